@@ -46,6 +46,14 @@ const char report_notes_sql[] =
 	/* Why the lines of a script are missing, if they are. */
 	"SELECT DISTINCT 'no lines of scripts are shown: ' || substr(value, 7) FROM property"
 	" WHERE name = 'python.frames' AND value GLOB 'none: *' UNION ALL "
+	/* The guard watches pinned memory of pending copies, and no managed memory. */
+	"SELECT 'host accesses to ' || iif(pinned, 'pinned', '')"
+	" || iif(pinned AND managed, ' and ', '') || iif(managed, 'managed', '')"
+	" || ' memory were not watched' || iif(pinned, '; run --guard-host reports those to'"
+	" || ' pinned memory while a copy is pending', '') FROM (SELECT"
+	"  max(memory = 'managed') AS managed, max(memory IN ('pinned', 'registered')"
+	"   AND process NOT IN (SELECT process FROM property WHERE name = 'guard')) AS pinned"
+	"  FROM allocation) WHERE pinned OR managed UNION ALL "
 	"SELECT DISTINCT 'host memory was not guarded: ' || value FROM property"
 	" WHERE name = 'guard' AND value <> 'on' UNION ALL "
 	/* The last word may have been written twice; counts only grow. */

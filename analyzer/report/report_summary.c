@@ -103,18 +103,6 @@ static int print_recording(struct db *db, const int64_t run[], FILE *out)
 	return step < 0 ? -1 : 0;
 }
 
-/* Busy, and how much of that with more than one operation at a time. */
-static void print_busy(int64_t busy, int64_t overlapped, int64_t whole, FILE *out)
-{
-	char used[DURATION_SIZE], share[DURATION_SIZE], both[DURATION_SIZE], part[DURATION_SIZE];
-
-	print(out, "busy %s (%s)", format_duration(used, busy),
-		format_share(share, whole > 0 ? (double)busy / (double)whole : 0));
-	if (overlapped)
-		print(out, ", %s of it overlapped (%s)", format_duration(both, overlapped),
-			format_share(part, (double)overlapped / (double)busy));
-}
-
 /* The columns of FACT_DEVICES. */
 enum {
 	DEVICE_PID = 1,
@@ -124,8 +112,24 @@ enum {
 	DEVICE_BUSY,
 	DEVICE_OVERLAPPED,
 	DEVICE_PROCESS,
+	DEVICE_SINCE_FIRST,
 	DEVICE_USED
 };
+
+/* How long a device was busy, and how much of that with more than one operation at a time. */
+static void print_busy(sqlite3_stmt *q, FILE *out)
+{
+	char used[DURATION_SIZE], share[DURATION_SIZE], both[DURATION_SIZE], part[DURATION_SIZE];
+	int64_t busy = sqlite3_column_int64(q, DEVICE_BUSY);
+	int64_t overlapped = sqlite3_column_int64(q, DEVICE_OVERLAPPED);
+	int64_t whole = sqlite3_column_int64(q, DEVICE_SINCE_FIRST);
+
+	print(out, "busy %s, %s of the time since its first work", format_duration(used, busy),
+		format_share(share, whole > 0 ? (double)busy / (double)whole : 0));
+	if (overlapped)
+		print(out, "; %s of it overlapped (%s)", format_duration(both, overlapped),
+			format_share(part, (double)overlapped / (double)busy));
+}
 
 static void print_device_name(sqlite3_stmt *q, FILE *out)
 {
@@ -155,9 +159,7 @@ static int print_devices(struct db *db, int64_t used, FILE *out)
 		if (used > 1) {
 			print(out, ", device %d, pid %d: ", sqlite3_column_int(q, DEVICE_ORDINAL),
 				sqlite3_column_int(q, DEVICE_PID));
-			print_busy(sqlite3_column_int64(q, DEVICE_BUSY),
-				sqlite3_column_int64(q, DEVICE_OVERLAPPED),
-				sqlite3_column_int64(q, DEVICE_PROCESS), out);
+			print_busy(q, out);
 		} else if (sqlite3_column_int(q, DEVICE_SIMULATED)) {
 			fputs(": kernels compute nothing, times are modelled", out);
 		}
@@ -174,7 +176,7 @@ static int print_devices(struct db *db, int64_t used, FILE *out)
 }
 
 /* How long the one device that did work was busy. */
-static int print_busy_device(struct db *db, int64_t whole, FILE *out)
+static int print_busy_device(struct db *db, FILE *out)
 {
 	sqlite3_stmt *q = report_fact(db, FACT_DEVICES);
 	int step = -1;
@@ -182,9 +184,8 @@ static int print_busy_device(struct db *db, int64_t whole, FILE *out)
 	while (q && (step = db_step(q)) > 0 && !sqlite3_column_int(q, DEVICE_USED))
 		;
 	if (step > 0) {
-		fputs("; ", out);
-		print_busy(sqlite3_column_int64(q, DEVICE_BUSY),
-			sqlite3_column_int64(q, DEVICE_OVERLAPPED), whole, out);
+		fputs("; device ", out);
+		print_busy(q, out);
 	}
 	sqlite3_finalize(q);
 	return step < 0 ? -1 : 0;
@@ -196,7 +197,7 @@ static int print_work(struct db *db, const int64_t run[], FILE *out)
 		return 0;
 	fputs("    work     ", out);
 	if (print_counts(db, FACT_OPERATIONS, out) ||
-		(run[RUN_DEVICES_USED] == 1 && print_busy_device(db, run[RUN_RECORDED], out)))
+		(run[RUN_DEVICES_USED] == 1 && print_busy_device(db, out)))
 		return -1;
 	fputc('\n', out);
 	return 0;

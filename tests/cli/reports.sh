@@ -47,7 +47,7 @@ refused() { # TEXT MESSAGE OPTION...
 	[ ! -e cufence.db ]
 	ok "$text: before the program runs" $?
 }
-refused "JSON among the program's messages" 'needs --report FILE' --format json
+refused "JSON among the program's messages" 'needs a file: add --report FILE' --format json
 refused "a report where no file can be" "cannot write 'none/report'" --report none/report
 refused "run with a bad level" "not 'sure'" --level sure
 refused "all and a level" 'leave out --level' --all --level certain

@@ -238,7 +238,9 @@ static void the_summary_comes_first(void **state)
 	assert_int_equal(strncmp(text, "cufence: ./app --n 4\n", 21), 0);
 	has(text, "1.0 s, 1 process, 1 thread, 5.0 ms in 2 CUDA calls");
 	/* 0 to 150 without a gap; two at once from 50 to 80 and from 90 to 100. */
-	has(text, "2 kernels, 1 copy; busy 150 ns (<0.1 %), 40 ns of it overlapped (27 %)\n");
+	has(text,
+		"2 kernels, 1 copy; device busy 150 ns, <0.1 % of the time since its first work; "
+		"40 ns of it overlapped (27 %)\n");
 	has(text,
 		"coverage 0 of 3 operations matched to a call, call sites of 1 of 2 calls, "
 		"parameters of 1 of 1 kernels\n");

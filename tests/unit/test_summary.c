@@ -106,7 +106,8 @@ static void work_is_summed_up(void **state)
 	struct mini m;
 
 	start(&m);
-	expect_line(&m, "work", "     1 kernel; busy 100 us (10 %)");
+	expect_line(&m, "work",
+		"     1 kernel; device busy 100 us, 10 % of the time since its first work");
 	expect_line(&m, "device", "   GPU");
 	expect_line(&m, "coverage",
 		" 1 of 1 operations matched to a call, call sites of 1 of 1 calls");
@@ -122,6 +123,46 @@ static void work_is_summed_up(void **state)
 	mini_release(&m);
 }
 
+/* Startup is no part of the time that busy is a share of, nor is what was not recorded. */
+static void busy_is_a_share_since_the_first_work(void **state)
+{
+	struct mini m;
+
+	start(&m);
+	mini_exec(&m, "UPDATE operation SET start = 500000, end = 600000");
+	expect_line(&m, "work",
+		"     1 kernel; device busy 100 us, 20 % of the time since its first work");
+	mini_exec(&m,
+		"INSERT INTO recording VALUES (1, 0, 400000, 0, 'delay'),"
+		" (1, 400000, 750000, 1, 'delay'), (1, 750000, 1000000, 0, 'duration')");
+	expect_line(&m, "work",
+		"     1 kernel; device busy 100 us, 40 % of the time since its first work");
+	mini_release(&m);
+}
+
+/* The guard watches pinned memory; of managed memory it knows nothing. */
+static void memory_that_was_not_watched_is_named(void **state)
+{
+	struct mini m;
+
+	start(&m);
+	mini_exec(&m,
+		"INSERT INTO allocation (process, address, bytes, memory) VALUES"
+		" (1, 4096, 64, 'device')");
+	expect_line(&m, "note", "");
+	mini_exec(&m, "UPDATE allocation SET memory = 'managed'");
+	expect_line(&m, "note", ": host accesses to managed memory were not watched");
+	mini_exec(&m,
+		"INSERT INTO allocation (process, address, bytes, memory) VALUES"
+		" (1, 8192, 64, 'pinned')");
+	expect_line(&m, "note",
+		": host accesses to pinned and managed memory were not watched; run --guard-host "
+		"reports those to pinned memory while a copy is pending");
+	set(&m, "guard", "on");
+	expect_line(&m, "note", ": host accesses to managed memory were not watched");
+	mini_release(&m);
+}
+
 static void every_device_has_a_line(void **state)
 {
 	struct mini m;
@@ -130,10 +171,11 @@ static void every_device_has_a_line(void **state)
 	mini_exec(&m,
 		"INSERT INTO operation (process, kind, start, end, device, correlation) VALUES"
 		" (1, 'memset', 100000, 300000, 1, 0), (1, 'memset', 250000, 300000, 1, 0)");
-	expect_line(&m, "device   GPU", ", device 0, pid 1: busy 100 us (10 %)");
+	expect_line(&m, "device   GPU",
+		", device 0, pid 1: busy 100 us, 10 % of the time since its first work");
 	expect_line(&m, "device   ?",
-		", device 1, pid 1: busy 200 us (20 %), 50 us of it "
-		"overlapped (25 %)");
+		", device 1, pid 1: busy 200 us, 22 % of the time since its first work; 50 us "
+		"of it overlapped (25 %)");
 	expect_line(&m, "work", "     2 memsets, 1 kernel");
 	mini_release(&m);
 }
@@ -165,6 +207,8 @@ int main(void)
 		cmocka_unit_test(connections_matter_to_more_streams),
 		cmocka_unit_test(the_device_explains_itself),
 		cmocka_unit_test(work_is_summed_up),
+		cmocka_unit_test(busy_is_a_share_since_the_first_work),
+		cmocka_unit_test(memory_that_was_not_watched_is_named),
 		cmocka_unit_test(every_device_has_a_line),
 		cmocka_unit_test(memory_that_others_use_is_named),
 	};

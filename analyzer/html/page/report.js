@@ -67,7 +67,8 @@ class Report {
 		const devices = new Set(used.map(({ device }) => device)).size;
 		const processes = new Set(used.map(({ process }) => process)).size;
 		const notes = [used[0].name || "", devices > 1 ? "and " + (devices - 1) + " more" : "",
-			used.length > 1 ? "(average, " + plural(processes, "process", "processes") + ")" : ""];
+			used.length > 1 ? "(average, " + plural(processes, "process", "processes") + ")" : "",
+			"since its first work"];
 		return this.tile(devices > 1 ? "Devices busy" : "Device busy", share(part),
 			notes.filter(note => note).join(" "));
 	}
@@ -88,7 +89,7 @@ class Report {
 			"processes") + ", " + plural(run.threads, "thread")));
 		if (used.length)
 			tiles.append(this.busyTile(used, sum(used, "busy_ns") / Math.max(1,
-				sum(used, "process_ns"))));
+				sum(used, "since_first_ns"))));
 		if (waits.length)
 			tiles.append(this.tile("Host waits", duration(sum(waits, "waited_ns")),
 				plural(sum(waits, "count"), "wait")));
