@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # cufence.  "make help" lists the goals.  Variables: O= V=1 DEBUG=1 SAN=address,undefined
-# COVERAGE=1 CUDA_HOME= CC= CFLAGS= PREFIX= DESTDIR= CUDA_O=
+# COVERAGE=1 CUDA_HOME= CC= CFLAGS= PREFIX= DESTDIR= CUDA_O= HOMEPAGE=
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -16,6 +16,8 @@ Q := $(if $(filter 1,$V),,@)
 say = $(if $(filter 1,$V),,@printf '  %-6s %s\n' "$1" "$2")
 
 VERSION := 0.1.0
+# Where people read about this version; SARIF files name it.  Empty: nowhere.
+HOMEPAGE ?=
 
 # --- deps: installs first, then makes the other goals in a fresh make, which probes anew; on all
 # processors, if nothing else was asked for ------------------------------------------------------
@@ -186,7 +188,7 @@ $O/obj/analyzer/store/db.o: $O/gen/schema.inc $O/gen/nsys.inc
 $O/obj/analyzer/cli/help_rule.o: $O/gen/RULES.inc
 $O/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc
 $O/obj/analyzer/html/html.o: $(foreach part,html css js js_hash css_hash,$O/gen/page_$(part).inc)
-CPP_analyzer := -I$O/gen
+CPP_analyzer := -I$O/gen $(if $(HOMEPAGE),-DCUFENCE_HOMEPAGE='"$(HOMEPAGE)"')
 # The page that a run becomes in a browser.  Its script is several files within one function; its
 # policy names the hashes of what may run.
 PAGE := analyzer/html/page

@@ -59,8 +59,7 @@ static int is_complete(struct db *db, int allow_incomplete)
 	if (!db_int(db, "SELECT max(id) FROM call", 0)) {
 		if (db->failed)
 			return -1;
-		print(stderr,
-			"cufence: '%s': nothing was traced; trace a program that uses CUDA with \"cufence run\"\n",
+		print(stderr, "cufence: '%s': nothing was traced; run a program that uses CUDA\n",
 			db->path);
 		return verdict_add_trouble(db, "trace", "nothing was traced", 1);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cufence confirm: provokes a race.  It runs the program again and holds the earlier operation back.
- * If the later operation does not overtake it, the program's output is compared with the output of a
- * run without the hold.
+ * cufence confirm: provokes a race.  It runs the program again and holds the earlier operation
+ * back.  If the later operation does not overtake it, the program's output is compared with the
+ * output of a run without the hold.
  */
 #include <ctype.h>
 #include <errno.h>

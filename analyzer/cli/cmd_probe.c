@@ -37,8 +37,7 @@ static char *read_file(const char *path)
 	char *text = in ? read_all(in) : NULL;
 
 	if (!text)
-		print(stderr,
-			"cufence: cannot read '%s': %s (\"cufence probe --json\" prints a result)\n",
+		print(stderr, "cufence: cannot read '%s': %s (\"probe --json\" prints a result)\n",
 			path, strerror(errno));
 	if (in && in != stdin)
 		fclose(in);

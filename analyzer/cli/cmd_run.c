@@ -80,8 +80,7 @@ static int finish(const struct arguments *arguments, const char *database,
 	if (run_folder_list(folder))
 		return -1;
 	if (!folder->count && folder->running)
-		print(stderr,
-			"cufence: nothing was traced so far; load the traces when the processes have ended\n");
+		print(stderr, "cufence: nothing was traced so far; load the traces later\n");
 	else if (!folder->count)
 		say_nothing_traced(program, option(arguments, "--sim") != NULL, status);
 	line = command_line(arguments->operand);

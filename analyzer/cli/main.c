@@ -9,9 +9,9 @@
 #include "print.h"
 
 /*
- * Fills closed standard streams, so that no database gets their number and messages for its content.
- * They are opened for the opposite access, so that using them still fails, and close on exec, so that
- * a traced program finds them closed.
+ * Fills closed standard streams, so that no database gets their number and messages in it.  They
+ * are opened for the opposite access, so that using them still fails, and close on exec, so that a
+ * traced program finds them closed.
  */
 static void occupy_closed_streams(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report options of a command line.  "cufence report" and "cufence run" share --format, --level,
- * --top, --all and --color, and each has an option that names the file to write.
+ * The report options of a command line.  "cufence report" and "cufence run" share --format,
+ * --level, --top, --all and --color, and each has an option that names the file to write.
  */
 #ifndef CUFENCE_REPORT_REQUEST_H
 #define CUFENCE_REPORT_REQUEST_H

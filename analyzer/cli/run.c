@@ -61,8 +61,7 @@ int run_environment_init(struct run_environment *environment, int simulated)
 		return 0;
 	environment->simulator = run_beside("sim/libcuda.so.1", "lib/cufence/libcuda.so.1");
 	if (!environment->simulator) {
-		fputs("cufence: cannot find the simulated device beside this program: install cufence again\n",
-			stderr);
+		fputs("cufence: cannot find the simulated device: install cufence again\n", stderr);
 		return -1;
 	}
 	*strrchr(environment->simulator, '/') = 0;

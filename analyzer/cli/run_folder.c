@@ -120,7 +120,7 @@ int run_folder_list(struct run_folder *folder)
 	struct dirent **entries;
 	int count, rc = 0;
 
-	/* Runs before the traces are listed, so that a process that ends in between is not missed. */
+	/* Runs before the traces are listed: a process that ends in between has left its trace. */
 	find_running(folder);
 	count = scandir(folder->path, &entries, is_trace, alphasort);
 	for (int i = 0; i < count; i++) {

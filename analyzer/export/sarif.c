@@ -14,6 +14,12 @@
 #define SCHEMA \
 	"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
+#ifdef CUFENCE_HOMEPAGE
+#define INFORMATION ",\"informationUri\":\"" CUFENCE_HOMEPAGE "\""
+#else
+#define INFORMATION
+#endif
+
 /* Without members that are NULL (RFC 7396). */
 #define PRESENT(object) "json_patch('{}', " object ")"
 
@@ -214,7 +220,7 @@ static int put_log(struct export_sql *sql, FILE *out)
 	fputs("{\"$schema\":\"" SCHEMA
 	      "\",\n\"version\":\"2.1.0\",\n\"runs\":[{\"tool\":{\"driver\":{"
 	      "\"name\":\"cufence\",\"version\":\"" CUFENCE_VERSION
-	      "\",\"semanticVersion\":\"" CUFENCE_VERSION "\",\"rules\":[",
+	      "\",\"semanticVersion\":\"" CUFENCE_VERSION "\"" INFORMATION ",\"rules\":[",
 		out);
 	if (put_rules(sql->db, out))
 		return -1;

@@ -5,8 +5,8 @@
  *
  *	fingerprint  rule  place "at"  place "for"  what it cost
  *
- * Only the fingerprint is read, the rest is for people.  Empty lines and lines that begin with # are
- * ignored.
+ * Only the fingerprint is read, the rest is for people.  Empty lines and lines that begin with #
+ * are ignored.
  */
 #ifndef CUFENCE_BASELINE_H
 #define CUFENCE_BASELINE_H

@@ -17,8 +17,8 @@ static const char tables_sql[] =
 	" fingerprint TEXT, per TEXT, before INTEGER, after INTEGER, before_count INTEGER, "
 	"after_count INTEGER)";
 
-/* Each place with its share of the finding's cost, per turn and per run.  Places with one fingerprint,
- * as several processes have, are added up. */
+/* Each place with its share of the finding's cost, per turn and per run.  Places with one
+ * fingerprint, as several processes have, are added up. */
 static const char places_sql[] =
 	"SELECT p.fingerprint, f.rule, coalesce(s.file || ':' || s.line, s.text, '?')"
 	"  || coalesce(' ' || s.function, ''), p.message, sum(p.count),"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares two runs of a program.  Places with the same fingerprint are the same place.  Their costs
- * are compared per turn of the loop if both runs have one, else per run.
+ * Compares two runs of a program.  Places with the same fingerprint are the same place.  Their
+ * costs are compared per turn of the loop if both runs have one, else per run.
  *
- * Worse are: a new place that is shown, a cost that grew by more than noise, and a missing fence with
- * a higher confidence than before.
+ * Worse are: a new place that is shown, a cost that grew by more than noise, and a missing fence
+ * with a higher confidence than before.
  */
 #ifndef CUFENCE_DIFF_H
 #define CUFENCE_DIFF_H

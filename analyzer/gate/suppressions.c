@@ -152,7 +152,7 @@ int suppressions_read(struct db *db, const char *path)
 
 	if (!file) {
 		print(stderr,
-			"cufence check: cannot open the suppressions '%s': %s (\"man cufence\" shows such a file)\n",
+			"cufence check: cannot open '%s': %s (\"man cufence\" shows such a file)\n",
 			path, strerror(errno));
 		return -1;
 	}

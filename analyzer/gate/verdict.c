@@ -61,7 +61,8 @@ int verdict_check_list(const char *list)
 		snprintf(name, sizeof(name), "%.*s", (int)length, list);
 		if (!severity_rank(list, length) && !rule_find(name)) {
 			print(stderr,
-				"cufence check: --fail-on: unknown severity or rule '%s' (see \"cufence help rules\")\n",
+				"cufence check: --fail-on: no severity or rule '%s' (see \"cufence "
+				"help rules\")\n",
 				name);
 			return -1;
 		}

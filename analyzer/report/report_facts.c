@@ -46,8 +46,8 @@ static const char windows_sql[] =
 	"SELECT process, start AS start_ns, end AS end_ns, cause FROM recording WHERE work"
 	" ORDER BY process, start";
 
-/* Each device that a process has or used; its name may be NULL.  since_first_ns: from its first work to
- * the end of the process, without the parts in which no work was recorded. */
+/* Each device that a process has or used; its name may be NULL.  since_first_ns: from its first
+ * work to the end of the process, without the parts in which no work was recorded. */
 static const char devices_sql[] =
 	"SELECT p.id AS process, p.pid, i.device, d.name, p.simulated AS \"simulated?\","
 	" coalesce(u.busy, 0) AS busy_ns, coalesce(u.overlapped, 0) AS overlapped_ns,"
