@@ -57,6 +57,25 @@ static void ptx_tells_parameters(void **state)
 	assert_ok(drv.cuModuleUnload(module));
 }
 
+/* Libraries such as CUB choose by it among what they were compiled for. */
+static void a_function_tells_what_it_was_compiled_for(void **state)
+{
+	static const char older[] =
+		".version 8.0\n.target sm_75\n.address_size 64\n"
+		".visible .entry old() { ret; }\n";
+	CUfunction function;
+	CUmodule module;
+	int version;
+
+	assert_ok(drv.cuModuleLoadData(&module, older));
+	assert_ok(drv.cuModuleGetFunction(&function, module, "old"));
+	assert_ok(drv.cuFuncGetAttribute(&version, CU_FUNC_ATTRIBUTE_PTX_VERSION, function));
+	assert_int_equal(version, 75);
+	assert_ok(drv.cuFuncGetAttribute(&version, CU_FUNC_ATTRIBUTE_BINARY_VERSION, function));
+	assert_int_equal(version, 90);
+	assert_ok(drv.cuModuleUnload(module));
+}
+
 static void files_are_inputs_too(void **state)
 {
 	char path[] = "/tmp/cufence-link-XXXXXX";
@@ -93,6 +112,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(ptx_of_several_inputs_is_one_module),
 		TEST(ptx_tells_parameters),
+		TEST(a_function_tells_what_it_was_compiled_for),
 		TEST(files_are_inputs_too),
 		TEST(linking_nothing_and_ended_linkers_fail),
 	};

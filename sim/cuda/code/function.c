@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queries and attributes of functions. */
 #include "cuda_calls.h"
+#include "cuda_module.h"
 #include "cuda_state.h"
 
 #define SHARED_MAX 232448 /* bytes a block can opt in to */
@@ -68,8 +69,7 @@ CUresult do_cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfun
 	static const int values[CU_FUNC_ATTRIBUTE_MAX] = {
 		[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024,
 		[CU_FUNC_ATTRIBUTE_NUM_REGS] = 32,
-		[CU_FUNC_ATTRIBUTE_PTX_VERSION] = 90,
-		[CU_FUNC_ATTRIBUTE_BINARY_VERSION] = 90,
+		[CU_FUNC_ATTRIBUTE_BINARY_VERSION] = SIM_ARCH,
 	};
 	struct function *function = function_get(handle);
 	struct context *context = context_current();
@@ -82,6 +82,8 @@ CUresult do_cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfun
 		return CUDA_ERROR_INVALID_VALUE;
 	function_load(function, context);
 	*value = values[attribute];
+	if (attribute == CU_FUNC_ATTRIBUTE_PTX_VERSION)
+		*value = (int)function->module->arch;
 	if (attribute == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)
 		*value = (int)function->local_bytes;
 	if (attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)

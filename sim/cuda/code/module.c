@@ -11,7 +11,6 @@
 #include "cuda_state.h"
 
 #define LOAD_TIME 50000 /* ns, first use of a function */
-#define SIM_ARCH 90
 
 /* Names are used in traces and CUPTI records: each is stored once and never freed. */
 static const char *keep_name(const char *name, size_t length)
@@ -134,11 +133,13 @@ static struct module *module_load(const void *data)
 	module = object_new(OBJECT_MODULE, sizeof(*module));
 	code = module ? choose_code(&image) : NULL;
 	if (code && code->kind == IMAGE_CUBIN) {
+		module->arch = code->arch;
 		for (size_t i = code->kernel_count; i-- > 0;)
 			module_add_kernel(module, &code->kernel[i], code->kernel[i].name,
 				strlen(code->kernel[i].name));
 		module->variables = cubin_variables(code->data, code->size);
 	} else if (code) {
+		module->arch = ptx_arch(code->data, code->size);
 		ptx_functions(module, code->data, code->size);
 	}
 	image_release(&image);

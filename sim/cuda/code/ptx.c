@@ -31,6 +31,20 @@ static void describe(struct module *module, struct ptx_module *ptx, const char *
 	module_add_kernel(module, &kernel, name, length);
 }
 
+uint32_t ptx_arch(const char *text, size_t size)
+{
+	static const char directive[] = ".target sm_";
+	const char *end = text + size;
+	const char *p = memmem(text, size, directive, sizeof(directive) - 1);
+	uint32_t arch = 0;
+
+	if (!p)
+		return 0;
+	for (p += sizeof(directive) - 1; p < end && *p >= '0' && *p <= '9' && arch < 1000; p++)
+		arch = arch * 10 + (uint32_t)(*p - '0');
+	return arch;
+}
+
 /* For text that cannot be parsed, at least the names are found. */
 void ptx_functions(struct module *module, const char *text, size_t size)
 {
