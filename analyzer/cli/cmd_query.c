@@ -130,8 +130,8 @@ int cmd_query(const struct arguments *arguments)
 	if (option(arguments, "--list"))
 		return list_queries();
 	if (!arguments->count || (!named && !access(arguments->operand[0], F_OK))) {
-		fputs("cufence query: which query? Give SQL or a name of \"cufence query --list\", "
-		      "after the database if it is not cufence.db\n",
+		fputs("cufence query: the query is missing: give SQL or a name of \"cufence query "
+		      "--list\", after the database if it is not cufence.db\n",
 			stderr);
 		return EXIT_TROUBLE;
 	}

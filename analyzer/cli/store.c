@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "analyze.h"
@@ -213,6 +214,19 @@ int store_say_kept(const char *path)
 	return 0;
 }
 
+/* After a failure, while the unfinished database still takes its space. */
+static void say_if_full(int fd, const char *path)
+{
+	enum { LEAST = 64 << 10 }; /* bytes */
+	struct statvfs disk;
+
+	if (!fstatvfs(fd, &disk) && disk.f_bavail * disk.f_frsize < LEAST)
+		print(stderr,
+			"cufence: the disk of '%s' is full: free some space, or use -o to write "
+			"elsewhere\n",
+			path);
+}
+
 static int build(const char *path, const char *temporary, const char *old, char *const *trace,
 	size_t count, const char *command, const struct annotations *annotations)
 {
@@ -228,6 +242,8 @@ static int build(const char *path, const char *temporary, const char *old, char 
 	if (fd < 0)
 		return -1;
 	rc = fill(temporary, trace, count, command, annotations);
+	if (rc)
+		say_if_full(fd, path);
 	interrupt_hold(&before);
 	if (!rc)
 		rc = put_in_place(temporary, path, old);

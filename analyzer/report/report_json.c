@@ -198,7 +198,8 @@ static int put_findings(struct db *db, const struct report_options *options, FIL
 	else
 		rows = put_rows(db, q, FACT_ROWS, out);
 	if (!rows && options->finding) {
-		print(stderr, "cufence: there is no finding %lld\n", (long long)options->finding);
+		print(stderr, "cufence: there is no finding %lld (see \"cufence report --all\")\n",
+			(long long)options->finding);
 		rows = -1;
 	}
 	return rows < 0 ? -1 : 0;

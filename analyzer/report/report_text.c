@@ -109,7 +109,8 @@ static int print_report(struct db *db, const struct report_options *options, FIL
 		return -1;
 	printed = report_print_findings(db, options, out);
 	if (options->finding && !printed)
-		print(stderr, "cufence: there is no finding %lld\n", (long long)options->finding);
+		print(stderr, "cufence: there is no finding %lld (see \"cufence report --all\")\n",
+			(long long)options->finding);
 	if (options->finding || printed < 0)
 		return printed > 0 ? 0 : -1;
 	if (report_together(db, out))

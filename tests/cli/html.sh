@@ -114,7 +114,7 @@ page chosen findings.db --finding 1
 checks python3 "$here/page.py" "$cufence" pages findings rest hostile host cut several ranges
 has "a trace that is cut is said to be" 'The trace was cut|trace was cut' "$(cat pages/cut.html)"
 "$cufence" report --format html --finding 99 -o gone.html findings.db 2>err
-same "a finding that is not there" "2 cufence: there is no finding 99" "$? $(cat err)"
+same "a finding that is not there" "2 cufence: there is no finding 99 (see \"cufence report --all\")" "$? $(cat err)"
 "$cufence" report --format html findings.db >stdout.html
 (cd home && "$cufence" report --format html ../findings.db) | cmp -s - pages/findings.html
 ok "on standard output it is the same" $?

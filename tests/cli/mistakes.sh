@@ -128,8 +128,9 @@ if unshare -rm mount -t tmpfs none /mnt 2>/dev/null; then
 		'"$cufence"' load free.cft 2>&1
 		'"$cufence"' run -- touch ../ran 2>&1')
 	has "load on a full disk: why" "cufence.db.tmp-[0-9]+: database or disk is full" "$said"
+	has "load on a full disk: what to do" "the disk of 'cufence.db' is full: free some space, or use -o" "$said"
 	has "load on a full disk: nothing is left" "^status 2 free.cft$" "$said"
-	has "load in a folder for reading: why" "cannot create 'cufence.db.tmp-[0-9]+': Read-only" "$said"
+	has "load in a folder for reading: why" "cannot create 'cufence.db.tmp-[0-9]+': Read-only.*use -o to write elsewhere" "$said"
 	has "run in a folder for reading: why" "cannot create 'cufence.db.traces-\w+': Read-only" "$said"
 	[ ! -e ran ]
 	ok "run in a folder for reading: did not run" $?
@@ -138,13 +139,67 @@ fi
 # --- programs ---
 printf '#!/no/such/shell\n' >headed
 printf 'echo ran\n' >bare
+printf '#!/bin/sh\necho ran\n' >unset
+printf 'print("ran")\n' >script.py
 chmod +x headed bare
-"$cufence" run -- ./headed 2>err
-same "a script without its interpreter: status" 127 "$?"
-has "a script without its interpreter: why" "'./headed': No such file.*its interpreter is missing" "$(cat err)"
-"$cufence" run -- headed 2>err
-same "not in PATH" "cufence: cannot run 'headed': No such file or directory; it is not in PATH: add ./ for the file in this folder" "$(cat err)"
+refuses "a script without its interpreter" 127 \
+	"cannot run './headed': No such file.*its interpreter is missing: check its first line" "$cufence" run -- ./headed
+refuses "not in PATH, but here" 127 "cannot run 'headed': No such file.*not in PATH: add \./" "$cufence" run -- headed
+refuses "not in PATH" 127 "cannot run 'nowhere': No such file.*not in PATH: give its path" "$cufence" run -- nowhere
+refuses "not at its path" 127 "cannot run './nowhere': No such file.*check the path" "$cufence" run -- ./nowhere
+refuses "not executable" 126 "cannot run './unset': Permission denied; make it executable with chmod" "$cufence" run -- ./unset
+refuses "a script without its python" 126 "run a script with its interpreter" "$cufence" run -- ./script.py
+refuses "a folder" 126 "cannot run '.': Permission denied; it is a folder: name a program in it" "$cufence" run -- .
 same "a script without a first line" ran "$("$cufence" run -- ./bare 2>/dev/null)"
-"$cufence" run -- . 2>err
-same "a folder" 126 "$?"
+
+# --- the command line: what is wrong, and what to do ---
+refuses "an option that is none" 125 "unknown option '--frob' \(see \"cufence help run\"\)" "$cufence" run --frob -- ./bare
+refuses "no program" 125 "operand missing: '-- CMD...' \(see \"cufence help run\"\)" "$cufence" run --sim
+refuses "no argument" 2 "an argument is missing for '--format' \(see \"cufence help report\"\)" "$cufence" report --format
+refuses "a command that is none" 2 "unknown command 'reprot' \(see \"cufence help\"\)" "$cufence" reprot
+refuses "a rule that is none" 2 "'blocking-fre' \(see .*\"cufence help rules\"" "$cufence" help blocking-fre
+refuses "a rule that is none, to fail on" 2 "'blocking-fre' \(see \"cufence help rules\"\)" "$cufence" check --fail-on blocking-fre free.db
+refuses "check without its baseline" 2 "cannot open the baseline 'none': .*--write-baseline makes one" \
+	"$cufence" check --baseline none free.db
+refuses "check without its suppressions" 2 "cannot open 'none': .*man cufence" "$cufence" check --suppressions none free.db
+refuses "check without a run" 2 "'away.db': No such file.*\"cufence run\"" "$cufence" check away.db
+refuses "a query that writes" 2 "may only read; to change data, use sqlite3 on a copy" "$cufence" query free.db 'DELETE FROM call'
+refuses "an empty query" 2 "is empty \(see \"cufence query --list\"\)" "$cufence" query free.db ' '
+refuses "no query" 2 "the query is missing: give SQL or a name of \"cufence query --list\"" "$cufence" query
+refuses "two levels" 2 "already shows every level: leave out --level" "$cufence" report --all --level likely free.db
+refuses "a report in no folder" 2 "cannot write 'none/page.html': No such file.*name another file" "$cufence" report -o none/page.html free.db
+refuses "a run in no folder" 125 "cannot create 'none/x.db.traces-.*use -o to write elsewhere" "$cufence" run -o none/x.db -- ./bare
+refuses "confirm without a program" 2 "the command to run is missing: add -- CMD" "$cufence" confirm free.db 1 --
+"$cufence" check --fail-on none free.db 2>err >out
+same "none fails" "0 0" "$? $(wc -l <out)"
+for finding in "report --finding 99 free.db" "why free.db 99"; do
+	# shellcheck disable=SC2086
+	"$cufence" $finding >out 2>err
+	has "$finding: where they are" 'there is no finding 99 \(see "cufence report --all"\)' "$(cat err)"
+done
+for version in "1 load the traces again" "9999 a newer cufence made it"; do
+	cp free.db other.db
+	"${PYTHON:-python3}" - other.db "${version%% *}" <<'END' 2>/dev/null || break
+import sqlite3, sys
+sqlite3.connect(sys.argv[1]).execute("PRAGMA user_version = " + sys.argv[2])
+END
+	refuses "a database of another version" 2 "'other.db' has schema version.*${version#* }" "$cufence" report other.db
+done
+
+# --- programs of which nothing is traced ---
+"$cufence" run --sim -o nothing.db -- python3 missing.py 2>err
+same "a script that is not there: status" 2 "$?"
+has "a script that is not there: why" "'.*python3' exited with status 2: see its own messages" "$(cat err)"
+if echo 'int main(void) { return 0; }' >static.c && ${CC:-gcc} -static static.c -o static 2>/dev/null; then
+	"$cufence" run --sim -o nothing.db -- ./static 2>err
+	same "a static program without CUDA: status" 0 "$?"
+	has "a static program without CUDA: why" \
+		"nothing was traced: it is linked statically.*link it dynamically \(without -static\)" "$(cat err)"
+fi
+refuses "check of a run without CUDA" 2 "'nothing.db': nothing was traced; run a program that uses CUDA" "$cufence" check nothing.db
+mkdir closed && chmod 555 closed
+if [ ! -w closed ]; then
+	refuses "a folder for reading" 125 "cannot create 'closed/x.db.traces-.*use -o to write elsewhere" \
+		"$cufence" run -o closed/x.db -- ./bare
+fi
 finish

@@ -16,7 +16,7 @@ same "names with --header" $'number\tword\tnone\tpart' "$(query --header "$value
 same "the database may be left out" "$(query waits)" "$("$cufence" query waits)"
 "$cufence" query cufence.db >out 2>err
 same "a database alone" 2 "$?"
-has "asks for the query" "which query" "$(cat err)"
+has "asks for the query" "the query is missing" "$(cat err)"
 "$cufence" query cufence.db "SELECT * FROM nowhere" 2>err
 has "no such table: where they are" 'no such table: nowhere \(SCHEMA.md' "$(cat err)"
 "$cufence" query --json --csv waits 2>err

@@ -80,7 +80,7 @@ same "some" '3 "total":38,"left_out":2' "$(count --top 3)"
 same "one" '1 "total":1,"left_out":0' "$(count --finding 7)"
 same "the text has ten" 10 "$("$cufence" report many.db | grep -c '^blocking-free')"
 "$cufence" report --format json --finding 99 many.db >out 2>err
-same "no such finding" "2 0 cufence: there is no finding 99" "$? $(wc -c <out) $(cat err)"
+same "no such finding" "2 0 cufence: there is no finding 99 (see \"cufence report --all\")" "$? $(wc -c <out) $(cat err)"
 
 cp free_in_loop.db endless.db && sqlite3 endless.db "UPDATE finding SET share = 9e999"
 "$cufence" report --format json endless.db >out 2>err
