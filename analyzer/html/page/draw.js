@@ -450,9 +450,14 @@ class Painter {
 					(turns[i + 1] - turns[i]) / this.view.perPixel, this.viewHeight);
 		context.fillStyle = this.color.muted;
 		const every = [1, 2, 5, 10, 20, 50, 100, 200, 500].find(step => step * wide > 34) || 1000;
-		for (let i = first; i < last && i + 1 < turns.length; i++)
-			if ((i + 1) % every === 0 || every === 1)
-				context.fillText(String(i + 1), this.x(turns[i]) + 4, AXIS + RULER / 2 + 1);
+		/* Turns differ in length: a number that would touch the one before it is left out. */
+		for (let i = first, free = -Infinity; i < last && i + 1 < turns.length; i++) {
+			const x = this.x(turns[i]) + 4;
+			if ((i + 1) % every !== 0 || x < free)
+				continue;
+			context.fillText(String(i + 1), x, AXIS + RULER / 2 + 1);
+			free = x + CHARACTER * (String(i + 1).length + 1);
+		}
 	}
 
 	/* Findings: where their worst instances are. */

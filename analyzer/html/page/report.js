@@ -67,10 +67,9 @@ class Report {
 		const devices = new Set(used.map(({ device }) => device)).size;
 		const processes = new Set(used.map(({ process }) => process)).size;
 		const notes = [used[0].name || "", devices > 1 ? "and " + (devices - 1) + " more" : "",
-			used.length > 1 ? "(average, " + plural(processes, "process", "processes") + ")" : "",
-			"since its first work"];
-		return this.tile(devices > 1 ? "Devices busy" : "Device busy", share(part),
-			notes.filter(note => note).join(" "));
+			used.length > 1 ? "(average, " + plural(processes, "process", "processes") + ")" : ""];
+		return this.tile((devices > 1 ? "Devices" : "Device") + " busy since the first work",
+			share(part), notes.filter(note => note).join(" "));
 	}
 
 	fillOverview() {
@@ -195,7 +194,7 @@ class Report {
 		const whole = sums.reduce((sum, { time }) => sum + time, 0) || 1, most = 6;
 		const row = ({ text, count, time }) => {
 			const part = element("i", {});
-			part.style.width = 100 * time / whole + "%";
+			part.style.width = "calc((100% - var(--number)) * " + time / whole + ")";
 			return element("tr", {}, element("td", {}, element("button", { type: "button",
 				className: "link", title: "Search for " + text, onclick: () => onName(text) }, text)),
 			element("td", {}, grouped(count)), element("td", {}, duration(time)),
@@ -239,6 +238,8 @@ class Report {
 		const card = element("details", { className: "finding " + finding.severity, open,
 			id: "finding-" + finding.id });
 		const saved = finding.turn_saving_ns !== null || finding.saving_ns > 0;
+		/* As in the text report: a wait was measured, so that "certain" would say nothing of it. */
+		const certain = finding.confidence === "certain" && finding.waited_ns + finding.delayed_ns > 0;
 		const confirmed = finding.places.some(({ confirmation }) =>
 			confirmation && confirmation.result === "confirmed");
 		card.append(element("summary", {},
@@ -253,7 +254,7 @@ class Report {
 					: "of the run") : null),
 			element("span", { className: "badges" },
 				element("span", { className: "badge " + finding.severity }, finding.severity),
-				element("span", { className: "badge" }, finding.confidence),
+				certain ? null : element("span", { className: "badge" }, finding.confidence),
 				confirmed ? element("span", { className: "badge high" }, "confirmed") : null)),
 		this.body(finding, said));
 		return card;
