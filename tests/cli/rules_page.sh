@@ -22,6 +22,9 @@ for rule in $rules; do
 		"$(grep -E "^($parts)$" <<<"$section" | uniq | awk '
 			/^```cuda/ { if (!n++) printf "cuda "; next }
 			{ gsub(/[*.:]/, ""); print $1 == "Fix" ? $3 : $1 }' | tr '\n' ' ' | sed 's/ $//')"
+	lines=$(awk '/^```cuda/ { inside = 1; next } /^```/ { exit } inside' <<<"$section" | wc -l)
+	[ "$lines" -ge 1 ] && [ "$lines" -le 5 ]
+	ok "$rule: its example has five lines or less, not $lines" $?
 	for app in $(sed -n '/^Test apps: /,/^$/p' <<<"$section" | grep -o '`[a-z_0-9]*`' | tr -d '`'); do
 		grep -q "$rule" "$root/testapps/$app.expect" 2>/dev/null
 		ok "$rule: $app expects it" $?
