@@ -42,7 +42,7 @@
 #define TRACE_CHUNK_MOST (1024 * 1024)
 #define TRACE_MOST_BYTES (UINT64_C(32) << 30)
 
-/* file_header.features: what the recorder was able to do. */
+/* file_header.features: features of the recording. */
 enum trace_feature {
 	FEATURE_CALLS = 1 << 0,       /* host calls were recorded */
 	FEATURE_DEVICE = 1 << 1,      /* CUPTI device operations were recorded */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations blocked on the device: submitted, ready by their own stream and all other orders, and
- * started when an operation of another stream ended. Takes part in the walk over a run, after
- * order_step().  Fills table hold.
+ * Finds operations that were blocked on the device: submitted, and ready by their own stream and
+ * all other dependencies, they started when an operation of another stream ended.  Part of the walk
+ * over a run, after order_step().  Fills table hold.
  *
- * Reasons are the legacy default stream, in both directions, synchronous copies between devices,
- * likewise, and waits for events.  Left out: pairs that cannot overlap (kernels of which one fills
- * the device, copies in one direction) and, for legacy, synchronous copies, for which the host
- * waits by intent.
+ * Reasons are the legacy default stream and synchronous copies between devices, both in either
+ * direction, and waits for events.  Excluded are pairs that cannot overlap (kernels of which one
+ * fills the device, copies in one direction) and, for the legacy stream, synchronous copies, for
+ * which the host waits by intent.
  */
 #ifndef CUFENCE_HOLDS_H
 #define CUFENCE_HOLDS_H

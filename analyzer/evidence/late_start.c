@@ -111,7 +111,7 @@ static void note_load(const struct late *late, struct late_process *process,
 			(struct load){ .call = call->id, .enter = call->enter };
 }
 
-/* --- why --- */
+/* --- reasons --- */
 
 /* Returns the last operation that ended just before the start; NULL if none. */
 static const struct recent *just_ended(const struct late_device *device,
@@ -198,7 +198,7 @@ static int explain(struct late *late, const struct late_device *device,
 			.held = call->op_start - ready });
 }
 
-/* --- who --- */
+/* --- late operations --- */
 
 /* When all recorded dependencies were complete, ns; WALK_NEVER: unknown. */
 static int64_t ready_at(const struct late *late, const struct order *order,

@@ -134,7 +134,7 @@ int graph_change(struct loader *loader, const struct loaded_call *call)
 	return enabling ? 0 : add_names(loader, type, exec, graph, node);
 }
 
-/* --- handles that the program asks for --- */
+/* --- handles returned by queries --- */
 
 static int name_node(struct loader *loader, const struct loaded_call *call, uint64_t handle,
 	int64_t node)

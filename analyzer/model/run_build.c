@@ -194,7 +194,7 @@ int run_add_launch(struct run *run, uint32_t call, uint32_t shape)
 	return row ? 0 : -1;
 }
 
-/* --- what follows from all rows --- */
+/* --- computed from all rows --- */
 
 static int chain_calls(struct run *run)
 {

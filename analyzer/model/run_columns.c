@@ -36,7 +36,7 @@ struct run *run_open(struct db *db)
 	if (!rc)
 		return run;
 	if (rc > 0)
-		fputs("cufence: rows have other numbers than their table\n", stderr);
+		fputs("cufence: table sizes changed while reading\n", stderr);
 	run_close(run);
 	return NULL;
 }
@@ -119,7 +119,7 @@ int run_reader_next(struct run_reader *reader)
 {
 	if (!reader->wrong)
 		return db_step(reader->rows);
-	print(stderr, "cufence: table '%s' has an id that cannot be one\n", reader->table);
+	print(stderr, "cufence: table '%s' has an invalid id\n", reader->table);
 	return -1;
 }
 
@@ -155,7 +155,7 @@ int64_t run_last_id(struct db *db, const char *table)
 	last = db_int(db, sql, 0);
 	if (last >= 0 && last <= RUN_LAST_ID && !db->failed)
 		return last;
-	print(stderr, "cufence: table '%s' has an id that cannot be one\n", table);
+	print(stderr, "cufence: table '%s' has an invalid id\n", table);
 	return -1;
 }
 

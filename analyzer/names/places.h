@@ -20,8 +20,10 @@ struct places;
 struct places *places_open(struct db *db, struct words *words);
 void places_close(struct places *places);
 
-/* The site of the outermost recorded call around a call, else the call's own.  0: not known, or no
- * call; -1 after a message. */
+/*
+ * Returns the site of the outermost recorded call that contains a call, else the call's own. 0:
+ * unknown, or no call; -1 after a message.
+ */
 int64_t places_site(struct places *places, int64_t call);
 
 /* The site that represents a line, for all its callers.  Returns as above. */

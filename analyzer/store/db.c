@@ -95,8 +95,8 @@ static int check_version(struct db *db)
 	if (read_pragma(db, "PRAGMA application_id") != DB_APPLICATION_ID) {
 		if (sqlite3_extended_errcode(db->handle) == SQLITE_READONLY_ROLLBACK) {
 			print(stderr,
-				"cufence: '%s' is half changed by a command that was killed; "
-				"run \"cufence analyze\" again\n",
+				"cufence: '%s' is incomplete: a command that changed it was "
+				"killed; run \"cufence analyze\" again\n",
 				db->path);
 			return -1;
 		}
@@ -110,7 +110,8 @@ static int check_version(struct db *db)
 		return 0;
 	print(stderr, "cufence: '%s' has schema version %lld, this program has %d: %s\n", db->path,
 		(long long)version, DB_USER_VERSION,
-		version > DB_USER_VERSION ? "a newer cufence made it" : "load the traces again");
+		version > DB_USER_VERSION ? "it was made by a newer cufence"
+					  : "load the traces again");
 	return -1;
 }
 

@@ -72,7 +72,7 @@ sqlite3_stmt *db_prepare(struct db *db, const char *sql);
 
 /*
  * Binds all parameters in order: i int64_t, I int64_t with INT64_MIN as NULL, d double, s string
- * (NULL: NULL; copied), t text and its length in bytes as a size_t, b bytes likewise.  The
+ * (NULL: NULL; copied), t text and its length in bytes as a size_t, b bytes and their length.  The
  * statement is reset first.
  */
 int db_bind(sqlite3_stmt *stmt, const char *types, ...);

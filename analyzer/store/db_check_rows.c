@@ -140,7 +140,7 @@ static int check_value(const struct table *table, const struct column *column, s
 
 	if (type == SQLITE_NULL)
 		return column->may_be_null ? 0 : wrong(table, column->name);
-	/* JSON has no infinity; SQLite stores what is no number as NULL. */
+	/* JSON has no infinity; SQLite stores NaN as NULL. */
 	if (type != column->type || (type == SQLITE_FLOAT && !isfinite(sqlite3_value_double(cell))))
 		return wrong(table, column->name);
 	if (column->rows == INT64_MAX && !column->is_id)

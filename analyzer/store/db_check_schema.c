@@ -37,7 +37,7 @@ static int check_declared(struct db *db, sqlite3_stmt *wanted, sqlite3_stmt *the
 	if (!sqlite3_data_count(there))
 		return db_damaged(db, "there is no table '%s'", name);
 	if (!same_declaration(db_text(wanted, 1), db_text(there, 0)))
-		return db_damaged(db, "'%s' is not declared as cufence declares it", name);
+		return db_damaged(db, "'%s' does not match the schema of cufence", name);
 	return 0;
 }
 

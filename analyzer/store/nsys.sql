@@ -4,11 +4,11 @@
 -- it read a cufence database too: its documentation, "SQLite Schema Reference" of release 2026.4,
 -- schema version 3.28.1.  CUDA_CALLCHAINS, CUDA_GPU_MEMORY_USAGE_EVENTS, TARGET_INFO_SYSTEM_ENV and
 -- the labels were also compared with the schema of an export of release 2024.6 (3.16.1).
--- tests/cli/nsys/columns lists what is claimed.  What was not recorded is NULL, in columns that
+-- tests/cli/nsys/columns lists the supported columns.  Data not recorded is NULL, in columns that
 -- Nsight Systems declares NOT NULL, too.
 --
--- correlationId is the id of the outermost call (call.id), not CUPTI's: so that an operation finds
--- the call as the program made it, whatever driver calls lie between.
+-- correlationId is the id of the outermost call (call.id), not CUPTI's: so that an operation refers
+-- to the call that the program made, not to a driver call inside it.
 
 CREATE VIEW StringIds AS -- names of calls, kernels, threads, overheads, functions and files; those of
 	-- one kind that are the same share an id

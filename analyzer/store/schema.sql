@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- The database of one run.  Raw tables hold what was recorded and are only ever appended to;
--- derived tables (below the line "Derived") hold what the analyzer concluded and are dropped
+-- The database of one run.  Raw tables hold recorded data and are only appended to;
+-- derived tables (below the line "Derived") hold the analyzer's results and are dropped
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
@@ -10,7 +10,7 @@ PRAGMA user_version = 29; -- raised with every change below
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
 	tool_version TEXT NOT NULL,     -- of the cufence that loaded it
-	command TEXT                    -- what was traced, if known
+	command TEXT                    -- the traced command, if known
 );
 
 CREATE TABLE process ( -- a traced process, with one trace file
@@ -30,7 +30,7 @@ CREATE TABLE process ( -- a traced process, with one trace file
 	trace_path TEXT NOT NULL
 );
 
-CREATE TABLE loss ( -- what is known to be missing, a row per process and reason
+CREATE TABLE loss ( -- known losses of data, a row per process and reason
 	process INTEGER NOT NULL REFERENCES process(id),
 	reason TEXT NOT NULL,           -- name of the counter, or not_closed, host_only, unusable...
 	count INTEGER NOT NULL

@@ -147,7 +147,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 		end_by_default(watch, info);
 }
 
-/* --- what the program sees ------------------------------------------------------------------- */
+/* --- the program's view -------------------------------------------------------------------- */
 
 static int is_ours(const struct sigaction *action)
 {

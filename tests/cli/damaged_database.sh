@@ -61,12 +61,12 @@ refused "no text" "call_type"
 damage "DROP TABLE wait"
 refused "a missing table" "there is no table 'wait'"
 damage "ALTER TABLE call RENAME TO hidden" "CREATE VIEW call AS SELECT * FROM hidden"
-refused "a view for a table" "'[a-z_]+' is not declared as cufence declares it"
+refused "a view for a table" "'[a-z_]+' does not match the schema of cufence"
 damage "DROP TABLE wait" "CREATE VIEW wait AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1
 	FROM n) SELECT id, 1 AS call, 'explicit' AS kind, 1 AS waited, 1 AS avoidable FROM n"
-refused "a view without an end" "'wait' is not declared as cufence declares it"
+refused "a view without an end" "'wait' does not match the schema of cufence"
 damage "ALTER TABLE finding ADD COLUMN more"
-refused "another column" "'finding' is not declared as cufence declares it"
+refused "another column" "'finding' does not match the schema of cufence"
 damage "UPDATE sqlite_schema SET sql = replace(sql, 'event INTEGER', '\"ent') WHERE name = 'graph_node'"
 refused "a declaration that nobody can read" "malformed database schema \(graph_node\)"
 damage "CREATE TRIGGER t AFTER INSERT ON finding BEGIN DELETE FROM finding; END"
@@ -104,7 +104,7 @@ cp whole.db half.db
 	'.shell kill -9 $PPID'; } >/dev/null 2>&1
 "$cufence" report half.db 2>err
 same "half changed: status" 2 "$?"
-same "half changed: why" "cufence: 'half.db' is half changed by a command that was killed; run \
+same "half changed: why" "cufence: 'half.db' is incomplete: a command that changed it was killed; run \
 \"cufence analyze\" again" "$(cat err)"
 "$cufence" analyze half.db
 same "analyzed again" "$("$cufence" report whole.db)" "$("$cufence" report half.db)"
