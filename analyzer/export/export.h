@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run for other programs: Perfetto's viewer, code scanning (SARIF), test reports (JUnit) and
- * annotations of GitHub's.  What of it is to be said, and what fails, table temp.verdict says
- * (verdict.h), which is made before.  Names come from the traced program and are escaped as each
- * format does.
+ * Exports a run for other programs: Perfetto's viewer, code scanning (SARIF), test reports (JUnit)
+ * and GitHub annotations.  Table temp.verdict (verdict.h) says which places are exported and which
+ * fail; it must be filled before.  Names come from the traced program and are escaped as each
+ * format requires.
  */
 #ifndef CUFENCE_EXPORT_H
 #define CUFENCE_EXPORT_H

@@ -17,7 +17,7 @@ static const char *text(sqlite3_value *value)
 
 /* --- files --- */
 
-/* The current folder is the root of what is checked. */
+/* File names are relative to the current folder, the root of the checked sources. */
 static const char *relative(const struct export_sql *sql, const char *file)
 {
 	size_t length = strlen(sql->folder);
@@ -77,7 +77,7 @@ char *export_sql_root(const struct export_sql *sql)
 
 /* --- words --- */
 
-/* What a function prints, as the result. */
+/* Returns the output of a print function as the SQL result. */
 static void put_result(sqlite3_context *context, FILE *memory, char **said, int rc)
 {
 	if (!memory || fclose(memory)) {

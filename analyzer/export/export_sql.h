@@ -17,7 +17,7 @@
 #include "db.h"
 #include "words.h"
 
-/* What the functions need, as long as statements use them. */
+/* State of the functions; must outlive the statements that use them. */
 struct export_sql {
 	struct db *db;
 	struct words *words;

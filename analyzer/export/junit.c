@@ -8,7 +8,7 @@
 #include "report_parts.h"
 #include "rules.h"
 
-/* What fails of a rule, and what is accepted of it. */
+/* A rule's failing and accepted places. */
 static const char counts_sql[] =
 	"SELECT count(*) FILTER (WHERE state = 'fails'), count(*) FILTER (WHERE state = "
 	"'baseline'),"
@@ -170,7 +170,7 @@ static int put_rule(const struct suite *suite, const struct rule_info *rule)
 	return 0;
 }
 
-/* Of the check itself: whether the trace is whole, and what findings may cost. */
+/* Test cases of the check itself: a complete trace, and --max-cost. */
 static int put_troubles(const struct suite *suite)
 {
 	sqlite3_stmt *q = db_prepare(suite->db, "SELECT name, message, failure FROM temp.trouble");
@@ -187,7 +187,7 @@ static int put_troubles(const struct suite *suite)
 	return step;
 }
 
-/* Of SQL that counts. */
+/* Writes an attribute with the count that sql gives. */
 static void put_count(const struct suite *suite, const char *name, const char *sql)
 {
 	print(suite->out, " %s=\"%lld\"", name, (long long)db_int(suite->db, sql, 0));

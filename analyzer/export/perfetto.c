@@ -10,7 +10,7 @@
 #include "report_facts.h"
 #include "report_parts.h"
 
-/* All packets are of one sequence, whose first one says the names that the others use. */
+/* All packets are in one sequence; its first packet interns the names that the others use. */
 enum { SEQUENCE = 1 };
 
 enum category {
@@ -42,7 +42,7 @@ static const char *const annotations[] = { "at", "bytes", "held_ns", "message", 
 	"severity", "confidence", "state", "times", "waited_ns", "delayed_ns", "saving_ns", "fix",
 	"fingerprint", "confirmation" };
 
-/* What tracks are of; their ids are hashes of this, of what it is of and of the run. */
+/* Kinds of tracks.  A track's id is a hash of its kind, its object and the run. */
 enum track { OF_PROCESS, OF_DEVICE, OF_THREAD, OF_STREAM, OF_FINDINGS, OF_RANGES };
 
 struct trace {
@@ -52,10 +52,10 @@ struct trace {
 	struct flows flows;
 	struct proto whole, packet, message, part; /* each within the one before it */
 	uint64_t run;
-	size_t ends; /* of flows that were written */
+	size_t ends; /* number of flow ends written */
 };
 
-/* Rows of a track whose slices overlap: on one row none does. */
+/* Rows of a track whose slices overlap; the slices of one row do not. */
 struct rows {
 	int64_t *end; /* of each row's last slice */
 	size_t count;
@@ -88,7 +88,7 @@ static void put_time(struct trace *trace, int64_t time)
 	proto_number(&trace->packet, PACKET_TIMESTAMP, time > 0 ? (uint64_t)time : 0);
 }
 
-/* Times are those of the database, and what they are of the day. */
+/* Relates the times of the database to the time of day. */
 static void put_clock(struct trace *trace)
 {
 	int64_t start = db_int(trace->db, "SELECT start_unix_ns FROM run", 0);
@@ -120,7 +120,7 @@ static void put_interned(struct trace *trace)
 		add_interned(trace, INTERNED_ANNOTATION_NAMES, i + 1, annotations[i]);
 	for (size_t i = 0; i < names->count; i++)
 		add_interned(trace, INTERNED_NAMES, i + 1, names->text[i]);
-	/* The first of the sites is that of no site. */
+	/* Site 0 means no site. */
 	for (size_t i = 1; i < sites->count; i++)
 		add_interned(trace, INTERNED_STRINGS, i, sites->text[i]);
 	put_packet(trace, PACKET_INTERNED_DATA, SEQ_INCREMENTAL_STATE_CLEARED);
@@ -175,7 +175,7 @@ static uint64_t device_id(const struct trace *trace, int64_t process, int64_t de
 	return track_id(trace, OF_DEVICE, (uint64_t)process, (uint64_t)device);
 }
 
-/* The devices that streams of the timeline are of; threads and findings stand above them. */
+/* Tracks of the streams' devices, below those of threads and findings. */
 static int put_devices(struct trace *trace)
 {
 	sqlite3_stmt *q = db_prepare(trace->db,
@@ -222,7 +222,7 @@ static int put_threads(struct trace *trace)
 	return step;
 }
 
-/* The first row whose last slice ended by then; a new one if need be, -1 after a message. */
+/* Returns the first row that is free at start, a new one if necessary, -1 after a message. */
 static int64_t find_row(struct rows *rows, int64_t start, int64_t end)
 {
 	int64_t *more;
@@ -240,7 +240,7 @@ static int64_t find_row(struct rows *rows, int64_t start, int64_t end)
 	return (int64_t)rows->count++;
 }
 
-/* Of a lane: a stream's own, and those in which its operations overlap. */
+/* The tracks of a lane: the stream's own, and further rows for overlapping operations. */
 static void put_row(struct trace *trace, const struct html_lane *lane, size_t rank, int64_t row)
 {
 	enum track of = lane->is_stream ? OF_STREAM : OF_THREAD;
@@ -318,7 +318,7 @@ static void put_item(struct trace *trace, const struct html_item *item, int64_t 
 	put_event(trace);
 }
 
-/* The items of a lane, which lie behind each other from number on. */
+/* Writes the items of a lane, which are contiguous from number on. */
 static int put_lane(struct trace *trace, size_t rank, const struct html_item *item, int64_t number)
 {
 	const struct html_lane *lane = &trace->timeline.lane[rank];

@@ -9,7 +9,7 @@
 
 enum edge { BEGIN = 0, END = 1 };
 
-/* The record that a wait for an event saw, and the wait. */
+/* Pairs of an event wait and the record that it saw. */
 static const char records_sql[] =
 	"SELECT w.record, w.call FROM event_wait w JOIN call c ON c.id = w.call"
 	" JOIN call_type t ON t.id = c.type WHERE w.record NOT NULL"
@@ -41,7 +41,7 @@ static int add_end(struct flows *flows, int64_t event, int terminates)
 	return 0;
 }
 
-/* Packets are in the order of events, by which those of one time are told apart. */
+/* Events at one time are ordered by the order of packets. */
 static int add_flow(struct flows *flows, const struct html_timeline *timeline, int64_t from,
 	enum edge from_edge, int64_t to, enum edge to_edge)
 {

@@ -26,7 +26,7 @@ struct flows {
 int flows_read(struct flows *flows, const struct html_timeline *timeline);
 void flows_release(struct flows *flows);
 
-/* One that begins before all items, at a time not later than item's; 0: there is no memory. */
+/* Adds a flow that begins before all items, not later than item; 0: out of memory. */
 uint64_t flows_add_to(struct flows *flows, int64_t item);
 
 /* To be called when all are added. */

@@ -39,7 +39,7 @@
 		" NOT NULL" \
 		" THEN json_object('text', " text ") END)")
 
-/* A step of a code flow: what it is as a kind of its own, too. */
+/* A step of a code flow with its kind: producer, fence or consumer. */
 #define STEP(s, text, kind) \
 	"json_object('location', json(" LOCATION(s, text) "), 'importance', 'essential'," \
 	" 'kinds', json_array('" kind "'))"
@@ -52,7 +52,7 @@ static const char results_sql[] =
 	" 'relatedLocations', CASE WHEN other NOT NULL THEN"
 	"  json_array(json_patch('{\"id\":1}', other)) END,"
 	" 'codeFlows', CASE WHEN other NOT NULL AND at_id NOT NULL THEN json_array(json_object("
-	"  'message', json_object('text', 'what comes first, what orders them, what comes after'),"
+	"  'message', json_object('text', 'producer, fence and consumer'),"
 	"  'threadFlows', json_array(json_object('locations', CASE WHEN fence NOT NULL"
 	"   THEN json_array(json(first), json(fence), json(last))"
 	"   ELSE json_array(json(first), json(last)) END)))) END,"
@@ -187,7 +187,7 @@ static int put_rules(struct db *db, FILE *out)
 	return rc;
 }
 
-/* What is missing of the trace, and what else is wrong. */
+/* Gaps of the trace and other problems, as notifications. */
 static int put_invocation(struct db *db, FILE *out)
 {
 	char *sql = sqlite3_mprintf(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a database says, for people (text) and programs (JSON): the run as a whole and what is
- * missing of it, then the findings, worst first.
+ * Reports of a database, for people (text) and programs (JSON): first the run as a whole and what
+ * the trace lacks, then the findings, worst first.
  */
 #ifndef CUFENCE_REPORT_H
 #define CUFENCE_REPORT_H
@@ -10,7 +10,7 @@
 
 #include "db.h"
 
-/* The findings shown: at least as confident as asked for; "possible" ignores the threshold too. */
+/* The least confidence of the findings shown; "possible" also ignores the threshold. */
 enum report_level { REPORT_LIKELY, REPORT_CERTAIN, REPORT_POSSIBLE };
 
 #define REPORT_TOP 10 /* unless another number is asked for */
@@ -19,10 +19,10 @@ struct report_options {
 	enum report_level level;
 	int top;         /* at most so many findings, 0: all */
 	int64_t finding; /* only this one, 0: all */
-	int all;         /* places that are left out otherwise, too */
+	int all;         /* also the places that are hidden by default */
 	int color;       /* escape sequences for a terminal */
 	int width;       /* columns of the terminal, 0: lines as long as they are */
-	int undrawn;     /* one finding alone comes without its timeline */
+	int undrawn;     /* a single finding has no timeline */
 };
 
 /* Each: 0, or -1 after a message. */
@@ -32,13 +32,13 @@ int report_json(struct db *db, const struct report_options *options, FILE *out);
 /* The lines above the findings. */
 int report_summary(struct db *db, FILE *out);
 
-/* Whether out is a terminal that shows colors, and nobody asked for none (https://no-color.org). */
+/* Whether out is a terminal that shows colors, and NO_COLOR is not set (https://no-color.org). */
 int report_color(FILE *out);
 
-/* Columns of the terminal that out is, 0: it is none. */
+/* Columns of the terminal behind out; 0: out is no terminal. */
 int report_width(FILE *out);
 
-/* A condition on finding f that says whether it is shown; for SQL put together here and there. */
+/* The SQL condition under which finding f is shown. */
 const char *report_condition(enum report_level level);
 
 #endif

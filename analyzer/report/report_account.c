@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loop in words, and where its time goes: how much of a turn each device idles, and why, and
- * what the thread does that makes the turns.
- * Numbers are of one turn, or where there is no loop of the run from its first work to its last.
+ * what the looping thread does.  Numbers are per turn, or without a loop of the run from its first
+ * work to its last.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +15,13 @@
 #include "report_parts.h"
 #include "rules.h"
 
-/* So many devices are spoken of, and so many causes and stretches of each. */
+/* The most devices that are printed, and the most causes and stretches of each. */
 enum { MOST_DEVICES = 4, MOST_CAUSES = 4, MOST_STRETCHES = 2 };
 
-/* How the causes of table account are said: of a device that idles, of the host. */
+/* Words for the causes of table account: for a device that idles, for the host. */
 static const struct {
 	const char *cause, *text;
-	int is_pace; /* the host cannot go faster, whatever it waits for */
+	int is_pace; /* the host's own pace, not a wait */
 	const char *host;
 } causes[] = {
 	{ "outside", "host outside CUDA", 1, "outside CUDA" },
@@ -42,7 +42,7 @@ struct sum {
 	int64_t time, times;
 };
 
-/* A device of a process, or its host thread (DB_NULL), and what there is to be said of it. */
+/* A device of a process, or its host thread (device DB_NULL), with its sums. */
 struct idling {
 	int64_t process, device, pid, turns;
 	int64_t busy, idle, pace; /* ns */
@@ -163,7 +163,7 @@ static int64_t a_turn(const struct idling *of, int64_t number)
 	return of->turns ? number / of->turns : number;
 }
 
-/* The causes are in order of time; small ones are left out. */
+/* Prints the causes, the longest first, without small ones. */
 static void print_causes(const struct idling *of, FILE *out)
 {
 	const char *separator = ": ";
@@ -207,7 +207,7 @@ static int print_stretches(struct db *db, const struct idling *of, FILE *out)
 	return step < 0 ? -1 : 0;
 }
 
-/* The device waits for the host most of the time, and the host for nobody. */
+/* The device idles most of the time because the host submits too slowly. */
 static int is_launch_bound(const struct idling *of)
 {
 	return of->idle > of->busy && of->pace > of->idle - of->idle / LAUNCH_BOUND_PART;

@@ -10,8 +10,8 @@
 #include "rules.h"
 #include "print.h"
 
-/* In the order of enum report_run_column.  The parts of one process that recorded no work are no
- * part of what busy times are shares of. */
+/* In the order of enum report_run_column.  recorded_ns leaves out the parts of a single process in
+ * which no work was recorded. */
 static const char run_sql[] =
 	"SELECT coalesce(w.whole, 0) AS duration_ns,"
 	" coalesce(w.whole, 0) - (SELECT coalesce(sum(end - start), 0) FROM recording"
@@ -29,7 +29,7 @@ static const char run_sql[] =
 	" (SELECT count(*) FILTER (WHERE calls > 0) AS threads, coalesce(sum(calls), 0) AS calls,"
 	"   coalesce(sum(inside), 0) AS inside FROM thread_use) u";
 
-/* Which part of the run was recorded, and what decided it; without a row: all of it. */
+/* The recorded part of the run, and what limited it; no row: all was recorded. */
 static const char recording_sql[] =
 	"SELECT coalesce(sum(work), 0) AS windows,"
 	" coalesce(sum((end - start) * work), 0) AS inside_ns, sum(end - start) AS whole_ns,"
@@ -82,7 +82,7 @@ static const char account_sql[] =
 	"SELECT process, device, cause, sum(time) AS time_ns, sum(times) AS times FROM account"
 	" GROUP BY process, device, cause ORDER BY process, device IS NULL, device, 4 DESC, cause";
 
-/* Between which calls the host was outside of CUDA, most of it first. */
+/* The calls between which the host was outside of CUDA, the longest time first. */
 static const char outside_sql[] =
 	"SELECT a.process, a.device, f.text AS \"from\", t.text AS \"to\", sum(a.time) AS time_ns,"
 	" sum(a.times) AS times FROM account a LEFT JOIN site f ON f.id = a.from_site"
@@ -115,7 +115,7 @@ static const char unseen_sql[] =
 	" LEFT JOIN kernel_code c ON c.kernel = kernel.id WHERE u.complete < u.launches"
 	" ORDER BY 2 DESC, u.kernel LIMIT 20";
 
-/* By which calls others got hold of memory of the program, or it of theirs. */
+/* The calls by which memory is shared with other processes or APIs. */
 static const char shared_sql[] =
 	"SELECT CASE WHEN name GLOB '*_v[0-9]' THEN substr(name, 1, length(name) - 3)"
 	"  ELSE name END AS call, count(*) AS calls FROM (SELECT coalesce((SELECT o.name"
@@ -198,7 +198,7 @@ static void loss_is_incomplete(sqlite3_context *context, int count, sqlite3_valu
 	sqlite3_result_int(context, !loss || loss->incomplete);
 }
 
-/* loss_text(reason, count, CUPTI's state, its error, who holds it): NULL where nothing is said. */
+/* loss_text(reason, count, CUPTI's state, its error, its holder): NULL if nothing is printed. */
 static void loss_text(sqlite3_context *context, int count, sqlite3_value **value)
 {
 	const char *reason = text(value[0]);

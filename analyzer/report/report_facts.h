@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a report says of a run besides its findings, as queries.  The text and the JSON take their
- * numbers from the same rows.  A column has its name in JSON, the unit at its end; one that ends
- * with '?' is a boolean.
+ * Facts: queries for all that a report says about a run besides its findings.  Text and JSON take
+ * their numbers from the same rows.  Columns are named as in JSON, with the unit at the end; a name
+ * that ends with '?' is a boolean.
  */
 #ifndef CUFENCE_REPORT_FACTS_H
 #define CUFENCE_REPORT_FACTS_H
 
 #include "db.h"
 
-/* The columns of those that the text needs by number stand in report_facts.c in this order. */
+/* Columns that the text needs by number, in the order of the queries in report_facts.c. */
 enum report_fact {
 	FACT_RUN,
 	FACT_RECORDING,

@@ -19,7 +19,7 @@
 #define MOST_ALSO 3
 #define MOST_FROM 3 /* callers */
 
-/* Of a place p at a site s: what it is printed at. */
+/* The line that place p at site s is printed under. */
 #define LINE_OF_PLACE "coalesce(s.function || ' ' || s.text, s.text, -p.id)"
 
 /* clang-format off */
@@ -76,7 +76,7 @@ enum place_column {
 	PLACE_CONFIRMATION
 };
 
-/* Where else to change the program, named as in place_sql. */
+/* Other places that must change too, named as in place_sql. */
 static const char also_sql[] =
 	"WITH RECURSIVE up(call, id, parent) AS ("
 	" SELECT id, id, parent FROM call WHERE id IN"
@@ -100,9 +100,9 @@ static const char callers_sql[] =
 	"  (SELECT min(depth) FROM frame WHERE site = ?1 AND user = 1) ORDER BY depth";
 
 /*
- * Who calls the line of a finding where that has several callers, as a wrapper has, or is none to
- * change: in a destructor, in a library without lines.  Of its own site, and those of its line that
- * are to be changed with it.
+ * The callers of a finding's line, if it has several (a wrapper), or if nobody would change the
+ * line itself (in a destructor, in a library without line information).  Covers the finding's own
+ * site and the sites of the same line that must change with it.
  */
 static const char from_sql[] =
 	"WITH own AS (SELECT * FROM site WHERE id = ?1),"
@@ -119,7 +119,7 @@ static const char from_sql[] =
 	"  OR (SELECT line IS NULL OR function LIKE '~%' FROM own))"
 	" GROUP BY function, file, line ORDER BY min(site)";
 
-/* A stream's number is CUPTI's and stands nowhere in the program: where that made it. */
+/* Where the program made a stream, since CUPTI's stream numbers do not appear in its source. */
 static const char streams_sql[] =
 	"SELECT DISTINCT t.cupti_id, t.kind, s.text, s.function FROM finding_place p"
 	" JOIN call c ON c.id IN (p.call, p.other_call) JOIN stream t ON t.id = c.stream"
@@ -207,7 +207,7 @@ static void print_times(sqlite3_stmt *row, int column, FILE *out)
 		print(out, ", %s device delay", format_duration(time, delayed));
 }
 
-/* What is in no order costs none. */
+/* Findings about order have no cost. */
 static int costs_time(sqlite3_stmt *row, int column)
 {
 	return sqlite3_column_int64(row, column + 1) || sqlite3_column_int64(row, column + 2);
@@ -269,11 +269,11 @@ static int print_from(struct db *db, sqlite3_stmt *row, int64_t finding, int wid
 	return step < 0 ? -1 : 0;
 }
 
-/* How the places of a finding are printed. */
+/* Layout of a finding's places. */
 struct place_layout {
 	int64_t finding;
 	int lines, places; /* it has */
-	int width;         /* of what stands before the place */
+	int width;         /* of the column before the place */
 	char line[512];    /* printed last */
 };
 
@@ -282,7 +282,7 @@ static int has_other(sqlite3_stmt *row)
 	return *text(row, PLACE_OTHER_CALL) || *text(row, PLACE_OTHER_TEXT);
 }
 
-/* What falls to one place of several. */
+/* The cost of one place of several. */
 static void print_part(sqlite3_stmt *row, const struct place_layout *layout, FILE *out)
 {
 	if (layout->places < 2)
@@ -516,7 +516,7 @@ static int print_fix(struct db *db, int64_t finding, const struct rule_info *rul
 
 /* --- findings --- */
 
-/* A wait was measured, so "certain" says nothing of it; a race may be certain or only likely. */
+/* Waits are measured, so "certain" is printed for races only. */
 static const char *said_confidence(const struct rule_info *rule, const char *confidence)
 {
 	int is_measured = rule && strcmp(rule->group, "fences") != 0;
@@ -565,7 +565,7 @@ static int print_finding(struct db *db, sqlite3_stmt *row, const struct report_o
 	return 0;
 }
 
-/* What only one finding alone is printed with. */
+/* Details that only a single finding is printed with. */
 static int print_details(struct db *db, sqlite3_stmt *row, int undrawn, FILE *out)
 {
 	int64_t finding = sqlite3_column_int64(row, COL_ID);

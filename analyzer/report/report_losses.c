@@ -6,7 +6,7 @@
 #include "report_facts.h"
 #include "print.h"
 
-/* More calls than these would hide the findings. */
+/* More lines would push the findings off the screen. */
 #define MOST_HUNG 20
 
 char *report_loss_text(const char *text, int64_t count)

@@ -20,7 +20,7 @@
 	".bytes, ifnull((SELECT max(part.shift + piece.bytes) FROM alias part" \
 	" JOIN allocation piece ON piece.id = part.allocation WHERE part.same = " a ".id), 0))"
 
-/* What "cufence confirm" found out about place p, in words; NULL: it was not asked. */
+/* The answer of "cufence confirm" for place p, in words; NULL: it was not tried. */
 #define CONFIRMATION(p) \
 	"(SELECT replace(result, '-', ' ') || ': ' || how FROM confirmation" \
 	" WHERE fingerprint = " p ".fingerprint)"
@@ -35,25 +35,25 @@ int report_account(struct db *db, FILE *out);
 /* The command that says what orders the operations of a finding's worst instance, if it has two. */
 int report_order(struct db *db, int64_t finding, FILE *out);
 
-/* How a cause of table account is said, of a device or of the host. */
+/* Words for a cause of table account, for a device or the host. */
 const char *report_cause_text(const char *cause, int host);
 
-/* What all findings of a process save together, and why that is not known better. */
+/* The time that all findings of a process save together, and why no closer estimate exists. */
 int report_together(struct db *db, FILE *out);
 
-/* The environment, and what explains a result that looks odd. */
+/* Settings and notes that explain an unexpected result. */
 int report_settings(struct db *db, FILE *out);
 
 /* Calls in which a process ended. */
 int report_hung(struct db *db, FILE *out);
 
-/* What is known to be missing. */
+/* Known gaps of the trace. */
 int report_losses(struct db *db, FILE *out);
 
-/* What a setting of the environment means for what is reported, NULL: nothing here. */
+/* The effect of an environment setting on the report; NULL: none. */
 const char *report_setting_meaning(struct db *db, const char *name, const char *value);
 
-/* What else explains a result that looks odd, a text in each row. */
+/* Notes that explain an unexpected result, one text per row. */
 extern const char report_notes_sql[];
 
 /* The text of a loss with its count in place of "%lld"; to be freed by sqlite3_free(). */

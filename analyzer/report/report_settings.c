@@ -5,8 +5,8 @@
 #include "print.h"
 
 /*
- * What a setting means for what is reported.  value: a pattern as of GLOB; only_if: a query that
- * gives 1 where it matters, ?1 being the value; NULL: always.
+ * Settings and their effects on the report.  value is a GLOB pattern; only_if is a query that gives
+ * 1 if the setting matters, with ?1 as the value; NULL: it always matters.
  */
 static const struct {
 	const char *name, *value, *only_if, *meaning;
@@ -43,7 +43,7 @@ const char report_notes_sql[] =
 	"SELECT DISTINCT 'device ' || ordinal || ' uses the host''s page tables: copies to'"
 	" || ' pageable memory may return before they are done' FROM device_attribute"
 	" WHERE name = 'pageable_memory_access_uses_host_page_tables' AND value = 1 UNION ALL "
-	/* Why the lines of a script are missing, if they are. */
+	/* Why lines of scripts are missing. */
 	"SELECT DISTINCT 'no lines of scripts are shown: ' || substr(value, 7) FROM property"
 	" WHERE name = 'python.frames' AND value GLOB 'none: *' UNION ALL "
 	/* The guard watches pinned memory of pending copies, and no managed memory. */

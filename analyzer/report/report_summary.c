@@ -10,7 +10,7 @@
 #include "report_parts.h"
 #include "print.h"
 
-/* How the kinds of operation, stream and wait in the database are called, one and several. */
+/* Singular and plural names of the kinds of operations, streams and waits in the database. */
 static const struct {
 	const char *kind, *one, *many;
 } kinds[] = {
@@ -67,7 +67,7 @@ static void print_run(const int64_t run[], FILE *out)
 		(long long)run[RUN_CALLS], run[RUN_CALLS] == 1 ? "" : "s");
 }
 
-/* Startup: before the first work there was nothing to wait for. */
+/* Startup has no work to wait for, so percentages exclude it. */
 static void print_start(const int64_t run[], FILE *out)
 {
 	char start[DURATION_SIZE];
@@ -78,8 +78,8 @@ static void print_start(const int64_t run[], FILE *out)
 }
 
 /*
- * Which part of the run was recorded, and what decided it; of a whole run, when it began.  What
- * percentages refer to is said once: where a part was recorded, to that, without a start in it.
+ * Prints which part of the run was recorded and what limited it, or for a whole run its startup.
+ * Either line says what percentages refer to.
  */
 static int print_recording(struct db *db, const int64_t run[], FILE *out)
 {
@@ -140,8 +140,7 @@ static void print_device_name(sqlite3_stmt *q, FILE *out)
 		simulated && !strcasestr(name, "simulated") ? " (simulated)" : "");
 }
 
-/* One device that did work is a name, and so are those that all are alike; of several that worked
- * each has a line. */
+/* Prints the device's name (equal names once), or a line for each of several used devices. */
 static int print_devices(struct db *db, int64_t used, FILE *out)
 {
 	enum { MOST = 16 };
@@ -249,7 +248,7 @@ static int read_numbers(struct db *db, enum report_fact fact, int64_t number[], 
 	return step < 0 ? -1 : 0;
 }
 
-/* How much of what happened is known; without a device side that is said below. */
+/* How many operations and calls were matched; a missing device side is a loss, printed below. */
 static int print_coverage(struct db *db, FILE *out)
 {
 	int64_t known[COVERAGE_PARAMETERS + 1];
@@ -269,7 +268,7 @@ static int print_coverage(struct db *db, FILE *out)
 	return 0;
 }
 
-/* Kernels named in the summary of which not every access is known. */
+/* The most kernels with unknown accesses that the summary names. */
 #define MOST_UNSEEN 3
 
 static int print_unseen(struct db *db, int64_t kernels, FILE *out)
@@ -291,7 +290,7 @@ static int print_unseen(struct db *db, int64_t kernels, FILE *out)
 	return step < 0 ? -1 : 0;
 }
 
-/* Where fences that are missing may not be seen. */
+/* For how many launches missing fences can be found. */
 static int print_accesses(struct db *db, FILE *out)
 {
 	int64_t known[ACCESSES_INCOMPLETE + 1];

@@ -49,7 +49,7 @@ static int64_t count_findings(struct db *db, enum report_level level)
 	return count;
 }
 
-/* The command for another report of this database: with a choice in place of its own. */
+/* Prints the command for another report of this database, with the given choice. */
 static int print_command(struct db *db, const struct report_options *options, const char *choice,
 	FILE *out)
 {

@@ -9,7 +9,7 @@
 
 #define LABEL_WIDTH 16
 #define COLUMNS 76
-/* More streams than these are a number. */
+/* The most streams that are drawn; further ones are counted. */
 #define STREAM_LIMIT 10
 
 static const char legend[] =
@@ -25,7 +25,7 @@ struct timeline {
 	int any; /* the row is not empty */
 };
 
-/* What an instance is about: the two calls' operations, and where the one put the other in order
+/* The operations of an instance: those of its two calls, and where the one put the other in order
  * the operation that was held and the one it was held by; one hold will do. */
 #define OPS_SQL \
 	"WITH f AS (SELECT * FROM finding WHERE id = ?1), " \
@@ -35,7 +35,7 @@ struct timeline {
 	"ops AS (SELECT o.* FROM operation o, f WHERE o.call IN (f.call, f.other_call) UNION " \
 	" SELECT o.* FROM operation o, h WHERE o.id IN (h.op, h.behind)) "
 
-/* A wait is shown as long as it lasted; a call that submits may lie far ahead of its work. */
+/* A wait is drawn in full; a call that submits may lie far ahead of its work. */
 /* clang-format off */
 static const char span_sql[] =
 	OPS_SQL "SELECT min(t), max(t) FROM ("
@@ -110,7 +110,7 @@ static void draw(struct timeline *timeline, int64_t start, int64_t end, const ch
 	row[from] = start < timeline->start ? '<' : row[from] == ' ' ? '[' : ':';
 	row[to] = end > timeline->end ? '>' : ']';
 	memset(row + from + 1, named ? '=' : '-', room);
-	/* A column is a byte: a character of several would move what is behind it. */
+	/* A column is a byte, so a character of several bytes would shift the rest of the line. */
 	for (size_t i = 0; i < length && i < room; i++)
 		row[from + 1 + (int)i] = name[i] >= ' ' && name[i] <= '~' ? name[i] : '?';
 }
@@ -177,7 +177,7 @@ int report_timeline_span(struct db *db, int64_t finding, int64_t *start, int64_t
 		*end = sqlite3_column_int64(q, 1);
 	}
 	sqlite3_finalize(q);
-	/* Times of a damaged database may be anything. */
+	/* A damaged database may have any times. */
 	if (*start < 0 || *end > INT64_MAX / 2)
 		*start = *end = 0;
 	margin = (*end - *start) / 20 + 1;

@@ -8,8 +8,8 @@
  *	  stream 13           [touch========================]
  *	  stream 14         <-]                              [touch===]
  *
- * What the finding names is drawn with '=', the rest with '-'; '<' and '>' go on beyond.  What is
- * shorter than a column is a '|', where several meet there is a ':'.
+ * Operations of the finding are drawn with '=', all others with '-'; '<' and '>' mark cut-off ends.
+ * A '|' is shorter than a column, a ':' stands for several of them.
  */
 #ifndef CUFENCE_REPORT_TIMELINE_H
 #define CUFENCE_REPORT_TIMELINE_H

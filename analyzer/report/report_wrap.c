@@ -5,7 +5,7 @@
 
 /* Where the text of "    fix  ..." begins. */
 #define INDENT 9
-/* A drawing in time, which has a width of its own. */
+/* The timeline, which has its own width. */
 #define DRAWING 6
 
 /* Columns of a word: escape sequences have none, characters of several bytes one. */

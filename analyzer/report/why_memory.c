@@ -6,7 +6,7 @@
 #include "access.h"
 #include "print.h"
 
-/* More would hide the first. */
+/* The most conflicts that are printed. */
 #define LINE_LIMIT 4
 
 struct memory {
@@ -69,7 +69,7 @@ static int say_pair(struct memory *memory, const struct memory_access *earlier,
 	return rc < 0 ? -1 : 0;
 }
 
-/* One access alone, to ask whether it conflicts. */
+/* A list of a single access, for asking whether it conflicts. */
 static struct accesses only(struct memory_access *access)
 {
 	return (struct accesses){ .access = access, .count = 1 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For cufence why: the memory that makes the order of two operations matter, in words. */
+/* For cufence why: the memory that two operations share, in words. */
 #ifndef CUFENCE_WHY_MEMORY_H
 #define CUFENCE_WHY_MEMORY_H
 

@@ -8,7 +8,7 @@
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 #define SIGNAL_COUNT (sizeof(signals) / sizeof(*signals))
 
-/* What the handler needs; a handler has no other way to it. */
+/* State of the signal handler, which takes no argument of ours. */
 static struct {
 	const char *volatile path; /* NULL: none is guarded */
 	const char *volatile note; /* NULL: none */
@@ -18,9 +18,9 @@ static struct {
 } guarded;
 
 /*
- * Calls only what signal-safety(7) lists, and isatty().  Who stops a process may send the signal
- * twice, to it and to its group, as timeout(1) does: the second one must not end it before the
- * first has been answered.
+ * Calls only functions of signal-safety(7), and isatty().  A process may get its signal twice, once
+ * itself and once with its group, as timeout(1) sends it: the second signal must not end the
+ * process before the first has been handled.
  */
 static void stop(int number)
 {
@@ -31,7 +31,7 @@ static void stop(int number)
 	guarded.stopping = 1;
 	if (guarded.path && guarded.owner == getpid()) {
 		unlink(guarded.path);
-		/* Nothing can be done about what cannot be written. */
+		/* A failed write cannot be reported. */
 		if ((isatty(STDERR_FILENO) && write(STDERR_FILENO, erase, strlen(erase)) < 0) ||
 			write(STDERR_FILENO, text, strlen(text)) < 0 ||
 			(guarded.note &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * SIGINT, SIGTERM and SIGHUP while a database is made: each removes the unfinished file and then
- * does what it always does, at once and wherever the program is, in a library too.
+ * has its usual effect, at once and even while a library runs.
  */
 #ifndef CUFENCE_INTERRUPT_H
 #define CUFENCE_INTERRUPT_H
@@ -15,10 +15,10 @@
 void interrupt_guard(const char *path);
 void interrupt_unguard(void);
 
-/* A line that they say then, a string that stays, or NULL; with its newline. */
+/* The line that they print, with its newline, or NULL; the string must stay valid. */
 void interrupt_note(const char *line);
 
-/* Between the two these signals wait, for the few steps that belong together. */
+/* Block and unblock these signals, around steps that must not be separated. */
 void interrupt_hold(sigset_t *before);
 void interrupt_restore(const sigset_t *before);
 

@@ -32,7 +32,7 @@ static int is_trusted(const char *folder, uid_t owner)
 		owner == there.st_uid;
 }
 
-/* What a link holds, seen from where we are: malloc'ed, NULL: it cannot be read. */
+/* A link's target, relative to the current folder: malloc'ed; NULL: it cannot be read. */
 static char *read_link(const char *path, const char *folder)
 {
 	char target[PATH_MAX], *whole = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a long command is, as one line on a terminal's stderr; nothing where it is none. */
+/* Progress of a long command, as one line on stderr if that is a terminal. */
 #ifndef CUFENCE_PROGRESS_H
 #define CUFENCE_PROGRESS_H
 
@@ -7,7 +7,7 @@
 
 struct progress {
 	uint64_t total, done; /* in any unit */
-	uint64_t next;        /* done, when something is to be shown */
+	uint64_t next;        /* value of done at which the line changes */
 	int shown;            /* a line is on the terminal */
 };
 
@@ -16,7 +16,7 @@ void progress_start(struct progress *progress, uint64_t total);
 /* Shows "cufence: WHAT, 42 %". */
 void progress_show(struct progress *progress, const char *what);
 
-/* Leaves no trace of it. */
+/* Erases the line. */
 void progress_end(struct progress *progress);
 
 #endif

@@ -54,7 +54,7 @@ char *shell_word(const char *name)
 	FILE *out = open_memstream(&word, &length);
 
 	if (out) {
-		/* A dash would be taken for an option's. */
+		/* A leading dash would make it an option. */
 		fputs(control ? "$'" : plain ? "" : "'", out);
 		fputs(*name == '-' ? "./" : "", out);
 		(control ? write_escaped : write_quoted)(name, out);

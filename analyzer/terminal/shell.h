@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of commands that a message tells the user to type. */
+/* Quotes words of commands that messages tell the user to type. */
 #ifndef CUFENCE_SHELL_H
 #define CUFENCE_SHELL_H
 
