@@ -18,7 +18,7 @@ static const char page_css[] =
 static const char page_js[] =
 #include "page_js.inc"
 	;
-/* What the page's security policy allows: a script and a style of these hashes. */
+/* The hashes of the only script and style that the page's security policy allows. */
 static const char page_js_hash[] =
 #include "page_js_hash.inc"
 	;
@@ -63,7 +63,7 @@ static int put_script_hash(struct page *page)
 	return put_hash(page->out, page_js_hash);
 }
 
-/* What a function of the page writes as JSON, made safe for a script element. */
+/* A function's JSON output, escaped for a script element. */
 static int put_json(struct page *page, int (*write)(struct page *, FILE *))
 {
 	char *text = NULL;
@@ -133,7 +133,7 @@ static int put_plain(struct page *page)
 	return rc;
 }
 
-/* What stands in page.html as @NAME@. */
+/* Parts of the page, by their names @NAME@ in page.html. */
 static const struct {
 	const char *name;
 	int (*put)(struct page *);
@@ -148,7 +148,7 @@ static const struct {
 	{ "plain", put_plain },
 };
 
-/* The part that a text begins with, of which *length is the length; NULL: none. */
+/* The part whose @NAME@ text begins with, of *length bytes; NULL: none. */
 static int (*find_part(const char *text, size_t *length))(struct page *)
 {
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {

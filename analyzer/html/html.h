@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run as one file for a browser: the report and a timeline, with nothing to fetch.  Its script
- * and style lie in page/ and are compiled in.
+ * Writes a run as one self-contained file for a browser: the report and a timeline.  Its script and
+ * style are in page/ and are compiled in.
  *
- * What the page says comes from the functions behind the text and the JSON: it has no words of its
- * own for findings.  It holds three pieces of data, each made here:
+ * The words about findings come from the functions behind the text and JSON reports.  The page
+ * holds three pieces of data, each made here:
  *
  *	report    the JSON report, as doc/report.schema.json says (report_json())
  *	texts     lines of the text report, source lines, names and lanes: JSON (html_texts.c)

@@ -6,7 +6,7 @@
 #include "array.h"
 #include "kinds.h"
 
-/* What a call submitted, to be found by its stream. */
+/* An operation's submission, sorted by stream. */
 struct submitted {
 	int64_t stream, call;
 	int64_t item;
@@ -17,7 +17,7 @@ struct submissions {
 	size_t count;
 };
 
-/* What a stream waited for: the events that were recorded in streams. */
+/* Event waits of streams, with the records that they saw. */
 static const char fences_sql[] =
 	"SELECT r.stream, r.id, c.stream, c.id FROM event_wait w JOIN call c ON c.id = w.call"
 	" JOIN call r ON r.id = w.record JOIN call_type t ON t.id = c.type"
@@ -25,7 +25,7 @@ static const char fences_sql[] =
 	" AND r.stream NOT NULL AND c.stream <> r.stream ORDER BY w.call";
 
 static const char waits_sql[] = "SELECT op, call FROM wait WHERE op NOT NULL";
-/* What an event held is a fence. */
+/* An operation held by an event is drawn as a fence. */
 static const char holds_sql[] =
 	"SELECT behind, op FROM hold WHERE behind NOT NULL AND reason <> 'event'";
 
@@ -110,7 +110,7 @@ static int list_submissions(const struct html_timeline *timeline, struct submiss
 	return 0;
 }
 
-/* The first of a stream's submissions by that call or a later one. */
+/* A stream's first submission by that call or a later one. */
 static size_t find_submission(const struct submissions *of, int64_t stream, int64_t call)
 {
 	const struct submitted key = { stream, call, 0 };
@@ -127,7 +127,7 @@ static size_t find_submission(const struct submissions *of, int64_t stream, int6
 	return low;
 }
 
-/* What the event stood for, and what the wait is before. */
+/* The last work before the record, and the first work after the wait. */
 static int64_t before_call(const struct submissions *of, int64_t stream, int64_t call)
 {
 	size_t found = find_submission(of, stream, call);

@@ -9,7 +9,7 @@
 #include "html_pack.h"
 #include "html_timeline.h"
 
-/* From one item of the timeline to another. */
+/* An arrow between two items of the timeline. */
 struct html_arrow {
 	int64_t from, to;
 };
@@ -20,9 +20,9 @@ struct html_arrows {
 };
 
 /*
- * Fences, from what an event stood for to what waited for it; host waits, from the operation to the
- * call; and operations that the device held behind others.  0, or -1 after a message; the caller
- * frees the arrows in both cases.
+ * Reads fences (from the work before the record to the work after the wait), host waits (from the
+ * operation to the call) and operations that the device held behind others.  0, or -1 after a
+ * message; the caller frees the arrows in both cases.
  */
 int html_arrows_fences(const struct html_timeline *timeline, struct html_arrows *arrows);
 int html_arrows_waits(const struct html_timeline *timeline, struct html_arrows *arrows);

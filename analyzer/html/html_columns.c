@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The timeline as the script reads it (page/data.js): for each lane its columns, each as the
- * difference to what the item before it lets expect, then arrows, then turns.  Columns of one kind
- * stand together, as they are alike and so pack better.
+ * Writes the timeline as the script reads it (page/data.js): the columns of each lane, as
+ * differences to a prediction from the item before, then arrows, then turns.  Columns of one kind
+ * are written together, since similar numbers compress better.
  */
 #include "html_timeline.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON, written piece by piece; what is no UTF-8 in it print_json() replaces in the end. */
+/* Writes JSON piece by piece; print_json() replaces invalid UTF-8 in the end. */
 #ifndef CUFENCE_HTML_JSON_H
 #define CUFENCE_HTML_JSON_H
 
@@ -9,7 +9,7 @@
 /* A string with its quotes. */
 void json_text(FILE *out, const char *text);
 
-/* What stands before it, as it is, and a number. */
+/* Writes before as it is, then a number. */
 void json_number(FILE *out, const char *before, int64_t number);
 
 /* A whole JSON text into a script element: without '<', which could end it or begin a comment

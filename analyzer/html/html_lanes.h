@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lanes of the timeline: each is made when the first item comes that lies on it. */
+/* Lanes of the timeline; a lane is created with its first item. */
 #ifndef CUFENCE_HTML_LANES_H
 #define CUFENCE_HTML_LANES_H
 
@@ -7,7 +7,7 @@
 
 struct html_lanes {
 	struct html_timeline *timeline;
-	struct map known; /* hash of what it is of -> lane + 1 */
+	struct map known; /* hash of the thread, stream or range depth -> lane + 1 */
 	sqlite3_stmt *thread, *stream;
 };
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "html_ranges.h"
 
-/* Ranges that lie in each other, or overlap, have lanes of their own: so many; deeper ones are left
- * out. */
+/* Nested and overlapping ranges have lanes of their own; ranges deeper than this are left out. */
 enum { DEPTHS = 12 };
 
 /* The outer one of two that begin together comes first; one never closed ends with the process. */

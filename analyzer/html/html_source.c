@@ -29,7 +29,7 @@ static int goes_up(const char *file)
 	return !strncmp(file, "../", 3) || strstr(file, "/../") != NULL;
 }
 
-/* A pipe or a device is opened by nobody here: it may wait. */
+/* Opens regular files only: a pipe or a device might block. */
 static FILE *open_regular(const char *path, struct stat *about)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -47,7 +47,7 @@ static FILE *open_regular(const char *path, struct stat *about)
 	return file;
 }
 
-/* In the folders above the program, the nearest first. */
+/* Searches the folders above the program, the nearest first. */
 static FILE *open_above(const char *file, const char *program, struct stat *about)
 {
 	char path[4096];

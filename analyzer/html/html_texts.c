@@ -12,10 +12,10 @@
 #include "report_parts.h"
 #include "report_timeline.h"
 
-/* The places of a finding whose sources are shown. */
+/* How many places of a finding show their sources. */
 #define MOST_SOURCES 8
 
-/* Where labels of the text report end: of the summary, of a finding. */
+/* The columns where labels of the text report end, in the summary and in a finding. */
 enum { SUMMARY_TEXT = 13, FINDING_TEXT = 9 };
 
 struct texts {
@@ -26,7 +26,7 @@ struct texts {
 
 /* --- lines of the text report --- */
 
-/* A line as [label, text]: labels end at a column; one that has none is a text alone. */
+/* Writes a line as [label, text], with an empty label if the line has none. */
 static void put_line(char *line, size_t column, const char *separator, FILE *out)
 {
 	size_t indent = strspn(line, " "), length = strlen(line);
@@ -65,7 +65,7 @@ static void put_lines(char *text, size_t column, int from, FILE *out)
 	fputs(*separator == '[' ? "[]" : "]", out);
 }
 
-/* What a function prints, as text; NULL after a message. */
+/* The output of a print function; NULL after a message. */
 static char *printed(struct db *db, int (*function)(struct db *, FILE *))
 {
 	char *text = NULL;
@@ -139,7 +139,7 @@ static char *print_finding(struct db *db, int64_t finding)
 	return NULL;
 }
 
-/* Its second line says what it costs, the others where it is. */
+/* A finding's second line is its cost; the others say where it is. */
 static int put_said(const struct texts *texts, int64_t finding)
 {
 	char *text = print_finding(texts->db, finding), *cost, *rest;
@@ -243,7 +243,7 @@ static int put_findings(const struct texts *texts, const struct report_options *
 
 /* --- sources --- */
 
-/* The places of findings, by what the JSON report calls them: file:line. */
+/* Sources of the findings' places, by their file:line as in the JSON report. */
 static const char places_sql[] =
 	"SELECT DISTINCT s.file, s.line, (SELECT m.path FROM frame f JOIN module m"
 	"  ON m.id = f.module WHERE f.site = s.id AND f.user LIMIT 1) FROM ("
@@ -280,7 +280,7 @@ static int put_source(const struct texts *texts, sqlite3_stmt *q, int64_t since,
 	return any;
 }
 
-/* On the simulated device time is virtual, and no file is known to be newer. */
+/* The simulated device's time is virtual, so no file can be called newer. */
 static int put_sources(const struct texts *texts)
 {
 	sqlite3_stmt *q = db_prepare(texts->db, places_sql);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the page says besides the JSON report: lines of the text report, sources, names, lanes. */
+/* The page's texts besides the JSON report: lines of the text report, sources, names, lanes. */
 #ifndef CUFENCE_HTML_TEXTS_H
 #define CUFENCE_HTML_TEXTS_H
 

@@ -95,7 +95,7 @@ struct html_item *html_item_add(struct html_items *items, int64_t lane, int64_t 
 
 /* --- calls --- */
 
-/* Where the call of a site was made, as the text report says it. */
+/* The place of a call's site, as in the text report. */
 static int64_t site_number(struct html_timeline *timeline, sqlite3_stmt *site, int64_t id)
 {
 	uint64_t known = map_get(&timeline->site_number, (uint64_t)id, 0);
@@ -112,7 +112,7 @@ static int64_t site_number(struct html_timeline *timeline, sqlite3_stmt *site, i
 	return made;
 }
 
-/* What a call does that was made by another one: that does it. */
+/* Remembers an inner call; the call around it is drawn as submitting or waiting, too. */
 static int add_inner(struct html_timeline *timeline, sqlite3_stmt *q, int64_t last)
 {
 	struct html_inner *more = array_room(timeline->inner, timeline->inners, sizeof(*more));
@@ -123,7 +123,7 @@ static int add_inner(struct html_timeline *timeline, sqlite3_stmt *q, int64_t la
 	timeline->inner = more;
 	more[timeline->inners++] = (struct html_inner){ sqlite3_column_int64(q, CALL_ID),
 		sqlite3_column_int64(q, CALL_PARENT) };
-	/* Threads take turns, but what a call makes follows it closely. */
+	/* Calls of threads interleave, but inner calls follow their outer call closely. */
 	for (int64_t i = last; i >= 0 && i > last - 64; i--) {
 		struct html_item *item = &calls->item[i];
 
@@ -314,7 +314,7 @@ static int64_t last_start(const struct html_items *items)
 	return last;
 }
 
-/* A page that holds a part of the run holds both sides of it. */
+/* A page with a part of the run has calls and operations of the same time. */
 static void limit_time(struct html_timeline *timeline)
 {
 	size_t calls = timeline->calls.count + timeline->inners;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the timeline shows: lanes of host threads and streams, and on them calls, operations and
- * the program's own named ranges.  Of calls within calls the outermost is there: what the program
- * wrote.  An item is known by its number: calls first, then operations, then ranges, each by lane
- * and time.
+ * The timeline: lanes of host threads and streams, with calls, operations and the program's named
+ * ranges as items.  Of nested calls only the outermost is an item, as the program wrote it.  Items
+ * are numbered: calls first, then operations, then ranges, each by lane and time.
  */
 #ifndef CUFENCE_HTML_TIMELINE_H
 #define CUFENCE_HTML_TIMELINE_H
@@ -15,7 +14,7 @@
 #include "db.h"
 #include "map.h"
 
-/* A page with more of either is more than a browser can hold: what begins later is left out. */
+/* A browser cannot hold more of either; later ones are left out. */
 enum { HTML_CALL_LIMIT = 3000000, HTML_OPERATION_LIMIT = 2000000, HTML_RANGE_LIMIT = 1000000 };
 
 /* How an item is drawn; the script has the same list. */
@@ -25,7 +24,7 @@ enum html_category {
 	HTML_MEMSET,
 	HTML_GRAPH,
 	HTML_SUBMIT, /* a call that puts work into a stream */
-	HTML_WAIT,   /* a call that is there to wait */
+	HTML_WAIT,   /* a call whose purpose is to wait */
 	HTML_CALL,   /* another call */
 	HTML_RANGE   /* a named range of the program's own */
 };

@@ -13,7 +13,7 @@
 #include "symbols_space.h"
 #include "symbols_user.h"
 
-/* Inlined functions at one address, beyond which nobody reads on. */
+/* The most inlined functions that are read at one address. */
 #define MAX_INLINED 16
 #define MAX_FRAMES (SITE_FRAMES * MAX_INLINED + SITE_SCRIPT_FRAMES)
 
@@ -65,7 +65,7 @@ out:
 	return step < 0 ? -1 : 0;
 }
 
-/* What the trace itself says about its addresses. */
+/* Reads the trace's own symbols of its addresses. */
 static int read_recorded(struct symbols *s)
 {
 	sqlite3_stmt *q = db_prepare(s->db,
@@ -176,7 +176,7 @@ static void push(struct symbols *s, uint64_t address, const struct source_frame 
 		frame->user = 0;
 }
 
-/* The function whose stack frame is the outermost so far, NULL: one of CUDA's. */
+/* The function of the outermost stack frame so far; NULL: one of CUDA's. */
 static const char *outermost_function(const struct symbols *s)
 {
 	const struct source_frame *source;
@@ -187,7 +187,7 @@ static const char *outermost_function(const struct symbols *s)
 	return source->symbol ? source->symbol : source->name;
 }
 
-/* Who left by a jump into the host stub that is outermost so far: its frames. */
+/* Finds the frames of the function that jumped into the host stub at the outermost frame. */
 static int find_jumper(struct symbols *s, uint64_t address, struct source_frame *source)
 {
 	const struct resolved_frame *inner;

@@ -10,7 +10,7 @@
 #include "cache.h"
 #include "symbols_open.h"
 
-/* Inlined functions at one address, beyond which nobody reads on. */
+/* The most inlined functions that are read at one address. */
 #define MAX_FRAMES 16
 
 struct known_file {
@@ -227,7 +227,7 @@ static void read_answer(struct known_file *file, struct cursor *cursor)
 		cursor->failed = 1;
 }
 
-/* What the cache knows, if the files are those that it was made from. */
+/* Reads the cache's answers, if they were made from the same files. */
 static void ask_cache(struct known_file *file)
 {
 	struct cursor cursor = { .at = NULL };

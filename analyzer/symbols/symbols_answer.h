@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of a load say about offsets in them, each asked once: from the user's cache, else
- * from the file, which is opened only then.  What was learned goes into the cache when the files
- * are released.
+ * Answers about offsets in the files of a load: from the user's cache, else from the file, which is
+ * opened only then.  Each offset is looked up once; new answers are stored in the cache when the
+ * files are released.
  */
 #ifndef CUFENCE_SYMBOLS_ANSWER_H
 #define CUFENCE_SYMBOLS_ANSWER_H
@@ -38,7 +38,7 @@ struct known_file *known_files_need(struct known_files *files, const char *path,
 /* Whether it changed after that time, ns since 1970: then without a build id it is not believed. */
 int known_file_is_newer(struct known_file *file, int64_t time);
 
-/* NULL: the file says nothing.  Answers and strings live as long as the files. */
+/* NULL: nothing is known.  Answers and strings live as long as the files. */
 const struct symbol_answer *known_file_ask(struct known_file *file, uint64_t offset);
 
 void known_files_release(struct known_files *files);

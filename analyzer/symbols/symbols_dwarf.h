@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files that read DWARF share (symbols_file.c, symbols_unit.c, symbols_source.c,
+ * Types shared by the files that read DWARF (symbols_file.c, symbols_unit.c, symbols_source.c,
  * symbols_tail.c).  A unit's
  * functions, and a function's scopes and calls, are read once and kept in order of their
  * addresses: a program may have thousands of places in one of them.
@@ -26,7 +26,7 @@ struct dwarf_call {
 	Dwarf_Die site;
 };
 
-/* What a call leads to. */
+/* A call's target. */
 struct callee {
 	const char *name; /* its symbol, NULL: called by address */
 	uint64_t address; /* 0: in another unit */

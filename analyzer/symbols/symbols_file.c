@@ -9,7 +9,7 @@
 
 #include "symbols_dwarf.h"
 
-/* The trace's has room for 20 bytes, a file may have more or fewer. */
+/* A trace's build id has 20 bytes at most; a file's may be longer or shorter. */
 static int build_id_matches(const char *id, const char *expected)
 {
 	enum { RECORDED = 40 };
@@ -18,7 +18,7 @@ static int build_id_matches(const char *id, const char *expected)
 	return !expected || (length && !strncmp(id, expected, length));
 }
 
-/* The part of it that lies elsewhere; without that part its names are not known. */
+/* Opens the supplementary debug file (dwz); without it some names are unknown. */
 static int open_shared(struct symbol_file *file)
 {
 	const struct elf_file *debug = file->debug.elf ? &file->debug : &file->main;
@@ -33,7 +33,7 @@ static int open_shared(struct symbol_file *file)
 	file->shared_dwarf = debug_begin(&file->shared);
 	if (!file->shared_dwarf)
 		return -1;
-	/* Otherwise libdw would open whatever name says. */
+	/* Keeps libdw from opening a file of that name by itself. */
 	dwarf_setalt(file->dwarf, file->shared_dwarf);
 	return 0;
 }

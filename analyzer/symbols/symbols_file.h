@@ -38,9 +38,9 @@ int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct source_
 	int max);
 
 /*
- * Up to max functions, innermost first, that were called before an offset, as symbol_file_lookup()
- * takes it, and may have left by a jump.  Where the stack goes on with one of them as a callee,
- * this and those before it did not.
+ * Up to max functions, innermost first, that were called before an offset (as for
+ * symbol_file_lookup()) and may have left by a tail call.  If the next inner frame on the stack was
+ * called by one of them, that one and those before it did not.
  */
 int symbol_file_tail_calls(struct symbol_file *file, uint64_t offset, struct tail_frame *frame,
 	int max);

@@ -21,7 +21,7 @@ int elf_file_open(struct elf_file *file, const char *path)
 	*file = (struct elf_file){ .descriptor = -1 };
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return -1;
-	/* It may have become something else. */
+	/* The file may have been replaced since. */
 	file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (file->descriptor < 0 || fstat(file->descriptor, &st) || !S_ISREG(st.st_mode))
 		goto fail;
@@ -29,7 +29,7 @@ int elf_file_open(struct elf_file *file, const char *path)
 	file->size = (uint64_t)st.st_size;
 	file->elf = elf_begin(file->descriptor, ELF_C_READ_MMAP, NULL);
 	file->path = strdup(path);
-	/* Neither archives nor what another program would have to unpack. */
+	/* No archives, and no formats that need an external program. */
 	if (file->elf && elf_kind(file->elf) == ELF_K_ELF && file->path)
 		return 0;
 fail:

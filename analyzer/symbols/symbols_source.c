@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose source a function is: lambdas by where they were written, headers of the toolkit. */
+/* The origin of a function's source: where a lambda was written, headers of the toolkit. */
 #include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -90,7 +90,7 @@ static int lookup_recorded(const struct symbol_space *space, size_t first,
 	return count;
 }
 
-/* What the mapping's file says of an address; NULL: nothing. */
+/* The answer of the mapping's file for an address; NULL: none. */
 static const struct symbol_answer *ask(const struct symbol_space *space, uint64_t address)
 {
 	struct mapping *mapping = mapping_of(space, address);
@@ -158,7 +158,7 @@ int symbol_space_jump_into(struct symbol_space *space, uint64_t inner, uint64_t 
 	if (map_get(&space->recorded_first, inner, 0) ||
 		map_get(&space->recorded_first, address, 0) || !caller || !stub)
 		return 0;
-	/* Nobody calls a stub of another file. */
+	/* A stub is called from its own file only. */
 	answer = caller->id == stub->id ? ask(space, address) : NULL;
 	if (answer && answer->calls_stub)
 		return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The address space of one traced process: which file is mapped where, and what is known of an
+ * The address space of one traced process: the mapped files, and names for an
  * address, from the trace itself or from that file.
  */
 #ifndef CUFENCE_SYMBOLS_SPACE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose code a frame is.  Reports name the first frame that is the user's; CUDA's libraries, the
+ * Whether a frame's code is the user's.  Reports name the first such frame; CUDA's libraries, the
  * C library, Python itself, a cudart linked into the program and the host stubs nvcc makes for
  * kernels are not.
  */

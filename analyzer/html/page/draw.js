@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Drawing the timeline.  What is wide enough is a box with its name.  What is not shares columns of
- * a pixel, each as high as the lane was busy in it: they are found in blocks (data.js) and put on
- * the canvas as one image, so that a frame takes about the same however many items are in view.
+ * Draws the timeline.  A wide item is a box with its name.  Narrow items share columns of a pixel,
+ * each as high as the lane was busy in it.  Columns are summed from blocks (data.js) and drawn as one
+ * image, so that the cost of a frame hardly depends on how many items are in view.
  */
 
 /* CSS pixels at the left for the lanes' names, also where the page is narrower than NARROW. */

@@ -46,7 +46,7 @@ class Report {
 		return plural(count, "finding");
 	}
 
-	/* What all of them save; of one its own cost says it. */
+	/* The saving of all findings together, or the cost of the only one. */
 	subline() {
 		const together = this.texts.together.map(([label, text]) => (label ? label + " " : "") + text);
 		if (together.length)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timeline as it is used: what is in view, by mouse and keys; search; what is said of an item. */
+/* The timeline's controls: the view by mouse and keys, search, and details of an item. */
 
 const HEIGHT_MOST = 560, HEIGHT_LEAST = 130, MAP = 44;
 const KEYS = [["\u2190 \u2192  or  A D", "move"], ["+ \u2212  or  W S", "zoom"], ["0", "show all"],
