@@ -22,8 +22,8 @@ int dependents_triggers(const struct run *run, int64_t call)
 	return kernel && kernel->triggers == CODE_YES;
 }
 
-/* The oldest kernel counts as complete from now on. */
-static void forget_first(struct dependent_chain *chain)
+/* Removes the oldest kernel, which counts as complete from now on. */
+static void drop_first(struct dependent_chain *chain)
 {
 	memmove(chain->link, chain->link + 1, --chain->count * sizeof(*chain->link));
 	for (unsigned i = 0; i < chain->count; i++) {
@@ -33,7 +33,7 @@ static void forget_first(struct dependent_chain *chain)
 	}
 }
 
-/* A kernel of which it is not known whether it waits may do so. */
+/* A kernel whose code is unknown may wait. */
 static void add(struct dependent_chain *chain, const struct run *run, int64_t call)
 {
 	const struct run_kernel *kernel = kernel_of(run, call);
@@ -41,7 +41,7 @@ static void add(struct dependent_chain *chain, const struct run *run, int64_t ca
 	uint32_t ended = 0;
 
 	if (chain->count == DEPENDENTS_MOST)
-		forget_first(chain);
+		drop_first(chain);
 	link = &chain->link[chain->count];
 	*link = (struct dependent){ .call = call };
 	if (chain->count) {
@@ -66,7 +66,10 @@ int dependents_see(struct dependents *dependents, const struct run *run,
 			chain->count = 0;
 		return 0;
 	}
-	/* Nearly no program launches so: the kernel before the first is all that is kept. */
+	/*
+	 * Few programs use programmatic launch: outside of a chain, only the kernel before it is
+	 * kept.
+	 */
 	if (!chain)
 		chain = idmap_need(&dependents->streams, call->stream, sizeof(*chain));
 	if (!chain)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programmatic dependent launch: kernels of one stream of which each may begin once all blocks
- * of the one before have called griddepcontrol.launch_dependents, or have ended.
+ * Programmatic dependent launch: a chain of kernels in one stream, each of which may begin once all
+ * blocks of the previous one have called griddepcontrol.launch_dependents or have ended.
  * griddepcontrol.wait waits "until all prerequisite grids in flight have completed" (PTX ISA),
- * which is the kernel before; what that did not wait for itself may still run.
+ * which means the previous kernel.  Kernels that the previous one did not wait for may still run.
  */
 #ifndef CUFENCE_DEPENDENTS_H
 #define CUFENCE_DEPENDENTS_H
@@ -12,14 +12,14 @@
 #include "run_columns.h"
 #include "walk.h"
 
-/* Kernels in a row; those before them count as complete. */
+/* Kernels of a chain that are kept; older ones count as complete. */
 #define DEPENDENTS_MOST 16
 
-/* Kernels in a row, the first of which waits for all that is before it; sets are bits by index. */
+/* A chain of kernels.  The first one waits for all previous work.  Sets are bits by index. */
 struct dependent_chain {
 	struct dependent {
 		int64_t call;
-		uint32_t at_start, after_wait, at_end; /* those that are complete by then */
+		uint32_t at_start, after_wait, at_end; /* kernels that are complete by then */
 		int triggers;
 	} link[DEPENDENTS_MOST];
 	unsigned count;
@@ -29,18 +29,21 @@ struct dependents {
 	struct idmap streams; /* struct dependent_chain */
 };
 
-/* The call submits an operation; 0, or -1 after a message. */
+/* Adds a call that submits an operation.  Returns 0, or -1 after a message. */
 int dependents_see(struct dependents *dependents, const struct run *run,
 	const struct walk_call *call);
 
 /*
- * 1 if nothing makes an access of the kernel seen last in that stream wait for the end of an
- * earlier one; early: it is made before any griddepcontrol.wait.
+ * Returns 1 if an access of the last kernel added in that stream may run before the end of an
+ * earlier kernel.  early: the access comes before any griddepcontrol.wait.
  */
 int dependents_overlap(const struct dependents *dependents, int64_t stream, int64_t earlier,
 	int64_t call, int early);
 
-/* 1 if the kernel that a call launches, or adds to a graph, surely lets others begin early. */
+/*
+ * Returns 1 if the kernel that a call launches, or adds to a graph, surely triggers the launch of
+ * dependents.
+ */
 int dependents_triggers(const struct run *run, int64_t call);
 
 void dependents_release(struct dependents *dependents);

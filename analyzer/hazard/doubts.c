@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why a pair that no stream, event or wait orders may be ordered in other ways, so that it is
- * possible at most: kernels signal each other by flags in memory, and a library orders the use of
- * memory that it allocated itself.
+ * Reasons to lower the confidence to possible for a pair that no stream, event or wait orders:
+ * kernels may signal each other by flags in memory, and a library orders the use of memory that it
+ * allocated itself.
  */
 #include "hazards_parts.h"
 
@@ -16,7 +16,7 @@ static int has_overlap(const struct memory_access *a, const struct memory_access
 	return a->allocation == b->allocation && access_overlap(a, b) != OVERLAP_NONE;
 }
 
-/* 1: a library made both calls, 0: the program made one; -1 after a message. */
+/* Returns 1 if a library made both calls, 0 if the program made one, -1 after a message. */
 static int are_of_library(struct hazards *hazards, const struct operation_point *earlier,
 	const struct operation_point *later)
 {
@@ -32,8 +32,11 @@ static int is_memory_of_library(struct hazards *hazards, int64_t allocation)
 	return row->created ? library_calls_has(&hazards->library, row->created) : 0;
 }
 
-/* What an operation waits for it surely stores itself: its blocks wait for each other. */
-static int tells_itself(const struct accesses *operation, const struct memory_access *wait)
+/*
+ * Returns 1 if the operation itself surely writes the flag that it waits for: its blocks wait for
+ * each other.
+ */
+static int signals_itself(const struct accesses *operation, const struct memory_access *wait)
 {
 	for (size_t i = 0; i < operation->count; i++)
 		if (is_written(&operation->access[i]) && !operation->access[i].spins &&
@@ -43,11 +46,11 @@ static int tells_itself(const struct accesses *operation, const struct memory_ac
 }
 
 /*
- * One kernel waits in a loop for bytes that the other one stores to: the store lets it go on.
- * Kernels of two calls of a library do not signal each other: where each waits for its own blocks,
- * in memory that the program gave both calls, they conflict.
+ * Returns 1 if one kernel waits in a loop for bytes that the other one writes.  Kernels of two
+ * calls of a library do not signal each other if each waits for its own blocks in memory that the
+ * program passed to both calls: then they conflict.
  */
-static int tells(struct hazards *hazards, const struct accesses *waiting,
+static int signals(struct hazards *hazards, const struct accesses *waiting,
 	const struct accesses *other, int of_library)
 {
 	int rc = 0;
@@ -58,14 +61,14 @@ static int tells(struct hazards *hazards, const struct accesses *waiting,
 
 			if (!is_written(&other->access[j]) || !has_overlap(wait, &other->access[j]))
 				continue;
-			rc = of_library && tells_itself(waiting, wait)
+			rc = of_library && signals_itself(waiting, wait)
 				? is_memory_of_library(hazards, wait->allocation)
 				: 1;
 		}
 	return rc;
 }
 
-static int tell_each_other(struct hazards *hazards, const struct operation_point *earlier,
+static int signal_each_other(struct hazards *hazards, const struct operation_point *earlier,
 	const struct operation_point *later)
 {
 	const struct accesses *one, *other;
@@ -78,13 +81,13 @@ static int tell_each_other(struct hazards *hazards, const struct operation_point
 	of_library = other ? are_of_library(hazards, earlier, later) : -1;
 	if (of_library < 0)
 		return -1;
-	rc = tells(hazards, one, other, of_library);
-	return rc ? rc : tells(hazards, other, one, of_library);
+	rc = signals(hazards, one, other, of_library);
+	return rc ? rc : signals(hazards, other, one, of_library);
 }
 
 /*
- * Of libraries that use several streams only they know which part of their own workspace each of
- * them gets.  What the program gave them, as cublasSetWorkspace() does, is the program's to order.
+ * A library that uses several streams divides its own workspace among them.  A workspace from the
+ * program, as set by cublasSetWorkspace(), is the program's to order.
  */
 static int is_of_library(struct hazards *hazards, int64_t allocation,
 	const struct operation_point *earlier, const struct operation_point *later)
@@ -102,7 +105,7 @@ int hazards_doubt(struct hazards *hazards, const struct operation_point *earlier
 
 	if (earlier->outside || later->outside)
 		return 1;
-	rc = tell_each_other(hazards, earlier, later);
+	rc = signal_each_other(hazards, earlier, later);
 	return rc ? rc : is_of_library(hazards, allocation, earlier, later);
 }
 

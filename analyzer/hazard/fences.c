@@ -5,7 +5,7 @@
 
 #include "scope.h"
 
-/* The last records of an event, waits of a stream and host waits for a stream that are kept. */
+/* Number kept: records of an event, event waits of a stream and host waits for a stream. */
 enum { RECORDS = 4, WAITS = 16, HOST_WAITS = 4 };
 
 struct event_record {
@@ -14,15 +14,15 @@ struct event_record {
 
 struct recorded {
 	struct event_record last[RECORDS]; /* a ring */
-	unsigned count;                    /* of all there were */
+	unsigned count;                    /* in all */
 };
 
 struct stream_wait {
 	int64_t call, event, stream, context;
-	struct event_record saw; /* call 0: the event was never recorded */
+	struct event_record used; /* call 0: the event was never recorded */
 };
 
-/* From call at on the host knew complete what had been submitted before call upto. */
+/* From call `at` on, the host has observed complete what was submitted before call `upto`. */
 struct host_waits {
 	struct {
 		int64_t upto, at;
@@ -53,18 +53,18 @@ static int note_record(struct fences *fences, const struct walk_call *call)
 	return 0;
 }
 
-/* A record that is no call of its own: of a node of a graph, or by somebody else. */
+/* A record without a call of its own: by a graph node, or by code that is not recorded. */
 #define ELSEWHERE ((struct event_record){ -1, 0 })
 
 static void note_recent(struct fences *fences, const struct stream_wait *wait)
 {
-	fences->recent[fences->waits++ % FENCES_RECENT] =
-		(struct recent_wait){ wait->call, wait->stream, wait->saw.call, wait->saw.stream };
+	fences->recent[fences->waits++ % FENCES_RECENT] = (struct recent_wait){ wait->call,
+		wait->stream, wait->used.call, wait->used.stream };
 }
 
 static int note_wait(struct fences *fences, const struct order *order, const struct walk_call *call)
 {
-	struct event_record saw = last_record(idmap_get(&fences->events, call->event));
+	struct event_record used = last_record(idmap_get(&fences->events, call->event));
 	struct stream_wait wait;
 	struct waited *waited = idmap_need(&fences->streams, call->stream, sizeof(*waited));
 
@@ -74,7 +74,8 @@ static int note_wait(struct fences *fences, const struct order *order, const str
 		.event = call->event,
 		.stream = call->stream,
 		.context = call->stream_context,
-		.saw = !saw.call && order_event_is_recorded(order, call->event) ? ELSEWHERE : saw };
+		.used = !used.call && order_event_is_recorded(order, call->event) ? ELSEWHERE
+										  : used };
 	waited->last[waited->count++ % WAITS] = wait;
 	note_recent(fences, &wait);
 	return 0;
@@ -98,7 +99,7 @@ static int note_stream_wait(struct fences *fences, int64_t stream, int64_t upto,
 	return !stream || waited ? 0 : -1;
 }
 
-/* The host waits, or asks and the answer is that all is done. */
+/* The host waits, or a query returns that all work is complete. */
 static int note_host_wait(struct fences *fences, const struct walk_call *call)
 {
 	enum scope scope = scope_asked(call);
@@ -130,7 +131,7 @@ int fences_see(struct fences *fences, const struct order *order, const struct wa
 	return call->kind == KIND_STREAM_WAIT ? note_wait(fences, order, call) : 0;
 }
 
-/* The event had been recorded after the operation, before the record that the wait used. */
+/* The event was recorded after the operation, and again before the wait. */
 static int was_replaced(const struct recorded *recorded, const struct stream_wait *wait,
 	const struct operation_point *earlier)
 {
@@ -138,13 +139,13 @@ static int was_replaced(const struct recorded *recorded, const struct stream_wai
 		const struct event_record *record = &recorded->last[i];
 
 		if (record->stream == earlier->stream && record->call > earlier->call &&
-			record->call < wait->saw.call)
+			record->call < wait->used.call)
 			return 1;
 	}
 	return 0;
 }
 
-static int host_knew(const struct host_waits *waits, int64_t submitted, int64_t at)
+static int host_observed(const struct host_waits *waits, int64_t submitted, int64_t at)
 {
 	for (unsigned i = 0; waits && i < HOST_WAITS && i < waits->count; i++)
 		if (waits->last[i].upto >= submitted && waits->last[i].at < at)
@@ -152,14 +153,17 @@ static int host_knew(const struct host_waits *waits, int64_t submitted, int64_t 
 	return 0;
 }
 
-/* earlier's stream waited for what the waiting stream recorded after its wait. */
+/*
+ * The stream of the earlier operation waited for work that the waiting stream recorded after its
+ * wait.
+ */
 static int came_back(const struct waited *waited, const struct stream_wait *wait,
 	const struct operation_point *earlier)
 {
 	for (unsigned i = 0; waited && i < WAITS && i < waited->count; i++) {
 		const struct stream_wait *back = &waited->last[i];
 
-		if (back->saw.stream == wait->stream && back->saw.call > wait->call &&
+		if (back->used.stream == wait->stream && back->used.call > wait->call &&
 			back->call < earlier->call)
 			return 1;
 	}
@@ -167,38 +171,40 @@ static int came_back(const struct waited *waited, const struct stream_wait *wait
 }
 
 /*
- * The wait was for something else: before the operation was submitted the host knew complete what
- * it waits for, or the operation itself comes after the wait.
+ * The wait had another purpose: before the operation was submitted, the host had observed complete
+ * what it waits for, or the operation itself comes after the wait.
  */
 static int was_over(const struct fences *fences, const struct stream_wait *wait,
 	const struct operation_point *earlier)
 {
-	const struct waited *recording = idmap_get(&fences->streams, wait->saw.stream);
+	const struct waited *recording = idmap_get(&fences->streams, wait->used.stream);
 	const struct waited *waiting = idmap_get(&fences->streams, wait->stream);
 
 	return wait->call < earlier->call &&
-		(host_knew(idmap_get(&fences->contexts, wait->context), wait->call,
+		(host_observed(idmap_get(&fences->contexts, wait->context), wait->call,
 			 earlier->call) ||
-			(waiting && host_knew(&waiting->host, wait->call, earlier->call)) ||
-			(recording && host_knew(&recording->host, wait->saw.call, earlier->call)) ||
+			(waiting && host_observed(&waiting->host, wait->call, earlier->call)) ||
+			(recording &&
+				host_observed(&recording->host, wait->used.call, earlier->call)) ||
 			came_back(recording, wait, earlier));
 }
 
-/* A wait may come before the work that it was meant for, as its record does. */
+/* Wait and record may both come before the work that they were meant for. */
 static const char *explain(const struct fences *fences, const struct stream_wait *wait,
 	const struct operation_point *earlier)
 {
-	if (wait->saw.call && wait->saw.stream == earlier->stream && wait->saw.call < earlier->call)
+	if (wait->used.call && wait->used.stream == earlier->stream &&
+		wait->used.call < earlier->call)
 		return was_over(fences, wait, earlier) ? NULL : "early-record";
 	if (wait->call < earlier->call)
 		return NULL;
-	if (!wait->saw.call)
+	if (!wait->used.call)
 		return "unrecorded-event";
 	return was_replaced(idmap_get(&fences->events, wait->event), wait, earlier) ? "stale-event"
 										    : NULL;
 }
 
-/* A stream that waits for what it has itself done waits for nothing. */
+/* A stream that waits for its own work gains nothing. */
 static int is_in_wrong_stream(const struct recent_wait *wait, const struct operation_point *earlier,
 	const struct operation_point *later)
 {
@@ -242,12 +248,12 @@ const char *fences_explain(const struct fences *fences, const struct operation_p
 	return why ? why : find_wrong_stream(fences, earlier, later);
 }
 
-/* The wait is for a record after earlier and before later. */
-static int is_between(const struct event_record *saw, const struct operation_point *earlier,
+/* The wait uses a record between the two operations. */
+static int is_between(const struct event_record *used, const struct operation_point *earlier,
 	const struct operation_point *later)
 {
-	return saw->stream == earlier->stream && saw->call > earlier->call &&
-		saw->call < later->call;
+	return used->stream == earlier->stream && used->call > earlier->call &&
+		used->call < later->call;
 }
 
 const char *fences_explain_captured(const struct fences *fences,
@@ -261,7 +267,7 @@ const char *fences_explain_captured(const struct fences *fences,
 
 		if (wait->call < later->call)
 			why = explain(fences, wait, earlier);
-		else if (is_between(&wait->saw, earlier, later))
+		else if (is_between(&wait->used, earlier, later))
 			why = "late-fence";
 	}
 	return why;
@@ -270,12 +276,12 @@ const char *fences_explain_captured(const struct fences *fences,
 int fences_is_late(const struct fences *fences, const struct walk_call *wait,
 	const struct operation_point *earlier, const struct operation_point *later)
 {
-	struct event_record saw;
+	struct event_record used;
 
 	if (wait->stream != later->stream || wait->id < later->call)
 		return 0;
-	saw = last_record(idmap_get(&fences->events, wait->event));
-	return is_between(&saw, earlier, later);
+	used = last_record(idmap_get(&fences->events, wait->event));
+	return is_between(&used, earlier, later);
 }
 
 void fences_release(struct fences *fences)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fences that a program has, as far as they explain why one of them orders nothing: which
- * record each wait of a stream for an event saw.  An event stands for what was submitted before
- * its last record; a wait for one that was never recorded does nothing (CUDA runtime API, event
- * management).
+ * Explains why a fence in the program does not order two operations: keeps the record that each
+ * event wait of a stream used.  An event covers what was submitted before its last record; a wait
+ * for an event that was never recorded does nothing (CUDA runtime API, event management).
  */
 #ifndef CUFENCE_FENCES_H
 #define CUFENCE_FENCES_H
@@ -12,11 +11,11 @@
 #include "idmap.h"
 #include "walk.h"
 
-/* Waits of all streams that are remembered. */
+/* Event waits that are kept, of all streams. */
 #define FENCES_RECENT 16
 
 struct recent_wait {
-	int64_t call, stream, record, recorded_in; /* record: the call, 0: none was seen */
+	int64_t call, stream, record, recorded_in; /* record: its call, 0: none */
 };
 
 struct fences {
@@ -27,33 +26,33 @@ struct fences {
 };
 
 /*
- * A record of an event, a wait of a stream or of the host; others do nothing.  Captured calls have
- * a struct fences of their own.  order has stepped the call.  0, or -1 after a message.
+ * Adds an event record, an event wait or a host wait; ignores other calls.  Captured calls have a
+ * struct fences of their own.  Must follow order_step().  Returns 0, or -1 after a message.
  */
 int fences_see(struct fences *fences, const struct order *order, const struct walk_call *call);
 
 /*
- * Why the last waits of later's stream do not order the two operations: "unrecorded-event",
- * "early-record", "stale-event"; "wrong-stream": the stream that recorded an event waits for it
- * itself; NULL: there is none that was meant to, as far as it shows.
+ * Returns why the last event waits of later's stream do not order the two operations:
+ * "unrecorded-event", "early-record", "stale-event" or "wrong-stream" (the event wait is in the
+ * stream that recorded the event).  NULL: no wait looks meant to order them.
  */
 const char *fences_explain(const struct fences *fences, const struct operation_point *earlier,
 	const struct operation_point *later);
 
-/* Likewise of operations that were captured, once the capture has ended: "late-fence" too. */
+/* The same for captured operations, after the end of the capture; may return "late-fence", too. */
 const char *fences_explain_captured(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later);
 
 /*
- * The last wait by a third stream for an event that was recorded after earlier and that later's
- * stream ought to have waited for; NULL: there is none.
+ * Returns the last wait in a third stream for an event recorded after earlier, where later's stream
+ * should have waited.  NULL: none.
  */
 const struct recent_wait *fences_find_third(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later);
 
 /*
- * 1 if the last wait of later's stream is for an event recorded after earlier and before later was
- * submitted: it would have ordered them and comes too late.
+ * Returns 1 if a wait in later's stream uses an event recorded after earlier and before later was
+ * submitted: a wait before later would have ordered them.
  */
 int fences_is_late(const struct fences *fences, const struct walk_call *wait,
 	const struct operation_point *earlier, const struct operation_point *later);

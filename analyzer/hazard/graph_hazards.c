@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Missing fences within a graph.  "A node is scheduled once the nodes on which it depends are
- * complete" (CUDA programming guide, "CUDA graphs"): its edges are all the order there is, the
- * streams that it was captured from are none.  Nodes are taken in an order that its edges allow,
- * and each is judged like an operation of a stream.
+ * complete" (CUDA programming guide, "CUDA graphs"): only its edges order it, not the streams that
+ * it was captured from.  Nodes are visited in topological order, and each is judged like an
+ * operation of a stream.
  *
- * An edge from a programmatic port does not wait for the end of the other node: the second one
- * waits for it on the device, or it does not, which its code says (dependents.h).  Whether what
- * comes after the second one is after the end of the first depends on that too: this is at most
- * possible.
+ * An edge from a programmatic port does not wait for the end of the other node.  The code of the
+ * second node shows whether it waits on the device (dependents.h).  Whether nodes after the second
+ * one come after the end of the first depends on that, too: such hazards are at most possible.
  */
 #include <stdlib.h>
 
@@ -16,31 +15,34 @@
 #include "graph_order.h"
 #include "hazards_parts.h"
 
-/* Hazards that are kept of one executable: a graph without edges has as many as it has pairs. */
+/* Hazards kept of one executable graph: without edges, every pair may be one. */
 #define MOST_PAIRS 1000
 
 struct graph_walk {
 	struct hazards *hazards;
 	const struct graph_content *content;
-	struct graph_order full; /* the edges that wait for the end of a node */
-	struct graph_order any;  /* those that do not, too */
-	struct graph_edge *port; /* those that do not */
+	struct graph_order full; /* only edges that wait for the end of a node */
+	struct graph_order any;  /* all edges */
+	struct graph_edge *port; /* edges that do not wait for the end of a node */
 	size_t ports;
-	unsigned char *follows, *precedes; /* of a node: something within its part */
-	size_t *first;                     /* of a node, in its accesses; one more at the end */
-	int64_t *rank;                     /* as the program made them, ends of parts before all */
-	struct map made;                   /* address -> what a node allocated there */
-	struct idmap shared;               /* allocation -> struct shared */
-	size_t vertex;                     /* looked at now */
+	unsigned char *follows,
+		*precedes;   /* by node: it has an edge from, or to, another node of its part */
+	size_t *first;       /* by node: its first access; one more at the end */
+	int64_t *rank;       /* order of creation; ends of parts come first */
+	struct map made;     /* address -> allocation of a node */
+	struct idmap shared; /* allocation -> struct shared */
+	size_t vertex;       /* the current one */
 };
 
-/* Behind the vertices of the nodes there is one for the end of each part. */
+/* After the vertices of the nodes, each part has a vertex for its end. */
 static size_t end_of(const struct graph_walk *walk, size_t part)
 {
 	return walk->content->node_count + part;
 }
 
-/* Where the work after a node begins: after all its parts. */
+/*
+ * Returns the vertex that precedes the work after a node: the end of its last part, if it has any.
+ */
 static size_t after(const size_t *last_part, const struct graph_walk *walk, size_t node)
 {
 	return last_part[node] ? end_of(walk, last_part[node]) : node;
@@ -65,7 +67,7 @@ static int add_port(struct graph_walk *walk, size_t from, size_t to)
 	return graph_order_add(&walk->any, from, to);
 }
 
-/* A node of a part by its row; node_count: it has none. */
+/* Returns the node of a part with that row id, node_count if there is none. */
 static size_t find_node(const struct graph_content *content, size_t low, size_t end, int64_t id)
 {
 	size_t high = end;
@@ -81,7 +83,7 @@ static size_t find_node(const struct graph_content *content, size_t low, size_t 
 	return low < end && content->node[low].id == id ? low : content->node_count;
 }
 
-/* The edges among the nodes of a part, from first to end. */
+/* Adds the edges among the nodes of a part, which are those from first to end. */
 static int add_edges(struct graph_walk *walk, const struct graph_part *part,
 	const size_t *last_part, size_t first, size_t end)
 {
@@ -111,7 +113,7 @@ static int add_edges(struct graph_walk *walk, const struct graph_part *part,
 	return step;
 }
 
-/* What a node consists of begins with it, one part after the other: one body at a time runs. */
+/* The parts of a node start after it and run one after the other, since one body runs at a time. */
 static int add_part(struct graph_walk *walk, size_t number, const size_t *last_part, size_t first,
 	size_t end)
 {
@@ -215,7 +217,7 @@ static int keep(struct graph_walk *walk, const struct memory_access *access)
 	return access->direction == ACCESS_UNKNOWN ? 0 : hazards_remember(hazards, shared, access);
 }
 
-/* What a node allocates, or frees: the memory at that address that was allocated last. */
+/* Finds the memory that a node allocates, or frees: the last allocation at that address. */
 static int find_life(struct graph_walk *walk, const struct graph_part_node *node, uint32_t *life)
 {
 	const struct run *run = walk->hazards->run;
@@ -231,7 +233,7 @@ static int find_life(struct graph_walk *walk, const struct graph_part_node *node
 	return *life ? map_set(&walk->made, address, *life) : 0;
 }
 
-static int see_life(struct graph_walk *walk, const struct graph_part_node *node)
+static int judge_life(struct graph_walk *walk, const struct graph_part_node *node)
 {
 	struct memory_access all;
 	uint32_t life;
@@ -245,7 +247,7 @@ static int see_life(struct graph_walk *walk, const struct graph_part_node *node)
 	return judge(walk, &all) || keep(walk, &all) ? -1 : 0;
 }
 
-static int see_node(struct graph_walk *walk, size_t number)
+static int judge_node(struct graph_walk *walk, size_t number)
 {
 	struct hazards *hazards = walk->hazards;
 	const struct memory_access *access = walk->content->accesses->access;
@@ -261,10 +263,10 @@ static int see_node(struct graph_walk *walk, size_t number)
 	for (size_t i = walk->first[number]; i < end; i++)
 		if (keep(walk, &access[i]))
 			return -1;
-	return see_life(walk, &walk->content->node[number]);
+	return judge_life(walk, &walk->content->node[number]);
 }
 
-/* Accesses are in order of nodes; those before the first are of none that is known. */
+/* Accesses are sorted by node; those of node 0 belong to no known node. */
 static void find_accesses(struct graph_walk *walk)
 {
 	const struct accesses *accesses = walk->content->accesses;
@@ -281,8 +283,8 @@ static void find_accesses(struct graph_walk *walk)
 	}
 }
 
-/* 0; 1: it is too much work, or no graph; -1 after a message. */
-static int follow(struct graph_walk *walk)
+/* Returns 0; 1 if it takes too much work, or the edges form a cycle; -1 after a message. */
+static int judge_nodes(struct graph_walk *walk)
 {
 	struct hazards *hazards = walk->hazards;
 	size_t first = hazards->count, end = walk->content->node_count;
@@ -294,7 +296,7 @@ static int follow(struct graph_walk *walk)
 	while ((next = graph_order_next(&walk->any, &walk->vertex)) > 0) {
 		if (graph_order_take(&walk->full, walk->vertex))
 			return 1;
-		if (walk->vertex < end && see_node(walk, walk->vertex))
+		if (walk->vertex < end && judge_node(walk, walk->vertex))
 			return -1;
 		if (hazards->count - first >= MOST_PAIRS)
 			return 0;
@@ -332,7 +334,7 @@ static void release(struct graph_walk *walk)
 	free(walk->rank);
 }
 
-/* Graphs that are too large, or of which not all is known. */
+/* Counts graphs that are too large or not known in full. */
 static int note_skipped(struct hazards *hazards)
 {
 	static const char *const sql[] = {
@@ -368,7 +370,7 @@ int hazards_see_graph(struct hazards *hazards, const struct graph_content *conte
 	own->first = hazards->count;
 	hazards->launch = launch->id;
 	hazards->ordering = (struct ordering){ order_of_nodes, &walk };
-	rc = !content->complete ? 1 : begin(&walk) ? -1 : follow(&walk);
+	rc = !content->complete ? 1 : begin(&walk) ? -1 : judge_nodes(&walk);
 	if (rc > 0)
 		rc = note_skipped(hazards);
 	release(&walk);

@@ -6,11 +6,13 @@
 
 #include "array.h"
 
-/* Entries of clocks at once, 8 bytes each, and of all that are merged, 5 ns each. */
+/*
+ * Limits of clock entries: stored at the same time (8 bytes each), and merged in all (5 ns each).
+ */
 #define LIVE_LIMIT ((size_t)16 << 20)
 #define WORK_LIMIT ((size_t)400 << 20)
 
-/* How far every chain is ordered before it, in order of chains. */
+/* For every chain, the position up to which its vertices come before this one; sorted by chain. */
 struct graph_clock {
 	uint32_t refs, count;
 	uint32_t free; /* no chain before this entry can be continued */
@@ -84,9 +86,9 @@ void graph_order_release(struct graph_order *order)
 	*order = (struct graph_order){ 0 };
 }
 
-/* --- the order in which they are taken --- */
+/* --- topological order --- */
 
-/* Each vertex's number becomes where its edges begin. */
+/* Replaces each vertex's count by the index of its first edge. */
 static void add_up(uint32_t *count, uint32_t vertices)
 {
 	uint32_t sum = 0;
@@ -99,7 +101,7 @@ static void add_up(uint32_t *count, uint32_t vertices)
 	}
 }
 
-/* Edges in order of the vertex that they lead to, and the followers of each. */
+/* Sorts edges by destination, and lists the followers of each vertex. */
 static int sort_edges(struct graph_order *order)
 {
 	size_t room = order->edges + 1;
@@ -123,7 +125,7 @@ static int sort_edges(struct graph_order *order)
 		sorted[order->first[edge.to]++] = edge;
 		order->follower[order->first_follower[edge.from]++] = edge.to;
 	}
-	/* Each begin has moved on to the next one's. */
+	/* Each start has moved to the start of the next vertex. */
 	memmove(order->first + 1, order->first, order->vertices * sizeof(*order->first));
 	memmove(order->first_follower + 1, order->first_follower,
 		order->vertices * sizeof(*order->first_follower));
@@ -133,7 +135,7 @@ static int sort_edges(struct graph_order *order)
 	return 0;
 }
 
-/* Vertices that nothing is left before, as a heap: of the lowest rank first. */
+/* Vertices whose predecessors were all visited, as a heap with the lowest rank on top. */
 struct ready {
 	uint32_t *vertex;
 	uint32_t count;
@@ -182,7 +184,7 @@ static uint32_t pop(struct ready *ready)
 	}
 }
 
-/* 1: the edges go in circles. */
+/* Returns 1 if the edges form a cycle. */
 static int sort_vertices(struct graph_order *order, struct ready *ready)
 {
 	uint32_t found = 0;
@@ -255,7 +257,7 @@ int graph_order_is_before(const struct graph_order *order, struct graph_place pl
 	return reach_of(order->now, place.chain) >= place.position;
 }
 
-/* Chains whose reach is being worked out. */
+/* Chains with an entry in the clock that is being built. */
 struct gathering {
 	uint32_t *chain;
 	uint32_t count, room;
@@ -289,7 +291,7 @@ static int by_chain(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A clock of what was gathered; NULL after a message, or where it is too much. */
+/* Returns a clock of the gathered entries; NULL after a message, or beyond a limit. */
 static struct graph_clock *make_clock(struct graph_order *order, struct gathering *gathering)
 {
 	struct graph_clock *clock = NULL;
@@ -318,7 +320,7 @@ static int gather(struct graph_order *order, struct gathering *gathering, uint32
 {
 	const struct graph_clock *clock = order->before[vertex];
 
-	/* Those that follow one vertex share what they know. */
+	/* Followers of one vertex may share a clock. */
 	for (uint32_t i = 0; clock && clock != *last && i < clock->count; i++) {
 		order->work++;
 		if (note(order, gathering, clock->entry[i]))
@@ -329,7 +331,7 @@ static int gather(struct graph_order *order, struct gathering *gathering, uint32
 	return note(order, gathering, order->place[vertex]);
 }
 
-/* What those know that the vertices of these edges precede; NULL as of make_clock(). */
+/* Returns the merged clocks of the sources of these edges; NULL as for make_clock(). */
 static struct graph_clock *join(struct graph_order *order, uint32_t from, uint32_t to)
 {
 	struct gathering gathering = { 0 };
@@ -345,7 +347,10 @@ static struct graph_clock *join(struct graph_order *order, uint32_t from, uint32
 	return clock;
 }
 
-/* The vertex at the end of these edges that a chain ends with, UINT32_MAX without one. */
+/*
+ * Returns a source of these edges that is the last vertex of its chain, UINT32_MAX if there is
+ * none.
+ */
 static uint32_t find_tail(const struct graph_order *order, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = from; i < to; i++) {
@@ -357,7 +362,7 @@ static uint32_t find_tail(const struct graph_order *order, uint32_t from, uint32
 	return UINT32_MAX;
 }
 
-/* A chain that ends with something before the vertex; a new one without. */
+/* Returns a chain whose last vertex comes before this one, or a new chain. */
 static uint32_t find_chain(struct graph_order *order, struct graph_clock *before)
 {
 	for (; before && before->free < before->count; before->free++) {
@@ -369,8 +374,11 @@ static uint32_t find_chain(struct graph_order *order, struct graph_clock *before
 	return order->chains++;
 }
 
-/* What the vertex comes after: what the only one before it does, if it follows on its chain. */
-static int learn(struct graph_order *order, uint32_t vertex, struct graph_clock **before)
+/*
+ * Finds the clock of a vertex.  A vertex that continues the chain of its only predecessor shares
+ * that one's clock.
+ */
+static int find_before(struct graph_order *order, uint32_t vertex, struct graph_clock **before)
 {
 	uint32_t from = order->first[vertex], to = order->first[vertex + 1];
 	uint32_t only = from < to ? order->edge[from].from : 0;
@@ -392,8 +400,8 @@ static int learn(struct graph_order *order, uint32_t vertex, struct graph_clock 
 	return *before ? 0 : -1;
 }
 
-/* Nobody asks any more what those before the vertex knew whose last follower it is. */
-static void forget(struct graph_order *order, uint32_t vertex)
+/* Releases the clocks of predecessors whose last follower this vertex is. */
+static void release_before(struct graph_order *order, uint32_t vertex)
 {
 	for (uint32_t i = order->first[vertex]; i < order->first[vertex + 1]; i++) {
 		uint32_t earlier = order->edge[i].from;
@@ -410,7 +418,7 @@ int graph_order_take(struct graph_order *order, size_t taken)
 	uint32_t vertex = (uint32_t)taken, tail;
 	struct graph_clock *before;
 
-	if (learn(order, vertex, &before))
+	if (find_before(order, vertex, &before))
 		return -1;
 	tail = find_tail(order, order->first[vertex], order->first[vertex + 1]);
 	drop(order, &order->now);
@@ -421,7 +429,7 @@ int graph_order_take(struct graph_order *order, size_t taken)
 	order->place[vertex] = order->now_place;
 	if (order->waiting[vertex])
 		order->before[vertex] = ref(before);
-	forget(order, vertex);
+	release_before(order, vertex);
 	return 0;
 }
 

@@ -8,8 +8,7 @@
 #include "constants.h"
 #include "record.h"
 
-/* Rows of table hazard at most: a loop that races a million times says no more than one that does
- * so a hundred thousand times. */
+/* Limit of rows in table hazard: more repetitions of a race add nothing. */
 #define MOST_HAZARDS 100000
 static const char *const confidences[] = { "possible", "likely", "certain" };
 
@@ -76,7 +75,7 @@ static enum confidence at_most(enum confidence confidence, enum confidence most)
 	return confidence < most ? confidence : most;
 }
 
-/* A kernel's: what a copy or a memset writes is known to be that. */
+/* Only a kernel's access: what a copy or a memset writes is known not to be a flag. */
 static int is_flag(const struct memory_access *access)
 {
 	return !access->stride_count && access->run <= HAZARD_FLAG_BYTES &&
@@ -88,7 +87,7 @@ static int are_memsets(const struct operation_point *one, const struct operation
 	return kind_family(one->kind) == FAMILY_set && kind_family(other->kind) == FAMILY_set;
 }
 
-/* Both may write the same value: a flag that several kernels set, memsets of unknown values. */
+/* Both may write the same value: a flag that several kernels set, or memsets of unknown values. */
 static int may_write_the_same(const struct past_access *past, const struct memory_access *access,
 	const struct hazards *hazards)
 {
@@ -97,7 +96,7 @@ static int may_write_the_same(const struct past_access *past, const struct memor
 	return is_flag(&past->access) && is_flag(access);
 }
 
-/* The same bytes, whichever comes last. */
+/* The result does not depend on which comes last. */
 static int write_the_same(const struct operation_point *one, const struct operation_point *other)
 {
 	return are_memsets(one, other) && one->fill && one->fill == other->fill;
@@ -110,16 +109,16 @@ static int ran_at_once(const struct operation_point *earlier, const struct opera
 }
 
 /*
- * Operations that had ended before the later one was submitted may be in order by means that are
- * not recorded.  Threads signal each other.  Of a synchronous upload only the last piece is pending
- * when its call returns, and no other work delays that piece.
+ * If the earlier operation ended before the later one was submitted, means that are not recorded
+ * may order them.  Threads may signal each other.  After a synchronous upload has returned, only
+ * its last piece is pending, and no other work delays that piece.
  */
 static int is_settled(const struct operation_point *earlier, const struct operation_point *later)
 {
 	return earlier->thread != later->thread || (earlier->upload && earlier->returns_early);
 }
 
-/* What the accesses allow to say, whatever the order is. */
+/* Returns the confidence that the two accesses allow, whatever orders their operations. */
 static enum confidence confidence_of(const struct hazards *hazards, const struct past_access *past,
 	const struct memory_access *access, const struct access_conflict *conflict)
 {
@@ -136,7 +135,10 @@ static enum confidence confidence_of(const struct hazards *hazards, const struct
 		confidence = at_most(confidence, CONFIDENCE_LIKELY);
 	if (conflict->order == ACCESS_WAW && may_write_the_same(past, access, hazards))
 		return CONFIDENCE_POSSIBLE;
-	/* The upload of a call that returned is on its way: 194 of 200 read too early, of 1 MiB. */
+	/*
+	 * An upload may be running when its call returns: 194 of 200 reads were too early, at 1
+	 * MiB.
+	 */
 	if (earlier->upload && !ran_at_once(earlier, later))
 		confidence = at_most(confidence,
 			earlier->upload <= HAZARD_SMALL_UPLOAD ? CONFIDENCE_POSSIBLE
@@ -148,8 +150,8 @@ static enum confidence confidence_of(const struct hazards *hazards, const struct
 }
 
 /*
- * One row for a pair of operations: of their conflicts the surest, a read too early first, and of
- * a graph what its nodes do rather than that it allocates.
+ * Each pair of operations has one row: for the conflict with the highest confidence,
+ * read-after-write first, and accesses of graph nodes before allocations.
  */
 static int is_worse(const struct hazard *one, const struct hazard *other)
 {
@@ -180,7 +182,7 @@ int hazards_add(struct hazards *hazards, const struct hazard *hazard)
 	return 0;
 }
 
-struct looking {
+struct judging {
 	struct hazards *hazards;
 	const struct shared *shared;
 	const struct memory_access *access;
@@ -191,21 +193,21 @@ static int is_transfer(enum call_kind kind)
 	return kind_family(kind) == FAMILY_copy;
 }
 
-static enum hazard_rule rule_of(const struct looking *looking, const struct past_access *past,
+static enum hazard_rule rule_of(const struct judging *judging, const struct past_access *past,
 	enum order_strength strength)
 {
-	const struct operation_point *now = &looking->hazards->now;
+	const struct operation_point *now = &judging->hazards->now;
 
 	if (past->by.is_life || now->is_life)
 		return ASYNC_ALLOC;
 	if (strength == ORDER_INCIDENTAL && !past->by.upload)
 		return ACCIDENTAL_ORDER;
-	if (!looking->shared->on_host || !(is_transfer(past->by.kind) || is_transfer(now->kind)))
+	if (!judging->shared->on_host || !(is_transfer(past->by.kind) || is_transfer(now->kind)))
 		return MISSING_FENCE;
 	return HOST_BUFFER;
 }
 
-/* Some order that is not known in full: of a node of a graph in which events act. */
+/* The order is known only in part: for a node of a graph that contains event nodes. */
 static int is_vague(const struct hazards *hazards, const struct past_access *past,
 	const struct memory_access *access)
 {
@@ -215,7 +217,7 @@ static int is_vague(const struct hazards *hazards, const struct past_access *pas
 				!order_acts_in_graph(hazards->order, past->by.exec)));
 }
 
-/* A kernel that may begin before the one before it has ended, and does not wait for it. */
+/* The kernel may begin before the end of an earlier one and does not wait for it. */
 static int is_early(const struct hazards *hazards, const struct operation_point *earlier,
 	const struct operation_point *later, const struct memory_access *access)
 {
@@ -230,7 +232,7 @@ static enum order_strength order_in_streams(struct hazards *hazards, const struc
 	enum order_strength strength;
 
 	hazards->launched_early = 0;
-	/* Most are. */
+	/* The common case. */
 	if (!past->by.acts && !hazards->now.acts &&
 		order_reaches(&hazards->reaches, hazards->order, &past->by.epoch))
 		return ORDER_GUARANTEED;
@@ -245,7 +247,10 @@ static enum order_strength order_in_streams(struct hazards *hazards, const struc
 									   : strength;
 }
 
-/* What is read out of stream order comes after what the host knew complete at the call, only. */
+/*
+ * A read out of stream order is ordered only after work that the host had observed complete at the
+ * call.
+ */
 static enum order_strength order_of_streams(void *arg, const struct past_access *past,
 	const struct memory_access *access)
 {
@@ -261,10 +266,10 @@ static enum order_strength order_of_streams(void *arg, const struct past_access 
 }
 
 /*
- * A host function after the earlier operation reported its end to the host, before a call that
- * happened to wait: the order need not be an accident.
+ * A host function after the earlier operation reported its end to the host before this call: then
+ * the order need not be accidental.
  */
-static int host_was_told(const struct hazards *hazards, const struct operation_point *earlier)
+static int host_function_ran(const struct hazards *hazards, const struct operation_point *earlier)
 {
 	return !hazards->launch && earlier->end != WALK_NEVER &&
 		earlier->end <= hazards->now.enter &&
@@ -274,9 +279,9 @@ static int host_was_told(const struct hazards *hazards, const struct operation_p
 static int judge(void *arg, const struct past_access *past, const struct access_conflict *conflict,
 	enum order_strength strength)
 {
-	const struct looking *looking = arg;
-	struct hazards *hazards = looking->hazards;
-	const struct memory_access *access = looking->access;
+	const struct judging *judging = arg;
+	struct hazards *hazards = judging->hazards;
+	const struct memory_access *access = judging->access;
 	struct hazard hazard = { .process = hazards->process,
 		.allocation = access->allocation,
 		.low = access->low > past->access.low ? access->low : past->access.low,
@@ -291,12 +296,12 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 
 	if (write_the_same(&past->by, &hazards->now))
 		return 0;
-	if (strength == ORDER_INCIDENTAL && host_was_told(hazards, &past->by))
+	if (strength == ORDER_INCIDENTAL && host_function_ran(hazards, &past->by))
 		strength = ORDER_ASSUMED;
-	hazard.rule = rule_of(looking, past, strength);
+	hazard.rule = rule_of(judging, past, strength);
 	if (hazard.rule == ACCIDENTAL_ORDER) {
 		hazard.via = incidents_find(&hazards->incidents, hazards->process, &past->by.epoch);
-		/* The pool handed out memory again after its free: the driver orders that. */
+		/* The pool reused memory after its free: the driver orders that. */
 		if (!hazard.via)
 			return 0;
 	}
@@ -310,17 +315,17 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 		if (doubt)
 			hazard.confidence = CONFIDENCE_POSSIBLE;
 	}
-	hazard.why = hazards_explain(hazards, looking->shared, &hazard);
+	hazard.why = hazards_explain(hazards, judging->shared, &hazard);
 	return hazards_add(hazards, &hazard);
 }
 
 int hazards_judge(struct hazards *hazards, const struct shared *shared,
 	const struct memory_access *access)
 {
-	struct looking looking = { hazards, shared, access };
+	struct judging judging = { hazards, shared, access };
 
 	return history_check(&shared->history, &hazards->ordering, access, &hazards->now, judge,
-		&looking);
+		&judging);
 }
 
 /* --- one call --- */
@@ -336,8 +341,8 @@ static int64_t upload_of(const struct walk_call *call)
 /*
  * "For transfers from pageable host memory to device memory ... the function will return once the
  * pageable buffer has been copied to the staging memory"; "for transfers from device memory to
- * device memory, no host-side synchronization is performed" (CUDA runtime API, "API
- * synchronization behavior"), of calls without Async in their name too.
+ * device memory, no host-side synchronization is performed" (CUDA runtime API, "API synchronization
+ * behavior").  This includes calls without Async in their name.
  */
 static int returns_early(const struct walk_call *call)
 {
@@ -401,7 +406,7 @@ int hazards_add_access(struct hazards *hazards, const struct memory_access *acce
 	return shared ? hazards_remember(hazards, shared, access) : -1;
 }
 
-static int see_operation(struct hazards *hazards, const struct walk_call *call)
+static int judge_operation(struct hazards *hazards, const struct walk_call *call)
 {
 	const struct accesses *accesses;
 	struct graph_content content;
@@ -446,7 +451,7 @@ int hazards_see(struct hazards *hazards, struct order *order, const struct walk_
 	hazards->first = hazards->count;
 	if (order->epoch.seq && dependents_see(&hazards->dependents, hazards->run, call))
 		return -1;
-	if (order->epoch.seq && see_operation(hazards, call))
+	if (order->epoch.seq && judge_operation(hazards, call))
 		return -1;
 	if (hazards_see_touch(hazards, call))
 		return -1;

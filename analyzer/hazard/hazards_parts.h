@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the detector: hazards.c follows the streams of a run, graph_hazards.c the nodes of
- * the graphs that it launches.  Functions: 0, or -1 after a message.
+ * Internals of the detector: hazards.c processes the streams of a run, graph_hazards.c the nodes of
+ * the graphs that it launches.  Functions return 0, or -1 after a message, unless stated otherwise.
  */
 #ifndef CUFENCE_HAZARDS_PARTS_H
 #define CUFENCE_HAZARDS_PARTS_H
@@ -28,31 +28,31 @@ enum hazard_rule {
 };
 
 struct hazard {
-	int64_t process, allocation, low, high; /* low, high: bytes in common, addresses */
+	int64_t process, allocation, low, high; /* low, high: addresses of the common bytes */
 	struct operation_point earlier, later;
-	enum evidence evidence[2]; /* of the later one, of the earlier one */
-	int64_t launch;            /* the first of the graph whose nodes they are, 0: of none */
-	int64_t count;             /* launches of it */
-	int64_t via; /* the first call that happened to wait for the earlier one, 0: none did */
+	enum evidence evidence[2]; /* of the later access, of the earlier one */
+	int64_t launch;            /* for nodes of a graph: its first launch; else 0 */
+	int64_t count;             /* launches of the graph; else 1 */
+	int64_t via; /* the first call that waited for the earlier one as a side effect, 0: none */
 	enum hazard_rule rule;
 	enum access_order order;
 	enum confidence confidence;
-	const char *why; /* NULL: nothing explains it */
+	const char *why; /* NULL: no explanation */
 };
 
-/* Hazards within an executable graph as it is. */
+/* Hazards within an executable graph, without later updates of it. */
 struct graph_hazards {
 	size_t first, count;
 };
 
-/* Hazards whose explanation holds as long as a stream does not use some memory. */
+/* Hazards whose explanation holds only until a stream uses an allocation. */
 #define WATCHES 16
 
 struct watch {
-	int64_t stream, allocation; /* stream 0: there is none */
+	int64_t stream, allocation; /* stream 0: unused */
 	size_t hazard;
-	int64_t earlier, later; /* its calls */
-	const char *otherwise;  /* what explains it then */
+	int64_t earlier, later; /* calls of the hazard */
+	const char *otherwise;  /* explanation once the stream has used it */
 };
 
 struct hazards {
@@ -61,113 +61,116 @@ struct hazards {
 	const struct run *run;
 	struct run_cursor made, freed; /* allocations, by call */
 	struct usage usage;
-	struct fences fences, captured; /* of streams, and of streams that are captured */
+	struct fences fences, captured; /* outside and inside of captures */
 	struct dependents dependents;
 	struct idmap graphs;        /* executable -> struct graph_hazards */
 	struct idmap graph_memory;  /* executable -> struct graph_memory */
-	struct map graph_addresses; /* of such memory -> allocation, 0: it was freed */
-	struct map told;            /* stream -> entry of its last host function's call */
-	struct map forgotten;       /* process -> accesses that histories had no room for */
+	struct map graph_addresses; /* address of such memory -> allocation, 0: freed */
+	struct map told;            /* stream -> start of its last host function's call, ns */
+	struct map forgotten;       /* process -> accesses removed from full histories */
 	struct incidents incidents;
-	struct map scripted; /* processes of which calls have frames of a script */
+	struct map scripted; /* processes with calls made by a script */
 	struct map outside;  /* streams that have waited for a value in memory */
 	struct library_calls library;
-	struct access_reader *others; /* for what both operations of a pair access */
-	struct host_copy *copies;     /* the last ones of pinned memory, a ring (host_touches.c) */
-	size_t copy_count;            /* so far */
-	struct run_cursor ends;       /* of such copies, by call */
-	struct run_cursor extents;    /* likewise */
+	struct access_reader *others; /* reads the accesses of a second operation */
+	struct host_copy
+		*copies;        /* last copies to or from pinned memory, a ring (host_touches.c) */
+	size_t copy_count;      /* in all */
+	struct run_cursor ends; /* operands of such copies, by call */
+	struct run_cursor extents; /* extents of such copies, by call */
 	struct watch watch[WATCHES];
 	unsigned watches;
-	sqlite3_stmt *edges; /* of a graph */
+	sqlite3_stmt *edges; /* edges of a graph */
 	struct hazard *hazard;
 	size_t count;
-	/* While a call is looked at: */
+	/* State of the current call: */
 	struct order *order;
 	struct order_reaches reaches;
 	struct ordering ordering;
 	struct operation_point now;
-	int launched_early; /* the order asked for last: none, as the later kernel begins early */
-	int read_early;     /* likewise, as the later copy reads out of stream order */
+	int launched_early; /* the last order looked up: none, the later kernel begins early */
+	int read_early;     /* the same, the later copy reads out of stream order */
 	int64_t process;
-	int64_t launch; /* of the graph whose nodes are looked at, 0: none are */
-	size_t first;   /* of its hazards */
+	int64_t launch; /* of the graph whose nodes are being judged, 0: none */
+	size_t first;   /* index of the current operation's first hazard */
 };
 
-/* Hazards of an access of the present operation with those to the same memory before. */
+/*
+ * Adds hazards between an access of the current operation and earlier accesses to the same memory.
+ */
 int hazards_judge(struct hazards *hazards, const struct shared *shared,
 	const struct memory_access *access);
 
-/* The present operation makes an access: it is judged, and then remembered. */
+/* Judge an access of the current operation, and add it to the history. */
 int hazards_see_access(struct hazards *hazards, const struct memory_access *access);
 int hazards_add_access(struct hazards *hazards, const struct memory_access *access);
 
-/* One more hazard of the present operation. */
+/* Adds a hazard of the current operation. */
 int hazards_add(struct hazards *hazards, const struct hazard *hazard);
 
 /* --- host_touches.c --- */
 
-/* The call copies to or from pinned memory, or is the program's own access to some. */
+/* Processes a copy to or from pinned memory, or an access of the program itself to such memory. */
 int hazards_see_touch(struct hazards *hazards, const struct walk_call *call);
 
 /* --- doubts.c --- */
 
-/* 1: something other than CUDA's order may order the present operation after an earlier one. */
+/*
+ * Returns 1 if something other than CUDA's order may order the current operation after an earlier
+ * one, -1 after a message.
+ */
 int hazards_doubt(struct hazards *hazards, const struct operation_point *earlier,
 	int64_t allocation);
 
-/* Before the call is looked at: its stream may wait for memory from here on. */
+/* Notes that the call's stream may wait for a value in memory from here on; called first. */
 int hazards_note_outside(struct hazards *hazards, const struct walk_call *call);
 
-/* 1: one of these accesses waits for what others store. */
+/* Returns 1 if one of these accesses waits in a loop for a value in memory. */
 int hazards_spins(const struct memory_access *access, size_t count);
 
-/* The present operation makes it; history_add() with what that forgets counted. */
+/* Adds an access of the current operation by history_add(), and counts accesses removed by it. */
 int hazards_remember(struct hazards *hazards, struct shared *shared,
 	const struct memory_access *access);
 
 /* --- memory_lives.c --- */
 
-/* Memory that is allocated or freed in stream order: all of it is written. */
+/* Returns the access of an allocation or free in stream order: it writes all of the memory. */
 struct memory_access hazards_life_of(const struct run *run, uint32_t allocation);
 
-/* The allocation that a call made, 0: none. */
+/* Returns the allocation that a call made, 0: none. */
 uint32_t hazards_made_by(const struct run *run, int64_t call);
 
-/* What the call allocates and frees; submitted: in stream order. */
+/* Processes what the call allocates and frees; submitted: in stream order. */
 int hazards_see_lives(struct hazards *hazards, const struct walk_call *call, int submitted);
 
-/*
- * The call launches a graph: the memory that it allocates has another life from here on, in which
- * its nodes use it.
- */
+/* Starts another life of the memory that a launched graph allocates, before its nodes use it. */
 int hazards_begin_graph_memory(struct hazards *hazards, const struct walk_call *call);
 
 void hazards_release_graph_memory(struct hazards *hazards);
 
 /* --- reasons.c --- */
 
-/* To be known before anything is explained. */
+/* Finds processes with script frames; required before hazards_explain(). */
 int hazards_find_scripts(struct hazards *hazards);
 
 /*
- * The fence that is there, or what may have been taken for one: hazard.why of what is the next
- * hazard, whose later operation is the present one.
+ * Returns hazard.why of the next hazard, whose later operation is the current one: a fence without
+ * effect, or something that may have been mistaken for one.
  */
 const char *hazards_explain(struct hazards *hazards, const struct shared *shared,
 	const struct hazard *hazard);
 
-/* The present operation uses that memory. */
+/* Corrects explanations when the current operation uses that memory. */
 void hazards_watch(struct hazards *hazards, int64_t allocation);
 
-/* A stream waits for an event: it may be the fence that some hazard lacked. */
+/* Processes an event wait, which may be the fence that a previous hazard lacked. */
 void hazards_find_late(struct hazards *hazards, const struct walk_call *wait);
 
-/* What a graph that is launched does within; once for each executable as it is. */
+/* Judges the nodes of a launched graph; once for each state of an executable. */
 int hazards_see_graph(struct hazards *hazards, const struct graph_content *content,
 	const struct walk_call *launch);
 
-/* One more launch of it. */
+/* Counts one more launch of it. */
 void hazards_count_graph(struct hazards *hazards, int64_t exec);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first range that begins there or later. */
+/* Returns the index of the first range with low at or above the address. */
 static size_t first_from(const struct history *history, int64_t low)
 {
 	size_t from = 0, to = history->count;
@@ -21,7 +21,7 @@ static size_t first_from(const struct history *history, int64_t low)
 	return from;
 }
 
-/* The first that may reach up to there. */
+/* Returns the index of the first range that may extend beyond the address. */
 static size_t first_reaching(const struct history *history, int64_t address)
 {
 	int64_t low;
@@ -30,7 +30,7 @@ static size_t first_reaching(const struct history *history, int64_t address)
 								       : first_from(history, low);
 }
 
-/* Ranges that begin at the same place are in order of age already. */
+/* Ranges with equal low are sorted by age already. */
 static void sort_by_age(const struct history *history, uint32_t *place, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
@@ -44,8 +44,8 @@ static void sort_by_age(const struct history *history, uint32_t *place, size_t c
 	}
 }
 
-/* Places of those that reach between the same addresses, one of both writing: the oldest first. */
-static size_t find_met(const struct history *history, const struct memory_access *access,
+/* Finds past accesses to the same address range with a write on either side, sorted by age. */
+static size_t find_overlapping(const struct history *history, const struct memory_access *access,
 	uint32_t place[HISTORY_MOST])
 {
 	int reads = access->direction == ACCESS_READ;
@@ -69,7 +69,7 @@ int history_check(const struct history *history, const struct ordering *ordering
 	void *arg)
 {
 	uint32_t place[HISTORY_MOST];
-	size_t count = find_met(history, access, place);
+	size_t count = find_overlapping(history, access, place);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct past_access *past = &history->past[place[i]];
@@ -78,7 +78,7 @@ int history_check(const struct history *history, const struct ordering *ordering
 
 		if (past->by.stretch != by->stretch || is_same_operation(&past->by, by))
 			continue;
-		/* Most are in order, which is quicker to see than what they have in common. */
+		/* Most are ordered, and checking that is faster than comparing the bytes. */
 		strength = ordering->of(ordering->arg, past, access);
 		if (strength == ORDER_GUARANTEED || strength == ORDER_UNKNOWN)
 			continue;
@@ -96,8 +96,8 @@ static int is_same_set(const struct memory_access *a, const struct memory_access
 		!memcmp(a->stride, b->stride, a->stride_count * sizeof(*a->stride));
 }
 
-/* Whatever would be found with past is found with the present access. */
-static int stands_for(const struct memory_access *access, const struct operation_point *by,
+/* Every conflict with the past access is also one with the current access. */
+static int replaces(const struct memory_access *access, const struct operation_point *by,
 	const struct past_access *past, const struct ordering *ordering)
 {
 	int covers = access_covers(access, &past->access);
@@ -113,7 +113,7 @@ static int stands_for(const struct memory_access *access, const struct operation
 		ordering->of(ordering->arg, past, access) == ORDER_GUARANTEED;
 }
 
-/* Its place is free. */
+/* Unlinks a range and frees its place. */
 static void free_place(struct history *history, const struct past_range *range)
 {
 	struct past_access *past = &history->past[range->at];
@@ -125,7 +125,7 @@ static void free_place(struct history *history, const struct past_range *range)
 	history->changes -= range->direction != ACCESS_READ;
 }
 
-static void take_out(struct history *history, size_t from, size_t to)
+static void remove_ranges(struct history *history, size_t from, size_t to)
 {
 	if (from == to)
 		return;
@@ -134,17 +134,17 @@ static void take_out(struct history *history, size_t from, size_t to)
 	history->count -= to - from;
 }
 
-/* Of those that begin at the same place it comes first. */
+/* Among ranges with equal low, the oldest comes first. */
 static void drop_oldest(struct history *history)
 {
 	size_t i = first_from(history, history->past[history->oldest - 1].access.low);
 
 	free_place(history, &history->range[i]);
-	take_out(history, i, i + 1);
+	remove_ranges(history, i, i + 1);
 }
 
-/* Accesses of one operation stay adjacent. */
-static void drop_needless(struct history *history, const struct ordering *ordering,
+/* Removes past accesses that the new one replaces.  Accesses of one operation stay adjacent. */
+static void drop_replaced(struct history *history, const struct ordering *ordering,
 	const struct memory_access *access, const struct operation_point *by)
 {
 	size_t i = first_from(history, access->low), kept = i;
@@ -155,12 +155,12 @@ static void drop_needless(struct history *history, const struct ordering *orderi
 
 		if (range.high <= access->high &&
 			(range.lane == by->lane || access->direction == ACCESS_WRITE) &&
-			!is_same_operation(&past->by, by) && stands_for(access, by, past, ordering))
+			!is_same_operation(&past->by, by) && replaces(access, by, past, ordering))
 			free_place(history, &range);
 		else
 			history->range[kept++] = range;
 	}
-	take_out(history, kept, i);
+	remove_ranges(history, kept, i);
 }
 
 static int make_room(struct history *history)
@@ -183,8 +183,8 @@ static int make_room(struct history *history)
 	return 0;
 }
 
-/* A free place; in the list of ages it is the newest. */
-static uint32_t take_place(struct history *history)
+/* Returns a free place, linked as the newest. */
+static uint32_t add_place(struct history *history)
 {
 	uint32_t at = history->unused ? history->unused - 1 : (uint32_t)history->made++;
 	struct past_access *past = &history->past[at];
@@ -207,7 +207,7 @@ static void put(struct history *history, const struct memory_access *access,
 	int64_t length;
 
 	memmove(range + 1, range, (history->count++ - i) * sizeof(*range));
-	*range = (struct past_range){ access->low, access->high, by->lane, take_place(history),
+	*range = (struct past_range){ access->low, access->high, by->lane, add_place(history),
 		(enum access_direction)access->direction };
 	history->past[range->at].access = *access;
 	history->past[range->at].by = *by;
@@ -223,10 +223,10 @@ int history_add(struct history *history, const struct ordering *ordering,
 {
 	int dropped;
 
-	/* Nothing is concluded from accesses of two recording windows. */
+	/* Accesses of two recording windows are not compared. */
 	if (history->count && history->past[history->newest - 1].by.stretch != by->stretch)
 		history_release(history);
-	drop_needless(history, ordering, access, by);
+	drop_replaced(history, ordering, access, by);
 	dropped = history->count == HISTORY_MOST;
 	if (dropped)
 		drop_oldest(history);

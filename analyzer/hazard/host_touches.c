@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accesses of the program's own code to the pinned memory of copies, as the recorder's guard saw
- * them.  "For transfers from device memory to pinned host memory, the function returns before the
- * copy is done" (CUDA runtime API, "API synchronization behavior"): whoever touches that memory
- * must have waited for the copy before.  The guard says which accesses there were, the order which
- * of them came after a wait.
+ * Accesses of the program's own code to the pinned memory of copies, as reported by the recorder's
+ * guard.  "For transfers from device memory to pinned host memory, the function returns before the
+ * copy is done" (CUDA runtime API, "API synchronization behavior"): the program must wait for the
+ * copy before it accesses that memory.  The guard reports the accesses; the order tells which of
+ * them came after a wait.
  */
 #include "hazards_parts.h"
 
@@ -12,17 +12,17 @@
 
 #include "idmap.h"
 
-#define COPY_LIMIT 4096 /* the guard itself follows fewer at a time */
+#define COPY_LIMIT 4096 /* the guard itself watches fewer at a time */
 
 struct host_copy {
 	int64_t process;
 	uint32_t allocation;
-	int64_t address; /* the host's end */
+	int64_t address; /* on the host */
 	struct shape {
 		int64_t bytes, pitch, rows, slice, slices; /* as in table extent */
 	} shape;
 	int written; /* by the device */
-	int touched; /* the guard reported an access and opened the copy: the first one */
+	int touched; /* the guard reported the first access and stopped watching the copy */
 	struct operation_point by;
 };
 
@@ -47,7 +47,7 @@ static struct shape shape_of(struct hazards *hazards, const struct walk_call *ca
 	return (struct shape){ call->bytes, 0, 1, 0, 1 };
 }
 
-/* Of rows and slices, what lies between two of them is not the copy's. */
+/* Bytes between rows and slices are not part of the copy. */
 static int has_byte(const struct host_copy *copy, int64_t address)
 {
 	const struct shape *shape = &copy->shape;
@@ -64,7 +64,7 @@ static int has_byte(const struct host_copy *copy, int64_t address)
 	return slice < shape->slices && row < shape->rows && at < shape->bytes;
 }
 
-static int remember(struct hazards *hazards, const struct walk_call *call)
+static int add_copies(struct hazards *hazards, const struct walk_call *call)
 {
 	const struct run_operand *operand;
 
@@ -82,8 +82,11 @@ static int remember(struct hazards *hazards, const struct walk_call *call)
 	return 0;
 }
 
-/* Another thread had observed it: it may have told this one by means that are not recorded. */
-static int anyone_knows(const struct order *order, const struct order_epoch *epoch)
+/*
+ * If another thread has observed it complete, that thread may have signalled this one by means that
+ * are not recorded.
+ */
+static int any_thread_observed(const struct order *order, const struct order_epoch *epoch)
 {
 	for (size_t i = 0; i < order->threads.size; i++)
 		if (order->threads.slot[i].object &&
@@ -112,13 +115,13 @@ static int judge(struct hazards *hazards, const struct walk_call *call,
 	if (strength == ORDER_GUARANTEED)
 		return 0;
 	if (strength == ORDER_UNORDERED && !copy->by.outside &&
-		!anyone_knows(hazards->order, &copy->by.epoch))
+		!any_thread_observed(hazards->order, &copy->by.epoch))
 		hazard.confidence = CONFIDENCE_CERTAIN;
 	hazard.later.start = hazard.later.end = call->enter;
 	return hazards_add(hazards, &hazard);
 }
 
-static int see_access(struct hazards *hazards, const struct walk_call *call)
+static int judge_access(struct hazards *hazards, const struct walk_call *call)
 {
 	size_t count = hazards->copy_count < COPY_LIMIT ? hazards->copy_count : COPY_LIMIT;
 
@@ -139,8 +142,8 @@ static int see_access(struct hazards *hazards, const struct walk_call *call)
 int hazards_see_touch(struct hazards *hazards, const struct walk_call *call)
 {
 	if (kind_family(call->kind) == FAMILY_host_access)
-		return see_access(hazards, call);
+		return judge_access(hazards, call);
 	if (!call_is_async_copy(call->kind) || !hazards->now.epoch.seq || call->captured)
 		return 0;
-	return remember(hazards, call);
+	return add_copies(hazards, call);
 }

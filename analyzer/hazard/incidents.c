@@ -7,13 +7,13 @@
 #include "order_cover.h"
 #include "scope.h"
 
-/* Calls kept of a process: an accidental order is mostly owed to one of the last. */
+/* Calls kept of a process: the call that causes an accidental order is mostly a recent one. */
 #define KEPT 16
 
 struct incident_ring {
 	struct {
 		int64_t call;
-		struct order_clock *clock; /* what its thread had observed after it */
+		struct order_clock *clock; /* what the thread had observed complete after it */
 	} kept[KEPT];
 	unsigned count; /* in all */
 };
@@ -32,7 +32,10 @@ void incidents_release(struct incidents *incidents)
 	idmap_release(&incidents->processes, free_ring);
 }
 
-/* An asynchronous copy of pageable memory may, too; that a synchronous one waits is documented. */
+/*
+ * An asynchronous copy of pageable memory may wait, too.  For a synchronous copy the wait is
+ * documented.
+ */
 static int may_wait(const struct walk_call *call)
 {
 	return !call->result && !call->captured && scope_of(call) != SCOPE_NONE &&

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that is allocated and freed in the order of streams: by calls, whose lives are rows of
- * table allocation, and by graphs.  "The lifetime of a graph allocation begins when GPU execution
- * reaches the allocating graph node", and its address is the same in each launch (CUDA programming
- * guide, "Graph memory nodes"): each launch begins another life of its one row.
+ * Memory that is allocated and freed in stream order: by calls, whose lives are rows of table
+ * allocation, and by graphs.  "The lifetime of a graph allocation begins when GPU execution reaches
+ * the allocating graph node", and its address is the same in each launch (CUDA programming guide,
+ * "Graph memory nodes"): each launch begins another life of its single row.
  */
 #include <stdlib.h>
 
 #include "array.h"
 #include "hazards_parts.h"
 
-/* What an executable allocates. */
+/* Allocations of an executable graph. */
 struct graph_memory {
 	uint32_t *allocation;
 	size_t count;
@@ -21,7 +21,7 @@ struct memory_access hazards_life_of(const struct run *run, uint32_t allocation)
 	const struct run_allocation *row = run_allocation(run, allocation);
 	int64_t low = row->address, high;
 
-	/* What a trace says may be anything. */
+	/* Values in a trace are not trusted. */
 	if (__builtin_add_overflow(low, row->bytes, &high))
 		high = low;
 	return (struct memory_access){ .allocation = allocation,
@@ -42,8 +42,8 @@ uint32_t hazards_made_by(const struct run *run, int64_t call)
 	return made ? made->what : 0;
 }
 
-/* The present operation allocates or frees it. */
-static int see_life(struct hazards *hazards, uint32_t allocation)
+/* Judges and adds the access of an operation that allocates or frees memory. */
+static int add_life(struct hazards *hazards, uint32_t allocation)
 {
 	struct memory_access all = hazards_life_of(hazards->run, allocation);
 	int rc;
@@ -61,7 +61,7 @@ static int is_async(const struct run *run, uint32_t allocation)
 	return run_allocation(run, allocation)->kind == ALLOCATION_ASYNC;
 }
 
-/* Of memory of a graph no row says that it was freed. */
+/* Table allocation has no free of a graph's memory. */
 static int free_graph_memory(struct hazards *hazards, const struct walk_call *call)
 {
 	uint64_t address = (uint64_t)call->ptr;
@@ -71,7 +71,7 @@ static int free_graph_memory(struct hazards *hazards, const struct walk_call *ca
 
 	if (!id)
 		return 0;
-	return see_life(hazards, (uint32_t)id) || map_set(&hazards->graph_addresses, address, 0)
+	return add_life(hazards, (uint32_t)id) || map_set(&hazards->graph_addresses, address, 0)
 		? -1
 		: 0;
 }
@@ -81,12 +81,12 @@ int hazards_see_lives(struct hazards *hazards, const struct walk_call *call, int
 	const struct run_ended *made = run_cursor_at(&hazards->made, call->id), *freed;
 
 	if (made && submitted && is_async(hazards->run, made->what) &&
-		see_life(hazards, made->what))
+		add_life(hazards, made->what))
 		return -1;
 	if (submitted && free_graph_memory(hazards, call))
 		return -1;
 	while ((freed = run_cursor_at(&hazards->freed, call->id))) {
-		if (submitted && call->kind == KIND_FREE_ASYNC && see_life(hazards, freed->what))
+		if (submitted && call->kind == KIND_FREE_ASYNC && add_life(hazards, freed->what))
 			return -1;
 		usage_forget(&hazards->usage, freed->what);
 		hazards->freed.at++;
@@ -107,7 +107,7 @@ static int add_memory(struct graph_memory *memory, uint32_t allocation)
 	return 0;
 }
 
-/* What the executable that the last operation launches allocates, once it was read. */
+/* Lists the allocations of the executable that the last operation launches. */
 static int note_memory(struct hazards *hazards, const struct graph_content *content)
 {
 	struct graph_memory *memory =
@@ -128,18 +128,18 @@ static int note_memory(struct hazards *hazards, const struct graph_content *cont
 	return 0;
 }
 
-/* What was not freed is by the launch (cudaGraphInstantiateFlagAutoFreeOnLaunch). */
+/* The launch frees what was not freed (cudaGraphInstantiateFlagAutoFreeOnLaunch). */
 static int begin_life(struct hazards *hazards, uint32_t id)
 {
 	uint64_t address = (uint64_t)run_allocation(hazards->run, id)->address;
 	struct shared *shared;
 
-	if (map_get(&hazards->graph_addresses, address, 0) == id && see_life(hazards, id))
+	if (map_get(&hazards->graph_addresses, address, 0) == id && add_life(hazards, id))
 		return -1;
 	shared = idmap_get(&hazards->usage.shared, id);
 	if (shared)
 		history_release(&shared->history);
-	return map_set(&hazards->graph_addresses, address, id) || see_life(hazards, id) ? -1 : 0;
+	return map_set(&hazards->graph_addresses, address, id) || add_life(hazards, id) ? -1 : 0;
 }
 
 int hazards_begin_graph_memory(struct hazards *hazards, const struct walk_call *call)

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Nodes of graphs that are read; 10 us each. */
+/* Limit of graph nodes read, at 10 us each. */
 #define MOST_NODES 200000
 
 static void release_nothing(void *object)
@@ -41,7 +41,7 @@ void operations_release(struct operations *operations)
 	idmap_release(&operations->told, release_nothing);
 }
 
-static int is_of_interest(struct operations *operations, const struct walk_call *call,
+static int uses_shared_memory(struct operations *operations, const struct walk_call *call,
 	const struct usage *usage)
 {
 	const struct run_operand *operand;
@@ -58,7 +58,7 @@ int operations_graph(const struct operations *operations, struct graph_content *
 	return operations->graph_is_new && access_graph_is_new(operations->reader, content);
 }
 
-/* Its nodes may be of interest to each other. */
+/* Reads the accesses in any case: the nodes may conflict with each other. */
 static int read_graph(struct operations *operations, const struct walk_call *call, int wanted,
 	const struct accesses **accesses)
 {
@@ -75,7 +75,7 @@ static int read_graph(struct operations *operations, const struct walk_call *cal
 int operations_read(struct operations *operations, const struct walk_call *call,
 	const struct usage *usage, const struct accesses **accesses)
 {
-	int wanted = is_of_interest(operations, call, usage);
+	int wanted = uses_shared_memory(operations, call, usage);
 
 	*accesses = NULL;
 	operations->graph_is_new = 0;

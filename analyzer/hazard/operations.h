@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What the operations of a run access, as far as it is known and of interest: others are not looked
- * at further.
- */
+/* Reads the accesses of operations, where they are known and the memory is shared; skips others. */
 #ifndef CUFENCE_OPERATIONS_H
 #define CUFENCE_OPERATIONS_H
 
@@ -17,24 +14,26 @@ struct operations {
 	const struct run *run;
 	struct access_reader *reader;
 	struct run_cursor operands;
-	struct idmap told; /* kernels of which it is known what they access */
-	int graph_is_new;  /* the call read last launches a graph that was not read before */
+	struct idmap told; /* kernels with known accesses */
+	int graph_is_new;  /* the last call read launches a graph that was not read before */
 };
 
-/* 0, or -1 after a message; operations_release() in both cases. */
+/* Returns 0, or -1 after a message; operations_release() in both cases. */
 int operations_init(struct operations *operations, struct db *db);
 void operations_release(struct operations *operations);
 
 /*
- * The accesses of the call's operation, which stay until the next one is read; *accesses is NULL if
- * none of them is known, or none is to memory that is shared.  Calls come in order.  0, or -1
- * after a message.
+ * Reads the accesses of the call's operation, valid until the next call.  *accesses is NULL if none
+ * is known, or none is to shared memory.  Calls must come in order.  Returns 0, or -1 after a
+ * message.
  */
 int operations_read(struct operations *operations, const struct walk_call *call,
 	const struct usage *usage, const struct accesses **accesses);
 
-/* 1 and what the graph consists of that the call read last launches; 0 if that is no launch of one,
- * or of one that was launched before and did the same. */
+/*
+ * Returns 1 and the content of the graph that the last call read launches; 0 if that call launches
+ * no graph, or one with the same content as before.
+ */
 int operations_graph(const struct operations *operations, struct graph_content *content);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why nothing orders two operations: the fence that is there and does not help, or what may have
- * been taken for one.
+ * Explains why nothing orders two operations: a fence without effect, or something that may have
+ * been mistaken for one.
  */
 #include <string.h>
 
 #include "hazards_parts.h"
 
-/* So many of the last hazards are looked at when a wait comes too late. */
+/* Number of recent hazards compared with a wait that comes too late. */
 #define LATE_LOOKS 64
 
 static const char third_stream[] = "third-stream";
@@ -39,11 +39,11 @@ static int lacks_stream(const struct hazards *hazards, const struct shared *shar
 }
 
 /*
- * The allocators of Python's libraries keep memory for the stream that it was made for, and hand it
- * out again there as soon as the program has dropped it: "the caching allocator is aware of only
- * the stream where a tensor was allocated" (PyTorch, Tensor.record_stream).
+ * The allocators of Python's libraries keep memory for the stream that allocated it, and reuse it
+ * there as soon as the program has dropped it: "the caching allocator is aware of only the stream
+ * where a tensor was allocated" (PyTorch, Tensor.record_stream).
  */
-static int is_handed_out_again(const struct hazards *hazards, const struct shared *shared,
+static int is_reused_block(const struct hazards *hazards, const struct shared *shared,
 	const struct hazard *hazard)
 {
 	const struct run_allocation *allocation = run_allocation(hazards->run, hazard->allocation);
@@ -56,7 +56,7 @@ static int is_handed_out_again(const struct hazards *hazards, const struct share
 		map_get(&hazards->scripted, (uint64_t)hazard->process, 0);
 }
 
-/* What is no fence, and may have been taken for one. */
+/* Returns something that is no fence but may have been mistaken for one, NULL if there is none. */
 static const char *find_mistake(const struct hazards *hazards, const struct shared *shared,
 	const struct hazard *hazard)
 {
@@ -65,7 +65,7 @@ static const char *find_mistake(const struct hazards *hazards, const struct shar
 	if (lacks_stream(hazards, shared, &hazard->earlier, &hazard->later) ||
 		lacks_stream(hazards, shared, &hazard->later, &hazard->earlier))
 		return "no-stream";
-	if (is_handed_out_again(hazards, shared, hazard))
+	if (is_reused_block(hazards, shared, hazard))
 		return "reused-block";
 	return is_legacy_and_other(hazards->run, hazard->earlier.stream, hazard->later.stream) ||
 			is_legacy_and_other(hazards->run, hazard->later.stream,
@@ -87,8 +87,10 @@ static int has_used(const struct shared *shared, int64_t stream, int64_t since)
 	return 0;
 }
 
-/* A third stream waits in place of the later operation's if it does not use the memory itself. */
-static int waits_in_its_place(struct hazards *hazards, const struct shared *shared,
+/*
+ * A third stream waits by mistake in place of the later stream, unless it uses the memory itself.
+ */
+static int waits_in_third_stream(struct hazards *hazards, const struct shared *shared,
 	const struct hazard *hazard, const char *otherwise)
 {
 	const struct recent_wait *wait =
@@ -105,7 +107,7 @@ static int waits_in_its_place(struct hazards *hazards, const struct shared *shar
 	return 1;
 }
 
-/* Another one may have become its hazard: one row for a pair of operations. */
+/* The row may have been replaced: a pair of operations has one row. */
 static int is_watched(const struct hazards *hazards, const struct watch *watch)
 {
 	const struct hazard *hazard = &hazards->hazard[watch->hazard];
@@ -143,10 +145,10 @@ const char *hazards_explain(struct hazards *hazards, const struct shared *shared
 	if (why)
 		return why;
 	why = find_mistake(hazards, shared, hazard);
-	return waits_in_its_place(hazards, shared, hazard, why) ? third_stream : why;
+	return waits_in_third_stream(hazards, shared, hazard, why) ? third_stream : why;
 }
 
-/* What explains it says less than a wait that comes too late. */
+/* A wait that comes too late is a better explanation than these. */
 static int is_guess(const char *why)
 {
 	static const char *const guesses[] = { "early-return", "no-stream", "reused-block",

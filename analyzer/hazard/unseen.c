@@ -10,7 +10,7 @@ struct kernel_use {
 	int64_t launches, complete;
 };
 
-/* A launch that succeeded; of graphs, what a kernel that is a node is passed. */
+/* A successful launch, or a kernel node of a launched graph. */
 static int is_launch(const struct run *run, const struct run_call *call,
 	const struct run_ended *launch)
 {

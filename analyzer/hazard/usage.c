@@ -6,12 +6,12 @@
 
 #include "record.h"
 
-/* Work on memory: 1 + a kernel, or 1 + a type of call below KERNELS; 0: none. */
+/* A kind of work: KERNELS + a kernel, or 1 + a type of call; 0: none. */
 #define KERNELS (UINT32_C(1) << 16)
 
 struct thread_work {
-	uint32_t unnamed; /* the only one in default streams, by calls that can name a stream */
-	uint32_t named;   /* the only one in other streams */
+	uint32_t unnamed; /* the only kind in default streams, from calls that can name a stream */
+	uint32_t named;   /* the only kind in other streams */
 };
 
 static int is_of_host(const struct run_allocation *allocation)
@@ -26,7 +26,7 @@ static int is_default(const struct run *run, int64_t stream)
 	return kind == STREAM_KIND_LEGACY || kind == STREAM_KIND_THREAD;
 }
 
-/* The only one of its kind so far, one more, 0: none. */
+/* Returns the only kind so far (0: none) combined with one more. */
 static uint32_t only(uint32_t one, uint32_t more)
 {
 	return !one || one == more ? more : USAGE_SEVERAL;
@@ -51,7 +51,7 @@ struct shared *usage_need(const struct usage *usage, struct idmap *map, int64_t 
 	return shared;
 }
 
-/* An allocation is used in a call's stream; a call without one makes a node of a graph. */
+/* Notes that a call's stream uses an allocation.  A call without a stream makes a graph node. */
 static void note_one(struct usage *usage, uint32_t id, uint32_t user, int early)
 {
 	const struct run *run = usage->run;
@@ -70,7 +70,7 @@ static void note_one(struct usage *usage, uint32_t id, uint32_t user, int early)
 	note_stream(use, run, call->stream);
 }
 
-/* Likewise, with what is used through its addresses. */
+/* Also notes the allocations whose memory its addresses access. */
 static void note_use(struct usage *usage, uint32_t id, uint32_t user, int early)
 {
 	const struct run_twin *end, *twin;
@@ -96,7 +96,7 @@ int usage_is_shared_through(const struct usage *usage, uint32_t allocation)
 	return 0;
 }
 
-/* What streams allocate and free they use. */
+/* A stream uses what it allocates and frees. */
 static void note_lives(struct usage *usage)
 {
 	for (uint32_t id = 1; id < usage->run->allocations.count; id++) {
@@ -109,25 +109,25 @@ static void note_lives(struct usage *usage)
 	}
 }
 
-/* What a call is besides. */
-struct manner {
-	int early;    /* it may begin before the operation before it in its stream ends */
-	int captured; /* it makes a node of a graph, and uses nothing itself */
+/* Further properties of a call. */
+struct properties {
+	int early;    /* it may begin before the previous operation of its stream ends */
+	int captured; /* it makes a graph node and uses nothing itself */
 };
 
-/* Calls come in order; the cursor stays at the call. */
-static struct manner manner_of(struct run_cursor *objects, int64_t call)
+/* Calls must come in order; the cursor stays at the call. */
+static struct properties properties_of(struct run_cursor *objects, int64_t call)
 {
-	struct manner manner = { 0 };
+	struct properties properties = { 0 };
 	struct run_cursor at;
 	const struct run_object *object = run_cursor_at(objects, call);
 
 	for (at = *objects; object; at.at++, object = run_cursor_at(&at, call)) {
 		if (object->role == OBJECT_ATTRIBUTES)
-			manner.early |= (object->object & LAUNCH_PROGRAMMATIC) != 0;
-		manner.captured |= object->role == OBJECT_CAPTURED;
+			properties.early |= (object->object & LAUNCH_PROGRAMMATIC) != 0;
+		properties.captured |= object->role == OBJECT_CAPTURED;
 	}
-	return manner;
+	return properties;
 }
 
 /* --- threads --- */
@@ -171,11 +171,11 @@ int usage_find(struct usage *usage, const struct run *run)
 		return -1;
 	}
 	for (; row < end; row++) {
-		struct manner manner = manner_of(&objects, row->call);
+		struct properties properties = properties_of(&objects, row->call);
 
-		if (!manner.captured)
+		if (!properties.captured)
 			note_use(usage, row->allocation, row->call,
-				manner.early || row->role == OPERAND_SRC_ANY);
+				properties.early || row->role == OPERAND_SRC_ANY);
 		if (row->call != last && note_work(usage, row->call))
 			return -1;
 		last = row->call;
@@ -195,7 +195,7 @@ int usage_lacks_stream(const struct usage *usage, const struct operation_point *
 		(kind_has(call->kind, K_DEFAULT_STREAM) ? 0 : work_of(usage->run, row));
 }
 
-/* --- the end --- */
+/* --- release --- */
 
 static void free_shared(void *object)
 {
