@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * accidental-order: a call that may wait, but is not documented to, keeps the two in order in this
- * run (cudaFree "may perform implicit synchronization").  Lines that another rule says lack a fence
- * are not said again for the rounds in which something happened to wait.
+ * accidental-order: two operations are ordered in this run only by a call that may wait but is not
+ * documented to (cudaFree "may perform implicit synchronization").  Lines that another rule already
+ * reports for a missing fence are not reported again for the times when something happened to wait.
  */
 #include "constants.h"
 #include "pass_hazards.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blocked-behind: a call was blocked because a call of another thread was waiting.  Not documented;
- * measured: launches and allocations of all threads are blocked while one is in cudaFree.
+ * blocked-behind: a call was blocked while a call of another thread was waiting.  Not documented;
+ * measured: launches and allocations of all threads are blocked while one thread is in cudaFree.
  */
 #include <stdio.h>
 

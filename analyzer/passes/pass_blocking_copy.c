@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blocking-copy: a synchronous copy or memset made the host wait for other work, or an Async copy
- * to the host and the wait for it come from one line of the program, as in PyTorch's .item().
+ * blocking-copy: a synchronous copy or memset made the host wait for other work, or one line of the
+ * program contains both an Async copy to the host and the wait for it, as in PyTorch's .item().
  * "For transfers from pageable host memory to device memory, a stream sync is performed before the
  * copy is initiated", "memset functions are asynchronous [...] except when the target is pinned
- * host memory" (CUDA runtime API, "API synchronization behavior"); that the stream meant is the
- * legacy one, and with it all blocking streams, was measured.  Its own transfer is what such a
- * copy is for, and no finding.
+ * host memory" (CUDA runtime API, "API synchronization behavior").  Measured: the stream meant is
+ * the legacy one, and with it all blocking streams.  The time of the copy's own transfer is no
+ * finding.
  */
 #include "pass_waits.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * blocking-free: cudaFree or cudaFreeArray waited for the device.  "cudaFree may perform implicit
- * synchronization":
- * it waits for every stream of the device, non-blocking ones too.
+ * synchronization": it waits for every stream of the device, including non-blocking ones.
  */
 #include "pass_waits.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * blocking-module: loading or unloading a module waited for the device.  "Loading a kernel might
- * require context synchronization" (CUDA programming guide, "Lazy loading"); measured, a module is
- * loaded and unloaded once every stream of the device is idle.
+ * require context synchronization" (CUDA programming guide, "Lazy loading").  Measured: a module is
+ * loaded and unloaded only when every stream of the device is idle.
  */
 #include "pass_waits.h"
 

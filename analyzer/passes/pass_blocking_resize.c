@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blocking-resize: memory that the driver keeps for all kernels was made larger, which needs an
- * idle device: a new limit for stacks, the printf buffer or the heap, and a launch that needs more
- * local memory than any before it or is the first that prints (measured; of cudaDeviceSetLimit
- * NVIDIA says what the limits are for, not that it waits).
+ * blocking-resize: memory that the driver keeps for all kernels was enlarged, which requires an
+ * idle device.  Causes: a new limit for stacks, the printf buffer or the heap; a launch that needs
+ * more local memory than any before it; the first launch that prints.  Measured; for
+ * cudaDeviceSetLimit NVIDIA documents the limits, but no wait.
  */
 #include "pass_waits.h"
 #include "print.h"
 
 /*
- * A launch that loaded its kernel waits as well: that is lazy loading.  Up to the first explicit
- * wait of its context a program warms up, on purpose or not.
+ * A launch that loaded its kernel waits as well: lazy-loading reports that.  Everything up to the
+ * first explicit wait of its context counts as warm-up.
  */
 static int resizes(const struct pass_input *input, const struct waited *waited)
 {

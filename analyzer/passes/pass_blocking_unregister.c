@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * blocking-unregister: cudaFreeHost or cudaHostUnregister waited for the device.  NVIDIA documents
- * no wait; measured, both return once every stream of every device is idle, as any of them may
+ * no wait.  Measured: both return when every stream of every device is idle, since any of them may
  * still use the memory.
  */
 #include "pass_waits.h"

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * broad-sync: the host waited for a stream or the device where an event would have done.
+ * broad-sync: the host waited for a stream or the device where an event would have been enough.
  *
- * What the host uses after a wait says needs.h: what it can look at without another call, as copies
- * to the host, sources of copies that it may fill again, mapped and managed memory; or, where there
- * is no such thing, what it copies to the host before it submits anything else.  A wait that pairs
- * of operations need has to cover the earlier ones of these, too.  A time that is taken of events
- * needs the wait as it is.  A wait after which the host looks at nothing, and which no pair needs,
- * is for something else (a time, the end, memory to be freed).  At most one wait of a place may be
- * needed as it is, as the first of a loop often is, for what was before it.
+ * needs.h finds what the host uses after a wait: memory that it can access without another call
+ * (results of copies to the host, sources of copies that it may refill, mapped and managed memory),
+ * or, if there is none, what it copies to the host before it submits anything else.  If pairs of
+ * operations need the wait, it must also cover the earlier ones of these.  A wait before an event
+ * time is read is needed as it is.  If the host uses nothing after a wait and no pair needs it, the
+ * wait has another purpose (a time, the end, memory to be freed).  At most one wait of a place may
+ * be needed as it is: the first wait of a loop often covers earlier work.
  *
  * A wait that only pairs need may also be for a time.  As for needless-wait, it is likely too broad
- * if most waits of its place delayed work of an idle stream, and possibly else.  How far the host
- * runs ahead a narrower wait limits, too.
+ * if most waits of its place delayed work of an idle stream, and possibly otherwise.  A narrower
+ * wait also limits how far the host runs ahead.
  *
- * What is saved at most is what the thread could have used of the difference: its own time, and
- * work that it then submits and that need not come after what it waited for in excess.  A later
- * wait for the same work would wait in its place: they are changed together.
+ * The saving is at most the part of the difference that the thread could have used: for its own
+ * time, and for work that it submits next and that need not follow the excess work.  A later wait
+ * for the same work would take the place of this one: both are changed together.
  */
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ struct place {
 	int64_t waits, broad, needed, apart;
 };
 
-/* For a stream or the device, until the end of a known call's operation. */
+/* A wait for a stream or the device that ended with a known call's operation. */
 static int is_wait_for_more(const struct run *run, const struct host_wait *wait)
 {
 	const struct run_wait *row = run_wait_of(&run->evidence, wait->call);
@@ -37,13 +37,13 @@ static int is_wait_for_more(const struct run *run, const struct host_wait *wait)
 		kind_waits(run_call(run, wait->call)->kind) != WAITS_EVENT;
 }
 
-/* Nothing is known that the host looks at. */
+/* The host uses nothing after it, as far as is known. */
 static int is_for_order(const struct host_wait *wait)
 {
 	return wait->until == INT64_MIN && wait->ordered;
 }
 
-/* ns that it took longer than until the end of what is needed of it. */
+/* Returns how much longer the wait took than needed, ns. */
 static int64_t excess(const struct run *run, const struct host_wait *wait)
 {
 	int64_t until = wait->until > wait->ordered_end ? wait->until : wait->ordered_end;
@@ -54,7 +54,7 @@ static int64_t excess(const struct run *run, const struct host_wait *wait)
 		: 0;
 }
 
-/* As it is: what is less than BLOCKED_MIN_NS is not worth a line. */
+/* The wait is needed as it is: an excess below BLOCKED_MIN_NS is not reported. */
 static int is_needed(const struct host_wait *wait)
 {
 	return wait->elapsed || (is_for_order(wait) && (wait->maybe || wait->freed)) ||
@@ -75,7 +75,7 @@ static const struct host_wait *find_wait(const struct needs *needs, uint32_t cal
 	return bsearch(&key, needs->host, needs->host_count, sizeof(key), by_call);
 }
 
-/* Some later wait for the same work is needed, so that it stays. */
+/* A later wait for the same work is needed and remains. */
 static int is_hidden(const struct needs *needs, const struct host_wait *wait)
 {
 	for (size_t i = 0; i < NEEDS_BESIDE && wait->also[i]; i++) {
@@ -87,7 +87,7 @@ static int is_hidden(const struct needs *needs, const struct host_wait *wait)
 	return 0;
 }
 
-/* ns. */
+/* Returns the time that the thread could have used, ns. */
 static int64_t usable(const struct needs *needs, const struct host_wait *wait)
 {
 	return is_hidden(needs, wait) ? wait->until_also : wait->usable;

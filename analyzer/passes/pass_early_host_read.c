@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * early-host-read: "for transfers from device memory to pinned host memory" an asynchronous copy
- * returns before it is complete (CUDA runtime API, "API synchronization behavior").  Accesses are
- * those that the guard of host memory caught; the order says which were made too early.
+ * returns before it is complete (CUDA runtime API, "API synchronization behavior").  The guard of
+ * host memory reports the accesses; the order tells which were too early.
  */
 #include "pass_hazards.h"
 

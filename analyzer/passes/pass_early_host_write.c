@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * early-host-write: an asynchronous copy uses its pinned memory until it is complete (CUDA runtime
- * API, "API synchronization behavior").  As early-host-read, of writes.
+ * API, "API synchronization behavior").  Like early-host-read, for writes.
  */
 #include "pass_hazards.h"
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * false-dependency: a wait for an event blocked work for longer than their shared memory needs.
- * "Event ... all work captured by" it is waited for (CUDA driver API, cuStreamWaitEvent), so that a
- * late record covers work that no operation after the wait needs.
+ * false-dependency: an event wait blocked work for longer than their shared memory needs. "Event
+ * ... all work captured by" it is waited for (CUDA driver API, cuStreamWaitEvent): a late record
+ * covers work that no operation after the wait needs.
  *
- * needs.h says what a wait is needed for; a narrower event would have ended the wait with the last
- * of that work.  A wait for which nothing is found is not reported: its reason may be one that
- * cufence cannot see.
+ * needs.h finds what a wait is needed for; a narrower event would have ended the wait with the last
+ * of that work.  A wait with no known need is not reported: cufence may not see its reason.
  *
- * The wait costs what the devices did for the process meanwhile.  While they did nothing for it,
- * another process may have had them, and then a narrower event would have let nothing start.
+ * The cost is the time in which the devices worked for the process meanwhile.  While they did not,
+ * another process may have used them, and a narrower event would have started nothing earlier.
  *
- * Of several consecutive waits that come too late, changing one leaves the work to the next: they
- * are judged together, and the others are changed with the one that blocked the work longest.
+ * If several consecutive waits come too late, changing one leaves the work to the next.  They are
+ * judged together, and changed together with the one that blocked the work longest.
  */
 #include <stdlib.h>
 
@@ -20,7 +19,7 @@
 #include "pass.h"
 #include "worked.h"
 
-/* Until when the waits before the same work are needed, ns; 0: the wait itself is for nothing. */
+/* Returns until when the waits before the same work are needed, ns; 0: the wait itself is not. */
 static int64_t needed_until(const struct event_wait *wait)
 {
 	int64_t until = wait->needed > wait->ready ? wait->needed : wait->ready;

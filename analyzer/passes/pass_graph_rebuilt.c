@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * graph-rebuilt: a line instantiates a graph again and again, and each has the nodes and edges of
- * the one before it there, whose executable is not launched any more.  "Graph Update allows ...
+ * graph-rebuilt: a line instantiates a graph repeatedly, each with the nodes and edges of the
+ * previous one from there, whose executable is not launched any more.  "Graph Update allows ...
  * without requiring a repeated instantiation ... when the topology has not changed" (CUDA
- * programming guide, "Updating Instantiated Graphs"); where no argument has changed either the
- * executable that is there does the same, and nothing has to be captured.
+ * programming guide, "Updating Instantiated Graphs").  If no argument has changed, the existing
+ * executable does the same, and no capture is needed.
  *
- * Two executables of one topology that are both launched may have to run side by side: launches of
- * one exclude each other.  Nothing is said of graphs with nodes that no update can change
- * (memory, conditions) or that consist of graphs.
+ * Two executables of one topology that are both launched may have to run concurrently: launches of
+ * one executable are serialized.  Graphs that contain graphs, or nodes that no update can change
+ * (memory, conditions), are not reported.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "map.h"
 #include "pass.h"
 
-/* What a graph consists of, in order of its nodes, which is that of the calls that made it. */
+/* The content of a graph, in order of its nodes, which is the order of the calls that made it. */
 struct content {
 	uint64_t topology, arguments;
 	int64_t nodes, first; /* first: row of the first node */
@@ -28,9 +28,9 @@ struct content {
 
 struct executable {
 	int64_t process, graph;
-	/* Calls, 0: none. */
+	/* Calls; 0: none. */
 	int64_t created, destroyed, last_launch;
-	int64_t begun, ended; /* that made the graph, and gave it up */
+	int64_t begun, ended; /* that created and destroyed the graph */
 };
 
 struct search {
@@ -39,11 +39,11 @@ struct search {
 	struct idmap contents;   /* graph -> struct content */
 	struct executable *exec; /* in order of creation */
 	size_t count;
-	struct map by_id; /* row -> number + 1 */
-	struct map last;  /* place -> number + 1 of the one made there before */
+	struct map by_id; /* row -> index + 1 */
+	struct map last;  /* place -> index + 1 of the previous one from there */
 };
 
-/* --- what graphs consist of --- */
+/* --- content of graphs --- */
 
 static const char nodes_sql[] =
 	"SELECT n.graph, n.id, coalesce(n.origin, n.call), n.type, n.removed NOT NULL OR n.child"
@@ -55,7 +55,7 @@ static const char edges_sql[] =
 	"SELECT graph, from_node, to_node, programmatic, removed NOT NULL FROM graph_edge"
 	" ORDER BY graph, from_node, to_node";
 
-/* Kernels may be others after an update; what they are given is what a launch says of it. */
+/* An update can replace a kernel; its arguments are those recorded for a launch. */
 static uint64_t arguments_of(const struct run *run, int64_t call)
 {
 	const struct run_call *row = run_call(run, call);
@@ -120,7 +120,7 @@ static int read_rows(struct search *search, struct db *db, const char *sql,
 
 /* --- executables --- */
 
-/* Those that somebody updated are not as they were made. */
+/* Excludes executables that were updated. */
 static const char execs_sql[] =
 	"SELECT e.id, e.process, e.graph, e.created, e.destroyed, g.created, g.destroyed"
 	" FROM graph_exec e JOIN graph g ON g.id = e.graph WHERE e.created NOT NULL AND NOT EXISTS"
@@ -160,7 +160,7 @@ static void find_launches(struct search *search)
 
 /* --- instances --- */
 
-/* The outermost call's time, ns; 0: not known. */
+/* Returns the duration of the outermost call, ns; 0: unknown. */
 static int64_t time_of(const struct run *run, int64_t id)
 {
 	const struct run_link *link = run_call(run, id) ? run_link(run, id) : NULL;
@@ -170,7 +170,7 @@ static int64_t time_of(const struct run *run, int64_t id)
 	return call && call->duration < DURATION_LONG ? call->duration : 0;
 }
 
-/* The call that ends the capture which a graph comes from, 0: it was not captured. */
+/* Returns the call that ended the capture of a graph, 0: not captured. */
 static int64_t end_of_capture(const struct run *run, const struct executable *exec)
 {
 	const struct run_call *begin = run_call(run, exec->begun);
@@ -217,7 +217,7 @@ static void add_also(struct instance *instance, int *also, int64_t call)
 		instance->also[(*also)++] = call;
 }
 
-/* With the same arguments nothing has to be captured, either. */
+/* With the same arguments, the capture is saved, too. */
 static int report(struct search *search, const struct executable *exec,
 	const struct executable *before)
 {
@@ -240,7 +240,7 @@ static int report(struct search *search, const struct executable *exec,
 	return findings_add(search->findings, &instance);
 }
 
-static int look_at(struct search *search, size_t number)
+static int check_exec(struct search *search, size_t number)
 {
 	const struct executable *exec = &search->exec[number];
 	int64_t place = findings_place(search->findings, exec->created);
@@ -266,7 +266,7 @@ static int find_rebuilt(struct search *search, struct db *db)
 		return -1;
 	find_launches(search);
 	for (size_t i = 0; i < search->count; i++)
-		if (look_at(search, i))
+		if (check_exec(search, i))
 			return -1;
 	return 0;
 }

@@ -10,7 +10,7 @@ static const char hazards_sql[] =
 	"SELECT h.process, h.call, h.other_call, h.confidence, h.kind, h.why, h.count, h.launch,"
 	" h.id, h.via FROM hazard h WHERE h.rule = ? ORDER BY h.id";
 
-/* How a pair is said: what the later operation does with what the earlier one did. */
+/* The verbs for a pair: what the later and the earlier operation do. */
 static const struct pair {
 	const char *kind, *verb, *other;
 } pairs[] = {
@@ -19,7 +19,7 @@ static const struct pair {
 	{ "waw", "overwrites", "writes" },
 };
 
-/* What is wrong with the fence that is there. */
+/* Why the existing fence has no effect. */
 static const struct reason {
 	const char *why, *text;
 } reasons[] = {
@@ -66,17 +66,18 @@ static const struct reason *find_reason(const char *why)
 	return NULL;
 }
 
-/* 1: one operation against another one of the same line as before: it was seen once. */
-static int is_seen(struct map *seen, struct findings *findings, const struct instance *instance)
+/* Returns 1 if the same operation conflicts with another one of the same line: counted once. */
+static int is_repeated(struct map *counted, struct findings *findings,
+	const struct instance *instance)
 {
 	int64_t other = findings_place(findings, instance->other_call);
 	uint64_t key = (uint64_t)instance->call << 32 | (uint32_t)other;
 
 	if (other < 0)
 		return -1;
-	if (map_get(seen, key, 0))
+	if (map_get(counted, key, 0))
 		return 1;
-	return map_set(seen, key, 1);
+	return map_set(counted, key, 1);
 }
 
 int64_t pass_lines(struct findings *findings, int64_t call, int64_t other_call)
@@ -89,9 +90,9 @@ int64_t pass_lines(struct findings *findings, int64_t call, int64_t other_call)
 	return line && other ? line << 32 | other : 0;
 }
 
-/* 1: it is not to be added. */
-static int is_left_out(struct map *seen, struct findings *findings, const struct instance *instance,
-	const struct map *except)
+/* Returns 1 if the instance is not to be added. */
+static int is_left_out(struct map *counted, struct findings *findings,
+	const struct instance *instance, const struct map *except)
 {
 	int64_t lines = except ? pass_lines(findings, instance->call, instance->other_call) : 0;
 
@@ -99,14 +100,14 @@ static int is_left_out(struct map *seen, struct findings *findings, const struct
 		return -1;
 	if (lines && map_get(except, (uint64_t)lines, 0))
 		return 1;
-	return instance->least ? is_seen(seen, findings, instance) : 0;
+	return instance->least ? is_repeated(counted, findings, instance) : 0;
 }
 
 int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, int64_t least,
 	const struct map *except)
 {
 	sqlite3_stmt *q = db_prepare(db, hazards_sql);
-	struct map seen = { 0 };
+	struct map counted = { 0 };
 	int step = q && !db_bind(q, "s", rules[rule].id) ? 0 : -1;
 
 	while (!step && (step = db_step(q)) > 0) {
@@ -124,13 +125,13 @@ int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, i
 			.kind = find_pair(db_text(q, 4))->kind,
 			.why = reason ? reason->why : NULL };
 
-		step = is_left_out(&seen, findings, &instance, except);
+		step = is_left_out(&counted, findings, &instance, except);
 		if (!step)
 			step = findings_add(findings, &instance);
 		else if (step > 0)
 			step = 0;
 	}
-	map_release(&seen);
+	map_release(&counted);
 	sqlite3_finalize(q);
 	return step;
 }
@@ -188,10 +189,10 @@ static int say_add_edge(struct words *words, const struct instance *worst, FILE 
 	return say_step(words, worst->call, out);
 }
 
-/* What is there and waits in vain is changed, and where there is nothing a fence is added. */
+/* An existing fence without effect is changed; otherwise a fence is added. */
 static const struct fence_fix {
 	const char *why, *record;
-	const char *rest; /* NULL: nothing */
+	const char *rest; /* NULL: nothing to append */
 } fence_fixes[] = {
 	{ "unrecorded-event", "record the event that is waited for", NULL },
 	{ "early-record", "record the event", NULL },
@@ -210,7 +211,7 @@ static const struct fence_fix *find_fence_fix(const char *why)
 	return fix;
 }
 
-/* The one in a default stream belongs to the other one's. */
+/* The operation in a default stream belongs in the stream of the other one. */
 static int say_give_stream(struct words *words, const struct instance *worst, FILE *out)
 {
 	int first = words_in_default_stream(words, worst->call);
@@ -225,7 +226,7 @@ static int say_give_stream(struct words *words, const struct instance *worst, FI
 	return words_stream(words, named, " its stream, ", out);
 }
 
-/* Both are in one stream, or joined by an edge: the kernel waits itself. */
+/* Both are in one stream, or joined by an edge: the kernel has to wait on the device. */
 static int say_wait_on_device(struct words *words, const struct instance *worst, FILE *out)
 {
 	const char *verb = find_pair(worst->kind)->verb;
@@ -237,7 +238,7 @@ static int say_wait_on_device(struct words *words, const struct instance *worst,
 	return 0;
 }
 
-/* Both are in one stream. */
+/* Both are in one stream; the copy has to read its source in stream order. */
 static int say_read_in_order(struct words *words, const struct instance *worst, FILE *out)
 {
 	fputs("let ", out);
@@ -261,7 +262,7 @@ static int say_record(struct words *words, const struct instance *worst,
 	return 0;
 }
 
-/* In PyTorch a stream waits for another one, and memory is kept for the one that uses it. */
+/* PyTorch: a stream waits for another one, and the allocator keeps memory for recorded streams. */
 static int say_python(struct words *words, const struct instance *worst, FILE *out)
 {
 	if (words_has_script(words, worst->process) <= 0)
@@ -276,7 +277,7 @@ static int say_python(struct words *words, const struct instance *worst, FILE *o
 	return 0;
 }
 
-/* The allocator waits for the streams that were reported to it, whenever the memory is released. */
+/* The allocator waits for streams that were recorded, whenever the memory is released. */
 static int say_record_stream(struct words *words, const struct instance *worst, FILE *out)
 {
 	fputs("; in PyTorch tensor.record_stream(`", out);
@@ -324,7 +325,7 @@ int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out
 	return worst->launch ? 0 : say_python(words, worst, out);
 }
 
-/* --- accesses of the host's --- */
+/* --- accesses of the host --- */
 
 int pass_say_host_access(struct words *words, const struct instance *worst, FILE *out)
 {

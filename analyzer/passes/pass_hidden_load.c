@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hidden-load: loading code kept streams from overlapping, and no call shows it: the next kernel of
- * every stream, non-blocking ones included, starts when all that was running has ended (measured on
+ * hidden-load: loading code kept streams from overlapping, although no call waited: the next kernel
+ * of every stream, including non-blocking ones, starts when all running work has ended (measured on
  * an H200; "loading a kernel may require context synchronization", CUDA programming guide, "Lazy
  * Loading", "Concurrent execution").
  *
  * A query of a kernel's attributes loads it, too.  The first one of a module may wait for the
  * device itself: that is a wait of the host.
  *
- * Every kernel is loaded once.  A line that launches is to blame only if it loads in many of its
+ * Every kernel is loaded once.  A line that launches is reported only if it loads in many of its
  * rounds, as for lazy-loading.
  */
 #include <stdio.h>
@@ -17,7 +17,10 @@
 #include "print.h"
 #include "concurrency.h"
 
-/* By code that was loaded late; by a launch only at a place that loads in many of its rounds. */
+/*
+ * The hold is due to code that was loaded late; for a launch, only at a place that loads in many of
+ * its rounds.
+ */
 static int is_hidden_load(const struct pass_input *input, const struct run_hold *hold)
 {
 	const struct run *run = input->run;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch-bound: a loop's thread submits the same work in each turn, call by call, and that takes
- * the host longer than the device needs for it.  "CPU launch costs are reduced compared to streams,
- * because much of the setup is done in advance" (CUDA programming guide, "CUDA Graphs"): launched
- * as a graph the calls of a row, with nothing between them that cannot be captured, cost the host
- * what the first of them does.
+ * launch-bound: a loop's thread submits the same work in each iteration, call by call, and this
+ * takes the host longer than the device needs for the work.  "CPU launch costs are reduced compared
+ * to streams, because much of the setup is done in advance" (CUDA programming guide, "CUDA
+ * Graphs"). A row is a sequence of calls with nothing between them that cannot be captured:
+ * launched as a graph, it costs the host as much as its first call.
  *
- * A row can become a graph as it is if the same calls come again and again: at the same lines, in
- * the same order and streams, with the same kernels, sizes and arguments.  Where they differ a
- * graph would have to be updated in each turn: possible at most.  Whether the run is bound by
- * these calls its replay says, which findings.c asks for (rule_is_pace()).
+ * A row can become a graph unchanged if the same calls repeat: at the same lines, in the same order
+ * and streams, with the same kernels, sizes and arguments.  Otherwise the graph must be updated in
+ * each iteration: possible at most.  findings.c replays the run to check that these calls limit it
+ * (rule_is_pace()).
  */
 #include <stdlib.h>
 
@@ -19,12 +19,12 @@
 #include "pass.h"
 #include "print.h"
 
-/* One call of a row: of its work, or an event's record or wait between. */
+/* One call of a row: a submission of work, or an event record or wait between these. */
 struct member {
 	uint32_t call, outer;
-	uint32_t row;  /* number, from 1 on */
-	int submits;   /* work */
-	int64_t takes; /* ns, of the outermost call */
+	uint32_t row;     /* from 1 on */
+	int submits;      /* it submits work */
+	int64_t duration; /* duration of the outermost call, ns */
 };
 
 struct search {
@@ -34,9 +34,9 @@ struct search {
 	size_t count;
 	uint64_t *hash; /* by row */
 	size_t rows;
-	struct map times;          /* hash -> rows */
-	int64_t host, device;      /* ns of all calls that submit, and of their work */
-	int64_t submits, saveable; /* calls, ns without the first of each row */
+	struct map times;          /* hash -> number of rows */
+	int64_t host, device;      /* total ns of all calls that submit, and of their work */
+	int64_t submits, saveable; /* number of calls; ns without the first call of each row */
 };
 
 static int is_pageable(const struct run_payload *payload)
@@ -44,7 +44,7 @@ static int is_pageable(const struct run_payload *payload)
 	return payload->src == MEMORY_PAGEABLE || payload->dst == MEMORY_PAGEABLE;
 }
 
-/* A call that can become a node or an edge of a graph, and that returned without waiting. */
+/* The call can become a node or an edge of a graph, and it returned without waiting. */
 static int can_be_captured(const struct run *run, uint32_t id, const struct run_call *call)
 {
 	int puts_in_order = kind_has(call->kind, K_MARKER) &&
@@ -57,7 +57,7 @@ static int can_be_captured(const struct run *run, uint32_t id, const struct run_
 		!run_object(run, id, OBJECT_CAPTURED);
 }
 
-/* What a graph's node would have to be for the call.  An event is none of it. */
+/* Hashes what the graph node for the call would contain.  Events are left out. */
 static uint64_t hash_of(const struct run *run, const struct member *member)
 {
 	const struct run_call *call = run_call(run, member->call);
@@ -109,19 +109,19 @@ static int add_member(struct search *search, uint32_t id, uint32_t outer, int is
 		.outer = outer,
 		.row = (uint32_t)search->rows,
 		.submits = kind_has(call->kind, K_WORK),
-		.takes = run_call(run, outer)->duration };
+		.duration = run_call(run, outer)->duration };
 	search->hash[search->rows - 1] =
 		map_hash_next(search->hash[search->rows - 1], hash_of(run, member));
-	search->saveable += is_first ? 0 : member->takes;
+	search->saveable += is_first ? 0 : member->duration;
 	if (!member->submits)
 		return 0;
 	search->submits++;
-	search->host += member->takes;
+	search->host += member->duration;
 	search->device += device_time(run, call);
 	return 0;
 }
 
-/* Rows of the thread within each turn: whatever else it calls ends one. */
+/* Finds the thread's rows within each iteration: any other call ends a row. */
 static int find_rows(struct search *search)
 {
 	const struct run *run = search->run;
@@ -141,7 +141,7 @@ static int find_rows(struct search *search)
 			outer = id;
 		for (; call->enter >= loop->begin[turn + 1]; turn++)
 			open = 0;
-		/* Of a runtime call the driver call within says what it is. */
+		/* The driver call within a runtime call tells what it is. */
 		if (kind_family(call->kind) == FAMILY_runtime)
 			continue;
 		if (!outer || !can_be_captured(run, id, call)) {
@@ -166,15 +166,15 @@ static int count_rows(struct search *search)
 	return 0;
 }
 
-/* One graph serves for a good part of all turns. */
-static int comes_again(const struct search *search, uint32_t row)
+/* One graph serves for a good part of all iterations. */
+static int is_repeated(const struct search *search, uint32_t row)
 {
 	uint64_t times = map_get(&search->times, search->hash[row - 1], 0);
 
 	return times >= FINDING_MIN_COUNT && times * SAME_ROW_PART >= search->loop->turns;
 }
 
-/* Work that is not the first of its row; what puts it in order goes with it. */
+/* Reports work that is not the first of its row, with the event calls before it. */
 static int report(struct search *search, struct findings *findings, size_t *at)
 {
 	const struct member *member = &search->member[*at];
@@ -185,7 +185,7 @@ static int report(struct search *search, struct findings *findings, size_t *at)
 		.a_turn = (2 * search->submits + turns) / (2 * turns),
 		.host = search->host / search->submits,
 		.device = search->device / search->submits,
-		.confidence = comes_again(search, member->row) ? CONFIDENCE_LIKELY
+		.confidence = is_repeated(search, member->row) ? CONFIDENCE_LIKELY
 							       : CONFIDENCE_POSSIBLE };
 	uint32_t row = member->row;
 	int also = 0;
@@ -194,7 +194,7 @@ static int report(struct search *search, struct findings *findings, size_t *at)
 		member = &search->member[*at];
 		if (member->row != row)
 			return 0;
-		instance.cost += member->takes;
+		instance.cost += member->duration;
 		if (member->submits) {
 			++*at;
 			instance.call = member->call;
@@ -206,7 +206,7 @@ static int report(struct search *search, struct findings *findings, size_t *at)
 	return 0;
 }
 
-/* The first of each row stays: the graph's launch. */
+/* The first call of each row remains, as the graph's launch. */
 static int report_all(struct search *search, struct findings *findings)
 {
 	uint32_t row = 0;
@@ -230,7 +230,7 @@ static int is_worth_it(const struct search *search)
 		100 * search->saveable >= LAUNCH_BOUND_PERCENT * whole;
 }
 
-static int look_at(const struct run *run, const struct run_loop *loop, struct findings *findings)
+static int check_loop(const struct run *run, const struct run_loop *loop, struct findings *findings)
 {
 	struct search search = { .run = run, .loop = loop };
 	int rc = find_rows(&search) || count_rows(&search) ||
@@ -250,7 +250,7 @@ static int run(const struct pass_input *input, struct findings *findings)
 
 	for (size_t i = 0; i < evidence->loop_count; i++)
 		if (!map_get(&input->run->gaps, evidence->loop[i].process, 0) &&
-			look_at(input->run, &evidence->loop[i], findings))
+			check_loop(input->run, &evidence->loop[i], findings))
 			return -1;
 	return 0;
 }

@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch-queue-full: a submission waited for room in the queue of its stream, and kept back what
- * other streams or the thread could have done meanwhile (waits_queue.h).  Kernel launches are
- * asynchronous until then; how many fit is not documented, only that any call may block for lack
- * of internal resources (CUDA runtime API, "API synchronization behavior").
+ * launch-queue-full: a submission waited for room in the launch queue of its stream, and delayed
+ * what other streams or the thread could have done meanwhile (waits_queue.h).  Kernel launches are
+ * asynchronous until the queue is full.  Its size is not documented, only that any call may block
+ * for lack of internal resources (CUDA runtime API, "API synchronization behavior").
  */
 #include <stdlib.h>
 
 #include "array.h"
 #include "pass.h"
 
-/* The blocks of a thread in a stream: together until it waits for that stream, at each place. */
-struct held {
+/*
+ * A blocked submission.  Those of a thread in a stream are joined until the thread waits for that
+ * stream, and listed by place.
+ */
+struct blocked {
 	const struct run_wait *wait;
 	uint32_t site;
 };
 
 struct list {
-	struct held *held;
+	struct blocked *blocked;
 	size_t count;
 };
 
 static int by_row_and_place(const void *a, const void *b)
 {
-	const struct held *x = a, *y = b;
+	const struct blocked *x = a, *y = b;
 
 	if (x->wait->partner != y->wait->partner)
 		return (x->wait->partner > y->wait->partner) -
@@ -37,22 +40,22 @@ static int collect(const struct run *run, struct list *list)
 {
 	for (size_t i = 1; i < run->evidence.wait_count; i++) {
 		const struct run_wait *wait = &run->evidence.wait[i];
-		struct held *more;
+		struct blocked *more;
 
 		if (wait->kind != WAIT_QUEUE || !run_call(run, wait->call))
 			continue;
-		more = array_room(list->held, list->count, sizeof(*more));
+		more = array_room(list->blocked, list->count, sizeof(*more));
 		if (!more)
 			return -1;
-		list->held = more;
-		more[list->count++] = (struct held){ wait, run_link(run, wait->call)->site };
+		list->blocked = more;
+		more[list->count++] = (struct blocked){ wait, run_link(run, wait->call)->site };
 	}
 	if (list->count)
-		qsort(list->held, list->count, sizeof(*list->held), by_row_and_place);
+		qsort(list->blocked, list->count, sizeof(*list->blocked), by_row_and_place);
 	return 0;
 }
 
-/* The call whose work made room for the one that stands for all, 0: unknown. */
+/* Returns the call whose work made room for the first blocked submission, 0: unknown. */
 static uint32_t behind(const struct run *run, uint32_t partner)
 {
 	const struct run_wait *wait = run_wait_of(&run->evidence, partner);
@@ -64,14 +67,14 @@ static uint32_t behind(const struct run *run, uint32_t partner)
 	return work ? work->call : 0;
 }
 
-/* The rows of one partner, and one more call to fix for each of its places. */
-static int add_row(const struct run *run, struct findings *findings, const struct held *held,
+/* Adds an instance for the submissions with one partner, with one call to fix for each place. */
+static int add_row(const struct run *run, struct findings *findings, const struct blocked *blocked,
 	size_t count)
 {
-	uint32_t partner = held->wait->partner;
+	uint32_t partner = blocked->wait->partner;
 	struct instance instance = {
 		.rule = RULE_launch_queue_full,
-		.process = run_payload(run, run_call(run, held->wait->call))->process,
+		.process = run_payload(run, run_call(run, blocked->wait->call))->process,
 		.call = partner,
 		.other_call = behind(run, partner),
 		.change = CHANGE_WAIT | CHANGE_AHEAD,
@@ -79,10 +82,11 @@ static int add_row(const struct run *run, struct findings *findings, const struc
 	int places = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		instance.cost += held[i].wait->waited;
-		instance.saving += held[i].wait->avoidable;
-		if ((i + 1 == count || held[i + 1].site != held[i].site) && places < FINDING_ALSO)
-			instance.also[places++] = held[i].wait->call;
+		instance.cost += blocked[i].wait->waited;
+		instance.saving += blocked[i].wait->avoidable;
+		if ((i + 1 == count || blocked[i + 1].site != blocked[i].site) &&
+			places < FINDING_ALSO)
+			instance.also[places++] = blocked[i].wait->call;
 	}
 	return instance.other_call && instance.saving > 0 ? findings_add(findings, &instance) : 0;
 }
@@ -94,11 +98,11 @@ static int run(const struct pass_input *input, struct findings *findings)
 
 	for (size_t i = 0, next; i < list.count && !rc; i = next) {
 		for (next = i + 1; next < list.count &&
-			list.held[next].wait->partner == list.held[i].wait->partner;)
+			list.blocked[next].wait->partner == list.blocked[i].wait->partner;)
 			next++;
-		rc = add_row(input->run, findings, &list.held[i], next - i);
+		rc = add_row(input->run, findings, &list.blocked[i], next - i);
 	}
-	free(list.held);
+	free(list.blocked);
 	return rc;
 }
 

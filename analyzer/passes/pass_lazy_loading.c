@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lazy-loading: a launch in the midst of the work loaded code.  "Lazy Loading delays loading of
+ * lazy-loading: a launch loaded code in the middle of other work.  "Lazy Loading delays loading of
  * CUDA modules and kernels from program initialization closer to kernels execution" (CUDA
- * programming guide, "Lazy Loading"), where its time counts as the work's, and the device may have
+ * programming guide, "Lazy Loading").  The time adds to that of the work, and the device may have
  * to become idle first.
  *
- * Any first launch does that, and once per kernel it has to happen somewhere.  So a load counts
- * only at a line that loads in many of its rounds, if the launch waited for other work or the line
- * had launched before; not if it can be a warm-up: up to the context's first explicit wait, or
- * where the same kernel is launched from elsewhere later.
+ * Every first launch of a kernel loads it, once.  Therefore a load counts only at a line that loads
+ * in many of its rounds, if the launch waited for other work or the line had launched before.  A
+ * load that may be a warm-up does not count: up to the context's first explicit wait, or if the
+ * same kernel is launched from elsewhere later.
  *
- * Where each round loads or unloads a module, that is why its kernels are not loaded yet.  If this
- * waited for the device, and longer than the loading took, blocking-module reports it.
+ * If each round loads or unloads a module, its kernels are loaded again each time.  If the module
+ * waited for the device, and for longer than the loading took, blocking-module reports it.
  */
 #include <stdlib.h>
 
@@ -22,11 +22,12 @@
 
 struct place {
 	int64_t launches, loads;
-	int64_t last;              /* launch */
-	int64_t in_rounds, waited; /* ns loaded in rounds that waited for a module, and that */
+	int64_t last; /* last launch */
+	int64_t in_rounds,
+		waited; /* ns of loading in rounds that waited for a module; ns of these waits */
 };
 
-/* Where a module's load or unload waited. */
+/* A module load or unload that waited. */
 struct module_wait {
 	int64_t call, ns;
 };
@@ -42,11 +43,11 @@ struct search {
 	struct findings *findings;
 	struct loading *loading;
 	size_t count;
-	struct idmap kernels;       /* size_t: of kernels, 1 + index of their last loading */
-	struct idmap places;        /* struct place, of those that launched */
-	struct module_wait *module; /* in order of calls */
+	struct idmap kernels;       /* kernel -> 1 + index of its last loading (size_t) */
+	struct idmap places;        /* place -> struct place, of launches */
+	struct module_wait *module; /* sorted by call */
 	size_t module_count;
-	int64_t last_end; /* of the kernels launched so far */
+	int64_t last_end; /* last end of the kernels launched so far, ns */
 };
 
 static int is_launch_that_waited(const struct pass_input *input, const struct waited *waited)
@@ -87,7 +88,7 @@ static int find_modules(struct search *search, const struct run *run)
 	return 0;
 }
 
-/* Waits for modules between two calls, ns. */
+/* Returns the time waited for modules between two calls, ns. */
 static int64_t waited_between(const struct search *search, int64_t from, int64_t to)
 {
 	size_t low = 0, high = search->module_count;
@@ -106,7 +107,7 @@ static int64_t waited_between(const struct search *search, int64_t from, int64_t
 	return ns;
 }
 
-/* A kernel is loaded once more where its module is. */
+/* A launch from elsewhere means that the last loading may have been a warm-up. */
 static void note_use(struct search *search, int64_t kernel, const struct place *at)
 {
 	const size_t *number = idmap_get(&search->kernels, kernel);
@@ -129,7 +130,7 @@ static int add_loading(struct search *search, const struct loading *loading, int
 	return 0;
 }
 
-/* Time in which the device was busy is no cost. */
+/* Returns the part of the time in which the device was idle: the rest costs nothing. */
 static int64_t idle_part(const struct search *search, int64_t start, int64_t end)
 {
 	int64_t from = search->last_end > start ? search->last_end : start;
@@ -137,7 +138,7 @@ static int64_t idle_part(const struct search *search, int64_t start, int64_t end
 	return end > from ? end - from : 0;
 }
 
-/* The last end of a call's operations, 0: none is known. */
+/* Returns the last end of a call's operations, ns; 0: unknown. */
 static int64_t last_end(const struct run *run, const struct run_call *call)
 {
 	uint32_t id = call->last_work;
@@ -154,8 +155,8 @@ static int64_t last_end(const struct run *run, const struct run_call *call)
 	return last == INT64_MIN ? 0 : last;
 }
 
-/* start, end: when it loaded code; 0: it did not. */
-static int take_launch(struct search *search, const struct run *run, uint32_t call, int64_t start,
+/* Adds a launch.  start, end: when it loaded code; 0: it loaded none. */
+static int add_launch(struct search *search, const struct run *run, uint32_t call, int64_t start,
 	int64_t end)
 {
 	const struct run_call *row = run_call(run, call);
@@ -190,7 +191,7 @@ static int take_launch(struct search *search, const struct run *run, uint32_t ca
 	return add_loading(search, &loading, payload->kernel);
 }
 
-static int counts(const struct loading *loading)
+static int is_reported(const struct loading *loading)
 {
 	const struct place *at = loading->at;
 
@@ -207,7 +208,7 @@ static int is_launch(const struct run *run, uint32_t id)
 		!run_payload(run, call)->result && run_payload(run, call)->kernel;
 }
 
-/* Calls that blocked the device to load code. */
+/* Finds calls that blocked the device to load code. */
 static int find_holders(struct map *holders, const struct run_evidence *evidence)
 {
 	for (size_t i = 0; i < evidence->hold_count; i++)
@@ -217,7 +218,7 @@ static int find_holders(struct map *holders, const struct run_evidence *evidence
 	return 0;
 }
 
-/* When the call loaded code; end 0: it did not, or waited meanwhile. */
+/* Finds when the call loaded code.  end 0: it loaded none, or it waited meanwhile. */
 static void when_loaded(const struct pass_input *input, const struct map *holders, uint32_t id,
 	int64_t *start, int64_t *end)
 {
@@ -234,8 +235,8 @@ static void when_loaded(const struct pass_input *input, const struct map *holder
 			*end = row->end;
 }
 
-/* All launches in order. */
-static int take_launches(struct search *search, const struct pass_input *input,
+/* Adds all launches in order. */
+static int add_launches(struct search *search, const struct pass_input *input,
 	const struct map *holders)
 {
 	int rc = 0;
@@ -246,7 +247,7 @@ static int take_launches(struct search *search, const struct pass_input *input,
 		if (!is_launch(input->run, id))
 			continue;
 		when_loaded(input, holders, id, &start, &end);
-		rc = take_launch(search, input->run, id, start, end);
+		rc = add_launch(search, input->run, id, start, end);
 	}
 	return rc;
 }
@@ -256,12 +257,12 @@ static int find_in_loops(const struct pass_input *input, struct findings *findin
 	struct search search = { .findings = findings, .last_end = INT64_MIN };
 	struct map holders = { 0 };
 	int rc = find_holders(&holders, &input->run->evidence) ||
-			find_modules(&search, input->run) || take_launches(&search, input, &holders)
+			find_modules(&search, input->run) || add_launches(&search, input, &holders)
 		? -1
 		: 0;
 
 	for (size_t i = 0; i < search.count && !rc; i++)
-		if (counts(&search.loading[i]))
+		if (is_reported(&search.loading[i]))
 			rc = findings_add(findings, &search.loading[i].instance);
 	map_release(&holders);
 	idmap_release(&search.kernels, free);
@@ -271,8 +272,8 @@ static int find_in_loops(const struct pass_input *input, struct findings *findin
 	return rc;
 }
 
-/* Some call loaded code late: else there is nothing to look for. */
-static int some_load_late(const struct pass_input *input)
+/* Returns 1 if any call loaded code late. */
+static int any_loads_late(const struct pass_input *input)
 {
 	const struct run_overhead *row = (const struct run_overhead *)input->run->overheads.rows;
 	const struct run_overhead *end = run_rows_end(&input->run->overheads);
@@ -285,7 +286,7 @@ static int some_load_late(const struct pass_input *input)
 
 static int run(const struct pass_input *input, struct findings *findings)
 {
-	if (!some_load_late(input))
+	if (!any_loads_late(input))
 		return 0;
 	if (pass_add_waits(input, findings, RULE_lazy_loading, is_launch_that_waited))
 		return -1;

@@ -7,17 +7,17 @@
  * stream" (CUDA runtime API, "Stream synchronization behavior").
  *
  * Both directions are one finding: at the call in the legacy stream, for the blocking stream's
- * operation.  Two operations that name the same allocation may need their order, unless it is known
- * what both do with it and neither writes what the other uses (access.h).  A pair that may does not
- * count, and of the blocked time only what lies after the last operation that the blocked one may
- * need: the cost is "as far as cufence sees".  If the thread itself waits needlessly in the blocked
- * call for that operation, its wait is the finding.
+ * operation.  Two operations that name the same allocation may need their order, unless the
+ * accesses of both are known and neither writes what the other uses (access.h).  A pair that may
+ * need its order is not reported.  Only the time after the last operation that the blocked one may
+ * need counts as blocked: the cost is "as far as cufence sees".  If the thread itself waits
+ * needlessly for that operation in the blocked call, that wait is the finding.
  *
  * A copy between devices in the legacy stream is legacy work of both (order_legacy.c): the finding
  * is at the copy if the blocked work is legacy work, too.
  *
- * If several consecutive pieces of legacy work order the two, as two memsets or the event records
- * of a timer, fixing one saves nothing: they are fixed together.
+ * If several consecutive pieces of legacy work order the two, such as two memsets or the event
+ * records of a timer, fixing one saves nothing: they are fixed together.
  */
 #include <stdlib.h>
 
@@ -32,16 +32,16 @@
 struct pairs {
 	const struct run *run;
 	struct access_reader *reader;
-	int reaches; /* some kernel does what it was not given memory for */
+	int reaches; /* some kernel uses memory that it was not given */
 };
 
-/* What a graph touches may not even be named. */
+/* A graph may access memory that is not recorded. */
 static int is_unnamed(const struct run *run, int64_t call)
 {
 	return (run_object(run, call, OBJECT_CONTENT) & CONTENT_UNNAMED) != 0;
 }
 
-/* 1: they have to do with the same memory and one of them may write; 0, or -1 after a message. */
+/* Returns 1 if both may use the same memory and one may write it; 0, or -1 after a message. */
 static int may_need(struct pairs *pairs, int64_t call, int64_t other)
 {
 	const struct run *run = pairs->run;
@@ -50,7 +50,7 @@ static int may_need(struct pairs *pairs, int64_t call, int64_t other)
 
 	if (!two)
 		return -1;
-	/* Lists are compared once, and mostly have nothing in common. */
+	/* Comparing lists is fast when repeated, and mostly rules the pair out. */
 	if ((!one->named || !two->named ||
 		    access_compare(pairs->reader, one, two) != OVERLAP_NONE) &&
 		(is_unnamed(run, call) || is_unnamed(run, other) || run_shares(run, call, other)))
@@ -58,7 +58,7 @@ static int may_need(struct pairs *pairs, int64_t call, int64_t other)
 	return pairs->reaches && accesses_meet(one, two);
 }
 
-/* --- what ended while an operation was blocked --- */
+/* --- operations that ended while another was blocked --- */
 
 struct ended {
 	int64_t end;
@@ -69,9 +69,9 @@ struct search {
 	const struct pass_input *input;
 	struct findings *findings;
 	struct pairs pairs;
-	struct ended *ended; /* all operations, by end */
+	struct ended *ended; /* all operations, sorted by end */
 	size_t count;
-	struct map seen; /* how often, by pair of places */
+	struct map seen; /* pair of places -> number of rows found */
 };
 
 static int list_ends(struct search *search)
@@ -98,7 +98,7 @@ static int list_ends(struct search *search)
 	return rc;
 }
 
-/* The number of the first that ended after a time. */
+/* Returns the index of the first operation that ended after a time. */
 static size_t first_after(const struct search *search, int64_t time)
 {
 	size_t low = 0, high = search->count;
@@ -114,8 +114,10 @@ static size_t first_after(const struct search *search, int64_t time)
 	return low;
 }
 
-/* The last end, while it was blocked, of an operation that the blocked one may need; -1 after a
- * message. */
+/*
+ * Returns the last end, during the blocked time, of an operation that the blocked one may need, ns;
+ * -1 after a message.
+ */
 static int64_t last_needed(struct search *search, const struct run_hold *hold)
 {
 	const struct run *run = search->input->run;
@@ -136,11 +138,14 @@ static int64_t last_needed(struct search *search, const struct run_hold *hold)
 	return hold->ready;
 }
 
-/* --- what is fixed together --- */
+/* --- calls fixed together --- */
 
 enum side { SIDE_NONE, SIDE_LEGACY, SIDE_BLOCKING };
 
-/* Of the work of a context's legacy or blocking streams; not copies that wait for the host. */
+/*
+ * Returns whether a call submits work to a context's legacy or blocking streams.  Copies that wait
+ * for the host do not count.
+ */
 static enum side side_of(const struct run *run, uint32_t id, uint32_t context)
 {
 	const struct run_call *call = run_call(run, id);
@@ -176,10 +181,10 @@ static int had_ended(const struct run *run, uint32_t id, int64_t time)
 }
 
 /*
- * Legacy work next to that of a call, which blocked or was blocked: after the call earlier (0:
- * after the last work of the blocking streams before it), up to where these get work again, not
- * before the call later.  Work that had ended by ready blocked nothing.  One call per place, the
- * first.
+ * Finds legacy work adjacent to the call of an instance, which blocked or was blocked.  The row
+ * starts after the call `earlier` (0: after the last previous work of the blocking streams) and
+ * ends at the next work of blocking streams, but not before the call `later`.  Work that ended
+ * before `ready` blocked nothing.  One call per place is kept, the first.
  */
 static void find_row(const struct run *run, struct instance *instance, uint32_t earlier,
 	uint32_t later, int64_t ready)
@@ -226,7 +231,7 @@ static int add_row(struct search *search, struct instance *instance, const struc
 
 /* --- holds --- */
 
-/* The thread itself waits needlessly in the blocked call for that operation. */
+/* The thread waits needlessly for that operation in the blocked call. */
 static int is_wait_of_its_own(const struct run *run, uint32_t call, uint32_t behind)
 {
 	const struct run_wait *wait = run_wait_of(&run->evidence, call);
@@ -321,7 +326,7 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	return 0;
 }
 
-/* Into the stream that its memory is used in; what several use needs events besides. */
+/* Suggests the stream that uses the memory; if several do, events are needed, too. */
 static int fix(struct words *words, const struct instance *worst, FILE *out)
 {
 	int64_t user = words_user_of_memory(words, worst->call);

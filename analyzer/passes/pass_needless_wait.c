@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * needless-wait: the host waited for a stream, the device or an event, or polled one, and nothing
- * needed that before its next wait (needs.h).  A wait can be removed only if none of its place does
- * anything, so that at most one of a place may have been needed, as for redundant-sync.
+ * needed that before its next wait (needs.h).  A wait can be removed only if no wait of its place
+ * is needed.  As for redundant-sync, one exception per place is accepted.
  *
  * Two other reasons to wait are not recorded: to limit how far the host runs ahead of the device,
- * and to read a clock.  Both wait for all submitted work, and go on in the same streams.  So a
- * place is likely needless only if most of its waits delayed work for nothing: work of an idle
- * stream, unordered with the work waited for.  All other places are possible, and so are waits
- * among records of timed events, in processes in which several threads submit, and on memory that
- * other processes may use.  A wait that a library makes in the line of a script that copies to the
- * device has neither reason: the line shows no wait.
+ * and to read a clock.  Both wait for all submitted work and continue in the same streams.  So a
+ * place is likely needless only if most of its waits needlessly delayed work of an idle stream that
+ * is unordered with the work waited for.  All other places are possible, and so are waits among
+ * records of timed events, in processes with several submitting threads, and for memory that other
+ * processes may use.  A wait by a library, in the line of a script that copies to the device, has
+ * neither reason: the line shows no wait.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static struct place *place_of(struct search *search, const struct host_wait *wai
 	return id > 0 ? idmap_need(&search->places, id, sizeof(struct place)) : NULL;
 }
 
-/* Of what nothing is waited for redundant-sync speaks. */
+/* Waits without pending work are left to redundant-sync. */
 static int tally(struct search *search)
 {
 	const struct needs *needs = &search->input->needs;
@@ -72,7 +72,7 @@ static int is_found(const struct place *place)
 	return place->needed <= 1 && place->waits - place->needed >= FINDING_MIN_COUNT;
 }
 
-/* All calls of a place come from one line: the first that is asked about says it for all. */
+/* All calls of a place come from one line, so that one check is enough. */
 static int find_hidden(struct search *search, struct place *place, const struct host_wait *wait)
 {
 	int rc;
@@ -99,7 +99,9 @@ static enum confidence confidence_of(const struct place *place, const struct hos
 							       : CONFIDENCE_POSSIBLE;
 }
 
-/* Behind its last work a process is about to end; what records are missing may have needed it. */
+/*
+ * After its last work a process is about to end.  Work missing from the records may have needed it.
+ */
 static int is_reported(const struct search *search, const struct host_wait *wait,
 	const struct needs_process *process)
 {

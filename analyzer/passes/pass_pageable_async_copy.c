@@ -2,9 +2,9 @@
 /*
  * pageable-async-copy: an Async copy waited because its host memory is pageable.  "For transfers
  * from device memory to pageable host memory, the function will return only once the copy has
- * completed" (CUDA runtime API, "API synchronization behavior").  Where the thread's next wait
- * follows at once the copy has cost nothing: wait.avoidable is 0 and there is no instance.  One
- * that the same line waits for anyway would not be faster from pinned memory: blocking-copy's.
+ * completed" (CUDA runtime API, "API synchronization behavior").  If the thread's next wait follows
+ * at once, the copy has cost nothing: wait.avoidable is 0 and there is no instance.  A copy that
+ * the same line waits for would not be faster from pinned memory: blocking-copy reports it.
  */
 #include "pass_waits.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * redundant-sync: an explicit wait for what the thread knew complete, or a stream's wait for what
- * it came after anyway (table known_wait).
+ * redundant-sync: an explicit wait for work that the thread had already observed complete, or a
+ * stream's wait for work that it already comes after (table known_wait).
  *
- * A wait can be left out only where it never does anything, so that a place counts if hardly any
- * of its waits was needed; the first one often is, for what was before the loop.
+ * A wait can be removed only if it never has an effect, so a place counts if at most one of its
+ * waits was needed; often the first one is, for work before the loop.
  */
 #include <stdlib.h>
 
@@ -55,7 +55,7 @@ static int64_t duration(const struct run *run, uint32_t id)
 	return exit == RUN_NEVER ? -1 : exit - call->enter;
 }
 
-/* What the program would save is the call as it made it; without records that are missing. */
+/* Removing the call saves its whole duration.  Processes with missing records are skipped. */
 static int add_known(const struct run *run, struct findings *findings, const struct idmap *places,
 	const struct run_known *known)
 {

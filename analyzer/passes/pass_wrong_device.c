@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wrong-device: a call that failed because what it names belongs to another device.
- * "cudaEventRecord will fail if the input event and input stream are associated to different
- * devices"; "a kernel launch will fail if it is issued to a stream that is not associated to the
- * current device" (CUDA programming guide, "Stream and event behavior"); a memset of another
- * device's memory needs peer access.  Whoever does not look at the error goes on as if the work had
- * been submitted.
+ * wrong-device: a call failed because it names an object of another device. "cudaEventRecord will
+ * fail if the input event and input stream are associated to different devices"; "a kernel launch
+ * will fail if it is issued to a stream that is not associated to the current device" (CUDA
+ * programming guide, "Stream and event behavior"); a memset of another device's memory needs peer
+ * access.  A program that ignores the error continues as if the work had been submitted.
  *
- * Of calls only those are looked at that failed, and only for errors that such a call returns.  A
- * kernel that accesses memory of another device without peer access breaks its context ("an illegal
- * memory access", which later calls return): one that is known to access such memory, where that
- * error came.
+ * Only failed calls with an error that such a call returns are checked.  A kernel that accesses
+ * memory of another device without peer access corrupts its context ("an illegal memory access",
+ * returned by later calls).  If that error occurred, kernels known to access such memory are
+ * reported.
  */
 #include <stddef.h>
 
@@ -24,15 +23,15 @@
 #define ERROR_INVALID_HANDLE 400
 #define ERROR_ILLEGAL_ADDRESS 700
 
-/* Failed calls that are looked at: of a loop a part says enough. */
+/* Limit of failed calls reported: a part of a loop is enough. */
 #define CALL_LIMIT 10000
 
-/* The device of an event: of the context in which it was created. */
+/* Selects the device of the context in which an event was created. */
 static const char event_sql[] =
 	"SELECT x.device FROM call c JOIN event e ON e.id = c.event JOIN call m ON m.id = e.created"
 	" JOIN context x ON x.id = m.context WHERE c.id = ?";
 
-/* That of the memory that a memset is to set. */
+/* Selects the device of the memory that a memset writes. */
 static const char memory_sql[] =
 	"SELECT x.device FROM call c JOIN allocation a ON a.process = c.process"
 	" AND c.dst >= a.address AND c.dst < a.address + a.bytes"
@@ -42,7 +41,7 @@ static const char memory_sql[] =
 
 #define ERROR_ILLEGAL_ADDRESS 700
 
-/* Launches of a process before a call that access memory of another device than their own. */
+/* Selects a process's launches before a call that access memory of another device. */
 static const char kernels_sql[] =
 	"SELECT DISTINCT c.id FROM operand o CROSS JOIN call c ON c.id = o.call"
 	" JOIN allocation a ON a.id = o.allocation JOIN call m ON m.id = a.created"
@@ -53,7 +52,7 @@ static const char kernels_sql[] =
 	" AND EXISTS (SELECT 1 FROM kernel_access k WHERE k.kernel = c.kernel"
 	"  AND k.offset = o.offset) ORDER BY c.id LIMIT ?3";
 
-/* The device that a query says of a call; -1: none, -2 after a message. */
+/* Returns the device that the query selects for a call; -1: none, -2 after a message. */
 static int ask(sqlite3_stmt *q, int64_t call)
 {
 	int step = db_bind(q, "i", call) ? -1 : db_step(q);
@@ -64,16 +63,18 @@ static int ask(sqlite3_stmt *q, int64_t call)
 	return step < 0 ? -2 : device;
 }
 
-/* By process: the first call that gave a device access to another one's memory, and the last that
- * said that a kernel had accessed memory that it must not. */
+/*
+ * process -> the first call that enabled peer access; the last call that returned an illegal memory
+ * access of a kernel.
+ */
 struct sharing {
-	struct map given, illegal;
+	struct map enabled, illegal;
 };
 
 struct failed {
 	const struct run *run;
 	sqlite3_stmt *event, *memory;
-	const struct map *given;
+	const struct map *enabled;
 };
 
 static int find_sharing(const struct run *run, struct sharing *sharing)
@@ -89,19 +90,19 @@ static int find_sharing(const struct run *run, struct sharing *sharing)
 		if (payload->result == ERROR_ILLEGAL_ADDRESS)
 			rc = map_set(&sharing->illegal, payload->process, id);
 		else if (call->type == CALL_cuCtxEnablePeerAccess && !payload->result &&
-			!map_get(&sharing->given, payload->process, 0))
-			rc = map_set(&sharing->given, payload->process, id);
+			!map_get(&sharing->enabled, payload->process, 0))
+			rc = map_set(&sharing->enabled, payload->process, id);
 	}
 	return rc;
 }
 
-/* Where the call's work would have run, -1: not known. */
+/* Returns the device of the call's stream, -1: unknown. */
 static int device_of(const struct run *run, const struct run_call *call)
 {
 	return run_context(run, run_stream(run, call->stream)->context)->device;
 }
 
-/* The other device that the call names, -1: none, -2 after a message. */
+/* Returns the other device that the call names, -1: none, -2 after a message. */
 static int other_device(const struct failed *failed, const struct run_call *call, int64_t id)
 {
 	const struct run_payload *payload = run_payload(failed->run, call);
@@ -111,14 +112,14 @@ static int other_device(const struct failed *failed, const struct run_call *call
 	if (kind_family(call->kind) == FAMILY_event && payload->result == ERROR_INVALID_HANDLE)
 		return ask(failed->event, id);
 	if (kind_family(call->kind) == FAMILY_set && payload->result == ERROR_INVALID_VALUE &&
-		id < (int64_t)map_get(failed->given, payload->process, INT64_MAX))
+		id < (int64_t)map_get(failed->enabled, payload->process, INT64_MAX))
 		return ask(failed->memory, id);
 	if (kind_family(call->kind) == FAMILY_launch && payload->result == ERROR_INVALID_HANDLE)
 		return run_context(failed->run, payload->context)->device;
 	return -1;
 }
 
-static int look_at(const struct failed *failed, struct findings *findings)
+static int check_failed(const struct failed *failed, struct findings *findings)
 {
 	int left = CALL_LIMIT;
 
@@ -164,8 +165,8 @@ static int find_kernels(struct db *db, struct findings *findings, const struct s
 
 	for (size_t i = 0; !step && i < sharing->illegal.size; i++) {
 		const struct map_entry *entry = &sharing->illegal.entry[i];
-		int64_t given = (int64_t)map_get(&sharing->given, entry->key, INT64_MAX);
-		int64_t until = (int64_t)entry->value < given ? (int64_t)entry->value : given;
+		int64_t enabled = (int64_t)map_get(&sharing->enabled, entry->key, INT64_MAX);
+		int64_t until = (int64_t)entry->value < enabled ? (int64_t)entry->value : enabled;
 
 		if (!entry->used)
 			continue;
@@ -191,16 +192,16 @@ static int run(const struct pass_input *input, struct findings *findings)
 	struct failed failed = { .run = input->run,
 		.event = db_prepare(input->db, event_sql),
 		.memory = db_prepare(input->db, memory_sql),
-		.given = &sharing.given };
+		.enabled = &sharing.enabled };
 	int rc = failed.event && failed.memory ? find_sharing(input->run, &sharing) : -1;
 
 	if (!rc)
-		rc = look_at(&failed, findings);
+		rc = check_failed(&failed, findings);
 	sqlite3_finalize(failed.event);
 	sqlite3_finalize(failed.memory);
 	if (!rc && has_several_devices(input->run))
 		rc = find_kernels(input->db, findings, &sharing);
-	map_release(&sharing.given);
+	map_release(&sharing.enabled);
 	map_release(&sharing.illegal);
 	return rc;
 }
