@@ -54,7 +54,7 @@ int access_add(struct accesses *accesses, const struct memory_access *access, in
 		slot->low = start;
 	if (slot->high > end)
 		slot->high = end;
-	/* Outside of the allocation: anything may be said of it. */
+	/* An access outside of its allocation is ignored: such a record may be wrong. */
 	if (slot->low >= slot->high)
 		return 0;
 	if (!slot->stride_count) {
@@ -74,7 +74,7 @@ static void move(struct memory_access *access, int64_t by)
 	access->start = add_bytes(access->start, by);
 }
 
-/* Through the addresses of one allocation another one's memory is used, or may be. */
+/* Adds an access to another allocation whose memory the same addresses access, or may. */
 static int add_twin(struct access_reader *reader, struct accesses *accesses,
 	const struct memory_access *access, const struct run_twin *twin)
 {
@@ -113,7 +113,9 @@ static int add_within(struct access_reader *reader, struct accesses *accesses,
 	if (row->has_twins && add_twins(reader, accesses, access, allocation))
 		return -1;
 
-	/* By the memory, whatever the addresses: memory that is mapped twice, or piece by piece. */
+	/*
+	 * Accesses are compared by memory, not by address: memory may be mapped twice, or in parts.
+	 */
 	if (row->same) {
 		const struct run_allocation *same = run_allocation(reader->run, row->same);
 
@@ -122,7 +124,7 @@ static int add_within(struct access_reader *reader, struct accesses *accesses,
 		row = same;
 	}
 	access->allocation = allocation;
-	/* The bytes of an array have places of their own. */
+	/* The bytes of an array have an address space of their own. */
 	return access_add(accesses, access, row->address,
 		row->kind == ALLOCATION_ARRAY ? INT64_MAX : row->span);
 }
@@ -132,7 +134,7 @@ static enum access_direction direction_of(uint32_t role)
 	return role == OPERAND_DST ? ACCESS_WRITE : ACCESS_READ;
 }
 
-static int add_end(struct access_reader *reader, const struct access_rows *rows,
+static int add_operand(struct access_reader *reader, const struct access_rows *rows,
 	struct accesses *accesses, const struct run_operand *end)
 {
 	const struct run_payload *payload = rows->payload;
@@ -151,7 +153,7 @@ static int add_end(struct access_reader *reader, const struct access_rows *rows,
 	return add_within(reader, accesses, &access, end->allocation);
 }
 
-/* Of rows and slices, the slices first: strides get shorter. */
+/* Adds an extent of rows and slices.  Slices come first, so that strides decrease. */
 static int add_extent(struct access_reader *reader, const struct access_rows *rows,
 	struct accesses *accesses, const struct run_extent *extent)
 {
@@ -176,7 +178,7 @@ static int add_extent(struct access_reader *reader, const struct access_rows *ro
 	return add_within(reader, accesses, &access, extent->allocation);
 }
 
-/* 1: all of them are in allocations that are known. */
+/* Returns 1 if all extents are in known allocations, 0 if not, -1 after a message. */
 static int add_extents(struct access_reader *reader, const struct access_rows *rows,
 	struct accesses *accesses)
 {
@@ -190,7 +192,7 @@ static int add_extents(struct access_reader *reader, const struct access_rows *r
 	return known;
 }
 
-/* An end that has extents has no other bytes. */
+/* Returns 1 if extents were added for that direction: then the operand has no other bytes. */
 static int has_extent(const struct accesses *accesses, size_t first, int direction)
 {
 	for (size_t i = first; i < accesses->count; i++)
@@ -199,7 +201,7 @@ static int has_extent(const struct accesses *accesses, size_t first, int directi
 	return 0;
 }
 
-/* A symbol's memory, which is no allocation, is a variable's or a constant's. */
+/* Memory of a symbol without an allocation belongs to a variable or constant. */
 #define SYMBOL (PTX_REACH_VARIABLE | PTX_REACH_CONSTANT)
 #define SYMBOL_STORE (PTX_REACH_VARIABLE_STORE | PTX_REACH_CONSTANT_STORE)
 
@@ -208,8 +210,8 @@ static int is_memory_of_device(uint8_t memory)
 	return memory == MEMORY_DEVICE || memory == MEMORY_MANAGED;
 }
 
-/* The call is a copy, a memset, or values that a stream writes or waits for. */
-static int read_ends(struct access_reader *reader, const struct access_rows *rows,
+/* Reads a copy, a memset, or values that a stream writes or waits for. */
+static int read_operands(struct access_reader *reader, const struct access_rows *rows,
 	struct accesses *accesses)
 {
 	const struct run_payload *payload = rows->payload;
@@ -224,15 +226,16 @@ static int read_ends(struct access_reader *reader, const struct access_rows *row
 
 		if (end->role == OPERAND_WORD)
 			continue;
-		/* Of a variable kernels may make use that do not say so. */
+		/* Kernels may use a variable without naming it as an operand. */
 		if (run_allocation(reader->run, end->allocation)->kind != ALLOCATION_VARIABLE)
 			missing &= direction == ACCESS_WRITE ? ~1 : ~2;
-		if (!has_extent(accesses, first, direction) && add_end(reader, rows, accesses, end))
+		if (!has_extent(accesses, first, direction) &&
+			add_operand(reader, rows, accesses, end))
 			return -1;
 	}
 	accesses->named = !(rows->content & CONTENT_UNNAMED);
 	accesses->complete = known && accesses->named;
-	/* Device memory that nobody allocated is a variable's. */
+	/* Device memory without an allocation belongs to a variable. */
 	if (missing)
 		accesses->reaches |= missing & 1 ? SYMBOL | SYMBOL_STORE : SYMBOL;
 	return 0;
@@ -297,14 +300,14 @@ static int read_words(struct access_reader *reader, const struct access_rows *ro
 	return 0;
 }
 
-/* Of an incomplete one anything may become of all that it was given. */
+/* An incomplete kernel may access all memory that it was given. */
 static int read_unknown_words(struct access_reader *reader, const struct access_rows *rows,
 	int evidence, struct accesses *accesses)
 {
 	for (const struct run_operand *word = rows->operand; word < rows->operands_end; word++) {
 		const struct run_claim *end;
 
-		/* It uses a variable that its code names as its code shows. */
+		/* Accesses to a variable that the code names are known from the code. */
 		if (word->role == OPERAND_WORD && word->offset < PTX_PARAMETER_LIMIT &&
 			(evidence >= EVIDENCE_MACHINE ||
 				!run_claims(reader->run, rows->payload->kernel, rows->shape,
@@ -315,7 +318,7 @@ static int read_unknown_words(struct access_reader *reader, const struct access_
 	return 0;
 }
 
-/* The call is a launch, of a kernel that may not be known. */
+/* Reads a launch, whose kernel may be unknown. */
 static int read_kernel(struct access_reader *reader, const struct access_rows *rows,
 	struct accesses *accesses)
 {
@@ -333,13 +336,13 @@ static int read_kernel(struct access_reader *reader, const struct access_rows *r
 
 enum touches {
 	TOUCHES_NOTHING,
-	TOUCHES_ENDS,  /* its operands, to the byte */
-	TOUCHES_WORDS, /* a kernel, or what was given memory like one: perhaps more, too */
+	TOUCHES_ENDS,  /* exactly its operands */
+	TOUCHES_WORDS, /* what a kernel was given, and possibly more */
 };
 
 static enum touches touches_of(enum call_kind kind)
 {
-	if (kind == KIND_DISCARD) /* the former contents are gone */
+	if (kind == KIND_DISCARD) /* the previous contents are lost */
 		return TOUCHES_WORDS;
 	if (kind_has(kind, K_IDLE))
 		return TOUCHES_NOTHING;
@@ -348,7 +351,7 @@ static enum touches touches_of(enum call_kind kind)
 	case FAMILY_set:
 	case FAMILY_memory_value:
 		return TOUCHES_ENDS;
-	case FAMILY_placement: /* where memory lies changes, and not what is in it */
+	case FAMILY_placement: /* the memory moves, its contents do not change */
 	case FAMILY_stream:
 	case FAMILY_event_create:
 	case FAMILY_event:
@@ -372,7 +375,7 @@ static int add_node(struct access_reader *reader, const struct access_rows *rows
 	accesses->named = 1;
 	accesses->complete = 0;
 	if (!strcmp(type, "copy") || !strcmp(type, "set"))
-		return read_ends(reader, rows, accesses);
+		return read_operands(reader, rows, accesses);
 	if (!strcmp(type, "kernel"))
 		return read_kernel(reader, rows, accesses);
 	if (node_touches_nothing(type))
@@ -392,7 +395,7 @@ static int add_call(struct access_reader *reader, const struct access_rows *rows
 		accesses->complete = 1;
 		return 0;
 	case TOUCHES_ENDS:
-		return read_ends(reader, rows, accesses);
+		return read_operands(reader, rows, accesses);
 	default:
 		return read_kernel(reader, rows, accesses);
 	}

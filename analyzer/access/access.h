@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the operation of a call reads and writes: memory by allocation and bytes, each with what it
- * is known from.  Copies and memsets say it themselves, so do values that streams write and wait
- * for; of kernels it is worked out when a run is loaded (directions.h).
+ * Accesses of the operation of a call: memory by allocation and bytes, with the evidence for each.
+ * Copies, memsets, and values that streams write or wait for name their memory; accesses of kernels
+ * are derived when a run is loaded (directions.h).
  *
- *	struct access_reader *reader = access_open(db);
- *	const struct accesses *one = access_read(reader, call);
- *	const struct accesses *other = one ? access_read(reader, other_call) : NULL;
- *	if (!other)
- *		...
- *	switch (access_compare(reader, one, other)) ...
+ * 	struct access_reader *reader = access_open(db);
+ * 	const struct accesses *one = access_read(reader, call);
+ * 	const struct accesses *other = one ? access_read(reader, other_call) : NULL;
+ * 	if (!other)
+ * 		...
+ * 	switch (access_compare(reader, one, other)) ...
  *
- * Addresses here are only compared within an allocation, of which each row is one life.
+ * Addresses are compared only within an allocation; each row of table allocation is one life.
  */
 #ifndef CUFENCE_ACCESS_H
 #define CUFENCE_ACCESS_H
@@ -27,94 +27,95 @@ enum access_direction {
 	ACCESS_READ,
 	ACCESS_WRITE,
 	ACCESS_ATOMIC,  /* read and written, in any order with other atomics */
-	ACCESS_UNKNOWN, /* the memory was named; what became of it is not known */
+	ACCESS_UNKNOWN, /* the memory was named, its use is unknown */
 };
 
 #define ACCESS_STRIDES 3
 
 struct memory_access {
-	int64_t allocation; /* row */
-	int64_t low, high;  /* addresses, high excluded; within the allocation */
-	/* Pieces of run bytes from start on, at each stride so often; without: all of it. */
+	int64_t allocation; /* row of table allocation */
+	int64_t low, high;  /* addresses within the allocation; high is excluded */
+	/*
+	 * Pieces of run bytes from start on, repeated at each stride; without strides: all bytes.
+	 */
 	int64_t start, run;
 	struct access_stride {
 		int64_t bytes, count;
 	} stride[ACCESS_STRIDES];
 	uint8_t stride_count;
 	uint8_t direction, evidence;
-	uint8_t sure;  /* 0: this allocation or another one, not known which */
-	uint8_t exact; /* 0: some of these bytes, at most */
-	uint8_t early; /* before the kernel waits for those before it, if it does */
-	uint8_t spins; /* in a loop that ends by what others write there */
-	uint8_t loose; /* in no order with what is before it in its stream */
-	uint8_t maybe; /* 1: whether it is made, or to this memory, is not known */
-	uint32_t node; /* of a graph's launch: the graph_node that it is or is in; 0: of several */
+	uint8_t sure;  /* 0: in this allocation or in another one */
+	uint8_t exact; /* 0: at most some of these bytes */
+	uint8_t early; /* may come before the kernel waits for earlier kernels */
+	uint8_t spins; /* in a loop that waits for a value written by others */
+	uint8_t loose; /* not ordered after earlier work of its stream */
+	uint8_t maybe; /* 1: it may not happen, or not to this memory */
+	uint32_t node; /* for a graph launch: its node in the executable's own graph; 0: several */
 };
 
 struct accesses {
 	struct memory_access *access;
 	size_t count, room;
-	int complete;     /* 1: there are no others to memory of table allocation */
-	unsigned reaches; /* known to be besides: enum ptx_reach (ptx/ptx.h) */
-	int named;        /* 1: none to allocations that none of these is in, as far as the
-		       * words of launches say; 0: that is not known */
-	uint64_t number;  /* lists of one reader with one number are the same; 0: it has none */
+	int complete;     /* 1: there are no other accesses to memory in table allocation */
+	unsigned reaches; /* further known memory: enum ptx_reach (ptx/ptx.h) */
+	int named;        /* 1: launch words show no access to other allocations; 0: unknown */
+	uint64_t number;  /* equal numbers of one reader mean equal lists; 0: no number */
 };
 
 struct access_reader;
 
-/* NULL after a message. */
+/* Returns NULL after a message. */
 struct access_reader *access_open(struct db *db);
 void access_close(struct access_reader *reader);
 
 /*
- * The accesses of one call's operation.  Those of a graph are its nodes'.  A host function has none
- * and is not complete.  Calls that do the same share a list; it stays at least until two others
- * were read.  NULL after a message.
+ * Reads the accesses of one call's operation; for a graph launch, those of all nodes.  A host
+ * function has none and is not complete.  Equal calls share a list, which remains valid until at
+ * least two others were read.  Returns NULL after a message.
  */
 const struct accesses *access_read(struct access_reader *reader, int64_t call);
 
 enum access_overlap { OVERLAP_NONE, OVERLAP_MAYBE, OVERLAP_SURE };
 
-/* Whether they have a byte in common. */
+/* Returns whether the two accesses have a byte in common. */
 enum access_overlap access_overlap(const struct memory_access *a, const struct memory_access *b);
 
-/* 1 if a surely touches every byte that b may touch. */
+/* Returns 1 if a surely accesses every byte that b may access. */
 int access_covers(const struct memory_access *a, const struct memory_access *b);
 
 enum access_order { ACCESS_RAW, ACCESS_WAR, ACCESS_WAW }; /* read after write, ... */
 
-/* Whether the order of two accesses matters, and why. */
+/* Whether and why the order of two accesses matters. */
 struct access_conflict {
-	enum access_overlap overlap; /* OVERLAP_NONE: it does not */
+	enum access_overlap overlap; /* OVERLAP_NONE: the order does not matter */
 	enum access_order order;
-	uint8_t evidence; /* enum evidence, the weaker one */
-	int covered;      /* one side surely touches all that the other one may touch */
+	uint8_t evidence; /* enum evidence, the weaker of both */
+	int covered;      /* one side surely accesses all bytes that the other may access */
 };
 
 /*
- * Of an earlier and a later access to one allocation.  Atomics are in any order with each other; an
- * atomic and another operation's plain load or store are not.
+ * Compares an earlier and a later access to one allocation.  The order of two atomics does not
+ * matter; the order of an atomic and a plain load or store does.
  */
 struct access_conflict access_conflict(const struct memory_access *earlier,
 	const struct memory_access *later);
 
 /*
- * Whether the order of the two operations matters: they have memory in common that one of them
+ * Returns whether the order of two operations matters: they have memory in common that one of them
  * writes.  OVERLAP_NONE is certain only if both are complete.
  */
 enum access_overlap accesses_conflict(const struct accesses *a, const struct accesses *b);
 
-/* The same of two lists of the reader, which remembers what it has compared. */
+/* Does the same for two lists of the reader, which caches results. */
 enum access_overlap access_compare(struct access_reader *reader, const struct accesses *a,
 	const struct accesses *b);
 
-/* 1 if a kernel of the run uses memory that it was not given. */
+/* Returns 1 if a kernel of the run accesses memory that it was not given. */
 int access_some_reach(struct db *db);
 
 /*
- * 1 if they may have memory in common that was not given to both: one goes by pointers out of
- * memory, or both use variables or constants of their module, and one of them writes.
+ * Returns 1 if they may have memory in common that was not given to both: one follows pointers
+ * loaded from memory, or both use variables or constants of their module, and one of them writes.
  */
 int accesses_meet(const struct accesses *a, const struct accesses *b);
 

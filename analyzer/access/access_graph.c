@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the launch of an executable graph reads and writes: what its nodes do, as the graph was when
- * it was instantiated or updated, and as they were set in the executable since.
+ * Accesses of a launch of an executable graph: those of its nodes, as the graph was when it was
+ * instantiated or updated, with later changes of nodes in the executable.
  *
- * Launches of one executable do the same until it changes or memory of it is freed; they are read
- * once.  Where it is not known which node was changed, each may do what it did or what was set.
+ * Launches of one executable have equal accesses until it changes or its memory is freed; they are
+ * read once.  If it is unknown which node was changed, each node may have either its old or its new
+ * accesses.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,17 +20,17 @@
 #include "graph_child.h"
 
 /*
- * Reading a node takes some 20 microseconds, and passes follow a run several times: a reader looks
- * into so many versions of an executable (programs that update it for each launch have thousands)
- * and into so many nodes.  Of other launches it says what they name.
+ * Reading a node takes about 20 microseconds, and several passes process a run.  A reader reads at
+ * most this many versions of an executable (programs that update it for each launch have thousands)
+ * and this many nodes.  For further launches it only lists the memory that they name.
  */
 #define VERSION_LIMIT 16
 #define NODE_LIMIT 20000
 
-/* An executable as it was for the launches from one call to another. */
+/* The state of an executable for the launches between two calls. */
 struct version {
 	int64_t from, until;
-	uint64_t number; /* among all that were read */
+	uint64_t number; /* unique among all versions read */
 	struct accesses accesses;
 };
 
@@ -41,32 +42,35 @@ struct exec {
 struct access_graphs {
 	sqlite3_stmt *content, *change, *nodes, *bodies, *strays;
 	struct idmap execs;
-	struct graph_part *part; /* of the version that was read last, as are those that follow */
+	struct graph_part *part; /* of the last version read, like the members below */
 	size_t part_count;
 	struct graph_part_node *node;
 	size_t node_count;
 	struct accesses accesses;
 	int64_t exec;
-	int is_new;   /* the last launch that was asked about read them */
+	int is_new;   /* the last launch queried read them */
 	int complete; /* nothing was left out */
 	size_t nodes_read, node_limit;
-	uint64_t numbers; /* of versions, so far */
+	uint64_t numbers; /* versions read so far */
 };
 
-/* The graph and the call as of which it counts. */
+/* Selects the graph of an executable and the call that defines its state. */
 static const char content_sql[] =
 	"SELECT ifnull(u.graph, e.graph), ifnull(u.call, e.as_of) FROM graph_exec e "
 	"LEFT JOIN graph_update u ON u.call = "
 	" (SELECT max(call) FROM graph_update WHERE exec = ?1 AND call < ?2) WHERE e.id = ?1";
 
-/* The calls that changed it last before, 0 without, and next after, ?3 without. */
+/* Selects the last change before a call (0: none) and the next one after it (?3: none). */
 static const char change_sql[] =
 	"SELECT max(ifnull((SELECT max(call) FROM graph_update WHERE exec = ?1 AND call < ?2), 0), "
 	"ifnull((SELECT max(call) FROM graph_change WHERE exec = ?1 AND call < ?2), 0)), "
 	"min(ifnull((SELECT min(call) FROM graph_update WHERE exec = ?1 AND call > ?2), ?3), "
 	"ifnull((SELECT min(call) FROM graph_change WHERE exec = ?1 AND call > ?2), ?3))";
 
-/* Nodes of graph ?1 at call ?2, in the executable ?3 at call ?4: type, call, child, enabled. */
+/*
+ * Selects the nodes of graph ?1 at call ?2, in executable ?3 at call ?4: type, call, child,
+ * enabled.
+ */
 static const char nodes_sql[] =
 	"SELECT n.type, coalesce("
 	"(SELECT max(c.call) FROM graph_change c WHERE c.node = n.id AND c.exec = ?3 "
@@ -78,7 +82,7 @@ static const char nodes_sql[] =
 	"FROM graph_node n WHERE n.graph = ?1 AND n.call < ?2 AND ifnull(n.removed, ?2) >= ?2 "
 	"ORDER BY n.id";
 
-/* Changes of graph ?1 until ?2 and of the executable ?3 until ?4, of no node that is known. */
+/* Selects changes without a known node: of graph ?1 until ?2 and of executable ?3 until ?4. */
 static const char strays_sql[] =
 	"SELECT c.call, c.type FROM graph_change c WHERE c.graph = ?1 AND c.node IS NULL "
 	"AND c.exec IS NULL AND c.call < ?2 UNION ALL "
@@ -146,7 +150,7 @@ static int add_part(struct access_graphs *graphs, struct graph_part part)
 	return 0;
 }
 
-/* The part that the last node consists of. */
+/* Adds a part that belongs to the last node. */
 static int add_inner(struct access_graphs *graphs, int64_t graph, int64_t at, int maybe)
 {
 	size_t owner = graphs->node_count - 1;
@@ -171,7 +175,7 @@ static int add_bodies(struct access_graphs *graphs, int64_t node, int64_t at)
 	return step;
 }
 
-/* Adds what one call describes; all of sum is complete only if every part is. */
+/* Adds the accesses of one call.  sum remains complete only if every part is. */
 static int add_operation(struct access_reader *reader, int64_t call, const char *type,
 	struct accesses *sum)
 {
@@ -187,7 +191,7 @@ static int add_operation(struct access_reader *reader, int64_t call, const char 
 	return 0;
 }
 
-/* What a call would be that does what a node of this type does. */
+/* Returns the kind of a call that does the same as a node of this type. */
 static enum call_kind kind_of_node(const char *type)
 {
 	static const struct {
@@ -203,14 +207,14 @@ static enum call_kind kind_of_node(const char *type)
 	return KIND_RUNTIME;
 }
 
-/* Kernels may give it other parameters, or switch it off. */
+/* A kernel may set other parameters for the node, or disable it. */
 static int is_updatable(const struct run *run, int64_t call)
 {
 	return (run_object(run, call, OBJECT_ATTRIBUTES) & LAUNCH_UPDATABLE) != 0;
 }
 
-/* The node of the row of graphs->nodes, whatever it does. */
-static int keep_node(struct access_graphs *graphs, const struct run *run, size_t part)
+/* Stores the node in the current row of graphs->nodes. */
+static int store_node(struct access_graphs *graphs, const struct run *run, size_t part)
 {
 	struct graph_part_node *more = array_room(graphs->node, graphs->node_count, sizeof(*more));
 	int64_t id = sqlite3_column_int64(graphs->nodes, 4);
@@ -228,7 +232,7 @@ static int keep_node(struct access_graphs *graphs, const struct run *run, size_t
 	return 0;
 }
 
-/* The node of the row of graphs->nodes, the last one kept. */
+/* Adds the accesses of that node, the last one stored. */
 static int add_node(struct access_reader *reader, const struct graph_part *part,
 	struct accesses *sum)
 {
@@ -238,7 +242,7 @@ static int add_node(struct access_reader *reader, const struct graph_part *part,
 
 	if (!sqlite3_column_int(q, 5))
 		return 0;
-	/* A child set in the executable: of which graph it is a copy now is not recorded. */
+	/* A child graph set in the executable: its source graph is not recorded. */
 	if (sqlite3_column_type(q, 2) != SQLITE_NULL && sqlite3_column_int64(q, 1) > part->at) {
 		sum->complete = sum->named = reader->graphs->complete = 0;
 		return 0;
@@ -270,13 +274,13 @@ static int add_nodes(struct access_reader *reader, size_t number, int64_t exec, 
 		return -1;
 	while ((step = db_step(graphs->nodes)) > 0) {
 		graphs->nodes_read++;
-		if (keep_node(graphs, reader->run, number) || add_node(reader, &part, sum))
+		if (store_node(graphs, reader->run, number) || add_node(reader, &part, sum))
 			return -1;
 	}
 	return step;
 }
 
-/* One of the nodes does what each of these calls says, and not what it did. */
+/* Adds calls that each replace what an unknown node does. */
 static int add_strays(struct access_reader *reader, const struct graph_part *part, int64_t exec,
 	int64_t call, struct accesses *sum)
 {
@@ -296,9 +300,9 @@ static int add_strays(struct access_reader *reader, const struct graph_part *par
 	return step;
 }
 
-/* --- as of one launch --- */
+/* --- state at one launch --- */
 
-/* It was not freed before; the version lasts from a change of that to the next. */
+/* Returns 1 if the allocation was not freed before the call; limits the version to its life. */
 static int is_alive(const struct run *run, int64_t id, int64_t call, struct version *version)
 {
 	const struct run_allocation *allocation = run_allocation(run, id);
@@ -314,7 +318,7 @@ static int is_alive(const struct run *run, int64_t id, int64_t call, struct vers
 	return freed > call;
 }
 
-/* 1: the memory at its addresses is another allocation by now, 0: none. */
+/* Moves an access to the allocation now at its addresses.  Returns 0 if there is none. */
 static int move(const struct run *run, const struct access_rows *launch,
 	struct memory_access *access)
 {
@@ -332,7 +336,7 @@ static int move(const struct run *run, const struct access_rows *launch,
 	return 0;
 }
 
-/* Accesses to memory that is gone are to what lies there now. */
+/* Moves accesses to freed memory to the allocation that replaced it. */
 static void update_memory(const struct run *run, const struct access_rows *launch, int64_t call,
 	struct accesses *sum, struct version *version)
 {
@@ -349,7 +353,7 @@ static void update_memory(const struct run *run, const struct access_rows *launc
 	sum->count = kept;
 }
 
-/* What is named besides, of which nothing else is known. */
+/* Adds memory that the launch names, with unknown use. */
 static int add_named(struct access_reader *reader, const struct access_rows *launch,
 	struct accesses *sum)
 {
@@ -403,7 +407,7 @@ static int copy(struct accesses *to, const struct accesses *from)
 	return 0;
 }
 
-/* All nodes of the executable as it is at the call, and what they access. */
+/* Reads all nodes of the executable at the call, and their accesses. */
 static int read_content(struct access_reader *reader, const struct access_rows *launch,
 	int64_t call, struct version *version)
 {
@@ -431,7 +435,7 @@ static int read_content(struct access_reader *reader, const struct access_rows *
 		if (add_nodes(reader, i, launch->exec, call, sum) ||
 			add_strays(reader, &part, part.first ? launch->exec : 0, call, sum))
 			return -1;
-		/* Graphs whose bodies are each other, or many of them: it is not looked further. */
+		/* Stops for bodies that contain each other, or many of them. */
 		if (graphs->part_count == graphs->node_limit ||
 			graphs->nodes_read > 2 * graphs->node_limit) {
 			sum->complete = sum->named = graphs->complete = 0;
@@ -459,7 +463,7 @@ static int read_version(struct access_reader *reader, const struct access_rows *
 	return 0;
 }
 
-static int find_stretch(struct access_graphs *graphs, int64_t exec, int64_t call,
+static int find_lifetime(struct access_graphs *graphs, int64_t exec, int64_t call,
 	struct version *version)
 {
 	int rc = db_bind(graphs->change, "iii", exec, call, INT64_MAX) ? -1
@@ -484,7 +488,7 @@ int access_copy_version(struct access_reader *reader, int64_t exec, uint64_t num
 	return copy(accesses, &version->accesses);
 }
 
-/* NULL after a message. */
+/* Returns NULL after a message. */
 static struct version *read_next(struct access_reader *reader, int64_t call,
 	const struct access_rows *rows, struct exec *exec)
 {
@@ -495,7 +499,7 @@ static struct version *read_next(struct access_reader *reader, int64_t call,
 	exec->version = version;
 	version += exec->count++;
 	*version = (struct version){ .number = ++reader->graphs->numbers };
-	if (!find_stretch(reader->graphs, rows->exec, call, version) &&
+	if (!find_lifetime(reader->graphs, rows->exec, call, version) &&
 		!read_version(reader, rows, call, version))
 		return version;
 	version->until = 0;

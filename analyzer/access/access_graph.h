@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an executable graph consists of at a launch, node by node, for whoever asks which of its
- * nodes touch the same memory: the launch as a whole is access.h's.
+ * The content of an executable graph at a launch, node by node, to find nodes that access the same
+ * memory.  access.h has the accesses of the launch as a whole.
  */
 #ifndef CUFENCE_ACCESS_GRAPH_H
 #define CUFENCE_ACCESS_GRAPH_H
@@ -10,38 +10,41 @@
 
 struct graph_part_node {
 	int64_t id;   /* row of graph_node */
-	int64_t top;  /* the node of the executable's own graph that it is, or is in */
-	int64_t call; /* that says what it does */
+	int64_t top;  /* the node of the executable's own graph that it is or belongs to */
+	int64_t call; /* the call that defines what it does */
 	uint32_t part;
 	uint8_t kind;  /* enum call_kind of a call that does the same; KIND_RUNTIME: none */
-	uint8_t maybe; /* whether it runs is not known */
+	uint8_t maybe; /* it may not run */
 };
 
-/* The executable's own graph (the first), or what one of its nodes consists of. */
+/* The executable's own graph (first), or the content of one of its nodes. */
 struct graph_part {
-	int64_t graph, at; /* the graph as of that call */
-	int64_t top;       /* as graph_part_node.top, 0 of the first */
-	uint32_t owner;    /* index of the node that consists of it; parts of one owner follow each
-	                    * other, and one of them at a time runs */
-	int first, maybe;  /* first: the executable's own, where nodes can be set */
+	int64_t graph, at; /* the graph, in its state at that call */
+	int64_t top;       /* as graph_part_node.top; 0 for the first part */
+	/* index of the node that contains it; parts of a node are consecutive and run one by one */
+	uint32_t owner;
+	int first, maybe; /* first: the executable's own graph, where nodes can be changed */
 };
 
 struct graph_content {
 	int64_t exec;
 	const struct graph_part *part;
-	const struct graph_part_node *node; /* in order of parts, and of id */
-	const struct accesses *accesses;    /* in order of nodes; node is index and 1, 0: of any */
+	const struct graph_part_node *node; /* sorted by part, then by id */
+	const struct accesses *accesses; /* sorted by node; access.node is 1 + index, 0: any node */
 	size_t part_count, node_count;
-	int complete; /* all of its nodes are there */
+	int complete; /* no node is missing */
 };
 
 /*
- * 1 and what the graph consists of that the last access_read() of a launch was about, until the
- * next one; 0 if it does what it did at an earlier launch.
+ * Returns 1 and the content of the graph that the last access_read() of a launch read, valid until
+ * the next one; 0 if an earlier launch had the same content.
  */
 int access_graph_is_new(const struct access_reader *reader, struct graph_content *content);
 
-/* How many nodes it reads at most; 20 us each.  Of other graphs it says what they name. */
+/*
+ * Sets the limit of nodes read, at 20 us each.  For further graphs only the memory that they name
+ * is listed.
+ */
 void access_graph_limit(struct access_reader *reader, size_t nodes);
 
 #endif

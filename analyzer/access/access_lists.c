@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What calls access, as lists that those share that do the same: each is worked out once.  A
- * reader keeps two generations of them.  When the young one is full the old one goes; what is asked
- * for again is young again, so that a list stays while LISTS_BYTES of others are read.
+ * A cache of access lists: equal calls share a list, which is derived once.  A reader keeps two
+ * generations.  When the young one is full, the old one is freed.  A list that is read again moves
+ * to the young one, so that it survives until LISTS_BYTES of others were read.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,15 +11,15 @@
 #include "access_parts.h"
 
 #define LISTS_BYTES ((size_t)32 << 20)
-/* A hash that is another list's, too: the next ones are tried. */
+/* If another list has the same hash, the next keys are tried. */
 #define PROBE_STEPS 8
-/* Rows that are looked at before they are searched for. */
+/* Rows compared in sequence before a binary search. */
 #define NEAR_STEPS 32
 
 struct list {
 	struct accesses accesses;
-	struct access_rows rows; /* of a call that does this */
-	uint64_t version;        /* of a graph, 0: none */
+	struct access_rows rows; /* of one call with these accesses */
+	uint64_t version;        /* version of a graph, 0: none */
 };
 
 static void free_list(void *object)
@@ -67,7 +67,7 @@ void access_close(struct access_reader *reader)
 
 /* --- the rows of a call --- */
 
-/* Calls are mostly asked for in order: after the rows found last. */
+/* Calls are mostly queried in order: the search starts after the rows found last. */
 static const unsigned char *find_rows(const struct column *rows, uint64_t *at, uint32_t call,
 	const unsigned char **end)
 {
@@ -174,7 +174,7 @@ static int is_same_extent(const struct run_extent *a, const struct run_extent *b
 		a->slice == b->slice && a->slices == b->slices && a->span == b->span;
 }
 
-/* Of what decides what the calls access. */
+/* Compares everything that determines the accesses of a call. */
 static int is_same(const struct access_rows *a, const struct access_rows *b)
 {
 	const struct run_payload *x = a->payload, *y = b->payload;
@@ -217,7 +217,10 @@ static int put(struct access_reader *reader, int64_t key, struct list *list)
 	return 0;
 }
 
-/* As long as it is asked for it is young; NULL: there is none, or -1 in *rc after a message. */
+/*
+ * Moves the list to the young generation.  Returns NULL if there is none, or with *rc -1 after a
+ * message.
+ */
 static struct list *get(struct access_reader *reader, int64_t key, int *rc)
 {
 	struct list *list = idmap_get(&reader->young, key);
@@ -232,8 +235,8 @@ static struct list *get(struct access_reader *reader, int64_t key, int *rc)
 	return list;
 }
 
-/* A list of what scratch holds. */
-static struct list *keep(struct access_reader *reader, int64_t key, const struct access_rows *rows,
+/* Stores a copy of scratch as a list. */
+static struct list *store(struct access_reader *reader, int64_t key, const struct access_rows *rows,
 	uint64_t version)
 {
 	struct list *list = calloc(1, sizeof(*list));
@@ -261,7 +264,7 @@ static int64_t key_of(uint64_t hash, int step)
 	return (int64_t)((hash + 2 * (uint64_t)step) & INT64_MAX) | 1;
 }
 
-/* Of a list of that hash: whether it is one of what is wanted. */
+/* Checks a list with the same hash. */
 static int is_list_of(const struct list *list, const struct access_rows *rows, uint64_t version)
 {
 	if (version || list->version)
@@ -269,7 +272,7 @@ static int is_list_of(const struct list *list, const struct access_rows *rows, u
 	return is_same(rows, &list->rows);
 }
 
-/* What is wanted: of a call, or of a version of a graph. */
+/* Reads the accesses of a call, or of a version of a graph, into scratch. */
 static int read_list(struct access_reader *reader, const struct access_rows *rows, uint64_t version)
 {
 	struct accesses *scratch = &reader->scratch;
@@ -306,7 +309,7 @@ static const struct accesses *find_list(struct access_reader *reader,
 		free_list(idmap_take(&reader->young, key));
 	if (read_list(reader, rows, version))
 		return NULL;
-	list = keep(reader, key, rows, version);
+	list = store(reader, key, rows, version);
 	return list ? &list->accesses : NULL;
 }
 
@@ -331,7 +334,7 @@ const struct accesses *access_read(struct access_reader *reader, int64_t call)
 	asked->list = find_list(reader, &rows, version);
 	if (!asked->list)
 		return NULL;
-	/* Of a graph a reader says what it can at the time. */
+	/* The list of a graph may differ later, once limits are reached. */
 	asked->call = version || rows.exec ? 0 : call;
 	asked->generation = reader->generation;
 	return asked->list;
@@ -339,11 +342,11 @@ const struct accesses *access_read(struct access_reader *reader, int64_t call)
 
 /* --- pairs of lists --- */
 
-/* So many pairs of accesses are gone through sooner than what is known of the lists is found. */
+/* Up to this many pairs of accesses, comparing is faster than looking up a cached result. */
 #define FEW_PAIRS 16
 
-/* Mostly two lists are of different memory. */
-static int have_nothing_in_common(const struct accesses *a, const struct accesses *b)
+/* Most pairs of lists access different memory. */
+static int are_disjoint(const struct accesses *a, const struct accesses *b)
 {
 	if (a->count * b->count > FEW_PAIRS || a->reaches || b->reaches)
 		return 0;
@@ -362,7 +365,7 @@ enum access_overlap access_compare(struct access_reader *reader, const struct ac
 	struct access_compared *known =
 		&reader->compared[mix(mix(1, low), high) >> 7 & (ACCESS_COMPARED - 1)];
 
-	if (have_nothing_in_common(a, b))
+	if (are_disjoint(a, b))
 		return OVERLAP_NONE;
 	if (!low)
 		return accesses_conflict(a, b);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of bytes with strides: whether two have one in common. */
+/* Sets of bytes with strides: finds whether two have a byte in common. */
 #include "access.h"
 
-/* Pieces looked at before the answer is "maybe". */
+/* Limit of pieces compared before the answer is "maybe". */
 #define PIECE_LIMIT 20000
 
 struct piece {
 	int64_t low, high;
 };
 
-/* What is left of a set: pieces at the strides from level on, from start. */
+/* The rest of a set: pieces at the strides from level on, beginning at start. */
 struct rest {
 	const struct memory_access *access;
 	unsigned level;
@@ -53,7 +53,7 @@ static struct piece bounds_of(const struct rest *rest)
 
 static enum access_overlap compare(const struct rest *a, const struct rest *b, unsigned *left);
 
-/* The pieces of a's next stride that reach into b's bounds. */
+/* Compares the pieces of a's next stride that overlap b's bounds. */
 static enum access_overlap split(const struct rest *a, const struct rest *b, unsigned *left)
 {
 	const struct access_stride *stride = &a->access->stride[a->level];
@@ -113,7 +113,7 @@ enum access_overlap access_overlap(const struct memory_access *a, const struct m
 	return found;
 }
 
-/* Of two accesses to one byte, whether their order matters. */
+/* Returns whether the order of two accesses to one byte matters. */
 static enum access_overlap orders(const struct memory_access *a, const struct memory_access *b)
 {
 	if (a->direction == ACCESS_UNKNOWN || b->direction == ACCESS_UNKNOWN)
@@ -123,7 +123,7 @@ static enum access_overlap orders(const struct memory_access *a, const struct me
 	return OVERLAP_SURE;
 }
 
-/* Every piece of b is in one of a's, as far as that shows: b has no strides but a's. */
+/* Every piece of b is in a piece of a.  Only strides that a has, too, are compared. */
 static int covers_pieces(const struct memory_access *a, const struct memory_access *b)
 {
 	int64_t from, left;
@@ -184,7 +184,7 @@ static int writes(const struct accesses *accesses)
 	return (accesses->reaches & REACH_STORE) != 0;
 }
 
-/* What one reaches by pointers may be what the other uses. */
+/* Memory that one reaches by pointers may be memory that the other uses. */
 static int reaches_other(const struct accesses *a, const struct accesses *b)
 {
 	if (!(a->reaches & PTX_REACH_POINTER) || (!b->count && !b->reaches))

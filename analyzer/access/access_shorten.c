@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of accesses made shorter: a captured training step has thousands. */
+/* Shortens lists of accesses: a captured training step has thousands. */
 #include <stdlib.h>
 
 #include "access_parts.h"
 
 /*
- * A list of more than ACCESS_LIMIT accesses is shortened: those that are not exact become one span.
- * If more than EXACT_LIMIT are left, all become one span.
+ * Beyond ACCESS_LIMIT accesses, those that are not exact become one span.  If more than EXACT_LIMIT
+ * remain, all become one span.
  */
 #define ACCESS_LIMIT 64
 #define EXACT_LIMIT 1024
 
-/* Its bytes, all of them, for certain. */
+/* The access surely covers exactly its bytes. */
 static int is_exact(const struct memory_access *access)
 {
 	return access->exact && access->sure && !access->maybe;
@@ -43,7 +43,7 @@ static int compare(const void *a, const void *b)
 	return x->low < y->low ? -1 : x->low > y->low;
 }
 
-/* Whether two of a group are known as well as one span as they are apart. */
+/* Joining two accesses of a group loses no information. */
 static int is_one_span(const struct memory_access *x, const struct memory_access *y)
 {
 	return !is_exact(x) ||
@@ -66,10 +66,7 @@ static void join(struct memory_access *to, const struct memory_access *from)
 	to->exact = is_exact(to) && is_exact(from);
 }
 
-/*
- * One span for each allocation and group, but of those of which all is known only neighbours are
- * joined.
- */
+/* Makes one span for each allocation and group; of exact accesses only adjacent ones are joined. */
 static void join_spans(struct accesses *sum)
 {
 	struct memory_access *last = NULL;
@@ -89,8 +86,8 @@ static void join_spans(struct accesses *sum)
 	sum->count = kept;
 }
 
-/* Exact accesses become those that are not. */
-static void forget(struct accesses *sum)
+/* Marks all accesses as not exact. */
+static void clear_exact(struct accesses *sum)
 {
 	for (size_t i = 0; i < sum->count; i++)
 		sum->access[i].exact = 0;
@@ -101,7 +98,7 @@ void access_shorten(struct accesses *sum)
 	if (sum->count > ACCESS_LIMIT)
 		join_spans(sum);
 	if (sum->count > EXACT_LIMIT) {
-		forget(sum);
+		clear_exact(sum);
 		join_spans(sum);
 	}
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What decides whether operations can run at the same time, as far as it is recorded.
- */
+/* Finds whether operations can run concurrently, as far as recorded. */
 #ifndef CUFENCE_CONCURRENCY_H
 #define CUFENCE_CONCURRENCY_H
 
@@ -10,14 +8,17 @@
 struct shape {
 	char kind; /* k: kernel, c: copy, s: set, o: other */
 	int64_t copy_kind;
-	double part; /* of the device that a kernel takes at least, 1 and more: all of it.  By
-			   * its threads and blocks: registers may let in fewer. */
+	/*
+	 * Part of the device that a kernel occupies at least, 1 and more: all of it.  Computed from
+	 * threads and blocks; registers may limit it further.
+	 */
+	double part;
 };
 
-/* Of an operation; of one that is not there "other". */
+/* Returns the shape of an operation; of one that does not exist, "other". */
 struct shape shape_of(const struct run *run, int64_t op);
 
-/* Not: kernels of which one fills the device, copies in one direction. */
+/* Returns 0 for kernels of which one fills the device, and for copies in one direction; else 1. */
 int shape_can_overlap(const struct shape *a, const struct shape *b);
 
 #endif

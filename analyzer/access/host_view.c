@@ -7,7 +7,7 @@ static int is_shared(const struct run_allocation *allocation)
 		allocation->kind == ALLOCATION_MANAGED;
 }
 
-/* Memory that was there before the trace began has no call. */
+/* Memory from before the trace began has no call. */
 static int find_memory(struct host_view *view)
 {
 	const struct run *run = view->run;
@@ -37,7 +37,7 @@ static int find_last(struct host_view *view)
 	return 0;
 }
 
-/* What is printed comes out at a wait. */
+/* Printed output appears at a wait. */
 static const char printers_sql[] = "SELECT kernel FROM kernel_code WHERE prints";
 
 static int read_ids(struct db *db, const char *sql, struct map *ids)
@@ -62,7 +62,7 @@ static const char others_sql[] =
 	" OR path LIKE '%/libmpich.so%' OR path LIKE '%/libucp.so%' "
 	" OR path LIKE '%/libfabric.so%' OR path LIKE '%/libnvshmem_host.so%'))";
 
-/* Calls by which others are let in. */
+/* Finds processes with calls that give others access to their memory. */
 static int find_shared(struct host_view *view)
 {
 	for (uint32_t id = 1; id < run_call_end(view->run); id++) {
@@ -101,14 +101,14 @@ void host_view_release(struct host_view *view)
 	map_release(&view->others);
 }
 
-/* Some memory that the host can look at is there for whoever is pointed to it. */
+/* Memory that the host can access exists, for kernels that reach it by pointers. */
 static int is_memory_there(const struct host_view *view, const struct walk_call *call)
 {
 	return map_get(&view->memory, 0, 0) ||
 		map_get(&view->memory, (uint64_t)call->process, UINT64_MAX) <= (uint64_t)call->id;
 }
 
-/* A launch of whose kernel that is known without looking at its shape. */
+/* The kernel alone, without the launch shape, shows that the host cannot see the results. */
 static int is_private(const struct host_view *view, const struct walk_call *call)
 {
 	const struct run_kernel *kernel = run_kernel(view->run, call->kernel);
@@ -118,7 +118,7 @@ static int is_private(const struct host_view *view, const struct walk_call *call
 		(kernel->complete || !is_memory_there(view, call));
 }
 
-/* Kernels reach managed variables by their names. */
+/* Kernels access managed variables by name. */
 static int shows_kernel(const struct host_view *view, struct access_reader *reader,
 	const struct walk_call *call)
 {
@@ -135,7 +135,7 @@ static int shows_kernel(const struct host_view *view, struct access_reader *read
 		(!accesses->complete && is_memory_there(view, call));
 }
 
-/* Whether the host may have filled the source of a copy again: not if nothing reads it later. */
+/* The host may have refilled the source of a copy, unless nothing reads it later. */
 static int shows_source(const struct host_view *view, const struct walk_call *call)
 {
 	const struct run_operand *row = run_find(&view->run->operands, call->id);

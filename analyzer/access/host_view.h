@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the host may look at of what the device does, at most: a wait is needed for it.  Where that
- * is not known it may.
+ * Finds whether the host may access results of an operation: then it has to wait for the operation.
+ * Unknown counts as yes.
  */
 #ifndef CUFENCE_HOST_VIEW_H
 #define CUFENCE_HOST_VIEW_H
@@ -11,31 +11,32 @@
 #include "run_columns.h"
 #include "walk.h"
 
-/* Zero-initialized is empty. */
+/* Empty when zero-initialized. */
 struct host_view {
 	const struct run *run;
-	struct map memory;   /* process -> 1 + the first call that made memory of the host's */
-	struct map last;     /* allocation of the host's -> the last call that names it */
-	struct map printers; /* kernels that print, or of which that is not known */
+	struct map memory;   /* process -> 1 + the first call that allocated host memory */
+	struct map last;     /* allocation of host memory -> the last call that names it */
+	struct map printers; /* kernels that print, or may print */
 	struct map others;   /* processes whose memory others may use */
 };
 
-/* 0, or -1 after a message; host_view_release() in both cases. */
+/* Returns 0, or -1 after a message; host_view_release() in both cases. */
 int host_view_find(struct host_view *view, struct db *db);
 void host_view_release(struct host_view *view);
 
 /*
- * Whether the host may look at what an operation does; shown: its memory says so.  Besides, kernels
- * of which it is not known where they write, once there is memory that host and device share, and
- * what kernels print.  Not the source of a copy that nothing names again.  -1 after a message.
+ * Returns 1 if the host may access results of an operation, or refill its source.  shown: the
+ * memory that it names suggests so.  Kernels that print count, and kernels with unknown writes if
+ * there is memory that host and device share.  The source of a copy does not count if no later call
+ * names it.  Returns -1 after a message.
  */
 int host_view_shows(const struct host_view *view, struct access_reader *reader,
 	const struct walk_call *call, int shown);
 
 /*
- * Others may use the process's memory of the device in an order of their own: processes that it
- * shares memory with or that work at the same time, other interfaces, and network cards, which
- * message passing lets read it without a CUDA call.
+ * Returns 1 if others may use the process's device memory in an order of their own: processes that
+ * share its memory or run at the same time, other interfaces, and network cards, which message
+ * passing allows to read it without a CUDA call.
  */
 int host_view_has_others(const struct host_view *view, int64_t process);
 

@@ -20,7 +20,7 @@ void library_calls_release(struct library_calls *calls)
 	map_release(&calls->sites);
 }
 
-/* Of the site's frames the first that is not the runtime's. */
+/* Finds the module of the innermost frame outside of the CUDA runtime. */
 static int find_maker(struct library_calls *calls, uint32_t site)
 {
 	int maker = PROGRAM, step = db_bind(calls->frames, "i", (int64_t)site) ? -1 : 1;

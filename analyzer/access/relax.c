@@ -8,20 +8,20 @@
 #include "array.h"
 #include "unnamed_memory.h"
 
-/* Besides allocations, whose ids are positive: */
-#define TOUCHES_UNKNOWN (-1)   /* it is not known what */
-#define TOUCHES_ANY (-2)       /* every operation */
-#define TOUCHES_VARIABLES (-3) /* variables of modules */
+/* Keys besides allocations, whose ids are positive: */
+#define TOUCHES_UNKNOWN (-1)   /* operations with unknown memory */
+#define TOUCHES_ANY (-2)       /* all operations */
+#define TOUCHES_VARIABLES (-3) /* operations that use variables of modules */
 
 /*
- * Memory that a kernel reaches besides its parameters.  Constants (16, PTX_REACH_CONSTANT) are
- * written by copies alone, not known where: these may touch anything.
+ * Memory that a kernel accesses besides its parameters.  Constants (16, PTX_REACH_CONSTANT) are
+ * written only by copies, whose destination is unknown and may be anything.
  */
 #define REACHES_MEMORY 15
 
-/* So many pairs of a stream are looked at for what they do. */
+/* Pairs of a stream whose accesses are compared. */
 #define CONFLICT_TRIES 16
-/* So many streams with one allocation are remembered. */
+/* Streams remembered for one allocation. */
 #define STREAM_LIMIT 256
 
 static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
@@ -30,7 +30,9 @@ static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason rea
 	return 0;
 }
 
-/* Graphs of nothing but work on the device, by kernels that go only where they were pointed. */
+/*
+ * Returns 1 if all graphs do only device work, by kernels that access only memory they were given.
+ */
 static const char graphs_known_sql[] =
 	"SELECT NOT EXISTS (SELECT 1 FROM graph_node n "
 	"JOIN call c ON c.id = ifnull(n.origin, n.call) "
@@ -42,7 +44,7 @@ static const char graphs_known_sql[] =
 
 #define USED_BY_SEVERAL UINT32_MAX
 
-/* What makes nodes of graphs uses nothing itself. */
+/* A call that makes a graph node uses nothing itself. */
 static void note_user(struct relax *relax, int64_t memory, uint32_t id)
 {
 	const struct run_call *call = run_call(relax->run, id);
@@ -52,13 +54,13 @@ static void note_user(struct relax *relax, int64_t memory, uint32_t id)
 		*user = !*user || *user == call->stream + 1 ? call->stream + 1 : USED_BY_SEVERAL;
 }
 
-/* Its operations follow each other in any order that is followed. */
+/* A single stream uses the memory: its operations are ordered in every order that is tracked. */
 static int is_used_alone(const struct relax *relax, int64_t memory)
 {
 	return memory >= 0 && relax->user[memory] != USED_BY_SEVERAL;
 }
 
-/* Memory that one stream uses alone, as most is, need not be looked at. */
+/* Finds memory that a single stream uses, which is most memory: it need not be compared. */
 static int find_users(struct relax *relax)
 {
 	const struct run *run = relax->run;
@@ -125,7 +127,7 @@ void relax_release(struct relax *relax)
 	relax->user = NULL;
 }
 
-/* --- what a call touches --- */
+/* --- memory of a call --- */
 
 static int add_key(struct relax *relax, int64_t key)
 {
@@ -137,7 +139,7 @@ static int add_key(struct relax *relax, int64_t key)
 	for (size_t i = 0; i < relax->key_count; i++)
 		if (relax->key[i].id == key)
 			return 0;
-	/* The array is kept from call to call; it grows by the same steps again. */
+	/* The array is reused for each call; it grows by the same steps again. */
 	more = array_room(relax->key, relax->key_count, sizeof(*more));
 	if (!more)
 		return -1;
@@ -146,7 +148,7 @@ static int add_key(struct relax *relax, int64_t key)
 	return 0;
 }
 
-/* Whether the host may look at what the operation of a call does, or write to what it reads. */
+/* Returns 1 if the host may access the results of a call's operation, or write to its source. */
 static int is_host_visible(const struct relax *relax, const struct walk_call *call)
 {
 	if (call_is_copy(call->kind) || kind_family(call->kind) == FAMILY_set)
@@ -163,7 +165,7 @@ static int is_host_visible(const struct relax *relax, const struct walk_call *ca
 	return !kind_has(call->kind, K_MARKER);
 }
 
-/* The memory of copies and memsets on the device, as far as it is an allocation's. */
+/* Memory of copies and memsets that may be an allocation on the device. */
 static int is_device_side(enum memory_kind memory)
 {
 	return memory == MEMORY_DEVICE || memory == MEMORY_UNKNOWN;
@@ -173,7 +175,7 @@ static int is_all_known(const struct walk_call *call, int sources, int destinati
 {
 	switch (kind_family(call->kind)) {
 	case FAMILY_copy:
-		if (kind_has(call->kind, K_UNTIMED)) /* many copies */
+		if (kind_has(call->kind, K_UNTIMED)) /* several copies */
 			return !(call->content & CONTENT_UNNAMED);
 		return (sources || call->direction == COPY_H2D || !is_device_side(call->src)) &&
 			(destinations || call->direction == COPY_D2H || !is_device_side(call->dst));
@@ -190,7 +192,7 @@ static int is_all_known(const struct walk_call *call, int sources, int destinati
 	}
 }
 
-/* What the call allocates in stream order, the first of it. */
+/* Adds the first allocation that the call makes in stream order. */
 static int add_allocated(struct relax *relax, const struct walk_call *call)
 {
 	const struct run_ended *row = run_find(&relax->run->allocated, call->id);
@@ -209,7 +211,7 @@ static int add_freed(struct relax *relax, const struct walk_call *call)
 	return row ? add_key(relax, row->what) : 0;
 }
 
-/* 1 if it may be anything that the kernels touch, 0 if not; -1 after a message. */
+/* Returns 1 if the call may access any memory that kernels access, 0 if not; -1 after a message. */
 static int find_reach(struct relax *relax, const struct walk_call *call)
 {
 	const struct run_ended *launch;
@@ -235,7 +237,7 @@ static int find_reach(struct relax *relax, const struct walk_call *call)
 	return reaches & REACHES_MEMORY ? add_key(relax, TOUCHES_VARIABLES) : 0;
 }
 
-/* Fills relax->key; 1 if that is all that the call touches, 0 if not, -1 after a message. */
+/* Fills relax->key.  Returns 1 if these are all the call accesses, 0 if not, -1 after a message. */
 static int find_keys(struct relax *relax, const struct walk_call *call)
 {
 	int sources = 0, destinations = 0, unknown;
@@ -244,7 +246,7 @@ static int find_keys(struct relax *relax, const struct walk_call *call)
 	relax->key_count = 0;
 	relax->names_memory = 0;
 	for (; (operand = run_cursor_at(&relax->operands, call->id)); relax->operands.at++) {
-		/* Kernels use them by name: all of them are one (find_reach). */
+		/* Kernels use variables by name: they share one key (find_reach). */
 		if (run_allocation(relax->run, operand->allocation)->kind == ALLOCATION_VARIABLE)
 			continue;
 		sources += operand_is_source(operand->role);
@@ -261,7 +263,7 @@ static int find_keys(struct relax *relax, const struct walk_call *call)
 	return !unknown && is_all_known(call, sources, destinations);
 }
 
-/* --- who touched it before --- */
+/* --- earlier accesses --- */
 
 int relax_is_before(struct relax *relax, const struct order_epoch *epoch)
 {
@@ -282,13 +284,13 @@ int relax_is_after_set(struct relax *relax, enum without without, const struct o
 	return order_reaches_set(&loose->reaches, &loose->order, last->set) >= last->seq;
 }
 
-/* Launches, copies, memsets, graphs of them; that memory is allocated or freed matters to all. */
+/* Launches, copies, memsets and graphs of these.  An allocation or free affects all accesses. */
 static int is_access(const struct walk_call *call)
 {
 	return kind_has(call->kind, K_ACCESSES);
 }
 
-/* 0 only if it is known that they need no order; -1 after a message. */
+/* Returns 0 only if the two are known to need no order; -1 after a message. */
 static int may_conflict(struct relax *relax, const struct walk_call *call, int64_t key,
 	const struct touch *touch)
 {
@@ -309,7 +311,7 @@ static int may_conflict(struct relax *relax, const struct walk_call *call, int64
 	return !other->complete || access_compare(relax->reader, one, other) != OVERLAP_NONE;
 }
 
-/* The pair was reported, for other memory that both touch. */
+/* The pair was already reported, for other memory that both access. */
 static int is_reported(struct relax *relax, enum without without, const struct touch *touch)
 {
 	struct relax_reported *reported = &relax->reported[(uint64_t)touch->call % RELAX_REPORTED];
@@ -329,7 +331,7 @@ static int report(struct relax *relax, enum without without, const struct walk_c
 	return relax->lost(relax->arg, without, call, touch);
 }
 
-/* The last that loses its order and may need it; those before it may, too. */
+/* Reports the last operation that loses its order and may need it.  Older ones may need it, too. */
 static int check_ring(struct relax *relax, enum without without, const struct walk_call *call,
 	int64_t key, struct touched_ring *ring)
 {
@@ -351,8 +353,8 @@ static int check_ring(struct relax *relax, enum without without, const struct wa
 }
 
 /*
- * Sets 1 in *after_all if the call is surely after all that touched it.  What one touch is after,
- * whoever is after that touch is after as well.
+ * Sets a bit in *after_all if the call is surely after all operations with that key.  An operation
+ * after a touch is also after everything before that touch.
  */
 static int check_key(struct relax *relax, enum without without, const struct walk_call *call,
 	int64_t key, unsigned *after_all)
@@ -377,7 +379,7 @@ static int check_key(struct relax *relax, enum without without, const struct wal
 	return 0;
 }
 
-/* All: whatever touched anything. */
+/* all: of operations with any key. */
 static int check_without(struct relax *relax, enum without without, const struct walk_call *call,
 	unsigned *all)
 {
@@ -391,7 +393,10 @@ static int check_without(struct relax *relax, enum without without, const struct
 	return relax->names_memory ? check_key(relax, without, call, TOUCHES_UNKNOWN, &unused) : 0;
 }
 
-/* all_known: on return 1 in *after_all of orders in which it is after whatever touched anything. */
+/*
+ * If all_known is 0, *after_all gets a bit for each order in which the call is after all
+ * operations.
+ */
 static int check(struct relax *relax, const struct walk_call *call, int all_known,
 	unsigned *after_all)
 {
@@ -415,7 +420,7 @@ static int64_t end_of(const struct relax *relax, const struct walk_call *call)
 	return end;
 }
 
-/* Sure ones have even keys. */
+/* Sure results have even keys. */
 static int64_t shown_key(int64_t process, enum relax_shown shown)
 {
 	return 2 * process + (shown != SHOWN);
@@ -456,8 +461,8 @@ static int note_all(struct relax *relax, const struct walk_call *call, int all_k
 	return note_shown(relax, call, &touch);
 }
 
-/* Nobody touches an allocation after its end, unless others are parts of it. */
-static void forget(struct relax *relax, const struct walk_call *call)
+/* An allocation is not accessed after its free, unless other allocations are parts of it. */
+static void forget_freed(struct relax *relax, const struct walk_call *call)
 {
 	const struct run_ended *row = run_cursor_at(&relax->freed, call->id);
 
@@ -470,7 +475,9 @@ int relax_fetches(const struct walk_call *call)
 	return call_is_copy(call->kind) && !call->result && call->direction == COPY_D2H;
 }
 
-/* 1: it submitted an operation that all orders know; 0, or -1 after a message. */
+/*
+ * Returns 1 if the call submitted an operation that all orders contain; 0, or -1 after a message.
+ */
 static int step_all(struct relax *relax, const struct walk_call *call)
 {
 	int is_known;
@@ -506,7 +513,7 @@ int relax_all(struct relax *relax, const struct walk_call *call)
 			note_all(relax, call, all_known, after_all))
 			return -1;
 	}
-	forget(relax, call);
+	forget_freed(relax, call);
 	return 0;
 }
 

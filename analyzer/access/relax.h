@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run's waits are needed for: the run is followed several times at once, as it was and
- * without some of its waits, and each pair of operations that shares memory and loses its order is
- * reported.  Who loses none can do without the waits, as far as cufence sees.
+ * Finds what a run's waits are needed for.  The run is processed in several orders at once: as it
+ * was, and without some of its waits.  Each pair of operations that shares memory and loses its
+ * order is reported.  If no pair loses its order, the waits are not needed, as far as cufence sees.
  *
- * Shared memory is decided by allocation, for copies and for the words of launches, unless it is
- * known all that both do with it and that neither writes what the other uses (access.h); an
- * operation whose memory is not known (a graph made before the trace) shares with all.  Of a
- * stream's operations on one allocation the last TOUCHED_DEPTH are remembered; where an older one
- * may matter that is said, too.
+ * Shared memory is decided by allocation, for copies and for launch words, unless all accesses of
+ * both are known and neither writes what the other uses (access.h).  An operation with unknown
+ * memory (a graph made before the trace) shares memory with all others.  For each stream and
+ * allocation the last TOUCHED_DEPTH operations are kept; if an older one may matter, that is
+ * reported, too.
  *
- * whatif/needs.c walks over the run and hands on its calls: relax_all(), or for a wait that is left
- * out relax_without() and whatever it wants that order to know (order_cover.h).
+ * whatif/needs.c walks over the run and passes on its calls: by relax_all(), or for a removed wait
+ * by relax_without() and additional order for that one (order_cover.h).
  */
 #ifndef CUFENCE_RELAX_H
 #define CUFENCE_RELAX_H
@@ -24,31 +24,31 @@
 #include "touched.h"
 #include "walk.h"
 
-/* What of an operation the host may look at. */
+/* Whether the host may access results of an operation. */
 enum relax_shown {
 	SHOWN_NOTHING,
-	SHOWN_MAYBE, /* of a kernel it is not known where it writes, and there is such memory */
+	SHOWN_MAYBE, /* a kernel with unknown writes; there is memory that the host can access */
 	SHOWN,
 };
 
-/* An order without some waits. */
+/* The order without some waits. */
 struct relax_loose {
 	int is_followed;
 	struct order order;
-	struct order_reaches reaches; /* of the present call */
+	struct order_reaches reaches; /* of the current call */
 };
 
-/* An operation that was reported with the present one. */
+/* An operation that was reported together with the current one. */
 struct relax_reported {
 	uint64_t step;
 	int64_t call;
 	unsigned without;
 };
 
-/* Something that the present call touches. */
+/* A key that the current call touches. */
 struct relax_key {
 	int64_t id;
-	unsigned after_all; /* of touched_note() */
+	unsigned after_all; /* as for touched_note() */
 };
 
 #define RELAX_REPORTED 1024
@@ -58,59 +58,71 @@ struct relax {
 	struct order_reaches full_reaches;
 	struct relax_loose loose[WITHOUT_COUNT];
 	struct relax_reported reported[RELAX_REPORTED]; /* by call */
-	/* later's operation is ordered after earlier's in full and not without these waits;
-	 * earlier NULL: after one that is not remembered, perhaps.  -1 stops. */
+	/*
+	 * Reports that later's operation comes after earlier's in the full order, but not without
+	 * these waits.  earlier NULL: possibly after an operation that is not kept.  Returns -1 to
+	 * stop.
+	 */
 	int (*lost)(void *arg, enum without without, const struct walk_call *later,
 		const struct touch *earlier);
 	void *arg;
 	struct host_view view;
 	struct touched memory; /* by memory; see relax.c */
-	struct touched shown;  /* by process and how sure */
+	struct touched shown;  /* by process and certainty */
 	struct touched work;   /* by stream */
 	const struct run *run;
 	struct run_cursor operands, freed, launches;
-	uint32_t *user;        /* by memory the stream that uses it alone + 1; 0: none does */
-	struct relax_key *key; /* what the present call touches, and another stream, too */
+	uint32_t *user;        /* memory -> 1 + the only stream that uses it; 0: none */
+	struct relax_key *key; /* keys of the current call that other streams touch, too */
 	size_t key_count;
-	int names_memory; /* the present call does */
+	int names_memory; /* the current call names memory */
 	struct access_reader *reader;
-	int reaches;            /* some kernel does what it was not given memory for */
-	int graphs_known;       /* all that graphs do is on the device, and named */
+	int reaches;            /* some kernel accesses memory that it was not given */
+	int graphs_known;       /* graphs work on the device only, on memory that they name */
 	enum relax_shown shows; /* of the last call that submitted */
 };
 
-/* While the run is analyzed; 0, or -1 after a message; relax_release() in both cases. */
+/*
+ * Used while the run is analyzed.  Returns 0, or -1 after a message; relax_release() in both cases.
+ */
 int relax_init(struct relax *relax, struct db *db);
 void relax_release(struct relax *relax);
 
-/* The order was given up at this call (order.h), 0: none.  No pair is reported from there on: a
- * pair without a conflict so far may still need its order. */
+/*
+ * Returns the call at which the order was given up (order.h), 0: none.  From there on no pair is
+ * reported: a pair without a conflict so far may still need its order.
+ */
 int64_t relax_given_up(const struct relax *relax);
 
-/* The next call, seen by all orders; pairs that lose their order are reported. */
+/* Processes the next call in all orders, and reports pairs that lose their order. */
 int relax_all(struct relax *relax, const struct walk_call *call);
 
-/* The next call, seen by full and by the other orders but one: it submits no operation. */
+/* Processes the next call, which submits no operation, in all orders but one. */
 int relax_without(struct relax *relax, enum without without, const struct walk_call *call);
 
-/* Of the call that relax_all() has seen last, while pairs are reported and after: 1 if a point that
- * full gave is surely before its operation; and if another one is without these waits. */
+/*
+ * For the last call of relax_all(), also during reports: return 1 if an epoch of the full order is
+ * surely before its operation, and if it is so without these waits.
+ */
 int relax_is_before(struct relax *relax, const struct order_epoch *epoch);
 int relax_is_before_without(struct relax *relax, enum without without, const struct touch *touch);
-/* Likewise whether all that its context had come to up to that point is. */
+/* Returns 1 if everything in the epoch's set up to that epoch is before it. */
 int relax_is_after_set(struct relax *relax, enum without without, const struct order_epoch *last);
 
-/* The operations of a process that the host may look at, or perhaps may; NULL: there are none. */
+/*
+ * Returns the operations of a process with results that the host accesses, or may access; NULL:
+ * none.
+ */
 const struct touched_thing *relax_shown_of(const struct relax *relax, int64_t process,
 	enum relax_shown shown);
 
-/* The operation that a call submitted, if it is one of the last of its stream; else NULL. */
+/* Returns the operation that a call submitted if it is among the last of its stream, else NULL. */
 const struct touch *relax_find(const struct relax *relax, int64_t stream, int64_t call);
 
-/* The last one of a stream; NULL: nothing was submitted to it. */
+/* Returns the last operation of a stream, NULL: none. */
 const struct touch *relax_last(const struct relax *relax, int64_t stream);
 
-/* A copy whose result the host may look at. */
+/* Returns 1 for a copy to the host. */
 int relax_fetches(const struct walk_call *call);
 
 #endif

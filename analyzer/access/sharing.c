@@ -8,7 +8,7 @@
 struct sharing {
 	sqlite3_stmt *touch;
 	struct access_reader *reader;
-	const struct accesses *one, *other; /* read last */
+	const struct accesses *one, *other; /* last lists read */
 };
 
 enum touch { TOUCH_NONE, TOUCH_MAYBE, TOUCH_SURELY, TOUCH_GRAPH };
@@ -21,8 +21,8 @@ enum touch { TOUCH_NONE, TOUCH_MAYBE, TOUCH_SURELY, TOUCH_GRAPH };
 /* clang-format on */
 
 /*
- * The pointer of a launch lies within the bytes, or before them; a copy's bytes overlap or not.  A
- * copy into a variable need not be that for long: an argument would do.
+ * Compares a launch's pointer with a copy's bytes (in them, or before them), or the bytes of two
+ * copies.  Variables are left out: a copy into a variable could be replaced by an argument.
  */
 /* clang-format off */
 static const char touch_sql[] =
@@ -74,7 +74,7 @@ static int read_both(struct sharing *sharing, int64_t call, int64_t other)
 	return sharing->other ? 0 : -1;
 }
 
-/* What the nodes of a graph do with the copy's bytes. */
+/* Compares the accesses of a graph's nodes with the copy's bytes. */
 static int touch_of_graph(struct sharing *sharing, int64_t copy, int64_t call)
 {
 	enum access_overlap most = OVERLAP_NONE;
@@ -127,11 +127,14 @@ static int matters(const struct memory_access *a, const struct memory_access *b)
 
 	if (a->allocation != b->allocation)
 		return 0;
-	/* Of unknown ones most are reads: inputs that all kernels share. */
+	/* Most unknown accesses are reads, of inputs that all kernels share. */
 	if (!writes(a) && !writes(b))
 		return 0;
 	overlap = access_overlap(a, b);
-	/* How far a kernel goes is often not known; parts of an allocation have other pointers. */
+	/*
+	 * The extent of a kernel's access is often unknown; parts of an allocation have other
+	 * pointers.
+	 */
 	return overlap == OVERLAP_SURE || (overlap == OVERLAP_MAYBE && a->start == b->start);
 }
 
@@ -146,8 +149,8 @@ int sharing_conflict(struct sharing *sharing, int64_t call, int64_t other)
 	return 0;
 }
 
-/* The driver may not have said which parameters a kernel has. */
-static int is_seen(const struct accesses *accesses)
+/* The driver may not have reported the parameters of a kernel. */
+static int is_known(const struct accesses *accesses)
 {
 	return accesses->named && (accesses->complete || accesses->count);
 }
@@ -158,6 +161,6 @@ int sharing_nothing(struct sharing *sharing, int64_t call, int64_t other)
 
 	if (conflict)
 		return conflict < 0 ? -1 : 0;
-	return is_seen(sharing->one) && is_seen(sharing->other) &&
+	return is_known(sharing->one) && is_known(sharing->other) &&
 		!accesses_meet(sharing->one, sharing->other);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether operations use the same memory, as far as is recorded: by the allocations that the ends
- * of copies and the pointers among launch parameters lie in.  Memory that a kernel reaches in other
- * ways is not known.
+ * Finds whether operations use the same memory, as far as recorded: by the allocations of copy
+ * operands and of pointers among launch parameters.  Memory that a kernel reaches in other ways is
+ * unknown.
  */
 #ifndef CUFENCE_SHARING_H
 #define CUFENCE_SHARING_H
@@ -13,27 +13,27 @@
 
 struct sharing;
 
-/* NULL after a message. */
+/* Returns NULL after a message. */
 struct sharing *sharing_open(struct db *db);
 void sharing_close(struct sharing *sharing);
 
 /*
- * 1 if both calls may touch what the copy (or memset) reads or writes, so that it stands between
- * them; 0 if one of them does not; -1 after a message.  How far a kernel goes from a pointer on is
- * not known: one to before the copy's bytes may reach them, unless the other call was given one
- * right into them, which says that the program hands out parts.
+ * Returns 1 if both calls may use what the copy (or memset) reads or writes, so that the copy is
+ * between them; 0 if one of them does not; -1 after a message.  The extent of a kernel's access is
+ * unknown: a pointer below the copy's bytes may reach them, unless the other call has a pointer
+ * into them, which shows that the program passes parts.
  */
 int sharing_between(struct sharing *sharing, int64_t copy, int64_t call, int64_t other);
 
 /*
- * 1 if the order of two operations matters, as one of them may write what the other one uses: the
- * same bytes, or both were given the same pointer.  0, or -1 after a message.
+ * Returns 1 if the order of two operations matters, because one may write what the other uses: the
+ * same bytes, or both were given the same pointer.  Returns 0, or -1 after a message.
  */
 int sharing_conflict(struct sharing *sharing, int64_t call, int64_t other);
 
 /*
- * 1 if it is known which memory two operations were given, and nothing found makes their order
- * matter; 0, or -1 after a message.
+ * Returns 1 if the memory of both operations is known, and nothing shows that their order matters;
+ * 0, or -1 after a message.
  */
 int sharing_nothing(struct sharing *sharing, int64_t call, int64_t other);
 

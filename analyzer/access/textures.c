@@ -5,14 +5,14 @@
 #include "launch_words.h"
 #include "variables.h"
 
-/* The words of shapes that are objects, with their values as far as they are known. */
+/* The words of shapes that are objects, with their values where known. */
 static const char words[] =
 	"CREATE TEMP TABLE object_word "
 	"(shape INTEGER, offset INTEGER, surface INTEGER, value INTEGER);"
 	"CREATE INDEX temp.object_word_shape ON object_word (shape)";
 
 /* clang-format off */
-/* Which object a launch means by its value: the one that is alive then. */
+/* A launch with that value uses the object that exists at its time. */
 static const char uses[] =
 	"CREATE TEMP TABLE object_use AS "
 	"SELECT l.call, w.shape, w.offset, w.surface, (SELECT max(t.id) FROM texture t "
@@ -22,7 +22,7 @@ static const char uses[] =
 	"JOIN call c ON c.id = l.call;"
 	"INSERT INTO operand SELECT u.call, 'word', u.offset, t.address, t.allocation "
 	"FROM object_use u JOIN texture t ON t.id = u.texture;"
-	/* A launch that is passed what is not known may access anything. */
+	/* A launch with an unknown object may access anything. */
 	"CREATE TEMP TABLE object_unknown AS SELECT DISTINCT u.shape, s.kernel, max(EXISTS "
 	" (SELECT 1 FROM kernel_access a WHERE a.kernel = s.kernel AND a.offset = u.offset "
 	"  AND a.direction <> 'load')) AS stores "
@@ -32,7 +32,7 @@ static const char uses[] =
 	"reaches = reaches | 1 | 2 * (SELECT u.stores FROM object_unknown u "
 	" WHERE u.shape = shape_code.shape) "
 	"WHERE shape IN (SELECT shape FROM object_unknown);"
-	/* What is true of any launch says nothing of the object. */
+	/* What holds for any launch tells nothing about the object. */
 	"UPDATE kernel_code SET complete = 0, "
 	"why = ifnull(why, 'it uses textures or surfaces'), reaches = reaches | 1 | 2 * EXISTS "
 	" (SELECT 1 FROM kernel_object o JOIN kernel_access a "
@@ -41,8 +41,8 @@ static const char uses[] =
 	"WHERE kernel IN (SELECT kernel FROM kernel_object)";
 
 /*
- * How wide the elements of an array are: how many channels they have is not recorded, but the
- * copies that reach furthest to the right end with the row.
+ * The width of array elements: the number of channels is not recorded, but the copies that reach
+ * furthest to the right end with the row.
  */
 static const char arrays[] =
 	"CREATE TEMP TABLE array_item AS "
@@ -59,7 +59,7 @@ static const char arrays[] =
 	"DELETE FROM array_item WHERE row IS NULL OR row % width "
 	"OR row / width / channel NOT IN (1, 2, 4) OR row / width % channel";
 
-/* The bytes of what a word of a shape stands for, where that is the same in all of its launches. */
+/* The bytes of the object in a word of a shape, if they are equal in all its launches. */
 static const char bounds[] =
 	"CREATE TEMP TABLE object_bytes AS SELECT u.shape, u.offset, t.bytes, "
 	"t.allocation, count(DISTINCT ifnull(t.bytes, -t.allocation)) AS kinds, "
@@ -80,7 +80,7 @@ static const char bounds[] =
 	"WHERE b.bytes IS NULL AND kernel_access.shape = b.shape "
 	"AND kernel_access.offset = b.offset";
 
-/* Launches of graphs name what their nodes do: arrays, and what objects stand for. */
+/* Graph launches name the memory of their nodes: arrays, and memory of objects. */
 static const char nodes[] =
 	"INSERT INTO operand SELECT DISTINCT c.id, 'node', NULL, a.address, a.id "
 	"FROM operand o JOIN allocation a ON a.id = o.allocation "

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Textures and surfaces as memory that launches name.  A kernel's code says which words of its
- * parameters are such objects (kernel_object), like parameters that point to what they stand for;
- * here each launch is given that memory as an operand, by the object that the word was then.
+ * Adds memory of textures and surfaces to launches.  A kernel's code shows which words of its
+ * parameters are such objects (kernel_object), like pointer parameters to their memory.  Each
+ * launch gets an operand for that memory: that of the object with the word's value at the time.
  *
- * Which texels a kernel asks for is not followed: of the memory of an object it may access
- * anything, and no more than that.  A launch with an object that is not known is not complete.
+ * Texel coordinates are not analyzed: a launch may access any memory of the object, but no other.
+ * A launch with an unknown object is not complete.
  */
 #ifndef CUFENCE_TEXTURES_H
 #define CUFENCE_TEXTURES_H
 
 #include "db.h"
 
-/* After directions_resolve(): adds operands.  0, or -1 after a message. */
+/* Adds operands; called after directions_resolve().  Returns 0, or -1 after a message. */
 int textures_resolve(struct db *db);
 
 #endif

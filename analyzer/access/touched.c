@@ -10,7 +10,7 @@ const struct touched_thing *touched_find(const struct touched *touched, int64_t 
 	return idmap_get(&touched->things, key);
 }
 
-/* So many are searched one by one. */
+/* Up to this many streams are searched linearly. */
 #define FEW_STREAMS 8
 
 static struct touched_ring *find_ring(const struct touched_thing *thing, int64_t stream)
@@ -57,7 +57,7 @@ static void make_newest(struct touched_thing *thing, struct touched_ring *ring)
 	thing->newest = place;
 }
 
-/* The place of the stream that came longest ago. */
+/* Removes the least recently used stream and returns its ring for reuse. */
 static struct touched_ring *forget_oldest(struct touched_thing *thing)
 {
 	struct touched_ring *ring = &thing->ring[thing->oldest - 1];
@@ -97,7 +97,7 @@ static struct touched_ring *ring_of(const struct touched *touched, struct touche
 											 : ring;
 }
 
-/* The last one makes room. */
+/* Moves the last touch into the ring. */
 static int keep_last(struct touched_ring *ring)
 {
 	int64_t number = ring->count - 1;
@@ -139,7 +139,7 @@ static int is_up_to(const struct touched_ring *ring, int64_t number, uint32_t re
 	return touched_at(ring, number)->full.seq <= reach;
 }
 
-/* Mostly it is where it was for the call before, or soon after. */
+/* The result is mostly that for the previous call, or shortly after it. */
 int64_t touched_last(struct touched_ring *ring, uint32_t reach)
 {
 	int64_t none = touched_oldest(ring) - 1, end = ring->count;

@@ -7,8 +7,8 @@
 #include "run_build.h"
 
 /*
- * Launches of kernels that use variables.  A handle that was the kernel of several images in turn
- * is left out.
+ * Launches of kernels that use variables.  A handle that stood for kernels of several images is
+ * left out.
  */
 static const char uses[] =
 	"CREATE TEMP TABLE variable_use AS "
@@ -22,8 +22,8 @@ static const char uses[] =
 	"(SELECT v.name FROM kernel_variable v WHERE v.hash = variable.hash)";
 
 /*
- * Of those whose address nobody asked for in that context.  Two handles of one kernel may be of two
- * modules, each with its own variable.
+ * Variables whose address was never queried in that context.  Two handles of one kernel may belong
+ * to two modules, each with a variable of its own.
  */
 static const char unasked[] =
 	"CREATE TEMP TABLE unasked AS "
@@ -41,7 +41,7 @@ static const char unasked[] =
 	"SELECT id, process, 0, bytes, 'variable' FROM unasked;"
 	"INSERT INTO variable SELECT id, image, hash, name FROM unasked";
 
-/* Which life of the variable a launch means: the one that is left of those not over, or begun. */
+/* A launch uses the life of the variable that exists at its time, if there is only one. */
 static const char operands[] =
 	"CREATE TEMP TABLE variable_at AS "
 	"SELECT a.process, made.context, v.image, v.hash, a.id, a.address, a.created, a.freed "
@@ -59,8 +59,9 @@ static const char operands[] =
 	"FROM variable_operand o JOIN allocation a ON a.id = o.allocation";
 
 /*
- * Launches of graphs name what their nodes do, those of children and bodies too, what they were set
- * to do and what an update made of them.  What an executable no longer does it may still name.
+ * Graph launches name the variables of their nodes, including those of child graphs and bodies, and
+ * of nodes after changes and updates.  They may also name variables that an executable no longer
+ * uses.
  */
 static const char nodes[] =
 	"CREATE TEMP TABLE graph_within AS "
