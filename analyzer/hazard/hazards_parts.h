@@ -73,11 +73,10 @@ struct hazards {
 	struct map outside;  /* streams that have waited for a value in memory */
 	struct library_calls library;
 	struct access_reader *others; /* reads the accesses of a second operation */
-	struct host_copy
-		*copies;        /* last copies to or from pinned memory, a ring (host_touches.c) */
-	size_t copy_count;      /* in all */
-	struct run_cursor ends; /* operands of such copies, by call */
-	struct run_cursor extents; /* extents of such copies, by call */
+	struct host_copy *copies;     /* last copies of pinned memory, a ring (host_touches.c) */
+	size_t copy_count;            /* in all */
+	struct run_cursor ends;       /* operands of such copies, by call */
+	struct run_cursor extents;    /* extents of such copies, by call */
 	struct watch watch[WATCHES];
 	unsigned watches;
 	sqlite3_stmt *edges; /* edges of a graph */
