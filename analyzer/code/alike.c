@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Launches of a kernel that others are compared with: a loop has a few. */
+/* Limit of launches of a kernel to compare with: a loop has a few. */
 #define ALIKE_LIMIT 64
 
 static int is_same(const struct alike_launch *other, const struct ptx_launch *launch)
@@ -19,7 +19,7 @@ static int is_same(const struct alike_launch *other, const struct ptx_launch *la
 	for (uint32_t i = 0; i < launch->size; i++) {
 		uint8_t is = launch->state[i], was = before->state[i];
 
-		/* Tables are looked through for pointers. */
+		/* The interpreter searches tables for pointers. */
 		if (is != was && (other->asked[i] || is == PTX_POINTER || was == PTX_POINTER))
 			return 0;
 		if (other->asked[i] && launch->value[i] != before->value[i])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches of one kernel that are the same to the interpreter: they differ in parameters alone that
- * it did not ask for when it followed one of them, such as those past the end of a table.
+ * Finds launches of one kernel that are equal for the interpreter: they differ only in parameters
+ * that it did not read when it interpreted one of them, such as those past the end of a table.
  */
 #ifndef CUFENCE_ALIKE_H
 #define CUFENCE_ALIKE_H
@@ -10,19 +10,19 @@
 
 struct alike {
 	struct alike_launch {
-		struct ptx_launch launch; /* value, state: its own */
-		uint8_t *asked;           /* by byte: 1: the answer depends on it */
-		unsigned long steps;      /* as it was asked for */
+		struct ptx_launch launch; /* value, state: copies */
+		uint8_t *asked;           /* by byte, 1: the result depends on it */
+		unsigned long steps;      /* limit of steps when it was interpreted */
 	} * launch;
 	size_t count;
 };
 
-/* One that was followed before; NULL: there is none. */
+/* Returns an equal launch that was interpreted before, NULL if there is none. */
 const struct alike_launch *alike_find(const struct alike *alike, const struct ptx_launch *launch);
 
 /*
- * It was followed, with at most so many steps; asked: as ptx_access.scalar, of count bytes.  0, or
- * -1 after a message.
+ * Adds a launch that was interpreted with this limit of steps; asked: as ptx_access.scalar, of
+ * count bytes.  Returns 0, or -1 after a message.
  */
 int alike_add(struct alike *alike, const struct ptx_launch *launch, const uint8_t *asked,
 	size_t count, unsigned long steps);

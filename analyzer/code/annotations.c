@@ -11,17 +11,17 @@
 #include "print.h"
 #include "ptx.h"
 
-#define OF_ALL (-1) /* the offset is one into all parameters */
+#define OF_ALL (-1) /* the offset is relative to all parameters */
 #define HIGHEST (INT64_C(1) << 48)
 
 enum use { USE_READS = 1, USE_WRITES = 2, USE_ATOMIC = 4 };
 
 struct word {
 	unsigned line;
-	int parameter;       /* OF_ALL */
-	int64_t offset;      /* bytes into that */
+	int parameter;       /* index, or OF_ALL */
+	int64_t offset;      /* in bytes, from the start of that parameter */
 	unsigned use;        /* enum use; 0: unused */
-	int64_t low, high;   /* high DB_NULL: to the end of the memory */
+	int64_t low, high;   /* high DB_NULL: up to the end of the memory */
 	int is_exact, spins; /* is_exact: bytes were given */
 };
 
@@ -57,7 +57,7 @@ void annotations_free(struct annotations *annotations)
 struct reader {
 	struct annotations *annotations;
 	unsigned line;
-	char *at; /* what is left of it */
+	char *at; /* the rest of the file */
 };
 
 static int complain(const struct reader *reader, const char *what, const char *word)
@@ -73,8 +73,8 @@ static int fail(void)
 	return -1;
 }
 
-/* The next word of the line, "" at its end and from a # on. */
-static char *take_word(struct reader *reader)
+/* Returns the next word of the line, "" at its end or at a #. */
+static char *next_word(struct reader *reader)
 {
 	char *word = reader->at + strspn(reader->at, " \t");
 
@@ -86,8 +86,11 @@ static char *take_word(struct reader *reader)
 	return word;
 }
 
-/* A pattern may have blanks, and a # that no blank precedes: "{lambda(int, int)#1}". */
-static char *take_pattern(struct reader *reader)
+/*
+ * Returns a pattern, which may contain blanks, and a # without a blank before it: "{lambda(int,
+ * int)#1}".
+ */
+static char *next_pattern(struct reader *reader)
 {
 	char *pattern = reader->at + strspn(reader->at, " \t"), *end = pattern;
 
@@ -102,7 +105,7 @@ static char *take_pattern(struct reader *reader)
 static int begin_kernel(struct reader *reader)
 {
 	struct annotations *all = reader->annotations;
-	char *pattern = take_pattern(reader);
+	char *pattern = next_pattern(reader);
 	struct kernel *more;
 
 	if (!*pattern)
@@ -115,8 +118,8 @@ static int begin_kernel(struct reader *reader)
 	return more[all->count++].pattern ? 0 : fail();
 }
 
-/* Digits, at most limit; text is behind them then. */
-static int take_number(char **text, int64_t limit, int64_t *number)
+/* Parses digits, up to limit; moves text behind them. */
+static int parse_number(char **text, int64_t limit, int64_t *number)
 {
 	char *end;
 
@@ -133,12 +136,13 @@ static int parse_place(char *text, struct word *word)
 {
 	int64_t parameter = OF_ALL;
 
-	if (*text != '+' && take_number(&text, PTX_PARAMETER_LIMIT, &parameter))
+	if (*text != '+' && parse_number(&text, PTX_PARAMETER_LIMIT, &parameter))
 		return -1;
 	word->parameter = (int)parameter;
 	if (!*text)
 		return 0;
-	return *text++ != '+' || take_number(&text, PTX_PARAMETER_LIMIT - 8, &word->offset) || *text
+	return *text++ != '+' || parse_number(&text, PTX_PARAMETER_LIMIT - 8, &word->offset) ||
+			*text
 		? -1
 		: 0;
 }
@@ -163,14 +167,14 @@ static int parse_use(const char *text, struct word *word)
 /* "0..4096" or "0.." */
 static int parse_bytes(char *text, struct word *word)
 {
-	if (take_number(&text, HIGHEST, &word->low) || strncmp(text, "..", 2))
+	if (parse_number(&text, HIGHEST, &word->low) || strncmp(text, "..", 2))
 		return -1;
 	text += 2;
 	word->is_exact = 1;
 	if (!*text)
 		return 0;
-	return take_number(&text, HIGHEST, &word->high) || *text || word->high <= word->low ? -1
-											    : 0;
+	return parse_number(&text, HIGHEST, &word->high) || *text || word->high <= word->low ? -1
+											     : 0;
 }
 
 static int add_word(struct kernel *kernel, const struct word *word)
@@ -194,11 +198,11 @@ static int read_word(struct reader *reader, struct kernel *kernel, char *place)
 			"is none of kernel, complete, a parameter (2), a word of one (2+8) or of "
 			"all (+24)",
 			place);
-	text = take_word(reader);
+	text = next_word(reader);
 	if (parse_use(text, &word))
 		return complain(reader, "is none of reads, writes, reads+writes, atomic and unused",
 			text);
-	for (text = take_word(reader); *text; text = take_word(reader))
+	for (text = next_word(reader); *text; text = next_word(reader))
 		if (word.use && !strcmp(text, "spins"))
 			word.spins = 1;
 		else if (!word.use || word.is_exact || parse_bytes(text, &word))
@@ -210,7 +214,7 @@ static int read_line(struct reader *reader)
 {
 	struct annotations *all = reader->annotations;
 	struct kernel *kernel = all->count ? &all->kernel[all->count - 1] : NULL;
-	char *word = take_word(reader);
+	char *word = next_word(reader);
 
 	if (!*word)
 		return 0;
@@ -221,7 +225,7 @@ static int read_line(struct reader *reader)
 	if (strcmp(word, "complete"))
 		return read_word(reader, kernel, word);
 	kernel->complete = 1;
-	word = take_word(reader);
+	word = next_word(reader);
 	return *word ? complain(reader, "comes after complete", word) : 0;
 }
 
@@ -282,7 +286,10 @@ struct writer {
 	const char *name;
 };
 
-/* Bytes into all parameters; -1: the kernel has no such word, DB_NULL after a message. */
+/*
+ * Returns the offset in bytes into all parameters; -1: the kernel has no such word, DB_NULL after a
+ * message.
+ */
 static int64_t find_place(struct writer *writer, const struct word *word)
 {
 	int64_t offset = -1;
@@ -317,7 +324,10 @@ static int write_word(struct writer *writer, const struct word *word)
 		: 0;
 }
 
-/* 1: the kernel has all words, 0 after saying which it has not, -1 after another message. */
+/*
+ * Returns 1 if the kernel has all words, 0 after a message that names a missing one, -1 after
+ * another message.
+ */
 static int has_words(struct writer *writer, const struct kernel *kernel)
 {
 	int has = 1;
@@ -355,8 +365,8 @@ static int write_kernel(struct writer *writer, const struct kernel *kernel)
 		: 0;
 }
 
-/* The row is of kernels: id and names. */
-static int is_meant(const struct kernel *kernel, sqlite3_stmt *row)
+/* Returns 1 if a pattern matches the kernel in the row (id and names). */
+static int is_matching(const struct kernel *kernel, sqlite3_stmt *row)
 {
 	for (int column = 1; column <= 3; column++) {
 		const char *name = (const char *)sqlite3_column_text(row, column);
@@ -367,7 +377,7 @@ static int is_meant(const struct kernel *kernel, sqlite3_stmt *row)
 	return 0;
 }
 
-/* A pattern that no kernel matches is said: it may be misspelt. */
+/* A message names patterns that match no kernel: they may be misspelled. */
 static int write_kernels(struct writer *writer)
 {
 	sqlite3_stmt *q = db_prepare(writer->db,
@@ -380,7 +390,7 @@ static int write_kernels(struct writer *writer)
 		int matches = 0;
 
 		while (step >= 0 && (step = db_step(q)) > 0) {
-			if (!is_meant(&all->kernel[i], q))
+			if (!is_matching(&all->kernel[i], q))
 				continue;
 			matches++;
 			writer->kernel = sqlite3_column_int64(q, 0);
@@ -404,7 +414,7 @@ static int prepare(struct writer *writer)
 		"WHERE kernel = ?1 AND ordinal = ?2 AND ?3 + 8 <= max(size, 8)");
 	writer->clear =
 		db_prepare(writer->db, "DELETE FROM kernel_access WHERE kernel = ? AND offset = ?");
-	/* Of launches of which more is known, too. */
+	/* Includes launch shapes with details of their own. */
 	writer->access = db_prepare(writer->db,
 		"INSERT INTO kernel_access (kernel, shape, offset, direction, sure, low, high, "
 		"exact, loaded, early, spins, evidence) "

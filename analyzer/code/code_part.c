@@ -8,7 +8,7 @@
 #include "cache.h"
 #include "image_hash.h"
 
-/* Parsing takes a multiple of a text; the longest of NVIDIA's libraries have 38 MiB. */
+/* Limit of a text: parsing needs a multiple of it; the longest in NVIDIA's libraries has 38 MiB. */
 #define TEXT_LIMIT (48u << 20)
 
 void code_part_init(struct code_part *part, const struct image_bytes *bytes, char *key)
@@ -61,7 +61,7 @@ int code_part_has_ptx(struct code_part *part, const struct code_limits *limits)
 		limits->budget->reached = 1;
 	} else if (!image_read_entry(&part->bytes, entry, limits->budget, &part->text, error)) {
 		part->module = ptx_open(part->text.code->data, part->text.code->size, error);
-		/* Where parameters lie depends on the architecture. */
+		/* The layout of parameters depends on the architecture. */
 		part->hash =
 			image_hash(part->text.code->data, part->text.code->size) + limits->arch;
 	}
@@ -83,7 +83,10 @@ int code_part_ptx(struct code_part *part, const struct code_limits *limits, cons
 	return 1;
 }
 
-/* The driver takes a cubin of the device's major architecture and the highest minor up to its. */
+/*
+ * The driver chooses a cubin of the device's major architecture, with the highest minor up to the
+ * device's.
+ */
 static uint32_t chosen_arch(const struct code_part *part, uint32_t arch)
 {
 	uint32_t best = 0;
@@ -109,7 +112,7 @@ static void read_machine(struct code_part *part, const struct code_limits *limit
 		const struct image_entry *entry = &part->entry[i];
 		struct code_machine *machine = &part->machine[part->machine_count];
 
-		/* A bare cubin's is 0. */
+		/* A bare cubin has architecture 0. */
 		if (entry->kind != IMAGE_CUBIN || entry->arch != arch ||
 			image_read_entry(&part->bytes, entry, limits->budget, &machine->cubin,
 				error))
@@ -152,7 +155,7 @@ static int note(struct map *prints, uint64_t name, uint64_t said)
 	return map_set(prints, name, before == said ? said : 1 + CODE_UNSURE);
 }
 
-/* Reads those of that architecture. */
+/* Reads from cubins of that architecture whether kernels print. */
 static int read_prints(struct code_part *part, const struct code_limits *limits, uint32_t arch,
 	struct map *prints)
 {
@@ -163,7 +166,7 @@ static int read_prints(struct code_part *part, const struct code_limits *limits,
 		const struct image_entry *entry = &part->entry[i];
 		struct image image;
 
-		/* A bare cubin's is 0. */
+		/* A bare cubin has architecture 0. */
 		if (entry->kind != IMAGE_CUBIN || entry->arch != arch ||
 			image_read_entry(&part->bytes, entry, limits->budget, &image, error))
 			continue;
@@ -191,8 +194,8 @@ static uint64_t cubin_bytes(const struct code_part *part, uint32_t arch)
 	return bytes;
 }
 
-/* Pairs of a name's hash and what is said of it. */
-static int take_kept(const char *key, struct map *prints)
+/* Reads the cache entry: pairs of a name's hash and 1 + enum code_said. */
+static int read_cached(const char *key, struct map *prints)
 {
 	size_t size;
 	uint64_t *pair = cache_get("prints", key, &size);
@@ -204,7 +207,7 @@ static int take_kept(const char *key, struct map *prints)
 	return rc;
 }
 
-static void keep(const char *key, const struct map *prints)
+static void write_cache(const char *key, const struct map *prints)
 {
 	uint64_t *pair = calloc(prints->count + 1, 2 * sizeof(*pair));
 	size_t count = 0;
@@ -219,11 +222,11 @@ static void keep(const char *key, const struct map *prints)
 	free(pair);
 }
 
-/* Bytes of cubins from which on they are not read again: NCCL's 128 MiB take 0.2 s. */
-#define KEPT_FROM (4u << 20)
+/* Cubins of at least this size are cached: reading NCCL's 128 MiB takes 0.2 s. */
+#define CACHED_FROM (4u << 20)
 
-/* From the cache, or as it will be there. */
-static int recall_prints(struct code_part *part, const struct code_limits *limits, uint32_t arch,
+/* Reads from the cache, or from cubins and then fills the cache. */
+static int cached_prints(struct code_part *part, const struct code_limits *limits, uint32_t arch,
 	struct map *prints)
 {
 	int refused = limits->budget->reached, rc = -1;
@@ -231,11 +234,11 @@ static int recall_prints(struct code_part *part, const struct code_limits *limit
 
 	if (asprintf(&key, "%s\n%u", part->key, (unsigned)arch) < 0)
 		return -1;
-	if (take_kept(key, prints)) {
+	if (read_cached(key, prints)) {
 		limits->budget->reached = 0;
 		rc = read_prints(part, limits, arch, prints);
 		if (!rc && !limits->budget->reached)
-			keep(key, prints);
+			write_cache(key, prints);
 		limits->budget->reached |= refused;
 	} else {
 		rc = 0;
@@ -250,9 +253,9 @@ int code_part_prints(struct code_part *part, const struct code_limits *limits, s
 	struct map own = { 0 };
 	int rc;
 
-	if (!part->key || cubin_bytes(part, arch) < KEPT_FROM)
+	if (!part->key || cubin_bytes(part, arch) < CACHED_FROM)
 		return read_prints(part, limits, arch, prints);
-	rc = recall_prints(part, limits, arch, &own);
+	rc = cached_prints(part, limits, arch, &own);
 	for (size_t i = 0; i < own.size && !rc; i++)
 		if (own.entry[i].used)
 			rc = note(prints, own.entry[i].key, own.entry[i].value);

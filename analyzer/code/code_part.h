@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One fat binary, cubin or PTX text, of which no more is unpacked than is asked for: the PTX that
- * the device can run, of that the newest architecture's, and the cubins that the driver chooses
- * from, of which machine code is read where there is no PTX.  PTX for a newer architecture says
- * nothing: kernels are written for some architectures and left empty for the others.
+ * One fat binary, cubin or PTX text.  Entries are unpacked only when needed: the PTX for the newest
+ * architecture that the device can run, and, without such PTX, the cubins that the driver chooses
+ * from, for their machine code.  PTX for a newer architecture is ignored: kernels may have a body
+ * for some architectures only.
  */
 #ifndef CUFENCE_CODE_PART_H
 #define CUFENCE_CODE_PART_H
@@ -12,62 +12,65 @@
 #include "map.h"
 #include "lower.h"
 
-/* What may be read for one load. */
+/* Limits for one load. */
 struct code_limits {
-	uint32_t arch; /* of the device, 90 for 9.0; 0: not known */
+	uint32_t arch; /* of the device, 90 for 9.0; 0: unknown */
 	struct image_budget *budget;
 };
 
-/* Where a kernel is. */
+/* The place of a kernel. */
 struct code_place {
-	struct ptx_module *module; /* NULL: nowhere */
-	size_t number;             /* there */
-	uint64_t hash;             /* image_hash() of the cubin or text that the module is of */
-	/* Of machine code: what the cubin says of the kernel; NULL: the module is of PTX. */
+	struct ptx_module *module; /* NULL: not found */
+	size_t number;             /* index in the module */
+	uint64_t hash;             /* image_hash() of the module's cubin or text */
+	/* For machine code: the cubin's description of the kernel; NULL: the module is PTX. */
 	const struct image_kernel *machine;
 };
 
 struct code_part {
-	struct image_bytes bytes; /* the descriptor, if any, and the data are the owner's */
+	struct image_bytes bytes; /* the owner's, with the descriptor, if any, and the data */
 	struct image_entry *entry;
 	long count;
-	struct image text; /* that module is of */
+	struct image text; /* made from text */
 	struct ptx_module *module;
-	uint64_t hash; /* of that text */
-	int read_text; /* it was looked for */
+	uint64_t hash; /* of text */
+	int read_text; /* text was searched for */
 	struct code_machine {
 		struct image cubin;
 		struct ptx_module *module;
 		uint64_t hash;
-	} * machine; /* the cubins that the driver chooses from, once one is asked for */
+	} * machine; /* the cubins that the driver chooses from, read when needed */
 	size_t machine_count;
 	int read_machine;
-	char *key; /* names its bytes in the user's cache; NULL: not kept there */
+	char *key; /* identifies its bytes in the user's cache; NULL: not cached */
 };
 
-/* What is no image has no entries.  Takes key, which was allocated. */
+/* Data that is no image has no entries.  Takes ownership of key. */
 void code_part_init(struct code_part *part, const struct image_bytes *bytes, char *key);
 void code_part_release(struct code_part *part);
 
-/* 0: it has no PTX that is of use, or that could be read. */
+/* Returns 0 if there is no PTX that is usable and readable, else 1. */
 int code_part_has_ptx(struct code_part *part, const struct code_limits *limits);
 
-/* The PTX of a kernel.  1, or 0: it is not there, or could not be read; place is untouched then. */
+/*
+ * Finds the PTX of a kernel.  Returns 1, or 0 if it is missing or unreadable; place is unchanged
+ * then.
+ */
 int code_part_ptx(struct code_part *part, const struct code_limits *limits, const char *mangled,
 	struct code_place *place);
 
-/* As code_part_ptx(), its machine code, lowered for the interpreter of PTX. */
+/* The same for its machine code, lowered for the PTX interpreter. */
 int code_part_machine(struct code_part *part, const struct code_limits *limits, const char *mangled,
 	struct code_place *place);
 
 /*
- * Whether kernels may call printf, by its cubins: prints has them by map_hash() of their mangled
- * names, 1 + enum code_said.  0, or -1 when out of memory.
+ * Finds whether kernels may call printf, from the cubins: prints maps map_hash() of their mangled
+ * names to 1 + enum code_said.  Returns 0, or -1 when out of memory.
  */
 enum code_said { CODE_UNSURE, CODE_SILENT, CODE_PRINTS };
 int code_part_prints(struct code_part *part, const struct code_limits *limits, struct map *prints);
 
-/* As of ptx_prints(): 1, 0, or -1: not known. */
+/* Returns, like ptx_prints(), 1, 0, or -1 for unknown. */
 int code_prints(const struct map *prints, const char *mangled);
 
 #endif

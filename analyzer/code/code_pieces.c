@@ -6,7 +6,7 @@
 
 #include "print.h"
 
-/* The recorder's own limit for an image is 8 MiB. */
+/* Limit of an image; that of the recorder is 8 MiB. */
 #define IMAGE_LIMIT (64u << 20)
 
 enum { PIECE_HASH, PIECE_OFFSET, PIECE_TOTAL, PIECE_DATA };
@@ -30,7 +30,7 @@ void code_pieces_close(struct code_pieces *pieces)
 	*pieces = (struct code_pieces){ 0 };
 }
 
-/* Appends the row, if it is what comes next.  0, or -1 after a message. */
+/* Appends the row if it is the next piece.  Returns 0, or -1 after a message. */
 static int append(sqlite3_stmt *row, char **image, size_t *size)
 {
 	size_t length = (size_t)sqlite3_column_bytes(row, PIECE_DATA);

@@ -8,7 +8,7 @@
 #include "code_pieces.h"
 #include "print.h"
 
-/* A file is kept mapped as long as its parts. */
+/* A file remains mapped as long as its parts exist. */
 struct searched_file {
 	char *path;
 	struct image_file file;
@@ -17,14 +17,14 @@ struct searched_file {
 
 struct code_search {
 	const struct code_limits *limits;
-	struct code_part *part; /* those that have PTX */
+	struct code_part *part; /* with PTX */
 	size_t part_count;
-	char **image; /* that parts are of */
+	char **image; /* data of parts */
 	size_t image_count;
 	struct searched_file *file;
 	size_t file_count, next_file;
 	struct map prints;
-	int read_cubins; /* of the files */
+	int read_cubins; /* the files' cubins were read */
 };
 
 static int no_memory(void)
@@ -33,7 +33,7 @@ static int no_memory(void)
 	return -1;
 }
 
-/* Of an image in memory, whose cubins are looked at as well, or of a container of a file. */
+/* Adds an image in memory, with its cubins, or a container of a file. */
 static int add_part(struct code_search *search, const void *data, size_t size, int cubins)
 {
 	struct code_part *more = array_room(search->part, search->part_count, sizeof(*more));
@@ -138,7 +138,7 @@ void code_search_close(struct code_search *search)
 	free(search);
 }
 
-/* 1: it is mapped. */
+/* Returns 1 if the file is mapped. */
 static int open_file(struct searched_file *file)
 {
 	char error[IMAGE_ERROR_SIZE];

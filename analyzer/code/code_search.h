@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a kernel is, for all that is known of it is its name: images made in memory, then the
- * files that a process's calls came from, one after the other until one has it.
+ * Finds a kernel of which only the name is known: in images made in memory, then in the files that
+ * a process's calls came from, until one has it.
  */
 #ifndef CUFENCE_CODE_SEARCH_H
 #define CUFENCE_CODE_SEARCH_H
@@ -11,15 +11,15 @@
 
 struct code_search;
 
-/* Of a process; NULL after a message.  limits must outlive it. */
+/* Opens a search for a process.  Returns NULL after a message.  limits must outlive it. */
 struct code_search *code_search_open(struct db *db, int64_t process,
 	const struct code_limits *limits);
 void code_search_close(struct code_search *search);
 
-/* 1, or 0: none has the kernel; place is untouched then. */
+/* Returns 1, or 0 if the kernel was not found; place is unchanged then. */
 int code_search_find(struct code_search *search, const char *mangled, struct code_place *place);
 
-/* As of code_prints(), by the cubins of all of them. */
+/* Returns the result of code_prints(), from all cubins. */
 int code_search_prints(struct code_search *search, const char *mangled);
 
 #endif

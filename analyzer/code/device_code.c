@@ -13,19 +13,19 @@
 #include "image_hash.h"
 #include "print.h"
 
-/* Of all that a load unpacks together, and of one entry: NCCL's largest cubin has 128 MiB. */
+/* Limits of unpacked bytes per load and per entry: NCCL's largest cubin has 128 MiB. */
 #define BUDGET (1ull << 30)
 #define BUDGET_ENTRY (160u << 20)
 
-/* What searching by name may take of it. */
+/* The part of it for searches by name. */
 #define BUDGET_SEARCH (256ull << 20)
 
 static const char too_much[] = "reading its code takes too much memory";
 
-/* The image that is open: the kernels of one are asked for together, those of all processes. */
+/* The open image.  Kernels of an image are queried consecutively, for all processes. */
 struct opened {
 	int64_t hash;
-	uint32_t arch; /* of the device that it was chosen for */
+	uint32_t arch; /* of the device that it was opened for */
 	struct code_part *part;
 	size_t part_count;
 	struct map prints;
@@ -37,7 +37,7 @@ struct code {
 	struct image_budget budget, search_budget;
 	struct code_limits limits, search_limits;
 	struct opened image;
-	struct code_search *search; /* of process, NULL: not yet */
+	struct code_search *search; /* of the current process, NULL: not opened yet */
 	int64_t process;
 	sqlite3_stmt *images, *files, *device;
 	int64_t missing, refused;
@@ -61,7 +61,7 @@ struct code *code_open(struct db *db)
 	code->files = db_prepare(db,
 		"SELECT path, offset, bytes, start FROM image_file "
 		"WHERE process = ? AND hash = ? ORDER BY rowid");
-	/* Code that all of them can run. */
+	/* Selects code that every device of the process can run. */
 	code->device = db_prepare(db,
 		"SELECT min(compute_major * 10 + compute_minor) "
 		"FROM device WHERE process = ?");
@@ -99,7 +99,7 @@ void code_close(struct code *code)
 	free(code);
 }
 
-/* Takes what bytes has, and the key. */
+/* Takes ownership of the data in bytes, and of the key. */
 static int add_part(struct opened *image, const struct image_bytes *bytes, char *key)
 {
 	struct code_part *more = array_room(image->part, image->part_count, sizeof(*more));
@@ -133,7 +133,7 @@ static int add_pieces(struct code *code, int64_t process)
 	return rc;
 }
 
-/* 1: the file still has what the image began with. */
+/* Returns 1 if the file still has the image, by its first bytes. */
 static int has_image(const struct image_bytes *bytes, uint64_t start)
 {
 	char first[IMAGE_START_BYTES];
@@ -148,7 +148,7 @@ static int has_image(const struct image_bytes *bytes, uint64_t start)
 	return image_hash(first, size) == start;
 }
 
-/* What an image of a file is kept by; NULL: it is not. */
+/* Returns the cache key of an image in a file; NULL: it is not cached. */
 static char *key_of(const struct image_bytes *bytes, const char *path, uint64_t start)
 {
 	struct stat file;
@@ -164,7 +164,7 @@ static char *key_of(const struct image_bytes *bytes, const char *path, uint64_t 
 	return key;
 }
 
-/* The row is of image_file. */
+/* The row is from image_file. */
 static int add_file(struct opened *image, sqlite3_stmt *row)
 {
 	struct image_bytes bytes = { .offset = (uint64_t)sqlite3_column_int64(row, 1),
@@ -244,7 +244,7 @@ static int find_in_image(struct code *code, const char *mangled, struct code_ker
 	return rc;
 }
 
-/* What is of the process. */
+/* Closes what belongs to the previous process. */
 static int change_process(struct code *code, int64_t process)
 {
 	int step;
@@ -281,7 +281,10 @@ static int search(struct code *code, int64_t process, const char *mangled,
 	return 0;
 }
 
-/* How many images it came from; *hash is one of them.  -1 after a message. */
+/*
+ * Returns the number of images that the kernel was loaded from, with the hash of one of them; -1
+ * after a message.
+ */
 static int count_images(struct code *code, int64_t kernel, int64_t *hash)
 {
 	int count = 0, step = db_bind(code->images, "i", kernel) ? -1 : 1;

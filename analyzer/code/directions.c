@@ -14,13 +14,13 @@
 #include "launch_words.h"
 
 /*
- * Instructions interpreted per run, after which shapes are only known by what their kernels do in
- * any launch: seconds.  And per kernel: loops that count in a parameter make many shapes.  One
- * shape of a library's kernel takes up to a hundred thousand.
+ * Limit of instructions interpreted per run: seconds.  Shapes beyond it get the accesses that hold
+ * for any launch of their kernels.  The limit per kernel is for loops that count in a parameter,
+ * which make many shapes.  One shape of a library's kernel takes up to a hundred thousand steps.
  */
 #define RUN_STEPS 6000000ul
 #define KERNEL_STEPS 1000000ul
-/* Of these for kernels of which a launch may say what any launch does not. */
+/* The part reserved for kernels where a launch may show more than holds for any launch. */
 #define UNSURE_STEPS 3000000ul
 
 #define PARAMETERS 512
@@ -28,14 +28,15 @@
 struct directions {
 	struct db *db;
 	struct code *code;
-	unsigned long steps; /* left */
+	unsigned long steps; /* steps left */
 	uint32_t size;       /* of the kernel's parameter buffer */
 	uint8_t value[PTX_PARAMETER_LIMIT], state[PTX_PARAMETER_LIMIT];
-	uint8_t piece[PTX_PARAMETER_LIMIT];      /* where one begins, its bytes */
-	uint8_t object[PTX_PARAMETER_LIMIT / 8]; /* by word: 1: a texture or surface */
-	uint8_t asked[PTX_PARAMETER_LIMIT];      /* by byte: 0: claims do not depend on it */
-	struct alike alike;                      /* launches of the kernel, so far */
-	struct kept_access *kept;                /* what is known of the code with this hash */
+	/* by offset: size of the piece that begins there, bytes; 0: none */
+	uint8_t piece[PTX_PARAMETER_LIMIT];
+	uint8_t object[PTX_PARAMETER_LIMIT / 8]; /* by word, 1: a texture or surface */
+	uint8_t asked[PTX_PARAMETER_LIMIT];      /* by byte, 0: claims do not depend on it */
+	struct alike alike;                      /* launches of the kernel that were interpreted */
+	struct kept_access *kept;                /* cached accesses of the code with this hash */
 	uint64_t hash;
 	sqlite3_stmt *access, *variable, *object_row, *dependence, *kernel, *prints, *shape,
 		*shapes, *loss;
@@ -60,7 +61,7 @@ static int write_variables(struct directions *d, int64_t kernel, const struct ke
 	return 0;
 }
 
-/* shape: DB_NULL for any. */
+/* shape DB_NULL: for any launch. */
 static int write_claims(struct directions *d, int64_t kernel, int64_t shape,
 	const struct kept_answer *answer)
 {
@@ -102,7 +103,7 @@ static void put(struct directions *d, uint32_t offset, uint64_t value, uint32_t 
 	memset(d->state + offset, state, bytes);
 }
 
-/* Words that are textures or surfaces in any launch. */
+/* Notes words that are textures or surfaces in any launch. */
 static int note_objects(struct directions *d, int64_t kernel, const struct kept_answer *answer)
 {
 	memset(d->object, 0, sizeof(d->object));
@@ -119,7 +120,7 @@ static int note_objects(struct directions *d, int64_t kernel, const struct kept_
 	return 0;
 }
 
-/* Launches that differ in scalars alone that no claim depends on are the same question. */
+/* Launches that differ only in scalars that no claim depends on need one interpretation. */
 static void note_scalars(struct directions *d, const struct kept_answer *answer)
 {
 	memset(d->asked, 1, sizeof(d->asked));
@@ -131,7 +132,7 @@ static void note_scalars(struct directions *d, const struct kept_answer *answer)
 /* Each piece is part of the last word that begins at or before it. */
 static void put_words(struct directions *d, const void *words, size_t bytes)
 {
-	uint32_t from[PTX_PARAMETER_LIMIT] = { 0 }; /* by offset: number of the word there + 1 */
+	uint32_t from[PTX_PARAMETER_LIMIT] = { 0 }; /* by offset: 1 + index of the word there */
 	uint32_t last = 0;
 
 	for (uint32_t i = 0; i < bytes / LAUNCH_WORD_BYTES; i++) {
@@ -154,7 +155,7 @@ static void put_words(struct directions *d, const void *words, size_t bytes)
 	}
 }
 
-/* What the shape's launches pass: its words by value, but those that are pointers or objects. */
+/* Unpacks the parameters of a shape: words by value, except pointers and objects. */
 static void unpack_parameters(struct directions *d, const void *words, size_t bytes,
 	const void *pointers, size_t pointer_bytes)
 {
@@ -173,9 +174,10 @@ static void unpack_parameters(struct directions *d, const void *words, size_t by
 			d->value[i] = d->state[i] = PTX_UNKNOWN;
 }
 
-/* What was asked before takes no steps. */
-static int ask_launch(struct directions *d, const char *mangled, const struct code_place *place,
-	const struct ptx_launch *launch, unsigned long *steps, struct kept_answer *answer)
+/* A launch equal to a previous one takes no steps. */
+static int interpret_launch(struct directions *d, const char *mangled,
+	const struct code_place *place, const struct ptx_launch *launch, unsigned long *steps,
+	struct kept_answer *answer)
 {
 	const struct alike_launch *same = alike_find(&d->alike, launch);
 	unsigned long limit = *steps;
@@ -195,8 +197,8 @@ static int ask_launch(struct directions *d, const char *mangled, const struct co
 		: alike_add(&d->alike, launch, answer->scalar, answer->scalar_count, limit);
 }
 
-/* Of the row of shapes. */
-static int take_shape(struct directions *d, int64_t kernel, const char *mangled,
+/* Resolves the shape in the current row of d->shapes. */
+static int resolve_shape(struct directions *d, int64_t kernel, const char *mangled,
 	const struct code_place *place, unsigned long *steps)
 {
 	struct ptx_launch launch = { .size = d->size, .value = d->value, .state = d->state };
@@ -214,7 +216,7 @@ static int take_shape(struct directions *d, int64_t kernel, const char *mangled,
 	unpack_parameters(d, sqlite3_column_blob(d->shapes, 3),
 		(size_t)sqlite3_column_bytes(d->shapes, 3), sqlite3_column_blob(d->shapes, 4),
 		(size_t)sqlite3_column_bytes(d->shapes, 4));
-	if (ask_launch(d, mangled, place, &launch, steps, &answer))
+	if (interpret_launch(d, mangled, place, &launch, steps, &answer))
 		return -1;
 	if (answer.failed)
 		return 0;
@@ -234,7 +236,7 @@ static int parameters_of(const struct image_kernel *kernel, struct image_paramet
 	return count;
 }
 
-/* Where scalars may stand: pieces of the parameters that do not cross a multiple of 8. */
+/* Finds where scalars may be: pieces of the parameters that do not cross a multiple of 8. */
 static void lay_out(struct directions *d, const struct code_place *place)
 {
 	struct image_parameter parameter[PARAMETERS];
@@ -257,8 +259,8 @@ static void lay_out(struct directions *d, const struct code_place *place)
 	}
 }
 
-/* complete: what the kernel does in any launch is known. */
-static int take_shapes(struct directions *d, int64_t kernel, const char *mangled,
+/* complete: all accesses of the kernel are known for any launch. */
+static int resolve_shapes(struct directions *d, int64_t kernel, const char *mangled,
 	const struct code_place *place, int complete)
 {
 	unsigned long kept = complete ? UNSURE_STEPS : 0;
@@ -271,13 +273,13 @@ static int take_shapes(struct directions *d, int64_t kernel, const char *mangled
 		return -1;
 	alike_release(&d->alike);
 	while ((step = db_step(d->shapes)) > 0)
-		if (take_shape(d, kernel, mangled, place, &steps))
+		if (resolve_shape(d, kernel, mangled, place, &steps))
 			return -1;
 	d->steps -= given - steps;
 	return step < 0 ? -1 : 0;
 }
 
-/* prints: as of ptx_prints(). */
+/* prints: as returned by ptx_prints(). */
 static int note_prints(struct directions *d, int64_t kernel, int prints)
 {
 	return prints < 0 ? 0 : db_run(d->prints, "ii", (int64_t)prints, kernel);
@@ -296,8 +298,8 @@ static int note_dependence(struct directions *d, int64_t kernel, const struct co
 		known(dependence.triggers));
 }
 
-/* Its code is not understood. */
-static int take_none(struct directions *d, int64_t kernel, const char *mangled,
+/* The code could not be interpreted. */
+static int write_unknown(struct directions *d, int64_t kernel, const char *mangled,
 	const struct code_kernel *found, const char *why)
 {
 	int rc = found->at.machine
@@ -307,7 +309,7 @@ static int take_none(struct directions *d, int64_t kernel, const char *mangled,
 	return rc ? -1 : 0;
 }
 
-static int take_any(struct directions *d, int64_t kernel, const struct code_kernel *found,
+static int write_any(struct directions *d, int64_t kernel, const struct code_kernel *found,
 	const struct kept_answer *answer)
 {
 	note_scalars(d, answer);
@@ -329,7 +331,7 @@ static int change_code(struct directions *d, uint64_t hash)
 	return d->kept ? 0 : -1;
 }
 
-static int take_code(struct directions *d, int64_t kernel, const char *mangled,
+static int resolve_code(struct directions *d, int64_t kernel, const char *mangled,
 	const struct code_kernel *found)
 {
 	const struct code_place *place = &found->at;
@@ -341,28 +343,29 @@ static int take_code(struct directions *d, int64_t kernel, const char *mangled,
 		kept_access_find(d->kept, place->module, place->number, mangled, &anything,
 			KERNEL_STEPS, &answer))
 		return -1;
-	rc = answer.failed ? take_none(d, kernel, mangled, found, answer.why)
-			   : take_any(d, kernel, found, &answer);
+	rc = answer.failed ? write_unknown(d, kernel, mangled, found, answer.why)
+			   : write_any(d, kernel, found, &answer);
 	if (rc || note_prints(d, kernel, prints < 0 ? found->prints : prints))
 		return -1;
-	return answer.failed ? 0 : take_shapes(d, kernel, mangled, place, answer.complete);
+	return answer.failed ? 0 : resolve_shapes(d, kernel, mangled, place, answer.complete);
 }
 
-static int take_kernel(struct directions *d, int64_t process, int64_t kernel, const char *mangled)
+static int resolve_kernel(struct directions *d, int64_t process, int64_t kernel,
+	const char *mangled)
 {
 	struct code_kernel found;
 
 	if (code_find(d->code, process, kernel, mangled, &found))
 		return -1;
 	if (found.at.module)
-		return take_code(d, kernel, mangled, &found);
+		return resolve_code(d, kernel, mangled, &found);
 	return directions_from_name(d->db, d->kernel, d->access, kernel, mangled, found.why) ||
 			note_prints(d, kernel, found.prints)
 		? -1
 		: 0;
 }
 
-static int take_kernels(struct directions *d)
+static int resolve_kernels(struct directions *d)
 {
 	sqlite3_stmt *q = db_prepare(d->db,
 		"SELECT k.process, k.id, k.mangled FROM kernel k "
@@ -372,7 +375,8 @@ static int take_kernels(struct directions *d)
 
 	if (q)
 		while ((step = db_step(q)) > 0)
-			if (take_kernel(d, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1),
+			if (resolve_kernel(d, sqlite3_column_int64(q, 0),
+				    sqlite3_column_int64(q, 1),
 				    (const char *)sqlite3_column_text(q, 2))) {
 				step = -1;
 				break;
@@ -421,7 +425,7 @@ int directions_resolve(struct db *db)
 	d->loss = db_prepare(db, "INSERT INTO loss SELECT min(id), ?, ? FROM process");
 	if (d->access && d->variable && d->object_row && d->dependence && d->kernel && d->prints &&
 		d->shape && d->shapes && d->loss)
-		rc = take_kernels(d) || note_losses(d) ? -1 : 0;
+		rc = resolve_kernels(d) || note_losses(d) ? -1 : 0;
 	sqlite3_finalize(d->access);
 	sqlite3_finalize(d->variable);
 	sqlite3_finalize(d->object_row);

@@ -8,9 +8,9 @@
 #define PARAMETERS 64
 
 /*
- * Kernels that take their tensors as one array of pointers, the results first: PyTorch's
- * TensorIterator (aten/src/ATen/native/cuda/CUDALoops.cuh).  One result is what nearly all have;
- * those with several have other names.
+ * Kernels that take their tensors as one array of pointers, results first: PyTorch's TensorIterator
+ * (aten/src/ATen/native/cuda/CUDALoops.cuh).  Nearly all have one result; kernels with several have
+ * other names.
  */
 static const char *const tensor_arrays[] = {
 	"vectorized_elementwise_kernel",
@@ -26,7 +26,7 @@ static int takes_tensors(const char *mangled)
 	return 0;
 }
 
-/* Which bytes is not known. */
+/* Adds an access to unknown bytes. */
 static int add(sqlite3_stmt *access, int64_t kernel, int64_t offset, const char *direction)
 {
 	return db_run(access, "iIisiIIIIIIIIIiiii", kernel, DB_NULL, offset, direction, (int64_t)1,
@@ -34,8 +34,11 @@ static int add(sqlite3_stmt *access, int64_t kernel, int64_t offset, const char 
 		(int64_t)0, (int64_t)0, (int64_t)0, (int64_t)0);
 }
 
-/* The row of q is a parameter.  Its accesses, or -1; *evidence is set if there are any. */
-static int take_parameter(sqlite3_stmt *q, sqlite3_stmt *access, int64_t kernel,
+/*
+ * Adds the accesses of the parameter in the row of q.  Sets *evidence if there are any.  Returns 0,
+ * or -1 after a message.
+ */
+static int add_parameter(sqlite3_stmt *q, sqlite3_stmt *access, int64_t kernel,
 	const struct mangled_type *type, int tensors, const char **evidence)
 {
 	int64_t offset = sqlite3_column_int64(q, 1), bytes = sqlite3_column_int64(q, 2);
@@ -68,7 +71,7 @@ int directions_from_name(struct db *db, sqlite3_stmt *code, sqlite3_stmt *access
 			int64_t position = sqlite3_column_int64(q, 0);
 
 			if (position < count && position < PARAMETERS &&
-				take_parameter(q, access, kernel, &type[position],
+				add_parameter(q, access, kernel, &type[position],
 					takes_tensors(mangled), &evidence)) {
 				step = -1;
 				break;

@@ -8,12 +8,12 @@
 #include "cache.h"
 #include "map.h"
 
-/* Bytes of answers for one piece of code; once there are more, they are gathered anew. */
+/* Limit of bytes of answers for one piece of code; beyond it, the collection starts anew. */
 #define KEPT_MOST (4u << 20)
 
-/* Followed by the question and the parts of the answer, each from a multiple of 8 on. */
+/* Followed by the question and the parts of the answer, each aligned to 8 bytes. */
 struct record {
-	uint32_t size, question; /* bytes: of all, of the question */
+	uint32_t size, question; /* bytes: of the record, of the question */
 	uint32_t claims, variables, scalars, names, why;
 	uint32_t failed, limited, complete, reaches;
 	uint32_t reserved;
@@ -27,11 +27,11 @@ struct bytes {
 
 struct kept_access {
 	char key[24];
-	struct bytes record;   /* all that are kept, one after the other */
-	struct bytes question; /* the one that is asked */
-	struct bytes answer;   /* the last record that was made */
-	struct map place;      /* hash of a question -> where its record begins */
-	int is_new;            /* there are more than the cache has */
+	struct bytes record;   /* all records, consecutively */
+	struct bytes question; /* the current question */
+	struct bytes answer;   /* the last record made */
+	struct map place;      /* hash of a question -> start of its record */
+	int is_new;            /* some are not in the cache yet */
 };
 
 static size_t padded(size_t size)
@@ -39,7 +39,7 @@ static size_t padded(size_t size)
 	return (size + 7) & ~(size_t)7;
 }
 
-/* Adds to the bytes, up to a multiple of 8. */
+/* Appends data, padded to a multiple of 8 bytes. */
 static int add(struct bytes *bytes, const void *data, size_t size)
 {
 	size_t end = bytes->size + padded(size);
@@ -111,8 +111,8 @@ void kept_access_close(struct kept_access *kept)
 	free(kept);
 }
 
-/* All that the interpreter knows of the launch. */
-static int ask(struct bytes *question, const char *name, const struct ptx_launch *launch)
+/* Builds the question: everything that the interpreter knows of the launch. */
+static int build_question(struct bytes *question, const char *name, const struct ptx_launch *launch)
 {
 	question->size = 0;
 	return add(question, name, strlen(name) + 1) ||
@@ -148,7 +148,7 @@ static void read_record(const struct record *record, struct kept_answer *answer)
 	answer->why = record->why ? at : NULL;
 }
 
-/* The variables that claims are of, and their names, one after the other. */
+/* Lists the variables of the claims, and their names, consecutively. */
 static int list_variables(const struct ptx_module *module, const struct ptx_access *access,
 	struct bytes *variables, struct bytes *names)
 {
@@ -193,7 +193,7 @@ static int write_record(struct kept_access *kept, struct record *record,
 	return 0;
 }
 
-static int keep(struct kept_access *kept, uint64_t hash)
+static int add_record(struct kept_access *kept, uint64_t hash)
 {
 	const struct bytes *answer = &kept->answer;
 	size_t at;
@@ -224,13 +224,16 @@ static int interpret(struct kept_access *kept, struct ptx_module *module, size_t
 	record.scalars = access.scalar_count;
 	record.why = access.why ? (uint32_t)strlen(access.why) + 1 : 0;
 	rc = write_record(kept, &record, module, &access);
-	/* There may be more memory the next time. */
+	/* More memory may be available next time. */
 	*lasts = access.why != ptx_no_memory;
 	ptx_access_release(&access);
 	return rc;
 }
 
-/* It would be answered so again: where it met the limit, or may have, at the same one. */
+/*
+ * The answer would be the same again: if a limit was reached, or may have been, only for the same
+ * limit.
+ */
 static int is_same(const struct kept_access *kept, const struct record *record, unsigned long steps)
 {
 	return record->question == kept->question.size &&
@@ -246,7 +249,7 @@ int kept_access_find(struct kept_access *kept, struct ptx_module *module, size_t
 	uint64_t hash, at;
 	int lasts;
 
-	if (ask(&kept->question, name, launch))
+	if (build_question(&kept->question, name, launch))
 		return -1;
 	hash = map_hash(kept->question.data, kept->question.size);
 	at = map_get(&kept->place, hash, UINT64_MAX);
@@ -257,5 +260,5 @@ int kept_access_find(struct kept_access *kept, struct ptx_module *module, size_t
 	if (interpret(kept, module, kernel, launch, steps, &lasts))
 		return -1;
 	read_record(record_at(&kept->answer, 0), answer);
-	return lasts ? keep(kept, hash) : 0;
+	return lasts ? add_record(kept, hash) : 0;
 }
