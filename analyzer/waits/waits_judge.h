@@ -48,7 +48,7 @@ int wait_timing_add(struct wait_timing *timing, int64_t latency);
 /* When all are known, and before anything is judged. */
 void wait_timing_settle(struct wait_timing *timing);
 
-/* The wait, ns, is too short to differ from noise: less than so many ns, or than the clocks' error. */
+/* Returns whether a wait, ns, is noise: shorter than least, or within the error of the clocks. */
 int wait_is_short(const struct wait_timing *timing, int64_t waited, int64_t least);
 
 /* What such a call takes, ns. */
