@@ -110,7 +110,7 @@ static int check_version(struct db *db)
 		return 0;
 	print(stderr, "cufence: '%s' has schema version %lld, this program has %d: %s\n", db->path,
 		(long long)version, DB_USER_VERSION,
-		version > DB_USER_VERSION ? "it was made by a newer cufence"
+		version > DB_USER_VERSION ? "a newer cufence made it, use that one"
 					  : "load the traces again");
 	return -1;
 }

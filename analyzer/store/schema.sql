@@ -748,7 +748,7 @@ CREATE TABLE device_use ( -- derived: how long a device was busy for a process
 
 CREATE TABLE wait_use ( -- derived: how long the host waited for the device
 	process INTEGER NOT NULL REFERENCES process(id),
-	kind TEXT NOT NULL,             -- as in table wait, including those of less than 20 us and the first copy
+	kind TEXT NOT NULL,             -- as in table wait, including those of less than 6 us and the first copy
 	                                -- of an address; polling: in loops of queries
 	count INTEGER NOT NULL,
 	waited INTEGER NOT NULL,        -- ns

@@ -177,7 +177,7 @@ for finding in "report --finding 99 free.db" "why free.db 99"; do
 	"$cufence" $finding >out 2>err
 	has "$finding: where they are" 'there is no finding 99 \(see "cufence report --all"\)' "$(cat err)"
 done
-for version in "1 load the traces again" "9999 a newer cufence made it"; do
+for version in "1 load the traces again" "9999 a newer cufence made it, use that one"; do
 	cp free.db other.db
 	"${PYTHON:-python3}" - other.db "${version%% *}" <<'END' 2>/dev/null || break
 import sqlite3, sys

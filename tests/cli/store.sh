@@ -99,7 +99,7 @@ same "and is not clean" 2 "$?"
 head -c 50000 before.db >damaged.db
 "$cufence" check damaged.db 2>err
 same "a damaged database" "2 1" "$? $(grep -c "'damaged.db' is damaged" err)"
-for version in '\0:load the traces again' '\377:it was made by a newer cufence'; do
+for version in '\0:load the traces again' '\377:a newer cufence made it, use that one'; do
 	cp before.db other.db
 	printf "${version%%:*}" | dd of=other.db bs=1 seek=63 conv=notrunc 2>/dev/null # user_version
 	"$cufence" check other.db >out 2>err
