@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels of a cubin.  A cubin is an ELF file; its entry points are the function symbols
- * with STO_CUDA_ENTRY, and section .nv.info.NAME holds attributes of the function NAME: records
- * of a format byte, an attribute byte and 16 bits that are the value or, with FORMAT_SIZED, the
- * size of what follows.
+ * Reads the kernels of a cubin.  A cubin is an ELF file.  Its entry points are the function symbols
+ * with STO_CUDA_ENTRY.  Section .nv.info.NAME holds attributes of the function NAME: records of a
+ * format byte, an attribute byte and 16 bits, which are the value or, with FORMAT_SIZED, the size
+ * of the data that follows.
  */
 #include <elf.h>
 #include <gelf.h>
@@ -26,8 +26,8 @@ enum info_format {
 enum info_attribute {
 	ATTRIBUTE_FRAME_SIZE = 0x11,      /* u32 symbol, u32 bytes; in .nv.info itself */
 	ATTRIBUTE_PARAMETER = 0x17,       /* u32 index, u16 ordinal, u16 offset, u32 size << 18 */
-	ATTRIBUTE_PARAMETER_BYTES = 0x19, /* the value */
-	ATTRIBUTE_PARAMETER_V2 = 0x45,    /* the same with a whole u32 of size */
+	ATTRIBUTE_PARAMETER_BYTES = 0x19, /* the record's value */
+	ATTRIBUTE_PARAMETER_V2 = 0x45,    /* the same, with a u32 for the size */
 };
 
 struct parameter_payload {
@@ -83,7 +83,7 @@ int cubin_next_info(const Elf_Data *section, size_t *position, struct cubin_info
 	return 1;
 }
 
-/* 1 if the record is a parameter, with its number and place. */
+/* Returns 1 if the record is a parameter, with its ordinal, offset and size. */
 static int get_parameter(const struct cubin_info *record, unsigned *ordinal,
 	struct image_parameter *parameter)
 {
@@ -155,7 +155,7 @@ static int describe_kernel(const Elf_Data *section, struct image_kernel *kernel,
 	return 0;
 }
 
-/* Stack frames are listed by symbol in the section without a function's name. */
+/* Stack frames are listed by symbol in the section .nv.info without a function's name. */
 static int read_frames(const struct cubin *cubin, const Elf_Data *section, struct image_code *code)
 {
 	struct cubin_info record;
@@ -229,7 +229,7 @@ static int read_sections(const struct cubin *cubin, struct image_code *code,
 	return 0;
 }
 
-/* 0 with cubin->symbols NULL if there is no symbol table. */
+/* Returns 0, with cubin->symbols NULL if there is no symbol table; or -1. */
 static int find_symbols(struct cubin *cubin, char error[IMAGE_ERROR_SIZE])
 {
 	Elf_Scn *section = NULL;
@@ -278,7 +278,7 @@ static int read_entry_points(const struct cubin *cubin, struct image_code *code,
 	return 0;
 }
 
-/* Up to ABI version 7 the architecture is the low byte of e_flags, from 8 on the second. */
+/* The architecture is the low byte of e_flags up to ABI version 7, the second byte from 8 on. */
 static uint32_t flags_arch(const GElf_Ehdr *header)
 {
 	return header->e_ident[EI_ABIVERSION] >= 8 ? header->e_flags >> 8 & 0xff
@@ -292,7 +292,7 @@ static int read_elf(struct cubin *cubin, struct image_code *code, char error[IMA
 	if (!gelf_getehdr(cubin->elf, &header) || gelf_getclass(cubin->elf) != ELFCLASS64 ||
 		header.e_machine != EM_CUDA)
 		return image_fail(error, "an ELF file, but not a cubin");
-	/* libelf takes a section table beyond the end for none at all. */
+	/* libelf treats a section table beyond the end as missing. */
 	if (header.e_shoff > code->size ||
 		header.e_shnum > (code->size - header.e_shoff) / sizeof(Elf64_Shdr))
 		return image_fail(error, "a cubin cut short");
@@ -312,7 +312,9 @@ int cubin_read(struct image_code *code, char error[IMAGE_ERROR_SIZE])
 	int result;
 
 	elf_version(EV_CURRENT);
-	/* Opened for reading, libelf never writes to the bytes; its prototype predates const. */
+	/*
+	 * libelf does not write to the bytes when opened for reading; its prototype predates const.
+	 */
 	cubin.elf = elf_memory((char *)(uintptr_t)code->data, code->size);
 	if (!cubin.elf)
 		return image_fail(error, "not an ELF file: %s", elf_errmsg(-1));

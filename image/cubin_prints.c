@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kernels of a cubin print.  Section .nv.callgraph has a pair of symbols for each function
- * and what it calls, inlined functions' calls and those by pointer included: caller, callee, 32
- * bits each.  Callees from -4 on are no symbols, with caller 0 they end a list (nvcc 13).
+ * Finds which kernels of a cubin print.  Section .nv.callgraph has pairs of symbols, 32 bits each:
+ * caller and callee, including calls of inlined functions and calls by pointer.  Callees from -4 on
+ * are no symbols; with caller 0 they end a list (nvcc 13).
  */
 #include <gelf.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 
 #define CALLGRAPH ".nv.callgraph"
 
-/* A chain of calls longer than that is not followed: of text, nvcc makes short ones. */
+/* Limit of the length of call chains, as a guard against damaged files: nvcc makes short ones. */
 #define CHAIN_LIMIT 64
 
-/* Of a function, the worse counts. */
+/* For each function the highest value counts. */
 enum says { SAYS_NOTHING, MAY_SAY, SAYS };
 
 static const char *name_of(const struct cubin *cubin, size_t i, GElf_Sym *symbol)
@@ -27,7 +27,7 @@ static const char *name_of(const struct cubin *cubin, size_t i, GElf_Sym *symbol
 	return name ? name : "";
 }
 
-/* What a function that is not in the cubin does: CUDA's own are known. */
+/* Returns what a function outside of the cubin does: CUDA's own are known. */
 static enum says outside(const char *name)
 {
 	enum builtin what = builtin_of(name, strlen(name));
@@ -53,7 +53,7 @@ static Elf_Data *find_calls(const struct cubin *cubin)
 	return NULL;
 }
 
-/* 1: something is said of a caller that was not before. */
+/* Passes results on to callers.  Returns 1 if any has changed. */
 static int pass_on(const struct cubin *cubin, const Elf_Data *calls, uint8_t *says)
 {
 	int more = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fat binary container: a header, then entries of a header and a payload each.  Measured on
+ * The fat binary container: a header, then entries with a header and a payload each.  Derived from
  * the output of nvcc 13 with every --compress-mode; entries of unknown kinds are skipped.
  */
 #include <lz4.h>
@@ -18,8 +18,8 @@ struct entry_header {
 	uint16_t kind; /* enum image_kind */
 	uint16_t version;
 	uint32_t header_size; /* offset of the payload */
-	uint64_t size;        /* of the payload, padding included */
-	uint32_t packed_size; /* without the padding; 0 when not compressed */
+	uint64_t size;        /* of the payload, including padding */
+	uint32_t packed_size; /* without padding; 0: not compressed */
 	uint32_t options;
 	uint16_t minor, major;
 	uint32_t arch;
@@ -33,7 +33,7 @@ struct entry_header {
 #define ENTRY_HEADER_SIZE 64
 _Static_assert(sizeof(struct entry_header) == ENTRY_HEADER_SIZE, "entry header");
 
-/* No cubin comes near it; it bounds what a few damaged bytes can make us allocate. */
+/* Limit of what damaged data can make us allocate; cubins are much smaller. */
 #define UNPACKED_LIMIT (1u << 30)
 
 static int check(const struct fatbin_header *header, uint64_t size, size_t *total,
@@ -77,7 +77,7 @@ int fatbin_unpack(const struct image_entry *entry, const void *packed, struct im
 
 		got = written < 0 ? SIZE_MAX : (size_t)written;
 	}
-	/* A ZSTD error code is a size too, far above any limit. */
+	/* A ZSTD error code is a size, too, far above any limit. */
 	if (got != entry->unpacked)
 		return image_fail(error, "a compressed entry is damaged");
 	code->data = code->unpacked;

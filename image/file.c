@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Containers in .nv_fatbin, and in __nv_relfatbin where relocatable device code was linked. */
+/* Finds the containers in .nv_fatbin, and in __nv_relfatbin for linked relocatable device code. */
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -16,7 +16,7 @@ int image_open(const char *path, uint64_t *size, char error[IMAGE_ERROR_SIZE])
 	struct stat status;
 	int descriptor;
 
-	/* To open a device may do something, and to open a pipe may wait. */
+	/* Opening a device may have side effects, and opening a pipe may block. */
 	if (!stat(path, &status) && !S_ISREG(status.st_mode))
 		return image_fail(error, "'%s' is no regular file", path);
 	descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -58,7 +58,7 @@ static int add_container(struct image_file *file, const void *data, size_t size)
 	return 0;
 }
 
-/* Containers follow one another, aligned to 8 bytes; the linker may pad between them. */
+/* Containers are consecutive and aligned to 8 bytes; the linker may add padding between them. */
 static int scan_section(struct image_file *file, const uint8_t *data, size_t size,
 	char error[IMAGE_ERROR_SIZE])
 {

@@ -33,7 +33,7 @@ static int is_elf(const void *data, size_t size)
 	return size >= SELFMAG && memcmp(data, ELFMAG, SELFMAG) == 0;
 }
 
-/* A PTX module starts with ".version"; comments and white space may come before it. */
+/* A PTX module starts with ".version", after optional comments and white space. */
 static int is_ptx(const void *data, size_t size)
 {
 	static const char version[] = ".version", first[] = "./ \t\r\n";
@@ -118,7 +118,7 @@ static int spend(struct image_budget *budget, uint64_t bytes, char error[IMAGE_E
 		(unsigned long long)bytes);
 }
 
-/* data: the entry's bytes as they are. */
+/* data: the entry's bytes, not decompressed. */
 static int read_code(const struct image_entry *entry, const void *data, struct image_code *code,
 	char error[IMAGE_ERROR_SIZE])
 {
@@ -134,7 +134,7 @@ static int read_code(const struct image_entry *entry, const void *data, struct i
 	return 0;
 }
 
-/* What lies in a file is copied; of that, too, code->unpacked is the owner. */
+/* Copies bytes from a file; code->unpacked owns the copy. */
 static int read_copy(const struct image_bytes *bytes, const struct image_entry *entry,
 	struct image_code *code, char error[IMAGE_ERROR_SIZE])
 {
@@ -198,7 +198,7 @@ int image_read(const void *data, size_t size, struct image *image, char error[IM
 	return rc;
 }
 
-/* Bytes up to the last thing that an ELF header and its section headers name. */
+/* Returns the end of the last part that an ELF header and its section headers name, bytes. */
 static size_t elf_extent(const void *data)
 {
 	Elf64_Ehdr header;

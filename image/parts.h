@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of image/ share and nobody else needs: see image.h for the rules. */
+/* Shared by the files of image/ only; image.h has the rules. */
 #ifndef CUFENCE_IMAGE_PARTS_H
 #define CUFENCE_IMAGE_PARTS_H
 
@@ -17,29 +17,32 @@ struct fatbin_header {
 	uint64_t size; /* of the entries after this header */
 };
 
-/* Always -1, so that a check and its message are one statement. */
+/* Returns -1, so that a check and its message are one statement. */
 int image_fail(char error[IMAGE_ERROR_SIZE], const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Checks a container's header and gives the bytes it covers, itself included; 0 or -1. */
+/*
+ * Checks a container's header and returns the container's size, with the header, in *total.
+ * Returns 0 or -1.
+ */
 int fatbin_size(const void *data, size_t size, size_t *total, char error[IMAGE_ERROR_SIZE]);
 
-/* Copies bytes of an image: 0, or -1 where it does not have them. */
+/* Copies bytes of an image.  Returns 0, or -1 if they are outside of it. */
 int image_copy(const struct image_bytes *bytes, uint64_t at, void *to, size_t size);
 
-/* Adds an entry to a list of so many: 0 or -1. */
+/* Adds an entry to a list of *count entries.  Returns 0 or -1. */
 int image_add_entry(struct image_entry **list, long *count, const struct image_entry *entry,
 	char error[IMAGE_ERROR_SIZE]);
 
-/* As image_list(), of a container; on -1 a list may remain. */
+/* Like image_list(), for a container; after -1 a list may remain. */
 int fatbin_list(const struct image_bytes *bytes, struct image_entry **list, long *count,
 	char error[IMAGE_ERROR_SIZE]);
 
-/* The bytes of an entry, unpacked: sets code->data, size and unpacked, also on -1. */
+/* Unpacks the bytes of an entry: sets code->data, size and unpacked, also on -1. */
 int fatbin_unpack(const struct image_entry *entry, const void *packed, struct image_code *code,
 	char error[IMAGE_ERROR_SIZE]);
 
-/* Fills kernel[] and, where it is 0, arch from code->data; on -1 some kernels remain. */
+/* Fills kernel[] and, if it is 0, arch from code->data; on -1 some kernels remain. */
 int cubin_read(struct image_code *code, char error[IMAGE_ERROR_SIZE]);
 void cubin_release(struct image_code *code);
 struct image_kernel *cubin_find(const struct image_code *code, const char *name);
