@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who waits for the held stream by now: streams that wait for an event recorded there, and so on.
- * Where it is not known which they are it is all of them: a wait lets go too early then, which
- * proves nothing and does no harm.
+ * Tracks what waits for the held stream: streams that wait for an event recorded there, and so on.
+ * If unknown, all streams count: then a wait releases the stream too early, which proves nothing
+ * and does no harm.
  */
 #include <stdatomic.h>
 
@@ -12,7 +12,7 @@
 
 static struct {
 	_Atomic int all;
-	int legacy_too; /* the legacy stream waits for it, and blocking ones for that */
+	int legacy_too; /* the legacy stream waits for it, and blocking streams for that one */
 	_Atomic unsigned streams, events;
 	_Atomic uint64_t stream[MOST], event[MOST];
 } covers;
@@ -52,7 +52,7 @@ static int has_event(uint64_t event)
 void covers_begin(uint64_t stream, int non_blocking)
 {
 	covers.streams = covers.events = 0;
-	/* The legacy stream is blocking, and which streams are is not known. */
+	/* The legacy stream is blocking, and it is unknown which other streams are. */
 	covers.all = stream == STREAM_LEGACY;
 	covers.legacy_too = !non_blocking;
 	add(covers.stream, &covers.streams, stream);
@@ -73,7 +73,7 @@ void covers_follow(const struct held_call *call)
 		if (kind_has(call->kind, K_ANY_STREAM) || has_stream(stream))
 			add(covers.event, &covers.events, call->event);
 	}
-	/* All blocking streams come after it, then. */
+	/* All blocking streams then come after it. */
 	if (stream == STREAM_LEGACY && has_stream(stream))
 		covers.all = 1;
 }
@@ -88,8 +88,10 @@ int covers_call(const struct held_call *call)
 	case WAITS_STREAM:
 		return has_stream(hold_stream(call));
 	case WAITS_BY_MEMORY:
-		/* What an Async copy waits for depends on its memory: if it does, the time is up
-		 * some time. */
+		/*
+		 * Whether an Async copy waits depends on its memory; if it does, the hold ends by
+		 * timeout.
+		 */
 		return kind_has(call->kind, K_DEFAULT_STREAM) && has_stream(hold_stream(call));
 	default:
 		return 1;

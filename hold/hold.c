@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan's calls are found among the program's: by function and site, and by how many of those
- * the thread has made.
+ * Finds the calls of the plan among the program's: by function and site, and by the number of such
+ * calls that the thread has made.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -18,16 +18,16 @@ enum { AT_PRODUCER = 1, AT_CONSUMER = 2 };
 
 static struct hold_plan *plan;
 static const struct hold_recorder *recorder;
-static _Atomic uint8_t at[SITES]; /* which of the two places a site is */
+static _Atomic uint8_t at[SITES]; /* which of the plan's two places the site is */
 
-/* Of this thread, in this process. */
+/* Calls made by this thread, in this process. */
 static __thread struct {
 	uint32_t producers, consumers;
 	uint32_t process;
 } made;
 static uint32_t process = 1;
 
-/* The thread of the last producer that was held. */
+/* The thread of the last held producer. */
 static _Atomic int producer_thread;
 
 static int thread_id(void)
@@ -103,7 +103,7 @@ void hold_after(const struct held_call *call, int succeeded)
 		stream_consumed(call->consumes, hold_stream(call));
 }
 
-/* --- what the recorder calls --- */
+/* --- called by the recorder --- */
 
 static struct hold_plan *map_plan(const char *path)
 {
@@ -143,8 +143,8 @@ static void new_site(uint32_t id, const uint64_t *address, unsigned count)
 			(place == plan->consumer.place ? AT_CONSUMER : 0);
 }
 
-/* The host has no ordinals: what it touches depends on how far the copies have come. */
-static void touched(uint32_t site, enum call_id call)
+/* Accesses of the host have no ordinals: they depend on how far the copies have come. */
+static void note_access(uint32_t site, enum call_id call)
 {
 	struct hold_try *try;
 
@@ -164,4 +164,4 @@ static void child(void)
 }
 
 __attribute__((visibility("default")))
-const struct hold cufence_hold = { start, hold_wrapper, new_site, touched, child };
+const struct hold cufence_hold = { start, hold_wrapper, new_site, note_access, child };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream is held by cuStreamWaitValue32 on a word of pinned memory.  Behind each consumer the
- * device writes a word, so that it is known without a call which ones are complete: those that are
- * when the stream is let go ran before their producers.  A thread lets it go when its time is up,
- * or when all have come.
+ * A stream is held by cuStreamWaitValue32 on a word of pinned memory.  After each consumer the
+ * device writes a word, which shows without a call which consumers are complete: those complete
+ * when the stream is released ran before their producers.  A thread releases the stream when its
+ * time is up, or when all consumers are complete.
  *
- * Where the driver supports no such waits a host function blocks the stream.  Drivers run one of
- * those at a time, so that the words behind consumers are written by a memset then.
+ * If the driver does not support such waits, a host function blocks the stream.  Drivers run one
+ * host function at a time, so the words after consumers are then written by a memset.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -18,9 +18,9 @@
 #include "hold_parts.h"
 #include "system.h"
 
-#define LOOK_NS 100000 /* between two looks of the thread */
+#define LOOK_NS 100000 /* polling interval of the thread */
 
-/* Not the recorder's dlsym, and all as of glibc 2.31 (preload/glibc.h). */
+/* glibc's dlsym, not the recorder's, and all as of glibc 2.31 (preload/glibc.h). */
 #if defined(__x86_64__) && defined(__linux__)
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 __asm__(".symver pthread_detach, pthread_detach@GLIBC_2.2.5");
@@ -40,9 +40,9 @@ static struct {
 	CUresult (*synchronize)(CUstream);
 } driver;
 
-/* What the device and the host both see. */
+/* Memory shared by device and host. */
 struct words {
-	_Atomic uint32_t go;               /* holds up to this one are over */
+	_Atomic uint32_t go;               /* holds up to this number are over */
 	_Atomic uint32_t done[HOLD_TRIES]; /* the consumer is complete */
 };
 
@@ -50,15 +50,16 @@ static struct {
 	pthread_mutex_t lock;
 	struct hold_plan *plan;
 	const struct hold_recorder *recorder;
-	struct words *words;            /* NULL: none yet */
-	CUdeviceptr device;             /* the same, to the device */
-	uint32_t number;                /* of the hold */
-	_Atomic uint32_t over;          /* as words.go, for host functions: contexts may end */
-	_Atomic uint64_t stream;        /* that is held, 0: none */
-	CUcontext context;              /* ... of that, a default one's */
-	int thread;                     /* ... and of that, a per-thread one's */
-	uint64_t until;                 /* ns */
-	uint64_t consumers[HOLD_TRIES]; /* streams, 0: not submitted, or the host */
+	struct words *words; /* NULL: not allocated yet */
+	CUdeviceptr device;  /* their device address */
+	uint32_t number;     /* of the current hold */
+	/* like words.go, for host functions, which may outlive contexts */
+	_Atomic uint32_t over;
+	_Atomic uint64_t stream;        /* the held one, 0: none */
+	CUcontext context;              /* of the held stream, if it is a default stream */
+	int thread;                     /* of the held stream, if it is a per-thread one */
+	uint64_t until;                 /* end of the hold, ns */
+	uint64_t consumers[HOLD_TRIES]; /* streams, 0: not submitted yet, or the host */
 } held = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static uint64_t now_ns(void)
@@ -74,7 +75,7 @@ int stream_is_held(void)
 	return held.stream != 0;
 }
 
-/* Default streams have one handle for all contexts or threads. */
+/* A default stream has one handle for all contexts or threads. */
 static int is_held(uint64_t stream)
 {
 	CUcontext context = NULL;
@@ -91,9 +92,9 @@ static CUdeviceptr device_word(const _Atomic uint32_t *word)
 	return held.device + (CUdeviceptr)((const char *)word - (const char *)held.words);
 }
 
-/* --- letting go; under the lock --- */
+/* --- release; the lock is held --- */
 
-static void let_go(void)
+static void release(void)
 {
 	if (!held.stream)
 		return;
@@ -128,13 +129,13 @@ static void *watch(void *unused)
 			continue;
 		pthread_mutex_lock(&held.lock);
 		if (held.stream && (now_ns() >= held.until || all_have_come()))
-			let_go();
+			release();
 		pthread_mutex_unlock(&held.lock);
 	}
 	return NULL;
 }
 
-/* Not a thread of the program's: neither its signals nor the recorder are to know of it. */
+/* The thread is hidden: it gets no signals of the program, and the recorder ignores it. */
 static int start_watch(void)
 {
 	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -156,8 +157,8 @@ static int start_watch(void)
 
 /* --- holding --- */
 
-/* In the context of whoever comes first; a context that goes takes it along. */
-static CUresult make_words(void)
+/* Allocates in the current context; the memory is lost with that context. */
+static CUresult allocate_words(void)
 {
 	void *memory;
 	CUresult result;
@@ -182,7 +183,7 @@ static void block(void *number)
 		system_sleep(LOOK_NS);
 }
 
-/* The stream waits until that hold is over. */
+/* Makes the stream wait until that hold is over. */
 static CUresult submit_wait(CUstream stream, uint32_t number)
 {
 	CUresult result = driver.wait_value(stream, device_word(&held.words->go), number,
@@ -193,7 +194,7 @@ static CUresult submit_wait(CUstream stream, uint32_t number)
 	return driver.host_function(stream, block, (void *)(uintptr_t)number);
 }
 
-/* What was submitted to the stream before is complete. */
+/* Writes the word when previous work of the stream is complete. */
 static CUresult submit_word(CUstream stream, const _Atomic uint32_t *word)
 {
 	CUresult result = driver.write_value(stream, device_word(word), 1, 0);
@@ -219,9 +220,9 @@ static void begin(struct hold_try *try, uint64_t stream)
 		try->state = HOLD_CAPTURED;
 		return;
 	}
-	/* Memory cannot be had while another stream is captured. */
+	/* Memory cannot be allocated while another stream is being captured. */
 	result = held.recorder->captures() && !held.words ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-							  : make_words();
+							  : allocate_words();
 	if (result == CUDA_SUCCESS)
 		result = submit_wait((CUstream)stream, held.number + 1);
 	if (result != CUDA_SUCCESS) {
@@ -265,7 +266,7 @@ void stream_consumed(struct hold_try *try, uint64_t stream)
 	pthread_mutex_unlock(&held.lock);
 	if (!counts || !stream)
 		return;
-	/* It may wait for room in the queue. */
+	/* The call may wait for room in the queue. */
 	held.recorder->own_begin();
 	result = submit_word((CUstream)stream, &held.words->done[i]);
 	held.recorder->own_end();
@@ -278,16 +279,16 @@ void stream_consumed(struct hold_try *try, uint64_t stream)
 void stream_forget(uint64_t stream)
 {
 	pthread_mutex_lock(&held.lock);
-	/* Its handle may be another one's next. */
+	/* The handle may be reused for another stream. */
 	if (held.stream == stream)
-		let_go();
+		release();
 	for (uint32_t i = 0; i < HOLD_TRIES; i++)
 		if (held.consumers[i] == stream)
 			held.consumers[i] = 0;
 	pthread_mutex_unlock(&held.lock);
 }
 
-/* A consumer that is still to be complete, 0: none is. */
+/* Returns the stream of a consumer that is not complete yet, 0: none. */
 static uint64_t missing_consumer(void)
 {
 	uint64_t stream = 0;
@@ -303,7 +304,7 @@ static uint64_t missing_consumer(void)
 }
 
 /*
- * What was submitted is given its time before: if it waits for the held stream, too, that ends when
+ * Gives submitted consumers time to complete first; if they wait for the held stream, too, until
  * the time is up.
  */
 void stream_let_go(int ends_context)
@@ -316,13 +317,13 @@ void stream_let_go(int ends_context)
 		held.recorder->own_end();
 	}
 	pthread_mutex_lock(&held.lock);
-	let_go();
+	release();
 	if (ends_context)
 		held.words = NULL;
 	pthread_mutex_unlock(&held.lock);
 }
 
-/* --- beginning --- */
+/* --- start --- */
 
 static const struct {
 	const char *name;
@@ -354,7 +355,7 @@ const char *stream_start(const struct hold_recorder *recorder, struct hold_plan 
 	return start_watch() ? "no thread can be made" : NULL;
 }
 
-/* The thread and the driver's memory are the parent's. */
+/* The thread and the driver's memory belong to the parent. */
 void stream_child(void)
 {
 	pthread_mutex_init(&held.lock, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is called in place of the driver's functions: one template, for every row of calls.def. */
+/* Functions called in place of the driver's: one template, for every row of calls.def. */
 #include <cuda.h>
 
 #include "fields.h"
@@ -7,10 +7,10 @@
 
 enum { VARIANTS = 2 };
 
-/* Those of nodes are of no concern: they are in no stream. */
+/* Graph nodes have no stream and are ignored. */
 #define node_field(node, field) 0
 
-/* Only of the fields that are asked for is anything computed. */
+/* Computes only the fields of a call that are used. */
 #define TAKE(name, field, expression) \
 	if (FIELD_##field == FIELD_##name) \
 		call.name = \
@@ -44,7 +44,7 @@ enum { VARIANTS = 2 };
 static const struct {
 	enum call_kind kind;
 	struct {
-		void *wrapper, *real; /* real: where its address is kept */
+		void *wrapper, *real; /* real: address of the pointer to it */
 	} variant[VARIANTS];
 } wrappers[CALL_COUNT] = {
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
