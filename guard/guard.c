@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program's calls, as far as they make copies pending or wait for them.  Pages are opened as
- * soon as the host has waited for the copy, for its stream, its device, or for an event that was
- * recorded after it in its stream.  Waits that cover it by way of other streams are not followed:
- * its pages are then opened at the next access, which the analyzer, who knows the order, finds to
- * be right.  So nothing here decides what is reported.
+ * Tracks the program's calls that submit copies or wait for them.  Pages are opened when the host
+ * has waited for the copy, its stream, its device, or an event recorded after it in its stream.
+ * Waits that cover it through other streams are not tracked: its pages are then opened at the next
+ * access, which the analyzer, knowing the order, finds correct.  So nothing here decides what is
+ * reported.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -17,14 +17,14 @@
 #define TRIES 16
 #define REGISTER_UNUSUAL 0x0cu /* CU_MEMHOSTREGISTER_IOMEMORY, _READ_ONLY */
 
-/* The last record of each event: words of one are set by whoever records it. */
+/* The last record of each event; the words of an entry are set by the thread that records it. */
 static struct recorded {
 	_Atomic uint64_t event, stream, at;
 } events[EVENTS];
 
 static const struct guard_recorder *recorder;
 
-/* Stream 0 is the legacy or the thread's own default stream. */
+/* Stream 0 is the legacy stream or the thread's own default stream. */
 static uint64_t stream_key(const struct guard_call *call)
 {
 	uint64_t stream = call->field[FIELD_stream];
@@ -58,10 +58,10 @@ static void record_event(const struct guard_call *call)
 {
 	struct recorded *recorded = find_event(call->field[FIELD_event], 1);
 
-	/* Too many: waits for this one open nothing. */
+	/* The table is full: waits for this event open nothing. */
 	if (!recorded)
 		return;
-	/* A wait between the two stores would take the old record's stream for the new one's. */
+	/* A wait between two stores must not combine the old record's stream with the new time. */
 	recorded->at = 0;
 	recorded->stream = stream_key(call);
 	recorded->at = call->enter;
@@ -80,7 +80,7 @@ static void complete_event(const struct guard_call *call)
 
 /* --- waits --- */
 
-/* Of a query whose time is not known. */
+/* The start of a query may be unknown: then all work counts. */
 static uint64_t as_of(const struct guard_call *call)
 {
 	return call->enter ? call->enter : UINT64_MAX;
@@ -144,7 +144,7 @@ static void submit(const struct guard_call *call)
 	}
 	if (!dst && !src)
 		return;
-	/* From host to host the driver may copy with the processor. */
+	/* The driver may make copies from host to host with the processor. */
 	if (!call->by_device || (dst && src))
 		pages_count(GUARDED_UNKNOWN);
 	else if (call->capturing)
@@ -157,7 +157,7 @@ static void called(const struct guard_call *call)
 {
 	switch (kind_family(call->kind)) {
 	case FAMILY_copy:
-		/* Those that wait are complete, or their source has been read. */
+		/* Calls that wait return after the copy, or after its source was read. */
 		if (!kind_has(call->kind, K_DEFAULT_STREAM))
 			submit(call);
 		return;

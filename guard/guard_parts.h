@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the guard.  pages.c keeps the host memory of pending copies and what it is
- * protected from, guard.c follows the program's calls, system_calls.c opens what the kernel is to
- * read or write for the program, signals.c keeps SIGSEGV deliverable.
+ * Internals of the guard.  pages.c tracks and protects the host memory of pending copies, guard.c
+ * tracks the program's calls, system_calls.c opens memory that the kernel will read or write for
+ * the program, signals.c keeps SIGSEGV deliverable.
  *
- * Any thread calls, a handler of SIGSEGV too.  One spin lock is held with all other signals
- * blocked, and nothing that it protects lies in memory that may be guarded.  Nothing here uses the
- * heap or any other lock.
+ * Any thread may call, and so may a handler of SIGSEGV.  A single spin lock is held with all other
+ * signals blocked, and the data that it protects is never in memory that may be guarded.  Nothing
+ * here uses the heap or any other lock.
  */
 #ifndef CUFENCE_GUARD_PARTS_H
 #define CUFENCE_GUARD_PARTS_H
@@ -16,38 +16,38 @@
 
 #include "guard.h"
 
-/* Not the recorder's, and as of glibc 2.31 (preload/glibc.h). */
+/* glibc's dlsym, not the recorder's, as of glibc 2.31 (preload/glibc.h). */
 #if defined(__x86_64__) && defined(__linux__)
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 #endif
 
-/* Bytes of host memory: rows of width bytes, height of them in each slice. */
+/* Bytes of host memory: rows of width bytes, height rows in each slice. */
 struct host_end {
-	uintptr_t low, high;                  /* the first byte, and the one behind the last */
-	uint64_t width, pitch, height, slice; /* width 0: all from low to high */
+	uintptr_t low, high;                  /* the first byte, and the one after the last */
+	uint64_t width, pitch, height, slice; /* width 0: all bytes from low to high */
 };
 
-/* A copy that was submitted. */
+/* A submitted copy. */
 struct pending_copy {
 	struct host_end end;
-	int written;        /* 1: the device writes there, 0: it reads */
+	int written;        /* 1: the device writes this memory, 0: it reads it */
 	uint64_t stream;    /* key */
-	uint64_t submitted; /* ticks */
+	uint64_t submitted; /* tick of submission */
 };
 
-/* What is counted; guard_count.name. */
+/* Counters, by guard_count.name. */
 #define GUARD_COUNTS(X) \
-	X(COPIES, copies)             /* ends of copies that were guarded */ \
-	X(TOUCHES, touches)           /* first accesses of the program's */ \
-	X(BY_CUDA, by_cuda)           /* ... made within a CUDA call */ \
+	X(COPIES, copies)             /* memory ranges guarded */ \
+	X(TOUCHES, touches)           /* first accesses by the program */ \
+	X(BY_CUDA, by_cuda)           /* of these, within a CUDA call */ \
 	X(BESIDE, beside)             /* accesses to other bytes of a guarded page */ \
-	X(PART_OF_PAGE, part_of_page) /* not guarded: no whole page is the memory's own */ \
-	X(UNKNOWN, unknown)           /* not guarded: memory that is not known to be pinned */ \
+	X(PART_OF_PAGE, part_of_page) /* not guarded: no whole page belongs to the memory alone */ \
+	X(UNKNOWN, unknown)           /* not guarded: not known to be pinned */ \
 	X(REFUSED, refused)           /* not guarded: the kernel refused */ \
 	X(CAPTURED, captured)         /* not guarded: a stream was being captured */ \
 	X(BATCHED, batched)           /* not guarded: a batch of copies */ \
 	X(GRAPHS, graphs)             /* launches of graphs, whose copies are not guarded */ \
-	X(CROWDED, crowded)           /* opened early: there were too many */
+	X(CROWDED, crowded)           /* opened early: too many at a time */
 enum guard_counter {
 #define X(symbol, name) GUARDED_##symbol,
 	GUARD_COUNTS(X)
@@ -57,32 +57,32 @@ enum guard_counter {
 void pages_count(enum guard_counter counter);
 uint64_t pages_counted(enum guard_counter counter);
 
-/* NULL, or why nothing can be guarded.  In a forked child nothing is pending. */
+/* Returns NULL, or why nothing can be guarded.  Nothing is pending in a forked child. */
 const char *pages_start(const struct guard_recorder *recorder);
 void pages_child(void);
 
-/* Pinned memory; owns_pages: it begins at a page, and nobody else has the rest of its last one. */
+/* Adds pinned memory; owns_pages: it begins at a page, and its last page has no other data. */
 void pages_add_memory(uintptr_t start, uint64_t bytes, int owns_pages);
-/* 1: of pinned memory. */
+/* Returns 1 if the address is in pinned memory. */
 int pages_is_pinned(uintptr_t address);
 
-/* Protects it until it is waited for. */
+/* Protects the copy's memory until pages_complete(). */
 void pages_guard(const struct pending_copy *copy);
 
-/* Streams' copies that were submitted up to that tick are complete; ANY_STREAM: all streams. */
+/* Marks copies of the stream submitted up to that tick as complete; ANY_STREAM: of all streams. */
 #define ANY_STREAM UINT64_MAX
 void pages_complete(uint64_t stream, uint64_t until);
 
-/* What is about to be accessed for the program by others. */
+/* Memory that others are about to access for the program. */
 struct opened {
 	int conflicts;     /* 1: it conflicts with a pending copy */
-	uint64_t after;    /* ... once so many bytes have been moved */
-	uintptr_t address; /* ... at this address */
+	uint64_t after;    /* then: number of bytes moved before the conflict */
+	uintptr_t address; /* then: its address */
 };
 extern _Atomic unsigned pages_pending; /* 0: nothing is protected */
 void pages_open(struct opened *opened, const void *address, uint64_t bytes, int write,
 	uint64_t before);
-/* moved: as many bytes in fact.  Keeps errno. */
+/* Reports the access.  moved: number of bytes actually moved.  Preserves errno. */
 void pages_report(const struct opened *opened, uint64_t moved, int write, void *frame_address);
 
 #endif

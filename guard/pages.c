@@ -11,10 +11,10 @@
 #define PAGE 4096u
 #define PENDING 1024
 #define MEMORIES 8192
-#define CONFLICTS 8 /* that are reported of one access */
-#define RETRIES 64  /* of an access to pages that somebody has just opened */
+#define CONFLICTS 8 /* limit of conflicts reported per access */
+#define RETRIES 64  /* limit of repeated accesses to a page that another thread has just opened */
 
-/* Pages [first, last) are protected for it; all zeros: the place is free. */
+/* A guarded copy and its pages [first, last); all zeros: unused. */
 struct guarded {
 	struct pending_copy copy;
 	uintptr_t first, last;
@@ -26,10 +26,10 @@ struct host_memory {
 	int owns_pages;
 };
 
-/* A page that a fork wipes. */
+/* A page that is zeroed by a fork. */
 struct own {
 	_Atomic int lock;
-	int alive; /* 1 where the guard was started, 0 in a child */
+	int alive; /* 1 in the process that started the guard, 0 in a child */
 };
 
 static struct {
@@ -37,11 +37,11 @@ static struct {
 	struct own *own;
 	struct guarded guarded[PENDING];
 	struct host_memory memory[MEMORIES];
-	unsigned used;     /* places of guarded up to which there may be one */
-	unsigned memories; /* likewise */
+	unsigned used;     /* entries of guarded in use are below it */
+	unsigned memories; /* the same for memory */
 	uint64_t number;
 	_Atomic uint64_t count[GUARDED_COUNT];
-	uintptr_t retried; /* the address of the last access that found its page open */
+	uintptr_t retried; /* address of the last access that found its page open */
 	unsigned retries;
 } pages;
 
@@ -59,7 +59,7 @@ uint64_t pages_counted(enum guard_counter counter)
 
 /* --- the lock --- */
 
-/* A handler of another signal on this thread could touch what is guarded, and wait for ever. */
+/* A handler of another signal on this thread could access guarded memory, and deadlock. */
 static void lock(uint64_t *before)
 {
 	uint64_t all = ~(UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1));
@@ -97,7 +97,7 @@ static uintptr_t earlier(uintptr_t a, uintptr_t b)
 	return a < b ? a : b;
 }
 
-/* What copies that are pending need of these pages; those that are written last. */
+/* Sets the protection that pending copies need for these pages; for written memory last. */
 static void protect_for_all(uintptr_t first, uintptr_t last)
 {
 	for (int written = 0; written < 2; written++)
@@ -127,7 +127,7 @@ static void finish(struct guarded *guarded)
 	open_range(first, last);
 }
 
-/* One page of it that lies at its beginning or end is left to others; else all of it. */
+/* Gives up the first or last page of a copy if it is that one; any other page: all of it. */
 static void leave_page(struct guarded *guarded, uintptr_t page)
 {
 	if (guarded->last - guarded->first == PAGE ||
@@ -155,7 +155,7 @@ static int has_byte(const struct host_end *end, uintptr_t address)
 	return at / end->pitch < end->height && at % end->pitch < end->width;
 }
 
-/* The first byte of [low, high) that it has, 0: none. */
+/* Returns the first byte of [low, high) that belongs to the memory, 0: none. */
 static uintptr_t first_byte(const struct host_end *end, uintptr_t low, uintptr_t high)
 {
 	uintptr_t at = later(low, end->low), next;
@@ -164,7 +164,9 @@ static uintptr_t first_byte(const struct host_end *end, uintptr_t low, uintptr_t
 		return 0;
 	if (has_byte(end, at))
 		return at;
-	/* Between two rows: the next one begins where its slice or its pitch does. */
+	/*
+	 * The address is between two rows: the next row starts after its pitch, or with its slice.
+	 */
 	next = at - (at - end->low) % end->pitch + end->pitch;
 	if (end->slice && !has_byte(end, next))
 		next = at - (at - end->low) % end->slice + end->slice;
@@ -188,7 +190,7 @@ void pages_add_memory(uintptr_t start, uint64_t bytes, int owns_pages)
 	for (unsigned i = 0; i < pages.memories; i++) {
 		struct host_memory *m = &pages.memory[i];
 
-		/* What lay there before is gone. */
+		/* Replaces memory that was there before. */
 		if (m->start < end && m->end > start)
 			m->start = m->end = 0;
 		if (!m->end && place == MEMORIES)
@@ -221,7 +223,7 @@ int pages_is_pinned(uintptr_t address)
 	return found;
 }
 
-/* Pages that belong to the memory alone. */
+/* Finds the pages that belong to the memory alone. */
 static void find_own_pages(const struct host_memory *memory, uintptr_t *first, uintptr_t *last)
 {
 	*first = (memory->start + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
@@ -316,8 +318,11 @@ void pages_complete(uint64_t stream, uint64_t until)
 
 /* --- accesses --- */
 
-/* An instruction's access to a page: 1 if it can be repeated; *touched: the program's conflict. */
-static int let_through(uintptr_t address, int write, int *touched)
+/*
+ * Handles an instruction's access to a page.  Returns 1 if it can be repeated; sets *touched for a
+ * conflict.
+ */
+static int open_page(uintptr_t address, int write, int *touched)
 {
 	uintptr_t page = address & ~(uintptr_t)(PAGE - 1);
 	int found = 0;
@@ -327,7 +332,7 @@ static int let_through(uintptr_t address, int write, int *touched)
 
 		if (!g->last || page < g->first || page >= g->last)
 			continue;
-		/* It was not this copy that made it fault. */
+		/* This copy did not cause the fault. */
 		if (!conflicts(g, write))
 			continue;
 		found = 1;
@@ -342,7 +347,7 @@ static int let_through(uintptr_t address, int write, int *touched)
 	return found;
 }
 
-/* Another thread may have opened the page since. */
+/* Another thread may have opened the page in the meantime. */
 static int is_open_again(uintptr_t address)
 {
 	if (!find_memory(address))
@@ -369,7 +374,7 @@ static int on_fault(const siginfo_t *info, void *context)
 	if (info->si_code != SEGV_ACCERR)
 		return 0;
 	lock(&before);
-	found = let_through(address, write, &touched) || is_open_again(address);
+	found = open_page(address, write, &touched) || is_open_again(address);
 	unlock(&before);
 	if (touched && pages.own->alive)
 		note(pages.recorder->touched(address, write, context, __builtin_frame_address(0)));
@@ -410,7 +415,7 @@ void pages_report(const struct opened *opened, uint64_t moved, int write, void *
 	errno = saved;
 }
 
-/* --- life --- */
+/* --- start and fork --- */
 
 const char *pages_start(const struct guard_recorder *recorder)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that blocks SIGSEGV is ended by the kernel when it faults, whatever the handler.  So
- * nobody blocks it here: it is left out of the masks that a program sets for its threads and its
- * handlers.
+ * The kernel ends a thread that faults while it blocks SIGSEGV, regardless of the handler.
+ * Therefore SIGSEGV is removed from the masks that a program sets for its threads and its handlers.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,7 +25,7 @@ static void *next(const char *name)
 	return dlsym(RTLD_NEXT, name);
 }
 
-/* Not at the call, which a signal's handler may make. */
+/* Resolved at start, since a signal handler may make the call. */
 __attribute__((constructor)) static void find(void)
 {
 	sigset_t faults;
@@ -34,14 +33,14 @@ __attribute__((constructor)) static void find(void)
 	*(void **)&real_process_mask = next("sigprocmask");
 	*(void **)&real_thread_mask = next("pthread_sigmask");
 	*(void **)&real_action = next("sigaction");
-	/* It may have been blocked when the program was started. */
+	/* SIGSEGV may be blocked from the program's start. */
 	sigemptyset(&faults);
 	sigaddset(&faults, SIGSEGV);
 	if (real_process_mask)
 		real_process_mask(SIG_UNBLOCK, &faults, NULL);
 }
 
-/* The mask without it, in copy. */
+/* Returns the mask without SIGSEGV, in copy. */
 static const sigset_t *without_faults(int how, const sigset_t *wanted, sigset_t *copy)
 {
 	if (!wanted || how == SIG_UNBLOCK)

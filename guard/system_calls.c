@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel does not wait for a handler when it is to read or write what it cannot: it gives
- * EFAULT.  So what a system call names is opened before it, and is the program's access as far as
- * the call came.  The C library's own calls are not seen, so that its functions for blocks of
- * bytes are among these.
+ * The kernel does not run a handler for memory that it cannot read or write: the call fails with
+ * EFAULT.  Therefore the memory that a system call names is opened first, and counts as accessed by
+ * the program as far as the call got.  The C library's internal calls are not intercepted, so its
+ * functions for blocks of bytes are included here.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -35,7 +35,7 @@ static void open_message(struct opened *opened, const struct msghdr *message, in
 	open_vector(opened, message->msg_iov, message->msg_iovlen, write);
 }
 
-/* What has been moved is told in messages: each stands for more bytes than one has. */
+/* The result counts messages: each counts as more bytes than it has. */
 #define MESSAGE_BYTES (UINT64_C(1) << 32)
 static void open_messages(struct opened *opened, const struct mmsghdr *message, unsigned count,
 	int write)
@@ -47,8 +47,8 @@ static void open_messages(struct opened *opened, const struct mmsghdr *message, 
 }
 
 /*
- * opening: what opens, by opened; write: 1 where the kernel writes memory; unit: bytes that each
- * of the result's units is.
+ * opening: an expression that fills opened; write: 1 if the kernel writes the memory; unit: bytes
+ * per unit of the result.
  */
 #define SYSTEM_CALL(type, name, params, args, opening, write, unit) \
 	type name params; \
