@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What belongs to a function's code.  Sections .text.NAME hold code, .nv.info.NAME attributes of
- * NAME, .nv.constantN.NAME its banks and .nv.constantN those of the module; relocations name the
- * section that they are for.
+ * Collects what belongs to a function's code.  Sections .text.NAME hold code, .nv.info.NAME the
+ * attributes of NAME, .nv.constantN.NAME its banks and .nv.constantN those of the module;
+ * relocations name the section that they apply to.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,25 +23,25 @@ enum attribute {
 enum relocation_type {
 	R_CUDA_32 = 1,
 	R_CUDA_64 = 2,
-	R_CUDA_ABS32_32 = 55, /* of an address in shared memory */
+	R_CUDA_ABS32_32 = 55, /* an address in shared memory */
 	R_CUDA_ABS32_LO_32 = 56,
 	R_CUDA_ABS32_HI_32 = 57,
 	R_CUDA_ABS47_34 = 58,
 	R_CUDA_ABS55_16_34 = 75,      /* from sm_90 on */
-	R_CUDA_UNIFIED32_LO_32 = 112, /* of a function, which may be of another module */
+	R_CUDA_UNIFIED32_LO_32 = 112, /* a function, possibly of another module */
 	R_CUDA_UNIFIED32_HI_32 = 113,
 };
 
 struct reader {
 	struct machine_code *code;
 	struct sections elf;
-	uint32_t *text; /* by section of the file: of code; MACHINE_NONE */
+	uint32_t *text; /* by section of the file: index of its section of code; MACHINE_NONE */
 	Elf64_Shdr symbols;
 	uint64_t symbol_count;
-	struct machine_bank bank[MACHINE_BANKS]; /* of the module */
+	struct machine_bank bank[MACHINE_BANKS]; /* banks of the module */
 };
 
-/* Zeroed memory that the code owns. */
+/* Allocates zeroed memory that the code owns. */
 static void *allocate(struct machine_code *code, size_t count, size_t size)
 {
 	void **list = realloc(code->memory, (code->memory_count + 1) * sizeof(*list));
@@ -91,7 +91,7 @@ static int add_sections(struct reader *reader)
 	return 0;
 }
 
-/* The section of code of a section of the file, or NULL. */
+/* Returns the section of code for a section of the file, or NULL. */
 static struct machine_section *section_of(const struct reader *reader, uint32_t number)
 {
 	if (number >= reader->elf.count || reader->text[number] == MACHINE_NONE)
@@ -169,7 +169,7 @@ static int add_functions(struct reader *reader)
 
 /* --- constant banks ------------------------------------------------------------------------ */
 
-/* The number of a bank and, after it, whose it is; -1: it is no bank. */
+/* Returns the number of a bank, with its owner's name in *owner; -1: no bank. */
 static int bank_number(const char *name, const char **owner)
 {
 	static const char prefix[] = ".nv.constant";
@@ -185,7 +185,7 @@ static int bank_number(const char *name, const char **owner)
 	return (int)number;
 }
 
-/* Of one section of code, or of the module. */
+/* Returns the bank of a section of code, or of the module. */
 static struct machine_bank *bank_of(struct reader *reader, const Elf64_Shdr *header)
 {
 	const char *owner;
@@ -210,7 +210,7 @@ static void add_bank(struct reader *reader, const Elf64_Shdr *header)
 	}
 }
 
-/* What the module has is each section's, unless it has its own. */
+/* A section uses the module's banks where it has none of its own. */
 static void share_banks(const struct reader *reader)
 {
 	for (uint32_t i = 0; i < reader->code->section_count; i++)
@@ -219,7 +219,7 @@ static void share_banks(const struct reader *reader)
 				reader->code->section[i].bank[number] = reader->bank[number];
 }
 
-/* 1: the section is the module's constant bank that programs write to. */
+/* Returns 1 if the section is the module's constant bank that programs write to. */
 static int is_program_bank(const struct reader *reader, uint32_t number)
 {
 	const char *owner;
@@ -325,7 +325,7 @@ static struct machine_relocation *read_relocations(const struct reader *reader,
 	return list;
 }
 
-/* A section of relocations: of code or of a bank. */
+/* Adds a section of relocations, for code or for a bank. */
 static int add_relocations(struct reader *reader, const Elf64_Shdr *header)
 {
 	struct machine_section *section = section_of(reader, header->sh_info);
@@ -368,7 +368,7 @@ static int compare_jumps(const void *first, const void *second)
 	return (a->at > b->at) - (a->at < b->at);
 }
 
-/* All jumps of a section are in one record.  Their targets lie in it unaligned: copied. */
+/* All jumps of a section are in one record.  Targets are unaligned there, and therefore copied. */
 static int add_jumps(struct machine_code *code, struct machine_section *section,
 	const struct cubin_info *record)
 {
@@ -420,7 +420,7 @@ static int read_attributes(const struct reader *reader, const Elf64_Shdr *header
 	return 0;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- open and query --------------------------------------------------------------------- */
 
 static int read_sections(struct reader *reader)
 {
@@ -487,7 +487,7 @@ const struct machine_function *machine_function_at(const struct machine_code *co
 {
 	uint32_t low = 0, high = code->function_count;
 
-	/* The last one that begins there or before. */
+	/* Finds the last function that begins at or before the offset. */
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		const struct machine_function *function = &code->function[middle];

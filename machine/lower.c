@@ -33,7 +33,7 @@ static void release(struct lower *lower)
 	free(lower->copied);
 }
 
-/* The parameter buffer, the thread's stack and shared memory. */
+/* Adds variables for the parameter buffer, the thread's stack and shared memory. */
 static int add_variables(struct lower *lower)
 {
 	struct ptx_function *function = lower->function;

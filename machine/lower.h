@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machine code for the interpreter of PTX: each instruction of a kernel becomes one or a few of
- * struct ptx_instruction, on registers that are renamed so that most are written once.
+ * Lowers machine code for the PTX interpreter: each instruction of a kernel becomes one or a few
+ * struct ptx_instruction.  Registers are renamed so that most are written once.
  */
 #ifndef CUFENCE_LOWER_H
 #define CUFENCE_LOWER_H
@@ -9,8 +9,9 @@
 #include "ptx.h"
 
 /*
- * The kernels of a cubin for that architecture (image_code.arch), which must outlive the module;
- * each is lowered when it is first asked for.  To be closed by ptx_close().  NULL after error.
+ * Opens the kernels of a cubin for that architecture (image_code.arch).  The cubin must outlive the
+ * module.  Each kernel is lowered when first used.  Closed by ptx_close().  Returns NULL with a
+ * message in error.
  */
 struct ptx_module *machine_open(const void *cubin, size_t size, unsigned arch,
 	char error[IMAGE_ERROR_SIZE]);

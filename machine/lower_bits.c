@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compilers that run out of predicates keep them as bits of a register:
+ * Compilers that run out of predicates store them as bits of a register:
  *
- *	LOP3 R0, R0, 0xfffffffd     @P2 LOP3 R0, R0 | 0x2     ...     LOP3 P4, R0, 0x2
+ * 	LOP3 R0, R0, 0xfffffffd     @P2 LOP3 R0, R0 | 0x2     ...     LOP3 P4, R0, 0x2
  *
- * Within a block, P4 is P2 then.
+ * Within a block, P4 then equals P2.
  */
 #include "lower_parts.h"
 
-/* A bit that was cleared: its name. */
+/* The name of a cleared bit. */
 #define CLEARED (UINT32_MAX - 1)
 
 static struct machine_bits *find_bits(struct lower *lower, uint32_t name)
@@ -19,7 +19,7 @@ static struct machine_bits *find_bits(struct lower *lower, uint32_t name)
 	return NULL;
 }
 
-/* The bit of a register about which nothing else is known. */
+/* Returns the condition for a bit of a register with no known copy. */
 static struct machine_when own_bit(struct lower *lower, uint32_t name, unsigned bit)
 {
 	uint32_t root = lower_find(lower, name);
@@ -41,7 +41,7 @@ struct machine_when lower_bit(struct lower *lower, unsigned machine, unsigned bi
 	return when.name == CLEARED ? (struct machine_when){ 0 } : when;
 }
 
-/* a & mask, or a | mask, whatever a third operand of 0 would make of it. */
+/* Matches a & mask, or a | mask, with any value of a third operand that is 0. */
 static int is_masked(const struct sass_instruction *in, unsigned *is_and)
 {
 	const struct sass_operand *from = in->from;
@@ -62,14 +62,14 @@ int lower_tested_bit(const struct sass_instruction *in)
 
 	if (!is_masked(in, &is_and) || !is_and)
 		return -1;
-	/* What is added to the test is false. */
+	/* The predicate combined with the test is false. */
 	if (in->from_count > 3 && (in->from[3].number != SASS_NONE || !in->from[3].negated))
 		return -1;
 	mask = (uint32_t)in->from[1].value;
 	return mask && !(mask & (mask - 1)) ? __builtin_ctz(mask) : -1;
 }
 
-/* What a bit is that the mask is about. */
+/* Returns the condition of the masked bit after the instruction. */
 static struct machine_when changed_bit(struct lower *lower, unsigned is_and,
 	const struct machine_when *old)
 {

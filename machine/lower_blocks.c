@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which code a kernel runs.  Blocks are found from where it begins; a function's blocks are found
- * once for each call, so that its returns lead back to that call only.
+ * Finds the code that a kernel runs, in blocks, starting from its first instruction.  The blocks of
+ * a function are found again for each call, so that its returns lead back to that call only.
  */
 #include <stdlib.h>
 
@@ -10,11 +10,11 @@
 #define DEPTH_LIMIT 8
 #define INSTRUCTION_LIMIT 200000
 #define NO_BLOCK UINT32_MAX
-/* Of all sections: 28 MB. */
+/* Limit of decoded instructions for all sections: 28 MB. */
 #define DECODED_LIMIT 65536
-/* Instructions before a call among which its address is looked for. */
+/* Limit of instructions before a call that are searched for its address. */
 #define SEARCH_LIMIT 256
-/* Registers in which a call may return something. */
+/* Registers that may hold a call's results. */
 #define FIRST_RETURNED 4
 #define LAST_RETURNED 15
 
@@ -31,7 +31,7 @@ int lower_decode(const struct lower *lower, uint32_t section, uint64_t at,
 	}
 	if (sass_decode(lower->code->arch, text->code + at, at, in))
 		return -1;
-	/* @!PT: it is never executed. */
+	/* @!PT: the instruction is never executed. */
 	if (in->guard == SASS_NONE && in->guard_negated)
 		*in = (struct sass_instruction){ .opcode = SASS_NOP, .guard = SASS_NONE };
 	return 0;
@@ -64,7 +64,7 @@ static const struct machine_relocation *relocation_at(const struct lower *lower,
 	return NULL;
 }
 
-/* A path from elsewhere leads to after the instruction. */
+/* Returns 1 if a path from elsewhere leads to the place after the instruction. */
 static int is_joined(const struct lower *lower, uint32_t section, uint64_t at,
 	const struct sass_instruction *in)
 {
@@ -78,7 +78,7 @@ static int is_joined(const struct lower *lower, uint32_t section, uint64_t at,
 	}
 }
 
-/* The instruction before that writes the register, if the code leads straight from there. */
+/* Finds the previous instruction that writes the register, within straight-line code. */
 static uint64_t find_write(const struct lower *lower, uint32_t section, uint64_t at,
 	uint16_t number, struct sass_instruction *in)
 {
@@ -111,7 +111,7 @@ static const struct machine_relocation *bank_relocation(const struct machine_ban
 
 /*
  * CALL R2: compilers load the address just before, from constant bank 4, where the linker puts it,
- * or move its two halves.  What names the function; NULL: it is not found.
+ * or move its two halves.  Returns the relocation that names the function, NULL: not found.
  */
 static const struct machine_relocation *register_call(const struct lower *lower, uint32_t section,
 	uint64_t at, uint16_t number)
@@ -178,7 +178,7 @@ int lower_call_target(const struct lower *lower, const struct sass_instruction *
 	return 0;
 }
 
-/* 1: it is called by what it calls, or too deep. */
+/* Returns 1 if the call is recursive, or too deep. */
 static int is_recursive(const struct lower *lower, uint32_t context, uint32_t section, uint64_t to)
 {
 	const struct machine_context *known = &lower->context[context];
@@ -192,7 +192,7 @@ static int is_recursive(const struct lower *lower, uint32_t context, uint32_t se
 	return 0;
 }
 
-/* A guard, or a predicate among the operands, may keep it from being taken. */
+/* A guard, or a predicate operand, may disable the branch. */
 static int is_conditional(const struct sass_instruction *in)
 {
 	if (in->guard != SASS_NONE)
@@ -213,8 +213,8 @@ static int is_conditional(const struct sass_instruction *in)
 }
 
 /*
- * CALL.REL into the middle of the function that it is in: nothing returns from there.  Compilers
- * jump so where threads have met again.
+ * CALL.REL into the middle of its own function: nothing returns from there.  Compilers jump this
+ * way where threads have reconverged.
  */
 static int is_jump(const struct lower *lower, uint32_t section, uint64_t at, uint32_t to_section,
 	uint64_t to)
@@ -265,7 +265,7 @@ static void add_leader(const struct machine_section *text, uint8_t *leader, uint
 		leader[at / SASS_BYTES] = 1;
 }
 
-/* An instruction is asked for again and again: of what is not too large each is decoded once. */
+/* Instructions are decoded repeatedly: those of smaller sections are cached. */
 static void make_room(struct lower *lower, uint32_t section)
 {
 	size_t count = lower->code->section[section].size / SASS_BYTES + 1;
@@ -276,7 +276,7 @@ static void make_room(struct lower *lower, uint32_t section)
 	lower->decoded[section] = calloc(count, sizeof(**lower->decoded));
 }
 
-/* Where blocks of a section begin, whoever calls it. */
+/* Finds where the blocks of a section begin, for all callers. */
 static int find_leaders(struct lower *lower, uint32_t section)
 {
 	const struct machine_section *text = &lower->code->section[section];
@@ -353,7 +353,7 @@ static int grow_slots(struct lower *lower)
 	return 0;
 }
 
-/* The block's number, a new one's if need be; NO_BLOCK after lower_refuse(). */
+/* Returns the number of a block, added if missing; NO_BLOCK after lower_refuse(). */
 static uint32_t block_at(struct lower *lower, uint32_t context, uint32_t section, uint64_t start)
 {
 	uint32_t at;
@@ -396,7 +396,7 @@ static int add_next(struct lower *lower, uint32_t number, uint32_t context, uint
 	return 0;
 }
 
-/* A call of its own: contexts of the same call from the same place are one. */
+/* Returns the context of a call.  Calls from the same place in the same context share one. */
 static uint32_t context_of(struct lower *lower, const struct machine_block *from, uint64_t back,
 	uint32_t section, uint64_t target)
 {
@@ -462,7 +462,7 @@ static int add_leaves(struct lower *lower, uint32_t number, const struct sass_in
 	return rc;
 }
 
-/* To where the next block begins, or to what leaves it. */
+/* Reads up to the start of the next block, or to the instruction that leaves this one. */
 static int read_block(struct lower *lower, uint32_t number)
 {
 	uint32_t section = lower->block[number].section, context = lower->block[number].context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instructions one by one: moves, predicates, and what leads elsewhere. */
+/* Lowers single instructions: moves, predicates and control flow. */
 #include <stdlib.h>
 
 #include "builtin.h"
@@ -25,7 +25,7 @@ static void lower_copy(struct lower *lower)
 	lower_move(lower, lower_target(lower, to, 0), lower_source(lower, from, 0));
 }
 
-/* Both of what is compared, and the combination; of q the reverse comparison. */
+/* Writes a comparison's result to the first predicate, and its opposite to the second. */
 static void give_both(struct lower *lower, struct ptx_operand result, struct ptx_operand other)
 {
 	static const uint8_t combine[] = {
@@ -83,14 +83,14 @@ static void compare(struct lower *lower)
 	give_both(lower, result, other);
 }
 
-/* A table of two predicates: bit 2 * a + b. */
+/* Applies a table of two predicates, with index 2 * a + b. */
 static struct ptx_operand of_two(struct lower *lower, unsigned table, struct ptx_operand a,
 	struct ptx_operand b)
 {
 	unsigned with = table >> 2 & 3, without = table & 3;
 	struct ptx_operand part[2] = { lower_number(0), lower_number(0) };
 
-	if (with == without) /* a has no part in it */
+	if (with == without) /* a has no effect */
 		return with == 0    ? lower_number(0)
 			: with == 3 ? lower_number(1)
 			: with == 2 ? b
@@ -212,7 +212,7 @@ static void choose(struct lower *lower)
 }
 
 /* R2P: each predicate is a bit of a register. */
-static void take_bits(struct lower *lower)
+static void bits_to_predicates(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
 	struct ptx_operand from = lower_source(lower, &in->from[0], 0);
@@ -230,8 +230,8 @@ static void take_bits(struct lower *lower)
 	}
 }
 
-/* P2R: bits of a register are predicates, others as they were in another one. */
-static void put_bits(struct lower *lower)
+/* P2R: some bits are predicates, the others come from another register. */
+static void predicates_to_bits(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
 	int is_uniform = (in->number & 0x80) != 0;
@@ -276,7 +276,7 @@ static int is_dependence(struct lower *lower)
 	return 1;
 }
 
-/* HFMA2 d, RZ, RZ, constant: the compiler's move when the units for integers are busy. */
+/* HFMA2 d, RZ, RZ, constant: a move by the compiler when the integer units are busy. */
 static int is_move(const struct sass_instruction *in)
 {
 	return in->opcode == SASS_OTHER && in->to_count == 1 && in->from_count == 3 && in->name &&
@@ -285,7 +285,7 @@ static int is_move(const struct sass_instruction *in)
 		in->from[1].number == SASS_NONE && in->from[2].kind == SASS_OPERAND_IMMEDIATE;
 }
 
-/* What the instruction writes is made of that, it is not known how. */
+/* The result depends on these operands, in an unknown way. */
 static void put_made(struct lower *lower, struct ptx_operand from)
 {
 	const struct sass_instruction *in = &lower->in;
@@ -304,7 +304,7 @@ static void put_made(struct lower *lower, struct ptx_operand from)
 	}
 }
 
-/* BAR.RED p, and B2R d, q after it: the predicates of all threads at the barrier, combined. */
+/* BAR.RED p, followed by B2R d, q: the predicates of all threads at the barrier, combined. */
 static int meet(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
@@ -318,7 +318,7 @@ static int meet(struct lower *lower)
 	return 1;
 }
 
-/* Other threads' values: no more is known than what they are made of. */
+/* Values of other threads: only what they depend on is known. */
 static int exchange(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
@@ -350,10 +350,10 @@ int lower_predicates(struct lower *lower)
 		choose(lower);
 		return 1;
 	case SASS_P2R:
-		put_bits(lower);
+		predicates_to_bits(lower);
 		return 1;
 	case SASS_R2P:
-		take_bits(lower);
+		bits_to_predicates(lower);
 		return 1;
 	case SASS_SPECIAL:
 		read_special(lower);
@@ -377,7 +377,7 @@ static void guard(struct lower *lower, struct ptx_instruction *made, struct ptx_
 		made->guard = (int32_t)condition.number;
 }
 
-/* When the branch is taken: a register, or number 1; of what is not known a register of its own. */
+/* Returns the branch condition: a register, or the number 1; a new register if unknown. */
 static struct ptx_operand condition_of(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
@@ -442,7 +442,7 @@ static void end_block(struct lower *lower, uint32_t number, enum machine_leave l
 	if (leave != LEAVE_NOT)
 		condition = condition_of(lower);
 	if (leave != LEAVE_NOT && condition.kind == OPERAND_NUMBER && !condition.value) {
-		/* Never taken, as is now seen. */
+		/* The branch turns out to be never taken. */
 	} else if (leave == LEAVE_END) {
 		made = lower_begin(lower, OP_EXIT, CLASS_BITS, 0);
 		guard(lower, made, condition);
@@ -465,7 +465,7 @@ static void forget_clobbered(void *arg, unsigned machine)
 {
 	struct lower *lower = arg;
 
-	/* Only where something reads it. */
+	/* Only if something reads it. */
 	if (!(lower->uses[lower_find(lower, lower->own[machine])] & NAME_IS_READ))
 		return;
 	lower_begin(lower, OP_OTHER, machine >= MACHINE_PREDICATE ? CLASS_PREDICATE : CLASS_BITS,
@@ -473,7 +473,7 @@ static void forget_clobbered(void *arg, unsigned machine)
 	lower_add(lower, lower_own(lower, machine));
 }
 
-/* A function of which the code is not here: CUDA's own, or behind a pointer. */
+/* Calls a function without code here: one of CUDA's own, or through a pointer. */
 static void call_unknown(struct lower *lower)
 {
 	const char *name = lower_call_name(lower, &lower->in, lower->at_section, lower->at);
@@ -502,7 +502,7 @@ static void set_guard(struct lower *lower)
 	lower->when = lower_guard(lower);
 	value = lower_read(lower, base + in->guard);
 	if (value.kind != OPERAND_REGISTER) {
-		/* Nothing has written it: it may be either. */
+		/* Nothing has written it: it may have either value. */
 		value = lower_reg(lower_temp(lower));
 	}
 	lower->guard = (int32_t)value.number;
@@ -549,7 +549,7 @@ static void lower_block(struct lower *lower, uint32_t number)
 	}
 	if (leave == LEAVE_NOT && !lower->failed)
 		end_block(lower, number, leave, falls);
-	/* A label is of an instruction. */
+	/* A label needs an instruction. */
 	if (lower->function->instruction_count == first)
 		lower_begin(lower, OP_OTHER, CLASS_BITS, 0);
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compilers that run out of predicates compare again.  Within a block, a comparison of what was
- * compared before is the same condition, or its opposite.
+ * Compilers that run out of predicates repeat comparisons.  Within a block, comparing the same
+ * values again gives the same condition, or its opposite.
  */
 #include <string.h>
 
 #include "lower_parts.h"
 
-/* What an operand is, as long as names say what registers hold; 0, or -1: it is not known. */
+/*
+ * Identifies an operand's value while names identify register contents.  Returns 0, or -1: unknown.
+ */
 static int side_of(const struct lower *lower, const struct sass_operand *operand,
 	struct machine_side *side)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant banks: parameters, what the driver and the compiler put there, variables. */
+/* Constant banks: parameters, words of the driver and the compiler, variables. */
 #include "lower_parts.h"
 
-/* The variables that lower.c gives each kernel. */
+/* Variables that lower.c adds to each kernel. */
 enum { VARIABLE_OF_PARAMETERS, VARIABLE_OF_STACK, VARIABLE_OF_SHARED };
 
 static struct ptx_operand variable(uint32_t number, int64_t offset)
@@ -10,7 +10,7 @@ static struct ptx_operand variable(uint32_t number, int64_t offset)
 	return (struct ptx_operand){ OPERAND_VARIABLE, PTX_OWN | number, offset };
 }
 
-/* The module's variable of that name. */
+/* Returns the module's variable with that name. */
 static struct ptx_operand named_variable(struct lower *lower, const char *name,
 	struct ptx_variable variable, int64_t offset)
 {
@@ -42,7 +42,7 @@ static struct ptx_operand module_variable(struct lower *lower,
 		relocation->addend);
 }
 
-/* Four bytes of the parameters, of which they may be half a pointer. */
+/* Returns four bytes of the parameters, which may be half of a pointer. */
 static struct ptx_operand parameter(struct lower *lower, int64_t offset)
 {
 	struct ptx_operand to = lower_reg(lower_temp(lower));
@@ -69,7 +69,7 @@ struct ptx_operand lower_shared_window(struct lower *lower)
 	return half_of_window(lower, variable(VARIABLE_OF_SHARED, 0), 1);
 }
 
-/* Of the constant bank, as the driver word gives it. */
+/* Returns an address in the constant bank, as a driver word has it. */
 static struct ptx_operand bank_address(const struct lower *lower, enum machine_word word)
 {
 	uint32_t begin =
@@ -78,7 +78,7 @@ static struct ptx_operand bank_address(const struct lower *lower, enum machine_w
 	return variable(VARIABLE_OF_PARAMETERS, (int64_t)begin - lower->kernel->parameter_base);
 }
 
-/* What the driver puts below the parameters. */
+/* Returns a word that the driver puts below the parameters. */
 static struct ptx_operand driver_word(struct lower *lower, uint32_t offset)
 {
 	enum machine_word word = machine_driver_word(lower->code->arch, offset);
@@ -102,12 +102,12 @@ static struct ptx_operand driver_word(struct lower *lower, uint32_t offset)
 	case MACHINE_WORD_SHARED:
 		return half_of_window(lower, variable(VARIABLE_OF_SHARED, 0), 0);
 	case MACHINE_WORD_LOCAL:
-		/* What is added to it is an address of the stack. */
+		/* Addresses on the stack are added to it. */
 		return lower_number(0);
 	default:
 		break;
 	}
-	/* The upper half of one of 64 bits. */
+	/* The upper half of a word of 64 bits. */
 	word = offset >= 4 ? machine_driver_word(lower->code->arch, offset - 4)
 			   : MACHINE_WORD_OTHER;
 	switch (word) {
@@ -153,7 +153,7 @@ static struct ptx_operand bank_word(struct lower *lower, const struct machine_ba
 	return lower_number((int32_t)word);
 }
 
-/* Where in a variable that is __constant__ bank 3 has that offset. */
+/* Returns the __constant__ variable at that offset in bank 3. */
 static struct ptx_operand constant_variable(struct lower *lower, int64_t offset)
 {
 	for (uint32_t i = 0; i < lower->code->constant_count; i++) {
@@ -170,7 +170,7 @@ static struct ptx_operand constant_variable(struct lower *lower, int64_t offset)
 	return lower_number(offset);
 }
 
-/* The program's value there is unknown.  index: a register, or lower_sink. */
+/* The program may write to this bank: the value is unknown.  index: a register, or lower_sink. */
 static struct ptx_operand program_constant(struct lower *lower, int64_t offset, unsigned bytes,
 	struct ptx_operand index)
 {
@@ -226,7 +226,7 @@ static struct ptx_operand register_of(struct lower *lower, const struct sass_ope
 	return lower_source(lower, &plain, 0);
 }
 
-/* LDC: with a register, one of several words of the parameters. */
+/* LDC with a register loads one of several words of the parameters. */
 int lower_load_constant(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
@@ -254,7 +254,7 @@ int lower_load_constant(struct lower *lower)
 	where = lower_make(lower, OP_ADD, CLASS_SIGNED, 8,
 		variable(VARIABLE_OF_PARAMETERS, from->value - lower->kernel->parameter_base),
 		where, lower_sink);
-	/* Eight bytes lie at a multiple of eight: they are one word, wherever that is. */
+	/* Eight bytes at a multiple of eight are one word. */
 	for (unsigned pair = 0; pair < words / 2; pair++) {
 		struct ptx_operand whole = lower_reg(lower_temp(lower)), low;
 

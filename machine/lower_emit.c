@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands and instructions of the interpreter. */
+/* Makes operands and instructions of the interpreter. */
 #include "lower_parts.h"
 
 #define OUTPUT_LIMIT 600000
@@ -45,7 +45,7 @@ static struct ptx_operand read_all(struct lower *lower, unsigned machine)
 	return lower_reg(reg_of(lower, name));
 }
 
-/* Under the guard under which it was written it is what was written. */
+/* A read under the same guard as the write gets the written value. */
 struct ptx_operand lower_read(struct lower *lower, unsigned machine)
 {
 	const struct machine_under *under = &lower->under[machine];
@@ -156,7 +156,7 @@ static struct ptx_operand plain_source(struct lower *lower, const struct sass_op
 			return lower_number(0);
 		return lower_read(lower, MACHINE_UNIFORM + from->number + word);
 	case SASS_OPERAND_IMMEDIATE:
-		/* One word of 32 bits stands for 64 by its sign. */
+		/* A single word of 32 bits is sign-extended to 64. */
 		return lower_number(word ? from->value >> 32 : (int32_t)(uint32_t)from->value);
 	case SASS_OPERAND_CONSTANT:
 		return lower_constant(lower, from, word);
@@ -224,7 +224,7 @@ struct ptx_operand lower_predicate(struct lower *lower, const struct sass_operan
 	return from->negated ? lower_not(lower, value) : value;
 }
 
-/* AND, OR or XOR of predicates. */
+/* Makes an AND, OR or XOR of predicates. */
 struct ptx_operand lower_and(struct lower *lower, enum ptx_opcode opcode, struct ptx_operand a,
 	struct ptx_operand b)
 {
@@ -246,14 +246,14 @@ static int is_predicate(unsigned machine)
 	return machine >= MACHINE_PREDICATE;
 }
 
-/* A predicate's condition is known where it is written once: here it is. */
+/* A predicate that is written once has a known condition; so has this one in its block. */
 static int is_local(struct lower *lower, unsigned machine)
 {
 	return is_predicate(machine) &&
 		lower->uses[lower_find(lower, lower->own[machine])] & NAME_IS_WRITTEN_TWICE;
 }
 
-/* Under a guard it goes to a register of its own first. */
+/* Under a guard, results go to a temporary register first. */
 static struct ptx_operand target_of(struct lower *lower, unsigned machine)
 {
 	struct machine_write *write;
@@ -303,7 +303,7 @@ void lower_move(struct lower *lower, struct ptx_operand to, struct ptx_operand f
 	lower_add(lower, from);
 }
 
-/* What the last instruction made goes there instead. */
+/* Changes the target of the last instruction. */
 static int retarget(struct lower *lower, struct ptx_operand to, struct ptx_operand from)
 {
 	struct ptx_operand *operand;
@@ -317,7 +317,7 @@ static int retarget(struct lower *lower, struct ptx_operand to, struct ptx_opera
 	return 1;
 }
 
-/* mov.pred of a number, not.pred twice of a register: the interpreter knows these. */
+/* mov.pred of a number, not.pred twice for a register: the interpreter handles these. */
 void lower_move_predicate(struct lower *lower, struct ptx_operand to, struct ptx_operand from)
 {
 	int is_number = from.kind == OPERAND_NUMBER;
@@ -354,13 +354,13 @@ void lower_forget(struct lower *lower)
 	lower_visit_written(&lower->in, forget_machine, lower);
 }
 
-/* Nobody reads it where the guard does not hold, and nobody writes it there. */
+/* Where the guard does not hold, nothing reads or writes the register. */
 static int is_only_under_guard(struct lower *lower, unsigned machine)
 {
 	return lower_is_when(&lower->only[lower_find(lower, lower->own[machine])], &lower->when);
 }
 
-/* What was there before, where the guard does not hold. */
+/* Selects the previous value where the guard does not hold. */
 static void choose(struct lower *lower, const struct machine_write *write)
 {
 	struct ptx_operand old = read_all(lower, write->machine), new = lower_reg(write->reg);
@@ -396,8 +396,8 @@ static void choose(struct lower *lower, const struct machine_write *write)
 	lower_add(lower, guard);
 }
 
-/* For those who read it in another block. */
-static void keep(struct lower *lower, const struct machine_write *write)
+/* Copies the value for reads in other blocks. */
+static void copy_out(struct lower *lower, const struct machine_write *write)
 {
 	struct ptx_operand not = lower_not(lower, lower_reg(write->reg));
 
@@ -422,7 +422,7 @@ static int writes(const struct ptx_function *function, const struct ptx_instruct
 	return 0;
 }
 
-/* A target that was asked for, and to which nothing was written then, is unknown. */
+/* A target that was requested but not written is unknown. */
 static void forget_unwritten(struct lower *lower)
 {
 	const struct ptx_function *function = lower->function;
@@ -446,7 +446,7 @@ void lower_drop_writes(struct lower *lower)
 		lower->write_of[lower->write[--lower->write_count].machine] = 0;
 }
 
-/* MOV d, a: what was written to a under a guard is then in d, too. */
+/* MOV d, a: a value written to a under a guard is then in d, too. */
 static const struct machine_under *moved(const struct lower *lower)
 {
 	const struct ptx_function *function = lower->function;
@@ -489,7 +489,7 @@ void lower_finish(struct lower *lower)
 		if (lower->guard >= 0)
 			choose(lower, &lower->write[i]);
 		else if (always)
-			keep(lower, &lower->write[i]);
+			copy_out(lower, &lower->write[i]);
 		*under = (struct machine_under){ lower->guard >= 0 || always
 				? lower->write[i].reg + 1
 				: 0,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arithmetic on 32 bits.  A register does not say whether its number is signed: the interpreter
- * takes it for either (CLASS_BITS).
+ * Arithmetic on 32 bits.  A register does not determine whether its number is signed: the
+ * interpreter allows both (CLASS_BITS).
  */
 #include "lower_parts.h"
 
@@ -36,7 +36,7 @@ static void calculate(struct lower *lower, enum ptx_opcode opcode, enum ptx_clas
 		lower_add(lower, b);
 }
 
-/* {d, p} = a + b + c + carry; a carry is a predicate or a number; subtracted: bits, by addend. */
+/* {d, p} = a + b + c + carry.  A carry is a predicate or a number; subtracted: a bit per addend. */
 static void sum(struct lower *lower, struct ptx_operand to, struct ptx_operand carry_out,
 	const struct ptx_operand addend[3], unsigned subtracted, struct ptx_operand carry)
 {
@@ -71,7 +71,7 @@ static struct ptx_operand carry_of(struct lower *lower)
 		found = lower_predicate(lower, &lower->in.from[i]);
 		if (is_zero(found))
 			continue;
-		/* Two carries are of the same sum of three. */
+		/* Two carries belong to the same sum of three. */
 		if (carry.kind == OPERAND_NUMBER && found.kind == OPERAND_NUMBER)
 			carry.value += found.value;
 		else if (carry.kind == OPERAND_NUMBER)
@@ -105,12 +105,12 @@ static void add(struct lower *lower)
 	has_carry = lower->in.to_count > 1 && lower->in.to[1].number != SASS_NONE;
 	sum(lower, target(lower, 0), has_carry ? target(lower, 1) : lower_sink, addend, subtracted,
 		carry_of(lower));
-	/* The second carry of a sum of three is of the same sum as the first one. */
+	/* The second carry of a sum of three belongs to the same sum as the first. */
 	if (lower->in.to_count > 2 && lower->in.to[2].number != SASS_NONE)
 		sum(lower, lower_sink, target(lower, 2), addend, subtracted, carry_of(lower));
 }
 
-/* d = a * b + c, all of 32 bits. */
+/* d = a * b + c, all with 32 bits. */
 static void multiply_add(struct lower *lower)
 {
 	struct ptx_operand a = source(lower, 0), b = source(lower, 1), c = source(lower, 2);
@@ -158,7 +158,7 @@ static void multiply_high(struct lower *lower)
 	struct ptx_operand a, b, to = target(lower, 0), half;
 	struct ptx_instruction *made;
 
-	/* With an addend of 64 bits it is not what a division is made of. */
+	/* With an addend of 64 bits it is not part of a division. */
 	if (to.kind == OPERAND_SINK || lower->in.is_extended)
 		return;
 	a = source(lower, 0);
@@ -189,7 +189,7 @@ static void multiply_high(struct lower *lower)
 	lower_add(lower, b);
 }
 
-/* d = (a << shift) + b; is_high: of {c, a} the high half. */
+/* d = (a << shift) + b; is_high: the high half of {c, a}. */
 static void load_address(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
@@ -199,7 +199,7 @@ static void load_address(struct lower *lower)
 
 	if (in->is_high && !in->is_extended && in->shift &&
 		(in->is_signed || is_zero(source(lower, 2)))) {
-		/* Of a number of 32 bits: it is shifted to the right. */
+		/* A number of 32 bits is shifted right instead. */
 		addend[0] = lower_make(lower, OP_SHR, in->is_signed ? CLASS_SIGNED : CLASS_UNSIGNED,
 			4, addend[0], lower_number(32 - in->shift), lower_sink);
 	} else if (in->is_high) {
@@ -213,7 +213,7 @@ static void load_address(struct lower *lower)
 		} else {
 			whole = lower_pack(lower, addend[0], source(lower, 2));
 		}
-		/* Shifted by one it is the sign of what is not shifted: a sum with a number. */
+		/* Shifted by one, the low word contributes only its sign: a sum with a number. */
 		if (!in->is_signed || in->shift != 1)
 			whole = lower_make(lower, OP_SHL, CLASS_BITS, 8, whole, shift, lower_sink);
 		high = lower_reg(lower_temp(lower));
@@ -247,7 +247,7 @@ static void shift(struct lower *lower)
 		return;
 	}
 	if (in->shift_right && in->shift_high) {
-		/* Its sign alone: the high half of what it is as a number of 64 bits. */
+		/* The sign alone is the high half of the sign-extended number. */
 		if (is_signed && amount.kind == OPERAND_NUMBER && amount.value == 31) {
 			whole = lower_make(lower, OP_CVT, CLASS_SIGNED, 8, high, lower_sink,
 				lower_sink);
@@ -256,7 +256,7 @@ static void shift(struct lower *lower)
 			lower_unpack(lower, lower_sink, to, whole);
 			return;
 		}
-		/* The high word by itself. */
+		/* Only the high word matters. */
 		calculate(lower, OP_SHR, is_signed ? CLASS_SIGNED : CLASS_UNSIGNED, to, high,
 			amount);
 		return;
@@ -270,10 +270,10 @@ static void shift(struct lower *lower)
 		lower_unpack(lower, to, lower_sink, whole);
 }
 
-/* Bits of a table of 8 for constants: what is left of it for two or one. */
+/* Reduces a table of 8 for a constant operand, as for two or one operands. */
 static unsigned without(unsigned table, int which, unsigned value)
 {
-	/* Bit 4 * a + 2 * b + c: the variable's place is as if it did not matter. */
+	/* Index 4 * a + 2 * b + c: the constant operand becomes irrelevant. */
 	unsigned made = 0, bit = 4u >> which;
 
 	for (unsigned i = 0; i < 8; i++)
@@ -282,7 +282,7 @@ static unsigned without(unsigned table, int which, unsigned value)
 	return made;
 }
 
-/* d = a & b in terms of what may be inverted. */
+/* d = a & b, for operands that may be inverted. */
 static struct ptx_operand logic(struct lower *lower, enum ptx_opcode opcode, struct ptx_operand a,
 	struct ptx_operand b)
 {
@@ -296,7 +296,7 @@ static struct ptx_operand inverted(struct lower *lower, struct ptx_operand a)
 	return lower_make(lower, OP_NOT, CLASS_BITS, 4, a, lower_sink, lower_sink);
 }
 
-/* The tables that compilers write; kind OPERAND_UNKNOWN: another one. */
+/* Handles common tables; kind OPERAND_UNKNOWN: another one. */
 static struct ptx_operand by_table(struct lower *lower, unsigned table,
 	const struct ptx_operand value[3])
 {
@@ -342,7 +342,9 @@ static struct ptx_operand by_table(struct lower *lower, unsigned table,
 	return lower_unknown;
 }
 
-/* Of the first one, where it has a bit, one function of the others, elsewhere another. */
+/*
+ * Where the first operand has a bit, the result is one function of the others, elsewhere another.
+ */
 static struct ptx_operand by_parts(struct lower *lower, unsigned table,
 	const struct ptx_operand value[3])
 {
@@ -359,7 +361,7 @@ static struct ptx_operand by_parts(struct lower *lower, unsigned table,
 	return logic(lower, OP_OR, part[0], part[1]);
 }
 
-/* Of two of three operands the one or the other: what is known of that; else lower_unknown. */
+/* Two of three operands, chosen by bits: returns what is known, else lower_unknown. */
 static struct ptx_operand exchanged(struct lower *lower, unsigned table)
 {
 	static const struct {
@@ -374,7 +376,9 @@ static struct ptx_operand exchanged(struct lower *lower, unsigned table)
 	return lower_unknown;
 }
 
-/* The predicate that LOP3 gives: a bit of the result is set, or that of its operands holds. */
+/*
+ * Returns the predicate result of LOP3: a bit of the result is set, or its predicate operand holds.
+ */
 static struct ptx_operand is_any(struct lower *lower, struct ptx_operand result)
 {
 	const struct sass_instruction *in = &lower->in;
@@ -421,7 +425,7 @@ static void logic_of_three(struct lower *lower)
 	lower_move(lower, d, result);
 }
 
-/* d = the lowest bits of a, with their sign above. */
+/* d = the lowest bits of a, sign-extended. */
 static void extend_lowest(struct lower *lower, struct ptx_operand to, struct ptx_operand a,
 	int64_t bits)
 {
@@ -429,7 +433,7 @@ static void extend_lowest(struct lower *lower, struct ptx_operand to, struct ptx
 	calculate(lower, OP_SHR, CLASS_SIGNED, to, a, lower_number(32 - bits));
 }
 
-/* All bytes from that one on are the sign of a byte. */
+/* Returns 1 if all bytes from that one on are the sign of a byte. */
 static int repeats_sign(unsigned selector, unsigned from, unsigned byte)
 {
 	for (unsigned i = from; i < 4; i++)
@@ -439,8 +443,8 @@ static int repeats_sign(unsigned selector, unsigned from, unsigned byte)
 }
 
 /*
- * By a constant selector: moves, and bytes of one register with zeros or their sign above.  A
- * nibble names a byte of the two registers, or, with 8, its sign.
+ * For a constant selector: moves, and bytes of one register with zeros or a sign above. A nibble
+ * selects a byte of the two registers, or, with 8, its sign.
  */
 static void permute(struct lower *lower)
 {
@@ -455,7 +459,7 @@ static void permute(struct lower *lower)
 		lower_move(lower, to, selector.value == 0x3210 ? a : b);
 		return;
 	}
-	/* Which operand its lowest bytes are of, in order. */
+	/* Finds the operand whose lowest bytes come first, in order. */
 	which = selector.value >> 2 & 1;
 	from = which ? b : a;
 	while (bytes < 4 && (selector.value >> 4 * bytes & 15) == 4 * which + bytes)
@@ -492,7 +496,7 @@ static void smaller_or_larger(struct lower *lower)
 	calculate(lower, p.value ? OP_MIN : OP_MAX, class, d, source(lower, 0), source(lower, 1));
 }
 
-/* A number that is no negative one, up to so many. */
+/* The result is not negative and has an upper limit. */
 static void count_up_to(struct lower *lower, enum ptx_opcode opcode)
 {
 	struct ptx_operand to = target(lower, 0);
@@ -501,7 +505,7 @@ static void count_up_to(struct lower *lower, enum ptx_opcode opcode)
 		calculate(lower, opcode, CLASS_UNSIGNED, to, source(lower, 0), lower_sink);
 }
 
-/* Of a register's lowest bits, by a constant. */
+/* Sign-extends a register's lowest bits, for a constant width. */
 static void extend_sign(struct lower *lower)
 {
 	struct ptx_operand a = source(lower, 0), bits = source(lower, 1), to = target(lower, 0);

@@ -26,7 +26,7 @@ static struct ptx_operand read_pair(struct lower *lower, unsigned kind, uint16_t
 	return low;
 }
 
-/* Of 32 bits: local and shared memory. */
+/* Returns an address of 32 bits: in local or shared memory. */
 static struct ptx_operand short_address(struct lower *lower, const struct sass_address *address)
 {
 	struct sass_operand base = { .kind = SASS_OPERAND_GENERAL, .number = address->base };
@@ -70,7 +70,7 @@ static enum ptx_space space_of(const struct sass_instruction *in)
 	}
 }
 
-/* An access under the instruction's guard. */
+/* Begins an access under the instruction's guard. */
 static struct ptx_instruction *begin_access(struct lower *lower, enum ptx_opcode opcode,
 	enum ptx_class class, unsigned bytes)
 {
@@ -92,7 +92,7 @@ static const struct sass_operand *data_of(const struct sass_operand *list, unsig
 	return NULL;
 }
 
-/* Words of local memory, or of what may be: by four bytes. */
+/* Loads words of (possibly) local memory, four bytes each. */
 static void load_words(struct lower *lower, const struct sass_operand *to, struct ptx_operand from,
 	unsigned words)
 {
@@ -105,7 +105,7 @@ static void load_words(struct lower *lower, const struct sass_operand *to, struc
 	}
 }
 
-/* Eight bytes may be a pointer. */
+/* Loads pairs of words: eight bytes may be a pointer. */
 static void load_pairs(struct lower *lower, const struct sass_operand *to, struct ptx_operand from,
 	unsigned pairs)
 {
@@ -124,7 +124,7 @@ static void load_pairs(struct lower *lower, const struct sass_operand *to, struc
 	}
 }
 
-/* Of shared memory nothing is known; eight bytes may be a pointer. */
+/* The contents of shared memory are unknown; eight bytes may be a pointer. */
 static void load_shared(struct lower *lower, const struct sass_operand *to, unsigned pairs)
 {
 	for (unsigned i = 0; i < pairs && i < 4; i++) {
@@ -189,7 +189,7 @@ static void store(struct lower *lower)
 	}
 }
 
-/* p: whether the address is of that space. */
+/* Sets p if the address is in that space. */
 static void put_space(struct lower *lower, const struct sass_operand *to,
 	struct ptx_operand address, enum ptx_space space)
 {
@@ -218,9 +218,8 @@ static enum ptx_update update_of(const struct sass_instruction *in)
 }
 
 /*
- * ATOM p, d, [address]: of generic addresses some are done in global memory only, and p says
- * whether it was.  Compilers put a loop for shared memory after it, and a load and a store for a
- * thread's own.
+ * ATOM p, d, [address]: with some generic addresses it works in global memory only, and p tells
+ * whether it did.  Compilers add a loop for shared memory, and a load and a store for local memory.
  */
 static void update(struct lower *lower)
 {
@@ -257,11 +256,11 @@ static void update(struct lower *lower)
 	}
 }
 
-/* LDGSTS: from global to shared memory; without its predicate nothing is read. */
+/* LDGSTS: copies from global to shared memory; without its predicate nothing is read. */
 static void copy(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
-	/* The address of global memory is one of two registers. */
+	/* The address in global memory has two registers. */
 	struct ptx_operand from = address_of(lower, &in->address);
 	struct ptx_operand condition = in->from_count
 		? lower_predicate(lower, &in->from[in->from_count - 1])
@@ -287,15 +286,15 @@ static void copy(struct lower *lower)
 	lower_add_address(lower, from, in->address.offset);
 }
 
-/* An access of which it is not known where: the kernel is incomplete. */
+/* An access to an unknown place: the kernel is incomplete. */
 static void not_understood(struct lower *lower)
 {
 	lower_begin(lower, OP_DISCARD, CLASS_BITS, 4);
 }
 
 /*
- * The lower half of a texture's or surface's word: an operand of its own before the coordinates, or
- * the first register after them.
+ * Returns the lower half of a texture or surface handle: an operand before the coordinates, or the
+ * first register after them.
  */
 static struct ptx_operand handle_of(struct lower *lower)
 {
@@ -318,7 +317,7 @@ static void texture(struct lower *lower, enum ptx_opcode opcode)
 	lower_add_address(lower, handle, 0);
 }
 
-/* Of two registers; of shared memory: where there does not matter. */
+/* Returns an address of two registers; in shared memory the place does not matter. */
 static struct ptx_operand bulk_address(struct lower *lower, unsigned number, int is_global)
 {
 	return is_global ? lower_source64(lower, &lower->in.from[number]) : lower_number(0);
@@ -334,7 +333,7 @@ static struct ptx_instruction *begin_bulk(struct lower *lower, int writes_global
 	return made;
 }
 
-/* The second operand is the address of the map, whatever is done with it. */
+/* The second operand is the address of the tensor map, for every operation. */
 static void tensor(struct lower *lower)
 {
 	int writes = lower->in.opcode != SASS_UTMALDG;
@@ -348,7 +347,7 @@ static void tensor(struct lower *lower)
 	lower_add_address(lower, writes ? lower_number(0) : map, 0);
 }
 
-/* Counted in the lower 16 bits, by 16 bytes. */
+/* The count is in the lower 16 bits, in units of 16 bytes. */
 static struct ptx_operand bulk_bytes(struct lower *lower)
 {
 	struct ptx_operand count = lower_source(lower, &lower->in.from[2], 0);
@@ -383,7 +382,7 @@ static void bulk_copy(struct lower *lower)
 	lower_add(lower, bytes);
 }
 
-/* QSPC.S p, [address]: whether it is of shared memory. */
+/* QSPC.S p, [address]: whether the address is in shared memory. */
 static int ask_space(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machine registers are written again and again.  A name stands for all the writes of a register
- * that may reach the same reads: most names are written once, as PTX's registers are.  A write
- * under a guard is a write of either the new value or what was there before.
+ * Renames registers, which machine code writes repeatedly.  A name stands for all writes of a
+ * register that may reach the same reads: most names are written once, like PTX registers.  A write
+ * under a guard writes either the new value or the previous one.
  */
 #include <stdlib.h>
 
@@ -65,7 +65,7 @@ void lower_visit_read(const struct sass_instruction *in, lower_visit *visit, voi
 {
 	for (unsigned i = 0; i < in->from_count; i++)
 		visit_operand(&in->from[i], visit, arg);
-	/* P2R: the predicates in its mask. */
+	/* P2R reads the predicates in its mask. */
 	for (unsigned i = 0; in->opcode == SASS_P2R && i < 7; i++)
 		if (in->from_count > 1 && in->from[1].value >> i & 1)
 			visit(arg,
@@ -81,7 +81,7 @@ void lower_visit_read(const struct sass_instruction *in, lower_visit *visit, voi
 		visit(arg,
 			(in->guard_is_uniform ? MACHINE_UNIFORM_PREDICATE : MACHINE_PREDICATE) +
 				in->guard);
-	/* Where it is not executed, what was there before is. */
+	/* If it is not executed, the previous value remains. */
 	lower_visit_written(in, visit, arg);
 }
 
@@ -101,8 +101,8 @@ int lower_is_unknown_call(const struct lower *lower, const struct sass_instructi
 }
 
 /*
- * What is read after a call was either returned, in the registers from R4 on, or the compiler knows
- * that the function leaves it as it was.
+ * A value read after a call was either returned, in the registers from R4 on, or left unchanged by
+ * the function, as the compiler knows.
  */
 void lower_visit_clobbered(lower_visit *visit, void *arg)
 {
@@ -227,7 +227,7 @@ void lower_begin_block(struct lower *lower, const struct machine_block *block)
 
 struct naming {
 	struct lower *lower;
-	int makes; /* the first time */
+	int makes; /* the first pass */
 };
 
 static void name_written(void *arg, unsigned reg)
@@ -266,7 +266,7 @@ void lower_end_names(struct lower *lower, uint32_t context)
 		lower_visit_clobbered(set_current, lower);
 }
 
-/* From here on names are given again, in the same order. */
+/* From here on names are assigned again, in the same order. */
 void lower_begin_names(struct lower *lower)
 {
 	lower->name_count = MACHINE_REGISTERS;
@@ -313,7 +313,7 @@ static int name_block(struct lower *lower, uint32_t number)
 int lower_find_names(struct lower *lower)
 {
 	find_live(lower);
-	/* The first ones: of registers that nothing has written. */
+	/* The first names are for registers that nothing has written. */
 	if (make_room(lower, MACHINE_REGISTERS))
 		return -1;
 	for (unsigned reg = 0; reg < MACHINE_REGISTERS; reg++)

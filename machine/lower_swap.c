@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compilers exchange registers without a third one: a ^= b, b ^= a, a ^= b.  Of such sums the parts
- * are kept, within a block: what is added to one of them is the other.
+ * Compilers exchange registers without a third one: a ^= b, b ^= a, a ^= b.  Within a block, the
+ * parts of such sums are kept: XOR of the sum with one part is the other.
  */
 #include "lower_parts.h"
 
@@ -17,7 +17,7 @@ static int is_register(const struct sass_operand *operand)
 		operand->number < 255 && !operand->inverted && !operand->negated;
 }
 
-/* The name of the value: of what was found to be a part, that part's. */
+/* Returns the name of the value: for a recovered part, that part's name. */
 static uint32_t value_of(const struct lower *lower, uint32_t name)
 {
 	for (uint32_t i = 0; i < lower->swap_count; i++)
@@ -26,7 +26,7 @@ static uint32_t value_of(const struct lower *lower, uint32_t name)
 	return name;
 }
 
-/* The part of a sum that is not that one. */
+/* Returns a sum with that part, and the index of the other part. */
 static const struct machine_swap *find_other(const struct lower *lower, uint32_t sum, uint32_t part,
 	int *other)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conditions of guards, so that what is written under one and read under the same is known to be
- * what was written.  A predicate that is written in one place is the same condition wherever it is
- * read; others are only where they are between two writes, in one block.  A condition gets
- * another name by PLOP3, where a register keeps it for a while, alone or as one bit of many, and
- * where it is compared again.
+ * Conditions of guards: a value written under one guard and read under the same is known.  A
+ * predicate that is written in one place is the same condition wherever it is read; other
+ * predicates only between two writes in one block.  A condition may get another name by PLOP3, by
+ * storage in a register, alone or as one of many bits, and by repeated comparison.
  */
 #include <stdlib.h>
 
@@ -29,14 +28,14 @@ static int is_predicate(const struct sass_operand *operand)
 		operand->number < 7;
 }
 
-/* What holds a condition by another name. */
+/* The source of a condition that has another name. */
 struct source {
 	unsigned machine;
 	int negated;
 	uint8_t bit; /* as in struct machine_when */
 };
 
-/* 1 or -1: by that table the result is the operand, or its opposite. */
+/* Returns 1 or -1 if the table yields the operand or its opposite, else 0. */
 static int copied_of(const struct sass_instruction *in, unsigned table, unsigned operand)
 {
 	int same = 1, opposite = 1;
@@ -54,7 +53,7 @@ static int copied_of(const struct sass_instruction *in, unsigned table, unsigned
 	return same - opposite;
 }
 
-/* PLOP3 p, q: which operand the result is a copy of; -1: none. */
+/* PLOP3 p, q: finds the operand that the result copies; -1: none. */
 static int copied_by_table(const struct sass_instruction *in, unsigned result,
 	struct source *source)
 {
@@ -83,7 +82,7 @@ static int is_general(const struct sass_operand *operand)
 	return operand->kind == SASS_OPERAND_GENERAL && operand->number < 255;
 }
 
-/* P2R d, 1 << p; SEL d, 0, 1, p: d is not 0 where the predicate holds, or does not. */
+/* P2R d, 1 << p; SEL d, 0, 1, p: d is nonzero if the predicate holds, or if it does not. */
 static int copied_to_register(const struct sass_instruction *in, struct source *source)
 {
 	const struct sass_operand *from = in->from;
@@ -108,7 +107,7 @@ static int copied_to_register(const struct sass_instruction *in, struct source *
 	return 0;
 }
 
-/* ISETP p, d, 0: the predicate that was put there. */
+/* ISETP p, d, 0: the predicate stored in d. */
 static int copied_from_register(const struct sass_instruction *in, struct source *source)
 {
 	const struct sass_operand *from = in->from;
@@ -138,7 +137,7 @@ static int bit_of_register(const struct sass_instruction *in, struct source *sou
 	return 0;
 }
 
-/* What the result holds by another name; -1: it is no copy. */
+/* Finds the source that the result copies; -1: it is no copy. */
 static int source_of_copy(const struct sass_instruction *in, unsigned result, struct source *source)
 {
 	*source = (struct source){ 0 };
@@ -222,7 +221,10 @@ void lower_note_copies(struct lower *lower)
 	lower_note_bits(lower);
 }
 
-/* Both are written in one block, one after the other: so it was when either is read elsewhere. */
+/*
+ * Both are written in one block consecutively, so the relation holds where either is read
+ * elsewhere.
+ */
 int lower_keep_copies(struct lower *lower, uint32_t first)
 {
 	const struct sass_instruction *in = &lower->in;
@@ -263,7 +265,7 @@ static void find_aliases(struct lower *lower)
 
 /* --- names under one condition --- */
 
-/* NAME_ALWAYS: it is written or read under several, or none. */
+/* NAME_ALWAYS: written or read under several conditions, or under none. */
 #define NAME_ALWAYS UINT32_MAX
 
 static int meet(struct lower *lower, uint32_t name, const struct machine_when *when)
@@ -301,8 +303,8 @@ static void meet_written(void *arg, unsigned reg)
 }
 
 /*
- * Where the guard does not hold, a write leaves what was there before: that is read there, unless
- * nobody reads what is left.
+ * Where the guard does not hold, a write leaves the previous value, which is read there unless
+ * nothing reads the result.
  */
 static void meet_kept(struct lower *lower)
 {

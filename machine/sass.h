@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVIDIA's machine code (SASS) of sm_75 and later: 16 bytes an instruction, here as data.
+ * Decodes NVIDIA's machine code (SASS) of sm_75 and later, 16 bytes per instruction, into data.
  *
- * Operands keep the order in which NVIDIA's disassembler writes them, but their places are fixed:
- * where it leaves out an operand that has no effect (a carry that is PT, a base that is RZ), that
- * operand is present here.  The list of opcodes names the places.  RZ, URZ, PT and UPT, whose
- * numbers differ, are SASS_NONE: as a source zero or true, as a destination nothing.
+ * Operands are in the order of NVIDIA's disassembler, but at fixed places: operands that it omits
+ * because they have no effect (a carry that is PT, a base that is RZ) are present here.  The list
+ * of opcodes names the places.  RZ, URZ, PT and UPT, whose numbers differ, are SASS_NONE: as a
+ * source zero or true, as a destination nothing.
  *
- * Of an opcode that nobody described, sass_decode() says so and gives nothing; it never guesses.
- * NVIDIA does not document the format: it was read from compiled kernels and from disassembly.
- * Bytes may be hostile: each 16 decode to something or to "unknown".  No state; any thread.
+ * For an unknown opcode, sass_decode() reports failure and decodes nothing: it never guesses.
+ * NVIDIA does not document the format: it was derived from compiled kernels and from disassembly.
+ * Bytes are untrusted: any 16 bytes decode to something or to "unknown".  No state; any thread.
  */
 #ifndef CUFENCE_SASS_H
 #define CUFENCE_SASS_H
@@ -144,28 +144,29 @@ enum sass_operand_kind {
 	SASS_OPERAND_UNIFORM,           /* UR */
 	SASS_OPERAND_PREDICATE,         /* P */
 	SASS_OPERAND_UNIFORM_PREDICATE, /* UP */
-	SASS_OPERAND_BARRIER,           /* B: of BSSY */
-	SASS_OPERAND_IMMEDIATE,         /* value: 32 bits as a signed number, or 64 */
+	SASS_OPERAND_BARRIER,           /* B: barrier of BSSY */
+	SASS_OPERAND_IMMEDIATE,         /* value: 32 bits as a signed number, or 64 bits */
 	/* c[bank][number + value]: number is a register or SASS_NONE; cx[bank_register][...] */
 	SASS_OPERAND_CONSTANT,
 	SASS_OPERAND_SPECIAL, /* number: enum sass_special */
-	SASS_OPERAND_LABEL,   /* value: offset in the section, of the first byte */
+	SASS_OPERAND_LABEL,   /* value: offset in the section, from its first byte */
 };
 
 struct sass_operand {
 	uint8_t kind;
-	uint8_t count;    /* 32-bit registers, of a constant or immediate 32-bit words */
-	uint8_t negated;  /* -a; of a predicate: !p */
-	uint8_t absolute; /* |a|, before it is negated */
+	/* number of 32-bit registers; for a constant or immediate, of 32-bit words */
+	uint8_t count;
+	uint8_t negated;  /* -a; for a predicate: !p */
+	uint8_t absolute; /* |a|, applied before negation */
 	uint8_t inverted; /* ~a */
 	uint8_t bank;
-	uint8_t is_uniform;     /* of a constant: the register in number is */
+	uint8_t is_uniform;     /* for a constant: the register in number is uniform */
 	uint16_t bank_register; /* cx[UR][...]; SASS_NONE: bank is a number */
 	uint16_t number;
 	int64_t value;
 };
 
-/* Of which memory. */
+/* Memory space. */
 enum sass_space {
 	SASS_SPACE_NONE,
 	SASS_SPACE_GENERIC,
@@ -181,7 +182,7 @@ enum sass_direction {
 	SASS_NO_DIRECTION,
 	SASS_READS,
 	SASS_WRITES,
-	SASS_UPDATES, /* reads and writes: atomics, reductions */
+	SASS_UPDATES, /* both: atomics, reductions */
 };
 
 /* The address is base + uniform + offset. */
@@ -192,7 +193,7 @@ struct sass_address {
 	uint8_t base_is_64;     /* two registers; else 32 bits, zero-extended: .U32 */
 	uint8_t uniform_is_64;  /* two registers */
 	uint8_t base_is_signed; /* 32 bits, sign-extended */
-	uint8_t scale;          /* base is multiplied by it: 1, 4, 8, 16 */
+	uint8_t scale;          /* factor of base: 1, 4, 8, 16 */
 	int32_t offset;
 };
 
@@ -229,11 +230,11 @@ enum sass_operation {
 	SASS_OPERATION_OTHER,
 };
 
-/* As S2R numbers them. */
+/* Numbered as in S2R. */
 enum sass_special {
 	SASS_SPECIAL_LANEID = 0x00,
 	SASS_SPECIAL_VIRTID = 0x03,
-	SASS_SPECIAL_TID = 0x20, /* packed: all three */
+	SASS_SPECIAL_TID = 0x20, /* all three, packed */
 	SASS_SPECIAL_TID_X = 0x21,
 	SASS_SPECIAL_TID_Y = 0x22,
 	SASS_SPECIAL_TID_Z = 0x23,
@@ -249,12 +250,12 @@ enum sass_special {
 	SASS_SPECIAL_CLOCKLO = 0x50,
 	SASS_SPECIAL_CLOCKHI = 0x51,
 	SASS_SPECIAL_GLOBALTIMERLO = 0x52,
-	SASS_SPECIAL_CGA_CTAID = 0x88, /* of the block in its cluster */
+	SASS_SPECIAL_CGA_CTAID = 0x88, /* index of the block in its cluster */
 	SASS_SPECIAL_CGA_SIZE = 0x8a,
 	SASS_SPECIAL_ZERO_REGISTER = 0xff, /* SRZ */
 };
 
-/* Of a shift, as encoded. */
+/* Type of a shift, as encoded. */
 enum sass_shift_type { SASS_SHIFT_S64, SASS_SHIFT_U64, SASS_SHIFT_S32, SASS_SHIFT_U32 };
 
 #define SASS_TO 7
@@ -262,8 +263,8 @@ enum sass_shift_type { SASS_SHIFT_S64, SASS_SHIFT_U64, SASS_SHIFT_S32, SASS_SHIF
 
 struct sass_instruction {
 	uint8_t opcode;   /* enum sass_opcode */
-	uint16_t number;  /* the encoding's low 12 bits */
-	const char *name; /* NVIDIA's, without what follows a dot: "UIADD3" */
+	uint16_t number;  /* the low 12 bits of the encoding */
+	const char *name; /* NVIDIA's name without modifiers: "UIADD3" */
 
 	/* The guard: a predicate that must be (negated: must not be) set; SASS_NONE: always. */
 	uint16_t guard;
@@ -274,10 +275,10 @@ struct sass_instruction {
 
 	/* Memory. */
 	uint8_t space, direction, strength, operation;
-	uint8_t bytes;       /* of one thread; of a texture: 0 */
+	uint8_t bytes;       /* per thread; for a texture: 0 */
 	uint8_t is_signed;   /* ISETP, IMAD, IMNMX, SHF, SGXT; a narrow load is sign-extended */
 	uint8_t is_float;    /* ATOM and RED */
-	uint8_t has_address; /* 1: address; 2: address2 too */
+	uint8_t has_address; /* 1: address; 2: also address2 */
 	struct sass_address address, address2;
 
 	/* Arithmetic. */
@@ -285,20 +286,20 @@ struct sass_instruction {
 	uint8_t table, table2;    /* LOP3, PLOP3 */
 	uint8_t compare, combine; /* ISETP: enum sass_compare, sass_combine */
 	uint8_t shift;            /* LEA */
-	/* SHF: (high:low >> amount) or <<; which half of the 64 bits is the result; type. */
+	/* SHF: (high:low >> amount) or <<; the half of the 64 bits that is the result; the type. */
 	uint8_t shift_right, shift_high, shift_type;
-	uint8_t shift_wraps; /* the amount modulo the width; else clamped to it */
-	uint8_t variant;     /* as the opcode's comment says */
+	uint8_t shift_wraps; /* the amount is taken modulo the width; else it is clamped */
+	uint8_t variant;     /* as described for the opcode */
 };
 
 /*
- * The instruction at "code", whose offset in its section is "at"; arch as in 90 for sm_90.
- * 0; -1: opcode SASS_UNKNOWN.
+ * Decodes the instruction at "code", at offset "at" in its section; arch: 90 for sm_90. Returns 0,
+ * or -1 with opcode SASS_UNKNOWN.
  */
 int sass_decode(unsigned arch, const uint8_t code[SASS_BYTES], uint64_t at,
 	struct sass_instruction *in);
 
-/* Writes it about as NVIDIA's disassembler would; returns what snprintf does. */
+/* Writes it approximately like NVIDIA's disassembler.  Returns the result of snprintf(). */
 int sass_print(const struct sass_instruction *in, char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the decoder share: an instruction's bits and their row. */
+/* Shared by the files of the decoder: an instruction's bits and its row of the table. */
 #ifndef CUFENCE_SASS_BITS_H
 #define CUFENCE_SASS_BITS_H
 
@@ -60,10 +60,10 @@ static inline uint16_t predicate_number(const struct coded *code, unsigned first
 	return number == 7 ? SASS_NONE : (uint16_t)number;
 }
 
-/* How many registers a tensor instruction writes. */
+/* Returns the number of registers that a tensor instruction writes. */
 uint8_t sass_tensor_registers(const struct coded *code);
 
-/* Everything but operands. */
+/* Read everything except operands. */
 void sass_read_fields(const struct coded *code, struct sass_instruction *in);
 void sass_read_addresses(const struct coded *code, struct sass_instruction *in);
 

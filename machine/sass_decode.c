@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instructions as data: the table says which bits are what. */
+/* Decodes instructions; the table describes their bits. */
 #include <string.h>
 
 #include "sass_bits.h"
@@ -8,7 +8,7 @@
 
 enum spot_kind {
 	SPOT_NONE,
-	SPOT_REGISTER, /* uniform, if the row says so */
+	SPOT_REGISTER, /* uniform if the row says so */
 	SPOT_GENERAL,
 	SPOT_UNIFORM,
 	SPOT_SECOND,
@@ -131,7 +131,7 @@ static void set_register(const struct coded *code, struct sass_operand *operand,
 	operand->number = is_uniform ? uniform_number(code, first) : general_number(code, first);
 }
 
-/* -1 or |1| of a source: where its bits are depends on where it lies. */
+/* -1 or |1| of a source: the place of the bits depends on the source's place. */
 static void set_sign(const struct coded *code, struct sass_operand *operand, unsigned first)
 {
 	uint32_t fields = code->row->fields;
@@ -145,7 +145,7 @@ static void set_sign(const struct coded *code, struct sass_operand *operand, uns
 		operand->absolute = 1;
 	if (fields & F_INVERT_B && first == 32 && bit(code, 63))
 		operand->inverted = 1;
-	/* A sum's upper words are negated without adding one. */
+	/* The upper words of a sum are negated without adding one. */
 	if (operand->negated && fields & F_X && bit(code, 74)) {
 		operand->negated = 0;
 		operand->inverted = 1;
@@ -184,7 +184,7 @@ static void set_long(const struct coded *code, struct sass_operand *operand)
 	set_sign(code, operand, 32);
 }
 
-/* The second or third source: the 32 bits or the register at 64. */
+/* Sets the second or third source: from the 32 bits, or from the register at 64. */
 static void set_source(const struct coded *code, struct sass_operand *operand, int is_third)
 {
 	int long_is_third = form(code) == 2 || form(code) == 3 || form(code) == 7;
@@ -220,12 +220,12 @@ static void set_constant(const struct coded *code, struct sass_operand *operand,
 		operand->number = uniform_number(code, 24);
 		operand->is_uniform = 1;
 	}
-	/* Alone, the offset has no sign. */
+	/* Without a register, the offset is unsigned. */
 	if (operand->number == SASS_NONE && operand->value < 0)
 		operand->value += place == C37_U ? 1 << 17 : 1 << 16;
 }
 
-/* Constants are in words; bank 0, as textures' handles are parameters. */
+/* Constants are in words, of bank 0, since handles of textures are parameters. */
 static void set_handle(const struct coded *code, struct sass_operand *operand)
 {
 	if (form(code) == 7) {
@@ -315,7 +315,7 @@ static void set_operand(const struct coded *code, const struct sass_instruction 
 		operand->kind = SASS_OPERAND_UNIFORM_PREDICATE;
 }
 
-/* R2P: each predicate whose bit in the mask is set. */
+/* R2P: adds each predicate whose bit in the mask is set. */
 static void add_masked(const struct coded *code, struct sass_instruction *in)
 {
 	for (unsigned i = 0; i < 7; i++)
@@ -326,7 +326,7 @@ static void add_masked(const struct coded *code, struct sass_instruction *in)
 			};
 }
 
-/* What the instruction does not use is no operand. */
+/* Operands that the instruction does not use are left out. */
 static int is_unused(const struct coded *code, const struct sass_instruction *in, uint8_t place)
 {
 	uint32_t fields = code->row->fields;

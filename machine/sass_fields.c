@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types, sizes, modifiers and addresses of an instruction. */
+/* Decodes types, sizes, modifiers and addresses. */
 #include <stddef.h>
 
 #include "sass_bits.h"
 
 /* --- fields --------------------------------------------------------------------- */
 
-/* Fields that are some bits as they are. */
+/* Fields that are copied from bits unchanged. */
 static const struct {
 	uint32_t field;
 	uint8_t first, count;
@@ -67,7 +67,7 @@ static void read_size(const struct coded *code, struct sass_instruction *in)
 	in->is_signed = type == 1 || type == 3;
 }
 
-/* sm_75 has a scope in bits 77, 78 and an order in 79, 80, later ones have a list. */
+/* sm_75 has a scope in bits 77, 78 and an order in 79, 80; later architectures have a list. */
 static void read_order(const struct coded *code, struct sass_instruction *in)
 {
 	unsigned order = (unsigned)bits(code, 77, 4);
@@ -98,7 +98,7 @@ static void read_atomic(const struct coded *code, struct sass_instruction *in)
 	in->operation = operation > 8 ? SASS_OPERATION_OTHER : (uint8_t)operation;
 	if (code->row->fields & F_FLOATS) {
 		in->bytes = floats[bits(code, 73, 4)];
-		/* LDGMC of 8-bit numbers: x4 x8 x16 of the one kind, of the other. */
+		/* LDGMC of 8-bit numbers: x4 x8 x16 for each of two kinds. */
 		if (in->opcode == SASS_LD && operation == 7 && code->arch >= 100)
 			in->bytes = (uint8_t)(4 << (bits(code, 73, 4) + 2) % 3);
 		in->is_float = 1;
@@ -114,7 +114,7 @@ static void read_atomic(const struct coded *code, struct sass_instruction *in)
 	in->bytes = integers[type];
 }
 
-/* Compare and swap, and other atomics of shared memory. */
+/* Compare-and-swap, and other atomics in shared memory. */
 static void read_swap(const struct coded *code, struct sass_instruction *in)
 {
 	if (code->row->number == 0x18b || code->row->number == 0x1a9 || code->row->number == 0x18d)
@@ -214,7 +214,7 @@ static void no_address(struct sass_address *address)
 	};
 }
 
-/* A uniform register is a part of the address or its descriptor. */
+/* A uniform register is part of the address, or its descriptor. */
 static void set_uniform(struct sass_address *address, uint16_t number, int is_descriptor, int is_64)
 {
 	if (is_descriptor) {
@@ -254,7 +254,7 @@ static void read_address(const struct coded *code, struct sass_instruction *in)
 	set_uniform(address, uniform_number(code, uniform), is_global(in) && bit(code, 76), is_64);
 }
 
-/* Of atomics other bits say what registers are. */
+/* In atomics other bits give the registers' sizes. */
 static void read_atomic_address(const struct coded *code, struct sass_instruction *in)
 {
 	struct sass_address *address = &in->address;
@@ -293,7 +293,7 @@ static void read_copy(const struct coded *code, struct sass_instruction *in)
 	to->base = general_number(code, 16);
 	to->offset = (int32_t)bits(code, 44, 20);
 	in->has_address = 2;
-	if (form(code) == 6) /* the uniform register is in shared memory's address */
+	if (form(code) == 6) /* the uniform register is part of shared memory's address */
 		to->uniform = uniform;
 	else
 		set_uniform(from, uniform, bit(code, 76), 1);

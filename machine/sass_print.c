@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An instruction as a line of text, about as NVIDIA's disassembler has it, for tests and people. */
+/* Prints an instruction as text, approximately like NVIDIA's disassembler, for tests and users. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -189,7 +189,7 @@ static void put_separator(struct text *text, int *first)
 	*first = 0;
 }
 
-/* Numbers among the sources: before the last one that many are left. */
+/* Prints numbers among the sources, up to the last `left` sources. */
 static void put_numbers(struct text *text, const struct sass_instruction *in, unsigned left)
 {
 	unsigned carries = in->is_extended;

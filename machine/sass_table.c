@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each instruction is called, reads and writes. */
+/* Names, sources and destinations of each instruction. */
 #include "sass_table.h"
 
 #define F1 0x02

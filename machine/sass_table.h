@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of instructions that sass_decode.c reads.  Bits of the 16 bytes:
+ * The table of instructions for sass_decode.c.  Bits of the 16 bytes:
  *
- *	0-8 the opcode's number, 9-11 the form, 12-14 the guard, 15 whether it is negated,
- *	16-23 what is written, 24-31 the first source,
- *	32-63 by form: a register (32-39), 32 bits, or a constant (38-53 offset, 54-58 bank),
- *	64-71 another register, 72-104 the rest, 105-127 for the scheduler.
+ * 	0-8 the opcode's number, 9-11 the form, 12-14 the guard, 15 whether it is negated,
+ * 	16-23 the destination, 24-31 the first source,
+ * 	32-63 by form: a register (32-39), 32 bits, or a constant (38-53 offset, 54-58 bank),
+ * 	64-71 another register, 72-104 the rest, 105-127 for the scheduler.
  *
- * By form the 32 bits from 32 on are the second or the third source and register 64 is the other:
+ * By form, the 32 bits from 32 on are the second or the third source, and register 64 is the other:
  * 1 register, third register; 2, 3, 7: second register, third 32 bits, constant, uniform register;
  * 4, 5, 6: second 32 bits, constant, uniform register, third register.
  */
@@ -16,18 +16,18 @@
 
 #include "sass.h"
 
-/* Where an operand lies. */
+/* Places of operands. */
 enum sass_place {
 	PLACE_END,
-	PLACE_FROM, /* what follows is read */
+	PLACE_FROM, /* sources follow */
 	/* Registers: first bit. */
 	D,  /* 16 */
 	D2, /* two of them */
 	D4,
 	DS,       /* as many as "bytes" */
 	DL,       /* two if is_64 */
-	DT,       /* of a tensor instruction: by its shape */
-	D_TEXELS, /* by the mask of components: the first two, the others */
+	DT,       /* number by the shape of a tensor instruction */
+	D_TEXELS, /* by the mask of components: the first two, the rest */
 	R64_TEXELS,
 	A, /* 24 */
 	A2,
@@ -38,10 +38,10 @@ enum sass_place {
 	C, /* the third */
 	C2,
 	CL,
-	T, /* the 32 bits from 32 on, whichever source they are */
+	T, /* the 32 bits from 32 on, as either source */
 	T2,
 	TL,
-	TV,  /* two of a conversion from 64 bits */
+	TV,  /* two registers for conversion from 64 bits */
 	R32, /* a register at 32 */
 	R32S,
 	R32_4,
@@ -51,27 +51,27 @@ enum sass_place {
 	R64_4,
 	R64S,
 	R16_4,
-	/* The same whether or not others of the row are uniform. */
+	/* Uniform even if other operands of the row are not. */
 	UD,
-	U24_DIVERGENT, /* BRA.DIV, BRA.CONV have it */
+	U24_DIVERGENT, /* in BRA.DIV, BRA.CONV */
 	U24,
 	U24_2,
 	U32,
 	U32_2,
 	U40_2,
 	U64,
-	/* Predicates: three bits, and one that negates it. */
+	/* Predicates: three bits, and a bit for negation. */
 	P81,
 	P84,
 	P87,
 	P77,
 	P68,
-	P64_INVERTED, /* 7 is written 0 */
+	P64_INVERTED, /* 7 is encoded as 0 */
 	GP81,
 	UP81,
-	PX68, /* of PLOP3: uniform if bit 67 is set */
+	PX68, /* for PLOP3: uniform if bit 67 is set */
 	UP24,
-	ALL_PREDICATES, /* those in the mask at 32 */
+	ALL_PREDICATES, /* all in the mask at 32 */
 	B16,            /* convergence barriers */
 	B24,
 	I32,    /* 32 bits at 32 */
@@ -84,16 +84,16 @@ enum sass_place {
 	C38_PLAIN,
 	C38_U, /* with the uniform register at 24 */
 	C37_U,
-	HANDLE40, /* of a texture or surface: a constant or a uniform register */
+	HANDLE40, /* handle of a texture or surface: a constant or a uniform register */
 	SPECIAL72,
 	TARGET,    /* a branch's label */
 	TARGET_32, /* 32 bits */
 	TARGET_ABSOLUTE,
-	TARGET_COLLECTIVE, /* WARPSYNC.COLLECTIVE has one */
+	TARGET_COLLECTIVE, /* for WARPSYNC.COLLECTIVE */
 	PLACES
 };
 
-/* Fields, a bit each: sass_decode.c says where. */
+/* Fields, a bit each; sass_decode.c has their positions. */
 enum sass_field {
 	F_X = 1 << 0,   /* is_extended: 74 */
 	F_X72 = 1 << 1, /* 72 */
@@ -113,7 +113,7 @@ enum sass_field {
 	F_SHF = 1 << 15,
 	F_MODE72 = 1 << 16, /* variant: 3 bits */
 	F_PTABLE = 1 << 17,
-	F_UNIFORM = 1 << 18,  /* registers and predicates are */
+	F_UNIFORM = 1 << 18,  /* registers and predicates are uniform */
 	F_NEGATE_A = 1 << 19, /* 72; with F_X: inverts */
 	F_NEGATE_B = 1 << 20, /* 63 */
 	F_NEGATE_C = 1 << 21, /* 75 */
@@ -124,13 +124,13 @@ enum sass_field {
 	F_ORDER = 1 << 26,    /* strength */
 	F_FLOATS = 1 << 27,   /* ATOM: types of floating-point numbers */
 	F_OMITS = 1 << 28,    /* sources may be missing */
-	F_WIDTH75 = 1 << 29,  /* is_64: bits 75, 76 are 3: conversions to it */
+	F_WIDTH75 = 1 << 29,  /* is_64 if bits 75, 76 are 3: conversions to 64 bits */
 	F_DISTANCE74 = 1 << 30,
 };
 #define F_INTEGERS (F_NEGATE_A | F_NEGATE_B | F_NEGATE_C)
 #define F_NUMBERS (F_INTEGERS | F_ABSOLUTE)
 
-/* Where an address is. */
+/* Layout of an address. */
 enum sass_layout {
 	NO_ADDRESS,
 	LAYOUT_LOAD,      /* base 24, uniform 32, offset 40 */
@@ -153,7 +153,7 @@ struct sass_row {
 	uint8_t place[SASS_PLACES];
 };
 
-/* In the order of their numbers. */
+/* Sorted by number. */
 extern const struct sass_row sass_rows[];
 extern const size_t sass_row_count;
 

@@ -31,7 +31,7 @@ int sections_open(struct sections *sections, const void *file, size_t size)
 	sections->names = header.e_shstrndx;
 	if (header.e_shnum != 0 && header.e_shstrndx != SHN_XINDEX)
 		return 0;
-	/* More than 65279 sections: the first header has the numbers. */
+	/* With more than 65279 sections, the first header has the counts. */
 	if (read_header(sections, 0, &first))
 		return -1;
 	if (header.e_shnum == 0)
