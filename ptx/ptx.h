@@ -1,165 +1,174 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a kernel does with the memory that its parameters point to, read from its PTX.
+ * Finds how a kernel uses the memory that its parameters point to, from its PTX.
  *
  * The kernel is interpreted over sets of possible values: a register holds an interval of numbers,
- * or an interval of bytes around the word of the parameter buffer that a pointer came from.  Every
- * access of memory is then a claim on a word: "reads bytes 0 to 4096 of what word 8 points to".
- * That can be done with nothing known of a launch (what the kernel can do at all), or with a grid,
- * a block and scalar parameters (what this launch does): branches that those decide are followed,
- * and the intervals are as narrow as the kernel's own comparisons make them.
+ * or an interval of bytes around the address in a word of the parameter buffer.  Every memory
+ * access then becomes a claim on a word: "reads bytes 0 to 4096 of what word 8 points to".  This
+ * works without a launch (anything the kernel can do), or with a grid, a block and scalar
+ * parameters (what this launch does): branches that depend on these are decided, and intervals are
+ * as narrow as the kernel's own comparisons make them.
  *
- * A claim may be too wide, never too narrow, as far as ptx_access.complete says so: then every
- * access of the kernel is in a claim, or is to shared or local memory.  Taken for
- * granted: 64-bit addresses do not wrap, a loop that ends by "!=" hits its limit, threads do not
- * pass pointers through memory other than their own (such a pointer makes an access incomplete).
+ * A claim may be too wide, but not too narrow if ptx_access.complete is set: then every access of
+ * the kernel is in a claim, or is to shared or local memory.  Assumptions: 64-bit addresses do not
+ * wrap, a loop that ends by "!=" reaches its limit, threads do not pass pointers through memory
+ * other than their own (such a pointer makes an access incomplete).
  *
- * Text is hostile: time and memory are bounded by its size and the limits below; where a limit is
- * met, the answer is "incomplete".  PTX is documented in NVIDIA's "PTX ISA", 9.0.
- * No state is shared: a module belongs to one thread at a time.
+ * Text is untrusted: time and memory are bounded by its size and the limits below; at a limit, the
+ * result is "incomplete".  PTX is documented in NVIDIA's "PTX ISA", 9.0.  No state is shared: a
+ * module belongs to one thread at a time.
  */
 #ifndef CUFENCE_PTX_H
 #define CUFENCE_PTX_H
 
 #include "image.h"
 
-/* Bytes of a kernel's parameters, CUDA's limit since 12.1 with room to spare. */
+/* Limit of a kernel's parameters, bytes; larger than CUDA's limit since 12.1. */
 #define PTX_PARAMETER_LIMIT 32768
 
 struct ptx_module;
 
-/* Reads what the text declares; the text must outlive the module.  NULL after error. */
+/*
+ * Reads the declarations of a text, which must outlive the module.  Returns NULL with a message in
+ * error.
+ */
 struct ptx_module *ptx_open(const char *text, size_t size, char error[IMAGE_ERROR_SIZE]);
 void ptx_close(struct ptx_module *module);
 
 /*
- * The device's architecture, 90 for 9.0: where parameters that are aligned to more than 16 bytes
- * lie depends on it.  Before any kernel is asked for.
+ * Sets the device's architecture, 90 for 9.0, which determines the place of parameters aligned to
+ * more than 16 bytes.  Called before any kernel is queried.
  */
 void ptx_set_arch(struct ptx_module *module, unsigned arch);
 
-/* The kernels, in the order of the text. */
+/* Returns the number of kernels, which are in the order of the text. */
 size_t ptx_kernel_count(const struct ptx_module *module);
 
-/* Number of the kernel of that name, or -1. */
+/* Returns the index of the kernel with that name, or -1. */
 long ptx_find(const struct ptx_module *module, const char *name, size_t length);
 
 /*
- * The parameters as declared, in order: their number, of which at most room are stored.  -1 if the
- * declaration is not understood.
+ * Returns the number of declared parameters and stores up to room of them, in order; -1 if the
+ * declaration could not be parsed.
  */
 int ptx_parameters(struct ptx_module *module, size_t kernel, struct image_parameter *parameter,
 	unsigned room);
 
-/* 1: the kernel, or a function that it may call, calls printf; 0: none does; -1: not known. */
+/*
+ * Returns 1 if the kernel, or a function that it may call, calls printf; 0: none does; -1: unknown.
+ */
 int ptx_prints(struct ptx_module *module, size_t kernel);
 
 /*
- * Programmatic dependent launch: whether the kernel, or a function that it may call, waits for the
- * kernels before it (griddepcontrol.wait), and lets those after it begin (launch_dependents).
+ * Programmatic dependent launch: whether the kernel, or a function that it may call, waits for
+ * previous kernels (griddepcontrol.wait) and triggers the launch of dependents (launch_dependents).
  */
 struct ptx_dependence {
-	int waits, triggers; /* 1: it does; 0: it does not; -1: not known */
+	int waits, triggers; /* 1: yes; 0: no; -1: unknown */
 };
 struct ptx_dependence ptx_dependence(struct ptx_module *module, size_t kernel);
 
 enum ptx_byte {
-	PTX_UNKNOWN = 0, /* not recorded; of a word: a pointer or not */
-	PTX_KNOWN,       /* the byte's value is that */
-	PTX_POINTER,     /* all eight of a word: it points into known memory; the first one's value
-			  * is how many of the address's lowest bits are 0 */
+	PTX_UNKNOWN = 0, /* not recorded; a word with it may be a pointer */
+	PTX_KNOWN,       /* the byte has this value */
+	/*
+	 * on all eight bytes of a word: it points into known memory; the first byte's value is the
+	 * number of lowest address bits that are 0
+	 */
+	PTX_POINTER,
 };
 
-/* What is known of a launch; zeros: nothing. */
+/* Known properties of a launch; zeros: none. */
 struct ptx_launch {
-	uint32_t grid[3], block[3]; /* 0: not known */
-	uint32_t size;              /* of the two arrays */
+	uint32_t grid[3], block[3]; /* 0: unknown */
+	uint32_t size;              /* of both arrays, bytes */
 	const uint8_t *value;       /* the parameter buffer */
-	const uint8_t *state;       /* enum ptx_byte for each */
+	const uint8_t *state;       /* enum ptx_byte of each byte */
 };
 
 /*
- * A variable of the module is to a kernel like a parameter that points to it: claims on it have an
- * offset from PTX_PARAMETER_LIMIT on.
+ * For a kernel, a variable of the module is like a parameter that points to it: claims on it have
+ * an offset from PTX_PARAMETER_LIMIT on.
  */
 struct ptx_variable_name {
-	const char *name; /* as the driver knows it; not terminated */
+	const char *name; /* as the driver knows it; without a terminating NUL */
 	size_t length;
 	uint64_t bytes; /* 0: not declared here */
 };
 
-/* 0; -1: the offset is a parameter's. */
+/* Returns 0; -1 if the offset is a parameter's. */
 int ptx_variable(const struct ptx_module *module, uint32_t offset,
 	struct ptx_variable_name *variable);
 
 enum ptx_direction { PTX_LOAD, PTX_STORE, PTX_ATOMIC, PTX_DIRECTIONS };
 
-/* No bound that is known. */
+/* Values for an unknown bound. */
 #define PTX_NO_LOW INT64_MIN
 #define PTX_NO_HIGH INT64_MAX
 
 /*
- * The kernel accesses memory from the address in a parameter word on: bytes low up to, without,
- * high.  With strides, only runs of so many bytes in them: at low, and as often as counted at each
- * stride from there.  Without, all of them are accessed as far as exact says so.
+ * An access to bytes low to high (excluded), relative to the address in a parameter word.  With
+ * strides, only runs of `run` bytes: at low, and repeated at each stride.  Without strides, all
+ * bytes; exact tells whether all are accessed.
  */
 #define PTX_STRIDES 3
 
-/* What a word is whose memory is accessed. */
+/* The kind of a word whose memory is accessed. */
 enum ptx_object {
 	PTX_ADDRESS,
-	PTX_TEXTURE, /* an object that stands for memory, which the word does not say */
+	PTX_TEXTURE, /* an object for memory that the word does not name */
 	PTX_SURFACE,
 };
 
 struct ptx_claim {
-	uint32_t offset; /* of the word in the parameter buffer, or a variable's: ptx_variable() */
+	uint32_t offset; /* of the word in the parameter buffer, or of a variable: ptx_variable() */
 	uint8_t direction; /* enum ptx_direction */
-	uint8_t sure;      /* 0: this word or others, which could not be distinguished */
+	uint8_t sure;      /* 0: this word or another one, not distinguishable */
 	uint8_t exact;     /* 0: at most these bytes */
-	uint8_t loaded;    /* which ones depends on what lies in memory */
+	uint8_t loaded;    /* the bytes depend on values in memory */
 	uint8_t early;     /* surely before any griddepcontrol.wait */
-	uint8_t spins;     /* in a loop that ends by what others write there */
-	uint8_t object;    /* enum ptx_object; of others than addresses no bounds are known */
+	uint8_t spins;     /* in a loop that waits for a value written by others */
+	uint8_t object;    /* enum ptx_object; bounds are known for addresses only */
 	uint8_t stride_count;
 	int64_t low, high;
 	int64_t run; /* bytes; high - low without strides */
 	struct ptx_stride {
 		int64_t bytes, count;
-	} stride[PTX_STRIDES]; /* longest first */
+	} stride[PTX_STRIDES]; /* sorted, longest first */
 };
 
-/* Memory that no parameter points to: bits. */
+/* Memory that no parameter points to, as bits. */
 enum ptx_reach {
-	PTX_REACH_POINTER = 1, /* at addresses out of memory, textures that are no parameters */
+	/* at addresses loaded from memory; textures that are no parameters */
+	PTX_REACH_POINTER = 1,
 	PTX_REACH_POINTER_STORE = 2,
-	PTX_REACH_VARIABLE = 4, /* variables of the module, constants aside */
+	PTX_REACH_VARIABLE = 4, /* variables of the module, except constants */
 	PTX_REACH_VARIABLE_STORE = 8,
 	PTX_REACH_CONSTANT = 16,
-	PTX_REACH_CONSTANT_STORE = 32, /* no kernel's: a copy to a symbol may be one */
+	PTX_REACH_CONSTANT_STORE = 32, /* set for copies to a symbol only, not for kernels */
 };
 
 struct ptx_access {
-	struct ptx_claim *claim; /* by offset, then direction */
+	struct ptx_claim *claim; /* sorted by offset, then by direction */
 	size_t count;
 	int complete;
-	const char *why;  /* it is not complete, a constant string; NULL: it is */
-	unsigned reaches; /* enum ptx_reach, as far as is known */
-	uint8_t *scalar;  /* per parameter byte: 1 if its value was asked for */
+	const char *why;  /* why it is not complete, a constant string; NULL: it is complete */
+	unsigned reaches; /* enum ptx_reach, as far as known */
+	uint8_t *scalar;  /* by parameter byte, 1: its value was read */
 	uint32_t scalar_count;
 	unsigned long steps; /* instructions interpreted */
-	int limited;         /* with more of them more might have been found */
+	int limited;         /* a higher limit of steps might give more claims */
 };
 
-/* The default for ptx_interpret: a second, about. */
+/* Default limit of steps for ptx_interpret(): about a second. */
 #define PTX_STEPS 10000000ul
 
-/* Why, where memory ran out. */
+/* The value of why after an allocation failed. */
 extern const char ptx_no_memory[];
 
 /*
- * Interprets a kernel for a launch, at most that many instructions.  0, or -1 when the text is not
- * understood, memory or steps run out; then there are no claims, and why says it.
+ * Interprets a kernel for a launch, with a limit of instructions.  Returns 0; or -1 with why set
+ * and no claims if the text cannot be interpreted, or if memory or steps run out.
  */
 int ptx_interpret(struct ptx_module *module, size_t kernel, const struct ptx_launch *launch,
 	unsigned long steps, struct ptx_access *access);

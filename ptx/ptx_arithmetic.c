@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What instructions make of sets of values. */
+/* Computes sets of values for arithmetic instructions. */
 #include "ptx_operation.h"
 
-/* What is left of a sum: of 32 bits its low half. */
+/* Reduces a sum to the instruction's width: for 32 bits, to the low half. */
 static struct ptx_value wrapped(const struct operation *op, const struct ptx_value *sum,
 	struct ptx_range range)
 {
@@ -13,7 +13,7 @@ static struct ptx_value wrapped(const struct operation *op, const struct ptx_val
 	return value;
 }
 
-/* Results of 16 and 32 bits wrap where they do not fit; open ends are left to comparisons. */
+/* Results of 16 and 32 bits wrap if they do not fit; unknown bounds are left to comparisons. */
 static struct ptx_value wrap(const struct operation *op, struct ptx_value value, unsigned bytes)
 {
 	struct ptx_range range;
@@ -36,7 +36,7 @@ static struct ptx_value sum(const struct operation *op, struct ptx_value a, stru
 	struct ptx_value total;
 
 	if (both && a.base == BASE_WORD && b.base == BASE_WORD && !a.pointer && !b.pointer) {
-		/* Which of the two parameters is the pointer is not known. */
+		/* It is unknown which of the two parameters is the pointer. */
 		total = a;
 		ptx_join_base(op->frame->walk, &total, &b);
 		total.count = 0;
@@ -114,7 +114,7 @@ static struct ptx_value product(const struct operation *op, struct ptx_value a, 
 	return sparse(op, range, a.loaded || b.loaded);
 }
 
-/* It may be a division's, which is known by its symbol, for a branch too. */
+/* Makes a symbol: it may be part of a division, which is recognized by it, also for a branch. */
 static struct ptx_value half_of(const struct operation *op, struct ptx_range range, int loaded)
 {
 	uint32_t symbol = PTX_NO_SYMBOL;
@@ -131,7 +131,7 @@ static struct ptx_value half_of(const struct operation *op, struct ptx_range ran
 	return value;
 }
 
-/* Of a half the whole is multiplied, if that is right for it; 0: it is no half, or not right. */
+/* Multiplies the value that a half belongs to, if that is correct; returns 0 if not. */
 static int multiply_half(const struct operation *op, const struct ptx_value *half, int64_t factor,
 	struct ptx_value *result)
 {
@@ -187,7 +187,7 @@ static struct ptx_value symbol_of(const struct operation *op, uint32_t symbol)
 	return value;
 }
 
-/* The rest of a division of what is not below 0. */
+/* Returns the remainder of a value that is not negative. */
 static struct ptx_value rest(const struct operation *op, const struct ptx_value *a, int64_t modulus)
 {
 	const struct ptx_split *known =
@@ -205,7 +205,7 @@ static int64_t floor_divide(int64_t a, int64_t b)
 	return a / b - (a % b && (a < 0) != (b < 0));
 }
 
-/* Rounded down; b is positive. */
+/* Rounds down; b is positive. */
 static struct ptx_value quotient(const struct operation *op, struct ptx_value a, int64_t b,
 	int rounds_to_zero)
 {
@@ -241,7 +241,7 @@ static struct ptx_value negate(const struct operation *op)
 	return wrap(op, product(op, number(op, 0), ptx_constant(-1)), op->in->type.bytes);
 }
 
-/* ~x is -1 - x, of either half. */
+/* ~x is -1 - x, for either half. */
 static struct ptx_value complement(const struct operation *op)
 {
 	struct ptx_value a = any_source(op, 0), whole = ptx_whole(&a);
@@ -305,7 +305,7 @@ static struct ptx_value shift_left(const struct operation *op)
 	return wrap(op, product(op, a, ptx_constant(INT64_C(1) << b.low)), op->in->type.bytes);
 }
 
-/* How many of the lowest bits of the words' addresses are 0. */
+/* Returns the number of lowest bits that are 0 in the words' addresses. */
 static unsigned zeros_of(const struct ptx_walk *walk, const struct ptx_value *pointer)
 {
 	const struct ptx_launch *launch = walk->launch;
@@ -330,7 +330,7 @@ static int is_even(const struct ptx_value *value, int64_t bits)
 	return value->low == value->high;
 }
 
-/* The lowest bits of a sum, or of an address that is aligned: 1 if they are the same always. */
+/* Finds the lowest bits of a sum, or of an aligned address.  Returns 1 if they are constant. */
 static int bits_of(const struct operation *op, const struct ptx_value *value,
 	const struct ptx_value *mask, int64_t *bits)
 {
@@ -345,7 +345,7 @@ static int bits_of(const struct operation *op, const struct ptx_value *value,
 	return 1;
 }
 
-/* An address without some of its lowest bits, which are 0: others of its lowest bits are, too. */
+/* Shifts out lowest address bits that are 0; the next ones are known to be 0, too. */
 static int shift_address(const struct operation *op, const struct ptx_value *address,
 	const struct ptx_value *shift, struct ptx_value *shifted)
 {
@@ -385,7 +385,7 @@ static struct ptx_value shift_right(const struct operation *op)
 	if (shift_address(op, &a, &b, &shifted))
 		return shifted;
 	a = ptx_number_of(op->frame, op->state, a);
-	/* The type says whether the sign is kept; .b is as .u. */
+	/* The type tells whether the sign is kept; .b is like .u. */
 	if (op->in->type.class != CLASS_SIGNED)
 		a = as_unsigned(op, a, op->in->type.bytes, 0);
 	range = bounds(op, &a);
@@ -397,7 +397,7 @@ static struct ptx_value shift_right(const struct operation *op)
 	return sparse(op, any, a.loaded || b.loaded);
 }
 
-/* The lowest number of the form 2^n - 1 that is not below. */
+/* Returns the lowest number of the form 2^n - 1 that is not below the value. */
 static int64_t mask_over(int64_t value)
 {
 	uint64_t mask = (uint64_t)value;
@@ -424,7 +424,7 @@ static struct ptx_value bit_and(const struct operation *op)
 		a = b;
 		b = swap;
 	}
-	/* Aligning a pointer leaves it where it is, nearly. */
+	/* Aligning a pointer changes it only slightly. */
 	if (low.half == HALF_LOW && low.base != BASE_NUMBER && low.base != BASE_UNKNOWN &&
 		ptx_is_constant(&b) && b.low < 0 && b.low >= -4096) {
 		low.low = ptx_add_bound(low.low, b.low + 1);
@@ -447,7 +447,7 @@ static struct ptx_value bit_and(const struct operation *op)
 			(struct ptx_range){ 0, x.low >= 0 && x.high < mask ? x.high : mask },
 			a.loaded);
 	}
-	/* All but the lowest bits. */
+	/* Clears only the lowest bits. */
 	if (ptx_is_constant(&b) && b.low < 0 && b.low > INT32_MIN && !(-b.low & (-b.low - 1)) &&
 		x.low >= 0 && x.high < INT64_MAX)
 		return difference(op, a, rest(op, &a, -b.low));
@@ -456,7 +456,7 @@ static struct ptx_value bit_and(const struct operation *op)
 	return opaque(op, of_type(op->in->type), a.loaded || b.loaded);
 }
 
-/* Bits that one has where the other has none are a sum. */
+/* Returns 1 if the two have no bit in common: then OR is a sum. */
 static int are_apart(const struct ptx_value *high, struct ptx_range low)
 {
 	return low.low >= 0 && low.high < INT64_C(1) << 32 &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of functions of the module, interpreted where they are called; and which kernels print:
- * those from which calls lead to vprintf, which nvcc makes of printf.
+ * Calls of functions of the module, which are interpreted at each call; and which kernels print:
+ * those with calls that lead to vprintf, which nvcc generates for printf.
  */
 #include "ptx_walk.h"
 
@@ -24,7 +24,7 @@ static uint32_t path_of(struct ptx_walk *walk, uint32_t from, uint32_t instructi
 	return walk->path_count++;
 }
 
-/* Why a call of a function without a body may touch any memory; NULL: it touches none. */
+/* Returns why a call of a function without a body may access any memory; NULL: it accesses none. */
 static const char *why_unknown(const struct ptx_function *function)
 {
 	switch (function ? builtin_of(function->name, function->length) : BUILTIN_NONE) {
@@ -39,7 +39,7 @@ static const char *why_unknown(const struct ptx_function *function)
 }
 
 struct call {
-	struct ptx_function *function;               /* NULL: not known */
+	struct ptx_function *function;               /* NULL: unknown */
 	const struct ptx_operand *result, *argument; /* vectors, or NULL */
 };
 
@@ -70,7 +70,7 @@ static uint32_t register_of(const struct ptx_function *function, uint32_t variab
 	return UINT32_MAX;
 }
 
-/* The caller's value of what the function calls its parameter. */
+/* Returns the caller's value for a parameter of the function. */
 static struct ptx_value argument(struct ptx_frame *frame, const struct ptx_state *state,
 	const struct call *call, uint32_t variable, int32_t offset)
 {
@@ -155,14 +155,14 @@ static int enter(struct ptx_frame *frame, struct ptx_state *state, const struct 
 			state->possible = 0;
 		return 0;
 	}
-	/* What it found out about its caller's numbers holds where it was called. */
+	/* What the function learned about the caller's numbers also holds after the call. */
 	if (!is_guarded)
 		copy_knowledge(state, callee->leave);
 	give_results(frame, state, callee, call);
 	return 0;
 }
 
-/* Only some of the threads of which the state speaks make the call. */
+/* Returns 1 if only some of the state's threads make the call. */
 static int is_part(struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_instruction *in)
 {
@@ -211,14 +211,14 @@ int ptx_call(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruct
 	return rc;
 }
 
-/* Functions found to be reached, each once. */
+/* The functions that can be reached, each once. */
 struct reach {
 	struct ptx_module *module;
 	uint32_t *function;
 	uint32_t count;
 	uint8_t *seen;               /* by function */
 	int doubt;                   /* the target of a call is unknown */
-	int prints, waits, triggers; /* one of them does */
+	int prints, waits, triggers; /* a function does so */
 };
 
 static void reach(struct reach *reach, uint32_t number)
@@ -228,7 +228,7 @@ static void reach(struct reach *reach, uint32_t number)
 	reach->seen[number] = 1;
 }
 
-/* What the call names: its first operand, or the one after the results. */
+/* Follows the call's target: the first operand, or the one after the results. */
 static void follow_call(struct reach *all, const struct ptx_function *function,
 	const struct ptx_instruction *in)
 {
@@ -258,7 +258,7 @@ static void follow(struct reach *all, struct ptx_function *function)
 	enum builtin what = builtin_of(function->name, function->length);
 
 	all->prints |= what == BUILTIN_PRINTF;
-	/* CUDA's own, or linked from elsewhere. */
+	/* One of CUDA's own, or linked from elsewhere. */
 	if (!function->has_body) {
 		all->doubt |= what == BUILTIN_NONE || what == BUILTIN_LAUNCH;
 		return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results that are one of two values, or another type's. */
+/* Computes selections between two values, and conversions. */
 #include "ptx_operation.h"
 
-/* Registers of 32 bits hold signed numbers, where it matters to who reads them next. */
+/* Registers of 32 bits hold signed numbers, where the next reader distinguishes. */
 static struct ptx_value as_signed(const struct operation *op, struct ptx_value value)
 {
 	struct ptx_range range = bounds(op, &value);
@@ -35,14 +35,14 @@ struct ptx_value ptx_smaller_or_larger(const struct operation *op)
 	return as_signed(op, a);
 }
 
-/* Of the number or offset that the result is: that of another base, or of a half, is none of it. */
+/* Returns 1 if the value has the base and half of the result. */
 static int is_alike(const struct ptx_value *value, const struct ptx_value *result)
 {
 	return value->base == result->base && value->id == result->id &&
 		value->half == result->half;
 }
 
-/* Each of the two only has to do with where it is chosen. */
+/* Each of the two only matters where it is selected. */
 struct ptx_value ptx_select_one(const struct operation *op)
 {
 	struct ptx_value value[2] = { any_source(op, 1), any_source(op, 0) }, joined;

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-/* A kernel that was unrolled has many accesses; of one word and direction so many are kept. */
+/* Limit of claims per word and direction: an unrolled kernel has many accesses. */
 #define CLAIMS_PER_WORD 8
-/* The driver gives no addresses below: 0x200000000 is the lowest that was measured. */
+/* The driver's addresses are above: the lowest one measured is 0x200000000. */
 #define LOWEST_ADDRESS (INT64_C(1) << 32)
 
 static int same_strides(const struct ptx_claim *a, const struct ptx_claim *b)
@@ -36,7 +36,7 @@ static void hull(struct ptx_claim *into, const struct ptx_claim *other)
 	ptx_set_run(into);
 }
 
-/* Runs that have grown until they touch. */
+/* Joins runs that have grown until they touch. */
 static void fold_strides(struct ptx_claim *claim)
 {
 	while (claim->stride_count) {
@@ -49,7 +49,7 @@ static void fold_strides(struct ptx_claim *claim)
 	}
 }
 
-/* 1: both are in into, and nothing else is. */
+/* Returns 1 if into covers both exactly. */
 static int unite(struct ptx_claim *into, const struct ptx_claim *other)
 {
 	int touch = other->low <= into->high && into->low <= other->high;
@@ -141,7 +141,7 @@ static void reach_variable(struct ptx_walk *walk, uint32_t word, int direction)
 	}
 }
 
-/* Claims on them are worth as much as their names: they are not all that is known. */
+/* Claims on variables depend on names, so the memory is also noted as reached. */
 static void reach_variables(struct ptx_walk *walk, const struct ptx_value *address, int direction)
 {
 	if (address->base == BASE_WORD) {
@@ -152,7 +152,7 @@ static void reach_variables(struct ptx_walk *walk, const struct ptx_value *addre
 		reach_variable(walk, walk->set[address->id].word[i], direction);
 }
 
-/* Of its word, or of any one of several. */
+/* Adds the claim to the address's word, or to any of several words. */
 static int add_to_words(struct ptx_walk *walk, const struct ptx_value *address,
 	struct ptx_claim *claim)
 {
@@ -207,7 +207,7 @@ static int claim_classes(struct ptx_frame *frame, const struct ptx_value *addres
 	uint32_t split;
 	struct ptx_range rounds;
 	int64_t classes = depth < 2 ? ptx_classes(state, address, &split) : 1;
-	struct ptx_state copy; /* registers are not looked at */
+	struct ptx_state copy; /* registers are not used */
 
 	if (classes == 1 && !depth && ptx_wraps(state, address, &split, &rounds))
 		return claim_rounds(frame, address, state, bytes, direction, split, rounds);
@@ -234,7 +234,7 @@ int ptx_is_nowhere(const struct ptx_walk *walk, const struct ptx_value *address,
 	return where.low >= 0 && where.high < LOWEST_ADDRESS;
 }
 
-/* Not a parameter's memory. */
+/* Notes an access to memory of no parameter. */
 static void claim_elsewhere(struct ptx_walk *walk, const struct ptx_value *address, int direction)
 {
 	if (address->base == BASE_MODULE) {
@@ -244,8 +244,8 @@ static void claim_elsewhere(struct ptx_walk *walk, const struct ptx_value *addre
 	}
 	ptx_doubt(walk, "it uses an address that is no parameter");
 	/*
-	 * A number is a parameter that points into no known memory: to a variable.  What else was
-	 * not loaded may be a parameter's all the same, put together in some way.
+	 * A number is a parameter that points into no known memory: to a variable.  Other values
+	 * that were not loaded may still be computed from a parameter.
 	 */
 	if (address->loaded)
 		ptx_reach(walk, PTX_REACH_POINTER, direction);
@@ -303,7 +303,7 @@ int ptx_claim_object(struct ptx_frame *frame, const struct ptx_value *object, in
 	return 0;
 }
 
-/* 1: the launch passes no address of known memory there. */
+/* Returns 1 if the launch passes no address of known memory in that word. */
 static int is_no_pointer(const struct ptx_walk *walk, uint32_t word)
 {
 	const struct ptx_launch *launch = walk->launch;
@@ -321,7 +321,7 @@ static int has_no_pointer(const struct ptx_walk *walk, const struct ptx_value *m
 	return 0;
 }
 
-/* How far the largest of them reaches. */
+/* Returns the size that the largest tensor reaches, bytes. */
 static int64_t bytes_of_tensors(struct ptx_walk *walk, const struct ptx_value *map)
 {
 	int64_t most = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The body of a function: declarations, labels and instructions with their operands. */
+/* Parses the body of a function: declarations, labels and instructions with their operands. */
 #include "ptx_parts.h"
 
 #include <stdlib.h>
 
-/* Enough for the largest kernels of NVIDIA's libraries, which have some ten thousand. */
+/* The largest kernels of NVIDIA's libraries have some ten thousand instructions. */
 #define INSTRUCTION_LIMIT 200000
 
 struct parser {
@@ -75,7 +75,7 @@ static int special_of(const struct ptx_token *token)
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		if (ptx_is(token, others[i]))
 			return SPECIAL_OTHER;
-	/* %cluster_ctaid.x and the like; no register has a dot in its name but those of vectors. */
+	/* %cluster_ctaid.x and similar; apart from vectors, no register has a dot in its name. */
 	return *token->text == '%' && memchr(token->text, '.', token->length) ? SPECIAL_OTHER : -1;
 }
 
@@ -84,7 +84,7 @@ static int is_label(const struct ptx_function *function, const struct ptx_token 
 	return ptx_names_find(&function->labels, token->text, token->length, 0) != PTX_NO_NAME;
 }
 
-/* Floating-point numbers as bits; their values play no part. */
+/* Floating-point numbers are kept as bits; their values do not matter. */
 static int add_number(struct parser *parser, const struct ptx_token *token, int negative)
 {
 	uint64_t value = 0;
@@ -124,7 +124,7 @@ static int add_name(struct parser *parser, const struct ptx_token *token)
 	return add_operand(parser, OPERAND_REGISTER, number, 0);
 }
 
-/* A name or a number, with a sign, and "+4" after it. */
+/* A name or a number, with an optional sign, and optionally followed by "+4". */
 static int add_simple(struct parser *parser)
 {
 	struct ptx_lexer *lexer = &parser->lexer;
@@ -185,7 +185,7 @@ static int add_address(struct parser *parser)
 	while (ptx_take(&parser->lexer, ',')) {
 		uint32_t keep = function->operand_count;
 
-		/* Coordinates: nothing of the address that matters. */
+		/* Coordinates do not affect the address. */
 		if (ptx_take(&parser->lexer, '{') ? add_vector(parser, '}') : add_simple(parser))
 			return -1;
 		function->operand_count = keep;
@@ -195,7 +195,7 @@ static int add_address(struct parser *parser)
 	return ptx_refuse(function, "an address that is not understood");
 }
 
-/* p|q are two results: a vector. */
+/* p|q are two results: stored as a vector. */
 static int add_pair(struct parser *parser, uint32_t at)
 {
 	struct ptx_function *function = parser->function;
@@ -289,14 +289,17 @@ static void take_update(struct ptx_instruction *in, const char *part, size_t len
 			in->update = PTX_REPEATS;
 }
 
-/* What stands between two dots of an opcode. */
-static void take_part(struct ptx_instruction *in, const char *part, size_t length)
+/* Parses the part of an opcode between two dots. */
+static void parse_part(struct ptx_instruction *in, const char *part, size_t length)
 {
 	struct ptx_type type = ptx_type(part, length);
 	int space = ptx_space(part, length);
 
 	if (type.bytes) {
-		/* cvt names the result first; of others the last one is the operands'. */
+		/*
+		 * cvt names the result's type first; otherwise the last type is that of the
+		 * operands.
+		 */
 		in->source = type;
 		if (in->opcode != OP_CVT || !in->type.bytes)
 			in->type = type;
@@ -333,11 +336,11 @@ static void take_opcode(struct ptx_instruction *in, const struct ptx_token *toke
 	while (dot) {
 		at = dot + 1;
 		dot = memchr(at, '.', (size_t)(end - at));
-		take_part(in, at, (size_t)((dot ? dot : end) - at));
+		parse_part(in, at, (size_t)((dot ? dot : end) - at));
 	}
 }
 
-/* The register that stands for bytes of an argument of a call. */
+/* Returns the register that stands for bytes of a call's argument. */
 static uint32_t argument_register(struct parser *parser, uint32_t variable, int64_t offset)
 {
 	struct ptx_function *function = parser->function;
@@ -357,8 +360,8 @@ static uint32_t argument_register(struct parser *parser, uint32_t variable, int6
 }
 
 /*
- * ld.param and st.param of a call's arguments are moves.  Operands are an address of two and a
- * register or vector, in either order.
+ * Turns ld.param and st.param of a call's arguments into moves.  Operands are an address of two
+ * operands and a register or vector, in either order.
  */
 static int rewrite_argument(struct parser *parser, struct ptx_instruction *in)
 {
@@ -409,7 +412,7 @@ static int rewrite_argument(struct parser *parser, struct ptx_instruction *in)
 	return 0;
 }
 
-/* From after the guard. */
+/* Parses what follows the guard. */
 static int parse_instruction(struct parser *parser, const struct ptx_token *opcode, int32_t guard,
 	int negated)
 {
@@ -545,7 +548,7 @@ static int parse_statement(struct parser *parser, const struct ptx_token *token)
 	return parse_instruction(parser, token, -1, 0);
 }
 
-/* Labels are known before the instructions that name them. */
+/* Finds labels before the instructions that name them are used. */
 static int find_labels(struct ptx_function *function)
 {
 	struct ptx_lexer lexer = { function->body, function->end };

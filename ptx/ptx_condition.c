@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Predicates: what they compare, and what follows where one has a value.  What follows is all of it
- * only of comparisons of sums of indices, rounds and parts of splits: of another number a state
- * does not know which index goes with it.
+ * Predicates: what they compare, and what follows from their value.  Everything that follows is
+ * known only for comparisons of sums of indices, rounds and parts of splits: for other numbers a
+ * state does not know which index belongs to which number.
  */
 #include "ptx_walk.h"
 
@@ -10,7 +10,7 @@
 
 struct ptx_condition *ptx_condition_of(struct ptx_frame *frame, uint32_t reg)
 {
-	/* Of a register that is written in several places it is not known which one was meant. */
+	/* A register with several writes has no single condition. */
 	if (frame->function->reg[reg].slot != PTX_NO_SLOT)
 		return NULL;
 	if (!frame->condition_of[reg]) {
@@ -33,8 +33,9 @@ static int is_strict(uint8_t compare)
 }
 
 /*
- * The number of the low operand that goes with the first high one: compilers write a <= b of low
- * halves as b >= a where that saves a register.  -1: the two are not of one comparison of 64 bits.
+ * Returns the index of the low operand that belongs to the first high operand: compilers write a <=
+ * b of low halves as b >= a if that saves a register.  -1: the two are not one comparison of 64
+ * bits.
  */
 static int first_of_low(const struct ptx_frame *frame, const struct ptx_condition *low,
 	const struct ptx_condition *high, uint8_t compare)
@@ -53,7 +54,7 @@ static int first_of_low(const struct ptx_frame *frame, const struct ptx_conditio
 	return is_less(low->compare) != is_less(compare);
 }
 
-/* High halves were compared; with the low ones, which another predicate is of, 64 bits are. */
+/* A comparison of high halves, with the low halves' result as a predicate, compares 64 bits. */
 static int pack(struct ptx_frame *frame, struct ptx_condition *condition,
 	const struct ptx_instruction *in, struct ptx_state *state)
 {
@@ -107,7 +108,7 @@ static void compare(struct ptx_frame *frame, struct ptx_condition *condition,
 	condition->kind = CONDITION_COMPARE;
 }
 
-/* isspacep: what a parameter points to is global memory. */
+/* isspacep: memory that a parameter points to is global. */
 static void set_space(struct ptx_frame *frame, struct ptx_condition *condition,
 	const struct ptx_instruction *in, const struct ptx_state *state)
 {
@@ -129,7 +130,7 @@ void ptx_set_condition(struct ptx_frame *frame, const struct ptx_instruction *in
 	const struct ptx_operand *operand = &frame->function->operand[in->operand];
 	struct ptx_condition *condition;
 
-	/* p|q: the other one is the opposite, which nothing is made of. */
+	/* p|q: the second result is the opposite and is not tracked. */
 	if (operand->kind == OPERAND_VECTOR && in->count > 1)
 		operand++;
 	if (operand->kind != OPERAND_REGISTER)
@@ -161,7 +162,7 @@ void ptx_set_condition(struct ptx_frame *frame, const struct ptx_instruction *in
 	}
 }
 
-/* A loop that ends by "!=" hits its limit: it comes from the side on which it starts. */
+/* A loop that ends by "!=" reaches its limit from the side on which it starts. */
 static int side_of(const struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_value *difference)
 {
@@ -190,7 +191,7 @@ static int side_of(const struct ptx_frame *frame, const struct ptx_state *state,
 	return range.low > 0 ? COMPARE_GT : range.high < 0 ? COMPARE_LT : COMPARE_NE;
 }
 
-/* Of x no more is known than what its symbols are, and these are what threads differ in. */
+/* Only the symbols of x are known, and threads differ in these only. */
 static int is_plain(const struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_value *x)
 {
@@ -207,7 +208,7 @@ static int is_plain(const struct ptx_frame *frame, const struct ptx_state *state
 	return 1;
 }
 
-/* x != 0 at an end of its range; 1: it is at one. */
+/* Excludes 0 at an end of the range of x; returns 1 if it was there. */
 static int exclude_zero(struct ptx_state *state, const struct ptx_value *x)
 {
 	struct ptx_range range = ptx_bounds(x, state);
@@ -223,7 +224,7 @@ static int exclude_zero(struct ptx_state *state, const struct ptx_value *x)
 	return !state->possible;
 }
 
-/* Whatever x is out of these bounds, it compares so with 0. */
+/* Returns 1 if every x within these bounds compares so with 0. */
 static int is_sure(struct ptx_range bounds, int compare)
 {
 	switch (compare) {
@@ -242,13 +243,13 @@ static int is_sure(struct ptx_range bounds, int compare)
 	}
 }
 
-/* x compares so with 0; 1 as ptx_assume(). */
+/* Assumes that x compares so with 0; returns 1 as for ptx_assume(). */
 static int apply(struct ptx_frame *frame, struct ptx_state *state, const struct ptx_value *x,
 	int compare)
 {
 	struct ptx_range range = { INT64_MIN, INT64_MAX }, bounds = ptx_bounds(x, state);
 
-	/* Where paths join it has to be known of each: it is noted in any case. */
+	/* The fact is stored in any case, since a join needs it from each path. */
 	int sure = is_sure(bounds, compare);
 
 	if (compare == COMPARE_NE)
@@ -298,7 +299,7 @@ static int opposite(int compare)
 	return of[compare];
 }
 
-/* Above the largest signed number of so many bytes: as a signed one it is negative. */
+/* Above the largest signed number with that many bytes: negative as a signed number. */
 static int may_look_negative(struct ptx_range range, unsigned bytes)
 {
 	return bytes && bytes < 8 && range.high != INT64_MAX &&
@@ -306,8 +307,8 @@ static int may_look_negative(struct ptx_range range, unsigned bytes)
 }
 
 /*
- * Values are signed or not as the instruction says that made them.  To a comparison two that differ
- * by 2^32 are one.
+ * Values are signed or unsigned depending on the instruction that made them.  For a comparison,
+ * values that differ by 2^32 are equal.
  */
 static int may_be_other_numbers(const struct ptx_condition *condition, int compare,
 	const struct ptx_range *a, const struct ptx_range *b)
@@ -334,10 +335,13 @@ static int assume_comparison(struct ptx_frame *frame, struct ptx_state *state,
 		struct ptx_range *larger = is_less ? &b : &a, *smaller = is_less ? &a : &b;
 
 		if (larger->low < 0)
-			return 0; /* as a signed number it is something else */
+			return 0; /* as a signed number it differs */
 		if (smaller->low < 0 && larger->high > INT32_MAX && larger->high != INT64_MAX)
-			return 0; /* so may the other one be */
-		/* What is below a number that is no negative one is none either. */
+			return 0; /* the other one may differ, too */
+		/*
+		 * A number below a value that is not negative is unsigned here, so not negative
+		 * either.
+		 */
 		if (is_less && a.low < 0)
 			is_all &= apply(frame, state, &condition->a, COMPARE_GE);
 		if (!is_less && b.low < 0)
@@ -351,13 +355,13 @@ static int may_be(struct ptx_frame *frame, const struct ptx_state *state, uint32
 {
 	struct ptx_state copy;
 
-	/* Without the registers after it: conditions keep the values that they compare. */
+	/* Registers are not copied: conditions contain the values that they compare. */
 	memcpy(&copy, state, sizeof(copy));
 	ptx_assume(frame, &copy, predicate, value, depth);
 	return copy.possible;
 }
 
-/* One of two predicates has the value; all that follows is known only where one decides. */
+/* Assumes that at least one of two predicates has the value; complete only if one decides alone. */
 static int assume_either(struct ptx_frame *frame, struct ptx_state *state,
 	const struct ptx_condition *condition, int value, unsigned depth)
 {

@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Control dependence: which edges decide whether a block runs.  An edge does if the block is on
- * every way from there to the end of the function, and not on every way from the edge's beginning
- * (Ferrante, Ottenstein, Warren: "The program dependence graph and its use in optimization").
+ * Control dependence: which edges decide whether a block runs.  An edge does so if the block is on
+ * every path from there to the end of the function, but not on every path from the start of the
+ * edge (Ferrante, Ottenstein, Warren: "The program dependence graph and its use in optimization").
  *
- * What enters a state by a condition counts as said by it where the state says exactly that.
- * Where it does not, what depends on the edge is done by some of the threads that the state speaks
- * of, and by all again where the ways have met.
+ * A condition counts as exact if the state contains exactly that.  Otherwise, code that depends on
+ * the edge is run by only some of the threads in the state, and by all again where the paths have
+ * joined.
  */
 #include "ptx_walk.h"
 
 #include <stdlib.h>
 
 #define NONE UINT32_MAX
-/* Edges in all lists together; functions beyond are nested beyond what compilers write. */
+/*
+ * Limit of edges in all lists together; beyond it, functions are nested deeper than compilers
+ * write.
+ */
 #define DECIDE_LIMIT (1u << 18)
 
-/* The way back from the end: a block more than the function has. */
+/* The reversed graph, from the end: it has one block more than the function. */
 struct reverse {
 	struct ptx_function *function;
-	uint32_t end;          /* the block that stands for it */
+	uint32_t end;          /* the block for the end */
 	uint32_t *from;        /* blocks, by the block they lead to */
-	uint32_t *first;       /* of from, by block */
-	uint32_t *next;        /* of from, while blocks are put in order */
-	uint32_t *list, count; /* blocks, each after those that are on all its ways to the end */
-	uint32_t *place;       /* in the list */
-	uint32_t *up;          /* the first block on every way to the end */
+	uint32_t *first;       /* by block: its first in from */
+	uint32_t *next;        /* next free place in from, while sorting */
+	uint32_t *list, count; /* blocks, each after those on all its paths to the end */
+	uint32_t *place;       /* by block: its index in list */
+	uint32_t *up;          /* the first block on every path to the end */
 };
 
-/* Counts, then places: what leads to each block, the end included. */
+/* Counts edges, then sorts them by the block they lead to, including the end. */
 static void sort_edges(struct reverse *reverse)
 {
 	const struct ptx_function *function = reverse->function;
@@ -90,7 +93,7 @@ static uint32_t common(const struct reverse *reverse, uint32_t a, uint32_t b)
 	return a;
 }
 
-/* As find_dominators() of ptx_flow.c, from the end. */
+/* As find_dominators() in ptx_flow.c, from the end. */
 static void find_ways_to_end(struct reverse *reverse)
 {
 	const struct ptx_function *function = reverse->function;
@@ -114,7 +117,7 @@ static void find_ways_to_end(struct reverse *reverse)
 	}
 }
 
-/* Calls visit with each edge and block that depends on it; 0: they are too many. */
+/* Calls visit for each edge and each block that depends on it.  Returns 0 if there are too many. */
 static int for_each_dependence(const struct reverse *reverse,
 	void (*visit)(struct ptx_function *function, uint32_t edge, uint32_t block))
 {
@@ -149,7 +152,7 @@ static void add_one(struct ptx_function *function, uint32_t edge, uint32_t block
 	function->decide[to->decide + to->decide_count++] = edge;
 }
 
-/* Without the list nothing is known to be run by all. */
+/* Without the list, no block is known to be run by all threads. */
 static int fill_lists(const struct reverse *reverse)
 {
 	struct ptx_function *function = reverse->function;
@@ -174,7 +177,7 @@ static int fill_lists(const struct reverse *reverse)
 int ptx_make_dependences(struct ptx_function *function)
 {
 	size_t count = function->block_count + 2, edges = function->edge_count + count;
-	/* One piece of memory: six lists by block, one by edge. */
+	/* One allocation: six lists by block, one by edge. */
 	uint32_t *room = calloc(6 * count + edges, sizeof(*room));
 	struct reverse reverse = {
 		.function = function,
@@ -198,16 +201,13 @@ int ptx_make_dependences(struct ptx_function *function)
 	return rc ? ptx_refuse(function, "out of memory") : 0;
 }
 
-/* A block that was not passed before those it decides over is in a loop with more ways than one. */
+/* A block visited before an edge that decides on it is in a loop with several paths. */
 static int is_some(const struct ptx_frame *frame, uint32_t block)
 {
 	return frame->some[block] != 1;
 }
 
-/*
- * What one of the edges that decide over a block says: 1 if only some take it of those that the
- * state behind it speaks of.
- */
+/* Returns 1 if only some of the threads in the state after the edge take it. */
 static int takes_some(const struct ptx_frame *frame, uint32_t edge)
 {
 	return frame->way[edge] & WAY_PART || is_some(frame, frame->function->edges[edge].from);
@@ -223,7 +223,7 @@ static int decides(const struct ptx_function *function, uint32_t edge, uint32_t 
 	return 0;
 }
 
-/* The edge decides how often a loop goes round in which that one is. */
+/* Returns 1 if the edge decides how often a loop around that loop runs. */
 static int is_of_outer(const struct ptx_function *function, uint32_t edge, uint32_t head)
 {
 	while (head != function->block[head].dominator) {
@@ -235,8 +235,8 @@ static int is_of_outer(const struct ptx_function *function, uint32_t edge, uint3
 }
 
 /*
- * Edges that decide over a block: those that lead back to it, which say how often a loop's head is
- * run, or the others.  Two that are possible are an "or", of which a state knows the hull.
+ * Checks the edges that decide on a block: those that lead back to it, which decide how often a
+ * loop's head runs, or the others.  Two possible edges are an "or", of which a state has the hull.
  */
 static int decide_some(const struct ptx_frame *frame, uint32_t number, int back)
 {
@@ -273,7 +273,7 @@ static int varies(const struct ptx_frame *frame, uint32_t head, const struct ptx
 	return 0;
 }
 
-/* A loop around the block that not all go round as often as the state says makes it so. */
+/* Returns 1 if not all threads run a loop around the block as often as the state says. */
 static int is_some_round(const struct ptx_frame *frame, uint32_t block,
 	const struct ptx_value *address)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Divisions: what is known of a quotient and a remainder is known of what was divided. */
+/* Divisions: what is known of a quotient and a remainder also limits the dividend. */
 #include "ptx_walk.h"
 
-/* A sum of indices, rounds and parts of other splits, and no negative number. */
+/* The dividend must be a sum of indices, rounds and parts of other splits, and not negative. */
 static int may_split(const struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_value *a, int64_t modulus)
 {
@@ -46,7 +46,10 @@ const struct ptx_split *ptx_make_split(struct ptx_frame *frame, struct ptx_state
 	return &state->split[state->split_count - 1];
 }
 
-/* The instruction that made the symbol the high half of a register times a number; NULL: none. */
+/*
+ * Returns the instruction whose result's high half is the symbol, a product of a register and a
+ * number; NULL: none.
+ */
 static const struct ptx_instruction *product_of(const struct ptx_frame *frame, uint32_t number)
 {
 	const struct ptx_function *function = frame->function;
@@ -68,8 +71,8 @@ static const struct ptx_instruction *product_of(const struct ptx_frame *frame, u
 }
 
 /*
- * The value is that high half, or, where the number is one below 0 for its 32 bits, the sum of it
- * and of the register.  What the register is multiplied by to 2^32; 0: the value is another one.
+ * The value is that high half, or, for a number that is negative as 32 bits, the sum of it and the
+ * register.  Returns the factor of the register, divided by 2^32; 0: another value.
  */
 static int64_t factor_of(struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_value *value, struct ptx_value *divided)
@@ -115,9 +118,9 @@ int64_t ptx_divisor(struct ptx_frame *frame, const struct ptx_state *state,
 	return ptx_multiply_bound(range.high, factor * divisor - power) < power ? divisor : 0;
 }
 
-/* --- remainders of sums whose terms an address has at different ratios --- */
+/* --- remainders of sums whose terms have different ratios in an address --- */
 
-/* Symbols of a class: of its own place, which no instruction has. */
+/* The place of class symbols, which no instruction has. */
 #define CLASS_PLACE UINT32_MAX
 
 static int64_t ratio_at(const struct ptx_split *split, const struct ptx_value *address, uint32_t i)
@@ -127,7 +130,7 @@ static int64_t ratio_at(const struct ptx_split *split, const struct ptx_value *a
 	return factor % split->term[i].factor ? 0 : factor / split->term[i].factor;
 }
 
-/* All is in the address, only its remainder is known to be one, and nothing else speaks of it. */
+/* All terms are in the address, only the remainder is limited, and nothing else refers to it. */
 static int is_mixed(const struct ptx_state *state, const struct ptx_split *split,
 	const struct ptx_value *address)
 {
@@ -203,7 +206,7 @@ static int has_term(const struct ptx_split *split, uint32_t symbol)
 	return 0;
 }
 
-/* Another split divides some of the same terms: how the two go together is not looked at. */
+/* Another split divides some of the same terms: their relation is not tracked. */
 static int is_shared(const struct ptx_state *state, const struct ptx_split *split)
 {
 	for (uint32_t i = 0; i < state->split_count; i++)
@@ -213,7 +216,7 @@ static int is_shared(const struct ptx_state *state, const struct ptx_split *spli
 	return 0;
 }
 
-/* The remainder is in the address, and its sum reaches over a few multiples of the modulus. */
+/* The remainder is in the address, and its sum covers a few multiples of the modulus. */
 static int is_wrapped(const struct ptx_state *state, const struct ptx_split *split,
 	const struct ptx_value *address)
 {
@@ -235,7 +238,7 @@ int ptx_wraps(const struct ptx_state *state, const struct ptx_value *address, ui
 	return 0;
 }
 
-/* Another split's sum has a part of it. */
+/* Another split's sum contains a part of it. */
 static int is_divided(const struct ptx_state *state, const struct ptx_split *split)
 {
 	for (uint32_t i = 0; i < state->split_count; i++)
@@ -267,7 +270,7 @@ int ptx_take_round(struct ptx_state *state, struct ptx_value *address, uint32_t 
 		    (struct ptx_range){ first - split.constant,
 			    first - split.constant + split.modulus - 1 }))
 		return 0;
-	/* All that it says of the address is said by its sum now.  The others keep their order. */
+	/* Its sum now has all that it says about the address.  The others keep their order. */
 	if (!is_divided(state, &split))
 		memmove(&state->split[number], &state->split[number + 1],
 			(--state->split_count - number) * sizeof(*state->split));

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks of a function, in an order in which each comes after those that dominate it; loops. */
+/*
+ * Finds the blocks of a function, in an order in which each comes after its dominators, and loops.
+ */
 #include "ptx_parts.h"
 
 #include <stdlib.h>
 
-/* Loops with several entries, after which a function is given up. */
+/* Limit of loops with several entries in a function. */
 #define HEADS_LIMIT 64
 
 static int ends_block(const struct ptx_instruction *in)
@@ -13,7 +15,7 @@ static int ends_block(const struct ptx_instruction *in)
 		in->opcode == OP_EXIT || in->opcode == OP_TRAP;
 }
 
-/* Blocks by their first instructions; starts: 1 where one begins. */
+/* Finds blocks by their first instructions; starts: 1 where one begins. */
 static int cut_blocks(struct ptx_function *function, uint8_t *starts)
 {
 	uint32_t count = function->instruction_count;
@@ -46,7 +48,7 @@ static int add_edge(struct ptx_function *function, uint32_t *room, uint32_t from
 	uint32_t low = 0, high = function->block_count;
 
 	if (first >= function->instruction_count) {
-		block->leaves = 1; /* after the last instruction: it returns */
+		block->leaves = 1; /* after the last instruction the function returns */
 		return 0;
 	}
 	while (high - low > 1) {
@@ -119,7 +121,7 @@ static int connect(struct ptx_function *function)
 	return 0;
 }
 
-/* Depth first without recursion: a block's place in it is known once all it leads to are done. */
+/* Depth first without recursion: a block is placed after all blocks that it leads to. */
 static int put_in_order(struct ptx_function *function)
 {
 	uint32_t count = function->block_count, depth = 0, at = count;
@@ -207,7 +209,7 @@ int ptx_dominates(const struct ptx_function *function, uint32_t a, uint32_t b)
 	return a == b;
 }
 
-/* An edge back to where not all ways into its loop come by; edge_count: there is none. */
+/* Returns an edge back to a block that does not dominate its loop; edge_count: none. */
 static uint32_t find_loops(struct ptx_function *function)
 {
 	for (uint32_t i = 0; i < function->block_count; i++)
@@ -229,7 +231,7 @@ static uint32_t find_loops(struct ptx_function *function)
 	return function->edge_count;
 }
 
-/* Each loop gets a head. */
+/* Gives each loop a head. */
 static int make_loops(struct ptx_function *function)
 {
 	for (int tries = 0; tries < HEADS_LIMIT; tries++) {

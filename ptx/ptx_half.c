@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values of 64 bits in two registers of 32.  A register holds the low or the high half of a value;
- * two halves of one value are that value again.  Whatever is done to both halves (an addition with
- * its carry, a shift across both, a choice) is done to the value, and of low halves alone sums and
- * products by numbers are right modulo 2^32.
+ * both halves together are the value again.  An operation on both halves (an addition with carry, a
+ * shift across both, a selection) is one on the value; for low halves alone, sums and products with
+ * numbers are correct modulo 2^32.
  *
- * Machine code has no other registers.  An address whose halves could not be shown to be of one
- * value is taken to be of the parameter word that they are halves of, somewhere: of either where
- * these are two, and of the low one's where the high half is a number.
+ * Machine code has no other registers.  If the halves of an address could not be shown to belong to
+ * one value, the address may be anywhere in the memory of the halves' parameter word: of either
+ * word if there are two, of the low half's if the high half is a number.
  */
 #include "ptx_walk.h"
 
 #define WRAP (INT64_C(1) << 32)
-/* Bits of a low half that are set or cleared without looking at the high one: an alignment. */
+/* Limit of bits that an alignment sets or clears in the low half alone. */
 #define NEAR 4096
 
-/* Of a parameter's memory, or of the parameters. */
+/* An address in a parameter's memory, or in the parameter buffer. */
 static int is_address(const struct ptx_value *value)
 {
 	return value->base == BASE_WORD || value->base == BASE_WORDS ||
 		value->base == BASE_PARAMETER;
 }
 
-/* Somewhere in what the words point to. */
+/* Returns an unknown address in the memory of the words. */
 static struct ptx_value somewhere(const struct ptx_value *address, int half)
 {
 	struct ptx_value value = *address;
@@ -35,7 +35,7 @@ static struct ptx_value somewhere(const struct ptx_value *address, int half)
 	return value;
 }
 
-/* Of numbers some number; of what else is not known to be an address anything. */
+/* Returns an unknown number for numbers, else an unknown value. */
 static struct ptx_value no_value(const struct ptx_value *a, const struct ptx_value *b)
 {
 	struct ptx_value value = ptx_interval(INT64_MIN, INT64_MAX);
@@ -62,7 +62,7 @@ struct ptx_value ptx_take_half(const struct ptx_state *state, const struct ptx_v
 		return ptx_constant(half == HALF_LOW ? (int32_t)(uint32_t)whole->low
 						     : (int32_t)(whole->low >> 32));
 	range = ptx_bounds(whole, state);
-	/* Open ends are left to comparisons, as those of a result of 32 bits. */
+	/* Unknown bounds are left to comparisons, as for results of 32 bits. */
 	if (half == HALF_LOW && (range.low == INT64_MIN || range.low >= INT32_MIN) &&
 		(range.high == INT64_MAX || range.high <= UINT32_MAX))
 		return *whole;
@@ -73,7 +73,7 @@ struct ptx_value ptx_take_half(const struct ptx_state *state, const struct ptx_v
 	return value;
 }
 
-/* a - b, of values with the same base; 0, or -1. */
+/* Computes a - b for values with the same base.  Returns 0, or -1. */
 static int subtract(const struct ptx_value *a, const struct ptx_value *b,
 	struct ptx_value *difference)
 {
@@ -95,7 +95,7 @@ static int is_multiple(const struct ptx_value *value)
 	return 1;
 }
 
-/* The first symbol that is known to be another sum modulo 2^32 becomes that. */
+/* Replaces the first symbol with a known equal sum modulo 2^32. */
 static int replace(const struct ptx_walk *walk, struct ptx_value *value)
 {
 	for (unsigned i = 0; i < value->count; i++) {
@@ -136,13 +136,13 @@ void ptx_note_congruent(struct ptx_walk *walk, const struct ptx_value *symbol,
 	if (symbol->count != 1 || symbol->low || symbol->high || symbol->term[0].factor != 1)
 		return;
 	walk->congruent[symbol->term[0].symbol] = ptx_whole(sum);
-	/* Of itself, or an interval: that says nothing. */
+	/* A sum of itself, or an interval, says nothing. */
 	if (sum->base != BASE_NUMBER || sum->low != sum->high || sum->half ||
 		ptx_factor(sum, symbol->term[0].symbol))
 		walk->congruent[symbol->term[0].symbol].count = 0;
 }
 
-/* The value of which these are the halves, as far as it is one; 0: it is not known. */
+/* Finds the value with these halves; returns 0 if unknown. */
 static int pack_halves(struct ptx_frame *frame, struct ptx_state *state,
 	const struct ptx_value *low, const struct ptx_value *high, struct ptx_value *packed)
 {
@@ -171,14 +171,14 @@ static int pack_halves(struct ptx_frame *frame, struct ptx_state *state,
 	}
 	if (b.base == BASE_NUMBER)
 		return 0;
-	/* Halves of one object's addresses: where in it is not known. */
+	/* Halves of one object's addresses: the offset is unknown. */
 	*packed = somewhere(&b, HALF_NONE);
 	packed->pointer |= a.pointer;
 	return 1;
 }
 
 /*
- * Halves that could not be shown to be of one value.  Numbers are only added to addresses: where
+ * Packs halves that may belong to different values.  Addresses are only combined with numbers: if
  * one half is an address's, so is the whole.
  */
 static struct ptx_value pack_unequal(struct ptx_walk *walk, const struct ptx_value *low,
@@ -198,7 +198,7 @@ static struct ptx_value pack_unequal(struct ptx_walk *walk, const struct ptx_val
 	return no_value(low, high);
 }
 
-/* A low half that is a plain number, with a high one that is one. */
+/* Packs a low and a high half that are plain numbers. */
 static struct ptx_value pack_numbers(struct ptx_frame *frame, struct ptx_state *state,
 	uint32_t instruction, const struct ptx_value *low, const struct ptx_value *high)
 {
@@ -211,7 +211,7 @@ static struct ptx_value pack_numbers(struct ptx_frame *frame, struct ptx_state *
 	if (range.high < 0 && range.low >= -WRAP)
 		top = ptx_add_bound(top, WRAP);
 	else if (range.low < 0 && range.low != INT64_MIN) {
-		/* Of -x and -1: what is subtracted is no negative number, or it would not be -1. */
+		/* For -x and -1: x is positive, else the high half would not be -1. */
 		if (high->low == -1 && range.high <= 0)
 			return value;
 		value = ptx_opaque(frame, state, instruction, WHICH_RESULT + 1,
@@ -231,7 +231,7 @@ struct ptx_value ptx_pack(struct ptx_frame *frame, struct ptx_state *state, uint
 	if (pack_halves(frame, state, low, high, &packed))
 		return packed;
 	if (ptx_is_constant(high) && high->low >= INT32_MIN && high->low <= UINT32_MAX) {
-		/* Local, shared: windows of which the high half is nothing. */
+		/* Local and shared windows, whose high half does not matter. */
 		if (!low->half && low->base != BASE_NUMBER)
 			return *low;
 		if (!low->half)
@@ -264,7 +264,7 @@ static void drop(struct ptx_value *list, int *count, int at)
 	memmove(&list[at], &list[at + 1], (size_t)(*count - at) * sizeof(*list));
 }
 
-/* The low one that goes with a high one; -1: none. */
+/* Returns the index of the low half that belongs to a high half; -1: none. */
 static int find_low(struct ptx_frame *frame, struct ptx_state *state, const struct addends *all,
 	const struct ptx_value *high, struct ptx_value *packed)
 {
@@ -273,7 +273,7 @@ static int find_low(struct ptx_frame *frame, struct ptx_state *state, const stru
 	for (int i = 0; i < all->low_count; i++)
 		if (pack_halves(frame, state, &all->low[i], high, packed))
 			return i;
-	/* A number's: of -1 that of one that is subtracted. */
+	/* The half of a number: for -1, of a subtracted one. */
 	for (int i = 0; i < all->low_count && ptx_is_constant(high); i++) {
 		struct ptx_range range = ptx_bounds(&all->low[i], state);
 
@@ -283,7 +283,7 @@ static int find_low(struct ptx_frame *frame, struct ptx_state *state, const stru
 	return plain;
 }
 
-/* All 64 bits of a sum: its low halves' addends and its high ones'. */
+/* Adds 64-bit values: from the addends' low and high halves. */
 static struct ptx_value add_all(struct ptx_frame *frame, struct ptx_state *state,
 	uint32_t instruction, struct addends *all)
 {
@@ -316,7 +316,7 @@ static struct ptx_value add_all(struct ptx_frame *frame, struct ptx_state *state
 	return total;
 }
 
-/* The high half of a sum, by what its carry is of. */
+/* Returns the high half of a sum, from the sum that its carry belongs to. */
 static struct ptx_value extended_sum(struct ptx_frame *frame, struct ptx_state *state,
 	uint32_t instruction, const struct ptx_condition *carry, const struct ptx_value high[3])
 {
@@ -328,7 +328,7 @@ static struct ptx_value extended_sum(struct ptx_frame *frame, struct ptx_state *
 		add_addend(all.high, &all.high_count, &high[i]);
 	}
 	total = add_all(frame, state, instruction, &all);
-	/* Less 0 is a carry: the machine adds the inverted number and 1. */
+	/* Subtracting 0 gives a carry: the machine adds the inverted number and 1. */
 	for (int i = 0; i < 3; i++)
 		if (carry->subtracted >> i & 1 && ptx_is_constant(&carry->raw[i]) &&
 			!carry->raw[i].low) {
@@ -338,7 +338,7 @@ static struct ptx_value extended_sum(struct ptx_frame *frame, struct ptx_state *
 	return ptx_take_half(state, &total, HALF_HIGH);
 }
 
-/* A high half and numbers: they count 2^32 each. */
+/* Adds a high half and numbers, which count 2^32 each. */
 static int sum_of_high(const struct ptx_value value[3], struct ptx_value *sum)
 {
 	int found = -1;
@@ -360,7 +360,7 @@ static int sum_of_high(const struct ptx_value value[3], struct ptx_value *sum)
 	return 1;
 }
 
-/* The high half of an address and numbers: of which sum is not known. */
+/* Adds the high half of an address and numbers, for an unknown sum. */
 static struct ptx_value sum_unequal(struct ptx_frame *frame, struct ptx_state *state,
 	uint32_t instruction, const struct ptx_value value[3])
 {
@@ -392,8 +392,8 @@ static struct ptx_value plain_sum(struct ptx_frame *frame, struct ptx_state *sta
 		int is_parameter = value[i].base == BASE_WORD && !value[i].pointer;
 
 		/*
-		 * A number that was found as the high half of another one, or a parameter of four
-		 * bytes that is added to an address.
+		 * A number found as the high half of another one, or a parameter of four bytes
+		 * added to an address.
 		 */
 		if (value[i].half == HALF_HIGH &&
 			(value[i].base == BASE_NUMBER || (has_address && is_parameter)))
@@ -461,7 +461,7 @@ void ptx_sum_registers(struct ptx_frame *frame, struct ptx_state *state, uint32_
 		ptx_write_register(frame, state, operand[1].number, &sum);
 }
 
-/* --- the halves of a value, one after the other --- */
+/* --- halves of a value, one after the other --- */
 
 static int are_same(const struct ptx_value *a, const struct ptx_value *b)
 {
@@ -471,7 +471,7 @@ static int are_same(const struct ptx_value *a, const struct ptx_value *b)
 	return ptx_same(&x, &y);
 }
 
-/* The two are halves of one value: of a number of 32 bits the high one is 0. */
+/* The two are halves of one value: for a number of 32 bits the high half is 0. */
 static int are_halves(const struct ptx_value *low, const struct ptx_value *high,
 	const struct ptx_state *state)
 {

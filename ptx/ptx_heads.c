@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A loop that is entered in several places has no head, which the interpreter needs: compilers let
- * a thread jump into the middle of a loop of which they made a copy (cuBLAS's kernels for Hopper).
- * It is given one: a block that does nothing and leads to all of its entries, through which every
- * way to any of them goes.  So there are ways that the kernel does not have, and nothing tells
- * which are taken: what is true of all ways stays true, and less is said for sure.
+ * A loop with several entries has no head, which the interpreter needs: compilers let a thread jump
+ * into the middle of a loop that they copied (cuBLAS's kernels for Hopper).  It gets a head: an
+ * empty block that leads to all entries, and that all paths to an entry pass.  This adds paths that
+ * the kernel does not have, with unknown conditions: what holds on all paths remains true, and less
+ * is known for certain.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "ptx_parts.h"
 
 enum {
-	IS_AHEAD = 1,  /* the end of the edge leads there */
+	IS_AHEAD = 1,  /* the end of the edge leads to it */
 	IS_BEFORE = 2, /* it leads to the end of the edge */
 	IS_ENTRY = 4,
 	IN_LOOP = IS_AHEAD | IS_BEFORE,
@@ -23,14 +23,14 @@ static int is_in_loop(const uint8_t *mark, uint32_t block)
 	return (mark[block] & IN_LOOP) == IN_LOOP;
 }
 
-/* Below a block that all ways into the loop come by. */
+/* Returns 1 for a block dominated by that one. */
 static int is_below(const struct ptx_function *function, uint32_t above, uint32_t block)
 {
 	return block != above && function->block[block].order != UINT32_MAX &&
 		ptx_dominates(function, above, block);
 }
 
-/* Blocks that lead to the end of the edge and come after it, below that block. */
+/* Marks blocks that lead to the end of the edge and follow it, below that block. */
 static void mark_loop(const struct ptx_function *function, uint32_t above, uint32_t to,
 	uint8_t *mark)
 {
@@ -71,7 +71,7 @@ static uint32_t mark_entries(const struct ptx_function *function, uint8_t *mark)
 	return count;
 }
 
-/* An instruction that branches, by what is not said. */
+/* Adds a branch with unknown conditions. */
 static int add_instruction(struct ptx_function *function)
 {
 	struct ptx_instruction *in;
@@ -86,7 +86,7 @@ static int add_instruction(struct ptx_function *function)
 	return 0;
 }
 
-/* Room for one block and that many edges more. */
+/* Makes room for a block and that many edges. */
 static int make_room(struct ptx_function *function, uint32_t edges)
 {
 	struct ptx_block *block =
@@ -122,7 +122,7 @@ static void add_head(struct ptx_function *function, const uint8_t *mark)
 	function->block_count++;
 }
 
-/* The block that all ways to both come by. */
+/* Returns the block that all paths to both pass. */
 static uint32_t above_both(const struct ptx_function *function, uint32_t a, uint32_t b)
 {
 	while (!ptx_dominates(function, a, b) || a == b)

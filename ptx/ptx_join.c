@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where paths join: of two values one, of two states one. */
+/* Joins at the ends of paths: two values, or two states, become one. */
 #include "ptx_walk.h"
 
 #include <stdlib.h>
@@ -71,7 +71,7 @@ void ptx_join_base(struct ptx_walk *walk, struct ptx_value *into, const struct p
 	if (into->base == other->base && into->id == other->id) {
 		into->pointer &= other->pointer;
 	} else if (is_null(other)) {
-		return; /* nothing lies there */
+		return; /* nothing is there */
 	} else if (is_null(into)) {
 		into->base = other->base;
 		into->id = other->id;
@@ -84,7 +84,7 @@ void ptx_join_base(struct ptx_walk *walk, struct ptx_value *into, const struct p
 	}
 }
 
-/* The values that both are the same half of; 0: they are different halves. */
+/* Finds the values of which both are the same half; returns 0 for different halves. */
 int ptx_halves_of_one(const struct ptx_value *a, const struct ptx_value *b,
 	struct ptx_value whole[2])
 {
@@ -94,7 +94,7 @@ int ptx_halves_of_one(const struct ptx_value *a, const struct ptx_value *b,
 	whole[1] = ptx_whole(b);
 	if (a->half == b->half)
 		return 1;
-	/* A number is its own low half; null's are both 0. */
+	/* A number is its own low half; for null both halves are 0. */
 	return !plain->half &&
 		(half->half == HALF_LOW || (is_null(plain) && half->base != BASE_NUMBER));
 }

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel and a launch: all of it at once, then parts of it where that leaves something open.
+ * Interprets a kernel for a launch: as a whole, then in parts if the whole leaves something
+ * unknown.
  *
- * What a block or a thread does the launch does.  A table in the parameters that is looked up by
- * the block's index gives one block one known word, and the first thread's addresses have no index
- * in them, so that what it accesses is known where the bytes of all threads together have no simple
- * form.
+ * The accesses of a block or a thread are accesses of the launch.  A table in the parameters that
+ * is indexed by the block gives a single block one known word, and the addresses of the first
+ * thread have no index, so its bytes are known even if those of all threads have no simple form.
  */
 #include "ptx_walk.h"
 
 #include <stdlib.h>
 
-/* Blocks of a launch that are followed one by one, and instructions for all parts of a launch. */
+/* Limits: blocks interpreted one by one, and instructions for all parts of a launch. */
 #define PART_BLOCKS_LIMIT 64
 #define PART_STEPS 200000ul
 
 static const struct ptx_range nothing = { 1, 0 };
 
-/* Limits of CUDA where the launch does not say more (programming guide, compute capabilities). */
+/* Sets CUDA's limits where the launch is unknown (programming guide, compute capabilities). */
 static void set_fixed(struct ptx_state *state, const struct ptx_launch *launch)
 {
 	static const int64_t most[4][3] = {
@@ -86,16 +86,16 @@ static int walk_kernel(struct ptx_walk *walk)
 	return rc;
 }
 
-/* What is asked: as ptx_interpret(). */
+/* The arguments of ptx_interpret(). */
 struct question {
 	struct ptx_module *module;
 	struct ptx_function *kernel;
 	const struct ptx_launch *launch;
 };
 
-/* As ptx_interpret(), of that part of the launch. */
-static int follow(const struct question *question, struct ptx_part part, unsigned long steps,
-	struct ptx_access *access)
+/* Interprets a part of the launch, as ptx_interpret(). */
+static int interpret_part(const struct question *question, struct ptx_part part,
+	unsigned long steps, struct ptx_access *access)
 {
 	struct ptx_function *function = question->kernel;
 	struct ptx_walk walk = {
@@ -135,17 +135,17 @@ static int follow(const struct question *question, struct ptx_part part, unsigne
 
 /* --- parts --- */
 
-/* Instructions that may still be taken, for parts and in all. */
+/* Steps left for parts and in all. */
 struct part_steps {
 	unsigned long left;
-	int is_given; /* fewer than parts may take: by the caller */
+	int is_given; /* the caller's limit, below the one for parts */
 };
 
-/* follow() within these; the whole's access counts the steps. */
-static int follow_part(const struct question *question, struct ptx_part part,
+/* Calls interpret_part() within this limit; the steps count for the whole's access. */
+static int interpret_limited(const struct question *question, struct ptx_part part,
 	struct part_steps *steps, struct ptx_access *whole, struct ptx_access *access)
 {
-	int rc = follow(question, part, steps->left, access);
+	int rc = interpret_part(question, part, steps->left, access);
 
 	steps->left -= access->steps;
 	whole->steps += access->steps;
@@ -161,7 +161,7 @@ static int add_scalars(struct ptx_access *into, const struct ptx_access *from)
 	return 0;
 }
 
-/* Which words are followed is not known, or not all of the memory. */
+/* It is unknown which words are used, or not all memory is known. */
 static int is_open(const struct ptx_access *access)
 {
 	for (size_t i = 0; i < access->count; i++)
@@ -170,7 +170,7 @@ static int is_open(const struct ptx_access *access)
 	return !access->complete;
 }
 
-/* Adds what a block does to what others do. */
+/* Adds the accesses of a block to those of others. */
 static int add_block(struct ptx_access *all, uint32_t *room, const struct ptx_access *one)
 {
 	all->reaches |= one->reaches;
@@ -180,8 +180,8 @@ static int add_block(struct ptx_access *all, uint32_t *room, const struct ptx_ac
 	return add_scalars(all, one);
 }
 
-/* 1: each block is known, into all; 0: they are not. */
-static int follow_each(const struct question *question, struct part_steps *steps,
+/* Returns 1 if each block is known, with the result in all; else 0. */
+static int interpret_blocks(const struct question *question, struct part_steps *steps,
 	struct ptx_access *whole, struct ptx_access *all)
 {
 	const uint32_t *grid = question->launch->grid;
@@ -195,7 +195,7 @@ static int follow_each(const struct question *question, struct part_steps *steps
 		struct ptx_access one;
 		int is_known;
 
-		if (follow_part(question, part, steps, whole, &one))
+		if (interpret_limited(question, part, steps, whole, &one))
 			return 0;
 		is_known = !is_open(&one) && !add_block(all, &room, &one);
 		ptx_access_release(&one);
@@ -216,7 +216,7 @@ static void follow_blocks(const struct question *question, struct part_steps *st
 		grid[2] > PART_BLOCKS_LIMIT || count > PART_BLOCKS_LIMIT)
 		return;
 	all.scalar = calloc(1, whole->scalar_count + 1);
-	if (!all.scalar || !follow_each(question, steps, whole, &all)) {
+	if (!all.scalar || !interpret_blocks(question, steps, whole, &all)) {
 		ptx_access_release(&all);
 		return;
 	}
@@ -234,7 +234,7 @@ static int is_known(const struct ptx_claim *claim)
 	return claim->sure && claim->exact;
 }
 
-/* It follows the word, and of no byte is it known that it accesses that one. */
+/* The word is used, but no byte is surely accessed. */
 static int lacks_bytes(const struct ptx_access *access, const struct ptx_claim *of)
 {
 	int lacks = 0;
@@ -261,8 +261,8 @@ static void follow_thread(const struct question *question, struct part_steps *st
 	for (size_t i = 0; i < whole->count && !lacks; i++)
 		lacks = lacks_bytes(whole, &whole->claim[i]);
 	if (!lacks ||
-		follow_part(question, (struct ptx_part){ .is_block = 1, .is_thread = 1 }, steps,
-			whole, &one))
+		interpret_limited(question, (struct ptx_part){ .is_block = 1, .is_thread = 1 },
+			steps, whole, &one))
 		return;
 	for (size_t i = 0; i < whole->count && !failed; i++)
 		failed = ptx_put_claim(&more, &room, &whole->claim[i]);
@@ -292,7 +292,7 @@ int ptx_interpret(struct ptx_module *module, size_t kernel, const struct ptx_lau
 		access->why = question.kernel->why;
 		return -1;
 	}
-	if (follow(&question, (struct ptx_part){ 0 }, steps, access))
+	if (interpret_part(&question, (struct ptx_part){ 0 }, steps, access))
 		return -1;
 	if (!launch->grid[0] || !launch->block[0])
 		return 0;
