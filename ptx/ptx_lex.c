@@ -22,7 +22,7 @@ static const char *line_end(const char *at, const char *end)
 	return newline ? newline + 1 : end;
 }
 
-/* 1 if there was one at the lexer's place. */
+/* Returns 1 if there was a comment at the lexer's place. */
 static int skip_comment(struct ptx_lexer *lexer)
 {
 	const char *at = lexer->at, *end = lexer->end;
@@ -49,7 +49,7 @@ static void skip_space(struct ptx_lexer *lexer)
 	}
 }
 
-/* "::" is in a word (.shared::cta), ":" after one (a label). */
+/* "::" is part of a word (.shared::cta), ":" comes after one (a label). */
 static const char *word_end(const char *at, const char *end)
 {
 	while (at < end) {
@@ -148,7 +148,7 @@ int ptx_number(const struct ptx_token *token, uint64_t *value)
 	return 0;
 }
 
-/* By characters, because it passes over nearly all of a text. */
+/* By characters, because it skips nearly all of a text. */
 int ptx_skip_braces(struct ptx_lexer *lexer)
 {
 	size_t depth = 1;

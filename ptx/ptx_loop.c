@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head of a loop: what enters it and what comes back. */
+/* Heads of loops: join what enters a loop with what comes back. */
 #include "ptx_walk.h"
 
-/* How often a range may grow before it is any, and shrink after that. */
+/* Limits of how often a range may grow before it becomes unbounded, and shrink after that. */
 #define GROW_LIMIT 2
 #define SHRINK_LIMIT 3
-/* How often what enters may change before a register is given up. */
+/* Limit of changes of the entry value before a register is given up. */
 #define RESET_LIMIT 8
-/* Passes after which what a register is at a loop's head only grows. */
+/* Passes after which a register's value at a loop's head only grows. */
 #define PATIENCE 24
 
 static uint32_t rounds_of(struct ptx_frame *frame, uint32_t block)
@@ -15,7 +15,7 @@ static uint32_t rounds_of(struct ptx_frame *frame, uint32_t block)
 	return ptx_symbol(frame->walk, frame->path, block, WHICH_ROUNDS);
 }
 
-/* value with the symbol's bounds instead of the symbol. */
+/* Replaces the symbol in value by its bounds. */
 static void fold(struct ptx_value *value, const struct ptx_state *state, uint32_t symbol)
 {
 	int64_t factor = ptx_factor(value, symbol);
@@ -34,7 +34,7 @@ static void fold(struct ptx_value *value, const struct ptx_state *state, uint32_
 	value->high = range.high;
 }
 
-/* An outer loop enters again: the symbols mean the loop's last time until here. */
+/* An outer loop enters again: until here the symbols have their values of the previous time. */
 static void end_last_time(struct ptx_frame *frame, uint32_t block, struct ptx_state *state)
 {
 	uint32_t rounds = rounds_of(frame, block);
@@ -53,7 +53,7 @@ static void end_last_time(struct ptx_frame *frame, uint32_t block, struct ptx_st
 		ptx_forget(state, rounds);
 }
 
-/* The range after one more look at what it must hold; grows at once to any number at the end. */
+/* Returns the range extended by what was found; after GROW_LIMIT times it becomes unbounded. */
 static struct ptx_range widen(struct ptx_loop_register *reg, struct ptx_range found)
 {
 	struct ptx_range *range = &reg->range;
@@ -85,7 +85,7 @@ static struct ptx_range widen(struct ptx_loop_register *reg, struct ptx_range fo
 	return *range;
 }
 
-/* How often the loop went round: 0 and whatever the way back still allows. */
+/* Finds the range of the loop's rounds: 0 and all that the way back allows. */
 static void find_rounds(struct ptx_head *head, struct ptx_state *state, uint32_t rounds)
 {
 	struct ptx_range found = { 0, 0 };
@@ -94,7 +94,7 @@ static void find_rounds(struct ptx_head *head, struct ptx_state *state, uint32_t
 		found.high = ptx_add_bound(head->back->range[rounds].high, 1);
 		if (head->back->range[rounds].low > head->back->range[rounds].high)
 			found.high = 1;
-		/* There is no point in counting up to the limit. */
+		/* Counting up to the limit would take too many passes. */
 		if (!head->rounds.has_entry)
 			found.high = INT64_MAX;
 		head->rounds.has_entry = 1;
@@ -104,7 +104,7 @@ static void find_rounds(struct ptx_head *head, struct ptx_state *state, uint32_t
 	state->range[rounds] = widen(&head->rounds, found);
 }
 
-/* What comes back is what the register was expected to be. */
+/* Returns 1 if the value that comes back is the expected one. */
 static int is_even(const struct ptx_value *back, const struct ptx_value *expected, uint32_t rounds)
 {
 	struct ptx_value earlier = *back;
@@ -126,7 +126,7 @@ static struct ptx_value evenly(const struct ptx_loop_register *reg, const struct
 	return value;
 }
 
-/* What the register grew by in the first round, 0: nothing even. */
+/* Returns the register's growth in the first round, 0: not a constant. */
 static int64_t find_step(const struct ptx_value *entry, const struct ptx_value *back)
 {
 	int64_t step, step_high;
@@ -140,14 +140,14 @@ static int64_t find_step(const struct ptx_value *entry, const struct ptx_value *
 	return step;
 }
 
-/* 1 and the value at the head, if the register grows evenly as far as is known. */
+/* Returns 1 and the value at the head if the register grows by a constant, as far as is known. */
 static int try_evenly(struct ptx_loop_register *reg, const struct ptx_value *entry,
 	const struct ptx_value *back, uint32_t rounds, struct ptx_value *value)
 {
 	if (reg->failed || rounds == PTX_NO_SYMBOL || entry->base == BASE_UNKNOWN)
 		return 0;
 	if (!reg->has_entry || !ptx_same(&reg->entry, entry)) {
-		/* What came back came from another entry: wait. */
+		/* The value that came back belongs to another entry: the next pass decides. */
 		if (reg->has_entry && ++reg->resets > RESET_LIMIT)
 			return 0;
 		reg->has_entry = 1;
@@ -156,7 +156,7 @@ static int try_evenly(struct ptx_loop_register *reg, const struct ptx_value *ent
 		reg->step = ptx_same(entry, back) ? 0 : find_step(entry, back);
 		if (!reg->step && !ptx_same(entry, back))
 			return 0;
-		/* The first step is believed until the next pass. */
+		/* The first step is assumed until the next pass. */
 	} else if (back) {
 		struct ptx_value expected = evenly(reg, entry, rounds);
 
@@ -167,7 +167,7 @@ static int try_evenly(struct ptx_loop_register *reg, const struct ptx_value *ent
 	return 1;
 }
 
-/* What comes back has passed the loop's own comparison, and so has what stands at the head. */
+/* A value that comes back has passed the loop's comparison, so it bounds the value at the head. */
 static void bound_evenly(struct ptx_frame *frame, struct ptx_head *head, uint32_t slot,
 	struct ptx_state *state, const struct ptx_value *value)
 {
@@ -191,7 +191,7 @@ static void bound_evenly(struct ptx_frame *frame, struct ptx_head *head, uint32_
 	ptx_constrain(state, value->term, value->count, found);
 }
 
-/* What enters and what comes back, in value, but for its numbers, and the range of these. */
+/* Joins what enters and what comes back into value, and returns the range of its number. */
 static struct ptx_range join_entry(struct ptx_frame *frame, const struct ptx_head *head,
 	struct ptx_value *value, const struct ptx_state *state, const struct ptx_value *back)
 {
@@ -220,8 +220,8 @@ static int is_kept(const struct ptx_value *old, const struct ptx_value *entry,
 }
 
 /*
- * After many passes: all that the register ever was, with no bounds.  There are few such steps to
- * anything, so that it comes to an end.
+ * After many passes: joins all values that the register ever had, without bounds.  There are few
+ * such steps, so the passes come to an end.
  */
 static struct ptx_value all_it_was(struct ptx_frame *frame, const struct ptx_head *head,
 	uint32_t slot, const struct ptx_value *entry)
@@ -301,8 +301,8 @@ static int is_high(const struct ptx_head *head, uint32_t slot)
 }
 
 /*
- * Of a number of 64 bits that enters as one of 32, the high half is 0 then and comes back as a half
- * of what another register has the low one of.  1: it is the half of what that register is now.
+ * A 64-bit number that enters as one of 32 bits has the high half 0, and comes back as a half of a
+ * value whose low half is in another register.  Returns 1 with the half of that register's value.
  */
 static int enter_high(struct ptx_frame *frame, uint32_t block, uint32_t slot,
 	struct ptx_state *state)
@@ -327,7 +327,7 @@ static int enter_high(struct ptx_frame *frame, uint32_t block, uint32_t slot,
 }
 
 /*
- * After many passes symbols that only one of two passes made do not count: no register here has
+ * After many passes, symbols that only one of two passes made do not count: no register here has
  * them, and what is made after the head is made before it is used.
  */
 static int are_ranges_as_last_time(const struct ptx_frame *frame, const struct ptx_range *last,
@@ -378,7 +378,7 @@ int ptx_may_change(const struct ptx_frame *frame, uint32_t head, uint32_t number
 		return 0;
 	if (symbol->which >= WHICH_PARAMETER && symbol->which < WHICH_SELECTED)
 		return 0;
-	/* What a function does that is called in the loop; those it was called from came before. */
+	/* Symbols of functions called in the loop change; those of callers were made before. */
 	if (symbol->path > frame->path)
 		return 1;
 	return ptx_dominates(frame->function, head,
@@ -417,7 +417,7 @@ static void forget_inside(struct ptx_frame *frame, uint32_t head, struct ptx_sta
 	ptx_drop_splits(state, may_split_change, &(struct inside){ frame, head });
 }
 
-/* Besides how often the loop went round the fact is about what does not change in it. */
+/* Apart from the loop's rounds, the fact is about symbols that do not change in it. */
 static int is_about_rounds(const struct ptx_frame *frame, uint32_t block,
 	const struct ptx_fact *fact, uint32_t rounds)
 {
@@ -433,8 +433,8 @@ static int is_about_rounds(const struct ptx_frame *frame, uint32_t block,
 }
 
 /*
- * What comes back obeys a condition that the state at the head does not know of: there are rounds
- * in it that no thread makes.
+ * What comes back obeys a condition that the state at the head does not contain: the state has
+ * rounds that no thread runs.
  */
 static int knows_less(const struct ptx_frame *frame, uint32_t block, const struct ptx_state *state,
 	uint32_t rounds)

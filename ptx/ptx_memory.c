@@ -2,11 +2,11 @@
 /* Instructions that read and write memory. */
 #include "ptx_walk.h"
 
-/* A cell's value may change so often before it is no longer followed. */
+/* Limit of changes of a cell's value before it becomes unknown, and of cells. */
 #define CELL_CHANGES 6
 #define CELL_LIMIT 1024
 
-/* Cells belong to all times: only symbols that mean the same everywhere stay. */
+/* Cells belong to all times: only symbols with the same value everywhere remain. */
 static struct ptx_value timeless(const struct ptx_value *value, const struct ptx_state *state)
 {
 	struct ptx_value kept = *value;
@@ -56,8 +56,8 @@ static void add_to_cell(struct ptx_walk *walk, struct ptx_cell *cell, const stru
 }
 
 /*
- * This and load_local() know values of 8 bytes, or of machine code of 4.  A kernel has one of
- * these: wider accesses of machine code are several of 4.
+ * This and load_local() handle values of 8 bytes, or, for machine code, of 4.  A kernel has only
+ * one of these: wider accesses of machine code are several of 4.
  */
 static int store_local(struct ptx_walk *walk, const struct ptx_value *address,
 	const struct ptx_state *state, const struct ptx_value *value)
@@ -100,7 +100,7 @@ static struct ptx_value load_local(struct ptx_walk *walk, const struct ptx_value
 			continue;
 		if (cell->offset != INT64_MIN && where.low == where.high &&
 			cell->offset != where.low) {
-			/* A piece of it. */
+			/* A part of the value. */
 			any_found = 0;
 			break;
 		}
@@ -132,7 +132,7 @@ static struct ptx_value address_at(struct ptx_frame *frame, const struct ptx_sta
 	struct ptx_value value = ptx_operand(frame, state, &operand[1]);
 
 	if (value.half) {
-		/* Of windows the low half is an address. */
+		/* For local and shared windows the low half is the address. */
 		int is_window = value.base == BASE_LOCAL || value.base == BASE_HARMLESS;
 
 		value = is_window && value.half == HALF_LOW ? ptx_whole(&value) : no_address();
@@ -142,7 +142,7 @@ static struct ptx_value address_at(struct ptx_frame *frame, const struct ptx_sta
 	return value;
 }
 
-/* bytes 0: any number. */
+/* bytes 0: an unknown number. */
 static int touch_global(struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_operand *operand, int space, uint32_t bytes, int direction)
 {
@@ -198,8 +198,8 @@ static uint32_t vector_of(const struct ptx_instruction *in, const struct ptx_ope
 }
 
 /*
- * A map is 128 bytes, of which the first eight are the address of its tensor.  Most are parameters;
- * where they are not, the address is in memory.
+ * A tensor map has 128 bytes; the first eight are the tensor's address.  Most maps are parameters;
+ * otherwise the address is loaded from memory.
  */
 static int touch_tensor(struct ptx_frame *frame, struct ptx_state *state,
 	const struct ptx_operand *operand, int direction)
@@ -264,7 +264,7 @@ static const struct ptx_operand *first_address(const struct ptx_instruction *in,
 	return NULL;
 }
 
-/* Instructions of which nothing is known but that they name an address. */
+/* Handles unknown instructions that have an address. */
 static void touch_unknown(struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_instruction *in, const struct ptx_operand *operand)
 {
@@ -280,7 +280,7 @@ static void touch_unknown(struct ptx_frame *frame, const struct ptx_state *state
 	}
 }
 
-/* Of machine code the lower half says which. */
+/* In machine code the lower half identifies the object. */
 static struct ptx_value object_at(struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_operand *operand)
 {
@@ -305,8 +305,8 @@ static int touch_object(struct ptx_frame *frame, const struct ptx_state *state,
 }
 
 /*
- * multimem.st.f32 [to], r; multimem.red.add.f32 [to], r; multimem.ld_reduce.add.f32 r, [from]: of
- * the memory behind a multicast address, each of several (PTX ISA).
+ * multimem.st.f32 [to], r; multimem.red.add.f32 [to], r; multimem.ld_reduce.add.f32 r, [from]:
+ * access each of several memories at a multicast address (PTX ISA).
  */
 static int touch_multicast(struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_instruction *in, const struct ptx_operand *operand,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An instruction that calculates, and its operands. */
+/* An arithmetic instruction and its operands. */
 #ifndef CUFENCE_PTX_OPERATION_H
 #define CUFENCE_PTX_OPERATION_H
 
@@ -15,7 +15,7 @@ struct operation {
 	const struct ptx_operand *operand;
 };
 
-/* It may be half of a value. */
+/* The value may be a half. */
 static inline struct ptx_value any_source(const struct operation *op, unsigned number)
 {
 	if (number + 1 >= op->in->count)
@@ -41,7 +41,7 @@ static inline struct ptx_value opaque(const struct operation *op, struct ptx_ran
 	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_RESULT, range, loaded);
 }
 
-/* A result that need not be each number of the range, where the operands are each of theirs. */
+/* Returns a result that need not have every number of the range, even if the operands do. */
 static inline struct ptx_value sparse(const struct operation *op, struct ptx_range range,
 	int loaded)
 {
@@ -57,12 +57,12 @@ static inline struct ptx_range of_type(struct ptx_type type)
 	if (type.class == CLASS_SIGNED)
 		return (struct ptx_range){ -(INT64_C(1) << (bits - 1)),
 			(INT64_C(1) << (bits - 1)) - 1 };
-	/* What is not called signed may be: 32-bit registers hold either. */
+	/* A type that is not unsigned may be signed: 32-bit registers hold either. */
 	return (struct ptx_range){ type.class == CLASS_UNSIGNED ? 0 : -(INT64_C(1) << (bits - 1)),
 		(INT64_C(1) << bits) - 1 };
 }
 
-/* A number as an instruction on unsigned ones sees it. */
+/* Returns a number as an unsigned instruction reads it. */
 static inline struct ptx_value as_unsigned(const struct operation *op, struct ptx_value value,
 	unsigned bytes, unsigned which)
 {
@@ -95,7 +95,7 @@ static inline int is_pointer(const struct ptx_value *value)
 	return value->base != BASE_NUMBER;
 }
 
-/* One of two values, by a predicate or by size; another type; some of its bits. */
+/* Select one of two values, by a predicate or by size; convert to another type; extract bits. */
 struct ptx_value ptx_select_one(const struct operation *op);
 struct ptx_value ptx_smaller_or_larger(const struct operation *op);
 struct ptx_value ptx_convert(const struct operation *op);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parameter buffer: what lies at an offset, or at one of several. */
+/* The parameter buffer: values at one offset, or at one of several. */
 #include <string.h>
 
 #include "ptx_walk.h"
@@ -66,7 +66,7 @@ struct ptx_value ptx_half_parameter(struct ptx_walk *walk, struct ptx_state *sta
 	return ptx_take_half(state, &value, offset == at ? HALF_LOW : HALF_HIGH);
 }
 
-/* The offsets that an address may have: from low, at a stride, up to high. */
+/* The possible offsets of an address: from low to high, with a stride. */
 struct places {
 	int64_t low, high, stride;
 };
@@ -107,7 +107,7 @@ static int is_pointer(const struct ptx_launch *launch, int64_t at)
 	return at < launch->size && launch->state[at] == PTX_POINTER;
 }
 
-/* One of several words: of any aligned one of them, or half of it. */
+/* Returns one of several words: any aligned one of them, or half of it. */
 static struct ptx_value some_words(struct ptx_walk *walk, struct ptx_state *state,
 	const struct places *places, int is_half)
 {
@@ -119,7 +119,10 @@ static struct ptx_value some_words(struct ptx_walk *walk, struct ptx_state *stat
 	int64_t step = places->stride % 8 == 0 && first % 8 == 0 ? places->stride : 8;
 	int knows = 0;
 
-	/* Where the launch passes pointers, nothing lies at what else it passes. */
+	/*
+	 * If the launch passes pointers there, the words that are not known to be pointers point
+	 * nowhere.
+	 */
 	for (int64_t at = (first + 7) / 8 * 8; at <= places->high; at += step)
 		knows |= is_pointer(launch, at);
 	for (int64_t at = (first + 7) / 8 * 8; at <= places->high; at += step) {
@@ -145,7 +148,7 @@ static struct ptx_value some_words(struct ptx_walk *walk, struct ptx_state *stat
 	return ptx_take_half(state, &value, is_high ? HALF_HIGH : HALF_LOW);
 }
 
-/* The numbers of a table that the launch knows; low > high: not all of them. */
+/* Returns the range of a table's known numbers; low > high: some are unknown. */
 static struct ptx_range known_numbers(const struct ptx_walk *walk, const struct places *places,
 	struct ptx_type type)
 {
@@ -190,7 +193,7 @@ struct ptx_value ptx_some_parameter(struct ptx_frame *frame, struct ptx_state *s
 	return ptx_opaque(frame, state, instruction, WHICH_RESULT, range, 1);
 }
 
-/* What CUDA aligns them to. */
+/* CUDA's alignment of tensor maps. */
 #define TENSOR_MAP_ALIGN 64
 
 struct ptx_value ptx_map_parameter(struct ptx_walk *walk, struct ptx_state *state,
@@ -215,14 +218,15 @@ struct ptx_value ptx_map_parameter(struct ptx_walk *walk, struct ptx_state *stat
 /* --- tensor maps --- */
 
 /*
- * Tensor maps: what memory a copy by one can reach.  Their bytes are nowhere documented; these are
- * what cuTensorMapEncodeTiled() and cuTensorMapEncodeIm2col() write for sm_90 (driver 580, seen for
- * 13 types, one to five dimensions, with strides and without).  cuBLAS makes its own, of 64 bytes.
+ * Tensor maps: finds the memory that a copy with a map can access.  Their layout is undocumented;
+ * this is what cuTensorMapEncodeTiled() and cuTensorMapEncodeIm2col() write for sm_90 (driver 580,
+ * checked for 13 types, one to five dimensions, with and without strides).  cuBLAS makes its own
+ * maps, of 64 bytes.
  *
- *	u64 address   u32 kind   u32 stride[4], in 16 bytes   u32 zero   u32 dimension[5], less 1
+ * 	u64 address   u32 kind   u32 stride[4], in 16 bytes   u32 zero   u32 dimension[5], less 1
  *
- * kind: bit 0 of im2col maps, bit 1 of cuBLAS's, bits 4 to 6 one less than the dimensions, bits 7
- * to 10 the type.  Memory that is interleaved has not been seen.
+ * kind: bit 0 for im2col maps, bit 1 for cuBLAS's, bits 4 to 6 the number of dimensions less one,
+ * bits 7 to 10 the type.  Interleaved memory was not checked.
  */
 enum { ADDRESS_BYTES = 8, STRIDES = 4, DIMENSIONS = 5 };
 
@@ -230,10 +234,10 @@ struct tensor_map {
 	uint32_t kind, stride[STRIDES], zero, dimension[DIMENSIONS];
 };
 
-/* Bytes of an element, by its type: integers of 8 to 64 bits, half, single, double, bfloat16. */
+/* Size of an element by type, bytes: integers of 8 to 64 bits, half, single, double, bfloat16. */
 static const uint8_t element[] = { 1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2 };
 
-/* Of the map whose address is in that word; 0: not known. */
+/* Reads the map whose address is in that word.  Returns 0 if unknown. */
 static int read_tensor_map(struct ptx_walk *walk, uint32_t word, struct tensor_map *map)
 {
 	const struct ptx_launch *launch = walk->launch;

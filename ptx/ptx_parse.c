@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A module: its functions and variables; declarations of both. */
+/* Parses a module: its functions and variables, and declarations of both. */
 #include "ptx_parts.h"
 
 #include <stdlib.h>
@@ -66,10 +66,10 @@ struct ptx_type ptx_type(const char *text, size_t length)
 	return (struct ptx_type){ CLASS_BITS, 0 };
 }
 
-/* Functions, and variables, of a module: a function takes 400 bytes, but a few of the text. */
+/* Limit of functions and of variables in a module: a function needs 400 bytes, but little text. */
 #define DECLARED_LIMIT (1u << 18)
 
-/* ".shared::cta" and the like are parts of their space. */
+/* Suffixes like "::cta" in ".shared::cta" are part of the space. */
 int ptx_space(const char *text, size_t length)
 {
 	static const char *const names[] = {
@@ -104,7 +104,7 @@ int ptx_parse_variable(struct ptx_lexer *lexer, struct ptx_token *name,
 			token = ptx_next(lexer);
 			if (ptx_number(&token, &number))
 				return -1;
-			/* Behind the type it is that of what a pointer points to. */
+			/* After the type, an alignment is that of the pointer's target. */
 			wanted = element ? wanted : number;
 		} else if (ptx_is(&token, ".v2") || ptx_is(&token, ".v4")) {
 			count = token.text[2] == '2' ? 2 : 4;
@@ -117,7 +117,7 @@ int ptx_parse_variable(struct ptx_lexer *lexer, struct ptx_token *name,
 	if (token.kind != TOKEN_WORD || !element)
 		return -1;
 	*name = token;
-	/* f<2> is a family of names, of registers only. */
+	/* f<2> declares a family of names, for registers only. */
 	while (ptx_take(lexer, '[')) {
 		token = ptx_next(lexer);
 		if (ptx_is_character(&token, ']')) /* extern .shared: no size */
@@ -146,7 +146,7 @@ uint32_t ptx_add_variable(struct ptx_function *function, const struct ptx_token 
 	return number;
 }
 
-/* A function's header was begun; text is where.  From after .entry or .func. */
+/* Adds a function, after .entry or .func; text: start of its header. */
 static int add_function(struct ptx_module *module, struct ptx_lexer *lexer, int is_kernel,
 	const char *text)
 {
@@ -157,7 +157,7 @@ static int add_function(struct ptx_module *module, struct ptx_lexer *lexer, int 
 	if (module->function_count == DECLARED_LIMIT ||
 		PTX_ROOM(module->function, module->function_room, module->function_count))
 		return -1;
-	/* What a .func returns stands in parentheses before its name. */
+	/* The results of a .func are in parentheses before its name. */
 	if (!is_kernel && ptx_take(lexer, '('))
 		do
 			token = ptx_next(lexer);
@@ -186,7 +186,7 @@ static int add_function(struct ptx_module *module, struct ptx_lexer *lexer, int 
 		return -1;
 	if (number == module->function_count)
 		module->function_count++;
-	else if (!module->function[number].has_body) /* it was only declared */
+	else if (!module->function[number].has_body) /* only declared so far */
 		module->function[number] = *function;
 	return 0;
 }
@@ -215,8 +215,8 @@ static int add_variable(struct ptx_module *module, struct ptx_lexer *lexer, int 
 	return 0;
 }
 
-/* One word at the top level of the text. */
-static int take_word(struct ptx_module *module, struct ptx_lexer *lexer,
+/* Parses one word at the top level of the text. */
+static int parse_word(struct ptx_module *module, struct ptx_lexer *lexer,
 	const struct ptx_token *token)
 {
 	int space;
@@ -243,7 +243,7 @@ static int scan(struct ptx_module *module, const char *text, size_t size)
 	while ((token = ptx_next(&lexer)).kind != TOKEN_END) {
 		if (ptx_is_character(&token, '{'))
 			ptx_skip_braces(&lexer);
-		else if (token.kind == TOKEN_WORD && take_word(module, &lexer, &token))
+		else if (token.kind == TOKEN_WORD && parse_word(module, &lexer, &token))
 			return -1;
 	}
 	module->kernel = calloc(module->function_count + 1, sizeof(*module->kernel));
@@ -323,9 +323,9 @@ int ptx_variable(const struct ptx_module *module, uint32_t offset,
 	return 0;
 }
 
-/* --- a function's header: its parameters and what it returns --- */
+/* --- a function's header: parameters and results --- */
 
-/* Where a kernel's parameters begin in constant bank 0, as compilers write it to cubins. */
+/* Start of a kernel's parameters in constant bank 0, as in compiled cubins. */
 static const struct {
 	unsigned first; /* architecture */
 	uint32_t base;
@@ -339,7 +339,7 @@ static uint32_t parameter_base(unsigned arch)
 	return 0;
 }
 
-/* Each parameter lies at the next multiple of its alignment: of the bank, not of the buffer. */
+/* Each parameter is at the next multiple of its alignment, relative to the bank, not the buffer. */
 static int place(struct ptx_function *function, struct ptx_variable *variable, uint32_t align)
 {
 	uint32_t base = function->parameter_base, at = base + function->parameter_bytes;
@@ -352,7 +352,7 @@ static int place(struct ptx_function *function, struct ptx_variable *variable, u
 	return function->parameter_bytes > PTX_PARAMETER_LIMIT ? -1 : 0;
 }
 
-/* From after '(' to after ')': .param declarations, for .func also .reg. */
+/* Parses a list in parentheses: .param declarations, for .func also .reg. */
 static int parse_list(struct ptx_lexer *lexer, struct ptx_function *function, uint32_t **list,
 	uint32_t *count)
 {

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files ptx_*.c share and nobody else needs.
+ * Shared by the files ptx_*.c only.
  *
- *	ptx_lex        characters to words
- *	ptx_parse      a module: what is where; functions are parsed when first asked for
- *	ptx_code       the instructions of a function
- *	ptx_flow       its blocks and loops
- *	ptx_depend     which branches decide whether a block runs
- *	ptx_spin       loops that wait for others
- *	ptx_register   which registers have a part in addresses
- *	ptx_value      sets of values, and what instructions make of them
- *	ptx_divide     quotients and remainders
- *	ptx_half       values of 64 bits in two registers
- *	ptx_step       one instruction
- *	ptx_walk       blocks and loops, until nothing changes
- *	ptx_launch     a kernel and a launch, and parts of it
- *	ptx_memory     loads and stores
- *	ptx_parameter  the parameter buffer
- *	ptx_shape      the bytes of one access
- *	ptx_claim      the accesses found
+ * 	ptx_lex        characters to words
+ * 	ptx_parse      a module: its declarations; functions are parsed when first used
+ * 	ptx_code       the instructions of a function
+ * 	ptx_flow       its blocks and loops
+ * 	ptx_depend     which branches decide whether a block runs
+ * 	ptx_spin       loops that wait for others
+ * 	ptx_register   which registers contribute to addresses
+ * 	ptx_value      sets of values
+ * 	ptx_divide     quotients and remainders
+ * 	ptx_half       values of 64 bits in two registers
+ * 	ptx_step       one instruction
+ * 	ptx_walk       blocks and loops, until nothing changes
+ * 	ptx_launch     a kernel and a launch, and parts of it
+ * 	ptx_memory     loads and stores
+ * 	ptx_parameter  the parameter buffer
+ * 	ptx_shape      the bytes of one access
+ * 	ptx_claim      the accesses found
  */
 #ifndef CUFENCE_PTX_PARTS_H
 #define CUFENCE_PTX_PARTS_H
@@ -62,12 +62,12 @@ enum ptx_space {
 	SPACE_PARAM,
 };
 
-/* What an instruction's type makes of its operands. */
+/* How an instruction interprets its operands. */
 enum ptx_class { CLASS_BITS, CLASS_SIGNED, CLASS_UNSIGNED, CLASS_FLOAT, CLASS_PREDICATE };
 
 struct ptx_type {
 	uint8_t class; /* enum ptx_class */
-	uint8_t bytes; /* 0: none given */
+	uint8_t bytes; /* 0: no type */
 };
 
 enum ptx_compare {
@@ -93,22 +93,23 @@ enum ptx_modifier {
 	MODIFIER_PREFETCH = 1 << 9,
 	MODIFIER_COMBINED = 1 << 10, /* setp.lt.and */
 	MODIFIER_WAIT = 1 << 11,     /* commit and wait groups, mbarrier; griddepcontrol.wait */
-	MODIFIER_HALF = 1 << 12,     /* ld.param of 32 bits: it may be half of a pointer */
+	MODIFIER_HALF = 1 << 12,     /* ld.param of 32 bits: possibly half of a pointer */
 	MODIFIER_EXTENDED =
-		1 << 13,           /* setp of high halves; its last operand compared the low ones */
+		/* setp of high halves; its last operand is the comparison of the low halves */
+	1 << 13,
 	MODIFIER_LAUNCH = 1 << 14, /* griddepcontrol.launch_dependents */
-	MODIFIER_STRONG = 1 << 15, /* ld.volatile, relaxed, acquire; past the first cache */
+	MODIFIER_STRONG = 1 << 15, /* ld.volatile, relaxed, acquire: bypasses the first cache */
 };
 
 enum ptx_operand_kind {
-	OPERAND_REGISTER, /* number */
-	OPERAND_NUMBER,   /* value */
-	OPERAND_VARIABLE, /* number: the module's, or PTX_OWN and ours; value: offset */
-	OPERAND_FUNCTION, /* number */
-	OPERAND_LABEL,    /* number */
+	OPERAND_REGISTER, /* number: of the register */
+	OPERAND_NUMBER,   /* value: the number */
+	OPERAND_VARIABLE, /* number: the module's, or PTX_OWN + the function's; value: offset */
+	OPERAND_FUNCTION, /* number: of the function */
+	OPERAND_LABEL,    /* number: of the label */
 	OPERAND_SPECIAL,  /* number: enum ptx_special */
-	OPERAND_VECTOR,   /* number: how many of the next are in it */
-	OPERAND_ADDRESS,  /* the next one, plus value */
+	OPERAND_VECTOR,   /* number: how many of the next operands are in it */
+	OPERAND_ADDRESS,  /* the next operand, plus value */
 	OPERAND_SINK,     /* _ */
 	OPERAND_UNKNOWN,
 };
@@ -139,36 +140,36 @@ enum ptx_special {
 	SPECIAL_OTHER,
 };
 
-/* What an atomic operation that is made again with the same operands stores. */
-enum ptx_update { PTX_CHANGES, PTX_REPEATS /* the same again */ };
+/* What an atomic operation stores when it is repeated with the same operands. */
+enum ptx_update { PTX_CHANGES, PTX_REPEATS /* the same value */ };
 
 struct ptx_instruction {
 	uint8_t opcode, space;
-	uint8_t source_space; /* cp: of the second one named */
-	uint8_t spaces;       /* how many were named */
-	uint8_t vector;       /* elements; 1 */
+	uint8_t source_space; /* cp: space of the second address */
+	uint8_t spaces;       /* number of spaces named */
+	uint8_t vector;       /* number of elements; 1: no vector */
 	uint8_t compare;
 	uint8_t update;               /* atom: enum ptx_update */
-	uint8_t negated;              /* the guard is */
-	uint8_t spins;                /* a loop ends by what it finds: ptx_find_spins() */
-	uint8_t subtracted;           /* sum: bits, addends that are the negative of a number */
-	struct ptx_type type, source; /* source: cvt's second */
+	uint8_t negated;              /* the guard is negated */
+	uint8_t spins;                /* a loop waits by it: ptx_find_spins() */
+	uint8_t subtracted;           /* sum: a bit for each addend that is a negated number */
+	struct ptx_type type, source; /* source: second type of cvt */
 	uint16_t modifiers;
-	uint16_t count;   /* of operands, nested ones included */
-	int32_t guard;    /* predicate register, -1: always */
-	uint32_t operand; /* the first */
+	uint16_t count;   /* of operands, including nested ones */
+	int32_t guard;    /* predicate register, -1: no guard */
+	uint32_t operand; /* index of the first */
 };
 
 /* A variable of the module or of a function. */
 enum ptx_variable_kind {
 	VARIABLE_MODULE, /* .global */
 	VARIABLE_CONSTANT,
-	VARIABLE_TABLE,  /* .global, of CUDA's own library: never written */
-	VARIABLE_SHARED, /* or anything that is not global memory */
+	VARIABLE_TABLE,  /* .global in CUDA's own library: never written */
+	VARIABLE_SHARED, /* or other memory that is not global */
 	VARIABLE_LOCAL,
-	VARIABLE_PARAMETER, /* of a kernel: offset is its place in the buffer */
-	VARIABLE_FORMAL,    /* parameter of a .func, or what it returns */
-	VARIABLE_ARGUMENT,  /* .param inside a body: of a call */
+	VARIABLE_PARAMETER, /* of a kernel; offset: its place in the buffer */
+	VARIABLE_FORMAL,    /* a parameter or result of a .func */
+	VARIABLE_ARGUMENT,  /* .param inside a body: for a call */
 };
 
 struct ptx_variable {
@@ -178,54 +179,55 @@ struct ptx_variable {
 
 struct ptx_edge {
 	uint32_t from, block;
-	int8_t taken; /* the last instruction's guard here: 1, 0; -1: either */
+	int8_t taken; /* value of the last instruction's guard on this edge: 1, 0; -1: either */
 };
 
 struct ptx_block {
-	uint32_t first, end;           /* instructions */
-	uint32_t edge, edge_count;     /* edges to others */
-	uint32_t order;                /* place in function.order; UINT32_MAX: never reached */
-	uint32_t dominator;            /* the entry's is itself */
-	uint32_t decide, decide_count; /* function.decide: edges that decide whether it runs */
-	uint8_t is_head;               /* of a loop */
-	uint8_t leaves;                /* the function may end here */
-	uint8_t ends;                  /* a way leads to where the function ends */
+	uint32_t first, end;       /* instructions */
+	uint32_t edge, edge_count; /* edges to other blocks */
+	uint32_t order;            /* index in function.order; UINT32_MAX: unreachable */
+	uint32_t dominator;        /* for the entry, itself */
+	/* in function.decide: edges that decide whether the block runs */
+	uint32_t decide, decide_count;
+	uint8_t is_head; /* head of a loop */
+	uint8_t leaves;  /* the function may end here */
+	uint8_t ends;    /* a path leads to the end of the function */
 };
 
 /*
- * Nearly all registers are written once, before anything reads them (SSA): these have one value
- * per function.  The others have a slot in the state of a place.
+ * Nearly all registers are written once, before any read (SSA): they have one value per function.
+ * The others have a slot in the state at a place.
  */
 #define PTX_NO_SLOT UINT32_MAX
 struct ptx_register {
-	uint32_t slot;    /* in the many of a state, else PTX_NO_SLOT */
+	uint32_t slot;    /* index in ptx_state.many, else PTX_NO_SLOT */
 	uint8_t relevant; /* enum ptx_relevance */
 };
 
-/* What becomes of a value. */
+/* What a value may affect. */
 enum ptx_relevance {
 	RELEVANT_NOT,
 	RELEVANT_BRANCH,  /* a branch may depend on it */
-	RELEVANT_ADDRESS, /* an address may */
+	RELEVANT_ADDRESS, /* an address may depend on it */
 };
 
 struct ptx_function {
 	const char *name;
 	size_t length;
-	const char *text, *body, *end; /* from .entry or .func; after "{", after "}" or ";" */
+	const char *text, *body, *end; /* after .entry or .func; after "{"; after "}" or ";" */
 	uint8_t is_kernel, has_body;
-	uint32_t parameter_base; /* where they are in the constant bank */
+	uint32_t parameter_base; /* their offset in the constant bank */
 	int8_t parsed;           /* 1: yes, -1: not understood */
 	const char *why;
 	uint32_t parameter_bytes; /* of a kernel */
-	uint32_t variable_base;   /* the module-wide number of variable[0] */
+	uint32_t variable_base;   /* number of variable[0] in the module */
 
 	struct ptx_variable *variable;
 	uint32_t variable_count, variable_room;
 	uint32_t *formal, *result; /* variables, in order */
 	uint32_t formal_count, result_count;
 	struct ptx_names variables, registers, labels;
-	uint32_t *label; /* instruction, by label */
+	uint32_t *label; /* by label: its instruction */
 	uint32_t label_room;
 	struct ptx_table {
 		uint32_t label, first, count;
@@ -233,7 +235,7 @@ struct ptx_function {
 	uint32_t table_count;
 	uint32_t *target;
 	uint32_t target_count;
-	/* Registers that stand for (argument variable, offset). */
+	/* Registers for (argument variable, offset). */
 	struct ptx_argument {
 		uint32_t variable, reg;
 		int32_t offset;
@@ -250,7 +252,7 @@ struct ptx_function {
 	struct ptx_edge *edges;
 	uint32_t edge_count;
 	uint32_t *decide; /* edges, by block */
-	uint32_t *order;  /* blocks, each after those that dominate it */
+	uint32_t *order;  /* blocks, each after its dominators */
 	uint32_t order_count;
 	struct ptx_register *reg; /* by number */
 	uint32_t *slot_reg;       /* by slot */
@@ -260,65 +262,79 @@ struct ptx_function {
 struct ptx_module {
 	struct ptx_function *function;
 	uint32_t function_count, function_room;
-	uint32_t *kernel; /* functions */
+	uint32_t *kernel; /* indices of functions */
 	uint32_t kernel_count;
 	struct ptx_names functions, variables;
 	struct ptx_variable *variable;
 	uint32_t variable_room;
-	uint32_t variable_total; /* numbers given out */
-	unsigned arch;           /* of the device; 0: not known */
-	/* Of machine code: what functions are read from, and how; NULL: text. */
+	uint32_t variable_total; /* numbers assigned so far */
+	unsigned arch;           /* of the device; 0: unknown */
+	/* For machine code: the source of functions, and its functions; NULL: text. */
 	void *source;
 	int (*read)(struct ptx_module *module, struct ptx_function *function);
 	void (*close)(struct ptx_module *module);
 };
 
-/* realloc for one more than count, doubling: 0 or -1. */
+/* Makes room for one more than count elements, by doubling.  Returns 0 or -1. */
 int ptx_grow(void *array, uint32_t *room, uint32_t count, size_t size);
 #define PTX_ROOM(array, room, count) ptx_grow(&(array), &(room), count, sizeof(*(array)))
 
-/* Declaration, code, flow; 0 or -1 with function->why. */
+/*
+ * Parses the declaration and code, and finds blocks and loops.  Returns 0, or -1 with
+ * function->why.
+ */
 int ptx_parse_function(struct ptx_module *module, struct ptx_function *function);
 void ptx_function_release(struct ptx_function *function);
 int ptx_refuse(struct ptx_function *function, const char *why);
 
-/* A type suffix without its dot; 0 if it is none. */
+/* Parses a type suffix without its dot; returns zeros if it is none. */
 struct ptx_type ptx_type(const char *text, size_t length);
-/* The name of a state space without its dot, or -1. */
+/* Returns the state space with that name, without its dot, or -1. */
 int ptx_space(const char *text, size_t length);
 
-/* A declaration after its state space, up to but without ',' or ';' or ')'; 0 or -1. */
+/* Parses a declaration after its state space, up to ',' or ';' or ')'.  Returns 0 or -1. */
 int ptx_parse_variable(struct ptx_lexer *lexer, struct ptx_token *name,
 	struct ptx_variable *variable, uint32_t *align);
-/* Its number in the function, PTX_NO_NAME: out of memory.  A name declared again is the same. */
+/*
+ * Returns the variable's number in the function, PTX_NO_NAME when out of memory.  A repeated
+ * declaration gives the same number.
+ */
 uint32_t ptx_add_variable(struct ptx_function *function, const struct ptx_token *name,
 	struct ptx_variable variable);
 
 int ptx_parse_code(struct ptx_module *module, struct ptx_function *function);
 int ptx_make_flow(struct ptx_function *function);
 
-/* One head for the loop with several entries that the edge closes; 0, or -1 with function->why. */
+/*
+ * Makes a head for the loop with several entries that the edge closes.  Returns 0, or -1 with
+ * function->why.
+ */
 int ptx_give_head(struct ptx_function *function, uint32_t edge);
 
-/* What decides whether each block runs: decide of blocks and of the function. */
+/* Finds what decides whether each block runs: decide of blocks and of the function. */
 int ptx_make_dependences(struct ptx_function *function);
 
-/* Which instructions wait, by spins; before ptx_drop_idle().  0, or -1 with function->why. */
+/*
+ * Sets spins of instructions that wait; called before ptx_drop_idle().  Returns 0, or -1 with
+ * function->why.
+ */
 int ptx_find_spins(struct ptx_function *function);
 
-/* 1: every way to b leads through a. */
+/* Returns 1 if every path to b passes a. */
 int ptx_dominates(const struct ptx_function *function, uint32_t a, uint32_t b);
 int ptx_make_registers(struct ptx_function *function);
-/* Instructions that have no part in what is asked are gone; labels are not true any more. */
+/*
+ * Removes instructions that affect neither addresses nor branches; labels are invalid afterwards.
+ */
 void ptx_drop_idle(struct ptx_function *function);
 
-/* 1: it may access memory, or is not understood. */
+/* Returns 1 if the instruction may access memory, or is unknown. */
 int ptx_touches(const struct ptx_instruction *in);
 
-/* How many of an instruction's operands, from the first on, are what it writes. */
+/* Returns how many of an instruction's first operands it writes. */
 uint32_t ptx_written(const struct ptx_function *function, const struct ptx_instruction *in);
 
-/* Index after operand index, with what is in it. */
+/* Returns the index after an operand and its nested operands. */
 static inline uint32_t ptx_operand_end(const struct ptx_operand *operand, uint32_t index)
 {
 	if (operand[index].kind == OPERAND_VECTOR)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registers: which have one value per function, and of which values addresses are made. */
+/* Finds registers with one value per function, and the values that addresses are computed from. */
 #include "ptx_parts.h"
 
 #include <stdlib.h>
 
-/* A place where a register is written or read, in a list per register. */
+/* A write or read of a register, in a list per register. */
 struct place {
 	uint32_t instruction, next;
 };
@@ -13,7 +13,7 @@ struct registers {
 	struct ptx_function *function;
 	struct place *place;
 	uint32_t place_count, place_room;
-	uint32_t *writes; /* by register: its first place + 1 */
+	uint32_t *writes; /* by register: 1 + its first place */
 	uint32_t *work, work_count;
 	uint32_t *block; /* by instruction */
 	uint8_t *queued;
@@ -39,7 +39,7 @@ uint32_t ptx_written(const struct ptx_function *function, const struct ptx_instr
 	case OP_TRAP:
 		return 0;
 	case OP_CALL:
-		/* call (result), f, (arguments): what is returned is an argument's register. */
+		/* call (result), f, (arguments): results are in registers for arguments. */
 		return in->count && operand->kind == OPERAND_VECTOR ? ptx_operand_end(operand, 0)
 								    : 0;
 	default:
@@ -125,7 +125,7 @@ static void give_slot(struct ptx_function *function, uint32_t reg)
 	function->reg[reg].slot = function->slot_count++;
 }
 
-/* Read in a place that its only write does not lead to in every case. */
+/* A read that its only write does not dominate. */
 static void check_read(struct registers *all, uint32_t instruction, uint32_t reg)
 {
 	struct ptx_function *function = all->function;
@@ -148,7 +148,7 @@ static void find_slots(struct registers *all)
 		if (all->writes[i] && all->place[all->writes[i] - 1].next)
 			give_slot(function, i);
 	}
-	/* What the caller wrote must not be lost at the first write here. */
+	/* The caller's value must survive the first write here. */
 	for (uint32_t i = 0; i < function->argument_count; i++)
 		if (is_formal(function, function->argument[i].reg))
 			give_slot(function, function->argument[i].reg);
@@ -179,7 +179,7 @@ static void want_for_branch(struct registers *all, uint32_t instruction, uint32_
 	want(all, reg, RELEVANT_BRANCH);
 }
 
-/* What a memory instruction, a call or a return makes of registers. */
+/* Marks registers that a memory instruction, a call or a return uses. */
 static void want_roots(struct registers *all, uint32_t instruction)
 {
 	struct ptx_function *function = all->function;
@@ -196,17 +196,17 @@ static void want_roots(struct registers *all, uint32_t instruction)
 		if (operand[i].kind == OPERAND_ADDRESS && operand[i + 1].kind == OPERAND_REGISTER &&
 			(in->space != SPACE_SHARED || in->opcode == OP_CP))
 			want(all, operand[i + 1].number, RELEVANT_ADDRESS);
-	/* How much is copied. */
+	/* The number of bytes copied. */
 	if (in->opcode == OP_CP && in->count > 4)
 		visit_operands(all, instruction, 4, 5, want_for_branch);
-	/* A pointer may be kept in local memory. */
+	/* Local memory may hold a pointer. */
 	if (in->opcode == OP_ST && (in->type.bytes == 8 || in->modifiers & MODIFIER_HALF) &&
 		in->type.class != CLASS_FLOAT &&
 		(in->space == SPACE_LOCAL || in->space == SPACE_GENERIC))
 		visit_operands(all, instruction, 2, in->count, want_for_address);
 }
 
-/* What wanted registers are made of. */
+/* Marks the registers that marked registers are computed from. */
 static void follow(struct registers *all)
 {
 	struct ptx_function *function = all->function;
@@ -221,7 +221,10 @@ static void follow(struct registers *all)
 				&function->instruction[all->place[at - 1].instruction];
 			int is_loaded = in->opcode == OP_LD || in->opcode == OP_ATOM;
 
-			/* An address is wanted for its own sake, what lies there is not known. */
+			/*
+			 * The address of a load is marked by the load itself; the loaded value is
+			 * unknown.
+			 */
 			if (!is_loaded && in->type.class != CLASS_FLOAT)
 				visit_read(all, all->place[at - 1].instruction,
 					relevance == RELEVANT_ADDRESS ? want_for_address
@@ -230,7 +233,7 @@ static void follow(struct registers *all)
 	}
 }
 
-/* Comparisons with what is wanted bound it. */
+/* Marks registers that are compared with marked ones, since comparisons bound them. */
 static void want_compared(struct registers *all)
 {
 	struct ptx_function *function = all->function;
@@ -243,7 +246,7 @@ static void want_compared(struct registers *all)
 	}
 }
 
-/* Of what no branch and no address depends on, nothing is kept. */
+/* Registers that affect no branch and no address need no slot. */
 static void drop_slots(struct ptx_function *function)
 {
 	uint32_t kept = 0;
@@ -281,7 +284,7 @@ static int collect(struct registers *all)
 	return 0;
 }
 
-/* It only calculates what neither a branch nor an address depends on. */
+/* The instruction only computes values that affect neither a branch nor an address. */
 static int is_idle(const struct ptx_function *function, const struct ptx_instruction *in)
 {
 	const struct ptx_operand *operand = &function->operand[in->operand];
@@ -319,7 +322,7 @@ void ptx_drop_idle(struct ptx_function *function)
 		struct ptx_block *block = &function->block[i];
 		uint32_t first = kept;
 
-		/* The last one says how the block is left. */
+		/* The last instruction tells how the block is left. */
 		for (uint32_t j = block->first; j < block->end; j++)
 			if (j + 1 == block->end || !is_idle(function, &function->instruction[j]))
 				function->instruction[kept++] = function->instruction[j];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bytes of an access: its address is a sum, and each term of it, or terms that a fact holds
- * together, goes through its numbers at a stride.  That is all of the address's numbers at least;
- * it is no more where the parts have nothing to do with each other.
+ * The bytes of an access.  Its address is a sum; each term, or group of terms in a fact, has values
+ * at a stride.  This contains all values of the address, and no others if the parts are
+ * independent.
  */
 #include "ptx_walk.h"
 
@@ -10,7 +10,7 @@
 
 /* Terms of an address: low, low + bytes, ... high. */
 struct part {
-	uint32_t terms; /* bits */
+	uint32_t terms; /* as bits */
 	int64_t low, high, bytes;
 };
 
@@ -19,7 +19,7 @@ struct parts {
 	const struct ptx_state *state;
 	struct part part[PTX_TERMS];
 	unsigned count;
-	int is_clipped; /* beyond its bounds there is nothing, wherever strides lead */
+	int is_clipped; /* bytes outside of the bounds are excluded */
 };
 
 static int compare_strides(const void *a, const void *b)
@@ -35,8 +35,8 @@ int64_t ptx_stride_length(const struct ptx_stride *stride)
 }
 
 /*
- * Strides at which runs overlap or touch make a longer run.  What remains is at most PTX_STRIDES,
- * longest first; more make the claim one run that is not exact.
+ * Strides at which runs overlap or touch make a longer run.  At most PTX_STRIDES remain, longest
+ * first; with more, the claim becomes one run that is not exact.
  */
 static void set_strides(struct ptx_claim *claim, struct ptx_stride *stride, uint32_t count)
 {
@@ -78,9 +78,8 @@ void ptx_set_run(struct ptx_claim *claim)
 }
 
 /*
- * Whether some thread has each number of each symbol's range with each of the others': indices,
- * rounds and parts of splits.  What was calculated in another way goes with what it is made of: of
- * i + (i + 1 < n) none is n.
+ * Returns 1 if each combination of the symbols' numbers occurs in some thread: for indices, rounds
+ * and parts of splits.  Computed symbols depend on their operands: i + (i + 1 < n) is never n.
  */
 static int are_free(const struct ptx_walk *walk, const struct ptx_state *state,
 	const struct ptx_value *address)
@@ -95,7 +94,7 @@ static int are_free(const struct ptx_walk *walk, const struct ptx_state *state,
 	return 1;
 }
 
-/* The address's terms that the fact is about, as bits. */
+/* Returns the address's terms that the fact contains, as bits. */
 static uint32_t terms_of(const struct parts *parts, const struct ptx_fact *fact)
 {
 	uint32_t terms = 0;
@@ -107,7 +106,7 @@ static uint32_t terms_of(const struct parts *parts, const struct ptx_fact *fact)
 	return terms;
 }
 
-/* How often what the fact is about is in those terms of the address; 0: not as a whole. */
+/* Returns the factor of the fact's sum in these terms; 0: no common factor. */
 static int64_t ratio_of(const struct parts *parts, const struct ptx_fact *fact, uint32_t terms)
 {
 	int64_t ratio = 0;
@@ -125,7 +124,7 @@ static int64_t ratio_of(const struct parts *parts, const struct ptx_fact *fact, 
 	return terms ? ratio : 0;
 }
 
-/* What the fact leaves to the terms that the address has, whatever the others are. */
+/* Returns the range that the fact leaves for the address's terms, for any values of the others. */
 static struct ptx_range left_to(const struct parts *parts, const struct ptx_fact *fact)
 {
 	struct ptx_term others[PTX_TERMS];
@@ -139,7 +138,7 @@ static struct ptx_range left_to(const struct parts *parts, const struct ptx_fact
 	return ptx_add_range(fact->range, ptx_sum_range(others, count, parts->state));
 }
 
-/* The parts of these terms as one, which goes at the shortest of their strides; 0: it does not. */
+/* Merges the parts of these terms into one, with the shortest stride; returns 0 if impossible. */
 static int merge(struct parts *parts, uint32_t terms, struct part *whole)
 {
 	uint32_t taken = 0;
@@ -195,8 +194,8 @@ static void replace(struct parts *parts, const struct part *whole)
 }
 
 /*
- * With an equation such as k = 2 * i not each k has its i; what is asked is whether the fact leaves
- * room for each step that the other terms make.
+ * With an equation such as k = 2 * i, not every k has an i: checks whether the fact leaves room for
+ * each step of the other terms.
  */
 static int leaves_gaps(const struct parts *parts, const struct ptx_fact *fact)
 {
@@ -225,7 +224,7 @@ static int is_binding(const struct ptx_state *state, const struct ptx_fact *fact
 	return !is_inside(ptx_sum_range(fact->term, fact->count, state), fact->range);
 }
 
-/* 0: the fact leaves less than the parts have. */
+/* Applies the fact to these terms; returns 0 if it leaves less than the parts have. */
 static int hold_together(struct parts *parts, const struct ptx_fact *fact, uint32_t terms)
 {
 	int64_t ratio = ratio_of(parts, fact, terms);
@@ -237,7 +236,7 @@ static int hold_together(struct parts *parts, const struct ptx_fact *fact, uint3
 	if (leaves_gaps(parts, fact))
 		return 0;
 	if (!(terms & (terms - 1)))
-		return 1; /* the range of its symbol says it */
+		return 1; /* the symbol's range contains it already */
 	if (!ratio)
 		return 0;
 	if (!merge(parts, terms, &whole)) {
@@ -251,7 +250,7 @@ static int hold_together(struct parts *parts, const struct ptx_fact *fact, uint3
 	return 1;
 }
 
-/* 0: some term is any number. */
+/* Returns 0 if a term is unbounded. */
 static int make_parts(struct parts *parts)
 {
 	const struct ptx_value *address = parts->address;
@@ -269,7 +268,7 @@ static int make_parts(struct parts *parts)
 	return 1;
 }
 
-/* Facts about few terms first.  0 as hold_together(). */
+/* Applies facts about few terms first.  Returns 0 as hold_together(). */
 static int apply_facts(struct parts *parts)
 {
 	int fits = 1;
@@ -285,7 +284,7 @@ static int apply_facts(struct parts *parts)
 	return fits;
 }
 
-/* Of an address that is a sum of parts. */
+/* Sets the claim for an address that is a sum of parts. */
 static void shape_parts(struct ptx_claim *claim, const struct parts *parts, uint32_t bytes)
 {
 	struct ptx_stride stride[PTX_TERMS];
@@ -302,7 +301,7 @@ static void shape_parts(struct ptx_claim *claim, const struct parts *parts, uint
 				(part->high - part->low) / part->bytes + 1 };
 	}
 	if (claim->low > low) {
-		/* Runs are counted from low on: the first one of them is not known. */
+		/* Runs are counted from low, and the first one is unknown. */
 		if (parts->count)
 			claim->exact = 0;
 		return;
@@ -313,12 +312,12 @@ static void shape_parts(struct ptx_claim *claim, const struct parts *parts, uint
 	set_strides(claim, stride, count);
 }
 
-/* --- an address in terms of quotients and remainders --- */
+/* --- addresses in terms of quotients and remainders --- */
 
 struct dividing {
 	struct ptx_value *address;
-	struct ptx_state *state;  /* a copy, without registers */
-	uint32_t wanted, applied; /* bits, by split */
+	struct ptx_state *state;  /* a copy without registers */
+	uint32_t wanted, applied; /* by split, as bits */
 };
 
 static struct ptx_value sum_of(const struct ptx_split *split)
@@ -330,7 +329,7 @@ static struct ptx_value sum_of(const struct ptx_split *split)
 	return sum;
 }
 
-/* The sum that the split divides goes through all of its range; 0: it need not. */
+/* Finds the range of the sum that the split divides; returns 0 if not every number in it occurs. */
 static int find_dense(const struct dividing *dividing, const struct ptx_split *split,
 	struct ptx_range *range)
 {
@@ -362,7 +361,7 @@ static struct ptx_value about(const struct ptx_fact *fact)
 	return sum;
 }
 
-/* A fact ties the sum's terms to others of the address, or to the parts: they go together. */
+/* A fact relates the sum's terms to others of the address, or to the parts. */
 static int is_tied(const struct dividing *dividing, const struct ptx_split *split,
 	const struct ptx_value *others)
 {
@@ -391,7 +390,7 @@ static int has_fact(const struct ptx_state *state, const struct ptx_split *split
 	return 0;
 }
 
-/* The other one is a sum with a part of this one in it, and the address depends on that. */
+/* The other split's sum contains a part of this one, and the address depends on it. */
 static int is_divided(const struct dividing *dividing, const struct ptx_split *split)
 {
 	const struct ptx_state *state = dividing->state;
@@ -406,8 +405,8 @@ static int is_divided(const struct dividing *dividing, const struct ptx_split *s
 }
 
 /*
- * Of the numbers from low to high those with a quotient and a remainder in their ranges: the ranges
- * that then remain.  1 if each goes with each, or if only the quotient matters.
+ * Finds the numbers from low to high with a quotient and a remainder in their ranges, and narrows
+ * these.  Returns 1 if all combinations occur, or if only the quotient matters.
  */
 static int divide(const struct ptx_split *split, struct ptx_range all, struct ptx_range *quotient,
 	struct ptx_range *remainder, int quotient_only)
@@ -430,7 +429,7 @@ static int divide(const struct ptx_split *split, struct ptx_range all, struct pt
 			quotient->high * modulus + remainder->high <= all.high);
 }
 
-/* One of its parts is in the address, or more is known of it than the sum says. */
+/* A part of it is in the address, or more is known of a part than the sum implies. */
 static int matters(const struct dividing *dividing, const struct ptx_split *split)
 {
 	struct ptx_range quotient = dividing->state->range[split->quotient];
@@ -445,7 +444,7 @@ static int matters(const struct dividing *dividing, const struct ptx_split *spli
 		quotient.high < all.high / split->modulus;
 }
 
-/* A split that was applied divides some of the same terms: how the two go together is not known. */
+/* A split applied before divides some of the same terms: their relation is unknown. */
 static int is_rivalled(const struct dividing *dividing, const struct ptx_split *split)
 {
 	const struct ptx_state *state = dividing->state;
@@ -459,7 +458,7 @@ static int is_rivalled(const struct dividing *dividing, const struct ptx_split *
 	return 0;
 }
 
-/* Puts the parts in place of the sum; 0: the address is not all that the parts make. */
+/* Replaces the sum by the parts; returns 0 if the address does not have all their combinations. */
 static int apply_split(struct dividing *dividing, const struct ptx_split *split)
 {
 	struct ptx_range *ranges = dividing->state->range, all;
@@ -484,7 +483,7 @@ static int apply_split(struct dividing *dividing, const struct ptx_split *split)
 		!ptx_factor(&others, split->remainder) && !is_divided(dividing, split));
 }
 
-/* What came to be known of a sum since it was divided. */
+/* Applies what was learned about a sum since it was divided. */
 static void narrow_quotients(struct ptx_state *state)
 {
 	for (uint32_t i = 0; i < state->split_count; i++) {
@@ -500,7 +499,7 @@ static void narrow_quotients(struct ptx_state *state)
 	}
 }
 
-/* Splits divide parts of those before them.  0 as apply_split(). */
+/* Splits may divide parts of previous ones.  Returns 0 as apply_split(). */
 static int apply_splits(struct ptx_value *address, struct ptx_state *state)
 {
 	struct dividing dividing = { address, state, 0, 0 };
@@ -534,7 +533,7 @@ void ptx_shape(const struct ptx_walk *walk, struct ptx_claim *claim,
 	claim->high = bytes ? ptx_add_bound(range.high, bytes) : INT64_MAX;
 	claim->loaded = address->loaded;
 	claim->run = bytes;
-	/* Its registers are not looked at. */
+	/* Its registers are not used. */
 	memcpy(&copy, state, sizeof(copy));
 	if (!address->loaded && address->low == address->high && bytes && claim->low != INT64_MIN &&
 		claim->high != INT64_MAX) {

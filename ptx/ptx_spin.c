@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops that wait for others.  A load that other threads' stores are seen by (volatile, relaxed,
- * acquire), in a loop that ends by what it gave and by nothing else that changes, from one address
- * all the time: the loop goes on until somebody stores there.  The same of an atomic operation that
- * changes nothing when it is made again, as that of a lock does: one that takes the next piece of
- * work waits for nobody, nor does one that stores what it makes of what it found.
+ * Finds loops that wait for others: with a load that can observe stores of other threads (volatile,
+ * relaxed, acquire), from a constant address, where the loop's exit depends on the loaded value and
+ * on nothing else that changes.  Such a loop runs until another thread stores there.  The same
+ * holds for an atomic operation that changes nothing when repeated, like that of a lock; not for
+ * one that takes the next piece of work, or that stores a value computed from the old one.
  */
 #include "ptx_parts.h"
 
 #include <stdlib.h>
 
-/* Accesses of a function that are looked at. */
+/* Limit of accesses checked per function. */
 #define SPINS_LIMIT 256
 
-/* Blocks and instructions that are looked at for those. */
+/* Limits of blocks and instructions visited for these. */
 #define SPINS_WORK (1 << 20)
 #define SPINS_DEPTH 64
 
-/* What a value within a loop depends on, other than what no round changes. */
+/* What a value in a loop depends on, other than constants of the loop. */
 enum depends { ON_FOUND = 1, ON_OTHERS = 2 };
 
 #define OPEN 4
@@ -25,15 +25,15 @@ enum depends { ON_FOUND = 1, ON_OTHERS = 2 };
 struct loop {
 	const struct ptx_function *function;
 	uint32_t head, access; /* access: the instruction that may wait */
-	uint8_t *body;         /* by block: 1: it is in the loop */
-	uint8_t *known;    /* by instruction: 1 + what it makes depends on; OPEN: not yet known */
-	uint32_t *changed; /* instructions of which something is known */
+	uint8_t *body;         /* by block, 1: in the loop */
+	uint8_t *known;    /* by instruction: 1 + dependences of its result; OPEN: unknown so far */
+	uint32_t *changed; /* instructions with an entry in known */
 	uint32_t changed_count;
 	uint32_t path[SPINS_DEPTH]; /* instructions that are OPEN */
-	int64_t work;               /* left */
+	int64_t work;               /* work left */
 };
 
-/* One that stores what it found, or a thing that another round would store again. */
+/* Returns 1 if the instruction stores what it found, or the same value in each round. */
 static int repeats(const struct ptx_function *function, const struct ptx_instruction *in)
 {
 	const struct ptx_operand *operand = &function->operand[in->operand];
@@ -49,7 +49,7 @@ static int is_candidate(const struct ptx_function *function, const struct ptx_in
 	return in->opcode == OP_LD && in->modifiers & MODIFIER_STRONG;
 }
 
-/* 1: an edge of the block leads back to the head, or on within the body. */
+/* Returns 1 if an edge of the block leads back to the head, or to a block of the body. */
 static int stays(const struct loop *loop, const struct ptx_block *block)
 {
 	for (uint32_t e = block->edge; e < block->edge + block->edge_count; e++) {
@@ -61,7 +61,7 @@ static int stays(const struct loop *loop, const struct ptx_block *block)
 	return 0;
 }
 
-/* What leads back to the head, which is the only way in. */
+/* Finds the blocks that lead back to the head, the loop's only entry. */
 static void find_body(struct loop *loop)
 {
 	const struct ptx_function *function = loop->function;
@@ -81,7 +81,7 @@ static void find_body(struct loop *loop)
 	}
 }
 
-/* The innermost loop that a block is in: 1, or 0. */
+/* Finds the innermost loop with that block.  Returns 1, or 0 for none. */
 static int find_loop(struct loop *loop, uint32_t block)
 {
 	const struct ptx_function *function = loop->function;
@@ -114,8 +114,10 @@ static int writes(const struct ptx_function *function, const struct ptx_instruct
 
 static unsigned made_by(struct loop *loop, uint32_t block, uint32_t instruction, unsigned depth);
 
-/* A register that the instruction reads depends on what wrote it last in its block, else on all of
- * the loop that write it. */
+/*
+ * Returns the dependences of a register read: those of its last write in the block, else of all
+ * writes in the loop.
+ */
 static unsigned read_of(struct loop *loop, uint32_t block, uint32_t instruction, uint32_t reg,
 	unsigned depth)
 {
@@ -144,7 +146,7 @@ static unsigned read_of(struct loop *loop, uint32_t block, uint32_t instruction,
 	return on;
 }
 
-/* Each round may find something else: parameters and constants stay. */
+/* Returns 1 if each round may find another value: parameters and constants are fixed. */
 static int is_new(const struct ptx_function *function, const struct ptx_instruction *in)
 {
 	if (in->opcode == OP_OTHER)
@@ -153,7 +155,7 @@ static int is_new(const struct ptx_function *function, const struct ptx_instruct
 		(ptx_touches(in) && in->space != SPACE_PARAM && in->space != SPACE_CONST);
 }
 
-/* 1: the operand is one of several conditions. */
+/* Returns 1 if the operand is one of several conditions. */
 static int is_condition(const struct ptx_instruction *in, uint32_t operand)
 {
 	if ((in->opcode == OP_AND || in->opcode == OP_OR) && in->type.class == CLASS_PREDICATE)
@@ -162,7 +164,7 @@ static int is_condition(const struct ptx_instruction *in, uint32_t operand)
 		operand + 1 == in->count;
 }
 
-/* Whichever of several conditions ends a loop, it waits if one of them does. */
+/* With several exit conditions, a loop waits if one of them does. */
 static unsigned operands_of(struct loop *loop, uint32_t block, uint32_t instruction, unsigned depth)
 {
 	const struct ptx_function *function = loop->function;
@@ -190,8 +192,10 @@ static unsigned operands_of(struct loop *loop, uint32_t block, uint32_t instruct
 	return on;
 }
 
-/* What is only copied around from round to round is the same; what is made of itself, such as a
- * counter, is another thing in each. */
+/*
+ * A value that is only copied from round to round is constant; one computed from itself, such as a
+ * counter, changes.
+ */
 static unsigned made_by_itself(const struct loop *loop, uint32_t instruction, unsigned depth)
 {
 	while (depth--) {
@@ -234,7 +238,10 @@ static int leaves(const struct loop *loop, const struct ptx_block *block)
 	return block->leaves;
 }
 
-/* 1: a branch out of the loop depends on what was found, and on nothing else that changes. */
+/*
+ * Returns 1 if a branch out of the loop depends on the value found and on nothing else that
+ * changes.
+ */
 static int ends_by_found(struct loop *loop)
 {
 	const struct ptx_function *function = loop->function;

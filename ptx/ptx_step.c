@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One instruction: what becomes of its operands. */
+/* Interprets one instruction. */
 #include "ptx_walk.h"
 
 struct ptx_value ptx_read_register(struct ptx_frame *frame, const struct ptx_state *state,
@@ -109,7 +109,7 @@ struct ptx_value ptx_operand(struct ptx_frame *frame, const struct ptx_state *st
 	}
 }
 
-/* The register that an instruction writes, if only one. */
+/* Returns the register that an instruction writes, if it is the only one. */
 static long written_register(const struct ptx_frame *frame, uint32_t instruction)
 {
 	const struct ptx_function *function = frame->function;
@@ -128,7 +128,7 @@ struct ptx_value ptx_opaque(struct ptx_frame *frame, struct ptx_state *state, ui
 	long reg = written_register(frame, instruction);
 	uint32_t symbol = PTX_NO_SYMBOL;
 
-	/* A vector's registers are not looked at one by one: they are given symbols too. */
+	/* The relevance of a vector's registers is not checked: they get symbols, too. */
 	if (range.low < range.high &&
 		(reg < 0 || frame->function->reg[reg].relevant == RELEVANT_ADDRESS))
 		symbol = ptx_symbol(frame->walk, frame->path, instruction, which);
@@ -167,7 +167,7 @@ static struct ptx_value number_of_half(struct ptx_frame *frame, struct ptx_state
 	return ptx_add_terms(&number, &value, 1) ? value : number;
 }
 
-/* A parameter word that was not known to be a number is used as one. */
+/* Returns a number for a parameter word that is used as one. */
 struct ptx_value ptx_number_of(struct ptx_frame *frame, struct ptx_state *state,
 	struct ptx_value value)
 {
@@ -199,7 +199,7 @@ static int is_move(const struct ptx_instruction *in)
 	return in->opcode == OP_MOV || in->opcode == OP_CVTA;
 }
 
-/* mov.b64 {low, high}, a and mov.b64 a, {low, high}; 0: it is another one. */
+/* mov.b64 {low, high}, a and mov.b64 a, {low, high}; returns 0 for another instruction. */
 static int move_halves(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
 {
 	const struct ptx_function *function = frame->function;
@@ -228,7 +228,7 @@ static int move_halves(struct ptx_frame *frame, struct ptx_state *state, uint32_
 	return 1;
 }
 
-/* mov {a, b}, {c, d}; mov {low, high}, c; mov a, {low, high}: only the first keeps values. */
+/* mov {a, b}, {c, d}; mov {low, high}, c; mov a, {low, high}: only the first preserves values. */
 static void move_vectors(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
 {
 	const struct ptx_function *function = frame->function;
@@ -258,7 +258,7 @@ static void move_vectors(struct ptx_frame *frame, struct ptx_state *state, uint3
 	}
 }
 
-/* What an instruction writes that is not understood. */
+/* Sets the results of an unknown instruction. */
 void ptx_forget_written(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
 {
 	const struct ptx_function *function = frame->function;
@@ -278,7 +278,7 @@ void ptx_forget_written(struct ptx_frame *frame, struct ptx_state *state, uint32
 	}
 }
 
-/* A guarded instruction leaves what was there where it does not run. */
+/* A guarded instruction leaves the previous value where it does not run. */
 static struct ptx_value or_old(struct ptx_frame *frame, struct ptx_state *state,
 	uint32_t instruction, uint32_t reg, const struct ptx_value *value)
 {
@@ -373,7 +373,7 @@ int ptx_step(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruct
 	if (ptx_touches(in)) {
 		int rc = 0;
 
-		/* What it reads and writes is where its guard holds. */
+		/* Its reads and writes happen where its guard holds. */
 		if (in->guard >= 0) {
 			int possible;
 

@@ -33,7 +33,7 @@ int64_t ptx_multiply_bound(int64_t a, int64_t b)
 
 struct ptx_range ptx_add_range(struct ptx_range a, struct ptx_range b)
 {
-	/* An open end wins over any other summand, also over the opposite one. */
+	/* An open end stays open in a sum, even with the opposite open end. */
 	struct ptx_range sum = { ptx_add_bound(a.low, b.low), ptx_add_bound(a.high, b.high) };
 
 	if (a.low == INT64_MIN || b.low == INT64_MIN)
@@ -121,7 +121,10 @@ int64_t ptx_factor(const struct ptx_value *value, uint32_t symbol)
 	return 0;
 }
 
-/* -1: the factor would not fit; INT64_MIN does not, so that each may be negated. */
+/*
+ * Returns -1 if the factor does not fit; INT64_MIN is excluded, so that every factor can be
+ * negated.
+ */
 static int add_term(struct ptx_value *value, uint32_t symbol, int64_t factor)
 {
 	unsigned at = 0;
@@ -210,7 +213,7 @@ struct ptx_range ptx_sum_range(const struct ptx_term *term, unsigned count,
 	return sum;
 }
 
-/* What a fact about some of the terms makes of all of them. */
+/* Returns the bounds of all terms, given a fact about some of them. */
 static struct ptx_range with_fact(const struct ptx_value *value, const struct ptx_state *state,
 	const struct ptx_fact *fact)
 {
@@ -229,7 +232,7 @@ static struct ptx_range with_fact(const struct ptx_value *value, const struct pt
 			return all;
 	}
 	if (rest.count + fact->count != value->count)
-		return all; /* not every one of its terms was among them, at that ratio */
+		return all; /* not all of its terms are among them, with that ratio */
 	return ptx_add_range(ptx_scale_range(fact->range, ratio),
 		ptx_sum_range(rest.term, rest.count, state));
 }
@@ -249,7 +252,7 @@ static int64_t floor_divide(int64_t a, int64_t b)
 	return a / b - (a % b && (a < 0) != (b < 0));
 }
 
-/* factor * x lies in range: so does x. */
+/* Returns the range of x for factor * x in range. */
 static struct ptx_range divide_range(struct ptx_range range, int64_t factor)
 {
 	struct ptx_range x = range;
@@ -266,7 +269,7 @@ static struct ptx_range divide_range(struct ptx_range range, int64_t factor)
 	return x;
 }
 
-/* 1: less is possible than before. */
+/* Returns 1 if the range became smaller. */
 static int narrow(struct ptx_state *state, uint32_t symbol, struct ptx_range range)
 {
 	struct ptx_range before = state->range[symbol];
@@ -306,7 +309,7 @@ static int add_fact(struct ptx_state *state, const struct ptx_term *term, uint32
 	return 1;
 }
 
-/* a - b, of a bound and what others contribute at least or at most. */
+/* Computes bound - others, for the least or largest sum of the others. */
 static int64_t without(int64_t bound, int64_t others)
 {
 	if (bound == INT64_MIN || bound == INT64_MAX)
@@ -314,7 +317,7 @@ static int64_t without(int64_t bound, int64_t others)
 	return ptx_add_bound(bound, ptx_minus_bound(others));
 }
 
-/* What the range of a sum leaves to each of its terms; 1: less than before. */
+/* Narrows each term by the range of the sum; returns 1 if a range became smaller. */
 static int narrow_terms(struct ptx_state *state, const struct ptx_term *term, uint32_t count,
 	struct ptx_range range)
 {
@@ -352,7 +355,7 @@ static int narrow_split(struct ptx_state *state, const struct ptx_split *split)
 		(struct ptx_range){ -split->constant, -split->constant });
 }
 
-/* What one symbol lost may leave less to others: rounds of that have an end. */
+/* A smaller range may narrow others: limited to a few rounds. */
 static void settle_ranges(struct ptx_state *state)
 {
 	int less = 1;
@@ -367,7 +370,7 @@ static void settle_ranges(struct ptx_state *state)
 	}
 }
 
-/* The greatest common divisor of the factors, with the sign of the first one. */
+/* Returns the greatest common divisor of the factors, with the sign of the first one. */
 static int64_t divisor_of(const struct ptx_term *term, uint32_t count)
 {
 	int64_t divisor = term[0].factor;
@@ -392,7 +395,7 @@ int ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_t
 	}
 	if (!count)
 		return 1;
-	/* One way to say it: of 4x + 8y what x + 2y is. */
+	/* Normal form: 4x + 8y becomes x + 2y. */
 	if (count > 1) {
 		int64_t divisor = divisor_of(term, count);
 

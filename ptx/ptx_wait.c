@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accesses that a kernel makes before it waits for the kernels before it: "griddepcontrol.wait
- * causes the executing thread to wait until all prerequisite grids in flight have completed and
- * all the memory operations from the prerequisite grids are performed" (PTX ISA).  Whether a wait
- * is made may depend on the launch, so that an access counts as early only if no way to it leads
- * past one.
+ * Accesses that a kernel makes before it waits for previous kernels: "griddepcontrol.wait causes
+ * the executing thread to wait until all prerequisite grids in flight have completed and all the
+ * memory operations from the prerequisite grids are performed" (PTX ISA).  Whether it waits may
+ * depend on the launch, so an access counts as early only if no path to it passes a wait.
  */
 #include "ptx_walk.h"
 
 #include <stdlib.h>
 
-/* A function that waits, or calls another one: unknown. */
+/* The function waits, or calls another one, which may. */
 static int may_wait(const struct ptx_function *function)
 {
 	if (!function->has_body)
@@ -50,7 +49,7 @@ static int has_wait(const struct ptx_frame *frame, uint32_t first, uint32_t end)
 	return 0;
 }
 
-/* Marks what comes after a block; queue has room for all blocks. */
+/* Marks the blocks that can follow a block; queue has room for all blocks. */
 static void mark_after(const struct ptx_function *function, uint32_t block, uint8_t *after,
 	uint32_t *queue)
 {
@@ -70,7 +69,7 @@ static void mark_after(const struct ptx_function *function, uint32_t block, uint
 	}
 }
 
-/* By block: 1: a way to it leads past a wait; NULL: out of memory. */
+/* Returns by block, 1: a path to it passes a wait; NULL: out of memory. */
 static uint8_t *find_after(const struct ptx_frame *frame)
 {
 	const struct ptx_function *function = frame->function;

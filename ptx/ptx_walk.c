@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function, block by block, until nothing changes; a kernel, from what a launch says. */
+/* Interprets a function block by block until nothing changes, and a kernel for a launch. */
 #include "ptx_walk.h"
 
 #include <stdlib.h>
 
-/* Passes until a function's loops agree; each needs a few, nested ones more. */
+/* Limit of passes until a function's loops converge; each needs a few, nested ones more. */
 #define PASS_LIMIT 60
 #define STATE_BYTES_LIMIT (256u << 20)
 
@@ -29,7 +29,7 @@ void ptx_reach(struct ptx_walk *walk, unsigned memory, int direction)
 		walk->access->reaches |= memory | (direction == PTX_LOAD ? 0 : memory << 1);
 }
 
-/* Where it stands in walk.symbol_slot, or an empty place. */
+/* Returns the symbol's place in walk.symbol_slot, or an empty place. */
 static uint32_t find_slot(const struct ptx_walk *walk, uint32_t path, uint32_t place,
 	uint32_t which)
 {
@@ -122,7 +122,7 @@ static int is_high(const struct ptx_state *a, const struct ptx_state *b, uint32_
 	return a->many[slot].half == HALF_HIGH || b->many[slot].half == HALF_HIGH;
 }
 
-/* Both ways lead to a block that is no head of a loop, or come back to one. */
+/* Both paths lead to a block that is no loop head, or both come back to one. */
 static void join_state(struct ptx_frame *frame, uint32_t block, struct ptx_state *into,
 	const struct ptx_state *from)
 {
@@ -160,7 +160,7 @@ static int reach(struct ptx_frame *frame, struct ptx_state **into, uint32_t bloc
 	return 0;
 }
 
-/* What holds on the edge, the number of them in its block; 1 as ptx_assume(). */
+/* Assumes the edge's condition; number: of the edge in its block; returns 1 as ptx_assume(). */
 static int assume_way(struct ptx_frame *frame, struct ptx_state *way, const struct ptx_edge *edge,
 	uint32_t number)
 {
@@ -176,7 +176,7 @@ static int assume_way(struct ptx_frame *frame, struct ptx_state *way, const stru
 		ptx_assume_number(frame, way, &function->operand[last->operand], number);
 }
 
-/* While the edge is followed the state knows what the edge says, and forgets it after. */
+/* Applies the edge's condition to the state while the edge is followed, and restores the state. */
 static int leave(struct ptx_frame *frame, struct ptx_state *state, uint32_t block, uint32_t number)
 {
 	const struct ptx_function *function = frame->function;
@@ -196,7 +196,7 @@ static int leave(struct ptx_frame *frame, struct ptx_state *state, uint32_t bloc
 	return rc;
 }
 
-/* Where only one way out of a block is possible, its condition says nothing. */
+/* If only one edge out of a block is possible, its condition adds nothing. */
 static void find_only_way(struct ptx_frame *frame, const struct ptx_state *state, uint32_t number)
 {
 	const struct ptx_function *function = frame->function;
@@ -257,7 +257,7 @@ static int pass(struct ptx_frame *frame, const struct ptx_state *start)
 	int rc = reach(frame, &frame->entry[0], 0, start);
 
 	frame->changed = 0;
-	/* In the last pass what comes back to a loop's head is as it was in the one before. */
+	/* In the last pass, what comes back to a loop's head is unchanged. */
 	if (!frame->walk->collects) {
 		memset(frame->way, 0, function->edge_count);
 		memset(frame->some, 0, function->block_count);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interpreter's own state: a walk per kernel, a frame per function that is being called.
+ * The interpreter's state: a walk per kernel, a frame per function being called.
  *
- * A function is passed over in its blocks' order until no loop's head changes; then once more,
- * to collect claims.  At a head, what enters the loop and what comes back are made one: a register
- * that grows by the same amount each time round is entry + amount * rounds, others become a symbol
- * with a range, which is widened to any number when it keeps growing.
+ * A function's blocks are interpreted in order until no loop head changes, then once more to
+ * collect claims.  At a head, the values that enter the loop and those that come back are joined: a
+ * register that grows by a constant in each round becomes entry + amount * rounds; others become a
+ * symbol with a range, which becomes unbounded if it keeps growing.
  */
 #ifndef CUFENCE_PTX_WALK_H
 #define CUFENCE_PTX_WALK_H
@@ -14,20 +14,20 @@
 
 #define PTX_NO_SYMBOL UINT32_MAX
 
-/* The first symbols: as enum ptx_special has them, up to SPECIAL_NCTAID_Z. */
+/* The first symbols are those of enum ptx_special, up to SPECIAL_NCTAID_Z. */
 #define PTX_FIXED_SYMBOLS 12
 
-/* What gave a symbol its name: an instruction, a block or a parameter, and a number. */
+/* The origin of a symbol: an instruction, a block or a parameter, and a number. */
 struct ptx_symbol {
 	uint32_t path, place, which;
 };
 enum ptx_which {
-	WHICH_RESULT = 0,     /* and the next ones: of an instruction */
-	WHICH_OLD = 100,      /* a guarded instruction's result or what was there before */
-	WHICH_ROUNDS,         /* of a loop, by block */
+	WHICH_RESULT = 0,     /* and the following: results of an instruction */
+	WHICH_OLD = 100,      /* result of a guarded instruction, or the previous value */
+	WHICH_ROUNDS,         /* rounds of a loop, by block */
 	WHICH_PARAMETER,      /* + bytes */
-	WHICH_SELECTED = 150, /* one of two values, by a condition */
-	WHICH_SPARSE,         /* a result that need not be each number of its range */
+	WHICH_SELECTED = 150, /* one of two values, selected by a condition */
+	WHICH_SPARSE,         /* a result that may not have every number of its range */
 	WHICH_QUOTIENT,       /* of a struct ptx_split */
 	WHICH_REMAINDER,
 	WHICH_JOIN = 200, /* + slot, by block */
@@ -41,10 +41,10 @@ struct ptx_set {
 	uint32_t count, word[PTX_SET_WORDS];
 };
 
-/* Local memory, 8 bytes; of all threads and times together. */
+/* 8 bytes of local memory, for all threads and times together. */
 struct ptx_cell {
 	uint32_t variable, changes;
-	int64_t offset; /* INT64_MIN: somewhere in it */
+	int64_t offset; /* INT64_MIN: unknown */
 	struct ptx_value value;
 };
 
@@ -52,9 +52,9 @@ struct ptx_path {
 	uint32_t from, instruction;
 };
 
-/* What of a launch is followed; zeros: all of it. */
+/* The part of a launch that is interpreted; zeros: all of it. */
 struct ptx_part {
-	int is_block, is_thread; /* one block, and of its threads the first */
+	int is_block, is_thread; /* one block; its first thread only */
 	uint32_t block[3];
 };
 
@@ -67,7 +67,8 @@ struct ptx_walk {
 	uint32_t claim_room;
 	struct ptx_symbol symbol[PTX_SYMBOLS];
 	uint32_t symbol_count;
-	uint16_t symbol_slot[PTX_SYMBOL_SLOTS]; /* symbols by hash; 0: empty, it is a fixed one */
+	/* hash table of symbols; 0: empty, since it is a fixed symbol */
+	uint16_t symbol_slot[PTX_SYMBOL_SLOTS];
 	struct ptx_set *set;
 	uint32_t set_count, set_room;
 	struct ptx_cell *cell;
@@ -76,15 +77,15 @@ struct ptx_walk {
 	uint32_t path_count, path_room;
 	unsigned long steps; /* left */
 	int cells_changed, collects;
-	int ends_threads;    /* a function that was called has let threads exit */
-	const char *failure; /* the walk is over: claims are worth nothing */
-	/* By symbol: what it differs from by a multiple of 2^32; count 0: nothing that is known. */
+	int ends_threads;    /* a called function let threads exit */
+	const char *failure; /* the walk failed: claims are invalid */
+	/* By symbol: a value equal modulo 2^32; count 0: unknown. */
 	struct ptx_value congruent[PTX_SYMBOLS];
 };
 
 enum ptx_condition_kind {
 	CONDITION_UNKNOWN,
-	CONDITION_KNOWN, /* compare: its value */
+	CONDITION_KNOWN, /* compare: the value */
 	CONDITION_COMPARE,
 	CONDITION_AND,
 	CONDITION_OR,
@@ -94,42 +95,43 @@ enum ptx_condition_kind {
 };
 struct ptx_condition {
 	uint8_t kind, compare, is_unsigned;
-	uint8_t bytes;          /* of what is compared */
-	uint8_t is_comparison;  /* of registers: raw */
-	uint8_t subtracted;     /* of a carry: bits, as of the instruction */
-	uint32_t first, second; /* registers, of AND, OR, NOT */
+	uint8_t bytes;          /* size of the compared values */
+	uint8_t is_comparison;  /* of the registers in raw */
+	uint8_t subtracted;     /* for a carry: as in the instruction */
+	uint32_t first, second; /* registers, for AND, OR, NOT */
 	struct ptx_value a, b, difference;
 	struct ptx_value
-		raw[3]; /* of a carry the addends; of a comparison both, halves as they are */
+		/* for a carry, the addends; for a comparison, both operands, halves unchanged */
+		raw[3];
 };
 
-/* What the last pass found of an edge. */
+/* What the last pass found about an edge. */
 enum ptx_way {
-	WAY_POSSIBLE = 1, /* threads may go it */
-	WAY_PART = 2,     /* its condition is more than the state behind it says */
-	WAY_ONLY = 4,     /* no other way out of its block is possible */
+	WAY_POSSIBLE = 1, /* threads may take it */
+	WAY_PART = 2,     /* its condition is stricter than the state after it */
+	WAY_ONLY = 4,     /* no other edge out of its block is possible */
 };
 
 /* A register at a loop's head. */
 struct ptx_loop_register {
-	uint8_t failed; /* it does not grow evenly */
+	uint8_t failed; /* it does not grow by a constant */
 	uint8_t grown, shrunk, resets, has_entry, bounded;
 	int64_t step;           /* 0: none found yet */
-	struct ptx_value entry; /* as it was used */
+	struct ptx_value entry; /* the entry value in use */
 	struct ptx_range range;
 };
 
 struct ptx_head {
-	struct ptx_state *back, *next; /* what came back in the last pass, in this one */
-	struct ptx_state *last;        /* the state found last time */
-	int knows_less;                /* it has rounds that no thread makes */
+	struct ptx_state *back, *next; /* what came back in the last pass, and in this one */
+	struct ptx_state *last;        /* the previous state at the head */
+	int knows_less;                /* it has rounds that no thread runs */
 	struct ptx_loop_register rounds;
 	struct ptx_loop_register *reg; /* by slot */
 };
 
 /*
- * The two halves of a value are joined, or chosen from, one after the other: the high one is to
- * become the half of what the low one became.  Zeros: none was seen yet.
+ * The two halves of a value are joined, or selected, one after the other: the high half must become
+ * the half of the same result as the low one.  Zeros: empty.
  */
 #define PTX_TWINS 128
 struct ptx_twins {
@@ -146,54 +148,54 @@ struct ptx_frame {
 	uint32_t path;
 	unsigned depth;
 	int changed;
-	int passes;               /* over the function, until now */
+	int passes;               /* passes over the function so far */
 	struct ptx_value *single; /* by register */
-	uint32_t *condition_of;   /* by register: condition + 1 */
+	uint32_t *condition_of;   /* by register: 1 + condition */
 	struct ptx_condition *condition;
 	uint32_t condition_count, condition_room;
-	struct ptx_state **entry; /* by block */
-	struct ptx_head **head;   /* by block */
-	struct ptx_state *spare;  /* for an instruction under a guard, an edge */
-	struct ptx_state *leave;  /* what returns; NULL: nothing does */
-	uint32_t block;           /* that is being passed */
-	uint8_t *way;             /* by edge: enum ptx_way */
-	uint8_t *some;            /* by block: 1 + whether only some threads run it */
-	int is_part;              /* only some of the threads that the state speaks of get here: */
-	int is_guard_part;        /* into the function; past the guard of the instruction */
-	uint32_t instruction;     /* that accesses memory now, or calls */
-	int may_have_waited;      /* griddepcontrol.wait, before the function was called */
-	int waits;                /* so does the function, or one that it calls may */
-	uint8_t *after_wait;      /* by block: 1: a way to it leads past such a wait */
-	uint8_t fresh[PTX_SYMBOLS]; /* symbols that a join has just made */
-	struct ptx_twins *twins;    /* of selections; behind it those of the join that is made */
+	struct ptx_state **entry;   /* by block */
+	struct ptx_head **head;     /* by block */
+	struct ptx_state *spare;    /* scratch, for a guarded instruction or an edge */
+	struct ptx_state *leave;    /* the state at return; NULL: it does not return */
+	uint32_t block;             /* the current block */
+	uint8_t *way;               /* by edge: enum ptx_way */
+	uint8_t *some;              /* by block: 1 + whether only some threads run it */
+	int is_part;                /* Only some of the state's threads get here: */
+	int is_guard_part;          /* into the function; past the instruction's guard */
+	uint32_t instruction;       /* the current memory access or call */
+	int may_have_waited;        /* by griddepcontrol.wait, before the function was called */
+	int waits;                  /* the function waits, or one that it calls may wait */
+	uint8_t *after_wait;        /* by block, 1: a path to it passes such a wait */
+	uint8_t fresh[PTX_SYMBOLS]; /* symbols made by the current join */
+	struct ptx_twins *twins;    /* of selections; after them those of the current join */
 };
 
-/* The interpreter gives up: always -1. */
+/* Makes the interpreter fail.  Returns -1. */
 int ptx_fail(struct ptx_walk *walk, const char *why);
-/* The answer is not complete. */
+/* Marks the result as incomplete. */
 void ptx_doubt(struct ptx_walk *walk, const char *why);
-/* Memory besides that of parameters is accessed: PTX_REACH_POINTER or _VARIABLE. */
+/* Notes an access to memory of no parameter: PTX_REACH_POINTER or _VARIABLE. */
 void ptx_reach(struct ptx_walk *walk, unsigned memory, int direction);
 
-/* PTX_NO_SYMBOL: all are taken; of the other one: there is none. */
+/* ptx_symbol() returns PTX_NO_SYMBOL if none is left, ptx_known_symbol() if there is none. */
 uint32_t ptx_symbol(struct ptx_walk *walk, uint32_t path, uint32_t place, uint32_t which);
 uint32_t ptx_known_symbol(const struct ptx_walk *walk, uint32_t path, uint32_t place,
 	uint32_t which);
-/* A set of words; base BASE_UNKNOWN if they are too many. */
+/* Makes a set of words; base BASE_UNKNOWN if there are too many. */
 void ptx_make_set(struct ptx_walk *walk, struct ptx_value *value, const uint32_t *word,
 	uint32_t count);
 
 size_t ptx_state_size(const struct ptx_function *function);
 void ptx_copy_state(const struct ptx_function *function, struct ptx_state *to,
 	const struct ptx_state *from);
-/* What is known of symbols, without the registers, of which a kernel may have thousands. */
+/* Copies a state without registers, of which a kernel may have thousands. */
 void ptx_copy_knowledge(struct ptx_state *to, const struct ptx_state *from);
 
-/* Either of two values, each with its state; wanted: a symbol may be spent; into is narrowed. */
+/* Returns either of two values, each with its state; wanted: may use a new symbol; narrows into. */
 struct ptx_value ptx_join(struct ptx_frame *frame, const struct ptx_value *a,
 	const struct ptx_state *a_state, const struct ptx_value *b, const struct ptx_state *b_state,
 	uint32_t symbol, struct ptx_range *range);
-/* The base that two values have in common, and the numbers of it if they are words. */
+/* Joins the bases of two values, and the words of these. */
 void ptx_join_base(struct ptx_walk *walk, struct ptx_value *into, const struct ptx_value *other);
 
 struct ptx_value ptx_read_register(struct ptx_frame *frame, const struct ptx_state *state,
@@ -202,22 +204,22 @@ void ptx_write_register(struct ptx_frame *frame, struct ptx_state *state, uint32
 	const struct ptx_value *value);
 
 /*
- * What holds where the predicate has that value; 1 if all that then holds is in the state, so that
- * each thread of which it speaks has that value.
+ * Assumes that the predicate has that value.  Returns 1 if the state then has everything that
+ * follows, so that each of its threads has that value.
  */
 int ptx_assume(struct ptx_frame *frame, struct ptx_state *state, uint32_t predicate, int value,
 	unsigned depth);
-/* The same of an operand that is that number. */
+/* The same for an operand that has that number. */
 int ptx_assume_number(struct ptx_frame *frame, struct ptx_state *state,
 	const struct ptx_operand *operand, int64_t number);
 void ptx_set_condition(struct ptx_frame *frame, const struct ptx_instruction *in,
 	struct ptx_state *state);
 
-/* One instruction; 0, or -1 after ptx_fail. */
+/* Interprets one instruction.  Returns 0, or -1 after ptx_fail(). */
 int ptx_step(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 struct ptx_value ptx_operand(struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_operand *operand);
-/* A value of which only bounds are known. */
+/* Returns a value with known bounds only. */
 struct ptx_value ptx_opaque(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction,
 	uint32_t which, struct ptx_range range, int loaded);
 struct ptx_value ptx_number_of(struct ptx_frame *frame, struct ptx_state *state,
@@ -226,140 +228,148 @@ struct ptx_value ptx_calculate(struct ptx_frame *frame, struct ptx_state *state,
 	uint32_t instruction);
 
 /*
- * Of (x + y) % 2 an address that has x and y at different strides makes a claim for each of two
- * classes: x even or odd, and y what that leaves.  How many classes, 1: none; and the split.
+ * For (x + y) % 2, an address with different strides for x and y makes a claim for each of two
+ * classes: x even or odd, with the y that remain.  Returns the number of classes, 1: none; and the
+ * split.
  */
 #define PTX_CLASSES 4
 int64_t ptx_classes(const struct ptx_state *state, const struct ptx_value *address,
 	uint32_t *split);
-/* The state in one of them; 0: there is no room for it, the state is then worth nothing. */
+/* Narrows the state to one class; returns 0 if there is no room: the state is then invalid. */
 int ptx_take_class(struct ptx_frame *frame, struct ptx_state *state,
 	const struct ptx_value *address, uint32_t split, int64_t class);
 
 /*
- * Of (x + y) % 1000 with sums from 900 to 1400 an address makes a claim for each round, from 900 to
- * 999 and from 0 to 400.  1 and the split, and the rounds; 0: its sum stays within one of them.
+ * For (x + y) % 1000 with sums from 900 to 1400, an address makes a claim for each round: from 900
+ * to 999, and from 0 to 400.  Returns 1, the split and the rounds; 0: the sum stays within one
+ * round.
  */
 int ptx_wraps(const struct ptx_state *state, const struct ptx_value *address, uint32_t *split,
 	struct ptx_range *rounds);
-/* The state and the address in one of them; 0: there is no room for it, both are worth nothing. */
+/* Narrows state and address to one round; returns 0 if there is no room: both are then invalid. */
 int ptx_take_round(struct ptx_state *state, struct ptx_value *address, uint32_t split,
 	int64_t round);
 
-/* The split of a value, made where there is none; NULL: it has none. */
+/* Returns the split of a value, made if missing; NULL: none is possible. */
 const struct ptx_split *ptx_make_split(struct ptx_frame *frame, struct ptx_state *state,
 	uint32_t instruction, const struct ptx_value *a, int64_t modulus);
 /*
- * Compilers divide by a constant so: the high half of a product with 2^k / divisor, rounded up,
- * shifted by what is left of k.  The divisor and what is divided, of a value that is to be shifted;
+ * Compilers divide by a constant as follows: the high half of a product with 2^k / divisor, rounded
+ * up, is shifted by the rest of k.  Returns the divisor and the dividend of a value to be shifted;
  * 0: it is no such product.
  */
 int64_t ptx_divisor(struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_value *value, int64_t shift, struct ptx_value *divided);
 
-/* What an instruction writes is not known. */
+/* Marks an instruction's results as unknown. */
 void ptx_forget_written(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 
-/* 1: joins of halves are to be joins of values, and whole has them. */
+/* Returns 1 and the whole values if joining the halves should join these. */
 int ptx_halves_of_one(const struct ptx_value *a, const struct ptx_value *b,
 	struct ptx_value whole[2]);
-/* Half of a value of 64 bits; a number that fits is not a half any more. */
+/* Returns half of a 64-bit value; for a number that fits, the number. */
 struct ptx_value ptx_take_half(const struct ptx_state *state, const struct ptx_value *whole,
 	enum ptx_half half);
-/* The value of two registers. */
+/* Returns the value of two registers. */
 struct ptx_value ptx_pack(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction,
 	const struct ptx_value *low, const struct ptx_value *high);
-/* The same 32 bits, for all that is known: 1. */
+/* Returns 1 if the lower 32 bits are equal, as far as known. */
 int ptx_is_congruent(const struct ptx_walk *walk, const struct ptx_value *a,
 	const struct ptx_value *b);
-/* A result that wraps: of the symbol that stands for it the sum is remembered. */
+/* Stores the sum for the symbol of a result that wraps. */
 void ptx_note_congruent(struct ptx_walk *walk, const struct ptx_value *symbol,
 	const struct ptx_value *sum);
 /* OP_SUM */
 void ptx_sum_registers(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
-/* a + b, which instruction calculates. */
+/* Returns a + b, which the instruction computes. */
 struct ptx_value ptx_sum(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction,
 	const struct ptx_value *a, const struct ptx_value *b);
 struct ptx_condition *ptx_condition_of(struct ptx_frame *frame, uint32_t reg);
 
-/* 1 and *joined: a and b are high halves of two values of which the low ones were joined before. */
+/*
+ * Returns 1 and *joined if a and b are high halves of two values whose low halves were joined
+ * before.
+ */
 int ptx_find_twin(const struct ptx_twins *twins, uint32_t key, const struct ptx_value *a,
 	const struct ptx_state *a_state, const struct ptx_value *b, const struct ptx_state *b_state,
 	struct ptx_value *joined);
 void ptx_note_twin(struct ptx_twins *twins, uint32_t key, const struct ptx_value *a,
 	const struct ptx_value *b, const struct ptx_value *joined);
 
-/* Loads, stores and the like: the claims they are; what they read. */
+/* Claim the bytes of loads, stores and similar; return what they read. */
 int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 int ptx_read_memory(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 
 /* --- the parameter buffer --- */
 
-/* Its bytes at an offset as a value, by what the launch says of them. */
+/* Returns the value at an offset, as far as the launch determines it. */
 struct ptx_value ptx_parameter(struct ptx_walk *walk, struct ptx_state *state, int64_t offset,
 	struct ptx_type type);
-/* Four bytes: a number, if that is known, or half of what may be a pointer. */
+/* Returns four bytes: a number if known, or half of a possible pointer. */
 struct ptx_value ptx_half_parameter(struct ptx_walk *walk, struct ptx_state *state, int64_t offset,
 	struct ptx_type type);
-/* One of several words, or a scalar out of an array. */
+/* Returns one of several words, or a scalar in an array. */
 struct ptx_value ptx_some_parameter(struct ptx_frame *frame, struct ptx_state *state,
 	const struct ptx_value *address, uint32_t instruction, const struct ptx_instruction *in);
-/* The word, or words, with the address of the tensor whose map lies at that value. */
+/* Returns the word, or words, with the address of the tensor whose map is at that value. */
 #define PTX_TENSOR_MAP_BYTES 64
 struct ptx_value ptx_map_parameter(struct ptx_walk *walk, struct ptx_state *state,
 	const struct ptx_value *map);
 
 int ptx_call(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 
-/* The pass comes to a block. */
+/* Called when a pass comes to a block. */
 void ptx_enter_block(struct ptx_frame *frame, uint32_t block);
 
 /*
- * 1: of the threads and loops' rounds of which the state at an access speaks, only some make it.
- * Asked in the last pass.
+ * Returns 1 if only some of the state's threads and loop rounds make the access. Called in the last
+ * pass.
  */
 int ptx_is_some(const struct ptx_frame *frame, const struct ptx_value *address);
 
-/* 1: the symbol may become another number while the loop goes round. */
+/* Returns 1 if the symbol may change between rounds of the loop. */
 int ptx_may_change(const struct ptx_frame *frame, uint32_t head, uint32_t number);
 
-/* The bytes from the claim's word on of an access to so many; 0: not known how many. */
+/* Sets the bytes of an access of that size, relative to the claim's word; 0: unknown size. */
 void ptx_shape(const struct ptx_walk *walk, struct ptx_claim *claim,
 	const struct ptx_value *address, const struct ptx_state *state, uint32_t bytes);
-/* Without strides the run is all of it. */
+/* Without strides, the run is the whole interval. */
 void ptx_set_run(struct ptx_claim *claim);
-/* From where its first run begins to where its last does. */
+/* Returns the distance from the start of the first run to that of the last. */
 int64_t ptx_stride_length(const struct ptx_stride *stride);
 
-/* The instruction accesses bytes at a value. */
+/* Claims an access of bytes at a value. */
 int ptx_claim(struct ptx_frame *frame, const struct ptx_value *address,
 	const struct ptx_state *state, uint32_t bytes, int direction);
-/* Adds it to those of the access, as one of those or by itself; 0, or -1: there is no memory. */
+/* Adds a claim, merged with others where possible.  Returns 0, or -1 when out of memory. */
 int ptx_add_claim(struct ptx_access *access, uint32_t *room, const struct ptx_claim *claim);
-/* The same, by itself in any case. */
+/* Adds a claim without merging. */
 int ptx_put_claim(struct ptx_access *access, uint32_t *room, const struct ptx_claim *claim);
-/* 1: of a parameter that is null in this launch, and an index: no thread follows it. */
+/* Returns 1 for an index relative to a parameter that is null in this launch: no thread uses it. */
 int ptx_is_nowhere(const struct ptx_walk *walk, const struct ptx_value *address,
 	const struct ptx_state *state);
-/* 1: no way leads from the beginning of the kernel to the present access by griddepcontrol.wait. */
+/*
+ * Returns 1 if no path from the start of the kernel to the current access passes
+ * griddepcontrol.wait.
+ */
 int ptx_is_early(const struct ptx_frame *frame);
-/* Fills frame->after_wait; 0, or -1 after ptx_fail. */
+/* Fills frame->after_wait.  Returns 0, or -1 after ptx_fail(). */
 int ptx_find_waits(struct ptx_frame *frame);
-/* It accesses what a texture or a surface (enum ptx_object) stands for. */
+/* Claims an access to the memory of a texture or a surface (enum ptx_object). */
 int ptx_claim_object(struct ptx_frame *frame, const struct ptx_value *object, int kind,
 	int direction);
-/* Bytes of the tensor whose address is in that word of its map; PTX_NO_HIGH: not known. */
+/* Returns the size of the tensor whose address is in that word of its map; PTX_NO_HIGH: unknown. */
 int64_t ptx_tensor_bytes(struct ptx_walk *walk, uint32_t word);
 
-/* It accesses the tensor of a map, of which these words hold the address: from there on. */
+/* Claims an access to the tensor of a map whose address is in these words. */
 int ptx_claim_tensor(struct ptx_frame *frame, const struct ptx_value *map, int direction);
-/* Claims in order, those that touch made one. */
+/* Sorts the claims and merges those that touch. */
 void ptx_claims_finish(struct ptx_access *access);
 
-/* state: what enters the block, a loop's head; from then on what is true there. */
+/* state: the state that enters a loop's head; replaced by the state at the head. */
 void ptx_enter_loop(struct ptx_frame *frame, uint32_t block, struct ptx_state *state);
 
-/* Interprets a function from a state on; leave is what returns. */
+/* Interprets a function from a state; frame->leave is the state at return. */
 int ptx_walk_function(struct ptx_frame *frame, const struct ptx_state *start);
 int ptx_frame_init(struct ptx_frame *frame, struct ptx_walk *walk, struct ptx_function *function,
 	uint32_t path, unsigned depth);
