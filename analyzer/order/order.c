@@ -41,8 +41,10 @@ void order_begin(struct order *order, const struct order_state *state)
 int order_learn(struct order *order, struct order_clock **clock, const struct order_epoch *own,
 	const struct order_state *state, enum order_strength cap)
 {
-	/* A clock that contains a point in the life of an agent contains all that this point was
-	 * after. */
+	/*
+	 * A clock that contains an agent's position also contains everything that position is
+	 * ordered after.
+	 */
 	if (state->own.seq && order_clock_strength(*clock, own, &state->own) >= cap)
 		return 0;
 	return order_clock_join(&order->joiner, clock, own, state->clock, cap) ||
@@ -104,7 +106,7 @@ static int step_create(struct order *order, const struct walk_call *call)
 	return event ? 0 : -1;
 }
 
-/* Others may record an event that was exported. */
+/* Other processes may record an exported event. */
 static int step_export(struct order *order, const struct walk_call *call)
 {
 	struct order_event *event = order_need_event(order, call->event);
@@ -127,7 +129,7 @@ static int step_event_destroy(struct order *order, const struct walk_call *call)
 
 static int step_context_destroy(struct order *order, const struct walk_call *call)
 {
-	if (!call->context) /* it has other users */
+	if (!call->context) /* the context has other users */
 		return 0;
 	return order_step_incident(order, call) ||
 			order_drop_context(order, call->context,
@@ -138,7 +140,7 @@ static int step_context_destroy(struct order *order, const struct walk_call *cal
 
 typedef int order_step_function(struct order *order, const struct walk_call *call);
 
-/* What only calls of one kind do. */
+/* Steps of calls by kind. */
 static order_step_function *const steps[KIND_COUNT] = {
 	[KIND_IPC_EXPORT] = step_export,
 	[KIND_EXEC_SET] = order_step_graph,
@@ -150,7 +152,7 @@ static order_step_function *const steps[KIND_COUNT] = {
 	[KIND_CONTEXT_WAIT] = order_step_context_wait,
 };
 
-/* What calls of a family do. */
+/* Steps of calls by family. */
 static order_step_function *const family_steps[FAMILY_COUNT] = {
 	[FAMILY_stream_allocation] = order_step_alloc,
 	[FAMILY_stream_free] = order_step_free,
@@ -163,7 +165,7 @@ static order_step_function *const family_steps[FAMILY_COUNT] = {
 	[FAMILY_thread] = order_step_thread,
 };
 
-/* NULL: nothing that orders. */
+/* Returns NULL for calls that do not affect order. */
 static order_step_function *step_of(enum call_kind kind)
 {
 	if (steps[kind])
@@ -175,7 +177,7 @@ static order_step_function *step_of(enum call_kind kind)
 	return kind_has(kind, K_WORK | K_SILENT) ? order_step_submit : NULL;
 }
 
-/* Calls went unrecorded here: they may have ordered anything. */
+/* Accounts for unrecorded calls, which may have ordered anything. */
 static int doubt_all(struct order *order)
 {
 	for (size_t i = 0; i < order->streams.size; i++) {
@@ -194,8 +196,8 @@ static int doubt_all(struct order *order)
 	return 0;
 }
 
-/* Between recording windows calls went unrecorded. */
-static int note_stretch(struct order *order, const struct walk_call *call)
+/* Calls between recording windows were not recorded. */
+static int check_window(struct order *order, const struct walk_call *call)
 {
 	struct order_process *process = order_need_process(order, call->process);
 
@@ -207,13 +209,15 @@ static int note_stretch(struct order *order, const struct walk_call *call)
 	return doubt_all(order);
 }
 
-static int take_step(struct order *order, const struct walk_call *call)
+static int process_call(struct order *order, const struct walk_call *call)
 {
 	order_step_function *step = step_of(call->kind);
 
-	/* A captured call becomes a part of a graph: "operations are not enqueued for execution"
-	 * (programming guide, "Creating a Graph Using Stream Capture"). */
-	if (note_stretch(order, call))
+	/*
+	 * A captured call becomes part of a graph: "operations are not enqueued for execution"
+	 * (programming guide, "Creating a Graph Using Stream Capture").
+	 */
+	if (check_window(order, call))
 		return -1;
 	if (call->result || call->captured || !step)
 		return 0;
@@ -224,7 +228,7 @@ static int take_step(struct order *order, const struct walk_call *call)
 		: 0;
 }
 
-/* Few reasons hold for a call. */
+/* Only the reasons in use are cleared: a call has few. */
 void order_begin_step(struct order *order)
 {
 	for (unsigned needed = order->needed; needed; needed &= needed - 1)
@@ -235,7 +239,7 @@ void order_begin_step(struct order *order)
 	order->exec = 0;
 }
 
-/* A clock lacks something: what it says from now on would be wrong. */
+/* A clock is incomplete: answers from it would be wrong from now on. */
 static void give_up(struct order *order, const struct walk_call *call)
 {
 	order_release(order);
@@ -260,7 +264,7 @@ int order_step(struct order *order, const struct walk_call *call)
 	order_begin_step(order);
 	if (order->given_up)
 		return 0;
-	if (take_step(order, call))
+	if (process_call(order, call))
 		return -1;
 	if (order->joiner.full)
 		give_up(order, call);
@@ -280,7 +284,9 @@ enum order_strength order_before(const struct order *order, struct order_epoch e
 		return ORDER_UNKNOWN;
 	if (!earlier.seq || !order->epoch.seq)
 		return ORDER_UNORDERED;
-	/* Two threads at once: which came first is not known, but one did. */
+	/*
+	 * Two threads submitted at once: which one came first is unknown, but the two are ordered.
+	 */
 	if (strength < ORDER_GUARANTEED && earlier.key == order->epoch.key && !order->overlaps)
 		return ORDER_GUARANTEED;
 	if (strength < ORDER_GUARANTEED && is_forgotten(order, earlier.key))
@@ -292,7 +298,7 @@ uint32_t order_reach_clock(const struct order *order, uint32_t key)
 {
 	uint32_t covered = order_clock_reach(order->now, key, ORDER_GUARANTEED);
 
-	/* Clocks have no entries of those that are forgotten. */
+	/* Clocks contain no entries of forgotten agents. */
 	return !covered && is_forgotten(order, key) ? UINT32_MAX : covered;
 }
 
@@ -337,8 +343,8 @@ enum order_strength order_known(const struct order *order, int64_t thread,
 	return told > strength ? told : strength;
 }
 
-/* For those outside, who keep it without the clock. */
-static struct order_state plain(struct order_state state)
+/* Callers outside keep the state without its clock. */
+static struct order_state without_clock(struct order_state state)
 {
 	state.clock = NULL;
 	return state;
@@ -355,7 +361,7 @@ struct order_state order_of_stream(const struct order *order, const struct walk_
 	for (size_t i = 0; stream && i < stream->pending_count; i++)
 		state = order_later(state, stream->pending[i].state);
 	if (!context || !legacy)
-		return plain(state);
+		return without_clock(state);
 	if (context->legacy)
 		seen = context->legacy->last.own.seq;
 	if (stream_is_blocking(call->stream_kind) && context->legacy)
@@ -363,7 +369,7 @@ struct order_state order_of_stream(const struct order *order, const struct walk_
 	other = call->stream_kind == STREAM_KIND_LEGACY ? context->newest_blocking : NULL;
 	for (; other && other->changed > seen; other = other->older_blocking)
 		state = order_later(state, other->last);
-	return plain(state);
+	return without_clock(state);
 }
 
 int order_event_is_recorded(const struct order *order, int64_t id)
@@ -385,7 +391,7 @@ struct order_state order_of_event(const struct order *order, const struct walk_c
 {
 	const struct order_event *event = idmap_get(&order->events, call->event);
 
-	return event ? plain(event->state) : ORDER_NOTHING;
+	return event ? without_clock(event->state) : ORDER_NOTHING;
 }
 
 void order_release(struct order *order)

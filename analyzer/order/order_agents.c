@@ -21,7 +21,7 @@ void order_drop(struct order_state *slot)
 uint32_t order_next(struct order *order)
 {
 	if (order->last_seq == UINT32_MAX) {
-		fputs("cufence: more than 4294967294 steps cannot be put in order\n", stderr);
+		fputs("cufence: cannot order more than 4294967294 steps\n", stderr);
 		return 0;
 	}
 	return ++order->last_seq;
@@ -32,7 +32,7 @@ uint32_t order_new_key(struct order *order, int count)
 	uint32_t key = order->last_key + 1;
 
 	if (key + (uint32_t)count >= ORDER_BLOCKING) {
-		fputs("cufence: too many streams to be put in order\n", stderr);
+		fputs("cufence: too many streams to order\n", stderr);
 		return 0;
 	}
 	for (int i = 0; i < count; i++)
@@ -151,7 +151,7 @@ struct order_stream *order_need_stream(struct order *order, const struct walk_ca
 	} else {
 		stream->last.own.key = order_new_key(order, 1);
 	}
-	/* The list is in order of change. */
+	/* The list is sorted by last change. */
 	stream->changed = order->last_seq;
 	put_first(stream, context);
 	return stream->last.own.key ? stream : NULL;
@@ -231,13 +231,13 @@ static int add_orphan(const struct order_stream *stream, struct order_state stat
 	more[context->orphan_count] = (struct order_orphan){ .state = ORDER_NOTHING,
 		.changed = stream->changed,
 		.blocking = blocking };
-	/* What it was after bequeath() keeps, once for all. */
+	/* bequeath() keeps the clock once for all. */
 	state.clock = NULL;
 	order_keep(&more[context->orphan_count++].state, state);
 	return 0;
 }
 
-/* What the stream was after stays known to its context; its own work the context's key covers. */
+/* Moves the stream's clock to its context; the context's key covers the stream's own work. */
 static int bequeath(struct order *order, struct order_stream *stream, struct order_state state,
 	int own)
 {

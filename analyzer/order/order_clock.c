@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys of a context: all its streams, then its legacy stream. */
+/* A context's key stands for all its streams; the next key is its legacy stream's. */
 static uint32_t set_key(uint32_t set)
 {
 	return set & ~ORDER_BLOCKING;
@@ -17,8 +17,8 @@ static size_t bytes_of(size_t count)
 }
 
 /*
- * Room for so many entries and up to an eighth more: clocks that grow by one entry at a time free
- * memory that fits the next ones.
+ * Returns that number of entries plus up to an eighth: when clocks grow by one entry at a time,
+ * freed memory fits the next ones.
  */
 static size_t room_for(size_t count)
 {
@@ -71,7 +71,7 @@ static enum order_strength strength_of(const struct order_entry *entry, uint32_t
 	return ORDER_UNORDERED;
 }
 
-/* own covers the epoch: the same agent, or the legacy stream towards a blocking one. */
+/* Does own cover the epoch: same agent, or legacy stream and a blocking stream? */
 static int own_covers(const struct order_epoch *own, uint32_t key, uint32_t set, uint32_t seq)
 {
 	if (!own || own->seq < seq)
@@ -102,7 +102,7 @@ enum order_strength order_clock_strength(const struct order_clock *clock,
 	return best;
 }
 
-static uint32_t surely(const struct order_clock *clock, uint32_t key, uint32_t covered)
+static uint32_t max_guaranteed(const struct order_clock *clock, uint32_t key, uint32_t covered)
 {
 	uint32_t seq = order_clock_reach(clock, key, ORDER_GUARANTEED);
 
@@ -112,21 +112,21 @@ static uint32_t surely(const struct order_clock *clock, uint32_t key, uint32_t c
 uint32_t order_clock_covers_key(const struct order_clock *clock, const struct order_epoch *own,
 	uint32_t key)
 {
-	return surely(clock, key, own && own->key == key ? own->seq : 0);
+	return max_guaranteed(clock, key, own && own->key == key ? own->seq : 0);
 }
 
 uint32_t order_clock_covers_set(const struct order_clock *clock, const struct order_epoch *own,
 	uint32_t set)
 {
-	uint32_t covered = surely(clock, ORDER_ALL_KEY, 0);
+	uint32_t covered = max_guaranteed(clock, ORDER_ALL_KEY, 0);
 
 	if (set)
-		covered = surely(clock, set_key(set), covered);
+		covered = max_guaranteed(clock, set_key(set), covered);
 	if (!(set & ORDER_BLOCKING))
 		return covered;
 	if (own && own->key == set_key(set) + 1 && own->seq > covered)
 		covered = own->seq;
-	return surely(clock, set_key(set) + 1, covered);
+	return max_guaranteed(clock, set_key(set) + 1, covered);
 }
 
 uint32_t order_clock_covers(const struct order_clock *clock, const struct order_epoch *own,
@@ -178,8 +178,8 @@ static int adds_nothing(const struct order_clock *clock, const struct order_epoc
 	return 1;
 }
 
-/* Index of the first entry of other that adds something. */
-static size_t first_news(const struct order_joiner *joiner, const struct order_clock *clock,
+/* Returns the index of the first entry of other that is not yet contained. */
+static size_t first_new_entry(const struct order_joiner *joiner, const struct order_clock *clock,
 	const struct order_epoch *own, const struct order_clock *other, int cap)
 {
 	const struct order_entry *at = clock ? clock->entry : NULL;
@@ -219,7 +219,7 @@ static void raise(struct order_entry *entry, const struct order_entry *by, int c
 {
 	uint32_t seq[ORDER_LEVELS] = { 0 };
 
-	/* The usual case without a branch. */
+	/* The common case needs no branch. */
 	memcpy(seq, by->seq, sizeof(seq));
 	for (int i = cap; i < ORDER_LEVELS; i++)
 		seq[i] = 0;
@@ -227,7 +227,7 @@ static void raise(struct order_entry *entry, const struct order_entry *by, int c
 		entry->seq[i] = seq[i] > entry->seq[i] ? seq[i] : entry->seq[i];
 }
 
-/* Both lists in order of key, the second one capped, into scratch: how many. */
+/* Merges both lists by key into out, the second one capped.  Returns the number of entries. */
 static size_t merge(struct order_entry *out, const struct order_entry *a, size_t a_count,
 	const struct order_entry *b, size_t b_count, int cap)
 {
@@ -251,7 +251,10 @@ static size_t merge(struct order_entry *out, const struct order_entry *a, size_t
 	return (size_t)(at - out);
 }
 
-/* Drops what a key that stands for many covers, or will at that strength; such keys come first. */
+/*
+ * Drops entries that a context's key covers, or will cover with that strength; such keys come
+ * first.
+ */
 static size_t prune(struct order_entry *list, size_t count, uint32_t implied, int cap)
 {
 	const struct order_entry *all = NULL, *streams = NULL, *legacy = NULL;
@@ -341,7 +344,7 @@ int order_clock_join(struct order_joiner *joiner, struct order_clock **clock,
 
 	if (!other || other == *clock)
 		return 0;
-	i = first_news(joiner, *clock, own, other, (int)cap);
+	i = first_new_entry(joiner, *clock, own, other, (int)cap);
 	if (i == other->count)
 		return 0;
 	return join_list(joiner, clock, other->entry + i, other->count - i, (int)cap);
@@ -359,7 +362,7 @@ int order_clock_add(struct order_joiner *joiner, struct order_clock **clock,
 		return 0;
 	known = *clock && (*clock)->refs == 1 ? find((*clock)->entry, (*clock)->count, epoch->key)
 					      : NULL;
-	/* A key that stands for many may make others needless. */
+	/* A key that stands for several streams may make other entries redundant. */
 	if (!known || set_key(epoch->set) == epoch->key ||
 		(epoch->set && epoch->key == set_key(epoch->set) + 1))
 		return join_list(joiner, clock, &entry, 1, (int)cap);

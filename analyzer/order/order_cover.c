@@ -10,7 +10,7 @@ static void keep(struct order_cover *cover, const struct order_state *state)
 	cover->own = state->own;
 }
 
-/* What the stream waits for, too, though no operation came since. */
+/* Covers the events that the stream waits for too, although no operation followed them yet. */
 static int cover_stream(struct order *order, const struct order_stream *stream,
 	struct order_cover *cover)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams and events.
+ * The order of streams and events.
  */
 #include <stdlib.h>
 
@@ -8,7 +8,10 @@
 #include "unnamed_memory.h"
 #include "order_steps.h"
 
-/* A stream that only ever waits becomes a node now and then, so that its list stays short. */
+/*
+ * A stream that waits often without other work becomes a node after this many waits, so that its
+ * list stays short.
+ */
 #define ORDER_MAX_PENDING 64
 
 int order_is_contested(const struct order_stream *stream, const struct walk_call *call)
@@ -57,24 +60,25 @@ int order_need_pending(struct order *order, const struct walk_call *call,
 	return rc;
 }
 
-/* Of its context's barriers, if its last node is not after it. */
-static const struct order_state *unseen(const struct order_state *barrier, int64_t seen)
+/* Returns the context's barrier if the stream's last node is not ordered after it. */
+static const struct order_state *pending_barrier(const struct order_state *barrier, int64_t seen)
 {
 	return barrier->call && barrier->call != seen ? barrier : NULL;
 }
 
-static int is_host_news(const struct order_stream *stream, const struct order_thread *thread)
+static int thread_observed_more(const struct order_stream *stream,
+	const struct order_thread *thread)
 {
 	return thread->last.own.seq &&
 		order_clock_strength(stream->last.clock, &stream->last.own, &thread->last.own) <
 		ORDER_GUARANTEED;
 }
 
-static int has_host_news(const struct order *order, const struct order_stream *stream,
+static int has_host_dependency(const struct order *order, const struct order_stream *stream,
 	const struct order_thread *thread)
 {
 	return thread &&
-		(is_host_news(stream, thread) ||
+		(thread_observed_more(stream, thread) ||
 			!order_knows_told(order, stream->last.clock, thread));
 }
 
@@ -85,15 +89,17 @@ static int need_host(struct order *order, const struct walk_call *call,
 
 	if (!thread)
 		return 0;
-	if (is_host_news(stream, thread) && order_need(order, call, &thread->last, ORDER_HOST))
+	if (thread_observed_more(stream, thread) &&
+		order_need(order, call, &thread->last, ORDER_HOST))
 		return -1;
 	return order_need_told(order, thread);
 }
 
-static int need_news(struct order *order, struct order_stream *stream, const struct walk_call *call,
-	int overlap)
+static int need_dependencies(struct order *order, struct order_stream *stream,
+	const struct walk_call *call, int overlap)
 {
-	const struct order_state *barrier = unseen(&stream->context->barrier, stream->barrier_seen);
+	const struct order_state *barrier =
+		pending_barrier(&stream->context->barrier, stream->barrier_seen);
 
 	if (overlap &&
 		order_learn(order, &order->now, &order->now_own, &stream->last, ORDER_UNKNOWN))
@@ -108,8 +114,10 @@ static int need_news(struct order *order, struct order_stream *stream, const str
 	return call->contested & CONTESTED_STREAM ? order_doubt(order, &order->now) : 0;
 }
 
-/* What comes next is after the last node too, if the call overlaps it.  Adds a reference. */
-static int come_after_both(struct order *order, const struct walk_call *call,
+/*
+ * Later work is also ordered after the previous node, if the call overlaps that.  Adds a reference.
+ */
+static int add_overlapped(struct order *order, const struct walk_call *call,
 	const struct order_stream *stream, int overlap, struct order_state *state)
 {
 	struct order_state later = order_later(*state, stream->last);
@@ -132,7 +140,8 @@ int order_submit(struct order *order, struct order_stream *stream, const struct 
 	int rc;
 
 	order_begin(order, &from);
-	if (order_need(order, call, &from, ORDER_STREAM) || need_news(order, stream, call, overlap))
+	if (order_need(order, call, &from, ORDER_STREAM) ||
+		need_dependencies(order, stream, call, overlap))
 		return -1;
 	drop_pending(stream);
 	state = before = order_node(order, call);
@@ -140,7 +149,7 @@ int order_submit(struct order *order, struct order_stream *stream, const struct 
 	before.start = 1;
 	state.own = stream->last.own;
 	state.own.seq = order_next(order);
-	rc = come_after_both(order, call, stream, overlap, &state);
+	rc = add_overlapped(order, call, stream, overlap, &state);
 	order_keep(&stream->before, before);
 	order_keep(&stream->last, state);
 	order_keep_legacy(order, call, stream);
@@ -157,15 +166,15 @@ int order_submit(struct order *order, struct order_stream *stream, const struct 
 }
 
 /*
- * What a thread observes by a synchronous copy or memset (CUDA runtime API, "API synchronization
- * behavior").  To the host: "returns only once the copy has completed".  Pinned to device:
- * "synchronous with respect to the host"; between host memory: "fully synchronous".  Pageable to
- * device: "a stream sync is performed before the copy is initiated ... but the DMA to final
- * destination may not have completed".  Device to device: "no host-side synchronization".
+ * Adds what a thread observes by a synchronous copy or memset (CUDA runtime API, "API
+ * synchronization behavior").  To the host: "returns only once the copy has completed".  Pinned to
+ * device: "synchronous with respect to the host"; between host memory: "fully synchronous".
+ * Pageable to device: "a stream sync is performed before the copy is initiated ... but the DMA to
+ * final destination may not have completed".  Device to device: "no host-side synchronization".
  * Memsets: "asynchronous with respect to the host, except when the target is pinned host memory or
  * a Unified Memory region".
  */
-static int let_know_of_copy(struct order *order, const struct walk_call *call,
+static int observe_copy(struct order *order, const struct walk_call *call,
 	const struct order_stream *stream)
 {
 	struct order_state start = stream->before;
@@ -188,10 +197,10 @@ static int let_know_of_copy(struct order *order, const struct walk_call *call,
 }
 
 /*
- * "For transfers between device memory and pageable host memory, the function might be
- * synchronous with respect to host": where it was.
+ * "For transfers between device memory and pageable host memory, the function might be synchronous
+ * with respect to host": it was, if the operation ended before the call returned.
  */
-static int let_know_of_async_copy(struct order *order, const struct walk_call *call,
+static int observe_async_copy(struct order *order, const struct walk_call *call,
 	const struct order_stream *stream)
 {
 	if (call->src != MEMORY_PAGEABLE && call->dst != MEMORY_PAGEABLE)
@@ -202,13 +211,13 @@ static int let_know_of_async_copy(struct order *order, const struct walk_call *c
 	return order_let_know(order, call, &stream->last, ORDER_INCIDENTAL);
 }
 
-static int let_know(struct order *order, const struct walk_call *call,
+static int observe_call(struct order *order, const struct walk_call *call,
 	const struct order_stream *stream)
 {
 	if (call_is_async_copy(call->kind))
-		return let_know_of_async_copy(order, call, stream);
+		return observe_async_copy(order, call, stream);
 	if (call_is_sync_copy(call->kind))
-		return let_know_of_copy(order, call, stream);
+		return observe_copy(order, call, stream);
 	if (call_is_sync_set(call->kind) &&
 		(call->dst == MEMORY_PINNED || call->dst == MEMORY_MANAGED))
 		return order_let_know(order, call, &stream->last, ORDER_GUARANTEED);
@@ -216,10 +225,10 @@ static int let_know(struct order *order, const struct walk_call *call,
 }
 
 /*
- * Host threads may act on what the device reports without a call: a host function, a value
- * written, memory that both see.
+ * Host threads may act on what the device reports without a call: by a host function, a written
+ * value, or memory that host and device share.
  */
-static int tells_the_host(const struct walk_call *call)
+static int is_visible_to_host(const struct walk_call *call)
 {
 	return kind_has(call->kind, K_TELLS_HOST) || call->host_visible ||
 		call->content & CONTENT_HOST;
@@ -230,17 +239,17 @@ int order_tell_host(struct order *order, const struct walk_call *call,
 {
 	int64_t at = call->op_end;
 
-	if (!tells_the_host(call))
+	if (!is_visible_to_host(call))
 		return 0;
-	/* A function of the host has no record: it begins when what it comes after has ended. */
+	/* A host function has no record: it begins when the work that it comes after has ended. */
 	if (at == WALK_NEVER)
 		at = stream->last.end > call->enter ? stream->last.end : call->enter;
 	return order_tell(order, call, at, &stream->last);
 }
 
 /*
- * What its stream waits for lies outside of CUDA's own order: it may stand for anything.  So does a
- * kernel that waits for a value in memory, as a stream can by itself (cuStreamWaitValue32).
+ * The stream, or a kernel, waits for a value in memory (cuStreamWaitValue32), which is outside
+ * CUDA's own order: it may be ordered after anything.
  */
 static int waits_for_others(const struct walk_call *call)
 {
@@ -248,9 +257,9 @@ static int waits_for_others(const struct walk_call *call)
 }
 
 /*
- * A kernel launched with programmatic stream serialization may begin before the kernel before it
- * in its stream has ended (cuda.h, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: the
- * launch "opportunistically" overlaps); what is not a kernel completes first.
+ * A kernel launched with programmatic stream serialization may begin before the previous kernel of
+ * its stream has ended (cuda.h, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: the launch
+ * "opportunistically" overlaps).  Other operations complete first.
  */
 static int overlaps_last(const struct order_stream *stream, const struct walk_call *call)
 {
@@ -258,7 +267,7 @@ static int overlaps_last(const struct order_stream *stream, const struct walk_ca
 		order_is_contested(stream, call);
 }
 
-/* Events of launch attributes are recorded when blocks begin or say so: no completion. */
+/* Events of launch attributes are recorded when blocks begin or trigger them, not at completion. */
 static int record_early(struct order *order, const struct walk_call *call, int64_t id,
 	const struct order_stream *stream)
 {
@@ -298,10 +307,10 @@ int order_step_submit(struct order *order, const struct walk_call *call)
 		return -1;
 	if (order_tell_host(order, call, stream))
 		return -1;
-	return let_know(order, call, stream);
+	return observe_call(order, call, stream);
 }
 
-/* Addresses have 48 bits at most on the hosts there are. */
+/* Addresses have at most 48 bits on all supported hosts. */
 static int64_t freed_id(const struct walk_call *call)
 {
 	return (int64_t)((uint64_t)call->process << 48 ^ (uint64_t)call->ptr);
@@ -309,8 +318,8 @@ static int64_t freed_id(const struct walk_call *call)
 
 /*
  * "Inserts an allocation operation into hStream"; "the allocator may refer to internal stream
- * ordering as well as inter-stream dependencies ... may also insert inter-stream dependencies":
- * whoever is given memory again comes after its free, but may as well be given other memory.
+ * ordering as well as inter-stream dependencies ... may also insert inter-stream dependencies": an
+ * allocation that reuses memory comes after its free, but might have got other memory.
  */
 int order_step_alloc(struct order *order, const struct walk_call *call)
 {
@@ -346,8 +355,10 @@ int order_step_free(struct order *order, const struct walk_call *call)
 	return 0;
 }
 
-/* "Captures in hEvent the contents of hStream at the time of this call" (cuEventRecord); where
- * that is one node, the event is that node. */
+/*
+ * "Captures in hEvent the contents of hStream at the time of this call" (cuEventRecord).  If the
+ * contents are one node, the event refers to that node.
+ */
 int order_step_record(struct order *order, const struct walk_call *call)
 {
 	struct order_stream *stream = order_need_stream(order, call);
@@ -362,8 +373,8 @@ int order_step_record(struct order *order, const struct walk_call *call)
 	contested = order_is_contested(stream, call);
 	if (stream->kind == STREAM_KIND_LEGACY || stream->pending_count || contested ||
 		call->contested & CONTESTED_STREAM || order_has_legacy_news(stream) ||
-		unseen(&stream->context->barrier, stream->barrier_seen) ||
-		has_host_news(order, stream, idmap_get(&order->threads, call->thread))) {
+		pending_barrier(&stream->context->barrier, stream->barrier_seen) ||
+		has_host_dependency(order, stream, idmap_get(&order->threads, call->thread))) {
 		if (order_submit(order, stream, call, contested))
 			return -1;
 	}
@@ -375,7 +386,7 @@ int order_step_record(struct order *order, const struct walk_call *call)
 	return 0;
 }
 
-/* An event that others record may stand for anything. */
+/* An event that others may record may be ordered after anything. */
 static int add_foreign(struct order *order, struct order_stream *stream)
 {
 	struct order_state others = ORDER_NOTHING;
@@ -386,8 +397,10 @@ static int add_foreign(struct order *order, struct order_stream *stream)
 	return rc ? -1 : 0;
 }
 
-/* Another thread or process may have recorded the event meanwhile: the wait saw one record or the
- * other. */
+/*
+ * Another thread or process may have recorded the event at the same time: the wait is for one
+ * record or the other.
+ */
 static int add_uncertain(struct order *order, struct order_stream *stream,
 	const struct order_event *event)
 {
@@ -457,10 +470,10 @@ static int need_context(struct order *order, const struct walk_call *call,
 }
 
 /*
- * Which streams a green context has is not known; nor which context a call names that was never
- * current.
+ * The streams of a green context are unknown, and so is the context of a call that was made without
+ * a current one.
  */
-static int is_obscure(const struct walk_call *call)
+static int has_unknown_streams(const struct walk_call *call)
 {
 	return !call->context || call->green;
 }
@@ -474,7 +487,7 @@ int order_step_context_record(struct order *order, const struct walk_call *call)
 		return call->event ? -1 : 0;
 	order_begin(order, &ORDER_NOTHING);
 	if ((context && need_context(order, call, context, ORDER_STREAM)) ||
-		(is_obscure(call) && order_doubt(order, &order->now)))
+		(has_unknown_streams(call) && order_doubt(order, &order->now)))
 		return -1;
 	event->recorded = 1;
 	event->record = call->id;
@@ -483,14 +496,14 @@ int order_step_context_record(struct order *order, const struct walk_call *call)
 	return 0;
 }
 
-/* What is submitted to the context from here on is after the event, for all that is known. */
-static int hold_context(struct order *order, const struct walk_call *call,
+/* Orders work submitted to the context from now on after the event, as far as is known. */
+static int block_context(struct order *order, const struct walk_call *call,
 	struct order_context *context, const struct order_event *event)
 {
 	order_begin(order, &ORDER_NOTHING);
 	if (order_need(order, call, &context->barrier, ORDER_STREAM) ||
-		(is_obscure(call) ? order_doubt(order, &order->now)
-				  : order_need(order, call, &event->state, ORDER_EVENT)))
+		(has_unknown_streams(call) ? order_doubt(order, &order->now)
+					   : order_need(order, call, &event->state, ORDER_EVENT)))
 		return -1;
 	order_keep(&context->barrier, order_node(order, call));
 	return 0;
@@ -508,13 +521,13 @@ int order_step_context_wait(struct order *order, const struct walk_call *call)
 		return -1;
 	if (!event || !event->state.call)
 		return 0;
-	if (!is_obscure(call))
-		return hold_context(order, call, context, event);
+	if (!has_unknown_streams(call))
+		return block_context(order, call, context, event);
 	for (size_t i = 0; i < order->contexts.size && !rc; i++) {
 		struct order_context *other = order->contexts.slot[i].object;
 
 		if (other && other->process == call->process)
-			rc = hold_context(order, call, other, event);
+			rc = block_context(order, call, other, event);
 	}
 	return rc;
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Destroyed streams and threads leave entries in clocks.  If every thread has observed one
- * complete, it orders nothing any more: it is removed from all clocks, and later questions about
- * its operations are answered "complete".
+ * Removes dead entries from clocks.  Destroyed streams and threads leave entries in clocks.  Once
+ * every thread has observed one complete, it orders nothing any more: it is removed from all
+ * clocks, and later questions about its operations are answered "complete".
  */
 #include <stdlib.h>
 
 #include "array.h"
 #include "order_agents.h"
 
-/* Fewer keys than these are no reason to look for dead ones. */
+/* Minimum number of keys before dead ones are looked for. */
 #define ORDER_FORGET_MIN 64
-/* Clocks that have grown by this part of their limit are one. */
+/* Growth of the clocks, as a part of their limit, after which dead keys are looked for. */
 #define ORDER_FORGET_PART 8
 
-/* By every thread that may submit something. */
+/* Has every thread that may submit work observed it complete? */
 static int is_known_to_all(const struct order *order, const struct order_key *key)
 {
 	const struct order_process *process = idmap_get(&order->processes, key->process);
@@ -26,19 +26,19 @@ static int is_known_to_all(const struct order *order, const struct order_key *ke
 	return process && process->thread_count;
 }
 
-/* A key that is gone, in *arg. */
+/* Is the key missing from the keys at arg? */
 static int is_gone(void *arg, uint32_t key)
 {
 	return key != ORDER_ALL_KEY && !idmap_get(arg, key);
 }
 
-/* --- all clocks that there are --- */
+/* --- all clocks --- */
 
 struct visitor {
 	void (*visit)(struct visitor *visitor, struct order_clock **clock);
 	struct order *order;
-	uint32_t key;    /* of a process */
-	uint32_t *heard; /* how far clocks contain it */
+	uint32_t key;    /* of the process */
+	uint32_t *heard; /* positions up to which clocks contain it */
 	size_t count;
 	int failed;
 };
@@ -129,7 +129,7 @@ static void forget_keys(struct visitor *visitor, struct order_clock **clock)
 	order_clock_forget(&visitor->order->joiner, clock, is_gone, &visitor->order->keys);
 }
 
-/* --- what was reported to processes --- */
+/* --- reports to processes --- */
 
 static void add_heard(struct visitor *visitor, uint32_t told)
 {
@@ -151,7 +151,7 @@ static void note_heard(struct visitor *visitor, struct order_clock **clock)
 			order_clock_reach(*clock, visitor->key, (enum order_strength)level));
 }
 
-/* Without memory for it all stays as it is. */
+/* Keeps all reports when out of memory. */
 static void forget_told(struct order *order, struct order_process *process)
 {
 	struct visitor visitor = { .visit = note_heard, .order = order, .key = process->key };
@@ -189,7 +189,7 @@ int order_forget(struct order *order)
 	size_t count = 0;
 
 	if (!gone)
-		return 0; /* another time */
+		return 0; /* too early */
 	for (size_t i = 0; i < order->keys.size; i++) {
 		const struct order_key *key = order->keys.slot[i].object;
 

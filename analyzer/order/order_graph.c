@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Executable graphs.  "Each launch is ordered behind both any previous work in hStream and any
- * previous launches of hGraphExec" (cuGraphLaunch).  A launch is one node of the order, but an
- * event that a node inside records stands for what precedes that node, and what follows a node
- * that waits for an event is after it, not the whole graph.
+ * previous launches of hGraphExec" (cuGraphLaunch).  A launch is one node of the order.  An event
+ * recorded by a node inside captures only the work that precedes that node, and work after a node
+ * that waits for an event is ordered after the event, not after the whole graph.
  */
 #include <stdlib.h>
 
@@ -11,20 +11,27 @@
 #include "graph_child.h"
 #include "order_steps.h"
 
-/* What an executable consists of after a call: a graph as of a call, and since when. */
+/*
+ * The content of an executable graph after a call: a graph, as of a call, and since which update.
+ */
 static const char content_sql[] =
 	"SELECT ifnull(u.graph, e.graph), ifnull(u.call, e.as_of), ifnull(u.call, 0) "
 	"FROM graph_exec e LEFT JOIN graph_update u ON u.call = "
 	" (SELECT max(call) FROM graph_update WHERE exec = ?1 AND call <= ?2) WHERE e.id = ?1";
 
-/* The event that a node was given last: in the executable ?3, from ?4 to ?5, else in its graph. */
+/*
+ * The event that a node was last given: in the executable ?3, between ?4 and ?5, else in its graph.
+ */
 #define EVENT(until) \
 	"coalesce((SELECT c.event FROM graph_change c WHERE c.node = n.id AND c.exec = ?3 " \
 	" AND c.call > ?4 AND c.call <= ?5 AND c.event NOT NULL ORDER BY c.call DESC LIMIT 1), " \
 	"(SELECT c.event FROM graph_change c WHERE c.node = n.id AND c.exec IS NULL " \
 	" AND c.call < " until " AND c.event NOT NULL ORDER BY c.call DESC LIMIT 1), n.event)"
 
-/* Nodes that act on more than their graph.  Those of a child graph act where it stands. */
+/*
+ * Nodes with effects outside their graph.  Nodes of a child graph have them at the child's
+ * position.
+ */
 static const char nodes_sql[] =
 	"WITH RECURSIVE part(top, graph, at) AS ("
 	" SELECT n.id, n.child, " CHILD_AS_OF("?2") " FROM graph_node n WHERE n.graph = ?1"
@@ -42,7 +49,7 @@ static const char arcs_sql[] =
 	"SELECT from_node, to_node FROM graph_edge WHERE graph = ?1 AND added < ?2 "
 	"AND ifnull(removed, ?2) >= ?2 AND NOT programmatic ORDER BY from_node";
 
-/* A node that was there before the executable changed stands for what it did. */
+/* A node that existed before the executable graph changed keeps its state. */
 static void keep_node(struct order_graph_node *node, struct order_graph_node *old, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -92,7 +99,7 @@ static int read_content(struct order *order, struct order_exec *exec, int64_t ca
 	return rc < 0 ? -1 : 0;
 }
 
-/* The executable as it is after that call. */
+/* Reads the executable graph as of that call. */
 static int read_exec(struct order *order, struct order_exec *exec, int64_t call)
 {
 	struct order_exec old = *exec;
@@ -127,7 +134,7 @@ static struct order_exec *exec_of(struct order *order, int64_t id, int64_t call)
 	return exec && order->db && read_exec(order, exec, call) ? NULL : exec;
 }
 
-/* cuGraphExecUpdate, and what gives a node of an executable another event. */
+/* For cuGraphExecUpdate, and for calls that give a node of an executable graph another event. */
 static int step_change(struct order *order, const struct walk_call *call)
 {
 	struct order_exec *exec = idmap_get(&order->execs, call->exec);
@@ -175,7 +182,7 @@ static size_t first_arc(const struct order_exec *exec, int64_t from)
 	return low;
 }
 
-/* A set of nodes, and those of them whose arcs have to be followed. */
+/* A set of nodes, and those whose edges are still to be followed. */
 struct search {
 	struct idmap seen;
 	int64_t *todo;
@@ -226,7 +233,10 @@ int order_path_in_graph(struct order *order, int64_t exec_id, int64_t from, int6
 
 /* --- launches --- */
 
-/* What a record inside stands for: what precedes the graph, and its nodes up to that one. */
+/*
+ * An event recorded inside captures the work before the graph, and the graph's nodes up to the
+ * record.
+ */
 static int record(struct order *order, const struct walk_call *call, struct order_exec *exec,
 	const struct order_stream *stream, struct order_graph_node *node)
 {
@@ -263,7 +273,7 @@ static int record(struct order *order, const struct walk_call *call, struct orde
 	return rc;
 }
 
-/* A wait inside: what follows the graph is after the event, the graph as a whole is not. */
+/* Work after a wait inside is ordered after the event; the whole graph is not. */
 static int wait_inside(struct order *order, const struct walk_call *call,
 	struct order_stream *stream, struct order_graph_node *node)
 {
@@ -336,7 +346,7 @@ int order_step_graph(struct order *order, const struct walk_call *call)
 
 /* --- questions --- */
 
-/* Of the records inside an earlier launch, those that a node precedes stand for it. */
+/* Uses the records inside an earlier launch that come after a node. */
 static int through_records(struct order *order, struct order_epoch earlier,
 	const struct order_exec *from, int64_t node, const struct order_clock *clock,
 	const struct order_epoch *own, enum order_strength *best)

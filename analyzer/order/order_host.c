@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads: what they wait for, and what they learn from each other.
+ * The order of host threads: what they wait for, and what they observe through each other.
  */
 #include <stdlib.h>
 
@@ -9,9 +9,9 @@
 #include "order_steps.h"
 #include "scope.h"
 
-/* --- what threads learn from each other --- */
+/* --- reports between threads --- */
 
-static void sink(struct order_process *process, size_t at)
+static void sift_down(struct order_process *process, size_t at)
 {
 	struct order_news *news = process->news, moved = news[at];
 
@@ -29,7 +29,7 @@ static void sink(struct order_process *process, size_t at)
 	news[at] = moved;
 }
 
-static int add_news(struct order_process *process, int64_t at, const struct order_state *state)
+static int add_report(struct order_process *process, int64_t at, const struct order_state *state)
 {
 	struct order_news *more = array_room(process->news, process->news_count, sizeof(*more));
 	struct order_news news = { .at = at, .state = ORDER_NOTHING };
@@ -50,11 +50,11 @@ int order_tell(struct order *order, const struct walk_call *call, int64_t at,
 {
 	struct order_process *process = order_need_process(order, call->process);
 
-	return process ? add_news(process, at, state) : -1;
+	return process ? add_report(process, at, state) : -1;
 }
 
-/* Reports to the process from before a call have reached its thread. */
-static int tell_until(struct order *order, struct order_process *process, int64_t now)
+/* Adds the reports to the process that were made before a call was entered. */
+static int add_reports_until(struct order *order, struct order_process *process, int64_t now)
 {
 	int rc = 0;
 
@@ -63,20 +63,20 @@ static int tell_until(struct order *order, struct order_process *process, int64_
 
 		process->news[0] = process->news[--process->news_count];
 		if (process->news_count)
-			sink(process, 0);
+			sift_down(process, 0);
 		rc = order_add_told(order, process, &state);
 		order_drop(&state);
 	}
 	return rc;
 }
 
-/* A second thread comes up: from now on it matters what the others knew. */
-static int meet(struct order_process *process)
+/* When a process has a second thread, it begins to report what its threads have observed. */
+static int start_reports(struct order_process *process)
 {
 	process->met = 1;
 	for (size_t i = 0; i + 1 < process->thread_count; i++) {
 		const struct order_thread *thread = process->thread[i];
-		if (thread->last.own.seq && add_news(process, thread->last_exit, &thread->last))
+		if (thread->last.own.seq && add_report(process, thread->last_exit, &thread->last))
 			return -1;
 	}
 	return 0;
@@ -91,13 +91,13 @@ static struct order_thread *thread_of(struct order *order, int64_t id, int64_t p
 		return thread;
 	thread = order_need_thread(order, id, process_id);
 	process = thread ? order_need_process(order, process_id) : NULL;
-	if (!process || (process->thread_count == 2 && !process->met && meet(process)))
+	if (!process || (process->thread_count == 2 && !process->met && start_reports(process)))
 		return NULL;
 	return thread;
 }
 
-/* The thread's clock changes without a call that waited. */
-static int take_note(struct order *order, struct order_thread *thread,
+/* Adds to a thread's clock without a call that waited. */
+static int add_observed(struct order *order, struct order_thread *thread,
 	const struct order_state *state, enum order_strength cap)
 {
 	if (order_learn(order, &thread->last.clock, NULL, state, cap))
@@ -106,8 +106,10 @@ static int take_note(struct order *order, struct order_thread *thread,
 	return thread->last.own.seq ? 0 : -1;
 }
 
-/* pthread_join: "waits for the thread specified by thread to terminate"; it is over with the
- * joining thread's next call. */
+/*
+ * pthread_join: "waits for the thread specified by thread to terminate"; it has returned by the
+ * joining thread's next call.
+ */
 static int finish_join(struct order *order, struct order_thread *thread)
 {
 	struct order_thread *other = idmap_get(&order->threads, thread->joining);
@@ -118,7 +120,7 @@ static int finish_join(struct order *order, struct order_thread *thread)
 	thread->joining = 0;
 	if (!other)
 		return 0;
-	/* Its own last call may have been a join. */
+	/* The joined thread's last call may have been a join too. */
 	if (other->joining && finish_join(order, other))
 		return -1;
 	if (other->last.own.seq) {
@@ -142,14 +144,14 @@ int order_hear(struct order *order, const struct walk_call *call)
 
 	if (!process || (thread->joining && finish_join(order, thread)))
 		return -1;
-	if (process->news_count && tell_until(order, process, call->enter))
+	if (process->news_count && add_reports_until(order, process, call->enter))
 		return -1;
 	thread->told = process->told;
 	return 0;
 }
 
 /* Other threads may act on what a thread has observed once its call has returned. */
-static int let_others_know(struct order *order, const struct walk_call *call,
+static int report_observed(struct order *order, const struct walk_call *call,
 	struct order_thread *thread)
 {
 	const struct order_process *process = idmap_get(&order->processes, call->process);
@@ -169,9 +171,9 @@ int order_let_know(struct order *order, const struct walk_call *call,
 	if (!thread)
 		return -1;
 	if (cap < ORDER_GUARANTEED) {
-		if (take_note(order, thread, state, cap))
+		if (add_observed(order, thread, state, cap))
 			return -1;
-		return let_others_know(order, call, thread);
+		return report_observed(order, call, thread);
 	}
 	order_clock_ref(known.clock);
 	known.own = thread->last.own;
@@ -183,7 +185,7 @@ int order_let_know(struct order *order, const struct walk_call *call,
 	}
 	order_keep(&thread->last, known);
 	order_clock_unref(known.clock);
-	return let_others_know(order, call, thread);
+	return report_observed(order, call, thread);
 }
 
 int order_note_known(struct order *order, const struct walk_call *call,
@@ -191,14 +193,14 @@ int order_note_known(struct order *order, const struct walk_call *call,
 {
 	struct order_thread *thread = thread_of(order, call->thread, call->process);
 
-	if (!thread || take_note(order, thread, state, ORDER_GUARANTEED))
+	if (!thread || add_observed(order, thread, state, ORDER_GUARANTEED))
 		return -1;
-	return let_others_know(order, call, thread);
+	return report_observed(order, call, thread);
 }
 
 /* --- waiting --- */
 
-/* A host wait becomes a node once it waits for something the thread had not observed complete. */
+/* A host wait becomes a node if it waits for work that the thread has not observed complete. */
 static int join(struct order *order, const struct walk_call *call, const struct order_state *state,
 	enum order_reason reason)
 {
@@ -224,7 +226,7 @@ static int join_pending(struct order *order, const struct walk_call *call,
 	return rc;
 }
 
-/* Another thread was submitting to the stream meanwhile: the wait may cover that or not. */
+/* Another thread submitted to the stream at the same time: the wait may cover that work or not. */
 static int join_in_part(struct order *order, const struct walk_call *call,
 	struct order_stream *stream, enum order_reason reason)
 {
@@ -298,9 +300,9 @@ static int join_all(struct order *order, const struct walk_call *call,
 }
 
 /*
- * All work of a context, or that of its legacy and blocking streams: cuCtxSynchronize "blocks
- * until the current context has completed all preceding requested tasks"; waiting for the legacy
- * stream includes the blocking ones (H200).
+ * Joins all work of a context, or that of its legacy and blocking streams.  cuCtxSynchronize
+ * "blocks until the current context has completed all preceding requested tasks"; waiting for the
+ * legacy stream includes the blocking streams (H200).
  */
 static int join_context(struct order *order, const struct walk_call *call,
 	struct order_context *context, int blocking_only, enum order_reason reason)
@@ -317,7 +319,7 @@ static int join_context(struct order *order, const struct walk_call *call,
 	order->joiner.implied = context->key | (blocking_only ? ORDER_BLOCKING : 0);
 	rc = join_all(order, call, context, blocking_only, reason, seen);
 	order->joiner.implied = 0;
-	/* What streams did that are gone is known with the key alone. */
+	/* Only the context's key covers the work of destroyed streams. */
 	if (!rc && context->changed > seen)
 		order->node |= 2;
 	if (rc || !order->node)
@@ -348,7 +350,7 @@ static int join_event(struct order *order, const struct walk_call *call, int64_t
 	return join(order, call, &event->state, ORDER_WAIT);
 }
 
-/* Of which streams a green context, or one that the call does not name, is not known. */
+/* The streams of a green context are unknown, as are those of an unnamed context. */
 static int join_named_context(struct order *order, const struct walk_call *call)
 {
 	struct order_context *context = idmap_get(&order->contexts, call->context);
@@ -361,7 +363,7 @@ static int join_named_context(struct order *order, const struct walk_call *call)
 	return context ? join_context(order, call, context, 0, ORDER_WAIT) : 0;
 }
 
-static int join_what_it_names(struct order *order, const struct walk_call *call)
+static int join_target(struct order *order, const struct walk_call *call)
 {
 	enum scope scope = scope_asked(call);
 	struct order_stream *stream;
@@ -379,15 +381,16 @@ static int join_what_it_names(struct order *order, const struct walk_call *call)
 				     : join_stream(order, call, stream, ORDER_WAIT);
 }
 
-/* The thread is after what the call waited for. */
-static int returned(struct order *order, const struct walk_call *call, struct order_thread *thread)
+/* Orders the thread after what the call waited for. */
+static int order_thread_after(struct order *order, const struct walk_call *call,
+	struct order_thread *thread)
 {
 	struct order_state state;
 
 	if (!order->node)
 		return 0;
 	state = thread->last;
-	/* Waits of which nothing is sure are no nodes. */
+	/* Waits with no sure edge are no nodes. */
 	if (order->node & 1)
 		state = order_node(order, call);
 	else
@@ -398,7 +401,7 @@ static int returned(struct order *order, const struct walk_call *call, struct or
 	if (!state.own.seq)
 		return -1;
 	order_keep(&thread->last, state);
-	return let_others_know(order, call, thread);
+	return report_observed(order, call, thread);
 }
 
 int order_step_join(struct order *order, const struct walk_call *call)
@@ -407,20 +410,20 @@ int order_step_join(struct order *order, const struct walk_call *call)
 
 	if (!thread)
 		return -1;
-	/* By a call that has not returned the thread has observed nothing. */
+	/* A thread observes nothing by a call that has not returned. */
 	if (call->exit == WALK_NEVER)
 		return 0;
 	order_begin(order, &thread->last);
-	if (join_what_it_names(order, call))
+	if (join_target(order, call))
 		return -1;
-	return returned(order, call, thread);
+	return order_thread_after(order, call, thread);
 }
 
 /*
- * cudaFree and its like wait for the device, by measurement and not by documentation ("may perform
- * implicit synchronization"): cudaFree for the one that owns the memory, cudaFreeHost and
- * cudaHostUnregister for all, loading code and new limits for the current one (H200).  Only what
- * did wait, by its times, counts.
+ * cudaFree and similar calls wait for the device, by measurement and not by documentation ("may
+ * perform implicit synchronization"): cudaFree for the device that owns the memory, cudaFreeHost
+ * and cudaHostUnregister for all devices, loading code and new limits for the current one (H200).
+ * Only calls that did wait, by their times, count.
  */
 static int device_of_incident(const struct walk_call *call)
 {
@@ -450,7 +453,7 @@ int order_step_incident(struct order *order, const struct walk_call *call)
 		return -1;
 	if (frees_nothing(call) || call->exit == WALK_NEVER)
 		return 0;
-	/* So that its device is known. */
+	/* Records the context's device. */
 	if (call->context && !order_need_context(order, call->context, call))
 		return -1;
 	order_begin(order, &thread->last);
@@ -463,10 +466,10 @@ int order_step_incident(struct order *order, const struct walk_call *call)
 				order_clock_reach(order->now, context->key, ORDER_INCIDENTAL)))
 			rc = join_context(order, call, context, 0, ORDER_INCIDENT);
 	}
-	return rc ? -1 : returned(order, call, thread);
+	return rc ? -1 : order_thread_after(order, call, thread);
 }
 
-/* pthread_create: the new thread has observed what its creator had. */
+/* pthread_create: the new thread has observed everything that its creator has. */
 int order_step_thread(struct order *order, const struct walk_call *call)
 {
 	struct order_thread *thread = thread_of(order, call->thread, call->process), *other;

@@ -3,22 +3,23 @@
  * The legacy default stream.
  *
  * "When an action is taken in the legacy stream such as a kernel launch or cudaStreamWaitEvent(),
- * the legacy stream first waits on all blocking streams, the action is queued in the legacy
- * stream, and then all blocking streams wait on the legacy stream" (CUDA runtime API, "Stream
+ * the legacy stream first waits on all blocking streams, the action is queued in the legacy stream,
+ * and then all blocking streams wait on the legacy stream" (CUDA runtime API, "Stream
  * synchronization behavior").
  *
  * "A copy (in the implicit NULL stream) between the memories of two different devices does not
  * start until all commands previously issued to either device have completed and runs to completion
  * before any commands issued after the copy to either device can start" (CUDA C++ Programming
  * Guide, "Peer-to-Peer Memory Copy").  On two H200s (driver 580.159) that holds for the legacy and
- * the blocking streams of both, for cudaMemcpyPeer, cudaMemcpy and their Async forms, from 4 KiB to
- * 16 MiB, with peer access and without; and never for non-blocking streams, although
- * cuda_runtime_api.h says of cudaMemcpyPeer "serialized with respect to all pending and future
- * asynchronous work".  So such a copy is work of the legacy streams of both devices.
+ * the blocking streams of both devices, for cudaMemcpyPeer, cudaMemcpy and their Async forms, from
+ * 4 KiB to 16 MiB, with and without peer access.  It does not hold for non-blocking streams,
+ * although cuda_runtime_api.h says of cudaMemcpyPeer "serialized with respect to all pending and
+ * future asynchronous work".  Therefore such a copy counts as work of the legacy streams of both
+ * devices.
  */
 #include "order_steps.h"
 
-/* Of a context's blocking streams, as far as they changed after. */
+/* Orders the call after a context's blocking streams that changed after that number. */
 static int need_blocking_streams(struct order *order, const struct walk_call *call,
 	const struct order_context *context, uint32_t after)
 {
@@ -38,14 +39,14 @@ static int need_blocking_streams(struct order *order, const struct walk_call *ca
 		: 0;
 }
 
-/* Those without news since the legacy stream's last action it is after already. */
-static int take_in_blocking_streams(struct order *order, const struct walk_call *call,
+/* Streams unchanged since the legacy stream's last operation are already ordered before it. */
+static int join_blocking_streams(struct order *order, const struct walk_call *call,
 	const struct order_stream *legacy, int overlap)
 {
 	struct order_context *context = legacy->context;
 	int rc;
 
-	/* The legacy stream's own key stands for them. */
+	/* The legacy stream's own key covers them. */
 	if (!overlap)
 		order->joiner.implied = context->key | ORDER_BLOCKING;
 	rc = need_blocking_streams(order, call, context, legacy->last.own.seq);
@@ -57,8 +58,11 @@ static int take_in_blocking_streams(struct order *order, const struct walk_call 
 	return rc;
 }
 
-/* The legacy work a blocking stream's next operation is after and its last is not. */
-static const struct order_state *legacy_news(const struct order_stream *stream)
+/*
+ * Returns the legacy work that a blocking stream's next operation, but not its last, is ordered
+ * after.
+ */
+static const struct order_state *unseen_legacy(const struct order_stream *stream)
 {
 	const struct order_stream *legacy = stream->context->legacy;
 
@@ -68,8 +72,8 @@ static const struct order_state *legacy_news(const struct order_stream *stream)
 	return &legacy->last;
 }
 
-/* Likewise that of other contexts, which the legacy stream comes after, too. */
-static const struct order_state *peer_news(const struct order_stream *stream)
+/* Likewise for work of other contexts, which the legacy stream is ordered after too. */
+static const struct order_state *unseen_peer(const struct order_stream *stream)
 {
 	const struct order_state *peer = &stream->context->peer;
 
@@ -81,11 +85,14 @@ static const struct order_state *peer_news(const struct order_stream *stream)
 
 int order_has_legacy_news(const struct order_stream *stream)
 {
-	return legacy_news(stream) || peer_news(stream);
+	return unseen_legacy(stream) || unseen_peer(stream);
 }
 
-/* One of the two at most that a copy in the legacy stream is from or to, but its own: or NULL. */
-static struct order_context *crossed(struct order *order, const struct walk_call *call,
+/*
+ * Returns the other context that a copy in the legacy stream reads or writes, given its id; NULL if
+ * none.
+ */
+static struct order_context *other_context(struct order *order, const struct walk_call *call,
 	const struct order_stream *stream, int64_t id)
 {
 	if (!id || stream->kind != STREAM_KIND_LEGACY || id == stream->context->id)
@@ -93,7 +100,7 @@ static struct order_context *crossed(struct order *order, const struct walk_call
 	return order_need_context(order, id, call);
 }
 
-static int need_crossed(struct order *order, const struct walk_call *call,
+static int need_other_context(struct order *order, const struct walk_call *call,
 	const struct order_context *context, int overlap)
 {
 	struct order_epoch all = { context->key + 1, context->key, order->last_seq };
@@ -120,16 +127,16 @@ static int need_crossed(struct order *order, const struct walk_call *call,
 int order_need_legacy(struct order *order, const struct walk_call *call,
 	struct order_stream *stream, int overlap)
 {
-	const struct order_state *legacy = legacy_news(stream), *peer = peer_news(stream);
-	const struct order_context *to = crossed(order, call, stream, call->dst_context);
-	const struct order_context *from = crossed(order, call, stream, call->src_context);
+	const struct order_state *legacy = unseen_legacy(stream), *peer = unseen_peer(stream);
+	const struct order_context *to = other_context(order, call, stream, call->dst_context);
+	const struct order_context *from = other_context(order, call, stream, call->src_context);
 
 	if ((legacy && order_need(order, call, legacy, ORDER_LEGACY)) ||
 		(peer && order_need(order, call, peer, ORDER_LEGACY)) ||
 		(stream->kind == STREAM_KIND_LEGACY &&
-			take_in_blocking_streams(order, call, stream, overlap)) ||
-		(to && need_crossed(order, call, to, overlap)) ||
-		(from && from != to && need_crossed(order, call, from, overlap)))
+			join_blocking_streams(order, call, stream, overlap)) ||
+		(to && need_other_context(order, call, to, overlap)) ||
+		(from && from != to && need_other_context(order, call, from, overlap)))
 		return -1;
 	if (legacy)
 		stream->legacy_seen = legacy->call;
@@ -141,8 +148,8 @@ int order_need_legacy(struct order *order, const struct walk_call *call,
 void order_keep_legacy(struct order *order, const struct walk_call *call,
 	const struct order_stream *stream)
 {
-	struct order_context *to = crossed(order, call, stream, call->dst_context);
-	struct order_context *from = crossed(order, call, stream, call->src_context);
+	struct order_context *to = other_context(order, call, stream, call->dst_context);
+	struct order_context *from = other_context(order, call, stream, call->src_context);
 
 	if (to)
 		order_keep(&to->peer, stream->last);

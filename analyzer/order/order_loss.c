@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "order_loss.h"
 
-/* The processes that go on after it, and how many calls of each came before it. */
+/* Adds a row for each process that continues after the call, with its number of calls before it. */
 /* clang-format off */
 static const char add_sql[] =
 	"INSERT INTO loss SELECT c.process, '" ORDER_LOSS "', sum(c.id < ?1) FROM call c "

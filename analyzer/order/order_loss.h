@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the database says of an order that could not be followed to the end: rows of table loss. */
+/* Rows of table loss for a run whose order was not analyzed to the end. */
 #ifndef CUFENCE_ORDER_LOSS_H
 #define CUFENCE_ORDER_LOSS_H
 
@@ -7,7 +7,10 @@
 
 #define ORDER_LOSS "order_given_up"
 
-/* An order was given up at this call (order.given_up), 0: it was not.  0, or -1 after a message. */
+/*
+ * Adds rows for an order that was given up at this call (order.given_up), 0: it was not.  Returns
+ * 0, or -1 after a message.
+ */
 int order_loss_add(struct db *db, int64_t call);
 
 #endif

@@ -8,14 +8,14 @@
 #include "idmap.h"
 #include "run_columns.h"
 
-/* Steps after which order_path_exists() gives up. */
+/* Maximum number of steps of order_path_exists(). */
 #define PATH_STEPS 4096
 
-/* A call that was reached, and how. */
+/* A call that was reached, and by which edge. */
 struct reached {
 	int64_t call;
 	int complete;
-	size_t from; /* the later one: index */
+	size_t from; /* index of the later call */
 	enum order_reason reason;
 };
 
@@ -26,13 +26,13 @@ struct apart {
 struct order_path {
 	const struct run *run;
 	struct run *own;
-	struct apart *apart; /* table apart, in order */
+	struct apart *apart; /* table apart, sorted */
 	size_t apart_count;
 	sqlite3_stmt *needs;
-	struct reached *list; /* in the order in which they were reached */
+	struct reached *list; /* in the order of the search */
 	size_t count;
 	struct idmap seen; /* call * 2 + complete */
-	int64_t unreached; /* none of them leads there, 0: not known */
+	int64_t unreached; /* the call that none of the list leads to, 0: unknown */
 };
 
 static int read_apart(struct order_path *path, struct db *db)
@@ -71,21 +71,21 @@ struct order_path *order_path_open(struct db *db)
 	return NULL;
 }
 
-static void keep_nothing(void *object)
+static void free_nothing(void *object)
 {
 	(void)object;
 }
 
 static void forget(struct order_path *path)
 {
-	idmap_release(&path->seen, keep_nothing);
+	idmap_release(&path->seen, free_nothing);
 	free(path->list);
 	path->list = NULL;
 	path->count = 0;
 	path->unreached = 0;
 }
 
-/* What was reached since then may lead to the earlier call. */
+/* Calls reached since then may lead to the earlier call. */
 static void forget_since(struct order_path *path, size_t count)
 {
 	while (path->count > count) {
@@ -129,14 +129,14 @@ static int reach(struct order_path *path, const struct reached *reached)
 	return 0;
 }
 
-/* What a search may go by. */
+/* Conditions of a search. */
 struct terms {
 	int64_t earlier;
 	enum order_strength strength;
-	int by_host;          /* by what threads had waited for */
-	const int64_t *moved; /* calls in streams of their own */
+	int by_host;          /* edges by host waits may be used */
+	const int64_t *moved; /* calls moved to streams of their own */
 	size_t moved_count;
-	size_t steps; /* at most; 0: any number */
+	size_t steps; /* maximum; 0: unlimited */
 };
 
 static int is_moved(const struct terms *terms, int64_t call)
@@ -147,7 +147,7 @@ static int is_moved(const struct terms *terms, int64_t call)
 	return 0;
 }
 
-static int may_go(const struct terms *terms, const struct reached *at, enum order_reason reason)
+static int may_follow(const struct terms *terms, const struct reached *at, enum order_reason reason)
 {
 	if (reason == ORDER_REASONS || order_reason_strength[reason] < terms->strength)
 		return 0;
@@ -158,7 +158,7 @@ static int may_go(const struct terms *terms, const struct reached *at, enum orde
 	return reason != ORDER_AFTERWARDS || at->complete;
 }
 
-/* The work before it in its stream, if it comes after that; 0: there is none. */
+/* Returns the previous work in the call's stream, if the call is ordered after it; else 0. */
 static int64_t before_in_stream(const struct order_path *path, int64_t call)
 {
 	size_t low = 0, high = path->apart_count;
@@ -176,16 +176,16 @@ static int64_t before_in_stream(const struct order_path *path, int64_t call)
 	return low && path->apart[low - 1].last >= call ? 0 : run_link(path->run, call)->before;
 }
 
-static int go_to(struct order_path *path, const struct terms *terms, size_t from, int64_t call,
+static int follow(struct order_path *path, const struct terms *terms, size_t from, int64_t call,
 	enum order_reason reason)
 {
 	struct reached at = path->list[from], next = { call, reason != ORDER_START, from, reason };
 
-	return may_go(terms, &at, reason) ? reach(path, &next) : 0;
+	return may_follow(terms, &at, reason) ? reach(path, &next) : 0;
 }
 
-/* To the latest one first. */
-static int go_on(struct order_path *path, const struct terms *terms, size_t from)
+/* Follows the edges of a call, to the latest call first. */
+static int follow_edges(struct order_path *path, const struct terms *terms, size_t from)
 {
 	int64_t call = path->list[from].call, before = before_in_stream(path, call), needs;
 	int rc;
@@ -195,19 +195,19 @@ static int go_on(struct order_path *path, const struct terms *terms, size_t from
 		return -1;
 	while ((rc = db_step(path->needs)) > 0) {
 		needs = sqlite3_column_int64(path->needs, 0);
-		if (before > needs && go_to(path, terms, from, before, ORDER_STREAM))
+		if (before > needs && follow(path, terms, from, before, ORDER_STREAM))
 			return -1;
 		before = before > needs ? 0 : before;
-		if (go_to(path, terms, from, needs,
+		if (follow(path, terms, from, needs,
 			    reason_of((const char *)sqlite3_column_text(path->needs, 1))))
 			return -1;
 	}
-	return rc || (before && go_to(path, terms, from, before, ORDER_STREAM)) ? -1 : 0;
+	return rc || (before && follow(path, terms, from, before, ORDER_STREAM)) ? -1 : 0;
 }
 
 /*
- * Index of the earlier call in the list, found: SIZE_MAX if not.  What is in the list already does
- * not lead there.
+ * Sets *found to the earlier call's index in the list, SIZE_MAX if there is no path.  Calls already
+ * in the list do not lead there.
  */
 static int search(struct order_path *path, int64_t call, const struct terms *terms, size_t *found)
 {
@@ -226,7 +226,7 @@ static int search(struct order_path *path, int64_t call, const struct terms *ter
 			*found = begun;
 			return 0;
 		}
-		if (go_on(path, terms, i))
+		if (follow_edges(path, terms, i))
 			return -1;
 	}
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which earlier operations lie surely before the present one, for who asks of many: how far each
- * agent lies before it is looked up once for a clock, which operations share.
+ * Finds which of many earlier operations are surely ordered before the current one.  The position
+ * of each agent is looked up once per clock, as operations share clocks.
  */
 #ifndef CUFENCE_ORDER_REACHES_H
 #define CUFENCE_ORDER_REACHES_H
@@ -10,12 +10,11 @@
 
 #define ORDER_REACHES 1024
 
-/* Zero-initialized, it has to begin. */
+/* Zero-initialize it; call order_reaches_begin() before use. */
 struct order_reaches {
-	uint64_t
-		step; /* of present operations so far; what of_set is of another one is forgotten */
+	uint64_t step; /* number of the current operation; older values in of_set are stale */
 	struct order_reached {
-		uint64_t clock; /* by its number */
+		uint64_t clock; /* by number of clock */
 		uint32_t key, seq;
 	} reached[ORDER_REACHES];
 	struct {
@@ -24,13 +23,13 @@ struct order_reaches {
 	} of_set;
 };
 
-/* The order has stepped a call. */
+/* Call it after each step of the order. */
 static inline void order_reaches_begin(struct order_reaches *reaches)
 {
 	reaches->step++;
 }
 
-/* Agents of one set, as streams of a context, are mostly asked for in a row. */
+/* Agents of one set, such as the streams of a context, are mostly queried in a row. */
 static inline uint32_t order_reaches_set(struct order_reaches *reaches, const struct order *order,
 	uint32_t set)
 {
@@ -42,7 +41,7 @@ static inline uint32_t order_reaches_set(struct order_reaches *reaches, const st
 	return reaches->of_set.seq;
 }
 
-/* Clocks are those of operations before, mostly: what one says of an agent is kept. */
+/* Clocks mostly equal those of earlier operations: positions of agents are cached. */
 static inline uint32_t order_reaches_clock(struct order_reaches *reaches, const struct order *order,
 	uint32_t key)
 {
@@ -54,7 +53,10 @@ static inline uint32_t order_reaches_clock(struct order_reaches *reaches, const 
 	return reached->seq;
 }
 
-/* The number of the last epoch of an agent of which order_before() says ORDER_GUARANTEED. */
+/*
+ * Returns the sequence number of the agent's last epoch for which order_before() is
+ * ORDER_GUARANTEED.
+ */
 static inline uint32_t order_reaches_to(struct order_reaches *reaches, const struct order *order,
 	const struct order_epoch *epoch)
 {
@@ -71,7 +73,7 @@ static inline uint32_t order_reaches_to(struct order_reaches *reaches, const str
 	return of_set > most ? of_set : most;
 }
 
-/* 1: order_before() says ORDER_GUARANTEED; 0: it does not. */
+/* Returns 1 if order_before() is ORDER_GUARANTEED, else 0. */
 static inline int order_reaches(struct order_reaches *reaches, const struct order *order,
 	const struct order_epoch *epoch)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the threads of a process may act on because another one had observed it before: each host
- * wait reports what it observed to its process, and a thread has received the reports from before
- * its call was entered.  Every thread receives all reports, so that a clock need not repeat them:
- * the process has a key, whose entry says how many reports the clock's owner has received.  Their
- * content is kept here: how far each agent was observed, and since which report.
+ * Reports between the threads of a process.  A thread may act on what another thread has observed:
+ * each host wait reports what it observed to its process, and a thread has received all reports
+ * made before its call was entered.  Every thread receives all reports, so that a clock need not
+ * repeat them: the process has a key, whose entry is the number of reports that the clock's owner
+ * has received.  Their content is kept here: the position up to which each agent was observed, and
+ * since which report.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,8 @@
 #include "array.h"
 #include "order_steps.h"
 
-/* Whether it is more than the process has; seq: by strength - 1, as of an entry. */
-static int is_news(const struct order_told *told, const uint32_t *seq)
+/* Is it more than was reported before?  seq is by strength - 1, as in an entry. */
+static int is_more(const struct order_told *told, const uint32_t *seq)
 {
 	const uint32_t *last = told->count ? told->from[told->count - 1].seq : NULL;
 
@@ -32,7 +33,7 @@ static int add(struct order *order, struct order_process *process, uint32_t key,
 
 	if (!told)
 		return -1;
-	if (!is_news(told, seq))
+	if (!is_more(told, seq))
 		return 0;
 	more = array_room(told->from, told->count, sizeof(*more));
 	if (!more)
@@ -66,7 +67,7 @@ int order_add_told(struct order *order, struct order_process *process,
 	return state->own.seq ? add(order, process, state->own.key, own) : 0;
 }
 
-static struct order_epoch heard_by(const struct order *order, const struct order_thread *thread)
+static struct order_epoch received_by(const struct order *order, const struct order_thread *thread)
 {
 	const struct order_process *process = idmap_get(&order->processes, thread->process);
 
@@ -77,22 +78,22 @@ static struct order_epoch heard_by(const struct order *order, const struct order
 int order_knows_told(const struct order *order, const struct order_clock *clock,
 	const struct order_thread *thread)
 {
-	struct order_epoch heard = heard_by(order, thread);
+	struct order_epoch heard = received_by(order, thread);
 
 	return !heard.seq || order_clock_reach(clock, heard.key, ORDER_ASSUMED) >= heard.seq;
 }
 
 int order_need_told(struct order *order, const struct order_thread *thread)
 {
-	struct order_epoch heard = heard_by(order, thread);
+	struct order_epoch heard = received_by(order, thread);
 
 	return order_clock_add(&order->joiner, &order->now, NULL, &heard, ORDER_ASSUMED);
 }
 
 /* --- questions --- */
 
-/* How surely an agent had been observed that far after that many reports. */
-static enum order_strength known_by_then(const struct order_told *told, uint32_t number,
+/* Returns how surely an agent was observed up to seq by the first `number` reports. */
+static enum order_strength strength_after(const struct order_told *told, uint32_t number,
 	uint32_t seq)
 {
 	size_t low = 0, high = told ? told->count : 0;
@@ -121,7 +122,7 @@ enum order_strength order_told_strength(const struct order_process *process, uin
 
 	for (unsigned i = 0; process && told && i < sizeof(keys) / sizeof(*keys); i++) {
 		enum order_strength strength =
-			known_by_then(idmap_get(&process->of, keys[i]), told, epoch->seq);
+			strength_after(idmap_get(&process->of, keys[i]), told, epoch->seq);
 
 		best = strength > best ? strength : best;
 	}
@@ -147,7 +148,7 @@ enum order_strength order_strength(const struct order *order, const struct order
 	return best;
 }
 
-/* --- forgetting --- */
+/* --- dropping old reports --- */
 
 void order_free_told(void *object)
 {
@@ -157,8 +158,10 @@ void order_free_told(void *object)
 	free(told);
 }
 
-/* The latest that a thread has received: the later ones are received as well. */
-static void keep_heard(struct order *order, struct order_told *told, const uint32_t *heard,
+/*
+ * Keeps the latest reports that some thread has received; later threads have received them as well.
+ */
+static void keep_received(struct order *order, struct order_told *told, const uint32_t *heard,
 	size_t count)
 {
 	size_t kept = 0, next = 0;
@@ -190,6 +193,6 @@ void order_forget_told(struct order *order, struct order_process *process, uint3
 		struct order_told *told = process->of.slot[i].object;
 
 		if (told)
-			keep_heard(order, told, heard, count);
+			keep_received(order, told, heard, count);
 	}
 }

@@ -8,7 +8,9 @@ static int is_host(enum memory_kind memory)
 	return memory == MEMORY_PAGEABLE || memory == MEMORY_PINNED;
 }
 
-/* Of a copy or memset without a stream argument: of the default stream. */
+/*
+ * Returns the scope of a copy or memset without a stream argument, which uses the default stream.
+ */
 static enum scope scope_of_default(const struct walk_call *call)
 {
 	return call->stream_kind == STREAM_KIND_THREAD ? SCOPE_STREAM : SCOPE_LEGACY;
@@ -26,7 +28,7 @@ static enum scope scope_by_memory(const struct walk_call *call)
 									    : SCOPE_NONE;
 }
 
-/* A call that frees NULL waits for nothing. */
+/* A call that frees NULL does not wait. */
 static int frees_null(const struct walk_call *call)
 {
 	return kind_has(call->kind, K_RELEASES) && !call->ptr;
