@@ -6,11 +6,11 @@
 
 #include "array.h"
 
-/* A start or an end. */
+/* The start or end of a span. */
 struct turn {
 	int64_t at;
 	enum span_kind kind;
-	int step; /* 1 or -1 */
+	int step; /* 1: start, -1: end */
 };
 
 int spans_add(struct spans *spans, enum span_kind kind, int64_t start, int64_t end)

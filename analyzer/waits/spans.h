@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What filled an interval, relative to one operation X: work that must come after X, work that
- * could have run concurrently with X, waiting for something else.
+ * Classifies the time of an interval relative to one operation X: work that must come after X, work
+ * that could have run concurrently with X, or waiting for something else.
  */
 #ifndef CUFENCE_SPANS_H
 #define CUFENCE_SPANS_H
@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 enum span_kind {
-	SPAN_AFTER,     /* the device ran what is ordered after X */
-	SPAN_APART,     /* ... what is not */
+	SPAN_AFTER,     /* the device ran work ordered after X */
+	SPAN_APART,     /* the device ran work independent of X */
 	SPAN_ELSEWHERE, /* the thread waited for something else */
 	SPAN_KINDS
 };
@@ -25,16 +25,16 @@ struct spans {
 	size_t count;
 };
 
-/* 0, or -1 after a message. */
+/* Returns 0, or -1 after a message. */
 int spans_add(struct spans *spans, enum span_kind kind, int64_t start, int64_t end);
 
-/* ns; each moment counts once at most. */
+/* Sums in ns; each moment counts at most once. */
 struct span_sums {
-	int64_t apart; /* independent work ran and nothing that comes after X */
-	int64_t idle;  /* neither did, nor was anything else waited for */
+	int64_t apart; /* independent work ran, and no work ordered after X */
+	int64_t idle;  /* neither ran, and the thread waited for nothing else */
 };
 
-/* What lies between two times; -1 after a message. */
+/* Sums the spans between two times.  Returns 0, or -1 after a message. */
 int spans_sum(const struct spans *spans, int64_t from, int64_t until, struct span_sums *sums);
 
 void spans_release(struct spans *spans);

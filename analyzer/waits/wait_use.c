@@ -39,7 +39,10 @@ static int add_rows(struct wait_uses *uses, const struct run *run)
 		const struct run_wait *wait = &run->evidence.wait[i];
 		const struct run_call *call = run_call(run, wait->call);
 
-		/* Those are counted below, the first of an address, too. */
+		/*
+		 * Copies through a staging buffer are added below, including the first of an
+		 * address.
+		 */
 		if (call && wait->kind != WAIT_STAGED &&
 			wait_use_add(uses, run_payload(run, call)->process, (int)wait->kind,
 				wait->waited))

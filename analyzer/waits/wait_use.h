@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long the host waited for the device in all, by process and kind (table wait_use): what table
- * wait has, and what is no row there, as nobody could change it or it is too short to be sure of by
- * itself.
+ * Total time that the host waited for the device, by process and kind (table wait_use): the waits
+ * of table wait, and those without a row there because nobody could change them or because they are
+ * too short to be certain.
  */
 #ifndef CUFENCE_WAIT_USE_H
 #define CUFENCE_WAIT_USE_H
@@ -11,7 +11,7 @@
 #include "idmap.h"
 #include "run_evidence.h"
 
-/* Besides enum wait_kind: loops of queries. */
+/* A kind besides enum wait_kind: loops of queries. */
 #define WAIT_USE_POLLING (WAIT_STAGED + 1)
 
 /* Zero-initialized is empty. */
@@ -19,11 +19,13 @@ struct wait_uses {
 	struct idmap use; /* struct wait_use, by process and kind */
 };
 
-/* One more, of so many ns; 0, or -1 after a message. */
+/* Adds one wait of `waited` ns.  Returns 0, or -1 after a message. */
 int wait_use_add(struct wait_uses *uses, int64_t process, int kind, int64_t waited);
 
-/* Adds the rows of table wait, copies through a staging buffer and loops of queries, and fills the
- * table; 0, or -1 after a message. */
+/*
+ * Adds the rows of table wait, copies through a staging buffer and loops of queries, and fills the
+ * table.  Returns 0, or -1 after a message.
+ */
 int wait_use_store(struct wait_uses *uses, struct db *db);
 
 void wait_use_release(struct wait_uses *uses);

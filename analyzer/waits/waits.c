@@ -15,7 +15,9 @@
 #include "waits_pending.h"
 #include "waits_usual.h"
 
-/* The last Async copy to the host of a thread: what the wait for it really waits for. */
+/*
+ * A thread's last Async copy to the host: the work before it is the actual reason to wait for it.
+ */
 struct copy_back {
 	int64_t call;
 	struct order_state before, own;
@@ -122,13 +124,13 @@ static enum wait_kind kind_of(const struct walk_call *call)
 	return scope_of(call) == SCOPE_NONE ? WAIT_INTERNAL : WAIT_IMPLICIT;
 }
 
-/* A lock is handed over in 50 microseconds or more: those who take less anyway may take longer. */
+/* Handing over a lock takes 50 us or more; calls that are quick by themselves may take longer. */
 static int is_quick(const struct walk_call *call)
 {
 	return kind_has(call->kind, K_QUICK);
 }
 
-/* A query of a kernel's attributes, at its first use. */
+/* A query of a kernel's attributes loads its code at the first use. */
 static int loads_code(const struct walk_call *call)
 {
 	return kind_has(call->kind, K_LOADS_CODE) && !kind_has(call->kind, K_WORK) &&
@@ -157,8 +159,8 @@ static int note_copy_back(struct waits *waits, const struct order *order,
 	return 0;
 }
 
-/* A wait for a copy that this thread has issued waits for what the copy comes after, above all. */
-static void look_behind_copy(struct waits *waits, struct wait_candidate *candidate)
+/* When a thread waits for its own copy, it waits mainly for the work that the copy comes after. */
+static void use_work_before_copy(struct waits *waits, struct wait_candidate *candidate)
 {
 	const struct copy_back *copy = idmap_get(&waits->copies, candidate->thread);
 
@@ -172,8 +174,8 @@ static void look_behind_copy(struct waits *waits, struct wait_candidate *candida
 }
 
 /*
- * What was pending for a small part of a copy only is no reason for the rest.  Other calls have
- * waited for it, and may have slept on.
+ * Work that was pending only for a small part of a copy does not explain the rest.  Other calls
+ * have waited for it, and the thread may have slept longer.
  */
 static int is_unblocked(const struct walk_call *call, int64_t behind, int64_t duration)
 {
@@ -181,7 +183,9 @@ static int is_unblocked(const struct walk_call *call, int64_t behind, int64_t du
 		(call_is_copy(call->kind) || behind < WAIT_MIN_NS);
 }
 
-/* Behind the end of what it waited for a call that waits first does its own work only. */
+/*
+ * A call that waits first does only its own work after the end of the operation that it waited for.
+ */
 static int note_afterwards(struct waits *waits, const struct wait_candidate *candidate)
 {
 	if (!candidate->waits || !candidate->waits_first || !candidate->before.op ||
@@ -219,7 +223,7 @@ static int judge_later(struct waits *waits, const struct walk_call *call, struct
 		.may_be_behind = !waits_by_itself,
 		.holds_others = scope_holds_others(call),
 		.is_quick = is_quick(call),
-		/* Loading a kernel empties the device, too. */
+		/* Loading a kernel drains the device too. */
 		.waits_first = scope_waits_first(call) || (resize == RESIZE_YES && !call->overhead),
 		.waits_never = resize == RESIZE_NO && !call->overhead,
 		.before = pending ? before : ORDER_NOTHING,
@@ -234,26 +238,26 @@ static int judge_later(struct waits *waits, const struct walk_call *call, struct
 		return -1;
 	if (note_afterwards(waits, &candidate))
 		return -1;
-	/* Too short for its time to prove anything: that it is an explicit wait is enough. */
+	/* Its time is too short to prove a wait, but an explicit wait counts anyway. */
 	if (candidate.explicit_wait && pending && duration < WAIT_MIN_NS &&
 		wait_use_add(&waits->uses, call->process, WAIT_EXPLICIT,
 			behind < duration ? behind : duration))
 		return -1;
-	look_behind_copy(waits, &candidate);
+	use_work_before_copy(waits, &candidate);
 	if (waits_by_itself && ((!pending && !own) || duration < WAIT_MIN_NS))
 		return 0;
 	return add_candidate(waits, &candidate);
 }
 
 /*
- * Calls that wait (short ones show what is usual), and of the others long ones with little time of
- * their own that another thread's call was measured to block.
+ * Selects calls that wait (short ones show the usual duration), and other long calls with little
+ * time of their own, which another thread's call may have blocked, by measurement.
  */
-static int is_of_interest(const struct walk_call *call)
+static int may_have_waited(const struct walk_call *call)
 {
 	if (call->result || call->exit == WALK_NEVER)
 		return 0;
-	/* What it waited for was not recorded, so that it would pass for its own duration. */
+	/* The work it waited for was not recorded, so its time would count as usual. */
 	if (call->stretch == STRETCH_NONE)
 		return 0;
 	if (scope_of(call) != SCOPE_NONE)
@@ -270,9 +274,9 @@ int waits_see(struct waits *waits, const struct order *order, const struct walk_
 
 	if (resizes_see(waits->resizes, call, &resize))
 		return -1;
-	if (is_of_interest(call)) {
+	if (may_have_waited(call)) {
 		before = pending_find(waits->pending, order, call, &scope);
-		/* Memory of a pool: nothing was waited for, nor does it say what is usual. */
+		/* Freeing memory of a pool does not wait, and does not show the usual duration. */
 		if ((scope != SCOPE_NONE || scope_of(call) == SCOPE_NONE) &&
 			judge_later(waits, call, before, resize))
 			return -1;
@@ -301,8 +305,8 @@ static int note_held(struct waits *waits, const struct wait_candidate *candidate
 }
 
 /*
- * A call's work after its wait may be less than expected: on an H200 cudaFree of 128 KiB took 30 us
- * and more, of 4 KiB next to other small memory 5 to 11.
+ * The call's work after its wait may be shorter than usual: on an H200 cudaFree of 128 KiB took 30
+ * us and more, of 4 KiB next to other small memory 5 to 11.
  */
 static struct wait_usual usual_of(struct waits *waits, const struct wait_candidate *candidate)
 {
@@ -317,7 +321,7 @@ static struct wait_usual usual_of(struct waits *waits, const struct wait_candida
 	};
 }
 
-/* avoidable, partner and behind are 0 where they do not apply. */
+/* avoidable, partner and behind are 0 if they do not apply. */
 static int add_wait(struct waits *waits, const struct wait_candidate *candidate, int64_t op,
 	int64_t waited, const struct held_call *behind)
 {
@@ -327,8 +331,10 @@ static int add_wait(struct waits *waits, const struct wait_candidate *candidate,
 			.kind = behind ? WAIT_BEHIND : candidate->kind,
 			.op = (uint32_t)op,
 			.waited = waited,
-			/* A call blocked behind another one has nothing to wait for: all of its
-			 * time is avoidable. */
+			/*
+			 * A call blocked by another thread's call has nothing to wait for: all of
+			 * its time is avoidable.
+			 */
 			.avoidable = behind ? waited : 0,
 			.partner = behind ? 0 : (uint32_t)candidate->partner,
 			.behind = behind ? (uint32_t)behind->call : 0,
@@ -346,8 +352,10 @@ static int decide(struct waits *waits, struct wait_candidate *candidate)
 		return -1;
 	by = wait_judge(candidate, timing, &usual, &excess);
 	if (!by.op) {
-		/* Such calls go one at a time, and not in turn: an H200's driver let one thread
-		 * free twelve times while two others waited to, for 35 ms. */
+		/*
+		 * The driver runs such calls one at a time, in any order: on an H200 one thread
+		 * freed twelve times in 35 ms while two others waited to free.
+		 */
 		candidate->may_be_behind |= candidate->works_after && candidate->waits;
 		return 0;
 	}
@@ -360,7 +368,7 @@ static int decide(struct waits *waits, struct wait_candidate *candidate)
 	return add_wait(waits, candidate, by.op, excess, NULL);
 }
 
-/* Once all blocked calls are known. */
+/* Runs when all blocked calls are known. */
 static int decide_behind(struct waits *waits, struct wait_candidate *candidate)
 {
 	struct wait_timing *timing = settled_timing(waits, candidate->process);
@@ -383,7 +391,7 @@ static int decide_behind(struct waits *waits, struct wait_candidate *candidate)
 		held = held_calls_before(&waits->held, &self, latency, timing->error);
 	if (!held)
 		return candidate->waits_never ? 0 : decide(waits, candidate);
-	/* A call that empties the device itself waited for what the others did. */
+	/* A call that drains the device itself waited for the same work as the other call. */
 	candidate->partner = 0;
 	return add_wait(waits, candidate, held->op, excess, candidate->waits ? NULL : held);
 }

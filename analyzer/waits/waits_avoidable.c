@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much of a wait was avoidable for the thread and the device.
+ * Computes how much of a wait was avoidable for the thread and the device.
  *
- * Without the wait the thread would have gone on at once, until the next wait that covers the same
- * operation.  Of the time from the operation's end to there (the segment) that part was avoidable
- * in which nothing ran that has to come after it: the device idled, or ran what could have been
- * concurrent with the operation.  If nothing lies between (a pageable copy and the
- * cudaStreamSynchronize for it, the frees at the end of a program) the wait costs nothing: it
- * would have happened a line later.
+ * Without the wait the thread would have continued at once, until the next wait that covers the
+ * same operation.  The time from the operation's end to that wait is the segment.  The part of it
+ * in which nothing ran that must come after the operation was avoidable: the device was idle, or
+ * ran work that could have been concurrent with the operation.  If nothing lies between (a pageable
+ * copy and the cudaStreamSynchronize for it, the frees at the end of a program) the wait costs
+ * nothing: it would have happened a line later.
  *
  *	launch X | cudaFree waits for X | host work, launch Y | next cudaFree
  *	                                |<--- the segment --->|
@@ -15,19 +15,19 @@
  * Calls that wait as a side effect end a segment only if they were blocked themselves: two frees in
  * a row are one mistake.
  *
- * An Async copy blocked the thread for its own transfer, too, after any earlier wait: work ordered
- * after one of the two may be concurrent with the other, as the next kernel of the stream whose
- * result a second stream copies.
+ * An Async copy blocked the thread for its own transfer too, after any earlier wait: work ordered
+ * after one of the two may be concurrent with the other, such as the next kernel of the stream
+ * whose result a second stream copies.
  *
- * A synchronous copy to the device could have been concurrent with an operation on other memory, as
- * the upload to the other one of two buffers.
+ * A synchronous copy to the device could have been concurrent with an operation on other memory,
+ * such as the upload to the other one of two buffers.
  *
  * A synchronous copy to the host is how programs wait for a result, so only concurrent work counts,
- * not the time in which the thread looked at the result, nor where it fetches the results of
- * several devices in turn before it goes on; unless the copy is hidden in a library
- * below the line of a script, as in PyTorch's .item().
+ * not the time in which the thread used the result, nor the time in which it fetches the results of
+ * several devices one by one.  This does not apply if the copy is hidden in a library below the
+ * line of a script, as in PyTorch's .item().
  *
- * This bounds each wait alone, from above; it does not replay the run.
+ * This is an upper bound for each wait alone; it does not replay the run.
  */
 #include "constants.h"
 #include "waits.h"
@@ -47,7 +47,7 @@ struct avoidable {
 	struct run_evidence *evidence;
 };
 
-/* The thread only has to look at what a synchronous copy brought; a script's line hides it. */
+/* Does the thread merely use the result of a synchronous copy?  Not if a script's line hides it. */
 static int is_by_intent(struct avoidable *a, const struct judged_wait *wait)
 {
 	int script = wait->to_host ? segments_of_script(&a->segments, wait->call) : 1;
@@ -97,8 +97,10 @@ static int measure(struct avoidable *a, struct judged_wait *wait, int64_t *ns)
 	return rc ? -1 : 0;
 }
 
-/* The same for the wait for the call's own transfer, of which at most the transfer's time was
- * avoidable. */
+/*
+ * Measures the wait for the call's own transfer, of which at most the transfer's time was
+ * avoidable.
+ */
 static int measure_own(struct avoidable *a, const struct judged_wait *wait, int64_t *ns)
 {
 	struct judged_wait own = *wait;
@@ -125,7 +127,7 @@ static int64_t overlap(int64_t a, int64_t b)
 	return less < ROUND_TRIP_NS ? 0 : less;
 }
 
-/* Adds that the copy itself came later than it had to: no more than both took. */
+/* Adds the delay of the copy itself, up to the time of both. */
 static int add_upload(struct avoidable *a, const struct judged_wait *wait, int64_t *ns)
 {
 	int64_t since = wait->op_start > wait->enter ? wait->op_start : wait->enter;
@@ -144,15 +146,15 @@ static int is_upload(const struct judged_wait *wait)
 		wait->own_end > wait->op_end;
 }
 
-/* The copy waited for something else, and then for itself. */
+/* Did the copy wait for something else, and then for its own transfer? */
 static int has_own_transfer(const struct judged_wait *wait)
 {
 	return wait->is_async && !wait->explicit_wait && wait->op_call != wait->call &&
 		wait->own_end > wait->op_end && wait->own_end <= wait->exit;
 }
 
-/* What was avoidable together with the copy to the host after it, if that is more. */
-static int measure_past(struct avoidable *a, struct judged_wait *wait, int64_t *ns)
+/* Measures the avoidable time together with the copy to the host after it, if that is more. */
+static int measure_with_result(struct avoidable *a, struct judged_wait *wait, int64_t *ns)
 {
 	struct judged_wait both = *wait;
 	int64_t more = 0;
@@ -168,10 +170,10 @@ static int measure_past(struct avoidable *a, struct judged_wait *wait, int64_t *
 }
 
 /*
- * A pageable copy in the legacy default stream that only gets pinned memory still keeps the
- * thread's next work waiting: on the device, now.
+ * A pageable copy in the legacy default stream whose only fix is pinned memory still delays the
+ * thread's next work: now on the device.
  */
-static int measure_apart(struct avoidable *a, const struct judged_wait *wait, int64_t *ns)
+static int measure_independent(struct avoidable *a, const struct judged_wait *wait, int64_t *ns)
 {
 	struct judged_wait apart = *wait;
 
@@ -181,7 +183,7 @@ static int measure_apart(struct avoidable *a, const struct judged_wait *wait, in
 	return measure(a, &apart, ns);
 }
 
-/* The transfer itself would have been shorter: who comes next need not be there at once. */
+/* The transfer itself would have been shorter; the next call need not follow at once. */
 static int64_t shorter(const struct avoidable *a, const struct judged_wait *wait)
 {
 	int64_t ns = wait->partner ? 0 : pinned_excess(&a->pinned, a->run, wait->call);
@@ -215,7 +217,8 @@ static int judge(struct avoidable *a, struct judged_wait *wait)
 	}
 	if (measure(a, wait, &ns) || (has_own_transfer(wait) && measure_own(a, &before, &ns)) ||
 		(is_upload(wait) && add_upload(a, wait, &ns)) ||
-		(wait->result && measure_past(a, wait, &ns)) || measure_apart(a, &before, &apart))
+		(wait->result && measure_with_result(a, wait, &ns)) ||
+		measure_independent(a, &before, &apart))
 		return -1;
 	set_avoidable(a, wait, ns, apart, wait->partner);
 	return 0;
@@ -251,7 +254,10 @@ static int find_written(struct collector *c)
 	return 0;
 }
 
-/* 1: a copy within host memory, from where nothing on the device ever puts anything; -1: failed. */
+/*
+ * Returns 1 for a copy within host memory from an address that no device work writes; -1: out of
+ * memory.
+ */
 static int copies_host_data(struct collector *c, const struct run_call *call, uint32_t id)
 {
 	const struct run_operand *row, *end = run_rows_end(&c->run->operands);
@@ -267,7 +273,7 @@ static int copies_host_data(struct collector *c, const struct run_call *call, ui
 	return 1;
 }
 
-/* Until the last end of the call's operations: end INT64_MIN where it has none. */
+/* Reads the own operations' start and last end: end is INT64_MIN without one. */
 static void read_own(const struct run *run, const struct run_call *call, struct judged_wait *wait)
 {
 	uint32_t id = call->last_work;
@@ -338,7 +344,7 @@ static int read_wait(struct collector *c, uint32_t number, struct judged_wait *w
 	return host_data < 0 ? -1 : 0;
 }
 
-/* Waits after which the process submits nothing more are left out: it is ending. */
+/* A wait after which the process submits nothing more is ignored: the process is ending. */
 static int may_be_avoidable(const struct collector *c, const struct run_wait *wait)
 {
 	const struct run_call *call = run_call(c->run, wait->call);
@@ -350,7 +356,7 @@ static int may_be_avoidable(const struct collector *c, const struct run_wait *wa
 		wait->call < map_get(&c->last, run_payload(c->run, call)->process, 0);
 }
 
-/* The last call of each process that submitted an operation. */
+/* Finds the last call of each process that submitted an operation. */
 static int find_last(const struct run *run, struct map *last)
 {
 	for (uint32_t id = 1; id < run_work_end(run); id++) {

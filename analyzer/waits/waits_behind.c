@@ -47,8 +47,8 @@ static int may_hold(const struct held_call *held, const struct held_call *call)
 	return held->process == call->process && held->thread != call->thread;
 }
 
-/* How long the call overlapped blocked ones of other threads, the last of which is number last. */
-static int64_t beside(const struct held_calls *calls, size_t last, const struct held_call *call)
+/* Returns how long the call overlapped blocked calls of other threads, up to number last. */
+static int64_t overlap_of(const struct held_calls *calls, size_t last, const struct held_call *call)
 {
 	int64_t sum = 0, until = call->exit;
 
@@ -79,7 +79,7 @@ const struct held_call *held_calls_before(struct held_calls *calls, const struct
 		if (held->exit > call->exit + error)
 			break;
 		if (may_hold(held, call) &&
-			beside(calls, i, call) >= duration - duration / LOCK_PART)
+			overlap_of(calls, i, call) >= duration - duration / LOCK_PART)
 			return held;
 	}
 	return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "waits_fruitless.h"
 
-/* Copies to pageable memory, and synchronous ones, are complete for the host when they return. */
+/* Copies to pageable memory and synchronous copies are complete for the host when they return. */
 static int brings_results(const struct run *run, const struct run_call *call)
 {
 	const struct run_payload *payload = run_payload(run, call);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which waits brought the host no results, at a glance: whether it is worth to ask more exactly.
- * Takes one look at each call.
+ * Finds explicit waits that probably brought the host no results, to decide whether an exact
+ * analysis is worthwhile.  One pass over the calls.
  */
 #ifndef CUFENCE_WAITS_FRUITLESS_H
 #define CUFENCE_WAITS_FRUITLESS_H
@@ -10,19 +10,22 @@
 #include "run_columns.h"
 
 struct glance {
-	/* Called for each explicit wait and loop of queries: whether no copy to the host and no
-	 * host function came before it since the last one, and how long it took, ns.  -1 stops. */
+	/*
+	 * Called for each explicit wait and loop of queries.  fruitless: there was no copy to the
+	 * host and no host function since the last wait.  ns: duration of the wait.  Returns -1 to
+	 * stop.
+	 */
 	int (*wait)(void *arg, int64_t call, int fruitless, int64_t ns);
 	void *arg;
-	/* The rest is zero at first. */
+	/* The members below start zero. */
 	const struct run *run;
 	struct map events;    /* event -> the stream that recorded it */
-	struct map results;   /* streams with results that no wait was for yet */
-	uint64_t last_result; /* call of any of them */
-	uint64_t last_wait;   /* for a context */
+	struct map results;   /* streams with results that no wait has covered yet */
+	uint64_t last_result; /* call of the last result of any stream */
+	uint64_t last_wait;   /* of the last wait for a context */
 };
 
-/* 0, or -1 after a message. */
+/* Returns 0, or -1 after a message. */
 int glance_at(struct glance *glance, const struct run *run, const struct polls *polls);
 
 #endif

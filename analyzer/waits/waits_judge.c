@@ -15,7 +15,7 @@ int wait_timing_add(struct wait_timing *timing, int64_t latency)
 	return sample_add(&timing->latency, latency);
 }
 
-/* A wait that seems to return before its operation has ended shows how far the clocks differ. */
+/* A wait that seems to return before its operation has ended shows the clocks' difference. */
 void wait_timing_settle(struct wait_timing *timing)
 {
 	int64_t latency = LATENCY_DEFAULT_NS, early = 0;
@@ -25,7 +25,7 @@ void wait_timing_settle(struct wait_timing *timing)
 			LATENCY_MIN_NS, LATENCY_MAX_NS);
 	if (timing->latency.count)
 		early = -sample_quantile(&timing->latency, 0);
-	/* The wake-up of a sleeping thread cannot be separated from the call's later work. */
+	/* The wake-up of a sleeping thread cannot be told from the call's later work. */
 	timing->usually_late = timing->blocking ? LATENCY_DEFAULT_NS : latency;
 	timing->wake_up = timing->blocking ? LATENCY_BLOCKING_NS : latency;
 	timing->error = clamp(early > timing->clock_error ? early : timing->clock_error,
@@ -38,14 +38,14 @@ int wait_is_short(const struct wait_timing *timing, int64_t waited, int64_t leas
 	return waited < least || waited < CLOCK_ERRORS * timing->clock_error;
 }
 
-/* Calls that wait by CUDA's rules, and those that another thread's call may have blocked. */
+/* For calls that wait by CUDA's rules, and calls that another thread's call may have blocked. */
 static int is_short(const struct wait_candidate *candidate, const struct wait_timing *timing,
 	int64_t waited)
 {
 	return wait_is_short(timing, waited, candidate->waits ? WAIT_MIN_NS : BLOCKED_MIN_NS);
 }
 
-/* So much more than usual is noise, or calls of the type differ by as much. */
+/* Is the excess noise, or within the variation among calls of the type? */
 static int is_usual(const struct wait_candidate *candidate, const struct wait_timing *timing,
 	int64_t usual, int64_t more)
 {
@@ -53,10 +53,11 @@ static int is_usual(const struct wait_candidate *candidate, const struct wait_ti
 }
 
 /*
- * What blocked the call, ORDER_NOTHING if nothing did: it ended just before the call returned.  For
- * a copy that spent a good part of its time queued after earlier work, it is that work.
+ * Returns what blocked the call, ORDER_NOTHING if nothing did: an operation that ended just before
+ * the call returned.  For a copy that was queued after earlier work for much of its time, it is
+ * that work.
  */
-static struct order_state held_by(const struct wait_candidate *candidate, int64_t earliest,
+static struct order_state blocked_by(const struct wait_candidate *candidate, int64_t earliest,
 	int64_t latest)
 {
 	struct order_state before = candidate->before, own = candidate->own;
@@ -73,7 +74,7 @@ static struct order_state held_by(const struct wait_candidate *candidate, int64_
 }
 
 /*
- * What blocked the call if it usually takes that long, and its excess; ORDER_NOTHING if nothing
+ * Returns what blocked the call, given its usual duration, and its excess; ORDER_NOTHING if nothing
  * did.
  */
 static struct order_state judge(const struct wait_candidate *candidate,
@@ -86,25 +87,25 @@ static struct order_state judge(const struct wait_candidate *candidate,
 		: 0;
 
 	*excess = duration - candidate->overhead - usual;
-	/* It did its usual work after the wait, in less than the usual time. */
+	/* It did its usual work after the wait, faster than usual. */
 	if (candidate->works_after && behind >= usual && *excess < BLOCKED_MIN_NS)
 		*excess = behind;
-	/* What it did when the device was idle was no wait, however long that takes elsewhere. */
+	/* Work that it did while the device was idle was no wait, however long. */
 	if (candidate->works_after && behind > 0 && *excess > behind + timing->wake_up)
 		*excess = behind + timing->wake_up;
 	if (is_usual(candidate, timing, usual, *excess))
 		return ORDER_NOTHING;
-	/* A thread that sleeps may be woken up late; what it asked for was this. */
+	/* A sleeping thread may wake up late; it did wait for this operation. */
 	if (candidate->explicit_wait && timing->blocking)
-		return held_by(candidate, candidate->enter, candidate->exit + timing->error);
+		return blocked_by(candidate, candidate->enter, candidate->exit + timing->error);
 	slack = usual + usual / SLACK_PART;
 	if (candidate->works_after && slack < duration / WORK_AFTER_PART)
 		slack = duration / WORK_AFTER_PART;
 	slack += timing->wake_up;
 	if (slack < duration / AFTERWARDS_PART)
 		slack = duration / AFTERWARDS_PART;
-	by = held_by(candidate, candidate->exit - slack, candidate->exit + timing->error);
-	/* It took long, but what came before ended soon after it began. */
+	by = blocked_by(candidate, candidate->exit - slack, candidate->exit + timing->error);
+	/* It took long, but earlier work ended soon after it began. */
 	if (by.op && !candidate->own.op && !candidate->explicit_wait &&
 		is_usual(candidate, timing, usual, behind + timing->error))
 		return ORDER_NOTHING;
@@ -112,8 +113,8 @@ static struct order_state judge(const struct wait_candidate *candidate,
 }
 
 /*
- * A call that waits for the device before it begins its own work, however long that takes: it
- * waited for what was pending, if its usual work fits after the end of that.
+ * For a call that waits for the device before it begins its own work.  It waited for the pending
+ * work if its usual work fits after the end of that.
  */
 static struct order_state judge_by_rule(const struct wait_candidate *candidate,
 	const struct wait_timing *timing, int64_t work, int64_t *excess)
@@ -127,7 +128,10 @@ static struct order_state judge_by_rule(const struct wait_candidate *candidate,
 	return is_short(candidate, timing, *excess) ? ORDER_NOTHING : before;
 }
 
-/* ns that a copy takes by itself if this took the last part: all but what is staged ahead. */
+/*
+ * Returns the longest time of a copy by itself, ns, if its last part took `transferred`: everything
+ * beyond what is staged ahead.
+ */
 static int64_t alone_at_most(const struct wait_candidate *candidate, int64_t transferred)
 {
 	return candidate->bytes > STAGED_AHEAD
@@ -138,8 +142,8 @@ static int64_t alone_at_most(const struct wait_candidate *candidate, int64_t tra
 
 /*
  * A copy whose transfer lasted until it returned had waited for the operation before that, however
- * long the transfer took: other programs share the bus.  Most of the time after the wait must be
- * that transfer, or the thread was only late.
+ * long the transfer took: other programs use the bus too.  Most of the time after the wait must be
+ * that transfer; otherwise the thread was only late.
  */
 static struct order_state judge_by_transfer(const struct wait_candidate *candidate,
 	const struct wait_timing *timing, int64_t usual, int64_t *excess)
@@ -156,7 +160,7 @@ static struct order_state judge_by_transfer(const struct wait_candidate *candida
 	*excess = before.end - candidate->enter - candidate->overhead;
 	if (usual > alone_at_most(candidate, until - candidate->transfer))
 		usual = alone_at_most(candidate, until - candidate->transfer);
-	/* What the thread can have staged meanwhile was no wait. */
+	/* The time in which the thread could stage data was no wait. */
 	if (*excess > duration - usual)
 		*excess = duration - usual;
 	if (*excess < duration / UNBLOCKED_PART || *excess < usual / WAIT_MIN_PART)
@@ -170,7 +174,7 @@ struct order_state wait_judge(const struct wait_candidate *candidate,
 	struct wait_candidate without_own = *candidate;
 	struct order_state by = judge(candidate, timing, usual->alone, waited);
 
-	/* A copy whose own transfer is known from this run: what is beyond that, others caused. */
+	/* The copy's own transfer is known from this run: the excess has other causes. */
 	without_own.own = ORDER_NOTHING;
 	if (!by.op && candidate->before.op && usual->with_own)
 		by = judge(&without_own, timing, usual->with_own, waited);

@@ -7,12 +7,12 @@
 #include "constants.h"
 #include "idmap.h"
 
-/* What ended last in a context, of the submissions that have returned. */
+/* The operation that ended last in a context, among submissions that have returned. */
 struct pending_context {
 	int64_t process;
 	int device;
 	struct order_state all, blocking; /* blocking: legacy and blocking streams */
-	int64_t stream;                   /* of all */
+	int64_t stream;                   /* stream of `all` */
 	struct order_state beside;        /* in other streams than that */
 };
 
@@ -28,7 +28,7 @@ struct pending {
 	struct idmap contexts;
 	struct in_flight *flight; /* submissions that may not have returned yet */
 	size_t flight_count;
-	int64_t first_exit; /* the earliest of them */
+	int64_t first_exit; /* the earliest exit of them */
 };
 
 struct pending *pending_new(void)
@@ -115,9 +115,9 @@ static void land(struct pending *pending, int64_t now)
 	pending->flight_count = kept;
 }
 
-/* device -1: all of them; but: a stream that does not count, 0: all do. */
+/* Joins all devices if device is -1.  Ignores stream `but`, 0: none. */
 static struct order_state of_device(const struct pending *pending, int64_t process, int device,
-	int64_t but)
+	int64_t except)
 {
 	struct order_state state = ORDER_NOTHING;
 
@@ -127,7 +127,8 @@ static struct order_state of_device(const struct pending *pending, int64_t proce
 		if (context && context->process == process &&
 			(device < 0 || context->device == device))
 			state = order_later(state,
-				but && context->stream == but ? context->beside : context->all);
+				except && context->stream == except ? context->beside
+								    : context->all);
 	}
 	return state;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which operation a call waits for: what is pending when it is entered. */
+/* Finds the operation that a call waits for: the work pending when it was entered. */
 #ifndef CUFENCE_WAITS_PENDING_H
 #define CUFENCE_WAITS_PENDING_H
 
@@ -8,19 +8,21 @@
 #include "walk.h"
 
 /*
- * What is pending in each context, kept along the walk.  Submissions count once they returned:
+ * Pending work of each context, updated along the walk.  Submissions count once they have returned:
  * a call entered while another thread was still submitting need not wait for that.
  */
 struct pending;
-/* NULL after a message. */
+/* Returns NULL after a message. */
 struct pending *pending_new(void);
 void pending_free(struct pending *pending);
 
-/* Notes the operations of a call. */
+/* Adds the operations of a call.  Returns 0, or -1 after a message. */
 int pending_add(struct pending *pending, const struct walk_call *call);
 
-/* The operation in the call's scope that ended last, of those submitted before it was entered;
- * its end shows whether it was pending.  *scope becomes SCOPE_NONE for memory of a pool. */
+/*
+ * Returns the operation in the call's scope that ended last, of those submitted before the call was
+ * entered; its end shows whether it was pending.  Sets *scope to SCOPE_NONE for memory of a pool.
+ */
 struct order_state pending_find(struct pending *pending, const struct order *order,
 	const struct walk_call *call, enum scope *scope);
 

@@ -12,17 +12,18 @@
 #include "walk.h"
 #include "scope.h"
 
-/* So many streams of a thread are full at once that it is followed what that keeps back. */
+/* Maximum number of full streams that are followed for a thread at the same time. */
 #define SEGMENTS 8
 
 /* A submission that was blocked. */
 struct full {
 	int64_t call, thread, stream, context, site;
-	int64_t start, end;       /* of the hold, ns */
-	int64_t before;           /* ns of all earlier blocks of the thread */
-	int64_t op, op_call;      /* what it waited for, 0: unknown */
-	const struct full *worst; /* of the segment it cost the most in, NULL: of none */
-	int64_t avoidable;        /* there, ns */
+	int64_t start, end;  /* of the block, ns */
+	int64_t before;      /* ns of all earlier blocks of the thread */
+	int64_t op, op_call; /* the operation it waited for, 0: unknown */
+	const struct full
+		*worst;    /* the worst one of the segment with the highest cost, NULL: no cost */
+	int64_t avoidable; /* cost in that segment, ns */
 	int device;
 };
 
@@ -31,48 +32,49 @@ struct fulls {
 	size_t count;
 };
 
-/* The blocked submissions of a segment at one place of the program. */
+/* The blocked submissions of a segment from one site. */
 struct place {
 	int64_t ns;
 	struct full *longest;
 };
 
 /*
- * The blocked submissions in one stream until its thread waits for that stream, and what filled the
- * time from the first of them on.
+ * The blocked submissions in one stream until its thread waits for that stream, and the work that
+ * was submitted since the first of them.
  */
 struct segment {
-	struct full *first, *last; /* first NULL: there is none */
+	struct full *first, *last; /* first NULL: unused */
 	struct spans spans;
-	int64_t end;             /* of the stream's work so far */
-	int64_t apart_end;       /* of other streams' work */
-	struct order_path *path; /* from calls to what the first one waited for */
-	int64_t idle;            /* ns of them in which such a stream had nothing to do */
+	int64_t end;       /* of the stream's work so far */
+	int64_t apart_end; /* end of other streams' independent work */
+	struct order_path
+		*path; /* from later calls to the operation that the first one waited for */
+	int64_t idle;  /* ns of the blocks in which another stream was idle */
 };
 
-/* What a stream was given by the thread so far. */
-struct given {
-	int64_t end; /* of the last to end, ns */
+/* The thread's work in a stream so far. */
+struct submitted {
+	int64_t end; /* end of the last operation, ns */
 	struct {
-		const struct full *asked; /* of which segment, by its first hold, and */
-		int64_t orders;           /* search.orders as of the answer: */
-		int after;                /* its work comes after that of the segment's stream */
+		const struct full *asked; /* the segment, by its first block, and */
+		int64_t orders;           /* search.orders at the time of the answer */
+		int after;                /* its work is ordered after the segment's stream */
 		const struct full *since;
-		int64_t idle; /* ns of them up to that one in which it had nothing to do */
+		int64_t idle; /* ns of the blocks up to `since` in which it was idle */
 	} by[SEGMENTS];
 };
 
 struct search {
 	struct walk_thread *walk;
-	struct idmap streams; /* struct given, as of the call at hand */
-	int64_t orders;       /* calls so far that may put streams in order */
+	struct idmap streams; /* struct submitted, up to the current call */
+	int64_t orders;       /* number of calls so far that may order streams */
 	struct segment segment[SEGMENTS];
 	struct fulls fulls;
 	sqlite3_stmt *room;
 	struct run *run;
 };
 
-/* It ran for most of the hold, most likely in the stream itself. */
+/* Finds an operation that ran for most of the block, most likely in the stream itself. */
 static const char room_sql[] =
 	"SELECT o.id, o.call FROM work o WHERE o.end > ?1 AND o.end < ?2 + ?3 "
 	"AND o.start < ?2 AND o.context IS (SELECT context FROM work WHERE call = ?4) "
@@ -171,8 +173,8 @@ static int64_t held(const struct segment *segment)
 	return segment->last->before + length(segment->last) - segment->first->before;
 }
 
-/* How long a stream had nothing to do while the thread was blocked. */
-static int64_t idle_beside(const struct segment *segment, int64_t stream_end)
+/* Returns how long a stream was idle while the thread was blocked. */
+static int64_t idle_during(const struct segment *segment, int64_t stream_end)
 {
 	const struct full *low = segment->first, *high = segment->last;
 
@@ -195,7 +197,7 @@ static int64_t at_most(int64_t value, int64_t limit)
 	return value < limit ? value : limit;
 }
 
-/* The longest hold, of the place where most of the time went. */
+/* Returns the longest block of the site where most of the time was spent. */
 static struct full *find_worst(const struct segment *segment)
 {
 	struct idmap places = { 0 };
@@ -218,8 +220,8 @@ static struct full *find_worst(const struct segment *segment)
 	return most.longest;
 }
 
-/* A hold may be in the segments of several streams. */
-static void note(struct full *full, const struct full *worst, int64_t avoidable)
+/* A block may be in the segments of several streams; the highest cost counts. */
+static void set_cost(struct full *full, const struct full *worst, int64_t avoidable)
 {
 	if (full->worst && full->avoidable >= avoidable)
 		return;
@@ -242,8 +244,8 @@ static int store(struct search *search, struct full *full)
 			.partner = (uint32_t)full->worst->call });
 }
 
-/* The last blocks are those that delayed the later calls. */
-static int note_all(const struct segment *segment, int64_t lost)
+/* The last blocks delayed the later calls. */
+static int set_costs(const struct segment *segment, int64_t lost)
 {
 	struct full *worst;
 
@@ -254,19 +256,19 @@ static int note_all(const struct segment *segment, int64_t lost)
 		return -1;
 	/* A thread that runs far ahead is blocked in every launch: one row is enough. */
 	if (lost <= 0) {
-		note(worst, worst, 0);
+		set_cost(worst, worst, 0);
 		return 0;
 	}
 	for (struct full *full = segment->last; full >= segment->first; full--) {
 		int64_t avoidable = at_most(lost, length(full));
 
-		note(full, worst, avoidable);
+		set_cost(full, worst, avoidable);
 		lost -= avoidable;
 	}
 	return 0;
 }
 
-/* The thread waits for the stream, or the run ends: ns, from when. */
+/* Closes a segment, when the thread waits for the stream or the run ends, at time until, ns. */
 static int close_segment(struct segment *segment, int64_t until)
 {
 	struct span_sums sums;
@@ -282,14 +284,14 @@ static int close_segment(struct segment *segment, int64_t until)
 	lost = at_most(sums.apart, segment->idle);
 	if (sums.idle >= BLOCKED_MIN_NS)
 		lost += sums.idle;
-	if (note_all(segment, lost))
+	if (set_costs(segment, lost))
 		return -1;
 	spans_release(&segment->spans);
 	*segment = (struct segment){ .path = segment->path };
 	return 0;
 }
 
-/* That of a stream; else a free one, which may have to be the oldest; NULL after a message. */
+/* Returns the segment of a stream, or a free one, if necessary the oldest; NULL after a message. */
 static struct segment *segment_of(struct search *search, const struct full *full)
 {
 	struct segment *found = &search->segment[0];
@@ -308,7 +310,7 @@ static struct segment *segment_of(struct search *search, const struct full *full
 static int open_segment(struct search *search, struct full *full)
 {
 	struct segment *segment = segment_of(search, full);
-	const struct given *given = idmap_get(&search->streams, full->stream);
+	const struct submitted *submitted = idmap_get(&search->streams, full->stream);
 
 	if (!segment)
 		return -1;
@@ -321,11 +323,11 @@ static int open_segment(struct search *search, struct full *full)
 	if (!full->op)
 		return 0;
 	segment->first = segment->last = full;
-	segment->end = given ? given->end : full->end;
+	segment->end = submitted ? submitted->end : full->end;
 	return spans_add(&segment->spans, SPAN_AFTER, full->start, segment->end);
 }
 
-/* Without a moment's pause that is no more than the handing over from one to the next. */
+/* Without a gap, the time is only the handover between operations. */
 static int follow_stream(struct segment *segment, const struct walk_call *call)
 {
 	int64_t from = call->op_start;
@@ -337,38 +339,38 @@ static int follow_stream(struct segment *segment, const struct walk_call *call)
 	return spans_add(&segment->spans, SPAN_AFTER, from, call->op_end);
 }
 
-/* 1 or 0, -1 after a message; asked again once something may have put streams in order. */
+/* Returns 1 or 0, -1 after a message.  Checks again after calls that may have ordered streams. */
 static int comes_after(struct search *search, const struct segment *segment,
-	const struct walk_call *call, struct given *given)
+	const struct walk_call *call, struct submitted *submitted)
 {
 	size_t i = (size_t)(segment - search->segment);
 
-	/* What comes after it once does so for good, by the stream's own order. */
-	if (given->by[i].asked != segment->first ||
-		(!given->by[i].after && given->by[i].orders != search->orders))
-		given->by[i].after =
+	/* Work ordered after the segment's stream once stays so, by its own stream's order. */
+	if (submitted->by[i].asked != segment->first ||
+		(!submitted->by[i].after && submitted->by[i].orders != search->orders))
+		submitted->by[i].after =
 			order_path_exists(segment->path, call->id, segment->first->op_call);
-	given->by[i].asked = segment->first;
-	given->by[i].orders = search->orders;
-	return given->by[i].after;
+	submitted->by[i].asked = segment->first;
+	submitted->by[i].orders = search->orders;
+	return submitted->by[i].after;
 }
 
 static int follow_other(struct search *search, struct segment *segment,
-	const struct walk_call *call, struct given *given)
+	const struct walk_call *call, struct submitted *submitted)
 {
 	size_t i = (size_t)(segment - search->segment);
-	int after = comes_after(search, segment, call, given);
+	int after = comes_after(search, segment, call, submitted);
 	int64_t idle;
 
 	if (after)
 		return after < 0
 			? -1
 			: spans_add(&segment->spans, SPAN_AFTER, call->op_start, call->op_end);
-	/* All that comes after a hold was kept back by it, not only what comes first. */
-	if (given->by[i].since != segment->last)
-		given->by[i].idle = idle_beside(segment, given->end);
-	given->by[i].since = segment->last;
-	idle = given->by[i].idle;
+	/* All work that comes after a block was delayed by it, not only the first operation. */
+	if (submitted->by[i].since != segment->last)
+		submitted->by[i].idle = idle_during(segment, submitted->end);
+	submitted->by[i].since = segment->last;
+	idle = submitted->by[i].idle;
 	if (idle < BLOCKED_MIN_NS)
 		return spans_add(&segment->spans, SPAN_ELSEWHERE, call->op_start, call->op_end);
 	if (idle > segment->idle)
@@ -380,7 +382,7 @@ static int follow_other(struct search *search, struct segment *segment,
 
 static int follow_work(struct search *search, const struct walk_call *call)
 {
-	struct given *given;
+	struct submitted *submitted;
 
 	if (kind_family(call->kind) == FAMILY_event_wait ||
 		kind_family(call->kind) == FAMILY_graph_launch ||
@@ -389,8 +391,8 @@ static int follow_work(struct search *search, const struct walk_call *call)
 	if (!walk_submits(call) || call->result || call->op_start == WALK_NEVER ||
 		call->op_end == WALK_NEVER)
 		return 0;
-	given = idmap_need(&search->streams, call->stream, sizeof(*given));
-	if (!given)
+	submitted = idmap_need(&search->streams, call->stream, sizeof(*submitted));
+	if (!submitted)
 		return -1;
 	for (int i = 0; i < SEGMENTS; i++) {
 		struct segment *segment = &search->segment[i];
@@ -398,20 +400,23 @@ static int follow_work(struct search *search, const struct walk_call *call)
 		if (segment->first &&
 			(call->stream == segment->first->stream
 					? follow_stream(segment, call)
-					: follow_other(search, segment, call, given)))
+					: follow_other(search, segment, call, submitted)))
 			return -1;
 	}
-	if (call->op_end > given->end)
-		given->end = call->op_end;
+	if (call->op_end > submitted->end)
+		submitted->end = call->op_end;
 	return 0;
 }
 
-/* 1 if the call waits for the work of the blocked submissions, or queries it; -1: failed. */
+/*
+ * Returns 1 if the call waits for the work of the blocked submissions, or queries it; -1 after a
+ * message.
+ */
 static int covers(struct search *search, const struct segment *segment,
 	const struct walk_call *call)
 {
 	const struct full *full = segment->first;
-	struct given *given;
+	struct submitted *submitted;
 
 	switch (scope_asked(call)) {
 	case SCOPE_NONE:
@@ -423,15 +428,15 @@ static int covers(struct search *search, const struct segment *segment,
 	case SCOPE_CONTEXT:
 		return call->context == full->context;
 	case SCOPE_STREAM:
-		/* The host copies a small pageable source and goes on before it is transferred. */
+		/* The host copies a small pageable source and continues before the transfer. */
 		if (call->op_start > call->exit && call->op_start != WALK_NEVER)
 			return 0;
 		/* fall through */
 	case SCOPE_OWN:
 		if (call->stream == full->stream)
 			return 1;
-		given = idmap_need(&search->streams, call->stream, sizeof(*given));
-		return given ? comes_after(search, segment, call, given) : -1;
+		submitted = idmap_need(&search->streams, call->stream, sizeof(*submitted));
+		return submitted ? comes_after(search, segment, call, submitted) : -1;
 	case SCOPE_EVENT:
 	case SCOPE_LEGACY:
 		break;
@@ -464,8 +469,10 @@ static int close_all(struct search *search, int64_t until)
 	return 0;
 }
 
-/* All calls of the thread of the blocked submissions from *next on; *next becomes the first of
- * another one. */
+/*
+ * Processes the blocked submissions of one thread from *next on.  Sets *next to the first of
+ * another thread.
+ */
 static int follow_thread(struct search *search, size_t *next)
 {
 	struct full *full = &search->fulls.full[*next];
@@ -525,7 +532,7 @@ int waits_find_queue(struct db *db)
 	int rc = collect(db->run, &search.fulls);
 
 	if (!rc && search.fulls.count) {
-		/* Few runs have such blocks; those that do may have one for every launch. */
+		/* Few runs have such blocks, but those that do may have one for every launch. */
 		rc = db_exec(db, "CREATE INDEX IF NOT EXISTS operation_end ON operation (end)") ||
 				open_search(&search, db)
 			? -1

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Submissions that were blocked because a queue of the device was full.  A stream has room for
- * about 1020 pending operations (measured, H200); the next one waits until the device has begun
- * another of them, and CUPTI reports it (OVERHEAD, COMMAND_BUFFER_FULL).
+ * Finds submissions that were blocked because a queue of the device was full.  A stream has room
+ * for about 1020 pending operations (measured, H200); the next submission waits until the device
+ * has begun another of them, and CUPTI reports it (OVERHEAD, COMMAND_BUFFER_FULL).
  *
  * A thread that runs so far ahead of the device and then waits for it loses nothing.  The cost is
  * work that the thread would have submitted to streams that were idle meanwhile, and its own work
- * during which the device had nothing left to do.
+ * while the device was idle.
  */
 #ifndef CUFENCE_WAITS_QUEUE_H
 #define CUFENCE_WAITS_QUEUE_H
@@ -14,10 +14,10 @@
 #include "db.h"
 
 /*
- * Adds rows of kind queue to table wait, with what was avoidable: all blocks of a thread in one
- * stream until it waited for that stream, however short each was, if together they delayed
- * anything, else only the longest.  Their partner is the longest, of the place with most of the
- * time.  Needs dependency to be complete; 0, or -1 after a message.
+ * Adds rows of kind queue to table wait, with the avoidable time.  If the blocks of a thread in one
+ * stream, until it waited for that stream, delayed anything together, each of them has a row,
+ * however short; otherwise only the longest.  Their partner is the longest one of the site with
+ * most of the time.  Needs a complete table dependency.  Returns 0, or -1 after a message.
  */
 int waits_find_queue(struct db *db);
 

@@ -15,7 +15,7 @@ static int is_held(const struct run *run, int64_t call)
 	return run_wait_of(&run->evidence, call) != NULL;
 }
 
-/* What waits as a side effect, or not: a pageable source is staged, and if small, only that. */
+/* A copy from pageable memory is staged, and a small one does nothing else. */
 static int may_not_wait(const struct walk_call *call)
 {
 	if (scope_of(call) == SCOPE_STREAM)
@@ -31,8 +31,8 @@ static int is_side_effect(const struct judged_wait *wait)
 /*
  * A call that waits as a side effect and the synchronous copies to the device after it are one
  * mistake, fixed together: the second one would wait in place of the first.  A copy to the host
- * waits by intent, and begins a row of its own: the results of a round, fetched one by one.  After
- * a side effect both costs are computed: that of the first alone, and that of both.
+ * waits on purpose, and begins its own row: the results of a round, fetched one by one.  After a
+ * side effect both costs are computed: for the first call alone, and for both.
  */
 static int is_about_results(const struct judged_wait *wait)
 {
@@ -51,7 +51,7 @@ static int is_of_row(const struct walk_call *call, const struct judged_wait *wai
 }
 
 /*
- * Likewise an Async copy and the pageable ones after it in its stream: the fix that pins one
+ * An Async copy and the pageable ones after it in its stream are one row too: the fix that pins one
  * result's memory pins the next one's.
  */
 static int is_of_async_row(const struct walk_call *call, const struct judged_wait *wait,
@@ -77,8 +77,8 @@ int segments_of_script(struct segments *s, int64_t call)
 	return place < 0 ? -1 : place ? is_script(s, place) : 0;
 }
 
-/* An explicit wait, or as good as one: the result of another device. */
-static int is_for_the_rest(const struct walk_call *call, const struct judged_wait *wait)
+/* Is it an explicit wait, or an equivalent: a copy of another device's result? */
+static int waits_for_all(const struct walk_call *call, const struct judged_wait *wait)
 {
 	return scope_is_explicit(call) ||
 		(call_is_sync_copy(call->kind) && call->direction == COPY_D2H &&
@@ -86,15 +86,16 @@ static int is_for_the_rest(const struct walk_call *call, const struct judged_wai
 }
 
 /*
- * 1 if after a copy to the host the thread waits for the rest: then the next round follows.  Not if
- * it had observed the rest complete, as the events of a ring of buffers.
+ * Returns 1 if after a copy to the host the thread waits for the remaining work: then the next
+ * round follows.  Returns 0 if it had observed that complete, as with the events of a ring of
+ * buffers.
  */
-static int ends_round(struct segments *s, const struct walk_call *call,
+static int closes_round(struct segments *s, const struct walk_call *call,
 	const struct judged_wait *wait)
 {
 	int other;
 
-	if (!is_about_results(wait) || !is_for_the_rest(call, wait))
+	if (!is_about_results(wait) || !waits_for_all(call, wait))
 		return 0;
 	if (map_get(&s->run->evidence.knows, (uint64_t)call->id, 0))
 		return 0;
@@ -102,7 +103,7 @@ static int ends_round(struct segments *s, const struct walk_call *call,
 	return other < 0 ? -1 : !other;
 }
 
-/* 1 if the call would have waited for the operation, had it still been pending. */
+/* Returns 1 if the call would have waited for the operation, had that still been pending. */
 static int covers(struct segments *s, const struct walk_call *call, const struct judged_wait *wait,
 	const struct segment *segment)
 {
@@ -110,7 +111,7 @@ static int covers(struct segments *s, const struct walk_call *call, const struct
 
 	if (call->result)
 		return 0;
-	found = ends_round(s, call, wait);
+	found = closes_round(s, call, wait);
 	if (found)
 		return found;
 	if (may_not_wait(call) || is_of_row(call, wait, segment) ||
@@ -141,7 +142,7 @@ static int covers(struct segments *s, const struct walk_call *call, const struct
 	return order_path_exists(s->path, call->id, wait->op_call);
 }
 
-/* Legacy work and the work of blocking streams come one after the other. */
+/* Legacy work and the work of blocking streams run one after the other. */
 static int legacy_orders(const struct segment *segment, const struct walk_call *call,
 	const struct judged_wait *wait)
 {
@@ -151,13 +152,13 @@ static int legacy_orders(const struct segment *segment, const struct walk_call *
 		(stream_is_blocking(wait->stream_kind) || wait->stream_kind == STREAM_KIND_LEGACY);
 }
 
-/* The call's stream was there when another call was made; default streams always are. */
+/* Did the call's stream exist when another call was made?  Default streams always do. */
 static int exists_since(const struct run *run, const struct walk_call *call, int64_t since)
 {
 	return run_stream(run, call->stream)->created <= since;
 }
 
-/* The copies of the row that do not stand between the operation and the call by their data. */
+/* Finds the copies of the row that do not order the call after the operation by their data. */
 static int find_moved(struct segments *s, const struct walk_call *call,
 	const struct judged_wait *wait, const struct segment *segment, struct segment *moved)
 {
@@ -174,8 +175,8 @@ static int find_moved(struct segments *s, const struct walk_call *call,
 }
 
 /*
- * Whether a later call's work has to come after the operation; -1 after a message.  What a copy
- * in a default stream puts in order need not be, unless it stands between the two by its data.
+ * Returns whether a later call's work must come after the operation; -1 after a message.  An order
+ * by a copy in a default stream is not required, unless the copy orders the two by its data.
  */
 static int comes_after(struct segments *s, const struct walk_call *call,
 	const struct judged_wait *wait, const struct segment *segment)
@@ -185,7 +186,9 @@ static int comes_after(struct segments *s, const struct walk_call *call,
 
 	if (call->stream == wait->stream || legacy_orders(segment, call, wait))
 		return 1;
-	/* A result is waited for before what is made for the next one, streams included. */
+	/*
+	 * The wait for a result comes before objects made for the next result, including streams.
+	 */
 	if (is_about_results(wait) && !exists_since(s->run, call, wait->call))
 		return 1;
 	if (find_moved(s, call, wait, segment, &moved))
@@ -195,14 +198,14 @@ static int comes_after(struct segments *s, const struct walk_call *call,
 	return after ? after : sharing_conflict(s->sharing, wait->op_call, call->id);
 }
 
-/* Adds a call that does not cover the operation. */
-static int pass_by(struct segments *s, const struct walk_call *call, const struct judged_wait *wait,
-	struct segment *segment)
+/* Adds a call that does not cover the operation to the segment. */
+static int add_call(struct segments *s, const struct walk_call *call,
+	const struct judged_wait *wait, struct segment *segment)
 {
 	int after, leaves;
 
 	segment->until = call->exit;
-	/* A call that empties the device does its own work only then: never concurrently. */
+	/* A call that drains the device does its own work only then: never concurrently. */
 	if (scope_of(call) != SCOPE_NONE &&
 		(scope_empties_device(call) || call->exit - call->enter > BLOCKED_MIN_NS)) {
 		segment->elsewhere += call->exit - call->enter;
@@ -238,8 +241,8 @@ static int pass_by(struct segments *s, const struct walk_call *call, const struc
 		call->op_end);
 }
 
-/* No more is avoidable than was waited. */
-static int has_seen_enough(const struct judged_wait *wait, const struct segment *segment)
+/* Is the segment already as long as the wait?  No more than that is avoidable. */
+static int is_long_enough(const struct judged_wait *wait, const struct segment *segment)
 {
 	return (!segment->after && segment->apart >= wait->waited) ||
 		segment->until - wait->exit - segment->elsewhere >= wait->waited;
@@ -259,7 +262,7 @@ int segments_of_one_line(struct segments *s, int64_t call, int64_t other)
 	return is_script(s, place);
 }
 
-/* The wait that the program wrote in the line of an Async copy is no other wait. */
+/* The program's own wait in the line of an Async copy is not a separate wait. */
 static int belongs_to_copy(struct segments *s, const struct walk_call *call,
 	struct judged_wait *wait)
 {
@@ -273,7 +276,7 @@ static int belongs_to_copy(struct segments *s, const struct walk_call *call,
 	return rc;
 }
 
-/* This copy, which covers the operation, would wait only if the side effect did not. */
+/* This copy, which covers the operation, would wait only without the side effect. */
 static int is_result_behind(const struct segments *s, const struct walk_call *call,
 	const struct judged_wait *wait)
 {
@@ -281,8 +284,8 @@ static int is_result_behind(const struct segments *s, const struct walk_call *ca
 		call->direction == COPY_D2H && !wait_is_for_others(s->run, call->id);
 }
 
-/* 1 and *segment is closed, 0: look at the next call; -1 after a message. */
-static int take(struct segments *s, const struct walk_call *call, struct judged_wait *wait,
+/* Returns 1 if *segment is closed, 0 to continue with the next call, -1 after a message. */
+static int process_call(struct segments *s, const struct walk_call *call, struct judged_wait *wait,
 	struct segment *segment)
 {
 	int found = covers(s, call, wait, segment), belongs;
@@ -295,12 +298,12 @@ static int take(struct segments *s, const struct walk_call *call, struct judged_
 		segment->until = call->enter;
 		return 1;
 	}
-	if (found < 0 || pass_by(s, call, wait, segment))
+	if (found < 0 || add_call(s, call, wait, segment))
 		return -1;
-	return has_seen_enough(wait, segment);
+	return is_long_enough(wait, segment);
 }
 
-/* The thread's last work before the wait was to fetch another device's result. */
+/* Was the thread's last work before the wait a fetch of another device's result? */
 static int has_fetched_elsewhere(const struct run *run, const struct judged_wait *wait)
 {
 	for (int64_t id = wait->call - 1; id > 0; id--) {
@@ -319,10 +322,10 @@ static int has_fetched_elsewhere(const struct run *run, const struct judged_wait
 }
 
 /*
- * 1 if the copy brought the last of several devices' results, fetched one by one: the next round
- * begins after it, on the devices that were done before as well.
+ * Returns 1 if the copy fetched the last of several devices' results, one by one: the next round
+ * begins after it, also on the devices that had finished before.
  */
-static int ends_fetching(struct segments *s, const struct judged_wait *wait)
+static int closes_fetching(struct segments *s, const struct judged_wait *wait)
 {
 	int rc = wait->to_host ? segments_of_script(s, wait->call) : 1;
 
@@ -343,15 +346,15 @@ int segments_measure(struct segments *s, struct judged_wait *wait, struct segmen
 	segment->last_end = INT64_MIN;
 	if (wait->on_default || wait->leaves)
 		segment->row[segment->row_count++] = wait->call;
-	taken = ends_fetching(s, wait);
+	taken = closes_fetching(s, wait);
 	walk_thread_seek(s->walk, wait->thread, wait->call);
 	for (int i = 0; i < SEGMENT_CALLS && !taken; i++) {
 		rc = walk_thread_next(s->walk, &call);
-		/* What came once recording had stopped may have waited at once. */
+		/* Work after recording stopped may have waited at once. */
 		if (rc <= 0 || call.exit == WALK_NEVER || call.stretch != wait->stretch)
 			break;
-		if (call.exit > wait->exit) /* else made from within the wait */
-			taken = take(s, &call, wait, segment);
+		if (call.exit > wait->exit) /* otherwise it was made within the wait */
+			taken = process_call(s, &call, wait, segment);
 	}
 	return rc < 0 || taken < 0 ? -1 : 0;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pageable Async copies that waited only for their own transfer.  That is the usual length of such
- * calls, so their duration shows nothing.  From pinned memory they would only have been submitted.
+ * Adds pageable Async copies that waited only for their own transfer.  Their duration is usual for
+ * such calls, so it does not show the wait.  From pinned memory they would only have been
+ * submitted.
  *
- * Small ones return before their transfer; the host has staged the data then, and waited for
- * nothing.  Pinning takes longer than a copy: it pays for memory that is copied again, so the first
+ * Small copies return before their transfer: the host has staged the data, and waited for nothing.
+ * Pinning takes longer than a copy and is worthwhile for memory that is copied again, so the first
  * copy of an address remains.
  */
 #include "constants.h"
@@ -12,9 +13,9 @@
 #include "run_columns.h"
 #include "waits.h"
 
-/* What a copy may have waited for: its operation that ended last. */
+/* The last of the copy's operations, which it may have waited for. */
 struct transfer {
-	uint32_t op; /* 0: it has none */
+	uint32_t op; /* 0: none */
 	int64_t start, end;
 };
 
@@ -56,7 +57,7 @@ static int is_pageable_copy(const struct run *run, const struct run_call *call)
 		call->duration != DURATION_NEVER && call->last_work;
 }
 
-/* ns of it while the call lasted. */
+/* Returns the time of the transfer during the call, ns. */
 static int64_t within(const struct run *run, uint32_t id, const struct transfer *transfer)
 {
 	const struct run_call *call = run_call(run, id);
@@ -69,7 +70,10 @@ static int64_t within(const struct run *run, uint32_t id, const struct transfer 
 	return until > from ? until - from : 0;
 }
 
-/* ns; 0: too little.  Time before its transfer or after it is not due to the memory. */
+/*
+ * Returns the time waited for the transfer, ns; 0: too little.  Time before or after it is not due
+ * to the memory.
+ */
 static int64_t waited_for(const struct run *run, uint32_t id, const struct transfer *transfer)
 {
 	int64_t waited = within(run, id, transfer) - SUBMIT_COPY_NS - overhead_of(run, id);
@@ -77,7 +81,7 @@ static int64_t waited_for(const struct run *run, uint32_t id, const struct trans
 	return waited < BLOCKED_MIN_NS ? 0 : waited;
 }
 
-/* 1: the address was copied before by the process; -1: out of memory. */
+/* Returns 1 if the process copied the address before; -1 when out of memory. */
 static int is_copied_again(struct map *seen, const struct run *run, const struct run_call *call)
 {
 	const struct run_payload *payload = run_payload(run, call);

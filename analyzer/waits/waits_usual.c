@@ -56,7 +56,7 @@ static enum memory_kind host_memory(const struct walk_call *call)
 	return call->direction == COPY_H2D ? call->src : call->dst;
 }
 
-/* Sizes within a factor of two are alike. */
+/* Sizes within a factor of two are in one class. */
 static int64_t size_class(int64_t bytes)
 {
 	int64_t class = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long a call takes that waits for nothing: the median of such calls of its type in this run
- * (copies: of about its size), else what waits.def says.
+ * The usual duration of a call that waits for nothing: the median of such calls of its type in this
+ * run (copies: of similar size), otherwise the value of waits.def.
  */
 #ifndef CUFENCE_WAITS_USUAL_H
 #define CUFENCE_WAITS_USUAL_H
@@ -12,7 +12,7 @@
 #include "idmap.h"
 #include "walk.h"
 
-/* A sample of durations: the first ones, which memory allows. */
+/* A sample of durations: the first ones, limited by memory. */
 struct sample {
 	int64_t *value;
 	size_t count;
@@ -20,37 +20,39 @@ struct sample {
 };
 int sample_add(struct sample *sample, int64_t value);
 
-/* The value below which share (0 to 1) of the sample lies; sorts.  The sample is not empty. */
+/* Returns the quantile for share (0 to 1).  Sorts the sample, which must not be empty. */
 int64_t sample_quantile(struct sample *sample, double share);
 void sample_release(struct sample *sample);
 
 /* Zero-initialized is empty. */
 struct usual {
-	struct idmap classes; /* of calls alike -> struct sample */
+	struct idmap classes; /* key -> struct sample */
 };
 
-/* Calls are alike if they have the same key. */
+/* Returns the key of a call; calls with the same key are comparable. */
 int64_t usual_key(const struct walk_call *call);
 
-/* The key of calls that waited for nothing but their own operation. */
+/* Returns the key of calls that waited only for their own operation. */
 static inline int64_t usual_key_with_own(int64_t key)
 {
 	return key | (int64_t)1 << 62;
 }
 
-/* The key of the time that calls which waited took after the end of their wait. */
+/* Returns the key for the time that calls took after the end of their wait. */
 static inline int64_t usual_key_afterwards(int64_t key)
 {
 	return key | (int64_t)1 << 61;
 }
 
-/* Notes a call that had nothing to wait for; 0, or -1 when out of memory. */
+/*
+ * Adds the duration of a call that had nothing to wait for.  Returns 0, or -1 when out of memory.
+ */
 int usual_add(struct usual *usual, int64_t key, int64_t duration);
 
-/* ns; expected is what usual_expected() says of the call. */
+/* Returns the usual duration, ns.  expected is the value of usual_expected() for the call. */
 int64_t usual_duration(struct usual *usual, int64_t key, int64_t expected);
 
-/* What waits.def says, ns. */
+/* Returns the value of waits.def for the call, ns. */
 int64_t usual_expected(const struct walk_call *call);
 
 void usual_release(struct usual *usual);
