@@ -69,7 +69,7 @@ int stretches_find(const struct stretches *stretches, int64_t process, int64_t a
 		!bsearch(&process, stretches->limited, stretches->limited_count, sizeof(process),
 			by_number))
 		return 0;
-	/* The last that does not start after it. */
+	/* Finds the last one that does not start after `at`. */
 	while (low < high) {
 		const struct stretch *middle = &stretches->stretch[(low + high) / 2];
 

@@ -14,18 +14,19 @@ struct stretch {
 struct stretches {
 	struct stretch *stretch; /* by process and start */
 	size_t count;
-	int64_t *limited; /* processes that did not record everything always, in order */
+	int64_t *limited; /* processes that did not record all the time, sorted */
 	size_t limited_count;
 };
 
-/* What is outside of every recording window of its process. */
+/* Calls outside of all recording windows of their process. */
 #define STRETCH_NONE (-1)
 
-/* 0, or -1 after a message. */
+/* Returns 0, or -1 after a message. */
 int stretches_load(struct stretches *stretches, struct db *db);
 
 /*
- * The number of the recording window, from 1, of a process at a time; 0 if it recorded everything.
+ * Returns the number of a process's recording window at a time, from 1; 0 if it recorded all the
+ * time.
  */
 int stretches_find(const struct stretches *stretches, int64_t process, int64_t at);
 

@@ -81,7 +81,7 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
-/* Overhead intervals of a call, in order of start; overlapping ones count once. */
+/* Reads the overhead intervals of a call in order of start; overlapping ones count once. */
 static void read_overhead(struct run_cursor *cursor, struct walk_call *call)
 {
 	const struct run_overhead *row;
@@ -144,7 +144,10 @@ struct walk_thread *walk_thread_open(struct db *db)
 	return NULL;
 }
 
-/* From a call of the thread on it follows that thread's, else it looks at all that come after. */
+/*
+ * Follows the list of the thread's calls from its first call on; before that it checks all later
+ * calls.
+ */
 void walk_thread_seek(struct walk_thread *walk, int64_t thread, int64_t after_call)
 {
 	const struct run *run = walk->run;

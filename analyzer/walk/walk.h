@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One pass over a run: every driver call in order of entry, with the stream it names and the
- * operations it submitted.  Whoever concludes something from the order of calls (order, waits)
- * takes part in the same walk.  The calls come from the run's columns (run_columns.h).
+ * operations it submitted.  Analyses of the order of calls (order, waits) share one walk.  The
+ * calls come from the run's columns (run_columns.h).
  *
- * Runtime calls are left out: they name the driver calls beneath them and do nothing themselves.
+ * Runtime calls are left out: they do nothing besides the driver calls that they make.
  */
 #ifndef CUFENCE_WALK_H
 #define CUFENCE_WALK_H
@@ -16,7 +16,7 @@
 #include "record.h"
 #include "stream_kind.h"
 
-/* Row ids are 0 and times WALK_NEVER where the database has NULL. */
+/* For NULL in the database, row ids are 0 and times are WALK_NEVER. */
 #define WALK_NEVER INT64_MAX
 
 /* walk_call.contested: a call of another thread overlapped it in time ... */
@@ -39,45 +39,45 @@ struct walk_call {
 	enum stream_kind stream_kind;
 	int64_t stream_context;   /* the context the stream belongs to */
 	int device;               /* of the context; -1: unknown */
-	int green;                /* the context is made of a green one */
-	int64_t op;               /* its operation that ended last, 0: none seen */
+	int green;                /* the context belongs to a green context */
+	int64_t op;               /* its operation that ended last, 0: none recorded */
 	int64_t op_start, op_end; /* first start, last end; WALK_NEVER: unknown */
-	int64_t op_busy;          /* ns its operations ran in sum */
-	int64_t overhead;         /* ns of OVERHEAD intervals within it */
+	int64_t op_busy;          /* sum of its operations' durations, ns */
+	int64_t overhead;         /* OVERHEAD intervals within it, ns */
 	/*
 	 * The recording window in which it was entered, or STRETCH_NONE (stretches.h): work outside
-	 * of it is not known.
+	 * of windows is unknown.
 	 */
 	int stretch;
-	/* What matters for the order alone, filled in by walk(); rows again, 0: none. */
-	int captured;                           /* it became a part of a graph */
-	unsigned contested;                     /* CONTESTED_ */
-	unsigned attributes;                    /* enum launch_attribute */
-	int64_t launch_event, completion_event; /* of those */
+	/* Members for order only, filled in by walk(); row ids, 0: none. */
+	int captured;                           /* it became part of a graph */
+	unsigned contested;                     /* mask of CONTESTED_ */
+	unsigned attributes;                    /* mask of enum launch_attribute */
+	int64_t launch_event, completion_event; /* events of those attributes */
 	int64_t event2;                         /* the first event of cuEventElapsedTime */
 	int64_t dst_context, src_context;       /* of a copy between devices */
 	int64_t exec;                           /* executable graph */
-	unsigned content;                       /* content.h */
+	unsigned content;                       /* as in content.h */
 	int64_t fill;                           /* 1 + the 32 bits that a memset repeats */
-	int64_t other_thread;                   /* that it made or joined */
-	int owner_device;                       /* of the memory it freed, -1: unknown */
+	int64_t other_thread;                   /* the thread that it created or joined */
+	int owner_device;                       /* device of the memory it freed, -1: unknown */
 	int freed_async;                        /* that memory was allocated in stream order */
-	int outside;      /* a launch that waits for memory which other work stores to */
-	int host_visible; /* it names memory that the host may look at meanwhile */
+	int outside;      /* a launch that waits for memory that other work stores to */
+	int host_visible; /* it names memory that the host may read meanwhile */
 };
 
-/* Calls visit for each; stops and returns -1 if that fails, 0 at the end. */
+/* Calls visit for each call.  Returns 0 at the end, or -1 at once if visit fails. */
 int walk(struct db *db, int (*visit)(void *arg, const struct walk_call *call), void *arg);
 
-/* The calls of one thread from a place in the run on. */
+/* Iterates over the calls of one thread from a call on. */
 struct walk_thread;
 struct walk_thread *walk_thread_open(struct db *db);
 void walk_thread_seek(struct walk_thread *walk, int64_t thread, int64_t after_call);
-/* 1 and the next call, 0 at the end; overhead is not filled in. */
+/* Returns 1 and the next call, or 0 at the end; overhead is not filled in. */
 int walk_thread_next(struct walk_thread *walk, struct walk_call *call);
 void walk_thread_close(struct walk_thread *walk);
 
-/* The call puts an operation on a stream. */
+/* Does the call submit an operation to a stream? */
 int walk_submits(const struct walk_call *call);
 
 #endif

@@ -6,11 +6,11 @@
 #include "array.h"
 #include "idmap.h"
 
-/* The last call of each thread on one stream or event, if it may not have returned yet. */
+/* The last call of each thread for one stream or event, if it may not have returned yet. */
 struct shared {
 	struct last_call {
 		int64_t call, thread, exit;
-		int changes; /* what the stream or event stands for */
+		int changes; /* it changes the state of the stream or event */
 	} * last;
 	size_t count;
 };
@@ -31,7 +31,7 @@ static int note(struct contested *contested, int64_t call, unsigned by)
 	return 0;
 }
 
-/* Waits and questions change nothing, whatever their order. */
+/* Waits and queries change nothing, in any order. */
 static int changes_stream(enum call_kind kind)
 {
 	return !call_is_wait(kind) &&

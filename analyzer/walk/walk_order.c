@@ -65,7 +65,7 @@ static void take_object(struct walk_call *call, enum object_role role, int64_t o
 	}
 }
 
-/* Of what it freed the first, and the device of the call that had made that. */
+/* Reads the first allocation that the call freed, and the device of the call that had made it. */
 static void fill_freed(struct walk_order *order, struct walk_call *call)
 {
 	const struct run *run = order->run;
@@ -81,7 +81,7 @@ static void fill_freed(struct walk_order *order, struct walk_call *call)
 		call->owner_device = run_context(run, run_payload(run, maker)->context)->device;
 }
 
-/* Mapped host memory that a kernel was given, managed memory written. */
+/* Is it mapped host memory used by a kernel, or managed memory that is written? */
 static int is_visible(const struct run *run, const struct run_operand *operand)
 {
 	enum allocation_memory kind = run_allocation(run, operand->allocation)->kind;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a walk adds to its calls for the order: objects they name besides their stream and event,
- * captured or contested, threads made and joined, memory freed, waited for or seen by the host.
+ * Members of a walk's calls for order only: objects that a call names besides its stream and event,
+ * captured or contested calls, threads created and joined, memory freed, waited for or visible to
+ * the host.
  */
 #ifndef CUFENCE_WALK_ORDER_H
 #define CUFENCE_WALK_ORDER_H
@@ -9,14 +10,16 @@
 #include "run_columns.h"
 #include "walk_contested.h"
 
-/* Rows of a query in order of call, the first column; row says whether it stands on one. */
+/* The rows of a query in order of call, its first column; row: the query is at a row. */
 struct walk_cursor {
 	sqlite3_stmt *rows;
 	int row;
 };
 
-/* Moves the cursor to the next row of call, passing those of earlier calls: 1, 0 without one,
- * -1 after a message.  The next use moves on. */
+/*
+ * walk_cursor_at() moves to the next row of call, skipping rows of earlier calls.  It returns 1, 0
+ * without such a row, or -1 after a message.  The next use continues after that row.
+ */
 int walk_cursor_open(struct walk_cursor *cursor, struct db *db, const char *sql);
 int walk_cursor_at(struct walk_cursor *cursor, int64_t call);
 int walk_cursor_step(struct walk_cursor *cursor);
@@ -28,7 +31,7 @@ struct walk_order {
 	struct contested contested;
 };
 
-/* 0, or -1 after a message; walk_order_close() even then. */
+/* Returns 0, or -1 after a message; call walk_order_close() in both cases. */
 int walk_order_open(struct walk_order *order, const struct run *run);
 void walk_order_fill(struct walk_order *order, struct walk_call *call);
 void walk_order_close(struct walk_order *order);
