@@ -98,14 +98,12 @@ enum kind_waits {
 	X(QUICK, quick, 11)           /* takes less than 50 us by itself (H200) */ \
 	X(LOADS_CODE, loads_code, 12) /* loads a kernel at its first use (lazy loading) */ \
 	X(UNTIMED, untimed, 13)       /* CUPTI records may not cover all of its work */ \
-	X(WINDOWED, windowed, \
-		14)           /* recorded only within a recording window, where there is one */ \
-	X(MARKER, marker, 15) /* has a position in a stream, and accesses no memory */ \
-	X(OUTLIVES, outlives, 16) /* the memory it allocates outlives its context */ \
-	X(NAMES_CONTEXT, names_context, \
-		17)           /* applies to all streams of the context that it names */ \
-	X(POLLS, polls, 18)   /* repeated until it succeeds */ \
-	X(SHARES, shares, 19) /* users that are not recorded may use what it names */
+	X(WINDOWED, windowed, 14)     /* recorded only within a recording window, if any */ \
+	X(MARKER, marker, 15)         /* has a position in a stream, and accesses no memory */ \
+	X(OUTLIVES, outlives, 16)     /* the memory it allocates outlives its context */ \
+	X(NAMES_CONTEXT, names_context, 17) /* applies to all streams of the named context */ \
+	X(POLLS, polls, 18)                 /* repeated until it succeeds */ \
+	X(SHARES, shares, 19)               /* users that are not recorded may use what it names */
 
 enum kind_trait {
 	K_NONE = 0,

@@ -47,9 +47,9 @@ struct trace_writer {
 	uint64_t extent;      /* size of the file so far, bytes; a smaller file was truncated */
 	int cut, header_lost; /* file was truncated; the header is no longer the file's */
 	struct trace_start start;
-	uintptr_t window
-		[TRACE_WINDOWS]; /* mapped, 0: none; windows beyond the limit are not listed */
-	unsigned windows;        /* entries in use, at most */
+	/* Mapped windows, 0: none; those beyond the limit are not listed. */
+	uintptr_t window[TRACE_WINDOWS];
+	unsigned windows; /* entries in use, at most */
 };
 
 /* One per thread; zero-initialized means "no chunk yet". */

@@ -55,7 +55,7 @@ void hazards_free(struct hazards *hazards)
 	dependents_release(&hazards->dependents);
 	idmap_release(&hazards->graphs, free);
 	hazards_release_graph_memory(hazards);
-	map_release(&hazards->told);
+	map_release(&hazards->last_functions);
 	incidents_release(&hazards->incidents);
 	map_release(&hazards->forgotten);
 	map_release(&hazards->scripted);
@@ -273,7 +273,8 @@ static int host_function_ran(const struct hazards *hazards, const struct operati
 {
 	return !hazards->launch && earlier->end != WALK_NEVER &&
 		earlier->end <= hazards->now.enter &&
-		map_get(&hazards->told, (uint64_t)earlier->stream, 0) > (uint64_t)earlier->enter;
+		map_get(&hazards->last_functions, (uint64_t)earlier->stream, 0) >
+		(uint64_t)earlier->enter;
 }
 
 static int judge(void *arg, const struct past_access *past, const struct access_conflict *conflict,
@@ -437,7 +438,7 @@ int hazards_see(struct hazards *hazards, struct order *order, const struct walk_
 	if (call->kind == KIND_STREAM_WAIT && !call->captured)
 		hazards_find_late(hazards, call);
 	if (kind_has(call->kind, K_TELLS_HOST) && !call->captured &&
-		map_set(&hazards->told, (uint64_t)call->stream, (uint64_t)call->enter))
+		map_set(&hazards->last_functions, (uint64_t)call->stream, (uint64_t)call->enter))
 		return -1;
 	if (hazards_note_outside(hazards, call))
 		return -1;

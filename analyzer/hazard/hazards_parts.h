@@ -66,7 +66,7 @@ struct hazards {
 	struct idmap graphs;        /* executable -> struct graph_hazards */
 	struct idmap graph_memory;  /* executable -> struct graph_memory */
 	struct map graph_addresses; /* address of such memory -> allocation, 0: freed */
-	struct map told;            /* stream -> start of its last host function's call, ns */
+	struct map last_functions;  /* stream -> start of its last host function's call, ns */
 	struct map forgotten;       /* process -> accesses removed from full histories */
 	struct incidents incidents;
 	struct map scripted; /* processes with calls made by a script */

@@ -16,8 +16,8 @@
 #define CODE_TABLE (1u << CODE_BITS)
 #define NAME_BYTES 512
 #define FILE_BYTES 4096
-#define TABLE_BYTES \
-	(40 * 1024) /* lines of larger ones are unknown; a record must fit into a chunk */
+/* The lines of larger tables are unknown: a record must fit into a chunk. */
+#define TABLE_BYTES (40 * 1024)
 
 /* The start of PyASCIIObject is the same in all versions. */
 #define STRING_STATE 32
