@@ -38,18 +38,10 @@ int wait_is_short(const struct wait_timing *timing, int64_t waited, int64_t leas
 	return waited < least || waited < CLOCK_ERRORS * timing->clock_error;
 }
 
-/* For calls that wait by CUDA's rules, and calls that another thread's call may have blocked. */
-static int is_short(const struct wait_candidate *candidate, const struct wait_timing *timing,
-	int64_t waited)
-{
-	return wait_is_short(timing, waited, candidate->waits ? WAIT_MIN_NS : BLOCKED_MIN_NS);
-}
-
 /* Is the excess noise, or within the variation among calls of the type? */
-static int is_usual(const struct wait_candidate *candidate, const struct wait_timing *timing,
-	int64_t usual, int64_t more)
+static int is_usual(const struct wait_timing *timing, int64_t usual, int64_t more)
 {
-	return is_short(candidate, timing, more) || more < usual / WAIT_MIN_PART;
+	return wait_is_short(timing, more, WAIT_MIN_NS) || more < usual / WAIT_MIN_PART;
 }
 
 /*
@@ -93,7 +85,7 @@ static struct order_state judge(const struct wait_candidate *candidate,
 	/* Work that it did while the device was idle was no wait, however long. */
 	if (candidate->works_after && behind > 0 && *excess > behind + timing->wake_up)
 		*excess = behind + timing->wake_up;
-	if (is_usual(candidate, timing, usual, *excess))
+	if (is_usual(timing, usual, *excess))
 		return ORDER_NOTHING;
 	/* A sleeping thread may wake up late; it did wait for this operation. */
 	if (candidate->explicit_wait && timing->blocking)
@@ -107,7 +99,7 @@ static struct order_state judge(const struct wait_candidate *candidate,
 	by = blocked_by(candidate, candidate->exit - slack, candidate->exit + timing->error);
 	/* It took long, but earlier work ended soon after it began. */
 	if (by.op && !candidate->own.op && !candidate->explicit_wait &&
-		is_usual(candidate, timing, usual, behind + timing->error))
+		is_usual(timing, usual, behind + timing->error))
 		return ORDER_NOTHING;
 	return by;
 }
@@ -125,7 +117,7 @@ static struct order_state judge_by_rule(const struct wait_candidate *candidate,
 		candidate->exit - before.end < work - work / WAIT_MIN_PART - timing->error)
 		return ORDER_NOTHING;
 	*excess = before.end - candidate->enter - candidate->overhead;
-	return is_short(candidate, timing, *excess) ? ORDER_NOTHING : before;
+	return wait_is_short(timing, *excess, WAIT_MIN_NS) ? ORDER_NOTHING : before;
 }
 
 /*
@@ -165,7 +157,7 @@ static struct order_state judge_by_transfer(const struct wait_candidate *candida
 		*excess = duration - usual;
 	if (*excess < duration / UNBLOCKED_PART || *excess < usual / WAIT_MIN_PART)
 		return ORDER_NOTHING;
-	return is_short(candidate, timing, *excess) ? ORDER_NOTHING : before;
+	return wait_is_short(timing, *excess, WAIT_MIN_NS) ? ORDER_NOTHING : before;
 }
 
 struct order_state wait_judge(const struct wait_candidate *candidate,
