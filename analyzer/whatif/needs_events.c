@@ -6,19 +6,19 @@
 #include "needs_parts.h"
 #include "scope.h"
 
-/* Waits of a stream that later work is compared with. */
+/* Number of waits of a stream that later work is compared with. */
 #define OPEN_WAITS 16
 
-/* A wait as the walk goes; public members first. */
+/* A wait during the walk; public members come first. */
 struct open_wait {
 	struct event_wait wait;
-	struct order_epoch epoch; /* a point of its stream */
-	struct order_cover cover; /* what its event stands for */
-	/* What it covers that the host may look at: the last of each stream. */
+	struct order_epoch epoch; /* its position in its stream */
+	struct order_cover cover; /* what its event captured */
+	/* Results it covers that the host may read: the last of each stream. */
 	struct touch *shown;
 	size_t shown_count;
-	const struct open_waits *of; /* its stream's waits, NULL: the walk did not come to it */
-	size_t number;               /* index among those that delayed work, from 0 */
+	const struct open_waits *of; /* its stream's waits, NULL: not reached by the walk yet */
+	size_t number;               /* index among waits that delayed work, from 0 */
 };
 
 struct ring {
@@ -27,22 +27,23 @@ struct ring {
 };
 
 /*
- * A stream's waits.  Keeping one that delayed nothing is free: work after it needs no earlier wait
- * for the same operation.
+ * A stream's waits.  A wait that delayed nothing is used without cost: work after it needs no
+ * earlier wait for the same operation.
  */
 struct open_waits {
 	struct ring held, idle;
-	struct open_wait *first; /* of those that delayed work */
-	/* Of those that left the ring since this call, so many are needed, as far as is known. */
+	struct open_wait *first; /* first wait that delayed work */
+	/* Of the waits that left the ring since this call, that many may be needed. */
 	int64_t left_since;
 	size_t left_needed;
-	struct open_wait **untold; /* in order; the host has observed those before told complete */
+	struct open_wait *
+		*untold; /* in order; the host has observed those before index told complete */
 	size_t untold_count, told;
 };
 
 /* --- which waits --- */
 
-/* An operation that waits for events delayed, and one of the waits. */
+/* An operation that event waits delayed, and one of the waits. */
 struct held {
 	const struct run_hold *hold;
 	uint32_t process, behind;
@@ -50,8 +51,8 @@ struct held {
 	int shares; /* the two operations name the same memory */
 };
 
-/* The wait that delayed an operation most comes first. */
-static int by_op(const void *a, const void *b)
+/* Sorts the wait that delayed an operation most first. */
+static int compare_operations(const void *a, const void *b)
 {
 	const struct held *x = a, *y = b;
 
@@ -62,8 +63,8 @@ static int by_op(const void *a, const void *b)
 	return (x->hold->via < y->hold->via) - (x->hold->via > y->hold->via);
 }
 
-/* A wait that is looked at; NULL in *found if it is already, or it is not known where it is. */
-static int note_wait(struct needs_events *events, const struct run *run, const struct held *held,
+/* Adds a wait to be examined.  *found is NULL if it was added before, or its site is unknown. */
+static int add_wait(struct needs_events *events, const struct run *run, const struct held *held,
 	struct event_wait **found)
 {
 	int64_t call = held->hold->via;
@@ -88,14 +89,14 @@ static int note_wait(struct needs_events *events, const struct run *run, const s
 	return 0;
 }
 
-/* A wait that delayed the same operation as first; waits that are not examined count as needed. */
+/* Adds a wait that delayed the same operation as first; waits not examined count as needed. */
 static int add_beside(struct needs_events *events, const struct run *run, const struct held *held,
 	struct event_wait *first)
 {
 	struct event_wait *wait = NULL;
 
 	if (!held->shares && first->beside_count < NEEDS_BESIDE &&
-		note_wait(events, run, held, &wait))
+		add_wait(events, run, held, &wait))
 		return -1;
 	if (wait) {
 		wait->first = first;
@@ -125,7 +126,7 @@ static int list_holds(const struct run *run, struct held **list, size_t *count)
 			run_shares(run, op->call, behind->call) };
 	}
 	if (*count)
-		qsort(*list, *count, sizeof(**list), by_op);
+		qsort(*list, *count, sizeof(**list), compare_operations);
 	return 0;
 }
 
@@ -144,7 +145,7 @@ int needs_events_open(struct needs_events *events, struct relax *relax, struct n
 		if (!i || list[i].hold->op != list[i - 1].hold->op) {
 			first = NULL;
 			if (!list[i].shares)
-				rc = note_wait(events, run, &list[i], &first);
+				rc = add_wait(events, run, &list[i], &first);
 		} else if (first) {
 			rc = add_beside(events, run, &list[i], first);
 		}
@@ -161,14 +162,16 @@ static void need(struct open_wait *open, int64_t until)
 		open->wait.needed = until;
 }
 
-/* All of it, or what is left is not worth a line. */
+/* Is the whole wait needed, or is the rest too little for a finding? */
 static int is_needed(const struct open_wait *open)
 {
 	return open->wait.needed > open->wait.behind_end - HELD_MIN_NS;
 }
 
-/* The last wait of a stream that the present operation comes after and that covers the earlier
- * one, which was submitted before it. */
+/*
+ * Updates *last to the stream's last wait that covers the earlier operation and that the current
+ * operation comes after.  The earlier one was submitted before the wait.
+ */
 static void find_last(struct relax *relax, const struct ring *ring, const struct touch *earlier,
 	struct open_wait **last)
 {
@@ -188,7 +191,7 @@ static void find_last(struct relax *relax, const struct ring *ring, const struct
 	}
 }
 
-/* An operation that is not remembered may depend on any of them. */
+/* An operation that is no longer kept may depend on any of the waits. */
 static void need_all(struct relax *relax, const struct ring *ring)
 {
 	for (size_t k = 0; k < ring->count && k < OPEN_WAITS; k++)
@@ -196,7 +199,7 @@ static void need_all(struct relax *relax, const struct ring *ring)
 			need(ring->wait[k], WALK_NEVER);
 }
 
-/* Likewise of those of a stream that have left the ring since a call, if it has one there. */
+/* Likewise for waits that left a stream's ring since a call, if there are any. */
 static void need_left(struct relax *relax, struct open_waits *waits, int64_t since)
 {
 	const struct ring *ring = &waits->held;
@@ -209,7 +212,7 @@ static void need_left(struct relax *relax, struct open_waits *waits, int64_t sin
 	waits->left_needed = ring->count - OPEN_WAITS;
 }
 
-/* The last wait of a stream for the earlier operation; NULL: none found. */
+/* Returns the stream's last wait for the earlier operation, NULL if none is found. */
 static struct open_wait *blame(struct relax *relax, const struct open_waits *waits,
 	const struct touch *earlier)
 {
@@ -223,8 +226,11 @@ static struct open_wait *blame(struct relax *relax, const struct open_waits *wai
 	return last;
 }
 
-/* Each stream's last wait for the earlier operation.  If none is found, it may be any that has left
- * its ring since, unless one that is needed anyway keeps the two in order. */
+/*
+ * Marks each stream's last wait for the earlier operation as needed.  If none is found, any that
+ * has left its ring since may be it, unless another wait that is needed anyway keeps the two in
+ * order.
+ */
 int needs_events_lost(struct needs_events *events, const struct walk_call *later,
 	const struct touch *earlier)
 {
@@ -249,7 +255,7 @@ int needs_events_lost(struct needs_events *events, const struct walk_call *later
 	return earlier && !is_kept ? needs_keep(&events->kept, later->stream, earlier, point) : 0;
 }
 
-/* --- what the host looks at --- */
+/* --- results that the host may read --- */
 
 /* A host function, or a kernel that can signal the host through memory. */
 static int is_signal(const struct relax *relax, const struct walk_call *call)
@@ -258,47 +264,48 @@ static int is_signal(const struct relax *relax, const struct walk_call *call)
 		kind_family(call->kind) != FAMILY_set;
 }
 
-static int may_learn(const struct walk_call *call)
+static int may_observe(const struct walk_call *call)
 {
 	return kind_family(call->kind) == FAMILY_query || scope_of(call) != SCOPE_NONE;
 }
 
-/* The last call by which a thread, or work in a stream, has observed an operation complete. */
-static int knows(const struct order *order, const struct walk_call *call, int signal,
+/* Has a thread, or work in a stream, observed an operation complete by the last call? */
+static int has_observed(const struct order *order, const struct walk_call *call, int signal,
 	struct order_epoch epoch)
 {
 	return signal ? order_before(order, epoch) == ORDER_GUARANTEED
 		      : order_knows(order, call->thread, &epoch);
 }
 
-static void tell(struct needs_events *events, const struct walk_call *call, int signal,
+static void mark_observed(struct needs_events *events, const struct walk_call *call, int signal,
 	struct open_wait *open)
 {
 	const struct order *loose = &events->relax->loose[WITHOUT_EVENT_WAITS].order;
 
 	for (size_t i = 0; i < open->shown_count; i++)
-		if (!knows(loose, call, signal, open->shown[i].loose[WITHOUT_EVENT_WAITS]))
+		if (!has_observed(loose, call, signal, open->shown[i].loose[WITHOUT_EVENT_WAITS]))
 			need(open, open->shown[i].end);
 }
 
-/* A thread that has observed a wait complete has observed the stream's earlier ones. */
+/* A thread that has observed a wait complete has observed the stream's earlier waits too. */
 int needs_events_after(struct needs_events *events, const struct walk_call *call)
 {
 	int signal = is_signal(events->relax, call);
 
-	if (!signal && !may_learn(call))
+	if (!signal && !may_observe(call))
 		return 0;
 	for (size_t i = 0; i < events->open.size; i++) {
 		struct open_waits *open = events->open.slot[i].object;
 
 		while (open && open->told < open->untold_count &&
-			knows(&events->relax->full, call, signal, open->untold[open->told]->epoch))
-			tell(events, call, signal, open->untold[open->told++]);
+			has_observed(&events->relax->full, call, signal,
+				open->untold[open->told]->epoch))
+			mark_observed(events, call, signal, open->untold[open->told++]);
 	}
 	return 0;
 }
 
-static int keep_untold(struct open_waits *waits, struct open_wait *open)
+static int add_unobserved(struct open_waits *waits, struct open_wait *open)
 {
 	struct open_wait **more = array_room(waits->untold, waits->untold_count, sizeof(*more));
 
@@ -320,7 +327,7 @@ static int add_shown(struct open_wait *open, const struct touch *touch)
 	return 0;
 }
 
-/* Where recording paused the host may have learned anything. */
+/* If recording paused, the host may have observed anything. */
 static int find_shown(struct needs_events *events, const struct walk_call *call,
 	struct open_waits *waits, struct open_wait *open)
 {
@@ -338,12 +345,12 @@ static int find_shown(struct needs_events *events, const struct walk_call *call,
 		else if (add_shown(open, touched_at(ring, last)))
 			return -1;
 	}
-	return open->shown_count ? keep_untold(waits, open) : 0;
+	return open->shown_count ? add_unobserved(waits, open) : 0;
 }
 
 /* --- the waits themselves --- */
 
-/* The wait takes part from here on: as if an operation without duration came after it. */
+/* Adds the wait to its stream's order, like an operation without duration after it. */
 static int mark(struct needs_events *events, const struct walk_call *call, struct open_wait *open)
 {
 	if (order_mark(&events->relax->full, call))
@@ -380,7 +387,7 @@ static void free_idle(struct open_wait *open)
 	free(open);
 }
 
-/* Only where there is a wait that it may relieve. */
+/* Only needed if another wait may be redundant because of it. */
 static int open_idle(struct needs_events *events, const struct walk_call *call,
 	struct open_waits *waits, struct order_cover *cover)
 {

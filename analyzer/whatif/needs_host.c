@@ -8,29 +8,29 @@
 #include "scope.h"
 #include "stretches.h"
 
-/* So many waits of a row are looked at, the last ones: bits of waiter.unknown. */
+/* The last waits of a row that are followed: bits of waiter.unknown. */
 #define ROW_WINDOW 64
 
-/* What a thread has seen of the results of a stream: how many, sure ones and others. */
+/* Results of a stream that a thread has observed: number of possible and of sure ones. */
 struct seen {
 	int64_t count[2];
 };
 
-/* A thread, and its waits in a row, between which it gave the device no work. */
+/* A thread, and its row of waits with no work submitted between them. */
 struct waiter {
 	size_t *row; /* numbers in needs.host */
 	size_t row_count;
-	size_t timed_count, freed_count; /* the first of the row, of which that is known */
-	size_t open[ROW_WINDOW];         /* the last of the row of which more work counts */
+	size_t timed_count, freed_count; /* number of waits in the row with timed and freed set */
+	size_t open[ROW_WINDOW];         /* waits of the row for which later work still counts */
 	size_t open_count;
-	struct order_epoch last;    /* of what they delayed; set 0: of several contexts */
+	struct order_epoch last;    /* of the work they delayed; set 0: several contexts */
 	int in_row;                 /* nothing was submitted since */
-	struct order_clock *before; /* what it knew complete before the row */
-	struct order_clock *known;  /* ... and before the wait at hand */
+	struct order_clock *before; /* what it had observed complete before the row ... */
+	struct order_clock *known;  /* ... and before the current wait */
 	uint32_t upload;            /* as of struct host_wait */
-	int timed;        /* since its last row an event of an elapsed time was recorded */
-	int stream_idles; /* all work of the stream that it now gives work to was waited for */
-	uint64_t unknown; /* by wait of the window: what it was for is not known, without it */
+	int timed;        /* an event for an elapsed time was recorded since its last row */
+	int stream_idles; /* all work of the stream it submits to was waited for */
+	uint64_t unknown; /* bit per wait of the window: results are unknown without that wait */
 	struct idmap seen;
 };
 
@@ -98,14 +98,14 @@ static struct waiter *waiter_of(struct needs_host *host, int64_t thread)
 	return idmap_need(&host->threads, thread, sizeof(struct waiter));
 }
 
-/* --- what a wait is for --- */
+/* --- purpose of a wait --- */
 
 static struct host_wait *wait_at(const struct needs_host *host, size_t number)
 {
 	return &host->needs->host[number - 1];
 }
 
-/* NULL: it was too long ago. */
+/* Returns NULL if the wait is too long ago. */
 static struct live_wait *live_at(const struct needs_host *host, size_t number)
 {
 	struct live_wait *live = &host->live[number % LIVE_WAITS];
@@ -118,9 +118,9 @@ static const struct order *loose(const struct needs_host *host)
 	return &host->relax->loose[WITHOUT_HOST_WAITS].order;
 }
 
-/* Another thread's order is not for this thread. */
-static int take_result(struct needs_host *host, const struct walk_call *call,
-	struct host_wait *wait, const struct touch *touch)
+/* Another thread's results are not for this thread. */
+static int add_result(struct needs_host *host, const struct walk_call *call, struct host_wait *wait,
+	const struct touch *touch)
 {
 	struct order_cover cover = { .clock = touch->clock,
 		.own = touch->loose[WITHOUT_HOST_WAITS] };
@@ -135,7 +135,7 @@ static int take_result(struct needs_host *host, const struct walk_call *call,
 	return order_thread_knows(&host->relax->loose[WITHOUT_HOST_WAITS].order, call, &cover);
 }
 
-/* The last result of each stream that the thread had not observed before the wait. */
+/* Finds the last result of each stream that the thread had not observed before the wait. */
 static int find_results(struct needs_host *host, struct waiter *waiter,
 	const struct walk_call *call, struct host_wait *wait, int is_sure)
 {
@@ -161,13 +161,13 @@ static int find_results(struct needs_host *host, struct waiter *waiter,
 			ORDER_GUARANTEED)
 			continue;
 		wait->maybe |= !is_sure;
-		if (is_sure && take_result(host, call, wait, touched_at(ring, last)))
+		if (is_sure && add_result(host, call, wait, touched_at(ring, last)))
 			return -1;
 	}
 	return 0;
 }
 
-/* Of what it was the first to wait for, the operation that ended last. */
+/* Finds the operation that ended last, of those it was the first to wait for. */
 static void find_behind(struct needs_host *host, struct host_wait *wait, struct live_wait *live)
 {
 	const struct order_state *news = &host->relax->full.needs[ORDER_WAIT];
@@ -190,7 +190,7 @@ static size_t window_of(const struct waiter *waiter)
 	return waiter->row_count > ROW_WINDOW ? waiter->row_count - ROW_WINDOW : 0;
 }
 
-/* The thread waits again, or in another call: the row's waits are without consequence from then. */
+/* Closes the row when the thread waits again, or in another call. */
 static void close_row(struct needs_host *host, struct waiter *waiter, int64_t now)
 {
 	for (size_t i = 0; i < waiter->row_count; i++) {
@@ -201,8 +201,7 @@ static void close_row(struct needs_host *host, struct waiter *waiter, int64_t no
 	waiter->row_count = waiter->timed_count = waiter->freed_count = waiter->open_count = 0;
 }
 
-static void keep_knowledge(const struct needs_host *host, int64_t thread,
-	struct order_clock **known)
+static void keep_observed(const struct needs_host *host, int64_t thread, struct order_clock **known)
 {
 	order_clock_unref(*known);
 	*known = order_clock_ref(order_clock_of_thread(&host->relax->full, thread));
@@ -213,12 +212,12 @@ static void begin_row(struct needs_host *host, struct waiter *waiter, int64_t th
 	if (waiter->in_row)
 		return;
 	close_row(host, waiter, now);
-	keep_knowledge(host, thread, &waiter->before);
+	keep_observed(host, thread, &waiter->before);
 	waiter->in_row = 1;
 }
 
-/* Of a row, a later wait for the same work: by its place, or because it covers that. */
-static int is_for_the_same(const struct needs_host *host, size_t number, size_t later)
+/* Is a later wait of the row for the same work: from the same site, or does it cover that work? */
+static int covers_same_work(const struct needs_host *host, size_t number, size_t later)
 {
 	const struct live_wait *one = live_at(host, number), *other = live_at(host, later);
 
@@ -228,8 +227,8 @@ static int is_for_the_same(const struct needs_host *host, size_t number, size_t 
 		order_cover_has(&other->cover, &one->behind.loose[WITHOUT_HOST_WAITS]);
 }
 
-/* The thread has waited for all of it since. */
-static int knows_since(const struct needs_host *host, size_t number, int64_t thread)
+/* Has the thread waited for all of it since? */
+static int has_waited_since(const struct needs_host *host, size_t number, int64_t thread)
 {
 	const struct live_wait *live = live_at(host, number);
 
@@ -237,7 +236,7 @@ static int knows_since(const struct needs_host *host, size_t number, int64_t thr
 		order_knows(loose(host), thread, &live->behind.loose[WITHOUT_HOST_WAITS]);
 }
 
-/* What the row's waits for the same work brought, it has asked all of them for. */
+/* Results of the row's waits for the same work belong to each of those waits. */
 static void share_results(struct needs_host *host, const struct waiter *waiter, size_t at,
 	int64_t thread)
 {
@@ -245,13 +244,13 @@ static void share_results(struct needs_host *host, const struct waiter *waiter, 
 	struct host_wait *wait = wait_at(host, number);
 	int64_t until = INT64_MIN;
 
-	if (wait->until != INT64_MIN || !wait->behind || knows_since(host, number, thread))
+	if (wait->until != INT64_MIN || !wait->behind || has_waited_since(host, number, thread))
 		return;
 	for (size_t i = window_of(waiter); i < waiter->row_count; i++) {
 		const struct host_wait *other = wait_at(host, waiter->row[i]);
 
 		if (i == at || other->until <= until ||
-			!is_for_the_same(host, number, waiter->row[i]))
+			!covers_same_work(host, number, waiter->row[i]))
 			continue;
 		until = other->until;
 		wait->needed = other->needed;
@@ -259,17 +258,17 @@ static void share_results(struct needs_host *host, const struct waiter *waiter, 
 	wait->until = until;
 }
 
-/* What was copied the thread waited for in the copy, too: for all that the wait is for, if so. */
+/* A copy to the host waits too: it may cover everything that the wait is for. */
 static void check_copied(struct needs_host *host, size_t number, int64_t thread)
 {
 	struct host_wait *wait = wait_at(host, number);
 
-	if (!wait->looked && wait->until != INT64_MIN && knows_since(host, number, thread) &&
+	if (!wait->looked && wait->until != INT64_MIN && has_waited_since(host, number, thread) &&
 		wait->behind_end > wait->until)
 		wait->until = wait->behind_end;
 }
 
-/* Those that would wait in its place. */
+/* Finds the waits that would wait in place of this one. */
 static void find_also(struct needs_host *host, const struct waiter *waiter, size_t at)
 {
 	struct host_wait *wait = wait_at(host, waiter->row[at]);
@@ -280,7 +279,7 @@ static void find_also(struct needs_host *host, const struct waiter *waiter, size
 		const struct host_wait *other = wait_at(host, waiter->row[i]);
 
 		if (other->site == wait->site || other->exit - other->enter >= BLOCKED_MIN_NS ||
-			!is_for_the_same(host, waiter->row[at], waiter->row[i]))
+			!covers_same_work(host, waiter->row[at], waiter->row[i]))
 			continue;
 		wait->also[count++] = other->call;
 		if (wait->until_also < 0)
@@ -289,8 +288,7 @@ static void find_also(struct needs_host *host, const struct waiter *waiter, size
 	}
 }
 
-/* The thread gives the device work, or waits in another call: what came between is all that it
- * waited for. */
+/* Ends the row: the thread submits work or waits otherwise, so its results are complete. */
 static void end_row(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
 {
 	if (!waiter->in_row)
@@ -366,7 +364,7 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 	wait.upload = waiter->upload;
 	wait.timed = waiter->timed || timed_events_has(&host->timed, call->event);
 	waiter->timed = 0;
-	keep_knowledge(host, call->thread, &waiter->known);
+	keep_observed(host, call->thread, &waiter->known);
 	if (order_cover_of(&host->relax->loose[WITHOUT_HOST_WAITS].order, call, &live.cover) ||
 		relax_without(host->relax, WITHOUT_HOST_WAITS, call)) {
 		order_cover_release(&live.cover);
@@ -382,7 +380,7 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 	return add_wait(host, waiter, &wait, &live);
 }
 
-/* --- what comes between waits --- */
+/* --- work between waits --- */
 
 static uint64_t find_unknown(const struct needs_host *host, const struct waiter *waiter,
 	int64_t thread)
@@ -391,7 +389,7 @@ static uint64_t find_unknown(const struct needs_host *host, const struct waiter 
 	uint64_t unknown = 0;
 
 	for (size_t i = from; i < waiter->row_count; i++)
-		unknown |= (uint64_t)!knows_since(host, waiter->row[i], thread) << (i - from);
+		unknown |= (uint64_t)!has_waited_since(host, waiter->row[i], thread) << (i - from);
 	return unknown;
 }
 
@@ -412,20 +410,20 @@ int needs_host_before(struct needs_host *host, const struct walk_call *call)
 	return 0;
 }
 
-/* The work could have run at the same time as what the wait was for. */
+/* The work could have run concurrently with the work that the wait was for. */
 static void count_work(struct host_wait *wait, const struct walk_call *call, int stream_idles)
 {
-	/* The time after it counts only up to the length of the wait. */
+	/* Time after the wait counts only up to the wait's length. */
 	if (wait->usable >= wait->exit - wait->enter && (wait->apart || !stream_idles))
 		return;
 	wait->apart |= (uint8_t)stream_idles;
 	wait->usable += call->op_busy;
 }
 
-/* The work could have run at the same time as what the waits before it were for. */
-static void hold_back(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
+/* The work could have run concurrently with the work of the waits before it. */
+static void delay_work(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
 {
-	/* As it mostly is after legacy work. */
+	/* Mostly the case after legacy work. */
 	if (waiter->last.set && relax_is_after_set(host->relax, WITHOUT_HOST_WAITS, &waiter->last))
 		return;
 	for (size_t i = 0; i < waiter->open_count;) {
@@ -442,7 +440,8 @@ static void hold_back(struct needs_host *host, struct waiter *waiter, const stru
 	}
 }
 
-static int see_work(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
+static int process_work(struct needs_host *host, struct waiter *waiter,
+	const struct walk_call *call)
 {
 	struct needs_process *process =
 		idmap_need(&host->needs->processes, call->process, sizeof(*process));
@@ -455,14 +454,15 @@ static int see_work(struct needs_host *host, struct waiter *waiter, const struct
 	waiter->upload = call_is_async_copy(call->kind) && call->direction == COPY_H2D
 		? (uint32_t)call->id
 		: 0;
-	hold_back(host, waiter, call);
+	delay_work(host, waiter, call);
 	if (!relax_fetches(call))
 		end_row(host, waiter, call);
 	return 0;
 }
 
-/* cudaEventElapsedTime would fail without the waits by which the events are known complete. */
-static void take_time(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
+/* cudaEventElapsedTime would fail without the waits that complete the events. */
+static void mark_elapsed(struct needs_host *host, struct waiter *waiter,
+	const struct walk_call *call)
 {
 	uint64_t known = waiter->unknown & ~find_unknown(host, waiter, call->thread);
 
@@ -472,9 +472,11 @@ static void take_time(struct needs_host *host, struct waiter *waiter, const stru
 		wait_at(host, waiter->row[waiter->timed_count])->timed = 1;
 }
 
-/* Memory or an object goes while the device may use it: without a wait, and in no stream's order.
- * cuMemRelease: "freed when all outstanding mappings to the memory are unmapped" (driver API). */
-static void release(struct needs_host *host, struct waiter *waiter, enum call_kind kind)
+/*
+ * Frees memory or an object that the device may use, without a wait or a stream's order.
+ * cuMemRelease: "freed when all outstanding mappings to the memory are unmapped" (driver API).
+ */
+static void mark_freed(struct needs_host *host, struct waiter *waiter, enum call_kind kind)
 {
 	int releases = kind_has(kind, K_RELEASES) && !kind_has(kind, K_MARKER);
 
@@ -489,11 +491,11 @@ int needs_host_after(struct needs_host *host, const struct walk_call *call)
 	struct waiter *waiter = waiter_of(host, call->thread);
 
 	if (!waiter || owners_note(&host->owners, host->relax, call) ||
-		(walk_submits(call) && see_work(host, waiter, call)))
+		(walk_submits(call) && process_work(host, waiter, call)))
 		return -1;
-	release(host, waiter, call->kind);
+	mark_freed(host, waiter, call->kind);
 	if (call->kind == KIND_EVENT_ELAPSED && !call->result)
-		take_time(host, waiter, call);
+		mark_elapsed(host, waiter, call);
 	if (call->kind == KIND_EVENT_RECORD)
 		waiter->timed |= timed_events_has(&host->timed, call->event);
 	if (scope_waited(call) && !scope_is_explicit(call) &&
@@ -504,9 +506,9 @@ int needs_host_after(struct needs_host *host, const struct walk_call *call)
 	return 0;
 }
 
-/* --- orders that would be missing --- */
+/* --- missing orders --- */
 
-/* What a thread copies to the host before it submits anything else is what it waited for. */
+/* Did the thread wait for what it copies to the host before it submits anything else? */
 static int is_fetched(struct needs_host *host, const struct walk_call *later, size_t number,
 	const struct touch *earlier)
 {
@@ -538,7 +540,7 @@ static int blame(struct needs_host *host, const struct walk_call *later, size_t 
 	return needs_keep(&host->kept, later->thread, earlier, live_at(host, number)->point);
 }
 
-/* No such wait was found: it may be any since the earlier operation. */
+/* Blames all waits since the earlier operation if none was found. */
 static int blame_all(struct needs_host *host, const struct walk_call *later,
 	const struct touch *earlier)
 {
@@ -554,8 +556,7 @@ static int blame_all(struct needs_host *host, const struct walk_call *later,
 	return earlier ? needs_keep(&host->kept, later->thread, earlier, point) : 0;
 }
 
-/* The last wait for the earlier operation that the later one is after, unless one that is needed
- * anyway keeps them in order. */
+/* Blames the last wait that orders them, unless a wait needed anyway keeps them in order. */
 int needs_host_lost(struct needs_host *host, const struct walk_call *later,
 	const struct touch *earlier)
 {

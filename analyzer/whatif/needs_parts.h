@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the parts of needs.h work together, private to needs*.c: needs.c walks over the run,
- * needs_host.c looks at waits of the host, needs_events.c at those of streams for events.
+ * Interface between the parts of needs.h, private to needs*.c: needs.c walks over the run,
+ * needs_host.c handles waits of the host, needs_events.c those of streams for events.
  */
 #ifndef CUFENCE_NEEDS_PARTS_H
 #define CUFENCE_NEEDS_PARTS_H
@@ -13,8 +13,8 @@
 #include "timed_events.h"
 
 /*
- * Operations of a stream, up to a call, come before all that is after a point in relax.full, by a
- * wait that is needed for that anyway.  By stream and by who submits what is after it.
+ * Operations of a stream up to a call, which are ordered before all work after a point in
+ * relax.full by a wait that is needed anyway.  By stream and by the submitter of that work.
  */
 struct needs_kept {
 	int64_t call;
@@ -24,21 +24,26 @@ struct needs_kept {
 int needs_keep(struct idmap *kept, int64_t who, const struct touch *earlier,
 	struct order_epoch point);
 
-/* While a pair is reported: its later operation, submitted by who, is after such a point. */
+/*
+ * Returns 1 if the later operation of the reported pair, submitted by who, is after such a point.
+ */
 int needs_is_kept(const struct idmap *kept, struct relax *relax, int64_t who,
 	const struct touch *earlier);
 
 /* --- waits of the host --- */
 
-/* A missing order is blamed on waits so far back, else on all since the earlier operation. */
+/*
+ * Number of recent waits that a missing order can be attributed to; otherwise all since the earlier
+ * operation may be it.
+ */
 #define LIVE_WAITS 4096
 
-/* What a wait is for, as long as it may be blamed. */
+/* The purpose of a wait, as long as missing orders can be attributed to it. */
 struct live_wait {
-	size_t number;            /* in needs.host, from 1 on */
-	struct order_cover cover; /* without what other waits brought */
-	struct order_epoch point; /* of its thread in relax.full */
-	struct touch behind;      /* call 0: not remembered */
+	size_t number;            /* in needs.host, from 1 */
+	struct order_cover cover; /* without the results of other waits */
+	struct order_epoch point; /* of its thread, in relax.full */
+	struct touch behind;      /* call 0: not kept */
 };
 
 struct needs_host {
@@ -50,28 +55,32 @@ struct needs_host {
 	struct map timed;  /* events whose elapsed times are read */
 	struct idmap kept; /* struct needs_kept, by thread */
 	struct idmap threads;
-	struct live_wait *live; /* a ring of LIVE_WAITS by number */
-	/* Up to this number all waits since this call are needed, as far as is known. */
+	struct live_wait *live; /* a ring of LIVE_WAITS, by number */
+	/* All waits up to this number since this call may be needed. */
 	size_t unknown_until;
 	uint32_t unknown_since;
 };
 
-/* 1: a look at each call found waits that may be needless or too long; 0, or -1 after a message.
- * To follow a run takes as long as its analysis. */
+/*
+ * Returns 1 if a quick pass over the calls found waits that may be needless or too broad, else 0,
+ * or -1 after a message.  The full analysis takes as long as the rest of the analysis.
+ */
 int needs_host_is_worth_it(const struct run *run, const struct polls *polls);
 
-/* Likewise. */
+/* Returns the same after preparing the analysis. */
 int needs_host_open(struct needs_host *host, struct relax *relax, struct needs *needs,
 	struct db *db);
 void needs_host_close(struct needs_host *host);
 
-/* When the wait that is this call began, INT64_MIN: it is none that is left out. */
+/*
+ * Returns the entry of the wait that ends with this call, INT64_MIN: the call is no removable wait.
+ */
 int64_t needs_host_since(const struct needs_host *host, const struct walk_call *call);
 
-/* Such a wait, which full steps here. */
+/* Processes such a wait, and steps relax.full.  Returns 0, or -1 after a message. */
 int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64_t since);
 
-/* Any other call, around relax_all(). */
+/* Process any other call, before and after relax_all().  Return 0, or -1 after a message. */
 int needs_host_before(struct needs_host *host, const struct walk_call *call);
 int needs_host_after(struct needs_host *host, const struct walk_call *call);
 
@@ -84,27 +93,27 @@ void needs_host_finish(struct needs_host *host);
 struct needs_events {
 	struct relax *relax;
 	struct needs *needs;
-	struct map sites;  /* whose waits are left out */
+	struct map sites;  /* sites of the removed waits */
 	struct idmap open; /* stream -> struct open_waits */
 	struct idmap kept; /* struct needs_kept, by stream */
 };
 
-/* Likewise: whether some delayed work of their stream. */
+/* Returns 1 if some waits delayed work of their stream, else 0, or -1 after a message. */
 int needs_events_open(struct needs_events *events, struct relax *relax, struct needs *needs,
 	const struct run *run);
 void needs_events_close(struct needs_events *events);
 
-/* A wait for an event at one of the sites. */
+/* Is the call a wait for an event at one of the sites? */
 int needs_events_has(const struct needs_events *events, const struct walk_call *call);
 int needs_events_wait(struct needs_events *events, const struct walk_call *call);
 
-/* Any other call, which all orders have seen: the host may have learned that waits are over. */
+/* Processes any other call after relax_all(): the host may observe waits complete by it. */
 int needs_events_after(struct needs_events *events, const struct walk_call *call);
 
 int needs_events_lost(struct needs_events *events, const struct walk_call *later,
 	const struct touch *earlier);
 
-/* The row of the site of a call, or of the call around it; 0: unknown. */
+/* Returns the site of a call, or of the outer call that made it; 0: unknown. */
 uint32_t needs_site(const struct run *run, int64_t call);
 
 #endif

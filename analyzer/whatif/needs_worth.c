@@ -17,7 +17,7 @@ uint32_t needs_site(const struct run *run, int64_t call)
 	return site;
 }
 
-/* At a site. */
+/* Waits at a site. */
 struct glanced {
 	int64_t fruitless, fruitful, waited, broad;
 };
@@ -45,7 +45,7 @@ static int note_glance(void *arg, int64_t call, int fruitless, int64_t ns)
 	return 0;
 }
 
-/* For a stream or the device, until the end of an operation. */
+/* Checks a wait for a stream or the device that lasted until the end of an operation. */
 static int note_broad(struct glancer *glancer)
 {
 	const struct run_evidence *evidence = &glancer->run->evidence;
@@ -66,7 +66,7 @@ static int note_broad(struct glancer *glancer)
 	return 0;
 }
 
-/* To follow a run takes as long as its analysis: not for waits that all but surely are needed. */
+/* The analysis takes as long as the rest: it is skipped if the waits are almost surely needed. */
 static int is_worth_it(const struct glancer *glancer)
 {
 	int64_t waited = 0;

@@ -10,7 +10,7 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* The step at a place in the order of calls. */
+/* Returns the step at a place in the order of calls. */
 static uint32_t by_call(const struct replay *replay, size_t place)
 {
 	return replay->by_call ? replay->by_call[place] : (uint32_t)place;
@@ -23,7 +23,7 @@ uint32_t replay_step_of(const struct replay *replay, int64_t call)
 
 	if (!count)
 		return REPLAY_NONE;
-	/* Most calls are steps: there are few places where it can be. */
+	/* Most calls are steps, so only few places are possible. */
 	behind_first = call - replay->step[by_call(replay, 0)].call;
 	before_last = replay->step[by_call(replay, count - 1)].call - call;
 	if (behind_first < 0 || before_last < 0)
@@ -50,17 +50,17 @@ static const struct replay_change *change_of(const struct replay *replay, uint32
 	return &replay->change[number];
 }
 
-/* The operation, record or wait for an event keeps no other stream waiting. */
+/* Does the operation, record or event wait no longer block other streams? */
 static int is_apart(const struct replay_step *step, const struct replay_change *change)
 {
 	return change->bits & CHANGE_ORDER ||
 		(change->bits & CHANGE_WAIT && step->act & STEP_BECOMES_ASYNC);
 }
 
-/* What the host needs for something. */
+/* Returns the host time needed for something that took ns. */
 static int64_t paced(const struct replay *replay, int64_t ns, enum replay_contention contention)
 {
-	/* Virtual time is as quick in all runs. */
+	/* Virtual time of the simulator is exact. */
 	return contention == REPLAY_QUICK && replay->recording ? ns * HOST_QUICK_PERCENT / 100 : ns;
 }
 
@@ -74,8 +74,10 @@ static uint32_t memory_of(const struct replay *replay, const struct replay_step 
 	return contention == REPLAY_MOST ? operand->allocation : operand->exact;
 }
 
-/* Of the work that uses the same memory, all of it or only what was changed: readers come after
- * who writes, and who writes after all. */
+/*
+ * Returns the end of work that uses the same memory, all or only changed work: reads wait for
+ * writes, writes wait for all.
+ */
 static int64_t ready_by_memory(const struct replay *replay, const struct replay_step *step,
 	const struct memory_use *memory, enum replay_contention contention)
 {
@@ -110,8 +112,8 @@ static void note_memory(struct replay *replay, const struct replay_step *step, i
 	}
 }
 
-/* The work goes into the stream of work that uses the same memory. */
-static int has_company(const struct replay *replay, const struct replay_step *step,
+/* Does the work move to the stream of work that uses the same memory? */
+static int joins_other_stream(const struct replay *replay, const struct replay_step *step,
 	enum replay_contention contention)
 {
 	for (uint32_t i = 0; i < step->operand_count; i++)
@@ -132,10 +134,10 @@ static int64_t ready_of(const struct replay *replay, const struct replay_step *s
 				contention));
 	ready = ready_by_memory(replay, step, replay->memory_all, contention);
 	/*
-	 * Work that moves goes where its memory is used, and where nobody else uses that, into one
-	 * stream of its thread's own.  What threads have in common by the legacy stream is gone.
+	 * Moved work goes where its memory is used.  Otherwise it goes to one new stream per thread
+	 * and stream: threads are no longer ordered by the legacy stream.
 	 */
-	if (!copies && step->apart != REPLAY_NONE && !has_company(replay, step, contention))
+	if (!copies && step->apart != REPLAY_NONE && !joins_other_stream(replay, step, contention))
 		ready = later(ready, replay->apart[step->apart]);
 	return ready;
 }
@@ -158,7 +160,7 @@ static int takes_engine(const struct replay_step *step, enum replay_contention c
 	return step->share >= (contention == REPLAY_MOST ? LARGE_PERCENT / 100.0F : 1.0F);
 }
 
-/* Time of a staged copy from pinned memory: the run may not show how fast the bus is. */
+/* Estimates a staged copy from pinned memory: the run may not show the speed of the bus. */
 static int64_t pinned_length(const struct replay *replay, const struct replay_step *step,
 	enum replay_contention contention)
 {
@@ -169,7 +171,7 @@ static int64_t pinned_length(const struct replay *replay, const struct replay_st
 	return (int64_t)(rate * (double)step->bytes);
 }
 
-/* The end of the step's operation, submitted at entry; unstaged: from or to pinned memory now. */
+/* Returns the end of the step's operation, submitted at entry; unstaged: memory is pinned now. */
 static int64_t run_operation(struct replay *replay, const struct replay_step *step, int64_t entry,
 	int64_t ready, int unstaged, enum replay_contention contention)
 {
@@ -194,8 +196,8 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 }
 
 /*
- * A host function that is moved goes where it is called: into the stream of the work before it.
- * REPLAY_LEAST assumes that nobody waits for it and gives it a stream of its own.
+ * A host function that is moved goes to the stream of the work submitted before it. REPLAY_LEAST
+ * assumes that nothing waits for it, and uses a stream of its own.
  */
 static int64_t run_moved_function(struct replay *replay, const struct replay_step *step,
 	int64_t entry, enum replay_contention contention)
@@ -248,7 +250,7 @@ static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry,
 
 /* --- the host --- */
 
-/* What the call waits for is complete; REPLAY_LONG_AGO: it waits for nothing. */
+/* Returns the end of what the call waits for; REPLAY_LONG_AGO: it does not wait. */
 static int64_t target_of(const struct replay *replay, uint32_t number,
 	enum replay_contention contention)
 {
@@ -257,7 +259,7 @@ static int64_t target_of(const struct replay *replay, uint32_t number,
 
 	if (change->bits & CHANGE_WAIT && change->still_needs != REPLAY_NONE)
 		return replay->end[change->still_needs];
-	/* A copy that leaves its stream waits for what it is ordered after in the other one. */
+	/* A copy that leaves its stream waits for the work it is ordered after in the new one. */
 	if (change->bits & CHANGE_ORDER && !(change->bits & CHANGE_WAIT) &&
 		step->act & STEP_SUBMITS && step->act & STEP_WAITS && step->scope != SCOPE_NONE)
 		return ready_of(replay, step, 1, step->act & STEP_BECOMES_ASYNC, contention);
@@ -272,15 +274,16 @@ static int64_t target_of(const struct replay *replay, uint32_t number,
 	return replay_scope(replay, step);
 }
 
-/* When another thread's call lets the step go. */
-static int64_t let_go(const struct replay *replay, const struct replay_step *step, int64_t entry)
+/* Returns when another thread's call stops blocking the step. */
+static int64_t unblocked_at(const struct replay *replay, const struct replay_step *step,
+	int64_t entry)
 {
 	if (step->held_by != REPLAY_NONE && !(replay->change[step->held_by].bits & CHANGE_WAIT))
 		return replay->end[step->held_by];
 	return replay_held_until(replay, step, entry);
 }
 
-/* The call's own time: without the cost of recording, unless the run is as recorded. */
+/* Returns the call's own time: without the cost of recording, except for REPLAY_RECORDED. */
 static int64_t own_of(const struct replay *replay, const struct replay_step *step,
 	enum replay_contention contention)
 {
@@ -296,22 +299,22 @@ static int64_t return_of(const struct replay *replay, uint32_t number, int64_t e
 	const struct replay_change *change = change_of(replay, number);
 	int64_t own = own_of(replay, step, contention);
 
-	/* Who launches an executable for the first time brings it to the device. */
+	/* The first launch of an executable graph uploads it to the device. */
 	if (step->exec != REPLAY_NONE && step->maker != REPLAY_NONE &&
 		replay->change[step->maker].bits & CHANGE_CALL && own > SUBMIT_NS)
 		own = SUBMIT_NS;
-	/* Copies that do not wait are from and to pinned memory. */
+	/* Copies that do not wait use pinned memory. */
 	if (change->bits & CHANGE_WAIT && step->act & STEP_STAGED)
 		own = (own > SUBMIT_NS ? SUBMIT_NS : own) + step->pinning;
 	if (change->once || change->bits & CHANGE_NODE)
 		own = 0;
-	/* The host returns, and may have yet to copy from pageable memory. */
+	/* The host continues, but may still have to copy from pageable memory. */
 	return target == REPLAY_LONG_AGO
 		? entry + own
 		: later(entry + own, target + paced(replay, step->lag, contention));
 }
 
-/* The other thread has made its last call by the time this one goes on. */
+/* The other thread has made its last call when this one continues. */
 static void finish_join(struct replay *replay, struct replay_thread *thread)
 {
 	const struct replay_step *step = &replay->step[thread->join];
@@ -322,7 +325,7 @@ static void finish_join(struct replay *replay, struct replay_thread *thread)
 			later(thread->now, replay->thread[step->other_thread].now + step->lag);
 }
 
-/* Of threads whose last call it is; the thread waited for may wait for another one. */
+/* Follows a chain of threads that wait for each other's end by their last calls. */
 static int64_t finish_last_join(struct replay *replay, struct replay_thread *thread)
 {
 	uint32_t join = thread->join;
@@ -336,16 +339,18 @@ static int64_t finish_last_join(struct replay *replay, struct replay_thread *thr
 	return thread->now;
 }
 
-/* What the host saves in addition to the driver call if a call is not made.  The driver call's
- * record is not part: it is written within the runtime call. */
+/*
+ * Returns the host time saved beyond the driver call if a call is not made.  The driver call's
+ * record is written within the runtime call, so it is not included.
+ */
 static int64_t saved_around(const struct replay *replay, const struct replay_step *step)
 {
 	return step->around > replay->recording ? step->around - replay->recording : step->around;
 }
 
 /*
- * When the device gets the step's work that was submitted at entry.  What fills a stream's queue
- * may come after the work of other streams.
+ * Returns when the step's work, submitted at entry, is passed to the device.  Work that fills a
+ * stream's queue may be submitted after the work of other streams.
  */
 static int64_t submission(struct replay *replay, uint32_t number, int64_t entry)
 {
@@ -368,8 +373,8 @@ static int64_t submission(struct replay *replay, uint32_t number, int64_t entry)
 }
 
 /*
- * The host's own time before a call.  That around a driver call goes with it; what the program does
- * between two calls may be no more than to make the second, or work that remains.
+ * Returns the host's own time before a call.  The time around a driver call is saved with it.
+ * Between two calls the program may only prepare the second one, or do work that remains.
  */
 static int64_t gap_of(const struct replay *replay, const struct replay_step *step,
 	const struct replay_change *change, enum replay_contention contention)
@@ -403,7 +408,7 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 	}
 	target = target_of(replay, number, contention);
 	if (!(change->bits & CHANGE_WAIT))
-		entry = later(entry, let_go(replay, step, entry) + step->after_holder - own);
+		entry = later(entry, unblocked_at(replay, step, entry) + step->after_holder - own);
 	if (step->act & STEP_WAITS_FIRST)
 		entry = return_of(replay, number, entry, target, contention) - own;
 	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))

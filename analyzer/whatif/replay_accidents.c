@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A wait that a fix removes may have ordered an operation after another one whose data it needs:
- * the fix then orders the two on the device (table hazard, rule accidental-order).
+ * A wait that a fix removes may have ordered an operation after another one whose data it needs.
+ * The fix must then order the two on the device (table hazard, rule accidental-order).
  */
 #include <stdlib.h>
 
@@ -51,7 +51,7 @@ int replay_find_accidents(struct replay *replay, struct db *db)
 	return rc;
 }
 
-/* The first whose later step is that one or after it. */
+/* Returns the first entry whose later step is at or after a step. */
 static size_t first_of(const struct replay *replay, uint32_t number)
 {
 	size_t low = 0, high = replay->accident_count;

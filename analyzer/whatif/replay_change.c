@@ -2,10 +2,10 @@
 #include "replay_parts.h"
 
 /*
- * Pinned memory is kept and used again and limits are set before the work: after a place's first
- * call neither the call nor the one that undoes it takes time again.  Device memory may be freed
- * later or in stream order; code has to be loaded (or compiled) at some time and may be unloaded at
- * the end: of these only the wait is sure to go.
+ * Pinned memory is kept and reused, and limits are set before the work: after a site's first call
+ * neither the call nor its counterpart takes time again.  Device memory may be freed later or in
+ * stream order.  Code must be loaded (or compiled) at some time and may be unloaded at the end: for
+ * these calls only the wait is surely saved.
  */
 static void do_once(struct replay *replay, uint32_t number)
 {
@@ -18,7 +18,7 @@ static void do_once(struct replay *replay, uint32_t number)
 		replay->change[step->maker].once = 1;
 }
 
-/* All calls of the same kind from the place of a step. */
+/* Changes all calls of the same kind from the site of a step. */
 static void change_place(struct replay *replay, uint32_t number, struct replay_change change)
 {
 	uint32_t at =
@@ -53,7 +53,7 @@ void replay_change(struct replay *replay, int64_t call, unsigned bits, int64_t s
 		replay->results = 1;
 	if (needed != REPLAY_NONE)
 		change.only_stream = replay->step[needed].stream;
-	/* Once for a place, by the first of its calls; each has its own stream. */
+	/* Done once per site, for the first of its calls; each of them has its own stream. */
 	if (!(bits & (CHANGE_CALL | CHANGE_NODE)) && replay->step[number].site &&
 		(replay->change[number].bits & bits) != bits)
 		change_place(replay, number, change);
@@ -77,13 +77,13 @@ void replay_restore(struct replay *replay)
 	replay->changed = replay->orders = replay->results = 0;
 }
 
-/* --- what a call does in a replay --- */
+/* --- acts of a call --- */
 
 static unsigned acts_of_work(const struct walk_call *call)
 {
 	if (kind_family(call->kind) == FAMILY_callback)
 		return STEP_SUBMITS | STEP_HOST_WORK;
-	/* CUPTI has no record of what these do, and yet they have their place in a stream. */
+	/* CUPTI has no record of these operations, but they have a position in a stream. */
 	if (kind_has(call->kind, K_SILENT))
 		return STEP_SUBMITS;
 	if (call_is_sync(call->kind))
@@ -118,7 +118,7 @@ static unsigned waits_of(const struct walk_call *call)
 		(scope_includes_own(call) ? STEP_WAITS_OWN : 0);
 }
 
-/* What becomes of it when it is changed. */
+/* Returns the acts of the call once it is changed. */
 static unsigned changes_of(const struct walk_call *call)
 {
 	int staged = call_is_copy(call->kind) &&

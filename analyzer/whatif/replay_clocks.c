@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUDA's order as times: what comes after what is a maximum.
+ * CUDA's order as times: work starts at the maximum of the ends of the work that it comes after.
  */
 #include "replay_parts.h"
 
@@ -46,7 +46,7 @@ static struct replay_context *context_of(const struct replay *replay, uint32_t n
 	return number == REPLAY_NONE ? NULL : &replay->context[number];
 }
 
-/* What the legacy stream of the context, which may be NULL, comes after. */
+/* Returns the end of the work that the context's legacy stream comes after; context may be NULL. */
 static int64_t legacy_of(const struct replay_context *context)
 {
 	return context ? later(context->legacy, context->blocking) : REPLAY_LONG_AGO;
@@ -110,8 +110,8 @@ int64_t replay_scope(const struct replay *replay, const struct replay_step *step
 }
 
 /*
- * While a thread is in cudaFree or its like, launches of others wait for it to return, and their
- * event records and waits do not (H200).
+ * While a thread is in cudaFree or a similar call, launches of other threads wait for it to return,
+ * but their event records and waits do not (H200).
  */
 int64_t replay_held_until(const struct replay *replay, const struct replay_step *step,
 	int64_t entry)

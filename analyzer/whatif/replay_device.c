@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Engines of the device, each of which runs one operation at a time.  Calls are replayed in the
- * order in which they were made, not in that in which their operations run, so that an operation
+ * order in which they were made, not in the order in which their operations run, so an operation
  * may fit into a gap before that of an earlier call.
  */
 #include <string.h>
 
 #include "replay_parts.h"
 
-/* They move to the front when the array is full, once in 7 * BOOKINGS times. */
+/* When the array is full, intervals move to the front: once in 7 * BOOKINGS calls. */
 static void make_room(struct booking *booking)
 {
 	if (booking->count == BOOKINGS) {
@@ -31,7 +31,7 @@ static void insert(struct booking *booking, size_t at, int64_t start, int64_t en
 	booking->count++;
 }
 
-/* The first interval that ends after a time: none begins before the one before it has ended. */
+/* Returns the first interval that ends after a time; intervals do not overlap. */
 static size_t first_after(const struct booking *booking, int64_t time)
 {
 	size_t low = booking->first, high = booking->first + booking->count;
@@ -55,7 +55,7 @@ int64_t booking_take(struct booking *booking, int64_t ready, int64_t length)
 	end = booking->first + booking->count;
 	at = first_after(booking, ready);
 	/*
-	 * Each interval from here on ends after ready: the first that leaves enough room before it.
+	 * Each interval from here on ends after ready: find the first with enough room before it.
 	 */
 	while (at < end && booking->taken[at].start - ready < length) {
 		if (booking->taken[at].end > ready)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What single calls and operations gain by changes, whether or not the run does, and lose. */
+/*
+ * Gains and losses of single calls and operations by changes, even if the run's length is the same.
+ */
 #include <stdlib.h>
 
 #include "constants.h"
@@ -28,8 +30,8 @@ int64_t replay_most_gained(struct replay *replay)
 }
 
 /*
- * A call that was made in order to wait waits with intent, and so does a copy that brings a result,
- * unless another such copy is changed.
+ * An explicit wait is made on purpose, and so is a copy of a result, unless another such copy is
+ * changed.
  */
 static int may_take_over(const struct replay *replay, uint32_t number)
 {
@@ -40,7 +42,7 @@ static int may_take_over(const struct replay *replay, uint32_t number)
 		!(replay->change[number].bits & (CHANGE_WAIT | CHANGE_CALL));
 }
 
-/* Of the place whose last step that is. */
+/* Returns the additional waiting time of a place, given its last step. */
 static int64_t waited_longer(const struct replay *replay, uint32_t number)
 {
 	int64_t sum = 0;
@@ -51,7 +53,7 @@ static int64_t waited_longer(const struct replay *replay, uint32_t number)
 	return sum;
 }
 
-/* Keeps the list in order. */
+/* Inserts into the sorted list. */
 static size_t add_taker(struct replay_taker *taker, size_t count, size_t most,
 	struct replay_taker added)
 {

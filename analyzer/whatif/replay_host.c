@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long host functions took in their streams: nothing records it.  What comes next in the order,
- * an operation that had been submitted before or a thread that waited, says until when.
+ * Finds the durations of host functions, which are not recorded.  The next operation in the order
+ * that had been submitted before, or a thread that waited, shows when the function ended.
  */
 #include <stdlib.h>
 
@@ -9,13 +9,13 @@
 #include "replay_parts.h"
 
 /*
- * The run is followed with functions of one nanosecond: an operation that is ready at such an end
- * has waited for that function.
+ * The run is followed with functions of one nanosecond: an operation that becomes ready at the end
+ * of such a function has waited for it.
  */
 struct follower {
 	struct replay *replay;
-	struct map ends; /* that end -> step + 1 */
-	int64_t *until;  /* by step: when what it waited for ended, 0: unknown */
+	struct map ends; /* end of a function -> step + 1 */
+	int64_t *until;  /* by step: end of the function by what waited for it, 0: unknown */
 	int found;
 };
 
@@ -54,8 +54,8 @@ static int follow_step(struct follower *follower, uint32_t number)
 	return 0;
 }
 
-/* The function becomes an operation that no engine runs. */
-static void become_operation(struct replay *replay, struct replay_step *step, int64_t until)
+/* Makes the function an operation that uses no engine. */
+static void set_duration(struct replay *replay, struct replay_step *step, int64_t until)
 {
 	int64_t ready = replay_ready(replay, step);
 
@@ -65,7 +65,10 @@ static void become_operation(struct replay *replay, struct replay_step *step, in
 	step->act |= STEP_HAS_OP;
 }
 
-/* The operation in another stream that its thread submitted before: likely what it reports on. */
+/*
+ * Finds the operation that the function's thread submitted to another stream before: the function
+ * probably reports its end.
+ */
 static int find_followed(struct replay *replay)
 {
 	uint32_t *last = malloc((replay->threads.count + 1) * sizeof(*last));
@@ -106,7 +109,7 @@ int replay_find_host_work(struct replay *replay)
 		struct replay_step *step = &replay->step[i];
 
 		if (follower.until[i])
-			become_operation(replay, step, follower.until[i]);
+			set_duration(replay, step, follower.until[i]);
 		if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
 			replay_note(replay, step,
 				step->act & STEP_HAS_OP ? step->end : replay_ready(replay, step));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The own time of each call and operation: the run is followed as it was measured, and what the
- * order of the device explains is subtracted from each time.
+ * Finds the own time of each call and operation: the run is followed as measured, and delays that
+ * the order of the device explains are subtracted.
  */
 #include <stdlib.h>
 
@@ -38,7 +38,7 @@ static int is_large(const struct replay_step *step)
 		step->share >= LARGE_PERCENT / 100.0F;
 }
 
-/* Large kernels that did run at the same time can do so again. */
+/* Large kernels that overlapped in the run can overlap in a replay. */
 static int find_sharers(struct replay *replay)
 {
 	struct timed *list = malloc((replay->step_count + 1) * sizeof(*list));
@@ -62,7 +62,7 @@ static int find_sharers(struct replay *replay)
 	return rc;
 }
 
-/* How many have ended by a time. */
+/* Returns how many operations have ended by a time. */
 static size_t ends_by(const struct ends *ends, int64_t time)
 {
 	size_t low = 0, high = ends->count;
@@ -78,7 +78,10 @@ static size_t ends_by(const struct ends *ends, int64_t time)
 	return low;
 }
 
-/* The operation of another stream that ended just before one started; REPLAY_NONE without one. */
+/*
+ * Returns the operation of another stream that ended just before one started; REPLAY_NONE without
+ * one.
+ */
 static uint32_t ended_before(const struct ends *ends, uint32_t of)
 {
 	const struct replay_step *steps = ends->replay->step, *step = &steps[of];
@@ -97,10 +100,11 @@ static uint32_t ended_before(const struct ends *ends, uint32_t of)
 }
 
 /*
- * When it returned from what other threads submitted after it was entered: one of several calls
- * that wait for the device at the same time waits for that as well.  Its own end without such.
+ * Returns when work that other threads submitted during the call ended: one of several calls that
+ * wait for the device at the same time waits for that too.  Returns the call's own exit if there is
+ * none.
  */
-static int64_t let_go_by_others(const struct ends *ends, uint32_t of)
+static int64_t others_end(const struct ends *ends, uint32_t of)
 {
 	const struct replay_step *steps = ends->replay->step, *step = &steps[of];
 	size_t at = ends_by(ends, step->exit);
@@ -122,7 +126,7 @@ static int32_t clamp(int64_t value, int64_t low, int64_t high)
 	return (int32_t)(value < low ? low : value > high ? high : value);
 }
 
-/* The host function before it may have taken most of the time. */
+/* The host function before it may account for most of the time. */
 static int follows_host_work(const struct replay *replay, const struct replay_step *step)
 {
 	return step->stream != REPLAY_NONE && replay->stream[step->stream].host_work;
@@ -138,9 +142,9 @@ static void learn_operation(struct replay *replay, const struct ends *ends, uint
 		entry = step->exit - step->own;
 	after = ready == REPLAY_LONG_AGO ? INT32_MAX : step->start - ready;
 	step->launch = clamp(step->start - entry, 0, LAUNCH_NS);
-	/* Who was submitted late does not show how soon it could have followed. */
+	/* An operation submitted late does not show its shortest handover. */
 	step->handover = after > HANDOVER_NS ? HANDOVER_USUAL_NS : (int32_t)after;
-	/* What the call itself does before, the host copying or loading code, it does again. */
+	/* Time that the call itself spends first, copying or loading code, recurs in a replay. */
 	if (step->exit + BLOCKED_MIN_NS - step->start >= 0 || follows_host_work(replay, step))
 		late = INT32_MAX;
 	if (after < step->start - entry - LAUNCH_NS + HANDOVER_NS)
@@ -152,8 +156,8 @@ static void learn_operation(struct replay *replay, const struct ends *ends, uint
 }
 
 /*
- * The thread waited until target.  What a call that needs the device idle did after its wait it
- * does in any case; how long it waited was measured against others of its kind.
+ * The thread waited until target.  The work of a call after it drained the device recurs in any
+ * case; the length of its wait was measured by comparison with similar calls.
  */
 static void learn_held(const struct ends *ends, struct replay_step *step, uint32_t number,
 	int64_t target)
@@ -162,7 +166,7 @@ static void learn_held(const struct ends *ends, struct replay_step *step, uint32
 
 	step->lag = after = step->exit - target;
 	if (step->act & STEP_MEASURED && step->act & STEP_HOLDS_OTHERS) {
-		others = let_go_by_others(ends, number);
+		others = others_end(ends, number);
 		waited = later(waited, others - step->enter);
 		after = step->exit - later(target, others);
 	}
@@ -185,7 +189,7 @@ static void learn_wait(const struct replay *replay, const struct ends *ends, uin
 
 	if (own)
 		target = later(target, step->end);
-	/* Its scope is wider than what it did wait for: that alone counts. */
+	/* Its scope is wider than what it did wait for; only the latter counts. */
 	if (target > step->exit + CLOCK_ERROR_MAX_NS || target == REPLAY_LONG_AGO)
 		step->scope = SCOPE_NONE;
 	if (step->scope == SCOPE_NONE && step->held_for != REPLAY_NONE)
@@ -204,7 +208,7 @@ static void learn_wait(const struct replay *replay, const struct ends *ends, uin
 		step->lag = step->own;
 }
 
-/* Held by another thread's call: what is left is the call's own. */
+/* For a call blocked by another thread's call: the remaining time is its own. */
 static void learn_holder(const struct replay *replay, struct replay_step *step)
 {
 	int64_t until = replay_held_until(replay, step, step->enter), late = BLOCKED_MIN_NS;
@@ -213,7 +217,7 @@ static void learn_holder(const struct replay *replay, struct replay_step *step)
 		until = replay->step[step->held_by].exit;
 		late = INT32_MAX;
 	}
-	/* It went through: of several that wait not all hold others. */
+	/* It was not blocked: of several waiting calls not all block others. */
 	if (until != REPLAY_LONG_AGO && until > step->exit + CLOCK_ERROR_MAX_NS)
 		step->act &= ~(unsigned)STEP_CAN_BE_HELD;
 	if (until == REPLAY_LONG_AGO || until > step->exit + CLOCK_ERROR_MAX_NS)
@@ -224,7 +228,7 @@ static void learn_holder(const struct replay *replay, struct replay_step *step)
 	step->act |= STEP_WAITS_FIRST;
 }
 
-/* The other thread has made its last call by the time this one goes on. */
+/* The other thread has made its last call when this one continues. */
 static void learn_join(const struct replay *replay, struct replay_thread *thread)
 {
 	struct replay_step *step = &replay->step[thread->join];
@@ -237,7 +241,7 @@ static void learn_join(const struct replay *replay, struct replay_thread *thread
 	step->own = ASK_NS < step->own ? ASK_NS : step->own;
 }
 
-/* Extra time of a graph call with CUPTI. */
+/* Returns the additional time of a graph call due to CUPTI. */
 static int64_t recorded_graph(const struct replay *replay, const struct replay_step *step)
 {
 	const int64_t nodes = step->nodes;
@@ -258,7 +262,7 @@ static int64_t recorded_graph(const struct replay *replay, const struct replay_s
 	}
 }
 
-/* CUPTI's records of operations, and of each node of a graph, cost time in the calls. */
+/* CUPTI's records of operations, and of each node of a graph, take time in the calls. */
 static void learn_recorded(const struct replay *replay, struct replay_step *step)
 {
 	int64_t recorded = RECORDING_CALL_NS, least = step->own / 2;
@@ -282,7 +286,7 @@ static void learn_step(struct replay *replay, const struct ends *ends, uint32_t 
 
 	if (thread->join != REPLAY_NONE)
 		learn_join(replay, thread);
-	/* Made from within the call before it. */
+	/* It was made within the previous call. */
 	if (*now != REPLAY_LONG_AGO && step->exit <= *now)
 		step->enter = step->exit = *now;
 	if (*now == REPLAY_LONG_AGO)
@@ -319,7 +323,7 @@ int replay_learn(struct replay *replay)
 	replay_begin(replay);
 	for (size_t i = 0; i < replay->step_count; i++)
 		learn_step(replay, &ends, (uint32_t)i);
-	/* A thread's last call. */
+	/* Joins by a thread's last call. */
 	for (size_t i = 0; i < replay->threads.count; i++)
 		if (replay->thread[i].join != REPLAY_NONE)
 			learn_join(replay, &replay->thread[i]);

@@ -10,8 +10,9 @@
 #include "walk.h"
 #include "walk_order.h"
 
-/* A block by other means than streams and events, by the call that submitted the blocked
- * operation. */
+/*
+ * A hold by other means than streams and events, by the call that submitted the delayed operation.
+ */
 struct held {
 	uint32_t call, hold;
 };
@@ -21,24 +22,25 @@ struct loader {
 	const struct run *run;
 	struct db *db;
 	struct polls polls;
-	struct run_cursor operands, freed; /* in order of call */
+	struct run_cursor operands, freed; /* sorted by call */
 	struct held *held;
 	size_t held_count, held_at;
-	struct map writes; /* word_key() of what some kernel does not only load from */
-	/*
-	 * Calls that table hold names as blocking, by other means than streams and events.
-	 */
+	struct map writes; /* word_key() of words that a kernel may use for more than loads */
+	/* Calls that caused holds, by other means than streams and events. */
 	struct map via;
-	struct map holders;  /* calls that blocked those of other threads */
-	struct map makers;   /* calls that made what others freed, waiting for the device */
-	struct map firsts;   /* is_first() */
-	struct map execs;    /* executable graph -> the call that made it */
-	struct map nodes;    /* ... -> how many it has */
-	struct map sizes;    /* call that made or destroyed a graph -> how many that has */
-	struct map captures; /* thread -> the call that began a capture, nothing else since */
+	struct map holders; /* calls that blocked those of other threads */
+	struct map makers;  /* calls that allocated what others freed by waiting for the device */
+	struct map firsts;  /* is_first() */
+	struct map execs;   /* executable graph -> the call that made it */
+	struct map nodes;   /* ... -> its number of nodes */
+	struct map sizes;   /* call that made or destroyed a graph -> the graph's number of nodes */
+	struct map
+		captures; /* thread -> the call that began a capture, if no other work came since */
 };
 
-/* Numbers from 0 on, in order of appearance; REPLAY_NONE for row 0 or when out of memory. */
+/*
+ * Returns the number of a row, in order of appearance; REPLAY_NONE for row 0 or when out of memory.
+ */
 static uint32_t number(struct map *map, int64_t row)
 {
 	uint64_t next = map->count;
@@ -51,7 +53,7 @@ static uint32_t number(struct map *map, int64_t row)
 	return (uint32_t)next;
 }
 
-/* 1: no call of the place was about the same address or context before; -1: out of memory. */
+/* Returns 1 if no earlier call of the place had the same address or context; -1: out of memory. */
 static int is_first(struct loader *loader, const struct replay *replay,
 	const struct replay_step *step, int64_t about)
 {
@@ -64,7 +66,7 @@ static int is_first(struct loader *loader, const struct replay *replay,
 	return map_set(&loader->firsts, key, 1) ? -1 : 1;
 }
 
-/* The first that it freed whose maker is known. */
+/* Returns the first freed allocation whose maker is known. */
 static const struct run_allocation *freed_by(struct loader *loader, int64_t call)
 {
 	const struct run_ended *row;
@@ -97,7 +99,7 @@ static int read_maker(struct loader *loader, struct replay *replay, struct repla
 	return rc < 0 ? -1 : 0;
 }
 
-/* Memory is pinned once, as far as it is copied, before the first copy that goes so far. */
+/* Memory is pinned once, in the copied range, before the first copy that extends it. */
 static int read_pinning(struct loader *loader, const struct replay *replay,
 	struct replay_step *step)
 {
@@ -117,7 +119,7 @@ static int read_pinning(struct loader *loader, const struct replay *replay,
 	return map_set(&loader->firsts, key, (uint64_t)payload->bytes);
 }
 
-/* Time of the surrounding call beyond its own. */
+/* Returns the time of the surrounding call beyond the call's own. */
 static int64_t time_around(const struct run *run, const struct run_call *call, int64_t id,
 	int64_t parent)
 {
@@ -141,7 +143,7 @@ static void read_around(const struct loader *loader, struct replay_step *step)
 	step->around = (int32_t)(around < AROUND_MAX_NS ? around : AROUND_MAX_NS);
 }
 
-/* A loop of queries is a wait that the last of them ends. */
+/* A loop of queries is a wait that ends with its last query. */
 static void read_polls(const struct loader *loader, const struct walk_call *call,
 	struct replay_step *step)
 {
@@ -155,8 +157,8 @@ static void read_polls(const struct loader *loader, const struct walk_call *call
 }
 
 /*
- * A capture, with the calls that are captured, is one step: its end.  If other work of the thread
- * comes between, only the call that ends it is.
+ * A capture, with its captured calls, is one step: its end.  If other work of the thread comes
+ * between, only the call that ends the capture is a step.
  */
 static int read_capture(struct loader *loader, const struct walk_call *call,
 	struct replay_step *step)
@@ -172,7 +174,7 @@ static int read_capture(struct loader *loader, const struct walk_call *call,
 	return map_set(&loader->captures, (uint64_t)call->thread, 0);
 }
 
-/* By the first of its operations. */
+/* Reads the shape of the first of its operations. */
 static void read_shape(const struct loader *loader, struct replay_step *step)
 {
 	const struct run *run = loader->run;
@@ -211,7 +213,7 @@ static void read_wait(const struct loader *loader, const struct replay *replay,
 	if (!wait)
 		return;
 	step->act |= STEP_MEASURED;
-	/* Held by a call of another thread: until that returns. */
+	/* It was blocked by another thread's call until that returned. */
 	if (wait->behind) {
 		step->act |= STEP_CAN_BE_HELD;
 		step->held_by = replay_step_of(replay, wait->behind);
@@ -238,7 +240,7 @@ static void read_hold(struct loader *loader, const struct replay *replay, struct
 		return;
 	hold = &loader->run->evidence.hold[loader->held[loader->held_at].hold];
 	step->behind = step_of_work(loader, replay, hold->behind);
-	/* A launch that loads its kernel is blocked by itself: this step, not added yet. */
+	/* A launch that loads its kernel blocks itself: this step, not added yet. */
 	step->behind_via = hold->via == step->call ? (uint32_t)replay->step_count
 						   : replay_step_of(replay, hold->via);
 }
@@ -248,8 +250,10 @@ static uint64_t word_key(uint32_t kernel, uint32_t offset)
 	return (uint64_t)kernel << 32 | offset;
 }
 
-/* A copy's source; a word of a kernel of which all accesses are known, and load. */
-static int only_reads(const struct loader *loader, const struct run_operand *operand)
+/*
+ * Does it only read: as a copy's source, or a kernel's word whose accesses are known and all load?
+ */
+static int is_read_only(const struct loader *loader, const struct run_operand *operand)
 {
 	const struct run *run = loader->run;
 	uint32_t kernel;
@@ -272,8 +276,8 @@ static int read_operands(struct loader *loader, struct replay *replay, struct re
 		uint64_t address = (uint64_t)operand->address;
 
 		/*
-		 * A value handed over in a variable of the module need not be: as an argument, or
-		 * in a variable of each stream, it makes nobody wait.
+		 * A value passed in a module's variable is no dependency: it could be a kernel
+		 * argument, or a variable per stream.
 		 */
 		if (run_allocation(loader->run, allocation)->kind == ALLOCATION_VARIABLE)
 			continue;
@@ -285,7 +289,7 @@ static int read_operands(struct loader *loader, struct replay *replay, struct re
 			.exact = number(&replay->memories,
 				(int64_t)(((uint64_t)allocation << 44 ^ address) * 2 + 1)),
 			.allocation = number(&replay->memories, allocation * 2),
-			.reads = only_reads(loader, operand),
+			.reads = is_read_only(loader, operand),
 		};
 		step->operand_count++;
 	}
@@ -322,7 +326,7 @@ static int add_step(struct replay *replay, const struct replay_step *step)
 	return 0;
 }
 
-/* What was read of it is not needed any more. */
+/* Frees the steps of a process that is not replayed. */
 static void drop_steps(struct replay *replay)
 {
 	free(replay->step);
@@ -336,7 +340,7 @@ static void refuse_by_kind(struct replay *replay, const struct walk_call *call)
 {
 	if (replay->step_count >= REPLAY_MAX_STEPS)
 		replay->refusal = "the run is too long to be replayed";
-	/* What calls outside of windows waited for is not known. */
+	/* It is unknown what calls outside of windows waited for. */
 	if (call->stretch == STRETCH_NONE)
 		replay->refusal = "only a part of the run was recorded";
 	if (kind_has(call->kind, K_OUTSIDE))
@@ -405,7 +409,7 @@ static int read_step(void *arg, const struct walk_call *call)
 		step.device = (int16_t)call->owner_device;
 	read_wait(loader, replay, &step);
 	read_polls(loader, call, &step);
-	/* A pageable source is staged: mostly that copy does not wait. */
+	/* A pageable source is staged: mostly the copy does not wait. */
 	if (call_is_async_copy(call->kind) && !(step.act & (STEP_WAITS_OWN | STEP_MEASURED)))
 		step.act &= ~(unsigned)STEP_WAITS;
 	if (call->kind == KIND_CAPTURE_BEGIN)
@@ -446,7 +450,7 @@ static int by_call(const void *a, const void *b)
 	return (x->hold > y->hold) - (x->hold < y->hold);
 }
 
-/* By other means than streams and events. */
+/* For holds by other means than streams and events. */
 static int add_hold(struct loader *loader, uint32_t number)
 {
 	const struct run_hold *hold = &loader->run->evidence.hold[number];
@@ -502,7 +506,7 @@ static int read_claims(struct loader *loader)
 	return 0;
 }
 
-/* The calls that make, launch and destroy graphs, by how many nodes these have. */
+/* Reads the number of nodes for calls that make, launch and destroy graphs. */
 static int read_graphs(struct loader *loader, struct db *db)
 {
 	sqlite3_stmt *q = db_prepare(db,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order in which threads submitted what they submitted at the same time.  A call submits at
- * some moment between its entry and its return.  Operations of one stream run in the order in
- * which they were submitted, and so do those of a legacy stream and of the blocking streams of its
- * context: what ran first was submitted first.
+ * Finds the order in which threads submitted work at the same time.  A call submits at some moment
+ * between its entry and its return.  Operations of one stream run in the order in which they were
+ * submitted, and so do those of a legacy stream and of the blocking streams of its context: the one
+ * that ran first was submitted first.
  */
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 
 struct sweep {
 	struct replay *replay;
-	struct timed *submission;       /* by step: the earliest that agrees with the device */
+	struct timed *submission;       /* by step: the earliest time consistent with the device */
 	int64_t *stream, *legacy, *any; /* the latest so far: by stream; by context */
 };
 
@@ -40,8 +40,8 @@ static void raise_to(int64_t *time, int64_t to)
 		*time = to;
 }
 
-/* The next operation in order of starts. */
-static void place(struct sweep *sweep, uint32_t number)
+/* Processes the next operation in order of starts. */
+static void place_operation(struct sweep *sweep, uint32_t number)
 {
 	const struct replay_step *step = &sweep->replay->step[number];
 	int legacy = step->stream_kind == STREAM_KIND_LEGACY, has_context;
@@ -82,7 +82,7 @@ static int find_submissions(struct sweep *sweep)
 			started[count++] = (struct timed){ replay->step[i].start, i };
 	rc = replay_sort_times(&started, count);
 	for (size_t i = 0; i < count && !rc; i++)
-		place(sweep, (uint32_t)started[i].step);
+		place_operation(sweep, (uint32_t)started[i].step);
 	free(started);
 	return rc;
 }
@@ -92,7 +92,7 @@ static uint32_t moved(const struct replay *replay, uint32_t number)
 	return number == REPLAY_NONE ? REPLAY_NONE : replay->by_call[number];
 }
 
-/* Puts the steps in the order of submission; by_call leads from the place in the run to theirs. */
+/* Sorts the steps by submission.  by_call maps places in the run to the new ones. */
 static int move_steps(struct replay *replay, const struct timed *submission)
 {
 	struct replay_step *steps = malloc((replay->step_count + 1) * sizeof(*steps));
@@ -124,7 +124,7 @@ int replay_sort(struct replay *replay)
 	struct sweep sweep = { .replay = replay };
 	int rc;
 
-	/* One thread's calls follow each other. */
+	/* A single thread's calls are in order. */
 	if (replay->threads.count < 2)
 		return 0;
 	sweep.submission = malloc((replay->step_count + 1) * sizeof(*sweep.submission));

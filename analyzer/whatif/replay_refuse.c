@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which processes are not replayed, by what is known of their runs. */
+/* Processes that are not replayed, because of what is known of their runs. */
 #include "order_loss.h"
 #include "replay_parts.h"
 
-/* A reason, and the processes (?1) for which it holds. */
+/* A reason, and a query whether it applies to process ?1. */
 static const struct {
 	const char *reason, *sql;
 } refusals[] = {
@@ -12,10 +12,13 @@ static const struct {
 	{ "a part of the run was not recorded",
 		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason IN "
 		"('dropped_records', 'cut', 'dropped_device', 'bypassed_calls', 'size_reached'))" },
-	{ "its order could not be followed to the end",
+	{ "its order was not analyzed to the end",
 		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason = "
 		"'" ORDER_LOSS "')" },
-	/* NCCL's and NVSHMEM's kernels wait for those of other devices, and last as long. */
+	/*
+	 * NCCL's and NVSHMEM's kernels wait for kernels of other devices, which determine their
+	 * duration.
+	 */
 	{ "kernels wait for other devices",
 		"SELECT EXISTS (SELECT 1 FROM kernel WHERE process = ?1 AND "
 		"(name LIKE 'nccl%' OR name LIKE '%nvshmem%'))" },

@@ -8,34 +8,34 @@
 #include "digits.h"
 #include "run_columns.h"
 
-/* From first to last, ns; first RUN_NEVER: there is nothing. */
+/* From first to last, ns; first RUN_NEVER: empty. */
 struct stretch {
 	int64_t first, last;
 };
 
-/* What a process did, while its rows are looked at. */
+/* Measurements of a process while its rows are read. */
 struct measured {
-	struct stretch whole, active; /* as run_length() says, and first operation to last */
-	uint32_t first_call;          /* that submitted an operation, 0: none */
+	struct stretch whole, active; /* as in run_length(); first to last operation */
+	uint32_t first_call;          /* first call that submitted an operation, 0: none */
 	int64_t first_enter;
 	int64_t *busy;        /* by stream, ns */
 	struct stretch *span; /* of each operation */
 	size_t span_count;
 };
 
-static int64_t beyond(int64_t whole, int64_t part)
+static int64_t excess(int64_t whole, int64_t part)
 {
 	return whole > part ? whole - part : 0;
 }
 
-static void take_end(struct stretch *stretch, int64_t end)
+static void extend_end(struct stretch *stretch, int64_t end)
 {
 	if (end != RUN_NEVER && end > stretch->last)
 		stretch->last = end;
 }
 
-/* Only what is on a known stream counts as the device's time. */
-static int take_work(struct measured *m, const struct run *run, uint32_t id)
+/* Only operations on a known stream count as the device's time. */
+static int add_operation(struct measured *m, const struct run *run, uint32_t id)
 {
 	const struct run_work *work = run_work(run, id);
 	uint32_t stream = run_where(run, work)->stream;
@@ -44,10 +44,10 @@ static int take_work(struct measured *m, const struct run *run, uint32_t id)
 
 	if (work->call && (!m->first_call || work->call < m->first_call))
 		m->first_call = work->call;
-	take_end(&m->whole, end);
+	extend_end(&m->whole, end);
 	if (!stream)
 		return 0;
-	take_end(&m->active, end);
+	extend_end(&m->active, end);
 	if (work->start < m->active.first)
 		m->active.first = work->start;
 	if (work->start == RUN_NEVER || end == RUN_NEVER)
@@ -71,7 +71,7 @@ static int sort_spans(struct measured *m)
 	return rc;
 }
 
-/* Time in which at least one operation ran, of spans in order of their starts. */
+/* Returns the time in which at least one operation ran, of spans sorted by start. */
 static int64_t device_busy(const struct measured *m)
 {
 	int64_t busy = 0, until = INT64_MIN;
@@ -96,21 +96,21 @@ static int64_t busiest_stream(const struct measured *m, const struct run *run)
 	return most;
 }
 
-/* Code and contexts go at the end. */
+/* Code is unloaded and contexts are destroyed at the end. */
 static int is_end(enum call_kind kind)
 {
 	return kind_family(kind) == FAMILY_runtime || kind == KIND_MODULE_UNLOAD ||
 		kind_family(kind) == FAMILY_context_end;
 }
 
-static void take_call(struct measured *m, const struct run *run, uint32_t id)
+static void add_call(struct measured *m, const struct run *run, uint32_t id)
 {
 	const struct run_call *call = run_call(run, id);
 
 	if (call->enter < m->first_enter)
 		m->first_enter = call->enter;
 	if (!is_end(call->kind))
-		take_end(&m->whole, run_exit(run, call, id));
+		extend_end(&m->whole, run_exit(run, call, id));
 }
 
 static int measure(struct measured *m, const struct run *run, int64_t process)
@@ -125,19 +125,19 @@ static int measure(struct measured *m, const struct run *run, int64_t process)
 	}
 	for (uint32_t id = 1; id < run_work_end(run); id++)
 		if (run_work(run, id) && run_where(run, run_work(run, id))->process == process &&
-			take_work(m, run, id))
+			add_operation(m, run, id))
 			return -1;
 	for (uint32_t id = 1; id < run_call_end(run); id++)
 		if (run_call(run, id) && run_payload(run, run_call(run, id))->process == process)
-			take_call(m, run, id);
+			add_call(m, run, id);
 	m->whole.first =
 		run_call(run, m->first_call) ? run_call(run, m->first_call)->enter : m->first_enter;
 	return 0;
 }
 
 /*
- * Less what no work was recorded in: nothing is known of it, so shares and bounds are those of what
- * was recorded.  -1 after a message.
+ * Subtracts time in which no work was recorded: shares and bounds refer to the recorded time.
+ * Returns -1 after a message.
  */
 static int64_t length_of(struct db *db, int64_t process, const struct stretch *stretch)
 {
@@ -152,13 +152,14 @@ static int64_t length_of(struct db *db, int64_t process, const struct stretch *s
 	if (q && !db_bind(q, "iii", process, stretch->first, stretch->last) && db_step(q) > 0)
 		missing = sqlite3_column_int64(q, 0);
 	sqlite3_finalize(q);
-	return missing < 0 ? -1 : beyond(stretch->last - stretch->first, missing);
+	return missing < 0 ? -1 : excess(stretch->last - stretch->first, missing);
 }
 
 /*
- * From the first call that submitted an operation to the last end, before code and contexts are
- * unloaded.  Starting CUDA takes 150 ms to a second, ending it 1 to 30 ms, part of it the
- * recorder's: a short run's mistakes would vanish in either.  Then first operation to last.
+ * Measures from the first call that submitted an operation to the last end, before code and
+ * contexts are unloaded.  Starting CUDA takes 150 ms to a second, ending it 1 to 30 ms, part of it
+ * the recorder's: a short run's mistakes would be negligible beside that.  Then measures first
+ * operation to last.
  */
 int run_length(struct db *db, int64_t process, struct run_length *length)
 {
@@ -175,8 +176,8 @@ int run_length(struct db *db, int64_t process, struct run_length *length)
 
 		if (!length->whole)
 			length->whole = 1;
-		length->idle = beyond(active, busiest);
-		length->serial = beyond(device_busy(&m), busiest);
+		length->idle = excess(active, busiest);
+		length->serial = excess(device_busy(&m), busiest);
 	} else {
 		rc = -1;
 	}

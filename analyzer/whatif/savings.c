@@ -14,11 +14,11 @@ struct process_savings {
 	int64_t process;
 	struct replay *replay;
 	int64_t as_it_was[REPLAY_CONTENTIONS];
-	int64_t changes; /* how many, since the last estimate */
-	uint64_t made;   /* a hash of them, in their order */
-	struct map kept; /* made ^ a contention -> what was saved */
-	int64_t steps;   /* replayed so far */
-	double error;    /* of the replay as it was, of the run */
+	int64_t changes; /* number of changes since the last estimate */
+	uint64_t made;   /* a hash of the changes, in their order */
+	struct map kept; /* made ^ contention -> saving */
+	int64_t steps;   /* steps replayed so far */
+	double error;    /* relative error of the unchanged replay */
 	char refusal[120];
 };
 
@@ -28,13 +28,13 @@ struct savings {
 	struct idmap processes; /* struct process_savings */
 };
 
-static double off_by(int64_t replayed, int64_t measured)
+static double relative_error(int64_t replayed, int64_t measured)
 {
 	return measured > 0 ? (double)llabs(replayed - measured) / (double)measured : 1;
 }
 
-/* The run as it was: what others are compared with, and how far it can be trusted. */
-static void check(struct process_savings *process)
+/* Replays the unchanged run, to compare with, and measures the error. */
+static void replay_unchanged(struct process_savings *process)
 {
 	const char *refusal = replay_refusal(process->replay);
 	int64_t measured = replay_measured(process->replay);
@@ -43,10 +43,10 @@ static void check(struct process_savings *process)
 		snprintf(process->refusal, sizeof(process->refusal), "%s", refusal);
 		return;
 	}
-	/* The likely one last: who waits longer without a finding is compared with that. */
+	/* The likely one last: replay_takers() compares with it. */
 	for (int i = REPLAY_CONTENTIONS; i-- > 0;)
 		process->as_it_was[i] = replay_run(process->replay, (enum replay_contention)i);
-	process->error = off_by(process->as_it_was[REPLAY_RECORDED], measured);
+	process->error = relative_error(process->as_it_was[REPLAY_RECORDED], measured);
 	if (process->error > SAVINGS_MAX_ERROR_PERCENT / 100.0)
 		snprintf(process->refusal, sizeof(process->refusal),
 			"a replay of the run as it was takes %.0f %% %s", 100 * process->error,
@@ -72,7 +72,7 @@ static int add_processes(struct savings *savings)
 			break;
 		process->process = id;
 		process->replay = replay;
-		check(process);
+		replay_unchanged(process);
 	}
 	sqlite3_finalize(q);
 	return rc;
@@ -147,12 +147,12 @@ static int64_t replay_saved(struct process_savings *process, enum replay_content
 	int64_t saved = process->as_it_was[contention] - replay_run(process->replay, contention);
 
 	process->steps += (int64_t)replay_size(process->replay);
-	/* Without memory for it, it is replayed again. */
+	/* When out of memory it is replayed again. */
 	map_set(&process->kept, process->made ^ (uint64_t)contention, (uint64_t)saved);
 	return saved;
 }
 
-/* Negative where the run takes longer. */
+/* Returns the saving, ns; negative if the run takes longer. */
 static int64_t saved(struct process_savings *process, enum replay_contention contention)
 {
 	uint64_t unknown = (uint64_t)INT64_MIN;
@@ -189,8 +189,10 @@ int savings_estimate_best(struct savings *savings, int64_t id, int64_t *best)
 	return 1;
 }
 
-/* Changes the calls that would wait instead, and those that would wait instead of them, until none
- * is left. */
+/*
+ * Changes the calls that would wait instead, and those that would wait instead of them, until none
+ * is left.
+ */
 static size_t change_takers(struct process_savings *process, struct changed_call *taker,
 	size_t most, int64_t *saving)
 {
@@ -220,7 +222,7 @@ size_t savings_find_takers(struct savings *savings, int64_t id, struct changed_c
 
 	if (!process || *process->refusal || !process->changes)
 		return 0;
-	/* The last replay shows which calls would wait instead. */
+	/* The last replay shows the calls that would wait instead. */
 	alone = together = best_of(process, replay_saved(process, REPLAY_LIKELY));
 	count = change_takers(process, taker, most, &together);
 	restore(process);
@@ -240,7 +242,7 @@ int savings_most_gained(struct savings *savings, int64_t id, int64_t *gained)
 	return 1;
 }
 
-/* How much of the saving depends on how quick the host is. */
+/* Returns how much of the saving depends on the speed of the host, ns. */
 static int64_t by_host(struct process_savings *process, int64_t best)
 {
 	if (process->as_it_was[REPLAY_QUICK] == process->as_it_was[REPLAY_LIKELY])

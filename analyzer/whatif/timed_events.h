@@ -6,7 +6,7 @@
 #include "map.h"
 #include "run_columns.h"
 
-/* Adds those of a run; 0, or -1 when out of memory. */
+/* Adds the events of a run.  Returns 0, or -1 when out of memory. */
 int timed_events_find(struct map *timed, const struct run *run);
 
 int timed_events_has(const struct map *timed, int64_t event);
