@@ -40,7 +40,7 @@ int account_add(struct account *account, int32_t device, enum account_cause caus
 	return map_set(&account->sums, key, account->sum_count);
 }
 
-/* Without a loop: from the first call that submits to the end of the last operation. */
+/* Without a loop the account covers the first submitting call to the end of the last operation. */
 static void take_run(struct account *account)
 {
 	account->begin = RUN_NEVER;
@@ -56,7 +56,7 @@ static void take_run(struct account *account)
 	account->end = account->begin;
 }
 
-/* The last turn is over when all has ended that was submitted by its end. */
+/* The last turn ends when all work that it submitted has ended. */
 static void take_end(struct account *account)
 {
 	int64_t submitted = account->loop.turns ? account->end : RUN_NEVER;
@@ -118,7 +118,7 @@ static int store(const struct account *account, struct rows *loops, struct rows 
 	return rc;
 }
 
-/* For the rules: the run is complete, and so is its evidence but for this. */
+/* Stores the loop for the rules.  The run and the rest of its evidence are complete. */
 static int note_loop(const struct account *account, struct run_evidence *evidence)
 {
 	const struct loop *loop = &account->loop;
@@ -143,7 +143,10 @@ static void release(struct account *account)
 	loop_release(&account->loop);
 }
 
-/* Whose threads those are; *work: its first operation, then the next process's. */
+/*
+ * Accounts for the process of these threads.  *work is its first operation; set to the next
+ * process's.
+ */
 static int account_process(const struct account_run *all, const uint32_t *of, size_t of_count,
 	size_t *work, struct rows *loops, struct rows *sums)
 {
@@ -170,7 +173,7 @@ static int account_process(const struct account_run *all, const uint32_t *of, si
 	return rc;
 }
 
-/* Processes are those that threads are of. */
+/* Processes are found by their threads. */
 static int account_processes(const struct account_run *all, struct rows *loops, struct rows *sums)
 {
 	const struct run_thread *thread = all->run->thread;

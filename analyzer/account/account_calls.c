@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What threads did: their calls, and who had the host while a device idled. */
+/* The calls of threads, and the activity of the host while a device was idle. */
 #include <stdlib.h>
 
 #include "account_parts.h"
@@ -23,8 +23,8 @@ static int64_t held_in(const struct run *run, uint32_t id)
 	return held;
 }
 
-/* A call within the last one, or the last one itself. */
-static void take_inner(struct account_call *outer, const struct run *run, uint32_t id)
+/* Extends the last call by a call made within it, or by its own inner call. */
+static void add_inner(struct account_call *outer, const struct run *run, uint32_t id)
 {
 	const struct run_call *call = run_call(run, id);
 
@@ -37,8 +37,8 @@ static void take_inner(struct account_call *outer, const struct run *run, uint32
 		outer->site = run_link(run, id)->site;
 }
 
-/* A loop of queries that came through is one wait, from the first of them on. */
-static void take_loop(struct account_thread *thread, int64_t since)
+/* A loop of queries that ended in success is one wait, from its first query on. */
+static void merge_polls(struct account_thread *thread, int64_t since)
 {
 	struct account_call *last = &thread->call[thread->count - 1];
 	struct account_call *first = last;
@@ -56,7 +56,7 @@ static void take_query(struct account_thread *thread, const struct polls *polls,
 	int64_t since = polls_since(polls, id);
 
 	if (since != INT64_MIN)
-		take_loop(thread, since);
+		merge_polls(thread, since);
 }
 
 static int read_thread(struct account_thread *thread, const struct run *run,
@@ -69,7 +69,7 @@ static int read_thread(struct account_thread *thread, const struct run *run,
 		if (!call)
 			continue;
 		if (run_link(run, id)->parent && thread->count) {
-			take_inner(&thread->call[thread->count - 1], run, id);
+			add_inner(&thread->call[thread->count - 1], run, id);
 			take_query(thread, polls, id);
 			continue;
 		}
@@ -81,13 +81,13 @@ static int read_thread(struct account_thread *thread, const struct run *run,
 			.exit = run_exit(run, call, id),
 			.site = run_link(run, id)->site,
 			.cause = ACCOUNT_CALL };
-		take_inner(&more[thread->count++], run, id);
+		add_inner(&more[thread->count++], run, id);
 		take_query(thread, polls, id);
 	}
 	return 0;
 }
 
-/* Keeps the list in order, those with the most calls first. */
+/* Inserts a thread into the list, which is sorted by number of calls, descending. */
 static void note_busy(struct account *account, uint32_t thread)
 {
 	size_t at = account->busiest_count;
@@ -117,25 +117,25 @@ int account_read_calls(struct account *account)
 	return 0;
 }
 
-/* --- an interval in which the device idled --- */
+/* --- an interval in which the device was idle --- */
 
 struct gap {
 	int64_t from, until;
 };
 
-/* The parts of an interval that have no cause yet, in order of time. */
+/* Parts of an interval without a cause yet, in order of time. */
 struct gaps {
 	struct gap gap[GAPS_MOST];
 	size_t count;
 };
 
-/* Removes an interval; how much of it was left. */
+/* Removes an interval, and returns how much of it was left, ns. */
 static int64_t take(struct gaps *gaps, int64_t from, int64_t until)
 {
 	struct gaps left = { .count = 0 };
 	int64_t taken = 0;
 
-	/* One more is enough: an interval is cut in two at most once. */
+	/* An array of one more suffices: an interval is split in two at most once. */
 	if (gaps->count == GAPS_MOST)
 		return 0;
 	for (size_t i = 0; i < gaps->count; i++) {
@@ -157,13 +157,13 @@ static int64_t take(struct gaps *gaps, int64_t from, int64_t until)
 	return taken;
 }
 
-/* The last call to end and the first to come around what nobody was in CUDA. */
+/* The last call before and the first call after a time in which no thread was in CUDA. */
 struct around {
 	int64_t ended, begins;
 	uint32_t from, to;
 };
 
-static void look_around(struct around *around, const struct account_thread *thread,
+static void find_calls_around(struct around *around, const struct account_thread *thread,
 	const struct gap *gap)
 {
 	for (size_t i = thread->at ? thread->at - 1 : 0; i < thread->count; i++) {
@@ -215,9 +215,9 @@ int account_idle_host(struct account *account, int32_t device, uint32_t thread, 
 	for (size_t i = 0; i < gaps.count && !rc; i++) {
 		struct around around = { INT64_MIN, INT64_MAX, 0, site };
 
-		look_around(&around, &account->threads[thread], &gaps.gap[i]);
+		find_calls_around(&around, &account->threads[thread], &gaps.gap[i]);
 		for (size_t k = 0; k < account->busiest_count; k++)
-			look_around(&around, &account->threads[other[k]], &gaps.gap[i]);
+			find_calls_around(&around, &account->threads[other[k]], &gaps.gap[i]);
 		rc = account_add(account, device, ACCOUNT_OUTSIDE, around.from, around.to,
 			gaps.gap[i].until - gaps.gap[i].from);
 	}
@@ -226,7 +226,7 @@ int account_idle_host(struct account *account, int32_t device, uint32_t thread, 
 
 /* --- the host --- */
 
-/* What a call has of the time from one to another, its hold at its end. */
+/* Accounts for a call between two times.  Its time in table wait is at its end. */
 static int add_call(struct account *account, const struct account_call *call, int64_t from,
 	int64_t until)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What devices did, and why they idled. */
+/* The activity of devices, and the causes of their idle time. */
 #include <stdlib.h>
 
 #include "account_parts.h"
@@ -19,7 +19,7 @@ static int by_device_and_start(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* By start first: with one device that is all. */
+/* Sorts by start first, which suffices for one device. */
 static int sort_works(struct account_run *all)
 {
 	void *rows = all->work;
@@ -55,7 +55,7 @@ int account_list_works(struct account_run *all)
 	return all->work_count ? sort_works(all) : 0;
 }
 
-/* How long the operation's call loaded code between two times. */
+/* Returns how long the operation's call loaded code between two times, ns. */
 static int64_t loading(const struct run *run, uint32_t call, int64_t from, int64_t until)
 {
 	const struct run_overhead *row = run_find(&run->overheads, call);
@@ -72,7 +72,7 @@ static int64_t loading(const struct run *run, uint32_t call, int64_t from, int64
 	return sum < until - from ? sum : until - from;
 }
 
-/* Submitted at from, begun at until. */
+/* Accounts for an operation submitted at from and begun at until. */
 static int add_submitted(struct account *account, const struct account_work *next, uint32_t site,
 	int64_t from, int64_t until)
 {
@@ -103,7 +103,7 @@ static int add_submitted(struct account *account, const struct account_work *nex
 		: 0;
 }
 
-/* The device idled between two times, until that operation began. */
+/* Accounts for the device's idle time before an operation. */
 static int add_idle(struct account *account, const struct account_work *next, int64_t from,
 	int64_t until)
 {
@@ -125,18 +125,18 @@ static int add_idle(struct account *account, const struct account_work *next, in
 	return enter < until ? add_submitted(account, next, site, enter, until) : 0;
 }
 
-/* Both times are known. */
-static int ran(const struct account_work *work)
+/* Are both times known? */
+static int has_times(const struct account_work *work)
 {
 	return work->start != RUN_NEVER && work->end != RUN_NEVER && work->end >= work->start;
 }
 
 static int ran_in(const struct account *account, const struct account_work *work)
 {
-	return ran(work) && work->start < account->end && work->end > account->begin;
+	return has_times(work) && work->start < account->end && work->end > account->begin;
 }
 
-/* Those of one device. */
+/* Accounts for the operations of one device. */
 static int add_device(struct account *account, const struct account_work *work, size_t count)
 {
 	int64_t until = account->begin, busy = 0;
@@ -147,7 +147,7 @@ static int add_device(struct account *account, const struct account_work *work, 
 		int64_t start = work[i].start < account->end ? work[i].start : account->end;
 		int64_t end = work[i].end < account->end ? work[i].end : account->end;
 
-		if (!ran(&work[i]))
+		if (!has_times(&work[i]))
 			continue;
 		if (start > until && add_idle(account, &work[i], until, start))
 			return -1;

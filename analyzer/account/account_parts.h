@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files account*.c share: the calls of threads as intervals, and the sums. */
+/* Shared by account*.c: the calls of threads as intervals, and the sums. */
 #ifndef CUFENCE_ACCOUNT_PARTS_H
 #define CUFENCE_ACCOUNT_PARTS_H
 
@@ -7,7 +7,7 @@
 #include "polls.h"
 #include "run_columns.h"
 
-/* The names in table account. */
+/* Causes and their names in table account. */
 #define ACCOUNT_CAUSES(X) \
 	X(BUSY, "busy") \
 	X(OUTSIDE, "outside") \
@@ -29,20 +29,20 @@ enum account_cause {
 
 #define ACCOUNT_HOST (-1) /* in place of a device */
 
-/* So many threads of a process, besides the submitting one, may be the cause of host time. */
+/* Maximum number of threads of a process, besides the submitting one, that may cause host time. */
 #define ACCOUNT_BUSIEST 8
 
 /* An operation. */
 struct account_work {
-	int64_t start, end; /* ns; RUN_NEVER: not known */
+	int64_t start, end; /* ns; RUN_NEVER: unknown */
 	uint32_t id, process;
 	int32_t device;
 };
 
-/* A call that no other call made. */
+/* An outermost call, not made by another call. */
 struct account_call {
 	int64_t enter, exit; /* ns; exit RUN_NEVER: it did not return */
-	int64_t held;        /* ns, by what waits say of it */
+	int64_t held;        /* ns, by table wait */
 	uint32_t site;
 	enum account_cause cause;
 };
@@ -51,7 +51,7 @@ struct account_thread {
 	uint32_t thread;
 	struct account_call *call;
 	size_t count;
-	size_t at; /* the first that has not ended when the present interval begins */
+	size_t at; /* the first call that has not ended at the start of the current interval */
 };
 
 struct account_sum {
@@ -64,13 +64,13 @@ struct account_sum {
 /* All processes of a run. */
 struct account_run {
 	const struct run *run;
-	struct run_evidence *evidence; /* to which loops are added, NULL: of nobody */
+	struct run_evidence *evidence; /* loops are added to it; NULL: none are */
 	struct account_work *work;     /* by process, device and start */
 	size_t work_count;
-	uint32_t *of; /* threads, by process */
+	uint32_t *of; /* threads, sorted by process */
 	size_t of_count;
-	struct account_thread
-		*threads; /* by thread, 0 included; without calls but those of a process */
+	/* By thread, including 0; only threads of the current process have calls. */
+	struct account_thread *threads;
 	struct map holds; /* operation -> number of its hold + 1 */
 	struct polls polls;
 };
@@ -80,22 +80,22 @@ struct account {
 	const struct run *run;
 	const struct account_work *work; /* by device and start */
 	size_t work_count;
-	const uint32_t *of; /* its threads */
+	const uint32_t *of; /* threads of the process */
 	size_t of_count;
 	struct account_thread *threads; /* by thread */
 	const struct map *holds;
 	const struct polls *polls;
 	struct loop loop;
-	uint32_t process, thread;          /* thread: of the host's account, 0: none */
-	int64_t begin, end;                /* ns: the time covered */
-	uint32_t busiest[ACCOUNT_BUSIEST]; /* threads, those with the most calls first */
+	uint32_t process, thread; /* thread: the one that the host's account covers, 0: none */
+	int64_t begin, end;       /* ns: the time covered */
+	uint32_t busiest[ACCOUNT_BUSIEST]; /* threads with the most calls, descending */
 	size_t busiest_count;
 	struct account_sum *sum;
 	size_t sum_count;
-	struct map sums; /* hash of what makes one -> number + 1 */
+	struct map sums; /* hash of device, thread, cause and sites -> number + 1 */
 };
 
-/* Each 0, or -1 after a message. */
+/* Each returns 0, or -1 after a message. */
 int account_list_works(struct account_run *all);
 int account_read_calls(struct account *account);
 int account_add(struct account *account, int32_t device, enum account_cause cause, uint32_t from,
@@ -104,8 +104,8 @@ int account_host(struct account *account);
 int account_devices(struct account *account);
 
 /*
- * Device idled from a time on to another, when a call of that thread submitted the next operation:
- * who had the host meanwhile.
+ * Accounts for the host while a device was idle between two times, before an operation submitted by
+ * a call of that thread.
  */
 int account_idle_host(struct account *account, int32_t device, uint32_t thread, uint32_t site,
 	int64_t from, int64_t until);

@@ -12,37 +12,37 @@ enum {
 	TURNS_LEAST = 3,
 };
 
-/* A call of the thread that submits or waits; not one that only makes a graph larger. */
+/* A call of the thread that submits or waits; calls that add to a graph do not count. */
 struct token {
 	uint32_t site;
 	int64_t enter; /* ns */
 };
 
-/* Sites that come equally often. */
+/* Sites that occur equally often. */
 struct candidate {
 	uint64_t times, calls;
-	uint32_t site; /* the first of them */
+	uint32_t site; /* the first site of them */
 };
 
 struct search {
 	const struct run *run;
 	struct token *token;
 	size_t count;
-	uint32_t *times, *seen; /* by site: tokens; the last turn that had it */
-	uint32_t site_end;      /* one more than the last site */
+	uint32_t *times, *seen; /* by site: number of tokens; last turn with the site */
+	uint32_t site_end;      /* last site + 1 */
 	struct candidate candidate[SITES_TRIED];
-	size_t candidates, sites; /* sites: that come more than TURNS_LEAST times */
-	/* The best so far. */
+	size_t candidates, sites; /* sites: those that occur more than TURNS_LEAST times */
+	/* The best result so far. */
 	uint32_t site;
 	double score;
 	size_t alike_turns;
 };
 
-/* The turns of a site that are alike. */
+/* The similar turns that begin at a site. */
 struct alike {
 	uint64_t set;
-	size_t turns, calls, sites; /* sites: of one */
-	size_t of;                  /* turns, that are not alike included */
+	size_t turns, calls, sites; /* sites: of one turn */
+	size_t of;                  /* turns, including dissimilar ones */
 };
 
 static int is_token(const struct run_call *call)
@@ -50,7 +50,7 @@ static int is_token(const struct run_call *call)
 	return kind_has(call->kind, K_WORK) || kind_family(call->kind) == FAMILY_wait;
 }
 
-/* The program's own call has it. */
+/* The site of the program's own, outermost call counts. */
 static uint32_t site_of(const struct run *run, uint32_t id)
 {
 	const struct run_link *link = run_link(run, id);
@@ -60,7 +60,7 @@ static uint32_t site_of(const struct run *run, uint32_t id)
 	return link->site;
 }
 
-/* Of the sites that tokens have. */
+/* Allocates the tables for all sites of tokens. */
 static int make_tables(struct search *search)
 {
 	uint32_t end = 0;
@@ -103,7 +103,7 @@ static int take_tokens(struct search *search, uint32_t thread)
 	return make_tables(search);
 }
 
-/* --- where a turn may begin --- */
+/* --- candidates for the first site of a turn --- */
 
 static int more_calls(const void *a, const void *b)
 {
@@ -112,7 +112,7 @@ static int more_calls(const void *a, const void *b)
 	return (x->calls < y->calls) - (x->calls > y->calls);
 }
 
-/* by_times: how often sites come -> their candidate + 1 */
+/* by_times: number of occurrences -> candidate + 1 */
 static int add_candidate(struct candidate **list, size_t *count, struct map *by_times,
 	uint32_t site, uint64_t times)
 {
@@ -131,7 +131,7 @@ static int add_candidate(struct candidate **list, size_t *count, struct map *by_
 	return map_set(by_times, times, *count);
 }
 
-/* Sites in the order in which they come. */
+/* Adds sites in the order of their first occurrence. */
 static int choose_candidates(struct search *search)
 {
 	struct map by_times = { 0 };
@@ -159,9 +159,9 @@ static int choose_candidates(struct search *search)
 	return rc;
 }
 
-/* --- how alike the turns are --- */
+/* --- similarity of the turns --- */
 
-/* Calls from one beginning to the next, as a set of sites. */
+/* Calls from the start of a turn to the start of the next one, as a set of sites. */
 struct turn {
 	uint64_t set;
 	size_t calls, sites;
@@ -175,8 +175,11 @@ static uint64_t mixed(uint64_t site)
 	return site * UINT64_C(0xbf58476d1ce4e5b9);
 }
 
-/* The turns that begin at a site, of which there is room: how many.  The last one has no end. */
-static size_t cut(struct search *search, uint32_t site, struct turn *turns)
+/*
+ * Splits the calls at a site into turns, up to the array's size, and returns their number.  The
+ * last one has no end.
+ */
+static size_t split_turns(struct search *search, uint32_t site, struct turn *turns)
 {
 	struct turn *turn = NULL;
 	uint32_t number = 0;
@@ -210,7 +213,7 @@ static struct turn *new_turns(const struct search *search, uint32_t site)
 	return turns;
 }
 
-/* The set of sites whose turns hold the most calls. */
+/* Finds the set of sites whose turns contain the most calls. */
 static int find_set(const struct turn *turns, size_t count, struct alike *alike)
 {
 	struct map sums = { 0 };
@@ -245,7 +248,10 @@ static int find_alike(const struct turn *turns, size_t count, struct alike *alik
 	return 0;
 }
 
-/* The part of the calls that they hold, of the sites that come often, and of the turns. */
+/*
+ * Multiplies the parts of the calls, of the frequent sites and of the turns that the similar turns
+ * have.
+ */
 static double score_of(const struct search *search, const struct alike *alike)
 {
 	if (alike->turns < TURNS_LEAST || alike->calls * 2 < search->count)
@@ -263,7 +269,7 @@ static int try_site(struct search *search, uint32_t site)
 {
 	struct turn *turns = new_turns(search, site);
 	struct alike alike;
-	int rc = turns ? find_alike(turns, cut(search, site, turns) - 1, &alike) : -1;
+	int rc = turns ? find_alike(turns, split_turns(search, site, turns) - 1, &alike) : -1;
 
 	if (!rc && is_better(search, score_of(search, &alike), alike.turns)) {
 		search->site = site;
@@ -283,7 +289,7 @@ static int by_size(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Of the turns from first on; they are count. */
+/* Returns the median length of count turns from turns on. */
 static int64_t median_of(const struct turn *turns, size_t count, int64_t *room)
 {
 	for (size_t i = 0; i < count; i++)
@@ -292,7 +298,7 @@ static int64_t median_of(const struct turn *turns, size_t count, int64_t *room)
 	return room[count / 2];
 }
 
-/* Turns [*first, *end) without those that are unlike at either end, or warm up. */
+/* Removes dissimilar and warm-up turns at either end from [*first, *end). */
 static void trim(const struct turn *turns, uint64_t set, int64_t *room, size_t *first, size_t *end)
 {
 	int64_t median;
@@ -333,7 +339,8 @@ static int make_loop(struct loop *loop, const struct search *search, const struc
 static int take_loop(struct loop *loop, struct search *search)
 {
 	struct turn *turns = new_turns(search, search->site);
-	int rc = turns ? make_loop(loop, search, turns, cut(search, search->site, turns)) : -1;
+	int rc = turns ? make_loop(loop, search, turns, split_turns(search, search->site, turns))
+		       : -1;
 
 	free(turns);
 	return rc;
