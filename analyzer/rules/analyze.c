@@ -26,19 +26,21 @@
 #include "words.h"
 #include "work.h"
 
-/* Of so many calls of the walk one is timed: the clock takes as long as a part of one.  A prime, as
- * rows are written 64 at a time. */
+/*
+ * One of so many calls of the walk is timed, because reading the clock takes a noticeable part of a
+ * call's time.  A prime, because rows are written 64 at a time.
+ */
 #define CALLS_A_SAMPLE 13
-#define CALLS_A_SHOW (1 << 16) /* how far it is, is said again after so many */
+#define CALLS_A_SHOW (1 << 16) /* number of calls between progress messages */
 
 struct stopwatch {
-	struct analysis_times *times; /* NULL: it is not taken */
-	struct analysis_times *into;  /* times, those of samples, or NULL: at present none is */
+	struct analysis_times *times; /* NULL: nothing is timed */
+	struct analysis_times *into;  /* times or samples, NULL: currently not timed */
 	struct analysis_times samples;
-	double since; /* the time up to here is charged to some part */
+	double since; /* time up to here is charged */
 };
 
-/* What takes part in the walk over the run. */
+/* State of the walk over the run. */
 struct analysis {
 	struct stopwatch *watch;
 	struct order order;
@@ -60,7 +62,7 @@ static double seconds(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The time since the last part is this one's, a member of struct analysis_times. */
+/* Charges the time since the last charge to a part, a member of struct analysis_times. */
 #define CHARGE(watch, part) ((watch)->into ? charge(watch, &(watch)->into->part) : (void)0)
 
 static void charge(struct stopwatch *watch, double *part)
@@ -79,7 +81,7 @@ static void begin_sample(struct stopwatch *watch, int64_t call)
 	watch->since = seconds();
 }
 
-/* The parts of the walk share its time as those of its samples do. */
+/* Distributes the walk's time to its parts in proportion to the samples. */
 static void share_walk(struct stopwatch *watch, double began)
 {
 	struct analysis_times *samples = &watch->samples, *times = watch->times;
@@ -110,7 +112,7 @@ static int add_edge(void *arg, int64_t call, int64_t needs, enum order_reason re
 	return rc;
 }
 
-/* What the order of a stream says of all of its calls, not of this one. */
+/* Records calls that are not ordered by their stream as usual. */
 static int note_apart(struct analysis *analysis, const struct walk_call *call)
 {
 	const struct order *order = &analysis->order;
@@ -124,8 +126,8 @@ static int note_apart(struct analysis *analysis, const struct walk_call *call)
 	return rows_add(analysis->apart, call->id, last);
 }
 
-/* waits looks at what was pending before the call, holds at what the call came after. */
-static int see_in_order(struct analysis *analysis, const struct walk_call *call)
+/* waits checks the work pending before the call, holds the work that the call came after. */
+static int process_in_order(struct analysis *analysis, const struct walk_call *call)
 {
 	struct stopwatch *watch = analysis->watch;
 
@@ -161,7 +163,7 @@ static int see(void *arg, const struct walk_call *call)
 		progress_show(&analysis->progress, "ordering the calls");
 	}
 	begin_sample(analysis->watch, call->id);
-	if (!analysis->order.given_up && see_in_order(analysis, call))
+	if (!analysis->order.given_up && process_in_order(analysis, call))
 		return -1;
 	rc = known_see(analysis->known, call);
 	CHARGE(analysis->watch, evidence);
@@ -196,7 +198,7 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	analysis.known_events = known_events_new(db);
 	analysis.hazards = hazards_new(db);
 	analysis.event_waits = event_waits_new(db);
-	/* A pair of calls may have two reasons, and one of them twice. */
+	/* A pair of calls may have two reasons, or one reason twice. */
 	analysis.edges = rows_open(db, "INSERT OR IGNORE INTO edge", "iic");
 	analysis.apart = rows_open(db, "INSERT INTO apart", "ii");
 	if (analysis.apart && analysis.event_waits && analysis.waits && analysis.holds &&
@@ -253,7 +255,7 @@ static int find(struct db *db)
 	return rc;
 }
 
-/* Loading leaves it; made here for databases that were filled otherwise. */
+/* Loading creates these indexes; needed for databases that were filled otherwise. */
 /* clang-format off */
 static const char prepare_sql[] =
 	"CREATE INDEX IF NOT EXISTS call_thread ON call (thread, id);"
@@ -282,7 +284,7 @@ static int make_work(struct db *db)
 	return by_node < 0 ? work_make(db) : work_make_of(db, by_node);
 }
 
-/* As load has filled it, or read from the database. */
+/* Uses the run as loaded, or reads it from the database. */
 static int need_run(struct db *db)
 {
 	int rc = db->run ? run_complete(db->run, db) : 1;

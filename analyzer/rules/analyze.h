@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What turns recorded facts into findings.  analyze() drops the derived tables' rows and fills
- * them again from the raw tables: order (edge), waits (wait), then every pass of passes[]
- * (finding).  It is all that "cufence analyze" does, and the last step of "run" and "load".
+ * Turns recorded facts into findings.  analyze() empties the derived tables and fills them again
+ * from the raw tables: order (edge), waits (wait), then every pass of passes[] (finding).  It is
+ * all of "cufence analyze", and the last step of "run" and "load".
  */
 #ifndef CUFENCE_ANALYZE_H
 #define CUFENCE_ANALYZE_H
 
 #include "db.h"
 
-/* In one transaction; 0, or -1 after a message with the database as it was. */
+/* Runs in one transaction.  Returns 0, or -1 after a message with the database unchanged. */
 int analyze(struct db *db);
 
-/* Seconds that its parts took, one after the other or in turn. */
+/* Seconds spent in each part; parts may alternate. */
 struct analysis_times {
-	double columns;  /* reading what they need */
-	double order;    /* following the run, and what is ordered after what */
-	double evidence; /* what blocked what */
-	double fences;   /* what uses the same memory in no order */
-	double rules;    /* the passes, and what becomes of instances */
-	double write;    /* edges, and the end of the transaction */
+	double columns;  /* reading the run */
+	double order;    /* walking over the run and ordering its calls */
+	double evidence; /* finding waits and their causes */
+	double fences;   /* finding unordered uses of the same memory */
+	double rules;    /* passes, and turning instances into findings */
+	double write;    /* writing edges, and committing the transaction */
 };
 
-/* The same, adding to times; NULL: they are not taken. */
+/* The same, adding to times, which may be NULL. */
 int analyze_timed(struct db *db, struct analysis_times *times);
 
 #endif

@@ -120,13 +120,13 @@ static struct finding *need_finding(struct findings *findings, const struct inst
 		: finding;
 }
 
-/* Who is blocked by another thread's call is not what is to be changed. */
+/* A call blocked by another thread's call is not the one to change. */
 static int64_t line_to_change(enum rule rule, int64_t site, int64_t other_site)
 {
 	return rule == RULE_blocked_behind ? other_site : site;
 }
 
-/* Row ids of sites are far below 2^31. */
+/* Site rows are far below 2^31, so that two fit into the key. */
 static struct finding_place *need_place(struct finding *finding, int64_t site, int64_t other_site)
 {
 	int64_t key = site << 31 | other_site;
@@ -214,7 +214,7 @@ int rule_is_pace(enum rule rule)
 	return !strcmp(rules[rule].group, "pace");
 }
 
-/* Of two instances at a place the surer one stands for it, one that is explained before others. */
+/* Of two instances at a place the more certain one represents it, and explained ones come first. */
 static int is_worse(const struct instance *one, const struct instance *other)
 {
 	if (one->confidence != other->confidence)
@@ -253,7 +253,7 @@ int findings_add_masked(struct findings *findings, const struct instance *instan
 	return add(findings, instance, 1);
 }
 
-/* --- what they are worth --- */
+/* --- weights --- */
 
 int64_t cost_of(const struct cost *cost)
 {
@@ -265,7 +265,7 @@ static int64_t at_most(int64_t value, int64_t most)
 	return value < most ? value : most;
 }
 
-/* Several operations that are delayed at once count several times, but gain no more. */
+/* Operations delayed at the same time each count their delay, but the gain is no more than this. */
 int64_t cost_bound(const struct cost *cost, const struct run_length *run)
 {
 	return at_most(cost->avoidable, run->idle + cost->shorter) +
@@ -292,7 +292,7 @@ struct part findings_part(const struct findings *findings, int64_t process,
 		? within * (double)saving / (double)(loop->end - loop->start)
 		: 0;
 
-	/* What happens once is no part of every turn. */
+	/* A mistake made once is not part of every turn. */
 	if (!is_mostly || of_loop < part.share || cost->count < FINDING_MIN_COUNT)
 		return part;
 	part.share = of_loop;
@@ -375,7 +375,7 @@ static int keep_enough(struct findings *findings)
 	return 0;
 }
 
-/* How surely its results are wrong in some run, as far as that puts it before what costs time. */
+/* Returns how surely results are wrong in some run, if that ranks it before findings about time. */
 static int finding_results(const struct finding *finding)
 {
 	return rule_is_fence(finding->rule) && finding_is_shown(finding)
@@ -388,7 +388,7 @@ static int is_guess(const struct finding *finding)
 	return finding_confidence(finding) < CONFIDENCE_LIKELY;
 }
 
-/* A bound may be far above what is saved, so that none stands above what was replayed. */
+/* A bound may be far above the saving, so bounds rank below replayed savings. */
 static int by_worth(const void *a, const void *b)
 {
 	const struct finding *x = *(struct finding *const *)a, *y = *(struct finding *const *)b;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lines of a finding: the places that one change of the source concerns.  A line is part of a
- * finding if it would be one by itself, as what happens once at many lines is no pattern; and it is
- * shown with it unless it costs little beside the costliest one.
+ * Selects the lines of a finding: places that one change of the source fixes.  A line is part of a
+ * finding if it would be a finding by itself, because single occurrences at many lines are no
+ * pattern. It is shown unless it costs little compared with the line of the highest cost.
  */
 #include <stdlib.h>
 
 #include "constants.h"
 #include "findings_parts.h"
 
-/* Those of a line together, the costliest first. */
+/* Sorts places of a line together, the highest cost first. */
 static int by_line(const void *a, const void *b)
 {
 	const struct finding_place *x = *(struct finding_place *const *)a;
@@ -80,8 +80,8 @@ static int is_enough(const struct finding *finding, const struct cost *cost)
 	return cost->count >= FINDING_MIN_COUNT || cost_of(cost) >= FINDING_MIN_NS;
 }
 
-/* The finding keeps a line's places, from number to on. */
-static size_t keep(struct finding *finding, size_t to, const struct finding_line *line,
+/* Moves a line's places to number to on, and returns the next number. */
+static size_t keep_line(struct finding *finding, size_t to, const struct finding_line *line,
 	const struct cost *cost)
 {
 	for (size_t i = 0; i < line->count; i++) {
@@ -97,7 +97,7 @@ static int is_guess(const struct finding_place *place)
 	return place_confidence(place) < CONFIDENCE_LIKELY;
 }
 
-/* A place that is only possible is not shown with surer ones. */
+/* A place that is only possible is not shown with more certain ones. */
 static int is_worth_a_line(const struct finding *finding, const struct finding_place *place)
 {
 	const struct finding_place *first = finding->place[0];
@@ -107,10 +107,8 @@ static int is_worth_a_line(const struct finding *finding, const struct finding_p
 	return place->line_cost >= first->line_cost / LESSER_LINE_PART;
 }
 
-/*
- * Nor does its saving count: a wait that may be for a clock, among needless ones.
- */
-static void leave_out_guesses(struct finding *finding)
+/* The saving of such places, such as a wait that may be for a clock, is not counted either. */
+static void exclude_guesses(struct finding *finding)
 {
 	int sure = finding_confidence(finding) >= CONFIDENCE_LIKELY;
 	size_t kept = 0;
@@ -131,8 +129,8 @@ void finding_take_lines(struct finding *finding)
 	for (size_t i = 0; i < finding->count; i++)
 		if (finding->place[i]->cost.count < finding->place[i]->worst.least)
 			finding->place[i]->worst.confidence = CONFIDENCE_POSSIBLE;
-	leave_out_guesses(finding);
-	/* No place has a line_cost yet: this puts those of a line together. */
+	exclude_guesses(finding);
+	/* No place has a line_cost yet, so this only groups the places of a line. */
 	sort(finding, by_line);
 	finding->cost = (struct cost){ 0 };
 	while (finding_next_line(finding, &line)) {
@@ -141,7 +139,7 @@ void finding_take_lines(struct finding *finding)
 		for (size_t i = 0; i < line.count; i++)
 			add(&cost, &line.place[i]->cost);
 		if (is_enough(finding, &cost))
-			kept = keep(finding, kept, &line, &cost);
+			kept = keep_line(finding, kept, &line, &cost);
 	}
 	finding->count = kept;
 	sort(finding, by_line);

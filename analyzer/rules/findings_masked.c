@@ -30,7 +30,7 @@ static int is_candidate(const struct findings *findings, const struct finding *m
 	return 1;
 }
 
-/* What is shown and the candidates, but one (NULL: all). */
+/* Changes the calls of all shown findings and candidates except one (NULL: none). */
 static void change_all_but(const struct findings *findings, struct savings *savings,
 	int64_t process, const struct finding *but)
 {
@@ -41,8 +41,8 @@ static void change_all_but(const struct findings *findings, struct savings *savi
 			finding_change(savings, findings->masked[i]);
 }
 
-/* Its saving is what all save together with it and not without it. */
-static int take(struct findings *findings, struct savings *savings, struct finding *masked,
+/* Sets its saving: the saving of all findings together minus that without it. */
+static int set_saving(struct findings *findings, struct savings *savings, struct finding *masked,
 	const struct saving *all)
 {
 	int64_t without = 0;
@@ -85,12 +85,12 @@ static int take_process(struct findings *findings, struct savings *savings, int6
 		return rc < 0 ? -1 : 0;
 	for (size_t i = 0; i < findings->masked_count; i++)
 		if (is_candidate(findings, findings->masked[i], process) &&
-			take(findings, savings, findings->masked[i], &all))
+			set_saving(findings, savings, findings->masked[i], &all))
 			return -1;
 	return 0;
 }
 
-/* In place of the one of its rule that is not shown. */
+/* Replaces the finding of its rule that is not shown. */
 static int add_masked(struct findings *findings, struct finding *masked)
 {
 	for (size_t i = 0; i < findings->count; i++)

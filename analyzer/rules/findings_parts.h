@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files findings*.c share: findings while they are collected, weighed and stored.
+ * Shared by findings*.c: findings while they are collected, weighed and stored.
  */
 #ifndef CUFENCE_FINDINGS_PARTS_H
 #define CUFENCE_FINDINGS_PARTS_H
@@ -15,23 +15,23 @@
 /* Sums over instances, ns. */
 struct cost {
 	int64_t count;
-	int64_t waited;    /* the host, in the calls */
-	int64_t delayed;   /* work on the device */
-	int64_t avoidable; /* of waited: what the run would save at most */
-	int64_t shorter;   /* of avoidable: what operations take less */
-	int64_t in_loop;   /* of waited and delayed: within the process's loop */
+	int64_t waited;    /* by the host, in calls */
+	int64_t delayed;   /* by work on the device */
+	int64_t avoidable; /* part of waited: the most that the run would save */
+	int64_t shorter;   /* part of avoidable: by shorter operations */
+	int64_t in_loop;   /* part of waited and delayed within the process's loop */
 };
 
-/* The loop of a process (table loop): ns, and how many turns. */
+/* The loop of a process (table loop): times in ns, and the number of turns. */
 struct loop_span {
 	int64_t start, until, end, turns;
 };
 
-/* What a saving is a part of. */
+/* The whole that a saving is a share of. */
 struct part {
 	double share;
-	int64_t turns; /* of the loop whose part share is, 0: it is of the run */
-	int64_t turn;  /* ns of it that each turn saves */
+	int64_t turns; /* of the loop that share refers to, 0: it refers to the run */
+	int64_t turn;  /* saving per turn, ns */
 };
 
 struct changes {
@@ -39,21 +39,21 @@ struct changes {
 	size_t count;
 };
 
-/* 0, or -1 after a message. */
+/* Returns 0, or -1 after a message. */
 int changes_add(struct changes *changes, const struct changed_call *changed);
 
 /* The instances of a finding at one pair of lines. */
 struct finding_place {
-	int64_t site, other_site; /* that stand for the lines; 0: unknown */
-	int64_t line;             /* of these the one to be changed */
+	int64_t site, other_site; /* sites that represent the lines; 0: unknown */
+	int64_t line;             /* the line to change */
 	struct cost cost;
-	int64_t line_cost;      /* waited and delayed of all places with this line */
-	struct changes changed; /* by its instances; none: they do not say */
-	struct changes with;    /* by theirs, too, if that alone saves too little */
-	int joined;             /* it does: with is changed as well */
-	int shown;              /* with its finding */
-	int replayed;           /* alone is known */
-	int64_t alone;          /* ns saved if of the finding's lines only this is changed */
+	int64_t line_cost;      /* cost of all places with this line, ns */
+	struct changes changed; /* changes of its instances; empty: unknown */
+	struct changes with;    /* their changes to make as well if the others save too little */
+	int joined;             /* with is changed as well */
+	int shown;              /* shown with its finding */
+	int replayed;           /* alone is valid */
+	int64_t alone;          /* saving if only this line of the finding is changed, ns */
 	struct instance worst;
 };
 
@@ -61,12 +61,12 @@ struct finding {
 	enum rule rule;
 	int64_t process;
 	struct cost cost;
-	struct finding_place **place; /* first those of a line, then the lines in order of worth */
+	struct finding_place **place; /* grouped by line, then lines by worth */
 	size_t count;
 	struct idmap by_lines;
-	int replayed; /* saving is of a replay, else of bounds: only best */
+	int replayed; /* saving is from a replay, else a bound: only best is valid */
 	struct saving saving;
-	struct part part; /* that saving is */
+	struct part part; /* share of saving */
 };
 
 struct findings {
@@ -77,70 +77,93 @@ struct findings {
 	size_t count, masked_count;
 	struct idmap by_key, masked_by_key; /* own the findings */
 	struct idmap runs;                  /* struct run_length of a process */
-	struct idmap loops;                 /* struct loop_span of a process that has one */
+	struct idmap loops;                 /* struct loop_span, of processes with a loop */
 };
 
-/* The places of a finding with one line to change; from { NULL, 0 } on, the next one: 0 if none. */
+/*
+ * The places of a finding with the same line to change.  Start with { NULL, 0 };
+ * finding_next_line() moves to the next one, and returns 0 at the end.
+ */
 struct finding_line {
 	struct finding_place **place;
 	size_t count;
 };
 int finding_next_line(const struct finding *finding, struct finding_line *line);
 
-/* Leaves the lines that are enough for a finding, which may be none, the costliest first, and sums
- * up their cost. */
+/*
+ * Keeps the lines with enough cost, which may be none, the highest cost first, and sums up their
+ * cost.
+ */
 void finding_take_lines(struct finding *finding);
 
-/* The lines that save most by themselves first, once that is known. */
+/* Sorts lines by their own saving, once that is known. */
 void finding_sort_by_worth(struct finding *finding);
 
-/* Waited and delayed, ns. */
+/* Returns waited plus delayed, ns. */
 int64_t cost_of(const struct cost *cost);
 
-/* What is saved at most: the work of the busiest stream remains, but for what takes less of it. */
+/*
+ * Returns the most that can be saved, ns: the work of the busiest stream remains, except for
+ * operations that become shorter.
+ */
 int64_t cost_bound(const struct cost *cost, const struct run_length *run);
 
-/* Of a place, by its rule or by its surest instance; of a finding, that of its surest place. */
+/*
+ * Return the confidence of a place, by its rule or its most certain instance; of a finding, that of
+ * its most certain place.
+ */
 enum confidence place_confidence(const struct finding_place *place);
 enum confidence finding_confidence(const struct finding *finding);
 
-/* It saves enough; it does, if it is about time, and is likely or certain. */
+/* Does it save enough?  Is it also likely or certain, if it is about time? */
 int finding_is_worth_it(const struct finding *finding);
 int finding_is_shown(const struct finding *finding);
 
-/* Its share of the run, and without a replay its saving by bounds. */
+/*
+ * Sets its share of the run, and without a replay its saving by bounds.  Returns 0, or -1 after a
+ * message.
+ */
 int finding_weigh(struct findings *findings, struct finding *finding);
 
-/* What a saving of a process is a part of: of its loop, where most of the cost is. */
+/* Returns the share of a saving of a process: in its loop, if most of the cost is there. */
 struct part findings_part(const struct findings *findings, int64_t process,
 	const struct run_length *run, int64_t saving, const struct cost *cost);
 
-/* Of a process; NULL after a message. */
+/* Returns the run length of a process, NULL after a message. */
 const struct run_length *findings_run(struct findings *findings, int64_t process);
 
-/* Replays the run without each finding, and without each line of those with several; fills table
- * replay but for what the findings save together.  *savings is NULL if none can be replayed. */
+/*
+ * Replays the run without each finding, and without each line of findings with several.  Fills
+ * table replay, except the saving of all findings together.  *savings is NULL if nothing can be
+ * replayed.  Returns 0, or -1 after a message.
+ */
 int findings_replay(struct findings *findings, struct savings **savings);
 
-/* The same of findings about the host's own pace, in addition to those that are shown. */
+/* Does the same for findings about the host's own speed, in addition to the shown findings. */
 int findings_replay_pace(struct findings *findings, struct savings *savings);
 
-/* 0, or -1 after a message. */
+/* Returns 0, or -1 after a message. */
 int finding_list_add(struct finding ***list, size_t *count, struct finding *finding);
 
 /* Changes the finding's calls for the next estimate. */
 void finding_change(struct savings *savings, const struct finding *finding);
 
-/* Calls that would wait in place of the changed ones are fixed with the finding. */
+/*
+ * Adds calls that would wait instead of the changed ones to the finding.  Returns 0, or -1 after a
+ * message.
+ */
 int finding_add_takers(struct savings *savings, struct finding *finding);
 
-/* Findings of masked waits, in addition to those shown; 0, or -1 after a message. */
+/* Adds findings of masked waits to those shown.  Returns 0, or -1 after a message. */
 int findings_unmask(struct findings *findings, struct savings *savings);
 
-/* What the findings shown save together, into table replay. */
+/*
+ * Writes the saving of all shown findings together to table replay.  Returns 0, or -1 after a
+ * message.
+ */
 int findings_replay_together(struct findings *findings, struct savings *savings);
 
-/* Writes a finding and its places, which are in their order.  0, or -1 after a message. */
+/* Writes a finding and its places, in their order.  Returns 0, or -1 after a message. */
 struct finding_rows;
 struct finding_rows *finding_rows_open(struct findings *findings);
 int finding_rows_write(struct finding_rows *rows, const struct finding *finding);

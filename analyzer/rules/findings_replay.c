@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What findings save, by replays of the run: each finding with all its places changed, each line of
- * those with several by itself, and all findings shown together.  Every finding is replayed; the
- * lines by themselves as far as savings_has_room() says, those that cost the most first.
+ * Savings of findings, by replays of the run: each finding with all its places changed, each line
+ * of findings with several lines, and all shown findings together.  Every finding is replayed.
+ * Single lines are replayed as long as savings_has_room() allows, those of the highest cost first.
  */
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ static int replay_line(struct savings *savings, int64_t process, const struct fi
 	return replayed < 0 ? -1 : 0;
 }
 
-/* --- what is changed with a line --- */
+/* --- changes made with a line --- */
 
 static int is_changed_with(struct findings *findings, const struct finding_place *other,
 	const struct instance *worst)
@@ -73,8 +73,11 @@ static int change_more(struct findings *findings, struct savings *savings,
 	return rc < 0 ? -1 : 0;
 }
 
-/* What the more saves that its with calls are changed by, as far as other findings may say so. */
-static int replay_more(struct findings *findings, struct savings *savings,
+/*
+ * Computes the extra time saved when the calls listed under `with` change too, as far as they
+ * belong to no other finding.
+ */
+static int replay_extra(struct findings *findings, struct savings *savings,
 	const struct finding *finding, const struct instance *worst, int64_t *saving)
 {
 	unsigned more = worst->with_change & ~worst->change;
@@ -98,8 +101,8 @@ static void set_joined(const struct finding_line *line, int joined, int64_t savi
 }
 
 /*
- * Other calls may have the same effect: then they are changed with it.  Or its own calls have a
- * second effect to change, if that alone saves little and has its own finding.
+ * Other calls may have the same effect: then they are changed too.  Or the call has a second effect
+ * to change, if changing the first saves little and the second has its own finding.
  */
 static int join_line(struct findings *findings, struct savings *savings,
 	const struct finding *finding, const struct finding_line *line)
@@ -116,7 +119,7 @@ static int join_line(struct findings *findings, struct savings *savings,
 		return 0;
 	set_joined(line, 1, alone);
 	if (replay_line(savings, finding->process, line) ||
-		replay_more(findings, savings, finding, worst, &more))
+		replay_extra(findings, savings, finding, worst, &more))
 		return -1;
 	joined = line->place[0]->alone;
 	if ((double)joined < least * (double)run->whole || joined <= JOINED_FACTOR * alone ||
@@ -143,7 +146,7 @@ static int join_lines(struct findings *findings, struct savings *savings, struct
 	return 0;
 }
 
-/* --- who waits instead --- */
+/* --- calls that wait instead --- */
 
 int finding_add_takers(struct savings *savings, struct finding *finding)
 {
@@ -166,9 +169,10 @@ static int join_takers(struct savings *savings, struct finding *finding)
 /* --- findings --- */
 
 /*
- * Whether the changes of a finding, with those that would join them, remove the loss of its worst
- * instance in a replay.  If they do and the run ends no earlier, an estimate of zero is true: the
- * program waits elsewhere.  If they do not, the replay keeps what the finding is about.
+ * Returns whether the changes of a finding, with those that would join them, remove the loss of its
+ * worst instance in a replay.  If they do and the run ends no earlier, an estimate of zero is
+ * right: the program waits elsewhere.  If they do not, the replay does not model the finding's
+ * effect.
  */
 static int removes_loss(struct savings *savings, const struct finding *finding)
 {
@@ -183,8 +187,8 @@ static int removes_loss(struct savings *savings, const struct finding *finding)
 		gained >= loss / REMOVED_PART;
 }
 
-/* Its saving is that of bounds. */
-static int take_back(struct findings *findings, struct finding *finding)
+/* Uses bounds for the finding's saving. */
+static int use_bounds(struct findings *findings, struct finding *finding)
 {
 	finding->replayed = 0;
 	for (size_t i = 0; i < finding->count; i++)
@@ -208,9 +212,9 @@ static int replay_finding(struct findings *findings, struct savings *savings,
 	}
 	if (finding_weigh(findings, finding))
 		return -1;
-	/* An estimate hides a finding only if its replay is one without the finding. */
+	/* An estimate of little saving hides a finding only if the replay removed its loss. */
 	if (finding->replayed && !finding_is_worth_it(finding) && !removes_loss(savings, finding))
-		return take_back(findings, finding);
+		return use_bounds(findings, finding);
 	return 0;
 }
 
@@ -225,7 +229,7 @@ static int replay_lines(struct savings *savings, struct finding *finding)
 	return 0;
 }
 
-/* What costs no time is not replayed. */
+/* Findings that cost no time are not replayed. */
 static int is_wanted(const struct finding *finding)
 {
 	return finding_is_worth_it(finding) && !rule_is_fence(finding->rule);
@@ -242,12 +246,15 @@ static int replay_wanted(struct findings *findings, struct savings *savings,
 		: 0;
 }
 
-/* Of the findings that bounds let through. */
+/* Replays the findings whose bounds are large enough. */
 int findings_replay(struct findings *findings, struct savings **savings)
 {
 	int wanted = 0, rc;
 
-	/* Reading a run for its replay takes as long as following it: not for what is not shown. */
+	/*
+	 * Preparing a replay takes as long as walking over the run, so it is done only for shown
+	 * findings.
+	 */
 	for (size_t i = 0; i < findings->count; i++)
 		wanted |= is_wanted(findings->finding[i]);
 	*savings = wanted ? savings_open(findings->db) : NULL;
@@ -260,7 +267,7 @@ int findings_replay(struct findings *findings, struct savings **savings)
 	return rc;
 }
 
-/* --- the host's pace --- */
+/* --- the host's own speed --- */
 
 static void change_shown(const struct findings *findings, struct savings *savings, int64_t process)
 {
@@ -282,8 +289,8 @@ static int64_t above(int64_t value, int64_t floor)
 }
 
 /*
- * What the host saves once all else that is shown is fixed: calls that are not made then need not
- * be made faster.  Advice, unless it is a good part of a turn.
+ * Computes the saving of the host once all other shown findings are fixed: calls that are not made
+ * need not be faster.  It is advice, unless it is a large part of a turn.
  */
 static int replay_pace(struct findings *findings, struct savings *savings, struct finding *finding)
 {
@@ -317,7 +324,7 @@ int findings_replay_pace(struct findings *findings, struct savings *savings)
 
 /* --- all findings of a process --- */
 
-/* Of the findings of a process that are shown those that were not replayed: at most. */
+/* Returns a bound of the savings of a process's shown findings that were not replayed. */
 static int64_t bound_of_others(const struct findings *findings, int64_t process,
 	const struct run_length *run)
 {

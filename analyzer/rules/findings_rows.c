@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings as rows of the tables finding, finding_place, finding_also and finding_race. */
+/* Writes findings as rows of the tables finding, finding_place, finding_also and finding_race. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,10 +11,10 @@
 #include "places.h"
 #include "print.h"
 
-/* Pairs of lines that a finding says to be a race without its wait. */
+/* Maximum number of line pairs that a finding reports as a race without its wait. */
 #define RACE_LIMIT 4
 
-/* What is in order only because a call waits. */
+/* Two operations that only a call's wait orders. */
 struct accident {
 	int64_t hazard, via_line, line, other_line;
 	struct instance pair;
@@ -23,7 +23,7 @@ struct accident {
 struct finding_rows {
 	struct findings *findings;
 	sqlite3_stmt *finding, *place, *also, *race;
-	struct accident *accident; /* one of each three lines */
+	struct accident *accident; /* one for each three lines */
 	size_t accident_count;
 };
 
@@ -45,7 +45,7 @@ static const char accidents_sql[] =
 static const char race_sql[] =
 	"INSERT INTO finding_race VALUES ((SELECT max(id) FROM finding), ?, ?)";
 
-/* The row of q's, kept if it is the first of its lines; 0, or -1 after a message. */
+/* Adds the row of q unless its lines were added before.  Returns 0, or -1 after a message. */
 static int add_accident(struct finding_rows *rows, sqlite3_stmt *q, struct map *seen)
 {
 	struct accident next = { .hazard = sqlite3_column_int64(q, 0),
@@ -121,7 +121,7 @@ struct finding_rows *finding_rows_open(struct findings *findings)
 	return NULL;
 }
 
-/* Wrong results are worse than wasted time. */
+/* Wrong results are more severe than wasted time. */
 static const char *severity_of(const struct finding *finding)
 {
 	static const char *const fences[] = { [CONFIDENCE_POSSIBLE] = "low",
@@ -144,7 +144,7 @@ static int say_message(struct findings *findings, const struct finding_place *pl
 	if (rules[place->worst.rule].pass->say(findings->words, &place->worst, out))
 		return -1;
 	if (place->worst.masked)
-		fputs("; fixed alone it saves little: another finding holds what comes after it",
+		fputs("; fixed alone it saves little: another finding blocks the work after it",
 			out);
 	return 0;
 }
@@ -175,7 +175,7 @@ static int say_fingerprint(struct findings *findings, const struct finding_place
 	return 0;
 }
 
-/* What say writes, NULL after a message; to be freed. */
+/* Returns the text that say writes, to be freed; NULL after a message. */
 static char *text_of(struct findings *findings, const struct finding_place *place,
 	int (*say)(struct findings *, const struct finding_place *, FILE *))
 {
@@ -195,7 +195,7 @@ static char *text_of(struct findings *findings, const struct finding_place *plac
 	return text;
 }
 
-/* What names a place. */
+/* The values that identify a place. */
 struct place_name {
 	int64_t site, other_site; /* of its worst instance; DB_NULL: unknown */
 	int64_t call, other_call;
@@ -249,7 +249,7 @@ static int write_finding(const struct finding_rows *rows, const struct finding *
 	return rc;
 }
 
-/* A place has the part of the finding's share that it has of its cost. */
+/* A place has a part of the finding's share in proportion to its cost. */
 static double share_of(const struct finding *finding, const struct finding_place *place)
 {
 	int64_t all = cost_of(&finding->cost);
@@ -276,9 +276,9 @@ static int write_place(const struct finding_rows *rows, const struct finding *fi
 	return rc;
 }
 
-/* --- where else to change the program --- */
+/* --- other places to change --- */
 
-static void forget(void *object)
+static void free_nothing(void *object)
 {
 }
 
@@ -299,7 +299,7 @@ static int note_own_sites(struct findings *findings, const struct finding *findi
 	return 0;
 }
 
-/* The places of what is changed with the finding's own calls, each once. */
+/* Writes the places of the calls that are changed with the finding's own calls, each once. */
 static int write_sites(const struct finding_rows *rows, const struct changes *changes,
 	struct idmap *seen)
 {
@@ -324,7 +324,7 @@ static int write_also(const struct finding_rows *rows, const struct finding *fin
 	struct idmap seen = { 0 };
 	int rc;
 
-	/* Who is blocked is not what is to be changed. */
+	/* The blocked call is not the one to change. */
 	if (finding->rule == RULE_blocked_behind)
 		return 0;
 	rc = note_own_sites(rows->findings, finding, &seen);
@@ -333,13 +333,13 @@ static int write_also(const struct finding_rows *rows, const struct finding *fin
 		if (!rc && finding->place[i]->joined)
 			rc = write_sites(rows, &finding->place[i]->with, &seen);
 	}
-	idmap_release(&seen, forget);
+	idmap_release(&seen, free_nothing);
 	return rc;
 }
 
-/* --- what is in order only because the finding's calls wait --- */
+/* --- operations ordered only by the finding's waits --- */
 
-/* 1: a line of the finding is that of the accident's wait. */
+/* Returns 1 if a line of the finding is the line of the accident's wait. */
 static int has_line(const struct finding *finding, int64_t line)
 {
 	for (size_t i = 0; line && i < finding->count; i++)
@@ -348,7 +348,7 @@ static int has_line(const struct finding *finding, int64_t line)
 	return 0;
 }
 
-static int say_race(struct words *words, const struct instance *pair, FILE *out)
+static int write_race_text(struct words *words, const struct instance *pair, FILE *out)
 {
 	if (words_operation(words, pair->call, out))
 		return -1;
@@ -364,7 +364,7 @@ static int write_race(const struct finding_rows *rows, const struct accident *ac
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	int rc = out ? say_race(rows->findings->words, &accident->pair, out) : -1;
+	int rc = out ? write_race_text(rows->findings->words, &accident->pair, out) : -1;
 
 	if (out && fclose(out))
 		rc = -1;
@@ -374,7 +374,7 @@ static int write_race(const struct finding_rows *rows, const struct accident *ac
 	return rc;
 }
 
-static int is_said(const struct accident *const *said, int count, const struct accident *next)
+static int was_reported(const struct accident *const *said, int count, const struct accident *next)
 {
 	for (int i = 0; i < count; i++)
 		if (said[i]->line == next->line && said[i]->other_line == next->other_line)
@@ -382,7 +382,7 @@ static int is_said(const struct accident *const *said, int count, const struct a
 	return 0;
 }
 
-/* Without a wait that nobody asked for there is no order either that it happens to give. */
+/* Without its unintended wait an accidental order is lost. */
 static int write_races(const struct finding_rows *rows, const struct finding *finding)
 {
 	const struct accident *said[RACE_LIMIT];
@@ -394,7 +394,7 @@ static int write_races(const struct finding_rows *rows, const struct finding *fi
 		const struct accident *next = &rows->accident[i];
 
 		if (next->pair.process != finding->process || !has_line(finding, next->via_line) ||
-			is_said(said, count, next))
+			was_reported(said, count, next))
 			continue;
 		if (write_race(rows, next))
 			return -1;

@@ -8,7 +8,7 @@ const struct fix fixes[RULE_COUNT] = {
 #include "fixes.def"
 };
 
-/* A new rule brings its fix: none is shown without. */
+/* A new rule needs its fix in doc/RULES.md: compilation fails without it. */
 enum {
 	FIX_COUNT = 0
 #define FIX(symbol, cpp, pytorch) +1

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How findings are fixed, as code: a table made from doc/RULES.md (fixes.awk). */
+/* Fixes of findings as code: a table generated from doc/RULES.md (fixes.awk). */
 #ifndef CUFENCE_FIXES_H
 #define CUFENCE_FIXES_H
 
 #include "rules.h"
 
 struct fix {
-	const char *cpp, *pytorch; /* lines */
+	const char *cpp, *pytorch; /* lines of code */
 };
 extern const struct fix fixes[RULE_COUNT];
 
-/* That of the rule of a finding.rule; NULL if there is none of that id. */
+/* Returns the fix for a finding.rule; NULL for an unknown id. */
 const struct fix *fix_find(const char *id);
 
 #endif

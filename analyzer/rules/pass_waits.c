@@ -6,8 +6,8 @@
 #include "constants.h"
 #include "waits.h"
 
-/* A call's work that it comes after in its stream was still running when it was entered. */
-static int kept_waiting(const struct run *run, const struct run_call *call, uint32_t before)
+/* Was work that the call comes after in its stream still running when the call was entered? */
+static int was_blocked(const struct run *run, const struct run_call *call, uint32_t before)
 {
 	const struct run_call *other = run_call(run, before);
 	uint32_t id = other ? other->last_work : 0;
@@ -24,7 +24,7 @@ static int kept_waiting(const struct run *run, const struct run_call *call, uint
 	return 0;
 }
 
-/* What else the legacy default stream had to do when a copy in it waited, one call per place. */
+/* Finds other work in the legacy default stream while a copy in it waited, one call per place. */
 static size_t find_before(const struct run *run, const struct waited *waited,
 	struct run_place *place, size_t most)
 {
@@ -32,13 +32,13 @@ static size_t find_before(const struct run *run, const struct waited *waited,
 	size_t count = 0;
 
 	for (uint32_t id = call > ROW_CALLS ? call - ROW_CALLS + 1 : 1; id < call; id++)
-		if (kept_waiting(run, waited->call, id))
+		if (was_blocked(run, waited->call, id))
 			count = run_keep_place(place, count, most,
 				(struct run_place){ run_link(run, id)->site, id }, 1);
 	return count;
 }
 
-/* The calls fixed with it, and the work before it in the stream, leave the stream with it. */
+/* The calls fixed with it, and the work before it in the stream, move to another stream with it. */
 static void add_leaving(const struct run *run, const struct waited *waited,
 	struct instance *instance)
 {
@@ -59,7 +59,7 @@ static int is_to_host(const struct run_payload *payload)
 	return payload->dst == MEMORY_PAGEABLE || payload->dst == MEMORY_PINNED;
 }
 
-/* A copy of a result waits with intent, and so does what the program wrote to wait. */
+/* A copy of a result waits on purpose, and so does an explicit wait. */
 static int may_be_masked(const struct waited *waited)
 {
 	return waited->wait->kind == WAIT_IMPLICIT && !waited->wait->partner &&

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What passes over implicit host waits share.
+ * Shared by passes about implicit host waits.
  */
 #ifndef CUFENCE_PASS_WAITS_H
 #define CUFENCE_PASS_WAITS_H
 
 #include "pass.h"
 
-/* A wait, its call, what that was given, and the call that submitted what it waited for. */
+/* A wait, its call, the call's arguments, and the call that submitted the work it waited for. */
 struct waited {
 	const struct run_wait *wait;
 	const struct run_call *call;
@@ -17,8 +17,10 @@ struct waited {
 
 typedef int waited_filter(const struct pass_input *input, const struct waited *waited);
 
-/* An instance for each avoidable wait that the filter selects, except those blocked by another
- * thread's call. */
+/*
+ * Adds an instance for each avoidable wait that the filter selects, except those blocked by another
+ * thread's call.
+ */
 int pass_add_waits(const struct pass_input *input, struct findings *findings, enum rule rule,
 	waited_filter *filter);
 

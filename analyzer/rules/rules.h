@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kinds of finding as a table, made from rules.def.
+ * The kinds of findings as a table, made from rules.def.
  */
 #ifndef CUFENCE_RULES_H
 #define CUFENCE_RULES_H
@@ -24,7 +24,7 @@ struct rule_info {
 };
 extern const struct rule_info rules[RULE_COUNT];
 
-/* The rule of a finding.rule; NULL if there is none of that id. */
+/* Returns the rule for a finding.rule; NULL for an unknown id. */
 const struct rule_info *rule_find(const char *id);
 
 #endif
