@@ -41,7 +41,7 @@ int account_add(struct account *account, int32_t device, enum account_cause caus
 }
 
 /* Without a loop the account covers the first submitting call to the end of the last operation. */
-static void take_run(struct account *account)
+static void cover_run(struct account *account)
 {
 	account->begin = RUN_NEVER;
 	for (size_t i = 0; i < account->work_count; i++) {
@@ -57,7 +57,7 @@ static void take_run(struct account *account)
 }
 
 /* The last turn ends when all work that it submitted has ended. */
-static void take_end(struct account *account)
+static void set_end(struct account *account)
 {
 	int64_t submitted = account->loop.turns ? account->end : RUN_NEVER;
 
@@ -81,9 +81,9 @@ static int measure(struct account *account)
 		account->end = account->loop.begin[account->loop.turns];
 		account->thread = account->loop.thread;
 	} else {
-		take_run(account);
+		cover_run(account);
 	}
-	take_end(account);
+	set_end(account);
 	if (account->begin == account->end)
 		return 0;
 	if (account_read_calls(account))
@@ -119,7 +119,7 @@ static int store(const struct account *account, struct rows *loops, struct rows 
 }
 
 /* Stores the loop for the rules.  The run and the rest of its evidence are complete. */
-static int note_loop(const struct account *account, struct run_evidence *evidence)
+static int store_loop(const struct account *account, struct run_evidence *evidence)
 {
 	const struct loop *loop = &account->loop;
 
@@ -166,7 +166,7 @@ static int account_process(const struct account_run *all, const uint32_t *of, si
 		(*work)++;
 	account.work_count = (size_t)(all->work + *work - account.work);
 	rc = measure(&account) || store(&account, loops, sums) ||
-			(all->evidence && note_loop(&account, all->evidence))
+			(all->evidence && store_loop(&account, all->evidence))
 		? -1
 		: 0;
 	release(&account);
@@ -189,7 +189,7 @@ static int account_processes(const struct account_run *all, struct rows *loops, 
 	return rows_finish(loops) || rows_finish(sums) ? -1 : 0;
 }
 
-static int note_holds(struct account_run *all)
+static int map_holds(struct account_run *all)
 {
 	const struct run_evidence *evidence = &all->run->evidence;
 	int rc = 0;
@@ -229,7 +229,7 @@ static int list_threads(struct account_run *all)
 static int account_all(const struct run *run, struct db *db, struct rows *loops, struct rows *sums)
 {
 	struct account_run all = { .run = run, .evidence = db->run ? &db->run->evidence : NULL };
-	int rc = list_threads(&all) || note_holds(&all) || polls_find(&all.polls, run, db) ||
+	int rc = list_threads(&all) || map_holds(&all) || polls_find(&all.polls, run, db) ||
 			account_list_works(&all)
 		? -1
 		: account_processes(&all, loops, sums);

@@ -51,7 +51,7 @@ static void merge_polls(struct account_thread *thread, int64_t since)
 	thread->count = (size_t)(first - thread->call) + 1;
 }
 
-static void take_query(struct account_thread *thread, const struct polls *polls, uint32_t id)
+static void add_query(struct account_thread *thread, const struct polls *polls, uint32_t id)
 {
 	int64_t since = polls_since(polls, id);
 
@@ -70,7 +70,7 @@ static int read_thread(struct account_thread *thread, const struct run *run,
 			continue;
 		if (run_link(run, id)->parent && thread->count) {
 			add_inner(&thread->call[thread->count - 1], run, id);
-			take_query(thread, polls, id);
+			add_query(thread, polls, id);
 			continue;
 		}
 		more = array_room(thread->call, thread->count, sizeof(*more));
@@ -82,13 +82,13 @@ static int read_thread(struct account_thread *thread, const struct run *run,
 			.site = run_link(run, id)->site,
 			.cause = ACCOUNT_CALL };
 		add_inner(&more[thread->count++], run, id);
-		take_query(thread, polls, id);
+		add_query(thread, polls, id);
 	}
 	return 0;
 }
 
 /* Inserts a thread into the list, which is sorted by number of calls, descending. */
-static void note_busy(struct account *account, uint32_t thread)
+static void add_busy(struct account *account, uint32_t thread)
 {
 	size_t at = account->busiest_count;
 
@@ -112,7 +112,7 @@ int account_read_calls(struct account *account)
 		if (read_thread(thread, account->run, account->polls))
 			return -1;
 		if (thread->count)
-			note_busy(account, account->of[i]);
+			add_busy(account, account->of[i]);
 	}
 	return 0;
 }
@@ -130,7 +130,7 @@ struct gaps {
 };
 
 /* Removes an interval, and returns how much of it was left, ns. */
-static int64_t take(struct gaps *gaps, int64_t from, int64_t until)
+static int64_t remove_interval(struct gaps *gaps, int64_t from, int64_t until)
 {
 	struct gaps left = { .count = 0 };
 	int64_t taken = 0;
@@ -183,7 +183,7 @@ static void find_calls_around(struct around *around, const struct account_thread
 	}
 }
 
-static int take_calls(struct account *account, struct gaps *gaps, struct account_thread *thread,
+static int assign_calls(struct account *account, struct gaps *gaps, struct account_thread *thread,
 	int32_t device, int64_t from, int64_t until, int is_other)
 {
 	while (thread->at < thread->count && thread->call[thread->at].exit <= from)
@@ -194,7 +194,7 @@ static int take_calls(struct account *account, struct gaps *gaps, struct account
 
 		if (is_other && call->cause == ACCOUNT_WAIT)
 			continue;
-		taken = take(gaps, call->enter, call->exit);
+		taken = remove_interval(gaps, call->enter, call->exit);
 		if (taken && account_add(account, device, call->cause, 0, call->site, taken))
 			return -1;
 	}
@@ -206,11 +206,11 @@ int account_idle_host(struct account *account, int32_t device, uint32_t thread, 
 {
 	struct gaps gaps = { .gap = { { from, until } }, .count = 1 };
 	const uint32_t *other = account->busiest;
-	int rc = take_calls(account, &gaps, &account->threads[thread], device, from, until, 0);
+	int rc = assign_calls(account, &gaps, &account->threads[thread], device, from, until, 0);
 
 	for (size_t i = 0; i < account->busiest_count && !rc; i++)
 		if (other[i] != thread)
-			rc = take_calls(account, &gaps, &account->threads[other[i]], device, from,
+			rc = assign_calls(account, &gaps, &account->threads[other[i]], device, from,
 				until, 1);
 	for (size_t i = 0; i < gaps.count && !rc; i++) {
 		struct around around = { INT64_MIN, INT64_MAX, 0, site };

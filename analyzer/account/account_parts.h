@@ -92,7 +92,7 @@ struct account {
 	size_t busiest_count;
 	struct account_sum *sum;
 	size_t sum_count;
-	struct map sums; /* hash of device, thread, cause and sites -> number + 1 */
+	struct map sums; /* hash of device, cause and sites -> number + 1 */
 };
 
 /* Each returns 0, or -1 after a message. */

@@ -82,7 +82,7 @@ static int make_tables(struct search *search)
 	return 0;
 }
 
-static int take_tokens(struct search *search, uint32_t thread)
+static int read_tokens(struct search *search, uint32_t thread)
 {
 	const struct run *run = search->run;
 
@@ -336,7 +336,7 @@ static int make_loop(struct loop *loop, const struct search *search, const struc
 	return 0;
 }
 
-static int take_loop(struct loop *loop, struct search *search)
+static int set_loop(struct loop *loop, struct search *search)
 {
 	struct turn *turns = new_turns(search, search->site);
 	int rc = turns ? make_loop(loop, search, turns, split_turns(search, search->site, turns))
@@ -350,7 +350,7 @@ static int search_thread(struct loop *loop, struct search *search, uint32_t thre
 {
 	search->alike_turns = search->site = 0;
 	search->score = 0;
-	if (take_tokens(search, thread) || choose_candidates(search))
+	if (read_tokens(search, thread) || choose_candidates(search))
 		return -1;
 	for (size_t i = 0; i < search->candidates; i++)
 		if (try_site(search, search->candidate[i].site))
@@ -361,7 +361,7 @@ static int search_thread(struct loop *loop, struct search *search, uint32_t thre
 	free(loop->begin);
 	loop->begin = NULL;
 	loop->thread = thread;
-	return take_loop(loop, search);
+	return set_loop(loop, search);
 }
 
 int loop_find(struct loop *loop, const struct run *run, const uint32_t *threads, size_t count)

@@ -78,7 +78,7 @@ struct order_context *order_need_context(struct order *order, int64_t id,
 	return context;
 }
 
-static void take_out(struct order_stream *stream, struct order_context *context)
+static void unlink_stream(struct order_stream *stream, struct order_context *context)
 {
 	if (context->newest == stream)
 		context->newest = stream->older;
@@ -121,7 +121,7 @@ void order_note_change(struct order_stream *stream, uint32_t seq)
 	if (context->newest == stream &&
 		(context->newest_blocking == stream || !stream_is_blocking(stream->kind)))
 		return;
-	take_out(stream, context);
+	unlink_stream(stream, context);
 	put_first(stream, context);
 }
 
@@ -277,7 +277,7 @@ int order_drop_stream(struct order *order, int64_t id, const struct order_thread
 	for (size_t i = 0; i < stream->pending_count && !rc; i++)
 		rc = add_orphan(stream, stream->pending[i].state, legacy_waits) ||
 			bequeath(order, stream, stream->pending[i].state, 1);
-	take_out(stream, context);
+	unlink_stream(stream, context);
 	if (context->legacy == stream)
 		context->legacy = NULL;
 	else

@@ -144,7 +144,7 @@ static void add_heard(struct visitor *visitor, uint32_t told)
 	more[visitor->count++] = told;
 }
 
-static void note_heard(struct visitor *visitor, struct order_clock **clock)
+static void collect_received(struct visitor *visitor, struct order_clock **clock)
 {
 	for (int level = ORDER_UNKNOWN; level <= ORDER_ASSUMED; level++)
 		add_heard(visitor,
@@ -154,10 +154,10 @@ static void note_heard(struct visitor *visitor, struct order_clock **clock)
 /* Keeps all reports when out of memory. */
 static void forget_told(struct order *order, struct order_process *process)
 {
-	struct visitor visitor = { .visit = note_heard, .order = order, .key = process->key };
+	struct visitor visitor = { .visit = collect_received, .order = order, .key = process->key };
 
 	visit_all(&visitor);
-	note_heard(&visitor, &order->now);
+	collect_received(&visitor, &order->now);
 	for (size_t i = 0; i < process->thread_count; i++)
 		add_heard(&visitor, process->thread[i]->told);
 	if (!visitor.failed)

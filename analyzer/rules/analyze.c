@@ -113,7 +113,7 @@ static int add_edge(void *arg, int64_t call, int64_t needs, enum order_reason re
 }
 
 /* Records calls that are not ordered by their stream as usual. */
-static int note_apart(struct analysis *analysis, const struct walk_call *call)
+static int store_apart(struct analysis *analysis, const struct walk_call *call)
 {
 	const struct order *order = &analysis->order;
 	const struct run *run = order->db->run;
@@ -136,7 +136,7 @@ static int process_in_order(struct analysis *analysis, const struct walk_call *c
 		known_events_see(analysis->known_events, &analysis->order, call))
 		return -1;
 	CHARGE(watch, evidence);
-	if (order_step(&analysis->order, call) || note_apart(analysis, call))
+	if (order_step(&analysis->order, call) || store_apart(analysis, call))
 		return -1;
 	CHARGE(watch, order);
 	if (analysis->order.given_up)
@@ -153,7 +153,7 @@ static int process_in_order(struct analysis *analysis, const struct walk_call *c
 	return 0;
 }
 
-static int see(void *arg, const struct walk_call *call)
+static int process_call(void *arg, const struct walk_call *call)
 {
 	struct analysis *analysis = arg;
 	int rc;
@@ -180,7 +180,7 @@ static int walk_the_run(struct db *db, struct analysis *analysis)
 	CHARGE(watch, evidence);
 	began = watch->since;
 	watch->into = NULL;
-	rc = walk(db, see, analysis);
+	rc = walk(db, process_call, analysis);
 	share_walk(watch, began);
 	return rc;
 }

@@ -181,7 +181,7 @@ int changes_add(struct changes *changes, const struct changed_call *changed)
 	return 0;
 }
 
-static int note_change(struct changes *changes, const struct instance *instance, int64_t call,
+static int add_change(struct changes *changes, const struct instance *instance, int64_t call,
 	unsigned change)
 {
 	struct changed_call changed = { .call = call,
@@ -191,15 +191,15 @@ static int note_change(struct changes *changes, const struct instance *instance,
 	return change && call ? changes_add(changes, &changed) : 0;
 }
 
-static int note_changes(struct finding_place *place, const struct instance *instance)
+static int add_changes(struct finding_place *place, const struct instance *instance)
 {
 	unsigned with_change = instance->with_change ? instance->with_change : instance->change;
 
-	if (note_change(&place->changed, instance, instance->call, instance->change))
+	if (add_change(&place->changed, instance, instance->call, instance->change))
 		return -1;
 	for (int i = 0; i < FINDING_ALSO; i++)
-		if (note_change(&place->changed, instance, instance->also[i], instance->change) ||
-			note_change(&place->with, instance, instance->with[i], with_change))
+		if (add_change(&place->changed, instance, instance->also[i], instance->change) ||
+			add_change(&place->with, instance, instance->with[i], with_change))
 			return -1;
 	return 0;
 }
@@ -240,7 +240,7 @@ static int add(struct findings *findings, const struct instance *instance, int m
 	if (!place->cost.count || is_worse(instance, &place->worst))
 		place->worst = *instance;
 	add_cost(&place->cost, instance, is_in_loop(findings, instance));
-	return note_changes(place, instance);
+	return add_changes(place, instance);
 }
 
 int findings_add(struct findings *findings, const struct instance *instance)

@@ -60,7 +60,7 @@ static int set_saving(struct findings *findings, struct savings *savings, struct
 	return finding_weigh(findings, masked);
 }
 
-static int take_process(struct findings *findings, struct savings *savings, int64_t process)
+static int unmask_process(struct findings *findings, struct savings *savings, int64_t process)
 {
 	struct finding *first = NULL;
 	struct saving all;
@@ -117,7 +117,7 @@ int findings_unmask(struct findings *findings, struct savings *savings)
 		finding_take_lines(findings->masked[i]);
 	for (size_t i = 0; i < findings->runs.size; i++)
 		if (findings->runs.slot[i].object &&
-			take_process(findings, savings, findings->runs.slot[i].id))
+			unmask_process(findings, savings, findings->runs.slot[i].id))
 			return -1;
 	return add_shown(findings);
 }

@@ -282,7 +282,7 @@ static void free_nothing(void *object)
 {
 }
 
-static int note_own_sites(struct findings *findings, const struct finding *finding,
+static int mark_own_sites(struct findings *findings, const struct finding *finding,
 	struct idmap *seen)
 {
 	for (size_t i = 0; i < finding->count; i++) {
@@ -327,7 +327,7 @@ static int write_also(const struct finding_rows *rows, const struct finding *fin
 	/* The blocked call is not the one to change. */
 	if (finding->rule == RULE_blocked_behind)
 		return 0;
-	rc = note_own_sites(rows->findings, finding, &seen);
+	rc = mark_own_sites(rows->findings, finding, &seen);
 	for (size_t i = 0; i < finding->count && !rc; i++) {
 		rc = write_sites(rows, &finding->place[i]->changed, &seen);
 		if (!rc && finding->place[i]->joined)

@@ -98,7 +98,7 @@ static struct wait_timing *timing_of(struct waits *waits, int64_t process)
 	return timing;
 }
 
-static int note_latency(struct waits *waits, const struct walk_call *call, struct order_state state)
+static int add_latency(struct waits *waits, const struct walk_call *call, struct order_state state)
 {
 	struct wait_timing *timing = timing_of(waits, call->process);
 
@@ -142,7 +142,7 @@ static struct order_state operation_of(const struct walk_call *call)
 	return (struct order_state){ .call = call->id, .op = call->op, .end = call->op_end };
 }
 
-static int note_copy_back(struct waits *waits, const struct order *order,
+static int record_copy_back(struct waits *waits, const struct order *order,
 	const struct walk_call *call)
 {
 	struct copy_back *copy;
@@ -186,7 +186,7 @@ static int is_unblocked(const struct walk_call *call, int64_t behind, int64_t du
 /*
  * A call that waits first does only its own work after the end of the operation that it waited for.
  */
-static int note_afterwards(struct waits *waits, const struct wait_candidate *candidate)
+static int add_afterwards(struct waits *waits, const struct wait_candidate *candidate)
 {
 	if (!candidate->waits || !candidate->waits_first || !candidate->before.op ||
 		candidate->before.end > candidate->exit)
@@ -230,13 +230,13 @@ static int judge_later(struct waits *waits, const struct walk_call *call, struct
 		.own = own ? operation_of(call) : ORDER_NOTHING,
 	};
 
-	if (candidate.explicit_wait && pending && note_latency(waits, call, before))
+	if (candidate.explicit_wait && pending && add_latency(waits, call, before))
 		return -1;
 	if (waits_by_itself && is_unblocked(call, behind, duration) &&
 		usual_add(&waits->usual, own ? usual_key_with_own(candidate.key) : candidate.key,
 			duration - behind))
 		return -1;
-	if (note_afterwards(waits, &candidate))
+	if (add_afterwards(waits, &candidate))
 		return -1;
 	/* Its time is too short to prove a wait, but an explicit wait counts anyway. */
 	if (candidate.explicit_wait && pending && duration < WAIT_MIN_NS &&
@@ -281,7 +281,7 @@ int waits_see(struct waits *waits, const struct order *order, const struct walk_
 			judge_later(waits, call, before, resize))
 			return -1;
 	}
-	return note_copy_back(waits, order, call) || pending_add(waits->pending, call) ? -1 : 0;
+	return record_copy_back(waits, order, call) || pending_add(waits->pending, call) ? -1 : 0;
 }
 
 static struct wait_timing *settled_timing(struct waits *waits, int64_t process)
@@ -293,7 +293,7 @@ static struct wait_timing *settled_timing(struct waits *waits, int64_t process)
 	return timing;
 }
 
-static int note_held(struct waits *waits, const struct wait_candidate *candidate, int64_t op)
+static int add_held(struct waits *waits, const struct wait_candidate *candidate, int64_t op)
 {
 	return held_calls_add(&waits->held,
 		&(struct held_call){ .call = candidate->call,
@@ -363,7 +363,7 @@ static int decide(struct waits *waits, struct wait_candidate *candidate)
 	if (candidate->works_after && excess > behind)
 		excess = behind;
 	if (!candidate->may_be_behind && candidate->holds_others &&
-		note_held(waits, candidate, by.op))
+		add_held(waits, candidate, by.op))
 		return -1;
 	return add_wait(waits, candidate, by.op, excess, NULL);
 }

@@ -11,7 +11,8 @@ static int brings_results(const struct run *run, const struct run_call *call)
 			payload->dst != MEMORY_PAGEABLE);
 }
 
-static int see_wait(struct glance *glance, const struct run_call *call, uint32_t id, int64_t since)
+static int process_wait(struct glance *glance, const struct run_call *call, uint32_t id,
+	int64_t since)
 {
 	const struct run_payload *payload = run_payload(glance->run, call);
 	uint64_t stream =
@@ -29,7 +30,8 @@ static int see_wait(struct glance *glance, const struct run_call *call, uint32_t
 	return stream ? map_set(&glance->results, stream, 0) : 0;
 }
 
-static int see(struct glance *glance, const struct run_call *call, uint32_t id, int64_t since)
+static int process_call(struct glance *glance, const struct run_call *call, uint32_t id,
+	int64_t since)
 {
 	const struct run_payload *payload = run_payload(glance->run, call);
 
@@ -40,8 +42,8 @@ static int see(struct glance *glance, const struct run_call *call, uint32_t id, 
 		return map_set(&glance->results, call->stream, 1);
 	}
 	if (call_is_wait(call->kind))
-		return see_wait(glance, call, id, call->enter);
-	return since == INT64_MIN ? 0 : see_wait(glance, call, id, since);
+		return process_wait(glance, call, id, call->enter);
+	return since == INT64_MIN ? 0 : process_wait(glance, call, id, since);
 }
 
 int glance_at(struct glance *glance, const struct run *run, const struct polls *polls)
@@ -53,7 +55,7 @@ int glance_at(struct glance *glance, const struct run *run, const struct polls *
 		const struct run_call *call = run_call(run, id);
 
 		if (call && call->kind != KIND_RUNTIME)
-			rc = see(glance, call, id, polls_since(polls, id));
+			rc = process_call(glance, call, id, polls_since(polls, id));
 	}
 	map_release(&glance->events);
 	map_release(&glance->results);

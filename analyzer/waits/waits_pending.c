@@ -79,7 +79,7 @@ int pending_add(struct pending *pending, const struct walk_call *call)
 	return 0;
 }
 
-static void note_end(struct pending_context *context, const struct in_flight *flight)
+static void add_end(struct pending_context *context, const struct in_flight *flight)
 {
 	if (flight->blocking)
 		context->blocking = order_later(context->blocking, flight->state);
@@ -110,7 +110,7 @@ static void land(struct pending *pending, int64_t now)
 			pending->flight[kept++] = *flight;
 			continue;
 		}
-		note_end(flight->context, flight);
+		add_end(flight->context, flight);
 	}
 	pending->flight_count = kept;
 }

@@ -20,7 +20,7 @@ struct finder {
 	struct idmap streams, events;
 };
 
-static int note(struct contested *contested, int64_t call, unsigned by)
+static int add_contested(struct contested *contested, int64_t call, unsigned by)
 {
 	struct contested_call *more = array_room(contested->list, contested->count, sizeof(*more));
 
@@ -67,7 +67,7 @@ static void drop_returned(struct shared *shared, int64_t enter)
 	shared->count = kept;
 }
 
-static int see(struct finder *finder, struct idmap *map, int64_t object, int64_t enter,
+static int check_object(struct finder *finder, struct idmap *map, int64_t object, int64_t enter,
 	const struct last_call *call)
 {
 	unsigned by = map == &finder->streams ? CONTESTED_STREAM : CONTESTED_EVENT;
@@ -81,8 +81,8 @@ static int see(struct finder *finder, struct idmap *map, int64_t object, int64_t
 
 		if (other->thread == call->thread || (!other->changes && !call->changes))
 			continue;
-		if (note(finder->contested, other->call, by) ||
-			note(finder->contested, call->call, by))
+		if (add_contested(finder->contested, other->call, by) ||
+			add_contested(finder->contested, call->call, by))
 			return -1;
 	}
 	return keep_last(shared, call);
@@ -118,7 +118,7 @@ static void free_shared(void *object)
 	free(shared);
 }
 
-static int see_call(struct finder *finder, const struct run *run, const struct run_call *row,
+static int check_call(struct finder *finder, const struct run *run, const struct run_call *row,
 	uint32_t id)
 {
 	struct last_call call = { .call = id,
@@ -127,10 +127,11 @@ static int see_call(struct finder *finder, const struct run *run, const struct r
 	enum call_kind kind = row->kind;
 
 	call.changes = changes_stream(kind);
-	if (see(finder, &finder->streams, row->stream, row->enter, &call))
+	if (check_object(finder, &finder->streams, row->stream, row->enter, &call))
 		return -1;
 	call.changes = kind_family(kind) == FAMILY_event;
-	return see(finder, &finder->events, run_payload(run, row)->event, row->enter, &call);
+	return check_object(finder, &finder->events, run_payload(run, row)->event, row->enter,
+		&call);
 }
 
 int contested_find(const struct run *run, struct contested *contested)
@@ -143,7 +144,7 @@ int contested_find(const struct run *run, struct contested *contested)
 		const struct run_call *row = run_call(run, id);
 
 		if (row && row->kind != KIND_RUNTIME && !run_payload(run, row)->result)
-			rc = see_call(&finder, run, row, id);
+			rc = check_call(&finder, run, row, id);
 	}
 	idmap_release(&finder.streams, free_shared);
 	idmap_release(&finder.events, free_shared);

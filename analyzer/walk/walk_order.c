@@ -27,7 +27,7 @@ void walk_cursor_close(struct walk_cursor *cursor)
 	cursor->rows = NULL;
 }
 
-static void take_object(struct walk_call *call, enum object_role role, int64_t object)
+static void set_object(struct walk_call *call, enum object_role role, int64_t object)
 {
 	switch (role) {
 	case OBJECT_EXEC:
@@ -109,7 +109,7 @@ void walk_order_fill(struct walk_order *order, struct walk_call *call)
 	if (thread)
 		call->other_thread = thread->what;
 	for (; (object = run_cursor_at(&order->objects, call->id)); order->objects.at++)
-		take_object(call, (enum object_role)object->role, object->object);
+		set_object(call, (enum object_role)object->role, object->object);
 	for (; (operand = run_cursor_at(&order->operands, call->id)); order->operands.at++)
 		call->host_visible |= is_visible(order->run, operand);
 	fill_freed(order, call);

@@ -24,14 +24,14 @@ static int lost(void *arg, enum without without, const struct walk_call *later,
 					     : needs_events_lost(&search->events, later, earlier);
 }
 
-static int see_wait(struct search *search, const struct walk_call *call, int64_t since)
+static int process_wait(struct search *search, const struct walk_call *call, int64_t since)
 {
 	if (needs_host_wait(&search->host, call, since))
 		return -1;
 	return search->has_events ? needs_events_after(&search->events, call) : 0;
 }
 
-static int see(void *arg, const struct walk_call *call)
+static int process_call(void *arg, const struct walk_call *call)
 {
 	struct search *search = arg;
 	int64_t since = search->has_host ? needs_host_since(&search->host, call) : INT64_MIN;
@@ -39,7 +39,7 @@ static int see(void *arg, const struct walk_call *call)
 	if (relax_given_up(&search->relax))
 		return 0;
 	if (since != INT64_MIN)
-		return see_wait(search, call, since);
+		return process_wait(search, call, since);
 	if (search->has_events && needs_events_has(&search->events, call))
 		return needs_events_wait(&search->events, call);
 	if ((search->has_host && needs_host_before(&search->host, call)) ||
@@ -55,7 +55,7 @@ static int follow(struct search *search, struct needs *needs, struct db *db)
 	search->relax.loose[WITHOUT_EVENT_WAITS].is_followed = search->has_events;
 	search->relax.lost = lost;
 	search->relax.arg = search;
-	if (relax_init(&search->relax, db) || walk(db, see, search))
+	if (relax_init(&search->relax, db) || walk(db, process_call, search))
 		return -1;
 	if (search->has_host)
 		needs_host_finish(&search->host);

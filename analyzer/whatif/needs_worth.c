@@ -32,7 +32,7 @@ static struct glanced *glanced_at(struct glancer *glancer, int64_t call)
 	return idmap_need(&glancer->sites, needs_site(glancer->run, call), sizeof(struct glanced));
 }
 
-static int note_glance(void *arg, int64_t call, int fruitless, int64_t ns)
+static int check_wait(void *arg, int64_t call, int fruitless, int64_t ns)
 {
 	struct glancer *glancer = arg;
 	struct glanced *site = glanced_at(glancer, call);
@@ -46,7 +46,7 @@ static int note_glance(void *arg, int64_t call, int fruitless, int64_t ns)
 }
 
 /* Checks a wait for a stream or the device that lasted until the end of an operation. */
-static int note_broad(struct glancer *glancer)
+static int check_broad(struct glancer *glancer)
 {
 	const struct run_evidence *evidence = &glancer->run->evidence;
 
@@ -87,9 +87,9 @@ static int is_worth_it(const struct glancer *glancer)
 int needs_host_is_worth_it(const struct run *run, const struct polls *polls)
 {
 	struct glancer glancer = { .run = run };
-	struct glance glance = { .wait = note_glance, .arg = &glancer };
-	int rc =
-		glance_at(&glance, run, polls) || note_broad(&glancer) ? -1 : is_worth_it(&glancer);
+	struct glance glance = { .wait = check_wait, .arg = &glancer };
+	int rc = glance_at(&glance, run, polls) || check_broad(&glancer) ? -1
+									 : is_worth_it(&glancer);
 
 	idmap_release(&glancer.sites, free);
 	return rc;

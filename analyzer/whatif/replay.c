@@ -149,7 +149,7 @@ static int is_held_behind(const struct replay *replay, const struct replay_step 
 			replay->change[step->behind_via].bits & CHANGE_ORDER);
 }
 
-static int takes_engine(const struct replay_step *step, enum replay_contention contention)
+static int needs_engine(const struct replay_step *step, enum replay_contention contention)
 {
 	if (step->device < 0 || step->engine == ENGINE_NONE)
 		return 0;
@@ -189,7 +189,7 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 		start = later(start, ready + step->handover);
 	if (is_held_behind(replay, step))
 		start = later(start, replay->end[step->behind]);
-	if (takes_engine(step, contention))
+	if (needs_engine(step, contention))
 		start = booking_take(&replay->booking[step->device * ENGINE_COUNT + step->engine],
 			start, length);
 	return start + length;
