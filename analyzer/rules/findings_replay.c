@@ -74,8 +74,8 @@ static int change_more(struct findings *findings, struct savings *savings,
 }
 
 /*
- * Computes the extra time saved when the calls listed under `with` change too, as far as they
- * belong to no other finding.
+ * Computes the saving when the calls listed under `with` change too, in the way that other findings
+ * of the process change them.
  */
 static int replay_extra(struct findings *findings, struct savings *savings,
 	const struct finding *finding, const struct instance *worst, int64_t *saving)

@@ -33,7 +33,7 @@ struct ring {
 struct open_waits {
 	struct ring held, idle;
 	struct open_wait *first; /* first wait that delayed work */
-	/* Of the waits that left the ring since this call, that many may be needed. */
+	/* Of the first left_needed waits, those made since this call may all be needed. */
 	int64_t left_since;
 	size_t left_needed;
 	struct open_wait *

@@ -236,7 +236,7 @@ static int has_waited_since(const struct needs_host *host, size_t number, int64_
 		order_knows(loose(host), thread, &live->behind.loose[WITHOUT_HOST_WAITS]);
 }
 
-/* Results of the row's waits for the same work belong to each of those waits. */
+/* Without results of its own, a wait needs those of the row's waits for the same work. */
 static void share_results(struct needs_host *host, const struct waiter *waiter, size_t at,
 	int64_t thread)
 {
@@ -258,7 +258,7 @@ static void share_results(struct needs_host *host, const struct waiter *waiter, 
 	wait->until = until;
 }
 
-/* A copy to the host waits too: it may cover everything that the wait is for. */
+/* If a copy has waited for all of the work since, all of it counts as needed. */
 static void check_copied(struct needs_host *host, size_t number, int64_t thread)
 {
 	struct host_wait *wait = wait_at(host, number);

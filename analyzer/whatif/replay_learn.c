@@ -100,9 +100,9 @@ static uint32_t ended_before(const struct ends *ends, uint32_t of)
 }
 
 /*
- * Returns when work that other threads submitted during the call ended: one of several calls that
- * wait for the device at the same time waits for that too.  Returns the call's own exit if there is
- * none.
+ * Returns the last end of work that other threads submitted during the call: one of several calls
+ * that wait for the device at the same time waits for that too.  Returns the call's entry if there
+ * is none.
  */
 static int64_t others_end(const struct ends *ends, uint32_t of)
 {
