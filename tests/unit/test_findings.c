@@ -224,10 +224,10 @@ static void expect_estimate(int lines, int waits, const char *expected)
 }
 
 /*
- * Of twelve records no more than nine are changed in a replay, so that the others keep the order:
- * the estimate is zero, and says nothing of what the delay costs.
+ * Of twelve records no more than nine can be changed in a replay, and the others would keep the
+ * order: there is no estimate.
  */
-static void an_estimate_without_effect_hides_no_delay(void **state)
+static void a_row_of_too_many_places_has_no_estimate(void **state)
 {
 	expect_estimate(2, 1, "legacy-stream-serialization 5.0 replayed");
 	expect_estimate(12, 1, "legacy-stream-serialization 4.8 at most");
@@ -245,7 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(once_at_each_line_is_no_finding),
 		cmocka_unit_test(a_lesser_line_is_not_listed),
-		cmocka_unit_test(an_estimate_without_effect_hides_no_delay),
+		cmocka_unit_test(a_row_of_too_many_places_has_no_estimate),
 		cmocka_unit_test(an_estimate_of_zero_hides_a_delay_that_nobody_waits_for),
 		cmocka_unit_test(so_many_functions_are_one_finding),
 	};
