@@ -180,18 +180,21 @@ static int had_ended(const struct run *run, uint32_t id, int64_t time)
 	return 0;
 }
 
+/* In the map of pairs of lines: they have a row with too many places. */
+#define ROW_TOO_LONG (ROWS_PER_PAIR + 1)
+
 /*
  * Finds legacy work adjacent to the call of an instance, which blocked or was blocked.  The row
  * starts after the call `earlier` (0: after the last previous work of the blocking streams) and
  * ends at the next work of blocking streams, but not before the call `later`.  Work that ended
- * before `ready` blocked nothing.  One call per place is kept, the first.
+ * before `ready` blocked nothing.  One call per place is kept, the first.  Returns whether all fit.
  */
-static void find_row(const struct run *run, struct instance *instance, uint32_t earlier,
+static int find_row(const struct run *run, struct instance *instance, uint32_t earlier,
 	uint32_t later, int64_t ready)
 {
 	uint32_t at = (uint32_t)instance->call, from = at > ROW_CALLS ? at - ROW_CALLS : 0;
 	uint32_t context = run_stream(run, run_call(run, at)->stream)->context;
-	struct run_place place[FINDING_ALSO];
+	struct run_place place[FINDING_ALSO + 1];
 	size_t count = 0;
 
 	if (from < earlier)
@@ -205,11 +208,12 @@ static void find_row(const struct run *run, struct instance *instance, uint32_t 
 		if (side == SIDE_BLOCKING && id >= later)
 			break;
 		if (side == SIDE_LEGACY && id != at && !had_ended(run, id, ready))
-			count = run_keep_place(place, count, FINDING_ALSO,
+			count = run_keep_place(place, count, FINDING_ALSO + 1,
 				(struct run_place){ run_link(run, id)->site, id }, 0);
 	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && i < FINDING_ALSO; i++)
 		instance->with[i] = place[i].call;
+	return count <= FINDING_ALSO;
 }
 
 static int add_row(struct search *search, struct instance *instance, const struct run_hold *hold)
@@ -222,11 +226,15 @@ static int add_row(struct search *search, struct instance *instance, const struc
 
 	if (at < 0 || other < 0)
 		return -1;
-	if (seen >= ROWS_PER_PAIR)
-		return 0;
-	find_row(run, instance, behind == instance->call ? 0 : behind,
-		run_work(run, hold->op)->call, hold->ready);
-	return map_set(&search->seen, key, seen + 1);
+	if (seen < ROWS_PER_PAIR)
+		seen = find_row(run, instance, behind == instance->call ? 0 : behind,
+			       run_work(run, hold->op)->call, hold->ready)
+			? seen + 1
+			: ROW_TOO_LONG;
+	/* Without all calls of the row nothing would change: no estimate. */
+	if (seen == ROW_TOO_LONG)
+		instance->change = 0;
+	return map_set(&search->seen, key, seen);
 }
 
 /* --- holds --- */

@@ -168,34 +168,6 @@ static int join_takers(struct savings *savings, struct finding *finding)
 
 /* --- findings --- */
 
-/*
- * Returns whether the changes of a finding, with those that would join them, remove the loss of its
- * worst instance in a replay.  If they do and the run ends no earlier, an estimate of zero is
- * right: the program waits elsewhere.  If they do not, the replay does not model the finding's
- * effect.
- */
-static int removes_loss(struct savings *savings, const struct finding *finding)
-{
-	const struct instance *worst = &finding->place[0]->worst;
-	int64_t loss = worst->saving == FINDING_DELAY ? worst->cost : worst->saving, gained = 0;
-
-	finding_change(savings, finding);
-	for (size_t i = 0; i < finding->count; i++)
-		savings_change(savings, finding->process, finding->place[i]->with.call,
-			finding->place[i]->with.count);
-	return savings_most_gained(savings, finding->process, &gained) &&
-		gained >= loss / REMOVED_PART;
-}
-
-/* Uses bounds for the finding's saving. */
-static int use_bounds(struct findings *findings, struct finding *finding)
-{
-	finding->replayed = 0;
-	for (size_t i = 0; i < finding->count; i++)
-		finding->place[i]->replayed = 0;
-	return finding_weigh(findings, finding);
-}
-
 static int replay_finding(struct findings *findings, struct savings *savings,
 	struct finding *finding)
 {
@@ -210,12 +182,7 @@ static int replay_finding(struct findings *findings, struct savings *savings,
 		line.place[i]->alone = finding->saving.best;
 		line.place[i]->replayed = finding->replayed;
 	}
-	if (finding_weigh(findings, finding))
-		return -1;
-	/* An estimate of little saving hides a finding only if the replay removed its loss. */
-	if (finding->replayed && !finding_is_worth_it(finding) && !removes_loss(savings, finding))
-		return use_bounds(findings, finding);
-	return 0;
+	return finding_weigh(findings, finding);
 }
 
 static int replay_lines(struct savings *savings, struct finding *finding)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <string.h>
 
 #include "constants.h"
 #include "replay_parts.h"
@@ -403,7 +404,7 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 	if (change->bits & CHANGE_CALL) {
 		*now -= saved_around(replay, step);
 		replay->end[number] = *now;
-		replay->times[number].held = 0;
+		replay->held[number] = 0;
 		return;
 	}
 	target = target_of(replay, number, contention);
@@ -420,7 +421,7 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 	if (step->act & STEP_JOINS_THREAD)
 		thread->join = number;
 	*now = return_of(replay, number, entry, target, contention);
-	replay->times[number].held = *now - made - own;
+	replay->held[number] = *now - made - own;
 	replay_note_holder(replay, step, entry, *now);
 	replay->end[number] = step->act & STEP_SUBMITS ? end : *now;
 }
@@ -431,15 +432,13 @@ int64_t replay_run(struct replay *replay, enum replay_contention contention)
 
 	replay_begin(replay);
 	for (size_t i = 0; i < replay->step_count; i++) {
-		struct replay_times *times = &replay->times[i];
-
 		run_step(replay, (uint32_t)i, contention);
-		times->end = replay->end[i];
-		times->back = replay->thread[replay->step[i].thread].now;
-		last = later(last, later(times->end, times->back));
-		if (!replay->changed)
-			replay->held[i] = times->held;
+		last = later(last, replay->end[i]);
+		last = later(last, replay->thread[replay->step[i].thread].now);
 	}
+	if (!replay->changed)
+		memcpy(replay->held_unchanged, replay->held,
+			replay->step_count * sizeof(*replay->held));
 	for (size_t i = 0; i < replay->threads.count; i++)
 		last = later(last, finish_last_join(replay, &replay->thread[i]));
 	return last - replay->first;
@@ -491,8 +490,7 @@ static int prepare(struct replay *replay, struct db *db)
 	if (!ROOM(replay->same_place, replay->step_count) ||
 		!ROOM(replay->change, replay->step_count) ||
 		!ROOM(replay->end, replay->step_count) ||
-		!ROOM(replay->times, replay->step_count) ||
-		!ROOM(replay->other_times, replay->step_count) ||
+		!ROOM(replay->held_unchanged, replay->step_count) ||
 		!ROOM(replay->held, replay->step_count) ||
 		!ROOM(replay->thread, replay->threads.count) ||
 		!ROOM(replay->stream, replay->streams.count) ||
@@ -536,8 +534,7 @@ static void free_replay(void *object)
 	free(replay->accident);
 	free(replay->change);
 	free(replay->end);
-	free(replay->times);
-	free(replay->other_times);
+	free(replay->held_unchanged);
 	free(replay->held);
 	free(replay->thread);
 	free(replay->stream);

@@ -82,10 +82,4 @@ size_t replay_takers(const struct replay *replay, struct replay_taker *taker, si
 /* Returns the length of the changed run, ns. */
 int64_t replay_run(struct replay *replay, enum replay_contention contention);
 
-/*
- * Returns the maximum by which a call returns or its operation ends earlier with the changes, ns,
- * with kernels that do not compete.  Undoes the changes.
- */
-int64_t replay_most_gained(struct replay *replay);
-
 #endif

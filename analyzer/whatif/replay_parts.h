@@ -151,12 +151,9 @@ struct replay {
 	struct replay_change *change;
 	int changed;
 	/* State of the current replay. */
-	int64_t *end; /* by step: end of its operation, or of the call that waited */
-	struct replay_times {
-		int64_t end, back; /* of the operation; of the call */
-		int64_t held;      /* ns of the call */
-	} * times, *other_times;   /* by step, of the last run; of another run to compare with */
-	int64_t *held;             /* by step, of the last run without changes */
+	int64_t *end;            /* by step: end of its operation, or of the call that waited */
+	int64_t *held;           /* by step: ns that the call is held in the last run, */
+	int64_t *held_unchanged; /* and in the last run without changes */
 	struct replay_thread *thread;
 	struct replay_stream *stream;
 	int64_t *event, *exec;

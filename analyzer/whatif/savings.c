@@ -230,18 +230,6 @@ size_t savings_find_takers(struct savings *savings, int64_t id, struct changed_c
 	return together - alone >= least && together > JOINED_FACTOR * alone ? count : 0;
 }
 
-int savings_most_gained(struct savings *savings, int64_t id, int64_t *gained)
-{
-	struct process_savings *process = idmap_get(&savings->processes, id);
-
-	if (!process || *process->refusal || !process->changes)
-		return 0;
-	process->steps += 2 * (int64_t)replay_size(process->replay);
-	*gained = replay_most_gained(process->replay);
-	restore(process);
-	return 1;
-}
-
 /* Returns how much of the saving depends on the speed of the host, ns. */
 static int64_t by_host(struct process_savings *process, int64_t best)
 {

@@ -46,12 +46,6 @@ int savings_estimate(struct savings *savings, int64_t process, struct saving *sa
 int savings_estimate_best(struct savings *savings, int64_t process, int64_t *best);
 
 /*
- * Sets *gained to the most that a single call or operation gains by the changes
- * (replay_most_gained()), and undoes them.  Returns 1, or 0 if the process has no estimates.
- */
-int savings_most_gained(struct savings *savings, int64_t process, int64_t *gained);
-
-/*
  * Finds calls of other places that would wait as a side effect instead of the changed ones, so that
  * the change alone saves little: they should be changed too.  Returns their number, up to most; 0
  * also if they would not save much more.  Undoes the changes.

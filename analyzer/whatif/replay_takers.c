@@ -1,33 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Gains and losses of single calls and operations by changes, even if the run's length is the same.
- */
+/* Finds the places that wait longer once others are changed. */
 #include <stdlib.h>
 
 #include "constants.h"
 #include "replay_parts.h"
-
-int64_t replay_most_gained(struct replay *replay)
-{
-	struct replay_times *changed;
-	int64_t most = 0, gained;
-
-	replay_run(replay, REPLAY_LEAST);
-	changed = replay->times;
-	replay->times = replay->other_times;
-	replay->other_times = changed;
-	replay_restore(replay);
-	replay_run(replay, REPLAY_LEAST);
-	for (size_t i = 0; i < replay->step_count; i++) {
-		const struct replay_times *times = &replay->times[i];
-
-		gained = times->end - changed[i].end;
-		most = gained > most ? gained : most;
-		gained = times->back - changed[i].back;
-		most = gained > most ? gained : most;
-	}
-	return most;
-}
 
 /*
  * An explicit wait is made on purpose, and so is a copy of a result, unless another such copy is
@@ -49,7 +25,7 @@ static int64_t waited_longer(const struct replay *replay, uint32_t number)
 
 	for (; number != REPLAY_NONE; number = replay->same_place[number])
 		if (may_take_over(replay, number))
-			sum += replay->times[number].held - replay->held[number];
+			sum += replay->held[number] - replay->held_unchanged[number];
 	return sum;
 }
 
