@@ -220,7 +220,7 @@ static int complete(struct pair *pair, struct db *db)
 /* --- findings --- */
 
 static const char places_sql[] =
-	"SELECT id FROM finding_place WHERE finding = ? AND hazard NOT NULL ORDER BY id";
+	"SELECT id FROM finding_place WHERE finding = ? AND shown AND hazard NOT NULL ORDER BY id";
 
 int pair_places(struct db *db, int64_t finding, int64_t **places)
 {

@@ -31,7 +31,10 @@ struct pair {
 	struct hold_plan plan;
 };
 
-/* The ids of a finding's places in order of worth, to be freed: how many, or -1 after a message. */
+/*
+ * The ids of the places that a finding shows, in order of worth, to be freed: how many, or -1 after a
+ * message.
+ */
 int pair_places(struct db *db, int64_t finding, int64_t **places);
 
 /* The two of a place, with as many instances as one run can try; 0, or -1 after a message. */

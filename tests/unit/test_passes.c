@@ -196,7 +196,7 @@ static void memory_that_is_copied_once_is_not_for_pinning(void **state)
 	assert_string_equal(mini_shown(m), "");
 }
 
-/* Once, whichever copy comes first; and who copies more than there is memory has no estimate. */
+/* Once, whichever copy comes first; to pin more than there is memory saves nothing. */
 static void memory_is_pinned_as_far_as_its_longest_copy(void **state)
 {
 	static const struct {
@@ -205,7 +205,7 @@ static void memory_is_pinned_as_far_as_its_longest_copy(void **state)
 		{ 64 << 20, 64 << 20, 56141000 },
 		{ 1 << 20, 64 << 20, 56141000 },
 		{ 64 << 20, 1 << 20, 56141000 },
-		{ (1LL << 48) - 1, 64 << 20, -1 },
+		{ (1LL << 48) - 1, 64 << 20, 0 },
 	};
 	struct mini *m = *state;
 
@@ -215,7 +215,7 @@ static void memory_is_pinned_as_far_as_its_longest_copy(void **state)
 			"UPDATE call SET bytes = iif(id = 1, %lld, %lld) WHERE bytes NOT NULL;"
 			"UPDATE operation SET bytes = (SELECT bytes FROM call c WHERE c.id = call)",
 			(long long)cases[i].first, (long long)cases[i].others);
-		assert_string_equal(mini_shown(m), "pageable-async-copy 9");
+		assert_string_equal(mini_shown(m), cases[i].saving ? "pageable-async-copy 9" : "");
 		assert_int_equal(mini_int(m,
 					 "SELECT iif(saving_low IS NULL, -1, saving) FROM finding"),
 			cases[i].saving);
