@@ -32,8 +32,8 @@ struct pair {
 };
 
 /*
- * The ids of the places that a finding shows, in order of worth, to be freed: how many, or -1 after a
- * message.
+ * The ids of the places that a finding shows, in order of worth, to be freed: how many, or -1
+ * after a message.
  */
 int pair_places(struct db *db, int64_t finding, int64_t **places);
 
