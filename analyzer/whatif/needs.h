@@ -60,7 +60,7 @@ struct event_wait {
 	int64_t needed; /* latest end of work it is needed for, WALK_NEVER: all, 0: none */
 	/* Waits that delayed the same operation: first is the one that delayed it most. */
 	struct event_wait *first, *beside[NEEDS_BESIDE];
-	size_t beside_count; /* count of beside, for the first */
+	size_t beside_count; /* number of waits in beside, for the first */
 };
 
 struct needs_process {

@@ -36,9 +36,9 @@ struct open_waits {
 	/* Of the first left_needed waits, those made since this call may all be needed. */
 	int64_t left_since;
 	size_t left_needed;
-	struct open_wait *
-		*untold; /* in order; the host has observed those before index told complete */
-	size_t untold_count, told;
+	/* In order; the host has observed those before index observed complete. */
+	struct open_wait **unobserved;
+	size_t unobserved_count, observed;
 };
 
 /* --- which waits --- */
@@ -297,22 +297,23 @@ int needs_events_after(struct needs_events *events, const struct walk_call *call
 	for (size_t i = 0; i < events->open.size; i++) {
 		struct open_waits *open = events->open.slot[i].object;
 
-		while (open && open->told < open->untold_count &&
+		while (open && open->observed < open->unobserved_count &&
 			has_observed(&events->relax->full, call, signal,
-				open->untold[open->told]->epoch))
-			mark_observed(events, call, signal, open->untold[open->told++]);
+				open->unobserved[open->observed]->epoch))
+			mark_observed(events, call, signal, open->unobserved[open->observed++]);
 	}
 	return 0;
 }
 
 static int add_unobserved(struct open_waits *waits, struct open_wait *open)
 {
-	struct open_wait **more = array_room(waits->untold, waits->untold_count, sizeof(*more));
+	struct open_wait **more =
+		array_room(waits->unobserved, waits->unobserved_count, sizeof(*more));
 
 	if (!more)
 		return -1;
-	waits->untold = more;
-	waits->untold[waits->untold_count++] = open;
+	waits->unobserved = more;
+	waits->unobserved[waits->unobserved_count++] = open;
 	return 0;
 }
 
@@ -446,7 +447,7 @@ static void free_open(void *object)
 	for (size_t k = 0; open && k < open->idle.count && k < OPEN_WAITS; k++)
 		free_idle(open->idle.wait[k]);
 	if (open)
-		free(open->untold);
+		free(open->unobserved);
 	free(open);
 }
 

@@ -34,8 +34,7 @@ struct loader {
 	struct map execs;   /* executable graph -> the call that made it */
 	struct map nodes;   /* ... -> its number of nodes */
 	struct map sizes;   /* call that made or destroyed a graph -> the graph's number of nodes */
-	struct map
-		captures; /* thread -> the call that began a capture, if no other work came since */
+	struct map captures; /* thread -> the call that began a capture, without work since */
 };
 
 /*

@@ -158,7 +158,7 @@ static int64_t length_of(struct db *db, int64_t process, const struct stretch *s
 /*
  * Measures from the first call that submitted an operation to the last end, before code and
  * contexts are unloaded.  Starting CUDA takes 150 ms to a second, ending it 1 to 30 ms, part of it
- * the recorder's: a short run's mistakes would be negligible beside that.  Then measures first
+ * the recorder's: a short run's mistakes would not count.  Then measures first
  * operation to last.
  */
 int run_length(struct db *db, int64_t process, struct run_length *length)
