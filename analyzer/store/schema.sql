@@ -9,7 +9,7 @@ PRAGMA user_version = 29; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
-	tool_version TEXT NOT NULL,     -- of the cufence that loaded it
+	tool_version TEXT NOT NULL,     -- version of the cufence that loaded it
 	command TEXT                    -- the traced command, if known
 );
 
@@ -17,7 +17,7 @@ CREATE TABLE process ( -- a traced process, with one trace file
 	id INTEGER PRIMARY KEY,
 	pid INTEGER NOT NULL,
 	parent_pid INTEGER NOT NULL,
-	start INTEGER NOT NULL,         -- the trace was created, ns
+	start INTEGER NOT NULL,         -- creation of the trace, ns
 	end INTEGER NOT NULL,           -- latest recorded time, ns
 	closed INTEGER NOT NULL,        -- 1: the process exited normally
 	simulated INTEGER NOT NULL,     -- 1: on the simulated device
@@ -40,11 +40,12 @@ CREATE TABLE recording ( -- recording windows of a process; without rows: everyt
 	process INTEGER NOT NULL REFERENCES process(id),
 	start INTEGER NOT NULL,         -- ns
 	end INTEGER NOT NULL,           -- ns
-	work INTEGER NOT NULL,          -- 1: everything; 0: only calls that create or destroy handles, memory
-	                                -- and graphs, and event records: other work and its order are
-	                                -- unknown
-	cause TEXT NOT NULL             -- why it began; in a first row with work 0: what it waits for.
-	                                -- start, delay, duration, profiler, range or size
+	work INTEGER NOT NULL,          -- 1: everything is recorded; 0: only event records and calls
+	                                -- that create or destroy handles, memory and graphs. Other
+	                                -- work and its order are unknown
+	cause TEXT NOT NULL             -- why the window began; in a first row with work 0: what
+	                                -- recording waits for. start, delay, duration, profiler, range
+	                                -- or size
 );
 
 CREATE TABLE property ( -- environment variables and settings that affect behaviour
@@ -58,8 +59,8 @@ CREATE TABLE thread ( -- a host thread that made a call
 	process INTEGER NOT NULL REFERENCES process(id),
 	tid INTEGER NOT NULL,           -- kernel thread id
 	name TEXT,
-	made_by INTEGER REFERENCES call(id),   -- pthread_create, NULL: not recorded
-	joined_by INTEGER REFERENCES call(id)  -- pthread_join
+	made_by INTEGER REFERENCES call(id),   -- its pthread_create; NULL: not recorded
+	joined_by INTEGER REFERENCES call(id)  -- its pthread_join
 );
 
 CREATE TABLE device ( -- a GPU and the attributes the rules use
@@ -136,8 +137,8 @@ CREATE TABLE alias ( -- an allocation that is the same memory as another one, or
 	shift INTEGER NOT NULL          -- offset of its first byte in the other one, bytes
 );
 
-CREATE TABLE twin ( -- an allocation whose addresses access memory of another one, too: of a
-	                -- multicast object, of host pages that are mapped twice, of another process
+CREATE TABLE twin ( -- an allocation whose addresses also access the memory of another one:
+	                -- multicast objects, host pages mapped twice, memory of another process
 	allocation INTEGER NOT NULL REFERENCES allocation(id),
 	other INTEGER NOT NULL REFERENCES allocation(id),
 	shift INTEGER                   -- offset of its first byte in other, bytes; NULL: unknown whether
@@ -171,7 +172,7 @@ CREATE TABLE parameter ( -- a parameter of a kernel
 
 CREATE TABLE kernel_image ( -- the code image that a launched kernel came from
 	kernel INTEGER NOT NULL REFERENCES kernel(id),
-	hash INTEGER NOT NULL,          -- of its rows in image_piece or image_file, if any
+	hash INTEGER NOT NULL,          -- hash of its rows in image_piece or image_file, if any
 	PRIMARY KEY (kernel, hash)
 ) WITHOUT ROWID;
 
@@ -187,8 +188,8 @@ CREATE TABLE image_file ( -- a code image in a file; relocatable code has severa
 
 CREATE INDEX image_file_hash ON image_file (process, hash);
 
-CREATE TABLE image_piece ( -- code compiled in memory, of which a kernel was launched
-	process INTEGER NOT NULL REFERENCES process(id), -- the first one to launch it
+CREATE TABLE image_piece ( -- a code image made in memory, of which a kernel was launched
+	process INTEGER NOT NULL REFERENCES process(id), -- the first one that launched it
 	hash INTEGER NOT NULL,          -- of the whole image; identifies it
 	offset INTEGER NOT NULL,        -- of this piece, bytes
 	total INTEGER NOT NULL,         -- size of the image, bytes
@@ -206,7 +207,7 @@ CREATE TABLE module ( -- an executable mapping of the process
 	build_id TEXT
 );
 
-CREATE TABLE symbol ( -- a resolved address of a site stored in the trace (dump --symbols)
+CREATE TABLE symbol ( -- a resolved address of a site, read from the trace (dump --symbols)
 	process INTEGER NOT NULL REFERENCES process(id),
 	address INTEGER NOT NULL,
 	depth INTEGER NOT NULL,         -- in the chain of inlined functions, 0 is the innermost
@@ -322,7 +323,7 @@ CREATE TABLE thread_use ( -- time a thread spent in calls; only outermost calls 
 CREATE TABLE polling ( -- a loop of queries with the same answer is one row of call
 	call INTEGER PRIMARY KEY REFERENCES call(id), -- the first one
 	count INTEGER NOT NULL,         -- calls, including the first
-	last INTEGER NOT NULL           -- entry of the last one, ns; in fast loops of one of the last
+	last INTEGER NOT NULL           -- entry of the last one, ns; in fast loops of one of the last few
 );
 
 CREATE TABLE range ( -- a named range or mark of the program's own (NVTX)
@@ -339,17 +340,17 @@ CREATE TABLE operand ( -- memory in a known allocation that a submitting call na
 	                                -- be read any time after the call; word: a parameter of a launch;
 	                                -- node: memory of a node of a launched graph, once per
 	                                -- allocation
-	offset INTEGER,                 -- word: bytes into the parameter buffer; batch: index of the copy
-	                                -- of its copies
+	offset INTEGER,                 -- word: bytes into the parameter buffer; copies of a batch: index
+	                                -- of the copy
 	address INTEGER NOT NULL,
 	allocation INTEGER NOT NULL REFERENCES allocation(id)
 );
 
-CREATE TABLE extent ( -- an operand of a copy or memset that is not contiguous with call.bytes bytes: rows, slices
-                      -- and the copies of a batch
+CREATE TABLE extent ( -- an operand of a copy or memset that is not one piece of call.bytes bytes:
+                      -- rows, slices, and the copies of a batch
 	call INTEGER NOT NULL REFERENCES call(id),
 	role TEXT NOT NULL,             -- dst, src or src_any, as in operand
-	item INTEGER NOT NULL,          -- of a batch, from 0
+	item INTEGER NOT NULL,          -- index of the copy in a batch, from 0
 	address INTEGER NOT NULL,       -- of the first byte
 	allocation INTEGER REFERENCES allocation(id), -- NULL: unknown
 	bytes INTEGER NOT NULL,         -- contiguous
@@ -370,26 +371,26 @@ CREATE TABLE shape ( -- launches of a kernel that differ only in the addresses o
 	id INTEGER PRIMARY KEY,
 	kernel INTEGER NOT NULL REFERENCES kernel(id),
 	grid INTEGER NOT NULL, block INTEGER NOT NULL, -- packed as in call
-	words BLOB NOT NULL,            -- parameters that do not point into a known allocation, 12 bytes each:
-	                                -- offset into the parameter buffer (2^32 - 1: a hash of all
+	words BLOB NOT NULL,            -- parameters that do not point into a known allocation, 12 bytes
+	                                -- each: offset into the parameter buffer (2^32 - 1: a hash of all
 	                                -- that are not listed; 2^32 - 2: unknown) and value,
-	                                -- little-endian; a hash of those after the first 8, unless the
+	                                -- little-endian. Those after the first 8 are a hash, unless the
 	                                -- recorder kept their values
-	pointers BLOB NOT NULL          -- parameters that do (operand), 4 bytes each: offset, and in the
-	                                -- highest byte the number of lowest bits of the address that are 0,
-	                                -- at most 5
+	pointers BLOB NOT NULL          -- parameters that point into one (operand), 4 bytes each: offset,
+	                                -- and in the highest byte the number of trailing zero bits of the
+	                                -- address, at most 5
 );
 
 CREATE TABLE kernel_code ( -- what is known about a kernel's memory accesses
 	kernel INTEGER PRIMARY KEY REFERENCES kernel(id),
-	evidence TEXT NOT NULL,         -- ptx; machine: its machine code; annotation: given by the user; const:
-	                                -- pointers to const in its name; convention: a known
+	evidence TEXT NOT NULL,         -- ptx; machine: its machine code; annotation: given by the user;
+	                                -- const: pointers to const in its name; convention: a known
 	                                -- library's convention; none
 	complete INTEGER NOT NULL,      -- 1: every access it may make is in kernel_access
 	why TEXT,                       -- reason if not complete
 	reaches INTEGER NOT NULL,       -- sum of: 1: reads memory by pointers loaded from memory, 2:
 	                                -- writes there; 4: reads variables of its module, 8: writes them;
-	                                -- 16: constants of its module
+	                                -- 16: reads constants of its module
 	prints INTEGER                  -- 1: it may call printf; 0: it does not; NULL: unknown
 );
 
@@ -402,24 +403,24 @@ CREATE TABLE shape_code ( -- shapes whose accesses are known more exactly
 
 CREATE TABLE kernel_access ( -- a kernel reads or writes memory that a parameter word points to
 	kernel INTEGER NOT NULL REFERENCES kernel(id),
-	shape INTEGER REFERENCES shape(id), -- in launches of that shape; NULL: in those without a
-	                                -- row of shape_code
+	shape INTEGER REFERENCES shape(id), -- in launches of that shape; NULL: in launches whose shape
+	                                -- has no row in shape_code
 	offset INTEGER NOT NULL,        -- of the word, bytes into the parameter buffer
 	direction TEXT NOT NULL,        -- load, store or atomic
 	sure INTEGER NOT NULL,          -- 0: through this word or another one, which is unknown
 	low INTEGER,                    -- bytes from the word's address; NULL: unbounded
 	high INTEGER,                   -- exclusive; NULL: unbounded
-	run INTEGER,                    -- contiguous bytes, repeated at each stride; NULL:
-	                                -- all from low to high
+	run INTEGER,                    -- contiguous bytes, repeated at each stride; NULL: all bytes
+	                                -- from low to high
 	stride1 INTEGER, count1 INTEGER, -- bytes from piece to piece, and number; the longest stride
 	stride2 INTEGER, count2 INTEGER, -- further strides, added to the first
 	stride3 INTEGER, count3 INTEGER,
 	exact INTEGER NOT NULL,         -- 1: exactly these bytes, unless a condition on data prevents it;
 	                                -- 0: at most these
 	loaded INTEGER NOT NULL,        -- 1: the bytes depend on the contents of memory
-	early INTEGER NOT NULL,         -- 1: before the kernel waits for preceding kernels, if it does
+	early INTEGER NOT NULL,         -- 1: before the kernel waits for preceding kernels, if it waits
 	                                -- (kernel_dependence)
-	spins INTEGER NOT NULL,         -- 1: in a loop that ends when other work writes there
+	spins INTEGER NOT NULL,         -- 1: in a loop that ends once other work writes there
 	evidence TEXT                   -- annotation: given by the user; NULL: kernel_code.evidence
 );
 
@@ -431,7 +432,7 @@ CREATE TABLE kernel_dependence ( -- programmatic dependent launch, for kernels w
 
 CREATE TABLE kernel_variable ( -- a variable that a kernel uses, treated like a pointer parameter
 	kernel INTEGER NOT NULL REFERENCES kernel(id),
-	offset INTEGER NOT NULL,        -- used in kernel_access and operand: beyond those of parameters
+	offset INTEGER NOT NULL,        -- in kernel_access and operand; above the offsets of parameters
 	hash INTEGER NOT NULL,          -- of its name
 	name TEXT NOT NULL,             -- mangled
 	bytes INTEGER NOT NULL,         -- 0: not declared in the kernel's code
@@ -453,7 +454,7 @@ CREATE TABLE variable ( -- a variable of a module that is an allocation
 	name TEXT                       -- mangled; NULL: not used by a known kernel
 );
 
-CREATE TABLE array ( -- an allocation that is an array: its bytes have addresses of the analyzer's own,
+CREATE TABLE array ( -- an allocation that is an array: the analyzer gives its bytes the addresses
                      -- x (in bytes) + y * 2^21 + z * 2^37 + level * 2^54
 	allocation INTEGER PRIMARY KEY REFERENCES allocation(id),
 	width INTEGER NOT NULL,         -- elements; 0: unknown
@@ -479,14 +480,14 @@ CREATE INDEX texture_value ON texture (value);
 
 CREATE TABLE call_object ( -- further objects and properties of a call that affect order
 	call INTEGER NOT NULL REFERENCES call(id),
-	role TEXT NOT NULL,             -- exec (graph_exec); dst_context, src_context (context); event,
-	                                -- launch_event, completion_event (event): the first one of
-	                                -- cuEventElapsedTime, those of launch attributes; captured
-	                                -- (graph): it became a node of that graph; attributes: bits, 2:
-	                                -- programmatic stream serialization; content: bits, for a graph
+	role TEXT NOT NULL,             -- exec (graph_exec); dst_context, src_context (context); event
+	                                -- (event): the first one of cuEventElapsedTime; launch_event,
+	                                -- completion_event (event): those of launch attributes; captured
+	                                -- (graph): the call became a node of that graph; attributes: bits,
+	                                -- 2: programmatic stream serialization; content: bits, for a graph
 	                                -- launch or a batch, 1: it may access memory that operand does
-	                                -- not name, 2: it runs functions on the host; fill: the 32-bit pattern
-	                                -- of a memset
+	                                -- not name, 2: it runs functions on the host; fill: the 32-bit
+	                                -- pattern of a memset
 	object INTEGER NOT NULL,
 	PRIMARY KEY (call, role)
 ) WITHOUT ROWID;
@@ -505,11 +506,11 @@ CREATE TABLE graph_node ( -- a node of a graph
 	handle INTEGER,                 -- NULL: captured, and never queried by the program
 	type TEXT NOT NULL,             -- kernel, copy, set, host, graph, empty, wait, record, signal,
 	                                -- external_wait, alloc, free, memop, conditional, other
-	call INTEGER NOT NULL REFERENCES call(id), -- that added it, was captured as it, or copied it
+	call INTEGER NOT NULL REFERENCES call(id), -- the call that added it, was captured as it, or copied it
 	removed INTEGER REFERENCES call(id),
-	event INTEGER REFERENCES event(id), -- that it records or waits for
+	event INTEGER REFERENCES event(id), -- the event that it records or waits for
 	child INTEGER REFERENCES graph(id), -- its child graph
-	origin INTEGER REFERENCES call(id), -- copied node: the call that set its parameters
+	origin INTEGER REFERENCES call(id), -- for a copied node: the call that set its parameters
 	acts INTEGER AS (type IN ('wait', 'record', 'signal', 'external_wait', 'memop'))
 	                                -- 1: it affects work outside of its graph
 );
@@ -540,8 +541,8 @@ CREATE TABLE graph_exec ( -- one life of an executable graph
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
 	handle INTEGER NOT NULL,
-	graph INTEGER REFERENCES graph(id), -- that it was instantiated from
-	as_of INTEGER REFERENCES call(id), -- in its state at that call
+	graph INTEGER REFERENCES graph(id), -- the graph that it was instantiated from
+	as_of INTEGER REFERENCES call(id), -- the state of that graph is the one at this call
 	created INTEGER REFERENCES call(id), -- NULL: before the trace
 	destroyed INTEGER REFERENCES call(id)
 );
@@ -553,12 +554,13 @@ CREATE TABLE graph_update ( -- an executable graph was updated from a graph
 );
 
 CREATE TABLE graph_change ( -- a call that changes what a node does
-	call INTEGER PRIMARY KEY REFERENCES call(id), -- which has the new parameters
+	call INTEGER PRIMARY KEY REFERENCES call(id), -- the call, which has the new parameters
 	graph INTEGER REFERENCES graph(id), -- if known
-	node INTEGER REFERENCES graph_node(id), -- NULL: unknown node of that type
+	node INTEGER REFERENCES graph_node(id), -- NULL: an unknown node of that type
 	type TEXT NOT NULL,             -- as graph_node.type
-	exec INTEGER REFERENCES graph_exec(id), -- in that executable graph; NULL: in the graph, for later ones
-	event INTEGER REFERENCES event(id), -- that it records or waits for from now on
+	exec INTEGER REFERENCES graph_exec(id), -- the executable graph changed; NULL: the graph, for
+	                                -- executable graphs instantiated later
+	event INTEGER REFERENCES event(id), -- the event that it records or waits for from now on
 	enabled INTEGER                 -- 0: disabled, 1: enabled; NULL: new parameters
 );
 
@@ -572,7 +574,7 @@ CREATE TABLE operation ( -- a device operation
 	process INTEGER NOT NULL REFERENCES process(id),
 	call INTEGER REFERENCES call(id), -- the driver call that submitted it, NULL: not recorded
 	kind TEXT NOT NULL,             -- kernel, memcpy, memset, peer or graph
-	start INTEGER,                  -- ns; NULL: invalid or it never ran
+	start INTEGER,                  -- ns; NULL: invalid, or it never ran
 	end INTEGER,
 	device INTEGER NOT NULL,
 	context INTEGER REFERENCES context(id),
@@ -594,7 +596,7 @@ CREATE TABLE overhead ( -- an interval of driver overhead
 	end INTEGER NOT NULL
 );
 
-CREATE TABLE calibration ( -- clock pairs
+CREATE TABLE calibration ( -- the clocks, read at the same time
 	process INTEGER NOT NULL REFERENCES process(id),
 	ticks INTEGER NOT NULL,
 	realtime_ns INTEGER NOT NULL,
@@ -611,22 +613,23 @@ CREATE TABLE confirmation ( -- result of "cufence confirm" for a finding
 -- Derived
 
 CREATE TABLE edge ( -- derived: dependencies other than stream order
-	call INTEGER NOT NULL REFERENCES call(id),  -- the later one: it submits an operation, or
+	call INTEGER NOT NULL REFERENCES call(id),  -- the later call: it submits an operation, or
 	                                -- waits for or records the work of several calls
-	needs INTEGER NOT NULL REFERENCES call(id), -- the earlier one
+	needs INTEGER NOT NULL REFERENCES call(id), -- the earlier call
 	reason TEXT NOT NULL,           -- stream, event, legacy, wait (a host wait for the
 	                                -- operation), host (submitted after a host wait returned), thread
 	                                -- (pthread_join), graph (launched before), incident (a call that
 	                                -- waited, undocumented), reuse (of freed memory), start
-	                                -- (after the dependencies of the other, not after itself), afterwards
-	                                -- (applies to later work of the call, not to the call itself)
+	                                -- (after the dependencies of the earlier call, not after that
+	                                -- call), afterwards (applies to work after the later call, not
+	                                -- to that call)
 	PRIMARY KEY (call, needs, reason)
 ) WITHOUT ROWID;
 
 CREATE TABLE apart ( -- derived: work that does not depend on the preceding work in its stream
 	first INTEGER PRIMARY KEY REFERENCES call(id), -- calls from here ...
-	last INTEGER NOT NULL REFERENCES call(id) -- ... to here: a kernel may begin early, threads
-	                                -- overlapped, or the order was not analyzed
+	last INTEGER NOT NULL REFERENCES call(id) -- ... to here, because a kernel may begin early, calls
+	                                -- of several threads overlapped, or the order was not analyzed
 );
 
 CREATE VIEW dependency AS -- derived: direct dependencies between driver calls
@@ -643,18 +646,19 @@ CREATE VIEW dependency AS -- derived: direct dependencies between driver calls
 	AND NOT EXISTS (SELECT 1 FROM apart a WHERE id BETWEEN a.first AND a.last);
 
 CREATE TABLE event_wait ( -- derived: the event record that each event wait waits for
-	call INTEGER NOT NULL REFERENCES call(id), -- a wait of a stream or a context, including captured ones,
-	                                -- of the host, or a query that succeeded
+	call INTEGER NOT NULL REFERENCES call(id), -- a wait of a stream or a context, including captured
+	                                -- ones, a wait of the host, or a query that succeeded
 	event INTEGER NOT NULL REFERENCES event(id),
-	record INTEGER REFERENCES call(id), -- the last one before it: for a captured wait, in a capture,
-	                                -- else an event record, or a launch that records; NULL: none
+	record INTEGER REFERENCES call(id), -- the last one before the wait: an event record, or a launch
+	                                -- that records the event; for a captured wait, one in a capture;
+	                                -- NULL: none
 	sure INTEGER NOT NULL,          -- 0: another thread or process may have recorded it meanwhile
 	PRIMARY KEY (call, event)
 ) WITHOUT ROWID;
 
 CREATE TABLE loop ( -- derived: the part of a process's run that repeats, such as its training steps
 	process INTEGER PRIMARY KEY REFERENCES process(id),
-	thread INTEGER NOT NULL REFERENCES thread(id), -- that runs the loop
+	thread INTEGER NOT NULL REFERENCES thread(id), -- the thread that runs the loop
 	site INTEGER NOT NULL REFERENCES site(id),     -- where an iteration begins
 	turns INTEGER NOT NULL,         -- iterations, without warm-up
 	start INTEGER NOT NULL,         -- ns, of the first iteration
@@ -662,43 +666,45 @@ CREATE TABLE loop ( -- derived: the part of a process's run that repeats, such a
 	end INTEGER NOT NULL            -- ns, end of the work of the last iteration; at least until
 );
 
-CREATE TABLE account ( -- derived: how the time of the loop was spent, or without a loop of the run from the
-	                                -- first submission to the end of the last operation; the
-	                                -- rows of each device and of the host add up to it
+CREATE TABLE account ( -- derived: how the time of the loop was spent, or of the run if it has no loop,
+	                                -- from the first submission to the end of the last operation; the
+	                                -- rows of each device, and those of the host, add up to that time
 	process INTEGER NOT NULL REFERENCES process(id),
 	device INTEGER,                 -- ordinal, NULL: the thread that runs the loop
-	cause TEXT NOT NULL,            -- busy, or why the device was idle: outside (the host was
-	                                -- not in a CUDA call), submit, call and wait (it was in a call that
-	                                -- submits, another one, one that waits), loading (of code),
-	                                -- order (waiting for other work), start (launch latency of the
-	                                -- device), done (no more work), unknown; for the host:
-	                                -- outside, submit, call, wait and held (blocked by the device)
-	from_site INTEGER REFERENCES site(id), -- for outside: of the preceding call
-	site INTEGER REFERENCES site(id),      -- of the current call, or of the next one
+	cause TEXT NOT NULL,            -- busy, or why the device was idle: outside (the host was not in
+	                                -- a CUDA call), submit, wait, call (the host was in a call that
+	                                -- submits, that waits, in another one), loading (of code), order
+	                                -- (waiting for other work), start (launch latency of the device),
+	                                -- done (no more work), unknown; for the host: outside, submit,
+	                                -- call, wait and held (blocked by the device)
+	from_site INTEGER REFERENCES site(id), -- for outside: site of the preceding call
+	site INTEGER REFERENCES site(id),      -- site of the current call, or of the next one
 	time INTEGER NOT NULL,          -- ns
 	times INTEGER NOT NULL          -- number of intervals in that sum
 );
 
 CREATE TABLE hold ( -- derived: an operation that was blocked although its stream was ready
 	op INTEGER NOT NULL REFERENCES operation(id),
-	behind INTEGER REFERENCES operation(id), -- it started when this one ended, or is the operation of
+	behind INTEGER REFERENCES operation(id), -- the operation at whose end it started, or the one of
 	                                -- another event wait that blocked it; NULL: none
 	via INTEGER REFERENCES call(id), -- the call that orders the two, NULL: unknown
-	reason TEXT NOT NULL,           -- legacy or event, by order; load, engine, full, channel, unknown
-	                                -- or queue, where nothing orders the two: late.h
-	ready INTEGER NOT NULL,         -- submitted and ready except for this, ns
-	held INTEGER NOT NULL           -- blocked time from ready, at most until its start, ns
+	reason TEXT NOT NULL,           -- legacy or event if that orders the two; load, engine, full,
+	                                -- channel, unknown or queue if nothing orders them:
+	                                -- analyzer/evidence/late_start.h
+	ready INTEGER NOT NULL,         -- time at which it was submitted and otherwise ready, ns
+	held INTEGER NOT NULL           -- blocked time since ready, at most until its start, ns
 );
 
-CREATE TABLE hazard ( -- derived: two operations that access the same bytes, one of them writing, in no guaranteed order
+CREATE TABLE hazard ( -- derived: two operations that access the same bytes, at least one of them writing,
+                      -- in no guaranteed order
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
 	rule TEXT NOT NULL,             -- missing-fence, accidental-order, host-buffer-reuse,
 	                                -- async-alloc-order, early-host-read or early-host-write
 	kind TEXT NOT NULL,             -- raw: the later one reads what the earlier one writes; war, waw
 	confidence TEXT NOT NULL,       -- certain, likely or possible: analyzer/hazard/hazards.h
-	call INTEGER NOT NULL REFERENCES call(id),       -- that submitted the later one
-	other_call INTEGER NOT NULL REFERENCES call(id), -- the earlier one
+	call INTEGER NOT NULL REFERENCES call(id),       -- the call that submitted the later one
+	other_call INTEGER NOT NULL REFERENCES call(id), -- the call that submitted the earlier one
 	allocation INTEGER NOT NULL REFERENCES allocation(id),
 	low INTEGER NOT NULL,           -- first address that both may access
 	high INTEGER NOT NULL,          -- end address, exclusive
@@ -723,7 +729,7 @@ CREATE TABLE hazard ( -- derived: two operations that access the same bytes, one
 CREATE TABLE kernel_use ( -- derived: launches of a kernel, including captured ones and graph nodes
 	kernel INTEGER PRIMARY KEY REFERENCES kernel(id),
 	launches INTEGER NOT NULL,
-	complete INTEGER NOT NULL       -- those of which every access is known
+	complete INTEGER NOT NULL       -- launches of which every access is known
 );
 
 CREATE TABLE stream_use ( -- derived: operations on a stream, by kind
@@ -748,8 +754,8 @@ CREATE TABLE device_use ( -- derived: how long a device was busy for a process
 
 CREATE TABLE wait_use ( -- derived: how long the host waited for the device
 	process INTEGER NOT NULL REFERENCES process(id),
-	kind TEXT NOT NULL,             -- as in table wait, including those of less than 6 us and the first copy
-	                                -- of an address; polling: in loops of queries
+	kind TEXT NOT NULL,             -- as in table wait, including waits of less than 6 us and the
+	                                -- first copy of an address; polling: in loops of queries
 	count INTEGER NOT NULL,
 	waited INTEGER NOT NULL,        -- ns
 	PRIMARY KEY (process, kind)
@@ -758,41 +764,41 @@ CREATE TABLE wait_use ( -- derived: how long the host waited for the device
 CREATE TABLE wait ( -- derived: a call that the device blocked
 	id INTEGER PRIMARY KEY,
 	call INTEGER NOT NULL REFERENCES call(id),
-	kind TEXT NOT NULL,             -- explicit; implicit: a side effect; internal: in a call
-	                                -- that is no wait, because the driver drained the device;
+	kind TEXT NOT NULL,             -- explicit; implicit: a side effect; internal: a call that does
+	                                -- not wait, but for which the driver drained the device;
 	                                -- behind: blocked by a waiting call of another thread;
 	                                -- queue: full launch queue;
 	                                -- staged: a pageable Async copy waits for its own transfer,
 	                                -- and for nothing else
 	op INTEGER REFERENCES operation(id), -- the last operation to end that it waited for
 	waited INTEGER NOT NULL,        -- ns, beyond the call's unblocked duration
-	avoidable INTEGER NOT NULL,     -- ns of it that the thread or the device could have used; 0:
-	                                -- explicit wait without partner
-	apart INTEGER NOT NULL DEFAULT 0, -- the same if its Async copy is moved out of the legacy default
-	                                -- stream; 0: it is in another stream
-	partner INTEGER REFERENCES call(id), -- the other call if an Async copy to the host and its wait are in
-	                                -- one line of a script; implicit:
-	                                -- the copy to the host to be fixed with it;
-	                                -- queue: the wait that represents all until the thread
-	                                -- synchronizes the stream
+	avoidable INTEGER NOT NULL,     -- ns of waited that the thread or the device could have used; 0
+	                                -- for an explicit wait without partner
+	apart INTEGER NOT NULL DEFAULT 0, -- avoidable if its Async copy is moved out of the legacy default
+	                                -- stream; 0: the copy is in another stream
+	partner INTEGER REFERENCES call(id), -- the other call, if an Async copy to the host and its wait are
+	                                -- in one line of a script; implicit: the copy to the host to be
+	                                -- fixed together with it; queue: the wait that represents all
+	                                -- until the thread synchronizes the stream
 	behind INTEGER REFERENCES call(id) -- kind behind: the other thread's call
 );
 
 CREATE TABLE known_wait ( -- derived: an explicit wait for work that its thread had observed complete, or a
 	                        -- stream's event wait without effect
 	call INTEGER NOT NULL REFERENCES call(id),
-	since INTEGER NOT NULL REFERENCES call(id) -- the call that observed it complete: nothing was submitted
-	                                -- after it; for an event wait the work that its stream already
-	                                -- came after, or the next wait, which covers the same work
+	since INTEGER NOT NULL REFERENCES call(id) -- the call that observed it complete; nothing was
+	                                -- submitted after it. For an event wait: the work that its stream
+	                                -- already came after, or the next wait, which covers the same work
 );
 
 CREATE TABLE replay ( -- derived: replay of a process's run, to estimate savings
 	process INTEGER PRIMARY KEY REFERENCES process(id),
-	measured INTEGER NOT NULL,      -- time from first driver call to last end, ns
+	measured INTEGER NOT NULL,      -- time from the first driver call to the last end, ns
 	replayed INTEGER,               -- the same in the unchanged replay; NULL: not replayed
 	refusal TEXT,                   -- why savings are not estimated, NULL: estimated
-	saving INTEGER,                 -- of all shown findings together, ns; an upper bound if saving_low is
-	                                -- NULL; less than their sum if savings overlap; NULL: none
+	saving INTEGER,                 -- of all shown findings together, ns; an upper bound if
+	                                -- saving_low is NULL; less than their sum if savings overlap;
+	                                -- NULL: none
 	saving_low INTEGER,
 	saving_high INTEGER,
 	share REAL,                     -- as in finding
@@ -807,10 +813,10 @@ CREATE TABLE finding ( -- derived: findings, a row per process and rule, the mos
 	severity TEXT NOT NULL,         -- high, medium or low
 	shown INTEGER NOT NULL,         -- 1: at the default level
 	count INTEGER NOT NULL,         -- instances
-	waited INTEGER NOT NULL,        -- time for which the host was blocked, sum of all instances, ns
-	delayed INTEGER NOT NULL,       -- time by which device work started later, sum of all instances, ns
-	saving INTEGER NOT NULL,        -- time of the run saved if all its places are changed, ns; an upper bound if
-	                                -- saving_low is NULL
+	waited INTEGER NOT NULL,        -- time for which the host was blocked, all instances, ns
+	delayed INTEGER NOT NULL,       -- time by which device work started later, all instances, ns
+	saving INTEGER NOT NULL,        -- time of the run saved if all its places are changed, ns; an
+	                                -- upper bound if saving_low is NULL
 	saving_low INTEGER,             -- if operations that then run concurrently slow each other down
 	saving_high INTEGER,            -- if they do not
 	share REAL NOT NULL,            -- saving as a part of the duration of the run or loop
@@ -823,14 +829,16 @@ CREATE TABLE finding ( -- derived: findings, a row per process and rule, the mos
 	fingerprint TEXT NOT NULL
 );
 
-CREATE TABLE finding_place ( -- derived: places of a finding, a row per pair of lines, the most costly first
+CREATE TABLE finding_place ( -- derived: places of a finding, a row per pair of lines, the most
+	                        -- costly first
 	id INTEGER PRIMARY KEY,
 	finding INTEGER NOT NULL REFERENCES finding(id),
 	shown INTEGER NOT NULL,         -- 1: with its finding; 0: costs little compared to the first line
 	count INTEGER NOT NULL,         -- this and the next two: as in finding
 	waited INTEGER NOT NULL,
 	delayed INTEGER NOT NULL,
-	saving INTEGER,                 -- time of the run saved if only the line "at" is changed, ns; NULL: not replayed
+	saving INTEGER,                 -- time of the run saved if only the line "at" is changed, ns;
+	                                -- NULL: not replayed
 	share REAL NOT NULL,            -- the finding's share, divided in proportion to waited and delayed
 	site INTEGER REFERENCES site(id),       -- "at", of the worst instance
 	other_site INTEGER REFERENCES site(id), -- "for", of the worst instance
@@ -840,7 +848,8 @@ CREATE TABLE finding_place ( -- derived: places of a finding, a row per pair of 
 	kind TEXT,                      -- for a missing fence: raw, war or waw; else NULL
 	why TEXT,                       -- as in hazard.why
 	message TEXT NOT NULL,
-	fix TEXT,                       -- the fence to add, if it can be given in the program's own calls; else NULL
+	fix TEXT,                       -- the fence to add, if it can be written with the program's own
+	                                -- calls; else NULL
 	hazard INTEGER REFERENCES hazard(id), -- for a missing fence: the worst instance
 	fingerprint TEXT NOT NULL       -- rule, functions and ordinals of both sites, kernel names
 );
