@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fixed part of every record as data.  Dump, undump and the table in doc/FORMAT.md are driven
- * by the same columns.  The tail of a record follows its fixed part.
+ * The fixed part of every record as data.  Dump and undump are driven by the same columns; the tail
+ * of a record follows its fixed part.  doc/FORMAT.md describes the fields.
  */
 #ifndef CUFENCE_LAYOUT_H
 #define CUFENCE_LAYOUT_H
