@@ -146,6 +146,7 @@ enum ptx_reach {
 	PTX_REACH_VARIABLE_STORE = 8,
 	PTX_REACH_CONSTANT = 16,
 	PTX_REACH_CONSTANT_STORE = 32, /* set for copies to a symbol only, not for kernels */
+	PTX_REACH_ONLY = 64, /* nothing else is unknown: not what it does with parameters */
 };
 
 struct ptx_access {

@@ -132,13 +132,11 @@ static void reach_variable(struct ptx_walk *walk, uint32_t word, int direction)
 	if (word < PTX_PARAMETER_LIMIT)
 		return;
 	variable = &walk->module->variable[(word - PTX_PARAMETER_LIMIT) / 8];
-	if (variable->kind == VARIABLE_CONSTANT) {
-		ptx_doubt(walk, "it reads constant memory of its module");
-		ptx_reach(walk, PTX_REACH_CONSTANT, PTX_LOAD);
-	} else {
-		ptx_doubt(walk, "it uses variables of its module");
-		ptx_reach(walk, PTX_REACH_VARIABLE, direction);
-	}
+	if (variable->kind == VARIABLE_CONSTANT)
+		ptx_reach(walk, PTX_REACH_CONSTANT, PTX_LOAD,
+			"it reads constant memory of its module");
+	else
+		ptx_reach(walk, PTX_REACH_VARIABLE, direction, "it uses variables of its module");
 }
 
 /* Claims on variables depend on names, so the memory is also noted as reached. */
@@ -237,20 +235,19 @@ int ptx_is_nowhere(const struct ptx_walk *walk, const struct ptx_value *address,
 /* Notes an access to memory of no parameter. */
 static void claim_elsewhere(struct ptx_walk *walk, const struct ptx_value *address, int direction)
 {
-	if (address->base == BASE_MODULE) {
-		ptx_doubt(walk, "it uses variables of its module");
-		ptx_reach(walk, PTX_REACH_VARIABLE, direction);
-		return;
-	}
-	ptx_doubt(walk, "it uses an address that is no parameter");
 	/*
 	 * A number is a parameter that points into no known memory: to a variable.  Other values
 	 * that were not loaded may still be computed from a parameter.
 	 */
-	if (address->loaded)
-		ptx_reach(walk, PTX_REACH_POINTER, direction);
+	if (address->base == BASE_MODULE)
+		ptx_reach(walk, PTX_REACH_VARIABLE, direction, "it uses variables of its module");
+	else if (address->loaded)
+		ptx_reach(walk, PTX_REACH_POINTER, direction, "it uses an address that it loads");
 	else if (address->base == BASE_NUMBER)
-		ptx_reach(walk, PTX_REACH_VARIABLE, direction);
+		ptx_reach(walk, PTX_REACH_VARIABLE, direction,
+			"it uses an address that points to no known memory");
+	else
+		ptx_doubt(walk, "it uses an address that is no parameter");
 }
 
 int ptx_claim(struct ptx_frame *frame, const struct ptx_value *address,
@@ -298,8 +295,8 @@ int ptx_claim_object(struct ptx_frame *frame, const struct ptx_value *object, in
 		ptx_set_run(&claim);
 		return add_to_words(frame->walk, object, &claim);
 	}
-	ptx_doubt(frame->walk, "it uses textures or surfaces that are no parameters");
-	ptx_reach(frame->walk, PTX_REACH_POINTER, direction);
+	ptx_reach(frame->walk, PTX_REACH_POINTER, direction,
+		"it uses textures or surfaces that are no parameters");
 	return 0;
 }
 
@@ -348,8 +345,8 @@ int ptx_claim_tensor(struct ptx_frame *frame, const struct ptx_value *map, int d
 	if (!walk->collects)
 		return 0;
 	if ((map->base != BASE_WORD && map->base != BASE_WORDS) || has_no_pointer(walk, map)) {
-		ptx_doubt(walk, "it uses a tensor map of which the address is not known");
-		ptx_reach(walk, PTX_REACH_POINTER, direction);
+		ptx_reach(walk, PTX_REACH_POINTER, direction,
+			"it uses a tensor map of which the address is not known");
 		return 0;
 	}
 	claim.high = bytes_of_tensors(walk, map);

@@ -130,6 +130,8 @@ static int interpret_part(const struct question *question, struct ptx_part part,
 	}
 	ptx_claims_finish(access);
 	access->complete = !access->why;
+	if (access->why && !walk.doubts)
+		access->reaches |= PTX_REACH_ONLY;
 	return 0;
 }
 

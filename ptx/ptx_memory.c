@@ -148,10 +148,9 @@ static int touch_global(struct ptx_frame *frame, const struct ptx_state *state,
 {
 	struct ptx_value value = address_at(frame, state, operand);
 
-	if (space == SPACE_CONST) {
-		ptx_doubt(frame->walk, "it reads constant memory of its module");
-		ptx_reach(frame->walk, PTX_REACH_CONSTANT, PTX_LOAD);
-	}
+	if (space == SPACE_CONST)
+		ptx_reach(frame->walk, PTX_REACH_CONSTANT, PTX_LOAD,
+			"it reads constant memory of its module");
 	if (space == SPACE_CONST && (value.base == BASE_WORD || value.base == BASE_WORDS))
 		return ptx_claim(frame, &value, state, bytes, direction);
 	if (space == SPACE_CONST || space == SPACE_SHARED || space == SPACE_LOCAL ||
@@ -211,8 +210,7 @@ static int touch_tensor(struct ptx_frame *frame, struct ptx_state *state,
 		map = ptx_map_parameter(walk, state, &map);
 		return ptx_claim_tensor(frame, &map, direction);
 	}
-	ptx_doubt(walk, "it uses tensor maps that are no parameters");
-	ptx_reach(walk, PTX_REACH_POINTER, direction);
+	ptx_reach(walk, PTX_REACH_POINTER, direction, "it uses tensor maps that are no parameters");
 	if (map.base == BASE_WORD || map.base == BASE_WORDS)
 		return ptx_claim(frame, &map, state, PTX_TENSOR_MAP_BYTES, PTX_LOAD);
 	return 0;

@@ -19,14 +19,18 @@ int ptx_fail(struct ptx_walk *walk, const char *why)
 
 void ptx_doubt(struct ptx_walk *walk, const char *why)
 {
-	if (walk->collects && !walk->access->why)
+	if (walk->collects && !walk->doubts)
 		walk->access->why = why;
+	walk->doubts |= walk->collects;
 }
 
-void ptx_reach(struct ptx_walk *walk, unsigned memory, int direction)
+void ptx_reach(struct ptx_walk *walk, unsigned memory, int direction, const char *why)
 {
-	if (walk->collects)
-		walk->access->reaches |= memory | (direction == PTX_LOAD ? 0 : memory << 1);
+	if (!walk->collects)
+		return;
+	if (!walk->access->why)
+		walk->access->why = why;
+	walk->access->reaches |= memory | (direction == PTX_LOAD ? 0 : memory << 1);
 }
 
 /* Returns the symbol's place in walk.symbol_slot, or an empty place. */

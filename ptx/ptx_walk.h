@@ -77,6 +77,7 @@ struct ptx_walk {
 	uint32_t path_count, path_room;
 	unsigned long steps; /* left */
 	int cells_changed, collects;
+	int doubts;          /* ptx_doubt() was called */
 	int ends_threads;    /* a called function let threads exit */
 	const char *failure; /* the walk failed: claims are invalid */
 	/* By symbol: a value equal modulo 2^32; count 0: unknown. */
@@ -172,10 +173,13 @@ struct ptx_frame {
 
 /* Makes the interpreter fail.  Returns -1. */
 int ptx_fail(struct ptx_walk *walk, const char *why);
-/* Marks the result as incomplete. */
+/* Marks the result as incomplete: what is done with some parameter is not known. */
 void ptx_doubt(struct ptx_walk *walk, const char *why);
-/* Notes an access to memory of no parameter: PTX_REACH_POINTER or _VARIABLE. */
-void ptx_reach(struct ptx_walk *walk, unsigned memory, int direction);
+/*
+ * Marks it as incomplete by an access to memory of no parameter: PTX_REACH_POINTER, _VARIABLE or
+ * _CONSTANT.  A doubt comes before this as the reason.
+ */
+void ptx_reach(struct ptx_walk *walk, unsigned memory, int direction, const char *why);
 
 /* ptx_symbol() returns PTX_NO_SYMBOL if none is left, ptx_known_symbol() if there is none. */
 uint32_t ptx_symbol(struct ptx_walk *walk, uint32_t path, uint32_t place, uint32_t which);

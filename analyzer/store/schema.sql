@@ -390,7 +390,8 @@ CREATE TABLE kernel_code ( -- what is known about a kernel's memory accesses
 	why TEXT,                       -- reason if not complete
 	reaches INTEGER NOT NULL,       -- sum of: 1: reads memory by pointers loaded from memory, 2:
 	                                -- writes there; 4: reads variables of its module, 8: writes them;
-	                                -- 16: reads constants of its module
+	                                -- 16: reads constants of its module; 64: nothing but that is
+	                                -- unknown: what it does with its parameters is in kernel_access
 	prints INTEGER                  -- 1: it may call printf; 0: it does not; NULL: unknown
 );
 

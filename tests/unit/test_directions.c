@@ -248,7 +248,7 @@ static void what_a_hash_stands_for_is_known(void **state)
 	trace_text_expect(&db,
 		"SELECT group_concat(shape || ':' || complete || ifnull(' ' || why, ''), ', ') "
 		"FROM shape_code",
-		"1:1, 2:0 it uses an address that is no parameter");
+		"1:1, 2:0 it uses an address that points to no known memory");
 	trace_text_finish(&db, "test_directions_words");
 	free(image);
 	free(body);
