@@ -331,30 +331,38 @@ static int report(struct relax *relax, enum without without, const struct walk_c
 	return relax->lost(relax->arg, without, call, touch);
 }
 
-/* Reports the last operation that loses its order and may need it.  Older ones may need it, too. */
+/*
+ * Reports the last operation that loses its order and may need it.  Older ones may need it, too.
+ * Sets *is_settled if that is the ring's last: then the waits that are needed keep the order of all.
+ */
 static int check_ring(struct relax *relax, enum without without, const struct walk_call *call,
-	int64_t key, struct touched_ring *ring)
+	int64_t key, struct touched_ring *ring, int *is_settled)
 {
 	int64_t last = touched_last(ring,
 		order_reaches_to(&relax->full_reaches, &relax->full, touched_agent(ring)));
 
+	*is_settled = 0;
 	for (int tries = 0; last >= touched_oldest(ring); last--, tries++) {
 		const struct touch *touch = touched_at(ring, last);
-		int conflict;
+		int conflict = 1;
 
+		*is_settled = last == ring->count - 1;
 		if (relax_is_before_without(relax, without, touch) ||
 			is_reported(relax, without, touch))
 			return 0;
-		conflict = tries < CONFLICT_TRIES ? may_conflict(relax, call, key, touch) : 1;
+		if (tries < CONFLICT_TRIES)
+			conflict = may_conflict(relax, call, key, touch);
 		if (conflict)
 			return conflict < 0 ? -1 : report(relax, without, call, touch);
 	}
+	*is_settled = 0;
 	return ring->count > TOUCHED_DEPTH ? relax->lost(relax->arg, without, call, NULL) : 0;
 }
 
 /*
- * Sets a bit in *after_all if the call is surely after all operations with that key.  An operation
- * after a touch is also after everything before that touch.
+ * Sets a bit in *after_all if the call is surely after all operations with that key, in the order
+ * without the waits that are not known to be needed.  An operation after a touch is also after
+ * everything before that touch.
  */
 static int check_key(struct relax *relax, enum without without, const struct walk_call *call,
 	int64_t key, unsigned *after_all)
@@ -364,14 +372,15 @@ static int check_key(struct relax *relax, enum without without, const struct wal
 	int is_last = 1;
 
 	for (; ring; ring = touched_older(thing, ring)) {
-		if (relax_is_before_without(relax, without, touched_at(ring, ring->count - 1))) {
-			if (ring->after_all & 1u << without)
-				break;
-			continue;
-		}
-		is_last = 0;
-		if (ring->stream != call->stream && check_ring(relax, without, call, key, ring))
+		int is_settled = relax_is_before_without(relax, without,
+			touched_at(ring, ring->count - 1));
+
+		if (!is_settled && ring->stream != call->stream &&
+			check_ring(relax, without, call, key, ring, &is_settled))
 			return -1;
+		if (is_settled && ring->after_all & 1u << without)
+			break;
+		is_last &= is_settled;
 	}
 	if (thing && !ring && thing->forgot)
 		return relax->lost(relax->arg, without, call, NULL);
