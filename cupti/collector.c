@@ -314,7 +314,7 @@ static void report_not_loaded(const char *path)
 	join(&joined, "cufence: cannot load CUFENCE_CUPTI=");
 	join(&joined, path);
 	join(&joined, ": device operations are not recorded\n");
-	origin_say(text);
+	origin_print_message(text);
 }
 
 static void start(struct thread_state *thread)

@@ -91,7 +91,7 @@ static void check(const char *name, int (*is_valid)(const char *), const char *w
 	join(&joined, ": it must be ");
 	join(&joined, wanted);
 	join(&joined, "\n");
-	origin_say(text);
+	origin_print_message(text);
 }
 
 void origin_check_settings(void)
@@ -110,7 +110,7 @@ const char *origin_folder(void)
 	return origin.folder[0] == '/' ? origin.folder : ".";
 }
 
-void origin_say(const char *text)
+void origin_print_message(const char *text)
 {
 	struct stat now;
 

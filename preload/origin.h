@@ -16,6 +16,6 @@ void origin_check_settings(void);
 const char *origin_folder(void);
 
 /* Writes a message to stderr, unless the program has redirected it to a file of its own. */
-void origin_say(const char *text);
+void origin_print_message(const char *text);
 
 #endif

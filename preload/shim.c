@@ -281,7 +281,7 @@ static int create_file(void)
 	join(&joined, "': ");
 	join(&joined, strerror(-rc));
 	join(&joined, "; this process is not traced\n");
-	origin_say(message);
+	origin_print_message(message);
 	return rc;
 }
 
@@ -299,7 +299,8 @@ static int start(void)
 	if (disable && *disable && strcmp(disable, "0"))
 		return SHIM_OFF;
 	if (mark_alive()) {
-		origin_say("cufence: no memory for the recorder; this process is not traced\n");
+		origin_print_message(
+			"cufence: no memory for the recorder; this process is not traced\n");
 		return SHIM_OFF;
 	}
 	origin_check_settings();

@@ -134,7 +134,7 @@ static int by_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-size_t probe_cupti_take(bool copies, struct probe_interval *intervals, size_t room)
+size_t probe_cupti_collect(bool copies, struct probe_interval *intervals, size_t room)
 {
 	size_t count;
 

@@ -25,6 +25,6 @@ uint64_t probe_cupti_now(void);
  * them, in order of their start: the number.
  */
 void probe_cupti_flush(void);
-size_t probe_cupti_take(bool copies, struct probe_interval *intervals, size_t room);
+size_t probe_cupti_collect(bool copies, struct probe_interval *intervals, size_t room);
 
 #endif

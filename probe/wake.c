@@ -117,8 +117,8 @@ static bool take_samples(struct waking *waking, bool copies)
 	size_t kernels, others;
 
 	probe_cupti_flush();
-	kernels = probe_cupti_take(copies, waking->ran, SAMPLES);
-	others = probe_cupti_take(!copies, rest, SAMPLES);
+	kernels = probe_cupti_collect(copies, waking->ran, SAMPLES);
+	others = probe_cupti_collect(!copies, rest, SAMPLES);
 	return kernels == SAMPLES && (!copies || others == SAMPLES);
 }
 

@@ -191,7 +191,7 @@ static int claim_rounds(struct ptx_frame *frame, const struct ptx_value *address
 		struct ptx_value there = *address;
 
 		memcpy(&copy, state, sizeof(copy));
-		if (!ptx_take_round(&copy, &there, split, round))
+		if (!ptx_narrow_to_round(&copy, &there, split, round))
 			return claim_all(frame, address, state, bytes, direction);
 		if (copy.possible && claim_classes(frame, &there, &copy, bytes, direction, 1))
 			return -1;
@@ -213,7 +213,7 @@ static int claim_classes(struct ptx_frame *frame, const struct ptx_value *addres
 		return claim_all(frame, address, state, bytes, direction);
 	for (int64_t class = 0; class < classes; class ++) {
 		memcpy(&copy, state, sizeof(copy));
-		if (!ptx_take_class(frame, &copy, address, split, class))
+		if (!ptx_narrow_to_class(frame, &copy, address, split, class))
 			return claim_all(frame, address, state, bytes, direction);
 		if (claim_classes(frame, address, &copy, bytes, direction, depth + 1))
 			return -1;

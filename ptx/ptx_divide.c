@@ -168,7 +168,7 @@ static int set_class(struct ptx_state *state, const struct ptx_split *split, int
 	return 1;
 }
 
-int ptx_take_class(struct ptx_frame *frame, struct ptx_state *state,
+int ptx_narrow_to_class(struct ptx_frame *frame, struct ptx_state *state,
 	const struct ptx_value *address, uint32_t number, int64_t class)
 {
 	struct ptx_split rest = state->split[number], first = rest;
@@ -249,7 +249,7 @@ static int is_divided(const struct ptx_state *state, const struct ptx_split *spl
 	return 0;
 }
 
-int ptx_take_round(struct ptx_state *state, struct ptx_value *address, uint32_t number,
+int ptx_narrow_to_round(struct ptx_state *state, struct ptx_value *address, uint32_t number,
 	int64_t round)
 {
 	const struct ptx_split split = state->split[number];

@@ -323,7 +323,7 @@ static int touch_multicast(struct ptx_frame *frame, const struct ptx_state *stat
 		in->modifiers & MODIFIER_STORE ? PTX_STORE : PTX_ATOMIC);
 }
 
-int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
+int ptx_claim_access(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
 {
 	const struct ptx_instruction *in = &frame->function->instruction[instruction];
 	const struct ptx_operand *operand = &frame->function->operand[in->operand];

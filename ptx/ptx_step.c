@@ -381,13 +381,13 @@ int ptx_step(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruct
 			frame->is_guard_part =
 				!ptx_assume(frame, state, (uint32_t)in->guard, !in->negated, 0);
 			possible = state->possible;
-			rc = possible ? ptx_touch(frame, state, instruction) : 0;
+			rc = possible ? ptx_claim_access(frame, state, instruction) : 0;
 			frame->is_guard_part = 0;
 			ptx_copy_knowledge(state, frame->spare);
 			if (!possible)
 				return 0;
 		} else {
-			rc = ptx_touch(frame, state, instruction);
+			rc = ptx_claim_access(frame, state, instruction);
 		}
 		return rc ? rc : ptx_read_memory(frame, state, instruction);
 	}

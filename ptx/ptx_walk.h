@@ -240,7 +240,7 @@ struct ptx_value ptx_calculate(struct ptx_frame *frame, struct ptx_state *state,
 int64_t ptx_classes(const struct ptx_state *state, const struct ptx_value *address,
 	uint32_t *split);
 /* Narrows the state to one class; returns 0 if there is no room: the state is then invalid. */
-int ptx_take_class(struct ptx_frame *frame, struct ptx_state *state,
+int ptx_narrow_to_class(struct ptx_frame *frame, struct ptx_state *state,
 	const struct ptx_value *address, uint32_t split, int64_t class);
 
 /*
@@ -251,7 +251,7 @@ int ptx_take_class(struct ptx_frame *frame, struct ptx_state *state,
 int ptx_wraps(const struct ptx_state *state, const struct ptx_value *address, uint32_t *split,
 	struct ptx_range *rounds);
 /* Narrows state and address to one round; returns 0 if there is no room: both are then invalid. */
-int ptx_take_round(struct ptx_state *state, struct ptx_value *address, uint32_t split,
+int ptx_narrow_to_round(struct ptx_state *state, struct ptx_value *address, uint32_t split,
 	int64_t round);
 
 /* Returns the split of a value, made if missing; NULL: none is possible. */
@@ -301,7 +301,7 @@ void ptx_note_twin(struct ptx_twins *twins, uint32_t key, const struct ptx_value
 	const struct ptx_value *b, const struct ptx_value *joined);
 
 /* Claim the bytes of loads, stores and similar; return what they read. */
-int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
+int ptx_claim_access(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 int ptx_read_memory(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 
 /* --- the parameter buffer --- */

@@ -117,6 +117,6 @@ int access_some_reach(struct db *db);
  * Returns 1 if they may have memory in common that was not given to both: one follows pointers
  * loaded from memory, or both use variables or constants of their module, and one of them writes.
  */
-int accesses_meet(const struct accesses *a, const struct accesses *b);
+int accesses_may_share(const struct accesses *a, const struct accesses *b);
 
 #endif

@@ -199,7 +199,7 @@ static int share(const struct accesses *a, const struct accesses *b, unsigned me
 	return a->reaches & b->reaches & memory && (a->reaches | b->reaches) & store;
 }
 
-int accesses_meet(const struct accesses *a, const struct accesses *b)
+int accesses_may_share(const struct accesses *a, const struct accesses *b)
 {
 	return reaches_other(a, b) || reaches_other(b, a) ||
 		share(a, b, PTX_REACH_VARIABLE, PTX_REACH_VARIABLE_STORE) ||
@@ -208,7 +208,7 @@ int accesses_meet(const struct accesses *a, const struct accesses *b)
 
 enum access_overlap accesses_conflict(const struct accesses *a, const struct accesses *b)
 {
-	enum access_overlap most = accesses_meet(a, b) ? OVERLAP_MAYBE : OVERLAP_NONE;
+	enum access_overlap most = accesses_may_share(a, b) ? OVERLAP_MAYBE : OVERLAP_NONE;
 
 	for (size_t i = 0; i < a->count; i++)
 		for (size_t j = 0; j < b->count; j++) {

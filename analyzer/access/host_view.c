@@ -148,7 +148,7 @@ static int shows_source(const struct host_view *view, const struct walk_call *ca
 	return 1;
 }
 
-int host_view_shows(const struct host_view *view, struct access_reader *reader,
+int host_view_may_read(const struct host_view *view, struct access_reader *reader,
 	const struct walk_call *call, int shown)
 {
 	enum kind_family family = kind_family(call->kind);

@@ -30,7 +30,7 @@ void host_view_release(struct host_view *view);
  * there is memory that host and device share.  The source of a copy does not count if no later call
  * names it.  Returns -1 after a message.
  */
-int host_view_shows(const struct host_view *view, struct access_reader *reader,
+int host_view_may_read(const struct host_view *view, struct access_reader *reader,
 	const struct walk_call *call, int shown);
 
 /*

@@ -307,7 +307,7 @@ static int may_conflict(struct relax *relax, const struct walk_call *call, int64
 	if (!other)
 		return -1;
 	if (key == TOUCHES_VARIABLES)
-		return accesses_meet(one, other);
+		return accesses_may_share(one, other);
 	return !other->complete || access_compare(relax->reader, one, other) != OVERLAP_NONE;
 }
 
@@ -333,7 +333,7 @@ static int report(struct relax *relax, enum without without, const struct walk_c
 
 /*
  * Reports the last operation that loses its order and may need it.  Older ones may need it, too.
- * Sets *is_settled if that is the ring's last: then the waits that are needed keep the order of all.
+ * Sets *is_settled if that is the last one of the ring: then needed waits keep the order of all.
  */
 static int check_ring(struct relax *relax, enum without without, const struct walk_call *call,
 	int64_t key, struct touched_ring *ring, int *is_settled)
@@ -372,8 +372,8 @@ static int check_key(struct relax *relax, enum without without, const struct wal
 	int is_last = 1;
 
 	for (; ring; ring = touched_older(thing, ring)) {
-		int is_settled = relax_is_before_without(relax, without,
-			touched_at(ring, ring->count - 1));
+		int is_settled =
+			relax_is_before_without(relax, without, touched_at(ring, ring->count - 1));
 
 		if (!is_settled && ring->stream != call->stream &&
 			check_ring(relax, without, call, key, ring, &is_settled))
@@ -438,7 +438,7 @@ static int64_t shown_key(int64_t process, enum relax_shown shown)
 static int note_shown(struct relax *relax, const struct walk_call *call, struct touch *touch)
 {
 	int visible = is_host_visible(relax, call);
-	int may_show = host_view_shows(&relax->view, relax->reader, call, visible);
+	int may_show = host_view_may_read(&relax->view, relax->reader, call, visible);
 
 	relax->shows = !may_show ? SHOWN_NOTHING : visible ? SHOWN : SHOWN_MAYBE;
 	if (may_show <= 0)

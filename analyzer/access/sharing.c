@@ -162,5 +162,5 @@ int sharing_nothing(struct sharing *sharing, int64_t call, int64_t other)
 	if (conflict)
 		return conflict < 0 ? -1 : 0;
 	return is_known(sharing->one) && is_known(sharing->other) &&
-		!accesses_meet(sharing->one, sharing->other);
+		!accesses_may_share(sharing->one, sharing->other);
 }

@@ -92,8 +92,8 @@ static char *run_probe(const char *path, int simulated)
 
 static char *measure(int simulated)
 {
-	char *path = simulated ? run_beside("sim/cufence-probe", "lib/cufence/cufence-probe")
-			       : run_beside("bin/cufence-probe", NULL);
+	char *path = simulated ? run_find_relative("sim/cufence-probe", "lib/cufence/cufence-probe")
+			       : run_find_relative("bin/cufence-probe", NULL);
 	char *text;
 
 	if (!path) {

@@ -92,7 +92,7 @@ static int finish(const struct arguments *arguments, const char *database,
 	if (rc)
 		return rc;
 	if (!folder->count)
-		return store_say_kept(database);
+		return store_name_previous(database);
 	return show_report(arguments, database, request);
 }
 

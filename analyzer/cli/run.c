@@ -14,7 +14,7 @@
 
 #include "print.h"
 
-char *run_beside(const char *first, const char *second)
+char *run_find_relative(const char *first, const char *second)
 {
 	const char *const places[] = { first, second };
 	char self[PATH_MAX], *path, *found = NULL, *slash;
@@ -42,7 +42,7 @@ int run_environment_init(struct run_environment *environment, int simulated)
 	*environment = (struct run_environment){ 0 };
 	environment->library = chosen && *chosen
 		? realpath(chosen, NULL)
-		: run_beside("lib/libcufence.so", "lib/cufence/libcufence.so");
+		: run_find_relative("lib/libcufence.so", "lib/cufence/libcufence.so");
 	if (!environment->library) {
 		print(stderr,
 			"cufence: cannot find the recorder%s%s%s (set CUFENCE_LIB to the "
@@ -59,7 +59,7 @@ int run_environment_init(struct run_environment *environment, int simulated)
 	}
 	if (!simulated)
 		return 0;
-	environment->simulator = run_beside("sim/libcuda.so.1", "lib/cufence/libcuda.so.1");
+	environment->simulator = run_find_relative("sim/libcuda.so.1", "lib/cufence/libcuda.so.1");
 	if (!environment->simulator) {
 		fputs("cufence: cannot find the simulated device: install cufence again\n", stderr);
 		return -1;

@@ -35,7 +35,7 @@ void program_inspect_elf(struct program *program, void *bytes, size_t size);
  * The first of two paths that exists, relative to the folder above this program's; or NULL.  The
  * second path may be NULL.
  */
-char *run_beside(const char *first, const char *second);
+char *run_find_relative(const char *first, const char *second);
 
 /* Whether a library of that name must be loaded before all others; a version suffix is ignored. */
 int run_is_sanitizer(const char *name);

@@ -203,7 +203,7 @@ int store_check(const char *path)
 	return rc;
 }
 
-int store_say_kept(const char *path)
+int store_name_previous(const char *path)
 {
 	char *target = output_target(path), *old = target ? name_old(target) : NULL;
 

@@ -20,7 +20,7 @@
 int store_check(const char *path);
 
 /* After a database without calls: names the previous one, if it exists.  Returns 0. */
-int store_say_kept(const char *path);
+int store_name_previous(const char *path);
 
 /*
  * Loads traces, resolves their sites and analyzes them into a new database at path.  command:

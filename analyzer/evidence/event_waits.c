@@ -57,10 +57,10 @@ static int add_captured(struct event_waits *waits, const struct walk_call *call)
 /* The call's success means that the host has observed the event complete. */
 static int host_waited(const struct walk_call *call)
 {
-	return call->exit != WALK_NEVER && scope_asked(call) == SCOPE_EVENT;
+	return call->exit != WALK_NEVER && scope_requested(call) == SCOPE_EVENT;
 }
 
-int event_waits_see(struct event_waits *waits, const struct order *order,
+int event_waits_process_call(struct event_waits *waits, const struct order *order,
 	const struct walk_call *call)
 {
 	if (call->result || !call->event)

@@ -16,7 +16,7 @@ struct event_waits;
 struct event_waits *event_waits_new(struct db *db);
 
 /* Processes the call that order_step() has just processed.  Returns 0, or -1 after a message. */
-int event_waits_see(struct event_waits *waits, const struct order *order,
+int event_waits_process_call(struct event_waits *waits, const struct order *order,
 	const struct walk_call *call);
 
 /* Completes the table.  Returns 0, or -1 after a message. */

@@ -247,7 +247,7 @@ static struct order_state last_before(const struct order *order, const struct le
 		    : order->needs[ORDER_LEGACY];
 }
 
-int holds_see(struct holds *holds, const struct order *order, const struct walk_call *call)
+int holds_process_call(struct holds *holds, const struct order *order, const struct walk_call *call)
 {
 	const struct legacy_pair *pair = legacy_before_of(&holds->before, call->id);
 	struct order_state legacy = last_before(order, pair);
@@ -257,7 +257,7 @@ int holds_see(struct holds *holds, const struct order *order, const struct walk_
 		return add_wait(holds, order, call);
 	if (call->kind == KIND_STREAM_DESTROY)
 		free_stream(idmap_take(&holds->streams, call->stream));
-	if (late_see(holds->late, order, call, legacy.op ? legacy.end : INT64_MIN))
+	if (late_start_process_call(holds->late, order, call, legacy.op ? legacy.end : INT64_MIN))
 		return -1;
 	if (!call->op || call->op_start == WALK_NEVER)
 		return 0;

@@ -421,7 +421,7 @@ static int note_stretch(struct known *known, const struct walk_call *call)
 	return 0;
 }
 
-int known_see(struct known *known, const struct walk_call *call)
+int known_complete_process_call(struct known *known, const struct walk_call *call)
 {
 	if (note_stretch(known, call))
 		return -1;

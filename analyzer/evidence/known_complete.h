@@ -22,6 +22,6 @@ struct known *known_new(struct db *db);
 void known_free(struct known *known);
 
 /* Processes the next call.  Returns 0, or -1 after a message. */
-int known_see(struct known *known, const struct walk_call *call);
+int known_complete_process_call(struct known *known, const struct walk_call *call);
 
 #endif

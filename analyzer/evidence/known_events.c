@@ -111,7 +111,8 @@ static int observes_streams(const struct walk_call *call)
 			kind_has(call->kind, K_RESOURCE | K_NAMES_CONTEXT));
 }
 
-int known_events_see(struct known_events *known, struct order *order, const struct walk_call *call)
+int known_events_process_call(struct known_events *known, struct order *order,
+	const struct walk_call *call)
 {
 	struct waiting *waiting;
 

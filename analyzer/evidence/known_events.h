@@ -18,6 +18,7 @@ struct known_events *known_events_new(struct db *db);
 void known_events_free(struct known_events *known);
 
 /* Processes the next call.  Returns 0, or -1 after a message. */
-int known_events_see(struct known_events *known, struct order *order, const struct walk_call *call);
+int known_events_process_call(struct known_events *known, struct order *order,
+	const struct walk_call *call);
 
 #endif

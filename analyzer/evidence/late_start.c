@@ -248,8 +248,8 @@ static struct late_device *device_of(struct late *late, const struct walk_call *
 	return device;
 }
 
-int late_see(struct late *late, const struct order *order, const struct walk_call *call,
-	int64_t legacy_end)
+int late_start_process_call(struct late *late, const struct order *order,
+	const struct walk_call *call, int64_t legacy_end)
 {
 	struct late_process *process = process_of(late, call->process);
 	struct late_device *device;

@@ -152,7 +152,7 @@ static int runs_kernels(enum call_kind kind)
 	return kind_family(kind) == FAMILY_launch || kind_family(kind) == FAMILY_graph_launch;
 }
 
-int resizes_see(struct resizes *resizes, const struct walk_call *call, enum resize *resize)
+int resizes_process_call(struct resizes *resizes, const struct walk_call *call, enum resize *resize)
 {
 	int64_t id = call->stream_context ? call->stream_context : call->context;
 	const struct kernel_needs anything = { NOT_KNOWN, NOT_KNOWN };

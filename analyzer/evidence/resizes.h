@@ -30,6 +30,7 @@ void resizes_free(struct resizes *resizes);
  * Sets *resize for a call, RESIZE_UNKNOWN unless it launched a kernel.  Returns 0, or -1 after a
  * message.
  */
-int resizes_see(struct resizes *resizes, const struct walk_call *call, enum resize *resize);
+int resizes_process_call(struct resizes *resizes, const struct walk_call *call,
+	enum resize *resize);
 
 #endif

@@ -56,7 +56,7 @@ static void add(struct dependent_chain *chain, const struct run *run, int64_t ca
 	chain->count++;
 }
 
-int dependents_see(struct dependents *dependents, const struct run *run,
+int dependents_process_call(struct dependents *dependents, const struct run *run,
 	const struct walk_call *call)
 {
 	struct dependent_chain *chain = idmap_get(&dependents->streams, call->stream);

@@ -30,7 +30,7 @@ struct dependents {
 };
 
 /* Adds a call that submits an operation.  Returns 0, or -1 after a message. */
-int dependents_see(struct dependents *dependents, const struct run *run,
+int dependents_process_call(struct dependents *dependents, const struct run *run,
 	const struct walk_call *call);
 
 /*

@@ -102,7 +102,7 @@ static int note_stream_wait(struct fences *fences, int64_t stream, int64_t upto,
 /* The host waits, or a query returns that all work is complete. */
 static int note_host_wait(struct fences *fences, const struct walk_call *call)
 {
-	enum scope scope = scope_asked(call);
+	enum scope scope = scope_requested(call);
 	struct host_waits *context;
 	struct event_record record;
 
@@ -118,7 +118,8 @@ static int note_host_wait(struct fences *fences, const struct walk_call *call)
 	return context ? 0 : -1;
 }
 
-int fences_see(struct fences *fences, const struct order *order, const struct walk_call *call)
+int fences_process_call(struct fences *fences, const struct order *order,
+	const struct walk_call *call)
 {
 	if (call->result)
 		return 0;

@@ -29,7 +29,8 @@ struct fences {
  * Adds an event record, an event wait or a host wait; ignores other calls.  Captured calls have a
  * struct fences of their own.  Must follow order_step().  Returns 0, or -1 after a message.
  */
-int fences_see(struct fences *fences, const struct order *order, const struct walk_call *call);
+int fences_process_call(struct fences *fences, const struct order *order,
+	const struct walk_call *call);
 
 /*
  * Returns why the last event waits of later's stream do not order the two operations:

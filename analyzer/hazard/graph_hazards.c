@@ -294,7 +294,7 @@ static int judge_nodes(struct graph_walk *walk)
 	if (rc || other)
 		return rc < 0 || other < 0 ? -1 : 1;
 	while ((next = graph_order_next(&walk->any, &walk->vertex)) > 0) {
-		if (graph_order_take(&walk->full, walk->vertex))
+		if (graph_order_visit(&walk->full, walk->vertex))
 			return 1;
 		if (walk->vertex < end && judge_node(walk, walk->vertex))
 			return -1;
@@ -355,7 +355,7 @@ static int note_skipped(struct hazards *hazards)
 	return rc;
 }
 
-int hazards_see_graph(struct hazards *hazards, const struct graph_content *content,
+int hazards_check_graph(struct hazards *hazards, const struct graph_content *content,
 	const struct walk_call *launch)
 {
 	struct graph_walk walk = { .hazards = hazards, .content = content };

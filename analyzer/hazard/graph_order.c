@@ -413,7 +413,7 @@ static void release_before(struct graph_order *order, uint32_t vertex)
 	}
 }
 
-int graph_order_take(struct graph_order *order, size_t taken)
+int graph_order_visit(struct graph_order *order, size_t taken)
 {
 	uint32_t vertex = (uint32_t)taken, tail;
 	struct graph_clock *before;
@@ -438,5 +438,5 @@ int graph_order_next(struct graph_order *order, size_t *vertex)
 	if (order->taken == order->vertices)
 		return 0;
 	*vertex = order->order[order->taken++];
-	return graph_order_take(order, *vertex) ? -1 : 1;
+	return graph_order_visit(order, *vertex) ? -1 : 1;
 }

@@ -52,7 +52,7 @@ int graph_order_add(struct graph_order *order, size_t from, size_t to);
 
 /*
  * Sorts the vertices once all edges were added.  Among vertices that may come next, the one with
- * the lowest rank comes first; with rank NULL, use graph_order_take().  Returns 0; 1 if the edges
+ * the lowest rank comes first; with rank NULL, use graph_order_visit().  Returns 0; 1 if the edges
  * form a cycle; -1 after a message.
  */
 int graph_order_start(struct graph_order *order, const int64_t *rank);
@@ -64,7 +64,7 @@ int graph_order_next(struct graph_order *order, size_t *vertex);
  * Visits that vertex; the order comes from another graph of these vertices with more edges.
  * Returns 0, or -1 as above.
  */
-int graph_order_take(struct graph_order *order, size_t vertex);
+int graph_order_visit(struct graph_order *order, size_t vertex);
 
 static inline struct graph_place graph_order_place(const struct graph_order *order, size_t vertex)
 {

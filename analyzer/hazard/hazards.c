@@ -373,7 +373,7 @@ static struct operation_point point_of(const struct hazards *hazards, const stru
 		.acts = order_acts_in_graph(order, order->exec) };
 }
 
-int hazards_see_access(struct hazards *hazards, const struct memory_access *access)
+int hazards_check_access(struct hazards *hazards, const struct memory_access *access)
 {
 	const struct shared *shared;
 
@@ -418,22 +418,23 @@ static int judge_operation(struct hazards *hazards, const struct walk_call *call
 	if (accesses)
 		hazards->now.spins = (uint8_t)hazards_spins(accesses->access, accesses->count);
 	for (size_t i = 0; accesses && i < accesses->count; i++)
-		if (hazards_see_access(hazards, &accesses->access[i]))
+		if (hazards_check_access(hazards, &accesses->access[i]))
 			return -1;
 	for (size_t i = 0; accesses && i < accesses->count; i++)
 		if (hazards_add_access(hazards, &accesses->access[i]))
 			return -1;
 	if (operations_graph(&hazards->operations, &content) &&
-		hazards_see_graph(hazards, &content, call))
+		hazards_check_graph(hazards, &content, call))
 		return -1;
 	if (kind_family(call->kind) == FAMILY_graph_launch)
 		hazards_count_graph(hazards, call->exec);
 	return 0;
 }
 
-int hazards_see(struct hazards *hazards, struct order *order, const struct walk_call *call)
+int hazards_process_call(struct hazards *hazards, struct order *order, const struct walk_call *call)
 {
-	if (fences_see(call->captured ? &hazards->captured : &hazards->fences, order, call))
+	if (fences_process_call(call->captured ? &hazards->captured : &hazards->fences, order,
+		    call))
 		return -1;
 	if (call->kind == KIND_STREAM_WAIT && !call->captured)
 		hazards_find_late(hazards, call);
@@ -442,7 +443,7 @@ int hazards_see(struct hazards *hazards, struct order *order, const struct walk_
 		return -1;
 	if (hazards_note_outside(hazards, call))
 		return -1;
-	if (incidents_see(&hazards->incidents, order, call))
+	if (incidents_process_call(&hazards->incidents, order, call))
 		return -1;
 	hazards->order = order;
 	order_reaches_begin(&hazards->reaches);
@@ -450,13 +451,13 @@ int hazards_see(struct hazards *hazards, struct order *order, const struct walk_
 	hazards->now = point_of(hazards, order, call);
 	hazards->ordering = (struct ordering){ order_of_streams, hazards };
 	hazards->first = hazards->count;
-	if (order->epoch.seq && dependents_see(&hazards->dependents, hazards->run, call))
+	if (order->epoch.seq && dependents_process_call(&hazards->dependents, hazards->run, call))
 		return -1;
 	if (order->epoch.seq && judge_operation(hazards, call))
 		return -1;
-	if (hazards_see_touch(hazards, call))
+	if (hazards_process_touch(hazards, call))
 		return -1;
-	return hazards_see_lives(hazards, call, order->epoch.seq != 0);
+	return hazards_process_lives(hazards, call, order->epoch.seq != 0);
 }
 
 static int store_forgotten(struct hazards *hazards)

@@ -37,7 +37,8 @@ struct hazards;
 struct hazards *hazards_new(struct db *db);
 
 /* Processes the call that order_step() has just processed.  Returns 0, or -1 after a message. */
-int hazards_see(struct hazards *hazards, struct order *order, const struct walk_call *call);
+int hazards_process_call(struct hazards *hazards, struct order *order,
+	const struct walk_call *call);
 
 /* Fills table hazard.  Returns 0, or -1 after a message. */
 int hazards_finish(struct hazards *hazards);

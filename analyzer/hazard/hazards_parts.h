@@ -101,7 +101,7 @@ int hazards_judge(struct hazards *hazards, const struct shared *shared,
 	const struct memory_access *access);
 
 /* Judge an access of the current operation, and add it to the history. */
-int hazards_see_access(struct hazards *hazards, const struct memory_access *access);
+int hazards_check_access(struct hazards *hazards, const struct memory_access *access);
 int hazards_add_access(struct hazards *hazards, const struct memory_access *access);
 
 /* Adds a hazard of the current operation. */
@@ -110,7 +110,7 @@ int hazards_add(struct hazards *hazards, const struct hazard *hazard);
 /* --- host_touches.c --- */
 
 /* Processes a copy to or from pinned memory, or an access of the program itself to such memory. */
-int hazards_see_touch(struct hazards *hazards, const struct walk_call *call);
+int hazards_process_touch(struct hazards *hazards, const struct walk_call *call);
 
 /* --- doubts.c --- */
 
@@ -140,7 +140,7 @@ struct memory_access hazards_life_of(const struct run *run, uint32_t allocation)
 uint32_t hazards_made_by(const struct run *run, int64_t call);
 
 /* Processes what the call allocates and frees; submitted: in stream order. */
-int hazards_see_lives(struct hazards *hazards, const struct walk_call *call, int submitted);
+int hazards_process_lives(struct hazards *hazards, const struct walk_call *call, int submitted);
 
 /* Starts another life of the memory that a launched graph allocates, before its nodes use it. */
 int hazards_begin_graph_memory(struct hazards *hazards, const struct walk_call *call);
@@ -166,7 +166,7 @@ void hazards_watch(struct hazards *hazards, int64_t allocation);
 void hazards_find_late(struct hazards *hazards, const struct walk_call *wait);
 
 /* Judges the nodes of a launched graph; once for each state of an executable. */
-int hazards_see_graph(struct hazards *hazards, const struct graph_content *content,
+int hazards_check_graph(struct hazards *hazards, const struct graph_content *content,
 	const struct walk_call *launch);
 
 /* Counts one more launch of it. */

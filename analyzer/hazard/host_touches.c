@@ -139,7 +139,7 @@ static int judge_access(struct hazards *hazards, const struct walk_call *call)
 	return 0;
 }
 
-int hazards_see_touch(struct hazards *hazards, const struct walk_call *call)
+int hazards_process_touch(struct hazards *hazards, const struct walk_call *call)
 {
 	if (kind_family(call->kind) == FAMILY_host_access)
 		return judge_access(hazards, call);

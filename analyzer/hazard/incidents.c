@@ -42,7 +42,7 @@ static int may_wait(const struct walk_call *call)
 		(kind_has(call->kind, K_RESOURCE) || call_is_async_copy(call->kind));
 }
 
-int incidents_see(struct incidents *incidents, const struct order *order,
+int incidents_process_call(struct incidents *incidents, const struct order *order,
 	const struct walk_call *call)
 {
 	struct incident_ring *ring;

@@ -51,7 +51,7 @@ static int add_life(struct hazards *hazards, uint32_t allocation)
 	if (all.low == all.high)
 		return 0;
 	hazards->now.is_life = 1;
-	rc = hazards_see_access(hazards, &all) || hazards_add_access(hazards, &all);
+	rc = hazards_check_access(hazards, &all) || hazards_add_access(hazards, &all);
 	hazards->now.is_life = 0;
 	return rc ? -1 : 0;
 }
@@ -76,7 +76,7 @@ static int free_graph_memory(struct hazards *hazards, const struct walk_call *ca
 		: 0;
 }
 
-int hazards_see_lives(struct hazards *hazards, const struct walk_call *call, int submitted)
+int hazards_process_lives(struct hazards *hazards, const struct walk_call *call, int submitted)
 {
 	const struct run_ended *made = run_cursor_at(&hazards->made, call->id), *freed;
 

@@ -222,7 +222,7 @@ static int capture_wait(struct loader *loader, const struct loaded_call *call)
 		graphs->capture[event->capture - 1].graph);
 }
 
-int capture_take(struct loader *loader, const struct loaded_call *call)
+int capture_add_call(struct loader *loader, const struct loaded_call *call)
 {
 	struct graphs *graphs = loader->p.graphs;
 	struct front *front = front_of(graphs, &graphs->streams, call->stream, 0);

@@ -329,7 +329,7 @@ static int (*taker_of_family(enum call_kind kind))(struct loader *, const struct
 		return graph_change;
 	case FAMILY_exec:
 	case FAMILY_graph_launch:
-		return exec_take;
+		return exec_apply_call;
 	default:
 		return NULL;
 	}
@@ -375,7 +375,7 @@ int loader_take_graphs(struct loader *loader, const struct loaded_call *call)
 		return 0;
 	if (call->kind == KIND_GRAPH_CREATE)
 		return graph_add(loader, call, VALUE(call, new_graph), call->exit) < 0 ? -1 : 0;
-	if (call->stream && call->kind != KIND_CAPTURE_BEGIN && capture_take(loader, call))
+	if (call->stream && call->kind != KIND_CAPTURE_BEGIN && capture_add_call(loader, call))
 		return -1;
 	return take ? take(loader, call) : 0;
 }

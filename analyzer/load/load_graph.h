@@ -100,11 +100,11 @@ int graph_add_body(struct loader *loader, int64_t graph, int64_t node, int64_t b
 /* load_capture.c; take sets captured to 1 if the call became part of a graph. */
 int capture_begin(struct loader *loader, const struct loaded_call *call);
 int capture_end(struct loader *loader, const struct loaded_call *call);
-int capture_take(struct loader *loader, const struct loaded_call *call);
+int capture_add_call(struct loader *loader, const struct loaded_call *call);
 
 /* load_graph_exec.c */
 int exec_instantiate(struct loader *loader, const struct loaded_call *call);
-int exec_take(struct loader *loader, const struct loaded_call *call);
+int exec_apply_call(struct loader *loader, const struct loaded_call *call);
 int exec_update(struct loader *loader, const struct loaded_call *call);
 int graph_change(struct loader *loader, const struct loaded_call *call);
 int graph_query(struct loader *loader, const struct loaded_call *call);

@@ -42,7 +42,7 @@ static int write_launch(struct loader *loader, const struct loaded_call *call, i
 	return loader_write_graph_operands(loader, call, names->address, names->count);
 }
 
-int exec_take(struct loader *loader, const struct loaded_call *call)
+int exec_apply_call(struct loader *loader, const struct loaded_call *call)
 {
 	int64_t row = exec_of(loader, call);
 

@@ -224,7 +224,7 @@ static void write_offset(sqlite3_stmt *q, FILE *out)
 		fputs(" ?", out);
 }
 
-int places_say(struct places *places, int64_t call, int64_t site, FILE *out)
+int places_print(struct places *places, int64_t call, int64_t site, FILE *out)
 {
 	int64_t outermost = words_outermost(places->words, call);
 	int rc;

@@ -35,6 +35,6 @@ int64_t places_line(struct places *places, int64_t call);
  * " file@id+0xoffset" with the first 12 digits of the build id, valid for this build only; " ?" if
  * the file is unknown too.
  */
-int places_say(struct places *places, int64_t call, int64_t site, FILE *out);
+int places_print(struct places *places, int64_t call, int64_t site, FILE *out);
 
 #endif

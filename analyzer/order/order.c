@@ -221,7 +221,7 @@ static int process_call(struct order *order, const struct walk_call *call)
 		return -1;
 	if (call->result || call->captured || !step)
 		return 0;
-	if (order_hear(order, call) || step(order, call))
+	if (order_receive_reports(order, call) || step(order, call))
 		return -1;
 	return order->keys.count > order->forget_at || order->joiner.bytes > order->forget_bytes
 		? order_forget(order)
@@ -329,7 +329,7 @@ enum order_strength order_known(const struct order *order, int64_t thread,
 	struct order_epoch earlier)
 {
 	const struct order_thread *known = idmap_get(&order->threads, thread);
-	enum order_strength strength, told;
+	enum order_strength strength, by_report;
 
 	if (order->given_up)
 		return ORDER_UNKNOWN;
@@ -338,9 +338,9 @@ enum order_strength order_known(const struct order *order, int64_t thread,
 	if (is_forgotten(order, earlier.key))
 		return ORDER_GUARANTEED;
 	strength = order_strength(order, known->last.clock, NULL, &earlier);
-	told = order_told_strength(idmap_get(&order->processes, known->process), known->told,
-		&earlier);
-	return told > strength ? told : strength;
+	by_report = order_reports_strength(idmap_get(&order->processes, known->process),
+		known->received, &earlier);
+	return by_report > strength ? by_report : strength;
 }
 
 /* Callers outside keep the state without its clock. */

@@ -394,7 +394,7 @@ void order_free_process(void *object)
 
 	for (size_t i = 0; i < process->news_count; i++)
 		order_drop(&process->news[i].state);
-	idmap_release(&process->of, order_free_told);
+	idmap_release(&process->of, order_free_reports);
 	free(process->news);
 	free(process->thread);
 	free(process);

@@ -19,9 +19,9 @@ struct order_news {
 };
 
 /* Positions up to which an agent was observed, by number of reports; at most ORDER_ASSUMED. */
-struct order_told {
-	struct order_told_from {
-		uint32_t told, seq[ORDER_ASSUMED];
+struct order_reports {
+	struct order_report {
+		uint32_t report, seq[ORDER_ASSUMED];
 	} * from;
 	size_t count;
 };
@@ -31,17 +31,17 @@ struct order_process {
 	size_t thread_count;
 	struct order_news *news; /* a heap, the earliest first */
 	size_t news_count;
-	uint32_t key;    /* stands for the reports to the process: order_told.c */
-	uint32_t told;   /* sequence number of the last report to it, 0: none */
-	struct idmap of; /* agent's key -> struct order_told */
-	int met;         /* it has had two threads at once */
-	int stretch;     /* recording window of its last call */
+	uint32_t key;         /* stands for the reports to the process: order_reports.c */
+	uint32_t last_report; /* sequence number of the last report to it, 0: none */
+	struct idmap of;      /* agent's key -> struct order_reports */
+	int met;              /* it has had two threads at once */
+	int stretch;          /* recording window of its last call */
 };
 
 struct order_thread {
 	int64_t id, process;
 	struct order_state last;    /* the thread's last host wait */
-	uint32_t told;              /* number of the process's reports that it has received */
+	uint32_t received;          /* number of the process's reports that it has received */
 	int64_t joining, join_call; /* the thread that its last call joined, 0: none */
 	int64_t last_exit;          /* return of its last host wait, ns */
 	size_t place;               /* index in process->thread */
@@ -171,7 +171,7 @@ int order_forget(struct order *order);
  * Keeps the reports to a process that are needed by receivers of these numbers of reports, which
  * are sorted.
  */
-void order_forget_told(struct order *order, struct order_process *process, uint32_t *heard,
+void order_forget_reports(struct order *order, struct order_process *process, uint32_t *received,
 	size_t count);
 
 void order_free_stream(void *stream);
@@ -179,7 +179,7 @@ void order_free_event(void *event);
 void order_free_context(void *context);
 void order_free_thread(void *thread);
 void order_free_process(void *process);
-void order_free_told(void *told);
+void order_free_reports(void *reports);
 void order_free_exec(void *exec);
 
 #endif

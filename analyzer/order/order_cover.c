@@ -25,7 +25,7 @@ static int cover_stream(struct order *order, const struct order_stream *stream,
 
 int order_cover_of(struct order *order, const struct walk_call *call, struct order_cover *cover)
 {
-	enum scope scope = call->kind == KIND_STREAM_WAIT ? SCOPE_EVENT : scope_asked(call);
+	enum scope scope = call->kind == KIND_STREAM_WAIT ? SCOPE_EVENT : scope_requested(call);
 	const struct order_context *context = idmap_get(&order->contexts, call->context);
 	const struct order_stream *stream = idmap_get(&order->streams, call->stream);
 	const struct order_event *event = idmap_get(&order->events, call->event);

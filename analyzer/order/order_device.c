@@ -79,7 +79,7 @@ static int has_host_dependency(const struct order *order, const struct order_str
 {
 	return thread &&
 		(thread_observed_more(stream, thread) ||
-			!order_knows_told(order, stream->last.clock, thread));
+			!order_knows_reports(order, stream->last.clock, thread));
 }
 
 static int need_host(struct order *order, const struct walk_call *call,
@@ -92,7 +92,7 @@ static int need_host(struct order *order, const struct walk_call *call,
 	if (thread_observed_more(stream, thread) &&
 		order_need(order, call, &thread->last, ORDER_HOST))
 		return -1;
-	return order_need_told(order, thread);
+	return order_need_reports(order, thread);
 }
 
 static int need_dependencies(struct order *order, struct order_stream *stream,
@@ -244,7 +244,7 @@ int order_tell_host(struct order *order, const struct walk_call *call,
 	/* A host function has no record: it begins when the work that it comes after has ended. */
 	if (at == WALK_NEVER)
 		at = stream->last.end > call->enter ? stream->last.end : call->enter;
-	return order_tell(order, call, at, &stream->last);
+	return order_report_wait(order, call, at, &stream->last);
 }
 
 /*

@@ -37,8 +37,8 @@ static int is_gone(void *arg, uint32_t key)
 struct visitor {
 	void (*visit)(struct visitor *visitor, struct order_clock **clock);
 	struct order *order;
-	uint32_t key;    /* of the process */
-	uint32_t *heard; /* positions up to which clocks contain it */
+	uint32_t key;       /* of the process */
+	uint32_t *received; /* positions up to which clocks contain it */
 	size_t count;
 	int failed;
 };
@@ -131,23 +131,23 @@ static void forget_keys(struct visitor *visitor, struct order_clock **clock)
 
 /* --- reports to processes --- */
 
-static void add_heard(struct visitor *visitor, uint32_t told)
+static void add_received(struct visitor *visitor, uint32_t number)
 {
-	uint32_t *more = told && !visitor->failed
-		? array_room(visitor->heard, visitor->count, sizeof(*more))
+	uint32_t *more = number && !visitor->failed
+		? array_room(visitor->received, visitor->count, sizeof(*more))
 		: NULL;
 
-	visitor->failed |= told && !more;
+	visitor->failed |= number && !more;
 	if (!more)
 		return;
-	visitor->heard = more;
-	more[visitor->count++] = told;
+	visitor->received = more;
+	more[visitor->count++] = number;
 }
 
 static void collect_received(struct visitor *visitor, struct order_clock **clock)
 {
 	for (int level = ORDER_UNKNOWN; level <= ORDER_ASSUMED; level++)
-		add_heard(visitor,
+		add_received(visitor,
 			order_clock_reach(*clock, visitor->key, (enum order_strength)level));
 }
 
@@ -159,10 +159,10 @@ static void forget_told(struct order *order, struct order_process *process)
 	visit_all(&visitor);
 	collect_received(&visitor, &order->now);
 	for (size_t i = 0; i < process->thread_count; i++)
-		add_heard(&visitor, process->thread[i]->told);
+		add_received(&visitor, process->thread[i]->received);
 	if (!visitor.failed)
-		order_forget_told(order, process, visitor.heard, visitor.count);
-	free(visitor.heard);
+		order_forget_reports(order, process, visitor.received, visitor.count);
+	free(visitor.received);
 }
 
 static void forget_in_processes(struct order *order, const uint32_t *gone, size_t count)
@@ -171,12 +171,12 @@ static void forget_in_processes(struct order *order, const uint32_t *gone, size_
 		struct order_process *process = order->processes.slot[i].object;
 
 		for (size_t j = 0; process && j < count; j++) {
-			struct order_told *told = idmap_take(&process->of, gone[j]);
+			struct order_reports *reports = idmap_take(&process->of, gone[j]);
 
-			if (!told)
+			if (!reports)
 				continue;
-			order->joiner.bytes -= told->count * sizeof(*told->from);
-			order_free_told(told);
+			order->joiner.bytes -= reports->count * sizeof(*reports->from);
+			order_free_reports(reports);
 		}
 		if (process && process->of.count)
 			forget_told(order, process);

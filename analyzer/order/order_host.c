@@ -45,7 +45,7 @@ static int add_report(struct order_process *process, int64_t at, const struct or
 	return 0;
 }
 
-int order_tell(struct order *order, const struct walk_call *call, int64_t at,
+int order_report_wait(struct order *order, const struct walk_call *call, int64_t at,
 	const struct order_state *state)
 {
 	struct order_process *process = order_need_process(order, call->process);
@@ -64,7 +64,7 @@ static int add_reports_until(struct order *order, struct order_process *process,
 		process->news[0] = process->news[--process->news_count];
 		if (process->news_count)
 			sift_down(process, 0);
-		rc = order_add_told(order, process, &state);
+		rc = order_add_report(order, process, &state);
 		order_drop(&state);
 	}
 	return rc;
@@ -137,7 +137,7 @@ static int finish_join(struct order *order, struct order_thread *thread)
 	return rc;
 }
 
-int order_hear(struct order *order, const struct walk_call *call)
+int order_receive_reports(struct order *order, const struct walk_call *call)
 {
 	struct order_thread *thread = thread_of(order, call->thread, call->process);
 	struct order_process *process = thread ? order_need_process(order, call->process) : NULL;
@@ -146,7 +146,7 @@ int order_hear(struct order *order, const struct walk_call *call)
 		return -1;
 	if (process->news_count && add_reports_until(order, process, call->enter))
 		return -1;
-	thread->told = process->told;
+	thread->received = process->last_report;
 	return 0;
 }
 
@@ -159,7 +159,7 @@ static int report_observed(struct order *order, const struct walk_call *call,
 	thread->last_exit = call->exit;
 	if (!process || !process->met || call->exit == WALK_NEVER)
 		return 0;
-	return order_tell(order, call, call->exit, &thread->last);
+	return order_report_wait(order, call, call->exit, &thread->last);
 }
 
 int order_let_know(struct order *order, const struct walk_call *call,
@@ -365,7 +365,7 @@ static int join_named_context(struct order *order, const struct walk_call *call)
 
 static int join_target(struct order *order, const struct walk_call *call)
 {
-	enum scope scope = scope_asked(call);
+	enum scope scope = scope_requested(call);
 	struct order_stream *stream;
 
 	if (scope == SCOPE_CONTEXT)

@@ -79,23 +79,23 @@ int order_step_alloc(struct order *order, const struct walk_call *call);
 int order_step_free(struct order *order, const struct walk_call *call);
 
 /* Run around every call: receive reports before it, make reports after it. */
-int order_hear(struct order *order, const struct walk_call *call);
-int order_tell(struct order *order, const struct walk_call *call, int64_t at,
+int order_receive_reports(struct order *order, const struct walk_call *call);
+int order_report_wait(struct order *order, const struct walk_call *call, int64_t at,
 	const struct order_state *state);
 
 /* Adds what a state contains to the process's reports. */
-int order_add_told(struct order *order, struct order_process *process,
+int order_add_report(struct order *order, struct order_process *process,
 	const struct order_state *state);
 
 /* Add, and check, that the stepped call is ordered after the reports that a thread has received. */
-int order_need_told(struct order *order, const struct order_thread *thread);
-int order_knows_told(const struct order *order, const struct order_clock *clock,
+int order_need_reports(struct order *order, const struct order_thread *thread);
+int order_knows_reports(const struct order *order, const struct order_clock *clock,
 	const struct order_thread *thread);
 
 /* Like order_clock_strength(), including what clocks contain through reports to processes. */
 enum order_strength order_strength(const struct order *order, const struct order_clock *clock,
 	const struct order_epoch *own, const struct order_epoch *epoch);
-enum order_strength order_told_strength(const struct order_process *process, uint32_t told,
+enum order_strength order_reports_strength(const struct order_process *process, uint32_t number,
 	const struct order_epoch *epoch);
 
 /*

@@ -55,7 +55,7 @@ enum scope scope_of(const struct walk_call *call)
 	return SCOPE_NONE;
 }
 
-enum scope scope_asked(const struct walk_call *call)
+enum scope scope_requested(const struct walk_call *call)
 {
 	if (!kind_has(call->kind, K_POLLS))
 		return scope_of(call);

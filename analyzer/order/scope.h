@@ -32,7 +32,7 @@ enum scope {
 enum scope scope_of(const struct walk_call *call);
 
 /* Returns for a query the scope of a wait in its place, for other calls scope_of(). */
-enum scope scope_asked(const struct walk_call *call);
+enum scope scope_requested(const struct walk_call *call);
 
 /*
  * Returns the scope of waits that the driver may add to other calls: a launch that needs more

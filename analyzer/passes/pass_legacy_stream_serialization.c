@@ -55,7 +55,7 @@ static int may_need(struct pairs *pairs, int64_t call, int64_t other)
 		    access_compare(pairs->reader, one, two) != OVERLAP_NONE) &&
 		(is_unnamed(run, call) || is_unnamed(run, other) || run_shares(run, call, other)))
 		return 1;
-	return pairs->reaches && accesses_meet(one, two);
+	return pairs->reaches && accesses_may_share(one, two);
 }
 
 /* --- operations that ended while another was blocked --- */

@@ -132,8 +132,8 @@ static int process_in_order(struct analysis *analysis, const struct walk_call *c
 	struct stopwatch *watch = analysis->watch;
 
 	CHARGE(watch, order);
-	if (waits_see(analysis->waits, &analysis->order, call) ||
-		known_events_see(analysis->known_events, &analysis->order, call))
+	if (waits_process_call(analysis->waits, &analysis->order, call) ||
+		known_events_process_call(analysis->known_events, &analysis->order, call))
 		return -1;
 	CHARGE(watch, evidence);
 	if (order_step(&analysis->order, call) || store_apart(analysis, call))
@@ -141,13 +141,13 @@ static int process_in_order(struct analysis *analysis, const struct walk_call *c
 	CHARGE(watch, order);
 	if (analysis->order.given_up)
 		return 0;
-	if (event_waits_see(analysis->event_waits, &analysis->order, call))
+	if (event_waits_process_call(analysis->event_waits, &analysis->order, call))
 		return -1;
 	CHARGE(watch, write);
-	if (holds_see(analysis->holds, &analysis->order, call))
+	if (holds_process_call(analysis->holds, &analysis->order, call))
 		return -1;
 	CHARGE(watch, evidence);
-	if (hazards_see(analysis->hazards, &analysis->order, call))
+	if (hazards_process_call(analysis->hazards, &analysis->order, call))
 		return -1;
 	CHARGE(watch, fences);
 	return 0;
@@ -165,7 +165,7 @@ static int process_call(void *arg, const struct walk_call *call)
 	begin_sample(analysis->watch, call->id);
 	if (!analysis->order.given_up && process_in_order(analysis, call))
 		return -1;
-	rc = known_see(analysis->known, call);
+	rc = known_complete_process_call(analysis->known, call);
 	CHARGE(analysis->watch, evidence);
 	analysis->watch->into = NULL;
 	return rc;

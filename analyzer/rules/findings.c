@@ -364,7 +364,7 @@ static int keep_enough(struct findings *findings)
 	for (size_t i = 0; i < findings->count; i++) {
 		struct finding *finding = findings->finding[i];
 
-		finding_take_lines(finding);
+		finding_collect_lines(finding);
 		if (!finding->count)
 			continue;
 		findings->finding[kept++] = finding;

@@ -46,7 +46,7 @@ static void sort(struct finding *finding, int (*compare)(const void *, const voi
 	qsort(finding->place, finding->count, sizeof(struct finding_place *), compare);
 }
 
-void finding_sort_by_worth(struct finding *finding)
+void finding_sort_by_saving(struct finding *finding)
 {
 	sort(finding, by_worth);
 }
@@ -121,7 +121,7 @@ static void exclude_guesses(struct finding *finding)
 	finding->count = kept;
 }
 
-void finding_take_lines(struct finding *finding)
+void finding_collect_lines(struct finding *finding)
 {
 	struct finding_line line = { NULL, 0 };
 	size_t kept = 0;

@@ -114,7 +114,7 @@ static int add_shown(struct findings *findings)
 int findings_unmask(struct findings *findings, struct savings *savings)
 {
 	for (size_t i = 0; i < findings->masked_count; i++)
-		finding_take_lines(findings->masked[i]);
+		finding_collect_lines(findings->masked[i]);
 	for (size_t i = 0; i < findings->runs.size; i++)
 		if (findings->runs.slot[i].object &&
 			unmask_process(findings, savings, findings->runs.slot[i].id))

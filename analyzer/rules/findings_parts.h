@@ -94,10 +94,10 @@ int finding_next_line(const struct finding *finding, struct finding_line *line);
  * Keeps the lines with enough cost, which may be none, the highest cost first, and sums up their
  * cost.
  */
-void finding_take_lines(struct finding *finding);
+void finding_collect_lines(struct finding *finding);
 
 /* Sorts lines by their own saving, once that is known. */
-void finding_sort_by_worth(struct finding *finding);
+void finding_sort_by_saving(struct finding *finding);
 
 /* Returns waited plus delayed, ns. */
 int64_t cost_of(const struct cost *cost);

@@ -192,7 +192,7 @@ static int replay_lines(struct savings *savings, struct finding *finding)
 	while (finding_next_line(finding, &line) && savings_has_room(savings, finding->process))
 		if (!line.place[0]->replayed && replay_line(savings, finding->process, &line))
 			return -1;
-	finding_sort_by_worth(finding);
+	finding_sort_by_saving(finding);
 	return 0;
 }
 

@@ -162,9 +162,9 @@ static int say_fingerprint(struct findings *findings, const struct finding_place
 	const char *kernel;
 
 	fputs(rules[worst->rule].id, out);
-	if (places_say(findings->places, worst->call, place->site, out) ||
+	if (places_print(findings->places, worst->call, place->site, out) ||
 		(worst->other_call &&
-			places_say(findings->places, worst->other_call, place->other_site, out)))
+			places_print(findings->places, worst->other_call, place->other_site, out)))
 		return -1;
 	kernel = words_kernel(findings->words, worst->call);
 	if (*kernel)

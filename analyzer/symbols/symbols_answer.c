@@ -309,7 +309,7 @@ int known_file_is_newer(struct known_file *file, int64_t time)
 		st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec > time;
 }
 
-const struct symbol_answer *known_file_ask(struct known_file *file, uint64_t offset)
+const struct symbol_answer *known_file_find(struct known_file *file, uint64_t offset)
 {
 	uint64_t known;
 

@@ -39,7 +39,7 @@ struct known_file *known_files_need(struct known_files *files, const char *path,
 int known_file_is_newer(struct known_file *file, int64_t time);
 
 /* NULL: nothing is known.  Answers and strings live as long as the files. */
-const struct symbol_answer *known_file_ask(struct known_file *file, uint64_t offset);
+const struct symbol_answer *known_file_find(struct known_file *file, uint64_t offset);
 
 void known_files_release(struct known_files *files);
 

@@ -104,7 +104,7 @@ static const struct symbol_answer *ask(const struct symbol_space *space, uint64_
 			mapping->file = NULL;
 	}
 	mapping->is_judged = 1;
-	return mapping->file ? known_file_ask(mapping->file, mapping_offset(mapping, address) - 1)
+	return mapping->file ? known_file_find(mapping->file, mapping_offset(mapping, address) - 1)
 			     : NULL;
 }
 

@@ -233,7 +233,7 @@ static int judge_later(struct waits *waits, const struct walk_call *call, struct
 	if (candidate.explicit_wait && pending && add_latency(waits, call, before))
 		return -1;
 	if (waits_by_itself && is_unblocked(call, behind, duration) &&
-		usual_add(&waits->usual, own ? usual_key_with_own(candidate.key) : candidate.key,
+		usual_add(&waits->usual, own ? usual_key_of_own_wait(candidate.key) : candidate.key,
 			duration - behind))
 		return -1;
 	if (add_afterwards(waits, &candidate))
@@ -266,13 +266,13 @@ static int may_have_waited(const struct walk_call *call)
 		call->exit - call->enter - call->overhead >= BLOCKED_MIN_NS;
 }
 
-int waits_see(struct waits *waits, const struct order *order, const struct walk_call *call)
+int waits_process_call(struct waits *waits, const struct order *order, const struct walk_call *call)
 {
 	enum scope scope = scope_within(call);
 	struct order_state before;
 	enum resize resize;
 
-	if (resizes_see(waits->resizes, call, &resize))
+	if (resizes_process_call(waits->resizes, call, &resize))
 		return -1;
 	if (may_have_waited(call)) {
 		before = pending_find(waits->pending, order, call, &scope);
@@ -315,7 +315,7 @@ static struct wait_usual usual_of(struct waits *waits, const struct wait_candida
 
 	return (struct wait_usual){
 		.alone = usual_duration(&waits->usual, key, expected),
-		.with_own = usual_duration(&waits->usual, usual_key_with_own(key), 0),
+		.with_own = usual_duration(&waits->usual, usual_key_of_own_wait(key), 0),
 		.afterwards = usual_duration(&waits->usual, key,
 			afterwards < expected ? afterwards : expected),
 	};

@@ -5,8 +5,8 @@
  * pending from its entry until it returned.  CUPTI reports explicit waits only; this finds the
  * others too.
  *
- * waits_see() is part of the walk over a run.  Usual durations and the wake-up time of a waiting
- * thread are known only at its end, when waits_finish() decides and fills table wait.
+ * waits_process_call() is part of the walk over a run.  Usual durations and the wake-up time of a
+ * waiting thread are known only at its end, when waits_finish() decides and fills table wait.
  */
 #ifndef CUFENCE_WAITS_H
 #define CUFENCE_WAITS_H
@@ -29,7 +29,8 @@ struct waits *waits_new(struct db *db);
 void waits_free(struct waits *waits);
 
 /* Processes the next call, before order_step().  Returns 0, or -1 after a message. */
-int waits_see(struct waits *waits, const struct order *order, const struct walk_call *call);
+int waits_process_call(struct waits *waits, const struct order *order,
+	const struct walk_call *call);
 
 /* Fills table wait after the last call.  Needs a complete table dependency. */
 int waits_finish(struct waits *waits);

@@ -46,7 +46,7 @@ static int process_call(struct glance *glance, const struct run_call *call, uint
 	return since == INT64_MIN ? 0 : process_wait(glance, call, id, since);
 }
 
-int glance_at(struct glance *glance, const struct run *run, const struct polls *polls)
+int glance_scan(struct glance *glance, const struct run *run, const struct polls *polls)
 {
 	int rc = 0;
 

@@ -26,6 +26,6 @@ struct glance {
 };
 
 /* Returns 0, or -1 after a message. */
-int glance_at(struct glance *glance, const struct run *run, const struct polls *polls);
+int glance_scan(struct glance *glance, const struct run *run, const struct polls *polls);
 
 #endif

@@ -418,7 +418,7 @@ static int covers(struct search *search, const struct segment *segment,
 	const struct full *full = segment->first;
 	struct submitted *submitted;
 
-	switch (scope_asked(call)) {
+	switch (scope_requested(call)) {
 	case SCOPE_NONE:
 		return 0;
 	case SCOPE_PROCESS:

@@ -121,7 +121,7 @@ static int covers(struct segments *s, const struct walk_call *call, const struct
 		if (!(any ? is_held(s->run, call->id) : wait_is_for_others(s->run, call->id)))
 			return 0;
 	}
-	switch (scope_asked(call)) {
+	switch (scope_requested(call)) {
 	case SCOPE_NONE:
 		return 0;
 	case SCOPE_PROCESS:

@@ -33,7 +33,7 @@ struct usual {
 int64_t usual_key(const struct walk_call *call);
 
 /* Returns the key of calls that waited only for their own operation. */
-static inline int64_t usual_key_with_own(int64_t key)
+static inline int64_t usual_key_of_own_wait(int64_t key)
 {
 	return key | (int64_t)1 << 62;
 }

@@ -20,8 +20,9 @@ static int lost(void *arg, enum without without, const struct walk_call *later,
 {
 	struct search *search = arg;
 
-	return without == WITHOUT_HOST_WAITS ? needs_host_lost(&search->host, later, earlier)
-					     : needs_events_lost(&search->events, later, earlier);
+	return without == WITHOUT_HOST_WAITS
+		? needs_host_lost_pair(&search->host, later, earlier)
+		: needs_events_lost_pair(&search->events, later, earlier);
 }
 
 static int process_wait(struct search *search, const struct walk_call *call, int64_t since)

@@ -231,7 +231,7 @@ static struct open_wait *blame(struct relax *relax, const struct open_waits *wai
  * has left its ring since may be it, unless another wait that is needed anyway keeps the two in
  * order.
  */
-int needs_events_lost(struct needs_events *events, const struct walk_call *later,
+int needs_events_lost_pair(struct needs_events *events, const struct walk_call *later,
 	const struct touch *earlier)
 {
 	struct relax *relax = events->relax;

@@ -557,7 +557,7 @@ static int blame_all(struct needs_host *host, const struct walk_call *later,
 }
 
 /* Blames the last wait that orders them, unless a wait needed anyway keeps them in order. */
-int needs_host_lost(struct needs_host *host, const struct walk_call *later,
+int needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
 	const struct touch *earlier)
 {
 	size_t number = host->needs->host_count;

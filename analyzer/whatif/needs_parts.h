@@ -84,7 +84,7 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 int needs_host_before(struct needs_host *host, const struct walk_call *call);
 int needs_host_after(struct needs_host *host, const struct walk_call *call);
 
-int needs_host_lost(struct needs_host *host, const struct walk_call *later,
+int needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
 	const struct touch *earlier);
 void needs_host_finish(struct needs_host *host);
 
@@ -110,7 +110,7 @@ int needs_events_wait(struct needs_events *events, const struct walk_call *call)
 /* Processes any other call after relax_all(): the host may observe waits complete by it. */
 int needs_events_after(struct needs_events *events, const struct walk_call *call);
 
-int needs_events_lost(struct needs_events *events, const struct walk_call *later,
+int needs_events_lost_pair(struct needs_events *events, const struct walk_call *later,
 	const struct touch *earlier);
 
 /* Returns the site of a call, or of the outer call that made it; 0: unknown. */

@@ -88,8 +88,8 @@ int needs_host_is_worth_it(const struct run *run, const struct polls *polls)
 {
 	struct glancer glancer = { .run = run };
 	struct glance glance = { .wait = check_wait, .arg = &glancer };
-	int rc = glance_at(&glance, run, polls) || check_broad(&glancer) ? -1
-									 : is_worth_it(&glancer);
+	int rc = glance_scan(&glance, run, polls) || check_broad(&glancer) ? -1
+									   : is_worth_it(&glancer);
 
 	idmap_release(&glancer.sites, free);
 	return rc;

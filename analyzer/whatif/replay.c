@@ -191,7 +191,8 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 	if (is_held_behind(replay, step))
 		start = later(start, replay->end[step->behind]);
 	if (needs_engine(step, contention))
-		start = booking_take(&replay->booking[step->device * ENGINE_COUNT + step->engine],
+		start = booking_reserve(&replay->booking[step->device * ENGINE_COUNT +
+						step->engine],
 			start, length);
 	return start + length;
 }

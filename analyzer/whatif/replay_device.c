@@ -47,7 +47,7 @@ static size_t first_after(const struct booking *booking, int64_t time)
 	return low;
 }
 
-int64_t booking_take(struct booking *booking, int64_t ready, int64_t length)
+int64_t booking_reserve(struct booking *booking, int64_t ready, int64_t length)
 {
 	size_t at, end;
 

@@ -151,7 +151,7 @@ static void read_polls(const struct loader *loader, const struct walk_call *call
 	if (since == INT64_MIN)
 		return;
 	step->enter = since;
-	step->scope = (uint8_t)scope_asked(call);
+	step->scope = (uint8_t)scope_requested(call);
 	step->act |= STEP_WAITS | STEP_EXPLICIT;
 }
 

@@ -265,7 +265,7 @@ void replay_note_holder(struct replay *replay, const struct replay_step *step, i
 void replay_note(struct replay *replay, const struct replay_step *step, int64_t end);
 
 /* Reserves an engine for length from ready on, and returns the start. */
-int64_t booking_take(struct booking *booking, int64_t ready, int64_t length);
+int64_t booking_reserve(struct booking *booking, int64_t ready, int64_t length);
 
 /* Returns the acts of a call, with those once it is changed: enum step_act. */
 unsigned replay_acts(const struct walk_call *call);

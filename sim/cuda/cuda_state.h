@@ -121,7 +121,7 @@ int device_count(void);
 
 /* Was cuInit called? Set once, without the lock. */
 bool driver_ready(void);
-bool driver_gone(void);
+bool driver_unloaded(void);
 
 /* In a child forked after cuInit every driver call returns NOT_INITIALIZED. */
 bool driver_forked(void);

@@ -42,7 +42,7 @@ static void expect(struct db *db, const char *const wanted[3])
 		size_t size;
 		FILE *out = open_memstream(&text, &size);
 
-		assert_int_equal(places_say(places, i, i, out), 0);
+		assert_int_equal(places_print(places, i, i, out), 0);
 		fclose(out);
 		assert_string_equal(text, wanted[i - 1]);
 		free(text);

@@ -428,14 +428,14 @@ static void engines_give_gaps_away(void **state)
 {
 	static struct booking booking;
 
-	assert_int_equal(booking_take(&booking, 100, 50), 100);
-	assert_int_equal(booking_take(&booking, 120, 50), 150);
-	assert_int_equal(booking_take(&booking, 500, 50), 500);
-	assert_int_equal(booking_take(&booking, 0, 100), 0);
-	assert_int_equal(booking_take(&booking, 160, 300), 200);
-	assert_int_equal(booking_take(&booking, 160, 1), 550);
+	assert_int_equal(booking_reserve(&booking, 100, 50), 100);
+	assert_int_equal(booking_reserve(&booking, 120, 50), 150);
+	assert_int_equal(booking_reserve(&booking, 500, 50), 500);
+	assert_int_equal(booking_reserve(&booking, 0, 100), 0);
+	assert_int_equal(booking_reserve(&booking, 160, 300), 200);
+	assert_int_equal(booking_reserve(&booking, 160, 1), 550);
 	for (int i = 0; i < 4 * BOOKINGS; i++)
-		assert_int_equal(booking_take(&booking, 1000 + 10 * i, 5), 1000 + 10 * i);
+		assert_int_equal(booking_reserve(&booking, 1000 + 10 * i, 5), 1000 + 10 * i);
 }
 
 /* Why nothing is estimated; "" if something is. */

@@ -48,7 +48,7 @@ static void driver_leaves(void)
 	atomic_store(&gone, 1);
 }
 
-bool driver_gone(void)
+bool driver_unloaded(void)
 {
 	return atomic_load(&gone);
 }

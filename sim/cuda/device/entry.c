@@ -148,7 +148,7 @@ static struct thread *call_begin(struct sim_call *call)
 	thread->correlation = call->correlation;
 	thread->waited = false;
 	thread->overhead = 0;
-	if (driver_gone())
+	if (driver_unloaded())
 		call->result = CUDA_ERROR_DEINITIALIZED;
 	else if (!driver_ready() && call->number != CALL_cuInit)
 		call->result = CUDA_ERROR_NOT_INITIALIZED;

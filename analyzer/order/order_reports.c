@@ -15,9 +15,9 @@
 #include "order_steps.h"
 
 /* Is it more than was reported before?  seq is by strength - 1, as in an entry. */
-static int is_more(const struct order_told *told, const uint32_t *seq)
+static int is_more(const struct order_reports *reports, const uint32_t *seq)
 {
-	const uint32_t *last = told->count ? told->from[told->count - 1].seq : NULL;
+	const uint32_t *last = reports->count ? reports->from[reports->count - 1].seq : NULL;
 
 	for (int i = 0; i < ORDER_ASSUMED; i++)
 		if (last ? seq[i] > last[i] : seq[i] > 0)
@@ -28,20 +28,21 @@ static int is_more(const struct order_told *told, const uint32_t *seq)
 static int add(struct order *order, struct order_process *process, uint32_t key,
 	const uint32_t *seq)
 {
-	struct order_told *told = idmap_need(&process->of, key, sizeof(*told));
-	struct order_told_from *more, *last;
+	struct order_reports *reports = idmap_need(&process->of, key, sizeof(*reports));
+	struct order_report *more, *last;
 
-	if (!told)
+	if (!reports)
 		return -1;
-	if (!is_more(told, seq))
+	if (!is_more(reports, seq))
 		return 0;
-	more = array_room(told->from, told->count, sizeof(*more));
+	more = array_room(reports->from, reports->count, sizeof(*more));
 	if (!more)
 		return -1;
-	told->from = more;
-	more[told->count] = told->count ? more[told->count - 1] : (struct order_told_from){ 0 };
-	last = &more[told->count++];
-	last->told = process->told;
+	reports->from = more;
+	more[reports->count] =
+		reports->count ? more[reports->count - 1] : (struct order_report){ 0 };
+	last = &more[reports->count++];
+	last->report = process->last_report;
 	for (int i = 0; i < ORDER_ASSUMED; i++)
 		if (seq[i] > last->seq[i])
 			last->seq[i] = seq[i];
@@ -49,15 +50,15 @@ static int add(struct order *order, struct order_process *process, uint32_t key,
 	return 0;
 }
 
-int order_add_told(struct order *order, struct order_process *process,
+int order_add_report(struct order *order, struct order_process *process,
 	const struct order_state *state)
 {
 	const struct order_clock *clock = state->clock;
-	uint32_t own[ORDER_ASSUMED], told = order_next(order);
+	uint32_t own[ORDER_ASSUMED], report = order_next(order);
 
-	if (!told)
+	if (!report)
 		return -1;
-	process->told = told;
+	process->last_report = report;
 	for (int i = 0; i < ORDER_ASSUMED; i++)
 		own[i] = state->own.seq;
 	for (uint32_t i = 0; clock && i < clock->count; i++)
@@ -72,47 +73,48 @@ static struct order_epoch received_by(const struct order *order, const struct or
 	const struct order_process *process = idmap_get(&order->processes, thread->process);
 
 	return (struct order_epoch){ .key = process ? process->key : 0,
-		.seq = process ? thread->told : 0 };
+		.seq = process ? thread->received : 0 };
 }
 
-int order_knows_told(const struct order *order, const struct order_clock *clock,
+int order_knows_reports(const struct order *order, const struct order_clock *clock,
 	const struct order_thread *thread)
 {
-	struct order_epoch heard = received_by(order, thread);
+	struct order_epoch received = received_by(order, thread);
 
-	return !heard.seq || order_clock_reach(clock, heard.key, ORDER_ASSUMED) >= heard.seq;
+	return !received.seq ||
+		order_clock_reach(clock, received.key, ORDER_ASSUMED) >= received.seq;
 }
 
-int order_need_told(struct order *order, const struct order_thread *thread)
+int order_need_reports(struct order *order, const struct order_thread *thread)
 {
-	struct order_epoch heard = received_by(order, thread);
+	struct order_epoch received = received_by(order, thread);
 
-	return order_clock_add(&order->joiner, &order->now, NULL, &heard, ORDER_ASSUMED);
+	return order_clock_add(&order->joiner, &order->now, NULL, &received, ORDER_ASSUMED);
 }
 
 /* --- questions --- */
 
 /* Returns how surely an agent was observed up to seq by the first `number` reports. */
-static enum order_strength strength_after(const struct order_told *told, uint32_t number,
+static enum order_strength strength_after(const struct order_reports *reports, uint32_t number,
 	uint32_t seq)
 {
-	size_t low = 0, high = told ? told->count : 0;
+	size_t low = 0, high = reports ? reports->count : 0;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (told->from[middle].told <= number)
+		if (reports->from[middle].report <= number)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	for (int i = ORDER_ASSUMED; low && i-- > 0;)
-		if (told->from[low - 1].seq[i] >= seq)
+		if (reports->from[low - 1].seq[i] >= seq)
 			return (enum order_strength)(i + 1);
 	return ORDER_UNORDERED;
 }
 
-enum order_strength order_told_strength(const struct order_process *process, uint32_t told,
+enum order_strength order_reports_strength(const struct order_process *process, uint32_t number,
 	const struct order_epoch *epoch)
 {
 	uint32_t set = epoch->set & ~ORDER_BLOCKING;
@@ -120,9 +122,9 @@ enum order_strength order_told_strength(const struct order_process *process, uin
 		ORDER_ALL_KEY };
 	enum order_strength best = ORDER_UNORDERED;
 
-	for (unsigned i = 0; process && told && i < sizeof(keys) / sizeof(*keys); i++) {
+	for (unsigned i = 0; process && number && i < sizeof(keys) / sizeof(*keys); i++) {
 		enum order_strength strength =
-			strength_after(idmap_get(&process->of, keys[i]), told, epoch->seq);
+			strength_after(idmap_get(&process->of, keys[i]), number, epoch->seq);
 
 		best = strength > best ? strength : best;
 	}
@@ -138,8 +140,9 @@ enum order_strength order_strength(const struct order *order, const struct order
 		const struct order_process *process = order->processes.slot[i].object;
 
 		for (enum order_strength level = ORDER_ASSUMED; process && level > best; level--) {
-			uint32_t told = order_clock_reach(clock, process->key, level);
-			enum order_strength strength = order_told_strength(process, told, epoch);
+			uint32_t number = order_clock_reach(clock, process->key, level);
+			enum order_strength strength =
+				order_reports_strength(process, number, epoch);
 
 			strength = strength > level ? level : strength;
 			best = strength > best ? strength : best;
@@ -150,32 +153,33 @@ enum order_strength order_strength(const struct order *order, const struct order
 
 /* --- dropping old reports --- */
 
-void order_free_told(void *object)
+void order_free_reports(void *object)
 {
-	struct order_told *told = object;
+	struct order_reports *reports = object;
 
-	free(told->from);
-	free(told);
+	free(reports->from);
+	free(reports);
 }
 
 /*
  * Keeps the latest reports that some thread has received; later threads have received them as well.
  */
-static void keep_received(struct order *order, struct order_told *told, const uint32_t *heard,
-	size_t count)
+static void keep_received(struct order *order, struct order_reports *reports,
+	const uint32_t *received, size_t count)
 {
 	size_t kept = 0, next = 0;
 
-	for (size_t i = 0; i < told->count; i++) {
-		uint32_t from = told->from[i].told;
+	for (size_t i = 0; i < reports->count; i++) {
+		uint32_t from = reports->from[i].report;
 
-		while (next < count && heard[next] < from)
+		while (next < count && received[next] < from)
 			next++;
-		if (i + 1 == told->count || (next < count && heard[next] < told->from[i + 1].told))
-			told->from[kept++] = told->from[i];
+		if (i + 1 == reports->count ||
+			(next < count && received[next] < reports->from[i + 1].report))
+			reports->from[kept++] = reports->from[i];
 	}
-	order->joiner.bytes -= (told->count - kept) * sizeof(*told->from);
-	told->count = kept;
+	order->joiner.bytes -= (reports->count - kept) * sizeof(*reports->from);
+	reports->count = kept;
 }
 
 static int compare(const void *a, const void *b)
@@ -185,14 +189,14 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-void order_forget_told(struct order *order, struct order_process *process, uint32_t *heard,
+void order_forget_reports(struct order *order, struct order_process *process, uint32_t *received,
 	size_t count)
 {
-	qsort(heard, count, sizeof(*heard), compare);
+	qsort(received, count, sizeof(*received), compare);
 	for (size_t i = 0; i < process->of.size; i++) {
-		struct order_told *told = process->of.slot[i].object;
+		struct order_reports *reports = process->of.slot[i].object;
 
-		if (told)
-			keep_received(order, told, heard, count);
+		if (reports)
+			keep_received(order, reports, received, count);
 	}
 }
