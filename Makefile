@@ -110,7 +110,7 @@ SEES_analyzer/export := trace $(call rooms,containers terminal store names rules
 SEES_analyzer/confirm := trace $(call rooms,containers terminal store model names)
 SEES_analyzer/cli := trace $(READERS) $(call rooms,containers terminal store model symbols names load walk order code access evidence rules \
 	report html gate export confirm)
-SEES_tests := trace $(READERS) preload preload/sites cupti $(addprefix analyzer/,$(ROOMS))
+SEES_tests := tests/unit trace $(READERS) preload preload/sites cupti $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti $(addprefix analyzer/,$(ROOMS))
 # Of a source file: the folder it is in, and those that folder sees.
 room = $(patsubst %/,%,$(dir $1))
@@ -317,10 +317,12 @@ $O/sim/cufence-probe: $(PROBE_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -ldl -lpthread -lm
 
-# Tests: one binary per tests/unit/*.c.
+# Tests: one binary per tests/unit/*/*.c.
 # Those of CUDA's side need its headers.
-CUDA_UNITS := tests/unit/test_arguments.c tests/unit/test_decode.c $(wildcard tests/unit/test_sim_*.c)
-UNITS := $(patsubst tests/unit/%.c,$O/tests/%,$(filter-out $(if $(cuda),,$(CUDA_UNITS)),$(wildcard tests/unit/*.c)))
+CUDA_UNITS := $(addprefix tests/unit/load/,test_arguments.c test_decode.c) $(wildcard tests/unit/sim/*.c)
+UNIT_SOURCES := $(filter-out $(if $(cuda),,$(CUDA_UNITS)),$(wildcard tests/unit/*/*.c))
+unit = $O/tests/$(basename $(notdir $1))
+UNITS := $(foreach source,$(UNIT_SOURCES),$(call unit,$(source)))
 PROGRAM_OBJ := $(filter-out $O/obj/analyzer/cli/main.o,$(ANALYZER_OBJ))
 .PHONY: tests
 tests: $(UNITS)
@@ -330,7 +332,8 @@ $O/tests/libprogram.so: $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared $^ -o $@ $(PROGRAM_LIBS)
-$O/tests/%: $O/obj/tests/unit/%.o $O/tests/libprogram.so $(TRACE_OBJ)
+$(foreach source,$(UNIT_SOURCES),$(eval $(call unit,$(source)): $O/obj/$(source:.c=.o)))
+$(UNITS): $O/tests/libprogram.so $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(filter %.o,$^) -o $@ -L$O/tests -lprogram \
@@ -472,7 +475,7 @@ $O/gpu/libtruth.so: tests/gpu/programs/truth.c
 $O/gpu/threads_ptds: tests/gpu/programs/threads.cu
 	@mkdir -p $(@D)
 	$Q$(NVCC) $(NVCCFLAGS) --default-stream per-thread --cudart shared $< -o $@ -lpthread
-$O/gpu/order_cases $O/gpu/order_cases_shared: tests/unit/order_cases.def
+$O/gpu/order_cases $O/gpu/order_cases_shared: tests/unit/order/order_cases.def
 # The simulated device takes these.
 ifneq ($(cuda),)
 tests: $O/gpu/order_cases_shared $O/gpu/driver_errors

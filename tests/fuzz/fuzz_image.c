@@ -9,7 +9,7 @@
 
 #define assert_true(condition) assert(condition)
 #define assert_int_equal(a, b) assert((a) == (b))
-#include "../unit/image_samples.h"
+#include "../unit/code/image_samples.h"
 
 static void use(const void *data, size_t size)
 {

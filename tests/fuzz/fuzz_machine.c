@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../unit/cubin_maker.h"
+#include "../unit/code/cubin_maker.h"
 #include "fuzz.h"
 #include "kernel_code.h"
 #include "lower.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cases of tests/unit/order_cases.def that are marked HW, on a GPU, without cufence.
+ * The cases of tests/unit/order/order_cases.def that are marked HW, on a GPU, without cufence.
  *
  * Every kernel notes on the device when it began and ended.  Of a pair that is ordered the first
  * must have ended before the second began; kernels that are not ordered must overlap in one of a
@@ -37,7 +37,7 @@ struct order_case {
 
 static const order_case cases[] = {
 #define CASE(name, hardware, program, expect, source) { name, program, expect, source, hardware },
-#include "../../unit/order_cases.def"
+#include "../../unit/order/order_cases.def"
 #undef CASE
 };
 

@@ -24,7 +24,7 @@ struct sample {
 };
 
 static const struct sample samples[] = {
-#include "../data/python_lines.h"
+#include "../../data/python_lines.h"
 };
 #define SAMPLES (sizeof(samples) / sizeof(samples[0]))
 

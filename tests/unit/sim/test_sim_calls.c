@@ -55,7 +55,7 @@ static void driver_has_every_row_that_is_not_listed_as_missing(void **state)
 	};
 	static const char missing[] =
 #define MISSING(symbol) " " #symbol " "
-#include "../../sim/cuda/cuda_missing.def"
+#include "../../../sim/cuda/cuda_missing.def"
 		;
 	bool (*supports)(const char *symbol);
 	unsigned int wrong = 0, lacking = 0;

@@ -37,7 +37,7 @@ static struct sim_driver {
 #define MORE_PT(symbol, base, since, suffix, pt_since, params, args) \
 	CUresult(*symbol) params; \
 	CUresult(*symbol##suffix) params;
-#include "../../sim/cuda_more.def"
+#include "../../../sim/cuda_more.def"
 	CUresult (*cuGetProcAddress_v2)(const char *name, void **function, int version,
 		cuuint64_t flags, CUdriverProcAddressQueryResult *status);
 	uint64_t (*cufence_sim_clock)(void);
@@ -87,7 +87,7 @@ static inline int sim_setup(void **state)
 #define MORE_PT(symbol, base, since, suffix, pt_since, params, args) \
 	*(void **)&drv.symbol = sim_symbol(library, #symbol); \
 	*(void **)&drv.symbol##suffix = sim_symbol(library, #symbol #suffix);
-#include "../../sim/cuda_more.def"
+#include "../../../sim/cuda_more.def"
 	*(void **)&drv.cuGetProcAddress_v2 = sim_symbol(library, "cuGetProcAddress_v2");
 	*(void **)&drv.cufence_sim_clock = sim_symbol(library, "cufence_sim_clock");
 	assert_int_equal(drv.cuInit(0), 0);
