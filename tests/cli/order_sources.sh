@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The sentences of NVIDIA's headers that the order cases cite stand there, word for word.
 . "$(dirname "$0")/lib.sh" "$@"
-cases=$(cd "$(dirname "$0")/../unit" && pwd)/order_cases.def
+cases=$(cd "$(dirname "$0")/../unit/order" && pwd)/order_cases.def
 include=${CUDA_HOME:-/usr/local/cuda}/include
 
 # A header, or C strings, as one line of words: comments, markup and line breaks taken off.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Kernels that do something under a condition, for tests/unit/test_ptx_conditions.c: conditions.ptx
+ * Kernels that do something under a condition, for tests/unit/code/test_ptx_conditions.c: conditions.ptx
  * is made of this file by nvcc -ptx -arch=sm_90.
  */
 #define INDEX (blockIdx.x * blockDim.x + threadIdx.x)
