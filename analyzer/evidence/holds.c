@@ -162,7 +162,7 @@ static int64_t ready_for_legacy(const struct order *order, const struct walk_cal
 	int64_t ready;
 
 	if (pair && call->stream_kind == STREAM_KIND_LEGACY)
-		besides |= 1u << ORDER_STREAM;
+		besides |= 1u << ORDER_STREAM | 1u << ORDER_AFTERWARDS;
 	ready = ready_at(order, call, besides);
 	return pair && pair->own_end > ready ? pair->own_end : ready;
 }

@@ -14,6 +14,8 @@ struct work {
 	int64_t call, op, context; /* op: its operation that ended last */
 	int64_t owner;             /* its stream, or for a legacy stream its thread, negative */
 	int64_t enter, start, end;
+	int64_t exit,
+		next; /* of the call, and the entry of its thread's next call; RUN_NEVER: none */
 	int legacy;
 };
 
@@ -22,9 +24,12 @@ struct list {
 	size_t count;
 };
 
-/* Latest ends so far: per context by struct work.legacy; per owner at index 0. */
+/* The work that ended last so far, of a context or of an owner. */
 struct ended {
-	const struct work *last[2];
+	const struct work *blocking; /* of a context, in its blocking streams */
+	const struct work *legacy;   /* of a context, in its legacy stream ... */
+	const struct work *other;    /* ... and by another owner than that */
+	const struct work *own;      /* of an owner */
 };
 
 struct sweep {
@@ -32,23 +37,17 @@ struct sweep {
 	struct idmap contexts, owners; /* struct ended */
 };
 
-/* Needed only if several threads submit, to the legacy stream and to blocking streams. */
+/* Needed only if several threads submit, and there is work in a legacy stream. */
 static int is_concerned(const struct run *run)
 {
-	int legacy = 0, blocking = 0;
-
-	if (!run->threads_share)
-		return 0;
-	for (uint32_t id = 1; id < run_work_end(run) && !(legacy && blocking); id++) {
+	for (uint32_t id = 1; run->threads_share && id < run_work_end(run); id++) {
 		const struct run_work *work = run_work(run, id);
-		enum stream_kind kind = work
-			? (enum stream_kind)run_stream(run, run_where(run, work)->stream)->kind
-			: STREAM_KIND_UNKNOWN;
 
-		legacy |= kind == STREAM_KIND_LEGACY;
-		blocking |= stream_is_blocking(kind);
+		if (work &&
+			run_stream(run, run_where(run, work)->stream)->kind == STREAM_KIND_LEGACY)
+			return 1;
 	}
-	return legacy && blocking;
+	return 0;
 }
 
 static const char work_sql[] =
@@ -81,6 +80,18 @@ static int add_operation(struct list *list, const struct work *work)
 	return 0;
 }
 
+/* A thread that makes or joins another one may hand over to it. */
+static void find_calls(const struct run *run, struct work *work)
+{
+	const struct run_call *call = run_call(run, (uint32_t)work->call);
+	uint32_t next = run_link(run, (uint32_t)work->call)->next;
+
+	while (next && kind_family(run_call(run, next)->kind) == FAMILY_thread)
+		next = run_link(run, next)->next;
+	work->exit = run_exit(run, call, work->call);
+	work->next = next ? run_call(run, next)->enter : RUN_NEVER;
+}
+
 static int read_work(struct db *db, struct list *list)
 {
 	sqlite3_stmt *q = db_prepare(db, work_sql);
@@ -97,6 +108,8 @@ static int read_work(struct db *db, struct list *list)
 				.legacy = sqlite3_column_int(q, 6),
 				.owner = sqlite3_column_int64(q, 7) });
 	sqlite3_finalize(q);
+	for (size_t i = 0; i < list->count && !rc; i++)
+		find_calls(db->run, &list->work[i]);
 	return rc;
 }
 
@@ -141,6 +154,43 @@ static void raise_to(const struct work **last, const struct work *work)
 		*last = work;
 }
 
+/*
+ * Legacy work of two threads.  A thread that hands over to another one and waits, as for PyTorch's
+ * backward pass, makes no call until the other one has submitted its work: their order is intended.
+ */
+static int is_handed_over(const struct work *work, const struct work *by)
+{
+	return work->enter >= by->exit && by->next >= work->exit;
+}
+
+/*
+ * Returns the work that ended last, of what the legacy stream orders before this work; of other
+ * threads' legacy work only what can block for long.
+ */
+static const struct work *last_before(const struct ended *context, const struct work *work)
+{
+	const struct work *by = work->legacy ? context->blocking : context->legacy, *other;
+
+	if (!work->legacy || !context->legacy)
+		return by;
+	other = context->legacy->owner == work->owner ? context->other : context->legacy;
+	if (!other || (by && other->end <= by->end) || other->end - other->start < HELD_MIN_NS ||
+		is_handed_over(work, other))
+		return by;
+	return other;
+}
+
+static void note_end(struct ended *context, const struct work *work)
+{
+	if (!work->legacy) {
+		raise_to(&context->blocking, work);
+		return;
+	}
+	if (context->legacy && context->legacy->owner != work->owner)
+		context->other = context->legacy;
+	context->legacy = work;
+}
+
 /* Processes the next work in order of start. */
 static int sweep_over(struct sweep *sweep, const struct work *work)
 {
@@ -148,10 +198,10 @@ static int sweep_over(struct sweep *sweep, const struct work *work)
 	struct ended *owner = idmap_need(&sweep->owners, work->owner, sizeof(*owner));
 
 	if (!context || !owner ||
-		add_pair(sweep->before, work, context->last[!work->legacy], owner->last[0]))
+		add_pair(sweep->before, work, last_before(context, work), owner->own))
 		return -1;
-	raise_to(&context->last[work->legacy], work);
-	raise_to(&owner->last[0], work);
+	note_end(context, work);
+	raise_to(&owner->own, work);
 	return 0;
 }
 

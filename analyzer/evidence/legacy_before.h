@@ -2,8 +2,9 @@
 /*
  * Order of work that several threads submit to a legacy stream and to its blocking streams at the
  * same time: the order of the calls' entries does not determine which came first, but the device
- * does.  Work of a legacy stream and of a blocking stream of its context never overlaps and keeps
- * the order of submission (order_legacy.c), so work that ran first was submitted first.
+ * does.  Work of a legacy stream, and work of it and of a blocking stream of its context, never
+ * overlaps and keeps the order of submission (order_legacy.c), so work that ran first was submitted
+ * first.  Threads that share a legacy stream are ordered by it as blocking streams are.
  *
  * All calls are computed at once and then queried in order of call.  Processes with one thread are
  * skipped.
@@ -19,7 +20,8 @@
 struct legacy_before {
 	struct legacy_pair {
 		int64_t call;           /* its operation started after ... */
-		int64_t by_call, by_op; /* ... the end of this one; one of the two is legacy work */
+		int64_t by_call, by_op; /* ... the end of this one: one of the two is legacy work,
+					 * or both are, of two threads */
 		int64_t by_end;         /* ns */
 		int64_t own_end; /* of the work before it in its stream, in a legacy stream of its
 				  * thread; INT64_MIN: none */

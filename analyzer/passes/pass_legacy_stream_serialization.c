@@ -13,6 +13,8 @@
  * need counts as blocked: the cost is "as far as cufence sees".  If the thread itself waits
  * needlessly for that operation in the blocked call, that wait is the finding.
  *
+ * Threads share the legacy stream, and it orders their work like that of blocking streams.
+ *
  * A copy between devices in the legacy stream is legacy work of both (order_legacy.c): the finding
  * is at the copy if the blocked work is legacy work, too.
  *
@@ -25,6 +27,7 @@
 #include "constants.h"
 #include "digits.h"
 #include "pass.h"
+#include "print.h"
 #include "unnamed_memory.h"
 
 /* --- whether two operations may need their order --- */
@@ -239,6 +242,9 @@ static int add_row(struct search *search, struct instance *instance, const struc
 
 /* --- holds --- */
 
+/* instance.why: both operations are in one legacy stream. */
+static const char two_threads[] = "two threads share the legacy default stream";
+
 /* The thread waits needlessly for that operation in the blocked call. */
 static int is_wait_of_its_own(const struct run *run, uint32_t call, uint32_t behind)
 {
@@ -272,6 +278,11 @@ static int add_hold(struct search *search, const struct run_hold *hold)
 	needed = last_needed(search, hold);
 	if (needed == -1)
 		return -1;
+	/* The threads may have handed over to each other unseen. */
+	if (run_where(run, held)->stream == run_where(run, behind)->stream) {
+		instance.why = two_threads;
+		instance.confidence = CONFIDENCE_LIKELY;
+	}
 	instance.process = run_where(run, held)->process;
 	instance.other_call = hold->via == held->call ? behind->call : held->call;
 	instance.cost = hold->ready + hold->held - needed;
@@ -327,6 +338,8 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	fputs(orders ? ", until other work had ended: no shared memory detected"
 		     : ": no data dependency detected",
 		out);
+	if (worst->why == two_threads)
+		print(out, "; %s", two_threads);
 	if (worst->joined)
 		fputs("; other work of the legacy stream next to it does the same and has to be "
 		      "moved as well",
@@ -340,6 +353,12 @@ static int fix(struct words *words, const struct instance *worst, FILE *out)
 	int64_t user = words_user_of_memory(words, worst->call);
 	int is_legacy = user ? words_in_default_stream(words, worst->call) : 0;
 
+	if (worst->why == two_threads) {
+		fputs("give each thread a stream of its own, or build with --default-stream "
+		      "per-thread, with events for what threads share",
+			out);
+		return 0;
+	}
 	if (is_legacy <= 0)
 		return is_legacy;
 	fputs("submit it where its memory is used, which is by one stream only: ", out);

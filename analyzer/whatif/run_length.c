@@ -19,6 +19,7 @@ struct measured {
 	uint32_t first_call;          /* first call that submitted an operation, 0: none */
 	int64_t first_enter;
 	int64_t *busy;        /* by stream, ns */
+	struct map shared;    /* of legacy streams that threads share, by stream and thread, ns */
 	struct stretch *span; /* of each operation */
 	size_t span_count;
 };
@@ -32,6 +33,24 @@ static void extend_end(struct stretch *stretch, int64_t end)
 {
 	if (end != RUN_NEVER && end > stretch->last)
 		stretch->last = end;
+}
+
+/* Threads share a legacy stream, and the work of each could have a stream of its own. */
+static int add_busy(struct measured *m, const struct run *run, const struct run_work *work,
+	int64_t busy)
+{
+	uint32_t stream = run_where(run, work)->stream;
+	const struct run_call *call = run_call(run, work->call);
+	uint64_t key;
+
+	if (stream >= run->stream_count)
+		return 0;
+	if (!run->threads_share || !call || run_stream(run, stream)->kind != STREAM_KIND_LEGACY) {
+		m->busy[stream] += busy;
+		return 0;
+	}
+	key = (uint64_t)stream << 32 | call->thread;
+	return map_set(&m->shared, key, map_get(&m->shared, key, 0) + (uint64_t)busy);
 }
 
 /* Only operations on a known stream count as the device's time. */
@@ -52,8 +71,8 @@ static int add_operation(struct measured *m, const struct run *run, uint32_t id)
 		m->active.first = work->start;
 	if (work->start == RUN_NEVER || end == RUN_NEVER)
 		return 0;
-	if (stream < run->stream_count)
-		m->busy[stream] += end - work->start;
+	if (add_busy(m, run, work, end - work->start))
+		return -1;
 	more = array_room(m->span, m->span_count, sizeof(*more));
 	if (!more)
 		return -1;
@@ -93,6 +112,9 @@ static int64_t busiest_stream(const struct measured *m, const struct run *run)
 
 	for (size_t i = 0; i < run->stream_count; i++)
 		most = m->busy[i] > most ? m->busy[i] : most;
+	for (size_t i = 0; i < m->shared.size; i++)
+		if (m->shared.entry[i].used && (int64_t)m->shared.entry[i].value > most)
+			most = (int64_t)m->shared.entry[i].value;
 	return most;
 }
 
@@ -182,6 +204,7 @@ int run_length(struct db *db, int64_t process, struct run_length *length)
 		rc = -1;
 	}
 	free(m.busy);
+	map_release(&m.shared);
 	free(m.span);
 	run_close(own);
 	return rc;

@@ -6,8 +6,9 @@
 #include "db.h"
 
 /*
- * In ns.  No fix changes that operations of the busiest stream follow each other: only the rest of
- * the time with pending work can be saved, and only the rest of the device's busy time can overlap.
+ * In ns.  No fix changes that operations of the busiest stream follow each other (in a legacy
+ * stream: those of one thread).  Only the rest of the time with pending work can be saved, and only
+ * the rest of the device's busy time can overlap.
  */
 struct run_length {
 	int64_t whole;  /* first submission to last end; at least 1 */

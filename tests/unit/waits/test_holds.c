@@ -272,6 +272,52 @@ static void of_contested_calls_legacy_work_is_held_by_what_ran_before(void **sta
 		"1:4 legacy 1, 3:2 legacy 3, 4:3 legacy 3, 5:4 legacy 5");
 }
 
+/* --- threads that share a legacy stream --- */
+
+static int64_t launch_of(struct mini *m, int64_t thread, double at, double start, double end)
+{
+	return MINI_CALL(m, .type = CALL_cuLaunchKernel, .thread = thread, .at = at,
+		.until = at + 5, .stream = MINI_LEGACY, .runs = { start, end });
+}
+
+static const char *holds_of(struct mini *m)
+{
+	assert_int_equal(analyze(&m->db), 0);
+	return mini_text(m,
+		"SELECT ifnull(group_concat(op || ':' || behind || ' ' || reason, ', '), '') "
+		"FROM hold");
+}
+
+static void threads_that_share_the_legacy_stream_hold_each_other(void **state)
+{
+	struct mini *m = *state;
+	int64_t other = mini_thread(m);
+
+	launch_of(m, MINI_MAIN, 10, 20, 1000);
+	/* Both are in calls at the same time. */
+	launch_of(m, other, 13, 1001, 2000);
+	/* Its own work comes first by intent. */
+	launch_of(m, other, 20, 2001, 3000);
+	/* The other one has gone on. */
+	launch_of(m, MINI_MAIN, 30, 4001, 5000);
+	launch_of(m, other, 32, 3001, 4000);
+	assert_string_equal(holds_of(m), "2:1 legacy, 4:5 legacy");
+}
+
+/* Main waits outside of CUDA while the other thread submits, and then the other one does. */
+static void a_thread_that_hands_over_holds_nothing(void **state)
+{
+	struct mini *m = *state;
+	int64_t other = mini_thread(m);
+
+	launch_of(m, MINI_MAIN, 10, 20, 1000);
+	launch_of(m, other, 30, 1001, 2000);
+	launch_of(m, other, 40, 2001, 3000);
+	launch_of(m, MINI_MAIN, 50, 3001, 4000);
+	launch_of(m, other, 60, 4001, 5000);
+	assert_string_equal(holds_of(m), "");
+}
+
 /* --- late, though nothing orders it --- */
 
 static int64_t launch_blocks(struct mini *m, double at, int64_t stream, uint64_t blocks,
@@ -403,6 +449,8 @@ int main(void)
 		T(legacy_work_in_a_row_is_found),
 		T(legacy_work_of_any_kind_in_a_row_is_found),
 		T(legacy_work_behind_that_of_another_thread_is_held),
+		T(threads_that_share_the_legacy_stream_hold_each_other),
+		T(a_thread_that_hands_over_holds_nothing),
 		T(what_ran_before_legacy_work_of_a_call_that_took_long_held_it),
 		T(of_contested_calls_legacy_work_is_held_by_what_ran_before),
 		T(a_kernel_that_did_not_fit_waited_for_room),
