@@ -13,9 +13,8 @@
 struct work {
 	int64_t call, op, context; /* op: its operation that ended last */
 	int64_t owner;             /* its stream, or for a legacy stream its thread, negative */
-	int64_t enter, start, end;
-	int64_t exit,
-		next; /* of the call, and the entry of its thread's next call; RUN_NEVER: none */
+	int64_t enter, exit, start, end;
+	int64_t next; /* when its thread next submits work or waits; RUN_NEVER: never */
 	int legacy;
 };
 
@@ -80,13 +79,17 @@ static int add_operation(struct list *list, const struct work *work)
 	return 0;
 }
 
-/* A thread that makes or joins another one may hand over to it. */
+static int goes_on(enum call_kind kind)
+{
+	return kind_has(kind, K_WORK) || kind_waits(kind) != WAITS_NOTHING;
+}
+
 static void find_calls(const struct run *run, struct work *work)
 {
 	const struct run_call *call = run_call(run, (uint32_t)work->call);
 	uint32_t next = run_link(run, (uint32_t)work->call)->next;
 
-	while (next && kind_family(run_call(run, next)->kind) == FAMILY_thread)
+	while (next && !goes_on((enum call_kind)run_call(run, next)->kind))
 		next = run_link(run, next)->next;
 	work->exit = run_exit(run, call, work->call);
 	work->next = next ? run_call(run, next)->enter : RUN_NEVER;
@@ -155,8 +158,9 @@ static void raise_to(const struct work **last, const struct work *work)
 }
 
 /*
- * Legacy work of two threads.  A thread that hands over to another one and waits, as for PyTorch's
- * backward pass, makes no call until the other one has submitted its work: their order is intended.
+ * Legacy work of two threads.  A thread that hands over to another one and waits outside of CUDA,
+ * as for PyTorch's backward pass, goes on only when the other one has submitted its work: that
+ * order is intended.
  */
 static int is_handed_over(const struct work *work, const struct work *by)
 {
