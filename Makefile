@@ -247,7 +247,10 @@ $O/sim/libcudart_sim.a: $(call objects,sim/cudart)
 
 # Device code and the test apps.  sm_75 and its PTX run anywhere; sm_90 spares the H200 the JIT.
 GENCODE ?= -gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_90,code=sm_90
-NVCCFLAGS := -std=c++17 -O2 -g $(GENCODE) -ccbin $(CXX) -Ikernels -Itestapps
+# Sources with no kernels of their own, which are most, are compiled once.
+HOST_GENCODE := -gencode arch=compute_75,code=[sm_75,compute_75]
+HOST_ONLY := $(shell grep -LE '__(global|device|constant|managed)__' testapps/*.cu bench/savings/*.cu 2>/dev/null)
+NVCCFLAGS = -std=c++17 -O2 -g $(if $(filter $<,$(HOST_ONLY)),$(HOST_GENCODE),$(GENCODE)) -ccbin $(CXX) -Ikernels -Itestapps
 KERNEL_OBJ := $(patsubst %.cu,$(CUDA_O)/obj/%.o,$(wildcard kernels/*.cu))
 APPS := $(basename $(notdir $(wildcard testapps/*.cu)))
 TWINS := $(basename $(notdir $(shell grep -l '\bFIXED\b' testapps/*.cu 2>/dev/null)))

@@ -5,18 +5,21 @@
 
 #include "array.h"
 #include "constants.h"
+#include "digits.h"
 #include "idmap.h"
 #include "concurrency.h"
 #include "run_columns.h"
 
 /* Work of a call in a legacy or blocking stream. */
 struct work {
-	int64_t call, op, context; /* op: its operation that ended last */
-	int64_t owner;             /* its stream, or for a legacy stream its thread, negative */
-	int64_t enter, exit, start, end;
-	int64_t next; /* when its thread next submits work or waits; RUN_NEVER: never */
-	int legacy;
+	int64_t start, end; /* of its operations, ns; sorted by start */
+	int64_t enter, exit;
+	int64_t next;               /* when its thread next submits or waits; RUN_NEVER: never */
+	int64_t owner;              /* its stream, or for a legacy stream its thread, negative */
+	uint32_t call, op, context; /* op: its operation that ended last */
+	uint32_t legacy;
 };
+_Static_assert(sizeof(struct work) == 64, "digits_sort()");
 
 struct list {
 	struct work *work;
@@ -49,79 +52,109 @@ static int is_concerned(const struct run *run)
 	return 0;
 }
 
-static const char work_sql[] =
-	"SELECT o.call, o.id, s.context, c.enter, o.start, o.end, s.kind = 'legacy', "
-	"CASE s.kind WHEN 'legacy' THEN -c.thread ELSE s.id END "
-	"FROM work o JOIN call c ON c.id = o.call JOIN stream s ON s.id = c.stream "
-	"WHERE s.kind IN ('legacy', 'blocking', 'per-thread') AND s.context NOT NULL "
-	"AND o.start NOT NULL AND o.end NOT NULL AND (SELECT count(*) FROM thread t "
-	" WHERE t.process = o.process) > 1 ORDER BY o.call";
-
-/* Adds an operation to the last call in the list, or a new call. */
-static int add_operation(struct list *list, const struct work *work)
-{
-	struct work *last = list->count ? &list->work[list->count - 1] : NULL, *more;
-
-	if (last && last->call == work->call) {
-		if (work->end > last->end) {
-			last->end = work->end;
-			last->op = work->op;
-		}
-		if (work->start < last->start)
-			last->start = work->start;
-		return 0;
-	}
-	more = array_room(list->work, list->count, sizeof(*more));
-	if (!more)
-		return -1;
-	list->work = more;
-	more[list->count++] = *work;
-	return 0;
-}
-
 static int goes_on(enum call_kind kind)
 {
 	return kind_has(kind, K_WORK) || kind_waits(kind) != WAITS_NOTHING;
 }
 
-static void find_calls(const struct run *run, struct work *work)
+/* Returns when the thread of a call next submits work or waits; RUN_NEVER: never. */
+static int64_t next_of(const struct run *run, uint32_t id)
 {
-	const struct run_call *call = run_call(run, (uint32_t)work->call);
-	uint32_t next = run_link(run, (uint32_t)work->call)->next;
+	uint32_t next = run_link(run, id)->next;
 
 	while (next && !goes_on((enum call_kind)run_call(run, next)->kind))
 		next = run_link(run, next)->next;
-	work->exit = run_exit(run, call, work->call);
-	work->next = next ? run_call(run, next)->enter : RUN_NEVER;
+	return next ? run_call(run, next)->enter : RUN_NEVER;
 }
 
-static int read_work(struct db *db, struct list *list)
+/* Adds up the operations of a call, of which start and end are known. */
+static void add_up(const struct run *run, const struct run_call *call, struct work *work)
 {
-	sqlite3_stmt *q = db_prepare(db, work_sql);
-	int rc = q ? 0 : -1;
+	uint32_t op = call->last_work;
 
-	while (!rc && (rc = db_step(q)) > 0)
-		rc = add_operation(list,
-			&(struct work){ .call = sqlite3_column_int64(q, 0),
-				.op = sqlite3_column_int64(q, 1),
-				.context = sqlite3_column_int64(q, 2),
-				.enter = sqlite3_column_int64(q, 3),
-				.start = sqlite3_column_int64(q, 4),
-				.end = sqlite3_column_int64(q, 5),
-				.legacy = sqlite3_column_int(q, 6),
-				.owner = sqlite3_column_int64(q, 7) });
-	sqlite3_finalize(q);
-	for (size_t i = 0; i < list->count && !rc; i++)
-		find_calls(db->run, &list->work[i]);
+	do {
+		const struct run_work *one = run_work(run, op);
+		int64_t end = run_end(run, one, op);
+
+		if (one->start != RUN_NEVER && end != RUN_NEVER) {
+			if (one->start < work->start)
+				work->start = one->start;
+			if (end > work->end || (end == work->end && op < work->op)) {
+				work->end = end;
+				work->op = op;
+			}
+		}
+		op = one->next;
+	} while (op != call->last_work);
+}
+
+static int add_call(const struct run *run, uint32_t id, struct list *list)
+{
+	const struct run_call *call = run_call(run, id);
+	const struct run_stream *stream = run_stream(run, call ? call->stream : 0);
+	uint32_t legacy = stream->kind == STREAM_KIND_LEGACY;
+	struct work work = { .call = id,
+		.context = stream->context,
+		.legacy = legacy,
+		.start = INT64_MAX,
+		.end = INT64_MIN },
+		    *more;
+
+	if (!call || !call->last_work || !stream->context ||
+		!(legacy || stream_is_blocking((enum stream_kind)stream->kind)))
+		return 0;
+	add_up(run, call, &work);
+	if (!work.op)
+		return 0;
+	work.owner = legacy ? -(int64_t)call->thread : (int64_t)call->stream;
+	work.enter = call->enter;
+	work.exit = run_exit(run, call, id);
+	work.next = next_of(run, id);
+	more = array_room(list->work, list->count, sizeof(*more));
+	if (!more)
+		return -1;
+	list->work = more;
+	more[list->count++] = work;
+	return 0;
+}
+
+/* Processes with several threads. */
+static int find_shared(const struct run *run, struct map *shared)
+{
+	struct map seen = { 0 };
+	int rc = 0;
+
+	for (size_t i = 1; i < run->thread_count && !rc; i++) {
+		uint32_t process = run->thread[i].process;
+
+		rc = map_get(&seen, process, 0) ? map_set(shared, process, 1)
+						: map_set(&seen, process, 1);
+	}
+	map_release(&seen);
 	return rc;
 }
 
-static int by_start(const void *a, const void *b)
+static int read_work(const struct run *run, struct list *list)
 {
-	const struct work *x = a, *y = b;
+	struct map shared = { 0 };
+	int rc = find_shared(run, &shared);
 
-	return x->start != y->start ? (x->start > y->start) - (x->start < y->start)
-				    : (x->call > y->call) - (x->call < y->call);
+	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++)
+		if (run_call(run, id) &&
+			map_get(&shared, run_payload(run, run_call(run, id))->process, 0))
+			rc = add_call(run, id, list);
+	map_release(&shared);
+	return rc;
+}
+
+/* Work that started at the same time stays in order of call. */
+static int sort_by_start(struct list *list)
+{
+	void *rows = list->work;
+	int rc = digits_sort(&rows, list->count, sizeof(*list->work));
+
+	list->work = rows;
+	return rc;
 }
 
 static int by_call(const void *a, const void *b)
@@ -228,11 +261,9 @@ int legacy_before_find(struct db *db, struct legacy_before *before)
 
 	*before = (struct legacy_before){ 0 };
 	if (is_concerned(db->run))
-		rc = read_work(db, &list);
-	if (!rc && list.count) {
-		qsort(list.work, list.count, sizeof(*list.work), by_start);
-		rc = find_pairs(before, &list);
-	}
+		rc = read_work(db->run, &list);
+	if (!rc && list.count)
+		rc = sort_by_start(&list) || find_pairs(before, &list) ? -1 : 0;
 	if (before->count)
 		qsort(before->pair, before->count, sizeof(*before->pair), by_call);
 	free(list.work);
