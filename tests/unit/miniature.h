@@ -237,7 +237,7 @@ static inline int64_t mini_call(struct mini *m, struct mini_call c)
 }
 #define MINI_CALL(m, ...) mini_call(m, (struct mini_call){ __VA_ARGS__ })
 
-/* What a call is directly ordered after: "1:stream 2:event", by earlier call; "" for nothing. */
+/* The calls that a call is directly ordered after: "1:stream 2:event", by number; "" for none. */
 static inline const char *mini_needs(struct mini *m, int64_t call)
 {
 	char sql[256];

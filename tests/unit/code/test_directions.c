@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is found out about kernels, from traces that bring their code along. */
+/* The facts found about kernels, from traces that include their code. */
 #include "trace_text.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@ static int count_steps(void *arg)
 	return 0;
 }
 
-/* Of directions_resolve() for so many kernels of one module, each launched once. */
+/* The steps of directions_resolve() for so many kernels of one module, each launched once. */
 static unsigned long steps_for(unsigned kernels)
 {
 	unsigned long steps = 0;
@@ -155,7 +155,7 @@ static void a_kernel_is_of_its_own_image(void **state)
 	free(body);
 }
 
-/* Of images that no kernel was launched from nothing comes into the database. */
+/* Images from which no kernel was launched add nothing to the database. */
 static void only_what_was_launched_is_kept(void **state)
 {
 	char *first = text_image("0x11", LOADS("k"), strlen(LOADS("k")));
@@ -180,7 +180,7 @@ static void only_what_was_launched_is_kept(void **state)
 	free(body);
 }
 
-/* What a handle stood for was replaced by other code of that name. */
+/* Other code with the same name replaced the code of a handle. */
 static void code_that_was_replaced_is_not_known(void **state)
 {
 	char *first = text_image("0x11", LOADS("k"), strlen(LOADS("k")));
@@ -537,7 +537,7 @@ static void write_large(const uint8_t *data, size_t size, time_t time)
 	close(fd);
 }
 
-/* What is said of a kernel's printing, by a file of that size. */
+/* Expects what the analyzer says about a kernel's printing, for a file of that size. */
 static void expect_prints(const uint8_t *data, size_t size, const char *wanted)
 {
 	char *body, *path = realpath(CODE_FILE, NULL);

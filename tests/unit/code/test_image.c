@@ -253,7 +253,7 @@ static void impossible_sizes_are_refused(void **state)
 	refuse_with(&container, 16 + ENTRY_UNPACKED_AT, 1u << 20, 8);
 }
 
-/* What an entry unpacks to is what counts, of one and of all that were read before. */
+/* The unpacked size counts, of one entry and of all entries read before. */
 static void more_than_the_budget_is_refused(void **state)
 {
 	struct image_budget budget = { .left = 1 << 20, .most = 1 << 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the interpreter said is kept by the hash of the code, and by all that it was told. */
+/* The interpreter's answers are kept by the hash of the code and by all of its inputs. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 #define STORES KERNEL("st.global.u32 [%rd2], %r1;\nld.global.u32 %r3, [table+8];")
 #define LOADS KERNEL("ld.global.u32 %r1, [%rd2];")
 
-/* Of the kernel with n = 5, as text: what is said of it. */
+/* The answer for the kernel with n = 5, as text. */
 static char *ask(struct kept_access *kept, const char *text, uint32_t block, unsigned long steps,
 	struct kept_answer *answer)
 {

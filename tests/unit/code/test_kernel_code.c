@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a cubin says of its functions: code, banks, relocations, jumps, the driver's words. */
+/*
+ * The content of a cubin about its functions: code, banks, relocations, jumps, the driver's words.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What kernels do by their machine code, against what they do by their PTX: the test apps have
- * both.  The compiler may drop a load of which nothing is made; besides that the two say the same.
+ * Compares the accesses of kernels by machine code with those by PTX: the test apps have both. The
+ * compiler may drop a load whose result is unused; otherwise the two say the same.
  */
 #include <dirent.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static struct table *row_of(struct table *table, unsigned arch)
 	return table;
 }
 
-/* Which words it accesses how; where they can be told, also which bytes. */
+/* The words that it accesses, with the direction; with bytes set, also the bytes. */
 static char *print_claims(const struct ptx_access *access, int bytes)
 {
 	char *text;
@@ -261,7 +261,7 @@ static void copies_by_others_than_threads(void **state)
 	assert_int_equal(table[1].arch, 100);
 }
 
-/* Of sm_90, where constant bank 0 has parameters from 0x210 on. */
+/* For sm_90: constant bank 0 has parameters from 0x210 on. */
 static const struct {
 	const char *name, *claims;
 	int complete;
@@ -315,7 +315,7 @@ static void interpret_copies(struct ptx_module *module, size_t i)
 
 /* Maps as cuTensorMapEncodeTiled() wrote them on an H200, and what they can reach. */
 static const struct {
-	uint64_t word[7]; /* behind the address */
+	uint64_t word[7]; /* after the address */
 	int64_t bytes;    /* 0: not known */
 } maps[] = {
 	/* 200000 bytes */
@@ -334,7 +334,7 @@ static const struct {
 	{ { 0x800000314, 0, 0, 0x200000003f, 0, 0xf00000000000000, 7 }, 0 },
 };
 
-/* Of the kernel that loads by its map at 112. */
+/* The kernel tensor_load loads by its map at 112. */
 static void tensor_maps_have_an_end(struct ptx_module *module)
 {
 	uint8_t value[512] = { 0 }, is[512];
@@ -387,7 +387,7 @@ static void tensor_maps_are_addresses(void **state)
 	free(data);
 }
 
-/* What is written by an instruction that is not understood is no 0. */
+/* The result of an instruction that is not understood is not taken as 0. */
 static void selections_of_bytes(void **state)
 {
 	struct ptx_launch launch = { .grid = { 1, 1, 1 }, .block = { 128, 1, 1 } };
@@ -504,7 +504,7 @@ static const struct {
 	const char *claims;
 	int complete;
 } by_hand[] = {
-	/* What R2 was before is an address of nothing, but nobody reads it. */
+	/* The earlier value of R2 is no address, but nobody reads it. */
 	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, STORE(2, 0), END }, "0S ", 1 },
 	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, NEXT, STORE(2, 0), END }, "0S ", 1 },
 	{ { TID(2), TID(3), TID(4), COMPARE, COPY_TO_P1, POINTER_IF_P0, STORE(2, 1), END }, "0S ",
@@ -530,7 +530,7 @@ static const struct {
 		0 },
 	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, NEXT, COMPARE, NEXT, STORE(2, 0), END },
 		"", 0 },
-	/* What is compared again is the same. */
+	/* A repeated comparison gives the same result. */
 	{ { TID(2), TID(3), TID(4), COMPARE, COPY_TO_P1, COMPARE, POINTER_IF_P0, STORE(2, 1), END },
 		"0S ", 1 },
 	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, COMPARE, STORE(2, 0), END }, "0S ", 1 },

@@ -137,7 +137,7 @@ static void a_parameter_points_to_global_memory(void **state)
 	for_each(check_pairs);
 }
 
-/* What a kernel accesses begins at its pointer, and ends between the two. */
+/* The accessed bytes of a kernel begin at its pointer and end between the two limits. */
 static void check_bytes(struct ptx_module *module, const char *name, const uint64_t *scalars,
 	unsigned bytes, int64_t least_end, int64_t most_end)
 {

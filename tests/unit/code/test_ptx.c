@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels do with their parameters, by hand-written PTX: one line per claim. */
+/* Kernels' uses of their parameters, by hand-written PTX: one line per claim. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -468,7 +468,9 @@ static void test_an_endless_loop_ends(void **unused)
 		"8 store any\n");
 }
 
-/* What does not fit into 64 bits is any number; the sanitizers' build tells what overflows. */
+/*
+ * A number that does not fit into 64 bits is any number; the sanitizers' build reports overflows.
+ */
 /* clang-format off */
 #define FAR(number) \
 	".local .align 8 .b8 depot[32];\nld.param.u64 %rd3, [p0+" number "];\n" \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What kernels do under a condition, by what nvcc makes of tests/data/conditions.cu: which claims
- * are of all bytes and which are of some of them at most.
+ * Kernels' accesses under a condition, in the code that nvcc makes of tests/data/conditions.cu. It
+ * checks which claims cover all bytes, and which cover some of them at most.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #include "ptx.h"
 
-/* A grid and block of one or two dimensions; the scalars behind the two pointers. */
+/* A grid and block of one or two dimensions; the scalars after the two pointers. */
 struct shape {
 	uint32_t grid, block;
 	int two_dimensions;
@@ -111,7 +111,7 @@ static void rows_end_where_their_condition_says(void **unused)
 	check("left_columns", (struct shape){ 2, 16, 1, 20, 40 }, "0..3120 of 80 20x160");
 }
 
-/* Of a remainder it is known which elements have it. */
+/* It is known which elements have a given remainder. */
 static void every_second_element_is_a_stride(void **unused)
 {
 	(void)unused;

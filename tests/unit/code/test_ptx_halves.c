@@ -92,7 +92,7 @@ static void a_choice_of_both_halves_is_of_values(void **state)
 		"0: " ANYWHERE " perhaps, 8: " ANYWHERE " perhaps");
 }
 
-/* What was added to them could not be shown to be one number: it is added to the address. */
+/* The added value is not shown to be one number: it is added to the address. */
 static void numbers_do_not_make_an_address_another(void **state)
 {
 	check("ld.global.u32 %r5, [%rd2]; mov.b64 %rd3, {%r1, %r5};\n"

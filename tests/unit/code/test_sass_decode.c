@@ -78,7 +78,7 @@ static int has_modifier(const struct line *line, const char *modifier)
 	return 0;
 }
 
-/* What the disassembler adds to an operand and nobody needs. */
+/* Removes what the disassembler adds to an operand and nobody needs. */
 static void simplify(char *operand, const struct line *line)
 {
 	static const char *const noise[] = { ".H0_H0", ".H1_H1", ".H0_H1", ".F32x2", ".F32", ".B0",
@@ -117,7 +117,7 @@ static int is_same_number(const char *a, const char *b)
 		(x == y || (uint32_t)x == (uint32_t)y);
 }
 
-/* Of the disassembler's operand and ours. */
+/* Compares the disassembler's operand with ours. */
 static int is_same(const char *theirs, const char *ours)
 {
 	if (strcmp(theirs, ours) == 0)
@@ -163,7 +163,7 @@ static const char *unsigned_name(const char *operand)
 	return operand + strspn(operand, "-|~");
 }
 
-/* What is written, and that registers read are among ours. */
+/* The written operands are equal, and the registers read are among ours. */
 static int are_written(const struct line *theirs, const struct line *ours, unsigned written,
 	int omits)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which loops of kernels wait for others: by PTX, and by machine code where it was compiled. */
+/* The loops of kernels that wait for others: by PTX, and by machine code if it was compiled. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -62,7 +62,7 @@ static void a_loop_that_ends_by_a_strong_load_waits(void **state)
 	check("L: ld.volatile.global.u32 %r2, [%rd1+8]; setp.ne.u32 %p1, %r2, %r9;\n"
 	      "@!%p1 bra D; nanosleep.u32 100; bra L; D:",
 		"0L ");
-	/* Of two conditions in one. */
+	/* One condition made of two. */
 	check("L: add.u32 %r1, %r1, 1; setp.lt.u32 %p2, %r1, 1000;\n"
 	      "ld.relaxed.gpu.global.u32 %r2, [%rd1]; setp.eq.and.u32 %p1, %r2, 0, %p2;\n"
 	      "@%p1 bra L;",
@@ -82,7 +82,7 @@ static void a_loop_that_takes_a_lock_waits(void **state)
 
 static void other_loops_do_not_wait(void **state)
 {
-	/* What was loaded may be kept: such a loop waits for nobody, or for ever. */
+	/* The compiler may keep the loaded value: such a loop waits for nobody, or for ever. */
 	check("L: ld.global.u32 %r2, [%rd1]; setp.eq.u32 %p1, %r2, 0; @%p1 bra L;", "");
 	/* From another address each time. */
 	check("L: ld.volatile.global.u32 %r2, [%rd1]; add.u64 %rd1, %rd1, 4;\n"
@@ -108,7 +108,7 @@ static void other_loops_do_not_wait(void **state)
 		"");
 }
 
-/* Of tests/data/spins.cu. */
+/* The kernels of tests/data/spins.cu. */
 static const struct {
 	const char *name, *waits;
 } kernels[] = { { "acquires", "0L " }, { "volatiles", "0L " }, { "sleeps", "0L " },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What calls read and write, from the tables; whether two sets of bytes meet. */
+/* The bytes that calls read and write, from the tables; whether two sets of bytes overlap. */
 #include "miniature.h"
 
 #include "access.h"
@@ -176,7 +176,7 @@ static void test_values_conflict_by_their_bytes(void **state)
 		OVERLAP_NONE);
 }
 
-/* Of a batch some of what it does may not be known. */
+/* A batch may have operations that are not known. */
 static void test_a_batch_of_values_is_as_complete_as_its_list(void **state)
 {
 	int64_t call = value(*state, CALL_cuStreamBatchMemOp, "dst", 0, 8);

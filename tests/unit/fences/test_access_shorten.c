@@ -117,7 +117,10 @@ static void neighbours_are_one(void **state)
 	expect(&list->access[1], 1000, 1010, 1);
 }
 
-/* What may not be made, or to this memory, makes nothing that it meets less certain. */
+/*
+ * An access that may not happen, or not to this memory, does not make overlapping ones less
+ * certain.
+ */
 static void doubts_do_not_spread(void **state)
 {
 	struct list *list = *state;
@@ -150,7 +153,7 @@ static void strides_stay(void **state)
 	expect(&list->access[2], 500, 520, 1);
 }
 
-/* What begins before its kernel waits stays known, and apart from what does not. */
+/* An access that begins before its kernel waits stays known, and separate from the others. */
 static void early_ones_stay(void **state)
 {
 	struct list *list = *state;

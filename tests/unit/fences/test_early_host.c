@@ -32,7 +32,7 @@ static void begin(struct test *test)
 		ADDRESS, BYTES);
 }
 
-/* Of so many bytes to or from the memory, pending for 500 us. */
+/* A copy of so many bytes to or from the memory, pending for 500 us. */
 static int64_t copy_part(struct test *test, enum copy_direction direction, int64_t stream,
 	int64_t offset, int64_t bytes)
 {
@@ -73,7 +73,7 @@ static void synchronize_by(struct test *test, int64_t thread, int64_t stream)
 	test->t += 610;
 }
 
-/* Of each place of the findings: rule, confidence, times, the two lines. */
+/* Expects, for each place of the findings: rule, confidence, times, the two lines. */
 static void finish(struct test *test, const char *wanted)
 {
 	assert_int_equal(analyze(&test->m.db), 0);

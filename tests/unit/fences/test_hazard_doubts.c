@@ -2,7 +2,7 @@
 /* Pairs that nothing of CUDA's orders, which may be ordered all the same: possible at most. */
 #include "hazard_runs.h"
 
-/* What else a kernel does to bytes from its first word on. */
+/* Adds another access of a kernel to bytes from its first word on. */
 static void add_claim(struct test *test, int64_t kernel, const char *direction, int low, int high,
 	int spins)
 {
@@ -14,7 +14,7 @@ static void add_claim(struct test *test, int64_t kernel, const char *direction, 
 
 enum { FLAG = BYTES - 64, FLAG_END = FLAG + 4 };
 
-/* It waits for a flag behind the data, and then reads or writes these. */
+/* It waits for a flag after the data, and then reads or writes the data. */
 static int64_t waiting(struct test *test, const char *direction)
 {
 	int64_t id = kernel(&test->m, direction, BYTES / 2, 1);
@@ -66,7 +66,7 @@ static void a_kernel_that_waits_for_itself_is_not(void **unused)
 	finish(&test, "missing-fence raw certain 1-2, missing-fence war certain 2-3");
 }
 
-/* As a stream's wait for a value: by whom it is told to go on is not known. */
+/* As a stream's wait for a value: it is not known who lets it go on. */
 static void what_follows_a_wait_for_others_is_ordered_by_them(void **unused)
 {
 	struct test test;
@@ -77,7 +77,7 @@ static void what_follows_a_wait_for_others_is_ordered_by_them(void **unused)
 	launch(&test, waiting(&test, "load"), test.two, 0);
 	launch(&test, test.reader, test.two, 0);
 	finish(&test, "");
-	begin(&test); /* what is submitted later may have told it all the same */
+	begin(&test); /* work submitted later may still have let it go on */
 	launch(&test, waiting(&test, "load"), test.two, 0);
 	launch(&test, test.reader, test.two, 0);
 	launch(&test, test.writer, test.one, 0);
@@ -147,7 +147,7 @@ static void a_library_keeps_its_own_memory_apart(void **unused)
 	(void)unused;
 	share_workspace(&test, LIBRARY_SITE, LIBRARY_SITE, 0);
 	finish(&test, "missing-fence waw possible 2-3");
-	/* What the program gave it is the program's to order. */
+	/* The program gave it this memory, so the program has to order it. */
 	share_workspace(&test, PROGRAM_SITE, LIBRARY_SITE, 0);
 	finish(&test, "missing-fence waw certain 2-3");
 	/* As is what a library allocated for the program. */

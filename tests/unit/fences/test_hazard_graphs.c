@@ -194,7 +194,7 @@ static void edges_order(void **unused)
 	instantiate(&test);
 	launch(&test);
 	finish(&test, "");
-	begin(&test); /* both behind one node */
+	begin(&test); /* both after one node */
 	node_of(&test, GRAPH, "empty", 0);
 	edge(&test, GRAPH, 1, node(&test, test.writer), 0);
 	edge(&test, GRAPH, 1, node(&test, test.reader), 0);
@@ -203,7 +203,7 @@ static void edges_order(void **unused)
 	finish(&test, "missing-fence raw certain 2-3 x1");
 }
 
-/* Of an edge that was taken out before the graph was instantiated, and after. */
+/* An edge is removed before the graph is instantiated, and after. */
 static void an_edge_counts_as_long_as_it_is_there(void **unused)
 {
 	struct test test;
@@ -238,14 +238,14 @@ static void nodes_of_a_child_are_where_it_stands(void **unused)
 	instantiate(&test);
 	launch(&test);
 	finish(&test, "missing-fence raw certain 1-3 x1");
-	begin(&test); /* behind the child */
+	begin(&test); /* after the child */
 	node_of(&test, new_graph(&test, 2), "kernel", test.writer);
 	child(&test, 2);
 	edge(&test, GRAPH, 2, node(&test, test.reader), 0);
 	instantiate(&test);
 	launch(&test);
 	finish(&test, "");
-	begin(&test); /* and before it: inside the second node is behind the first */
+	begin(&test); /* and before it: inside, the second node is after the first */
 	new_graph(&test, 2);
 	chain(&test, 2, 0, test.reader, 0);
 	node(&test, test.writer);
@@ -328,7 +328,7 @@ static void bodies_may_run_beside_others(void **unused)
 	finish(&test, "missing-fence raw possible 4-5 x1");
 }
 
-/* What follows the second of a pair may or may not be behind the first. */
+/* A node after the second of a pair may or may not be ordered after the first. */
 static void a_programmatic_port_does_not_wait_for_the_end(void **unused)
 {
 	struct test test;
@@ -446,8 +446,8 @@ static void memory_of_a_graph_is_used_between_its_nodes(void **unused)
 }
 
 /*
- * A graph that allocates is launched twice, and what it made is read in another stream (1) or its
- * own (2): once for each launch.  frees: behind each of them.
+ * A graph that allocates is launched twice. Its memory is read in another stream (1) or its own
+ * (2), once for each launch. frees: after each read.
  */
 static void launches_with_memory(const char *readers, int frees, const char *wanted)
 {
@@ -491,7 +491,7 @@ static void each_launch_has_memory_of_its_own(void **unused)
 		"missing-fence raw certain 4-5 x1, async-alloc-order war certain 5-6 x1");
 }
 
-/* Of which graph a child that was set in the executable is a copy is not recorded. */
+/* The trace does not record which graph a child set in the executable is a copy of. */
 static void what_is_not_known_in_full_is_not_judged(void **unused)
 {
 	struct test test;
@@ -518,7 +518,7 @@ static void what_is_not_known_in_full_is_not_judged(void **unused)
 	finish(&test, "");
 }
 
-/* What an event inside stands for is not the whole graph. */
+/* An event recorded inside a graph does not stand for the whole graph. */
 static void events_act_in_the_middle(void **unused)
 {
 	for (int behind = 0; behind < 2; behind++) {

@@ -121,8 +121,10 @@ static void pieces_of_one_allocation_conflict_by_bytes(void **unused)
 	finish(&test, "missing-fence war certain 1-2");
 }
 
-/* Memory in two pieces, one mapped behind the other: a kernel writes both, and then the second one
- * is read; is_again: that piece was unmapped, and mapped anew, between. */
+/*
+ * Memory in two pieces, one mapped directly after the other. A kernel writes both, and then the
+ * second one is read. is_again: that piece was unmapped and mapped anew in between.
+ */
 static void pieces(int is_again, const char *wanted)
 {
 	struct test test;
@@ -186,7 +188,7 @@ static void memory_at_other_addresses_is_known_or_possible(void **unused)
 	twins("NULL", BYTES / 2, "missing-fence raw possible 1-2");
 }
 
-/* The driver orders a pool's memory behind its free: each life has a history of its own. */
+/* The driver orders a pool's memory after its free: each life has a history of its own. */
 static void memory_of_a_pool_is_handed_out_in_order(void **unused)
 {
 	struct test test;
@@ -326,7 +328,7 @@ static void upload(struct test *test, int64_t bytes)
 	upload_until(test, bytes, 3);
 }
 
-/* What a call that returned has not written yet is in a staging buffer of 64 KiB or less. */
+/* Bytes not yet written when the call returns are in a staging buffer of 64 KiB or less. */
 static void small_uploads_are_there_when_their_call_returns(void **unused)
 {
 	struct test test;
@@ -339,12 +341,12 @@ static void small_uploads_are_there_when_their_call_returns(void **unused)
 	mini_exec(&test.m, "UPDATE allocation SET bytes = 4 * %d", BYTES);
 	upload_until(&test, 4 * BYTES, 12);
 	finish(&test, "missing-fence raw likely 1-2 early-return");
-	begin(&test); /* It was seen to be on its way. */
+	begin(&test); /* It was seen in transfer. */
 	upload_until(&test, BYTES, 50);
 	finish(&test, "missing-fence raw certain 1-2 legacy-stream");
 }
 
-/* Of a larger one the last piece is on its way then, and no other work delays it. */
+/* The last piece of a larger upload is in transfer then, and no other work delays it. */
 static void uploads_that_ended_before_the_kernel_was_launched_are_there(void **unused)
 {
 	struct test test;

@@ -174,7 +174,7 @@ static int64_t copy_by(struct test *test, int type, int direction, const char *s
 	return call;
 }
 
-/* What looks like a fence, and is none. */
+/* Calls that look like a fence but are none. */
 static void what_was_taken_for_a_fence_is_said(void **unused)
 {
 	struct test test;
@@ -213,7 +213,7 @@ static void what_was_taken_for_a_fence_is_said(void **unused)
 	finish(&test, "missing-fence raw certain 1-3 late-fence");
 }
 
-/* A third stream waits; uses: it reads before (1) or behind (2) the reader that does not. */
+/* A third stream waits; uses: it reads before (1) or after (2) the reader that does not wait. */
 static void third_waits(int uses, const char *wanted)
 {
 	struct test test;
@@ -305,8 +305,10 @@ static void an_allocator_hands_memory_out_again_in_its_own_stream(void **unused)
 	block(0, 0, a_writer, "missing-fence war certain 4-5");
 }
 
-/* Of the writes of a stream the last one stays; a later write that is ordered behind them all takes
- * the place of what it covers. */
+/*
+ * The last write of each stream stays. A later write that is ordered after all of them replaces
+ * those that it covers.
+ */
 static void what_was_covered_is_not_named_again(void **unused)
 {
 	struct test test;
@@ -397,7 +399,7 @@ static void what_had_to_be_forgotten_is_counted(void **unused)
 	finish(&test, "");
 }
 
-/* What is likely is shown if it was seen once, as the first finding, and costs no time. */
+/* A likely finding is shown if it was seen once, as the first finding. It costs no time. */
 static void once_is_a_finding(void **unused)
 {
 	struct test test;
@@ -416,8 +418,8 @@ static void once_is_a_finding(void **unused)
 }
 
 /*
- * A reader of what one line wrote in several pieces, rounds times; a cudaFree waited in between.
- * tells: so could the host, for a host function behind the writers; bare: so many rounds more
+ * Reads what one line wrote in several pieces, rounds times; a cudaFree waited in between. tells:
+ * the host could have waited too, by a host function after the writers. bare: so many more rounds
  * without cudaFree.
  */
 static const char *accidents(int rounds, int tells, int bare)
@@ -498,7 +500,7 @@ static void the_wait_that_orders_says_so_at_its_fix(void **unused)
 	mini_release(&test.m);
 }
 
-/* Which of several calls between a writer and its reader waited for the writer. */
+/* The call, of several between a writer and its reader, that waited for the writer. */
 static void what_waited_first_is_named(void **unused)
 {
 	struct test test;
@@ -633,7 +635,7 @@ static void what_is_no_fence_is_not_mended_by_one(void **unused)
 		"uses");
 }
 
-/* Of a kernel without code nothing is known, of a shape what its row says. */
+/* Nothing is known of a kernel without code; a shape is known as its row says. */
 static void launches_of_which_all_is_known_are_counted(void **unused)
 {
 	struct test test;

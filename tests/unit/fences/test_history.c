@@ -16,7 +16,7 @@ struct reference {
 	size_t count;
 };
 
-/* Of each stream the operations up to that number come surely before the present one. */
+/* In each stream, the operations up to that number are surely before the present one. */
 struct test {
 	uint32_t random, known[STREAMS];
 	uint32_t found[HISTORY_MOST];

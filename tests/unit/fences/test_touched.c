@@ -43,7 +43,7 @@ static void streams_stand_in_the_order_of_their_last_touch(void **state)
 	note(&touched, 12, 15, 0);
 	note(&touched, 1, 16, 0);
 	assert_streams(&touched, (const int64_t[]){ 1, 12, 3, 11, 10, 9, 8, 7, 6, 5, 4, 2 }, 12);
-	/* What the last touch is after counts. */
+	/* The last touch decides which work the stream is after. */
 	assert_int_equal(touched_find(&touched, THING)->ring[2].after_all, 2);
 	assert_false(touched_find(&touched, THING)->forgot);
 	touched_release(&touched);

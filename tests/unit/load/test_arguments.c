@@ -181,7 +181,7 @@ static void words_hold_parameters_of_any_size(void **state)
 	assert_true(value == 0x3344);
 	assert_true(launch_words_find(blob, sizeof(blob), 16, 4, &value));
 	assert_true(value == 0x99);
-	/* Behind what is known, across its end, or in a word that is not listed. */
+	/* Beyond the known words, across their end, or in a word that is not listed. */
 	assert_false(launch_words_find(blob, sizeof(blob), 24, 4, &value));
 	assert_false(launch_words_find(blob, sizeof(blob), 4, 8, &value));
 	assert_false(launch_words_find(blob, sizeof(blob), 8, 4, &value));

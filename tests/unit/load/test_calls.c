@@ -142,7 +142,7 @@ static void frequent_records_are_small(void **state)
 	}
 }
 
-/* What TRAIT_ALLOCATES and TRAIT_FREES promise about the first fields. */
+/* TRAIT_ALLOCATES and TRAIT_FREES make promises about the first fields. */
 static void memory_comes_first(void **state)
 {
 	for (unsigned i = 0; i < CALL_COUNT; i++) {
@@ -155,7 +155,7 @@ static void memory_comes_first(void **state)
 	}
 }
 
-/* What one column of kinds.def says of a kind agrees with what the others do. */
+/* The columns of kinds.def agree with each other about each kind. */
 static void traits_agree(void **state)
 {
 	for (enum call_kind kind = 0; kind < KIND_COUNT; kind++) {
@@ -184,7 +184,7 @@ static void the_database_has_the_traits(void **state)
 		KIND_TRAITS(X)
 #undef X
 	};
-	enum { FIRST = 3 }; /* behind name, family and waits */
+	enum { FIRST = 3 }; /* after name, family and waits */
 	struct db db;
 	sqlite3_stmt *q;
 

@@ -239,7 +239,7 @@ static void a_trace_of_version_1_0_is_read(void **state)
 	release(&sample);
 }
 
-/* What each thread's calls are numbered to; they must be all from 1 on. */
+/* Finds the last call number of each thread; the numbers must be complete from 1 on. */
 static void check_prefix(struct trace_reader *reader, uint64_t last[THREADS])
 {
 	const struct record *record;
@@ -295,7 +295,7 @@ static void a_growing_trace_is_read_as_it_was(void **state)
 	unlink(LIVE_PATH TRACE_UNFINISHED);
 }
 
-/* Behind its new end there are zeros, and no signal. */
+/* Reads beyond its new end give zeros, and no signal. */
 static void a_trace_that_becomes_shorter_is_read(void **state)
 {
 	struct trace_reader reader;

@@ -86,7 +86,7 @@ static int is_counted_from(const Dwarf_Op *op, const struct rule *rule)
 	return rule->how == IS_EXPRESSION;
 }
 
-/* What libdw says of a column: some operations, which stand for one of the kinds of rules. */
+/* libdw gives a column as some operations, which stand for one of the kinds of rules. */
 static int is_same(Dwarf_Frame *frame, int column, const struct rule *rule)
 {
 	Dwarf_Op memory[3], *ops;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What launches of graphs, batches and copies of rows touch, from the trace on.  A check is written
- * as in "w100+8": written from address 0x100 on, 8 bytes; "~" before what is not certain to be so,
- * then "complete", "named" or "unknown".
+ * The memory that launches of graphs, batches and copies of rows touch, from the trace on. A check
+ * is written as in "w100+8": written from address 0x100 on, 8 bytes. "~" stands before an access
+ * that is not certain. "complete", "named" or "unknown" follows.
  */
 #include "trace_text.h"
 
@@ -42,7 +42,7 @@ static struct db load(const char *body)
 	return trace_text_load("test_load_graph", text);
 }
 
-/* Of the last call, by a reader that was asked about all of them. */
+/* Checks the last call, by a reader that was asked about all calls. */
 static void check(const char *body, const char *wanted)
 {
 	struct db db = load(body);

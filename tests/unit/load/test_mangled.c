@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What mangled names say of parameters: names as c++filt reads them stand beside. */
+/* The parameters in mangled names; the names as c++filt reads them are next to them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

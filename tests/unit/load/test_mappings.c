@@ -30,7 +30,7 @@ static void pieces_of_a_reservation_are_one(void **state)
 	expect(RESERVE(10, 0x10000000, 8) MAP(11, 0x10000000, 0x1) MAP(12, 0x10200000, 0x2)
 			MAP(13, 0x10400000, 0x3),
 		aliases, "2:1+1 3:1+2");
-	/* Not those behind a hole, nor those of the next reservation. */
+	/* Not those after a hole, nor those of the next reservation. */
 	expect(RESERVE(10, 0x10000000, 8) RESERVE(11, 0x10800000, 8) MAP(12, 0x10000000, 0x1)
 			MAP(13, 0x10400000, 0x2) MAP(14, 0x10600000, 0x3) MAP(15, 0x10800000, 0x4),
 		aliases, "3:2+1");
@@ -45,7 +45,7 @@ static void pieces_of_a_reservation_are_one(void **state)
 static void memory_is_known_by_its_first_mapping(void **state)
 {
 	(void)state;
-	/* A ring of two pieces, twice, and another piece behind them. */
+	/* A ring of two pieces, twice, and another piece after them. */
 	expect(RESERVE(10, 0x10000000, a) MAP(11, 0x10000000, 0x1) MAP(12, 0x10200000, 0x2)
 			MAP(13, 0x10400000, 0x1) MAP(14, 0x10600000, 0x2) MAP(15, 0x10800000, 0x3),
 		aliases, "2:1+1 3:1+0 4:1+1");
@@ -55,7 +55,7 @@ static void memory_is_known_by_its_first_mapping(void **state)
 			"call cuMemCreate enter=130 duration=1 context=1 | handle=0x1 "
 			"bytes=0x200000 device=0\n" MAP(14, 0x10800000, 0x1),
 		aliases, "");
-	/* What is retained or imported is that which it was. */
+	/* A retained or imported allocation is the original one. */
 	expect(RESERVE(10, 0x10000000, a) MAP(11, 0x10000000, 0x1)
 			"call cuMemRetainAllocationHandle enter=120 duration=1 context=1 | "
 			"handle=0x1 bytes=0x0 device=-1 ptr=0x0\n" MAP(14, 0x10800000, 0x1),
@@ -170,7 +170,7 @@ static void a_multicast_object_is_all_that_is_bound_to_it(void **state)
 	"call cuMemImportFromShareableHandle enter=" #at \
 	"0 duration=1 context=1 | handle=" #handle " bytes=0x0 device=-1\n"
 
-/* Of what comes in twice it is not known that it is the same, nor of what the process gave out. */
+/* Memory imported twice may or may not be the same. So may memory that the process exported. */
 static void memory_of_others_may_be_any_of_theirs(void **state)
 {
 	(void)state;
@@ -183,7 +183,7 @@ static void memory_of_others_may_be_any_of_theirs(void **state)
 		twins, "2:1?");
 }
 
-/* Those of a library have a name and a size, as those of a module. */
+/* The variables of a library have a name and a size, as those of a module have. */
 static void a_managed_variable_is_memory_with_a_name(void **state)
 {
 	(void)state;

@@ -281,7 +281,7 @@ static void an_impossible_id_is_refused(void **state)
 	assert_null(run_open(&m->db));
 }
 
-/* Appends a golden file; the table of calls, which all share, comes behind its first chunk. */
+/* Appends a golden file; the table of calls, which all share, comes after its first chunk. */
 static void copy_golden(const char *name, FILE *out)
 {
 	char path[512], *line = NULL;

@@ -60,7 +60,9 @@ static void cut_and_damaged_tables_are_survived(void **state)
 		uint8_t *table = malloc(sample->length + 1);
 
 		for (size_t length = 0; length <= sample->length; length++) {
-			/* Of its exact size, so that a sanitizer sees a read beyond. */
+			/*
+			 * The buffer has the exact size, so that a sanitizer sees a read beyond it.
+			 */
 			uint8_t *cut = malloc(length ? length : 1);
 			memcpy(cut, sample->table, length);
 			assert_true(script_line(sample->version, sample->first_line, cut, length,

@@ -218,7 +218,7 @@ static void undump_of_a_dump_is_the_same_file(void **state)
 	fclose(text);
 	bytes = read_all(files->trace, &size);
 	copy = read_all(files->copy, &copy_size);
-	/* Of the recorder's own counting only the sum is in the text. */
+	/* The text has only the sum of the recorder's own counts. */
 	header = bytes;
 	header->copied = header->identity = header->last_window = 0;
 	for (size_t at = TRACE_HEADER_SIZE; at < size; at += TRACE_CHUNK_SIZE)

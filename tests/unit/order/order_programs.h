@@ -285,7 +285,7 @@ static void make_program(struct program *p)
 			call->exit = busy[call->other_thread - 1] + 2;
 		busy[t] = call->exit;
 	}
-	/* Who knows what in the end. */
+	/* In the end, each thread asks what it has observed complete. */
 	for (int t = 0; t < THREADS; t++) {
 		struct walk_call *call;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program of order_programs.h orders, found without the engine.
+ * The order that a program of order_programs.h makes, found without the engine.
  *
  * The reference knows no clocks, lists of changed streams or direct edges: it looks at all pairs
  * of calls, draws an edge wherever a rule of CUDA says so, and takes the transitive closure, once
@@ -227,7 +227,7 @@ static void draw_special(struct reference *r, int i)
 		draw_all(r, i);
 }
 
-/* What the thread of a submitting call knows afterwards. */
+/* Draws what the thread of a submitting call has observed complete afterwards. */
 static void draw_copy(struct reference *r, int i)
 {
 	const struct walk_call *c = &r->p->call[i];

@@ -197,7 +197,7 @@ static void a_failed_record_leaves_the_event_as_it_was(void **state)
 	assert_needs(m, consumer, "");
 }
 
-/* What a stream waits for is part of what its events stand for. */
+/* An event also stands for the work that its stream waited for. */
 static void an_event_carries_the_waits_of_its_stream(void **state)
 {
 	struct mini *m = *state;
@@ -501,7 +501,7 @@ static void a_copy_to_the_host_is_a_wait(void **state)
 	now = 100;
 	launch(m, o);
 	assert_int_equal(analyze(&m->db), 0);
-	/* What was before the copy, the host has waited for. */
+	/* The host has waited for the work before the copy. */
 	assert_needs(m, 2, "1:start");
 	assert_needs(m, 4, "3:host");
 }

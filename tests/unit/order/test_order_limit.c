@@ -195,8 +195,8 @@ static void streams_in_turn_keep_memory_flat(void **state)
 }
 
 /*
- * What legacy work is after is one entry of its clock, however many blocking streams there are, in
- * turn with the legacy stream: four times as many are four times the work.
+ * The work that legacy work is after is one entry of its clock, however many blocking streams there
+ * are, in turn with the legacy stream: four times as many streams are four times the work.
  */
 static uint64_t legacy_work(int64_t streams)
 {
@@ -243,7 +243,7 @@ static void what_threads_were_told_is_one_entry(void **state)
 	order_release(&order);
 }
 
-/* What nobody can ask for by what it has heard is forgotten, the rest is not. */
+/* Entries that nobody can ask for by what was reported to it are forgotten; the rest is not. */
 static void what_threads_were_told_keeps_memory_flat(void **state)
 {
 	struct db limited = { .order_limit = 1 << 18 };

@@ -17,7 +17,7 @@
 #define LAUNCH_US 6
 #define HANDOVER_US 1
 #define WAKE_US 3
-/* What a cudaFree takes by itself. */
+/* The time that a cudaFree takes by itself. */
 #define FREE_US 40
 
 struct small_run {

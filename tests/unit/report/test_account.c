@@ -57,12 +57,12 @@ static void turns_are_steps_whatever_their_inner_loops_do(void **state)
 	for (size_t i = 0; i < sizeof(inner) / sizeof(*inner); i++)
 		at = step(&m, at, site, inner[i], 1);
 	account(&m);
-	/* The sixth has no end: no other begins behind it. */
+	/* The sixth has no end: no other begins after it. */
 	assert_string_equal(mini_text(&m, loop_sql), "5 from 1, 100 to 470");
 	mini_release(&m);
 }
 
-/* What comes three times in a row at the beginning of a step is no step: AdamW in PyTorch. */
+/* Work repeated three times in a row at the beginning of a step is no step: AdamW in PyTorch. */
 static void a_step_may_begin_with_loops(void **state)
 {
 	struct mini m;
@@ -82,7 +82,7 @@ static void a_step_may_begin_with_loops(void **state)
 	mini_release(&m);
 }
 
-/* Of PyTorch's first steps one loads 40 kernels. */
+/* One of PyTorch's first steps loads 40 kernels. */
 static void what_warms_up_is_no_turn(void **state)
 {
 	struct mini m;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is true of findings however many lines make the mistake: a program whose functions each
- * launch a kernel, free memory at once and compute, as it is and with all of them fixed.  And when
- * an estimate of zero hides a finding.
+ * Facts about findings that hold however many lines make the mistake. In the program, each function
+ * launches a kernel, frees memory at once and computes; it runs as it is and with all functions
+ * fixed. Also: when an estimate of zero hides a finding.
  */
 #include <math.h>
 
@@ -74,7 +74,7 @@ static int64_t duration_of_fixed(int functions)
 	return duration;
 }
 
-/* Which instance is the worst is all that may differ. */
+/* Only the choice of the worst instance may differ. */
 /* clang-format off */
 #define WORDS "SELECT group_concat(rule || confidence || severity || substr(message, 1, 50) || " \
 	"(saving_low IS NULL), '; ') FROM finding WHERE shown"
@@ -91,7 +91,7 @@ static void is_one_finding(int functions)
 	assert_string_equal(mini_text(&m, WORDS),
 		"blocking-freecertainhighcudaFree waited 364 us "
 		"for kernel 'work' on stream0");
-	/* Behind the last one nothing is left to do. */
+	/* After the last one nothing is left to do. */
 	assert_int_equal(mini_int(&m, "SELECT count FROM finding"), functions * ROUNDS - 1);
 	expect_near(mini_int(&m, "SELECT saving FROM finding"), saved, 0.05);
 	assert_int_equal(mini_int(&m,
@@ -143,7 +143,7 @@ static void once_at_each_line_is_no_finding(void **state)
 	mini_release(&m);
 }
 
-/* Beside lines that cost much, one that costs little is counted, and not listed. */
+/* Among lines that cost much, one that costs little is counted, but not listed. */
 static void a_lesser_line_is_not_listed(void **state)
 {
 	struct mini m;
@@ -224,8 +224,8 @@ static void expect_estimate(int lines, int waits, const char *expected)
 }
 
 /*
- * Of twelve records no more than nine can be changed in a replay, and the others would keep the
- * order: there is no estimate.
+ * A replay can change no more than nine of twelve records, and the others would keep the order:
+ * there is no estimate.
  */
 static void a_row_of_too_many_places_has_no_estimate(void **state)
 {

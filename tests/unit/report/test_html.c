@@ -65,7 +65,7 @@ static int64_t read_number(const unsigned char **at)
 	return (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1);
 }
 
-/* Of as many as leave one, two or no bytes for the last four letters of base64. */
+/* So many numbers that one, two or no bytes are left for the last four letters of base64. */
 static void expect_numbers(const int64_t *number, size_t count)
 {
 	char *text = NULL;

@@ -75,7 +75,7 @@ static const char *pace(struct steps *s)
 	return mini_text(&s->mini, pace_sql);
 }
 
-/* Of each of seven turns five launches become nodes of what the first one launches. */
+/* In each of seven turns, five launches become nodes of the graph that the first one launches. */
 static void launches_that_come_again_are_found(void **state)
 {
 	struct steps *s = *state;
@@ -148,7 +148,7 @@ static void without_a_loop_nothing_is_said(void **state)
 
 /* --- graphs --- */
 
-/* What a round is to differ in. */
+/* The differences of a round. */
 struct round {
 	int longer; /* one node more than the round before */
 	int beside; /* the executable before is launched again */

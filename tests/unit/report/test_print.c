@@ -10,7 +10,7 @@
 
 #include "print.h"
 
-/* What print() makes of the arguments is wanted. */
+/* Expects the text that print() makes of the arguments. */
 #define EXPECT(wanted, ...) \
 	do { \
 		char *got = NULL; \

@@ -17,13 +17,13 @@ static int64_t rounds_with_frees(struct small_run *run, int count, double length
 	return call;
 }
 
-/* Ten kernels of 1 ms one after the other become five beside five. */
+/* Ten kernels of 1 ms one after the other become five concurrent with five. */
 static void a_wait_gone_lets_two_streams_overlap(void **state)
 {
 	struct small_run *run = *state;
 	int64_t call = rounds_with_frees(run, 10, 1000);
 
-	/* Of each kernel's launch latency and free, 48 us, the last ones remain. */
+	/* Each kernel has 48 us of launch latency and free; only the last ones remain. */
 	near(saved(run, call, CHANGE_WAIT, 0, REPLAY_LIKELY), 10 * 1046 - 5 * 1001 - 46, 60);
 }
 
@@ -35,11 +35,11 @@ static void a_line_is_mended_as_a_whole(void **state)
 	rounds_with_frees(run, 10, 1000);
 	near(saved(run, 2, CHANGE_WAIT, 0, REPLAY_LIKELY), 10 * 1046 - 5 * 1001 - 46, 60);
 	mini_exec(&run->mini, "UPDATE call SET site = NULL");
-	/* The first alone: the second round's kernel runs beside the first's. */
+	/* The first alone: the second round's kernel runs concurrent with the first's. */
 	near(saved(run, 2, CHANGE_WAIT, 0, REPLAY_LIKELY), 1000, 60);
 }
 
-/* What is free to go on meets the next wait for the same work. */
+/* The thread that is free to go on meets the next wait for the same work. */
 static void the_next_wait_takes_over(void **state)
 {
 	struct small_run *run = *state;
@@ -97,7 +97,7 @@ static void the_first_limit_remains(void **state)
 	near(saved(run, call, CHANGE_WAIT, 0, REPLAY_LIKELY), 10 * (508 - 201) - 100, 20);
 }
 
-/* 20 legacy kernels between those of a blocking stream: they go on beside them. */
+/* 20 legacy kernels between those of a blocking stream: they go on concurrent with them. */
 static void legacy_rounds(struct small_run *run, int64_t *call)
 {
 	int64_t stream = mini_stream(&run->mini, "blocking");
@@ -136,7 +136,7 @@ static int64_t clear_and_count(struct small_run *run, int64_t stream, double len
 	return clear;
 }
 
-/* What the first thread cleared, and what ran behind that, is nothing to the second. */
+/* The first thread's memsets, and the work queued after them, do not concern the second thread. */
 static void threads_do_not_share_the_stream_that_their_legacy_work_moves_to(void **state)
 {
 	struct small_run *run = *state;
@@ -263,7 +263,7 @@ static void who_shares_memory_stays_in_order(void **state)
 	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_MOST), 0, 1);
 }
 
-/* Of one buffer, which nobody writes. */
+/* All read one buffer, which nobody writes. */
 static void who_only_reads_shared_memory_needs_no_order(void **state)
 {
 	struct small_run *run = *state;
@@ -358,7 +358,7 @@ static void a_call_that_is_not_made_takes_no_time(void **state)
 	assert_int_equal(saved(run, call, CHANGE_CALL, 0, REPLAY_LIKELY), 9);
 }
 
-/* What took the runtime so long around it, as starting CUDA, has to be done elsewhere then. */
+/* The runtime's own work around it, as starting CUDA, has to be done elsewhere then. */
 static void what_a_runtime_call_did_besides_is_not_saved(void **state)
 {
 	struct small_run *run = *state;

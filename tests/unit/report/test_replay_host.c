@@ -52,7 +52,7 @@ static void nor_does_what_the_program_does_between_if_that_is_only_to_launch(voi
 	int64_t nodes[40];
 
 	launch_rows(run, 1, nodes);
-	/* Of 3 us each for 39 the device needs 2.2 each for 20 in a row. */
+	/* 39 launches take 3 us each; the device needs 2.2 each for 20 in a row. */
 	near(saved_by_nodes(run, nodes, REPLAY_LEAST), 39 * 3 - 20 * 2, 6);
 }
 
@@ -205,7 +205,7 @@ static void a_quick_host_copies_from_pageable_memory_in_less(void **state)
 	close_all(run, replays);
 }
 
-/* The wait that is taken away kept a kernel behind the one whose result it reads. */
+/* The removed wait kept a kernel after the one whose result it reads. */
 static void data_that_is_needed_is_waited_for_without_the_wait(void **state)
 {
 	struct small_run *run = *state;

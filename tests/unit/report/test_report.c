@@ -65,7 +65,7 @@ static void lines_fit_a_terminal(void **state)
 	expect_wrapped(20, "    fix  do this or that\n", "    fix  do this or\n         that\n");
 	expect_wrapped(24, "    fix  do this or that\n", "    fix  do this or that\n");
 	expect_wrapped(0, "    fix  do this or that\nx", "    fix  do this or that\nx");
-	/* What is too long by itself stays with its label. */
+	/* A word that is too long by itself stays with its label. */
 	expect_wrapped(20, "    see  https://example.org\n\n", "    see  https://example.org\n\n");
 	/* Colors take no room, letters of two bytes take one. */
 	expect_wrapped(16, "\033[1mthe rule: \xc3\xa4 word\033[0m\n",
@@ -131,7 +131,7 @@ static struct db database(void)
 	return db;
 }
 
-static const char *more_findings; /* SQL, beside the three of database() */
+static const char *more_findings; /* SQL, in addition to the three of database() */
 
 static char *report(int (*write)(struct db *, const struct report_options *, FILE *),
 	struct report_options options)
@@ -182,7 +182,7 @@ static void a_finding_reads_like_a_compiler_error(void **state)
 	free(text);
 }
 
-/* What to change is not in a wrapper, a destructor or a library without lines. */
+/* The line to change is not in a wrapper, a destructor or a library without lines. */
 static void callers_of_a_line_are_named(void **state)
 {
 	static const char *const frames =
@@ -391,7 +391,7 @@ static void what_two_findings_save_together_is_told(void **state)
 		"\nall findings together: at most 120 ms (12 %) of the run would be saved\n"
 		"\nno closer estimate of what would be saved: of a reason\n");
 	free(text);
-	/* Of 30 turns. */
+	/* The run has 30 turns. */
 	more_findings = REPLAY "UPDATE replay SET turn_saving = 4000000;";
 	text = report(report_text, options);
 	has(text,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a report says before any finding. */
+/* The part of a report before any finding. */
 #include "miniature.h"
 
 #include "report.h"

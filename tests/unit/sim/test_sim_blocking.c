@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which calls wait, on the simulated device as on an H200: each row is one call made while a
- * 40 ms kernel runs on a blocking, on a non-blocking and on the legacy stream.
+ * The calls that wait, on the simulated device as on an H200. Each row is one call made while a 40
+ * ms kernel runs on a blocking, on a non-blocking and on the legacy stream.
  */
 #include <pthread.h>
 #include <sched.h>

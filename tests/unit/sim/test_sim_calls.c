@@ -44,7 +44,7 @@ static void runtime_exports_every_row_under_its_version(void **state)
 	assert_int_equal(missing_in(library, names, sizeof(names) / sizeof(*names)), 0);
 }
 
-/* Of both, a row that is in neither or in both fails. */
+/* A row that is in both, or in neither of the driver and the list, fails. */
 static void driver_has_every_row_that_is_not_listed_as_missing(void **state)
 {
 	static const char *const rows[] = {

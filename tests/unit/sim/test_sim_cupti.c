@@ -27,7 +27,7 @@ static struct {
 
 static CUpti_SubscriberHandle subscriber;
 
-/* Of the last call that a callback told about. */
+/* The last call that a callback reported. */
 static struct {
 	unsigned int enters, exits;
 	uint32_t correlation;

@@ -71,7 +71,7 @@ static inline void turn(struct shop *s, int i, int64_t memory)
 	wait_stream(s, t + 5, t + 313, stream);
 }
 
-/* A last launch: waits behind all work are the end. */
+/* A last launch: waits after all work are the end. */
 static const char *found(struct shop *s, double end)
 {
 	launch(s, end, s->a, s->mine);

@@ -5,7 +5,7 @@
  */
 #include "blocking.h"
 
-/* A call that empties the device behind each kernel, on streams in turn. */
+/* A call that empties the device after each kernel, on streams in turn. */
 static void between_kernels(struct mini *m, struct mini_call between)
 {
 	int64_t s[2] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
@@ -90,7 +90,7 @@ static void what_it_often_waits_for_is_another_place(void **state)
 		"3 process, 2 rest");
 }
 
-/* 5 ms of work behind waits of 1 ms: freed where nothing is pending, it still takes that. */
+/* 5 ms of work after waits of 1 ms: a free while nothing is pending still takes that long. */
 static void what_a_free_does_behind_its_wait_is_not_saved(void **state)
 {
 	struct mini *m = *state;
@@ -128,7 +128,7 @@ static void two_frees_in_a_row_are_one_mistake(void **state)
 	assert_string_equal(shown(m), "blocking-free 5 tidy process");
 }
 
-/* A free behind kernels of two streams in turn, or of one, and the results of the round. */
+/* A free after kernels of two streams in turn, or of one, and the results of the round. */
 static const char *free_and_results(struct mini *m, int streams, int results, double pause)
 {
 	int64_t s[2] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
@@ -178,7 +178,7 @@ static void time_for_a_result_behind_a_free_is_not_lost(void **state)
 	assert_string_equal(free_and_results(*state, 1, 1, 500), "");
 }
 
-/* A free between kernels of two streams and a copy to the device behind it, or before. */
+/* A free between kernels of two streams, and a copy to the device after it, or before. */
 static const char *free_and_copy(struct mini *m, int copy_first)
 {
 	int64_t s[2] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
@@ -285,7 +285,7 @@ static void a_copy_and_the_free_behind_it_are_one_mistake(void **state)
 	assert_int_equal(mini_int(*state, "SELECT saving > 3000000 FROM finding"), 1);
 }
 
-/* What comes behind a wait that is meant would not wait in the place of the free. */
+/* A call after an intended wait would not wait in place of the free. */
 static void behind_a_wait_that_is_meant_is_another_row(void **state)
 {
 	struct mini *m = *state;
@@ -310,7 +310,7 @@ static void behind_a_wait_that_is_meant_is_another_row(void **state)
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding_also"), 0);
 }
 
-/* At the end: what each free does itself it could not have done beside the last kernel. */
+/* At the end: a free's own work could not have run concurrent with the last kernel. */
 static void frees_of_idle_memory_at_the_end_are_not(void **state)
 {
 	struct mini *m = *state;
@@ -327,7 +327,7 @@ static void frees_of_idle_memory_at_the_end_are_not(void **state)
 	assert_string_equal(shown(m), "");
 }
 
-/* Memsets of two streams that nothing but the frees between them keeps apart. */
+/* Memsets of two streams; only the frees between them keep them from running concurrently. */
 static void clearing(struct mini *m, int step)
 {
 	between_kernels(m, (struct mini_call){ .type = CALL_cuMemFree_v2, .ptr = 4096 });
@@ -344,7 +344,7 @@ static void what_writes_the_same_bytes_cannot_run_beside(void **state)
 {
 	clearing(*state, 0);
 	shown(*state);
-	/* What is left is the device's idle time up to the next one. */
+	/* The device's idle time up to the next one is left. */
 	assert_int_equal(mini_int(*state, "SELECT max(avoidable) FROM wait"), 28000);
 }
 
@@ -414,7 +414,7 @@ static void a_launch_that_leaves_the_device_busy_is_no_resize(void **state)
 	assert_string_equal(shown(m), "");
 }
 
-/* One thread makes a call behind its kernels; another, on a stream of its own, is held by it. */
+/* One thread makes a call after its kernels; it holds another one, on a stream of its own. */
 static void two_threads_with(struct mini *m, double late, struct mini_call call)
 {
 	int64_t s = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking");
@@ -455,11 +455,11 @@ static void a_launch_behind_a_free_is_found(void **state)
 	assert_string_equal(shown(m), "blocked-behind 6 tick tidy, blocking-free 5 tidy train");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding WHERE rule LIKE 'blocked%'"),
 		"cuLaunchKernel waited 921 us because another thread was in cuMemFree");
-	/* What is to be changed for it is what it is for. */
+	/* The line to change for it is the one that it names. */
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding_also"), 0);
 }
 
-/* Who waits for one stream holds nobody, however long the other's call took. */
+/* A thread that waits for one stream holds nobody, however long the other thread's call took. */
 static void a_launch_behind_an_async_copy_is_held_by_something_else(void **state)
 {
 	struct mini *m = *state;

@@ -83,7 +83,10 @@ static void copies_in_a_row_are_found_though_one_is_late(void **state)
 	assert_int_equal(mini_int(m, "SELECT saving > 3000000 FROM finding"), 1);
 }
 
-/* What would wait in the place of an Async copy is not fixed with it: pinned memory is its own. */
+/*
+ * A call that would wait in place of an Async copy is not fixed with it: pinned memory is its own
+ * fix.
+ */
 static void an_async_copy_begins_no_row(void **state)
 {
 	struct mini *m = *state;
@@ -105,7 +108,7 @@ static void an_async_copy_begins_no_row(void **state)
 	assert_int_equal(mini_int(m, "SELECT max(avoidable) < 100000 FROM wait"), 1);
 }
 
-/* What each operation of a pipeline is given: calls alternate between launch and copy. */
+/* Gives each operation of a pipeline its memory: calls alternate between launch and copy. */
 static void give(struct mini *m, int64_t launch_offset, int64_t launch_step, int64_t copy_step)
 {
 	mini_exec(m, "INSERT INTO allocation VALUES (1, 1, 65536, 1 << 20, 'device', NULL, NULL)");
@@ -241,7 +244,10 @@ static void results_fetched_one_by_one_are_found(void **state)
 	assert_int_equal(mini_int(m, "SELECT saving > 3000000 FROM finding"), 1);
 }
 
-/* Who waits for both streams before going on has not meant them to overlap with the next round. */
+/*
+ * A thread that waits for both streams before it goes on does not mean them to overlap with the
+ * next round.
+ */
 static void a_result_and_a_wait_for_the_rest_are_not(void **state)
 {
 	struct mini *m = *state;
@@ -308,7 +314,7 @@ static void a_wait_for_what_is_known_is_no_end_of_a_round(void **state)
 			.stream = s[(i + 1) % 2]);
 	}
 	finish(m, t, t + 3);
-	/* Of the first round nothing shows that the other stream was empty. */
+	/* Nothing shows that the other stream was empty in the first round. */
 	assert_string_equal(shown(m), "blocking-copy 4 fetch process");
 }
 
@@ -387,7 +393,7 @@ static void a_pageable_item_is_found_as_the_same(void **state)
 	assert_int_equal(mini_int(*state, "SELECT count(*) FROM wait WHERE partner = call + 1"), 6);
 }
 
-/* Who writes the wait on a line of its own means it. */
+/* A wait on a line of its own is meant. */
 static void a_wait_in_the_next_line_is_meant(void **state)
 {
 	items(*state, "pinned", 1);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * broad-sync: a second wait behind one that is too broad, which hides it or does not.
- */
+/* broad-sync: a second wait after one that is too broad, which hides it or does not. */
 #include "broad.h"
 
 static void wait_again(struct shop *s, double at, int type, int64_t stream, int64_t site)
@@ -41,7 +39,7 @@ static void of_waits_in_a_row_all_are_mended(void **state)
 		"; the next wait would take its place: fix that one, too");
 }
 
-/* What the host may look at it knows by the second, which covers the first. */
+/* The host has observed its results complete by the second wait, which covers the first. */
 static void a_wait_for_the_rest_with_one_for_all_is_found(void **state)
 {
 	struct shop *s = *state;
@@ -59,7 +57,7 @@ static void a_wait_for_the_rest_with_one_for_all_is_found(void **state)
 	assert_string_equal(also(s), "31");
 }
 
-/* Who waits for the picture and then for the result has asked for both. */
+/* A thread that waits for the picture and then for the result has asked for both. */
 static void a_wait_for_each_stream_is_not(void **state)
 {
 	struct shop *s = *state;
@@ -177,7 +175,7 @@ static void a_second_wait_that_is_needed_stays(void **state)
 	assert_string_equal(found(s), "");
 }
 
-/* What the thread does before it waits once more the first wait keeps from it, alone. */
+/* Only the first wait delays what the thread does before it waits again. */
 static void time_until_a_needed_second_wait_is_found(void **state)
 {
 	struct shop *s = *state;

@@ -4,8 +4,10 @@
  */
 #include "broad.h"
 
-/* Of each wait 694 us are excess; the next round has 510 us of work to put there.  Behind the last
- * one comes nothing. */
+/*
+ * 694 us of each wait are excess; the next round has 510 us of work to put there. Nothing comes
+ * after the last one.
+ */
 static void a_wait_for_the_picture_is_found(void **state)
 {
 	struct shop *s = *state;
@@ -18,7 +20,7 @@ static void a_wait_for_the_picture_is_found(void **state)
 		"the last work that the host or later work is known to need");
 }
 
-/* What the next round's kernels were not given they may find by a pointer or a variable. */
+/* The next round's kernels may reach other memory by a pointer or a variable. */
 static void who_reaches_further_may_need_the_picture(void **state)
 {
 	static const struct {
@@ -173,7 +175,7 @@ static void a_wait_before_a_time_is_taken_is_not(void **state)
 	assert_string_equal(found(s), "");
 }
 
-/* What stays on the devices is no result that the host could look at. */
+/* A result that stays on the devices is none that the host could look at. */
 static void a_wait_behind_a_copy_between_devices_is_not(void **state)
 {
 	struct shop *s = *state;
@@ -294,7 +296,7 @@ static void what_is_only_read_needs_no_order(void **state)
 	assert_string_equal(found(s), "6 30 21 4164");
 }
 
-/* What was done long before has to be waited for, and not what the wait was longer for. */
+/* The work done long before has to be waited for; the work that made the wait longer does not. */
 static void what_was_done_early_does_not_need_all_of_the_wait(void **state)
 {
 	struct shop *s = *state;
@@ -424,7 +426,7 @@ static void a_wait_that_delays_nothing_is_not(void **state)
 	assert_string_equal(found(s), "");
 }
 
-/* Behind the result in the same stream, while other streams could go on. */
+/* Work queued after the result in the same stream, while other streams could go on. */
 static void a_wait_for_the_rest_of_a_stream_is_found(void **state)
 {
 	struct shop *s = *state;
@@ -443,7 +445,7 @@ static void a_wait_for_the_rest_of_a_stream_is_found(void **state)
 	assert_string_equal(found(s), "6 30 21 4164");
 }
 
-/* As a caching allocator hands it out: the picture behind the state, in one allocation. */
+/* As a caching allocator hands it out: the picture follows the state, in one allocation. */
 static void rounds_in_one_segment(struct shop *s)
 {
 	for (int i = 0; i < 6; i++)

@@ -109,7 +109,7 @@ static void two_late_records_in_a_row_are_found(void **state)
 		"25");
 }
 
-/* Whichever is the last one to let go. */
+/* Whichever wait is the last one to end. */
 static void two_in_turn_are_one_finding(void **state)
 {
 	static const double ends[2][2] = { { 920, 921 }, { 922, 900 } };
@@ -152,7 +152,7 @@ static void what_outlasts_the_needed_one_is_found(void **state)
 	assert_int_equal(mini_int(&s->mini, "SELECT count(*) FROM finding_also"), 0);
 }
 
-/* What a wait of the row is for, if nothing behind it shares memory, cannot be seen. */
+/* The reason for a wait of the row cannot be seen if nothing after it shares memory. */
 static void a_wait_between_strangers_in_the_row_remains(void **state)
 {
 	static const double same[2][2] = { { 920, 921 }, { 920, 921 } };
@@ -180,7 +180,7 @@ static void a_record_in_time_is_not(void **state)
 	assert_int_equal(mini_int(&s->mini, "SELECT count(*) FROM hold WHERE reason = 'event'"), 5);
 }
 
-/* What a wait is for may lie in memory that no parameter points to. */
+/* The reason for a wait may lie in memory that no parameter points to. */
 static void a_wait_between_strangers_is_not(void **state)
 {
 	struct shop *s = *state;
@@ -302,7 +302,7 @@ static void what_the_host_waits_for_itself_does_not(void **state)
 	assert_string_equal(found(s), "5 25 19 3000");
 }
 
-/* A function that runs behind the wait may look at it as well. */
+/* A function that runs after the wait may look at it as well. */
 static void what_a_host_function_sees_may_need_it(void **state)
 {
 	struct shop *s = *state;
@@ -313,7 +313,7 @@ static void what_a_host_function_sees_may_need_it(void **state)
 	assert_string_equal(found(s), "");
 }
 
-/* Of a kernel whose parameters are not known nothing can be said. */
+/* Nothing can be said of a kernel whose parameters are not known. */
 static void an_unknown_kernel_may_need_it(void **state)
 {
 	struct shop *s = *state;
@@ -401,7 +401,7 @@ static void time_of_other_processes_is_not_lost(void **state)
 	assert_string_equal(found(s), "5 25 19 50");
 }
 
-/* Stream b uses the protocol as well, behind a wait of its own or without one. */
+/* Stream b uses the protocol as well, after a wait of its own or without one. */
 static void rounds_that_use_both(struct shop *s, int waits_again)
 {
 	double t = 0;

@@ -18,7 +18,7 @@ static double hand_over(struct shop *s, double submit, double t, int count, int6
 	return t;
 }
 
-/* Of each round's wait the later kernel needs all, or needs what came long before it. */
+/* The later kernel needs all of each round's wait, or needs work from long before it. */
 static void rounds_with_more_waits(struct shop *s, int64_t used, int older)
 {
 	int64_t at_other = mini_site(&s->mini, "hand_over", 26);

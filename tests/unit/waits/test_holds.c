@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What the device made operations wait for: table hold, and the rules made of it.
- */
+/* The reasons why operations waited on the device: table hold, and the rules made of it. */
 #include "miniature.h"
 
 #include "analyze.h"
@@ -101,7 +99,7 @@ static void a_peer_copy_that_ties_two_default_streams_is_found(void **state)
 	peer_copy_between(*state, "legacy");
 }
 
-/* What came after a long host function may have had other reasons, too. */
+/* A late start after a long host function may have had other reasons, too. */
 static void of_a_late_start_after_a_host_function_only_the_sure_part_counts(void **state)
 {
 	struct mini *m = *state;
@@ -140,7 +138,7 @@ static void memory_work_in_the_legacy_stream_is_found(void **state)
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 12");
 }
 
-/* Ten rounds of a kernel in each of two streams, and what keeps them apart. */
+/* Ten rounds of a kernel in each of two streams, and what keeps them from running concurrently. */
 static void two_between(struct mini *m, int first, int second)
 {
 	int64_t a = mini_stream(m, "blocking"), b = mini_stream(m, "blocking");
@@ -211,7 +209,7 @@ static int64_t clear(struct mini *m, int64_t thread, double at, double until, do
 		.runs = { start, start + 2 });
 }
 
-/* What others have put into the legacy stream holds a thread's work like any legacy work. */
+/* Legacy work of other threads holds a thread's work like any legacy work. */
 static void legacy_work_behind_that_of_another_thread_is_held(void **state)
 {
 	struct mini *m = *state;
@@ -224,7 +222,7 @@ static void legacy_work_behind_that_of_another_thread_is_held(void **state)
 	clear(m, other, 19, 0, 2002);
 	op = m->ops;
 	launch(m, 22, a, 0, 2006, 3000);
-	/* Behind its own thread's work it waits by intent. */
+	/* It waits by intent if it is queued after its own thread's work. */
 	clear(m, other, 25, 0, 3002);
 	assert_int_equal(analyze(&m->db), 0);
 	assert_int_equal(op, 4);
@@ -362,7 +360,7 @@ static void a_copy_waited_for_one_in_its_direction(void **state)
 	assert_string_equal(holds(m), "2:1 engine");
 }
 
-/* A small kernel behind another small one: for no reason, or as their streams share a queue. */
+/* A small kernel after another small one: for no reason, or as their streams share a queue. */
 static void small_kernels(struct mini *m, int streams)
 {
 	int64_t stream[12];

@@ -252,7 +252,7 @@ static void a_stream_that_comes_after_an_event_need_not_wait(void **state)
 	assert_string_equal(known(m), "6:1 8:3 9:3");
 }
 
-/* Of two waits without work between them the one for more is enough. */
+/* If there is no work between two waits, the one for more is enough. */
 static void of_two_events_the_later_one_is_enough(void **state)
 {
 	struct mini *m = *state;
@@ -268,7 +268,7 @@ static void of_two_events_the_later_one_is_enough(void **state)
 	assert_string_equal(known(m), "5:6");
 }
 
-/* What comes between needs the first one alone. */
+/* Only the work between the waits needs the first one. */
 static void work_between_two_waits_needs_both(void **state)
 {
 	struct mini *m = *state;

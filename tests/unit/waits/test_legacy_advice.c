@@ -68,7 +68,7 @@ static void it_names_the_stream_that_uses_the_memory(void **state)
 	assert_non_null(strstr(text, "(mini.cu:20)"));
 }
 
-/* Which of two comes first is for events to say. */
+/* Events have to say which of two comes first. */
 static void of_two_streams_it_names_none(void **state)
 {
 	assert_string_equal(fix(*state, 2), "");

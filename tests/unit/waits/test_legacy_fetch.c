@@ -49,7 +49,7 @@ static void rounds(struct job *job, int64_t stream, int64_t copied, int64_t draw
 	finish(job->m, 3100 * ROUNDS, 3100 * ROUNDS + 3);
 }
 
-/* Of the finding shown, in tenths of a millisecond. */
+/* The saving of the finding shown, in tenths of a millisecond. */
 static int64_t saving(struct mini *m)
 {
 	return mini_int(m, "SELECT saving / 100000 FROM finding WHERE shown");

@@ -305,7 +305,7 @@ static void a_query_that_waited_is_found(void **state)
 		"30 20");
 }
 
-/* What the one kind of loss is worth says nothing about the other. */
+/* The cost of one kind of loss says nothing about the other. */
 static void what_a_query_waited_and_what_it_held_are_one_loss(void **state)
 {
 	struct mini *m = *state;

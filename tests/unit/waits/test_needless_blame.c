@@ -24,7 +24,7 @@ static void a_thread_that_watches_orders_nothing(void **state)
 	assert_string_equal(found(s, 2640), "possible 8 40 0");
 }
 
-/* Streams b and c go on with what stream a made for each, behind their own thread's wait. */
+/* Streams b and c go on with what stream a made for each, after their own thread's wait. */
 static void each_thread_needs_its_own_wait(void **state)
 {
 	struct shop *s = *state;

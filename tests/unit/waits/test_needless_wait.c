@@ -43,7 +43,7 @@ static void waits_at_the_end_of_a_step_are_possible(void **state)
 	assert_string_equal(found(s, 2640), "possible 16 20 0");
 }
 
-/* The oldest of several slots: the work behind the wait goes to its stream. */
+/* The oldest of several slots: the work after the wait goes to its stream. */
 static void a_wait_for_the_oldest_slot_is_possible(void **state)
 {
 	struct shop *s = *state;
@@ -147,7 +147,7 @@ static void upload(struct shop *s, double at, int64_t stream, int64_t from, int6
 	mini_names(&s->mini, call, "dst", to);
 }
 
-/* The host may fill the source of a copy again behind the wait: if it is copied from again. */
+/* The host may fill the source of a copy again after the wait: if it is copied from again. */
 static void sources_are_filled_again(void **state)
 {
 	struct shop *s = *state;
@@ -231,7 +231,7 @@ static void what_is_timed_is_possible(void **state)
 	assert_string_equal(found(s, 2645), "possible 8 20 0");
 }
 
-/* Another thread may submit what the first one has been told is done. */
+/* Another thread may submit work that depends on what the first one has observed complete. */
 static void among_threads_it_is_possible(void **state)
 {
 	struct shop *s = *state;
@@ -244,7 +244,7 @@ static void among_threads_it_is_possible(void **state)
 	assert_string_equal(found(s, 2670), "possible 8 20 0");
 }
 
-/* What a network card reads is not seen, nor who else works at the time. */
+/* It is not seen what a network card reads, nor who else works at the time. */
 static void where_others_may_look_it_is_possible(void **state)
 {
 	struct shop *s = *state;
@@ -257,8 +257,10 @@ static void where_others_may_look_it_is_possible(void **state)
 	assert_string_equal(found(s, 2640), "possible 8 20 0");
 }
 
-/* What the device may use still; who makes something, or gives back what is mapped, takes nothing
- * from it. */
+/*
+ * The device may still use the memory. A call that makes something, or gives back what is mapped,
+ * takes nothing from the device.
+ */
 static void memory_that_goes_needs_the_wait(void **state)
 {
 	static const struct {
@@ -311,7 +313,7 @@ static void a_loop_of_queries_is_a_wait(void **state)
 	assert_int_equal(mini_int(&s->mini, "SELECT saving_low > 1000000 FROM finding"), 1);
 }
 
-/* Who asks once and goes on does not wait. */
+/* A thread that asks once and goes on does not wait. */
 static void a_query_now_and_then_is_not(void **state)
 {
 	struct shop *s = *state;

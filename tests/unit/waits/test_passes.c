@@ -148,7 +148,7 @@ static void pageable_copies_waited_for_at_once_are_not(void **state)
 }
 
 /*
- * Batches are uploaded from one buffer or from one each.  Behind each upload a kernel is launched
+ * Batches are uploaded from one buffer or from one each.  After each upload a kernel is launched
  * that does not need it, or in the same stream.
  */
 static void uploads(struct mini *m, int buffers, int streams, int mib)
@@ -433,7 +433,7 @@ static void reaching(struct mini *m, int reaches)
 		reaches);
 }
 
-/* What it was not given, it may find by a pointer or a variable. */
+/* It may reach other memory than its parameters give by a pointer or a variable. */
 static void kernels_that_reach_further_may_share_all_the_same(void **state)
 {
 	struct mini *m = *state;

@@ -75,7 +75,7 @@ static void a_launch_that_keeps_another_stream_idle_is_found(void **state)
 				    "SELECT a.line || ' ' || b.line FROM finding "
 				    "JOIN site a ON a.id = site JOIN site b ON b.id = other_site"),
 		"20 10");
-	/* What the other stream had to do, not the whole wait. */
+	/* The time of the other stream's work, not the whole wait. */
 	assert_in_range(mini_int(m, "SELECT sum(avoidable) FROM wait WHERE kind = 'queue'"),
 		3 * 7900000, 3 * 8000000);
 }

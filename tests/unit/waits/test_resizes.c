@@ -30,7 +30,7 @@ static int64_t kernel(struct mini *m, int local, int prints)
 	return row;
 }
 
-/* Beside 1 ms of other work, from whose beginning on it lasts so long. */
+/* Concurrent with 1 ms of other work; it lasts so long from the beginning of that work on. */
 static int64_t launch_beside(struct mini *m, double at, int64_t row, double lasts)
 {
 	int64_t n = mini_stream(m, "non-blocking");
@@ -62,7 +62,7 @@ static void one_that_returns_before_the_work_has_ended_did_not_wait(void **state
 	assert_string_equal(held(m, call), "");
 }
 
-/* What there is room for is kept, so that another cause held it. */
+/* The room once made is kept, so that another cause held it. */
 static void a_kernel_that_needs_no_more_than_one_before_never_waits(void **state)
 {
 	struct mini *m = *state;
@@ -155,7 +155,7 @@ static void a_launch_that_loads_its_kernel_is_judged_by_measurement(void **state
 	assert_string_equal(held(m, call), "internal:1:995");
 }
 
-/* Behind its own stream's work its operation had to wait anyway. */
+/* Its operation had to wait for its own stream's work anyway. */
 static void other_streams_work_is_named_if_it_ends_nearly_last(void **state)
 {
 	struct mini *m = *state;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which calls were held, and by what.
- */
+/* The calls that were held, and the causes. */
 #include "waiting.h"
 
 #include "constants.h"
@@ -41,8 +39,10 @@ static void a_short_wait_of_a_free_that_is_quick_counts(void **state)
 	assert_string_equal(held(m, call), "implicit:1:50");
 }
 
-/* As does one that a thread came to late, after a third of the kernel's time: the run's own frees
- * say what they do behind their waits. */
+/*
+ * So does a free that a thread reached late, after a third of the kernel's time: the run's own
+ * frees show how long a free takes after its wait.
+ */
 static void a_late_free_that_is_quick_waited_for_the_rest(void **state)
 {
 	struct mini *m = *state;
@@ -392,7 +392,7 @@ static void a_pinned_copy_is_not_held(void **state)
 	assert_string_equal(held(m, call), "");
 }
 
-/* What the host copies itself while it stages a pageable source is no wait for the device. */
+/* The host's own copying, as it stages a pageable source, is no wait for the device. */
 static void staging_is_not_waiting(void **state)
 {
 	struct mini *m = *state;
@@ -405,7 +405,7 @@ static void staging_is_not_waiting(void **state)
 	assert_string_equal(held(m, call), "");
 }
 
-/* It can stage a few MiB ahead: what is transferred behind the kernel, it stages behind it. */
+/* It can stage a few MiB ahead; bytes transferred after the kernel are staged after it. */
 static void staging_is_as_fast_as_it_was_seen(void **state)
 {
 	struct mini *m = *state;
@@ -444,7 +444,7 @@ static void a_transfer_that_began_before_waited_for_nothing(void **state)
 	assert_string_equal(held(m, call), "");
 }
 
-/* Beside other programs on the bus a transfer takes longer than it ever does alone. */
+/* With other programs on the bus, a transfer takes longer than it ever does alone. */
 static void a_slow_transfer_does_not_hide_the_wait(void **state)
 {
 	struct mini *m = *state;
@@ -550,7 +550,7 @@ static void short_waits_add_up(void **state)
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait"), 0);
 }
 
-/* Of each copy, the first of an address as well, the part of its transfer that the call lasted. */
+/* Each copy counts, also the first of an address: the part of its transfer that the call lasted. */
 static void staged_copies_add_up(void **state)
 {
 	struct mini *m = *state;

@@ -28,7 +28,7 @@ static void a_wait_that_follows_at_once_leaves_nothing_to_gain(void **state)
 	assert_int_equal(avoidable(m, copy), 0);
 }
 
-/* The wait may be one for an event recorded behind the copy. */
+/* The wait may be one for an event recorded after the copy. */
 static void a_wait_by_event_covers_too(void **state)
 {
 	struct mini *m = *state;
@@ -72,7 +72,7 @@ static void waiting_elsewhere_is_not_using_time(void **state)
 	assert_int_equal(avoidable(m, copy), 0);
 }
 
-/* Of 1 ms, from memory that was copied before; from pinned memory it would take as long. */
+/* A copy of 1 ms, from memory that was copied before; from pinned memory it would take as long. */
 static int64_t upload(struct mini *m, double at, int64_t stream)
 {
 	int64_t copy = MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = at, .until = at + 1000,
@@ -116,8 +116,10 @@ static void a_legacy_wait_covers_blocking_streams(void **state)
 	assert_true(avoidable(m, uncovered) > 800);
 }
 
-/* What was submitted after a copy to the host is ordered by the copy's own wait alone: without it
- * both would overlap. */
+/*
+ * Only the copy's own wait orders work submitted after a copy to the host: without it both would
+ * overlap.
+ */
 static void the_wait_itself_orders_nothing(void **state)
 {
 	struct mini *m = *state;
@@ -152,8 +154,11 @@ static void a_copy_within_the_host_is_no_result(void **state)
 	assert_int_equal(avoidable(m, copy), 0);
 }
 
-/* The upload for the next round goes to the other one of two buffers: it could have come sooner,
- * beside the kernel; not to the buffer that this uses, or if that is not known. */
+/*
+ * The upload for the next round goes to the other one of two buffers: it could have come sooner,
+ * concurrent with the kernel. It could not if it goes to the kernel's buffer, or if that is not
+ * known.
+ */
 static void an_upload_could_have_run_beside(void **state)
 {
 	struct mini *m = *state;
@@ -188,8 +193,10 @@ static void teardown_costs_nothing(void **state)
 	assert_int_equal(avoidable(m, call), 0);
 }
 
-/* One stream: without the wait the host's part of the loop would run beside the kernel, and no
- * more than that. */
+/*
+ * One stream: without the wait only the host's part of the loop would run concurrent with the
+ * kernel.
+ */
 static void in_one_stream_the_hosts_part_is_avoidable(void **state)
 {
 	struct mini *m = *state;
@@ -202,7 +209,7 @@ static void in_one_stream_the_hosts_part_is_avoidable(void **state)
 	assert_int_equal(avoidable(m, call), 210);
 }
 
-/* Two streams: the next stream's kernel would have run beside the one waited for. */
+/* Two streams: the next stream's kernel would have run concurrent with the one waited for. */
 static void independent_work_behind_a_wait_is_avoidable(void **state)
 {
 	struct mini *m = *state;
@@ -253,7 +260,7 @@ static void a_pageable_pipeline_could_overlap(void **state)
 	assert_int_equal(avoidable(m, copy[3]), 0);
 }
 
-/* The copy of a first result, behind its kernel, and the next kernel with its copy. */
+/* The copy of a first result, after its kernel, and the next kernel with its copy. */
 static int64_t copied_behind(struct mini *m, int64_t work, int64_t copies)
 {
 	int64_t e = mini_event(m), copy;
@@ -268,7 +275,9 @@ static int64_t copied_behind(struct mini *m, int64_t work, int64_t copies)
 	return copy;
 }
 
-/* The next kernel comes after the first, and would have run beside the transfer of its result. */
+/*
+ * The next kernel comes after the first. It would have run concurrent with its result's transfer.
+ */
 static void work_beside_a_copys_own_transfer_is_avoidable(void **state)
 {
 	struct mini *m = *state;
@@ -277,8 +286,10 @@ static void work_beside_a_copys_own_transfer_is_avoidable(void **state)
 	assert_int_equal(avoidable(m, copied_behind(m, n, o)), 410);
 }
 
-/* In one stream it comes after the transfer, too: the device idled, no longer than behind any copy
- * that is waited for. */
+/*
+ * In one stream it comes after the transfer, too: the device idled no longer than after any copy
+ * that is waited for.
+ */
 static void work_behind_a_copys_own_transfer_is_not(void **state)
 {
 	struct mini *m = *state;

@@ -57,7 +57,7 @@ static struct run_length length_of(int by_node)
 	return run;
 }
 
-/* What bounds savings that cannot be replayed. */
+/* The bounds of savings that cannot be replayed. */
 static void a_run_is_as_long_and_as_busy_at_either_level(void **unused)
 {
 	struct run_length whole = length_of(0), nodes = length_of(1);
