@@ -415,8 +415,10 @@ static void a_node_that_is_set_does_something_else(void **unused)
 	finish(&test, "missing-fence war certain 1-5 x2");
 }
 
-/* A node that allocates MEMORY, one that writes it, one that frees it; edges: bit 0 between the
- * first two, bit 1 between the last two. */
+/*
+ * A node that allocates MEMORY, one that writes it, one that frees it; edges: bit 0 between the
+ * first two, bit 1 between the last two.
+ */
 static void use_of_graph_memory(int edges, const char *wanted)
 {
 	struct test test;

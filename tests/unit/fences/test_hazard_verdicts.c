@@ -158,8 +158,10 @@ static void memory_that_was_mapped_piece_by_piece_is_one(void **unused)
 	pieces(1, "");
 }
 
-/* A kernel stores by one address, and another one loads by another, so many bytes further on; both
- * are the same memory, or (shift NULL) may be. */
+/*
+ * A kernel stores by one address, and another one loads by another, so many bytes further on; both
+ * are the same memory, or (shift NULL) may be.
+ */
 static void twins(const char *shift, int further, const char *wanted)
 {
 	struct test test;

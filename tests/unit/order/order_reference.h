@@ -5,7 +5,7 @@
  * The reference knows no clocks, lists of changed streams or direct edges: it looks at all pairs
  * of calls, draws an edge wherever a rule of CUDA says so, and takes the transitive closure, once
  * per strength.  A call has three nodes: S, what it is after; E, what it did is complete; H, what
- * its thread knows when it has returned.
+ * its thread has observed complete when it has returned.
  */
 #ifndef CUFENCE_TESTS_ORDER_REFERENCE_H
 #define CUFENCE_TESTS_ORDER_REFERENCE_H

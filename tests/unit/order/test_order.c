@@ -116,8 +116,10 @@ static void a_hanging_launch_still_counts(void **state)
 	assert_needs(m, 2, "1:stream");
 }
 
-/* cuStreamWaitEvent: "Makes all future work submitted to hStream wait for all work captured in
- * hEvent"; and only for that. */
+/*
+ * cuStreamWaitEvent: "Makes all future work submitted to hStream wait for all work captured in
+ * hEvent"; and only for that.
+ */
 static void an_event_orders_what_was_before_its_record(void **state)
 {
 	struct mini *m = *state;
@@ -150,8 +152,10 @@ static void a_wait_keeps_the_record_it_saw(void **state)
 	assert_needs(m, consumer, "1:event");
 }
 
-/* cuEventRecord: "cuEventRecord() can be called multiple times on the same event and will
- * overwrite the previously captured state". */
+/*
+ * cuEventRecord: "cuEventRecord() can be called multiple times on the same event and will overwrite
+ * the previously captured state".
+ */
 static void a_later_record_replaces_the_earlier(void **state)
 {
 	struct mini *m = *state;
@@ -247,8 +251,10 @@ static void an_event_survives_its_stream(void **state)
 	assert_needs(m, consumer, "1:event");
 }
 
-/* "Stream synchronization behavior": "the legacy stream first waits on all blocking streams ...
- * and then all blocking streams wait on the legacy stream". */
+/*
+ * "Stream synchronization behavior": "the legacy stream first waits on all blocking streams ... and
+ * then all blocking streams wait on the legacy stream".
+ */
 static void legacy_work_comes_between_blocking_work(void **state)
 {
 	struct mini *m = *state;
@@ -281,8 +287,10 @@ static void non_blocking_streams_ignore_legacy_work(void **state)
 	assert_needs(m, 3, "1:stream");
 }
 
-/* "The per-thread default stream is not a non-blocking stream and will synchronize with the
- * legacy default stream if both are used in a program." */
+/*
+ * "The per-thread default stream is not a non-blocking stream and will synchronize with the legacy
+ * default stream if both are used in a program."
+ */
 static void per_thread_default_streams_are_blocking_streams(void **state)
 {
 	struct mini *m = *state;
@@ -296,8 +304,10 @@ static void per_thread_default_streams_are_blocking_streams(void **state)
 	assert_needs(m, 3, "2:legacy");
 }
 
-/* Event record, event wait and host function in the legacy stream are actions like a launch
- * (documented for the wait, measured on an H200 for all three). */
+/*
+ * Event record, event wait and host function in the legacy stream are actions like a launch
+ * (documented for the wait, measured on an H200 for all three).
+ */
 static void legacy_actions_without_work_order_too(void **state)
 {
 	struct mini *m = *state;
@@ -449,8 +459,9 @@ static void event_synchronize_and_successful_queries_are_waits(void **state)
 	assert_needs(m, 8, "5:stream 7:host");
 }
 
-/* cuCtxSynchronize: "Blocks until the current context has completed all preceding requested
- * tasks". */
+/*
+ * cuCtxSynchronize: "Blocks until the current context has completed all preceding requested tasks".
+ */
 static void device_synchronize_covers_all_streams_of_the_context(void **state)
 {
 	struct mini *m = *state;
@@ -468,8 +479,10 @@ static void device_synchronize_covers_all_streams_of_the_context(void **state)
 	assert_needs(m, 6, "2:stream 5:host");
 }
 
-/* Measured on an H200: synchronizing the legacy stream waits for blocking streams, not for
- * non-blocking ones; synchronizing an idle blocking stream ignores pending legacy work. */
+/*
+ * Measured on an H200: synchronizing the legacy stream waits for blocking streams, not for
+ * non-blocking ones; synchronizing an idle blocking stream ignores pending legacy work.
+ */
 static void synchronizing_legacy_covers_blocking_streams(void **state)
 {
 	struct mini *m = *state;
@@ -486,8 +499,10 @@ static void synchronizing_legacy_covers_blocking_streams(void **state)
 	assert_needs(m, 5, "");
 }
 
-/* "For transfers from device memory to either pageable or pinned host memory, the function
- * returns only once the copy has completed"; not so to the device from pageable memory. */
+/*
+ * "For transfers from device memory to either pageable or pinned host memory, the function returns
+ * only once the copy has completed"; not so to the device from pageable memory.
+ */
 static void a_copy_to_the_host_is_a_wait(void **state)
 {
 	struct mini *m = *state;

@@ -33,8 +33,7 @@ static double call_function(struct mini *m, double t, int64_t stream, int64_t la
 	return until + HOST_US;
 }
 
-/* Each function is called in each round.  How long it takes,
- * ns. */
+/* Each function is called in each round. How long it takes, ns. */
 static int64_t program(struct mini *m, int functions, int fixed)
 {
 	int64_t stream = mini_stream(m, "non-blocking"), launched[MOST_FUNCTIONS];

@@ -86,8 +86,9 @@ static void launches_that_come_again_are_found(void **state)
 	assert_string_equal(mini_text(&s->mini, "SELECT message FROM finding"),
 		"kernel 'work' on stream 9 is one of 6 submissions a turn: each takes the host "
 		"4.0 us, and the device 2.0 us");
-	/* A turn of 19 us, unrecorded, needs no more than 4 by the host, and twice 3 by the
-	 * device. */
+	/*
+	 * A turn of 19 us, unrecorded, needs no more than 4 by the host, and twice 3 by the device.
+	 */
 	assert_in_range(mini_int(&s->mini, "SELECT turn_saving FROM finding"), 11000, 14000);
 }
 
@@ -230,8 +231,10 @@ static int64_t saved_a_round(struct steps *s)
 		"SELECT saving / 20 FROM finding WHERE rule = 'graph-rebuilt' AND shown");
 }
 
-/* 30 us for the executable and 10 for the capture, which nobody needs, less the 5 that recording
- * took (RECORDING_INSTANTIATE_NS and its like): what remains is the launch. */
+/*
+ * 30 us for the executable and 10 for the capture, which nobody needs, less the 5 that recording
+ * took (RECORDING_INSTANTIATE_NS and its like): what remains is the launch.
+ */
 static void the_same_graph_again_is_found(void **state)
 {
 	struct steps *s = *state;

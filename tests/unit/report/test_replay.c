@@ -156,8 +156,10 @@ static void threads_do_not_share_the_stream_that_their_legacy_work_moves_to(void
 	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LIKELY), 10 * 1004, 100);
 }
 
-/* Each memset goes where its kernel is, so that the short kernels of one stream do not wait for
- * the long ones of the other: twice 10 ms at a time instead of 40. */
+/*
+ * Each memset goes where its kernel is, so that the short kernels of one stream do not wait for the
+ * long ones of the other: twice 10 ms at a time instead of 40.
+ */
 static void legacy_work_moves_to_the_stream_that_uses_its_memory(void **state)
 {
 	struct small_run *run = *state;

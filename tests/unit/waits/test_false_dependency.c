@@ -329,8 +329,10 @@ static void an_unknown_kernel_may_need_it(void **state)
 	assert_string_equal(found(s), "");
 }
 
-/* A graph of one kernel that was given the model and goes to other memory by a pointer, a variable
- * or not at all. */
+/*
+ * A graph of one kernel that was given the model and goes to other memory by a pointer, a variable
+ * or not at all.
+ */
 static void a_graph_may_need_what_its_kernels_reach(void **state)
 {
 	static const struct {
@@ -387,8 +389,10 @@ static void only_what_comes_after_the_shared_part_is_lost(void **state)
 	assert_string_equal(found(s), "");
 }
 
-/* While none of the process's work runs, another process may have the device: the protocol takes
- * 10 us, between which and the model there are 590: the 10 of five rounds count. */
+/*
+ * While none of the process's work runs, another process may have the device: the protocol takes 10
+ * us, between which and the model there are 590: the 10 of five rounds count.
+ */
 static void time_of_other_processes_is_not_lost(void **state)
 {
 	struct shop *s = *state;

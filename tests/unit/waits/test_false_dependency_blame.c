@@ -4,8 +4,10 @@
  */
 #include "dependency.h"
 
-/* Stream c works for 100 us at a time, and stream b comes after each by a wait, which holds it:
- * why is not seen. */
+/*
+ * Stream c works for 100 us at a time, and stream b comes after each by a wait, which holds it: why
+ * is not seen.
+ */
 static double hand_over(struct shop *s, double submit, double t, int count, int64_t site)
 {
 	for (int i = 0; i < count; i++, t += 200, submit += 12) {

@@ -12,8 +12,10 @@ static int64_t launch(struct mini *m, double at, int64_t stream, int64_t site, d
 		.block = CALL_BLOCK(256, 1, 1, 0));
 }
 
-/* Five times a kernel, a call in the legacy stream, and a kernel in another blocking stream that
- * starts gap us after the first one's end. */
+/*
+ * Five times a kernel, a call in the legacy stream, and a kernel in another blocking stream that
+ * starts gap us after the first one's end.
+ */
 static void legacy_call_between(struct mini *m, int type, double gap)
 {
 	int64_t a = mini_stream(m, "blocking"), b = mini_stream(m, "blocking");
@@ -181,8 +183,10 @@ static void legacy_work_in_a_row_is_found(void **state)
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 20");
 }
 
-/* Whatever it is that CUDA puts into the legacy stream: "When an action is taken in the legacy
- * stream" (CUDA runtime API, "Stream synchronization behavior"). */
+/*
+ * Whatever it is that CUDA puts into the legacy stream: "When an action is taken in the legacy
+ * stream" (CUDA runtime API, "Stream synchronization behavior").
+ */
 static void legacy_work_of_any_kind_in_a_row_is_found(void **state)
 {
 	static const int others[] = { CALL_cuMemcpyPeerAsync, CALL_cuMemcpyBatchAsync };

@@ -329,8 +329,10 @@ static void an_event_of_two_processes_is_not_known(void **state)
 	assert_string_equal(known(m), "");
 }
 
-/* The event stands for more each time; another stream does not come after it; a wait in the legacy
- * stream is one of all blocking streams. */
+/*
+ * The event stands for more each time; another stream does not come after it; a wait in the legacy
+ * stream is one of all blocking streams.
+ */
 static void a_wait_for_something_new_is_none_of_them(void **state)
 {
 	struct mini *m = *state;

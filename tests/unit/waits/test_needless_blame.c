@@ -46,8 +46,10 @@ static void each_thread_needs_its_own_wait(void **state)
 	assert_string_equal(found(s, 8000), "");
 }
 
-/* The other thread waits for stream a and launches; stream c waits for that by an event, stream d's
- * thread for stream a.  Nobody needs that a third thread has waited for stream a, too. */
+/*
+ * The other thread waits for stream a and launches; stream c waits for that by an event, stream d's
+ * thread for stream a. Nobody needs that a third thread has waited for stream a, too.
+ */
 static void who_goes_on_by_an_event_needs_the_wait_before_it(void **state)
 {
 	struct shop *s = *state;

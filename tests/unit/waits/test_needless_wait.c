@@ -176,8 +176,10 @@ static void sources_of_their_own_are_not(void **state)
 	assert_string_equal(found(s, 2640), "likely 8 20 1");
 }
 
-/* Kernels of which not all is known, where there is memory that the host can look at; that reach
- * variables, which may be managed; that print. */
+/*
+ * Kernels of which not all is known, where there is memory that the host can look at; that reach
+ * variables, which may be managed; that print.
+ */
 static void kernels_may_write_where_the_host_looks(void **state)
 {
 	static const struct {
@@ -331,8 +333,10 @@ static void a_query_now_and_then_is_not(void **state)
 	assert_string_equal(found(s, 2640), "");
 }
 
-/* x.to("cuda"): below one line of a script the library waits for its copy, and so for the kernel
- * before it. */
+/*
+ * x.to("cuda"): below one line of a script the library waits for its copy, and so for the kernel
+ * before it.
+ */
 static void to_device(struct shop *s, int64_t at_wait)
 {
 	for (int i = 0; i < 8; i++) {

@@ -256,8 +256,10 @@ static void it_could_be_as_short_as_others_of_the_run(void **state)
 	assert_in_range(mini_int(m, "SELECT saving FROM finding"), 10 * 2500000, 10 * 3000000);
 }
 
-/* Rounds of a kernel on each of two streams and one on a third, each of them submitted far ahead;
- * the third is the legacy stream or one of its own. */
+/*
+ * Rounds of a kernel on each of two streams and one on a third, each of them submitted far ahead;
+ * the third is the legacy stream or one of its own.
+ */
 static void rounds(struct mini *m, const char *kind, uint64_t blocks, int third)
 {
 	int64_t a = mini_stream(m, kind), b = mini_stream(m, kind);

@@ -235,8 +235,10 @@ static void a_second_full_stream_does_not_hide_the_first(void **state)
 	draw_in_small_steps(m, &f, 3050);
 	wait_for(m, f.drawing, 6090, 6122);
 	assert_string_equal(mini_shown(m), "launch-queue-full 1");
-	/* The second one began when the first one had ended, and could have begun with it, or as
-	 * soon as 300 launches are made that take 0.9 us less unrecorded. */
+	/*
+	 * The second one began when the first one had ended, and could have begun with it, or as
+	 * soon as 300 launches are made that take 0.9 us less unrecorded.
+	 */
 	assert_in_range(mini_int(m, "SELECT saving FROM finding"), 2650000, 2750000);
 }
 

@@ -512,8 +512,10 @@ static void latencies_have_a_limit(void **state)
 	sample_release(&timing.latency);
 }
 
-/* A launch of another thread that is still going on when cudaFree is entered need not be waited
- * for. */
+/*
+ * A launch of another thread that is still going on when cudaFree is entered need not be waited
+ * for.
+ */
 static void an_overlapping_submission_does_not_clear_the_call(void **state)
 {
 	struct mini *m = *state;

@@ -135,8 +135,10 @@ static void the_wait_itself_orders_nothing(void **state)
 	assert_int_equal(avoidable(m, copy), 400);
 }
 
-/* From host memory to host memory nothing comes that the thread could be waiting for, unless the
- * device writes there. */
+/*
+ * From host memory to host memory nothing comes that the thread could be waiting for, unless the
+ * device writes there.
+ */
 static void a_copy_within_the_host_is_no_result(void **state)
 {
 	struct mini *m = *state;
