@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cubin made by hand the way nvcc lays it out: a kernel "k" with a function "f" behind it in the
+ * A cubin made by hand the way nvcc lays it out: a kernel "k" with a function "f" after it in the
  * same section, a jump table in constant bank 2, variables' addresses in bank 4.
  */
 #ifndef CUFENCE_CUBIN_MAKER_H

@@ -285,7 +285,7 @@ static void make_program(struct program *p)
 			call->exit = busy[call->other_thread - 1] + 2;
 		busy[t] = call->exit;
 	}
-	/* In the end, each thread asks what it has observed complete. */
+	/* A last launch of each thread shows what the thread has observed complete. */
 	for (int t = 0; t < THREADS; t++) {
 		struct walk_call *call;
 

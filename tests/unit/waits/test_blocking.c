@@ -240,8 +240,8 @@ static void a_free_takes_over_from_a_pageable_copy(void **state)
 }
 
 /*
- * A pageable copy waits for a kernel of the legacy stream, behind which the next round is held
- * anyway: each of the two hides the other.
+ * A pageable copy waits for a kernel of the legacy stream. This kernel holds the next round anyway:
+ * each of the two hides the other.
  */
 static void what_others_hide_is_found_beside_them(void **state)
 {

@@ -94,8 +94,8 @@ static void of_a_fetch_of_something_else_the_stream_is_told(void **state)
 }
 
 /*
- * A kernel before it there, held by one of stream a (2000 us): to move that saves most of it, and
- * only then the copy keeps the thread from drawing beside it (1000 us).
+ * A kernel before it in that stream is held by one of stream a (2000 us). Moving that kernel saves
+ * most of it. Only then the copy keeps the thread from drawing at the same time (1000 us).
  */
 static void behind_a_held_kernel_that_is_told(void **state)
 {

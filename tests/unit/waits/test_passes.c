@@ -574,8 +574,8 @@ static void a_static_runtime_is_named_by_its_stack(void **state)
 }
 
 /*
- * Below 1 % of the run a finding is kept, but not shown.  How long the run takes to end is no
- * matter, nor what there is beside a loop: of a finding in the loop a turn is looked at.
+ * A finding below 1 % of the run is kept, but not shown. The time that the run takes to end does
+ * not matter, nor does work outside of a loop: for a finding in a loop, one turn counts.
  */
 static void little_in_a_long_run_is_not_shown(void **state)
 {

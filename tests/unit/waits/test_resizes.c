@@ -41,7 +41,7 @@ static int64_t launch_beside(struct mini *m, double at, int64_t row, double last
 		.stream = n, .kernel = row, .runs = { at + lasts - 2, at + lasts + 50 });
 }
 
-/* 413 us on one host, 150 ms on another: where that tells, 50 us to wake up count as well. */
+/* 413 us on one host, 150 ms on another: if that matters, 50 us to wake up count as well. */
 static void growing_takes_what_it_takes(void **state)
 {
 	struct mini *m = *state;
