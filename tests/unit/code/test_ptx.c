@@ -468,9 +468,7 @@ static void test_an_endless_loop_ends(void **unused)
 		"8 store any\n");
 }
 
-/*
- * A number that does not fit into 64 bits is any number; the sanitizers' build reports overflows.
- */
+/* A number beyond 64 bits is any number; the sanitizers' build reports overflows. */
 /* clang-format off */
 #define FAR(number) \
 	".local .align 8 .b8 depot[32];\nld.param.u64 %rd3, [p0+" number "];\n" \

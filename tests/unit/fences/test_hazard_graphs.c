@@ -416,8 +416,7 @@ static void a_node_that_is_set_does_something_else(void **unused)
 }
 
 /*
- * A node that allocates MEMORY, one that writes it, one that frees it; edges: bit 0 between the
- * first two, bit 1 between the last two.
+ * Nodes that allocate, write and free MEMORY; edges: bit 0 joins the first two, bit 1 the last two.
  */
 static void use_of_graph_memory(int edges, const char *wanted)
 {
