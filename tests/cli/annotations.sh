@@ -71,7 +71,7 @@ cp plain.db again.db
 "$cufence" analyze again.db --annotations annotations 2>err
 same "a kernel that lacks a parameter is left as it is" "$(rows plain.db)" "$(rows again.db)"
 
-# Of a kernel whose code is not known it is all that is known.
+# For a kernel whose code is unknown, the annotation is all that is known.
 cp plain.db none.db
 python3 - <<'END'
 import sqlite3

@@ -41,7 +41,7 @@ counted=$(sed -n 's/^call cuStreamQuery .* enter=\([0-9]*\) .* words=\(0x[0-9a-f
 same "polls: counted" 104400 "$counted"
 same "polls: those behind another call are others" 400 "$apart"
 
-# What launches pass, as column words has it.
+# The parameters that launches pass, as in column words.
 if [ -e "$build/bench/stub/libcuda.so.1" ]; then
 	rm -rf "$tmp/out" && mkdir "$tmp/out"
 	LD_LIBRARY_PATH=$build/bench/stub LD_PRELOAD="$asan$lib" CUFENCE_OUT=$tmp/out CUFENCE_CUPTI=off \
@@ -79,7 +79,7 @@ fi
 same "deep" 0 "$(traced 0 "$helpers/deep")"
 same "deep: both callers" 2 "$(grep "^call cuStreamQuery " "$tmp/dump" | grep -o " site=[0-9]*" | sort -u | wc -l)"
 
-# More paths than are told apart: each call has a place all the same.
+# More paths than are distinguished: each call still has a place.
 same "recursion" 0 "$(traced 0 "$helpers/recursion")"
 same "recursion: no place is missing" 0 "$(grep -c "^call cuStreamQuery .* site=0 " "$tmp/dump")"
 has "recursion: none was dropped" " dropped_sites=0 " "$(head -n 1 "$tmp/dump")"

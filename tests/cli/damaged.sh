@@ -66,7 +66,7 @@ for i in 1 2 3 4 5 6; do
 	rm -f live/*
 done
 
-# What a text or a header claims costs nothing by itself.
+# A size that a text or a header claims costs nothing by itself.
 printf 'cufence-trace version=1.0 chunk_size=1073741824 clock=1 features=0x1\nchunk thread=0\n' >huge.txt
 "$cufence" undump huge.txt -o huge.cft 2>/dev/null
 same "chunks of 1 GiB" 2 "$?"

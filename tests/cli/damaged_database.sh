@@ -83,7 +83,7 @@ done
 head -c $((5 * size)) whole.db >bad.db
 refused "cut off" ""
 
-# What a user adds does no harm.
+# Objects that a user adds to a database do no harm.
 cp whole.db mine.db
 sqlite3 mine.db "CREATE TABLE note (call, text)" "CREATE VIEW mine AS SELECT * FROM call" \
 	"CREATE INDEX mine_call ON call (type)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What belongs to a context goes with it; addresses and handles after that are new ones.
+# A context's objects are destroyed with it; later addresses and handles are new ones.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 helper=$build/tests/helpers/ends

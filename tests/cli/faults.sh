@@ -99,7 +99,7 @@ if [ -z "$sanitizer" ]; then
 			mkdir "$tmp/$name"
 			same "$name: output and status" "$(bare $mode 2>&1)" "$(traced "$tmp/$name" $mode 2>&1)"
 			same "$name: nothing said" 0 "$(messages "$tmp/$name")"
-			# What is killed says no last word.
+			# A killed process prints no message.
 			has "$name: the trace says so" ' (closed=0|.* cut=1)' \
 				"$("$cufence" dump "$tmp/$name"/*.cft 2>/dev/null | head -n 1)"
 		done

@@ -9,7 +9,7 @@
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cufence=$build/bin/cufence
 needs "$cufence" "$build/tests/helpers/conforms"
-# Away from the sources: the code of a program that was built as the recorded one is not at hand.
+# Away from the sources: the code of a program that was built as the recorded one is not available.
 cd "$tmp" || exit 1
 for text in "$golden"/*.txt; do
 	[ -e "$text" ] || continue

@@ -41,7 +41,7 @@ lines=$("$cufence" query system_calls.db "SELECT count(DISTINCT p.site) FROM fin
 same "calls of the kernel's" 11 "$lines"
 same "... are as many accesses" 11 "$("$cufence" query system_calls.db \
 	"SELECT value FROM property WHERE name = 'guard.touches'")"
-# What is not guarded is said.
+# The output names memory that could not be guarded.
 has "what could not be guarded is said" \
 	'guard left out host memory of 1 copy: 1 in pages that it shares' "$(cat small.report)"
 

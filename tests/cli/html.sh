@@ -68,7 +68,7 @@ golden_text free_in_loop | sed "s|_ZN7cufence10accumulateEyPKfPfm|$script|g
 	s|file=\"testapps/free_in_loop.cu\"|file=\"]]>$script.cu\"|" | load hostile
 page hostile hostile.db
 
-# Of files only sources are read, and no pipe or device is opened.
+# Only source files are read; no pipe or device is opened.
 source_of() { # FILE: what the page shows of line 1 of a file of that name
 	golden_text free_in_loop | sed "/^symbol /s|line=22 function=\"[^\"]*\" file=\"[^\"]*\"|line=1 function=\"f\" file=\"$1\"|" >named.txt
 	"$cufence" undump named.txt -o named.cft && "$cufence" load named.cft -o named.db 2>err &&

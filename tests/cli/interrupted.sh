@@ -15,7 +15,7 @@ for ((i = 0; i < many; i++)); do # each another process
 	traces+=("$i.cft")
 done
 microseconds() { echo $(($(date +%s%N) / 1000)); }
-# The shortest of three: beside other work one may take several times as long as those to be stopped.
+# The shortest of three: under load one may take several times as long as those to be stopped.
 took=0
 for _ in 1 2 3; do
 	rm -f long.db

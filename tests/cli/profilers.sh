@@ -7,7 +7,7 @@ bad=$build/tests/helpers/libcupti_bad.so
 needs "$build/lib/libcufence.so" "$app" "$bad" "$build/sim/libcuda.so.1"
 cufence=$build/bin/cufence
 want=$(LD_LIBRARY_PATH=$build/sim "$app")
-# What the tests themselves run under is not what they are about.
+# The tests themselves may run under a profiler: its variables must not affect them.
 unset "${!NSYS_@}" "${!NV_COMPUTE_PROFILER_@}" "${!NV_SANITIZER_@}" CUDA_INJECTION64_PATH
 
 busy() { # TEXT WANTED: the report of a run that finds CUPTI taken

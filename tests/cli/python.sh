@@ -28,7 +28,7 @@ traced() { # DB PYTHON ARGUMENT...
 		"$cufence" load "$tmp"/traces/*.cft -o "$db" 2>"$tmp/err"
 }
 
-# What is behind the last dot: only from 3.11 on a name says what it is in.
+# Keeps the part after the last dot: only from Python 3.11 on does a name contain its scope.
 last_part() { sed -E 's/^[^ ]*\.([^.]* )/\1/'; }
 
 calls="FROM call c JOIN site s ON s.id = c.site JOIN call_type t ON t.id = c.type

@@ -24,8 +24,8 @@ trace() { # PROGRAM [SECONDS]: its normalized trace; stopped for so long a few t
 		kill -CONT $process
 	done 2>/dev/null
 	wait $process
-	# Where the kernel maps large blocks depends on CUPTI's buffers, and these on real time; which file
-	# pages are of, as by cuMemHostRegister, is another number each time.
+	# The addresses of large blocks depend on CUPTI's buffers, and these on real time.  The number of
+	# the file that pages belong to, as by cuMemHostRegister, differs each time.
 	"$cufence" dump "$tmp"/out/*.cft 2>&1 | sed -E 's/\b(pid|parent_pid|thread)=[0-9]+/\1=N/g
 		/^call /s/=0x7f[0-9a-f]{10}\b/=0x7fN/g
 		/^call cuMemHostRegister/s/handle=0x[0-9a-f]+/handle=N/'
