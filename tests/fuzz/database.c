@@ -40,7 +40,7 @@ void __sanitizer_cov_trace_pc(void);
 
 const char *__asan_default_options(void)
 {
-	/* Where memory was allocated is seldom what matters, and takes a fifth of the time. */
+	/* Stacks of allocations seldom matter, and take a fifth of the time. */
 	return "abort_on_error=1:quarantine_size_mb=4:hard_rss_limit_mb=512:detect_leaks=0:"
 	       "malloc_context_size=1";
 }
@@ -94,7 +94,7 @@ static void limit_time(void)
 	setitimer(ITIMER_PROF, &limit, NULL);
 }
 
-/* The command's status; it is told of once. */
+/* The command's status; it is reported once. */
 static int run_command(const char *line, int errors)
 {
 	char copy[128], *argv[8], *rest = NULL;
@@ -162,7 +162,7 @@ static void run_all(const struct damage *damage, const char *path)
 	if (damage->is_certain && status != EXIT_TROUBLE)
 		_exit(EXIT_OVERLOOKED);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		/* What one refuses all refuse; not looking again saves two thirds of the time. */
+		/* If one refuses the file, all do; one check saves two thirds of the time. */
 		if ((status != EXIT_TROUBLE || i == damage->number % 8) &&
 			run_command(lines[i], errors) != EXIT_TROUBLE && status == EXIT_TROUBLE)
 			_exit(EXIT_OVERLOOKED);

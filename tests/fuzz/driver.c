@@ -388,7 +388,7 @@ static int silence(void)
 	return 0;
 }
 
-/* What is to be done. */
+/* The work to do. */
 struct work {
 	double start, seconds;
 	uint64_t limit;

@@ -126,7 +126,7 @@ static row &row_of(run &r, const std::string &name)
 	return r.rows[name] = made;
 }
 
-/* Those that something is not ordered after last longer, so that it can overlap them. */
+/* Operations that another is not ordered after last longer, so that it can overlap them. */
 static unsigned long long duration(const run &r, const std::string &label)
 {
 	return !label.empty() && (" " + r.waited_for).find(" " + label + "|") != std::string::npos
@@ -192,7 +192,7 @@ template <typename Query> static void ask(bool not_ready, Query query)
 	cudaGetLastError();
 }
 
-/* What acts on streams' work; false: another verb. */
+/* Runs the verbs that act on streams' work; false: another verb. */
 static bool submit(run &r, const std::string &verb, const std::string &label,
 	const std::vector<std::string> &arg)
 {
