@@ -12,7 +12,7 @@
 #define RUN_CANNOT_EXECUTE 126
 #define RUN_NOT_FOUND 127
 
-/* What is known of a program before it runs.  For a script it describes the interpreter. */
+/* Facts about a program before it runs.  For a script they describe the interpreter. */
 struct program {
 	char *path; /* found through PATH; NULL: not found */
 	int is_elf;
