@@ -443,7 +443,7 @@ $O/tests/helpers/liblink_%.so: tests/helpers/liblink.c
 	@mkdir -p $(@D)
 	$Q$(CC) -std=gnu11 -O1 -fPIC -shared $(WARN) $< -o $@ -ldl
 
-# Device code in several files.  nvcc does not link it together where it is told -cudart none, so
+# Device code in several files.  nvcc does not link it together with the option -cudart none, so
 # that is a step of its own.
 SEPARATE_OBJ := $(addprefix $(CUDA_O)/obj/tests/separate,.o _part.o _linked.o)
 $(CUDA_O)/obj/tests/separate.o $(CUDA_O)/obj/tests/separate_part.o: tests/helpers/separate.cu Makefile

@@ -2,7 +2,7 @@
 /*
  * A row of the matrix: how long the call took, and when kernels launched after it on idle streams
  * had completed, while a kernel runs on a blocking, a non-blocking and the legacy stream, and
- * while none does.  What the call takes by itself is subtracted before anything is concluded.
+ * while none does.  The time of the call by itself is subtracted before anything is concluded.
  */
 #include <math.h>
 

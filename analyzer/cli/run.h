@@ -64,7 +64,7 @@ struct run_environment {
 };
 
 /*
- * Finds the recorder beside this program (CUFENCE_LIB overrides), and the simulated device's
+ * Finds the recorder next to this program (CUFENCE_LIB overrides), and the simulated device's
  * libraries if simulated: 0, or -1 after a message.
  */
 int run_environment_init(struct run_environment *environment, int simulated);

@@ -60,7 +60,7 @@ static const char span_sql[] =
 	"   AND id <= (low + high) / 2 ORDER BY id DESC LIMIT 1)" \
 	"  WHERE low < high) SELECT max(low) FROM find)"
 
-/* Of the program's own calls entered before the window, only the last may reach into it. */
+/* Only the last of the program's own calls entered before the window may reach into it. */
 static const char calls_sql[] =
 	"WITH RECURSIVE f AS (SELECT * FROM finding WHERE id = ?1), "
 	"up(id) AS (SELECT call FROM f UNION SELECT other_call FROM f UNION "

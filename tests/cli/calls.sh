@@ -56,8 +56,8 @@ fi
 # Each of 400 paths is unwound once, however many there are and whatever they have in common; some
 # are forgotten in between.
 same "paths" 0 "$(traced 0 "$helpers/paths")"
-# By their first eight addresses, 16; by those behind them only the four that reach main() before one
-# that repeats.
+# The first eight addresses distinguish 16; the addresses after them only the four that reach main()
+# before an address repeats.
 same "paths: distinguished" 20 "$(grep "^call cuStreamQuery " "$tmp/dump" | grep -o " site=[0-9]*" | sort -u | wc -l)"
 unwound() { # PROGRAM LEAST MOST
 	local times

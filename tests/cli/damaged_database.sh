@@ -97,7 +97,7 @@ sqlite3 -cmd '.dbconfig defensive off' older.db "PRAGMA writable_schema = ON" \
 	"UPDATE sqlite_schema SET sql = replace(sql, '-- ', '-- once: ') WHERE type = 'table'" >/dev/null
 same "other comments" "$("$cufence" report whole.db)" "$("$cufence" report older.db)"
 
-# A change that was not finished is no damage: who may write to the database takes it back.
+# An unfinished change is no damage: a user who may write to the database rolls it back.
 cp whole.db half.db
 # shellcheck disable=SC2016
 { sqlite3 half.db 'PRAGMA cache_size = 1' 'BEGIN' 'UPDATE call SET enter = enter + 1' \

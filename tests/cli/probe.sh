@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/probe.sh BUILD: cufence probe on the simulated device.  What that supports must behave
-# as the H200 of the stored result does: this tests the simulator as much as the probe.
+# tests/cli/probe.sh BUILD: cufence probe on the simulated device.  All that the simulator supports must
+# behave as on the H200 of the stored result: this tests the simulator as much as the probe.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 probe=$build/sim/cufence-probe

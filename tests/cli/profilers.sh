@@ -23,7 +23,7 @@ cp "$build/tests/helpers/liblink_a.so" "$tmp/libkineto.so"
 LD_PRELOAD=$tmp/libkineto.so busy "a library of its" "PyTorch's profiler \\(kineto\\)"
 same "host calls are recorded all the same" 1 "$("$cufence" query "$tmp/db" "SELECT count(*) > 100 FROM call")"
 
-# The other direction: who is asked to yield leaves CUPTI alone.
+# The other direction: with CUFENCE_CUPTI=off the recorder leaves CUPTI to other tools.
 same "CUFENCE_CUPTI=off: output" "$want" \
 	"$(CUFENCE_CUPTI=off "$cufence" run --sim -o "$tmp/db" -- "$app" 2>"$tmp/err")"
 has "CUFENCE_CUPTI=off is said" '\(CUPTI off\)' "$(cat "$tmp/err")"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # tests/cli/repeat.sh BUILD: on the simulated device a program with one host thread leaves the same
-# trace every time, but for the numbers that the system gives to processes and threads.  Where there
-# are several, each makes the same calls from the same places every time, and each stream does the same.
+# trace every time, but for the numbers that the system gives to processes and threads.  With several
+# threads, each makes the same calls from the same places every time, and each stream does the same.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 apps=$(cd "$(dirname "$0")/../../testapps" && pwd)

@@ -56,8 +56,8 @@ holds "delay and duration" 4
 record "a range after the delay" --delay 0.055 --nvtx step
 holds "a range after the delay" 2
 
-# Two windows of one program find the same, in shares of what was recorded; frees outside of it, whose
-# kernels nobody saw, are not taken for free of waiting.
+# Two windows of one program find the same, in shares of the recorded time.  Frees outside of it,
+# whose kernels were not recorded, are not assumed to be free of waiting.
 app=$build/testapps/free_in_loop
 if [ -x "$app" ]; then
 	for window in "--duration 0.02" "--delay 0.02"; do

@@ -2,8 +2,8 @@
 /*
  * database [-s SECONDS] [-n COUNT] [-f FIRST] [-1 NUMBER] TRACE.txt...: damaged databases, made of
  * those that the traces give, go through every command that reads one, each within 5 s of processor
- * time and 512 MiB.  A command may refuse a database, in one line; where SQLite's own checks see
- * the damage it must.  The report and the queries also run on rows that nobody checked, as those of
+ * time and 512 MiB.  A command may refuse a database, in one line; if SQLite's own checks see the
+ * damage it must.  The report and the queries also run on rows that were not checked, as those of
  * a large database may be.
  *
  * The same number makes the same database.  One that stops a command is left as

@@ -369,7 +369,7 @@ class Painter {
 		this.texts++;
 	}
 
-	/* --- above and beside the lanes --- */
+	/* --- above and left of the lanes --- */
 
 	/* A step of 1, 2 or 5 with room for its label. */
 	tickStep() {

@@ -68,7 +68,7 @@ static CUresult set_up(void)
 	return bad | cuCtxSynchronize();
 }
 
-/* Scratch for results nobody looks at. */
+/* Scratch for unused results. */
 static CUdeviceptr ptr;
 static void *host_ptr;
 static CUstream new_stream;

@@ -2,10 +2,10 @@
 /*
  * The cases of tests/unit/order/order_cases.def that are marked HW, on a GPU, without cufence.
  *
- * Every kernel notes on the device when it began and ended.  Of a pair that is ordered the first
- * must have ended before the second began; kernels that are not ordered must overlap in one of a
- * few tries, for which the first of them lasts longer.  Other operations are carried out, not
- * judged.  Exits 77 where kernels compute nothing (the simulated device).
+ * Every kernel notes on the device when it began and ended.  If a pair is ordered, the first must
+ * have ended before the second began; kernels that are not ordered must overlap in one of a few
+ * tries, for which the first of them lasts longer.  Other operations are carried out, not judged.
+ * Exits 77 if kernels compute nothing (the simulated device).
  *
  *	order_cases [PART-OF-A-NAME]
  */
