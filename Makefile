@@ -189,7 +189,7 @@ $O/obj/analyzer/cli/help_rule.o: $O/gen/RULES.inc
 $O/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc
 $O/obj/analyzer/html/html.o: $(foreach part,html css js js_hash css_hash,$O/gen/page_$(part).inc)
 CPP_analyzer := -I$O/gen $(if $(HOMEPAGE),-DCUFENCE_HOMEPAGE='"$(HOMEPAGE)"')
-# The page that a run becomes in a browser.  Its script is several files within one function; its
+# The page of a run in a browser.  Its script is several files within one function; its
 # policy names the hashes of what may run.
 PAGE := analyzer/html/page
 PAGE_JS := $(addprefix $(PAGE)/,data.js draw.js timeline.js report.js main.js)

@@ -137,7 +137,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
 	return done(CUDA_SUCCESS);
 }
-/* Stream 16 is busy for ever. */
+/* Stream 16 is always busy. */
 CUresult cuStreamQuery(CUstream stream)
 {
 	return done(stream == (CUstream)16 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);

@@ -22,7 +22,7 @@ possible_of() { # DB EXPECT-FILE
 	"$cufence" query "$1" "$sql" | grep -E "^# possible: (${rules//$'\n'/|}) " | sort
 }
 
-# In each format, to be looked at together: a variant has the formats of its app.
+# Exports each format, to check all files together: a variant has the formats of its app.
 export_formats() { # NAME DB
 	local format status=0
 	[[ $1 = *_simstatic ]] && return

@@ -95,7 +95,7 @@ has "bytes of a launch" "^launch +host .* 22[4-7]\.[0-9]$" "$out"
 same "judging the file again says the same" "$(printf '%s\n' "$out" | sed -n '/^bar/,$p')" \
 	"$(python3 "$bench" --judge "$tmp/run.json" | sed -n '/^bar/,$p')"
 
-# Only what both had a turn in is compared.
+# Only rounds in which both ran are compared.
 python3 - "$tmp/absent.json" <<-'END'
 	import json, sys
 	bare = [[1000, 1000, i] for i in range(9)]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The wrappers of calls.def on a libcuda that does nothing: every one records, none trips over
-# NULL, structures and arrays of the program's come out as they went in.
+# The wrappers of calls.def on a libcuda that does nothing: every one records, none fails with NULL,
+# and structures and arrays of the program's are unchanged.
 . "$(dirname "$0")/lib.sh" "$@"
 lib=$build/lib/libcufence.so
 helpers=$build/tests/helpers
@@ -122,7 +122,7 @@ same "a list too long for a record is cut" "count=0x2000 4096" \
 	"$(record cuGraphAddDependencies 2 | awk '{ print $2, gsub(/0x/, "", $3) }')"
 same "a list at the end of the mapped page" "graph=0x63 count=0x1 words=0x0,0x0" \
 	"$(record cuGraphAddDependencies 3)"
-# To find the page takes as long as to register a MiB, in a large program.
+# In a large program, finding the page takes as long as registering a MiB.
 same "pages of a file are told apart, of the first 64 that are registered" 64 \
 	"$(grep -c '^call cuMemHostRegister_v2 .* handle=0x[1-9a-f]' "$tmp/dump")"
 

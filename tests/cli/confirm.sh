@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# cufence confirm on the simulated device: races show themselves, ordered pairs never do, the answer
-# is kept and printed, and the program is found again wherever it is loaded.  tests/gpu/confirm has
-# all apps; here is one of each way.
+# cufence confirm on the simulated device: races are confirmed, ordered pairs never are.  The answer is
+# kept and printed, and the program's calls are found again wherever it is loaded.  tests/gpu/confirm
+# has all apps; here is one for each method.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 apps=$build/testapps

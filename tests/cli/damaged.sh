@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Traces that are cut, overwritten or not finished, as a user meets them: what is whole of them is
-# loaded, and none passes for clean.
+# Traces that are cut, overwritten or not finished, as a user meets them: their intact parts are
+# loaded, and none is reported as clean.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 app=$build/testapps/one_stream

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A database that is damaged, or that somebody made up, is refused in one line by every command; what
-# a query may do is to read.
+# Every command refuses a damaged or forged database in one line.  A query may only read.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 needs "$cufence"

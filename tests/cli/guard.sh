@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The guard of host memory (--guard-host): programs whose pinned memory is protected while copies are
-# pending see nothing of it, and accesses before a wait are found, at their line, and no others.
+# The guard of host memory (--guard-host) protects pinned memory while copies are pending.  Programs
+# do not notice it.  Accesses before a wait are found, at their line, and no others.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 program=$build/tests/helpers/guarded

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The page that a run becomes: what it holds, against the database; as its reader uses it, where there
-# is a browser.
+# The page of a run: its contents are compared with the database; if there is a browser, the page is
+# used like a reader does.
 . "$(dirname "$0")/lib.sh" "$@"
 here=$(cd "$(dirname "$0")/../html" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -129,7 +129,7 @@ if [ -x "$build/bench/make_trace" ]; then
 	ok "10 000 operations take less than 1 MB ($size bytes)" $?
 fi
 
-# As it is used.
+# As a user makes a page.
 if [ -x "$build/testapps/two_consumers" ] && [ -e "$build/sim/libcuda.so.1" ]; then
 	"$cufence" run --sim -o fences.db -- "$build/testapps/two_consumers" >/dev/null 2>&1
 	page fences fences.db

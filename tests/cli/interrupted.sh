@@ -57,7 +57,7 @@ cat >stuck.c <<'END'
 #include <unistd.h>
 void *elf_begin(void) { write(1, "stuck\n", 6); for (;;) pause(); }
 END
-# Nothing says that the file is another one than that which was traced: it is older than the trace.
+# The file looks like the traced one: it is older than the trace.
 cp "$cufence" program && touch -d 2020-01-01 program
 sed "/^symbol/d; s|^\(module.*\) build_id=.*text=\"build/.*|\1 text=\"$PWD/program\"|" \
 	double_buffer.txt >stuck.txt

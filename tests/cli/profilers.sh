@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Beside other profilers: CUPTI serves one tool at a time, and the report says which one it was.
+# Together with other profilers: CUPTI serves one tool at a time, and the report names that one.
 . "$(dirname "$0")/lib.sh" "$@"
 app=$build/testapps/free_in_loop
 bad=$build/tests/helpers/libcupti_bad.so

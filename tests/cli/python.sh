@@ -106,7 +106,7 @@ if [ -x "$build/tests/helpers/python_like" ]; then
 	like "none: Python 3.14: this version is not known" 30e itself
 fi
 
-# As a user meets it: findings, and traces that leave the machine.
+# As a user works: findings, and traces that are moved to another machine.
 if [ -z "$asan" ]; then
 	cd "$tmp" || exit 1
 	"$cufence" run --sim --keep-trace -o run.db -- "$newest" "$here/wait.py" >out 2>err

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The places of calls, by what the program's files tell: lines, inlined functions, debug files
-# elsewhere, none.
+# The places of calls, from the information in the program's files: lines, inlined functions, debug
+# files elsewhere, none.
 . "$(dirname "$0")/lib.sh" "$@"
 helper=$(cd "$(dirname "$0")/../helpers" && pwd)/inlined.c
 cufence=$build/bin/cufence

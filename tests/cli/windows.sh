@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Windows: which part of a run is recorded, and what is known of the rest.
+# Windows: the part of a run that is recorded, and the facts about the rest.
 . "$(dirname "$0")/lib.sh" "$@"
 helper=$build/tests/helpers/windows
 needs "$build/lib/libcufence.so" "$helper" "$build/sim/libcuda.so.1"
@@ -115,7 +115,7 @@ CUFENCE_PROFILER=1 CUFENCE_OUT=$tmp/out LD_LIBRARY_PATH=$build/sim LD_PRELOAD=$p
 same "by environment: windows as text" "open=0 cause=3|open=1 cause=3|open=0 cause=3" \
 	"$(sed -n 's/^window \(open=. cause=.\) ticks=.*/\1/p' "$tmp/text" | paste -sd'|')"
 
-# Without the wrapper a bad value is said, and the program runs and is traced without it.
+# Without the wrapper a bad value is reported, and the program runs and is traced without it.
 for variable in MODE=half GRAPHS=both DELAY=abc DURATION=-1 MAX_SIZE=5x FLUSH_MS=soon SIM_DEVICES=two; do
 	rm -rf "$tmp"/out/*
 	env "CUFENCE_$variable" CUFENCE_OUT="$tmp/out" LD_LIBRARY_PATH="$build/sim" LD_PRELOAD="$preload" \

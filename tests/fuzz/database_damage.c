@@ -26,7 +26,7 @@ static size_t below(struct damager *damager, size_t limit)
 	return limit ? (size_t)(next_random(damager) % limit) : 0;
 }
 
-/* A trigger or a view of an earlier change may go on for ever. */
+/* A trigger or a view of an earlier change may never end. */
 enum { MOST_STEPS = 20000000 };
 
 static int give_up(void *arg)

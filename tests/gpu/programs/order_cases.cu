@@ -178,7 +178,7 @@ static void copy(const std::string &direction, const std::string &memory, cudaSt
 			: (from_host ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice)));
 }
 
-/* A query that must say not ready, or that is asked until it says ready. */
+/* A query that must return not ready, or that is repeated until it returns ready. */
 template <typename Query> static void ask(bool not_ready, Query query)
 {
 	cudaError_t said = query();
