@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many launches can be pending, and what a thread that waits does to another one. */
+/* Measures how many launches can be pending, and how a waiting thread affects another one. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
