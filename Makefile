@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .SUFFIXES:
 
 O ?= build
-# Where compiled .cu files lie: no sanitizer or compiler of ours changes them, so that another
+# The folder of compiled .cu files: no sanitizer or compiler of ours changes them, so that another
 # build may use those of the first.
 CUDA_O ?= $O
 PREFIX ?= /usr/local
@@ -16,7 +16,7 @@ Q := $(if $(filter 1,$V),,@)
 say = $(if $(filter 1,$V),,@printf '  %-6s %s\n' "$1" "$2")
 
 VERSION := 0.1.0
-# Where people read about this version; SARIF files name it.  Empty: nowhere.
+# The web page of this version; SARIF files name it.  Empty: none.
 HOMEPAGE ?=
 
 # --- deps: installs first, then makes the other goals in a fresh make, which probes anew; on all
@@ -48,7 +48,7 @@ cuda := $(if $(CUDA_INC),$(if $(NVCC),yes))
 CUDA_LIB := $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
 
 # --- flags ----------------------------------------------------------------------------------
-# Ours apart from the user's: CFLAGS comes last.
+# Our flags are separate from the user's: CFLAGS comes last.
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	-Wvla -Wno-unused-parameter
 OURS := -std=gnu11 -D_GNU_SOURCE -DCUFENCE_VERSION='"$(VERSION)"' -fPIC -MMD -MP $(WARN)
@@ -112,7 +112,7 @@ SEES_analyzer/cli := trace $(READERS) $(call rooms,containers terminal store mod
 	report html gate export confirm)
 SEES_tests := tests/unit trace $(READERS) preload preload/sites cupti $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti $(addprefix analyzer/,$(ROOMS))
-# Of a source file: the folder it is in, and those that folder sees.
+# For a source file: its folder, and the folders that this one sees.
 room = $(patsubst %/,%,$(dir $1))
 area = $(firstword $(subst /, ,$1))
 includes = $(addprefix -I,$(call room,$1) $(SEES_$(or $(if $(SEES_$(call room,$1)),$(call room,$1)),$(call area,$1))))
@@ -131,7 +131,7 @@ EXTRA_cupti := $(EXTRA_preload)
 EXTRA_guard := $(EXTRA_preload)
 EXTRA_hold := $(EXTRA_preload)
 
-# Frames of the simulated cudart in an archive are told by the API function above them.
+# Frames of the simulated cudart in an archive are recognized by the API function above them.
 EXTRA_sim := -fno-optimize-sibling-calls -include sim/glibc.h
 
 objects = $(patsubst %,$O/obj/%.o,$(basename $(wildcard $(addsuffix /*.c,$1) $(addsuffix /*.S,$1))))
@@ -156,7 +156,7 @@ all: cufence $(if $(cuda),shim simulator apps probe tests bench) features
 TRACE_OBJ := $(call objects,trace)
 IMAGE_OBJ := $(call objects,image ptx)
 IMAGE_LIBS := -lelf -llz4 -lzstd
-# What the program is linked with.
+# The libraries that the program is linked with.
 PROGRAM_LIBS = $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3 -lz
 MACHINE_OBJ := $(call objects,machine)
 # For machines without libdw: DW_LIBS="-l:libdw.a -l:libelf.a -lz -llzma -lbz2".
@@ -189,7 +189,7 @@ $O/obj/analyzer/cli/help_rule.o: $O/gen/RULES.inc
 $O/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc
 $O/obj/analyzer/html/html.o: $(foreach part,html css js js_hash css_hash,$O/gen/page_$(part).inc)
 CPP_analyzer := -I$O/gen $(if $(HOMEPAGE),-DCUFENCE_HOMEPAGE='"$(HOMEPAGE)"')
-# The page that a run becomes in a browser.  Its script is several files within one function; its
+# The page of a run in a browser.  Its script is several files within one function; its
 # policy names the hashes of what may run.
 PAGE := analyzer/html/page
 PAGE_JS := $(addprefix $(PAGE)/,data.js draw.js timeline.js report.js main.js)
@@ -226,7 +226,7 @@ $O/lib/libcufence-%.so:
 		-Wl,--version-script=$(filter %.map,$^) -Wl,-z,now $(filter %.o,$^) -o $@ \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
-# Where functions of an older glibc are (sim/glibc.h).
+# The libraries with the functions of an older glibc (sim/glibc.h).
 OLD_LIBS := -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 # The simulated device, each library with its export map.
 SIM_LIBS := $O/sim/libcuda.so.1 $O/sim/libcudart.so.13 $O/sim/libcupti.so.13
@@ -321,7 +321,7 @@ $O/sim/cufence-probe: $(PROBE_OBJ)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -ldl -lpthread -lm
 
 # Tests: one binary per tests/unit/*/*.c.
-# Those of CUDA's side need its headers.
+# The tests of CUDA's side need its headers.
 CUDA_UNITS := $(addprefix tests/unit/load/,test_arguments.c test_decode.c) $(wildcard tests/unit/sim/*.c)
 UNIT_SOURCES := $(filter-out $(if $(cuda),,$(CUDA_UNITS)),$(wildcard tests/unit/*/*.c))
 unit = $O/tests/$(basename $(notdir $1))
@@ -383,7 +383,7 @@ $O/tests/libraries/decode: $(call objects,tests/libraries) $(MACHINE_OBJ) $(IMAG
 check-libraries: $O/tests/libraries/decode
 	$Q$O/tests/libraries/decode $(LIBRARIES)
 
-# What kernels do by their PTX and by their machine code: of all .cu files of a folder.
+# Compares kernels' accesses by PTX with those by machine code, for all .cu files of a folder.
 tests: $O/tests/kernels/compare
 $O/tests/kernels/compare: $(call objects,tests/kernels) $(MACHINE_OBJ) $(IMAGE_OBJ)
 	$(call say,LD,$@)
@@ -443,7 +443,7 @@ $O/tests/helpers/liblink_%.so: tests/helpers/liblink.c
 	@mkdir -p $(@D)
 	$Q$(CC) -std=gnu11 -O1 -fPIC -shared $(WARN) $< -o $@ -ldl
 
-# Device code in several files.  nvcc does not link it together where it is told -cudart none, so
+# Device code in several files.  nvcc does not link it together with the option -cudart none, so
 # that is a step of its own.
 SEPARATE_OBJ := $(addprefix $(CUDA_O)/obj/tests/separate,.o _part.o _linked.o)
 $(CUDA_O)/obj/tests/separate.o $(CUDA_O)/obj/tests/separate_part.o: tests/helpers/separate.cu Makefile
@@ -503,7 +503,7 @@ LOAD ?= 2
 .PHONY: check-repeat
 check-repeat: all tests
 	$Qtests/repeat $O $N $(LOAD)
-# What doc/KEPT.md lists is broken on purpose: a test fails each time.
+# Breaks each item of doc/KEPT.md on purpose: a test fails each time.
 .PHONY: check-mutations
 check-mutations: cufence shim tests
 	$Qtests/mutate $O
@@ -559,7 +559,7 @@ $O/bench/stub/%:
 $O/bench/micro_calls: $O/obj/bench/micro_calls.o $O/bench/stub/libcudart.so.13 $O/bench/stub/libcuda.so.1
 	$(call say,LD,$@)
 	$Q$(CC) $(SANFLAGS) $< -o $@ -L$O/bench/stub -l:libcudart.so.13 -ldl
-# What fixing a program saves, and what was predicted: test apps, and programs of their own.
+# The time that a fix saves, and its prediction: for test apps, and for programs of their own.
 SAVED := $(basename $(notdir $(wildcard bench/savings/*.cu)))
 bench: $(foreach p,$(SAVED),$O/bench/savings/$p $O/bench/savings/$(p)_fixed)
 $O/obj/bench/savings/%_fixed.o: bench/savings/%.cu $(wildcard kernels/*.h) testapps/app.h Makefile
@@ -615,7 +615,7 @@ $O/bench/%: $(CUDA_O)/obj/bench/%.o $(KERNEL_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -lcudart_static -lrt -ldl -lpthread
 
-# What tests/gpu and bench need, for a machine with a GPU and without compilers or libdw.
+# Packs the files that tests/gpu and bench need on a machine with a GPU, without compilers or libdw.
 .PHONY: pack
 pack: DW_LIBS := -l:libdw.a -l:libelf.a -lz -llzma -lbz2
 pack: all tests bench gpu-programs

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What analyzing a run takes, on synthetic traces (analyze_cases.c): a line for each, with the
- * processor's seconds by part, calls a second, what was in memory at most, anonymous and all that
- * is resident (the columns' file and the traces are), and nanoseconds per call at half of the calls
- * and at all of them.  Exits 1 when a bar is missed.
+ * Measures the analysis of synthetic traces (analyze_cases.c).  A line for each has the processor's
+ * seconds by part, calls a second, the most memory, anonymous and all that is resident (with the
+ * columns' file and the traces), and nanoseconds per call at half of the calls and at all of them.
+ * Exits 1 when a bar is missed.
  *
  *	analyze [--large] [--part N] [--folder FOLDER] [CASE...]
  *

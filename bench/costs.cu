@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calls cost, in ns: constants.def has from here what recording adds to them and what a fix
-// costs. Prints a line per item, the median and the quartiles. Run it as it is and under
-// "cufence run": the difference is what recording takes. Items are of calls on an idle device, so
-// that none waits; device time is that of work which was queued behind a kernel.
+// Measures the cost of calls, in ns: constants.def has from here the cost of recording and of a
+// fix. Prints a line per item, the median and the quartiles. Run it as it is and under
+// "cufence run": the difference is the cost of recording. Items are of calls on an idle device, so
+// that none waits; device time is that of work which was queued after a kernel.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -187,7 +187,7 @@ static void show_graphs(size_t nodes)
 	show("graph_destroy", nodes, times.destroy_graph);
 }
 
-// ns of the device for what is queued behind a kernel, by a second that follows it.
+// ns of the device for work queued after a kernel, measured by a second kernel that follows it.
 template <typename Call> static void show_device(const char *item, size_t size, Call call)
 {
 	std::vector<double> ns;
@@ -219,7 +219,7 @@ static void show_device_time()
 		for (int i = 0; i < 100; i++)
 			launch(2000);
 	});
-	// Of a wait for an event that was waited for before the driver makes nothing.
+	// The driver makes nothing of a second wait for the same event.
 	for (int waits = 0; waits <= 2; waits++)
 		show_device(waits == 0       ? "device_kernel_and_0_of_2_events"
 				: waits == 1 ? "device_kernel_and_1_of_2_events"

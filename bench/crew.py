@@ -33,7 +33,7 @@ class Variant:
 
 
 def orders(names, seed):
-    """Orders of turns, one per round, without end.  Of chance: a turn is quicker or slower after
+    """Orders of turns, one per round, without end.  By chance: a turn is quicker or slower after
     another's turn, by 3 ns a call after one that wrote records, too, and in an order that only
     rotates each comes after the same one."""
     chance = random.Random(seed)

@@ -135,7 +135,7 @@ def print_samples(samples, traced):
 
 
 def print_verdicts(verdicts):
-    """The table of bars; 0 if all are met, else 1.  What was not measured is not met."""
+    """Prints the table of bars; 0 if all are met, else 1.  A bar not measured is not met."""
     print(f"\n{'bar':<34} {'pairs':>6} {'wanted':>16} {'measured':>10} {'95 % interval':>22}  "
           f"verdict")
     for bar, pairs, measured, low, high, met in verdicts:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What CUPTI costs without a recorder: preloaded, it asks CUPTI for what the collector asks for
- * (cupti/selection.h), counts the records it is given and drops them; its callbacks return at
- * once.  With CUPTI_ONLY=kernels it asks for CONCURRENT_KERNEL alone and no callback.
+ * Measures the cost of CUPTI without a recorder: preloaded, it requests the same records as the
+ * collector (cupti/selection.h), counts them and drops them; its callbacks return at once.
+ * With CUPTI_ONLY=kernels it requests CONCURRENT_KERNEL alone and no callback.
  *
  * CUPTI_ONLY_LIBRARY names the libcupti, which must be the one the traced run is given.  A run in
  * which anything fails is worth nothing to the benchmark: it ends at once.

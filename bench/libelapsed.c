@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded by bench/savings/run: appends to the file CUFENCE_BENCH_ELAPSED how many ns passed
- * from the
- * return of the program's first CUDA call, which creates the context, to its exit.  In virtual time
- * on the simulated device.  For programs with a shared runtime.
+ * Preloaded by bench/savings/run: appends to the file CUFENCE_BENCH_ELAPSED the ns from the return
+ * of the program's first CUDA call, which creates the context, to the program's exit.  On the
+ * simulated device the time is virtual.  For programs with a shared runtime.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls in a loop from below a script's frames, and from a thread that has none, for
- * bench/python_frames.  Unfinished queries, because they leave next to nothing in the trace.  Or
- * one call after much else has been through the caches.
+ * bench/python_frames.  The calls are unfinished queries, which leave almost nothing in the trace.
+ * Or one call after other work has replaced the contents of the caches.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes the trace of a program that never was, call by call: one context of one device, blocking
+ * Makes the trace of an invented program, call by call: one context of one device, blocking
  * streams, events and threads by number, each submission with its operation.  Host time passes by
- * the call; operations start when their stream, the events it waits for and the legacy stream let
- * them, however many run at once; a wait returns when what it waits for has ended.  Exits after a
- * message where the file cannot be written.
+ * the call.  Operations start when their stream, the events it waits for and the legacy stream
+ * allow it, however many run at once.  A wait returns when the work it waits for has ended.  Exits
+ * after a message if the file cannot be written.
  *
  *	struct maker *maker = maker_new("a.cft", threads, streams, events);
  *	MAKE(maker, .call = CALL_cuStreamCreate, .stream = 3);

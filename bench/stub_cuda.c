@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A libcuda.so.1 (and with CUDART defined a libcudart.so.13) whose calls do nothing, and that for
- * STUB_NS nanoseconds: what a call lasts longer under the recorder is the recorder.  With
- * STUB_COLD=N they go through N lines of code, with a branch in each, and as many of data, as a
- * real driver does, which leaves the first level's caches and the branch predictors without
- * anything of the recorder's.  For bench/micro.
+ * A libcuda.so.1 (and with CUDART defined a libcudart.so.13) whose calls do nothing for STUB_NS
+ * nanoseconds: the additional time under the recorder is the recorder's.  With STUB_COLD=N calls
+ * go through N lines of code, with a branch in each, and as many of data.  Like a real driver,
+ * this removes the recorder's code and data from the first level's caches and the branch
+ * predictors.  For bench/micro.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -137,7 +137,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
 	return done(CUDA_SUCCESS);
 }
-/* Stream 16 is busy for ever. */
+/* Stream 16 is always busy. */
 CUresult cuStreamQuery(CUstream stream)
 {
 	return done(stream == (CUstream)16 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the overhead benchmark times: workload [-x SCALE] [-s FOLDER] [NAME...] runs each named loop
+ * The overhead benchmark times this: workload [-x SCALE] [-s FOLDER] [NAME...] runs each named loop
  * after a warm-up and prints for each
  *
  *	NAME SUBMIT TOTAL ROUNDS
@@ -108,7 +108,7 @@ static bool bind_to(int core)
 	return !sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* Of each visit to a core its lower quartile: a single one may be too quick to be had again. */
+/* Takes the lower quartile of each visit to a core: a single time may be too short to recur. */
 static int print_quickest_core(int passes)
 {
 	static double ns[CALIBRATIONS];
@@ -336,7 +336,7 @@ static int run(const char *name, double scale, bool warm_up)
 	return 0;
 }
 
-/* What is asked for, line by line, each answered by a line.  Others had their turns since. */
+/* Answers each line of input by a line.  Other programs ran in between. */
 static int serve(double scale)
 {
 	char line[LINE];

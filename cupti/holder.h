@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which other tool uses CUPTI: it allows one subscriber, and does not name the present one. */
+/* Finds the other tool that uses CUPTI, which allows one subscriber and does not name it. */
 #ifndef CUFENCE_HOLDER_H
 #define CUFENCE_HOLDER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every kernel of this folder begins and ends with, and the loop over its elements. */
+/* The begin and the end of every kernel of this folder, and the loop over its elements. */
 #ifndef CUFENCE_HOLD_H
 #define CUFENCE_HOLD_H
 

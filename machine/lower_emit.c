@@ -354,7 +354,7 @@ void lower_forget(struct lower *lower)
 	lower_visit_written(&lower->in, forget_machine, lower);
 }
 
-/* Where the guard does not hold, nothing reads or writes the register. */
+/* Returns 1 if nothing reads or writes the register unless the guard holds. */
 static int is_only_under_guard(struct lower *lower, unsigned machine)
 {
 	return lower_is_when(&lower->only[lower_find(lower, lower->own[machine])], &lower->when);

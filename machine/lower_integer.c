@@ -343,7 +343,7 @@ static struct ptx_operand by_table(struct lower *lower, unsigned table,
 }
 
 /*
- * Where the first operand has a bit, the result is one function of the others, elsewhere another.
+ * Bits set in the first operand select one function of the others, bits not set another.
  */
 static struct ptx_operand by_parts(struct lower *lower, unsigned table,
 	const struct ptx_operand value[3])

@@ -303,8 +303,8 @@ static void meet_written(void *arg, unsigned reg)
 }
 
 /*
- * Where the guard does not hold, a write leaves the previous value, which is read there unless
- * nothing reads the result.
+ * If the guard does not hold, a write leaves the previous value: it is read there unless nothing
+ * reads the result.
  */
 static void meet_kept(struct lower *lower)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What libraries of the wheel have instead of a newer glibc's or of a static archive's; nothing
- * outside of them sees it.
+ * Functions that the wheel's libraries use instead of a newer glibc's or a static archive's; they
+ * are invisible outside of these libraries.
  */
 #include <fcntl.h>
 #include <libelf.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images beside the trace, one file per hash, shared by the processes of a run.  A file gets its
+ * Images next to the trace, one file per hash, shared by the processes of a run.  A file gets its
  * final name when it is complete.
  */
 #include <errno.h>

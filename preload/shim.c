@@ -163,7 +163,7 @@ void thread_begin(struct thread_state *thread)
 			chunk = spare.left[--spare.count];
 		unlock(&spare.lock);
 	}
-	/* Of a previous generation: reset to zeros. */
+	/* The tables of a previous generation are reset to zeros. */
 	if (thread->tables)
 		system_advise(thread->tables, sizeof(*thread->tables), MADV_DONTNEED);
 	chunk.thread = (uint32_t)syscall(SYS_gettid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every group's process needs: streams, memory that is in use already, and a clock. */
+/* Every group's process needs this: streams, memory that is in use already, and a clock. */
 #include "probe.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of the matrix: copies and memsets; behind another stream's work, then behind their own. */
+/* Rows of the matrix: copies and memsets; after another stream's work, then after their own. */
 #include "probe.h"
 #include "probe_kernels.h"
 

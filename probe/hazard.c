@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Missing synchronization that looks like it was there: a kernel on a non-blocking stream behind
- * a copy that has returned; and memory that a pool hands out again.
+ * Missing synchronization that looks present: a kernel on a non-blocking stream after a copy that
+ * has returned; and memory that a pool hands out again.
  */
 #include <stdlib.h>
 

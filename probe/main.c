@@ -79,7 +79,7 @@ struct report {
 	long silence; /* seconds */
 };
 
-/* What is known of a running group. */
+/* The state of a running group. */
 struct progress {
 	size_t entry; /* being measured */
 	bool fatal;

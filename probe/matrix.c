@@ -2,7 +2,7 @@
 /*
  * A row of the matrix: how long the call took, and when kernels launched after it on idle streams
  * had completed, while a kernel runs on a blocking, a non-blocking and the legacy stream, and
- * while none does.  What the call takes by itself is subtracted before anything is concluded.
+ * while none does.  The time of the call by itself is subtracted before anything is concluded.
  */
 #include <math.h>
 
@@ -107,7 +107,7 @@ static cudaError_t measure(struct bench *bench, const struct probe_row *row, int
 	return cudaSuccess;
 }
 
-/* What a row waits for is told by the backgrounds that held it, a bit each. */
+/* The backgrounds that held a row, a bit each, show what it waits for. */
 static const char *classify(const struct probe_row *row, const struct times *times,
 	unsigned measured)
 {
@@ -132,7 +132,7 @@ static const char *classify(const struct probe_row *row, const struct times *tim
 		return waits[held & 7];
 	if (device)
 		return "serializes the device only";
-	/* Behind legacy work a blocking stream waits whatever was called. */
+	/* A blocking stream waits for legacy work, whatever was called. */
 	if (measured & 1u << PROBE_BLOCKING &&
 		times[PROBE_BLOCKING].blocking - alone->blocking > limit)
 		return "serializes blocking streams only";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What orders the work of two streams on the device, and what queries answer. */
+/* Measures what orders the work of two streams on the device, and what queries return. */
 #include "probe.h"
 #include "probe_kernels.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of results: a letter for the parent process, then what goes into the JSON object. */
+/* Lines of results: a letter for the parent process, then the text for the JSON object. */
 #include "probe.h"
 
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a synchronous copy between devices is ordered with: documented is everything on both, seen
- * what the legacy streams of both are ordered with.  Nothing is measured where there are not two
- * devices.
+ * Measures the work that a synchronous copy between devices is ordered with.  Documented is all
+ * work on both; observed is the work that the legacy streams of both are ordered with.  Without
+ * two devices nothing is measured.
  */
 #include <stdio.h>
 
@@ -67,7 +67,7 @@ static cudaError_t finish(void)
 	return error;
 }
 
-/* A kernel on a stream of either device, and the copy right behind it. */
+/* A kernel on a stream of either device, and the copy right after it. */
 static cudaError_t begin(size_t bytes, int device, bool nonblocking, uint64_t *start)
 {
 	cudaError_t error = cudaSetDevice(0);

@@ -6,7 +6,7 @@
  *
  * The process that main() runs in never touches CUDA.  It forks a process for each group of
  * items; that one writes a line per result into a pipe (probe_output.c).  An item that hangs,
- * crashes or breaks its context costs its own result: the next process goes on behind it.
+ * crashes or breaks its context costs its own result: the next process goes on after it.
  *
  * A row of the matrix is one CUDA call, made while a kernel runs on another stream; everything
  * else is an item that reports values of its own.  Both are entries of tables, by theme.
@@ -37,13 +37,13 @@ enum probe_stream {
 
 enum probe_memory { PROBE_PAGEABLE, PROBE_PINNED, PROBE_DEVICE };
 
-/* What a process of a group works with.  Its streams and memory live as long as the process. */
+/* The resources of a group's process.  Its streams and memory live as long as the process. */
 struct bench {
 	cudaStream_t busy[PROBE_STREAMS];  /* where background kernels run */
 	cudaStream_t call[PROBE_STREAMS];  /* where the measured call goes: other streams */
 	cudaStream_t watch[PROBE_STREAMS]; /* idle ones, to see what a call serializes */
 	void *memory[3][2];                /* by kind: source and destination, PROBE_BYTES each */
-	/* What a row's prepare leaves for its call and cleanup. */
+	/* A row's prepare sets these for its call and cleanup. */
 	cudaStream_t behind; /* the background's stream, a watched one if there is none */
 	cudaStream_t stream;
 	cudaEvent_t event;

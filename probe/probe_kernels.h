@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The probe's kernels, launched with one thread where nothing else is said.  Kernels with a
+ * The probe's kernels, launched with one thread unless stated otherwise.  Kernels with a
  * number are many of a kind, for effects of the first use: each number below PROBE_FRESH is a
  * kernel of its own.
  */

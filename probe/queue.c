@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many launches can be pending, and what a thread that waits does to another one. */
+/* Measures how many launches can be pending, and how a waiting thread affects another one. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -69,7 +69,7 @@ struct waiter {
 	cudaError_t (*wait)(struct waiter *waiter);
 	void *memory, *host; /* of the device, pinned */
 	void *registered;    /* pageable memory, while it is */
-	cudaEvent_t event;   /* behind what runs */
+	cudaEvent_t event;   /* after the running work */
 	atomic_bool entered, done;
 	cudaError_t error;
 };
@@ -211,7 +211,7 @@ static const struct beside {
 	{ wait_in_load, launch_beside },
 };
 
-/* What the waiter needs, and what runs meanwhile. */
+/* Creates the waiter's resources, and the work that runs meanwhile. */
 static cudaError_t prepare(struct waiter *waiter)
 {
 	struct bench *bench = waiter->bench;

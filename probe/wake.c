@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How soon a thread returns from a wait after what it waited for had ended, by call and by the
- * schedule flag of the process; how far host and device clocks are apart; what launches cost.
+ * Measures how soon a thread returns from a wait after the end of the work, by call and by the
+ * schedule flag of the process; the difference of host and device clocks; the cost of launches.
  */
 #include <math.h>
 #include <stdio.h>

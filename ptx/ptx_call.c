@@ -155,7 +155,7 @@ static int enter(struct ptx_frame *frame, struct ptx_state *state, const struct 
 			state->possible = 0;
 		return 0;
 	}
-	/* What the function learned about the caller's numbers also holds after the call. */
+	/* The function's facts about the caller's numbers also hold after the call. */
 	if (!is_guarded)
 		copy_knowledge(state, callee->leave);
 	give_results(frame, state, callee, call);

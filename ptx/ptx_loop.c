@@ -433,8 +433,8 @@ static int is_about_rounds(const struct ptx_frame *frame, uint32_t block,
 }
 
 /*
- * What comes back obeys a condition that the state at the head does not contain: the state has
- * rounds that no thread runs.
+ * Returns 1 if the state that comes back obeys a condition that the state at the head does not
+ * contain: the state at the head has rounds that no thread runs.
  */
 static int knows_less(const struct ptx_frame *frame, uint32_t block, const struct ptx_state *state,
 	uint32_t rounds)

@@ -41,9 +41,9 @@
 	X(SETP, "setp") X(SHL, "shl") X(SHR, "shr") X(ST, "st") X(SUB, "sub") X(SULD, "suld") \
 	X(SURED, "sured") X(SUST, "sust") X(TEX, "tex") X(TLD4, "tld4") X(TRAP, "trap") \
 	X(WMMA, "wmma") X(XOR, "xor") \
-	/* Of machine code only: {sum, carry} = a + b + c + carry. */ \
+	/* In machine code only: {sum, carry} = a + b + c + carry. */ \
 	X(SUM, NULL) \
-	/* Of the rest only what it writes matters. */ \
+	/* For all others only the results matter. */ \
 	X(OTHER, NULL)
 /* clang-format on */
 
@@ -140,7 +140,7 @@ enum ptx_special {
 	SPECIAL_OTHER,
 };
 
-/* What an atomic operation stores when it is repeated with the same operands. */
+/* The value that an atomic operation stores when it is repeated with the same operands. */
 enum ptx_update { PTX_CHANGES, PTX_REPEATS /* the same value */ };
 
 struct ptx_instruction {
@@ -204,7 +204,7 @@ struct ptx_register {
 	uint8_t relevant; /* enum ptx_relevance */
 };
 
-/* What a value may affect. */
+/* The things that a value may affect. */
 enum ptx_relevance {
 	RELEVANT_NOT,
 	RELEVANT_BRANCH,  /* a branch may depend on it */

@@ -17,7 +17,7 @@
 #define SPINS_WORK (1 << 20)
 #define SPINS_DEPTH 64
 
-/* What a value in a loop depends on, other than constants of the loop. */
+/* The dependences of a value in a loop, other than constants of the loop. */
 enum depends { ON_FOUND = 1, ON_OTHERS = 2 };
 
 #define OPEN 4

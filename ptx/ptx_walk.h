@@ -106,7 +106,7 @@ struct ptx_condition {
 		raw[3];
 };
 
-/* What the last pass found about an edge. */
+/* The last pass's result for an edge. */
 enum ptx_way {
 	WAY_POSSIBLE = 1, /* threads may take it */
 	WAY_PART = 2,     /* its condition is stricter than the state after it */

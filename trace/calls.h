@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* What a call does. kinds.def has one row per kind, with everything that depends on the kind. */
+/* Effects of calls.  kinds.def has one row per kind, with everything that depends on the kind. */
 enum call_kind {
 #define KIND(symbol, name, family, waits, traits) KIND_##symbol,
 #include "kinds.def"
@@ -67,7 +67,7 @@ enum kind_family {
 		FAMILY_COUNT
 };
 
-/* What the host waits for during a call; narrower ranges first. */
+/* The work that the host waits for during a call; narrower ranges first. */
 #define KIND_WAITS(X) \
 	X(NOTHING, nothing) \
 	X(EVENT, event) \
@@ -223,7 +223,7 @@ enum call_trait {
 			: (traits)&TRAIT_D2D ? COPY_D2D \
 					     : COPY_DEFAULT)
 
-/* What a field of a record holds.  Times are never fields. */
+/* The contents of a record's field.  Times are never fields. */
 #define FIELD_KINDS(X) \
 	X(none) \
 	X(ptr) /* address of an allocation, device or host */ \

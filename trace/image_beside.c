@@ -10,7 +10,7 @@
 
 #include "image_hash.h"
 
-/* Returns a descriptor of an image beside the trace, or -1. */
+/* Returns a descriptor of an image stored with the trace, or -1. */
 static int open_beside(const char *trace, uint64_t hash)
 {
 	const char *slash = strrchr(trace, '/');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code images stored in the folder beside the trace that names them (doc/FORMAT.md). */
+/* Code images stored in the folder next to the trace that names them (doc/FORMAT.md). */
 #ifndef CUFENCE_IMAGE_BESIDE_H
 #define CUFENCE_IMAGE_BESIDE_H
 

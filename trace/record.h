@@ -37,7 +37,7 @@
 #define TRACE_CHUNK_SIZE (64 * 1024)
 #define TRACE_ALIGN 8
 
-/* What a reader accepts: a chunk holds the largest record, and uses little memory. */
+/* The sizes that a reader accepts: a chunk holds the largest record, and uses little memory. */
 #define TRACE_CHUNK_LEAST 4096
 #define TRACE_CHUNK_MOST (1024 * 1024)
 #define TRACE_MOST_BYTES (UINT64_C(32) << 30)

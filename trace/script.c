@@ -20,7 +20,7 @@ static int starts(const char *name, size_t length, const char *part)
 
 enum script_origin script_origin(const char *name, size_t length)
 {
-	/* Where packages write generated code: torch.compile, Triton; torch.fx and attrs. */
+	/* Places of code that packages generate: torch.compile, Triton; torch.fx and attrs. */
 	static const char *const generated[] = {
 		"/torchinductor_",
 		"/.triton/",

@@ -46,7 +46,7 @@ static int allocate(int fd, uint64_t offset, size_t bytes)
 	return rc ? -errno : 0;
 }
 
-/* Where the file system cannot allocate (EOPNOTSUPP), write zeros instead. */
+/* Writes zeros if the file system cannot allocate (EOPNOTSUPP). */
 static int allocate_space(int fd, uint64_t offset, size_t bytes)
 {
 	static const char zeros[4096];

@@ -60,7 +60,7 @@ int access_add(struct accesses *accesses, const struct memory_access *access, in
 
 /*
  * Shortens a long list by joining accesses to one allocation with the same direction.  Up to a
- * limit, accesses that are known exactly are kept apart.
+ * limit, accesses that are known exactly are kept separate.
  */
 void access_shorten(struct accesses *accesses);
 

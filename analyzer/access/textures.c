@@ -32,7 +32,7 @@ static const char uses[] =
 	"reaches = reaches | 1 | 2 * (SELECT u.stores FROM object_unknown u "
 	" WHERE u.shape = shape_code.shape) "
 	"WHERE shape IN (SELECT shape FROM object_unknown);"
-	/* What holds for any launch tells nothing about the object. */
+	/* Accesses that hold for any launch do not identify the object. */
 	"UPDATE kernel_code SET complete = 0, "
 	"why = ifnull(why, 'it uses textures or surfaces'), reaches = reaches | 1 | 2 * EXISTS "
 	" (SELECT 1 FROM kernel_object o JOIN kernel_access a "

@@ -5,13 +5,13 @@
  *
  * A turn begins at a site, the loop's first, and ends where the next one begins; calls after the
  * last beginning are not part of a turn.  Turns are similar if they submit and wait at the same
- * sites, however often at each: inner loops of any length make no difference.  Of sites that occur
- * equally often the first one is tried.  A site's score is the part of the thread's submissions and
- * waits in its similar turns, times the part of the frequent sites in them, times the part of all
- * turns from that site that are similar.  Of the sites with more than half of the best score, the
- * one with the most turns begins the loop: steps, rather than epochs of steps.  Without a site
- * whose turns contain half of the submissions and waits there is no loop.  Of several threads with
- * a loop, the one that submits and waits the most makes the turns.
+ * sites, however often at each: inner loops of any length make no difference.  If several sites
+ * occur equally often, the first one is tried.  A site's score is the part of the thread's
+ * submissions and waits in its similar turns, times the part of the frequent sites in them, times
+ * the part of all turns from that site that are similar.  Among the sites with more than half of
+ * the best score, the one with the most turns begins the loop: steps, rather than epochs of steps.
+ * Without a site whose turns contain half of the submissions and waits there is no loop.  If
+ * several threads have a loop, the one that submits and waits the most makes the turns.
  *
  * Turns at the beginning that take more than LOOP_WARM_TIMES the median are warm-up and excluded,
  * as are calls before the first similar turn.

@@ -72,7 +72,7 @@ static void put_arguments(const struct command *command, FILE *out)
 }
 
 /*
- * One function serves both shells: zsh runs it through bashcompinit.  Where no word fits, files are
+ * One function serves both shells: zsh runs it through bashcompinit.  If no word fits, files are
  * completed; after "run --" the shell completes the program's own command line.
  */
 static const char head[] =

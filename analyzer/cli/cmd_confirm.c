@@ -314,7 +314,7 @@ static int try_places(struct request *request, struct db *db, int64_t finding,
 	return rc ? -1 : 0;
 }
 
-/* --- what is asked for --- */
+/* --- the request --- */
 
 static int read_number(const char *text, int64_t *number)
 {

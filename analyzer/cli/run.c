@@ -236,7 +236,7 @@ static int wait_for(pid_t child)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* What the user can do about a program that could not be executed. */
+/* Returns what the user can do about a program that could not be executed. */
 static const char *start_hint(const char *name, int error)
 {
 	int is_path = strchr(name, '/') != NULL, is_there = !access(name, F_OK);

@@ -12,7 +12,7 @@
 #define RUN_CANNOT_EXECUTE 126
 #define RUN_NOT_FOUND 127
 
-/* What is known of a program before it runs.  For a script it describes the interpreter. */
+/* Facts about a program before it runs.  For a script they describe the interpreter. */
 struct program {
 	char *path; /* found through PATH; NULL: not found */
 	int is_elf;
@@ -64,7 +64,7 @@ struct run_environment {
 };
 
 /*
- * Finds the recorder beside this program (CUFENCE_LIB overrides), and the simulated device's
+ * Finds the recorder next to this program (CUFENCE_LIB overrides), and the simulated device's
  * libraries if simulated: 0, or -1 after a message.
  */
 int run_environment_init(struct run_environment *environment, int simulated);

@@ -112,7 +112,7 @@ static int create_temporary(const char *path)
 
 /*
  * Whether the name is prefix followed by the id of a process that has ended, or by our own id (this
- * process has not created one yet), or a temporary file of SQLite beside such a database.
+ * process has not created one yet), or a temporary file of SQLite for such a database.
  */
 static int is_abandoned(int folder, const char *name, const char *prefix)
 {

@@ -127,7 +127,7 @@ static int add_rows(struct confirmation *confirmation, sqlite3_stmt *q)
 	return step;
 }
 
-/* Of the nodes' two kernels, in the database of the finding. */
+/* Adds the results of the nodes' two kernels, from the database of the finding. */
 static int add_nodes(struct confirmation *confirmation, const struct pair *pair, struct db *db)
 {
 	sqlite3_stmt *q = db_prepare(db, nodes_sql);

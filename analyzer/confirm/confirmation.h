@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What became of a race that was to show itself: a verdict and a sentence, kept in the database by
+ * The result of an attempt to confirm a race: a verdict and a sentence.  The database keeps it by
  * the fingerprint of the finding's place, which outlives "cufence analyze".
  */
 #ifndef CUFENCE_CONFIRMATION_H
@@ -26,11 +26,11 @@ struct confirmation {
 /* A race that was not tried, and why. */
 int confirmation_refuse(struct confirmation *confirmation, const char *why);
 
-/* What the plan says once the program has run with it. */
+/* Reads the result from the plan, after the program has run with it. */
 int confirmation_of_plan(struct confirmation *confirmation, const struct pair *pair,
 	const struct hold_plan *plan);
 
-/* What the database of another run says: whether the two ran at the same time. */
+/* Reads from the database of another run whether the two ran at the same time. */
 int confirmation_of_run(struct confirmation *confirmation, const struct pair *pair, struct db *db);
 
 /* The second of two runs was with more hardware queues. */

@@ -108,7 +108,7 @@ static int add_try(struct pair *pair, struct db *db, int64_t consumer, int64_t p
 
 /* --- whether the producer can be held back --- */
 
-/* What stands in the way, in the order in which it is said. */
+/* The obstacles, in the order in which they are checked; the first is reported. */
 static const struct obstacle {
 	const char *sql; /* of the calls ?1, the consumer, and ?2: whether it does */
 	const char *text;
@@ -345,7 +345,7 @@ int pair_of_operations(struct pair *pair, struct db *db, int64_t one, int64_t ot
 	pair->consumer = first < second ? second : first;
 	if (complete(pair, db) || add_try(pair, db, pair->consumer, pair->producer))
 		return -1;
-	/* What overlaps is looked up by the finding. */
+	/* The overlap method looks up the pair by the finding. */
 	if (pair->why)
 		pair->obstacle = pair->why;
 	return 0;

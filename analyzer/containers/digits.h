@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /*
- * Those with the same number stay in order.  *rows, from malloc(), is replaced.  0, or -1 after a
+ * Rows with the same number stay in order.  *rows, from malloc(), is replaced.  0, or -1 after a
  * message when out of memory.
  */
 int digits_sort(void **rows, size_t count, size_t row_size);

@@ -44,7 +44,7 @@ void *idmap_take(struct idmap *map, int64_t id)
 
 	if (!object)
 		return NULL;
-	/* Close the gap: whoever was displaced past it moves back, so that probing needs no
+	/* Close the gap: objects displaced past it move back, so that probing needs no
 	 * tombstones. */
 	for (size_t at = (size_t)(hole - map->slot + 1) & mask; map->slot[at].object;
 		at = (at + 1) & mask) {

@@ -30,7 +30,7 @@ static inline size_t map_mix(uint64_t key)
 /* 0, or -1 when out of memory. */
 int map_set(struct map *map, uint64_t key, uint64_t value);
 
-/* Where key is, or the free slot where it belongs; size is not 0. */
+/* Returns the slot of key, or the free slot where it belongs; size is not 0. */
 static inline size_t map_slot(const struct map *map, uint64_t key)
 {
 	size_t slot = map_mix(key) & (map->size - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which threads use the results of a stream.
+ * Finds the threads that use the results of a stream.
  *
  * A thread owns its results in a stream if it waits for each one before it submits the next:
  * other threads that wait for the device need not wait for these.  If another thread

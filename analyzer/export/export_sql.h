@@ -29,7 +29,7 @@ struct export_sql {
 int export_sql_open(struct export_sql *sql, struct db *db);
 void export_sql_close(struct export_sql *sql);
 
-/* Where SRCROOT is, as a URI; to be freed by sqlite3_free(). */
+/* Returns the URI of SRCROOT; to be freed by sqlite3_free(). */
 char *export_sql_root(const struct export_sql *sql);
 
 #endif

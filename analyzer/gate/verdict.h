@@ -18,8 +18,10 @@
 #include "db.h"
 #include "report.h"
 
-/* What makes a check fail: lists of severities ("medium": and above) and rules, separated by
- * commas, or "none".  fences is the list for findings about order, which have no cost. */
+/*
+ * The findings that make a check fail: lists of severities ("medium": and above) and rules,
+ * separated by commas, or "none".  fences is the list for findings about order, which have no cost.
+ */
 struct verdict_rules {
 	const char *list, *fences;
 	int64_t most; /* ns that all findings of a process may cost; DB_NULL: no limit */

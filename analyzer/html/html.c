@@ -8,7 +8,7 @@
 #include "html_texts.h"
 #include "html_timeline.h"
 
-/* Of page/, by the Makefile. */
+/* The Makefile generates these from page/. */
 static const char page_html[] =
 #include "page_html.inc"
 	;

@@ -29,7 +29,7 @@ static const char waits_sql[] = "SELECT op, call FROM wait WHERE op NOT NULL";
 static const char holds_sql[] =
 	"SELECT behind, op FROM hold WHERE behind NOT NULL AND reason <> 'event'";
 
-/* Where turns begin: at the calls of the loop's site that submit or wait (account/loop.h). */
+/* Turns begin at the calls of the loop's site that submit or wait (account/loop.h). */
 static const char turns_sql[] =
 	"SELECT DISTINCT c.enter FROM loop l JOIN call c ON c.thread = l.thread"
 	" JOIN call_type t ON t.id = c.type LEFT JOIN call p ON p.id = c.parent"
@@ -211,7 +211,7 @@ static int write_arrows(const struct html_timeline *timeline, struct pack *pack,
 	return rc;
 }
 
-/* Of each process that has a loop, in the order of FACT_LOOPS. */
+/* Writes the turns of each process that has a loop, in the order of FACT_LOOPS. */
 static int write_turns(const struct html_timeline *timeline, struct pack *pack, int64_t process)
 {
 	sqlite3_stmt *q = db_prepare(timeline->db, turns_sql);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What connects items of the timeline: fences (an event that a stream waits for), waits of the
- * host, operations that the device held behind others; and where the turns of loops begin.
+ * Connections between items of the timeline: fences (an event that a stream waits for), waits of
+ * the host, operations that the device held until others completed; and the begin of loops' turns.
  */
 #ifndef CUFENCE_HTML_ARROWS_H
 #define CUFENCE_HTML_ARROWS_H
@@ -21,8 +21,8 @@ struct html_arrows {
 
 /*
  * Reads fences (from the work before the record to the work after the wait), host waits (from the
- * operation to the call) and operations that the device held behind others.  0, or -1 after a
- * message; the caller frees the arrows in both cases.
+ * operation to the call) and operations that the device held until others completed.  0, or -1
+ * after a message; the caller frees the arrows in both cases.
  */
 int html_arrows_fences(const struct html_timeline *timeline, struct html_arrows *arrows);
 int html_arrows_waits(const struct html_timeline *timeline, struct html_arrows *arrows);

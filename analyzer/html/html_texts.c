@@ -50,7 +50,7 @@ static void put_line(char *line, size_t column, const char *separator, FILE *out
 	fputc(']', out);
 }
 
-/* Those from a line on, 0: the first; empty ones are left out. */
+/* Writes the lines from a number on, 0: the first; empty lines are left out. */
 static void put_lines(char *text, size_t column, int from, FILE *out)
 {
 	const char *separator = "[";

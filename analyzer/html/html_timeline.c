@@ -391,7 +391,7 @@ static int read_waits(struct html_timeline *timeline)
 
 		int64_t waited = sqlite3_column_int64(q, 1);
 
-		/* Those of a call within calls add up; more than its time it cannot have waited. */
+		/* Waits within a call's inner calls add up; the sum is at most the call's time. */
 		if (item != HTML_NO_ITEM && waited > 0)
 			add_wait(&timeline->calls.item[item], waited);
 	}

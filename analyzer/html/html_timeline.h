@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The timeline: lanes of host threads and streams, with calls, operations and the program's named
- * ranges as items.  Of nested calls only the outermost is an item, as the program wrote it.  Items
+ * ranges as items.  If calls are nested, only the program's own, the outermost, is an item.  Items
  * are numbered: calls first, then operations, then ranges, each by lane and time.
  */
 #ifndef CUFENCE_HTML_TIMELINE_H

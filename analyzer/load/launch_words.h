@@ -4,7 +4,7 @@
  * operand): scalars from which a kernel computes addresses.  Stored as a blob in column words of
  * shape: entries of 12 bytes, little-endian, u32 offset and u64 value.
  *
- * The recorder keeps all words of a small parameter buffer.  Of a large one it keeps the first
+ * The recorder keeps all words of a small parameter buffer.  For a large one it keeps the first
  * eight scalars and a hash of the rest, without their offsets, and the rest once per hash; the
  * offsets are reconstructed from the layout of the kernel's parameters and the offsets of the
  * pointers.

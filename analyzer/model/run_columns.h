@@ -69,7 +69,7 @@ struct run_work {
 	uint32_t where;
 };
 
-/* Where operations ran, each combination stored once. */
+/* The places where operations ran, each combination stored once. */
 struct run_where {
 	uint32_t process, context, stream;
 	int32_t device;
@@ -141,7 +141,7 @@ struct run_device {
 	int64_t sms, threads, blocks; /* threads and blocks: maximum resident per SM */
 };
 
-/* What is known about the code of a kernel: rows of kernel_code and kernel_dependence. */
+/* Facts about the code of a kernel: rows of kernel_code and kernel_dependence. */
 struct run_kernel {
 	int32_t reaches; /* 0 if unknown */
 	uint8_t knows_parameters, complete;
@@ -348,7 +348,7 @@ static inline const struct run_kernel *run_kernel(const struct run *run, int64_t
 	return &run->kernel[id > 0 && id < (int64_t)run->kernel_count ? id : 0];
 }
 
-/* What is known about a shape; NULL: nothing. */
+/* Returns the facts about a shape; NULL: none. */
 static inline const struct run_shape *run_shape(const struct run *run, uint32_t shape)
 {
 	return shape < run->shape_count && run->shape[shape].reaches >= 0 ? &run->shape[shape]

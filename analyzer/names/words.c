@@ -144,7 +144,7 @@ int words_call(struct words *words, int64_t call, FILE *out)
 	return rc < 0 ? -1 : 0;
 }
 
-/* What a call submits. sized: with the number of bytes. */
+/* The work that a call submits.  sized: with the number of bytes. */
 struct what {
 	const char *text;
 	int sized, orders;

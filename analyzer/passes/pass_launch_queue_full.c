@@ -11,8 +11,8 @@
 #include "pass.h"
 
 /*
- * A blocked submission.  Those of a thread in a stream are joined until the thread waits for that
- * stream, and listed by place.
+ * A blocked submission.  Blocked submissions of a thread in a stream are joined until the thread
+ * waits for that stream, and listed by place.
  */
 struct blocked {
 	const struct run_wait *wait;

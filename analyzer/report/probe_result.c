@@ -170,7 +170,7 @@ static int print_errors(struct db *db, FILE *out)
 
 /* --- the comparison -------------------------------------------------------------------------- */
 
-/* What both have a class for. */
+/* The rows that have a class in both results. */
 #define BOTH \
 	"(SELECT here.name, here.class AS here, there.class AS there, " \
 	"	min(here.position) AS position " \

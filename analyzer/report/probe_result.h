@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What cufence-probe measured, read with SQLite's JSON functions: printed as a table and compared
- * with another result.  A result is one JSON object:
+ * Results of cufence-probe, read with SQLite's JSON functions: printed as a table and compared with
+ * another result.  A result is one JSON object:
  *
  *	cufence_probe  1, the version of this form
  *	system         device, driver, cuda, runtime, compute_capability, busy_ms

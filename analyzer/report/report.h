@@ -35,7 +35,7 @@ int report_summary(struct db *db, FILE *out);
 /* Whether out is a terminal that shows colors, and NO_COLOR is not set (https://no-color.org). */
 int report_color(FILE *out);
 
-/* Columns of the terminal behind out; 0: out is no terminal. */
+/* Columns of the terminal that out writes to; 0: out is no terminal. */
 int report_width(FILE *out);
 
 /* The SQL condition under which finding f is shown. */

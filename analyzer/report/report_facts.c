@@ -77,7 +77,7 @@ static const char loops_sql[] =
 	" (l.end - l.start) / l.turns AS turn_ns FROM loop l JOIN process p ON p.id = l.process"
 	" JOIN site s ON s.id = l.site ORDER BY l.process";
 
-/* Of the loop, or of the run from its first work to its last. */
+/* The account of the loop, or of the run from its first work to its last. */
 static const char account_sql[] =
 	"SELECT process, device, cause, sum(time) AS time_ns, sum(times) AS times FROM account"
 	" GROUP BY process, device, cause ORDER BY process, device IS NULL, device, 4 DESC, cause";

@@ -93,7 +93,7 @@ static const char also_sql[] =
 	"  JOIN site at ON at.id = p.site WHERE p.finding = ?1 AND at.text IS s.text)"
 	" GROUP BY s.text ORDER BY min(a.call)";
 
-/* Who called the place of a site: the program's frames further out, as far as they have names. */
+/* The callers of a site's place: the program's outer frames that have names. */
 static const char callers_sql[] =
 	"SELECT function, file, line FROM frame WHERE site = ?1 AND user = 1"
 	" AND function NOT NULL AND function <> '_start' AND depth >"
@@ -119,7 +119,7 @@ static const char from_sql[] =
 	"  OR (SELECT line IS NULL OR function LIKE '~%' FROM own))"
 	" GROUP BY function, file, line ORDER BY min(site)";
 
-/* Where the program made a stream, since CUPTI's stream numbers do not appear in its source. */
+/* The place that created a stream, since CUPTI's stream numbers do not appear in the source. */
 static const char streams_sql[] =
 	"SELECT DISTINCT t.cupti_id, t.kind, s.text, s.function FROM finding_place p"
 	" JOIN call c ON c.id IN (p.call, p.other_call) JOIN stream t ON t.id = c.stream"

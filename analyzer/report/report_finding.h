@@ -27,8 +27,8 @@ void report_print_cost(sqlite3_stmt *row, int column, FILE *out);
 void report_print_saving(sqlite3_stmt *row, int column, FILE *out);
 
 /*
- * Prints the findings of the level in their order, of the one asked for alone also who called it,
- * its streams and its timeline.  Returns how many were printed, -1 after a message.
+ * Prints the findings of the level in their order.  If one finding alone was requested, also its
+ * callers, streams and timeline.  Returns how many were printed, -1 after a message.
  */
 int64_t report_print_findings(struct db *db, const struct report_options *options, FILE *out);
 

@@ -8,7 +8,7 @@
 #include "report_parts.h"
 #include "print.h"
 
-/* Of doc/report.schema.json: raised when a member changes its meaning or goes. */
+/* The version of doc/report.schema.json: raised when a member changes its meaning or goes. */
 #define JSON_FORMAT "1"
 
 #define BOOLEAN(value) "json(iif(" value ", 'true', 'false'))"
@@ -54,7 +54,7 @@ static const char finding_sql[] =
 	" WHERE %s AND (?1 = 0 OR f.id = ?1)"
 	" ORDER BY f.id LIMIT ?2";
 
-/* What the two of a missing fence have in common, in the worst instance of place p. */
+/* The memory that both operations of a missing fence use, in the worst instance of place p. */
 static const char memory_sql[] =
 	"CASE WHEN h.id NOT NULL THEN json_object('bytes', " COMMON_BYTES("m") ","
 	" 'offset', h.low - m.address, 'allocation_bytes', " WHOLE_BYTES("m") ", 'kind', m.memory,"

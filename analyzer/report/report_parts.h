@@ -8,8 +8,8 @@
 #include "db.h"
 
 /*
- * Of hazard h and allocation a: the bytes that both may use, at most those of an array, whose bytes
- * have places that were made up, and all bytes of the memory, with the pieces mapped behind it.
+ * For hazard h and allocation a: the bytes that both may use, and all bytes of the memory, with the
+ * pieces mapped after it.  Bytes of an array have invented places: at most its size is returned.
  */
 #define COMMON_BYTES(a) \
 	"CASE " a ".memory WHEN 'array' THEN min(h.high - h.low, " a \

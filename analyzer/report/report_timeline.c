@@ -47,7 +47,7 @@ static const char span_sql[] =
 	"SELECT c.enter FROM call c, f WHERE c.id = f.other_call AND f.rule = 'redundant-sync')";
 /* clang-format on */
 
-/* The first call of thread h that was entered after a time, or behind its last one: they are in
+/* The first call of thread h that was entered after a time, or the end of its calls: they are in
  * order of entry. */
 /* clang-format off */
 #define AFTER(time) \
@@ -60,7 +60,7 @@ static const char span_sql[] =
 	"   AND id <= (low + high) / 2 ORDER BY id DESC LIMIT 1)" \
 	"  WHERE low < high) SELECT max(low) FROM find)"
 
-/* Of those entered before the window the last one of the program's own may reach into it. */
+/* Only the last of the program's own calls entered before the window may reach into it. */
 static const char calls_sql[] =
 	"WITH RECURSIVE f AS (SELECT * FROM finding WHERE id = ?1), "
 	"up(id) AS (SELECT call FROM f UNION SELECT other_call FROM f UNION "

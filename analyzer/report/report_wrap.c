@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* Where the text of "    fix  ..." begins. */
+/* The column where the text of "    fix  ..." begins. */
 #define INDENT 9
 /* The timeline, which has its own width. */
 #define DRAWING 6

@@ -214,7 +214,7 @@ int rule_is_pace(enum rule rule)
 	return !strcmp(rules[rule].group, "pace");
 }
 
-/* Of two instances at a place the more certain one represents it, and explained ones come first. */
+/* The more certain of two instances represents their place; explained ones come first. */
 static int is_worse(const struct instance *one, const struct instance *other)
 {
 	if (one->confidence != other->confidence)

@@ -167,7 +167,7 @@ static int check_row(struct table *table, sqlite3_stmt *row)
 	return table->length > LONGEST_SUM ? wrong(table, "duration") : 0;
 }
 
-/* Of the table, not of an index, whatever that says. */
+/* Reads the table, never an index, whose contents may differ. */
 static sqlite3_stmt *select_rows(const struct table *table)
 {
 	sqlite3_str *sql = sqlite3_str_new(table->db->handle);

@@ -188,7 +188,7 @@ static const char *encoding(const char *at, struct component *last)
 	return source_name(at, last);
 }
 
-/* Of "foo<int>" and "foo(int)" as debug information has them: 3. */
+/* For "foo<int>" and "foo(int)", as debug information has them: 3. */
 static size_t plain_length(const char *name)
 {
 	size_t length = strncmp(name, "operator", 8) ? 0 : 8;

@@ -11,8 +11,8 @@
 #include <stddef.h>
 
 /*
- * Writes the base name of mangled to name (cut to size).  What is not mangled, or not understood,
- * is copied as it is; the part of a plain name after "foo<" or "foo(" is dropped.  A lambda
+ * Writes the base name of mangled to name (cut to size).  A name that is not mangled, or not
+ * understood, is copied; the part of a plain name after "foo<" or "foo(" is dropped.  A lambda
  * is named after the function that it was written in: "main::{lambda}".
  */
 void demangle_base(const char *mangled, char *name, size_t size);

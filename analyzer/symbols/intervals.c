@@ -50,7 +50,7 @@ int64_t intervals_find(const struct intervals *intervals, uint64_t address)
 	size_t low = 0, high = intervals->count;
 	uint32_t at;
 
-	/* Those before low start at the address or before it. */
+	/* Intervals before low start at the address or before it. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranges of addresses that lie within each other or apart, as functions and the scopes in them do,
- * to be asked which is the innermost around an address.  All are added, then sorted, then asked.
+ * Ranges of addresses that are nested or disjoint, as functions and their scopes are.  A search
+ * returns the innermost range around an address.  All are added, then sorted, then searched.
  * Zero-initialized is empty; the owner releases it.
  */
 #ifndef CUFENCE_INTERVALS_H
@@ -21,7 +21,7 @@ struct intervals {
 	size_t count;
 };
 
-/* Of two that are the same the one with the greater value is inside.  0, or -1 after a message. */
+/* If two ranges are equal, the one with the greater value is inside.  0, or -1 after a message. */
 int intervals_add(struct intervals *intervals, uint64_t low, uint64_t high, uint32_t value);
 
 void intervals_sort(struct intervals *intervals);

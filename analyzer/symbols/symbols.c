@@ -245,8 +245,8 @@ static const char *find_api(struct symbols *s)
 }
 
 /*
- * A script's frames are behind those of the interpreter that runs it.  Where there are any, they
- * are the program's: its own files, or else what packages, or else the language's own, do for it.
+ * A script's frames follow those of the interpreter that runs it.  If there are any, the program's
+ * frames are those of its own files, else those of packages, else those of the standard library.
  */
 static void push_scripts(struct symbols *s, const uint64_t *address, int count)
 {

@@ -22,7 +22,7 @@ struct dwarf_scope {
 };
 
 struct dwarf_call {
-	uint64_t returns; /* behind the call instruction */
+	uint64_t returns; /* after the call instruction */
 	Dwarf_Die site;
 };
 
@@ -35,7 +35,7 @@ struct callee {
 /* How a function leaves by a jump; count 1: there is one such place for that kind of callee. */
 struct jump {
 	struct callee callee;
-	uint64_t at; /* behind the jump */
+	uint64_t at; /* after the jump */
 	int into_cuda, count;
 };
 
@@ -62,7 +62,7 @@ struct function_table {
 
 /* A place that jumps into a host stub. */
 struct jumper {
-	uint64_t at;    /* behind the jump */
+	uint64_t at;    /* after the jump */
 	uint32_t count; /* of such places */
 };
 

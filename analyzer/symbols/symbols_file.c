@@ -130,7 +130,7 @@ int dwarf_line_of(struct dwarf_unit *unit, uint64_t address, const char **name)
 	return number;
 }
 
-/* Where an inlined function was called from. */
+/* Finds the place that an inlined function was called from. */
 static void call_site(Dwarf_Die *unit, Dwarf_Die *inlined, struct source_frame *frame)
 {
 	Dwarf_Attribute attribute;

@@ -30,7 +30,7 @@ struct tail_frame {
  */
 struct symbol_file *symbol_file_open(const char *path, const char *build_id);
 
-/* Where its debug information was looked for. */
+/* Returns where its debug information was looked for. */
 const struct debug_link *symbol_file_debug_link(const struct symbol_file *file);
 
 /* Up to max frames at an offset of the file, innermost first; 0 if nothing is known. */

@@ -20,7 +20,7 @@ struct elf_file {
 
 #define BUILD_ID_SIZE 129 /* hexadecimal, of at most 64 bytes */
 
-/* Where the debug information of a file is to be found. */
+/* Identifies the file with the debug information of another. */
 struct debug_link {
 	char build_id[BUILD_ID_SIZE]; /* "": the file has none */
 	char name[256];               /* of the debug file, "": only by the build id */
@@ -31,10 +31,10 @@ struct debug_link {
 int elf_file_open(struct elf_file *file, const char *path);
 void elf_file_close(struct elf_file *file);
 
-/* A section that has the debug information, or the name of where it is. */
+/* A section that has the debug information, or the name of the file that has it. */
 Elf_Scn *elf_file_section(const struct elf_file *file, const char *name);
 
-/* What the file says of where its debug information is. */
+/* Reads from the file where its debug information is. */
 void debug_link_read(struct debug_link *link, const struct elf_file *file);
 
 /* The file with the debug information of the one at path: 0, or -1 if there is none that fits. */

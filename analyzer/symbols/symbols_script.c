@@ -29,7 +29,7 @@ static void *copy(const void *bytes, size_t length)
 	return copied;
 }
 
-/* A column as it is, with a NUL behind it. */
+/* A column as it is, with a NUL after it. */
 static void *column(sqlite3_stmt *row, int number)
 {
 	return copy(sqlite3_column_blob(row, number), (size_t)sqlite3_column_bytes(row, number));

@@ -22,8 +22,8 @@ struct script_space {
 int script_space_read(struct script_space *space, struct db *db, int64_t process);
 
 /*
- * What a SCRIPT_FRAME() of a site is; its origin, an enum script_origin, or -1 if the trace does
- * not say.  Strings live as long as the space.
+ * Looks up a SCRIPT_FRAME() of a site.  Returns its origin, an enum script_origin, or -1 if the
+ * trace does not have it.  Strings live as long as the space.
  */
 int script_space_lookup(const struct script_space *space, uint64_t address,
 	struct source_frame *frame);

@@ -15,7 +15,7 @@ static int begins(const char *text, const char *with)
 	return text && !strncmp(text, with, strlen(with));
 }
 
-/* Of a lambda: the call operator, and what it is as a pointer to a function. */
+/* A lambda's call operator, or the function that it becomes as a pointer to a function. */
 static int is_call_operator(const char *name)
 {
 	return begins(name, "operator()") || begins(name, "_FUN");

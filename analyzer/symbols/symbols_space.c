@@ -139,7 +139,7 @@ int symbol_space_tail_calls(struct symbol_space *space, uint64_t address, const 
 	answer = ask(space, address);
 	if (!answer)
 		return 0;
-	/* Those that the function on the stack called in its turn did not leave by a jump. */
+	/* Functions that the one on the stack (inner) called did not leave by a jump. */
 	for (first = answer->tail_count; first > 0; first--)
 		if (inner && !strcmp(answer->tail[first - 1].callee, inner))
 			break;

@@ -58,12 +58,14 @@ uint64_t mapping_offset(const struct mapping *mapping, uint64_t address);
 int symbol_space_lookup(struct symbol_space *space, uint64_t address, struct source_frame *frame,
 	int max);
 
-/* Those that left by a jump (symbols_file.h): the stack goes on with inner. */
+/* The functions that left by a jump (symbols_file.h): the stack goes on with inner. */
 int symbol_space_tail_calls(struct symbol_space *space, uint64_t address, const char *inner,
 	struct source_frame *frame, int max);
 
-/* The one that left by a jump into the host stub in which inner lies, if address does not call that
- * itself: its frames, 0 if there is none or it is not known. */
+/*
+ * The function that left by a jump into the host stub that contains inner, if address does not call
+ * the stub itself: its frames, 0 if there is none or it is unknown.
+ */
 int symbol_space_jump_into(struct symbol_space *space, uint64_t inner, uint64_t address,
 	struct source_frame *frame, int max);
 

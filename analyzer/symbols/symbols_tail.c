@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that are on no stack: one whose last act is a call jumps there, and the callee returns
- * to its caller.  DWARF's call sites (DWARF 5, section 3.4) say what was called before a return
- * address, and in that function which calls are jumps.  Where they do not, as with virtual
- * functions and what other libraries call, a kernel's host stub tells: who jumps there is seldom
- * more than one function.
+ * Functions that are on no stack: a function whose last act is a call jumps to the callee, which
+ * returns to the function's caller.  DWARF's call sites (DWARF 5, section 3.4) say what was called
+ * before a return address, and in that function which calls are jumps.  They do not say it for
+ * virtual functions and for calls by other libraries.  There a kernel's host stub helps: seldom
+ * more than one function jumps to it.
  */
 #include <dwarf.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static void note_jump(struct jump *jump, struct symbol_file *file, struct dwarf_
 	struct callee callee = callee_of(file, &call->site);
 	int into_cuda = callee.name && symbol_is_cuda(callee.name);
 
-	/* What ends in CUDA goes before what may lead there. */
+	/* A jump into CUDA takes precedence over one that may lead there. */
 	if (into_cuda != jump->into_cuda) {
 		if (!into_cuda)
 			return;
@@ -111,7 +111,7 @@ static int frames_of(struct symbol_file *file, const struct jump *jump, struct s
 {
 	int added = dwarf_frames(file, jump->at - 1, frame, max);
 
-	/* Of several jumps none can be told to be the one. */
+	/* If there are several jumps, the one taken is unknown. */
 	if (added && jump->count > 1) {
 		frame[0] = frame[added - 1];
 		frame[0].file = NULL;
@@ -208,7 +208,7 @@ int symbol_file_calls_stub(struct symbol_file *file, uint64_t offset)
 		(uint64_t)dwarf_line_of(function->unit, address, NULL), 0);
 }
 
-/* What the host calls the kernel by is no user's function. */
+/* The host's function that stands for the kernel is no user's function. */
 static int is_kernel_of(const char *stub, Dwarf_Die *function)
 {
 	const char *mangled = strstr(stub, stub_mark), *name = dwarf_linkage_name(function);
@@ -219,7 +219,7 @@ static int is_kernel_of(const char *stub, Dwarf_Die *function)
 	mangled += strlen(stub_mark);
 	if (name)
 		return strstr(mangled, name) != NULL;
-	/* Of an instance of a template the name says its arguments, too. */
+	/* The name of a template's instance contains its arguments. */
 	name = dwarf_diename(function);
 	demangle_base(mangled, base, sizeof(base));
 	demangle_base(name ? name : "", own, sizeof(own));

@@ -21,8 +21,8 @@ static int add_ranges(struct intervals *intervals, Dwarf_Die *die, uint32_t valu
 }
 
 /*
- * What is in a file of its own (-gsplit-dwarf) is not read: libdw would open what the unit names,
- * also to look for the unit's ranges.
+ * Units in files of their own (-gsplit-dwarf) are not read: libdw would open the file that the unit
+ * names, also to look for the unit's ranges.
  */
 static int has_ranges(Dwarf_Die *unit)
 {
@@ -89,7 +89,7 @@ struct dwarf_unit *dwarf_unit_of(struct symbol_file *file, uint64_t address)
 	return known ? file->unit[known - 1] : add_unit(file, &die);
 }
 
-/* Whose children may be functions; within: of functions too. */
+/* Returns 1 if the entry's children may be functions; within: also if it is itself a function. */
 static int holds_functions(Dwarf_Die *die, int within)
 {
 	switch (dwarf_tag(die)) {
@@ -163,7 +163,7 @@ struct dwarf_function *dwarf_function_at(struct dwarf_unit *unit, uint64_t addre
 	return NULL;
 }
 
-/* Behind the call instruction; DWARF 4's extension calls it low_pc. */
+/* The address after the call instruction; DWARF 4's extension calls it low_pc. */
 static int return_address(Dwarf_Die *site, uint64_t *address)
 {
 	Dwarf_Attribute attribute;

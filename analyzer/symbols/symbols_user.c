@@ -73,7 +73,7 @@ static int is_call_of_table(const char *symbol)
 	return 0;
 }
 
-/* What the table leaves out, as it neither waits nor submits by itself, but may load code. */
+/* Adds calls that the table lacks: by themselves they do not wait or submit, but may load code. */
 static int is_runtime_call(const char *symbol)
 {
 	static const char *const beyond_the_table[] = { "cudaGetSymbol", "cudaLaunchKernelEx",
@@ -146,9 +146,10 @@ static int is_library_header(const char *file)
 }
 
 /*
- * What the C++ library and CUDA's C++ libraries (CCCL) define, wherever their headers lie, and
- * closures in it: _ZN6thrust6reduce..., _ZSt8for_each..., _ZZN3cub...  Of namespace cuda only
- * std and what has the library's version, as a program may have one of that name.
+ * Recognizes functions of the C++ library and of CUDA's C++ libraries (CCCL), wherever their
+ * headers lie, and closures in them: _ZN6thrust6reduce..., _ZSt8for_each..., _ZZN3cub...  In
+ * namespace cuda only std and names with the library's version count: a program may have a
+ * namespace of that name.
  */
 static int is_library_symbol(const char *symbol)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a command writes.  A symbolic link is followed as the kernel follows it with
+ * The file that a command writes.  A symbolic link is followed as the kernel follows it with
  * fs.protected_symlinks (proc_sys_fs(5)), whatever its setting: in a folder that is sticky and that
  * all may write to, only a link of the folder's owner or one's own.
  */

@@ -25,7 +25,7 @@ void wait_timing_settle(struct wait_timing *timing)
 			LATENCY_MIN_NS, LATENCY_MAX_NS);
 	if (timing->latency.count)
 		early = -sample_quantile(&timing->latency, 0);
-	/* The wake-up of a sleeping thread cannot be told from the call's later work. */
+	/* The wake-up of a sleeping thread cannot be distinguished from the call's later work. */
 	timing->usually_late = timing->blocking ? LATENCY_DEFAULT_NS : latency;
 	timing->wake_up = timing->blocking ? LATENCY_BLOCKING_NS : latency;
 	timing->error = clamp(early > timing->clock_error ? early : timing->clock_error,

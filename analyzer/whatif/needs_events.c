@@ -33,7 +33,7 @@ struct ring {
 struct open_waits {
 	struct ring held, idle;
 	struct open_wait *first; /* first wait that delayed work */
-	/* Of the first left_needed waits, those made since this call may all be needed. */
+	/* All of the first left_needed waits that were made since this call may be needed. */
 	int64_t left_since;
 	size_t left_needed;
 	/* In order; the host has observed those before index observed complete. */

@@ -56,7 +56,7 @@ struct needs_host {
 	struct idmap kept; /* struct needs_kept, by thread */
 	struct idmap threads;
 	struct live_wait *live; /* a ring of LIVE_WAITS, by number */
-	/* Of the waits up to this number, those made since this call may all be needed. */
+	/* All waits up to this number that were made since this call may be needed. */
 	size_t unknown_until;
 	uint32_t unknown_since;
 };

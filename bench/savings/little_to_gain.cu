@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One long kernel per step decides how long the step takes; beside it, in another stream, a short
-// one frees its memory. The wait is long, and what it costs is little.
+// One long kernel per step decides how long the step takes. Concurrent with it, in another stream,
+// a short one frees its memory. The wait is long, and its cost is small.
 // The fix keeps the memory.
 #include "app.h"
 

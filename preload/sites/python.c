@@ -180,7 +180,7 @@ static int check_first(uintptr_t python_thread)
 	return python_code_check(&state.python, &code);
 }
 
-/* Of several concurrent threads, one records the result. */
+/* If several threads run this concurrently, one records the result. */
 static int check(struct thread_state *thread, uintptr_t python_thread)
 {
 	unsigned version = state.python.layout.version;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/annotations.sh BUILD: what the user says of kernels counts in place of what their code
-# shows, and a file that is not understood is refused with its line before anything is run.
+# tests/cli/annotations.sh BUILD: the user's annotations of kernels replace the results from their code.
+# A file with an error is refused, with the line, before anything is run.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 app=$build/testapps/missing_fence_raw
@@ -71,7 +71,7 @@ cp plain.db again.db
 "$cufence" analyze again.db --annotations annotations 2>err
 same "a kernel that lacks a parameter is left as it is" "$(rows plain.db)" "$(rows again.db)"
 
-# Of a kernel whose code is not known it is all that is known.
+# For a kernel whose code is unknown, the annotation is all that is known.
 cp plain.db none.db
 python3 - <<'END'
 import sqlite3

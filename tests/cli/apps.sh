@@ -11,8 +11,8 @@ shift
 cufence=$build/bin/cufence
 needs "$cufence" "$build/sim/libcuda.so.1" "$build/tests/helpers/conforms"
 
-# Of the "# possible:" lines of an .expect file, "# possible: RULE FUNCTION:LINE", those that hold; of
-# a twin, which has none, any finding of a rule that the app's file names so.
+# Prints the lines "# possible: RULE FUNCTION:LINE" of an .expect file that hold.  A twin has no such
+# lines: prints any finding of a rule that the app's file has as possible.
 possible_of() { # DB EXPECT-FILE
 	local rules sql="SELECT DISTINCT '# possible: ' || f.rule || ' ' || a.function || ':' || a.line \
 		FROM finding f JOIN finding_place p ON p.finding = f.id JOIN site a ON a.id = p.site \
@@ -22,7 +22,7 @@ possible_of() { # DB EXPECT-FILE
 	"$cufence" query "$1" "$sql" | grep -E "^# possible: (${rules//$'\n'/|}) " | sort
 }
 
-# In each format, to be looked at together: a variant has the formats of its app.
+# Exports each format, to check all files together: a variant has the formats of its app.
 export_formats() { # NAME DB
 	local format status=0
 	[[ $1 = *_simstatic ]] && return
@@ -88,7 +88,7 @@ check_half() { # 0|1 NAME...
 	echo "$passed $failed" >"$tmp/counts.$half"
 }
 
-# What sanitizers look at is the same code in both; a static runtime has its turn in run.sh.
+# Sanitizers check the same code in both variants; run.sh tests a static runtime.
 variants=("" _simstatic)
 [ $# -eq 0 ] && sanitized && variants=("")
 

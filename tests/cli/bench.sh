@@ -95,7 +95,7 @@ has "bytes of a launch" "^launch +host .* 22[4-7]\.[0-9]$" "$out"
 same "judging the file again says the same" "$(printf '%s\n' "$out" | sed -n '/^bar/,$p')" \
 	"$(python3 "$bench" --judge "$tmp/run.json" | sed -n '/^bar/,$p')"
 
-# Only what both had a turn in is compared.
+# Only rounds in which both ran are compared.
 python3 - "$tmp/absent.json" <<-'END'
 	import json, sys
 	bare = [[1000, 1000, i] for i in range(9)]
@@ -124,7 +124,7 @@ adds 100" "$(awk '{ print $1, $1 == "core" ? $2 : $4 }' "$tmp/said")"
 "$build/bench/workload_shared" -x 0.5 nothing 2>/dev/null
 same "no such loop" 2 "$?"
 
-# The recorder alone, and with the hold beside it and nothing to hold.
+# The recorder alone, and with the hold loaded too but nothing to hold.
 has "micro has the hold" '^launch( +-?[0-9.]+ \(-?[0-9.]+ \.\. -?[0-9.]+\)){2}$' \
 	"$(timeout 100 python3 "$here/../bench/micro" "$build" --rounds 2 --crews 2)"
 finish

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The wrappers of calls.def on a libcuda that does nothing: every one records, none trips over
-# NULL, structures and arrays of the program's come out as they went in.
+# The wrappers of calls.def on a libcuda that does nothing: every one records, none fails with NULL,
+# and structures and arrays of the program's are unchanged.
 . "$(dirname "$0")/lib.sh" "$@"
 lib=$build/lib/libcufence.so
 helpers=$build/tests/helpers
@@ -41,7 +41,7 @@ counted=$(sed -n 's/^call cuStreamQuery .* enter=\([0-9]*\) .* words=\(0x[0-9a-f
 same "polls: counted" 104400 "$counted"
 same "polls: those behind another call are others" 400 "$apart"
 
-# What launches pass, as column words has it.
+# The parameters that launches pass, as in column words.
 if [ -e "$build/bench/stub/libcuda.so.1" ]; then
 	rm -rf "$tmp/out" && mkdir "$tmp/out"
 	LD_LIBRARY_PATH=$build/bench/stub LD_PRELOAD="$asan$lib" CUFENCE_OUT=$tmp/out CUFENCE_CUPTI=off \
@@ -56,8 +56,8 @@ fi
 # Each of 400 paths is unwound once, however many there are and whatever they have in common; some
 # are forgotten in between.
 same "paths" 0 "$(traced 0 "$helpers/paths")"
-# By their first eight addresses, 16; by those behind them only the four that reach main() before one
-# that repeats.
+# The first eight addresses distinguish 16; the addresses after them only the four that reach main()
+# before an address repeats.
 same "paths: distinguished" 20 "$(grep "^call cuStreamQuery " "$tmp/dump" | grep -o " site=[0-9]*" | sort -u | wc -l)"
 unwound() { # PROGRAM LEAST MOST
 	local times
@@ -79,7 +79,7 @@ fi
 same "deep" 0 "$(traced 0 "$helpers/deep")"
 same "deep: both callers" 2 "$(grep "^call cuStreamQuery " "$tmp/dump" | grep -o " site=[0-9]*" | sort -u | wc -l)"
 
-# More paths than are told apart: each call has a place all the same.
+# More paths than are distinguished: each call still has a place.
 same "recursion" 0 "$(traced 0 "$helpers/recursion")"
 same "recursion: no place is missing" 0 "$(grep -c "^call cuStreamQuery .* site=0 " "$tmp/dump")"
 has "recursion: none was dropped" " dropped_sites=0 " "$(head -n 1 "$tmp/dump")"
@@ -122,7 +122,7 @@ same "a list too long for a record is cut" "count=0x2000 4096" \
 	"$(record cuGraphAddDependencies 2 | awk '{ print $2, gsub(/0x/, "", $3) }')"
 same "a list at the end of the mapped page" "graph=0x63 count=0x1 words=0x0,0x0" \
 	"$(record cuGraphAddDependencies 3)"
-# To find the page takes as long as to register a MiB, in a large program.
+# In a large program, finding the page takes as long as registering a MiB.
 same "pages of a file are told apart, of the first 64 that are registered" 64 \
 	"$(grep -c '^call cuMemHostRegister_v2 .* handle=0x[1-9a-f]' "$tmp/dump")"
 

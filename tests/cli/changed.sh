@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Programs that change their environment, folder, umask or stderr before their first CUDA call: the
-# trace is where it was asked for, and nothing is written into what is the program's.
+# trace is in the requested place, and nothing is written into the program's files.
 . "$(dirname "$0")/lib.sh" "$@"
 recorder=$build/lib/libcufence.so
 helper=$build/tests/helpers/changed

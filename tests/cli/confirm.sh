@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# cufence confirm on the simulated device: races show themselves, ordered pairs never do, the answer
-# is kept and printed, and the program is found again wherever it is loaded.  tests/gpu/confirm has
-# all apps; here is one of each way.
+# cufence confirm on the simulated device: races are confirmed, ordered pairs never are.  The answer is
+# kept and printed, and the program's calls are found again wherever it is loaded.  tests/gpu/confirm
+# has all apps; here is one for each method.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 apps=$build/testapps
@@ -60,7 +60,7 @@ has "another program is not taken for it" '^not applicable: this run did not mak
 	"$(confirm missing_fence_raw_fixed missing_fence_raw.db 1)"
 has "a later answer replaces it" '^    test not ' "$("$cufence" report missing_fence_raw.db)"
 
-# Of the twin itself: pairs that are in order.
+# Pairs of the twin itself are ordered.
 record missing_fence_raw_fixed
 read -r one other <<<"$("$cufence" query missing_fence_raw_fixed.db "SELECT e.id, l.id FROM operation e
 	JOIN operation l ON l.id > e.id JOIN kernel k ON k.id = e.kernel AND k.name = 'fill'
@@ -93,7 +93,7 @@ read -r one other <<<"$("$cufence" query reuse_after_query.db "SELECT e.id, l.id
 	WHERE e.kind = 'kernel' LIMIT 1" | tr '|\t' '  ')"
 has "a loop of queries ends" '^status [01]$' "$(confirm reuse_after_query --pair reuse_after_query.db "$one" "$other")"
 
-# Where streams cannot wait for values a host function holds them.
+# If streams cannot wait for values, a host function holds them.
 export CUFENCE_SIM_NO_WAIT_VALUE=1
 same "without waits for values" "confirmed: kernel 'accumulate' on stream 14 ran before kernel 'fill' on stream 13 \
 when that was held back, 10 of 10 tries

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# On the traces of tests/golden, recorded on an H200, no operation started before the end of one
-# that is guaranteed to be ordered before it; and one that is made to do so is found.
+# In the traces of tests/golden, recorded on an H200, no operation started before the end of one
+# that is guaranteed to be ordered before it.  An operation changed to do so is found.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 consistent=$build/tests/golden/consistent

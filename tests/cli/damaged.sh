@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Traces that are cut, overwritten or not finished, as a user meets them: what is whole of them is
-# loaded, and none passes for clean.
+# Traces that are cut, overwritten or not finished, as a user meets them: their intact parts are
+# loaded, and none is reported as clean.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 app=$build/testapps/one_stream
@@ -66,7 +66,7 @@ for i in 1 2 3 4 5 6; do
 	rm -f live/*
 done
 
-# What a text or a header claims costs nothing by itself.
+# A size that a text or a header claims costs nothing by itself.
 printf 'cufence-trace version=1.0 chunk_size=1073741824 clock=1 features=0x1\nchunk thread=0\n' >huge.txt
 "$cufence" undump huge.txt -o huge.cft 2>/dev/null
 same "chunks of 1 GiB" 2 "$?"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A database that is damaged, or that somebody made up, is refused in one line by every command; what
-# a query may do is to read.
+# Every command refuses a damaged or forged database in one line.  A query may only read.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 needs "$cufence"
@@ -83,7 +82,7 @@ done
 head -c $((5 * size)) whole.db >bad.db
 refused "cut off" ""
 
-# What a user adds does no harm.
+# Objects that a user adds to a database do no harm.
 cp whole.db mine.db
 sqlite3 mine.db "CREATE TABLE note (call, text)" "CREATE VIEW mine AS SELECT * FROM call" \
 	"CREATE INDEX mine_call ON call (type)"
@@ -97,7 +96,7 @@ sqlite3 -cmd '.dbconfig defensive off' older.db "PRAGMA writable_schema = ON" \
 	"UPDATE sqlite_schema SET sql = replace(sql, '-- ', '-- once: ') WHERE type = 'table'" >/dev/null
 same "other comments" "$("$cufence" report whole.db)" "$("$cufence" report older.db)"
 
-# A change that was not finished is no damage: who may write to the database takes it back.
+# An unfinished change is no damage: a user who may write to the database rolls it back.
 cp whole.db half.db
 # shellcheck disable=SC2016
 { sqlite3 half.db 'PRAGMA cache_size = 1' 'BEGIN' 'UPDATE call SET enter = enter + 1' \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # tests/cli/device_code.sh BUILD: a trace says where the code of each kernel is: in a file of the
-# program's, or beside the trace, once for all processes of a run.
+# program's, or in the trace's folder of images, once for all processes of a run.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 needs "$build/testapps/module_load_in_loop" "$build/testapps/free_in_loop" \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/directions.sh BUILD: what is found out about every kernel of kernels/ and testapps/ is
-# what tests/data/directions.txt says by reading their source, and slices are told apart.
+# tests/cli/directions.sh BUILD: the results for every kernel of kernels/ and testapps/ agree with
+# tests/data/directions.txt, written by reading their source, and slices are distinguished.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 data=$(dirname "$0")/../data/directions.txt
@@ -13,7 +13,7 @@ for app in $apps; do
 done
 
 # A line per kernel: name, evidence, whether complete, then its accesses by parameter offset or name
-# of a variable; "?" behind one of several words that could not be told apart.
+# of a variable; "?" after one of several words that could not be distinguished.
 found() {
 	for app in $apps; do
 		"$cufence" run --sim -o "$tmp/$app.db" -- "$build/testapps/$app" >"$tmp/$app.out" 2>&1
@@ -36,7 +36,7 @@ same "every launch has a shape, every shape is known" "" "$(for app in $apps; do
 		WHERE o.kind = 'kernel' AND s.shape IS NULL"
 done)"
 
-# Four slices of 16384 floats of one buffer, told apart by an offset that is a scalar.
+# Four slices of 16384 floats of one buffer, distinguished by an offset that is a scalar.
 same "slices by offset" "0 65536, 65536 131072, 131072 196608, 196608 262144" "$("$cufence" query \
 	"$tmp/offset_slices.db" "SELECT group_concat(low || ' ' || high, ', ') FROM (SELECT low, high
 	FROM kernel_access WHERE shape IS NOT NULL AND direction = 'store' AND exact ORDER BY low)")"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What belongs to a context goes with it; addresses and handles after that are new ones.
+# A context's objects are destroyed with it; later addresses and handles are new ones.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 helper=$build/tests/helpers/ends
@@ -42,7 +42,7 @@ same "unloads: each launch has its kernel" "narrow 45 wide 55" "$(ask "SELECT k.
 "$cufence" run --sim --keep-trace -o kept.db -- "$helper" unloads >/dev/null 2>&1
 said=$("$cufence" dump kept.db.traces-*/*.cft | grep '^function ')
 shared=$(sed -n 's/^function handle=\([^ ]*\) .*narrow.*/\1/p' <<<"$said" | head -n 1)
-# By its first launch, and once more for its local memory.
+# Once at its first launch, and once more for its local memory.
 same "unloads: a kernel that stays is described once" 2 "$(grep -vc "handle=$shared " <<<"$said")"
 same "unloads: a handle is, for each kernel that it becomes" 20 "$(grep -c "handle=$shared " <<<"$said")"
 finish

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What invalid use of the driver gives, on the simulated device.  With "gpu" behind BUILD on
-# this machine's driver: whatever differs there is a mistake of the simulator's.
+# Tests the errors that invalid use of the driver returns, on the simulated device.  With "gpu" after
+# BUILD on this machine's driver: any difference there is a mistake of the simulator.
 . "$(dirname "$0")/lib.sh" "$@"
 program=$build/gpu/driver_errors
 needs "$program" "$build/sim/libcuda.so.1"

@@ -89,8 +89,8 @@ findings() { # NAME EXPECT-FILE GOT
 		"$(comm -13 <(printf '%s' "${wanted:+$wanted$'\n'}") <(sort <<<"$3" | sed '/^$/d'))"
 }
 
-# What "cufence check" is to return: 1 where a finding is expected of a rule that exists; of what is
-# in no order only where it is certain.
+# Prints the status that "cufence check" should return: 1 if a finding of an existing rule is
+# expected.  A finding of unordered accesses counts only if it is certain.
 check_status() { # EXPECT-FILE
 	local status=0 rule level rest
 	while read -r rule level rest; do
@@ -100,7 +100,7 @@ check_status() { # EXPECT-FILE
 	echo "$status"
 }
 
-# What the logs say was not found yet (once for each app, whatever its variants) or not run.
+# Prints what was not found yet (once per app, not per variant) or not run, according to the logs.
 summarize() { # LOG...
 	local found run
 	found=$(cat "$@" | sed -n 's/^\(not found yet: [a-z_0-9]*\)_simstatic:/\1:/;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Whatever goes wrong, the program behaves as without the recorder, and the trace says what is
-# missing of it: programs that end badly, disks that fill, memory that is refused, CUPTI that errs.
+# Whatever goes wrong, the program behaves as without the recorder, and the trace says which parts are
+# missing: programs that crash, full disks, failed allocations, errors of CUPTI.
 # ON_GPU=1 takes this machine's CUDA instead of the simulated one.
 . "$(dirname "$0")/lib.sh" "$@"
 helpers=$build/tests/helpers
@@ -99,7 +99,7 @@ if [ -z "$sanitizer" ]; then
 			mkdir "$tmp/$name"
 			same "$name: output and status" "$(bare $mode 2>&1)" "$(traced "$tmp/$name" $mode 2>&1)"
 			same "$name: nothing said" 0 "$(messages "$tmp/$name")"
-			# What is killed says no last word.
+			# A killed process prints no message.
 			has "$name: the trace says so" ' (closed=0|.* cut=1)' \
 				"$("$cufence" dump "$tmp/$name"/*.cft 2>/dev/null | head -n 1)"
 		done
@@ -121,7 +121,7 @@ if [ -z "$sanitizer" ]; then
 	helper=$helpers/faults
 fi
 
-# --- another thread loads a library, which takes for ever: CUDA does not wait for it ---
+# --- another thread loads a library, which never ends: CUDA does not wait for it ---
 export SLOW_LIBRARY=$helpers/libslow.so
 same "loader's lock: output and status" "$(bare while_loading 10)" "$(traced "$tmp/loading" while_loading 10)"
 has "loader's lock: CUDA went on" '^status 6$' "$(bare while_loading 10)"
@@ -258,7 +258,7 @@ same "each request refused once" "" "$(cat "$tmp/nth")"
 same "all requests refused from one on" "" "$(cat "$tmp/from")"
 incomplete "no memory in the middle" "$tmp/FAIL_FROM61" 'records were not written'
 
-# --- the trace takes a second to create: another thread does not wait as long, and that is said ---
+# --- the trace takes a second to create: another thread does not wait as long, and the report says so ---
 mkdir "$tmp/slow"
 same "slow start: output" 200 "$(FAIL_SLOW=1 CUFENCE_OUT=$tmp/slow LD_PRELOAD="$first $preload" \
 	timeout 20 "$helpers/slow_start")"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What other programs read of a run: Perfetto, SARIF, JUnit and GitHub's annotations, of the golden traces
-# (of all test apps apps.sh checks them); what a check accepts, and the difference of two runs.
+# Tests the formats for other programs: Perfetto, SARIF, JUnit and GitHub's annotations, of the golden
+# traces (apps.sh checks them for all test apps); also what a check accepts, and the difference of
+# two runs.
 . "$(dirname "$0")/lib.sh" "$@"
 here=$(cd "$(dirname "$0")/../formats" && pwd)
 cufence=$build/bin/cufence

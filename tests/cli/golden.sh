@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The traces in tests/golden, recorded on an H200 by tests/gpu/golden (those with clock=3 on the
-# simulated device, until a GPU takes its turn), give the findings of the apps' .expect files, those
-# of no app's name none; every rule has one with a finding of it.  peer_copy_apart is
-# peer_copy_per_step with non-blocking streams, for which copies between devices come after nothing.
+# The traces in tests/golden, recorded on an H200 by tests/gpu/golden (traces with clock=3 on the
+# simulated device, until a GPU records them), give the findings of the apps' .expect files; traces
+# not named like an app give none.  Every rule has a trace with a finding of it.  peer_copy_apart is
+# peer_copy_per_step with non-blocking streams: copies between devices are not ordered after them.
 # With --update as second argument, NAME.report is rewritten from them.
 . "$(dirname "$0")/lib.sh" "$@"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cufence=$build/bin/cufence
 needs "$cufence" "$build/tests/helpers/conforms"
-# Away from the sources: the code of a program that was built as the recorded one is not at hand.
+# Away from the sources: the code of a program that was built as the recorded one is not available.
 cd "$tmp" || exit 1
 for text in "$golden"/*.txt; do
 	[ -e "$text" ] || continue

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The guard of host memory (--guard-host): programs whose pinned memory is protected while copies are
-# pending see nothing of it, and accesses before a wait are found, at their line, and no others.
+# The guard of host memory (--guard-host) protects pinned memory while copies are pending.  Programs
+# do not notice it.  Accesses before a wait are found, at their line, and no others.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 program=$build/tests/helpers/guarded
@@ -41,7 +41,7 @@ lines=$("$cufence" query system_calls.db "SELECT count(DISTINCT p.site) FROM fin
 same "calls of the kernel's" 11 "$lines"
 same "... are as many accesses" 11 "$("$cufence" query system_calls.db \
 	"SELECT value FROM property WHERE name = 'guard.touches'")"
-# What is not guarded is said.
+# The output names memory that could not be guarded.
 has "what could not be guarded is said" \
 	'guard left out host memory of 1 copy: 1 in pages that it shares' "$(cat small.report)"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The page that a run becomes: what it holds, against the database; as its reader uses it, where there
-# is a browser.
+# The page of a run: its contents are compared with the database; if there is a browser, the page is
+# used like a reader does.
 . "$(dirname "$0")/lib.sh" "$@"
 here=$(cd "$(dirname "$0")/../html" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -68,7 +68,7 @@ golden_text free_in_loop | sed "s|_ZN7cufence10accumulateEyPKfPfm|$script|g
 	s|file=\"testapps/free_in_loop.cu\"|file=\"]]>$script.cu\"|" | load hostile
 page hostile hostile.db
 
-# Of files only sources are read, and no pipe or device is opened.
+# Only source files are read; no pipe or device is opened.
 source_of() { # FILE: what the page shows of line 1 of a file of that name
 	golden_text free_in_loop | sed "/^symbol /s|line=22 function=\"[^\"]*\" file=\"[^\"]*\"|line=1 function=\"f\" file=\"$1\"|" >named.txt
 	"$cufence" undump named.txt -o named.cft && "$cufence" load named.cft -o named.db 2>err &&
@@ -129,7 +129,7 @@ if [ -x "$build/bench/make_trace" ]; then
 	ok "10 000 operations take less than 1 MB ($size bytes)" $?
 fi
 
-# As it is used.
+# As a user makes a page.
 if [ -x "$build/testapps/two_consumers" ] && [ -e "$build/sim/libcuda.so.1" ]; then
 	"$cufence" run --sim -o fences.db -- "$build/testapps/two_consumers" >/dev/null 2>&1
 	page fences fences.db

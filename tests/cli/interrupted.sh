@@ -15,7 +15,7 @@ for ((i = 0; i < many; i++)); do # each another process
 	traces+=("$i.cft")
 done
 microseconds() { echo $(($(date +%s%N) / 1000)); }
-# The shortest of three: beside other work one may take several times as long as those to be stopped.
+# The shortest of three: under load one may take several times as long as those to be stopped.
 took=0
 for _ in 1 2 3; do
 	rm -f long.db
@@ -57,7 +57,7 @@ cat >stuck.c <<'END'
 #include <unistd.h>
 void *elf_begin(void) { write(1, "stuck\n", 6); for (;;) pause(); }
 END
-# Nothing says that the file is another one than that which was traced: it is older than the trace.
+# The file looks like the traced one: it is older than the trace.
 cp "$cufence" program && touch -d 2020-01-01 program
 sed "/^symbol/d; s|^\(module.*\) build_id=.*text=\"build/.*|\1 text=\"$PWD/program\"|" \
 	double_buffer.txt >stuck.txt

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Kernels that are instances of one template are told apart by their arguments in what people read;
-# the database and its views for Nsight's queries have their whole names.
+# Output for people distinguishes kernels that are instances of one template by their arguments; the
+# database and its views for Nsight's queries have their whole names.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 needs "$cufence"

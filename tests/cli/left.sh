@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Calls that never return, because a signal's handler jumps out of them or their thread is cancelled:
-# what comes after them is recorded, and the trace reads.
+# later calls are recorded, and the trace can be read.
 . "$(dirname "$0")/lib.sh" "$@"
 helpers=$build/tests/helpers
 needs "$build/lib/libcufence.so" "$helpers/libnullcuda.so" "$helpers/left"

@@ -16,7 +16,7 @@ findings_at() { # LEVEL PROGRAM: the rule and lines of each finding, how often a
 	"$cufence" query "$tmp/$1.db" "SELECT process, round(saving / 1e6, 1) FROM replay"
 }
 
-# Of both levels the same within 3 %: the delay of work on the device, ns.
+# The delay of work on the device, ns: the same for both levels within 3 %.
 delay_of() { # LEVEL
 	"$cufence" query "$tmp/$1.db" "SELECT ifnull(sum(held), 0) FROM hold"
 }

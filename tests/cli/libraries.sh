@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The machine code of kernels that nvcc has just compiled, and of a share of those in libraries of
-# the toolkit, decodes: no opcode is unknown, no jump leads astray.  "make check-libraries" decodes
+# the toolkit, decodes: no opcode is unknown, no jump has a wrong target.  "make check-libraries" decodes
 # all of the toolkit's.
 . "$(dirname "$0")/lib.sh" "$@"
 decode=$build/tests/libraries/decode

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# However a program ends, it behaves as without the recorder and its trace reads.
+# However a program ends, it behaves as without the recorder and its trace can be read.
 . "$(dirname "$0")/lib.sh" "$@"
 helper=$build/tests/helpers/lifecycle
 cufence=$build/bin/cufence

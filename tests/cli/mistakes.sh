@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What users get wrong, and machines: files that are something else, odd names, output that cannot
-# be written, closed streams.  A message says so, nothing that was there is lost.
+# Tests mistakes of users and of machines: files of another kind, odd names, output that cannot be
+# written, closed streams.  A message reports each one, and no existing file is lost.
 . "$(dirname "$0")/lib.sh" "$@"
 here=$(cd "$(dirname "$0")" && pwd)
 cufence=$build/bin/cufence

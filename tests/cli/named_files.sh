@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Files that are named to cufence, on the command line and in a trace: of those that are no regular
-# files none is opened, as to open a pipe or a device may wait or do something.
+# Files named on the command line and in a trace: only regular files are opened, as opening a pipe or
+# a device may wait or have an effect.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 needs "$cufence"
@@ -71,7 +71,7 @@ if ${CC:-gcc} -w -shared -fPIC server.c -o libdebuginfod.so.1; then
 	unset DEBUGINFOD_URLS LD_LIBRARY_PATH
 fi
 
-# Nor are the files opened that parts of the debug information lie in, by the unit's word.
+# The files that a unit names for parts of its debug information are not opened either.
 cat >split.c <<'END'
 int cuInit(unsigned), cuDevicePrimaryCtxRetain(void **, int), cuCtxSetCurrent(void *);
 int cuMemAlloc_v2(unsigned long long *, unsigned long);

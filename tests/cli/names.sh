@@ -50,7 +50,7 @@ commands() { # DATABASE: all that prints names in it
 	done
 }
 
-# Of one trace each text in its database, of whatever meaning.
+# Each text in the database of one trace, whatever its meaning.
 every_text="SELECT 'UPDATE ' || t.name || ' SET ' || c.name || ' = ' || c.name || ' || ' || (SELECT quote(value) FROM
 	property WHERE name = 'CUDA_MODULE_LOADING') || ' WHERE ' || c.name || ' NOT NULL;' FROM sqlite_master t,
 	pragma_table_info(t.name) c WHERE t.type = 'table' AND c.type = 'TEXT' AND t.name <> 'property'"

@@ -39,7 +39,7 @@ done <<<"$wanted")
 same "types of values" "" "$types"
 
 same "names are told by id" 0 "$(query "SELECT count(*) - count(DISTINCT id) FROM StringIds")"
-# What "nsys stats" asks in its reports, in short.
+# The queries of the reports of "nsys stats", shortened.
 same "kernel summary" "$(query "SELECT k.name, count(*), sum(o.end - o.start), min(o.end - o.start),
 		max(o.end - o.start) FROM operation o JOIN kernel k ON k.id = o.kernel GROUP BY k.name")" \
 	"$(query "SELECT s.value, count(*), sum(k.end - k.start), min(k.end - k.start), max(k.end - k.start)
@@ -77,7 +77,7 @@ same "by the call that the program made" "Device	cudaMalloc" "$(query "SELECT DI
 	FROM CUDA_GPU_MEMORY_USAGE_EVENTS m JOIN ENUM_CUDA_MEM_KIND k ON k.id = m.memKind
 	JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId) JOIN StringIds s ON s.id = r.nameId
 	WHERE m.memoryOperationType = 0 AND k.label = 'Device'")"
-# Who made a call, as the documentation's example of call chains asks it.
+# The callers of a call, as in the documentation's example of call chains.
 same "call chains" "$(query "SELECT DISTINCT f.function FROM call c JOIN frame f ON f.site = c.site
 		WHERE c.parent IS NULL AND f.user AND f.function NOT NULL ORDER BY 1")" \
 	"$(query "SELECT DISTINCT s.value FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN CUDA_CALLCHAINS h ON h.id = r.callchainId

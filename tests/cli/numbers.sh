@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every number that a text report prints of findings is the one in the JSON report, and "check" prints
-# the same: of the golden traces, and of apps whose findings have several places or hide each other.
-# The parts of a finding that fall to its places add up.
+# Every number of a finding in a text report is the one in the JSON report, and "check" prints the
+# same: for the golden traces, and for apps whose findings have several places or hide each other.
+# The shares of a finding's places add up.
 . "$(dirname "$0")/lib.sh" "$@"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cufence=$build/bin/cufence

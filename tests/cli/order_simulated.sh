@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The order cases for a GPU, run on the simulated device: every statement is carried out, and the
-# device, which knows nothing of the order engine, keeps to what that calls guaranteed.
+# The order cases for a GPU, run on the simulated device: every statement is carried out.  The device
+# is independent of the order engine, and keeps every order that the engine guarantees.
 . "$(dirname "$0")/lib.sh" "$@"
 program=$build/gpu/order_cases_shared
 cufence=$build/bin/cufence

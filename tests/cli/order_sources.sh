@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The sentences of NVIDIA's headers that the order cases cite stand there, word for word.
+# The order cases cite sentences of NVIDIA's headers word for word.
 . "$(dirname "$0")/lib.sh" "$@"
 cases=$(cd "$(dirname "$0")/../unit/order" && pwd)/order_cases.def
 include=${CUDA_HOME:-/usr/local/cuda}/include

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Where -o writes: to the file of that name, which is its owner's alone, and over nothing else.
+# Tests that -o writes to the file of that name, which only its owner may access, and overwrites
+# nothing else.
 . "$(dirname "$0")/lib.sh" "$@"
 here=$(cd "$(dirname "$0")" && pwd)
 cufence=$build/bin/cufence

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The packages as their users get them: the wheel in an environment of its own, which traces a
 # program on the simulated device; the Debian package, unpacked and looked at by lintian; what "make
-# install" installs.  Each has the libraries that are loaded beside the recorder.
+# install" installs.  Each has the libraries that are loaded together with the recorder.
 . "$(dirname "$0")/lib.sh" "$@"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 app=$build/testapps/free_in_loop
@@ -17,7 +17,7 @@ package() { env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$root" O="$build
 # versions FILE: of glibc that it asks for, of more than 2.31
 newer() { objdump -T "$1" 2>/dev/null | sed -n 's/.*\*UND\*.*GLIBC_2\.\([0-9]*\).*/\1/p' | awk '$1 > 31'; }
 
-# proves TEXT CUFENCE: the guard of host memory and the hold of streams are found beside it.
+# proves TEXT CUFENCE: it finds its guard of host memory and its hold of streams.
 proves() {
 	local early=$build/testapps/early_host_read
 	[ -e "$early" ] || return

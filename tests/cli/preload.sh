@@ -41,7 +41,7 @@ if [ -x "$threads" ]; then
 	done
 fi
 
-# Of most queries in a loop it is estimated when they were asked: within the runtime's call still.
+# The times of most queries in a loop are estimated: they still lie within the runtime's call.
 queries=$build/testapps/polling_query
 if [ -x "$queries" ]; then
 	mkdir "$tmp/queries"
@@ -55,7 +55,7 @@ if [ -x "$queries" ]; then
 	same "the driver's queries lie within the runtime's" "1 1" "$(cat "$tmp/within")"
 fi
 
-# Another tool that wraps CUDA calls and hooks dlsym keeps its calls, before the recorder and behind it.
+# Another tool that wraps CUDA calls and hooks dlsym keeps its calls, loaded before or after the recorder.
 beside() { # PRELOAD... -- PROGRAM...: what the other hook counts; the trace's frees in $tmp/frees
 	local preload=
 	while [ "$1" != -- ]; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/probe.sh BUILD: cufence probe on the simulated device.  What that supports must behave
-# as the H200 of the stored result does: this tests the simulator as much as the probe.
+# tests/cli/probe.sh BUILD: cufence probe on the simulated device.  All that the simulator supports must
+# behave as on the H200 of the stored result: this tests the simulator as much as the probe.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 probe=$build/sim/cufence-probe
@@ -28,7 +28,7 @@ agrees=$(sed -n 's/^agrees with NVIDIA H200, .* in \([0-9]*\) rows, differs.*/\1
 [ "${agrees:-0}" -ge 180 ]
 ok "agrees with the H200 in at least 180 rows (${agrees:-0})" $?
 
-# Where there is one, nothing is said of copies between two.
+# With one device, nothing is reported about copies between two.
 same "one device: no copies between two" 0 "$(grep -c 'cudaMemcpyPeer' sim.json)"
 peers=$(CUFENCE_SIM_DEVICES=2 "$cufence" probe --sim --json 2>/dev/null | grep 'cudaMemcpyPeer')
 same "two devices: three sizes, with and without access, four streams" 48 "$(grep -c . <<<"$peers")"

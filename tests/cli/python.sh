@@ -28,7 +28,7 @@ traced() { # DB PYTHON ARGUMENT...
 		"$cufence" load "$tmp"/traces/*.cft -o "$db" 2>"$tmp/err"
 }
 
-# What is behind the last dot: only from 3.11 on a name says what it is in.
+# Keeps the part after the last dot: only from Python 3.11 on does a name contain its scope.
 last_part() { sed -E 's/^[^ ]*\.([^.]* )/\1/'; }
 
 calls="FROM call c JOIN site s ON s.id = c.site JOIN call_type t ON t.id = c.type
@@ -106,7 +106,7 @@ if [ -x "$build/tests/helpers/python_like" ]; then
 	like "none: Python 3.14: this version is not known" 30e itself
 fi
 
-# As a user meets it: findings, and traces that leave the machine.
+# As a user works: findings, and traces that are moved to another machine.
 if [ -z "$asan" ]; then
 	cd "$tmp" || exit 1
 	"$cufence" run --sim --keep-trace -o run.db -- "$newest" "$here/wait.py" >out 2>err

@@ -21,7 +21,7 @@ done >"$tmp/got"
 same "queries" "$(cat "$here/queries.txt")" "$(cat "$tmp/got")"
 same "each has a line of its own" "" "$("$cufence" query --list | awk 'NF < 3' )"
 
-# What they say, asked another way.
+# The same answers, computed by other queries.
 same "overlap" "$(query double_buffer "SELECT a.stream, b.stream, count(*),
 	sum(min(a.end, b.end) - max(a.start, b.start)) FROM operation a, operation b
 	WHERE a.stream < b.stream AND a.start < b.end AND b.start < a.end GROUP BY 1, 2")" \

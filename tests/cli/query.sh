@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What "cufence query" writes: tabs for programs, columns on a terminal, JSON, CSV.
+# Tests the output of "cufence query": tabs for programs, columns on a terminal, JSON, CSV.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 needs "$cufence"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # tests/cli/repeat.sh BUILD: on the simulated device a program with one host thread leaves the same
-# trace every time, but for the numbers that the system gives to processes and threads.  Where there
-# are several, each makes the same calls from the same places every time, and each stream does the same.
+# trace every time, but for the numbers that the system gives to processes and threads.  With several
+# threads, each makes the same calls from the same places every time, and each stream does the same.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 apps=$(cd "$(dirname "$0")/../../testapps" && pwd)
@@ -24,8 +24,8 @@ trace() { # PROGRAM [SECONDS]: its normalized trace; stopped for so long a few t
 		kill -CONT $process
 	done 2>/dev/null
 	wait $process
-	# Where the kernel maps large blocks depends on CUPTI's buffers, and these on real time; which file
-	# pages are of, as by cuMemHostRegister, is another number each time.
+	# The addresses of large blocks depend on CUPTI's buffers, and these on real time.  The number of
+	# the file that pages belong to, as by cuMemHostRegister, differs each time.
 	"$cufence" dump "$tmp"/out/*.cft 2>&1 | sed -E 's/\b(pid|parent_pid|thread)=[0-9]+/\1=N/g
 		/^call /s/=0x7f[0-9a-f]{10}\b/=0x7fN/g
 		/^call cuMemHostRegister/s/handle=0x[0-9a-f]+/handle=N/'

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What is asked of a report on a command line, of "report" and of "run": where it goes, how much of
-# it, in which colors.
+# Tests the options of "report" and "run" for a report: its file, its length, its colors.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence app=$build/testapps/free_in_loop
 needs "$cufence" "$app" "$build/sim/libcuda.so.1"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# "cufence run": the program's own output and exit status, and what is said around them.
+# "cufence run": the program's own output and exit status, and cufence's messages around them.
 manual=$(cd "$(dirname "$0")/../../doc" && pwd)/cufence.1
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# doc/report.schema.json and what holds JSON against it (tests/helpers/conforms): it refuses wrong
-# documents and schemas.  golden.sh and apps.sh ask it of every trace and program that there is.
+# doc/report.schema.json and its checker (tests/helpers/conforms), which refuses wrong documents and
+# schemas.  golden.sh and apps.sh run it for every trace and program.
 . "$(dirname "$0")/lib.sh" "$@"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cufence=$build/bin/cufence

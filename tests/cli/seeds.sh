@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The seeds of tests/fuzz are worth what they hold: each is a trace that is read to its end, and every
-# type of record (trace/layout.c) is in one of them.
+# Each seed of tests/fuzz is a trace that is read to its end, and every type of record
+# (trace/layout.c) is in one of them.
 . "$(dirname "$0")/lib.sh" "$@"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cufence=$build/bin/cufence

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# From a trace to a database and its reports, as a user goes.
+# From a trace to a database and its reports, as a user does it.
 . "$(dirname "$0")/lib.sh" "$@"
 here=$(cd "$(dirname "$0")" && pwd)
 cufence=$build/bin/cufence

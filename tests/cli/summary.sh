@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What the recorder notes of device and environment reaches the database and the report's summary.
+# The recorder's facts about device and environment reach the database and the report's summary.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 app=$build/testapps/double_buffer

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The places of calls, by what the program's files tell: lines, inlined functions, debug files
-# elsewhere, none.
+# The places of calls, from the information in the program's files: lines, inlined functions, debug
+# files elsewhere, none.
 . "$(dirname "$0")/lib.sh" "$@"
 helper=$(cd "$(dirname "$0")/../helpers" && pwd)/inlined.c
 cufence=$build/bin/cufence
@@ -85,7 +85,7 @@ if command -v "${CXX:-g++}" >/dev/null; then
 	done
 fi
 
-# The lines may be in a file of their own, beside the program or in .debug.
+# The lines may be in a file of their own, in the program's folder or in .debug.
 cp "$apps/double_buffer" whole
 trace ./whole
 lines=$(places cudaFree)
@@ -109,7 +109,7 @@ trace ./stripped
 same "by build id" "$lines" "$(places cudaFree)"
 unset CUFENCE_DEBUGINFO_PATH
 
-# What belongs to another build is not believed, and what is stripped gives module and offset.
+# Debug information of another build is not used; a stripped file gives module and offset.
 objcopy --only-keep-debug "$apps/polling_query" .debug/app.debug
 trace ./app
 stripped=$(places cudaFree)
@@ -131,7 +131,7 @@ cp "$apps/polling_query" whole
 ok "loads again" $?
 has "a file that was replaced" '^\? whole\+0x[0-9a-f]+$' "$(places cudaFree)"
 
-# A static runtime is told by its frames: calls are named after its functions.
+# A static runtime is recognized by its frames: calls are named after its functions.
 trace "$apps/double_buffer_simstatic"
 same "a static runtime" "$lines" "$(query "SELECT DISTINCT s.function || ' ' || s.text FROM call c
 	JOIN call_type t ON t.id = c.type JOIN site s ON s.id = c.site

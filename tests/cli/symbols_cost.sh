@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What it costs to find the places of calls: a unit with thousands of functions is walked once, and
-# what a file said is remembered for the next load, as long as it is the same file.
+# Tests the cost of finding the places of calls: a unit with thousands of functions is walked once.
+# The results of a file are stored for the next load, as long as it is the same file.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 needs "$cufence" "$build/lib/libcufence.so" "$build/sim/libcuda.so.1"
@@ -42,7 +42,7 @@ sanitized || limit=3
 ok "a load in ${limit:-100} s of processor time" $?
 same "each function at its line" "$(wanted)" "$(places)"
 
-# What is remembered needs no file: libelf is not asked for one.
+# Stored results need no file: libelf does not open one.
 cat >opens.c <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>

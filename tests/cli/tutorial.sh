@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# doc/TUTORIAL.md: its programs run on the simulated device, and what the page shows of each report is in it.
+# doc/TUTORIAL.md: its programs run on the simulated device, and each report contains the page's excerpt.
 . "$(dirname "$0")/lib.sh" "$@"
 needs "$build/tutorial/photos1" "$build/sim/libcuda.so.1"
 page=$(cd "$(dirname "$0")/../.." && pwd)/doc/TUTORIAL.md

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What orders two operations, asked of traces from an H200.
+# Tests what "cufence why" says orders two operations, with traces from an H200.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 needs "$cufence"
@@ -13,7 +13,7 @@ for app in double_buffer free_in_loop legacy_between_streams missing_fence_raw; 
 done
 why() { "$cufence" why "$1.db" "$2" "$3"; }
 
-# By an event: the copy of a round, the record behind it, the kernel behind the wait.
+# By an event: the copy of a round, the record after it, the kernel after the wait.
 copy=$("$cufence" query double_buffer.db "SELECT min(id) FROM operation WHERE copy_kind = 1")
 kernel=$("$cufence" query double_buffer.db "SELECT min(id) FROM operation WHERE kind = 'kernel'")
 got=$(why double_buffer "$copy" "$kernel")
@@ -65,7 +65,7 @@ same "each order has its chain" "$(grep '^ordered' answers | grep -vc 'same stre
 	"$(awk '/^[a-z]/ { o = /^ordered/ && !/same stream/ } o && /^    then/ && !seen { n++ } { seen = o && /^    then/ }
 	END { print n }' answers)"
 
-# What a report prints.
+# The order that a report prints.
 for app in missing_fence_raw legacy_between_streams; do
 	"$cufence" report --all --finding 1 $app.db >finding
 	command=$(sed -n 's/^    what orders them: //p' finding)

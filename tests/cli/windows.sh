@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Windows: which part of a run is recorded, and what is known of the rest.
+# Windows: the part of a run that is recorded, and the facts about the rest.
 . "$(dirname "$0")/lib.sh" "$@"
 helper=$build/tests/helpers/windows
 needs "$build/lib/libcufence.so" "$helper" "$build/sim/libcuda.so.1"
@@ -56,8 +56,8 @@ holds "delay and duration" 4
 record "a range after the delay" --delay 0.055 --nvtx step
 holds "a range after the delay" 2
 
-# Two windows of one program find the same, in shares of what was recorded; frees outside of it, whose
-# kernels nobody saw, are not taken for free of waiting.
+# Two windows of one program find the same, in shares of the recorded time.  Frees outside of it,
+# whose kernels were not recorded, are not assumed to be free of waiting.
 app=$build/testapps/free_in_loop
 if [ -x "$app" ]; then
 	for window in "--duration 0.02" "--delay 0.02"; do
@@ -115,7 +115,7 @@ CUFENCE_PROFILER=1 CUFENCE_OUT=$tmp/out LD_LIBRARY_PATH=$build/sim LD_PRELOAD=$p
 same "by environment: windows as text" "open=0 cause=3|open=1 cause=3|open=0 cause=3" \
 	"$(sed -n 's/^window \(open=. cause=.\) ticks=.*/\1/p' "$tmp/text" | paste -sd'|')"
 
-# Without the wrapper a bad value is said, and the program runs and is traced without it.
+# Without the wrapper a bad value is reported, and the program runs and is traced without it.
 for variable in MODE=half GRAPHS=both DELAY=abc DURATION=-1 MAX_SIZE=5x FLUSH_MS=soon SIM_DEVICES=two; do
 	rm -rf "$tmp"/out/*
 	env "CUFENCE_$variable" CUFENCE_OUT="$tmp/out" LD_LIBRARY_PATH="$build/sim" LD_PRELOAD="$preload" \

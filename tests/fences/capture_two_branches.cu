@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph by capture of two streams: normalise, and a histogram beside it.
+// A graph by capture of two streams: normalise, and a histogram concurrent with it.
 #include "hold.h"
 
 __global__ void normalise(const int* in, unsigned char* out, int n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result of a graph lies in memory that the graph allocates. It is freed behind each launch,
+// The result of a graph lies in memory that the graph allocates. It is freed after each launch,
 // and the next launch has the same address again.
 #include "hold.h"
 

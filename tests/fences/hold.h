@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fence programs share: a check, a delay and a checksum.
+// The fence programs share this: a check, a delay and a checksum.
 //
 // hold(stream) makes that stream busy for about 20 ms when FENCES_HOLD is "1",
 // and does nothing otherwise. It orders nothing: it is a kernel of one thread
@@ -26,7 +26,7 @@ static __global__ void hold_spin(unsigned long long ns)
 	} while (t - t0 < ns);
 }
 
-// What EAGER loads at the start of the program, a lazy runtime loads here at the latest.
+// A lazy runtime loads here, at the latest, the code that EAGER loads at the program's start.
 static inline void hold_load(void)
 {
 	static int loaded;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A segment of memory that grows: three pieces of physical memory, mapped one behind the other. A
+// A segment of memory that grows: three pieces of physical memory, mapped one after the other. A
 // kernel fills all of it, and the last piece is copied to the host in another stream.
 #include <cuda.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of an instantiated graph is replaced by one that fills a global table, which
-// another stream copies to the host behind an event.
+// another stream copies to the host after an event.
 #include "hold.h"
 
 #define N 4096

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two streams upload the lower and the upper slab of a volume; a third one uploads a column beside
-// them.
+// Two streams upload the lower and the upper slab of a volume; a third one uploads a column next
+// to them.
 #include "hold.h"
 
 static cudaMemcpy3DParms box_copy(cudaPitchedPtr to, cudaPos at, const unsigned char* from,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An event behind the upload; its wait is given to the stream that computes something else.
+// An event after the upload; its wait is given to the stream that computes something else.
 #include "hold.h"
 
 __global__ void square(const int* in, int* out, int n) {

@@ -88,7 +88,7 @@ def decode(data, message):
 
 
 class Perfetto:
-    """What a trace says, with each id as what it stands for."""
+    """Returns the contents of a trace, with each id replaced by the object that it names."""
 
     def __init__(self, data):
         self.tracks, self.interned, self.flows = {}, {}, {}
@@ -158,7 +158,7 @@ class Perfetto:
 
 
 def confirmed(place):
-    """What "cufence confirm" found out about a place, as it is printed; None: it was not asked."""
+    """The result of "cufence confirm" for a place, as it is printed; None: it did not run."""
     said = place["confirmation"]
     return said and f"{said['result'].replace('-', ' ')}: {said['how']}"
 

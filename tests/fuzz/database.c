@@ -2,8 +2,8 @@
 /*
  * database [-s SECONDS] [-n COUNT] [-f FIRST] [-1 NUMBER] TRACE.txt...: damaged databases, made of
  * those that the traces give, go through every command that reads one, each within 5 s of processor
- * time and 512 MiB.  A command may refuse a database, in one line; where SQLite's own checks see
- * the damage it must.  The report and the queries also run on rows that nobody checked, as those of
+ * time and 512 MiB.  A command may refuse a database, in one line; if SQLite's own checks see the
+ * damage it must.  The report and the queries also run on rows that were not checked, as those of
  * a large database may be.
  *
  * The same number makes the same database.  One that stops a command is left as
@@ -40,7 +40,7 @@ void __sanitizer_cov_trace_pc(void);
 
 const char *__asan_default_options(void)
 {
-	/* Where memory was allocated is seldom what matters, and takes a fifth of the time. */
+	/* Stacks of allocations seldom matter, and take a fifth of the time. */
 	return "abort_on_error=1:quarantine_size_mb=4:hard_rss_limit_mb=512:detect_leaks=0:"
 	       "malloc_context_size=1";
 }
@@ -94,7 +94,7 @@ static void limit_time(void)
 	setitimer(ITIMER_PROF, &limit, NULL);
 }
 
-/* The command's status; it is told of once. */
+/* The command's status; it is reported once. */
 static int run_command(const char *line, int errors)
 {
 	char copy[128], *argv[8], *rest = NULL;
@@ -162,7 +162,7 @@ static void run_all(const struct damage *damage, const char *path)
 	if (damage->is_certain && status != EXIT_TROUBLE)
 		_exit(EXIT_OVERLOOKED);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		/* What one refuses all refuse; not looking again saves two thirds of the time. */
+		/* If one refuses the file, all do; one check saves two thirds of the time. */
 		if ((status != EXIT_TROUBLE || i == damage->number % 8) &&
 			run_command(lines[i], errors) != EXIT_TROUBLE && status == EXIT_TROUBLE)
 			_exit(EXIT_OVERLOOKED);

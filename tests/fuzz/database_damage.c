@@ -26,7 +26,7 @@ static size_t below(struct damager *damager, size_t limit)
 	return limit ? (size_t)(next_random(damager) % limit) : 0;
 }
 
-/* A trigger or a view of an earlier change may go on for ever. */
+/* A trigger or a view of an earlier change may never end. */
 enum { MOST_STEPS = 20000000 };
 
 static int give_up(void *arg)
@@ -109,7 +109,7 @@ static void choose_column(struct damager *damager, const char *table, char colum
 	ask(damager, sql, column);
 }
 
-/* Which row: SQL that holds for one. */
+/* Chooses a row: returns SQL that holds for one. */
 static char *choose_row(struct damager *damager, const char *table)
 {
 	int64_t count = count_rows(damager, table);
@@ -369,7 +369,7 @@ int damage_base_init(struct damage_base *base, sqlite3 *whole)
 	return base->data ? 0 : -1;
 }
 
-/* What was loose is declared as ever, where it is still there; nothing of ours is left behind. */
+/* Restores the declarations of loosened tables that still exist, and drops our own table. */
 static void restore(struct damager *damager, int hidden)
 {
 	change(damager,

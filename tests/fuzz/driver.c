@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A fuzzer that needs gcc only: mutates inputs with a fixed random seed, and keeps those that
- * reach code none did before (-fsanitize-coverage=trace-pc tells).  Sanitizers find the mistakes.
+ * reach new code (-fsanitize-coverage=trace-pc reports it).  Sanitizers find the mistakes.
  *
  *	fuzz_NAME [-s SECONDS] [-n EXECUTIONS] [-r SEED] [-k CRASHES] [-w FOLDER] SEED_FILE...
  *	fuzz_NAME -1 INPUT       runs one input, to reproduce a crash
@@ -284,7 +284,7 @@ static void keep(const uint8_t *data, size_t size)
 	fuzz.count++;
 }
 
-/* By what it computes: a busy machine is no hang.  What sleeps for ever has far more time. */
+/* Counts processor time: a busy machine is no hang.  An input that sleeps has far more time. */
 static void watch_for_hangs(void)
 {
 	struct itimerval limit = { .it_value = { .tv_sec = HANG_SECONDS } };
@@ -374,7 +374,7 @@ static int run_one(const char *path)
 
 /*
  * The targets say on stderr what is wrong with an input.  The sanitizers keep descriptor 2: the
- * leak checker, a process of its own, does not write to one they were told of.
+ * leak checker, a process of its own, does not write to another one that they were given.
  */
 static int silence(void)
 {
@@ -388,7 +388,7 @@ static int silence(void)
 	return 0;
 }
 
-/* What is to be done. */
+/* The work to do. */
 struct work {
 	double start, seconds;
 	uint64_t limit;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a fuzz target is: one file with the two functions below, linked with driver.c, which
- * mutates the seeds and keeps what reaches new code (any gcc or clang), or with libFuzzer.
+ * A fuzz target is one file with the two functions below, linked with driver.c, which mutates the
+ * seeds and keeps inputs that reach new code (any gcc or clang), or with libFuzzer.
  * A target must not print: stderr is closed to all but the sanitizers' reports.
  */
 #ifndef CUFENCE_FUZZ_H
@@ -28,7 +28,7 @@ int fuzz_read(const char *path, struct fuzz_input *input);
 /* A trace in its text form as a trace without unused space: 0 or -1. */
 int fuzz_read_trace(const char *path, struct fuzz_input *input);
 
-/* Of a target that reads traces: driver.c knows how they are made.  Others have none. */
+/* Only a target that reads traces defines this: driver.c knows how to make traces. */
 extern const int fuzz_is_trace __attribute__((weak));
 
 /* A file in memory, with its name; never closed.  Exits when there is none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where inputs come from. */
+/* Sources of inputs. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -66,7 +66,7 @@ static size_t records_end(const struct trace *trace, size_t number)
 	return start + (committed < room ? (size_t)committed & ~(size_t)7 : room & ~(size_t)7);
 }
 
-/* Any of a chunk's records; those behind the call table more often. */
+/* Any of a chunk's records; records after the call table more often. */
 static struct place pick(const struct trace *trace)
 {
 	size_t count = chunk_count(trace), number, offset, end, records = 0, wanted;
@@ -129,7 +129,7 @@ static void set_extreme(struct trace *trace)
 	memcpy(trace->data + place.offset + at, &value, width);
 }
 
-/* Makes room of bytes at offset in the chunk, or takes it away: records behind it move. */
+/* Makes room of bytes at offset in the chunk, or takes it away: later records move. */
 static int move(struct trace *trace, size_t number, size_t offset, size_t from, size_t to)
 {
 	size_t end = records_end(trace, number);

@@ -16,8 +16,8 @@ void trace_mutate(uint8_t *data, size_t *size, size_t room, const struct fuzz_in
 	uint64_t (*random)(void));
 
 /*
- * Damages a whole trace in a way that a reader has to notice, and says so in a word behind it: 1,
- * or 0 if it has nothing to damage.
+ * Damages a whole trace in a way that a reader has to notice, and writes a word after it: 1, or 0
+ * if it has nothing to damage.
  */
 int trace_damage(uint8_t *data, size_t *size, size_t room, uint64_t (*random)(void));
 

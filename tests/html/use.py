@@ -314,7 +314,7 @@ return [worst, off, items];
 
 
 def check_columns(reader):
-    """What is narrower than a pixel: blocks stand for items, and are as busy."""
+    """Items narrower than a pixel: blocks represent them, and are as busy."""
     reader.open("ten")
     worst, off, items = reader.browser.run(COLUMNS)
     ok("columns are as busy as the items", items > 10000 and worst < 0.25 and off < 0.02,

@@ -91,7 +91,7 @@ static int has_bytes(const struct ptx_access *access, const struct ptx_claim *cl
 	return low <= claim->low && claim->high <= high;
 }
 
-/* What a has that b lacks. */
+/* An access that a has and b lacks. */
 struct lack {
 	int load, loop, write, only_perhaps, bytes;
 };
@@ -345,7 +345,7 @@ static int compare_elf(const char *path, unsigned share)
 	return 0;
 }
 
-/* What nvcc -fatbin makes. */
+/* Compares the code in an output of nvcc -fatbin. */
 static int compare_fatbin(const char *path)
 {
 	FILE *file = fopen(path, "rb");

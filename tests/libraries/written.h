@@ -16,7 +16,7 @@ struct written {
 	int judged;
 };
 
-/* What the section writes. */
+/* Finds what the section writes. */
 void written_find(struct written *written, const struct machine_code *code, uint32_t section);
 
 /* 1: the instruction reads what nothing writes. */

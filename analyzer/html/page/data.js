@@ -237,7 +237,7 @@ class Arrows {
 		order.sort((a, b) => time[a] - time[b]);
 		return { order, time: Float64Array.from(order, i => time[i]) };
 	}
-	/* Those of which one end lies between two times, at most so many; the others are a number. */
+	/* Returns those with one end between two times, at most so many, and the number of all. */
 	between(from, to, most) {
 		const found = new Set();
 		let count = 0;
@@ -249,7 +249,7 @@ class Arrows {
 		}
 		return { list: found, count };
 	}
-	/* Those that touch an item. */
+	/* Returns all that touch an item. */
 	of(item) {
 		const list = [];
 		for (let i = 0; i < this.count; i++)
@@ -369,7 +369,7 @@ class Run {
 		return item >= this.calls && item < this.calls + this.operations;
 	}
 
-	/* What a call submitted: at most so many. */
+	/* Returns the operations that a call submitted: at most so many. */
 	submittedBy(call, most) {
 		const link = this.items.link, found = [];
 		for (let i = this.calls; this.isWork(i) && found.length < most; i++)

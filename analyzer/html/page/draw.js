@@ -19,7 +19,7 @@ const CHARACTER = 6.3;   /* of the font of names, on average */
 
 const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 
-/* Of each category what part of a bar's height it has: copies and memsets are told without color. */
+/* The part of a bar's height that each category has: it shows copies and memsets without color. */
 const HEIGHT = [1, 0.72, 0.45, 1, 1, 1, 0.6, 0.85];
 
 class Painter {
@@ -34,7 +34,7 @@ class Painter {
 		this.readColors();
 	}
 
-	/* Where lanes stand: a title above those of each process, if there are several. */
+	/* Places the lanes, with a title above those of each process if there are several. */
 	layOut() {
 		const processes = new Set(this.run.lanes.map(lane => lane.process));
 		const rows = [];
@@ -73,7 +73,7 @@ class Painter {
 		this.hatch = this.makeHatch();
 	}
 
-	/* The device holds the host: told by stripes, too. */
+	/* Stripes also show that the device holds the host. */
 	makeHatch() {
 		const tile = document.createElement("canvas");
 		tile.width = tile.height = 6;
@@ -218,7 +218,7 @@ class Painter {
 	/*
 	 * Blocks in the order of time, the largest first: one that is as narrow as a pixel goes into its
 	 * column whole, of another one its parts are visited, in the end items.  This is what a frame
-	 * consists of: one loop, with all that it uses at hand.
+	 * consists of: one loop, with all that it uses available.
 	 */
 	visit(lane) {
 		const { columns, plot } = this, { start: from, perPixel } = this.view;
@@ -289,8 +289,8 @@ class Painter {
 		this.touched = true;
 	}
 
-	/* Of a column the class with the most, as high as all of them: at least a few pixels, as what is
-	 * there is to be seen.  Held columns are striped. */
+	/* Paints each column in the color of its largest class, as high as all classes together, but at
+	 * least a few pixels high, to be visible.  Held columns are striped. */
 	paintColumns(lane, place) {
 		const { columns, plot, pixels } = this, { perPixel } = this.view;
 		const words = lane.stream ? this.words.stream : lane.ranges ? this.words.ranges : this.words.thread;
@@ -369,7 +369,7 @@ class Painter {
 		this.texts++;
 	}
 
-	/* --- above and beside the lanes --- */
+	/* --- above and left of the lanes --- */
 
 	/* A step of 1, 2 or 5 with room for its label. */
 	tickStep() {
@@ -611,7 +611,7 @@ class Painter {
 			BAR + 2);
 	}
 
-	/* What the finding is about, what a search found, what is selected. */
+	/* Marks the items of the finding, the result of a search and the selection. */
 	drawMarks() {
 		const { view } = this;
 		this.inPlot(() => {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report: what the run did, where its time went, findings.  Sentences are the text report's. */
 
-/* Of the account: how each cause looks, with a pattern of its own. */
+/* The causes of the account, each of which has a pattern of its own. */
 const CAUSES = ["busy", "held", "outside", "submit", "call", "wait", "loading", "order", "start",
 	"done", "unknown"];
 
@@ -340,7 +340,7 @@ class Report {
 				target: "_blank" }, "NVIDIA's documentation of this behaviour")) : null);
 	}
 
-	/* Where the timeline comes in. */
+	/* The timeline replaces this. */
 	onWorst() {
 	}
 

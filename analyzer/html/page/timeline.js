@@ -227,7 +227,7 @@ class Timeline {
 			Math.min(size, width - 2 - Math.max(labels, from)), MAP - 2);
 	}
 
-	/* Where a search found something, along the upper edge. */
+	/* Draws the places that a search found, along the upper edge. */
 	drawMatches(context, wide, whole) {
 		const { run } = this, { start, name } = run.items;
 		if (!this.matchMap) {

@@ -93,7 +93,7 @@ def made_anew():
 
 
 def made_alike():
-    """The same, and nothing but the line tells them apart."""
+    """The same, and only the line distinguishes them."""
     for i in range(1, 31):
         exec(compile("\n" * i + "cuda.cuMemsetD8_v2(device.pointer, 0, 64)", "made_alike.py", "exec"))
 

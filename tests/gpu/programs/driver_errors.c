@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What invalid use gives, as a table: each row is one call and the error that NVIDIA's driver is
- * taken to return.  Prints a line per row, "ok" or "not ok" with what came instead, then
+ * A table of invalid uses: each row is one call and the error that NVIDIA's driver is expected to
+ * return.  Prints a line per row, "ok" or "not ok" with the error that came instead, then
  * "N passed, N failed"; exits 1 if any did.  It needs libcuda alone: tests/cli/errors.sh runs it on
  * the simulated driver, with "gpu" on a real one.
  *
- * Calls are made by a child, which says what each returned; where a driver crashes, hangs or
- * breaks the context, the next child goes on behind that row.
+ * A child makes the calls and reports what each returned.  If a driver crashes, hangs or breaks
+ * the context, the next child continues after that row.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -68,7 +68,7 @@ static CUresult set_up(void)
 	return bad | cuCtxSynchronize();
 }
 
-/* Scratch for results nobody looks at. */
+/* Scratch for unused results. */
 static CUdeviceptr ptr;
 static void *host_ptr;
 static CUstream new_stream;
@@ -278,7 +278,7 @@ static CUresult make_call(size_t row)
 	return CUDA_ERROR_UNKNOWN;
 }
 
-/* What the child says of a row; a row of ROW_COUNT is that it could not begin. */
+/* The child's answer for a row; row ROW_COUNT: the child could not begin. */
 struct answer {
 	size_t row;
 	CUresult got, at_end, after; /* after: of a wait for all work */

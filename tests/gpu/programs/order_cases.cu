@@ -2,10 +2,10 @@
 /*
  * The cases of tests/unit/order/order_cases.def that are marked HW, on a GPU, without cufence.
  *
- * Every kernel notes on the device when it began and ended.  Of a pair that is ordered the first
- * must have ended before the second began; kernels that are not ordered must overlap in one of a
- * few tries, for which the first of them lasts longer.  Other operations are carried out, not
- * judged.  Exits 77 where kernels compute nothing (the simulated device).
+ * Every kernel notes on the device when it began and ended.  If a pair is ordered, the first must
+ * have ended before the second began; kernels that are not ordered must overlap in one of a few
+ * tries, for which the first of them lasts longer.  Other operations are carried out, not judged.
+ * Exits 77 if kernels compute nothing (the simulated device).
  *
  *	order_cases [PART-OF-A-NAME]
  */
@@ -126,7 +126,7 @@ static row &row_of(run &r, const std::string &name)
 	return r.rows[name] = made;
 }
 
-/* Those that something is not ordered after last longer, so that it can overlap them. */
+/* Operations that another is not ordered after last longer, so that it can overlap them. */
 static unsigned long long duration(const run &r, const std::string &label)
 {
 	return !label.empty() && (" " + r.waited_for).find(" " + label + "|") != std::string::npos
@@ -178,7 +178,7 @@ static void copy(const std::string &direction, const std::string &memory, cudaSt
 			: (from_host ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice)));
 }
 
-/* A query that must say not ready, or that is asked until it says ready. */
+/* A query that must return not ready, or that is repeated until it returns ready. */
 template <typename Query> static void ask(bool not_ready, Query query)
 {
 	cudaError_t said = query();
@@ -192,7 +192,7 @@ template <typename Query> static void ask(bool not_ready, Query query)
 	cudaGetLastError();
 }
 
-/* What acts on streams' work; false: another verb. */
+/* Runs the verbs that act on streams' work; false: another verb. */
 static bool submit(run &r, const std::string &verb, const std::string &label,
 	const std::vector<std::string> &arg)
 {

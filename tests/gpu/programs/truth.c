@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What kernels really access, for tests/gpu/truth.  Each allocation is a mapping of its own, whose
- * access rights can be taken away; kernels are launched one at a time.
+ * Finds out what kernels really access, for tests/gpu/truth.  Each allocation is a mapping of its
+ * own, whose access rights can be taken away; kernels are launched one at a time.
  *
  * The library is two things.  truth_malloc() and truth_free() are an allocator that Python gives to
  * PyTorch or CuPy.  As CUDA_INJECTION64_PATH it follows a plan: TRUTH_PLAN names a file whose lines

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the PyTorch scripts share: the same numbers in every run."""
+"""Shared by the PyTorch scripts: the same numbers in every run."""
 import os
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")

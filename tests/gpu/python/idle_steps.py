@@ -100,7 +100,7 @@ def run(step, steps):
 
 
 def idle_share(profile):
-    """Of the time from the first start to the last end of the device's operations."""
+    """Measures within the time from the first start to the last end of the device's operations."""
     spans = sorted((e.time_range.start, e.time_range.end) for e in profile.events()
                    if e.device_type == torch.autograd.DeviceType.CUDA)
     busy, end = 0, spans[0][0]
