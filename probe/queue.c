@@ -242,7 +242,7 @@ static void clean_up(struct waiter *waiter)
 	cudaEventDestroy(waiter->event);
 }
 
-static cudaError_t run_find_relative(struct bench *bench, const struct beside *pair, uint64_t *ns,
+static cudaError_t measure_pair(struct bench *bench, const struct beside *pair, uint64_t *ns,
 	bool *late)
 {
 	struct waiter waiter = { .bench = bench, .wait = pair->wait };
@@ -275,7 +275,7 @@ static void measure_beside(struct bench *bench, const struct probe_item *item)
 	/* On a busy machine this thread may come too late or lose the processor, or the other one
 	 * may not be in its call yet. */
 	for (int i = 0; i < TRIES && error == cudaSuccess; i++) {
-		error = run_find_relative(bench, pair, &ns, &late);
+		error = measure_pair(bench, pair, &ns, &late);
 		if (!late)
 			ms[count++] = (double)ns / (double)PROBE_MS;
 		if (error == cudaSuccess)

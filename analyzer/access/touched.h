@@ -34,7 +34,8 @@ struct touched_ring {
 	struct touch *touch;   /* the previous ones by number, up to TOUCHED_DEPTH */
 	int64_t found;         /* result of the last touched_last() */
 	uint32_t newer, older; /* 1 + place of the ring used next and before, 0: none */
-	unsigned after_all;    /* bit per order: its last touch is after all others of the key */
+	/* A bit per order, with the waits that are needed: its last touch is after all others. */
+	unsigned after_all;
 };
 
 struct touched_thing {

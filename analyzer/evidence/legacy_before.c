@@ -26,17 +26,21 @@ struct list {
 	size_t count;
 };
 
-/* The work that ended last so far, of a context or of an owner. */
+/* The work of a context that ended last so far. */
 struct ended {
-	const struct work *blocking; /* of a context, in its blocking streams */
-	const struct work *legacy;   /* of a context, in its legacy stream ... */
+	const struct work *blocking; /* in its blocking streams */
+	const struct work *legacy;   /* in its legacy stream ... */
 	const struct work *other;    /* ... and by another owner than that */
-	const struct work *own;      /* of an owner */
+};
+
+/* The work of an owner that ended last so far. */
+struct owner {
+	const struct work *last;
 };
 
 struct sweep {
 	struct legacy_before *before;
-	struct idmap contexts, owners; /* struct ended */
+	struct idmap contexts, owners; /* struct ended, struct owner */
 };
 
 /* Needed only if several threads submit, and there is work in a legacy stream. */
@@ -232,13 +236,13 @@ static void note_end(struct ended *context, const struct work *work)
 static int sweep_over(struct sweep *sweep, const struct work *work)
 {
 	struct ended *context = idmap_need(&sweep->contexts, work->context, sizeof(*context));
-	struct ended *owner = idmap_need(&sweep->owners, work->owner, sizeof(*owner));
+	struct owner *owner = idmap_need(&sweep->owners, work->owner, sizeof(*owner));
 
 	if (!context || !owner ||
-		add_pair(sweep->before, work, last_before(context, work), owner->own))
+		add_pair(sweep->before, work, last_before(context, work), owner->last))
 		return -1;
 	note_end(context, work);
-	raise_to(&owner->own, work);
+	raise_to(&owner->last, work);
 	return 0;
 }
 

@@ -413,9 +413,9 @@ static void release_before(struct graph_order *order, uint32_t vertex)
 	}
 }
 
-int graph_order_visit(struct graph_order *order, size_t taken)
+int graph_order_visit(struct graph_order *order, size_t number)
 {
-	uint32_t vertex = (uint32_t)taken, tail;
+	uint32_t vertex = (uint32_t)number, tail;
 	struct graph_clock *before;
 
 	if (find_before(order, vertex, &before))

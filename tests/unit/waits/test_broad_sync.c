@@ -44,6 +44,47 @@ static void who_reaches_further_may_need_the_picture(void **state)
 	}
 }
 
+/* Clears 4096 bytes of the picture from there on. */
+static void clear_part(struct shop *s, double at, int64_t stream, int64_t from, double start,
+	double end)
+{
+	int64_t call = MINI_CALL(&s->mini, .type = CALL_cuMemsetD8Async, .at = at, .stream = stream,
+		.site = s->at_draw, .bytes = 4096, .dst = "device", .runs = { start, end });
+
+	mini_exec(&s->mini, "INSERT INTO operand VALUES (%lld, 'dst', 8, %lld, %lld)",
+		(long long)call, (long long)(4096 + from), (long long)s->picture);
+}
+
+static void rounds_in_parts(struct shop *s, int clears_last)
+{
+	mini_exec(&s->mini, "UPDATE allocation SET bytes = 65536 WHERE id = %lld",
+		(long long)s->picture);
+	for (int i = 0; i < 6; i++) {
+		double t = 1300 * i;
+
+		search(s, t);
+		clear_part(s, t + 6, s->b, 0, t + 25, t + 45);
+		clear_part(s, t + 8, s->b, 8192, t + 46, t + 1025);
+		wait_device(s, t + 10, t + 1028);
+		clear_part(s, t + 1030, s->c, 0, t + 1041, t + 1042);
+		if (clears_last)
+			clear_part(s, t + 1034, s->c, 8192, t + 1045, t + 1046);
+	}
+}
+
+static void an_early_part_of_the_picture_needs_less(void **state)
+{
+	rounds_in_parts(*state, 0);
+	assert_string_equal(found(*state), "5 30 21 3470");
+}
+
+/* The operation before it, of the same stream, needed the early part only. */
+static void the_last_part_of_the_picture_needs_the_wait(void **state)
+{
+	rounds_in_parts(*state, 1);
+	assert_string_equal(found(*state), "");
+}
+
 static void two_rounds_are_no_pattern(void **state)
 {
 	struct shop *s = *state;
@@ -480,6 +521,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		T(a_wait_for_the_picture_is_found),
 		T(who_reaches_further_may_need_the_picture),
+		T(an_early_part_of_the_picture_needs_less),
+		T(the_last_part_of_the_picture_needs_the_wait),
 		T(two_rounds_are_no_pattern),
 		T(a_wait_for_an_event_is_not),
 		T(a_wait_without_results_is_not),

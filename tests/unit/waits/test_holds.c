@@ -304,6 +304,11 @@ static void threads_that_share_the_legacy_stream_hold_each_other(void **state)
 	launch_of(m, MINI_MAIN, 30, 4001, 5000);
 	launch_of(m, other, 32, 3001, 4000);
 	assert_string_equal(holds_of(m), "2:1 legacy, 4:5 legacy");
+	/* Streams of their own would save time, however busy the one stream is. */
+	assert_int_equal(mini_int(m,
+				 "SELECT count(*) FROM finding WHERE "
+				 "rule = 'legacy-stream-serialization' AND saving > 100000"),
+		1);
 }
 
 /* Main waits outside of CUDA while the other thread submits, and then the other one does. */
