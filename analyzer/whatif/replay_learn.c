@@ -241,41 +241,47 @@ static void learn_join(const struct replay *replay, struct replay_thread *thread
 	step->own = ASK_NS < step->own ? ASK_NS : step->own;
 }
 
-/* Returns the additional time of a graph call due to CUPTI. */
-static int64_t recorded_graph(const struct replay *replay, const struct replay_step *step)
-{
-	const int64_t nodes = step->nodes;
+/* A row of recording.def. */
+struct recording {
+	int kind, is_first;
+	int64_t ns, ns_per_node, recorded, recorded_per_node;
+};
 
-	switch (step->kind) {
-	case KIND_CAPTURE_END:
-		return RECORDING_CALL_NS + nodes * RECORDING_CAPTURE_NODE_NS;
-	case KIND_GRAPH_INSTANTIATE:
-		return RECORDING_INSTANTIATE_NS + nodes * RECORDING_INSTANTIATE_NODE_NS;
-	case KIND_EXEC_DESTROY:
-		return RECORDING_DESTROY_NS + nodes * RECORDING_DESTROY_NODE_NS;
-	case KIND_GRAPH_LAUNCH:
-		if (step->exec != REPLAY_NONE && replay->exec[step->exec] == REPLAY_LONG_AGO)
-			return RECORDING_FIRST_NS + nodes * RECORDING_FIRST_NODE_NS;
-		return RECORDING_LAUNCH_NS + nodes * RECORDING_LAUNCH_NODE_NS;
-	default:
-		return RECORDING_CALL_NS;
-	}
+/* Returns the row of recording.def for a call; the last two are of other calls. */
+static const struct recording *recording_of(const struct replay *replay,
+	const struct replay_step *step)
+{
+	static const struct recording rows[] = {
+#define ANY (-1)
+#define RECORDING(kind, ...) { (int)(kind), __VA_ARGS__ },
+#include "recording.def"
+	};
+	enum { COUNT = sizeof(rows) / sizeof(rows[0]), WORK = COUNT - 2, CALL };
+	int first = step->exec != REPLAY_NONE && replay->exec[step->exec] == REPLAY_LONG_AGO;
+
+	for (size_t i = 0; i < WORK; i++)
+		if (rows[i].kind == (int)step->kind && (first || !rows[i].is_first))
+			return &rows[i];
+	return &rows[step->act & STEP_SUBMITS && step->act & STEP_HAS_OP ? WORK : CALL];
 }
 
-/* CUPTI's records of operations, and of each node of a graph, take time in the calls. */
+/*
+ * CUPTI's records of operations, and of each node of a graph, take time in the calls.  A host that
+ * is slow is slow in both: the part of the call's time is better known than the time.
+ */
 static void learn_recorded(const struct replay *replay, struct replay_step *step)
 {
-	int64_t recorded = RECORDING_CALL_NS, least = step->own / 2;
+	const struct recording *row = recording_of(replay, step);
+	int64_t bare = row->ns + row->ns_per_node * step->nodes;
+	int64_t recorded = row->recorded + row->recorded_per_node * step->nodes;
+	int64_t most = recorded * RECORDING_SLOW_PERCENT / 100;
 
 	if (!replay->recording)
 		return;
-	if (replay_is_about_graphs(step))
-		recorded = recorded_graph(replay, step);
-	else if (step->act & STEP_SUBMITS && step->act & STEP_HAS_OP)
-		recorded = RECORDING_WORK_NS;
-	if (kind_family(step->kind) == FAMILY_graph_launch)
-		least = step->own / RECORDED_LEAST_PART;
-	step->recorded = recorded < step->own - least ? recorded : step->own - least;
+	step->recorded =
+		(int64_t)((double)step->own * (double)recorded / (double)(bare + recorded));
+	if (step->recorded > most)
+		step->recorded = most;
 }
 
 static void learn_step(struct replay *replay, const struct ends *ends, uint32_t number)
