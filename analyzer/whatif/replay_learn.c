@@ -121,6 +121,44 @@ static int64_t others_end(const struct ends *ends, uint32_t of)
 	return step->enter;
 }
 
+/* Returns the first step entered at a time or later. */
+static uint32_t entered_at(const struct replay *replay, int64_t time)
+{
+	size_t low = 0, high = replay->step_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (replay->step[middle].enter < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (uint32_t)low;
+}
+
+/*
+ * Launches, allocations and calls that wait for the device exclude each other, so a call that waits
+ * had not begun its own work before one of another thread that was made meanwhile.  Returns the
+ * exit of the last of these, or the call's entry.
+ */
+static int64_t others_exit(const struct replay *replay, uint32_t of)
+{
+	enum { LOOKED_AT_STEPS = 64 };
+	const struct replay_step *step = &replay->step[of];
+	uint32_t at = entered_at(replay, step->exit);
+
+	for (int i = 0; i < LOOKED_AT_STEPS && at-- > of + 1; i++) {
+		const struct replay_step *other = &replay->step[at];
+		int excludes = other->act & (STEP_CAN_BE_HELD | STEP_HOLDS_OTHERS) ||
+			kind_family(other->kind) == FAMILY_allocation;
+
+		if (excludes && other->thread != step->thread && other->exit <= step->exit)
+			return other->exit;
+	}
+	return step->enter;
+}
+
 static int32_t clamp(int64_t value, int64_t low, int64_t high)
 {
 	return (int32_t)(value < low ? low : value > high ? high : value);
@@ -166,7 +204,7 @@ static void learn_held(const struct ends *ends, struct replay_step *step, uint32
 
 	step->lag = after = step->exit - target;
 	if (step->act & STEP_MEASURED && step->act & STEP_HOLDS_OTHERS) {
-		others = others_end(ends, number);
+		others = later(others_end(ends, number), others_exit(ends->replay, number));
 		waited = later(waited, others - step->enter);
 		after = step->exit - later(target, others);
 	}

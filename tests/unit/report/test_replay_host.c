@@ -273,34 +273,41 @@ static void a_wait_for_an_event_takes_its_stream_time(void **state)
 	near(saved(run, wait, CHANGE_ORDER, 0, REPLAY_LIKELY), 18, 1);
 }
 
+/* The own time of a cudaFree that lasts from 14 us on, while another thread launches, ns. */
+static int64_t own_of_free(struct small_run *run, double until, double launched, double ran)
+{
+	struct mini *m = &run->mini;
+	int64_t stream[] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
+	int64_t other = mini_thread(m), site = mini_site(m, "release", 7), freed, own;
+	struct replays *replays;
+	struct replay *replay;
+
+	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 10, .stream = stream[0],
+		.runs = { 16, 1016 });
+	freed = MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = 14, .until = until, .ptr = 0x10000,
+		.site = site);
+	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = launched, .until = launched + 20,
+		.thread = other, .stream = stream[1], .runs = { ran, ran + 1000 });
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 5000, .until = 5003);
+	replay = open_first(run, &replays);
+	own = replay->step[replay_step_of(replay, freed)].own;
+	close_all(run, replays);
+	return own;
+}
+
 /*
  * One of two threads that free at the same time returns 1 ms late, when work of the other is done
  * that was submitted meanwhile: that is a wait, and not what freeing takes.
  */
 static void who_frees_at_the_same_time_waits_for_later_work(void **state)
 {
-	struct small_run *run = *state;
-	struct mini *m = &run->mini;
-	int64_t stream[] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
-	int64_t other = mini_thread(m), site = mini_site(m, "release", 7), freed;
-	struct replays *replays;
-	struct replay *replay;
+	assert_int_equal(own_of_free(*state, 2040, 500, 1020), 20000);
+}
 
-	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 10, .stream = stream[0],
-		.runs = { 16, 1016 });
-	freed = MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = 14, .until = 2040, .ptr = 0x10000,
-		.site = site);
-	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 500, .thread = other, .stream = stream[1],
-		.runs = { 1020, 2020 });
-	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 2050, .until = 2053);
-	assert_int_equal(analyze(&m->db), 0);
-	open_columns(&m->db);
-	replays = replays_open(&m->db);
-	replay = replays_of(replays, 1);
-	assert_int_equal(replay->step[replay_step_of(replay, freed)].own, 20000);
-	replays_close(replays);
-	run_close(m->db.run);
-	m->db.run = NULL;
+/* Nor was it freeing yet when another thread's launch, which excludes that, was made. */
+static void who_frees_has_waited_for_calls_of_other_threads_made_meanwhile(void **state)
+{
+	assert_int_equal(own_of_free(*state, 3000, 2940, 3200), 40000);
 }
 
 int main(void)
@@ -318,6 +325,7 @@ int main(void)
 		TEST(data_that_is_needed_is_waited_for_without_the_wait),
 		TEST(a_wait_for_an_event_takes_its_stream_time),
 		TEST(who_frees_at_the_same_time_waits_for_later_work),
+		TEST(who_frees_has_waited_for_calls_of_other_threads_made_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
