@@ -322,6 +322,27 @@ static void learn_recorded(const struct replay *replay, struct replay_step *step
 		step->recorded = most;
 }
 
+/* Returns how long the host copies in a staged copy, before or after the transfer. */
+static int64_t copying(const struct replay_step *step)
+{
+	return later(step->own, step->lag);
+}
+
+/*
+ * The first copy into host memory makes its pages, which takes longer than a second one; whoever
+ * pins the memory has to make them, too.
+ */
+static void learn_pages(const struct replay *replay, uint32_t number)
+{
+	const struct replay_step *step = &replay->step[number];
+	uint32_t earlier = replay->same_place[number];
+	struct replay_step *first = earlier == REPLAY_NONE ? NULL : &replay->step[earlier];
+
+	if (first && first->pinning && !step->pinning && first->engine == ENGINE_D2H &&
+		first->bytes == step->bytes && copying(first) > copying(step))
+		first->pinning += copying(first) - copying(step);
+}
+
 static void learn_step(struct replay *replay, const struct ends *ends, uint32_t number)
 {
 	struct replay_step *step = &replay->step[number];
@@ -341,6 +362,7 @@ static void learn_step(struct replay *replay, const struct ends *ends, uint32_t 
 		learn_wait(replay, ends, number);
 	learn_holder(replay, step);
 	learn_recorded(replay, step);
+	learn_pages(replay, number);
 	if (step->act & STEP_HAS_OP)
 		learn_operation(replay, ends, number);
 	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
