@@ -288,16 +288,17 @@ struct part findings_part(const struct findings *findings, int64_t process,
 	struct part part = { .share = (double)saving / (double)run->whole };
 	int is_mostly = 2 * cost->in_loop > cost_of(cost);
 	double within = is_mostly ? (double)cost->in_loop / (double)cost_of(cost) : 0;
-	double of_loop = loop && loop->end > loop->start
-		? within * (double)saving / (double)(loop->end - loop->start)
-		: 0;
+	int64_t span = loop ? loop->end - loop->start : 0;
+	/* More than the loop takes is saved outside of it. */
+	int64_t in_loop = at_most((int64_t)(within * (double)saving), span);
+	double of_loop = span > 0 ? (double)in_loop / (double)span : 0;
 
 	/* A mistake made once is not part of every turn. */
 	if (!is_mostly || of_loop < part.share || cost->count < FINDING_MIN_COUNT)
 		return part;
 	part.share = of_loop;
 	part.turns = loop->turns;
-	part.turn = (int64_t)(within * (double)saving / (double)loop->turns);
+	part.turn = in_loop / loop->turns;
 	return part;
 }
 
