@@ -62,20 +62,21 @@ def line_of(place):
 
 
 def block(finding, most):
-    """The numbers of a finding's lines, in their order, and its lines of places."""
+    """The numbers of a finding's lines, in their order, and of its first shown places; None: of all."""
     places = finding["places"]
+    listed = [place for place in places if place["shown"]][:most] if most else places
     lines = len({line_of(place) for place in places})
     text = cost(finding) + (f", {lines} lines" if lines > 1 else "")
     wanted = re.findall(NUMBER, finding["message"]) + re.findall(NUMBER, text)
     last = None
-    for place in places[:most]:
+    for place in listed:
         if line_of(place) != last and lines > 1 and place["saving_ns"] is not None:
             wanted.append(duration(place["saving_ns"]))
         last = line_of(place)
         if len(places) > 1:
             wanted += re.findall(NUMBER, times(place))
-    if len(places) > most:
-        wanted.append(f"{len(places) - most} more")
+    if len(places) > len(listed):
+        wanted.append(f"{len(places) - len(listed)} more")
     memory = places[0]["memory"]
     if memory and memory["gap_ns"] is not None:
         wanted.append(duration(abs(memory["gap_ns"])))
@@ -124,7 +125,7 @@ def main(name):
     for finding, line in zip(report["findings"], lines):
         number = finding["id"]
         expect(f"#{number}", block(finding, 3), printed(text, finding))
-        expect(f"--finding {number}", block(finding, len(finding["places"])),
+        expect(f"--finding {number}", block(finding, None),
                printed(read(f"{name}.{number}"), finding))
         place = where(finding["at"])
         at = f", at {len(finding['places'])} places" if len(finding["places"]) > 1 else ""
