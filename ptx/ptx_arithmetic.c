@@ -337,8 +337,8 @@ static int bits_of(const struct operation *op, const struct ptx_value *value,
 	int is_word = value->base == BASE_WORD || value->base == BASE_WORDS;
 
 	if (value->half == HALF_HIGH || (!is_word && value->base != BASE_NUMBER) ||
-		!ptx_is_constant(mask) || mask->low < 0 || mask->low & (mask->low + 1) ||
-		!is_even(value, mask->low) ||
+		!ptx_is_constant(mask) || mask->low < 0 ||
+		(uint64_t)mask->low & ((uint64_t)mask->low + 1) || !is_even(value, mask->low) ||
 		(is_word && mask->low >> zeros_of(op->frame->walk, value)))
 		return 0;
 	*bits = value->low & mask->low;

@@ -473,7 +473,7 @@ static void test_an_endless_loop_ends(void **unused)
 #define FAR(number) \
 	".local .align 8 .b8 depot[32];\nld.param.u64 %rd3, [p0+" number "];\n" \
 	"mov.u64 %rd9, depot; st.local.u64 [%rd9], %rd1; ld.local.u64 %rd4, [%rd9+" number "];\n" \
-	"st.global.f32 [%rd1+" number "+" number "], %f1;\n" \
+	"st.global.f32 [%rd1+" number "+" number "], %f1; and.b64 %rd6, %rd1, " number ";\n" \
 	"mul.wide.u32 %rd5, %r4, 4; mul.lo.s64 %rd6, %rd5, " number ";\n" \
 	"add.s64 %rd7, %rd2, %rd6; st.global.f32 [%rd7], %f1; st.global.f32 [%rd7+4], %f1;\n" \
 	"mov.u64 %rd8, 7;\nLOOP:\nadd.s64 %rd8, %rd8, " number ";\n" \

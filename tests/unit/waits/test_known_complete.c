@@ -379,7 +379,7 @@ static void a_wait_never_needed_is_found(void **state)
 			"SELECT rule || ' ' || count || ' ' || a.line || ' ' || "
 			"b.line || ' ' || (saving / 1000) FROM finding JOIN site a ON a.id = site "
 			"JOIN site b ON b.id = other_site WHERE shown"),
-		"redundant-sync 100 22 16 188");
+		"redundant-sync 100 22 16 174");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
 		"cuStreamSynchronize had "
 		"nothing to wait for: nothing was submitted since cuStreamSynchronize");
