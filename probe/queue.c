@@ -192,7 +192,7 @@ static cudaError_t allocate_beside(struct bench *bench, uint64_t *ns)
 	return error;
 }
 
-static const struct beside {
+static const struct pair {
 	cudaError_t (*wait)(struct waiter *waiter);
 	cudaError_t (*call)(struct bench *bench, uint64_t *ns);
 } pairs[] = {
@@ -242,7 +242,7 @@ static void clean_up(struct waiter *waiter)
 	cudaEventDestroy(waiter->event);
 }
 
-static cudaError_t measure_pair(struct bench *bench, const struct beside *pair, uint64_t *ns,
+static cudaError_t measure_pair(struct bench *bench, const struct pair *pair, uint64_t *ns,
 	bool *late)
 {
 	struct waiter waiter = { .bench = bench, .wait = pair->wait };
@@ -265,7 +265,7 @@ static cudaError_t measure_pair(struct bench *bench, const struct beside *pair, 
 
 static void measure_beside(struct bench *bench, const struct probe_item *item)
 {
-	const struct beside *pair = &pairs[item->argument];
+	const struct pair *pair = &pairs[item->argument];
 	cudaError_t error = cudaSuccess;
 	uint64_t ns = 0;
 	double ms[TRIES];

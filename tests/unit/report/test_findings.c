@@ -8,6 +8,9 @@
 
 #include "miniature.h"
 
+#include "findings_parts.h"
+#include "run_length.h"
+
 /* A free takes 40 us where nothing is pending (waits.def). */
 enum { KERNEL_US = 400, FREE_US = 40, HOST_US = 900, ROUNDS = 4, MOST_FUNCTIONS = 200 };
 
@@ -239,6 +242,26 @@ static void an_estimate_of_zero_hides_a_delay_that_nobody_waits_for(void **state
 	expect_estimate(2, 0, "");
 }
 
+/* All is waited in the loop, though 30 us of the 130 are saved before it. */
+static void no_turn_saves_more_than_it_takes(void **unused)
+{
+	struct findings findings = { 0 };
+	const struct run_length run = { .whole = 200000 };
+	const struct cost cost = { .count = 10, .waited = 90000, .in_loop = 90000 };
+	struct loop_span *loop = idmap_need(&findings.loops, 1, sizeof(*loop));
+	struct part part;
+
+	(void)unused;
+	assert_non_null(loop);
+	*loop = (struct loop_span){ .start = 1000, .until = 101000, .end = 101000, .turns = 10 };
+	part = findings_part(&findings, 1, &run, 130000, &cost);
+	assert_int_equal(part.turn, 10000);
+	assert_float_equal(part.share, 1, 1e-9);
+	part = findings_part(&findings, 1, &run, 60000, &cost);
+	assert_int_equal(part.turn, 6000);
+	idmap_release(&findings.loops, free);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +269,7 @@ int main(void)
 		cmocka_unit_test(a_lesser_line_is_not_listed),
 		cmocka_unit_test(a_row_of_too_many_places_has_no_estimate),
 		cmocka_unit_test(an_estimate_of_zero_hides_a_delay_that_nobody_waits_for),
+		cmocka_unit_test(no_turn_saves_more_than_it_takes),
 		cmocka_unit_test(so_many_functions_are_one_finding),
 	};
 
