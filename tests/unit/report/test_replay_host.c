@@ -122,17 +122,17 @@ static void recording_a_graph_takes_time_for_each_node(void **state)
 			(long long)made);
 	for (int i = 0; i < 2; i++) {
 		call[i] = MINI_CALL(m, .type = CALL_cuGraphLaunch, .at = 100 + 100 * i,
-			.until = 140 + 100 * i, .stream = stream,
+			.until = 135 + 100 * i, .stream = stream,
 			.runs = { 145 + 100 * i, 155 + 100 * i });
 		mini_exec(m, "INSERT INTO call_object VALUES (%lld, 'exec', 1)",
 			(long long)call[i]);
 	}
 	replay = open_first(run, &replays);
 	assert_int_equal(replay->step[replay_step_of(replay, made)].recorded,
-		2 * (1700 + 10 * 480));
-	assert_int_equal(replay->step[replay_step_of(replay, call[0])].recorded, 16527);
+		2 * (2560 + 10 * 335));
+	assert_int_equal(replay->step[replay_step_of(replay, call[0])].recorded, 12248);
 	assert_int_equal(replay->step[replay_step_of(replay, call[1])].recorded,
-		2 * (1850 + 10 * 300));
+		2 * (1840 + 10 * 235));
 	close_all(run, replays);
 }
 
@@ -156,7 +156,7 @@ static void recording_a_capture_takes_time_for_each_node(void **state)
 			"INSERT INTO graph_node (graph, type, call) VALUES (1, 'kernel', %lld)",
 			(long long)begin);
 	replay = open_first(run, &replays);
-	assert_int_equal(replay->step[replay_step_of(replay, end)].recorded, 2 * (115 + 10 * 330));
+	assert_int_equal(replay->step[replay_step_of(replay, end)].recorded, 2 * (105 + 10 * 240));
 	close_all(run, replays);
 }
 
