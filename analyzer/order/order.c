@@ -138,6 +138,12 @@ static int step_context_destroy(struct order *order, const struct walk_call *cal
 		: 0;
 }
 
+/* What the thread was told before is received with every step. */
+static int step_host_access(struct order *order, const struct walk_call *call)
+{
+	return 0;
+}
+
 typedef int order_step_function(struct order *order, const struct walk_call *call);
 
 /* Steps of calls by kind. */
@@ -163,6 +169,7 @@ static order_step_function *const family_steps[FAMILY_COUNT] = {
 	[FAMILY_wait] = order_step_join,
 	[FAMILY_query] = order_step_join,
 	[FAMILY_thread] = order_step_thread,
+	[FAMILY_host_access] = step_host_access,
 };
 
 /* Returns NULL for calls that do not affect order. */

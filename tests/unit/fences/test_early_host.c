@@ -194,6 +194,24 @@ static void where_another_thread_has_waited_it_is_possible(void **unused)
 	finish(&test, "early-host-read certain 1 mini.cu:20 -> mini.cu:15");
 }
 
+/* A function of the program that the stream calls may have signalled the thread that reads. */
+static void after_a_host_function_it_is_possible(void **unused)
+{
+	struct test test;
+
+	(void)unused;
+	for (int has_run = 0; has_run < 2; has_run++) {
+		begin(&test);
+		copy(&test, COPY_D2H, test.one);
+		MINI_CALL(&test.m, .type = CALL_cuLaunchHostFunc, .at = test.t, .stream = test.one);
+		test.t += has_run ? 600 : 10;
+		touch(&test, CALL_host_read, 0);
+		finish(&test,
+			has_run ? "early-host-read possible 1 mini.cu:20 -> mini.cu:15"
+				: "early-host-read certain 1 mini.cu:20 -> mini.cu:15");
+	}
+}
+
 /* The guard opens a copy at its first access: what it records later is of others. */
 static void several_accesses_to_one_copy_are_one(void **unused)
 {
@@ -306,6 +324,7 @@ int main(void)
 		cmocka_unit_test(a_write_of_memory_that_a_copy_uses_is_found),
 		cmocka_unit_test(after_a_wait_there_is_none),
 		cmocka_unit_test(where_another_thread_has_waited_it_is_possible),
+		cmocka_unit_test(after_a_host_function_it_is_possible),
 		cmocka_unit_test(several_accesses_to_one_copy_are_one),
 		cmocka_unit_test(memory_beside_the_copy_is_not_its),
 		cmocka_unit_test(what_lies_between_rows_is_another_copys),
