@@ -45,6 +45,15 @@ same "... are as many accesses" 11 "$("$cufence" query system_calls.db \
 has "what could not be guarded is said" \
 	'guard left out host memory of 1 copy: 1 in pages that it shares' "$(cat small.report)"
 
+# A thread that a host function has told reads without a wait; pages that are shared and protected.
+for app in host_signal registered_twice_fixed; do
+	needs "$build/testapps/$app"
+	bare=$(LD_LIBRARY_PATH=$build/sim timeout 60 "$build/testapps/$app")
+	same "$app: output" "$bare" "$(timeout 60 "$cufence" run --sim --guard-host -o $app.db -- \
+		"$build/testapps/$app" 2>/dev/null)"
+	same "$app: no finding" "" "$("$cufence" query $app.db expect)"
+done
+
 # Without the option nothing is protected.
 "$cufence" run --sim -o off.db -- "$program" handler >/dev/null 2>off.report
 same "off by default" "" "$(found off.db)"

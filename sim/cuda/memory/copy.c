@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* Asynchronous pageable host-to-device copies up to this size are staged without waiting. */
@@ -180,6 +181,22 @@ static struct copy_engine *copy_engine(const struct copy *copy, struct device *d
 	return copy->src.device ? &device->to_host : &device->host;
 }
 
+/* Writes to protected pages that are shared: at a second address, since the kernel refuses to. */
+static bool write_shared(char *dst, const char *src, size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), ahead = (uintptr_t)dst % page;
+	char *again = mremap(dst - ahead, 0, ahead + bytes, MREMAP_MAYMOVE);
+	bool done;
+
+	if (again == MAP_FAILED)
+		return false;
+	done = mprotect(again, ahead + bytes, PROT_READ | PROT_WRITE) == 0;
+	if (done)
+		memcpy(again + ahead, src, bytes);
+	munmap(again, ahead + bytes);
+	return done;
+}
+
 /*
  * Copies like a device, ignoring page protection of host memory: the guard protects pages while a
  * copy is pending.
@@ -192,7 +209,9 @@ static void move_unseen(char *dst, const char *src, size_t bytes)
 	for (size_t at = 0, part; memory >= 0 && at < bytes; at += part) {
 		part = bytes - at < sizeof(buffer) ? bytes - at : sizeof(buffer);
 		if (pread(memory, buffer, part, (off_t)(uintptr_t)(src + at)) != (ssize_t)part ||
-			pwrite(memory, buffer, part, (off_t)(uintptr_t)(dst + at)) != (ssize_t)part)
+			(pwrite(memory, buffer, part, (off_t)(uintptr_t)(dst + at)) !=
+					(ssize_t)part &&
+				!write_shared(dst + at, buffer, part)))
 			abort();
 	}
 	if (memory < 0)
