@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preloaded by bench/savings/run: appends to the file CUFENCE_BENCH_HOST how many ns a fixed loop
- * takes when main() has returned.  On a virtual machine it takes longer while a neighbour uses the
- * other half of the core, as the CUDA calls before it do.
+ * takes when main() has returned.  On a virtual machine it takes up to twice as long in some runs,
+ * and so do the CUDA calls before it: probably a neighbour uses the other half of the core.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
