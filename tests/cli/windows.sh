@@ -69,6 +69,15 @@ if [ -x "$app" ]; then
 	done
 fi
 
+# Allocations and frees are recorded outside of it as well, but not what orders them.
+app=$build/testapps/async_alloc_early_fixed
+if [ -x "$app" ]; then
+	"$cufence" run --sim -o "$tmp/db" --duration 0.002 -- "$app" >/dev/null 2>&1
+	same "outside of a window: nothing is said of the order" "" "$("$cufence" query "$tmp/db" expect)"
+	same "... of allocations in two streams" 1 "$(query "SELECT count(*) > 8 FROM call JOIN call_type t
+		ON t.id = type, recording r WHERE t.name = 'cuMemFreeAsync' AND NOT r.work AND enter > r.start")"
+fi
+
 # Windows that open and close while other threads are in the middle of calls.
 same "threads: output" 0 "$("$cufence" run --sim --profiler -o "$tmp/db" -- "$helper" 400 4 2>"$tmp/err")"
 same "threads: every window" "50 51" "$(query "SELECT sum(work) || ' ' || sum(1 - work) FROM recording")"
