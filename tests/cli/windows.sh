@@ -66,6 +66,8 @@ if [ -x "$app" ]; then
 			"$("$cufence" query "$tmp/db" expect)"
 		same "$window: its share is that of the recorded time" 1 \
 			"$(query "SELECT share BETWEEN 0.4 AND 0.7 FROM finding WHERE shown")"
+		same "$window: a replay of it says what would be saved" 1 \
+			"$(query "SELECT saving_low > 0 AND refusal IS NULL FROM replay")"
 	done
 fi
 
@@ -81,6 +83,8 @@ fi
 # Windows that open and close while other threads are in the middle of calls.
 same "threads: output" 0 "$("$cufence" run --sim --profiler -o "$tmp/db" -- "$helper" 400 4 2>"$tmp/err")"
 same "threads: every window" "50 51" "$(query "SELECT sum(work) || ' ' || sum(1 - work) FROM recording")"
+same "threads: what lies between windows is not replayed" "parts of the run were recorded" \
+	"$(query "SELECT refusal FROM replay")"
 same "threads: every allocation" "1600 1600" \
 	"$(query "SELECT count(created) || ' ' || count(freed) FROM allocation")"
 same "threads: work was recorded within windows only" 1 "$(query "SELECT count(*) BETWEEN 1 AND 1599
