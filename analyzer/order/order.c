@@ -138,7 +138,7 @@ static int step_context_destroy(struct order *order, const struct walk_call *cal
 		: 0;
 }
 
-/* What the thread was told before is received with every step. */
+/* It orders nothing; process_call() has the thread receive reports before any step. */
 static int step_host_access(struct order *order, const struct walk_call *call)
 {
 	return 0;

@@ -45,7 +45,7 @@ same "... are as many accesses" 11 "$("$cufence" query system_calls.db \
 has "what could not be guarded is said" \
 	'guard left out host memory of 1 copy: 1 in pages that it shares' "$(cat small.report)"
 
-# A thread that a host function has told reads without a wait; pages that are shared and protected.
+# A thread reads after a host function has signalled it; shared pages are protected.
 for app in host_signal registered_twice_fixed; do
 	needs "$build/testapps/$app"
 	bare=$(LD_LIBRARY_PATH=$build/sim timeout 60 "$build/testapps/$app")
