@@ -325,7 +325,8 @@ $O/sim/cufence-probe: $(PROBE_OBJ)
 CUDA_UNITS := $(addprefix tests/unit/load/,test_arguments.c test_decode.c) $(wildcard tests/unit/sim/*.c)
 UNIT_SOURCES := $(filter-out $(if $(cuda),,$(CUDA_UNITS)),$(wildcard tests/unit/*/*.c))
 unit = $O/tests/$(basename $(notdir $1))
-UNITS := $(foreach source,$(UNIT_SOURCES),$(call unit,$(source)))
+# libdw.a, which a pack contains, cannot be a part of libprogram.so; no unit test needs a GPU.
+UNITS := $(if $(filter pack,$(MAKECMDGOALS)),,$(foreach source,$(UNIT_SOURCES),$(call unit,$(source))))
 PROGRAM_OBJ := $(filter-out $O/obj/analyzer/cli/main.o,$(ANALYZER_OBJ))
 .PHONY: tests
 tests: $(UNITS)
