@@ -31,6 +31,12 @@ const struct call_type call_types[CALL_COUNT] = {
 #define RUNTIME_PT(symbol, pt, first, last, params, args) \
 	[CALL_##symbol##_## \
 		first] = { .name = #symbol, .suffix = #pt, .kind = KIND_RUNTIME, .runtime = 1 },
+#define RUNTIME_WORK(symbol, pt, first, last, params, args) \
+	[CALL_##symbol##_##first] = { .name = #symbol, \
+		.suffix = #pt, \
+		.kind = KIND_RUNTIME, \
+		.traits = TRAIT_SUBMITS, \
+		.runtime = 1 },
 #define HOST(symbol, fields, call_kind) \
 	[CALL_##symbol] = { .name = #symbol, \
 		.kind = call_kind, \

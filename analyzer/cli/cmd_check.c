@@ -56,6 +56,9 @@ static int parse_cost(const char *text, int64_t *ns)
 /* Whether the run can be judged; if not, temp.trouble says why.  -1 after a message. */
 static int is_complete(struct db *db, int allow_incomplete)
 {
+	const char *trouble = "the trace is incomplete (--allow-incomplete accepts it)";
+	int effect;
+
 	if (!db_int(db, "SELECT max(id) FROM call", 0)) {
 		if (db->failed)
 			return -1;
@@ -63,15 +66,16 @@ static int is_complete(struct db *db, int allow_incomplete)
 			db->path);
 		return verdict_add_trouble(db, "trace", "nothing was traced", 1);
 	}
-	if (allow_incomplete || !losses_incomplete(db))
-		return db->failed ? -1 : 1;
-	print(stderr,
-		"cufence: '%s': the trace is incomplete (--allow-incomplete accepts "
-		"it):\n",
-		db->path);
+	effect = losses_effect(db);
+	if (effect < 0)
+		return -1;
+	if (effect <= (allow_incomplete ? LOSS_INCOMPLETE : LOSS_NOTE))
+		return 1;
+	if (effect == LOSS_FAILED)
+		trouble = "the run failed";
+	print(stderr, "cufence: '%s': %s:\n", db->path, trouble);
 	report_summary(db, stderr);
-	return verdict_add_trouble(db, "trace",
-		"the trace is incomplete (--allow-incomplete accepts it)", 1);
+	return verdict_add_trouble(db, "trace", trouble, 1);
 }
 
 static int write_result(struct db *db, const struct format *format, const char *path)

@@ -4,58 +4,71 @@
 #include <string.h>
 
 static const struct loss losses[] = {
-	{ "dropped_records", 1,
+	{ "work_failed", LOSS_FAILED,
+		"%lld calls that submit work failed, more than half of all: findings cannot be "
+		"expected; check the results of CUDA calls" },
+	{ "nothing_ran", LOSS_FAILED,
+		"%lld calls submitted work, and no operation of the device ran: findings cannot be "
+		"expected; check the results of CUDA calls" },
+	{ "dropped_records", LOSS_INCOMPLETE,
 		"%lld records were not written: disk full, memory, --max-size, or "
 		"the trace was cut" },
-	{ "cut", 1,
+	{ "cut", LOSS_INCOMPLETE,
 		"the trace file was cut while it was written: its contents and all later "
 		"records are missing" },
-	{ "dropped_device", 1, "CUPTI dropped %lld device records" },
-	{ "invalid_device", 1, "%lld device records had impossible times and were left out" },
-	{ "dropped_sites", 1, "%lld call sites were not recorded" },
-	{ "dropped_entries", 1, "%lld names of functions, contexts or kernels were not recorded" },
-	{ "not_closed", 1,
+	{ "dropped_device", LOSS_INCOMPLETE, "CUPTI dropped %lld device records" },
+	{ "invalid_device", LOSS_INCOMPLETE,
+		"%lld device records had impossible times and were left out" },
+	{ "dropped_sites", LOSS_INCOMPLETE, "%lld call sites were not recorded" },
+	{ "dropped_entries", LOSS_INCOMPLETE,
+		"%lld names of functions, contexts or kernels were not recorded" },
+	{ "not_closed", LOSS_INCOMPLETE,
 		"the process exited abnormally: its last device operations may be "
 		"missing" },
-	{ "still_running", 1,
+	{ "still_running", LOSS_INCOMPLETE,
 		"the process was still running when its trace was read: later calls are "
 		"missing" },
-	{ "truncated", 1,
+	{ "truncated", LOSS_INCOMPLETE,
 		"the trace was cut or damaged: at least %lld bytes of what was written "
 		"are missing" },
-	{ "damaged", 1, "%lld records or chunks of the trace are damaged and were left out" },
-	{ "unusable", 1,
+	{ "damaged", LOSS_INCOMPLETE,
+		"%lld records or chunks of the trace are damaged and were left out" },
+	{ "unusable", LOSS_INCOMPLETE,
 		"CUDA could not be used: there is no device, or the process was forked "
 		"from one that uses CUDA" },
-	{ "host_only", 1, "no device operations were recorded" },
-	{ "clock_estimated", 0,
+	{ "host_only", LOSS_INCOMPLETE, "no device operations were recorded" },
+	{ "clock_estimated", LOSS_NOTE,
 		"the process ended before its clock could be calibrated twice: "
 		"times are based on this machine's clock rate" },
-	{ "size_reached", 1, "work was no longer recorded once the trace had reached --max-size" },
-	{ "ended_before_delay", 1, "no work was recorded: the process ended within --delay" },
-	{ "no_profiler_start", 1,
+	{ "size_reached", LOSS_INCOMPLETE,
+		"work was no longer recorded once the trace had reached --max-size" },
+	{ "ended_before_delay", LOSS_INCOMPLETE,
+		"no work was recorded: the process ended within --delay" },
+	{ "no_profiler_start", LOSS_INCOMPLETE,
 		"no work was recorded: the process never called "
 		"cudaProfilerStart" },
-	{ "no_range", 1, "no work was recorded: no NVTX range of that name ever began" },
-	{ "code_missing", 0,
+	{ "no_range", LOSS_INCOMPLETE,
+		"no work was recorded: no NVTX range of that name ever began" },
+	{ "code_missing", LOSS_NOTE,
 		"the code of %lld kernels was not found, so what they read and write is not "
 		"known: load the trace where the program ran, with the folder "
 		"cufence.images beside it" },
-	{ "code_refused", 0,
+	{ "code_refused", LOSS_NOTE,
 		"the code of %lld kernels was not read, because that takes too much memory: "
 		"what they read and write is not known" },
-	{ "order_given_up", 1,
+	{ "order_given_up", LOSS_INCOMPLETE,
 		"order was analyzed for the first %lld calls only: the order between "
 		"streams and threads takes more than 512 MiB, or too long; no finding is based "
 		"on later calls" },
-	{ "graphs_not_read", 0,
+	{ "graphs_not_read", LOSS_NOTE,
 		"%lld executable graphs are too large, or only partly known: their nodes were "
 		"not checked for missing fences" },
-	{ "accesses_forgotten", 0,
+	{ "accesses_forgotten", LOSS_NOTE,
 		"%lld accesses were dropped, because too many are unordered: fences missing "
 		"between these and later accesses are not found" },
-	{ "passed_through", 0, NULL },
-	{ "bypassed_calls", 0, "%lld calls bypassed the wrappers and were recorded by CUPTI only" },
+	{ "passed_through", LOSS_NOTE, NULL },
+	{ "bypassed_calls", LOSS_NOTE,
+		"%lld calls bypassed the wrappers and were recorded by CUPTI only" },
 };
 
 const struct loss *loss_find(const char *reason)
@@ -66,15 +79,22 @@ const struct loss *loss_find(const char *reason)
 	return NULL;
 }
 
-int losses_incomplete(struct db *db)
+enum loss_effect loss_effect(const char *reason)
+{
+	const struct loss *loss = loss_find(reason);
+
+	return loss ? loss->effect : LOSS_INCOMPLETE;
+}
+
+int losses_effect(struct db *db)
 {
 	sqlite3_stmt *q = db_prepare(db, "SELECT reason FROM loss");
-	int count = 0, step = -1;
+	int gravest = LOSS_NOTE, step = -1;
 
 	while (q && (step = db_step(q)) > 0) {
-		const struct loss *loss = loss_find(db_text(q, 0));
-		count += !loss || loss->incomplete;
+		int effect = (int)loss_effect(db_text(q, 0));
+		gravest = effect > gravest ? effect : gravest;
 	}
 	sqlite3_finalize(q);
-	return step < 0 ? -1 : count;
+	return step < 0 ? -1 : gravest;
 }

@@ -5,19 +5,28 @@
 
 #include "db.h"
 
+enum loss_effect {
+	LOSS_NOTE,       /* findings are as complete as the text says */
+	LOSS_INCOMPLETE, /* findings may be missing or wrong because of it */
+	LOSS_FAILED,     /* the run failed: it says nothing about the program */
+};
+
 struct loss {
 	const char *reason; /* loss.reason */
-	int incomplete;     /* 1: findings may be missing or wrong because of it */
-	const char *text;   /* "%lld" stands for the count */
+	enum loss_effect effect;
+	const char *text; /* "%lld" stands for the count */
 };
 
 /* Returns NULL for a reason of a later version, which counts as incomplete. */
 const struct loss *loss_find(const char *reason);
 
 /*
- * Returns the number of reasons why findings may be missing: 0 for a complete trace, -1 after a
- * message.
+ * Returns the gravest effect of all losses (a reason of a later version: LOSS_INCOMPLETE), or -1
+ * after a message.
  */
-int losses_incomplete(struct db *db);
+int losses_effect(struct db *db);
+
+/* Returns the effect of a reason. */
+enum loss_effect loss_effect(const char *reason);
 
 #endif

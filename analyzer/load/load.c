@@ -151,6 +151,23 @@ static int insert_damage(struct loader *loader)
 		loader_insert_loss(loader, "not_closed", !reader->header->closed && !running);
 }
 
+/*
+ * A run whose work failed says nothing about the program.  Work that was captured but not launched
+ * has no operation either; of a process that was killed the last operations are unknown.
+ */
+static int insert_failure(struct loader *loader)
+{
+	const struct file_header *header = loader->p.reader.header;
+	uint64_t failed = loader->p.refused_work, submitted = loader->p.submitted;
+	int most = failed > submitted - failed;
+	int watched = header->cupti_state == CUPTI_STATE_ON && header->closed;
+
+	return loader_insert_loss(loader, "work_failed", most ? failed : 0) ||
+		loader_insert_loss(loader, "nothing_ran",
+			!most && watched && !loader->p.operations && !loader->p.graphs ? submitted
+										       : 0);
+}
+
 static int insert_losses(struct loader *loader)
 {
 	const struct file_header *header = loader->p.reader.header;
@@ -162,7 +179,8 @@ static int insert_losses(struct loader *loader)
 	for (unsigned i = 0; i < COUNTER_COUNT; i++)
 		if (loader_insert_loss(loader, counter_names[i], header->counter[i]))
 			return -1;
-	return insert_damage(loader) || loader_insert_loss(loader, "unusable", unusable) ||
+	return insert_damage(loader) || insert_failure(loader) ||
+		loader_insert_loss(loader, "unusable", unusable) ||
 		loader_insert_loss(loader, "host_only", host_only) ||
 		loader_insert_loss(loader, "clock_estimated", loader->p.clock.estimated);
 }

@@ -199,6 +199,18 @@ static int keep_call(struct loader *loader, const struct loaded_call *call, int6
 	return run_add_call(loader->db->run, &facts);
 }
 
+/*
+ * A call that fails in the runtime makes no call of the driver (no code for the device, say), so
+ * the outermost calls are counted.
+ */
+static void count_submitted(struct loaded_process *p, const struct loaded_call *call)
+{
+	if (call->parent || !call->returned || !(call->type->record->traits & TRAIT_SUBMITS))
+		return;
+	p->submitted++;
+	p->refused_work += call->failed ? 1 : 0;
+}
+
 int loader_write_call(struct loader *loader, const struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
@@ -224,6 +236,7 @@ int loader_write_call(struct loader *loader, const struct loaded_call *call)
 	if (rc || note_thread_call(loader, call) ||
 		keep_call(loader, call, enter, exit, or_null(site)))
 		return -1;
+	count_submitted(p, call);
 	if (call->kind == KIND_INIT && call->returned && p->init != INIT_DONE)
 		p->init = call->failed ? INIT_FAILED : INIT_DONE;
 	note_use(loader, call, enter, exit, site);
@@ -349,6 +362,7 @@ static int write_operation(struct loader *loader, const struct device_record *de
 	else if (call)
 		context = call->context;
 	loader->operation++;
+	loader->p.operations++;
 	if (note_end(loader, end))
 		return -1;
 	if (call &&

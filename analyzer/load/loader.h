@@ -179,7 +179,9 @@ struct loaded_process {
 	size_t lane_count, last_lane;
 	uint32_t *heap; /* lanes by their next call */
 	size_t heap_count;
-	uint32_t call_count;                                /* calls read so far */
+	uint32_t call_count;              /* calls read so far */
+	uint64_t submitted, refused_work; /* outermost calls that submit work; that failed */
+	uint64_t operations;              /* of the device */
 	enum { INIT_UNKNOWN, INIT_FAILED, INIT_DONE } init; /* outcome of calls of cuInit */
 	struct slots device; /* operations by correlation: load_device.c */
 	uint64_t *more_device;

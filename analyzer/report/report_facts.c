@@ -23,7 +23,8 @@ static const char run_sql[] =
 	" (SELECT count(*) FROM stream) AS streams,"
 	" (SELECT count(DISTINCT stream) FROM stream_use) AS streams_used,"
 	" (SELECT count(*) FROM device_use) AS devices_used,"
-	" EXISTS (SELECT 1 FROM loss WHERE loss_is_incomplete(reason)) AS \"incomplete?\","
+	" EXISTS (SELECT 1 FROM loss WHERE loss_effect(reason) > 0) AS \"incomplete?\","
+	" EXISTS (SELECT 1 FROM loss WHERE loss_effect(reason) > 1) AS \"failed?\","
 	" (SELECT command FROM run) AS command, (SELECT tool_version FROM run) AS version"
 	" FROM (SELECT max(end) - min(start) AS whole, count(*) AS processes FROM process) w,"
 	" (SELECT count(*) FILTER (WHERE calls > 0) AS threads, coalesce(sum(calls), 0) AS calls,"
@@ -140,7 +141,7 @@ static const char hung_sql[] =
 	" ORDER BY c.id";
 
 static const char losses_sql[] =
-	"SELECT l.process, p.pid, l.reason, l.count, loss_is_incomplete(l.reason) AS"
+	"SELECT l.process, p.pid, l.reason, l.count, loss_effect(l.reason) > 0 AS"
 	" \"incomplete?\", loss_text(l.reason, l.count, p.cupti, p.cupti_error, (SELECT value"
 	"  FROM property WHERE property.process = p.id AND name = 'cupti.holder')) AS text"
 	" FROM loss l JOIN process p ON p.id = l.process ORDER BY l.process, l.reason";
@@ -191,11 +192,9 @@ static void rule_text(sqlite3_context *context, int count, sqlite3_value **value
 		sqlite3_result_text(context, found, -1, SQLITE_STATIC);
 }
 
-static void loss_is_incomplete(sqlite3_context *context, int count, sqlite3_value **value)
+static void effect_of_loss(sqlite3_context *context, int count, sqlite3_value **value)
 {
-	const struct loss *loss = loss_find(text(value[0]));
-
-	sqlite3_result_int(context, !loss || loss->incomplete);
+	sqlite3_result_int(context, (int)loss_effect(text(value[0])));
 }
 
 /* loss_text(reason, count, CUPTI's state, its error, its holder): NULL if nothing is printed. */
@@ -231,7 +230,7 @@ int report_functions(struct db *db)
 		void (*function)(sqlite3_context *, int, sqlite3_value **);
 	} functions[] = {
 		{ "rule_text", 2, rule_text },
-		{ "loss_is_incomplete", 1, loss_is_incomplete },
+		{ "loss_effect", 1, effect_of_loss },
 		{ "loss_text", 5, loss_text },
 		{ "setting_meaning", 2, setting_meaning },
 	};

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "losses.h"
 #include "report_facts.h"
 #include "print.h"
 
@@ -27,19 +28,22 @@ char *report_cupti_text(char *text, const char *state, int error, const char *ho
 	return sqlite3_mprintf("%z (CUPTI %s)", text, state);
 }
 
-enum { LOSS_PID = 1, LOSS_INCOMPLETE = 4, LOSS_TEXT };
+enum { COLUMN_PID = 1, COLUMN_REASON, COLUMN_TEXT = 5 };
 
-int report_losses(struct db *db, FILE *out)
+int report_losses(struct db *db, int failures, FILE *out)
 {
+	static const char *const marks[] = { "note:", "incomplete:", "failed:" };
 	sqlite3_stmt *q = report_fact(db, FACT_LOSSES);
 	int step = -1;
 
-	while (q && (step = db_step(q)) > 0)
-		if (sqlite3_column_text(q, LOSS_TEXT))
-			print(out, "    %s %s [pid %lld]\n",
-				sqlite3_column_int(q, LOSS_INCOMPLETE) ? "incomplete:" : "note:",
-				(const char *)sqlite3_column_text(q, LOSS_TEXT),
-				(long long)sqlite3_column_int64(q, LOSS_PID));
+	while (q && (step = db_step(q)) > 0) {
+		enum loss_effect effect = loss_effect(db_text(q, COLUMN_REASON));
+
+		if (sqlite3_column_text(q, COLUMN_TEXT) && failures == (effect == LOSS_FAILED))
+			print(out, "    %s %s [pid %lld]\n", marks[effect],
+				(const char *)sqlite3_column_text(q, COLUMN_TEXT),
+				(long long)sqlite3_column_int64(q, COLUMN_PID));
+	}
 	sqlite3_finalize(q);
 	return step;
 }

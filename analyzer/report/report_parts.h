@@ -47,8 +47,8 @@ int report_settings(struct db *db, FILE *out);
 /* Calls in which a process ended. */
 int report_hung(struct db *db, FILE *out);
 
-/* Known gaps of the trace. */
-int report_losses(struct db *db, FILE *out);
+/* Reasons why the run failed (failures 1), or known gaps of the trace (0). */
+int report_losses(struct db *db, int failures, FILE *out);
 
 /* The effect of an environment setting on the report; NULL: none. */
 const char *report_setting_meaning(struct db *db, const char *name, const char *value);

@@ -331,18 +331,19 @@ int report_summary(struct db *db, FILE *out)
 	if (q && db_step(q) > 0 && *db_text(q, 0))
 		print(out, "cufence: %s\n", db_text(q, 0));
 	sqlite3_finalize(q);
-	if (report_functions(db) || read_numbers(db, FACT_RUN, run, RUN_DEVICES_USED + 1))
+	if (report_functions(db) || report_losses(db, 1, out) ||
+		read_numbers(db, FACT_RUN, run, RUN_DEVICES_USED + 1))
 		return -1;
 	if (!db_int(db, "SELECT max(id) FROM call", 0)) {
 		fputs("    nothing was traced: no CUDA call was recorded\n", out);
-		return report_losses(db, out);
+		return report_losses(db, 0, out);
 	}
 	print_run(run, out);
 	if (print_recording(db, run, out) || print_devices(db, run[RUN_DEVICES_USED], out) ||
 		print_work(db, run, out) || print_streams(db, run, out) || print_waits(db, out) ||
 		report_account(db, out) || print_coverage(db, out))
 		return -1;
-	return report_settings(db, out) || report_hung(db, out) || report_losses(db, out) ||
+	return report_settings(db, out) || report_hung(db, out) || report_losses(db, 0, out) ||
 			print_accesses(db, out) || print_shared(db, out)
 		? -1
 		: 0;

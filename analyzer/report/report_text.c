@@ -76,9 +76,13 @@ static int print_rest(struct db *db, const struct report_options *options, int64
 	int64_t chosen = count_findings(db, options->level);
 	int64_t all = count_findings(db, REPORT_POSSIBLE);
 
-	if (!printed)
-		print(out, "\nno findings%s\n",
-			losses_incomplete(db) ? ", but the trace is incomplete" : "");
+	if (!printed) {
+		static const char *const but[] = { "", ", but the trace is incomplete",
+			", but the run failed" };
+		int effect = losses_effect(db);
+
+		print(out, "\nno findings%s\n", but[effect < 0 ? LOSS_INCOMPLETE : effect]);
+	}
 	if (printed) {
 		struct report_options one = { .top = REPORT_TOP };
 

@@ -42,7 +42,7 @@ class Report {
 		if (!this.traced)
 			return "Nothing was traced: no CUDA call was recorded";
 		if (!count)
-			return "No findings" + (run.incomplete ? ", but the trace is incomplete" : "");
+			return "No findings" + (run.failed ? ", but the run failed" : run.incomplete ? ", but the trace is incomplete" : "");
 		return plural(count, "finding");
 	}
 
@@ -81,7 +81,7 @@ class Report {
 		const bad = this.summary.losses.filter(loss => loss.incomplete && loss.text);
 		if (bad.length)
 			document.getElementById("banner").append(element("p", { className: "banner" },
-				element("b", {}, "Incomplete trace. "),
+				element("b", {}, this.summary.run.failed ? "The run failed. " : "Incomplete trace. "),
 				bad.map(loss => loss.text + " [pid " + loss.pid + "]").join("; ")));
 		const tiles = document.getElementById("tiles");
 		tiles.append(this.tile("Run", duration(run.duration_ns), plural(run.processes, "process",

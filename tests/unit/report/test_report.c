@@ -78,12 +78,12 @@ static void lines_fit_a_terminal(void **state)
 
 static void only_real_gaps_make_a_trace_incomplete(void **state)
 {
-	assert_true(loss_find("not_closed")->incomplete);
-	assert_true(loss_find("host_only")->incomplete);
-	assert_true(loss_find("dropped_sites")->incomplete);
-	assert_false(loss_find("passed_through")->incomplete);
-	assert_false(loss_find("clock_estimated")->incomplete);
-	assert_false(loss_find("bypassed_calls")->incomplete);
+	assert_true(loss_find("not_closed")->effect == LOSS_INCOMPLETE);
+	assert_true(loss_find("host_only")->effect == LOSS_INCOMPLETE);
+	assert_true(loss_find("dropped_sites")->effect == LOSS_INCOMPLETE);
+	assert_false(loss_find("passed_through")->effect == LOSS_INCOMPLETE);
+	assert_false(loss_find("clock_estimated")->effect == LOSS_INCOMPLETE);
+	assert_false(loss_find("bypassed_calls")->effect == LOSS_INCOMPLETE);
 	assert_null(loss_find("of a later version"));
 }
 
