@@ -22,7 +22,7 @@ HOMEPAGE ?=
 # --- deps: installs first, then makes the other goals in a fresh make, which probes anew; on all
 # processors, if nothing else was asked for ------------------------------------------------------
 PACKAGES := build-essential libelf-dev libdw-dev zlib1g-dev libsqlite3-dev libcmocka-dev liblz4-dev libzstd-dev \
-	sqlite3
+	libmd-dev sqlite3
 # For tests that are skipped without: of the page, of SARIF against its schema.
 WANTED := chromium chromium-driver python3-jsonschema curl
 rest := $(filter-out deps,$(MAKECMDGOALS))
@@ -157,8 +157,10 @@ TRACE_OBJ := $(call objects,trace)
 IMAGE_OBJ := $(call objects,image ptx)
 IMAGE_LIBS := -lelf -llz4 -lzstd
 # The libraries that the program is linked with.
-PROGRAM_LIBS = $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3 -lz
+PROGRAM_LIBS = $(DW_LIBS) $(IMAGE_LIBS) $(MD_LIBS) -lsqlite3 -lz
 MACHINE_OBJ := $(call objects,machine)
+# SHA-256; few machines have it as a shared library.
+MD_LIBS ?= -l:libmd.a
 # For machines without libdw: DW_LIBS="-l:libdw.a -l:libelf.a -lz -llzma -lbz2".
 DW_LIBS ?= -ldw
 
@@ -633,7 +635,7 @@ wheel: $(addprefix $O/wheel/,cufence libcufence.so libcufence-guard.so libcufenc
 $O/wheel/cufence: $(ANALYZER_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$Q$(CC) $(CFLAGS) $(LDFLAGS) -s -static $^ -o $@ -l:libdw.a $(STATIC_LIBS) -lbz2 -llzma -lsqlite3 \
+	$Q$(CC) $(CFLAGS) $(LDFLAGS) -s -static $^ -o $@ -l:libdw.a $(STATIC_LIBS) $(MD_LIBS) -lbz2 -llzma -lsqlite3 \
 		-lm -ldl 2> $@.log || { cat $@.log; false; }
 $O/wheel/libcufence.so $O/wheel/libcufence-guard.so $O/wheel/libcufence-hold.so: $O/wheel/%: $O/lib/%
 	@mkdir -p $(@D)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cache.h"
-#include "image_hash.h"
 
 /* Limit of a text: parsing needs a multiple of it; the longest in NVIDIA's libraries has 38 MiB. */
 #define TEXT_LIMIT (48u << 20)
@@ -61,9 +60,6 @@ int code_part_has_ptx(struct code_part *part, const struct code_limits *limits)
 		limits->budget->reached = 1;
 	} else if (!image_read_entry(&part->bytes, entry, limits->budget, &part->text, error)) {
 		part->module = ptx_open(part->text.code->data, part->text.code->size, error);
-		/* The layout of parameters depends on the architecture. */
-		part->hash =
-			image_hash(part->text.code->data, part->text.code->size) + limits->arch;
 	}
 	if (part->module)
 		ptx_set_arch(part->module, limits->arch);
@@ -79,7 +75,9 @@ int code_part_ptx(struct code_part *part, const struct code_limits *limits, cons
 
 	if (found < 0)
 		return 0;
-	*place = (struct code_place){ part->module, (size_t)found, part->hash, NULL };
+	/* The layout of parameters depends on the architecture. */
+	code_digest(part->digest, part->text.code->data, part->text.code->size, limits->arch);
+	*place = (struct code_place){ part->module, (size_t)found, part->digest, NULL };
 	return 1;
 }
 
@@ -123,7 +121,6 @@ static void read_machine(struct code_part *part, const struct code_limits *limit
 			image_release(&machine->cubin);
 			continue;
 		}
-		machine->hash = image_hash(machine->cubin.code->data, machine->cubin.code->size);
 		part->machine_count++;
 	}
 }
@@ -141,7 +138,9 @@ int code_part_machine(struct code_part *part, const struct code_limits *limits, 
 
 		if (found < 0)
 			continue;
-		*place = (struct code_place){ machine->module, (size_t)found, machine->hash,
+		code_digest(machine->digest, machine->cubin.code->data, machine->cubin.code->size,
+			0);
+		*place = (struct code_place){ machine->module, (size_t)found, machine->digest,
 			image_find_kernel(&machine->cubin, mangled) };
 		return 1;
 	}

@@ -8,6 +8,7 @@
 #ifndef CUFENCE_CODE_PART_H
 #define CUFENCE_CODE_PART_H
 
+#include "code_digest.h"
 #include "image.h"
 #include "map.h"
 #include "lower.h"
@@ -22,7 +23,7 @@ struct code_limits {
 struct code_place {
 	struct ptx_module *module; /* NULL: not found */
 	size_t number;             /* index in the module */
-	uint64_t hash;             /* image_hash() of the module's cubin or text */
+	const char *digest;        /* of the module's code: code_digest.h */
 	/* For machine code: the cubin's description of the kernel; NULL: the module is PTX. */
 	const struct image_kernel *machine;
 };
@@ -33,12 +34,12 @@ struct code_part {
 	long count;
 	struct image text; /* made from text */
 	struct ptx_module *module;
-	uint64_t hash; /* of text */
-	int read_text; /* text was searched for */
+	char digest[CODE_DIGEST_SIZE]; /* of text */
+	int read_text;                 /* text was searched for */
 	struct code_machine {
 		struct image cubin;
 		struct ptx_module *module;
-		uint64_t hash;
+		char digest[CODE_DIGEST_SIZE]; /* empty: not computed yet */
 	} * machine; /* the cubins that the driver chooses from, read when needed */
 	size_t machine_count;
 	int read_machine;

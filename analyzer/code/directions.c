@@ -36,8 +36,8 @@ struct directions {
 	uint8_t object[PTX_PARAMETER_LIMIT / 8]; /* by word, 1: a texture or surface */
 	uint8_t asked[PTX_PARAMETER_LIMIT];      /* by byte, 0: claims do not depend on it */
 	struct alike alike;                      /* launches of the kernel that were interpreted */
-	struct kept_access *kept;                /* cached accesses of the code with this hash */
-	uint64_t hash;
+	struct kept_access *kept;                /* cached accesses of the code ... */
+	char digest[CODE_DIGEST_SIZE];           /* ... with this digest */
 	sqlite3_stmt *access, *variable, *object_row, *dependence, *kernel, *prints, *shape,
 		*shapes, *loss;
 };
@@ -321,13 +321,13 @@ static int write_any(struct directions *d, int64_t kernel, const struct code_ker
 		: 0;
 }
 
-static int change_code(struct directions *d, uint64_t hash)
+static int change_code(struct directions *d, const char *digest)
 {
-	if (d->kept && d->hash == hash)
+	if (d->kept && !strcmp(d->digest, digest))
 		return 0;
 	kept_access_close(d->kept);
-	d->hash = hash;
-	d->kept = kept_access_open(hash);
+	memcpy(d->digest, digest, sizeof(d->digest));
+	d->kept = kept_access_open(digest);
 	return d->kept ? 0 : -1;
 }
 
@@ -339,7 +339,7 @@ static int resolve_code(struct directions *d, int64_t kernel, const char *mangle
 	int prints = place->machine ? -1 : ptx_prints(place->module, place->number), rc;
 	struct kept_answer answer;
 
-	if (change_code(d, place->hash) ||
+	if (change_code(d, place->digest) ||
 		kept_access_find(d->kept, place->module, place->number, mangled, &anything,
 			KERNEL_STEPS, &answer))
 		return -1;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cache.h"
+#include "code_digest.h"
 #include "map.h"
 
 /* Limit of bytes of answers for one piece of code; beyond it, the collection starts anew. */
@@ -26,7 +27,7 @@ struct bytes {
 };
 
 struct kept_access {
-	char key[24];
+	char key[CODE_DIGEST_SIZE];
 	struct bytes record;   /* all records, consecutively */
 	struct bytes question; /* the current question */
 	struct bytes answer;   /* the last record made */
@@ -78,7 +79,7 @@ static int index_records(struct kept_access *kept)
 	return 0;
 }
 
-struct kept_access *kept_access_open(uint64_t hash)
+struct kept_access *kept_access_open(const char *digest)
 {
 	struct kept_access *kept = calloc(1, sizeof(*kept));
 
@@ -86,7 +87,7 @@ struct kept_access *kept_access_open(uint64_t hash)
 		fputs("cufence: out of memory\n", stderr);
 		return NULL;
 	}
-	snprintf(kept->key, sizeof(kept->key), "%016llx", (unsigned long long)hash);
+	snprintf(kept->key, sizeof(kept->key), "%s", digest);
 	kept->record.data = cache_get("access", kept->key, &kept->record.size);
 	if (!kept->record.data || kept->record.size > KEPT_MOST)
 		kept->record.size = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cache of ptx_interpret() results for one piece of code (a cubin, a PTX text), by the hash of
- * the code, in the user's cache: a training program launches the same kernels in the same shapes in
+ * A cache of ptx_interpret() results for one piece of code (a cubin, a PTX text), by the digest
+ * of the code, in the user's cache: a training program launches the same kernels in the same shapes in
  * each run.
  */
 #ifndef CUFENCE_KEPT_ACCESS_H
@@ -33,8 +33,8 @@ struct kept_answer {
 	const char *why; /* why it failed or is not complete; NULL: neither */
 };
 
-/* hash: image_hash() of the code.  Returns NULL after a message. */
-struct kept_access *kept_access_open(uint64_t hash);
+/* digest: code_digest() of the code.  Returns NULL after a message. */
+struct kept_access *kept_access_open(const char *digest);
 
 /* Writes new answers to the cache. */
 void kept_access_close(struct kept_access *kept);

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "code_part.h"
+#include "image_hash.h"
 #include "kept_access.h"
 
 /* clang-format off */
@@ -52,10 +54,10 @@ static char *ask(struct kept_access *kept, const char *text, uint32_t block, uns
 	return said;
 }
 
-static void expect(uint64_t hash, const char *text, uint32_t block, unsigned long steps,
+static void expect(const char *digest, const char *text, uint32_t block, unsigned long steps,
 	const char *wanted)
 {
-	struct kept_access *kept = kept_access_open(hash);
+	struct kept_access *kept = kept_access_open(digest);
 	struct kept_answer answer;
 	char *said;
 
@@ -71,36 +73,105 @@ static void expect(uint64_t hash, const char *text, uint32_t block, unsigned lon
 /* The second time the text says something else, which shows that it is not read. */
 static void an_answer_lasts(void **state)
 {
-	expect(1, STORES, 32, 1000, STORED);
-	expect(1, LOADS, 32, 1000, STORED);
-	expect(1, LOADS, 64, 1000, "load 20..24, ");
-	expect(1, STORES, 64, 1000, "load 20..24, ");
-	expect(1, LOADS, 32, 1000, STORED);
-	expect(2, LOADS, 32, 1000, "load 20..24, ");
+	expect("1", STORES, 32, 1000, STORED);
+	expect("1", LOADS, 32, 1000, STORED);
+	expect("1", LOADS, 64, 1000, "load 20..24, ");
+	expect("1", STORES, 64, 1000, "load 20..24, ");
+	expect("1", LOADS, 32, 1000, STORED);
+	expect("2", LOADS, 32, 1000, "load 20..24, ");
 }
 
 /* A limit under which the interpreter had gone on is as if it were asked. */
 static void limits_hold(void **state)
 {
-	expect(3, STORES, 32, 1000, STORED);
-	expect(3, STORES, 32, 3, "failed: too long");
-	expect(3, LOADS, 32, 3, "failed: too long");
-	expect(3, LOADS, 32, 1000, "load 20..24, ");
+	expect("3", STORES, 32, 1000, STORED);
+	expect("3", STORES, 32, 3, "failed: too long");
+	expect("3", LOADS, 32, 3, "failed: too long");
+	expect("3", LOADS, 32, 1000, "load 20..24, ");
 }
 
 /* So that a run has the same answers whether they were kept or not. */
 static void steps_are_counted_again(void **state)
 {
-	struct kept_access *kept = kept_access_open(4);
+	struct kept_access *kept = kept_access_open("4");
 	struct kept_answer first, second;
 
 	free(ask(kept, STORES, 32, 1000, &first));
 	kept_access_close(kept);
-	kept = kept_access_open(4);
+	kept = kept_access_open("4");
 	free(ask(kept, STORES, 32, 1000, &second));
 	assert_true(first.steps > 0);
 	assert_int_equal(first.steps, second.steps);
 	kept_access_close(kept);
+}
+
+#define WORD sizeof(uint64_t)
+#define FORGED_SIZE 1024
+
+static uint64_t step(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+	return hash ^ hash >> 29;
+}
+
+/* The hash before step(). */
+static uint64_t step_back(uint64_t hash, uint64_t word)
+{
+	uint64_t inverse = 0x9e3779b97f4a7c15u;
+
+	for (int i = 0; i < 5; i++)
+		inverse *= 2 - 0x9e3779b97f4a7c15u * inverse;
+	hash ^= hash >> 29 ^ hash >> 58;
+	return hash * inverse ^ word;
+}
+
+/* Fills the text with a comment; the last word but one becomes what gives it that image_hash(). */
+static void forge(char text[FORGED_SIZE], const char *code, uint64_t wanted)
+{
+	uint64_t word, hash, *hole = (uint64_t *)(void *)text + FORGED_SIZE / WORD - 2;
+
+	for (int nonce = 0;; nonce++) {
+		snprintf(text, FORGED_SIZE, "%s\n// %d ", code, nonce);
+		memset(text + strlen(text), '.', FORGED_SIZE - strlen(text));
+		text[FORGED_SIZE - 1] = '\n';
+		hash = FORGED_SIZE;
+		for (const uint64_t *at = (uint64_t *)(void *)text; at < hole; at++)
+			hash = step(hash, *at);
+		word = step_back(step_back(wanted, hole[1]), 0) ^ hash;
+		if (memchr(&word, 0, WORD) || memchr(&word, '\n', WORD))
+			continue;
+		*hole = word;
+		return;
+	}
+}
+
+static void find_digest(const char *text, char digest[CODE_DIGEST_SIZE])
+{
+	struct image_budget budget = { .left = 1 << 20, .most = 1 << 20 };
+	struct code_limits limits = { .arch = 90, .budget = &budget };
+	struct image_bytes bytes = { .data = text, .file = -1, .size = FORGED_SIZE };
+	struct code_place place = { 0 };
+	struct code_part part;
+
+	code_part_init(&part, &bytes, NULL);
+	assert_true(code_part_ptx(&part, &limits, "k", &place));
+	snprintf(digest, CODE_DIGEST_SIZE, "%s", place.digest);
+	code_part_release(&part);
+}
+
+/* CI keeps the cache, so that one author's program meets the answers about another's. */
+static void a_forged_hash_has_answers_of_its_own(void **state)
+{
+	static _Alignas(8) char stores[FORGED_SIZE], forged[FORGED_SIZE];
+	char digest[CODE_DIGEST_SIZE], other[CODE_DIGEST_SIZE];
+
+	forge(stores, STORES, 1);
+	forge(forged, LOADS, 1);
+	assert_int_equal(image_hash(stores, FORGED_SIZE), image_hash(forged, FORGED_SIZE));
+	find_digest(stores, digest);
+	find_digest(forged, other);
+	assert_int_equal(strlen(digest), CODE_DIGEST_SIZE - 1);
+	assert_string_not_equal(digest, other);
 }
 
 static int use_own_cache(void **state)
@@ -125,6 +196,7 @@ int main(void)
 		cmocka_unit_test(an_answer_lasts),
 		cmocka_unit_test(limits_hold),
 		cmocka_unit_test(steps_are_counted_again),
+		cmocka_unit_test(a_forged_hash_has_answers_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, use_own_cache, remove_cache);
