@@ -9,7 +9,7 @@
 #include "losses.h"
 #include "output.h"
 #include "print.h"
-#include "report.h"
+#include "report_request.h"
 #include "summary.h"
 #include "suppressions.h"
 #include "verdict.h"
@@ -80,18 +80,14 @@ static int is_complete(struct db *db, int allow_incomplete)
 
 static int write_result(struct db *db, const struct format *format, const char *path)
 {
-	char *target = path ? output_target(path) : NULL;
-	FILE *out = !path ? stdout : target ? fopen(path, "w") : NULL;
-	int rc = out ? format->put(db, out) : -1;
+	struct output output = { .file = stdout };
+	int rc;
 
-	if (path && target && (!out || fflush(out) || ferror(out))) {
-		print(stderr, "cufence check: cannot write '%s': %s; name another file\n", path,
-			strerror(errno));
+	if (path && output_open(&output, "cufence check", path))
+		return -1;
+	rc = format->put(db, output.file);
+	if (path && output_close(&output, "cufence check", !rc))
 		rc = -1;
-	}
-	if (path && out)
-		fclose(out);
-	free(target);
 	return rc;
 }
 
@@ -179,7 +175,9 @@ int cmd_check(const struct arguments *arguments)
 		parse_cost(option(arguments, "--max-cost"), &wanted.most) ||
 		db_open(&db, database_operand(arguments), DB_READ))
 		return EXIT_TROUBLE;
-	status = check(&db, arguments, format, &wanted);
+	status = disclose(&db, request_disclosure(arguments))
+		? EXIT_TROUBLE
+		: check(&db, arguments, format, &wanted);
 	if (db.failed)
 		status = EXIT_TROUBLE;
 	db_close(&db);

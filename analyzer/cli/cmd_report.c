@@ -136,6 +136,13 @@ static int write_report(struct db *db, const struct report_request *request, FIL
 		: 0;
 }
 
+enum disclosure request_disclosure(const struct arguments *arguments)
+{
+	return option(arguments, "--redact")                 ? DISCLOSE_LEAST
+		: option_if_any(arguments, "--command-line") ? DISCLOSE_ALL
+							     : DISCLOSE_PROGRAM;
+}
+
 int report_request_read(const struct arguments *arguments, const char *file,
 	struct report_request *request)
 {
@@ -143,6 +150,10 @@ int report_request_read(const struct arguments *arguments, const char *file,
 
 	*request = (struct report_request){ .path = option(arguments, file) };
 	request->format = find_format(name ? name : format_of_path(request->path));
+	request->disclosure = request_disclosure(arguments);
+	/* People read text where the program ran. */
+	if (request->format == formats && request->disclosure == DISCLOSE_PROGRAM)
+		request->disclosure = DISCLOSE_ALL;
 	return request->format ? parse_options(arguments, request->format, &request->options) : -1;
 }
 
@@ -160,8 +171,7 @@ int report_request_write(struct report_request *request, const char *database,
 	enum db_access access, FILE *standard)
 {
 	const char *path = request->path;
-	char *target = NULL;
-	FILE *out = standard;
+	struct output output = { .file = standard };
 	struct db db;
 	int rc = -1;
 
@@ -172,24 +182,15 @@ int report_request_write(struct report_request *request, const char *database,
 		print(stderr, "cufence: '%s' is the database: name another file\n", path);
 		goto out;
 	}
-	if (path && !(target = output_target(path)))
+	if (disclose(&db, request->disclosure) || (path && output_open(&output, "cufence", path)))
 		goto out;
-	if (path)
-		out = fopen(path, "w");
-	if (out)
-		rc = write_report(&db, request, out);
+	rc = write_report(&db, request, output.file);
 	if (db.failed)
 		rc = -1;
 	/* main() checks standard output for all commands. */
-	if (!out || (path && (fflush(out) || ferror(out)))) {
-		print(stderr, "cufence: cannot write '%s': %s; name another file\n", path,
-			strerror(errno));
+	if (path && output_close(&output, "cufence", !rc))
 		rc = -1;
-	}
-	if (path && out)
-		fclose(out);
 out:
-	free(target);
 	db_close(&db);
 	return rc;
 }

@@ -8,6 +8,15 @@
 		"--annotations", "FILE", "what kernels read and write, by hand" \
 	}
 
+/* What a report discloses (disclose.h). */
+#define DISCLOSURE \
+	{ \
+		"--command-line", NULL, \
+		"formats other than text hold the whole command line, not the program's name only" \
+	}, \
+	{ \
+		"--redact", NULL, "leave out environment variables and the folders of paths" \
+	}
 /* How a report is shown: by "report", and by "run" at its end. */
 #define REPORT_OPTIONS \
 	{ "--format", "text|json|html|perfetto|sarif|junit|github", \
@@ -16,9 +25,8 @@
 		{ "--level", "certain|likely|possible", "least confidence shown (likely)" }, \
 		{ "--top", "N", "show at most N findings (text: 10, else all)" }, \
 		{ "--all", NULL, "show all findings and all their places" }, \
-	{ \
-		"--color", "auto|always|never", "colors in text (auto: on a terminal)" \
-	}
+		{ "--color", "auto|always|never", "colors in text (auto: on a terminal)" }, \
+		DISCLOSURE
 
 static const struct command_option run_options[] = {
 	{ "-o", "NAME.db",
@@ -58,7 +66,7 @@ static const struct command_option check_options[] = {
 	{ "--suppressions", "FILE", "accept the findings that FILE gives a reason for" },
 	{ "--format", "text|sarif|junit|github", "the format of what fails (text)" },
 	{ "-o", "FILE", "write that to FILE instead of stdout" },
-	{ "--allow-incomplete", NULL, "accept a trace with known gaps" }, { 0 }
+	{ "--allow-incomplete", NULL, "accept a trace with known gaps" }, DISCLOSURE, { 0 }
 };
 
 static const struct command_option diff_options[] = {

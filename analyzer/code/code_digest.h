@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A digest that nobody can forge: conclusions about code are kept between runs by it, also where
- * programs of several authors share a cache (CI).  With image_hash(), a comment of eight bytes gives
- * a program the answers of another one.
+ * programs of several authors share a cache (CI).  With image_hash(), a comment of eight bytes
+ * gives a program the answers of another one.
  */
 #ifndef CUFENCE_CODE_DIGEST_H
 #define CUFENCE_CODE_DIGEST_H

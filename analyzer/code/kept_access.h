@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cache of ptx_interpret() results for one piece of code (a cubin, a PTX text), by the digest
- * of the code, in the user's cache: a training program launches the same kernels in the same shapes in
- * each run.
+ * A cache of ptx_interpret() results for one piece of code (a cubin, a PTX text), by the digest of
+ * the code, in the user's cache: a training program launches the same kernels in the same shapes
+ * in each run.
  */
 #ifndef CUFENCE_KEPT_ACCESS_H
 #define CUFENCE_KEPT_ACCESS_H

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "disclose.h"
 #include "export_sql.h"
 #include "fixes.h"
 #include "print.h"
@@ -224,11 +225,13 @@ static int put_log(struct export_sql *sql, FILE *out)
 		out);
 	if (put_rules(sql->db, out))
 		return -1;
-	fputs("]}},\n\"columnKind\":\"utf16CodeUnits\",\n"
-	      "\"originalUriBaseIds\":{\"SRCROOT\":{\"uri\":\"",
-		out);
-	fputs(root, out); /* a URI needs no escapes */
-	fputs("\"}},\n\"invocations\":[", out);
+	fputs("]}},\n\"columnKind\":\"utf16CodeUnits\"", out);
+	if (!disclose_is_least(sql->db)) {
+		fputs(",\n\"originalUriBaseIds\":{\"SRCROOT\":{\"uri\":\"", out);
+		fputs(root, out); /* a URI needs no escapes */
+		fputs("\"}}", out);
+	}
+	fputs(",\n\"invocations\":[", out);
 	sqlite3_free(root);
 	if (put_invocation(sql->db, out))
 		return -1;

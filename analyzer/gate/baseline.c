@@ -89,19 +89,11 @@ static int64_t put_places(struct db *db, FILE *out)
 
 int64_t baseline_write(struct db *db, const char *path)
 {
-	char *target = output_target(path);
-	FILE *out = target ? fopen(path, "w") : NULL;
-	int64_t count = -1;
+	struct output output;
+	int64_t count;
 
-	if (out)
-		count = put_places(db, out);
-	if (target && (!out || fflush(out) || ferror(out))) {
-		print(stderr, "cufence check: cannot write '%s': %s; name another file\n", path,
-			strerror(errno));
-		count = -1;
-	}
-	if (out)
-		fclose(out);
-	free(target);
-	return count;
+	if (output_open(&output, "cufence check", path))
+		return -1;
+	count = put_places(db, output.file);
+	return output_close(&output, "cufence check", count >= 0) ? -1 : count;
 }

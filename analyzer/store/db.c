@@ -27,11 +27,25 @@ static void report_damaged(const char *path, const char *what)
 		(int)strcspn(what, "\n"), what);
 }
 
+static int is_locked(sqlite3 *handle)
+{
+	return (sqlite3_errcode(handle) & 0xff) ==
+		SQLITE_BUSY; /* without the extended error bits */
+}
+
+static void report_locked(const char *path)
+{
+	print(stderr, "cufence: '%s' is in use by another program: try again when it is done\n",
+		path);
+}
+
 static int fail(sqlite3 *handle, const char *what)
 {
-	int code = sqlite3_errcode(handle) & 0xff; /* without the extended error bits */
+	int code = sqlite3_errcode(handle) & 0xff;
 
-	if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
+	if (is_locked(handle))
+		report_locked(sqlite3_db_filename(handle, "main"));
+	else if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
 		report_damaged(sqlite3_db_filename(handle, "main"), sqlite3_errmsg(handle));
 	else
 		print(stderr, "cufence: %s: %s\n", what, sqlite3_errmsg(handle));
@@ -98,6 +112,10 @@ static int check_version(struct db *db)
 				"cufence: '%s' is incomplete: a command that changed it was "
 				"killed; run \"cufence analyze\" again\n",
 				db->path);
+			return -1;
+		}
+		if (is_locked(db->handle)) {
+			report_locked(db->path);
 			return -1;
 		}
 		if (db_recognize(db->path))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "print.h"
 
 #define MOST_LINKS 40 /* as the kernel follows */
@@ -70,4 +73,73 @@ char *output_target(const char *path)
 		path);
 	free(at);
 	return NULL;
+}
+
+static int fail_to_write(const char *command, const char *path)
+{
+	print(stderr, "%s: cannot write '%s': %s; name another file\n", command, path,
+		strerror(errno));
+	return -1;
+}
+
+/* The new file has the rights of the one that it replaces. */
+static FILE *open_beside(const char *temporary, const struct stat *there)
+{
+	int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		there ? there->st_mode & 0777 : 0666);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (fd >= 0 && there && fchmod(fd, there->st_mode & 0777))
+		errno = 0; /* on a file system without rights */
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
+}
+
+int output_open(struct output *output, const char *command, const char *path)
+{
+	struct stat there;
+	int exists;
+
+	*output = (struct output){ .path = path, .target = output_target(path) };
+	if (!output->target)
+		return -1;
+	exists = !stat(output->target, &there);
+	if ((!exists || S_ISREG(there.st_mode)) &&
+		asprintf(&output->temporary, "%s.tmp-%ld", output->target, (long)getpid()) < 0)
+		output->temporary = NULL;
+	if (output->temporary) {
+		unlink(output->temporary); /* left by an earlier process of this number */
+		output->file = open_beside(output->temporary, exists ? &there : NULL);
+	}
+	if (output->file) {
+		interrupt_guard(output->temporary);
+		return 0;
+	}
+	free(output->temporary);
+	output->temporary = NULL;
+	output->file = fopen(path, "w");
+	if (output->file)
+		return 0;
+	free(output->target);
+	return fail_to_write(command, path);
+}
+
+int output_close(struct output *output, const char *command, int keep)
+{
+	int rc = fflush(output->file) || ferror(output->file) ? -1 : 0;
+
+	rc |= fclose(output->file);
+	if (output->temporary) {
+		if (!rc && keep)
+			rc = rename(output->temporary, output->target);
+		if (rc || !keep)
+			unlink(output->temporary);
+		interrupt_unguard();
+	}
+	if (rc)
+		fail_to_write(command, output->path);
+	free(output->temporary);
+	free(output->target);
+	return rc ? -1 : 0;
 }
