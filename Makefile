@@ -83,7 +83,7 @@ SEES_sim/cupti := trace sim
 SEES_probe := kernels
 # The rooms of the analyzer, lower ones first.  Each names those whose headers it may use.
 ROOMS := containers terminal store model symbols names load walk order code access hazard evidence waits account whatif \
-	rules passes report html gate export confirm cli
+	rules passes report html gate export confirm watch cli
 rooms = $(addprefix analyzer/,$1)
 SEES_analyzer/containers := trace
 SEES_analyzer/terminal := trace
@@ -108,8 +108,9 @@ SEES_analyzer/html := trace $(call rooms,containers terminal store names rules r
 SEES_analyzer/gate := trace $(call rooms,containers terminal store names whatif rules report)
 SEES_analyzer/export := trace $(call rooms,containers terminal store names rules report html gate)
 SEES_analyzer/confirm := trace $(call rooms,containers terminal store model names)
+SEES_analyzer/watch := trace $(call rooms,containers terminal store)
 SEES_analyzer/cli := trace $(READERS) $(call rooms,containers terminal store model symbols names load walk order code access evidence rules \
-	report html gate export confirm)
+	report html gate export confirm watch)
 SEES_tests := tests/unit trace $(READERS) preload preload/sites cupti $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti $(addprefix analyzer/,$(ROOMS))
 # For a source file: its folder, and the folders that this one sees.
@@ -410,6 +411,7 @@ CUDA_HELPERS := tests/helpers/windows.c tests/helpers/ranges.c tests/helpers/asa
 HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/helpers/lib% $(if $(cuda),,$(CUDA_HELPERS)),$(wildcard tests/helpers/*.c))) \
 	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
 	$O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so $O/tests/helpers/libslow.so \
+	$O/tests/helpers/nvml/libnvidia-ml.so.1 \
 	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so) \
 	$(if $(cuda),$O/tests/helpers/separate $O/tests/helpers/separate_simstatic \
 		$O/tests/helpers/last_act) \
@@ -433,6 +435,10 @@ $O/tests/helpers/unwinds/libgcc_s.so.1: tests/helpers/libunwinds.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$Q$(CC) -std=gnu11 -O2 -fPIC -shared $(WARN) $< -o $@ -ldl
+$O/tests/helpers/nvml/libnvidia-ml.so.1: tests/helpers/libnvml.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$Q$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -fPIC -shared $(filter-out -Wmissing-prototypes,$(WARN)) $< -o $@
 $O/tests/helpers/%: tests/helpers/%.c $(wildcard tests/helpers/*.h)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)

@@ -50,6 +50,10 @@ static void write_attributes(struct thread_state *thread, CUdevice device)
 		NAMED(STREAM_PRIORITIES_SUPPORTED, "stream_priorities_supported"),
 		NAMED(MEMORY_POOLS_SUPPORTED, "memory_pools_supported"),
 		NAMED(MPS_ENABLED, "mps_enabled"),
+		/* Where it sits: by that NVML's devices are told from each other. */
+		NAMED(PCI_DOMAIN_ID, "pci_domain_id"),
+		NAMED(PCI_BUS_ID, "pci_bus_id"),
+		NAMED(PCI_DEVICE_ID, "pci_device_id"),
 	};
 #undef NAMED
 	char name[96], value[16];

@@ -227,7 +227,7 @@ static int load_again(struct request *request, struct rerun *rerun)
 	if (run_folder_list(&rerun->folder) ||
 		asprintf(&path, "%s/again.db", rerun->folder.path) < 0)
 		return -1;
-	rc = store_build(path, rerun->folder.trace, rerun->folder.count, NULL, NULL) ||
+	rc = store_build(path, rerun->folder.trace, rerun->folder.count, NULL, NULL, NULL) ||
 		db_open(&db, path, DB_OWN);
 	if (!rc) {
 		rc = confirmation_of_run(&request->result, &request->pair, &db);

@@ -10,7 +10,7 @@ int cmd_load(const struct arguments *arguments)
 
 	if (!rc)
 		rc = store_build(path ? path : "cufence.db", arguments->operand,
-			(size_t)arguments->count, NULL, annotations);
+			(size_t)arguments->count, NULL, NULL, annotations);
 	annotations_free(annotations);
 	return rc ? EXIT_TROUBLE : 0;
 }

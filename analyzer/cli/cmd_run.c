@@ -71,7 +71,7 @@ static void say_nothing_traced(const struct program *program, int simulated, int
 }
 
 static int finish(const struct arguments *arguments, const char *database,
-	struct run_folder *folder, const struct program *program, int status,
+	struct run_folder *folder, const struct program *program, int status, struct watch *watch,
 	const struct annotations *annotations, struct report_request *request)
 {
 	char *line;
@@ -86,7 +86,8 @@ static int finish(const struct arguments *arguments, const char *database,
 	line = command_line(arguments->operand);
 	/* Also without traces: an older database must not be mistaken for this run's. */
 	interrupt_note(folder->count ? folder->note : NULL);
-	rc = store_build(database, folder->trace, folder->count, line, annotations);
+	watch_finish(watch);
+	rc = store_build(database, folder->trace, folder->count, line, watch, annotations);
 	interrupt_note(NULL);
 	free(line);
 	if (rc)
@@ -156,6 +157,7 @@ int cmd_run(const struct arguments *arguments)
 	struct run_environment environment = { 0 };
 	struct run_setting settings[RUN_SETTINGS + 1];
 	struct run_folder folder = { 0 };
+	struct watch watch = { .line = -1 };
 	struct annotations *annotations = NULL;
 	struct report_request request;
 	struct program program;
@@ -174,16 +176,20 @@ int cmd_run(const struct arguments *arguments)
 	environment.sanitizer = program.sanitizer;
 	run_settings(arguments, settings);
 	environment.setting = settings;
+	/* Nobody else uses a simulated device. */
+	environment.watch = environment.simulator ? NULL : &watch;
 	status = run_program(arguments->operand, &environment, &started);
 	/* A closed stderr must not keep the database from being written. */
 	signal(SIGPIPE, SIG_IGN);
 	if (started &&
-		finish(arguments, database, &folder, &program, status, annotations, &request)) {
+		finish(arguments, database, &folder, &program, status, &watch, annotations,
+			&request)) {
 		keep = 1;
 		/* The program's own failure takes precedence. */
 		status = status ? status : RUN_FAILED;
 	}
 out:
+	watch_release(&watch);
 	run_folder_release(&folder, keep);
 	run_environment_release(&environment);
 	program_release(&program);

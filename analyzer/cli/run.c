@@ -293,7 +293,11 @@ int run_program(char **argv, const struct run_environment *environment, int *sta
 	close(report[0]);
 	if (child < 0)
 		error = errno;
+	if (environment->watch && child > 0 && got <= 0)
+		watch_start(environment->watch, child, environment->out);
 	status = child < 0 ? RUN_FAILED : wait_for(child);
+	if (environment->watch)
+		watch_stop(environment->watch);
 	running = 0;
 	restore_signals(old);
 	if (got == (ssize_t)sizeof(error))

@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "watch.h"
+
 /* Our own exit statuses, those of env(1) and timeout(1). */
 #define RUN_FAILED 125
 #define RUN_CANNOT_EXECUTE 126
@@ -60,6 +62,7 @@ struct run_environment {
 	const char *sanitizer;             /* preloaded before everything else */
 	const char *out;                   /* CUFENCE_OUT: absolute path of an existing folder */
 	char *simulator;                   /* folder prepended to LD_LIBRARY_PATH */
+	struct watch *watch;               /* runs with the program; NULL: GPUs are not watched */
 	const struct run_setting *setting; /* ends with name NULL; values NULL: left alone */
 };
 

@@ -13,6 +13,7 @@
 #include "array.h"
 #include "image_hash.h"
 #include "print.h"
+#include "process.h"
 #include "shell.h"
 
 #define TRACE_SUFFIX ".cft"
@@ -64,29 +65,6 @@ static int is_trace(const struct dirent *entry)
 	return ends_with(entry->d_name, TRACE_SUFFIX);
 }
 
-/* Whether a file of /proc/PID contains these bytes; 0 also if it cannot be read. */
-static int has_bytes(long pid, const char *file, const char *bytes, size_t length)
-{
-	char path[64], text[2 * PATH_MAX + 4096];
-	size_t kept = 0;
-	int fd, found = 0;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%ld/%s", pid, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && !found && (n = read(fd, text + kept, sizeof(text) - kept)) > 0) {
-		kept += (size_t)n;
-		found = memmem(text, kept, bytes, length) != NULL;
-		if (kept >= length) {
-			memmove(text, text + kept - length + 1, length - 1);
-			kept = length - 1;
-		}
-	}
-	if (fd >= 0)
-		close(fd);
-	return found;
-}
-
 /*
  * Daemons outlive the program.  Their initial environment has the folder's name, unless they
  * overwrote it; then their trace file is mapped.
@@ -103,8 +81,8 @@ static void find_running(struct run_folder *folder)
 		long pid = isdigit((unsigned char)*entry->d_name) ? atol(entry->d_name) : 0;
 
 		if (!pid || pid == getpid() ||
-			!(has_bytes(pid, "environ", setting, (size_t)length) ||
-				has_bytes(pid, "maps", folder->path, strlen(folder->path))))
+			!(process_has_bytes(pid, "environ", setting, (size_t)length) ||
+				process_has_bytes(pid, "maps", folder->path, strlen(folder->path))))
 			continue;
 		folder->running++;
 		folder->running_pid = pid;

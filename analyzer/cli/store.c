@@ -40,7 +40,7 @@ static uint64_t bytes_of(char *const *trace, size_t count)
 
 /* The columns of the run are filled while its rows are written; analysis reads them. */
 static int fill(const char *path, char *const *trace, size_t count, const char *command,
-	const struct annotations *annotations)
+	const struct watch *watch, const struct annotations *annotations)
 {
 	struct run_room room = run_room_of(bytes_of(trace, count));
 	struct db db;
@@ -49,9 +49,10 @@ static int fill(const char *path, char *const *trace, size_t count, const char *
 	if (rc)
 		return -1;
 	db.run = run_new(&room);
-	rc = !db.run || load_traces(&db, trace, count, command) || symbols_resolve(&db) ||
-		kernel_names_resolve(&db) || directions_resolve(&db) || variables_resolve(&db) ||
-		textures_resolve(&db) || annotations_apply(&db, annotations) || analyze(&db);
+	rc = !db.run || load_traces(&db, trace, count, command) || watch_store(watch, &db) ||
+		symbols_resolve(&db) || kernel_names_resolve(&db) || directions_resolve(&db) ||
+		variables_resolve(&db) || textures_resolve(&db) ||
+		annotations_apply(&db, annotations) || analyze(&db);
 	run_close(db.run);
 	db_close(&db);
 	return rc ? -1 : 0;
@@ -228,7 +229,8 @@ static void say_if_full(int fd, const char *path)
 }
 
 static int build(const char *path, const char *temporary, const char *old, char *const *trace,
-	size_t count, const char *command, const struct annotations *annotations)
+	size_t count, const char *command, const struct watch *watch,
+	const struct annotations *annotations)
 {
 	sigset_t before;
 	int fd, rc;
@@ -241,7 +243,7 @@ static int build(const char *path, const char *temporary, const char *old, char 
 	interrupt_restore(&before);
 	if (fd < 0)
 		return -1;
-	rc = fill(temporary, trace, count, command, annotations);
+	rc = fill(temporary, trace, count, command, watch, annotations);
 	if (rc)
 		say_if_full(fd, path);
 	interrupt_hold(&before);
@@ -256,7 +258,7 @@ static int build(const char *path, const char *temporary, const char *old, char 
 }
 
 int store_build(const char *path, char *const *trace, size_t count, const char *command,
-	const struct annotations *annotations)
+	const struct watch *watch, const struct annotations *annotations)
 {
 	/* A link stays a link: its target is replaced. */
 	char *target = output_target(path), *temporary = NULL, *old = NULL;
@@ -268,7 +270,7 @@ int store_build(const char *path, char *const *trace, size_t count, const char *
 		fputs("cufence: out of memory\n", stderr);
 		goto out;
 	}
-	rc = build(target, temporary, old, trace, count, command, annotations);
+	rc = build(target, temporary, old, trace, count, command, watch, annotations);
 out:
 	free(target);
 	free(temporary);

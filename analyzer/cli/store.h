@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "annotations.h"
+#include "watch.h"
 
 /*
  * Whether a database may be written at path, or at its target (output.h): both that and its
@@ -24,10 +25,10 @@ int store_name_previous(const char *path);
 
 /*
  * Loads traces, resolves their sites and analyzes them into a new database at path.  command:
- * the traced command line, or NULL; annotations: the user's declarations about kernels, or NULL.
- * 0, or -1 after a message.
+ * the traced command line, or NULL; watch: what was seen of others' use of the GPUs, or NULL;
+ * annotations: the user's declarations about kernels, or NULL.  0, or -1 after a message.
  */
 int store_build(const char *path, char *const *trace, size_t count, const char *command,
-	const struct annotations *annotations);
+	const struct watch *watch, const struct annotations *annotations);
 
 #endif

@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 29; -- raised with every change below
+PRAGMA user_version = 30; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -83,6 +83,18 @@ CREATE TABLE device_attribute ( -- other properties that affect behaviour, as re
 	name TEXT NOT NULL,             -- CU_DEVICE_ATTRIBUTE_ without prefix, in lower case
 	value INTEGER NOT NULL,
 	PRIMARY KEY (process, ordinal, name)
+) WITHOUT ROWID;
+
+CREATE TABLE other_use ( -- use of a device by processes that are not of the run, as "cufence run"
+                         -- saw it by NVML, the driver's monitoring; no rows: not watched
+	process INTEGER NOT NULL REFERENCES process(id),
+	device INTEGER NOT NULL,        -- ordinal
+	seen TEXT NOT NULL,             -- computing; memory: others had some, and computed nothing;
+	                                -- none: there were no others; unknown: see why
+	processes INTEGER NOT NULL,     -- number of others that computed, if none did of those seen
+	busy INTEGER NOT NULL,          -- percent of the run in which others computed, the mean of samples
+	why TEXT,                       -- why it is unknown
+	PRIMARY KEY (process, device)
 ) WITHOUT ROWID;
 
 CREATE TABLE context ( -- a CUDA context

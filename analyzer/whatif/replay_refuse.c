@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that are not replayed, because of what is known of their runs. */
+#include "constants.h"
 #include "order_loss.h"
 #include "replay_parts.h"
 
-/* A reason, and a query whether it applies to process ?1. */
+/* A reason, and a query of process ?1: it applies if the value is at least that. */
 static const struct {
-	const char *reason, *sql;
+	const char *reason;
+	int least;
+	const char *sql;
 } refusals[] = {
-	{ "no operation of the device was recorded",
+	{ "no operation of the device was recorded", 1,
 		"SELECT NOT EXISTS (SELECT 1 FROM work WHERE process = ?1)" },
-	{ "a part of the run was not recorded",
+	{ "a part of the run was not recorded", 1,
 		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason IN "
 		"('dropped_records', 'cut', 'dropped_device', 'bypassed_calls', 'size_reached'))" },
-	{ "its order was not analyzed to the end",
+	{ "its order was not analyzed to the end", 1,
 		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason = "
 		"'" ORDER_LOSS "')" },
 	/*
 	 * NCCL's and NVSHMEM's kernels wait for kernels of other devices, which determine their
 	 * duration.
 	 */
-	{ "kernels wait for other devices",
+	{ "kernels wait for other devices", 1,
 		"SELECT EXISTS (SELECT 1 FROM kernel WHERE process = ?1 AND "
 		"(name LIKE 'nccl%' OR name LIKE '%nvshmem%'))" },
-	{ "several processes used the device at the same time",
+	/* Their kernels stretch those of this process. */
+	{ "other programs computed on the device at the same time", OTHER_USE_MIN_PERCENT,
+		"SELECT max(busy) FROM other_use WHERE process = ?1 AND device IN "
+		"(SELECT device FROM work WHERE process = ?1)" },
+	{ "several processes used the device at the same time", 1,
 		"WITH used AS (SELECT process, device, min(start) AS first, max(end) AS last "
 		" FROM work WHERE (SELECT count(*) FROM process) > 1 GROUP BY 1, 2) "
 		"SELECT EXISTS (SELECT 1 FROM used a JOIN used b ON b.device = a.device "
@@ -39,7 +46,7 @@ int replay_refuse(struct replay *replay, struct db *db)
 		sqlite3_stmt *q = db_prepare(db, refusals[i].sql);
 
 		rc = !q || db_bind(q, "i", replay->process) || db_step(q) < 0 ? -1 : 0;
-		if (!rc && sqlite3_column_int(q, 0))
+		if (!rc && sqlite3_column_int(q, 0) >= refusals[i].least)
 			replay->refusal = refusals[i].reason;
 		sqlite3_finalize(q);
 	}
