@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "process.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-int process_exists(long pid)
-{
-	return pid > 0 && (!kill((pid_t)pid, 0) || errno == EPERM);
-}
 
 /* Returns 0 if it cannot be read. */
 static long parent_of(long pid)

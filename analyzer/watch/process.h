@@ -5,9 +5,6 @@
 
 #include <stddef.h>
 
-/* Returns whether the process exists and is visible here. */
-int process_exists(long pid);
-
 /* Returns whether a process is ancestor itself or comes from it; 0 also if it has ended. */
 int process_descends(long pid, long ancestor);
 

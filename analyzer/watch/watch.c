@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "watch.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +16,8 @@
 
 #include "process.h"
 
-#define PERIOD_MS 500
+/* NVML has a sample of use each 200 ms, and answers in 2 (H200, driver 580.159). */
+#define PERIOD_MS 200
 #define LAST_LOOK_MS 100
 /* More entries than that are left out. */
 #define ENTRIES 512
@@ -69,9 +71,7 @@ static struct watched_process *process_of(const struct asker *asker, struct watc
 		return NULL;
 	process = &gpu->process[gpu->count];
 	process->pid = pid;
-	process->visible = (int8_t)process_exists(pid);
-	process->own = (int8_t)is_own(asker, pid);
-	gpu->own_seen |= process->own;
+	process->own = (uint8_t)is_own(asker, pid);
 	gpu->count++;
 	return process;
 }
@@ -84,58 +84,49 @@ static void ask_lists(const struct asker *asker, unsigned number, struct watched
 		unsigned count = ENTRIES;
 		int error = nvml_list(asker->nvml, number, which, &count, list);
 
-		for (unsigned i = 0; !error && i < count; i++)
-			process_of(asker, gpu, list[i].pid);
-		/* Data center GPUs may have no graphics, and old libraries no list for MPS. */
-		if (which == NVML_COMPUTE) {
-			gpu->list_error = error;
-			gpu->listed += !error;
+		for (unsigned i = 0; !error && i < count; i++) {
+			struct watched_process *process = process_of(asker, gpu, list[i].pid);
+
+			if (process)
+				process->listed = 1;
+			if (process && process->own && !gpu->since)
+				gpu->since = now_us();
 		}
+		gpu->mps |= which == NVML_MPS && !error && count;
+		/* There may be no graphics, and no list for MPS in an old library. */
+		if (which == NVML_COMPUTE && error)
+			snprintf(gpu->error, sizeof(gpu->error), "NVML does not list processes: %s",
+				nvml_text(asker->nvml, error));
+		else if (which == NVML_COMPUTE)
+			gpu->listed++;
 	}
 }
 
-/* NVML may give several answers of one process: then the mean counts. */
-static unsigned answers_of(const struct nvml_utilization *used, unsigned count, unsigned pid)
-{
-	unsigned answers = 0;
-
-	for (unsigned i = 0; i < count; i++)
-		answers += used[i].pid == pid;
-	return answers;
-}
-
-static uint64_t cap(double percent)
-{
-	return percent > 100 ? 100 : (uint64_t)(percent + 0.5);
-}
-
+/*
+ * In each of its samples NVML blames one process, the one that it finds on the GPU, for all of the
+ * GPU's use; where an answer is about several samples, the processes share it.
+ */
 static void ask_use(const struct asker *asker, unsigned number, struct watched_gpu *gpu)
 {
 	struct nvml_utilization used[ENTRIES];
-	double others = 0, invisible = 0;
-	unsigned count = ENTRIES;
+	unsigned count = ENTRIES, sum = 0;
 
-	gpu->use_error = nvml_utilization(asker->nvml, number, gpu->since, &count, used);
-	if (gpu->use_error)
+	if (nvml_utilization(asker->nvml, number, gpu->since, &count, used))
 		return;
+	gpu->asked++;
+	for (unsigned i = 0; i < count; i++)
+		sum += used[i].sm;
 	for (unsigned i = 0; i < count; i++) {
-		struct watched_process *process = process_of(asker, gpu, used[i].pid);
-		double sm = (double)used[i].sm / answers_of(used, count, used[i].pid);
+		struct watched_process *process =
+			used[i].sm ? process_of(asker, gpu, used[i].pid) : NULL;
 
 		if (used[i].at > gpu->since)
 			gpu->since = used[i].at;
-		if (!process || !used[i].sm)
+		if (!process)
 			continue;
-		process->computed = 1;
-		if (!process->own && process->visible)
-			others += sm;
-		else if (!process->own)
-			invisible += sm;
+		process->named++;
+		process->percent += used[i].sm * 100.0 / (sum > 100 ? sum : 100);
 	}
-	gpu->asked++;
-	gpu->entries += count;
-	gpu->others += cap(others);
-	gpu->invisible += cap(invisible);
 }
 
 static void look(const struct asker *asker)
@@ -144,7 +135,8 @@ static void look(const struct asker *asker)
 		struct watched_gpu *gpu = &asker->watched->gpu[i];
 
 		ask_lists(asker, i, gpu);
-		ask_use(asker, i, gpu);
+		if (gpu->since)
+			ask_use(asker, i, gpu);
 	}
 }
 
@@ -152,9 +144,7 @@ static void ask(struct asker *asker, int line)
 {
 	struct watched *watched = asker->watched;
 	struct pollfd end = { .fd = line, .events = POLLIN };
-	uint64_t since = now_us();
 	const char *why;
-	int wait = PERIOD_MS / 5;
 
 	if (nvml_open(&asker->nvml, &why)) {
 		snprintf(watched->why, sizeof(watched->why), "%s", why);
@@ -163,36 +153,37 @@ static void ask(struct asker *asker, int line)
 	watched->gpus = nvml_count(asker->nvml);
 	if (watched->gpus > WATCH_GPUS)
 		watched->gpus = WATCH_GPUS;
-	for (unsigned i = 0; i < watched->gpus; i++) {
-		watched->gpu[i].since = since;
-		watched->gpu[i].list_error =
-			nvml_find_place(asker->nvml, i, &watched->gpu[i].place);
-	}
+	/* One that fails is none of the run's. */
+	for (unsigned i = 0; i < watched->gpus; i++)
+		nvml_find_place(asker->nvml, i, &watched->gpu[i].place);
 	watched->ready = 1;
-	do {
+	do
 		look(asker);
-		if (poll(&end, 1, wait) > 0)
-			break;
-		wait = PERIOD_MS;
-	} while (1);
+	while (!poll(&end, 1, PERIOD_MS));
 	look(asker);
 }
 
 /* Ends with "run", and only with it: a signal of the terminal is for the program. */
-static void become_asker(struct asker *asker, int line)
+static void become_asker(struct asker *asker, int line, pid_t run)
 {
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		signal(ignored[i], SIG_IGN);
-	ask(asker, line);
+	/* Whoever reads the program's output must not wait for this process. */
+	for (int fd = 0; fd < 3; fd++)
+		dup2(null, fd);
+	if (null >= 0 && getppid() == run)
+		ask(asker, line);
 	_exit(0);
 }
 
 void watch_start(struct watch *watch, pid_t program, const char *folder)
 {
 	struct asker asker = { .program = program, .folder = folder };
+	pid_t run = getpid();
 	int line[2];
 
 	*watch = (struct watch){ .line = -1 };
@@ -203,7 +194,7 @@ void watch_start(struct watch *watch, pid_t program, const char *folder)
 	watch->asker = asker.watched == MAP_FAILED ? -1 : fork();
 	if (!watch->asker) {
 		close(line[0]);
-		become_asker(&asker, line[1]);
+		become_asker(&asker, line[1], run);
 	}
 	close(line[1]);
 	watch->line = line[0];

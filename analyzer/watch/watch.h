@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Notices other processes that use the GPUs while a program runs.  Their kernels stretch the
- * program's, so that no estimate of savings can be made.
+ * program's, so that savings cannot be estimated from their durations.
  *
  *	watch_start(&watch, pid, folder);
  *	... the program runs ...
@@ -11,7 +11,7 @@
  *	watch_store(&watch, db);
  *	watch_release(&watch);
  *
- * A process of our own asks NVML twice a second: NVML takes up to seconds to start, and may hang or
+ * A process of our own asks NVML five times a second: NVML takes up to seconds to start, and may hang or
  * crash with a driver in trouble, which neither the program nor "run" waits for.
  */
 #ifndef CUFENCE_WATCH_H
@@ -27,25 +27,26 @@ struct db;
 #define WATCH_GPUS 64
 #define WATCH_PROCESSES 256
 
-/* A process that NVML names. */
+/*
+ * A process that NVML names.  Its lists have ids of the caller's pid namespace and leave other
+ * namespaces out; its answers about use have ids of the first one (H200, driver 580.159).
+ */
 struct watched_process {
 	unsigned pid;
-	int8_t own;     /* it is of the program's tree, or has a trace of this run */
-	int8_t visible; /* it was in /proc when it was first named */
-	int8_t computed;
+	uint8_t own;    /* it is of the program's tree, or has a trace of this run */
+	uint8_t listed; /* it has a context */
+	unsigned named; /* times that it was said to compute, */
+	double percent; /* and sum of its shares of the GPU then */
 };
 
 /* What was seen of one GPU. */
 struct watched_gpu {
 	struct nvml_place place;
-	int list_error, use_error; /* NVML's last error, 0: it answered */
-	unsigned listed;           /* times that NVML listed processes */
-	unsigned asked;            /* times that it said what they used, */
-	unsigned entries;          /* number of answers then, */
-	uint64_t others;           /* sum of the percentages of processes that are not own, */
-	uint64_t invisible;        /* and of those that are not visible here */
-	uint64_t since;            /* us, CLOCK_REALTIME: end of what they said */
-	int own_seen;              /* NVML named a process of the program */
+	char error[96];  /* why NVML did not list processes; "": it did, or did not answer */
+	int mps;         /* processes share it by MPS: their server computes for them */
+	unsigned listed; /* times that NVML listed processes */
+	unsigned asked;  /* times that it said what they used */
+	uint64_t since;  /* us, CLOCK_REALTIME: end of what they said; 0: until it is the run's */
 	unsigned count;
 	struct watched_process process[WATCH_PROCESSES];
 };
@@ -84,16 +85,19 @@ int watch_store(const struct watch *watch, struct db *db);
 
 void watch_release(struct watch *watch);
 
-/* What was seen of a GPU's other processes; table other_use. */
+/* What was seen of a GPU's other processes: a row of table other_use. */
 struct watch_verdict {
 	const char *seen;   /* computing, memory, none or unknown */
 	unsigned processes; /* their number */
 	unsigned busy;      /* percent of the time in which they computed */
-	char why[128];      /* why it is unknown, or "" */
+	const char *why;    /* why it is unknown, or NULL */
 };
 
-/* sees_all: process_sees_all(). */
-void watch_judge(const struct watch *watch, const struct watched_gpu *gpu, int sees_all,
+/*
+ * Judges what was seen.  own: number of processes of the run that have a context on the GPU;
+ * sees_all: process_sees_all().
+ */
+void watch_judge(const struct watched_gpu *gpu, unsigned own, int sees_all,
 	struct watch_verdict *verdict);
 
 #endif

@@ -1,91 +1,133 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "db.h"
 #include "process.h"
 #include "watch.h"
 
-__attribute__((format(printf, 2, 3))) static void set_unknown(struct watch_verdict *verdict,
-	const char *format, ...)
+/*
+ * A process's first answer may be about the time before it: one that had only allocated memory was
+ * said to have used 65 % (H200, driver 580.159).
+ */
+static int computes(const struct watched_process *process)
 {
-	va_list values;
-
-	verdict->seen = "unknown";
-	va_start(values, format);
-	vsnprintf(verdict->why, sizeof(verdict->why), format, values);
-	va_end(values);
+	return process->named > 1;
 }
 
-static unsigned count_others(const struct watched_gpu *gpu, int visible, int computed)
+static int compare_percent(const void *a, const void *b)
 {
+	const double *x = a, *y = b;
+
+	return *x < *y ? 1 : *x > *y ? -1 : 0;
+}
+
+/* Where ids tell whose a process is.  Sums their percentages. */
+static double add_others(const struct watched_gpu *gpu, unsigned *computing)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < gpu->count; i++) {
+		const struct watched_process *process = &gpu->process[i];
+
+		if (process->own || !computes(process))
+			continue;
+		++*computing;
+		sum += process->percent;
+	}
+	return sum;
+}
+
+/* Where they do not: the run's are no more than own, and at most those that used most. */
+static double add_rest(const struct watched_gpu *gpu, unsigned own, unsigned *computing)
+{
+	double percent[WATCH_PROCESSES], sum = 0;
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < gpu->count; i++)
-		count += !gpu->process[i].own && gpu->process[i].visible >= visible &&
-			gpu->process[i].computed >= computed;
-	return count;
+		if (computes(&gpu->process[i]))
+			percent[count++] = gpu->process[i].percent;
+	qsort(percent, count, sizeof(*percent), compare_percent);
+	for (unsigned i = own; i < count; i++)
+		sum += percent[i];
+	*computing = count > own ? count - own : 0;
+	return sum;
 }
 
-void watch_judge(const struct watch *watch, const struct watched_gpu *gpu, int sees_all,
+void watch_judge(const struct watched_gpu *gpu, unsigned own, int sees_all,
 	struct watch_verdict *verdict)
 {
-	/*
-	 * Where NVML names the program's own processes by their ids, an id without a process is
-	 * somebody's who has ended or is in another container.  Elsewhere it may be our own.
-	 */
-	int visible = !gpu->own_seen;
-	unsigned computing = count_others(gpu, visible, 1), all = count_others(gpu, visible, 0);
+	unsigned computing = 0, others = 0, own_listed = 0;
+	double sum = sees_all ? add_others(gpu, &computing) : add_rest(gpu, own, &computing);
 
-	*verdict = (struct watch_verdict){ .processes = computing ? computing : all };
+	for (unsigned i = 0; i < gpu->count; i++) {
+		others += gpu->process[i].listed && !gpu->process[i].own;
+		own_listed += gpu->process[i].listed && gpu->process[i].own;
+	}
+	*verdict = (struct watch_verdict){ .seen = "unknown",
+		.processes = computing ? computing : others };
 	if (gpu->place.mig)
-		set_unknown(verdict, "it is divided into instances (MIG)");
+		verdict->why = "it is divided into instances (MIG)";
+	else if (gpu->mps)
+		verdict->why = "processes share it by MPS";
 	else if (!gpu->listed)
-		set_unknown(verdict, "NVML: error %d", gpu->list_error);
+		verdict->why = *gpu->error ? gpu->error : "NVML does not answer";
 	else if (computing) {
 		verdict->seen = "computing";
-		verdict->busy = (unsigned)((gpu->others + (visible ? 0 : gpu->invisible)) /
-			(gpu->asked ? gpu->asked : 1));
-	} else if (!gpu->own_seen)
-		set_unknown(verdict, "NVML did not name the program among its processes");
-	else if (all && !gpu->entries)
-		set_unknown(verdict, "NVML does not say whether other processes compute");
-	else if (all)
+		verdict->busy = (unsigned)(sum / gpu->asked + 0.5);
+	} else if (!own_listed)
+		verdict->why = "NVML did not list the program among its processes";
+	else if (others && (!gpu->asked || !sees_all))
+		verdict->why = "NVML does not say whether the other processes compute";
+	else if (others)
 		verdict->seen = "memory";
 	else if (!sees_all)
-		set_unknown(verdict, "processes outside of this container are not visible");
+		verdict->why = "processes outside of this container are not visible";
 	else
 		verdict->seen = "none";
 }
 
-/* Returns NULL if it is not known which GPU it is.  Places of 0 are unknown. */
+enum { DEVICE_PROCESS, DEVICE_ORDINAL, DEVICE_DOMAIN, DEVICE_BUS, DEVICE_SLOT, DEVICE_OWN };
+
+static const char devices_sql[] =
+	"SELECT process, device, max(a.value) FILTER (WHERE name = 'pci_domain_id'),"
+	" max(a.value) FILTER (WHERE name = 'pci_bus_id'),"
+	" max(a.value) FILTER (WHERE name = 'pci_device_id'),"
+	" (SELECT count(DISTINCT process) FROM context)"
+	" FROM (SELECT DISTINCT process, device FROM context WHERE device >= 0)"
+	" JOIN device_attribute a USING (process) WHERE a.ordinal = device"
+	" GROUP BY 1, 2 ORDER BY 1, 2";
+
+/* Returns NULL if there is none at that place. */
 static const struct watched_gpu *find_gpu(const struct watched *watched, sqlite3_stmt *device)
 {
 	for (unsigned i = 0; i < watched->gpus; i++) {
 		const struct nvml_place *place = &watched->gpu[i].place;
 
-		if (sqlite3_column_int64(device, 2) == place->domain &&
-			sqlite3_column_int64(device, 3) == place->bus &&
-			sqlite3_column_int64(device, 4) == place->slot)
+		if (sqlite3_column_int64(device, DEVICE_DOMAIN) == place->domain &&
+			sqlite3_column_int64(device, DEVICE_BUS) == place->bus &&
+			sqlite3_column_int64(device, DEVICE_SLOT) == place->slot)
 			return &watched->gpu[i];
 	}
 	return NULL;
 }
 
-static void judge_device(const struct watch *watch, sqlite3_stmt *device, int sees_all,
+static void judge_device(const struct watched *watched, sqlite3_stmt *device, int sees_all,
 	struct watch_verdict *verdict)
 {
-	const struct watched *watched = watch->watched;
 	const struct watched_gpu *gpu = watched->ready ? find_gpu(watched, device) : NULL;
 
 	*verdict = (struct watch_verdict){ .seen = "unknown" };
 	if (gpu)
-		watch_judge(watch, gpu, sees_all, verdict);
+		watch_judge(gpu, (unsigned)sqlite3_column_int64(device, DEVICE_OWN), sees_all,
+			verdict);
 	else if (watched->ready)
-		set_unknown(verdict, "NVML has no such device");
+		verdict->why = "NVML has no such device";
+	else if (*watched->why)
+		verdict->why = watched->why;
 	else
-		set_unknown(verdict, "%s",
-			*watched->why ? watched->why : "the program ended before NVML answered");
+		verdict->why = "the program ended before NVML answered";
 }
 
 int watch_store(const struct watch *watch, struct db *db)
@@ -95,23 +137,17 @@ int watch_store(const struct watch *watch, struct db *db)
 
 	if (!watch || !watch->watched)
 		return 0;
-	device = db_prepare(db,
-		"SELECT process, device, max(a.value) FILTER (WHERE name = 'pci_domain_id'),"
-		" max(a.value) FILTER (WHERE name = 'pci_bus_id'),"
-		" max(a.value) FILTER (WHERE name = 'pci_device_id')"
-		" FROM (SELECT DISTINCT process, device FROM context WHERE device >= 0)"
-		" LEFT JOIN device_attribute a USING (process) WHERE a.ordinal = device"
-		" GROUP BY 1, 2 ORDER BY 1, 2");
+	device = db_prepare(db, devices_sql);
 	insert = db_prepare(db,
 		"INSERT INTO other_use (process, device, seen, processes, busy, why)"
-		" VALUES (?, ?, ?, ?, ?, nullif(?, ''))");
+		" VALUES (?, ?, ?, ?, ?, ?)");
 	while (device && insert && !step && (step = db_step(device)) > 0) {
 		struct watch_verdict verdict;
 
-		judge_device(watch, device, sees_all, &verdict);
-		step = db_run(insert, "iisiis", sqlite3_column_int64(device, 0),
-			sqlite3_column_int64(device, 1), verdict.seen, (int64_t)verdict.processes,
-			(int64_t)verdict.busy, verdict.why);
+		judge_device(watch->watched, device, sees_all, &verdict);
+		step = db_run(insert, "iisiis", sqlite3_column_int64(device, DEVICE_PROCESS),
+			sqlite3_column_int64(device, DEVICE_ORDINAL), verdict.seen,
+			(int64_t)verdict.processes, (int64_t)verdict.busy, verdict.why);
 	}
 	sqlite3_finalize(device);
 	sqlite3_finalize(insert);

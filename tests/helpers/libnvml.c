@@ -163,7 +163,8 @@ int nvmlDeviceGetMigMode(void *device, unsigned *mode, unsigned *pending)
 
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, struct process *process)
 {
-	struct answer answer = { .device = (unsigned)(size_t)device - 1, .room = *count,
+	struct answer answer = { .device = (unsigned)(size_t)device - 1,
+		.room = *count,
 		.process = process };
 
 	each("list", take_row, &answer);
@@ -174,7 +175,8 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, struc
 int nvmlDeviceGetProcessUtilization(void *device, struct utilization *used, unsigned *count,
 	unsigned long long since)
 {
-	struct answer answer = { .device = (unsigned)(size_t)device - 1, .room = *count,
+	struct answer answer = { .device = (unsigned)(size_t)device - 1,
+		.room = *count,
 		.used = used };
 	const char *path = getenv("FAKE_NVML");
 	char *name = NULL;

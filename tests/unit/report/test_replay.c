@@ -466,6 +466,25 @@ static void what_would_be_a_guess_is_not_estimated(void **state)
 	assert_string_equal(refusal(run), "a part of the run was not recorded");
 }
 
+/* Kernels of others stretch those of the run; memory of others does not. */
+static void a_run_beside_other_programs_is_not_estimated(void **state)
+{
+	struct small_run *run = *state;
+
+	rounds_with_frees(run, 10, 1000);
+	mini_exec(&run->mini,
+		"INSERT INTO other_use (process, device, seen, processes, busy) "
+		"SELECT DISTINCT process, device, 'memory', 1, 0 FROM work UNION ALL "
+		"SELECT DISTINCT process, device + 1, 'computing', 1, 99 FROM work");
+	assert_string_equal(refusal(run), "");
+	mini_exec(&run->mini,
+		"UPDATE other_use SET seen = 'computing', busy = 4 WHERE seen = 'memory'");
+	assert_string_equal(refusal(run), "");
+	mini_exec(&run->mini, "UPDATE other_use SET busy = 5 WHERE busy = 4");
+	assert_string_equal(refusal(run), "other programs computed on the device at the same time");
+	assert_int_equal(mini_int(&run->mini, "SELECT saving_low IS NULL FROM finding"), 1);
+}
+
 /* Kernels that start late for no reason that is seen: who knows when they would have started. */
 static void a_run_whose_streams_wait_for_values_is_not_estimated(void **state)
 {
@@ -537,6 +556,7 @@ int main(void)
 		TEST(a_thread_whose_last_call_is_a_join_ends_with_the_other),
 		TEST(engines_give_gaps_away),
 		TEST(what_would_be_a_guess_is_not_estimated),
+		TEST(a_run_beside_other_programs_is_not_estimated),
 		TEST(a_run_whose_streams_wait_for_values_is_not_estimated),
 		TEST(a_run_that_is_not_understood_is_not_estimated),
 		TEST(lines_together_are_not_their_sum),
