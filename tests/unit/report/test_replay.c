@@ -474,8 +474,8 @@ static void a_run_beside_other_programs_is_not_estimated(void **state)
 	rounds_with_frees(run, 10, 1000);
 	mini_exec(&run->mini,
 		"INSERT INTO other_use (process, device, seen, processes, busy) "
-		"SELECT DISTINCT process, device, 'memory', 1, 0 FROM work UNION ALL "
-		"SELECT DISTINCT process, device + 1, 'computing', 1, 99 FROM work");
+		"SELECT DISTINCT process, device, 'memory', 1, 0 FROM context UNION ALL "
+		"SELECT DISTINCT process, device + 1, 'computing', 1, 99 FROM context");
 	assert_string_equal(refusal(run), "");
 	mini_exec(&run->mini,
 		"UPDATE other_use SET seen = 'computing', busy = 4 WHERE seen = 'memory'");

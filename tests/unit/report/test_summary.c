@@ -96,6 +96,16 @@ static void the_device_explains_itself(void **state)
 	expect_line(&m, "note",
 		": device 0 is shared by MPS: others' work may hold this program's");
 	mini_exec(&m, "DELETE FROM device_attribute");
+	mini_exec(&m, "INSERT INTO other_use VALUES (1, 0, 'none', 0, 0, NULL)");
+	expect_line(&m, "note", "");
+	mini_exec(&m, "UPDATE other_use SET seen = 'computing', processes = 2, busy = 43");
+	expect_line(&m, "note",
+		": other programs computed on device 0 for 43 % of the run (2 processes)");
+	mini_exec(&m, "UPDATE other_use SET seen = 'memory', processes = 1, busy = 0");
+	expect_line(&m, "note", ": 1 other process has memory on device 0, and computed nothing");
+	mini_exec(&m, "UPDATE other_use SET seen = 'unknown', why = 'of a reason'");
+	expect_line(&m, "note", ": not known whether other programs used device 0: of a reason");
+	mini_exec(&m, "DELETE FROM other_use");
 	mini_exec(&m, "UPDATE device SET name = 'NVIDIA H200 MIG 1g.18gb'");
 	expect_line(&m, "note", ": device 0 is a part of a GPU (MIG)");
 	mini_release(&m);
