@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks NVML, the driver's library for monitoring, which processes use the GPUs.  It is opened at run
- * time, and what is needed of its interface is declared here: no header of NVIDIA's is needed to
- * build.  Not for several threads.  A call may take milliseconds, and hang if the driver does.
+ * Asks NVML, the driver's library for monitoring, which processes use the GPUs.  It is opened at
+ * run time.  The part of its interface that is used is declared here, so that no header of NVIDIA's
+ * is needed to build.  Single-threaded.  A call takes up to milliseconds, and hangs if the driver
+ * does.
  */
 #ifndef CUFENCE_NVML_H
 #define CUFENCE_NVML_H

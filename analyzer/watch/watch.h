@@ -11,8 +11,8 @@
  *	watch_store(&watch, db);
  *	watch_release(&watch);
  *
- * A process of our own asks NVML five times a second: NVML takes up to seconds to start, and may hang or
- * crash with a driver in trouble, which neither the program nor "run" waits for.
+ * A process of our own asks NVML five times a second.  NVML takes up to seconds to start, and may
+ * hang or crash with a driver in trouble: neither the program nor "run" waits for it.
  */
 #ifndef CUFENCE_WATCH_H
 #define CUFENCE_WATCH_H

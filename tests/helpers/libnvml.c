@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A libnvidia-ml.so.1 for machines without a GPU: what the file of FAKE_NVML says is what NVML answers.
- * Its lines, read anew at each question:
+ * A libnvidia-ml.so.1 for machines without a GPU: its answers are those in the file FAKE_NVML.
+ * The lines, read anew at each question:
  *
  *	init ERROR [MS]         nvmlInit takes that long and fails (0: succeeds)
  *	devices N               (1)
