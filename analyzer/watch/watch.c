@@ -16,8 +16,14 @@
 
 #include "process.h"
 
-/* NVML has a sample of use each 200 ms, and answers in 2 (H200, driver 580.159). */
-#define PERIOD_MS 200
+/*
+ * NVML has a sample of use each 200 ms: a longer period never comes without a new one.  It answers in
+ * 2 ms, and lists processes in 0.2 (H200, driver 580.159): so short programs are seen, too.
+ */
+#define SAMPLE_US 200000
+#define PERIOD_MS 250
+#define FIRST_PERIOD_MS 50
+#define HISTORY_US 1000000
 #define LAST_LOOK_MS 100
 /* More entries than that are left out. */
 #define ENTRIES 512
@@ -89,8 +95,8 @@ static void ask_lists(const struct asker *asker, unsigned number, struct watched
 
 			if (process)
 				process->listed = 1;
-			if (process && process->own && !gpu->since)
-				gpu->since = now_us();
+			if (process)
+				gpu->own_listed |= process->own;
 		}
 		gpu->mps |= which == NVML_MPS && !error && count;
 		/* There may be no graphics, and no list for MPS in an old library. */
@@ -104,16 +110,28 @@ static void ask_lists(const struct asker *asker, unsigned number, struct watched
 
 /*
  * In each of its samples NVML blames one process, the one that it finds on the GPU, for all of the
- * GPU's use; where an answer is about several samples, the processes share it.
+ * GPU's use; where an answer is about several samples, the processes share it.  The first answer is
+ * about the second before the program used the GPU.
  */
 static void ask_use(const struct asker *asker, unsigned number, struct watched_gpu *gpu)
 {
 	struct nvml_utilization used[ENTRIES];
 	unsigned count = ENTRIES, sum = 0;
+	int is_before = !gpu->asked_at;
+	uint64_t now = now_us();
 
-	if (nvml_utilization(asker->nvml, number, gpu->since, &count, used))
+	/* In less than a sample's time there may be no new one, which looks like an idle GPU. */
+	if (now - gpu->asked_at < SAMPLE_US)
 		return;
-	gpu->asked++;
+	if (is_before)
+		gpu->since = now - HISTORY_US;
+	gpu->asked_at = now;
+	if (nvml_utilization(asker->nvml, number, gpu->since, &count, used)) {
+		gpu->refused++;
+		return;
+	}
+	gpu->since = is_before ? now : gpu->since;
+	gpu->answered += !is_before;
 	for (unsigned i = 0; i < count; i++)
 		sum += used[i].sm;
 	for (unsigned i = 0; i < count; i++) {
@@ -125,19 +143,26 @@ static void ask_use(const struct asker *asker, unsigned number, struct watched_g
 		if (!process)
 			continue;
 		process->named++;
-		process->percent += used[i].sm * 100.0 / (sum > 100 ? sum : 100);
+		if (!is_before)
+			process->percent += used[i].sm * 100.0 / (sum > 100 ? sum : 100);
 	}
 }
 
-static void look(const struct asker *asker)
+/* Returns how long to wait for the next look, ms: longer once the program uses a GPU. */
+static int look(const struct asker *asker)
 {
+	int wait = FIRST_PERIOD_MS;
+
 	for (unsigned i = 0; i < asker->watched->gpus; i++) {
 		struct watched_gpu *gpu = &asker->watched->gpu[i];
 
 		ask_lists(asker, i, gpu);
-		if (gpu->since)
-			ask_use(asker, i, gpu);
+		if (!gpu->own_listed)
+			continue;
+		ask_use(asker, i, gpu);
+		wait = PERIOD_MS;
 	}
+	return wait;
 }
 
 static void ask(struct asker *asker, int line)
@@ -157,9 +182,8 @@ static void ask(struct asker *asker, int line)
 	for (unsigned i = 0; i < watched->gpus; i++)
 		nvml_find_place(asker->nvml, i, &watched->gpu[i].place);
 	watched->ready = 1;
-	do
-		look(asker);
-	while (!poll(&end, 1, PERIOD_MS));
+	while (!poll(&end, 1, look(asker)))
+		;
 	look(asker);
 }
 
@@ -218,9 +242,8 @@ void watch_finish(struct watch *watch)
 		return;
 	if (poll(&end, 1, LAST_LOOK_MS) <= 0)
 		kill(watch->asker, SIGKILL);
-	else
-		waitpid(watch->asker, NULL, 0);
-	/* One that hangs in the driver is left to the system. */
+	/* One that hangs in the driver, even in its end, is left to the system. */
+	waitpid(watch->asker, NULL, WNOHANG);
 	watch->asker = 0;
 }
 

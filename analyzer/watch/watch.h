@@ -11,7 +11,7 @@
  *	watch_store(&watch, db);
  *	watch_release(&watch);
  *
- * A process of our own asks NVML five times a second.  NVML takes up to seconds to start, and may
+ * A process of our own asks NVML four times a second.  NVML takes up to seconds to start, and may
  * hang or crash with a driver in trouble: neither the program nor "run" waits for it.
  */
 #ifndef CUFENCE_WATCH_H
@@ -42,11 +42,14 @@ struct watched_process {
 /* What was seen of one GPU. */
 struct watched_gpu {
 	struct nvml_place place;
-	char error[96];  /* why NVML did not list processes; "": it did, or did not answer */
-	int mps;         /* processes share it by MPS: their server computes for them */
-	unsigned listed; /* times that NVML listed processes */
-	unsigned asked;  /* times that it said what they used */
-	uint64_t since;  /* us, CLOCK_REALTIME: end of what they said; 0: until it is the run's */
+	char error[96];     /* why NVML did not list processes; "": it did, or did not answer */
+	int mps;            /* processes share it by MPS: their server computes for them */
+	unsigned listed;    /* times that NVML listed processes */
+	uint8_t own_listed; /* a process of the run was among them: from then on it is asked */
+	unsigned answered;  /* times that NVML said what processes used, */
+	unsigned refused;   /* and that it did not */
+	uint64_t asked_at;  /* us, CLOCK_REALTIME; 0: not yet */
+	uint64_t since;     /* likewise: end of what it said */
 	unsigned count;
 	struct watched_process process[WATCH_PROCESSES];
 };

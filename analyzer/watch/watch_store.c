@@ -7,6 +7,9 @@
 #include "process.h"
 #include "watch.h"
 
+/* In fewer answers, of 250 ms each, a process that computes may not be named twice. */
+#define LEAST_ANSWERS 3
+
 /*
  * A process's first answer may be about the time before it: one that had only allocated memory was
  * said to have used 65 % (H200, driver 580.159).
@@ -58,13 +61,11 @@ static double add_rest(const struct watched_gpu *gpu, unsigned own, unsigned *co
 void watch_judge(const struct watched_gpu *gpu, unsigned own, int sees_all,
 	struct watch_verdict *verdict)
 {
-	unsigned computing = 0, others = 0, own_listed = 0;
+	unsigned computing = 0, others = 0;
 	double sum = sees_all ? add_others(gpu, &computing) : add_rest(gpu, own, &computing);
 
-	for (unsigned i = 0; i < gpu->count; i++) {
+	for (unsigned i = 0; i < gpu->count; i++)
 		others += gpu->process[i].listed && !gpu->process[i].own;
-		own_listed += gpu->process[i].listed && gpu->process[i].own;
-	}
 	*verdict = (struct watch_verdict){ .seen = "unknown",
 		.processes = computing ? computing : others };
 	if (gpu->place.mig)
@@ -73,13 +74,15 @@ void watch_judge(const struct watched_gpu *gpu, unsigned own, int sees_all,
 		verdict->why = "processes share it by MPS";
 	else if (!gpu->listed)
 		verdict->why = *gpu->error ? gpu->error : "NVML does not answer";
-	else if (computing) {
-		verdict->seen = "computing";
-		verdict->busy = (unsigned)(sum / gpu->asked + 0.5);
-	} else if (!own_listed)
+	else if (!gpu->own_listed)
 		verdict->why = "NVML did not list the program among its processes";
-	else if (others && (!gpu->asked || !sees_all))
+	else if (computing && gpu->answered >= LEAST_ANSWERS) {
+		verdict->seen = "computing";
+		verdict->busy = (unsigned)(sum / gpu->answered + 0.5);
+	} else if (others && (gpu->refused || !sees_all))
 		verdict->why = "NVML does not say whether the other processes compute";
+	else if ((others || computing) && gpu->answered < LEAST_ANSWERS)
+		verdict->why = "the program used it too briefly to tell whether others compute";
 	else if (others)
 		verdict->seen = "memory";
 	else if (!sees_all)

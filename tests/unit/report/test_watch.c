@@ -15,7 +15,7 @@ enum { SEES_PART, SEES_ALL };
 /* The program alone: it was listed and named in each of ten answers. */
 static struct watched_gpu alone(void)
 {
-	struct watched_gpu gpu = { .listed = 11, .asked = 10, .since = 1, .count = 1 };
+	struct watched_gpu gpu = { .listed = 12, .own_listed = 1, .answered = 10, .count = 1 };
 
 	gpu.process[0] = (struct watched_process){ .pid = 100,
 		.own = 1,
@@ -70,6 +70,20 @@ static void a_first_answer_proves_nothing(void **state)
 	ASSERT_VERDICT(&gpu, 1, SEES_ALL, "memory", 1, 0);
 }
 
+static void a_short_program_tells_little(void **state)
+{
+	struct watched_gpu gpu = alone();
+
+	gpu.answered = 2;
+	ASSERT_VERDICT(&gpu, 1, SEES_ALL, "none", 0, 0);
+	add(&gpu, (struct watched_process){ .listed = 1 });
+	ASSERT_VERDICT(&gpu, 1, SEES_ALL, "unknown", 1, 0);
+	gpu.process[1] = (struct watched_process){ .listed = 1, .named = 2, .percent = 100 };
+	ASSERT_VERDICT(&gpu, 1, SEES_ALL, "unknown", 1, 0);
+	gpu.answered = 3;
+	ASSERT_VERDICT(&gpu, 1, SEES_ALL, "computing", 1, 33);
+}
+
 /* In a container ids of use are not those of the lists: the number of processes tells. */
 static void in_a_container_processes_are_counted(void **state)
 {
@@ -91,10 +105,11 @@ static void what_nvml_does_not_say_is_unknown(void **state)
 {
 	struct watched_gpu gpu = alone();
 
-	gpu.process[0].listed = 0;
+	gpu.own_listed = 0;
 	ASSERT_VERDICT(&gpu, 1, SEES_ALL, "unknown", 0, 0);
 	gpu = alone();
-	gpu.asked = 0;
+	gpu.answered = 0;
+	gpu.refused = 10;
 	ASSERT_VERDICT(&gpu, 1, SEES_ALL, "none", 0, 0);
 	add(&gpu, (struct watched_process){ .listed = 1 });
 	ASSERT_VERDICT(&gpu, 1, SEES_ALL, "unknown", 1, 0);
@@ -115,6 +130,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(others_that_compute_are_told_by_their_ids),
 		cmocka_unit_test(a_first_answer_proves_nothing),
+		cmocka_unit_test(a_short_program_tells_little),
 		cmocka_unit_test(in_a_container_processes_are_counted),
 		cmocka_unit_test(what_nvml_does_not_say_is_unknown),
 	};
