@@ -17,8 +17,8 @@
 #include "process.h"
 
 /*
- * NVML has a sample of use each 200 ms: a longer period never comes without a new one.  It answers in
- * 2 ms, and lists processes in 0.2 (H200, driver 580.159): so short programs are seen, too.
+ * NVML has a sample of use each 200 ms: a longer period never comes without a new one.  It answers
+ * in 2 ms, and lists processes in 0.2 (H200, driver 580.159), so that short programs are seen, too.
  */
 #define SAMPLE_US 200000
 #define PERIOD_MS 250
