@@ -50,7 +50,7 @@ int account_list_works(struct account_run *all)
 			return -1;
 		all->work = more;
 		more[all->work_count++] = (struct account_work){ work->start,
-			run_end(run, work, id), id, where->process, where->device };
+			run_busy_end(run, work, id), id, where->process, where->device };
 	}
 	return all->work_count ? sort_works(all) : 0;
 }

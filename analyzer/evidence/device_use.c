@@ -151,7 +151,8 @@ static struct stream_use *stream_of(struct use *use, const struct stream_use *wa
 }
 
 static const char operations_sql[] =
-	"SELECT process, device, stream, kind, call IS NULL, start, end FROM operation";
+	"SELECT process, device, stream, kind, call IS NULL, start,"
+	" iif(recorded_end IS NULL, end, start) FROM operation";
 
 static int add_span(struct use *use, int64_t process, int64_t ordinal, int64_t start, int64_t end)
 {
@@ -229,7 +230,7 @@ static int add_works(struct use *use, const struct run *run)
 			continue;
 		used = (struct used){ where->process, where->device,
 			where->stream ? where->stream : DB_NULL, run_work_names[where->kind],
-			work->call != 0, work->start, run_end(run, work, id) };
+			work->call != 0, work->start, run_busy_end(run, work, id) };
 		if (add_operation(use, &used))
 			return -1;
 	}

@@ -66,10 +66,29 @@ static const struct loss losses[] = {
 	{ "accesses_forgotten", LOSS_NOTE,
 		"%lld accesses were dropped, because too many are unordered: fences missing "
 		"between these and later accesses are not found" },
+	{ "late_ends", LOSS_NOTE, "%lld operations' ends were impossible and were corrected" },
+	{ "lost_times", LOSS_INCOMPLETE,
+		"%lld operations' times were impossible and are not known" },
 	{ "passed_through", LOSS_NOTE, NULL },
 	{ "bypassed_calls", LOSS_NOTE,
 		"%lld calls bypassed the wrappers and were recorded by CUPTI only" },
 };
+
+/* Texts of a count of 1, where they differ. */
+static const struct {
+	const char *reason, *text;
+} singular[] = {
+	{ "late_ends", "1 operation's end was impossible and was corrected" },
+	{ "lost_times", "1 operation's times were impossible and are not known" },
+};
+
+const char *loss_wording(const struct loss *loss, int64_t count)
+{
+	for (size_t i = 0; i < sizeof(singular) / sizeof(*singular) && count == 1; i++)
+		if (!strcmp(singular[i].reason, loss->reason))
+			return singular[i].text;
+	return loss->text;
+}
 
 const struct loss *loss_find(const char *reason)
 {

@@ -20,6 +20,9 @@ struct loss {
 /* Returns NULL for a reason of a later version, which counts as incomplete. */
 const struct loss *loss_find(const char *reason);
 
+/* Returns the text for that count; NULL: nothing is said. */
+const char *loss_wording(const struct loss *loss, int64_t count);
+
 /*
  * Returns the gravest effect of all losses (a reason of a later version: LOSS_INCOMPLETE), or -1
  * after a message.

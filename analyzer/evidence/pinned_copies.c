@@ -44,7 +44,7 @@ static int64_t length_of(const struct run *run, const struct run_call *call)
 
 	while (id) {
 		const struct run_work *work = run_work(run, id);
-		int64_t until = run_end(run, work, id);
+		int64_t until = run_busy_end(run, work, id);
 
 		if (work->start == RUN_NEVER || until == RUN_NEVER)
 			return 0;

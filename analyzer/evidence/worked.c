@@ -18,7 +18,7 @@ static int collect(struct worked *worked, const struct run *run)
 {
 	for (uint32_t id = 1; id < run_work_end(run); id++) {
 		const struct run_work *work = run_work(run, id);
-		int64_t end = work ? run_end(run, work, id) : RUN_NEVER;
+		int64_t end = work ? run_busy_end(run, work, id) : RUN_NEVER;
 		struct worked_span *more;
 
 		if (!work || work->start == RUN_NEVER || end == RUN_NEVER || end <= work->start)

@@ -34,7 +34,8 @@ enum call_column {
 
 static const char operations_sql[] =
 	"SELECT o.id, o.process, o.device, o.stream, o.start, o.end, o.kind, o.call, o.bytes,"
-	" CASE WHEN k.id NOT NULL THEN " KERNEL_LABEL("k") " END, o.src_memory, o.dst_memory"
+	" CASE WHEN k.id NOT NULL THEN " KERNEL_LABEL("k") " END, o.src_memory, o.dst_memory,"
+	" o.recorded_end NOT NULL"
 	" FROM operation o LEFT JOIN kernel k ON k.id = o.kernel"
 	" WHERE o.start NOT NULL AND o.end NOT NULL ORDER BY o.id LIMIT ?1";
 
@@ -50,7 +51,8 @@ enum operation_column {
 	OPERATION_BYTES,
 	OPERATION_KERNEL,
 	OPERATION_SOURCE,
-	OPERATION_TARGET
+	OPERATION_TARGET,
+	OPERATION_END_IS_LIMIT
 };
 
 static int64_t number(sqlite3_stmt *q, int column)
@@ -199,15 +201,17 @@ static int64_t name_operation(struct html_timeline *timeline, sqlite3_stmt *q)
 	const char *source = (const char *)sqlite3_column_text(q, OPERATION_SOURCE);
 	const char *target = (const char *)sqlite3_column_text(q, OPERATION_TARGET);
 	const char *kind = db_text(q, OPERATION_KIND);
+	const char *limit =
+		sqlite3_column_int(q, OPERATION_END_IS_LIMIT) ? " (its end is not known)" : "";
 	char name[256];
 
-	if (kernel)
+	if (kernel && !*limit)
 		return html_text_number(&timeline->names, kernel);
 	if (!strcmp(kind, "memcpy") || !strcmp(kind, "peer"))
-		snprintf(name, sizeof(name), "copy%s%.60s%s%.60s", source ? " " : "",
-			source ? source : "", target ? " to " : "", target ? target : "");
+		snprintf(name, sizeof(name), "copy%s%.60s%s%.60s%s", source ? " " : "",
+			source ? source : "", target ? " to " : "", target ? target : "", limit);
 	else
-		snprintf(name, sizeof(name), "%.100s", kind);
+		snprintf(name, sizeof(name), "%.200s%s", kernel ? kernel : kind, limit);
 	return html_text_number(&timeline->names, name);
 }
 

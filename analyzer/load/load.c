@@ -182,7 +182,9 @@ static int insert_losses(struct loader *loader)
 	return insert_damage(loader) || insert_failure(loader) ||
 		loader_insert_loss(loader, "unusable", unusable) ||
 		loader_insert_loss(loader, "host_only", host_only) ||
-		loader_insert_loss(loader, "clock_estimated", loader->p.clock.estimated);
+		loader_insert_loss(loader, "clock_estimated", loader->p.clock.estimated) ||
+		loader_insert_loss(loader, "late_ends", loader->p.late_ends) ||
+		loader_insert_loss(loader, "lost_times", loader->p.lost_times);
 }
 
 static int insert_contexts(struct loader *loader)
@@ -220,6 +222,7 @@ static void release_process(struct loaded_process *p)
 		&p->thread_lanes,
 		&p->default_streams,
 		&p->cupti_streams,
+		&p->impossible,
 	};
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
@@ -248,6 +251,7 @@ static void release_process(struct loaded_process *p)
 	free(p->lane);
 	free(p->heap);
 	slots_release(&p->device);
+	slots_release(&p->overlaps);
 	free(p->more_device);
 	free(p->taken);
 	free(p->calibration);
@@ -347,7 +351,7 @@ static int load_process(struct loader *loader, const char *path)
 		    p->calibration_count, p->first_tick == UINT64_MAX ? 0 : p->first_tick))
 		goto out;
 	loader_sort_devices(loader);
-	if (insert_contexts(loader) || load_calls(loader))
+	if (loader_judge_times(loader) || insert_contexts(loader) || load_calls(loader))
 		goto out;
 	rc = insert_process(loader) || loader_write_recording(loader) || insert_losses(loader) ? -1
 											       : 0;

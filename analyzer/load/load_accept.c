@@ -6,8 +6,12 @@
  */
 #include "loader.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+#include "constants.h"
+#include "digits.h"
 #include "load_accept.h"
 
 /* Upper limit of polls within CLOCK_MOST. */
@@ -164,4 +168,262 @@ int loader_polls(const struct call_record *call, struct call_polls *polls)
 		return 0;
 	memcpy(polls, (const char *)call + bytes - sizeof(*polls), sizeof(*polls));
 	return 1;
+}
+
+/* --- operations of a stream against each other --- */
+
+/*
+ * Device times that cannot be.  Operations of a stream run one after the other (CUDA), but CUPTI
+ * 13.0 gave a copy an end that was 2.5 s late, after 1430 operations of its stream had begun
+ * (H200).  Two operations of a stream contradict each other if the one that started first ends
+ * after the other one has started.
+ *
+ * Both times are the device's, so the offset between its clock and the host's, which causality
+ * bounds, plays no part; less than the clocks' remaining error is no contradiction.
+ *
+ * Of contradicting operations the fewest are blamed: the others are the longest list that is
+ * consistent.  Intervals are scheduled for that, from the last start to the first, and so whoever
+ * is blamed ended after the next of the others had started.  Its end is wrong: it ended when the
+ * next operation of its stream started, at the latest.  If it was also submitted after that one,
+ * its start is wrong as well, and nothing is known of when it ran.
+ *
+ * CUPTI's record of a copy of pageable memory, which the driver carries out on the host, begins
+ * with the driver's wait for the stream (H200: up to 55 us before the operation in front of it
+ * ends).  Here such a copy starts when that one ends.
+ *
+ * Left out is what may overlap in a stream: the kernel before a programmatic launch, the copies of
+ * a batch, and the nodes of a graph, which run in streams of their own.
+ */
+
+/* How an operation may overlap with others of its stream: struct loaded_process.overlaps. */
+enum {
+	OVERLAPS_ITSELF = 1 << 0, /* operations of one call, except a whole graph */
+	OVERLAPS_KERNEL = 1 << 1, /* a programmatic launch: the kernel before it */
+};
+
+struct timed_operation {
+	int64_t start, end;
+	uint32_t correlation, place;
+	uint64_t kind; /* enum device_kind */
+};
+
+/* The operations of a CUPTI stream. */
+struct timed_stream {
+	uint64_t end; /* the latest end so far */
+	int contradicts;
+	struct timed_operation *operation; /* if it does, in order of submission, then of start */
+	size_t count;
+};
+
+struct times {
+	struct loaded_process *p;
+	struct map number; /* CUPTI context and stream -> index + 1 */
+	struct timed_stream *stream;
+	size_t count;
+	int64_t error; /* ns */
+	int contradict;
+};
+
+int loader_note_overlap(struct loaded_process *p, const struct call_record *call)
+{
+	const struct call_type_record *type = p->type[call->call].record;
+	struct call_attributes attributes;
+	uint32_t *slot, how = 0;
+
+	if (!call->correlation || !type)
+		return 0;
+	if (type->kind == KIND_GRAPH_LAUNCH || type->kind == KIND_COPY_BATCH)
+		how |= OVERLAPS_ITSELF;
+	if (loader_attributes(call, &attributes) && attributes.flags & LAUNCH_PROGRAMMATIC)
+		how |= OVERLAPS_KERNEL;
+	slot = how ? slots_at(&p->overlaps, call->correlation) : NULL;
+	if (slot)
+		*slot |= how;
+	return how && !slot ? -1 : 0;
+}
+
+static struct timed_stream *stream_of(struct times *times, const struct device_record *device)
+{
+	uint64_t key = (uint64_t)device->context << 32 | device->stream;
+	uint64_t known = map_get(&times->number, key, 0);
+	struct timed_stream *more;
+
+	if (known)
+		return &times->stream[known - 1];
+	more = array_room(times->stream, times->count, sizeof(*more));
+	if (!more)
+		return NULL;
+	times->stream = more;
+	more[times->count] = (struct timed_stream){ 0 };
+	return map_set(&times->number, key, ++times->count) ? NULL : &more[times->count - 1];
+}
+
+/* Looks for streams in which an operation starts before an earlier one has ended. */
+static int look_at(struct times *times, const struct device_record *device)
+{
+	struct timed_stream *stream = stream_of(times, device);
+	uint64_t error = (uint64_t)times->error;
+
+	if (!stream)
+		return -1;
+	if (stream->end > error && device->start < stream->end - error)
+		times->contradict = stream->contradicts = 1;
+	if (device->end > stream->end)
+		stream->end = device->end;
+	return 0;
+}
+
+static int is_pageable_copy(const struct device_record *device)
+{
+	return device->kind == DEVICE_MEMCPY &&
+		(device->src == MEMORY_PAGEABLE || device->dst == MEMORY_PAGEABLE);
+}
+
+/* Adds the operation to a stream that look_at() has found. */
+static int collect(struct times *times, const struct device_record *device)
+{
+	struct loaded_process *p = times->p;
+	struct timed_stream *stream = stream_of(times, device);
+	const uint32_t *slot = slots_find(&p->overlaps, device->correlation);
+	int64_t start = clock_device(&p->clock, device->start);
+	int64_t end = clock_device(&p->clock, device->end);
+	struct timed_operation *last = NULL, *more;
+
+	if (!stream)
+		return -1;
+	if (stream->count)
+		last = &stream->operation[stream->count - 1];
+	if (!stream->contradicts || start == CLOCK_NONE || end == CLOCK_NONE ||
+		(slot && *slot & OVERLAPS_ITSELF && device->kind != DEVICE_GRAPH))
+		return 0;
+	if (slot && *slot & OVERLAPS_KERNEL && last && last->kind == DEVICE_KERNEL) {
+		stream->count--;
+		last = NULL;
+	}
+	if (is_pageable_copy(device) && last && start < last->end && last->end <= end)
+		start = last->end;
+	more = array_room(stream->operation, stream->count, sizeof(*more));
+	if (!more)
+		return -1;
+	stream->operation = more;
+	more[stream->count++] = (struct timed_operation){ start, end, device->correlation,
+		loader_place(p, device), device->kind };
+	return 0;
+}
+
+/* Returns the operation of a call; NULL if it has several.  more: of p.more_device. */
+static const struct device_record *only_operation(const struct loaded_process *p,
+	uint32_t correlation, size_t *more)
+{
+	const struct device_record *only = NULL, *device;
+	uint32_t place = *slots_find(&p->device, correlation);
+	int count = 0;
+
+	while (*more < p->more_device_count && p->more_device[*more] >> 32 < correlation)
+		++*more;
+	for (;;) {
+		device = (const struct device_record *)(p->reader.base +
+			(size_t)place * TRACE_ALIGN);
+		if (device->kind == DEVICE_GRAPH && (!only || only->kind != DEVICE_GRAPH))
+			count = 0;
+		/* The nodes of a graph do not count beside it. */
+		if (device->kind != DEVICE_OVERHEAD &&
+			(!only || only->kind != DEVICE_GRAPH || device->kind == DEVICE_GRAPH)) {
+			only = device;
+			count++;
+		}
+		if (*more == p->more_device_count || p->more_device[*more] >> 32 != correlation)
+			return count == 1 ? only : NULL;
+		place = (uint32_t)p->more_device[(*more)++];
+	}
+}
+
+/* Visits the operations with known times, in order of submission. */
+static int visit(struct times *times,
+	int (*each)(struct times *times, const struct device_record *device))
+{
+	const struct loaded_process *p = times->p;
+	size_t more = 0;
+	uint64_t at = 0;
+	int rc = 0;
+
+	while (!rc && (at = slots_next(&p->device, at)) != UINT64_MAX) {
+		const struct device_record *device = only_operation(p, (uint32_t)at++, &more);
+
+		if (device && device->start && device->end >= device->start &&
+			!(device->head.flags & DEVICE_INVALID))
+			rc = each(times, device);
+	}
+	return rc;
+}
+
+/* Blames operations of a stream, from the last one to start to the first. */
+static int blame(struct times *times, struct timed_stream *stream)
+{
+	struct loaded_process *p = times->p;
+	struct timed_operation *operation = stream->operation, *next = NULL;
+	int64_t limit = INT64_MAX; /* the latest possible end: a start that is not wrong */
+
+	for (size_t i = stream->count; i-- > 0;) {
+		struct timed_operation *this = &operation[i];
+		int late = next && this->end - times->error > next->start;
+		int lost = late && this->correlation > next->correlation;
+
+		if (late &&
+			map_set(&p->impossible, this->place, (uint64_t)(lost ? CLOCK_NONE : limit)))
+			return -1;
+		p->lost_times += (uint64_t)lost;
+		p->late_ends += (uint64_t)(late && !lost);
+		if (!lost)
+			limit = this->start;
+		if (!late)
+			next = this;
+	}
+	return 0;
+}
+
+static int blame_all(struct times *times)
+{
+	for (size_t i = 0; i < times->count; i++) {
+		struct timed_stream *stream = &times->stream[i];
+		void *rows = stream->operation;
+		int rc = stream->count
+			? digits_sort(&rows, stream->count, sizeof(*stream->operation))
+			: 0;
+
+		stream->operation = rows;
+		if (rc || blame(times, stream))
+			return -1;
+	}
+	return 0;
+}
+
+int loader_judge_times(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+	struct times times = { .p = p, .error = p->clock.error };
+	int rc;
+
+	if (times.error < CLOCK_APART_NS)
+		times.error = CLOCK_APART_NS;
+	if (times.error > CLOCK_ERROR_MAX_NS)
+		times.error = CLOCK_ERROR_MAX_NS;
+	rc = visit(&times, look_at);
+	if (!rc && times.contradict)
+		rc = visit(&times, collect) || blame_all(&times) ? -1 : 0;
+	for (size_t i = 0; i < times.count; i++)
+		free(times.stream[i].operation);
+	free(times.stream);
+	map_release(&times.number);
+	slots_release(&p->overlaps);
+	return rc;
+}
+
+int loader_is_impossible(const struct loaded_process *p, const struct device_record *device,
+	int64_t *end)
+{
+	uint64_t limit = map_get(&p->impossible, loader_place(p, device), (uint64_t)INT64_MAX);
+
+	*end = (int64_t)limit;
+	return *end != INT64_MAX;
 }

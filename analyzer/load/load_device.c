@@ -16,14 +16,14 @@
 int loader_file_device(struct loader *loader, const struct device_record *device)
 {
 	struct loaded_process *p = &loader->p;
-	size_t place = (size_t)((const uint8_t *)device - p->reader.base) / TRACE_ALIGN;
+	uint32_t place = loader_place(p, device);
 	uint32_t *slot = slots_at(&p->device, device->correlation);
 	uint64_t *more;
 
 	if (!slot)
 		return -1;
 	if (!*slot) {
-		*slot = (uint32_t)place;
+		*slot = place;
 		return 0;
 	}
 	more = array_room(p->more_device, p->more_device_count, sizeof(*more));

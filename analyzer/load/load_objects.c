@@ -93,15 +93,22 @@ static int write_contexts_of_memory(struct loader *loader, const struct loaded_c
 		: 0;
 }
 
+int loader_attributes(const struct call_record *call, struct call_attributes *attributes)
+{
+	size_t bytes = record_bytes(&call->head);
+
+	if (!(call->head.flags & CALL_ATTRIBUTES) || bytes < sizeof(*call) + sizeof(*attributes))
+		return 0;
+	memcpy(attributes, (const char *)call + bytes - sizeof(*attributes), sizeof(*attributes));
+	return 1;
+}
+
 static int write_attributes(struct loader *loader, const struct loaded_call *call)
 {
-	const struct call_record *record = (const struct call_record *)call->record;
-	size_t bytes = record->head.words * (size_t)TRACE_ALIGN;
 	struct call_attributes attributes;
 
-	if (!(record->head.flags & CALL_ATTRIBUTES) || bytes < sizeof(*record) + sizeof(attributes))
+	if (!loader_attributes((const struct call_record *)call->record, &attributes))
 		return 0;
-	memcpy(&attributes, (const char *)record + bytes - sizeof(attributes), sizeof(attributes));
 	return loader_write_object(loader, call, "attributes", (int64_t)attributes.flags) ||
 			write_event(loader, call, "launch_event", attributes.event) ||
 			write_event(loader, call, "completion_event", attributes.completion_event)

@@ -249,6 +249,9 @@ static int add_call(struct loader *loader, const struct record *record)
 
 	if (enter < p->first_tick)
 		p->first_tick = enter;
+	if (record->type == RECORD_CALL &&
+		loader_note_overlap(p, (const struct call_record *)record))
+		return -1;
 	if (p->unplaced_count && place_functions(p, p->reader.thread, enter))
 		return -1;
 	return thread ? lane_file(loader, thread, record) : -1;

@@ -255,6 +255,28 @@ static int64_t device_time(struct loaded_process *p, const struct device_record 
 	return at;
 }
 
+struct operation_times {
+	int64_t start, end;
+	int64_t recorded_end; /* DB_NULL: as end */
+};
+
+static struct operation_times operation_times(struct loaded_process *p,
+	const struct device_record *device)
+{
+	struct operation_times times = { .recorded_end = DB_NULL };
+	int64_t limit;
+
+	if (!loader_is_impossible(p, device, &limit)) {
+		times.start = device_time(p, device, device->start);
+		times.end = device_time(p, device, device->end);
+		return times;
+	}
+	times.recorded_end = clock_device(&p->clock, device->end);
+	times.start = limit == CLOCK_NONE ? DB_NULL : device_time(p, device, device->start);
+	times.end = limit == CLOCK_NONE ? DB_NULL : limit;
+	return times;
+}
+
 static int write_overhead(struct loader *loader, const struct device_record *device,
 	const struct loaded_call *call)
 {
@@ -310,7 +332,8 @@ static enum work_kind work_kind_of(const struct device_record *device)
 }
 
 static int keep_operation(struct loader *loader, const struct device_record *device,
-	const struct loaded_call *call, int64_t start, int64_t end, int64_t context, int64_t stream)
+	const struct loaded_call *call, const struct operation_times *times, int64_t context,
+	int64_t stream)
 {
 	struct run_work_facts facts;
 
@@ -319,8 +342,9 @@ static int keep_operation(struct loader *loader, const struct device_record *dev
 	memset(&facts, 0, sizeof(facts));
 	facts.id = (uint32_t)loader->operation;
 	facts.call = call ? (uint32_t)(loader->call + call->number) : 0;
-	facts.start = time_of(start);
-	facts.end = time_of(end);
+	facts.start = time_of(times->start);
+	facts.end = time_of(times->end);
+	facts.where.end_is_limit = times->recorded_end != DB_NULL;
 	facts.where.process = (uint32_t)loader->process;
 	facts.where.context = id_of(context);
 	facts.where.stream = id_of(stream);
@@ -352,8 +376,7 @@ static int write_operation(struct loader *loader, const struct device_record *de
 		map_get(&p->cupti_streams, (uint64_t)device->context << 32 | device->stream, 0);
 	int copy = device->kind == DEVICE_MEMCPY, peer = device->kind == DEVICE_PEER;
 	int bytes = copy || peer || device->kind == DEVICE_MEMSET;
-	int64_t start = device_time(p, device, device->start);
-	int64_t end = device_time(p, device, device->end);
+	struct operation_times times = operation_times(p, device);
 
 	if (call && call->stream)
 		stream = call->stream;
@@ -363,18 +386,18 @@ static int write_operation(struct loader *loader, const struct device_record *de
 		context = call->context;
 	loader->operation++;
 	loader->p.operations++;
-	if (note_end(loader, end))
+	if (note_end(loader, times.end))
 		return -1;
 	if (call &&
 		bulk_add_key(loader->operation_call, loader->call + call->number,
 			loader->operation))
 		return -1;
-	if (keep_operation(loader, device, call, start, end, or_null(context),
+	if (keep_operation(loader, device, call, &times, or_null(context),
 		    row_of(loader->stream, (uint32_t)stream)))
 		return -1;
-	return bulk_add(loader->operations, "kiIsIIiIIiIIIssI", loader->operation, loader->process,
+	return bulk_add(loader->operations, "kiIsIIiIIiIIIssII", loader->operation, loader->process,
 		call ? loader->call + call->number : DB_NULL, run_work_names[work_kind_of(device)],
-		start, end, (int64_t)device->device, or_null(context),
+		times.start, times.end, (int64_t)device->device, or_null(context),
 		row_of(loader->stream, (uint32_t)stream), (int64_t)device->correlation,
 		operation_kernel(loader, device, call), bytes ? (int64_t)device->value : DB_NULL,
 		copy ? (int64_t)device->detail : DB_NULL,
@@ -384,7 +407,8 @@ static int write_operation(struct loader *loader, const struct device_record *de
 		copy           ? memory_name(device->dst)
 			: peer ? "device"
 			       : NULL,
-		device->kind == DEVICE_KERNEL ? or_null(device->value) : DB_NULL);
+		device->kind == DEVICE_KERNEL ? or_null(device->value) : DB_NULL,
+		times.recorded_end);
 }
 
 int loader_write_device(struct loader *loader, const struct device_record *device,

@@ -242,6 +242,11 @@ struct loaded_process {
 	uint64_t first_tick;
 	int64_t start, end; /* ns: start of the process, and its latest time */
 	uint64_t refused;   /* records that load_accept.c refused */
+	/* load_accept.c */
+	struct slots overlaps; /* correlation -> how its operations may overlap with others */
+	struct map impossible; /* place of an operation -> its latest possible end, CLOCK_NONE */
+	uint64_t late_ends;    /* operations whose end was impossible */
+	uint64_t lost_times;   /* ... and whose start, too */
 };
 
 /* Sorted with DB_NULL, the lowest number, first. */
@@ -352,6 +357,8 @@ int loader_run(struct loader *loader, const char *sql, int64_t first, int64_t se
 /* role: a constant. */
 int loader_write_object(struct loader *loader, const struct loaded_call *call, const char *role,
 	int64_t object);
+/* Returns 1 and the attributes of a launch, 0 if it has none that matter. */
+int loader_attributes(const struct call_record *call, struct call_attributes *attributes);
 /* Graphs, nodes and captures of that call. */
 int loader_take_graphs(struct loader *loader, const struct loaded_call *call);
 void loader_release_graphs(struct loaded_process *p);
@@ -388,6 +395,27 @@ void lane_release(struct lane *lane);
 int loader_file_device(struct loader *loader, const struct device_record *device);
 /* After the scan. */
 void loader_sort_devices(struct loader *loader);
+/* The offset of an operation in the file, in words of 8 bytes. */
+static inline uint32_t loader_place(const struct loaded_process *p,
+	const struct device_record *device)
+{
+	return (uint32_t)((size_t)((const uint8_t *)device - p->reader.base) / TRACE_ALIGN);
+}
+
+/*
+ * Times that cannot be (load_accept.c).  During the scan: notes a call whose operations may overlap
+ * with others of their stream.
+ */
+int loader_note_overlap(struct loaded_process *p, const struct call_record *call);
+/* After the scan, once the clock is known: finds operations with impossible times. */
+int loader_judge_times(struct loader *loader);
+/*
+ * Returns 1 if the operation's recorded end was impossible.  end: its latest possible end, ns, or
+ * CLOCK_NONE if its start was impossible, too.
+ */
+int loader_is_impossible(const struct loaded_process *p, const struct device_record *device,
+	int64_t *end);
+
 /* Moves operations of that id to p.taken, in order of start. */
 int loader_take_devices(struct loader *loader, uint32_t correlation);
 /* Copies properties known only from p.taken to the call, and the CUPTI id to its stream. */

@@ -73,9 +73,10 @@ struct run_work {
 struct run_where {
 	uint32_t process, context, stream;
 	int32_t device;
-	uint8_t kind;      /* enum work_kind */
-	uint8_t copy_kind; /* CUPTI's, 0: NULL */
-	uint8_t unused[6];
+	uint8_t kind;         /* enum work_kind */
+	uint8_t copy_kind;    /* CUPTI's, 0: NULL */
+	uint8_t end_is_limit; /* 1: it ended at its end at the latest: operation.recorded_end */
+	uint8_t unused[5];
 };
 
 /* Equality compares all words. */
@@ -414,6 +415,15 @@ static inline int64_t run_end(const struct run *run, const struct run_work *work
 	if (work->duration < DURATION_LONG)
 		return work->start + work->duration;
 	return work->duration == DURATION_NEVER ? RUN_NEVER : run_long_end(&run->long_works, id);
+}
+
+/*
+ * The end of the time in which an operation is known to have run, by which its duration is measured:
+ * its start if only a limit of its end is known.
+ */
+static inline int64_t run_busy_end(const struct run *run, const struct run_work *work, int64_t id)
+{
+	return run_where(run, work)->end_is_limit ? work->start : run_end(run, work, id);
 }
 
 /* The context of a call: its own, or that of its stream. */

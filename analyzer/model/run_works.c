@@ -5,10 +5,11 @@
 #include "run_parts.h"
 
 /* clang-format off */
-enum { ID, CALL, START, END, PROCESS, DEVICE, CONTEXT, STREAM, KIND, COPY_KIND };
+enum { ID, CALL, START, END, PROCESS, DEVICE, CONTEXT, STREAM, KIND, COPY_KIND, END_IS_LIMIT };
 
 static const char works_sql[] =
-	"SELECT id, call, start, end, process, device, context, stream, kind, copy_kind FROM work";
+	"SELECT id, call, start, end, process, device, context, stream, kind, copy_kind, "
+	"recorded_end NOT NULL FROM work";
 /* clang-format on */
 
 const char *const run_work_names[WORK_KINDS] = {
@@ -38,6 +39,7 @@ static int read_work(struct run_reader *reader)
 	facts.where.kind =
 		(uint8_t)run_name(run_work_names, WORK_KINDS, sqlite3_column_text(row, KIND));
 	facts.where.copy_kind = copy == (uint8_t)copy ? (uint8_t)copy : 0;
+	facts.where.end_is_limit = (uint8_t)sqlite3_column_int(row, END_IS_LIMIT);
 	if (facts.id)
 		return run_add_work(reader->run, &facts);
 	reader->wrong = 1;

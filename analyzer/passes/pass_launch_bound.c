@@ -80,7 +80,9 @@ static int64_t device_time(const struct run *run, const struct run_call *call)
 {
 	const struct run_work *work = run_work(run, call->last_work);
 
-	return work && work->duration < DURATION_LONG ? work->duration : 0;
+	return work && work->duration < DURATION_LONG && !run_where(run, work)->end_is_limit
+		? work->duration
+		: 0;
 }
 
 static int begin_row(struct search *search)

@@ -202,9 +202,9 @@ static void loss_text(sqlite3_context *context, int count, sqlite3_value **value
 {
 	const char *reason = text(value[0]);
 	const struct loss *loss = loss_find(reason);
-	char *said = loss && !loss->text
-		? NULL
-		: report_loss_text(loss ? loss->text : reason, sqlite3_value_int64(value[1]));
+	int64_t times = sqlite3_value_int64(value[1]);
+	const char *wording = loss ? loss_wording(loss, times) : reason;
+	char *said = wording ? report_loss_text(wording, times) : NULL;
 
 	if (said && !strcmp(reason, "host_only"))
 		said = report_cupti_text(said, text(value[2]), sqlite3_value_int(value[3]),

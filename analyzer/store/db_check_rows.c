@@ -36,7 +36,10 @@ static const struct rule {
 		"inside" },
 	{ "polling", TIME("last"), NULL },
 	{ "range", INTERVAL("start", "end"), "end - start" },
-	{ "operation", "(start IS NULL OR " INTERVAL("start", "end") ")", "end - start" },
+	{ "operation",
+		"(start IS NULL OR " INTERVAL("start", "end") ") AND "
+		"(recorded_end IS NULL OR " TIME("recorded_end") ")",
+		"end - start" },
 	{ "overhead", INTERVAL("start", "end"), "end - start" },
 	/* A join is entered before the other thread's last call. */
 	{ "edge", "needs <> call", NULL },

@@ -598,7 +598,10 @@ CREATE TABLE operation ( -- a device operation
 	copy_kind INTEGER,              -- CUPTI's: 1 from host, 2 to host...; with device memory on
 	                                -- both sides: half of a copy staged through the host
 	src_memory TEXT, dst_memory TEXT,
-	graph_node INTEGER
+	graph_node INTEGER,
+	recorded_end INTEGER            -- not NULL: the recorded end, ns, which was impossible, as the next
+	                                -- operation of its stream had started. It ended at end at the
+	                                -- latest, and its duration is unknown
 );
 
 CREATE TABLE overhead ( -- an interval of driver overhead

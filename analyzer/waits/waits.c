@@ -98,6 +98,14 @@ static struct wait_timing *timing_of(struct waits *waits, int64_t process)
 	return timing;
 }
 
+/* The end of an operation may only be a limit, by which nothing is measured. */
+static int is_exact(const struct waits *waits, struct order_state state)
+{
+	const struct run *run = waits->db->run;
+
+	return !run_where(run, run_work(run, state.op))->end_is_limit;
+}
+
 static int add_latency(struct waits *waits, const struct walk_call *call, struct order_state state)
 {
 	struct wait_timing *timing = timing_of(waits, call->process);
@@ -189,7 +197,7 @@ static int is_unblocked(const struct walk_call *call, int64_t behind, int64_t du
 static int add_afterwards(struct waits *waits, const struct wait_candidate *candidate)
 {
 	if (!candidate->waits || !candidate->waits_first || !candidate->before.op ||
-		candidate->before.end > candidate->exit)
+		candidate->before.end > candidate->exit || !is_exact(waits, candidate->before))
 		return 0;
 	return usual_add(&waits->usual, usual_key_afterwards(candidate->key),
 		candidate->exit - candidate->before.end);
@@ -230,7 +238,8 @@ static int judge_later(struct waits *waits, const struct walk_call *call, struct
 		.own = own ? operation_of(call) : ORDER_NOTHING,
 	};
 
-	if (candidate.explicit_wait && pending && add_latency(waits, call, before))
+	if (candidate.explicit_wait && pending && is_exact(waits, before) &&
+		add_latency(waits, call, before))
 		return -1;
 	if (waits_by_itself && is_unblocked(call, behind, duration) &&
 		usual_add(&waits->usual, own ? usual_key_of_own_wait(candidate.key) : candidate.key,

@@ -57,8 +57,6 @@ static void add_op(struct walk_call *call, int64_t op, int64_t start, int64_t en
 		call->op = op;
 		call->op_end = end;
 	}
-	if (start != WALK_NEVER && end != WALK_NEVER)
-		call->op_busy += end - start;
 }
 
 static void read_ops(const struct run *run, uint32_t last, struct walk_call *call)
@@ -67,12 +65,16 @@ static void read_ops(const struct run *run, uint32_t last, struct walk_call *cal
 
 	do {
 		const struct run_work *work;
+		int64_t busy_end;
 
 		if (!last)
 			return;
 		id = run_work(run, id)->next;
 		work = run_work(run, id);
 		add_op(call, id, work->start, run_end(run, work, id));
+		busy_end = run_busy_end(run, work, id);
+		if (work->start != WALK_NEVER && busy_end != WALK_NEVER)
+			call->op_busy += busy_end - work->start;
 	} while (id != last);
 }
 

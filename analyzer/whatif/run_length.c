@@ -71,6 +71,7 @@ static int add_operation(struct measured *m, const struct run *run, uint32_t id)
 		m->active.first = work->start;
 	if (work->start == RUN_NEVER || end == RUN_NEVER)
 		return 0;
+	end = run_busy_end(run, work, id);
 	if (add_busy(m, run, work, end - work->start))
 		return -1;
 	more = array_room(m->span, m->span_count, sizeof(*more));
