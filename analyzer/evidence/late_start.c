@@ -270,6 +270,9 @@ int late_start_process_call(struct late *late, const struct order *order,
 	ready = is_staged(call) ? WALK_NEVER : ready_at(late, order, call, legacy_end);
 	if (!device || (ready != WALK_NEVER && explain(late, device, process, call, ready)))
 		return -1;
+	/* When it ended is not known, so nothing is known to have started then. */
+	if (call->end_is_limit)
+		return 0;
 	device->recent[device->count++ % RECENT] = (struct recent){ .op = call->op,
 		.call = call->id,
 		.stream = call->stream,

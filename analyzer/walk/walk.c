@@ -48,15 +48,21 @@ static void read_call(const struct run *run, const struct run_call *row, int64_t
 	};
 }
 
-static void add_op(struct walk_call *call, int64_t op, int64_t start, int64_t end)
+static void add_op(const struct run *run, int64_t id, struct walk_call *call)
 {
+	const struct run_work *work = run_work(run, id);
+	int64_t start = work->start, end = run_end(run, work, id);
+
 	if (start < call->op_start)
 		call->op_start = start;
 	if (!call->op ||
 		(end != WALK_NEVER && (call->op_end == WALK_NEVER || end > call->op_end))) {
-		call->op = op;
+		call->op = id;
 		call->op_end = end;
+		call->end_is_limit = run_where(run, work)->end_is_limit;
 	}
+	if (start != WALK_NEVER && end != WALK_NEVER)
+		call->op_busy += run_busy_end(run, work, id) - start;
 }
 
 static void read_ops(const struct run *run, uint32_t last, struct walk_call *call)
@@ -64,17 +70,10 @@ static void read_ops(const struct run *run, uint32_t last, struct walk_call *cal
 	uint32_t id = last;
 
 	do {
-		const struct run_work *work;
-		int64_t busy_end;
-
 		if (!last)
 			return;
 		id = run_work(run, id)->next;
-		work = run_work(run, id);
-		add_op(call, id, work->start, run_end(run, work, id));
-		busy_end = run_busy_end(run, work, id);
-		if (work->start != WALK_NEVER && busy_end != WALK_NEVER)
-			call->op_busy += busy_end - work->start;
+		add_op(run, id, call);
 	} while (id != last);
 }
 

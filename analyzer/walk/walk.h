@@ -42,7 +42,8 @@ struct walk_call {
 	int green;                /* the context belongs to a green context */
 	int64_t op;               /* its operation that ended last, 0: none recorded */
 	int64_t op_start, op_end; /* first start, last end; WALK_NEVER: unknown */
-	int64_t op_busy;          /* sum of its operations' durations, ns */
+	int end_is_limit;         /* 1: op_end is only a limit: operation.recorded_end */
+	int64_t op_busy;          /* sum of its operations' known durations, ns */
 	int64_t overhead;         /* OVERHEAD intervals within it, ns */
 	/*
 	 * The recording window in which it was entered, or STRETCH_NONE (stretches.h): work outside

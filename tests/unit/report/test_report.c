@@ -84,7 +84,20 @@ static void only_real_gaps_make_a_trace_incomplete(void **state)
 	assert_false(loss_find("passed_through")->effect == LOSS_INCOMPLETE);
 	assert_false(loss_find("clock_estimated")->effect == LOSS_INCOMPLETE);
 	assert_false(loss_find("bypassed_calls")->effect == LOSS_INCOMPLETE);
+	assert_false(loss_find("late_ends")->effect == LOSS_INCOMPLETE);
+	assert_true(loss_find("lost_times")->effect == LOSS_INCOMPLETE);
 	assert_null(loss_find("of a later version"));
+}
+
+static void one_is_not_several(void **state)
+{
+	const struct loss *late = loss_find("late_ends");
+
+	assert_string_equal(loss_wording(late, 1),
+		"1 operation's end was impossible and was corrected");
+	assert_string_equal(loss_wording(late, 2),
+		"%lld operations' ends were impossible and were corrected");
+	assert_null(loss_wording(loss_find("passed_through"), 1));
 }
 
 /* Three findings: shown and certain, shown and likely, below the threshold. */
@@ -443,6 +456,7 @@ int main(void)
 		cmocka_unit_test(shares_are_readable),
 		cmocka_unit_test(lines_fit_a_terminal),
 		cmocka_unit_test(only_real_gaps_make_a_trace_incomplete),
+		cmocka_unit_test(one_is_not_several),
 		cmocka_unit_test(a_finding_reads_like_a_compiler_error),
 		cmocka_unit_test(callers_of_a_line_are_named),
 		cmocka_unit_test(where_a_stream_was_made_is_told),
