@@ -187,9 +187,9 @@ int loader_polls(const struct call_record *call, struct call_polls *polls)
  * next operation of its stream started, at the latest.  If it was also submitted after that one,
  * its start is wrong as well, and nothing is known of when it ran.
  *
- * CUPTI's record of a copy of pageable memory, which the driver carries out on the host, begins
- * with the driver's wait for the stream (H200: up to 55 us before the operation in front of it
- * ends).  Here such a copy starts when that one ends.
+ * The driver carries out copies from host to host on the host, and CUPTI's record of one begins with
+ * its wait for the stream (H200: up to 55 us before the operation in front of it ends).  Here such a
+ * copy starts when that one ends.
  *
  * Left out is what may overlap in a stream: the kernel before a programmatic launch, the copies of
  * a batch, and the nodes of a graph, which run in streams of their own.
@@ -273,10 +273,16 @@ static int look_at(struct times *times, const struct device_record *device)
 	return 0;
 }
 
-static int is_pageable_copy(const struct device_record *device)
+/* A copy of a batch, or a node of a graph. */
+static int is_unordered(const struct device_record *device, uint32_t how)
 {
-	return device->kind == DEVICE_MEMCPY &&
-		(device->src == MEMORY_PAGEABLE || device->dst == MEMORY_PAGEABLE);
+	return (how & OVERLAPS_ITSELF && device->kind != DEVICE_GRAPH) ||
+		(device->kind == DEVICE_KERNEL && device->value);
+}
+
+static int is_host(unsigned memory)
+{
+	return memory == MEMORY_PAGEABLE || memory == MEMORY_PINNED;
 }
 
 /* Adds the operation to a stream that look_at() has found. */
@@ -285,6 +291,7 @@ static int collect(struct times *times, const struct device_record *device)
 	struct loaded_process *p = times->p;
 	struct timed_stream *stream = stream_of(times, device);
 	const uint32_t *slot = slots_find(&p->overlaps, device->correlation);
+	uint32_t how = slot ? *slot : 0;
 	int64_t start = clock_device(&p->clock, device->start);
 	int64_t end = clock_device(&p->clock, device->end);
 	struct timed_operation *last = NULL, *more;
@@ -294,13 +301,14 @@ static int collect(struct times *times, const struct device_record *device)
 	if (stream->count)
 		last = &stream->operation[stream->count - 1];
 	if (!stream->contradicts || start == CLOCK_NONE || end == CLOCK_NONE ||
-		(slot && *slot & OVERLAPS_ITSELF && device->kind != DEVICE_GRAPH))
+		is_unordered(device, how))
 		return 0;
-	if (slot && *slot & OVERLAPS_KERNEL && last && last->kind == DEVICE_KERNEL) {
+	if (how & OVERLAPS_KERNEL && last && last->kind == DEVICE_KERNEL) {
 		stream->count--;
 		last = NULL;
 	}
-	if (is_pageable_copy(device) && last && start < last->end && last->end <= end)
+	if (device->kind == DEVICE_MEMCPY && is_host(device->src) && is_host(device->dst) && last &&
+		start < last->end && last->end <= end)
 		start = last->end;
 	more = array_room(stream->operation, stream->count, sizeof(*more));
 	if (!more)

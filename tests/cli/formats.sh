@@ -49,6 +49,12 @@ if command -v python3 >/dev/null; then
 	python3 "$here/formats.py" all
 	ok "they are what each format asks for, and what the report says" $?
 	schema_of_sarif all
+	# An end that was impossible is drawn corrected, and said to be.
+	for format in perfetto html; do
+		"$cufence" report --format $format -o late."$format" late_end.db
+		grep -aq 'copy device to device (its end is not known)' late."$format"
+		ok "late_end: $format says that an end is not known" $?
+	done
 	# Findings begin where their call does: they lead from no thread's track to a call.
 	golden_text double_buffer | load fences
 	export_all fences

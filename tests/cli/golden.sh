@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The traces in tests/golden, recorded on an H200 by tests/gpu/golden (traces with clock=3 on the
-# simulated device, until a GPU records them), give the findings of the apps' .expect files; traces
+# simulated device, until a GPU records them; late_end is written by hand after a JAX program, a copy
+# of which got an end that was seconds late), give the findings of the apps' .expect files; traces
 # not named like an app give none.  Every rule has a trace with a finding of it.  peer_copy_apart is
 # peer_copy_per_step with non-blocking streams: copies between devices are not ordered after them.
 # With --update as second argument, NAME.report is rewritten from them.

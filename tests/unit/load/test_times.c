@@ -144,15 +144,27 @@ static void the_record_of_a_graph_is_an_operation(void **state)
 	finish(&db);
 }
 
-/* The driver carries it out, and its record begins with the driver's wait for the kernel. */
-static void a_copy_of_pageable_memory_begins_early(void **state)
+/* The driver's record of it begins with the wait for the kernel in front of it. */
+static void a_copy_from_host_to_host_begins_early(void **state)
 {
 	struct db db = load(KERNEL(1, 100000,
-		300000) "device kind=2 detail=2 src=3 dst=1 start=200000 end=310000 correlation=2 context=3 "
-			"stream=7\n" KERNEL(3, 401000, 500000));
+		300000) "device kind=2 detail=9 src=2 dst=1 start=200000 end=310000 correlation=2 "
+			"context=3 stream=7\n" KERNEL(3, 401000, 500000));
 
 	expect(&db, LATE_SQL, "");
 	expect(&db, LOSS_SQL, "");
+	finish(&db);
+}
+
+/* ... but its end may be wrong like any other. */
+static void a_copy_from_host_to_host_may_end_late(void **state)
+{
+	struct db db = load(KERNEL(1, 100000,
+		300000) "device kind=2 detail=9 src=2 dst=1 start=200000 end=900000 correlation=2 "
+			"context=3 stream=7\n" KERNEL(3, 401000, 500000));
+
+	expect(&db, TIMES_SQL, "95000-295000 195000-396000 396000-495000");
+	expect(&db, LOSS_SQL, "late_ends1");
 	finish(&db);
 }
 
@@ -181,7 +193,8 @@ int main(void)
 		cmocka_unit_test(a_kernel_may_overlap_with_a_programmatic_launch),
 		cmocka_unit_test(operations_of_one_call_may_overlap),
 		cmocka_unit_test(the_record_of_a_graph_is_an_operation),
-		cmocka_unit_test(a_copy_of_pageable_memory_begins_early),
+		cmocka_unit_test(a_copy_from_host_to_host_begins_early),
+		cmocka_unit_test(a_copy_from_host_to_host_may_end_late),
 		cmocka_unit_test(it_is_not_known_to_have_been_busy),
 	};
 
