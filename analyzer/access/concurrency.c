@@ -39,7 +39,8 @@ struct shape shape_of(const struct run *run, int64_t op)
 	const struct run_where *where = work ? run_where(run, work) : NULL;
 	struct shape shape = { .kind = 'o' };
 
-	if (!where)
+	/* For how long it took room or an engine is not known. */
+	if (!where || where->end_is_limit)
 		return shape;
 	shape.copy_kind = where->copy_kind;
 	switch ((enum work_kind)where->kind) {

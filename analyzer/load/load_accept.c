@@ -187,9 +187,9 @@ int loader_polls(const struct call_record *call, struct call_polls *polls)
  * next operation of its stream started, at the latest.  If it was also submitted after that one,
  * its start is wrong as well, and nothing is known of when it ran.
  *
- * The driver carries out copies from host to host on the host, and CUPTI's record of one begins with
- * its wait for the stream (H200: up to 55 us before the operation in front of it ends).  Here such a
- * copy starts when that one ends.
+ * Copies from host to host are the driver's, and CUPTI's record of one begins with its wait for the
+ * stream (H200: up to 55 us before the preceding operation ends).  Here such a copy starts at that
+ * end.
  *
  * Left out is what may overlap in a stream: the kernel before a programmatic launch, the copies of
  * a batch, and the nodes of a graph, which run in streams of their own.
@@ -197,7 +197,7 @@ int loader_polls(const struct call_record *call, struct call_polls *polls)
 
 /* How an operation may overlap with others of its stream: struct loaded_process.overlaps. */
 enum {
-	OVERLAPS_ITSELF = 1 << 0, /* operations of one call, except a whole graph */
+	OVERLAPS_ITSELF = 1 << 0, /* a graph launch: its nodes */
 	OVERLAPS_KERNEL = 1 << 1, /* a programmatic launch: the kernel before it */
 };
 
@@ -232,7 +232,7 @@ int loader_note_overlap(struct loaded_process *p, const struct call_record *call
 
 	if (!call->correlation || !type)
 		return 0;
-	if (type->kind == KIND_GRAPH_LAUNCH || type->kind == KIND_COPY_BATCH)
+	if (type->kind == KIND_GRAPH_LAUNCH)
 		how |= OVERLAPS_ITSELF;
 	if (loader_attributes(call, &attributes) && attributes.flags & LAUNCH_PROGRAMMATIC)
 		how |= OVERLAPS_KERNEL;
@@ -273,8 +273,7 @@ static int look_at(struct times *times, const struct device_record *device)
 	return 0;
 }
 
-/* A copy of a batch, or a node of a graph. */
-static int is_unordered(const struct device_record *device, uint32_t how)
+static int is_node(const struct device_record *device, uint32_t how)
 {
 	return (how & OVERLAPS_ITSELF && device->kind != DEVICE_GRAPH) ||
 		(device->kind == DEVICE_KERNEL && device->value);
@@ -301,7 +300,7 @@ static int collect(struct times *times, const struct device_record *device)
 	if (stream->count)
 		last = &stream->operation[stream->count - 1];
 	if (!stream->contradicts || start == CLOCK_NONE || end == CLOCK_NONE ||
-		is_unordered(device, how))
+		is_node(device, how))
 		return 0;
 	if (how & OVERLAPS_KERNEL && last && last->kind == DEVICE_KERNEL) {
 		stream->count--;

@@ -418,8 +418,8 @@ static inline int64_t run_end(const struct run *run, const struct run_work *work
 }
 
 /*
- * The end of the time in which an operation is known to have run, by which its duration is measured:
- * its start if only a limit of its end is known.
+ * The end of the time in which an operation is known to have run; its duration is measured by it.
+ * If only a limit of its end is known, it is its start.
  */
 static inline int64_t run_busy_end(const struct run *run, const struct run_work *work, int64_t id)
 {

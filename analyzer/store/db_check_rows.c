@@ -20,6 +20,10 @@
 #define COUNT(of) of " BETWEEN 0 AND 1099511627776"
 #define DURATION(length) length " BETWEEN 0 AND " LONGEST
 
+#define OPERATION \
+	"(start IS NULL OR " INTERVAL("start", "end") ") AND " \
+	"(recorded_end IS NULL OR " TIME("recorded_end") ")"
+
 /*
  * Conditions that schema.sql states only in comments: per row, and a duration in ns whose sum over
  * all rows must be possible.  NULL: none.
@@ -36,10 +40,7 @@ static const struct rule {
 		"inside" },
 	{ "polling", TIME("last"), NULL },
 	{ "range", INTERVAL("start", "end"), "end - start" },
-	{ "operation",
-		"(start IS NULL OR " INTERVAL("start", "end") ") AND "
-		"(recorded_end IS NULL OR " TIME("recorded_end") ")",
-		"end - start" },
+	{ "operation", OPERATION, "end - start" },
 	{ "overhead", INTERVAL("start", "end"), "end - start" },
 	/* A join is entered before the other thread's last call. */
 	{ "edge", "needs <> call", NULL },

@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/* How long an operation took; NULL: only a limit of its end is known (operation.recorded_end). */
-#define TOOK(o) "iif(" o "recorded_end IS NULL, " o "end - " o "start, NULL)"
+/* How long an operation took; NULL: only a limit of its end is known. */
+#define TOOK "iif(o.recorded_end IS NULL, o.end - o.start, NULL)"
 
 const struct query queries[] = {
 	{ "calls", "time inside calls, by name",
@@ -14,15 +14,14 @@ const struct query queries[] = {
 		" ORDER BY total_ns DESC, t.name" },
 	{ "streams", "streams and what ran on them",
 		"SELECT s.id, s.kind, s.context, s.cupti_id, count(o.id) AS operations,"
-		" coalesce(sum(" TOOK(
-			"o.") "), 0) AS busy_ns"
-			      " FROM stream s LEFT JOIN operation o ON o.stream = s.id GROUP BY s.id ORDER BY "
-			      "s.id" },
+		" coalesce(sum(" TOOK "), 0) AS busy_ns"
+		" FROM stream s LEFT JOIN operation o ON o.stream = s.id GROUP BY s.id ORDER BY "
+		"s.id" },
 	{ "operations", "operations per kind and kernel",
 		"SELECT o.kind, coalesce(k.name, '') AS kernel, count(*) AS operations,"
-		" sum(" TOOK("o.") ") AS busy_ns, sum(o.bytes) AS bytes"
-				   " FROM operation o LEFT JOIN kernel k ON k.id = o.kernel"
-				   " GROUP BY o.kind, k.name ORDER BY busy_ns DESC, kernel" },
+		" sum(" TOOK ") AS busy_ns, sum(o.bytes) AS bytes"
+		" FROM operation o LEFT JOIN kernel k ON k.id = o.kernel"
+		" GROUP BY o.kind, k.name ORDER BY busy_ns DESC, kernel" },
 	{ "sites", "call sites, the busiest first",
 		"SELECT s.text, s.function, t.name, count(*) AS calls, sum(c.exit - c.enter) AS "
 		"total_ns"
@@ -85,13 +84,11 @@ const struct query queries[] = {
 		" ORDER BY o.id" },
 	{ "occupancy", "how long each stream was busy, and when",
 		"SELECT s.id, s.kind, o.device, count(*) AS operations,"
-		" sum(" TOOK(
-			"o.") ") AS busy_ns, min(o.start) AS first_ns, max(o.end) AS last_ns,"
-			      " round(100.0 * sum(" TOOK(
-				      "o.") ") / max(1, max(o.end) - min(o.start)), 1)"
-					    "  AS busy_percent"
-					    " FROM operation o JOIN stream s ON s.id = o.stream WHERE o.end >= o.start"
-					    " GROUP BY s.id, o.device ORDER BY busy_ns DESC, s.id" },
+		" sum(" TOOK ") AS busy_ns, min(o.start) AS first_ns, max(o.end) AS last_ns,"
+		" round(100.0 * sum(" TOOK ") / max(1, max(o.end) - min(o.start)), 1)"
+		"  AS busy_percent"
+		" FROM operation o JOIN stream s ON s.id = o.stream WHERE o.end >= o.start"
+		" GROUP BY s.id, o.device ORDER BY busy_ns DESC, s.id" },
 	/* An overlapping operation ends at most the longest duration after the other's end. */
 	{ "overlap", "for each pair of streams, how long both were running something",
 		"SELECT a.stream, b.stream AS other, count(*) AS pairs,"
@@ -116,13 +113,11 @@ const struct query queries[] = {
 		"  coalesce(src_memory, '?') END AS src,"
 		" CASE WHEN copy_kind = 2 AND dst_memory = 'device' THEN 'staging' ELSE"
 		"  coalesce(dst_memory, '?') END AS dst,"
-		" kind, count(*) AS copies, sum(bytes) AS bytes, sum(" TOOK(
-			"") ") AS busy_ns,"
-			    " round(1.0 * sum(iif(recorded_end IS NULL, bytes, NULL)) / max(1, sum(" TOOK(
-				    "") ")), 2)"
-					" AS gb_per_s"
-					" FROM operation WHERE kind IN ('memcpy', 'peer') GROUP BY src, dst, kind"
-					" ORDER BY busy_ns DESC, src, dst" },
+		" kind, count(*) AS copies, sum(bytes) AS bytes, sum(" TOOK ") AS busy_ns,"
+		" round(1.0 * sum(iif(recorded_end IS NULL, bytes, NULL)) / max(1, sum(" TOOK
+		")), 2) AS gb_per_s"
+		" FROM operation o WHERE kind IN ('memcpy', 'peer') GROUP BY src, dst, kind"
+		" ORDER BY busy_ns DESC, src, dst" },
 	{ "gaps", "the longest intervals in which a device idled, and what ended them",
 		"SELECT g.device, g.since AS from_ns, g.start - g.since AS idle_ns, g.kind,"
 		" coalesce(k.name, '') AS kernel, t.name AS call, s.text AS site,"
@@ -153,13 +148,10 @@ const struct query queries[] = {
 		"    FROM allocation a JOIN call f ON f.id = a.freed)))"
 		" WHERE live_bytes > coalesce(before, 0) ORDER BY memory, at_ns" },
 	{ "kernels", "kernels, those that took longest first",
-		"SELECT k.name, count(*) AS launches, sum(" TOOK(
-			"o.") ") AS busy_ns,"
-			      " sum(" TOOK("o.") ") / count(" TOOK(
-				      "o.") ") AS mean_ns,"
-					    " min(" TOOK("o.") ") AS least_ns, max(" TOOK(
-						    "o.") ") AS most_ns FROM operation o JOIN kernel k ON k.id = o.kernel"
-							  " WHERE o.end >= o.start GROUP BY k.name ORDER BY busy_ns DESC, k.name" },
+		"SELECT k.name, count(*) AS launches, sum(" TOOK ") AS busy_ns,"
+		" sum(" TOOK ") / count(" TOOK ") AS mean_ns, min(" TOOK ") AS least_ns,"
+		" max(" TOOK ") AS most_ns FROM operation o JOIN kernel k ON k.id = o.kernel"
+		" WHERE o.end >= o.start GROUP BY k.name ORDER BY busy_ns DESC, k.name" },
 	{ "latency", "from the call that submitted an operation to its start",
 		"SELECT o.kind, coalesce(k.name, '') AS kernel, count(*) AS operations,"
 		" min(o.start - c.enter) AS least_ns, sum(o.start - c.enter) / count(*) AS mean_ns,"

@@ -185,9 +185,6 @@ static void read_shape(const struct loader *loader, struct replay_step *step)
 	shape = shape_of(run, last->next);
 	step->device = (int16_t)run_where(run, run_work(run, last->next))->device;
 	step->share = (float)shape.part;
-	/* Nobody is known to have waited for it as long as it may have run. */
-	if (run_where(run, last)->end_is_limit)
-		return;
 	if (shape.kind == 'k')
 		step->engine = ENGINE_KERNEL;
 	else if (shape.kind == 'c')

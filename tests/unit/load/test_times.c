@@ -21,7 +21,8 @@ static void finish(struct db *db)
 #define TIMES_SQL \
 	"SELECT ifnull(start || '-' || end, 'unknown') FROM operation ORDER BY correlation, id"
 #define LATE_SQL \
-	"SELECT correlation || ':' || recorded_end FROM operation WHERE recorded_end NOT NULL ORDER BY 1"
+	"SELECT correlation || ':' || recorded_end FROM operation " \
+	"WHERE recorded_end NOT NULL ORDER BY 1"
 #define LOSS_SQL \
 	"SELECT reason || count FROM loss WHERE reason IN ('late_ends', 'lost_times') ORDER BY 1"
 
@@ -29,6 +30,12 @@ static void finish(struct db *db)
 #define COPY(correlation, start, end) \
 	"device kind=2 detail=8 src=3 dst=3 start=" #start " end=" #end \
 	" correlation=" #correlation " context=3 device=0 stream=7 value=4096\n"
+#define GRAPH(correlation, start, end) \
+	"device kind=5 start=" #start " end=" #end " correlation=" #correlation \
+	" context=3 device=0 stream=7\n"
+#define GRAPH_LAUNCH(correlation, enter) \
+	"call cuGraphLaunch correlation=" #correlation " enter=" #enter \
+	" duration=10 context=1 | exec=0x9 stream=0x0\n"
 #define KERNEL(correlation, start, end) \
 	"device kind=1 start=" #start " end=" #end " correlation=" #correlation \
 	" context=3 device=0 stream=7\n"
@@ -122,22 +129,17 @@ static void operations_of_one_call_may_overlap(void **state)
 
 	expect(&db, LATE_SQL, "");
 	finish(&db);
-	db = load(
-		"call cuGraphLaunch correlation=1 enter=50000 duration=10 context=1 | exec=0x9 stream=0x0\n"
-		"device kind=5 start=100000 end=400000 correlation=1 context=3 stream=7\n" KERNEL(1,
-			120000, 390000)
-			KERNEL(1, 130000, 380000) "call cuGraphLaunch correlation=2 enter=50100 duration=10 context=1 | exec=0x9 stream=0x0\n" KERNEL(
-				2, 300000, 450000) KERNEL(3, 460000, 500000));
+	db = load(GRAPH_LAUNCH(1, 50000) GRAPH_LAUNCH(2, 50100) GRAPH(1, 100000, 400000)
+			KERNEL(1, 120000, 390000) KERNEL(1, 130000, 380000)
+				KERNEL(2, 300000, 450000) KERNEL(3, 460000, 500000));
 	expect(&db, LATE_SQL, "");
 	finish(&db);
 }
 
 static void the_record_of_a_graph_is_an_operation(void **state)
 {
-	struct db db = load(
-		"call cuGraphLaunch correlation=1 enter=50000 duration=10 context=1 | exec=0x9 stream=0x0\n"
-		"device kind=5 start=100000 end=900000 correlation=1 context=3 stream=7\n" KERNEL(1,
-			120000, 190000) KERNEL(2, 300000, 450000) KERNEL(3, 460000, 500000));
+	struct db db = load(GRAPH_LAUNCH(1, 50000) GRAPH(1, 100000, 900000) KERNEL(1, 120000,
+		190000) KERNEL(2, 300000, 450000) KERNEL(3, 460000, 500000));
 
 	expect(&db, LATE_SQL, "1:895000");
 	expect(&db, LOSS_SQL, "late_ends1");
