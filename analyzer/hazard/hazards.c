@@ -360,7 +360,7 @@ static struct operation_point point_of(const struct hazards *hazards, const stru
 		.thread = call->thread,
 		.enter = call->enter,
 		.start = call->op_start,
-		.end = call->op_end,
+		.end = call->end_is_limit ? WALK_NEVER : call->op_end,
 		.epoch = order->epoch,
 		.kind = call->kind,
 		.stretch = call->stretch,

@@ -7,6 +7,7 @@
 
 #include "digits.h"
 #include "layout.h"
+#include "load_accept.h"
 #include "loader.h"
 #include "print.h"
 

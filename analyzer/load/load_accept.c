@@ -2,7 +2,8 @@
 /*
  * Plausibility of records: times are within CLOCK_MOST of the run's start, nothing ends before it
  * begins, all durations have a possible sum, and sizes are possible memory sizes.  Records that
- * violate this are damaged and left out here, so that later code cannot overflow.
+ * violate this are damaged and left out here, so that later code cannot overflow.  Operations whose
+ * times contradict those of others are kept, and corrected (below).
  */
 #include "loader.h"
 

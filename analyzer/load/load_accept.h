@@ -10,6 +10,20 @@ int loader_accept_call(struct loader *loader, const struct record *record);
 int loader_accept_device(struct loader *loader, const struct device_record *device);
 int loader_accept_window(struct loader *loader, const struct window_record *window);
 
+/*
+ * Times that cannot be, by those of other operations of the stream.  During the scan: notes a call whose operations may overlap
+ * with others of their stream.
+ */
+int loader_note_overlap(struct loaded_process *p, const struct call_record *call);
+/* After the scan, once the clock is known: finds operations with impossible times. */
+int loader_judge_times(struct loader *loader);
+/*
+ * Returns 1 if the operation's recorded end was impossible.  end: its latest possible end, ns, or
+ * CLOCK_NONE if its start was impossible, too.
+ */
+int loader_is_impossible(const struct loaded_process *p, const struct device_record *device,
+	int64_t *end);
+
 /* Returns 1 if the call stands for several polls, and fills polls. */
 int loader_polls(const struct call_record *call, struct call_polls *polls);
 

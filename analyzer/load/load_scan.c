@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "load_accept.h"
 #include "loader.h"
 
 #include <stdlib.h>

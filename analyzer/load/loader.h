@@ -402,20 +402,6 @@ static inline uint32_t loader_place(const struct loaded_process *p,
 	return (uint32_t)((size_t)((const uint8_t *)device - p->reader.base) / TRACE_ALIGN);
 }
 
-/*
- * Times that cannot be (load_accept.c).  During the scan: notes a call whose operations may overlap
- * with others of their stream.
- */
-int loader_note_overlap(struct loaded_process *p, const struct call_record *call);
-/* After the scan, once the clock is known: finds operations with impossible times. */
-int loader_judge_times(struct loader *loader);
-/*
- * Returns 1 if the operation's recorded end was impossible.  end: its latest possible end, ns, or
- * CLOCK_NONE if its start was impossible, too.
- */
-int loader_is_impossible(const struct loaded_process *p, const struct device_record *device,
-	int64_t *end);
-
 /* Moves operations of that id to p.taken, in order of start. */
 int loader_take_devices(struct loader *loader, uint32_t correlation);
 /* Copies properties known only from p.taken to the call, and the CUPTI id to its stream. */

@@ -5,6 +5,8 @@
 
 /* How long an operation took; NULL: only a limit of its end is known. */
 #define TOOK "iif(o.recorded_end IS NULL, o.end - o.start, NULL)"
+/* The end of the time in which it is known to have run. */
+#define RAN_UNTIL "iif(recorded_end IS NULL, end, start)"
 
 const struct query queries[] = {
 	{ "calls", "time inside calls, by name",
@@ -96,6 +98,7 @@ const struct query queries[] = {
 		" FROM operation a JOIN operation b ON b.stream > a.stream AND b.end > a.start"
 		"  AND b.end <= a.end + (SELECT max(end - start) FROM operation)"
 		"  AND b.start < a.end AND b.device = a.device AND b.process = a.process"
+		"  AND a.recorded_end IS NULL AND b.recorded_end IS NULL"
 		" GROUP BY a.stream, b.stream ORDER BY overlap_ns DESC, a.stream, b.stream" },
 	{ "account", "where the time of each turn of the loop went, or of the run without one",
 		"SELECT a.process, coalesce(a.device, 'host') AS device, a.cause,"
@@ -122,7 +125,7 @@ const struct query queries[] = {
 		"SELECT g.device, g.since AS from_ns, g.start - g.since AS idle_ns, g.kind,"
 		" coalesce(k.name, '') AS kernel, t.name AS call, s.text AS site,"
 		" max(0, min(c.enter, g.start) - g.since) AS until_submitted_ns"
-		" FROM (SELECT id, device, kind, kernel, call, start, max(end) OVER"
+		" FROM (SELECT id, device, kind, kernel, call, start, max(" RAN_UNTIL ") OVER"
 		"   (PARTITION BY process, device ORDER BY start, id"
 		"    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS since"
 		"  FROM operation WHERE end >= start) g"
