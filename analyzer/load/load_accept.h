@@ -11,8 +11,8 @@ int loader_accept_device(struct loader *loader, const struct device_record *devi
 int loader_accept_window(struct loader *loader, const struct window_record *window);
 
 /*
- * Times that cannot be, by those of other operations of the stream.  During the scan: notes a call whose operations may overlap
- * with others of their stream.
+ * Operations of a stream whose times contradict each other.  During the scan: notes a call whose
+ * operations may overlap with others of their stream.
  */
 int loader_note_overlap(struct loaded_process *p, const struct call_record *call);
 /* After the scan, once the clock is known: finds operations with impossible times. */
