@@ -129,6 +129,8 @@ CPP_probe := $(CUDA_CPP)
 EXTRA_trace := -fvisibility=hidden
 EXTRA_preload := -fvisibility=hidden -ftls-model=initial-exec -include preload/glibc.h
 EXTRA_cupti := $(EXTRA_preload)
+# The program's host functions may throw.
+$O/obj/preload/host_functions.o: EXTRA_preload += -fexceptions
 EXTRA_guard := $(EXTRA_preload)
 EXTRA_hold := $(EXTRA_preload)
 

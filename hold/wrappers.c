@@ -21,6 +21,8 @@ enum { VARIANTS = 2 };
 #define LIST(array, words)
 #define ARGS(function, values, extra)
 #define ATTRIBUTES(config)
+#define RUNS(pass)
+#define ANSWERS(translate)
 
 #define WRAPPER(name, row, variant, params, args, fields, which) \
 	static CUresult(*real_##name) params; \

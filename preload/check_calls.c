@@ -22,6 +22,10 @@ typedef __typeof__(&cuGreenCtxDestroy) PFN_cuGreenCtxDestroy_v12040;
 typedef __typeof__(&cuCtxFromGreenCtx) PFN_cuCtxFromGreenCtx_v12040;
 typedef __typeof__(&cuGreenCtxRecordEvent) PFN_cuGreenCtxRecordEvent_v12040;
 typedef __typeof__(&cuGreenCtxWaitEvent) PFN_cuGreenCtxWaitEvent_v12040;
+/* Not in older headers. */
+#if CUDA_VERSION < 13020
+typedef CUresult (*PFN_cuGraphNodeGetParams_v13020)(CUgraphNode, CUgraphNodeParams *);
+#endif
 
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
 	_Static_assert(SAME_TYPE(PFN_##base##_v##since, CUresult(*) params), #symbol);

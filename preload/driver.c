@@ -7,6 +7,7 @@
 #include "collector.h"
 #include "fields.h"
 #include "guarded.h"
+#include "host_functions.h"
 #include "resolve.h"
 #include "shim.h"
 #include "window.h"
@@ -19,6 +20,8 @@
 #define LIST(array, words)
 #define ARGS(function, values, extra)
 #define ATTRIBUTES(config)
+#define RUNS(pass)
+#define ANSWERS(translate)
 #define COUNT(...) (sizeof((char[]){ __VA_ARGS__ 0 }) - 1)
 enum {
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
@@ -32,8 +35,13 @@ enum {
 #undef LIST
 #undef ARGS
 #undef ATTRIBUTES
+#undef RUNS
+#undef ANSWERS
 
-/* Expanded twice in the wrapper: before the call (stage 0) and after it (stage 1). */
+/*
+ * Expanded in the wrapper before the call (stage 0) and after success: of a recorded call (stage
+ * 1), and of one that is not recorded (stage 2).
+ */
 #define IN(field, expression) \
 	if (call_stage == 0) \
 		*call_at = (uint64_t)(uintptr_t)(expression); \
@@ -54,6 +62,12 @@ enum {
 #define ATTRIBUTES(config) \
 	if (call_stage == 1) \
 		read_attributes(&call_frame, config);
+#define RUNS(pass) \
+	if (call_stage == 0) \
+		pass;
+#define ANSWERS(translate) \
+	if (call_stage > 0) \
+		translate;
 
 /* Launch attributes that affect ordering (CUlaunchAttributeID). */
 static void read_attributes(struct call_frame *frame, const CUlaunchConfig *config)
@@ -165,14 +179,24 @@ static ALWAYS_INLINE void after(enum call_kind kind, unsigned traits, uint64_t *
 		CUresult(*call_real) params = (CUresult(*) params)driver_real(id, variant); \
 		const unsigned call_flags = \
 			(variant ? CALL_PER_THREAD : 0) | FRAME_FLAGS(kind, traits); \
+		struct passed_function call_passed; \
 		struct call_frame call_frame; \
 		CUresult call_result; \
 \
 		if (!call_real) \
 			return CUDA_ERROR_SHARED_OBJECT_INIT_FAILED; \
 		before(kind, traits); \
-		if (!call_begin(&call_frame, id, call_flags, __builtin_frame_address(0))) \
-			return call_real args; \
+		call_passed.slot = NULL; \
+		if (!call_begin(&call_frame, id, call_flags, __builtin_frame_address(0))) { \
+			const int call_stage = 2; \
+			uint64_t call_unused[count ? count : 1], *call_at = call_unused; \
+			call_result = call_real args; \
+			if (call_result == CUDA_SUCCESS) { \
+				fields(void) call_stage; \
+			} \
+			(void)call_at; \
+			return call_result; \
+		} \
 		uint64_t call_field[count ? count : 1] = { 0 }; /* each set once, here */ \
 		{ \
 			const int call_stage = 0; \
@@ -188,6 +212,8 @@ static ALWAYS_INLINE void after(enum call_kind kind, unsigned traits, uint64_t *
 			fields(void) call_stage; \
 			(void)call_at; \
 			after(kind, traits, call_field, &call_frame); \
+		} else if (call_passed.slot) { \
+			host_function_refused(call_passed.slot, call_result); \
 		} \
 		call_end(&call_frame, call_flags, (int)call_result, call_field, count); \
 		return call_result; \

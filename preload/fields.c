@@ -199,6 +199,8 @@ static uint64_t single_field(const CUgraphNodeParams *node, enum field_kind fiel
 	switch ((int)node->type << 8 | (int)field) {
 	case CU_GRAPH_NODE_TYPE_HOST << 8 | FIELD_callback:
 		return (uint64_t)(uintptr_t)node->host.fn;
+	case CU_GRAPH_NODE_TYPE_HOST << 8 | FIELD_handle:
+		return (uint64_t)(uintptr_t)node->host.userData;
 	case CU_GRAPH_NODE_TYPE_GRAPH << 8 | FIELD_handle:
 		return (uint64_t)(uintptr_t)node->graph.graph;
 	case CU_GRAPH_NODE_TYPE_GRAPH << 8 | FIELD_value:

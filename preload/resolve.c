@@ -227,6 +227,7 @@ static struct {
 	{ "cuKernelGetParamInfo", NULL },
 	{ "cuMemGetAddressRange_v2", NULL },
 	{ "cuStreamGetCtx", NULL },
+	{ "cuStreamIsCapturing", NULL },
 };
 #define QUESTIONS (sizeof(questions) / sizeof(questions[0]))
 

@@ -15,6 +15,7 @@
 #include "faults.h"
 #include "guarded.h"
 #include "holding.h"
+#include "host_functions.h"
 #include "join.h"
 #include "origin.h"
 #include "python.h"
@@ -334,6 +335,7 @@ static void become_child(void)
 	collector_child();
 	guarded_child();
 	holding_child();
+	host_functions_reset();
 	context_reset();
 	spare.count = 0;
 	spare.lock = 0;

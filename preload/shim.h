@@ -305,6 +305,9 @@ static inline void frame_launch(struct call_frame *frame, uint64_t function, voi
 	frame->extra = extra;
 }
 
+/* Returns 1 if the thread may write records of a run of that call, on a frame at that address. */
+int frame_admits(struct thread_state *thread, enum call_id id, void *frame_address);
+
 /* Records an access of host memory by the program, as guard_recorder.touched() (guard.h). */
 int frame_touched(uintptr_t address, int write, const void *context, void *frame_address);
 

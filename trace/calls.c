@@ -10,6 +10,8 @@
 #define LIST(array, words)
 #define ARGS(function, values, extra)
 #define ATTRIBUTES(config)
+#define RUNS(pass)
+#define ANSWERS(translate)
 #define COUNT(...) (sizeof((uint8_t[]){ 0, __VA_ARGS__ }) - 1)
 
 const struct call_type call_types[CALL_COUNT] = {

@@ -233,11 +233,14 @@ static int put_record(FILE *out, struct call_names *names, const struct record *
 
 static void put_header(FILE *out, const struct file_header *header)
 {
+	static const unsigned counters[] = { COUNTERS_OF_1_0, COUNTERS_OF_1_1, COUNTER_COUNT };
+	unsigned minor = header->version_minor < 2 ? header->version_minor : 2;
+
 	fprintf(out, "cufence-trace version=%u.%u chunk_size=%u", header->version_major,
 		header->version_minor, header->chunk_size);
 	for (const struct column *column = header_columns; column->name; column++)
 		put_column(out, column, header);
-	for (unsigned i = 0; i < (header->version_minor ? COUNTER_COUNT : COUNTERS_OF_1_0); i++)
+	for (unsigned i = 0; i < counters[minor]; i++)
 		fprintf(out, " %s=%" PRIu64, counter_names[i], header->counter[i]);
 	if (header->version_minor >= 1)
 		fprintf(out, " written=%" PRIu64, header->written);

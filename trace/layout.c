@@ -90,6 +90,10 @@ const struct record_layout record_layouts[RECORD_TYPE_COUNT] = {
 		.column = { H(image_file_record, hash), D(image_file_record, offset),
 			D(image_file_record, bytes), H(image_file_record, start),
 			B(image_file_record, build_id) } },
+	[RECORD_HOST_RUN] = { LAYOUT(host_run_record, "hostrun"),
+		.column = { D(host_run_record, caller), D(host_run_record, called),
+			D(host_run_record, enter), D(host_run_record, exit),
+			H(host_run_record, function), H(host_run_record, data) } },
 };
 
 const struct column head_columns[] = {

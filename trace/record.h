@@ -31,7 +31,7 @@
 
 #define TRACE_MAGIC "CUFENCE\n"
 #define TRACE_VERSION_MAJOR 1
-#define TRACE_VERSION_MINOR 1
+#define TRACE_VERSION_MINOR 2
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_CHUNK_MAGIC 0x4b484346u /* "FCHK" */
 #define TRACE_CHUNK_SIZE (64 * 1024)
@@ -75,14 +75,16 @@ enum trace_cupti_state {
 	X(DROPPED_ENTRIES, dropped_entries) /* the function, context or string table was full */ \
 	X(PASSED_THROUGH, passed_through)   /* driver entry points without a wrapper */ \
 	X(BYPASSED_CALLS, bypassed_calls)   /* calls observed only by a CUPTI callback */ \
-	X(CUT, cut)                         /* the file was truncated while it was written */
+	X(CUT, cut)                         /* the file was truncated while it was written */ \
+	X(PASSED_FUNCTIONS, passed_functions) /* host functions whose runs are not recorded */
 
 enum trace_counter {
 #define X(counter, name) COUNT_##counter,
 	TRACE_COUNTERS(X)
 #undef X
 		COUNTER_COUNT,
-	COUNTERS_OF_1_0 = COUNT_CUT
+	COUNTERS_OF_1_0 = COUNT_CUT,
+	COUNTERS_OF_1_1 = COUNT_PASSED_FUNCTIONS
 };
 
 #define TRACE_COUNTER_ROOM 16 /* counters can be added without moving the members after them */
@@ -140,6 +142,7 @@ enum record_type {
 	RECORD_WINDOW,
 	RECORD_IMAGE_FILE,
 	RECORD_WORDS,
+	RECORD_HOST_RUN,
 	RECORD_TYPE_COUNT
 };
 
@@ -477,6 +480,21 @@ struct words_record {
 	char data[];
 };
 
+/*
+ * A run of a host function, by the thread whose chunk this is: of a call of cuLaunchHostFunc or
+ * cuStreamAddCallback, which is identified by its thread and entry, or of a graph's host node,
+ * which is identified by function and data.  A run whose exit is 0 did not return; a later record
+ * with the same entry replaces it.  Since 1.2.
+ */
+struct host_run_record {
+	struct record head;
+	uint32_t caller;         /* kernel thread id of the call; 0: a host node */
+	uint64_t called;         /* ticks at entry of the call; 0: a host node */
+	uint64_t enter, exit;    /* ticks */
+	uint64_t function, data; /* of the program */
+};
+
+_Static_assert(sizeof(struct host_run_record) == 48, "host run record");
 _Static_assert(sizeof(struct launch_pointer) == 12, "launch pointer");
 _Static_assert(sizeof(struct device_record) == 48, "device record");
 

@@ -70,6 +70,9 @@ static const struct loss losses[] = {
 	{ "lost_times", LOSS_INCOMPLETE,
 		"%lld operations' times were impossible and are not known" },
 	{ "passed_through", LOSS_NOTE, NULL },
+	{ "passed_functions", LOSS_NOTE,
+		"%lld host functions ran without being recorded: too many were pending, or in "
+		"graphs" },
 	{ "bypassed_calls", LOSS_NOTE,
 		"%lld calls bypassed the wrappers and were recorded by CUPTI only" },
 };

@@ -16,6 +16,15 @@
 #define SIM_MEMORY_BYTES (141ull << 30)
 
 #define WEAK __attribute__((weak))
+/* Not in older headers. */
+#if CUDA_VERSION < 13020
+typedef struct {
+	CUgraphNode hNode;
+	CUgraphNodeParams *nodeParams;
+} cuGraphNodeGetParams_params;
+CUresult cuGraphNodeGetParams(CUgraphNode node, CUgraphNodeParams *params);
+#endif
+
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
 	WEAK CUresult do_##symbol params;
 #define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \

@@ -314,6 +314,17 @@ CUresult do_cuGraphMemFreeNodeGetParams(CUgraphNode handle, CUdeviceptr *ptr)
 	return CUDA_SUCCESS;
 }
 
+/* "Any pointers returned in nodeParams point to driver-owned memory" (CUDA 13.2). */
+CUresult do_cuGraphNodeGetParams(CUgraphNode handle, CUgraphNodeParams *p)
+{
+	struct node *node = node_get(handle);
+
+	if (!node || !p)
+		return CUDA_ERROR_INVALID_VALUE;
+	*p = node->work.params;
+	return CUDA_SUCCESS;
+}
+
 static CUresult set_any(struct node *node, const CUgraphNodeParams *p)
 {
 	CUgraphNodeParams params;
