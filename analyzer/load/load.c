@@ -32,6 +32,7 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_FRAME] = "INSERT INTO frame (site, depth, address, user) VALUES (?,?,?,1)",
 	[INSERT_CALL_TYPE] = "INSERT INTO call_type (name, kind, runtime) VALUES (?,?,?)",
 	[INSERT_RANGE] = "INSERT INTO range VALUES (?,?,?,?,?)",
+	[INSERT_HOST_RUN] = "INSERT INTO host_run VALUES (?,?,?,?,?,?,?)",
 	[INSERT_POLLING] = "INSERT INTO polling VALUES (?,?,?)",
 	[INSERT_OVERHEAD] = "INSERT INTO overhead VALUES (?,?,?,?,?)",
 	[INSERT_SYMBOL] = "INSERT INTO symbol VALUES (?,?,?,?,?,?)",
@@ -211,6 +212,8 @@ static void release_process(struct loaded_process *p)
 		&p->context_handles,
 		&p->context_cupti_ids,
 		&p->threads,
+		&p->host_run_entries,
+		&p->host_calls,
 		&p->births,
 		&p->primaries,
 		&p->sites,
@@ -257,6 +260,7 @@ static void release_process(struct loaded_process *p)
 	free(p->taken);
 	free(p->calibration);
 	free(p->window);
+	free(p->host_run);
 	free(p->context);
 	for (size_t i = 0; i < p->thread_count; i++)
 		free(p->thread[i].call);

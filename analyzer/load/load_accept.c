@@ -161,6 +161,17 @@ int loader_accept_window(struct loader *loader, const struct window_record *wind
 	return clock_host(&loader->p.clock, window->ticks) != CLOCK_NONE || refuse(loader);
 }
 
+int loader_accept_host_run(struct loader *loader, const struct host_run_record *run)
+{
+	const struct clock *clock = &loader->p.clock;
+	int64_t enter = clock_host(clock, run->enter);
+
+	if (run->exit)
+		return accept_interval(loader, enter, clock_host(clock, run->exit)) ||
+			refuse(loader);
+	return enter != CLOCK_NONE || refuse(loader);
+}
+
 int loader_polls(const struct call_record *call, struct call_polls *polls)
 {
 	size_t bytes = record_bytes(&call->head);

@@ -112,6 +112,8 @@ int loader_take_host(struct loader *loader, const struct loaded_call *call)
 	default:
 		if (kind_family(call->kind) == FAMILY_thread)
 			note_thread(loader, call);
+		if (kind_family(call->kind) == FAMILY_callback)
+			loader_take_host_run(loader, call);
 		return 0;
 	}
 }

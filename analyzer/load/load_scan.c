@@ -258,6 +258,13 @@ static int add_call(struct loader *loader, const struct record *record)
 	return thread ? lane_file(loader, thread, record) : -1;
 }
 
+static int add_host_run(struct loader *loader, const struct host_run_record *run)
+{
+	uint32_t thread = thread_row(loader, loader->p.reader.thread);
+
+	return thread ? loader_note_host_run(loader, thread, run) : -1;
+}
+
 static int add_calibration(struct loader *loader, const struct calibration_record *calibration)
 {
 	struct loaded_process *p = &loader->p;
@@ -338,6 +345,8 @@ static int scan_record(struct loader *loader, const struct record *record)
 	case RECORD_CALL:
 	case RECORD_ENTER:
 		return add_call(loader, record);
+	case RECORD_HOST_RUN:
+		return add_host_run(loader, (const struct host_run_record *)record);
 	case RECORD_DEVICE:
 		return loader_file_device(loader, (const struct device_record *)record);
 	case RECORD_SITE:

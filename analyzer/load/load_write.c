@@ -64,6 +64,11 @@ static int64_t host_time(struct loaded_process *p, uint64_t ticks)
 	return at;
 }
 
+int64_t loader_host_time(struct loader *loader, uint64_t ticks)
+{
+	return host_time(&loader->p, ticks);
+}
+
 static int write_polling(struct loader *loader, int64_t call, const struct call_record *record)
 {
 	struct call_polls polls;
@@ -498,7 +503,8 @@ int loader_write_rest(struct loader *loader)
 {
 	struct loaded_process *p = &loader->p;
 
-	if (loader_write_host(loader) || loader_write_unmatched(loader) || write_streams(loader) ||
+	if (loader_write_host(loader) || loader_write_host_runs(loader) ||
+		loader_write_unmatched(loader) || write_streams(loader) ||
 		lives_retire_all(&p->events) || lives_retire_all(&p->allocations) ||
 		write_threads(loader) || write_thread_calls(loader))
 		return -1;

@@ -120,6 +120,13 @@ struct loaded_thread {
 	int64_t stuck;             /* entry of the call that never returned, or DB_NULL */
 };
 
+/* A run of a host function; load_host_runs.c. */
+struct loaded_host_run {
+	const struct host_run_record *record;
+	uint32_t thread; /* row */
+	uint32_t call;   /* number of the call that submitted it, 0: unknown */
+};
+
 /* Limit of the recorder (preload/arguments.h). */
 #define MAX_POINTED 128
 
@@ -143,6 +150,7 @@ enum loader_insert {
 	INSERT_SYMBOL,
 	INSERT_POLLING,
 	INSERT_RANGE,
+	INSERT_HOST_RUN,
 	INSERT_CODE,
 	INSERT_RECORDING,
 	INSERT_THREAD_USE,
@@ -239,6 +247,10 @@ struct loaded_process {
 	struct images *images;    /* load_images.c; NULL: none yet */
 	struct open_range *open_range;
 	size_t open_range_count;
+	struct loaded_host_run *host_run;
+	size_t host_run_count;
+	struct map host_run_entries; /* thread and entry -> run, index + 1 */
+	struct map host_calls;       /* thread and entry of the call -> run, index + 1 */
 	uint64_t first_tick;
 	int64_t start, end; /* ns: start of the process, and its latest time */
 	uint64_t refused;   /* records that load_accept.c refused */
@@ -376,6 +388,16 @@ const char *loader_build_id(const uint8_t id[20], char text[41]);
 /* At the end: writes open ranges, live objects and operations without a call. */
 int loader_write_rest(struct loader *loader);
 int loader_write_host(struct loader *loader);
+/*
+ * Runs of host functions: found during the scan, on a thread's row; assigned to the call that
+ * submitted them; written at the end.
+ */
+int loader_note_host_run(struct loader *loader, uint32_t thread,
+	const struct host_run_record *record);
+void loader_take_host_run(struct loader *loader, const struct loaded_call *call);
+int loader_write_host_runs(struct loader *loader);
+/* Returns ns since the run's start; the process lasts at least up to there. */
+int64_t loader_host_time(struct loader *loader, uint64_t ticks);
 /* Writes the recording windows of the process, whose end must be known, and losses between them. */
 int loader_write_recording(struct loader *loader);
 int loader_insert_loss(struct loader *loader, const char *reason, uint64_t count);

@@ -59,6 +59,8 @@ void run_close(struct run *run)
 	column_close(&run->freed);
 	column_close(&run->allocated);
 	column_close(&run->threads_made);
+	column_close(&run->host_runs);
+	column_close(&run->host_run_calls);
 	run_evidence_release(&run->evidence);
 	map_release(&run->gaps);
 	scratch_close(&run->scratch);

@@ -39,6 +39,7 @@ static const struct rule {
 	{ "thread_use", COUNT("calls") " AND " COUNT("placed") " AND " DURATION("inside"),
 		"inside" },
 	{ "polling", TIME("last"), NULL },
+	{ "host_run", INTERVAL("enter", "exit"), "exit - enter" },
 	{ "range", INTERVAL("start", "end"), "end - start" },
 	{ "operation", OPERATION, "end - start" },
 	{ "overhead", INTERVAL("start", "end"), "end - start" },

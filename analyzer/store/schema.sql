@@ -346,6 +346,18 @@ CREATE TABLE range ( -- a named range or mark of the program's own (NVTX)
 	end INTEGER                     -- ns; equal to start: a mark; NULL: never closed
 );
 
+CREATE TABLE host_run ( -- a run of a host function: of cuLaunchHostFunc, cuStreamAddCallback or a node
+	process INTEGER NOT NULL REFERENCES process(id),
+	thread INTEGER NOT NULL REFERENCES thread(id), -- that ran it
+	call INTEGER REFERENCES call(id), -- the call that submitted it; NULL: a node of a graph
+	enter INTEGER NOT NULL,         -- ns
+	exit INTEGER,                   -- ns; NULL: it did not return
+	function INTEGER NOT NULL,      -- its address
+	data INTEGER NOT NULL           -- its argument
+);
+
+CREATE INDEX host_run_call ON host_run (call);
+
 CREATE TABLE operand ( -- memory in a known allocation that a submitting call names
 	call INTEGER NOT NULL REFERENCES call(id),
 	role TEXT NOT NULL,             -- dst or src of a copy or memset; src_any: a source that may
