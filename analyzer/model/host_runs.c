@@ -85,6 +85,8 @@ int host_runs_read(struct run *run, struct db *db)
 		const struct run_call *call = run_call(run, row->call);
 		struct run_ended *of;
 
+		if (row->thread >= run->thread_count)
+			row->thread = 0;
 		if (!call)
 			continue;
 		row->stream = call->stream;

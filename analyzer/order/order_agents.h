@@ -14,7 +14,8 @@ void order_drop(struct order_state *slot);
 
 /* A report of what a thread has observed, which other threads may act on from a time on. */
 struct order_news {
-	int64_t at; /* ns */
+	int64_t at;     /* ns */
+	int64_t thread; /* that observes it then and does not know it yet, 0: none */
 	struct order_state state;
 };
 

@@ -29,10 +29,11 @@ static void sift_down(struct order_process *process, size_t at)
 	news[at] = moved;
 }
 
-static int add_report(struct order_process *process, int64_t at, const struct order_state *state)
+static int add_report(struct order_process *process, int64_t at, int64_t thread,
+	const struct order_state *state)
 {
 	struct order_news *more = array_room(process->news, process->news_count, sizeof(*more));
-	struct order_news news = { .at = at, .state = ORDER_NOTHING };
+	struct order_news news = { .at = at, .thread = thread, .state = ORDER_NOTHING };
 	size_t i;
 
 	if (!more)
@@ -50,24 +51,19 @@ int order_report_wait(struct order *order, const struct walk_call *call, int64_t
 {
 	struct order_process *process = order_need_process(order, call->process);
 
-	return process ? add_report(process, at, state) : -1;
+	return process ? add_report(process, at, 0, state) : -1;
 }
 
-/* Adds the reports to the process that were made before a call was entered. */
-static int add_reports_until(struct order *order, struct order_process *process, int64_t now)
+/*
+ * "The stream's work before the function is complete" (cuLaunchHostFunc) for the thread that runs
+ * it.  Others may act on what it tells them from its entry on: it may go on after that.
+ */
+int order_report_run(struct order *order, const struct walk_call *call,
+	const struct order_state *state)
 {
-	int rc = 0;
+	struct order_process *process = order_need_process(order, call->process);
 
-	while (process->news_count && process->news[0].at <= now && !rc) {
-		struct order_state state = process->news[0].state;
-
-		process->news[0] = process->news[--process->news_count];
-		if (process->news_count)
-			sift_down(process, 0);
-		rc = order_add_report(order, process, &state);
-		order_drop(&state);
-	}
-	return rc;
+	return process ? add_report(process, call->ran, call->ran_by, state) : -1;
 }
 
 /* When a process has a second thread, it begins to report what its threads have observed. */
@@ -76,7 +72,7 @@ static int start_reports(struct order_process *process)
 	process->met = 1;
 	for (size_t i = 0; i + 1 < process->thread_count; i++) {
 		const struct order_thread *thread = process->thread[i];
-		if (thread->last.own.seq && add_report(process, thread->last_exit, &thread->last))
+		if (thread->last.own.seq && add_report(process, thread->last_exit, 0, &thread->last))
 			return -1;
 	}
 	return 0;
@@ -104,6 +100,29 @@ static int add_observed(struct order *order, struct order_thread *thread,
 		return -1;
 	thread->last.own.seq = order_next(order);
 	return thread->last.own.seq ? 0 : -1;
+}
+
+/* Adds the reports to the process that were made before a call was entered. */
+static int add_reports_until(struct order *order, struct order_process *process,
+	const struct walk_call *call)
+{
+	int rc = 0;
+
+	while (process->news_count && process->news[0].at <= call->enter && !rc) {
+		struct order_news news = process->news[0];
+		struct order_thread *by = NULL;
+
+		process->news[0] = process->news[--process->news_count];
+		if (process->news_count)
+			sift_down(process, 0);
+		if (news.thread)
+			by = thread_of(order, news.thread, call->process);
+		rc = (news.thread && !by) ||
+			(by && add_observed(order, by, &news.state, ORDER_GUARANTEED)) ||
+			order_add_report(order, process, &news.state);
+		order_drop(&news.state);
+	}
+	return rc ? -1 : 0;
 }
 
 /*
@@ -144,7 +163,7 @@ int order_receive_reports(struct order *order, const struct walk_call *call)
 
 	if (!process || (thread->joining && finish_join(order, thread)))
 		return -1;
-	if (process->news_count && add_reports_until(order, process, call->enter))
+	if (process->news_count && add_reports_until(order, process, call))
 		return -1;
 	thread->received = process->last_report;
 	return 0;

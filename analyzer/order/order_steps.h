@@ -82,6 +82,9 @@ int order_step_free(struct order *order, const struct walk_call *call);
 int order_receive_reports(struct order *order, const struct walk_call *call);
 int order_report_wait(struct order *order, const struct walk_call *call, int64_t at,
 	const struct order_state *state);
+/* The call's host function observed a state when it was entered; call->ran is known. */
+int order_report_run(struct order *order, const struct walk_call *call,
+	const struct order_state *state);
 
 /* Adds what a state contains to the process's reports. */
 int order_add_report(struct order *order, struct order_process *process,

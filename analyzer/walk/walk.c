@@ -45,6 +45,7 @@ static void read_call(const struct run *run, const struct run_call *row, int64_t
 		.device = context->device,
 		.op_start = WALK_NEVER,
 		.op_end = WALK_NEVER,
+		.ran = WALK_NEVER,
 	};
 }
 

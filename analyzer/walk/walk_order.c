@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "walk_order.h"
 
+#include "host_runs.h"
+
 int walk_cursor_open(struct walk_cursor *cursor, struct db *db, const char *sql)
 {
 	cursor->rows = db_prepare(db, sql);
@@ -100,6 +102,22 @@ static int waits_outside(struct walk_order *order, const struct walk_call *call)
 		run_waits_outside(order->run, call->kernel, launch ? launch->what : 0);
 }
 
+/* A thread without calls of its own need not know what it has observed. */
+static void read_runs(struct walk_order *order, struct walk_call *call)
+{
+	const struct run *run = order->run;
+	const struct run_ended *row;
+
+	for (; (row = run_cursor_at(&order->host_runs, call->id)); order->host_runs.at++) {
+		const struct host_run *ran = host_run_at(run, row->what);
+
+		if (ran->enter >= call->ran)
+			continue;
+		call->ran = ran->enter;
+		call->ran_by = run->thread[ran->thread].first ? ran->thread : 0;
+	}
+}
+
 void walk_order_fill(struct walk_order *order, struct walk_call *call)
 {
 	const struct run_object *object;
@@ -113,6 +131,7 @@ void walk_order_fill(struct walk_order *order, struct walk_call *call)
 	for (; (operand = run_cursor_at(&order->operands, call->id)); order->operands.at++)
 		call->host_visible |= is_visible(order->run, operand);
 	fill_freed(order, call);
+	read_runs(order, call);
 	call->outside = waits_outside(order, call);
 	call->contested = contested_of(&order->contested, call->id);
 }
@@ -124,7 +143,8 @@ int walk_order_open(struct walk_order *order, const struct run *run)
 		.freed = { .rows = &run->freed },
 		.operands = { .rows = &run->operands },
 		.threads = { .rows = &run->threads_made },
-		.launches = { .rows = &run->launches } };
+		.launches = { .rows = &run->launches },
+		.host_runs = { .rows = &run->host_run_calls } };
 	return contested_find(run, &order->contested);
 }
 

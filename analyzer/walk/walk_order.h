@@ -27,7 +27,7 @@ void walk_cursor_close(struct walk_cursor *cursor);
 
 struct walk_order {
 	const struct run *run;
-	struct run_cursor objects, freed, operands, threads, launches;
+	struct run_cursor objects, freed, operands, threads, launches, host_runs;
 	struct contested contested;
 };
 
