@@ -15,6 +15,11 @@ static CUresult result(void)
 	return text ? (CUresult)atoi(text) : CUDA_SUCCESS;
 }
 
+/* Not in older headers. */
+#if CUDA_VERSION < 13020
+CUresult cuGraphNodeGetParams(CUgraphNode node, CUgraphNodeParams *params);
+#endif
+
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
 	CUresult symbol params \
 	{ \

@@ -123,6 +123,9 @@ static void make_submission(const struct program *p, struct walk_call *call)
 	else if (call->kind == KIND_HOST_FUNC && pick(2)) {
 		call->op = call->id;
 		call->op_end = call->enter + 5 + pick(60);
+	} else if (call->kind == KIND_HOST_FUNC && pick(3)) {
+		call->ran = call->enter + 5 + pick(60);
+		call->ran_by = pick(3); /* threads that are never joined, or none */
 	}
 }
 
@@ -251,6 +254,7 @@ static struct walk_call *next_call(struct program *p, int t, int64_t now)
 		.direction = COPY_DEFAULT,
 		.op_start = WALK_NEVER,
 		.op_end = WALK_NEVER,
+		.ran = WALK_NEVER,
 		.owner_device = -1 };
 	return call;
 }

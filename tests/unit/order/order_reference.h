@@ -318,13 +318,15 @@ static void draw_knowledge(struct reference *r, int from, int i, enum order_stre
 	draw(r, from, H(i), strength);
 }
 
-/* When a host function can have begun: once all that it surely comes after has ended. */
+/* When a host function ran, or can have begun: once all that it surely comes after has ended. */
 static int64_t function_begins(const struct reference *r, int i)
 {
 	const struct walk_call *call = r->p->call;
 	int64_t at = call[i].enter;
 	uint8_t after[NODES] = { 0 };
 
+	if (call[i].ran != WALK_NEVER || call[i].op)
+		return call[i].op ? call[i].op_end : call[i].ran;
 	after[S(i)] = 1;
 	for (int to = S(i); to >= 0; to--)
 		for (int from = 0; after[to] && from < to; from++)
@@ -353,9 +355,9 @@ static void draw_threads(struct reference *r, int i)
 				(e->kind == KIND_THREAD_CREATE &&
 					e->other_thread == c->other_thread)))
 			draw(r, H(j), H(i), ORDER_GUARANTEED);
-		if (e->kind == KIND_HOST_FUNC && !e->result &&
-			(e->op ? e->op_end : function_begins(r, j)) <= c->enter)
-			draw_knowledge(r, E(j), i, ORDER_ASSUMED);
+		if (e->kind == KIND_HOST_FUNC && !e->result && function_begins(r, j) <= c->enter)
+			draw_knowledge(r, E(j), i,
+				e->ran_by == c->thread ? ORDER_GUARANTEED : ORDER_ASSUMED);
 	}
 }
 
