@@ -212,7 +212,7 @@ static void release_process(struct loaded_process *p)
 		&p->context_handles,
 		&p->context_cupti_ids,
 		&p->threads,
-		&p->host_run_entries,
+		&p->open_host_runs,
 		&p->host_calls,
 		&p->births,
 		&p->primaries,

@@ -11,21 +11,35 @@ static uint64_t key_of(uint32_t thread, uint64_t ticks)
 {
 	uint64_t pair[] = { thread, ticks };
 
-	return map_hash((const char *)pair, sizeof(pair));
+	return map_hash_words(pair, 2);
+}
+
+/* Of what does not change when a run returns. */
+static uint64_t key_of_run(uint32_t thread, const struct host_run_record *record)
+{
+	uint64_t words[] = { thread, record->enter, record->caller, record->called,
+		record->function, record->data };
+
+	return map_hash_words(words, sizeof(words) / sizeof(*words));
+}
+
+/* A run that had begun, and had returned when it was recorded again. */
+static struct loaded_host_run *begun(struct loaded_process *p, uint64_t key)
+{
+	uint64_t number = p->open_host_runs.count ? map_get(&p->open_host_runs, key, 0) : 0;
+
+	return number && !p->host_run[number - 1].record->exit ? &p->host_run[number - 1] : NULL;
 }
 
 int loader_note_host_run(struct loader *loader, uint32_t thread,
 	const struct host_run_record *record)
 {
 	struct loaded_process *p = &loader->p;
-	uint64_t key = key_of(thread, record->enter);
-	uint64_t known = map_get(&p->host_run_entries, key, 0);
-	struct loaded_host_run *more;
+	uint64_t key = key_of_run(thread, record);
+	struct loaded_host_run *known = begun(p, key), *more;
 
-	/* It has returned meanwhile. */
-	if (known && p->host_run[known - 1].thread == thread &&
-		p->host_run[known - 1].record->enter == record->enter) {
-		p->host_run[known - 1].record = record;
+	if (known) {
+		known->record = record;
 		return 0;
 	}
 	more = array_room(p->host_run, p->host_run_count, sizeof(*more));
@@ -33,10 +47,11 @@ int loader_note_host_run(struct loader *loader, uint32_t thread,
 		return -1;
 	p->host_run = more;
 	more[p->host_run_count++] = (struct loaded_host_run){ record, thread, 0 };
-	if (record->called &&
-		map_set(&p->host_calls, key_of(record->caller, record->called), p->host_run_count))
+	if (!record->exit && map_set(&p->open_host_runs, key, p->host_run_count))
 		return -1;
-	return map_set(&p->host_run_entries, key, p->host_run_count);
+	return record->called ? map_set(&p->host_calls, key_of(record->caller, record->called),
+					p->host_run_count)
+			      : 0;
 }
 
 void loader_take_host_run(struct loader *loader, const struct loaded_call *call)

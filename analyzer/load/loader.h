@@ -249,7 +249,7 @@ struct loaded_process {
 	size_t open_range_count;
 	struct loaded_host_run *host_run;
 	size_t host_run_count;
-	struct map host_run_entries; /* thread and entry -> run, index + 1 */
+	struct map open_host_runs; /* hash -> run that has not returned, index + 1 */
 	struct map host_calls;       /* thread and entry of the call -> run, index + 1 */
 	uint64_t first_tick;
 	int64_t start, end; /* ns: start of the process, and its latest time */

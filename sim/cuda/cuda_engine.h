@@ -86,6 +86,7 @@ struct op {
 	unsigned int flags; /* OP_VALUE: CUstreamWaitValue_flags */
 	CUhostFn function;
 	void *data;
+	bool after_error; /* OP_HOST: it runs also if its context has failed */
 };
 
 void sim_lock(void);

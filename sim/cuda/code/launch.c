@@ -247,13 +247,14 @@ struct callback {
 	CUstreamCallback function;
 	CUstream stream;
 	void *data;
+	const CUresult *status;
 };
 
 static void call_back(void *data)
 {
 	struct callback *callback = data;
 
-	callback->function(callback->stream, CUDA_SUCCESS, callback->data);
+	callback->function(callback->stream, *callback->status, callback->data);
 }
 
 CUresult do_cuStreamAddCallback(CUstream handle, CUstreamCallback function, void *data,
@@ -273,12 +274,13 @@ CUresult do_cuStreamAddCallback(CUstream handle, CUstreamCallback function, void
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	}
 	callback = must_realloc(NULL, sizeof(*callback));
-	*callback = (struct callback){ function, handle, data };
+	*callback = (struct callback){ function, handle, data, &stream->context->broken };
 	device_gate(stream->context->device);
 	op = op_new(OP_HOST, stream, 0);
 	op->function = call_back;
 	op->data = callback;
 	op->staging = callback; /* freed with the op */
+	op->after_error = true;
 	op_submit(op);
 	op_put(op);
 	return CUDA_SUCCESS;

@@ -233,13 +233,24 @@ bool time_watches(void)
 	return watching != NULL;
 }
 
+/*
+ * "In contrast to cuStreamAddCallback, the function will not be called in the event of an error in
+ * the CUDA context" (cuLaunchHostFunc).
+ */
+static bool is_dropped(const struct op *op)
+{
+	return op->stream && op->stream->context->broken && !op->after_error;
+}
+
 static void begin(struct op *op)
 {
 	op->state = OP_RUNNING;
 	op->start = time_now();
 	if (op->started)
 		unblock(op->started, op);
-	if (op->kind == OP_HOST) {
+	if (op->kind == OP_HOST && is_dropped(op)) {
+		schedule(op, op->start);
+	} else if (op->kind == OP_HOST) {
 		host_start(op);
 	} else if (op->kind == OP_VALUE) {
 		op->engine_next = watching;
