@@ -24,6 +24,7 @@ static __typeof__(&cuEventRecord) record;
 static __typeof__(&cuStreamWaitEvent) wait;
 static __typeof__(&cuStreamQuery) query;
 static __typeof__(&cuLaunchKernel) launch;
+static __typeof__(&cuLaunchHostFunc) call_host;
 static __typeof__(&cuStreamSynchronize) synchronize;
 
 static CUdeviceptr memory;
@@ -57,6 +58,15 @@ static void queries(long i)
 static void polls(long i)
 {
 	query(BUSY);
+}
+static void host_function(void *unused)
+{
+	(void)unused;
+}
+/* The stub calls it at once: both sides. */
+static void host_functions(long i)
+{
+	call_host(STREAM(i), host_function, word);
 }
 static void runtime_launches(long i)
 {
@@ -95,6 +105,7 @@ static const struct loop {
 	{ "wait", waits },
 	{ "query", queries },
 	{ "poll", polls },
+	{ "function", host_functions },
 	{ "rt.launch", runtime_launches },
 	{ "rt.copy", runtime_copies },
 	{ "rt.record", runtime_records },
@@ -154,6 +165,7 @@ static int find_driver(void)
 	*(void **)&query = dlsym(driver, "cuStreamQuery");
 	*(void **)&synchronize = dlsym(driver, "cuStreamSynchronize");
 	*(void **)&launch = dlsym(driver, "cuLaunchKernel");
+	*(void **)&call_host = dlsym(driver, "cuLaunchHostFunc");
 	init(0);
 	allocate(&memory, 1 << 20);
 	for (unsigned i = 0; i < 16; i++) {

@@ -68,6 +68,16 @@ CUresult cuInit(unsigned int flags)
 {
 	return CUDA_SUCCESS;
 }
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
+{
+	function(data);
+	return done(CUDA_SUCCESS);
+}
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+	*status = CU_STREAM_CAPTURE_STATUS_NONE;
+	return CUDA_SUCCESS;
+}
 CUresult cuDriverGetVersion(int *version)
 {
 	*version = 13000;
