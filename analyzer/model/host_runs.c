@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host_runs.h"
 
+#include <stdlib.h>
+
+#include "array.h"
+#include "constants.h"
 #include "run_parts.h"
+#include "unnamed_memory.h"
 
 uint64_t host_runs_find(const struct run *run, int64_t at)
 {
@@ -71,13 +76,119 @@ static int read_rows(struct run *run, struct db *db)
 	return rc ? -1 : column_sort(&run->host_runs, by_exit);
 }
 
-int host_runs_read(struct run *run, struct db *db)
-{
-	uint64_t count;
+/* --- nodes of graphs --- */
 
-	if (read_rows(run, db))
+/* A launch of a graph that calls the host. */
+struct host_launch {
+	int64_t start, end; /* ns, of its operations */
+	uint32_t call, process, stream;
+};
+
+static int add_launch(const struct run *run, uint32_t id, struct host_launch **all, size_t *count)
+{
+	const struct run_call *call = run_call(run, id);
+	struct host_launch *more, launch = { RUN_NEVER, INT64_MIN, id, 0, 0 };
+	uint32_t work = call ? call->last_work : 0;
+
+	if (!work || kind_family(call->kind) != FAMILY_graph_launch)
+		return 0;
+	do {
+		const struct run_work *part;
+		int64_t end;
+
+		work = run_work(run, work)->next;
+		part = run_work(run, work);
+		end = run_end(run, part, work);
+		launch.start = part->start < launch.start ? part->start : launch.start;
+		launch.end = end > launch.end ? end : launch.end;
+	} while (work != call->last_work);
+	if (launch.start == RUN_NEVER)
+		return 0;
+	launch.process = run_payload(run, call)->process;
+	launch.stream = call->stream;
+	more = array_room(*all, *count, sizeof(*more));
+	if (!more)
 		return -1;
-	count = host_run_count(run);
+	*all = more;
+	more[(*count)++] = launch;
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct host_launch *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static int find_launches(const struct run *run, struct host_launch **all, size_t *count)
+{
+	const struct run_object *object = (const struct run_object *)run->objects.rows;
+
+	for (uint64_t i = 0; i < run->objects.count; i++, object++)
+		if (object->role == OBJECT_CONTENT && object->object & CONTENT_HOST &&
+			add_launch(run, object->call, all, count))
+			return -1;
+	if (*count)
+		qsort(*all, *count, sizeof(**all), by_start);
+	return 0;
+}
+
+/*
+ * A node runs while its graph does.  Returns the launch, 0 if several streams have one at that time.
+ * Launches of a stream take turns: the last one to begin is looked for, in a bounded number.
+ */
+static uint32_t launch_at(const struct host_launch *launch, size_t count, const struct host_run *run)
+{
+	enum { STEPS = 256 };
+	const struct host_launch *found = NULL;
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (launch[middle].start <= run->enter + CLOCK_APART_NS)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low, step = 0; i-- > 0 && step < STEPS; step++) {
+		const struct host_launch *at = &launch[i];
+
+		if (at->process != run->process ||
+			(at->end != RUN_NEVER && at->end + CLOCK_APART_NS < run->enter))
+			continue;
+		if (found && found->stream != at->stream)
+			return 0;
+		/* Of two that are nearer than the clocks are known, the one that had begun. */
+		if (!found || found->start > run->enter)
+			found = at;
+	}
+	return found ? found->call : 0;
+}
+
+static int find_nodes(struct run *run)
+{
+	struct host_launch *launches = NULL;
+	size_t count = 0;
+	int rc = find_launches(run, &launches, &count);
+
+	for (uint64_t i = 0; !rc && count && i < host_run_count(run); i++) {
+		struct host_run *row = (struct host_run *)run->host_runs.rows + i;
+
+		if (!row->call)
+			row->call = launch_at(launches, count, row);
+	}
+	free(launches);
+	return rc;
+}
+
+/* --- by call --- */
+
+static int list_calls(struct run *run)
+{
+	uint64_t count = host_run_count(run);
+
 	if (column_open(&run->host_run_calls, &run->scratch, sizeof(struct run_ended), count + 1))
 		return -1;
 	for (uint64_t i = 0; i < count; i++) {
@@ -96,4 +207,9 @@ int host_runs_read(struct run *run, struct db *db)
 		*of = (struct run_ended){ row->call, (uint32_t)i };
 	}
 	return column_sort(&run->host_run_calls, by_call);
+}
+
+int host_runs_read(struct run *run, struct db *db)
+{
+	return read_rows(run, db) || find_nodes(run) || list_calls(run) ? -1 : 0;
 }

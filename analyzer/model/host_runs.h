@@ -12,7 +12,11 @@
 struct host_run {
 	int64_t enter, exit;      /* ns; exit RUN_NEVER: it did not return */
 	uint32_t process, thread; /* that ran it */
-	uint32_t call;   /* that submitted it, for a node the launch of its graph; 0: unknown */
+	/*
+	 * The call that submitted it.  For a node the launch of its graph, by the time at which its
+	 * operations ran.  0: unknown, as if graphs of several streams ran at that time.
+	 */
+	uint32_t call;
 	uint32_t stream; /* of that call; 0: unknown */
 };
 
@@ -36,7 +40,7 @@ uint64_t host_runs_find(const struct run *run, int64_t at);
 const struct run_ended *host_runs_of(const struct run *run, int64_t call,
 	const struct run_ended **end);
 
-/* For run_read_lists(). */
+/* For run_complete(). */
 int host_runs_read(struct run *run, struct db *db);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "host_runs.h"
 #include "run_parts.h"
 
 struct run *run_new(const struct run_room *room)
@@ -319,6 +320,8 @@ int run_complete(struct run *run, struct db *db)
 	if (run->building->left_out)
 		return 1;
 	chain_works(run);
+	if (host_runs_read(run, db))
+		return -1;
 	run_building_free(run);
 	return 0;
 }

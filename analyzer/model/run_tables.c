@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "array.h"
-#include "host_runs.h"
 #include "run_parts.h"
 
 #define COUNT(names) ((unsigned)(sizeof(names) / sizeof(*(names))))
@@ -421,8 +420,7 @@ int run_read_lists(struct run *run, struct db *db)
 {
 	return column_sort(&run->operands, by_call) || column_sort(&run->launches, by_call) ||
 			read_objects(run, db) || read_extents(run, db) || read_overheads(run, db) ||
-			list_allocations(run) || list_threads(run, db) || host_runs_read(run, db) ||
-			read_gaps(run, db)
+			list_allocations(run) || list_threads(run, db) || read_gaps(run, db)
 		? -1
 		: 0;
 }

@@ -108,8 +108,8 @@ struct order_context {
 struct order_graph_node {
 	int64_t node; /* row of graph_node */
 	int64_t event;
-	enum { GRAPH_RECORDS, GRAPH_WAITS, GRAPH_EXTERNAL } act;
-	uint32_t key;             /* stands for the work that precedes a record */
+	enum { GRAPH_RECORDS, GRAPH_WAITS, GRAPH_EXTERNAL, GRAPH_TELLS } act;
+	uint32_t key; /* stands for the work that precedes a record or a host function */
 	struct order_state state; /* captured by a wait at the last launch */
 };
 
@@ -119,6 +119,7 @@ struct order_exec {
 	struct order_state last; /* its last launch */
 	struct order_graph_node *node;
 	size_t node_count;
+	int acts; /* some node acts on an event, or some host function ran */
 	int64_t (*arc)[2]; /* all edges, read on first use */
 	size_t arc_count;
 	int arcs_known;

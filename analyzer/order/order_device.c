@@ -242,9 +242,9 @@ int order_tell_host(struct order *order, const struct walk_call *call,
 	if (!is_visible_to_host(call))
 		return 0;
 	if (call->ran != WALK_NEVER && kind_family(call->kind) == FAMILY_callback)
-		return order_report_run(order, call, &stream->last);
+		return order_report_run(order, call, call->ran, &stream->last);
 	/* A node runs before the graph has ended, after all earlier work of the stream. */
-	if (call->ran != WALK_NEVER && order_report_run(order, call, &stream->before))
+	if (call->ran != WALK_NEVER && order_report_run(order, call, call->ran, &stream->before))
 		return -1;
 	/* Without a record it began when the work that it comes after had ended. */
 	if (at == WALK_NEVER)

@@ -39,10 +39,11 @@ static const char nodes_sql[] =
 	" UNION SELECT p.top, n.child, " CHILD_AS_OF("p.at") " FROM part p CROSS JOIN graph_node n"
 	" WHERE n.graph = p.graph AND n.child IS NOT NULL AND n.call < p.at"
 	" AND ifnull(n.removed, p.at) >= p.at) "
-	"SELECT n.id, n.type, " EVENT("?2") " FROM graph_node n WHERE n.graph = ?1 AND n.acts = 1 "
+	"SELECT n.id, n.type, " EVENT("?2") " FROM graph_node n WHERE n.graph = ?1 "
+	"AND (n.acts = 1 OR n.type = 'host') "
 	"AND n.call < ?2 AND ifnull(n.removed, ?2) >= ?2 "
 	"UNION ALL SELECT p.top, n.type, " EVENT("p.at") " FROM part p CROSS JOIN graph_node n "
-	"WHERE n.graph = p.graph AND n.acts = 1 AND n.call < p.at "
+	"WHERE n.graph = p.graph AND (n.acts = 1 OR n.type = 'host') AND n.call < p.at "
 	"AND ifnull(n.removed, p.at) >= p.at";
 
 static const char arcs_sql[] =
@@ -81,10 +82,15 @@ static int add_node(struct order *order, struct order_exec *exec, struct order_e
 		node->act = GRAPH_RECORDS;
 	else if (type && type[0] == 'w' && node->event)
 		node->act = GRAPH_WAITS;
+	else if (type && type[0] == 'h')
+		node->act = GRAPH_TELLS;
 	keep_node(node, old->node, old->node_count);
-	if (node->act == GRAPH_RECORDS && !node->key)
+	exec->acts |= node->act != GRAPH_TELLS;
+	if (node->act != GRAPH_RECORDS && node->act != GRAPH_TELLS)
+		return 0;
+	if (!node->key)
 		node->key = order_new_key(order, 1);
-	return node->act == GRAPH_RECORDS && !node->key ? -1 : 0;
+	return node->key ? 0 : -1;
 }
 
 static int read_content(struct order *order, struct order_exec *exec, int64_t call, int64_t *since)
@@ -110,7 +116,7 @@ static int read_exec(struct order *order, struct order_exec *exec, int64_t call)
 	exec->node = NULL;
 	exec->arc = NULL;
 	exec->node_count = exec->arc_count = 0;
-	exec->arcs_known = 0;
+	exec->arcs_known = exec->acts = 0;
 	if (!rc && exec->graph) {
 		q = db_prepare(order->db, nodes_sql);
 		rc = !q || db_bind(q, "iiiii", exec->graph, exec->created, exec->id, since, call)
@@ -234,23 +240,20 @@ int order_path_in_graph(struct order *order, int64_t exec_id, int64_t from, int6
 /* --- launches --- */
 
 /*
- * An event recorded inside captures the work before the graph, and the graph's nodes up to the
- * record.
+ * Sets *state to what a node comes after: the work before the graph, and the graph's nodes up to
+ * it.  Adds a reference to its clock.
  */
-static int record(struct order *order, const struct walk_call *call, struct order_exec *exec,
-	const struct order_stream *stream, struct order_graph_node *node)
+static int state_at(struct order *order, const struct walk_call *call, struct order_exec *exec,
+	const struct order_stream *stream, struct order_graph_node *node, struct order_state *state)
 {
-	struct order_event *event = order_need_event(order, node->event);
-	struct order_state state = stream->before;
-	int path, rc = 0;
+	int path, rc;
 
-	if (!event)
-		return -1;
-	state.call = call->id;
-	state.start = 1;
-	state.own = (struct order_epoch){ .key = node->key, .seq = order->epoch.seq };
-	order_clock_ref(state.clock);
-	rc = order_clock_add(&order->joiner, &state.clock, NULL, &stream->before.own,
+	*state = stream->before;
+	state->call = call->id;
+	state->start = 1;
+	state->own = (struct order_epoch){ .key = node->key, .seq = order->epoch.seq };
+	order_clock_ref(state->clock);
+	rc = order_clock_add(&order->joiner, &state->clock, NULL, &stream->before.own,
 		ORDER_GUARANTEED);
 	for (size_t i = 0; i < exec->node_count && !rc; i++) {
 		struct order_graph_node *wait = &exec->node[i];
@@ -260,17 +263,46 @@ static int record(struct order *order, const struct walk_call *call, struct orde
 			: 0;
 		rc = path < 0 ||
 				(path &&
-					order_learn(order, &state.clock, NULL, &wait->state,
+					order_learn(order, &state->clock, NULL, &wait->state,
 						ORDER_GUARANTEED))
 			? -1
 			: 0;
 	}
+	return rc;
+}
+
+static int record(struct order *order, const struct walk_call *call, struct order_exec *exec,
+	const struct order_stream *stream, struct order_graph_node *node)
+{
+	struct order_event *event = order_need_event(order, node->event);
+	struct order_state state;
+	int rc;
+
+	if (!event)
+		return -1;
+	rc = state_at(order, call, exec, stream, node, &state);
 	event->recorded = 1;
 	event->record = call->id;
 	event->stream = 0;
 	order_keep(&event->state, state);
 	order_clock_unref(state.clock);
 	return rc;
+}
+
+/* Which of several host functions ran first is unknown: all had when the last one began. */
+static int tell(struct order *order, const struct walk_call *call, struct order_exec *exec,
+	const struct order_stream *stream, struct order_graph_node *node)
+{
+	struct order_state state;
+	int rc;
+
+	if (call->ran_last == WALK_NEVER)
+		return 0;
+	exec->acts = 1;
+	rc = state_at(order, call, exec, stream, node, &state) ||
+		order_report_run(order, call, call->ran_last, &state);
+	order_clock_unref(state.clock);
+	return rc ? -1 : 0;
 }
 
 /* Work after a wait inside is ordered after the event; the whole graph is not. */
@@ -306,9 +338,12 @@ static int act(struct order *order, const struct walk_call *call, struct order_e
 			rc = order_doubt(order, &stream->last.clock) ||
 				order_doubt(order, &order->now);
 	}
-	for (size_t i = 0; i < exec->node_count && !rc; i++)
+	for (size_t i = 0; i < exec->node_count && !rc; i++) {
 		if (exec->node[i].act == GRAPH_RECORDS)
 			rc = record(order, call, exec, stream, &exec->node[i]);
+		else if (exec->node[i].act == GRAPH_TELLS)
+			rc = tell(order, call, exec, stream, &exec->node[i]);
+	}
 	return rc;
 }
 
@@ -373,7 +408,7 @@ int order_acts_in_graph(const struct order *order, int64_t exec_id)
 {
 	const struct order_exec *exec = exec_id ? idmap_get(&order->execs, exec_id) : NULL;
 
-	return exec && exec->node_count;
+	return exec && exec->acts;
 }
 
 enum order_strength order_before_node(struct order *order, struct order_epoch earlier,

@@ -58,12 +58,12 @@ int order_report_wait(struct order *order, const struct walk_call *call, int64_t
  * "The stream's work before the function is complete" (cuLaunchHostFunc) for the thread that runs
  * it.  Others may act on what it tells them from its entry on: it may go on after that.
  */
-int order_report_run(struct order *order, const struct walk_call *call,
+int order_report_run(struct order *order, const struct walk_call *call, int64_t at,
 	const struct order_state *state)
 {
 	struct order_process *process = order_need_process(order, call->process);
 
-	return process ? add_report(process, call->ran, call->ran_by, state) : -1;
+	return process ? add_report(process, at, call->ran_by, state) : -1;
 }
 
 /* When a process has a second thread, it begins to report what its threads have observed. */

@@ -82,8 +82,8 @@ int order_step_free(struct order *order, const struct walk_call *call);
 int order_receive_reports(struct order *order, const struct walk_call *call);
 int order_report_wait(struct order *order, const struct walk_call *call, int64_t at,
 	const struct order_state *state);
-/* The call's host function observed a state when it was entered; call->ran is known. */
-int order_report_run(struct order *order, const struct walk_call *call,
+/* A host function of the call observed a state when it was entered at that time. */
+int order_report_run(struct order *order, const struct walk_call *call, int64_t at,
 	const struct order_state *state);
 
 /* Adds what a state contains to the process's reports. */

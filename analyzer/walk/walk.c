@@ -46,6 +46,7 @@ static void read_call(const struct run *run, const struct run_call *row, int64_t
 		.op_start = WALK_NEVER,
 		.op_end = WALK_NEVER,
 		.ran = WALK_NEVER,
+		.ran_last = WALK_NEVER,
 	};
 }
 

@@ -60,8 +60,9 @@ struct walk_call {
 	int64_t exec;                           /* executable graph */
 	unsigned content;                       /* as in content.h */
 	int64_t fill;                           /* 1 + the 32 bits that a memset repeats */
-	int64_t ran; /* entry of its host function, of a graph the first one; WALK_NEVER: unknown */
-	int64_t ran_by; /* the thread that ran it, 0: one without calls */
+	int64_t ran, ran_last; /* entry of its host function; the first and the last one of a graph;
+				  WALK_NEVER: unknown */
+	int64_t ran_by; /* the thread that ran the first one, 0: one without calls */
 	int64_t other_thread;                   /* the thread that it created or joined */
 	int owner_device;                       /* device of the memory it freed, -1: unknown */
 	int freed_async;                        /* that memory was allocated in stream order */

@@ -111,6 +111,8 @@ static void read_runs(struct walk_order *order, struct walk_call *call)
 	for (; (row = run_cursor_at(&order->host_runs, call->id)); order->host_runs.at++) {
 		const struct host_run *ran = host_run_at(run, row->what);
 
+		if (call->ran_last == WALK_NEVER || ran->enter > call->ran_last)
+			call->ran_last = ran->enter;
 		if (ran->enter >= call->ran)
 			continue;
 		call->ran = ran->enter;

@@ -255,6 +255,7 @@ static struct walk_call *next_call(struct program *p, int t, int64_t now)
 		.op_start = WALK_NEVER,
 		.op_end = WALK_NEVER,
 		.ran = WALK_NEVER,
+		.ran_last = WALK_NEVER,
 		.owner_device = -1 };
 	return call;
 }

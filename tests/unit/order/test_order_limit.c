@@ -145,6 +145,7 @@ static int step_of(struct order *order, int64_t thread, enum call_kind kind, int
 		.op_start = WALK_NEVER,
 		.op_end = WALK_NEVER,
 		.ran = WALK_NEVER,
+		.ran_last = WALK_NEVER,
 		.owner_device = -1,
 		.direction = COPY_DEFAULT,
 		.kind = kind,
