@@ -17,8 +17,8 @@
 struct host_slot {
 	uintptr_t function; /* a CUhostFn or CUstreamCallback */
 	void *data;
-	uint64_t called; /* ticks at entry of the call */
-	uint32_t caller; /* kernel thread id */
+	uint64_t called;       /* ticks at entry of the call */
+	uint32_t caller;       /* kernel thread id */
 	_Atomic uint32_t next; /* free slot after this one, index + 1; 0: none */
 } __attribute__((aligned(64)));
 
@@ -119,7 +119,8 @@ static void run_begin(struct host_run *run, void *frame_address)
 
 	run->thread = NULL;
 	run->entered = 0;
-	if (shim.stage != SHIM_ON || !*shim.alive ||
+	/* Opening a window calls CUPTI, which a host function must not. */
+	if (shim.stage != SHIM_ON || !*shim.alive || shim.outside ||
 		!frame_admits(thread, CALL_cuLaunchHostFunc, frame_address))
 		return;
 	run->thread = thread;

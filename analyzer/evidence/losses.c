@@ -71,8 +71,8 @@ static const struct loss losses[] = {
 		"%lld operations' times were impossible and are not known" },
 	{ "passed_through", LOSS_NOTE, NULL },
 	{ "passed_functions", LOSS_NOTE,
-		"%lld host functions ran without being recorded: too many were pending, or in "
-		"graphs" },
+		"the runs of %lld host functions were not recorded: too many others were "
+		"pending, or nodes of graphs" },
 	{ "bypassed_calls", LOSS_NOTE,
 		"%lld calls bypassed the wrappers and were recorded by CUPTI only" },
 };

@@ -120,7 +120,7 @@ struct loaded_thread {
 	int64_t stuck;             /* entry of the call that never returned, or DB_NULL */
 };
 
-/* A run of a host function; load_host_runs.c. */
+/* A run of a host function; load_host.c. */
 struct loaded_host_run {
 	const struct host_run_record *record;
 	uint32_t thread; /* row */
@@ -250,7 +250,7 @@ struct loaded_process {
 	struct loaded_host_run *host_run;
 	size_t host_run_count;
 	struct map open_host_runs; /* hash -> run that has not returned, index + 1 */
-	struct map host_calls;       /* thread and entry of the call -> run, index + 1 */
+	struct map host_calls;     /* thread and entry of the call -> run, index + 1 */
 	uint64_t first_tick;
 	int64_t start, end; /* ns: start of the process, and its latest time */
 	uint64_t refused;   /* records that load_accept.c refused */

@@ -135,10 +135,11 @@ static int find_launches(const struct run *run, struct host_launch **all, size_t
 }
 
 /*
- * A node runs while its graph does.  Returns the launch, 0 if several streams have one at that time.
- * Launches of a stream take turns: the last one to begin is looked for, in a bounded number.
+ * A node runs while its graph does.  Returns the launch, 0 if several streams have one at that
+ * time.  Launches of a stream take turns: the last one to begin counts.
  */
-static uint32_t launch_at(const struct host_launch *launch, size_t count, const struct host_run *run)
+static uint32_t launch_at(const struct host_launch *launch, size_t count,
+	const struct host_run *run)
 {
 	enum { STEPS = 256 };
 	const struct host_launch *found = NULL;

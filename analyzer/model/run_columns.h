@@ -256,8 +256,8 @@ struct run {
 	struct column objects, operands, extents, overheads, freed, allocated, threads_made,
 		launches;
 	struct column claims;
-	struct column host_runs;      /* in order of exit (host_runs.h) */
-	struct column host_run_calls; /* a call, and its run's number in host_runs */
+	struct column host_runs;           /* in order of exit (host_runs.h) */
+	struct column host_run_calls;      /* a call, and its run's number in host_runs */
 	struct map long_calls, long_works; /* id -> end */
 	/* Indexed by id; the counts include row 0. */
 	struct run_where *where;

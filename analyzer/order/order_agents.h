@@ -119,7 +119,7 @@ struct order_exec {
 	struct order_state last; /* its last launch */
 	struct order_graph_node *node;
 	size_t node_count;
-	int acts; /* some node acts on an event, or some host function ran */
+	int acts;          /* some node acts on an event, or some host function ran */
 	int64_t (*arc)[2]; /* all edges, read on first use */
 	size_t arc_count;
 	int arcs_known;

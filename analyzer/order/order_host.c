@@ -72,7 +72,8 @@ static int start_reports(struct order_process *process)
 	process->met = 1;
 	for (size_t i = 0; i + 1 < process->thread_count; i++) {
 		const struct order_thread *thread = process->thread[i];
-		if (thread->last.own.seq && add_report(process, thread->last_exit, 0, &thread->last))
+		if (thread->last.own.seq &&
+			add_report(process, thread->last_exit, 0, &thread->last))
 			return -1;
 	}
 	return 0;

@@ -62,12 +62,12 @@ struct walk_call {
 	int64_t fill;                           /* 1 + the 32 bits that a memset repeats */
 	int64_t ran, ran_last; /* entry of its host function; the first and the last one of a graph;
 				  WALK_NEVER: unknown */
-	int64_t ran_by; /* the thread that ran the first one, 0: one without calls */
-	int64_t other_thread;                   /* the thread that it created or joined */
-	int owner_device;                       /* device of the memory it freed, -1: unknown */
-	int freed_async;                        /* that memory was allocated in stream order */
-	int outside;      /* a launch that waits for memory that other work stores to */
-	int host_visible; /* it names memory that the host may read meanwhile */
+	int64_t ran_by;        /* the thread that ran the first one, 0: one without calls */
+	int64_t other_thread;  /* the thread that it created or joined */
+	int owner_device;      /* device of the memory it freed, -1: unknown */
+	int freed_async;       /* that memory was allocated in stream order */
+	int outside;           /* a launch that waits for memory that other work stores to */
+	int host_visible;      /* it names memory that the host may read meanwhile */
 };
 
 /* Calls visit for each call.  Returns 0 at the end, or -1 at once if visit fails. */

@@ -40,7 +40,7 @@ same "full: output" "$(bare full 17000)" "$(traced full 17000)"
 # The first function may have freed its slot already.
 has "full: what has no room is counted" '^(16384 635|16385 634)$' "$(query "SELECT (SELECT count(*)
 	FROM host_run) || ' ' || (SELECT count FROM loss WHERE reason = 'passed_functions')")"
-has "full: and said" '63[45] host functions ran without being recorded' "$("$cufence" report "$tmp/db")"
+has "full: and said" 'the runs of 63[45] host functions were not recorded' "$("$cufence" report "$tmp/db")"
 same "full: the trace is complete otherwise" 0 "$("$cufence" check "$tmp/db" >/dev/null 2>&1; echo $?)"
 same "many nodes: output" "$(bare nodes 17000)" "$(traced nodes 17000)"
 same "many nodes: each ran, recorded or counted" 17000 "$(query "SELECT (SELECT count(*) FROM host_run)

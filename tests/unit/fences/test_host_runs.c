@@ -12,8 +12,8 @@
 static int64_t function_by(struct test *test, int64_t stream, int64_t thread, double enter,
 	double exit)
 {
-	int64_t call = MINI_CALL(&test->m, .type = CALL_cuLaunchHostFunc, .at = test->t,
-		.stream = stream);
+	int64_t call =
+		MINI_CALL(&test->m, .type = CALL_cuLaunchHostFunc, .at = test->t, .stream = stream);
 
 	if (enter > 0)
 		mini_exec(&test->m, "INSERT INTO host_run VALUES (1, %lld, %lld, %lld, %lld, 1, 2)",
@@ -150,7 +150,8 @@ static void runs_are_found_by_time_and_by_call(void **unused)
 	calls[0] = function_by(&test, test.one, runner, 300, 400);
 	calls[1] = function_by(&test, test.two, runner, 100, 200);
 	calls[2] = function_by(&test, test.one, runner, 50, 60);
-	mini_exec(&test.m, "UPDATE host_run SET exit = NULL WHERE call = %lld", (long long)calls[2]);
+	mini_exec(&test.m, "UPDATE host_run SET exit = NULL WHERE call = %lld",
+		(long long)calls[2]);
 	run = run_open(&test.m.db);
 	assert_non_null(run);
 	assert_int_equal(host_run_count(run), 3);
