@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the host does outside CUDA's calls: creation and joining of threads, NVTX ranges, and runs of
- * host functions.
+ * What the host does outside CUDA's calls: creation and joining of threads, NVTX ranges, and runs
+ * of host functions.
  */
 #include "loader.h"
 
