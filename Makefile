@@ -64,10 +64,11 @@ endif
 
 # The dependency rule of doc/INTERNALS.md: a folder sees the headers of those it may use.
 SEES_trace :=
-SEES_preload := trace preload/sites preload/guard preload/hold
+SEES_preload := trace preload/sites preload/guard preload/hold preload/usage
 SEES_preload/guard := trace preload
 SEES_preload/hold := trace preload
 SEES_preload/sites := trace preload preload/guard preload/hold
+SEES_preload/usage := trace preload
 SEES_cupti := trace preload preload/sites preload/guard
 SEES_guard := trace preload/guard
 SEES_hold := trace preload preload/hold
@@ -210,7 +211,7 @@ $O/gen/page_%_hash.inc: $O/gen/page.%
 	$Qprintf "$$(sha256sum < $< | cut -c 1-64 | sed 's/../\\x&/g')" | base64 | $(as_string) > $@
 
 # The recorder.  libc only; CUPTI and libcuda are reached at run time.
-SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,preload preload/sites preload/guard preload/hold) $(call objects,cupti)
+SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,preload preload/sites preload/guard preload/hold preload/usage) $(call objects,cupti)
 shim: $O/lib/libcufence.so
 $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map
 	$(call say,LD,$@)

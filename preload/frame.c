@@ -8,6 +8,7 @@
 #include "holding.h"
 #include "hot.h"
 #include "system.h"
+#include "usage.h"
 #include "window.h"
 
 #define RESULT_NOT_READY 600 /* cudaErrorNotReady and CUDA_ERROR_NOT_READY */
@@ -34,11 +35,6 @@ static inline void write_enter(struct call_frame *frame)
 	record->enter = frame->enter;
 	trace_commit(chunk);
 	frame->entered = chunk->written;
-}
-
-static inline int is_ready(const struct thread_state *thread)
-{
-	return __atomic_load_n(&shim.alive[1], __ATOMIC_ACQUIRE) == ~thread->ready && !thread->busy;
 }
 
 static int is_within(const stack_t *stack, uintptr_t address)
@@ -154,7 +150,7 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 {
 	struct thread_state *thread = thread_state();
 
-	if (UNLIKELY(!is_ready(thread)) && !make_ready(thread, id, (uintptr_t)frame_address))
+	if (UNLIKELY(!thread_is_ready(thread)) && !make_ready(thread, id, (uintptr_t)frame_address))
 		return 0;
 	thread->busy = (uintptr_t)frame_address;
 	clear(frame);
@@ -164,6 +160,9 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 	if (UNLIKELY(flags & FRAME_WAITS) && thread->chunk.used > TRACE_CHUNK_SPACE / 2)
 		thread_empty(thread);
 	frame->enter = clock_read();
+	if (UNLIKELY(frame->enter - thread->seen > shim.usage_ticks))
+		frame->enter = usage_read(thread, frame->enter);
+	thread->seen = frame->enter;
 	if (flags & FRAME_BLOCKS)
 		write_enter(frame);
 	thread->busy = 0;
@@ -337,11 +336,16 @@ HOT void frame_end(struct call_frame *frame, int result, const uint64_t *field, 
 	uint64_t now = clock_read();
 
 	leave(thread, frame);
-	if (!(frame->flags & FRAME_RUNTIME))
+	if (!(frame->flags & FRAME_RUNTIME)) {
 		thread->polled = 0;
+		thread->armed = frame->flags & FRAME_WAITS;
+	}
 	thread->busy = (uintptr_t)frame;
 	write_call(thread, frame, now, result, field, count);
 	end(thread, frame, now, result);
+	if (UNLIKELY(now - thread->seen > shim.usage_ticks))
+		usage_read(thread, now);
+	thread->seen = now;
 	thread->busy = 0;
 }
 
@@ -354,7 +358,7 @@ COLD int frame_touched(uintptr_t address, int write, const void *context, void *
 	int saved = errno;
 
 	if (thread->busy || thread_depth(thread, FRAME_HOST, frame_address) || !*shim.alive ||
-		(!is_ready(thread) && !make_ready(thread, id, (uintptr_t)frame_address)))
+		(!thread_is_ready(thread) && !make_ready(thread, id, (uintptr_t)frame_address)))
 		return 0;
 	thread->busy = (uintptr_t)frame_address;
 	clear(&frame);
@@ -404,7 +408,7 @@ HOT int poll_begin(struct call_frame *frame, enum call_id id, unsigned flags, vo
 	struct thread_state *thread = thread_state();
 	int depth;
 
-	if (UNLIKELY(!is_ready(thread)) && !make_ready(thread, id, (uintptr_t)frame_address))
+	if (UNLIKELY(!thread_is_ready(thread)) && !make_ready(thread, id, (uintptr_t)frame_address))
 		return 0;
 	thread->busy = (uintptr_t)frame_address;
 	depth = begin(thread, frame, id, flags, frame_address);
@@ -571,6 +575,7 @@ HOT void poll_end(struct call_frame *frame, int result, const uint64_t *field, u
 
 	leave(thread, frame);
 	if (!(frame->flags & FRAME_RUNTIME)) {
+		thread->armed = 0;
 		thread->polled = FRAME_QUERY;
 		thread->tables->polls.handle = field[0];
 	}

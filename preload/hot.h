@@ -8,6 +8,12 @@
 
 #include "shim.h"
 
+/* Are its calls recorded, without anything else to do first? */
+static inline int thread_is_ready(const struct thread_state *thread)
+{
+	return __atomic_load_n(&shim.alive[1], __ATOMIC_ACQUIRE) == ~thread->ready && !thread->busy;
+}
+
 /* Stack words, of any type when written. */
 typedef uintptr_t __attribute__((may_alias)) stack_word;
 

@@ -22,6 +22,7 @@
 #include "resolve.h"
 #include "system.h"
 #include "unwind.h"
+#include "usage.h"
 #include "window.h"
 
 static uint32_t nobody[2];
@@ -306,6 +307,7 @@ static int start(void)
 	}
 	origin_check_settings();
 	clock_init(driver_library());
+	usage_init();
 	driver_look_up();
 	*(void **)&shim.current_context = driver_symbol("cuCtxGetCurrent");
 	faults_watch(SIGBUS, lose_page);

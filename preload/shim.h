@@ -39,6 +39,7 @@ struct shim {
 	_Atomic int scripts;         /* 1: sites have interpreter frames (python.h) */
 	uint32_t clock;              /* enum trace_clock */
 	_Atomic uint32_t generation; /* 1, incremented in a child that starts recording */
+	uint32_t usage_ticks;        /* 20 us, after which a thread's usage is read (usage.h) */
 	/*
 	 * A page that is cleared by a fork.  First word: 1 where the recorder was started, 0 in a
 	 * child.  Second word: ~generation while calls are recorded (shim_admit()), else 0.
@@ -149,8 +150,14 @@ struct thread_state {
 	 */
 	uintptr_t busy;
 
-	uintptr_t outermost; /* frame address of that wrapper, + 1 for a runtime call */
-	uint32_t caller;     /* lower half of its return address */
+	/*
+	 * Not 0: the last recorded call was a wait, and a clock read by the thread now is recorded
+	 * (usage.h).  The exported clock functions test it: clocks.S has its offset.
+	 */
+	uint32_t armed;
+	uint32_t caller;     /* lower half of the return address of that wrapper */
+	uintptr_t outermost; /* its frame address, + 1 for a runtime call */
+	uint64_t seen;       /* ticks at the last entry or exit of a call that is no query */
 	/*
 	 * FRAME_QUERY: its last driver call; FRAME_UNTIMED: the outermost call itself, before that.
 	 */
@@ -163,6 +170,7 @@ struct thread_state {
 	uint32_t bypassing; /* CUPTI's id of a call in progress without a wrapper */
 	uint32_t passed_by; /* number of the window before which an unrecorded call began */
 	uint32_t ready;     /* generation if chunk and tables exist, else 0 */
+	uint32_t switches[2]; /* voluntary and involuntary ones, at the last reading of usage */
 } __attribute__((aligned(64)));
 
 /*

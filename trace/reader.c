@@ -305,6 +305,8 @@ static int record_is_whole(struct trace_reader *reader, const struct record *rec
 		return bytes >= sizeof(struct window_record);
 	case RECORD_HOST_RUN:
 		return bytes >= sizeof(struct host_run_record);
+	case RECORD_USAGE:
+		return bytes >= sizeof(struct usage_record);
 	default:
 		return record->type == 0 ? 0 : -1;
 	}

@@ -143,6 +143,7 @@ enum record_type {
 	RECORD_IMAGE_FILE,
 	RECORD_WORDS,
 	RECORD_HOST_RUN,
+	RECORD_USAGE,
 	RECORD_TYPE_COUNT
 };
 
@@ -495,6 +496,31 @@ struct host_run_record {
 };
 
 _Static_assert(sizeof(struct host_run_record) == 48, "host run record");
+
+/*
+ * The thread's use of its processor, since 1.2: read once at the end of each time of more than 20 us
+ * between two of the thread's calls or within one, but for queries.  Times are since the thread
+ * began, counts are modulo 2^32.  Between two readings of a thread, time that the clock has and the
+ * processor has not, the thread was off its processor: blocked if it gave the processor up, or
+ * preempted.
+ *
+ * USAGE_CLOCK: not a reading, but the thread read a clock at ticks, at most 20 us after a wait had
+ * returned and before any other recorded call; site is the reader's.
+ */
+enum usage_flag {
+	USAGE_CLOCK = 1 << 0,
+	/* No switches since the reading before: the thread had its processor; cpu_ns is 0. */
+	USAGE_STAYED = 1 << 1,
+};
+struct usage_record {
+	struct record head;
+	uint32_t site;  /* USAGE_CLOCK; else 0 */
+	uint64_t ticks; /* when it was read */
+	uint64_t cpu_ns;
+	uint32_t voluntary, involuntary; /* context switches */
+};
+
+_Static_assert(sizeof(struct usage_record) == 32, "usage record");
 _Static_assert(sizeof(struct launch_pointer) == 12, "launch pointer");
 _Static_assert(sizeof(struct device_record) == 48, "device record");
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a thread does outside of CUDA: RECORD_USAGE.
+ *
+ * Its use of the processor is read where 20 us passed between two readings of the clock for its
+ * calls: at the end of a gap between calls, or of a long call.  The test costs a call one comparison
+ * at its entry and one at its exit; a reading takes 0.3 to 1 us.  The simulator's virtual time has
+ * no counterpart in the processor's, so that nothing is read there.
+ *
+ * Clocks: the library exports clock_gettime, gettimeofday, time, clock and timespec_get (clocks.S).
+ * They note, per thread, that a clock was read right after a wait, and jump to the C library's.
+ * Whose code read it is up to the analyzer: CUDA's libraries and locks do so for themselves.
+ */
+#ifndef CUFENCE_USAGE_H
+#define CUFENCE_USAGE_H
+
+#include "shim.h"
+
+/*
+ * Whether usage may be read, and the ticks of 20 us; after clock_init(), for each process that
+ * starts to record.  It is not read if a seccomp filter may forbid that: one that the parent process
+ * has not, unlike that of a container, or one that the program may have set up later (prctl).
+ */
+void usage_init(void);
+
+/*
+ * Reads and records the thread's usage at this time.  Returns the time afterwards.  Call while the
+ * thread is busy.  Keeps errno.
+ */
+uint64_t usage_read(struct thread_state *thread, uint64_t now);
+
+#endif

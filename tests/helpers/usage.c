@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a thread does between waits: sleep, compute, share its processor, or read a clock.  Prints
+ * the result of the CUDA calls.
+ */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "driver_calls.h"
+
+#define MS 1000000l
+
+static int result;
+
+/* By a system call: no clock function is called. */
+static long now(clockid_t id)
+{
+	struct timespec time;
+
+	syscall(SYS_clock_gettime, id, &time);
+	return time.tv_sec * 1000 * MS + time.tv_nsec;
+}
+
+static void wait_for_stream(void)
+{
+	result |= cuda.wait(NULL);
+}
+
+static void compute(long ns)
+{
+	long end = now(CLOCK_THREAD_CPUTIME_ID) + ns;
+
+	while (now(CLOCK_THREAD_CPUTIME_ID) < end)
+		;
+}
+
+static void *spin(void *stop)
+{
+	while (!__atomic_load_n((int *)stop, __ATOMIC_RELAXED))
+		;
+	return NULL;
+}
+
+/* 40 ms on a processor that another thread computes on. */
+static void share(void)
+{
+	pthread_t other;
+	int stop = 0;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	pthread_create(&other, NULL, spin, &stop);
+	wait_for_stream();
+	compute(40 * MS);
+	wait_for_stream();
+	stop = 1;
+	pthread_join(other, NULL);
+}
+
+/* Three gaps of 30 ms: the thread sleeps, computes, and does both. */
+static void gaps(void)
+{
+	wait_for_stream();
+	usleep(30000);
+	wait_for_stream();
+	compute(30 * MS);
+	wait_for_stream();
+	compute(15 * MS);
+	usleep(15000);
+	wait_for_stream();
+}
+
+/* Each way to read a clock after a wait; then ways that are not the first thing after it. */
+__attribute__((noinline)) static void clocks(void)
+{
+	struct timespec time_spec;
+	struct timeval time_value;
+
+	for (int i = 0; i < 5; i++) {
+		wait_for_stream();
+		if (i == 0)
+			clock_gettime(CLOCK_MONOTONIC, &time_spec);
+		else if (i == 1)
+			gettimeofday(&time_value, NULL);
+		else if (i == 2)
+			time(NULL);
+		else if (i == 3)
+			clock();
+		else
+			timespec_get(&time_spec, TIME_UTC);
+	}
+	wait_for_stream();
+	usleep(1000);
+	time(NULL);
+	wait_for_stream();
+	cuda.query(NULL);
+	time(NULL);
+	wait_for_stream();
+	cuda.set(0x7f0000000000, 0, 1, NULL);
+	time(NULL);
+}
+
+static void handle(int signal)
+{
+	time(NULL);
+}
+
+/* Clocks are read by a signal's handler and by a child of vfork(), which has its parent's memory. */
+static void elsewhere(void)
+{
+	signal(SIGUSR1, handle);
+	wait_for_stream();
+	raise(SIGUSR1);
+	wait_for_stream();
+	for (int i = 0; i < 100; i++) {
+		pid_t child = vfork();
+
+		if (!child) {
+			time(NULL);
+			syscall(SYS_exit, 0);
+		}
+		waitpid(child, NULL, 0);
+		wait_for_stream();
+	}
+}
+
+/* From now on the process ends if it asks for its usage. */
+static void forbid(void)
+{
+	static struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getrusage, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+		syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program))
+		exit(3);
+}
+
+/* What it reads before main() is not the recorder's business, but must work. */
+static long early;
+static void read_early(void)
+{
+	struct timespec time_spec;
+
+	early = clock_gettime(CLOCK_REALTIME, &time_spec) || time_spec.tv_sec < 1000000000 ||
+		time(NULL) < 1000000000;
+}
+__attribute__((section(".preinit_array"), used)) static void (*before_all)(void) = read_early;
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(mode, "forbidden"))
+		forbid();
+	cuda_find();
+	result = cuda_begin() | (int)early;
+	if (!strcmp(mode, "forbids")) {
+		gaps();
+		forbid();
+	}
+	if (!strcmp(mode, "share"))
+		share();
+	else if (!strcmp(mode, "clocks"))
+		clocks();
+	else if (!strcmp(mode, "elsewhere"))
+		elsewhere();
+	else
+		gaps();
+	printf("%d\n", result);
+	return 0;
+}
