@@ -86,7 +86,7 @@ static int measure(struct account *account)
 	set_end(account);
 	if (account->begin == account->end)
 		return 0;
-	if (account_read_calls(account))
+	if (account_read_calls(account) || account_find_gaps(account))
 		return -1;
 	if (!account->thread && account->busiest_count)
 		account->thread = account->busiest[0];
@@ -98,24 +98,48 @@ static int64_t id_or_null(uint32_t id)
 	return id ? id : DB_NULL;
 }
 
-static int store(const struct account *account, struct rows *loops, struct rows *sums)
+static int store_blocked(const struct account *account, struct rows *blocked)
+{
+	static const char *const ended[] = {
+		[END_HOST_FUNCTION] = "host_function",
+		[END_WAIT] = "wait",
+		[END_CALL] = "call",
+	};
+	int rc = 0;
+
+	for (size_t i = 0; i < account->blocked_count && !rc; i++) {
+		const struct account_blocked *of = &account->blocked[i];
+
+		rc = rows_add(blocked, (int64_t)account->process, id_or_null(of->from),
+			id_or_null(of->site), ended[of->by.ended], id_or_null(of->by.stream),
+			id_or_null(of->by.thread), id_or_null(of->by.site), of->ns, of->times);
+	}
+	return rc;
+}
+
+/* The tables that this fills. */
+struct tables {
+	struct rows *loops, *sums, *blocked;
+};
+
+static int store(const struct account *account, const struct tables *to)
 {
 	const struct loop *loop = &account->loop;
 	int rc = 0;
 
 	if (loop->turns)
-		rc = rows_add(loops, (int64_t)account->process, (int64_t)loop->thread,
+		rc = rows_add(to->loops, (int64_t)account->process, (int64_t)loop->thread,
 			(int64_t)loop->site, (int64_t)loop->turns, account->begin,
 			loop->begin[loop->turns], account->end);
 	for (size_t i = 0; i < account->sum_count && !rc; i++) {
 		const struct account_sum *sum = &account->sum[i];
 
-		rc = rows_add(sums, (int64_t)account->process,
+		rc = rows_add(to->sums, (int64_t)account->process,
 			sum->device == ACCOUNT_HOST ? DB_NULL : (int64_t)sum->device,
 			cause_names[sum->cause], id_or_null(sum->from), id_or_null(sum->site),
 			sum->ns, sum->times);
 	}
-	return rc;
+	return rc ? rc : store_blocked(account, to->blocked);
 }
 
 /* Stores the loop for the rules.  The run and the rest of its evidence are complete. */
@@ -136,10 +160,13 @@ static void release(struct account *account)
 {
 	for (size_t i = 0; i < account->of_count; i++) {
 		free(account->threads[account->of[i]].call);
+		free(account->threads[account->of[i]].gap);
 		account->threads[account->of[i]] = (struct account_thread){ 0 };
 	}
 	free(account->sum);
 	map_release(&account->sums);
+	free(account->blocked);
+	map_release(&account->blocks);
 	loop_release(&account->loop);
 }
 
@@ -148,7 +175,7 @@ static void release(struct account *account)
  * process's.
  */
 static int account_process(const struct account_run *all, const uint32_t *of, size_t of_count,
-	size_t *work, struct rows *loops, struct rows *sums)
+	size_t *work, const struct tables *to)
 {
 	struct account account = { .run = all->run,
 		.of = of,
@@ -156,6 +183,8 @@ static int account_process(const struct account_run *all, const uint32_t *of, si
 		.threads = all->threads,
 		.holds = &all->holds,
 		.polls = &all->polls,
+		.usage = all->usage,
+		.usage_count = all->usage_count,
 		.process = all->run->thread[*of].process };
 	int rc;
 
@@ -165,7 +194,7 @@ static int account_process(const struct account_run *all, const uint32_t *of, si
 	while (*work < all->work_count && all->work[*work].process == account.process)
 		(*work)++;
 	account.work_count = (size_t)(all->work + *work - account.work);
-	rc = measure(&account) || store(&account, loops, sums) ||
+	rc = measure(&account) || store(&account, to) ||
 			(all->evidence && store_loop(&account, all->evidence))
 		? -1
 		: 0;
@@ -174,7 +203,7 @@ static int account_process(const struct account_run *all, const uint32_t *of, si
 }
 
 /* Processes are found by their threads. */
-static int account_processes(const struct account_run *all, struct rows *loops, struct rows *sums)
+static int account_processes(const struct account_run *all, const struct tables *to)
 {
 	const struct run_thread *thread = all->run->thread;
 	size_t work = 0, end;
@@ -183,10 +212,10 @@ static int account_processes(const struct account_run *all, struct rows *loops, 
 		for (end = first; end < all->of_count &&
 			thread[all->of[end]].process == thread[all->of[first]].process;)
 			end++;
-		if (account_process(all, all->of + first, end - first, &work, loops, sums))
+		if (account_process(all, all->of + first, end - first, &work, to))
 			return -1;
 	}
-	return rows_finish(loops) || rows_finish(sums) ? -1 : 0;
+	return rows_finish(to->loops) || rows_finish(to->sums) || rows_finish(to->blocked) ? -1 : 0;
 }
 
 static int map_holds(struct account_run *all)
@@ -226,17 +255,18 @@ static int list_threads(struct account_run *all)
 	return 0;
 }
 
-static int account_all(const struct run *run, struct db *db, struct rows *loops, struct rows *sums)
+static int account_all(const struct run *run, struct db *db, const struct tables *to)
 {
 	struct account_run all = { .run = run, .evidence = db->run ? &db->run->evidence : NULL };
 	int rc = list_threads(&all) || map_holds(&all) || polls_find(&all.polls, run, db) ||
-			account_list_works(&all)
+			account_read_usage(&all, db) || account_list_works(&all)
 		? -1
-		: account_processes(&all, loops, sums);
+		: account_processes(&all, to);
 
 	free(all.work);
 	free(all.of);
 	free(all.threads);
+	free(all.usage);
 	map_release(&all.holds);
 	polls_release(&all.polls);
 	return rc;
@@ -246,12 +276,14 @@ int account_measure(struct db *db)
 {
 	struct run *own;
 	const struct run *run = run_of(db, &own);
-	struct rows *loops = rows_open(db, "INSERT INTO loop", "iiiiiii");
-	struct rows *sums = rows_open(db, "INSERT INTO account", "iIcIIii");
-	int rc = !run || !loops || !sums ? -1 : account_all(run, db, loops, sums);
+	const struct tables to = { rows_open(db, "INSERT INTO loop", "iiiiiii"),
+		rows_open(db, "INSERT INTO account", "iIcIIii"),
+		rows_open(db, "INSERT INTO blocked", "iIIcIIIii") };
+	int rc = !run || !to.loops || !to.sums || !to.blocked ? -1 : account_all(run, db, &to);
 
-	rows_free(loops);
-	rows_free(sums);
+	rows_free(to.loops);
+	rows_free(to.sums);
+	rows_free(to.blocked);
 	run_close(own);
 	return rc;
 }

@@ -201,6 +201,52 @@ static int assign_calls(struct account *account, struct gaps *gaps, struct accou
 	return 0;
 }
 
+static const enum account_cause outside_causes[] = { ACCOUNT_COMPUTING, ACCOUNT_BLOCKED,
+	ACCOUNT_PREEMPTED };
+enum { OUTSIDE_CAUSES = sizeof(outside_causes) / sizeof(*outside_causes) };
+
+/* Removes and adds the parts of an interval outside of CUDA in which a thread did that. */
+static int assign_outside(struct account *account, struct gaps *gaps,
+	const struct account_thread *thread, enum account_cause cause, int32_t device,
+	const struct gap *gap, const struct around *around)
+{
+	size_t next = thread->at;
+	struct account_span span[2];
+	unsigned count;
+
+	while (next < thread->count && thread->call[next].enter < gap->until)
+		next++;
+	count = account_split(thread, next, cause, gap->from, gap->until, span);
+	for (unsigned i = 0; i < count; i++)
+		if (account_add(account, device, cause, around->from, around->to,
+			    remove_interval(gaps, span[i].from, span[i].until)))
+			return -1;
+	return 0;
+}
+
+/*
+ * No thread was in CUDA.  The host computed while the submitting thread or one of the busiest did;
+ * else it was what the submitting thread was.
+ */
+static int add_outside(struct account *account, uint32_t thread, int32_t device,
+	const struct gap *gap, const struct around *around)
+{
+	struct gaps gaps = { .gap = { *gap }, .count = 1 };
+	const struct account_thread *own = &account->threads[thread];
+	int rc = assign_outside(account, &gaps, own, ACCOUNT_COMPUTING, device, gap, around);
+
+	for (size_t i = 0; i < account->busiest_count && !rc; i++)
+		if (account->busiest[i] != thread)
+			rc = assign_outside(account, &gaps, &account->threads[account->busiest[i]],
+				ACCOUNT_COMPUTING, device, gap, around);
+	for (size_t i = 1; i < OUTSIDE_CAUSES && !rc; i++)
+		rc = assign_outside(account, &gaps, own, outside_causes[i], device, gap, around);
+	for (size_t i = 0; i < gaps.count && !rc; i++)
+		rc = account_add(account, device, ACCOUNT_OUTSIDE, around->from, around->to,
+			gaps.gap[i].until - gaps.gap[i].from);
+	return rc;
+}
+
 int account_idle_host(struct account *account, int32_t device, uint32_t thread, uint32_t site,
 	int64_t from, int64_t until)
 {
@@ -218,8 +264,7 @@ int account_idle_host(struct account *account, int32_t device, uint32_t thread, 
 		find_calls_around(&around, &account->threads[thread], &gaps.gap[i]);
 		for (size_t k = 0; k < account->busiest_count; k++)
 			find_calls_around(&around, &account->threads[other[k]], &gaps.gap[i]);
-		rc = account_add(account, device, ACCOUNT_OUTSIDE, around.from, around.to,
-			gaps.gap[i].until - gaps.gap[i].from);
+		rc = add_outside(account, thread, device, &gaps.gap[i], &around);
 	}
 	return rc;
 }
@@ -256,9 +301,7 @@ int account_host(struct account *account)
 		}
 		if (enter > account->end)
 			enter = account->end;
-		if (enter > until &&
-			account_add(account, ACCOUNT_HOST, ACCOUNT_OUTSIDE, from, call->site,
-				enter - until))
+		if (enter > until && account_add_outside(account, thread, i, from, until, enter))
 			return -1;
 		until = enter;
 		if (exit > enter && add_call(account, call, enter, exit))

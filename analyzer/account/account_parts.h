@@ -11,6 +11,9 @@
 #define ACCOUNT_CAUSES(X) \
 	X(BUSY, "busy") \
 	X(OUTSIDE, "outside") \
+	X(COMPUTING, "computing") \
+	X(BLOCKED, "blocked") \
+	X(PREEMPTED, "preempted") \
 	X(SUBMIT, "submit") \
 	X(CALL, "call") \
 	X(WAIT, "wait") \
@@ -39,6 +42,21 @@ struct account_work {
 	int32_t device;
 };
 
+/* An event that ended the time in which a thread was blocked: table blocked. */
+enum account_end { END_UNSEEN, END_HOST_FUNCTION, END_WAIT, END_CALL };
+
+/*
+ * The time before a call, since the thread's call before it.  Of the time that the thread was off
+ * its processor only the length is known: it is taken to end with what ended it, else to begin with
+ * the gap; it was preempted after it had been blocked.
+ */
+struct account_gap {
+	int64_t blocked, preempted, end; /* ns: starts of the two, and end of the second */
+	uint8_t is_read;                 /* 0: not known, the three are equal */
+	uint8_t ended;                   /* enum account_end; with what ended it: */
+	uint32_t stream, thread, site;   /* of the host function; of the other thread's call */
+};
+
 /* An outermost call, not made by another call. */
 struct account_call {
 	int64_t enter, exit; /* ns; exit RUN_NEVER: it did not return */
@@ -47,11 +65,25 @@ struct account_call {
 	enum account_cause cause;
 };
 
+/* A reading of a thread's usage: table usage. */
+struct account_usage {
+	int64_t time, off; /* ns */
+	uint32_t thread, voluntary, involuntary;
+};
+
 struct account_thread {
 	uint32_t thread;
 	struct account_call *call;
+	struct account_gap *gap; /* before each call; NULL: no usage was read */
 	size_t count;
 	size_t at; /* the first call that has not ended at the start of the current interval */
+};
+
+/* A row of table blocked. */
+struct account_blocked {
+	uint32_t from, site;
+	struct account_gap by;
+	int64_t ns, times;
 };
 
 struct account_sum {
@@ -73,6 +105,8 @@ struct account_run {
 	struct account_thread *threads;
 	struct map holds; /* operation -> number of its hold + 1 */
 	struct polls polls;
+	struct account_usage *usage; /* by thread and time */
+	size_t usage_count;
 };
 
 /* One process. */
@@ -85,6 +119,8 @@ struct account {
 	struct account_thread *threads; /* by thread */
 	const struct map *holds;
 	const struct polls *polls;
+	const struct account_usage *usage; /* of all threads */
+	size_t usage_count;
 	struct loop loop;
 	uint32_t process, thread; /* thread: the one that the host's account covers, 0: none */
 	int64_t begin, end;       /* ns: the time covered */
@@ -93,6 +129,9 @@ struct account {
 	struct account_sum *sum;
 	size_t sum_count;
 	struct map sums; /* hash of device, cause and sites -> number + 1 */
+	struct account_blocked *blocked;
+	size_t blocked_count;
+	struct map blocks; /* hash of sites and of what ended it -> number + 1 */
 };
 
 /* Each returns 0, or -1 after a message. */
@@ -102,6 +141,33 @@ int account_add(struct account *account, int32_t device, enum account_cause caus
 	uint32_t site, int64_t ns);
 int account_host(struct account *account);
 int account_devices(struct account *account);
+
+/*
+ * Usage (account_usage.c): reads table usage; finds what the threads did in their gaps, once the
+ * calls are read.
+ */
+int account_read_usage(struct account_run *all, struct db *db);
+int account_find_gaps(struct account *account);
+
+/* An interval of time. */
+struct account_span {
+	int64_t from, until;
+};
+
+/*
+ * Returns the parts of an interval between two calls of a thread with that cause (computing,
+ * blocked, preempted), up to two, in order; none where its usage is not known.  next: the number of
+ * the call after it.
+ */
+unsigned account_split(const struct account_thread *thread, size_t next, enum account_cause cause,
+	int64_t from, int64_t until, struct account_span span[2]);
+
+/*
+ * Accounts for the host's time outside of CUDA in an interval before a call of that thread, whose
+ * number is next; from: site of the call before.
+ */
+int account_add_outside(struct account *account, const struct account_thread *thread, size_t next,
+	uint32_t from_site, int64_t from, int64_t until);
 
 /*
  * Accounts for the host while a device was idle between two times, before an operation submitted by

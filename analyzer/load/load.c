@@ -44,6 +44,8 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_IMAGE_FILE] = "INSERT INTO image_file VALUES (?,?,?,?,?,?,?)",
 	[INSERT_VARIABLE] = "INSERT INTO variable VALUES (?,?,?,NULL)",
 	[INSERT_KERNEL_IMAGE] = "INSERT OR IGNORE INTO kernel_image VALUES (?,?)",
+	[INSERT_USAGE] = "INSERT INTO usage VALUES (?,?,?,?,?,?)",
+	[INSERT_CLOCK_READ] = "INSERT INTO clock_read VALUES (?,?,?)",
 	[INSERT_RECORDING] = "INSERT INTO recording VALUES (?,?,?,?,?)",
 	[INSERT_GRAPH] = "INSERT INTO graph (id, process, handle, created) VALUES (?,?,?,?)",
 	[INSERT_GRAPH_NODE] =
@@ -261,6 +263,7 @@ static void release_process(struct loaded_process *p)
 	free(p->calibration);
 	free(p->window);
 	free(p->host_run);
+	free(p->usage);
 	free(p->context);
 	for (size_t i = 0; i < p->thread_count; i++)
 		free(p->thread[i].call);

@@ -172,6 +172,11 @@ int loader_accept_host_run(struct loader *loader, const struct host_run_record *
 	return enter != CLOCK_NONE || refuse(loader);
 }
 
+int loader_accept_usage(struct loader *loader, const struct usage_record *usage)
+{
+	return clock_host(&loader->p.clock, usage->ticks) != CLOCK_NONE || refuse(loader);
+}
+
 int loader_polls(const struct call_record *call, struct call_polls *polls)
 {
 	size_t bytes = record_bytes(&call->head);

@@ -10,6 +10,7 @@ int loader_accept_call(struct loader *loader, const struct record *record);
 int loader_accept_device(struct loader *loader, const struct device_record *device);
 int loader_accept_window(struct loader *loader, const struct window_record *window);
 int loader_accept_host_run(struct loader *loader, const struct host_run_record *run);
+int loader_accept_usage(struct loader *loader, const struct usage_record *usage);
 
 /*
  * Operations of a stream whose times contradict each other.  During the scan: notes a call whose

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the host does outside CUDA's calls: creation and joining of threads, NVTX ranges, and runs
- * of host functions.
+ * What the host does outside CUDA's calls: creation and joining of threads, NVTX ranges, runs of
+ * host functions, use of processors.
  */
 #include "loader.h"
 
@@ -122,10 +122,94 @@ int loader_take_host(struct loader *loader, const struct loaded_call *call)
 	}
 }
 
+int loader_note_usage(struct loader *loader, uint32_t thread, const struct usage_record *record)
+{
+	struct loaded_process *p = &loader->p;
+	struct loaded_usage *more = array_room(p->usage, p->usage_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	p->usage = more;
+	more[p->usage_count++] = (struct loaded_usage){ record, thread };
+	return 0;
+}
+
+static int by_thread_and_time(const void *a, const void *b)
+{
+	const struct loaded_usage *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->record->ticks != y->record->ticks)
+		return x->record->ticks < y->record->ticks ? -1 : 1;
+	return (x->record > y->record) - (x->record < y->record);
+}
+
+/* The latest reading of a thread. */
+struct reading {
+	uint32_t thread;
+	int64_t time;
+	uint64_t cpu; /* ns; without switches it went on with the clock */
+	uint32_t voluntary, involuntary;
+};
+
+/* Writes what was used since the reading before, if that is of the same thread. */
+static int write_usage(struct loader *loader, const struct usage_record *usage,
+	const struct reading *last, struct reading *now)
+{
+	uint64_t lasted = (uint64_t)(now->time - last->time), used;
+	int64_t off;
+
+	if (last->thread != now->thread)
+		return 0;
+	if (usage->head.flags & USAGE_STAYED)
+		now->cpu = last->cpu + lasted;
+	/* Another thread got the id. */
+	if (now->cpu < last->cpu)
+		return 0;
+	used = now->cpu - last->cpu;
+	/* The clocks differ a little. */
+	off = used > lasted ? 0 : (int64_t)(lasted - used);
+	return db_run(loader->insert[INSERT_USAGE], "iiiiii", (int64_t)now->thread, last->time,
+		now->time, off, (int64_t)(now->voluntary - last->voluntary),
+		(int64_t)(now->involuntary - last->involuntary));
+}
+
+static int write_usages(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+	struct reading last = { 0 };
+
+	if (p->usage_count)
+		qsort(p->usage, p->usage_count, sizeof(*p->usage), by_thread_and_time);
+	for (size_t i = 0; i < p->usage_count; i++) {
+		const struct usage_record *usage = p->usage[i].record;
+		int64_t time = clock_host(&p->clock, usage->ticks);
+		struct reading now = { p->usage[i].thread, time, usage->cpu_ns, usage->voluntary,
+			usage->involuntary };
+		int rc;
+
+		if (!loader_accept_usage(loader, usage))
+			continue;
+		if (usage->head.flags & USAGE_CLOCK) {
+			rc = db_run(loader->insert[INSERT_CLOCK_READ], "iiI", (int64_t)now.thread,
+				time, (int64_t)map_get(&p->sites, usage->site, 0) ?: DB_NULL);
+		} else {
+			rc = write_usage(loader, usage, &last, &now);
+			last = now;
+		}
+		if (rc)
+			return -1;
+	}
+	return 0;
+}
+
 int loader_write_host(struct loader *loader)
 {
 	struct loaded_process *p = &loader->p;
 
+	if (write_usages(loader))
+		return -1;
 	for (size_t i = 0; i < p->open_range_count; i++)
 		if (write_range(loader, &p->open_range[i], DB_NULL))
 			return -1;

@@ -291,6 +291,13 @@ static int add_window(struct loaded_process *p, const struct window_record *wind
 	return 0;
 }
 
+static int add_usage(struct loader *loader, const struct usage_record *usage)
+{
+	uint32_t thread = thread_row(loader, loader->p.reader.thread);
+
+	return thread ? loader_note_usage(loader, thread, usage) : -1;
+}
+
 static int insert_device(struct loader *loader, const struct device_info_record *device)
 {
 	return db_run(loader->insert[INSERT_DEVICE], "iitiiiiiii", loader->process,
@@ -366,6 +373,8 @@ static int scan_record(struct loader *loader, const struct record *record)
 		return add_calibration(loader, (const struct calibration_record *)record);
 	case RECORD_WINDOW:
 		return add_window(&loader->p, (const struct window_record *)record);
+	case RECORD_USAGE:
+		return add_usage(loader, (const struct usage_record *)record);
 	case RECORD_PROPERTY:
 		return insert_property(loader, (const struct property_record *)record);
 	case RECORD_IMAGE:

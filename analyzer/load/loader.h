@@ -100,6 +100,12 @@ struct allocation_kind {
 /* An NVTX range that is still open; load_host.c. */
 struct open_range;
 
+/* A reading of a thread's usage, or of a clock by it; load_host.c. */
+struct loaded_usage {
+	const struct usage_record *record;
+	uint32_t thread; /* row */
+};
+
 /* A kernel whose handle no call has used yet; load_scan.c. */
 struct unplaced_function;
 
@@ -153,6 +159,8 @@ enum loader_insert {
 	INSERT_HOST_RUN,
 	INSERT_CODE,
 	INSERT_RECORDING,
+	INSERT_USAGE,
+	INSERT_CLOCK_READ,
 	INSERT_THREAD_USE,
 	INSERT_DEVICE_ATTRIBUTE,
 	INSERT_PARAMETER,
@@ -208,6 +216,8 @@ struct loaded_process {
 	size_t calibration_count;
 	const struct window_record **window;
 	size_t window_count;
+	struct loaded_usage *usage;
+	size_t usage_count;
 	struct loaded_context *context;
 	size_t context_count;
 	struct loaded_thread *thread; /* row - threads before this process - 1 */
@@ -398,6 +408,8 @@ void loader_take_host_run(struct loader *loader, const struct loaded_call *call)
 int loader_write_host_runs(struct loader *loader);
 /* Returns ns since the run's start; the process lasts at least up to there. */
 int64_t loader_host_time(struct loader *loader, uint64_t ticks);
+/* During the scan: stores a reading of that thread (row). */
+int loader_note_usage(struct loader *loader, uint32_t thread, const struct usage_record *record);
 /* Writes the recording windows of the process, whose end must be known, and losses between them. */
 int loader_write_recording(struct loader *loader);
 int loader_insert_loss(struct loader *loader, const char *reason, uint64_t count);

@@ -25,6 +25,9 @@ static const struct {
 	const char *host;
 } causes[] = {
 	{ "outside", "host outside CUDA", 1, "outside CUDA" },
+	{ "computing", "host computing outside CUDA", 1, "computing outside CUDA" },
+	{ "blocked", "host blocked outside CUDA", 0, "blocked outside CUDA" },
+	{ "preempted", "host preempted outside CUDA", 0, "preempted outside CUDA" },
 	{ "submit", "host in calls that submit", 1, "in calls that submit" },
 	{ "call", "host in other CUDA calls", 1, "in other CUDA calls" },
 	{ "wait", "host returning from waits", 0, "returning from waits" },

@@ -87,7 +87,8 @@ static const char account_sql[] =
 static const char outside_sql[] =
 	"SELECT a.process, a.device, f.text AS \"from\", t.text AS \"to\", sum(a.time) AS time_ns,"
 	" sum(a.times) AS times FROM account a LEFT JOIN site f ON f.id = a.from_site"
-	" LEFT JOIN site t ON t.id = a.site WHERE a.cause = 'outside'"
+	" LEFT JOIN site t ON t.id = a.site WHERE a.cause IN"
+	" ('outside', 'computing', 'blocked', 'preempted')"
 	" GROUP BY a.process, a.device, f.text, t.text ORDER BY 5 DESC, 3, 4 LIMIT 20";
 
 /* In the order of enum report_coverage_column. */

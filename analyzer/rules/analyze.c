@@ -267,6 +267,7 @@ static const char prepare_sql[] =
 	"CREATE INDEX IF NOT EXISTS wait_call ON wait (call);"
 	"CREATE INDEX IF NOT EXISTS known_wait_call ON known_wait (call);"
 	"DELETE FROM stream_use; DELETE FROM device_use; DELETE FROM loop; DELETE FROM account;"
+	"DELETE FROM blocked; DELETE FROM wait_clock;"
 	"DELETE FROM edge; DELETE FROM apart; DELETE FROM event_wait; DELETE FROM hold; "
 	"DELETE FROM hazard; DELETE FROM kernel_use;"
 	"DELETE FROM wait; DELETE FROM wait_use; DELETE FROM known_wait;"

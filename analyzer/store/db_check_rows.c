@@ -38,6 +38,12 @@ static const struct rule {
 		"exit - enter" },
 	{ "thread_use", COUNT("calls") " AND " COUNT("placed") " AND " DURATION("inside"),
 		"inside" },
+	{ "usage",
+		INTERVAL("since", "time") " AND " DURATION("off") " AND " COUNT(
+			"voluntary") " AND " COUNT("involuntary"),
+		NULL },
+	{ "clock_read", TIME("time"), NULL },
+	{ "blocked", DURATION("time") " AND " COUNT("times"), "time" },
 	{ "polling", TIME("last"), NULL },
 	{ "host_run", INTERVAL("enter", "exit"), "exit - enter" },
 	{ "range", INTERVAL("start", "end"), "end - start" },

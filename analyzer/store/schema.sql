@@ -332,6 +332,24 @@ CREATE TABLE thread_use ( -- time a thread spent in calls; only outermost calls 
 	inside INTEGER NOT NULL         -- ns; a call that never returned counts up to the end of the process
 );
 
+CREATE TABLE usage ( -- how a thread used its processor between two readings: one is made at the end of
+	             -- each time of more than 20 us between or in its calls, but for queries; no rows:
+	             -- not read (on the simulator, or because of a seccomp filter)
+	thread INTEGER NOT NULL REFERENCES thread(id),
+	since INTEGER NOT NULL,         -- ns, the reading before
+	time INTEGER NOT NULL,          -- ns
+	off INTEGER NOT NULL,           -- ns in between that it was not on a processor
+	voluntary INTEGER NOT NULL,     -- how often it gave the processor up: it was blocked
+	involuntary INTEGER NOT NULL    -- how often the processor was taken from it: it was preempted
+);
+
+CREATE TABLE clock_read ( -- a thread read a clock at most 20 us after a wait returned, and before any
+	                  -- other recorded call; up to four of each wait
+	thread INTEGER NOT NULL REFERENCES thread(id),
+	time INTEGER NOT NULL,          -- ns
+	site INTEGER REFERENCES site(id) -- of the reader: a lock and CUDA's libraries read clocks, too
+);
+
 CREATE TABLE polling ( -- a loop of queries with the same answer is one row of call
 	call INTEGER PRIMARY KEY REFERENCES call(id), -- the first one
 	count INTEGER NOT NULL,         -- calls, including the first
@@ -704,11 +722,33 @@ CREATE TABLE account ( -- derived: how the time of the loop was spent, or of the
 	                                -- submits, that waits, in another one), loading (of code), order
 	                                -- (waiting for other work), start (launch latency of the device),
 	                                -- done (no more work), unknown; for the host: outside, submit,
-	                                -- call, wait and held (blocked by the device)
-	from_site INTEGER REFERENCES site(id), -- for outside: site of the preceding call
+	                                -- call, wait and held (blocked by the device). If its usage was
+	                                -- read, outside is computing, blocked or preempted
+	from_site INTEGER REFERENCES site(id), -- for outside and its parts: site of the preceding call
 	site INTEGER REFERENCES site(id),      -- site of the current call, or of the next one
 	time INTEGER NOT NULL,          -- ns
 	times INTEGER NOT NULL          -- number of intervals in that sum
+);
+
+CREATE TABLE blocked ( -- derived: where the thread that runs the loop was blocked outside of CUDA, and
+	               -- what ended that; the sum of time is that of cause blocked in its account
+	process INTEGER NOT NULL REFERENCES process(id),
+	from_site INTEGER REFERENCES site(id), -- of the call before
+	site INTEGER REFERENCES site(id),      -- of the call after
+	ended TEXT,                     -- host_function: one of a stream ran until then; wait: another
+	                                -- thread returned from a wait; call: another thread, which
+	                                -- submits, made its last call until then; NULL: nothing seen
+	stream INTEGER REFERENCES stream(id),   -- of the host function, if known
+	by_thread INTEGER REFERENCES thread(id), -- the other thread
+	by_site INTEGER REFERENCES site(id),    -- of its call
+	time INTEGER NOT NULL,          -- ns
+	times INTEGER NOT NULL
+);
+
+CREATE TABLE wait_clock ( -- derived: waits after which the program read a clock first: evidence that
+	                  -- they serve a timer; none proves nothing
+	call INTEGER PRIMARY KEY REFERENCES call(id), -- the wait, as the program called it
+	site INTEGER REFERENCES site(id) -- of the reader
 );
 
 CREATE TABLE hold ( -- derived: an operation that was blocked although its stream was ready

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What threads did between their calls: they computed, were blocked, or were preempted, by the
+ * readings of their usage; and what ended the time in which they were blocked.
+ */
+#include <stdlib.h>
+
+#include "account_parts.h"
+#include "array.h"
+#include "constants.h"
+
+int account_read_usage(struct account_run *all, struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT thread, time, off, voluntary, involuntary FROM usage ORDER BY thread, time");
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		struct account_usage *more =
+			array_room(all->usage, all->usage_count, sizeof(*more));
+
+		if (!more) {
+			step = -1;
+			break;
+		}
+		all->usage = more;
+		more[all->usage_count++] = (struct account_usage){
+			.thread = (uint32_t)sqlite3_column_int64(q, 0),
+			.time = sqlite3_column_int64(q, 1),
+			.off = sqlite3_column_int64(q, 2),
+			.voluntary = (uint32_t)sqlite3_column_int64(q, 3),
+			.involuntary = (uint32_t)sqlite3_column_int64(q, 4),
+		};
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
+/* Returns the number of the first reading of a thread at that time or later. */
+static size_t find_usage(const struct account *account, uint32_t thread, int64_t at)
+{
+	size_t low = 0, high = account->usage_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct account_usage *usage = &account->usage[middle];
+
+		if (usage->thread < thread || (usage->thread == thread && usage->time < at))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * Returns how long a thread of the process is off its processor each time that it is preempted, ns:
+ * the mean of the readings in which it was not blocked, too.
+ */
+static int64_t measure_preemption(const struct account *account)
+{
+	int64_t off = 0, times = 0;
+
+	for (size_t i = 0; i < account->of_count; i++) {
+		size_t at = find_usage(account, account->of[i], INT64_MIN);
+
+		for (; at < account->usage_count && account->usage[at].thread == account->of[i];
+			at++) {
+			if (account->usage[at].voluntary || !account->usage[at].involuntary)
+				continue;
+			off += account->usage[at].off;
+			times += account->usage[at].involuntary;
+		}
+	}
+	return times ? off / times : 0;
+}
+
+static int64_t at_most(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Returns the number of a thread's last call that had returned by then, its count: none. */
+static size_t find_returned(const struct account_thread *thread, int64_t until)
+{
+	size_t low = 0, high = thread->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (thread->call[middle].exit <= until)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? low - 1 : thread->count;
+}
+
+/* A gap in which a thread was blocked, and when that can have ended at the earliest. */
+struct ending {
+	const struct account *account;
+	uint32_t thread;
+	int64_t earliest, until;
+	struct account_gap *gap;
+};
+
+/*
+ * Another thread's last call before this one went on.  A thread that calls on right away did not
+ * hand over: unless it waited, it must have ended or have been blocked itself after that.
+ */
+static void look_at_thread(const struct ending *ending, const struct account_thread *other,
+	int64_t *latest)
+{
+	size_t at = find_returned(other, ending->until);
+	const struct account_call *call = &other->call[at];
+	int waited = at < other->count && call->cause == ACCOUNT_WAIT;
+	int stopped = at + 1 == other->count ||
+		(at < other->count && other->gap &&
+			other->gap[at + 1].preempted - other->gap[at + 1].blocked >=
+				BLOCKED_LEAST_NS);
+
+	if (at == other->count || call->exit < ending->earliest || call->exit <= *latest ||
+		!(waited || stopped))
+		return;
+	*latest = call->exit;
+	ending->gap->ended = waited ? END_WAIT : END_CALL;
+	ending->gap->thread = other->thread;
+	ending->gap->site = call->site;
+}
+
+/* Returns when the blocked time ended, RUN_NEVER: nothing is known to have ended it. */
+static int64_t find_end(const struct ending *ending)
+{
+	const struct account *account = ending->account;
+	int64_t latest = INT64_MIN;
+
+	for (size_t i = 0; i < account->busiest_count; i++)
+		if (account->busiest[i] != ending->thread)
+			look_at_thread(ending, &account->threads[account->busiest[i]], &latest);
+	return latest == INT64_MIN ? RUN_NEVER : latest;
+}
+
+/* Adds up the readings in the gap before a call; the one at its end is the last. */
+static void read_gap(const struct account *account, const struct account_thread *thread,
+	size_t number, int64_t preemption)
+{
+	int64_t from = number ? thread->call[number - 1].exit : RUN_NEVER;
+	int64_t until = thread->call[number].enter, off = 0, preempted = 0;
+	struct account_gap *gap = &thread->gap[number];
+
+	*gap = (struct account_gap){ until, until, until, .is_read = 0 };
+	if (from >= until)
+		return;
+	gap->is_read = until - from <= USAGE_GAP_NS;
+	for (size_t at = find_usage(account, thread->thread, from + 1); at < account->usage_count;
+		at++) {
+		const struct account_usage *usage = &account->usage[at];
+
+		if (usage->thread != thread->thread || usage->time > until)
+			break;
+		gap->is_read = 1;
+		off += usage->off;
+		preempted += usage->voluntary ? at_most(usage->off, usage->involuntary * preemption)
+			: usage->involuntary  ? usage->off
+					      : 0;
+	}
+	off = at_most(off, until - from);
+	gap->blocked = from;
+	gap->preempted = from + off - at_most(preempted, off);
+	gap->end = from + off;
+}
+
+/* Moves the time off the processor in a gap to where it ended, if that is known. */
+static void end_gap(const struct account *account, const struct account_thread *thread,
+	size_t number)
+{
+	struct account_gap *gap = &thread->gap[number];
+	int64_t until = thread->call[number].enter, blocked = gap->preempted - gap->blocked;
+	/* It was blocked until a while after what ended it, as it had to be woken. */
+	int64_t slack = at_most(-BLOCKED_SLACK_NS, -blocked / BLOCKED_SLACK_PART);
+	struct ending ending = { account, thread->thread, gap->preempted + slack, until, gap };
+	int64_t end = blocked >= BLOCKED_LEAST_NS ? find_end(&ending) : RUN_NEVER, later;
+
+	if (end == RUN_NEVER || end <= gap->preempted)
+		return;
+	/* A preemption that does not fit after it was before it. */
+	later = at_most(end - gap->preempted, until - gap->end);
+	gap->blocked += later;
+	gap->preempted += later;
+	gap->end += later;
+}
+
+int account_find_gaps(struct account *account)
+{
+	int64_t preemption = measure_preemption(account);
+
+	for (size_t i = 0; i < account->of_count; i++) {
+		struct account_thread *thread = &account->threads[account->of[i]];
+		size_t first = find_usage(account, thread->thread, INT64_MIN);
+
+		if (first == account->usage_count ||
+			account->usage[first].thread != thread->thread || !thread->count)
+			continue;
+		thread->gap = calloc(thread->count, sizeof(*thread->gap));
+		if (!thread->gap) {
+			fputs("cufence: out of memory\n", stderr);
+			return -1;
+		}
+		for (size_t n = 0; n < thread->count; n++)
+			read_gap(account, thread, n, preemption);
+	}
+	for (size_t i = 0; i < account->of_count; i++) {
+		const struct account_thread *thread = &account->threads[account->of[i]];
+
+		for (size_t n = 0; thread->gap && n < thread->count; n++)
+			end_gap(account, thread, n);
+	}
+	return 0;
+}
+
+static unsigned add_span(struct account_span *span, unsigned count, int64_t from, int64_t until,
+	int64_t low, int64_t high)
+{
+	int64_t begin = from > low ? from : low, end = until < high ? until : high;
+
+	if (begin >= end)
+		return count;
+	span[count] = (struct account_span){ begin, end };
+	return count + 1;
+}
+
+unsigned account_split(const struct account_thread *thread, size_t next, enum account_cause cause,
+	int64_t from, int64_t until, struct account_span span[2])
+{
+	const struct account_gap *gap;
+
+	if (!thread->gap || !next || next >= thread->count || !thread->gap[next].is_read)
+		return 0;
+	gap = &thread->gap[next];
+	if (from < thread->call[next - 1].exit)
+		from = thread->call[next - 1].exit;
+	switch (cause) {
+	case ACCOUNT_COMPUTING:
+		return add_span(span, add_span(span, 0, from, until, INT64_MIN, gap->blocked), from,
+			until, gap->end, INT64_MAX);
+	case ACCOUNT_BLOCKED:
+		return add_span(span, 0, from, until, gap->blocked, gap->preempted);
+	case ACCOUNT_PREEMPTED:
+		return add_span(span, 0, from, until, gap->preempted, gap->end);
+	default:
+		return 0;
+	}
+}
+
+/* --- table blocked --- */
+
+static int add_blocked(struct account *account, uint32_t from, uint32_t site,
+	const struct account_gap *by, int64_t ns)
+{
+	const uint64_t words[] = { (uint64_t)from << 32 | site,
+		(uint64_t)by->ended << 32 | by->stream, (uint64_t)by->thread << 32 | by->site };
+	uint64_t key = map_hash_words(words, 3), known = map_get(&account->blocks, key, 0);
+	struct account_blocked *more;
+
+	if (known) {
+		account->blocked[known - 1].ns += ns;
+		account->blocked[known - 1].times++;
+		return 0;
+	}
+	more = array_room(account->blocked, account->blocked_count, sizeof(*more));
+	if (!more)
+		return -1;
+	account->blocked = more;
+	more[account->blocked_count++] = (struct account_blocked){ from, site, *by, ns, 1 };
+	return map_set(&account->blocks, key, account->blocked_count);
+}
+
+int account_add_outside(struct account *account, const struct account_thread *thread, size_t next,
+	uint32_t from_site, int64_t from, int64_t until)
+{
+	static const enum account_cause causes[] = { ACCOUNT_COMPUTING, ACCOUNT_BLOCKED,
+		ACCOUNT_PREEMPTED };
+	uint32_t site = thread->call[next].site;
+	int64_t rest = until - from;
+
+	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+		struct account_span span[2];
+		unsigned count = account_split(thread, next, causes[i], from, until, span);
+
+		for (unsigned k = 0; k < count; k++) {
+			int64_t ns = span[k].until - span[k].from;
+
+			rest -= ns;
+			if (account_add(account, ACCOUNT_HOST, causes[i], from_site, site, ns) ||
+				(causes[i] == ACCOUNT_BLOCKED &&
+					add_blocked(account, from_site, site, &thread->gap[next],
+						ns)))
+				return -1;
+		}
+	}
+	return account_add(account, ACCOUNT_HOST, ACCOUNT_OUTSIDE, from_site, site, rest);
+}
