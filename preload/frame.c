@@ -113,7 +113,7 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id, uintptr
 
 int frame_admits(struct thread_state *thread, enum call_id id, void *frame_address)
 {
-	return is_ready(thread) || make_ready(thread, id, (uintptr_t)frame_address);
+	return thread_is_ready(thread) || make_ready(thread, id, (uintptr_t)frame_address);
 }
 
 /* Clears the members that a record uses, except those set by poll_begin(). */

@@ -8,6 +8,7 @@
 #include "account_parts.h"
 #include "array.h"
 #include "constants.h"
+#include "host_runs.h"
 
 int account_read_usage(struct account_run *all, struct db *db)
 {
@@ -128,11 +129,35 @@ static void look_at_thread(const struct ending *ending, const struct account_thr
 	ending->gap->site = call->site;
 }
 
+/* The first host function that returned when the blocked time can have ended; NULL: none. */
+static const struct host_run *find_host_run(const struct ending *ending)
+{
+	const struct run *run = ending->account->run;
+	uint64_t count = host_run_count(run);
+
+	for (uint64_t i = host_runs_find(run, ending->earliest); i < count; i++) {
+		const struct host_run *host = host_run_at(run, i);
+
+		if (host->exit > ending->until)
+			break;
+		if (host->process == ending->account->process && host->thread != ending->thread)
+			return host;
+	}
+	return NULL;
+}
+
 /* Returns when the blocked time ended, RUN_NEVER: nothing is known to have ended it. */
 static int64_t find_end(const struct ending *ending)
 {
 	const struct account *account = ending->account;
+	const struct host_run *host = find_host_run(ending);
 	int64_t latest = INT64_MIN;
+
+	if (host) {
+		ending->gap->ended = END_HOST_FUNCTION;
+		ending->gap->stream = host->stream;
+		return host->exit;
+	}
 
 	for (size_t i = 0; i < account->busiest_count; i++)
 		if (account->busiest[i] != ending->thread)

@@ -210,6 +210,53 @@ static int print_stretches(struct db *db, const struct idling *of, FILE *out)
 	return step < 0 ? -1 : 0;
 }
 
+/* What ended the time in which the thread was blocked. */
+static void print_until(sqlite3_stmt *q, FILE *out)
+{
+	const char *until = db_text(q, BLOCKED_UNTIL), *place = db_text(q, BLOCKED_PLACE);
+	int64_t thread = sqlite3_column_int64(q, BLOCKED_THREAD);
+
+	if (!strcmp(until, "host_function")) {
+		fputs(" until a host function", out);
+		if (sqlite3_column_type(q, BLOCKED_STREAM) != SQLITE_NULL)
+			print(out, " on stream %lld",
+				(long long)sqlite3_column_int64(q, BLOCKED_STREAM));
+	} else if (!strcmp(until, "wait")) {
+		print(out, " until thread %lld returned from a wait at %s", (long long)thread,
+			place);
+	} else if (!strcmp(until, "call")) {
+		print(out, " until thread %lld, which submits, made its last call at %s",
+			(long long)thread, place);
+	} else {
+		print(out, ", before %s (nothing was seen that ended it)", db_text(q, BLOCKED_TO));
+	}
+}
+
+static int print_blocked(struct db *db, const struct idling *of, FILE *out)
+{
+	sqlite3_stmt *q = report_fact(db, FACT_BLOCKED);
+	const char *separator = "             blocked outside CUDA";
+	char time[DURATION_SIZE];
+	int step = -1, count = 0;
+
+	while (q && (step = db_step(q)) > 0 && count < MOST_STRETCHES) {
+		int64_t spent = sqlite3_column_int64(q, BLOCKED_TIME);
+
+		if (sqlite3_column_int64(q, BLOCKED_PROCESS) != of->process ||
+			spent < of->idle / ACCOUNT_SMALL_PART)
+			continue;
+		print(out, "%s at %s", separator, db_text(q, BLOCKED_FROM));
+		print_until(q, out);
+		print(out, ": %s", format_duration(time, a_turn(of, spent)));
+		separator = ";";
+		count++;
+	}
+	if (count)
+		fputc('\n', out);
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
 /* The device idles most of the time because the host submits too slowly. */
 static int is_launch_bound(const struct idling *of)
 {
@@ -230,7 +277,7 @@ static void print_advice(struct db *db, const struct idling *of, FILE *out)
 		scripts ? " (PyTorch: torch.compile with mode=\"reduce-overhead\")" : "");
 }
 
-static int print_host(const struct idling *of, int several, FILE *out)
+static int print_host(struct db *db, const struct idling *of, int several, FILE *out)
 {
 	char pid[32] = "";
 
@@ -240,7 +287,7 @@ static int print_host(const struct idling *of, int several, FILE *out)
 		of->turns ? "looping thread" : "thread that submits most");
 	print_causes(of, out);
 	fputc('\n', out);
-	return 0;
+	return print_blocked(db, of, out);
 }
 
 static int print_device(struct db *db, const struct idling *of, int several, FILE *out)
@@ -282,7 +329,7 @@ int report_account(struct db *db, FILE *out)
 
 	for (long i = 0; i < count && i < 2 * MOST_DEVICES && !rc; i++)
 		rc = list[i].device == DB_NULL
-			? print_host(&list[i], several_processes(list, count), out)
+			? print_host(db, &list[i], several_processes(list, count), out)
 			: print_device(db, &list[i], count > 2, out);
 	free(list);
 	return rc;

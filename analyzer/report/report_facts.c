@@ -91,6 +91,15 @@ static const char outside_sql[] =
 	" ('outside', 'computing', 'blocked', 'preempted')"
 	" GROUP BY a.process, a.device, f.text, t.text ORDER BY 5 DESC, 3, 4 LIMIT 20";
 
+/* Where the looping thread was blocked outside of CUDA, and until what, the longest time first. */
+static const char blocked_sql[] =
+	"SELECT b.process, f.text AS \"from\", t.text AS \"to\", b.ended AS until, b.stream,"
+	" h.tid AS thread, o.text AS place, sum(b.time) AS time_ns, sum(b.times) AS times"
+	" FROM blocked b LEFT JOIN site f ON f.id = b.from_site LEFT JOIN site t ON t.id = b.site"
+	" LEFT JOIN thread h ON h.id = b.by_thread LEFT JOIN site o ON o.id = b.by_site"
+	" GROUP BY b.process, f.text, t.text, b.ended, b.stream, h.tid, o.text"
+	" ORDER BY 8 DESC, 1, 2, 3 LIMIT 20";
+
 /* In the order of enum report_coverage_column. */
 static const char coverage_sql[] =
 	"SELECT s.operations, s.operations - s.unmatched AS operations_matched,"
@@ -159,6 +168,7 @@ const struct report_fact_info report_facts[FACT_COUNT] = {
 	[FACT_LOOPS] = { "loops", FACT_ROWS, loops_sql },
 	[FACT_ACCOUNT] = { "account", FACT_ROWS, account_sql },
 	[FACT_OUTSIDE] = { "outside", FACT_ROWS, outside_sql },
+	[FACT_BLOCKED] = { "blocked", FACT_ROWS, blocked_sql },
 	[FACT_COVERAGE] = { "coverage", FACT_OBJECT, coverage_sql },
 	[FACT_ACCESSES] = { "accesses", FACT_OBJECT, accesses_sql },
 	[FACT_UNSEEN] = { "unseen", FACT_ROWS, unseen_sql },

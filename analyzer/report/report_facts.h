@@ -22,6 +22,7 @@ enum report_fact {
 	FACT_LOOPS,
 	FACT_ACCOUNT,
 	FACT_OUTSIDE,
+	FACT_BLOCKED,
 	FACT_COVERAGE,
 	FACT_ACCESSES,
 	FACT_UNSEEN,
@@ -85,6 +86,17 @@ enum report_outside_column {
 	OUTSIDE_FROM,
 	OUTSIDE_TO,
 	OUTSIDE_TIME
+};
+
+enum report_blocked_column {
+	BLOCKED_PROCESS,
+	BLOCKED_FROM,
+	BLOCKED_TO,
+	BLOCKED_UNTIL,
+	BLOCKED_STREAM,
+	BLOCKED_THREAD,
+	BLOCKED_PLACE,
+	BLOCKED_TIME
 };
 
 enum report_fact_shape {

@@ -10,7 +10,7 @@ static const char loop_sql[] =
 
 static void account(struct mini *m)
 {
-	mini_exec(m, "DELETE FROM loop; DELETE FROM account");
+	mini_exec(m, "DELETE FROM loop; DELETE FROM account; DELETE FROM blocked");
 	assert_int_equal(account_measure(&m->db), 0);
 }
 
@@ -256,6 +256,168 @@ static void a_loop_of_queries_is_held(void **state)
 	(void)state;
 }
 
+/* A reading at the end of a gap: off us of it off the processor, switches as given. */
+static void used(struct mini *m, int64_t thread, double since, double at, double off, int voluntary,
+	int involuntary)
+{
+	mini_exec(m, "INSERT INTO usage VALUES (%lld, %lld, %lld, %lld, %d, %d)", (long long)thread,
+		(long long)(since * 1000), (long long)(at * 1000), (long long)(off * 1000),
+		voluntary, involuntary);
+}
+
+/* "ended stream thread: time us, times", by what ended it. */
+static const char blocked_sql[] =
+	"SELECT coalesce(group_concat(coalesce(ended, '-') || ' ' || coalesce(stream, '-') || ' ' ||"
+	" coalesce(by_thread, '-') || ': ' || (time / 1000) || ', ' || times, '; '),"
+	" '') FROM"
+	" (SELECT * FROM blocked ORDER BY ended)";
+
+/* Six turns of 200 us: a launch that runs 10 us, and off us off the processor. */
+static void turns(struct mini *m, double off, int voluntary, int involuntary)
+{
+	mini_site(m, "f", 1);
+	for (int i = 0; i < 6; i++) {
+		launch(m, 200.0 * i, 1, 200.0 * i + 5, 200.0 * i + 15);
+		if (i)
+			used(m, 1, 200.0 * i - 200, 200.0 * i, off, voluntary, involuntary);
+	}
+}
+
+static void sleep_is_no_work_of_the_host(void **state)
+{
+	struct mini m;
+
+	mini_init(&m);
+	turns(&m, 150, 1, 0);
+	account(&m);
+	/* 198 us of a turn are outside CUDA; it is taken to have slept first. */
+	expect_account(&m, "NULL", "blocked 750, computing 240, submit 10");
+	expect_account(&m, "0", "blocked 685, busy 50, computing 240, start 15, submit 10");
+	assert_string_equal(mini_text(&m, blocked_sql), "- - -: 750, 5");
+	mini_release(&m);
+}
+
+static void a_thread_that_gave_nothing_up_was_preempted(void **state)
+{
+	struct mini m;
+
+	mini_init(&m);
+	turns(&m, 150, 0, 3);
+	account(&m);
+	expect_account(&m, "NULL", "computing 240, preempted 750, submit 10");
+	assert_string_equal(mini_text(&m, blocked_sql), "");
+	mini_release(&m);
+}
+
+/* Four readings say that a preemption takes 10 us: of the fifth's 150 us it was blocked for 130. */
+static void one_that_was_both_was_preempted_as_long_as_usual(void **state)
+{
+	struct mini m;
+
+	mini_init(&m);
+	turns(&m, 10, 0, 1);
+	mini_exec(&m,
+		"UPDATE usage SET off = 150000, voluntary = 1, involuntary = 2"
+		" WHERE time = 400000");
+	account(&m);
+	expect_account(&m, "NULL", "blocked 130, computing 800, preempted 60, submit 10");
+	mini_release(&m);
+}
+
+/* Nobody asked: all of it is outside CUDA, as ever. */
+static void without_readings_nothing_is_split(void **state)
+{
+	struct mini m;
+
+	mini_init(&m);
+	turns(&m, 150, 1, 0);
+	mini_exec(&m, "DELETE FROM usage");
+	account(&m);
+	expect_account(&m, "NULL", "outside 990, submit 10");
+	mini_release(&m);
+}
+
+/*
+ * JAX: block_until_ready puts a host function after the work and is blocked until it runs, 120 us
+ * later; then the host prepares the next batch, for 70 us.
+ */
+static void a_host_function_ends_it(void **state)
+{
+	struct mini m;
+
+	mini_init(&m);
+	mini_site(&m, "f", 1);
+	mini_thread(&m);
+	for (int i = 0; i < 6; i++) {
+		double at = 200.0 * i;
+		int64_t call;
+
+		launch(&m, at, 1, at + 5, at + 120);
+		call = MINI_CALL(&m, .type = CALL_cuLaunchHostFunc, .at = at + 5, .until = at + 10,
+			.stream = 1, .site = 1);
+		/* Another one runs later. */
+		for (int k = 0; k < 2; k++)
+			mini_exec(&m, "INSERT INTO host_run VALUES (1, 2, %lld, %lld, %lld, 1, 1)",
+				(long long)call, (long long)((at + 125 + 50 * k) * 1000),
+				(long long)((at + 130 + 50 * k) * 1000));
+		if (i)
+			used(&m, 1, at - 200, at, 121, 1, 0);
+	}
+	account(&m);
+	assert_string_equal(mini_text(&m, blocked_sql), "host_function 1 -: 605, 5");
+	/* The device is idle while the host prepares, not while it is blocked: 11 us until it runs on. */
+	assert_int_equal(mini_int(&m,
+				 "SELECT sum(time) FROM account WHERE device = 0 AND"
+				 " cause = 'blocked'"),
+		55000);
+	assert_int_equal(mini_int(&m,
+				 "SELECT sum(time) FROM account WHERE device = 0 AND"
+				 " cause = 'computing'"),
+		345000);
+	mini_release(&m);
+}
+
+/*
+ * PyTorch: the main thread waits for the one that submits the backward pass, until the last of its
+ * three calls, which is of that type.
+ */
+static void expect_end_by(enum call_id last, int stops, const char *wanted)
+{
+	struct mini m;
+	int64_t other;
+
+	mini_init(&m);
+	mini_site(&m, "f", 1);
+	mini_site(&m, "g", 2);
+	other = mini_thread(&m);
+	for (int i = 0; i < 6; i++) {
+		double at = 200.0 * i;
+
+		for (int k = 0; k < 4; k++)
+			launch(&m, at + 4 * k, 1, at + 5 + 5 * k, at + 8 + 5 * k);
+		for (int k = 0; k < 3; k++)
+			MINI_CALL(&m, .type = k == 2 ? last : CALL_cuLaunchKernel,
+				.at = at + 30 + 40 * k, .until = at + 32 + 40 * k, .stream = 1,
+				.site = 2, .thread = other,
+				.runs = { at + 35 + 40 * k, at + 40 + 40 * k });
+		if (!i)
+			continue;
+		used(&m, 1, at - 186, at, 100, 2, 0);
+		used(&m, other, at - 88, at + 30, stops ? 110 : 0, stops, 0);
+	}
+	account(&m);
+	assert_string_equal(mini_text(&m, blocked_sql), wanted);
+	mini_release(&m);
+}
+
+static void another_thread_ends_it(void **state)
+{
+	expect_end_by(CALL_cuLaunchKernel, 1, "call - 2: 500, 5");
+	/* One that goes on did not hand over, unless it had waited. */
+	expect_end_by(CALL_cuLaunchKernel, 0, "- - -: 500, 5");
+	expect_end_by(CALL_cuStreamSynchronize, 0, "wait - 2: 500, 5");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,6 +432,12 @@ int main(void)
 		cmocka_unit_test(of_what_nobody_submitted_the_cause_is_unknown),
 		cmocka_unit_test(the_sums_are_the_whole),
 		cmocka_unit_test(a_loop_of_queries_is_held),
+		cmocka_unit_test(sleep_is_no_work_of_the_host),
+		cmocka_unit_test(a_thread_that_gave_nothing_up_was_preempted),
+		cmocka_unit_test(one_that_was_both_was_preempted_as_long_as_usual),
+		cmocka_unit_test(without_readings_nothing_is_split),
+		cmocka_unit_test(a_host_function_ends_it),
+		cmocka_unit_test(another_thread_ends_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
