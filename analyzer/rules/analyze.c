@@ -18,6 +18,7 @@
 #include "rows.h"
 #include "rules.h"
 #include "run_build.h"
+#include "timers.h"
 #include "unseen.h"
 #include "device_use.h"
 #include "waits.h"
@@ -304,7 +305,7 @@ static int conclude(struct db *db, struct stopwatch *watch)
 	CHARGE(watch, columns);
 	rc = rc || use_measure(db) || unseen_count(db);
 	CHARGE(watch, evidence);
-	rc = rc || follow_the_run(db, watch) || account_measure(db) || find(db);
+	rc = rc || follow_the_run(db, watch) || account_measure(db) || timers_find(db) || find(db);
 	CHARGE(watch, rules);
 	run_close(db->run);
 	db->run = NULL;

@@ -352,9 +352,11 @@ static int resolve_process(struct symbols *s, sqlite3_stmt *sites)
 		script_space_read(&s->scripts, s->db, s->process) ||
 		db_bind(sites, "i", s->process))
 		return -1;
-	while ((step = db_step(sites)) > 0)
+	while ((step = db_step(sites)) > 0) {
+		s->space.asks_system = sqlite3_column_int(sites, 1);
 		if (resolve_site(s, sqlite3_column_int64(sites, 0)))
 			return -1;
+	}
 	return step;
 }
 
@@ -364,7 +366,10 @@ static int resolve_all(struct symbols *s)
 	sqlite3_stmt *processes = db_prepare(s->db,
 		"SELECT id, CASE WHEN NOT simulated "
 		"THEN end + (SELECT start_unix_ns FROM run) END FROM process");
-	sqlite3_stmt *sites = db_prepare(s->db, "SELECT id FROM site WHERE process = ?");
+	/* Of who reads a clock the names decide whether it is a lock's code (timers.h). */
+	sqlite3_stmt *sites = db_prepare(s->db,
+		"SELECT id, id IN (SELECT site FROM clock_read WHERE site NOT NULL) FROM site"
+		" WHERE process = ?");
 	int step = -1;
 
 	s->read = db_prepare(s->db, "SELECT address FROM frame WHERE site = ? ORDER BY depth");
