@@ -17,8 +17,8 @@ static const char *const libraries[] = { "libcuda.so", "libcudart", "libcupti", 
 	"libcufence" };
 
 /*
- * Functions of locks, by the starts of their base names: they read a clock to know how long to wait.
- * CPython's global lock and its others; the C library's; C++'s; Abseil's (XLA, TensorFlow).
+ * Functions of locks, by the starts of their base names: they read a clock to know how long to
+ * wait.  CPython's global lock and its others; the C library's; C++'s; Abseil's (XLA, TensorFlow).
  */
 static const char *const locks[] = { "take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread",
 	"PyGILState_Ensure", "PyThread_acquire_lock", "_PyThread_cond_after", "_PyDeadline_",
@@ -78,8 +78,8 @@ struct reader {
 };
 
 /*
- * q: the frames of a site.  In an interpreter's code the functions up to its loop are looked at: one
- * that was called by an extension reads the clock to take the global lock, whatever its name.
+ * q: the frames of a site.  In an interpreter's code the functions up to its loop are looked at:
+ * one that was called by an extension reads the clock to take the global lock, whatever its name.
  */
 static int classify(sqlite3_stmt *q, struct reader *reader)
 {
@@ -159,7 +159,7 @@ struct reading {
 	int64_t locked; /* script frame at which a lock read after that wait, 0: none */
 };
 
-/* After a lock, a read at the same place of a script is the lock's, whether its name is known or not. */
+/* After a lock, a read at the same place of a script is the lock's, known by name or not. */
 static int take_read(struct rows *rows, struct reading *of, const struct reader *reader,
 	int64_t site)
 {

@@ -3,9 +3,9 @@
  * What a thread does outside of CUDA: RECORD_USAGE.
  *
  * Its use of the processor is read where 20 us passed between two readings of the clock for its
- * calls: at the end of a gap between calls, or of a long call.  The test costs a call one comparison
- * at its entry and one at its exit; a reading takes 0.3 to 1 us.  The simulator's virtual time has
- * no counterpart in the processor's, so that nothing is read there.
+ * calls: at the end of a gap between calls, or of a long call.  The test costs a call one
+ * comparison at its entry and one at its exit; a reading takes 0.3 to 1 us.  The simulator's
+ * virtual time has no counterpart in the processor's, so nothing is read there.
  *
  * Clocks: the library exports clock_gettime, gettimeofday, time, clock and timespec_get (clocks.S).
  * They note, per thread, that a clock was read right after a wait, and jump to the C library's.
@@ -18,8 +18,8 @@
 
 /*
  * Whether usage may be read, and the ticks of 20 us; after clock_init(), for each process that
- * starts to record.  It is not read if a seccomp filter may forbid that: one that the parent process
- * has not, unlike that of a container, or one that the program may have set up later (prctl).
+ * starts to record.  It is not read if a seccomp filter may forbid that: one that the parent
+ * process has not (a container's is its parent's, too), or one set up later (prctl).
  */
 void usage_init(void);
 

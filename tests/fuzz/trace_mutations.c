@@ -298,6 +298,9 @@ static int spoil_time(uint8_t *record)
 	case RECORD_DEVICE:
 		memcpy(record + offsetof(struct device_record, start), &never, sizeof(never));
 		return !(record[3] & DEVICE_INVALID);
+	case RECORD_USAGE:
+		memcpy(record + offsetof(struct usage_record, ticks), &never, sizeof(never));
+		return 1;
 	case RECORD_WINDOW:
 		memcpy(record + offsetof(struct window_record, ticks), &never, sizeof(never));
 		return 1;

@@ -117,7 +117,7 @@ static void handle(int signal)
 	time(NULL);
 }
 
-/* Clocks are read by a signal's handler and by a child of vfork(), which has its parent's memory. */
+/* A signal's handler reads a clock, and a child of vfork(), which has its parent's memory. */
 static void elsewhere(void)
 {
 	signal(SIGUSR1, handle);

@@ -267,7 +267,8 @@ static void used(struct mini *m, int64_t thread, double since, double at, double
 
 /* "ended stream thread: time us, times", by what ended it. */
 static const char blocked_sql[] =
-	"SELECT coalesce(group_concat(coalesce(ended, '-') || ' ' || coalesce(stream, '-') || ' ' ||"
+	"SELECT coalesce(group_concat(coalesce(ended, '-') || ' ' || coalesce(stream, '-')"
+	" || ' ' ||"
 	" coalesce(by_thread, '-') || ': ' || (time / 1000) || ', ' || times, '; '),"
 	" '') FROM"
 	" (SELECT * FROM blocked ORDER BY ended)";
@@ -365,7 +366,7 @@ static void a_host_function_ends_it(void **state)
 	}
 	account(&m);
 	assert_string_equal(mini_text(&m, blocked_sql), "host_function 1 -: 605, 5");
-	/* The device is idle while the host prepares, not while it is blocked: 11 us until it runs on. */
+	/* The device is idle while the host prepares, not while it is blocked: 11 us. */
 	assert_int_equal(mini_int(&m,
 				 "SELECT sum(time) FROM account WHERE device = 0 AND"
 				 " cause = 'blocked'"),
