@@ -17,7 +17,8 @@
 
 struct words {
 	struct db *db;
-	sqlite3_stmt *parent, *name, *operation, *kernel, *node, *place, *captured, *script;
+	sqlite3_stmt *parent, *name, *operation, *kernel, *node, *place, *captured, *script,
+		*clock;
 };
 
 static const char name_sql[] =
@@ -57,8 +58,10 @@ struct words *words_open(struct db *db)
 	words->captured = db_prepare(db,
 		"SELECT EXISTS (SELECT 1 FROM call_object WHERE call = ? AND role = 'captured')");
 	words->script = db_prepare(db, "SELECT EXISTS (SELECT 1 FROM code WHERE process = ?)");
+	words->clock = db_prepare(db,
+		"SELECT s.text FROM wait_clock w JOIN site s ON s.id = w.site WHERE w.call = ?");
 	if (words->parent && words->name && words->operation && words->kernel && words->node &&
-		words->place && words->captured && words->script)
+		words->place && words->captured && words->script && words->clock)
 		return words;
 	words_close(words);
 	return NULL;
@@ -76,6 +79,7 @@ void words_close(struct words *words)
 	sqlite3_finalize(words->place);
 	sqlite3_finalize(words->captured);
 	sqlite3_finalize(words->script);
+	sqlite3_finalize(words->clock);
 	free(words);
 }
 
@@ -323,6 +327,17 @@ int words_place(struct words *words, int64_t call, FILE *out)
 
 	if (rc > 0 && sqlite3_column_type(q, 0) != SQLITE_NULL)
 		print(out, " (%s)", (const char *)sqlite3_column_text(q, 0));
+	sqlite3_reset(q);
+	return rc < 0 ? -1 : 0;
+}
+
+int words_clock(struct words *words, int64_t call, const char *before, FILE *out)
+{
+	sqlite3_stmt *q = words->clock;
+	int rc = db_bind(q, "i", words_outermost(words, call)) ? -1 : db_step(q);
+
+	if (rc > 0)
+		print(out, "%s%s", before, db_text(q, 0));
 	sqlite3_reset(q);
 	return rc < 0 ? -1 : 0;
 }

@@ -47,6 +47,12 @@ int words_in_default_stream(struct words *words, int64_t call);
 int words_place(struct words *words, int64_t call, FILE *out);
 
 /*
+ * Writes the place where the program read a clock right after a wait (table wait_clock), after the
+ * given prefix.  Writes nothing if none was seen.
+ */
+int words_clock(struct words *words, int64_t call, const char *before, FILE *out);
+
+/*
  * words_is_captured: 1 if a captured stream turned the call into a node.  The other: 1 if calls of
  * the process have script frames.  Each returns 0 if not, -1 after a message.
  */

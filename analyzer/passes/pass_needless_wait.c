@@ -158,7 +158,8 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	if (words_operation(words, worst->other_call, out))
 		return -1;
 	fputs(": no use of its results detected before the next wait", out);
-	return 0;
+	return words_clock(words, worst->call, ", but a clock was read right after this one at ",
+		out);
 }
 
 static char *place_of_call(struct words *words, int64_t call)
