@@ -378,6 +378,9 @@ void clock_calibrate(struct thread_state *thread, unsigned samples);
 /* Drops all sites: a new process records them again. */
 void site_reset(void);
 
+/* 1: the address is in the recorder's code. */
+int site_is_own(uintptr_t address);
+
 /* Records the file mapped at address, unless already recorded. */
 void module_note(struct thread_state *thread, uintptr_t address);
 void module_reset(void);

@@ -48,6 +48,11 @@ static int is_own_code(uintptr_t address)
 	return address >= (uintptr_t)__ehdr_start && address < (uintptr_t)etext;
 }
 
+int site_is_own(uintptr_t address)
+{
+	return is_own_code(address);
+}
+
 struct path {
 	unsigned count;
 	uint64_t address[SITE_FRAMES];

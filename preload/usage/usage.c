@@ -174,7 +174,7 @@ void clock_noticed(void *frame_address)
 	int saved = errno;
 	uint64_t now;
 
-	if (thread->busy)
+	if (thread->busy || site_is_own(caller_of(frame_address)))
 		return;
 	thread->armed = 0;
 	if (thread->depth || !thread_is_ready(thread) ||

@@ -59,4 +59,62 @@ if grep -q '^Seccomp:.*0$' /proc/self/status; then
 		"$(ask forbids "SELECT count(*) AS n FROM usage WHERE time - since > 20000000")"
 fi
 
+# What a report says of it.  Eight turns of a loop, written by hand: a kernel of 3 ms; then the
+# thread calls or sleeps.
+of_turns() { # LENGTH-NS CPU-NS AWK AWK: statements of each turn from t on, of the thread and of another
+	echo "cufence-trace version=1.0 chunk_size=65536 clock=2 features=0x3 pid=100 parent_pid=1 start_ns=1000000000 closed=1 cupti_state=1 cupti_version=130000 driver_version=13000"
+	echo "chunk thread=0"
+	"$cufence" dump "$tmp/clocks"/*.cft | grep '^calltype' |
+		grep -E '"(cuLaunchKernel|cuLaunchHostFunc|cuStreamCreate)"$'
+	cat <<-'EOF'
+		chunk thread=7
+		thread thread=7 text="main"
+		context id=1 cupti_id=1 handle=0xc0 device=0 flags=0
+		deviceinfo device=0 sm_count=132 threads_per_sm=2048 blocks_per_sm=32 compute_major=9 compute_minor=0 async_engines=3 memory_bytes=1000000 text="GPU"
+		calibration ticks=0 realtime_ns=1000000000 cupti_ns=1000000000 gap_ticks=50
+		calibration ticks=1000000000 realtime_ns=2000000000 cupti_ns=2000000000 gap_ticks=50
+		function handle=0xf0 parameters= name="step"
+		string id=1 text="step"
+		module start=0x400000 end=0x500000 file_offset=0x0 build_id=0123456789abcdef0123456789abcdef01234567 text="/app"
+		site id=1 frames=0x401010
+		site id=2 frames=0x401020
+		symbol address=0x401010 depth=0 line=52 function="update" file="learner.py"
+		symbol address=0x401020 depth=0 line=53 function="update" file="learner.py"
+		call cuStreamCreate result=0 site=1 correlation=0 enter=1000 duration=100 context=1 | new_stream=0x5000 flags=0x1 priority=0x0
+	EOF
+	awk -v length_ns="$1" -v cpu="$2" 'BEGIN { for (i = 0; i < 8; i++) { t = 100000 + i * length_ns
+		printf "usage site=0 ticks=%d cpu_ns=%d voluntary=%d involuntary=0\n", t, i * cpu, i
+		printf "call cuLaunchKernel result=0 site=1 correlation=%d enter=%d duration=5000 context=1 | function=0xf0 stream=0x5000 grid=0x100000001 block=0x1001001\n", i + 2, t
+		printf "device kind=1 detail=0 src=0 dst=0 start=%d end=%d correlation=%d context=1 device=0 stream=14 name=1 value=0\n", 1000000000 + t + 9000, 1000000000 + t + 3009000, i + 2
+		'"$3"' }
+		print "chunk thread=9\nthread thread=9 text=\"driver\""
+		for (i = 0; i < 8; i++) { t = 100000 + i * length_ns; '"$4"' } }'
+}
+report_of() { # NAME: of the text on standard input
+	"$cufence" undump - -o "$tmp/$1.cft" && "$cufence" load "$tmp/$1.cft" -o "$tmp/$1.db" &&
+		"$cufence" report "$tmp/$1.db" 2>&1
+	same "$1: the account adds up" 1 "$("$cufence" query "$tmp/$1.db" \
+		"SELECT count(DISTINCT t) = 1 AS ok FROM (SELECT sum(time) AS t FROM account GROUP BY device)")"
+}
+
+# JAX: block_until_ready submits a host function, and is blocked until it has run; then the host
+# prepares the next step for 2 ms.
+report=$(of_turns 5000000 1950000 '
+	printf "call cuLaunchHostFunc result=0 site=2 correlation=0 enter=%d duration=5000 context=1 | stream=0x5000 callback=0x1 handle=0x0\n", t + 10000' '
+	printf "hostrun caller=7 called=%d enter=%d exit=%d function=0x1 data=0x1\n", t + 10000, t + 3015000, t + 3020000' |
+	report_of until)
+stream=$("$cufence" query "$tmp/until.db" "SELECT id FROM stream WHERE handle = 0x5000")
+has "a host function ended it, at that line" \
+	"^ *blocked outside CUDA at learner.py:53 until a host function on stream $stream: 3\.0 ms" "$report"
+has "the device idles while the host computes" "idle .* a turn \(2\.0 ms\): 1\.9 ms host computing outside CUDA" "$report"
+
+# A sleep is no work.
+report=$(of_turns 50000000 100000 '' '' | report_of asleep)
+has "the host is blocked" "idle .* a turn \(47 ms\): 47 ms host blocked outside CUDA" "$report"
+has "... by nothing that was seen" \
+	"^ *blocked outside CUDA at learner.py:52, before learner.py:52 \(nothing was seen that ended it\): 50 ms" "$report"
+same "... and does not submit too slowly" 0 "$(grep -c 'the host needs' <<<"$report")"
+# Work is.
+report=$(of_turns 50000000 50000000 '' '' | report_of awake)
+has "the host that computes does" "the host needs 47 ms to submit 3\.0 ms of work" "$report"
 finish
