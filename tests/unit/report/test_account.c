@@ -379,6 +379,31 @@ static void a_host_function_ends_it(void **state)
 }
 
 /*
+ * A thread computes for 60 us, is blocked until a host function has run at 170 us, and goes on.
+ * The device, idle from 100 us on, waits for it for 70 us, and then for the host's 30 us.
+ */
+static void the_device_waits_for_who_computes(void **state)
+{
+	struct mini m;
+
+	mini_init(&m);
+	mini_site(&m, "f", 1);
+	mini_thread(&m);
+	for (int i = 0; i < 6; i++) {
+		double at = 200.0 * i;
+
+		launch(&m, at, 1, at + 5, at + 100);
+		mini_exec(&m, "INSERT INTO host_run VALUES (1, 2, NULL, %lld, %lld, 1, 1)",
+			(long long)((at + 160) * 1000), (long long)((at + 170) * 1000));
+		if (i)
+			used(&m, 1, at - 200, at, 100, 1, 0);
+	}
+	account(&m);
+	expect_account(&m, "0", "blocked 350, busy 475, computing 150, start 15, submit 10");
+	mini_release(&m);
+}
+
+/*
  * PyTorch: the main thread waits for the one that submits the backward pass, until the last of its
  * three calls, which is of that type.
  */
@@ -438,6 +463,7 @@ int main(void)
 		cmocka_unit_test(one_that_was_both_was_preempted_as_long_as_usual),
 		cmocka_unit_test(without_readings_nothing_is_split),
 		cmocka_unit_test(a_host_function_ends_it),
+		cmocka_unit_test(the_device_waits_for_who_computes),
 		cmocka_unit_test(another_thread_ends_it),
 	};
 
