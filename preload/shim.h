@@ -166,10 +166,10 @@ struct thread_state {
 	uint16_t context;
 	uint64_t context_handle; /* the last one used; its id is context */
 
-	uint32_t birth;     /* its number among the created threads, 0: unknown */
-	uint32_t bypassing; /* CUPTI's id of a call in progress without a wrapper */
-	uint32_t passed_by; /* number of the window before which an unrecorded call began */
-	uint32_t ready;     /* generation if chunk and tables exist, else 0 */
+	uint32_t birth;       /* its number among the created threads, 0: unknown */
+	uint32_t bypassing;   /* CUPTI's id of a call in progress without a wrapper */
+	uint32_t passed_by;   /* number of the window before which an unrecorded call began */
+	uint32_t ready;       /* generation if chunk and tables exist, else 0 */
 	uint32_t switches[2]; /* voluntary and involuntary ones, at the last reading of usage */
 } __attribute__((aligned(64)));
 

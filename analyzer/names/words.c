@@ -17,8 +17,7 @@
 
 struct words {
 	struct db *db;
-	sqlite3_stmt *parent, *name, *operation, *kernel, *node, *place, *captured, *script,
-		*clock;
+	sqlite3_stmt *parent, *name, *operation, *kernel, *node, *place, *captured, *script, *clock;
 };
 
 static const char name_sql[] =
