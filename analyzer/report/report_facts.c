@@ -73,9 +73,9 @@ static const char waits_sql[] =
 
 /* In the order of enum report_loops_column, and so the next two. */
 static const char loops_sql[] =
-	"SELECT l.process, p.pid, s.text AS place, l.turns, l.start AS start_ns, l.end AS end_ns,"
+	"SELECT l.process, p.pid, l.place, l.turns, l.start AS start_ns, l.end AS end_ns,"
 	" (l.end - l.start) / l.turns AS turn_ns FROM loop l JOIN process p ON p.id = l.process"
-	" JOIN site s ON s.id = l.site ORDER BY l.process";
+	" ORDER BY l.process";
 
 /* The account of the loop, or of the run from its first work to its last. */
 static const char account_sql[] =
