@@ -14,7 +14,7 @@ enum {
 	THREADS_TRIED = 8,
 };
 
-/* Places with the same parent at which a thread arrives equally often: the first one of them. */
+/* Places of one statement at which a thread arrives equally often: the first one of them. */
 struct candidate {
 	uint32_t node;
 	const struct token_thread *own;
@@ -73,12 +73,13 @@ static int more_below(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-/* known: hash of parent and arrivals -> number in list + 1 */
+/* known: hash of parent, statement and arrivals -> number in list + 1 */
 static int add_place(struct search *search, struct candidate **list, size_t *count,
 	struct map *known, const struct candidate *place)
 {
-	const uint64_t words[] = { search->paths.node[place->node].parent, place->arrivals };
-	uint64_t key = map_hash_words(words, 2), number = map_get(known, key, 0);
+	const struct path_node *node = &search->paths.node[place->node];
+	const uint64_t words[] = { node->parent, (uint64_t)node->loop, place->arrivals };
+	uint64_t key = map_hash_words(words, 3), number = map_get(known, key, 0);
 	struct candidate *more;
 
 	if (number) {
@@ -160,16 +161,20 @@ static int covers_as_much(const struct candidate *candidate, double covered)
 	return candidate->is_loop && 100 * candidate->covered >= LOOP_NEARLY_PERCENT * covered;
 }
 
-static int is_better(const struct candidate *candidate, const struct candidate *than)
+static int is_further_out(const struct search *search, const struct candidate *candidate,
+	const struct candidate *than)
 {
+	uint32_t level = search->paths.node[candidate->node].level;
+
 	if (!than || !candidate->own->script != !than->own->script)
 		return !than || candidate->own->script;
-	if (candidate->turns != than->turns)
-		return candidate->turns > than->turns;
-	return candidate->own->count > than->own->count;
+	if (level != search->paths.node[than->node].level)
+		return level < search->paths.node[than->node].level;
+	return candidate->covered > than->covered;
 }
 
-static struct candidate *choose(struct search *search)
+/* The outermost one of those that cover the most. */
+static struct candidate *choose_outermost(struct search *search)
 {
 	struct candidate *chosen = NULL;
 	double most = 0;
@@ -179,30 +184,76 @@ static struct candidate *choose(struct search *search)
 			most = search->candidate[i].covered;
 	for (size_t i = 0; i < search->count; i++)
 		if (covers_as_much(&search->candidate[i], most) &&
-			is_better(&search->candidate[i], chosen))
+			is_further_out(search, &search->candidate[i], chosen))
 			chosen = &search->candidate[i];
 	return chosen;
 }
 
-/* Branches of one function have fewer turns than a place that they share. */
-static int choose_shared(struct search *search, struct candidate **chosen, int *branches)
+static int is_same_statement(const struct search *search, const struct candidate *candidate,
+	const struct candidate *other)
+{
+	const struct path_node *node = &search->paths.node[candidate->node];
+	const struct path_node *others = &search->paths.node[other->node];
+
+	return candidate->own == other->own && node->parent == others->parent &&
+		node->loop == others->loop;
+}
+
+/*
+ * The place of a statement with the most turns: others are not reached in all of its turns.
+ * Without a source they may be those of an outer loop, unless they leave out half of the work.
+ */
+static int choose_place(struct search *search, struct candidate **chosen)
 {
 	const struct candidate *first = *chosen;
 
 	for (size_t i = 0; i < search->count; i++) {
-		struct candidate other = search->candidate[i];
+		struct candidate *other = &search->candidate[i];
 
-		if (other.own != first->own || other.arrivals <= first->arrivals ||
-			search->paths.node[other.node].parent !=
-				search->paths.node[first->node].parent)
+		if (!is_same_statement(search, other, first) || other->turns <= (*chosen)->turns)
 			continue;
-		if (measure(search, &other, 1))
+		if (measure(search, other, 1))
 			return -1;
-		if (!covers_as_much(&other, first->covered) || !is_better(&other, *chosen))
-			continue;
-		search->candidate[i] = other;
-		*chosen = &search->candidate[i];
-		*branches = 1;
+		if (search->paths.node[other->node].loop ||
+			(other->is_loop && 2 * other->covered >= first->covered))
+			*chosen = other;
+	}
+	return 0;
+}
+
+/*
+ * An epoch is a loop, too, but the step is meant: the loop in it that covers as much, if it has more
+ * turns in each turn than there are.  A loop over layers has less than there are steps.
+ */
+static struct candidate *choose_nested(struct search *search, const struct candidate *outer,
+	double covered)
+{
+	const struct loop_paths *paths = &search->paths;
+	struct candidate *chosen = NULL;
+
+	for (size_t i = 0; i < search->count; i++) {
+		struct candidate *inner = &search->candidate[i];
+
+		if (inner->own == outer->own && covers_as_much(inner, covered) &&
+			loop_paths_is_below(paths, inner->node, paths->node[outer->node].parent) &&
+			inner->turns > outer->turns * outer->turns &&
+			(!chosen || inner->turns < chosen->turns))
+			chosen = inner;
+	}
+	return chosen;
+}
+
+static int choose(struct search *search, struct candidate **chosen)
+{
+	struct candidate *next = choose_outermost(search);
+
+	for (*chosen = NULL; next;) {
+		double covered = next->covered;
+
+		*chosen = next;
+		if (choose_place(search, chosen))
+			return -1;
+		next = choose_nested(search, *chosen, covered);
 	}
 	return 0;
 }
@@ -252,11 +303,11 @@ static int add_inner(struct loop *loop, struct search *search, const struct cand
 }
 
 static int set_loop(struct loop *loop, struct search *search, const struct candidate *chosen,
-	struct db *db, int branches)
+	struct db *db)
 {
 	struct turns turns = { 0 };
 
-	if (turns_measure(&turns, &search->tokens, chosen->own, chosen->node, branches) ||
+	if (turns_measure(&turns, &search->tokens, chosen->own, chosen->node, 1) ||
 		turns_trim(&turns, &search->tokens)) {
 		free(turns.begin);
 		return -1;
@@ -292,7 +343,6 @@ static int make_room(struct search *search)
 static int find(struct loop *loop, struct search *search, struct db *db)
 {
 	struct candidate *chosen;
-	int branches = 0;
 
 	for (size_t i = 0; i < search->tokens.count && i < THREADS_TRIED; i++)
 		if (add_candidates(search, &search->tokens.thread[i]))
@@ -300,13 +350,9 @@ static int find(struct loop *loop, struct search *search, struct db *db)
 	for (size_t i = 0; i < search->count; i++)
 		if (measure(search, &search->candidate[i], 0))
 			return -1;
-	chosen = choose(search);
-	if (!chosen)
-		return 0;
-	return choose_shared(search, &chosen, &branches) ||
-			set_loop(loop, search, chosen, db, branches)
-		? -1
-		: 0;
+	if (choose(search, &chosen))
+		return -1;
+	return chosen ? set_loop(loop, search, chosen, db) : 0;
 }
 
 int loop_find(struct loop *loop, const struct run *run, struct db *db, const uint32_t *threads,

@@ -9,7 +9,7 @@
 
 /* The program's own frames first: of a script if there is one, else of its files. */
 static const char frames_sql[] =
-	"SELECT site, depth, address, own AND code NOT NULL, loop NOT NULL FROM"
+	"SELECT site, depth, address, own AND code NOT NULL, loop FROM"
 	" (SELECT f.site, f.depth, f.address, f.code, f.loop, f.user AND (f.code NOT NULL OR NOT"
 	"   EXISTS (SELECT 1 FROM frame s WHERE s.site = f.site AND s.code NOT NULL)) AS own"
 	"  FROM site s JOIN frame f ON f.site = s.id WHERE s.process = ?)"
@@ -87,7 +87,7 @@ static int read_frames(struct loop_paths *paths, sqlite3_stmt *q)
 			.site = of,
 			.depth = sqlite3_column_int(q, 1),
 			.is_own = (uint8_t)sqlite3_column_int(q, 3),
-			.is_loop = (uint8_t)sqlite3_column_int(q, 4),
+			.loop = sqlite3_column_int(q, 4),
 		};
 
 		if (of != site) {
@@ -129,7 +129,7 @@ uint32_t loop_paths_find_line(const struct loop_paths *paths, uint32_t node, uin
 	for (; node && node != below; node = paths->node[node].parent) {
 		if (!paths->node[node].is_own)
 			continue;
-		if (paths->node[node].is_loop)
+		if (paths->node[node].loop)
 			return node;
 		own = own ? own : node;
 	}

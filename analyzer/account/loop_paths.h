@@ -21,7 +21,7 @@ struct path_node {
 	int32_t depth;        /* of the frame in that site; -1: a leaf */
 	uint8_t is_own;       /* a frame of the program's script */
 	uint8_t is_below_own; /* it or a node above it is */
-	uint8_t is_loop;      /* its line is in a loop of that function */
+	int32_t loop;         /* line of the loop statement around its line; 0: none is known */
 };
 
 struct loop_paths {

@@ -25,11 +25,14 @@ static uint32_t site_of(const struct run *run, uint32_t id)
 	return link->site;
 }
 
-/* ns in which the device ran a call's operations. */
+/*
+ * About the square root of the ns in which the device ran a call's operations: one long operation
+ * is not as much as a loop of short ones.
+ */
 static double device_time(const struct run *run, const struct run_call *call)
 {
 	uint32_t id = call->last_work;
-	double sum = 0;
+	uint64_t sum = 0;
 
 	do {
 		const struct run_work *work = run_work(run, id);
@@ -40,7 +43,7 @@ static double device_time(const struct run *run, const struct run_call *call)
 			sum += work->duration;
 		id = work->next;
 	} while (id != call->last_work);
-	return sum;
+	return sum ? (double)(UINT64_C(1) << (64 - __builtin_clzll(sum)) / 2) : 0;
 }
 
 static int read_thread(struct tokens *tokens, struct token_thread *thread)
@@ -215,13 +218,13 @@ static int64_t bound_of(const struct turns *turns)
 	return last + LOOP_LAST_TIMES * others / (int64_t)turns->count;
 }
 
-static void extend_last(struct turns *turns, const struct tokens *tokens, const struct token *token)
+static void extend_last(struct turns *turns, const struct run *run, uint32_t id)
 {
-	const struct run_call *call = run_call(tokens->run, token->call);
-	int64_t exit = run_exit(tokens->run, call, token->call);
+	const struct run_call *call = run_call(run, id);
+	int64_t exit = run_exit(run, call, id);
 	int64_t *end = &turns->begin[turns->count];
 
-	exit = exit == RUN_NEVER ? token->enter : exit;
+	exit = exit == RUN_NEVER ? call->enter : exit;
 	*end = exit > *end ? exit : *end;
 }
 
@@ -249,7 +252,7 @@ static int tally_own(struct turns *turns, struct tokens *tokens)
 		if (turn + 1 == turns->count) {
 			if (token->enter > turns->bound || !tokens->tally[token->site].turns)
 				break;
-			extend_last(turns, tokens, token);
+			extend_last(turns, tokens->run, token->call);
 		}
 		add_to_tally(tokens, token, turn);
 	}
@@ -291,7 +294,7 @@ static void tally_other(struct turns *turns, struct tokens *tokens,
 		if (turn + 1 == turns->count && !tokens->tally[token->site].turns)
 			continue;
 		if (turn + 1 == turns->count)
-			extend_last(turns, tokens, token);
+			extend_last(turns, tokens->run, token->call);
 		add_to_tally(tokens, token, turn);
 	}
 }
@@ -398,6 +401,32 @@ static int64_t median_of(const struct turns *turns, size_t first, size_t end, in
 	return room[first + (end - first) / 2];
 }
 
+/* The calls after the last token that the turn before made, too, such as cudaFree. */
+static int add_last_calls(struct turns *turns, const struct tokens *tokens)
+{
+	const struct run *run = tokens->run;
+	int64_t last = turns->begin[turns->count - 1], before = turns->begin[turns->count - 2];
+	struct map made = { 0 };
+	uint32_t id = turns->own->token[turns->first].call;
+	int rc = 0;
+
+	for (; id && !rc; id = run_link(run, id)->next) {
+		const struct run_call *call = run_call(run, id);
+		uint32_t site = call ? site_of(run, id) : 0;
+
+		if (!site || call->enter < before)
+			continue;
+		if (call->enter < last)
+			rc = map_set(&made, site, 1);
+		else if (call->enter >= turns->bound || !map_get(&made, site, 0))
+			break;
+		else
+			extend_last(turns, run, id);
+	}
+	map_release(&made);
+	return rc ? -1 : 0;
+}
+
 int turns_trim(struct turns *turns, struct tokens *tokens)
 {
 	uint32_t *typical = calloc(turns->count, sizeof(*typical));
@@ -409,6 +438,7 @@ int turns_trim(struct turns *turns, struct tokens *tokens)
 	if (!typical || !room)
 		fputs("cufence: out of memory\n", stderr);
 	turns->begin[turns->count] = last; /* with the calls of other threads */
+	rc = rc || add_last_calls(turns, tokens) ? -1 : 0;
 	need = rc ? 0 : most_of(count_typical(turns, tokens, typical));
 	while (!rc && first < end && typical[first] < need)
 		first++;
