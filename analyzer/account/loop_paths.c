@@ -66,12 +66,17 @@ static int add_leaf(struct loop_paths *paths, uint32_t site, uint32_t at)
 	}
 	more[site] = (uint32_t)paths->count;
 	return add_node(paths,
-		&(struct path_node){ .parent = at, .site = site, .depth = -1 });
+		&(struct path_node){ .parent = at, .site = site, .depth = -1, .is_leaf = 1 });
 }
 
 uint32_t loop_paths_leaf(struct loop_paths *paths, uint32_t site)
 {
-	if ((site >= paths->leaf_end || !paths->leaf[site]) && add_leaf(paths, site, 0))
+	const struct path_node frame = { .site = site, .depth = -1 };
+	uint32_t at = 0;
+
+	if (site < paths->leaf_end && paths->leaf[site])
+		return paths->leaf[site];
+	if (go_to(paths, &at, site, &frame) || add_leaf(paths, site, at))
 		return 0;
 	return paths->leaf[site];
 }

@@ -18,7 +18,8 @@ struct path_node {
 	uint32_t parent;      /* 0: the root */
 	uint32_t level;       /* of the root: 0 */
 	uint32_t site;        /* a site that has this frame, or the leaf's */
-	int32_t depth;        /* of the frame in that site; -1: a leaf */
+	int32_t depth;        /* of the frame in that site; -1: it has none */
+	uint8_t is_leaf;      /* a site: its calls */
 	uint8_t is_own;       /* a frame of the program's script */
 	uint8_t is_below_own; /* it or a node above it is */
 	int32_t loop;         /* line of the loop statement around its line; 0: none is known */

@@ -186,7 +186,7 @@ static int split(struct turns *turns, struct tokens *tokens)
 {
 	const struct loop_paths *paths = tokens->paths;
 	const struct token_thread *own = turns->own;
-	int is_leaf = paths->node[turns->node].depth < 0, was_inside = 0;
+	int is_leaf = paths->node[turns->node].is_leaf, was_inside = 0;
 
 	for (uint32_t site = 0; site < tokens->site_end; site++)
 		tokens->inside[site] = site < paths->leaf_end && paths->leaf[site] &&
