@@ -141,16 +141,28 @@ uint32_t loop_paths_find_line(const struct loop_paths *paths, uint32_t node, uin
 	return own;
 }
 
+/*
+ * Of a frame of a script, or of a site: its innermost own frame with a line, else that in the
+ * program's file (the lowest in memory), else what names the site.
+ */
+static const char name_sql[] =
+	"WITH own AS (SELECT f.*, m.path, f.address - m.start + m.file_offset AS at, m.id = (SELECT"
+	"  min(o.id) FROM module o WHERE o.process = m.process) AS is_program"
+	"  FROM frame f LEFT JOIN module m ON m.id = f.module WHERE f.site = ?1 AND f.user)"
+	" SELECT text FROM (SELECT 0 AS choice, depth, replace(file, rtrim(file, replace(file, '/', '')), '') || ':' || line AS text FROM own"
+	"  WHERE line NOT NULL AND (?2 < 0 OR depth = ?2)"
+	" UNION ALL SELECT 1, depth, replace(path, rtrim(path, replace(path, '/', '')), '') || printf('+0x%x', at) FROM own"
+	"  WHERE is_program AND ?2 < 0"
+	" UNION ALL SELECT 2, 0, text FROM site WHERE id = ?1)"
+	" WHERE text NOT NULL ORDER BY choice, depth LIMIT 1";
+
 int loop_paths_name(const struct loop_paths *paths, struct db *db, uint32_t node, uint32_t site,
 	char *text, size_t size)
 {
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT replace(f.file, rtrim(f.file, replace(f.file, '/', '')), '') || ':' || f.line"
-		" FROM frame f WHERE f.site = ?2 AND f.depth = ?3 AND f.line NOT NULL"
-		" UNION ALL SELECT text FROM site WHERE id = ?1");
-	int step = q ? db_bind(q, "iii", (int64_t)site,
-			       (int64_t)paths->node[node].site,
-			       (int64_t)paths->node[node].depth)
+	const struct path_node *line = &paths->node[node];
+	sqlite3_stmt *q = db_prepare(db, name_sql);
+	int step = q ? db_bind(q, "ii", (int64_t)(node ? line->site : site),
+			       node ? (int64_t)line->depth : -1)
 		     : -1;
 
 	if (!step && (step = db_step(q)) > 0)
