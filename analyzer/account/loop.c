@@ -6,7 +6,6 @@
 
 #include "array.h"
 #include "constants.h"
-#include "loop_parts.h"
 #include "loop_turns.h"
 
 enum {
@@ -114,7 +113,8 @@ static int add_candidates(struct search *search, const struct token_thread *own)
 		uint32_t arrivals = search->arrivals[node];
 
 		/* Where the parent's turns begin, too, it stands for both. */
-		if (arrivals < LOOP_TURNS_LEAST || arrivals == search->arrivals[paths->node[node].parent])
+		if (arrivals < LOOP_TURNS_LEAST ||
+			arrivals == search->arrivals[paths->node[node].parent])
 			continue;
 		rc = add_place(search, &list, &count, &known,
 			&(struct candidate){ .node = node,
@@ -149,8 +149,7 @@ static int measure(struct search *search, struct candidate *candidate, int branc
 
 	candidate->turns = turns.count;
 	candidate->covered = turns.covered;
-	candidate->is_loop = turns.count >= LOOP_TURNS_LEAST &&
-		2 * turns.covered >= turns.around &&
+	candidate->is_loop = turns.count >= LOOP_TURNS_LEAST && 2 * turns.covered >= turns.around &&
 		LOOP_OWN_PART * turns.own_covered >= candidate->own->weight;
 	free(turns.begin);
 	return rc;
@@ -222,8 +221,8 @@ static int choose_place(struct search *search, struct candidate **chosen)
 }
 
 /*
- * An epoch is a loop, too, but the step is meant: the loop in it that covers as much, if it has more
- * turns in each turn than there are.  A loop over layers has less than there are steps.
+ * An epoch is a loop, too, but the step is meant: the loop in it that covers as much, if each turn
+ * has more of its turns than there are turns.  A step has fewer layers than there are steps.
  */
 static struct candidate *choose_nested(struct search *search, const struct candidate *outer,
 	double covered)

@@ -5,21 +5,24 @@
  *
  * A turn begins where the thread's path of calls (loop_paths.h) arrives at a place: from outside of
  * it, or for a site with every call.  It ends where the next one begins, the last one before the
- * first call that no earlier turn made.  A turn's typical sites are those that occur in two thirds
- * of all turns, however often in each: inner loops of any length make no difference, and a turn may
- * do more now and then.  The calls of all threads count, each thread's sites by themselves.
+ * first call that no earlier turn made.  A turn's typical sites are those in most of all turns
+ * (LOOP_TYPICAL_PERCENT), however often in each: inner loops of any length make no difference, and a
+ * turn may do more now and then.  Places of one function may be branches that exclude each other:
+ * then the sites of all branches are typical together.
  *
- * A place's turns cover the submissions and waits at typical sites, in numbers and in time of the
- * device.  They are a loop if they cover half of what happens meanwhile, and a quarter of what their
- * thread does.  Of those that cover nearly as much as the best (LOOP_NEARLY_PERCENT), the one with
- * the most turns is the loop: a step rather than an epoch of steps, which cover the same, but a
- * step rather than a layer of it, since layers leave out the rest of the step.  A thread with
- * frames of the program's script goes before one without, such as one of PyTorch's backward pass.
- * Places of the same function may be branches that exclude each other: their sites are typical
- * together.
+ * The turns of a place cover the submissions and waits at typical sites, of all threads, by number
+ * and time of the device.  They are a loop if they cover half of what all threads do meanwhile and a
+ * good part of what their own thread does.  So the turns of a layer are no loop, nor are those of a
+ * thread that works for a part of each step.
+ *
+ * Of the loops that cover nearly as much as the best one, the outermost is chosen: that of the
+ * outermost function, in a thread that runs the program's script if there is one.  Of the places in
+ * its statement, that with the most turns; the statement is known from a script's source.  If it
+ * has few turns with many turns of a nested loop in each, and that covers nearly as much, these are
+ * epochs of steps, and the nested loop is chosen.
  *
  * Turns at the beginning that take more than LOOP_WARM_TIMES the median are warm-up and excluded,
- * as are turns at either end without two thirds of the typical sites.
+ * as are turns at either end without most of the typical sites.
  */
 #ifndef CUFENCE_LOOP_H
 #define CUFENCE_LOOP_H

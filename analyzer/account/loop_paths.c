@@ -42,9 +42,7 @@ static int go_to(struct loop_paths *paths, uint32_t *at, uint64_t address,
 
 	node.parent = *at;
 	*at = (uint32_t)(known ? known : paths->count);
-	return known ? 0
-		     : add_node(paths, &node) || map_set(&paths->children, key, *at) ? -1
-										     : 0;
+	return known ? 0 : add_node(paths, &node) || map_set(&paths->children, key, *at) ? -1 : 0;
 }
 
 static int add_leaf(struct loop_paths *paths, uint32_t site, uint32_t at)
@@ -146,15 +144,15 @@ uint32_t loop_paths_find_line(const struct loop_paths *paths, uint32_t node, uin
  * program's file (the lowest in memory), else what names the site.
  */
 static const char name_sql[] =
-	"WITH own AS (SELECT f.*, m.path, f.address - m.start + m.file_offset AS at, m.id = (SELECT"
-	"  min(o.id) FROM module o WHERE o.process = m.process) AS is_program"
+	"WITH own AS (SELECT f.depth, f.file, f.line, m.path, f.address - m.start + m.file_offset AS at,"
+	"  m.id = (SELECT min(o.id) FROM module o WHERE o.process = m.process) AS is_program"
 	"  FROM frame f LEFT JOIN module m ON m.id = f.module WHERE f.site = ?1 AND f.user)"
-	" SELECT text FROM (SELECT 0 AS choice, depth, replace(file, rtrim(file, replace(file, '/', '')), '') || ':' || line AS text FROM own"
-	"  WHERE line NOT NULL AND (?2 < 0 OR depth = ?2)"
-	" UNION ALL SELECT 1, depth, replace(path, rtrim(path, replace(path, '/', '')), '') || printf('+0x%x', at) FROM own"
-	"  WHERE is_program AND ?2 < 0"
-	" UNION ALL SELECT 2, 0, text FROM site WHERE id = ?1)"
-	" WHERE text NOT NULL ORDER BY choice, depth LIMIT 1";
+	" SELECT replace(name, rtrim(name, replace(name, '/', '')), '') || at FROM"
+	" (SELECT 0 AS choice, depth, file AS name, ':' || line AS at FROM own"
+	"  WHERE ?2 < 0 OR depth = ?2"
+	" UNION ALL SELECT 1, depth, path, printf('+0x%x', at) FROM own WHERE is_program AND ?2 < 0"
+	" UNION ALL SELECT 2, 0, text, '' FROM site WHERE id = ?1)"
+	" WHERE name NOT NULL AND at NOT NULL ORDER BY choice, depth LIMIT 1";
 
 int loop_paths_name(const struct loop_paths *paths, struct db *db, uint32_t node, uint32_t site,
 	char *text, size_t size)

@@ -6,7 +6,6 @@
 
 #include "array.h"
 #include "constants.h"
-#include "loop_parts.h"
 
 /* --- tokens --- */
 
@@ -155,10 +154,9 @@ void tokens_release(struct tokens *tokens)
 
 /* --- turns --- */
 
-/* Two thirds, rounded up. */
 static size_t most_of(size_t count)
 {
-	return (2 * count + 2) / 3;
+	return (LOOP_TYPICAL_PERCENT * count + 99) / 100;
 }
 
 static void begin_tally(struct tokens *tokens)
@@ -349,8 +347,7 @@ int turns_measure(struct turns *turns, struct tokens *tokens, const struct token
 		return -1;
 	if (!turns->count)
 		return 0;
-	turns->own_covered =
-		covered_of(turns, tokens, branches && are_branches(turns, tokens));
+	turns->own_covered = covered_of(turns, tokens, branches && are_branches(turns, tokens));
 	turns->covered = turns->own_covered;
 	for (size_t i = 0; i < tokens->count; i++) {
 		if (&tokens->thread[i] == own)

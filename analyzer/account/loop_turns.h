@@ -35,10 +35,10 @@ struct turns {
 	uint32_t node;                  /* at which they begin */
 	int64_t *begin;                 /* [count]: the end of the last one */
 	size_t count;
-	size_t warm;                     /* removed as warm-up */
-	size_t first, end;               /* own tokens: the first one, and the one after the last */
-	int64_t bound;                   /* ns: all calls of the last one are entered before */
-	double covered, around;          /* weight: covered, and of all tokens meanwhile */
+	size_t warm;            /* removed as warm-up */
+	size_t first, end;      /* own tokens: the first one, and the one after the last */
+	int64_t bound;          /* ns: all calls of the last one are entered before */
+	double covered, around; /* weight: covered, and of all tokens meanwhile */
 	double own_covered;
 };
 

@@ -30,8 +30,9 @@ static const char holds_sql[] =
 	"SELECT behind, op FROM hold WHERE behind NOT NULL AND reason <> 'event'";
 
 /* The end of the last turn is one more begin. */
-static const char turns_sql[] = "SELECT start FROM turn WHERE process = ?1"
-				" UNION SELECT until FROM loop WHERE process = ?1 ORDER BY 1";
+static const char turns_sql[] =
+	"SELECT start FROM turn WHERE process = ?1"
+	" UNION SELECT until FROM loop WHERE process = ?1 ORDER BY 1";
 
 static int add_arrow(struct html_arrows *arrows, int64_t from, int64_t to)
 {

@@ -79,8 +79,9 @@ static const char loops_sql[] =
 
 /* Turns are those of one turn of the loop, on average. */
 static const char inner_loops_sql[] =
-	"SELECT i.process, i.place, (2 * i.turns + l.turns + l.warm) / (2 * (l.turns + l.warm)) AS turns"
-	" FROM inner_loop i JOIN loop l ON l.process = i.process ORDER BY i.process, i.number";
+	"SELECT i.process, i.place,"
+	" (2 * i.turns + l.turns + l.warm) / (2 * (l.turns + l.warm)) AS turns FROM inner_loop i"
+	" JOIN loop l ON l.process = i.process ORDER BY i.process, i.number";
 
 /* The account of the loop, or of the run from its first work to its last. */
 static const char account_sql[] =

@@ -73,11 +73,7 @@ enum report_loops_column {
 	LOOPS_WARM
 };
 
-enum report_inner_loops_column {
-	INNER_LOOPS_PROCESS,
-	INNER_LOOPS_PLACE,
-	INNER_LOOPS_TURNS
-};
+enum report_inner_loops_column { INNER_LOOPS_PROCESS, INNER_LOOPS_PLACE, INNER_LOOPS_TURNS };
 
 enum report_account_column {
 	ACCOUNT_PROCESS,

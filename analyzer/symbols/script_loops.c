@@ -31,8 +31,9 @@ static int begins_with(const char *at, const char *word)
 {
 	size_t length = strlen(word);
 
-	return !strncmp(at, word, length) && (at[length] == ' ' || at[length] == '\t' ||
-						     at[length] == '(' || at[length] == '\\');
+	return !strncmp(at, word, length) &&
+		(at[length] == ' ' || at[length] == '\t' || at[length] == '(' ||
+			at[length] == '\\');
 }
 
 static int is_loop(const char *at)
@@ -71,10 +72,10 @@ int script_loop_in(const char *text, int first_line, int line)
 			continue;
 		while (depth && open[depth - 1].column >= column)
 			depth--;
-		loop = is_loop(at) ? number
+		loop = is_loop(at)                               ? number
 			: number > first_line && is_function(at) ? 0
-			: depth ? open[depth - 1].loop
-				: 0;
+			: depth                                  ? open[depth - 1].loop
+								 : 0;
 		if (depth < sizeof(open) / sizeof(*open)) {
 			open[depth].column = column;
 			open[depth++].loop = loop;

@@ -97,8 +97,7 @@ static int find_loop(struct script_space *space, const struct script_code *code,
 	return (int)known;
 }
 
-int script_space_lookup(struct script_space *space, uint64_t address,
-	struct source_frame *frame)
+int script_space_lookup(struct script_space *space, uint64_t address, struct source_frame *frame)
 {
 	uint32_t number = SCRIPT_CODE(address);
 	const struct script_code *code = space->count

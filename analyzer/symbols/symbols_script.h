@@ -30,8 +30,7 @@ int script_space_read(struct script_space *space, struct db *db, int64_t process
  * Looks up a SCRIPT_FRAME() of a site.  Returns its origin, an enum script_origin, or -1 if the
  * trace does not have it.  Strings live as long as the space.
  */
-int script_space_lookup(struct script_space *space, uint64_t address,
-	struct source_frame *frame);
+int script_space_lookup(struct script_space *space, uint64_t address, struct source_frame *frame);
 
 void script_space_release(struct script_space *space);
 

@@ -13,30 +13,31 @@
 
 #include "script_loops.h"
 
-static const char text[] = "import cuda\n"
-			   "def step(x):\n" /* 2 */
-			   "    y = x\n"
-			   "    return [\n"
-			   "        f(y)\n" /* 5 */
-			   "        for _ in x]\n"
-			   "\n"
-			   "async def main():\n" /* 8 */
-			   "    start()\n"
-			   "    for epoch in range(3):\n" /* 10 */
-			   "        for x in load(epoch):  # for\n"
-			   "            if x:\n" /* 12 */
-			   "# out of line\n"
-			   "                step(x,\n" /* 14 */
-			   "                     2)\n"
-			   "        stop()\n" /* 16 */
-			   "        def later():\n"
-			   "            step(1)\n" /* 18 */
-			   "    async for x in load():\n"
-			   "\tstep(x)\n" /* 20: a tab is eight columns */
-			   "    forward(x)\n"
-			   "while(True):\n" /* 22 */
-			   "  main()\n"
-			   "main()\n"; /* 24 */
+static const char text[] =
+	"import cuda\n"
+	"def step(x):\n" /* 2 */
+	"    y = x\n"
+	"    return [\n"
+	"        f(y)\n" /* 5 */
+	"        for _ in x]\n"
+	"\n"
+	"async def main():\n" /* 8 */
+	"    start()\n"
+	"    for epoch in range(3):\n" /* 10 */
+	"        for x in load(epoch):  # for\n"
+	"            if x:\n" /* 12 */
+	"# out of line\n"
+	"                step(x,\n" /* 14 */
+	"                     2)\n"
+	"        stop()\n" /* 16 */
+	"        def later():\n"
+	"            step(1)\n" /* 18 */
+	"    async for x in load():\n"
+	"\tstep(x)\n" /* 20: a tab is eight columns */
+	"    forward(x)\n"
+	"while(True):\n" /* 22 */
+	"  main()\n"
+	"main()\n"; /* 24 */
 
 static void expect(int first_line, int line, int wanted)
 {
@@ -75,9 +76,11 @@ static void a_file_that_changed_later_is_not_believed(void **state)
 	assert_int_equal(fstat(fd, &about), 0);
 	close(fd);
 	assert_int_equal(script_loop(&sources, path, 0, 1, 23), 22);
-	assert_int_equal(script_loop(&sources, path, (about.st_mtim.tv_sec + 1) * 1000000000ll, 1, 23),
+	assert_int_equal(script_loop(&sources, path, (about.st_mtim.tv_sec + 1) * 1000000000ll, 1,
+				 23),
 		22);
-	assert_int_equal(script_loop(&sources, path, (about.st_mtim.tv_sec - 1) * 1000000000ll, 1, 23),
+	assert_int_equal(script_loop(&sources, path, (about.st_mtim.tv_sec - 1) * 1000000000ll, 1,
+				 23),
 		0);
 	unlink(path);
 	assert_int_equal(script_loop(&sources, "/nonexistent.py", 0, 1, 23), 0);

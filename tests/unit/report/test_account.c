@@ -10,7 +10,8 @@ static const char loop_sql[] =
 
 static void account(struct mini *m)
 {
-	mini_exec(m, "DELETE FROM loop; DELETE FROM account");
+	mini_exec(m,
+		"DELETE FROM turn; DELETE FROM inner_loop; DELETE FROM loop; DELETE FROM account");
 	assert_int_equal(account_measure(&m->db), 0);
 }
 
@@ -119,8 +120,7 @@ static int64_t script_site(struct mini *m, int count, const int line[][2])
 {
 	int64_t site = mini_site(m, "library", 0);
 
-	mini_exec(m,
-		"INSERT INTO frame (site, depth, address, user) VALUES (%lld, 0, %lld, 0)",
+	mini_exec(m, "INSERT INTO frame (site, depth, address, user) VALUES (%lld, 0, %lld, 0)",
 		(long long)site, (long long)site);
 	for (int i = 0; i < count; i++)
 		mini_exec(m,
@@ -156,7 +156,8 @@ static void the_loop_is_the_step_not_a_layer(void **state)
 		at += 20;
 	}
 	account(&m);
-	assert_string_equal(mini_text(&m, "SELECT turns || ' ' || place || ' ' || thread FROM loop"),
+	assert_string_equal(mini_text(&m,
+				    "SELECT turns || ' ' || place || ' ' || thread FROM loop"),
 		"10 s.py:5 1");
 	assert_string_equal(mini_text(&m, "SELECT turns || ' ' || place FROM inner_loop"),
 		"80 s.py:20");
@@ -182,6 +183,30 @@ static void the_loop_is_the_step_not_an_epoch(void **state)
 	}
 	account(&m);
 	assert_string_equal(mini_text(&m, "SELECT turns || ' ' || place FROM loop"), "60 s.py:20");
+	mini_release(&m);
+}
+
+/* A library calls CUDA for the program: without line numbers, and with them. */
+static void a_loop_has_the_name_of_the_programs_code(void **state)
+{
+	struct mini m;
+	int64_t site;
+
+	mini_init(&m);
+	site = mini_site(&m, "library", 1);
+	mini_exec(&m,
+		"INSERT INTO module VALUES (1, 1, 4096, 8192, 0, '/bin/app', NULL),"
+		" (2, 1, 65536, 131072, 0, '/lib/libtensor.so', NULL);"
+		"INSERT INTO frame (site, depth, address, module, user) VALUES"
+		" (%lld, 0, 65552, 2, 1), (%lld, 1, 65568, 2, 1), (%lld, 2, 4112, 1, 1)",
+		(long long)site, (long long)site, (long long)site);
+	for (int i = 0; i < 6; i++)
+		launch(&m, 10.0 * i, site, 10.0 * i + 5, 10.0 * i + 8);
+	account(&m);
+	assert_string_equal(mini_text(&m, "SELECT place FROM loop"), "app+0x10");
+	mini_exec(&m, "UPDATE frame SET file = 'src/app.cc', line = 7 WHERE depth = 2");
+	account(&m);
+	assert_string_equal(mini_text(&m, "SELECT place FROM loop"), "app.cc:7");
 	mini_release(&m);
 }
 
@@ -357,6 +382,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_repeat_is_no_loop),
 		cmocka_unit_test(the_loop_is_the_step_not_a_layer),
 		cmocka_unit_test(the_loop_is_the_step_not_an_epoch),
+		cmocka_unit_test(a_loop_has_the_name_of_the_programs_code),
 		cmocka_unit_test(branches_are_turns_of_one_loop),
 		cmocka_unit_test(captured_launches_are_no_work_of_the_run),
 		cmocka_unit_test(the_last_turn_ends_with_its_work),
