@@ -6,14 +6,14 @@
  * A turn begins where the thread's path of calls (loop_paths.h) arrives at a place: from outside of
  * it, or for a site with every call.  It ends where the next one begins, the last one before the
  * first call that no earlier turn made.  A turn's typical sites are those in most of all turns
- * (LOOP_TYPICAL_PERCENT), however often in each: inner loops of any length make no difference, and a
- * turn may do more now and then.  Places of one function may be branches that exclude each other:
+ * (LOOP_TYPICAL_PERCENT), however often in each: inner loops of any length make no difference, and
+ * a turn may do more now and then.  Places of one function may be branches that exclude each other:
  * then the sites of all branches are typical together.
  *
  * The turns of a place cover the submissions and waits at typical sites, of all threads, by number
- * and time of the device.  They are a loop if they cover half of what all threads do meanwhile and a
- * good part of what their own thread does.  So the turns of a layer are no loop, nor are those of a
- * thread that works for a part of each step.
+ * and time of the device.  They are a loop if they cover half of what all threads do meanwhile and
+ * a good part of what their own thread does.  So the turns of a layer are no loop, nor are those of
+ * a thread that works for a part of each step.
  *
  * Of the loops that cover nearly as much as the best one, the outermost is chosen: that of the
  * outermost function, in a thread that runs the program's script if there is one.  Of the places in
