@@ -13,6 +13,10 @@ static const char *const cause_names[] = {
 #undef X
 };
 
+struct account_rows {
+	struct rows *loops, *turns, *inner, *sums, *blocked;
+};
+
 int account_add(struct account *account, int32_t device, enum account_cause cause, uint32_t from,
 	uint32_t site, int64_t ns)
 {
@@ -74,7 +78,7 @@ static void set_end(struct account *account)
 
 static int measure(struct account *account)
 {
-	if (loop_find(&account->loop, account->run, account->of, account->of_count))
+	if (loop_find(&account->loop, account->run, account->db, account->of, account->of_count))
 		return -1;
 	if (account->loop.turns) {
 		account->begin = account->loop.begin[0];
@@ -117,29 +121,40 @@ static int store_blocked(const struct account *account, struct rows *blocked)
 	return rc;
 }
 
-/* The tables that this fills. */
-struct tables {
-	struct rows *loops, *sums, *blocked;
-};
-
-static int store(const struct account *account, const struct tables *to)
+/* The rows of loops have texts of the loop's own, so they are written here. */
+static int store_loop_rows(const struct account *account, struct account_rows *into)
 {
 	const struct loop *loop = &account->loop;
-	int rc = 0;
+	int64_t process = account->process;
+	int rc;
 
-	if (loop->turns)
-		rc = rows_add(to->loops, (int64_t)account->process, (int64_t)loop->thread,
-			(int64_t)loop->site, (int64_t)loop->turns, account->begin,
-			loop->begin[loop->turns], account->end);
+	if (!loop->turns)
+		return 0;
+	rc = rows_add(into->loops, process, (int64_t)loop->thread, (int64_t)loop->site, loop->place,
+		     (int64_t)loop->turns, (int64_t)loop->warm, account->begin,
+		     loop->begin[loop->turns], account->end) ||
+		rows_finish(into->loops);
+	for (size_t i = 0; i < loop->turns && !rc; i++)
+		rc = rows_add(into->turns, process, (int64_t)i, loop->begin[i]);
+	for (size_t i = 0; i < loop->inner_count && !rc; i++)
+		rc = rows_add(into->inner, process, (int64_t)i, (int64_t)loop->inner[i].site,
+			loop->inner[i].place, (int64_t)loop->inner[i].turns);
+	return rc || rows_finish(into->turns) || rows_finish(into->inner) ? -1 : 0;
+}
+
+static int store(const struct account *account, struct account_rows *into)
+{
+	int rc = store_loop_rows(account, into);
+
 	for (size_t i = 0; i < account->sum_count && !rc; i++) {
 		const struct account_sum *sum = &account->sum[i];
 
-		rc = rows_add(to->sums, (int64_t)account->process,
+		rc = rows_add(into->sums, (int64_t)account->process,
 			sum->device == ACCOUNT_HOST ? DB_NULL : (int64_t)sum->device,
 			cause_names[sum->cause], id_or_null(sum->from), id_or_null(sum->site),
 			sum->ns, sum->times);
 	}
-	return rc ? rc : store_blocked(account, to->blocked);
+	return rc ? rc : store_blocked(account, into->blocked);
 }
 
 /* Stores the loop for the rules.  The run and the rest of its evidence are complete. */
@@ -175,9 +190,10 @@ static void release(struct account *account)
  * process's.
  */
 static int account_process(const struct account_run *all, const uint32_t *of, size_t of_count,
-	size_t *work, const struct tables *to)
+	size_t *work, struct account_rows *into)
 {
 	struct account account = { .run = all->run,
+		.db = all->db,
 		.of = of,
 		.of_count = of_count,
 		.threads = all->threads,
@@ -194,7 +210,7 @@ static int account_process(const struct account_run *all, const uint32_t *of, si
 	while (*work < all->work_count && all->work[*work].process == account.process)
 		(*work)++;
 	account.work_count = (size_t)(all->work + *work - account.work);
-	rc = measure(&account) || store(&account, to) ||
+	rc = measure(&account) || store(&account, into) ||
 			(all->evidence && store_loop(&account, all->evidence))
 		? -1
 		: 0;
@@ -203,7 +219,7 @@ static int account_process(const struct account_run *all, const uint32_t *of, si
 }
 
 /* Processes are found by their threads. */
-static int account_processes(const struct account_run *all, const struct tables *to)
+static int account_processes(const struct account_run *all, struct account_rows *into)
 {
 	const struct run_thread *thread = all->run->thread;
 	size_t work = 0, end;
@@ -212,10 +228,10 @@ static int account_processes(const struct account_run *all, const struct tables 
 		for (end = first; end < all->of_count &&
 			thread[all->of[end]].process == thread[all->of[first]].process;)
 			end++;
-		if (account_process(all, all->of + first, end - first, &work, to))
+		if (account_process(all, all->of + first, end - first, &work, into))
 			return -1;
 	}
-	return rows_finish(to->loops) || rows_finish(to->sums) || rows_finish(to->blocked) ? -1 : 0;
+	return rows_finish(into->sums) || rows_finish(into->blocked) ? -1 : 0;
 }
 
 static int map_holds(struct account_run *all)
@@ -255,13 +271,15 @@ static int list_threads(struct account_run *all)
 	return 0;
 }
 
-static int account_all(const struct run *run, struct db *db, const struct tables *to)
+static int account_all(const struct run *run, struct db *db, struct account_rows *into)
 {
-	struct account_run all = { .run = run, .evidence = db->run ? &db->run->evidence : NULL };
+	struct account_run all = { .run = run,
+		.db = db,
+		.evidence = db->run ? &db->run->evidence : NULL };
 	int rc = list_threads(&all) || map_holds(&all) || polls_find(&all.polls, run, db) ||
 			account_read_usage(&all, db) || account_list_works(&all)
 		? -1
-		: account_processes(&all, to);
+		: account_processes(&all, into);
 
 	free(all.work);
 	free(all.of);
@@ -276,14 +294,22 @@ int account_measure(struct db *db)
 {
 	struct run *own;
 	const struct run *run = run_of(db, &own);
-	const struct tables to = { rows_open(db, "INSERT INTO loop", "iiiiiii"),
-		rows_open(db, "INSERT INTO account", "iIcIIii"),
-		rows_open(db, "INSERT INTO blocked", "iIIcIIIii") };
-	int rc = !run || !to.loops || !to.sums || !to.blocked ? -1 : account_all(run, db, &to);
+	struct account_rows into = {
+		.loops = rows_open(db, "INSERT INTO loop", "iiiciiiii"),
+		.turns = rows_open(db, "INSERT INTO turn", "iii"),
+		.inner = rows_open(db, "INSERT INTO inner_loop", "iiici"),
+		.sums = rows_open(db, "INSERT INTO account", "iIcIIii"),
+		.blocked = rows_open(db, "INSERT INTO blocked", "iIIcIIIii"),
+	};
+	int rc = !run || !into.loops || !into.turns || !into.inner || !into.sums || !into.blocked
+		? -1
+		: account_all(run, db, &into);
 
-	rows_free(to.loops);
-	rows_free(to.sums);
-	rows_free(to.blocked);
+	rows_free(into.loops);
+	rows_free(into.turns);
+	rows_free(into.inner);
+	rows_free(into.sums);
+	rows_free(into.blocked);
 	run_close(own);
 	return rc;
 }

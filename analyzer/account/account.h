@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accounts for the time of a run: tables loop and account.
+ * Accounts for the time of a run: tables loop, turn, inner_loop and account.
  *
  * The account of a process covers its loop (loop.h) until all work of its turns has ended; without
  * a loop it covers the first call that submits an operation to the end of the last operation.  Each
@@ -31,7 +31,7 @@
 #include "db.h"
 
 /*
- * Fills both tables, which must be empty.  Needs tables wait and hold.  Returns 0, or -1 after a
+ * Fills the tables, which must be empty.  Needs tables wait and hold.  Returns 0, or -1 after a
  * message.
  */
 int account_measure(struct db *db);

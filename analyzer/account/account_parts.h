@@ -96,6 +96,7 @@ struct account_sum {
 /* All processes of a run. */
 struct account_run {
 	const struct run *run;
+	struct db *db;
 	struct run_evidence *evidence; /* loops are added to it; NULL: none are */
 	struct account_work *work;     /* by process, device and start */
 	size_t work_count;
@@ -112,6 +113,7 @@ struct account_run {
 /* One process. */
 struct account {
 	const struct run *run;
+	struct db *db;
 	const struct account_work *work; /* by device and start */
 	size_t work_count;
 	const uint32_t *of; /* threads of the process */

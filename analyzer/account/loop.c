@@ -6,377 +6,374 @@
 
 #include "array.h"
 #include "constants.h"
+#include "loop_turns.h"
 
 enum {
-	SITES_TRIED = 12,
-	TURNS_LEAST = 3,
+	PLACES_TRIED = 12, /* of a thread */
+	THREADS_TRIED = 8,
 };
 
-/* A call of the thread that submits or waits; calls that add to a graph do not count. */
-struct token {
-	uint32_t site;
-	int64_t enter; /* ns */
-};
-
-/* Sites that occur equally often. */
+/* Places of one statement at which a thread arrives equally often: the first one of them. */
 struct candidate {
-	uint64_t times, calls;
-	uint32_t site; /* the first site of them */
+	uint32_t node;
+	const struct token_thread *own;
+	size_t arrivals, first; /* first: token with the first arrival */
+	size_t below;           /* tokens below one of the places */
+	size_t turns;
+	double covered;
+	int is_loop;
 };
 
 struct search {
-	const struct run *run;
-	struct token *token;
+	struct tokens tokens;
+	struct loop_paths paths;
+	struct candidate *candidate; /* of a thread: descending by below */
 	size_t count;
-	uint32_t *times, *seen; /* by site: number of tokens; last turn with the site */
-	uint32_t site_end;      /* last site + 1 */
-	struct candidate candidate[SITES_TRIED];
-	size_t candidates, sites; /* sites: those that occur more than TURNS_LEAST times */
-	/* The best result so far. */
-	uint32_t site;
-	double score;
-	size_t alike_turns;
+	/* Of the current thread, by node. */
+	uint32_t *arrivals, *first, *below;
 };
 
-/* The similar turns that begin at a site. */
-struct alike {
-	uint64_t set;
-	size_t turns, calls, sites; /* sites: of one turn */
-	size_t of;                  /* turns, including dissimilar ones */
-};
+/* --- places --- */
 
-static int is_token(const struct run_call *call)
+/* Counts the arrivals of a thread at each node, and the tokens below it. */
+static void count_arrivals(struct search *search, const struct token_thread *own)
 {
-	return kind_has(call->kind, K_WORK) || kind_family(call->kind) == FAMILY_wait;
-}
+	const struct loop_paths *paths = &search->paths;
+	uint32_t before = 0;
 
-/* The site of the program's own, outermost call counts. */
-static uint32_t site_of(const struct run *run, uint32_t id)
-{
-	const struct run_link *link = run_link(run, id);
+	memset(search->arrivals, 0, paths->count * sizeof(*search->arrivals));
+	memset(search->below, 0, paths->count * sizeof(*search->below));
+	for (size_t i = 0; i < own->count; i++) {
+		uint32_t leaf = paths->leaf[own->token[i].site], node = leaf, other = before;
 
-	if (!link->site && run_call(run, link->parent))
-		link = run_link(run, link->parent);
-	return link->site;
-}
-
-/* Allocates the tables for all sites of tokens. */
-static int make_tables(struct search *search)
-{
-	uint32_t end = 0;
-
-	for (size_t i = 0; i < search->count; i++)
-		if (search->token[i].site >= end)
-			end = search->token[i].site + 1;
-	free(search->times);
-	free(search->seen);
-	search->times = calloc(end ? end : 1, sizeof(*search->times));
-	search->seen = calloc(end ? end : 1, sizeof(*search->seen));
-	search->site_end = end;
-	if (!search->times || !search->seen) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
+		search->below[leaf]++;
+		if (leaf == before)
+			search->arrivals[leaf]++;
+		for (; node != other; node = paths->node[node].parent) {
+			while (paths->node[other].level > paths->node[node].level)
+				other = paths->node[other].parent;
+			if (node == other)
+				break;
+			if (!search->arrivals[node]++)
+				search->first[node] = (uint32_t)i;
+		}
+		before = leaf;
 	}
-	for (size_t i = 0; i < search->count; i++)
-		search->times[search->token[i].site]++;
-	return 0;
+	for (size_t node = paths->count - 1; node; node--)
+		search->below[paths->node[node].parent] += search->below[node];
 }
 
-static int read_tokens(struct search *search, uint32_t thread)
-{
-	const struct run *run = search->run;
-
-	search->count = 0;
-	for (uint32_t id = run->thread[thread].first; id; id = run_link(run, id)->next) {
-		const struct run_call *call = run_call(run, id);
-		struct token *more;
-
-		if (!call || !is_token(call) || !site_of(run, id) ||
-			run_object(run, id, OBJECT_CAPTURED))
-			continue;
-		more = array_room(search->token, search->count, sizeof(*more));
-		if (!more)
-			return -1;
-		search->token = more;
-		more[search->count++] = (struct token){ site_of(run, id), call->enter };
-	}
-	return make_tables(search);
-}
-
-/* --- candidates for the first site of a turn --- */
-
-static int more_calls(const void *a, const void *b)
+static int more_below(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
-	return (x->calls < y->calls) - (x->calls > y->calls);
+	if (x->below != y->below)
+		return x->below < y->below ? 1 : -1;
+	return (x->node > y->node) - (x->node < y->node);
 }
 
-/* by_times: number of occurrences -> candidate + 1 */
-static int add_candidate(struct candidate **list, size_t *count, struct map *by_times,
-	uint32_t site, uint64_t times)
+/* known: hash of parent, statement and arrivals -> number in list + 1 */
+static int add_place(struct search *search, struct candidate **list, size_t *count,
+	struct map *known, const struct candidate *place)
 {
-	uint64_t known = map_get(by_times, times, 0);
+	const struct path_node *node = &search->paths.node[place->node];
+	const uint64_t words[] = { node->parent, (uint64_t)node->loop, place->arrivals };
+	uint64_t key = map_hash_words(words, 3), number = map_get(known, key, 0);
 	struct candidate *more;
 
-	if (known) {
-		(*list)[known - 1].calls += times;
+	if (number) {
+		struct candidate *same = &(*list)[number - 1];
+
+		same->below += place->below;
+		if (place->first < same->first) {
+			same->first = place->first;
+			same->node = place->node;
+		}
 		return 0;
 	}
 	more = array_room(*list, *count, sizeof(*more));
 	if (!more)
 		return -1;
 	*list = more;
-	more[(*count)++] = (struct candidate){ times, times, site };
-	return map_set(by_times, times, *count);
+	more[(*count)++] = *place;
+	return map_set(known, key, *count);
 }
 
-/* Adds sites in the order of their first occurrence. */
-static int choose_candidates(struct search *search)
+/* Keeps those places of a thread below which most of its tokens are. */
+static int add_candidates(struct search *search, const struct token_thread *own)
 {
-	struct map by_times = { 0 };
+	const struct loop_paths *paths = &search->paths;
 	struct candidate *list = NULL;
+	struct map known = { 0 };
 	size_t count = 0;
 	int rc = 0;
 
-	search->sites = 0;
-	memset(search->seen, 0, search->site_end * sizeof(*search->seen));
-	for (size_t i = 0; i < search->count && !rc; i++) {
-		uint32_t site = search->token[i].site;
+	count_arrivals(search, own);
+	for (uint32_t node = 1; node < paths->count && !rc; node++) {
+		uint32_t arrivals = search->arrivals[node];
 
-		if (search->seen[site]++ || search->times[site] <= TURNS_LEAST)
+		/* Where the parent's turns begin, too, it stands for both. */
+		if (arrivals < LOOP_TURNS_LEAST ||
+			arrivals == search->arrivals[paths->node[node].parent])
 			continue;
-		search->sites++;
-		rc = add_candidate(&list, &count, &by_times, site, search->times[site]);
+		rc = add_place(search, &list, &count, &known,
+			&(struct candidate){ .node = node,
+				.own = own,
+				.arrivals = arrivals,
+				.first = search->first[node],
+				.below = search->below[node] });
 	}
 	if (!rc && count)
-		qsort(list, count, sizeof(*list), more_calls);
-	search->candidates = count < SITES_TRIED ? count : SITES_TRIED;
-	if (!rc && count)
-		memcpy(search->candidate, list, search->candidates * sizeof(*list));
+		qsort(list, count, sizeof(*list), more_below);
+	for (size_t i = 0; i < count && i < PLACES_TRIED && !rc; i++) {
+		struct candidate *more =
+			array_room(search->candidate, search->count, sizeof(*more));
+
+		rc = more ? 0 : -1;
+		if (!more)
+			break;
+		search->candidate = more;
+		more[search->count++] = list[i];
+	}
 	free(list);
-	map_release(&by_times);
-	return rc;
-}
-
-/* --- similarity of the turns --- */
-
-/* Calls from the start of a turn to the start of the next one, as a set of sites. */
-struct turn {
-	uint64_t set;
-	size_t calls, sites;
-	int64_t begin;
-};
-
-static uint64_t mixed(uint64_t site)
-{
-	site *= UINT64_C(0x9e3779b97f4a7c15);
-	site ^= site >> 29;
-	return site * UINT64_C(0xbf58476d1ce4e5b9);
-}
-
-/*
- * Splits the calls at a site into turns, up to the array's size, and returns their number.  The
- * last one has no end.
- */
-static size_t split_turns(struct search *search, uint32_t site, struct turn *turns)
-{
-	struct turn *turn = NULL;
-	uint32_t number = 0;
-
-	memset(search->seen, 0, search->site_end * sizeof(*search->seen));
-	for (size_t i = 0; i < search->count; i++) {
-		const struct token *token = &search->token[i];
-
-		if (token->site == site) {
-			turn = &turns[number++];
-			*turn = (struct turn){ .begin = token->enter };
-		}
-		if (!turn)
-			continue;
-		turn->calls++;
-		if (search->seen[token->site] != number) {
-			search->seen[token->site] = number;
-			turn->set += mixed(token->site);
-			turn->sites++;
-		}
-	}
-	return number;
-}
-
-static struct turn *new_turns(const struct search *search, uint32_t site)
-{
-	struct turn *turns = calloc(search->times[site], sizeof(*turns));
-
-	if (!turns)
-		fputs("cufence: out of memory\n", stderr);
-	return turns;
-}
-
-/* Finds the set of sites whose turns contain the most calls. */
-static int find_set(const struct turn *turns, size_t count, struct alike *alike)
-{
-	struct map sums = { 0 };
-	size_t most = 0;
-	int rc = 0;
-
-	for (size_t i = 0; i < count && !rc; i++) {
-		uint64_t sum = map_get(&sums, turns[i].set, 0) + turns[i].calls;
-
-		rc = map_set(&sums, turns[i].set, sum);
-		if (sum <= most)
-			continue;
-		most = sum;
-		alike->set = turns[i].set;
-	}
-	map_release(&sums);
-	return rc ? -1 : 0;
-}
-
-static int find_alike(const struct turn *turns, size_t count, struct alike *alike)
-{
-	*alike = (struct alike){ .of = count };
-	if (find_set(turns, count, alike))
-		return -1;
-	for (size_t i = 0; i < count; i++) {
-		if (turns[i].set != alike->set)
-			continue;
-		alike->turns++;
-		alike->calls += turns[i].calls;
-		alike->sites = turns[i].sites;
-	}
-	return 0;
-}
-
-/*
- * Multiplies the parts of the calls, of the frequent sites and of the turns that the similar turns
- * have.
- */
-static double score_of(const struct search *search, const struct alike *alike)
-{
-	if (alike->turns < TURNS_LEAST || alike->calls * 2 < search->count)
-		return 0;
-	return (double)alike->calls / (double)search->count * (double)alike->sites /
-		(double)search->sites * (double)alike->turns / (double)alike->of;
-}
-
-static int is_better(const struct search *search, double score, size_t turns)
-{
-	return turns > search->alike_turns ? 2 * score > search->score : score > 2 * search->score;
-}
-
-static int try_site(struct search *search, uint32_t site)
-{
-	struct turn *turns = new_turns(search, site);
-	struct alike alike;
-	int rc = turns ? find_alike(turns, split_turns(search, site, turns) - 1, &alike) : -1;
-
-	if (!rc && is_better(search, score_of(search, &alike), alike.turns)) {
-		search->site = site;
-		search->score = score_of(search, &alike);
-		search->alike_turns = alike.turns;
-	}
-	free(turns);
+	map_release(&known);
 	return rc;
 }
 
 /* --- the loop --- */
 
-static int by_size(const void *a, const void *b)
+static int measure(struct search *search, struct candidate *candidate, int branches)
 {
-	const int64_t *x = a, *y = b;
+	struct turns turns = { 0 };
+	int rc = turns_measure(&turns, &search->tokens, candidate->own, candidate->node, branches);
 
-	return (*x > *y) - (*x < *y);
-}
-
-/* Returns the median length of count turns from turns on. */
-static int64_t median_of(const struct turn *turns, size_t count, int64_t *room)
-{
-	for (size_t i = 0; i < count; i++)
-		room[i] = turns[i + 1].begin - turns[i].begin;
-	qsort(room, count, sizeof(*room), by_size);
-	return room[count / 2];
-}
-
-/* Removes dissimilar and warm-up turns at either end from [*first, *end). */
-static void trim(const struct turn *turns, uint64_t set, int64_t *room, size_t *first, size_t *end)
-{
-	int64_t median;
-
-	while (*first < *end && turns[*first].set != set)
-		(*first)++;
-	while (*first < *end && turns[*end - 1].set != set)
-		(*end)--;
-	if (*first == *end)
-		return;
-	median = median_of(turns + *first, *end - *first, room);
-	while (*first + TURNS_LEAST < *end &&
-		turns[*first + 1].begin - turns[*first].begin > LOOP_WARM_TIMES * median)
-		(*first)++;
-}
-
-static int make_loop(struct loop *loop, const struct search *search, const struct turn *turns,
-	size_t count)
-{
-	size_t first = 0, end = count - 1;
-	struct alike alike;
-
-	loop->begin = calloc(count, sizeof(*loop->begin));
-	if (!loop->begin) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
-	if (find_alike(turns, end, &alike))
-		return -1;
-	trim(turns, alike.set, loop->begin, &first, &end);
-	loop->site = search->site;
-	loop->turns = end - first;
-	for (size_t i = first; i <= end; i++)
-		loop->begin[i - first] = turns[i].begin;
-	return 0;
-}
-
-static int set_loop(struct loop *loop, struct search *search)
-{
-	struct turn *turns = new_turns(search, search->site);
-	int rc = turns ? make_loop(loop, search, turns, split_turns(search, search->site, turns))
-		       : -1;
-
-	free(turns);
+	candidate->turns = turns.count;
+	candidate->covered = turns.covered;
+	candidate->is_loop = turns.count >= LOOP_TURNS_LEAST && 2 * turns.covered >= turns.around &&
+		LOOP_OWN_PART * turns.own_covered >= candidate->own->weight;
+	free(turns.begin);
 	return rc;
 }
 
-static int search_thread(struct loop *loop, struct search *search, uint32_t thread, size_t *most)
+static int covers_as_much(const struct candidate *candidate, double covered)
 {
-	search->alike_turns = search->site = 0;
-	search->score = 0;
-	if (read_tokens(search, thread) || choose_candidates(search))
-		return -1;
-	for (size_t i = 0; i < search->candidates; i++)
-		if (try_site(search, search->candidate[i].site))
-			return -1;
-	if (!search->site || search->count <= *most)
-		return 0;
-	*most = search->count;
-	free(loop->begin);
-	loop->begin = NULL;
-	loop->thread = thread;
-	return set_loop(loop, search);
+	return candidate->is_loop && 100 * candidate->covered >= LOOP_NEARLY_PERCENT * covered;
 }
 
-int loop_find(struct loop *loop, const struct run *run, const uint32_t *threads, size_t count)
+static int is_further_out(const struct search *search, const struct candidate *candidate,
+	const struct candidate *than)
 {
-	struct search search = { .run = run };
-	size_t most = 0;
-	int rc = 0;
+	uint32_t level = search->paths.node[candidate->node].level;
+
+	if (!than || !candidate->own->script != !than->own->script)
+		return !than || candidate->own->script;
+	if (level != search->paths.node[than->node].level)
+		return level < search->paths.node[than->node].level;
+	return candidate->covered > than->covered;
+}
+
+/* The outermost one of those that cover the most. */
+static struct candidate *choose_outermost(struct search *search)
+{
+	struct candidate *chosen = NULL;
+	double most = 0;
+
+	for (size_t i = 0; i < search->count; i++)
+		if (search->candidate[i].is_loop && search->candidate[i].covered > most)
+			most = search->candidate[i].covered;
+	for (size_t i = 0; i < search->count; i++)
+		if (covers_as_much(&search->candidate[i], most) &&
+			is_further_out(search, &search->candidate[i], chosen))
+			chosen = &search->candidate[i];
+	return chosen;
+}
+
+static int is_same_statement(const struct search *search, const struct candidate *candidate,
+	const struct candidate *other)
+{
+	const struct path_node *node = &search->paths.node[candidate->node];
+	const struct path_node *others = &search->paths.node[other->node];
+
+	return candidate->own == other->own && node->parent == others->parent &&
+		node->loop == others->loop;
+}
+
+/*
+ * The place of a statement with the most turns: others are not reached in all of its turns.
+ * Without a source they may be those of an outer loop, unless they leave out half of the work.
+ */
+static int choose_place(struct search *search, struct candidate **chosen)
+{
+	const struct candidate *first = *chosen;
+
+	for (size_t i = 0; i < search->count; i++) {
+		struct candidate *other = &search->candidate[i];
+
+		if (!is_same_statement(search, other, first) || other->turns <= (*chosen)->turns)
+			continue;
+		if (measure(search, other, 1))
+			return -1;
+		if (search->paths.node[other->node].loop ||
+			(other->is_loop && 2 * other->covered >= first->covered))
+			*chosen = other;
+	}
+	return 0;
+}
+
+/*
+ * An epoch is a loop, too, but the step is meant: the loop in it that covers as much, if each turn
+ * has more of its turns than there are turns.  A step has fewer layers than there are steps.
+ */
+static struct candidate *choose_nested(struct search *search, const struct candidate *outer,
+	double covered)
+{
+	const struct loop_paths *paths = &search->paths;
+	struct candidate *chosen = NULL;
+
+	for (size_t i = 0; i < search->count; i++) {
+		struct candidate *inner = &search->candidate[i];
+
+		if (inner->own == outer->own && covers_as_much(inner, covered) &&
+			loop_paths_is_below(paths, inner->node, paths->node[outer->node].parent) &&
+			inner->turns > outer->turns * outer->turns &&
+			(!chosen || inner->turns < chosen->turns))
+			chosen = inner;
+	}
+	return chosen;
+}
+
+static int choose(struct search *search, struct candidate **chosen)
+{
+	struct candidate *next = choose_outermost(search);
+
+	for (*chosen = NULL; next;) {
+		double covered = next->covered;
+
+		*chosen = next;
+		if (choose_place(search, chosen))
+			return -1;
+		next = choose_nested(search, *chosen, covered);
+	}
+	return 0;
+}
+
+static uint32_t site_at(const struct candidate *chosen, int64_t begin)
+{
+	const struct token_thread *own = chosen->own;
+	size_t at = 0;
+
+	while (at + 1 < own->count && own->token[at].enter < begin)
+		at++;
+	return own->token[at].site;
+}
+
+static int is_named(const struct loop *loop, const char *place)
+{
+	int named = !strcmp(loop->place, place);
+
+	for (size_t i = 0; i < loop->inner_count; i++)
+		named |= !strcmp(loop->inner[i].place, place);
+	return named;
+}
+
+/* Adds loops of the same thread that take place in the turns, one for a line. */
+static int add_inner(struct loop *loop, struct search *search, const struct candidate *chosen,
+	struct db *db)
+{
+	const struct loop_paths *paths = &search->paths;
+	uint32_t outer = loop_paths_find_line(paths, chosen->node, 0);
+
+	for (size_t i = 0; i < search->count && loop->inner_count < LOOP_INNER_MOST; i++) {
+		const struct candidate *inner = &search->candidate[i];
+		struct loop_inner *into = &loop->inner[loop->inner_count];
+
+		if (inner->own != chosen->own ||
+			inner->arrivals < LOOP_INNER_LEAST * chosen->arrivals ||
+			LOOP_INNER_PART * inner->below < chosen->own->count)
+			continue;
+		into->site = inner->own->token[inner->first].site;
+		into->turns = inner->arrivals;
+		if (loop_paths_name(paths, db, loop_paths_find_line(paths, inner->node, outer),
+			    into->site, into->place, sizeof(into->place)))
+			return -1;
+		loop->inner_count += !is_named(loop, into->place);
+	}
+	return 0;
+}
+
+static int set_loop(struct loop *loop, struct search *search, const struct candidate *chosen,
+	struct db *db)
+{
+	struct turns turns = { 0 };
+
+	if (turns_measure(&turns, &search->tokens, chosen->own, chosen->node, 1) ||
+		turns_trim(&turns, &search->tokens)) {
+		free(turns.begin);
+		return -1;
+	}
+	loop->begin = turns.begin;
+	loop->turns = turns.count;
+	loop->thread = chosen->own->thread;
+	if (!loop->turns)
+		return 0;
+	loop->site = site_at(chosen, loop->begin[0]);
+	loop->warm = turns.warm;
+	return loop_paths_name(&search->paths, db,
+		       loop_paths_find_line(&search->paths, chosen->node, 0), loop->site,
+		       loop->place, sizeof(loop->place)) ||
+			add_inner(loop, search, chosen, db)
+		? -1
+		: 0;
+}
+
+static int make_room(struct search *search)
+{
+	size_t count = search->paths.count;
+
+	search->arrivals = calloc(count, sizeof(*search->arrivals));
+	search->first = calloc(count, sizeof(*search->first));
+	search->below = calloc(count, sizeof(*search->below));
+	if (search->arrivals && search->first && search->below)
+		return 0;
+	fputs("cufence: out of memory\n", stderr);
+	return -1;
+}
+
+static int find(struct loop *loop, struct search *search, struct db *db)
+{
+	struct candidate *chosen;
+
+	for (size_t i = 0; i < search->tokens.count && i < THREADS_TRIED; i++)
+		if (add_candidates(search, &search->tokens.thread[i]))
+			return -1;
+	for (size_t i = 0; i < search->count; i++)
+		if (measure(search, &search->candidate[i], 0))
+			return -1;
+	if (choose(search, &chosen))
+		return -1;
+	return chosen ? set_loop(loop, search, chosen, db) : 0;
+}
+
+int loop_find(struct loop *loop, const struct run *run, struct db *db, const uint32_t *threads,
+	size_t count)
+{
+	struct search search = { .tokens = { .run = run } };
+	int rc;
 
 	*loop = (struct loop){ 0 };
-	for (size_t i = 0; i < count && !rc; i++)
-		rc = search_thread(loop, &search, threads[i], &most);
-	free(search.token);
-	free(search.times);
-	free(search.seen);
-	return rc ? -1 : 0;
+	search.tokens.paths = &search.paths;
+	rc = loop_paths_read(&search.paths, db, run->thread[*threads].process) ||
+			tokens_read(&search.tokens, threads, count) || make_room(&search) ||
+			find(loop, &search, db)
+		? -1
+		: 0;
+	tokens_release(&search.tokens);
+	loop_paths_release(&search.paths);
+	free(search.candidate);
+	free(search.arrivals);
+	free(search.first);
+	free(search.below);
+	return rc;
 }
 
 void loop_release(struct loop *loop)

@@ -29,14 +29,10 @@ static const char waits_sql[] = "SELECT op, call FROM wait WHERE op NOT NULL";
 static const char holds_sql[] =
 	"SELECT behind, op FROM hold WHERE behind NOT NULL AND reason <> 'event'";
 
-/* Turns begin at the calls of the loop's site that submit or wait (account/loop.h). */
+/* The end of the last turn is one more begin. */
 static const char turns_sql[] =
-	"SELECT DISTINCT c.enter FROM loop l JOIN call c ON c.thread = l.thread"
-	" JOIN call_type t ON t.id = c.type LEFT JOIN call p ON p.id = c.parent"
-	" WHERE l.process = ?1 AND coalesce(c.site, p.site) = l.site AND NOT t.runtime"
-	" AND c.enter BETWEEN l.start AND l.until"
-	" AND " KIND_WHERE("t", "work OR family = 'wait'") " AND NOT EXISTS (SELECT 1 FROM"
-	"  call_object o WHERE o.call = c.id AND o.role = 'captured') ORDER BY c.enter";
+	"SELECT start FROM turn WHERE process = ?1"
+	" UNION SELECT until FROM loop WHERE process = ?1 ORDER BY 1";
 
 static int add_arrow(struct html_arrows *arrows, int64_t from, int64_t to)
 {

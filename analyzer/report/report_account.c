@@ -69,20 +69,41 @@ const char *report_cause_text(const char *name, int host)
 	return i == CAUSES ? "busy" : host ? causes[i].host : causes[i].text;
 }
 
+/* The loops within the turns of a process's loop. */
+static int print_inner_loops(struct db *db, int64_t process, FILE *out)
+{
+	sqlite3_stmt *q = report_fact(db, FACT_INNER_LOOPS);
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0)
+		if (sqlite3_column_int64(q, INNER_LOOPS_PROCESS) == process)
+			print(out, "             each with %lld turns from %s on\n",
+				(long long)sqlite3_column_int64(q, INNER_LOOPS_TURNS),
+				db_text(q, INNER_LOOPS_PLACE));
+	sqlite3_finalize(q);
+	return step;
+}
+
 static int print_loops(struct db *db, FILE *out)
 {
 	sqlite3_stmt *q = report_fact(db, FACT_LOOPS);
 	int step = -1, several = db_int(db, "SELECT count(*) FROM loop", 0) > 1;
-	char turn[DURATION_SIZE], pid[32] = "";
+	char turn[DURATION_SIZE], pid[32] = "", warm[64];
 
 	for (int i = 0; q && (step = db_step(q)) > 0 && i < MOST_DEVICES; i++) {
 		if (several)
 			snprintf(pid, sizeof(pid),
 				"pid %lld: ", (long long)sqlite3_column_int64(q, LOOPS_PID));
-		print(out, "    loop     %s%lld turns of %s, from %s on\n", pid,
+		snprintf(warm, sizeof(warm), ", after %lld to warm up",
+			(long long)sqlite3_column_int64(q, LOOPS_WARM));
+		print(out, "    loop     %s%lld turns of %s, from %s on%s\n", pid,
 			(long long)sqlite3_column_int64(q, LOOPS_TURNS),
 			format_duration(turn, sqlite3_column_int64(q, LOOPS_TURN)),
-			db_text(q, LOOPS_PLACE));
+			db_text(q, LOOPS_PLACE), sqlite3_column_int64(q, LOOPS_WARM) ? warm : "");
+		if (print_inner_loops(db, sqlite3_column_int64(q, LOOPS_PROCESS), out)) {
+			step = -1;
+			break;
+		}
 	}
 	sqlite3_finalize(q);
 	return step < 0 ? -1 : 0;

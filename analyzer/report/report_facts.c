@@ -72,11 +72,17 @@ static const char waits_sql[] =
 	"SELECT kind, sum(count) AS count, sum(waited) AS waited_ns FROM wait_use"
 	" GROUP BY kind ORDER BY kind";
 
-/* In the order of enum report_loops_column, and so the next two. */
+/* In the order of enum report_loops_column, and so the next three. */
 static const char loops_sql[] =
-	"SELECT l.process, p.pid, s.text AS place, l.turns, l.start AS start_ns, l.end AS end_ns,"
-	" (l.end - l.start) / l.turns AS turn_ns FROM loop l JOIN process p ON p.id = l.process"
-	" JOIN site s ON s.id = l.site ORDER BY l.process";
+	"SELECT l.process, p.pid, l.place, l.turns, l.start AS start_ns, l.end AS end_ns,"
+	" (l.end - l.start) / l.turns AS turn_ns, l.warm FROM loop l"
+	" JOIN process p ON p.id = l.process ORDER BY l.process";
+
+/* Turns are those of one turn of the loop, on average. */
+static const char inner_loops_sql[] =
+	"SELECT i.process, i.place,"
+	" (2 * i.turns + l.turns + l.warm) / (2 * (l.turns + l.warm)) AS turns FROM inner_loop i"
+	" JOIN loop l ON l.process = i.process ORDER BY i.process, i.number";
 
 /* The account of the loop, or of the run from its first work to its last. */
 static const char account_sql[] =
@@ -166,6 +172,7 @@ const struct report_fact_info report_facts[FACT_COUNT] = {
 	[FACT_STREAMS] = { "streams", FACT_ROWS, streams_sql },
 	[FACT_WAITS] = { "waits", FACT_ROWS, waits_sql },
 	[FACT_LOOPS] = { "loops", FACT_ROWS, loops_sql },
+	[FACT_INNER_LOOPS] = { "inner_loops", FACT_ROWS, inner_loops_sql },
 	[FACT_ACCOUNT] = { "account", FACT_ROWS, account_sql },
 	[FACT_OUTSIDE] = { "outside", FACT_ROWS, outside_sql },
 	[FACT_BLOCKED] = { "blocked", FACT_ROWS, blocked_sql },

@@ -20,6 +20,7 @@ enum report_fact {
 	FACT_STREAMS,
 	FACT_WAITS,
 	FACT_LOOPS,
+	FACT_INNER_LOOPS,
 	FACT_ACCOUNT,
 	FACT_OUTSIDE,
 	FACT_BLOCKED,
@@ -69,8 +70,11 @@ enum report_loops_column {
 	LOOPS_TURNS,
 	LOOPS_START,
 	LOOPS_END,
-	LOOPS_TURN
+	LOOPS_TURN,
+	LOOPS_WARM
 };
+
+enum report_inner_loops_column { INNER_LOOPS_PROCESS, INNER_LOOPS_PLACE, INNER_LOOPS_TURNS };
 
 enum report_account_column {
 	ACCOUNT_PROCESS,

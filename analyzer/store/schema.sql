@@ -262,6 +262,8 @@ CREATE TABLE frame ( -- the frames of a site, innermost first
 	line INTEGER,
 	user INTEGER NOT NULL,          -- 1: the program's own frame, used to name the site; 0: CUDA's,
 	                                -- a host stub, a package's, an interpreter's
+	loop INTEGER,                   -- script frame: line of the innermost loop statement around it in
+	                                -- its function; NULL: none, or the source was not there
 	PRIMARY KEY (site, depth)
 );
 
@@ -705,12 +707,30 @@ CREATE TABLE event_wait ( -- derived: the event record that each event wait wait
 CREATE TABLE loop ( -- derived: the part of a process's run that repeats, such as its training steps
 	process INTEGER PRIMARY KEY REFERENCES process(id),
 	thread INTEGER NOT NULL REFERENCES thread(id), -- the thread that runs the loop
-	site INTEGER NOT NULL REFERENCES site(id),     -- where an iteration begins
+	site INTEGER NOT NULL REFERENCES site(id),     -- of the first call of the first iteration
+	place TEXT NOT NULL,            -- the line of the program that repeats, as site.text
 	turns INTEGER NOT NULL,         -- iterations, without warm-up
+	warm INTEGER NOT NULL,          -- iterations before these, which took longer
 	start INTEGER NOT NULL,         -- ns, of the first iteration
-	until INTEGER NOT NULL,         -- ns, start of the iteration after the last
+	until INTEGER NOT NULL,         -- ns, return of the last call of the last iteration
 	end INTEGER NOT NULL            -- ns, end of the work of the last iteration; at least until
 );
+
+CREATE TABLE turn ( -- derived: the iterations of loops
+	process INTEGER NOT NULL REFERENCES process(id),
+	number INTEGER NOT NULL,        -- from 0 on
+	start INTEGER NOT NULL,         -- ns, entry of its first call
+	PRIMARY KEY (process, number)
+) WITHOUT ROWID;
+
+CREATE TABLE inner_loop ( -- derived: repetitions within the iterations of the loop, by the same thread
+	process INTEGER NOT NULL REFERENCES process(id),
+	number INTEGER NOT NULL,        -- from 0 on, that with the most calls first
+	site INTEGER NOT NULL REFERENCES site(id),     -- of the first call of the first one
+	place TEXT NOT NULL,            -- the line of the program that repeats, as site.text
+	turns INTEGER NOT NULL,         -- number in all iterations of the loop, with warm-up
+	PRIMARY KEY (process, number)
+) WITHOUT ROWID;
 
 CREATE TABLE account ( -- derived: how the time of the loop was spent, or of the run if it has no loop,
 	                                -- from the first submission to the end of the last operation; the

@@ -302,11 +302,12 @@ static int write_frames(struct symbols *s, int64_t site)
 		return -1;
 	for (int i = 0; i < s->frame_count; i++) {
 		const struct resolved_frame *frame = &s->frame[i];
-		if (db_run(s->insert, "iiiIssIi", site, (int64_t)i, (int64_t)frame->address,
+		if (db_run(s->insert, "iiiIssIiI", site, (int64_t)i, (int64_t)frame->address,
 			    frame->mapping ? frame->mapping->id : DB_NULL,
 			    frame->name[0] ? frame->name : NULL, frame->source.file,
 			    frame->source.line ? (int64_t)frame->source.line : DB_NULL,
-			    (int64_t)frame->user))
+			    (int64_t)frame->user,
+			    frame->source.loop ? (int64_t)frame->source.loop : DB_NULL))
 			return -1;
 	}
 	return 0;
@@ -374,7 +375,7 @@ static int resolve_all(struct symbols *s)
 
 	s->read = db_prepare(s->db, "SELECT address FROM frame WHERE site = ? ORDER BY depth");
 	s->drop = db_prepare(s->db, "DELETE FROM frame WHERE site = ?");
-	s->insert = db_prepare(s->db, "INSERT INTO frame VALUES (?,?,?,?,?,?,?,?)");
+	s->insert = db_prepare(s->db, "INSERT INTO frame VALUES (?,?,?,?,?,?,?,?,?)");
 	s->update = db_prepare(s->db,
 		"UPDATE site SET function = ?, file = ?, line = ?, api = ?, "
 		"text = ? WHERE id = ?");
@@ -383,6 +384,7 @@ static int resolve_all(struct symbols *s)
 		s->process = sqlite3_column_int64(processes, 0);
 		s->space.files = &s->files;
 		s->space.until = sqlite3_column_int64(processes, 1);
+		s->scripts.until = s->space.until;
 		step = resolve_process(s, sites);
 		symbol_space_release(&s->space);
 		script_space_release(&s->scripts);

@@ -17,6 +17,7 @@ struct source_frame {
 	const char *file;   /* NULL: no line information */
 	int line;
 	int toolkit; /* 1: file is a header of the CUDA toolkit */
+	int loop;    /* line of the loop statement around it, of scripts only; 0: none is known */
 };
 
 /* A function that is on no stack, as it left by a jump. */

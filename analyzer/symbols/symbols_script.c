@@ -82,24 +82,43 @@ static int compare_number(const void *key, const void *element)
 	return a < b ? -1 : a > b;
 }
 
-int script_space_lookup(const struct script_space *space, uint64_t address,
-	struct source_frame *frame)
+/* Only the program's own files are read. */
+static int find_loop(struct script_space *space, const struct script_code *code, int line)
+{
+	uint64_t key = (uint64_t)code->number << 32 | (uint32_t)line;
+	uint64_t known = map_get(&space->loops, key, UINT64_MAX);
+
+	if (known != UINT64_MAX)
+		return (int)known;
+	known = (uint64_t)script_loop(&space->sources, code->file, space->until,
+		(int)code->first_line, line);
+	/* Without memory it is asked again. */
+	map_set(&space->loops, key, known);
+	return (int)known;
+}
+
+int script_space_lookup(struct script_space *space, uint64_t address, struct source_frame *frame)
 {
 	uint32_t number = SCRIPT_CODE(address);
 	const struct script_code *code = space->count
 		? bsearch(&number, space->code, space->count, sizeof(*code), compare_number)
 		: NULL;
 
+	enum script_origin origin;
+
 	*frame = (struct source_frame){ 0 };
 	if (!code)
 		return -1;
+	origin = script_origin(code->file, strlen(code->file));
 	*frame = (struct source_frame){
 		.name = code->name,
 		.file = code->file,
 		.line = script_line(code->version, code->first_line, code->table,
 			code->table_length, SCRIPT_OFFSET(address)),
 	};
-	return (int)script_origin(code->file, strlen(code->file));
+	if (origin == SCRIPT_OWN && frame->line > 0)
+		frame->loop = find_loop(space, code, frame->line);
+	return (int)origin;
 }
 
 void script_space_release(struct script_space *space)
@@ -110,5 +129,7 @@ void script_space_release(struct script_space *space)
 		free(space->code[i].table);
 	}
 	free(space->code);
+	script_sources_release(&space->sources);
+	map_release(&space->loops);
 	*space = (struct script_space){ 0 };
 }

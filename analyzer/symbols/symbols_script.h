@@ -8,6 +8,8 @@
 #include <stddef.h>
 
 #include "db.h"
+#include "map.h"
+#include "script_loops.h"
 #include "symbols_file.h"
 
 struct script_code;
@@ -16,6 +18,9 @@ struct script_code;
 struct script_space {
 	struct script_code *code; /* by number */
 	size_t count;
+	int64_t until; /* ns since 1970: sources changed later are not believed, 0: any */
+	struct script_sources sources;
+	struct map loops; /* code and line -> line of the loop */
 };
 
 /* 0, or -1 after a message. */
@@ -25,8 +30,7 @@ int script_space_read(struct script_space *space, struct db *db, int64_t process
  * Looks up a SCRIPT_FRAME() of a site.  Returns its origin, an enum script_origin, or -1 if the
  * trace does not have it.  Strings live as long as the space.
  */
-int script_space_lookup(const struct script_space *space, uint64_t address,
-	struct source_frame *frame);
+int script_space_lookup(struct script_space *space, uint64_t address, struct source_frame *frame);
 
 void script_space_release(struct script_space *space);
 

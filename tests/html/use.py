@@ -232,7 +232,7 @@ def check_turns(reader):
     reader.browser.run("cufence.timeline.clear(); cufence.timeline.fit()")
     row = "(26 + 10)"
     turns = reader.value("cufence.run.loops[0].turns.length")
-    ok("the ruler has the loop's turns", turns == 30, turns)
+    ok("the ruler has the loop's turns", turns == 31, turns)
     one = reader.value("(() => { const t = cufence.run.loops[0].turns, x = i => cufence.timeline.painter.x("
                        "(t[i] * 0.4 + t[i + 1] * 0.6)); return [x(4), x(5)]; })()")
     ok("and shades every other one", pixel(reader, one[0], row) != pixel(reader, one[1], row), one)

@@ -238,7 +238,7 @@ static void another_build_is_not_believed(void **state)
 
 static void expect_cuda(int wanted, const char *symbol, const char *name, const char *file)
 {
-	struct source_frame frame = { symbol, name, file, 1, 0 };
+	struct source_frame frame = { symbol, name, file, 1, 0, 0 };
 
 	assert_int_equal(frame_is_library(&frame), wanted);
 }

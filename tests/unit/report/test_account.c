@@ -10,7 +10,9 @@ static const char loop_sql[] =
 
 static void account(struct mini *m)
 {
-	mini_exec(m, "DELETE FROM loop; DELETE FROM account; DELETE FROM blocked");
+	mini_exec(m,
+		"DELETE FROM turn; DELETE FROM inner_loop; DELETE FROM loop; DELETE FROM account;"
+		"DELETE FROM blocked");
 	assert_int_equal(account_measure(&m->db), 0);
 }
 
@@ -57,8 +59,8 @@ static void turns_are_steps_whatever_their_inner_loops_do(void **state)
 	for (size_t i = 0; i < sizeof(inner) / sizeof(*inner); i++)
 		at = step(&m, at, site, inner[i], 1);
 	account(&m);
-	/* The sixth has no end: no other begins after it. */
-	assert_string_equal(mini_text(&m, loop_sql), "5 from 1, 100 to 470");
+	/* The sixth ends with its last call. */
+	assert_string_equal(mini_text(&m, loop_sql), "6 from 1, 100 to 532");
 	mini_release(&m);
 }
 
@@ -78,7 +80,7 @@ static void a_step_may_begin_with_loops(void **state)
 			launch(&m, at, 9 + k, at + 5, at + 10);
 	}
 	account(&m);
-	assert_string_equal(mini_text(&m, loop_sql), "5 from 9, 340 to 2540");
+	assert_string_equal(mini_text(&m, loop_sql), "6 from 1, 100 to 2740");
 	mini_release(&m);
 }
 
@@ -96,7 +98,7 @@ static void what_warms_up_is_no_turn(void **state)
 	for (int i = 0; i < 6; i++)
 		at = step(&m, at, site, 2, 1);
 	account(&m);
-	assert_string_equal(mini_text(&m, loop_sql), "5 from 1, 5140 to 5340");
+	assert_string_equal(mini_text(&m, loop_sql), "6 from 1, 5140 to 5372");
 	mini_release(&m);
 }
 
@@ -111,6 +113,122 @@ static void what_does_not_repeat_is_no_loop(void **state)
 	assert_int_equal(mini_int(&m, "SELECT count(*) FROM loop"), 0);
 	/* From the first launch to the last end. */
 	assert_int_equal(mini_int(&m, "SELECT sum(time) FROM account WHERE device = 0"), 198000);
+	mini_release(&m);
+}
+
+/* A site below frames of a script: the innermost first, each a line and the loop that it is in. */
+static int64_t script_site(struct mini *m, int count, const int line[][2])
+{
+	int64_t site = mini_site(m, "library", 0);
+
+	mini_exec(m, "INSERT INTO frame (site, depth, address, user) VALUES (%lld, 0, %lld, 0)",
+		(long long)site, (long long)site);
+	for (int i = 0; i < count; i++)
+		mini_exec(m,
+			"INSERT INTO frame (site, depth, address, file, line, user, loop) VALUES "
+			"(%lld, %d, -9223372036854775807 + %d, 's.py', %d, 1, nullif(%d, 0))",
+			(long long)site, i + 1, line[i][0], line[i][0], line[i][1]);
+	return site;
+}
+
+/*
+ * A step in line 20 makes a product for each of eight layers, lets another thread do three times as
+ * much, and ends in line 30.
+ */
+static void the_loop_is_the_step_not_a_layer(void **state)
+{
+	struct mini m;
+	double at = 100;
+	int64_t forward, update, back[2], thread;
+
+	mini_init(&m);
+	forward = script_site(&m, 2, (const int[][2]){ { 20, 0 }, { 5, 4 } });
+	update = script_site(&m, 2, (const int[][2]){ { 30, 0 }, { 5, 4 } });
+	back[0] = mini_site(&m, "backward", 1);
+	back[1] = mini_site(&m, "backward", 2);
+	thread = mini_thread(&m);
+	for (int step = 0; step < 10; step++) {
+		for (int i = 0; i < 8; i++, at += 10)
+			launch(&m, at, forward, at + 5, at + 10);
+		for (int i = 0; i < 24; i++, at += 10)
+			MINI_CALL(&m, .type = CALL_cuLaunchKernel, .at = at, .stream = 1,
+				.site = back[i % 2], .thread = thread, .runs = { at + 5, at + 9 });
+		launch(&m, at, update, at + 5, at + 10);
+		at += 20;
+	}
+	account(&m);
+	assert_string_equal(mini_text(&m,
+				    "SELECT turns || ' ' || place || ' ' || thread FROM loop"),
+		"10 s.py:5 1");
+	assert_string_equal(mini_text(&m, "SELECT turns || ' ' || place FROM inner_loop"),
+		"80 s.py:20");
+	mini_release(&m);
+}
+
+/* Three epochs of twenty steps; each epoch ends with a wait. */
+static void the_loop_is_the_step_not_an_epoch(void **state)
+{
+	struct mini m;
+	double at = 100;
+	int64_t step[2], wait;
+
+	mini_init(&m);
+	step[0] = script_site(&m, 2, (const int[][2]){ { 20, 19 }, { 5, 4 } });
+	step[1] = script_site(&m, 2, (const int[][2]){ { 21, 19 }, { 5, 4 } });
+	wait = script_site(&m, 1, (const int[][2]){ { 6, 4 } });
+	for (int epoch = 0; epoch < 3; epoch++) {
+		for (int i = 0; i < 40; i++, at += 10)
+			launch(&m, at, step[i % 2], at + 5, at + 10);
+		MINI_CALL(&m, .type = CALL_cuCtxSynchronize, .at = at, .site = wait);
+		at += 10;
+	}
+	account(&m);
+	assert_string_equal(mini_text(&m, "SELECT turns || ' ' || place FROM loop"), "60 s.py:20");
+	mini_release(&m);
+}
+
+/* A library calls CUDA for the program: without line numbers, and with them. */
+static void a_loop_has_the_name_of_the_programs_code(void **state)
+{
+	struct mini m;
+	int64_t site;
+
+	mini_init(&m);
+	site = mini_site(&m, "library", 1);
+	mini_exec(&m,
+		"INSERT INTO module VALUES (1, 1, 4096, 8192, 0, '/bin/app', NULL),"
+		" (2, 1, 65536, 131072, 0, '/lib/libtensor.so', NULL);"
+		"INSERT INTO frame (site, depth, address, module, user) VALUES"
+		" (%lld, 0, 65552, 2, 1), (%lld, 1, 65568, 2, 1), (%lld, 2, 4112, 1, 1)",
+		(long long)site, (long long)site, (long long)site);
+	for (int i = 0; i < 6; i++)
+		launch(&m, 10.0 * i, site, 10.0 * i + 5, 10.0 * i + 8);
+	account(&m);
+	assert_string_equal(mini_text(&m, "SELECT place FROM loop"), "app+0x10");
+	mini_exec(&m, "UPDATE frame SET file = 'src/app.cc', line = 7 WHERE depth = 2");
+	account(&m);
+	assert_string_equal(mini_text(&m, "SELECT place FROM loop"), "app.cc:7");
+	mini_release(&m);
+}
+
+/* Each step does one of two things, and then a third: no step lacks the third. */
+static void branches_are_turns_of_one_loop(void **state)
+{
+	struct mini m;
+	double at = 100;
+	int64_t site[5];
+
+	mini_init(&m);
+	for (int i = 0; i < 5; i++)
+		site[i] = mini_site(&m, "f", i);
+	for (int step = 0; step < 30; step++) {
+		for (int i = 0; i < 2; i++, at += 10)
+			launch(&m, at, site[step % 2 ? i : 2 + i], at + 5, at + 10);
+		launch(&m, at, site[4], at + 5, at + 10);
+		at += 10;
+	}
+	account(&m);
+	assert_int_equal(mini_int(&m, "SELECT turns FROM loop"), 30);
 	mini_release(&m);
 }
 
@@ -132,7 +250,7 @@ static void captured_launches_are_no_work_of_the_run(void **state)
 	for (int i = 0; i < 6; i++)
 		launch(&m, 100.0 + 10.0 * i, site, 105.0 + 10.0 * i, 108.0 + 10.0 * i);
 	account(&m);
-	assert_int_equal(mini_int(&m, "SELECT turns FROM loop"), 5);
+	assert_int_equal(mini_int(&m, "SELECT turns FROM loop"), 6);
 	mini_release(&m);
 }
 
@@ -147,8 +265,8 @@ static void the_last_turn_ends_with_its_work(void **state)
 	for (int i = 0; i < 5; i++)
 		launch(&m, 10.0 * i, site, 100.0 * i + 5, 100.0 * i + 105);
 	account(&m);
-	assert_string_equal(mini_text(&m, loop_sql), "4 from 1, 0 to 405");
-	expect_account(&m, "0", "busy 400, start 3, submit 2");
+	assert_string_equal(mini_text(&m, loop_sql), "5 from 1, 0 to 505");
+	expect_account(&m, "0", "busy 500, start 3, submit 2");
 	mini_release(&m);
 }
 
@@ -225,7 +343,7 @@ static void the_sums_are_the_whole(void **state)
 		at += 6 + rand() % 30;
 	}
 	account(&m);
-	assert_int_equal(mini_int(&m, "SELECT turns FROM loop"), 74);
+	assert_int_equal(mini_int(&m, "SELECT turns FROM loop"), 75);
 	assert_int_equal(mini_int(&m, "SELECT sum(time) FROM account WHERE device = 0"),
 		mini_int(&m, "SELECT end - start FROM loop"));
 	assert_int_equal(mini_int(&m, "SELECT sum(time) FROM account WHERE device IS NULL"),
@@ -251,7 +369,7 @@ static void a_loop_of_queries_is_held(void **state)
 				.result = k < 3 ? 600 : 0);
 	}
 	account(&m);
-	expect_account(&m, "NULL", "held 304, outside 88, submit 8");
+	expect_account(&m, "NULL", "held 380, outside 95, submit 10");
 	mini_release(&m);
 	(void)state;
 }
@@ -451,6 +569,10 @@ int main(void)
 		cmocka_unit_test(a_step_may_begin_with_loops),
 		cmocka_unit_test(what_warms_up_is_no_turn),
 		cmocka_unit_test(what_does_not_repeat_is_no_loop),
+		cmocka_unit_test(the_loop_is_the_step_not_a_layer),
+		cmocka_unit_test(the_loop_is_the_step_not_an_epoch),
+		cmocka_unit_test(a_loop_has_the_name_of_the_programs_code),
+		cmocka_unit_test(branches_are_turns_of_one_loop),
 		cmocka_unit_test(captured_launches_are_no_work_of_the_run),
 		cmocka_unit_test(the_last_turn_ends_with_its_work),
 		cmocka_unit_test(idle_time_has_a_cause),

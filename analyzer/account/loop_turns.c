@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "loop_turns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "constants.h"
+
+/* --- tokens --- */
+
+static int is_token(const struct run_call *call)
+{
+	return kind_has(call->kind, K_WORK) || kind_family(call->kind) == FAMILY_wait;
+}
+
+/* The site of the program's own, outermost call counts. */
+static uint32_t site_of(const struct run *run, uint32_t id)
+{
+	const struct run_link *link = run_link(run, id);
+
+	if (!link->site && run_call(run, link->parent))
+		link = run_link(run, link->parent);
+	return link->site;
+}
+
+/*
+ * About the square root of the ns in which the device ran a call's operations: one long operation
+ * is not as much as a loop of short ones.
+ */
+static double device_time(const struct run *run, const struct run_call *call)
+{
+	uint32_t id = call->last_work;
+	uint64_t sum = 0;
+
+	do {
+		const struct run_work *work = run_work(run, id);
+
+		if (!work)
+			break;
+		if (work->duration < DURATION_LONG)
+			sum += work->duration;
+		id = work->next;
+	} while (id != call->last_work);
+	return sum ? (double)(UINT64_C(1) << (64 - __builtin_clzll(sum)) / 2) : 0;
+}
+
+static int read_thread(struct tokens *tokens, struct token_thread *thread)
+{
+	const struct run *run = tokens->run;
+
+	for (uint32_t id = run->thread[thread->thread].first; id; id = run_link(run, id)->next) {
+		const struct run_call *call = run_call(run, id);
+		uint32_t site = call && is_token(call) ? site_of(run, id) : 0;
+		struct token *more;
+		uint32_t leaf;
+
+		if (!site || run_object(run, id, OBJECT_CAPTURED))
+			continue;
+		more = array_room(thread->token, thread->count, sizeof(*more));
+		leaf = more ? loop_paths_leaf(tokens->paths, site) : 0;
+		if (!leaf)
+			return -1;
+		thread->token = more;
+		more[thread->count++] = (struct token){ .enter = call->enter,
+			.site = site,
+			.call = id,
+			.weight = (float)device_time(run, call) };
+		thread->script += tokens->paths->node[leaf].is_below_own;
+		if (site >= tokens->site_end)
+			tokens->site_end = site + 1;
+	}
+	return 0;
+}
+
+/* Each token weighs its part of all tokens, and of the device's time. */
+static void weigh(struct tokens *tokens)
+{
+	double device = 0, count = 0;
+
+	for (size_t i = 0; i < tokens->count; i++) {
+		count += (double)tokens->thread[i].count;
+		for (size_t k = 0; k < tokens->thread[i].count; k++)
+			device += (double)tokens->thread[i].token[k].weight;
+	}
+	for (size_t i = 0; i < tokens->count; i++) {
+		struct token_thread *thread = &tokens->thread[i];
+
+		for (size_t k = 0; k < thread->count; k++) {
+			double part = device > 0 ? (double)thread->token[k].weight / device : 0;
+
+			thread->token[k].weight = (float)(1 / count + part);
+			thread->weight += (double)thread->token[k].weight;
+		}
+	}
+}
+
+/* Threads below a script first, those that submit and wait more before others. */
+static int by_lead(const void *a, const void *b)
+{
+	const struct token_thread *x = a, *y = b;
+
+	if (!x->script != !y->script)
+		return x->script ? -1 : 1;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+static int make_tables(struct tokens *tokens)
+{
+	size_t end = tokens->site_end ? tokens->site_end : 1;
+
+	tokens->tally = calloc(end, sizeof(*tokens->tally));
+	tokens->listed = calloc(end, sizeof(*tokens->listed));
+	tokens->inside = calloc(end, 1);
+	if (tokens->tally && tokens->listed && tokens->inside)
+		return 0;
+	fputs("cufence: out of memory\n", stderr);
+	return -1;
+}
+
+int tokens_read(struct tokens *tokens, const uint32_t *threads, size_t count)
+{
+	tokens->thread = calloc(count ? count : 1, sizeof(*tokens->thread));
+	if (!tokens->thread) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct token_thread *thread = &tokens->thread[tokens->count];
+
+		thread->thread = threads[i];
+		tokens->count++;
+		if (read_thread(tokens, thread))
+			return -1;
+		if (!thread->count)
+			tokens->count--;
+	}
+	weigh(tokens);
+	qsort(tokens->thread, tokens->count, sizeof(*tokens->thread), by_lead);
+	return make_tables(tokens);
+}
+
+void tokens_release(struct tokens *tokens)
+{
+	for (size_t i = 0; i < tokens->count; i++)
+		free(tokens->thread[i].token);
+	free(tokens->thread);
+	free(tokens->tally);
+	free(tokens->listed);
+	free(tokens->inside);
+}
+
+/* --- turns --- */
+
+static size_t most_of(size_t count)
+{
+	return (LOOP_TYPICAL_PERCENT * count + 99) / 100;
+}
+
+static void begin_tally(struct tokens *tokens)
+{
+	for (size_t i = 0; i < tokens->listed_count; i++)
+		tokens->tally[tokens->listed[i]] = (struct tally){ 0 };
+	tokens->listed_count = 0;
+}
+
+static void add_to_tally(struct tokens *tokens, const struct token *token, size_t turn)
+{
+	struct tally *tally = &tokens->tally[token->site];
+
+	if (!tally->last)
+		tokens->listed[tokens->listed_count++] = token->site;
+	if (tally->last != turn + 1) {
+		tally->last = (uint32_t)turn + 1;
+		tally->turns++;
+	}
+	tally->weight += (double)token->weight;
+}
+
+/* Finds the arrivals of the thread at the node. */
+static int split(struct turns *turns, struct tokens *tokens)
+{
+	const struct loop_paths *paths = tokens->paths;
+	const struct token_thread *own = turns->own;
+	int is_leaf = paths->node[turns->node].is_leaf, was_inside = 0;
+
+	for (uint32_t site = 0; site < tokens->site_end; site++)
+		tokens->inside[site] = site < paths->leaf_end && paths->leaf[site] &&
+			loop_paths_is_below(paths, paths->leaf[site], turns->node);
+	turns->count = 0;
+	for (size_t i = 0; i < own->count; i++) {
+		int is_inside = tokens->inside[own->token[i].site];
+		int64_t *more;
+
+		if (is_inside && (is_leaf || !was_inside)) {
+			more = array_room(turns->begin, turns->count, sizeof(*more));
+			if (!more)
+				return -1;
+			turns->begin = more;
+			turns->first = turns->count ? turns->first : i;
+			more[turns->count++] = own->token[i].enter;
+		}
+		was_inside = is_inside;
+	}
+	return 0;
+}
+
+/* The last turn ends with its calls, and takes at most LOOP_LAST_TIMES the mean of the others. */
+static int64_t bound_of(const struct turns *turns)
+{
+	int64_t last = turns->begin[turns->count - 1];
+	int64_t others = turns->count > 1 ? last - turns->begin[0] : 0;
+
+	return last + LOOP_LAST_TIMES * others / (int64_t)turns->count;
+}
+
+static void extend_last(struct turns *turns, const struct run *run, uint32_t id)
+{
+	const struct run_call *call = run_call(run, id);
+	int64_t exit = run_exit(run, call, id);
+	int64_t *end = &turns->begin[turns->count];
+
+	exit = exit == RUN_NEVER ? call->enter : exit;
+	*end = exit > *end ? exit : *end;
+}
+
+/*
+ * Counts the own sites in each turn.  The last one goes on to the first call at a site without an
+ * earlier turn; bound is the time of that.
+ */
+static int tally_own(struct turns *turns, struct tokens *tokens)
+{
+	const struct token_thread *own = turns->own;
+	const struct token *token = own->token + turns->first;
+	const struct token *end = own->token + own->count;
+	int64_t *more = array_room(turns->begin, turns->count, sizeof(*more));
+	size_t turn = 0;
+
+	if (!more)
+		return -1;
+	turns->begin = more;
+	turns->bound = bound_of(turns);
+	more[turns->count] = more[turns->count - 1];
+	begin_tally(tokens);
+	for (; token < end; token++) {
+		while (turn + 1 < turns->count && token->enter >= more[turn + 1])
+			turn++;
+		if (turn + 1 == turns->count) {
+			if (token->enter > turns->bound || !tokens->tally[token->site].turns)
+				break;
+			extend_last(turns, tokens->run, token->call);
+		}
+		add_to_tally(tokens, token, turn);
+	}
+	turns->end = (size_t)(token - own->token);
+	if (token < end && token->enter < turns->bound)
+		turns->bound = token->enter;
+	return 0;
+}
+
+/* The first token from a time on. */
+static size_t find_token(const struct token_thread *thread, int64_t since)
+{
+	size_t low = 0, high = thread->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->token[middle].enter < since)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Calls of other threads are part of the last turn, too, such as those of a backward pass. */
+static void tally_other(struct turns *turns, struct tokens *tokens,
+	const struct token_thread *thread)
+{
+	size_t turn = 0;
+
+	begin_tally(tokens);
+	for (size_t i = find_token(thread, turns->begin[0]);
+		i < thread->count && thread->token[i].enter < turns->bound; i++) {
+		const struct token *token = &thread->token[i];
+
+		while (turn + 1 < turns->count && token->enter >= turns->begin[turn + 1])
+			turn++;
+		if (turn + 1 == turns->count && !tokens->tally[token->site].turns)
+			continue;
+		if (turn + 1 == turns->count)
+			extend_last(turns, tokens->run, token->call);
+		add_to_tally(tokens, token, turn);
+	}
+}
+
+static int is_branch(const struct turns *turns, const struct tally *tally)
+{
+	return tally->turns < most_of(turns->count) && tally->turns >= LOOP_TURNS_LEAST &&
+		tally->turns * LOOP_BRANCHES_MOST >= turns->count;
+}
+
+/* Whether most turns of the own thread have a site that others lack. */
+static int are_branches(const struct turns *turns, const struct tokens *tokens)
+{
+	const struct token_thread *own = turns->own;
+	size_t turn = 0, counted = 0, with = 0;
+
+	for (size_t i = turns->first; i < turns->end; i++) {
+		const struct token *token = &own->token[i];
+
+		while (turn + 1 < turns->count && token->enter >= turns->begin[turn + 1])
+			turn++;
+		if (counted == turn + 1 || !is_branch(turns, &tokens->tally[token->site]))
+			continue;
+		counted = turn + 1;
+		with++;
+	}
+	return with >= most_of(turns->count);
+}
+
+static double covered_of(struct turns *turns, struct tokens *tokens, int branches)
+{
+	double covered = 0;
+
+	for (size_t i = 0; i < tokens->listed_count; i++) {
+		const struct tally *tally = &tokens->tally[tokens->listed[i]];
+		int counts = tally->turns >= most_of(turns->count) ||
+			(branches && is_branch(turns, tally));
+
+		covered += counts ? tally->weight : 0;
+		turns->around += tally->weight;
+	}
+	return covered;
+}
+
+int turns_measure(struct turns *turns, struct tokens *tokens, const struct token_thread *own,
+	uint32_t node, int branches)
+{
+	turns->own = own;
+	turns->node = node;
+	turns->covered = turns->around = 0;
+	if (split(turns, tokens) || (turns->count && tally_own(turns, tokens)))
+		return -1;
+	if (!turns->count)
+		return 0;
+	turns->own_covered = covered_of(turns, tokens, branches && are_branches(turns, tokens));
+	turns->covered = turns->own_covered;
+	for (size_t i = 0; i < tokens->count; i++) {
+		if (&tokens->thread[i] == own)
+			continue;
+		tally_other(turns, tokens, &tokens->thread[i]);
+		turns->covered += covered_of(turns, tokens, 0);
+	}
+	return 0;
+}
+
+/* --- both ends of a loop --- */
+
+static int by_size(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Counts the typical sites in each turn, and returns their number. */
+static size_t count_typical(struct turns *turns, struct tokens *tokens, uint32_t *typical)
+{
+	const struct token_thread *own = turns->own;
+	size_t turn = 0, sites = 0, need = most_of(turns->count);
+
+	for (size_t i = 0; i < tokens->listed_count; i++) {
+		sites += tokens->tally[tokens->listed[i]].turns >= need;
+		tokens->tally[tokens->listed[i]].last = 0;
+	}
+	for (size_t i = turns->first; i < turns->end; i++) {
+		const struct token *token = &own->token[i];
+		struct tally *tally = &tokens->tally[token->site];
+
+		while (turn + 1 < turns->count && token->enter >= turns->begin[turn + 1])
+			turn++;
+		if (tally->turns >= need && tally->last != turn + 1)
+			typical[turn]++;
+		tally->last = (uint32_t)turn + 1;
+	}
+	return sites;
+}
+
+static int64_t median_of(const struct turns *turns, size_t first, size_t end, int64_t *room)
+{
+	for (size_t i = first; i < end; i++)
+		room[i] = turns->begin[i + 1] - turns->begin[i];
+	qsort(room + first, end - first, sizeof(*room), by_size);
+	return room[first + (end - first) / 2];
+}
+
+/* The calls after the last token that the turn before made, too, such as cudaFree. */
+static int add_last_calls(struct turns *turns, const struct tokens *tokens)
+{
+	const struct run *run = tokens->run;
+	int64_t last = turns->begin[turns->count - 1], before = turns->begin[turns->count - 2];
+	struct map made = { 0 };
+	uint32_t id = turns->own->token[turns->first].call;
+	int rc = 0;
+
+	for (; id && !rc; id = run_link(run, id)->next) {
+		const struct run_call *call = run_call(run, id);
+		uint32_t site = call ? site_of(run, id) : 0;
+
+		if (!site || call->enter < before)
+			continue;
+		if (call->enter < last)
+			rc = map_set(&made, site, 1);
+		else if (call->enter >= turns->bound || !map_get(&made, site, 0))
+			break;
+		else
+			extend_last(turns, run, id);
+	}
+	map_release(&made);
+	return rc ? -1 : 0;
+}
+
+int turns_trim(struct turns *turns, struct tokens *tokens)
+{
+	uint32_t *typical = calloc(turns->count, sizeof(*typical));
+	int64_t *room = calloc(turns->count, sizeof(*room));
+	size_t first = 0, end = turns->count, need;
+	int64_t median, last = turns->begin[turns->count];
+	int rc = typical && room && !tally_own(turns, tokens) ? 0 : -1;
+
+	if (!typical || !room)
+		fputs("cufence: out of memory\n", stderr);
+	turns->begin[turns->count] = last; /* with the calls of other threads */
+	rc = rc || add_last_calls(turns, tokens) ? -1 : 0;
+	need = rc ? 0 : most_of(count_typical(turns, tokens, typical));
+	while (!rc && first < end && typical[first] < need)
+		first++;
+	while (!rc && first < end && typical[end - 1] < need)
+		end--;
+	turns->warm = first;
+	median = first < end && !rc ? median_of(turns, first, end, room) : 0;
+	while (!rc && first + LOOP_TURNS_LEAST < end &&
+		turns->begin[first + 1] - turns->begin[first] > LOOP_WARM_TIMES * median)
+		first++;
+	turns->warm = first - turns->warm;
+	turns->count = end - first;
+	memmove(turns->begin, turns->begin + first, (turns->count + 1) * sizeof(*turns->begin));
+	free(typical);
+	free(room);
+	return rc;
+}
