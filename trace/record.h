@@ -499,8 +499,8 @@ _Static_assert(sizeof(struct host_run_record) == 48, "host run record");
 
 /*
  * The thread's use of its processor, since 1.2: read once at the end of each time of more than
- * 20 us between two of the thread's calls or within one, but for queries.  Times are since the thread
- * began, counts are modulo 2^32.  Between two readings of a thread, time that the clock has and the
+ * 20 us between two of the thread's calls or within one, but for queries.  Times are since the
+ * thread began, counts are modulo 2^32.  Between two readings, time that the clock has and the
  * processor has not, the thread was off its processor: blocked if it gave the processor up, or
  * preempted.
  *

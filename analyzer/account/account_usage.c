@@ -13,7 +13,8 @@
 int account_read_usage(struct account_run *all, struct db *db)
 {
 	sqlite3_stmt *q = db_prepare(db,
-		"SELECT thread, time, off, voluntary, involuntary FROM usage ORDER BY thread, time");
+		"SELECT thread, time, off, voluntary, involuntary FROM usage "
+		"ORDER BY thread, time");
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0) {

@@ -442,7 +442,8 @@ static void what_is_not_known_of_a_graph_is_said(void **unused)
 	/* A host function may touch what the host sees. */
 	check(SET(20, 0x80, 0x70, 0x1000) "call cuGraphAddHostNode enter=22 duration=1 context=1 | "
 					  "new_node=0x81 graph=0x70 "
-					  "type=0x3 count=0x0 callback=0x123 handle=0x5\n" INSTANTIATE(
+					  "type=0x3 count=0x0 callback=0x123 "
+					  "handle=0x5\n" INSTANTIATE(
 						  30, 0x90, 0x70) LAUNCH(100, 0x90),
 		"w1000+16 named");
 	check("call cuGraphAddBatchMemOpNode enter=20 duration=1 context=1 | new_node=0x80 "
