@@ -46,6 +46,10 @@ same "many nodes: output" "$(bare nodes 17000)" "$(traced nodes 17000)"
 same "many nodes: each ran, recorded or counted" 17000 "$(query "SELECT (SELECT count(*) FROM host_run)
 	+ (SELECT count FROM loss WHERE reason = 'passed_functions')")"
 
+same "threads: output" "$(bare threads 1000)" "$(traced threads 1000)"
+same "threads: each run is there, with its call" "8000 8000" "$(query "SELECT count(*) || ' ' ||
+	count(DISTINCT call) FROM host_run")"
+
 # After an error of the context a host function does not run, a callback does.
 export CUFENCE_SIM_DEVICES=2
 same "error: output" "$(bare fail)" "$(traced fail)"

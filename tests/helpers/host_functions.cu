@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -37,7 +38,7 @@ static void CUDART_CB say(void *data)
 static void CUDART_CB sleep_a_while(void *)
 {
 	runs++;
-	usleep(2000);
+	usleep(100000);
 }
 
 static void CUDART_CB count(void *)
@@ -221,8 +222,8 @@ static void everything()
 	executables(stream);
 	any_nodes(stream);
 	/* Simulated time goes on during a function only if there is work. */
-	CHECK(cudaLaunchHostFunc(stream, sleep_a_while, NULL));
 	write<<<1, 1, 0, other>>>(memory);
+	CHECK(cudaLaunchHostFunc(stream, sleep_a_while, NULL));
 	CHECK(cudaStreamSynchronize(stream));
 	printf("%d runs\n", runs.load());
 }
@@ -298,6 +299,25 @@ static void fail()
 		printf("%s\n", cudaGetErrorName(cudaLaunchHostFunc(stream, say, text("never"))));
 }
 
+/* Slots are taken by many threads while others free them. */
+static void from_threads(int functions)
+{
+	std::vector<std::thread> threads;
+
+	for (int i = 0; i < 8; i++)
+		threads.emplace_back([=] {
+			cudaStream_t stream;
+
+			CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+			for (int j = 0; j < functions; j++)
+				CHECK(cudaLaunchHostFunc(stream, count, NULL));
+			CHECK(cudaStreamSynchronize(stream));
+		});
+	for (auto &thread : threads)
+		thread.join();
+	printf("%d of %d ran\n", runs.load(), 8 * functions);
+}
+
 static void fork_child()
 {
 	cudaStream_t stream;
@@ -352,6 +372,8 @@ int main(int argc, char **argv)
 		fill_up(atoi(argv[2]));
 	else if (!strcmp(what, "nodes"))
 		fill_up_nodes(atoi(argv[2]));
+	else if (!strcmp(what, "threads"))
+		from_threads(atoi(argv[2]));
 	else if (!strcmp(what, "fail"))
 		fail();
 	else if (!strcmp(what, "fork"))
