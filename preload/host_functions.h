@@ -9,7 +9,8 @@
  * if one is full, the driver gets the program's function and PASSED_FUNCTIONS counts it.  Functions
  * that never run, because their context has failed, keep their slots.
  *
- * On any thread; no locks.
+ * The driver's pictures of graphs (cuGraphDebugDotPrint) show the recorder's function.  On any
+ * thread; no locks.
  */
 #ifndef CUFENCE_HOST_FUNCTIONS_H
 #define CUFENCE_HOST_FUNCTIONS_H

@@ -26,7 +26,7 @@ trace() { # PROGRAM [SECONDS]: its normalized trace; stopped for so long a few t
 	wait $process
 	# The addresses of large blocks depend on CUPTI's buffers, and these on real time.  The number of
 	# the file that pages belong to, as by cuMemHostRegister, differs each time.
-	"$cufence" dump "$tmp"/out/*.cft 2>&1 | sed -E 's/\b(pid|parent_pid|thread)=[0-9]+/\1=N/g
+	"$cufence" dump "$tmp"/out/*.cft 2>&1 | sed -E 's/\b(pid|parent_pid|thread|caller)=[0-9]+/\1=N/g
 		/^call /s/=0x7f[0-9a-f]{10}\b/=0x7fN/g
 		/^call cuMemHostRegister/s/handle=0x[0-9a-f]+/handle=N/'
 }
@@ -48,7 +48,7 @@ sequences() { # PROGRAM: a line per thread and stream: what each did, in its ord
 			ORDER BY o.stream, o.start, o.id) GROUP BY who" | sort
 }
 
-for source in $(grep -lE 'std::thread|pthread_create' "$apps"/*.cu); do
+for source in $(grep -lE 'std::thread|pthread_create|std::mutex' "$apps"/*.cu); do
 	name=$(basename "$source" .cu)
 	for program in "$name" "${name}_fixed"; do
 		[ -x "$build/testapps/$program" ] || continue
@@ -61,7 +61,7 @@ done
 
 for source in "$apps"/*.cu; do
 	name=$(basename "$source" .cu)
-	grep -qE 'std::thread|pthread_create' "$source" && continue
+	grep -qE 'std::thread|pthread_create|std::mutex' "$source" && continue
 	[ -x "$build/testapps/$name" ] || continue
 	first=$(trace "$build/testapps/$name")
 	has "$name: leaves a trace" '^call ' "$first"
