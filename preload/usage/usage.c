@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -163,6 +164,14 @@ static void write_clock(struct thread_state *thread, uint64_t now, uint32_t site
 	trace_commit(&thread->chunk);
 }
 
+/* A signal handler's own stack has room for what the program does in it, and little more. */
+static int is_on_handlers_stack(void)
+{
+	stack_t handlers;
+
+	return syscall(SYS_sigaltstack, NULL, &handlers) || handlers.ss_flags & SS_ONSTACK;
+}
+
 /*
  * This thread is armed and reads a clock; frame_address is that of the function that it called. The
  * recorder reads clocks, too, and a child of vfork() has its parent's memory.
@@ -177,9 +186,11 @@ void clock_noticed(void *frame_address)
 	if (thread->busy || site_is_own(caller_of(frame_address)))
 		return;
 	thread->armed = 0;
-	if (thread->depth || !thread_is_ready(thread) ||
-		shim.writer.header->pid != (uint32_t)syscall(SYS_getpid))
+	if (thread->depth || !thread_is_ready(thread) || is_on_handlers_stack() ||
+		shim.writer.header->pid != (uint32_t)syscall(SYS_getpid)) {
+		errno = saved;
 		return;
+	}
 	thread->busy = (uintptr_t)frame_address;
 	now = clock_read();
 	if (now - thread->seen <= usage.recent) {

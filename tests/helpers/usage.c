@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -117,10 +118,29 @@ static void handle(int signal)
 	time(NULL);
 }
 
+/* The handler gets a stack of its own, hardly larger than it must be, with no memory below it. */
+static void use_small_stack(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (size_t)sysconf(_SC_MINSIGSTKSZ) + 1024;
+	size_t room = (size + page - 1) / page * page;
+	char *at =
+		mmap(NULL, page + room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sigaction action = { .sa_handler = handle, .sa_flags = SA_ONSTACK };
+	stack_t stack = { .ss_sp = at + page, .ss_size = size };
+
+	/* Its start is at the end of the first page. */
+	if (at == MAP_FAILED || mprotect(at, page, PROT_NONE) || sigaltstack(&stack, NULL) ||
+		sigaction(SIGUSR1, &action, NULL))
+		exit(3);
+}
+
 /* A signal's handler reads a clock, and a child of vfork(), which has its parent's memory. */
 static void elsewhere(void)
 {
 	signal(SIGUSR1, handle);
+	wait_for_stream();
+	raise(SIGUSR1);
+	use_small_stack();
 	wait_for_stream();
 	raise(SIGUSR1);
 	wait_for_stream();
