@@ -67,7 +67,7 @@ struct account_call {
 
 /* A reading of a thread's usage: table usage. */
 struct account_usage {
-	int64_t time, off; /* ns */
+	int64_t since, time, off; /* ns */
 	uint32_t thread, voluntary, involuntary;
 };
 

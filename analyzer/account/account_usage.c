@@ -13,8 +13,8 @@
 int account_read_usage(struct account_run *all, struct db *db)
 {
 	sqlite3_stmt *q = db_prepare(db,
-		"SELECT thread, time, off, voluntary, involuntary FROM usage "
-		"ORDER BY thread, time");
+		"SELECT thread, since, time, off, voluntary, involuntary FROM usage"
+		" ORDER BY thread, time");
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0) {
@@ -28,10 +28,11 @@ int account_read_usage(struct account_run *all, struct db *db)
 		all->usage = more;
 		more[all->usage_count++] = (struct account_usage){
 			.thread = (uint32_t)sqlite3_column_int64(q, 0),
-			.time = sqlite3_column_int64(q, 1),
-			.off = sqlite3_column_int64(q, 2),
-			.voluntary = (uint32_t)sqlite3_column_int64(q, 3),
-			.involuntary = (uint32_t)sqlite3_column_int64(q, 4),
+			.since = sqlite3_column_int64(q, 1),
+			.time = sqlite3_column_int64(q, 2),
+			.off = sqlite3_column_int64(q, 3),
+			.voluntary = (uint32_t)sqlite3_column_int64(q, 4),
+			.involuntary = (uint32_t)sqlite3_column_int64(q, 5),
 		};
 	}
 	sqlite3_finalize(q);
@@ -166,34 +167,66 @@ static int64_t find_end(const struct ending *ending)
 	return latest == INT64_MIN ? RUN_NEVER : latest;
 }
 
-/* Adds up the readings in the gap before a call; the one at its end is the last. */
-static void read_gap(const struct account *account, const struct account_thread *thread,
-	size_t number, int64_t preemption)
+/* Is the gap before a call long enough to be read at its end, or at that of a later one? */
+static int is_long(const struct account_thread *thread, size_t number)
 {
-	int64_t from = number ? thread->call[number - 1].exit : RUN_NEVER;
-	int64_t until = thread->call[number].enter, off = 0, preempted = 0;
-	struct account_gap *gap = &thread->gap[number];
+	return number && thread->call[number].enter - thread->call[number - 1].exit > USAGE_GAP_NS;
+}
 
-	*gap = (struct account_gap){ until, until, until, .is_read = 0 };
-	if (from >= until)
-		return;
-	gap->is_read = until - from <= USAGE_GAP_NS;
-	for (size_t at = find_usage(account, thread->thread, from + 1); at < account->usage_count;
-		at++) {
-		const struct account_usage *usage = &account->usage[at];
+/*
+ * Divides the time off the processor between two readings among the thread's long gaps that begin
+ * in between, in proportion: several if queries, at which nothing is read, end them.  first: the
+ * number of the first call after the gaps of earlier readings.  Returns that for later ones.
+ */
+static size_t divide(const struct account_thread *thread, const struct account_usage *usage,
+	int64_t blocked, int64_t preempted, size_t first)
+{
+	int64_t whole = 0;
+	size_t end = first;
 
-		if (usage->thread != thread->thread || usage->time > until)
-			break;
+	for (; end < thread->count && thread->call[end - 1].exit < usage->time; end++)
+		if (is_long(thread, end) && thread->call[end - 1].exit >= usage->since)
+			whole += thread->call[end].enter - thread->call[end - 1].exit;
+	for (size_t i = first; i < end; i++) {
+		int64_t from = thread->call[i - 1].exit, length = thread->call[i].enter - from;
+		struct account_gap *gap = &thread->gap[i];
+		double part = (double)length / (double)whole;
+
+		if (!is_long(thread, i) || from < usage->since)
+			continue;
 		gap->is_read = 1;
-		off += usage->off;
-		preempted += usage->voluntary ? at_most(usage->off, usage->involuntary * preemption)
-			: usage->involuntary  ? usage->off
-					      : 0;
+		gap->blocked = from;
+		gap->preempted = from + at_most((int64_t)(part * (double)blocked), length);
+		gap->end = gap->preempted +
+			at_most((int64_t)(part * (double)preempted),
+				from + length - gap->preempted);
 	}
-	off = at_most(off, until - from);
-	gap->blocked = from;
-	gap->preempted = from + off - at_most(preempted, off);
-	gap->end = from + off;
+	return end;
+}
+
+static void read_gaps(const struct account *account, const struct account_thread *thread,
+	size_t first_usage, int64_t preemption)
+{
+	size_t next = 1;
+
+	for (size_t i = 0; i < thread->count; i++) {
+		int64_t until = thread->call[i].enter;
+
+		thread->gap[i] = (struct account_gap){ until, until, until,
+			.is_read = i && !is_long(thread, i) };
+	}
+	for (size_t at = first_usage; at < account->usage_count; at++) {
+		const struct account_usage *usage = &account->usage[at];
+		int64_t preempted = 0;
+
+		if (usage->thread != thread->thread)
+			break;
+		if (usage->involuntary)
+			preempted = usage->voluntary
+				? at_most(usage->off, usage->involuntary * preemption)
+				: usage->off;
+		next = divide(thread, usage, usage->off - preempted, preempted, next);
+	}
 }
 
 /* Moves the time off the processor in a gap to where it ended, if that is known. */
@@ -232,8 +265,7 @@ int account_find_gaps(struct account *account)
 			fputs("cufence: out of memory\n", stderr);
 			return -1;
 		}
-		for (size_t n = 0; n < thread->count; n++)
-			read_gap(account, thread, n, preemption);
+		read_gaps(account, thread, first, preemption);
 	}
 	for (size_t i = 0; i < account->of_count; i++) {
 		const struct account_thread *thread = &account->threads[account->of[i]];

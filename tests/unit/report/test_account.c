@@ -456,6 +456,32 @@ static void without_readings_nothing_is_split(void **state)
 	mini_release(&m);
 }
 
+/* A query in a gap of 198 us, at which nothing is read: the 99 us are divided among its parts. */
+static void a_query_divides_a_gap(void **state)
+{
+	struct mini m;
+
+	mini_init(&m);
+	mini_site(&m, "f", 1);
+	mini_site(&m, "f", 2);
+	for (int i = 0; i < 6; i++) {
+		double at = 200.0 * i;
+
+		launch(&m, at, 1, at + 5, at + 15);
+		MINI_CALL(&m, .type = CALL_cuEventQuery, .at = at + 68, .until = at + 69,
+			.site = 2);
+		if (i)
+			used(&m, 1, at - 200, at, 99, 1, 0);
+	}
+	account(&m);
+	expect_account(&m, "NULL", "blocked 494, call 5, computing 490, submit 10");
+	assert_string_equal(mini_text(&m,
+				    "SELECT group_concat(from_site || ' ' || (time / 1000), ', ')"
+				    " FROM (SELECT * FROM blocked ORDER BY from_site)"),
+		"1 165, 2 329");
+	mini_release(&m);
+}
+
 /*
  * JAX: block_until_ready puts a host function after the work and is blocked until it runs, 120 us
  * later; then the host prepares the next batch, for 70 us.
@@ -584,6 +610,7 @@ int main(void)
 		cmocka_unit_test(a_thread_that_gave_nothing_up_was_preempted),
 		cmocka_unit_test(one_that_was_both_was_preempted_as_long_as_usual),
 		cmocka_unit_test(without_readings_nothing_is_split),
+		cmocka_unit_test(a_query_divides_a_gap),
 		cmocka_unit_test(a_host_function_ends_it),
 		cmocka_unit_test(the_device_waits_for_who_computes),
 		cmocka_unit_test(another_thread_ends_it),
