@@ -2,8 +2,8 @@
 /* The report: what the run did, where its time went, findings.  Sentences are the text report's. */
 
 /* The causes of the account, each of which has a pattern of its own. */
-const CAUSES = ["busy", "held", "outside", "computing", "blocked", "preempted", "submit", "call", "wait", "loading", "order", "start",
-	"done", "unknown"];
+const CAUSES = ["busy", "held", "outside", "computing", "blocked", "preempted", "submit", "call",
+	"wait", "loading", "order", "start", "done", "unknown"];
 
 class Report {
 	constructor(report, texts) {
