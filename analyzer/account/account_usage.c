@@ -62,7 +62,7 @@ static size_t find_usage(const struct account *account, uint32_t thread, int64_t
  */
 static int64_t measure_preemption(const struct account *account)
 {
-	int64_t off = 0, times = 0;
+	double off = 0, times = 0;
 
 	for (size_t i = 0; i < account->of_count; i++) {
 		size_t at = find_usage(account, account->of[i], INT64_MIN);
@@ -71,11 +71,21 @@ static int64_t measure_preemption(const struct account *account)
 			at++) {
 			if (account->usage[at].voluntary || !account->usage[at].involuntary)
 				continue;
-			off += account->usage[at].off;
+			off += (double)account->usage[at].off;
 			times += account->usage[at].involuntary;
 		}
 	}
-	return times ? off / times : 0;
+	return times > 0 ? (int64_t)(off / times) : 0;
+}
+
+/* How much of the time off the processor the thread was preempted. */
+static int64_t preempted_of(const struct account_usage *usage, int64_t preemption)
+{
+	if (!usage->voluntary)
+		return usage->involuntary ? usage->off : 0;
+	return preemption && usage->involuntary > usage->off / preemption
+		? usage->off
+		: usage->involuntary * preemption;
 }
 
 static int64_t at_most(int64_t a, int64_t b)
@@ -170,7 +180,10 @@ static int64_t find_end(const struct ending *ending)
 /* Is the gap before a call long enough to be read at its end, or at that of a later one? */
 static int is_long(const struct account_thread *thread, size_t number)
 {
-	return number && thread->call[number].enter - thread->call[number - 1].exit > USAGE_GAP_NS;
+	int64_t from = number ? thread->call[number - 1].exit : RUN_NEVER;
+	int64_t until = thread->call[number].enter;
+
+	return from < until && until - from > USAGE_GAP_NS;
 }
 
 /*
@@ -184,16 +197,21 @@ static size_t divide(const struct account_thread *thread, const struct account_u
 	int64_t whole = 0;
 	size_t end = first;
 
-	for (; end < thread->count && thread->call[end - 1].exit < usage->time; end++)
+	for (; end < thread->count &&
+		(thread->call[end - 1].exit < usage->time ||
+			thread->call[end - 1].exit == RUN_NEVER);
+		end++)
 		if (is_long(thread, end) && thread->call[end - 1].exit >= usage->since)
 			whole += thread->call[end].enter - thread->call[end - 1].exit;
 	for (size_t i = first; i < end; i++) {
-		int64_t from = thread->call[i - 1].exit, length = thread->call[i].enter - from;
+		int64_t from = thread->call[i - 1].exit, length;
 		struct account_gap *gap = &thread->gap[i];
-		double part = (double)length / (double)whole;
+		double part;
 
 		if (!is_long(thread, i) || from < usage->since)
 			continue;
+		length = thread->call[i].enter - from;
+		part = (double)length / (double)whole;
 		gap->is_read = 1;
 		gap->blocked = from;
 		gap->preempted = from + at_most((int64_t)(part * (double)blocked), length);
@@ -217,14 +235,10 @@ static void read_gaps(const struct account *account, const struct account_thread
 	}
 	for (size_t at = first_usage; at < account->usage_count; at++) {
 		const struct account_usage *usage = &account->usage[at];
-		int64_t preempted = 0;
+		int64_t preempted = preempted_of(usage, preemption);
 
 		if (usage->thread != thread->thread)
 			break;
-		if (usage->involuntary)
-			preempted = usage->voluntary
-				? at_most(usage->off, usage->involuntary * preemption)
-				: usage->off;
 		next = divide(thread, usage, usage->off - preempted, preempted, next);
 	}
 }

@@ -39,7 +39,7 @@ static const struct rule {
 	{ "thread_use", COUNT("calls") " AND " COUNT("placed") " AND " DURATION("inside"),
 		"inside" },
 	{ "usage",
-		INTERVAL("since", "time") " AND " DURATION("off") " AND " COUNT(
+		INTERVAL("since", "time") " AND off BETWEEN 0 AND time - since AND " COUNT(
 			"voluntary") " AND " COUNT("involuntary"),
 		NULL },
 	{ "clock_read", TIME("time"), NULL },
