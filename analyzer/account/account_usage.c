@@ -117,28 +117,51 @@ struct ending {
 	struct account_gap *gap;
 };
 
+static void set_end(const struct ending *ending, enum account_end end,
+	const struct account_thread *other, size_t call)
+{
+	ending->gap->ended = (uint8_t)end;
+	ending->gap->thread = other->thread;
+	ending->gap->site = other->call[call].site;
+}
+
+/* The first wait of another thread that returned when the blocked time can have ended. */
+static void look_for_wait(const struct ending *ending, const struct account_thread *other,
+	int64_t *first)
+{
+	size_t at = find_returned(other, ending->earliest - 1);
+
+	for (at = at == other->count ? 0 : at + 1; at < other->count; at++) {
+		const struct account_call *call = &other->call[at];
+
+		if (call->exit > ending->until || call->exit >= *first)
+			return;
+		if (call->cause != ACCOUNT_WAIT)
+			continue;
+		*first = call->exit;
+		set_end(ending, END_WAIT, other, at);
+		return;
+	}
+}
+
 /*
- * Another thread's last call before this one went on.  A thread that calls on right away did not
- * hand over: unless it waited, it must have ended or have been blocked itself after that.
+ * Another thread's last call before this one went on.  One that calls on right away did not hand
+ * over: it must have ended, or have been blocked itself after that.
  */
-static void look_at_thread(const struct ending *ending, const struct account_thread *other,
+static void look_for_stop(const struct ending *ending, const struct account_thread *other,
 	int64_t *latest)
 {
-	size_t at = find_returned(other, ending->until);
-	const struct account_call *call = &other->call[at];
-	int waited = at < other->count && call->cause == ACCOUNT_WAIT;
-	int stopped = at + 1 == other->count ||
-		(at < other->count && other->gap &&
-			other->gap[at + 1].preempted - other->gap[at + 1].blocked >=
-				BLOCKED_LEAST_NS);
+	size_t at = find_returned(other, ending->until), next = at + 1;
+	int64_t exit = at < other->count ? other->call[at].exit : INT64_MIN;
 
-	if (at == other->count || call->exit < ending->earliest || call->exit <= *latest ||
-		!(waited || stopped))
+	if (exit < ending->earliest || exit <= *latest)
 		return;
-	*latest = call->exit;
-	ending->gap->ended = waited ? END_WAIT : END_CALL;
-	ending->gap->thread = other->thread;
-	ending->gap->site = call->site;
+	if (next < other->count &&
+		(!other->gap ||
+			other->gap[next].preempted - other->gap[next].blocked < BLOCKED_LEAST_NS))
+		return;
+	*latest = exit;
+	set_end(ending, END_CALL, other, at);
 }
 
 /* The first host function that returned when the blocked time can have ended; NULL: none. */
@@ -163,18 +186,20 @@ static int64_t find_end(const struct ending *ending)
 {
 	const struct account *account = ending->account;
 	const struct host_run *host = find_host_run(ending);
-	int64_t latest = INT64_MIN;
+	int64_t first = RUN_NEVER, latest = INT64_MIN;
 
 	if (host) {
 		ending->gap->ended = END_HOST_FUNCTION;
 		ending->gap->stream = host->stream;
 		return host->exit;
 	}
-
 	for (size_t i = 0; i < account->busiest_count; i++)
 		if (account->busiest[i] != ending->thread)
-			look_at_thread(ending, &account->threads[account->busiest[i]], &latest);
-	return latest == INT64_MIN ? RUN_NEVER : latest;
+			look_for_wait(ending, &account->threads[account->busiest[i]], &first);
+	for (size_t i = 0; i < account->busiest_count && first == RUN_NEVER; i++)
+		if (account->busiest[i] != ending->thread)
+			look_for_stop(ending, &account->threads[account->busiest[i]], &latest);
+	return first == RUN_NEVER && latest != INT64_MIN ? latest : first;
 }
 
 /* Is the gap before a call long enough to be read at its end, or at that of a later one? */

@@ -548,10 +548,10 @@ static void the_device_waits_for_who_computes(void **state)
 }
 
 /*
- * PyTorch: the main thread waits for the one that submits the backward pass, until the last of its
- * three calls, which is of that type.
+ * PyTorch: the main thread waits for the one that submits the backward pass.  One of its three
+ * calls, of which the first is too early, is of that type.
  */
-static void expect_end_by(enum call_id last, int stops, const char *wanted)
+static void expect_end_by(enum call_id type, int number, int stops, const char *wanted)
 {
 	struct mini m;
 	int64_t other;
@@ -566,7 +566,7 @@ static void expect_end_by(enum call_id last, int stops, const char *wanted)
 		for (int k = 0; k < 4; k++)
 			launch(&m, at + 4 * k, 1, at + 5 + 5 * k, at + 8 + 5 * k);
 		for (int k = 0; k < 3; k++)
-			MINI_CALL(&m, .type = k == 2 ? last : CALL_cuLaunchKernel,
+			MINI_CALL(&m, .type = k == number ? type : CALL_cuLaunchKernel,
 				.at = at + 30 + 40 * k, .until = at + 32 + 40 * k, .stream = 1,
 				.site = 2, .thread = other,
 				.runs = { at + 35 + 40 * k, at + 40 + 40 * k });
@@ -582,10 +582,12 @@ static void expect_end_by(enum call_id last, int stops, const char *wanted)
 
 static void another_thread_ends_it(void **state)
 {
-	expect_end_by(CALL_cuLaunchKernel, 1, "call - 2: 500, 5");
+	expect_end_by(CALL_cuLaunchKernel, 2, 1, "call - 2: 500, 5");
 	/* One that goes on did not hand over, unless it had waited. */
-	expect_end_by(CALL_cuLaunchKernel, 0, "- - -: 500, 5");
-	expect_end_by(CALL_cuStreamSynchronize, 0, "wait - 2: 500, 5");
+	expect_end_by(CALL_cuLaunchKernel, 2, 0, "- - -: 500, 5");
+	expect_end_by(CALL_cuStreamSynchronize, 2, 0, "wait - 2: 500, 5");
+	expect_end_by(CALL_cuStreamSynchronize, 1, 0, "wait - 2: 500, 5");
+	expect_end_by(CALL_cuStreamSynchronize, 0, 0, "- - -: 500, 5");
 }
 
 int main(void)
