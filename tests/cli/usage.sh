@@ -58,6 +58,22 @@ if ! sanitized; then
 	same "elsewhere: of the handler only" "handle 1" "$(read_by elsewhere)"
 fi
 
+# Python's clocks are the program's, those of its locks are not.
+for python in $(which -a python3 2>/dev/null | sort -u); do
+	mkdir "$tmp/python"
+	LD_LIBRARY_PATH=$tmp/null CUFENCE_CUPTI=off CUFENCE_OUT=$tmp/python LD_PRELOAD=$build/lib/libcufence.so \
+		timeout 60 "$python" "${0%/*}/python/clocks.py"
+	same "$python: exit status" 0 $?
+	# One that starts another one leaves that one's trace.
+	"$cufence" load "$tmp/python"/*.cft -o "$tmp/python.db" 2>"$tmp/python.err"
+	ok "$python: loads" $?
+	if [ "$(ask python "SELECT value GLOB '3.*' FROM property WHERE name = 'python.frames'")" = 1 ]; then
+		same "$python: who reads clocks" "read_counter, read_time" "$(ask python "SELECT group_concat(f, ', ')
+			FROM (SELECT DISTINCT s.function AS f FROM wait_clock w JOIN site s ON s.id = w.site ORDER BY 1)")"
+	fi
+	rm -r "$tmp/python" "$tmp/python.db"
+done
+
 # A filter that ends whoever asks is not met; what came before it was read.
 if grep -q '^Seccomp:.*0$' /proc/self/status; then
 	run forbidden
