@@ -145,8 +145,8 @@ uint32_t loop_paths_find_line(const struct loop_paths *paths, uint32_t node, uin
  */
 static const char name_sql[] =
 	"WITH own AS (SELECT f.depth, f.file, f.line, m.path,"
-	"  f.address - m.start + m.file_offset AS at, m.id = (SELECT min(o.id) FROM module o"
-	"   WHERE o.process = m.process) AS is_program"
+	"  f.address - m.start + m.file_offset AS at,"
+	"  m.id = (SELECT min(o.id) FROM module o WHERE o.process = m.process) AS is_program"
 	"  FROM frame f LEFT JOIN module m ON m.id = f.module WHERE f.site = ?1 AND f.user)"
 	" SELECT replace(name, rtrim(name, replace(name, '/', '')), '') || at FROM"
 	" (SELECT 0 AS choice, depth, file AS name, ':' || line AS at FROM own"

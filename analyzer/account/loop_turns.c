@@ -349,6 +349,8 @@ int turns_measure(struct turns *turns, struct tokens *tokens, const struct token
 		return 0;
 	turns->own_covered = covered_of(turns, tokens, branches && are_branches(turns, tokens));
 	turns->covered = turns->own_covered;
+	if (LOOP_OWN_PART * turns->own_covered < own->weight)
+		return 0;
 	for (size_t i = 0; i < tokens->count; i++) {
 		if (&tokens->thread[i] == own)
 			continue;

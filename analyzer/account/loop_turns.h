@@ -60,7 +60,8 @@ void tokens_release(struct tokens *tokens);
 
 /*
  * Splits the run at a place of a thread's, and measures.  branches: sites in some turns are typical
- * together if nearly all turns have one of them.  turns->begin is the caller's.
+ * together if nearly all turns have one of them.  Other threads are not looked at if the turns are
+ * too small a part of their own (LOOP_OWN_PART).  turns->begin is the caller's.
  */
 int turns_measure(struct turns *turns, struct tokens *tokens, const struct token_thread *own,
 	uint32_t node, int branches);

@@ -45,15 +45,9 @@ static int is_loop(const char *at)
 	return begins_with(at, "for") || begins_with(at, "while");
 }
 
-static int is_function(const char *at)
-{
-	return begins_with(at, "def") || begins_with(at, "class") ||
-		(begins_with(at, "async") && strstr(at, "def") == at + strlen("async "));
-}
-
 /*
- * Goes through the lines and keeps the headers whose blocks are open: a line ends the blocks that
- * begin at its column or beyond.  Blank lines and comments end nothing.
+ * Goes through the lines of the function and keeps the headers whose blocks are open: a line ends
+ * the blocks that begin at its column or beyond.  Blank lines and comments end nothing.
  */
 int script_loop_in(const char *text, int first_line, int line)
 {
@@ -72,10 +66,7 @@ int script_loop_in(const char *text, int first_line, int line)
 			continue;
 		while (depth && open[depth - 1].column >= column)
 			depth--;
-		loop = is_loop(at)                               ? number
-			: number > first_line && is_function(at) ? 0
-			: depth                                  ? open[depth - 1].loop
-								 : 0;
+		loop = is_loop(at) ? number : depth ? open[depth - 1].loop : 0;
 		if (depth < sizeof(open) / sizeof(*open)) {
 			open[depth].column = column;
 			open[depth++].loop = loop;
