@@ -20,16 +20,16 @@ static int has_overlap(const struct memory_access *a, const struct memory_access
 static int are_of_library(struct hazards *hazards, const struct operation_point *earlier,
 	const struct operation_point *later)
 {
-	int rc = library_calls_has(&hazards->library, earlier->call);
+	int rc = callers_is_library(&hazards->callers, earlier->call);
 
-	return rc > 0 ? library_calls_has(&hazards->library, later->call) : rc;
+	return rc > 0 ? callers_is_library(&hazards->callers, later->call) : rc;
 }
 
 static int is_memory_of_library(struct hazards *hazards, int64_t allocation)
 {
 	const struct run_allocation *row = run_allocation(hazards->run, allocation);
 
-	return row->created ? library_calls_has(&hazards->library, row->created) : 0;
+	return row->created ? callers_is_library(&hazards->callers, row->created) : 0;
 }
 
 /*

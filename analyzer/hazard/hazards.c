@@ -38,7 +38,7 @@ struct hazards *hazards_new(struct db *db)
 		"AND added < ?2 AND ifnull(removed, ?2) >= ?2");
 	if (hazards->edges && !operations_init(&hazards->operations, db) &&
 		!usage_find(&hazards->usage, db->run) && !hazards_find_scripts(hazards) &&
-		!library_calls_init(&hazards->library, db) && (hazards->others = access_open(db)))
+		!callers_init(&hazards->callers, db, db->run) && (hazards->others = access_open(db)))
 		return hazards;
 	hazards_free(hazards);
 	return NULL;
@@ -61,7 +61,7 @@ void hazards_free(struct hazards *hazards)
 	map_release(&hazards->scripted);
 	map_release(&hazards->outside);
 	free(hazards->copies);
-	library_calls_release(&hazards->library);
+	callers_release(&hazards->callers);
 	access_close(hazards->others);
 	sqlite3_finalize(hazards->edges);
 	free(hazards->hazard);

@@ -11,7 +11,7 @@
 #include "hazards.h"
 #include "history.h"
 #include "incidents.h"
-#include "library_calls.h"
+#include "callers.h"
 #include "operations.h"
 #include "order_reaches.h"
 #include "run_columns.h"
@@ -71,7 +71,7 @@ struct hazards {
 	struct incidents incidents;
 	struct map scripted; /* processes with calls made by a script */
 	struct map outside;  /* streams that have waited for a value in memory */
-	struct library_calls library;
+	struct callers callers;
 	struct access_reader *others; /* reads the accesses of a second operation */
 	struct host_copy *copies;     /* last copies of pinned memory, a ring (host_touches.c) */
 	size_t copy_count;            /* in all */
