@@ -109,6 +109,42 @@ int hazards_doubt(struct hazards *hazards, const struct operation_point *earlier
 	return rc ? rc : is_of_library(hazards, allocation, earlier, later);
 }
 
+static int reads(const struct accesses *operation, const struct memory_access *bytes, uint32_t node)
+{
+	for (size_t i = 0; operation && i < operation->count; i++) {
+		const struct memory_access *access = &operation->access[i];
+
+		if (access->node == node && access->direction != ACCESS_WRITE &&
+			access->direction != ACCESS_UNKNOWN &&
+			access->allocation == bytes->allocation &&
+			access_overlap(access, bytes) == OVERLAP_SURE)
+			return 1;
+	}
+	return 0;
+}
+
+int hazards_reuses(struct hazards *hazards, const struct past_access *past,
+	const struct memory_access *access)
+{
+	if (hazards->launch || past->by.is_life || hazards->now.is_life ||
+		access->direction != ACCESS_WRITE ||
+		reads(hazards->accesses, &past->access, access->node))
+		return 0;
+	return reuse_is_known(&hazards->reuse, &hazards->callers, hazards->process,
+		access->allocation, &past->by.epoch);
+}
+
+int hazards_was_observed(const struct hazards *hazards, const struct order_epoch *operation)
+{
+	const struct idmap *threads = &hazards->order->threads;
+
+	for (size_t i = 0; i < threads->size; i++)
+		if (threads->slot[i].object &&
+			order_knows(hazards->order, threads->slot[i].id, operation))
+			return 1;
+	return 0;
+}
+
 int hazards_note_outside(struct hazards *hazards, const struct walk_call *call)
 {
 	if (call->captured || !call->stream || !(call->outside || kind_has(call->kind, K_OUTSIDE)))

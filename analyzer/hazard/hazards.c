@@ -57,6 +57,8 @@ void hazards_free(struct hazards *hazards)
 	hazards_release_graph_memory(hazards);
 	map_release(&hazards->last_functions);
 	incidents_release(&hazards->incidents);
+	loads_release(&hazards->loads);
+	reuse_release(&hazards->reuse);
 	map_release(&hazards->forgotten);
 	map_release(&hazards->scripted);
 	map_release(&hazards->outside);
@@ -110,12 +112,16 @@ static int ran_at_once(const struct operation_point *earlier, const struct opera
 
 /*
  * If the earlier operation ended before the later one was submitted, means that are not recorded
- * may order them.  Threads may signal each other.  After a synchronous upload has returned, only
- * its last piece is pending, and no other work delays that piece.
+ * may order them.  Threads may signal each other what one of them has observed.  After a
+ * synchronous upload has returned, only its last piece is pending, and no other work delays that
+ * piece.
  */
-static int is_settled(const struct operation_point *earlier, const struct operation_point *later)
+static int is_settled(const struct hazards *hazards, const struct operation_point *earlier,
+	const struct operation_point *later)
 {
-	return earlier->thread != later->thread || (earlier->upload && earlier->returns_early);
+	return (earlier->thread != later->thread &&
+		       hazards_was_observed(hazards, &earlier->epoch)) ||
+		(earlier->upload && earlier->returns_early);
 }
 
 /* Returns the confidence that the two accesses allow, whatever orders their operations. */
@@ -143,8 +149,8 @@ static enum confidence confidence_of(const struct hazards *hazards, const struct
 		confidence = at_most(confidence,
 			earlier->upload <= HAZARD_SMALL_UPLOAD ? CONFIDENCE_POSSIBLE
 							       : CONFIDENCE_LIKELY);
-	if (is_settled(earlier, later) &&
-		(earlier->end == WALK_NEVER || later->enter >= earlier->end))
+	if ((earlier->end == WALK_NEVER || later->enter >= earlier->end) &&
+		is_settled(hazards, earlier, later))
 		return CONFIDENCE_POSSIBLE;
 	return confidence;
 }
@@ -277,6 +283,25 @@ static int host_function_ran(const struct hazards *hazards, const struct operati
 		(uint64_t)earlier->enter;
 }
 
+/* Only code that was loaded for a first use kept the two in order: found again in the next turn. */
+static void find_load(const struct hazards *hazards, struct hazard *hazard)
+{
+	const struct operation_point *earlier = &hazard->earlier, *later = &hazard->later;
+	const struct run *run = hazards->run;
+	struct code_load work = { earlier->call, hazard->process, earlier->enter, earlier->end,
+		run_context(run, run_stream(run, earlier->stream)->context)->device };
+	const struct code_load *load =
+		earlier->end == WALK_NEVER ? NULL : loads_between(&hazards->loads, &work);
+
+	if (!load)
+		return;
+	hazard->via = load->call;
+	hazard->confidence = at_most(hazard->confidence,
+		loads_time_apart(&hazards->loads, &work, later->enter) > HAZARD_APART_NS
+			? CONFIDENCE_POSSIBLE
+			: CONFIDENCE_LIKELY);
+}
+
 static int judge(void *arg, const struct past_access *past, const struct access_conflict *conflict,
 	enum order_strength strength)
 {
@@ -295,8 +320,15 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 		.count = hazards->launch ? 0 : 1,
 		.order = conflict->order };
 
+	int reused;
+
 	if (write_the_same(&past->by, &hazards->now))
 		return 0;
+	reused = hazards_reuses(hazards, past, access);
+	if (reused > 0)
+		history_end(&judging->shared->history, past);
+	if (reused)
+		return reused < 0 ? -1 : 0;
 	if (strength == ORDER_INCIDENTAL && host_function_ran(hazards, &past->by))
 		strength = ORDER_ASSUMED;
 	hazard.rule = rule_of(judging, past, strength);
@@ -308,6 +340,8 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 	}
 	if (strength != ORDER_ASSUMED && !past->by.maybe && !hazards->now.maybe)
 		hazard.confidence = confidence_of(hazards, past, access, conflict);
+	if (strength == ORDER_UNORDERED && !hazards->launch)
+		find_load(hazards, &hazard);
 	if (hazard.confidence > CONFIDENCE_POSSIBLE) {
 		int doubt = hazards_doubt(hazards, &past->by, access->allocation);
 
@@ -415,6 +449,7 @@ static int judge_operation(struct hazards *hazards, const struct walk_call *call
 	if (operations_read(&hazards->operations, call, &hazards->usage, &accesses) ||
 		hazards_begin_graph_memory(hazards, call))
 		return -1;
+	hazards->accesses = accesses;
 	if (accesses)
 		hazards->now.spins = (uint8_t)hazards_spins(accesses->access, accesses->count);
 	for (size_t i = 0; accesses && i < accesses->count; i++)
@@ -443,13 +478,16 @@ int hazards_process_call(struct hazards *hazards, struct order *order, const str
 		return -1;
 	if (hazards_note_outside(hazards, call))
 		return -1;
-	if (incidents_process_call(&hazards->incidents, order, call))
+	if (incidents_process_call(&hazards->incidents, order, call) ||
+		loads_process_call(&hazards->loads, hazards->run, call) ||
+		reuse_process_call(&hazards->reuse, order, call))
 		return -1;
 	hazards->order = order;
 	order_reaches_begin(&hazards->reaches);
 	hazards->process = call->process;
 	hazards->now = point_of(hazards, order, call);
 	hazards->ordering = (struct ordering){ order_of_streams, hazards };
+	hazards->accesses = NULL;
 	hazards->first = hazards->count;
 	if (order->epoch.seq && dependents_process_call(&hazards->dependents, hazards->run, call))
 		return -1;

@@ -82,19 +82,6 @@ static int add_copies(struct hazards *hazards, const struct walk_call *call)
 	return 0;
 }
 
-/*
- * If another thread has observed it complete, that thread may have signalled this one by means that
- * are not recorded.
- */
-static int any_thread_observed(const struct order *order, const struct order_epoch *epoch)
-{
-	for (size_t i = 0; i < order->threads.size; i++)
-		if (order->threads.slot[i].object &&
-			order_knows(order, (int64_t)order->threads.slot[i].id, epoch))
-			return 1;
-	return 0;
-}
-
 static int judge(struct hazards *hazards, const struct walk_call *call,
 	const struct host_copy *copy)
 {
@@ -112,10 +99,14 @@ static int judge(struct hazards *hazards, const struct walk_call *call,
 		.order = write ? copy->written ? ACCESS_WAW : ACCESS_WAR : ACCESS_RAW,
 		.confidence = CONFIDENCE_POSSIBLE };
 
-	if (strength == ORDER_GUARANTEED)
-		return 0;
+	int reused = write ? reuse_is_known(&hazards->reuse, &hazards->callers, call->process,
+				     copy->allocation, &copy->by.epoch)
+			   : 0;
+
+	if (strength == ORDER_GUARANTEED || reused)
+		return reused < 0 ? -1 : 0;
 	if (strength == ORDER_UNORDERED && !copy->by.outside &&
-		!any_thread_observed(hazards->order, &copy->by.epoch))
+		!hazards_was_observed(hazards, &copy->by.epoch))
 		hazard.confidence = CONFIDENCE_CERTAIN;
 	hazard.later.start = hazard.later.end = call->enter;
 	return hazards_add(hazards, &hazard);
