@@ -134,17 +134,6 @@ int hazards_reuses(struct hazards *hazards, const struct past_access *past,
 		access->allocation, &past->by.epoch);
 }
 
-int hazards_was_observed(const struct hazards *hazards, const struct order_epoch *operation)
-{
-	const struct idmap *threads = &hazards->order->threads;
-
-	for (size_t i = 0; i < threads->size; i++)
-		if (threads->slot[i].object &&
-			order_knows(hazards->order, threads->slot[i].id, operation))
-			return 1;
-	return 0;
-}
-
 int hazards_note_outside(struct hazards *hazards, const struct walk_call *call)
 {
 	if (call->captured || !call->stream || !(call->outside || kind_has(call->kind, K_OUTSIDE)))

@@ -10,6 +10,8 @@
 
 /* Limit of rows in table hazard: more repetitions of a race add nothing. */
 #define MOST_HAZARDS 100000
+/* Number of recent hazards in which another use of the same memory is looked for. */
+#define SETTLED_LOOKS 256
 static const char *const confidences[] = { "possible", "likely", "certain" };
 
 static const char *const rules_of_hazards[] = { [MISSING_FENCE] = "missing-fence",
@@ -111,17 +113,38 @@ static int ran_at_once(const struct operation_point *earlier, const struct opera
 }
 
 /*
+ * Did the earlier operation's own thread let the later one's stream use the memory since, with
+ * nothing that orders it?  Nobody has signalled the other thread, then, which goes on with what was
+ * begun: PyTorch's backward pass, in a thread of its own.
+ */
+static int was_used_before(const struct hazards *hazards, const struct operation_point *earlier,
+	const struct operation_point *later)
+{
+	size_t looks = hazards->count < SETTLED_LOOKS ? hazards->count : SETTLED_LOOKS;
+
+	for (size_t i = hazards->count; i-- > hazards->count - looks;) {
+		const struct hazard *other = &hazards->hazard[i];
+
+		if (other->later.call <= earlier->call)
+			break;
+		if (other->rule == MISSING_FENCE && other->later.stream == later->stream &&
+			other->later.thread == earlier->thread &&
+			is_same_operation(&other->earlier, earlier))
+			return 1;
+	}
+	return 0;
+}
+
+/*
  * If the earlier operation ended before the later one was submitted, means that are not recorded
- * may order them.  Threads may signal each other what one of them has observed.  After a
- * synchronous upload has returned, only its last piece is pending, and no other work delays that
- * piece.
+ * may order them.  Threads may signal each other.  After a synchronous upload has returned, only
+ * its last piece is pending, and no other work delays that piece.
  */
 static int is_settled(const struct hazards *hazards, const struct operation_point *earlier,
 	const struct operation_point *later)
 {
-	return (earlier->thread != later->thread &&
-		       hazards_was_observed(hazards, &earlier->epoch)) ||
-		(earlier->upload && earlier->returns_early);
+	return (earlier->upload && earlier->returns_early) ||
+		(earlier->thread != later->thread && !was_used_before(hazards, earlier, later));
 }
 
 /* Returns the confidence that the two accesses allow, whatever orders their operations. */
@@ -283,17 +306,20 @@ static int host_function_ran(const struct hazards *hazards, const struct operati
 		(uint64_t)earlier->enter;
 }
 
-/* Only code that was loaded for a first use kept the two in order: found again in the next turn. */
+/*
+ * If code was loaded for a first use between the two, that kept them in order.  Only if the load has
+ * returned is it known to have waited where the start of the later one is not.
+ */
 static void find_load(const struct hazards *hazards, struct hazard *hazard)
 {
 	const struct operation_point *earlier = &hazard->earlier, *later = &hazard->later;
 	const struct run *run = hazards->run;
 	struct code_load work = { earlier->call, hazard->process, earlier->enter, earlier->end,
 		run_context(run, run_stream(run, earlier->stream)->context)->device };
-	const struct code_load *load =
-		earlier->end == WALK_NEVER ? NULL : loads_between(&hazards->loads, &work);
+	const struct code_load *load = loads_after(&hazards->loads, &work);
 
-	if (!load)
+	if (!load || earlier->end == WALK_NEVER ||
+		earlier->end > (later->start == WALK_NEVER ? load->exit : later->start))
 		return;
 	hazard->via = load->call;
 	hazard->confidence = at_most(hazard->confidence,

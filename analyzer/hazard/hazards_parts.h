@@ -136,12 +136,6 @@ int hazards_note_outside(struct hazards *hazards, const struct walk_call *call);
 int hazards_reuses(struct hazards *hazards, const struct past_access *past,
 	const struct memory_access *access);
 
-/*
- * Returns 1 if another thread may know an earlier operation of this one's process complete: it may
- * have signalled this one by means that are not recorded.
- */
-int hazards_was_observed(const struct hazards *hazards, const struct order_epoch *operation);
-
 /* Returns 1 if one of these accesses waits in a loop for a value in memory. */
 int hazards_spins(const struct memory_access *access, size_t count);
 

@@ -82,6 +82,19 @@ static int add_copies(struct hazards *hazards, const struct walk_call *call)
 	return 0;
 }
 
+/*
+ * If another thread has observed it complete, that thread may have signalled this one by means that
+ * are not recorded.
+ */
+static int any_thread_observed(const struct order *order, const struct order_epoch *epoch)
+{
+	for (size_t i = 0; i < order->threads.size; i++)
+		if (order->threads.slot[i].object &&
+			order_knows(order, (int64_t)order->threads.slot[i].id, epoch))
+			return 1;
+	return 0;
+}
+
 static int judge(struct hazards *hazards, const struct walk_call *call,
 	const struct host_copy *copy)
 {
@@ -106,7 +119,7 @@ static int judge(struct hazards *hazards, const struct walk_call *call,
 	if (strength == ORDER_GUARANTEED || reused)
 		return reused < 0 ? -1 : 0;
 	if (strength == ORDER_UNORDERED && !copy->by.outside &&
-		!hazards_was_observed(hazards, &copy->by.epoch))
+		!any_thread_observed(hazards->order, &copy->by.epoch))
 		hazard.confidence = CONFIDENCE_CERTAIN;
 	hazard.later.start = hazard.later.end = call->enter;
 	return hazards_add(hazards, &hazard);

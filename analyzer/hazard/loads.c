@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "array.h"
-#include "constants.h"
 #include "record.h"
 
 void loads_release(struct loads *loads)
@@ -59,14 +58,13 @@ static size_t first_after(const struct loads *loads, int64_t call)
 	return from;
 }
 
-const struct code_load *loads_between(const struct loads *loads, const struct code_load *work)
+const struct code_load *loads_after(const struct loads *loads, const struct code_load *work)
 {
 	for (size_t i = first_after(loads, work->call); i < loads->count; i++) {
 		const struct code_load *load = &loads->load[i];
 
 		if (load->process == work->process &&
-			(load->device == work->device || load->device < 0 || work->device < 0) &&
-			load->exit + CLOCK_APART_NS >= work->exit)
+			(load->device == work->device || load->device < 0 || work->device < 0))
 			return load;
 	}
 	return NULL;
