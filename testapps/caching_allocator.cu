@@ -3,8 +3,6 @@
 // caching allocator asks an event of the decoding stream whether a block may be used again, hears
 // yes, and takes it: that orders the use of that block, and says nothing about the frame.
 // The fix lets the stage's stream wait for an event behind the decoder.
-#include <unistd.h>
-
 #include <cub/util_allocator.cuh>
 
 #include "app.h"
@@ -31,19 +29,32 @@ static NOINLINE void process(const float *frame, float *sum, cudaStream_t stream
 	CHECK(cudaGetLastError());
 }
 
-static void run(cub::CachingDeviceAllocator *allocator, const cudaStream_t *stream,
-	cudaEvent_t decoded, float *frame, float *sum, int number)
+/* Meanwhile another stream finds out a number that the host needs. */
+static NOINLINE float prepare(float *host, float *number, cudaStream_t stream)
 {
-	void *scratch, *block;
+	cufence::touch<<<1, 1, 0, stream>>>(MILLISECOND, number, 1);
+	CHECK(cudaGetLastError());
+	CHECK(cudaMemcpyAsync(host, number, sizeof(*host), cudaMemcpyDeviceToHost, stream));
+	CHECK(cudaStreamSynchronize(stream));
+	return *host;
+}
+
+static float *host, *number;
+static double total;
+
+static void run(cub::CachingDeviceAllocator *allocator, const cudaStream_t *stream,
+	cudaEvent_t decoded, float *frame, float *sum, int which)
+{
+	void *scratch, *block; /* that one is kept, for a later stage */
 
 	CHECK(allocator->DeviceAllocate(&scratch, BYTES, stream[0]));
-	decode(frame, (float *)scratch, number, stream[0]);
+	decode(frame, (float *)scratch, which, stream[0]);
 #ifdef FIXED
 	CHECK(cudaEventRecord(decoded, stream[0]));
 #endif
 	/* Records an event: the block is free for other streams once that is complete. */
 	CHECK(allocator->DeviceFree(scratch));
-	usleep(2000);
+	total += prepare(host, number, stream[2]);
 	CHECK(allocator->DeviceAllocate(&block, BYTES, stream[1]));
 	clear((float *)block, stream[1]);
 #ifdef FIXED
@@ -52,21 +63,22 @@ static void run(cub::CachingDeviceAllocator *allocator, const cudaStream_t *stre
 	(void)decoded;
 #endif
 	process(frame, sum, stream[1]);
-	CHECK(allocator->DeviceFree(block));
-	CHECK(cudaStreamSynchronize(stream[1]));
 }
 
 int main()
 {
 	load_kernels();
 	cub::CachingDeviceAllocator allocator;
-	cudaStream_t stream[] = { new_stream(), new_stream() };
+	cudaStream_t stream[] = { new_stream(), new_stream(), new_stream() };
 	cudaEvent_t decoded = new_event();
-	float *frame = device_floats(SIZE, 0), *sum = device_floats(SIZE, 0);
+	float *frames = device_floats(FRAMES * SIZE, 0), *sum = device_floats(SIZE, 0);
 
+	host = pinned_floats(1);
+	number = device_floats(1, 0);
 	CHECK(cudaDeviceSynchronize());
 	for (int i = 0; i < FRAMES; i++)
-		run(&allocator, stream, decoded, frame, sum, i);
+		run(&allocator, stream, decoded, frames + i * SIZE, sum, i);
+	printf("total: %.1f\n", total);
 	print_device("sum", sum, SIZE);
 	return 0;
 }
