@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table is built in one stream and read in another, and nothing orders the two. It works the first
-// time: the reading kernel is launched first then, its code is loaded, and loading it drains the
-// device. The next launch loads nothing.
+// A table is built in one stream and read in another, and nothing orders the two. It works once: the
+// reading kernel's first launch loads its code, and loading drains the device.
+// The next launch loads nothing.
 // The fix says the order with an event.
 #include "app.h"
 #include "hold.h"

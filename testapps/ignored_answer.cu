@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A consumer asks the event of a producer whether the buffer is full, counts the answer, and reads
-// the buffer in any case. Where the producer was fast the answer is yes and all is well; where it is
-// no the same line runs, and reads what is still being written.
+// the buffer in any case. Where the producer was fast the answer is yes and all is well; where it
+// is no the same line runs, and reads what is still being written.
 // The fix waits for the event where the answer is no.
 #include "app.h"
 

@@ -40,7 +40,8 @@ struct hazards *hazards_new(struct db *db)
 		"AND added < ?2 AND ifnull(removed, ?2) >= ?2");
 	if (hazards->edges && !operations_init(&hazards->operations, db) &&
 		!usage_find(&hazards->usage, db->run) && !hazards_find_scripts(hazards) &&
-		!callers_init(&hazards->callers, db, db->run) && (hazards->others = access_open(db)))
+		!callers_init(&hazards->callers, db, db->run) &&
+		(hazards->others = access_open(db)))
 		return hazards;
 	hazards_free(hazards);
 	return NULL;
@@ -307,8 +308,8 @@ static int host_function_ran(const struct hazards *hazards, const struct operati
 }
 
 /*
- * If code was loaded for a first use between the two, that kept them in order.  Only if the load has
- * returned is it known to have waited where the start of the later one is not.
+ * If code was loaded for a first use between the two, that kept them in order.  Where the start of
+ * the later one is unknown, the load must have returned after the earlier one had ended.
  */
 static void find_load(const struct hazards *hazards, struct hazard *hazard)
 {

@@ -40,8 +40,7 @@ int reuse_process_call(struct reuse *reuse, struct order *order, const struct wa
 	rc = known ? order_cover_of(order, call, &cover) : -1;
 	if (rc)
 		return -1;
-	rc = order_clock_join(&order->joiner, &known->clock, NULL, cover.clock,
-		     ORDER_GUARANTEED) ||
+	rc = order_clock_join(&order->joiner, &known->clock, NULL, cover.clock, ORDER_GUARANTEED) ||
 			(cover.own.seq &&
 				order_clock_add(&order->joiner, &known->clock, NULL, &cover.own,
 					ORDER_GUARANTEED))

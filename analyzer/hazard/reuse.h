@@ -25,7 +25,10 @@ struct reuse {
 
 void reuse_release(struct reuse *reuse);
 
-/* Adds what an allocator's query found complete, after order_step().  Returns 0, or -1 after a message. */
+/*
+ * Adds what an allocator's query found complete, after order_step().  Returns 0, or -1 after a
+ * message.
+ */
 int reuse_process_call(struct reuse *reuse, struct order *order, const struct walk_call *call);
 
 /*

@@ -141,7 +141,7 @@ int walk_order_open(struct walk_order *order, struct db *db, const struct run *r
 		.threads = { .rows = &run->threads_made },
 		.launches = { .rows = &run->launches } };
 	return contested_find(run, &order->contested) || callers_init(&order->callers, db, run) ? -1
-												 : 0;
+												: 0;
 }
 
 void walk_order_close(struct walk_order *order)
