@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table is built in one stream and read in another, and nothing orders the two. It works once: the
-// reading kernel's first launch loads its code, and loading drains the device.
+// A table is built in one stream and read in another, and nothing orders the two. It works once:
+// the reading kernel's first launch loads its code, and loading drains the device.
 // The next launch loads nothing.
 // The fix says the order with an event.
 #include "app.h"

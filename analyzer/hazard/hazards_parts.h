@@ -35,8 +35,7 @@ struct hazard {
 	enum evidence evidence[2]; /* of the later access, of the earlier one */
 	int64_t launch;            /* for nodes of a graph: its first launch; else 0 */
 	int64_t count;             /* launches of the graph; else 1 */
-	/* The first call that waited for the earlier one as a side effect, or loaded code; 0: none. */
-	int64_t via;
+	int64_t via; /* the first call that waited for the earlier one, or loaded code; 0: none */
 	enum hazard_rule rule;
 	enum access_order order;
 	enum confidence confidence;

@@ -29,8 +29,8 @@ void callers_release(struct callers *callers);
 int callers_is_library(struct callers *callers, int64_t call);
 
 /*
- * Returns 1 if the call, which loads a module, was made for the first use of a kernel or variable; 0
- * if the program asked for it; -1 after a message.  "Lazy Loading delays loading of CUDA modules
+ * Returns 1 if the call, which loads a module, was made for the first use of a kernel or variable,
+ * 0 if the program asked for it, -1 after a message.  "Lazy Loading delays loading of CUDA modules
  * and kernels from program initialization closer to kernels execution" (CUDA programming guide).
  */
 int callers_is_lazy_load(struct callers *callers, int64_t call);
