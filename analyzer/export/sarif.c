@@ -96,7 +96,7 @@ static const char results_sql[] =
 	" LEFT JOIN (SELECT id, 'nothing orders the two: ' || coalesce(fix, 'a fence is missing')"
 	"   AS no_fence FROM finding_place) n ON n.id = p.id"
 	" LEFT JOIN hazard h ON h.id = p.hazard"
-	" LEFT JOIN (SELECT c.id AS call, s.*, shown(call_name(c.id) || ', which happens to wait')"
+	" LEFT JOIN (SELECT c.id AS call, s.*, shown(call_name(c.id) || ', which happened to wait')"
 	"   AS via_what FROM call c JOIN site s ON s.id = c.site"
 	"   WHERE c.id IN (SELECT via FROM hazard)) via ON via.call = h.via"
 	" WHERE v.state <> 'hidden' ORDER BY p.id)";

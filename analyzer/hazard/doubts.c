@@ -20,16 +20,16 @@ static int has_overlap(const struct memory_access *a, const struct memory_access
 static int are_of_library(struct hazards *hazards, const struct operation_point *earlier,
 	const struct operation_point *later)
 {
-	int rc = library_calls_has(&hazards->library, earlier->call);
+	int rc = callers_is_library(&hazards->callers, earlier->call);
 
-	return rc > 0 ? library_calls_has(&hazards->library, later->call) : rc;
+	return rc > 0 ? callers_is_library(&hazards->callers, later->call) : rc;
 }
 
 static int is_memory_of_library(struct hazards *hazards, int64_t allocation)
 {
 	const struct run_allocation *row = run_allocation(hazards->run, allocation);
 
-	return row->created ? library_calls_has(&hazards->library, row->created) : 0;
+	return row->created ? callers_is_library(&hazards->callers, row->created) : 0;
 }
 
 /*
@@ -107,6 +107,31 @@ int hazards_doubt(struct hazards *hazards, const struct operation_point *earlier
 		return 1;
 	rc = signal_each_other(hazards, earlier, later);
 	return rc ? rc : is_of_library(hazards, allocation, earlier, later);
+}
+
+static int reads(const struct accesses *operation, const struct memory_access *bytes, uint32_t node)
+{
+	for (size_t i = 0; operation && i < operation->count; i++) {
+		const struct memory_access *access = &operation->access[i];
+
+		if (access->node == node && access->direction != ACCESS_WRITE &&
+			access->direction != ACCESS_UNKNOWN &&
+			access->allocation == bytes->allocation &&
+			access_overlap(access, bytes) == OVERLAP_SURE)
+			return 1;
+	}
+	return 0;
+}
+
+int hazards_reuses(struct hazards *hazards, const struct past_access *past,
+	const struct memory_access *access)
+{
+	if (hazards->launch || past->by.is_life || hazards->now.is_life ||
+		access->direction != ACCESS_WRITE ||
+		reads(hazards->accesses, &past->access, access->node))
+		return 0;
+	return reuse_is_known(&hazards->reuse, &hazards->callers, hazards->process,
+		access->allocation, &past->by.epoch);
 }
 
 int hazards_note_outside(struct hazards *hazards, const struct walk_call *call)

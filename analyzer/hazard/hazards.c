@@ -10,6 +10,8 @@
 
 /* Limit of rows in table hazard: more repetitions of a race add nothing. */
 #define MOST_HAZARDS 100000
+/* Number of recent hazards in which another use of the same memory is looked for. */
+#define SETTLED_LOOKS 256
 static const char *const confidences[] = { "possible", "likely", "certain" };
 
 static const char *const rules_of_hazards[] = { [MISSING_FENCE] = "missing-fence",
@@ -38,7 +40,8 @@ struct hazards *hazards_new(struct db *db)
 		"AND added < ?2 AND ifnull(removed, ?2) >= ?2");
 	if (hazards->edges && !operations_init(&hazards->operations, db) &&
 		!usage_find(&hazards->usage, db->run) && !hazards_find_scripts(hazards) &&
-		!library_calls_init(&hazards->library, db) && (hazards->others = access_open(db)))
+		!callers_init(&hazards->callers, db, db->run) &&
+		(hazards->others = access_open(db)))
 		return hazards;
 	hazards_free(hazards);
 	return NULL;
@@ -57,11 +60,13 @@ void hazards_free(struct hazards *hazards)
 	hazards_release_graph_memory(hazards);
 	map_release(&hazards->last_functions);
 	incidents_release(&hazards->incidents);
+	loads_release(&hazards->loads);
+	reuse_release(&hazards->reuse);
 	map_release(&hazards->forgotten);
 	map_release(&hazards->scripted);
 	map_release(&hazards->outside);
 	free(hazards->copies);
-	library_calls_release(&hazards->library);
+	callers_release(&hazards->callers);
 	access_close(hazards->others);
 	sqlite3_finalize(hazards->edges);
 	free(hazards->hazard);
@@ -109,13 +114,38 @@ static int ran_at_once(const struct operation_point *earlier, const struct opera
 }
 
 /*
+ * Did the earlier operation's own thread let the later one's stream use the memory since, with
+ * nothing that orders it?  Nobody has signalled the other thread, then, which goes on with what was
+ * begun: PyTorch's backward pass, in a thread of its own.
+ */
+static int was_used_before(const struct hazards *hazards, const struct operation_point *earlier,
+	const struct operation_point *later)
+{
+	size_t looks = hazards->count < SETTLED_LOOKS ? hazards->count : SETTLED_LOOKS;
+
+	for (size_t i = hazards->count; i-- > hazards->count - looks;) {
+		const struct hazard *other = &hazards->hazard[i];
+
+		if (other->later.call <= earlier->call)
+			break;
+		if (other->rule == MISSING_FENCE && other->later.stream == later->stream &&
+			other->later.thread == earlier->thread &&
+			is_same_operation(&other->earlier, earlier))
+			return 1;
+	}
+	return 0;
+}
+
+/*
  * If the earlier operation ended before the later one was submitted, means that are not recorded
  * may order them.  Threads may signal each other.  After a synchronous upload has returned, only
  * its last piece is pending, and no other work delays that piece.
  */
-static int is_settled(const struct operation_point *earlier, const struct operation_point *later)
+static int is_settled(const struct hazards *hazards, const struct operation_point *earlier,
+	const struct operation_point *later)
 {
-	return earlier->thread != later->thread || (earlier->upload && earlier->returns_early);
+	return (earlier->upload && earlier->returns_early) ||
+		(earlier->thread != later->thread && !was_used_before(hazards, earlier, later));
 }
 
 /* Returns the confidence that the two accesses allow, whatever orders their operations. */
@@ -143,8 +173,8 @@ static enum confidence confidence_of(const struct hazards *hazards, const struct
 		confidence = at_most(confidence,
 			earlier->upload <= HAZARD_SMALL_UPLOAD ? CONFIDENCE_POSSIBLE
 							       : CONFIDENCE_LIKELY);
-	if (is_settled(earlier, later) &&
-		(earlier->end == WALK_NEVER || later->enter >= earlier->end))
+	if ((earlier->end == WALK_NEVER || later->enter >= earlier->end) &&
+		is_settled(hazards, earlier, later))
 		return CONFIDENCE_POSSIBLE;
 	return confidence;
 }
@@ -277,6 +307,28 @@ static int host_function_ran(const struct hazards *hazards, const struct operati
 		(uint64_t)earlier->enter;
 }
 
+/*
+ * If code was loaded for a first use between the two, that kept them in order.  Where the start of
+ * the later one is unknown, the load must have returned after the earlier one had ended.
+ */
+static void find_load(const struct hazards *hazards, struct hazard *hazard)
+{
+	const struct operation_point *earlier = &hazard->earlier, *later = &hazard->later;
+	const struct run *run = hazards->run;
+	struct code_load work = { earlier->call, hazard->process, earlier->enter, earlier->end,
+		run_context(run, run_stream(run, earlier->stream)->context)->device };
+	const struct code_load *load = loads_after(&hazards->loads, &work);
+
+	if (!load || earlier->end == WALK_NEVER ||
+		earlier->end > (later->start == WALK_NEVER ? load->exit : later->start))
+		return;
+	hazard->via = load->call;
+	hazard->confidence = at_most(hazard->confidence,
+		loads_time_apart(&hazards->loads, &work, later->enter) > HAZARD_APART_NS
+			? CONFIDENCE_POSSIBLE
+			: CONFIDENCE_LIKELY);
+}
+
 static int judge(void *arg, const struct past_access *past, const struct access_conflict *conflict,
 	enum order_strength strength)
 {
@@ -295,8 +347,15 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 		.count = hazards->launch ? 0 : 1,
 		.order = conflict->order };
 
+	int reused;
+
 	if (write_the_same(&past->by, &hazards->now))
 		return 0;
+	reused = hazards_reuses(hazards, past, access);
+	if (reused > 0)
+		history_end(&judging->shared->history, past);
+	if (reused)
+		return reused < 0 ? -1 : 0;
 	if (strength == ORDER_INCIDENTAL && host_function_ran(hazards, &past->by))
 		strength = ORDER_ASSUMED;
 	hazard.rule = rule_of(judging, past, strength);
@@ -308,6 +367,8 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 	}
 	if (strength != ORDER_ASSUMED && !past->by.maybe && !hazards->now.maybe)
 		hazard.confidence = confidence_of(hazards, past, access, conflict);
+	if (strength == ORDER_UNORDERED && !hazards->launch)
+		find_load(hazards, &hazard);
 	if (hazard.confidence > CONFIDENCE_POSSIBLE) {
 		int doubt = hazards_doubt(hazards, &past->by, access->allocation);
 
@@ -415,6 +476,7 @@ static int judge_operation(struct hazards *hazards, const struct walk_call *call
 	if (operations_read(&hazards->operations, call, &hazards->usage, &accesses) ||
 		hazards_begin_graph_memory(hazards, call))
 		return -1;
+	hazards->accesses = accesses;
 	if (accesses)
 		hazards->now.spins = (uint8_t)hazards_spins(accesses->access, accesses->count);
 	for (size_t i = 0; accesses && i < accesses->count; i++)
@@ -443,13 +505,16 @@ int hazards_process_call(struct hazards *hazards, struct order *order, const str
 		return -1;
 	if (hazards_note_outside(hazards, call))
 		return -1;
-	if (incidents_process_call(&hazards->incidents, order, call))
+	if (incidents_process_call(&hazards->incidents, order, call) ||
+		loads_process_call(&hazards->loads, hazards->run, call) ||
+		reuse_process_call(&hazards->reuse, order, call))
 		return -1;
 	hazards->order = order;
 	order_reaches_begin(&hazards->reaches);
 	hazards->process = call->process;
 	hazards->now = point_of(hazards, order, call);
 	hazards->ordering = (struct ordering){ order_of_streams, hazards };
+	hazards->accesses = NULL;
 	hazards->first = hazards->count;
 	if (order->epoch.seq && dependents_process_call(&hazards->dependents, hazards->run, call))
 		return -1;

@@ -14,7 +14,8 @@
  * Possible: any other pair; the order of two threads that only host time decides; the same flag
  * written by both; an upload from pageable memory of up to HAZARD_SMALL_UPLOAD bytes, or by a
  * synchronous call that had ended when the later operation was submitted.  A pointer parameter of a
- * kernel without other evidence does not count as an access.
+ * kernel without other evidence does not count as an access.  Pairs with a load of code in between
+ * are likely at most (loads.h), and possible if the earlier operation is set-up (set_up.h).
  */
 #ifndef CUFENCE_HAZARDS_H
 #define CUFENCE_HAZARDS_H

@@ -11,9 +11,11 @@
 #include "hazards.h"
 #include "history.h"
 #include "incidents.h"
-#include "library_calls.h"
+#include "loads.h"
+#include "callers.h"
 #include "operations.h"
 #include "order_reaches.h"
+#include "reuse.h"
 #include "run_columns.h"
 #include "usage.h"
 
@@ -33,7 +35,7 @@ struct hazard {
 	enum evidence evidence[2]; /* of the later access, of the earlier one */
 	int64_t launch;            /* for nodes of a graph: its first launch; else 0 */
 	int64_t count;             /* launches of the graph; else 1 */
-	int64_t via; /* the first call that waited for the earlier one as a side effect, 0: none */
+	int64_t via; /* the first call that waited for the earlier one, or loaded code; 0: none */
 	enum hazard_rule rule;
 	enum access_order order;
 	enum confidence confidence;
@@ -71,7 +73,9 @@ struct hazards {
 	struct incidents incidents;
 	struct map scripted; /* processes with calls made by a script */
 	struct map outside;  /* streams that have waited for a value in memory */
-	struct library_calls library;
+	struct callers callers;
+	struct reuse reuse;
+	struct loads loads;
 	struct access_reader *others; /* reads the accesses of a second operation */
 	struct host_copy *copies;     /* last copies of pinned memory, a ring (host_touches.c) */
 	size_t copy_count;            /* in all */
@@ -87,6 +91,7 @@ struct hazards {
 	struct order_reaches reaches;
 	struct ordering ordering;
 	struct operation_point now;
+	const struct accesses *accesses; /* of the call's operation, NULL: none known */
 	int launched_early; /* the last order looked up: none, the later kernel begins early */
 	int read_early;     /* the same, the later copy reads out of stream order */
 	int64_t process;
@@ -123,6 +128,13 @@ int hazards_doubt(struct hazards *hazards, const struct operation_point *earlier
 
 /* Notes that the call's stream may wait for a value in memory from here on; called first. */
 int hazards_note_outside(struct hazards *hazards, const struct walk_call *call);
+
+/*
+ * Returns 1 if the current operation may use memory that an allocator has handed out again, and
+ * did not use what the earlier one left there; -1 after a message.
+ */
+int hazards_reuses(struct hazards *hazards, const struct past_access *past,
+	const struct memory_access *access);
 
 /* Returns 1 if one of these accesses waits in a loop for a value in memory. */
 int hazards_spins(const struct memory_access *access, size_t count);

@@ -79,7 +79,8 @@ int history_check(const struct history *history, const struct ordering *ordering
 		struct access_conflict conflict;
 		enum order_strength strength;
 
-		if (past->by.stretch != by->stretch || is_same_operation(&past->by, by))
+		if (past->by.stretch != by->stretch || past->ended ||
+			is_same_operation(&past->by, by))
 			continue;
 		/* Most are ordered, and checking that is faster than comparing the bytes. */
 		strength = ordering->of(ordering->arg, past, access);
@@ -105,6 +106,8 @@ static int replaces(const struct memory_access *access, const struct operation_p
 {
 	int covers = access_covers(access, &past->access);
 
+	if (past->ended)
+		return 1;
 	if (past->by.lane == by->lane && !by->overlaps &&
 		past->access.direction == access->direction &&
 		(covers ||
@@ -214,6 +217,7 @@ static void put(struct history *history, const struct memory_access *access,
 		(enum access_direction)access->direction };
 	history->past[range->at].access = *access;
 	history->past[range->at].by = *by;
+	history->past[range->at].ended = 0;
 	history->changes += access->direction != ACCESS_READ;
 	if (__builtin_sub_overflow(access->high, access->low, &length))
 		length = INT64_MAX;
@@ -237,6 +241,11 @@ int history_add(struct history *history, const struct ordering *ordering,
 		return -1;
 	put(history, access, by);
 	return dropped;
+}
+
+void history_end(const struct history *history, const struct past_access *past)
+{
+	history->past[past - history->past].ended = 1;
 }
 
 void history_forget(struct history *history, int64_t low, int64_t high)

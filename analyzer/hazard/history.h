@@ -38,6 +38,7 @@ struct past_access {
 	struct memory_access access;
 	struct operation_point by;
 	uint64_t number;       /* increases with each access added */
+	int ended;             /* its bytes have another life since: compared with nothing */
 	uint32_t older, newer; /* 1 + the place of the neighbour by age, 0: none */
 };
 
@@ -89,6 +90,9 @@ int history_check(const struct history *history, const struct ordering *ordering
  */
 int history_add(struct history *history, const struct ordering *ordering,
 	const struct memory_access *access, const struct operation_point *by);
+
+/* Compares a past access, as passed to a visit, with no later one. */
+void history_end(const struct history *history, const struct past_access *past);
 
 /* Removes accesses between those addresses, whose memory was freed. */
 void history_forget(struct history *history, int64_t low, int64_t high);

@@ -112,8 +112,12 @@ static int judge(struct hazards *hazards, const struct walk_call *call,
 		.order = write ? copy->written ? ACCESS_WAW : ACCESS_WAR : ACCESS_RAW,
 		.confidence = CONFIDENCE_POSSIBLE };
 
-	if (strength == ORDER_GUARANTEED)
-		return 0;
+	int reused = write ? reuse_is_known(&hazards->reuse, &hazards->callers, call->process,
+				     copy->allocation, &copy->by.epoch)
+			   : 0;
+
+	if (strength == ORDER_GUARANTEED || reused)
+		return reused < 0 ? -1 : 0;
 	if (strength == ORDER_UNORDERED && !copy->by.outside &&
 		!any_thread_observed(hazards->order, &copy->by.epoch))
 		hazard.confidence = CONFIDENCE_CERTAIN;

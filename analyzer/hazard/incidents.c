@@ -38,7 +38,8 @@ void incidents_release(struct incidents *incidents)
  */
 static int may_wait(const struct walk_call *call)
 {
-	return !call->result && !call->captured && scope_of(call) != SCOPE_NONE &&
+	return !call->result && !call->captured && !call->is_lazy_load &&
+		scope_of(call) != SCOPE_NONE &&
 		(kind_has(call->kind, K_RESOURCE) || call_is_async_copy(call->kind));
 }
 

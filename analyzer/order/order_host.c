@@ -430,8 +430,11 @@ int order_step_join(struct order *order, const struct walk_call *call)
 
 	if (!thread)
 		return -1;
-	/* A thread observes nothing by a call that has not returned. */
-	if (call->exit == WALK_NEVER)
+	/*
+	 * A thread observes nothing by a call that has not returned.  An allocator goes on whatever
+	 * the answer: who calls it has not observed it.
+	 */
+	if (call->exit == WALK_NEVER || call->allocator)
 		return 0;
 	order_begin(order, &thread->last);
 	if (join_target(order, call))
@@ -443,7 +446,8 @@ int order_step_join(struct order *order, const struct walk_call *call)
  * cudaFree and similar calls wait for the device, by measurement and not by documentation ("may
  * perform implicit synchronization"): cudaFree for the device that owns the memory, cudaFreeHost
  * and cudaHostUnregister for all devices, loading code and new limits for the current one (H200).
- * Only calls that did wait, by their times, count.
+ * Only calls that did wait, by their times, count; and no load for a first launch: the next launch
+ * has none.
  */
 static int device_of_incident(const struct walk_call *call)
 {
@@ -471,7 +475,7 @@ int order_step_incident(struct order *order, const struct walk_call *call)
 
 	if (!thread)
 		return -1;
-	if (frees_nothing(call) || call->exit == WALK_NEVER)
+	if (frees_nothing(call) || call->exit == WALK_NEVER || call->is_lazy_load)
 		return 0;
 	/* Records the context's device. */
 	if (call->context && !order_need_context(order, call->context, call))

@@ -6,9 +6,11 @@
 
 #include "print.h"
 
+/* The most certain first: of conflicts with operations of one line the first counts. */
 static const char hazards_sql[] =
 	"SELECT h.process, h.call, h.other_call, h.confidence, h.kind, h.why, h.count, h.launch,"
-	" h.id, h.via FROM hazard h WHERE h.rule = ? ORDER BY h.id";
+	" h.id, h.via FROM hazard h WHERE h.rule = ?"
+	" ORDER BY h.confidence = 'possible', h.confidence = 'likely', h.id";
 
 /* The verbs for a pair: what the later and the earlier operation do. */
 static const struct pair {
@@ -149,6 +151,17 @@ void pass_say_reason(const struct instance *worst, FILE *out)
 		print(out, ": %s", reason->text);
 }
 
+/* "only a load of code, cuLibraryLoadData (a.py:14), kept them in order; the next turn has none" */
+static int say_load(struct words *words, const struct instance *worst, FILE *out)
+{
+	fputs("only a load of code, ", out);
+	if (words_call(words, worst->via, out) || words_place(words, worst->via, out))
+		return -1;
+	fputs(", kept them in order; the next turn has none", out);
+	pass_say_reason(worst, out);
+	return 0;
+}
+
 int pass_say_hazard(struct words *words, const struct instance *worst, FILE *out)
 {
 	const struct pair *pair = find_pair(worst->kind);
@@ -158,8 +171,10 @@ int pass_say_hazard(struct words *words, const struct instance *worst, FILE *out
 	print(out, " %s what ", pair->verb);
 	if (pass_say_operation(words, worst, worst->other_call, out))
 		return -1;
-	print(out, " %s, and %s orders them", pair->other,
-		worst->launch ? "in their graph no edge" : "nothing");
+	print(out, " %s, and ", pair->other);
+	if (worst->via)
+		return say_load(words, worst, out);
+	print(out, "%s orders them", worst->launch ? "in their graph no edge" : "nothing");
 	pass_say_reason(worst, out);
 	return 0;
 }

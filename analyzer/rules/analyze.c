@@ -17,6 +17,7 @@
 #include "progress.h"
 #include "rows.h"
 #include "rules.h"
+#include "set_up.h"
 #include "run_build.h"
 #include "timers.h"
 #include "unseen.h"
@@ -305,7 +306,8 @@ static int conclude(struct db *db, struct stopwatch *watch)
 	CHARGE(watch, columns);
 	rc = rc || use_measure(db) || unseen_count(db);
 	CHARGE(watch, evidence);
-	rc = rc || follow_the_run(db, watch) || account_measure(db) || timers_find(db) || find(db);
+	rc = rc || follow_the_run(db, watch) || account_measure(db) || timers_find(db) ||
+		set_up_find(db) || find(db);
 	CHARGE(watch, rules);
 	run_close(db->run);
 	db->run = NULL;

@@ -214,11 +214,16 @@ int rule_is_pace(enum rule rule)
 	return !strcmp(rules[rule].group, "pace");
 }
 
-/* The more certain of two instances represents their place; explained ones come first. */
+/*
+ * The more certain of two instances represents their place; one that nothing kept in order, and
+ * explained ones come first.
+ */
 static int is_worse(const struct instance *one, const struct instance *other)
 {
 	if (one->confidence != other->confidence)
 		return one->confidence > other->confidence;
+	if (!one->via != !other->via)
+		return !one->via;
 	if (!one->why != !other->why)
 		return one->why != NULL;
 	return one->cost > other->cost;

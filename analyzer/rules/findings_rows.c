@@ -40,7 +40,7 @@ static const char also_sql[] =
 	"VALUES ((SELECT max(id) FROM finding), ?, ?)";
 
 static const char accidents_sql[] =
-	"SELECT id, process, call, other_call, via FROM hazard WHERE via NOT NULL"
+	"SELECT id, process, call, other_call, via FROM hazard WHERE rule = 'accidental-order'"
 	" AND confidence <> 'possible' ORDER BY id";
 static const char race_sql[] =
 	"INSERT INTO finding_race VALUES ((SELECT max(id) FROM finding), ?, ?)";

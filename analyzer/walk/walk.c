@@ -107,7 +107,7 @@ int walk(struct db *db, int (*visit)(void *arg, const struct walk_call *call), v
 	int rc;
 
 	w.run = run_of(db, &own);
-	rc = !w.run || stretches_load(&w.stretches, db) || walk_order_open(&w.order, w.run);
+	rc = !w.run || stretches_load(&w.stretches, db) || walk_order_open(&w.order, db, w.run);
 	for (uint32_t id = 1; !rc && id < run_call_end(w.run); id++) {
 		const struct run_call *row = run_call(w.run, id);
 
@@ -118,8 +118,7 @@ int walk(struct db *db, int (*visit)(void *arg, const struct walk_call *call), v
 		call.stretch = stretches_find(&w.stretches, call.process, call.enter);
 		read_ops(w.run, row->last_work, &call);
 		read_overhead(&w.overhead, &call);
-		walk_order_fill(&w.order, &call);
-		rc = visit(arg, &call);
+		rc = walk_order_fill(&w.order, &call) || visit(arg, &call);
 	}
 	stretches_release(&w.stretches);
 	walk_order_close(&w.order);

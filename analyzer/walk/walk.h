@@ -68,6 +68,9 @@ struct walk_call {
 	int freed_async;       /* that memory was allocated in stream order */
 	int outside;           /* a launch that waits for memory that other work stores to */
 	int host_visible;      /* it names memory that the host may read meanwhile */
+	/* Who made the call (callers.h). */
+	int is_lazy_load;  /* it loaded a module, for the first use of what is in it */
+	uint8_t allocator; /* a query by this allocator, about its own memory; 0: none */
 };
 
 /* Calls visit for each call.  Returns 0 at the end, or -1 at once if visit fails. */

@@ -120,7 +120,21 @@ static void read_runs(struct walk_order *order, struct walk_call *call)
 	}
 }
 
-void walk_order_fill(struct walk_order *order, struct walk_call *call)
+/* Few calls load a module, and the sites of queries are few. */
+static int fill_caller(struct walk_order *order, struct walk_call *call)
+{
+	int rc = 0;
+
+	if (call->kind == KIND_MODULE_LOAD)
+		rc = call->is_lazy_load = callers_is_lazy_load(&order->callers, call->id);
+	else if (kind_has(call->kind, K_POLLS)) {
+		rc = callers_find_allocator(&order->callers, call->id);
+		call->allocator = (uint8_t)rc;
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+int walk_order_fill(struct walk_order *order, struct walk_call *call)
 {
 	const struct run_object *object;
 	const struct run_operand *operand;
@@ -136,9 +150,10 @@ void walk_order_fill(struct walk_order *order, struct walk_call *call)
 	read_runs(order, call);
 	call->outside = waits_outside(order, call);
 	call->contested = contested_of(&order->contested, call->id);
+	return fill_caller(order, call);
 }
 
-int walk_order_open(struct walk_order *order, const struct run *run)
+int walk_order_open(struct walk_order *order, struct db *db, const struct run *run)
 {
 	*order = (struct walk_order){ .run = run,
 		.objects = { .rows = &run->objects },
@@ -147,10 +162,12 @@ int walk_order_open(struct walk_order *order, const struct run *run)
 		.threads = { .rows = &run->threads_made },
 		.launches = { .rows = &run->launches },
 		.host_runs = { .rows = &run->host_run_calls } };
-	return contested_find(run, &order->contested);
+	return contested_find(run, &order->contested) || callers_init(&order->callers, db, run) ? -1
+												: 0;
 }
 
 void walk_order_close(struct walk_order *order)
 {
 	contested_release(&order->contested);
+	callers_release(&order->callers);
 }

@@ -7,6 +7,7 @@
 #ifndef CUFENCE_WALK_ORDER_H
 #define CUFENCE_WALK_ORDER_H
 
+#include "callers.h"
 #include "run_columns.h"
 #include "walk_contested.h"
 
@@ -29,11 +30,13 @@ struct walk_order {
 	const struct run *run;
 	struct run_cursor objects, freed, operands, threads, launches, host_runs;
 	struct contested contested;
+	struct callers callers;
 };
 
 /* Returns 0, or -1 after a message; call walk_order_close() in both cases. */
-int walk_order_open(struct walk_order *order, const struct run *run);
-void walk_order_fill(struct walk_order *order, struct walk_call *call);
+int walk_order_open(struct walk_order *order, struct db *db, const struct run *run);
+/* Returns 0, or -1 after a message. */
+int walk_order_fill(struct walk_order *order, struct walk_call *call);
 void walk_order_close(struct walk_order *order);
 
 #endif

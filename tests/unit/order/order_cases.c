@@ -241,6 +241,8 @@ static const struct verb {
 	{ "free_host", CALL_cuMemFreeHost, "", NULL },
 	{ "unregister", CALL_cuMemHostUnregister, "", NULL },
 	{ "module_load", CALL_cuModuleLoadData, "", NULL },
+	{ "first_load", CALL_cuLibraryLoadData, "", "by /lib/libcudart.so.13" },
+	{ "pool_query", CALL_cuEventQuery, "e", "by /lib/libc10_cuda.so" },
 	{ "limit", CALL_cuCtxSetLimit, "", NULL },
 	{ "create", CALL_pthread_create, "t", NULL },
 	{ "join", CALL_pthread_join, "t", NULL },
@@ -305,6 +307,21 @@ static void take_memory(struct run *r, struct statement *s, int from)
 	}
 }
 
+/* Two functions of that file are the innermost on the stack of the last call. */
+static void made_by(struct run *r, const char *file)
+{
+	int64_t site = mini_site(&r->m, "main", 1);
+
+	mini_exec(&r->m, "INSERT INTO module VALUES (%lld, 1, 0, 10, 0, '%s', NULL)",
+		(long long)site, file);
+	mini_exec(&r->m,
+		"INSERT INTO frame (site, depth, address, module, user) VALUES "
+		"(%lld, 0, 1, %lld, 0), (%lld, 1, 2, %lld, 0)",
+		(long long)site, (long long)site, (long long)site, (long long)site);
+	mini_exec(&r->m, "UPDATE call SET site = %lld WHERE id = %lld", (long long)site,
+		(long long)r->m.calls);
+}
+
 static void finish_call(struct run *r, const struct verb *verb, const struct statement *s)
 {
 	const char *more = verb->more;
@@ -330,6 +347,8 @@ static void finish_call(struct run *r, const struct verb *verb, const struct sta
 	if (more && !strcmp(more, "green"))
 		mini_exec(&r->m, "UPDATE context SET green = 1 WHERE id = %lld",
 			(long long)s->call.context);
+	else if (more && !strncmp(more, "by ", 3))
+		made_by(r, more + 3);
 	else if (more)
 		object(r,
 			strstr(more, "captured")          ? "captured"

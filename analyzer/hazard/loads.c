@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "loads.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+#include "record.h"
+
+void loads_release(struct loads *loads)
+{
+	free(loads->load);
+	*loads = (struct loads){ 0 };
+}
+
+static int add(struct loads *loads, const struct walk_call *call, int64_t enter, int64_t exit)
+{
+	struct code_load *more = array_room(loads->load, loads->count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	loads->load = more;
+	more[loads->count++] =
+		(struct code_load){ call->id, call->process, enter, exit, call->device };
+	return 0;
+}
+
+int loads_process_call(struct loads *loads, const struct run *run, const struct walk_call *call)
+{
+	const struct run_overhead *row, *end;
+
+	if (call->result || call->captured || call->exit == WALK_NEVER)
+		return 0;
+	if (call->is_lazy_load)
+		return add(loads, call, call->enter, call->exit);
+	row = call->overhead && kind_has(call->kind, K_LOADS_CODE)
+		? run_find(&run->overheads, call->id)
+		: NULL;
+	end = run_rows_end(&run->overheads);
+	for (; row && row < end && row->call == call->id; row++)
+		if (row->kind == OVERHEAD_LAZY_LOADING)
+			return add(loads, call, row->start, row->end);
+	return 0;
+}
+
+/* Returns the number of the first load after a call. */
+static size_t first_after(const struct loads *loads, int64_t call)
+{
+	size_t from = 0, to = loads->count;
+
+	while (from < to) {
+		size_t middle = (from + to) / 2;
+
+		if (loads->load[middle].call <= call)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+const struct code_load *loads_after(const struct loads *loads, const struct code_load *work)
+{
+	for (size_t i = first_after(loads, work->call); i < loads->count; i++) {
+		const struct code_load *load = &loads->load[i];
+
+		if (load->process == work->process &&
+			(load->device == work->device || load->device < 0 || work->device < 0))
+			return load;
+	}
+	return NULL;
+}
+
+int64_t loads_time_apart(const struct loads *loads, const struct code_load *work, int64_t until)
+{
+	int64_t from = work->exit, sum = 0;
+
+	for (size_t i = first_after(loads, work->call); i < loads->count; i++) {
+		const struct code_load *load = &loads->load[i];
+
+		if (load->process != work->process || load->exit <= from || load->enter >= until)
+			continue;
+		sum += load->enter > from ? load->enter - from : 0;
+		from = load->exit;
+	}
+	return sum + (until > from ? until - from : 0);
+}
