@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "constants.h"
+#include "unknown.h"
 
 enum {
 	SITES_TRIED = 12,
@@ -85,13 +86,14 @@ static int make_tables(struct search *search)
 static int read_tokens(struct search *search, uint32_t thread)
 {
 	const struct run *run = search->run;
+	int64_t since = unknown_since(run, run->thread[thread].process);
 
 	search->count = 0;
 	for (uint32_t id = run->thread[thread].first; id; id = run_link(run, id)->next) {
 		const struct run_call *call = run_call(run, id);
 		struct token *more;
 
-		if (!call || !is_token(call) || !site_of(run, id) ||
+		if (!call || call->enter >= since || !is_token(call) || !site_of(run, id) ||
 			run_object(run, id, OBJECT_CAPTURED))
 			continue;
 		more = array_room(search->token, search->count, sizeof(*more));

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "unknown.h"
+
 static const struct loss losses[] = {
 	{ "dropped_records", 1,
 		"%lld records were not written: disk full, memory, --max-size, or "
@@ -14,9 +16,13 @@ static const struct loss losses[] = {
 	{ "invalid_device", 1, "%lld device records had impossible times and were left out" },
 	{ "dropped_sites", 1, "%lld call sites were not recorded" },
 	{ "dropped_entries", 1, "%lld names of functions, contexts or kernels were not recorded" },
-	{ "not_closed", 1,
-		"the process exited abnormally: its last device operations may be "
-		"missing" },
+	{ "not_closed", 1, "the process exited abnormally: calls in progress have no end" },
+	{ UNKNOWN_LOSS, 1,
+		"device operations of the last %lld ms are unknown: CUPTI had not delivered them "
+		"when the process ended" },
+	{ UNKNOWN_ALL_LOSS, 1,
+		"all %lld device operations are unknown: CUPTI had delivered none when the process "
+		"ended" },
 	{ "still_running", 1,
 		"the process was still running when its trace was read: later calls are "
 		"missing" },

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "run_parts.h"
+#include "unknown.h"
 
 struct run *run_new(const struct run_room *room)
 {
@@ -320,7 +321,7 @@ int run_complete(struct run *run, struct db *db)
 		return 1;
 	chain_works(run);
 	run_building_free(run);
-	return 0;
+	return unknown_find(run, db);
 }
 
 void run_building_free(struct run *run)

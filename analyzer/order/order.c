@@ -85,6 +85,8 @@ struct order_state order_node(struct order *order, const struct walk_call *call)
 
 	if (call->op && call->op_end != WALK_NEVER)
 		state = (struct order_state){ .op = call->op, .end = call->op_end };
+	else if (call->unknown)
+		state = (struct order_state){ .op = ORDER_OP_UNKNOWN, .end = WALK_NEVER };
 	for (unsigned needed = order->needed; needed; needed &= needed - 1)
 		state = order_later(state, order->needs[__builtin_ctz(needed)]);
 	order->node = 1;

@@ -57,7 +57,7 @@ int pending_add(struct pending *pending, const struct walk_call *call)
 	struct pending_context *context;
 	struct in_flight *more;
 
-	if (!call->op || call->op_end == WALK_NEVER)
+	if (!call->unknown && (!call->op || call->op_end == WALK_NEVER))
 		return 0;
 	context = idmap_need(&pending->contexts, id, sizeof(*context));
 	more = array_room(pending->flight, pending->flight_count, sizeof(*more));
@@ -72,7 +72,9 @@ int pending_add(struct pending *pending, const struct walk_call *call)
 		.stream = call->stream,
 		.blocking = stream_is_blocking(call->stream_kind) ||
 			call->stream_kind == STREAM_KIND_LEGACY,
-		.state = { .call = call->id, .op = call->op, .end = call->op_end },
+		.state = { .call = call->id,
+			.op = call->unknown ? ORDER_OP_UNKNOWN : call->op,
+			.end = call->op_end },
 	};
 	if (call->exit < pending->first_exit)
 		pending->first_exit = call->exit;
@@ -139,6 +141,8 @@ static struct order_state of_launch(const struct pending *pending, const struct 
 	struct order_state beside = of_device(pending, call->process, call->device, call->stream);
 	int64_t difference = all.end - beside.end;
 
+	if (all.op == ORDER_OP_UNKNOWN)
+		return all;
 	return beside.op && difference <= (all.end - call->enter) / OWN_STREAM_PART ? beside : all;
 }
 

@@ -5,6 +5,7 @@
 
 #include "run_columns.h"
 #include "stretches.h"
+#include "unknown.h"
 #include "walk_order.h"
 
 struct walk {
@@ -45,6 +46,7 @@ static void read_call(const struct run *run, const struct run_call *row, int64_t
 		.device = context->device,
 		.op_start = WALK_NEVER,
 		.op_end = WALK_NEVER,
+		.unknown = call_is_unknown(row),
 	};
 }
 

@@ -44,6 +44,7 @@ struct walk_call {
 	int64_t op_start, op_end; /* first start, last end; WALK_NEVER: unknown */
 	int64_t op_busy;          /* sum of its operations' durations, ns */
 	int64_t overhead;         /* OVERHEAD intervals within it, ns */
+	int unknown;              /* its operation is unknown (unknown.h) */
 	/*
 	 * The recording window in which it was entered, or STRETCH_NONE (stretches.h): work outside
 	 * of windows is unknown.

@@ -7,6 +7,7 @@
 #include "polls.h"
 #include "replay_parts.h"
 #include "stretches.h"
+#include "unknown.h"
 #include "walk.h"
 #include "walk_order.h"
 
@@ -361,6 +362,7 @@ static struct replay *replay_of(struct loader *loader, int64_t process)
 	replay->process = process;
 	replay->first = INT64_MAX;
 	replay->last = INT64_MIN;
+	replay->unknown_since = unknown_since(loader->run, process);
 	return replay_refuse(replay, loader->db) ? NULL : replay;
 }
 
@@ -397,7 +399,8 @@ static int read_step(void *arg, const struct walk_call *call)
 
 	if (!replay)
 		return -1;
-	if (call->stretch == STRETCH_NONE) /* only some such calls are recorded */
+	/* Only some such calls, or none of their operations, are recorded. */
+	if (call->stretch == STRETCH_NONE || call->enter >= replay->unknown_since)
 		return 0;
 	refuse_by_kind(replay, call);
 	if (call->result || call->captured || call->exit == WALK_NEVER)
