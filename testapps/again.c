@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Repeats a test app: NAME_again TURNS [_exit|_Exit|abort|quick_exit MS].  TURNS 0: for ever.  After
- * MS of real time a signal handler ends the program by that function, wherever it is; other signals
- * have their default effect.  The app's main() is renamed to app_main() (Makefile).
+ * Repeats a test app: NAME_again TURNS [INT|TERM|KILL|_exit|_Exit|abort|quick_exit MS].  TURNS 0: for
+ * ever.  After MS of real time a signal handler ends the program by that signal or function, wherever
+ * it is.  The app's main() is renamed to app_main() (Makefile).
  */
 #include <signal.h>
 #include <stdio.h>
@@ -17,13 +17,20 @@ static const char *how = "";
 
 static void end(int signal)
 {
+	if (!strcmp(how, "INT"))
+		kill(getpid(), SIGINT);
+	if (!strcmp(how, "TERM"))
+		kill(getpid(), SIGTERM);
+	if (!strcmp(how, "KILL"))
+		kill(getpid(), SIGKILL);
 	if (!strcmp(how, "_exit"))
 		_exit(signal);
 	if (!strcmp(how, "_Exit"))
 		_Exit(signal);
 	if (!strcmp(how, "quick_exit"))
 		quick_exit(signal);
-	abort();
+	if (!strcmp(how, "abort"))
+		abort();
 }
 
 int main(int argc, char **argv)

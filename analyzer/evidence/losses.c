@@ -18,7 +18,7 @@ static const struct loss losses[] = {
 	{ "dropped_entries", 1, "%lld names of functions, contexts or kernels were not recorded" },
 	{ "not_closed", 1, "the process exited abnormally: calls in progress have no end" },
 	{ UNKNOWN_LOSS, 1,
-		"device operations of the last %lld ms are unknown: CUPTI had not delivered them "
+		"device operations of the last %s are unknown: CUPTI had not delivered them "
 		"when the process ended" },
 	{ UNKNOWN_ALL_LOSS, 1,
 		"all %lld device operations are unknown: CUPTI had delivered none when the process "

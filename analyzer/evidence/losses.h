@@ -8,7 +8,7 @@
 struct loss {
 	const char *reason; /* loss.reason */
 	int incomplete;     /* 1: findings may be missing or wrong because of it */
-	const char *text;   /* "%lld" stands for the count */
+	const char *text;   /* "%lld" stands for the count, "%s" for one of ns */
 };
 
 /* Returns NULL for a reason of a later version, which counts as incomplete. */

@@ -126,8 +126,8 @@ int unknown_store(struct db *db)
 		return 0;
 	insert = db_prepare(db,
 		"INSERT INTO loss SELECT id, CASE WHEN ?2 THEN '" UNKNOWN_LOSS "' ELSE "
-		"'" UNKNOWN_ALL_LOSS "' END, CASE WHEN ?2 THEN max(1, (end - ?3 + 500000) / 1000000) "
-		"ELSE ?4 END FROM process WHERE id = ?1");
+		"'" UNKNOWN_ALL_LOSS "' END, CASE WHEN ?2 THEN max(1, end - ?3) ELSE ?4 END "
+		"FROM process WHERE id = ?1");
 	for (size_t i = 0; i < run->death_count && insert && !rc; i++) {
 		const struct run_death *death = &run->death[i];
 

@@ -30,7 +30,7 @@ static inline int call_is_unknown(const struct run_call *call)
  */
 int64_t unknown_since(const struct run *run, int64_t process);
 
-#define UNKNOWN_LOSS "unknown"         /* count: the time from then on, ms */
+#define UNKNOWN_LOSS "unknown"         /* count: the time from then on, ns */
 #define UNKNOWN_ALL_LOSS "unknown_all" /* count: unknown operations, if none has a record */
 
 /* Adds a row of table loss for each such process.  Returns 0, or -1 after a message. */
