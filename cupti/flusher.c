@@ -21,6 +21,7 @@ static __thread int is_flusher;
 static void *run(void *unused)
 {
 	is_flusher = 1;
+	pthread_setname_np(pthread_self(), "cufence");
 	for (;;) {
 		uint32_t done = flusher.done, asked;
 

@@ -84,6 +84,9 @@ static void set_flags(struct run *run, const uint32_t *latest)
 		if (!death || !is_recorded(run, call, id) || id < latest[call->stream])
 			continue;
 		calls[id].flags |= CALL_UNKNOWN;
+		/* A call in progress may not have submitted anything. */
+		if (!(call->flags & CALL_RETURNED))
+			continue;
 		death->calls++;
 		if (death->since == RUN_NEVER && id > death->recorded)
 			death->since = call->enter;

@@ -25,8 +25,8 @@ static inline int call_is_unknown(const struct run_call *call)
 }
 
 /*
- * The entry of the first unknown call after all calls of the process that have records, ns: nothing
- * is known of the devices from then on.  RUN_NEVER: none.
+ * The entry of the first unknown call that returned, after all calls of the process that have records,
+ * ns: nothing is known of the devices from then on.  RUN_NEVER: none.
  */
 int64_t unknown_since(const struct run *run, int64_t process);
 
