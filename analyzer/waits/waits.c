@@ -285,6 +285,9 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 		if (is_known && (scope != SCOPE_NONE || scope_of(call) == SCOPE_NONE) &&
 			judge_later(waits, call, before, resize))
 			return -1;
+		if (before.op == ORDER_OP_UNKNOWN &&
+			(scope_is_explicit(call) || scope_empties_device(call)))
+			pending_end_unknown(waits->pending, call, scope);
 	}
 	return record_copy_back(waits, order, call) || pending_add(waits->pending, call) ? -1 : 0;
 }

@@ -27,4 +27,10 @@ int pending_add(struct pending *pending, const struct walk_call *call);
 struct order_state pending_find(struct pending *pending, const struct order *order,
 	const struct walk_call *call, enum scope *scope);
 
+/*
+ * After the return of a call that waited for all work in its scope: if some of that is unknown, it has
+ * ended now.
+ */
+void pending_end_unknown(struct pending *pending, const struct walk_call *call, enum scope scope);
+
 #endif
