@@ -257,7 +257,7 @@ TWINS := $(basename $(notdir $(shell grep -l '\bFIXED\b' testapps/*.cu 2>/dev/nu
 PTDS := $(basename $(notdir $(shell grep -l 'per-thread variant' testapps/*.cu 2>/dev/null)))
 PROGRAMS := $(APPS) $(addsuffix _fixed,$(TWINS)) $(addsuffix _ptds,$(PTDS))
 # Those that tests/cli/endless.sh repeats until they are ended.
-AGAIN := $(shell cat tests/cli/endless.apps)
+AGAIN := $(shell grep '^[a-z]' tests/cli/endless.apps)
 apps: $(foreach p,$(PROGRAMS),$O/testapps/$p $O/testapps/$(p)_simstatic $(if $(SAN),,$O/testapps/$(p)_static)) \
 	$(foreach p,$(AGAIN),$O/testapps/$(p)_again)
 

@@ -26,9 +26,9 @@
 
 static struct {
 	_Atomic int started;
-	_Atomic int ended;          /* the process exits: nothing is delivered by itself any more */
-	_Atomic uint32_t flushing;  /* 1: some thread flushes */
-	_Atomic int forced;         /* records of operations in progress are delivered, too */
+	_Atomic int ended;         /* the process exits: nothing is delivered by itself any more */
+	_Atomic uint32_t flushing; /* 1: some thread flushes */
+	_Atomic int forced;        /* records of operations in progress are delivered, too */
 	struct cupti_api api;
 	CUpti_SubscriberHandle subscriber;
 	_Atomic(uint8_t *) spare[BUFFERS];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that takes from CUPTI what it still holds: after each period, as CUPTI by itself delivers
- * full buffers only, and when a process is about to die.  The dying thread may be in a signal
- * handler, or hold a lock that CUPTI needs: it only asks, and waits for a limited time.
+ * A thread that takes from CUPTI what it still holds: after each period, as CUPTI by itself
+ * delivers full buffers only, and when a process is about to die.  The dying thread may be in a
+ * signal handler, or hold a lock that CUPTI needs: it only asks, and waits for a limited time.
  *
- * The thread blocks all signals, so that the program's handlers run on the program's threads.  It is
- * made when CUPTI starts, after the driver's and CUPTI's own threads; a forked child has none.
+ * The thread blocks all signals, so that the program's handlers run on the program's threads.  It
+ * waits by futex only.  It is made when CUPTI starts; a forked child has none.
  */
 #ifndef CUFENCE_FLUSHER_H
 #define CUFENCE_FLUSHER_H

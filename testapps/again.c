@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Repeats a test app: NAME_again TURNS [INT|TERM|KILL|_exit|_Exit|abort|quick_exit MS].  TURNS 0: for
- * ever.  After MS of real time a signal handler ends the program by that signal or function, wherever
- * it is.  The app's main() is renamed to app_main() (Makefile).
+ * Repeats a test app: NAME_again TURNS [INT|TERM|KILL|_exit|_Exit|abort|quick_exit MS].  TURNS 0:
+ * for ever.  After MS of real time a signal handler ends the program by that signal or function,
+ * wherever it is.  The app's main() is renamed to app_main() (Makefile).
  */
 #include <signal.h>
 #include <stdio.h>

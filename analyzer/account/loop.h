@@ -13,8 +13,8 @@
  * Without a site whose turns contain half of the submissions and waits there is no loop.  If
  * several threads have a loop, the one that submits and waits the most makes the turns.
  *
- * Calls from unknown_since() on are left out.  Turns at the beginning that take more than LOOP_WARM_TIMES the median are warm-up and excluded,
- * as are calls before the first similar turn.
+ * Turns at the beginning that take more than LOOP_WARM_TIMES the median are warm-up and excluded,
+ * as are calls before the first similar turn, and calls from unknown_since() on.
  */
 #ifndef CUFENCE_LOOP_H
 #define CUFENCE_LOOP_H

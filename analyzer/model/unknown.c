@@ -128,8 +128,10 @@ int unknown_store(struct db *db)
 	if (!run->death_count)
 		return 0;
 	insert = db_prepare(db,
-		"INSERT INTO loss SELECT id, CASE WHEN ?2 THEN '" UNKNOWN_LOSS "' ELSE "
-		"'" UNKNOWN_ALL_LOSS "' END, CASE WHEN ?2 THEN max(1, end - ?3) ELSE ?4 END "
+		"INSERT INTO loss SELECT id, CASE WHEN ?2 THEN '" UNKNOWN_LOSS
+		"' ELSE "
+		"'" UNKNOWN_ALL_LOSS
+		"' END, CASE WHEN ?2 THEN max(1, end - ?3) ELSE ?4 END "
 		"FROM process WHERE id = ?1");
 	for (size_t i = 0; i < run->death_count && insert && !rc; i++) {
 		const struct run_death *death = &run->death[i];

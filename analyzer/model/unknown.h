@@ -4,9 +4,9 @@
  * They ran, or may have, so that nothing follows from a missing record: a wait for one of them did
  * not find the device idle.
  *
- * In a process that did not close its trace, a successful call that submits an operation which CUPTI
- * records is unknown if neither it nor a later call of its stream has a record.  Calls that CUPTI
- * does not record (K_SILENT, empty copies) are never unknown.
+ * In a process that did not close its trace, a successful call that submits an operation of a kind
+ * that CUPTI records is unknown if neither it nor a later call of its stream has a record.  Calls
+ * that CUPTI does not record (K_SILENT, empty copies) are never unknown.
  *
  * This is decided here, once.  Waits and orders of single operations ask for the call's flag
  * (walk_call.unknown), times of the whole process for unknown_since().
@@ -25,8 +25,8 @@ static inline int call_is_unknown(const struct run_call *call)
 }
 
 /*
- * The entry of the first unknown call that returned, after all calls of the process that have records,
- * ns: nothing is known of the devices from then on.  RUN_NEVER: none.
+ * The entry of the first unknown call that returned, after all calls of the process that have
+ * records, ns: nothing is known of the devices from then on.  RUN_NEVER: none.
  */
 int64_t unknown_since(const struct run *run, int64_t process);
 

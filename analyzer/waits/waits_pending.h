@@ -28,8 +28,8 @@ struct order_state pending_find(struct pending *pending, const struct order *ord
 	const struct walk_call *call, enum scope *scope);
 
 /*
- * After the return of a call that waited for all work in its scope: if some of that is unknown, it has
- * ended now.
+ * After the return of a call that waited for all work in its scope: if some of that is unknown, it
+ * has ended now.
  */
 void pending_end_unknown(struct pending *pending, const struct walk_call *call, enum scope scope);
 

@@ -60,5 +60,5 @@ while read -r name; do
 		check "$name" "${deaths[number % 5]}"
 	fi
 	number=$((number + 1))
-done <"$here/endless.apps"
+done < <(grep "^[a-z]" "$here/endless.apps")
 finish

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ends in the middle of its work: deaths HOW.  Ten memsets have ended before; with _exit, _Exit,
- * abort and quick_exit the process calls that function, with handler it calls abort() in the handler
- * of SIGSEGV.  KILL: after half a second without a call.  children: prints the milliseconds that a
- * child takes which calls _exit() after vfork(), and after fork().  thread: prints which of SIGINT,
- * SIGTERM and SIGUSR1 the recorder's thread blocks, and whether their actions are the default.
+ * abort and quick_exit the process calls that function, with handler it calls abort() in the
+ * handler of SIGSEGV.  KILL: after half a second without a call.  children: prints the milliseconds
+ * that a child takes which calls _exit() after vfork(), and after fork().  thread: prints which of
+ * SIGINT, SIGTERM and SIGUSR1 the recorder's thread blocks, and whether their actions are the
+ * default.
  */
 #include <dirent.h>
 #include <signal.h>

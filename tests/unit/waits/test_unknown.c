@@ -55,7 +55,8 @@ static void loop_and_length_end_before_the_unknown(void **state)
 
 	loop_of_frees(m, 2 * ROUNDS, LOST);
 	assert_int_equal(analyze(&m->db), 0);
-	assert_string_equal(mini_text(m, "SELECT turns || ' ' || (end / 1000) FROM loop"), "11 11230");
+	assert_string_equal(mini_text(m, "SELECT turns || ' ' || (end / 1000) FROM loop"),
+		"11 11230");
 	assert_string_equal(mini_text(m, "SELECT sum(time) / 1000 FROM account WHERE device = 0"),
 		"11220");
 	/* A share of the time before, not of the 53 ms in all. */
@@ -91,8 +92,9 @@ static void waits_for_other_work_than_the_unknown_are_judged(void **state)
 	}
 	mini_exec(m, "UPDATE process SET closed = 0");
 	assert_int_equal(analyze(&m->db), 0);
-	assert_string_equal(mini_text(m, "SELECT group_concat(DISTINCT kind) || ' ' || count(*) "
-					 "FROM wait"),
+	assert_string_equal(mini_text(m,
+				    "SELECT group_concat(DISTINCT kind) || ' ' || count(*) "
+				    "FROM wait"),
 		"explicit,implicit 11");
 	assert_string_equal(losses(m), "");
 }
