@@ -262,7 +262,10 @@ APPS := $(basename $(notdir $(wildcard testapps/*.cu)))
 TWINS := $(basename $(notdir $(shell grep -l '\bFIXED\b' testapps/*.cu 2>/dev/null)))
 PTDS := $(basename $(notdir $(shell grep -l 'per-thread variant' testapps/*.cu 2>/dev/null)))
 PROGRAMS := $(APPS) $(addsuffix _fixed,$(TWINS)) $(addsuffix _ptds,$(PTDS))
-apps: $(foreach p,$(PROGRAMS),$O/testapps/$p $O/testapps/$(p)_simstatic $(if $(SAN),,$O/testapps/$(p)_static))
+# Those that tests/cli/endless.sh repeats until they are ended.
+AGAIN := $(shell grep '^[a-z]' tests/cli/endless.apps)
+apps: $(foreach p,$(PROGRAMS),$O/testapps/$p $O/testapps/$(p)_simstatic $(if $(SAN),,$O/testapps/$(p)_static)) \
+	$(foreach p,$(AGAIN),$O/testapps/$(p)_again)
 
 $(CUDA_O)/obj/kernels/%.o: kernels/%.cu $(wildcard kernels/*.h) Makefile
 	$(call say,NVCC,$<)
@@ -290,6 +293,15 @@ LINK_APP = @mkdir -p $(@D); $(CXX) $(SANFLAGS) $(filter %.o %.a,$^) -o $@
 $O/testapps/%_simstatic: $(CUDA_O)/obj/testapps/%.o $(KERNEL_OBJ) $O/sim/libcudart_sim.a
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -ldl -lpthread
+$(CUDA_O)/obj/testapps/%_renamed.o: $(CUDA_O)/obj/testapps/%.o
+	$Qobjcopy --redefine-sym main=app_main $< $@
+$(CUDA_O)/obj/testapps/again.o: testapps/again.c Makefile
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$Q$(CC) -O2 -g -Wall -Wextra -c $< -o $@
+$O/testapps/%_again: $(CUDA_O)/obj/testapps/%_renamed.o $(CUDA_O)/obj/testapps/again.o $(KERNEL_OBJ)
+	$(call say,LD,$@)
+	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 $O/testapps/%_static: $(CUDA_O)/obj/testapps/%.o $(KERNEL_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -lcudart_static -lrt -ldl -lpthread

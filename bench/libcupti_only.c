@@ -125,6 +125,5 @@ __attribute__((constructor)) static void start(void)
 		select_kernels();
 	else
 		select_same();
-	MUST(api.cuptiActivityFlushPeriod(SELECTION_FLUSH_MS));
 	atexit(finish);
 }

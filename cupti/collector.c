@@ -11,6 +11,7 @@
 
 #include "cupti_api.h"
 #include "decode.h"
+#include "flusher.h"
 #include "holder.h"
 #include "join.h"
 #include "origin.h"
@@ -21,9 +22,13 @@
 #include "window.h"
 
 #define BUFFERS 64
+#define FLUSH_SLICES 100 /* of 10 ms: patience with a flush on another thread */
 
 static struct {
 	_Atomic int started;
+	_Atomic int ended;         /* the process exits: nothing is delivered by itself any more */
+	_Atomic uint32_t flushing; /* 1: some thread flushes */
+	_Atomic int forced;        /* records of operations in progress are delivered, too */
 	struct cupti_api api;
 	CUpti_SubscriberHandle subscriber;
 	_Atomic(uint8_t *) spare[BUFFERS];
@@ -75,6 +80,8 @@ static void write_operation(struct thread_state *thread, const struct decoded *o
 	uint32_t name = operation->kind == DEVICE_GRAPH ? operation->graph : 0;
 	struct device_record *record;
 
+	if (operation->invalid && collector.forced && !operation->end)
+		return;
 	if (operation->name)
 		name = string_intern(thread, operation->name);
 	record = thread_reserve(thread, sizeof(*record), RECORD_DEVICE);
@@ -266,10 +273,6 @@ static uint64_t device_clock(void)
 
 static CUptiResult subscribe(void)
 {
-	const char *period = origin_setting("CUFENCE_FLUSH_MS");
-	uint64_t chosen,
-		milliseconds =
-			period && setting_number(period, &chosen) ? chosen : SELECTION_FLUSH_MS;
 	CUptiResult rc = collector.api.cuptiSubscribe(&collector.subscriber, callback, NULL);
 
 	if (rc != CUPTI_SUCCESS)
@@ -283,11 +286,67 @@ static CUptiResult subscribe(void)
 		collector.api.cuptiUnsubscribe(collector.subscriber);
 		return rc;
 	}
-	if (collector.api.cuptiActivityFlushPeriod && milliseconds)
-		collector.api.cuptiActivityFlushPeriod((uint32_t)milliseconds);
 	if (collector.api.cuptiGetVersion)
 		collector.api.cuptiGetVersion(&shim.writer.header->cupti_version);
 	return rc;
+}
+
+/*
+ * CUPTI's own period (cuptiActivityFlushPeriod) is not used.  On an H200 it delivered full buffers
+ * only, which hold 4854 kernels: nothing in the first seconds of a slow loop.
+ */
+static uint32_t flush_period(void)
+{
+	const char *period = origin_setting("CUFENCE_FLUSH_MS");
+	uint64_t chosen;
+
+	if (!period || !setting_number(period, &chosen))
+		return SELECTION_FLUSH_MS;
+	return chosen < SELECTION_FLUSH_MOST_MS ? (uint32_t)chosen : SELECTION_FLUSH_MOST_MS;
+}
+
+/* Waits for a flush on another thread, which may never return: returns 0 then. */
+static int begin_flush(void)
+{
+	for (int i = 0; i < FLUSH_SLICES; i++) {
+		if (!atomic_exchange(&collector.flushing, 1))
+			return 1;
+		system_wait(&collector.flushing, 1, 10);
+	}
+	return 0;
+}
+
+static void end_flush(void)
+{
+	collector.flushing = 0;
+	system_wake(&collector.flushing);
+}
+
+/* Call between those two.  Operations that have ended are delivered by the first flush. */
+static void flush_all(void)
+{
+	collector.api.cuptiActivityFlushAll(0);
+	collector.forced = 1;
+	collector.api.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	collector.forced = 0;
+}
+
+/* On the flusher's thread.  Once the process exits the driver may end at any time. */
+static void deliver(int asked)
+{
+	struct thread_state *thread = thread_state();
+
+	if (shim.stage != SHIM_ON || !begin_flush())
+		return;
+	thread->busy = STACK_PLACE;
+	if (!collector.ended && asked) {
+		flush_all();
+		clock_calibrate(thread, 100);
+	} else if (!collector.ended) {
+		collector.api.cuptiActivityFlushAll(0);
+	}
+	end_flush();
+	thread->busy = 0;
 }
 
 static int is_off(void)
@@ -350,6 +409,7 @@ static void start(struct thread_state *thread)
 	 */
 	if (shim.outside)
 		collector_window(0);
+	flusher_start(deliver, flush_period());
 }
 
 void collector_start(void)
@@ -365,7 +425,7 @@ void collector_start(void)
 	errno = saved;
 }
 
-void collector_flush(void)
+void collector_flush(int last)
 {
 	struct thread_state *thread = thread_state();
 	uintptr_t was_busy = thread->busy;
@@ -374,9 +434,21 @@ void collector_flush(void)
 	if (!shim.device_clock || !*shim.alive)
 		return;
 	thread->busy = STACK_PLACE;
-	collector.api.cuptiActivityFlushAll(0);
-	collector.api.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	if (begin_flush()) {
+		collector.ended |= last;
+		flush_all();
+		end_flush();
+	}
 	thread->busy = was_busy;
+	errno = saved;
+}
+
+void collector_ask(uint32_t ms)
+{
+	int saved = errno;
+
+	if (shim.device_clock && *shim.alive)
+		flusher_ask(ms);
 	errno = saved;
 }
 
@@ -399,7 +471,10 @@ void collector_window(int open)
 	} else {
 		disable_activities();
 		set_callbacks(0);
-		collector.api.cuptiActivityFlushAll(0);
+		if (begin_flush()) {
+			collector.api.cuptiActivityFlushAll(0);
+			end_flush();
+		}
 	}
 	thread->busy = was_busy;
 	errno = saved;
@@ -412,5 +487,9 @@ void collector_child(void)
 		memset(&collector.api, 0, sizeof(collector.api));
 	else
 		collector.started = 0;
+	collector.ended = 0;
+	collector.flushing = 0;
+	collector.forced = 0;
+	flusher_child();
 	shim.device_clock = NULL;
 }

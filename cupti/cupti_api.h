@@ -20,7 +20,6 @@
 	X(cuptiGetTimestamp, 1) \
 	X(cuptiActivityDisable, 0) \
 	X(cuptiGetVersion, 0) \
-	X(cuptiActivityFlushPeriod, 0) \
 	X(cuptiActivityGetNumDroppedRecords, 0)
 
 struct cupti_api {

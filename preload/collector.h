@@ -5,11 +5,21 @@
 #ifndef CUFENCE_COLLECTOR_H
 #define CUFENCE_COLLECTOR_H
 
+#include <stdint.h>
+
 /* Call before the process's first cuInit; does nothing when repeated or without CUPTI. */
 void collector_start(void);
 
-/* Delivers records that CUPTI still holds: before a context is destroyed and at exit. */
-void collector_flush(void);
+/*
+ * Delivers records that CUPTI still holds: before a context is destroyed and at exit.  last: the
+ * driver may end after that, and nothing else is delivered.
+ */
+void collector_flush(int last);
+
+/*
+ * The same on another thread, for a process about to die: waits for ms at most.  Async-signal-safe.
+ */
+void collector_ask(uint32_t ms);
 
 /* 1: enables operations and calls in CUPTI; 0: flushes and disables them. */
 void collector_window(int open);

@@ -116,7 +116,7 @@ static ALWAYS_INLINE void before(enum call_kind kind, unsigned traits)
 		collector_start();
 	/* CUPTI's records of a destroyed context are lost. */
 	if (kind == KIND_CONTEXT_DESTROY)
-		collector_flush();
+		collector_flush(0);
 	if (kind_family(kind) == FAMILY_profiler)
 		window_profiler(kind == KIND_PROFILER_START);
 	if (kind == KIND_CAPTURE_END)

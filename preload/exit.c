@@ -1,31 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that end by _exit(), which skips exit handlers.  It is used by signal handlers, and by
- * children whose exec failed; these must not be delayed.  But Python's multiprocessing ends every
- * forked child this way: a call from the interpreter itself counts as a normal exit, and the trace
- * is closed.  A thread waits for that for a limited time only, as a watchdog makes the same call in
- * a process that hangs.
+ * Processes that end by _exit(), _Exit() or abort(), which skip exit handlers.  These are used by
+ * signal handlers, by children whose exec failed, and by watchdogs of processes that hang; the
+ * thread may hold any lock.  So another thread, which exists already, takes the records that CUPTI
+ * still holds, and this one waits for a short time only.
+ *
+ * Python's multiprocessing ends every forked child by _exit(): a call from the interpreter itself
+ * counts as a normal exit, and the trace is closed.
+ *
+ * Signal handlers of ours there are none: what they would have to call is not safe in them, and
+ * Python, for one, turns SIGINT into an exception.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "collector.h"
 #include "python.h"
 #include "resolve.h"
 #include "shim.h"
 #include "system.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define PATIENCE_MS 2000
+#define PATIENCE_MS 200
+#define PYTHON_PATIENCE_MS 2000
 
 static void (*real_exit)(int);
+static void (*real_abort)(void);
 static _Atomic int done;
 
 /* Not during the call: in a forked child the loader's lock may be held forever. */
 __attribute__((constructor)) static void find(void)
 {
 	*(void **)&real_exit = resolve_real_dlsym()(RTLD_NEXT, "_exit");
+	*(void **)&real_abort = resolve_real_dlsym()(RTLD_NEXT, "abort");
 }
 
 static void *say_last_word(void *thread)
@@ -45,20 +55,48 @@ static void end_in_order(void)
 	thread->busy = STACK_PLACE;
 	rc = pthread_create(&helper, NULL, say_last_word, thread);
 	thread->busy = was_busy;
-	for (int i = 0; !rc && !done && i < PATIENCE_MS; i++) {
+	for (int i = 0; !rc && !done && i < PYTHON_PATIENCE_MS; i++) {
 		system_sleep(1000000);
 	}
 }
 
-EXPORT void _exit(int status)
+/* After vfork() a child shares its parent's memory: its process id is different. */
+static int records_this_process(void)
 {
-	/* After vfork() a child shares its parent's memory: its process id is different. */
-	if (shim.stage == SHIM_ON && *shim.alive && !thread_state()->busy &&
-		shim.writer.header->pid == (uint32_t)getpid() &&
-		python_holds(__builtin_return_address(0)))
-		end_in_order();
+	return shim.stage == SHIM_ON && *shim.alive &&
+		shim.writer.header->pid == (uint32_t)getpid();
+}
+
+static _Noreturn void end(int status, const void *caller)
+{
+	if (records_this_process()) {
+		if (!thread_state()->busy && python_holds(caller))
+			end_in_order();
+		else
+			collector_ask(PATIENCE_MS);
+	}
 	if (real_exit)
 		real_exit(status);
 	for (;;)
 		syscall(SYS_exit_group, status);
+}
+
+EXPORT void _exit(int status)
+{
+	end(status, __builtin_return_address(0));
+}
+
+EXPORT void _Exit(int status)
+{
+	end(status, __builtin_return_address(0));
+}
+
+EXPORT void abort(void)
+{
+	if (records_this_process())
+		collector_ask(PATIENCE_MS);
+	if (real_abort)
+		real_abort();
+	for (;;)
+		syscall(SYS_exit_group, 127);
 }

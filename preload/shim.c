@@ -215,7 +215,7 @@ void shim_end(struct thread_state *thread)
 	if (shim.stage != SHIM_ON || !*shim.alive)
 		return;
 	guarded_finish(thread);
-	collector_flush();
+	collector_flush(1);
 	clock_calibrate(thread, 100);
 	trace_finish(&shim.writer);
 	shim.ended = thread;

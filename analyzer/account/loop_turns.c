@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "constants.h"
+#include "unknown.h"
 
 /* --- tokens --- */
 
@@ -48,6 +49,7 @@ static double device_time(const struct run *run, const struct run_call *call)
 static int read_thread(struct tokens *tokens, struct token_thread *thread)
 {
 	const struct run *run = tokens->run;
+	int64_t since = unknown_since(run, run->thread[thread->thread].process);
 
 	for (uint32_t id = run->thread[thread->thread].first; id; id = run_link(run, id)->next) {
 		const struct run_call *call = run_call(run, id);
@@ -55,7 +57,7 @@ static int read_thread(struct tokens *tokens, struct token_thread *thread)
 		struct token *more;
 		uint32_t leaf;
 
-		if (!site || run_object(run, id, OBJECT_CAPTURED))
+		if (!site || call->enter >= since || run_object(run, id, OBJECT_CAPTURED))
 			continue;
 		more = array_room(thread->token, thread->count, sizeof(*more));
 		leaf = more ? loop_paths_leaf(tokens->paths, site) : 0;

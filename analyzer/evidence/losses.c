@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "unknown.h"
+
 static const struct loss losses[] = {
 	{ "work_failed", LOSS_FAILED,
 		"%lld calls that submit work failed, more than half of all: findings cannot be "
@@ -23,8 +25,13 @@ static const struct loss losses[] = {
 	{ "dropped_entries", LOSS_INCOMPLETE,
 		"%lld names of functions, contexts or kernels were not recorded" },
 	{ "not_closed", LOSS_INCOMPLETE,
-		"the process exited abnormally: its last device operations may be "
-		"missing" },
+		"the process exited abnormally: calls in progress have no end" },
+	{ UNKNOWN_LOSS, LOSS_INCOMPLETE,
+		"device operations of the last %s are unknown: CUPTI had not delivered them "
+		"when the process ended" },
+	{ UNKNOWN_ALL_LOSS, LOSS_INCOMPLETE,
+		"all %lld device operations are unknown: CUPTI had delivered none when the process "
+		"ended" },
 	{ "still_running", LOSS_INCOMPLETE,
 		"the process was still running when its trace was read: later calls are "
 		"missing" },

@@ -6,6 +6,7 @@
 
 #include "host_runs.h"
 #include "run_parts.h"
+#include "unknown.h"
 
 struct run *run_new(const struct run_room *room)
 {
@@ -323,7 +324,7 @@ int run_complete(struct run *run, struct db *db)
 	if (host_runs_read(run, db))
 		return -1;
 	run_building_free(run);
-	return 0;
+	return unknown_find(run, db);
 }
 
 void run_building_free(struct run *run)

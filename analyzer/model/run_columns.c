@@ -63,6 +63,8 @@ void run_close(struct run *run)
 	column_close(&run->host_run_calls);
 	run_evidence_release(&run->evidence);
 	map_release(&run->gaps);
+	map_release(&run->died);
+	free(run->death);
 	scratch_close(&run->scratch);
 	run_building_free(run);
 	map_release(&run->long_calls);

@@ -29,6 +29,7 @@
 enum {
 	CALL_IS_THERE = 1 << 0,
 	CALL_RETURNED = 1 << 1, /* its result is known */
+	CALL_UNKNOWN = 1 << 2,  /* its operation is unknown (unknown.h) */
 };
 
 struct run_call {
@@ -272,6 +273,10 @@ struct run {
 	size_t where_count, stream_count, context_count, thread_count, kernel_count, shape_count;
 	size_t device_count;
 	struct map gaps; /* processes with missing calls: table loss */
+	/* Processes that did not close their trace (unknown.h); died: id -> number + 1. */
+	struct map died;
+	struct run_death *death;
+	size_t death_count;
 	struct run_evidence evidence;
 	int threads_share;             /* some process has several threads */
 	int joined;                    /* works differ from the rows of table operation (work.h) */

@@ -58,7 +58,9 @@ int order_edge(struct order *order, const struct walk_call *call, const struct o
 {
 	if (!state->call || state->call == call->id)
 		return 0;
-	order->needs[reason] = order_later(order->needs[reason], *state);
+	/* Unknown work of which a thread has seen the end delays nothing any more. */
+	if (state->op != ORDER_OP_UNKNOWN || (reason != ORDER_HOST && reason != ORDER_THREAD))
+		order->needs[reason] = order_later(order->needs[reason], *state);
 	order->needed |= 1u << reason;
 	return order->edge(order->arg, call->id, state->call, state->start ? ORDER_START : reason);
 }
@@ -85,6 +87,8 @@ struct order_state order_node(struct order *order, const struct walk_call *call)
 
 	if (call->op && call->op_end != WALK_NEVER)
 		state = (struct order_state){ .op = call->op, .end = call->op_end };
+	else if (call->unknown)
+		state = (struct order_state){ .op = ORDER_OP_UNKNOWN, .end = WALK_NEVER };
 	for (unsigned needed = order->needed; needed; needed &= needed - 1)
 		state = order_later(state, order->needs[__builtin_ctz(needed)]);
 	order->node = 1;

@@ -63,13 +63,16 @@ extern const char *const order_strength_names[ORDER_GUARANTEED + 1];
  */
 struct order_state {
 	int64_t call; /* the node, 0: none */
-	int64_t op;   /* the operation up to the node that ended last, 0: unknown */
+	int64_t op;   /* the operation up to the node that ended last, 0: none has a record */
 	int64_t end;  /* its end, ns; INT64_MIN without one */
 	struct order_clock *clock;
 	struct order_epoch own; /* the agent's own position */
 	int start;              /* only up to the start of the node's operation */
 };
 #define ORDER_NOTHING ((struct order_state){ .end = INT64_MIN })
+
+/* order_state.op if an operation up to the node is unknown (unknown.h); end is WALK_NEVER then. */
+#define ORDER_OP_UNKNOWN (-1)
 
 struct order {
 	/*

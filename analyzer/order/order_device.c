@@ -198,13 +198,16 @@ static int observe_copy(struct order *order, const struct walk_call *call,
 
 /*
  * "For transfers between device memory and pageable host memory, the function might be synchronous
- * with respect to host": it was, if the operation ended before the call returned.
+ * with respect to host": it was, if the operation ended before the call returned.  If that is
+ * unknown, it may have been.
  */
 static int observe_async_copy(struct order *order, const struct walk_call *call,
 	const struct order_stream *stream)
 {
 	if (call->src != MEMORY_PAGEABLE && call->dst != MEMORY_PAGEABLE)
 		return 0;
+	if (call->unknown)
+		return order_let_know(order, call, &stream->last, ORDER_UNKNOWN);
 	if (!call->op || call->op_end == WALK_NEVER || call->exit == WALK_NEVER ||
 		call->op_end > call->exit)
 		return 0;
@@ -248,7 +251,10 @@ int order_tell_host(struct order *order, const struct walk_call *call,
 		return -1;
 	/* Without a record it began when the work that it comes after had ended. */
 	if (at == WALK_NEVER)
-		at = stream->last.end > call->enter ? stream->last.end : call->enter;
+		at = stream->last.end;
+	/* Unknown work may have ended at once. */
+	if (at == WALK_NEVER || at < call->enter)
+		at = call->enter;
 	return order_report_wait(order, call, at, &stream->last);
 }
 

@@ -459,13 +459,19 @@ static int frees_nothing(const struct walk_call *call)
 	return kind_has(call->kind, K_RELEASES) && (!call->ptr || call->freed_async);
 }
 
+/* Work that is unknown does not refute it. */
+static int ended_later(const struct order_state *state, int64_t exit)
+{
+	return state->op && state->op != ORDER_OP_UNKNOWN && state->end > exit + CLOCK_APART_NS;
+}
+
 static int has_waited(const struct order_context *context, const struct walk_call *call,
 	uint32_t seen)
 {
 	for (const struct order_stream *s = context->newest; s && s->changed > seen; s = s->older)
-		if (s->last.op && s->last.end > call->exit + CLOCK_APART_NS)
+		if (ended_later(&s->last, call->exit))
 			return 0;
-	return !context->peer.op || context->peer.end <= call->exit + CLOCK_APART_NS;
+	return !ended_later(&context->peer, call->exit);
 }
 
 int order_step_incident(struct order *order, const struct walk_call *call)

@@ -9,6 +9,7 @@
 #include "report_parts.h"
 #include "rules.h"
 #include "print.h"
+#include "unknown.h"
 
 /* In the order of enum report_run_column.  recorded_ns leaves out the parts of a single process in
  * which no work was recorded. */
@@ -48,13 +49,16 @@ static const char windows_sql[] =
 	" ORDER BY process, start";
 
 /* Each device that a process has or used; its name may be NULL.  since_first_ns: from its first
- * work to the end of the process, without the parts in which no work was recorded. */
+ * work to the end of the process, without the parts in which work was not recorded or is
+ * unknown. */
 static const char devices_sql[] =
 	"SELECT p.id AS process, p.pid, i.device, d.name, p.simulated AS \"simulated?\","
 	" coalesce(u.busy, 0) AS busy_ns, coalesce(u.overlapped, 0) AS overlapped_ns,"
 	" p.end - p.start AS process_ns, p.end - u.first - (SELECT coalesce(sum(r.end"
 	"   - max(r.start, u.first)), 0) FROM recording r WHERE r.process = p.id AND NOT r.work"
-	"   AND r.end > u.first) AS since_first_ns, u.process NOT NULL AS \"used?\""
+	"   AND r.end > u.first) - coalesce((SELECT l.count FROM loss l WHERE l.process = p.id"
+	"   AND l.reason = '" UNKNOWN_LOSS
+	"'), 0) AS since_first_ns, u.process NOT NULL AS \"used?\""
 	" FROM (SELECT process, ordinal AS device FROM device UNION"
 	"  SELECT process, device FROM device_use) i JOIN process p ON p.id = i.process"
 	" LEFT JOIN device d ON d.process = i.process AND d.ordinal = i.device"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "format.h"
 #include "losses.h"
 #include "report_facts.h"
 #include "print.h"
@@ -12,10 +13,15 @@
 
 char *report_loss_text(const char *text, int64_t count)
 {
-	const char *mark = strstr(text, "%lld");
+	const char *mark = strstr(text, "%lld"), *time = strstr(text, "%s");
+	char duration[DURATION_SIZE];
 
-	return mark ? sqlite3_mprintf("%.*s%lld%s", (int)(mark - text), text, count, mark + 4)
-		    : sqlite3_mprintf("%s", text);
+	if (mark)
+		return sqlite3_mprintf("%.*s%lld%s", (int)(mark - text), text, count, mark + 4);
+	if (time)
+		return sqlite3_mprintf("%.*s%s%s", (int)(time - text), text,
+			format_duration(duration, count), time + 2);
+	return sqlite3_mprintf("%s", text);
 }
 
 char *report_cupti_text(char *text, const char *state, int error, const char *holder)

@@ -20,6 +20,7 @@
 #include "set_up.h"
 #include "run_build.h"
 #include "timers.h"
+#include "unknown.h"
 #include "unseen.h"
 #include "device_use.h"
 #include "waits.h"
@@ -276,7 +277,7 @@ static const char prepare_sql[] =
 	"DELETE FROM finding; DELETE FROM finding_place; DELETE FROM finding_also; "
 	"DELETE FROM finding_race; "
 	"DELETE FROM loss WHERE reason IN ('" ORDER_LOSS "', '" HAZARD_LOSS "', '"
-	HAZARD_FORGOTTEN "');"
+	HAZARD_FORGOTTEN "', '" UNKNOWN_LOSS "', '" UNKNOWN_ALL_LOSS "');"
 	"DELETE FROM replay;";
 /* clang-format on */
 
@@ -304,7 +305,7 @@ static int conclude(struct db *db, struct stopwatch *watch)
 	int rc = need_run(db);
 
 	CHARGE(watch, columns);
-	rc = rc || use_measure(db) || unseen_count(db);
+	rc = rc || use_measure(db) || unseen_count(db) || unknown_store(db);
 	CHARGE(watch, evidence);
 	rc = rc || follow_the_run(db, watch) || account_measure(db) || timers_find(db) ||
 		set_up_find(db) || find(db);

@@ -33,7 +33,7 @@ CREATE TABLE process ( -- a traced process, with one trace file
 CREATE TABLE loss ( -- known losses of data, a row per process and reason
 	process INTEGER NOT NULL REFERENCES process(id),
 	reason TEXT NOT NULL,           -- name of the counter, or not_closed, host_only, unusable...
-	count INTEGER NOT NULL
+	count INTEGER NOT NULL          -- of what is lost; unknown: ns before the process's end
 );
 
 CREATE TABLE recording ( -- recording windows of a process; without rows: everything is recorded

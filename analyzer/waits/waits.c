@@ -164,6 +164,8 @@ static int record_copy_back(struct waits *waits, const struct order *order,
 	*copy = (struct copy_back){ .call = call->id,
 		.own = operation_of(call),
 		.before = order_of_stream(order, call, 1) };
+	if (copy->before.op == ORDER_OP_UNKNOWN)
+		copy->before = ORDER_NOTHING;
 	return 0;
 }
 
@@ -280,15 +282,21 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 	enum scope scope = scope_within(call);
 	struct order_state before;
 	enum resize resize;
+	int is_known;
 
 	if (resizes_process_call(waits->resizes, call, &resize))
 		return -1;
 	if (may_have_waited(call)) {
 		before = pending_find(waits->pending, order, call, &scope);
+		/* Nor do waits for unknown work, or for the call's own, show anything. */
+		is_known = before.op != ORDER_OP_UNKNOWN && !call->unknown;
 		/* Freeing memory of a pool does not wait, and does not show the usual duration. */
-		if ((scope != SCOPE_NONE || scope_of(call) == SCOPE_NONE) &&
+		if (is_known && (scope != SCOPE_NONE || scope_of(call) == SCOPE_NONE) &&
 			judge_later(waits, call, before, resize))
 			return -1;
+		if (before.op == ORDER_OP_UNKNOWN &&
+			(scope_is_explicit(call) || scope_empties_device(call)))
+			pending_end_unknown(waits->pending, call, scope);
 	}
 	return record_copy_back(waits, order, call) || pending_add(waits->pending, call) ? -1 : 0;
 }

@@ -57,7 +57,7 @@ int pending_add(struct pending *pending, const struct walk_call *call)
 	struct pending_context *context;
 	struct in_flight *more;
 
-	if (!call->op || call->op_end == WALK_NEVER)
+	if (!call->unknown && (!call->op || call->op_end == WALK_NEVER))
 		return 0;
 	context = idmap_need(&pending->contexts, id, sizeof(*context));
 	more = array_room(pending->flight, pending->flight_count, sizeof(*more));
@@ -72,7 +72,9 @@ int pending_add(struct pending *pending, const struct walk_call *call)
 		.stream = call->stream,
 		.blocking = stream_is_blocking(call->stream_kind) ||
 			call->stream_kind == STREAM_KIND_LEGACY,
-		.state = { .call = call->id, .op = call->op, .end = call->op_end },
+		.state = { .call = call->id,
+			.op = call->unknown ? ORDER_OP_UNKNOWN : call->op,
+			.end = call->op_end },
 	};
 	if (call->exit < pending->first_exit)
 		pending->first_exit = call->exit;
@@ -115,6 +117,11 @@ static void land(struct pending *pending, int64_t now)
 	pending->flight_count = kept;
 }
 
+static int is_on(const struct pending_context *context, int64_t process, int device)
+{
+	return context && context->process == process && (device < 0 || context->device == device);
+}
+
 /* Joins all devices if device is -1.  Ignores stream `but`, 0: none. */
 static struct order_state of_device(const struct pending *pending, int64_t process, int device,
 	int64_t except)
@@ -124,8 +131,7 @@ static struct order_state of_device(const struct pending *pending, int64_t proce
 	for (size_t i = 0; i < pending->contexts.size; i++) {
 		const struct pending_context *context = pending->contexts.slot[i].object;
 
-		if (context && context->process == process &&
-			(device < 0 || context->device == device))
+		if (is_on(context, process, device))
 			state = order_later(state,
 				except && context->stream == except ? context->beside
 								    : context->all);
@@ -139,6 +145,8 @@ static struct order_state of_launch(const struct pending *pending, const struct 
 	struct order_state beside = of_device(pending, call->process, call->device, call->stream);
 	int64_t difference = all.end - beside.end;
 
+	if (all.op == ORDER_OP_UNKNOWN)
+		return all;
 	return beside.op && difference <= (all.end - call->enter) / OWN_STREAM_PART ? beside : all;
 }
 
@@ -173,4 +181,21 @@ struct order_state pending_find(struct pending *pending, const struct order *ord
 		return of_device(pending, call->process, -1, 0);
 	}
 	return ORDER_NOTHING;
+}
+
+void pending_end_unknown(struct pending *pending, const struct walk_call *call, enum scope scope)
+{
+	int64_t id = call->stream_context ? call->stream_context : call->context;
+	int device = scope == SCOPE_DEVICE ? scope_device(call) : -1;
+
+	if (scope != SCOPE_CONTEXT && scope != SCOPE_DEVICE && scope != SCOPE_PROCESS)
+		return;
+	for (size_t i = 0; i < pending->contexts.size; i++) {
+		struct pending_context *context = pending->contexts.slot[i].object;
+
+		if (!is_on(context, call->process, device) ||
+			(scope == SCOPE_CONTEXT && pending->contexts.slot[i].id != id))
+			continue;
+		context->all = context->blocking = context->beside = ORDER_NOTHING;
+	}
 }

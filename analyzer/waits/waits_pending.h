@@ -21,9 +21,16 @@ int pending_add(struct pending *pending, const struct walk_call *call);
 
 /*
  * Returns the operation in the call's scope that ended last, of those submitted before the call was
- * entered; its end shows whether it was pending.  Sets *scope to SCOPE_NONE for memory of a pool.
+ * entered; its end shows whether it was pending.  Its op is ORDER_OP_UNKNOWN if one of those is
+ * unknown.  Sets *scope to SCOPE_NONE for memory of a pool.
  */
 struct order_state pending_find(struct pending *pending, const struct order *order,
 	const struct walk_call *call, enum scope *scope);
+
+/*
+ * After the return of a call that waited for all work in its scope: if some of that is unknown, it
+ * has ended now.
+ */
+void pending_end_unknown(struct pending *pending, const struct walk_call *call, enum scope scope);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "run_columns.h"
 #include "stretches.h"
+#include "unknown.h"
 #include "walk_order.h"
 
 struct walk {
@@ -47,6 +48,7 @@ static void read_call(const struct run *run, const struct run_call *row, int64_t
 		.op_end = WALK_NEVER,
 		.ran = WALK_NEVER,
 		.ran_last = WALK_NEVER,
+		.unknown = call_is_unknown(row),
 	};
 }
 

@@ -45,6 +45,7 @@ struct walk_call {
 	int end_is_limit;         /* 1: op_end is only a limit: operation.recorded_end */
 	int64_t op_busy;          /* sum of its operations' known durations, ns */
 	int64_t overhead;         /* OVERHEAD intervals within it, ns */
+	int unknown;              /* its operation is unknown (unknown.h) */
 	/*
 	 * The recording window in which it was entered, or STRETCH_NONE (stretches.h): work outside
 	 * of windows is unknown.

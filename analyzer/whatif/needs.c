@@ -37,7 +37,11 @@ static int process_call(void *arg, const struct walk_call *call)
 	struct search *search = arg;
 	int64_t since = search->has_host ? needs_host_since(&search->host, call) : INT64_MIN;
 
-	if (relax_given_up(&search->relax))
+	/*
+	 * A call in progress when the process died has no operands in its record: it would seem to
+	 * need every wait before it.
+	 */
+	if (relax_given_up(&search->relax) || call->exit == WALK_NEVER)
 		return 0;
 	if (since != INT64_MIN)
 		return process_wait(search, call, since);

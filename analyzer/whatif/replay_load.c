@@ -7,6 +7,7 @@
 #include "polls.h"
 #include "replay_parts.h"
 #include "stretches.h"
+#include "unknown.h"
 #include "walk.h"
 #include "walk_order.h"
 
@@ -358,9 +359,10 @@ static struct replay *replay_of(struct loader *loader, int64_t process)
 	replay = idmap_need(&loader->replays->processes, process, sizeof(*replay));
 	if (!replay)
 		return NULL;
-	replay->process = process;
-	replay->first = INT64_MAX;
-	replay->last = INT64_MIN;
+	*replay = (struct replay){ .process = process,
+		.first = INT64_MAX,
+		.last = INT64_MIN,
+		.unknown_since = unknown_since(loader->run, process) };
 	return replay_refuse(replay, loader->db) ? NULL : replay;
 }
 
@@ -393,11 +395,12 @@ static int read_step(void *arg, const struct walk_call *call)
 		.behind_via = REPLAY_NONE,
 		.follows = REPLAY_NONE,
 		.bytes = call->bytes,
-		.device = (int16_t)call->device };
+		.device = (int16_t)(call->owner_device >= 0 ? call->owner_device : call->device) };
 
 	if (!replay)
 		return -1;
-	if (call->stretch == STRETCH_NONE) /* only some such calls are recorded */
+	/* Only some such calls, or none of their operations, are recorded. */
+	if (call->stretch == STRETCH_NONE || call->enter >= replay->unknown_since)
 		return 0;
 	refuse_by_kind(replay, call);
 	if (call->result || call->captured || call->exit == WALK_NEVER)
@@ -407,8 +410,6 @@ static int read_step(void *arg, const struct walk_call *call)
 		step.act |= STEP_HOLDS_OTHERS;
 	if (call->op && call->op_start != WALK_NEVER && call->op_end != WALK_NEVER)
 		step.act |= STEP_HAS_OP;
-	if (call->owner_device >= 0)
-		step.device = (int16_t)call->owner_device;
 	read_wait(loader, replay, &step);
 	read_polls(loader, call, &step);
 	/* A pageable source is staged: mostly the copy does not wait. */
@@ -431,9 +432,8 @@ static int read_step(void *arg, const struct walk_call *call)
 			(int64_t)map_get(&loader->execs, (uint64_t)call->exec, 0));
 		step.nodes = (uint32_t)map_get(&loader->nodes, (uint64_t)call->exec, 0);
 	}
-	if (read_capture(loader, call, &step))
-		return -1;
-	if (read_maker(loader, replay, &step) || read_pinning(loader, replay, &step))
+	if (read_capture(loader, call, &step) || read_maker(loader, replay, &step) ||
+		read_pinning(loader, replay, &step))
 		return -1;
 	read_hold(loader, replay, &step);
 	if (step.act & STEP_HAS_OP)

@@ -134,6 +134,7 @@ struct replay {
 	int64_t process;
 	const char *refusal;
 	int window;                    /* as walk_call.stretch */
+	int64_t unknown_since;         /* as unknown.h: later calls are left out */
 	int64_t first, last, measured; /* times of the steps */
 	struct pinned_rate pinned;
 	int64_t recording;  /* time that recording adds to a call, ns; 0: simulated */

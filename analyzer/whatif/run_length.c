@@ -7,6 +7,7 @@
 #include "array.h"
 #include "digits.h"
 #include "run_columns.h"
+#include "unknown.h"
 
 /* From first to last, ns; first RUN_NEVER: empty. */
 struct stretch {
@@ -138,6 +139,8 @@ static void add_call(struct measured *m, const struct run *run, uint32_t id)
 
 static int measure(struct measured *m, const struct run *run, int64_t process)
 {
+	int64_t since = unknown_since(run, process);
+
 	*m = (struct measured){ .whole = { RUN_NEVER, 0 },
 		.active = { RUN_NEVER, INT64_MIN },
 		.first_enter = RUN_NEVER };
@@ -150,9 +153,12 @@ static int measure(struct measured *m, const struct run *run, int64_t process)
 		if (run_work(run, id) && run_where(run, run_work(run, id))->process == process &&
 			add_operation(m, run, id))
 			return -1;
-	for (uint32_t id = 1; id < run_call_end(run); id++)
-		if (run_call(run, id) && run_payload(run, run_call(run, id))->process == process)
+	for (uint32_t id = 1; id < run_call_end(run); id++) {
+		const struct run_call *call = run_call(run, id);
+
+		if (call && run_payload(run, call)->process == process && call->enter < since)
 			add_call(m, run, id);
+	}
 	m->whole.first =
 		run_call(run, m->first_call) ? run_call(run, m->first_call)->enter : m->first_enter;
 	return 0;

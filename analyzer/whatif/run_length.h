@@ -16,7 +16,7 @@ struct run_length {
 	int64_t serial; /* device busy, minus the busiest stream */
 };
 
-/* Measures what was recorded.  Returns 0, or -1 after a message. */
+/* Measures what was recorded, before unknown_since().  Returns 0, or -1 after a message. */
 int run_length(struct db *db, int64_t process, struct run_length *length);
 
 #endif

@@ -2,7 +2,9 @@
 /*
  * Activity records: completed operations wait in a list until CUPTI's worker thread writes them
  * into buffers requested from the client: on a flush, after each flush period, and when the list is
- * long.
+ * long.  A buffer is handed over when it is full, or on a flush: the period alone hands over full
+ * ones only, as measured on an H200.  A killed process loses the rest.  Not modelled: a buffer with
+ * an operation in progress stays until the next flush.
  */
 #include "cupti.h"
 
@@ -33,6 +35,13 @@ static unsigned int flushes_asked, flushes_done;
 static uint32_t period_ms;
 static bool worker_started, stopping;
 static pthread_t worker;
+
+/* The client's buffer that is being filled; bytes NULL: none.  Only the worker uses it. */
+static struct buffer {
+	uint8_t *bytes;
+	size_t size, limit; /* limit: of records, 0: none */
+	size_t valid, records;
+} current;
 
 /* With records of whole graphs, their nodes have none. */
 static bool wanted(const struct sim_record *record)
@@ -90,25 +99,6 @@ void simtool_record(const struct sim_record *record)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Fills a buffer from the list and returns what does not fit. */
-static struct entry *fill(struct entry *list, uint8_t *buffer, size_t size, size_t limit,
-	size_t *valid)
-{
-	size_t written = 0;
-
-	for (*valid = 0; list && (!limit || written < limit); written++) {
-		struct entry *entry = list;
-		size_t bytes = simtool_encode(&entry->record, buffer + *valid, size - *valid);
-
-		if (!bytes)
-			break;
-		*valid += bytes;
-		list = entry->next;
-		give_back(entry);
-	}
-	return list;
-}
-
 static size_t drop(struct entry *list)
 {
 	size_t number = 0;
@@ -123,22 +113,53 @@ static size_t drop(struct entry *list)
 	return number;
 }
 
-/* Called without the lock: the client's functions may do anything but flush. */
-static size_t deliver(struct entry *list)
+/* Takes a buffer from the client, unless there is one.  Returns whether there is. */
+static bool open_buffer(void)
+{
+	if (current.bytes)
+		return true;
+	current = (struct buffer){ 0 };
+	request(&current.bytes, &current.size, &current.limit);
+	return current.bytes;
+}
+
+static void hand_over_buffer(void)
+{
+	if (current.bytes)
+		complete(NULL, 0, current.bytes, current.size, current.valid);
+	current.bytes = NULL;
+}
+
+/*
+ * Writes the records into buffers and hands over the full ones, on a flush also the last one.
+ * Returns how many could not be written.  Called without the lock: the client's functions may do
+ * anything but flush.
+ */
+static size_t deliver(struct entry *list, bool flush)
 {
 	while (list) {
-		struct entry *before = list;
-		uint8_t *buffer = NULL;
-		size_t size = 0, limit = 0, valid = 0;
+		struct entry *entry = list;
+		size_t bytes;
 
-		request(&buffer, &size, &limit);
-		if (!buffer)
+		if (!open_buffer())
 			return drop(list);
-		list = fill(list, buffer, size, limit, &valid);
-		complete(NULL, 0, buffer, size, valid);
-		if (list == before)
+		bytes = simtool_encode(&entry->record, current.bytes + current.valid,
+			current.size - current.valid);
+		if (!bytes && !current.records) {
+			hand_over_buffer();
 			return drop(list); /* not even one record fits */
+		}
+		if (bytes) {
+			current.valid += bytes;
+			current.records++;
+			list = entry->next;
+			give_back(entry);
+		}
+		if (!bytes || current.records == current.limit)
+			hand_over_buffer();
 	}
+	if (flush)
+		hand_over_buffer();
 	return 0;
 }
 
@@ -166,17 +187,19 @@ static void *work_loop(void *unused)
 	while (!stopping) {
 		struct entry *list;
 		unsigned int flush;
+		bool asked;
 		size_t lost;
 
 		if (flushes_asked == flushes_done && count < DELIVER_COUNT)
 			wait_for_work();
 		flush = flushes_asked;
+		asked = flush != flushes_done;
 		list = first;
 		first = NULL;
 		last = &first;
 		count = 0;
 		pthread_mutex_unlock(&lock);
-		lost = deliver(list);
+		lost = deliver(list, asked);
 		pthread_mutex_lock(&lock);
 		dropped += lost;
 		flushes_done = flush;

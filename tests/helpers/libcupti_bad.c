@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A CUPTI with invalid records, such as CUPTI's own after very long runs: for CUFENCE_CUPTI.
- * CUPTI_BAD selects the error: records (the default), dropped, busy, enable or empty.
+ * CUPTI_BAD selects the error: records (the default), dropped, busy, enable, empty or hang, where a
+ * flush never returns.
  */
 #include <cupti.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 #define BAD_RECORDS 6
@@ -67,11 +69,6 @@ EXPORT CUptiResult cuptiGetVersion(uint32_t *version)
 	return CUPTI_SUCCESS;
 }
 
-EXPORT CUptiResult cuptiActivityFlushPeriod(uint32_t milliseconds)
-{
-	return CUPTI_SUCCESS;
-}
-
 EXPORT CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream,
 	size_t *dropped)
 {
@@ -110,6 +107,8 @@ EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
 	uint8_t *buffer = NULL;
 	size_t size = 0, limit = 0;
 
+	while (bad("hang"))
+		pause();
 	if (!request || delivered++)
 		return CUPTI_SUCCESS;
 	request(&buffer, &size, &limit);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The simulated CUPTI: one subscriber, callbacks around calls, records of operations. */
 #include <string.h>
+#include <time.h>
 
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
 #include "sim_driver.h"
@@ -18,6 +19,7 @@ static struct {
 	typeof(&cuptiActivityEnable) enable;
 	typeof(&cuptiActivityDisable) disable;
 	typeof(&cuptiActivityFlushAll) flush;
+	typeof(&cuptiActivityFlushPeriod) set_period;
 	typeof(&cuptiActivityGetNextRecord) next;
 	typeof(&cuptiActivityGetNumDroppedRecords) number_dropped;
 	typeof(&cuptiGetTimestamp) timestamp;
@@ -105,6 +107,7 @@ static int setup(void **state)
 	*(void **)&cupti.enable = sim_symbol(library, "cuptiActivityEnable");
 	*(void **)&cupti.disable = sim_symbol(library, "cuptiActivityDisable");
 	*(void **)&cupti.flush = sim_symbol(library, "cuptiActivityFlushAll");
+	*(void **)&cupti.set_period = sim_symbol(library, "cuptiActivityFlushPeriod");
 	*(void **)&cupti.next = sim_symbol(library, "cuptiActivityGetNextRecord");
 	*(void **)&cupti.number_dropped = sim_symbol(library, "cuptiActivityGetNumDroppedRecords");
 	*(void **)&cupti.timestamp = sim_symbol(library, "cuptiGetTimestamp");
@@ -374,6 +377,24 @@ static void graphs_are_seen_by_their_nodes_or_as_a_whole(void **state)
 	assert_int_equal(records[1].head.kind, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 
+/* As on an H200, and unlike what the function's name says. */
+static void a_period_hands_over_full_buffers_only(void **state)
+{
+	const struct timespec time = { .tv_nsec = 100000000 };
+
+	buffer_size = 4 * sizeof(CUpti_ActivityKernel10);
+	assert_int_equal(cupti.set_period(10), 0);
+	for (int i = 0; i < 6; i++)
+		spin(NULL, 1000);
+	drv.cuCtxSynchronize();
+	nanosleep(&time, NULL);
+	assert_int_equal(record_count, 4);
+	cupti.flush(0);
+	assert_int_equal(record_count, 6);
+	assert_int_equal(cupti.set_period(0), 0);
+	buffer_size = 1 << 16;
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, fresh)
@@ -388,6 +409,7 @@ int main(void)
 		TEST(records_without_a_buffer_are_counted_as_dropped),
 		TEST(small_buffers_are_filled_one_after_the_other),
 		TEST(graphs_are_seen_by_their_nodes_or_as_a_whole),
+		TEST(a_period_hands_over_full_buffers_only),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -56,6 +56,24 @@ static void rounds_apart_are_found(void **state)
 	assert_string_equal(found(s), "5 25 19 3000");
 }
 
+/* The process died in it: its record does not say what it copies. */
+static void a_copy_in_progress_at_the_end_needs_nothing(void **state)
+{
+	struct shop *s = *state;
+	struct mini *m = &s->mini;
+	int rounds = 400;
+
+	for (int i = 0; i < rounds; i++) {
+		s->a = mini_stream(m, "non-blocking");
+		s->b = mini_stream(m, "non-blocking");
+		round_at(s, 2000 * i, s->model);
+		end(s, 2000 * i + 1600);
+	}
+	MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = 2000 * rounds, .stream = MINI_LEGACY,
+		.never_returned = 1);
+	assert_string_equal(found(s), "400 25 19 240000");
+}
+
 static void sync_with(struct shop *s, double at, double until, int64_t stream)
 {
 	MINI_CALL(&s->mini, .type = CALL_cuStreamSynchronize, .at = at, .until = until,
@@ -445,6 +463,7 @@ int main(void)
 		T(a_late_record_is_found),
 		T(nothing_is_found_where_the_order_is_given_up),
 		T(rounds_apart_are_found),
+		T(a_copy_in_progress_at_the_end_needs_nothing),
 		T(two_late_records_in_a_row_are_found),
 		T(two_in_turn_are_one_finding),
 		T(of_a_row_the_longer_one_is_told),

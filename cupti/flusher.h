@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thread that takes from CUPTI what it still holds: after each period, as CUPTI by itself
+ * delivers full buffers only, and when a process is about to die.  The dying thread may be in a
+ * signal handler, or hold a lock that CUPTI needs: it only asks, and waits for a limited time.
+ *
+ * The thread blocks all signals, so that the program's handlers run on the program's threads.  It
+ * waits by futex only.  It is made when CUPTI starts; a forked child has none.
+ */
+#ifndef CUFENCE_FLUSHER_H
+#define CUFENCE_FLUSHER_H
+
+#include <stdint.h>
+
+/*
+ * Starts the thread, which calls deliver(0) after each period (ms; 0: none) and deliver(1) when
+ * asked.  Does nothing if there can be no further thread.
+ */
+void flusher_start(void (*deliver)(int asked), uint32_t period);
+
+/*
+ * Returns when deliver(1) has run, after ms at the latest, at once without the thread and on the
+ * thread itself.  Async-signal-safe.
+ */
+void flusher_ask(uint32_t ms);
+
+/* In a forked child: there is no such thread. */
+void flusher_child(void);
+
+#endif
