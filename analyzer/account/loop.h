@@ -22,7 +22,7 @@
  * epochs of steps, and the nested loop is chosen.
  *
  * Turns at the beginning that take more than LOOP_WARM_TIMES the median are warm-up and excluded,
- * as are turns at either end without most of the typical sites.
+ * as are turns at either end without most of the typical sites, and calls from unknown_since() on.
  */
 #ifndef CUFENCE_LOOP_H
 #define CUFENCE_LOOP_H

@@ -14,7 +14,7 @@ enum loss_effect {
 struct loss {
 	const char *reason; /* loss.reason */
 	enum loss_effect effect;
-	const char *text;   /* "%lld" stands for the count, "%s" for one of ns */
+	const char *text; /* "%lld" stands for the count, "%s" for one of ns */
 };
 
 /* Returns NULL for a reason of a later version, which counts as incomplete. */
