@@ -129,16 +129,16 @@ report=$(of_turns 5000000 1950000 '
 	report_of until)
 stream=$("$cufence" query "$tmp/until.db" "SELECT id FROM stream WHERE handle = 0x5000")
 has "a host function ended it, at that line" \
-	"^ *blocked outside CUDA at learner.py:53 until a host function on stream $stream: 3\.0 ms" "$report"
-has "the device idles while the host computes" "idle .* a turn \(2\.0 ms\): 1\.9 ms host computing outside CUDA" "$report"
+	"^ *blocked outside CUDA at learner.py:53 until a host function on stream $stream: 2\.7 ms" "$report"
+has "the device idles while the host computes" "idle .* a turn \(1\.8 ms\): 1\.7 ms host computing outside CUDA" "$report"
 
 # A sleep is no work.
 report=$(of_turns 50000000 100000 '' '' | report_of asleep)
-has "the host is blocked" "idle .* a turn \(47 ms\): 47 ms host blocked outside CUDA" "$report"
+has "the host is blocked" "idle .* a turn \(41 ms\): 41 ms host blocked outside CUDA" "$report"
 has "... by nothing that was seen" \
-	"^ *blocked outside CUDA at learner.py:52, before learner.py:52 \(nothing was seen that ended it\): 50 ms" "$report"
+	"^ *blocked outside CUDA at learner.py:52, before learner.py:52 \(nothing was seen that ended it\): 44 ms" "$report"
 same "... and does not submit too slowly" 0 "$(grep -c 'the host needs' <<<"$report")"
 # Work is.
 report=$(of_turns 50000000 50000000 '' '' | report_of awake)
-has "the host that computes does" "the host needs 47 ms to submit 3\.0 ms of work" "$report"
+has "the host that computes does" "the host needs 41 ms to submit 3\.0 ms of work" "$report"
 finish

@@ -410,8 +410,8 @@ static void sleep_is_no_work_of_the_host(void **state)
 	turns(&m, 150, 1, 0);
 	account(&m);
 	/* 198 us of a turn are outside CUDA; it is taken to have slept first. */
-	expect_account(&m, "NULL", "blocked 750, computing 240, submit 10");
-	expect_account(&m, "0", "blocked 685, busy 50, computing 240, start 15, submit 10");
+	expect_account(&m, "NULL", "blocked 750, computing 240, outside 13, submit 12");
+	expect_account(&m, "0", "blocked 685, busy 60, computing 240, start 18, submit 12");
 	assert_string_equal(mini_text(&m, blocked_sql), "- - -: 750, 5");
 	mini_release(&m);
 }
@@ -423,7 +423,7 @@ static void a_thread_that_gave_nothing_up_was_preempted(void **state)
 	mini_init(&m);
 	turns(&m, 150, 0, 3);
 	account(&m);
-	expect_account(&m, "NULL", "computing 240, preempted 750, submit 10");
+	expect_account(&m, "NULL", "computing 240, outside 13, preempted 750, submit 12");
 	assert_string_equal(mini_text(&m, blocked_sql), "");
 	mini_release(&m);
 }
@@ -439,7 +439,8 @@ static void one_that_was_both_was_preempted_as_long_as_usual(void **state)
 		"UPDATE usage SET off = 150000, voluntary = 1, involuntary = 2"
 		" WHERE time = 400000");
 	account(&m);
-	expect_account(&m, "NULL", "blocked 130, computing 800, preempted 60, submit 10");
+	expect_account(&m, "NULL",
+		"blocked 130, computing 800, outside 13, preempted 60, submit 12");
 	mini_release(&m);
 }
 
@@ -452,7 +453,7 @@ static void without_readings_nothing_is_split(void **state)
 	turns(&m, 150, 1, 0);
 	mini_exec(&m, "DELETE FROM usage");
 	account(&m);
-	expect_account(&m, "NULL", "outside 990, submit 10");
+	expect_account(&m, "NULL", "outside 1003, submit 12");
 	mini_release(&m);
 }
 
@@ -474,7 +475,7 @@ static void a_query_divides_a_gap(void **state)
 			used(&m, 1, at - 200, at, 99, 1, 0);
 	}
 	account(&m);
-	expect_account(&m, "NULL", "blocked 494, call 5, computing 490, submit 10");
+	expect_account(&m, "NULL", "blocked 494, call 6, computing 490, outside 66, submit 12");
 	assert_string_equal(mini_text(&m,
 				    "SELECT group_concat(from_site || ' ' || (time / 1000), ', ')"
 				    " FROM (SELECT * FROM blocked ORDER BY from_site)"),
@@ -543,7 +544,7 @@ static void the_device_waits_for_who_computes(void **state)
 			used(&m, 1, at - 200, at, 100, 1, 0);
 	}
 	account(&m);
-	expect_account(&m, "0", "blocked 350, busy 475, computing 150, start 15, submit 10");
+	expect_account(&m, "0", "blocked 350, busy 570, computing 150, start 18, submit 12");
 	mini_release(&m);
 }
 

@@ -34,6 +34,8 @@ static int64_t module(struct mini *m, const char *path)
 	return mini_int(m, sql);
 }
 
+#define INTO_FRAME "INSERT INTO frame (site, depth, address, module, function, file, line, user)"
+
 static int64_t reader(struct mini *m, const struct frame *frame)
 {
 	int64_t site = mini_site(m, "reader", (int)m->sites);
@@ -41,13 +43,12 @@ static int64_t reader(struct mini *m, const struct frame *frame)
 	for (int i = 0; frame[i].function || frame[i].path || frame[i].script; i++) {
 		if (frame[i].script)
 			mini_exec(m,
-				"INSERT INTO frame VALUES (%lld, %d, -9223372032559808512 + %d,"
-				" NULL, 'f', '%s', 1, 1)",
+				INTO_FRAME
+				" VALUES (%lld, %d, -9223372032559808512 + %d, NULL, 'f', '%s',"
+				" 1, 1)",
 				(long long)site, i, frame[i].offset, frame[i].script);
 		else
-			mini_exec(m,
-				"INSERT INTO frame VALUES (%lld, %d, 1, %lld, '%s', NULL,"
-				" NULL, 0)",
+			mini_exec(m, INTO_FRAME " VALUES (%lld, %d, 1, %lld, '%s', NULL, NULL, 0)",
 				(long long)site, i, (long long)module(m, frame[i].path),
 				frame[i].function ? frame[i].function : "");
 	}
