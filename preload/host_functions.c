@@ -311,16 +311,26 @@ void host_function_of_any(struct passed_function *passed, CUgraphNodeParams **pa
 
 /*
  * A call "may also return error codes from previous, asynchronous launches" (cuLaunchHostFunc):
- * after these, from CUDA_ERROR_ILLEGAL_ADDRESS on, and after an unknown error nothing says that the
- * function will not run, so its slot stays taken.
+ * after these nothing says that the function will not run, so its slot stays taken.  The others are
+ * about this call.
  */
 void host_function_refused(struct host_slot *slot, CUresult result)
 {
-	if (result < CUDA_ERROR_ILLEGAL_ADDRESS ||
-		(result >= CUDA_ERROR_NOT_PERMITTED && result <= CUDA_ERROR_NOT_SUPPORTED) ||
-		(result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
-			result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD))
+	switch ((int)result) {
+	case CUDA_ERROR_INVALID_VALUE:
+	case CUDA_ERROR_OUT_OF_MEMORY:
+	case CUDA_ERROR_NOT_INITIALIZED:
+	case CUDA_ERROR_DEINITIALIZED:
+	case CUDA_ERROR_INVALID_CONTEXT:
+	case CUDA_ERROR_INVALID_HANDLE:
+	case CUDA_ERROR_NOT_PERMITTED:
+	case CUDA_ERROR_NOT_SUPPORTED:
+	case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
+	case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+	case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
+	case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
 		slot_free(slot);
+	}
 }
 
 /* --- answers --- */

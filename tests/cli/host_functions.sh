@@ -46,6 +46,9 @@ same "many nodes: output" "$(bare nodes 17000)" "$(traced nodes 17000)"
 same "many nodes: each ran, recorded or counted" 17000 "$(query "SELECT (SELECT count(*) FROM host_run)
 	+ (SELECT count FROM loss WHERE reason = 'passed_functions')")"
 
+same "refused: output" "$(bare refuse 17000)" "$(traced refuse 17000)"
+same "refused: calls keep no slot" "1 0" "$(query "SELECT (SELECT count(*) FROM host_run) || ' ' ||
+	(SELECT count(*) FROM loss WHERE reason = 'passed_functions')")"
 same "threads: output" "$(bare threads 1000)" "$(traced threads 1000)"
 same "threads: each run is there, with its call" "8000 8000" "$(query "SELECT count(*) || ' ' ||
 	count(DISTINCT call) FROM host_run")"

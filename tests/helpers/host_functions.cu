@@ -299,6 +299,26 @@ static void fail()
 		printf("%s\n", cudaGetErrorName(cudaLaunchHostFunc(stream, say, text("never"))));
 }
 
+static void CUDA_CB count_back(CUstream, CUresult, void *)
+{
+	runs++;
+}
+
+/* Calls that fail: their functions never run, and the next ones do. */
+static void refuse(int functions)
+{
+	auto call = driver<CUresult (*)(CUstream, CUstreamCallback, void *, unsigned)>(
+		"cuStreamAddCallback");
+	int refused = 0;
+
+	CHECK(cudaFree(NULL));
+	for (int i = 0; i < functions; i++)
+		refused += call(NULL, count_back, NULL, 77) == CUDA_ERROR_INVALID_VALUE;
+	CHECK((cudaError_t)call(NULL, count_back, NULL, 0));
+	CHECK(cudaDeviceSynchronize());
+	printf("%d refused, %d ran\n", refused, runs.load());
+}
+
 /* Slots are taken by many threads while others free them. */
 static void from_threads(int functions)
 {
@@ -374,6 +394,8 @@ int main(int argc, char **argv)
 		fill_up_nodes(atoi(argv[2]));
 	else if (!strcmp(what, "threads"))
 		from_threads(atoi(argv[2]));
+	else if (!strcmp(what, "refuse"))
+		refuse(atoi(argv[2]));
 	else if (!strcmp(what, "fail"))
 		fail();
 	else if (!strcmp(what, "fork"))
