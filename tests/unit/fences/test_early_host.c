@@ -223,7 +223,8 @@ static void an_allocator_that_was_told_so_hands_memory_out(void **unused)
 	for (int read = 0; read < 2; read++) {
 		begin(&test);
 		mini_exec(&test.m,
-			"INSERT INTO module VALUES (1, 1, 0, 10, 0, '/lib/libtorch_cuda.so', NULL)");
+			"INSERT INTO module VALUES (1, 1, 0, 10, 0, '/lib/libtorch_cuda.so', "
+			"NULL)");
 		mini_exec(&test.m,
 			"INSERT INTO frame (site, depth, address, module, function, user) VALUES "
 			"(%lld, 0, 1, 1, 'process_events', 0), (%lld, 1, 2, 1, 'allocate', 0)",
