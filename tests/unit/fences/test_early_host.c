@@ -213,6 +213,38 @@ static void after_a_host_function_it_is_possible(void **unused)
 }
 
 /* The guard opens a copy at its first access: what it records later is of others. */
+/* PyTorch's allocator of pinned memory asks for a block that was given back, and hands it out. */
+static void an_allocator_that_was_told_so_hands_memory_out(void **unused)
+{
+	struct test test;
+	int64_t event;
+
+	(void)unused;
+	for (int read = 0; read < 2; read++) {
+		begin(&test);
+		mini_exec(&test.m,
+			"INSERT INTO module VALUES (1, 1, 0, 10, 0, '/lib/libtorch_cuda.so', "
+			"NULL)");
+		mini_exec(&test.m,
+			"INSERT INTO frame (site, depth, address, module, function, user) VALUES "
+			"(%lld, 0, 1, 1, 'process_events', 0), (%lld, 1, 2, 1, 'allocate', 0)",
+			(long long)test.again, (long long)test.again);
+		mini_exec(&test.m, "UPDATE allocation SET created = %lld",
+			(long long)MINI_CALL(&test.m, .type = CALL_cuMemHostAlloc, .at = 1,
+				.site = test.again));
+		event = mini_event(&test.m);
+		MINI_CALL(&test.m, .type = CALL_cuEventCreate, .at = 4, .event = event);
+		copy(&test, read ? COPY_D2H : COPY_H2D, test.one);
+		MINI_CALL(&test.m, .type = CALL_cuEventRecord, .at = test.t, .event = event,
+			.stream = test.one);
+		MINI_CALL(&test.m, .type = CALL_cuEventQuery, .at = test.t + 500, .event = event,
+			.site = test.again);
+		test.t += 510;
+		touch(&test, read ? CALL_host_read : CALL_host_write, 0);
+		finish(&test, read ? "early-host-read certain 1 mini.cu:20 -> mini.cu:15" : "");
+	}
+}
+
 static void several_accesses_to_one_copy_are_one(void **unused)
 {
 	struct test test;
@@ -325,6 +357,7 @@ int main(void)
 		cmocka_unit_test(after_a_wait_there_is_none),
 		cmocka_unit_test(where_another_thread_has_waited_it_is_possible),
 		cmocka_unit_test(after_a_host_function_it_is_possible),
+		cmocka_unit_test(an_allocator_that_was_told_so_hands_memory_out),
 		cmocka_unit_test(several_accesses_to_one_copy_are_one),
 		cmocka_unit_test(memory_beside_the_copy_is_not_its),
 		cmocka_unit_test(what_lies_between_rows_is_another_copys),

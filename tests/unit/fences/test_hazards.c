@@ -363,6 +363,13 @@ static void less_is_known(void **unused)
 	launch(&test, test.writer, test.one, 0);
 	launch_by(&test, second, test.reader, test.two, 0);
 	finish(&test, "missing-fence raw certain 1-2");
+	begin(&test); /* long after, where the first thread let the stream use it: nobody waited */
+	second = mini_thread(&test.m);
+	launch(&test, test.writer, test.one, 0);
+	launch(&test, test.reader, test.two, 0);
+	test.t += 1000;
+	launch_by(&test, second, test.reader, test.two, 0);
+	finish(&test, "missing-fence raw certain 1-2, missing-fence raw certain 1-3");
 }
 
 /* It tells the host that the work before it is done, once that is done. */
