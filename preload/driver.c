@@ -114,6 +114,8 @@ static ALWAYS_INLINE void before(enum call_kind kind, unsigned traits)
 		shim.guard->open_all();
 	if (kind == KIND_INIT)
 		collector_start();
+	if (kind == KIND_CAPTURE_BEGIN || kind == KIND_GRAPH_CREATE)
+		collector_graphs();
 	/* CUPTI's records of a destroyed context are lost. */
 	if (kind == KIND_CONTEXT_DESTROY)
 		collector_flush(0);

@@ -165,24 +165,34 @@ static int is_further_out(const struct search *search, const struct candidate *c
 {
 	uint32_t level = search->paths.node[candidate->node].level;
 
-	if (!than || !candidate->own->script != !than->own->script)
-		return !than || candidate->own->script;
+	if (!than)
+		return 1;
 	if (level != search->paths.node[than->node].level)
 		return level < search->paths.node[than->node].level;
 	return candidate->covered > than->covered;
 }
 
-/* The outermost one of those that cover the most. */
+/*
+ * The outermost one of those that cover the most.  A thread that runs the program's script drives
+ * the others, so its loops count alone if they cover half of what any loop does: a backward
+ * thread's turns go on in the script's second loop.
+ */
 static struct candidate *choose_outermost(struct search *search)
 {
 	struct candidate *chosen = NULL;
-	double most = 0;
+	double most[2] = { 0, 0 }; /* [1]: of threads with a script */
+	int script;
 
+	for (size_t i = 0; i < search->count; i++) {
+		const struct candidate *candidate = &search->candidate[i];
+
+		if (candidate->is_loop && candidate->covered > most[candidate->own->script != 0])
+			most[candidate->own->script != 0] = candidate->covered;
+	}
+	script = most[1] > 0 && 2 * most[1] >= most[0];
 	for (size_t i = 0; i < search->count; i++)
-		if (search->candidate[i].is_loop && search->candidate[i].covered > most)
-			most = search->candidate[i].covered;
-	for (size_t i = 0; i < search->count; i++)
-		if (covers_as_much(&search->candidate[i], most) &&
+		if (!search->candidate[i].own->script == !script &&
+			covers_as_much(&search->candidate[i], most[script]) &&
 			is_further_out(search, &search->candidate[i], chosen))
 			chosen = &search->candidate[i];
 	return chosen;
