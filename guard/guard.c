@@ -135,8 +135,9 @@ static void guard_end(const struct guard_call *call, enum field_kind which)
 
 static void submit(const struct guard_call *call)
 {
-	int dst = call->field[FIELD_dst] && pages_is_pinned(call->field[FIELD_dst]);
-	int src = call->field[FIELD_src] && pages_is_pinned(call->field[FIELD_src]);
+	struct host_memory memory;
+	int dst = pages_find_memory(call->field[FIELD_dst], &memory);
+	int src = pages_find_memory(call->field[FIELD_src], &memory);
 
 	if (call->kind == KIND_COPY_BATCH) {
 		pages_count(GUARDED_BATCHED);
@@ -151,6 +152,18 @@ static void submit(const struct guard_call *call)
 		pages_count(GUARDED_CAPTURED);
 	else
 		guard_end(call, dst ? FIELD_dst : FIELD_src);
+}
+
+/* Allocations have been added by pinned.c, unless that had no room. */
+static void add_memory(const struct guard_call *call)
+{
+	uintptr_t start = call->field[FIELD_ptr];
+	struct host_memory memory;
+
+	if (call->kind == KIND_REGISTER_HOST ? call->field[FIELD_flags] & REGISTER_UNUSUAL
+					     : pages_find_memory(start, &memory) && memory.base)
+		return;
+	pages_add_memory(start, call->field[FIELD_bytes], 0);
 }
 
 static void called(const struct guard_call *call)
@@ -169,12 +182,7 @@ static void called(const struct guard_call *call)
 			record_event(call);
 		return;
 	case FAMILY_allocation:
-		pages_add_memory(call->field[FIELD_ptr],
-			call->field[FIELD_flags] & REGISTER_UNUSUAL &&
-					call->kind == KIND_REGISTER_HOST
-				? 0
-				: call->field[FIELD_bytes],
-			call->kind == KIND_ALLOC_HOST);
+		add_memory(call);
 		return;
 	default:
 		complete(call);
@@ -207,4 +215,5 @@ static const char *start(const struct guard_recorder *given)
 }
 
 __attribute__((visibility("default")))
-const struct guard cufence_guard = { start, open_all, called, counts, pages_child };
+const struct guard cufence_guard = { pinned_wrap, pinned_queries, start, open_all, called, counts,
+	pages_child };

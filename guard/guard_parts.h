@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Internals of the guard.  pages.c tracks and protects the host memory of pending copies, guard.c
- * tracks the program's calls, system_calls.c opens memory that the kernel will read or write for
- * the program, signals.c keeps SIGSEGV deliverable.
+ * tracks the program's calls, pinned.c gives pinned allocations pages of their own, system_calls.c
+ * opens memory that the kernel will read or write for the program, signals.c keeps SIGSEGV
+ * deliverable, stacks.c gives the handler a stack.
  *
  * Any thread may call, and so may a handler of SIGSEGV.  A single spin lock is held with all other
  * signals blocked, and the data that it protects is never in memory that may be guarded.  Nothing
@@ -20,6 +21,8 @@
 #if defined(__x86_64__) && defined(__linux__)
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 #endif
+
+#define PAGE 4096u
 
 /* Bytes of host memory: rows of width bytes, height rows in each slice. */
 struct host_end {
@@ -40,12 +43,13 @@ struct pending_copy {
 	X(COPIES, copies)             /* memory ranges guarded */ \
 	X(TOUCHES, touches)           /* first accesses by the program */ \
 	X(BY_CUDA, by_cuda)           /* of these, within a CUDA call */ \
-	X(BESIDE, beside)             /* accesses to other bytes of a guarded page */ \
-	X(PART_OF_PAGE, part_of_page) /* not guarded: no whole page belongs to the memory alone */ \
+	X(BEHIND, behind)             /* accesses behind the end of guarded memory */ \
+	X(PART_OF_PAGE, part_of_page) /* not guarded: other data in each of its pages */ \
 	X(UNKNOWN, unknown)           /* not guarded: not known to be pinned */ \
 	X(REFUSED, refused)           /* not guarded: the kernel refused */ \
 	X(CAPTURED, captured)         /* not guarded: a stream was being captured */ \
 	X(BATCHED, batched)           /* not guarded: a batch of copies */ \
+	X(BLOCKED, blocked)           /* not guarded: the thread blocks SIGSEGV */ \
 	X(GRAPHS, graphs)             /* launches of graphs, whose copies are not guarded */ \
 	X(CROWDED, crowded)           /* opened early: too many at a time */
 enum guard_counter {
@@ -61,10 +65,17 @@ uint64_t pages_counted(enum guard_counter counter);
 const char *pages_start(const struct guard_recorder *recorder);
 void pages_child(void);
 
-/* Adds pinned memory; owns_pages: it begins at a page, and its last page has no other data. */
-void pages_add_memory(uintptr_t start, uint64_t bytes, int owns_pages);
-/* Returns 1 if the address is in pinned memory. */
-int pages_is_pinned(uintptr_t address);
+/* Pinned memory.  base: the driver's address of an allocation with pages of its own, else 0. */
+struct host_memory {
+	uintptr_t start, end, base;
+};
+/* Adds memory in place of what was there before.  Returns 0, or -1 if the table is full. */
+int pages_add_memory(uintptr_t start, uint64_t bytes, uintptr_t base);
+void pages_remove_memory(uintptr_t start);
+/* Finds the memory at that address.  Returns 1 if there is some. */
+int pages_find_memory(uintptr_t address, struct host_memory *memory);
+/* Returns 1 while memory is guarded in this process. */
+int pages_are_guarded(void);
 
 /* Protects the copy's memory until pages_complete(). */
 void pages_guard(const struct pending_copy *copy);
@@ -84,5 +95,22 @@ void pages_open(struct opened *opened, const void *address, uint64_t bytes, int 
 	uint64_t before);
 /* Reports the access.  moved: number of bytes actually moved.  Preserves errno. */
 void pages_report(const struct opened *opened, uint64_t moved, int write, void *frame_address);
+
+/* --- pinned.c --- */
+
+/* As guard.wrap() and guard.queries (guard.h). */
+void *pinned_wrap(enum call_id call, void *real);
+extern const struct guard_query pinned_queries[];
+
+/* --- stacks.c --- */
+
+/*
+ * Calls function(arg) on a stack of the guard, with all other signals blocked: the thread's
+ * alternate stack may have little room left, and a handler that used it now would overwrite what
+ * is on it.
+ */
+void stacks_call(void (*function)(void *arg), void *arg);
+/* Returns 0, or -1 without memory. */
+int stacks_start(void);
 
 #endif

@@ -8,22 +8,21 @@
 #include "guard_parts.h"
 #include "system.h"
 
-#define PAGE 4096u
 #define PENDING 1024
 #define MEMORIES 8192
 #define CONFLICTS 8 /* limit of conflicts reported per access */
+#define RUNS 256    /* limit of ranges of whole pages in a copy of rows */
 #define RETRIES 64  /* limit of repeated accesses to a page that another thread has just opened */
 
-/* A guarded copy and its pages [first, last); all zeros: unused. */
+/*
+ * A guarded copy; all zeros: unused.  Protected are those pages of [first, last) in which the
+ * program can use no other bytes than the copy's.
+ */
 struct guarded {
 	struct pending_copy copy;
 	uintptr_t first, last;
+	uintptr_t start, end; /* of its memory; 0: other data may be in the pages of its ends */
 	uint64_t number; /* in order of submission */
-};
-
-struct host_memory {
-	uintptr_t start, end;
-	int owns_pages;
 };
 
 /* A page that is zeroed by a fork. */
@@ -97,6 +96,56 @@ static uintptr_t earlier(uintptr_t a, uintptr_t b)
 	return a < b ? a : b;
 }
 
+static uintptr_t page_of(uintptr_t address)
+{
+	return address & ~(uintptr_t)(PAGE - 1);
+}
+
+static uintptr_t next_page(uintptr_t address)
+{
+	return page_of(address + PAGE - 1);
+}
+
+static unsigned run_count(const struct host_end *end)
+{
+	uint64_t slices = end->slice ? (end->high - end->low - 1) / end->slice + 1 : 1;
+
+	if (!end->width ||
+		(end->width == end->pitch &&
+			(slices == 1 || end->slice == end->pitch * end->height)))
+		return 1;
+	return (unsigned)earlier(slices * end->height, UINT32_MAX);
+}
+
+/* Finds the whole pages in one of the ranges of a copy, a row or all of it.  Returns 1 if any. */
+static int find_run(const struct guarded *guarded, unsigned number, uintptr_t *first,
+	uintptr_t *last)
+{
+	const struct host_end *end = &guarded->copy.end;
+	uintptr_t low = end->low, high = end->high;
+
+	if (run_count(end) > 1) {
+		low += number / end->height * end->slice + number % end->height * end->pitch;
+		high = low + end->width;
+	}
+	*first = low == guarded->start ? page_of(low) : next_page(low);
+	*last = high == guarded->end ? next_page(high) : page_of(high);
+	return *first < *last;
+}
+
+static int protect_copy(const struct guarded *guarded, uintptr_t first, uintptr_t last)
+{
+	unsigned runs = run_count(&guarded->copy.end);
+	uintptr_t low, high;
+	int rc = 0;
+
+	for (unsigned i = 0; i < runs && !rc; i++)
+		if (find_run(guarded, i, &low, &high))
+			rc = protect(later(first, low), earlier(last, high),
+				protection_of(guarded));
+	return rc;
+}
+
 /* Sets the protection that pending copies need for these pages; for written memory last. */
 static void protect_for_all(uintptr_t first, uintptr_t last)
 {
@@ -104,9 +153,9 @@ static void protect_for_all(uintptr_t first, uintptr_t last)
 		for (unsigned i = 0; i < pages.used; i++) {
 			const struct guarded *g = &pages.guarded[i];
 
-			if (g->last && g->copy.written == written)
-				protect(later(first, g->first), earlier(last, g->last),
-					protection_of(g));
+			if (g->last && g->copy.written == written && g->first < last &&
+				g->last > first)
+				protect_copy(g, first, last);
 		}
 }
 
@@ -125,21 +174,6 @@ static void finish(struct guarded *guarded)
 	while (pages.used && !pages.guarded[pages.used - 1].last)
 		pages.used--;
 	open_range(first, last);
-}
-
-/* Gives up the first or last page of a copy if it is that one; any other page: all of it. */
-static void leave_page(struct guarded *guarded, uintptr_t page)
-{
-	if (guarded->last - guarded->first == PAGE ||
-		(page != guarded->first && page + PAGE != guarded->last)) {
-		finish(guarded);
-		return;
-	}
-	if (page == guarded->first)
-		guarded->first += PAGE;
-	else
-		guarded->last -= PAGE;
-	open_range(page, page + PAGE);
 }
 
 static int has_byte(const struct host_end *end, uintptr_t address)
@@ -180,31 +214,38 @@ static int conflicts(const struct guarded *guarded, int write)
 
 /* --- pinned memory --- */
 
-void pages_add_memory(uintptr_t start, uint64_t bytes, int owns_pages)
+/* Returns a free entry, NULL if there is none; clears those of memory in [start, end). */
+static struct host_memory *make_room(uintptr_t start, uintptr_t end)
 {
-	uintptr_t end = start + bytes;
-	unsigned place = MEMORIES;
-	uint64_t before;
+	struct host_memory *found = NULL;
 
-	lock(&before);
 	for (unsigned i = 0; i < pages.memories; i++) {
 		struct host_memory *m = &pages.memory[i];
 
-		/* Replaces memory that was there before. */
 		if (m->start < end && m->end > start)
-			m->start = m->end = 0;
-		if (!m->end && place == MEMORIES)
-			place = i;
+			*m = (struct host_memory){ 0 };
+		if (!m->end && !found)
+			found = m;
 	}
-	if (place == MEMORIES && pages.memories < MEMORIES)
-		place = pages.memories++;
-	if (place < MEMORIES)
-		pages.memory[place] =
-			(struct host_memory){ start, end, owns_pages && start % PAGE == 0 };
-	unlock(&before);
+	if (!found && pages.memories < MEMORIES)
+		found = &pages.memory[pages.memories++];
+	return found;
 }
 
-static const struct host_memory *find_memory(uintptr_t address)
+int pages_add_memory(uintptr_t start, uint64_t bytes, uintptr_t base)
+{
+	struct host_memory *place;
+	uint64_t before;
+
+	lock(&before);
+	place = make_room(start, start + bytes);
+	if (place)
+		*place = (struct host_memory){ start, start + bytes, base };
+	unlock(&before);
+	return place ? 0 : -1;
+}
+
+static struct host_memory *find_memory(uintptr_t address)
 {
 	for (unsigned i = 0; i < pages.memories; i++)
 		if (address >= pages.memory[i].start && address < pages.memory[i].end)
@@ -212,28 +253,36 @@ static const struct host_memory *find_memory(uintptr_t address)
 	return NULL;
 }
 
-int pages_is_pinned(uintptr_t address)
+void pages_remove_memory(uintptr_t start)
 {
+	struct host_memory *memory;
 	uint64_t before;
-	int found;
 
 	lock(&before);
-	found = find_memory(address) != NULL;
+	memory = find_memory(start);
+	if (memory)
+		*memory = (struct host_memory){ 0 };
 	unlock(&before);
-	return found;
 }
 
-/* Finds the pages that belong to the memory alone. */
-static void find_own_pages(const struct host_memory *memory, uintptr_t *first, uintptr_t *last)
+int pages_find_memory(uintptr_t address, struct host_memory *memory)
 {
-	*first = (memory->start + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-	*last = memory->end & ~(uintptr_t)(PAGE - 1);
-	if (!memory->owns_pages || *last == memory->end)
-		return;
-	for (unsigned i = 0; i < pages.memories; i++)
-		if (pages.memory[i].start >= memory->end && pages.memory[i].start < *last + PAGE)
-			return;
-	*last += PAGE;
+	const struct host_memory *found;
+	uint64_t before;
+
+	if (!pages.own)
+		return 0;
+	lock(&before);
+	found = find_memory(address);
+	if (found)
+		*memory = *found;
+	unlock(&before);
+	return found != NULL;
+}
+
+int pages_are_guarded(void)
+{
+	return pages.own && pages.own->alive;
 }
 
 /* --- copies --- */
@@ -259,30 +308,39 @@ static struct guarded *free_place(void)
 static void add_copy(const struct pending_copy *copy)
 {
 	const struct host_memory *memory = find_memory(copy->end.low);
+	struct guarded guarded = { .copy = *copy }, *place;
+	unsigned runs = run_count(&copy->end), whole = 0;
 	uintptr_t first, last;
-	struct guarded *place;
 
 	if (!memory || copy->end.high > memory->end) {
 		pages_count(GUARDED_UNKNOWN);
 		return;
 	}
-	find_own_pages(memory, &first, &last);
-	first = later(first, copy->end.low & ~(uintptr_t)(PAGE - 1));
-	last = earlier(last, (copy->end.high + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
-	if (first >= last) {
+	if (memory->base) {
+		guarded.start = memory->start;
+		guarded.end = memory->end;
+	}
+	for (unsigned i = 0; i < runs && runs <= RUNS; i++) {
+		if (!find_run(&guarded, i, &first, &last))
+			continue;
+		guarded.first = whole++ ? guarded.first : first;
+		guarded.last = last;
+	}
+	if (!whole) {
 		pages_count(GUARDED_PART_OF_PAGE);
 		return;
 	}
 	place = free_place();
-	*place = (struct guarded){ *copy, first, last, ++pages.number };
+	*place = guarded;
+	place->number = ++pages.number;
 	pages_pending++;
-	if (protect(first, last, protection_of(place))) {
+	if (protect_copy(place, place->first, place->last)) {
 		pages_count(GUARDED_REFUSED);
 		finish(place);
 		return;
 	}
 	pages_count(GUARDED_COPIES);
-	protect_for_all(first, last);
+	protect_for_all(place->first, place->last);
 }
 
 void pages_guard(const struct pending_copy *copy)
@@ -291,7 +349,10 @@ void pages_guard(const struct pending_copy *copy)
 	int saved = errno;
 
 	lock(&before);
-	if (pages.own->alive)
+	/* After its handler was left by longjmp(), or blocked by a call that is not seen. */
+	if (before & UINT64_C(1) << (SIGSEGV - 1))
+		pages_count(GUARDED_BLOCKED);
+	else if (pages.own->alive)
 		add_copy(copy);
 	unlock(&before);
 	errno = saved;
@@ -324,7 +385,7 @@ void pages_complete(uint64_t stream, uint64_t until)
  */
 static int open_page(uintptr_t address, int write, int *touched)
 {
-	uintptr_t page = address & ~(uintptr_t)(PAGE - 1);
+	uintptr_t page = page_of(address);
 	int found = 0;
 
 	for (unsigned i = 0; i < pages.used; i++) {
@@ -336,13 +397,11 @@ static int open_page(uintptr_t address, int write, int *touched)
 		if (!conflicts(g, write))
 			continue;
 		found = 1;
-		if (has_byte(&g->copy.end, address)) {
+		if (has_byte(&g->copy.end, address))
 			*touched = 1;
-			finish(g);
-		} else {
-			pages_count(GUARDED_BESIDE);
-			leave_page(g, page);
-		}
+		else
+			pages_count(GUARDED_BEHIND);
+		finish(g);
 	}
 	return found;
 }
@@ -364,21 +423,47 @@ static void note(int reported)
 	pages_count(reported ? GUARDED_TOUCHES : GUARDED_BY_CUDA);
 }
 
-static int on_fault(const siginfo_t *info, void *context)
+/* A fault, and whether the instruction can be repeated. */
+struct fault {
+	uintptr_t address;
+	const ucontext_t *at;
+	int found;
+};
+
+/* The program's own handler is about to run, and SIGSEGV is blocked meanwhile. */
+static void open_all(void *arg)
 {
-	uintptr_t address = (uintptr_t)info->si_addr;
-	const ucontext_t *at = context;
-	int write = (at->uc_mcontext.gregs[REG_ERR] & 2) != 0, touched = 0, found;
+	pages_complete(ANY_STREAM, UINT64_MAX);
+}
+
+static void handle(void *arg)
+{
+	struct fault *fault = arg;
+	const greg_t *registers = fault->at->uc_mcontext.gregs;
+	int write = (registers[REG_ERR] & 2) != 0, touched = 0;
 	uint64_t before;
 
-	if (info->si_code != SEGV_ACCERR)
-		return 0;
 	lock(&before);
-	found = open_page(address, write, &touched) || is_open_again(address);
+	fault->found = open_page(fault->address, write, &touched) || is_open_again(fault->address);
 	unlock(&before);
 	if (touched && pages.own->alive)
-		note(pages.recorder->touched(address, write, context, __builtin_frame_address(0)));
-	return found;
+		note(pages.recorder->touched(fault->address, write, fault->at,
+			(void *)registers[REG_RSP]));
+}
+
+/*
+ * The stack may be an alternate one of a few KiB, most of which the kernel's frame takes: what runs
+ * on it is as little as possible (doc/GUARD.md).
+ */
+static int on_fault(const siginfo_t *info, void *context)
+{
+	struct fault fault = { (uintptr_t)info->si_addr, context, 0 };
+
+	if (info->si_code == SEGV_ACCERR)
+		stacks_call(handle, &fault);
+	if (!fault.found && pages_pending)
+		stacks_call(open_all, NULL);
+	return fault.found;
 }
 
 void pages_open(struct opened *opened, const void *address, uint64_t bytes, int write,
@@ -397,7 +482,7 @@ void pages_open(struct opened *opened, const void *address, uint64_t bytes, int 
 			continue;
 		at = first_byte(&g->copy.end, low, high);
 		if (!at)
-			pages_count(GUARDED_BESIDE);
+			pages_count(GUARDED_BEHIND);
 		if (at && (!opened->conflicts || at - low + offset < opened->after))
 			*opened = (struct opened){ 1, at - low + offset, at };
 		finish(g);
@@ -427,6 +512,8 @@ const char *pages_start(const struct guard_recorder *recorder)
 			return "no memory";
 		system_advise(own, PAGE, MADV_WIPEONFORK);
 		pages.own = own;
+		if (stacks_start())
+			return "no memory";
 	}
 	pages.own->alive = 1;
 	return recorder->watch(on_fault) ? "SIGSEGV is ignored" : NULL;

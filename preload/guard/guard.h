@@ -42,8 +42,20 @@ struct guard_count {
 	uint64_t count;
 };
 
+/* A driver function without a row in calls.def that the guard answers itself. */
+struct guard_query {
+	const char *name; /* exported symbol, NULL: the end of the list */
+	void *wrapper;
+	void **real;
+};
+
 /* Functions of the guard for the recorder.  On any thread. */
 struct guard {
+	/*
+	 * Returns the function to call in place of a driver function; called before start, too.
+	 */
+	void *(*wrap)(enum call_id call, void *real);
+	const struct guard_query *queries;
 	/* Called when recording starts.  Returns NULL, or why nothing can be guarded. */
 	const char *(*start)(const struct guard_recorder *recorder);
 	/*

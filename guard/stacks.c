@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "guard_parts.h"
+#include "system.h"
+
+#define STACKS 8 /* faults handled at a time; further ones wait */
+#define STACK_BYTES 65536u
+
+static char *memory;
+static _Atomic int taken[STACKS];
+
+int stacks_start(void)
+{
+	void *map = system_map(STACKS * STACK_BYTES, 0, -1, 0);
+
+	memory = map == MAP_FAILED ? NULL : map;
+	return memory ? 0 : -1;
+}
+
+static unsigned take(void)
+{
+	for (unsigned i = 0;; i = (i + 1) % STACKS) {
+		if (!atomic_exchange_explicit(&taken[i], 1, memory_order_acquire))
+			return i;
+		if (i == STACKS - 1)
+			syscall(SYS_sched_yield);
+	}
+}
+
+void stacks_call(void (*function)(void *arg), void *arg)
+{
+	uint64_t all = ~(UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1)), before;
+	unsigned number;
+	char *top;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof(all));
+	number = take();
+	top = memory + (number + 1) * STACK_BYTES;
+	/* rbx is kept by the function that is called. */
+	__asm__ volatile("mov %%rsp, %%rbx\n\t"
+			 "mov %[top], %%rsp\n\t"
+			 "call *%[function]\n\t"
+			 "mov %%rbx, %%rsp"
+			 : [top] "+r"(top), [function] "+r"(function), "+D"(arg)
+			 :
+			 : "rbx", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "xmm0",
+			 "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+			 "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
+	atomic_store_explicit(&taken[number], 0, memory_order_release);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+}
