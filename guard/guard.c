@@ -189,9 +189,16 @@ static void called(const struct guard_call *call)
 	}
 }
 
-static void open_all(void)
+static void complete_all(void *arg)
 {
 	pages_complete(ANY_STREAM, UINT64_MAX);
+}
+
+/* A handler may call it on a small stack. */
+static void open_all(void)
+{
+	if (pages_pending)
+		stacks_call(complete_all, NULL);
 }
 
 static unsigned counts(struct guard_count *count, unsigned room)

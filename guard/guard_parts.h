@@ -102,6 +102,12 @@ void pages_report(const struct opened *opened, uint64_t moved, int write, void *
 void *pinned_wrap(enum call_id call, void *real);
 extern const struct guard_query pinned_queries[];
 
+/* --- signals.c --- */
+
+/* Blocks all signals but faults in this thread, and restores its mask, also one with SIGSEGV. */
+void signals_block(uint64_t *before);
+void signals_restore(const uint64_t *before);
+
 /* --- stacks.c --- */
 
 /*

@@ -61,9 +61,7 @@ uint64_t pages_counted(enum guard_counter counter)
 /* A handler of another signal on this thread could access guarded memory, and deadlock. */
 static void lock(uint64_t *before)
 {
-	uint64_t all = ~(UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1));
-
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, before, sizeof(all));
+	signals_block(before);
 	while (atomic_exchange_explicit(&pages.own->lock, 1, memory_order_acquire))
 		syscall(SYS_sched_yield);
 }
@@ -71,7 +69,7 @@ static void lock(uint64_t *before)
 static void unlock(const uint64_t *before)
 {
 	atomic_store_explicit(&pages.own->lock, 0, memory_order_release);
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, before, NULL, sizeof(*before));
+	signals_restore(before);
 }
 
 /* --- protection --- */
@@ -430,12 +428,6 @@ struct fault {
 	int found;
 };
 
-/* The program's own handler is about to run, and SIGSEGV is blocked meanwhile. */
-static void open_all(void *arg)
-{
-	pages_complete(ANY_STREAM, UINT64_MAX);
-}
-
 static void handle(void *arg)
 {
 	struct fault *fault = arg;
@@ -461,8 +453,6 @@ static int on_fault(const siginfo_t *info, void *context)
 
 	if (info->si_code == SEGV_ACCERR)
 		stacks_call(handle, &fault);
-	if (!fault.found && pages_pending)
-		stacks_call(open_all, NULL);
 	return fault.found;
 }
 

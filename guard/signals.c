@@ -189,6 +189,25 @@ static long call_kernel(long number, const long argument[6])
 	return -1;
 }
 
+static void call_mask_kernel(int how, const uint64_t *wanted, uint64_t *before)
+{
+	const long argument[6] = { how, (long)wanted, (long)before, sizeof(*wanted) };
+
+	call_kernel(SYS_rt_sigprocmask, argument);
+}
+
+void signals_block(uint64_t *before)
+{
+	uint64_t all = ~(UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1));
+
+	call_mask_kernel(SIG_BLOCK, &all, before);
+}
+
+void signals_restore(const uint64_t *before)
+{
+	call_mask_kernel(SIG_SETMASK, before, NULL);
+}
+
 /* The mask may lie where the program cannot read: that is an error of the call. */
 static int is_readable(const void *mask)
 {

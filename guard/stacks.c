@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <signal.h>
 #include <stdatomic.h>
 
 #include "guard_parts.h"
@@ -32,11 +31,11 @@ static unsigned take(void)
 
 void stacks_call(void (*function)(void *arg), void *arg)
 {
-	uint64_t all = ~(UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1)), before;
 	unsigned number;
+	uint64_t before;
 	char *top;
 
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof(all));
+	signals_block(&before);
 	number = take();
 	top = memory + (number + 1) * STACK_BYTES;
 	/* rbx is kept by the function that is called. */
@@ -50,5 +49,5 @@ void stacks_call(void (*function)(void *arg), void *arg)
 			 "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
 			 "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
 	atomic_store_explicit(&taken[number], 0, memory_order_release);
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	signals_restore(&before);
 }

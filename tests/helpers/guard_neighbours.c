@@ -121,7 +121,8 @@ static void others(void)
 	copy();
 	say("poll", poll(polled, 1, 0));
 	copy();
-	say("mlock", mlock(room, 64) && errno != EPERM && errno != ENOMEM ? -1 : 0);
+	copy();
+	say("mlock", mlock(room, 64));
 }
 
 /* The structures of io_uring lie there; machines without it answer the same in both runs. */
