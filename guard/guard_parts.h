@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Internals of the guard.  pages.c tracks and protects the host memory of pending copies, guard.c
- * tracks the program's calls, pinned.c gives pinned allocations pages of their own, system_calls.c
+ * tracks the program's calls, own_pages.c gives allocations pages of their own, graphs.c knows the memory of executable
+ * graphs, system_calls.c
  * opens memory that the kernel will read or write for the program, signals.c keeps SIGSEGV
  * deliverable, stacks.c gives the handler a stack.
  *
@@ -30,10 +31,13 @@ struct host_end {
 	uint64_t width, pitch, height, slice; /* width 0: all bytes from low to high */
 };
 
-/* A submitted copy. */
-struct pending_copy {
+/* What pending work does with the memory; the parameters of a kernel do not tell. */
+enum use { USE_READ, USE_WRITE, USE_ANY };
+
+/* Memory of submitted work: an end of a copy, a memset's, or an allocation that a kernel names. */
+struct pending_use {
 	struct host_end end;
-	int written;        /* 1: the device writes this memory, 0: it reads it */
+	enum use use;
 	uint64_t stream;    /* key */
 	uint64_t submitted; /* tick of submission */
 };
@@ -50,7 +54,8 @@ struct pending_copy {
 	X(CAPTURED, captured)         /* not guarded: a stream was being captured */ \
 	X(BATCHED, batched)           /* not guarded: a batch of copies */ \
 	X(BLOCKED, blocked)           /* not guarded: the thread blocks SIGSEGV */ \
-	X(GRAPHS, graphs)             /* launches of graphs, whose copies are not guarded */ \
+	X(UNPROTECTED, unprotected)   /* not guarded: managed memory without protection keys */ \
+	X(NODES, nodes)               /* not guarded: nodes of graphs, too many or not known */ \
 	X(CROWDED, crowded)           /* opened early: too many at a time */
 enum guard_counter {
 #define X(symbol, name) GUARDED_##symbol,
@@ -65,22 +70,24 @@ uint64_t pages_counted(enum guard_counter counter);
 const char *pages_start(const struct guard_recorder *recorder);
 void pages_child(void);
 
-/* Pinned memory.  base: the driver's address of an allocation with pages of its own, else 0. */
+/* Memory of CUDA's that the program can access. */
 struct host_memory {
-	uintptr_t start, end, base;
+	uintptr_t start, end;
+	uintptr_t base; /* the driver's address of an allocation with pages of its own, else 0 */
+	int managed;    /* else pinned */
 };
 /* Adds memory in place of what was there before.  Returns 0, or -1 if the table is full. */
-int pages_add_memory(uintptr_t start, uint64_t bytes, uintptr_t base);
+int pages_add_memory(const struct host_memory *memory);
 void pages_remove_memory(uintptr_t start);
 /* Finds the memory at that address.  Returns 1 if there is some. */
 int pages_find_memory(uintptr_t address, struct host_memory *memory);
 /* Returns 1 while memory is guarded in this process. */
 int pages_are_guarded(void);
 
-/* Protects the copy's memory until pages_complete(). */
-void pages_guard(const struct pending_copy *copy);
+/* Protects the memory until pages_complete(). */
+void pages_guard(const struct pending_use *use);
 
-/* Marks copies of the stream submitted up to that tick as complete; ANY_STREAM: of all streams. */
+/* Marks work of the stream submitted up to that tick as complete; ANY_STREAM: of all streams. */
 #define ANY_STREAM UINT64_MAX
 void pages_complete(uint64_t stream, uint64_t until);
 
@@ -96,11 +103,25 @@ void pages_open(struct opened *opened, const void *address, uint64_t bytes, int 
 /* Reports the access.  moved: number of bytes actually moved.  Preserves errno. */
 void pages_report(const struct opened *opened, uint64_t moved, int write, void *frame_address);
 
-/* --- pinned.c --- */
+/* --- own_pages.c --- */
 
 /* As guard.wrap() and guard.queries (guard.h). */
-void *pinned_wrap(enum call_id call, void *real);
-extern const struct guard_query pinned_queries[];
+void *own_pages_wrap(enum call_id call, int variant, void *real);
+extern const struct guard_query own_pages_queries[];
+
+/* --- graphs.c --- */
+
+/* Follows calls that make, change or destroy an executable graph. */
+void graphs_start(const struct guard_recorder *recorder);
+void graphs_called(const struct guard_call *call);
+/* Calls function with each use of memory by an executable graph's nodes. */
+void graphs_launch(uint64_t exec, void (*function)(void *arg, const struct pending_use *use),
+	void *arg);
+/* Do the same for one operation, whose fields are as in a call. */
+void guard_uses_of_copy(const uint64_t *field,
+	void (*function)(void *arg, const struct pending_use *use), void *arg);
+void guard_uses_of_kernel(uint64_t kernel, void *const *values, void *const *extra,
+	void (*function)(void *arg, const struct pending_use *use), void *arg);
 
 /* --- signals.c --- */
 

@@ -12,17 +12,20 @@
 #define MEMORIES 8192
 #define CONFLICTS 8 /* limit of conflicts reported per access */
 #define RUNS 256    /* limit of ranges of whole pages in a copy of rows */
+#define ACCESSES 64 /* recorded of the memory of a kernel, by launch */
 #define RETRIES 64  /* limit of repeated accesses to a page that another thread has just opened */
 
 /*
- * A guarded copy; all zeros: unused.  Protected are those pages of [first, last) in which the
- * program can use no other bytes than the copy's.
+ * Guarded memory; all zeros: unused.  Protected are those pages of [first, last) in which the
+ * program can use no other bytes than those in use.
  */
 struct guarded {
-	struct pending_copy copy;
+	struct pending_use use;
 	uintptr_t first, last;
 	uintptr_t start, end; /* of its memory; 0: other data may be in the pages of its ends */
-	uint64_t number; /* in order of submission */
+	int managed;
+	unsigned accesses; /* USE_ANY: recorded so far */
+	uint64_t number;   /* in order of submission */
 };
 
 /* A page that is zeroed by a fork. */
@@ -38,6 +41,8 @@ static struct {
 	struct host_memory memory[MEMORIES];
 	unsigned used;     /* entries of guarded in use are below it */
 	unsigned memories; /* the same for memory */
+	int key;           /* protection key for managed memory, -1: none */
+	int managed;       /* it can be guarded */
 	uint64_t number;
 	_Atomic uint64_t count[GUARDED_COUNT];
 	uintptr_t retried; /* address of the last access that found its page open */
@@ -74,14 +79,24 @@ static void unlock(const uint64_t *before)
 
 /* --- protection --- */
 
-static int protect(uintptr_t first, uintptr_t last, int protection)
+/*
+ * The driver checks the rights of managed memory when a kernel faults on a page that is not on its
+ * device, and ends the kernel; protection keys it does not see.  All keys deny access in all
+ * threads that do not set them.
+ */
+static int protect(uintptr_t first, uintptr_t last, int protection, int managed)
 {
-	return first < last ? (int)syscall(SYS_mprotect, first, last - first, protection) : 0;
+	if (first >= last)
+		return 0;
+	if (managed && pages.key >= 0)
+		return (int)syscall(SYS_pkey_mprotect, first, last - first, PROT_READ | PROT_WRITE,
+			protection == PROT_NONE ? pages.key : 0);
+	return (int)syscall(SYS_mprotect, first, last - first, protection);
 }
 
 static int protection_of(const struct guarded *guarded)
 {
-	return guarded->copy.written ? PROT_NONE : PROT_READ;
+	return guarded->use.use == USE_READ ? PROT_READ : PROT_NONE;
 }
 
 static uintptr_t later(uintptr_t a, uintptr_t b)
@@ -119,7 +134,7 @@ static unsigned run_count(const struct host_end *end)
 static int find_run(const struct guarded *guarded, unsigned number, uintptr_t *first,
 	uintptr_t *last)
 {
-	const struct host_end *end = &guarded->copy.end;
+	const struct host_end *end = &guarded->use.end;
 	uintptr_t low = end->low, high = end->high;
 
 	if (run_count(end) > 1) {
@@ -131,47 +146,44 @@ static int find_run(const struct guarded *guarded, unsigned number, uintptr_t *f
 	return *first < *last;
 }
 
-static int protect_copy(const struct guarded *guarded, uintptr_t first, uintptr_t last)
+static int protect_use(const struct guarded *guarded, uintptr_t first, uintptr_t last)
 {
-	unsigned runs = run_count(&guarded->copy.end);
+	unsigned runs = run_count(&guarded->use.end);
 	uintptr_t low, high;
 	int rc = 0;
 
 	for (unsigned i = 0; i < runs && !rc; i++)
 		if (find_run(guarded, i, &low, &high))
 			rc = protect(later(first, low), earlier(last, high),
-				protection_of(guarded));
+				protection_of(guarded), guarded->managed);
 	return rc;
 }
 
-/* Sets the protection that pending copies need for these pages; for written memory last. */
+/* Sets the protection that pending work needs for these pages; the stricter one last. */
 static void protect_for_all(uintptr_t first, uintptr_t last)
 {
-	for (int written = 0; written < 2; written++)
+	for (int closed = 0; closed < 2; closed++)
 		for (unsigned i = 0; i < pages.used; i++) {
 			const struct guarded *g = &pages.guarded[i];
 
-			if (g->last && g->copy.written == written && g->first < last &&
+			if (g->last && (g->use.use != USE_READ) == closed && g->first < last &&
 				g->last > first)
-				protect_copy(g, first, last);
+				protect_use(g, first, last);
 		}
 }
 
-static void open_range(uintptr_t first, uintptr_t last)
-{
-	protect(first, last, PROT_READ | PROT_WRITE);
-	protect_for_all(first, last);
-}
 
 static void finish(struct guarded *guarded)
 {
 	uintptr_t first = guarded->first, last = guarded->last;
+	int managed = guarded->managed;
 
 	*guarded = (struct guarded){ 0 };
 	pages_pending--;
 	while (pages.used && !pages.guarded[pages.used - 1].last)
 		pages.used--;
-	open_range(first, last);
+	protect(first, last, PROT_READ | PROT_WRITE, managed);
+	protect_for_all(first, last);
 }
 
 static int has_byte(const struct host_end *end, uintptr_t address)
@@ -207,7 +219,7 @@ static uintptr_t first_byte(const struct host_end *end, uintptr_t low, uintptr_t
 
 static int conflicts(const struct guarded *guarded, int write)
 {
-	return write || guarded->copy.written;
+	return write || guarded->use.use != USE_READ;
 }
 
 /* --- pinned memory --- */
@@ -230,15 +242,15 @@ static struct host_memory *make_room(uintptr_t start, uintptr_t end)
 	return found;
 }
 
-int pages_add_memory(uintptr_t start, uint64_t bytes, uintptr_t base)
+int pages_add_memory(const struct host_memory *memory)
 {
 	struct host_memory *place;
 	uint64_t before;
 
 	lock(&before);
-	place = make_room(start, start + bytes);
+	place = make_room(memory->start, memory->end);
 	if (place)
-		*place = (struct host_memory){ start, start + bytes, base };
+		*place = *memory;
 	unlock(&before);
 	return place ? 0 : -1;
 }
@@ -303,21 +315,45 @@ static struct guarded *free_place(void)
 	return free_place();
 }
 
-static void add_copy(const struct pending_copy *copy)
+/* Later work of the same stream that uses the same memory takes the place of earlier work. */
+static int renew(const struct pending_use *use)
 {
-	const struct host_memory *memory = find_memory(copy->end.low);
-	struct guarded guarded = { .copy = *copy }, *place;
-	unsigned runs = run_count(&copy->end), whole = 0;
+	for (unsigned i = 0; i < pages.used && use->use == USE_ANY; i++) {
+		struct guarded *g = &pages.guarded[i];
+
+		if (!g->last || g->use.use != USE_ANY || g->use.stream != use->stream ||
+			g->use.end.low != use->end.low || g->use.end.high != use->end.high)
+			continue;
+		g->use.submitted = use->submitted;
+		g->accesses = 0;
+		protect_use(g, g->first, g->last);
+		return 1;
+	}
+	return 0;
+}
+
+static void add_use(const struct pending_use *use)
+{
+	const struct host_memory *memory = find_memory(use->end.low);
+	struct guarded guarded = { .use = *use }, *place;
+	unsigned runs = run_count(&use->end), whole = 0;
 	uintptr_t first, last;
 
-	if (!memory || copy->end.high > memory->end) {
+	if (!memory || use->end.high > memory->end) {
 		pages_count(GUARDED_UNKNOWN);
 		return;
 	}
+	if (memory->managed && !pages.managed) {
+		pages_count(GUARDED_UNPROTECTED);
+		return;
+	}
+	guarded.managed = memory->managed;
 	if (memory->base) {
 		guarded.start = memory->start;
 		guarded.end = memory->end;
 	}
+	if (renew(use))
+		return;
 	for (unsigned i = 0; i < runs && runs <= RUNS; i++) {
 		if (!find_run(&guarded, i, &first, &last))
 			continue;
@@ -332,7 +368,7 @@ static void add_copy(const struct pending_copy *copy)
 	*place = guarded;
 	place->number = ++pages.number;
 	pages_pending++;
-	if (protect_copy(place, place->first, place->last)) {
+	if (protect_use(place, place->first, place->last)) {
 		pages_count(GUARDED_REFUSED);
 		finish(place);
 		return;
@@ -341,7 +377,7 @@ static void add_copy(const struct pending_copy *copy)
 	protect_for_all(place->first, place->last);
 }
 
-void pages_guard(const struct pending_copy *copy)
+void pages_guard(const struct pending_use *use)
 {
 	uint64_t before;
 	int saved = errno;
@@ -351,7 +387,7 @@ void pages_guard(const struct pending_copy *copy)
 	if (before & UINT64_C(1) << (SIGSEGV - 1))
 		pages_count(GUARDED_BLOCKED);
 	else if (pages.own->alive)
-		add_copy(copy);
+		add_use(use);
 	unlock(&before);
 	errno = saved;
 }
@@ -367,8 +403,8 @@ void pages_complete(uint64_t stream, uint64_t until)
 	for (unsigned i = 0; i < pages.used; i++) {
 		struct guarded *g = &pages.guarded[i];
 
-		if (g->last && g->copy.submitted <= until &&
-			(stream == ANY_STREAM || g->copy.stream == stream))
+		if (g->last && g->use.submitted <= until &&
+			(stream == ANY_STREAM || g->use.stream == stream))
 			finish(g);
 	}
 	unlock(&before);
@@ -378,29 +414,47 @@ void pages_complete(uint64_t stream, uint64_t until)
 /* --- accesses --- */
 
 /*
+ * Which bytes a kernel uses is not known here: an access opens only the pages from there on, ever
+ * more of them, until there were ACCESSES.  Returns the end of the pages to open, 0: all.
+ */
+static uintptr_t open_part(struct guarded *guarded, uintptr_t page)
+{
+	if (guarded->use.use != USE_ANY || guarded->accesses == ACCESSES)
+		return 0;
+	return earlier(guarded->last, page + ((uintptr_t)PAGE << guarded->accesses++ / 8));
+}
+
+/*
  * Handles an instruction's access to a page.  Returns 1 if it can be repeated; sets *touched for a
  * conflict.
  */
 static int open_page(uintptr_t address, int write, int *touched)
 {
-	uintptr_t page = page_of(address);
-	int found = 0;
+	uintptr_t page = page_of(address), part = 0;
+	int found = 0, managed = 0;
 
 	for (unsigned i = 0; i < pages.used; i++) {
 		struct guarded *g = &pages.guarded[i];
+		uintptr_t end;
 
-		if (!g->last || page < g->first || page >= g->last)
-			continue;
-		/* This copy did not cause the fault. */
-		if (!conflicts(g, write))
+		/* Uses that did not cause the fault are left. */
+		if (!g->last || page < g->first || page >= g->last || !conflicts(g, write))
 			continue;
 		found = 1;
-		if (has_byte(&g->copy.end, address))
+		if (has_byte(&g->use.end, address))
 			*touched = 1;
 		else
 			pages_count(GUARDED_BEHIND);
-		finish(g);
+		managed = g->managed;
+		end = open_part(g, page);
+		if (end)
+			part = part ? earlier(part, end) : end;
+		else
+			finish(g);
 	}
+	/* After a read, writes are of interest still. */
+	if (part)
+		protect(page, part, write ? PROT_READ | PROT_WRITE : PROT_READ, managed);
 	return found;
 }
 
@@ -451,7 +505,7 @@ static int on_fault(const siginfo_t *info, void *context)
 {
 	struct fault fault = { (uintptr_t)info->si_addr, context, 0 };
 
-	if (info->si_code == SEGV_ACCERR)
+	if (info->si_code == SEGV_ACCERR || info->si_code == SEGV_PKUERR)
 		stacks_call(handle, &fault);
 	return fault.found;
 }
@@ -470,7 +524,7 @@ void pages_open(struct opened *opened, const void *address, uint64_t bytes, int 
 
 		if (!g->last || g->first >= high || g->last <= low || !conflicts(g, write))
 			continue;
-		at = first_byte(&g->copy.end, low, high);
+		at = first_byte(&g->use.end, low, high);
 		if (!at)
 			pages_count(GUARDED_BEHIND);
 		if (at && (!opened->conflicts || at - low + offset < opened->after))
@@ -504,6 +558,9 @@ const char *pages_start(const struct guard_recorder *recorder)
 		pages.own = own;
 		if (stacks_start())
 			return "no memory";
+		pages.key = (int)syscall(SYS_pkey_alloc, 0, PKEY_DISABLE_ACCESS);
+		/* A simulated device ignores the rights of pages. */
+		pages.managed = pages.key >= 0 || recorder->simulated();
 	}
 	pages.own->alive = 1;
 	return recorder->watch(on_fault) ? "SIGSEGV is ignored" : NULL;

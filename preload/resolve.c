@@ -382,7 +382,7 @@ static void aim_at_libraries(void)
 			continue;
 		behind[place] = real;
 		if (&cufence_guard)
-			wrapper = cufence_guard.wrap(id, wrapper);
+			wrapper = cufence_guard.wrap(id, variant, wrapper);
 		if (&cufence_hold)
 			wrapper = cufence_hold.wrap(id, variant, wrapper);
 		__atomic_store_n(&driver_reals[id][variant], wrapper, __ATOMIC_RELAXED);

@@ -52,7 +52,7 @@ for mode in another same registered ranges; do
 	same "neighbours, $mode: output and status" "$(bare $mode 2>&1)" "$(guarded $mode)"
 done
 for mode in another same registered; do
-	same "... $mode: which were guarded" 18 "$("$cufence" query $mode.db \
+	same "... $mode: which were guarded" 19 "$("$cufence" query $mode.db \
 		"SELECT value FROM property WHERE name = 'guard.copies'")"
 done
 
