@@ -20,6 +20,7 @@
 /* The last record of each event; the words of an entry are set by the thread that records it. */
 static struct recorded {
 	_Atomic uint64_t event, stream, at;
+	_Atomic unsigned context;
 } events[EVENTS];
 
 static const struct guard_recorder *recorder;
@@ -64,18 +65,26 @@ static void record_event(const struct guard_call *call)
 	/* A wait between two stores must not combine the old record's stream with the new time. */
 	recorded->at = 0;
 	recorded->stream = stream_key(call);
+	recorded->context = call->context;
 	recorded->at = call->enter;
+}
+
+/* The legacy stream comes after all blocking streams. */
+static void complete_stream(uint64_t stream, unsigned context, uint64_t until)
+{
+	if (stream == STREAM_LEGACY)
+		pages_complete(context, until);
+	else
+		pages_complete_stream(stream, until);
 }
 
 static void complete_event(const struct guard_call *call)
 {
 	const struct recorded *recorded = find_event(call->field[FIELD_event], 0);
-	uint64_t stream;
 
 	if (!recorded || !recorded->at)
 		return;
-	stream = recorded->stream;
-	pages_complete(stream == STREAM_LEGACY ? ANY_STREAM : stream, recorded->at);
+	complete_stream(recorded->stream, recorded->context, recorded->at);
 }
 
 /* --- waits --- */
@@ -88,15 +97,13 @@ static uint64_t as_of(const struct guard_call *call)
 
 static void complete(const struct guard_call *call)
 {
-	uint64_t stream;
-
-	if (call->field[FIELD_event]) {
+	if (call->field[FIELD_event])
 		complete_event(call);
-		return;
-	}
-	stream = kind_waits(call->kind) >= WAITS_CONTEXT ? ANY_STREAM : stream_key(call);
-	/* The legacy stream comes after all blocking streams. */
-	pages_complete(stream == STREAM_LEGACY ? ANY_STREAM : stream, as_of(call));
+	else if (kind_waits(call->kind) >= WAITS_CONTEXT)
+		pages_complete(kind_waits(call->kind) == WAITS_PROCESS ? 0 : call->context,
+			as_of(call));
+	else
+		complete_stream(stream_key(call), call->context, as_of(call));
 }
 
 /* --- what work uses --- */
@@ -183,6 +190,7 @@ static void guard_use(void *arg, const struct pending_use *use)
 	struct pending_use submitted = *use;
 
 	submitted.stream = stream_key(arg);
+	submitted.context = ((const struct guard_call *)arg)->context;
 	submitted.submitted = recorder->clock();
 	pages_guard(&submitted);
 }
@@ -196,8 +204,6 @@ static void submit_copy(const struct guard_call *call)
 	else if (!pages_find_memory(call->field[FIELD_dst], &memory) &&
 		!pages_find_memory(call->field[FIELD_src], &memory))
 		return;
-	else if (call->capturing)
-		pages_count(GUARDED_CAPTURED);
 	else if (!call->by_device)
 		pages_count(GUARDED_UNKNOWN);
 	else
@@ -212,7 +218,7 @@ static void submit_kernel(const struct guard_call *call)
 {
 	uint64_t word[WORDS];
 
-	if (call->function && !call->capturing)
+	if (call->function)
 		use_named(word,
 			recorder->words(call->function, call->values, call->extra, word, WORDS), 0,
 			guard_use, (void *)call);
@@ -223,7 +229,7 @@ static void submit_set(const struct guard_call *call)
 	struct pending_use use = { .end = end_of(call->field, FIELD_dst), .use = USE_WRITE };
 	struct host_memory memory;
 
-	if (pages_find_memory(use.end.low, &memory) && !call->capturing &&
+	if (pages_find_memory(use.end.low, &memory) &&
 		(memory.managed || !kind_has(call->kind, K_DEFAULT_STREAM)))
 		guard_use((void *)call, &use);
 }
@@ -243,8 +249,24 @@ static void add_memory(const struct guard_call *call)
 	pages_add_memory(&memory);
 }
 
+/* The call became a node of a graph. */
+static int is_captured(const struct guard_call *call)
+{
+	uint64_t stream = call->field[FIELD_stream];
+	int (*ask)(uint64_t, int *), status;
+
+	*(void **)&ask = call->capturing && kind_has(call->kind, K_WORK)
+		? recorder->symbol("cuStreamIsCapturing")
+		: NULL;
+	if (!stream)
+		stream = call->per_thread ? STREAM_PER_THREAD : STREAM_LEGACY;
+	return ask && !ask(stream, &status) && status;
+}
+
 static void called(const struct guard_call *call)
 {
+	if (is_captured(call))
+		return;
 	switch (kind_family(call->kind)) {
 	case FAMILY_copy:
 		/* Calls that wait return after the copy, or after its source was read. */
@@ -258,8 +280,7 @@ static void called(const struct guard_call *call)
 		submit_kernel(call);
 		return;
 	case FAMILY_graph_launch:
-		if (!call->capturing)
-			graphs_launch(call->field[FIELD_exec], guard_use, (void *)call);
+		graphs_launch(call->field[FIELD_exec], guard_use, (void *)call);
 		return;
 	case FAMILY_graph:
 	case FAMILY_exec:
@@ -280,7 +301,7 @@ static void called(const struct guard_call *call)
 
 static void complete_all(void *arg)
 {
-	pages_complete(ANY_STREAM, UINT64_MAX);
+	pages_complete(0, UINT64_MAX);
 }
 
 /* A handler may call it on a small stack. */
@@ -312,5 +333,5 @@ static const char *start(const struct guard_recorder *given)
 }
 
 __attribute__((visibility("default")))
-const struct guard cufence_guard = { own_pages_wrap, own_pages_queries, start, open_all, called, counts,
+const struct guard cufence_guard = { own_pages_wrap, own_pages_queries, start, pages_managed, open_all, called, counts,
 	pages_child };

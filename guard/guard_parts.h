@@ -38,6 +38,7 @@ enum use { USE_READ, USE_WRITE, USE_ANY };
 struct pending_use {
 	struct host_end end;
 	enum use use;
+	unsigned context;   /* current at its submission */
 	uint64_t stream;    /* key */
 	uint64_t submitted; /* tick of submission */
 };
@@ -51,10 +52,8 @@ struct pending_use {
 	X(PART_OF_PAGE, part_of_page) /* not guarded: other data in each of its pages */ \
 	X(UNKNOWN, unknown)           /* not guarded: not known to be pinned */ \
 	X(REFUSED, refused)           /* not guarded: the kernel refused */ \
-	X(CAPTURED, captured)         /* not guarded: a stream was being captured */ \
 	X(BATCHED, batched)           /* not guarded: a batch of copies */ \
 	X(BLOCKED, blocked)           /* not guarded: the thread blocks SIGSEGV */ \
-	X(UNPROTECTED, unprotected)   /* not guarded: managed memory without protection keys */ \
 	X(NODES, nodes)               /* not guarded: nodes of graphs, too many or not known */ \
 	X(CROWDED, crowded)           /* opened early: too many at a time */
 enum guard_counter {
@@ -68,6 +67,7 @@ uint64_t pages_counted(enum guard_counter counter);
 
 /* Returns NULL, or why nothing can be guarded.  Nothing is pending in a forked child. */
 const char *pages_start(const struct guard_recorder *recorder);
+const char *pages_managed(void); /* as guard.managed() (guard.h) */
 void pages_child(void);
 
 /* Memory of CUDA's that the program can access. */
@@ -78,6 +78,7 @@ struct host_memory {
 };
 /* Adds memory in place of what was there before.  Returns 0, or -1 if the table is full. */
 int pages_add_memory(const struct host_memory *memory);
+/* Call before the memory is freed: stops guarding it. */
 void pages_remove_memory(uintptr_t start);
 /* Finds the memory at that address.  Returns 1 if there is some. */
 int pages_find_memory(uintptr_t address, struct host_memory *memory);
@@ -87,9 +88,9 @@ int pages_are_guarded(void);
 /* Protects the memory until pages_complete(). */
 void pages_guard(const struct pending_use *use);
 
-/* Marks work of the stream submitted up to that tick as complete; ANY_STREAM: of all streams. */
-#define ANY_STREAM UINT64_MAX
-void pages_complete(uint64_t stream, uint64_t until);
+/* Marks work submitted up to that tick as complete: of a stream, a context (0: of all), or all. */
+void pages_complete_stream(uint64_t stream, uint64_t until);
+void pages_complete(unsigned context, uint64_t until);
 
 /* Memory that others are about to access for the program. */
 struct opened {

@@ -112,7 +112,11 @@ static CUresult own_free(CUdeviceptr ptr)
 {
 	struct host_memory memory;
 
-	return find_at(ptr, &memory) && memory.managed ? free_own(&memory) : real_free(ptr);
+	if (find_at(ptr, &memory) && memory.managed)
+		return free_own(&memory);
+	/* Managed memory for which the table had no room for its base. */
+	pages_remove_memory(ptr);
+	return real_free(ptr);
 }
 
 static CUresult own_unregister(void *ptr)

@@ -42,7 +42,6 @@ static struct {
 	unsigned used;     /* entries of guarded in use are below it */
 	unsigned memories; /* the same for memory */
 	int key;           /* protection key for managed memory, -1: none */
-	int managed;       /* it can be guarded */
 	uint64_t number;
 	_Atomic uint64_t count[GUARDED_COUNT];
 	uintptr_t retried; /* address of the last access that found its page open */
@@ -270,6 +269,14 @@ void pages_remove_memory(uintptr_t start)
 
 	lock(&before);
 	memory = find_memory(start);
+	if (memory && memory->start != start)
+		memory = NULL;
+	for (unsigned i = 0; memory && i < pages.used; i++) {
+		struct guarded *g = &pages.guarded[i];
+
+		if (g->last && g->use.end.low >= memory->start && g->use.end.low < memory->end)
+			finish(g);
+	}
 	if (memory)
 		*memory = (struct host_memory){ 0 };
 	unlock(&before);
@@ -343,10 +350,8 @@ static void add_use(const struct pending_use *use)
 		pages_count(GUARDED_UNKNOWN);
 		return;
 	}
-	if (memory->managed && !pages.managed) {
-		pages_count(GUARDED_UNPROTECTED);
+	if (memory->managed && pages_managed())
 		return;
-	}
 	guarded.managed = memory->managed;
 	if (memory->base) {
 		guarded.start = memory->start;
@@ -392,7 +397,7 @@ void pages_guard(const struct pending_use *use)
 	errno = saved;
 }
 
-void pages_complete(uint64_t stream, uint64_t until)
+static void complete(int by_stream, uint64_t of, uint64_t until)
 {
 	uint64_t before;
 	int saved = errno;
@@ -404,11 +409,21 @@ void pages_complete(uint64_t stream, uint64_t until)
 		struct guarded *g = &pages.guarded[i];
 
 		if (g->last && g->use.submitted <= until &&
-			(stream == ANY_STREAM || g->use.stream == stream))
+			(by_stream ? g->use.stream == of : !of || g->use.context == of))
 			finish(g);
 	}
 	unlock(&before);
 	errno = saved;
+}
+
+void pages_complete_stream(uint64_t stream, uint64_t until)
+{
+	complete(1, stream, until);
+}
+
+void pages_complete(unsigned context, uint64_t until)
+{
+	complete(0, context, until);
 }
 
 /* --- accesses --- */
@@ -559,16 +574,22 @@ const char *pages_start(const struct guard_recorder *recorder)
 		if (stacks_start())
 			return "no memory";
 		pages.key = (int)syscall(SYS_pkey_alloc, 0, PKEY_DISABLE_ACCESS);
-		/* A simulated device ignores the rights of pages. */
-		pages.managed = pages.key >= 0 || recorder->simulated();
 	}
 	pages.own->alive = 1;
 	return recorder->watch(on_fault) ? "SIGSEGV is ignored" : NULL;
 }
 
+/* A simulated device ignores the rights of pages. */
+const char *pages_managed(void)
+{
+	return pages.key >= 0 || pages.recorder->simulated()
+		? NULL
+		: "the system has no protection keys";
+}
+
 void pages_child(void)
 {
-	pages_complete(ANY_STREAM, UINT64_MAX);
+	pages_complete(0, UINT64_MAX);
 	pages.memories = 0;
 	for (unsigned i = 0; i < GUARDED_COUNT; i++)
 		pages.count[i] = 0;

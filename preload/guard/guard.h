@@ -19,6 +19,7 @@ struct guard_call {
 	int by_device;                    /* a copy with an operand in device memory */
 	int per_thread;                   /* stream 0 is the per-thread default stream */
 	int capturing;                    /* some stream is being captured */
+	unsigned context;                 /* id of the current one, 0: unknown */
 	uint64_t enter;                   /* ticks; 0: unknown */
 	uint64_t field[FIELD_KIND_COUNT]; /* by enum field_kind */
 	/* Parameters of a launch or kernel node, as in cuLaunchKernel; function 0: none. */
@@ -70,6 +71,8 @@ struct guard {
 	const struct guard_query *queries;
 	/* Called when recording starts.  Returns NULL, or why nothing can be guarded. */
 	const char *(*start)(const struct guard_recorder *recorder);
+	/* Returns NULL, or why managed memory cannot be guarded; after start. */
+	const char *(*managed)(void);
 	/*
 	 * Called before a call that frees host memory or destroys a context, recorded or not:
 	 * removes all protection.

@@ -82,15 +82,18 @@ static void write_text(struct thread_state *thread, const char *name, const char
 
 void guarded_start(struct thread_state *thread)
 {
-	const char *obstacle = "its library is not loaded";
+	const char *obstacle = "its library is not loaded", *managed;
 
 	if (!is_asked_for())
 		return;
 	if (&cufence_guard)
 		obstacle = cufence_guard.start(&recorder);
 	write_text(thread, "guard", obstacle ? obstacle : "on");
-	if (!obstacle)
-		shim.guard = &cufence_guard;
+	if (obstacle)
+		return;
+	managed = cufence_guard.managed();
+	write_text(thread, "guard.managed", managed ? managed : "on");
+	shim.guard = &cufence_guard;
 }
 
 void guarded_finish(struct thread_state *thread)
@@ -125,6 +128,7 @@ COLD void guarded_called(const struct call_frame *frame, enum call_kind kind, un
 	struct guard_call call = { .kind = kind,
 		.per_thread = frame->flags & CALL_PER_THREAD,
 		.capturing = window_captures() > 0,
+		.context = frame->context,
 		.enter = frame->enter,
 		.function = frame->function,
 		.values = frame->values,

@@ -58,8 +58,7 @@ void guarded_called(const struct call_frame *frame, enum call_kind kind, unsigne
 /* Call before a call that releases what the guard protects. */
 static inline int guarded_ends(enum call_kind kind)
 {
-	return kind_family(kind) == FAMILY_host_memory ||
-		kind_family(kind) == FAMILY_context_end || kind == KIND_FREE_DEVICE;
+	return kind_family(kind) == FAMILY_host_memory || kind_family(kind) == FAMILY_context_end;
 }
 
 #endif
