@@ -23,7 +23,7 @@ static struct node_use {
 	struct pending_use use;
 } entries[ENTRIES];
 static unsigned used; /* entries in use are below it */
-static _Atomic int busy;
+static _Atomic int busy, asking;
 
 static const struct guard_recorder *recorder;
 
@@ -42,7 +42,7 @@ void graphs_start(const struct guard_recorder *given)
 {
 	recorder = given;
 	/* In a forked child. */
-	busy = 0;
+	busy = asking = 0;
 	used = 0;
 	memset(entries, 0, sizeof(entries));
 }
@@ -215,8 +215,6 @@ static void add_graph(CUgraph graph, struct adding *adding, unsigned depth)
 
 static void read_graph(uint64_t graph, struct adding *adding, unsigned depth)
 {
-	static _Atomic int asking;
-
 	while (atomic_exchange_explicit(&asking, 1, memory_order_acquire))
 		sched_yield();
 	add_graph((CUgraph)(uintptr_t)graph, adding, depth);

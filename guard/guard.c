@@ -218,7 +218,7 @@ static void submit_kernel(const struct guard_call *call)
 {
 	uint64_t word[WORDS];
 
-	if (call->function)
+	if (call->function && pages_have_managed)
 		use_named(word,
 			recorder->words(call->function, call->values, call->extra, word, WORDS), 0,
 			guard_use, (void *)call);

@@ -82,6 +82,7 @@ int pages_add_memory(const struct host_memory *memory);
 void pages_remove_memory(uintptr_t start);
 /* Finds the memory at that address.  Returns 1 if there is some. */
 int pages_find_memory(uintptr_t address, struct host_memory *memory);
+extern _Atomic int pages_have_managed; /* some was added */
 /* Returns 1 while memory is guarded in this process. */
 int pages_are_guarded(void);
 

@@ -49,6 +49,7 @@ static struct {
 } pages;
 
 _Atomic unsigned pages_pending;
+_Atomic int pages_have_managed;
 
 void pages_count(enum guard_counter counter)
 {
@@ -250,6 +251,8 @@ int pages_add_memory(const struct host_memory *memory)
 	place = make_room(memory->start, memory->end);
 	if (place)
 		*place = *memory;
+	if (memory->managed)
+		pages_have_managed = 1;
 	unlock(&before);
 	return place ? 0 : -1;
 }

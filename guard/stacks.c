@@ -9,14 +9,19 @@
 #define STACK_BYTES 65536u
 
 static char *memory;
-static _Atomic int taken[STACKS];
+static _Atomic int *taken; /* by stack; a page that a fork wipes */
 
 int stacks_start(void)
 {
-	void *map = system_map(STACKS * STACK_BYTES, 0, -1, 0);
+	void *stacks = system_map(STACKS * STACK_BYTES, 0, -1, 0);
+	void *flags = system_map(PAGE, 0, -1, 0);
 
-	memory = map == MAP_FAILED ? NULL : map;
-	return memory ? 0 : -1;
+	if (stacks == MAP_FAILED || flags == MAP_FAILED)
+		return -1;
+	system_advise(flags, PAGE, MADV_WIPEONFORK);
+	memory = stacks;
+	taken = flags;
+	return 0;
 }
 
 static unsigned take(void)
