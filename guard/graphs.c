@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The host memory that nodes of executable graphs use.  It is asked from the driver when a graph is
- * instantiated or an executable updated from a graph, and taken from the call that changes a node of
- * an executable.  Entries of a node are never changed but replaced.  One lock protects the tables;
+ * instantiated or an executable updated from a graph, and taken from the call that changes a node
+ * of an executable.  Entries of a node are never changed but replaced.  One lock protects the tables;
  * a graph must not be changed by two threads at a time ("graph objects are not threadsafe", CUDA
  * driver API), so it is not held while the driver is asked.
  */
@@ -100,17 +100,15 @@ static void add_copy_node(CUgraphNode node, struct adding *adding)
 		return;
 	}
 	if (copy.dstMemoryType != CU_MEMORYTYPE_ARRAY)
-		field[FIELD_dst] = (copy.dstMemoryType == CU_MEMORYTYPE_HOST
-						   ? (uintptr_t)copy.dstHost
-						   : copy.dstDevice) +
-			copy.dstXInBytes +
-			copy.dstPitch * (copy.dstY + copy.dstHeight * copy.dstZ);
+		field[FIELD_dst] =
+			(copy.dstMemoryType == CU_MEMORYTYPE_HOST ? (uintptr_t)copy.dstHost
+								  : copy.dstDevice) +
+			copy.dstXInBytes + copy.dstPitch * (copy.dstY + copy.dstHeight * copy.dstZ);
 	if (copy.srcMemoryType != CU_MEMORYTYPE_ARRAY)
-		field[FIELD_src] = (copy.srcMemoryType == CU_MEMORYTYPE_HOST
-						   ? (uintptr_t)copy.srcHost
-						   : copy.srcDevice) +
-			copy.srcXInBytes +
-			copy.srcPitch * (copy.srcY + copy.srcHeight * copy.srcZ);
+		field[FIELD_src] =
+			(copy.srcMemoryType == CU_MEMORYTYPE_HOST ? (uintptr_t)copy.srcHost
+								  : copy.srcDevice) +
+			copy.srcXInBytes + copy.srcPitch * (copy.srcY + copy.srcHeight * copy.srcZ);
 	field[FIELD_dst_pitch] = copy.dstPitch;
 	field[FIELD_src_pitch] = copy.srcPitch;
 	field[FIELD_dst_height] = copy.dstHeight;
@@ -186,8 +184,7 @@ static void add_graph(CUgraph graph, struct adding *adding, unsigned depth)
 	*(void **)&list = find("cuGraphGetNodes");
 	*(void **)&type_of = find("cuGraphNodeGetType");
 	*(void **)&child_of = find("cuGraphChildGraphNodeGetGraph");
-	if (depth == DEPTH || !list || !type_of || !child_of ||
-		list(graph, nodes[depth], &count)) {
+	if (depth == DEPTH || !list || !type_of || !child_of || list(graph, nodes[depth], &count)) {
 		pages_count(GUARDED_NODES);
 		return;
 	}

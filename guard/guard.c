@@ -137,9 +137,9 @@ void guard_uses_of_copy(const uint64_t *field,
 	int to = pages_find_memory(field[FIELD_dst], &dst);
 	int from = pages_find_memory(field[FIELD_src], &src);
 	struct pending_use use = { .end = end_of(field, to ? FIELD_dst : FIELD_src),
-		.use = to		       ? USE_WRITE
+		.use = to                     ? USE_WRITE
 			: from && src.managed ? USE_ANY
-					       : USE_READ };
+					      : USE_READ };
 
 	if (!to && !from)
 		return;
@@ -332,6 +332,5 @@ static const char *start(const struct guard_recorder *given)
 	return pages_start(given);
 }
 
-__attribute__((visibility("default")))
-const struct guard cufence_guard = { own_pages_wrap, own_pages_queries, start, pages_managed, open_all, called, counts,
-	pages_child };
+__attribute__((visibility("default"))) const struct guard cufence_guard = { own_pages_wrap,
+	own_pages_queries, start, pages_managed, open_all, called, counts, pages_child };

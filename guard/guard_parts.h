@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Internals of the guard.  pages.c tracks and protects the host memory of pending copies, guard.c
- * tracks the program's calls, own_pages.c gives allocations pages of their own, graphs.c knows the memory of executable
- * graphs, system_calls.c
- * opens memory that the kernel will read or write for the program, signals.c keeps SIGSEGV
- * deliverable, stacks.c gives the handler a stack.
+ * Internals of the guard.  pages.c tracks and protects the host memory of pending work, guard.c
+ * tracks the program's calls, graphs.c knows the memory of executable graphs, own_pages.c gives
+ * allocations pages of their own, system_calls.c opens memory that the kernel will read or write
+ * for the program, signals.c keeps SIGSEGV deliverable, stacks.c gives the handler a stack.
  *
  * Any thread may call, and so may a handler of SIGSEGV.  A single spin lock is held with all other
  * signals blocked, and the data that it protects is never in memory that may be guarded.  Nothing

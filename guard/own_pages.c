@@ -218,7 +218,8 @@ EXPORT CUresult cuMemHostGetFlags(unsigned *flags, void *host)
 	CUresult (*real)(unsigned *, void *);
 
 	*(void **)&real = real_of(HOST_GET_FLAGS);
-	return real ? real(flags, (void *)base_of((uintptr_t)host)) : CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
+	return real ? real(flags, (void *)base_of((uintptr_t)host))
+		    : CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
 }
 
 EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr address)
@@ -280,8 +281,7 @@ EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attr
 }
 
 const struct guard_query own_pages_queries[] = {
-#define QUERY(index, function) \
-	[index] = { #function, (void *)function, &real_query[index] }
+#define QUERY(index, function) [index] = { #function, (void *)function, &real_query[index] }
 	QUERY(HOST_GET_DEVICE_POINTER, cuMemHostGetDevicePointer_v2),
 	QUERY(HOST_GET_FLAGS, cuMemHostGetFlags),
 	QUERY(GET_ADDRESS_RANGE, cuMemGetAddressRange_v2),

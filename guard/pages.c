@@ -154,8 +154,8 @@ static int protect_use(const struct guarded *guarded, uintptr_t first, uintptr_t
 
 	for (unsigned i = 0; i < runs && !rc; i++)
 		if (find_run(guarded, i, &low, &high))
-			rc = protect(later(first, low), earlier(last, high),
-				protection_of(guarded), guarded->managed);
+			rc = protect(later(first, low), earlier(last, high), protection_of(guarded),
+				guarded->managed);
 	return rc;
 }
 
@@ -171,7 +171,6 @@ static void protect_for_all(uintptr_t first, uintptr_t last)
 				protect_use(g, first, last);
 		}
 }
-
 
 static void finish(struct guarded *guarded)
 {
@@ -585,9 +584,8 @@ const char *pages_start(const struct guard_recorder *recorder)
 /* A simulated device ignores the rights of pages. */
 const char *pages_managed(void)
 {
-	return pages.key >= 0 || pages.recorder->simulated()
-		? NULL
-		: "the system has no protection keys";
+	return pages.key >= 0 || pages.recorder->simulated() ? NULL
+							     : "the system has no protection keys";
 }
 
 void pages_child(void)

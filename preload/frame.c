@@ -77,7 +77,8 @@ COLD int thread_forget(struct thread_state *thread, uintptr_t frame)
 {
 	int saved = errno;
 
-	if (frame < thread->outermost ? is_gone(thread) : frame_was_left(thread->outermost, frame)) {
+	if (frame < thread->outermost ? is_gone(thread)
+				      : frame_was_left(thread->outermost, frame)) {
 		thread->depth = 0;
 		thread->correlation = 0;
 	}

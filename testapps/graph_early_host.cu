@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph copies an input from pinned memory and a result to pinned memory; its kernel writes mapped
-// memory. The host reads both and overwrites the input while a launch is pending, again after the
+// A graph copies an input from pinned memory and a result to it; its kernel writes mapped memory.
+// The host reads both and overwrites the input while a launch is pending, again after the
 // nodes of the executable were given other memory, and after it was updated from another graph.
 // The fix waits for each launch.
 #include "app.h"
@@ -77,8 +77,8 @@ static Graph new_graph(const Memory &memory, float *device)
 	kernel.blockDim = 256;
 	kernel.kernelParams = params;
 	CHECK(cudaGraphCreate(&made.graph, 0));
-	CHECK(cudaGraphAddMemcpyNode1D(&made.upload, made.graph, NULL, 0, device, memory.input, BYTES,
-		cudaMemcpyHostToDevice));
+	CHECK(cudaGraphAddMemcpyNode1D(&made.upload, made.graph, NULL, 0, device, memory.input,
+		BYTES, cudaMemcpyHostToDevice));
 	CHECK(cudaGraphAddKernelNode(&made.work, made.graph, &made.upload, 1, &kernel));
 	CHECK(cudaGraphAddMemcpyNode1D(&made.download, made.graph, &made.work, 1, memory.result,
 		device, BYTES, cudaMemcpyDeviceToHost));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel writes managed memory, and the host reads it before it has waited for the kernel: after
 // nothing, after a query that said no, after an event and a synchronize of another stream, and
-// after cudaMemset of device memory, which waits for nothing.  A cudaMemset of managed memory waits.
+// after cudaMemset of device memory, which waits for nothing. That of managed memory waits.
 // The fix waits for the stream before each read.
 #include "app.h"
 

@@ -36,7 +36,8 @@ struct hazards *hazards_new(struct db *db)
 		"AND added < ?2 AND ifnull(removed, ?2) >= ?2");
 	if (hazards->edges && !operations_init(&hazards->operations, db) &&
 		!usage_find(&hazards->usage, db->run) && !hazards_find_scripts(hazards) &&
-		!hazards_find_touches(hazards) && !library_calls_init(&hazards->library, db) && (hazards->others = access_open(db)))
+		!hazards_find_touches(hazards) && !library_calls_init(&hazards->library, db) &&
+		(hazards->others = access_open(db)))
 		return hazards;
 	hazards_free(hazards);
 	return NULL;

@@ -3,9 +3,9 @@
  * Accesses of the program's own code to host memory that pending work uses, as reported by the
  * recorder's guard: pinned memory of copies and graphs, and managed memory.  "For transfers from
  * device memory to pinned host memory, the function returns before the copy is done" (CUDA runtime
- * API, "API synchronization behavior"); "kernel launches are asynchronous", and managed memory needs
- * a wait before the host uses what a kernel writes ("Unified memory programming", coherency and
- * concurrency).  The guard reports the accesses; the order tells which of them came after a wait,
+ * API, "API synchronization behavior"); launches return before the kernel has begun, and managed
+ * memory needs a wait before the host uses what a kernel writes (CUDA programming guide, "Unified
+ * memory programming", coherency and concurrency).  The guard reports the accesses; the order tells which of them came after a wait,
  * and the accesses of the operation which of them conflict.
  */
 #include "hazards_parts.h"

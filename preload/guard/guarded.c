@@ -51,9 +51,10 @@ static unsigned words(uint64_t function, void *const *values, void *const *extra
 	unsigned room)
 {
 	struct thread_state *thread = thread_state();
-	struct call_frame frame = {
-		.thread = thread, .function = function, .values = values, .extra = extra
-	};
+	struct call_frame frame = { .thread = thread,
+		.function = function,
+		.values = values,
+		.extra = extra };
 	uintptr_t busy = thread->busy;
 	unsigned count;
 

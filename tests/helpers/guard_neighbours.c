@@ -234,7 +234,8 @@ static void ranges(void)
 {
 	void *memory[3];
 
-	say("allocate", host_alloc(&memory[0], 100, 2) | host_alloc_plain(&memory[1], 5000) |
+	say("allocate",
+		host_alloc(&memory[0], 100, 2) | host_alloc_plain(&memory[1], 5000) |
 			host_alloc(&memory[2], 3 << 20, 1));
 	for (int i = 0; i < 3; i++)
 		memset(memory[i], i, 100);

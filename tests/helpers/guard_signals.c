@@ -171,9 +171,9 @@ static void raw_mask(void)
 	uint64_t all = ~UINT64_C(0);
 
 	say("set", syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8));
-	say("bad", syscall(SYS_rt_sigprocmask, SIG_SETMASK, (void *)8, NULL, 8) == -1
-			? errno == EFAULT
-			: 0);
+	say("bad",
+		syscall(SYS_rt_sigprocmask, SIG_SETMASK, (void *)8, NULL, 8) == -1 ? errno == EFAULT
+										   : 0);
 	download();
 	touch();
 	finish();
@@ -207,7 +207,8 @@ static void suspended(void)
 	for (int i = 0; i < 2; i++) {
 		download();
 		pthread_create(&sender, NULL, send_signals, &self);
-		say("interrupted", (i ? ppoll(NULL, 0, NULL, &others) : sigsuspend(&others)) == -1
+		say("interrupted",
+			(i ? ppoll(NULL, 0, NULL, &others) : sigsuspend(&others)) == -1
 				? errno == EINTR
 				: 0);
 		pthread_join(sender, NULL);
