@@ -334,8 +334,9 @@ static int renew(const struct pending_use *use)
 			g->use.end.low != use->end.low || g->use.end.high != use->end.high)
 			continue;
 		g->use.submitted = use->submitted;
+		if (g->accesses)
+			protect_use(g, g->first, g->last);
 		g->accesses = 0;
-		protect_use(g, g->first, g->last);
 		return 1;
 	}
 	return 0;
