@@ -48,7 +48,7 @@ has "what could not be guarded is said" \
 # System calls on bytes that share a page with a pending copy, and what CUDA says of pinned memory.
 program=$build/tests/helpers/guard_neighbours
 needs "$program"
-for mode in another same registered ranges; do
+for mode in another same registered ranges managed_ranges; do
 	same "neighbours, $mode: output and status" "$(bare $mode 2>&1)" "$(guarded $mode)"
 done
 for mode in another same registered; do

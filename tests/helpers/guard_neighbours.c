@@ -2,8 +2,8 @@
 /*
  * System calls on memory in the page of a pending copy that is not the copy's: guard_neighbours
  * WHERE.  "another": in another pinned allocation; "same": in the same one; "registered": in pages
- * that are registered in part; "ranges": what CUDA says of pinned memory.  Prints what the program
- * observes, which must be the same without a guard.
+ * that are registered in part; "ranges" and "managed_ranges": what CUDA says of memory.  Prints what
+ * the program observes, which must be the same without a guard.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +30,8 @@ static char *room;
 
 static int (*host_alloc)(void **, size_t, unsigned);
 static int (*host_alloc_plain)(void **, size_t);
+static int (*managed_alloc)(unsigned long long *, size_t, unsigned);
+static int (*attach)(void *, unsigned long long, size_t, unsigned);
 static int (*to_host)(void *, unsigned long long, size_t, void *);
 static int (*register_host)(void *, size_t, unsigned);
 static int (*unregister_host)(void *);
@@ -53,6 +55,8 @@ static void start(void)
 
 	*(void **)&host_alloc = dlsym(library, "cuMemHostAlloc");
 	*(void **)&host_alloc_plain = dlsym(library, "cuMemAllocHost_v2");
+	*(void **)&managed_alloc = dlsym(library, "cuMemAllocManaged");
+	*(void **)&attach = dlsym(library, "cuStreamAttachMemAsync");
 	*(void **)&to_host = dlsym(library, "cuMemcpyDtoHAsync_v2");
 	*(void **)&register_host = dlsym(library, "cuMemHostRegister_v2");
 	*(void **)&unregister_host = dlsym(library, "cuMemHostUnregister");
@@ -215,7 +219,7 @@ static void describe(char *memory, size_t offset)
 	say("flags", get_flags(&flags, memory));
 	say("", flags);
 	say("device pointer", get_device_pointer(&pointer, memory, 0));
-	say("", (long)(pointer - (uintptr_t)memory));
+	say("", pointer ? (long)(pointer - (uintptr_t)memory) : -1);
 	say("range", get_range(&base, &bytes, (uintptr_t)memory + offset));
 	say("", (long)(base - (uintptr_t)memory));
 	say("", (long)bytes);
@@ -228,6 +232,26 @@ static void describe(char *memory, size_t offset)
 	say("", (long)(base - (uintptr_t)memory));
 	say("", (long)bytes);
 	say("", (long)(host - (uintptr_t)memory));
+}
+
+/* Whole allocations only can be attached. */
+static void managed_ranges(void)
+{
+	unsigned long long memory[2];
+
+	say("allocate", managed_alloc(&memory[0], 300, 1) | managed_alloc(&memory[1], 9000, 1));
+	for (int i = 0; i < 2; i++) {
+		say("set", cuda.set(memory[i], 3, i ? 9000 : 300, stream) | cuda.wait(stream));
+		describe((char *)memory[i], 50);
+		say("attach", attach(stream, memory[i], i ? 9000 : 0, 4));
+		say("set", ((volatile char *)memory[i])[299]);
+	}
+	say("wait", cuda.wait(stream));
+	say("as pinned", free_host((void *)memory[0]));
+	say("inside", cuda.release(memory[1] + 4096));
+	for (int i = 0; i < 2; i++)
+		say("free", cuda.release(memory[i]));
+	say("free again", cuda.release(memory[1]));
 }
 
 static void ranges(void)
@@ -256,7 +280,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} modes[] = { { "another", another }, { "same", same }, { "registered", registered },
-		{ "ranges", ranges } };
+		{ "ranges", ranges }, { "managed_ranges", managed_ranges } };
 
 	start();
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
