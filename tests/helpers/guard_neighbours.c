@@ -2,8 +2,8 @@
 /*
  * System calls on memory in the page of a pending copy that is not the copy's: guard_neighbours
  * WHERE.  "another": in another pinned allocation; "same": in the same one; "registered": in pages
- * that are registered in part; "ranges" and "managed_ranges": what CUDA says of memory.  Prints what
- * the program observes, which must be the same without a guard.
+ * that are registered in part.  What CUDA says of memory: "ranges" and "managed_ranges".  Prints
+ * what the program observes, which must be the same without a guard.
  */
 #include <errno.h>
 #include <fcntl.h>

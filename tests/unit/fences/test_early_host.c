@@ -326,7 +326,8 @@ static int64_t launch(struct test *test, const char *direction, int bytes)
 	int64_t id = mini_kernel(m, "work"), call;
 
 	mini_exec(m, "UPDATE allocation SET memory = 'managed'");
-	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL)", (long long)id);
+	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL)",
+		(long long)id);
 	mini_exec(m,
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 0, '%s', 1, 0, %d, NULL, NULL, "
 		"NULL, NULL, NULL, NULL, NULL, 1, 0, 0, 0, NULL)",
