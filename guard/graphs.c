@@ -3,8 +3,8 @@
  * The host memory that nodes of executable graphs use.  It is asked from the driver when a graph is
  * instantiated or an executable updated from a graph, and taken from the call that changes a node
  * of an executable.  Entries of a node are never changed but replaced.  One lock protects the
- * tables; a graph must not be changed by two threads at a time ("graph objects are not threadsafe", CUDA
- * driver API), so it is not held while the driver is asked.
+ * tables; it is not held while the driver is asked, since graphs must not be changed by two threads
+ * at a time ("graph objects are not threadsafe", CUDA driver API).
  */
 #include <cuda.h>
 #include <sched.h>

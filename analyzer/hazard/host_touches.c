@@ -5,8 +5,8 @@
  * device memory to pinned host memory, the function returns before the copy is done" (CUDA runtime
  * API, "API synchronization behavior"); launches return before the kernel has begun, and managed
  * memory needs a wait before the host uses what a kernel writes (CUDA programming guide, "Unified
- * memory programming", coherency and concurrency).  The guard reports the accesses; the order tells which of them came after a wait,
- * and the accesses of the operation which of them conflict.
+ * memory programming", coherency and concurrency).  The guard reports the accesses; the order tells
+ * which of them came after a wait, and the accesses of the operation which of them conflict.
  */
 #include "hazards_parts.h"
 
