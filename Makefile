@@ -121,6 +121,7 @@ includes = $(addprefix -I,$(call room,$1) $(SEES_$(or $(if $(SEES_$(call room,$1
 CUDA_CPP := $(if $(CUDA_INC),-isystem $(dir $(CUDA_INC)))
 CPP_preload := -D__CUDA_API_VERSION_INTERNAL $(CUDA_CPP)
 CPP_cupti := $(CUDA_CPP)
+CPP_guard := $(CPP_preload)
 CPP_hold := $(CPP_preload)
 CPP_sim := $(CUDA_CPP)
 CPP_tests := $(CUDA_CPP)

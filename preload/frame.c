@@ -42,11 +42,7 @@ static int is_within(const stack_t *stack, uintptr_t address)
 	return address - (uintptr_t)stack->ss_sp < stack->ss_size;
 }
 
-/*
- * Was the frame at `where` left without a return? True if execution continued further up the stack,
- * as after a signal handler's siglongjmp(); the handler may have its own stack.
- */
-static int was_left(uintptr_t where, uintptr_t now)
+int frame_was_left(uintptr_t where, uintptr_t now)
 {
 	stack_t handlers;
 
@@ -77,7 +73,8 @@ COLD int thread_forget(struct thread_state *thread, uintptr_t frame)
 {
 	int saved = errno;
 
-	if (frame < thread->outermost ? is_gone(thread) : was_left(thread->outermost, frame)) {
+	if (frame < thread->outermost ? is_gone(thread)
+				      : frame_was_left(thread->outermost, frame)) {
 		thread->depth = 0;
 		thread->correlation = 0;
 	}
@@ -90,7 +87,7 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id, uintptr
 {
 	int saved = errno;
 
-	if (thread->busy && was_left(thread->busy, frame))
+	if (thread->busy && frame_was_left(thread->busy, frame))
 		recover(thread);
 	errno = saved;
 	if (thread->busy || !shim_start())

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "guard.h"
 #include "hold.h"
 #include "shim.h"
 
@@ -22,16 +23,16 @@ typedef CUresult (*get_proc_v2_function)(const char *, void **, int, cuuint64_t,
 void *driver_reals[CALL_COUNT][VARIANT_COUNT];
 static void *real_get_proc, *real_get_proc_v2;
 
-/* The driver's functions, where driver_reals has wrappers of the hold (hold.h). */
-static void *behind_hold[CALL_COUNT * VARIANT_COUNT];
+/* The driver's functions, where driver_reals has wrappers of the guard or the hold. */
+static void *behind[CALL_COUNT * VARIANT_COUNT];
 
 /* Value of an entry in driver_reals, or of one of the two above. */
 EARLY static void *known_real(void **real)
 {
 	size_t place = (size_t)(real - &driver_reals[0][0]);
 
-	if (place < CALL_COUNT * VARIANT_COUNT && behind_hold[place])
-		return behind_hold[place];
+	if (place < CALL_COUNT * VARIANT_COUNT && behind[place])
+		return behind[place];
 	return __atomic_load_n(real, __ATOMIC_RELAXED);
 }
 
@@ -137,6 +138,18 @@ EARLY static void fill_by_name(void)
 	__atomic_store_n(&by_name.filled, 1, __ATOMIC_RELEASE);
 }
 
+/* Queries that the guard answers (guard.h). */
+EARLY static void *guard_wrapper(const char *name, void ***real)
+{
+	for (const struct guard_query *q = &cufence_guard ? cufence_guard.queries : NULL;
+		q && q->name; q++)
+		if (same(q->name, name)) {
+			*real = q->real;
+			return q->wrapper;
+		}
+	return NULL;
+}
+
 EARLY static void *own_wrapper(const char *name, void ***real)
 {
 	if (same(name, "cuGetProcAddress")) {
@@ -156,7 +169,7 @@ EARLY static void *own_wrapper(const char *name, void ***real)
 		*real = &driver_reals[place / VARIANT_COUNT][place % VARIANT_COUNT];
 		return entry_at(place)->wrapper;
 	}
-	return NULL;
+	return guard_wrapper(name, real);
 }
 
 EARLY void *dlsym_answer(void *handle, const char *name)
@@ -284,8 +297,8 @@ void *runtime_resolve(int major, const char *name)
 
 static void *real_at(unsigned place)
 {
-	if (behind_hold[place])
-		return behind_hold[place];
+	if (behind[place])
+		return behind[place];
 	return driver_real((enum call_id)(place / VARIANT_COUNT), (int)(place % VARIANT_COUNT));
 }
 
@@ -332,6 +345,18 @@ void resolve_count_early(void)
 	trace_count(&shim.writer, COUNT_PASSED_THROUGH, atomic_exchange(&passed_early, 0));
 }
 
+/* As wrapper_of(), for queries that the guard answers: they are not recorded. */
+static void *guard_wrapper_of(void *real)
+{
+	for (const struct guard_query *q = &cufence_guard ? cufence_guard.queries : NULL;
+		q && q->name; q++)
+		if (driver_symbol(q->name) == real) {
+			__atomic_store_n(q->real, real, __ATOMIC_RELAXED);
+			return q->wrapper;
+		}
+	return real;
+}
+
 static void replace(void **function)
 {
 	void *wrapper;
@@ -339,25 +364,29 @@ static void replace(void **function)
 	if (!function || !*function)
 		return;
 	wrapper = wrapper_of(*function);
-	if (wrapper)
-		*function = wrapper;
-	else
+	if (!wrapper) {
 		passed_through();
+		wrapper = guard_wrapper_of(*function);
+	}
+	*function = wrapper;
 }
 
-/* From now on wrappers call the hold's functions instead of the driver's. */
-static void aim_at_hold(void)
+/* From now on wrappers call the functions of the guard and the hold instead of the driver's. */
+static void aim_at_libraries(void)
 {
 	for (unsigned place = 0; place < PLACES; place++) {
 		enum call_id id = (enum call_id)(place / VARIANT_COUNT);
 		int variant = (int)(place % VARIANT_COUNT);
-		void *real = entry_at(place)->name ? real_at(place) : NULL;
+		void *real = entry_at(place)->name ? real_at(place) : NULL, *wrapper = real;
 
-		if (!real || behind_hold[place])
+		if (!real || behind[place])
 			continue;
-		behind_hold[place] = real;
-		__atomic_store_n(&driver_reals[id][variant], cufence_hold.wrap(id, variant, real),
-			__ATOMIC_RELAXED);
+		behind[place] = real;
+		if (&cufence_guard)
+			wrapper = cufence_guard.wrap(id, variant, wrapper);
+		if (&cufence_hold)
+			wrapper = cufence_hold.wrap(id, variant, wrapper);
+		__atomic_store_n(&driver_reals[id][variant], wrapper, __ATOMIC_RELAXED);
 	}
 }
 
@@ -369,8 +398,8 @@ void driver_look_up(void)
 		questions[i].found = find_in_driver(questions[i].name);
 	looked_up = 1;
 	fill_by_address();
-	if (&cufence_hold)
-		aim_at_hold();
+	if (&cufence_guard || &cufence_hold)
+		aim_at_libraries();
 }
 
 static void *get_proc_real(void **real, const char *name)

@@ -230,6 +230,11 @@ enum frame_flag {
  * calls made by a runtime call, almost all nested calls, are not checked again.
  */
 int thread_forget(struct thread_state *thread, uintptr_t frame);
+/*
+ * Was the frame at `where` left without a return? True if execution continued further up the stack,
+ * as after a signal handler's siglongjmp(); the handler may have its own stack.
+ */
+int frame_was_left(uintptr_t where, uintptr_t now);
 static inline int thread_depth(struct thread_state *thread, unsigned flags, void *frame_address)
 {
 	if (UNLIKELY(thread->depth &&

@@ -38,7 +38,7 @@ static const struct command_option run_options[] = {
 	{ "--duration", "S", "record at most S seconds of work, from the first that is recorded" },
 	{ "--profiler", NULL, "record work between cudaProfilerStart and cudaProfilerStop only" },
 	{ "--nvtx", "RANGE", "record work within NVTX ranges of that name only" },
-	{ "--guard-host", NULL, "report host accesses to pinned memory of pending copies" },
+	{ "--guard-host", NULL, "report host accesses to memory that pending work uses" },
 	{ "--max-size", "BYTES", "stop recording work when a trace is that large (K, M, G)" },
 	{ "--keep-trace", NULL, "keep the trace files next to the database" }, ANNOTATIONS,
 	{ "--report", "FILE", "write the report to FILE, not to stderr" },

@@ -32,15 +32,13 @@ struct hazards *hazards_new(struct db *db)
 	hazards->db = db;
 	hazards->run = db->run;
 	hazards->made.rows = &db->run->allocated;
-	hazards->ends.rows = &db->run->operands;
-	hazards->extents.rows = &db->run->extents;
 	hazards->freed.rows = &db->run->freed;
 	hazards->edges = db_prepare(db,
 		"SELECT from_node, to_node, programmatic FROM graph_edge WHERE graph = ?1 "
 		"AND added < ?2 AND ifnull(removed, ?2) >= ?2");
 	if (hazards->edges && !operations_init(&hazards->operations, db) &&
 		!usage_find(&hazards->usage, db->run) && !hazards_find_scripts(hazards) &&
-		!callers_init(&hazards->callers, db, db->run) &&
+		!hazards_find_touches(hazards) && !callers_init(&hazards->callers, db, db->run) &&
 		(hazards->others = access_open(db)))
 		return hazards;
 	hazards_free(hazards);
@@ -65,7 +63,7 @@ void hazards_free(struct hazards *hazards)
 	map_release(&hazards->forgotten);
 	map_release(&hazards->scripted);
 	map_release(&hazards->outside);
-	free(hazards->copies);
+	free(hazards->uses);
 	callers_release(&hazards->callers);
 	access_close(hazards->others);
 	sqlite3_finalize(hazards->edges);

@@ -77,10 +77,8 @@ struct hazards {
 	struct reuse reuse;
 	struct loads loads;
 	struct access_reader *others; /* reads the accesses of a second operation */
-	struct host_copy *copies;     /* last copies of pinned memory, a ring (host_touches.c) */
-	size_t copy_count;            /* in all */
-	struct run_cursor ends;       /* operands of such copies, by call */
-	struct run_cursor extents;    /* extents of such copies, by call */
+	struct host_use *uses; /* last uses of host memory, a ring; NULL: no guard reports any */
+	size_t use_count;      /* in all */
 	struct watch watch[WATCHES];
 	unsigned watches;
 	sqlite3_stmt *edges; /* edges of a graph */
@@ -114,7 +112,10 @@ int hazards_add(struct hazards *hazards, const struct hazard *hazard);
 
 /* --- host_touches.c --- */
 
-/* Processes a copy to or from pinned memory, or an access of the program itself to such memory. */
+/* Finds out whether accesses of the program itself were recorded; required before the other. */
+int hazards_find_touches(struct hazards *hazards);
+
+/* Processes work that uses host memory, or an access of the program itself to such memory. */
 int hazards_process_touch(struct hazards *hazards, const struct walk_call *call);
 
 /* --- doubts.c --- */

@@ -1,84 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accesses of the program's own code to the pinned memory of copies, as reported by the recorder's
- * guard.  "For transfers from device memory to pinned host memory, the function returns before the
- * copy is done" (CUDA runtime API, "API synchronization behavior"): the program must wait for the
- * copy before it accesses that memory.  The guard reports the accesses; the order tells which of
- * them came after a wait.
+ * Accesses of the program's own code to host memory that pending work uses, as reported by the
+ * recorder's guard: pinned memory of copies and graphs, and managed memory.  "For transfers from
+ * device memory to pinned host memory, the function returns before the copy is done" (CUDA runtime
+ * API, "API synchronization behavior"); launches return before the kernel has begun, and managed
+ * memory needs a wait before the host uses what a kernel writes (CUDA programming guide, "Unified
+ * memory programming", coherency and concurrency).  The guard reports the accesses; the order tells
+ * which of them came after a wait, and the accesses of the operation which of them conflict.
  */
 #include "hazards_parts.h"
 
 #include <stdlib.h>
 
+#include "constants.h"
 #include "idmap.h"
 
-#define COPY_LIMIT 4096 /* the guard itself watches fewer at a time */
+#define USE_LIMIT 16384 /* the guard itself watches fewer at a time */
 
-struct host_copy {
+struct host_use {
 	int64_t process;
-	uint32_t allocation;
-	int64_t address; /* on the host */
-	struct shape {
-		int64_t bytes, pitch, rows, slice, slices; /* as in table extent */
-	} shape;
-	int written; /* by the device */
-	int touched; /* the guard reported the first access and stopped watching the copy */
+	struct memory_access access; /* of the device */
 	struct operation_point by;
+	uint32_t touched; /* 1 + the site of the last access that conflicted, 0: none */
 };
 
-static int is_pinned(const struct run *run, uint32_t allocation)
+int hazards_find_touches(struct hazards *hazards)
+{
+	const struct run *run = hazards->run;
+
+	for (uint32_t id = 1; id < run_call_end(run) && !hazards->uses; id++) {
+		const struct run_call *call = run_call(run, id);
+
+		if (!call || kind_family(call->kind) != FAMILY_host_access)
+			continue;
+		hazards->uses = calloc(USE_LIMIT, sizeof(*hazards->uses));
+		if (!hazards->uses)
+			return -1;
+	}
+	return 0;
+}
+
+static int is_on_host(const struct run *run, int64_t allocation)
 {
 	unsigned kind = run_allocation(run, allocation)->kind;
 
-	return kind == ALLOCATION_PINNED || kind == ALLOCATION_REGISTERED;
+	return kind == ALLOCATION_PINNED || kind == ALLOCATION_REGISTERED ||
+		kind == ALLOCATION_MANAGED;
 }
 
-static struct shape shape_of(struct hazards *hazards, const struct walk_call *call,
-	const struct run_operand *operand)
+static int is_watched(const struct walk_call *call)
 {
-	struct run_cursor extents;
-	const struct run_extent *extent;
-
-	run_cursor_at(&hazards->extents, call->id);
-	for (extents = hazards->extents; (extent = run_cursor_at(&extents, call->id)); extents.at++)
-		if (extent->role == operand->role && extent->address == operand->address)
-			return (struct shape){ extent->bytes, extent->pitch, extent->rows,
-				extent->slice, extent->slices };
-	return (struct shape){ call->bytes, 0, 1, 0, 1 };
-}
-
-/* Bytes between rows and slices are not part of the copy. */
-static int has_byte(const struct host_copy *copy, int64_t address)
-{
-	const struct shape *shape = &copy->shape;
-	int64_t at = address - copy->address, slice = 0, row = 0;
-
-	if (at < 0)
+	switch (kind_family(call->kind)) {
+	case FAMILY_copy:
+		return call_is_async_copy(call->kind);
+	case FAMILY_set:
+	case FAMILY_launch:
+	case FAMILY_graph_launch:
+		return 1;
+	default:
 		return 0;
-	if (shape->slice > 0)
-		slice = at / shape->slice;
-	at -= slice * shape->slice;
-	if (shape->pitch > 0)
-		row = at / shape->pitch;
-	at -= row * shape->pitch;
-	return slice < shape->slices && row < shape->rows && at < shape->bytes;
+	}
 }
 
-static int add_copies(struct hazards *hazards, const struct walk_call *call)
+static int add_uses(struct hazards *hazards, const struct walk_call *call)
 {
-	const struct run_operand *operand;
+	const struct accesses *accesses = access_read(hazards->others, call->id);
+	struct operation_point by = hazards->now;
 
-	if (!hazards->copies)
-		hazards->copies = calloc(COPY_LIMIT, sizeof(*hazards->copies));
-	if (!hazards->copies)
+	if (!accesses)
 		return -1;
-	for (; (operand = run_cursor_at(&hazards->ends, call->id)); hazards->ends.at++)
-		if (is_pinned(hazards->run, operand->allocation) &&
-			(operand->role == OPERAND_DST || operand_is_source(operand->role)))
-			hazards->copies[hazards->copy_count++ % COPY_LIMIT] =
-				(struct host_copy){ call->process, operand->allocation,
-					operand->address, shape_of(hazards, call, operand),
-					operand->role == OPERAND_DST, 0, hazards->now };
+	by.spins = (uint8_t)hazards_spins(accesses->access, accesses->count);
+	for (size_t i = 0; i < accesses->count; i++)
+		if (accesses->access[i].direction != ACCESS_UNKNOWN &&
+			is_on_host(hazards->run, accesses->access[i].allocation))
+			hazards->uses[hazards->use_count++ % USE_LIMIT] =
+				(struct host_use){ call->process, accesses->access[i], by, 0 };
 	return 0;
 }
 
@@ -95,49 +91,97 @@ static int any_thread_observed(const struct order *order, const struct order_epo
 	return 0;
 }
 
-static int judge(struct hazards *hazards, const struct walk_call *call,
-	const struct host_copy *copy)
+static int is_copy_or_set(const struct operation_point *by)
 {
-	int write = call->kind == KIND_HOST_WRITE;
-	enum order_strength strength = order_known(hazards->order, call->thread, copy->by.epoch);
+	return kind_family(by->kind) == FAMILY_copy || kind_family(by->kind) == FAMILY_set;
+}
+
+/*
+ * A word that a kernel writes may be a flag that the host polls while it runs: surely if it counts,
+ * perhaps if it is stored.
+ */
+static enum confidence confidence_of(const struct hazards *hazards, const struct host_use *use,
+	const struct access_conflict *conflict)
+{
+	const struct memory_access *access = &use->access;
+	int is_word = !is_copy_or_set(&use->by) && !access->stride_count &&
+		access->run <= HAZARD_FLAG_BYTES;
+
+	if (use->by.outside || use->by.spins || access->maybe ||
+		any_thread_observed(hazards->order, &use->by.epoch) ||
+		(is_word && access->direction == ACCESS_ATOMIC))
+		return CONFIDENCE_POSSIBLE;
+	if (conflict->overlap != OVERLAP_SURE && !conflict->covered)
+		return CONFIDENCE_POSSIBLE;
+	return conflict->overlap != OVERLAP_SURE || conflict->evidence < EVIDENCE_PTX || is_word
+		? CONFIDENCE_LIKELY
+		: CONFIDENCE_CERTAIN;
+}
+
+static int judge(struct hazards *hazards, const struct walk_call *call, const struct host_use *use,
+	const struct memory_access *touch, const struct access_conflict *conflict)
+{
+	enum order_strength strength = order_known(hazards->order, call->thread, use->by.epoch);
 	struct hazard hazard = { .process = call->process,
-		.allocation = copy->allocation,
+		.allocation = use->access.allocation,
 		.low = call->ptr,
 		.high = call->ptr + 1,
-		.earlier = copy->by,
+		.earlier = use->by,
 		.later = hazards->now,
-		.evidence = { EVIDENCE_GUARD, EVIDENCE_EXACT },
+		.evidence = { EVIDENCE_GUARD, (enum evidence)use->access.evidence },
 		.count = 1,
-		.rule = write ? EARLY_HOST_WRITE : EARLY_HOST_READ,
-		.order = write ? copy->written ? ACCESS_WAW : ACCESS_WAR : ACCESS_RAW,
+		.rule = touch->direction == ACCESS_WRITE ? EARLY_HOST_WRITE : EARLY_HOST_READ,
+		.order = conflict->order,
 		.confidence = CONFIDENCE_POSSIBLE };
 
-	int reused = write ? reuse_is_known(&hazards->reuse, &hazards->callers, call->process,
-				     copy->allocation, &copy->by.epoch)
-			   : 0;
+	int reused = touch->direction == ACCESS_WRITE
+		? reuse_is_known(&hazards->reuse, &hazards->callers, call->process,
+			  use->access.allocation, &use->by.epoch)
+		: 0;
 
 	if (strength == ORDER_GUARANTEED || reused)
 		return reused < 0 ? -1 : 0;
-	if (strength == ORDER_UNORDERED && !copy->by.outside &&
-		!any_thread_observed(hazards->order, &copy->by.epoch))
-		hazard.confidence = CONFIDENCE_CERTAIN;
+	if (strength == ORDER_UNORDERED)
+		hazard.confidence = confidence_of(hazards, use, conflict);
 	hazard.later.start = hazard.later.end = call->enter;
 	return hazards_add(hazards, &hazard);
 }
 
+/* Copies are not watched after the first access, the memory of kernels page by page. */
+static int is_known(const struct host_use *use, uint32_t site)
+{
+	return use->touched && (is_copy_or_set(&use->by) || use->touched == site + 1);
+}
+
 static int judge_access(struct hazards *hazards, const struct walk_call *call)
 {
-	size_t count = hazards->copy_count < COPY_LIMIT ? hazards->copy_count : COPY_LIMIT;
+	size_t count = hazards->use_count < USE_LIMIT ? hazards->use_count : USE_LIMIT;
+	uint32_t site = run_link(hazards->run, call->id)->site;
+	struct memory_access touch = { .low = call->ptr,
+		.high = call->ptr + 1,
+		.start = call->ptr,
+		.run = 1,
+		.direction = call->kind == KIND_HOST_WRITE ? ACCESS_WRITE : ACCESS_READ,
+		.evidence = EVIDENCE_GUARD,
+		.sure = 1,
+		.exact = 1 };
 
 	for (size_t i = 0; i < count; i++) {
-		struct host_copy *copy = &hazards->copies[i];
+		struct host_use *use = &hazards->uses[i];
+		const struct run_allocation *memory =
+			run_allocation(hazards->run, use->access.allocation);
+		struct access_conflict conflict;
 
-		if (copy->process != call->process || copy->touched ||
-			!(copy->written || call->kind == KIND_HOST_WRITE) ||
-			!has_byte(copy, call->ptr))
+		if (use->process != call->process || is_known(use, site) ||
+			(memory->freed && memory->freed < call->id) ||
+			call->ptr < use->access.low || call->ptr >= use->access.high)
 			continue;
-		copy->touched = 1;
-		if (judge(hazards, call, copy))
+		touch.allocation = use->access.allocation;
+		conflict = access_conflict(&use->access, &touch);
+		if (conflict.overlap == OVERLAP_NONE)
+			continue;
+		use->touched = site + 1;
+		if (judge(hazards, call, use, &touch, &conflict))
 			return -1;
 	}
 	return 0;
@@ -145,9 +189,11 @@ static int judge_access(struct hazards *hazards, const struct walk_call *call)
 
 int hazards_process_touch(struct hazards *hazards, const struct walk_call *call)
 {
+	if (!hazards->uses)
+		return 0;
 	if (kind_family(call->kind) == FAMILY_host_access)
 		return judge_access(hazards, call);
-	if (!call_is_async_copy(call->kind) || !hazards->now.epoch.seq || call->captured)
+	if (!is_watched(call) || !hazards->now.epoch.seq || call->captured)
 		return 0;
-	return add_copies(hazards, call);
+	return add_uses(hazards, call);
 }

@@ -55,14 +55,17 @@ const char report_notes_sql[] =
 	/* Why lines of scripts are missing. */
 	"SELECT DISTINCT 'no lines of scripts are shown: ' || substr(value, 7) FROM property"
 	" WHERE name = 'python.frames' AND value GLOB 'none: *' UNION ALL "
-	/* The guard watches pinned memory of pending copies, and no managed memory. */
+	/* Older recorders' guards watch no managed memory. */
 	"SELECT 'host accesses to ' || iif(pinned, 'pinned', '')"
 	" || iif(pinned AND managed, ' and ', '') || iif(managed, 'managed', '')"
 	" || ' memory were not watched' || iif(pinned, '; run --guard-host reports those to'"
 	" || ' pinned memory while a copy is pending', '') FROM (SELECT"
-	"  max(memory = 'managed') AS managed, max(memory IN ('pinned', 'registered')"
+	"  max(memory = 'managed' AND process NOT IN (SELECT process FROM property"
+	"   WHERE name = 'guard.managed')) AS managed, max(memory IN ('pinned', 'registered')"
 	"   AND process NOT IN (SELECT process FROM property WHERE name = 'guard')) AS pinned"
 	"  FROM allocation) WHERE pinned OR managed UNION ALL "
+	"SELECT DISTINCT 'managed memory was not guarded: ' || value FROM property"
+	" WHERE name = 'guard.managed' AND value <> 'on' UNION ALL "
 	"SELECT DISTINCT 'host memory was not guarded: ' || value FROM property"
 	" WHERE name = 'guard' AND value <> 'on' UNION ALL "
 	/* The last word may have been written twice; counts only grow. */
@@ -74,6 +77,8 @@ const char report_notes_sql[] =
 	" ('guard.part_of_page', 'in pages that it shares'),"
 	" ('guard.unknown', 'not known to be pinned, or moved by the processor'),"
 	" ('guard.refused', 'that the kernel refused to protect'),"
+	" ('guard.blocked', 'whose thread blocks SIGSEGV'),"
+	" ('guard.nodes', 'in graphs with too many or unknown nodes'),"
 	" ('guard.captured', 'during a capture'), ('guard.batched', 'of batches'),"
 	" ('guard.crowded', 'opened early, as there were too many')) AS reason"
 	" ON name = column1 GROUP BY column2) HAVING sum(n) UNION ALL "

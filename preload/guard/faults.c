@@ -4,14 +4,21 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
+#include <ucontext.h>
 
+#include "guard.h"
 #include "resolve.h"
 #include "shim.h"
 #include "system.h"
 
 #define EXPORT __attribute__((visibility("default")))
-/* In watch->program: the handler was set with SA_SIGINFO. */
+/* In watch->program: the handler was set with SA_SIGINFO, or with SA_RESETHAND. */
 #define WANTS_INFO (UINT64_C(1) << 63)
+#define RESETS (UINT64_C(1) << 62)
+#define HANDLER(program) ((uintptr_t)((program) & ~(WANTS_INFO | RESETS)))
+
+#define SMALL_STACK 16384 /* bytes; a frame of the kernel's takes 3 KiB, with AMX 11 */
+#define HANDLER_DEPTH 16  /* the program's handler within itself */
 
 typedef void (*simple_handler)(int);
 typedef void (*info_handler)(int, siginfo_t *, void *);
@@ -105,7 +112,7 @@ static int is_fault(const siginfo_t *info)
 }
 
 /* The default action: a fault recurs, a sent signal is sent again. */
-static void end_by_default(const struct watch *watch, siginfo_t *info)
+static COLD void end_by_default(const struct watch *watch, siginfo_t *info)
 {
 	struct sigaction action = { .sa_handler = SIG_DFL };
 
@@ -118,7 +125,7 @@ static void end_by_default(const struct watch *watch, siginfo_t *info)
 static void on_fault(int number, siginfo_t *info, void *context);
 
 /* After SA_RESETHAND of the program the kernel has no handler. */
-static void watch_again(const struct watch *watch)
+static COLD void watch_again(const struct watch *watch)
 {
 	struct sigaction action;
 
@@ -129,6 +136,45 @@ static void watch_again(const struct watch *watch)
 	real_sigaction(watch, &action, NULL);
 }
 
+/* The alternate stack, if the handler is on it, has no room for another signal's frame. */
+static int is_on_small_stack(void)
+{
+	stack_t stack;
+
+	return !syscall(SYS_sigaltstack, NULL, &stack) && stack.ss_flags & SS_ONSTACK &&
+		STACK_PLACE - (uintptr_t)stack.ss_sp < SMALL_STACK;
+}
+
+/*
+ * The kernel blocks SIGSEGV in its handler, which may access guarded memory: so it is unblocked, or
+ * nothing is guarded any more.  A handler that faults itself, which the kernel would end at once,
+ * is entered only so often.
+ */
+static COLD void call_guarded(const struct watch *watch, siginfo_t *info, void *context,
+	info_handler handler)
+{
+	static __thread uintptr_t first; /* frame of the outermost handler in progress */
+	static __thread unsigned depth;
+	uint64_t faults = UINT64_C(1) << (SIGSEGV - 1), before;
+	const ucontext_t *at = context;
+
+	if (first && frame_was_left(first, (uintptr_t)at->uc_mcontext.gregs[REG_RSP]))
+		depth = 0;
+	if (!depth++)
+		first = STACK_PLACE;
+	if (is_on_small_stack()) {
+		shim.guard->open_all();
+		handler(watch->number, info, context);
+	} else if (depth > HANDLER_DEPTH) {
+		end_by_default(watch, info);
+	} else {
+		syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &faults, &before, sizeof(faults));
+		handler(watch->number, info, context);
+		syscall(SYS_rt_sigprocmask, SIG_BLOCK, &before, NULL, sizeof(before));
+	}
+	depth--;
+}
+
 static void on_fault(int number, siginfo_t *info, void *context)
 {
 	const struct watch *watch = find_watch(number);
@@ -137,12 +183,15 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	int saved = errno;
 
 	if (is_fault(info) && handler && handler(info, context)) {
-		watch_again(watch);
+		if (program & RESETS)
+			watch_again(watch);
 		errno = saved;
 		return;
 	}
-	if (program & ~WANTS_INFO)
-		((info_handler)(uintptr_t)(program & ~WANTS_INFO))(number, info, context);
+	if (HANDLER(program) && number == SIGSEGV && shim.guard)
+		call_guarded(watch, info, context, (info_handler)HANDLER(program));
+	else if (HANDLER(program))
+		((info_handler)HANDLER(program))(number, info, context);
 	else
 		end_by_default(watch, info);
 }
@@ -158,7 +207,8 @@ static int is_ours(const struct sigaction *action)
 static uint64_t take_over(struct sigaction *action)
 {
 	uint64_t program = (uint64_t)(uintptr_t)action->sa_handler |
-		(action->sa_flags & SA_SIGINFO ? WANTS_INFO : 0);
+		(action->sa_flags & SA_SIGINFO ? WANTS_INFO : 0) |
+		(action->sa_flags & SA_RESETHAND ? RESETS : 0);
 
 	action->sa_sigaction = on_fault;
 	action->sa_flags |= SA_SIGINFO;
@@ -171,7 +221,7 @@ static void give_back(struct sigaction *action, uint64_t program)
 		return;
 	if (!(program & WANTS_INFO))
 		action->sa_flags &= ~SA_SIGINFO;
-	action->sa_handler = (simple_handler)(uintptr_t)(program & ~WANTS_INFO);
+	action->sa_handler = (simple_handler)HANDLER(program);
 }
 
 /* After vfork() a child shares this memory, but not the kernel's signal actions. */

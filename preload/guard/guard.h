@@ -19,8 +19,12 @@ struct guard_call {
 	int by_device;                    /* a copy with an operand in device memory */
 	int per_thread;                   /* stream 0 is the per-thread default stream */
 	int capturing;                    /* some stream is being captured */
+	unsigned context;                 /* id of the current one, 0: unknown */
 	uint64_t enter;                   /* ticks; 0: unknown */
 	uint64_t field[FIELD_KIND_COUNT]; /* by enum field_kind */
+	/* Parameters of a launch or kernel node, as in cuLaunchKernel; function 0: none. */
+	uint64_t function;
+	void *const *values, *const *extra;
 };
 
 /* Functions of the recorder for the guard. */
@@ -28,6 +32,15 @@ struct guard_recorder {
 	/* As faults_watch() for SIGSEGV. */
 	int (*watch)(int (*handler)(const siginfo_t *info, void *context));
 	uint64_t (*clock)(void); /* ticks */
+	int (*simulated)(void);  /* the device is simulated */
+	/* Returns a driver function by its exported name, or NULL. */
+	void *(*symbol)(const char *name);
+	/*
+	 * Stores those words of a kernel's parameters that may be addresses of memory known to
+	 * CUDA, at most room; returns their number.
+	 */
+	unsigned (*words)(uint64_t function, void *const *values, void *const *extra,
+		uint64_t *word, unsigned room);
 	/*
 	 * Records a first access, by the instruction that a signal interrupted (context) or by the
 	 * caller of the function with that frame address.  Returns 0 if CUDA itself made it, or if
@@ -42,10 +55,24 @@ struct guard_count {
 	uint64_t count;
 };
 
+/* A driver function without a row in calls.def that the guard answers itself. */
+struct guard_query {
+	const char *name; /* exported symbol, NULL: the end of the list */
+	void *wrapper;
+	void **real;
+};
+
 /* Functions of the guard for the recorder.  On any thread. */
 struct guard {
+	/*
+	 * Returns the function to call in place of a driver function; called before start, too.
+	 */
+	void *(*wrap)(enum call_id call, int variant, void *real);
+	const struct guard_query *queries;
 	/* Called when recording starts.  Returns NULL, or why nothing can be guarded. */
 	const char *(*start)(const struct guard_recorder *recorder);
+	/* Returns NULL, or why managed memory cannot be guarded; after start. */
+	const char *(*managed)(void);
 	/*
 	 * Called before a call that frees host memory or destroys a context, recorded or not:
 	 * removes all protection.

@@ -6,10 +6,12 @@
 #include "allocation.h"
 #include "faults.h"
 #include "join.h"
+#include "hot.h"
 #include "origin.h"
+#include "resolve.h"
 #include "window.h"
 
-#define COUNT_LIMIT 16
+#define COUNT_LIMIT 24
 
 static int watch(int (*handler)(const siginfo_t *info, void *context))
 {
@@ -21,7 +23,51 @@ static uint64_t ticks(void)
 	return clock_read();
 }
 
-static const struct guard_recorder recorder = { watch, ticks, frame_touched };
+static int is_simulated(void)
+{
+	return shim.virtual_clock != NULL;
+}
+
+/* All words of a short buffer, or of a long one those that point into a live granule. */
+static unsigned copy_words(const struct function_layout *layout,
+	const struct launch_arguments *arguments, void *const *values, uint64_t *word,
+	unsigned room)
+{
+	uint64_t buffer[BUFFER_WORDS] = { 0 };
+	unsigned count = layout ? layout->words : arguments->pointer_count, found = 0;
+
+	if (layout)
+		arguments_copy(buffer, layout, values);
+	for (unsigned i = 0; i < count && found < room; i++) {
+		const uint32_t *halves = arguments->pointer[i % MAX_POINTERS].pointer;
+
+		word[found] = layout ? buffer[i] : halves[0] | (uint64_t)halves[1] << 32;
+		found += allocation_maybe(word[found]);
+	}
+	return found;
+}
+
+static unsigned words(uint64_t function, void *const *values, void *const *extra, uint64_t *word,
+	unsigned room)
+{
+	struct thread_state *thread = thread_state();
+	struct call_frame frame = { .thread = thread,
+		.function = function,
+		.values = values,
+		.extra = extra };
+	uintptr_t busy = thread->busy;
+	unsigned count;
+
+	/* The first use of a kernel writes a record. */
+	thread->busy = STACK_PLACE;
+	count = copy_words(launch_layout(&frame, (const uint64_t[]){ function, 0 }),
+		&thread->tables->arguments, values, word, room);
+	thread->busy = busy;
+	return count;
+}
+
+static const struct guard_recorder recorder = { watch, ticks, is_simulated, driver_symbol, words,
+	frame_touched };
 
 static int is_asked_for(void)
 {
@@ -37,15 +83,18 @@ static void write_text(struct thread_state *thread, const char *name, const char
 
 void guarded_start(struct thread_state *thread)
 {
-	const char *obstacle = "its library is not loaded";
+	const char *obstacle = "its library is not loaded", *managed;
 
 	if (!is_asked_for())
 		return;
 	if (&cufence_guard)
 		obstacle = cufence_guard.start(&recorder);
 	write_text(thread, "guard", obstacle ? obstacle : "on");
-	if (!obstacle)
-		shim.guard = &cufence_guard;
+	if (obstacle)
+		return;
+	managed = cufence_guard.managed();
+	write_text(thread, "guard.managed", managed ? managed : "on");
+	shim.guard = &cufence_guard;
 }
 
 void guarded_finish(struct thread_state *thread)
@@ -80,7 +129,11 @@ COLD void guarded_called(const struct call_frame *frame, enum call_kind kind, un
 	struct guard_call call = { .kind = kind,
 		.per_thread = frame->flags & CALL_PER_THREAD,
 		.capturing = window_captures() > 0,
-		.enter = frame->enter };
+		.context = frame->context,
+		.enter = frame->enter,
+		.function = frame->function,
+		.values = frame->values,
+		.extra = frame->extra };
 
 	for (unsigned i = 0; i < type->field_count; i++)
 		call.field[type->field[i]] = field[i];

@@ -14,12 +14,12 @@ void guarded_start(struct thread_state *thread);
 void guarded_finish(struct thread_state *thread);
 void guarded_child(void);
 
-static inline int guarded_makes_pinned(enum call_kind kind)
+static inline int guarded_makes_host_memory(enum call_kind kind)
 {
 	switch (kind) {
 #define KIND_MAKES(symbol, name, memory) \
 	case KIND_##symbol: \
-		return MEMORY_##memory == MEMORY_PINNED;
+		return MEMORY_##memory == MEMORY_PINNED || MEMORY_##memory == MEMORY_MANAGED;
 #include "kinds.def"
 	default:
 		return 0;
@@ -31,14 +31,21 @@ static inline int guarded_wants(enum call_kind kind)
 {
 	switch (kind_family(kind)) {
 	case FAMILY_copy:
+	case FAMILY_set:
+	case FAMILY_launch:
 	case FAMILY_wait:
 	case FAMILY_query:
 	case FAMILY_graph_launch:
+	case FAMILY_exec:
 		return 1;
+	case FAMILY_node_set:
+		return kind == KIND_EXEC_SET;
+	case FAMILY_graph:
+		return kind == KIND_GRAPH_INSTANTIATE;
 	case FAMILY_event:
 		return kind_has(kind, K_MARKER);
 	case FAMILY_allocation:
-		return guarded_makes_pinned(kind);
+		return guarded_makes_host_memory(kind);
 	default:
 		return kind_waits(kind) >= WAITS_CONTEXT;
 	}

@@ -16,4 +16,7 @@ CUDA_MEMCPY3D copy_linear(uintptr_t dst, CUmemorytype to, uintptr_t src, CUmemor
  */
 CUresult copy_call(const CUDA_MEMCPY3D *shape, CUstream stream, bool async);
 
+/* Moves bytes like a device, ignoring page protection of host memory. */
+void copy_move(char *dst, const char *src, size_t bytes);
+
 #endif

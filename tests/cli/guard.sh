@@ -45,6 +45,34 @@ same "... are as many accesses" 11 "$("$cufence" query system_calls.db \
 has "what could not be guarded is said" \
 	'guard left out host memory of 1 copy: 1 in pages that it shares' "$(cat small.report)"
 
+# System calls on bytes that share a page with a pending copy, and what CUDA says of pinned memory.
+program=$build/tests/helpers/guard_neighbours
+needs "$program"
+for mode in another same registered ranges managed_ranges; do
+	same "neighbours, $mode: output and status" "$(bare $mode 2>&1)" "$(guarded $mode)"
+done
+for mode in another same registered; do
+	same "... $mode: which were guarded" 19 "$("$cufence" query $mode.db \
+		"SELECT value FROM property WHERE name = 'guard.copies'")"
+done
+
+# Programs that handle SIGSEGV on a small stack, or block it.
+program=$build/tests/helpers/guard_signals
+needs "$program"
+for mode in small_stack masks raw_mask suspended handler_touches stays_blocked; do
+	same "signals, $mode: output and status" "$(bare $mode 2>&1)" "$(guarded $mode)"
+	same "... $mode: found" "$read_early" "$(found $mode.db)"
+done
+blocked() { env --block-signal=SEGV bash -c '"$@"' - "$@"; }
+same "signals, blocked from the start: output and status" \
+	"$(LD_LIBRARY_PATH=$build/sim blocked "$program" inherited)" \
+	"$(blocked "$cufence" run --sim --guard-host -o inherited.db -- "$program" inherited 2>/dev/null)"
+same "... found" "$read_early" "$(found inherited.db)"
+# Bytes of an alternate stack that the handler takes beside the kernel's frame (doc/GUARD.md).
+used=$(guarded measure | awk '$1 == "frame:" { frame = $2 } $1 == "all:" { print $2 - frame }')
+[ "${used:-9999}" -le 512 ]
+ok "the handler takes $used bytes of a small stack" $?
+
 # A thread reads after a host function has signalled it; shared pages are protected.
 for app in host_signal registered_twice_fixed; do
 	needs "$build/testapps/$app"
@@ -55,6 +83,7 @@ for app in host_signal registered_twice_fixed; do
 done
 
 # Without the option nothing is protected.
+program=$build/tests/helpers/guarded
 "$cufence" run --sim -o off.db -- "$program" handler >/dev/null 2>off.report
 same "off by default" "" "$(found off.db)"
 # The variable alone does not load the library.

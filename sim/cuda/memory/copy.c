@@ -197,10 +197,7 @@ static bool write_shared(char *dst, const char *src, size_t bytes)
 	return done;
 }
 
-/*
- * Copies like a device, ignoring page protection of host memory: the guard protects pages while a
- * copy is pending.
- */
+/* The guard protects pages while a copy is pending. */
 static void move_unseen(char *dst, const char *src, size_t bytes)
 {
 	int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
@@ -220,7 +217,7 @@ static void move_unseen(char *dst, const char *src, size_t bytes)
 		close(memory);
 }
 
-static void move(char *dst, const char *src, size_t bytes)
+void copy_move(char *dst, const char *src, size_t bytes)
 {
 	if (getenv("CUFENCE_GUARD_HOST"))
 		move_unseen(dst, src, bytes);
@@ -234,7 +231,7 @@ static void copy_effect(struct op *op)
 
 	for (size_t z = 0; z < box->depth; z++) {
 		for (size_t y = 0; y < box->height; y++)
-			move(box->dst + z * box->dst_slice + y * box->dst_pitch,
+			copy_move(box->dst + z * box->dst_slice + y * box->dst_pitch,
 				box->src + z * box->src_slice + y * box->src_pitch, box->width);
 	}
 }

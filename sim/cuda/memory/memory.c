@@ -170,7 +170,7 @@ static uintptr_t take_new(struct device *device, size_t room)
 static struct memory *allocate(struct device *device, enum memory_place place, size_t bytes,
 	struct pool *pool, const struct stream *stream)
 {
-	size_t grain = place == PLACE_DEVICE && !pool ? GRAIN : PAGE;
+	size_t grain = pool ? PAGE : GRAIN;
 	struct memory *memory, wanted = { .device = device, .place = place, .pool = pool };
 	uintptr_t start;
 

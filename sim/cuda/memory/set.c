@@ -3,20 +3,22 @@
 #include <string.h>
 
 #include "cuda_calls.h"
+#include "cuda_copy.h"
 #include "cuda_work.h"
 
 static void set_effect(struct op *op)
 {
 	const struct box *box = &op->box;
+	char piece[4096];
+	size_t part;
 
-	for (size_t y = 0; y < box->height; y++) {
-		char *row = box->dst + y * box->dst_pitch;
-
-		if (op->element == 1)
-			memset(row, (int)op->value, box->width);
-		for (size_t x = 0; op->element > 1 && x < box->width; x += op->element)
-			memcpy(row + x, &op->value, op->element);
-	}
+	for (size_t x = 0; x < sizeof(piece); x += op->element)
+		memcpy(piece + x, &op->value, op->element);
+	for (size_t y = 0; y < box->height; y++)
+		for (size_t x = 0; x < box->width; x += part) {
+			part = box->width - x < sizeof(piece) ? box->width - x : sizeof(piece);
+			copy_move(box->dst + y * box->dst_pitch + x, piece, part);
+		}
 }
 
 CUresult set_check(const struct work *work, struct context *context)

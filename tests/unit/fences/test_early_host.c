@@ -349,6 +349,85 @@ static void a_blocking_copy_is_not_pending(void **unused)
 	finish(&test, "");
 }
 
+/* --- kernels and managed memory --- */
+
+/* A launch that is pending for 500 us; its kernel accesses the first so many bytes. */
+static int64_t launch(struct test *test, const char *direction, int bytes)
+{
+	struct mini *m = &test->m;
+	int64_t id = mini_kernel(m, "work"), call;
+
+	mini_exec(m, "UPDATE allocation SET memory = 'managed'");
+	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL)",
+		(long long)id);
+	mini_exec(m,
+		"INSERT INTO kernel_access VALUES (%lld, NULL, 0, '%s', 1, 0, %d, NULL, NULL, "
+		"NULL, NULL, NULL, NULL, NULL, 1, 0, 0, 0, NULL)",
+		(long long)id, direction, bytes);
+	call = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = test->t, .stream = test->one,
+		.site = test->copied, .kernel = id, .runs = { test->t + 5, test->t + 505 });
+	mini_exec(m, "INSERT INTO operand VALUES (%lld, 'word', 0, %d, %d)", (long long)call,
+		ADDRESS, MEMORY);
+	test->t += 10;
+	return call;
+}
+
+static void what_a_kernel_writes_is_not_to_be_read(void **unused)
+{
+	struct test test;
+
+	(void)unused;
+	begin(&test);
+	launch(&test, "store", 4096);
+	touch(&test, CALL_host_read, 100);
+	finish(&test, "early-host-read certain 1 mini.cu:20 -> mini.cu:15");
+	begin(&test); /* a part of it that the kernel does not use */
+	launch(&test, "store", 4096);
+	touch(&test, CALL_host_read, 4096);
+	finish(&test, "");
+	begin(&test); /* after a wait */
+	launch(&test, "store", 4096);
+	synchronize_by(&test, 0, test.one);
+	touch(&test, CALL_host_read, 100);
+	finish(&test, "");
+	begin(&test); /* page by page, and each line is a place */
+	launch(&test, "store", 8192);
+	touch(&test, CALL_host_read, 100);
+	touch(&test, CALL_host_read, 5000);
+	touch_by(&test, 0, CALL_host_read, test.elsewhere, 100);
+	finish(&test,
+		"early-host-read certain 1 mini.cu:20 -> mini.cu:15, "
+		"early-host-read certain 1 mini.cu:30 -> mini.cu:15");
+}
+
+static void what_a_kernel_reads_may_be_read(void **unused)
+{
+	struct test test;
+
+	(void)unused;
+	begin(&test);
+	launch(&test, "load", 4096);
+	touch(&test, CALL_host_read, 100);
+	touch(&test, CALL_host_write, 100);
+	finish(&test, "early-host-write certain 1 mini.cu:20 -> mini.cu:15");
+}
+
+/* The host may poll it while the kernel runs. */
+static void a_word_may_be_a_flag(void **unused)
+{
+	struct test test;
+
+	(void)unused;
+	begin(&test);
+	launch(&test, "store", 4);
+	touch(&test, CALL_host_read, 0);
+	finish(&test, "early-host-read likely 1 mini.cu:20 -> mini.cu:15");
+	begin(&test);
+	launch(&test, "atomic", 4);
+	touch(&test, CALL_host_read, 0);
+	finish(&test, "early-host-read possible 1 mini.cu:20 -> mini.cu:15");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +440,9 @@ int main(void)
 		cmocka_unit_test(several_accesses_to_one_copy_are_one),
 		cmocka_unit_test(memory_beside_the_copy_is_not_its),
 		cmocka_unit_test(what_lies_between_rows_is_another_copys),
+		cmocka_unit_test(what_a_kernel_writes_is_not_to_be_read),
+		cmocka_unit_test(what_a_kernel_reads_may_be_read),
+		cmocka_unit_test(a_word_may_be_a_flag),
 		cmocka_unit_test(a_blocking_copy_is_not_pending),
 	};
 
