@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A program that forbids system calls once it has warmed up goes on as without the recorder, and
-# its trace is complete.
+# its trace is complete.  So does one that valgrind runs.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 helper=$build/tests/helpers/filtered
@@ -28,5 +28,15 @@ same "threads have their names" filtered "$("$cufence" query run.db \
 if command -v valgrind >/dev/null; then
 	timeout -s KILL 100 valgrind -q --error-exitcode=9 "$build/tests/helpers/faults" work 10 >out 2>err
 	same "valgrind on the simulator ends" "0 " "$? $(cat err)"
+	mkdir valgrind
+	CUFENCE_OUT=$tmp/valgrind LD_PRELOAD=$build/lib/libcufence.so timeout -s KILL 100 \
+		valgrind -q --error-exitcode=9 "$build/tests/helpers/faults" work 10 >recorded 2>err
+	# It names calls of sigprocmask() that only ask whether memory can be read.
+	same "with the recorder: no errors" "0 " "$? $(grep -v "unknown 'how' field" err)"
+	same "with the recorder: output" "$(cat out)" "$(cat recorded)"
+	"$cufence" load valgrind/*.cft -o valgrind.db
+	same "with the recorder: a trace" "0 30" "$? $("$cufence" query valgrind.db "SELECT count(*)
+		FROM call c JOIN call_type t ON t.id = c.type WHERE t.name LIKE '%Stream%' OR
+		t.name LIKE '%Memset%'")"
 fi
 finish
