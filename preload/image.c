@@ -252,7 +252,7 @@ uint64_t image_note(const void *image)
 static int read_all(int fd, char *bytes, uint64_t size)
 {
 	for (uint64_t done = 0; done < size;) {
-		ssize_t n = system_read_at(fd, bytes + done, size - done, done);
+		ssize_t n = system_read(fd, bytes + done, size - done);
 
 		if (n < 0 && errno == EINTR)
 			continue;

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "image_hash.h"
 #include "join.h"
@@ -50,16 +49,18 @@ static int open_folder(void)
 
 static int write_all(int fd, const char *image, uint64_t bytes)
 {
-	for (uint64_t done = 0; done < bytes;) {
-		ssize_t n = system_write_at(fd, image + done, bytes - done, done);
+	uint64_t mask = system_hold_limit_signal(), done = 0;
+	ssize_t n = 1;
 
+	while (done < bytes && n > 0) {
+		n = system_write_at(fd, image + done, bytes - done, done);
 		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		done += (uint64_t)n;
+			n = 1;
+		else if (n > 0)
+			done += (uint64_t)n;
 	}
-	return 0;
+	system_drop_limit_signal(mask, n < 0 ? errno : 0);
+	return done < bytes ? -1 : 0;
 }
 
 /*
@@ -94,21 +95,12 @@ static int store_in(int folder, uint64_t hash, const void *image, uint64_t bytes
 	return system_exists_in(folder, name) || create(folder, name, image, bytes);
 }
 
-/* Beyond the file size limit the kernel sends SIGXFSZ in addition to the error. */
-static int is_within_limits(uint64_t bytes)
-{
-	struct rlimit limit;
-
-	return !shim.writer.max_bytes && !getrlimit(RLIMIT_FSIZE, &limit) &&
-		(limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
-}
-
 int image_store(uint64_t hash, const void *image, uint64_t bytes)
 {
 	int folder, rc = 0;
 
 	/* A size limit of the trace counts all written files. */
-	if (!is_within_limits(bytes))
+	if (shim.writer.max_bytes)
 		return 0;
 	/* Bounded: a thread may have been cancelled while holding the lock. */
 	for (int i = 0; atomic_exchange_explicit(&store.lock, 1, memory_order_acquire); i++) {

@@ -133,15 +133,23 @@ int thread_equip(struct thread_state *thread)
 	return 0;
 }
 
+/* Filters of system calls need not allow prctl(), which pthread_getname_np() makes. */
+static size_t read_name(char *name, size_t size)
+{
+	int fd = system_open("/proc/thread-self/comm", O_RDONLY, 0);
+	ssize_t length = fd < 0 ? 0 : system_read(fd, name, size);
+
+	if (fd >= 0)
+		system_close(fd);
+	return length > 0 && name[length - 1] == '\n' ? (size_t)length - 1 : 0;
+}
+
 static void thread_name(struct thread_state *thread)
 {
-	char name[32] = "";
-	size_t length;
+	char name[32];
+	size_t length = read_name(name, sizeof(name));
 	struct thread_record *record;
 
-	if (pthread_getname_np(pthread_self(), name, sizeof(name)))
-		name[0] = '\0';
-	length = strlen(name);
 	record = trace_reserve(&shim.writer, &thread->chunk, sizeof(*record) + length,
 		RECORD_THREAD);
 	if (!record)

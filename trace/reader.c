@@ -257,7 +257,8 @@ static int record_is_whole(struct trace_reader *reader, const struct record *rec
 		return bytes >= sizeof(struct enter_record) &&
 			reader->call_fields[AS(enter_record)->call];
 	case RECORD_DEVICE:
-		return bytes >= sizeof(struct device_record);
+		return bytes >= sizeof(struct device_record) &&
+			AS(device_record)->device < TRACE_DEVICES;
 	case RECORD_SITE:
 		return bytes >= sizeof(struct site_record);
 	case RECORD_MODULE:
@@ -273,9 +274,11 @@ static int record_is_whole(struct trace_reader *reader, const struct record *rec
 	case RECORD_STRING:
 		return FITS(string_record, AS(string_record)->length, 1);
 	case RECORD_CONTEXT:
-		return bytes >= sizeof(struct context_record);
+		return bytes >= sizeof(struct context_record) &&
+			(uint32_t)AS(context_record)->device + 1 <= TRACE_DEVICES;
 	case RECORD_DEVICE_INFO:
-		return FITS(device_info_record, AS(device_info_record)->name_length, 1);
+		return FITS(device_info_record, AS(device_info_record)->name_length, 1) &&
+			AS(device_info_record)->device < TRACE_DEVICES;
 	case RECORD_CALIBRATION:
 		return bytes >= sizeof(struct calibration_record);
 	case RECORD_PROPERTY:

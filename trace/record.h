@@ -327,6 +327,9 @@ struct string_record {
 };
 
 /* A CUcontext at the first call made in it, and again once its CUPTI id is known. */
+/* The largest systems join a few hundred GPUs: a record with a higher number is damaged. */
+#define TRACE_DEVICES 1024
+
 struct context_record {
 	struct record head;
 	uint16_t id;       /* recorder's own id, from 1 */

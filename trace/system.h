@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -53,6 +54,30 @@ static inline ssize_t system_write(int fd, const void *bytes, size_t size)
 static inline ssize_t system_write_at(int fd, const void *bytes, size_t size, uint64_t offset)
 {
 	return syscall(SYS_pwrite64, fd, bytes, size, offset);
+}
+
+/*
+ * Beyond the file size limit the kernel sends SIGXFSZ to the thread, in addition to the error:
+ * writes are made between these two.  Asking for the limit before would take a system call that
+ * filters of system calls need not allow (doc/SYSTEM-CALLS.md), and the program may change it.
+ */
+static inline uint64_t system_hold_limit_signal(void)
+{
+	uint64_t signal = UINT64_C(1) << (SIGXFSZ - 1), before = 0;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &signal, &before, sizeof(signal));
+	return before;
+}
+
+/* before: what the other one returned.  error: of the write, as errno. */
+static inline void system_drop_limit_signal(uint64_t before, int error)
+{
+	uint64_t signal = UINT64_C(1) << (SIGXFSZ - 1);
+	struct timespec now = { 0, 0 };
+
+	if (error == EFBIG)
+		syscall(SYS_rt_sigtimedwait, &signal, NULL, &now, sizeof(signal));
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 }
 
 static inline ssize_t system_read_at(int fd, void *bytes, size_t size, uint64_t offset)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,15 +18,6 @@ static size_t round_up(size_t bytes)
 static uint64_t offset_of(uint32_t chunk)
 {
 	return TRACE_HEADER_SIZE + (uint64_t)chunk * TRACE_CHUNK_SIZE;
-}
-
-/* Beyond the file size limit the kernel sends SIGXFSZ in addition to the error. */
-static int is_within_limit(uint64_t end)
-{
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY ||
-		end <= limit.rlim_cur;
 }
 
 /*
@@ -47,10 +37,10 @@ static int allocate(int fd, uint64_t offset, size_t bytes)
 }
 
 /* Writes zeros if the file system cannot allocate (EOPNOTSUPP). */
-static int allocate_space(int fd, uint64_t offset, size_t bytes)
+static int allocate_or_write(int fd, uint64_t offset, size_t bytes)
 {
 	static const char zeros[4096];
-	int rc = is_within_limit(offset + bytes) ? allocate(fd, offset, bytes) : -EFBIG;
+	int rc = allocate(fd, offset, bytes);
 
 	if (rc != -EOPNOTSUPP && rc != -ENOSYS && rc != -EINTR)
 		return rc;
@@ -60,6 +50,15 @@ static int allocate_space(int fd, uint64_t offset, size_t bytes)
 			return n < 0 ? -errno : -ENOSPC;
 	}
 	return 0;
+}
+
+static int allocate_space(int fd, uint64_t offset, size_t bytes)
+{
+	uint64_t mask = system_hold_limit_signal();
+	int rc = allocate_or_write(fd, offset, bytes);
+
+	system_drop_limit_signal(mask, -rc);
+	return rc;
 }
 
 /* Few programs use descriptors this high; each new descriptor is moved here below. */
@@ -237,11 +236,9 @@ static int empty_window(struct trace_writer *writer, struct trace_chunk *chunk)
 {
 	struct chunk_header *window = chunk->header, copy = *window;
 	uint32_t number;
-	uint64_t offset;
+	uint64_t offset, mask;
 	int rc = allocate_chunk(writer, &number), fd;
 
-	if (!rc && !is_within_limit(offset_of(number + 1)))
-		rc = -EFBIG;
 	fd = rc ? rc : descriptor(writer);
 	if (fd < 0)
 		return stop_writing(writer, fd);
@@ -249,9 +246,11 @@ static int empty_window(struct trace_writer *writer, struct trace_chunk *chunk)
 	copy.home = chunk->number + 1;
 	copy.before = 0;
 	copy.committed = chunk->used;
+	mask = system_hold_limit_signal();
 	rc = write_at(fd, offset + sizeof(copy), window + 1, chunk->used);
 	if (!rc)
 		rc = write_at(fd, offset, &copy, sizeof(copy));
+	system_drop_limit_signal(mask, -rc);
 	if (rc)
 		return stop_writing(writer, rc);
 	note_extent(writer, offset + sizeof(copy) + chunk->used);
@@ -478,8 +477,32 @@ int trace_create(struct trace_writer *writer, const char *path, const struct tra
 }
 
 /*
- * Counts the bytes of records in the file.  Threads may still be writing: windows are read after
- * the copies, so that nothing is counted twice and the result is a lower bound.
+ * Reads the header of a window in the file: 0, or -1.  The file may be truncated meanwhile; without
+ * a mapping that trace_lose() knows it is read with pread64, which a filter may not allow.
+ */
+static int read_window(struct trace_writer *writer, int fd, uint32_t number,
+	struct chunk_header *header)
+{
+	struct chunk_header *at = system_map(TRACE_CHUNK_SIZE, 0, fd, offset_of(number));
+	uint32_t place = at == MAP_FAILED ? 0 : note_window(writer, (uintptr_t)at);
+
+	if (place) {
+		*header = *at;
+		__atomic_store_n(&writer->window[place - 1], 0, __ATOMIC_RELEASE);
+	}
+	if (at != MAP_FAILED)
+		system_unmap(at, TRACE_CHUNK_SIZE);
+	return place ||
+			system_read_at(fd, header, sizeof(*header), offset_of(number)) ==
+				(ssize_t)sizeof(*header)
+		? 0
+		: -1;
+}
+
+/*
+ * Counts the bytes of records in the file.  Threads may still be writing, and unmap their windows
+ * when they end: windows are mapped anew.  They are read after the copies, so that nothing is
+ * counted twice and the result is a lower bound.
  */
 static uint64_t count_written(struct trace_writer *writer)
 {
@@ -491,8 +514,7 @@ static uint64_t count_written(struct trace_writer *writer)
 	for (; fd >= 0 && next && left; left--) {
 		struct chunk_header window;
 
-		if (system_read_at(fd, &window, sizeof(window), offset_of(next - 1)) !=
-			(ssize_t)sizeof(window))
+		if (read_window(writer, fd, next - 1, &window))
 			break;
 		written += window.committed;
 		next = window.before;

@@ -6,11 +6,17 @@
 
 #include "array.h"
 
-/* A program without names for its threads has its own name for the first. */
-static const char thread_sql[] =
-	"SELECT ifnull(name, 'thread ' || tid) || CASE WHEN (SELECT count(*) FROM thread o WHERE"
-	" o.process = t.process AND o.name IS t.name) > 1 AND name NOT NULL THEN ' ' || tid"
-	" ELSE '' END, id FROM thread t WHERE id = ?1";
+/*
+ * A program without names for its threads has its own name for the first; threads of one name have
+ * their numbers, too.  Counted once: asking for each thread took a scan of all of them.
+ */
+static const char label_sql[] =
+	"DROP TABLE IF EXISTS temp.thread_label;"
+	"CREATE TEMP TABLE thread_label (id INTEGER PRIMARY KEY, label TEXT);"
+	"INSERT INTO temp.thread_label SELECT id, ifnull(name, 'thread ' || tid) || CASE"
+	" WHEN name NOT NULL AND count(*) OVER (PARTITION BY process, name) > 1"
+	" THEN ' ' || tid ELSE '' END FROM thread";
+static const char thread_sql[] = "SELECT label, id FROM temp.thread_label WHERE id = ?1";
 
 /* As the text report calls them. */
 static const char stream_sql[] =
@@ -22,6 +28,8 @@ static const char stream_sql[] =
 int html_lanes_open(struct html_lanes *lanes, struct html_timeline *timeline)
 {
 	*lanes = (struct html_lanes){ .timeline = timeline };
+	if (db_exec(timeline->db, label_sql))
+		return -1;
 	lanes->thread = db_prepare(timeline->db, thread_sql);
 	lanes->stream = db_prepare(timeline->db, stream_sql);
 	return lanes->thread && lanes->stream ? 0 : -1;

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "host_runs.h"
 #include "run_parts.h"
@@ -35,14 +36,41 @@ struct run *run_new(const struct run_room *room)
 	return NULL;
 }
 
-struct run_room run_room_of(uint64_t bytes)
+/* Addresses that the columns reserve for a trace are a part of those that the process may have. */
+enum { RESERVED_PART = 4 };
+
+static uint64_t reserved_bytes(const struct run_room *room)
+{
+	return room->calls *
+		(sizeof(struct run_call) + sizeof(struct run_link) + sizeof(struct run_payload)) +
+		room->works * sizeof(struct run_work) +
+		room->operands * sizeof(struct run_operand) +
+		room->launches * sizeof(struct run_ended);
+}
+
+/* A call has at least a record of its entry, an operand a word. */
+static struct run_room room_of_records(uint64_t bytes)
 {
 	return (struct run_room){
-		.calls = bytes / sizeof(struct record),
-		.works = bytes / sizeof(struct record),
+		.calls = bytes / sizeof(struct enter_record),
+		.works = bytes / sizeof(struct enter_record),
 		.operands = bytes / sizeof(uint64_t),
-		.launches = bytes / sizeof(struct record),
+		.launches = bytes / sizeof(struct call_record),
 	};
+}
+
+struct run_room run_room_of(uint64_t bytes)
+{
+	struct run_room room = room_of_records(bytes);
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return room;
+	while (bytes && reserved_bytes(&room) > limit.rlim_cur / RESERVED_PART) {
+		bytes /= 2;
+		room = room_of_records(bytes);
+	}
+	return room;
 }
 
 /* 1: the column has no space for such a row. */

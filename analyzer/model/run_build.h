@@ -17,7 +17,10 @@ struct run_room {
 /* Returns an empty run; NULL after a message. */
 struct run *run_new(const struct run_room *room);
 
-/* Upper limits for traces of so many bytes; launches of graphs may exceed them. */
+/*
+ * Upper limits for traces of so many bytes; launches of graphs may exceed them.  Less where the
+ * process may have few addresses (ulimit -v): its columns reserve at most a quarter of them.
+ */
 struct run_room run_room_of(uint64_t bytes);
 
 struct run_call_facts {

@@ -41,13 +41,15 @@ static const char line_sql[] =
 #define OFFSET_OF(frame, module) \
 	frame ".address - ifnull(" module ".start - " module ".file_offset, 0)"
 
-/* The ordinal counts lines of the function; without lines, calls in order of address. */
+/*
+ * The ordinal counts lines of the function; without lines, calls in order of address.  A place that
+ * never made such a call comes after the last one before it that did.
+ */
 static const char say_sql[] =
-	"SELECT s.function, (SELECT count(DISTINCT p2.place) FROM site s2 "
-	" JOIN temp.site_type t2 ON t2.site = s2.id JOIN temp.site_place p2 ON p2.site = s2.id"
-	" WHERE s2.process = s.process AND s2.function = s.function"
-	" AND (s2.line IS NULL) = (s.line IS NULL)"
-	" AND p2.place < p.place AND t2.type = c.type) + 1,"
+	"SELECT s.function, ifnull((SELECT r.number FROM temp.place_number r"
+	" WHERE r.process = s.process AND r.function = s.function"
+	" AND r.has_line = (s.line NOT NULL) AND r.type = c.type AND r.place < p.place"
+	" ORDER BY r.place DESC LIMIT 1), 0) + 1,"
 	" m.path, substr(m.build_id, 1, 12), " OFFSET_OF("f", "m") " "
 	"FROM site s JOIN call c ON c.id = ? LEFT JOIN temp.site_place p ON p.site = s.id "
 	"LEFT JOIN frame f ON f.rowid = " FRAME_OF("s.id") " LEFT JOIN module m ON m.id = f.module "
@@ -189,22 +191,38 @@ static int fill_types(struct places *places)
 	return rc ? -1 : 0;
 }
 
+static const char tables_sql[] =
+	"CREATE TEMP TABLE IF NOT EXISTS site_type (site, type);"
+	"DELETE FROM temp.site_type;"
+	"CREATE TEMP TABLE IF NOT EXISTS site_place (site INTEGER PRIMARY KEY, place);"
+	"DELETE FROM temp.site_place;"
+	"INSERT INTO temp.site_place SELECT s.id, coalesce(s.line, (SELECT " OFFSET_OF("f", "m")
+	" FROM frame f LEFT JOIN module m ON m.id = f.module WHERE f.rowid = " FRAME_OF("s.id")
+	")) FROM site s;"
+	"CREATE TEMP TABLE IF NOT EXISTS place_number (process INTEGER, function TEXT,"
+	" has_line INTEGER, type INTEGER, place INTEGER, number INTEGER,"
+	" PRIMARY KEY (process, function, has_line, type, place)) WITHOUT ROWID;"
+	"DELETE FROM temp.place_number";
+
+/* Numbered at once: counting for each place took the square of their number. */
+static const char number_sql[] =
+	"INSERT INTO temp.place_number SELECT *, row_number() OVER"
+	"  (PARTITION BY process, function, has_line, type ORDER BY place)"
+	" FROM (SELECT DISTINCT s.process, s.function, s.line NOT NULL AS has_line, t.type,"
+	"  p.place FROM site s JOIN temp.site_type t ON t.site = s.id"
+	"  JOIN temp.site_place p ON p.site = s.id"
+	"  WHERE s.function NOT NULL AND p.place NOT NULL)";
+
 /* The kinds of call that each site makes: one pass over all calls, at the first request. */
 static int need_types(struct places *places)
 {
 	if (places->has_types)
 		return 0;
-	if (db_exec(places->db,
-		    "CREATE TEMP TABLE IF NOT EXISTS site_type (site, type);"
-		    "DELETE FROM temp.site_type;"
-		    "CREATE TEMP TABLE IF NOT EXISTS site_place (site INTEGER PRIMARY KEY, place);"
-		    "DELETE FROM temp.site_place;"
-		    "INSERT INTO temp.site_place SELECT s.id, coalesce(s.line, (SELECT " OFFSET_OF(
-			    "f", "m") " FROM frame f LEFT JOIN module m ON m.id = f.module "
-				      "WHERE f.rowid = " FRAME_OF("s.id") ")) FROM site s"))
+	if (db_exec(places->db, tables_sql) || fill_types(places) ||
+		db_exec(places->db, number_sql))
 		return -1;
 	places->say = db_prepare(places->db, say_sql);
-	if (!places->say || fill_types(places))
+	if (!places->say)
 		return -1;
 	places->has_types = 1;
 	return 0;

@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "idmap.h"
+#include "map.h"
 #include "run_columns.h"
 
 /* Maximum number of steps of order_path_exists(). */
@@ -33,6 +34,7 @@ struct order_path {
 	size_t count;
 	struct idmap seen; /* call * 2 + complete */
 	int64_t unreached; /* the call that none of the list leads to, 0: unknown */
+	struct map turns;  /* call -> find_turn() */
 };
 
 static int read_apart(struct order_path *path, struct db *db)
@@ -100,6 +102,7 @@ void order_path_close(struct order_path *path)
 	if (!path)
 		return;
 	forget(path);
+	map_release(&path->turns);
 	sqlite3_finalize(path->needs);
 	run_close(path->own);
 	free(path->apart);
@@ -136,7 +139,8 @@ struct terms {
 	int by_host;          /* edges by host waits may be used */
 	const int64_t *moved; /* calls moved to streams of their own */
 	size_t moved_count;
-	size_t steps; /* maximum; 0: unlimited */
+	size_t steps;    /* maximum; 0: unlimited */
+	int only_exists; /* the path's calls are not asked for */
 };
 
 static int is_moved(const struct terms *terms, int64_t call)
@@ -176,6 +180,70 @@ static int64_t before_in_stream(const struct order_path *path, int64_t call)
 	return low && path->apart[low - 1].last >= call ? 0 : run_link(path->run, call)->before;
 }
 
+/* Is the work before it in its stream all that a call is ordered after, but for host waits? */
+static int is_plain(struct order_path *path, int64_t call)
+{
+	int rc, plain = 1;
+
+	if (!before_in_stream(path, call))
+		return 0;
+	if (db_bind(path->needs, "ii", call, (int64_t)0))
+		return -1;
+	while (plain && (rc = db_step(path->needs)) > 0) {
+		enum order_reason reason =
+			reason_of((const char *)sqlite3_column_text(path->needs, 1));
+
+		plain = reason == ORDER_HOST || reason == ORDER_REASONS ||
+			order_reason_strength[reason] < ORDER_GUARANTEED;
+	}
+	sqlite3_reset(path->needs);
+	return plain && rc < 0 ? -1 : plain;
+}
+
+/*
+ * Returns the first call of the stream, from this one back, that is not plain; -1 after a message.
+ * A stream of thousands of calls is followed once, not for each of those that ask.
+ */
+static int64_t find_turn(struct order_path *path, int64_t call)
+{
+	int64_t at = call, turn;
+	int plain = 1;
+
+	while (!(turn = (int64_t)map_get(&path->turns, (uint64_t)at, 0)) &&
+		(plain = is_plain(path, at)) > 0)
+		at = before_in_stream(path, at);
+	if (plain < 0)
+		return -1;
+	turn = turn ? turn : at;
+	for (int64_t id = call; !map_get(&path->turns, (uint64_t)id, 0);
+		id = before_in_stream(path, id))
+		if (map_set(&path->turns, (uint64_t)id, (uint64_t)turn))
+			return -1;
+	return turn;
+}
+
+/* Is a call one of those from the turn to the call? */
+static int is_between(struct order_path *path, int64_t call, int64_t turn, int64_t last)
+{
+	return call >= turn && call <= last &&
+		(int64_t)map_get(&path->turns, (uint64_t)call, 0) == turn;
+}
+
+/* Returns the next call from this one back in its stream at which the search has to decide. */
+static int64_t skip_plain(struct order_path *path, const struct terms *terms, int64_t call)
+{
+	int64_t turn = find_turn(path, call), next = turn;
+
+	if (turn < 0)
+		return -1;
+	if (is_between(path, terms->earlier, turn, call))
+		next = terms->earlier;
+	for (size_t i = 0; i < terms->moved_count; i++)
+		if (terms->moved[i] > next && is_between(path, terms->moved[i], turn, call))
+			next = terms->moved[i];
+	return next;
+}
+
 static int follow(struct order_path *path, const struct terms *terms, size_t from, int64_t call,
 	enum order_reason reason)
 {
@@ -190,6 +258,10 @@ static int follow_edges(struct order_path *path, const struct terms *terms, size
 	int64_t call = path->list[from].call, before = before_in_stream(path, call), needs;
 	int rc;
 
+	if (before >= terms->earlier && terms->only_exists)
+		before = skip_plain(path, terms, before);
+	if (before < 0)
+		return -1;
 	before = before >= terms->earlier ? before : 0;
 	if (db_bind(path->needs, "ii", call, terms->earlier))
 		return -1;
@@ -236,7 +308,8 @@ int order_path_exists(struct order_path *path, int64_t call, int64_t earlier)
 {
 	struct terms terms = { .earlier = earlier,
 		.strength = ORDER_GUARANTEED,
-		.steps = PATH_STEPS };
+		.steps = PATH_STEPS,
+		.only_exists = 1 };
 	size_t found, before;
 
 	if (call == earlier)
@@ -261,7 +334,8 @@ int order_path_exists_moved(struct order_path *path, int64_t call, int64_t earli
 		.strength = ORDER_GUARANTEED,
 		.moved = moved,
 		.moved_count = count,
-		.steps = PATH_STEPS };
+		.steps = PATH_STEPS,
+		.only_exists = 1 };
 	size_t found;
 
 	if (call == earlier)

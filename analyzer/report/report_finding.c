@@ -102,11 +102,11 @@ static const char callers_sql[] =
 /*
  * The callers of a finding's line, if it has several (a wrapper), or if nobody would change the
  * line itself (in a destructor, in a library without line information).  Covers the finding's own
- * site and the sites of the same line that must change with it.
+ * site and the sites of the same line that must change with it.  The table has an index, not views.
  */
 static const char from_sql[] =
-	"WITH own AS (SELECT * FROM site WHERE id = ?1),"
-	" at AS MATERIALIZED (SELECT s.id, own.line AS line FROM site s JOIN own"
+	"WITH own AS (SELECT * FROM main.site WHERE id = ?1),"
+	" at AS MATERIALIZED (SELECT s.id, own.line AS line FROM main.site s JOIN own"
 	"  ON s.process = own.process AND s.function IS own.function AND s.text IS own.text),"
 	" caller AS MATERIALIZED (SELECT f.* FROM at JOIN frame f ON f.site = at.id AND f.depth ="
 	"  (SELECT c.depth FROM frame c WHERE c.site = at.id AND c.user = 1"
@@ -245,10 +245,19 @@ static void name_other(sqlite3_stmt *row, char *what, size_t size)
 		snprintf(what, size, "%.*s", written_length(call), call);
 }
 
-static int print_from(struct db *db, sqlite3_stmt *row, int64_t finding, int width, FILE *out)
+/* Layout of a finding's places. */
+struct place_layout {
+	int64_t finding;
+	int lines, places;  /* it has */
+	int width;          /* of the column before the place */
+	char line[512];     /* printed last */
+	sqlite3_stmt *from; /* from_sql */
+};
+
+static int print_from(sqlite3_stmt *row, const struct place_layout *layout, FILE *out)
 {
-	sqlite3_stmt *q = db_prepare(db, from_sql);
-	int step = q ? db_bind(q, "ii", sqlite3_column_int64(row, PLACE_SITE), finding) : -1;
+	sqlite3_stmt *q = layout->from;
+	int step = db_bind(q, "ii", sqlite3_column_int64(row, PLACE_SITE), layout->finding);
 
 	for (int printed = 0; !step && printed < MOST_FROM && (step = db_step(q)) > 0; printed++) {
 		const char *file = (const char *)sqlite3_column_text(q, 1);
@@ -259,23 +268,15 @@ static int print_from(struct db *db, sqlite3_stmt *row, int64_t finding, int wid
 			break;
 		}
 		if (file)
-			print(out, "    from %-*s  %s:%d\n", width, db_text(q, 0),
+			print(out, "    from %-*s  %s:%d\n", layout->width, db_text(q, 0),
 				strrchr(file, '/') ? strrchr(file, '/') + 1 : file,
 				sqlite3_column_int(q, 2));
 		else
 			print(out, "    from %s\n", db_text(q, 0));
 	}
-	sqlite3_finalize(q);
+	sqlite3_reset(q);
 	return step < 0 ? -1 : 0;
 }
-
-/* Layout of a finding's places. */
-struct place_layout {
-	int64_t finding;
-	int lines, places; /* it has */
-	int width;         /* of the column before the place */
-	char line[512];    /* printed last */
-};
 
 static int has_other(sqlite3_stmt *row)
 {
@@ -292,7 +293,7 @@ static void print_part(sqlite3_stmt *row, const struct place_layout *layout, FIL
 	fputc(')', out);
 }
 
-static int print_at(struct db *db, sqlite3_stmt *row, const struct place_layout *layout, FILE *out)
+static int print_at(sqlite3_stmt *row, const struct place_layout *layout, FILE *out)
 {
 	char saving[DURATION_SIZE];
 
@@ -308,7 +309,7 @@ static int print_at(struct db *db, sqlite3_stmt *row, const struct place_layout 
 	if (!has_other(row))
 		print_part(row, layout, out);
 	fputc('\n', out);
-	return print_from(db, row, layout->finding, layout->width, out);
+	return print_from(row, layout, out);
 }
 
 static void print_for(sqlite3_stmt *row, const char *what, const struct place_layout *layout,
@@ -320,7 +321,7 @@ static void print_for(sqlite3_stmt *row, const char *what, const struct place_la
 	fputc('\n', out);
 }
 
-static int print_place(struct db *db, sqlite3_stmt *row, struct place_layout *layout, FILE *out)
+static int print_place(sqlite3_stmt *row, struct place_layout *layout, FILE *out)
 {
 	int length = (int)strlen(text(row, PLACE_FUNCTION));
 	char what[400];
@@ -331,7 +332,7 @@ static int print_place(struct db *db, sqlite3_stmt *row, struct place_layout *la
 	if ((int)strlen(what) > layout->width)
 		layout->width = (int)strlen(what);
 	if (strncmp(layout->line, text(row, PLACE_LINE), sizeof(layout->line) - 1)) {
-		if (print_at(db, row, layout, out))
+		if (print_at(row, layout, out))
 			return -1;
 		snprintf(layout->line, sizeof(layout->line), "%s", text(row, PLACE_LINE));
 	}
@@ -360,15 +361,17 @@ static int print_places(struct db *db, sqlite3_stmt *finding, int most, FILE *ou
 	struct place_layout layout = { .finding = sqlite3_column_int64(finding, COL_ID),
 		.places = sqlite3_column_int(finding, COL_PLACES),
 		.lines = sqlite3_column_int(finding, COL_LINES),
-		.width = 20 };
-	sqlite3_stmt *q = db_prepare(db, place_sql);
+		.width = 20,
+		.from = db_prepare(db, from_sql) };
+	sqlite3_stmt *q = layout.from ? db_prepare(db, place_sql) : NULL;
 	int step = q ? db_bind(q, "ii", layout.finding, (int64_t)!most) : -1, printed = 0;
 
 	while (!step && (!most || printed < most) && (step = db_step(q)) > 0) {
-		step = print_place(db, q, &layout, out);
+		step = print_place(q, &layout, out);
 		printed++;
 	}
 	sqlite3_finalize(q);
+	sqlite3_finalize(layout.from);
 	if (!step && printed < layout.places)
 		return print_more(db, &layout, printed, out);
 	return step < 0 ? -1 : 0;

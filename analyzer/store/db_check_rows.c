@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "record.h"
 
 /* Limit of a run (36 years) and of the sum of its calls: sums do not overflow. */
 #define LONGEST "1152921504606846976" /* ns, 2^60 */
@@ -20,7 +21,12 @@
 #define COUNT(of) of " BETWEEN 0 AND 1099511627776"
 #define DURATION(length) length " BETWEEN 0 AND " LONGEST
 
+/* -1: unknown.  The replay has the state of each device up to the last. */
+#define DEVICE "device BETWEEN -1 AND 1023"
+_Static_assert(TRACE_DEVICES == 1024, "the condition is about the same devices");
+
 #define OPERATION \
+	DEVICE " AND " \
 	"(start IS NULL OR " INTERVAL("start", "end") ") AND " \
 	"(recorded_end IS NULL OR " TIME("recorded_end") ")"
 
@@ -33,6 +39,8 @@ static const struct rule {
 } rules[] = {
 	{ "run", TIME("start_unix_ns - " LONGEST), NULL },
 	{ "process", INTERVAL("start", "end") " AND " DURATION("clock_error"), "end - start" },
+	{ "context", DEVICE, NULL },
+	{ "device", "ordinal BETWEEN 0 AND 1023", NULL },
 	{ "recording", INTERVAL("start", "end"), "end - start" },
 	{ "call", INTERVAL("enter", "exit") " AND (parent IS NULL OR parent < id)",
 		"exit - enter" },

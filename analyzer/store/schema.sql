@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 30; -- raised with every change below
+PRAGMA user_version = 31; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -249,6 +249,7 @@ CREATE TABLE site ( -- a call path: return addresses, then frames of a script
 	api TEXT,                       -- the cudart function on the stack (static cudart), or NULL
 	text TEXT                       -- "file:line" or "module+0xoffset", for printing
 );
+CREATE INDEX site_text ON site (text);
 
 CREATE TABLE frame ( -- the frames of a site, innermost first
 	site INTEGER NOT NULL REFERENCES site(id),

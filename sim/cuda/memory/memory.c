@@ -29,9 +29,14 @@ struct block {
 	uint32_t stream_id; /* of the freeing stream; ids are not reused, addresses are */
 };
 
+/*
+ * Only what is used can be accessed: checkers like valgrind's search all accessible memory, and
+ * that of a device is more than they can.
+ */
+#define OPEN_STEP (2ull << 20)
 struct range {
 	uintptr_t base;
-	size_t used, size;
+	size_t used, open, size;
 };
 
 static struct range ranges[DEVICE_MAX + 1]; /* the last one is host memory */
@@ -102,7 +107,7 @@ static void table_remove(struct memory *memory)
 
 static bool range_map(struct range *range, uintptr_t base, size_t size)
 {
-	void *map = mmap((void *)base, size, PROT_READ | PROT_WRITE,
+	void *map = mmap((void *)base, size, PROT_NONE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 
 	if (map == MAP_FAILED)
@@ -155,12 +160,26 @@ static uintptr_t take_free(const struct memory *wanted, const struct stream *str
 	return 0;
 }
 
+/* Makes the first bytes of a range accessible. */
+static bool range_open(struct range *range, size_t bytes)
+{
+	size_t open = (bytes + OPEN_STEP - 1) / OPEN_STEP * OPEN_STEP;
+
+	open = open < range->size ? open : range->size;
+	if (open > range->open &&
+		mprotect((void *)(range->base + range->open), open - range->open,
+			PROT_READ | PROT_WRITE))
+		return false;
+	range->open = open > range->open ? open : range->open;
+	return true;
+}
+
 static uintptr_t take_new(struct device *device, size_t room)
 {
 	struct range *range = range_of(device);
 	uintptr_t start;
 
-	if (!range || room > range->size - range->used)
+	if (!range || room > range->size - range->used || !range_open(range, range->used + room))
 		return 0;
 	start = range->base + range->used;
 	range->used += room;

@@ -571,6 +571,38 @@ static void a_way_is_found_after_one_that_was_not(void **state)
 	order_path_close(path);
 }
 
+/* Work that only its stream orders is skipped, but none that is asked for or moved. */
+static void a_way_leads_along_a_stream(void **state)
+{
+	enum { COUNT = 40, MOVED = 25 };
+	struct mini *m = *state;
+	int64_t first = mini_stream(m, "non-blocking"), second = mini_stream(m, "non-blocking");
+	int64_t event = mini_event(m), call[COUNT], last, other;
+	struct order_path *path;
+
+	other = launch(m, second);
+	for (int i = 0; i < COUNT; i++)
+		call[i] = launch(m, first);
+	record(m, event, first);
+	wait_for(m, event, second);
+	last = launch(m, second);
+	assert_int_equal(analyze(&m->db), 0);
+	path = order_path_open(&m->db);
+	assert_non_null(path);
+	for (int i = 0; i < COUNT; i++) {
+		const int64_t moved[] = { other, call[MOVED] };
+
+		assert_int_equal(order_path_exists(path, last, call[i]), 1);
+		assert_int_equal(order_path_exists(path, call[i], other), 0);
+		assert_int_equal(order_path_exists(path, call[COUNT - 1], call[i]), 1);
+		assert_int_equal(order_path_exists(path, call[0], call[i]), i == 0);
+		assert_int_equal(order_path_exists_moved(path, last, call[i], moved, 2),
+			i >= MOVED);
+		assert_int_equal(order_path_exists_moved(path, last, call[i], moved, 1), 1);
+	}
+	order_path_close(path);
+}
+
 /* A kernel that may begin early need not come after the one before it. */
 static void what_follows_from_a_stream_is_not_stored(void **state)
 {
@@ -652,6 +684,7 @@ int main(void)
 		T(a_copy_to_the_host_is_a_wait),
 		T(edges_grow_with_work_not_with_streams),
 		T(a_way_is_found_after_one_that_was_not),
+		T(a_way_leads_along_a_stream),
 		T(what_follows_from_a_stream_is_not_stored),
 		T(each_wait_for_an_event_has_its_record),
 	};
