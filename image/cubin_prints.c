@@ -12,7 +12,10 @@
 
 #define CALLGRAPH ".nv.callgraph"
 
-/* Limit of the length of call chains, as a guard against damaged files: nvcc makes short ones. */
+/*
+ * Limit of the length of call chains, as a guard against damaged files: nvcc makes short ones.
+ * Beyond it no kernel of the file is known to print, or not to.
+ */
 #define CHAIN_LIMIT 64
 
 /* For each function the highest value counts. */

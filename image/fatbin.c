@@ -33,7 +33,10 @@ struct entry_header {
 #define ENTRY_HEADER_SIZE 64
 _Static_assert(sizeof(struct entry_header) == ENTRY_HEADER_SIZE, "entry header");
 
-/* Limit of what damaged data can make us allocate; cubins are much smaller. */
+/*
+ * Limit of what damaged data can make us allocate; cubins are much smaller.  The file counts as
+ * damaged beyond it, and its kernels as code_missing.
+ */
 #define UNPACKED_LIMIT (1u << 30)
 
 static int check(const struct fatbin_header *header, uint64_t size, size_t *total,

@@ -7,12 +7,13 @@
 
 #include "lower_parts.h"
 
+/* Of calls in each other, and of instructions: code beyond them is refused, its kernels unknown. */
 #define DEPTH_LIMIT 8
 #define INSTRUCTION_LIMIT 200000
 #define NO_BLOCK UINT32_MAX
-/* Limit of decoded instructions for all sections: 28 MB. */
+/* Limit of decoded instructions that are kept for all sections, 28 MB; others are decoded again. */
 #define DECODED_LIMIT 65536
-/* Limit of instructions before a call that are searched for its address. */
+/* Limit of instructions before a call that are searched for its address; not found: unknown. */
 #define SEARCH_LIMIT 256
 /* Registers that may hold a call's results. */
 #define FIRST_RETURNED 4

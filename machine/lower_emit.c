@@ -2,6 +2,7 @@
 /* Makes operands and instructions of the interpreter. */
 #include "lower_parts.h"
 
+/* Instructions of a function, which is refused beyond it. */
 #define OUTPUT_LIMIT 600000
 
 const struct ptx_operand lower_unknown = { OPERAND_UNKNOWN, 0, 0 };

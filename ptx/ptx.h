@@ -23,7 +23,7 @@
 
 #include "image.h"
 
-/* Limit of a kernel's parameters, bytes; larger than CUDA's limit since 12.1. */
+/* Limit of a kernel's parameters, bytes; CUDA's is 32764 since 12.1: none is beyond. */
 #define PTX_PARAMETER_LIMIT 32768
 
 struct ptx_module;
@@ -161,7 +161,7 @@ struct ptx_access {
 	int limited;         /* a higher limit of steps might give more claims */
 };
 
-/* Default limit of steps for ptx_interpret(): about a second. */
+/* Default limit of steps for ptx_interpret(): about a second.  Code beyond it is not known. */
 #define PTX_STEPS 10000000ul
 
 /* The value of why after an allocation failed. */

@@ -9,6 +9,7 @@
 
 #include "builtin.h"
 
+/* Of calls in each other, and of paths of calls: beyond them a call may access any memory. */
 #define DEPTH_LIMIT 12
 #define PATH_LIMIT 4096
 

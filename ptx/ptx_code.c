@@ -4,7 +4,10 @@
 
 #include <stdlib.h>
 
-/* The largest kernels of NVIDIA's libraries have some ten thousand instructions. */
+/*
+ * The largest kernels of NVIDIA's libraries have some ten thousand instructions.  Code beyond it is
+ * refused: its kernels are not known, and kernel_code.why says so.
+ */
 #define INSTRUCTION_LIMIT 200000
 
 struct parser {

@@ -6,7 +6,7 @@
  */
 #include "ptx_walk.h"
 
-#define DEPTH_LIMIT 8
+#define DEPTH_LIMIT 8 /* of conditions; deeper ones narrow nothing: more may be accessed */
 
 struct ptx_condition *ptx_condition_of(struct ptx_frame *frame, uint32_t reg)
 {

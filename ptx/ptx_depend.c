@@ -15,7 +15,7 @@
 #define NONE UINT32_MAX
 /*
  * Limit of edges in all lists together; beyond it, functions are nested deeper than compilers
- * write.
+ * write, and no block is known to be run by all threads: accesses are less exact.
  */
 #define DECIDE_LIMIT (1u << 18)
 

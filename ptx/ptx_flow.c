@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Limit of loops with several entries in a function. */
+/* Limit of loops with several entries in a function, which is refused beyond it. */
 #define HEADS_LIMIT 64
 
 static int ends_block(const struct ptx_instruction *in)

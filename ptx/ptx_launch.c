@@ -11,7 +11,10 @@
 
 #include <stdlib.h>
 
-/* Limits: blocks interpreted one by one, and instructions for all parts of a launch. */
+/*
+ * Limits: blocks interpreted one by one, and instructions for all parts of a launch.  Beyond them
+ * what holds for the whole launch stays: more may be accessed, at a lower confidence.
+ */
 #define PART_BLOCKS_LIMIT 64
 #define PART_STEPS 200000ul
 

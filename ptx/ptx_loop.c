@@ -2,10 +2,13 @@
 /* Heads of loops: join what enters a loop with what comes back. */
 #include "ptx_walk.h"
 
-/* Limits of how often a range may grow before it becomes unbounded, and shrink after that. */
+/*
+ * Limits of how often a range may grow before it becomes unbounded, and shrink after that: a wider
+ * range accesses more, at a lower confidence.
+ */
 #define GROW_LIMIT 2
 #define SHRINK_LIMIT 3
-/* Limit of changes of the entry value before a register is given up. */
+/* Limit of changes of the entry value before a register is given up, and has any value. */
 #define RESET_LIMIT 8
 /* Passes after which a register's value at a loop's head only grows. */
 #define PATIENCE 24

@@ -2,7 +2,10 @@
 /* Instructions that read and write memory. */
 #include "ptx_walk.h"
 
-/* Limit of changes of a cell's value before it becomes unknown, and of cells. */
+/*
+ * Limit of changes of a cell's value before it becomes unknown, and of cells: code with more is
+ * refused, its kernels are not known.
+ */
 #define CELL_CHANGES 6
 #define CELL_LIMIT 1024
 

@@ -66,7 +66,10 @@ struct ptx_type ptx_type(const char *text, size_t length)
 	return (struct ptx_type){ CLASS_BITS, 0 };
 }
 
-/* Limit of functions and of variables in a module: a function needs 400 bytes, but little text. */
+/*
+ * Limit of functions and of variables in a module: a function needs 400 bytes, but little text.  A
+ * module with more is refused.
+ */
 #define DECLARED_LIMIT (1u << 18)
 
 /* Suffixes like "::cta" in ".shared::cta" are part of the space. */

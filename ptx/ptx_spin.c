@@ -10,7 +10,10 @@
 
 #include <stdlib.h>
 
-/* Limit of accesses checked per function. */
+/*
+ * Limit of accesses checked per function.  Others do not count as waits for a value, which would
+ * only lower a confidence.
+ */
 #define SPINS_LIMIT 256
 
 /* Limits of blocks and instructions visited for these. */

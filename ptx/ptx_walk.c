@@ -4,7 +4,10 @@
 
 #include <stdlib.h>
 
-/* Limit of passes until a function's loops converge; each needs a few, nested ones more. */
+/*
+ * Limits of passes until a function's loops converge (each needs a few, nested ones more), and of
+ * memory.  Code beyond it is refused: its kernels are not known, and kernel_code.why says so.
+ */
 #define PASS_LIMIT 60
 #define STATE_BYTES_LIMIT (256u << 20)
 

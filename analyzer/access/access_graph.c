@@ -22,7 +22,8 @@
 /*
  * Reading a node takes about 20 microseconds, and several passes process a run.  A reader reads at
  * most this many versions of an executable (programs that update it for each launch have thousands)
- * and this many nodes.  For further launches it only lists the memory that they name.
+ * and this many nodes.  For further launches it only lists the memory that they name,
+ * and the detector counts them (access_graph_is_left_out).
  */
 #define VERSION_LIMIT 16
 #define NODE_LIMIT 20000
@@ -48,8 +49,9 @@ struct access_graphs {
 	size_t node_count;
 	struct accesses accesses;
 	int64_t exec;
-	int is_new;   /* the last launch queried read them */
-	int complete; /* nothing was left out */
+	int is_new;      /* the last launch queried read them */
+	int is_left_out; /* or would have, but for a limit */
+	int complete;    /* nothing was left out */
 	size_t nodes_read, node_limit;
 	uint64_t numbers; /* versions read so far */
 };
@@ -514,7 +516,7 @@ int access_find_version(struct access_reader *reader, int64_t call, const struct
 	const struct version *version;
 
 	*number = 0;
-	graphs->is_new = 0;
+	graphs->is_new = graphs->is_left_out = 0;
 	if (!exec)
 		return -1;
 	for (size_t i = exec->count; i-- > 0;)
@@ -522,13 +524,20 @@ int access_find_version(struct access_reader *reader, int64_t call, const struct
 			*number = exec->version[i].number;
 			return 0;
 		}
-	if (exec->count == VERSION_LIMIT || graphs->nodes_read > graphs->node_limit)
+	if (exec->count == VERSION_LIMIT || graphs->nodes_read > graphs->node_limit) {
+		graphs->is_left_out = 1;
 		return 0;
+	}
 	version = read_next(reader, call, rows, exec);
 	if (!version)
 		return -1;
 	*number = version->number;
 	return 0;
+}
+
+int access_graph_is_left_out(const struct access_reader *reader)
+{
+	return reader->graphs->is_left_out;
 }
 
 int access_graph_is_new(const struct access_reader *reader, struct graph_content *content)

@@ -41,6 +41,9 @@ struct graph_content {
  */
 int access_graph_is_new(const struct access_reader *reader, struct graph_content *content);
 
+/* Returns 1 if the last launch was not read, because its executable has too many versions or nodes. */
+int access_graph_is_left_out(const struct access_reader *reader);
+
 /*
  * Sets the limit of nodes read, at 20 us each.  For further graphs only the memory that they name
  * is listed.

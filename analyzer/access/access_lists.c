@@ -11,7 +11,7 @@
 #include "access_parts.h"
 
 #define LISTS_BYTES ((size_t)32 << 20)
-/* If another list has the same hash, the next keys are tried. */
+/* If another list has the same hash, the next keys are tried; beyond these it is not shared. */
 #define PROBE_STEPS 8
 /* Rows compared in sequence before a binary search. */
 #define NEAR_STEPS 32

@@ -2,7 +2,7 @@
 /* Sets of bytes with strides: finds whether two have a byte in common. */
 #include "access.h"
 
-/* Limit of pieces compared before the answer is "maybe". */
+/* Limit of pieces compared before the answer is "maybe": a race stays, at a lower confidence. */
 #define PIECE_LIMIT 20000
 
 struct piece {

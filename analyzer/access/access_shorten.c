@@ -6,7 +6,8 @@
 
 /*
  * Beyond ACCESS_LIMIT accesses, those that are not exact become one span.  If more than EXACT_LIMIT
- * remain, all become one span.
+ * remain, all become one span.  A span has all their bytes and is not exact: a race stays, at a
+ * lower confidence.
  */
 #define ACCESS_LIMIT 64
 #define EXACT_LIMIT 1024

@@ -19,9 +19,9 @@
  */
 #define REACHES_MEMORY 15
 
-/* Pairs of a stream whose accesses are compared. */
+/* Pairs of a stream whose accesses are compared; further ones count as conflicts. */
 #define CONFLICT_TRIES 16
-/* Streams remembered for one allocation. */
+/* Streams remembered for one allocation; once there are more, unknown ones count as conflicts. */
 #define STREAM_LIMIT 256
 
 static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)

@@ -5,6 +5,7 @@
 #include "account_parts.h"
 #include "array.h"
 
+/* Parts of an interval; what remains of one with more has no cause in the account. */
 #define GAPS_MOST 64
 
 static int is_wait(const struct run *run, const struct run_call *call, uint32_t id)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit of launches of a kernel to compare with: a loop has a few. */
+/* Limit of launches of a kernel to compare with: a loop has a few.  Others are interpreted. */
 #define ALIKE_LIMIT 64
 
 static int is_same(const struct alike_launch *other, const struct ptx_launch *launch)

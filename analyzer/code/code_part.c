@@ -7,7 +7,10 @@
 
 #include "cache.h"
 
-/* Limit of a text: parsing needs a multiple of it; the longest in NVIDIA's libraries has 38 MiB. */
+/*
+ * Limit of a text: parsing needs a multiple of it; the longest in NVIDIA's libraries has 38 MiB.  A
+ * longer one is counted as code_refused.
+ */
 #define TEXT_LIMIT (48u << 20)
 
 void code_part_init(struct code_part *part, const struct image_bytes *bytes, char *key)

@@ -6,7 +6,7 @@
 
 #include "print.h"
 
-/* Limit of an image; that of the recorder is 8 MiB. */
+/* Limit of an image; that of the recorder is 8 MiB.  A larger one is code_missing. */
 #define IMAGE_LIMIT (64u << 20)
 
 enum { PIECE_HASH, PIECE_OFFSET, PIECE_TOTAL, PIECE_DATA };

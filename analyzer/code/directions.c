@@ -15,8 +15,9 @@
 
 /*
  * Limit of instructions interpreted per run: seconds.  Shapes beyond it get the accesses that hold
- * for any launch of their kernels.  The limit per kernel is for loops that count in a parameter,
- * which make many shapes.  One shape of a library's kernel takes up to a hundred thousand steps.
+ * for any launch of their kernels: their races are kept, at a lower confidence.  The limit per
+ * kernel is for loops that count in a parameter, which make many shapes.  One shape of a library's
+ * kernel takes up to a hundred thousand steps.
  */
 #define RUN_STEPS 6000000ul
 #define KERNEL_STEPS 1000000ul

@@ -9,7 +9,10 @@
 #include "code_digest.h"
 #include "map.h"
 
-/* Limit of bytes of answers for one piece of code; beyond it, the collection starts anew. */
+/*
+ * Limit of bytes of answers for one piece of code; beyond it, the collection starts anew.  It holds
+ * what would be found again.
+ */
 #define KEPT_MOST (4u << 20)
 
 /* Followed by the question and the parts of the answer, each aligned to 8 bytes. */

@@ -68,7 +68,7 @@ static const struct loss losses[] = {
 		"streams and threads takes more than 512 MiB, or too long; no finding is based "
 		"on later calls" },
 	{ "graphs_not_read", LOSS_NOTE,
-		"%lld executable graphs are too large, or only partly known: their nodes were "
+		"%lld executable graphs are too large, or only partly known: some of their nodes were "
 		"not checked for missing fences" },
 	{ "accesses_forgotten", LOSS_NOTE,
 		"%lld accesses were dropped, because too many are unordered: fences missing "
@@ -76,6 +76,9 @@ static const struct loss losses[] = {
 	{ "late_ends", LOSS_NOTE, "%lld operations' ends were impossible and were corrected" },
 	{ "lost_times", LOSS_INCOMPLETE,
 		"%lld operations' times were impossible and are not known" },
+	{ "aliases_left_out", LOSS_NOTE,
+		"%lld mappings of memory that has several addresses were taken for memory of their "
+		"own: fences missing between two addresses of them are not found" },
 	{ "passed_through", LOSS_NOTE, NULL },
 	{ "passed_functions", LOSS_NOTE,
 		"the runs of %lld host functions were not recorded: too many others were "

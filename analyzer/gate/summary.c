@@ -8,10 +8,13 @@
 #include "report_parts.h"
 #include "shell.h"
 
+/* Findings listed; the counts are of all. */
 #define MOST_LISTED 5
 
-/* The answer of "cufence confirm" for a finding's failing places: that of the first confirmed
- * place, or else of the first place that was tried. */
+/*
+ * The answer of "cufence confirm" for a finding's failing places: that of the first confirmed
+ * place, or else of the first place that was tried.
+ */
 #define CONFIRMATION_OF_PLACES \
 	"(SELECT " CONFIRMATION("q") " AS test FROM temp.verdict w" \
 	" JOIN finding_place q ON q.id = w.place" \

@@ -22,26 +22,28 @@ int dependents_triggers(const struct run *run, int64_t call)
 	return kernel && kernel->triggers == CODE_YES;
 }
 
-/* Removes the oldest kernel, which counts as complete from now on. */
-static void drop_first(struct dependent_chain *chain)
+/* Removes the oldest kernel.  Returns 1 if it need not have ended at the end of the newest one. */
+static int drop_first(struct dependent_chain *chain)
 {
+	int pending = !(chain->link[chain->count - 1].at_end & 1);
+
 	memmove(chain->link, chain->link + 1, --chain->count * sizeof(*chain->link));
 	for (unsigned i = 0; i < chain->count; i++) {
 		chain->link[i].at_start >>= 1;
 		chain->link[i].after_wait >>= 1;
 		chain->link[i].at_end >>= 1;
 	}
+	return pending;
 }
 
-/* A kernel whose code is unknown may wait. */
-static void add(struct dependent_chain *chain, const struct run *run, int64_t call)
+/* A kernel whose code is unknown may wait.  Returns the number of kernels forgotten. */
+static int add(struct dependent_chain *chain, const struct run *run, int64_t call)
 {
 	const struct run_kernel *kernel = kernel_of(run, call);
 	struct dependent *link;
 	uint32_t ended = 0;
+	int forgotten = chain->count == DEPENDENTS_MOST ? drop_first(chain) : 0;
 
-	if (chain->count == DEPENDENTS_MOST)
-		drop_first(chain);
 	link = &chain->link[chain->count];
 	*link = (struct dependent){ .call = call };
 	if (chain->count) {
@@ -54,6 +56,7 @@ static void add(struct dependent_chain *chain, const struct run *run, int64_t ca
 	link->at_end = link->after_wait;
 	link->triggers = kernel && kernel->triggers == CODE_YES;
 	chain->count++;
+	return forgotten;
 }
 
 int dependents_process_call(struct dependents *dependents, const struct run *run,
@@ -76,8 +79,7 @@ int dependents_process_call(struct dependents *dependents, const struct run *run
 		return -1;
 	if (!(call->attributes & LAUNCH_PROGRAMMATIC))
 		chain->count = 0;
-	add(chain, run, call->id);
-	return 0;
+	return add(chain, run, call->id);
 }
 
 int dependents_overlap(const struct dependents *dependents, int64_t stream, int64_t earlier,

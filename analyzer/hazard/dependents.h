@@ -12,7 +12,7 @@
 #include "run_columns.h"
 #include "walk.h"
 
-/* Kernels of a chain that are kept; older ones count as complete. */
+/* Kernels of a chain that are kept; older ones count as complete, or are counted as forgotten. */
 #define DEPENDENTS_MOST 16
 
 /* A chain of kernels.  The first one waits for all previous work.  Sets are bits by index. */
@@ -29,7 +29,10 @@ struct dependents {
 	struct idmap streams; /* struct dependent_chain */
 };
 
-/* Adds a call that submits an operation.  Returns 0, or -1 after a message. */
+/*
+ * Adds a call that submits an operation.  Returns the number of kernels removed that may still run
+ * then, or -1 after a message.
+ */
 int dependents_process_call(struct dependents *dependents, const struct run *run,
 	const struct walk_call *call);
 

@@ -15,8 +15,8 @@
 #include "graph_order.h"
 #include "hazards_parts.h"
 
-/* Hazards kept of one executable graph: without edges, every pair may be one. */
-#define MOST_PAIRS 1000
+/* Pairs of accesses judged in one graph, at 0.5 us each; a graph with more is a loss. */
+#define MOST_JUDGED 1000000
 
 struct graph_walk {
 	struct hazards *hazards;
@@ -26,12 +26,17 @@ struct graph_walk {
 	struct graph_edge *port; /* edges that do not wait for the end of a node */
 	size_t ports;
 	unsigned char *follows,
-		*precedes;   /* by node: it has an edge from, or to, another node of its part */
-	size_t *first;       /* by node: its first access; one more at the end */
-	int64_t *rank;       /* order of creation; ends of parts come first */
-	struct map made;     /* address -> allocation of a node */
-	struct idmap shared; /* allocation -> struct shared */
-	size_t vertex;       /* the current one */
+		*precedes;     /* by node: it has an edge from, or to, another node of its part */
+	size_t *first;         /* by node: its first access; one more at the end */
+	int64_t *rank;         /* order of creation; ends of parts come first */
+	struct map made;       /* address -> allocation of a node */
+	struct idmap shared;   /* allocation -> struct shared */
+	size_t vertex;         /* the current one */
+	uint32_t *in, *out;    /* by vertex: edges that wait for the end of a node */
+	uint32_t *number;      /* by vertex: its place among those visited, 0: not visited */
+	uint32_t visited, cut; /* number of the last one visited, and of the last cut */
+	size_t open, roots;    /* edges to, and vertices without edges among, those not visited */
+	size_t first_row;      /* index of the graph's first hazard */
 };
 
 /* After the vertices of the nodes, each part has a vertex for its end. */
@@ -52,6 +57,8 @@ static size_t after(const size_t *last_part, const struct graph_walk *walk, size
 
 static int add_edge(struct graph_walk *walk, size_t from, size_t to)
 {
+	walk->out[from]++;
+	walk->in[to]++;
 	return graph_order_add(&walk->full, from, to) || graph_order_add(&walk->any, from, to) ? -1
 											       : 0;
 }
@@ -152,6 +159,22 @@ static int add_parts(struct graph_walk *walk)
 	return rc;
 }
 
+/*
+ * A cut is a vertex that all later vertices come after: all edges that lead on begin there.  Then
+ * they also come after all that comes before the cut, and no access of that need be kept.
+ */
+static void find_cut(struct graph_walk *walk)
+{
+	size_t vertex = walk->vertex;
+
+	walk->number[vertex] = ++walk->visited;
+	walk->open += walk->out[vertex];
+	walk->open -= walk->in[vertex];
+	walk->roots -= !walk->in[vertex];
+	if (walk->open == walk->out[vertex] && !walk->roots)
+		walk->cut = walk->visited;
+}
+
 /* --- nodes --- */
 
 static int is_joined_by_port(const struct graph_walk *walk, size_t from, size_t to)
@@ -191,6 +214,7 @@ static struct operation_point point_of_node(const struct graph_walk *walk, size_
 	return (struct operation_point){ .call = node->call,
 		.stream = call ? call->stream : 0,
 		.lane = place.chain,
+		.place = hazards_place(walk->hazards->run, node->call),
 		.start = WALK_NEVER,
 		.end = WALK_NEVER,
 		.epoch = { .key = place.chain, .set = (uint32_t)number, .seq = place.position },
@@ -207,6 +231,16 @@ static int judge(struct graph_walk *walk, const struct memory_access *access)
 		: 0;
 }
 
+/* What comes before the current vertex and was visited before the cut comes before the cut. */
+static int is_over(void *arg, const struct past_access *past)
+{
+	const struct graph_walk *walk = arg;
+	size_t node = past->by.epoch.set;
+
+	return walk->number[node] <= walk->cut &&
+		graph_order_is_before(&walk->full, graph_order_place(&walk->full, node));
+}
+
 static int keep(struct graph_walk *walk, const struct memory_access *access)
 {
 	struct hazards *hazards = walk->hazards;
@@ -214,7 +248,11 @@ static int keep(struct graph_walk *walk, const struct memory_access *access)
 
 	if (!shared)
 		return -1;
-	return access->direction == ACCESS_UNKNOWN ? 0 : hazards_remember(hazards, shared, access);
+	if (access->direction == ACCESS_UNKNOWN)
+		return 0;
+	if (shared->history.count >= shared->history.sweep_at)
+		history_sweep(&shared->history, is_over, walk);
+	return hazards_remember(hazards, shared, access);
 }
 
 /* Finds the memory that a node allocates, or frees: the last allocation at that address. */
@@ -263,7 +301,10 @@ static int judge_node(struct graph_walk *walk, size_t number)
 	for (size_t i = walk->first[number]; i < end; i++)
 		if (keep(walk, &access[i]))
 			return -1;
-	return judge_life(walk, &walk->content->node[number]);
+	return judge_life(walk, &walk->content->node[number]) ||
+			hazards_keep_rows(hazards, walk->first_row)
+		? -1
+		: 0;
 }
 
 /* Accesses are sorted by node; those of node 0 belong to no known node. */
@@ -286,8 +327,8 @@ static void find_accesses(struct graph_walk *walk)
 /* Returns 0; 1 if it takes too much work, or the edges form a cycle; -1 after a message. */
 static int judge_nodes(struct graph_walk *walk)
 {
-	struct hazards *hazards = walk->hazards;
-	size_t first = hazards->count, end = walk->content->node_count;
+	uint64_t most = walk->hazards->judged + MOST_JUDGED;
+	size_t end = walk->content->node_count;
 	int rc = graph_order_start(&walk->any, walk->rank);
 	int other = graph_order_start(&walk->full, NULL), next;
 
@@ -296,10 +337,11 @@ static int judge_nodes(struct graph_walk *walk)
 	while ((next = graph_order_next(&walk->any, &walk->vertex)) > 0) {
 		if (graph_order_visit(&walk->full, walk->vertex))
 			return 1;
+		find_cut(walk);
 		if (walk->vertex < end && judge_node(walk, walk->vertex))
 			return -1;
-		if (hazards->count - first >= MOST_PAIRS)
-			return 0;
+		if (walk->hazards->judged > most)
+			return 1;
 	}
 	return next ? 1 : 0;
 }
@@ -312,13 +354,21 @@ static int begin(struct graph_walk *walk)
 	walk->precedes = calloc(nodes + 1, 1);
 	walk->first = calloc(nodes + 1, sizeof(*walk->first));
 	walk->rank = calloc(vertices + 1, sizeof(*walk->rank));
+	walk->in = calloc(vertices + 1, sizeof(*walk->in));
+	walk->out = calloc(vertices + 1, sizeof(*walk->out));
+	walk->number = calloc(vertices + 1, sizeof(*walk->number));
 	if (graph_order_init(&walk->full, vertices) || graph_order_init(&walk->any, vertices) ||
-		!walk->follows || !walk->precedes || !walk->first || !walk->rank)
+		!walk->follows || !walk->precedes || !walk->first || !walk->rank || !walk->in ||
+		!walk->out || !walk->number)
 		return -1;
 	for (size_t i = 0; i < nodes; i++)
 		walk->rank[i] = walk->content->node[i].call;
 	find_accesses(walk);
-	return add_parts(walk);
+	if (add_parts(walk))
+		return -1;
+	for (size_t i = 0; i < vertices; i++)
+		walk->roots += !walk->in[i];
+	return 0;
 }
 
 static void release(struct graph_walk *walk)
@@ -332,6 +382,9 @@ static void release(struct graph_walk *walk)
 	free(walk->precedes);
 	free(walk->first);
 	free(walk->rank);
+	free(walk->in);
+	free(walk->out);
+	free(walk->number);
 }
 
 /* Counts graphs that are too large or not known in full. */
@@ -355,10 +408,22 @@ static int note_skipped(struct hazards *hazards)
 	return rc;
 }
 
+int hazards_skip_graph(struct hazards *hazards, int64_t exec)
+{
+	struct graph_hazards *own = idmap_need(&hazards->graphs, exec, sizeof(*own));
+
+	if (!own || own->skipped)
+		return own ? 0 : -1;
+	own->skipped = 1;
+	return note_skipped(hazards);
+}
+
 int hazards_check_graph(struct hazards *hazards, const struct graph_content *content,
 	const struct walk_call *launch)
 {
-	struct graph_walk walk = { .hazards = hazards, .content = content };
+	struct graph_walk walk = { .hazards = hazards,
+		.content = content,
+		.first_row = hazards->count };
 	struct ordering streams = hazards->ordering;
 	struct operation_point now = hazards->now;
 	struct graph_hazards *own =
@@ -375,6 +440,7 @@ int hazards_check_graph(struct hazards *hazards, const struct graph_content *con
 		rc = note_skipped(hazards);
 	release(&walk);
 	own->count = hazards->count - own->first;
+	hazards->first = hazards->count;
 	hazards->ordering = streams;
 	hazards->now = now;
 	hazards->launch = 0;

@@ -8,6 +8,7 @@
 
 /*
  * Limits of clock entries: stored at the same time (8 bytes each), and merged in all (5 ns each).
+ * A graph beyond them is a loss (HAZARD_LOSS).
  */
 #define LIVE_LIMIT ((size_t)16 << 20)
 #define WORK_LIMIT ((size_t)400 << 20)

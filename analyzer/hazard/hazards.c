@@ -8,8 +8,6 @@
 #include "constants.h"
 #include "record.h"
 
-/* Limit of rows in table hazard: more repetitions of a race add nothing. */
-#define MOST_HAZARDS 100000
 /* Number of recent hazards in which another use of the same memory is looked for. */
 #define SETTLED_LOOKS 256
 static const char *const confidences[] = { "possible", "likely", "certain" };
@@ -56,6 +54,8 @@ void hazards_free(struct hazards *hazards)
 	dependents_release(&hazards->dependents);
 	idmap_release(&hazards->graphs, free);
 	hazards_release_graph_memory(hazards);
+	map_release(&hazards->earlier);
+	map_release(&hazards->pairs);
 	map_release(&hazards->last_functions);
 	incidents_release(&hazards->incidents);
 	loads_release(&hazards->loads);
@@ -175,39 +175,6 @@ static enum confidence confidence_of(const struct hazards *hazards, const struct
 		is_settled(hazards, earlier, later))
 		return CONFIDENCE_POSSIBLE;
 	return confidence;
-}
-
-/*
- * Each pair of operations has one row: for the conflict with the highest confidence,
- * read-after-write first, and accesses of graph nodes before allocations.
- */
-static int is_worse(const struct hazard *one, const struct hazard *other)
-{
-	if (one->confidence != other->confidence)
-		return one->confidence > other->confidence;
-	if (one->order != other->order)
-		return one->order < other->order;
-	return one->rule < other->rule;
-}
-
-int hazards_add(struct hazards *hazards, const struct hazard *hazard)
-{
-	struct hazard *more;
-
-	for (size_t i = hazards->first; i < hazards->count; i++)
-		if (is_same_operation(&hazards->hazard[i].earlier, &hazard->earlier)) {
-			if (is_worse(hazard, &hazards->hazard[i]))
-				hazards->hazard[i] = *hazard;
-			return 0;
-		}
-	if (hazards->count == MOST_HAZARDS)
-		return 0;
-	more = array_room(hazards->hazard, hazards->count, sizeof(*more));
-	if (!more)
-		return -1;
-	hazards->hazard = more;
-	more[hazards->count++] = *hazard;
-	return 0;
 }
 
 struct judging {
@@ -347,6 +314,7 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 
 	int reused;
 
+	hazards->judged++;
 	if (write_the_same(&past->by, &hazards->now))
 		return 0;
 	reused = hazards_reuses(hazards, past, access);
@@ -444,26 +412,55 @@ int hazards_check_access(struct hazards *hazards, const struct memory_access *ac
 	return shared ? hazards_judge(hazards, shared, access) : 0;
 }
 
+int hazards_forget(struct hazards *hazards, int count)
+{
+	uint64_t process = (uint64_t)hazards->process;
+
+	if (count <= 0)
+		return count;
+	return map_set(&hazards->forgotten, process,
+		map_get(&hazards->forgotten, process, 0) + (uint64_t)count);
+}
+
 int hazards_remember(struct hazards *hazards, struct shared *shared,
 	const struct memory_access *access)
 {
-	int rc = history_add(&shared->history, &hazards->ordering, access, &hazards->now);
-	uint64_t process = (uint64_t)hazards->process;
+	return hazards_forget(hazards,
+		history_add(&shared->history, &hazards->ordering, access, &hazards->now));
+}
 
-	if (rc <= 0)
-		return rc;
-	return map_set(&hazards->forgotten, process, map_get(&hazards->forgotten, process, 0) + 1);
+struct sweeping {
+	const struct hazards *hazards;
+	const struct users *users;
+};
+
+static int is_over(void *arg, const struct past_access *past)
+{
+	const struct sweeping *sweeping = arg;
+	const struct hazards *hazards = sweeping->hazards;
+
+	return users_follow(sweeping->users, hazards->order, hazards->process, hazards->now.call,
+		&past->by);
 }
 
 int hazards_add_access(struct hazards *hazards, const struct memory_access *access)
 {
+	struct sweeping sweeping = { .hazards = hazards };
 	struct shared *shared;
 
 	if (!usage_is_shared(&hazards->usage, access->allocation) ||
 		access->direction == ACCESS_UNKNOWN)
 		return 0;
 	shared = usage_need(&hazards->usage, &hazards->usage.shared, access->allocation);
-	return shared ? hazards_remember(hazards, shared, access) : -1;
+	if (!shared)
+		return -1;
+	sweeping.users = shared->users;
+	users_note(shared->users, &hazards->now);
+	if (shared->history.count >= shared->history.sweep_at)
+		history_sweep(&shared->history, is_over, &sweeping);
+	return users_are_gone(shared->users, &hazards->now)
+		? 0
+		: hazards_remember(hazards, shared, access);
 }
 
 static int judge_operation(struct hazards *hazards, const struct walk_call *call)
@@ -476,6 +473,8 @@ static int judge_operation(struct hazards *hazards, const struct walk_call *call
 		return -1;
 	hazards->accesses = accesses;
 	if (accesses)
+		hazards->now.place = hazards_place(hazards->run, call->id);
+	if (accesses)
 		hazards->now.spins = (uint8_t)hazards_spins(accesses->access, accesses->count);
 	for (size_t i = 0; accesses && i < accesses->count; i++)
 		if (hazards_check_access(hazards, &accesses->access[i]))
@@ -483,8 +482,10 @@ static int judge_operation(struct hazards *hazards, const struct walk_call *call
 	for (size_t i = 0; accesses && i < accesses->count; i++)
 		if (hazards_add_access(hazards, &accesses->access[i]))
 			return -1;
+	if (hazards->operations.graph_is_left_out && hazards_skip_graph(hazards, call->exec))
+		return -1;
 	if (operations_graph(&hazards->operations, &content) &&
-		hazards_check_graph(hazards, &content, call))
+		(hazards_keep_rows(hazards, 0) || hazards_check_graph(hazards, &content, call)))
 		return -1;
 	if (kind_family(call->kind) == FAMILY_graph_launch)
 		hazards_count_graph(hazards, call->exec);
@@ -514,13 +515,16 @@ int hazards_process_call(struct hazards *hazards, struct order *order, const str
 	hazards->ordering = (struct ordering){ order_of_streams, hazards };
 	hazards->accesses = NULL;
 	hazards->first = hazards->count;
-	if (order->epoch.seq && dependents_process_call(&hazards->dependents, hazards->run, call))
+	if (order->epoch.seq &&
+		hazards_forget(hazards,
+			dependents_process_call(&hazards->dependents, hazards->run, call)))
 		return -1;
 	if (order->epoch.seq && judge_operation(hazards, call))
 		return -1;
-	if (hazards_process_touch(hazards, call))
+	if (hazards_process_touch(hazards, call) ||
+		hazards_process_lives(hazards, call, order->epoch.seq != 0))
 		return -1;
-	return hazards_process_lives(hazards, call, order->epoch.seq != 0);
+	return hazards_keep_rows(hazards, 0);
 }
 
 static int store_forgotten(struct hazards *hazards)
@@ -562,9 +566,9 @@ int hazards_finish(struct hazards *hazards)
 			confidences[hazard->confidence], later->call, earlier->call,
 			hazard->allocation, hazard->low, hazard->high,
 			timed ? later->start - earlier->end : DB_NULL, hazard->why,
-			hazard->launch ? hazard->launch : DB_NULL, hazard->count,
-			hazard->via ? hazard->via : DB_NULL, evidence_names[hazard->evidence[0]],
-			evidence_names[hazard->evidence[1]]);
+			hazard->launch ? hazard->launch : DB_NULL,
+			hazard->count * (1 + hazard->more), hazard->via ? hazard->via : DB_NULL,
+			evidence_names[hazard->evidence[0]], evidence_names[hazard->evidence[1]]);
 	}
 	sqlite3_finalize(insert);
 	return rc ? rc : store_forgotten(hazards);

@@ -35,6 +35,7 @@ struct hazard {
 	enum evidence evidence[2]; /* of the later access, of the earlier one */
 	int64_t launch;            /* for nodes of a graph: its first launch; else 0 */
 	int64_t count;             /* launches of the graph; else 1 */
+	int64_t more, last;        /* further operations counted here, and the last one's call */
 	int64_t via; /* the first call that waited for the earlier one, or loaded code; 0: none */
 	enum hazard_rule rule;
 	enum access_order order;
@@ -45,6 +46,7 @@ struct hazard {
 /* Hazards within an executable graph, without later updates of it. */
 struct graph_hazards {
 	size_t first, count;
+	int skipped; /* a launch of it was not read: counted in table loss */
 };
 
 /* Hazards whose explanation holds only until a stream uses an allocation. */
@@ -79,11 +81,14 @@ struct hazards {
 	struct access_reader *others; /* reads the accesses of a second operation */
 	struct host_use *uses; /* last uses of host memory, a ring; NULL: no guard reports any */
 	size_t use_count;      /* in all */
+	int uses_forgotten;    /* since the last access of the host */
 	struct watch watch[WATCHES];
 	unsigned watches;
 	sqlite3_stmt *edges; /* edges of a graph */
 	struct hazard *hazard;
 	size_t count;
+	struct map pairs; /* pair of places, by hash -> the first row of its last operation */
+	uint64_t judged;  /* pairs of accesses so far */
 	/* State of the current call: */
 	struct order *order;
 	struct order_reaches reaches;
@@ -93,8 +98,9 @@ struct hazards {
 	int launched_early; /* the last order looked up: none, the later kernel begins early */
 	int read_early;     /* the same, the later copy reads out of stream order */
 	int64_t process;
-	int64_t launch; /* of the graph whose nodes are being judged, 0: none */
-	size_t first;   /* index of the current operation's first hazard */
+	int64_t launch;     /* of the graph whose nodes are being judged, 0: none */
+	size_t first;       /* index of the current operation's first hazard */
+	struct map earlier; /* earlier operation -> index of the hazard with it */
 };
 
 /*
@@ -107,8 +113,20 @@ int hazards_judge(struct hazards *hazards, const struct shared *shared,
 int hazards_check_access(struct hazards *hazards, const struct memory_access *access);
 int hazards_add_access(struct hazards *hazards, const struct memory_access *access);
 
+/* --- hazard_rows.c --- */
+
+/* Returns a hash that is equal for calls of one site and type, with the same kernel. */
+uint64_t hazards_place(const struct run *run, int64_t call);
+
 /* Adds a hazard of the current operation. */
 int hazards_add(struct hazards *hazards, const struct hazard *hazard);
+
+/*
+ * Ends the hazards of the current operation: if there are too many rows, hazards of a pair of
+ * places that has one are counted there.  graph_first: the first row of the graph whose node the
+ * operation is, else 0.
+ */
+int hazards_keep_rows(struct hazards *hazards, size_t graph_first);
 
 /* --- host_touches.c --- */
 
@@ -139,6 +157,9 @@ int hazards_reuses(struct hazards *hazards, const struct past_access *past,
 
 /* Returns 1 if one of these accesses waits in a loop for a value in memory. */
 int hazards_spins(const struct memory_access *access, size_t count);
+
+/* Counts accesses that are no longer compared; passes on 0 and -1. */
+int hazards_forget(struct hazards *hazards, int count);
 
 /* Adds an access of the current operation by history_add(), and counts accesses removed by it. */
 int hazards_remember(struct hazards *hazards, struct shared *shared,
@@ -181,6 +202,9 @@ void hazards_find_late(struct hazards *hazards, const struct walk_call *wait);
 /* Judges the nodes of a launched graph; once for each state of an executable. */
 int hazards_check_graph(struct hazards *hazards, const struct graph_content *content,
 	const struct walk_call *launch);
+
+/* Notes a launch that was not read (access_graph_is_left_out). */
+int hazards_skip_graph(struct hazards *hazards, int64_t exec);
 
 /* Counts one more launch of it. */
 void hazards_count_graph(struct hazards *hazards, int64_t exec);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "map.h"
 #include "stretches.h"
 
 /* Returns the index of the first range with low at or above the address. */
@@ -32,25 +33,54 @@ static size_t first_reaching(const struct history *history, int64_t address)
 								       : first_from(history, low);
 }
 
-/* Ranges with equal low are sorted by age already. */
-static void sort_by_age(const struct history *history, uint32_t *place, size_t count)
+static int is_older(const void *one, const void *other, void *arg)
 {
-	for (size_t i = 1; i < count; i++) {
-		uint32_t moved = place[i];
-		size_t to = i;
+	const struct history *history = arg;
+	uint64_t a = history->past[*(const uint32_t *)one].number;
+	uint64_t b = history->past[*(const uint32_t *)other].number;
 
-		for (; to && history->past[place[to - 1]].number > history->past[moved].number;
-			to--)
-			place[to] = place[to - 1];
-		place[to] = moved;
-	}
+	return a < b ? -1 : a > b;
 }
 
-/* Finds past accesses to the same address range with a write on either side, sorted by age. */
-static size_t find_overlapping(const struct history *history, const struct memory_access *access,
-	uint32_t place[HISTORY_MOST])
+static int is_checked(enum order_strength strength)
+{
+	return strength != ORDER_GUARANTEED && strength != ORDER_UNKNOWN;
+}
+
+/* Sorts the places found by age, and drops the older ones of too many that are alike. */
+static size_t sort_found(const struct history *history, size_t count)
+{
+	struct map alike = { 0 };
+	uint32_t *place = history->found;
+	size_t kept = count;
+
+	if (count > 1)
+		qsort_r(place, count, sizeof(*place), is_older, (void *)(uintptr_t)history);
+	for (size_t i = count; i-- && count > HISTORY_ALIKE;) {
+		const struct past_access *past = &history->past[place[i]];
+		uint64_t key = map_hash_next(past->by.place, past->access.direction);
+		uint64_t number = map_get(&alike, key, 0) + 1;
+
+		/* Out of memory: all are kept. */
+		if (map_set(&alike, key, number) || number <= HISTORY_ALIKE)
+			place[--kept] = place[i];
+	}
+	map_release(&alike);
+	if (count <= HISTORY_ALIKE)
+		return count;
+	memmove(place, place + kept, (count - kept) * sizeof(*place));
+	return count - kept;
+}
+
+/*
+ * Finds past accesses to the same address range, with a write on either side, that no sure order
+ * precedes; the oldest first.  Most are ordered, and checking that is faster than comparing bytes.
+ */
+static size_t find_unordered(const struct history *history, const struct ordering *ordering,
+	const struct memory_access *access, const struct operation_point *by)
 {
 	int reads = access->direction == ACCESS_READ;
+	uint32_t *place = history->found;
 	size_t count = 0;
 
 	if (reads && !history->changes)
@@ -58,36 +88,31 @@ static size_t find_overlapping(const struct history *history, const struct memor
 	for (size_t i = first_reaching(history, access->low);
 		i < history->count && history->range[i].low < access->high; i++) {
 		const struct past_range *range = &history->range[i];
+		const struct past_access *past = &history->past[range->at];
 
-		if (range->high > access->low && !(reads && range->direction == ACCESS_READ))
+		if (range->high > access->low && !(reads && range->direction == ACCESS_READ) &&
+			past->by.stretch == by->stretch && !past->ended &&
+			!is_same_operation(&past->by, by) &&
+			is_checked(ordering->of(ordering->arg, past, access)))
 			place[count++] = range->at;
 	}
-	sort_by_age(history, place, count);
-	return count;
+	return sort_found(history, count);
 }
 
 int history_check(const struct history *history, const struct ordering *ordering,
 	const struct memory_access *access, const struct operation_point *by, history_visit visit,
 	void *arg)
 {
-	uint32_t place[HISTORY_MOST];
 	/* What ordered calls outside of all windows was not recorded. */
-	size_t count = by->stretch == STRETCH_NONE ? 0 : find_overlapping(history, access, place);
+	size_t count =
+		by->stretch == STRETCH_NONE ? 0 : find_unordered(history, ordering, access, by);
 
 	for (size_t i = 0; i < count; i++) {
-		const struct past_access *past = &history->past[place[i]];
-		struct access_conflict conflict;
-		enum order_strength strength;
+		const struct past_access *past = &history->past[history->found[i]];
+		struct access_conflict conflict = access_conflict(&past->access, access);
 
-		if (past->by.stretch != by->stretch || past->ended ||
-			is_same_operation(&past->by, by))
-			continue;
-		/* Most are ordered, and checking that is faster than comparing the bytes. */
-		strength = ordering->of(ordering->arg, past, access);
-		if (strength == ORDER_GUARANTEED || strength == ORDER_UNKNOWN)
-			continue;
-		conflict = access_conflict(&past->access, access);
-		if (conflict.overlap != OVERLAP_NONE && visit(arg, past, &conflict, strength))
+		if (conflict.overlap != OVERLAP_NONE && !past->ended &&
+			visit(arg, past, &conflict, ordering->of(ordering->arg, past, access)))
 			return -1;
 	}
 	return 0;
@@ -140,20 +165,24 @@ static void remove_ranges(struct history *history, size_t from, size_t to)
 	history->count -= to - from;
 }
 
-/* Among ranges with equal low, the oldest comes first. */
-static void drop_oldest(struct history *history)
+/* Among ranges with equal low, the oldest comes first.  Returns its place. */
+static size_t drop_oldest(struct history *history)
 {
 	size_t i = first_from(history, history->past[history->oldest - 1].access.low);
 
 	free_place(history, &history->range[i]);
 	remove_ranges(history, i, i + 1);
+	return i;
 }
 
-/* Removes past accesses that the new one replaces.  Accesses of one operation stay adjacent. */
-static void drop_replaced(struct history *history, const struct ordering *ordering,
-	const struct memory_access *access, const struct operation_point *by)
+/*
+ * Removes past accesses that the new one replaces.  Accesses of one operation stay adjacent.
+ * Returns the place of the new range; *free is 1 if a removed range has left it free.
+ */
+static size_t drop_replaced(struct history *history, const struct ordering *ordering,
+	const struct memory_access *access, const struct operation_point *by, int *free)
 {
-	size_t i = first_from(history, access->low), kept = i;
+	size_t i = first_from(history, access->low), kept = i, at;
 
 	for (; i < history->count && history->range[i].low <= access->high; i++) {
 		const struct past_range range = history->range[i];
@@ -166,7 +195,12 @@ static void drop_replaced(struct history *history, const struct ordering *orderi
 		else
 			history->range[kept++] = range;
 	}
-	remove_ranges(history, kept, i);
+	*free = kept < i;
+	for (at = kept; at && history->range[at - 1].low > access->low; at--)
+		if (*free)
+			history->range[at] = history->range[at - 1];
+	remove_ranges(history, kept + (size_t)*free, i);
+	return at;
 }
 
 static int make_room(struct history *history)
@@ -174,6 +208,7 @@ static int make_room(struct history *history)
 	size_t room = history->room ? 2 * history->room : 1;
 	struct past_range *range;
 	struct past_access *past;
+	uint32_t *found;
 
 	if (history->count < history->room)
 		return 0;
@@ -181,7 +216,9 @@ static int make_room(struct history *history)
 	history->range = range ? range : history->range;
 	past = realloc(history->past, room * sizeof(*past));
 	history->past = past ? past : history->past;
-	if (!range || !past) {
+	found = realloc(history->found, room * sizeof(*found));
+	history->found = found ? found : history->found;
+	if (!range || !past || !found) {
 		fputs("cufence: out of memory\n", stderr);
 		return -1;
 	}
@@ -206,13 +243,10 @@ static uint32_t add_place(struct history *history)
 }
 
 static void put(struct history *history, const struct memory_access *access,
-	const struct operation_point *by)
+	const struct operation_point *by, struct past_range *range)
 {
-	size_t i = access->low < INT64_MAX ? first_from(history, access->low + 1) : history->count;
-	struct past_range *range = &history->range[i];
 	int64_t length;
 
-	memmove(range + 1, range, (history->count++ - i) * sizeof(*range));
 	*range = (struct past_range){ access->low, access->high, by->lane, add_place(history),
 		(enum access_direction)access->direction };
 	history->past[range->at].access = *access;
@@ -228,19 +262,40 @@ static void put(struct history *history, const struct memory_access *access,
 int history_add(struct history *history, const struct ordering *ordering,
 	const struct memory_access *access, const struct operation_point *by)
 {
-	int dropped;
+	size_t most = history->most ? history->most : HISTORY_MOST, at;
+	int dropped = 0, free;
 
 	/* Accesses of two recording windows are not compared. */
 	if (history->count && history->past[history->newest - 1].by.stretch != by->stretch)
 		history_release(history);
-	drop_replaced(history, ordering, access, by);
-	dropped = history->count == HISTORY_MOST;
-	if (dropped)
-		drop_oldest(history);
-	if (make_room(history))
-		return -1;
-	put(history, access, by);
+	at = drop_replaced(history, ordering, access, by, &free);
+	if (!free) {
+		dropped = history->count == most;
+		if (dropped)
+			at -= drop_oldest(history) < at;
+		if (make_room(history))
+			return -1;
+		memmove(history->range + at + 1, history->range + at,
+			(history->count++ - at) * sizeof(*history->range));
+	}
+	put(history, access, by, &history->range[at]);
 	return dropped;
+}
+
+void history_sweep(struct history *history, history_is_over is_over, void *arg)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < history->count; i++) {
+		const struct past_access *past = &history->past[history->range[i].at];
+
+		if (past->ended || is_over(arg, past))
+			free_place(history, &history->range[i]);
+		else
+			history->range[kept++] = history->range[i];
+	}
+	history->count = kept;
+	history->sweep_at = 2 * kept > HISTORY_SWEEP ? 2 * kept : HISTORY_SWEEP;
 }
 
 void history_end(const struct history *history, const struct past_access *past)
@@ -264,5 +319,6 @@ void history_release(struct history *history)
 {
 	free(history->range);
 	free(history->past);
-	*history = (struct history){ 0 };
+	free(history->found);
+	*history = (struct history){ .most = history->most };
 }

@@ -3,7 +3,8 @@
  * The last accesses to one life of an allocation.  An access is removed when a later one of its
  * lane does the same to the same bytes, or when a write that is surely ordered after it covers it.
  * No conflict is missed by this: an access that is not ordered after the removed one is not ordered
- * after the kept one either.  Beyond HISTORY_MOST the oldest are removed and counted.
+ * after the kept one either.  An access that everything later is ordered after is removed by a
+ * sweep.  Beyond HISTORY_MOST the oldest are removed and counted (HAZARD_FORGOTTEN).
  */
 #ifndef CUFENCE_HISTORY_H
 #define CUFENCE_HISTORY_H
@@ -12,12 +13,18 @@
 #include "order.h"
 #include "walk.h"
 
-#define HISTORY_MOST 256
+/* At 350 bytes each; a check looks at all that its access overlaps.  Beyond it is a loss. */
+#define HISTORY_MOST 4096
+/* Unordered accesses of one place that a check visits, the newest: more of them find nothing else. */
+#define HISTORY_ALIKE 256
+/* Accesses before the first sweep, which comes again when so many are kept twice over. */
+#define HISTORY_SWEEP 64
 
 /* The properties of an operation that its accesses are judged by. */
 struct operation_point {
 	int64_t call, stream, thread;
-	int64_t lane; /* a sequence of ordered operations: a stream, or a chain of graph nodes */
+	int64_t lane;   /* a sequence of ordered operations: a stream, or a chain of graph nodes */
+	uint64_t place; /* equal for calls of one site, with the same kernel */
 	int64_t enter, start, end; /* ns; start and end WALK_NEVER: unknown */
 	struct order_epoch epoch;
 	enum call_kind kind;
@@ -66,6 +73,9 @@ struct past_range {
 struct history {
 	struct past_range *range; /* sorted by low, then by age, the oldest first */
 	struct past_access *past;
+	uint32_t *found;                 /* scratch of a check */
+	size_t most;                     /* accesses kept at most, 0: HISTORY_MOST */
+	size_t sweep_at;                 /* number of accesses at which to sweep */
 	size_t count, room, made;        /* made: places used so far */
 	size_t changes;                  /* ranges that are not reads */
 	int64_t longest;                 /* length of the longest range so far */
@@ -75,7 +85,8 @@ struct history {
 
 /*
  * Calls visit for each past access of another operation that conflicts with this access of
- * operation `by` and is not surely ordered before it.  visit returns -1 to stop.  Returns 0, or -1
+ * operation `by` and is not surely ordered before it, but HISTORY_ALIKE times at most for one place
+ * and direction.  visit returns -1 to stop.  Returns 0, or -1
  * if stopped.
  */
 typedef int (*history_visit)(void *arg, const struct past_access *past,
@@ -90,6 +101,10 @@ int history_check(const struct history *history, const struct ordering *ordering
  */
 int history_add(struct history *history, const struct ordering *ordering,
 	const struct memory_access *access, const struct operation_point *by);
+
+/* Removes the past accesses that everything later is surely ordered after. */
+typedef int (*history_is_over)(void *arg, const struct past_access *past);
+void history_sweep(struct history *history, history_is_over is_over, void *arg);
 
 /* Compares a past access, as passed to a visit, with no later one. */
 void history_end(const struct history *history, const struct past_access *past);

@@ -14,7 +14,9 @@
 
 #include "constants.h"
 #include "idmap.h"
+#include "order_cover.h"
 
+/* Uses kept.  An older one that may be pending is counted, if the host accesses such memory. */
 #define USE_LIMIT 16384 /* the guard itself watches fewer at a time */
 
 struct host_use {
@@ -62,6 +64,12 @@ static int is_watched(const struct walk_call *call)
 	}
 }
 
+static int may_be_pending(const struct hazards *hazards, const struct host_use *use)
+{
+	return use->process && !use->touched &&
+		!order_is_complete(hazards->order, use->process, &use->by.epoch);
+}
+
 static int add_uses(struct hazards *hazards, const struct walk_call *call)
 {
 	const struct accesses *accesses = access_read(hazards->others, call->id);
@@ -70,11 +78,16 @@ static int add_uses(struct hazards *hazards, const struct walk_call *call)
 	if (!accesses)
 		return -1;
 	by.spins = (uint8_t)hazards_spins(accesses->access, accesses->count);
-	for (size_t i = 0; i < accesses->count; i++)
-		if (accesses->access[i].direction != ACCESS_UNKNOWN &&
-			is_on_host(hazards->run, accesses->access[i].allocation))
-			hazards->uses[hazards->use_count++ % USE_LIMIT] =
-				(struct host_use){ call->process, accesses->access[i], by, 0 };
+	for (size_t i = 0; i < accesses->count; i++) {
+		struct host_use *use = &hazards->uses[hazards->use_count % USE_LIMIT];
+
+		if (accesses->access[i].direction == ACCESS_UNKNOWN ||
+			!is_on_host(hazards->run, accesses->access[i].allocation))
+			continue;
+		hazards->uses_forgotten += may_be_pending(hazards, use);
+		hazards->use_count++;
+		*use = (struct host_use){ call->process, accesses->access[i], by, 0 };
+	}
 	return 0;
 }
 
@@ -165,7 +178,11 @@ static int judge_access(struct hazards *hazards, const struct walk_call *call)
 		.evidence = EVIDENCE_GUARD,
 		.sure = 1,
 		.exact = 1 };
+	int forgotten = hazards->uses_forgotten;
 
+	hazards->uses_forgotten = 0;
+	if (hazards_forget(hazards, forgotten))
+		return -1;
 	for (size_t i = 0; i < count; i++) {
 		struct host_use *use = &hazards->uses[i];
 		const struct run_allocation *memory =

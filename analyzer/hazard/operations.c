@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Limit of graph nodes read, at 10 us each. */
+/* Limit of graph nodes read, at 10 us each.  A graph beyond it is a loss (HAZARD_LOSS). */
 #define MOST_NODES 200000
 
 static void release_nothing(void *object)
@@ -68,6 +68,7 @@ static int read_graph(struct operations *operations, const struct walk_call *cal
 	if (!found)
 		return -1;
 	operations->graph_is_new = access_graph_is_new(operations->reader, &content);
+	operations->graph_is_left_out = access_graph_is_left_out(operations->reader);
 	*accesses = wanted ? found : NULL;
 	return 0;
 }
@@ -78,7 +79,7 @@ int operations_read(struct operations *operations, const struct walk_call *call,
 	int wanted = uses_shared_memory(operations, call, usage);
 
 	*accesses = NULL;
-	operations->graph_is_new = 0;
+	operations->graph_is_new = operations->graph_is_left_out = 0;
 	if (call->kind == KIND_GRAPH_LAUNCH && call->exec)
 		return read_graph(operations, call, wanted, accesses);
 	if (!wanted || !kind_has(call->kind, K_ACCESSES) ||

@@ -14,8 +14,9 @@ struct operations {
 	const struct run *run;
 	struct access_reader *reader;
 	struct run_cursor operands;
-	struct idmap known; /* kernels with known accesses */
-	int graph_is_new;   /* the last call read launches a graph that was not read before */
+	struct idmap known;    /* kernels with known accesses */
+	int graph_is_new;      /* the last call read launches a graph that was not read before */
+	int graph_is_left_out; /* or one that no longer was read: access_graph_is_left_out() */
 };
 
 /* Returns 0, or -1 after a message; operations_release() in both cases. */

@@ -74,19 +74,6 @@ static const char *find_mistake(const struct hazards *hazards, const struct shar
 		: NULL;
 }
 
-static int has_used(const struct shared *shared, int64_t stream, int64_t since)
-{
-	const struct history *history = &shared->history;
-
-	for (size_t i = 0; i < history->count; i++) {
-		const struct operation_point *by = &history->past[history->range[i].at].by;
-
-		if (by->stream == stream && by->call > since)
-			return 1;
-	}
-	return 0;
-}
-
 /*
  * A third stream waits by mistake in place of the later stream, unless it uses the memory itself.
  */
@@ -96,7 +83,7 @@ static int waits_in_third_stream(struct hazards *hazards, const struct shared *s
 	const struct recent_wait *wait =
 		fences_find_third(&hazards->fences, &hazard->earlier, &hazard->later);
 
-	if (!wait || has_used(shared, wait->stream, wait->call))
+	if (!wait || users_have_used(shared->users, wait->stream, wait->call))
 		return 0;
 	hazards->watch[hazards->watches++ % WATCHES] = (struct watch){ .stream = wait->stream,
 		.allocation = hazard->allocation,

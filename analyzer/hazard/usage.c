@@ -46,40 +46,74 @@ struct shared *usage_need(const struct usage *usage, struct idmap *map, int64_t 
 
 	if (shared) {
 		shared->use = usage->use[allocation];
+		shared->users = shared->use.users ? &usage->users[shared->use.users - 1] : NULL;
 		shared->on_host = is_of_host(run_allocation(usage->run, allocation));
 	}
 	return shared;
 }
 
-/* Notes that a call's stream uses an allocation.  A call without a stream makes a graph node. */
-static void note_one(struct usage *usage, uint32_t id, uint32_t user, int early)
+/* A use of an allocation by a call's stream.  A call without a stream makes a graph node. */
+struct one_use {
+	uint32_t allocation, call, stream;
+	int early; /* it may begin before earlier work of its stream has ended */
+};
+
+/* Returns 0, or -1 after a message. */
+typedef int note_function(struct usage *usage, const struct one_use *one);
+
+static int note_sharing(struct usage *usage, const struct one_use *one)
 {
 	const struct run *run = usage->run;
-	const struct run_call *call = run_call(run, user);
-	struct use *use;
+	struct use *use = &usage->use[one->allocation];
 
-	if (!id || !call || !call->stream || id >= run->allocations.count)
-		return;
-	id = run_memory(run, id);
-	use = &usage->use[id];
 	if (!use->first)
-		use->first = 1 + call->stream;
-	if (early || use->first != 1 + call->stream ||
-		run_allocation(run, id)->kind == ALLOCATION_GRAPH)
+		use->first = 1 + one->stream;
+	if (one->early || use->first != 1 + one->stream ||
+		run_allocation(run, one->allocation)->kind == ALLOCATION_GRAPH)
 		use->is_shared = 1;
-	note_stream(use, run, call->stream);
+	note_stream(use, run, one->stream);
+	return 0;
+}
+
+static int note_user(struct usage *usage, const struct one_use *one)
+{
+	const struct use *use = &usage->use[one->allocation];
+
+	if (!use->is_shared)
+		return 0;
+	return users_add(&usage->users[use->users - 1], one->stream, one->call,
+		one->early ||
+			run_allocation(usage->run, one->allocation)->kind == ALLOCATION_GRAPH);
+}
+
+static int note_one(struct usage *usage, struct one_use one, note_function *note)
+{
+	const struct run *run = usage->run;
+	const struct run_call *call = run_call(run, one.call);
+
+	if (!one.allocation || !call || !call->stream || one.allocation >= run->allocations.count)
+		return 0;
+	one.stream = call->stream;
+	one.allocation = run_memory(run, one.allocation);
+	return note(usage, &one);
 }
 
 /* Also notes the allocations whose memory its addresses access. */
-static void note_use(struct usage *usage, uint32_t id, uint32_t user, int early)
+static int note_use(struct usage *usage, struct one_use use, note_function *note)
 {
 	const struct run_twin *end, *twin;
+	uint32_t id = use.allocation;
 
-	note_one(usage, id, user, early);
+	if (note_one(usage, use, note))
+		return -1;
 	if (!run_allocation(usage->run, id)->has_twins)
-		return;
-	for (twin = run_twins(usage->run, id, &end); twin < end; twin++)
-		note_one(usage, twin->other, user, early);
+		return 0;
+	for (twin = run_twins(usage->run, id, &end); twin < end; twin++) {
+		use.allocation = twin->other;
+		if (note_one(usage, use, note))
+			return -1;
+	}
+	return 0;
 }
 
 int usage_is_shared_through(const struct usage *usage, uint32_t allocation)
@@ -97,16 +131,18 @@ int usage_is_shared_through(const struct usage *usage, uint32_t allocation)
 }
 
 /* A stream uses what it allocates and frees. */
-static void note_lives(struct usage *usage)
+static int note_lives(struct usage *usage, note_function *note)
 {
 	for (uint32_t id = 1; id < usage->run->allocations.count; id++) {
 		const struct run_allocation *allocation = run_allocation(usage->run, id);
 
 		if (allocation->kind != ALLOCATION_ASYNC)
 			continue;
-		note_use(usage, id, allocation->created, 0);
-		note_use(usage, id, allocation->freed, 0);
+		if (note_use(usage, (struct one_use){ id, allocation->created, 0, 0 }, note) ||
+			note_use(usage, (struct one_use){ id, allocation->freed, 0, 0 }, note))
+			return -1;
 	}
+	return 0;
 }
 
 /* Further properties of a call. */
@@ -157,31 +193,52 @@ static int note_work(struct usage *usage, uint32_t id)
 	return 0;
 }
 
-int usage_find(struct usage *usage, const struct run *run)
+/* with_work: also notes the work of threads. */
+static int note_uses(struct usage *usage, note_function *note, int with_work)
 {
+	const struct run *run = usage->run;
 	const struct run_operand *row = (const struct run_operand *)run->operands.rows;
 	const struct run_operand *end = run_rows_end(&run->operands);
 	struct run_cursor objects = { .rows = &run->objects };
 	uint32_t last = 0;
 
+	for (; row < end; last = row++->call) {
+		struct properties properties = properties_of(&objects, row->call);
+		int early = properties.early || row->role == OPERAND_SRC_ANY;
+
+		if (!properties.captured &&
+			note_use(usage, (struct one_use){ row->allocation, row->call, 0, early },
+				note))
+			return -1;
+		if (with_work && row->call != last && note_work(usage, row->call))
+			return -1;
+	}
+	return note_lives(usage, note);
+}
+
+static int make_users(struct usage *usage)
+{
+	for (size_t i = 0; i < usage->run->allocations.count; i++)
+		if (usage->use[i].is_shared)
+			usage->use[i].users = ++usage->users_count;
+	usage->users = calloc(usage->users_count + 1, sizeof(*usage->users));
+	if (!usage->users)
+		fputs("cufence: out of memory\n", stderr);
+	return usage->users ? 0 : -1;
+}
+
+int usage_find(struct usage *usage, const struct run *run)
+{
 	usage->run = run;
 	usage->use = calloc(run->allocations.count + 1, sizeof(*usage->use));
 	if (!usage->use) {
 		fputs("cufence: out of memory\n", stderr);
 		return -1;
 	}
-	for (; row < end; row++) {
-		struct properties properties = properties_of(&objects, row->call);
-
-		if (!properties.captured)
-			note_use(usage, row->allocation, row->call,
-				properties.early || row->role == OPERAND_SRC_ANY);
-		if (row->call != last && note_work(usage, row->call))
-			return -1;
-		last = row->call;
-	}
-	note_lives(usage);
-	return 0;
+	return note_uses(usage, note_sharing, 1) || make_users(usage) ||
+			(usage->users_count && note_uses(usage, note_user, 0))
+		? -1
+		: 0;
 }
 
 int usage_lacks_stream(const struct usage *usage, const struct operation_point *call)
@@ -233,5 +290,8 @@ void usage_release(struct usage *usage)
 {
 	usage_free_shared(&usage->shared);
 	idmap_release(&usage->threads, free);
+	for (uint32_t i = 0; usage->users && i < usage->users_count; i++)
+		users_release(&usage->users[i]);
+	free(usage->users);
 	free(usage->use);
 }

@@ -2,7 +2,7 @@
 /*
  * The streams that use each allocation, and the work that each thread submits, over a whole run.
  * This is found before calls are processed, so that memory used by a single stream needs no
- * history. Takes 12 bytes for each allocation of the run; histories exist for live allocations
+ * history. Takes 16 bytes for each allocation of the run; histories exist for live allocations
  * only.
  */
 #ifndef CUFENCE_USAGE_H
@@ -11,6 +11,7 @@
 #include "history.h"
 #include "idmap.h"
 #include "run_columns.h"
+#include "users.h"
 
 /* Several kinds, or several streams. */
 #define USAGE_SEVERAL UINT32_MAX
@@ -19,6 +20,7 @@
 struct use {
 	uint32_t first;    /* 1 + the stream that uses it first, 0: none */
 	uint32_t named;    /* the only stream that is no default stream, 0: none */
+	uint32_t users;    /* if shared: 1 + index in usage.users */
 	uint8_t is_shared; /* by several streams, a graph, or a kernel that begins early */
 };
 
@@ -26,13 +28,16 @@ struct use {
 struct shared {
 	struct history history;
 	struct use use;
+	struct users *users;
 	int on_host;
 };
 
 struct usage {
 	const struct run *run;
-	struct use *use;      /* by allocation */
-	struct idmap shared;  /* allocation -> struct shared */
+	struct use *use;     /* by allocation */
+	struct idmap shared; /* allocation -> struct shared */
+	struct users *users; /* of shared allocations */
+	uint32_t users_count;
 	struct idmap threads; /* thread -> struct thread_work */
 };
 

@@ -13,6 +13,7 @@
 #include "report_timeline.h"
 
 /* How many places of a finding show their sources. */
+/* Places of a finding whose source is included; the page lists all places. */
 #define MOST_SOURCES 8
 
 /* The columns where labels of the text report end, in the summary and in a finding. */

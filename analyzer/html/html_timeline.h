@@ -14,7 +14,7 @@
 #include "db.h"
 #include "map.h"
 
-/* A browser cannot hold more of either; later ones are left out. */
+/* A browser cannot hold more; later ones are left out of the timeline, findings are not. */
 enum { HTML_CALL_LIMIT = 3000000, HTML_OPERATION_LIMIT = 2000000, HTML_RANGE_LIMIT = 1000000 };
 
 /* How an item is drawn; the script has the same list. */
@@ -90,8 +90,10 @@ struct html_item *html_item_add(struct html_items *items, int64_t lane, int64_t 
 /* The number of a text among those of the list, which gets it if need be; -1 after a message. */
 int64_t html_text_number(struct html_texts *texts, const char *text);
 
-/* The item of a call, its own or that of the call it was made from; of an operation; HTML_NO_ITEM
- * where it is not drawn. */
+/*
+ * The item of a call, its own or that of the call it was made from; of an operation; HTML_NO_ITEM
+ * where it is not drawn.
+ */
 int64_t html_item_of_call(const struct html_timeline *timeline, int64_t call);
 int64_t html_item_of_operation(const struct html_timeline *timeline, int64_t operation);
 

@@ -186,6 +186,7 @@ static int insert_losses(struct loader *loader)
 	return insert_damage(loader) || insert_failure(loader) ||
 		loader_insert_loss(loader, "unusable", unusable) ||
 		loader_insert_loss(loader, "host_only", host_only) ||
+		loader_insert_loss(loader, "aliases_left_out", loader_twins_left_out(&loader->p)) ||
 		loader_insert_loss(loader, "clock_estimated", loader->p.clock.estimated) ||
 		loader_insert_loss(loader, "late_ends", loader->p.late_ends) ||
 		loader_insert_loss(loader, "lost_times", loader->p.lost_times);

@@ -15,7 +15,7 @@
 #include "digits.h"
 #include "load_accept.h"
 
-/* Upper limit of polls within CLOCK_MOST. */
+/* Upper limit of polls within CLOCK_MOST; a record with more is counted as damaged. */
 #define POLLS_MOST ((uint64_t)1 << 48)
 
 static int refuse(struct loader *loader)

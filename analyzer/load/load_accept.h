@@ -29,7 +29,10 @@ int loader_is_impossible(const struct loaded_process *p, const struct device_rec
 /* Returns 1 if the call stands for several polls, and fills polls. */
 int loader_polls(const struct call_record *call, struct call_polls *polls);
 
-/* Upper limit for the size of memory, 256 TiB. Larger sizes of failed calls are reduced to it. */
+/*
+ * Upper limit for the size of memory, 256 TiB: a call with more is counted as damaged.  Larger
+ * sizes of failed calls are reduced to it.
+ */
 #define SIZE_MOST ((uint64_t)1 << 48)
 
 /* Returns whether fields of that kind are sizes, at most SIZE_MOST. */

@@ -32,6 +32,7 @@ struct clock_scale {
 /*
  * Upper limit of all times, relative to the run's start (2^55 ns are 417 days), and of the sum of
  * all durations of all threads and processes: sums and differences of loaded times fit an int64_t.
+ * A trace beyond them is refused, or its records are counted as damaged.
  */
 #define CLOCK_MOST ((int64_t)1 << 55)
 #define CLOCK_MOST_SUM ((int64_t)1 << 58)

@@ -12,7 +12,7 @@
 #include "image_beside.h"
 #include "print.h"
 
-/* Limit for all images of a process: the recorder's limit. */
+/* Limit for all images of a process: the recorder's.  Kernels without an image are code_missing. */
 #define MOST_BYTES (256u << 20)
 
 struct images {

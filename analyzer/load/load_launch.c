@@ -8,11 +8,15 @@
 
 #include <string.h>
 
-/* Shapes per process; further launches have none. */
+/*
+ * Shapes per process.  Further launches have none and get the accesses that hold for any launch of
+ * their kernels: their races are kept, at a lower confidence.
+ */
 #define SHAPE_LIMIT (1u << 18)
 
 /*
- * Limit for the bytes of words per run; beyond it, words that only a hash stands for are left out.
+ * Limit for the bytes of words per run; beyond it, words that only a hash stands for are left
+ * out, and are unknown as for a launch without a shape.
  */
 #define WORDS_LIMIT (32u << 20)
 

@@ -14,7 +14,10 @@
 
 #define HAS(fields, kind) ((fields)->present & 1ull << FIELD_##kind)
 
-/* Few programs have any of these; each is compared with all previous ones. */
+/*
+ * Few programs have any of these; each is compared with all previous ones.  Further ones are taken
+ * for other memory and counted in table loss.
+ */
 #define TWINS_LIMIT 1024
 
 #define PAGE UINT64_C(4096)
@@ -43,7 +46,8 @@ struct twins {
 	struct list outside, pages; /* mappings of imported handles; registered pages of files */
 	struct bound *bound;
 	size_t bound_count;
-	struct map came; /* handles: CAME_ */
+	struct map came;   /* handles: CAME_ */
+	uint64_t left_out; /* beyond TWINS_LIMIT */
 };
 
 enum { CAME_IN = 1, CAME_MULTICAST, CAME_OUT };
@@ -62,12 +66,14 @@ static int is_alive(const struct loaded_process *p, const struct mapped *mapped)
 	return life && p->allocations.life[life - 1].row == mapped->row;
 }
 
-static int add_mapped(struct list *list, const struct mapped *mapped)
+static int add_mapped(struct twins *twins, struct list *list, const struct mapped *mapped)
 {
 	struct mapped *more;
 
-	if (list->count == TWINS_LIMIT)
+	if (list->count == TWINS_LIMIT) {
+		twins->left_out++;
 		return 0;
+	}
 	more = array_room(list->item, list->count, sizeof(*more));
 	if (!more)
 		return -1;
@@ -127,8 +133,12 @@ int loader_bind_multicast(struct loader *loader, const struct loaded_call *call)
 
 	if (!twins)
 		return call->failed ? 0 : -1;
-	if (twins->bound_count == TWINS_LIMIT || (!bound.memory && !life))
+	if (!bound.memory && !life)
 		return 0;
+	if (twins->bound_count == TWINS_LIMIT) {
+		twins->left_out++;
+		return 0;
+	}
 	if (!bound.memory) {
 		uint64_t address = p->allocations.life[life - 1].handle;
 
@@ -255,7 +265,8 @@ int loader_join_mapping(struct loader *loader, const struct loaded_call *call,
 	for (size_t i = 0; i < twins->outside.count; i++)
 		if (write_possible(loader, &mapped, &twins->outside.item[i]))
 			return -1;
-	return map_get(&twins->came, mapped.key, 0) ? add_mapped(&twins->outside, &mapped) : 0;
+	return map_get(&twins->came, mapped.key, 0) ? add_mapped(twins, &twins->outside, &mapped)
+						    : 0;
 }
 
 /* --- registered host memory --- */
@@ -284,7 +295,12 @@ int loader_join_pages(struct loader *loader, const struct loaded_call *call,
 				(int64_t)(mapped.offset - other->offset)))
 			return -1;
 	}
-	return add_mapped(&twins->pages, &mapped);
+	return add_mapped(twins, &twins->pages, &mapped);
+}
+
+uint64_t loader_twins_left_out(const struct loaded_process *p)
+{
+	return p->twins ? p->twins->left_out : 0;
 }
 
 void loader_release_twins(struct loaded_process *p)

@@ -133,7 +133,7 @@ struct loaded_host_run {
 	uint32_t call;   /* number of the call that submitted it, 0: unknown */
 };
 
-/* Limit of the recorder (preload/arguments.h). */
+/* Limit of the recorder (preload/arguments.h); further pointers are among the words by value. */
 #define MAX_POINTED 128
 
 enum loader_insert {
@@ -342,6 +342,8 @@ int loader_join_mapping(struct loader *loader, const struct loaded_call *call,
 	const struct life *life);
 int loader_join_pages(struct loader *loader, const struct loaded_call *call,
 	const struct life *life);
+/* The number of mappings that had to be left out. */
+uint64_t loader_twins_left_out(const struct loaded_process *p);
 void loader_release_twins(struct loaded_process *p);
 
 /*

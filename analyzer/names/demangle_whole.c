@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A name beyond these is printed in another form. */
 #define PARTS_MAX 256 /* substitutions; template arguments */
 #define DEPTH_MAX 64
 #define ROOM (1u << 20) /* bytes for all texts of a name */

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* Longer names are refused. */
+/* Longer names are refused, and printed mangled. */
 #define DEMANGLE_WHOLE_MAX 8192
 
 struct whole_name {

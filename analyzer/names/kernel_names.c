@@ -8,7 +8,7 @@
 #include "array.h"
 #include "demangle_whole.h"
 
-/* Maximum characters of template arguments in a label. */
+/* Maximum characters of template arguments in a label, which is for display only. */
 #define ARGUMENTS_MAX 48
 
 struct kernel {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A name beyond these is no evidence: accesses of its kernel are counted as not known. */
 #define SUBSTITUTIONS 128
 #define TEMPLATE_ARGUMENTS 64
 #define DEPTH_LIMIT 64

@@ -12,7 +12,7 @@
 #include "run_columns.h"
 #include "work.h"
 
-/* A deeper call chain means a damaged database. */
+/* Calls within calls: the recorder makes two or three. */
 #define MAX_DEPTH 16
 
 struct words {

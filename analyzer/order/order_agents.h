@@ -163,6 +163,10 @@ void order_free_nodes(struct order *order, struct order_exec *exec);
 void order_end_thread(struct order *order, struct order_thread *thread);
 int order_drop_context(struct order *order, int64_t id, const struct order_thread *by);
 
+/* Returns 1 if every thread that may submit work has observed it complete. */
+int order_is_known_to_all(const struct order *order, int64_t process,
+	const struct order_epoch *operation);
+
 /*
  * Removes from all clocks the destroyed streams and threads that every thread has observed
  * complete.  order->forget_at limits how often it runs.

@@ -76,15 +76,49 @@ static int state_has(const struct order_state *state, const struct order_epoch *
 	return order_clock_strength(state->clock, &state->own, operation) == ORDER_GUARANTEED;
 }
 
-int order_cover_of_stream_has(const struct order *order, const struct walk_call *call,
-	const struct order_epoch *operation)
+static int stream_has(const struct order_stream *stream, const struct order_epoch *operation)
 {
-	const struct order_stream *stream = idmap_get(&order->streams, call->stream);
 	int has = stream && state_has(&stream->last, operation);
 
 	for (size_t i = 0; stream && i < stream->pending_count && !has; i++)
 		has = state_has(&stream->pending[i].state, operation);
 	return has;
+}
+
+int order_cover_of_stream_has(const struct order *order, const struct walk_call *call,
+	const struct order_epoch *operation)
+{
+	return stream_has(idmap_get(&order->streams, call->stream), operation);
+}
+
+/* The legacy stream and the blocking streams of its context come after each other's work. */
+static int is_legacy_pair(const struct order_stream *stream, const struct order_epoch *operation)
+{
+	uint32_t context = stream->context->key;
+
+	if (stream->kind == STREAM_KIND_LEGACY)
+		return operation->set == (context | ORDER_BLOCKING);
+	return stream_is_blocking(stream->kind) && operation->key == context + 1;
+}
+
+int order_stream_follows(const struct order *order, int64_t id, int64_t process,
+	const struct order_epoch *operation)
+{
+	const struct order_stream *stream = idmap_get(&order->streams, id);
+
+	if (order->given_up || !operation->seq)
+		return 0;
+	if (stream &&
+		(stream->last.own.key == operation->key || stream_has(stream, operation) ||
+			is_legacy_pair(stream, operation)))
+		return 1;
+	return order_is_known_to_all(order, process, operation);
+}
+
+int order_is_complete(const struct order *order, int64_t process,
+	const struct order_epoch *operation)
+{
+	return order_is_known_to_all(order, process, operation);
 }
 
 struct order_clock *order_clock_of_thread(const struct order *order, int64_t id)

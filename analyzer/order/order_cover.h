@@ -31,6 +31,17 @@ int order_cover_has(const struct order_cover *cover, const struct order_epoch *o
 int order_cover_of_stream_has(const struct order *order, const struct walk_call *call,
 	const struct order_epoch *operation);
 
+/*
+ * Returns 1 if everything submitted to a stream from now on surely comes after the operation,
+ * whatever thread submits it.  Not for work that may overlap its predecessor.
+ */
+int order_stream_follows(const struct order *order, int64_t stream, int64_t process,
+	const struct order_epoch *operation);
+
+/* Returns 1 if every thread that may submit work has surely observed the operation complete. */
+int order_is_complete(const struct order *order, int64_t process,
+	const struct order_epoch *operation);
+
 /* Returns the position up to which the wait surely covers an agent. */
 uint32_t order_cover_reach(const struct order_cover *cover, const struct order_epoch *agent);
 

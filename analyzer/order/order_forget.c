@@ -14,13 +14,16 @@
 /* Growth of the clocks, as a part of their limit, after which dead keys are looked for. */
 #define ORDER_FORGET_PART 8
 
-/* Has every thread that may submit work observed it complete? */
-static int is_known_to_all(const struct order *order, const struct order_key *key)
+int order_is_known_to_all(const struct order *order, int64_t id,
+	const struct order_epoch *operation)
 {
-	const struct order_process *process = idmap_get(&order->processes, key->process);
+	const struct order_process *process = idmap_get(&order->processes, id);
 
+	/* A forgotten key is of an agent that was known to all. */
+	if (operation->key && !idmap_get(&order->keys, operation->key))
+		return 1;
 	for (size_t i = 0; process && i < process->thread_count; i++)
-		if (order_clock_strength(process->thread[i]->last.clock, NULL, &key->last) <
+		if (order_clock_strength(process->thread[i]->last.clock, NULL, operation) <
 			ORDER_GUARANTEED)
 			return 0;
 	return process && process->thread_count;
@@ -193,7 +196,7 @@ int order_forget(struct order *order)
 	for (size_t i = 0; i < order->keys.size; i++) {
 		const struct order_key *key = order->keys.slot[i].object;
 
-		if (key && key->dead && is_known_to_all(order, key))
+		if (key && key->dead && order_is_known_to_all(order, key->process, &key->last))
 			gone[count++] = (uint32_t)order->keys.slot[i].id;
 	}
 	for (size_t i = 0; i < count; i++)

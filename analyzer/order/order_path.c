@@ -9,7 +9,7 @@
 #include "map.h"
 #include "run_columns.h"
 
-/* Maximum number of steps of order_path_exists(). */
+/* Maximum steps of order_path_exists(), which then says yes: a wait then counts as needed. */
 #define PATH_STEPS 4096
 
 /* A call that was reached, and by which edge. */

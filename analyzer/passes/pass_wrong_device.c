@@ -23,8 +23,8 @@
 #define ERROR_INVALID_HANDLE 400
 #define ERROR_ILLEGAL_ADDRESS 700
 
-/* Limit of failed calls reported: a part of a loop is enough. */
-#define CALL_LIMIT 10000
+/* Calls reported of one place: a part of a loop is enough, and hides no other place. */
+#define PLACE_CALLS 1000
 
 /* Selects the device of the context in which an event was created. */
 static const char event_sql[] =
@@ -50,7 +50,7 @@ static const char kernels_sql[] =
 	" AND a.memory = 'device' AND home.device >= 0 AND x.device >= 0"
 	" AND home.device <> x.device AND c.result = 0 AND c.process = ?1"
 	" AND EXISTS (SELECT 1 FROM kernel_access k WHERE k.kernel = c.kernel"
-	"  AND k.offset = o.offset) ORDER BY c.id LIMIT ?3";
+	"  AND k.offset = o.offset) ORDER BY c.id";
 
 /* Returns the device that the query selects for a call; -1: none, -2 after a message. */
 static int ask(sqlite3_stmt *q, int64_t call)
@@ -69,6 +69,7 @@ static int ask(sqlite3_stmt *q, int64_t call)
  */
 struct sharing {
 	struct map enabled, illegal;
+	struct map calls; /* place -> instances so far */
 };
 
 struct failed {
@@ -119,11 +120,19 @@ static int other_device(const struct failed *failed, const struct run_call *call
 	return -1;
 }
 
-static int check_failed(const struct failed *failed, struct findings *findings)
+static int add(struct findings *findings, struct map *calls, const struct instance *instance)
 {
-	int left = CALL_LIMIT;
+	int64_t place = findings_place(findings, instance->call);
+	uint64_t count = place < 0 ? 0 : map_get(calls, (uint64_t)place, 0);
 
-	for (uint32_t id = 1; id < run_call_end(failed->run) && left; id++) {
+	if (place < 0 || map_set(calls, (uint64_t)place, count + 1))
+		return -1;
+	return count < PLACE_CALLS ? findings_add(findings, instance) : 0;
+}
+
+static int check_failed(const struct failed *failed, struct findings *findings, struct map *calls)
+{
+	for (uint32_t id = 1; id < run_call_end(failed->run); id++) {
 		const struct run_call *call = run_call(failed->run, id);
 		struct instance instance = { .rule = RULE_wrong_device, .call = id, .least = 1 };
 		int own, other;
@@ -137,8 +146,7 @@ static int check_failed(const struct failed *failed, struct findings *findings)
 			return -1;
 		if (own < 0 || other < 0 || own == other)
 			continue;
-		left--;
-		if (findings_add(findings, &instance))
+		if (add(findings, calls, &instance))
 			return -1;
 	}
 	return 0;
@@ -158,7 +166,7 @@ static int has_several_devices(const struct run *run)
 	return 0;
 }
 
-static int find_kernels(struct db *db, struct findings *findings, const struct sharing *sharing)
+static int find_kernels(struct db *db, struct findings *findings, struct sharing *sharing)
 {
 	sqlite3_stmt *q = db_prepare(db, kernels_sql);
 	int step = q ? 0 : -1;
@@ -170,7 +178,7 @@ static int find_kernels(struct db *db, struct findings *findings, const struct s
 
 		if (!entry->used)
 			continue;
-		step = db_bind(q, "iii", (int64_t)entry->key, until, (int64_t)CALL_LIMIT) ? -1 : 0;
+		step = db_bind(q, "ii", (int64_t)entry->key, until) ? -1 : 0;
 		while (!step && (step = db_step(q)) > 0) {
 			struct instance instance = { .rule = RULE_wrong_device,
 				.process = (int64_t)entry->key,
@@ -178,7 +186,7 @@ static int find_kernels(struct db *db, struct findings *findings, const struct s
 				.least = 1,
 				.why = NO_ACCESS };
 
-			step = findings_add(findings, &instance);
+			step = add(findings, &sharing->calls, &instance);
 		}
 		sqlite3_reset(q);
 	}
@@ -196,13 +204,14 @@ static int run(const struct pass_input *input, struct findings *findings)
 	int rc = failed.event && failed.memory ? find_sharing(input->run, &sharing) : -1;
 
 	if (!rc)
-		rc = check_failed(&failed, findings);
+		rc = check_failed(&failed, findings, &sharing.calls);
 	sqlite3_finalize(failed.event);
 	sqlite3_finalize(failed.memory);
 	if (!rc && has_several_devices(input->run))
 		rc = find_kernels(input->db, findings, &sharing);
 	map_release(&sharing.enabled);
 	map_release(&sharing.illegal);
+	map_release(&sharing.calls);
 	return rc;
 }
 

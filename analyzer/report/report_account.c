@@ -15,7 +15,7 @@
 #include "report_parts.h"
 #include "rules.h"
 
-/* The most devices that are printed, and the most causes and stretches of each. */
+/* Devices, and causes and stretches of each, that are printed; table account has all. */
 enum { MOST_DEVICES = 4, MOST_CAUSES = 4, MOST_STRETCHES = 2 };
 
 /* Words for the causes of table account: for a device that idles, for the host. */

@@ -15,7 +15,8 @@
 #include "rules.h"
 #include "shell.h"
 
-#define MOST_PLACES 3 /* of a finding's, unless it is the one asked for */
+/* Lines printed; the database has all, and --finding prints all places. */
+#define MOST_PLACES 3
 #define MOST_ALSO 3
 #define MOST_FROM 3 /* callers */
 

@@ -9,6 +9,7 @@
 #include "print.h"
 
 /* More lines would push the findings off the screen. */
+/* Calls listed; their number is printed. */
 #define MOST_HUNG 20
 
 char *report_loss_text(const char *text, int64_t count)

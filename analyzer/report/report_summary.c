@@ -143,7 +143,7 @@ static void print_device_name(sqlite3_stmt *q, FILE *out)
 /* Prints the device's name (equal names once), or a line for each of several used devices. */
 static int print_devices(struct db *db, int64_t used, FILE *out)
 {
-	enum { MOST = 16 };
+	enum { MOST = 16 }; /* the rest is counted */
 	sqlite3_stmt *q = report_fact(db, FACT_DEVICES);
 	char *last = NULL;
 	int printed = 0, step = -1;
@@ -269,6 +269,7 @@ static int print_coverage(struct db *db, FILE *out)
 }
 
 /* The most kernels with unknown accesses that the summary names. */
+/* Kernels named; the rest is counted. */
 #define MOST_UNSEEN 3
 
 static int print_unseen(struct db *db, int64_t kernels, FILE *out)

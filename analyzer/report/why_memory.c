@@ -6,7 +6,7 @@
 #include "access.h"
 #include "print.h"
 
-/* The most conflicts that are printed. */
+/* The most conflicts that are printed; findings do not depend on it. */
 #define LINE_LIMIT 4
 
 struct memory {

@@ -11,7 +11,10 @@
 #include "places.h"
 #include "print.h"
 
-/* Maximum number of line pairs that a finding reports as a race without its wait. */
+/*
+ * Maximum number of line pairs that a finding about a wait reports as a race without it.  They are
+ * no findings yet; table hazard has all.
+ */
 #define RACE_LIMIT 4
 
 /* Two operations that only a call's wait orders. */

@@ -14,7 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Size limits in bytes, of one value and of all values; larger values are not stored. */
+/*
+ * Size limits in bytes, of one value and of all values; larger values are not stored, but computed
+ * again.
+ */
 #define CACHE_VALUE_MAX (64u << 20)
 #define CACHE_TOTAL_MAX (256u << 20)
 

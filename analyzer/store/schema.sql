@@ -807,7 +807,8 @@ CREATE TABLE hazard ( -- derived: two operations that access the same bytes, at 
 	                                -- stream order; NULL: no fence found
 	launch INTEGER REFERENCES call(id), -- the first launch of the graph if both are its nodes: call
 	                                -- and other_call describe the nodes; NULL: no graph
-	count INTEGER NOT NULL DEFAULT 1, -- launches of that graph; else 1
+	count INTEGER NOT NULL DEFAULT 1, -- launches of that graph; else 1.  In a long table also for
+	                                -- operations of the same places that have no row
 	via INTEGER REFERENCES call(id), -- for an accidental order: the call that happened to wait; for a
 	                                -- missing fence: the load of code that kept the two in order
 	evidence TEXT NOT NULL,         -- how the access of the later one is known: exact (by the call),

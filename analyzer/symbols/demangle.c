@@ -16,7 +16,7 @@ struct component {
 	size_t function_length;
 };
 
-#define MAX_DEPTH 64 /* nesting beyond this is no real name */
+#define MAX_DEPTH 64 /* nesting beyond this is no real name: it is printed mangled */
 
 static const char *skip_until_e(const char *at, int depth, struct component *last);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "script_lines.h"
 
-#define MAX_LINE 100000000
+#define MAX_LINE 100000000 /* beyond it a line is not known, as in a damaged trace */
 
 /* 3.9, co_lnotab: how far to the next instruction that has another line, and how far that is. */
 static int64_t line_of_deltas(int64_t line, const uint8_t *table, size_t length, uint32_t offset)

@@ -14,7 +14,7 @@
 #include "symbols_user.h"
 
 /* The most inlined functions that are read at one address. */
-#define MAX_INLINED 16
+#define MAX_INLINED 16 /* outer ones are left out: a place with fewer frames */
 #define MAX_FRAMES (SITE_FRAMES * MAX_INLINED + SITE_SCRIPT_FRAMES)
 
 struct resolved_frame {
@@ -91,7 +91,7 @@ out:
 	return step < 0 ? -1 : 0;
 }
 
-#define KERNEL_NAME_MAX 4096
+#define KERNEL_NAME_MAX 4096 /* a longer name is cut */
 
 static int read_kernels(struct symbols *s)
 {

@@ -11,7 +11,7 @@
 #include "symbols_open.h"
 
 /* The most inlined functions that are read at one address. */
-#define MAX_FRAMES 16
+#define MAX_FRAMES 16 /* an answer with more fails: the frame has an address only */
 
 struct known_file {
 	char *path, *build_id; /* build_id NULL: none was recorded */

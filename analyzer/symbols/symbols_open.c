@@ -11,7 +11,10 @@
 
 #include "map.h"
 
-/* Compressed sections take at most so many times the file's size: zlib's of DWARF take 3 to 6. */
+/*
+ * Compressed sections take at most so many times the file's size: zlib's of DWARF take 3 to 6.  Of
+ * a file with more there are names without lines.
+ */
 #define INFLATED_MOST 32
 
 int elf_file_open(struct elf_file *file, const char *path)

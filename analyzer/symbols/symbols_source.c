@@ -8,7 +8,7 @@
 #include "demangle.h"
 #include "symbols_dwarf.h"
 
-#define MAX_DEPTH 64 /* of functions, types and scopes in each other */
+#define MAX_DEPTH 64 /* of functions, types and scopes in each other; beyond it names are missing */
 
 static int begins(const char *text, const char *with)
 {

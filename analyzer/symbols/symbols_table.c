@@ -8,7 +8,7 @@
 #include "symbols_dwarf.h"
 
 /* The largest libraries have a million. */
-#define MAX_SYMBOLS (16u << 20)
+#define MAX_SYMBOLS (16u << 20) /* later ones are not named */
 
 static Elf_Scn *find_table(Elf *elf, GElf_Word type, GElf_Shdr *header)
 {

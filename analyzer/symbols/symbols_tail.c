@@ -15,7 +15,7 @@
 #include "symbols_dwarf.h"
 #include "symbols_user.h"
 
-#define MAX_NEST 32 /* of functions inlined into each other */
+#define MAX_NEST 32 /* of functions inlined into each other; deeper ones are not named */
 
 static const char stub_mark[] = "__device_stub_";
 

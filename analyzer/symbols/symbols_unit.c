@@ -7,7 +7,7 @@
 #include "array.h"
 #include "symbols_dwarf.h"
 
-#define MAX_DEPTH 64 /* of functions in namespaces and types, of scopes in functions */
+#define MAX_DEPTH 64 /* as in symbols_source.c */
 
 static int add_ranges(struct intervals *intervals, Dwarf_Die *die, uint32_t value)
 {

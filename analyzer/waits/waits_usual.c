@@ -7,6 +7,7 @@
 
 #include "array.h"
 
+/* The first durations of a kind of call, from which its median is taken. */
 #define SAMPLE_LIMIT 65536
 
 int sample_add(struct sample *sample, int64_t value)

@@ -144,7 +144,7 @@ static uint32_t entered_at(const struct replay *replay, int64_t time)
  */
 static int64_t others_exit(const struct replay *replay, uint32_t of)
 {
-	enum { LOOKED_AT_STEPS = 64 };
+	enum { LOOKED_AT_STEPS = 64 }; /* beyond them the call counts as not held */
 	const struct replay_step *step = &replay->step[of];
 	uint32_t at = entered_at(replay, step->exit);
 

@@ -88,6 +88,22 @@ static void finish(struct test *test, const char *wanted)
 	mini_release(&test->m);
 }
 
+/* More pending copies than are kept, of which the first one is read. */
+static void copies_that_were_dropped_are_said(void **unused)
+{
+	struct test test;
+
+	(void)unused;
+	begin(&test);
+	for (int i = 0; i < 4097; i++)
+		copy_part(&test, COPY_D2H, test.one, 8 * i, 8);
+	touch(&test, CALL_host_read, 0);
+	assert_int_equal(analyze(&test.m.db), 0);
+	assert_string_equal(mini_text(&test.m, "SELECT reason || ' ' || count FROM loss"),
+		"accesses_forgotten 1");
+	finish(&test, "");
+}
+
 static void a_read_of_a_pending_copy_is_found(void **unused)
 {
 	struct test test;
@@ -431,6 +447,7 @@ static void a_word_may_be_a_flag(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(copies_that_were_dropped_are_said),
 		cmocka_unit_test(a_read_of_a_pending_copy_is_found),
 		cmocka_unit_test(a_write_of_memory_that_a_copy_uses_is_found),
 		cmocka_unit_test(after_a_wait_there_is_none),

@@ -389,23 +389,6 @@ static void a_host_function_orders_from_its_start_on(void **unused)
 	}
 }
 
-/* Slices that many streams write stay, up to a limit; what has to go is counted. */
-static void what_had_to_be_forgotten_is_counted(void **unused)
-{
-	struct test test;
-	int64_t writer;
-
-	(void)unused;
-	begin(&test);
-	writer = kernel(&test.m, "store", 64, 1);
-	for (int i = 0; i < HISTORY_MOST + 10; i++)
-		launch(&test, writer, mini_stream(&test.m, "non-blocking"), 64 * i);
-	assert_int_equal(analyze(&test.m.db), 0);
-	assert_string_equal(mini_text(&test.m, "SELECT reason || ' ' || count FROM loss"),
-		"accesses_forgotten 10");
-	finish(&test, "");
-}
-
 /* A likely finding is shown if it was seen once, as the first finding. It costs no time. */
 static void once_is_a_finding(void **unused)
 {
@@ -686,7 +669,6 @@ int main(void)
 		cmocka_unit_test(what_was_covered_is_not_named_again),
 		cmocka_unit_test(less_is_known),
 		cmocka_unit_test(a_host_function_orders_from_its_start_on),
-		cmocka_unit_test(what_had_to_be_forgotten_is_counted),
 		cmocka_unit_test(once_is_a_finding),
 		cmocka_unit_test(an_accident_is_sure_when_it_comes_twice),
 		cmocka_unit_test(the_wait_that_orders_says_so_at_its_fix),

@@ -10,17 +10,17 @@
 #include "history.h"
 #include "stretches.h"
 
-enum { STREAMS = 5 };
+enum { STREAMS = 5, MOST = 256 };
 
 struct reference {
-	struct past_access past[HISTORY_MOST];
+	struct past_access past[MOST];
 	size_t count;
 };
 
 /* In each stream, the operations up to that number are surely before the present one. */
 struct test {
 	uint32_t random, known[STREAMS];
-	uint32_t found[HISTORY_MOST];
+	uint32_t found[MOST];
 	size_t count;
 };
 
@@ -83,7 +83,7 @@ static size_t check(struct reference *list, struct test *test, const struct memo
 	for (size_t i = 0; i < list->count; i++)
 		if (!goes(test, &list->past[i], access, by))
 			list->past[kept++] = list->past[i];
-	if (kept == HISTORY_MOST)
+	if (kept == MOST)
 		memmove(list->past, list->past + 1, --kept * sizeof(*list->past));
 	list->past[kept] = (struct past_access){ .access = *access, .by = *by };
 	list->count = kept + 1;
@@ -106,7 +106,7 @@ static void run(uint32_t places, uint32_t seed)
 {
 	struct test test = { .random = seed };
 	struct ordering ordering = { strength_of, &test };
-	struct history history = { 0 };
+	struct history history = { .most = MOST };
 	static struct reference list;
 	struct operation_point by = { 0 };
 

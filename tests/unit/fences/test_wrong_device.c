@@ -16,6 +16,22 @@ static void record_elsewhere(struct mini *m, int own_device, int result)
 			.context = context, .stream = stream, .site = site, .result = result);
 }
 
+/* 10 001 failures at one line, and one at another. */
+static void failures_hide_no_other_line(void **state)
+{
+	struct mini *m = *state;
+
+	record_elsewhere(m, 1, 400);
+	for (int i = 0; i < 9999; i++)
+		MINI_CALL(m, .type = CALL_cuEventRecord, .at = 100 + 10 * i, .event = 1,
+			.context = 2, .stream = 2, .site = 1, .result = 400);
+	MINI_CALL(m, .type = CALL_cuEventRecord, .at = 200000, .event = 1, .context = 2,
+		.stream = 2, .site = mini_site(m, "other", 20), .result = 400);
+	assert_string_equal(mini_shown(m), "wrong-device 1001");
+	assert_string_equal(mini_text(m, "SELECT group_concat(count) FROM finding_place"),
+		"1000,1");
+}
+
 static void an_event_of_another_device(void **state)
 {
 	record_elsewhere(*state, 1, 400);
@@ -140,6 +156,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
 	const struct CMUnitTest tests[] = {
+		T(failures_hide_no_other_line),
 		T(an_event_of_another_device),
 		T(events_that_failed_otherwise_are_not),
 		T(errors_of_other_kinds_are_not),

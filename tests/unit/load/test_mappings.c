@@ -118,6 +118,28 @@ static void pages_of_a_file_are_registered_at_several_addresses(void **state)
 		twins, "");
 }
 
+/* Mappings beyond a limit are compared with none: that is a row of table loss. */
+static void mappings_that_were_left_out_are_said(void **state)
+{
+	enum { MAPPINGS = 1030 };
+	char *body = NULL;
+	size_t size;
+	FILE *out = open_memstream(&body, &size);
+
+	(void)state;
+	assert_non_null(out);
+	for (int i = 0; i < MAPPINGS; i++)
+		fprintf(out,
+			"%scall cuMemHostRegister_v2 enter=%d duration=1 context=1 | ptr=0x%x "
+			"bytes=0x2000 flags=0x0 handle=0x%x00000001\n",
+			i % 500 ? "" : "chunk thread=7\n", 100 + 10 * i, 0x10000 * (i + 1),
+			0x1000 + i);
+	fclose(out);
+	expect(body, "SELECT reason || ' ' || count FROM loss WHERE reason LIKE 'alias%'",
+		"aliases_left_out 6");
+	free(body);
+}
+
 #define MULTICAST(at, handle) \
 	"call cuMulticastCreate enter=" #at "0 duration=1 context=1 | handle=" #handle \
 	" bytes=0x200000 device=-1\n"
@@ -203,6 +225,7 @@ int main(void)
 		cmocka_unit_test(memory_of_others_is_there_until_closed_as_often_as_opened),
 		cmocka_unit_test(pages_are_registered_once),
 		cmocka_unit_test(pages_of_a_file_are_registered_at_several_addresses),
+		cmocka_unit_test(mappings_that_were_left_out_are_said),
 		cmocka_unit_test(a_multicast_object_is_all_that_is_bound_to_it),
 		cmocka_unit_test(memory_of_others_may_be_any_of_theirs),
 		cmocka_unit_test(a_managed_variable_is_memory_with_a_name),
