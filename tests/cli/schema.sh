@@ -97,7 +97,7 @@ has "streams by kind" '"streams":\[\{"kind":"[a-z-]*","count":[1-9]' "$facts"
 has "waits by kind" '"waits":\[\{"kind":"[a-z]*","count":[1-9][0-9]*,"waited_ns":[1-9]' "$facts"
 has "coverage" '"operations_matched":([0-9]*),"calls":([0-9]*),"calls_placed":\2,"kernels":1,"kernels_with_parameters":1' "$facts"
 has "losses, with booleans" '"reason":"passed_through","count":[0-9]*,"incomplete":false,"text":null' "$facts"
-has "a complete trace" '"incomplete":false,"command"' "$facts"
+has "a complete trace" '"incomplete":false,"failed":false,"command"' "$facts"
 sqlite3 double_buffer.db "INSERT INTO loss VALUES (1, 'dropped_device', 7);
 	INSERT INTO property VALUES (1, 'CUDA_LAUNCH_BLOCKING', '1');
 	INSERT INTO recording VALUES (1, 0, 500, 0, 'start'), (1, 500, 900, 1, 'profiler')"
@@ -105,7 +105,7 @@ sqlite3 double_buffer.db "INSERT INTO loss VALUES (1, 'dropped_device', 7);
 "$conforms" "$schema" summary.json
 ok "windows, settings and losses are in the schema" $?
 facts=$(tr -d '\n' <summary.json)
-has "an incomplete one" '"incomplete":true,"command"' "$facts"
+has "an incomplete one" '"incomplete":true,"failed":false,"command"' "$facts"
 has "why" '"incomplete":true,"text":"CUPTI dropped 7 device records"' "$facts"
 has "settings and what they mean" '"value":"1","meaning":"every launch waits' "$facts"
 has "what was recorded" '"recording":\{"windows":1,"inside_ns":400,"whole_ns":900,"causes":"profiler"\}' "$facts"

@@ -82,7 +82,7 @@ static void launches_that_come_again_are_found(void **state)
 
 	for (int i = 0; i < 12; i++)
 		run_steps(s);
-	assert_string_equal(pace(s), "likely 475 1");
+	assert_string_equal(pace(s), "likely 480 1");
 	assert_string_equal(mini_text(&s->mini, "SELECT message FROM finding"),
 		"kernel 'work' on stream 9 is one of 6 submissions a turn: each takes the host "
 		"5.0 us, and the device 2.0 us");
@@ -100,7 +100,7 @@ static void other_sizes_in_each_turn_are_possible(void **state)
 	s->blocks_differ = 1;
 	run_steps(s);
 	run_steps(s);
-	assert_string_equal(pace(s), "possible 75 0");
+	assert_string_equal(pace(s), "possible 80 0");
 }
 
 /* Two sizes in turn are two graphs. */
@@ -113,7 +113,7 @@ static void two_kinds_of_turns_are_found(void **state)
 		for (int k = 0; k < SITES; k++)
 			submit(s, k, i % 2);
 	}
-	assert_string_equal(pace(s), "likely 245 1");
+	assert_string_equal(pace(s), "likely 250 1");
 }
 
 static void a_busy_device_gains_nothing(void **state)

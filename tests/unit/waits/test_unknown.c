@@ -57,7 +57,7 @@ static void loop_and_length_end_before_the_unknown(void **state)
 	loop_of_frees(m, 2 * ROUNDS, LOST);
 	assert_int_equal(analyze(&m->db), 0);
 	assert_string_equal(mini_text(m, "SELECT turns || ' ' || (end / 1000) FROM loop"),
-		"11 11230");
+		"12 13260");
 	assert_string_equal(mini_text(m, "SELECT sum(time) / 1000 FROM account WHERE device = 0"),
 		"11220");
 	/* A share of the time before, not of the 53 ms in all. */
