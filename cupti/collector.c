@@ -24,17 +24,10 @@
 #define BUFFERS 64
 #define FLUSH_SLICES 100 /* of 10 ms: patience with a flush on another thread */
 
-enum graphs {
-	GRAPHS_NONE,
-	GRAPHS_COME,  /* no flush begins while the program runs */
-	GRAPHS_ALONE, /* and none runs any more */
-};
-
 static struct {
 	_Atomic int started;
 	_Atomic int ended;         /* the process exits: nothing is delivered by itself any more */
 	_Atomic uint32_t flushing; /* 1: some thread flushes */
-	_Atomic int graphs;        /* enum graphs */
 	_Atomic int forced;        /* records of operations in progress are delivered, too */
 	struct cupti_api api;
 	CUpti_SubscriberHandle subscriber;
@@ -338,18 +331,12 @@ static void flush_all(void)
 	collector.forced = 0;
 }
 
-/*
- * On the flusher's thread.  Once the process exits the driver may end at any time.
- *
- * A flush beside calls about graphs ends the process now and then: of 12 runs of a JAX program with
- * a flush each 100 ms 7 crashed or lost their context, of 6 with graphs recorded node by node all,
- * of 6 without flushes none (H200, driver 580.159, CUPTI 13.0).
- */
+/* On the flusher's thread.  Once the process exits the driver may end at any time. */
 static void deliver(int asked)
 {
 	struct thread_state *thread = thread_state();
 
-	if (shim.stage != SHIM_ON || (collector.graphs && !asked) || !begin_flush())
+	if (shim.stage != SHIM_ON || !begin_flush())
 		return;
 	thread->busy = STACK_PLACE;
 	if (!collector.ended && asked) {
@@ -454,17 +441,6 @@ void collector_flush(int last)
 	}
 	thread->busy = was_busy;
 	errno = saved;
-}
-
-void collector_graphs(void)
-{
-	if (collector.graphs == GRAPHS_ALONE)
-		return;
-	collector.graphs = GRAPHS_COME;
-	/* A flush that has begun ends first. */
-	if (begin_flush())
-		end_flush();
-	collector.graphs = GRAPHS_ALONE;
 }
 
 void collector_ask(uint32_t ms)

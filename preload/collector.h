@@ -21,9 +21,6 @@ void collector_flush(int last);
  */
 void collector_ask(uint32_t ms);
 
-/* Before the process makes a graph: from now on CUPTI is not flushed while the program runs. */
-void collector_graphs(void);
-
 /* 1: enables operations and calls in CUPTI; 0: flushes and disables them. */
 void collector_window(int open);
 

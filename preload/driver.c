@@ -114,8 +114,6 @@ static ALWAYS_INLINE void before(enum call_kind kind, unsigned traits)
 		shim.guard->open_all();
 	if (kind == KIND_INIT)
 		collector_start();
-	if (kind_family(kind) == FAMILY_capture || kind_family(kind) == FAMILY_graph)
-		collector_graphs();
 	/* CUPTI's records of a destroyed context are lost. */
 	if (kind == KIND_CONTEXT_DESTROY)
 		collector_flush(0);

@@ -559,9 +559,8 @@ static int print_finding(struct db *db, sqlite3_stmt *row, const struct report_o
 			lines);
 	fputc('\n', out);
 	if (print_places(db, row, options->finding || options->all ? 0 : MOST_PLACES, out) ||
-		print_also(db, sqlite3_column_int64(row, COL_ID), out))
-		return -1;
-	if (print_fix(db, sqlite3_column_int64(row, COL_ID), rule, out) ||
+		print_also(db, sqlite3_column_int64(row, COL_ID), out) ||
+		print_fix(db, sqlite3_column_int64(row, COL_ID), rule, out) ||
 		print_races(db, sqlite3_column_int64(row, COL_ID), out))
 		return -1;
 	if (rule && rule->link && *rule->link)

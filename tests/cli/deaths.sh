@@ -7,6 +7,8 @@ helper=$build/tests/helpers/deaths
 cufence=$build/bin/cufence
 needs "$build/lib/libcufence.so" "$helper" "$build/sim/libcuda.so.1"
 export LD_LIBRARY_PATH=$build/sim
+# Off by default (cupti/selection.h).
+export CUFENCE_FLUSH_MS=100
 preload=$build/lib/libcufence.so
 if sanitized; then
 	preload="$(${CC:-gcc} -print-file-name=libasan.so) $preload"

@@ -15,6 +15,8 @@ cufence=$build/bin/cufence
 shift
 needs "$cufence" "$build/lib/libcufence.so" "$build/testapps/free_in_loop_again"
 cd "$tmp" || exit 1
+# Off by default (cupti/selection.h).
+export CUFENCE_FLUSH_MS=100
 
 run() { # NAME WORD...: runs NAME_again with these words; $findings are its rules and places
 	local name=$1
