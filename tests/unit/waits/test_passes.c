@@ -544,7 +544,8 @@ static void sites_of_one_line_are_one_place(void **state)
 		"UPDATE call SET site = %lld WHERE type = %d AND id %% 3; INSERT INTO frame "
 		"SELECT id, 0, 4096 + id, NULL, function, file, line, 1, NULL FROM site",
 		(long long)second, CALL_cudaFree_11);
-	mini_exec(m, "INSERT INTO frame SELECT site, 1, 0, NULL, site, file, 1, 1, NULL FROM frame");
+	mini_exec(m,
+		"INSERT INTO frame SELECT site, 1, 0, NULL, site, file, 1, 1, NULL FROM frame");
 	assert_string_equal(mini_shown(m), "blocking-free 9");
 	mini_exec(m, "UPDATE frame SET line = 45 WHERE site = %lld", (long long)second);
 	mini_exec(m, "UPDATE site SET line = 45 WHERE id = %lld", (long long)second);
