@@ -41,7 +41,7 @@ struct graph_content {
  */
 int access_graph_is_new(const struct access_reader *reader, struct graph_content *content);
 
-/* Returns 1 if the last launch was not read, because its executable has too many versions or nodes. */
+/* Returns 1 if the last launch was not read: its executable has too many versions or nodes. */
 int access_graph_is_left_out(const struct access_reader *reader);
 
 /*

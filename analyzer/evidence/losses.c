@@ -68,7 +68,8 @@ static const struct loss losses[] = {
 		"streams and threads takes more than 512 MiB, or too long; no finding is based "
 		"on later calls" },
 	{ "graphs_not_read", LOSS_NOTE,
-		"%lld executable graphs are too large, or only partly known: some of their nodes were "
+		"%lld executable graphs are too large, or only partly known: some of their nodes "
+		"were "
 		"not checked for missing fences" },
 	{ "accesses_forgotten", LOSS_NOTE,
 		"%lld accesses were dropped, because too many are unordered: fences missing "

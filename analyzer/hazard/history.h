@@ -15,7 +15,9 @@
 
 /* At 350 bytes each; a check looks at all that its access overlaps.  Beyond it is a loss. */
 #define HISTORY_MOST 4096
-/* Unordered accesses of one place that a check visits, the newest: more of them find nothing else. */
+/*
+ * Unordered accesses of one place that a check visits, the newest: more of them find nothing else.
+ */
 #define HISTORY_ALIKE 256
 /* Accesses before the first sweep, which comes again when so many are kept twice over. */
 #define HISTORY_SWEEP 64

@@ -95,8 +95,8 @@ static void copies_that_were_dropped_are_said(void **unused)
 
 	(void)unused;
 	begin(&test);
-	for (int i = 0; i < 4097; i++)
-		copy_part(&test, COPY_D2H, test.one, 8 * i, 8);
+	for (int i = 0; i < 16385; i++)
+		copy_part(&test, COPY_D2H, test.one, 2 * i, 2);
 	touch(&test, CALL_host_read, 0);
 	assert_int_equal(analyze(&test.m.db), 0);
 	assert_string_equal(mini_text(&test.m, "SELECT reason || ' ' || count FROM loss"),
