@@ -68,9 +68,10 @@ same "signals, blocked from the start: output and status" \
 	"$(LD_LIBRARY_PATH=$build/sim blocked "$program" inherited)" \
 	"$(blocked "$cufence" run --sim --guard-host -o inherited.db -- "$program" inherited 2>/dev/null)"
 same "... found" "$read_early" "$(found inherited.db)"
-# Bytes of an alternate stack that the handler takes beside the kernel's frame (doc/GUARD.md).
+# Bytes of an alternate stack that the handler takes beside the kernel's frame (doc/GUARD.md);
+# instrumented code takes more.
 used=$(guarded measure | awk '$1 == "frame:" { frame = $2 } $1 == "all:" { print $2 - frame }')
-[ "${used:-9999}" -le 512 ]
+sanitized || [ "${used:-9999}" -le 512 ]
 ok "the handler takes $used bytes of a small stack" $?
 
 # A thread reads after a host function has signalled it; shared pages are protected.
