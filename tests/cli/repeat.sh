@@ -31,6 +31,7 @@ trace() { # PROGRAM [SECONDS]: its normalized trace; stopped for so long a few t
 		/^call cuMemHostRegister/s/handle=0x[0-9a-f]+/handle=N/'
 }
 
+# How often a thread asks before the answer is yes (600: not ready) depends on the machine.
 sequences() { # PROGRAM: a line per thread and stream: what each did, in its order
 	rm -rf "$tmp/out" "$tmp/db" && mkdir "$tmp/out"
 	CUFENCE_OUT=$tmp/out LD_LIBRARY_PATH=$build/sim LD_PRELOAD="$preload" "$1" >/dev/null 2>&1
@@ -40,7 +41,7 @@ sequences() { # PROGRAM: a line per thread and stream: what each did, in its ord
 			SELECT c.thread AS who, t.name || '=' || c.result || '@' ||
 				coalesce(s.function || ':' || s.line, '') AS what
 			FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN site s ON s.id = c.site
-			ORDER BY c.thread, c.id) GROUP BY who
+			WHERE coalesce(c.result, 0) <> 600 ORDER BY c.thread, c.id) GROUP BY who
 		UNION ALL
 		SELECT 'stream ' || group_concat(what, ' ') FROM (
 			SELECT o.stream AS who, o.kind || ':' || coalesce(k.name, o.bytes) AS what
