@@ -324,22 +324,8 @@ static int are_branches(const struct turns *turns, const struct tokens *tokens)
 	return with >= most_of(turns->count);
 }
 
-/*
- * Compiled and tuned at its first use: what only the first turn does, if that takes as long as
- * warm-up, is no part of the loop, nor of what the loop leaves out.
- */
-static int is_slow_start(const struct turns *turns)
-{
-	int64_t others = turns->begin[turns->count - 1] - turns->begin[1];
-
-	return turns->count > LOOP_TURNS_LEAST &&
-		turns->begin[1] - turns->begin[0] >
-		LOOP_WARM_TIMES * (others / (int64_t)(turns->count - 2));
-}
-
 static double covered_of(struct turns *turns, struct tokens *tokens, int branches)
 {
-	int slow_start = is_slow_start(turns);
 	double covered = 0;
 
 	for (size_t i = 0; i < tokens->listed_count; i++) {
@@ -347,10 +333,6 @@ static double covered_of(struct turns *turns, struct tokens *tokens, int branche
 		int counts = tally->turns >= most_of(turns->count) ||
 			(branches && is_branch(turns, tally));
 
-		if (slow_start && tally->turns == 1 && tally->last == 1) {
-			turns->once += tally->weight;
-			continue;
-		}
 		covered += counts ? tally->weight : 0;
 		turns->around += tally->weight;
 	}
@@ -362,15 +344,14 @@ int turns_measure(struct turns *turns, struct tokens *tokens, const struct token
 {
 	turns->own = own;
 	turns->node = node;
-	turns->covered = turns->around = turns->once = 0;
+	turns->covered = turns->around = 0;
 	if (split(turns, tokens) || (turns->count && tally_own(turns, tokens)))
 		return -1;
 	if (!turns->count)
 		return 0;
 	turns->own_covered = covered_of(turns, tokens, branches && are_branches(turns, tokens));
 	turns->covered = turns->own_covered;
-	turns->is_own = LOOP_OWN_PART * turns->own_covered >= own->weight - turns->once;
-	if (!turns->is_own)
+	if (LOOP_OWN_PART * turns->own_covered < own->weight)
 		return 0;
 	for (size_t i = 0; i < tokens->count; i++) {
 		if (&tokens->thread[i] == own)

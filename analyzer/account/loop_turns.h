@@ -40,8 +40,6 @@ struct turns {
 	int64_t bound;          /* ns: all calls of the last one are entered before */
 	double covered, around; /* weight: covered, and of all tokens meanwhile */
 	double own_covered;
-	double once; /* weight: of what only the first turn does, a slow one */
-	int is_own;  /* they cover a good part of what their own thread does */
 };
 
 struct tokens {
