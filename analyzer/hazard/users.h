@@ -10,7 +10,10 @@
 #include "history.h"
 #include "order.h"
 
-/* Streams told apart.  Memory with more keeps all accesses, up to the limit of its history. */
+/*
+ * Limit of streams with a mark each.  Memory with more keeps all accesses, up to the limit of its
+ * history.
+ */
 #define USERS_MOST 64
 
 struct user {

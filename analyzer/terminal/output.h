@@ -13,9 +13,9 @@
 char *output_target(const char *path);
 
 /*
- * A file that is written beside the one it replaces, and renamed when it is complete: who opens
- * path meanwhile has the previous one.  Pipes and devices, and files in a folder without write
- * permission, are written to directly.
+ * A file that is written next to the one that it replaces, and renamed when it is complete: a
+ * reader that opens path meanwhile gets the previous one.  Pipes and devices, and files in a folder
+ * without write permission, are written to directly.
  */
 struct output {
 	FILE *file;

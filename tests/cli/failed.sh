@@ -7,7 +7,7 @@ needs "$cufence" "$helper" "$build/sim/libcuda.so.1"
 cd "$tmp" || exit 1
 
 run() { # NAME STATUS PATTERN FAILED DONE
-	"$cufence" run --sim --keep-trace -o "$tmp/db" -- "$helper" "$4" "$5" >/dev/null 2>&1
+	"$cufence" run --sim -o "$tmp/db" -- "$helper" "$4" "$5" >/dev/null 2>&1
 	same "$1: exit status" 0 $?
 	same "$1: check" "$2" "$("$cufence" check "$tmp/db" >/dev/null 2>err; echo $?)"
 	same "$1: check of an incomplete trace" "$2" \
@@ -24,7 +24,8 @@ run "half fails" 0 '^ +run ' 8 8
 run "nothing fails" 0 '^ +run ' 0 8
 
 # What the device did is missing from the trace, though CUPTI was there to record it.
-traces=("$tmp"/db.traces-*/*.cft)
+"$cufence" run --sim --keep-trace -o "$tmp/whole" -- "$helper" 0 8 >/dev/null 2>&1
+traces=("$tmp"/whole.traces-*/*.cft)
 "$cufence" dump "${traces[0]}" | grep -v '^device ' >text
 sed -E '1s/ (written|copied)=[0-9]+//g' text | "$cufence" undump - -o nothing.cft
 ok "undump" $?
