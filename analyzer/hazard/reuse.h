@@ -4,8 +4,9 @@
  *
  * Such an allocator records events when memory is given back, and hands the memory out again once
  * they are complete: "the allocator will not reuse the memory until all operations recorded are
- * finished" (PyTorch, Tensor.record_stream).  Its caller goes on whatever it was told, so a query
- * orders nothing for it (order_host.c).  This module keeps what each allocator has observed complete.
+ * finished" (PyTorch, Tensor.record_stream).  The
+ * allocator goes on whatever the answer, so a query orders nothing for it (order_host.c).  This
+ * module keeps what each allocator has observed complete.
  *
  * Which block an event stands for is not recorded.  A write may be the first use of a block that
  * was handed out again if the allocator knew the earlier access complete, and if it does not read
