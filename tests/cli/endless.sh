@@ -37,7 +37,12 @@ check() { # NAME DEATH...
 	[ -n "$wanted" ] || [[ $name = *_fixed ]] || ! grep -q '^[a-z]' "$apps/$name.expect"
 	ok "$name: has findings" $?
 	for death in "$@"; do
-		run "$name" 0 "$death" "$ms"
+		# What a wait costs is measured: beside other work a run may see none.  Three runs may try.
+		for _ in 1 2 3; do
+			run "$name" 0 "$death" "$ms"
+			[ "$status" -gt 0 ] && [ "$status" -ne 124 ] || break
+			[ "$findings" != "$wanted" ] || break
+		done
 		[ "$status" -gt 0 ] && [ "$status" -ne 124 ]
 		ok "$name, $death: ended by it" $?
 		same "$name, $death: findings of the loop that ends" "$wanted" "$findings"
