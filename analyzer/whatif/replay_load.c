@@ -390,6 +390,7 @@ static int read_step(void *arg, const struct walk_call *call)
 		.stream_kind = (uint8_t)call->stream_kind,
 		.held_for = REPLAY_NONE,
 		.held_by = REPLAY_NONE,
+		.handed_by = REPLAY_NONE,
 		.maker = REPLAY_NONE,
 		.behind = REPLAY_NONE,
 		.behind_via = REPLAY_NONE,
@@ -591,7 +592,7 @@ int replay_load(struct replays *replays, struct db *db)
 {
 	struct loader loader = { .replays = replays };
 	int rc = open_loader(&loader, db) || walk(db, read_step, &loader) ||
-			read_machines(replays, db)
+			read_machines(replays, db) || replay_read_usage(replays, db)
 		? -1
 		: 0;
 
