@@ -11,8 +11,8 @@
  * The order among streams is CUDA's (order.h), kept here as times: the ends of the work of a
  * stream, of the legacy stream and of the blocking streams, and of the work that an event captured.
  * Calls are replayed in the order of the run.  Waits between threads by other means than CUDA and
- * pthread_join are not recorded: time outside of calls remains as it was, unless a thread was silent
- * until another one had done its part (replay_handover.c).
+ * pthread_join are not recorded: time outside of calls remains as it was, unless a thread was
+ * silent until another one had done its part (replay_handover.c).
  *
  * Not thread-safe.  Memory is proportional to the number of calls that submit, order or wait.
  */

@@ -592,7 +592,7 @@ int replay_load(struct replays *replays, struct db *db)
 {
 	struct loader loader = { .replays = replays };
 	int rc = open_loader(&loader, db) || walk(db, read_step, &loader) ||
-			read_machines(replays, db) || replay_read_usage(replays, db)
+			read_machines(replays, db)
 		? -1
 		: 0;
 
