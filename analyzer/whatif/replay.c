@@ -560,7 +560,7 @@ static void free_replay(void *object)
 struct replays *replays_open(struct db *db)
 {
 	struct replays *replays = calloc(1, sizeof(*replays));
-	int rc = replays ? replay_load(replays, db) || replay_read_usage(replays, db) : -1;
+	int rc = replays && !replay_load(replays, db) ? replay_read_machines(replays, db) : -1;
 
 	for (size_t i = 0; !rc && i < replays->processes.size; i++)
 		if (replays->processes.slot[i].object)

@@ -256,7 +256,10 @@ int64_t replay_needed(const struct replay *replay, uint32_t number);
  */
 int replay_find_host_work(struct replay *replay);
 
-/* Reads how threads used their processors.  Returns 0, or -1 after a message. */
+/* Reads what is known of a process's machine and its threads.  Returns 0, or -1 after a message. */
+int replay_read_machines(struct replays *replays, struct db *db);
+
+/* Part of that: reads how threads used their processors.  Returns 0, or -1 after a message. */
 int replay_read_usage(struct replays *replays, struct db *db);
 
 /* Prepares replay_learn_handover().  Returns 0, or -1 when out of memory. */
