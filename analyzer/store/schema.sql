@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 31; -- raised with every change below
+PRAGMA user_version = 32; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -903,6 +903,8 @@ CREATE TABLE finding ( -- derived: findings, a row per process and rule, the mos
 	confidence TEXT NOT NULL,       -- certain, likely or possible
 	severity TEXT NOT NULL,         -- high, medium or low
 	shown INTEGER NOT NULL,         -- 1: at the default level
+	reads INTEGER NOT NULL,         -- 1: it saves time only if values are not read where they are
+	                                -- now: at most of medium severity, accepted by check
 	count INTEGER NOT NULL,         -- instances
 	waited INTEGER NOT NULL,        -- time for which the host was blocked, all instances, ns
 	delayed INTEGER NOT NULL,       -- time by which device work started later, all instances, ns
