@@ -347,7 +347,7 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 			hazard.confidence = CONFIDENCE_POSSIBLE;
 	}
 	hazard.why = hazards_explain(hazards, judging->shared, &hazard);
-	return hazards_add(hazards, &hazard);
+	return hazards_add(hazards, &hazard) ? -1 : 1;
 }
 
 int hazards_judge(struct hazards *hazards, const struct shared *shared,
