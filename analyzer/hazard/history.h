@@ -88,10 +88,10 @@ struct history {
 
 /*
  * Calls visit for each past access of another operation that conflicts with this access of
- * operation `by` and is not surely ordered before it.  visit returns 1 if it reports the conflict, 0
- * if not, -1 to stop.  Once it has reported HISTORY_ALIKE conflicts of one kind (place, thread,
- * direction, what is known of bytes and order), further ones of that kind are skipped.  Returns 0, or
- * -1 if stopped.
+ * operation `by` and is not surely ordered before it.  visit returns 1 if it reports the conflict,
+ * 0 if not, -1 to stop.  Once it has reported HISTORY_ALIKE conflicts of one kind (place, thread,
+ * direction, what is known of bytes and order), further ones of that kind are skipped.  Returns 0,
+ * or -1 if stopped.
  */
 typedef int (*history_visit)(void *arg, const struct past_access *past,
 	const struct access_conflict *conflict, enum order_strength strength);

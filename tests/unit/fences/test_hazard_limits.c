@@ -223,7 +223,7 @@ static void old_accesses_are_found(void **unused)
 	finish(&test, "missing-fence raw certain 1-401");
 }
 
-/* More than HISTORY_ALIKE accesses of one place lie within the bounds of two slots, between them. */
+/* More than HISTORY_ALIKE accesses of one place lie between two slots that a kernel reads. */
 static void accesses_to_other_bytes_hide_no_conflict(void **unused)
 {
 	struct test test;
@@ -270,7 +270,8 @@ static void what_is_no_race_hides_none(void **unused)
 	assert_int_equal(analyze(&test.m.db), 0);
 	/* Each of them is in a race with the first one. */
 	expect(&test,
-		"SELECT count(*) || ' ' || min(other_call) || '-' || max(other_call) FROM hazard",
+		"SELECT count(*) || ' ' || min(other_call) || '-' || max(other_call) "
+		"FROM hazard",
 		"266 1-1");
 	mini_release(&test.m);
 }
