@@ -174,7 +174,7 @@ static int judge_held(struct request *request, struct rerun *rerun, const struct
 	if (held && load_again(rerun, &db))
 		return -1;
 	confirmation_release(&request->result);
-	rc = confirmation_of_plan(&request->result, &request->pair, plan, &db);
+	rc = confirmation_of_plan(&request->result, &request->pair, plan, held ? &db : NULL);
 	if (held)
 		db_close(&db);
 	return rc;
