@@ -655,7 +655,8 @@ CREATE TABLE calibration ( -- the clocks, read at the same time
 
 CREATE TABLE confirmation ( -- result of "cufence confirm" for a finding
 	fingerprint TEXT PRIMARY KEY,   -- finding_place.fingerprint
-	result TEXT NOT NULL,           -- confirmed, not-confirmed or not-applicable
+	result TEXT NOT NULL,           -- confirmed, order-missing (conflict not shown), not-confirmed or
+	                                -- not-applicable
 	how TEXT NOT NULL               -- what was observed, or why it is not applicable
 );
 
@@ -814,7 +815,9 @@ CREATE TABLE hazard ( -- derived: two operations that access the same bytes, at 
 	evidence TEXT NOT NULL,         -- how the access of the later one is known: exact (by the call),
 	                                -- guard (reported by the host memory guard), or as in
 	                                -- kernel_access
-	other_evidence TEXT NOT NULL    -- the same for the earlier one
+	other_evidence TEXT NOT NULL,   -- the same for the earlier one
+	same_bytes INTEGER NOT NULL DEFAULT 0 -- 1: the two operations surely access a byte in common,
+	                                -- which one of them writes; 0: one accesses at most such bytes
 );
 
 CREATE TABLE kernel_use ( -- derived: launches of a kernel, including captured ones and graph nodes

@@ -70,6 +70,27 @@ has "an ordered pair keeps its order" "^not confirmed: kernel 'accumulate' .* di
 nor with CUDA_DEVICE_MAX_CONNECTIONS=32; the output stayed the same$" "$said"
 has "... which is status 1" '^status 1$' "$said"
 
+# Operations that run first are no conflict unless both access the same bytes.  Here the index comes
+# from memory, so that the code only bounds the bytes, and the program keeps them apart.
+record listed_elements
+said=$(confirm listed_elements listed_elements.db 1)
+has "an order that is missing is no conflict" "^place 2 of 2, listed_elements.cu:49 after listed_elements.cu:43: \
+order missing, conflict not shown: kernel 'scale_listed' .* of 6 tries; no byte is known that both access$" "$said"
+same "... nor is the finding" 'order missing, conflict not shown: 2 of 2 places status 1' \
+	"$(tail -n 2 <<<"$said" | paste -sd ' ')"
+"$cufence" report --all listed_elements.db >all
+same "... and reports say so" 2 "$(grep -c "^    test order missing, conflict not shown: kernel 'scale_listed'" all)"
+has "... JSON, too" '"confirmation":{"result":"order-missing","how":"kernel' \
+	"$("$cufence" report --all --format json listed_elements.db)"
+record free_in_loop_fixed
+has "a fixed twin is not confirmed" '^order missing, conflict not shown: ' \
+	"$(confirm free_in_loop_fixed free_in_loop_fixed.db 1)"
+# An output that depends on the hold proves nothing about two operations on other bytes.
+said=$(timeout -k 5 60 "$cufence" confirm --pair missing_fence_raw_fixed.db "$one" "$other" -- \
+	sh -c '"$0"; echo "$CUFENCE_HOLD"' "$apps/missing_fence_raw_fixed" 2>&1)
+has "an output alone proves no conflict" '^not confirmed: .* the output differs from that of two runs .* but no byte is known' \
+	"$said"
+
 # Each other way to show one.
 record early_host_read --guard-host
 has "a read by the program" "^confirmed: the program's own access .* 10 of 10 tries" \
