@@ -246,23 +246,32 @@ static void learn_wait(const struct replay *replay, const struct ends *ends, uin
 		step->lag = step->own;
 }
 
-/* For a call blocked by another thread's call: the remaining time is its own. */
+/*
+ * For a call blocked by another thread's call: the remaining time is its own.  The lock is given up
+ * once the device has finished, so the blocked call may return before the one that held it does.
+ */
 static void learn_holder(const struct replay *replay, struct replay_step *step)
 {
 	int64_t until = replay_held_until(replay, step, step->enter), late = BLOCKED_MIN_NS;
+	int64_t released = replay->holder.released, from;
 
 	if (step->held_by != REPLAY_NONE) {
 		until = replay->step[step->held_by].exit;
+		released = until - replay->step[step->held_by].lag;
 		late = INT32_MAX;
 	}
-	/* It was not blocked: of several waiting calls not all block others. */
-	if (until != REPLAY_LONG_AGO && until > step->exit + CLOCK_ERROR_MAX_NS)
-		step->act &= ~(unsigned)STEP_CAN_BE_HELD;
-	if (until == REPLAY_LONG_AGO || until > step->exit + CLOCK_ERROR_MAX_NS)
+	if (until == REPLAY_LONG_AGO)
 		return;
-	step->after_holder = clamp(step->exit - until, 0, late);
-	if (step->after_holder < step->own)
-		step->own = step->after_holder;
+	from = until > step->exit + CLOCK_ERROR_MAX_NS ? released : until;
+	/* It was not blocked: of several waiting calls not all block others. */
+	if (from > step->exit + CLOCK_ERROR_MAX_NS ||
+		(from != until && (from <= step->enter || step->own < BLOCKED_MIN_NS))) {
+		step->act &= ~(unsigned)STEP_CAN_BE_HELD;
+		return;
+	}
+	step->after_holder = clamp(step->exit - until, from - until, late);
+	if (step->exit - from < step->own)
+		step->own = later(step->exit - from, 0);
 	step->act |= STEP_WAITS_FIRST;
 }
 

@@ -162,8 +162,8 @@ struct replay {
 	struct replay_context *context;
 	struct replay_holder {
 		uint32_t thread;
-		int64_t from, until;
-	} holder;       /* the last call that blocked others */
+		int64_t from, until, released;
+	} holder; /* the last call that blocked others; what it waited for ended at released */
 	int64_t *apart; /* by number: end of the changed work there */
 	int orders;     /* an order is changed: memory dependencies count */
 	int results;    /* a copy of a result is changed */
