@@ -175,9 +175,9 @@ static int put_possible(struct db *db, FILE *out)
 	char *text = report_possible(db, "1", 0, &possible);
 	sqlite3_stmt *q = db_prepare(db,
 		"SELECT json_object('count', ?1, 'races', ?2, 'finding', ?3, 'text', ?4)");
-	int step = text && q ? db_bind(q, "iiis", possible.count, possible.races,
-				       possible.finding, text)
-			     : -1;
+	int step = text && q
+		? db_bind(q, "iiis", possible.count, possible.races, possible.finding, text)
+		: -1;
 
 	step = step ? -1 : db_step(q);
 	if (step > 0)
@@ -236,8 +236,7 @@ static int put_report(struct db *db, const struct report_options *options, FILE 
 	if (put_rows(db, db_prepare(db, together_sql), FACT_ROWS, out) < 0)
 		return -1;
 	fputs(",\n", out);
-	if (put_totals(db, options, out) || put_possible(db, out) ||
-		put_findings(db, options, out))
+	if (put_totals(db, options, out) || put_possible(db, out) || put_findings(db, options, out))
 		return -1;
 	fputs("}\n", out);
 	return 0;

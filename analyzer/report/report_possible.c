@@ -10,17 +10,18 @@
 #include "shell.h"
 
 /*
- * What only happens to be ordered is no race in this run, and confirm cannot make it one.  The share
- * of a saving is of the loop, if there is one; the ends of its interval have the same whole.
+ * What only happens to be ordered is no race in this run, and confirm cannot make it one.  A share
+ * is of the loop, if there is one.  Findings are numbered by worth, bounds after replayed savings.
  */
 static const char possible_sql[] =
 	"SELECT count(*) OVER (), sum(race) OVER (), f.id, f.race, f.message,"
 	" coalesce(s.text, '?'), coalesce(s.function, ''), " REPORT_COST_COLUMNS
 	" FROM (SELECT f.*, f.rule <> 'accidental-order' AND EXISTS (SELECT 1 FROM finding_place p"
-	"  WHERE p.finding = f.id AND p.hazard NOT NULL) AS race FROM finding f WHERE NOT f.shown) f"
+	"  WHERE p.finding = f.id AND p.hazard NOT NULL) AS race FROM finding f"
+	"  WHERE NOT f.shown) f"
 	" LEFT JOIN site s ON s.id = f.site"
 	" WHERE (f.race OR (f.share >= ?1 AND f.saving >= ?2)) AND (%s)"
-	" ORDER BY f.race, f.share DESC, f.id LIMIT 1";
+	" ORDER BY f.race, f.id LIMIT 1";
 
 enum possible_column {
 	COL_COUNT,
@@ -44,9 +45,9 @@ static void print_possible(sqlite3_stmt *row, const struct report_possible *poss
 		print(out, " (%lld race%s)", (long long)possible->races,
 			possible->races == 1 ? "" : "s");
 	print(out, "%s %s%s%s: %s",
-		possible->count == 1         ? ":"
-			: *what == 'r'       ? ", the first at"
-					     : ", the largest at",
+		possible->count == 1   ? ":"
+			: *what == 'r' ? ", the first at"
+				       : ", the largest at",
 		db_text(row, COL_PLACE), *function ? " in " : "", function,
 		db_text(row, COL_MESSAGE));
 	fputs("; ", out);

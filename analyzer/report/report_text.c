@@ -114,8 +114,8 @@ static int print_rest(struct db *db, const struct report_options *options, int64
 	possible = rest ? print_possible(db, out) : 0;
 	if (possible < 0 || rest <= possible)
 		return possible < 0 ? -1 : 0;
-	print(out,
-		"\n%lld hidden, below the threshold or less certain: ", (long long)(rest - possible));
+	print(out, "\n%lld hidden, below the threshold or less certain: ",
+		(long long)(rest - possible));
 	return print_command(db, &(struct report_options){ .top = REPORT_TOP }, "--all", out);
 }
 

@@ -280,8 +280,10 @@ static void levels_choose(void **state)
 	"(1, 1, 64, 8, 'device', 1);" \
 	"INSERT INTO hazard (id, process, rule, kind, confidence, call, other_call, allocation," \
 	" low, high, evidence, other_evidence)" \
-	" VALUES (1, 1, '" rule "', 'raw', 'possible', 2, 1, 1, 64, 72, 'call', 'call');" \
-	"INSERT INTO finding VALUES (4,1,'" rule "','possible','low',0,2,0,0,0,NULL,NULL,0,NULL," \
+	" VALUES (1, 1, '" rule \
+	"', 'raw', 'possible', 2, 1, 1, 64, 72, 'call', 'call');" \
+	"INSERT INTO finding VALUES (4,1,'" rule \
+	"','possible','low',0,2,0,0,0,NULL,NULL,0,NULL," \
 	"2,1,2,1,'nothing orders them','f4');" \
 	"INSERT INTO finding_place SELECT id, id, 1, count, 0, 0, NULL, 0, site, other_site," \
 	" call, other_call, confidence, NULL, NULL, message, NULL, 1, fingerprint" \
@@ -353,7 +355,7 @@ static void json_has_what_is_possible(void **state)
 	free(text);
 	more_findings = OF_WEIGHT;
 	text = report(report_json, (struct report_options){ .top = 10 });
-	has(text, "\"possible\":{\"count\":1,\"races\":0,\"finding\":3,\"text\":\"1 possible finding: ");
+	has(text, "\"possible\":{\"count\":1,\"races\":0,\"finding\":3,\"text\":\"1 possible ");
 	has(text, "of the run would be saved: cufence report --level possible\"}");
 	free(text);
 	more_findings = NULL;
