@@ -150,8 +150,7 @@ static int64_t others_exit(const struct replay *replay, uint32_t of)
 
 	for (int i = 0; i < LOOKED_AT_STEPS && at-- > of + 1; i++) {
 		const struct replay_step *other = &replay->step[at];
-		int excludes = other->act & (STEP_CAN_BE_HELD | STEP_HOLDS_OTHERS) ||
-			kind_family(other->kind) == FAMILY_allocation;
+		int excludes = other->act & (STEP_CAN_BE_HELD | STEP_HOLDS_OTHERS);
 
 		if (excludes && other->thread != step->thread && other->exit <= step->exit)
 			return other->exit;
@@ -254,6 +253,7 @@ static void learn_holder(const struct replay *replay, struct replay_step *step)
 {
 	int64_t until = replay_held_until(replay, step, step->enter), late = BLOCKED_MIN_NS;
 	int64_t released = replay->holder.released, from;
+	int32_t after;
 
 	if (step->held_by != REPLAY_NONE) {
 		until = replay->step[step->held_by].exit;
@@ -269,9 +269,10 @@ static void learn_holder(const struct replay *replay, struct replay_step *step)
 		step->act &= ~(unsigned)STEP_CAN_BE_HELD;
 		return;
 	}
-	step->after_holder = clamp(step->exit - until, from - until, late);
-	if (step->exit - from < step->own)
-		step->own = later(step->exit - from, 0);
+	after = clamp(step->exit - from, 0, late);
+	step->after_holder = after + (int32_t)(from - until);
+	if (after < step->own)
+		step->own = after;
 	step->act |= STEP_WAITS_FIRST;
 }
 

@@ -392,11 +392,15 @@ static int saved_by_free(struct small_run *run, int type, double back)
 	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 10, .stream = stream[0],
 		.runs = { 16, 2016 });
 	freed = MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = 14, .until = 2056, .ptr = 0x10000);
-	MINI_CALL(m, .type = type, .at = 20, .until = back, .thread = other, .stream = stream[1],
-		.runs = { back + 4, back + 104 });
+	if (type == CALL_cuMemAlloc_v2)
+		MINI_CALL(m, .type = type, .at = 20, .until = back, .thread = other);
+	else
+		MINI_CALL(m, .type = type, .at = 20, .until = back, .thread = other,
+			.stream = stream[1], .runs = { back + 4, back + 104 });
 	joined = MINI_CALL(m, .type = CALL_pthread_join, .at = 2060, .until = back + 3242);
-	MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = back + 2, .until = back + 107,
-		.thread = other, .stream = stream[1]);
+	MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = back + 2,
+		.until = back + (type == CALL_cuMemAlloc_v2 ? 4 : 107), .thread = other,
+		.stream = stream[1]);
 	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = back + 3107, .until = back + 3109,
 		.thread = other, .stream = stream[1], .runs = { back + 3113, back + 3213 });
 	mini_exec(m, "UPDATE thread SET made_by = %lld, joined_by = %lld WHERE id = %lld",
@@ -415,6 +419,11 @@ static void other_threads_are_let_go_as_well(void **state)
 static void who_is_let_go_may_return_first(void **state)
 {
 	near(saved_by_free(*state, CALL_cuMemsetD8Async, 2020), 2000, 5);
+}
+
+static void who_allocates_is_held_as_well(void **state)
+{
+	near(saved_by_free(*state, CALL_cuMemAlloc_v2, 2020), 2000, 5);
 }
 
 static void a_thread_whose_last_call_is_a_join_ends_with_the_other(void **state)
@@ -567,6 +576,7 @@ int main(void)
 		TEST(what_a_runtime_call_did_besides_is_not_saved),
 		TEST(other_threads_are_let_go_as_well),
 		TEST(who_is_let_go_may_return_first),
+		TEST(who_allocates_is_held_as_well),
 		TEST(a_thread_whose_last_call_is_a_join_ends_with_the_other),
 		TEST(engines_give_gaps_away),
 		TEST(what_would_be_a_guess_is_not_estimated),
