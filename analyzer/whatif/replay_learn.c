@@ -249,12 +249,15 @@ static void learn_wait(const struct replay *replay, const struct ends *ends, uin
  * For a call blocked by another thread's call: the remaining time is its own.  The lock is given up
  * once the device has finished, so the blocked call may return before the one that held it does.
  */
-static void learn_holder(const struct replay *replay, struct replay_step *step)
+static void learn_holder(const struct replay *replay, uint32_t number)
 {
+	struct replay_step *step = &replay->step[number];
 	int64_t until = replay_held_until(replay, step, step->enter), late = BLOCKED_MIN_NS;
 	int64_t released = replay->holder.released, from;
 	int32_t after;
 
+	if (step->held_by >= number)
+		step->held_by = REPLAY_NONE;
 	if (step->held_by != REPLAY_NONE) {
 		until = replay->step[step->held_by].exit;
 		released = until - replay->step[step->held_by].lag;
@@ -370,7 +373,7 @@ static void learn_step(struct replay *replay, const struct ends *ends, uint32_t 
 	step->own = step->exit - step->enter;
 	if (step->act & STEP_WAITS)
 		learn_wait(replay, ends, number);
-	learn_holder(replay, step);
+	learn_holder(replay, number);
 	learn_recorded(replay, step);
 	learn_pages(replay, number);
 	if (step->act & STEP_HAS_OP)
