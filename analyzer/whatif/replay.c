@@ -507,7 +507,7 @@ static int prepare(struct replay *replay, struct db *db)
 		!ROOM(replay->outside, replay->memories.count) ||
 		!ROOM(replay->apart, replay->aparts.count))
 		return -1;
-	if (replay_sort(replay))
+	if (replay_sort(replay, &db->run->evidence))
 		return -1;
 	find_devices(replay);
 	replay_forget_changes(replay);

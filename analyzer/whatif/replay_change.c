@@ -83,6 +83,8 @@ static unsigned acts_of_work(const struct walk_call *call)
 {
 	if (kind_family(call->kind) == FAMILY_callback)
 		return STEP_SUBMITS | STEP_HOST_WORK;
+	if (kind_family(call->kind) == FAMILY_allocation)
+		return STEP_CAN_BE_HELD;
 	/* CUPTI has no record of these operations, but they have a position in a stream. */
 	if (kind_has(call->kind, K_SILENT))
 		return STEP_SUBMITS;

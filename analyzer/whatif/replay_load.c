@@ -213,10 +213,8 @@ static void read_wait(const struct loader *loader, const struct replay *replay,
 	if (!wait)
 		return;
 	step->act |= STEP_MEASURED;
-	/* It was blocked by another thread's call until that returned. */
 	if (wait->behind) {
 		step->act |= STEP_CAN_BE_HELD;
-		step->held_by = replay_step_of(replay, wait->behind);
 		return;
 	}
 	step->waited = wait->waited;

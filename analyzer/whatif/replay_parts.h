@@ -17,6 +17,7 @@
 #include "map.h"
 #include "pinned_copies.h"
 #include "replay.h"
+#include "run_evidence.h"
 #include "scope.h"
 
 #define REPLAY_NONE UINT32_MAX
@@ -176,8 +177,8 @@ struct replay {
 	struct replay_context *context;
 	struct replay_holder {
 		uint32_t thread;
-		int64_t from, until;
-	} holder;       /* the last call that blocked others */
+		int64_t from, until, released;
+	} holder; /* the last call that blocked others; what it waited for ended at released */
 	int64_t *apart; /* by number: end of the changed work there */
 	int orders;     /* an order is changed: memory dependencies count */
 	int results;    /* a copy of a result is changed */
@@ -236,8 +237,11 @@ struct timed {
  */
 int replay_sort_times(struct timed **list, size_t count);
 
-/* Sorts the steps of several threads by submission.  Returns 0, or -1 when out of memory. */
-int replay_sort(struct replay *replay);
+/*
+ * Sorts the steps of several threads by submission, and finds which blocked those of others.
+ * Returns 0, or -1 when out of memory.
+ */
+int replay_sort(struct replay *replay, const struct run_evidence *evidence);
 
 /* Reads the run.  Returns 0, or -1 after a message. */
 int replay_load(struct replays *replays, struct db *db);
