@@ -283,7 +283,7 @@ static void levels_choose(void **state)
 	" VALUES (1, 1, '" rule \
 	"', 'raw', 'possible', 2, 1, 1, 64, 72, 'call', 'call');" \
 	"INSERT INTO finding VALUES (4,1,'" rule \
-	"','possible','low',0,2,0,0,0,NULL,NULL,0,NULL," \
+	"','possible','low',0,0,2,0,0,0,NULL,NULL,0,NULL," \
 	"2,1,2,1,'nothing orders them','f4');" \
 	"INSERT INTO finding_place SELECT id, id, 1, count, 0, 0, NULL, 0, site, other_site," \
 	" call, other_call, confidence, NULL, NULL, message, NULL, 1, fingerprint" \
