@@ -395,7 +395,7 @@ int replay_learn(struct replay *replay)
 {
 	struct ends ends;
 
-	if (find_sharers(replay) || replay_find_handovers(replay))
+	if (find_sharers(replay))
 		return -1;
 	if (collect_ends(replay, &ends)) {
 		free(ends.list);

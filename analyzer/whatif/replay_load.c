@@ -358,6 +358,7 @@ static struct replay *replay_of(struct loader *loader, int64_t process)
 	if (!replay)
 		return NULL;
 	*replay = (struct replay){ .process = process,
+		.run = loader->run,
 		.first = INT64_MAX,
 		.last = INT64_MIN,
 		.unknown_since = unknown_since(loader->run, process) };
@@ -389,6 +390,7 @@ static int read_step(void *arg, const struct walk_call *call)
 		.held_for = REPLAY_NONE,
 		.held_by = REPLAY_NONE,
 		.handed_by = REPLAY_NONE,
+		.handed_step = REPLAY_NONE,
 		.maker = REPLAY_NONE,
 		.behind = REPLAY_NONE,
 		.behind_via = REPLAY_NONE,
