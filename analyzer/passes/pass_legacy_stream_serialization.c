@@ -23,42 +23,16 @@
  */
 #include <stdlib.h>
 
-#include "access.h"
+#include "conflict.h"
 #include "constants.h"
 #include "digits.h"
 #include "pass.h"
 #include "print.h"
-#include "unnamed_memory.h"
-
-/* --- whether two operations may need their order --- */
-
-struct pairs {
-	const struct run *run;
-	struct access_reader *reader;
-	int reaches; /* some kernel uses memory that it was not given */
-};
-
-/* A graph may access memory that is not recorded. */
-static int is_unnamed(const struct run *run, int64_t call)
-{
-	return (run_object(run, call, OBJECT_CONTENT) & CONTENT_UNNAMED) != 0;
-}
 
 /* Returns 1 if both may use the same memory and one may write it; 0, or -1 after a message. */
-static int may_need(struct pairs *pairs, int64_t call, int64_t other)
+static int may_need(struct access_reader *reader, int64_t call, int64_t other)
 {
-	const struct run *run = pairs->run;
-	const struct accesses *one = access_read(pairs->reader, call);
-	const struct accesses *two = one ? access_read(pairs->reader, other) : NULL;
-
-	if (!two)
-		return -1;
-	/* Comparing lists is fast when repeated, and mostly rules the pair out. */
-	if ((!one->named || !two->named ||
-		    access_compare(pairs->reader, one, two) != OVERLAP_NONE) &&
-		(is_unnamed(run, call) || is_unnamed(run, other) || run_shares(run, call, other)))
-		return 1;
-	return pairs->reaches && accesses_may_share(one, two);
+	return access_may_conflict(reader, call, other, CONFLICT_MAYBE);
 }
 
 /* --- operations that ended while another was blocked --- */
@@ -71,7 +45,7 @@ struct ended {
 struct search {
 	const struct pass_input *input;
 	struct findings *findings;
-	struct pairs pairs;
+	struct access_reader *reader;
 	struct ended *ended; /* all operations, sorted by end */
 	size_t count;
 	struct map seen; /* pair of places -> number of rows found */
@@ -134,7 +108,7 @@ static int64_t last_needed(struct search *search, const struct run_hold *hold)
 		if (work->call == held->call ||
 			run_where(run, work)->process != run_where(run, held)->process)
 			continue;
-		needed = may_need(&search->pairs, held->call, work->call);
+		needed = may_need(search->reader, held->call, work->call);
 		if (needed)
 			return needed < 0 ? -1 : search->ended[i].end;
 	}
@@ -272,7 +246,7 @@ static int add_hold(struct search *search, const struct run_hold *hold)
 
 	if (!held || !behind || is_wait_of_its_own(run, held->call, hold->behind))
 		return 0;
-	rc = may_need(&search->pairs, held->call, behind->call);
+	rc = may_need(search->reader, held->call, behind->call);
 	if (rc)
 		return rc < 0 ? -1 : 0;
 	needed = last_needed(search, hold);
@@ -313,12 +287,10 @@ static int run(const struct pass_input *input, struct findings *findings)
 	struct search search = { .input = input, .findings = findings };
 	int rc = -1;
 
-	search.pairs.run = input->run;
-	search.pairs.reaches = access_some_reach(input->db);
-	search.pairs.reader = access_open(input->db);
-	if (search.pairs.reader)
+	search.reader = access_open(input->db);
+	if (search.reader)
 		rc = add_holds(&search);
-	access_close(search.pairs.reader);
+	access_close(search.reader);
 	map_release(&search.seen);
 	free(search.ended);
 	return rc;
