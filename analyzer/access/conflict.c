@@ -112,6 +112,21 @@ enum conflict accesses_conflict(const struct accesses *a, const struct accesses 
 	return most;
 }
 
+/* Up to this many pairs of accesses, comparing is faster than looking up a known result. */
+#define FEW_PAIRS 16
+
+/* Most pairs of lists access different memory. */
+static int are_disjoint(const struct accesses *a, const struct accesses *b)
+{
+	if (a->count * b->count > FEW_PAIRS)
+		return 0;
+	for (size_t i = 0; i < a->count; i++)
+		for (size_t j = 0; j < b->count; j++)
+			if (a->access[i].allocation == b->access[j].allocation)
+				return 0;
+	return 1;
+}
+
 /* Equal lists were compared before: most runs repeat themselves. */
 static enum conflict compare_lists(struct access_reader *reader, const struct accesses *a,
 	const struct accesses *b)
@@ -121,6 +136,8 @@ static enum conflict compare_lists(struct access_reader *reader, const struct ac
 	struct access_compared *known =
 		&reader->compared[map_mix(low << 32 ^ high) & (ACCESS_COMPARED - 1)];
 
+	if (are_disjoint(a, b))
+		return compare_knowledge(a, b);
 	if (!low)
 		return accesses_conflict(a, b);
 	if (known->low != low || known->high != high)
