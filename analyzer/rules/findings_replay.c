@@ -213,6 +213,20 @@ static int replay_wanted(struct findings *findings, struct savings *savings,
 		: 0;
 }
 
+/* Waits that nothing is known to need may be left out with others, however little each costs. */
+static int admit_waits(struct savings *savings, const struct finding *finding)
+{
+	for (size_t i = 0; i < finding->count; i++) {
+		const struct changes *changes = &finding->place[i]->changed;
+
+		for (size_t k = 0; k < changes->count; k++)
+			if (changes->call[k].change & CHANGE_CALL &&
+				savings_admit(savings, finding->process, changes->call[k].call))
+				return -1;
+	}
+	return 0;
+}
+
 /* Replays the findings whose bounds are large enough. */
 int findings_replay(struct findings *findings, struct savings **savings)
 {
@@ -226,6 +240,8 @@ int findings_replay(struct findings *findings, struct savings **savings)
 		wanted |= is_wanted(findings->finding[i]);
 	*savings = wanted ? savings_open(findings->db) : NULL;
 	rc = wanted && (!*savings || savings_store(*savings)) ? -1 : 0;
+	for (size_t i = 0; i < findings->count && *savings && !rc; i++)
+		rc = admit_waits(*savings, findings->finding[i]);
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		rc = replay_wanted(findings, *savings, findings->finding[i]);
 	for (size_t i = 0; i < findings->count && !rc; i++)
