@@ -8,7 +8,7 @@
  *
  * Both directions are one finding: at the call in the legacy stream, for the blocking stream's
  * operation.  Two operations that name the same allocation may need their order, unless the
- * accesses of both are known and neither writes what the other uses (access.h).  A pair that may
+ * accesses of both are known and neither writes what the other uses (conflict.h).  A pair that may
  * need its order is not reported.  Only the time after the last operation that the blocked one may
  * need counts as blocked: the cost is "as far as cufence sees".  If the thread itself waits
  * needlessly for that operation in the blocked call, that wait is the finding.
