@@ -9,7 +9,7 @@
 #include "array.h"
 #include "constants.h"
 #include "host_runs.h"
-#include "search.h"
+#include "sorted.h"
 
 int account_read_usage(struct account_run *all, struct db *db)
 {
@@ -97,7 +97,7 @@ static int64_t at_most(int64_t a, int64_t b)
 /* Returns the number of a thread's last call that had returned by then, its count: none. */
 static size_t find_returned(const struct account_thread *thread, int64_t until)
 {
-	size_t after = search_after(thread->call, thread->count, sizeof(*thread->call),
+	size_t after = sorted_after(thread->call, thread->count, sizeof(*thread->call),
 		offsetof(struct account_call, exit), until);
 
 	return after ? after - 1 : thread->count;

@@ -6,7 +6,7 @@
 
 #include "array.h"
 #include "constants.h"
-#include "search.h"
+#include "sorted.h"
 #include "unknown.h"
 
 /* --- tokens --- */
@@ -266,7 +266,7 @@ static int tally_own(struct turns *turns, struct tokens *tokens)
 /* The first token from a time on. */
 static size_t find_token(const struct token_thread *thread, int64_t since)
 {
-	return search_from(thread->token, thread->count, sizeof(*thread->token),
+	return sorted_from(thread->token, thread->count, sizeof(*thread->token),
 		offsetof(struct token, enter), since);
 }
 

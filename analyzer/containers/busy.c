@@ -5,7 +5,7 @@
 
 #include "array.h"
 #include "digits.h"
-#include "search.h"
+#include "sorted.h"
 
 /* Below this number qsort() is faster than digits_sort(), which needs a table. */
 #define FEW_SPANS 4096
@@ -76,7 +76,7 @@ int busy_join(struct busy *busy)
 /* Returns the busy time up to a time, ns. */
 static int64_t up_to(const struct busy *busy, int64_t time)
 {
-	size_t next = search_from(busy->span, busy->count, sizeof(*busy->span),
+	size_t next = sorted_from(busy->span, busy->count, sizeof(*busy->span),
 		offsetof(struct busy_span, start), time);
 	const struct busy_span *last = next ? &busy->span[next - 1] : NULL;
 

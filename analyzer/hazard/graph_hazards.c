@@ -14,7 +14,7 @@
 #include "array.h"
 #include "graph_order.h"
 #include "hazards_parts.h"
-#include "search.h"
+#include "sorted.h"
 
 /* Pairs of accesses judged in one graph, at 0.5 us each; a graph with more is a loss. */
 #define MOST_JUDGED 1000000
@@ -79,7 +79,7 @@ static int add_port(struct graph_walk *walk, size_t from, size_t to)
 static size_t find_node(const struct graph_content *content, size_t low, size_t end, int64_t id)
 {
 	size_t at = low +
-		search_from(content->node + low, end - low, sizeof(*content->node),
+		sorted_from(content->node + low, end - low, sizeof(*content->node),
 			offsetof(struct graph_part_node, id), id);
 
 	return at < end && content->node[at].id == id ? at : content->node_count;

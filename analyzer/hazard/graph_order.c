@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "search.h"
+#include "sorted.h"
 
 /*
  * Limits of clock entries: stored at the same time (8 bytes each), and merged in all (5 ns each).
@@ -235,7 +235,7 @@ static struct graph_clock *ref(struct graph_clock *clock)
 
 static uint32_t reach_of(const struct graph_clock *clock, uint32_t chain)
 {
-	size_t low = clock ? search_number(clock->entry, clock->count, sizeof(*clock->entry),
+	size_t low = clock ? sorted_number(clock->entry, clock->count, sizeof(*clock->entry),
 				     offsetof(struct graph_place, chain), chain)
 			   : 0;
 

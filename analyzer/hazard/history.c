@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "map.h"
-#include "search.h"
+#include "sorted.h"
 #include "stretches.h"
 
 /* Returns the index of the first range with low at or above the address. */
 static size_t first_from(const struct history *history, int64_t low)
 {
-	return search_from(history->range, history->count, sizeof(*history->range),
+	return sorted_from(history->range, history->count, sizeof(*history->range),
 		offsetof(struct past_range, low), low);
 }
 

@@ -5,7 +5,7 @@
 
 #include "array.h"
 #include "record.h"
-#include "search.h"
+#include "sorted.h"
 
 void loads_release(struct loads *loads)
 {
@@ -46,7 +46,7 @@ int loads_process_call(struct loads *loads, const struct run *run, const struct 
 /* Returns the number of the first load after a call. */
 static size_t first_after(const struct loads *loads, int64_t call)
 {
-	return search_after(loads->load, loads->count, sizeof(*loads->load),
+	return sorted_after(loads->load, loads->count, sizeof(*loads->load),
 		offsetof(struct code_load, call), call);
 }
 

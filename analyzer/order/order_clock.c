@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "search.h"
+#include "sorted.h"
 
 /* A context's key stands for all its streams; the next key is its legacy stream's. */
 static uint32_t set_key(uint32_t set)
@@ -49,7 +49,7 @@ void order_clock_unref(struct order_clock *clock)
 static struct order_entry *find(struct order_entry *entry, size_t count, uint32_t key)
 {
 	size_t low =
-		search_number(entry, count, sizeof(*entry), offsetof(struct order_entry, key), key);
+		sorted_number(entry, count, sizeof(*entry), offsetof(struct order_entry, key), key);
 
 	return low < count && entry[low].key == key ? &entry[low] : NULL;
 }

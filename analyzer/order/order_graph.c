@@ -10,7 +10,7 @@
 #include "array.h"
 #include "graph_child.h"
 #include "order_steps.h"
-#include "search.h"
+#include "sorted.h"
 
 /*
  * The content of an executable graph after a call: a graph, as of a call, and since which update.
@@ -177,7 +177,7 @@ out:
 
 static size_t first_arc(const struct order_exec *exec, int64_t from)
 {
-	return search_from(exec->arc, exec->arc_count, sizeof(*exec->arc), 0, from);
+	return sorted_from(exec->arc, exec->arc_count, sizeof(*exec->arc), 0, from);
 }
 
 /* A set of nodes, and those whose edges are still to be followed. */

@@ -8,7 +8,7 @@
 #include "idmap.h"
 #include "map.h"
 #include "run_columns.h"
-#include "search.h"
+#include "sorted.h"
 
 /* Maximum steps of order_path_exists(), which then says yes: a wait then counts as needed. */
 #define PATH_STEPS 4096
@@ -166,7 +166,7 @@ static int may_follow(const struct terms *terms, const struct reached *at, enum 
 /* Returns the previous work in the call's stream, if the call is ordered after it; else 0. */
 static int64_t before_in_stream(const struct order_path *path, int64_t call)
 {
-	size_t low = search_after(path->apart, path->apart_count, sizeof(*path->apart),
+	size_t low = sorted_after(path->apart, path->apart_count, sizeof(*path->apart),
 		offsetof(struct apart, first), call);
 
 	if (!run_call(path->run, call))

@@ -19,7 +19,7 @@
 #include "constants.h"
 #include "idmap.h"
 #include "pass_waits.h"
-#include "search.h"
+#include "sorted.h"
 
 struct place {
 	int64_t launches, loads;
@@ -92,7 +92,7 @@ static int find_modules(struct search *search, const struct run *run)
 /* Returns the time waited for modules between two calls, ns. */
 static int64_t waited_between(const struct search *search, int64_t from, int64_t to)
 {
-	size_t low = search_after(search->module, search->module_count, sizeof(*search->module),
+	size_t low = sorted_after(search->module, search->module_count, sizeof(*search->module),
 		offsetof(struct module_wait, call), from);
 	int64_t ns = 0;
 

@@ -28,7 +28,7 @@
 #include "digits.h"
 #include "pass.h"
 #include "print.h"
-#include "search.h"
+#include "sorted.h"
 
 /* Returns 1 if both may use the same memory and one may write it; 0, or -1 after a message. */
 static int may_need(struct access_reader *reader, int64_t call, int64_t other)
@@ -79,7 +79,7 @@ static int list_ends(struct search *search)
 /* Returns the index of the first operation that ended after a time. */
 static size_t first_after(const struct search *search, int64_t time)
 {
-	return search_after(search->ended, search->count, sizeof(*search->ended),
+	return sorted_after(search->ended, search->count, sizeof(*search->ended),
 		offsetof(struct ended, end), time);
 }
 

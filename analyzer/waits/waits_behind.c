@@ -5,7 +5,7 @@
 
 #include "array.h"
 #include "constants.h"
-#include "search.h"
+#include "sorted.h"
 
 int held_calls_add(struct held_calls *calls, const struct held_call *call)
 {
@@ -30,7 +30,7 @@ static int by_exit(const void *a, const void *b)
 
 static size_t first_exit_from(const struct held_calls *calls, int64_t time)
 {
-	return search_from(calls->held, calls->count, sizeof(*calls->held),
+	return sorted_from(calls->held, calls->count, sizeof(*calls->held),
 		offsetof(struct held_call, exit), time);
 }
 

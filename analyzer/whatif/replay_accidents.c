@@ -7,7 +7,7 @@
 
 #include "array.h"
 #include "replay_parts.h"
-#include "search.h"
+#include "sorted.h"
 
 static int by_later(const void *a, const void *b)
 {
@@ -55,7 +55,7 @@ int replay_find_accidents(struct replay *replay, struct db *db)
 /* Returns the first entry whose later step is at or after a step. */
 static size_t first_of(const struct replay *replay, uint32_t number)
 {
-	return search_number(replay->accident, replay->accident_count, sizeof(*replay->accident),
+	return sorted_number(replay->accident, replay->accident_count, sizeof(*replay->accident),
 		offsetof(struct replay_accident, later), number);
 }
 

@@ -7,7 +7,7 @@
 
 #include "constants.h"
 #include "replay_parts.h"
-#include "search.h"
+#include "sorted.h"
 #include "walk.h"
 
 static int64_t later(int64_t a, int64_t b)
@@ -66,7 +66,7 @@ static int find_sharers(struct replay *replay)
 /* Returns how many operations have ended by a time. */
 static size_t ends_by(const struct ends *ends, int64_t time)
 {
-	return search_after(ends->list, ends->count, sizeof(*ends->list),
+	return sorted_after(ends->list, ends->count, sizeof(*ends->list),
 		offsetof(struct timed, at), time);
 }
 
@@ -116,7 +116,7 @@ static int64_t others_end(const struct ends *ends, uint32_t of)
 /* Returns the first step entered at a time or later. */
 static uint32_t entered_at(const struct replay *replay, int64_t time)
 {
-	return (uint32_t)search_from(replay->step, replay->step_count, sizeof(*replay->step),
+	return (uint32_t)sorted_from(replay->step, replay->step_count, sizeof(*replay->step),
 		offsetof(struct replay_step, enter), time);
 }
 

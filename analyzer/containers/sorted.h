@@ -2,16 +2,16 @@
 /*
  * Binary search among rows sorted by an integer member, which is given by its offset:
  *
- *	at = search_from(calls, count, sizeof(*calls), offsetof(struct call, enter), time);
+ *	at = sorted_from(calls, count, sizeof(*calls), offsetof(struct call, enter), time);
  */
-#ifndef CUFENCE_SEARCH_H
-#define CUFENCE_SEARCH_H
+#ifndef CUFENCE_SORTED_H
+#define CUFENCE_SORTED_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 /* Returns the index of the first row whose int64_t member is at or above a value, else count. */
-static inline size_t search_from(const void *rows, size_t count, size_t row_size, size_t member,
+static inline size_t sorted_from(const void *rows, size_t count, size_t row_size, size_t member,
 	int64_t value)
 {
 	size_t low = 0, high = count;
@@ -29,14 +29,14 @@ static inline size_t search_from(const void *rows, size_t count, size_t row_size
 }
 
 /* Likewise, above a value. */
-static inline size_t search_after(const void *rows, size_t count, size_t row_size, size_t member,
+static inline size_t sorted_after(const void *rows, size_t count, size_t row_size, size_t member,
 	int64_t value)
 {
-	return value == INT64_MAX ? count : search_from(rows, count, row_size, member, value + 1);
+	return value == INT64_MAX ? count : sorted_from(rows, count, row_size, member, value + 1);
 }
 
-/* As search_from(), of a uint32_t member. */
-static inline size_t search_number(const void *rows, size_t count, size_t row_size, size_t member,
+/* As sorted_from(), of a uint32_t member. */
+static inline size_t sorted_number(const void *rows, size_t count, size_t row_size, size_t member,
 	uint32_t value)
 {
 	size_t low = 0, high = count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "miniature.h"
 
-#include "search.h"
+#include "sorted.h"
 
 struct row {
 	uint32_t number, unused;
@@ -13,17 +13,17 @@ static const struct row rows[] = { { 1, 0, INT64_MIN }, { 3, 0, -5 }, { 3, 0, 7 
 
 static size_t from(int64_t value)
 {
-	return search_from(rows, 5, sizeof(*rows), offsetof(struct row, value), value);
+	return sorted_from(rows, 5, sizeof(*rows), offsetof(struct row, value), value);
 }
 
 static size_t after(int64_t value)
 {
-	return search_after(rows, 5, sizeof(*rows), offsetof(struct row, value), value);
+	return sorted_after(rows, 5, sizeof(*rows), offsetof(struct row, value), value);
 }
 
 static size_t number(uint32_t value)
 {
-	return search_number(rows, 5, sizeof(*rows), offsetof(struct row, number), value);
+	return sorted_number(rows, 5, sizeof(*rows), offsetof(struct row, number), value);
 }
 
 static void the_first_of_equal_rows_is_found(void **state)
@@ -41,7 +41,7 @@ static void the_first_of_equal_rows_is_found(void **state)
 	assert_int_equal(number(2), 1);
 	assert_int_equal(number(3), 1);
 	assert_int_equal(number(UINT32_MAX), 4);
-	assert_int_equal(search_from(NULL, 0, sizeof(*rows), 0, 1), 0);
+	assert_int_equal(sorted_from(NULL, 0, sizeof(*rows), 0, 1), 0);
 }
 
 int main(void)
