@@ -13,6 +13,12 @@ static enum access_overlap orders(const struct memory_access *a, const struct me
 	return OVERLAP_SURE;
 }
 
+static int is_sure(const struct memory_access *access)
+{
+	return access->sure && !access->maybe && access->direction != ACCESS_UNKNOWN &&
+		access->evidence >= EVIDENCE_MACHINE;
+}
+
 struct access_conflict access_conflict(const struct memory_access *earlier,
 	const struct memory_access *later)
 {
@@ -30,6 +36,8 @@ struct access_conflict access_conflict(const struct memory_access *earlier,
 	if (overlap < conflict.overlap)
 		conflict.overlap = overlap;
 	conflict.covered = access_covers(earlier, later) || access_covers(later, earlier);
+	conflict.same_bytes =
+		(overlap == OVERLAP_SURE || conflict.covered) && is_sure(earlier) && is_sure(later);
 	return conflict;
 }
 

@@ -375,8 +375,11 @@ static int collect(struct collector *c, struct db *db)
 	for (uint32_t i = 1; i < c->run->evidence.wait_count && !rc; i++) {
 		struct judged_wait *more;
 
-		if (!may_be_avoidable(c, &c->run->evidence.wait[i]))
+		if (!may_be_avoidable(c, &c->run->evidence.wait[i])) {
+			if (c->run->evidence.wait[i].kind == WAIT_EXPLICIT)
+				c->run->evidence.wait[i].partner = 0;
 			continue;
+		}
 		more = array_room(c->wait, c->count, sizeof(*more));
 		if (!more)
 			return -1;

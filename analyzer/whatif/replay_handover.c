@@ -52,6 +52,14 @@ static int by_thread(const void *a, const void *b)
 	return (x->time > y->time) - (x->time < y->time);
 }
 
+/* Does the second step wait for the first one's copy to the host? */
+static int is_fetch(const struct replay_step *copy, const struct replay_step *wait)
+{
+	return copy->act & STEP_SUBMITS && copy->engine == ENGINE_D2H &&
+		wait->act & STEP_EXPLICIT &&
+		(wait->stream == copy->stream || wait->scope >= SCOPE_DEVICE);
+}
+
 /* Links each step to the next one of its thread. */
 int replay_find_handovers(struct replay *replay)
 {
@@ -66,6 +74,9 @@ int replay_find_handovers(struct replay *replay)
 		struct replay_thread *thread = &replay->thread[replay->step[i].thread];
 
 		replay->next[i] = thread->last;
+		if (thread->last != REPLAY_NONE &&
+			is_fetch(&replay->step[i], &replay->step[thread->last]))
+			replay->step[thread->last].act |= STEP_FETCHES;
 		thread->last = (uint32_t)i;
 	}
 	if (replay->usage_count)

@@ -43,6 +43,7 @@ enum step_act {
 	STEP_STAGED = 1 << 15,        /* the host copies, because the memory is pageable */
 	STEP_ONCE = 1 << 16,          /* the fix is to call it once, not every time */
 	STEP_FIRST = 1 << 17,         /* the first of its place, at its address or in its context */
+	STEP_FETCHES = 1 << 18,       /* an explicit wait, right after a copy to the host */
 };
 
 enum step_engine { ENGINE_NONE, ENGINE_KERNEL, ENGINE_H2D, ENGINE_D2H, ENGINE_COUNT };
@@ -192,10 +193,11 @@ struct replays {
 	struct idmap processes; /* struct replay */
 };
 
-/* Is it a synchronous copy to the host? */
+/* Is it how the host gets a result: a synchronous copy, or the wait right after an Async one? */
 static inline int replay_is_result(const struct replay_step *step)
 {
-	return step->act & STEP_BECOMES_ASYNC && step->engine == ENGINE_D2H;
+	return (step->act & STEP_BECOMES_ASYNC && step->engine == ENGINE_D2H) ||
+		step->act & STEP_FETCHES;
 }
 
 /* Does it make, change or launch a graph? */

@@ -25,9 +25,10 @@ static int may_take_over(const struct replay *replay, uint32_t number)
 	if (!step->site || !(step->act & STEP_WAITS) ||
 		replay->change[number].bits & (CHANGE_WAIT | CHANGE_CALL))
 		return 0;
-	if (step->act & STEP_EXPLICIT)
-		return map_get(&replay->admitted, replay_place(step), 0) != 0;
-	return replay->results || !replay_is_result(step);
+	if (replay_is_result(step) && replay->results)
+		return 1;
+	return step->act & STEP_EXPLICIT ? map_get(&replay->admitted, replay_place(step), 0) != 0
+					 : !replay_is_result(step);
 }
 
 /* Returns the additional waiting time of a place, given its last step. */
