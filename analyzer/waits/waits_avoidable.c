@@ -65,8 +65,7 @@ static int64_t idle_that_counts(const struct judged_wait *wait, const struct seg
 	return !segment->submits && idle < BLOCKED_MIN_NS ? 0 : idle;
 }
 
-static int lost(struct avoidable *a, struct judged_wait *wait, const struct segment *segment,
-	int64_t *ns)
+static int lost(struct avoidable *a, struct judged_wait *wait, struct segment *segment, int64_t *ns)
 {
 	int64_t from = wait->op_end, until = segment->until;
 	int by_intent = is_by_intent(a, wait);

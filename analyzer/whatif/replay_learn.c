@@ -7,6 +7,7 @@
 
 #include "constants.h"
 #include "replay_parts.h"
+#include "sorted.h"
 #include "walk.h"
 
 static int64_t later(int64_t a, int64_t b)
@@ -65,17 +66,8 @@ static int find_sharers(struct replay *replay)
 /* Returns how many operations have ended by a time. */
 static size_t ends_by(const struct ends *ends, int64_t time)
 {
-	size_t low = 0, high = ends->count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (ends->list[middle].at <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_after(ends->list, ends->count, sizeof(*ends->list),
+		offsetof(struct timed, at), time);
 }
 
 /*
@@ -124,17 +116,8 @@ static int64_t others_end(const struct ends *ends, uint32_t of)
 /* Returns the first step entered at a time or later. */
 static uint32_t entered_at(const struct replay *replay, int64_t time)
 {
-	size_t low = 0, high = replay->step_count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (replay->step[middle].enter < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (uint32_t)low;
+	return (uint32_t)sorted_from(replay->step, replay->step_count, sizeof(*replay->step),
+		offsetof(struct replay_step, enter), time);
 }
 
 /*
