@@ -6,6 +6,7 @@
 #include "array.h"
 #include "constants.h"
 #include "host_runs.h"
+#include "map.h"
 
 /* A reading: how long the thread was off its processor since the one before, ns. */
 struct reading {
@@ -25,6 +26,7 @@ struct search {
 	struct reading *reading; /* by thread and time */
 	size_t reading_count;
 	struct talker *talker; /* by thread */
+	struct map virtual;    /* processes whose clock runs in CUDA calls only */
 };
 
 static int read_usage(struct search *search, struct db *db)
@@ -72,6 +74,20 @@ static int64_t off_between(const struct search *search, const struct handover *s
 		low++)
 		off = (off < 0 ? 0 : off) + search->reading[low].off;
 	return off;
+}
+
+static int read_clocks(struct search *search, struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT id FROM process WHERE clock = 'virtual'");
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0)
+		if (map_set(&search->virtual, (uint64_t)sqlite3_column_int64(q, 0), 1)) {
+			step = -1;
+			break;
+		}
+	sqlite3_finalize(q);
+	return step;
 }
 
 static uint32_t next_outermost(const struct run *run, uint32_t call)
@@ -168,6 +184,7 @@ static int look(struct search *search, struct handover *silence, int64_t returne
 	int64_t earliest = silence->from;
 
 	silence->is_read = off >= 0;
+	silence->is_sure = off >= 0 || map_get(&search->virtual, silence->process, 0);
 	if (off >= 0 && off < BLOCKED_LEAST_NS)
 		return 0;
 	if (off >= 0)
@@ -222,7 +239,7 @@ static int by_thread(const void *a, const void *b)
 int handovers_find(struct handovers *handovers, struct db *db)
 {
 	struct search search = { .run = db->run, .found = handovers };
-	int rc = read_usage(&search, db);
+	int rc = read_usage(&search, db) || read_clocks(&search, db) ? -1 : 0;
 
 	search.talker = calloc(db->run->thread_count + 1, sizeof(*search.talker));
 	if (!rc && !search.talker) {
@@ -235,6 +252,7 @@ int handovers_find(struct handovers *handovers, struct db *db)
 		qsort(handovers->list, handovers->count, sizeof(*handovers->list), by_thread);
 	free(search.reading);
 	free(search.talker);
+	map_release(&search.virtual);
 	return rc;
 }
 

@@ -24,7 +24,9 @@ struct handover {
 	uint32_t by;
 	int64_t ended;   /* return of that call, or of the function, ns */
 	int64_t blocked; /* time off its processor that ended then, ns; all since from if not read */
-	uint8_t is_function, is_read;
+	uint8_t is_function;
+	uint8_t is_read; /* its usage was read */
+	uint8_t is_sure; /* that it was blocked: it was read, or the clock stands still outside CUDA */
 };
 
 /* Zero-initialized is empty. */
