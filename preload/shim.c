@@ -101,9 +101,10 @@ static int hand_on(struct thread_state *thread)
 	return room;
 }
 
-static void thread_ended(void *state)
+/* The value may be another one: C libraries of other link namespaces overwrite it. */
+static void thread_ended(void *value)
 {
-	struct thread_state *thread = state;
+	struct thread_state *thread = thread_state();
 
 	if (thread->generation != shim.generation)
 		return;

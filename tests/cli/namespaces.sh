@@ -7,7 +7,7 @@ cufence=$build/bin/cufence
 helper=$build/tests/helpers/namespaces
 needs "$cufence" "$helper" "$build/lib/libcufence-injection.so" "$build/sim/libcuda.so.1"
 sanitized && finish # the sanitizer's library cannot be loaded twice
-cd "$tmp" || exit 1
+cd "$tmp" && mkdir threads || exit 1
 
 same "what is loaded there has no thread-local storage" 0 \
 	"$(readelf -lW "$build/lib/libcufence-injection.so" | grep -c '^ *TLS ')"
@@ -36,4 +36,13 @@ for room in 4 16; do
 		"$(grep -c 'CUDA is used in a link namespace of its own' report)"
 	has "room for $room: no CUDA elsewhere: no trace" "nothing was traced" "$(cat report)"
 done
+
+# Keys of several C libraries share their values; threads that end leave their window to others.
+bare=$(LD_LIBRARY_PATH=$build/sim timeout 60 "$helper" 3 here threads 2>&1)
+same "threads: the simulated device runs" "0 40" "$? $(echo "$bare" | grep -c ': 0 0 0 0 0 0 0, ')"
+same "threads: output" "$bare" "$(LD_PRELOAD=$build/lib/libcufence.so CUFENCE_OUT=$tmp/threads \
+	LD_LIBRARY_PATH=$build/sim timeout 60 "$helper" 3 here threads 2>&1)"
+count=$("$cufence" dump threads/*.cft | grep -c '^chunk ')
+[ "$count" -lt 6 ]
+ok "threads: $count windows for eight threads" $?
 finish

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * namespaces MOST [here]: CUDA in up to MOST link namespaces, as many as the loader has room for,
- * and in the program's own before and after them.  All functions are looked up before the first
- * call.  A line for each: errors, and what was read back.
+ * namespaces MOST [here [threads]]: CUDA in up to MOST link namespaces, as many as the loader has
+ * room for, and in the program's own before and after them; threads: on eight threads, one after
+ * the other.  All functions are looked up before the first call.  A line for each: errors, and what
+ * was read back.
  */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,6 +21,7 @@ static struct driver {
 	int (*read)(void *host, unsigned long long address, size_t bytes);
 	int (*release)(unsigned long long address);
 } own, other[NAMESPACES];
+static int here, count;
 
 static int find(struct driver *driver, void *library)
 {
@@ -58,20 +61,32 @@ static void use(const struct driver *driver, const char *where, int value)
 	printf(" %d, %d\n", driver->release(address), back);
 }
 
-int main(int argc, char **argv)
+static void *use_all(void *unused)
 {
-	int most = argc > 1 ? atoi(argv[1]) : 0, here = argc > 2, count = 0;
-
-	if (here && find(&own, dlopen("libcuda.so.1", RTLD_NOW)))
-		return 2;
-	while (count < most && count < NAMESPACES &&
-		!find(&other[count], dlmopen(LM_ID_NEWLM, "libcuda.so.1", RTLD_NOW)))
-		count++;
 	if (here)
 		use(&own, "here", 100);
 	for (int i = 0; i < count; i++)
 		use(&other[i], "there", i + 1);
 	if (here)
 		use(&own, "here", 101);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	int most = argc > 1 ? atoi(argv[1]) : 0;
+	pthread_t thread;
+
+	here = argc > 2;
+	if (here && find(&own, dlopen("libcuda.so.1", RTLD_NOW)))
+		return 2;
+	while (count < most && count < NAMESPACES &&
+		!find(&other[count], dlmopen(LM_ID_NEWLM, "libcuda.so.1", RTLD_NOW)))
+		count++;
+	if (argc < 4)
+		use_all(NULL);
+	for (int i = 0; argc > 3 && i < 8; i++)
+		if (pthread_create(&thread, NULL, use_all, NULL) || pthread_join(thread, NULL))
+			return 3;
 	return 0;
 }
