@@ -86,6 +86,7 @@ static void only_real_gaps_make_a_trace_incomplete(void **state)
 	assert_false(loss_find("bypassed_calls")->effect == LOSS_INCOMPLETE);
 	assert_false(loss_find("late_ends")->effect == LOSS_INCOMPLETE);
 	assert_true(loss_find("lost_times")->effect == LOSS_INCOMPLETE);
+	assert_true(loss_find("other_namespaces")->effect == LOSS_INCOMPLETE);
 	assert_null(loss_find("of a later version"));
 }
 
