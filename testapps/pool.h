@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For programs that allocate in stream order and make another mistake than pool_trim.cu, or none. */
+/* For programs that allocate in stream order and make another mistake than pool_trim.cu. */
 #ifndef CUFENCE_APP_POOL_H
 #define CUFENCE_APP_POOL_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each query takes a workspace from the device's pool and gives it back in stream order. The pool's
-// release threshold is 0, so the wait for the result also unmaps the workspace, after the device has
+// release threshold is 0: the wait for the result also unmaps the workspace, after the device has
 // finished, and the next cudaMallocAsync maps it again. The wait itself is needed.
 // The fix raises the threshold once: the pool keeps the memory.
 #include "pool.h"

@@ -2,9 +2,10 @@
 /*
  * small-copies: a line copies small results to the host one by one, and its thread submits nothing
  * in between, so that no work depends on what the host read: one copy could bring them all.
- * "Batch many small transfers into one larger transfer" (CUDA C++ best practices guide, "Data
- * Transfer Between Host and Device").  Two of the calls remain, the first for the kernel that gathers
- * the results, the last for the copy.
+ * "Batching many small transfers into one larger transfer performs significantly better than making
+ * each transfer separately" (CUDA C++ best practices guide, "Data Transfer Between Host and
+ * Device").  Two of the calls remain, the first for the kernel that gathers the results, the last
+ * for the copy.
  *
  * The host may choose the next copy by what it has read, as in a list; so it is only likely.
  */

@@ -13,8 +13,8 @@ enum {
 };
 
 #define CUBLAS_POINTER_MODE \
-	"cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE), with the result in device memory: in " \
-	"host pointer mode the call waits for it"
+	"cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE), with the result in device " \
+	"memory: in host pointer mode the call waits for it"
 #define CUB_STORAGE "allocate CUB's temporary storage once, for the largest size, and keep it"
 
 static const struct library {
