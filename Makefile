@@ -433,7 +433,7 @@ HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/he
 	$O/tests/helpers/nvml/libnvidia-ml.so.1 \
 	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so) \
 	$(if $(cuda),$O/tests/helpers/separate $O/tests/helpers/separate_simstatic \
-		$O/tests/helpers/last_act $O/tests/helpers/host_functions) \
+		$O/tests/helpers/last_act $O/tests/helpers/host_functions $O/tests/helpers/dots) \
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/unwinds/libgcc_s.so.1 $O/tests/helpers/every/libcuda.so.1)
 tests: $(HELPERS)
 $O/tests/helpers/ranges: HELPER_FLAGS := $(CUDA_CPP)
@@ -454,6 +454,10 @@ $O/tests/helpers/unwinds/libgcc_s.so.1: tests/helpers/libunwinds.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$Q$(CC) -std=gnu11 -O2 -fPIC -shared $(WARN) $< -o $@ -ldl
+$O/tests/helpers/cublas/libcublas.so.13: tests/helpers/libcublas_like.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$Q$(CC) -std=gnu11 -O1 -fPIC -shared $(WARN) $< -o $@ -L$(CUDA_LIB) -l:libcudart.so.13
 $O/tests/helpers/nvml/libnvidia-ml.so.1: tests/helpers/libnvml.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -485,12 +489,14 @@ $O/tests/helpers/separate: $(SEPARATE_OBJ)
 $O/tests/helpers/separate_simstatic: $(SEPARATE_OBJ) $O/sim/libcudart_sim.a
 	$Q$(LINK_APP) -ldl -lpthread
 
-$(CUDA_O)/obj/tests/last_act.o $(CUDA_O)/obj/tests/host_functions.o: $(CUDA_O)/obj/tests/%.o: tests/helpers/%.cu Makefile
+$(CUDA_O)/obj/tests/last_act.o $(CUDA_O)/obj/tests/host_functions.o $(CUDA_O)/obj/tests/dots.o: $(CUDA_O)/obj/tests/%.o: tests/helpers/%.cu Makefile
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)
 	$Q$(NVCC) $(NVCCFLAGS) -c $< -o $@
-$O/tests/helpers/last_act $O/tests/helpers/host_functions: $O/tests/helpers/%: $(CUDA_O)/obj/tests/%.o
-	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
+$O/tests/helpers/dots: $O/tests/helpers/cublas/libcublas.so.13
+$O/tests/helpers/dots: LINK_LIBS := -L$O/tests/helpers/cublas -l:libcublas.so.13
+$O/tests/helpers/last_act $O/tests/helpers/host_functions $O/tests/helpers/dots: $O/tests/helpers/%: $(CUDA_O)/obj/tests/%.o
+	$Q$(LINK_APP) $(LINK_LIBS) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 
 # Programs of other shapes, for tests/gpu/coverage on real hardware.
 GPU_PROGRAMS := driver_api driver_errors order_cases threads threads_ptds loader cublas \

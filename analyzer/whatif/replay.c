@@ -299,8 +299,12 @@ static int64_t return_of(const struct replay *replay, uint32_t number, int64_t e
 {
 	const struct replay_step *step = &replay->step[number];
 	const struct replay_change *change = change_of(replay, number);
-	int64_t own = own_of(replay, step, contention);
+	int64_t own = own_of(replay, step, contention), lag = step->lag;
 
+	if (change->bits & CHANGE_TRIM) {
+		own = later(own - step->trimmed, 0);
+		lag = later(lag - step->trimmed, 0);
+	}
 	/* The first launch of an executable graph uploads it to the device. */
 	if (step->exec != REPLAY_NONE && step->maker != REPLAY_NONE &&
 		replay->change[step->maker].bits & CHANGE_CALL && own > SUBMIT_NS)
@@ -313,7 +317,7 @@ static int64_t return_of(const struct replay *replay, uint32_t number, int64_t e
 	/* The host continues, but may still have to copy from pageable memory. */
 	return target == REPLAY_LONG_AGO
 		? entry + own
-		: later(entry + own, target + paced(replay, step->lag, contention));
+		: later(entry + own, target + paced(replay, lag, contention));
 }
 
 /* The other thread has made its last call when this one continues. */

@@ -11,9 +11,7 @@
 #include "walk.h"
 #include "walk_order.h"
 
-/*
- * A hold by other means than streams and events, by the call that submitted the delayed operation.
- */
+/* A hold by other means than streams and events, by the call that submitted its operation. */
 struct held {
 	uint32_t call, hold;
 };
@@ -396,6 +394,7 @@ static int read_step(void *arg, const struct walk_call *call)
 		.behind_via = REPLAY_NONE,
 		.follows = REPLAY_NONE,
 		.bytes = call->bytes,
+		.trimmed = (int64_t)map_get(&loader->run->evidence.trimmed, (uint64_t)call->id, 0),
 		.device = (int16_t)(call->owner_device >= 0 ? call->owner_device : call->device) };
 
 	if (!replay)
@@ -418,7 +417,7 @@ static int read_step(void *arg, const struct walk_call *call)
 		step.act &= ~(unsigned)STEP_WAITS;
 	if (call->kind == KIND_CAPTURE_BEGIN)
 		return map_set(&loader->captures, (uint64_t)call->thread, (uint64_t)call->id);
-	if (!step.act && !replay_is_about_graphs(&step) &&
+	if (!step.act && !step.trimmed && !replay_is_about_graphs(&step) &&
 		!map_get(&loader->via, (uint64_t)call->id, 0) &&
 		!map_get(&loader->makers, (uint64_t)call->id, 0))
 		return 0;

@@ -65,6 +65,7 @@ struct replay_step {
 	int32_t around;       /* time of the runtime call around it, ns */
 	int32_t after_holder; /* from the return of the other thread's call that blocked it */
 	int64_t bytes;        /* size of a staged copy */
+	int64_t trimmed;      /* time in which a pool gave memory back or mapped it again, ns */
 	int64_t pinning;      /* time to pin memory that was not copied before, ns */
 	uint32_t nodes;       /* number of nodes of the graph that it makes, launches or destroys */
 	float share;          /* part of the device's threads that a kernel occupies */

@@ -258,6 +258,16 @@ void memory_release_async(struct memory *memory, struct op *freed, struct stream
 	pool_unuse(pool, room);
 }
 
+size_t memory_pending(const struct pool *pool)
+{
+	size_t bytes = 0;
+
+	for (const struct block *block = free_blocks; block; block = block->next)
+		if (block->pool == pool && op_pending(block->freed))
+			bytes += block->room;
+	return bytes;
+}
+
 struct memory *memory_describe(uintptr_t start, size_t bytes, enum memory_place place)
 {
 	struct memory *memory = table_add(start, bytes, 0);
