@@ -165,6 +165,33 @@ static void the_loop_is_the_step_not_a_layer(void **state)
 	mini_release(&m);
 }
 
+/* A thread of a library works for the script's two loops alike, and does most of the work. */
+static void the_loop_is_one_of_the_script(void **state)
+{
+	struct mini m;
+	double at = 100;
+	int64_t loop[2], back[3], thread;
+
+	mini_init(&m);
+	loop[0] = script_site(&m, 1, (const int[][2]){ { 5, 4 } });
+	loop[1] = script_site(&m, 1, (const int[][2]){ { 9, 8 } });
+	for (int i = 0; i < 3; i++)
+		back[i] = mini_site(&m, "backward", i);
+	thread = mini_thread(&m);
+	for (int step = 0; step < 22; step++) {
+		launch(&m, at, loop[step / 12], at + 5, at + 10);
+		at += 10;
+		for (int i = 0; i < 6; i++, at += 10)
+			MINI_CALL(&m, .type = CALL_cuLaunchKernel, .at = at, .stream = 1,
+				.site = back[i / 2], .thread = thread, .runs = { at + 5, at + 9 });
+	}
+	account(&m);
+	assert_string_equal(mini_text(&m,
+				    "SELECT turns || ' ' || place || ' ' || thread FROM loop"),
+		"12 s.py:5 1");
+	mini_release(&m);
+}
+
 /* Three epochs of twenty steps; each epoch ends with a wait. */
 static void the_loop_is_the_step_not_an_epoch(void **state)
 {
@@ -599,6 +626,7 @@ int main(void)
 		cmocka_unit_test(what_warms_up_is_no_turn),
 		cmocka_unit_test(what_does_not_repeat_is_no_loop),
 		cmocka_unit_test(the_loop_is_the_step_not_a_layer),
+		cmocka_unit_test(the_loop_is_one_of_the_script),
 		cmocka_unit_test(the_loop_is_the_step_not_an_epoch),
 		cmocka_unit_test(a_loop_has_the_name_of_the_programs_code),
 		cmocka_unit_test(branches_are_turns_of_one_loop),
