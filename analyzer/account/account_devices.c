@@ -136,10 +136,50 @@ static int ran_in(const struct account *account, const struct account_work *work
 	return has_times(work) && work->start < account->end && work->end > account->begin;
 }
 
+/* Time in which a device ran copies, and other operations, within the account, ns. */
+struct busy {
+	int64_t copies, others, all;
+	int64_t copied, until; /* ends of the latest of each */
+};
+
+static int64_t add_interval(int64_t *until, int64_t start, int64_t end)
+{
+	int64_t begin = start > *until ? start : *until;
+
+	if (end <= begin)
+		return 0;
+	*until = end;
+	return end - begin;
+}
+
+/* Memsets are kernels, mostly. */
+static void add_busy(struct busy *busy, const struct run *run, uint32_t id, int64_t start,
+	int64_t end)
+{
+	uint8_t kind = run_where(run, run_work(run, id))->kind;
+
+	if (kind == WORK_MEMCPY || kind == WORK_PEER)
+		busy->copies += add_interval(&busy->copied, start, end);
+	else
+		busy->others += add_interval(&busy->until, start, end);
+}
+
+static int add_busy_rows(struct account *account, int32_t device, const struct busy *busy)
+{
+	int64_t both = busy->copies + busy->others - busy->all;
+
+	return account_add(account, device, ACCOUNT_KERNELS, 0, 0, busy->others - both) ||
+			account_add(account, device, ACCOUNT_COPIES, 0, 0, busy->copies - both) ||
+			account_add(account, device, ACCOUNT_BOTH, 0, 0, both)
+		? -1
+		: 0;
+}
+
 /* Accounts for the operations of one device. */
 static int add_device(struct account *account, const struct account_work *work, size_t count)
 {
-	int64_t until = account->begin, busy = 0;
+	struct busy busy = { .copied = account->begin, .until = account->begin };
+	int64_t until = account->begin;
 
 	for (size_t i = 0; i < account->of_count; i++)
 		account->threads[account->of[i]].at = 0;
@@ -151,11 +191,11 @@ static int add_device(struct account *account, const struct account_work *work, 
 			continue;
 		if (start > until && add_idle(account, &work[i], until, start))
 			return -1;
-		start = start > until ? start : until;
-		busy += end > start ? end - start : 0;
-		until = end > start ? end : start;
+		add_busy(&busy, account->run, work[i].id, start, end);
+		busy.all += add_interval(&until, start, end);
+		until = until > start ? until : start;
 	}
-	return account_add(account, work->device, ACCOUNT_BUSY, 0, 0, busy) ||
+	return add_busy_rows(account, work->device, &busy) ||
 			(until < account->end &&
 				account_add(account, work->device, ACCOUNT_DONE, 0, 0,
 					account->end - until))

@@ -327,7 +327,7 @@ static int are_branches(const struct turns *turns, const struct tokens *tokens)
 
 /*
  * What a thread does until the first turn ends and not again, such as compiling and tuning, is
- * set-up: the number of these calls says nothing about the loop, only what the device does for them.
+ * set-up: the number of these calls says nothing about the loop, what the device does for them may.
  */
 static void leave_out_setup(struct turns *turns, const struct tokens *tokens)
 {

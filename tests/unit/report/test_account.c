@@ -293,7 +293,7 @@ static void the_last_turn_ends_with_its_work(void **state)
 		launch(&m, 10.0 * i, site, 100.0 * i + 5, 100.0 * i + 105);
 	account(&m);
 	assert_string_equal(mini_text(&m, loop_sql), "5 from 1, 0 to 505");
-	expect_account(&m, "0", "busy 500, start 3, submit 2");
+	expect_account(&m, "0", "kernels 500, start 3, submit 2");
 	mini_release(&m);
 }
 
@@ -310,7 +310,7 @@ static void idle_time_has_a_cause(void **state)
 	MINI_CALL(&m, .type = CALL_cuMemAlloc_v2, .at = 20, .until = 40, .site = site[1]);
 	launch(&m, 60, site[2], 65, 100);
 	account(&m);
-	expect_account(&m, "0", "busy 40, call 20, outside 30, start 6, submit 4");
+	expect_account(&m, "0", "call 20, kernels 40, outside 30, start 6, submit 4");
 	expect_account(&m, "NULL", "call 20, outside 76, submit 4");
 	assert_string_equal(mini_text(&m,
 				    "SELECT from_site || ' ' || site || ' ' || time FROM account "
@@ -335,7 +335,7 @@ static void another_thread_may_have_the_host(void **state)
 	MINI_CALL(&m, .type = CALL_cuLaunchKernel, .at = 50, .stream = 1, .site = site[2],
 		.thread = thread, .runs = { 55, 110 });
 	account(&m);
-	expect_account(&m, "0", "busy 60, call 20, outside 20, start 6, submit 4");
+	expect_account(&m, "0", "call 20, kernels 60, outside 20, start 6, submit 4");
 	mini_release(&m);
 }
 
@@ -348,7 +348,7 @@ static void of_what_nobody_submitted_the_cause_is_unknown(void **state)
 	launch(&m, 20, mini_site(&m, "f", 1), 25, 30);
 	mini_exec(&m, "UPDATE operation SET call = NULL WHERE id = 2");
 	account(&m);
-	expect_account(&m, "0", "busy 10, start 3, submit 2, unknown 15");
+	expect_account(&m, "0", "kernels 10, start 3, submit 2, unknown 15");
 	mini_release(&m);
 }
 
@@ -438,7 +438,7 @@ static void sleep_is_no_work_of_the_host(void **state)
 	account(&m);
 	/* 198 us of a turn are outside CUDA; it is taken to have slept first. */
 	expect_account(&m, "NULL", "blocked 750, computing 240, outside 13, submit 12");
-	expect_account(&m, "0", "blocked 685, busy 60, computing 240, start 18, submit 12");
+	expect_account(&m, "0", "blocked 685, computing 240, kernels 60, start 18, submit 12");
 	assert_string_equal(mini_text(&m, blocked_sql), "- - -: 750, 5");
 	mini_release(&m);
 }
@@ -571,7 +571,7 @@ static void the_device_waits_for_who_computes(void **state)
 			used(&m, 1, at - 200, at, 100, 1, 0);
 	}
 	account(&m);
-	expect_account(&m, "0", "blocked 350, busy 570, computing 150, start 18, submit 12");
+	expect_account(&m, "0", "blocked 350, computing 150, kernels 570, start 18, submit 12");
 	mini_release(&m);
 }
 
