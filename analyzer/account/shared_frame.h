@@ -20,8 +20,8 @@
 
 /*
  * Adds SQL function shared_frame(FROM, TO) of two sites: the depth, in site TO, of that frame; NULL
- * if none is known, such as for calls of two threads, or if either is NULL.  Returns 0, or -1 after a
- * message.
+ * if none is known, such as for calls of two threads, or if either is NULL.  Returns 0, or -1 after
+ * a message.
  */
 int shared_frame_add_function(struct db *db);
 

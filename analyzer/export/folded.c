@@ -9,7 +9,8 @@
 static const char gaps_sql[] =
 	"SELECT iif((SELECT count(DISTINCT process) FROM account) > 1, 'pid ' || p.pid || ';', ''),"
 	" coalesce('device ' || a.device || ' idle', 'host'), a.site,"
-	" shared_frame(a.from_site, a.site), sum(a.time), coalesce(f.text, '?'), coalesce(t.text, '?')"
+	" shared_frame(a.from_site, a.site), sum(a.time), coalesce(f.text, '?'),"
+	" coalesce(t.text, '?')"
 	" FROM account a JOIN process p ON p.id = a.process LEFT JOIN site f ON f.id = a.from_site"
 	" LEFT JOIN site t ON t.id = a.site WHERE a.cause IN ('outside', 'computing')"
 	" GROUP BY a.process, a.device, a.from_site, a.site"

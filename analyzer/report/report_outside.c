@@ -205,7 +205,7 @@ static int find_stretch(struct db *db, const struct report_idling *of, struct pl
 	return step;
 }
 
-/* Finds the function with the longest gaps, and subtracts those of all from what submitting takes. */
+/* Finds the function with the longest gaps, and subtracts all of those from the submissions. */
 static int find_function(struct db *db, const struct report_idling *of, struct place *place,
 	int64_t *submitting)
 {

@@ -88,7 +88,8 @@ static void a_call_is_the_pace(void **state)
 
 	turns(m, 30, 400, 30, 0);
 	expect_report(m,
-		"400 us of it in cuMemAlloc_v2 at mini.cu:12: make that call once, before the loop");
+		"400 us of it in cuMemAlloc_v2 at mini.cu:12: make that call once, "
+		"before the loop");
 }
 
 /* Between turns the time is that of the loop in main; within them the function's. */
@@ -108,7 +109,8 @@ static void copies_may_never_overlap_kernels(void **state)
 
 	turns(m, 30, 1, 30, 1);
 	expect_report(m,
-		"    busy     the device runs kernels for 8.0 us a turn, copies for 4.0 us, never both at once\n");
+		"    busy     the device runs kernels for 8.0 us a turn, copies for 4.0 us, "
+		"never both at once\n");
 }
 
 int main(void)

@@ -29,7 +29,8 @@ static int64_t path(struct mini *m, int is_script, const char *frames)
 			frames += at;
 		mini_exec(m,
 			"INSERT INTO frame (site, depth, address, function, line, user, loop)"
-			" VALUES (%lld, %d, (%d << 63) | (%d << 32) | %d, 'f%d', %d, %d, nullif(%d, 0))",
+			" VALUES (%lld, %d, (%d << 63) | (%d << 32) | %d, 'f%d', %d, %d, "
+			"nullif(%d, 0))",
 			(long long)site, depth, is_script, function, line, function, line,
 			*frames != 'p', loop);
 		frames += *frames == 'p';
