@@ -13,10 +13,11 @@
  * many frames of scripts as a trace keeps are last: outer ones may be missing.
  */
 static const char frames_sql[] =
-	"WITH path AS (SELECT s.id, (SELECT count(code) FROM frame WHERE site = s.id) AS scripts"
+	"WITH path AS (SELECT s.id, (SELECT count(code) FROM frame WHERE site = s.id) AS scripts,"
+	"  (SELECT count(code) FROM frame WHERE site = s.id AND user) AS own"
 	"  FROM site s WHERE process = ?1)"
 	" SELECT f.site, f.depth, f.address, f.user AND f.code NOT NULL, f.loop,"
-	"  scripts >= ?2 AS is_cut"
+	"  scripts >= ?2 OR own >= ?3 AS is_cut"
 	" FROM path JOIN frame f ON f.site = path.id"
 	" ORDER BY is_cut, f.site, f.user AND (f.code NOT NULL OR NOT scripts) DESC, f.depth DESC";
 
@@ -136,7 +137,9 @@ static int read_frames(struct loop_paths *paths, sqlite3_stmt *q)
 int loop_paths_read(struct loop_paths *paths, struct db *db, uint32_t process)
 {
 	sqlite3_stmt *q = db_prepare(db, frames_sql);
-	int rc = !q || db_bind(q, "ii", (int64_t)process, (int64_t)SITE_SCRIPT_FRAMES) ||
+	int rc = !q ||
+			db_bind(q, "iii", (int64_t)process, (int64_t)SITE_SCRIPT_FRAMES,
+				(int64_t)SITE_OWN_FRAMES) ||
 			add_node(paths, &(struct path_node){ .depth = -1 })
 		? -1
 		: read_frames(paths, q);
