@@ -133,6 +133,7 @@ EXTRA_preload := -fvisibility=hidden -ftls-model=initial-exec -include preload/g
 EXTRA_cupti := $(EXTRA_preload)
 # The program's host functions may throw.
 $O/obj/preload/host_functions.o: EXTRA_preload += -fexceptions
+EXTRA_injection := $(EXTRA_preload)
 EXTRA_guard := $(EXTRA_preload)
 EXTRA_hold := $(EXTRA_preload)
 
@@ -221,9 +222,11 @@ $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map
 		-Wl,--version-script=preload/exports.map -Wl,-z,now $(SHIM_OBJ) -o $@ \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
-# The guard of host memory and what holds streams back, loaded with the recorder where they are
-# asked for.
-shim: $O/lib/libcufence-guard.so $O/lib/libcufence-hold.so
+# What CUDA loads as a tool; the guard of host memory and what holds streams back, loaded with the
+# recorder where they are asked for.
+SHIM_LIBS := $(foreach part,-injection -guard -hold,$O/lib/libcufence$(part).so)
+shim: $(SHIM_LIBS)
+$O/lib/libcufence-injection.so: $(call objects,injection) injection/exports.map
 $O/lib/libcufence-guard.so: $(call objects,guard) guard/exports.map
 $O/lib/libcufence-hold.so: $(call objects,hold) hold/exports.map
 $O/lib/libcufence-%.so:
@@ -652,14 +655,14 @@ pack: all tests bench gpu-programs
 # within.  A Debian package of what "make install" installs.
 .PHONY: wheel deb
 STATIC_LIBS := -l:libelf.a -l:liblz4.a -l:libzstd.a -l:libz.a
-wheel: $(addprefix $O/wheel/,cufence libcufence.so libcufence-guard.so libcufence-hold.so $(notdir $(SIM_LIBS)))
+wheel: $(addprefix $O/wheel/,cufence libcufence.so $(notdir $(SHIM_LIBS) $(SIM_LIBS)))
 	$Qpackages/wheel.py $O $(VERSION)
 $O/wheel/cufence: $(ANALYZER_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(LDFLAGS) -s -static $^ -o $@ -l:libdw.a $(STATIC_LIBS) $(MD_LIBS) -lbz2 -llzma -lsqlite3 \
 		-lm -ldl 2> $@.log || { cat $@.log; false; }
-$O/wheel/libcufence.so $O/wheel/libcufence-guard.so $O/wheel/libcufence-hold.so: $O/wheel/%: $O/lib/%
+$O/wheel/libcufence.so $(SHIM_LIBS:$O/lib/%=$O/wheel/%): $O/wheel/%: $O/lib/%
 	@mkdir -p $(@D)
 	$Qstrip -o $@ $<
 $O/wheel/libcuda.so.1: $(call objects,$(SIM_CUDA)) $(TRACE_OBJ) $(IMAGE_OBJ)
@@ -684,7 +687,7 @@ fmt:
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/cufence $(DESTDIR)$(PREFIX)/share/man/man1
 	install $O/bin/cufence $(DESTDIR)$(PREFIX)/bin/
-	$(if $(cuda),install $O/lib/libcufence.so $O/lib/libcufence-guard.so $O/lib/libcufence-hold.so $(SIM_LIBS) $O/sim/cufence-probe $(DESTDIR)$(PREFIX)/lib/cufence/)
+	$(if $(cuda),install $O/lib/libcufence.so $(SHIM_LIBS) $(SIM_LIBS) $O/sim/cufence-probe $(DESTDIR)$(PREFIX)/lib/cufence/)
 	$(if $(cuda),install $O/bin/cufence-probe $(DESTDIR)$(PREFIX)/bin/)
 	install -m 644 doc/cufence.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -d $(DESTDIR)$(PREFIX)/share/doc/cufence

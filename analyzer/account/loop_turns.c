@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "constants.h"
+#include "sorted.h"
 #include "unknown.h"
 
 /* --- tokens --- */
@@ -266,17 +267,8 @@ static int tally_own(struct turns *turns, struct tokens *tokens)
 /* The first token from a time on. */
 static size_t find_token(const struct token_thread *thread, int64_t since)
 {
-	size_t low = 0, high = thread->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (thread->token[middle].enter < since)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_from(thread->token, thread->count, sizeof(*thread->token),
+		offsetof(struct token, enter), since);
 }
 
 /* Calls of other threads are part of the last turn, too, such as those of a backward pass. */

@@ -65,8 +65,7 @@ static int64_t idle_that_counts(const struct judged_wait *wait, const struct seg
 	return !segment->submits && idle < BLOCKED_MIN_NS ? 0 : idle;
 }
 
-static int lost(struct avoidable *a, struct judged_wait *wait, const struct segment *segment,
-	int64_t *ns)
+static int lost(struct avoidable *a, struct judged_wait *wait, struct segment *segment, int64_t *ns)
 {
 	int64_t from = wait->op_end, until = segment->until;
 	int by_intent = is_by_intent(a, wait);
@@ -376,8 +375,11 @@ static int collect(struct collector *c, struct db *db)
 	for (uint32_t i = 1; i < c->run->evidence.wait_count && !rc; i++) {
 		struct judged_wait *more;
 
-		if (!may_be_avoidable(c, &c->run->evidence.wait[i]))
+		if (!may_be_avoidable(c, &c->run->evidence.wait[i])) {
+			if (c->run->evidence.wait[i].kind == WAIT_EXPLICIT)
+				c->run->evidence.wait[i].partner = 0;
 			continue;
+		}
 		more = array_room(c->wait, c->count, sizeof(*more));
 		if (!more)
 			return -1;

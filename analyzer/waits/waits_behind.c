@@ -5,6 +5,7 @@
 
 #include "array.h"
 #include "constants.h"
+#include "sorted.h"
 
 int held_calls_add(struct held_calls *calls, const struct held_call *call)
 {
@@ -29,17 +30,8 @@ static int by_exit(const void *a, const void *b)
 
 static size_t first_exit_from(const struct held_calls *calls, int64_t time)
 {
-	size_t low = 0, high = calls->count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (calls->held[middle].exit < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_from(calls->held, calls->count, sizeof(*calls->held),
+		offsetof(struct held_call, exit), time);
 }
 
 static int may_hold(const struct held_call *held, const struct held_call *call)

@@ -32,6 +32,11 @@ enum change {
 	 * remains, but takes no host time.
 	 */
 	CHANGE_NODE = 1 << 4,
+	/*
+	 * After the call the thread does not wait outside of CUDA until another thread or a host
+	 * function has done its part (handovers.h).
+	 */
+	CHANGE_OUTSIDE = 1 << 5,
 };
 
 #endif

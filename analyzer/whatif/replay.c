@@ -394,13 +394,15 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 	const struct replay_change *change = change_of(replay, number);
 	struct replay_thread *thread = &replay->thread[step->thread];
 	int64_t *now = &thread->now, entry, target, made, end = REPLAY_LONG_AGO;
-	int64_t own = own_of(replay, step, contention);
+	int64_t own = own_of(replay, step, contention), handed = replay_handed(replay, step);
 
 	if (thread->join != REPLAY_NONE)
 		finish_join(replay, thread);
 	if (*now == REPLAY_LONG_AGO)
 		*now = replay->first;
 	*now += gap_of(replay, step, change, contention);
+	if (handed != REPLAY_LONG_AGO && !(change->bits & CHANGE_OUTSIDE))
+		*now = later(*now, handed + paced(replay, step->resumed, contention));
 	made = entry = *now;
 	if (change->bits & CHANGE_CALL) {
 		*now -= saved_around(replay, step);
@@ -482,7 +484,7 @@ static void find_devices(struct replay *replay)
 	}
 }
 
-static int prepare(struct replay *replay, struct db *db)
+static int prepare(const struct replays *replays, struct replay *replay, struct db *db)
 {
 	replay->measured = replay->last >= replay->first ? replay->last - replay->first : 0;
 	if (replay->refusal)
@@ -503,7 +505,7 @@ static int prepare(struct replay *replay, struct db *db)
 		!ROOM(replay->outside, replay->memories.count) ||
 		!ROOM(replay->apart, replay->aparts.count))
 		return -1;
-	if (replay_sort(replay))
+	if (replay_sort(replay, &db->run->evidence))
 		return -1;
 	find_devices(replay);
 	replay_forget_changes(replay);
@@ -513,7 +515,7 @@ static int prepare(struct replay *replay, struct db *db)
 	if (link_places(replay) || replay_find_accidents(replay, db) ||
 		replay_find_host_work(replay))
 		return -1;
-	return replay_learn(replay);
+	return replay_find_handovers(replay, &replays->handovers) ? -1 : replay_learn(replay);
 }
 
 static void free_replay(void *object)
@@ -528,10 +530,13 @@ static void free_replay(void *object)
 	map_release(&replay->memories);
 	map_release(&replay->aparts);
 	map_release(&replay->places);
+	map_release(&replay->admitted);
+	map_release(&replay->silences);
 	free(replay->step);
 	free(replay->by_call);
 	free(replay->operand);
 	free(replay->same_place);
+	free(replay->next);
 	free(replay->accident);
 	free(replay->change);
 	free(replay->end);
@@ -553,11 +558,11 @@ static void free_replay(void *object)
 struct replays *replays_open(struct db *db)
 {
 	struct replays *replays = calloc(1, sizeof(*replays));
-	int rc = replays ? replay_load(replays, db) : -1;
+	int rc = replays && !replay_load(replays, db) ? replay_read_machines(replays, db) : -1;
 
 	for (size_t i = 0; !rc && i < replays->processes.size; i++)
 		if (replays->processes.slot[i].object)
-			rc = prepare(replays->processes.slot[i].object, db);
+			rc = prepare(replays, replays->processes.slot[i].object, db);
 	if (!rc)
 		return replays;
 	replays_close(replays);
@@ -569,6 +574,7 @@ void replays_close(struct replays *replays)
 	if (!replays)
 		return;
 	idmap_release(&replays->processes, free_replay);
+	handovers_release(&replays->handovers);
 	free(replays);
 }
 

@@ -13,10 +13,12 @@
 #include <stddef.h>
 
 #include "change.h"
+#include "handovers.h"
 #include "idmap.h"
 #include "map.h"
 #include "pinned_copies.h"
 #include "replay.h"
+#include "run_evidence.h"
 #include "scope.h"
 
 #define REPLAY_NONE UINT32_MAX
@@ -43,6 +45,7 @@ enum step_act {
 	STEP_STAGED = 1 << 15,        /* the host copies, because the memory is pageable */
 	STEP_ONCE = 1 << 16,          /* the fix is to call it once, not every time */
 	STEP_FIRST = 1 << 17,         /* the first of its place, at its address or in its context */
+	STEP_FETCHES = 1 << 18,       /* an explicit wait, right after a copy to the host */
 };
 
 enum step_engine { ENGINE_NONE, ENGINE_KERNEL, ENGINE_H2D, ENGINE_D2H, ENGINE_COUNT };
@@ -51,7 +54,8 @@ struct replay_step {
 	int64_t call;
 	int64_t enter, exit;  /* as measured, ns */
 	int64_t start, end;   /* of its operations, as measured */
-	int64_t gap;          /* host time since the thread's previous step, ns */
+	int64_t gap;          /* the thread's own time since its previous step, ns */
+	int64_t resumed;      /* from the end of what it was handed over by to its entry, ns */
 	int64_t own;          /* the call's unblocked time, ns */
 	int64_t recorded;     /* part of own that is due to recording */
 	int64_t waited;       /* waiting time by table wait */
@@ -69,6 +73,9 @@ struct replay_step {
 	uint32_t site;     /* row of the outermost call's site, 0: unknown */
 	uint32_t held_for; /* step whose operation the host waited for, by table wait */
 	uint32_t held_by;  /* another thread's step that blocked it, by table wait */
+	const struct handover *silence; /* before it, and what ended that; NULL: none */
+	uint32_t handed_by;   /* the thread whose last call it came after outside of CUDA, */
+	uint32_t handed_step; /* or the step whose host function it came after */
 	uint32_t maker;  /* step that allocated what it frees, or made the graph that it launches */
 	uint32_t behind; /* step whose end the operation waited for on the device */
 	uint32_t behind_via;              /* step that caused that wait */
@@ -111,6 +118,7 @@ struct replay_thread {
 	uint32_t ahead_of; /* the stream before whose work it is submitted */
 	/* The step that waits for another thread's end, until the next step. */
 	uint32_t join;
+	uint32_t last; /* its last step so far, while the run is followed to learn from it */
 };
 
 struct replay_stream {
@@ -131,6 +139,7 @@ struct booking {
 };
 
 struct replay {
+	const struct run *run;
 	int64_t process;
 	const char *refusal;
 	int window;                    /* as walk_call.stretch */
@@ -147,7 +156,10 @@ struct replay {
 	struct map threads, streams, events, contexts, execs, memories; /* row -> number */
 	struct map aparts;                /* stream and thread -> number */
 	struct map places;                /* site and kind -> their last step */
+	struct map silences;              /* call before one -> the step after it */
+	struct map admitted;              /* site and kind of explicit waits that may be changed */
 	uint32_t *same_place;             /* by step: the previous step of its place */
+	uint32_t *next;                   /* by step: the next step of its thread */
 	struct replay_accident *accident; /* sorted by later step */
 	size_t accident_count;
 	struct replay_change *change;
@@ -162,8 +174,8 @@ struct replay {
 	struct replay_context *context;
 	struct replay_holder {
 		uint32_t thread;
-		int64_t from, until;
-	} holder;       /* the last call that blocked others */
+		int64_t from, until, released;
+	} holder; /* the last call that blocked others; what it waited for ended at released */
 	int64_t *apart; /* by number: end of the changed work there */
 	int orders;     /* an order is changed: memory dependencies count */
 	int results;    /* a copy of a result is changed */
@@ -177,12 +189,14 @@ struct replay {
 
 struct replays {
 	struct idmap processes; /* struct replay */
+	struct handovers handovers;
 };
 
-/* Is it a synchronous copy to the host? */
+/* Is it how the host gets a result: a synchronous copy, or the wait right after an Async one? */
 static inline int replay_is_result(const struct replay_step *step)
 {
-	return step->act & STEP_BECOMES_ASYNC && step->engine == ENGINE_D2H;
+	return (step->act & STEP_BECOMES_ASYNC && step->engine == ENGINE_D2H) ||
+		step->act & STEP_FETCHES;
 }
 
 /* Does it make, change or launch a graph? */
@@ -221,8 +235,11 @@ struct timed {
  */
 int replay_sort_times(struct timed **list, size_t count);
 
-/* Sorts the steps of several threads by submission.  Returns 0, or -1 when out of memory. */
-int replay_sort(struct replay *replay);
+/*
+ * Sorts the steps of several threads by submission, and finds which blocked those of others.
+ * Returns 0, or -1 when out of memory.
+ */
+int replay_sort(struct replay *replay, const struct run_evidence *evidence);
 
 /* Reads the run.  Returns 0, or -1 after a message. */
 int replay_load(struct replays *replays, struct db *db);
@@ -242,6 +259,23 @@ int64_t replay_needed(const struct replay *replay, uint32_t number);
  * Sets the durations of host functions where they can be derived.  Returns -1 when out of memory.
  */
 int replay_find_host_work(struct replay *replay);
+
+/* Reads what is known of a process's machine and its threads.  Returns 0, or -1 after a message. */
+int replay_read_machines(struct replays *replays, struct db *db);
+
+/*
+ * Links the steps of threads, and those before which they were silent to what ended that.  Returns
+ * 0, or -1 when out of memory.
+ */
+int replay_find_handovers(struct replay *replay, const struct handovers *handovers);
+
+/*
+ * Divides the gap before the step, the next one in order, if it ended with a handover.
+ */
+void replay_learn_handover(struct replay *replay, uint32_t number);
+
+/* Returns when what the step was handed over by has ended; REPLAY_LONG_AGO: nothing. */
+int64_t replay_handed(const struct replay *replay, const struct replay_step *step);
 
 /* Finds each step's own time.  Returns 0, or -1 when out of memory. */
 int replay_learn(struct replay *replay);

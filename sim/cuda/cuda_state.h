@@ -115,6 +115,12 @@ struct device {
 
 #define DEVICE_MAX 16
 
+/*
+ * Maps addresses that nothing uses, place if possible: another link namespace may have a driver of
+ * its own.  Returns NULL if there are none.
+ */
+void *sim_reserve(uintptr_t place, size_t bytes, int protection);
+
 /* Devices, CUFENCE_SIM_DEVICES of them; NULL for others. */
 struct device *device_get(int ordinal);
 int device_count(void);

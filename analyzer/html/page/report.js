@@ -218,6 +218,8 @@ class Report {
 		if (!this.shown.length)
 			place.append(element("p", { className: "empty" }, this.headline() + "."));
 		this.shown.forEach((finding, i) => place.append(this.card(finding, i === 0)));
+		if (this.report.possible)
+			place.append(element("p", {}, this.report.possible.text));
 		if (!this.rest.length)
 			return;
 		const more = element("div", { hidden: !this.showsRest },

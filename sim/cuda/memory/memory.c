@@ -107,10 +107,9 @@ static void table_remove(struct memory *memory)
 
 static bool range_map(struct range *range, uintptr_t base, size_t size)
 {
-	void *map = mmap((void *)base, size, PROT_NONE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	void *map = sim_reserve(base, size, PROT_NONE);
 
-	if (map == MAP_FAILED)
+	if (!map)
 		return false;
 	range->base = (uintptr_t)map;
 	range->size = size;
