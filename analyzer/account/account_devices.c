@@ -137,7 +137,7 @@ static int ran_in(const struct account *account, const struct account_work *work
 }
 
 /* Time in which a device ran copies, and other operations, within the account, ns. */
-struct busy {
+struct ran {
 	int64_t copies, others, all;
 	int64_t copied, until; /* ends of the latest of each */
 };
@@ -153,23 +153,22 @@ static int64_t add_interval(int64_t *until, int64_t start, int64_t end)
 }
 
 /* Memsets are kernels, mostly. */
-static void add_busy(struct busy *busy, const struct run *run, uint32_t id, int64_t start,
-	int64_t end)
+static void add_ran(struct ran *ran, const struct run *run, uint32_t id, int64_t start, int64_t end)
 {
 	uint8_t kind = run_where(run, run_work(run, id))->kind;
 
 	if (kind == WORK_MEMCPY || kind == WORK_PEER)
-		busy->copies += add_interval(&busy->copied, start, end);
+		ran->copies += add_interval(&ran->copied, start, end);
 	else
-		busy->others += add_interval(&busy->until, start, end);
+		ran->others += add_interval(&ran->until, start, end);
 }
 
-static int add_busy_rows(struct account *account, int32_t device, const struct busy *busy)
+static int add_busy_rows(struct account *account, int32_t device, const struct ran *ran)
 {
-	int64_t both = busy->copies + busy->others - busy->all;
+	int64_t both = ran->copies + ran->others - ran->all;
 
-	return account_add(account, device, ACCOUNT_KERNELS, 0, 0, busy->others - both) ||
-			account_add(account, device, ACCOUNT_COPIES, 0, 0, busy->copies - both) ||
+	return account_add(account, device, ACCOUNT_KERNELS, 0, 0, ran->others - both) ||
+			account_add(account, device, ACCOUNT_COPIES, 0, 0, ran->copies - both) ||
 			account_add(account, device, ACCOUNT_BOTH, 0, 0, both)
 		? -1
 		: 0;
@@ -178,12 +177,13 @@ static int add_busy_rows(struct account *account, int32_t device, const struct b
 /* Accounts for the operations of one device. */
 static int add_device(struct account *account, const struct account_work *work, size_t count)
 {
-	struct busy busy = { .copied = account->begin, .until = account->begin };
+	struct ran ran = { .copied = account->begin, .until = account->begin };
 	int64_t until = account->begin;
 
 	for (size_t i = 0; i < account->of_count; i++)
 		account->threads[account->of[i]].at = 0;
-	for (size_t i = 0; i < count && until < account->end; i++) {
+	for (size_t i = 0; i < count && (until < account->end || work[i].start < account->end);
+		i++) {
 		int64_t start = work[i].start < account->end ? work[i].start : account->end;
 		int64_t end = work[i].end < account->end ? work[i].end : account->end;
 
@@ -191,11 +191,11 @@ static int add_device(struct account *account, const struct account_work *work, 
 			continue;
 		if (start > until && add_idle(account, &work[i], until, start))
 			return -1;
-		add_busy(&busy, account->run, work[i].id, start, end);
-		busy.all += add_interval(&until, start, end);
+		add_ran(&ran, account->run, work[i].id, start, end);
+		ran.all += add_interval(&until, start, end);
 		until = until > start ? until : start;
 	}
-	return add_busy_rows(account, work->device, &busy) ||
+	return add_busy_rows(account, work->device, &ran) ||
 			(until < account->end &&
 				account_add(account, work->device, ACCOUNT_DONE, 0, 0,
 					account->end - until))

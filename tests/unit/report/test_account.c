@@ -319,6 +319,24 @@ static void idle_time_has_a_cause(void **state)
 	mini_release(&m);
 }
 
+/* A copy that goes on to the end does not hide the kernels that run meanwhile. */
+static void a_device_may_do_two_things_at_once(void **state)
+{
+	struct mini m;
+	int64_t site[2];
+
+	mini_init(&m);
+	site[0] = mini_site(&m, "f", 0);
+	site[1] = mini_site(&m, "f", 1);
+	launch(&m, 0, site[0], 10, 100);
+	mini_exec(&m, "UPDATE operation SET kind = 'memcpy', bytes = 64");
+	launch(&m, 10, site[1], 20, 30);
+	launch(&m, 15, site[1], 30, 50);
+	account(&m);
+	expect_account(&m, "0", "both 30, copies 60, start 8, submit 2");
+	mini_release(&m);
+}
+
 /* Autograd's thread launches; meanwhile the main one is in a call, then waits for it. */
 static void another_thread_may_have_the_host(void **state)
 {
@@ -633,6 +651,7 @@ int main(void)
 		cmocka_unit_test(captured_launches_are_no_work_of_the_run),
 		cmocka_unit_test(the_last_turn_ends_with_its_work),
 		cmocka_unit_test(idle_time_has_a_cause),
+		cmocka_unit_test(a_device_may_do_two_things_at_once),
 		cmocka_unit_test(another_thread_may_have_the_host),
 		cmocka_unit_test(of_what_nobody_submitted_the_cause_is_unknown),
 		cmocka_unit_test(the_sums_are_the_whole),
