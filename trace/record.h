@@ -278,10 +278,12 @@ enum { DEVICE_INVALID = 1 << 0 }; /* impossible times: the record is kept, its t
 /*
  * id and up to SITE_FRAMES return addresses, innermost first, without those of the recorder, then
  * up to SITE_SCRIPT_FRAMES interpreter frames, innermost first: SCRIPT_FRAME(code, offset), where
- * code is the id of a RECORD_CODE. The record's size gives the number of frames.
+ * code is the id of a RECORD_CODE. Up to SITE_OWN_FRAMES of them are of the program's own files.
+ * The record's size gives the number of frames.
  */
 #define SITE_FRAMES 32
-#define SITE_SCRIPT_FRAMES 8
+#define SITE_SCRIPT_FRAMES 16
+#define SITE_OWN_FRAMES 8
 #define SCRIPT_FRAME(code, offset) \
 	(1ull << 63 | (uint64_t)(uint32_t)(code) << 32 | (uint32_t)(offset))
 #define IS_SCRIPT_FRAME(address) ((address) >> 63)

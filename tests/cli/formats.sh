@@ -18,7 +18,7 @@ load() { # NAME: a trace as text, from standard input
 mkdir all
 export_all() { # NAME: in all formats
 	local format status=0
-	for format in json perfetto sarif junit github; do
+	for format in json perfetto folded sarif junit github; do
 		"$cufence" report --level possible --format $format -o "all/$1.$format" "$1.db" || status=1
 	done
 	ok "$1: all formats are written" $status
