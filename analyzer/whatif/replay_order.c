@@ -168,3 +168,40 @@ int replay_sort(struct replay *replay, const struct run_evidence *evidence)
 	free(sweep.any);
 	return rc;
 }
+
+/* --- the order of calls --- */
+
+/* Returns the step at a place in the order of calls. */
+static uint32_t by_call(const struct replay *replay, size_t place)
+{
+	return replay->by_call ? replay->by_call[place] : (uint32_t)place;
+}
+
+uint32_t replay_step_of(const struct replay *replay, int64_t call)
+{
+	size_t count = replay->step_count, low = 0, high = count;
+	int64_t behind_first, before_last;
+
+	if (!count)
+		return REPLAY_NONE;
+	/* Most calls are steps, so only few places are possible. */
+	behind_first = call - replay->step[by_call(replay, 0)].call;
+	before_last = replay->step[by_call(replay, count - 1)].call - call;
+	if (behind_first < 0 || before_last < 0)
+		return REPLAY_NONE;
+	if ((uint64_t)behind_first < count)
+		high = (size_t)behind_first + 1;
+	if ((uint64_t)before_last < count)
+		low = count - 1 - (size_t)before_last;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (replay->step[by_call(replay, middle)].call < call)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == count)
+		return REPLAY_NONE;
+	return replay->step[by_call(replay, low)].call == call ? by_call(replay, low) : REPLAY_NONE;
+}
