@@ -124,7 +124,7 @@ static enum confidence confidence_of(const struct pass_input *input, const struc
 
 	if (!is_for_order(wait))
 		return wait->ordered ? CONFIDENCE_LIKELY : CONFIDENCE_OF_RULE;
-	return process && !process->has_others && process->submitter > 0 && !wait->timed &&
+	return process && !process->others && process->submitter > 0 && !wait->timed &&
 			2 * place->apart >= place->waits
 		? CONFIDENCE_LIKELY
 		: CONFIDENCE_POSSIBLE;

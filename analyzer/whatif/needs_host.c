@@ -28,6 +28,7 @@ struct waiter {
 	struct order_clock *before; /* what it had observed complete before the row ... */
 	struct order_clock *known;  /* ... and before the current wait */
 	uint32_t upload;            /* as of struct host_wait */
+	uint8_t uploads;            /* as of struct host_wait */
 	int timed;        /* an event for an elapsed time was recorded since its last row */
 	int stream_idles; /* all work of the stream it submits to was waited for */
 	uint64_t unknown; /* bit per wait of the window: results are unknown without that wait */
@@ -362,6 +363,8 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 		return -1;
 	begin_row(host, waiter, call->thread, since);
 	wait.upload = waiter->upload;
+	wait.uploads = waiter->uploads;
+	wait.keeps = needs_process_is_busy(host->needs, call);
 	wait.timed = waiter->timed || timed_events_has(&host->timed, call->event);
 	waiter->timed = 0;
 	keep_observed(host, call->thread, &waiter->known);
@@ -443,14 +446,12 @@ static void delay_work(struct needs_host *host, struct waiter *waiter, const str
 static int process_work(struct needs_host *host, struct waiter *waiter,
 	const struct walk_call *call)
 {
-	struct needs_process *process =
-		idmap_need(&host->needs->processes, call->process, sizeof(*process));
-
-	if (!process)
+	if (needs_process_note(host->needs, host->relax, call))
 		return -1;
-	process->submitter =
-		process->submitter && process->submitter != call->thread ? -1 : call->thread;
-	process->last = call->id;
+	if (waiter->in_row)
+		waiter->uploads = 0;
+	waiter->uploads |= call_is_async_copy(call->kind) && call->direction == COPY_H2D &&
+		call->src == MEMORY_PAGEABLE;
 	waiter->upload = call_is_async_copy(call->kind) && call->direction == COPY_H2D
 		? (uint32_t)call->id
 		: 0;
@@ -580,13 +581,6 @@ void needs_host_finish(struct needs_host *host)
 {
 	struct needs *needs = host->needs;
 
-	for (size_t i = 0; i < needs->processes.size; i++) {
-		struct needs_process *process = needs->processes.slot[i].object;
-
-		if (process)
-			process->has_others = host_view_has_others(&host->relax->view,
-				needs->processes.slot[i].id);
-	}
 	for (size_t i = 0; i < host->unknown_until; i++)
 		if (needs->host[i].call >= host->unknown_since)
 			needs->host[i].ordered_end = INT64_MAX;
