@@ -554,10 +554,3 @@ const struct touch *relax_find(const struct relax *relax, int64_t stream, int64_
 			return touched_at(ring, k)->call == call ? touched_at(ring, k) : NULL;
 	return NULL;
 }
-
-const struct touch *relax_last(const struct relax *relax, int64_t stream)
-{
-	const struct touched_thing *work = touched_find(&relax->work, stream);
-
-	return work ? touched_at(work->ring, work->ring->count - 1) : NULL;
-}

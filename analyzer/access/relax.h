@@ -112,9 +112,6 @@ const struct touched_thing *relax_shown_of(const struct relax *relax, int64_t pr
 /* Returns the operation that a call submitted if it is among the last of its stream, else NULL. */
 const struct touch *relax_find(const struct relax *relax, int64_t stream, int64_t call);
 
-/* Returns the last operation of a stream, NULL: none. */
-const struct touch *relax_last(const struct relax *relax, int64_t stream);
-
 /* Returns 1 for a copy to the host. */
 int relax_fetches(const struct walk_call *call);
 
