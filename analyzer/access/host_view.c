@@ -60,26 +60,35 @@ static const char others_sql[] =
 	" WHERE o.id <> p.id AND o.start < p.end AND p.start < o.end)";
 
 /*
- * Libraries through which network cards, files and the host access device memory without a CUDA
- * call.  PyTorch and JAX load NVSHMEM and cuFile, and seldom use them: those two count once a call
- * of CUDA was made by them, which they need to get at any memory.
+ * Libraries through which network cards, files, video encoders and the host access device memory
+ * without a CUDA call.  Some come with others that seldom use them: PyTorch and JAX load NVSHMEM
+ * and cuFile, NCCL the verbs of InfiniBand.  Beside their carrier these count once a call of CUDA
+ * was made by them, as NVSHMEM and cuFile need to get at any memory.
  */
+/* clang-format off */
 static const struct {
-	const char *file; /* LIKE, of the last part of the path */
-	int is_carried;   /* frameworks load it with themselves */
+	const char *file, *carrier; /* LIKE, of the last part of a path; NULL: it comes with none */
 } libraries[] = {
-	{ "libmpi.so%", 0 },     /* Open MPI */
-	{ "libmpi\\_%.so%", 0 }, /* its bindings, Cray MPICH */
-	{ "libmpich%.so%", 0 },  /* MPICH, MVAPICH, Intel MPI */
-	{ "libucp.so%", 0 },     /* UCX */
-	{ "libuct.so%", 0 }, { "libfabric.so%", 0 }, { "libgdrapi.so%", 0 }, /* GDRCopy */
-	{ "libnvshmem\\_host.so%", 1 },                                      /* NVSHMEM */
-	{ "libcufile.so%", 1 },                                              /* GPUDirect Storage */
+	{ "libmpi.so%", NULL },      /* Open MPI */
+	{ "libmpi\\_%.so%", NULL },  /* its bindings, Cray MPICH */
+	{ "libmpich%.so%", NULL },   /* MPICH, MVAPICH, Intel MPI */
+	{ "libucp.so%", NULL },      /* UCX */
+	{ "libuct.so%", NULL },
+	{ "libfabric.so%", NULL },
+	{ "libibverbs.so%", "libnccl.so%" },
+	{ "libgdrapi.so%", NULL },   /* GDRCopy */
+	{ "libdoca\\_gpunetio.so%", NULL },
+	{ "libnvidia-encode.so%", NULL },
+	{ "libnvshmem\\_host.so%", "%" },
+	{ "libcufile.so%", "%" },    /* GPUDirect Storage */
 };
+/* clang-format on */
 
 static const char library_sql[] =
-	"SELECT m.process, EXISTS (SELECT 1 FROM frame f WHERE f.module = m.id) "
-	"FROM module m WHERE m.path LIKE '%/' || ? ESCAPE '\\'";
+	"SELECT m.process, EXISTS (SELECT 1 FROM module c WHERE c.process = m.process "
+	" AND c.path LIKE '%/' || ?2 ESCAPE '\\') "
+	"AND NOT EXISTS (SELECT 1 FROM frame f WHERE f.module = m.id) "
+	"FROM module m WHERE m.path LIKE '%/' || ?1 ESCAPE '\\'";
 
 static int note_others(struct host_view *view, int64_t process, enum host_view_others others)
 {
@@ -95,11 +104,10 @@ static int find_libraries(struct host_view *view, struct db *db)
 	int step = q ? 0 : -1;
 
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]) && step >= 0; i++) {
-		step = db_bind(q, "s", libraries[i].file);
+		step = db_bind(q, "ss", libraries[i].file, libraries[i].carrier);
 		while (!step && (step = db_step(q)) > 0)
 			step = note_others(view, sqlite3_column_int64(q, 0),
-				libraries[i].is_carried && !sqlite3_column_int(q, 1) ? OTHERS_LOADED
-										     : OTHERS_MAY);
+				sqlite3_column_int(q, 1) ? OTHERS_LOADED : OTHERS_MAY);
 		sqlite3_reset(q);
 	}
 	sqlite3_finalize(q);

@@ -26,8 +26,11 @@ static int has_clock(const struct map *clocks, const struct run *run, uint32_t c
 void wait_tally_add(struct wait_tally *tally, const struct run *run, const struct map *clocks,
 	const struct host_wait *wait)
 {
+	int others = run_call(run, wait->behind)->thread != run_call(run, wait->call)->thread;
+
 	tally->waits++;
-	tally->others += run_call(run, wait->behind)->thread != run_call(run, wait->call)->thread;
+	tally->others += others;
+	tally->watches += others && wait->watches;
 	tally->unknown += wait->maybe;
 	tally->keeps += wait->keeps;
 	tally->uploads += wait->uploads;
@@ -44,7 +47,7 @@ enum confidence wait_verdict(const struct wait_tally *tally, const struct needs_
 	if (process->others == OTHERS_MAY)
 		return CONFIDENCE_POSSIBLE;
 	/* Another thread may go on, or submit work, once this one knows that work is complete. */
-	if (tally->others >= most || (process->submitter < 0 && process->stream < 0))
+	if (tally->watches >= most || (process->submitter < 0 && process->stream < 0))
 		return CONFIDENCE_POSSIBLE;
 	/* The host may read what kernels of which not all is known have written. */
 	if (tally->unknown)
@@ -59,7 +62,7 @@ enum confidence wait_verdict(const struct wait_tally *tally, const struct needs_
 	if (tally->keeps >= most || tally->timed >= most)
 		return CONFIDENCE_POSSIBLE;
 	/* A clock, which events replace. */
-	if (tally->clocks >= most || process->others == OTHERS_LOADED)
+	if (tally->clocks >= most || tally->others >= most || process->others == OTHERS_LOADED)
 		return CONFIDENCE_LIKELY;
 	return process->evidence >= EVIDENCE_PTX ? CONFIDENCE_CERTAIN : CONFIDENCE_LIKELY;
 }

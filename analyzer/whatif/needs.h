@@ -50,6 +50,7 @@ struct host_wait {
 	uint8_t timed;  /* it lies between records of events whose elapsed time the program reads */
 	uint8_t elapsed; /* an elapsed time is read that needs the wait */
 	uint8_t freed;   /* a call that does not wait frees memory or an object after it */
+	uint8_t watches; /* its thread had submitted nothing since its last one */
 	uint8_t keeps;   /* work submitted before it was still in progress when it returned */
 	uint8_t uploads; /* its thread had submitted copies from pageable memory since its last */
 };

@@ -28,6 +28,7 @@ struct waiter {
 	struct order_clock *known; /* what it had observed complete before the current wait */
 	uint32_t upload;           /* as of struct host_wait */
 	uint8_t uploads;           /* as of struct host_wait */
+	uint8_t submits;           /* it has submitted work since its last wait */
 	int timed;        /* an event for an elapsed time was recorded since its last row */
 	uint64_t unknown; /* bit per wait of the window: results are unknown without that wait */
 	struct idmap seen;
@@ -354,6 +355,8 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 	begin_row(host, waiter, since);
 	wait.upload = waiter->upload;
 	wait.uploads = waiter->uploads;
+	wait.watches = !waiter->submits;
+	waiter->submits = 0;
 	wait.keeps = needs_process_is_busy(host->needs, call);
 	wait.timed = waiter->timed || timed_events_has(&host->timed, call->event);
 	waiter->timed = 0;
@@ -426,6 +429,7 @@ static int process_work(struct needs_host *host, struct waiter *waiter,
 {
 	if (needs_process_note(host->needs, host->relax, call))
 		return -1;
+	waiter->submits = 1;
 	if (waiter->in_row)
 		waiter->uploads = 0;
 	waiter->uploads |= call_is_async_copy(call->kind) && call->direction == COPY_H2D &&

@@ -328,6 +328,8 @@ static void where_others_may_look_it_is_possible(void **state)
 		{ "/usr/lib/libmpich.so.12", 0, "possible 8 20 0" },
 		{ "/usr/lib/libucp.so.0", 0, "possible 8 20 0" },
 		{ "/usr/lib/libfabric.so.1", 0, "possible 8 20 0" },
+		{ "/usr/lib/libibverbs.so.1", 0, "possible 8 20 0" },
+		{ "/usr/lib/libnvidia-encode.so.1", 0, "possible 8 20 0" },
 		{ "/usr/lib/libgdrapi.so.2", 0, "possible 8 20 0" },
 		{ "/torch/libnvshmem_host.so.3", 0, "likely 8 20 1" },
 		{ "/torch/libnvshmem_host.so.3", 1, "possible 8 20 0" },
@@ -356,6 +358,20 @@ static void where_others_may_look_it_is_possible(void **state)
 	}
 }
 
+static void what_nccl_brings_with_it_is_likely(void **state)
+{
+	struct shop *s = *state;
+
+	mini_exec(&s->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, 0)",
+		(long long)s->kernel);
+	for (int i = 0; i < 8; i++)
+		turn(s, i, i % 2 ? s->yours : s->mine);
+	mini_exec(&s->mini,
+		"INSERT INTO module (process, start, end, file_offset, path) VALUES "
+		"(1, 0, 1, 0, '/usr/lib/libibverbs.so.1'), (1, 2, 3, 0, '/torch/libnccl.so.2')");
+	assert_string_equal(found(s, 2640), "likely 8 20 1");
+}
+
 /* Another process may use the memory once it is told that work is complete. */
 static void for_memory_that_is_exported_it_is_possible(void **state)
 {
@@ -367,7 +383,7 @@ static void for_memory_that_is_exported_it_is_possible(void **state)
 	assert_string_equal(found(s, 2640), "possible 8 20 0");
 }
 
-/* It may tell another one, which submits nothing, or waits for it without a call. */
+/* A thread that only waits may tell another one, without a call. */
 static void a_wait_for_work_of_another_thread_is_possible(void **state)
 {
 	struct shop *s = *state;
@@ -413,6 +429,29 @@ static void memory_that_goes_needs_the_wait(void **state)
 			(long long)s->at_other);
 		assert_string_equal(found(s, 2640 + 340 * (double)i), cases[i].found);
 	}
+}
+
+/* A backward pass is another thread's; the waiting thread begins the next step itself. */
+static void a_thread_that_submits_goes_on_itself(void **state)
+{
+	struct shop *s = *state;
+	int64_t thread = mini_thread(&s->mini);
+
+	mini_exec(&s->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, 0)",
+		(long long)s->kernel);
+	for (int i = 0; i < 8; i++) {
+		double t = 700 * i;
+
+		launch(s, t, s->a, s->mine);
+		launch(s, t + 3, s->a, s->mine);
+		mini_exec(&s->mini,
+			"UPDATE call SET thread = %lld WHERE id = %lld;"
+			"UPDATE operation SET start = %lld, end = %lld WHERE call = %lld",
+			(long long)thread, (long long)s->mini.calls, (long long)mini_ns(t + 311),
+			(long long)mini_ns(t + 620), (long long)s->mini.calls);
+		wait_stream(s, t + 6, t + 623, s->a);
+	}
+	assert_string_equal(found(s, 5600), "likely 8 20 1");
 }
 
 /* The thread asks in a loop, which is one record, and then the answer comes. */
@@ -516,8 +555,10 @@ int main(void)
 		T(what_is_timed_is_possible),
 		T(among_threads_it_is_possible),
 		T(where_others_may_look_it_is_possible),
+		T(what_nccl_brings_with_it_is_likely),
 		T(for_memory_that_is_exported_it_is_possible),
 		T(a_wait_for_work_of_another_thread_is_possible),
+		T(a_thread_that_submits_goes_on_itself),
 		T(memory_that_goes_needs_the_wait),
 		T(a_loop_of_queries_is_a_wait),
 		T(a_query_now_and_then_is_not),
