@@ -50,14 +50,21 @@ static struct hold_try *find_producer(uint32_t ordinal)
 	return NULL;
 }
 
-static struct hold_try *find_consumer(uint32_t ordinal)
+/* ordinal: of the consumer in the plan; number: of the call among those of this thread. */
+static struct hold_try *find_consumer(uint32_t ordinal, uint32_t number)
 {
-	int same = producer_thread == thread_id();
+	int thread = thread_id();
 
-	for (uint32_t i = 0; i < plan->count; i++)
-		if (plan->tries[i].consumer == ordinal && plan->tries[i].state == HOLD_HELD &&
-			!plan->tries[i].submitted && same == (int)plan->same_thread)
-			return &plan->tries[i];
+	for (uint32_t i = 0; i < plan->count; i++) {
+		struct hold_try *try = &plan->tries[i];
+
+		if (try->consumer != ordinal || try->state != HOLD_HELD || try->submitted ||
+			(producer_thread == thread) != (int)plan->same_thread)
+			continue;
+		try->consumer_thread = (uint32_t)thread;
+		try->consumed = number;
+		return try;
+	}
 	return NULL;
 }
 
@@ -70,14 +77,17 @@ static void find(struct held_call *call)
 		return;
 	if (made.process != process)
 		made = (__typeof__(made)){ .process = process };
-	if (places & AT_CONSUMER && call->id == plan->consumer.call)
-		call->consumes = find_consumer(++made.consumers);
+	if (places & AT_CONSUMER && call->id == plan->consumer.call) {
+		made.consumers++;
+		call->consumes = find_consumer(made.consumers, made.consumers);
+	}
 	if (!(places & AT_PRODUCER) || call->id != plan->producer.call)
 		return;
 	try = find_producer(++made.producers);
 	if (!try)
 		return;
 	producer_thread = thread_id();
+	try->producer_thread = (uint32_t)producer_thread;
 	stream_hold(try, hold_stream(call));
 }
 
@@ -143,14 +153,16 @@ static void new_site(uint32_t id, const uint64_t *address, unsigned count)
 			(place == plan->consumer.place ? AT_CONSUMER : 0);
 }
 
-/* Accesses of the host have no ordinals: they depend on how far the copies have come. */
+/* The plan has no ordinals of the host's accesses: they depend on how far the copies have come. */
 static void note_access(uint32_t site, enum call_id call)
 {
 	struct hold_try *try;
 
 	if (!(at[site % SITES] & AT_CONSUMER) || call != plan->consumer.call)
 		return;
-	try = find_consumer(0);
+	if (made.process != process)
+		made = (__typeof__(made)){ .process = process };
+	try = find_consumer(0, ++made.consumers);
 	if (try)
 		stream_consumed(try, 0);
 }

@@ -12,7 +12,7 @@
 
 #include "byte_hash.h"
 
-#define HOLD_MAGIC UINT64_C(0x31646c6f68667563) /* "cufhold1" */
+#define HOLD_MAGIC UINT64_C(0x32646c6f68667563) /* "cufhold2" */
 #define HOLD_TRIES 12                           /* maximum per run */
 
 enum hold_state {
@@ -39,6 +39,8 @@ struct hold_try {
 		submitted;      /* 1: the consumer was submitted while the producer was delayed */
 	_Atomic uint32_t first; /* 1: the consumer completed while the producer was delayed */
 	uint32_t error;         /* CUresult of HOLD_REFUSED */
+	/* The two calls of this run: kernel thread ids, 0: not made; the consumer's ordinal. */
+	uint32_t producer_thread, consumer_thread, consumed;
 };
 
 struct hold_plan {

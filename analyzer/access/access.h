@@ -91,6 +91,12 @@ struct access_conflict {
 	enum access_order order;
 	uint8_t evidence; /* enum evidence, the weaker of both */
 	int covered;      /* one side surely accesses all bytes that the other may access */
+	/*
+	 * A byte that both surely access, as a call or the kernel's code says, unless a condition
+	 * on data prevents it.  It is known which byte, or one side accesses all that the other
+	 * one may access.
+	 */
+	int same_bytes;
 };
 
 /*

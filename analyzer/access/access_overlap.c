@@ -154,6 +154,12 @@ int access_covers(const struct memory_access *a, const struct memory_access *b)
 		a->high >= b->high && (!a->stride_count || covers_pieces(a, b));
 }
 
+static int is_sure(const struct memory_access *access)
+{
+	return access->sure && !access->maybe && access->direction != ACCESS_UNKNOWN &&
+		access->evidence >= EVIDENCE_MACHINE;
+}
+
 struct access_conflict access_conflict(const struct memory_access *earlier,
 	const struct memory_access *later)
 {
@@ -171,6 +177,8 @@ struct access_conflict access_conflict(const struct memory_access *earlier,
 	if (overlap < conflict.overlap)
 		conflict.overlap = overlap;
 	conflict.covered = access_covers(earlier, later) || access_covers(later, earlier);
+	conflict.same_bytes =
+		(overlap == OVERLAP_SURE || conflict.covered) && is_sure(earlier) && is_sure(later);
 	return conflict;
 }
 

@@ -167,7 +167,8 @@ int cmd_check(const struct arguments *arguments)
 	const char *list = option(arguments, "--fail-on");
 	const struct format *format = find_format(option(arguments, "--format"));
 	struct verdict_rules wanted = { .list = list ? list : "medium",
-		.fences = list ? list : "high" };
+		.fences = list ? list : "high",
+		.reads = list ? list : "none" };
 	struct db db;
 	int status;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cufence confirm: provokes a race.  It runs the program again and holds the earlier operation
- * back.  If the later operation does not overtake it, the program's output is compared with the
- * output of a run without the hold.
+ * back.  A later operation that overtakes it shows that nothing orders the two; the record of that
+ * run shows whether they access the same bytes.  If it does not overtake, the program's output is
+ * compared with the output of a run without the hold.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -150,6 +151,35 @@ static int run_again(struct request *request, struct rerun *rerun, int hold,
 	return rc || !started ? -1 : 0;
 }
 
+/* Loads the traces of a run into a database in its folder. */
+static int load_again(struct rerun *rerun, struct db *db)
+{
+	char *path = NULL;
+	int rc;
+
+	if (run_folder_list(&rerun->folder) ||
+		asprintf(&path, "%s/again.db", rerun->folder.path) < 0)
+		return -1;
+	rc = store_build(path, rerun->folder.trace, rerun->folder.count, NULL, NULL, NULL) ||
+		db_open(db, path, DB_OWN);
+	free(path);
+	return rc ? -1 : 0;
+}
+
+static int judge_held(struct request *request, struct rerun *rerun, const struct hold_plan *plan)
+{
+	struct db db;
+	int held = confirmation_was_held(plan), rc;
+
+	if (held && load_again(rerun, &db))
+		return -1;
+	confirmation_release(&request->result);
+	rc = confirmation_of_plan(&request->result, &request->pair, plan, held ? &db : NULL);
+	if (held)
+		db_close(&db);
+	return rc;
+}
+
 /* Runs the program with the producer held back; wrote: the hash of its output. */
 static int run_held(struct request *request, const char *connections, uint64_t *wrote)
 {
@@ -165,8 +195,7 @@ static int run_held(struct request *request, const char *connections, uint64_t *
 		plan = write_plan(&rerun, &request->pair.plan);
 	rc = !plan || run_again(request, &rerun, 1, settings);
 	*wrote = rerun.wrote;
-	confirmation_release(&request->result);
-	rc = rc || confirmation_of_plan(&request->result, &request->pair, plan);
+	rc = rc || judge_held(request, &rerun, plan);
 	if (plan)
 		munmap(plan, sizeof(*plan));
 	rerun_close(&rerun);
@@ -218,34 +247,20 @@ static int hold_back(struct request *request)
 	return 0;
 }
 
-static int load_again(struct request *request, struct rerun *rerun)
-{
-	char *path = NULL;
-	struct db db;
-	int rc;
-
-	if (run_folder_list(&rerun->folder) ||
-		asprintf(&path, "%s/again.db", rerun->folder.path) < 0)
-		return -1;
-	rc = store_build(path, rerun->folder.trace, rerun->folder.count, NULL, NULL, NULL) ||
-		db_open(&db, path, DB_OWN);
-	if (!rc) {
-		rc = confirmation_of_run(&request->result, &request->pair, &db);
-		db_close(&db);
-	}
-	free(path);
-	return rc ? -1 : 0;
-}
-
 /* For operations that cannot be held back: compares the times of a recorded run. */
 static int watch(struct request *request)
 {
 	struct run_setting settings[] = { { "CUFENCE_MODE", "full" },
 		{ "CUFENCE_GRAPHS", request->pair.launch ? "node" : NULL }, { 0 } };
 	struct rerun rerun;
+	struct db db;
 	int rc = rerun_open(&rerun, request->database) || run_again(request, &rerun, 0, settings) ||
-		load_again(request, &rerun);
+		load_again(&rerun, &db);
 
+	if (!rc) {
+		rc = confirmation_of_run(&request->result, &request->pair, &db);
+		db_close(&db);
+	}
 	rerun_close(&rerun);
 	return rc ? -1 : 0;
 }
@@ -384,7 +399,12 @@ int cmd_confirm(const struct arguments *arguments)
 	program_release(&request.program);
 	if (rc)
 		return EXIT_TROUBLE;
-	return surest(&answers) == CONFIRMED        ? 0
-		: surest(&answers) == CONFIRMED_NOT ? 1
-						    : EXIT_TROUBLE;
+	switch (surest(&answers)) {
+	case CONFIRMED:
+		return 0;
+	case NOT_APPLICABLE:
+		return EXIT_TROUBLE;
+	default:
+		return 1;
+	}
 }

@@ -6,11 +6,16 @@
 #include <string.h>
 
 #include "constants.h"
+#include "held_run.h"
 #include "print.h"
 
 /* As printed, and as in table confirmation. */
-static const char *const names[] = { "confirmed", "not confirmed", "not applicable" };
-static const char *const results[] = { "confirmed", "not-confirmed", "not-applicable" };
+static const char *const names[] = { "confirmed", "order missing, conflict not shown",
+	"not confirmed", "not applicable" };
+static const char *const results[] = { "confirmed", "order-missing", "not-confirmed",
+	"not-applicable" };
+
+static const char no_bytes[] = "no byte is known that both access";
 
 __attribute__((format(printf, 2, 3))) static int say(struct confirmation *confirmation,
 	const char *format, ...)
@@ -64,30 +69,71 @@ static int say_unheld(struct confirmation *confirmation, const struct pair *pair
 		pair->names[1]);
 }
 
-int confirmation_of_plan(struct confirmation *confirmation, const struct pair *pair,
-	const struct hold_plan *plan)
+/* Held to the program's end: it counts as far as something was seen. */
+static int was_held(const struct hold_try *try)
 {
-	int submitted = 0;
+	return try->state == HOLD_DONE || try->state == HOLD_HELD;
+}
 
-	*confirmation = (struct confirmation){ .verdict = CONFIRMED_NOT };
+int confirmation_was_held(const struct hold_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->count; i++)
+		if (was_held(&plan->tries[i]))
+			return 1;
+	return 0;
+}
+
+static int add_tries(struct confirmation *confirmation, const struct hold_plan *plan,
+	struct held_run *run)
+{
 	for (uint32_t i = 0; i < plan->count; i++) {
 		const struct hold_try *try = &plan->tries[i];
+		int same;
 
-		/* Held to the program's end: it counts as far as something was seen. */
-		if (try->state != HOLD_DONE && try->state != HOLD_HELD)
+		if (!was_held(try))
 			continue;
+		same = held_run_same_bytes(run, plan, i);
+		if (same < 0)
+			return -1;
 		confirmation->tries++;
 		confirmation->first += try->first;
-		submitted += try->submitted;
+		confirmation->same_bytes += same;
+		confirmation->both += same && try->first;
 	}
-	if (!confirmation->tries)
+	return 0;
+}
+
+/* The consumer ran first: once on the same bytes is enough. */
+static void judge(struct confirmation *confirmation)
+{
+	confirmation->verdict = confirmation->both ? CONFIRMED
+		: confirmation->first              ? ORDER_MISSING
+						   : CONFIRMED_NOT;
+}
+
+int confirmation_of_plan(struct confirmation *confirmation, const struct pair *pair,
+	const struct hold_plan *plan, struct db *db)
+{
+	struct held_run run;
+	int submitted = 0, rc;
+
+	*confirmation = (struct confirmation){ 0 };
+	if (!confirmation_was_held(plan))
 		return say_unheld(confirmation, pair, plan);
-	if (confirmation->first) {
-		confirmation->verdict = CONFIRMED;
-		return say(confirmation, "%s ran before %s when that was held back, %d of %d %s",
-			pair->names[0], pair->names[1], confirmation->first, confirmation->tries,
-			confirmation->tries == 1 ? "try" : "tries");
-	}
+	rc = held_run_open(&run, db, plan, pair->is_host) || add_tries(confirmation, plan, &run);
+	held_run_release(&run);
+	if (rc)
+		return -1;
+	judge(confirmation);
+	for (uint32_t i = 0; i < plan->count; i++)
+		submitted += was_held(&plan->tries[i]) && plan->tries[i].submitted;
+	if (confirmation->first)
+		return say(confirmation,
+			"%s ran before %s when that was held back, %d of %d %s%s%s", pair->names[0],
+			pair->names[1],
+			confirmation->both ? confirmation->both : confirmation->first,
+			confirmation->tries, confirmation->tries == 1 ? "try" : "tries",
+			confirmation->both ? "" : "; ", confirmation->both ? "" : no_bytes);
 	if (!submitted)
 		return say(confirmation,
 			"%s did not come while %s was held back: the program waited before that, "
@@ -101,16 +147,29 @@ int confirmation_of_plan(struct confirmation *confirmation, const struct pair *p
 
 /* --- they were left alone --- */
 
-/* Nodes by their kernels, of which a launch must have no others. */
+/* Nodes by their kernels, of which a launch must have no others: what is true of the last state of
+ * the graph that was judged before. */
 static const char nodes_sql[] =
-	"SELECT count(*), sum(c.start < p.end - ?3) FROM operation p"
+	"SELECT count(*), sum(first), sum(same), sum(first AND same) FROM ("
+	" SELECT c.start < p.end - ?3 AS first, EXISTS (SELECT 1 FROM call_object e"
+	"  CROSS JOIN hazard h CROSS JOIN call_object s ON s.call = h.launch AND s.role = 'exec'"
+	"  JOIN call n ON n.id = h.call JOIN call m ON m.id = h.other_call"
+	"  WHERE e.call = p.call AND e.role = 'exec' AND s.object = e.object"
+	"  AND h.same_bytes AND h.launch <= p.call"
+	"  AND n.kernel IN (l.id, k.id) AND m.kernel IN (l.id, k.id) AND n.id <> m.id"
+	"  AND NOT EXISTS (SELECT 1 FROM graph_update u WHERE u.exec = e.object"
+	"   AND u.call BETWEEN h.launch AND p.call)"
+	"  AND NOT EXISTS (SELECT 1 FROM graph_change u WHERE u.exec = e.object"
+	"   AND u.call BETWEEN h.launch AND p.call)) AS same"
+	" FROM operation p"
 	" JOIN kernel k ON k.id = p.kernel AND k.mangled = ?1"
 	" JOIN operation c ON c.call = p.call AND c.id <> p.id"
 	" JOIN kernel l ON l.id = c.kernel AND l.mangled = ?2 WHERE p.graph_node NOT NULL"
-	" GROUP BY p.call HAVING count(*) = 1";
+	" GROUP BY p.call HAVING count(*) = 1)";
 
 static const char instances_sql[] =
-	"SELECT count(*), sum(h.gap < -?2) FROM finding_place p JOIN hazard w ON w.id = p.hazard"
+	"SELECT count(*), sum(h.gap < -?2), sum(h.same_bytes), sum(h.gap < -?2 AND h.same_bytes)"
+	" FROM finding_place p JOIN hazard w ON w.id = p.hazard"
 	" JOIN call wc ON wc.id = w.call JOIN call wo ON wo.id = w.other_call"
 	" JOIN hazard h ON h.rule = w.rule AND h.gap NOT NULL"
 	" JOIN call c ON c.id = h.call AND c.site = wc.site"
@@ -123,6 +182,8 @@ static int add_rows(struct confirmation *confirmation, sqlite3_stmt *q)
 	while ((step = db_step(q)) > 0) {
 		confirmation->tries += sqlite3_column_int(q, 0);
 		confirmation->first += sqlite3_column_int(q, 1);
+		confirmation->same_bytes += sqlite3_column_int(q, 2);
+		confirmation->both += sqlite3_column_int(q, 3);
 	}
 	return step;
 }
@@ -153,16 +214,17 @@ static int add_instances(struct confirmation *confirmation, const struct pair *p
 
 int confirmation_of_run(struct confirmation *confirmation, const struct pair *pair, struct db *db)
 {
-	*confirmation = (struct confirmation){ .verdict = CONFIRMED_NOT };
+	*confirmation = (struct confirmation){ 0 };
 	if (pair->launch ? add_nodes(confirmation, pair, db)
 			 : add_instances(confirmation, pair, db))
 		return -1;
-	if (confirmation->first) {
-		confirmation->verdict = CONFIRMED;
-		return say(confirmation, "%s began before %s had ended, %d of %d times (%s)",
-			pair->names[0], pair->names[1], confirmation->first, confirmation->tries,
-			pair->why);
-	}
+	judge(confirmation);
+	if (confirmation->first)
+		return say(confirmation, "%s began before %s had ended, %d of %d times (%s)%s%s",
+			pair->names[0], pair->names[1],
+			confirmation->both ? confirmation->both : confirmation->first,
+			confirmation->tries, pair->why, confirmation->both ? "" : "; ",
+			confirmation->both ? "" : no_bytes);
 	if (confirmation->tries)
 		return say(confirmation,
 			"%s could not be held back (%s), and %s did not begin before it had "
@@ -176,7 +238,7 @@ int confirmation_of_run(struct confirmation *confirmation, const struct pair *pa
 int confirmation_add_queues(struct confirmation *confirmation, const struct pair *pair,
 	const char *connections)
 {
-	if (confirmation->verdict == CONFIRMED)
+	if (confirmation->verdict < CONFIRMED_NOT)
 		return say(confirmation,
 			"%s, with CUDA_DEVICE_MAX_CONNECTIONS=%s; without, the two streams share a "
 			"hardware queue",
@@ -189,6 +251,10 @@ int confirmation_add_queues(struct confirmation *confirmation, const struct pair
 
 int confirmation_add_output(struct confirmation *confirmation, const struct pair *pair, int differs)
 {
+	if (differs > 0 && !confirmation->same_bytes)
+		return say(confirmation,
+			"%s; the output differs from that of two runs without the hold, but %s",
+			confirmation->text, no_bytes);
 	if (differs > 0) {
 		confirmation->verdict = CONFIRMED;
 		return say(confirmation,

@@ -10,27 +10,37 @@
 
 #include "pair.h"
 
+/* The surest first. */
 enum confirmed {
-	CONFIRMED,      /* the consumer ran first, or the output was another one */
-	CONFIRMED_NOT,  /* neither */
+	CONFIRMED, /* the consumer ran first, or the output was another one, on the same bytes */
+	ORDER_MISSING, /* the consumer ran first, but it is not shown that the bytes are the same */
+	CONFIRMED_NOT, /* neither */
 	NOT_APPLICABLE, /* it could not be tried */
 };
 
 struct confirmation {
 	enum confirmed verdict;
-	int tries; /* in which the producer was held, or both ran */
-	int first; /* ... and the consumer ran first */
+	int tries;      /* in which the producer was held, or both ran */
+	int first;      /* ... and the consumer ran first */
+	int same_bytes; /* ... or not, and both surely accessed the same bytes */
+	int both;       /* ... and both is true */
 	char *text;
 };
 
 /* A race that was not tried, and why. */
 int confirmation_refuse(struct confirmation *confirmation, const char *why);
 
-/* Reads the result from the plan, after the program has run with it. */
-int confirmation_of_plan(struct confirmation *confirmation, const struct pair *pair,
-	const struct hold_plan *plan);
+/* Returns 1 if a producer was held. */
+int confirmation_was_held(const struct hold_plan *plan);
 
-/* Reads from the database of another run whether the two ran at the same time. */
+/*
+ * Reads the result from the plan, after the program has run with it, and from the database of that
+ * run, which is needed if a producer was held.
+ */
+int confirmation_of_plan(struct confirmation *confirmation, const struct pair *pair,
+	const struct hold_plan *plan, struct db *run);
+
+/* Reads from the database of another run whether the two ran at the same time, on what bytes. */
 int confirmation_of_run(struct confirmation *confirmation, const struct pair *pair, struct db *db);
 
 /* The second of two runs was with more hardware queues. */

@@ -5,42 +5,13 @@
 #include <string.h>
 
 #include "array.h"
+#include "call_place.h"
 #include "calls.h"
 #include "constants.h"
 #include "print.h"
-#include "record.h"
 #include "words.h"
 
 /* --- the two, as they are found in another process --- */
-
-/* As the recorder adds them up (preload/hold/holding.c), without those inlined there. */
-static const char frames_sql[] =
-	"SELECT f.address, m.path, f.address - m.start + m.file_offset FROM frame f"
-	" LEFT JOIN module m ON m.id = f.module WHERE f.site = ? ORDER BY f.depth";
-
-static int read_place(struct db *db, int64_t site, uint64_t *place)
-{
-	sqlite3_stmt *q = db_prepare(db, frames_sql);
-	int64_t last = 0;
-	int step = q ? db_bind(q, "i", site) : -1, count = 0;
-
-	*place = BYTE_HASH_SEED;
-	while (!step && (step = db_step(q)) > 0) {
-		int64_t address = sqlite3_column_int64(q, 0);
-
-		step = 0;
-		if (count++ && address == last)
-			continue;
-		last = address;
-		if (IS_SCRIPT_FRAME((uint64_t)address))
-			*place = hold_place_add(*place, "", SCRIPT_OFFSET((uint64_t)address));
-		else
-			*place = hold_place_add(*place, db_text(q, 1),
-				(uint64_t)sqlite3_column_int64(q, 2));
-	}
-	sqlite3_finalize(q);
-	return step ? -1 : count;
-}
 
 static const char call_sql[] =
 	"SELECT c.site, t.name, (SELECT count(*) FROM call b WHERE b.thread = c.thread"
@@ -75,7 +46,7 @@ static int find_call(struct db *db, int64_t call, struct found *found)
 		found->ordinal = (uint32_t)sqlite3_column_int64(q, 2);
 		found->threads = sqlite3_column_int(q, 3);
 		found->thread = sqlite3_column_int64(q, 4);
-		frames = read_place(db, sqlite3_column_int64(q, 0), &found->place.place);
+		frames = call_place_read(db, sqlite3_column_int64(q, 0), &found->place.place);
 	}
 	sqlite3_finalize(q);
 	if (!frames)

@@ -13,13 +13,13 @@
 
 /*
  * The answer of "cufence confirm" for a finding's failing places: that of the first confirmed
- * place, or else of the first place that was tried.
+ * place, or else of the first one whose order is missing, or of the first that was tried.
  */
 #define CONFIRMATION_OF_PLACES \
 	"(SELECT " CONFIRMATION("q") " AS test FROM temp.verdict w" \
 	" JOIN finding_place q ON q.id = w.place" \
 	" WHERE w.finding = n.finding AND w.state = 'fails' AND test NOT NULL" \
-	" ORDER BY test NOT LIKE 'confirmed:%', q.id LIMIT 1)"
+	" ORDER BY test NOT LIKE 'confirmed:%', test NOT LIKE 'order missing%', q.id LIMIT 1)"
 
 /* A finding's line names its first failing place and has the numbers of all. */
 static const char failed_sql[] =

@@ -121,7 +121,7 @@ static const char accept_sql[] =
 /* A finding is judged by its new places alone, with their part of its share. */
 static const char new_sql[] =
 	"SELECT f.id, f.rule, sum(p.share), count(*) = (SELECT count(*) FROM finding_place a"
-	"  WHERE a.finding = f.id), f.share, f.shown, iif(f.waited + f.delayed, NULL, f.severity)"
+	"  WHERE a.finding = f.id), f.share, f.shown, NOT f.waited + f.delayed, f.reads, f.severity"
 	" FROM temp.verdict v JOIN finding_place p ON p.id = v.place"
 	" JOIN finding f ON f.id = v.finding"
 	" WHERE v.state = 'new' GROUP BY f.id";
@@ -132,20 +132,33 @@ enum new_column {
 	NEW_ALL,
 	NEW_SHARE,
 	NEW_SHOWN,
-	NEW_SEVERITY /* of a finding without a cost; NULL: its share decides */
+	NEW_IS_FENCE, /* without a cost */
+	NEW_READS,
+	NEW_SEVERITY /* of the whole finding */
 };
 
-/* Missing fences have a list of their own: by default only certain ones fail. */
+/*
+ * Missing fences have a list of their own: by default only certain ones fail.  So have values that
+ * are read: by default none fails, since nobody but the author knows whether they are needed.
+ */
 static int judge(sqlite3_stmt *row, const struct verdict_rules *wanted, sqlite3_stmt *update)
 {
 	double share =
 		sqlite3_column_double(row, sqlite3_column_int(row, NEW_ALL) ? NEW_SHARE : NEW_PART);
-	int is_fence = sqlite3_column_type(row, NEW_SEVERITY) != SQLITE_NULL;
-	const char *severity = is_fence ? db_text(row, NEW_SEVERITY) : finding_severity(share);
+	int is_fence = sqlite3_column_int(row, NEW_IS_FENCE);
+	const char *severity = db_text(row, NEW_SEVERITY), *part = finding_severity(share);
 	int shown = sqlite3_column_int(row, NEW_SHOWN) &&
 		(is_fence || share >= FINDING_MIN_PERCENT / 100.0);
-	int failed = (shown || asks_for_low(wanted->list)) &&
-		fails(is_fence ? wanted->fences : wanted->list, db_text(row, NEW_RULE), severity);
+	const char *list = is_fence                  ? wanted->fences
+		: sqlite3_column_int(row, NEW_READS) ? wanted->reads
+						     : wanted->list;
+	int failed;
+
+	if (!is_fence &&
+		severity_rank(part, strlen(part)) < severity_rank(severity, strlen(severity)))
+		severity = part;
+	failed = (shown || asks_for_low(wanted->list)) &&
+		fails(list, db_text(row, NEW_RULE), severity);
 
 	return db_run(update, "ssi",
 		failed          ? "fails"

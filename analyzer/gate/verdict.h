@@ -23,7 +23,7 @@
  * separated by commas, or "none".  fences is the list for findings about order, which have no cost.
  */
 struct verdict_rules {
-	const char *list, *fences;
+	const char *list, *fences, *reads;
 	int64_t most; /* ns that all findings of a process may cost; DB_NULL: no limit */
 };
 

@@ -34,8 +34,11 @@ int hazards_add(struct hazards *hazards, const struct hazard *hazard)
 	struct hazard *more;
 
 	if (at < hazards->count) {
+		int same_bytes = hazards->hazard[at].same_bytes | hazard->same_bytes;
+
 		if (is_worse(hazard, &hazards->hazard[at]))
 			hazards->hazard[at] = *hazard;
+		hazards->hazard[at].same_bytes = same_bytes;
 		return 0;
 	}
 	more = array_room(hazards->hazard, hazards->count, sizeof(*more));

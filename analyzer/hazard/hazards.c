@@ -308,6 +308,9 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 		.later = hazards->now,
 		.evidence = { (enum evidence)access->evidence,
 			(enum evidence)past->access.evidence },
+		.same_bytes = conflict->same_bytes &&
+			!(conflict->order == ACCESS_WAW &&
+				may_write_the_same(past, access, hazards)),
 		.launch = hazards->launch,
 		.count = hazards->launch ? 0 : 1,
 		.order = conflict->order };
@@ -344,7 +347,7 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 			hazard.confidence = CONFIDENCE_POSSIBLE;
 	}
 	hazard.why = hazards_explain(hazards, judging->shared, &hazard);
-	return hazards_add(hazards, &hazard);
+	return hazards_add(hazards, &hazard) ? -1 : 1;
 }
 
 int hazards_judge(struct hazards *hazards, const struct shared *shared,
@@ -552,8 +555,8 @@ int hazards_finish(struct hazards *hazards)
 {
 	sqlite3_stmt *insert = db_prepare(hazards->db,
 		"INSERT INTO hazard (process, rule, kind, confidence, call, other_call, "
-		"allocation, low, high, gap, why, launch, count, via, evidence, other_evidence) "
-		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+		"allocation, low, high, gap, why, launch, count, via, evidence, other_evidence, "
+		"same_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 	int rc = insert ? 0 : -1;
 
 	for (size_t i = 0; i < hazards->count && !rc; i++) {
@@ -561,14 +564,15 @@ int hazards_finish(struct hazards *hazards)
 		const struct operation_point *earlier = &hazard->earlier, *later = &hazard->later;
 		int timed = earlier->end != WALK_NEVER && later->start != WALK_NEVER;
 
-		rc = db_run(insert, "isssiiiiiIsIiIss", hazard->process,
+		rc = db_run(insert, "isssiiiiiIsIiIssi", hazard->process,
 			rules_of_hazards[hazard->rule], orders[hazard->order],
 			confidences[hazard->confidence], later->call, earlier->call,
 			hazard->allocation, hazard->low, hazard->high,
 			timed ? later->start - earlier->end : DB_NULL, hazard->why,
 			hazard->launch ? hazard->launch : DB_NULL,
 			hazard->count * (1 + hazard->more), hazard->via ? hazard->via : DB_NULL,
-			evidence_names[hazard->evidence[0]], evidence_names[hazard->evidence[1]]);
+			evidence_names[hazard->evidence[0]], evidence_names[hazard->evidence[1]],
+			(int64_t)hazard->same_bytes);
 	}
 	sqlite3_finalize(insert);
 	return rc ? rc : store_forgotten(hazards);

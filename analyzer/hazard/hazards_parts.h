@@ -33,6 +33,7 @@ struct hazard {
 	int64_t process, allocation, low, high; /* low, high: addresses of the common bytes */
 	struct operation_point earlier, later;
 	enum evidence evidence[2]; /* of the later access, of the earlier one */
+	int same_bytes;            /* 1: a byte that both surely access; 0: at most */
 	int64_t launch;            /* for nodes of a graph: its first launch; else 0 */
 	int64_t count;             /* launches of the graph; else 1 */
 	int64_t more, last;        /* further operations counted here, and the last one's call */

@@ -47,31 +47,6 @@ static int is_checked(enum order_strength strength)
 	return strength != ORDER_GUARANTEED && strength != ORDER_UNKNOWN;
 }
 
-/* Sorts the places found by age, and drops the older ones of too many that are alike. */
-static size_t sort_found(const struct history *history, size_t count)
-{
-	struct map alike = { 0 };
-	uint32_t *place = history->found;
-	size_t kept = count;
-
-	if (count > 1)
-		qsort_r(place, count, sizeof(*place), is_older, (void *)(uintptr_t)history);
-	for (size_t i = count; i-- && count > HISTORY_ALIKE;) {
-		const struct past_access *past = &history->past[place[i]];
-		uint64_t key = map_hash_next(past->by.place, past->access.direction);
-		uint64_t number = map_get(&alike, key, 0) + 1;
-
-		/* Out of memory: all are kept. */
-		if (map_set(&alike, key, number) || number <= HISTORY_ALIKE)
-			place[--kept] = place[i];
-	}
-	map_release(&alike);
-	if (count <= HISTORY_ALIKE)
-		return count;
-	memmove(place, place + kept, (count - kept) * sizeof(*place));
-	return count - kept;
-}
-
 /*
  * Finds past accesses to the same address range, with a write on either side, that no sure order
  * precedes; the oldest first.  Most are ordered, and checking that is faster than comparing bytes.
@@ -96,7 +71,19 @@ static size_t find_unordered(const struct history *history, const struct orderin
 			is_checked(ordering->of(ordering->arg, past, access)))
 			place[count++] = range->at;
 	}
-	return sort_found(history, count);
+	if (count > 1)
+		qsort_r(place, count, sizeof(*place), is_older, (void *)(uintptr_t)history);
+	return count;
+}
+
+/* Equal for conflicts that a report does not tell apart. */
+static uint64_t kind_of(const struct past_access *past, const struct access_conflict *conflict,
+	enum order_strength strength)
+{
+	uint64_t words[] = { past->by.place, (uint64_t)past->by.thread, (uint64_t)past->by.upload,
+		past->access.direction, conflict->overlap, (uint64_t)conflict->covered, strength };
+
+	return map_hash_words(words, sizeof(words) / sizeof(*words));
 }
 
 int history_check(const struct history *history, const struct ordering *ordering,
@@ -106,16 +93,32 @@ int history_check(const struct history *history, const struct ordering *ordering
 	/* What ordered calls outside of all windows was not recorded. */
 	size_t count =
 		by->stretch == STRETCH_NONE ? 0 : find_unordered(history, ordering, access, by);
+	struct map reported = { 0 };
+	int many = count > HISTORY_ALIKE, rc = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct past_access *past = &history->past[history->found[i]];
+	for (size_t i = 0; i < count && rc >= 0; i++) {
+		/* The newest of many first. */
+		uint32_t place = history->found[many ? count - 1 - i : i];
+		const struct past_access *past = &history->past[place];
 		struct access_conflict conflict = access_conflict(&past->access, access);
+		enum order_strength strength;
+		uint64_t kind = 0, times = 0;
 
-		if (conflict.overlap != OVERLAP_NONE && !past->ended &&
-			visit(arg, past, &conflict, ordering->of(ordering->arg, past, access)))
-			return -1;
+		if (conflict.overlap == OVERLAP_NONE || past->ended)
+			continue;
+		strength = ordering->of(ordering->arg, past, access);
+		if (many) {
+			kind = kind_of(past, &conflict, strength);
+			times = map_get(&reported, kind, 0);
+		}
+		if (times == HISTORY_ALIKE)
+			continue;
+		rc = visit(arg, past, &conflict, strength);
+		if (rc > 0 && many && map_set(&reported, kind, times + 1))
+			rc = -1;
 	}
-	return 0;
+	map_release(&reported);
+	return rc < 0 ? -1 : 0;
 }
 
 static int is_same_set(const struct memory_access *a, const struct memory_access *b)

@@ -16,7 +16,8 @@
 /* At 350 bytes each; a check looks at all that its access overlaps.  Beyond it is a loss. */
 #define HISTORY_MOST 4096
 /*
- * Unordered accesses of one place that a check visits, the newest: more of them find nothing else.
+ * Conflicts of one kind (history_check) that a check reports, the newest: reports of more of them
+ * say nothing else.
  */
 #define HISTORY_ALIKE 256
 /* Accesses before the first sweep, which comes again when so many are kept twice over. */
@@ -87,9 +88,10 @@ struct history {
 
 /*
  * Calls visit for each past access of another operation that conflicts with this access of
- * operation `by` and is not surely ordered before it, but HISTORY_ALIKE times at most for one place
- * and direction.  visit returns -1 to stop.  Returns 0, or -1
- * if stopped.
+ * operation `by` and is not surely ordered before it.  visit returns 1 if it reports the conflict,
+ * 0 if not, -1 to stop.  Once it has reported HISTORY_ALIKE conflicts of one kind (place, thread,
+ * direction, what is known of bytes and order), further ones of that kind are skipped.  Returns 0,
+ * or -1 if stopped.
  */
 typedef int (*history_visit)(void *arg, const struct past_access *past,
 	const struct access_conflict *conflict, enum order_strength strength);

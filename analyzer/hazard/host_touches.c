@@ -142,6 +142,7 @@ static int judge(struct hazards *hazards, const struct walk_call *call, const st
 		.earlier = use->by,
 		.later = hazards->now,
 		.evidence = { EVIDENCE_GUARD, (enum evidence)use->access.evidence },
+		.same_bytes = conflict->same_bytes,
 		.count = 1,
 		.rule = touch->direction == ACCESS_WRITE ? EARLY_HOST_WRITE : EARLY_HOST_READ,
 		.order = conflict->order,

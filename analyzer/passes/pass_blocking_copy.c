@@ -28,4 +28,15 @@ static int run(const struct pass_input *input, struct findings *findings)
 	return pass_add_waits(input, findings, RULE_blocking_copy, counts);
 }
 
-const struct pass pass_blocking_copy = { .run = run, .say = pass_say_waited };
+/* What a script's line reads may be needed; only its author knows. */
+static int fix(struct words *words, const struct instance *worst, FILE *out)
+{
+	(void)words;
+	if (worst->reads)
+		fputs("if the value is not needed here, do not read it: keep it on the device, or "
+		      "read it a turn later, when it is complete",
+			out);
+	return 0;
+}
+
+const struct pass pass_blocking_copy = { .run = run, .say = pass_say_waited, .fix = fix };

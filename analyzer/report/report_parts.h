@@ -22,7 +22,8 @@
 
 /* The answer of "cufence confirm" for place p, in words; NULL: it was not tried. */
 #define CONFIRMATION(p) \
-	"(SELECT replace(result, '-', ' ') || ': ' || how FROM confirmation" \
+	"(SELECT replace(replace(result, 'order-missing', 'order missing, conflict not shown')," \
+	"  '-', ' ') || ': ' || how FROM confirmation" \
 	" WHERE fingerprint = " p ".fingerprint)"
 
 /* Prints text with lines of at most width columns (0: as they are), broken at blanks; what goes on

@@ -56,6 +56,7 @@ struct instance {
 	const char *kind, *why;       /* of table hazard; they outlive findings; NULL: none */
 	int64_t still_needs;          /* with CHANGE_WAIT: a call it must still wait for, 0: none */
 	int masked;                   /* set by findings: it saves time only with other fixes */
+	int reads; /* a script's line reads a result: other reads may wait in its place */
 };
 #define FINDING_DELAY (-1)
 

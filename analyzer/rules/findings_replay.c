@@ -196,21 +196,48 @@ static int replay_lines(struct savings *savings, struct finding *finding)
 	return 0;
 }
 
-/* Findings that cost no time are not replayed. */
-static int is_wanted(const struct finding *finding)
+/* May it save enough once other reads, which would wait in its place, are left out, too? */
+static int may_be_worth_it(struct findings *findings, const struct finding *finding)
 {
-	return finding_is_worth_it(finding) && !rule_is_fence(finding->rule);
+	const struct run_length *run = findings_run(findings, finding->process);
+	struct part part;
+
+	if (!run || !finding->place[0]->worst.reads || finding->cost.waited < SHOWN_MIN_NS)
+		return 0;
+	part = findings_part(findings, finding->process, run, finding->cost.waited, &finding->cost);
+	return part.share >= FINDING_MIN_PERCENT / 100.0;
+}
+
+/* Findings that cost no time are not replayed. */
+static int is_wanted(struct findings *findings, const struct finding *finding)
+{
+	return !rule_is_fence(finding->rule) &&
+		(finding_is_worth_it(finding) || may_be_worth_it(findings, finding));
 }
 
 static int replay_wanted(struct findings *findings, struct savings *savings,
 	struct finding *finding)
 {
-	if (!is_wanted(finding) || rule_is_pace(finding->rule))
+	if (!is_wanted(findings, finding) || rule_is_pace(finding->rule))
 		return 0;
 	return join_lines(findings, savings, finding) || join_takers(savings, finding) ||
 			replay_finding(findings, savings, finding)
 		? -1
 		: 0;
+}
+
+/* Waits that nothing is known to need may be left out with others, however little each costs. */
+static int admit_waits(struct savings *savings, const struct finding *finding)
+{
+	for (size_t i = 0; i < finding->count; i++) {
+		const struct changes *changes = &finding->place[i]->changed;
+
+		for (size_t k = 0; k < changes->count; k++)
+			if (changes->call[k].change & CHANGE_CALL &&
+				savings_admit(savings, finding->process, changes->call[k].call))
+				return -1;
+	}
+	return 0;
 }
 
 /* Replays the findings whose bounds are large enough. */
@@ -223,9 +250,11 @@ int findings_replay(struct findings *findings, struct savings **savings)
 	 * findings.
 	 */
 	for (size_t i = 0; i < findings->count; i++)
-		wanted |= is_wanted(findings->finding[i]);
+		wanted |= is_wanted(findings, findings->finding[i]);
 	*savings = wanted ? savings_open(findings->db) : NULL;
 	rc = wanted && (!*savings || savings_store(*savings)) ? -1 : 0;
+	for (size_t i = 0; i < findings->count && *savings && !rc; i++)
+		rc = admit_waits(*savings, findings->finding[i]);
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		rc = replay_wanted(findings, *savings, findings->finding[i]);
 	for (size_t i = 0; i < findings->count && !rc; i++)
@@ -283,7 +312,8 @@ static int replay_pace(struct findings *findings, struct savings *savings, struc
 int findings_replay_pace(struct findings *findings, struct savings *savings)
 {
 	for (size_t i = 0; i < findings->count; i++)
-		if (rule_is_pace(findings->finding[i]->rule) && is_wanted(findings->finding[i]) &&
+		if (rule_is_pace(findings->finding[i]->rule) &&
+			is_wanted(findings, findings->finding[i]) &&
 			replay_pace(findings, savings, findings->finding[i]))
 			return -1;
 	return 0;

@@ -2,6 +2,7 @@
 /* Writes findings as rows of the tables finding, finding_place, finding_also and finding_race. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "array.h"
 #include "constants.h"
@@ -31,9 +32,10 @@ struct finding_rows {
 };
 
 static const char finding_sql[] =
-	"INSERT INTO finding (process, rule, confidence, severity, shown, count, waited, delayed, "
-	" saving, saving_low, saving_high, share, turn_saving, site, other_site, call, other_call, "
-	" message, fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+	"INSERT INTO finding (process, rule, confidence, severity, shown, reads, count, waited, "
+	" delayed, saving, saving_low, saving_high, share, turn_saving, site, other_site, call, "
+	" other_call, message, fingerprint) "
+	"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char place_sql[] =
 	"INSERT INTO finding_place (finding, shown, count, waited, delayed, saving, share, site, "
 	" other_site, call, other_call, confidence, kind, why, message, fix, hazard, fingerprint) "
@@ -124,15 +126,26 @@ struct finding_rows *finding_rows_open(struct findings *findings)
 	return NULL;
 }
 
+/* Nobody but the author knows whether a value must be read. */
+static int only_reads(const struct finding *finding)
+{
+	for (size_t i = 0; i < finding->count; i++)
+		if (!finding->place[i]->worst.reads)
+			return 0;
+	return 1;
+}
+
 /* Wrong results are more severe than wasted time. */
 static const char *severity_of(const struct finding *finding)
 {
 	static const char *const fences[] = { [CONFIDENCE_POSSIBLE] = "low",
 		[CONFIDENCE_LIKELY] = "medium",
 		[CONFIDENCE_CERTAIN] = "high" };
+	const char *severity = finding_severity(finding->part.share);
 
-	return rule_is_fence(finding->rule) ? fences[finding_confidence(finding)]
-					    : finding_severity(finding->part.share);
+	if (rule_is_fence(finding->rule))
+		return fences[finding_confidence(finding)];
+	return only_reads(finding) && !strcmp(severity, "high") ? "medium" : severity;
 }
 
 const char *finding_severity(double share)
@@ -239,10 +252,10 @@ static int write_finding(const struct finding_rows *rows, const struct finding *
 	int rc = name_place(rows->findings, finding->place[0], &name);
 
 	if (!rc)
-		rc = db_run(rows->finding, "isssiiiiiIIdIIIIIss", finding->process, rule->id,
+		rc = db_run(rows->finding, "isssiiiiiiIIdIIIIIss", finding->process, rule->id,
 			confidence_names[finding_confidence(finding)], severity_of(finding),
-			(int64_t)finding_is_shown(finding), cost->count, cost->waited,
-			cost->delayed, finding->saving.best,
+			(int64_t)finding_is_shown(finding), (int64_t)only_reads(finding),
+			cost->count, cost->waited, cost->delayed, finding->saving.best,
 			finding->replayed ? finding->saving.low : DB_NULL,
 			finding->replayed ? finding->saving.high : DB_NULL, finding->part.share,
 			finding->part.turns ? finding->part.turn : DB_NULL, name.site,

@@ -80,11 +80,12 @@ static int add_wait(const struct pass_input *input, struct findings *findings, e
 		.shorter = wait->shorter,
 		.also = { wait->partner },
 		.change = CHANGE_WAIT,
+		.reads = wait->partner && wait->kind == WAIT_EXPLICIT,
 	};
 
 	if (wait->apart > 0)
 		add_leaving(input->run, waited, &instance);
-	if (instance.saving > 0 && findings_add(findings, &instance))
+	if ((instance.saving > 0 || instance.reads) && findings_add(findings, &instance))
 		return -1;
 	return may_be_masked(waited) ? findings_add_masked(findings, &instance) : 0;
 }

@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 31; -- raised with every change below
+PRAGMA user_version = 32; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -655,7 +655,8 @@ CREATE TABLE calibration ( -- the clocks, read at the same time
 
 CREATE TABLE confirmation ( -- result of "cufence confirm" for a finding
 	fingerprint TEXT PRIMARY KEY,   -- finding_place.fingerprint
-	result TEXT NOT NULL,           -- confirmed, not-confirmed or not-applicable
+	result TEXT NOT NULL,           -- confirmed, order-missing (conflict not shown), not-confirmed or
+	                                -- not-applicable
 	how TEXT NOT NULL               -- what was observed, or why it is not applicable
 );
 
@@ -814,7 +815,9 @@ CREATE TABLE hazard ( -- derived: two operations that access the same bytes, at 
 	evidence TEXT NOT NULL,         -- how the access of the later one is known: exact (by the call),
 	                                -- guard (reported by the host memory guard), or as in
 	                                -- kernel_access
-	other_evidence TEXT NOT NULL    -- the same for the earlier one
+	other_evidence TEXT NOT NULL,   -- the same for the earlier one
+	same_bytes INTEGER NOT NULL DEFAULT 0 -- 1: the two operations surely access a byte in common,
+	                                -- which one of them writes; 0: one accesses at most such bytes
 );
 
 CREATE TABLE kernel_use ( -- derived: launches of a kernel, including captured ones and graph nodes
@@ -903,6 +906,8 @@ CREATE TABLE finding ( -- derived: findings, a row per process and rule, the mos
 	confidence TEXT NOT NULL,       -- certain, likely or possible
 	severity TEXT NOT NULL,         -- high, medium or low
 	shown INTEGER NOT NULL,         -- 1: at the default level
+	reads INTEGER NOT NULL,         -- 1: it saves time only if values are not read where they are
+	                                -- now: at most of medium severity, accepted by check
 	count INTEGER NOT NULL,         -- instances
 	waited INTEGER NOT NULL,        -- time for which the host was blocked, all instances, ns
 	delayed INTEGER NOT NULL,       -- time by which device work started later, all instances, ns

@@ -354,6 +354,8 @@ int waits_find_avoidable(struct db *db, struct wait_list *list)
 
 		if (may_be_avoidable(&a, wait))
 			rc = read_wait(&a, wait) || judge(&a, wait) ? -1 : 0;
+		else if (wait->number && wait->kind == WAIT_EXPLICIT)
+			a.run->evidence.wait[wait->number].partner = 0;
 	}
 	segments_close(&a.segments);
 	pinned_release(&a.pinned);

@@ -401,6 +401,10 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 	if (*now == REPLAY_LONG_AGO)
 		*now = replay->first;
 	*now += gap_of(replay, step, change, contention);
+	if (step->handed_by != REPLAY_NONE)
+		*now = later(*now,
+			replay->thread[step->handed_by].now +
+				paced(replay, step->resumed, contention));
 	made = entry = *now;
 	if (change->bits & CHANGE_CALL) {
 		*now -= saved_around(replay, step);
@@ -528,10 +532,13 @@ static void free_replay(void *object)
 	map_release(&replay->memories);
 	map_release(&replay->aparts);
 	map_release(&replay->places);
+	map_release(&replay->admitted);
 	free(replay->step);
 	free(replay->by_call);
 	free(replay->operand);
 	free(replay->same_place);
+	free(replay->next);
+	free(replay->usage);
 	free(replay->accident);
 	free(replay->change);
 	free(replay->end);
@@ -553,7 +560,7 @@ static void free_replay(void *object)
 struct replays *replays_open(struct db *db)
 {
 	struct replays *replays = calloc(1, sizeof(*replays));
-	int rc = replays ? replay_load(replays, db) : -1;
+	int rc = replays && !replay_load(replays, db) ? replay_read_machines(replays, db) : -1;
 
 	for (size_t i = 0; !rc && i < replays->processes.size; i++)
 		if (replays->processes.slot[i].object)

@@ -11,7 +11,8 @@
  * The order among streams is CUDA's (order.h), kept here as times: the ends of the work of a
  * stream, of the legacy stream and of the blocking streams, and of the work that an event captured.
  * Calls are replayed in the order of the run.  Waits between threads by other means than CUDA and
- * pthread_join are not recorded: time outside of calls remains as it was.
+ * pthread_join are not recorded: time outside of calls remains as it was, unless a thread was
+ * silent until another one had done its part (replay_handover.c).
  *
  * Not thread-safe.  Memory is proportional to the number of calls that submit, order or wait.
  */
@@ -71,6 +72,12 @@ struct replay_taker {
 	int64_t call;   /* one of them */
 	int64_t longer; /* additional time, ns, in sum */
 };
+
+/*
+ * Admits the place of an explicit wait that nothing is known to need to those that may be changed
+ * when they wait instead of others.  Returns 0, or -1 when out of memory.
+ */
+int replay_admit(struct replay *replay, int64_t call);
 
 /*
  * Finds the places whose calls waited longer in the last replay_run() than in the original run:

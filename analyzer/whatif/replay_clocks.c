@@ -20,7 +20,8 @@ void replay_begin(struct replay *replay)
 	for (size_t i = 0; i < replay->threads.count; i++)
 		replay->thread[i] = (struct replay_thread){ .now = REPLAY_LONG_AGO,
 			.ahead = REPLAY_NEVER,
-			.join = REPLAY_NONE };
+			.join = REPLAY_NONE,
+			.last = REPLAY_NONE };
 	for (size_t i = 0; i < replay->streams.count; i++)
 		replay->stream[i] =
 			(struct replay_stream){ .tail = REPLAY_LONG_AGO, .since = REPLAY_LONG_AGO };

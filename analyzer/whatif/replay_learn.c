@@ -357,6 +357,7 @@ static void learn_step(struct replay *replay, const struct ends *ends, uint32_t 
 	if (*now == REPLAY_LONG_AGO)
 		*now = replay->first;
 	step->gap = step->enter > *now ? step->enter - *now : 0;
+	replay_learn_handover(replay, number);
 	step->own = step->exit - step->enter;
 	if (step->act & STEP_WAITS)
 		learn_wait(replay, ends, number);
@@ -374,13 +375,14 @@ static void learn_step(struct replay *replay, const struct ends *ends, uint32_t 
 		thread->join = number;
 	replay_note_holder(replay, step, step->enter, step->exit);
 	*now = step->exit;
+	thread->last = number;
 }
 
 int replay_learn(struct replay *replay)
 {
 	struct ends ends;
 
-	if (find_sharers(replay))
+	if (find_sharers(replay) || replay_find_handovers(replay))
 		return -1;
 	if (collect_ends(replay, &ends)) {
 		free(ends.list);

@@ -390,6 +390,7 @@ static int read_step(void *arg, const struct walk_call *call)
 		.stream_kind = (uint8_t)call->stream_kind,
 		.held_for = REPLAY_NONE,
 		.held_by = REPLAY_NONE,
+		.handed_by = REPLAY_NONE,
 		.maker = REPLAY_NONE,
 		.behind = REPLAY_NONE,
 		.behind_via = REPLAY_NONE,
@@ -565,35 +566,10 @@ static void close_loader(struct loader *loader)
 	map_release(&loader->captures);
 }
 
-static int read_machines(struct replays *replays, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db, "SELECT id, clock = 'virtual' FROM process");
-	struct pinned_copies pinned = { 0 };
-	int rc = q ? pinned_find(&pinned, db) : -1;
-
-	while (!rc && (rc = db_step(q)) > 0) {
-		int64_t process = sqlite3_column_int64(q, 0);
-		struct replay *replay = idmap_get(&replays->processes, process);
-
-		rc = 0;
-		if (!replay)
-			continue;
-		replay->recording = sqlite3_column_int(q, 1) ? 0 : RECORDING_NS;
-		replay->event_wait = sqlite3_column_int(q, 1) ? 0 : EVENT_WAIT_NS;
-		replay->pinned = pinned_rate_of(&pinned, process);
-	}
-	pinned_release(&pinned);
-	sqlite3_finalize(q);
-	return rc;
-}
-
 int replay_load(struct replays *replays, struct db *db)
 {
 	struct loader loader = { .replays = replays };
-	int rc = open_loader(&loader, db) || walk(db, read_step, &loader) ||
-			read_machines(replays, db)
-		? -1
-		: 0;
+	int rc = open_loader(&loader, db) || walk(db, read_step, &loader) ? -1 : 0;
 
 	close_loader(&loader);
 	return rc;

@@ -43,6 +43,7 @@ enum step_act {
 	STEP_STAGED = 1 << 15,        /* the host copies, because the memory is pageable */
 	STEP_ONCE = 1 << 16,          /* the fix is to call it once, not every time */
 	STEP_FIRST = 1 << 17,         /* the first of its place, at its address or in its context */
+	STEP_FETCHES = 1 << 18,       /* an explicit wait, right after a copy to the host */
 };
 
 enum step_engine { ENGINE_NONE, ENGINE_KERNEL, ENGINE_H2D, ENGINE_D2H, ENGINE_COUNT };
@@ -51,7 +52,8 @@ struct replay_step {
 	int64_t call;
 	int64_t enter, exit;  /* as measured, ns */
 	int64_t start, end;   /* of its operations, as measured */
-	int64_t gap;          /* host time since the thread's previous step, ns */
+	int64_t gap;          /* the thread's own time since its previous step, ns */
+	int64_t resumed;      /* with handed_by: from its last call's return to this one's entry */
 	int64_t own;          /* the call's unblocked time, ns */
 	int64_t recorded;     /* part of own that is due to recording */
 	int64_t waited;       /* waiting time by table wait */
@@ -65,10 +67,11 @@ struct replay_step {
 	uint32_t nodes;       /* number of nodes of the graph that it makes, launches or destroys */
 	float share;          /* part of the device's threads that a kernel occupies */
 	uint32_t thread, other_thread, stream, event, context, other_context, exec;
-	uint32_t apart;    /* new stream for changed work of its stream and thread */
-	uint32_t site;     /* row of the outermost call's site, 0: unknown */
-	uint32_t held_for; /* step whose operation the host waited for, by table wait */
-	uint32_t held_by;  /* another thread's step that blocked it, by table wait */
+	uint32_t apart;     /* new stream for changed work of its stream and thread */
+	uint32_t site;      /* row of the outermost call's site, 0: unknown */
+	uint32_t held_for;  /* step whose operation the host waited for, by table wait */
+	uint32_t held_by;   /* another thread's step that blocked it, by table wait */
+	uint32_t handed_by; /* the thread whose last call it came after outside of CUDA */
 	uint32_t maker;  /* step that allocated what it frees, or made the graph that it launches */
 	uint32_t behind; /* step whose end the operation waited for on the device */
 	uint32_t behind_via;              /* step that caused that wait */
@@ -111,6 +114,13 @@ struct replay_thread {
 	uint32_t ahead_of; /* the stream before whose work it is submitted */
 	/* The step that waits for another thread's end, until the next step. */
 	uint32_t join;
+	uint32_t last; /* its last step so far, while the run is followed to learn from it */
+};
+
+/* How long a thread was off its processor since the reading before, ns. */
+struct replay_usage {
+	uint32_t thread;
+	int64_t time, off;
 };
 
 struct replay_stream {
@@ -145,9 +155,13 @@ struct replay {
 	struct replay_operand *operand;
 	size_t operand_count;
 	struct map threads, streams, events, contexts, execs, memories; /* row -> number */
-	struct map aparts;                /* stream and thread -> number */
-	struct map places;                /* site and kind -> their last step */
-	uint32_t *same_place;             /* by step: the previous step of its place */
+	struct map aparts;          /* stream and thread -> number */
+	struct map places;          /* site and kind -> their last step */
+	struct map admitted;        /* site and kind of explicit waits that may be changed */
+	uint32_t *same_place;       /* by step: the previous step of its place */
+	uint32_t *next;             /* by step: the next step of its thread */
+	struct replay_usage *usage; /* sorted by thread and time */
+	size_t usage_count;
 	struct replay_accident *accident; /* sorted by later step */
 	size_t accident_count;
 	struct replay_change *change;
@@ -179,10 +193,11 @@ struct replays {
 	struct idmap processes; /* struct replay */
 };
 
-/* Is it a synchronous copy to the host? */
+/* Is it how the host gets a result: a synchronous copy, or the wait right after an Async one? */
 static inline int replay_is_result(const struct replay_step *step)
 {
-	return step->act & STEP_BECOMES_ASYNC && step->engine == ENGINE_D2H;
+	return (step->act & STEP_BECOMES_ASYNC && step->engine == ENGINE_D2H) ||
+		step->act & STEP_FETCHES;
 }
 
 /* Does it make, change or launch a graph? */
@@ -242,6 +257,21 @@ int64_t replay_needed(const struct replay *replay, uint32_t number);
  * Sets the durations of host functions where they can be derived.  Returns -1 when out of memory.
  */
 int replay_find_host_work(struct replay *replay);
+
+/* Reads what is known of a process's machine and its threads.  Returns 0, or -1 after a message. */
+int replay_read_machines(struct replays *replays, struct db *db);
+
+/* Part of that: reads how threads used their processors.  Returns 0, or -1 after a message. */
+int replay_read_usage(struct replays *replays, struct db *db);
+
+/* Prepares replay_learn_handover().  Returns 0, or -1 when out of memory. */
+int replay_find_handovers(struct replay *replay);
+
+/*
+ * Finds the thread after whose last call the step's thread went on, if it waited for that outside
+ * of CUDA, and divides the gap before the step.  For the next step in order, before it is noted.
+ */
+void replay_learn_handover(struct replay *replay, uint32_t number);
 
 /* Finds each step's own time.  Returns 0, or -1 when out of memory. */
 int replay_learn(struct replay *replay);

@@ -52,3 +52,25 @@ int replay_refuse(struct replay *replay, struct db *db)
 	}
 	return rc;
 }
+
+int replay_read_machines(struct replays *replays, struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT id, clock = 'virtual' FROM process");
+	struct pinned_copies pinned = { 0 };
+	int rc = q ? pinned_find(&pinned, db) : -1;
+
+	while (!rc && (rc = db_step(q)) > 0) {
+		int64_t process = sqlite3_column_int64(q, 0);
+		struct replay *replay = idmap_get(&replays->processes, process);
+
+		rc = 0;
+		if (!replay)
+			continue;
+		replay->recording = sqlite3_column_int(q, 1) ? 0 : RECORDING_NS;
+		replay->event_wait = sqlite3_column_int(q, 1) ? 0 : EVENT_WAIT_NS;
+		replay->pinned = pinned_rate_of(&pinned, process);
+	}
+	pinned_release(&pinned);
+	sqlite3_finalize(q);
+	return rc ? -1 : replay_read_usage(replays, db);
+}

@@ -5,17 +5,30 @@
 #include "constants.h"
 #include "replay_parts.h"
 
+int replay_admit(struct replay *replay, int64_t call)
+{
+	uint32_t number = replay_step_of(replay, call);
+
+	return number == REPLAY_NONE
+		? 0
+		: map_set(&replay->admitted, replay_place(&replay->step[number]), 1);
+}
+
 /*
- * An explicit wait is made on purpose, and so is a copy of a result, unless another such copy is
- * changed.
+ * An explicit wait is made on purpose, unless nothing is known to need those of its place, and so
+ * is a copy of a result, unless another such copy is changed.
  */
 static int may_take_over(const struct replay *replay, uint32_t number)
 {
 	const struct replay_step *step = &replay->step[number];
 
-	return step->site && step->act & STEP_WAITS && !(step->act & STEP_EXPLICIT) &&
-		(replay->results || !replay_is_result(step)) &&
-		!(replay->change[number].bits & (CHANGE_WAIT | CHANGE_CALL));
+	if (!step->site || !(step->act & STEP_WAITS) ||
+		replay->change[number].bits & (CHANGE_WAIT | CHANGE_CALL))
+		return 0;
+	if (replay_is_result(step) && replay->results)
+		return 1;
+	return step->act & STEP_EXPLICIT ? map_get(&replay->admitted, replay_place(step), 0) != 0
+					 : !replay_is_result(step);
 }
 
 /* Returns the additional waiting time of a place, given its last step. */

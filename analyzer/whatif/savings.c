@@ -130,6 +130,13 @@ void savings_change(struct savings *savings, int64_t id, const struct changed_ca
 		change(process, &changed[i]);
 }
 
+int savings_admit(struct savings *savings, int64_t id, int64_t call)
+{
+	struct process_savings *process = idmap_get(&savings->processes, id);
+
+	return process && !*process->refusal ? replay_admit(process->replay, call) : 0;
+}
+
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
 {
 	return value < low ? low : value > high ? high : value;

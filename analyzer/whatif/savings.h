@@ -45,6 +45,9 @@ int savings_estimate(struct savings *savings, int64_t process, struct saving *sa
 /* Like savings_estimate(), without the ends of the interval: takes a quarter of the time. */
 int savings_estimate_best(struct savings *savings, int64_t process, int64_t *best);
 
+/* Admits an explicit wait, as replay_admit().  Returns 0, or -1 when out of memory. */
+int savings_admit(struct savings *savings, int64_t process, int64_t call);
+
 /*
  * Finds calls of other places that would wait as a side effect instead of the changed ones, so that
  * the change alone saves little: they should be changed too.  Returns their number, up to most; 0

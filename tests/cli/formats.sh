@@ -43,7 +43,7 @@ if command -v python3 >/dev/null; then
 	# Some places were tried by confirm.
 	golden_text texture_race | load tried
 	sqlite3 tried.db "INSERT INTO confirmation SELECT fingerprint, CASE id % 3 WHEN 1 THEN 'confirmed'
-		ELSE 'not-confirmed' END, 'place ' || id || ', 1 of 2 tries' FROM finding_place WHERE id % 3"
+		WHEN 2 THEN 'order-missing' ELSE 'not-confirmed' END, 'place ' || id || ', 1 of 2 tries' FROM finding_place WHERE id % 4"
 	export_all tried
 	same "... which are at hand" 1 "$(sqlite3 tried.db "SELECT count(*) > 1 FROM confirmation")"
 	python3 "$here/formats.py" all

@@ -62,8 +62,8 @@ bad_schema "an object with other members" '{"properties":{"a":{"description":"a"
 
 # --- all findings, unless --top says how many ---
 cp free_in_loop.db many.db && sqlite3 many.db "INSERT INTO finding SELECT id + n, process, rule,
-	confidence, severity, shown, count, waited, delayed, saving, saving_low, saving_high, share, turn_saving, site,
-	other_site, call, other_call, message, fingerprint FROM finding, (WITH RECURSIVE n(n) AS
+	confidence, severity, shown, reads, count, waited, delayed, saving, saving_low, saving_high, share, turn_saving,
+	site, other_site, call, other_call, message, fingerprint FROM finding, (WITH RECURSIVE n(n) AS
 	(SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 39) SELECT n FROM n);
 	INSERT INTO finding_place SELECT f.id, f.id, p.shown, p.count, p.waited, p.delayed, p.saving, p.share,
 	p.site, p.other_site, p.call, p.other_call, p.confidence, p.kind, p.why, p.message,

@@ -160,7 +160,8 @@ class Perfetto:
 def confirmed(place):
     """The result of "cufence confirm" for a place, as it is printed; None: it did not run."""
     said = place["confirmation"]
-    return said and f"{said['result'].replace('-', ' ')}: {said['how']}"
+    words = {"order-missing": "order missing, conflict not shown"}
+    return said and f"{words.get(said['result'], said['result'].replace('-', ' '))}: {said['how']}"
 
 
 def check_perfetto(data, report):

@@ -448,6 +448,55 @@ static void test_strides_are_the_bytes_they_stand_for(void **unused)
 	}
 }
 
+static struct memory_access piece(int64_t low, int64_t bytes, int exact, enum evidence evidence)
+{
+	return (struct memory_access){ .allocation = 1,
+		.low = low,
+		.high = low + bytes,
+		.start = low,
+		.run = bytes,
+		.direction = ACCESS_WRITE,
+		.evidence = (uint8_t)evidence,
+		.sure = 1,
+		.exact = (uint8_t)exact };
+}
+
+static int same_bytes(struct memory_access one, struct memory_access other)
+{
+	int same = access_conflict(&one, &other).same_bytes;
+
+	assert_int_equal(same, access_conflict(&other, &one).same_bytes);
+	return same;
+}
+
+/* A byte that both access, not one that they may access. */
+static void test_the_bytes_that_both_access_are_known_or_not(void **state)
+{
+	struct memory_access copy = piece(0, 64, 1, EVIDENCE_EXACT), other = copy;
+
+	(void)state;
+	assert_int_equal(same_bytes(copy, piece(32, 64, 1, EVIDENCE_PTX)), 1);
+	assert_int_equal(same_bytes(copy, piece(32, 64, 1, EVIDENCE_MACHINE)), 1);
+	assert_int_equal(same_bytes(copy, piece(64, 64, 1, EVIDENCE_PTX)), 0);
+	assert_int_equal(same_bytes(copy, piece(32, 64, 0, EVIDENCE_PTX)), 0);
+	assert_int_equal(same_bytes(copy, piece(0, 128, 0, EVIDENCE_PTX)), 0);
+	assert_int_equal(same_bytes(copy, piece(16, 32, 0, EVIDENCE_PTX)), 1);
+	assert_int_equal(same_bytes(piece(0, 64, 0, EVIDENCE_PTX), piece(0, 64, 0, EVIDENCE_PTX)),
+		0);
+	assert_int_equal(same_bytes(copy, piece(0, 64, 1, EVIDENCE_CONVENTION)), 0);
+	assert_int_equal(same_bytes(copy, piece(0, 64, 1, EVIDENCE_ANNOTATION)), 0);
+	other.sure = 0;
+	assert_int_equal(same_bytes(copy, other), 0);
+	other = copy;
+	other.maybe = 1;
+	assert_int_equal(same_bytes(copy, other), 0);
+	other = copy;
+	other.direction = ACCESS_UNKNOWN;
+	assert_int_equal(same_bytes(copy, other), 0);
+	copy.direction = other.direction = ACCESS_READ;
+	assert_int_equal(same_bytes(copy, other), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -477,6 +526,7 @@ int main(void)
 		cmocka_unit_test(test_too_many_pieces_may_meet),
 		cmocka_unit_test(test_a_set_covers_what_lies_in_its_pieces),
 		cmocka_unit_test(test_strides_are_the_bytes_they_stand_for),
+		cmocka_unit_test(test_the_bytes_that_both_access_are_known_or_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

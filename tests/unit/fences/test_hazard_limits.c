@@ -223,6 +223,59 @@ static void old_accesses_are_found(void **unused)
 	finish(&test, "missing-fence raw certain 1-401");
 }
 
+/* More than HISTORY_ALIKE accesses of one place lie between two slots that a kernel reads. */
+static void accesses_to_other_bytes_hide_no_conflict(void **unused)
+{
+	struct test test;
+	int64_t store, ends;
+
+	(void)unused;
+	begin(&test);
+	store = slot_kernel(&test, "store");
+	ends = slot_kernel(&test, "load");
+	mini_exec(&test.m,
+		"UPDATE kernel_access SET high = %d, run = %d, stride1 = %d, count1 = 2 "
+		"WHERE kernel = %lld",
+		SLOT * (SLOTS + 1), SLOT, SLOT * SLOTS, (long long)ends);
+	for (int i = 0; i < SLOTS; i++)
+		launch(&test, store, test.one, SLOT * i);
+	launch(&test, ends, test.two, 0);
+	finish(&test, "missing-fence raw certain 1-401");
+}
+
+static int64_t clear(struct test *test, int64_t stream, int64_t value)
+{
+	int64_t call;
+
+	test->t += 10;
+	call = MINI_CALL(&test->m, .type = CALL_cuMemsetD8Async, .at = test->t, .stream = stream,
+		.bytes = BYTES, .runs = { test->t + 5, test->t + 105 });
+	mini_exec(&test->m,
+		"INSERT INTO operand VALUES (%lld, 'dst', NULL, %d, %d);"
+		"INSERT INTO call_object VALUES (%lld, 'fill', %lld)",
+		(long long)call, ADDRESS, MEMORY, (long long)call, (long long)value);
+	return call;
+}
+
+/* More than HISTORY_ALIKE memsets of one line write the same value; the first one another. */
+static void what_is_no_race_hides_none(void **unused)
+{
+	struct test test;
+
+	(void)unused;
+	begin(&test);
+	clear(&test, test.one, 1);
+	for (int i = 0; i < HISTORY_ALIKE + 10; i++)
+		clear(&test, mini_stream(&test.m, "non-blocking"), 0);
+	assert_int_equal(analyze(&test.m.db), 0);
+	/* Each of them is in a race with the first one. */
+	expect(&test,
+		"SELECT count(*) || ' ' || min(other_call) || '-' || max(other_call) "
+		"FROM hazard",
+		"266 1-1");
+	mini_release(&test.m);
+}
+
 /* One stream has warmed up what another one uses from then on, as a captured graph's memory. */
 static void memory_that_one_stream_goes_on_with_needs_no_room(void **unused)
 {
@@ -344,6 +397,8 @@ int main(void)
 		cmocka_unit_test(nodes_that_were_not_compared_are_said),
 		cmocka_unit_test(versions_that_were_not_read_are_said),
 		cmocka_unit_test(old_accesses_are_found),
+		cmocka_unit_test(accesses_to_other_bytes_hide_no_conflict),
+		cmocka_unit_test(what_is_no_race_hides_none),
 		cmocka_unit_test(memory_that_one_stream_goes_on_with_needs_no_room),
 		cmocka_unit_test(a_captured_step_needs_no_room),
 		cmocka_unit_test(fenced_streams_need_no_room),

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# tests/cli/savings.sh BUILD: a predicted saving is what the fixed twin saves.  The simulator's clock
+# counts CUDA's own time only, so that the two agree whatever else the machine does.
+. "$(dirname "$0")/lib.sh" "$@"
+here=$(cd "$(dirname "$0")" && pwd)
+cufence=$build/bin/cufence
+needs "$cufence" "$build/lib/libcufence.so"
+cd "$tmp" || exit 1
+
+measure() { # NAME: prints the device's time from its first work to its last, ns
+	"$cufence" run --sim -o "$1.db" -- "$build/testapps/$1" >/dev/null 2>&1
+	"$cufence" query "$1.db" "SELECT max(end) - min(start) FROM operation"
+}
+
+# Of the rule's saving at most 2 % may be wrong.
+check() { # RULE NAME
+	local before after saving error
+	before=$(measure "$2")
+	after=$(measure "$2_fixed")
+	saving=$("$cufence" query "$2.db" "SELECT saving FROM finding WHERE rule = '$1'")
+	error=$((${saving:-0} - (before - after)))
+	[ $((error * error * 2500)) -le $(((before - after) * (before - after))) ]
+	ok "$2: $1 saves ${saving:-0} ns, its twin $((before - after))" $?
+}
+
+# A thread goes on when another one has made its last call: what that one waits for delays both.
+check needless-wait sync_before_handover
+# Waits that had nothing to wait for take the place of those that are left out.
+check needless-wait phase_timers
+has "... and are named" "also cudaDeviceSynchronize .*phase_timers.cu:38 in start" \
+	"$("$cufence" report --level possible --finding 1 phase_timers.db)$("$cufence" report \
+		--level possible --finding 2 phase_timers.db)"
+
+# --- results that a script reads: a read takes another one's place, and may be needed ---
+if command -v python3 >/dev/null; then
+	"$cufence" run --sim -o reads.db -- python3 "$here/python/reads.py" >/dev/null 2>&1
+	"$cufence" run --sim -o unread.db -- python3 "$here/python/reads.py" --unread >/dev/null 2>&1
+	first='SELECT max(end) - min(start) FROM operation'
+	before=$("$cufence" query reads.db "$first") after=$("$cufence" query unread.db "$first")
+	saving=$("$cufence" query reads.db "SELECT saving FROM finding WHERE rule = 'blocking-copy'")
+	error=$((${saving:-0} - (before - after)))
+	[ $((error * error * 2500)) -le $(((before - after) * (before - after))) ]
+	ok "two reads: saves ${saving:-0} ns, without them $((before - after))" $?
+	same "... at most medium" "medium 1 1" \
+		"$("$cufence" query reads.db "SELECT severity || ' ' || shown || ' ' || reads FROM finding")"
+	has "... the other one is named" "also cuStreamSynchronize .*reads.py:18 in tolist" "$("$cufence" report reads.db)"
+	"$cufence" check reads.db >/dev/null 2>&1
+	same "check accepts them" 0 $?
+	"$cufence" check --fail-on medium reads.db >/dev/null 2>&1
+	same "... unless it is told not to" 1 $?
+	same "not read: no finding" "" "$("$cufence" query unread.db expect)"
+fi
+finish
