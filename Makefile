@@ -104,7 +104,7 @@ SEES_analyzer/account := trace $(call rooms,containers store model)
 SEES_analyzer/whatif := trace $(READERS) $(call rooms,containers store model walk order access evidence waits)
 SEES_analyzer/rules := trace $(READERS) $(call rooms,containers terminal store model names walk order access hazard evidence waits account whatif)
 SEES_analyzer/passes := trace $(READERS) $(call rooms,containers store model names load walk order access evidence waits whatif rules)
-SEES_analyzer/report := trace $(READERS) $(call rooms,containers terminal store model names access evidence rules)
+SEES_analyzer/report := trace $(READERS) $(call rooms,containers terminal store model names access evidence account rules)
 SEES_analyzer/html := trace $(call rooms,containers terminal store names rules report)
 SEES_analyzer/gate := trace $(call rooms,containers terminal store names whatif rules report)
 SEES_analyzer/export := trace $(call rooms,containers terminal store names rules report html gate)
@@ -133,6 +133,7 @@ EXTRA_preload := -fvisibility=hidden -ftls-model=initial-exec -include preload/g
 EXTRA_cupti := $(EXTRA_preload)
 # The program's host functions may throw.
 $O/obj/preload/host_functions.o: EXTRA_preload += -fexceptions
+EXTRA_injection := $(EXTRA_preload)
 EXTRA_guard := $(EXTRA_preload)
 EXTRA_hold := $(EXTRA_preload)
 
@@ -221,9 +222,11 @@ $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map
 		-Wl,--version-script=preload/exports.map -Wl,-z,now $(SHIM_OBJ) -o $@ \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
-# The guard of host memory and what holds streams back, loaded with the recorder where they are
-# asked for.
-shim: $O/lib/libcufence-guard.so $O/lib/libcufence-hold.so
+# What CUDA loads as a tool; the guard of host memory and what holds streams back, loaded with the
+# recorder where they are asked for.
+SHIM_LIBS := $(foreach part,-injection -guard -hold,$O/lib/libcufence$(part).so)
+shim: $(SHIM_LIBS)
+$O/lib/libcufence-injection.so: $(call objects,injection) injection/exports.map
 $O/lib/libcufence-guard.so: $(call objects,guard) guard/exports.map
 $O/lib/libcufence-hold.so: $(call objects,hold) hold/exports.map
 $O/lib/libcufence-%.so:
@@ -435,7 +438,7 @@ HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/he
 	$O/tests/helpers/nvml/libnvidia-ml.so.1 \
 	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so) \
 	$(if $(cuda),$O/tests/helpers/separate $O/tests/helpers/separate_simstatic \
-		$O/tests/helpers/last_act $O/tests/helpers/host_functions) \
+		$O/tests/helpers/last_act $O/tests/helpers/host_functions $O/tests/helpers/dots) \
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/unwinds/libgcc_s.so.1 $O/tests/helpers/every/libcuda.so.1)
 tests: $(HELPERS)
 $O/tests/helpers/ranges: HELPER_FLAGS := $(CUDA_CPP)
@@ -456,6 +459,10 @@ $O/tests/helpers/unwinds/libgcc_s.so.1: tests/helpers/libunwinds.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$Q$(CC) -std=gnu11 -O2 -fPIC -shared $(WARN) $< -o $@ -ldl
+$O/tests/helpers/cublas/libcublas.so.13: tests/helpers/libcublas_like.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$Q$(CC) -std=gnu11 -O1 -fPIC -shared $(WARN) $< -o $@ -L$(CUDA_LIB) -l:libcudart.so.13
 $O/tests/helpers/nvml/libnvidia-ml.so.1: tests/helpers/libnvml.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -487,12 +494,14 @@ $O/tests/helpers/separate: $(SEPARATE_OBJ)
 $O/tests/helpers/separate_simstatic: $(SEPARATE_OBJ) $O/sim/libcudart_sim.a
 	$Q$(LINK_APP) -ldl -lpthread
 
-$(CUDA_O)/obj/tests/last_act.o $(CUDA_O)/obj/tests/host_functions.o: $(CUDA_O)/obj/tests/%.o: tests/helpers/%.cu Makefile
+$(CUDA_O)/obj/tests/last_act.o $(CUDA_O)/obj/tests/host_functions.o $(CUDA_O)/obj/tests/dots.o: $(CUDA_O)/obj/tests/%.o: tests/helpers/%.cu Makefile
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)
 	$Q$(NVCC) $(NVCCFLAGS) -c $< -o $@
-$O/tests/helpers/last_act $O/tests/helpers/host_functions: $O/tests/helpers/%: $(CUDA_O)/obj/tests/%.o
-	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
+$O/tests/helpers/dots: $O/tests/helpers/cublas/libcublas.so.13
+$O/tests/helpers/dots: LINK_LIBS := -L$O/tests/helpers/cublas -l:libcublas.so.13
+$O/tests/helpers/last_act $O/tests/helpers/host_functions $O/tests/helpers/dots: $O/tests/helpers/%: $(CUDA_O)/obj/tests/%.o
+	$Q$(LINK_APP) $(LINK_LIBS) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 
 # Programs of other shapes, for tests/gpu/coverage on real hardware.
 GPU_PROGRAMS := driver_api driver_errors order_cases threads threads_ptds loader cublas \
@@ -657,14 +666,14 @@ pack: all tests bench gpu-programs
 # within.  A Debian package of what "make install" installs.
 .PHONY: wheel deb
 STATIC_LIBS := -l:libelf.a -l:liblz4.a -l:libzstd.a -l:libz.a
-wheel: $(addprefix $O/wheel/,cufence libcufence.so libcufence-guard.so libcufence-hold.so $(notdir $(SIM_LIBS)))
+wheel: $(addprefix $O/wheel/,cufence libcufence.so $(notdir $(SHIM_LIBS) $(SIM_LIBS)))
 	$Qpackages/wheel.py $O $(VERSION)
 $O/wheel/cufence: $(ANALYZER_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(LDFLAGS) -s -static $^ -o $@ -l:libdw.a $(STATIC_LIBS) $(MD_LIBS) -lbz2 -llzma -lsqlite3 \
 		-lm -ldl 2> $@.log || { cat $@.log; false; }
-$O/wheel/libcufence.so $O/wheel/libcufence-guard.so $O/wheel/libcufence-hold.so: $O/wheel/%: $O/lib/%
+$O/wheel/libcufence.so $(SHIM_LIBS:$O/lib/%=$O/wheel/%): $O/wheel/%: $O/lib/%
 	@mkdir -p $(@D)
 	$Qstrip -o $@ $<
 $O/wheel/libcuda.so.1: $(call objects,$(SIM_CUDA)) $(TRACE_OBJ) $(IMAGE_OBJ)
@@ -689,7 +698,7 @@ fmt:
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/cufence $(DESTDIR)$(PREFIX)/share/man/man1
 	install $O/bin/cufence $(DESTDIR)$(PREFIX)/bin/
-	$(if $(cuda),install $O/lib/libcufence.so $O/lib/libcufence-guard.so $O/lib/libcufence-hold.so $(SIM_LIBS) $O/sim/cufence-probe $(DESTDIR)$(PREFIX)/lib/cufence/)
+	$(if $(cuda),install $O/lib/libcufence.so $(SHIM_LIBS) $(SIM_LIBS) $O/sim/cufence-probe $(DESTDIR)$(PREFIX)/lib/cufence/)
 	$(if $(cuda),install $O/bin/cufence-probe $(DESTDIR)$(PREFIX)/bin/)
 	install -m 644 doc/cufence.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -d $(DESTDIR)$(PREFIX)/share/doc/cufence

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "holder.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "injection.h"
 #include "system.h"
 
 #define LONGEST_MARK 64
@@ -33,15 +33,12 @@ static const char *by_variable(void)
 	return NULL;
 }
 
-/* File name of a tool that CUDA loads by its environment, unless it is this library. */
+/* File name of a tool that CUDA loads by its environment, unless it is ours. */
 static const char *by_injection(void)
 {
-	const char *path = getenv("CUDA_INJECTION64_PATH"), *slash;
-	Dl_info own;
+	const char *path = getenv("CUDA_INJECTION64_PATH"), *own = injection_path(), *slash;
 
-	if (!path || !*path)
-		return NULL;
-	if (dladdr((void *)cupti_holder, &own) && own.dli_fname && !strcmp(own.dli_fname, path))
+	if (!path || !*path || (own && !strcmp(own, path)))
 		return NULL;
 	slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;

@@ -129,6 +129,18 @@ uint64_t copy_3d(const CUDA_MEMCPY3D *copy, enum field_kind field)
 	}
 }
 
+/* "Value type for this attribute is int" for those of reuse, "cuuint64_t" for the others. */
+const uint64_t *pool_value(CUmemPool_attribute attribute, const void *value, uint64_t *own)
+{
+	if (!value)
+		return NULL;
+	if (attribute < CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
+		*own = *(const cuuint32_t *)value;
+	else
+		memcpy(own, value, sizeof(*own));
+	return own;
+}
+
 uint64_t set_node(const CUDA_MEMSET_NODE_PARAMS *node, enum field_kind field)
 {
 	uint64_t width;

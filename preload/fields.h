@@ -38,6 +38,9 @@ uint64_t resource_ptr(const CUDA_RESOURCE_DESC *resource);
 uint64_t resource_bytes(const CUDA_RESOURCE_DESC *resource);
 uint64_t resource_array(const CUDA_RESOURCE_DESC *resource);
 
+/* The value of a pool's attribute, stored in *own; NULL: none. */
+const uint64_t *pool_value(CUmemPool_attribute attribute, const void *value, uint64_t *own);
+
 /*
  * Identifies the shared file page mapped at an address; 0: none, or unknown to module_file_page().
  */

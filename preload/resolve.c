@@ -172,6 +172,14 @@ EARLY static void *own_wrapper(const char *name, void ***real)
 	return guard_wrapper(name, real);
 }
 
+/* The driver of another link namespace (dlmopen) is not the one that the wrappers call. */
+EARLY static int is_elsewhere(void *handle)
+{
+	Lmid_t namespace;
+
+	return !dlinfo(handle, RTLD_DI_LMID, &namespace) && namespace != LM_ID_BASE;
+}
+
 EARLY void *dlsym_answer(void *handle, const char *name)
 {
 	void *wrapper, *found, **real;
@@ -189,6 +197,8 @@ EARLY void *dlsym_answer(void *handle, const char *name)
 	found = resolve_real_dlsym()(handle, name);
 	if (!found || found == wrapper)
 		return found;
+	if (is_elsewhere(handle))
+		return NULL;
 	/* Another tool after this one has its own function for it. */
 	if (resolve_next_dlsym() != resolve_real_dlsym() &&
 		resolve_next_dlsym()(handle, name) != found)
@@ -329,22 +339,6 @@ static void *wrapper_of(const void *real)
 	return NULL;
 }
 
-/* Most functions are requested before the first call opens the trace. */
-static _Atomic uint64_t passed_early;
-
-static void passed_through(void)
-{
-	if (shim.writer.header)
-		trace_count(&shim.writer, COUNT_PASSED_THROUGH, 1);
-	else
-		atomic_fetch_add(&passed_early, 1);
-}
-
-void resolve_count_early(void)
-{
-	trace_count(&shim.writer, COUNT_PASSED_THROUGH, atomic_exchange(&passed_early, 0));
-}
-
 /* As wrapper_of(), for queries that the guard answers: they are not recorded. */
 static void *guard_wrapper_of(void *real)
 {
@@ -365,7 +359,7 @@ static void replace(void **function)
 		return;
 	wrapper = wrapper_of(*function);
 	if (!wrapper) {
-		passed_through();
+		shim_count(COUNT_PASSED_THROUGH);
 		wrapper = guard_wrapper_of(*function);
 	}
 	*function = wrapper;

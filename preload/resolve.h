@@ -59,7 +59,4 @@ void *(*resolve_next_dlsym(void))(void *, const char *);
 /* Result of the dlsym hook: a wrapper, or NULL to call the next dlsym. */
 void *dlsym_answer(void *handle, const char *name);
 
-/* Counts, once the trace is open, the functions returned without a wrapper before. */
-void resolve_count_early(void);
-
 #endif

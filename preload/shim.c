@@ -101,9 +101,10 @@ static int hand_on(struct thread_state *thread)
 	return room;
 }
 
-static void thread_ended(void *state)
+/* The value may be another one: C libraries of other link namespaces overwrite it. */
+static void thread_ended(void *value)
 {
-	struct thread_state *thread = state;
+	struct thread_state *thread = thread_state();
 
 	if (thread->generation != shim.generation)
 		return;
@@ -360,11 +361,21 @@ static void become_child(void)
 	shim.stage = SHIM_IDLE;
 }
 
-/*
- * Calls of other threads that were not recorded because creating the trace took too long, and
- * whether more may follow.
- */
-static _Atomic uint64_t missed;
+/* Counted before the trace was open. */
+static _Atomic uint64_t early[COUNTER_COUNT];
+
+int shim_count(enum trace_counter counter)
+{
+	int open = *shim.alive && shim.writer.header;
+
+	if (open)
+		trace_count(&shim.writer, counter, 1);
+	else
+		early[counter]++;
+	return open;
+}
+
+/* Creating the trace took too long: calls of other threads may not be recorded. */
 static _Atomic int late;
 
 static void first_records(void)
@@ -377,9 +388,9 @@ static void first_records(void)
 	guarded_start(thread);
 	holding_start(thread);
 	python_init(thread);
-	resolve_count_early();
 	late = 0;
-	trace_count(&shim.writer, COUNT_DROPPED_RECORDS, atomic_exchange(&missed, 0));
+	for (unsigned i = 0; i < COUNTER_COUNT; i++)
+		trace_count(&shim.writer, i, atomic_exchange(&early[i], 0));
 }
 
 int shim_begin(void)
@@ -418,6 +429,6 @@ int shim_begin(void)
 		atomic_compare_exchange_strong(&shim.stage, &stage, SHIM_OFF);
 	}
 	if (stage != SHIM_ON && late)
-		missed++;
+		early[COUNT_DROPPED_RECORDS]++;
 	return stage == SHIM_ON;
 }

@@ -336,6 +336,9 @@ static inline int shim_start(void)
 		shim_begin();
 }
 
+/* Counts one: in the trace, or as soon as it opens.  Returns 1 if it is open. */
+int shim_count(enum trace_counter counter);
+
 /* Call when stage or outside has changed. */
 void shim_admit(void);
 

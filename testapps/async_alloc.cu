@@ -3,7 +3,7 @@
 // second after an event that is recorded behind the allocation; it is freed in the first after an
 // event that is recorded behind the last use. Between free and next allocation there is no wait
 // on the host, and the pool hands the same memory out again.
-#include "app.h"
+#include "pool.h"
 
 static const int TILES = 10;
 static const size_t TILE_SIZE = 1 << 14, TILE_BYTES = TILE_SIZE * sizeof(float);
@@ -33,6 +33,7 @@ static NOINLINE void order_after(cudaEvent_t event, cudaStream_t later, cudaStre
 int main()
 {
 	load_kernels();
+	keep_pool_memory();
 	cudaStream_t making = new_stream(), summing = new_stream();
 	cudaEvent_t made = new_event(), summed = new_event();
 	float *sum = device_floats(TILE_SIZE, 0);

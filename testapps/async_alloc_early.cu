@@ -3,7 +3,7 @@
 // of the stream on: here it is what an earlier kernel of that stream still writes to, and frees
 // before. Another stream that uses the pointer right away is overwritten by that kernel.
 // The fix lets the other stream wait for an event that is recorded after the allocation.
-#include "app.h"
+#include "pool.h"
 
 static const int TILES = 8;
 static const size_t TILE_SIZE = 1 << 14, TILE_BYTES = TILE_SIZE * sizeof(float);
@@ -61,6 +61,9 @@ static void run(float *host, cudaStream_t allocating, cudaStream_t using_)
 int main()
 {
 	load_kernels();
+#ifdef FIXED
+	keep_pool_memory();
+#endif
 	cudaStream_t allocating = new_stream(), using_ = new_stream();
 	float *host = pinned_floats(TILES * TILE_SIZE);
 

@@ -3,7 +3,7 @@
 // reader has been launched. The free is ordered after the first stream's work only: the next
 // allocation there gets the same memory and fills it while the reader has yet to begin.
 // The fix lets the freeing stream wait for an event that is recorded after the reader.
-#include "app.h"
+#include "pool.h"
 
 static const int TILES = 8;
 static const size_t TILE_SIZE = 1 << 14, TILE_BYTES = TILE_SIZE * sizeof(float);
@@ -34,6 +34,7 @@ static NOINLINE void free_tile(float *tile, cudaStream_t stream)
 int main()
 {
 	load_kernels();
+	keep_pool_memory();
 	cudaStream_t making = new_stream(), summing = new_stream();
 	cudaEvent_t made = new_event(), summed = new_event();
 	float *sums = device_floats(TILES * TILE_SIZE, 0);

@@ -3,7 +3,7 @@
 // order. An address that one stream gave back may come to the other: the pool orders the new
 // owner's work after the free, so that the same address in two streams is no conflict. History
 // belongs to an allocation, not to an address.
-#include "app.h"
+#include "pool.h"
 
 static const int ROUNDS = 12;
 static const size_t SIZE = 1 << 14;
@@ -23,6 +23,7 @@ static NOINLINE void work_in_temporary(const float *in, float *out, cudaStream_t
 int main()
 {
 	load_kernels();
+	keep_pool_memory();
 	cudaStream_t stream[2] = { new_stream(), new_stream() };
 	float *in = device_floats(SIZE, 0x3f);
 	float *out[2] = { device_floats(SIZE, 0), device_floats(SIZE, 0) };

@@ -31,7 +31,7 @@
 
 #define TRACE_MAGIC "CUFENCE\n"
 #define TRACE_VERSION_MAJOR 1
-#define TRACE_VERSION_MINOR 2
+#define TRACE_VERSION_MINOR 3
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_CHUNK_MAGIC 0x4b484346u /* "FCHK" */
 #define TRACE_CHUNK_SIZE (64 * 1024)
@@ -76,7 +76,8 @@ enum trace_cupti_state {
 	X(PASSED_THROUGH, passed_through)   /* driver entry points without a wrapper */ \
 	X(BYPASSED_CALLS, bypassed_calls)   /* calls observed only by a CUPTI callback */ \
 	X(CUT, cut)                         /* the file was truncated while it was written */ \
-	X(PASSED_FUNCTIONS, passed_functions) /* host functions whose runs are not recorded */
+	X(PASSED_FUNCTIONS, passed_functions) /* host functions whose runs are not recorded */ \
+	X(OTHER_NAMESPACES, other_namespaces) /* drivers in other link namespaces: not recorded */
 
 enum trace_counter {
 #define X(counter, name) COUNT_##counter,
@@ -84,7 +85,8 @@ enum trace_counter {
 #undef X
 		COUNTER_COUNT,
 	COUNTERS_OF_1_0 = COUNT_CUT,
-	COUNTERS_OF_1_1 = COUNT_PASSED_FUNCTIONS
+	COUNTERS_OF_1_1 = COUNT_PASSED_FUNCTIONS,
+	COUNTERS_OF_1_2 = COUNT_OTHER_NAMESPACES
 };
 
 #define TRACE_COUNTER_ROOM 16 /* counters can be added without moving the members after them */
@@ -276,10 +278,12 @@ enum { DEVICE_INVALID = 1 << 0 }; /* impossible times: the record is kept, its t
 /*
  * id and up to SITE_FRAMES return addresses, innermost first, without those of the recorder, then
  * up to SITE_SCRIPT_FRAMES interpreter frames, innermost first: SCRIPT_FRAME(code, offset), where
- * code is the id of a RECORD_CODE. The record's size gives the number of frames.
+ * code is the id of a RECORD_CODE. Up to SITE_OWN_FRAMES of them are of the program's own files.
+ * The record's size gives the number of frames.
  */
 #define SITE_FRAMES 32
-#define SITE_SCRIPT_FRAMES 8
+#define SITE_SCRIPT_FRAMES 16
+#define SITE_OWN_FRAMES 8
 #define SCRIPT_FRAME(code, offset) \
 	(1ull << 63 | (uint64_t)(uint32_t)(code) << 32 | (uint32_t)(offset))
 #define IS_SCRIPT_FRAME(address) ((address) >> 63)

@@ -2,14 +2,10 @@
 /*
  * Accesses of the operation of a call: memory by allocation and bytes, with the evidence for each.
  * Copies, memsets, and values that streams write or wait for name their memory; accesses of kernels
- * are derived when a run is loaded (directions.h).
+ * are derived when a run is loaded (directions.h).  conflict.h compares them.
  *
  * 	struct access_reader *reader = access_open(db);
- * 	const struct accesses *one = access_read(reader, call);
- * 	const struct accesses *other = one ? access_read(reader, other_call) : NULL;
- * 	if (!other)
- * 		...
- * 	switch (access_compare(reader, one, other)) ...
+ * 	const struct accesses *accesses = access_read(reader, call);
  *
  * Addresses are compared only within an allocation; each row of table allocation is one life.
  */
@@ -77,52 +73,18 @@ const struct accesses *access_read(struct access_reader *reader, int64_t call);
 
 enum access_overlap { OVERLAP_NONE, OVERLAP_MAYBE, OVERLAP_SURE };
 
+static inline int access_writes(const struct memory_access *access)
+{
+	return access->direction == ACCESS_WRITE || access->direction == ACCESS_ATOMIC;
+}
+
 /* Returns whether the two accesses have a byte in common. */
 enum access_overlap access_overlap(const struct memory_access *a, const struct memory_access *b);
 
 /* Returns 1 if a surely accesses every byte that b may access. */
 int access_covers(const struct memory_access *a, const struct memory_access *b);
 
-enum access_order { ACCESS_RAW, ACCESS_WAR, ACCESS_WAW }; /* read after write, ... */
-
-/* Whether and why the order of two accesses matters. */
-struct access_conflict {
-	enum access_overlap overlap; /* OVERLAP_NONE: the order does not matter */
-	enum access_order order;
-	uint8_t evidence; /* enum evidence, the weaker of both */
-	int covered;      /* one side surely accesses all bytes that the other may access */
-	/*
-	 * A byte that both surely access, as a call or the kernel's code says, unless a condition
-	 * on data prevents it.  It is known which byte, or one side accesses all that the other
-	 * one may access.
-	 */
-	int same_bytes;
-};
-
-/*
- * Compares an earlier and a later access to one allocation.  The order of two atomics does not
- * matter; the order of an atomic and a plain load or store does.
- */
-struct access_conflict access_conflict(const struct memory_access *earlier,
-	const struct memory_access *later);
-
-/*
- * Returns whether the order of two operations matters: they have memory in common that one of them
- * writes.  OVERLAP_NONE is certain only if both are complete.
- */
-enum access_overlap accesses_conflict(const struct accesses *a, const struct accesses *b);
-
-/* Does the same for two lists of the reader, which caches results. */
-enum access_overlap access_compare(struct access_reader *reader, const struct accesses *a,
-	const struct accesses *b);
-
 /* Returns 1 if a kernel of the run accesses memory that it was not given. */
 int access_some_reach(struct db *db);
-
-/*
- * Returns 1 if they may have memory in common that was not given to both: one follows pointers
- * loaded from memory, or both use variables or constants of their module, and one of them writes.
- */
-int accesses_may_share(const struct accesses *a, const struct accesses *b);
 
 #endif

@@ -246,7 +246,7 @@ static int add_node(struct access_reader *reader, const struct graph_part *part,
 		return 0;
 	/* A child graph set in the executable: its source graph is not recorded. */
 	if (sqlite3_column_type(q, 2) != SQLITE_NULL && sqlite3_column_int64(q, 1) > part->at) {
-		sum->complete = sum->named = reader->graphs->complete = 0;
+		sum->complete = reader->graphs->complete = 0;
 		return 0;
 	}
 	if (sqlite3_column_type(q, 2) != SQLITE_NULL)
@@ -425,7 +425,8 @@ static int read_content(struct access_reader *reader, const struct access_rows *
 	sqlite3_reset(graphs->content);
 	sum->count = 0;
 	sum->reaches = 0;
-	sum->complete = sum->named = rc > 0 && first.graph && !(launch->content & CONTENT_UNNAMED);
+	sum->named = !(launch->content & CONTENT_UNNAMED);
+	sum->complete = sum->named && rc > 0 && first.graph;
 	graphs->part_count = graphs->node_count = 0;
 	graphs->exec = launch->exec;
 	graphs->is_new = graphs->complete = 1;
@@ -440,7 +441,7 @@ static int read_content(struct access_reader *reader, const struct access_rows *
 		/* Stops for bodies that contain each other, or many of them. */
 		if (graphs->part_count == graphs->node_limit ||
 			graphs->nodes_read > 2 * graphs->node_limit) {
-			sum->complete = sum->named = graphs->complete = 0;
+			sum->complete = graphs->complete = 0;
 			break;
 		}
 	}

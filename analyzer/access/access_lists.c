@@ -339,37 +339,3 @@ const struct accesses *access_read(struct access_reader *reader, int64_t call)
 	asked->generation = reader->generation;
 	return asked->list;
 }
-
-/* --- pairs of lists --- */
-
-/* Up to this many pairs of accesses, comparing is faster than looking up a cached result. */
-#define FEW_PAIRS 16
-
-/* Most pairs of lists access different memory. */
-static int are_disjoint(const struct accesses *a, const struct accesses *b)
-{
-	if (a->count * b->count > FEW_PAIRS || a->reaches || b->reaches)
-		return 0;
-	for (size_t i = 0; i < a->count; i++)
-		for (size_t j = 0; j < b->count; j++)
-			if (a->access[i].allocation == b->access[j].allocation)
-				return 0;
-	return 1;
-}
-
-enum access_overlap access_compare(struct access_reader *reader, const struct accesses *a,
-	const struct accesses *b)
-{
-	uint64_t low = a->number < b->number ? a->number : b->number;
-	uint64_t high = a->number < b->number ? b->number : a->number;
-	struct access_compared *known =
-		&reader->compared[mix(mix(1, low), high) >> 7 & (ACCESS_COMPARED - 1)];
-
-	if (are_disjoint(a, b))
-		return OVERLAP_NONE;
-	if (!low)
-		return accesses_conflict(a, b);
-	if (known->low != low || known->high != high)
-		*known = (struct access_compared){ low, high, accesses_conflict(a, b) };
-	return known->found;
-}

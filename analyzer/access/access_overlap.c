@@ -113,16 +113,6 @@ enum access_overlap access_overlap(const struct memory_access *a, const struct m
 	return found;
 }
 
-/* Returns whether the order of two accesses to one byte matters. */
-static enum access_overlap orders(const struct memory_access *a, const struct memory_access *b)
-{
-	if (a->direction == ACCESS_UNKNOWN || b->direction == ACCESS_UNKNOWN)
-		return OVERLAP_MAYBE;
-	if (a->direction == b->direction && a->direction != ACCESS_WRITE)
-		return OVERLAP_NONE;
-	return OVERLAP_SURE;
-}
-
 /* Every piece of b is in a piece of a.  Only strides that a has, too, are compared. */
 static int covers_pieces(const struct memory_access *a, const struct memory_access *b)
 {
@@ -152,82 +142,4 @@ int access_covers(const struct memory_access *a, const struct memory_access *b)
 {
 	return a->allocation == b->allocation && a->exact && a->sure && a->low <= b->low &&
 		a->high >= b->high && (!a->stride_count || covers_pieces(a, b));
-}
-
-static int is_sure(const struct memory_access *access)
-{
-	return access->sure && !access->maybe && access->direction != ACCESS_UNKNOWN &&
-		access->evidence >= EVIDENCE_MACHINE;
-}
-
-struct access_conflict access_conflict(const struct memory_access *earlier,
-	const struct memory_access *later)
-{
-	struct access_conflict conflict = { .overlap = orders(earlier, later),
-		.order = later->direction == ACCESS_READ    ? ACCESS_RAW
-			: earlier->direction == ACCESS_READ ? ACCESS_WAR
-							    : ACCESS_WAW,
-		.evidence =
-			earlier->evidence < later->evidence ? earlier->evidence : later->evidence };
-	enum access_overlap overlap;
-
-	if (conflict.overlap == OVERLAP_NONE)
-		return conflict;
-	overlap = access_overlap(earlier, later);
-	if (overlap < conflict.overlap)
-		conflict.overlap = overlap;
-	conflict.covered = access_covers(earlier, later) || access_covers(later, earlier);
-	conflict.same_bytes =
-		(overlap == OVERLAP_SURE || conflict.covered) && is_sure(earlier) && is_sure(later);
-	return conflict;
-}
-
-#define REACH_STORE (PTX_REACH_POINTER_STORE | PTX_REACH_VARIABLE_STORE | PTX_REACH_CONSTANT_STORE)
-
-static int writes(const struct accesses *accesses)
-{
-	for (size_t i = 0; i < accesses->count; i++)
-		if (accesses->access[i].direction != ACCESS_READ)
-			return 1;
-	return (accesses->reaches & REACH_STORE) != 0;
-}
-
-/* Memory that one reaches by pointers may be memory that the other uses. */
-static int reaches_other(const struct accesses *a, const struct accesses *b)
-{
-	if (!(a->reaches & PTX_REACH_POINTER) || (!b->count && !b->reaches))
-		return 0;
-	return a->reaches & PTX_REACH_POINTER_STORE || writes(b);
-}
-
-/* Both use memory of that kind, and one writes it. */
-static int share(const struct accesses *a, const struct accesses *b, unsigned memory,
-	unsigned store)
-{
-	return a->reaches & b->reaches & memory && (a->reaches | b->reaches) & store;
-}
-
-int accesses_may_share(const struct accesses *a, const struct accesses *b)
-{
-	return reaches_other(a, b) || reaches_other(b, a) ||
-		share(a, b, PTX_REACH_VARIABLE, PTX_REACH_VARIABLE_STORE) ||
-		share(a, b, PTX_REACH_CONSTANT, PTX_REACH_CONSTANT_STORE);
-}
-
-enum access_overlap accesses_conflict(const struct accesses *a, const struct accesses *b)
-{
-	enum access_overlap most = accesses_may_share(a, b) ? OVERLAP_MAYBE : OVERLAP_NONE;
-
-	for (size_t i = 0; i < a->count; i++)
-		for (size_t j = 0; j < b->count; j++) {
-			enum access_overlap found = orders(&a->access[i], &b->access[j]);
-			enum access_overlap overlap;
-
-			if (found <= most)
-				continue;
-			overlap = access_overlap(&a->access[i], &b->access[j]);
-			found = overlap < found ? overlap : found;
-			most = found > most ? found : most;
-		}
-	return most;
 }

@@ -6,7 +6,7 @@
 #ifndef CUFENCE_ACCESS_PARTS_H
 #define CUFENCE_ACCESS_PARTS_H
 
-#include "access.h"
+#include "conflict.h"
 #include "idmap.h"
 #include "run_columns.h"
 
@@ -29,7 +29,7 @@ struct access_reader {
 	} * asked;
 	struct access_compared {
 		uint64_t low, high; /* numbers of the two lists */
-		enum access_overlap found;
+		enum conflict found;
 	} * compared;
 	struct access_graphs *graphs;
 	struct accesses scratch;

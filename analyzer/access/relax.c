@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "conflict.h"
 #include "unnamed_memory.h"
 
 /* Keys besides allocations, whose ids are positive: */
@@ -290,25 +291,17 @@ static int is_access(const struct walk_call *call)
 	return kind_has(call->kind, K_ACCESSES);
 }
 
-/* Returns 0 only if the two are known to need no order; -1 after a message. */
+/*
+ * Returns 0 only if the two are known to need no order; -1 after a message.  Memory that both name
+ * has keys of its own.
+ */
 static int may_conflict(struct relax *relax, const struct walk_call *call, int64_t key,
 	const struct touch *touch)
 {
-	const struct accesses *one, *other;
-
 	if (!is_access(call) || !touch->is_access)
 		return 1;
-	one = access_read(relax->reader, call->id);
-	if (!one)
-		return -1;
-	if (!one->complete && key != TOUCHES_VARIABLES)
-		return 1;
-	other = access_read(relax->reader, touch->call);
-	if (!other)
-		return -1;
-	if (key == TOUCHES_VARIABLES)
-		return accesses_may_share(one, other);
-	return !other->complete || access_compare(relax->reader, one, other) != OVERLAP_NONE;
+	return access_may_conflict(relax->reader, call->id, touch->call,
+		key == TOUCHES_VARIABLES ? CONFLICT_MAYBE : CONFLICT_UNKNOWN);
 }
 
 /* The pair was already reported, for other memory that both access. */

@@ -5,7 +5,7 @@
  * order is reported.  If no pair loses its order, the waits are not needed, as far as cufence sees.
  *
  * Shared memory is decided by allocation, for copies and for launch words, unless all accesses of
- * both are known and neither writes what the other uses (access.h).  An operation with unknown
+ * both are known and neither writes what the other uses (conflict.h).  An operation with unknown
  * memory (a graph made before the trace) shares memory with all others.  For each stream and
  * allocation the last TOUCHED_DEPTH operations are kept; if an older one may matter, that is
  * reported, too.

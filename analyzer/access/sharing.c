@@ -3,12 +3,9 @@
 
 #include <stdlib.h>
 
-#include "access.h"
-
 struct sharing {
 	sqlite3_stmt *touch;
 	struct access_reader *reader;
-	const struct accesses *one, *other; /* last lists read */
 };
 
 enum touch { TOUCH_NONE, TOUCH_MAYBE, TOUCH_SURELY, TOUCH_GRAPH };
@@ -43,15 +40,15 @@ static const char touch_sql[] =
 				    "ORDER BY touch DESC LIMIT 1";
 /* clang-format on */
 
-struct sharing *sharing_open(struct db *db)
+struct sharing *sharing_open(struct db *db, struct access_reader *reader)
 {
 	struct sharing *sharing = calloc(1, sizeof(*sharing));
 
 	if (!sharing)
 		return NULL;
 	sharing->touch = db_prepare(db, touch_sql);
-	sharing->reader = access_open(db);
-	if (sharing->touch && sharing->reader)
+	sharing->reader = reader;
+	if (sharing->touch)
 		return sharing;
 	sharing_close(sharing);
 	return NULL;
@@ -62,29 +59,22 @@ void sharing_close(struct sharing *sharing)
 	if (!sharing)
 		return;
 	sqlite3_finalize(sharing->touch);
-	if (sharing->reader)
-		access_close(sharing->reader);
 	free(sharing);
-}
-
-static int read_both(struct sharing *sharing, int64_t call, int64_t other)
-{
-	sharing->one = access_read(sharing->reader, call);
-	sharing->other = sharing->one ? access_read(sharing->reader, other) : NULL;
-	return sharing->other ? 0 : -1;
 }
 
 /* Compares the accesses of a graph's nodes with the copy's bytes. */
 static int touch_of_graph(struct sharing *sharing, int64_t copy, int64_t call)
 {
+	const struct accesses *one = access_read(sharing->reader, copy);
+	const struct accesses *other = one ? access_read(sharing->reader, call) : NULL;
 	enum access_overlap most = OVERLAP_NONE;
 
-	if (read_both(sharing, copy, call))
+	if (!other)
 		return -1;
-	for (size_t i = 0; i < sharing->one->count; i++)
-		for (size_t k = 0; k < sharing->other->count; k++) {
-			enum access_overlap found = access_overlap(&sharing->one->access[i],
-				&sharing->other->access[k]);
+	for (size_t i = 0; i < one->count; i++)
+		for (size_t k = 0; k < other->count; k++) {
+			enum access_overlap found =
+				access_overlap(&one->access[i], &other->access[k]);
 
 			most = found > most ? found : most;
 		}
@@ -114,53 +104,4 @@ int sharing_between(struct sharing *sharing, int64_t copy, int64_t call, int64_t
 	if (other_touch <= TOUCH_NONE)
 		return other_touch;
 	return touch == other_touch;
-}
-
-static int writes(const struct memory_access *access)
-{
-	return access->direction == ACCESS_WRITE || access->direction == ACCESS_ATOMIC;
-}
-
-static int matters(const struct memory_access *a, const struct memory_access *b)
-{
-	enum access_overlap overlap;
-
-	if (a->allocation != b->allocation)
-		return 0;
-	/* Most unknown accesses are reads, of inputs that all kernels share. */
-	if (!writes(a) && !writes(b))
-		return 0;
-	overlap = access_overlap(a, b);
-	/*
-	 * The extent of a kernel's access is often unknown; parts of an allocation have other
-	 * pointers.
-	 */
-	return overlap == OVERLAP_SURE || (overlap == OVERLAP_MAYBE && a->start == b->start);
-}
-
-int sharing_conflict(struct sharing *sharing, int64_t call, int64_t other)
-{
-	if (read_both(sharing, call, other))
-		return -1;
-	for (size_t i = 0; i < sharing->one->count; i++)
-		for (size_t k = 0; k < sharing->other->count; k++)
-			if (matters(&sharing->one->access[i], &sharing->other->access[k]))
-				return 1;
-	return 0;
-}
-
-/* The driver may not have reported the parameters of a kernel. */
-static int is_known(const struct accesses *accesses)
-{
-	return accesses->named && (accesses->complete || accesses->count);
-}
-
-int sharing_nothing(struct sharing *sharing, int64_t call, int64_t other)
-{
-	int conflict = sharing_conflict(sharing, call, other);
-
-	if (conflict)
-		return conflict < 0 ? -1 : 0;
-	return is_known(sharing->one) && is_known(sharing->other) &&
-		!accesses_may_share(sharing->one, sharing->other);
 }

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds whether operations use the same memory, as far as recorded: by the allocations of copy
- * operands and of pointers among launch parameters.  Memory that a kernel reaches in other ways is
- * unknown.
+ * Finds whether a copy passes data between two operations, as far as recorded: by the allocations
+ * of copy operands and of pointers among launch parameters.  Memory that a kernel reaches in other
+ * ways is unknown.
  */
 #ifndef CUFENCE_SHARING_H
 #define CUFENCE_SHARING_H
 
 #include <stdint.h>
 
+#include "access.h"
 #include "db.h"
 
 struct sharing;
 
-/* Returns NULL after a message. */
-struct sharing *sharing_open(struct db *db);
+/* The reader stays the caller's.  Returns NULL after a message. */
+struct sharing *sharing_open(struct db *db, struct access_reader *reader);
 void sharing_close(struct sharing *sharing);
 
 /*
@@ -24,17 +25,5 @@ void sharing_close(struct sharing *sharing);
  * into them, which shows that the program passes parts.
  */
 int sharing_between(struct sharing *sharing, int64_t copy, int64_t call, int64_t other);
-
-/*
- * Returns 1 if the order of two operations matters, because one may write what the other uses: the
- * same bytes, or both were given the same pointer.  Returns 0, or -1 after a message.
- */
-int sharing_conflict(struct sharing *sharing, int64_t call, int64_t other);
-
-/*
- * Returns 1 if the memory of both operations is known, and nothing shows that their order matters;
- * 0, or -1 after a message.
- */
-int sharing_nothing(struct sharing *sharing, int64_t call, int64_t other);
 
 #endif

@@ -4,8 +4,8 @@
  *
  * The account of a process covers its loop (loop.h) until all work of its turns has ended; without
  * a loop it covers the first call that submits an operation to the end of the last operation.  Each
- * nanosecond of a device that ran something meanwhile has one cause: the device was busy, or it was
- * idle before an operation because
+ * nanosecond of a device that ran something meanwhile has one cause: the device was busy with
+ * kernels, copies or both, or it was idle before an operation because
  *
  *	outside   no thread was in CUDA: the host had other work between two sites
  *	submit    a thread was in a call that submits work

@@ -136,14 +136,54 @@ static int ran_in(const struct account *account, const struct account_work *work
 	return has_times(work) && work->start < account->end && work->end > account->begin;
 }
 
+/* Time in which a device ran copies, and other operations, within the account, ns. */
+struct ran {
+	int64_t copies, others, all;
+	int64_t copied, until; /* ends of the latest of each */
+};
+
+static int64_t add_interval(int64_t *until, int64_t start, int64_t end)
+{
+	int64_t begin = start > *until ? start : *until;
+
+	if (end <= begin)
+		return 0;
+	*until = end;
+	return end - begin;
+}
+
+/* Memsets are kernels, mostly. */
+static void add_ran(struct ran *ran, const struct run *run, uint32_t id, int64_t start, int64_t end)
+{
+	uint8_t kind = run_where(run, run_work(run, id))->kind;
+
+	if (kind == WORK_MEMCPY || kind == WORK_PEER)
+		ran->copies += add_interval(&ran->copied, start, end);
+	else
+		ran->others += add_interval(&ran->until, start, end);
+}
+
+static int add_busy_rows(struct account *account, int32_t device, const struct ran *ran)
+{
+	int64_t both = ran->copies + ran->others - ran->all;
+
+	return account_add(account, device, ACCOUNT_KERNELS, 0, 0, ran->others - both) ||
+			account_add(account, device, ACCOUNT_COPIES, 0, 0, ran->copies - both) ||
+			account_add(account, device, ACCOUNT_BOTH, 0, 0, both)
+		? -1
+		: 0;
+}
+
 /* Accounts for the operations of one device. */
 static int add_device(struct account *account, const struct account_work *work, size_t count)
 {
-	int64_t until = account->begin, busy = 0;
+	struct ran ran = { .copied = account->begin, .until = account->begin };
+	int64_t until = account->begin;
 
 	for (size_t i = 0; i < account->of_count; i++)
 		account->threads[account->of[i]].at = 0;
-	for (size_t i = 0; i < count && until < account->end; i++) {
+	for (size_t i = 0; i < count && (until < account->end || work[i].start < account->end);
+		i++) {
 		int64_t start = work[i].start < account->end ? work[i].start : account->end;
 		int64_t end = work[i].end < account->end ? work[i].end : account->end;
 
@@ -151,11 +191,11 @@ static int add_device(struct account *account, const struct account_work *work, 
 			continue;
 		if (start > until && add_idle(account, &work[i], until, start))
 			return -1;
-		start = start > until ? start : until;
-		busy += end > start ? end - start : 0;
-		until = end > start ? end : start;
+		add_ran(&ran, account->run, work[i].id, start, end);
+		ran.all += add_interval(&until, start, end);
+		until = until > start ? until : start;
 	}
-	return account_add(account, work->device, ACCOUNT_BUSY, 0, 0, busy) ||
+	return add_busy_rows(account, work->device, &ran) ||
 			(until < account->end &&
 				account_add(account, work->device, ACCOUNT_DONE, 0, 0,
 					account->end - until))

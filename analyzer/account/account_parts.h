@@ -9,7 +9,9 @@
 
 /* Causes and their names in table account. */
 #define ACCOUNT_CAUSES(X) \
-	X(BUSY, "busy") \
+	X(KERNELS, "kernels") \
+	X(COPIES, "copies") \
+	X(BOTH, "both") \
 	X(OUTSIDE, "outside") \
 	X(COMPUTING, "computing") \
 	X(BLOCKED, "blocked") \

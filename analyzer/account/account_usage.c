@@ -9,6 +9,7 @@
 #include "array.h"
 #include "constants.h"
 #include "host_runs.h"
+#include "sorted.h"
 
 int account_read_usage(struct account_run *all, struct db *db)
 {
@@ -96,17 +97,10 @@ static int64_t at_most(int64_t a, int64_t b)
 /* Returns the number of a thread's last call that had returned by then, its count: none. */
 static size_t find_returned(const struct account_thread *thread, int64_t until)
 {
-	size_t low = 0, high = thread->count;
+	size_t after = sorted_after(thread->call, thread->count, sizeof(*thread->call),
+		offsetof(struct account_call, exit), until);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (thread->call[middle].exit <= until)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? low - 1 : thread->count;
+	return after ? after - 1 : thread->count;
 }
 
 /* A gap in which a thread was blocked, and when that can have ended at the earliest. */

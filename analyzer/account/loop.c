@@ -150,7 +150,7 @@ static int measure(struct search *search, struct candidate *candidate, int branc
 	candidate->turns = turns.count;
 	candidate->covered = turns.covered;
 	candidate->is_loop = turns.count >= LOOP_TURNS_LEAST && 2 * turns.covered >= turns.around &&
-		LOOP_OWN_PART * turns.own_covered >= candidate->own->weight;
+		LOOP_OWN_PART * turns.own_covered >= turns.own_around;
 	free(turns.begin);
 	return rc;
 }

@@ -6,14 +6,20 @@
 #include <string.h>
 
 #include "array.h"
+#include "record.h"
 
-/* The program's own frames first: of a script if there is one, else of its files. */
+/*
+ * The program's own frames first: of a script if there is one, else of its files.  Paths with as
+ * many frames of scripts as a trace keeps are last: outer ones may be missing.
+ */
 static const char frames_sql[] =
-	"SELECT site, depth, address, own AND code NOT NULL, loop FROM"
-	" (SELECT f.site, f.depth, f.address, f.code, f.loop, f.user AND (f.code NOT NULL OR NOT"
-	"   EXISTS (SELECT 1 FROM frame s WHERE s.site = f.site AND s.code NOT NULL)) AS own"
-	"  FROM site s JOIN frame f ON f.site = s.id WHERE s.process = ?)"
-	" ORDER BY site, own DESC, depth DESC";
+	"WITH path AS (SELECT s.id, (SELECT count(code) FROM frame WHERE site = s.id) AS scripts,"
+	"  (SELECT count(code) FROM frame WHERE site = s.id AND user) AS own"
+	"  FROM site s WHERE process = ?1)"
+	" SELECT f.site, f.depth, f.address, f.user AND f.code NOT NULL, f.loop,"
+	"  scripts >= ?2 OR own >= ?3 AS is_cut"
+	" FROM path JOIN frame f ON f.site = path.id"
+	" ORDER BY is_cut, f.site, f.user AND (f.code NOT NULL OR NOT scripts) DESC, f.depth DESC";
 
 static int add_node(struct loop_paths *paths, const struct path_node *node)
 {
@@ -79,6 +85,27 @@ uint32_t loop_paths_leaf(struct loop_paths *paths, uint32_t site)
 	return paths->leaf[site];
 }
 
+/* Notes the first node of a function of the script. */
+static int note_function(struct loop_paths *paths, uint64_t address, uint32_t node)
+{
+	uint32_t code = SCRIPT_CODE(address);
+
+	return map_get(&paths->functions, code, 0) ? 0 : map_set(&paths->functions, code, node);
+}
+
+/*
+ * Where a path begins, given the address of its outermost frame.  If it was cut, that is beside
+ * another path's frame of that function.
+ */
+static uint32_t begin_path(const struct loop_paths *paths, uint64_t address, int is_cut)
+{
+	uint64_t known = is_cut && IS_SCRIPT_FRAME(address)
+		? map_get(&paths->functions, SCRIPT_CODE(address), 0)
+		: 0;
+
+	return paths->node[known].parent;
+}
+
 static int read_frames(struct loop_paths *paths, sqlite3_stmt *q)
 {
 	uint32_t site = 0, at = 0;
@@ -86,6 +113,7 @@ static int read_frames(struct loop_paths *paths, sqlite3_stmt *q)
 
 	while ((step = db_step(q)) > 0) {
 		uint32_t of = (uint32_t)sqlite3_column_int64(q, 0);
+		uint64_t address = (uint64_t)sqlite3_column_int64(q, 2);
 		const struct path_node frame = {
 			.site = of,
 			.depth = sqlite3_column_int(q, 1),
@@ -97,9 +125,10 @@ static int read_frames(struct loop_paths *paths, sqlite3_stmt *q)
 			if (site && add_leaf(paths, site, at))
 				return -1;
 			site = of;
-			at = 0;
+			at = begin_path(paths, address, sqlite3_column_int(q, 5));
 		}
-		if (go_to(paths, &at, (uint64_t)sqlite3_column_int64(q, 2), &frame))
+		if (go_to(paths, &at, address, &frame) ||
+			(frame.is_own && note_function(paths, address, at)))
 			return -1;
 	}
 	return step || (site && add_leaf(paths, site, at)) ? -1 : 0;
@@ -108,7 +137,9 @@ static int read_frames(struct loop_paths *paths, sqlite3_stmt *q)
 int loop_paths_read(struct loop_paths *paths, struct db *db, uint32_t process)
 {
 	sqlite3_stmt *q = db_prepare(db, frames_sql);
-	int rc = !q || db_bind(q, "i", (int64_t)process) ||
+	int rc = !q ||
+			db_bind(q, "iii", (int64_t)process, (int64_t)SITE_SCRIPT_FRAMES,
+				(int64_t)SITE_OWN_FRAMES) ||
 			add_node(paths, &(struct path_node){ .depth = -1 })
 		? -1
 		: read_frames(paths, q);
@@ -122,6 +153,7 @@ void loop_paths_release(struct loop_paths *paths)
 	free(paths->node);
 	free(paths->leaf);
 	map_release(&paths->children);
+	map_release(&paths->functions);
 	*paths = (struct loop_paths){ 0 };
 }
 

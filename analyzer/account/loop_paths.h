@@ -3,7 +3,9 @@
  * The call paths of a process as a tree: a node is a place in a function, reached from the place
  * of its parent.  The program's own frames come first, the outermost one at the top, then those of
  * libraries: a trace keeps all frames of the program's, but only the innermost ones of packages.
- * A leaf is a site.
+ * A trace keeps a limited number of frames of scripts: a path that has as many may lack its
+ * outermost ones and is continued by another path through its outermost function.  A leaf is a
+ * site.
  */
 #ifndef CUFENCE_LOOP_PATHS_H
 #define CUFENCE_LOOP_PATHS_H
@@ -30,7 +32,8 @@ struct loop_paths {
 	size_t count;
 	uint32_t *leaf; /* by site, 0: none */
 	size_t leaf_end;
-	struct map children; /* hash of parent and address -> node */
+	struct map children;  /* hash of parent and address -> node */
+	struct map functions; /* code of a script -> its first node */
 };
 
 /* Each returns 0, or -1 after a message.  loop_paths_release() follows in both cases. */

@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "constants.h"
+#include "sorted.h"
 #include "unknown.h"
 
 /* --- tokens --- */
@@ -85,13 +86,14 @@ static void weigh(struct tokens *tokens)
 		for (size_t k = 0; k < tokens->thread[i].count; k++)
 			device += (double)tokens->thread[i].token[k].weight;
 	}
+	tokens->each = 1 / count;
 	for (size_t i = 0; i < tokens->count; i++) {
 		struct token_thread *thread = &tokens->thread[i];
 
 		for (size_t k = 0; k < thread->count; k++) {
 			double part = device > 0 ? (double)thread->token[k].weight / device : 0;
 
-			thread->token[k].weight = (float)(1 / count + part);
+			thread->token[k].weight = (float)(tokens->each + part);
 			thread->weight += (double)thread->token[k].weight;
 		}
 	}
@@ -265,17 +267,8 @@ static int tally_own(struct turns *turns, struct tokens *tokens)
 /* The first token from a time on. */
 static size_t find_token(const struct token_thread *thread, int64_t since)
 {
-	size_t low = 0, high = thread->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (thread->token[middle].enter < since)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_from(thread->token, thread->count, sizeof(*thread->token),
+		offsetof(struct token, enter), since);
 }
 
 /* Calls of other threads are part of the last turn, too, such as those of a backward pass. */
@@ -324,6 +317,23 @@ static int are_branches(const struct turns *turns, const struct tokens *tokens)
 	return with >= most_of(turns->count);
 }
 
+/*
+ * What a thread does until the first turn ends and not again, such as compiling and tuning, is
+ * set-up: the number of these calls says nothing about the loop, what the device does for them may.
+ */
+static void leave_out_setup(struct turns *turns, const struct tokens *tokens)
+{
+	const struct token_thread *own = turns->own;
+
+	turns->own_around = own->weight;
+	for (size_t i = 0; i < own->count && own->token[i].enter < turns->begin[1]; i++) {
+		if (tokens->tally[own->token[i].site].last > 1)
+			continue;
+		turns->own_around -= tokens->each;
+		turns->around -= i < turns->first ? 0 : tokens->each;
+	}
+}
+
 static double covered_of(struct turns *turns, struct tokens *tokens, int branches)
 {
 	double covered = 0;
@@ -351,7 +361,8 @@ int turns_measure(struct turns *turns, struct tokens *tokens, const struct token
 		return 0;
 	turns->own_covered = covered_of(turns, tokens, branches && are_branches(turns, tokens));
 	turns->covered = turns->own_covered;
-	if (LOOP_OWN_PART * turns->own_covered < own->weight)
+	leave_out_setup(turns, tokens);
+	if (LOOP_OWN_PART * turns->own_covered < turns->own_around)
 		return 0;
 	for (size_t i = 0; i < tokens->count; i++) {
 		if (&tokens->thread[i] == own)

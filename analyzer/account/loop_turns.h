@@ -38,8 +38,8 @@ struct turns {
 	size_t warm;            /* removed as warm-up */
 	size_t first, end;      /* own tokens: the first one, and the one after the last */
 	int64_t bound;          /* ns: all calls of the last one are entered before */
-	double covered, around; /* weight: covered, and of all tokens meanwhile */
-	double own_covered;
+	double covered, around; /* weight: covered, and of all tokens meanwhile, without set-up */
+	double own_covered, own_around; /* of the own thread: and of all it does, without set-up */
 };
 
 struct tokens {
@@ -47,6 +47,7 @@ struct tokens {
 	struct loop_paths *paths;
 	struct token_thread *thread; /* those with tokens, sorted by what they say about loops */
 	size_t count;
+	double each;         /* weight of each token for their number */
 	struct tally *tally; /* by site; only of those listed */
 	uint32_t *listed;
 	size_t listed_count;

@@ -53,6 +53,7 @@ static const struct format {
 	{ "json", report_json, NULL, 0 },
 	{ "html", report_html, NULL, 0 },
 	{ "perfetto", NULL, export_perfetto, 0 },
+	{ "folded", NULL, export_folded, 0 },
 	{ "sarif", NULL, export_sarif, 0 },
 	{ "junit", NULL, export_junit, 0 },
 	{ "github", NULL, export_github, 0 },
@@ -64,8 +65,8 @@ static const struct format *find_format(const char *name)
 		if (!strcmp(name ? name : "text", formats[i].name))
 			return &formats[i];
 	print(stderr,
-		"cufence: --format is text, json, html, perfetto, sarif, junit or github, "
-		"not '%s'\n",
+		"cufence: --format is text, json, html, perfetto, folded, sarif, junit or "
+		"github, not '%s'\n",
 		name);
 	return NULL;
 }

@@ -42,7 +42,7 @@ static const char *why_nothing(const struct program *program, int simulated)
 		return "there is no CUDA driver (libcuda.so.1 was not found), so every CUDA call "
 		       "fails; \"cufence run --sim\" has a simulated device";
 	return "it never called CUDA, called it only in processes that cleared LD_PRELOAD, or "
-	       "could not write its trace (see the messages above)";
+	       "could not be traced (see the messages above)";
 }
 
 /* With --quiet only the file of --report is written. */

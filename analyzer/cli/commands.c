@@ -19,9 +19,9 @@
 	}
 /* How a report is shown: by "report", and by "run" at its end. */
 #define REPORT_OPTIONS \
-	{ "--format", "text|json|html|perfetto|sarif|junit|github", \
-		"text, JSON, a page for a browser, a trace for Perfetto, SARIF, JUnit XML, " \
-		"GitHub annotations (default: by the file's ending, else text)" }, \
+	{ "--format", "text|json|html|perfetto|folded|sarif|junit|github", \
+		"text, JSON, a page for a browser, a trace for Perfetto, flame graphs, SARIF, " \
+		"JUnit XML, GitHub annotations (default: by the file's ending, else text)" }, \
 		{ "--level", "certain|likely|possible", "least confidence shown (likely)" }, \
 		{ "--top", "N", "show at most N findings (text: 10, else all)" }, \
 		{ "--all", NULL, "show all findings and all their places" }, \

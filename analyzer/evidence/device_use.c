@@ -6,23 +6,23 @@
 #include <string.h>
 
 #include "array.h"
+#include "busy.h"
 #include "digits.h"
 #include "map.h"
 #include "run_columns.h"
 
 /* An operation's interval on the device with that index in struct use. */
 struct use_span {
-	int64_t end, start; /* ns; sorted by end */
+	int64_t start, end; /* ns */
 	size_t device;
 };
 
-/* A device of a process.  Operations are processed in order of end, the last one first. */
+/* A device of a process.  Operations are processed in order of start. */
 struct device_use {
 	int64_t process, device;
-	int64_t *start; /* of operations running at `now`: a heap, the latest on top */
-	size_t count;
-	int64_t now, first, last; /* ns; now: the time reached so far, going backwards */
-	int64_t busy, overlapped; /* ns */
+	int64_t first, last; /* start and end of all operations, ns */
+	int64_t until;       /* the latest end so far, ns */
+	struct busy busy, overlapped;
 };
 
 /* Properties of an operation; start and end RUN_NEVER: unknown. */
@@ -50,62 +50,6 @@ struct use {
 	struct map streams; /* process, stream, device and kind -> index + 1 */
 };
 
-static void swap(int64_t *a, int64_t *b)
-{
-	int64_t kept = *a;
-
-	*a = *b;
-	*b = kept;
-}
-
-static int push_start(struct device_use *use, int64_t start)
-{
-	int64_t *more = array_room(use->start, use->count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	use->start = more;
-	more[use->count] = start;
-	for (size_t at = use->count++; at && more[(at - 1) / 2] < more[at]; at = (at - 1) / 2)
-		swap(&more[at], &more[(at - 1) / 2]);
-	return 0;
-}
-
-static void pop_start(struct device_use *use)
-{
-	int64_t *heap = use->start;
-	size_t at = 0, child;
-
-	heap[0] = heap[--use->count];
-	while ((child = 2 * at + 1) < use->count) {
-		if (child + 1 < use->count && heap[child + 1] > heap[child])
-			child++;
-		if (heap[at] >= heap[child])
-			return;
-		swap(&heap[at], &heap[child]);
-		at = child;
-	}
-}
-
-static void go_back(struct device_use *use, int64_t to)
-{
-	if (use->count > 0)
-		use->busy += use->now - to;
-	if (use->count > 1)
-		use->overlapped += use->now - to;
-	use->now = to;
-}
-
-/* Goes back to an operation's end, over later starts. */
-static void go_back_to(struct device_use *use, int64_t to)
-{
-	while (use->count && use->start[0] >= to) {
-		go_back(use, use->start[0]);
-		pop_start(use);
-	}
-	go_back(use, to);
-}
-
 /* Finds the index of a device, added if missing. */
 static int device_of(struct use *use, int64_t process, int64_t device, size_t *index)
 {
@@ -127,7 +71,8 @@ static int device_of(struct use *use, int64_t process, int64_t device, size_t *i
 	more[*index] = (struct device_use){ .process = process,
 		.device = device,
 		.first = INT64_MAX,
-		.last = INT64_MIN };
+		.last = INT64_MIN,
+		.until = INT64_MIN };
 	return 0;
 }
 
@@ -164,7 +109,7 @@ static int add_span(struct use *use, int64_t process, int64_t ordinal, int64_t s
 		use->span = more;
 	if (!more || device_of(use, process, ordinal, &index))
 		return -1;
-	more[use->span_count++] = (struct use_span){ end, start, index };
+	more[use->span_count++] = (struct use_span){ start, end, index };
 	device = &use->device[index];
 	if (start < device->first)
 		device->first = start;
@@ -237,25 +182,29 @@ static int add_works(struct use *use, const struct run *run)
 	return 0;
 }
 
-static int follow_back(struct use *use)
+static int follow_span(struct device_use *use, const struct use_span *span)
+{
+	int64_t both = span->end < use->until ? span->end : use->until;
+
+	if (busy_add(&use->busy, span->start, span->end) ||
+		busy_add(&use->overlapped, span->start, both))
+		return -1;
+	if (span->end > use->until)
+		use->until = span->end;
+	return 0;
+}
+
+static int follow_spans(struct use *use)
 {
 	void *spans = use->span;
+	int rc = digits_sort(&spans, use->span_count, sizeof(*use->span));
 
-	if (digits_sort(&spans, use->span_count, sizeof(*use->span)))
-		return -1;
 	use->span = spans;
-	for (size_t i = 0; i < use->device_count; i++)
-		use->device[i].now = use->device[i].last;
-	for (size_t i = use->span_count; i-- > 0;) {
-		struct device_use *device = &use->device[use->span[i].device];
-
-		go_back_to(device, use->span[i].end);
-		if (push_start(device, use->span[i].start))
-			return -1;
-	}
-	for (size_t i = 0; i < use->device_count; i++)
-		go_back_to(&use->device[i], use->device[i].first);
-	return 0;
+	for (size_t i = 0; i < use->span_count && !rc; i++)
+		rc = follow_span(&use->device[use->span[i].device], &use->span[i]);
+	for (size_t i = 0; i < use->device_count && !rc; i++)
+		rc = busy_join(&use->device[i].busy) || busy_join(&use->device[i].overlapped);
+	return rc ? -1 : 0;
 }
 
 static int store_streams(struct db *db, const struct use *use)
@@ -282,7 +231,7 @@ static int store_devices(struct db *db, const struct use *use)
 		const struct device_use *device = &use->device[i];
 
 		rc = db_run(insert, "iiiiii", device->process, device->device, device->first,
-			device->last, device->busy, device->overlapped);
+			device->last, busy_total(&device->busy), busy_total(&device->overlapped));
 	}
 	sqlite3_finalize(insert);
 	return rc;
@@ -293,10 +242,12 @@ int use_measure(struct db *db)
 	struct use use = { 0 };
 	int step = db->run && !db->run->joined ? add_works(&use, db->run) : add_rows(&use, db);
 
-	if (!step && (follow_back(&use) || store_streams(db, &use) || store_devices(db, &use)))
+	if (!step && (follow_spans(&use) || store_streams(db, &use) || store_devices(db, &use)))
 		step = -1;
-	for (size_t i = 0; i < use.device_count; i++)
-		free(use.device[i].start);
+	for (size_t i = 0; i < use.device_count; i++) {
+		busy_release(&use.device[i].busy);
+		busy_release(&use.device[i].overlapped);
+	}
 	free(use.device);
 	free(use.span);
 	free(use.stream);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Device utilization and overlap: tables stream_use and device_use, so that reports need not read
- * every operation.  Operations are read once and then processed from the last end to the first,
- * with 48 bytes of memory each.
+ * every operation.
  */
 #ifndef CUFENCE_DEVICE_USE_H
 #define CUFENCE_DEVICE_USE_H

@@ -84,6 +84,9 @@ static const struct loss losses[] = {
 	{ "passed_functions", LOSS_NOTE,
 		"the runs of %lld host functions were not recorded: too many others were "
 		"pending, or nodes of graphs" },
+	{ "other_namespaces", LOSS_INCOMPLETE,
+		"CUDA was used in %lld other link namespaces (dlmopen), whose calls are not "
+		"recorded" },
 	{ "bypassed_calls", LOSS_NOTE,
 		"%lld calls bypassed the wrappers and were recorded by CUPTI only" },
 };
@@ -94,6 +97,8 @@ static const struct {
 } singular[] = {
 	{ "late_ends", "1 operation's end was impossible and was corrected" },
 	{ "lost_times", "1 operation's times were impossible and are not known" },
+	{ "other_namespaces",
+		"CUDA was used in another link namespace (dlmopen), whose calls are not recorded" },
 };
 
 const char *loss_wording(const struct loss *loss, int64_t count)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exports a run for other programs: Perfetto's viewer, code scanning (SARIF), test reports (JUnit)
- * and GitHub annotations.  Table temp.verdict (verdict.h) says which places are exported and which
- * fail; it must be filled before.  Names come from the traced program and are escaped as each
- * format requires.
+ * Exports a run for other programs: Perfetto's viewer, flame graphs, code scanning (SARIF), test
+ * reports (JUnit) and GitHub annotations.  Table temp.verdict (verdict.h) says which places are
+ * exported and which fail; it must be filled before.  Names come from the traced program and are
+ * escaped as each format requires.
  */
 #ifndef CUFENCE_EXPORT_H
 #define CUFENCE_EXPORT_H
@@ -26,6 +26,13 @@ int export_sarif(struct db *db, FILE *out);
 
 /* JUnit XML: a test case for each rule, and one for the trace itself. */
 int export_junit(struct db *db, FILE *out);
+
+/*
+ * Folded stacks of the host's time outside of CUDA, for flame graphs and speedscope: a line for
+ * each call path, with its frames, the outermost first and separated by semicolons, and ns.  The
+ * first frame says whose time it is: that in which a device idled, or that of the looping thread.
+ */
+int export_folded(struct db *db, FILE *out);
 
 /* Workflow commands of GitHub Actions: a line for each place that fails. */
 int export_github(struct db *db, FILE *out);

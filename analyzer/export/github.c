@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 
 #include "export.h"
 #include "export_sql.h"
 #include "report_parts.h"
+#include "report_possible.h"
 
 /*
  * ::error file=...,line=...,title=...::message, escaped as actions/toolkit does
@@ -32,11 +34,19 @@ static const char lines_sql[] =
 static const char troubles_sql[] = "SELECT '::error title=' || " PROPERTY(
 	"name") " || '::' || " DATA("shown(message)") " FROM temp.trouble";
 
-static int put_lines(struct db *db, const char *sql, FILE *out)
+static const char possible_sql[] =
+	"SELECT '::notice title=cufence::' || " DATA("?1") " WHERE ?1 <> ''";
+
+/* text: the parameter of sql, NULL: it has none */
+static int put_lines(struct db *db, const char *sql, const char *text, FILE *out)
 {
 	sqlite3_stmt *q = db_prepare(db, sql);
 	int step = -1;
 
+	if (q && text && db_bind(q, "s", text)) {
+		sqlite3_finalize(q);
+		return -1;
+	}
 	while (q && (step = db_step(q)) > 0) {
 		fputs(db_text(q, 0), out);
 		fputc('\n', out);
@@ -47,11 +57,18 @@ static int put_lines(struct db *db, const char *sql, FILE *out)
 
 int export_github(struct db *db, FILE *out)
 {
+	struct report_possible found;
+	char *possible = report_possible(db, POSSIBLE_WITHOUT_VERDICT, 0, &found);
 	struct export_sql sql;
 	int rc = export_sql_open(&sql, db);
 
 	if (!rc)
-		rc = put_lines(db, lines_sql, out) || put_lines(db, troubles_sql, out) ? -1 : 0;
+		rc = !possible || put_lines(db, lines_sql, NULL, out) ||
+				put_lines(db, troubles_sql, NULL, out) ||
+				put_lines(db, possible_sql, possible, out)
+			? -1
+			: 0;
 	export_sql_close(&sql);
+	free(possible);
 	return rc;
 }

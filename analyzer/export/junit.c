@@ -6,6 +6,7 @@
 #include "export_sql.h"
 #include "print.h"
 #include "report_parts.h"
+#include "report_possible.h"
 #include "rules.h"
 
 /* A rule's failing and accepted places. */
@@ -187,6 +188,21 @@ static int put_troubles(const struct suite *suite)
 	return step;
 }
 
+/* What is possible fails no case. */
+static int put_possible(const struct suite *suite)
+{
+	struct report_possible found;
+	char *text = report_possible(suite->db, POSSIBLE_WITHOUT_VERDICT, 0, &found);
+
+	if (text && *text) {
+		fputs("<system-out>", suite->out);
+		put_text(suite->out, text);
+		fputs("</system-out>\n", suite->out);
+	}
+	free(text);
+	return text ? 0 : -1;
+}
+
 /* Writes an attribute with the count that sql gives. */
 static void put_count(const struct suite *suite, const char *name, const char *sql)
 {
@@ -230,7 +246,7 @@ static int put_suite(const struct suite *suite)
 	for (int i = 0; !rc && i < RULE_COUNT; i++)
 		rc = put_rule(suite, &rules[i]);
 	if (!rc)
-		rc = put_troubles(suite);
+		rc = put_troubles(suite) || put_possible(suite) ? -1 : 0;
 	fputs("</testsuite>\n</testsuites>\n", suite->out);
 	sqlite3_finalize(q);
 	return rc;

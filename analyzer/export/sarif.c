@@ -10,6 +10,7 @@
 #include "print.h"
 #include "report_facts.h"
 #include "report_parts.h"
+#include "report_possible.h"
 #include "rules.h"
 
 #define SCHEMA \
@@ -188,20 +189,23 @@ static int put_rules(struct db *db, FILE *out)
 	return rc;
 }
 
-/* Gaps of the trace and other problems, as notifications. */
+/* Problems, gaps of the trace and what is possible, as notifications. */
 static int put_invocation(struct db *db, FILE *out)
 {
+	struct report_possible found;
+	char *possible = report_possible(db, POSSIBLE_WITHOUT_VERDICT, 0, &found);
 	char *sql = sqlite3_mprintf(
 		"SELECT coalesce(json_group_array(json_object('level', level, 'message',"
 		" json_object('text', text))), '[]') FROM (SELECT iif(failure, 'error', 'warning')"
 		"  AS level, shown(message) AS text FROM temp.trouble UNION ALL"
 		" SELECT iif(\"incomplete?\", 'warning', 'note'), shown(text) FROM (%s)"
-		"  WHERE text NOT NULL)",
+		"  WHERE text NOT NULL UNION ALL SELECT 'note', ?1 WHERE ?1 <> '')",
 		report_facts[FACT_LOSSES].sql);
 	sqlite3_stmt *notes = sql ? db_prepare(db, sql) : NULL;
 	sqlite3_stmt *q = db_prepare(db, invocation_sql);
-	int step = notes && q ? db_step(notes) : -1;
+	int step = possible && notes && q ? db_bind(notes, "s", possible) : -1;
 
+	step = step ? -1 : db_step(notes);
 	if (step > 0)
 		step = db_bind(q, "s", db_text(notes, 0)) ? -1 : db_step(q);
 	if (step > 0)
@@ -209,6 +213,7 @@ static int put_invocation(struct db *db, FILE *out)
 	sqlite3_finalize(notes);
 	sqlite3_finalize(q);
 	sqlite3_free(sql);
+	free(possible);
 	return step > 0 ? 0 : -1;
 }
 

@@ -6,6 +6,7 @@
 #include "print.h"
 #include "report_finding.h"
 #include "report_parts.h"
+#include "report_possible.h"
 #include "shell.h"
 
 /* Findings listed; the counts are of all. */
@@ -148,6 +149,17 @@ static int print_next(struct db *db, FILE *out)
 	return 0;
 }
 
+static int print_possible(struct db *db, FILE *out)
+{
+	struct report_possible possible;
+	char *text = report_possible(db, POSSIBLE_WITHOUT_VERDICT, 1, &possible);
+
+	if (text && *text)
+		print(out, "    %-10s  %s\n", "note", text);
+	free(text);
+	return text ? 0 : -1;
+}
+
 int summary_print(struct db *db, FILE *out)
 {
 	return print_counts(db, out) ||
@@ -159,7 +171,7 @@ int summary_print(struct db *db, FILE *out)
 				"SELECT fingerprint FROM temp.baseline WHERE fingerprint NOT IN"
 				" (SELECT fingerprint FROM finding_place) ORDER BY fingerprint",
 				out) ||
-			print_next(db, out)
+			print_possible(db, out) || print_next(db, out)
 		? -1
 		: 0;
 }

@@ -6,11 +6,6 @@
  */
 #include "hazards_parts.h"
 
-static int is_written(const struct memory_access *access)
-{
-	return access->direction == ACCESS_WRITE || access->direction == ACCESS_ATOMIC;
-}
-
 static int has_overlap(const struct memory_access *a, const struct memory_access *b)
 {
 	return a->allocation == b->allocation && access_overlap(a, b) != OVERLAP_NONE;
@@ -39,7 +34,7 @@ static int is_memory_of_library(struct hazards *hazards, int64_t allocation)
 static int signals_itself(const struct accesses *operation, const struct memory_access *wait)
 {
 	for (size_t i = 0; i < operation->count; i++)
-		if (is_written(&operation->access[i]) && !operation->access[i].spins &&
+		if (access_writes(&operation->access[i]) && !operation->access[i].spins &&
 			operation->access[i].sure && has_overlap(&operation->access[i], wait))
 			return 1;
 	return 0;
@@ -59,7 +54,8 @@ static int signals(struct hazards *hazards, const struct accesses *waiting,
 		for (size_t j = 0; waiting->access[i].spins && j < other->count && !rc; j++) {
 			const struct memory_access *wait = &waiting->access[i];
 
-			if (!is_written(&other->access[j]) || !has_overlap(wait, &other->access[j]))
+			if (!access_writes(&other->access[j]) ||
+				!has_overlap(wait, &other->access[j]))
 				continue;
 			rc = of_library && signals_itself(waiting, wait)
 				? is_memory_of_library(hazards, wait->allocation)

@@ -14,6 +14,7 @@
 #include "array.h"
 #include "graph_order.h"
 #include "hazards_parts.h"
+#include "sorted.h"
 
 /* Pairs of accesses judged in one graph, at 0.5 us each; a graph with more is a loss. */
 #define MOST_JUDGED 1000000
@@ -77,17 +78,11 @@ static int add_port(struct graph_walk *walk, size_t from, size_t to)
 /* Returns the node of a part with that row id, node_count if there is none. */
 static size_t find_node(const struct graph_content *content, size_t low, size_t end, int64_t id)
 {
-	size_t high = end;
+	size_t at = low +
+		sorted_from(content->node + low, end - low, sizeof(*content->node),
+			offsetof(struct graph_part_node, id), id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (content->node[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < end && content->node[low].id == id ? low : content->node_count;
+	return at < end && content->node[at].id == id ? at : content->node_count;
 }
 
 /* Adds the edges among the nodes of a part, which are those from first to end. */

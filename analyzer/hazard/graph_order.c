@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "sorted.h"
 
 /*
  * Limits of clock entries: stored at the same time (8 bytes each), and merged in all (5 ns each).
@@ -234,16 +235,10 @@ static struct graph_clock *ref(struct graph_clock *clock)
 
 static uint32_t reach_of(const struct graph_clock *clock, uint32_t chain)
 {
-	uint32_t low = 0, high = clock ? clock->count : 0;
+	size_t low = clock ? sorted_number(clock->entry, clock->count, sizeof(*clock->entry),
+				     offsetof(struct graph_place, chain), chain)
+			   : 0;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (clock->entry[middle].chain < chain)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return clock && low < clock->count && clock->entry[low].chain == chain
 		? clock->entry[low].position
 		: 0;

@@ -6,22 +6,14 @@
 #include <string.h>
 
 #include "map.h"
+#include "sorted.h"
 #include "stretches.h"
 
 /* Returns the index of the first range with low at or above the address. */
 static size_t first_from(const struct history *history, int64_t low)
 {
-	size_t from = 0, to = history->count;
-
-	while (from < to) {
-		size_t middle = (from + to) / 2;
-
-		if (history->range[middle].low < low)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return sorted_from(history->range, history->count, sizeof(*history->range),
+		offsetof(struct past_range, low), low);
 }
 
 /* Returns the index of the first range that may extend beyond the address. */

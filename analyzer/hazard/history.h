@@ -9,7 +9,7 @@
 #ifndef CUFENCE_HISTORY_H
 #define CUFENCE_HISTORY_H
 
-#include "access.h"
+#include "conflict.h"
 #include "order.h"
 #include "walk.h"
 

@@ -5,6 +5,7 @@
 
 #include "array.h"
 #include "record.h"
+#include "sorted.h"
 
 void loads_release(struct loads *loads)
 {
@@ -45,17 +46,8 @@ int loads_process_call(struct loads *loads, const struct run *run, const struct 
 /* Returns the number of the first load after a call. */
 static size_t first_after(const struct loads *loads, int64_t call)
 {
-	size_t from = 0, to = loads->count;
-
-	while (from < to) {
-		size_t middle = (from + to) / 2;
-
-		if (loads->load[middle].call <= call)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return sorted_after(loads->load, loads->count, sizeof(*loads->load),
+		offsetof(struct code_load, call), call);
 }
 
 const struct code_load *loads_after(const struct loads *loads, const struct code_load *work)

@@ -106,8 +106,9 @@ static void note_use(struct loader *loader, const struct loaded_call *call, int6
 		thread->inside += exit - enter;
 }
 
-/* CU_LIMIT_STACK_SIZE of cuda.h. */
+/* CU_LIMIT_STACK_SIZE and CU_MEMPOOL_ATTR_RELEASE_THRESHOLD of cuda.h. */
 #define LIMIT_STACK 0
+#define POOL_THRESHOLD 4
 
 /* NULL if the call names none. */
 static int64_t bytes_of(const struct loaded_call *call)
@@ -117,6 +118,10 @@ static int64_t bytes_of(const struct loaded_call *call)
 	if (call->kind == KIND_CONTEXT_LIMIT && fields->value[FIELD_type] == LIMIT_STACK &&
 		fields->value[FIELD_value] <= SIZE_MOST)
 		return field(fields, FIELD_value);
+	/* UINT64_MAX keeps everything, and so does SIZE_MOST. */
+	if (call->kind == KIND_POOL_ATTRIBUTE && fields->value[FIELD_type] == POOL_THRESHOLD)
+		return fields->value[FIELD_value] < SIZE_MOST ? (int64_t)fields->value[FIELD_value]
+							      : (int64_t)SIZE_MOST;
 	return field(fields, FIELD_bytes);
 }
 

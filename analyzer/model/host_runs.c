@@ -6,6 +6,7 @@
 #include "array.h"
 #include "constants.h"
 #include "run_parts.h"
+#include "sorted.h"
 #include "unnamed_memory.h"
 
 uint64_t host_runs_find(const struct run *run, int64_t at)
@@ -143,16 +144,9 @@ static uint32_t launch_at(const struct host_launch *launch, size_t count,
 {
 	enum { STEPS = 256 };
 	const struct host_launch *found = NULL;
-	size_t low = 0, high = count;
+	size_t low = sorted_after(launch, count, sizeof(*launch),
+		offsetof(struct host_launch, start), run->enter + CLOCK_APART_NS);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (launch[middle].start <= run->enter + CLOCK_APART_NS)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (size_t i = low, step = 0; i-- > 0 && step < STEPS; step++) {
 		const struct host_launch *at = &launch[i];
 

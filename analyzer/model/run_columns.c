@@ -7,6 +7,7 @@
 
 #include "print.h"
 #include "run_parts.h"
+#include "sorted.h"
 #include "work.h"
 
 static int find_room(struct db *db, struct run_room *room)
@@ -93,19 +94,9 @@ int64_t run_long_end(const struct map *ends, int64_t id)
 
 const void *run_find(const struct column *rows, int64_t call)
 {
-	uint64_t low = 0, high = rows->count;
-	const unsigned char *row;
+	uint64_t low = sorted_number(rows->rows, rows->count, rows->row_size, 0, (uint32_t)call);
+	const unsigned char *row = rows->rows + low * rows->row_size;
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		row = rows->rows + middle * rows->row_size;
-		if (*(const uint32_t *)(const void *)row < call)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	row = rows->rows + low * rows->row_size;
 	return low < rows->count && *(const uint32_t *)(const void *)row == call ? row : NULL;
 }
 
@@ -207,16 +198,10 @@ int64_t run_object(const struct run *run, int64_t call, enum object_role role)
 const struct run_twin *run_twins(const struct run *run, uint32_t allocation,
 	const struct run_twin **end)
 {
-	size_t low = 0, high = run->twin_count;
+	size_t low = sorted_number(run->twin, run->twin_count, sizeof(*run->twin),
+		offsetof(struct run_twin, allocation), allocation);
+	size_t high = low;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (run->twin[middle].allocation < allocation)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	while (high < run->twin_count && run->twin[high].allocation == allocation)
 		high++;
 	*end = run->twin + high;

@@ -27,6 +27,8 @@ void run_evidence_release(struct run_evidence *evidence)
 	for (size_t i = 0; i < evidence->loop_count; i++)
 		free(evidence->loop[i].begin);
 	free(evidence->loop);
+	free(evidence->trim);
+	map_release(&evidence->trimmed);
 	map_release(&evidence->waits);
 	map_release(&evidence->knows);
 }
@@ -86,6 +88,17 @@ int run_add_known(struct run_evidence *evidence, const struct run_known *known)
 	evidence->known = more;
 	more[evidence->known_count++] = *known;
 	return map_set(&evidence->knows, known->call, 1);
+}
+
+int run_add_trim(struct run_evidence *evidence, const struct run_trim *trim)
+{
+	struct run_trim *more = array_room(evidence->trim, evidence->trim_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	evidence->trim = more;
+	more[evidence->trim_count++] = *trim;
+	return 0;
 }
 
 int run_add_loop(struct run_evidence *evidence, const struct run_loop *loop)

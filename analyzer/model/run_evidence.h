@@ -62,6 +62,16 @@ struct run_known {
 	uint32_t call, since;
 };
 
+/*
+ * A cudaMallocAsync that mapped memory again which its pool had given back in waits (pool_trims.h):
+ * ns of its own and of the waits that keeping the memory saves.
+ */
+#define RUN_TRIM_WAITS 4
+struct run_trim {
+	uint32_t call, wait[RUN_TRIM_WAITS]; /* 0: none */
+	int64_t time;
+};
+
 /* The loop of a process (table loop), with the start of each iteration. */
 struct run_loop {
 	uint32_t process, thread; /* the thread that runs the loop */
@@ -76,6 +86,9 @@ struct run_evidence {
 	struct run_known *known;
 	struct run_loop *loop; /* at most one per process */
 	size_t loop_count;
+	struct run_trim *trim; /* not stored */
+	size_t trim_count;
+	struct map trimmed; /* their calls and waits -> ns that are saved of each */
 	size_t wait_count, hold_count, known_count; /* wait_count: highest number + 1 */
 	struct map waits;                           /* call -> number of its first wait */
 	struct map knows;                           /* calls in known */
@@ -87,6 +100,7 @@ void run_evidence_release(struct run_evidence *evidence);
 int run_add_wait(struct run_evidence *evidence, const struct run_wait *wait);
 int run_add_hold(struct run_evidence *evidence, const struct run_hold *hold);
 int run_add_known(struct run_evidence *evidence, const struct run_known *known);
+int run_add_trim(struct run_evidence *evidence, const struct run_trim *trim);
 /* Copies the begin times. */
 int run_add_loop(struct run_evidence *evidence, const struct run_loop *loop);
 

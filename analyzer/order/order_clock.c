@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sorted.h"
+
 /* A context's key stands for all its streams; the next key is its legacy stream's. */
 static uint32_t set_key(uint32_t set)
 {
@@ -46,15 +48,9 @@ void order_clock_unref(struct order_clock *clock)
 
 static struct order_entry *find(struct order_entry *entry, size_t count, uint32_t key)
 {
-	size_t low = 0, high = count;
+	size_t low =
+		sorted_number(entry, count, sizeof(*entry), offsetof(struct order_entry, key), key);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (entry[middle].key < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < count && entry[low].key == key ? &entry[low] : NULL;
 }
 

@@ -10,6 +10,7 @@
 #include "array.h"
 #include "graph_child.h"
 #include "order_steps.h"
+#include "sorted.h"
 
 /*
  * The content of an executable graph after a call: a graph, as of a call, and since which update.
@@ -176,16 +177,7 @@ out:
 
 static size_t first_arc(const struct order_exec *exec, int64_t from)
 {
-	size_t low = 0, high = exec->arc_count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (exec->arc[middle][0] < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_from(exec->arc, exec->arc_count, sizeof(*exec->arc), 0, from);
 }
 
 /* A set of nodes, and those whose edges are still to be followed. */

@@ -8,6 +8,7 @@
 #include "idmap.h"
 #include "map.h"
 #include "run_columns.h"
+#include "sorted.h"
 
 /* Maximum steps of order_path_exists(), which then says yes: a wait then counts as needed. */
 #define PATH_STEPS 4096
@@ -165,18 +166,11 @@ static int may_follow(const struct terms *terms, const struct reached *at, enum 
 /* Returns the previous work in the call's stream, if the call is ordered after it; else 0. */
 static int64_t before_in_stream(const struct order_path *path, int64_t call)
 {
-	size_t low = 0, high = path->apart_count;
+	size_t low = sorted_after(path->apart, path->apart_count, sizeof(*path->apart),
+		offsetof(struct apart, first), call);
 
 	if (!run_call(path->run, call))
 		return 0;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (path->apart[middle].first <= call)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && path->apart[low - 1].last >= call ? 0 : run_link(path->run, call)->before;
 }
 

@@ -15,9 +15,9 @@
  */
 #include <stdlib.h>
 
+#include "busy.h"
 #include "constants.h"
 #include "pass.h"
-#include "worked.h"
 
 /* Returns until when the waits before the same work are needed, ns; 0: the wait itself is not. */
 static int64_t needed_until(const struct event_wait *wait)
@@ -33,16 +33,44 @@ static int64_t needed_until(const struct event_wait *wait)
 	return wait->needed ? until : 0;
 }
 
-static int report(struct findings *findings, const struct worked *worked,
+/* Adds the times in which operations ran to *processes, struct busy by process. */
+static int list_works(struct idmap *processes, const struct run *run)
+{
+	for (uint32_t id = 1; id < run_work_end(run); id++) {
+		const struct run_work *work = run_work(run, id);
+		int64_t end = work ? run_busy_end(run, work, id) : RUN_NEVER;
+		struct busy *busy;
+
+		if (!work || work->start == RUN_NEVER || end == RUN_NEVER)
+			continue;
+		busy = idmap_need(processes, run_where(run, work)->process, sizeof(*busy));
+		if (!busy || busy_add(busy, work->start, end))
+			return -1;
+	}
+	for (size_t i = 0; i < processes->size; i++)
+		if (processes->slot[i].object && busy_join(processes->slot[i].object))
+			return -1;
+	return 0;
+}
+
+static void free_busy(void *busy)
+{
+	if (busy)
+		busy_release(busy);
+	free(busy);
+}
+
+static int report(struct findings *findings, const struct idmap *processes,
 	const struct event_wait *wait)
 {
 	int64_t until = needed_until(wait);
+	const struct busy *busy = idmap_get(processes, wait->process);
 	struct instance instance = {
 		.rule = RULE_false_dependency,
 		.process = wait->process,
 		.call = wait->call,
 		.other_call = wait->behind,
-		.cost = worked_between(worked, (uint32_t)wait->process, until, wait->behind_end),
+		.cost = busy ? busy_between(busy, until, wait->behind_end) : 0,
 		.saving = FINDING_DELAY,
 		.change = CHANGE_ORDER,
 	};
@@ -67,7 +95,7 @@ static int run(const struct pass_input *input, struct findings *findings)
 {
 	const struct idmap *events = &input->needs.events;
 	const struct event_wait **list = malloc((events->count + 1) * sizeof(struct event_wait *));
-	struct worked worked = { 0 };
+	struct idmap processes = { 0 };
 	size_t count = 0;
 	int rc = 0;
 
@@ -83,10 +111,10 @@ static int run(const struct pass_input *input, struct findings *findings)
 	}
 	qsort(list, count, sizeof(*list), by_call);
 	if (count)
-		rc = worked_list(&worked, input->run);
+		rc = list_works(&processes, input->run);
 	for (size_t i = 0; i < count && !rc; i++)
-		rc = report(findings, &worked, list[i]);
-	worked_release(&worked);
+		rc = report(findings, &processes, list[i]);
+	idmap_release(&processes, free_busy);
 	free(list);
 	return rc;
 }

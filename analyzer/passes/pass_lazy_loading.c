@@ -19,6 +19,7 @@
 #include "constants.h"
 #include "idmap.h"
 #include "pass_waits.h"
+#include "sorted.h"
 
 struct place {
 	int64_t launches, loads;
@@ -91,17 +92,10 @@ static int find_modules(struct search *search, const struct run *run)
 /* Returns the time waited for modules between two calls, ns. */
 static int64_t waited_between(const struct search *search, int64_t from, int64_t to)
 {
-	size_t low = 0, high = search->module_count;
+	size_t low = sorted_after(search->module, search->module_count, sizeof(*search->module),
+		offsetof(struct module_wait, call), from);
 	int64_t ns = 0;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (search->module[middle].call <= from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < search->module_count && search->module[low].call < to; low++)
 		ns += search->module[low].ns;
 	return ns;

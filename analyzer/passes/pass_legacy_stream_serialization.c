@@ -8,7 +8,7 @@
  *
  * Both directions are one finding: at the call in the legacy stream, for the blocking stream's
  * operation.  Two operations that name the same allocation may need their order, unless the
- * accesses of both are known and neither writes what the other uses (access.h).  A pair that may
+ * accesses of both are known and neither writes what the other uses (conflict.h).  A pair that may
  * need its order is not reported.  Only the time after the last operation that the blocked one may
  * need counts as blocked: the cost is "as far as cufence sees".  If the thread itself waits
  * needlessly for that operation in the blocked call, that wait is the finding.
@@ -23,42 +23,17 @@
  */
 #include <stdlib.h>
 
-#include "access.h"
+#include "conflict.h"
 #include "constants.h"
 #include "digits.h"
 #include "pass.h"
 #include "print.h"
-#include "unnamed_memory.h"
-
-/* --- whether two operations may need their order --- */
-
-struct pairs {
-	const struct run *run;
-	struct access_reader *reader;
-	int reaches; /* some kernel uses memory that it was not given */
-};
-
-/* A graph may access memory that is not recorded. */
-static int is_unnamed(const struct run *run, int64_t call)
-{
-	return (run_object(run, call, OBJECT_CONTENT) & CONTENT_UNNAMED) != 0;
-}
+#include "sorted.h"
 
 /* Returns 1 if both may use the same memory and one may write it; 0, or -1 after a message. */
-static int may_need(struct pairs *pairs, int64_t call, int64_t other)
+static int may_need(struct access_reader *reader, int64_t call, int64_t other)
 {
-	const struct run *run = pairs->run;
-	const struct accesses *one = access_read(pairs->reader, call);
-	const struct accesses *two = one ? access_read(pairs->reader, other) : NULL;
-
-	if (!two)
-		return -1;
-	/* Comparing lists is fast when repeated, and mostly rules the pair out. */
-	if ((!one->named || !two->named ||
-		    access_compare(pairs->reader, one, two) != OVERLAP_NONE) &&
-		(is_unnamed(run, call) || is_unnamed(run, other) || run_shares(run, call, other)))
-		return 1;
-	return pairs->reaches && accesses_may_share(one, two);
+	return access_may_conflict(reader, call, other, CONFLICT_MAYBE);
 }
 
 /* --- operations that ended while another was blocked --- */
@@ -71,7 +46,7 @@ struct ended {
 struct search {
 	const struct pass_input *input;
 	struct findings *findings;
-	struct pairs pairs;
+	struct access_reader *reader;
 	struct ended *ended; /* all operations, sorted by end */
 	size_t count;
 	struct map seen; /* pair of places -> number of rows found */
@@ -104,17 +79,8 @@ static int list_ends(struct search *search)
 /* Returns the index of the first operation that ended after a time. */
 static size_t first_after(const struct search *search, int64_t time)
 {
-	size_t low = 0, high = search->count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (search->ended[middle].end <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_after(search->ended, search->count, sizeof(*search->ended),
+		offsetof(struct ended, end), time);
 }
 
 /*
@@ -134,7 +100,7 @@ static int64_t last_needed(struct search *search, const struct run_hold *hold)
 		if (work->call == held->call ||
 			run_where(run, work)->process != run_where(run, held)->process)
 			continue;
-		needed = may_need(&search->pairs, held->call, work->call);
+		needed = may_need(search->reader, held->call, work->call);
 		if (needed)
 			return needed < 0 ? -1 : search->ended[i].end;
 	}
@@ -272,7 +238,7 @@ static int add_hold(struct search *search, const struct run_hold *hold)
 
 	if (!held || !behind || is_wait_of_its_own(run, held->call, hold->behind))
 		return 0;
-	rc = may_need(&search->pairs, held->call, behind->call);
+	rc = may_need(search->reader, held->call, behind->call);
 	if (rc)
 		return rc < 0 ? -1 : 0;
 	needed = last_needed(search, hold);
@@ -313,12 +279,10 @@ static int run(const struct pass_input *input, struct findings *findings)
 	struct search search = { .input = input, .findings = findings };
 	int rc = -1;
 
-	search.pairs.run = input->run;
-	search.pairs.reaches = access_some_reach(input->db);
-	search.pairs.reader = access_open(input->db);
-	if (search.pairs.reader)
+	search.reader = access_open(input->db);
+	if (search.reader)
 		rc = add_holds(&search);
-	access_close(search.pairs.reader);
+	access_close(search.reader);
 	map_release(&search.seen);
 	free(search.ended);
 	return rc;

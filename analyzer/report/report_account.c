@@ -15,7 +15,7 @@
 #include "report_parts.h"
 #include "rules.h"
 
-/* Devices, and causes and stretches of each, that are printed; table account has all. */
+/* Devices, and causes and blocked stretches of each, that are printed; table account has all. */
 enum { MOST_DEVICES = 4, MOST_CAUSES = 4, MOST_STRETCHES = 2 };
 
 /* Words for the causes of table account: for a device that idles, for the host. */
@@ -23,22 +23,27 @@ static const struct {
 	const char *cause, *text;
 	int is_pace; /* the host's own pace, not a wait */
 	const char *host;
+	int is_outside; /* outside of CUDA, and not blocked */
 } causes[] = {
-	{ "outside", "host outside CUDA", 1, "outside CUDA" },
-	{ "computing", "host computing outside CUDA", 1, "computing outside CUDA" },
-	{ "blocked", "host blocked outside CUDA", 0, "blocked outside CUDA" },
-	{ "preempted", "host preempted outside CUDA", 0, "preempted outside CUDA" },
-	{ "submit", "host in calls that submit", 1, "in calls that submit" },
-	{ "call", "host in other CUDA calls", 1, "in other CUDA calls" },
-	{ "wait", "host returning from waits", 0, "returning from waits" },
-	{ "held", "", 0, "blocked by the device" },
-	{ "loading", "loading code", 0, "" },
-	{ "order", "operations waiting for other streams or devices", 0, "" },
-	{ "start", "operations on their way to the device", 1, "" },
-	{ "done", "no work left", 0, "" },
-	{ "unknown", "cause not recorded", 0, "" },
+	{ "outside", "host outside CUDA", 1, "outside CUDA", 1 },
+	{ "computing", "host computing outside CUDA", 1, "computing outside CUDA", 1 },
+	{ "blocked", "host blocked outside CUDA", 0, "blocked outside CUDA", 0 },
+	{ "preempted", "host preempted outside CUDA", 0, "preempted outside CUDA", 0 },
+	{ "submit", "host in calls that submit", 1, "in calls that submit", 0 },
+	{ "call", "host in other CUDA calls", 1, "in other CUDA calls", 0 },
+	{ "wait", "host returning from waits", 0, "returning from waits", 0 },
+	{ "held", "", 0, "blocked by the device", 0 },
+	{ "loading", "loading code", 0, "", 0 },
+	{ "order", "operations waiting for other streams or devices", 0, "", 0 },
+	{ "start", "operations on their way to the device", 1, "", 0 },
+	{ "done", "no work left", 0, "", 0 },
+	{ "unknown", "cause not recorded", 0, "", 0 },
+	{ "kernels", "busy with kernels", 0, "", 0 },
+	{ "copies", "busy with copies", 0, "", 0 },
+	{ "both", "busy with kernels and copies at once", 0, "", 0 },
 };
 #define CAUSES (sizeof(causes) / sizeof(*causes))
+enum { BUSY_BOTH = CAUSES - 1, BUSY_COPIES = CAUSES - 2, BUSY = CAUSES - 3 };
 
 struct sum {
 	size_t cause;
@@ -47,8 +52,8 @@ struct sum {
 
 /* A device of a process, or its host thread (device DB_NULL), with its sums. */
 struct idling {
-	int64_t process, device, pid, turns;
-	int64_t busy, idle, pace; /* ns */
+	struct report_idling of;
+	int64_t pid;
 	struct sum sum[CAUSES];
 	size_t count;
 };
@@ -66,7 +71,7 @@ const char *report_cause_text(const char *name, int host)
 {
 	size_t i = cause_of(name);
 
-	return i == CAUSES ? "busy" : host ? causes[i].host : causes[i].text;
+	return i == CAUSES ? "" : host ? causes[i].host : causes[i].text;
 }
 
 /* The loops within the turns of a process's loop. */
@@ -109,18 +114,23 @@ static int print_loops(struct db *db, FILE *out)
 	return step < 0 ? -1 : 0;
 }
 
-static void add_sum(struct idling *of, sqlite3_stmt *q)
+static void add_sum(struct idling *idling, sqlite3_stmt *q)
 {
+	struct report_idling *of = &idling->of;
 	size_t cause = cause_of(db_text(q, ACCOUNT_CAUSE));
 	int64_t time = sqlite3_column_int64(q, ACCOUNT_TIME);
 
-	if (cause == CAUSES) {
+	if (cause >= BUSY) {
 		of->busy += time;
+		of->copies += cause == BUSY_COPIES ? time : 0;
+		of->both += cause == BUSY_BOTH ? time : 0;
 		return;
 	}
 	of->idle += time;
 	of->pace += causes[cause].is_pace ? time : 0;
-	of->sum[of->count++] = (struct sum){ cause, time, sqlite3_column_int64(q, ACCOUNT_TIMES) };
+	of->outside += causes[cause].is_outside ? time : 0;
+	idling->sum[idling->count++] =
+		(struct sum){ cause, time, sqlite3_column_int64(q, ACCOUNT_TIMES) };
 }
 
 static int64_t number_of_process(struct db *db, const char *sql, int64_t process)
@@ -129,19 +139,6 @@ static int64_t number_of_process(struct db *db, const char *sql, int64_t process
 	int64_t number = 0;
 
 	if (q && !db_bind(q, "i", process) && db_step(q) > 0)
-		number = sqlite3_column_int64(q, 0);
-	sqlite3_finalize(q);
-	return number;
-}
-
-/* Findings that save time, of other rules. */
-static int64_t number_of_others(struct db *db, enum rule but)
-{
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT count(*) FROM finding WHERE shown AND saving > 0 AND rule <> ?");
-	int64_t number = 0;
-
-	if (q && !db_bind(q, "s", rules[but].id) && db_step(q) > 0)
 		number = sqlite3_column_int64(q, 0);
 	sqlite3_finalize(q);
 	return number;
@@ -161,7 +158,7 @@ static long read_devices(struct db *db, struct idling **list)
 			? DB_NULL
 			: sqlite3_column_int64(q, ACCOUNT_DEVICE);
 
-		if (!last || last->process != process || last->device != device) {
+		if (!last || last->of.process != process || last->of.device != device) {
 			last = array_room(*list, count, sizeof(*last));
 			if (!last) {
 				step = -1;
@@ -169,10 +166,10 @@ static long read_devices(struct db *db, struct idling **list)
 			}
 			*list = last;
 			last += count++;
-			*last = (struct idling){ .process = process, .device = device };
+			*last = (struct idling){ .of = { .process = process, .device = device } };
 			last->pid = number_of_process(db, "SELECT pid FROM process WHERE id = ?",
 				process);
-			last->turns = number_of_process(db,
+			last->of.turns = number_of_process(db,
 				"SELECT turns FROM loop WHERE process = ?", process);
 		}
 		if (last->count < CAUSES)
@@ -182,19 +179,20 @@ static long read_devices(struct db *db, struct idling **list)
 	return step < 0 ? -1 : (long)count;
 }
 
-static int64_t a_turn(const struct idling *of, int64_t number)
+static int64_t a_turn(const struct report_idling *of, int64_t number)
 {
 	return of->turns ? number / of->turns : number;
 }
 
 /* Prints the causes, the longest first, without small ones. */
-static void print_causes(const struct idling *of, FILE *out)
+static void print_causes(const struct idling *idling, FILE *out)
 {
+	const struct report_idling *of = &idling->of;
 	const char *separator = ": ";
 	char time[DURATION_SIZE];
 
-	for (size_t i = 0; i < of->count && i < MOST_CAUSES; i++) {
-		const struct sum *sum = &of->sum[i];
+	for (size_t i = 0; i < idling->count && i < MOST_CAUSES; i++) {
+		const struct sum *sum = &idling->sum[i];
 
 		if (sum->time < of->idle / ACCOUNT_SMALL_PART)
 			break;
@@ -202,33 +200,6 @@ static void print_causes(const struct idling *of, FILE *out)
 			of->device == DB_NULL ? causes[sum->cause].host : causes[sum->cause].text);
 		separator = ", ";
 	}
-}
-
-static int print_stretches(struct db *db, const struct idling *of, FILE *out)
-{
-	sqlite3_stmt *q = report_fact(db, FACT_OUTSIDE);
-	const char *separator = "             outside CUDA most: ";
-	char time[DURATION_SIZE];
-	int step = -1, count = 0;
-
-	while (q && (step = db_step(q)) > 0 && count < MOST_STRETCHES) {
-		int64_t spent = sqlite3_column_int64(q, OUTSIDE_TIME);
-
-		if (sqlite3_column_type(q, OUTSIDE_DEVICE) == SQLITE_NULL ||
-			sqlite3_column_int64(q, OUTSIDE_PROCESS) != of->process ||
-			sqlite3_column_int64(q, OUTSIDE_DEVICE) != of->device ||
-			spent < of->idle / ACCOUNT_SMALL_PART)
-			continue;
-		print(out, "%s%s from %s to %s", separator,
-			format_duration(time, a_turn(of, spent)), db_text(q, OUTSIDE_FROM),
-			db_text(q, OUTSIDE_TO));
-		separator = "; ";
-		count++;
-	}
-	if (count)
-		fputc('\n', out);
-	sqlite3_finalize(q);
-	return step < 0 ? -1 : 0;
 }
 
 /* What ended the time in which the thread was blocked. */
@@ -253,7 +224,7 @@ static void print_until(sqlite3_stmt *q, FILE *out)
 	}
 }
 
-static int print_blocked(struct db *db, const struct idling *of, FILE *out)
+static int print_blocked(struct db *db, const struct report_idling *of, FILE *out)
 {
 	sqlite3_stmt *q = report_fact(db, FACT_BLOCKED);
 	const char *separator = "             blocked outside CUDA";
@@ -279,46 +250,53 @@ static int print_blocked(struct db *db, const struct idling *of, FILE *out)
 }
 
 /* The device idles most of the time because the host submits too slowly. */
-static int is_launch_bound(const struct idling *of)
+static int is_launch_bound(const struct report_idling *of)
 {
 	return of->idle > of->busy && of->pace > of->idle - of->idle / LAUNCH_BOUND_PART;
 }
 
-static void print_advice(struct db *db, const struct idling *of, FILE *out)
+static int print_host(struct db *db, const struct idling *idling, int several, FILE *out)
 {
-	char needs[DURATION_SIZE], work[DURATION_SIZE];
-	int scripts = db_int(db, "SELECT EXISTS (SELECT 1 FROM code)", 0) > 0;
-	int others = number_of_others(db, RULE_launch_bound) > 0;
-
-	print(out,
-		"             the host needs %s to submit %s of work%s: use "
-		"fewer and larger operations, or a CUDA graph%s\n",
-		format_duration(needs, a_turn(of, of->pace)),
-		format_duration(work, a_turn(of, of->busy)), others ? "" : ", not because of waits",
-		scripts ? " (PyTorch: torch.compile with mode=\"reduce-overhead\")" : "");
-}
-
-static int print_host(struct db *db, const struct idling *of, int several, FILE *out)
-{
+	const struct report_idling *of = &idling->of;
 	char pid[32] = "";
 
 	if (several)
-		snprintf(pid, sizeof(pid), "pid %lld: ", (long long)of->pid);
+		snprintf(pid, sizeof(pid), "pid %lld: ", (long long)idling->pid);
 	print(out, "    host     %s%s of the %s", pid, of->turns ? "a turn" : "the time",
 		of->turns ? "looping thread" : "thread that submits most");
-	print_causes(of, out);
+	print_causes(idling, out);
 	fputc('\n', out);
 	return print_blocked(db, of, out);
 }
 
-static int print_device(struct db *db, const struct idling *of, int several, FILE *out)
+/* What the device was busy with, if copies are a part of it. */
+static void print_busy(const struct report_idling *of, const char *name, FILE *out)
 {
+	char kernels[DURATION_SIZE], copies[DURATION_SIZE], both[DURATION_SIZE];
+
+	if (of->copies + of->both < of->busy / ACCOUNT_SMALL_PART)
+		return;
+	print(out, "    busy     %s runs kernels for %s%s, copies for %s", name,
+		format_duration(kernels, a_turn(of, of->busy - of->copies)),
+		of->turns ? " a turn" : "",
+		format_duration(copies, a_turn(of, of->copies + of->both)));
+	if (of->both)
+		print(out, ", both at once for %s", format_duration(both, a_turn(of, of->both)));
+	else if (of->busy > of->copies)
+		fputs(", never both at once", out);
+	fputc('\n', out);
+}
+
+static int print_device(struct db *db, const struct idling *idling, int several, FILE *out)
+{
+	const struct report_idling *of = &idling->of;
 	const char *part = of->turns ? "a turn" : "the time from its first work to its last";
 	char share[DURATION_SIZE], idle[DURATION_SIZE], name[64] = "the device";
 
 	if (several)
 		snprintf(name, sizeof(name), "device %lld, pid %lld,", (long long)of->device,
-			(long long)of->pid);
+			(long long)idling->pid);
+	print_busy(of, name, out);
 	if (of->idle < (of->idle + of->busy) / ACCOUNT_SMALL_PART) {
 		print(out, "    idle     little: %s is busy %s of %s\n", name,
 			format_share(share, (double)of->busy / (double)(of->idle + of->busy)),
@@ -328,18 +306,16 @@ static int print_device(struct db *db, const struct idling *of, int several, FIL
 	print(out, "    idle     %s idles %s of %s (%s)", name,
 		format_share(share, (double)of->idle / (double)(of->idle + of->busy)), part,
 		format_duration(idle, a_turn(of, of->idle)));
-	print_causes(of, out);
+	print_causes(idling, out);
 	fputc('\n', out);
-	if (print_stretches(db, of, out))
+	if (report_outside(db, of, out))
 		return -1;
-	if (of->turns && is_launch_bound(of))
-		print_advice(db, of, out);
-	return 0;
+	return of->turns && is_launch_bound(of) ? report_pace(db, of, out) : 0;
 }
 
 static int several_processes(const struct idling *list, long count)
 {
-	return count && list[count - 1].process != list[0].process;
+	return count && list[count - 1].of.process != list[0].of.process;
 }
 
 int report_account(struct db *db, FILE *out)
@@ -349,7 +325,7 @@ int report_account(struct db *db, FILE *out)
 	int rc = count < 0 ? -1 : 0;
 
 	for (long i = 0; i < count && i < 2 * MOST_DEVICES && !rc; i++)
-		rc = list[i].device == DB_NULL
+		rc = list[i].of.device == DB_NULL
 			? print_host(db, &list[i], several_processes(list, count), out)
 			: print_device(db, &list[i], count > 2, out);
 	free(list);

@@ -3,12 +3,14 @@
 
 #include <string.h>
 
+#include "constants.h"
 #include "kernel_names.h"
 #include "kinds.h"
 #include "losses.h"
 #include "report_parts.h"
 #include "rules.h"
 #include "print.h"
+#include "shared_frame.h"
 #include "unknown.h"
 
 /* In the order of enum report_run_column.  recorded_ns leaves out the parts of a single process in
@@ -93,13 +95,50 @@ static const char account_sql[] =
 	"SELECT process, device, cause, sum(time) AS time_ns, sum(times) AS times FROM account"
 	" GROUP BY process, device, cause ORDER BY process, device IS NULL, device, 4 DESC, cause";
 
-/* The calls between which the host was outside of CUDA, the longest time first. */
+/* The calls between which the host was outside of CUDA and not blocked, the longest time first. */
 static const char outside_sql[] =
 	"SELECT a.process, a.device, f.text AS \"from\", t.text AS \"to\", sum(a.time) AS time_ns,"
-	" sum(a.times) AS times FROM account a LEFT JOIN site f ON f.id = a.from_site"
-	" LEFT JOIN site t ON t.id = a.site WHERE a.cause IN"
-	" ('outside', 'computing', 'blocked', 'preempted')"
+	" sum(a.times) AS times, count(shared_frame(a.from_site, a.site)) > 0 AS \"in_function?\""
+	" FROM account a LEFT JOIN site f ON f.id = a.from_site"
+	" LEFT JOIN site t ON t.id = a.site WHERE a.cause IN ('outside', 'computing')"
 	" GROUP BY a.process, a.device, f.text, t.text ORDER BY 5 DESC, 3, 4 LIMIT 20";
+
+/* The other calls in which the host was while a device was idle, the longest time first. */
+static const char other_calls_sql[] =
+	"SELECT a.process, a.device, (SELECT y.name FROM call c JOIN call_type y ON y.id = c.type"
+	"  WHERE c.site = a.site LIMIT 1) AS call, s.text AS place, sum(a.time) AS time_ns,"
+	" sum(a.times) AS times FROM account a JOIN site s ON s.id = a.site"
+	" WHERE a.cause = 'call' AND a.device NOT NULL"
+	" GROUP BY a.process, a.device, s.text ORDER BY 5 DESC, 4 LIMIT 20";
+
+/*
+ * The functions in which the host was outside of CUDA while a device was idle, or the looping
+ * thread was: with what they called, and by themselves, of which in long gaps.  A function that
+ * calls itself counts once.
+ */
+static const char functions_sql[] =
+	"WITH gap AS MATERIALIZED (SELECT process, device, from_site, site,"
+	"  shared_frame(from_site, site) AS depth, sum(time) AS time, sum(times) AS times"
+	"  FROM account WHERE cause IN ('outside', 'computing')"
+	"  GROUP BY process, device, from_site, site),"
+	" inside AS (SELECT g.process, g.device, g.time, g.times, f.function, f.file, f.module,"
+	"  f.line, f.user, min(f.depth) = g.depth AS is_self FROM gap g"
+	"  JOIN frame f ON f.site = g.site AND f.depth >= g.depth"
+	"  WHERE " REPORT_IS_NAMED
+	"  GROUP BY g.process, g.device, g.from_site, g.site, f.function, f.file, f.module),"
+	" line AS (SELECT process, device, function, file, module, line, user, sum(time) AS time,"
+	"  sum(iif(is_self, time, 0)) AS self, sum(iif(is_self, times, 0)) AS times,"
+	"  sum(iif(is_self AND is_long_gap(time, times), time, 0)) AS long FROM inside"
+	"  GROUP BY process, device, function, file, module, line, user)"
+	" SELECT process, device, function, " REPORT_FILE
+	" || coalesce(':' || line, '') AS place,"
+	" user AS \"own?\", time AS time_ns, self AS self_ns, long AS long_ns, times"
+	" FROM (SELECT process, device, function, file, module, line, max(time), user,"
+	"  sum(time) AS time, sum(self) AS self, sum(long) AS long, sum(times) AS times FROM line"
+	"  GROUP BY process, device, function, file, module) f"
+	" WHERE NOT is_small(time, (SELECT sum(time) FROM gap"
+	"  WHERE process = f.process AND device IS f.device))"
+	" ORDER BY process, device IS NULL, device, time DESC, self, function";
 
 /* Where the looping thread was blocked outside of CUDA, and until what, the longest time first. */
 static const char blocked_sql[] =
@@ -179,6 +218,8 @@ const struct report_fact_info report_facts[FACT_COUNT] = {
 	[FACT_INNER_LOOPS] = { "inner_loops", FACT_ROWS, inner_loops_sql },
 	[FACT_ACCOUNT] = { "account", FACT_ROWS, account_sql },
 	[FACT_OUTSIDE] = { "outside", FACT_ROWS, outside_sql },
+	[FACT_FUNCTIONS] = { "host_functions", FACT_ROWS, functions_sql },
+	[FACT_OTHER_CALLS] = { "other_calls", FACT_ROWS, other_calls_sql },
 	[FACT_BLOCKED] = { "blocked", FACT_ROWS, blocked_sql },
 	[FACT_COVERAGE] = { "coverage", FACT_OBJECT, coverage_sql },
 	[FACT_ACCESSES] = { "accesses", FACT_OBJECT, accesses_sql },
@@ -244,6 +285,22 @@ static void setting_meaning(sqlite3_context *context, int count, sqlite3_value *
 		sqlite3_result_text(context, meaning, -1, SQLITE_STATIC);
 }
 
+/* Gaps of one kind, of that total time and number, are too long for the host's work of a call. */
+static void is_long_gap(sqlite3_context *context, int count, sqlite3_value **value)
+{
+	(void)count;
+	sqlite3_result_int(context,
+		sqlite3_value_int64(value[0]) > HOST_GAP_LONG_NS * sqlite3_value_int64(value[1]));
+}
+
+/* A time is not worth a line, of that whole. */
+static void is_small(sqlite3_context *context, int count, sqlite3_value **value)
+{
+	(void)count;
+	sqlite3_result_int(context,
+		ACCOUNT_SMALL_PART * sqlite3_value_int64(value[0]) < sqlite3_value_int64(value[1]));
+}
+
 int report_functions(struct db *db)
 {
 	static const struct {
@@ -255,6 +312,8 @@ int report_functions(struct db *db)
 		{ "loss_effect", 1, effect_of_loss },
 		{ "loss_text", 5, loss_text },
 		{ "setting_meaning", 2, setting_meaning },
+		{ "is_long_gap", 2, is_long_gap },
+		{ "is_small", 2, is_small },
 	};
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
@@ -264,7 +323,7 @@ int report_functions(struct db *db)
 			print(stderr, "cufence: SQLite: %s\n", sqlite3_errmsg(db->handle));
 			return -1;
 		}
-	return 0;
+	return shared_frame_add_function(db);
 }
 
 sqlite3_stmt *report_fact(struct db *db, enum report_fact fact)

@@ -6,6 +6,7 @@
 
 #include "report_facts.h"
 #include "report_parts.h"
+#include "report_possible.h"
 #include "print.h"
 
 /* The version of doc/report.schema.json: raised when a member changes its meaning or goes. */
@@ -167,6 +168,25 @@ static int put_totals(struct db *db, const struct report_options *options, FILE 
 	return step > 0 ? 0 : -1;
 }
 
+/* Whatever the level: findings that the default one leaves out. */
+static int put_possible(struct db *db, FILE *out)
+{
+	struct report_possible possible;
+	char *text = report_possible(db, "1", 0, &possible);
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT json_object('count', ?1, 'races', ?2, 'finding', ?3, 'text', ?4)");
+	int step = text && q
+		? db_bind(q, "iiis", possible.count, possible.races, possible.finding, text)
+		: -1;
+
+	step = step ? -1 : db_step(q);
+	if (step > 0)
+		fprintf(out, "\"possible\":%s,\n", possible.count ? db_text(q, 0) : "null");
+	sqlite3_finalize(q);
+	free(text);
+	return step > 0 ? 0 : -1;
+}
+
 static char *place(const char *alias)
 {
 	return sqlite3_mprintf(place_sql, alias, alias, alias, alias, alias, alias);
@@ -216,7 +236,7 @@ static int put_report(struct db *db, const struct report_options *options, FILE 
 	if (put_rows(db, db_prepare(db, together_sql), FACT_ROWS, out) < 0)
 		return -1;
 	fputs(",\n", out);
-	if (put_totals(db, options, out) || put_findings(db, options, out))
+	if (put_totals(db, options, out) || put_possible(db, out) || put_findings(db, options, out))
 		return -1;
 	fputs("}\n", out);
 	return 0;

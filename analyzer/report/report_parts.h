@@ -33,6 +33,35 @@ void report_wrap(const char *text, int width, FILE *out);
 /* The loop, and why devices idled in it. */
 int report_account(struct db *db, FILE *out);
 
+/* A device of a process, or its host thread (device DB_NULL), in the account. */
+struct report_idling {
+	int64_t process, device, turns; /* turns: 0: the account is of the run */
+	/* ns: busy, with copies alone, with kernels and copies; idle, of that by the host's own
+	 * pace, and outside of CUDA. */
+	int64_t busy, copies, both, idle, pace, outside;
+};
+
+/*
+ * SQL for a frame: whether it has a name, and is of the script if there is one; its file, of a
+ * package from the package on, else its module, NULL: not known.
+ */
+#define REPORT_IS_NAMED \
+	"f.function NOT NULL AND (f.code NOT NULL OR NOT EXISTS" \
+	" (SELECT 1 FROM frame s WHERE s.site = f.site AND s.code NOT NULL))"
+#define REPORT_BASE(path) "replace(" path ", rtrim(" path ", replace(" path ", '/', '')), '')"
+#define REPORT_FILE \
+	"CASE WHEN f.file IS NULL" \
+	"  THEN (SELECT " REPORT_BASE("path") " FROM module WHERE id = f.module)" \
+	" WHEN f.file GLOB '*/[sd]i[ts][et]-packages/*'" \
+	"  THEN substr(f.file, instr(f.file, '-packages/') + 10)" \
+	" ELSE " REPORT_BASE("f.file") " END"
+
+/* The functions in which the host was outside of CUDA while the device idled. */
+int report_outside(struct db *db, const struct report_idling *of, FILE *out);
+
+/* The largest cause of a pace that limits the loop. */
+int report_pace(struct db *db, const struct report_idling *of, FILE *out);
+
 /* The command that says what orders the operations of a finding's worst instance, if it has two. */
 int report_order(struct db *db, int64_t finding, FILE *out);
 

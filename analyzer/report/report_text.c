@@ -7,6 +7,7 @@
 #include "losses.h"
 #include "report_finding.h"
 #include "report_parts.h"
+#include "report_possible.h"
 #include "print.h"
 #include "shell.h"
 
@@ -70,11 +71,23 @@ static int print_command(struct db *db, const struct report_options *options, co
 	return 0;
 }
 
+/* Returns how many findings the line is about, -1 after a message. */
+static int64_t print_possible(struct db *db, FILE *out)
+{
+	struct report_possible possible;
+	char *line = report_possible(db, "1", 1, &possible);
+
+	if (line && *line)
+		print(out, "\n%s\n", line);
+	free(line);
+	return line ? possible.count : -1;
+}
+
 static int print_rest(struct db *db, const struct report_options *options, int64_t printed,
 	FILE *out)
 {
 	int64_t chosen = count_findings(db, options->level);
-	int64_t all = count_findings(db, REPORT_POSSIBLE);
+	int64_t rest = count_findings(db, REPORT_POSSIBLE) - chosen, possible;
 
 	if (!printed) {
 		static const char *const but[] = { "", ", but the trace is incomplete",
@@ -98,10 +111,11 @@ static int print_rest(struct db *db, const struct report_options *options, int64
 		if (print_command(db, options, top, out))
 			return -1;
 	}
-	if (all <= chosen)
-		return 0;
-	print(out,
-		"\n%lld hidden, below the threshold or less certain: ", (long long)(all - chosen));
+	possible = rest ? print_possible(db, out) : 0;
+	if (possible < 0 || rest <= possible)
+		return possible < 0 ? -1 : 0;
+	print(out, "\n%lld hidden, below the threshold or less certain: ",
+		(long long)(rest - possible));
 	return print_command(db, &(struct report_options){ .top = REPORT_TOP }, "--all", out);
 }
 

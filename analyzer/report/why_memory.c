@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "access.h"
+#include "conflict.h"
 #include "print.h"
 
 /* The most conflicts that are printed; findings do not depend on it. */
@@ -69,27 +69,19 @@ static int say_pair(struct memory *memory, const struct memory_access *earlier,
 	return rc < 0 ? -1 : 0;
 }
 
-/* A list of a single access, for asking whether it conflicts. */
-static struct accesses only(struct memory_access *access)
-{
-	return (struct accesses){ .access = access, .count = 1 };
-}
-
 static int say_conflicts(struct memory *memory, int *lines)
 {
-	for (size_t i = 0; i < memory->earlier->count; i++) {
-		struct accesses one = only(&memory->earlier->access[i]);
-
+	for (size_t i = 0; i < memory->earlier->count; i++)
 		for (size_t k = 0; k < memory->later->count && *lines < LINE_LIMIT; k++) {
-			struct accesses other = only(&memory->later->access[k]);
+			const struct memory_access *earlier = &memory->earlier->access[i];
+			const struct memory_access *later = &memory->later->access[k];
 
-			if (accesses_conflict(&one, &other) == OVERLAP_NONE)
+			if (access_conflict(earlier, later).overlap == OVERLAP_NONE)
 				continue;
 			++*lines;
-			if (say_pair(memory, one.access, other.access))
+			if (say_pair(memory, earlier, later))
 				return -1;
 		}
-	}
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "pass.h"
 #include "progress.h"
 #include "rows.h"
+#include "pool_trims.h"
 #include "rules.h"
 #include "set_up.h"
 #include "run_build.h"
@@ -210,7 +211,8 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 				rows_finish(analysis.apart) ||
 				event_waits_finish(analysis.event_waits) ||
 				waits_finish(analysis.waits) || hazards_finish(analysis.hazards) ||
-				waits_find_queue(db) || waits_store_use(analysis.waits) ||
+				waits_find_queue(db) || pool_trims_find(db->run) ||
+				waits_store_use(analysis.waits) ||
 				order_loss_add(db, analysis.order.given_up) ||
 				run_evidence_write(&db->run->evidence, db)
 			? -1

@@ -7,6 +7,7 @@
 #include "array.h"
 #include "constants.h"
 #include "findings_parts.h"
+#include "libraries.h"
 #include "map.h"
 #include "pass.h"
 #include "places.h"
@@ -168,7 +169,14 @@ static int say_message(struct findings *findings, const struct finding_place *pl
 static int say_fix(struct findings *findings, const struct finding_place *place, FILE *out)
 {
 	const struct pass *pass = rules[place->worst.rule].pass;
+	const char *advice;
 
+	if (library_advice(findings->db, place->worst.call, &advice))
+		return -1;
+	if (advice && !rule_is_fence(place->worst.rule)) {
+		fputs(advice, out);
+		return 0;
+	}
 	return pass->fix ? pass->fix(findings->words, &place->worst, out) : 0;
 }
 

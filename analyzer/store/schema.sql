@@ -739,13 +739,15 @@ CREATE TABLE account ( -- derived: how the time of the loop was spent, or of the
 	                                -- rows of each device, and those of the host, add up to that time
 	process INTEGER NOT NULL REFERENCES process(id),
 	device INTEGER,                 -- ordinal, NULL: the thread that runs the loop
-	cause TEXT NOT NULL,            -- busy, or why the device was idle: outside (the host was not in
-	                                -- a CUDA call), submit, wait, call (the host was in a call that
-	                                -- submits, that waits, in another one), loading (of code), order
-	                                -- (waiting for other work), start (launch latency of the device),
-	                                -- done (no more work), unknown; for the host: outside, submit,
-	                                -- call, wait and held (blocked by the device). If its usage was
-	                                -- read, outside is computing, blocked or preempted
+	cause TEXT NOT NULL,            -- kernels (memsets and graphs among them), copies, or both at
+	                                -- once: the device was busy; or why it was idle: outside (the
+	                                -- host was not in a CUDA call), submit, wait, call (it was in a
+	                                -- call that submits, that waits, in another one), loading (of
+	                                -- code), order (waiting for other work), start (launch latency of
+	                                -- the device), done (no more work), unknown; for the host:
+	                                -- outside, submit, call, wait and held (blocked by the device).
+	                                -- If its usage was read, outside is computing, blocked or
+	                                -- preempted
 	from_site INTEGER REFERENCES site(id), -- for outside and its parts: site of the preceding call
 	site INTEGER REFERENCES site(id),      -- site of the current call, or of the next one
 	time INTEGER NOT NULL,          -- ns

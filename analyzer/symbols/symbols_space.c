@@ -96,7 +96,8 @@ static const struct symbol_answer *ask(const struct symbol_space *space, uint64_
 	struct mapping *mapping = mapping_of(space, address);
 
 	if (!mapping ||
-		(mapping->system && (!space->asks_system || module_is_runtime(mapping->path))))
+		(mapping->system && !module_is_library(mapping->path) &&
+			(!space->asks_system || module_is_runtime(mapping->path))))
 		return NULL;
 	if (!mapping->is_judged) {
 		mapping->file = known_files_need(space->files, mapping->path, mapping->build_id);

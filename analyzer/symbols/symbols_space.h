@@ -16,7 +16,8 @@ struct mapping {
 	uint64_t start, end;     /* addresses */
 	uint64_t file_offset;    /* of start */
 	char *path, *build_id;   /* build_id NULL: not recorded */
-	int system;              /* CUDA's or the system's: not opened unless asks_system */
+	int system;              /* CUDA's or the system's: not opened unless asks_system, */
+				 /* or if it is a library whose entry points say what to change */
 	struct known_file *file; /* NULL: not asked for yet, or not believed */
 	int is_judged;           /* file is what it stays */
 };
@@ -31,7 +32,7 @@ struct recorded_frame {
 struct symbol_space {
 	struct known_files *files; /* the caller's, and kept by it; of several processes */
 	int64_t until;             /* ns since 1970: when recording ended, 0: not known */
-	int asks_system;           /* 1: the system's files are opened, too, but CUDA's */
+	int asks_system;           /* 1: the system's files are opened, too, but CUDA's runtimes */
 	struct mapping *mapping;
 	size_t mapping_count;
 	struct recorded_frame *recorded;

@@ -9,7 +9,7 @@
 
 #include "symbols_file.h"
 
-/* A file of CUDA's, Python's or the system's, by its name: its frames are never looked up. */
+/* A file of CUDA's, Python's or the system's, by its name: its frames are not the user's. */
 int module_is_system(const char *path);
 
 /* A library of CUDA's like cuBLAS; the driver, the runtime, CUPTI or the recorder. */

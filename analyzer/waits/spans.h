@@ -6,8 +6,7 @@
 #ifndef CUFENCE_SPANS_H
 #define CUFENCE_SPANS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "busy.h"
 
 enum span_kind {
 	SPAN_AFTER,     /* the device ran work ordered after X */
@@ -18,11 +17,7 @@ enum span_kind {
 
 /* Zero-initialized is empty. */
 struct spans {
-	struct span {
-		enum span_kind kind;
-		int64_t start, end; /* ns */
-	} * span;
-	size_t count;
+	struct busy up_to[SPAN_KINDS]; /* time of this kind or an earlier one */
 };
 
 /* Returns 0, or -1 after a message. */
@@ -35,7 +30,7 @@ struct span_sums {
 };
 
 /* Sums the spans between two times.  Returns 0, or -1 after a message. */
-int spans_sum(const struct spans *spans, int64_t from, int64_t until, struct span_sums *sums);
+int spans_sum(struct spans *spans, int64_t from, int64_t until, struct span_sums *sums);
 
 void spans_release(struct spans *spans);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "waits_segment.h"
 
+#include "conflict.h"
 #include "constants.h"
 #include "order_path.h"
 #include "places.h"
@@ -190,7 +191,8 @@ static int comes_after(struct segments *s, const struct walk_call *call, const s
 		return -1;
 	after = order_path_exists_moved(s->path, call->id, wait->behind.call, moved.row,
 		moved.row_count);
-	return after ? after : sharing_conflict(s->sharing, wait->behind.call, call->id);
+	return after ? after
+		     : access_may_conflict(s->reader, wait->behind.call, call->id, CONFLICT_SHOWN);
 }
 
 /* Adds a call that does not cover the operation to the segment. */
@@ -244,7 +246,10 @@ static int is_long_enough(const struct wait *wait)
 
 int segments_own_apart(struct segments *s, const struct wait *wait)
 {
-	return sharing_nothing(s->sharing, wait->behind.call, wait->call);
+	int conflict =
+		access_may_conflict(s->reader, wait->behind.call, wait->call, CONFLICT_UNNAMED);
+
+	return conflict < 0 ? -1 : !conflict;
 }
 
 int segments_of_one_line(struct segments *s, int64_t call, int64_t other)
@@ -355,7 +360,8 @@ int segments_open(struct segments *s, struct db *db)
 {
 	s->walk = walk_thread_open(db);
 	s->path = order_path_open(db);
-	s->sharing = sharing_open(db);
+	s->reader = access_open(db);
+	s->sharing = s->reader ? sharing_open(db, s->reader) : NULL;
 	s->words = words_open(db);
 	s->places = s->words ? places_open(db, s->words) : NULL;
 	s->is_script =
@@ -370,6 +376,7 @@ void segments_close(struct segments *s)
 	places_close(s->places);
 	words_close(s->words);
 	sharing_close(s->sharing);
+	access_close(s->reader);
 	order_path_close(s->path);
 	walk_thread_close(s->walk);
 }

@@ -14,6 +14,7 @@
 struct segments {
 	struct walk_thread *walk;
 	struct order_path *path;
+	struct access_reader *reader;
 	struct sharing *sharing;
 	struct words *words;
 	struct places *places;

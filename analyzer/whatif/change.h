@@ -20,7 +20,7 @@ enum change {
 	 * via it.
 	 */
 	CHANGE_ORDER = 1 << 1,
-	/* The call is not made; for calls that submit nothing. */
+	/* The call is not made: it submits nothing, or another call does the same work. */
 	CHANGE_CALL = 1 << 2,
 	/*
 	 * Work that its thread submits to other streams before its next wait is submitted before
@@ -32,6 +32,16 @@ enum change {
 	 * remains, but takes no host time.
 	 */
 	CHANGE_NODE = 1 << 4,
+	/*
+	 * After the call the thread does not wait outside of CUDA until another thread or a host
+	 * function has done its part (handovers.h).
+	 */
+	CHANGE_OUTSIDE = 1 << 5,
+	/*
+	 * The pool keeps its memory: the call's time in which it was given back or mapped again
+	 * (run_evidence.trimmed) is saved.
+	 */
+	CHANGE_TRIM = 1 << 6,
 };
 
 #endif

@@ -299,8 +299,12 @@ static int64_t return_of(const struct replay *replay, uint32_t number, int64_t e
 {
 	const struct replay_step *step = &replay->step[number];
 	const struct replay_change *change = change_of(replay, number);
-	int64_t own = own_of(replay, step, contention);
+	int64_t own = own_of(replay, step, contention), lag = step->lag;
 
+	if (change->bits & CHANGE_TRIM) {
+		own = later(own - step->trimmed, 0);
+		lag = later(lag - step->trimmed, 0);
+	}
 	/* The first launch of an executable graph uploads it to the device. */
 	if (step->exec != REPLAY_NONE && step->maker != REPLAY_NONE &&
 		replay->change[step->maker].bits & CHANGE_CALL && own > SUBMIT_NS)
@@ -313,7 +317,7 @@ static int64_t return_of(const struct replay *replay, uint32_t number, int64_t e
 	/* The host continues, but may still have to copy from pageable memory. */
 	return target == REPLAY_LONG_AGO
 		? entry + own
-		: later(entry + own, target + paced(replay, step->lag, contention));
+		: later(entry + own, target + paced(replay, lag, contention));
 }
 
 /* The other thread has made its last call when this one continues. */
@@ -394,17 +398,15 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 	const struct replay_change *change = change_of(replay, number);
 	struct replay_thread *thread = &replay->thread[step->thread];
 	int64_t *now = &thread->now, entry, target, made, end = REPLAY_LONG_AGO;
-	int64_t own = own_of(replay, step, contention);
+	int64_t own = own_of(replay, step, contention), handed = replay_handed(replay, step);
 
 	if (thread->join != REPLAY_NONE)
 		finish_join(replay, thread);
 	if (*now == REPLAY_LONG_AGO)
 		*now = replay->first;
 	*now += gap_of(replay, step, change, contention);
-	if (step->handed_by != REPLAY_NONE)
-		*now = later(*now,
-			replay->thread[step->handed_by].now +
-				paced(replay, step->resumed, contention));
+	if (handed != REPLAY_LONG_AGO && !(change->bits & CHANGE_OUTSIDE))
+		*now = later(*now, handed + paced(replay, step->resumed, contention));
 	made = entry = *now;
 	if (change->bits & CHANGE_CALL) {
 		*now -= saved_around(replay, step);
@@ -486,7 +488,7 @@ static void find_devices(struct replay *replay)
 	}
 }
 
-static int prepare(struct replay *replay, struct db *db)
+static int prepare(const struct replays *replays, struct replay *replay, struct db *db)
 {
 	replay->measured = replay->last >= replay->first ? replay->last - replay->first : 0;
 	if (replay->refusal)
@@ -507,7 +509,7 @@ static int prepare(struct replay *replay, struct db *db)
 		!ROOM(replay->outside, replay->memories.count) ||
 		!ROOM(replay->apart, replay->aparts.count))
 		return -1;
-	if (replay_sort(replay))
+	if (replay_sort(replay, &db->run->evidence))
 		return -1;
 	find_devices(replay);
 	replay_forget_changes(replay);
@@ -517,7 +519,7 @@ static int prepare(struct replay *replay, struct db *db)
 	if (link_places(replay) || replay_find_accidents(replay, db) ||
 		replay_find_host_work(replay))
 		return -1;
-	return replay_learn(replay);
+	return replay_find_handovers(replay, &replays->handovers) ? -1 : replay_learn(replay);
 }
 
 static void free_replay(void *object)
@@ -533,12 +535,12 @@ static void free_replay(void *object)
 	map_release(&replay->aparts);
 	map_release(&replay->places);
 	map_release(&replay->admitted);
+	map_release(&replay->silences);
 	free(replay->step);
 	free(replay->by_call);
 	free(replay->operand);
 	free(replay->same_place);
 	free(replay->next);
-	free(replay->usage);
 	free(replay->accident);
 	free(replay->change);
 	free(replay->end);
@@ -564,7 +566,7 @@ struct replays *replays_open(struct db *db)
 
 	for (size_t i = 0; !rc && i < replays->processes.size; i++)
 		if (replays->processes.slot[i].object)
-			rc = prepare(replays->processes.slot[i].object, db);
+			rc = prepare(replays, replays->processes.slot[i].object, db);
 	if (!rc)
 		return replays;
 	replays_close(replays);
@@ -576,6 +578,7 @@ void replays_close(struct replays *replays)
 	if (!replays)
 		return;
 	idmap_release(&replays->processes, free_replay);
+	handovers_release(&replays->handovers);
 	free(replays);
 }
 

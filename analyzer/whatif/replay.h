@@ -61,8 +61,8 @@ int64_t replay_measured(const struct replay *replay);
 /*
  * Changes a call (bits of enum change; still_needs: a call, 0: none) until replay_restore().  A
  * change of a wait or an order applies to every call of the same kind from the same site: fixing a
- * line fixes all its calls.  With still_needs the other calls wait for its stream.  CHANGE_CALL and
- * CHANGE_NODE apply to the given calls only.
+ * line fixes all its calls.  With still_needs the other calls wait for its stream.  CHANGE_CALL,
+ * CHANGE_NODE and CHANGE_OUTSIDE apply to the given calls only.
  */
 void replay_change(struct replay *replay, int64_t call, unsigned change, int64_t still_needs);
 void replay_restore(struct replay *replay);

@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "replay_parts.h"
+#include "sorted.h"
 
 static int by_later(const void *a, const void *b)
 {
@@ -54,17 +55,8 @@ int replay_find_accidents(struct replay *replay, struct db *db)
 /* Returns the first entry whose later step is at or after a step. */
 static size_t first_of(const struct replay *replay, uint32_t number)
 {
-	size_t low = 0, high = replay->accident_count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (replay->accident[middle].later < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_number(replay->accident, replay->accident_count, sizeof(*replay->accident),
+		offsetof(struct replay_accident, later), number);
 }
 
 int64_t replay_needed(const struct replay *replay, uint32_t number)

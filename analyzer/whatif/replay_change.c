@@ -40,7 +40,9 @@ static void change_place(struct replay *replay, uint32_t number, struct replay_c
 
 void replay_change(struct replay *replay, int64_t call, unsigned bits, int64_t still_needs)
 {
-	uint32_t number = replay_step_of(replay, call);
+	uint32_t number = bits & CHANGE_OUTSIDE
+		? (uint32_t)map_get(&replay->silences, (uint64_t)call, REPLAY_NONE)
+		: replay_step_of(replay, call);
 	struct replay_change change = { (uint8_t)bits, 0, REPLAY_NONE, REPLAY_NONE };
 	uint32_t needed = still_needs ? replay_step_of(replay, still_needs) : REPLAY_NONE;
 
@@ -54,7 +56,7 @@ void replay_change(struct replay *replay, int64_t call, unsigned bits, int64_t s
 	if (needed != REPLAY_NONE)
 		change.only_stream = replay->step[needed].stream;
 	/* Done once per site, for the first of its calls; each of them has its own stream. */
-	if (!(bits & (CHANGE_CALL | CHANGE_NODE)) && replay->step[number].site &&
+	if (!(bits & (CHANGE_CALL | CHANGE_NODE | CHANGE_OUTSIDE)) && replay->step[number].site &&
 		(replay->change[number].bits & bits) != bits)
 		change_place(replay, number, change);
 	replay->change[number].bits |= (uint8_t)bits;
@@ -83,6 +85,8 @@ static unsigned acts_of_work(const struct walk_call *call)
 {
 	if (kind_family(call->kind) == FAMILY_callback)
 		return STEP_SUBMITS | STEP_HOST_WORK;
+	if (kind_family(call->kind) == FAMILY_allocation)
+		return STEP_CAN_BE_HELD;
 	/* CUPTI has no record of these operations, but they have a position in a stream. */
 	if (kind_has(call->kind, K_SILENT))
 		return STEP_SUBMITS;

@@ -37,7 +37,8 @@ void replay_begin(struct replay *replay)
 	for (size_t i = 0; i < replay->memories.count; i++)
 		replay->memory[i] = replay->memory_all[i] =
 			(struct memory_use){ REPLAY_LONG_AGO, REPLAY_LONG_AGO };
-	replay->holder = (struct replay_holder){ REPLAY_NONE, REPLAY_LONG_AGO, REPLAY_LONG_AGO };
+	replay->holder = (struct replay_holder){ REPLAY_NONE, REPLAY_LONG_AGO, REPLAY_LONG_AGO,
+		REPLAY_LONG_AGO };
 	for (int i = 0; i < replay->device_count * ENGINE_COUNT; i++)
 		replay->booking[i].count = 0;
 }
@@ -129,7 +130,8 @@ void replay_note_holder(struct replay *replay, const struct replay_step *step, i
 	int64_t back)
 {
 	if (step->act & STEP_HOLDS_OTHERS && back > replay->holder.until)
-		replay->holder = (struct replay_holder){ step->thread, entry, back };
+		replay->holder =
+			(struct replay_holder){ step->thread, entry, back, back - step->lag };
 }
 
 void replay_note(struct replay *replay, const struct replay_step *step, int64_t end)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the durations of host functions, which are not recorded.  The next operation in the order
- * that had been submitted before, or a thread that waited, shows when the function ended.
+ * Finds the durations of host functions whose runs were not recorded.  The next operation in the
+ * order that had been submitted before, or a thread that waited, shows when the function ended.
  */
 #include <stdlib.h>
 
 #include "constants.h"
+#include "host_runs.h"
 #include "replay_parts.h"
 
 /*
@@ -42,12 +43,12 @@ static int follow_step(struct follower *follower, uint32_t number)
 		observe(follower, ready, step->enter, step->start);
 	else if (step->act & STEP_EXPLICIT)
 		observe(follower, replay_scope(replay, step), step->enter, step->exit);
-	if (step->act & STEP_HOST_WORK) {
+	if (step->act & STEP_HAS_OP) {
+		end = step->end;
+	} else if (step->act & STEP_HOST_WORK) {
 		end = (ready > step->exit ? ready : step->exit) + 1;
 		if (map_set(&follower->ends, (uint64_t)end, number + UINT64_C(1)))
 			return -1;
-	} else if (step->act & STEP_HAS_OP) {
-		end = step->end;
 	}
 	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
 		replay_note(replay, step, end);
@@ -63,6 +64,27 @@ static void set_duration(struct replay *replay, struct replay_step *step, int64_
 	until -= HOST_FUNCTION_HANDOVER_NS;
 	step->end = until > step->start ? until : step->start;
 	step->act |= STEP_HAS_OP;
+}
+
+/* Functions whose runs were recorded are operations that use no engine. */
+static void read_runs(struct replay *replay)
+{
+	uint64_t count = host_run_count(replay->run);
+
+	for (uint64_t i = 0; i < count; i++) {
+		const struct host_run *ran = host_run_at(replay->run, i);
+		uint32_t number = ran->process != (uint32_t)replay->process || !ran->call ||
+				ran->exit == RUN_NEVER
+			? REPLAY_NONE
+			: replay_step_of(replay, ran->call);
+		struct replay_step *step = number == REPLAY_NONE ? NULL : &replay->step[number];
+
+		if (!step || !(step->act & STEP_HOST_WORK))
+			continue;
+		step->start = ran->enter;
+		step->end = ran->exit;
+		step->act |= STEP_HAS_OP;
+	}
 }
 
 /*
@@ -94,6 +116,7 @@ int replay_find_host_work(struct replay *replay)
 	struct follower follower = { .replay = replay };
 	int rc = 0;
 
+	read_runs(replay);
 	if (find_followed(replay))
 		return -1;
 	follower.until = calloc(replay->step_count + 1, sizeof(*follower.until));

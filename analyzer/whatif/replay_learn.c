@@ -7,6 +7,7 @@
 
 #include "constants.h"
 #include "replay_parts.h"
+#include "sorted.h"
 #include "walk.h"
 
 static int64_t later(int64_t a, int64_t b)
@@ -65,17 +66,8 @@ static int find_sharers(struct replay *replay)
 /* Returns how many operations have ended by a time. */
 static size_t ends_by(const struct ends *ends, int64_t time)
 {
-	size_t low = 0, high = ends->count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (ends->list[middle].at <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_after(ends->list, ends->count, sizeof(*ends->list),
+		offsetof(struct timed, at), time);
 }
 
 /*
@@ -124,17 +116,8 @@ static int64_t others_end(const struct ends *ends, uint32_t of)
 /* Returns the first step entered at a time or later. */
 static uint32_t entered_at(const struct replay *replay, int64_t time)
 {
-	size_t low = 0, high = replay->step_count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (replay->step[middle].enter < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (uint32_t)low;
+	return (uint32_t)sorted_from(replay->step, replay->step_count, sizeof(*replay->step),
+		offsetof(struct replay_step, enter), time);
 }
 
 /*
@@ -150,8 +133,7 @@ static int64_t others_exit(const struct replay *replay, uint32_t of)
 
 	for (int i = 0; i < LOOKED_AT_STEPS && at-- > of + 1; i++) {
 		const struct replay_step *other = &replay->step[at];
-		int excludes = other->act & (STEP_CAN_BE_HELD | STEP_HOLDS_OTHERS) ||
-			kind_family(other->kind) == FAMILY_allocation;
+		int excludes = other->act & (STEP_CAN_BE_HELD | STEP_HOLDS_OTHERS);
 
 		if (excludes && other->thread != step->thread && other->exit <= step->exit)
 			return other->exit;
@@ -246,23 +228,37 @@ static void learn_wait(const struct replay *replay, const struct ends *ends, uin
 		step->lag = step->own;
 }
 
-/* For a call blocked by another thread's call: the remaining time is its own. */
-static void learn_holder(const struct replay *replay, struct replay_step *step)
+/*
+ * For a call blocked by another thread's call: the remaining time is its own.  The lock is given up
+ * once the device has finished, so the blocked call may return before the one that held it does.
+ */
+static void learn_holder(const struct replay *replay, uint32_t number)
 {
+	struct replay_step *step = &replay->step[number];
 	int64_t until = replay_held_until(replay, step, step->enter), late = BLOCKED_MIN_NS;
+	int64_t released = replay->holder.released, from;
+	int32_t after;
 
+	if (step->held_by >= number)
+		step->held_by = REPLAY_NONE;
 	if (step->held_by != REPLAY_NONE) {
 		until = replay->step[step->held_by].exit;
+		released = until - replay->step[step->held_by].lag;
 		late = INT32_MAX;
 	}
-	/* It was not blocked: of several waiting calls not all block others. */
-	if (until != REPLAY_LONG_AGO && until > step->exit + CLOCK_ERROR_MAX_NS)
-		step->act &= ~(unsigned)STEP_CAN_BE_HELD;
-	if (until == REPLAY_LONG_AGO || until > step->exit + CLOCK_ERROR_MAX_NS)
+	if (until == REPLAY_LONG_AGO)
 		return;
-	step->after_holder = clamp(step->exit - until, 0, late);
-	if (step->after_holder < step->own)
-		step->own = step->after_holder;
+	from = until > step->exit + CLOCK_ERROR_MAX_NS ? released : until;
+	/* It was not blocked: of several waiting calls not all block others. */
+	if (from > step->exit + CLOCK_ERROR_MAX_NS ||
+		(from != until && (from <= step->enter || step->own < BLOCKED_MIN_NS))) {
+		step->act &= ~(unsigned)STEP_CAN_BE_HELD;
+		return;
+	}
+	after = clamp(step->exit - from, 0, late);
+	step->after_holder = after + (int32_t)(from - until);
+	if (after < step->own)
+		step->own = after;
 	step->act |= STEP_WAITS_FIRST;
 }
 
@@ -361,7 +357,7 @@ static void learn_step(struct replay *replay, const struct ends *ends, uint32_t 
 	step->own = step->exit - step->enter;
 	if (step->act & STEP_WAITS)
 		learn_wait(replay, ends, number);
-	learn_holder(replay, step);
+	learn_holder(replay, number);
 	learn_recorded(replay, step);
 	learn_pages(replay, number);
 	if (step->act & STEP_HAS_OP)
@@ -382,7 +378,7 @@ int replay_learn(struct replay *replay)
 {
 	struct ends ends;
 
-	if (find_sharers(replay) || replay_find_handovers(replay))
+	if (find_sharers(replay))
 		return -1;
 	if (collect_ends(replay, &ends)) {
 		free(ends.list);

@@ -11,9 +11,7 @@
 #include "walk.h"
 #include "walk_order.h"
 
-/*
- * A hold by other means than streams and events, by the call that submitted the delayed operation.
- */
+/* A hold by other means than streams and events, by the call that submitted its operation. */
 struct held {
 	uint32_t call, hold;
 };
@@ -213,10 +211,8 @@ static void read_wait(const struct loader *loader, const struct replay *replay,
 	if (!wait)
 		return;
 	step->act |= STEP_MEASURED;
-	/* It was blocked by another thread's call until that returned. */
 	if (wait->behind) {
 		step->act |= STEP_CAN_BE_HELD;
-		step->held_by = replay_step_of(replay, wait->behind);
 		return;
 	}
 	step->waited = wait->waited;
@@ -360,6 +356,7 @@ static struct replay *replay_of(struct loader *loader, int64_t process)
 	if (!replay)
 		return NULL;
 	*replay = (struct replay){ .process = process,
+		.run = loader->run,
 		.first = INT64_MAX,
 		.last = INT64_MIN,
 		.unknown_since = unknown_since(loader->run, process) };
@@ -391,11 +388,13 @@ static int read_step(void *arg, const struct walk_call *call)
 		.held_for = REPLAY_NONE,
 		.held_by = REPLAY_NONE,
 		.handed_by = REPLAY_NONE,
+		.handed_step = REPLAY_NONE,
 		.maker = REPLAY_NONE,
 		.behind = REPLAY_NONE,
 		.behind_via = REPLAY_NONE,
 		.follows = REPLAY_NONE,
 		.bytes = call->bytes,
+		.trimmed = (int64_t)map_get(&loader->run->evidence.trimmed, (uint64_t)call->id, 0),
 		.device = (int16_t)(call->owner_device >= 0 ? call->owner_device : call->device) };
 
 	if (!replay)
@@ -418,7 +417,7 @@ static int read_step(void *arg, const struct walk_call *call)
 		step.act &= ~(unsigned)STEP_WAITS;
 	if (call->kind == KIND_CAPTURE_BEGIN)
 		return map_set(&loader->captures, (uint64_t)call->thread, (uint64_t)call->id);
-	if (!step.act && !replay_is_about_graphs(&step) &&
+	if (!step.act && !step.trimmed && !replay_is_about_graphs(&step) &&
 		!map_get(&loader->via, (uint64_t)call->id, 0) &&
 		!map_get(&loader->makers, (uint64_t)call->id, 0))
 		return 0;

@@ -119,7 +119,30 @@ static int move_steps(struct replay *replay, const struct timed *submission)
 	return 0;
 }
 
-int replay_sort(struct replay *replay)
+/* The call that blocked a step may have been entered later: the lock is not granted in turn. */
+static void find_holders(struct replay *replay, const struct run_evidence *evidence)
+{
+	for (size_t i = 0; i < replay->step_count; i++) {
+		struct replay_step *step = &replay->step[i];
+		const struct run_wait *wait = run_wait_of(evidence, step->call);
+
+		while (wait && wait->kind == WAIT_STAGED)
+			wait = run_next_wait(evidence, wait);
+		if (wait && wait->behind)
+			step->held_by = replay_step_of(replay, wait->behind);
+	}
+}
+
+/* A call that another one blocked had not submitted before that was made. */
+static int64_t earliest(const struct replay *replay, const struct replay_step *step)
+{
+	int64_t held =
+		step->held_by == REPLAY_NONE ? step->enter : replay->step[step->held_by].enter + 1;
+
+	return held > step->enter ? held : step->enter;
+}
+
+int replay_sort(struct replay *replay, const struct run_evidence *evidence)
 {
 	struct sweep sweep = { .replay = replay };
 	int rc;
@@ -127,11 +150,12 @@ int replay_sort(struct replay *replay)
 	/* A single thread's calls are in order. */
 	if (replay->threads.count < 2)
 		return 0;
+	find_holders(replay, evidence);
 	sweep.submission = malloc((replay->step_count + 1) * sizeof(*sweep.submission));
 	if (!sweep.submission)
 		return -1;
 	for (uint32_t i = 0; i < replay->step_count; i++)
-		sweep.submission[i] = (struct timed){ replay->step[i].enter, i };
+		sweep.submission[i] = (struct timed){ earliest(replay, &replay->step[i]), i };
 	rc = find_submissions(&sweep);
 	if (!rc && !is_sorted(sweep.submission, replay->step_count))
 		rc = replay_sort_times(&sweep.submission, replay->step_count) ||

@@ -13,10 +13,12 @@
 #include <stddef.h>
 
 #include "change.h"
+#include "handovers.h"
 #include "idmap.h"
 #include "map.h"
 #include "pinned_copies.h"
 #include "replay.h"
+#include "run_evidence.h"
 #include "scope.h"
 
 #define REPLAY_NONE UINT32_MAX
@@ -53,7 +55,7 @@ struct replay_step {
 	int64_t enter, exit;  /* as measured, ns */
 	int64_t start, end;   /* of its operations, as measured */
 	int64_t gap;          /* the thread's own time since its previous step, ns */
-	int64_t resumed;      /* with handed_by: from its last call's return to this one's entry */
+	int64_t resumed;      /* from the end of what it was handed over by to its entry, ns */
 	int64_t own;          /* the call's unblocked time, ns */
 	int64_t recorded;     /* part of own that is due to recording */
 	int64_t waited;       /* waiting time by table wait */
@@ -63,15 +65,18 @@ struct replay_step {
 	int32_t around;       /* time of the runtime call around it, ns */
 	int32_t after_holder; /* from the return of the other thread's call that blocked it */
 	int64_t bytes;        /* size of a staged copy */
+	int64_t trimmed;      /* time in which a pool gave memory back or mapped it again, ns */
 	int64_t pinning;      /* time to pin memory that was not copied before, ns */
 	uint32_t nodes;       /* number of nodes of the graph that it makes, launches or destroys */
 	float share;          /* part of the device's threads that a kernel occupies */
 	uint32_t thread, other_thread, stream, event, context, other_context, exec;
-	uint32_t apart;     /* new stream for changed work of its stream and thread */
-	uint32_t site;      /* row of the outermost call's site, 0: unknown */
-	uint32_t held_for;  /* step whose operation the host waited for, by table wait */
-	uint32_t held_by;   /* another thread's step that blocked it, by table wait */
-	uint32_t handed_by; /* the thread whose last call it came after outside of CUDA */
+	uint32_t apart;    /* new stream for changed work of its stream and thread */
+	uint32_t site;     /* row of the outermost call's site, 0: unknown */
+	uint32_t held_for; /* step whose operation the host waited for, by table wait */
+	uint32_t held_by;  /* another thread's step that blocked it, by table wait */
+	const struct handover *silence; /* before it, and what ended that; NULL: none */
+	uint32_t handed_by;   /* the thread whose last call it came after outside of CUDA, */
+	uint32_t handed_step; /* or the step whose host function it came after */
 	uint32_t maker;  /* step that allocated what it frees, or made the graph that it launches */
 	uint32_t behind; /* step whose end the operation waited for on the device */
 	uint32_t behind_via;              /* step that caused that wait */
@@ -117,12 +122,6 @@ struct replay_thread {
 	uint32_t last; /* its last step so far, while the run is followed to learn from it */
 };
 
-/* How long a thread was off its processor since the reading before, ns. */
-struct replay_usage {
-	uint32_t thread;
-	int64_t time, off;
-};
-
 struct replay_stream {
 	int64_t tail;
 	int64_t since; /* start of its current uninterrupted work */
@@ -141,6 +140,7 @@ struct booking {
 };
 
 struct replay {
+	const struct run *run;
 	int64_t process;
 	const char *refusal;
 	int window;                    /* as walk_call.stretch */
@@ -155,13 +155,12 @@ struct replay {
 	struct replay_operand *operand;
 	size_t operand_count;
 	struct map threads, streams, events, contexts, execs, memories; /* row -> number */
-	struct map aparts;          /* stream and thread -> number */
-	struct map places;          /* site and kind -> their last step */
-	struct map admitted;        /* site and kind of explicit waits that may be changed */
-	uint32_t *same_place;       /* by step: the previous step of its place */
-	uint32_t *next;             /* by step: the next step of its thread */
-	struct replay_usage *usage; /* sorted by thread and time */
-	size_t usage_count;
+	struct map aparts;                /* stream and thread -> number */
+	struct map places;                /* site and kind -> their last step */
+	struct map silences;              /* call before one -> the step after it */
+	struct map admitted;              /* site and kind of explicit waits that may be changed */
+	uint32_t *same_place;             /* by step: the previous step of its place */
+	uint32_t *next;                   /* by step: the next step of its thread */
 	struct replay_accident *accident; /* sorted by later step */
 	size_t accident_count;
 	struct replay_change *change;
@@ -176,8 +175,8 @@ struct replay {
 	struct replay_context *context;
 	struct replay_holder {
 		uint32_t thread;
-		int64_t from, until;
-	} holder;       /* the last call that blocked others */
+		int64_t from, until, released;
+	} holder; /* the last call that blocked others; what it waited for ended at released */
 	int64_t *apart; /* by number: end of the changed work there */
 	int orders;     /* an order is changed: memory dependencies count */
 	int results;    /* a copy of a result is changed */
@@ -191,6 +190,7 @@ struct replay {
 
 struct replays {
 	struct idmap processes; /* struct replay */
+	struct handovers handovers;
 };
 
 /* Is it how the host gets a result: a synchronous copy, or the wait right after an Async one? */
@@ -236,8 +236,11 @@ struct timed {
  */
 int replay_sort_times(struct timed **list, size_t count);
 
-/* Sorts the steps of several threads by submission.  Returns 0, or -1 when out of memory. */
-int replay_sort(struct replay *replay);
+/*
+ * Sorts the steps of several threads by submission, and finds which blocked those of others.
+ * Returns 0, or -1 when out of memory.
+ */
+int replay_sort(struct replay *replay, const struct run_evidence *evidence);
 
 /* Reads the run.  Returns 0, or -1 after a message. */
 int replay_load(struct replays *replays, struct db *db);
@@ -261,17 +264,19 @@ int replay_find_host_work(struct replay *replay);
 /* Reads what is known of a process's machine and its threads.  Returns 0, or -1 after a message. */
 int replay_read_machines(struct replays *replays, struct db *db);
 
-/* Part of that: reads how threads used their processors.  Returns 0, or -1 after a message. */
-int replay_read_usage(struct replays *replays, struct db *db);
-
-/* Prepares replay_learn_handover().  Returns 0, or -1 when out of memory. */
-int replay_find_handovers(struct replay *replay);
+/*
+ * Links the steps of threads, and those before which they were silent to what ended that.  Returns
+ * 0, or -1 when out of memory.
+ */
+int replay_find_handovers(struct replay *replay, const struct handovers *handovers);
 
 /*
- * Finds the thread after whose last call the step's thread went on, if it waited for that outside
- * of CUDA, and divides the gap before the step.  For the next step in order, before it is noted.
+ * Divides the gap before the step, the next one in order, if it ended with a handover.
  */
 void replay_learn_handover(struct replay *replay, uint32_t number);
+
+/* Returns when what the step was handed over by has ended; REPLAY_LONG_AGO: nothing. */
+int64_t replay_handed(const struct replay *replay, const struct replay_step *step);
 
 /* Finds each step's own time.  Returns 0, or -1 when out of memory. */
 int replay_learn(struct replay *replay);

@@ -72,5 +72,5 @@ int replay_read_machines(struct replays *replays, struct db *db)
 	}
 	pinned_release(&pinned);
 	sqlite3_finalize(q);
-	return rc ? -1 : replay_read_usage(replays, db);
+	return rc ? -1 : handovers_find(&replays->handovers, db);
 }

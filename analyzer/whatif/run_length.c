@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "array.h"
-#include "digits.h"
+#include "busy.h"
 #include "run_columns.h"
 #include "unknown.h"
 
@@ -19,10 +18,9 @@ struct measured {
 	struct stretch whole, active; /* as in run_length(); first to last operation */
 	uint32_t first_call;          /* first call that submitted an operation, 0: none */
 	int64_t first_enter;
-	int64_t *busy;        /* by stream, ns */
-	struct map shared;    /* of legacy streams that threads share, by stream and thread, ns */
-	struct stretch *span; /* of each operation */
-	size_t span_count;
+	int64_t *busy;      /* by stream, ns */
+	struct map shared;  /* of legacy streams that threads share, by stream and thread, ns */
+	struct busy device; /* an operation ran */
 };
 
 static int64_t excess(int64_t whole, int64_t part)
@@ -60,7 +58,6 @@ static int add_operation(struct measured *m, const struct run *run, uint32_t id)
 	const struct run_work *work = run_work(run, id);
 	uint32_t stream = run_where(run, work)->stream;
 	int64_t end = run_end(run, work, id);
-	struct stretch *more;
 
 	if (work->call && (!m->first_call || work->call < m->first_call))
 		m->first_call = work->call;
@@ -73,39 +70,9 @@ static int add_operation(struct measured *m, const struct run *run, uint32_t id)
 	if (work->start == RUN_NEVER || end == RUN_NEVER)
 		return 0;
 	end = run_busy_end(run, work, id);
-	if (add_busy(m, run, work, end - work->start))
-		return -1;
-	more = array_room(m->span, m->span_count, sizeof(*more));
-	if (!more)
-		return -1;
-	m->span = more;
-	more[m->span_count++] = (struct stretch){ work->start, end };
-	return 0;
-}
-
-static int sort_spans(struct measured *m)
-{
-	void *rows = m->span;
-	int rc = digits_sort(&rows, m->span_count, sizeof(*m->span));
-
-	m->span = rows;
-	return rc;
-}
-
-/* Returns the time in which at least one operation ran, of spans sorted by start. */
-static int64_t device_busy(const struct measured *m)
-{
-	int64_t busy = 0, until = INT64_MIN;
-
-	for (size_t i = 0; i < m->span_count; i++) {
-		int64_t start = m->span[i].first < until ? until : m->span[i].first;
-
-		if (m->span[i].last > start) {
-			busy += m->span[i].last - start;
-			until = m->span[i].last;
-		}
-	}
-	return busy;
+	return add_busy(m, run, work, end - work->start) || busy_add(&m->device, work->start, end)
+		? -1
+		: 0;
 }
 
 static int64_t busiest_stream(const struct measured *m, const struct run *run)
@@ -196,7 +163,7 @@ int run_length(struct db *db, int64_t process, struct run_length *length)
 	struct run *own;
 	const struct run *run = run_of(db, &own);
 	int64_t active;
-	int rc = !run || measure(&m, run, process) || sort_spans(&m) ? -1 : 0;
+	int rc = !run || measure(&m, run, process) || busy_join(&m.device) ? -1 : 0;
 
 	active = rc ? -1 : length_of(db, process, &m.active);
 	length->whole = rc ? -1 : length_of(db, process, &m.whole);
@@ -206,13 +173,13 @@ int run_length(struct db *db, int64_t process, struct run_length *length)
 		if (!length->whole)
 			length->whole = 1;
 		length->idle = excess(active, busiest);
-		length->serial = excess(device_busy(&m), busiest);
+		length->serial = excess(busy_total(&m.device), busiest);
 	} else {
 		rc = -1;
 	}
 	free(m.busy);
 	map_release(&m.shared);
-	free(m.span);
+	busy_release(&m.device);
 	run_close(own);
 	return rc;
 }

@@ -368,7 +368,7 @@ HOT unsigned python_frames(struct thread_state *thread, uint64_t frame[SITE_SCRI
 {
 	const struct python_layout *layout = &state.python.layout;
 	int stage = atomic_load_explicit(&state.stage, memory_order_relaxed);
-	unsigned count = 0, walked = 0;
+	unsigned count = 0, own = 0, walked = 0;
 	uintptr_t python_thread, at;
 
 	if (stage == PYTHON_NONE_HERE)
@@ -378,15 +378,18 @@ HOT unsigned python_frames(struct thread_state *thread, uint64_t frame[SITE_SCRI
 	if (!python_thread || state.is_finalizing() ||
 		(stage == PYTHON_UNCHECKED && !check(thread, python_thread)))
 		return 0;
-	for (at = innermost(python_thread); at && walked < MAX_WALK && count < SITE_SCRIPT_FRAMES;
+	for (at = innermost(python_thread);
+		at && walked < MAX_WALK && count < SITE_SCRIPT_FRAMES && own < SITE_OWN_FRAMES;
 		at = word_at(at, layout->previous), walked++) {
 		uintptr_t code = code_of(layout, at);
 		uint64_t word = code ? find_seen(thread, code) : 0;
 		uint32_t offset;
 
 		if (word & SEEN_ID && (word & SEEN_OWN || count < SCRIPT_FRAMES_ANY) &&
-			read_frame(at, code, word, &offset))
+			read_frame(at, code, word, &offset)) {
 			frame[count++] = SCRIPT_FRAME(word & SEEN_ID, offset);
+			own += (word & SEEN_OWN) != 0;
+		}
 	}
 	return count;
 }

@@ -77,9 +77,10 @@ void python_reset(void);
 
 /*
  * Returns SCRIPT_FRAME()s of the calling thread, innermost first: the innermost SCRIPT_FRAMES_ANY,
- * then only those in the program's own files. 0: none.
+ * then only those in the program's own files, of which there are at most SITE_OWN_FRAMES.  A module
+ * of a package that calls others takes three.  0: none.
  */
-#define SCRIPT_FRAMES_ANY 4
+#define SCRIPT_FRAMES_ANY 12
 unsigned python_frames(struct thread_state *thread, uint64_t frame[SITE_SCRIPT_FRAMES]);
 
 /* 1: the address is in the interpreter's code.  Takes no lock. */

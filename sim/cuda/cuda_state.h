@@ -115,6 +115,12 @@ struct device {
 
 #define DEVICE_MAX 16
 
+/*
+ * Maps addresses that nothing uses, place if possible: another link namespace may have a driver of
+ * its own.  Returns NULL if there are none.
+ */
+void *sim_reserve(uintptr_t place, size_t bytes, int protection);
+
 /* Devices, CUFENCE_SIM_DEVICES of them; NULL for others. */
 struct device *device_get(int ordinal);
 int device_count(void);
@@ -222,6 +228,9 @@ uintptr_t memory_reserve_async(struct pool *pool, size_t bytes, struct stream *s
 /* Frees pool memory once freed is done; takes over the reference to freed. */
 void memory_release_async(struct memory *memory, struct op *freed, struct stream *stream);
 
+/* The bytes of a pool whose free has not completed. */
+size_t memory_pending(const struct pool *pool);
+
 /* Describes an address range that the simulator does not own. */
 struct memory *memory_describe(uintptr_t start, size_t bytes, enum memory_place place);
 void memory_forget(struct memory *memory);
@@ -245,7 +254,10 @@ struct pool *pool_current(struct device *device);
 void pool_use(struct pool *pool, size_t bytes);
 void pool_unuse(struct pool *pool, size_t bytes);
 
-/* Called when the device was synchronized: pools free memory above their threshold. */
+/*
+ * Called when a stream, an event or the device was synchronized: pools give back memory above their
+ * threshold, which takes the call's time.
+ */
 void pools_trim(struct device *device);
 
 /* Arrays: cuda_array.c. */

@@ -13,7 +13,7 @@ same "the program's exit status" 0 $?
 sqlite3 cufence.db "SELECT command FROM run" | grep -q hunter2
 ok "the database has the command line" $?
 
-for format in json html sarif junit github perfetto; do
+for format in json html sarif junit github perfetto folded; do
 	"$cufence" report --format $format -o out.$format
 	ok "$format" $?
 	same "$format: no argument of the command" 0 "$(grep -ac hunter2 out.$format)"

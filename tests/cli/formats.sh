@@ -18,7 +18,7 @@ load() { # NAME: a trace as text, from standard input
 mkdir all
 export_all() { # NAME: in all formats
 	local format status=0
-	for format in json perfetto sarif junit github; do
+	for format in json perfetto folded sarif junit github; do
 		"$cufence" report --level possible --format $format -o "all/$1.$format" "$1.db" || status=1
 	done
 	ok "$1: all formats are written" $status
@@ -129,6 +129,19 @@ check "JUnit of a check" 0 --format junit --suppressions good
 has "skips what is accepted" 'name="blocking-free" time="0"><skipped message="0 in the baseline, 1 suppressed"' "$(cat out)"
 check "annotations of a check" 1 --format github
 same "are those that fail" 1 "$(grep -c '^::error file=testapps/free_in_loop.cu,line=22,title=blocking-free #1::' out)"
+# What is possible only fails no check, and every format says so once: with the finding or without.
+golden_text recycled_block_fixed | load possible
+said='1 possible race: recycled_block.cu:48 in download: .*: cufence confirm 1 -- CMD'
+for format in sarif junit github; do
+	"$cufence" check --format $format -o out possible.db 2>err
+	same "$format: a possible race passes" "0 1" "$? $(grep -c "$said" out)"
+	"$cufence" report --level possible --format $format -o out possible.db
+	same "$format: and is not said twice" 0 "$(grep -c "$said" out)"
+done
+has "the summary says it, too" "^    note  *${said% 1 --*} possible.db 1 -- CMD" "$(cat err)"
+"$cufence" check --write-baseline base possible.db 2>err
+"$cufence" check --baseline base possible.db 2>err
+same "but not what was accepted" 0 "$(grep -c 'possible race' err)"
 golden_text free_in_loop | sed 's/closed=1/closed=0/' | load killed
 "$cufence" check --format junit killed.db >out 2>err
 same "an incomplete trace is an error of JUnit" "2 1" "$? $(grep -c '<testcase classname="run" name="trace" time="0"><error message="the trace is incomplete' out)"

@@ -12,7 +12,8 @@ marked() { # KIND NAME COLUMN
 	grep -n "# $1 $2 " "$here/loops.py" | sed -E "s/^([0-9]+):.*# $1 $2 (.*)/\\$3/" | sort -u
 }
 
-for name in training epochs epochs_in_place logged branches tokens lines_of_one_call warmed generated; do
+for name in training epochs epochs_in_place logged branches tokens lines_of_one_call warmed generated \
+	nested compiled; do
 	timeout 100 "$cufence" run --sim -o "$name.db" -- "${PYTHON:-python3}" "$here/loops.py" "$name" >out 2>err
 	ok "$name: runs" $?
 	turns=$("$cufence" query "$name.db" "SELECT turns + warm FROM loop")

@@ -56,7 +56,7 @@ known() { # VERSION PYTHON
 	same "$name: is said once in each process" "3 3.$number" \
 		"$("$cufence" query "$db" "SELECT count(*) || ' ' || value FROM property WHERE name = 'python.frames' GROUP BY value")"
 	same "$name: recursion keeps the innermost frames" "8" "$("$cufence" query "$db" \
-		"SELECT max(n) FROM (SELECT count(*) AS n FROM frame WHERE code IS NOT NULL GROUP BY site)")"
+		"SELECT max(n) FROM (SELECT count(*) AS n FROM frame WHERE code IS NOT NULL AND user GROUP BY site)")"
 	same "$name: callers are there too" "1" "$("$cufence" query "$db" \
 		"SELECT count(*) > 0 FROM frame f JOIN frame g ON g.site = f.site AND g.depth = f.depth + 1
 		 WHERE f.function = 'touch' AND g.function = 'main' AND g.user = 1")"
@@ -122,5 +122,9 @@ if [ -z "$asan" ]; then
 	ok "the trace survives as text" $?
 	same "with all its places" "$("$cufence" query run.db "$places" | sort)" \
 		"$("$cufence" query again.db "$places" | sort)"
+	# A layer of a package has the time between the calls of two layers within it.
+	"$cufence" run --sim -o layers.db -- "$newest" "$here/layers.py" >out 2>err
+	has "host time is in the package's function" ';Layer.forward \(net.py\) [0-9]+$' \
+		"$("$cufence" report --format folded layers.db)"
 fi
 finish

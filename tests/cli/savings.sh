@@ -27,6 +27,7 @@ check() { # RULE NAME
 # A thread goes on when another one has made its last call: what that one waits for delays both.
 check needless-wait sync_before_handover
 # Waits that had nothing to wait for take the place of those that are left out.
+check blocked-outside signal_per_step
 check needless-wait phase_timers
 has "... and are named" "also cudaDeviceSynchronize .*phase_timers.cu:38 in start" \
 	"$("$cufence" report --level possible --finding 1 phase_timers.db)$("$cufence" report \

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""formats.py FOLDER: holds the exports NAME.perfetto, NAME.sarif, NAME.junit and NAME.github of a
+"""formats.py FOLDER: holds the exports NAME.perfetto, NAME.folded, NAME.sarif, NAME.junit and NAME.github of a
 folder against NAME.json, the JSON report of the same run and level, and against what each format
 asks for.  A line for each fault; exits 0 if there is none and there was something to check.
 formats.py --flows TRACE: counts its flows between calls, to work, from work to calls, between work."""
@@ -300,7 +300,23 @@ def check_github(data, report):
             ok(not re.search(r"%(?!25|0A|0D)", found[5]), f"an escape in {line}")
 
 
-CHECKS = {"perfetto": check_perfetto, "sarif": check_sarif, "junit": check_junit, "github": check_github}
+def check_folded(data, report):
+    """The stacks of a device or thread add up to its time outside of CUDA."""
+    told, wanted = {}, {}
+    for line in data.decode().splitlines():
+        found = re.fullmatch(r"(?:pid \d+;)?(host|device \d+ idle)((?:;[^;]+)+) (\d+)", line)
+        ok(found, f"no stack: {line}")
+        if found:
+            told[found[1]] = told.get(found[1], 0) + int(found[3])
+    for row in report["summary"]["account"]:
+        if row["cause"] in ("outside", "computing"):
+            whose = "host" if row["device"] is None else f"device {row['device']} idle"
+            wanted[whose] = wanted.get(whose, 0) + row["time_ns"]
+    ok(told == wanted, f"{told} in the stacks, {wanted} in the account")
+
+
+CHECKS = {"perfetto": check_perfetto, "folded": check_folded, "sarif": check_sarif, "junit": check_junit,
+          "github": check_github}
 
 
 def count_flows(path):

@@ -2,7 +2,7 @@
 /* The report: what the run did, where its time went, findings.  Sentences are the text report's. */
 
 /* The causes of the account, each of which has a pattern of its own. */
-const CAUSES = ["busy", "held", "outside", "computing", "blocked", "preempted", "submit", "call",
+const CAUSES = ["kernels", "both", "copies", "held", "outside", "computing", "blocked", "preempted", "submit", "call",
 	"wait", "loading", "order", "start", "done", "unknown"];
 
 class Report {
@@ -116,7 +116,7 @@ class Report {
 			place.append(element("details", { className: "account-rest" }, element("summary", {},
 				plural(bars.length - most, "more", "more")), ...bars.slice(most)));
 		for (const [label, text] of this.texts.summary)
-			if (["loop", "idle", "host"].includes(label) || !label && /^outside|^the host needs/.test(text))
+			if (["loop", "busy", "idle", "host"].includes(label) || !label && /^outside|^the host needs/.test(text))
 				place.append(element("p", { className: "account-line" },
 					element("b", {}, label), element("span", {}, text)));
 	}
@@ -136,11 +136,10 @@ class Report {
 		const total = rows.reduce((sum, row) => sum + row.time_ns, 0) || 1;
 		const loop = this.summary.loops.find(loop => loop.process === rows[0].process);
 		const turns = loop ? loop.turns : 1, host = rows[0].device === null;
-		const order = rows.slice().sort((a, b) => (b.cause === "busy") - (a.cause === "busy") ||
-			b.time_ns - a.time_ns);
+		const isBusy = row => CAUSES.indexOf(row.cause) < CAUSES.indexOf("held");
+		const order = rows.slice().sort((a, b) => isBusy(b) - isBusy(a) || b.time_ns - a.time_ns);
 		/* In the text report a sentence has named the host before. */
-		const say = row => row.cause === "busy" ? "busy"
-			: this.texts.causes[row.cause][host ? 1 : 0].replace(/^it (?=is|returns)/, "the host ");
+		const say = row => this.texts.causes[row.cause][host ? 1 : 0].replace(/^it (?=is|returns)/, "the host ");
 		const bar = element("div", { className: "bar", role: "img", "aria-label":
 			order.map(row => say(row) + " " + share(row.time_ns / total)).join(", ") });
 		for (const row of order) {
@@ -219,6 +218,8 @@ class Report {
 		if (!this.shown.length)
 			place.append(element("p", { className: "empty" }, this.headline() + "."));
 		this.shown.forEach((finding, i) => place.append(this.card(finding, i === 0)));
+		if (this.report.possible)
+			place.append(element("p", {}, this.report.possible.text));
 		if (!this.rest.length)
 			return;
 		const more = element("div", { hidden: !this.showsRest },

@@ -171,6 +171,7 @@ CUresult do_cuEventSynchronize(CUevent handle)
 	record->references++; /* another thread may record or destroy the event meanwhile */
 	op_wait(record);
 	op_put(record);
+	pools_trim(event->context->device);
 	return event->context->broken;
 }
 

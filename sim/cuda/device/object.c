@@ -7,6 +7,8 @@
 #define ARENA_BASE 0x5f0000000000ull
 #define ARENA_BYTES (512ull << 20)
 #define SLOT 512
+#define PLACES 64
+#define PLACE_STEP (1ull << 38)
 #define MAGIC 0x63756673u
 
 /* Precedes each object; slots never move, so any address can be checked. */
@@ -23,14 +25,21 @@ static struct slot *free_slots;
 /* Leak checkers, if present, must search the arena for pointers. */
 extern void __lsan_register_root_region(const void *begin, size_t size) __attribute__((weak));
 
+void *sim_reserve(uintptr_t place, size_t bytes, int protection)
+{
+	void *map = MAP_FAILED;
+
+	for (unsigned i = 0; i < PLACES && map == MAP_FAILED; i++, place += PLACE_STEP)
+		map = mmap((void *)place, bytes, protection,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	return map == MAP_FAILED ? NULL : map;
+}
+
 static bool arena_map(void)
 {
-	void *map = mmap((void *)ARENA_BASE, ARENA_BYTES, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-
-	if (map == MAP_FAILED)
+	arena = sim_reserve(ARENA_BASE, ARENA_BYTES, PROT_READ | PROT_WRITE);
+	if (!arena)
 		return false;
-	arena = map;
 	if (__lsan_register_root_region)
 		__lsan_register_root_region(arena, ARENA_BYTES);
 	return true;

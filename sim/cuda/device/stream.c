@@ -430,6 +430,7 @@ CUresult do_cuStreamSynchronize(CUstream handle)
 	join = stream_join(stream);
 	op_wait(join);
 	op_put(join);
+	pools_trim(stream->context->device);
 	return stream->context->broken;
 }
 

@@ -285,10 +285,14 @@ void keeper_wake(void)
 	pthread_cond_signal(&keeper_work);
 }
 
-static void thread_exit(void *argument)
+/* The value may be another one: C libraries of other link namespaces overwrite it. */
+static void thread_exit(void *value)
 {
-	struct thread *thread = argument;
+	struct thread *thread = self;
 
+	if (!thread)
+		return;
+	self = NULL;
 	sim_lock();
 	*thread->link = thread->next;
 	if (thread->next)

@@ -107,10 +107,9 @@ static void table_remove(struct memory *memory)
 
 static bool range_map(struct range *range, uintptr_t base, size_t size)
 {
-	void *map = mmap((void *)base, size, PROT_NONE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	void *map = sim_reserve(base, size, PROT_NONE);
 
-	if (map == MAP_FAILED)
+	if (!map)
 		return false;
 	range->base = (uintptr_t)map;
 	range->size = size;
@@ -257,6 +256,16 @@ void memory_release_async(struct memory *memory, struct op *freed, struct stream
 
 	give_back(memory, freed, stream);
 	pool_unuse(pool, room);
+}
+
+size_t memory_pending(const struct pool *pool)
+{
+	size_t bytes = 0;
+
+	for (const struct block *block = free_blocks; block; block = block->next)
+		if (block->pool == pool && op_pending(block->freed))
+			bytes += block->room;
+	return bytes;
 }
 
 struct memory *memory_describe(uintptr_t start, size_t bytes, enum memory_place place)

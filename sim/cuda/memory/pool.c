@@ -4,6 +4,20 @@
 
 #include "cuda_calls.h"
 #include "cuda_graph.h"
+#include "cuda_thread.h"
+
+/*
+ * A pool takes memory in pieces.  H200: 32 MiB are mapped in 84 us and given back in 54, 512 MiB in
+ * 0.7 ms and 0.9.
+ */
+#define PIECE ((uint64_t)32 << 20)
+enum { MAP_TIME = 40000, MAP_PIECE_TIME = 42000, UNMAP_PIECE_TIME = 55000 }; /* ns */
+
+/* Returns the bytes that a pool must hold: those in use, and those whose free has not completed. */
+static uint64_t pool_needs(const struct pool *pool)
+{
+	return (pool->used + memory_pending(pool) + PIECE - 1) / PIECE * PIECE;
+}
 
 static struct pool *pool_get(CUmemoryPool handle)
 {
@@ -43,11 +57,17 @@ struct pool *pool_current(struct device *device)
 
 void pool_use(struct pool *pool, size_t bytes)
 {
+	uint64_t needed;
+
 	pool->used += bytes;
+	needed = pool_needs(pool);
 	if (pool->used > pool->used_high)
 		pool->used_high = pool->used;
-	if (pool->used > pool->reserved)
-		pool->reserved = pool->used;
+	if (needed > pool->reserved) {
+		thread_self()->overhead +=
+			MAP_TIME + (needed - pool->reserved) / PIECE * MAP_PIECE_TIME;
+		pool->reserved = needed;
+	}
 	if (pool->reserved > pool->reserved_high)
 		pool->reserved_high = pool->reserved;
 }
@@ -61,10 +81,13 @@ void pool_unuse(struct pool *pool, size_t bytes)
 
 static void trim(struct pool *pool, uint64_t keep)
 {
-	uint64_t least = pool->used > keep ? pool->used : keep;
+	uint64_t least = pool_needs(pool), pieces;
 
-	if (pool->reserved > least)
-		pool->reserved = least;
+	if (least < keep)
+		least = keep;
+	pieces = pool->reserved > least ? (pool->reserved - least) / PIECE : 0;
+	thread_self()->overhead += pieces * UNMAP_PIECE_TIME;
+	pool->reserved -= pieces * PIECE;
 }
 
 void pools_trim(struct device *device)

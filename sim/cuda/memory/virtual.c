@@ -54,10 +54,10 @@ CUresult do_cuMemAddressReserve(CUdeviceptr *ptr, size_t bytes, size_t alignment
 		return CUDA_ERROR_INVALID_VALUE;
 	if (alignment > GRANULARITY)
 		next_address = (next_address + alignment - 1) / alignment * alignment;
-	map = mmap((void *)next_address, bytes, PROT_NONE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-	if (map == MAP_FAILED)
+	map = sim_reserve(next_address, bytes, PROT_NONE);
+	if (!map)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	next_address = (uintptr_t)map;
 	next_address += bytes;
 	*ptr = (uintptr_t)map;
 	return CUDA_SUCCESS;

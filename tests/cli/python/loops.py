@@ -162,6 +162,47 @@ def generated():
         wait()
 
 
+class Nested:
+    """Calls that are deeper than the frames that a trace keeps, beside others that are not."""
+
+    def down_4(self):
+        work()
+
+    def down_3(self):
+        self.down_4()
+
+    def down_2(self):
+        self.down_3()
+
+    def down_1(self):
+        self.down_2()
+
+
+def nested_step(nested):
+    nested.down_1()
+    more()
+    more()
+
+
+def nested_steps(nested):
+    for _ in range(30):
+        nested_step(nested)  # loop nested 30
+        wait()  # loop nested 30
+
+
+def nested():
+    nested_steps(Nested())
+
+
+def compiled():
+    """A first turn with many calls that never come again: they compile and tune."""
+    for step in range(10):
+        if not step:
+            exec("work(); more(); wait()\n" * 40)
+        work()  # loop compiled 10
+        more()
+
+
 def nothing():
     work(); more()
     wait()

@@ -2,7 +2,7 @@
 /* The bytes that calls read and write, from the tables; whether two sets of bytes overlap. */
 #include "miniature.h"
 
-#include "access.h"
+#include "conflict.h"
 
 #define BASE 0x10000
 
@@ -100,35 +100,30 @@ static void check(struct mini *m, int64_t call, const char *expected)
 	access_close(reader);
 }
 
-static enum access_overlap conflict(struct mini *m, int64_t call, int64_t other)
+static enum conflict conflict(struct mini *m, int64_t call, int64_t other)
 {
 	struct access_reader *reader = access_open(&m->db);
 	const struct accesses *a = access_read(reader, call), *b = access_read(reader, other);
-	enum access_overlap found;
+	enum conflict found;
 
 	assert_true(a && b);
 	found = accesses_conflict(a, b);
 	assert_int_equal(accesses_conflict(b, a), found);
 	/* Remembered, in either order. */
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(access_compare(reader, a, b), found);
-		assert_int_equal(access_compare(reader, b, a), found);
-	}
+	for (int i = 0; i < 2; i++)
+		for (enum conflict least = CONFLICT_UNKNOWN; least <= CONFLICT_SHOWN; least++) {
+			assert_int_equal(access_may_conflict(reader, call, other, least),
+				found >= least);
+			assert_int_equal(access_may_conflict(reader, other, call, least),
+				found >= least);
+		}
 	access_close(reader);
 	return found;
 }
 
 static int meets(struct mini *m, int64_t call, int64_t other)
 {
-	struct access_reader *reader = access_open(&m->db);
-	const struct accesses *a = access_read(reader, call), *b = access_read(reader, other);
-	int found;
-
-	assert_true(a && b);
-	found = accesses_may_share(a, b);
-	assert_int_equal(accesses_may_share(b, a), found);
-	access_close(reader);
-	return found;
+	return conflict(m, call, other) >= CONFLICT_MAYBE;
 }
 
 /* A call in a stream, without operands. */
@@ -170,10 +165,10 @@ static void test_values_conflict_by_their_bytes(void **state)
 
 	assert_int_equal(conflict(*state, write,
 				 value(*state, CALL_cuStreamWaitValue32, "src", 64, 4)),
-		OVERLAP_SURE);
+		CONFLICT_SHOWN);
 	assert_int_equal(conflict(*state, write,
 				 value(*state, CALL_cuStreamWaitValue32, "src", 68, 4)),
-		OVERLAP_NONE);
+		CONFLICT_NONE);
 }
 
 /* A batch may have operations that are not known. */
@@ -275,7 +270,7 @@ static void test_two_readers_are_independent(void **state)
 
 	claim(*state, k, 0, "load", "0, 1024");
 	assert_int_equal(conflict(*state, launch(*state, k, 0, 0), launch(*state, k, 0, 0)),
-		OVERLAP_NONE);
+		CONFLICT_NONE);
 }
 
 static void test_a_writer_and_a_reader_are_not(void **state)
@@ -284,9 +279,9 @@ static void test_a_writer_and_a_reader_are_not(void **state)
 
 	claim(*state, k, 0, "load", "0, 1024");
 	assert_int_equal(conflict(*state, launch(*state, k, 0, 0), copy(*state, 1000, 0, 100)),
-		OVERLAP_SURE);
+		CONFLICT_SHOWN);
 	assert_int_equal(conflict(*state, launch(*state, k, 0, 0), copy(*state, 1024, 0, 100)),
-		OVERLAP_NONE);
+		CONFLICT_NONE);
 }
 
 static void test_atomics_need_no_order_among_themselves(void **state)
@@ -295,16 +290,8 @@ static void test_atomics_need_no_order_among_themselves(void **state)
 
 	claim(*state, k, 0, "atomic", "0, 4");
 	call = launch(*state, k, 0, 0);
-	assert_int_equal(conflict(*state, call, launch(*state, k, 0, 0)), OVERLAP_NONE);
-	assert_int_equal(conflict(*state, call, copy(*state, 0, 0, 4)), OVERLAP_SURE);
-}
-
-static void test_what_is_not_known_may_conflict(void **state)
-{
-	int64_t unknown = launch(*state, kernel(*state, "none", 0), 0, 0);
-
-	assert_int_equal(conflict(*state, unknown, unknown), OVERLAP_MAYBE);
-	assert_int_equal(conflict(*state, unknown, copy(*state, 0, 0, 4)), OVERLAP_MAYBE);
+	assert_int_equal(conflict(*state, call, launch(*state, k, 0, 0)), CONFLICT_NONE);
+	assert_int_equal(conflict(*state, call, copy(*state, 0, 0, 4)), CONFLICT_SHOWN);
 }
 
 /* A copy to a symbol, which is no allocation's memory. */
@@ -314,10 +301,20 @@ static int64_t upload(struct mini *m)
 		.bytes = 64, .dst = "device", .src = "pinned");
 }
 
+static void test_what_is_not_known_may_conflict(void **state)
+{
+	int64_t unknown = launch(*state, kernel(*state, "none", 0), 0, 0);
+
+	assert_int_equal(conflict(*state, unknown, unknown), CONFLICT_MAYBE);
+	assert_int_equal(conflict(*state, unknown, upload(*state)), CONFLICT_UNKNOWN);
+	assert_int_equal(conflict(*state, unknown, copy(*state, 4, 0, 4)), CONFLICT_MAYBE);
+	assert_int_equal(conflict(*state, unknown, copy(*state, 0, 0, 4)), CONFLICT_SHOWN);
+}
+
 static void test_constants_are_written_by_copies(void **state)
 {
 	struct mini *m = *state;
-	int64_t call = launch(m, kernel(m, "ptx", 0), 0, 0);
+	int64_t call = launch(m, kernel(m, "ptx", 1), 0, 0);
 
 	mini_exec(m, "UPDATE kernel_code SET reaches = %d", PTX_REACH_CONSTANT);
 	assert_true(meets(m, call, upload(m)));
@@ -330,7 +327,7 @@ static void test_constants_are_written_by_copies(void **state)
 static void test_a_graph_reaches_what_its_kernels_do(void **state)
 {
 	struct mini *m = *state;
-	int64_t k = kernel(m, "ptx", 0), node = launch(m, k, 0, 0), call;
+	int64_t k = kernel(m, "ptx", 1), node = launch(m, k, 0, 0), call;
 
 	mini_exec(m, "UPDATE kernel_code SET reaches = 3");
 	call = MINI_CALL(m, .type = CALL_cuGraphLaunch, .at = 10, .stream = MINI_LEGACY);

@@ -179,7 +179,7 @@ static void it_is_not_known_to_have_been_busy(void **state)
 	assert_int_equal(analyze(&db), 0);
 	expect(&db, "SELECT busy FROM device_use", "199000");
 	expect(&db, "SELECT busy FROM stream_use", "199000");
-	expect(&db, "SELECT sum(time) FROM account WHERE cause = 'busy'", "199000");
+	expect(&db, "SELECT sum(time) FROM account WHERE cause = 'kernels'", "199000");
 	expect(&db, "SELECT last FROM device_use", "695000");
 	finish(&db);
 }

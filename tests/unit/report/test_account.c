@@ -165,6 +165,33 @@ static void the_loop_is_the_step_not_a_layer(void **state)
 	mini_release(&m);
 }
 
+/* A thread of a library works for the script's two loops alike, and does most of the work. */
+static void the_loop_is_one_of_the_script(void **state)
+{
+	struct mini m;
+	double at = 100;
+	int64_t loop[2], back[3], thread;
+
+	mini_init(&m);
+	loop[0] = script_site(&m, 1, (const int[][2]){ { 5, 4 } });
+	loop[1] = script_site(&m, 1, (const int[][2]){ { 9, 8 } });
+	for (int i = 0; i < 3; i++)
+		back[i] = mini_site(&m, "backward", i);
+	thread = mini_thread(&m);
+	for (int step = 0; step < 22; step++) {
+		launch(&m, at, loop[step / 12], at + 5, at + 10);
+		at += 10;
+		for (int i = 0; i < 6; i++, at += 10)
+			MINI_CALL(&m, .type = CALL_cuLaunchKernel, .at = at, .stream = 1,
+				.site = back[i / 2], .thread = thread, .runs = { at + 5, at + 9 });
+	}
+	account(&m);
+	assert_string_equal(mini_text(&m,
+				    "SELECT turns || ' ' || place || ' ' || thread FROM loop"),
+		"12 s.py:5 1");
+	mini_release(&m);
+}
+
 /* Three epochs of twenty steps; each epoch ends with a wait. */
 static void the_loop_is_the_step_not_an_epoch(void **state)
 {
@@ -266,7 +293,7 @@ static void the_last_turn_ends_with_its_work(void **state)
 		launch(&m, 10.0 * i, site, 100.0 * i + 5, 100.0 * i + 105);
 	account(&m);
 	assert_string_equal(mini_text(&m, loop_sql), "5 from 1, 0 to 505");
-	expect_account(&m, "0", "busy 500, start 3, submit 2");
+	expect_account(&m, "0", "kernels 500, start 3, submit 2");
 	mini_release(&m);
 }
 
@@ -283,12 +310,30 @@ static void idle_time_has_a_cause(void **state)
 	MINI_CALL(&m, .type = CALL_cuMemAlloc_v2, .at = 20, .until = 40, .site = site[1]);
 	launch(&m, 60, site[2], 65, 100);
 	account(&m);
-	expect_account(&m, "0", "busy 40, call 20, outside 30, start 6, submit 4");
+	expect_account(&m, "0", "call 20, kernels 40, outside 30, start 6, submit 4");
 	expect_account(&m, "NULL", "call 20, outside 76, submit 4");
 	assert_string_equal(mini_text(&m,
 				    "SELECT from_site || ' ' || site || ' ' || time FROM account "
 				    "WHERE device = 0 AND cause = 'outside' ORDER BY site"),
 		"1 2 10000");
+	mini_release(&m);
+}
+
+/* A copy that goes on to the end does not hide the kernels that run meanwhile. */
+static void a_device_may_do_two_things_at_once(void **state)
+{
+	struct mini m;
+	int64_t site[2];
+
+	mini_init(&m);
+	site[0] = mini_site(&m, "f", 0);
+	site[1] = mini_site(&m, "f", 1);
+	launch(&m, 0, site[0], 10, 100);
+	mini_exec(&m, "UPDATE operation SET kind = 'memcpy', bytes = 64");
+	launch(&m, 10, site[1], 20, 30);
+	launch(&m, 15, site[1], 30, 50);
+	account(&m);
+	expect_account(&m, "0", "both 30, copies 60, start 8, submit 2");
 	mini_release(&m);
 }
 
@@ -308,7 +353,7 @@ static void another_thread_may_have_the_host(void **state)
 	MINI_CALL(&m, .type = CALL_cuLaunchKernel, .at = 50, .stream = 1, .site = site[2],
 		.thread = thread, .runs = { 55, 110 });
 	account(&m);
-	expect_account(&m, "0", "busy 60, call 20, outside 20, start 6, submit 4");
+	expect_account(&m, "0", "call 20, kernels 60, outside 20, start 6, submit 4");
 	mini_release(&m);
 }
 
@@ -321,7 +366,7 @@ static void of_what_nobody_submitted_the_cause_is_unknown(void **state)
 	launch(&m, 20, mini_site(&m, "f", 1), 25, 30);
 	mini_exec(&m, "UPDATE operation SET call = NULL WHERE id = 2");
 	account(&m);
-	expect_account(&m, "0", "busy 10, start 3, submit 2, unknown 15");
+	expect_account(&m, "0", "kernels 10, start 3, submit 2, unknown 15");
 	mini_release(&m);
 }
 
@@ -411,7 +456,7 @@ static void sleep_is_no_work_of_the_host(void **state)
 	account(&m);
 	/* 198 us of a turn are outside CUDA; it is taken to have slept first. */
 	expect_account(&m, "NULL", "blocked 750, computing 240, outside 13, submit 12");
-	expect_account(&m, "0", "blocked 685, busy 60, computing 240, start 18, submit 12");
+	expect_account(&m, "0", "blocked 685, computing 240, kernels 60, start 18, submit 12");
 	assert_string_equal(mini_text(&m, blocked_sql), "- - -: 750, 5");
 	mini_release(&m);
 }
@@ -544,7 +589,7 @@ static void the_device_waits_for_who_computes(void **state)
 			used(&m, 1, at - 200, at, 100, 1, 0);
 	}
 	account(&m);
-	expect_account(&m, "0", "blocked 350, busy 570, computing 150, start 18, submit 12");
+	expect_account(&m, "0", "blocked 350, computing 150, kernels 570, start 18, submit 12");
 	mini_release(&m);
 }
 
@@ -599,12 +644,14 @@ int main(void)
 		cmocka_unit_test(what_warms_up_is_no_turn),
 		cmocka_unit_test(what_does_not_repeat_is_no_loop),
 		cmocka_unit_test(the_loop_is_the_step_not_a_layer),
+		cmocka_unit_test(the_loop_is_one_of_the_script),
 		cmocka_unit_test(the_loop_is_the_step_not_an_epoch),
 		cmocka_unit_test(a_loop_has_the_name_of_the_programs_code),
 		cmocka_unit_test(branches_are_turns_of_one_loop),
 		cmocka_unit_test(captured_launches_are_no_work_of_the_run),
 		cmocka_unit_test(the_last_turn_ends_with_its_work),
 		cmocka_unit_test(idle_time_has_a_cause),
+		cmocka_unit_test(a_device_may_do_two_things_at_once),
 		cmocka_unit_test(another_thread_may_have_the_host),
 		cmocka_unit_test(of_what_nobody_submitted_the_cause_is_unknown),
 		cmocka_unit_test(the_sums_are_the_whole),

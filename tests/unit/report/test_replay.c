@@ -378,30 +378,71 @@ static void what_a_runtime_call_did_besides_is_not_saved(void **state)
 	near(saved(run, call, CHANGE_CALL, 0, REPLAY_LIKELY), 1009, 2);
 }
 
-/* Launches of a thread are held while another one frees; joining it is over that much sooner. */
-static void other_threads_are_let_go_as_well(void **state)
+/* A call of another thread that a free holds up to 2056, with the times of its entry and exit. */
+struct held_call_of {
+	int type;
+	double at, back;
+};
+#define HELD(...) ((struct held_call_of){ __VA_ARGS__ })
+
+static int64_t add_held(struct mini *m, const struct held_call_of *held, int64_t thread,
+	int64_t stream)
 {
-	struct small_run *run = *state;
+	if (held->type == CALL_cuMemAlloc_v2)
+		return MINI_CALL(m, .type = held->type, .at = held->at, .until = held->back,
+			.thread = thread);
+	return MINI_CALL(m, .type = held->type, .at = held->at, .until = held->back,
+		.thread = thread, .stream = stream, .runs = { held->back + 4, held->back + 104 });
+}
+
+/* us saved if the free, entered at 14, does not wait; the other thread is joined. */
+static int saved_by_free(struct small_run *run, const struct held_call_of held)
+{
 	struct mini *m = &run->mini;
 	int64_t stream[] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
 	int64_t other = mini_thread(m), made, joined, freed;
+	double back = held.back, synced = back + (held.type == CALL_cuMemAlloc_v2 ? 4 : 107);
 
 	made = MINI_CALL(m, .type = CALL_pthread_create, .at = 1, .until = 5);
 	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 10, .stream = stream[0],
 		.runs = { 16, 2016 });
+	if (held.at < 14)
+		add_held(m, &held, other, stream[1]);
 	freed = MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = 14, .until = 2056, .ptr = 0x10000);
-	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 20, .until = 2058, .thread = other,
-		.stream = stream[1], .runs = { 2062, 2162 });
-	joined = MINI_CALL(m, .type = CALL_pthread_join, .at = 2060, .until = 5300);
-	MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = 2060, .until = 2165, .thread = other,
-		.stream = stream[1]);
-	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 5165, .until = 5167, .thread = other,
-		.stream = stream[1], .runs = { 5171, 5271 });
+	if (held.at > 14)
+		add_held(m, &held, other, stream[1]);
+	joined = MINI_CALL(m, .type = CALL_pthread_join, .at = 2060, .until = back + 3242);
+	MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = back + 2, .until = synced,
+		.thread = other, .stream = stream[1]);
+	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = back + 3107, .until = back + 3109,
+		.thread = other, .stream = stream[1], .runs = { back + 3113, back + 3213 });
 	mini_exec(m, "UPDATE thread SET made_by = %lld, joined_by = %lld WHERE id = %lld",
 		(long long)made, (long long)joined, (long long)other);
-	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 5302, .until = 5305);
-	/* The free returns at 54 by itself and not at 2056; all of the other thread follows. */
-	near(saved(run, freed, CHANGE_WAIT, 0, REPLAY_LIKELY), 2002, 5);
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = back + 3244, .until = back + 3247);
+	return saved(run, freed, CHANGE_WAIT, 0, REPLAY_LIKELY);
+}
+
+/* The free returns at 54 by itself and not at 2056; all of the other thread follows. */
+static void other_threads_are_let_go_as_well(void **state)
+{
+	near(saved_by_free(*state, HELD(CALL_cuLaunchKernel, 20, 2058)), 2002, 5);
+}
+
+/* They are let go when the device is done, and may return before the call that held them does. */
+static void who_is_let_go_may_return_first(void **state)
+{
+	near(saved_by_free(*state, HELD(CALL_cuMemsetD8Async, 20, 2020)), 2000, 5);
+}
+
+static void who_allocates_is_held_as_well(void **state)
+{
+	near(saved_by_free(*state, HELD(CALL_cuMemAlloc_v2, 20, 2020)), 2000, 5);
+}
+
+/* The lock is not granted in turn.  It is not held at all by a free that comes later. */
+static void who_is_held_may_have_come_first(void **state)
+{
+	near(saved_by_free(*state, HELD(CALL_cuLaunchKernel, 12, 2058)), 2044, 5);
 }
 
 static void a_thread_whose_last_call_is_a_join_ends_with_the_other(void **state)
@@ -553,6 +594,9 @@ int main(void)
 		TEST(a_call_that_is_not_made_takes_no_time),
 		TEST(what_a_runtime_call_did_besides_is_not_saved),
 		TEST(other_threads_are_let_go_as_well),
+		TEST(who_is_let_go_may_return_first),
+		TEST(who_allocates_is_held_as_well),
+		TEST(who_is_held_may_have_come_first),
 		TEST(a_thread_whose_last_call_is_a_join_ends_with_the_other),
 		TEST(engines_give_gaps_away),
 		TEST(what_would_be_a_guess_is_not_estimated),

@@ -86,6 +86,7 @@ static void only_real_gaps_make_a_trace_incomplete(void **state)
 	assert_false(loss_find("bypassed_calls")->effect == LOSS_INCOMPLETE);
 	assert_false(loss_find("late_ends")->effect == LOSS_INCOMPLETE);
 	assert_true(loss_find("lost_times")->effect == LOSS_INCOMPLETE);
+	assert_true(loss_find("other_namespaces")->effect == LOSS_INCOMPLETE);
 	assert_null(loss_find("of a later version"));
 }
 
@@ -272,6 +273,93 @@ static void levels_choose(void **state)
 	hasnt(possible, "below the threshold");
 	free(certain);
 	free(possible);
+}
+
+/* A race that is possible only, as finding 4, in addition to finding 3. */
+#define POSSIBLE_RACE(rule) \
+	"INSERT INTO allocation (id, process, address, bytes, memory, created) VALUES " \
+	"(1, 1, 64, 8, 'device', 1);" \
+	"INSERT INTO hazard (id, process, rule, kind, confidence, call, other_call, allocation," \
+	" low, high, evidence, other_evidence)" \
+	" VALUES (1, 1, '" rule \
+	"', 'raw', 'possible', 2, 1, 1, 64, 72, 'call', 'call');" \
+	"INSERT INTO finding VALUES (4,1,'" rule \
+	"','possible','low',0,0,2,0,0,0,NULL,NULL,0,NULL," \
+	"2,1,2,1,'nothing orders them','f4');" \
+	"INSERT INTO finding_place SELECT id, id, 1, count, 0, 0, NULL, 0, site, other_site," \
+	" call, other_call, confidence, NULL, NULL, message, NULL, 1, fingerprint" \
+	" FROM finding WHERE id = 4;"
+#define OF_WEIGHT "UPDATE finding SET share = 0.05, site = 2 WHERE id = 3;"
+
+static char *report_with(const char *more, enum report_level level)
+{
+	char *text;
+
+	more_findings = more;
+	text = report(report_text, (struct report_options){ .top = 10, .level = level });
+	more_findings = NULL;
+	return text;
+}
+
+static void possible_findings_of_weight_have_a_line(void **state)
+{
+	char *text = report_with(OF_WEIGHT, REPORT_LIKELY);
+
+	has(text,
+		"\n1 possible finding: tiles.cu:61 in run: copy waited a bit; 4 times, 28 us host "
+		"wait; at most 1.0 ms (5 %) of the run would be saved: cufence report --level "
+		"possible test_report.db\n");
+	hasnt(text, "hidden");
+	free(text);
+	text = report_with("UPDATE finding SET share = 0.049 WHERE id = 3", REPORT_LIKELY);
+	hasnt(text, "possible");
+	has(text, "1 hidden");
+	free(text);
+	/* Less than the noise of a short run. */
+	text = report_with(OF_WEIGHT "UPDATE finding SET saving = 49999 WHERE id = 3",
+		REPORT_LIKELY);
+	hasnt(text, "possible");
+	free(text);
+	text = report_with(OF_WEIGHT, REPORT_POSSIBLE);
+	hasnt(text, "1 possible");
+	free(text);
+}
+
+static void possible_races_have_the_same_line(void **state)
+{
+	char *text = report_with(POSSIBLE_RACE("missing-fence"), REPORT_LIKELY);
+
+	has(text,
+		"\n1 possible race: tiles.cu:61 in run: nothing orders them; 2 times: cufence "
+		"confirm test_report.db 4 -- CMD...\n");
+	has(text, "1 hidden");
+	free(text);
+	text = report_with(POSSIBLE_RACE("missing-fence") OF_WEIGHT, REPORT_LIKELY);
+	has(text,
+		"\n2 possible findings (1 race), the largest at tiles.cu:61 in run: copy waited a "
+		"bit; ");
+	has(text, " saved: cufence report --level possible test_report.db\n");
+	hasnt(text, "hidden");
+	free(text);
+	/* In this run something orders them. */
+	text = report_with(POSSIBLE_RACE("accidental-order"), REPORT_LIKELY);
+	hasnt(text, "possible");
+	has(text, "2 hidden");
+	free(text);
+}
+
+static void json_has_what_is_possible(void **state)
+{
+	char *text = report(report_json, (struct report_options){ .top = 10 });
+
+	has(text, "\"possible\":null,");
+	free(text);
+	more_findings = OF_WEIGHT;
+	text = report(report_json, (struct report_options){ .top = 10 });
+	has(text, "\"possible\":{\"count\":1,\"races\":0,\"finding\":3,\"text\":\"1 possible ");
+	has(text, "of the run would be saved: cufence report --level possible\"}");
+	free(text);
+	more_findings = NULL;
 }
 
 static void the_top_is_cut_and_said_to_be(void **state)
@@ -462,6 +550,9 @@ int main(void)
 		cmocka_unit_test(where_a_stream_was_made_is_told),
 		cmocka_unit_test(the_summary_comes_first),
 		cmocka_unit_test(levels_choose),
+		cmocka_unit_test(possible_findings_of_weight_have_a_line),
+		cmocka_unit_test(possible_races_have_the_same_line),
+		cmocka_unit_test(json_has_what_is_possible),
 		cmocka_unit_test(the_top_is_cut_and_said_to_be),
 		cmocka_unit_test(a_finding_has_several_places),
 		cmocka_unit_test(what_a_killed_process_was_in_is_named),

@@ -74,6 +74,30 @@ static void own_pools_are_apart_and_counted(void **state)
 	assert_int_equal(drv.cuMemPoolDestroy(pool), CUDA_ERROR_INVALID_VALUE);
 }
 
+/* In pieces of 32 MiB; not before the free has completed. */
+static void pools_give_memory_back_in_waits(void **state)
+{
+	uint64_t keep = UINT64_MAX;
+	CUmemoryPool pool;
+	CUdeviceptr ptr;
+
+	(void)state;
+	assert_ok(drv.cuDeviceGetDefaultMemPool(&pool, 0));
+	for (int kept = 0; kept < 2; kept++) {
+		double mapping = TOOK(drv.cuMemAllocAsync(&ptr, 64 << 20, stream));
+		double in_use = TOOK(drv.cuStreamSynchronize(stream)), idle;
+
+		drv.cuMemFreeAsync(ptr, stream);
+		idle = TOOK(drv.cuStreamSynchronize(stream));
+		assert_true(mapping > 0.1 && mapping < 0.2);
+		assert_true(in_use < 0.01);
+		assert_true(kept ? idle < 0.01 : idle > 0.1 && idle < 0.2);
+		drv.cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep);
+	}
+	assert_true(TOOK(drv.cuMemAllocAsync(&ptr, 64 << 20, stream)) < 0.01);
+	drv.cuMemFreeAsync(ptr, stream);
+}
+
 static void boxes_leave_what_is_beside_them(void **state)
 {
 	CUDA_MEMCPY2D out = { .srcMemoryType = CU_MEMORYTYPE_HOST,
@@ -225,6 +249,7 @@ int main(void)
 		TEST(freed_memory_is_used_again_in_its_stream_at_once),
 		TEST(other_streams_use_it_once_it_is_free_or_they_wait_for_that),
 		TEST(own_pools_are_apart_and_counted),
+		TEST(pools_give_memory_back_in_waits),
 		TEST(boxes_leave_what_is_beside_them),
 		TEST(box_copies_wait_as_plain_ones_do),
 		TEST(arrays_hold_what_was_copied_and_wait_when_they_go),

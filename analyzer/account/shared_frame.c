@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shared_frame.h"
+
+#include <string.h>
+
+#include "map.h"
+#include "print.h"
+#include "record.h"
+
+enum { FRAMES_MOST = 128 };
+
+struct frame {
+	uint64_t address, function; /* function: a hash of its name, 0: not known */
+	int64_t place;              /* line, of a script the offset of its code; else the address */
+	int64_t loop;               /* as in table frame, 0: none */
+	int depth, is_own;
+};
+
+/* A call path, the outermost frame first. */
+struct path {
+	struct frame frame[FRAMES_MOST];
+	size_t count;
+	size_t scripts; /* frames of scripts, which come first */
+};
+
+static uint64_t function_of(sqlite3_stmt *q, uint64_t address)
+{
+	const char *name = db_text(q, 3);
+
+	if (IS_SCRIPT_FRAME(address))
+		return SCRIPT_CODE(address);
+	return *name
+		? map_hash_next(map_hash(name, strlen(name)), (uint64_t)sqlite3_column_int64(q, 2))
+		: 0;
+}
+
+static int read_path(struct db *db, int64_t site, struct path *path)
+{
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT depth, address, module, function, line, loop, user FROM frame"
+		" WHERE site = ? ORDER BY depth DESC LIMIT ?");
+	int step = q ? db_bind(q, "ii", site, (int64_t)FRAMES_MOST) : -1;
+
+	path->count = path->scripts = 0;
+	while (!step && (step = db_step(q)) > 0) {
+		uint64_t address = (uint64_t)sqlite3_column_int64(q, 1);
+		int64_t line = sqlite3_column_int64(q, 4);
+		int is_script = IS_SCRIPT_FRAME(address) != 0;
+
+		path->frame[path->count++] = (struct frame){
+			.address = address,
+			.function = function_of(q, address),
+			.place = is_script ? (int64_t)SCRIPT_OFFSET(address)
+				: line     ? line
+					   : (int64_t)address,
+			.loop = sqlite3_column_int64(q, 5),
+			.depth = sqlite3_column_int(q, 0),
+			.is_own = sqlite3_column_int(q, 6),
+		};
+		path->scripts += (size_t)is_script;
+		step = 0;
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
+static int is_function(const struct frame *a, const struct frame *b)
+{
+	return a->function == b->function && (a->function || a->address == b->address);
+}
+
+static int is_same(const struct frame *a, const struct frame *b)
+{
+	return is_function(a, b) && a->place == b->place;
+}
+
+/* How many frames are the same from two positions on. */
+static size_t agree(const struct path *a, size_t i, const struct path *b, size_t k, size_t end_a,
+	size_t end_b)
+{
+	size_t count = 0;
+
+	while (i + count < end_a && k + count < end_b &&
+		is_same(&a->frame[i + count], &b->frame[k + count]))
+		count++;
+	return count;
+}
+
+/* A position in either path. */
+struct pair {
+	size_t from, to;
+};
+
+/* Skips frames of scripts that one of the paths lacks, up to where they agree most. */
+static void align(const struct path *from, const struct path *to, struct pair *at)
+{
+	struct pair best = *at;
+	size_t most = 0;
+
+	for (size_t i = at->from; i < from->scripts; i++) {
+		size_t count = agree(from, i, to, at->to, from->scripts, to->scripts);
+
+		if (count > most) {
+			most = count;
+			best.from = i;
+		}
+	}
+	for (size_t k = at->to; k < to->scripts; k++) {
+		size_t count = agree(from, at->from, to, k, from->scripts, to->scripts);
+
+		if (count > most) {
+			most = count;
+			best = (struct pair){ at->from, k };
+		}
+	}
+	*at = best;
+}
+
+/* The pairs of frames that both paths have, the last of which may be two places of a function. */
+static size_t find_pairs(const struct path *from, const struct path *to,
+	struct pair pairs[FRAMES_MOST])
+{
+	struct pair at = { 0, 0 };
+	size_t count = 0;
+
+	for (int part = 0; part < 2; part++) {
+		for (; at.from < from->count && at.to < to->count; at.from++, at.to++) {
+			const struct frame *a = &from->frame[at.from], *b = &to->frame[at.to];
+
+			if (!is_function(a, b))
+				break;
+			pairs[count++] = at;
+			if (!is_same(a, b))
+				return count;
+		}
+		if (!part && at.from < from->scripts && at.to < to->scripts)
+			align(from, to, &at);
+	}
+	return count;
+}
+
+/* Went the thread on in this function, or around a loop of it? */
+static int goes_on(const struct frame *a, const struct frame *b)
+{
+	return b->place > a->place || (b->loop && a->loop == b->loop);
+}
+
+/* Returns the depth in the second path, -1: there is none. */
+static int find_in_script(const struct path *from, const struct path *to, const struct pair *pairs,
+	size_t count)
+{
+	int own = -1;
+
+	while (count--) {
+		const struct frame *a = &from->frame[pairs[count].from];
+		const struct frame *b = &to->frame[pairs[count].to];
+
+		if (goes_on(a, b)) /* in a library: for the script's innermost frame */
+			return pairs[count].to < to->scripts ? b->depth
+							     : to->frame[to->scripts - 1].depth;
+		if (own < 0 && b->is_own && pairs[count].to < to->scripts)
+			own = b->depth;
+	}
+	return own;
+}
+
+static int find_in_code(const struct path *from, const struct path *to, const struct pair *pairs,
+	size_t count)
+{
+	while (count--) {
+		const struct frame *b = &to->frame[pairs[count].to];
+
+		if (b->is_own && b->function && goes_on(&from->frame[pairs[count].from], b))
+			return b->depth;
+	}
+	return -1;
+}
+
+static void shared_frame(sqlite3_context *context, int count, sqlite3_value **value)
+{
+	struct db *db = sqlite3_user_data(context);
+	struct pair pairs[FRAMES_MOST];
+	struct path from, to;
+	int depth;
+
+	for (int i = 0; i < count; i++)
+		if (sqlite3_value_type(value[i]) == SQLITE_NULL)
+			return;
+	if (read_path(db, sqlite3_value_int64(value[0]), &from) ||
+		read_path(db, sqlite3_value_int64(value[1]), &to)) {
+		sqlite3_result_error(context, "shared_frame", -1);
+		return;
+	}
+	count = (int)find_pairs(&from, &to, pairs);
+	depth = from.scripts && to.scripts ? find_in_script(&from, &to, pairs, (size_t)count)
+					   : find_in_code(&from, &to, pairs, (size_t)count);
+	if (depth >= 0)
+		sqlite3_result_int(context, depth);
+}
+
+int shared_frame_add_function(struct db *db)
+{
+	if (sqlite3_create_function(db->handle, "shared_frame", 2,
+		    SQLITE_UTF8 | SQLITE_DIRECTONLY | SQLITE_DETERMINISTIC, db, shared_frame, NULL,
+		    NULL) == SQLITE_OK)
+		return 0;
+	print(stderr, "cufence: SQLite: %s\n", sqlite3_errmsg(db->handle));
+	return -1;
+}

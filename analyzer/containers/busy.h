@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Times during which something was busy.  Intervals are added in any order and may overlap; each
+ * moment counts once.  Questions need busy_join() after the last addition.  Zero-initialized is
+ * empty.
+ */
+#ifndef CUFENCE_BUSY_H
+#define CUFENCE_BUSY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct busy {
+	struct busy_span {
+		int64_t start, end; /* ns; once joined, sorted and disjoint */
+		int64_t before;     /* once joined: ns in earlier spans */
+	} * span;
+	size_t count;
+	int is_unsorted;
+};
+
+/* An interval that is empty adds nothing.  Returns 0, or -1 after a message. */
+int busy_add(struct busy *busy, int64_t start, int64_t end);
+
+/* Returns 0, or -1 after a message. */
+int busy_join(struct busy *busy);
+
+/* Returns the busy time in all, ns. */
+int64_t busy_total(const struct busy *busy);
+
+/* Returns the busy time between two times, ns. */
+int64_t busy_between(const struct busy *busy, int64_t from, int64_t until);
+
+void busy_release(struct busy *busy);
+
+#endif

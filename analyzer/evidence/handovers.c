@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "handovers.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+#include "constants.h"
+#include "host_runs.h"
+#include "map.h"
+
+/* A reading: how long the thread was off its processor since the one before, ns. */
+struct reading {
+	uint32_t thread;
+	int64_t time, off;
+};
+
+/* What is known of a thread before the next call in order. */
+struct talker {
+	uint32_t last;    /* its last outermost call, 0: none */
+	int64_t returned; /* ns */
+};
+
+struct search {
+	const struct run *run;
+	struct handovers *found;
+	struct reading *reading; /* by thread and time */
+	size_t reading_count;
+	struct talker *talker; /* by thread */
+	struct map virtual;    /* processes whose clock runs in CUDA calls only */
+};
+
+static int read_usage(struct search *search, struct db *db)
+{
+	sqlite3_stmt *q =
+		db_prepare(db, "SELECT thread, time, off FROM usage ORDER BY thread, time");
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		struct reading *more =
+			array_room(search->reading, search->reading_count, sizeof(*more));
+
+		if (!more) {
+			step = -1;
+			break;
+		}
+		search->reading = more;
+		more[search->reading_count++] =
+			(struct reading){ (uint32_t)sqlite3_column_int64(q, 0),
+				sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2) };
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
+/* Returns how long the thread was off its processor while it was silent, ns; -1: not read. */
+static int64_t off_between(const struct search *search, const struct handover *silence)
+{
+	size_t low = 0, high = search->reading_count;
+	int64_t off = -1;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct reading *reading = &search->reading[middle];
+
+		if (reading->thread < silence->thread ||
+			(reading->thread == silence->thread && reading->time <= silence->from))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* A reading is made when the silence ends, within the next call. */
+	for (; low < search->reading_count && search->reading[low].thread == silence->thread &&
+		search->reading[low].time <= silence->until + BLOCKED_SLACK_NS;
+		low++)
+		off = (off < 0 ? 0 : off) + search->reading[low].off;
+	return off;
+}
+
+static int read_clocks(struct search *search, struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT id FROM process WHERE clock = 'virtual'");
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0)
+		if (map_set(&search->virtual, (uint64_t)sqlite3_column_int64(q, 0), 1)) {
+			step = -1;
+			break;
+		}
+	sqlite3_finalize(q);
+	return step;
+}
+
+static uint32_t next_outermost(const struct run *run, uint32_t call)
+{
+	do
+		call = run_link(run, call)->next;
+	while (call && run_link(run, call)->parent);
+	return call;
+}
+
+/* Returns whether a thread is in none of its calls, from one of them on, at a time. */
+static int is_silent(const struct run *run, uint32_t call, int64_t at)
+{
+	int64_t returned = INT64_MIN;
+
+	for (; call && run_call(run, call)->enter <= at; call = next_outermost(run, call))
+		returned = run_exit(run, run_call(run, call), call);
+	return returned <= at;
+}
+
+/*
+ * Was the other thread silent after its last call, until this thread's next one had returned?  If
+ * nothing shows that this thread was blocked, the two must take turns: the other one goes on when
+ * this one is silent.
+ */
+static int has_stopped(const struct search *search, uint32_t last, const struct handover *silence,
+	int64_t returned)
+{
+	uint32_t next = next_outermost(search->run, last);
+	int64_t resumed = next ? run_call(search->run, next)->enter : INT64_MAX;
+
+	return resumed >= returned &&
+		(silence->is_read || !next || is_silent(search->run, silence->after, resumed));
+}
+
+/* Another thread's last call that returned at that time or later, the latest. */
+static void look_for_stop(const struct search *search, struct handover *silence, int64_t earliest,
+	int64_t returned)
+{
+	const struct run *run = search->run;
+
+	for (uint32_t thread = 1; thread < run->thread_count; thread++) {
+		const struct talker *other = &search->talker[thread];
+
+		if (thread == silence->thread || !other->last ||
+			run->thread[thread].process != silence->process ||
+			other->returned < earliest || other->returned <= silence->ended ||
+			other->returned > silence->until ||
+			!has_stopped(search, other->last, silence, returned))
+			continue;
+		silence->by = other->last;
+		silence->ended = other->returned;
+		silence->is_function = 0;
+	}
+}
+
+/* The first host function that returned at that time or later; without readings the last. */
+static void look_for_function(const struct search *search, struct handover *silence,
+	int64_t earliest)
+{
+	uint64_t count = host_run_count(search->run);
+
+	for (uint64_t i = host_runs_find(search->run, earliest); i < count; i++) {
+		const struct host_run *host = host_run_at(search->run, i);
+
+		if (host->exit > silence->until)
+			return;
+		if (host->process != silence->process || host->thread == silence->thread ||
+			!host->call)
+			continue;
+		silence->by = host->call;
+		silence->ended = host->exit;
+		silence->is_function = 1;
+		if (silence->is_read)
+			return;
+	}
+}
+
+static int add(struct handovers *found, const struct handover *handover)
+{
+	struct handover *more = array_room(found->list, found->count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	found->list = more;
+	more[found->count++] = *handover;
+	return 0;
+}
+
+/* The thread was silent before a call: what has ended that? */
+static int look(struct search *search, struct handover *silence, int64_t returned)
+{
+	int64_t length = silence->until - silence->from, off = off_between(search, silence);
+	int64_t earliest = silence->from;
+
+	silence->is_read = off >= 0;
+	silence->is_sure = off >= 0 || map_get(&search->virtual, silence->process, 0);
+	if (off >= 0 && off < BLOCKED_LEAST_NS)
+		return 0;
+	if (off >= 0)
+		earliest += (off < length ? off : length) - BLOCKED_SLACK_NS;
+	if (earliest < silence->from)
+		earliest = silence->from;
+	silence->ended = silence->from;
+	look_for_function(search, silence, earliest);
+	if (!silence->is_function || !silence->is_read)
+		look_for_stop(search, silence, earliest, returned);
+	if (!silence->by)
+		return 0;
+	silence->blocked = silence->ended - silence->from;
+	if (off >= 0 && off < silence->blocked)
+		silence->blocked = off;
+	return add(search->found, silence);
+}
+
+static int process_call(struct search *search, uint32_t id)
+{
+	const struct run *run = search->run;
+	const struct run_call *call = run_call(run, id);
+	struct talker *talker = call ? &search->talker[call->thread] : NULL;
+	struct handover silence;
+	int64_t returned;
+
+	if (!call || run_link(run, id)->parent)
+		return 0;
+	returned = run_exit(run, call, id);
+	silence = (struct handover){ .process = run->thread[call->thread].process,
+		.thread = call->thread,
+		.before = talker->last,
+		.after = id,
+		.from = talker->returned,
+		.until = call->enter };
+	if (talker->last && talker->returned != RUN_NEVER && returned != RUN_NEVER &&
+		silence.until - silence.from > BLOCKED_SLACK_NS && look(search, &silence, returned))
+		return -1;
+	*talker = (struct talker){ id, returned };
+	return 0;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct handover *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return (x->until > y->until) - (x->until < y->until);
+}
+
+int handovers_find(struct handovers *handovers, struct db *db)
+{
+	struct search search = { .run = db->run, .found = handovers };
+	int rc = read_usage(&search, db) || read_clocks(&search, db) ? -1 : 0;
+
+	search.talker = calloc(db->run->thread_count + 1, sizeof(*search.talker));
+	if (!rc && !search.talker) {
+		fputs("cufence: out of memory\n", stderr);
+		rc = -1;
+	}
+	for (uint32_t id = 1; id < run_call_end(db->run) && !rc; id++)
+		rc = process_call(&search, id);
+	if (handovers->count)
+		qsort(handovers->list, handovers->count, sizeof(*handovers->list), by_thread);
+	free(search.reading);
+	free(search.talker);
+	map_release(&search.virtual);
+	return rc;
+}
+
+const struct handover *handovers_first(const struct handovers *handovers, uint32_t thread,
+	int64_t after)
+{
+	size_t low = 0, high = handovers->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct handover *handover = &handovers->list[middle];
+
+		if (handover->thread < thread ||
+			(handover->thread == thread && handover->until <= after))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < handovers->count && handovers->list[low].thread == thread
+		? &handovers->list[low]
+		: NULL;
+}
+
+void handovers_release(struct handovers *handovers)
+{
+	free(handovers->list);
+	*handovers = (struct handovers){ 0 };
+}

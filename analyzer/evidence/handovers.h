@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a thread was blocked outside of CUDA until another thread had done its part, or until a host
+ * function had run: the main thread of a training loop while another one submits the backward pass,
+ * JAX's block_until_ready.
+ *
+ * The thread was silent for more than BLOCKED_SLACK_NS.  In that time a host function returned, or
+ * another thread made its last call and then was silent itself until this thread's next call had
+ * returned.  Where the thread's usage was read (table usage), that must be when it was woken: it was
+ * off its processor before, for as long as was read, and ran after.  Where it was not, two threads
+ * must take turns: the other one goes on when this one is silent.
+ */
+#ifndef CUFENCE_HANDOVERS_H
+#define CUFENCE_HANDOVERS_H
+
+#include "db.h"
+#include "run_columns.h"
+
+struct handover {
+	uint32_t process, thread;
+	uint32_t before, after; /* the thread's outermost calls before and after it was silent */
+	int64_t from, until;    /* return and entry of these, ns */
+	/* What it waited for: the other thread's last call, or the call that submitted the function. */
+	uint32_t by;
+	int64_t ended;   /* return of that call, or of the function, ns */
+	int64_t blocked; /* time off its processor that ended then, ns; all since from if not read */
+	uint8_t is_function;
+	uint8_t is_read; /* its usage was read */
+	uint8_t is_sure; /* that it was blocked: it was read, or the clock stands still outside CUDA */
+};
+
+/* Zero-initialized is empty. */
+struct handovers {
+	struct handover *list; /* by thread, then in order of time */
+	size_t count;
+};
+
+/* Returns 0, or -1 after a message; call handovers_release() in both cases. */
+int handovers_find(struct handovers *handovers, struct db *db);
+
+/* Returns the first one of a thread that ended silence after a time; NULL: none. */
+const struct handover *handovers_first(const struct handovers *handovers, uint32_t thread,
+	int64_t after);
+
+void handovers_release(struct handovers *handovers);
+
+#endif

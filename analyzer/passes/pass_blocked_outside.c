@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * blocked-outside: a thread was blocked outside of CUDA until a host function had run, which the
+ * device reaches when all work before it in its stream has ended (handovers.h).  So frameworks
+ * whose runtime waits for the device by a condition, as XLA for JAX's block_until_ready, wait.
+ *
+ * Only the author knows whether what the device had computed was needed then, as with every value
+ * that a line of a script reads.  It is likely where the thread is known to have been off its
+ * processor until then, and nothing submitted since it was blocked last time wrote memory of the
+ * host; otherwise it is possible.
+ */
+#include "access.h"
+#include "handovers.h"
+#include "host_runs.h"
+#include "pass.h"
+
+struct search {
+	const struct run *run;
+	struct findings *findings;
+	struct access_reader *reader;
+};
+
+static int is_of_host(const struct run *run, int64_t allocation)
+{
+	switch (run_allocation(run, allocation)->kind) {
+	case ALLOCATION_PINNED:
+	case ALLOCATION_REGISTERED:
+	case ALLOCATION_MANAGED:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* Does the call's work write memory of the host, or may it by what it names?  -1: a message. */
+static int has_result(const struct search *search, uint32_t id)
+{
+	const struct run_call *call = run_call(search->run, id);
+	const struct accesses *accesses;
+
+	if (!call || !call->last_work)
+		return 0;
+	if (run_payload(search->run, call)->dst == MEMORY_PAGEABLE)
+		return 1;
+	accesses = access_read(search->reader, id);
+	if (!accesses)
+		return -1;
+	for (size_t i = 0; i < accesses->count; i++)
+		if (accesses->access[i].direction != ACCESS_READ &&
+			is_of_host(search->run, accesses->access[i].allocation))
+			return 1;
+	return 0;
+}
+
+/* Looks at all calls from one to another, without the first one. */
+static int has_results(const struct search *search, uint32_t since, uint32_t until)
+{
+	int rc = 0;
+
+	for (uint32_t id = since + 1; id <= until && !rc; id++)
+		rc = has_result(search, id);
+	return rc;
+}
+
+static int add(const struct search *search, const struct handover *handover, uint32_t since)
+{
+	int results = handover->is_sure ? has_results(search, since, handover->by) : 1;
+
+	if (results < 0)
+		return -1;
+	return findings_add(search->findings,
+		&(struct instance){ .rule = RULE_blocked_outside,
+			.process = handover->process,
+			.call = handover->before,
+			.other_call = handover->by,
+			.cost = handover->blocked,
+			.saving = handover->blocked,
+			.change = CHANGE_OUTSIDE,
+			.reads = 1,
+			.confidence = results ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY });
+}
+
+static int add_all(const struct search *search, const struct handovers *handovers)
+{
+	uint32_t thread = 0, since = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < handovers->count && !rc; i++) {
+		const struct handover *handover = &handovers->list[i];
+
+		if (!handover->is_function)
+			continue;
+		if (handover->thread != thread)
+			since = 0;
+		thread = handover->thread;
+		rc = add(search, handover, since);
+		since = handover->by;
+	}
+	return rc;
+}
+
+static int run(const struct pass_input *input, struct findings *findings)
+{
+	struct search search = { .run = input->run, .findings = findings };
+	struct handovers handovers = { 0 };
+	int rc;
+
+	if (!host_run_count(input->run))
+		return 0;
+	search.reader = access_open(input->db);
+	rc = !search.reader || handovers_find(&handovers, input->db) || add_all(&search, &handovers)
+		? -1
+		: 0;
+	access_close(search.reader);
+	handovers_release(&handovers);
+	return rc;
+}
+
+static int say(struct words *words, const struct instance *worst, FILE *out)
+{
+	fputs("after ", out);
+	if (words_call(words, worst->call, out))
+		return -1;
+	fputs(" the thread was blocked outside of CUDA for ", out);
+	words_time(worst->cost, out);
+	fputs(", until the device had come to a host function", out);
+	return 0;
+}
+
+const struct pass pass_blocked_outside = { .run = run, .say = say };

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report_possible.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "constants.h"
+#include "print.h"
+#include "report_finding.h"
+#include "shell.h"
+
+/*
+ * What only happens to be ordered is no race in this run, and confirm cannot make it one.  A share
+ * is of the loop, if there is one.  Findings are numbered by worth, bounds after replayed savings.
+ */
+static const char possible_sql[] =
+	"SELECT count(*) OVER (), sum(race) OVER (), f.id, f.race, f.message,"
+	" coalesce(s.text, '?'), coalesce(s.function, ''), " REPORT_COST_COLUMNS
+	" FROM (SELECT f.*, f.rule <> 'accidental-order' AND EXISTS (SELECT 1 FROM finding_place p"
+	"  WHERE p.finding = f.id AND p.hazard NOT NULL) AS race FROM finding f"
+	"  WHERE NOT f.shown) f"
+	" LEFT JOIN site s ON s.id = f.site"
+	" WHERE (f.race OR (f.share >= ?1 AND f.saving >= ?2)) AND (%s)"
+	" ORDER BY f.race, f.id LIMIT 1";
+
+enum possible_column {
+	COL_COUNT,
+	COL_RACES,
+	COL_ID,
+	COL_RACE,
+	COL_MESSAGE,
+	COL_PLACE,
+	COL_FUNCTION,
+	COL_COST
+};
+
+static void print_possible(sqlite3_stmt *row, const struct report_possible *possible, FILE *out)
+{
+	const char *what = possible->races == possible->count ? "race" : "finding";
+	const char *function = db_text(row, COL_FUNCTION);
+
+	print(out, "%lld possible %s%s", (long long)possible->count, what,
+		possible->count == 1 ? "" : "s");
+	if (possible->races && possible->races < possible->count)
+		print(out, " (%lld race%s)", (long long)possible->races,
+			possible->races == 1 ? "" : "s");
+	print(out, "%s %s%s%s: %s",
+		possible->count == 1   ? ":"
+			: *what == 'r' ? ", the first at"
+				       : ", the largest at",
+		db_text(row, COL_PLACE), *function ? " in " : "", function,
+		db_text(row, COL_MESSAGE));
+	fputs("; ", out);
+	report_print_cost(row, COL_COST, out);
+}
+
+static void print_command(const struct report_possible *possible, const char *database, FILE *out)
+{
+	const char *blank = *database ? " " : "";
+
+	if (possible->races == 1 && possible->count == 1)
+		print(out, ": cufence confirm%s%s %lld -- CMD...", blank, database,
+			(long long)possible->finding);
+	else
+		print(out, ": cufence report --level possible%s%s", blank, database);
+}
+
+static int print_line(struct db *db, const char *condition, const char *database,
+	struct report_possible *possible, FILE *out)
+{
+	char *sql = sqlite3_mprintf(possible_sql, condition);
+	sqlite3_stmt *q = sql ? db_prepare(db, sql) : NULL;
+	int step = -1;
+
+	if (q && !db_bind(q, "di", HIGH_PERCENT / 100.0, (int64_t)SHOWN_MIN_NS))
+		step = db_step(q);
+	if (step > 0) {
+		*possible = (struct report_possible){ sqlite3_column_int64(q, COL_COUNT),
+			sqlite3_column_int64(q, COL_RACES), sqlite3_column_int64(q, COL_ID) };
+		print_possible(q, possible, out);
+		print_command(possible, database, out);
+	}
+	sqlite3_finalize(q);
+	sqlite3_free(sql);
+	return step < 0 ? -1 : 0;
+}
+
+char *report_possible(struct db *db, const char *condition, int named,
+	struct report_possible *possible)
+{
+	char *text = NULL, *database = named ? shell_word(db->path) : strdup("");
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int rc = -1;
+
+	*possible = (struct report_possible){ 0 };
+	if (out && database)
+		rc = print_line(db, condition, database, possible, out);
+	free(database);
+	if (out && !fclose(out) && !rc)
+		return text;
+	free(text);
+	return NULL;
+}

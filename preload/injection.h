@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CUFENCE_INJECTION_H
+#define CUFENCE_INJECTION_H
+
+/*
+ * Path of the library that finds this recorder for CUDA and NVTX (injection/), beside it; NULL: it
+ * is not there, or CUFENCE_DISABLE is set.
+ */
+const char *injection_path(void);
+
+#endif

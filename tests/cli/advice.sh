@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A finding about a call that a library makes says what the program can change about the library, by
+# the function of it that the program calls, whose name is in the library's own symbol table.
+. "$(dirname "$0")/lib.sh" "$@"
+cufence=$build/bin/cufence
+helpers=$build/tests/helpers
+[ -x "$helpers/dots" ] || { echo "skipped: advice.sh: no CUDA"; finish; }
+needs "$cufence" "$build/sim/libcuda.so.1"
+LD_LIBRARY_PATH=$helpers/cublas "$cufence" run --sim -o "$tmp/dots.db" -- "$helpers/dots" >/dev/null 2>"$tmp/report"
+ok "a program with a library runs" $?
+same "its fix" "    fix  cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE), with the result in device memory: in host pointer mode the call waits for it" \
+	"$(grep -m 1 '^    fix ' "$tmp/report")"
+finish

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "miniature.h"
+
+#include "sorted.h"
+
+struct row {
+	uint32_t number, unused;
+	int64_t value;
+};
+
+static const struct row rows[] = { { 1, 0, INT64_MIN }, { 3, 0, -5 }, { 3, 0, 7 }, { 3, 0, 7 },
+	{ UINT32_MAX, 0, INT64_MAX } };
+
+static size_t from(int64_t value)
+{
+	return sorted_from(rows, 5, sizeof(*rows), offsetof(struct row, value), value);
+}
+
+static size_t after(int64_t value)
+{
+	return sorted_after(rows, 5, sizeof(*rows), offsetof(struct row, value), value);
+}
+
+static size_t number(uint32_t value)
+{
+	return sorted_number(rows, 5, sizeof(*rows), offsetof(struct row, number), value);
+}
+
+static void the_first_of_equal_rows_is_found(void **state)
+{
+	(void)state;
+	assert_int_equal(from(INT64_MIN), 0);
+	assert_int_equal(from(-5), 1);
+	assert_int_equal(from(-4), 2);
+	assert_int_equal(from(7), 2);
+	assert_int_equal(from(INT64_MAX), 4);
+	assert_int_equal(after(INT64_MIN), 1);
+	assert_int_equal(after(7), 4);
+	assert_int_equal(after(INT64_MAX), 5);
+	assert_int_equal(number(0), 0);
+	assert_int_equal(number(2), 1);
+	assert_int_equal(number(3), 1);
+	assert_int_equal(number(UINT32_MAX), 4);
+	assert_int_equal(sorted_from(NULL, 0, sizeof(*rows), 0, 1), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_of_equal_rows_is_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Advice about calls that a library makes below a line of the program. */
+#include "miniature.h"
+
+#include "libraries.h"
+#include "run_columns.h"
+
+static void frame(struct mini *m, int64_t site, int depth, const char *module, const char *function,
+	int user)
+{
+	mini_exec(m,
+		"INSERT OR IGNORE INTO module (id, process, path, start, end, file_offset) "
+		"VALUES (%d, 1, '%s', 0, 1, 0)",
+		depth + 1, module);
+	mini_exec(m,
+		"INSERT INTO frame (site, depth, address, module, function, user) "
+		"VALUES (%lld, %d, 0, %d, '%s', %d)",
+		(long long)site, depth, depth + 1, function, user);
+}
+
+static const char *advice_for(struct mini *m, int type, const char *module, const char *function)
+{
+	int64_t site = mini_site(m, "solve", 10), call;
+	const char *advice;
+
+	frame(m, site, 0, module, "internal", 0);
+	frame(m, site, 1, module, function, 0);
+	frame(m, site, 2, "/home/me/solver", "solve", 1);
+	call = MINI_CALL(m, .type = type, .at = 10, .site = site);
+	m->db.run = run_open(&m->db);
+	assert_non_null(m->db.run);
+	assert_int_equal(library_advice(&m->db, call, &advice), 0);
+	run_close(m->db.run);
+	m->db.run = NULL;
+	return advice ? advice : "";
+}
+
+static void the_call_of_the_library_decides_the_advice(void **state)
+{
+	struct mini *m = *state;
+	const char *cublas = "/opt/cuda/lib/libcublas.so.13";
+
+	assert_non_null(strstr(advice_for(m, CALL_cuStreamSynchronize, cublas, "cublasDdot_v2"),
+		"CUBLAS_POINTER_MODE_DEVICE"));
+}
+
+static void other_functions_of_it_have_no_advice(void **state)
+{
+	struct mini *m = *state;
+	const char *cublas = "/opt/cuda/lib/libcublas.so.13";
+
+	assert_string_equal(advice_for(m, CALL_cuStreamSynchronize, cublas, "cublasDgemm_v2"), "");
+}
+
+/* PyTorch's own calls: the script cannot set the pointer mode. */
+static void a_library_below_another_has_no_advice(void **state)
+{
+	struct mini *m = *state;
+	int64_t site = mini_site(m, "train", 10);
+	const char *advice;
+
+	frame(m, site, 0, "/lib/libcublas.so.13", "cublasDdot_v2", 0);
+	frame(m, site, 1, "/lib/libtorch_cuda.so", "dot", 0);
+	frame(m, site, 2, "train.py", "train", 1);
+	MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = 10, .site = site);
+	m->db.run = run_open(&m->db);
+	assert_non_null(m->db.run);
+	assert_int_equal(library_advice(&m->db, m->calls, &advice), 0);
+	assert_null(advice);
+	run_close(m->db.run);
+	m->db.run = NULL;
+}
+
+/* With debug information the name has no namespace. */
+static void header_libraries_are_known_by_their_headers(void **state)
+{
+	struct mini *m = *state;
+	int64_t site = mini_site(m, "step", 10);
+	const char *advice;
+
+	frame(m, site, 0, "/home/me/a", "fill", 0);
+	mini_exec(m,
+		"UPDATE frame SET file = '/cuda/include/cccl/thrust/detail/fill.inl', line = 46");
+	frame(m, site, 1, "/home/me/a", "step", 1);
+	MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = 10, .site = site);
+	m->db.run = run_open(&m->db);
+	assert_non_null(m->db.run);
+	assert_int_equal(library_advice(&m->db, m->calls, &advice), 0);
+	assert_non_null(strstr(advice, "par_nosync"));
+	run_close(m->db.run);
+	m->db.run = NULL;
+}
+
+static void header_libraries_are_known_by_their_functions(void **state)
+{
+	struct mini *m = *state;
+
+	assert_non_null(strstr(advice_for(m, CALL_cuStreamSynchronize, "/home/me/a",
+				       "thrust::THRUST_300_SM_90_NS::cuda_cub::for_each"),
+		"par_nosync"));
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, mini_setup, mini_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(the_call_of_the_library_decides_the_advice),
+		TEST(other_functions_of_it_have_no_advice),
+		TEST(header_libraries_are_known_by_their_functions),
+		TEST(header_libraries_are_known_by_their_headers),
+		TEST(a_library_below_another_has_no_advice),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
