@@ -269,7 +269,7 @@ PROGRAMS := $(APPS) $(addsuffix _fixed,$(TWINS)) $(addsuffix _ptds,$(PTDS))
 # Those that tests/cli/endless.sh repeats until they are ended.
 AGAIN := $(shell grep '^[a-z]' tests/cli/endless.apps)
 apps: $(foreach p,$(PROGRAMS),$O/testapps/$p $O/testapps/$(p)_simstatic $(if $(SAN),,$O/testapps/$(p)_static)) \
-	$(foreach p,$(AGAIN),$O/testapps/$(p)_again)
+	$(foreach p,$(AGAIN),$O/testapps/$(p)_again) $O/testapps/libmpi.so
 
 $(CUDA_O)/obj/kernels/%.o: kernels/%.cu $(wildcard kernels/*.h) Makefile
 	$(call say,NVCC,$<)
@@ -303,6 +303,11 @@ $(CUDA_O)/obj/testapps/again.o: testapps/again.c Makefile
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$Q$(CC) -O2 -g -Wall -Wextra -c $< -o $@
+# What device_aware_send loads.
+$O/testapps/libmpi.so: testapps/libmpi.c Makefile
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) -O2 -g -Wall -Wextra -shared -fPIC $< -o $@
 $O/testapps/%_again: $(CUDA_O)/obj/testapps/%_renamed.o $(CUDA_O)/obj/testapps/again.o $(KERNEL_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread

@@ -27,10 +27,11 @@ static void draw_frame(float *frame, cudaStream_t stream)
 		draw_sprite(frame, stream);
 }
 
-static NOINLINE void compute_sound(float *sound, cudaStream_t stream)
+static NOINLINE void compute_sound(float *sound, float *played, cudaStream_t stream)
 {
 	cufence::touch<<<1, 256, 0, stream>>>(20 * MILLISECOND, sound, SIZE);
 	CHECK(cudaGetLastError());
+	CHECK(cudaMemcpyAsync(played, sound, SIZE * sizeof(float), cudaMemcpyDeviceToHost, stream));
 }
 
 int main()
@@ -38,20 +39,23 @@ int main()
 	load_kernels();
 	cudaStream_t drawing = new_stream(), sounding = new_stream();
 	float *frame = device_floats(SIZE, 0), *sound = device_floats(SIZE, 0);
+	float *played = pinned_floats(SIZE);
+	double sum = 0;
 
 	CHECK(cudaDeviceSynchronize());
 	for (int i = 0; i < FRAMES; i++) {
 #ifdef FIXED
-		compute_sound(sound, sounding);
+		compute_sound(sound, played, sounding);
 		draw_frame(frame, drawing);
 #else
 		draw_frame(frame, drawing);
-		compute_sound(sound, sounding);
+		compute_sound(sound, played, sounding);
 #endif
 		CHECK(cudaStreamSynchronize(drawing));
 		CHECK(cudaStreamSynchronize(sounding));
+		sum += checksum(played, SIZE);
 	}
 	print_device("frame", frame, SIZE);
-	print_device("sound", sound, SIZE);
+	printf("sound: %.6e\n", sum);
 	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A solver waits for the device after each kernel of 10 us, to see errors at once. The kernels are
 // in order anyway, and each waits until the host has woken up and launched it: the device idles for
-// half of the time. It may be there to bound how far the host is ahead: possible only.
+// half of the time. An error shows without a wait, at a later call.
 // The fix looks at errors after each launch, and waits once at the end.
 #include "app.h"
 

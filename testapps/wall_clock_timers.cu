@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two phases of a step are timed by the host's clock: before and after each the timer waits for
-// the device, and then reads the clock. Nobody needs a result, so the waits are found; as they
-// serve a clock they are possible only, and the report says which line reads it.
+// the device, and then reads the clock. Nobody needs a result: the waits serve the clock only,
+// which events do without a wait. The report says which line reads it.
 // The fix records events around the phases, and asks for the times at the end.
 #include <time.h>
 

@@ -40,13 +40,13 @@ static int find_last(struct host_view *view)
 /* Printed output appears at a wait. */
 static const char printers_sql[] = "SELECT kernel FROM kernel_code WHERE prints";
 
-static int read_ids(struct db *db, const char *sql, struct map *ids)
+static int read_ids(struct db *db, const char *sql, uint64_t value, struct map *ids)
 {
 	sqlite3_stmt *q = db_prepare(db, sql);
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0)
-		if (map_set(ids, (uint64_t)sqlite3_column_int64(q, 0), 1)) {
+		if (map_set(ids, (uint64_t)sqlite3_column_int64(q, 0), value)) {
 			step = -1;
 			break;
 		}
@@ -57,10 +57,62 @@ static int read_ids(struct db *db, const char *sql, struct map *ids)
 static const char others_sql[] =
 	"SELECT id FROM process p WHERE "
 	"EXISTS (SELECT 1 FROM process o JOIN work ON work.process = o.id "
-	" WHERE o.id <> p.id AND o.start < p.end AND p.start < o.end) "
-	"OR EXISTS (SELECT 1 FROM module WHERE process = p.id AND (path LIKE '%/libmpi.so%' "
-	" OR path LIKE '%/libmpich.so%' OR path LIKE '%/libucp.so%' "
-	" OR path LIKE '%/libfabric.so%' OR path LIKE '%/libnvshmem_host.so%'))";
+	" WHERE o.id <> p.id AND o.start < p.end AND p.start < o.end)";
+
+/*
+ * Libraries through which network cards, files, video encoders and the host access device memory
+ * without a CUDA call.  Some come with others that seldom use them: PyTorch and JAX load NVSHMEM
+ * and cuFile, NCCL the verbs of InfiniBand.  Beside their carrier these count once a call of CUDA
+ * was made by them, as NVSHMEM and cuFile need to get at any memory.
+ */
+/* clang-format off */
+static const struct {
+	const char *file, *carrier; /* LIKE, of the last part of a path; NULL: it comes with none */
+} libraries[] = {
+	{ "libmpi.so%", NULL },      /* Open MPI */
+	{ "libmpi\\_%.so%", NULL },  /* its bindings, Cray MPICH */
+	{ "libmpich%.so%", NULL },   /* MPICH, MVAPICH, Intel MPI */
+	{ "libucp.so%", NULL },      /* UCX */
+	{ "libuct.so%", NULL },
+	{ "libfabric.so%", NULL },
+	{ "libibverbs.so%", "libnccl.so%" },
+	{ "libgdrapi.so%", NULL },   /* GDRCopy */
+	{ "libdoca\\_gpunetio.so%", NULL },
+	{ "libnvidia-encode.so%", NULL },
+	{ "libnvshmem\\_host.so%", "%" },
+	{ "libcufile.so%", "%" },    /* GPUDirect Storage */
+};
+/* clang-format on */
+
+static const char library_sql[] =
+	"SELECT m.process, EXISTS (SELECT 1 FROM module c WHERE c.process = m.process "
+	" AND c.path LIKE '%/' || ?2 ESCAPE '\\') "
+	"AND NOT EXISTS (SELECT 1 FROM frame f WHERE f.module = m.id) "
+	"FROM module m WHERE m.path LIKE '%/' || ?1 ESCAPE '\\'";
+
+static int note_others(struct host_view *view, int64_t process, enum host_view_others others)
+{
+	return map_get(&view->others, (uint64_t)process, OTHERS_NONE) < others
+		? map_set(&view->others, (uint64_t)process, others)
+		: 0;
+}
+
+/* Finds processes that have loaded such a library. */
+static int find_libraries(struct host_view *view, struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db, library_sql);
+	int step = q ? 0 : -1;
+
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]) && step >= 0; i++) {
+		step = db_bind(q, "ss", libraries[i].file, libraries[i].carrier);
+		while (!step && (step = db_step(q)) > 0)
+			step = note_others(view, sqlite3_column_int64(q, 0),
+				sqlite3_column_int(q, 1) ? OTHERS_LOADED : OTHERS_MAY);
+		sqlite3_reset(q);
+	}
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
 
 /* Finds processes with calls that give others access to their memory. */
 static int find_shared(struct host_view *view)
@@ -72,7 +124,7 @@ static int find_shared(struct host_view *view)
 		if (call &&
 			(family == FAMILY_interprocess || family == FAMILY_external ||
 				kind_has(call->kind, K_OUTSIDE)) &&
-			map_set(&view->others, run_payload(view->run, call)->process, 1))
+			note_others(view, run_payload(view->run, call)->process, OTHERS_MAY))
 			return -1;
 	}
 	return 0;
@@ -82,15 +134,16 @@ int host_view_find(struct host_view *view, struct db *db)
 {
 	view->run = db->run;
 	return find_memory(view) || find_last(view) || find_shared(view) ||
-			read_ids(db, printers_sql, &view->printers) ||
-			read_ids(db, others_sql, &view->others)
+			find_libraries(view, db) ||
+			read_ids(db, printers_sql, 1, &view->printers) ||
+			read_ids(db, others_sql, OTHERS_MAY, &view->others)
 		? -1
 		: 0;
 }
 
-int host_view_has_others(const struct host_view *view, int64_t process)
+enum host_view_others host_view_others(const struct host_view *view, int64_t process)
 {
-	return map_get(&view->others, (uint64_t)process, 0) != 0;
+	return (enum host_view_others)map_get(&view->others, (uint64_t)process, OTHERS_NONE);
 }
 
 void host_view_release(struct host_view *view)
@@ -125,14 +178,16 @@ static int shows_kernel(const struct host_view *view, struct access_reader *read
 	const struct accesses *accesses;
 
 	if (map_get(&view->printers, (uint64_t)call->kernel, 0))
-		return 1;
+		return SHOWN;
 	if (is_private(view, call))
-		return 0;
+		return SHOWN_NOTHING;
 	accesses = access_read(reader, call->id);
 	if (!accesses)
 		return -1;
 	return accesses->reaches & PTX_REACH_VARIABLE ||
-		(!accesses->complete && is_memory_there(view, call));
+			(!accesses->complete && is_memory_there(view, call))
+		? SHOWN_MAYBE
+		: SHOWN_NOTHING;
 }
 
 /* The host may have refilled the source of a copy, unless nothing reads it later. */
@@ -144,8 +199,10 @@ static int shows_source(const struct host_view *view, const struct walk_call *ca
 	for (; row && row < end && row->call == call->id; row++)
 		if (operand_is_source(row->role) &&
 			is_shared(run_allocation(view->run, row->allocation)))
-			return map_get(&view->last, row->allocation, 0) > (uint64_t)call->id;
-	return 1;
+			return map_get(&view->last, row->allocation, 0) > (uint64_t)call->id
+				? SHOWN
+				: SHOWN_NOTHING;
+	return SHOWN;
 }
 
 int host_view_may_read(const struct host_view *view, struct access_reader *reader,
@@ -156,9 +213,9 @@ int host_view_may_read(const struct host_view *view, struct access_reader *reade
 	if (!shown)
 		return family == FAMILY_launch || family == FAMILY_graph_launch
 			? shows_kernel(view, reader, call)
-			: 0;
+			: SHOWN_NOTHING;
 	if (family == FAMILY_copy && !kind_has(call->kind, K_UNTIMED) && !call->host_visible &&
 		call->src == MEMORY_PINNED && call->direction == COPY_H2D)
 		return shows_source(view, call);
-	return 1;
+	return SHOWN;
 }

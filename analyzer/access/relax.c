@@ -423,19 +423,19 @@ static int64_t end_of(const struct relax *relax, const struct walk_call *call)
 }
 
 /* Sure results have even keys. */
-static int64_t shown_key(int64_t process, enum relax_shown shown)
+static int64_t shown_key(int64_t process, enum host_view_shown shown)
 {
 	return 2 * process + (shown != SHOWN);
 }
 
 static int note_shown(struct relax *relax, const struct walk_call *call, struct touch *touch)
 {
-	int visible = is_host_visible(relax, call);
-	int may_show = host_view_may_read(&relax->view, relax->reader, call, visible);
+	int shown =
+		host_view_may_read(&relax->view, relax->reader, call, is_host_visible(relax, call));
 
-	relax->shows = !may_show ? SHOWN_NOTHING : visible ? SHOWN : SHOWN_MAYBE;
-	if (may_show <= 0)
-		return may_show;
+	relax->shows = shown > 0 ? (enum host_view_shown)shown : SHOWN_NOTHING;
+	if (shown <= 0)
+		return shown;
 	if (relax->loose[WITHOUT_HOST_WAITS].is_followed)
 		touch->clock = relax->loose[WITHOUT_HOST_WAITS].order.now;
 	return touched_note(&relax->shown, shown_key(call->process, relax->shows), touch, 0);
@@ -532,7 +532,7 @@ int relax_without(struct relax *relax, enum without without, const struct walk_c
 }
 
 const struct touched_thing *relax_shown_of(const struct relax *relax, int64_t process,
-	enum relax_shown shown)
+	enum host_view_shown shown)
 {
 	return touched_find(&relax->shown, shown_key(process, shown));
 }
@@ -546,11 +546,4 @@ const struct touch *relax_find(const struct relax *relax, int64_t stream, int64_
 		if (touched_at(ring, k)->call <= call)
 			return touched_at(ring, k)->call == call ? touched_at(ring, k) : NULL;
 	return NULL;
-}
-
-const struct touch *relax_last(const struct relax *relax, int64_t stream)
-{
-	const struct touched_thing *work = touched_find(&relax->work, stream);
-
-	return work ? touched_at(work->ring, work->ring->count - 1) : NULL;
 }

@@ -24,13 +24,6 @@
 #include "touched.h"
 #include "walk.h"
 
-/* Whether the host may access results of an operation. */
-enum relax_shown {
-	SHOWN_NOTHING,
-	SHOWN_MAYBE, /* a kernel with unknown writes; there is memory that the host can access */
-	SHOWN,
-};
-
 /* The order without some waits. */
 struct relax_loose {
 	int is_followed;
@@ -77,9 +70,9 @@ struct relax {
 	size_t key_count;
 	int names_memory; /* the current call names memory */
 	struct access_reader *reader;
-	int reaches;            /* some kernel accesses memory that it was not given */
-	int graphs_known;       /* graphs work on the device only, on memory that they name */
-	enum relax_shown shows; /* of the last call that submitted */
+	int reaches;                /* some kernel accesses memory that it was not given */
+	int graphs_known;           /* graphs work on the device only, on memory that they name */
+	enum host_view_shown shows; /* of the last call that submitted */
 };
 
 /*
@@ -114,13 +107,10 @@ int relax_is_after_set(struct relax *relax, enum without without, const struct o
  * none.
  */
 const struct touched_thing *relax_shown_of(const struct relax *relax, int64_t process,
-	enum relax_shown shown);
+	enum host_view_shown shown);
 
 /* Returns the operation that a call submitted if it is among the last of its stream, else NULL. */
 const struct touch *relax_find(const struct relax *relax, int64_t stream, int64_t call);
-
-/* Returns the last operation of a stream, NULL: none. */
-const struct touch *relax_last(const struct relax *relax, int64_t stream);
 
 /* Returns 1 for a copy to the host. */
 int relax_fetches(const struct walk_call *call);

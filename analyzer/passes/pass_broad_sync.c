@@ -10,9 +10,8 @@
  * wait has another purpose (a time, the end, memory to be freed).  At most one wait of a place may
  * be needed as it is: the first wait of a loop often covers earlier work.
  *
- * A wait that only pairs need may also be for a time.  As for needless-wait, it is likely too broad
- * if most waits of its place delayed work of an idle stream, and possibly otherwise.  A narrower
- * wait also limits how far the host runs ahead.
+ * A wait that only pairs need may be for something else, too (wait_verdict.h): then it is possibly
+ * too broad, and likely otherwise.
  *
  * The saving is at most the part of the difference that the thread could have used: for its own
  * time, and for work that it submits next and that need not follow the excess work.  A later wait
@@ -23,9 +22,11 @@
 #include "constants.h"
 #include "idmap.h"
 #include "pass.h"
+#include "wait_verdict.h"
 
 struct place {
-	int64_t waits, broad, needed, apart;
+	int64_t broad, needed;
+	struct wait_tally waits;
 };
 
 /* A wait for a stream or the device that ended with a known call's operation. */
@@ -100,7 +101,8 @@ static struct place *place_of(struct findings *findings, struct idmap *places, i
 	return id > 0 ? idmap_need(places, id, sizeof(struct place)) : NULL;
 }
 
-static int tally(const struct pass_input *input, struct findings *findings, struct idmap *places)
+static int tally(const struct pass_input *input, struct findings *findings, struct idmap *places,
+	const struct map *clocks)
 {
 	for (size_t i = 0; i < input->needs.host_count; i++) {
 		const struct host_wait *wait = &input->needs.host[i];
@@ -108,8 +110,8 @@ static int tally(const struct pass_input *input, struct findings *findings, stru
 
 		if (!place)
 			return -1;
-		place->waits += wait->behind != 0;
-		place->apart += wait->apart;
+		if (wait->behind)
+			wait_tally_add(&place->waits, input->run, clocks, wait);
 		place->needed += is_needed(wait);
 		place->broad += excess(input->run, wait) >= BLOCKED_MIN_NS &&
 			usable(&input->needs, wait) >= BLOCKED_MIN_NS;
@@ -124,8 +126,7 @@ static enum confidence confidence_of(const struct pass_input *input, const struc
 
 	if (!is_for_order(wait))
 		return wait->ordered ? CONFIDENCE_LIKELY : CONFIDENCE_OF_RULE;
-	return process && !process->has_others && process->submitter > 0 && !wait->timed &&
-			2 * place->apart >= place->waits
+	return process && wait_verdict(&place->waits, process) >= CONFIDENCE_LIKELY
 		? CONFIDENCE_LIKELY
 		: CONFIDENCE_POSSIBLE;
 }
@@ -158,15 +159,18 @@ static int add(const struct pass_input *input, struct findings *findings, struct
 static int run(const struct pass_input *input, struct findings *findings)
 {
 	struct idmap places = { 0 };
-	int rc = 0;
+	struct map clocks = { 0 };
+	int rc;
 
 	if (!input->needs.host_is_known)
 		return 0;
-	rc = tally(input, findings, &places);
+	rc = wait_clocks_read(&clocks, input->db) || tally(input, findings, &places, &clocks) ? -1
+											      : 0;
 	for (size_t i = 0; i < input->needs.host_count && !rc; i++)
 		if (excess(input->run, &input->needs.host[i]) >= BLOCKED_MIN_NS)
 			rc = add(input, findings, &places, &input->needs.host[i]);
 	idmap_release(&places, free);
+	map_release(&clocks);
 	return rc;
 }
 

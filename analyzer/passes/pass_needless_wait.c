@@ -4,13 +4,7 @@
  * needed that before its next wait (needs.h).  A wait can be removed only if no wait of its place
  * is needed.  As for redundant-sync, one exception per place is accepted.
  *
- * Two other reasons to wait are not recorded: to limit how far the host runs ahead of the device,
- * and to read a clock.  Both wait for all submitted work and continue in the same streams.  So a
- * place is likely needless only if most of its waits needlessly delayed work of an idle stream that
- * is unordered with the work waited for.  All other places are possible, and so are waits among
- * records of timed events, in processes with several submitting threads, and for memory that other
- * processes may use.  A wait by a library, in the line of a script that copies to the device, has
- * neither reason: the line shows no wait.
+ * How surely it can be removed is a matter of what else it may be for (wait_verdict.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,25 +12,26 @@
 #include "constants.h"
 #include "idmap.h"
 #include "pass.h"
+#include "wait_verdict.h"
 #include "waits_segment.h"
 
-enum hidden { HIDDEN_UNKNOWN, HIDDEN_NO, HIDDEN_BELOW_COPY };
-
 struct place {
-	int64_t waits, needed, apart;
-	enum hidden hidden;
+	int64_t needed;
+	struct wait_tally needless;
+	int is_looked_at; /* needless.below_copy is known */
 };
 
 struct search {
 	const struct pass_input *input;
 	struct findings *findings;
 	struct idmap places;
+	struct map clocks;
 	struct segments segments; /* run NULL: not opened */
 };
 
 static int is_needed(const struct host_wait *wait)
 {
-	return wait->looked || wait->maybe || wait->ordered_end != INT64_MIN || wait->freed ||
+	return wait->looked || wait->ordered_end != INT64_MIN || wait->freed ||
 		wait->until != INT64_MIN;
 }
 
@@ -60,16 +55,17 @@ static int tally(struct search *search)
 			continue;
 		if (!place)
 			return -1;
-		place->waits++;
-		place->needed += is_needed(wait);
-		place->apart += wait->apart && !is_needed(wait);
+		if (is_needed(wait))
+			place->needed++;
+		else
+			wait_tally_add(&place->needless, search->input->run, &search->clocks, wait);
 	}
 	return 0;
 }
 
 static int is_found(const struct place *place)
 {
-	return place->needed <= 1 && place->waits - place->needed >= FINDING_MIN_COUNT;
+	return place->needed <= 1 && place->needless.waits >= FINDING_MIN_COUNT;
 }
 
 /* All calls of a place come from one line, so that one check is enough. */
@@ -77,26 +73,14 @@ static int find_hidden(struct search *search, struct place *place, const struct 
 {
 	int rc;
 
-	if (place->hidden != HIDDEN_UNKNOWN || !wait->upload)
+	if (place->is_looked_at || !wait->upload)
 		return 0;
 	if (!search->segments.run && segments_open(&search->segments, search->input->db))
 		return -1;
 	rc = segments_of_one_line(&search->segments, wait->call, wait->upload);
-	place->hidden = rc > 0 ? HIDDEN_BELOW_COPY : HIDDEN_NO;
+	place->is_looked_at = 1;
+	place->needless.below_copy = rc > 0;
 	return rc < 0 ? -1 : 0;
-}
-
-static enum confidence confidence_of(const struct place *place, const struct host_wait *wait,
-	const struct needs_process *process)
-{
-	int apart = 2 * place->apart >= place->waits - place->needed;
-
-	if (process->has_others)
-		return CONFIDENCE_POSSIBLE;
-	if (wait->upload && place->hidden == HIDDEN_BELOW_COPY)
-		return CONFIDENCE_LIKELY;
-	return apart && !wait->timed && process->submitter > 0 ? CONFIDENCE_LIKELY
-							       : CONFIDENCE_POSSIBLE;
 }
 
 /*
@@ -131,7 +115,7 @@ static int report(struct search *search, const struct host_wait *wait)
 			.cost = cost,
 			.saving = wait->usable < cost ? wait->usable : cost,
 			.change = CHANGE_CALL,
-			.confidence = confidence_of(place, wait, process) });
+			.confidence = wait_verdict(&place->needless, process) });
 }
 
 static int run(const struct pass_input *input, struct findings *findings)
@@ -141,12 +125,13 @@ static int run(const struct pass_input *input, struct findings *findings)
 
 	if (!input->needs.host_is_known)
 		return 0;
-	rc = tally(&search);
+	rc = wait_clocks_read(&search.clocks, input->db) || tally(&search) ? -1 : 0;
 	for (size_t i = 0; i < input->needs.host_count && !rc; i++)
 		rc = report(&search, &input->needs.host[i]);
 	if (search.segments.run)
 		segments_close(&search.segments);
 	idmap_release(&search.places, free);
+	map_release(&search.clocks);
 	return rc;
 }
 
@@ -177,13 +162,18 @@ static char *place_of_call(struct words *words, int64_t call)
 	return NULL;
 }
 
-/* The library waits for its own copy, in one line of the script. */
+/* The library waits for its own copy, in one line of the script; or the wait serves a clock. */
 static int fix(struct words *words, const struct instance *worst, FILE *out)
 {
 	int script = words_has_script(words, worst->process);
 	char *at = place_of_call(words, worst->call);
 	char *copy = place_of_call(words, worst->other_call);
 
+	if (words_clock(words, worst->call,
+		    "record events around the work and read their times after the loop, instead "
+		    "of the clock at ",
+		    out))
+		script = -1;
 	if (script > 0 && at && copy && *at && !strcmp(at, copy))
 		fputs("copy with non_blocking=True: memory that is not pinned has been read when "
 		      "the copy returns",

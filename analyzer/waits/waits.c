@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "array.h"
 #include "constants.h"
 #include "idmap.h"
 #include "resizes.h"
@@ -32,8 +31,7 @@ struct waits {
 	struct held_calls held;
 	struct resizes *resizes;
 	sqlite3_stmt *timing;
-	struct wait_candidate *candidate;
-	size_t candidate_count;
+	struct wait_list list;
 	struct wait_uses uses;
 };
 
@@ -75,7 +73,7 @@ void waits_free(struct waits *waits)
 	idmap_release(&waits->processes, free_timing);
 	idmap_release(&waits->copies, free);
 	held_calls_release(&waits->held);
-	free(waits->candidate);
+	free(waits->list.wait);
 	wait_use_release(&waits->uses);
 	free(waits);
 }
@@ -111,18 +109,6 @@ static int add_latency(struct waits *waits, const struct walk_call *call, struct
 	struct wait_timing *timing = timing_of(waits, call->process);
 
 	return timing ? wait_timing_add(timing, call->exit - state.end) : -1;
-}
-
-static int add_candidate(struct waits *waits, const struct wait_candidate *candidate)
-{
-	struct wait_candidate *more =
-		array_room(waits->candidate, waits->candidate_count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	waits->candidate = more;
-	waits->candidate[waits->candidate_count++] = *candidate;
-	return 0;
 }
 
 static enum wait_kind kind_of(const struct walk_call *call)
@@ -170,17 +156,17 @@ static int record_copy_back(struct waits *waits, const struct order *order,
 }
 
 /* When a thread waits for its own copy, it waits mainly for the work that the copy comes after. */
-static void use_work_before_copy(struct waits *waits, struct wait_candidate *candidate)
+static void use_work_before_copy(struct waits *waits, struct wait *wait)
 {
-	const struct copy_back *copy = idmap_get(&waits->copies, candidate->thread);
+	const struct copy_back *copy = idmap_get(&waits->copies, wait->thread);
 
-	if (!copy || !candidate->explicit_wait || candidate->before.op != copy->own.op)
+	if (!copy || wait->kind != WAIT_EXPLICIT || wait->before.op != copy->own.op)
 		return;
-	candidate->partner = copy->call;
-	candidate->own = copy->own;
-	candidate->before = ORDER_NOTHING;
-	if (copy->before.op && copy->before.end > candidate->enter)
-		candidate->before = copy->before;
+	wait->partner = copy->call;
+	wait->own = copy->own;
+	wait->before = ORDER_NOTHING;
+	if (copy->before.op && copy->before.end > wait->enter)
+		wait->before = copy->before;
 }
 
 /*
@@ -196,13 +182,13 @@ static int is_unblocked(const struct walk_call *call, int64_t behind, int64_t du
 /*
  * A call that waits first does only its own work after the end of the operation that it waited for.
  */
-static int add_afterwards(struct waits *waits, const struct wait_candidate *candidate)
+static int add_afterwards(struct waits *waits, const struct wait *wait)
 {
-	if (!candidate->waits || !candidate->waits_first || !candidate->before.op ||
-		candidate->before.end > candidate->exit || !is_exact(waits, candidate->before))
+	if (!wait->waits || !wait->waits_first || !wait->before.op ||
+		wait->before.end > wait->exit || !is_exact(waits, wait->before))
 		return 0;
-	return usual_add(&waits->usual, usual_key_afterwards(candidate->key),
-		candidate->exit - candidate->before.end);
+	return usual_add(&waits->usual, usual_key_afterwards(wait->key),
+		wait->exit - wait->before.end);
 }
 
 static int judge_later(struct waits *waits, const struct walk_call *call, struct order_state before,
@@ -214,7 +200,7 @@ static int judge_later(struct waits *waits, const struct walk_call *call, struct
 	int waits_by_itself = scope_of(call) != SCOPE_NONE;
 	int own = waits_by_itself && scope_includes_own(call) && call->op &&
 		call->op_end != WALK_NEVER;
-	struct wait_candidate candidate = {
+	struct wait wait = {
 		.call = call->id,
 		.process = call->process,
 		.thread = call->thread,
@@ -226,7 +212,6 @@ static int judge_later(struct waits *waits, const struct walk_call *call, struct
 		.transferred = call->op_end,
 		.bytes = call->bytes,
 		.expected = usual_expected(call),
-		.explicit_wait = scope_is_explicit(call),
 		.kind = kind_of(call),
 		.works_after = scope_empties_device(call),
 		.waits = waits_by_itself,
@@ -240,24 +225,24 @@ static int judge_later(struct waits *waits, const struct walk_call *call, struct
 		.own = own ? operation_of(call) : ORDER_NOTHING,
 	};
 
-	if (candidate.explicit_wait && pending && is_exact(waits, before) &&
+	if (wait.kind == WAIT_EXPLICIT && pending && is_exact(waits, before) &&
 		add_latency(waits, call, before))
 		return -1;
 	if (waits_by_itself && is_unblocked(call, behind, duration) &&
-		usual_add(&waits->usual, own ? usual_key_of_own_wait(candidate.key) : candidate.key,
+		usual_add(&waits->usual, own ? usual_key_of_own_wait(wait.key) : wait.key,
 			duration - behind))
 		return -1;
-	if (add_afterwards(waits, &candidate))
+	if (add_afterwards(waits, &wait))
 		return -1;
 	/* Its time is too short to prove a wait, but an explicit wait counts anyway. */
-	if (candidate.explicit_wait && pending && duration < WAIT_MIN_NS &&
+	if (wait.kind == WAIT_EXPLICIT && pending && duration < WAIT_MIN_NS &&
 		wait_use_add(&waits->uses, call->process, WAIT_EXPLICIT,
 			behind < duration ? behind : duration))
 		return -1;
-	use_work_before_copy(waits, &candidate);
+	use_work_before_copy(waits, &wait);
 	if (waits_by_itself && ((!pending && !own) || duration < WAIT_MIN_NS))
 		return 0;
-	return add_candidate(waits, &candidate);
+	return wait_list_add(&waits->list, &wait);
 }
 
 /*
@@ -310,24 +295,13 @@ static struct wait_timing *settled_timing(struct waits *waits, int64_t process)
 	return timing;
 }
 
-static int add_held(struct waits *waits, const struct wait_candidate *candidate, int64_t op)
-{
-	return held_calls_add(&waits->held,
-		&(struct held_call){ .call = candidate->call,
-			.process = candidate->process,
-			.thread = candidate->thread,
-			.enter = candidate->enter,
-			.exit = candidate->exit,
-			.op = op });
-}
-
 /*
  * The call's work after its wait may be shorter than usual: on an H200 cudaFree of 128 KiB took 30
  * us and more, of 4 KiB next to other small memory 5 to 11.
  */
-static struct wait_usual usual_of(struct waits *waits, const struct wait_candidate *candidate)
+static struct wait_usual usual_of(struct waits *waits, const struct wait *wait)
 {
-	int64_t key = candidate->key, expected = candidate->expected;
+	int64_t key = wait->key, expected = wait->expected;
 	int64_t afterwards = usual_duration(&waits->usual, usual_key_afterwards(key), expected);
 
 	return (struct wait_usual){
@@ -338,79 +312,56 @@ static struct wait_usual usual_of(struct waits *waits, const struct wait_candida
 	};
 }
 
-/* avoidable, partner and behind are 0 if they do not apply. */
-static int add_wait(struct waits *waits, const struct wait_candidate *candidate, int64_t op,
-	int64_t waited, const struct held_call *behind)
+static int decide(struct waits *waits, struct wait *wait)
 {
-	return run_add_wait(&waits->db->run->evidence,
-		&(struct run_wait){
-			.call = (uint32_t)candidate->call,
-			.kind = behind ? WAIT_BEHIND : candidate->kind,
-			.op = (uint32_t)op,
-			.waited = waited,
-			/*
-			 * A call blocked by another thread's call has nothing to wait for: all of
-			 * its time is avoidable.
-			 */
-			.avoidable = behind ? waited : 0,
-			.partner = behind ? 0 : (uint32_t)candidate->partner,
-			.behind = behind ? (uint32_t)behind->call : 0,
-		});
-}
-
-static int decide(struct waits *waits, struct wait_candidate *candidate)
-{
-	struct wait_timing *timing = settled_timing(waits, candidate->process);
-	struct wait_usual usual = usual_of(waits, candidate);
-	int64_t excess, behind;
-	struct order_state by;
+	struct wait_timing *timing = settled_timing(waits, wait->process);
+	struct wait_usual usual = usual_of(waits, wait);
+	int64_t behind;
 
 	if (!timing)
 		return -1;
-	by = wait_judge(candidate, timing, &usual, &excess);
-	if (!by.op) {
+	wait->by = wait_judge(wait, timing, &usual, &wait->waited);
+	if (!wait->by.op) {
 		/*
 		 * The driver runs such calls one at a time, in any order: on an H200 one thread
 		 * freed twelve times in 35 ms while two others waited to free.
 		 */
-		candidate->may_be_behind |= candidate->works_after && candidate->waits;
+		wait->may_be_behind |= wait->works_after && wait->waits;
 		return 0;
 	}
-	behind = by.end - candidate->enter + timing->usually_late;
-	if (candidate->works_after && excess > behind)
-		excess = behind;
-	if (!candidate->may_be_behind && candidate->holds_others &&
-		add_held(waits, candidate, by.op))
+	behind = wait->by.end - wait->enter + timing->usually_late;
+	if (wait->works_after && wait->waited > behind)
+		wait->waited = behind;
+	if (!wait->may_be_behind && wait->holds_others && held_calls_add(&waits->held, wait))
 		return -1;
-	return add_wait(waits, candidate, by.op, excess, NULL);
+	return wait_add_row(wait, &waits->db->run->evidence, NULL);
 }
 
 /* Runs when all blocked calls are known. */
-static int decide_behind(struct waits *waits, struct wait_candidate *candidate)
+static int decide_behind(struct waits *waits, struct wait *wait)
 {
-	struct wait_timing *timing = settled_timing(waits, candidate->process);
-	struct held_call self = { .call = candidate->call,
-		.process = candidate->process,
-		.thread = candidate->thread,
-		.enter = candidate->enter,
-		.exit = candidate->exit };
-	const struct held_call *held = NULL;
-	int64_t excess =
-		candidate->exit - candidate->enter - candidate->overhead - candidate->expected;
+	struct wait_timing *timing = settled_timing(waits, wait->process);
+	const struct wait *held = NULL;
+	int64_t excess = wait->exit - wait->enter - wait->overhead - wait->expected;
 	int64_t latency;
 
 	if (!timing)
 		return -1;
-	latency = timing->wake_up + candidate->expected;
-	if (candidate->is_quick && latency < excess / QUICK_AFTER_PART)
+	latency = timing->wake_up + wait->expected;
+	if (wait->is_quick && latency < excess / QUICK_AFTER_PART)
 		latency = excess / QUICK_AFTER_PART;
 	if (!wait_is_short(timing, excess, BLOCKED_MIN_NS))
-		held = held_calls_before(&waits->held, &self, latency, timing->error);
+		held = held_calls_before(&waits->held, wait, latency, timing->error);
 	if (!held)
-		return candidate->waits_never ? 0 : decide(waits, candidate);
+		return wait->waits_never ? 0 : decide(waits, wait);
 	/* A call that drains the device itself waited for the same work as the other call. */
-	candidate->partner = 0;
-	return add_wait(waits, candidate, held->op, excess, candidate->waits ? NULL : held);
+	wait->partner = 0;
+	wait->by = held->by;
+	wait->waited = excess;
+	if (wait->waits)
+		return wait_add_row(wait, &waits->db->run->evidence, NULL);
+	wait->kind = WAIT_BEHIND;
+	return wait_add_row(wait, &waits->db->run->evidence, held);
 }
 
 int wait_is_for_others(const struct run *run, int64_t call)
@@ -431,14 +382,15 @@ int waits_finish(struct waits *waits)
 	int rc = 0;
 
 	for (int behind = 0; behind < 2; behind++)
-		for (size_t i = 0; i < waits->candidate_count && !rc; i++) {
-			struct wait_candidate *candidate = &waits->candidate[i];
+		for (size_t i = 0; i < waits->list.count && !rc; i++) {
+			struct wait *wait = &waits->list.wait[i];
 
-			if (candidate->may_be_behind == behind)
-				rc = behind ? decide_behind(waits, candidate)
-					    : decide(waits, candidate);
+			if (wait->may_be_behind == behind)
+				rc = behind ? decide_behind(waits, wait) : decide(waits, wait);
 		}
-	return rc || waits_add_staged(waits->db) ? -1 : waits_find_avoidable(waits->db);
+	return rc || waits_add_staged(waits->db, &waits->list)
+		? -1
+		: waits_find_avoidable(waits->db, &waits->list);
 }
 
 int waits_store_use(struct waits *waits)

@@ -14,6 +14,7 @@
 #include "db.h"
 #include "order.h"
 #include "run_columns.h"
+#include "wait.h"
 #include "walk.h"
 
 /*
@@ -42,12 +43,12 @@ int waits_store_use(struct waits *waits);
  * Adds the pageable copies that waited only for themselves (waits_staged.c); part of
  * waits_finish().
  */
-int waits_add_staged(struct db *db);
+int waits_add_staged(struct db *db, struct wait_list *list);
 
 /* Returns the time of a pageable Async copy during its own transfer, ns; 0 for other calls. */
 int64_t waits_staged_time(const struct run *run, uint32_t call);
 
 /* Sets wait.avoidable of implicit waits (waits_avoidable.c); part of waits_finish(). */
-int waits_find_avoidable(struct db *db);
+int waits_find_avoidable(struct db *db, struct wait_list *list);
 
 #endif

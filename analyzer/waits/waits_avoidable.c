@@ -34,7 +34,6 @@
 
 #include <stdlib.h>
 
-#include "array.h"
 #include "pinned_copies.h"
 #include "run_columns.h"
 #include "stretches.h"
@@ -43,56 +42,61 @@
 struct avoidable {
 	struct segments segments;
 	struct pinned_copies pinned;
-	const struct run *run;
-	struct run_evidence *evidence;
+	struct run *run;
+	struct stretches stretches;
+	struct map last;    /* process -> its last call that submitted an operation */
+	struct map written; /* allocations that an operand other than a source names */
+	int knows_written;
 };
 
 /* Does the thread merely use the result of a synchronous copy?  Not if a script's line hides it. */
-static int is_by_intent(struct avoidable *a, const struct judged_wait *wait)
+static int is_by_intent(struct avoidable *a, const struct wait *wait)
 {
 	int script = wait->to_host ? segments_of_script(&a->segments, wait->call) : 1;
 
 	return script < 0 ? -1 : !script || wait->past_results;
 }
 
-static int64_t idle_that_counts(const struct judged_wait *wait, const struct segment *segment,
-	int64_t idle)
+static int64_t idle_that_counts(const struct wait *wait, int64_t idle)
 {
 	int copy = wait->is_copy || (wait->is_async && !wait->partner);
 
-	if ((copy || segment->row_count) && idle < ROUND_TRIP_NS)
+	if ((copy || wait->next->row_count) && idle < ROUND_TRIP_NS)
 		return 0;
-	return !segment->submits && idle < BLOCKED_MIN_NS ? 0 : idle;
+	return !wait->next->submits && idle < BLOCKED_MIN_NS ? 0 : idle;
 }
 
-static int lost(struct avoidable *a, struct judged_wait *wait, struct segment *segment, int64_t *ns)
+static int lost(struct avoidable *a, struct wait *wait, int64_t *ns)
 {
-	int64_t from = wait->op_end, until = segment->until;
+	int64_t from = wait->behind.end, until = wait->next->until;
 	int by_intent = is_by_intent(a, wait);
 	struct span_sums sums;
 
-	if (wait->own_end > from)
-		from = wait->own_end;
-	if (from > wait->exit || !segment->submits)
+	if (wait->itself.end > from)
+		from = wait->itself.end;
+	if (from > wait->exit || !wait->next->submits)
 		from = wait->exit;
-	if (segment->last_end > until)
-		until = segment->last_end;
-	if (by_intent < 0 || spans_sum(&segment->spans, from, until, &sums))
+	if (wait->next->last_end > until)
+		until = wait->next->last_end;
+	if (by_intent < 0 || spans_sum(&wait->next->spans, from, until, &sums))
 		return -1;
 	*ns = sums.apart;
 	if (!by_intent)
-		*ns += idle_that_counts(wait, segment, sums.idle);
+		*ns += idle_that_counts(wait, sums.idle);
 	if (*ns > wait->waited)
 		*ns = wait->waited;
 	return 0;
 }
 
-static int measure(struct avoidable *a, struct judged_wait *wait, int64_t *ns)
+static int measure(struct avoidable *a, struct wait *wait, int64_t *ns)
 {
-	struct segment segment = { .until = 0 };
-	int rc = segments_measure(&a->segments, wait, &segment) || lost(a, wait, &segment, ns);
+	struct segment next = { .until = 0 };
+	int rc;
 
-	spans_release(&segment.spans);
+	wait->next = &next;
+	rc = segments_measure(&a->segments, wait) || lost(a, wait, ns);
+	spans_release(&next.spans);
+	wait->next = NULL;
 	return rc ? -1 : 0;
 }
 
@@ -100,18 +104,13 @@ static int measure(struct avoidable *a, struct judged_wait *wait, int64_t *ns)
  * Measures the wait for the call's own transfer, of which at most the transfer's time was
  * avoidable.
  */
-static int measure_own(struct avoidable *a, const struct judged_wait *wait, int64_t *ns)
+static int measure_own(struct avoidable *a, const struct wait *wait, int64_t *ns)
 {
-	struct judged_wait own = *wait;
-	int64_t took = wait->own_end - wait->op_end, others = *ns;
+	struct wait own = *wait;
+	int64_t took = wait->itself.end - wait->behind.end, others = *ns;
 
-	own.op_call = wait->call;
-	own.op_end = wait->own_end;
-	own.stream = wait->own_stream;
-	own.stream_kind = wait->own_kind;
-	own.context = wait->own_context;
-	own.device = wait->own_device;
-	own.waited = took + wait->exit - wait->own_end;
+	own.behind = wait->itself;
+	own.waited = took + wait->exit - wait->itself.end;
 	if (measure(a, &own, ns))
 		return -1;
 	if (others > *ns)
@@ -127,11 +126,12 @@ static int64_t overlap(int64_t a, int64_t b)
 }
 
 /* Adds the delay of the copy itself, up to the time of both. */
-static int add_upload(struct avoidable *a, const struct judged_wait *wait, int64_t *ns)
+static int add_upload(struct avoidable *a, const struct wait *wait, int64_t *ns)
 {
-	int64_t since = wait->op_start > wait->enter ? wait->op_start : wait->enter;
-	int64_t from = wait->own_start > wait->op_end ? wait->own_start : wait->op_end;
-	int64_t could = overlap(wait->own_end - from, wait->op_end - since);
+	int64_t since = wait->behind.start > wait->enter ? wait->behind.start : wait->enter;
+	int64_t from =
+		wait->itself.start > wait->behind.end ? wait->itself.start : wait->behind.end;
+	int64_t could = overlap(wait->itself.end - from, wait->behind.end - since);
 	int apart = could ? segments_own_apart(&a->segments, wait) : 0;
 
 	if (apart > 0)
@@ -139,23 +139,23 @@ static int add_upload(struct avoidable *a, const struct judged_wait *wait, int64
 	return apart < 0 ? -1 : 0;
 }
 
-static int is_upload(const struct judged_wait *wait)
+static int is_upload(const struct wait *wait)
 {
-	return wait->is_copy && !wait->to_host && wait->op_call != wait->call &&
-		wait->own_end > wait->op_end;
+	return wait->is_copy && !wait->to_host && wait->behind.call != wait->call &&
+		wait->itself.end > wait->behind.end;
 }
 
 /* Did the copy wait for something else, and then for its own transfer? */
-static int has_own_transfer(const struct judged_wait *wait)
+static int has_own_transfer(const struct wait *wait)
 {
-	return wait->is_async && !wait->explicit_wait && wait->op_call != wait->call &&
-		wait->own_end > wait->op_end && wait->own_end <= wait->exit;
+	return wait->is_async && wait->kind != WAIT_EXPLICIT && wait->behind.call != wait->call &&
+		wait->itself.end > wait->behind.end && wait->itself.end <= wait->exit;
 }
 
 /* Measures the avoidable time together with the copy to the host after it, if that is more. */
-static int measure_with_result(struct avoidable *a, struct judged_wait *wait, int64_t *ns)
+static int measure_with_result(struct avoidable *a, struct wait *wait, int64_t *ns)
 {
-	struct judged_wait both = *wait;
+	struct wait both = *wait;
 	int64_t more = 0;
 
 	both.past_results = 1;
@@ -172,28 +172,28 @@ static int measure_with_result(struct avoidable *a, struct judged_wait *wait, in
  * A pageable copy in the legacy default stream whose only fix is pinned memory still delays the
  * thread's next work: now on the device.
  */
-static int measure_independent(struct avoidable *a, const struct judged_wait *wait, int64_t *ns)
+static int measure_independent(struct avoidable *a, const struct wait *wait, int64_t *ns)
 {
-	struct judged_wait apart = *wait;
+	struct wait apart = *wait;
 
-	if (!wait->is_async || wait->own_kind != STREAM_KIND_LEGACY)
+	if (!wait->is_async || wait->itself.kind != STREAM_KIND_LEGACY)
 		return 0;
 	apart.leaves = 1;
 	return measure(a, &apart, ns);
 }
 
 /* The transfer itself would have been shorter; the next call need not follow at once. */
-static int64_t shorter(const struct avoidable *a, const struct judged_wait *wait)
+static int64_t shorter(const struct avoidable *a, const struct wait *wait)
 {
 	int64_t ns = wait->partner ? 0 : pinned_excess(&a->pinned, a->run, wait->call);
 
 	return ns < BLOCKED_MIN_NS ? 0 : ns;
 }
 
-static void set_avoidable(struct avoidable *a, const struct judged_wait *wait, int64_t ns,
-	int64_t apart, int64_t partner)
+static void set_avoidable(struct avoidable *a, const struct wait *wait, int64_t ns, int64_t apart,
+	int64_t partner)
 {
-	struct run_wait *row = &a->evidence->wait[wait->id];
+	struct run_wait *row = &a->run->evidence.wait[wait->number];
 
 	row->shorter = shorter(a, wait);
 	row->avoidable = ns > row->shorter ? ns : row->shorter;
@@ -201,14 +201,14 @@ static void set_avoidable(struct avoidable *a, const struct judged_wait *wait, i
 	row->partner = (uint32_t)partner;
 }
 
-static int judge(struct avoidable *a, struct judged_wait *wait)
+static int judge(struct avoidable *a, struct wait *wait)
 {
-	struct judged_wait before = *wait;
+	struct wait before = *wait;
 	int64_t ns = 0, apart = 0;
 	int rc = 1;
 
 	/* An explicit wait is avoidable only together with the copy in the same line. */
-	if (wait->explicit_wait)
+	if (wait->kind == WAIT_EXPLICIT)
 		rc = segments_of_one_line(&a->segments, wait->call, wait->partner);
 	if (rc <= 0) {
 		set_avoidable(a, wait, 0, 0, 0);
@@ -225,30 +225,20 @@ static int judge(struct avoidable *a, struct judged_wait *wait)
 
 /* --- which waits --- */
 
-struct collector {
-	struct run *run;
-	struct stretches stretches;
-	struct map last;    /* process -> its last call that submitted an operation */
-	struct map written; /* allocations that an operand other than a source names */
-	int knows_written;
-	struct judged_wait *wait;
-	size_t count;
-};
-
 static int is_host(unsigned memory)
 {
 	return memory == MEMORY_PAGEABLE || memory == MEMORY_PINNED;
 }
 
-static int find_written(struct collector *c)
+static int find_written(struct avoidable *a)
 {
-	const struct run_operand *row = (const struct run_operand *)c->run->operands.rows;
-	const struct run_operand *end = run_rows_end(&c->run->operands);
+	const struct run_operand *row = (const struct run_operand *)a->run->operands.rows;
+	const struct run_operand *end = run_rows_end(&a->run->operands);
 
-	c->knows_written = 1;
+	a->knows_written = 1;
 	for (; row < end; row++)
 		if (row->role != OPERAND_SRC && row->allocation &&
-			map_set(&c->written, row->allocation, 1))
+			map_set(&a->written, row->allocation, 1))
 			return -1;
 	return 0;
 }
@@ -257,102 +247,85 @@ static int find_written(struct collector *c)
  * Returns 1 for a copy within host memory from an address that no device work writes; -1: out of
  * memory.
  */
-static int copies_host_data(struct collector *c, const struct run_call *call, uint32_t id)
+static int copies_host_data(struct avoidable *a, const struct run_call *call, uint32_t id)
 {
-	const struct run_operand *row, *end = run_rows_end(&c->run->operands);
+	const struct run_operand *row, *end = run_rows_end(&a->run->operands);
 
-	if (!is_host(run_payload(c->run, call)->src))
+	if (!is_host(run_payload(a->run, call)->src))
 		return 0;
-	if (!c->knows_written && find_written(c))
+	if (!a->knows_written && find_written(a))
 		return -1;
-	row = run_find(&c->run->operands, id);
+	row = run_find(&a->run->operands, id);
 	for (; row && row < end && row->call == id; row++)
-		if (row->role == OPERAND_SRC && map_get(&c->written, row->allocation, 0))
+		if (row->role == OPERAND_SRC && map_get(&a->written, row->allocation, 0))
 			return 0;
 	return 1;
 }
 
-/* Reads the own operations' start and last end: end is INT64_MIN without one. */
-static void read_own(const struct run *run, const struct run_call *call, struct judged_wait *wait)
+static struct wait_operation operation_of(const struct run *run, int64_t id)
+{
+	const struct run_call *call = run_call(run, id);
+	const struct run_stream *stream = run_stream(run, call ? call->stream : 0);
+
+	return (struct wait_operation){ .call = id,
+		.start = INT64_MAX,
+		.end = INT64_MIN,
+		.stream = call ? call->stream : 0,
+		.context = stream->context,
+		.kind = (enum stream_kind)stream->kind,
+		.device = run_context(run, stream->context)->device };
+}
+
+/* Reads the first start and the last end of the call's own operations. */
+static void read_itself(const struct run *run, const struct run_call *call, struct wait *wait)
 {
 	uint32_t id = call->last_work;
-	const struct run_stream *stream = run_stream(run, call->stream);
 
-	wait->own_stream = call->stream;
-	wait->own_kind = (enum stream_kind)stream->kind;
-	wait->own_context = stream->context;
-	wait->own_device = run_context(run, stream->context)->device;
-	wait->own_end = INT64_MIN;
-	wait->own_start = INT64_MAX;
+	wait->itself = operation_of(run, wait->call);
 	while (id) {
 		const struct run_work *work = run_work(run, id);
 		int64_t end = run_end(run, work, id);
 
-		if (end != RUN_NEVER && end > wait->own_end)
-			wait->own_end = end;
-		if (work->start < wait->own_start)
-			wait->own_start = work->start;
+		if (end != RUN_NEVER && end > wait->itself.end)
+			wait->itself.end = end;
+		if (work->start < wait->itself.start)
+			wait->itself.start = work->start;
 		id = work->next == call->last_work ? 0 : work->next;
 	}
 }
 
-static void read_behind(const struct run *run, uint32_t op, struct judged_wait *wait)
+static int read_wait(struct avoidable *a, struct wait *wait)
 {
-	const struct run_work *work = run_work(run, op);
-	const struct run_call *call = run_call(run, work->call);
-	const struct run_stream *stream = run_stream(run, call ? call->stream : 0);
-
-	wait->op_call = work->call;
-	wait->op_start = work->start;
-	wait->op_end = run_end(run, work, op);
-	wait->stream = call ? call->stream : 0;
-	wait->stream_kind = (enum stream_kind)stream->kind;
-	wait->context = stream->context;
-	wait->device = run_context(run, stream->context)->device;
-}
-
-static int read_wait(struct collector *c, uint32_t number, struct judged_wait *wait)
-{
-	const struct run_wait *row = &c->run->evidence.wait[number];
-	const struct run_call *call = run_call(c->run, row->call);
+	const struct run_call *call = run_call(a->run, wait->call);
+	const struct run_work *work = run_work(a->run, wait->by.op);
 	int host_data = 0;
 
-	*wait = (struct judged_wait){
-		.id = number,
-		.call = row->call,
-		.thread = call->thread,
-		.process = run_payload(c->run, call)->process,
-		.enter = call->enter,
-		.exit = run_exit(c->run, call, row->call),
-		.waited = row->waited,
-		.partner = row->partner,
-		.explicit_wait = row->kind == WAIT_EXPLICIT,
-		.staged = row->kind == WAIT_STAGED,
-		.is_async = call_is_async_copy(call->kind),
-		.is_copy = call_is_sync(call->kind),
-		.to_host = call_is_sync_copy(call->kind) && is_host(run_payload(c->run, call)->dst),
-	};
-	read_behind(c->run, row->op, wait);
-	read_own(c->run, call, wait);
+	wait->behind = operation_of(a->run, work->call);
+	wait->behind.start = work->start;
+	wait->behind.end = run_end(a->run, work, (uint32_t)wait->by.op);
+	read_itself(a->run, call, wait);
+	wait->is_async = call_is_async_copy(call->kind);
+	wait->is_copy = call_is_sync(call->kind);
+	wait->to_host = call_is_sync_copy(call->kind) && is_host(run_payload(a->run, call)->dst);
 	wait->on_default = wait->is_copy &&
-		(wait->own_kind == STREAM_KIND_LEGACY || wait->own_kind == STREAM_KIND_THREAD);
+		(wait->itself.kind == STREAM_KIND_LEGACY ||
+			wait->itself.kind == STREAM_KIND_THREAD);
 	if (wait->to_host)
-		host_data = copies_host_data(c, call, row->call);
+		host_data = copies_host_data(a, call, (uint32_t)wait->call);
 	wait->to_host = wait->to_host && !host_data;
-	wait->stretch = stretches_find(&c->stretches, wait->process, wait->enter);
+	wait->stretch = stretches_find(&a->stretches, wait->process, wait->enter);
 	return host_data < 0 ? -1 : 0;
 }
 
 /* A wait after which the process submits nothing more is ignored: the process is ending. */
-static int may_be_avoidable(const struct collector *c, const struct run_wait *wait)
+static int may_be_avoidable(const struct avoidable *a, const struct wait *wait)
 {
-	const struct run_call *call = run_call(c->run, wait->call);
-
-	if (wait->kind != WAIT_IMPLICIT && wait->kind != WAIT_INTERNAL &&
-		wait->kind != WAIT_STAGED && !wait->partner)
+	if (!wait->number ||
+		(wait->kind != WAIT_IMPLICIT && wait->kind != WAIT_INTERNAL &&
+			wait->kind != WAIT_STAGED && !wait->partner))
 		return 0;
-	return call && run_work(c->run, wait->op) &&
-		wait->call < map_get(&c->last, run_payload(c->run, call)->process, 0);
+	return run_work(a->run, wait->by.op) &&
+		(uint64_t)wait->call < map_get(&a->last, (uint64_t)wait->process, 0);
 }
 
 /* Finds the last call of each process that submitted an operation. */
@@ -368,42 +341,26 @@ static int find_last(const struct run *run, struct map *last)
 	return 0;
 }
 
-static int collect(struct collector *c, struct db *db)
+int waits_find_avoidable(struct db *db, struct wait_list *list)
 {
-	int rc = stretches_load(&c->stretches, db) || find_last(c->run, &c->last) ? -1 : 0;
-
-	for (uint32_t i = 1; i < c->run->evidence.wait_count && !rc; i++) {
-		struct judged_wait *more;
-
-		if (!may_be_avoidable(c, &c->run->evidence.wait[i])) {
-			if (c->run->evidence.wait[i].kind == WAIT_EXPLICIT)
-				c->run->evidence.wait[i].partner = 0;
-			continue;
-		}
-		more = array_room(c->wait, c->count, sizeof(*more));
-		if (!more)
-			return -1;
-		c->wait = more;
-		rc = read_wait(c, i, &more[c->count++]);
-	}
-	return rc;
-}
-
-int waits_find_avoidable(struct db *db)
-{
-	struct collector c = { .run = db->run };
-	struct avoidable a = { .evidence = &db->run->evidence, .run = db->run };
-	int rc = segments_open(&a.segments, db) || collect(&c, db) || pinned_find(&a.pinned, db)
+	struct avoidable a = { .run = db->run };
+	int rc = segments_open(&a.segments, db) || stretches_load(&a.stretches, db) ||
+			find_last(a.run, &a.last) || pinned_find(&a.pinned, db)
 		? -1
 		: 0;
 
-	for (size_t i = 0; i < c.count && !rc; i++)
-		rc = judge(&a, &c.wait[i]);
+	for (size_t i = 0; i < list->count && !rc; i++) {
+		struct wait *wait = &list->wait[i];
+
+		if (may_be_avoidable(&a, wait))
+			rc = read_wait(&a, wait) || judge(&a, wait) ? -1 : 0;
+		else if (wait->number && wait->kind == WAIT_EXPLICIT)
+			a.run->evidence.wait[wait->number].partner = 0;
+	}
 	segments_close(&a.segments);
 	pinned_release(&a.pinned);
-	stretches_release(&c.stretches);
-	map_release(&c.last);
-	map_release(&c.written);
-	free(c.wait);
+	stretches_release(&a.stretches);
+	map_release(&a.last);
+	map_release(&a.written);
 	return rc;
 }

@@ -5,23 +5,23 @@
 
 #include "array.h"
 #include "constants.h"
-#include "sorted.h"
 
-int held_calls_add(struct held_calls *calls, const struct held_call *call)
+int held_calls_add(struct held_calls *calls, const struct wait *call)
 {
-	struct held_call *more = array_room(calls->held, calls->count, sizeof(*more));
+	const struct wait **more = array_room(calls->held, calls->count, sizeof(*more));
 
 	if (!more)
 		return -1;
 	calls->held = more;
-	calls->held[calls->count++] = *call;
+	calls->held[calls->count++] = call;
 	calls->sorted = 0;
 	return 0;
 }
 
 static int by_exit(const void *a, const void *b)
 {
-	const struct held_call *x = a, *y = b;
+	const struct wait *x = *(const struct wait *const *)a;
+	const struct wait *y = *(const struct wait *const *)b;
 
 	if (x->exit != y->exit)
 		return x->exit < y->exit ? -1 : 1;
@@ -30,22 +30,31 @@ static int by_exit(const void *a, const void *b)
 
 static size_t first_exit_from(const struct held_calls *calls, int64_t time)
 {
-	return sorted_from(calls->held, calls->count, sizeof(*calls->held),
-		offsetof(struct held_call, exit), time);
+	size_t low = 0, high = calls->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (calls->held[middle]->exit < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
-static int may_hold(const struct held_call *held, const struct held_call *call)
+static int may_hold(const struct wait *held, const struct wait *call)
 {
 	return held->process == call->process && held->thread != call->thread;
 }
 
 /* Returns how long the call overlapped blocked calls of other threads, up to number last. */
-static int64_t overlap_of(const struct held_calls *calls, size_t last, const struct held_call *call)
+static int64_t overlap_of(const struct held_calls *calls, size_t last, const struct wait *call)
 {
 	int64_t sum = 0, until = call->exit;
 
-	for (size_t i = last + 1; i-- > 0 && calls->held[i].exit > call->enter;) {
-		const struct held_call *held = &calls->held[i];
+	for (size_t i = last + 1; i-- > 0 && calls->held[i]->exit > call->enter;) {
+		const struct wait *held = calls->held[i];
 		int64_t start = held->enter > call->enter ? held->enter : call->enter;
 		int64_t end = held->exit < until ? held->exit : until;
 
@@ -57,7 +66,7 @@ static int64_t overlap_of(const struct held_calls *calls, size_t last, const str
 	return sum;
 }
 
-const struct held_call *held_calls_before(struct held_calls *calls, const struct held_call *call,
+const struct wait *held_calls_before(struct held_calls *calls, const struct wait *call,
 	int64_t latency, int64_t error)
 {
 	int64_t duration = call->exit - call->enter;
@@ -66,7 +75,7 @@ const struct held_call *held_calls_before(struct held_calls *calls, const struct
 		qsort(calls->held, calls->count, sizeof(*calls->held), by_exit);
 	calls->sorted = 1;
 	for (size_t i = first_exit_from(calls, call->exit - latency); i < calls->count; i++) {
-		const struct held_call *held = &calls->held[i];
+		const struct wait *held = calls->held[i];
 
 		if (held->exit > call->exit + error)
 			break;

@@ -11,28 +11,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct held_call {
-	int64_t call, process, thread;
-	int64_t enter, exit; /* ns */
-	int64_t op;          /* the operation it waited for */
-};
+#include "wait.h"
 
 /* Zero-initialized is empty. */
 struct held_calls {
-	struct held_call *held;
+	const struct wait **held; /* the caller's */
 	size_t count;
 	int sorted;
 };
 
 /* Returns 0, or -1 after a message. */
-int held_calls_add(struct held_calls *calls, const struct held_call *call);
+int held_calls_add(struct held_calls *calls, const struct wait *call);
 
 /*
  * Returns the blocked call of another thread that returned at most latency ns before call (or error
  * ns after), if call overlapped it and earlier such calls for nearly all of its time: the lock is
- * not granted in turn.  The op of call is not used.  Returns NULL if there is none.
+ * not granted in turn.  Returns NULL if there is none.
  */
-const struct held_call *held_calls_before(struct held_calls *calls, const struct held_call *call,
+const struct wait *held_calls_before(struct held_calls *calls, const struct wait *call,
 	int64_t latency, int64_t error);
 
 void held_calls_release(struct held_calls *calls);

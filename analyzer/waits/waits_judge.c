@@ -49,16 +49,14 @@ static int is_usual(const struct wait_timing *timing, int64_t usual, int64_t mor
  * the call returned.  For a copy that was queued after earlier work for much of its time, it is
  * that work.
  */
-static struct order_state blocked_by(const struct wait_candidate *candidate, int64_t earliest,
-	int64_t latest)
+static struct order_state blocked_by(const struct wait *wait, int64_t earliest, int64_t latest)
 {
-	struct order_state before = candidate->before, own = candidate->own;
+	struct order_state before = wait->before, own = wait->own;
 
 	if (own.op && own.end >= earliest && own.end <= latest) {
-		int64_t behind = before.op ? before.end - candidate->enter : 0;
+		int64_t behind = before.op ? before.end - wait->enter : 0;
 
-		return behind >= (candidate->exit - candidate->enter) / UNBLOCKED_PART ? before
-										       : own;
+		return behind >= (wait->exit - wait->enter) / UNBLOCKED_PART ? before : own;
 	}
 	if (before.op && before.end >= earliest && before.end <= latest)
 		return before;
@@ -69,36 +67,34 @@ static struct order_state blocked_by(const struct wait_candidate *candidate, int
  * Returns what blocked the call, given its usual duration, and its excess; ORDER_NOTHING if nothing
  * did.
  */
-static struct order_state judge(const struct wait_candidate *candidate,
-	const struct wait_timing *timing, int64_t usual, int64_t *excess)
+static struct order_state judge(const struct wait *wait, const struct wait_timing *timing,
+	int64_t usual, int64_t *excess)
 {
-	int64_t duration = candidate->exit - candidate->enter, slack;
+	int64_t duration = wait->exit - wait->enter, slack;
 	struct order_state by;
-	int64_t behind = candidate->before.op
-		? candidate->before.end - candidate->enter - candidate->overhead
-		: 0;
+	int64_t behind = wait->before.op ? wait->before.end - wait->enter - wait->overhead : 0;
 
-	*excess = duration - candidate->overhead - usual;
+	*excess = duration - wait->overhead - usual;
 	/* It did its usual work after the wait, faster than usual. */
-	if (candidate->works_after && behind >= usual && *excess < BLOCKED_MIN_NS)
+	if (wait->works_after && behind >= usual && *excess < BLOCKED_MIN_NS)
 		*excess = behind;
 	/* Work that it did while the device was idle was no wait, however long. */
-	if (candidate->works_after && behind > 0 && *excess > behind + timing->wake_up)
+	if (wait->works_after && behind > 0 && *excess > behind + timing->wake_up)
 		*excess = behind + timing->wake_up;
 	if (is_usual(timing, usual, *excess))
 		return ORDER_NOTHING;
 	/* A sleeping thread may wake up late; it did wait for this operation. */
-	if (candidate->explicit_wait && timing->blocking)
-		return blocked_by(candidate, candidate->enter, candidate->exit + timing->error);
+	if (wait->kind == WAIT_EXPLICIT && timing->blocking)
+		return blocked_by(wait, wait->enter, wait->exit + timing->error);
 	slack = usual + usual / SLACK_PART;
-	if (candidate->works_after && slack < duration / WORK_AFTER_PART)
+	if (wait->works_after && slack < duration / WORK_AFTER_PART)
 		slack = duration / WORK_AFTER_PART;
 	slack += timing->wake_up;
 	if (slack < duration / AFTERWARDS_PART)
 		slack = duration / AFTERWARDS_PART;
-	by = blocked_by(candidate, candidate->exit - slack, candidate->exit + timing->error);
+	by = blocked_by(wait, wait->exit - slack, wait->exit + timing->error);
 	/* It took long, but earlier work ended soon after it began. */
-	if (by.op && !candidate->own.op && !candidate->explicit_wait &&
+	if (by.op && !wait->own.op && wait->kind != WAIT_EXPLICIT &&
 		is_usual(timing, usual, behind + timing->error))
 		return ORDER_NOTHING;
 	return by;
@@ -108,15 +104,15 @@ static struct order_state judge(const struct wait_candidate *candidate,
  * For a call that waits for the device before it begins its own work.  It waited for the pending
  * work if its usual work fits after the end of that.
  */
-static struct order_state judge_by_rule(const struct wait_candidate *candidate,
-	const struct wait_timing *timing, int64_t work, int64_t *excess)
+static struct order_state judge_by_rule(const struct wait *wait, const struct wait_timing *timing,
+	int64_t work, int64_t *excess)
 {
-	struct order_state before = candidate->before;
+	struct order_state before = wait->before;
 
-	if (!candidate->waits_first || !before.op ||
-		candidate->exit - before.end < work - work / WAIT_MIN_PART - timing->error)
+	if (!wait->waits_first || !before.op ||
+		wait->exit - before.end < work - work / WAIT_MIN_PART - timing->error)
 		return ORDER_NOTHING;
-	*excess = before.end - candidate->enter - candidate->overhead;
+	*excess = before.end - wait->enter - wait->overhead;
 	return wait_is_short(timing, *excess, WAIT_MIN_NS) ? ORDER_NOTHING : before;
 }
 
@@ -124,12 +120,11 @@ static struct order_state judge_by_rule(const struct wait_candidate *candidate,
  * Returns the longest time of a copy by itself, ns, if its last part took `transferred`: everything
  * beyond what is staged ahead.
  */
-static int64_t alone_at_most(const struct wait_candidate *candidate, int64_t transferred)
+static int64_t alone_at_most(const struct wait *wait, int64_t transferred)
 {
-	return candidate->bytes > STAGED_AHEAD
-		? (int64_t)((double)transferred * (double)candidate->bytes /
-			  (double)(candidate->bytes - STAGED_AHEAD))
-		: INT64_MAX;
+	return wait->bytes > STAGED_AHEAD ? (int64_t)((double)transferred * (double)wait->bytes /
+						    (double)(wait->bytes - STAGED_AHEAD))
+					  : INT64_MAX;
 }
 
 /*
@@ -137,21 +132,20 @@ static int64_t alone_at_most(const struct wait_candidate *candidate, int64_t tra
  * long the transfer took: other programs use the bus too.  Most of the time after the wait must be
  * that transfer; otherwise the thread was only late.
  */
-static struct order_state judge_by_transfer(const struct wait_candidate *candidate,
+static struct order_state judge_by_transfer(const struct wait *wait,
 	const struct wait_timing *timing, int64_t usual, int64_t *excess)
 {
-	struct order_state before = candidate->before;
-	int64_t duration = candidate->exit - candidate->enter - candidate->overhead;
-	int64_t until =
-		candidate->transferred < candidate->exit ? candidate->transferred : candidate->exit;
+	struct order_state before = wait->before;
+	int64_t duration = wait->exit - wait->enter - wait->overhead;
+	int64_t until = wait->transferred < wait->exit ? wait->transferred : wait->exit;
 
-	if (!candidate->waits || !before.op || candidate->transfer == WALK_NEVER ||
-		candidate->transfer < before.end - timing->error ||
-		until - candidate->transfer < (candidate->exit - before.end) / TRANSFER_PART)
+	if (!wait->waits || !before.op || wait->transfer == WALK_NEVER ||
+		wait->transfer < before.end - timing->error ||
+		until - wait->transfer < (wait->exit - before.end) / TRANSFER_PART)
 		return ORDER_NOTHING;
-	*excess = before.end - candidate->enter - candidate->overhead;
-	if (usual > alone_at_most(candidate, until - candidate->transfer))
-		usual = alone_at_most(candidate, until - candidate->transfer);
+	*excess = before.end - wait->enter - wait->overhead;
+	if (usual > alone_at_most(wait, until - wait->transfer))
+		usual = alone_at_most(wait, until - wait->transfer);
 	/* The time in which the thread could stage data was no wait. */
 	if (*excess > duration - usual)
 		*excess = duration - usual;
@@ -160,19 +154,19 @@ static struct order_state judge_by_transfer(const struct wait_candidate *candida
 	return wait_is_short(timing, *excess, WAIT_MIN_NS) ? ORDER_NOTHING : before;
 }
 
-struct order_state wait_judge(const struct wait_candidate *candidate,
-	const struct wait_timing *timing, const struct wait_usual *usual, int64_t *waited)
+struct order_state wait_judge(const struct wait *wait, const struct wait_timing *timing,
+	const struct wait_usual *usual, int64_t *waited)
 {
-	struct wait_candidate without_own = *candidate;
-	struct order_state by = judge(candidate, timing, usual->alone, waited);
+	struct wait without_own = *wait;
+	struct order_state by = judge(wait, timing, usual->alone, waited);
 
 	/* The copy's own transfer is known from this run: the excess has other causes. */
 	without_own.own = ORDER_NOTHING;
-	if (!by.op && candidate->before.op && usual->with_own)
+	if (!by.op && wait->before.op && usual->with_own)
 		by = judge(&without_own, timing, usual->with_own, waited);
 	if (!by.op)
-		by = judge_by_transfer(candidate, timing, usual->alone, waited);
-	if (!by.op && candidate->may_be_behind)
-		by = judge_by_rule(candidate, timing, usual->afterwards, waited);
+		by = judge_by_transfer(wait, timing, usual->alone, waited);
+	if (!by.op && wait->may_be_behind)
+		by = judge_by_rule(wait, timing, usual->afterwards, waited);
 	return by;
 }

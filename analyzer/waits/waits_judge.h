@@ -5,31 +5,8 @@
 
 #include <stdint.h>
 
-#include "order.h"
-#include "run_evidence.h"
+#include "wait.h"
 #include "waits_usual.h"
-
-/* A call that took long while work was pending; decided at the end of the run. */
-struct wait_candidate {
-	int64_t call, process, thread, key;
-	int64_t partner; /* as wait.partner */
-	int64_t enter, exit, overhead;
-	int64_t expected;          /* from waits.def */
-	int64_t transfer;          /* start of a copy's operation, or WALK_NEVER */
-	int64_t transferred;       /* and its end */
-	int64_t bytes;             /* size of a copy */
-	struct order_state before; /* work in scope, submitted before the call */
-	struct order_state own;    /* its own operation, if it waits for that */
-	enum wait_kind kind;
-	int explicit_wait;
-	int works_after;   /* its own work begins when the device is idle ... */
-	int waits_first;   /* ... and it certainly needs an idle device */
-	int waits_never;   /* it certainly does not wait */
-	int waits;         /* it waits for pending work in any case */
-	int holds_others;  /* it blocks calls of other threads while it waits */
-	int may_be_behind; /* only another thread's call may have blocked it */
-	int is_quick;      /* if so, it takes microseconds by itself */
-};
 
 /* Clock error and wake-up time of a process, measured by its explicit waits. */
 struct wait_timing {
@@ -62,7 +39,7 @@ struct wait_usual {
 };
 
 /* Returns what blocked the call, ORDER_NOTHING if nothing did, and the time in *waited, ns. */
-struct order_state wait_judge(const struct wait_candidate *candidate,
-	const struct wait_timing *timing, const struct wait_usual *usual, int64_t *waited);
+struct order_state wait_judge(const struct wait *wait, const struct wait_timing *timing,
+	const struct wait_usual *usual, int64_t *waited);
 
 #endif

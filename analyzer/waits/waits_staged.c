@@ -93,18 +93,22 @@ static int is_copied_again(struct map *seen, const struct run *run, const struct
 	return map_set(seen, key, 1);
 }
 
-static int add(struct run *run, uint32_t id)
+static int add(struct run *run, uint32_t id, struct wait_list *list)
 {
-	struct transfer transfer = transfer_of(run, run_call(run, id));
-	int64_t waited = waited_for(run, id, &transfer);
+	const struct run_call *call = run_call(run, id);
+	struct transfer transfer = transfer_of(run, call);
+	struct wait wait = { .call = id,
+		.process = run_payload(run, call)->process,
+		.thread = call->thread,
+		.enter = call->enter,
+		.exit = run_exit(run, call, id),
+		.kind = WAIT_STAGED,
+		.by = { .call = id, .op = transfer.op, .end = transfer.end },
+		.waited = waited_for(run, id, &transfer) };
 
-	if (!waited || run_wait_of(&run->evidence, id))
+	if (!wait.waited || run_wait_of(&run->evidence, id))
 		return 0;
-	return run_add_wait(&run->evidence,
-		&(struct run_wait){ .call = id,
-			.kind = WAIT_STAGED,
-			.op = transfer.op,
-			.waited = waited });
+	return wait_add_row(&wait, &run->evidence, NULL) ? -1 : wait_list_add(list, &wait);
 }
 
 int64_t waits_staged_time(const struct run *run, uint32_t id)
@@ -118,7 +122,7 @@ int64_t waits_staged_time(const struct run *run, uint32_t id)
 	return within(run, id, &transfer);
 }
 
-int waits_add_staged(struct db *db)
+int waits_add_staged(struct db *db, struct wait_list *list)
 {
 	struct map seen = { 0 };
 	int rc = 0;
@@ -130,7 +134,7 @@ int waits_add_staged(struct db *db)
 		if (!is_pageable_copy(db->run, call))
 			continue;
 		again = is_copied_again(&seen, db->run, call);
-		rc = again > 0 ? add(db->run, id) : again;
+		rc = again > 0 ? add(db->run, id, list) : again;
 	}
 	map_release(&seen);
 	return rc;

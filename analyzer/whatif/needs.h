@@ -14,6 +14,8 @@
 #ifndef CUFENCE_NEEDS_H
 #define CUFENCE_NEEDS_H
 
+#include "evidence.h"
+#include "host_view.h"
 #include "idmap.h"
 #include "map.h"
 #include "run_columns.h"
@@ -48,7 +50,9 @@ struct host_wait {
 	uint8_t timed;  /* it lies between records of events whose elapsed time the program reads */
 	uint8_t elapsed; /* an elapsed time is read that needs the wait */
 	uint8_t freed;   /* a call that does not wait frees memory or an object after it */
-	uint8_t apart;   /* it delayed work of an idle stream that need not come after it */
+	uint8_t watches; /* its thread had submitted nothing since its last one */
+	uint8_t keeps;   /* work submitted before it was still in progress when it returned */
+	uint8_t uploads; /* its thread had submitted copies from pageable memory since its last */
 };
 
 /* A stream's wait for an event, and the operation that it delayed most. */
@@ -63,10 +67,14 @@ struct event_wait {
 	size_t beside_count; /* number of waits in beside, for the first */
 };
 
+/* What is known of the work of a process. */
 struct needs_process {
-	int64_t submitter; /* the thread that submits, -1: several */
-	int64_t last;      /* its last call that submitted work */
-	int has_others;    /* others may use its memory (host_view.h) */
+	int64_t submitter;      /* the thread that submits, -1: several */
+	int64_t stream;         /* the stream that is submitted to, -1: several */
+	int64_t last;           /* its last call that submitted work */
+	int64_t busy;           /* latest known end of its operations so far */
+	enum evidence evidence; /* how all accesses of its operations are known */
+	enum host_view_others others;
 };
 
 /* Zero-initialized is empty. */

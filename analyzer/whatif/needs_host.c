@@ -23,13 +23,13 @@ struct waiter {
 	size_t timed_count, freed_count; /* number of waits in the row with timed and freed set */
 	size_t open[ROW_WINDOW];         /* waits of the row for which later work still counts */
 	size_t open_count;
-	struct order_epoch last;    /* of the work they delayed; set 0: several contexts */
-	int in_row;                 /* nothing was submitted since */
-	struct order_clock *before; /* what it had observed complete before the row ... */
-	struct order_clock *known;  /* ... and before the current wait */
-	uint32_t upload;            /* as of struct host_wait */
+	struct order_epoch last;   /* of the work they delayed; set 0: several contexts */
+	int in_row;                /* nothing was submitted since */
+	struct order_clock *known; /* what it had observed complete before the current wait */
+	uint32_t upload;           /* as of struct host_wait */
+	uint8_t uploads;           /* as of struct host_wait */
+	uint8_t submits;           /* it has submitted work since its last wait */
 	int timed;        /* an event for an elapsed time was recorded since its last row */
-	int stream_idles; /* all work of the stream it submits to was waited for */
 	uint64_t unknown; /* bit per wait of the window: results are unknown without that wait */
 	struct idmap seen;
 };
@@ -60,7 +60,6 @@ static void free_waiter(void *object)
 
 	if (waiter) {
 		free(waiter->row);
-		order_clock_unref(waiter->before);
 		order_clock_unref(waiter->known);
 		idmap_release(&waiter->seen, free);
 	}
@@ -201,18 +200,11 @@ static void close_row(struct needs_host *host, struct waiter *waiter, int64_t no
 	waiter->row_count = waiter->timed_count = waiter->freed_count = waiter->open_count = 0;
 }
 
-static void keep_observed(const struct needs_host *host, int64_t thread, struct order_clock **known)
-{
-	order_clock_unref(*known);
-	*known = order_clock_ref(order_clock_of_thread(&host->relax->full, thread));
-}
-
-static void begin_row(struct needs_host *host, struct waiter *waiter, int64_t thread, int64_t now)
+static void begin_row(struct needs_host *host, struct waiter *waiter, int64_t now)
 {
 	if (waiter->in_row)
 		return;
 	close_row(host, waiter, now);
-	keep_observed(host, thread, &waiter->before);
 	waiter->in_row = 1;
 }
 
@@ -360,11 +352,16 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 
 	if (!waiter)
 		return -1;
-	begin_row(host, waiter, call->thread, since);
+	begin_row(host, waiter, since);
 	wait.upload = waiter->upload;
+	wait.uploads = waiter->uploads;
+	wait.watches = !waiter->submits;
+	waiter->submits = 0;
+	wait.keeps = needs_process_is_busy(host->needs, call);
 	wait.timed = waiter->timed || timed_events_has(&host->timed, call->event);
 	waiter->timed = 0;
-	keep_observed(host, call->thread, &waiter->known);
+	order_clock_unref(waiter->known);
+	waiter->known = order_clock_ref(order_clock_of_thread(&host->relax->full, call->thread));
 	if (order_cover_of(&host->relax->loose[WITHOUT_HOST_WAITS].order, call, &live.cover) ||
 		relax_without(host->relax, WITHOUT_HOST_WAITS, call)) {
 		order_cover_release(&live.cover);
@@ -396,31 +393,18 @@ static uint64_t find_unknown(const struct needs_host *host, const struct waiter 
 int needs_host_before(struct needs_host *host, const struct walk_call *call)
 {
 	struct waiter *waiter = waiter_of(host, call->thread);
-	const struct touch *last;
 
 	if (!waiter)
 		return -1;
 	if (call->kind == KIND_EVENT_ELAPSED && !call->result)
 		waiter->unknown = find_unknown(host, waiter, call->thread);
-	if (!walk_submits(call))
-		return 0;
-	last = relax_last(host->relax, call->stream);
-	waiter->stream_idles = !last ||
-		order_clock_strength(waiter->before, NULL, &last->full) == ORDER_GUARANTEED;
 	return 0;
 }
 
-/* The work could have run concurrently with the work that the wait was for. */
-static void count_work(struct host_wait *wait, const struct walk_call *call, int stream_idles)
-{
-	/* Time after the wait counts only up to the wait's length. */
-	if (wait->usable >= wait->exit - wait->enter && (wait->apart || !stream_idles))
-		return;
-	wait->apart |= (uint8_t)stream_idles;
-	wait->usable += call->op_busy;
-}
-
-/* The work could have run concurrently with the work of the waits before it. */
+/*
+ * The work could have run concurrently with the work of the waits before it.  Time after a wait
+ * counts only up to its length.
+ */
 static void delay_work(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
 {
 	/* Mostly the case after legacy work. */
@@ -430,27 +414,26 @@ static void delay_work(struct needs_host *host, struct waiter *waiter, const str
 		const struct live_wait *live = live_at(host, waiter->open[i]);
 		struct host_wait *wait = wait_at(host, waiter->open[i]);
 
-		if (!live || (wait->apart && wait->usable >= wait->exit - wait->enter)) {
+		if (!live || wait->usable >= wait->exit - wait->enter) {
 			waiter->open[i] = waiter->open[--waiter->open_count];
 			continue;
 		}
 		i++;
 		if (!relax_is_before_without(host->relax, WITHOUT_HOST_WAITS, &live->behind))
-			count_work(wait, call, waiter->stream_idles);
+			wait->usable += call->op_busy;
 	}
 }
 
 static int process_work(struct needs_host *host, struct waiter *waiter,
 	const struct walk_call *call)
 {
-	struct needs_process *process =
-		idmap_need(&host->needs->processes, call->process, sizeof(*process));
-
-	if (!process)
+	if (needs_process_note(host->needs, host->relax, call))
 		return -1;
-	process->submitter =
-		process->submitter && process->submitter != call->thread ? -1 : call->thread;
-	process->last = call->id;
+	waiter->submits = 1;
+	if (waiter->in_row)
+		waiter->uploads = 0;
+	waiter->uploads |= call_is_async_copy(call->kind) && call->direction == COPY_H2D &&
+		call->src == MEMORY_PAGEABLE;
 	waiter->upload = call_is_async_copy(call->kind) && call->direction == COPY_H2D
 		? (uint32_t)call->id
 		: 0;
@@ -580,13 +563,6 @@ void needs_host_finish(struct needs_host *host)
 {
 	struct needs *needs = host->needs;
 
-	for (size_t i = 0; i < needs->processes.size; i++) {
-		struct needs_process *process = needs->processes.slot[i].object;
-
-		if (process)
-			process->has_others = host_view_has_others(&host->relax->view,
-				needs->processes.slot[i].id);
-	}
 	for (size_t i = 0; i < host->unknown_until; i++)
 		if (needs->host[i].call >= host->unknown_since)
 			needs->host[i].ordered_end = INT64_MAX;

@@ -88,6 +88,14 @@ int needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
 	const struct touch *earlier);
 void needs_host_finish(struct needs_host *host);
 
+/* --- processes (needs_process.c) --- */
+
+/* Processes a call that submits work.  Returns 0, or -1 after a message. */
+int needs_process_note(struct needs *needs, struct relax *relax, const struct walk_call *call);
+
+/* Was work of the call's process, submitted before, in progress when the call returned? */
+int needs_process_is_busy(const struct needs *needs, const struct walk_call *call);
+
 /* --- waits of streams for events --- */
 
 struct needs_events {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pointer queries. */
+#include <string.h>
+
 #include "cuda_calls.h"
 #include "cuda_state.h"
 
@@ -13,6 +15,18 @@ CUresult do_cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdevicept
 		*base = memory->start;
 	if (bytes)
 		*bytes = memory->bytes;
+	return CUDA_SUCCESS;
+}
+
+/* No other process can open it: each has simulated devices of its own. */
+CUresult do_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr)
+{
+	const struct memory *memory = memory_find(ptr);
+
+	if (!handle || !memory || memory->place != PLACE_DEVICE)
+		return CUDA_ERROR_INVALID_VALUE;
+	*handle = (CUipcMemHandle){ { 0 } };
+	memcpy(handle->reserved, &memory->start, sizeof(memory->start));
 	return CUDA_SUCCESS;
 }
 

@@ -80,10 +80,10 @@ static void driver_has_every_row_that_is_not_listed_as_missing(void **state)
 static void missing_runtime_calls_say_that_they_are(void **state)
 {
 	void *library = sim_open("libcudart.so.13");
-	int (*export_handle)(void);
+	int (*open_handle)(void);
 
-	*(void **)&export_handle = sim_symbol(library, "cudaIpcGetMemHandle");
-	assert_int_equal(export_handle(), CUDA_ERROR_NOT_SUPPORTED);
+	*(void **)&open_handle = sim_symbol(library, "cudaIpcOpenMemHandle");
+	assert_int_equal(open_handle(), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 static void check_lookup(const char *base, int version, cuuint64_t flags, const char *symbol)

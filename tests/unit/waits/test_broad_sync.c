@@ -399,6 +399,30 @@ static void what_is_done_to_known_memory_needs_its_order_alone(void **state)
 	assert_string_equal(found(s), "6 30 21 5982");
 }
 
+/* Who else may use the memory needs all of the wait, perhaps. */
+static void where_others_may_look_order_alone_is_possible(void **state)
+{
+	struct shop *s = *state;
+
+	two_pictures(s);
+	mini_exec(&s->mini,
+		"INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL);"
+		"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'store', 1, 0, 4096, NULL, "
+		"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0, 0, NULL)",
+		(long long)s->kernel, (long long)s->kernel);
+	assert_string_equal(found(s), "6 30 21 5982");
+	assert_string_equal(mini_text(&s->mini,
+				    "SELECT confidence FROM finding WHERE rule = 'broad-sync'"),
+		"likely");
+	mini_exec(&s->mini,
+		"INSERT INTO module (process, start, end, file_offset, path) "
+		"VALUES (1, 0, 1, 0, '/usr/lib/libmpi.so.40')");
+	assert_int_equal(analyze(&s->mini.db), 0);
+	assert_string_equal(mini_text(&s->mini,
+				    "SELECT confidence FROM finding WHERE rule = 'broad-sync'"),
+		"possible");
+}
+
 /* Device memory that nobody allocated is a variable's: who uses none needs no order with it. */
 static void a_copy_to_a_variable_concerns_who_uses_them(void **state)
 {
@@ -544,6 +568,7 @@ int main(void)
 		T(what_was_done_early_does_not_need_all_of_the_wait),
 		T(kernels_that_may_write_what_the_host_sees_need_all_of_it),
 		T(what_is_done_to_known_memory_needs_its_order_alone),
+		T(where_others_may_look_order_alone_is_possible),
 		T(a_copy_to_a_variable_concerns_who_uses_them),
 		T(a_needed_wait_elsewhere_does_not_hide_it),
 		T(a_wait_that_delays_nothing_is_not),

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wait_verdict.h"
+
+int wait_clocks_read(struct map *clocks, struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT call FROM wait_clock");
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0)
+		if (map_set(clocks, (uint64_t)sqlite3_column_int64(q, 0), 1)) {
+			step = -1;
+			break;
+		}
+	sqlite3_finalize(q);
+	return step;
+}
+
+/* The table names waits as the program called them. */
+static int has_clock(const struct map *clocks, const struct run *run, uint32_t call)
+{
+	for (uint32_t parent; (parent = run_link(run, call)->parent);)
+		call = parent;
+	return map_get(clocks, call, 0) != 0;
+}
+
+void wait_tally_add(struct wait_tally *tally, const struct run *run, const struct map *clocks,
+	const struct host_wait *wait)
+{
+	int others = run_call(run, wait->behind)->thread != run_call(run, wait->call)->thread;
+
+	tally->waits++;
+	tally->others += others;
+	tally->watches += others && wait->watches;
+	tally->unknown += wait->maybe;
+	tally->keeps += wait->keeps;
+	tally->uploads += wait->uploads;
+	tally->timed += wait->timed;
+	tally->clocks += has_clock(clocks, run, wait->call);
+}
+
+/* No error needs a wait: a later call returns it. */
+enum confidence wait_verdict(const struct wait_tally *tally, const struct needs_process *process)
+{
+	int64_t most = (tally->waits + 1) / 2;
+
+	/* Others may use the memory now, in ways that no call shows. */
+	if (process->others == OTHERS_MAY)
+		return CONFIDENCE_POSSIBLE;
+	/* Another thread may go on, or submit work, once this one knows that work is complete. */
+	if (tally->watches >= most || (process->submitter < 0 && process->stream < 0))
+		return CONFIDENCE_POSSIBLE;
+	/* The host may read what kernels of which not all is known have written. */
+	if (tally->unknown)
+		return CONFIDENCE_POSSIBLE;
+	/* The library waits for a copy whose source has been read. */
+	if (tally->below_copy)
+		return CONFIDENCE_LIKELY;
+	/* The host may free or change the source: that it has been read is not documented. */
+	if (tally->uploads >= most)
+		return CONFIDENCE_POSSIBLE;
+	/* A bound, or times of events that are read at once. */
+	if (tally->keeps >= most || tally->timed >= most)
+		return CONFIDENCE_POSSIBLE;
+	/* A clock, which events replace. */
+	if (tally->clocks >= most || tally->others >= most || process->others == OTHERS_LOADED)
+		return CONFIDENCE_LIKELY;
+	return process->evidence >= EVIDENCE_PTX ? CONFIDENCE_CERTAIN : CONFIDENCE_LIKELY;
+}

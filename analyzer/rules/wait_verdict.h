@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How surely the waits of one place serve nothing but the results and the order that needs.h knows
+ * of.  Documented purposes of a wait besides these are to see errors, to bound how far the host
+ * runs ahead, and to read a clock; and what others do with memory is not recorded.
+ */
+#ifndef CUFENCE_WAIT_VERDICT_H
+#define CUFENCE_WAIT_VERDICT_H
+
+#include "findings.h"
+#include "needs.h"
+
+/* What is known of waits: their number, and that of those with each evidence. */
+struct wait_tally {
+	int64_t waits;
+	int64_t others;  /* for work that another thread submitted ... */
+	int64_t watches; /* ... by a thread that submitted nothing since its last wait */
+	int64_t unknown; /* a kernel may have written what the host reads */
+	int64_t keeps;   /* work was still in progress afterwards */
+	int64_t uploads; /* for copies from pageable memory */
+	int64_t timed;   /* among records of events whose times are read */
+	int64_t clocks;  /* a clock was read right after */
+	int below_copy;  /* a library makes them in a script's line that copies to the device */
+};
+
+/* Reads the waits after which the program read a clock.  Returns 0, or -1 after a message. */
+int wait_clocks_read(struct map *clocks, struct db *db);
+
+void wait_tally_add(struct wait_tally *tally, const struct run *run, const struct map *clocks,
+	const struct host_wait *wait);
+
+/* Returns how surely these waits serve nothing else. */
+enum confidence wait_verdict(const struct wait_tally *tally, const struct needs_process *process);
+
+#endif
