@@ -80,7 +80,8 @@ static int add_wait(const struct pass_input *input, struct findings *findings, e
 		.shorter = wait->shorter,
 		.also = { wait->partner },
 		.change = CHANGE_WAIT,
-		.reads = wait->partner && wait->kind == WAIT_EXPLICIT,
+		.reads = wait->partner &&
+			(wait->kind == WAIT_EXPLICIT || call_is_async_copy(waited->call->kind)),
 	};
 
 	if (wait->apart > 0)

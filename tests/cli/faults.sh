@@ -42,7 +42,7 @@ reads() { # FOLDER: whether every trace in it does
 
 report() { # FOLDER: what the report says of its traces, then the status of check
 	"$cufence" load "$1"/*.cft -o "$1.db" 2>&1 && "$cufence" report "$1.db" 2>&1
-	"$cufence" check "$1.db" >/dev/null 2>&1
+	"$cufence" check --fail-on none "$1.db" >/dev/null 2>&1
 	echo "check $?"
 }
 
