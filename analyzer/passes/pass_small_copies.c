@@ -86,9 +86,11 @@ static int add_copy(struct search *search, struct copies *copies, const struct r
 	copies->site = site;
 	copies->stream = call->stream;
 	more = array_room(copies->copy, copies->count, sizeof(*more));
-	if (!site || !more)
-		return more ? 0 : -1;
+	if (!more)
+		return -1;
 	copies->copy = more;
+	if (!site)
+		return 0;
 	more[copies->count++] = (struct small_copy){ id, 0 };
 	return 0;
 }
