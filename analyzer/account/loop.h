@@ -11,10 +11,10 @@
  * then the sites of all branches are typical together.
  *
  * The turns of a place cover the submissions and waits at typical sites, of all threads, by number
- * and time of the device.  They are a loop if they cover half of what all threads do meanwhile and
- * a good part of what their own thread does, however many calls it makes until the first turn ends
- * and never again.  So the turns of a layer are no loop, nor are those of a thread that works for a
- * part of each step.
+ * and time of the device; threads that run the same loop need not keep step.  They are a loop if
+ * they cover half of what all threads do meanwhile and a good part of what their own thread does,
+ * however many calls it makes until the first turn ends and never again.  So the turns of a layer
+ * are no loop, nor are those of a thread that works for a part of each step.
  *
  * Of the loops that cover nearly as much as the best one, the outermost is chosen: that of the
  * outermost function, in a thread that runs the program's script if there is one.  Of the places in

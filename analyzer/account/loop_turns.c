@@ -118,7 +118,8 @@ static int make_tables(struct tokens *tokens)
 	tokens->tally = calloc(end, sizeof(*tokens->tally));
 	tokens->listed = calloc(end, sizeof(*tokens->listed));
 	tokens->inside = calloc(end, 1);
-	if (tokens->tally && tokens->listed && tokens->inside)
+	tokens->typical = calloc(end, 1);
+	if (tokens->tally && tokens->listed && tokens->inside && tokens->typical)
 		return 0;
 	fputs("cufence: out of memory\n", stderr);
 	return -1;
@@ -154,6 +155,7 @@ void tokens_release(struct tokens *tokens)
 	free(tokens->tally);
 	free(tokens->listed);
 	free(tokens->inside);
+	free(tokens->typical);
 }
 
 /* --- turns --- */
@@ -334,19 +336,30 @@ static void leave_out_setup(struct turns *turns, const struct tokens *tokens)
 	}
 }
 
+/* Sites that are typical of the own thread's turns are so in a thread that runs the same loop. */
 static double covered_of(struct turns *turns, struct tokens *tokens, int branches)
 {
 	double covered = 0;
 
 	for (size_t i = 0; i < tokens->listed_count; i++) {
 		const struct tally *tally = &tokens->tally[tokens->listed[i]];
-		int counts = tally->turns >= most_of(turns->count) ||
+		uint8_t *typical = &tokens->typical[tokens->listed[i]];
+		int counts = *typical || tally->turns >= most_of(turns->count) ||
 			(branches && is_branch(turns, tally));
 
 		covered += counts ? tally->weight : 0;
 		turns->around += tally->weight;
 	}
 	return covered;
+}
+
+static void note_typical(const struct turns *turns, struct tokens *tokens)
+{
+	for (size_t i = 0; i < tokens->listed_count; i++) {
+		uint32_t site = tokens->listed[i];
+
+		tokens->typical[site] = tokens->tally[site].turns >= most_of(turns->count);
+	}
 }
 
 int turns_measure(struct turns *turns, struct tokens *tokens, const struct token_thread *own,
@@ -359,7 +372,9 @@ int turns_measure(struct turns *turns, struct tokens *tokens, const struct token
 		return -1;
 	if (!turns->count)
 		return 0;
+	memset(tokens->typical, 0, tokens->site_end);
 	turns->own_covered = covered_of(turns, tokens, branches && are_branches(turns, tokens));
+	note_typical(turns, tokens);
 	turns->covered = turns->own_covered;
 	leave_out_setup(turns, tokens);
 	if (LOOP_OWN_PART * turns->own_covered < turns->own_around)

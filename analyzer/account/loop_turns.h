@@ -51,7 +51,8 @@ struct tokens {
 	struct tally *tally; /* by site; only of those listed */
 	uint32_t *listed;
 	size_t listed_count;
-	uint8_t *inside; /* by site: below the node */
+	uint8_t *inside;  /* by site: below the node */
+	uint8_t *typical; /* by site: typical of the turns of the thread that makes them */
 	uint32_t site_end;
 };
 

@@ -191,6 +191,15 @@ static int add_afterwards(struct waits *waits, const struct wait *wait)
 		wait->exit - wait->before.end);
 }
 
+/* A pool that gives memory back after a wait, or maps it, is no part of the wait. */
+static struct walk_call without_trim(const struct waits *waits, const struct walk_call *call)
+{
+	struct walk_call kept = *call;
+
+	kept.exit -= (int64_t)map_get(&waits->db->run->evidence.trimmed, (uint64_t)call->id, 0);
+	return kept;
+}
+
 static int judge_later(struct waits *waits, const struct walk_call *call, struct order_state before,
 	enum resize resize)
 {
@@ -266,6 +275,7 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 {
 	enum scope scope = scope_within(call);
 	struct order_state before;
+	struct walk_call kept;
 	enum resize resize;
 	int is_known;
 
@@ -276,8 +286,9 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 		/* Nor do waits for unknown work, or for the call's own, show anything. */
 		is_known = before.op != ORDER_OP_UNKNOWN && !call->unknown;
 		/* Freeing memory of a pool does not wait, and does not show the usual duration. */
+		kept = without_trim(waits, call);
 		if (is_known && (scope != SCOPE_NONE || scope_of(call) == SCOPE_NONE) &&
-			judge_later(waits, call, before, resize))
+			judge_later(waits, &kept, before, resize))
 			return -1;
 		if (before.op == ORDER_OP_UNKNOWN &&
 			(scope_is_explicit(call) || scope_empties_device(call)))

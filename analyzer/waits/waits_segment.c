@@ -62,6 +62,10 @@ static int is_of_async_row(const struct walk_call *call, const struct wait *wait
 		call->stream == wait->itself.stream && scope_of(call) != SCOPE_NONE;
 }
 
+/*
+ * Is it a line of a script, or one that calls a library of CUDA's that fetches results into memory
+ * of the host unless it is told not to (pointer mode)?  The line does not show the wait.
+ */
 static int is_script(struct segments *s, int64_t place)
 {
 	int rc = db_bind(s->is_script, "i", place) ? -1 : db_step(s->is_script);
@@ -364,8 +368,11 @@ int segments_open(struct segments *s, struct db *db)
 	s->sharing = s->reader ? sharing_open(db, s->reader) : NULL;
 	s->words = words_open(db);
 	s->places = s->words ? places_open(db, s->words) : NULL;
-	s->is_script =
-		db_prepare(db, "SELECT 1 FROM frame WHERE site = ? AND user AND code NOT NULL");
+	s->is_script = db_prepare(db,
+		"SELECT 1 FROM frame u WHERE u.site = ? AND u.user AND (u.code NOT NULL OR EXISTS"
+		" (SELECT 1 FROM frame i JOIN module m ON m.id = i.module WHERE i.site = u.site"
+		"  AND i.depth = 0 AND m.id <> u.module AND (m.path GLOB '*/libcublas*.so*'"
+		"   OR m.path GLOB '*/libcusolver*.so*' OR m.path GLOB '*/libcusparse*.so*')))");
 	s->run = db->run;
 	return s->walk && s->path && s->sharing && s->places && s->is_script ? 0 : -1;
 }

@@ -12,7 +12,7 @@
  * stream, of the legacy stream and of the blocking streams, and of the work that an event captured.
  * Calls are replayed in the order of the run.  Waits between threads by other means than CUDA and
  * pthread_join are not recorded: time outside of calls remains as it was, unless a thread was
- * silent until another one had done its part (replay_handover.c).
+ * silent until another one had done its part (handovers.h).
  *
  * Not thread-safe.  Memory is proportional to the number of calls that submit, order or wait.
  */

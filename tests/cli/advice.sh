@@ -11,4 +11,9 @@ LD_LIBRARY_PATH=$helpers/cublas "$cufence" run --sim -o "$tmp/dots.db" -- "$help
 ok "a program with a library runs" $?
 same "its fix" "    fix  cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE), with the result in device memory: in host pointer mode the call waits for it" \
 	"$(grep -m 1 '^    fix ' "$tmp/report")"
+# It fetches a result in a line that shows no wait: a value that is read.
+LD_LIBRARY_PATH=$helpers/cublas "$cufence" run --sim -o "$tmp/norms.db" -- "$helpers/dots" norms >/dev/null 2>"$tmp/report"
+same "a result of a library's is read" "blocking-copy medium 1 1" "$("$cufence" query "$tmp/norms.db" \
+	"SELECT rule || ' ' || severity || ' ' || shown || ' ' || reads FROM finding")"
+has "its fix" "    fix  cublasSetPointerMode\(handle" "$(cat "$tmp/report")"
 finish

@@ -33,6 +33,15 @@ has "... and are named" "also cudaDeviceSynchronize .*phase_timers.cu:38 in star
 	"$("$cufence" report --level possible --finding 1 phase_timers.db)$("$cufence" report \
 		--level possible --finding 2 phase_timers.db)"
 
+# --- a pool that gives memory back makes a wait late, but not longer ---
+for name in pool_trim pool_trim_fixed; do
+	"$cufence" run --sim -o "$name.db" -- "$build/testapps/$name" >/dev/null 2>&1
+done
+waited="SELECT sum(waited) / count(*) FROM wait WHERE kind = 'explicit'"
+late=$("$cufence" query pool_trim.db "$waited") usual=$("$cufence" query pool_trim_fixed.db "$waited")
+[ $((${late:-0} * 20)) -ge $((usual * 19)) ] && [ $((late * 20)) -le $((usual * 21)) ]
+ok "pool_trim: a wait takes $late ns, with memory kept $usual" $?
+
 # --- results that a script reads: a read takes another one's place, and may be needed ---
 if command -v python3 >/dev/null; then
 	"$cufence" run --sim -o reads.db -- python3 "$here/python/reads.py" >/dev/null 2>&1

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stands for cuBLAS, which does not run on the simulated device: a call in host pointer mode. */
 int cudaMemcpy(void *to, const void *from, unsigned long bytes, int direction);
+int cudaMemcpyAsync(void *to, const void *from, unsigned long bytes, int direction, void *stream);
+int cudaMemsetAsync(void *device, int value, unsigned long bytes, void *stream);
+int cudaStreamSynchronize(void *stream);
 int cublasDdot_v2(double *result, const double *device);
+int cublasDnrm2_v2(double *result, double *device, unsigned long bytes);
 
 static int fetch(double *result, const double *device)
 {
@@ -15,4 +19,15 @@ int cublasDdot_v2(double *result, const double *device)
 
 	__asm__ volatile("" : "+r"(status));
 	return status;
+}
+
+/* A kernel, and then the result for the host. */
+int cublasDnrm2_v2(double *result, double *device, unsigned long bytes)
+{
+	int status = cudaMemsetAsync(device, 0, bytes, 0);
+
+	status |= cudaMemcpyAsync(result, device, sizeof(*result), 2, 0);
+	status |= cudaStreamSynchronize(0);
+	__asm__ volatile("" : "+r"(status));
+	return status ? 14 : 0;
 }

@@ -192,6 +192,31 @@ static void the_loop_is_one_of_the_script(void **state)
 	mini_release(&m);
 }
 
+/* Four threads run it, some steps at a time, after a shorter loop that prepares their memory. */
+static void threads_may_run_one_loop(void **state)
+{
+	struct mini m;
+	double at = 100;
+	int64_t prepare, step[2], thread[4];
+
+	mini_init(&m);
+	prepare = mini_site(&m, "prepare", 5);
+	step[0] = mini_site(&m, "step", 10);
+	step[1] = mini_site(&m, "step", 11);
+	for (int i = 0; i < 4; i++, at += 10)
+		launch(&m, at, prepare, at + 5, at + 10);
+	for (int i = 0; i < 4; i++)
+		thread[i] = mini_thread(&m);
+	for (int burst = 0; burst < 16; burst++)
+		for (int i = 0; i < 10; i++, at += 10)
+			MINI_CALL(&m, .type = CALL_cuLaunchKernel, .at = at, .stream = 1,
+				.site = step[i % 2], .thread = thread[burst % 4],
+				.runs = { at + 5, at + 10 });
+	account(&m);
+	assert_int_equal(mini_int(&m, "SELECT turns FROM loop"), 20);
+	mini_release(&m);
+}
+
 /* Three epochs of twenty steps; each epoch ends with a wait. */
 static void the_loop_is_the_step_not_an_epoch(void **state)
 {
@@ -645,6 +670,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_repeat_is_no_loop),
 		cmocka_unit_test(the_loop_is_the_step_not_a_layer),
 		cmocka_unit_test(the_loop_is_one_of_the_script),
+		cmocka_unit_test(threads_may_run_one_loop),
 		cmocka_unit_test(the_loop_is_the_step_not_an_epoch),
 		cmocka_unit_test(a_loop_has_the_name_of_the_programs_code),
 		cmocka_unit_test(branches_are_turns_of_one_loop),
