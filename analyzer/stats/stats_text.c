@@ -37,8 +37,12 @@ static const char *amount(const struct text *text, sqlite3_stmt *q, int column,
 static const char *count_text(sqlite3_stmt *q, int column, char buffer[DURATION_SIZE])
 {
 	double count = sqlite3_column_double(q, column);
+	int whole = count == (double)(int64_t)count;
 
-	sqlite3_snprintf(DURATION_SIZE, buffer, count == (double)(int64_t)count ? "%.0f" : "%.1f",
+	sqlite3_snprintf(DURATION_SIZE, buffer,
+		whole                 ? "%.0f"
+			: count < 100 ? "%.3g"
+				      : "%.1f",
 		count);
 	return buffer;
 }

@@ -93,7 +93,7 @@ same "a thread by id" 4,1600 "$(add --thread 101)"
 same "a thread by name" 5,2100 "$(add --thread main)"
 same "a range" 1,300 "$(add --range 'step 1')"
 same "ranges by pattern" 2,400 "$(add --range 'step *')"
-same "within overlapping ranges" 2,400 "$(add --range '[si]*')"
+same "within one range, after another in it" 2,650 "$(csv --section waits --range '[si]*' | cut -d, -f5,7)"
 same "time when submitted" 1,300 "$(add --time 0.000002:0.000003)"
 same "until" 2,600 "$(add --time :0.000002)"
 same "from" 1,1000 "$(add --time 0.0000045:)"
@@ -110,6 +110,7 @@ has "a name's line" '^  2.1 us +99 % +5 +300 ns +1.0 us  add<float>$' "$text"
 has "bytes and rate" 'pinned to device, 977 KiB, 100.0 GB/s$' "$text"
 has "what is unknown" '^       - +- +1 +- +-  open$' "$text"
 has "per turn" '^waits: 163 ns in 0.5 waits per turn$' "$("$cufence" stats --by loop mini.db)"
+has "less than one a turn" '^ +500 B +100 % +0.25 ' "$("$cufence" stats --by loop --process 100 --section memory mini.db)"
 same "the largest only, and how many more" 'calls: 967 ns in 62 calls
     time   share     count    median     worst  call
   750 ns    78 %         2    375 ns    450 ns  cudaFree
