@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "print.h"
+#include "median.h"
 
 /* Ranges of the asked name may overlap: span has their union. */
 static const char tables_sql[] =
@@ -41,17 +41,12 @@ static const char summary_sql[] =
 	"  AND s.start <= at ORDER BY s.start DESC LIMIT 1))"
 	" AND (?7 IS NULL OR i.process IN (SELECT id FROM process WHERE pid = ?7))"
 	" AND (?8 IS NULL OR i.thread IN (SELECT id FROM thread WHERE tid = ?8 OR name = ?8))"
-	" AND (?9 IS NULL OR at >= ?9) AND (?10 IS NULL OR at < ?10)),"
-	" ranked AS (SELECT *, row_number() OVER (PARTITION BY name, detail"
-	"   ORDER BY value IS NULL, value) AS rank,"
-	"  count(value) OVER (PARTITION BY name, detail) AS known FROM kept)"
+	" AND (?9 IS NULL OR at >= ?9) AND (?10 IS NULL OR at < ?10))"
 	" INSERT INTO temp.stats SELECT ?1, name, detail, round(sum(times * part), 3), ?2,"
-	" CAST(round(sum(value * part)) AS INTEGER), NULL,"
-	" CAST(round(avg(iif(rank IN ((known + 1) / 2, known / 2 + 1), value, NULL)))"
-	"  AS INTEGER),"
-	" max(value), CAST(round(sum(bytes * part)) AS INTEGER),"
+	" CAST(round(sum(value * part)) AS INTEGER), NULL, median(value), max(value),"
+	" CAST(round(sum(bytes * part)) AS INTEGER),"
 	" round(1.0 * sum(iif(value IS NULL, NULL, bytes)) / nullif(sum(iif(bytes IS NULL, NULL,"
-	"  value)), 0), 2), max(peak) FROM ranked GROUP BY name, detail";
+	"  value)), 0), 2), max(peak) FROM kept GROUP BY name, detail";
 
 static const char percent_sql[] =
 	"UPDATE temp.stats SET percent = (SELECT"
@@ -92,7 +87,8 @@ static int read_spans(struct db *db, const char *range)
 
 int stats_read(struct db *db, const struct stats_filter *filter)
 {
-	if (db_exec(db, tables_sql) || (filter->range && read_spans(db, filter->range)))
+	if (median_add(db) || db_exec(db, tables_sql) ||
+		(filter->range && read_spans(db, filter->range)))
 		return -1;
 	for (const struct stats_section *section = stats_sections; section->name; section++)
 		if ((!filter->section || !strcmp(filter->section, section->name)) &&
