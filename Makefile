@@ -84,7 +84,7 @@ SEES_sim/cupti := trace sim
 SEES_probe := kernels
 # The rooms of the analyzer, lower ones first.  Each names those whose headers it may use.
 ROOMS := containers terminal store model symbols names load walk order code access hazard evidence waits account whatif \
-	rules passes report html gate export confirm watch cli
+	rules passes report stats html gate export confirm watch cli
 rooms = $(addprefix analyzer/,$1)
 SEES_analyzer/containers := trace
 SEES_analyzer/terminal := trace
@@ -105,13 +105,14 @@ SEES_analyzer/whatif := trace $(READERS) $(call rooms,containers store model wal
 SEES_analyzer/rules := trace $(READERS) $(call rooms,containers terminal store model names walk order access hazard evidence waits account whatif)
 SEES_analyzer/passes := trace $(READERS) $(call rooms,containers store model names load walk order access evidence waits whatif rules)
 SEES_analyzer/report := trace $(READERS) $(call rooms,containers terminal store model names access evidence account rules)
+SEES_analyzer/stats := trace $(call rooms,containers terminal store names)
 SEES_analyzer/html := trace $(call rooms,containers terminal store names rules report)
 SEES_analyzer/gate := trace $(call rooms,containers terminal store names whatif rules report)
 SEES_analyzer/export := trace $(call rooms,containers terminal store names rules report html gate)
 SEES_analyzer/confirm := trace $(call rooms,containers terminal store model names)
 SEES_analyzer/watch := trace $(call rooms,containers terminal store)
 SEES_analyzer/cli := trace $(READERS) $(call rooms,containers terminal store model symbols names load walk order code access evidence rules \
-	report html gate export confirm watch)
+	report stats html gate export confirm watch)
 SEES_tests := tests/unit trace $(READERS) preload preload/sites cupti $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti $(addprefix analyzer/,$(ROOMS))
 # For a source file: its folder, and the folders that this one sees.

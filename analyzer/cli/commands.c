@@ -78,6 +78,23 @@ static const struct command_option confirm_options[] = { { "--sim", NULL,
 	{ "--pair", NULL, "take two operations (ids of table operation), not a finding" },
 	{ "--output", "FILE", "compare this output file of the program, too" }, { 0 } };
 
+static const struct command_option stats_options[] = { { "--section",
+							       "turns|kernels|copies|calls|waits|"
+							       "memory|streams|ranges",
+							       "only this one" },
+	{ "--by", "loop", "what a turn of the loop has on average, without the rest of the run" },
+	{ "--stream", "NUMBER|KIND", "only of this stream, or of streams of a kind" },
+	{ "--kernel", "NAME", "only of kernels whose name contains it, or matches the pattern" },
+	{ "--time", "FROM:UNTIL", "only submitted in these seconds of the run" },
+	{ "--range", "NAME", "only within NVTX ranges of that name, or pattern" },
+	{ "--process", "PID", "only of this process" },
+	{ "--thread", "TID|NAME", "only of this thread" },
+	{ "--top", "N", "show at most N names of a section (text: 10, else all)" },
+	{ "--format", "text|csv|json",
+		"tables, or one with all sections (default: by the file's "
+		"ending, else text)" },
+	{ "-o", "FILE", "write to FILE instead of stdout" }, { 0 } };
+
 static const struct command_option query_options[] = { { "--list", NULL, "list the named queries" },
 	{ "--header", NULL, "print column names first (a terminal always has them)" },
 	{ "--json", NULL, "an array of objects" },
@@ -110,6 +127,8 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 		cmd_check, EXIT_TROUBLE, 0, 1, 0 },
 	{ "diff", "BEFORE.db AFTER.db", "what is new, worse, better or gone", diff_options,
 		cmd_diff, EXIT_TROUBLE, 2, 2, 0 },
+	{ "stats", "[NAME.db]", "count and time kernels, copies, calls, waits, memory and ranges",
+		stats_options, cmd_stats, EXIT_TROUBLE, 0, 1, 0 },
 	{ "query", "[NAME.db] SQL|NAME", "run read-only SQL, or a query that ships with cufence",
 		query_options, cmd_query, EXIT_TROUBLE, 0, 2, 0 },
 	{ "why", "[NAME.db] FINDING|OP1 OP2", "say what orders two operations", no_options, cmd_why,

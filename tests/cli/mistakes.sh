@@ -84,7 +84,7 @@ same "the same in any locale" "$(LC_ALL=C "$cufence" report free.db)" "$(LC_ALL=
 same "without an environment" "$("$cufence" report free.db)" "$(env -i "$cufence" report free.db)"
 
 # --- output ---
-for arguments in "report free.db" "report --format json free.db" "check free.db" "query free.db calls" \
+for arguments in "report free.db" "report --format json free.db" "check free.db" "query free.db calls" "stats free.db" \
 	"query --list" "dump free.cft" help "help run"; do
 	# shellcheck disable=SC2086
 	"$cufence" $arguments 2>err >/dev/full

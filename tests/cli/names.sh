@@ -44,6 +44,7 @@ commands() { # DATABASE: all that prints names in it
 	"$cufence" check --allow-incomplete "$db"
 	"$cufence" check "$db"
 	"$cufence" query "$db" 'SELECT frob'
+	"$cufence" stats --top 0 "$db"
 	for op in 2 3 4 5 30; do
 		"$cufence" why "$db" 1 $op
 		"$cufence" why "$db" 12 $op
