@@ -37,7 +37,7 @@ static int is_at_home(const char *file)
 }
 
 /*
- * A function of the recorder, which lies beside this library; NULL: none.  here: name of the
+ * A function of the recorder, in the same folder; NULL: none.  here: name of the
  * function for the program's own namespace, elsewhere: for any other, or NULL.
  */
 static void *find(const char *here, const char *elsewhere)

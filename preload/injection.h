@@ -3,8 +3,8 @@
 #define CUFENCE_INJECTION_H
 
 /*
- * Path of the library that finds this recorder for CUDA and NVTX (injection/), beside it; NULL: it
- * is not there, or CUFENCE_DISABLE is set.
+ * Path of the library that finds this recorder for CUDA and NVTX (injection/), in its folder; NULL:
+ * it is not there, or CUFENCE_DISABLE is set.
  */
 const char *injection_path(void);
 

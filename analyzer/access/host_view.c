@@ -62,7 +62,7 @@ static const char others_sql[] =
 /*
  * Libraries through which network cards, files, video encoders and the host access device memory
  * without a CUDA call.  Some come with others that seldom use them: PyTorch and JAX load NVSHMEM
- * and cuFile, NCCL the verbs of InfiniBand.  Beside their carrier these count once a call of CUDA
+ * and cuFile, NCCL the verbs of InfiniBand.  Next to their carrier these count once a call of CUDA
  * was made by them, as NVSHMEM and cuFile need to get at any memory.
  */
 /* clang-format off */

@@ -94,7 +94,7 @@ static int note_function(struct loop_paths *paths, uint64_t address, uint32_t no
 }
 
 /*
- * Where a path begins, given the address of its outermost frame.  If it was cut, that is beside
+ * Where a path begins, given the address of its outermost frame.  If it was cut, that is next to
  * another path's frame of that function.
  */
 static uint32_t begin_path(const struct loop_paths *paths, uint64_t address, int is_cut)

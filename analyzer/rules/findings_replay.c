@@ -229,6 +229,9 @@ static int replay_wanted(struct findings *findings, struct savings *savings,
 /* Waits that nothing is known to need may be left out with others, however little each costs. */
 static int admit_waits(struct savings *savings, const struct finding *finding)
 {
+	/* Other rules leave out waits for results, which are needed. */
+	if (finding->rule != RULE_needless_wait && finding->rule != RULE_redundant_sync)
+		return 0;
 	for (size_t i = 0; i < finding->count; i++) {
 		const struct changes *changes = &finding->place[i]->changed;
 
