@@ -193,8 +193,8 @@ static int check_gate(const struct arguments *arguments, const struct format *fo
 	for (const char *const *name = forbid ? of_findings : of_calls; *name; name++)
 		if (option(arguments, *name)) {
 			print(stderr,
-				forbid ? "cufence check: --forbid judges calls, not findings: leave "
-					 "out %s\n"
+				forbid ? "cufence check: --forbid judges calls, not findings: "
+					 "leave out %s\n"
 				       : "cufence check: %s is for --forbid only\n",
 				*name);
 			return -1;

@@ -58,8 +58,8 @@ static int put_lines(struct db *db, const char *sql, const char *text, FILE *out
 /* shown() writes the line ends of a stack as escapes. */
 static const char calls_sql[] =
 	"SELECT '::error ' || CASE WHEN file NOT NULL THEN 'file='"
-	"  || " PROPERTY("shown(source_path(file))") " || ',' || coalesce('line=' || nullif(line, 0)"
-	"  || ',', '') ELSE '' END || 'title=' || " PROPERTY("policies")
+	"  || " PROPERTY("shown(source_path(file))") " || ',' || coalesce('line='"
+	"  || nullif(line, 0) || ',', '') ELSE '' END || 'title=' || " PROPERTY("policies")
 	" || '::' || " DATA("shown(coalesce(function || ': ', '') || name || ', ' || count"
 	"  || iif(count = 1, ' time', ' times')) || coalesce(char(10) || 'called by '"
 	"  || replace(shown(stack), '\\x0a', char(10) || 'called by '), '')")

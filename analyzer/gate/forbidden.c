@@ -18,8 +18,8 @@ int forbidden_check_list(const char *list)
 
 		if (policy_find(list, length) == POLICIES) {
 			print(stderr,
-				"cufence check: --forbid: no policy '%.*s': it is default-stream, sync, "
-				"pageable-copy, free or device-wide\n",
+				"cufence check: --forbid: no policy '%.*s': it is default-stream, "
+				"sync, pageable-copy, free or device-wide\n",
 				(int)length, list);
 			return -1;
 		}
@@ -108,7 +108,8 @@ static void is_own(sqlite3_context *context, int count, sqlite3_value **value)
 
 /* The outermost calls that break policies. */
 static const char broken_sql[] =
-	"CREATE TEMP TABLE broken AS SELECT DISTINCT u.id AS call, coalesce(u.site, c.site) AS site,"
+	"CREATE TEMP TABLE broken AS SELECT DISTINCT u.id AS call,"
+	" coalesce(u.site, c.site) AS site,"
 	" b.number, b.policy, " CALL_NAME
 	" AS name FROM temp.breach b JOIN call c ON c.id = "
 	"b.call" FROM_OUTERMOST
@@ -140,10 +141,12 @@ static const char forbidden_sql[] =
 	"CREATE TEMP TABLE allowed AS SELECT k.site, k.policy, (SELECT u.id FROM temp.suppression u"
 	"  WHERE NOT u.expired AND u.rule = k.policy AND " SUPPRESSES("u", "a.function", "a.path")
 	"  ORDER BY u.id LIMIT 1) AS suppression"
-	" FROM (SELECT DISTINCT site, policy FROM temp.broken) k JOIN temp.caller a ON a.site = k.site;"
+	" FROM (SELECT DISTINCT site, policy FROM temp.broken) k"
+	" JOIN temp.caller a ON a.site = k.site;"
 	"CREATE UNIQUE INDEX temp.allowed_site ON allowed (site, policy);"
-	"CREATE TEMP TABLE forbidden AS SELECT k.name, k.policies, count(*) AS count, a.file, a.line,"
-	" a.function, a.place, a.stack FROM (SELECT call, site, name, group_concat(policy, ', ')"
+	"CREATE TEMP TABLE forbidden AS SELECT k.name, k.policies, count(*) AS count,"
+	" a.file, a.line, a.function, a.place, a.stack"
+	" FROM (SELECT call, site, name, group_concat(policy, ', ')"
 	"  AS policies FROM (SELECT b.* FROM temp.broken b JOIN temp.allowed p ON p.site = b.site"
 	"   AND p.policy = b.policy WHERE p.suppression IS NULL ORDER BY b.call, b.number)"
 	"  GROUP BY call) k JOIN temp.caller a ON a.site = k.site"

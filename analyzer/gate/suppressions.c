@@ -114,7 +114,8 @@ static int take_line(struct block *block, char *line)
 		key++;
 	if (key == KEYS || line[length] != ':')
 		return complain(block, block->line,
-			"expected rule, function, file, fingerprint, reason or until and a colon, not",
+			"expected rule, function, file, fingerprint, reason or until and a "
+			"colon, not",
 			line);
 	if (!*value)
 		return complain(block, block->line, "a value is missing after", line);

@@ -9,10 +9,10 @@
  *	reason: the device is idle then
  *	until: 2027-01-31
  *
- * function is a pattern (* ? [...]) for the function of the place "at", file one for its file, which
- * may begin at any folder of the path; one of them is required.  A line "fingerprint:" may replace
- * them and rule to accept one place only.  rule may also be a policy (policy.h), whose calls are
- * then allowed there.  reason is required, until (the last day) is optional.
+ * function is a pattern (* ? [...]) for the function of the place "at", file one for its file, from
+ * any folder of the path on; one of them is required.  A line "fingerprint:" may replace them and
+ * rule to accept one place only.  rule may also be a policy (policy.h), whose calls are then
+ * allowed there.  reason is required, until (the last day) is optional.
  */
 #ifndef CUFENCE_SUPPRESSIONS_H
 #define CUFENCE_SUPPRESSIONS_H

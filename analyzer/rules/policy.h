@@ -31,9 +31,9 @@ extern const char *const policy_names[POLICIES];
 enum policy policy_find(const char *name, size_t length);
 
 /*
- * Fills temp.breach: call, number (enum policy), policy (its name); a row for each driver call and each policy (bits of enum policy)
- * that it breaks.  captured: calls that became nodes of a graph count too; they submit nothing
- * where they stand.  db->run must be open.  Returns 0, or -1 after a message.
+ * Fills temp.breach: call, number (enum policy), policy (its name); a row for each driver call and
+ * each of policies (bits) that it breaks.  captured: calls that became nodes of a graph count too;
+ * they submit nothing where they stand.  db->run must be open.  Returns 0, or -1 after a message.
  */
 int policy_collect(struct db *db, unsigned policies, int captured);
 
