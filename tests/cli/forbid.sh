@@ -123,6 +123,13 @@ policies.py:$(at upload): sync, pageable-copy in upload: cuMemcpyHtoDAsync, 1 ti
     called by <module>
 policies.py:$(at free): free, device-wide in <module>: cuMemFree, 1 time" "$(lines)"
 has "the package's thread is nobody's" 'calls without code of the program: 1$' "$(cat err)"
+"$cufence" run --sim --quiet --mode host -o calls.db -- "$python" "$here/policies.py" "$tmp" 2>/dev/null
+mv out with
+check "without operations" 1 --forbid "$all" calls.db
+same "the same" "$(cat with)" "$(cat out)"
+block 'rule: free' 'function: <module>' 'reason: x' >calls
+check "what allows calls, for findings" 0 --fail-on none --suppressions calls script.db
+same "is not unused there" "" "$(grep warning err)"
 check "captured calls" 1 --forbid pageable-copy --captured script.db
 same "count as well" "policies.py:$(at upload): pageable-copy in upload: cuMemcpyHtoDAsync, 1 time
     called by capture
