@@ -199,6 +199,12 @@ static int check_gate(const struct arguments *arguments, const struct format *fo
 				*name);
 			return -1;
 		}
+	if (forbid && option(arguments, "--own") && !*option(arguments, "--own")) {
+		print(stderr,
+			"cufence check: --own needs a pattern: without one no code is the "
+			"program's own\n");
+		return -1;
+	}
 	if (forbid && !format->put_calls) {
 		print(stderr, "cufence check: with --forbid, --format is text or github\n");
 		return -1;

@@ -31,6 +31,7 @@ refuses "of findings: severity" 'judges calls, not findings: leave out --fail-on
 refuses "of findings: baseline" 'leave out --baseline' --forbid sync --baseline base x.db
 refuses "of calls: own" '--own is for --forbid only' --own '*.so' x.db
 refuses "of calls: captured" '--captured is for --forbid only' --captured x.db
+refuses "own, an empty variable" '--own needs a pattern' --forbid sync --own '' x.db
 refuses "a format" '--format is text or github' --forbid sync --format sarif x.db
 
 # --- a compiled program, recorded with operations and without ---
@@ -138,4 +139,6 @@ policies.py:$(at upload): pageable-copy in upload: cuMemcpyHtoDAsync, 1 time
     called by <module>" "$(lines)"
 check "the package" 1 --forbid sync --own 'site-packages/package.py' script.db
 same "its own code" 'package.py:5: sync in wait: cuStreamSynchronize, 2 times' "$(lines | grep -v '^    ')"
+check "the package breaks no other policy" 0 --forbid default-stream,pageable-copy,free,device-wide \
+	--own 'site-packages/package.py' script.db
 finish
