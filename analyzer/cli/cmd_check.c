@@ -6,10 +6,12 @@
 #include "baseline.h"
 #include "command.h"
 #include "export.h"
+#include "forbidden.h"
 #include "losses.h"
 #include "output.h"
 #include "print.h"
 #include "report_request.h"
+#include "run_columns.h"
 #include "summary.h"
 #include "suppressions.h"
 #include "verdict.h"
@@ -19,11 +21,12 @@
 static const struct format {
 	const char *name;
 	int (*put)(struct db *db, FILE *out);
+	int (*put_calls)(struct db *db, FILE *out); /* of --forbid, or NULL */
 } formats[] = {
-	{ "text", summary_findings },
-	{ "sarif", export_sarif },
-	{ "junit", export_junit },
-	{ "github", export_github },
+	{ "text", summary_findings, forbidden_text },
+	{ "sarif", export_sarif, NULL },
+	{ "junit", export_junit, NULL },
+	{ "github", export_github, export_github_calls },
 };
 
 static const struct format *find_format(const char *name)
@@ -54,8 +57,12 @@ static int parse_cost(const char *text, int64_t *ns)
 }
 
 /* Whether the run can be judged; if not, temp.trouble says why.  -1 after a message. */
-static int is_complete(struct db *db, int allow_incomplete)
+static int is_complete(struct db *db, const struct arguments *arguments)
 {
+	/* Policies are about calls alone. */
+	enum loss_effect accepted = option(arguments, "--allow-incomplete") ? LOSS_INCOMPLETE
+		: option(arguments, "--forbid")                             ? LOSS_OPERATIONS
+									    : LOSS_NOTE;
 	const char *trouble = "the trace is incomplete (--allow-incomplete accepts it)";
 	int effect;
 
@@ -69,7 +76,7 @@ static int is_complete(struct db *db, int allow_incomplete)
 	effect = losses_effect(db);
 	if (effect < 0)
 		return -1;
-	if (effect <= (allow_incomplete ? LOSS_INCOMPLETE : LOSS_NOTE))
+	if (effect <= (int)accepted)
 		return 1;
 	if (effect == LOSS_FAILED)
 		trouble = "the run failed";
@@ -78,14 +85,14 @@ static int is_complete(struct db *db, int allow_incomplete)
 	return verdict_add_trouble(db, "trace", trouble, 1);
 }
 
-static int write_result(struct db *db, const struct format *format, const char *path)
+static int write_result(struct db *db, int (*put)(struct db *db, FILE *out), const char *path)
 {
 	struct output output = { .file = stdout };
 	int rc;
 
 	if (path && output_open(&output, "cufence check", path))
 		return -1;
-	rc = format->put(db, output.file);
+	rc = put(db, output.file);
 	if (path && output_close(&output, "cufence check", !rc))
 		rc = -1;
 	return rc;
@@ -112,30 +119,18 @@ static int write_baseline(struct db *db, const char *path)
 	return count < 0 ? EXIT_TROUBLE : 0;
 }
 
-/* The exit status. */
-static int check(struct db *db, const struct arguments *arguments, const struct format *format,
-	const struct verdict_rules *wanted)
+/* The exit status for findings. */
+static int check_findings(struct db *db, const struct arguments *arguments,
+	const struct format *format, const struct verdict_rules *wanted)
 {
 	const char *suppressions = option(arguments, "--suppressions");
-	int complete;
 
-	if (verdict_begin(db) || accept(db, arguments))
-		return EXIT_TROUBLE;
-	complete = is_complete(db, option(arguments, "--allow-incomplete") != NULL);
-	if (complete < 0)
-		return EXIT_TROUBLE;
-	if (!complete) {
-		/* stderr has the reason; formats for programs must hold it, too. */
-		if (format != formats)
-			write_result(db, format, option(arguments, "-o"));
-		return EXIT_TROUBLE;
-	}
 	if (verdict_of_check(db, wanted) ||
 		(suppressions && suppressions_warn(db, suppressions, stderr)))
 		return EXIT_TROUBLE;
 	if (option(arguments, "--write-baseline"))
 		return write_baseline(db, option(arguments, "--write-baseline"));
-	if (write_result(db, format, option(arguments, "-o")) || summary_print(db, stderr))
+	if (write_result(db, format->put, option(arguments, "-o")) || summary_print(db, stderr))
 		return EXIT_TROUBLE;
 	return db_int(db,
 		       "SELECT EXISTS (SELECT 1 FROM temp.verdict WHERE state = 'fails')"
@@ -143,6 +138,78 @@ static int check(struct db *db, const struct arguments *arguments, const struct 
 		       1)
 		? EXIT_FINDINGS
 		: 0;
+}
+
+/* The exit status for calls. */
+static int check_calls(struct db *db, const struct arguments *arguments,
+	const struct format *format)
+{
+	const struct forbidden_request request = { .policies = option(arguments, "--forbid"),
+		.own = option(arguments, "--own"),
+		.captured = option(arguments, "--captured") != NULL };
+	const char *suppressions = option(arguments, "--suppressions");
+	int rc;
+
+	db->run = run_open(db);
+	rc = db->run ? forbidden_read(db, &request) : -1;
+	run_close(db->run);
+	db->run = NULL;
+	if (rc || (suppressions && suppressions_warn(db, suppressions, stderr)) ||
+		write_result(db, format->put_calls, option(arguments, "-o")) ||
+		forbidden_summary(db, stderr))
+		return EXIT_TROUBLE;
+	return db_int(db, "SELECT EXISTS (SELECT 1 FROM temp.forbidden)", 1) ? EXIT_FINDINGS : 0;
+}
+
+/* The exit status. */
+static int check(struct db *db, const struct arguments *arguments, const struct format *format,
+	const struct verdict_rules *wanted)
+{
+	int complete;
+
+	if (verdict_begin(db) || accept(db, arguments))
+		return EXIT_TROUBLE;
+	complete = is_complete(db, arguments);
+	if (complete < 0)
+		return EXIT_TROUBLE;
+	if (!complete) {
+		/* stderr has the reason; formats for programs must hold it, too. */
+		if (format != formats)
+			write_result(db, format->put, option(arguments, "-o"));
+		return EXIT_TROUBLE;
+	}
+	return option(arguments, "--forbid") ? check_calls(db, arguments, format)
+					     : check_findings(db, arguments, format, wanted);
+}
+
+/* Options of one gate mean nothing to the other. */
+static int check_gate(const struct arguments *arguments, const struct format *format)
+{
+	static const char *const of_findings[] = { "--fail-on", "--max-cost", "--baseline",
+		"--write-baseline", NULL };
+	static const char *const of_calls[] = { "--own", "--captured", NULL };
+	const char *forbid = option(arguments, "--forbid");
+
+	for (const char *const *name = forbid ? of_findings : of_calls; *name; name++)
+		if (option(arguments, *name)) {
+			print(stderr,
+				forbid ? "cufence check: --forbid judges calls, not findings: "
+					 "leave out %s\n"
+				       : "cufence check: %s is for --forbid only\n",
+				*name);
+			return -1;
+		}
+	if (forbid && option(arguments, "--own") && !*option(arguments, "--own")) {
+		print(stderr,
+			"cufence check: --own needs a pattern: without one no code is the "
+			"program's own\n");
+		return -1;
+	}
+	if (forbid && !format->put_calls) {
+		print(stderr, "cufence check: with --forbid, --format is text or github\n");
+		return -1;
+	}
+	return forbid ? forbidden_check_list(forbid) : 0;
 }
 
 /* An output must not overwrite the database. */
@@ -172,9 +239,11 @@ int cmd_check(const struct arguments *arguments)
 	struct db db;
 	int status;
 
-	if (!format || verdict_check_list(wanted.list) || check_outputs(arguments) ||
+	if (!format || check_gate(arguments, format) || verdict_check_list(wanted.list) ||
+		check_outputs(arguments) ||
 		parse_cost(option(arguments, "--max-cost"), &wanted.most) ||
-		db_open(&db, database_operand(arguments), DB_READ))
+		db_open(&db, database_operand(arguments),
+			option(arguments, "--forbid") ? DB_FOLLOW : DB_READ))
 		return EXIT_TROUBLE;
 	status = disclose(&db, request_disclosure(arguments))
 		? EXIT_TROUBLE

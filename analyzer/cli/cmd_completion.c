@@ -18,7 +18,8 @@ static int is_choice(const char *argument)
 
 static void put_choices(const char *argument, FILE *out)
 {
-	for (; *argument && *argument != 'R'; argument++) /* "high|medium|low|RULE,..." */
+	/* "high|medium|low|RULE,..." */
+	for (; *argument && *argument != 'R' && *argument != ','; argument++)
 		fputc(*argument == '|' ? ' ' : *argument, out);
 }
 

@@ -71,12 +71,15 @@ static int print_option(const struct command_option *option, FILE *out)
 	return (int)(strlen(option->name) + (*argument ? 1 : 0) + strlen(argument));
 }
 
+/* A longer option has its summary below it. */
+#define MOST_WIDE 60
+
 void command_help(const struct command *command, FILE *out)
 {
 	int widest = 0;
 
 	for (const struct command_option *o = command->option; o->name; o++)
-		if (print_option(o, NULL) > widest)
+		if (print_option(o, NULL) > widest && print_option(o, NULL) <= MOST_WIDE)
 			widest = print_option(o, NULL);
 	print(out, "usage: cufence %s%s %s\n\n    %s\n", command->name,
 		command->option->name ? " [OPTION...]" : "", command->operands, command->summary);
@@ -85,7 +88,10 @@ void command_help(const struct command *command, FILE *out)
 	for (const struct command_option *o = command->option; o->name; o++) {
 		int width = print_option(o, out);
 
-		print(out, "%*s%s\n", widest - width + 2, "", o->summary);
+		if (width > widest)
+			print(out, "\n%*s%s\n", widest + 6, "", o->summary);
+		else
+			print(out, "%*s%s\n", widest - width + 2, "", o->summary);
 	}
 }
 

@@ -63,7 +63,12 @@ static const struct command_option check_options[] = {
 	{ "--max-cost", "MS", "fail if all findings together cost more of a turn, or of the run" },
 	{ "--baseline", "FILE", "accept the findings listed in FILE" },
 	{ "--write-baseline", "FILE", "write today's findings to FILE, and exit 0" },
-	{ "--suppressions", "FILE", "accept the findings that FILE gives a reason for" },
+	{ "--suppressions", "FILE", "accept the findings or calls that FILE gives a reason for" },
+	{ "--forbid", "default-stream|sync|pageable-copy|free|device-wide,...",
+		"judge calls instead of findings: fail if the program's own code makes such ones" },
+	{ "--own", "PATTERN,...",
+		"with --forbid: only files and modules like these are the program's own code" },
+	{ "--captured", NULL, "with --forbid: count calls that became nodes of a graph, too" },
 	{ "--format", "text|sarif|junit|github", "the format of what fails (text)" },
 	{ "-o", "FILE", "write that to FILE instead of stdout" },
 	{ "--allow-incomplete", NULL, "accept a trace with known gaps" }, DISCLOSURE, { 0 }

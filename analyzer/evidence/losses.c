@@ -18,18 +18,18 @@ static const struct loss losses[] = {
 	{ "cut", LOSS_INCOMPLETE,
 		"the trace file was cut while it was written: its contents and all later "
 		"records are missing" },
-	{ "dropped_device", LOSS_INCOMPLETE, "CUPTI dropped %lld device records" },
-	{ "invalid_device", LOSS_INCOMPLETE,
+	{ "dropped_device", LOSS_OPERATIONS, "CUPTI dropped %lld device records" },
+	{ "invalid_device", LOSS_OPERATIONS,
 		"%lld device records had impossible times and were left out" },
 	{ "dropped_sites", LOSS_INCOMPLETE, "%lld call sites were not recorded" },
 	{ "dropped_entries", LOSS_INCOMPLETE,
 		"%lld names of functions, contexts or kernels were not recorded" },
 	{ "not_closed", LOSS_INCOMPLETE,
 		"the process exited abnormally: calls in progress have no end" },
-	{ UNKNOWN_LOSS, LOSS_INCOMPLETE,
+	{ UNKNOWN_LOSS, LOSS_OPERATIONS,
 		"device operations of the last %s are unknown: CUPTI had not delivered them "
 		"when the process ended" },
-	{ UNKNOWN_ALL_LOSS, LOSS_INCOMPLETE,
+	{ UNKNOWN_ALL_LOSS, LOSS_OPERATIONS,
 		"all %lld device operations are unknown: CUPTI had delivered none when the process "
 		"ended" },
 	{ "still_running", LOSS_INCOMPLETE,
@@ -43,7 +43,7 @@ static const struct loss losses[] = {
 	{ "unusable", LOSS_INCOMPLETE,
 		"CUDA could not be used: there is no device, or the process was forked "
 		"from one that uses CUDA" },
-	{ "host_only", LOSS_INCOMPLETE, "no device operations were recorded" },
+	{ "host_only", LOSS_OPERATIONS, "no device operations were recorded" },
 	{ "clock_estimated", LOSS_NOTE,
 		"the process ended before its clock could be calibrated twice: "
 		"times are based on this machine's clock rate" },
@@ -63,7 +63,7 @@ static const struct loss losses[] = {
 	{ "code_refused", LOSS_NOTE,
 		"the code of %lld kernels was not read, because that takes too much memory: "
 		"what they read and write is not known" },
-	{ "order_given_up", LOSS_INCOMPLETE,
+	{ "order_given_up", LOSS_OPERATIONS,
 		"order was analyzed for the first %lld calls only: the order between "
 		"streams and threads takes more than 512 MiB, or too long; no finding is based "
 		"on later calls" },
@@ -75,7 +75,7 @@ static const struct loss losses[] = {
 		"%lld accesses were dropped, because too many are unordered: fences missing "
 		"between these and later accesses are not found" },
 	{ "late_ends", LOSS_NOTE, "%lld operations' ends were impossible and were corrected" },
-	{ "lost_times", LOSS_INCOMPLETE,
+	{ "lost_times", LOSS_OPERATIONS,
 		"%lld operations' times were impossible and are not known" },
 	{ "aliases_left_out", LOSS_NOTE,
 		"%lld mappings of memory that has several addresses were taken for memory of their "

@@ -7,6 +7,7 @@
 
 enum loss_effect {
 	LOSS_NOTE,       /* findings are as complete as the text says */
+	LOSS_OPERATIONS, /* the same, but calls are complete */
 	LOSS_INCOMPLETE, /* findings may be missing or wrong because of it */
 	LOSS_FAILED,     /* the run failed: it says nothing about the program */
 };

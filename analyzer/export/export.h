@@ -37,4 +37,7 @@ int export_folded(struct db *db, FILE *out);
 /* Workflow commands of GitHub Actions: a line for each place that fails. */
 int export_github(struct db *db, FILE *out);
 
+/* The same for temp.forbidden (forbidden.h): a line for each place and stack. */
+int export_github_calls(struct db *db, FILE *out);
+
 #endif

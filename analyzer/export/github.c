@@ -55,6 +55,29 @@ static int put_lines(struct db *db, const char *sql, const char *text, FILE *out
 	return step;
 }
 
+/* shown() writes the line ends of a stack as escapes. */
+static const char calls_sql[] =
+	"SELECT '::error ' || CASE WHEN file NOT NULL THEN 'file='"
+	"  || " PROPERTY("shown(source_path(file))") " || ',' || coalesce('line='"
+	"  || nullif(line, 0) || ',', '') ELSE '' END || 'title=' || " PROPERTY("policies")
+	" || '::' || " DATA("shown(coalesce(function || ': ', '') || name || ', ' || count"
+	"  || iif(count = 1, ' time', ' times')) || coalesce(char(10) || 'called by '"
+	"  || replace(shown(stack), '\\x0a', char(10) || 'called by '), '')")
+	" FROM temp.forbidden";
+
+int export_github_calls(struct db *db, FILE *out)
+{
+	struct export_sql sql;
+	int rc = export_sql_open(&sql, db);
+
+	if (!rc)
+		rc = put_lines(db, calls_sql, NULL, out) || put_lines(db, troubles_sql, NULL, out)
+			? -1
+			: 0;
+	export_sql_close(&sql);
+	return rc;
+}
+
 int export_github(struct db *db, FILE *out)
 {
 	struct report_possible found;

@@ -6,11 +6,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "policy.h"
 #include "print.h"
 #include "rules.h"
 
-enum key { KEY_FINGERPRINT, KEY_RULE, KEY_FUNCTION, KEY_REASON, KEY_UNTIL, KEYS };
-static const char *const keys[KEYS] = { "fingerprint", "rule", "function", "reason", "until" };
+enum key { KEY_FINGERPRINT, KEY_RULE, KEY_FUNCTION, KEY_FILE, KEY_REASON, KEY_UNTIL, KEYS };
+static const char *const keys[KEYS] = { "fingerprint", "rule", "function", "file", "reason",
+	"until" };
 
 struct block {
 	const char *path;
@@ -50,19 +52,27 @@ static int is_day(const char *text)
 	return month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1];
 }
 
+static int is_policy(const char *name)
+{
+	return name && policy_find(name, strlen(name)) != POLICIES;
+}
+
 static int check_block(const struct block *block)
 {
 	char *const *value = block->value;
+	int has_place = value[KEY_FUNCTION] || value[KEY_FILE];
 
 	if (!value[KEY_REASON])
 		return complain(block, block->first, "a suppression needs a \"reason:\" line", "");
-	if (!value[KEY_FINGERPRINT] && (!value[KEY_RULE] || !value[KEY_FUNCTION]))
+	if (!value[KEY_FINGERPRINT] && (!value[KEY_RULE] || !has_place))
 		return complain(block, block->first,
-			"a suppression needs \"rule:\" and \"function:\", or \"fingerprint:\"", "");
-	if (value[KEY_FINGERPRINT] && (value[KEY_RULE] || value[KEY_FUNCTION]))
+			"a suppression needs \"rule:\" and \"function:\" or \"file:\", or "
+			"\"fingerprint:\"",
+			"");
+	if (value[KEY_FINGERPRINT] && (value[KEY_RULE] || has_place))
 		return complain(block, block->first,
-			"use \"fingerprint:\" without \"rule:\" and \"function:\"", "");
-	if (value[KEY_RULE] && !rule_find(value[KEY_RULE]))
+			"use \"fingerprint:\" without \"rule:\", \"function:\" and \"file:\"", "");
+	if (value[KEY_RULE] && !rule_find(value[KEY_RULE]) && !is_policy(value[KEY_RULE]))
 		return complain(block, block->first, "unknown rule (see \"cufence help rules\")",
 			value[KEY_RULE]);
 	if (value[KEY_UNTIL] && !is_day(value[KEY_UNTIL]))
@@ -84,9 +94,10 @@ static int end_block(struct block *block, sqlite3_stmt *insert)
 	if (check_block(block))
 		return -1;
 	strftime(today, sizeof(today), "%Y-%m-%d", gmtime_r(&now, &utc));
-	rc = db_run(insert, "isssssi", block->first, value[KEY_FINGERPRINT], value[KEY_RULE],
-		value[KEY_FUNCTION], value[KEY_REASON], value[KEY_UNTIL],
-		(int64_t)(value[KEY_UNTIL] && strcmp(value[KEY_UNTIL], today) < 0));
+	rc = db_run(insert, "issssssii", block->first, value[KEY_FINGERPRINT], value[KEY_RULE],
+		value[KEY_FUNCTION], value[KEY_FILE], value[KEY_REASON], value[KEY_UNTIL],
+		(int64_t)(value[KEY_UNTIL] && strcmp(value[KEY_UNTIL], today) < 0),
+		(int64_t)is_policy(value[KEY_RULE]));
 	clear_block(block);
 	return rc;
 }
@@ -103,7 +114,8 @@ static int take_line(struct block *block, char *line)
 		key++;
 	if (key == KEYS || line[length] != ':')
 		return complain(block, block->line,
-			"expected rule, function, fingerprint, reason or until and a colon, not",
+			"expected rule, function, file, fingerprint, reason or until and a "
+			"colon, not",
 			line);
 	if (!*value)
 		return complain(block, block->line, "a value is missing after", line);
@@ -157,8 +169,8 @@ int suppressions_read(struct db *db, const char *path)
 		return -1;
 	}
 	insert = db_prepare(db,
-		"INSERT INTO temp.suppression (line, fingerprint, rule, function, reason, until,"
-		" expired) VALUES (?, ?, ?, ?, ?, ?, ?)");
+		"INSERT INTO temp.suppression (line, fingerprint, rule, function, file, reason,"
+		" until, expired, policy) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
 	if (insert)
 		rc = read_blocks(&block, file, insert);
 	clear_block(&block);
@@ -167,12 +179,22 @@ int suppressions_read(struct db *db, const char *path)
 	return rc;
 }
 
-static const char warn_sql[] =
-	"SELECT line, coalesce(rule || ' in ' || function, fingerprint), until, expired"
-	" FROM temp.suppression u WHERE expired OR NOT EXISTS (SELECT 1 FROM finding_place p"
-	"  JOIN finding f ON f.id = p.finding LEFT JOIN site s ON s.id = p.site"
+static const char use_sql[] =
+	"UPDATE temp.suppression AS u SET used = EXISTS (SELECT 1 FROM finding_place p"
+	"  JOIN finding f ON f.id = p.finding LEFT JOIN main.site s ON s.id = p.site"
 	"  WHERE u.fingerprint = p.fingerprint"
-	"   OR u.rule = f.rule AND coalesce(s.function, '') GLOB u.function) ORDER BY line";
+	"   OR u.rule = f.rule AND " SUPPRESSES("u", "s.function", "s.file") ")"
+	" WHERE NOT policy";
+
+static const char warn_sql[] =
+	"SELECT line, coalesce(rule || ' in ' || coalesce(function || ' of ' || file, function,"
+	"  file), fingerprint), until, expired FROM temp.suppression"
+	" WHERE used NOT NULL AND (expired OR NOT used) ORDER BY line";
+
+int suppressions_use(struct db *db)
+{
+	return db_exec(db, use_sql);
+}
 
 int suppressions_warn(struct db *db, const char *path, FILE *out)
 {

@@ -9,9 +9,10 @@
  *	reason: the device is idle then
  *	until: 2027-01-31
  *
- * function is a pattern (* ? [...]) for the function of the place "at".  A line "fingerprint:" may
- * replace rule and function to accept one place only.  reason is required, until (the last day) is
- * optional.
+ * function is a pattern (* ? [...]) for the function of the place "at", file one for its file, from
+ * any folder of the path on; one of them is required.  A line "fingerprint:" may replace them and
+ * rule to accept one place only.  rule may also be a policy (policy.h), whose calls are then
+ * allowed there.  reason is required, until (the last day) is optional.
  */
 #ifndef CUFENCE_SUPPRESSIONS_H
 #define CUFENCE_SUPPRESSIONS_H
@@ -20,11 +21,21 @@
 
 #include "db.h"
 
+/* Whether suppression u is for that function and file. */
+#define SUPPRESSES(u, name, path) \
+	"((" u ".function IS NULL OR coalesce(" name ", '') GLOB " u \
+	".function)" \
+	" AND (" u ".file IS NULL OR coalesce(" path ", '') GLOB " u ".file OR " path \
+	" GLOB '*/' || " u ".file))"
+
 /* Reads a file into temp.suppression.  0, or -1 after a message that names the line. */
 int suppressions_read(struct db *db, const char *path);
 
-/* Warns of unused and expired suppressions; temp.verdict must be filled.  0, or -1 after a
- * message. */
+/* Marks those of findings that accept a place.  0, or -1 after a message. */
+int suppressions_use(struct db *db);
+
+/* Warns of expired suppressions, and of those whose column used is 0; NULL: another gate's.  0, or
+ * -1 after a message. */
 int suppressions_warn(struct db *db, const char *path, FILE *out);
 
 #endif

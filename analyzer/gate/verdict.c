@@ -8,6 +8,7 @@
 #include "format.h"
 #include "print.h"
 #include "rules.h"
+#include "suppressions.h"
 
 static const char tables_sql[] =
 	"CREATE TEMP TABLE verdict (place INTEGER PRIMARY KEY, finding INTEGER, state TEXT,"
@@ -15,7 +16,8 @@ static const char tables_sql[] =
 	"CREATE TEMP TABLE trouble (name TEXT, message TEXT, failure INTEGER);"
 	"CREATE TEMP TABLE baseline (fingerprint TEXT PRIMARY KEY);"
 	"CREATE TEMP TABLE suppression (id INTEGER PRIMARY KEY, line INTEGER, fingerprint TEXT,"
-	" rule TEXT, function TEXT, reason TEXT, until TEXT, expired INTEGER);";
+	" rule TEXT, function TEXT, file TEXT, reason TEXT, until TEXT, expired INTEGER,"
+	" policy INTEGER, used INTEGER);";
 
 /* 3 high, 2 medium, 1 low, 0: no severity. */
 static int severity_rank(const char *name, size_t length)
@@ -114,9 +116,9 @@ static const char accept_sql[] =
 	" WHEN p.fingerprint IN (SELECT fingerprint FROM temp.baseline) THEN 'baseline'"
 	" ELSE 'new' END, f.severity, u.reason FROM finding_place p"
 	" JOIN finding f ON f.id = p.finding"
-	" LEFT JOIN site s ON s.id = p.site LEFT JOIN temp.suppression u ON u.id ="
-	"  (SELECT id FROM temp.suppression WHERE NOT expired AND (fingerprint = p.fingerprint"
-	"   OR rule = f.rule AND coalesce(s.function, '') GLOB function) ORDER BY id LIMIT 1)";
+	" LEFT JOIN main.site s ON s.id = p.site LEFT JOIN temp.suppression u ON u.id ="
+	"  (SELECT id FROM temp.suppression a WHERE NOT expired AND (fingerprint = p.fingerprint"
+	"   OR rule = f.rule AND " SUPPRESSES("a", "s.function", "s.file") ") ORDER BY id LIMIT 1)";
 
 /* A finding is judged by its new places alone, with their part of its share. */
 static const char new_sql[] =
@@ -197,7 +199,7 @@ static int judge_cost(struct db *db, int64_t most)
 int verdict_of_check(struct db *db, const struct verdict_rules *wanted)
 {
 	sqlite3_stmt *update = NULL, *q = NULL;
-	int step = db_exec(db, accept_sql);
+	int step = db_exec(db, accept_sql) || suppressions_use(db) ? -1 : 0;
 
 	if (!step) {
 		update = db_prepare(db,

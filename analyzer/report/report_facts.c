@@ -27,7 +27,7 @@ static const char run_sql[] =
 	" (SELECT count(DISTINCT stream) FROM stream_use) AS streams_used,"
 	" (SELECT count(*) FROM device_use) AS devices_used,"
 	" EXISTS (SELECT 1 FROM loss WHERE loss_effect(reason) > 0) AS \"incomplete?\","
-	" EXISTS (SELECT 1 FROM loss WHERE loss_effect(reason) > 1) AS \"failed?\","
+	" EXISTS (SELECT 1 FROM loss WHERE loss_effect(reason) > 2) AS \"failed?\","
 	" (SELECT command FROM run) AS command, (SELECT tool_version FROM run) AS version"
 	" FROM (SELECT max(end) - min(start) AS whole, count(*) AS processes FROM process) w,"
 	" (SELECT count(*) FILTER (WHERE calls > 0) AS threads, coalesce(sum(calls), 0) AS calls,"

@@ -39,7 +39,7 @@ enum { COLUMN_PID = 1, COLUMN_REASON, COLUMN_TEXT = 5 };
 
 int report_losses(struct db *db, int failures, FILE *out)
 {
-	static const char *const marks[] = { "note:", "incomplete:", "failed:" };
+	static const char *const marks[] = { "note:", "incomplete:", "incomplete:", "failed:" };
 	sqlite3_stmt *q = report_fact(db, FACT_LOSSES);
 	int step = -1;
 

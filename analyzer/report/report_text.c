@@ -91,7 +91,7 @@ static int print_rest(struct db *db, const struct report_options *options, int64
 
 	if (!printed) {
 		static const char *const but[] = { "", ", but the trace is incomplete",
-			", but the run failed" };
+			", but the trace is incomplete", ", but the run failed" };
 		int effect = losses_effect(db);
 
 		print(out, "\nno findings%s\n", but[effect < 0 ? LOSS_INCOMPLETE : effect]);

@@ -79,13 +79,13 @@ static void lines_fit_a_terminal(void **state)
 static void only_real_gaps_make_a_trace_incomplete(void **state)
 {
 	assert_true(loss_find("not_closed")->effect == LOSS_INCOMPLETE);
-	assert_true(loss_find("host_only")->effect == LOSS_INCOMPLETE);
+	assert_true(loss_find("host_only")->effect == LOSS_OPERATIONS);
 	assert_true(loss_find("dropped_sites")->effect == LOSS_INCOMPLETE);
 	assert_false(loss_find("passed_through")->effect == LOSS_INCOMPLETE);
 	assert_false(loss_find("clock_estimated")->effect == LOSS_INCOMPLETE);
 	assert_false(loss_find("bypassed_calls")->effect == LOSS_INCOMPLETE);
 	assert_false(loss_find("late_ends")->effect == LOSS_INCOMPLETE);
-	assert_true(loss_find("lost_times")->effect == LOSS_INCOMPLETE);
+	assert_true(loss_find("lost_times")->effect == LOSS_OPERATIONS);
 	assert_true(loss_find("other_namespaces")->effect == LOSS_INCOMPLETE);
 	assert_null(loss_find("of a later version"));
 }

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy.h"
+
+#include <string.h>
+
+#include "scope.h"
+#include "walk.h"
+
+const char *const policy_names[POLICIES] = {
+	[POLICY_DEFAULT_STREAM] = "default-stream",
+	[POLICY_SYNC] = "sync",
+	[POLICY_PAGEABLE_COPY] = "pageable-copy",
+	[POLICY_FREE] = "free",
+	[POLICY_DEVICE_WIDE] = "device-wide",
+};
+
+enum policy policy_find(const char *name, size_t length)
+{
+	int found = 0;
+
+	while (found < POLICIES &&
+		(strlen(policy_names[found]) != length ||
+			strncmp(policy_names[found], name, length)))
+		found++;
+	return (enum policy)found;
+}
+
+struct collecting {
+	sqlite3_stmt *insert;
+	unsigned policies;
+	int captured;
+};
+
+/* Queries and attributes leave a stream as it is. */
+static int uses_default_stream(const struct walk_call *call)
+{
+	return call->stream && !kind_has(call->kind, K_IDLE) &&
+		(call->stream_kind == STREAM_KIND_LEGACY ||
+			call->stream_kind == STREAM_KIND_THREAD);
+}
+
+static int copies_pageable(const struct walk_call *call)
+{
+	return call_is_copy(call->kind) &&
+		(call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE);
+}
+
+static int is_free(enum call_kind kind)
+{
+	return kind_family(kind) == FAMILY_free || kind_family(kind) == FAMILY_host_memory;
+}
+
+static unsigned broken_by(const struct walk_call *call)
+{
+	/* cudaFree of memory that was allocated in stream order does not wait. */
+	enum scope scope = call->freed_async ? SCOPE_NONE : scope_of(call);
+	unsigned broken = 0;
+
+	if (uses_default_stream(call))
+		broken |= 1u << POLICY_DEFAULT_STREAM;
+	if (scope != SCOPE_NONE && !kind_has(call->kind, K_RESOURCE))
+		broken |= 1u << POLICY_SYNC;
+	if (copies_pageable(call))
+		broken |= 1u << POLICY_PAGEABLE_COPY;
+	if (scope != SCOPE_NONE && is_free(call->kind))
+		broken |= 1u << POLICY_FREE;
+	/* The runtime loads code for a first use: nobody called that. */
+	if (scope >= SCOPE_CONTEXT && !call->is_lazy_load)
+		broken |= 1u << POLICY_DEVICE_WIDE;
+	return broken;
+}
+
+static int collect(void *arg, const struct walk_call *call)
+{
+	struct collecting *collecting = arg;
+	unsigned broken = broken_by(call) & collecting->policies;
+
+	if (call->captured && !collecting->captured)
+		return 0;
+	for (int policy = 0; policy < POLICIES; policy++)
+		if (broken >> policy & 1 &&
+			db_run(collecting->insert, "iis", call->id, (int64_t)policy,
+				policy_names[policy]))
+			return -1;
+	return 0;
+}
+
+int policy_collect(struct db *db, unsigned policies, int captured)
+{
+	struct collecting collecting = { .policies = policies, .captured = captured };
+	int rc =
+		db_exec(db, "CREATE TEMP TABLE breach (call INTEGER, number INTEGER, policy TEXT)");
+
+	if (!rc) {
+		collecting.insert = db_prepare(db, "INSERT INTO temp.breach VALUES (?, ?, ?)");
+		rc = collecting.insert ? walk(db, collect, &collecting) : -1;
+	}
+	sqlite3_finalize(collecting.insert);
+	return rc;
+}
