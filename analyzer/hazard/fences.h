@@ -18,6 +18,12 @@ struct recent_wait {
 	int64_t call, stream, record, recorded_in; /* record: its call, 0: none */
 };
 
+/* Why nothing orders two operations, and the calls of a fence without effect. */
+struct fence {
+	const char *why;      /* NULL: no explanation */
+	int64_t wait, record; /* the event wait and the event record; 0: none */
+};
+
 struct fences {
 	struct idmap events, streams;             /* struct recorded, struct waited */
 	struct idmap contexts;                    /* struct host_waits */
@@ -34,14 +40,15 @@ int fences_process_call(struct fences *fences, const struct order *order,
 
 /*
  * Returns why the last event waits of later's stream do not order the two operations:
- * "unrecorded-event", "early-record", "stale-event" or "wrong-stream" (the event wait is in the
- * stream that recorded the event).  NULL: no wait looks meant to order them.
+ * "unrecorded-event", "early-wait" (the event is recorded after the wait, where it would order
+ * them), "early-record", "stale-event" or "wrong-stream" (the event wait is in the stream that
+ * recorded the event).  NULL: no wait looks meant to order them.
  */
-const char *fences_explain(const struct fences *fences, const struct operation_point *earlier,
+struct fence fences_explain(const struct fences *fences, const struct operation_point *earlier,
 	const struct operation_point *later);
 
 /* The same for captured operations, after the end of the capture; may return "late-fence", too. */
-const char *fences_explain_captured(const struct fences *fences,
+struct fence fences_explain_captured(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later);
 
 /*
@@ -52,10 +59,10 @@ const struct recent_wait *fences_find_third(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later);
 
 /*
- * Returns 1 if a wait in later's stream uses an event recorded after earlier and before later was
- * submitted: a wait before later would have ordered them.
+ * Returns the record that a wait in later's stream uses, if it comes after earlier and before later
+ * was submitted: a wait before later would have ordered them.  0: none.
  */
-int fences_is_late(const struct fences *fences, const struct walk_call *wait,
+int64_t fences_find_late(const struct fences *fences, const struct walk_call *wait,
 	const struct operation_point *earlier, const struct operation_point *later);
 
 void fences_release(struct fences *fences);
