@@ -2,6 +2,7 @@
 #include "fences.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "scope.h"
 
@@ -15,7 +16,8 @@ struct event_record {
 struct recorded {
 	struct event_record last[RECORDS]; /* a ring */
 	unsigned count;                    /* in all */
-	int waited_first;                  /* a stream waited for it before the first record */
+	int used;         /* a call other than its records names it, cuEventElapsedTime included */
+	int waited_first; /* a stream waited for it before the first record */
 };
 
 struct stream_wait {
@@ -51,6 +53,8 @@ static int note_record(struct fences *fences, const struct walk_call *call)
 		return -1;
 	recorded->last[recorded->count++ % RECORDS] =
 		(struct event_record){ call->id, call->stream };
+	fences->recorded[fences->records++ % FENCES_RECENT] =
+		(struct recent_record){ call->id, call->stream, call->event };
 	return 0;
 }
 
@@ -121,9 +125,28 @@ static int note_host_wait(struct fences *fences, const struct walk_call *call)
 	return context ? 0 : -1;
 }
 
+/* Whatever the call does: the event may be exported, or be a node's. */
+static int note_use(struct fences *fences, int64_t event)
+{
+	struct recorded *recorded =
+		event ? idmap_need(&fences->events, event, sizeof(*recorded)) : NULL;
+
+	if (recorded)
+		recorded->used = 1;
+	return !event || recorded ? 0 : -1;
+}
+
+static int uses_event(const struct walk_call *call)
+{
+	return call->kind != KIND_EVENT_RECORD && call->kind != KIND_EVENT_CREATE &&
+		call->kind != KIND_EVENT_DESTROY;
+}
+
 int fences_process_call(struct fences *fences, const struct order *order,
 	const struct walk_call *call)
 {
+	if (uses_event(call) && (note_use(fences, call->event) || note_use(fences, call->event2)))
+		return -1;
 	if (call->result)
 		return 0;
 	if (call_is_wait(call->kind) || kind_has(call->kind, K_POLLS))
@@ -273,6 +296,31 @@ struct fence fences_explain(const struct fences *fences, const struct operation_
 		fence = explain(fences, &waited->last[(waited->count - 1 - i) % WAITS], earlier,
 			later);
 	return fence.why ? fence : find_wrong_stream(fences, earlier, later);
+}
+
+struct fence fences_find_unused(const struct fences *fences, const struct operation_point *earlier,
+	const struct operation_point *later)
+{
+	for (unsigned i = 0; i < FENCES_RECENT && i < fences->records; i++) {
+		const struct recent_record *record =
+			&fences->recorded[(fences->records - 1 - i) % FENCES_RECENT];
+		const struct recorded *event = idmap_get(&fences->events, record->event);
+
+		if (record->stream == earlier->stream && record->call > earlier->call &&
+			record->call < later->call && !event->used)
+			return fence_of("unused-event", 0, record->call);
+	}
+	return (struct fence){ 0 };
+}
+
+void fences_settle(const struct fences *fences, const struct run *run, struct fence *fence)
+{
+	const struct run_call *record = fence->record ? run_call(run, fence->record) : NULL;
+	const struct recorded *event =
+		record ? idmap_get(&fences->events, run_payload(run, record)->event) : NULL;
+
+	if (event && event->used && !strcmp(fence->why, "unused-event"))
+		*fence = (struct fence){ 0 };
 }
 
 /* The wait uses a record between the two operations. */

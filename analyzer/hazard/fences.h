@@ -9,9 +9,10 @@
 
 #include "history.h"
 #include "idmap.h"
+#include "run_columns.h"
 #include "walk.h"
 
-/* Event waits that are kept, of all streams. */
+/* Event waits and event records that are kept, of all streams. */
 #define FENCES_RECENT 16
 
 struct recent_wait {
@@ -24,11 +25,17 @@ struct fence {
 	int64_t wait, record; /* the event wait and the event record; 0: none */
 };
 
+struct recent_record {
+	int64_t call, stream, event;
+};
+
 struct fences {
 	struct idmap events, streams;             /* struct recorded, struct waited */
 	struct idmap contexts;                    /* struct host_waits */
 	struct recent_wait recent[FENCES_RECENT]; /* a ring */
 	unsigned waits;
+	struct recent_record recorded[FENCES_RECENT]; /* a ring */
+	unsigned records;
 };
 
 /*
@@ -57,6 +64,16 @@ struct fence fences_explain_captured(const struct fences *fences,
  */
 const struct recent_wait *fences_find_third(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later);
+
+/*
+ * Returns "unused-event" if between the two operations an event is recorded in earlier's stream, and
+ * no other call has used it so far.
+ */
+struct fence fences_find_unused(const struct fences *fences, const struct operation_point *earlier,
+	const struct operation_point *later);
+
+/* Removes that explanation if a call has used the event after all; at the end of the run. */
+void fences_settle(const struct fences *fences, const struct run *run, struct fence *fence);
 
 /*
  * Returns the record that a wait in later's stream uses, if it comes after earlier and before later

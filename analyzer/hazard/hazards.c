@@ -561,10 +561,11 @@ int hazards_finish(struct hazards *hazards)
 	int rc = insert ? 0 : -1;
 
 	for (size_t i = 0; i < hazards->count && !rc; i++) {
-		const struct hazard *hazard = &hazards->hazard[i];
+		struct hazard *hazard = &hazards->hazard[i];
 		const struct operation_point *earlier = &hazard->earlier, *later = &hazard->later;
 		int timed = earlier->end != WALK_NEVER && later->start != WALK_NEVER;
 
+		fences_settle(&hazards->fences, hazards->run, &hazard->fence);
 		rc = db_run(insert, "isssiiiiiIsIiIssiII", hazard->process,
 			rules_of_hazards[hazard->rule], orders[hazard->order],
 			confidences[hazard->confidence], later->call, earlier->call,

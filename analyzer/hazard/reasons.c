@@ -135,7 +135,10 @@ struct fence hazards_explain(struct hazards *hazards, const struct shared *share
 		return fence;
 	fence.why = find_mistake(hazards, shared, hazard);
 	third = find_third_stream(hazards, shared, hazard, fence.why);
-	return third ? (struct fence){ third_stream, third->call, third->record } : fence;
+	if (third)
+		return (struct fence){ third_stream, third->call, third->record };
+	return fence.why ? fence
+			 : fences_find_unused(&hazards->fences, &hazard->earlier, &hazard->later);
 }
 
 /*
@@ -145,7 +148,7 @@ struct fence hazards_explain(struct hazards *hazards, const struct shared *share
 static int is_guess(const struct hazard *hazard)
 {
 	static const char *const guesses[] = { "early-return", "no-stream", "reused-block",
-		"legacy-stream", third_stream };
+		"legacy-stream", "unused-event", third_stream };
 	const char *why = hazard->fence.why;
 
 	for (size_t i = 0; why && i < sizeof(guesses) / sizeof(*guesses); i++)

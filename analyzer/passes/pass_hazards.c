@@ -40,6 +40,9 @@ static const struct reason {
 		"the stream that records the event{record} is the one that waits for it{wait}" },
 	{ "third-stream",
 		"another stream, which does not use the memory, waits for the event{wait}" },
+	{ "unused-event",
+		"an event is recorded after the earlier operation{record}, and nothing waits for"
+		" it" },
 	{ "no-stream",
 		"one of the two names no stream, unlike other work of its thread and on this "
 		"memory" },
@@ -241,6 +244,7 @@ static const struct fence_fix {
 } fence_fixes[] = {
 	{ "unrecorded-event", "record the event that is waited for", NULL },
 	{ "early-wait", NULL, ", after its record{record}" },
+	{ "unused-event", NULL, ", after its record{record}" },
 	{ "early-record", "record the event", NULL },
 	{ "stale-event", "record a separate event", NULL },
 	{ "late-fence", NULL, ", not after it" },

@@ -804,7 +804,7 @@ CREATE TABLE hazard ( -- derived: two operations that access the same bytes, at 
 	                                -- negative: they overlapped; NULL: unknown
 	why TEXT,                       -- why the existing fence is insufficient: unrecorded-event,
 	                                -- early-wait, early-record, stale-event, late-fence, wrong-stream,
-	                                -- third-stream; or what was mistaken for a fence: early-return,
+	                                -- third-stream, unused-event; or what was mistaken for a fence: early-return,
 	                                -- legacy-stream, no-stream, reused-block; early-launch: it does
 	                                -- not wait on the device; source-order: the copy reads out of
 	                                -- stream order; NULL: no fence found

@@ -80,6 +80,32 @@ static void a_wait_at_the_end_of_each_turn_is_too_late(void **unused)
 		"missing-fence raw certain 7-9 late-fence");
 }
 
+/* A record, and what else names the event. */
+static void a_record_before(int type, const char *wanted)
+{
+	struct test test;
+	int64_t event;
+
+	begin(&test);
+	event = new_event(&test);
+	launch(&test, test.writer, test.one, 0);
+	record(&test, event, test.one);
+	launch(&test, test.reader, test.two, 0);
+	if (type)
+		MINI_CALL(&test.m, .type = type, .at = test.t, .event = event);
+	finish(&test, wanted);
+}
+
+static void an_event_that_nothing_waits_for_is_named(void **unused)
+{
+	(void)unused;
+	a_record_before(0, "missing-fence raw certain 2-4 unused-event");
+	a_record_before(CALL_cuEventDestroy_v2, "missing-fence raw certain 2-4 unused-event");
+	a_record_before(CALL_cuEventQuery, "missing-fence raw certain 2-4");
+	a_record_before(CALL_cuEventElapsedTime, "missing-fence raw certain 2-4");
+	a_record_before(CALL_cuIpcGetEventHandle, "missing-fence raw certain 2-4");
+}
+
 /* The record ends each turn; the two operations of the second one do not overlap. */
 static void most_instances_give_the_reason(void **unused)
 {
@@ -117,6 +143,7 @@ int main(void)
 		cmocka_unit_test(a_wait_before_the_record_is_named_with_it),
 		cmocka_unit_test(a_wait_at_the_start_of_a_turn_is_too_early),
 		cmocka_unit_test(a_wait_at_the_end_of_each_turn_is_too_late),
+		cmocka_unit_test(an_event_that_nothing_waits_for_is_named),
 		cmocka_unit_test(most_instances_give_the_reason),
 	};
 
