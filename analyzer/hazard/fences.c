@@ -125,7 +125,6 @@ static int note_host_wait(struct fences *fences, const struct walk_call *call)
 	return context ? 0 : -1;
 }
 
-/* Whatever the call does: the event may be exported, or be a node's. */
 static int note_use(struct fences *fences, int64_t event)
 {
 	struct recorded *recorded =
@@ -136,10 +135,10 @@ static int note_use(struct fences *fences, int64_t event)
 	return !event || recorded ? 0 : -1;
 }
 
+/* Any call but its record: it may wait, ask, export the event or add it to a graph. */
 static int uses_event(const struct walk_call *call)
 {
-	return call->kind != KIND_EVENT_RECORD && call->kind != KIND_EVENT_CREATE &&
-		call->kind != KIND_EVENT_DESTROY;
+	return kind_family(call->kind) != FAMILY_event && call->kind != KIND_EVENT_CREATE;
 }
 
 int fences_process_call(struct fences *fences, const struct order *order,

@@ -66,8 +66,8 @@ const struct recent_wait *fences_find_third(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later);
 
 /*
- * Returns "unused-event" if between the two operations an event is recorded in earlier's stream, and
- * no other call has used it so far.
+ * Returns "unused-event" if between the two operations an event is recorded in earlier's stream,
+ * and no other call has used it so far.
  */
 struct fence fences_find_unused(const struct fences *fences, const struct operation_point *earlier,
 	const struct operation_point *later);
