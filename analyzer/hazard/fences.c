@@ -2,6 +2,7 @@
 #include "fences.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "scope.h"
 
@@ -15,6 +16,8 @@ struct event_record {
 struct recorded {
 	struct event_record last[RECORDS]; /* a ring */
 	unsigned count;                    /* in all */
+	int used;         /* a call other than its records names it, cuEventElapsedTime included */
+	int waited_first; /* a stream waited for it before the first record */
 };
 
 struct stream_wait {
@@ -50,6 +53,8 @@ static int note_record(struct fences *fences, const struct walk_call *call)
 		return -1;
 	recorded->last[recorded->count++ % RECORDS] =
 		(struct event_record){ call->id, call->stream };
+	fences->recorded[fences->records++ % FENCES_RECENT] =
+		(struct recent_record){ call->id, call->stream, call->event };
 	return 0;
 }
 
@@ -64,12 +69,14 @@ static void note_recent(struct fences *fences, const struct stream_wait *wait)
 
 static int note_wait(struct fences *fences, const struct order *order, const struct walk_call *call)
 {
-	struct event_record used = last_record(idmap_get(&fences->events, call->event));
+	struct recorded *recorded = idmap_need(&fences->events, call->event, sizeof(*recorded));
+	struct event_record used = last_record(recorded);
 	struct stream_wait wait;
 	struct waited *waited = idmap_need(&fences->streams, call->stream, sizeof(*waited));
 
-	if (!waited)
+	if (!waited || !recorded)
 		return -1;
+	recorded->waited_first |= !recorded->count;
 	wait = (struct stream_wait){ .call = call->id,
 		.event = call->event,
 		.stream = call->stream,
@@ -118,9 +125,27 @@ static int note_host_wait(struct fences *fences, const struct walk_call *call)
 	return context ? 0 : -1;
 }
 
+static int note_use(struct fences *fences, int64_t event)
+{
+	struct recorded *recorded =
+		event ? idmap_need(&fences->events, event, sizeof(*recorded)) : NULL;
+
+	if (recorded)
+		recorded->used = 1;
+	return !event || recorded ? 0 : -1;
+}
+
+/* Any call but its record: it may wait, ask, export the event or add it to a graph. */
+static int uses_event(const struct walk_call *call)
+{
+	return kind_family(call->kind) != FAMILY_event && call->kind != KIND_EVENT_CREATE;
+}
+
 int fences_process_call(struct fences *fences, const struct order *order,
 	const struct walk_call *call)
 {
+	if (uses_event(call) && (note_use(fences, call->event) || note_use(fences, call->event2)))
+		return -1;
 	if (call->result)
 		return 0;
 	if (call_is_wait(call->kind) || kind_has(call->kind, K_POLLS))
@@ -132,16 +157,17 @@ int fences_process_call(struct fences *fences, const struct order *order,
 	return call->kind == KIND_STREAM_WAIT ? note_wait(fences, order, call) : 0;
 }
 
-/* The event was recorded after the operation, and again before the wait. */
-static int was_replaced(const struct recorded *recorded, const struct stream_wait *wait,
-	const struct operation_point *earlier)
+/* Returns the event's last record after the earlier operation and within these calls, 0: none. */
+static int64_t find_record(const struct recorded *recorded, const struct operation_point *earlier,
+	int64_t after, int64_t before)
 {
 	for (unsigned i = 0; recorded && i < RECORDS && i < recorded->count; i++) {
-		const struct event_record *record = &recorded->last[i];
+		const struct event_record *record =
+			&recorded->last[(recorded->count - 1 - i) % RECORDS];
 
 		if (record->stream == earlier->stream && record->call > earlier->call &&
-			record->call < wait->used.call)
-			return 1;
+			record->call > after && record->call < before)
+			return record->call;
 	}
 	return 0;
 }
@@ -190,19 +216,37 @@ static int was_over(const struct fences *fences, const struct stream_wait *wait,
 			came_back(recording, wait, earlier));
 }
 
-/* Wait and record may both come before the work that they were meant for. */
-static const char *explain(const struct fences *fences, const struct stream_wait *wait,
-	const struct operation_point *earlier)
+/* The wait and the record that it used; -1: code that is not recorded (ELSEWHERE). */
+static struct fence fence_of(const char *why, int64_t wait, int64_t record)
 {
-	if (wait->used.call && wait->used.stream == earlier->stream &&
-		wait->used.call < earlier->call)
-		return was_over(fences, wait, earlier) ? NULL : "early-record";
+	return (struct fence){ why, wait, record > 0 ? record : 0 };
+}
+
+/*
+ * Wait and record may both come before the work that they were meant for.  A wait before that work
+ * is that of the same turn if the program begins with it, else it may be that of the previous one.
+ */
+static struct fence explain(const struct fences *fences, const struct stream_wait *wait,
+	const struct operation_point *earlier, const struct operation_point *later)
+{
+	const struct recorded *recorded = idmap_get(&fences->events, wait->event);
+	int64_t record = find_record(recorded, earlier, wait->call, later->call);
+	int is_of_earlier = wait->used.call && wait->used.stream == earlier->stream &&
+		wait->used.call < earlier->call;
+
+	if (was_over(fences, wait, earlier))
+		return (struct fence){ 0 };
+	if (record && (wait->call > earlier->call || recorded->waited_first))
+		return fence_of("early-wait", wait->call, record);
+	if (is_of_earlier)
+		return fence_of("early-record", wait->call, wait->used.call);
 	if (wait->call < earlier->call)
-		return NULL;
+		return (struct fence){ 0 };
 	if (!wait->used.call)
-		return "unrecorded-event";
-	return was_replaced(idmap_get(&fences->events, wait->event), wait, earlier) ? "stale-event"
-										    : NULL;
+		return fence_of("unrecorded-event", wait->call, 0);
+	return find_record(recorded, earlier, 0, wait->used.call)
+		? fence_of("stale-event", wait->call, wait->used.call)
+		: (struct fence){ 0 };
 }
 
 /* A stream that waits for its own work gains nothing. */
@@ -214,13 +258,16 @@ static int is_in_wrong_stream(const struct recent_wait *wait, const struct opera
 		wait->record < later->call;
 }
 
-static const char *find_wrong_stream(const struct fences *fences,
+static struct fence find_wrong_stream(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later)
 {
-	for (unsigned i = 0; i < FENCES_RECENT; i++)
-		if (is_in_wrong_stream(&fences->recent[i], earlier, later))
-			return "wrong-stream";
-	return NULL;
+	for (unsigned i = 0; i < FENCES_RECENT; i++) {
+		const struct recent_wait *wait = &fences->recent[i];
+
+		if (is_in_wrong_stream(wait, earlier, later))
+			return fence_of("wrong-stream", wait->call, wait->record);
+	}
+	return (struct fence){ 0 };
 }
 
 const struct recent_wait *fences_find_third(const struct fences *fences,
@@ -238,15 +285,41 @@ const struct recent_wait *fences_find_third(const struct fences *fences,
 	return NULL;
 }
 
-const char *fences_explain(const struct fences *fences, const struct operation_point *earlier,
+struct fence fences_explain(const struct fences *fences, const struct operation_point *earlier,
 	const struct operation_point *later)
 {
 	const struct waited *waited = idmap_get(&fences->streams, later->stream);
-	const char *why = NULL;
+	struct fence fence = { 0 };
 
-	for (unsigned i = 0; waited && !why && i < WAITS && i < waited->count; i++)
-		why = explain(fences, &waited->last[(waited->count - 1 - i) % WAITS], earlier);
-	return why ? why : find_wrong_stream(fences, earlier, later);
+	for (unsigned i = 0; waited && !fence.why && i < WAITS && i < waited->count; i++)
+		fence = explain(fences, &waited->last[(waited->count - 1 - i) % WAITS], earlier,
+			later);
+	return fence.why ? fence : find_wrong_stream(fences, earlier, later);
+}
+
+struct fence fences_find_unused(const struct fences *fences, const struct operation_point *earlier,
+	const struct operation_point *later)
+{
+	for (unsigned i = 0; i < FENCES_RECENT && i < fences->records; i++) {
+		const struct recent_record *record =
+			&fences->recorded[(fences->records - 1 - i) % FENCES_RECENT];
+		const struct recorded *event = idmap_get(&fences->events, record->event);
+
+		if (record->stream == earlier->stream && record->call > earlier->call &&
+			record->call < later->call && !event->used)
+			return fence_of("unused-event", 0, record->call);
+	}
+	return (struct fence){ 0 };
+}
+
+void fences_settle(const struct fences *fences, const struct run *run, struct fence *fence)
+{
+	const struct run_call *record = fence->record ? run_call(run, fence->record) : NULL;
+	const struct recorded *event =
+		record ? idmap_get(&fences->events, run_payload(run, record)->event) : NULL;
+
+	if (event && event->used && !strcmp(fence->why, "unused-event"))
+		*fence = (struct fence){ 0 };
 }
 
 /* The wait uses a record between the two operations. */
@@ -257,24 +330,24 @@ static int is_between(const struct event_record *used, const struct operation_po
 		used->call < later->call;
 }
 
-const char *fences_explain_captured(const struct fences *fences,
+struct fence fences_explain_captured(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later)
 {
 	const struct waited *waited = idmap_get(&fences->streams, later->stream);
-	const char *why = NULL;
+	struct fence fence = { 0 };
 
-	for (unsigned i = 0; waited && !why && i < WAITS && i < waited->count; i++) {
+	for (unsigned i = 0; waited && !fence.why && i < WAITS && i < waited->count; i++) {
 		const struct stream_wait *wait = &waited->last[(waited->count - 1 - i) % WAITS];
 
 		if (wait->call < later->call)
-			why = explain(fences, wait, earlier);
+			fence = explain(fences, wait, earlier, later);
 		else if (is_between(&wait->used, earlier, later))
-			why = "late-fence";
+			fence = fence_of("late-fence", wait->call, wait->used.call);
 	}
-	return why;
+	return fence;
 }
 
-int fences_is_late(const struct fences *fences, const struct walk_call *wait,
+int64_t fences_find_late(const struct fences *fences, const struct walk_call *wait,
 	const struct operation_point *earlier, const struct operation_point *later)
 {
 	struct event_record used;
@@ -282,7 +355,7 @@ int fences_is_late(const struct fences *fences, const struct walk_call *wait,
 	if (wait->stream != later->stream || wait->id < later->call)
 		return 0;
 	used = last_record(idmap_get(&fences->events, wait->event));
-	return is_between(&used, earlier, later);
+	return is_between(&used, earlier, later) ? used.call : 0;
 }
 
 void fences_release(struct fences *fences)

@@ -9,13 +9,24 @@
 
 #include "history.h"
 #include "idmap.h"
+#include "run_columns.h"
 #include "walk.h"
 
-/* Event waits that are kept, of all streams. */
+/* Event waits and event records that are kept, of all streams. */
 #define FENCES_RECENT 16
 
 struct recent_wait {
 	int64_t call, stream, record, recorded_in; /* record: its call, 0: none */
+};
+
+/* Why nothing orders two operations, and the calls of a fence without effect. */
+struct fence {
+	const char *why;      /* NULL: no explanation */
+	int64_t wait, record; /* the event wait and the event record; 0: none */
+};
+
+struct recent_record {
+	int64_t call, stream, event;
 };
 
 struct fences {
@@ -23,6 +34,8 @@ struct fences {
 	struct idmap contexts;                    /* struct host_waits */
 	struct recent_wait recent[FENCES_RECENT]; /* a ring */
 	unsigned waits;
+	struct recent_record recorded[FENCES_RECENT]; /* a ring */
+	unsigned records;
 };
 
 /*
@@ -34,14 +47,15 @@ int fences_process_call(struct fences *fences, const struct order *order,
 
 /*
  * Returns why the last event waits of later's stream do not order the two operations:
- * "unrecorded-event", "early-record", "stale-event" or "wrong-stream" (the event wait is in the
- * stream that recorded the event).  NULL: no wait looks meant to order them.
+ * "unrecorded-event", "early-wait" (the event is recorded after the wait, where it would order
+ * them), "early-record", "stale-event" or "wrong-stream" (the event wait is in the stream that
+ * recorded the event).  NULL: no wait looks meant to order them.
  */
-const char *fences_explain(const struct fences *fences, const struct operation_point *earlier,
+struct fence fences_explain(const struct fences *fences, const struct operation_point *earlier,
 	const struct operation_point *later);
 
 /* The same for captured operations, after the end of the capture; may return "late-fence", too. */
-const char *fences_explain_captured(const struct fences *fences,
+struct fence fences_explain_captured(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later);
 
 /*
@@ -52,10 +66,20 @@ const struct recent_wait *fences_find_third(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later);
 
 /*
- * Returns 1 if a wait in later's stream uses an event recorded after earlier and before later was
- * submitted: a wait before later would have ordered them.
+ * Returns "unused-event" if between the two operations an event is recorded in earlier's stream,
+ * and no other call has used it so far.
  */
-int fences_is_late(const struct fences *fences, const struct walk_call *wait,
+struct fence fences_find_unused(const struct fences *fences, const struct operation_point *earlier,
+	const struct operation_point *later);
+
+/* Removes that explanation if a call has used the event after all; at the end of the run. */
+void fences_settle(const struct fences *fences, const struct run *run, struct fence *fence);
+
+/*
+ * Returns the record that a wait in later's stream uses, if it comes after earlier and before later
+ * was submitted: a wait before later would have ordered them.  0: none.
+ */
+int64_t fences_find_late(const struct fences *fences, const struct walk_call *wait,
 	const struct operation_point *earlier, const struct operation_point *later);
 
 void fences_release(struct fences *fences);

@@ -346,7 +346,7 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 		if (doubt)
 			hazard.confidence = CONFIDENCE_POSSIBLE;
 	}
-	hazard.why = hazards_explain(hazards, judging->shared, &hazard);
+	hazard.fence = hazards_explain(hazards, judging->shared, &hazard);
 	return hazards_add(hazards, &hazard) ? -1 : 1;
 }
 
@@ -556,23 +556,27 @@ int hazards_finish(struct hazards *hazards)
 	sqlite3_stmt *insert = db_prepare(hazards->db,
 		"INSERT INTO hazard (process, rule, kind, confidence, call, other_call, "
 		"allocation, low, high, gap, why, launch, count, via, evidence, other_evidence, "
-		"same_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+		"same_bytes, wait, record) "
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 	int rc = insert ? 0 : -1;
 
 	for (size_t i = 0; i < hazards->count && !rc; i++) {
-		const struct hazard *hazard = &hazards->hazard[i];
+		struct hazard *hazard = &hazards->hazard[i];
 		const struct operation_point *earlier = &hazard->earlier, *later = &hazard->later;
 		int timed = earlier->end != WALK_NEVER && later->start != WALK_NEVER;
 
-		rc = db_run(insert, "isssiiiiiIsIiIssi", hazard->process,
+		fences_settle(&hazards->fences, hazards->run, &hazard->fence);
+		rc = db_run(insert, "isssiiiiiIsIiIssiII", hazard->process,
 			rules_of_hazards[hazard->rule], orders[hazard->order],
 			confidences[hazard->confidence], later->call, earlier->call,
 			hazard->allocation, hazard->low, hazard->high,
-			timed ? later->start - earlier->end : DB_NULL, hazard->why,
+			timed ? later->start - earlier->end : DB_NULL, hazard->fence.why,
 			hazard->launch ? hazard->launch : DB_NULL,
 			hazard->count * (1 + hazard->more), hazard->via ? hazard->via : DB_NULL,
 			evidence_names[hazard->evidence[0]], evidence_names[hazard->evidence[1]],
-			(int64_t)hazard->same_bytes);
+			(int64_t)hazard->same_bytes,
+			hazard->fence.wait ? hazard->fence.wait : DB_NULL,
+			hazard->fence.record ? hazard->fence.record : DB_NULL);
 	}
 	sqlite3_finalize(insert);
 	return rc ? rc : store_forgotten(hazards);

@@ -41,7 +41,7 @@ struct hazard {
 	enum hazard_rule rule;
 	enum access_order order;
 	enum confidence confidence;
-	const char *why; /* NULL: no explanation */
+	struct fence fence;
 };
 
 /* Hazards within an executable graph, without later updates of it. */
@@ -188,10 +188,10 @@ void hazards_release_graph_memory(struct hazards *hazards);
 int hazards_find_scripts(struct hazards *hazards);
 
 /*
- * Returns hazard.why of the next hazard, whose later operation is the current one: a fence without
- * effect, or something that may have been mistaken for one.
+ * Returns why nothing orders the next hazard, whose later operation is the current one: a fence
+ * without effect, or something that may have been mistaken for one.
  */
-const char *hazards_explain(struct hazards *hazards, const struct shared *shared,
+struct fence hazards_explain(struct hazards *hazards, const struct shared *shared,
 	const struct hazard *hazard);
 
 /* Corrects explanations when the current operation uses that memory. */

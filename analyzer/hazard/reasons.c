@@ -77,21 +77,21 @@ static const char *find_mistake(const struct hazards *hazards, const struct shar
 /*
  * A third stream waits by mistake in place of the later stream, unless it uses the memory itself.
  */
-static int waits_in_third_stream(struct hazards *hazards, const struct shared *shared,
-	const struct hazard *hazard, const char *otherwise)
+static const struct recent_wait *find_third_stream(struct hazards *hazards,
+	const struct shared *shared, const struct hazard *hazard, const char *otherwise)
 {
 	const struct recent_wait *wait =
 		fences_find_third(&hazards->fences, &hazard->earlier, &hazard->later);
 
 	if (!wait || users_have_used(shared->users, wait->stream, wait->call))
-		return 0;
+		return NULL;
 	hazards->watch[hazards->watches++ % WATCHES] = (struct watch){ .stream = wait->stream,
 		.allocation = hazard->allocation,
 		.hazard = hazards->count,
 		.earlier = hazard->earlier.call,
 		.later = hazard->later.call,
 		.otherwise = otherwise };
-	return 1;
+	return wait;
 }
 
 /* The row may have been replaced: a pair of operations has one row. */
@@ -99,7 +99,7 @@ static int is_watched(const struct hazards *hazards, const struct watch *watch)
 {
 	const struct hazard *hazard = &hazards->hazard[watch->hazard];
 
-	return watch->hazard < hazards->count && hazard->why == third_stream &&
+	return watch->hazard < hazards->count && hazard->fence.why == third_stream &&
 		hazard->earlier.call == watch->earlier && hazard->later.call == watch->later;
 }
 
@@ -112,39 +112,49 @@ void hazards_watch(struct hazards *hazards, int64_t allocation)
 			continue;
 		watch->stream = 0;
 		if (is_watched(hazards, watch))
-			hazards->hazard[watch->hazard].why = watch->otherwise;
+			hazards->hazard[watch->hazard].fence =
+				(struct fence){ .why = watch->otherwise };
 	}
 }
 
-const char *hazards_explain(struct hazards *hazards, const struct shared *shared,
+struct fence hazards_explain(struct hazards *hazards, const struct shared *shared,
 	const struct hazard *hazard)
 {
-	const char *why;
+	const struct recent_wait *third;
+	struct fence fence;
 
 	if (hazards->launched_early)
-		return "early-launch";
+		return (struct fence){ .why = "early-launch" };
 	if (hazards->read_early)
-		return "source-order";
+		return (struct fence){ .why = "source-order" };
 	if (hazards->launch)
 		return fences_explain_captured(&hazards->captured, &hazard->earlier,
 			&hazard->later);
-	why = fences_explain(&hazards->fences, &hazard->earlier, &hazard->later);
-	if (why)
-		return why;
-	why = find_mistake(hazards, shared, hazard);
-	return waits_in_third_stream(hazards, shared, hazard, why) ? third_stream : why;
+	fence = fences_explain(&hazards->fences, &hazard->earlier, &hazard->later);
+	if (fence.why)
+		return fence;
+	fence.why = find_mistake(hazards, shared, hazard);
+	third = find_third_stream(hazards, shared, hazard, fence.why);
+	if (third)
+		return (struct fence){ third_stream, third->call, third->record };
+	return fence.why ? fence
+			 : fences_find_unused(&hazards->fences, &hazard->earlier, &hazard->later);
 }
 
-/* A wait that comes too late is a better explanation than these. */
-static int is_guess(const char *why)
+/*
+ * A wait that comes too late is a better explanation than these, and than a record and a wait that
+ * both precede the earlier operation: in a loop, they may be those of the previous turn.
+ */
+static int is_guess(const struct hazard *hazard)
 {
 	static const char *const guesses[] = { "early-return", "no-stream", "reused-block",
-		"legacy-stream", third_stream };
+		"legacy-stream", "unused-event", third_stream };
+	const char *why = hazard->fence.why;
 
 	for (size_t i = 0; why && i < sizeof(guesses) / sizeof(*guesses); i++)
 		if (!strcmp(why, guesses[i]))
 			return 1;
-	return !why;
+	return !why || (!strcmp(why, "early-record") && hazard->fence.wait < hazard->earlier.call);
 }
 
 void hazards_find_late(struct hazards *hazards, const struct walk_call *wait)
@@ -153,9 +163,12 @@ void hazards_find_late(struct hazards *hazards, const struct walk_call *wait)
 
 	for (size_t i = hazards->count - looks; i < hazards->count; i++) {
 		struct hazard *hazard = &hazards->hazard[i];
+		int64_t record = hazard->launch || !is_guess(hazard)
+			? 0
+			: fences_find_late(&hazards->fences, wait, &hazard->earlier,
+				  &hazard->later);
 
-		if (!hazard->launch && is_guess(hazard->why) &&
-			fences_is_late(&hazards->fences, wait, &hazard->earlier, &hazard->later))
-			hazard->why = "late-fence";
+		if (record)
+			hazard->fence = (struct fence){ "late-fence", wait->id, record };
 	}
 }

@@ -19,8 +19,7 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	if (pass_say_operation(words, worst, worst->other_call, out))
 		return -1;
 	fputs(", though both use the same memory", out);
-	pass_say_reason(worst, out);
-	return 0;
+	return pass_say_reason(words, worst, out);
 }
 
 const struct pass pass_async_alloc_order = { .run = run, .say = say, .fix = pass_fix_hazard };

@@ -9,7 +9,8 @@
 /* The most certain first: of conflicts with operations of one line the first counts. */
 static const char hazards_sql[] =
 	"SELECT h.process, h.call, h.other_call, h.confidence, h.kind, h.why, h.count, h.launch,"
-	" h.id, h.via FROM hazard h WHERE h.rule = ?"
+	" h.id, h.via, ifnull(h.gap < 0, 0), h.wait, h.record"
+	" FROM hazard h WHERE h.rule = ?"
 	" ORDER BY h.confidence = 'possible', h.confidence = 'likely', h.id";
 
 /* The verbs for a pair: what the later and the earlier operation do. */
@@ -21,18 +22,27 @@ static const struct pair {
 	{ "waw", "overwrites", "writes" },
 };
 
-/* Why the existing fence has no effect. */
+/* Why the existing fence has no effect.  {wait} and {record} are the places of its calls. */
 static const struct reason {
 	const char *why, *text;
 } reasons[] = {
-	{ "unrecorded-event", "the event that its stream waits for was never recorded" },
+	{ "unrecorded-event",
+		"the event that its stream waits for{wait} was not recorded before that" },
+	{ "early-wait", "its stream waits for the event{wait} before it is recorded{record}" },
 	{ "early-record",
-		"the event that its stream waits for was recorded before the earlier operation" },
+		"the event that its stream waits for{wait} was recorded{record} before the earlier"
+		" operation" },
 	{ "stale-event",
-		"the event that its stream waits for was recorded again in another stream" },
-	{ "late-fence", "its stream waits for the event only after it" },
-	{ "wrong-stream", "the stream that records the event is the one that waits for it" },
-	{ "third-stream", "another stream, which does not use the memory, waits for the event" },
+		"the event that its stream waits for{wait} was recorded again{record} in another"
+		" stream" },
+	{ "late-fence", "its stream waits for the event{wait} only after it" },
+	{ "wrong-stream",
+		"the stream that records the event{record} is the one that waits for it{wait}" },
+	{ "third-stream",
+		"another stream, which does not use the memory, waits for the event{wait}" },
+	{ "unused-event",
+		"an event is recorded after the earlier operation{record}, and nothing waits for"
+		" it" },
 	{ "no-stream",
 		"one of the two names no stream, unlike other work of its thread and on this "
 		"memory" },
@@ -124,6 +134,9 @@ int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, i
 			.launch = sqlite3_column_int64(q, 7),
 			.hazard = sqlite3_column_int64(q, 8),
 			.via = sqlite3_column_int64(q, 9),
+			.overlapped = sqlite3_column_int(q, 10),
+			.wait = sqlite3_column_int64(q, 11),
+			.record = sqlite3_column_int64(q, 12),
 			.kind = find_pair(db_text(q, 4))->kind,
 			.why = reason ? reason->why : NULL };
 
@@ -143,12 +156,34 @@ int pass_say_operation(struct words *words, const struct instance *worst, int64_
 	return worst->launch ? words_node(words, call, out) : words_operation(words, call, out);
 }
 
-void pass_say_reason(const struct instance *worst, FILE *out)
+/* Writes a reason's text, with " (a.cu:14)" for {wait} and {record}. */
+static int say_text(struct words *words, const struct instance *worst, const char *text, FILE *out)
+{
+	for (; *text; text++) {
+		int64_t call = strncmp(text, "{wait}", 6) ? worst->record : worst->wait;
+
+		if (*text != '{') {
+			fputc(*text, out);
+			continue;
+		}
+		text = strchr(text, '}');
+		if (call && words_place(words, call, out) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int pass_say_reason(struct words *words, const struct instance *worst, FILE *out)
 {
 	const struct reason *reason = find_reason(worst->why);
 
-	if (reason)
-		print(out, ": %s", reason->text);
+	if (!reason)
+		return 0;
+	fputs(": ", out);
+	if (worst->alike < worst->total)
+		print(out, "in %lld of %lld cases, ", (long long)worst->alike,
+			(long long)worst->total);
+	return say_text(words, worst, reason->text, out);
 }
 
 /* "only a load of code, cuLibraryLoadData (a.py:14), kept them in order; the next turn has none" */
@@ -158,8 +193,7 @@ static int say_load(struct words *words, const struct instance *worst, FILE *out
 	if (words_call(words, worst->via, out) || words_place(words, worst->via, out))
 		return -1;
 	fputs(", kept them in order; the next turn has none", out);
-	pass_say_reason(worst, out);
-	return 0;
+	return pass_say_reason(words, worst, out);
 }
 
 int pass_say_hazard(struct words *words, const struct instance *worst, FILE *out)
@@ -175,8 +209,7 @@ int pass_say_hazard(struct words *words, const struct instance *worst, FILE *out
 	if (worst->via)
 		return say_load(words, worst, out);
 	print(out, "%s orders them", worst->launch ? "in their graph no edge" : "nothing");
-	pass_say_reason(worst, out);
-	return 0;
+	return pass_say_reason(words, worst, out);
 }
 
 /* --- the fence to add --- */
@@ -210,6 +243,8 @@ static const struct fence_fix {
 	const char *rest; /* NULL: nothing to append */
 } fence_fixes[] = {
 	{ "unrecorded-event", "record the event that is waited for", NULL },
+	{ "early-wait", NULL, ", after its record{record}" },
+	{ "unused-event", NULL, ", after its record{record}" },
 	{ "early-record", "record the event", NULL },
 	{ "stale-event", "record a separate event", NULL },
 	{ "late-fence", NULL, ", not after it" },
@@ -333,8 +368,8 @@ int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out
 	fputs(fix->record ? " wait for it before " : " wait for the event before ", out);
 	if (say_step(words, worst->call, out))
 		return -1;
-	if (fix->rest)
-		fputs(fix->rest, out);
+	if (fix->rest && say_text(words, worst, fix->rest, out))
+		return -1;
 	if (is_why(worst, "reused-block"))
 		return say_record_stream(words, worst, out);
 	return worst->launch ? 0 : say_python(words, worst, out);

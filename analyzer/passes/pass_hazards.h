@@ -36,7 +36,7 @@ int pass_fix_host_access(struct words *words, const struct instance *worst, FILE
  * Write parts of these: "kernel 'a' on stream 13"; ": " and why the existing fence has no effect.
  */
 int pass_say_operation(struct words *words, const struct instance *worst, int64_t call, FILE *out);
-void pass_say_reason(const struct instance *worst, FILE *out);
+int pass_say_reason(struct words *words, const struct instance *worst, FILE *out);
 
 /*
  * Writes "record an event on stream 13 after `a` (x.cu:31), let stream 14 wait for it before `b`

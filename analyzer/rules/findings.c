@@ -49,6 +49,7 @@ static void free_place(void *object)
 {
 	struct finding_place *place = object;
 
+	free(place->reason);
 	free(place->changed.call);
 	free(place->with.call);
 	free(place);
@@ -157,10 +158,15 @@ static int is_in_loop(const struct findings *findings, const struct instance *in
 	return call && call->enter >= loop->start && call->enter < loop->until;
 }
 
+static int64_t occurrences(const struct instance *instance)
+{
+	return instance->count ? instance->count : 1;
+}
+
 static void add_cost(struct cost *cost, const struct instance *instance, int in_loop)
 {
 	cost->in_loop += in_loop ? instance->cost : 0;
-	cost->count += instance->count ? instance->count : 1;
+	cost->count += occurrences(instance);
 	if (instance->saving == FINDING_DELAY) {
 		cost->delayed += instance->cost;
 	} else {
@@ -214,19 +220,68 @@ int rule_is_pace(enum rule rule)
 	return !strcmp(rules[rule].group, "pace");
 }
 
-/*
- * The more certain of two instances represents their place; one that nothing kept in order, and
- * explained ones come first.
- */
-static int is_worse(const struct instance *one, const struct instance *other)
+/* The more certain of two instances comes first, then one that nothing kept in order. */
+static int compare_certainty(const struct instance *one, const struct instance *other)
 {
 	if (one->confidence != other->confidence)
-		return one->confidence > other->confidence;
-	if (!one->via != !other->via)
-		return !one->via;
-	if (!one->why != !other->why)
-		return one->why != NULL;
+		return one->confidence > other->confidence ? 1 : -1;
+	return !one->via - !other->via;
+}
+
+/* Returns 1 if one represents the instances with the same reason rather than other. */
+static int is_worse(const struct instance *one, const struct instance *other)
+{
+	int more = compare_certainty(one, other);
+
+	if (more || one->overlapped != other->overlapped)
+		return more ? more > 0 : one->overlapped;
 	return one->cost > other->cost;
+}
+
+/* Returns 1 if a place is described by one rather than by other: the most frequent reason. */
+static int is_more_frequent(const struct reason_count *one, const struct reason_count *other)
+{
+	int more = compare_certainty(&one->worst, &other->worst);
+
+	if (more || one->count != other->count)
+		return more ? more > 0 : one->count > other->count;
+	return one->worst.why && !other->worst.why;
+}
+
+static struct reason_count *need_reason(struct finding_place *place,
+	const struct instance *instance)
+{
+	struct reason_count *more;
+
+	for (size_t i = 0; i < place->reasons; i++)
+		if (place->reason[i].worst.why == instance->why)
+			return &place->reason[i];
+	more = array_room(place->reason, place->reasons, sizeof(*more));
+	if (!more)
+		return NULL;
+	place->reason = more;
+	more[place->reasons] = (struct reason_count){ .worst = *instance };
+	return &more[place->reasons++];
+}
+
+static int add_reason(struct finding_place *place, const struct instance *instance)
+{
+	struct reason_count *reason = need_reason(place, instance);
+	const struct reason_count *most;
+
+	if (!reason)
+		return -1;
+	if (is_worse(instance, &reason->worst))
+		reason->worst = *instance;
+	reason->count += occurrences(instance);
+	most = place->reason;
+	for (size_t i = 1; i < place->reasons; i++)
+		if (is_more_frequent(&place->reason[i], most))
+			most = &place->reason[i];
+	place->worst = most->worst;
+	place->worst.alike = most->count;
+	place->worst.total = place->cost.count;
+	return 0;
 }
 
 static int add(struct findings *findings, const struct instance *instance, int masked)
@@ -242,10 +297,8 @@ static int add(struct findings *findings, const struct instance *instance, int m
 	place = finding ? need_place(finding, site, other_site) : NULL;
 	if (!place)
 		return -1;
-	if (!place->cost.count || is_worse(instance, &place->worst))
-		place->worst = *instance;
 	add_cost(&place->cost, instance, is_in_loop(findings, instance));
-	return add_changes(place, instance);
+	return add_reason(place, instance) || add_changes(place, instance) ? -1 : 0;
 }
 
 int findings_add(struct findings *findings, const struct instance *instance)

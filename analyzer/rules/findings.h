@@ -52,8 +52,11 @@ struct instance {
 	int64_t least;                /* with fewer instances at two lines it is only possible */
 	int64_t count;                /* number of occurrences; 0: one */
 	int64_t hazard, launch, via;  /* row of table hazard, its launch and via; 0: none */
+	int64_t wait, record;         /* calls of the fence of that row; 0: none */
 	int64_t a_turn, host, device; /* such calls per turn, ns of each, and of its work; or 0 */
 	const char *kind, *why;       /* of table hazard; they outlive findings; NULL: none */
+	int overlapped;               /* the two operations ran at the same time */
+	int64_t alike, total;         /* set by findings: those with this why, of so many there */
 	int64_t still_needs;          /* with CHANGE_WAIT: a call it must still wait for, 0: none */
 	int masked;                   /* set by findings: it saves time only with other fixes */
 	int reads; /* a script's line reads a result: other reads may wait in its place */

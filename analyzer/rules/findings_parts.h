@@ -42,6 +42,13 @@ struct changes {
 /* Returns 0, or -1 after a message. */
 int changes_add(struct changes *changes, const struct changed_call *changed);
 
+/* The instances of a place with the same reason (struct instance, why). */
+struct reason_count {
+	int64_t count;
+	struct instance
+		worst; /* the most certain one; one that overlapped, before one that did not */
+};
+
 /* The instances of a finding at one pair of lines. */
 struct finding_place {
 	int64_t site, other_site; /* sites that represent the lines; 0: unknown */
@@ -54,7 +61,9 @@ struct finding_place {
 	int shown;              /* shown with its finding */
 	int replayed;           /* alone is valid */
 	int64_t alone;          /* saving if only this line of the finding is changed, ns */
-	struct instance worst;
+	struct reason_count *reason;
+	size_t reasons;
+	struct instance worst; /* of the most frequent reason among the most certain instances */
 };
 
 struct finding {

@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 32; -- raised with every change below
+PRAGMA user_version = 33; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -803,8 +803,8 @@ CREATE TABLE hazard ( -- derived: two operations that access the same bytes, at 
 	gap INTEGER,                    -- from the end of the earlier one to the start of the later one, ns;
 	                                -- negative: they overlapped; NULL: unknown
 	why TEXT,                       -- why the existing fence is insufficient: unrecorded-event,
-	                                -- early-record, stale-event, late-fence, wrong-stream,
-	                                -- third-stream; or what was mistaken for a fence: early-return,
+	                                -- early-wait, early-record, stale-event, late-fence, wrong-stream,
+	                                -- third-stream, unused-event; or what was mistaken for a fence: early-return,
 	                                -- legacy-stream, no-stream, reused-block; early-launch: it does
 	                                -- not wait on the device; source-order: the copy reads out of
 	                                -- stream order; NULL: no fence found
@@ -818,8 +818,10 @@ CREATE TABLE hazard ( -- derived: two operations that access the same bytes, at 
 	                                -- guard (reported by the host memory guard), or as in
 	                                -- kernel_access
 	other_evidence TEXT NOT NULL,   -- the same for the earlier one
-	same_bytes INTEGER NOT NULL DEFAULT 0 -- 1: the two operations surely access a byte in common,
+	same_bytes INTEGER NOT NULL DEFAULT 0, -- 1: the two operations surely access a byte in common,
 	                                -- which one of them writes; 0: one accesses at most such bytes
+	wait INTEGER REFERENCES call(id), -- the event wait of the fence that why describes; NULL: none
+	record INTEGER REFERENCES call(id) -- the event record of that fence; NULL: none
 );
 
 CREATE TABLE kernel_use ( -- derived: launches of a kernel, including captured ones and graph nodes
