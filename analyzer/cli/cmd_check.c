@@ -5,7 +5,7 @@
 
 #include "baseline.h"
 #include "command.h"
-#include "export.h"
+#include "formats.h"
 #include "losses.h"
 #include "output.h"
 #include "print.h"
@@ -15,25 +15,6 @@
 #include "verdict.h"
 
 #define EXIT_FINDINGS 1
-
-static const struct format {
-	const char *name;
-	int (*put)(struct db *db, FILE *out);
-} formats[] = {
-	{ "text", summary_findings },
-	{ "sarif", export_sarif },
-	{ "junit", export_junit },
-	{ "github", export_github },
-};
-
-static const struct format *find_format(const char *name)
-{
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
-		if (!strcmp(name ? name : "text", formats[i].name))
-			return &formats[i];
-	print(stderr, "cufence check: --format is text, sarif, junit or github, not '%s'\n", name);
-	return NULL;
-}
 
 /* Milliseconds, as ns: 0, or -1 after a message. */
 static int parse_cost(const char *text, int64_t *ns)
@@ -85,7 +66,7 @@ static int write_result(struct db *db, const struct format *format, const char *
 
 	if (path && output_open(&output, "cufence check", path))
 		return -1;
-	rc = format->put(db, output.file);
+	rc = format->check(db, output.file);
 	if (path && output_close(&output, "cufence check", !rc))
 		rc = -1;
 	return rc;
@@ -126,7 +107,7 @@ static int check(struct db *db, const struct arguments *arguments, const struct 
 		return EXIT_TROUBLE;
 	if (!complete) {
 		/* stderr has the reason; formats for programs must hold it, too. */
-		if (format != formats)
+		if (!format_is_text(format))
 			write_result(db, format, option(arguments, "-o"));
 		return EXIT_TROUBLE;
 	}
@@ -165,7 +146,8 @@ static int check_outputs(const struct arguments *arguments)
 int cmd_check(const struct arguments *arguments)
 {
 	const char *list = option(arguments, "--fail-on");
-	const struct format *format = find_format(option(arguments, "--format"));
+	const struct format *format = format_find("check", option(arguments, "--format"),
+		option(arguments, "-o"));
 	struct verdict_rules wanted = { .list = list ? list : "medium",
 		.fences = list ? list : "high",
 		.reads = list ? list : "none" };

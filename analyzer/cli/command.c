@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "annotations.h"
+#include "nearest.h"
 #include "print.h"
 
 const struct command *command_find(const char *name)
@@ -96,6 +97,21 @@ static int usage(const struct command *command, const char *what, const char *wh
 	return -1;
 }
 
+static int unknown_option(const struct command *command, const char *word, size_t length)
+{
+	char name[64];
+	struct nearest nearest = { .word = name };
+
+	snprintf(name, sizeof(name), "%.*s", (int)length, word);
+	for (const struct command_option *o = command->option; o->name; o++)
+		if (length > 2)
+			nearest_offer(&nearest, o->name);
+	print(stderr,
+		"cufence %s: unknown option '%s'" NEAREST_FORMAT " (see \"cufence help %s\")\n",
+		command->name, word, NEAREST_PARTS(nearest), command->name);
+	return -1;
+}
+
 /* Reads "--name value", "--name=value" or "--name"; returns the number of words, or -1. */
 static int take_option(struct arguments *arguments, char **argv)
 {
@@ -114,7 +130,7 @@ static int take_option(struct arguments *arguments, char **argv)
 			return usage(arguments->command, "an argument is missing for", argv[0]);
 		return options[i].argument && !joined ? 2 : 1;
 	}
-	return usage(arguments->command, "unknown option", argv[0]);
+	return unknown_option(arguments->command, argv[0], length);
 }
 
 /* Moves operands to the front of argv. */
@@ -152,7 +168,14 @@ int command_run(int argc, char **argv)
 	struct arguments arguments = { .command = command_find(argv[0]) };
 
 	if (!arguments.command) {
-		print(stderr, "cufence: unknown command '%s' (see \"cufence help\")\n", argv[0]);
+		struct nearest nearest = { .word = argv[0] };
+
+		for (const struct command *command = commands; command->name; command++)
+			nearest_offer(&nearest, command->name);
+		print(stderr,
+			"cufence: unknown command '%s'" NEAREST_FORMAT
+			" (see \"cufence help\")\n",
+			argv[0], NEAREST_PARTS(nearest));
 		return EXIT_TROUBLE;
 	}
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {

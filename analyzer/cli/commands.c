@@ -19,9 +19,10 @@
 	}
 /* How a report is shown: by "report", and by "run" at its end. */
 #define REPORT_OPTIONS \
-	{ "--format", "text|json|html|perfetto|folded|sarif|junit|github", \
-		"text, JSON, a page for a browser, a trace for Perfetto, flame graphs, SARIF, " \
-		"JUnit XML, GitHub annotations (default: by the file's ending, else text)" }, \
+	{ "--format", "text|json|html|markdown|csv|perfetto|folded|sarif|junit|github", \
+		"text, JSON, a page for a browser, a table for a pull request, CSV, a trace for " \
+		"Perfetto, flame graphs, SARIF, JUnit XML, GitHub annotations (default: by the " \
+		"file's ending, else text)" }, \
 		{ "--level", "certain|likely|possible", "least confidence shown (likely)" }, \
 		{ "--top", "N", "show at most N findings (text: 10, else all)" }, \
 		{ "--all", NULL, "show all findings and all their places" }, \
@@ -64,7 +65,8 @@ static const struct command_option check_options[] = {
 	{ "--baseline", "FILE", "accept the findings listed in FILE" },
 	{ "--write-baseline", "FILE", "write today's findings to FILE, and exit 0" },
 	{ "--suppressions", "FILE", "accept the findings that FILE gives a reason for" },
-	{ "--format", "text|sarif|junit|github", "the format of what fails (text)" },
+	{ "--format", "text|markdown|csv|sarif|junit|github",
+		"the format of what fails (default: by the file's ending, else text)" },
 	{ "-o", "FILE", "write that to FILE instead of stdout" },
 	{ "--allow-incomplete", NULL, "accept a trace with known gaps" }, DISCLOSURE, { 0 }
 };

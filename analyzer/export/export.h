@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Exports a run for other programs: Perfetto's viewer, flame graphs, code scanning (SARIF), test
- * reports (JUnit) and GitHub annotations.  Table temp.verdict (verdict.h) says which places are
+ * reports (JUnit), GitHub annotations and tables (Markdown, CSV).  Table temp.verdict (verdict.h) says which places are
  * exported and which fail; it must be filled before.  Names come from the traced program and are
  * escaped as each format requires.
  */
@@ -36,5 +36,14 @@ int export_folded(struct db *db, FILE *out);
 
 /* Workflow commands of GitHub Actions: a line for each place that fails. */
 int export_github(struct db *db, FILE *out);
+
+/*
+ * GitHub Flavored Markdown for a comment: a row for each finding that fails, and how many are not
+ * in the table.  All names are escaped, and mention nobody.
+ */
+int export_markdown(struct db *db, FILE *out);
+
+/* RFC 4180: a row for each place that fails; times in ns, empty where they are not known. */
+int export_csv(struct db *db, FILE *out);
 
 #endif
