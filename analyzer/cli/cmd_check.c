@@ -146,8 +146,8 @@ static int check_outputs(const struct arguments *arguments)
 int cmd_check(const struct arguments *arguments)
 {
 	const char *list = option(arguments, "--fail-on");
-	const struct format *format = format_find("check", option(arguments, "--format"),
-		option(arguments, "-o"));
+	const struct format *format =
+		format_find("check", option(arguments, "--format"), option(arguments, "-o"));
 	struct verdict_rules wanted = { .list = list ? list : "medium",
 		.fences = list ? list : "high",
 		.reads = list ? list : "none" };

@@ -93,10 +93,8 @@ static int write_report(struct db *db, const struct report_request *request, FIL
 
 	if (request->format->report)
 		return request->format->report(db, &request->options, out);
-	return verdict_begin(db) || verdict_of_report(db, &request->options) ||
-			write(db, out)
-		? -1
-		: 0;
+	return verdict_begin(db) || verdict_of_report(db, &request->options) || write(db, out) ? -1
+											       : 0;
 }
 
 enum disclosure request_disclosure(const struct arguments *arguments)
@@ -110,8 +108,8 @@ int report_request_read(const struct arguments *arguments, const char *file,
 	struct report_request *request)
 {
 	*request = (struct report_request){ .path = option(arguments, file) };
-	request->format = format_find(arguments->command->name, option(arguments, "--format"),
-		request->path);
+	request->format =
+		format_find(arguments->command->name, option(arguments, "--format"), request->path);
 	request->disclosure = request_disclosure(arguments);
 	if (!request->format)
 		return -1;

@@ -38,8 +38,10 @@ static int parse_format(const struct arguments *arguments, struct request *reque
 			!strcmp(request->format, "json")
 		? 0
 		: format ? complain("--format", "text, csv or json", format)
-			 : complain("the ending of -o", ".text, .txt, .csv or .json, or give "
-				 "--format", request->path);
+			 : complain("the ending of -o",
+				   ".text, .txt, .csv or .json, or give "
+				   "--format",
+				   request->path);
 }
 
 static int parse_top(const char *value, struct request *request)

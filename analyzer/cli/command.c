@@ -173,8 +173,7 @@ int command_run(int argc, char **argv)
 		for (const struct command *command = commands; command->name; command++)
 			nearest_offer(&nearest, command->name);
 		print(stderr,
-			"cufence: unknown command '%s'" NEAREST_FORMAT
-			" (see \"cufence help\")\n",
+			"cufence: unknown command '%s'" NEAREST_FORMAT " (see \"cufence help\")\n",
 			argv[0], NEAREST_PARTS(nearest));
 		return EXIT_TROUBLE;
 	}

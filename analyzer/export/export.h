@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Exports a run for other programs: Perfetto's viewer, flame graphs, code scanning (SARIF), test
- * reports (JUnit), GitHub annotations and tables (Markdown, CSV).  Table temp.verdict (verdict.h) says which places are
- * exported and which fail; it must be filled before.  Names come from the traced program and are
- * escaped as each format requires.
+ * reports (JUnit), GitHub annotations and tables (Markdown, CSV).  Table temp.verdict (verdict.h)
+ * says which places are exported and which fail; it must be filled before.  Names come from the
+ * traced program and are escaped as each format requires.
  */
 #ifndef CUFENCE_EXPORT_H
 #define CUFENCE_EXPORT_H

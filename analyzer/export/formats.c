@@ -95,7 +95,8 @@ const struct format *format_find(const char *command, const char *name, const ch
 	for (size_t i = 0; i < FORMATS; i++)
 		if (is_offered(&formats[i], command) && has_ending(&formats[i], ending))
 			return &formats[i];
-	print(stderr, "cufence %s: '%s': no format has the ending '.%s'; give --format, or one of: ",
+	print(stderr,
+		"cufence %s: '%s': no format has the ending '.%s'; give --format, or one of: ",
 		command, path, ending);
 	list_endings(command);
 	fputc('\n', stderr);
