@@ -72,6 +72,21 @@ static int print_option(const struct command_option *option, FILE *out)
 	return (int)(strlen(option->name) + (*argument ? 1 : 0) + strlen(argument));
 }
 
+/* How commands are called whose operands have several forms. */
+static const struct {
+	const char *command, *lines;
+} examples[] = {
+	{ "why",
+		"    cufence why run.db 1         the two operations of finding 1\n"
+		"    cufence why run.db 112 118   two ids of table operation\n"
+		"    cufence query run.db \"SELECT id, kind, start FROM operation\"\n" },
+	{ "confirm",
+		"    cufence run -o run.db -- ./app\n"
+		"    cufence confirm run.db 1 -- ./app                finding 1, on the GPU\n"
+		"    cufence confirm --sim run.db 1 -- ./app          on the simulated device\n"
+		"    cufence confirm --pair run.db 112 118 -- ./app   two ids of table operation\n" },
+};
+
 void command_help(const struct command *command, FILE *out)
 {
 	int widest = 0;
@@ -88,6 +103,11 @@ void command_help(const struct command *command, FILE *out)
 
 		print(out, "%*s%s\n", widest - width + 2, "", o->summary);
 	}
+	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
+		if (!strcmp(examples[i].command, command->name)) {
+			fputc('\n', out);
+			fputs(examples[i].lines, out);
+		}
 }
 
 static int usage(const struct command *command, const char *what, const char *which)

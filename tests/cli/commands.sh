@@ -79,6 +79,10 @@ status "no such shell" 2 "$cufence" completion fish
 status "help for nothing that is" 2 "$cufence" help frobnicate
 status "unknown option" 2 "$cufence" report --frobnicate x.db
 has "names the option" "'--frobnicate'" "$(cat err)"
+for command in why confirm; do
+	has "help $command has examples" "^    cufence $command run.db 1 " "$("$cufence" help $command)"
+done
+status "unknown option again" 2 "$cufence" report --frobnicate x.db
 same "and none that is not like it" 0 "$(grep -c 'did you mean' err)"
 meant() { # WORD COMMAND...: it is what was meant
 	local word=$1

@@ -157,8 +157,8 @@ refuses "an option that is none" 125 "unknown option '--frob' \(see \"cufence he
 refuses "no program" 125 "operand missing: '-- CMD...' \(see \"cufence help run\"\)" "$cufence" run --sim
 refuses "no argument" 2 "an argument is missing for '--format' \(see \"cufence help report\"\)" "$cufence" report --format
 refuses "a command that is none" 2 "unknown command 'reprot'; did you mean 'report'\? \(see \"cufence help\"\)" "$cufence" reprot
-refuses "a rule that is none" 2 "'blocking-fre' \(see .*\"cufence help rules\"" "$cufence" help blocking-fre
-refuses "a rule that is none, to fail on" 2 "'blocking-fre' \(see \"cufence help rules\"\)" "$cufence" check --fail-on blocking-fre free.db
+refuses "a rule that is none" 2 "'blocking-fre'; did you mean 'blocking-free'\? \(see .*\"cufence help rules\"" "$cufence" help blocking-fre
+refuses "a rule that is none, to fail on" 2 "'blocking-fre'; did you mean 'blocking-free'\? \(see \"cufence help rules\"\)" "$cufence" check --fail-on blocking-fre free.db
 refuses "check without its baseline" 2 "cannot open the baseline 'none': .*--write-baseline makes one" \
 	"$cufence" check --baseline none free.db
 refuses "check without its suppressions" 2 "cannot open 'none': .*man cufence" "$cufence" check --suppressions none free.db
