@@ -17,24 +17,25 @@ static void add_function(struct mini *m, int64_t call, double until)
 }
 
 /*
- * The first thread is silent from 2 us on until its second call at 1000; another one makes a call
- * until 502, and is silent until the time next.
+ * The first thread is silent from 2 us on until its second call, from 1000 to 1100; its third one
+ * is from 1150 to 1300.  Another one makes a call until 502, and one at the time next.
  */
 static void begin(struct mini *m, double next)
 {
+	const double at[] = { 900, 1000, 1050, 1120, 1150, 1200 };
 	int64_t other;
 
 	mini_init(m);
 	other = mini_thread(m);
 	MINI_CALL(m, .type = CALL_cuLaunchHostFunc, .at = 0, .stream = 1);
 	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 500, .stream = 1, .thread = other);
-	for (int i = 0; i < 2; i++)
-		if (i == (next < 1000))
-			MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 1000, .until = 1100,
-				.stream = 1);
-		else
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++)
+		if (at[i] == next)
 			MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = next, .stream = 1,
 				.thread = other);
+		else if (at[i] == 1000 || at[i] == 1150)
+			MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at[i],
+				.until = at[i] == 1000 ? 1100 : 1300, .stream = 1);
 }
 
 /* Ends the test.  wanted: call before, what it waited for, us blocked; "": it did not wait. */
@@ -63,9 +64,9 @@ static void a_thread_goes_on_after_another_ones_last_call(void **state)
 {
 	struct mini m;
 
-	begin(&m, 1200);
+	begin(&m, 1120);
 	expect(&m, "1 call 2 500?");
-	begin(&m, 1200);
+	begin(&m, 1120);
 	mini_exec(&m, "UPDATE process SET clock = 'virtual'");
 	expect(&m, "1 call 2 500");
 }
@@ -74,8 +75,10 @@ static void without_readings_they_take_turns(void **state)
 {
 	struct mini m;
 
-	/* The other one goes on within this one's call; */
+	/* The other one goes on within this one's next call, or within a later one; */
 	begin(&m, 1050);
+	expect(&m, "");
+	begin(&m, 1200);
 	expect(&m, "");
 	/* the last of its calls counts. */
 	begin(&m, 900);
@@ -86,15 +89,15 @@ static void readings_say_when_it_was_blocked(void **state)
 {
 	struct mini m;
 
-	begin(&m, 1200);
+	begin(&m, 1120);
 	add_reading(&m, 1000, 480);
 	expect(&m, "1 call 2 480");
 	/* Another one's call does not end what lasted until later, */
-	begin(&m, 1200);
+	begin(&m, 1120);
 	add_reading(&m, 1000, 900);
 	expect(&m, "");
 	/* and who computed did not wait. */
-	begin(&m, 1200);
+	begin(&m, 1120);
 	add_reading(&m, 1000, 3);
 	expect(&m, "");
 }
@@ -103,17 +106,17 @@ static void a_host_function_ends_it(void **state)
 {
 	struct mini m;
 
-	begin(&m, 1200);
+	begin(&m, 1120);
 	add_function(&m, 1, 700);
 	add_function(&m, 1, 900);
 	add_reading(&m, 1000, 690);
 	expect(&m, "1 function 1 690");
 	/* Without readings it is the last one, if nothing later may have ended it. */
-	begin(&m, 1200);
+	begin(&m, 1120);
 	add_function(&m, 1, 700);
 	add_function(&m, 1, 900);
 	expect(&m, "1 function 1 898?");
-	begin(&m, 1200);
+	begin(&m, 1120);
 	add_function(&m, 1, 400);
 	expect(&m, "1 call 2 500?");
 }
