@@ -82,9 +82,9 @@ static const struct {
 		"    cufence query run.db \"SELECT id, kind, start FROM operation\"\n" },
 	{ "confirm",
 		"    cufence run -o run.db -- ./app\n"
-		"    cufence confirm run.db 1 -- ./app                finding 1, on the GPU\n"
-		"    cufence confirm --sim run.db 1 -- ./app          on the simulated device\n"
-		"    cufence confirm --pair run.db 112 118 -- ./app   two ids of table operation\n" },
+		"    cufence confirm run.db 1 -- ./app              finding 1, on the GPU\n"
+		"    cufence confirm --sim run.db 1 -- ./app        on the simulated device\n"
+		"    cufence confirm --pair run.db 12 18 -- ./app   two ids of table operation\n" },
 };
 
 void command_help(const struct command *command, FILE *out)
