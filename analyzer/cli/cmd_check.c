@@ -5,8 +5,8 @@
 
 #include "baseline.h"
 #include "command.h"
-#include "export.h"
 #include "forbidden.h"
+#include "formats.h"
 #include "losses.h"
 #include "output.h"
 #include "print.h"
@@ -17,26 +17,6 @@
 #include "verdict.h"
 
 #define EXIT_FINDINGS 1
-
-static const struct format {
-	const char *name;
-	int (*put)(struct db *db, FILE *out);
-	int (*put_calls)(struct db *db, FILE *out); /* of --forbid, or NULL */
-} formats[] = {
-	{ "text", summary_findings, forbidden_text },
-	{ "sarif", export_sarif, NULL },
-	{ "junit", export_junit, NULL },
-	{ "github", export_github, export_github_calls },
-};
-
-static const struct format *find_format(const char *name)
-{
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
-		if (!strcmp(name ? name : "text", formats[i].name))
-			return &formats[i];
-	print(stderr, "cufence check: --format is text, sarif, junit or github, not '%s'\n", name);
-	return NULL;
-}
 
 /* Milliseconds, as ns: 0, or -1 after a message. */
 static int parse_cost(const char *text, int64_t *ns)
@@ -85,7 +65,8 @@ static int is_complete(struct db *db, const struct arguments *arguments)
 	return verdict_add_trouble(db, "trace", trouble, 1);
 }
 
-static int write_result(struct db *db, int (*put)(struct db *db, FILE *out), const char *path)
+static int write_result(struct db *db, int (*put)(struct db *, FILE *),
+	const char *path)
 {
 	struct output output = { .file = stdout };
 	int rc;
@@ -130,7 +111,7 @@ static int check_findings(struct db *db, const struct arguments *arguments,
 		return EXIT_TROUBLE;
 	if (option(arguments, "--write-baseline"))
 		return write_baseline(db, option(arguments, "--write-baseline"));
-	if (write_result(db, format->put, option(arguments, "-o")) || summary_print(db, stderr))
+	if (write_result(db, format->check, option(arguments, "-o")) || summary_print(db, stderr))
 		return EXIT_TROUBLE;
 	return db_int(db,
 		       "SELECT EXISTS (SELECT 1 FROM temp.verdict WHERE state = 'fails')"
@@ -155,7 +136,7 @@ static int check_calls(struct db *db, const struct arguments *arguments,
 	run_close(db->run);
 	db->run = NULL;
 	if (rc || (suppressions && suppressions_warn(db, suppressions, stderr)) ||
-		write_result(db, format->put_calls, option(arguments, "-o")) ||
+		write_result(db, format->calls, option(arguments, "-o")) ||
 		forbidden_summary(db, stderr))
 		return EXIT_TROUBLE;
 	return db_int(db, "SELECT EXISTS (SELECT 1 FROM temp.forbidden)", 1) ? EXIT_FINDINGS : 0;
@@ -174,8 +155,8 @@ static int check(struct db *db, const struct arguments *arguments, const struct 
 		return EXIT_TROUBLE;
 	if (!complete) {
 		/* stderr has the reason; formats for programs must hold it, too. */
-		if (format != formats)
-			write_result(db, format->put, option(arguments, "-o"));
+		if (!format_is_text(format))
+			write_result(db, format->check, option(arguments, "-o"));
 		return EXIT_TROUBLE;
 	}
 	return option(arguments, "--forbid") ? check_calls(db, arguments, format)
@@ -205,7 +186,7 @@ static int check_gate(const struct arguments *arguments, const struct format *fo
 			"program's own\n");
 		return -1;
 	}
-	if (forbid && !format->put_calls) {
+	if (forbid && !format->calls) {
 		print(stderr, "cufence check: with --forbid, --format is text or github\n");
 		return -1;
 	}
@@ -232,7 +213,8 @@ static int check_outputs(const struct arguments *arguments)
 int cmd_check(const struct arguments *arguments)
 {
 	const char *list = option(arguments, "--fail-on");
-	const struct format *format = find_format(option(arguments, "--format"));
+	const struct format *format =
+		format_find("check", option(arguments, "--format"), option(arguments, "-o"));
 	struct verdict_rules wanted = { .list = list ? list : "medium",
 		.fences = list ? list : "high",
 		.reads = list ? list : "none" };

@@ -3,8 +3,22 @@
 
 #include "command.h"
 #include "help_rule.h"
+#include "nearest.h"
 #include "print.h"
 #include "rules.h"
+
+static void say_unknown(const char *name)
+{
+	struct nearest nearest = { .word = name };
+
+	for (const struct command *command = commands; command->name; command++)
+		nearest_offer(&nearest, command->name);
+	rule_offer_all(&nearest);
+	print(stderr,
+		"cufence: no command or rule '%s'" NEAREST_FORMAT
+		" (see \"cufence help\" and \"cufence help rules\")\n",
+		name, NEAREST_PARTS(nearest));
+}
 
 static int help_of(const char *name)
 {
@@ -18,10 +32,7 @@ static int help_of(const char *name)
 	else if (!strcmp(name, "rules"))
 		help_rules(stdout);
 	else
-		print(stderr,
-			"cufence: no command or rule '%s' (see \"cufence help\" and \"cufence help "
-			"rules\")\n",
-			name);
+		say_unknown(name);
 	return command || rule || !strcmp(name, "rules") ? 0 : EXIT_TROUBLE;
 }
 

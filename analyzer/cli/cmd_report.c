@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export.h"
-#include "html.h"
+#include "formats.h"
 #include "output.h"
 #include "print.h"
 #include "report_request.h"
@@ -40,46 +39,6 @@ static int parse_level(const char *level, struct report_options *options)
 		return -1;
 	}
 	return 0;
-}
-
-static const struct format {
-	const char *name;
-	int (*report)(struct db *, const struct report_options *, FILE *);
-	int (*export)(struct db *, FILE *); /* writes temp.verdict instead of print */
-	int top; /* findings, unless another number is asked for; 0: all */
-} formats[] = {
-	{ "text", report_text, NULL, REPORT_TOP },
-	/* Programs need all findings, and a page has room for them. */
-	{ "json", report_json, NULL, 0 },
-	{ "html", report_html, NULL, 0 },
-	{ "perfetto", NULL, export_perfetto, 0 },
-	{ "folded", NULL, export_folded, 0 },
-	{ "sarif", NULL, export_sarif, 0 },
-	{ "junit", NULL, export_junit, 0 },
-	{ "github", NULL, export_github, 0 },
-};
-
-static const struct format *find_format(const char *name)
-{
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
-		if (!strcmp(name ? name : "text", formats[i].name))
-			return &formats[i];
-	print(stderr,
-		"cufence: --format is text, json, html, perfetto, folded, sarif, junit or "
-		"github, not '%s'\n",
-		name);
-	return NULL;
-}
-
-/* Without --format the file's ending decides: page.html is html. */
-static const char *format_of_path(const char *path)
-{
-	const char *ending = path ? strrchr(path, '.') : NULL;
-
-	for (size_t i = 0; ending && i < sizeof(formats) / sizeof(*formats); i++)
-		if (!strcmp(ending + 1, formats[i].name))
-			return formats[i].name;
-	return NULL;
 }
 
 static int parse_color(const char *when, struct report_options *options)
@@ -129,12 +88,13 @@ static int parse_options(const struct arguments *arguments, const struct format 
 
 static int write_report(struct db *db, const struct report_request *request, FILE *out)
 {
+	int (*write)(struct db *, FILE *) =
+		request->format->check ? request->format->check : request->format->export;
+
 	if (request->format->report)
 		return request->format->report(db, &request->options, out);
-	return verdict_begin(db) || verdict_of_report(db, &request->options) ||
-			request->format->export(db, out)
-		? -1
-		: 0;
+	return verdict_begin(db) || verdict_of_report(db, &request->options) || write(db, out) ? -1
+											       : 0;
 }
 
 enum disclosure request_disclosure(const struct arguments *arguments)
@@ -147,15 +107,16 @@ enum disclosure request_disclosure(const struct arguments *arguments)
 int report_request_read(const struct arguments *arguments, const char *file,
 	struct report_request *request)
 {
-	const char *name = option(arguments, "--format");
-
 	*request = (struct report_request){ .path = option(arguments, file) };
-	request->format = find_format(name ? name : format_of_path(request->path));
+	request->format =
+		format_find(arguments->command->name, option(arguments, "--format"), request->path);
 	request->disclosure = request_disclosure(arguments);
+	if (!request->format)
+		return -1;
 	/* People read text where the program ran. */
-	if (request->format == formats && request->disclosure == DISCLOSE_PROGRAM)
+	if (format_is_text(request->format) && request->disclosure == DISCLOSE_PROGRAM)
 		request->disclosure = DISCLOSE_ALL;
-	return request->format ? parse_options(arguments, request->format, &request->options) : -1;
+	return parse_options(arguments, request->format, &request->options);
 }
 
 /* Colors and line width depend on where the report goes. */

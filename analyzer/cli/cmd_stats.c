@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "formats.h"
 #include "output.h"
 #include "print.h"
 #include "query_rows.h"
@@ -28,15 +29,19 @@ static int complain(const char *name, const char *what, const char *value)
 static int parse_format(const struct arguments *arguments, struct request *request)
 {
 	const char *format = option(arguments, "--format");
-	const char *ending = request->path ? strrchr(request->path, '.') : NULL;
+	const char *ending = format_ending(request->path);
 
 	request->format = format ? format : "text";
-	if (!format && ending && (!strcmp(ending, ".csv") || !strcmp(ending, ".json")))
-		request->format = ending + 1;
+	if (!format && ending && strcmp(ending, "txt"))
+		request->format = ending;
 	return !strcmp(request->format, "text") || !strcmp(request->format, "csv") ||
 			!strcmp(request->format, "json")
 		? 0
-		: complain("--format", "text, csv or json", format);
+		: format ? complain("--format", "text, csv or json", format)
+			 : complain("the ending of -o",
+				   ".text, .txt, .csv or .json, or give "
+				   "--format",
+				   request->path);
 }
 
 static int parse_top(const char *value, struct request *request)

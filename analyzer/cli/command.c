@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "annotations.h"
+#include "nearest.h"
 #include "print.h"
 
 const struct command *command_find(const char *name)
@@ -73,6 +74,20 @@ static int print_option(const struct command_option *option, FILE *out)
 
 /* A longer option has its summary below it. */
 #define MOST_WIDE 60
+/* How commands are called whose operands have several forms. */
+static const struct {
+	const char *command, *lines;
+} examples[] = {
+	{ "why",
+		"    cufence why run.db 1         the two operations of finding 1\n"
+		"    cufence why run.db 112 118   two ids of table operation\n"
+		"    cufence query run.db \"SELECT id, kind, start FROM operation\"\n" },
+	{ "confirm",
+		"    cufence run -o run.db -- ./app\n"
+		"    cufence confirm run.db 1 -- ./app              finding 1, on the GPU\n"
+		"    cufence confirm --sim run.db 1 -- ./app        on the simulated device\n"
+		"    cufence confirm --pair run.db 12 18 -- ./app   two ids of table operation\n" },
+};
 
 void command_help(const struct command *command, FILE *out)
 {
@@ -93,12 +108,32 @@ void command_help(const struct command *command, FILE *out)
 		else
 			print(out, "%*s%s\n", widest - width + 2, "", o->summary);
 	}
+	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
+		if (!strcmp(examples[i].command, command->name)) {
+			fputc('\n', out);
+			fputs(examples[i].lines, out);
+		}
 }
 
 static int usage(const struct command *command, const char *what, const char *which)
 {
 	print(stderr, "cufence %s: %s%s%s%s (see \"cufence help %s\")\n", command->name, what,
 		which ? " '" : "", which ? which : "", which ? "'" : "", command->name);
+	return -1;
+}
+
+static int unknown_option(const struct command *command, const char *word, size_t length)
+{
+	char name[64];
+	struct nearest nearest = { .word = name };
+
+	snprintf(name, sizeof(name), "%.*s", (int)length, word);
+	for (const struct command_option *o = command->option; o->name; o++)
+		if (length > 2)
+			nearest_offer(&nearest, o->name);
+	print(stderr,
+		"cufence %s: unknown option '%s'" NEAREST_FORMAT " (see \"cufence help %s\")\n",
+		command->name, word, NEAREST_PARTS(nearest), command->name);
 	return -1;
 }
 
@@ -120,7 +155,7 @@ static int take_option(struct arguments *arguments, char **argv)
 			return usage(arguments->command, "an argument is missing for", argv[0]);
 		return options[i].argument && !joined ? 2 : 1;
 	}
-	return usage(arguments->command, "unknown option", argv[0]);
+	return unknown_option(arguments->command, argv[0], length);
 }
 
 /* Moves operands to the front of argv. */
@@ -158,7 +193,13 @@ int command_run(int argc, char **argv)
 	struct arguments arguments = { .command = command_find(argv[0]) };
 
 	if (!arguments.command) {
-		print(stderr, "cufence: unknown command '%s' (see \"cufence help\")\n", argv[0]);
+		struct nearest nearest = { .word = argv[0] };
+
+		for (const struct command *command = commands; command->name; command++)
+			nearest_offer(&nearest, command->name);
+		print(stderr,
+			"cufence: unknown command '%s'" NEAREST_FORMAT " (see \"cufence help\")\n",
+			argv[0], NEAREST_PARTS(nearest));
 		return EXIT_TROUBLE;
 	}
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {

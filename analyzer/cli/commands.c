@@ -19,9 +19,10 @@
 	}
 /* How a report is shown: by "report", and by "run" at its end. */
 #define REPORT_OPTIONS \
-	{ "--format", "text|json|html|perfetto|folded|sarif|junit|github", \
-		"text, JSON, a page for a browser, a trace for Perfetto, flame graphs, SARIF, " \
-		"JUnit XML, GitHub annotations (default: by the file's ending, else text)" }, \
+	{ "--format", "text|json|html|markdown|csv|perfetto|folded|sarif|junit|github", \
+		"text, JSON, a page for a browser, a table for a pull request, CSV, a trace for " \
+		"Perfetto, flame graphs, SARIF, JUnit XML, GitHub annotations (default: by the " \
+		"file's ending, else text)" }, \
 		{ "--level", "certain|likely|possible", "least confidence shown (likely)" }, \
 		{ "--top", "N", "show at most N findings (text: 10, else all)" }, \
 		{ "--all", NULL, "show all findings and all their places" }, \
@@ -69,7 +70,8 @@ static const struct command_option check_options[] = {
 	{ "--own", "PATTERN,...",
 		"with --forbid: only files and modules like these are the program's own code" },
 	{ "--captured", NULL, "with --forbid: count calls that became nodes of a graph, too" },
-	{ "--format", "text|sarif|junit|github", "the format of what fails (text)" },
+	{ "--format", "text|markdown|csv|sarif|junit|github",
+		"the format of what fails (default: by the file's ending, else text)" },
 	{ "-o", "FILE", "write that to FILE instead of stdout" },
 	{ "--allow-incomplete", NULL, "accept a trace with known gaps" }, DISCLOSURE, { 0 }
 };

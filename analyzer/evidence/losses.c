@@ -41,8 +41,8 @@ static const struct loss losses[] = {
 	{ "damaged", LOSS_INCOMPLETE,
 		"%lld records or chunks of the trace are damaged and were left out" },
 	{ "unusable", LOSS_INCOMPLETE,
-		"CUDA could not be used: there is no device, or the process was forked "
-		"from one that uses CUDA" },
+		"CUDA could not be used: there is no device (cufence run --sim "
+		"simulates one), or the process was forked from one that uses CUDA" },
 	{ "host_only", LOSS_OPERATIONS, "no device operations were recorded" },
 	{ "clock_estimated", LOSS_NOTE,
 		"the process ended before its clock could be calibrated twice: "

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Exports a run for other programs: Perfetto's viewer, flame graphs, code scanning (SARIF), test
- * reports (JUnit) and GitHub annotations.  Table temp.verdict (verdict.h) says which places are
- * exported and which fail; it must be filled before.  Names come from the traced program and are
- * escaped as each format requires.
+ * reports (JUnit), GitHub annotations and tables (Markdown, CSV).  Table temp.verdict (verdict.h)
+ * says which places are exported and which fail; it must be filled before.  Names come from the
+ * traced program and are escaped as each format requires.
  */
 #ifndef CUFENCE_EXPORT_H
 #define CUFENCE_EXPORT_H
@@ -39,5 +39,13 @@ int export_github(struct db *db, FILE *out);
 
 /* The same for temp.forbidden (forbidden.h): a line for each place and stack. */
 int export_github_calls(struct db *db, FILE *out);
+/*
+ * GitHub Flavored Markdown for a comment: a row for each finding that fails, and how many are not
+ * in the table.  All names are escaped, and mention nobody.
+ */
+int export_markdown(struct db *db, FILE *out);
+
+/* RFC 4180: a row for each place that fails; times in ns, empty where they are not known. */
+int export_csv(struct db *db, FILE *out);
 
 #endif

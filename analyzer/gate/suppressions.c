@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "nearest.h"
 #include "policy.h"
 #include "print.h"
 #include "rules.h"
@@ -25,6 +26,18 @@ static int complain(const struct block *block, int64_t line, const char *what, c
 {
 	print(stderr, "cufence check: %s:%lld: %s%s%s%s\n", block->path, (long long)line, what,
 		*which ? " '" : "", which, *which ? "'" : "");
+	return -1;
+}
+
+static int complain_of_rule(const struct block *block, const char *rule)
+{
+	struct nearest nearest = { .word = rule };
+
+	rule_offer_all(&nearest);
+	print(stderr,
+		"cufence check: %s:%lld: unknown rule '%s'" NEAREST_FORMAT
+		" (see \"cufence help rules\")\n",
+		block->path, (long long)block->first, rule, NEAREST_PARTS(nearest));
 	return -1;
 }
 
@@ -73,8 +86,7 @@ static int check_block(const struct block *block)
 		return complain(block, block->first,
 			"use \"fingerprint:\" without \"rule:\", \"function:\" and \"file:\"", "");
 	if (value[KEY_RULE] && !rule_find(value[KEY_RULE]) && !is_policy(value[KEY_RULE]))
-		return complain(block, block->first, "unknown rule (see \"cufence help rules\")",
-			value[KEY_RULE]);
+		return complain_of_rule(block, value[KEY_RULE]);
 	if (value[KEY_UNTIL] && !is_day(value[KEY_UNTIL]))
 		return complain(block, block->first, "\"until:\" is a day like 2027-01-31, not",
 			value[KEY_UNTIL]);

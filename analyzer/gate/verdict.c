@@ -6,6 +6,7 @@
 #include "constants.h"
 #include "findings.h"
 #include "format.h"
+#include "nearest.h"
 #include "print.h"
 #include "rules.h"
 #include "suppressions.h"
@@ -62,10 +63,13 @@ int verdict_check_list(const char *list)
 		size_t length = strcspn(list, ",");
 		snprintf(name, sizeof(name), "%.*s", (int)length, list);
 		if (!severity_rank(list, length) && !rule_find(name)) {
+			struct nearest nearest = { .word = name };
+
+			rule_offer_all(&nearest);
 			print(stderr,
-				"cufence check: --fail-on: no severity or rule '%s' (see \"cufence "
-				"help rules\")\n",
-				name);
+				"cufence check: --fail-on: no severity or rule '%s'" NEAREST_FORMAT
+				" (see \"cufence help rules\")\n",
+				name, NEAREST_PARTS(nearest));
 			return -1;
 		}
 		list += length + (list[length] == ',');

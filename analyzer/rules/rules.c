@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "nearest.h"
 #include "pass.h"
 
 #define RULE(symbol, id, group, confidence, title, advice, link) \
@@ -23,4 +24,10 @@ const struct rule_info *rule_find(const char *id)
 			return &rules[i];
 	}
 	return NULL;
+}
+
+void rule_offer_all(struct nearest *nearest)
+{
+	for (int i = 0; i < RULE_COUNT; i++)
+		nearest_offer(nearest, rules[i].id);
 }

@@ -11,6 +11,7 @@ enum rule {
 	RULE_COUNT
 };
 
+struct nearest;
 struct pass;
 
 struct rule_info {
@@ -26,5 +27,8 @@ extern const struct rule_info rules[RULE_COUNT];
 
 /* Returns the rule for a finding.rule; NULL for an unknown id. */
 const struct rule_info *rule_find(const char *id);
+
+/* For a mistyped rule (nearest.h). */
+void rule_offer_all(struct nearest *nearest);
 
 #endif

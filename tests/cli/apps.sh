@@ -26,7 +26,7 @@ possible_of() { # DB EXPECT-FILE
 export_formats() { # NAME DB
 	local format status=0
 	[[ $1 = *_simstatic ]] && return
-	for format in perfetto folded sarif junit github; do
+	for format in perfetto folded sarif junit github markdown csv; do
 		"$cufence" report --level possible --format "$format" -o "$tmp/formats/$1.$format" "$2" || status=1
 	done
 	mv "$tmp/$1.json" "$tmp/formats/"

@@ -79,6 +79,22 @@ status "no such shell" 2 "$cufence" completion fish
 status "help for nothing that is" 2 "$cufence" help frobnicate
 status "unknown option" 2 "$cufence" report --frobnicate x.db
 has "names the option" "'--frobnicate'" "$(cat err)"
+for command in why confirm; do
+	has "help $command has examples" "^    cufence $command run.db 1 " "$("$cufence" help $command)"
+done
+status "unknown option again" 2 "$cufence" report --frobnicate x.db
+same "and none that is not like it" 0 "$(grep -c 'did you mean' err)"
+meant() { # WORD COMMAND...: it is what was meant
+	local word=$1
+	shift
+	"$@" >out 2>err
+	has "$*: did you mean" "; did you mean '$word'\\? \\(see " "$(cat err)"
+}
+meant report "$cufence" repotr
+meant --format "$cufence" report --fromat json x.db
+meant --level "$cufence" report --levle=likely x.db
+meant blocking-free "$cufence" help bloking-free
+meant missing-fence "$cufence" check --fail-on high,missing-fences x.db
 status "missing argument" 2 "$cufence" report --top
 status "argument to a flag" 2 "$cufence" query --list=yes
 status "missing operand" 2 "$cufence" load

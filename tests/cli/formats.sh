@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests the formats for other programs: Perfetto, SARIF, JUnit and GitHub's annotations, of the golden
+# Tests the formats for other programs: Perfetto, SARIF, JUnit, GitHub's annotations, Markdown and CSV, of the golden
 # traces (apps.sh checks them for all test apps); also what a check accepts, and the difference of
 # two runs.
 . "$(dirname "$0")/lib.sh" "$@"
@@ -18,7 +18,7 @@ load() { # NAME: a trace as text, from standard input
 mkdir all
 export_all() { # NAME: in all formats
 	local format status=0
-	for format in json perfetto folded sarif junit github; do
+	for format in json perfetto folded sarif junit github markdown csv; do
 		"$cufence" report --level possible --format $format -o "all/$1.$format" "$1.db" || status=1
 	done
 	ok "$1: all formats are written" $status
@@ -67,6 +67,28 @@ if command -v python3 >/dev/null; then
 else
 	echo "skipped: no python3"
 fi
+
+# --- a format by the ending of the file ---
+for ending in txt:text json:json html:html md:markdown csv:csv xml:junit sarif:sarif perfetto-trace:perfetto \
+	pftrace:perfetto; do
+	mkdir -p by/a.dir
+	"$cufence" report -o "by/a.dir/x.${ending%:*}" free_in_loop.db &&
+		"$cufence" report --format "${ending#*:}" -o by/named free_in_loop.db && cmp -s "by/a.dir/x.${ending%:*}" by/named
+	ok ".${ending%:*} is ${ending#*:}" $?
+done
+"$cufence" report -o by/a.dir/plain free_in_loop.db && grep -q '^blocking-free: ' by/a.dir/plain
+ok "a file without an ending is text" $?
+"$cufence" report -o by/x.pdf free_in_loop.db 2>err
+same "an ending that is none is refused" "2 no" "$? $([ -e by/x.pdf ] && echo yes || echo no)"
+has "and all that are are listed" "'.pdf'; .*\.text, \.txt, .*\.md, .*\.pftrace, .*\.xml" "$(cat err)"
+"$cufence" check -o by/x.html free_in_loop.db 2>err
+same "a check writes no page" 2 $?
+same "and offers none" 0 "$(grep -c '\.html,' err)"
+"$cufence" check -o by/x.md free_in_loop.db 2>err
+has "a check's Markdown" '^### cufence: 1 finding$' "$(cat by/x.md)"
+"$cufence" stats -o by/x.xml free_in_loop.db 2>err
+same "statistics have no such ending" 2 $?
+has "and say which" 'txt, .csv or .json' "$(cat err)"
 
 # --- what a check accepts ---
 check() { # TEXT STATUS OPTION...: stdout in out, stderr in err
@@ -127,14 +149,17 @@ print([s["justification"] for r in results for s in r["suppressions"]],
 fi
 check "JUnit of a check" 0 --format junit --suppressions good
 has "skips what is accepted" 'name="blocking-free" time="0"><skipped message="0 in the baseline, 1 suppressed"' "$(cat out)"
+check "Markdown of a check" 0 --format markdown --suppressions good
+has "counts what is accepted" '^### cufence: no finding$' "$(cat out)"
+has "in words" '^Places accepted: 0 in the baseline, 1 suppressed\. Other findings, .*: 0\.$' "$(cat out)"
 check "annotations of a check" 1 --format github
 same "are those that fail" 1 "$(grep -c '^::error file=testapps/free_in_loop.cu,line=22,title=blocking-free #1::' out)"
 # What is possible only fails no check, and every format says so once: with the finding or without.
 golden_text recycled_block_fixed | load possible
 said='1 possible race: recycled_block.cu:48 in download: .*: cufence confirm [0-9]* -- CMD'
-for format in sarif junit github; do
+for format in sarif junit github markdown; do
 	"$cufence" check --format $format -o out possible.db 2>err
-	same "$format: a possible race passes" "0 1" "$? $(grep -c "$said" out)"
+	same "$format: a possible race passes" "0 1" "$? $(sed 's/&#95;/_/g' out | grep -c "$said")"
 	"$cufence" report --level possible --format $format -o out possible.db
 	same "$format: and is not said twice" 0 "$(grep -c "$said" out)"
 done
@@ -145,6 +170,20 @@ same "but not what was accepted" 0 "$(grep -c 'possible race' err)"
 golden_text free_in_loop | sed 's/closed=1/closed=0/' | load killed
 "$cufence" check --format junit killed.db >out 2>err
 same "an incomplete trace is an error of JUnit" "2 1" "$? $(grep -c '<testcase classname="run" name="trace" time="0"><error message="the trace is incomplete' out)"
+
+"$cufence" check --format markdown killed.db >out 2>err
+has "and the title of Markdown" '^### cufence: the run cannot be judged$' "$(cat out)"
+has "with the reason" '^\*\*Failed:\*\* trace: the trace is incomplete' "$(cat out)"
+
+# --- the problem matcher of doc/CI.md ---
+if command -v jq >/dev/null; then
+	sed -n '/"problemMatcher"/,/^    *}$/p' "$here/../../doc/CI.md" >matcher
+	pattern=$(sed -n 's/.*"regexp": \("[^ ].*"\),*$/\1/p' matcher | jq -r .)
+	check "a check's lines" 1
+	same "are all matched" "$(wc -l <out)" "$(jq -R --arg p "$pattern" 'capture($p) | length' out 2>&1 | wc -l)"
+	same "by file, line and message" 'testapps/free_in_loop.cu 22 blocking-free #1 in free_scratch' \
+		"$(jq -rR --arg p "$pattern" '[match($p).captures[].string] | .[0] + " " + .[1] + " " + (.[2] | split(":")[0])' out)"
+fi
 
 # --- the difference of two runs ---
 differ() { # TEXT STATUS BEFORE AFTER

@@ -46,7 +46,7 @@ done
 ok "nothing was replaced or run" $?
 cp "$here/traces/blocking_free.txt" text
 refuses "undump onto itself" 2 "'./text' is the input" "$cufence" undump text -o ./text
-refuses "report onto itself" 2 "'./free.db' is the database" "$cufence" report free.db -o ./free.db
+refuses "report onto itself" 2 "'./free.db' is the database" "$cufence" report free.db --format text -o ./free.db
 same "the database is whole" ok "$("$cufence" query free.db 'PRAGMA integrity_check')"
 : >empty.db
 "$cufence" load free.cft -o empty.db
@@ -156,9 +156,9 @@ same "a script without a first line" ran "$("$cufence" run -- ./bare 2>/dev/null
 refuses "an option that is none" 125 "unknown option '--frob' \(see \"cufence help run\"\)" "$cufence" run --frob -- ./bare
 refuses "no program" 125 "operand missing: '-- CMD...' \(see \"cufence help run\"\)" "$cufence" run --sim
 refuses "no argument" 2 "an argument is missing for '--format' \(see \"cufence help report\"\)" "$cufence" report --format
-refuses "a command that is none" 2 "unknown command 'reprot' \(see \"cufence help\"\)" "$cufence" reprot
-refuses "a rule that is none" 2 "'blocking-fre' \(see .*\"cufence help rules\"" "$cufence" help blocking-fre
-refuses "a rule that is none, to fail on" 2 "'blocking-fre' \(see \"cufence help rules\"\)" "$cufence" check --fail-on blocking-fre free.db
+refuses "a command that is none" 2 "unknown command 'reprot'; did you mean 'report'\? \(see \"cufence help\"\)" "$cufence" reprot
+refuses "a rule that is none" 2 "'blocking-fre'; did you mean 'blocking-free'\? \(see .*\"cufence help rules\"" "$cufence" help blocking-fre
+refuses "a rule that is none, to fail on" 2 "'blocking-fre'; did you mean 'blocking-free'\? \(see \"cufence help rules\"\)" "$cufence" check --fail-on blocking-fre free.db
 refuses "check without its baseline" 2 "cannot open the baseline 'none': .*--write-baseline makes one" \
 	"$cufence" check --baseline none free.db
 refuses "check without its suppressions" 2 "cannot open 'none': .*man cufence" "$cufence" check --suppressions none free.db

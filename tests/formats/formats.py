@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""formats.py FOLDER: holds the exports NAME.perfetto, NAME.folded, NAME.sarif, NAME.junit and NAME.github of a
-folder against NAME.json, the JSON report of the same run and level, and against what each format
+"""formats.py FOLDER: holds the exports NAME.perfetto, NAME.folded, NAME.sarif, NAME.junit, NAME.github,
+NAME.markdown and NAME.csv of a folder against NAME.json, the JSON report of the same run and level, and against what each format
 asks for.  A line for each fault; exits 0 if there is none and there was something to check.
 formats.py --flows TRACE: counts its flows between calls, to work, from work to calls, between work."""
+import csv
 import glob
+import html
+import io
 import json
 import os
 import re
@@ -315,8 +318,38 @@ def check_folded(data, report):
     ok(told == wanted, f"{told} in the stacks, {wanted} in the account")
 
 
+def check_markdown(data, report):
+    lines = data.decode().splitlines()
+    rows = [line for line in lines if line.startswith("| ")][2:]
+    findings = [f for f in report["findings"] if any(p["shown"] for p in f["places"])]
+    title = f"{len(findings) or 'no'} finding{'s' if len(findings) > 1 else ''}"
+    ok(lines[0] == f"### cufence: {title}", f"the title {lines[0]}")
+    ok(len(rows) == len(findings), f"{len(rows)} rows, {len(findings)} findings")
+    for row, finding in zip(rows, findings):
+        cells = row[2:-2].split(" | ")
+        ok(len(cells) == 5 and row.count("|") == 6, f"cells of {row}")
+        bare = re.sub(r"</?code>|<br>", "", row)
+        ok(not re.search(r"[<>`*\\\[\]]|&(?!#\d+;)|[@#](?!\d+;|&#8203;)", bare), f"markup in {row}")
+        ok(row.count("<code>") == row.count("</code>"), f"code in {row}")
+        ok(cells[0].startswith(f"{finding['id']} {finding['rule']}<br>"), f"number and rule of {row}")
+        first = next(p for p in finding["places"] if p["shown"])
+        said = re.sub(r"</?code>", "`", html.unescape(cells[2])).replace("\u200b", "")
+        ok(said.split("<br>")[0] == first["message"], f"message of {row}")
+    ok(any(re.fullmatch(r"Places accepted: .* Other findings, .*: \d+\.", line) for line in lines), "what is left out")
+
+
+def check_csv(data, report):
+    rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
+    places = [(f, p) for f in report["findings"] for p in f["places"] if p["shown"]]
+    ok(len(rows) == len(places), f"{len(rows)} rows, {len(places)} places")
+    for row, (finding, place) in zip(rows, places):
+        ok((row["finding"], row["rule"]) == (str(finding["id"]), finding["rule"]), f"finding of {row}")
+        ok(row["message"] == place["message"], f"message of {row}")
+        ok(row["fix"] and None not in row, f"columns of {row}")
+
+
 CHECKS = {"perfetto": check_perfetto, "folded": check_folded, "sarif": check_sarif, "junit": check_junit,
-          "github": check_github}
+          "github": check_github, "markdown": check_markdown, "csv": check_csv}
 
 
 def count_flows(path):
