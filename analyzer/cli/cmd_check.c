@@ -65,8 +65,7 @@ static int is_complete(struct db *db, const struct arguments *arguments)
 	return verdict_add_trouble(db, "trace", trouble, 1);
 }
 
-static int write_result(struct db *db, int (*put)(struct db *, FILE *),
-	const char *path)
+static int write_result(struct db *db, int (*put)(struct db *, FILE *), const char *path)
 {
 	struct output output = { .file = stdout };
 	int rc;
