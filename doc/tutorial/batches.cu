@@ -32,7 +32,8 @@ static NOINLINE double finish(float *result, const float *picked)
 
 	cufence::spin<<<1, 1, 0, work>>>(MILLISECOND);
 	CHECK(cudaGetLastError());
-	CHECK(cudaMemcpyAsync(result, picked, PICKED * sizeof(float), cudaMemcpyDeviceToHost, work));
+	CHECK(cudaMemcpyAsync(result, picked, PICKED * sizeof(float), cudaMemcpyDeviceToHost,
+		work));
 	CHECK(cudaStreamSynchronize(work));
 	for (size_t i = 0; i < PICKED; i++)
 		sum += result[i];
