@@ -4,7 +4,7 @@
 # shows, at their places.  Times, counts and wording may differ: with --update as second argument,
 # the page's excerpts are rewritten.
 . "$(dirname "$0")/lib.sh" "$@"
-needs "$build/testapps/custom_streams" "$build/sim/libcuda.so.1"
+needs "$build/testapps/custom_streams" "$build/tests/helpers/dots" "$build/sim/libcuda.so.1"
 page=$(cd "$(dirname "$0")/../.." && pwd)/doc/GALLERY.md
 ln -s "$build" "$tmp/build" && cd "$tmp" || exit 1
 
@@ -33,5 +33,5 @@ if [ "${2:-}" = --update ]; then
 	awk '/^    \$ / { print; file = "report." (++n); while ((getline line <file) > 0) print line; on = 1; next }
 		!/^    / { on = 0 } !on' "$page" >new && cp new "$page"
 fi
-same "commands of the page" 11 "$ran"
+same "commands of the page" 12 "$ran"
 finish
