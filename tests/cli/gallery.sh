@@ -33,5 +33,5 @@ if [ "${2:-}" = --update ]; then
 	awk '/^    \$ / { print; file = "report." (++n); while ((getline line <file) > 0) print line; on = 1; next }
 		!/^    / { on = 0 } !on' "$page" >new && cp new "$page"
 fi
-same "commands of the page" 12 "$ran"
+same "commands of the page" 13 "$ran"
 finish
