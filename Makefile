@@ -15,7 +15,7 @@ V ?= 0
 Q := $(if $(filter 1,$V),,@)
 say = $(if $(filter 1,$V),,@printf '  %-6s %s\n' "$1" "$2")
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 # The web page of this version; SARIF files name it.  Empty: none.
 HOMEPAGE ?=
 
