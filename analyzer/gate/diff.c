@@ -101,6 +101,7 @@ static const char other_sql[] =
 /* What ?1 and ?2 percent are of is a change, with few runs of a side or enough of both. */
 #define PERCENT "iif(min(" RUNS("0") ", " RUNS("1") ") < ?3, ?1, ?2) / 100.0"
 #define DIFFERENCE "abs(a.middle - b.middle)"
+#define OTHER_LOOP "EXISTS (SELECT 1 FROM temp.other WHERE what = 'loop')"
 #define SPREADS "a.most - a.least + b.most - b.least"
 
 static const char sum_sql[] =
@@ -109,7 +110,8 @@ static const char sum_sql[] =
 	"  WHERE value NOT NULL GROUP BY after, name)"
 	" INSERT INTO temp.total_change"
 	" SELECT n.rank, n.name, n.unit, b.middle, b.least, b.most, a.middle, a.least, a.most,"
-	" CASE WHEN a.present IS NOT " RUNS("1") " OR b.present IS NOT " RUNS("0")
+	" CASE WHEN n.name IN ('turns', 'turn') AND " OTHER_LOOP " THEN 'other'"
+	"  WHEN a.present IS NOT " RUNS("1") " OR b.present IS NOT " RUNS("0")
 	"   THEN 'unknown'"
 	"  WHEN a.middle = b.middle THEN 'same'"
 	"  WHEN " DIFFERENCE " <= " SPREADS " THEN 'spread'"
@@ -126,8 +128,8 @@ static const char sum_sql[] =
 
 /* Places that reports hide are compared, too, if another run shows them. */
 static const char change_sql[] =
-	"WITH one AS (SELECT fingerprint, min(fence) AS fence, min(turn NOT NULL) AND NOT EXISTS"
-	"   (SELECT 1 FROM temp.other WHERE what = 'loop') AS by_turn"
+	"WITH one AS (SELECT fingerprint, min(fence) AS fence, min(turn NOT NULL) AND NOT"
+	"   " OTHER_LOOP " AS by_turn"
 	"  FROM temp.place GROUP BY fingerprint HAVING max(shown)),"
 	" value AS (SELECT one.fingerprint, one.fence, one.by_turn, r.after, p.count, p.share,"
 	"  p.shown, p.fingerprint NOT NULL AS present, CAST(round(coalesce(iif(one.fence, p.sure,"

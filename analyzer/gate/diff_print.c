@@ -87,6 +87,8 @@ static void print_change(sqlite3_stmt *q, const struct sides *sides, FILE *out)
 		print(out, "below %d %%", few ? DIFF_WORSE_PERCENT : FINDING_MIN_PERCENT);
 	else if (!strcmp(state, "little"))
 		print(out, "below %d %% of the loop or run", FINDING_MIN_PERCENT);
+	else if (!strcmp(state, "other"))
+		fputs("another loop", out);
 	else if (!strcmp(state, "unknown"))
 		fputs("not in all runs", out);
 	else if (before <= 0)

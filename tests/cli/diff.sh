@@ -37,6 +37,7 @@ has "with its cost, of a run, as the loops differ" \
 	'^new  *-  *[0-9.]+ ms  run  *testapps/free_in_loop.cu:22 free_scratch: blocking-free: ' "$(cat out)"
 has "two programs" "^not the same executable: 'double_buffer' before, 'free_in_loop' after$" "$(cat out)"
 has "with two loops" "^not the same loop: 'double_buffer.cu:[0-9]*' before, 'free_in_loop.cu:[0-9]*' after$" "$(cat out)"
+same "whose turns are not compared" 2 "$(grep -cE '^turns? .*  another loop$' out)"
 has "totals come first" '^ *before  *after  change$' "$(sed -n 3p out)"
 differ "one that went is not" 0 free_in_loop.db double_buffer.db
 has "and is said" '^gone  *[0-9.]+ ms  *-  run  *testapps/free_in_loop.cu:22 free_scratch: blocking-free: ' "$(cat out)"
