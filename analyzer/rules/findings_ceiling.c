@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ceiling of a loop: what a turn would take without any wait that the source can do without,
- * whether its own saving is worth a finding or not, and if the host did not wait for results at all.
- * It says how much of a turn waits account for, and so whether the shown findings are all there is.
+ * whether its own saving is worth a finding or not, and if the host waited for no result at all. It
+ * says how much of a turn waits account for, and so whether the shown findings are all there is.
  */
 #include "constants.h"
 #include "findings_parts.h"
