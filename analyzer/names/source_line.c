@@ -109,7 +109,8 @@ static int open_above(const char *file, const char *program, char *path, size_t 
 			length--;
 		if (!length || length + strlen(file) >= size)
 			break;
-		snprintf(path, size, "%.*s%s", (int)length, program, file);
+		memcpy(path, program, length);
+		strcpy(path + length, file);
 		fd = open_regular(path, about);
 		length--;
 	}
