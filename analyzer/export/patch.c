@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "array.h"
 #include "call_sql.h"
 #include "export.h"
 #include "patch_file.h"
@@ -23,47 +24,65 @@ static const struct rule_form {
 
 /* --- what the run says about a line --- */
 
+/* Site s is a line, whatever folder the file's name begins with. */
+#define AT(s, file, line) \
+	"(" s ".line = " line " AND (" s ".file = " file " OR substr(" s ".file, -length(" file \
+	") - 1) = '/' || " file "))"
+#define IS_PATCHED(s) "EXISTS (SELECT 1 FROM temp.patched l WHERE " AT(s, "l.file", "l.line") ")"
+#define HERE AT("s", "?1", "?2")
 /* Calls c of type t and kind k at a line. */
 #define CALLS_THERE \
 	"FROM main.site s JOIN call c ON c.site = s.id JOIN call_type t ON t.id = c.type" \
-	" JOIN call_kind k ON k.name = t.kind WHERE s.file = ?1 AND s.line = ?2"
+	" JOIN call_kind k ON k.name = t.kind WHERE " HERE
 #define IS_WAIT "k.family IN ('wait', 'event_wait')"
 /* Places of a finding's rule and others about needless calls, at the same line. */
 #define FOUND_THERE \
 	"(SELECT sum(p.count) FROM finding_place p JOIN finding f ON f.id = p.finding" \
-	" JOIN main.site s ON s.id = p.site WHERE s.file = ?1 AND s.line = ?2" \
+	" JOIN main.site s ON s.id = p.site WHERE " HERE \
 	" AND needs_no_wait(f.rule) AND NOT f.reads)"
 
-/* A wait is left out only if none at its line is known to be for anything. */
+/*
+ * A wait is left out only if none at its line is known to be for anything.  One that is redundant
+ * since another wait, at its worst instance, stays if that one goes, and the other way round.
+ */
 static const char waits_sql[] =
 	"SELECT CASE"
 	" WHEN (SELECT reads FROM finding WHERE id = ?3) THEN 'it reads a value'"
 	" WHEN EXISTS (SELECT 1 FROM finding_race WHERE finding = ?3) OR EXISTS"
 	"  (SELECT 1 FROM hazard h JOIN call c ON c.id = h.via JOIN main.site s ON s.id = c.site"
-	"  WHERE s.file = ?1 AND s.line = ?2)"
+	"  WHERE " HERE ")"
 	"  THEN 'without its wait, operations would not be ordered'"
 	" WHEN EXISTS (SELECT 1 FROM wait_clock w JOIN call c ON c.id = w.call"
-	"  JOIN main.site s ON s.id = c.site WHERE s.file = ?1 AND s.line = ?2)"
+	"  JOIN main.site s ON s.id = c.site WHERE " HERE ")"
 	"  THEN 'a clock is read after it'"
+	" WHEN EXISTS (SELECT 1 FROM finding_place p JOIN finding f ON f.id = p.finding"
+	"  JOIN main.site a ON a.id = p.site JOIN main.site b ON b.id = p.other_site"
+	"  JOIN call c ON c.id = p.other_call JOIN call_type t ON t.id = c.type"
+	"  JOIN call_kind k ON k.name = t.kind WHERE needs_no_wait(f.rule) AND " IS_WAIT
+	"  AND " IS_PATCHED("a") " AND " IS_PATCHED("b") ")"
+	"  THEN 'the patch leaves out another wait for the same work'"
 	" WHEN (SELECT count(*) " CALLS_THERE " AND " IS_WAIT ") <> " FOUND_THERE
 	"  THEN printf('%d of its %d waits may be needed', (SELECT count(*) " CALLS_THERE
-	"  AND " IS_WAIT ") - " FOUND_THERE ", (SELECT count(*) " CALLS_THERE " AND " IS_WAIT "))"
+	"  AND " IS_WAIT ") - " FOUND_THERE ", (SELECT count(*) " CALLS_THERE " AND " IS_WAIT
+	"))"
 	" END";
 
 /* Nothing else happens there. */
-static const char alone_sql[] = "SELECT CASE WHEN EXISTS (SELECT 1 " CALLS_THERE
-				" AND k.work) THEN 'it submits work' END";
+static const char alone_sql[] =
+	"SELECT CASE WHEN EXISTS (SELECT 1 " CALLS_THERE " AND k.work) THEN 'it submits work' END";
 
 /* Tensors that the line itself copies to the device, from memory that is not pinned. */
 static const char uploads_sql[] =
 	"SELECT CASE"
-	" WHEN EXISTS (SELECT 1 " CALLS_THERE " AND k.work AND NOT (k.family = 'copy'"
+	" WHEN EXISTS (SELECT 1 " CALLS_THERE
+	" AND k.work AND NOT (k.family = 'copy'"
 	"  AND c.src_memory IS 'pageable' AND c.dst_memory IS 'device'))"
 	"  THEN 'it submits other work than copies from pageable memory'"
 	" WHEN EXISTS (SELECT 1 FROM main.site s JOIN frame u ON u.site = s.id AND u.depth ="
 	"  (SELECT min(depth) FROM frame WHERE site = s.id AND user = 1)"
 	"  JOIN frame i ON i.site = s.id AND i.depth < u.depth AND i.code NOT NULL"
-	"  WHERE s.file = ?1 AND s.line = ?2) THEN 'a package copies, not the line itself'"
+	"  WHERE " HERE
+	") THEN 'a package copies, not the line itself'"
 	" END";
 
 /* Each of them says why the line stays, or nothing. */
@@ -78,6 +97,7 @@ static const char *const evidence[PATCH_FORMS][2] = {
 
 struct patch {
 	struct db *db;
+	struct sources *sources;
 	int64_t start; /* ns since 1970: sources are older */
 	struct patch_file *files;
 	size_t count;
@@ -103,40 +123,52 @@ static int64_t start_of(struct db *db)
 
 	if (!db_int(db, "SELECT 1 FROM process WHERE simulated", 0))
 		return db_int(db, "SELECT start_unix_ns FROM run", 0);
-	return stat(db->path, &about) ? 0
-				      : about.st_mtim.tv_sec * INT64_C(1000000000) +
-			about.st_mtim.tv_nsec;
+	return stat(db->path, &about)
+		? 0
+		: about.st_mtim.tv_sec * INT64_C(1000000000) + about.st_mtim.tv_nsec;
+}
+
+/* Takes over the file unless its path is known; NULL: out of memory. */
+static struct patch_file *keep_file(struct patch *patch, struct patch_file *file)
+{
+	struct patch_file *files;
+
+	for (size_t i = 0; i < patch->count; i++)
+		if (!strcmp(patch->files[i].path, file->path)) {
+			patch_file_release(file);
+			return &patch->files[i];
+		}
+	files = array_room(patch->files, patch->count, sizeof(*files));
+	if (!files) {
+		patch_file_release(file);
+		return NULL;
+	}
+	patch->files = files;
+	files[patch->count] = *file;
+	return &files[patch->count++];
 }
 
 /* Returns NULL, or why the source of that name cannot be changed. */
-static const char *find_file(struct patch *patch, const char *name, struct patch_file **found)
+static const char *find_file(struct patch *patch, const char *name, const char *program,
+	struct patch_file **found)
 {
-	struct patch_file file, *files;
-	const char *reason = patch_file_open(&file, name);
+	const struct source *source = sources_find(patch->sources, name, program);
+	size_t count = patch->count;
+	struct patch_file file;
+	const char *reason = patch_file_open(&file, source);
 
 	if (reason)
 		return reason;
-	for (size_t i = 0; i < patch->count; i++)
-		if (!strcmp(patch->files[i].path, file.path)) {
-			patch_file_release(&file);
-			*found = &patch->files[i];
-			return NULL;
-		}
-	files = realloc(patch->files, (patch->count + 1) * sizeof(*files));
-	if (!files) {
-		patch_file_release(&file);
+	*found = keep_file(patch, &file);
+	if (!*found)
 		return "out of memory";
-	}
-	patch->files = files;
-	if (file.modified_ns > patch->start) {
+	if (source->changed > patch->start && patch->count > count) {
 		print(stderr,
 			"cufence: '%s' has changed since the run: run the program again for a "
 			"patch\n",
-			file.path);
+			(*found)->path);
 		patch->is_newer = 1;
 	}
-	*found = &files[patch->count++];
-	**found = file;
 	return NULL;
 }
 
@@ -145,33 +177,67 @@ static const char *find_file(struct patch *patch, const char *name, struct patch
 /* A line of a finding, by its worst place. */
 static const char lines_sql[] =
 	"SELECT f.id, f.rule, s.file, s.line, coalesce(s.text, s.function, '?'),"
-	" (SELECT " CALL_NAME " FROM call c" FROM_OUTERMOST " WHERE c.id = p.call), min(p.id)"
+	" (SELECT " CALL_NAME " FROM call c" FROM_OUTERMOST
+	" WHERE c.id = p.call),"
+	" (SELECT m.path FROM frame i JOIN module m ON m.id = i.module WHERE i.site = s.id"
+	"  AND i.user LIMIT 1), min(p.id)"
 	" FROM temp.verdict v JOIN finding_place p ON p.id = v.place"
 	" JOIN finding f ON f.id = v.finding LEFT JOIN main.site s ON s.id = p.site"
 	" WHERE v.state = 'fails' GROUP BY f.id, s.file, s.line ORDER BY min(p.id)";
 
-enum lines_column { LINE_FINDING, LINE_RULE, LINE_FILE, LINE_NUMBER, LINE_PLACE, LINE_CALL };
+enum lines_column {
+	LINE_FINDING,
+	LINE_RULE,
+	LINE_FILE,
+	LINE_NUMBER,
+	LINE_PLACE,
+	LINE_CALL,
+	LINE_PROGRAM
+};
 
-/* Returns 1 and the reason in words why the run forbids the change; 0, or -1 after a message. */
-static int is_forbidden(struct patch *patch, sqlite3_stmt *row, enum patch_form form, char **reason)
+static const char *base_name(const char *path)
 {
-	int step = 0;
+	const char *slash = strrchr(path, '/');
 
-	*reason = NULL;
+	return slash ? slash + 1 : path;
+}
+
+static int set_patched(struct patch *patch, sqlite3_stmt *row, const char *sql)
+{
+	sqlite3_stmt *q = db_prepare(patch->db, sql);
+	int rc = q ? db_run(q, "si", base_name(db_text(row, LINE_FILE)),
+			     sqlite3_column_int64(row, LINE_NUMBER))
+		   : -1;
+
+	sqlite3_finalize(q);
+	return rc;
+}
+
+/*
+ * Sets *reason to why the run forbids the change, in words, which free() frees; NULL: it does not.
+ * Returns 0, or -1 after a message.
+ */
+static int find_evidence(struct patch *patch, sqlite3_stmt *row, enum patch_form form,
+	char **reason)
+{
+	const char *name = base_name(db_text(row, LINE_FILE));
+	int64_t line = sqlite3_column_int64(row, LINE_NUMBER);
+	int step = set_patched(patch, row, "INSERT OR IGNORE INTO temp.patched VALUES (?, ?)");
+
 	for (size_t i = 0; i < 2 && !step && !*reason && evidence[form][i]; i++) {
 		sqlite3_stmt *q = db_prepare(patch->db, evidence[form][i]);
 
-		step = q ? db_bind(q, "si", db_text(row, LINE_FILE),
-				   sqlite3_column_int64(row, LINE_NUMBER))
+		step = q ? db_bind(q, sqlite3_bind_parameter_count(q) > 2 ? "sii" : "si", name,
+				   line, sqlite3_column_int64(row, LINE_FINDING))
 			 : -1;
-		if (!step && sqlite3_bind_parameter_count(q) > 2)
-			sqlite3_bind_int64(q, 3, sqlite3_column_int64(row, LINE_FINDING));
 		step = step || db_step(q) < 0 ? -1 : 0;
 		if (!step && sqlite3_column_type(q, 0) != SQLITE_NULL)
 			*reason = strdup(db_text(q, 0));
 		sqlite3_finalize(q);
 	}
-	return step ? step : *reason != NULL;
+	if (step || !*reason)
+		return step;
+	return set_patched(patch, row, "DELETE FROM temp.patched WHERE file = ? AND line = ?");
 }
 
 static int is_script(const char *name)
@@ -181,45 +247,65 @@ static int is_script(const char *name)
 	return length > 3 && !strcmp(name + length - 3, ".py");
 }
 
-static int change_line(struct patch *patch, sqlite3_stmt *row, const struct rule_info *rule,
-	const char **reason, char **said)
+/* Returns NULL, or why the place of a row has no line that can be changed. */
+static const char *find_place(struct patch *patch, sqlite3_stmt *row, struct patch_place *place,
+	struct patch_file **file)
 {
-	const char *name = db_text(row, LINE_FILE);
+	const char *name = db_text(row, LINE_FILE), *reason;
 	int64_t line = sqlite3_column_int64(row, LINE_NUMBER);
-	struct patch_place place = { .is_script = is_script(name), .call = db_text(row, LINE_CALL) };
+
+	if (!*name || line < 1)
+		return "its line is not known";
+	if (script_origin(name, strlen(name)) != SCRIPT_OWN)
+		return "it is a package's";
+	reason = find_file(patch, name, (const char *)sqlite3_column_text(row, LINE_PROGRAM), file);
+	if (reason)
+		return reason;
+	*place = (struct patch_place){ .lines = (*file)->lines,
+		.count = (*file)->count,
+		.at = (size_t)line - 1,
+		.is_script = is_script(name),
+		.call = db_text(row, LINE_CALL) };
+	return place->at < place->count ? NULL : "its source has no such line";
+}
+
+/* The first form for that line, NULL: none. */
+static const struct rule_form *find_form(enum rule rule, const struct patch_place *place)
+{
+	for (size_t i = 0; i < RULE_FORMS; i++)
+		if (rule_forms[i].rule == rule && patch_line_fits(rule_forms[i].form, place))
+			return &rule_forms[i];
+	return NULL;
+}
+
+/*
+ * Changes the line of a row, or sets *reason to why it stays, which is free()d by the caller if it
+ * is *own.  Returns 0, or -1 after a message.
+ */
+static int change_line(struct patch *patch, sqlite3_stmt *row, enum rule rule, const char **reason,
+	char **own)
+{
+	const struct rule_form *form = NULL;
+	struct patch_place place;
 	struct patch_file *file;
-	size_t i = 0;
-	char *changed;
+	char *changed = NULL;
 	int rc;
 
-	*reason = !*name || line < 1 ? "its line is not known"
-		: script_origin(name, strlen(name)) != SCRIPT_OWN
-		? "a package's code"
-		: find_file(patch, name, &file);
-	if (!*reason && (size_t)line > file->count)
-		*reason = "its source has no such line";
-	if (*reason)
-		return 0;
-	place.lines = file->lines;
-	place.count = file->count;
-	place.at = (size_t)line - 1;
-	while (i < RULE_FORMS && (rule_forms[i].rule != rule - rules ||
-					 !patch_line_fits(rule_forms[i].form, &place)))
-		i++;
-	if (i == RULE_FORMS) {
-		*reason = "the line does not show what to change";
-		return 0;
+	*reason = find_place(patch, row, &place, &file);
+	if (!*reason) {
+		form = find_form(rule, &place);
+		*reason = form ? patch_line(form->form, &place, &changed)
+			       : "the line does not show what to change";
 	}
-	*reason = patch_line(rule_forms[i].form, &place, &changed);
 	if (*reason)
 		return 0;
-	rc = is_forbidden(patch, row, rule_forms[i].form, said);
-	*reason = *said;
-	if (rc)
+	rc = find_evidence(patch, row, form->form, own);
+	*reason = *own;
+	if (rc || *own)
 		free(changed);
 	else
 		patch_file_change(file, place.at, changed);
-	return rc < 0 ? -1 : 0;
+	return rc;
 }
 
 static int has_form(const struct rule_info *rule)
@@ -240,7 +326,8 @@ static int change_lines(struct patch *patch)
 		const char *reason = "a fix of this rule is no mechanical change";
 		char *said = NULL;
 
-		if (rule && has_form(rule) && change_line(patch, q, rule, &reason, &said)) {
+		if (rule && has_form(rule) &&
+			change_line(patch, q, (enum rule)(rule - rules), &reason, &said)) {
 			step = -1;
 			break;
 		}
@@ -259,16 +346,26 @@ static int compare_paths(const void *a, const void *b)
 	return strcmp(((const struct patch_file *)a)->path, ((const struct patch_file *)b)->path);
 }
 
+static int begin(struct patch *patch)
+{
+	patch->sources = sources_new(patch->db);
+	if (!patch->sources ||
+		db_exec(patch->db,
+			"CREATE TEMP TABLE patched (file TEXT NOT NULL,"
+			" line INTEGER NOT NULL, PRIMARY KEY (file, line))"))
+		return -1;
+	if (sqlite3_create_function(patch->db->handle, "needs_no_wait", 1,
+		    SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, needs_no_wait, NULL, NULL) == SQLITE_OK)
+		return 0;
+	print(stderr, "cufence: %s\n", sqlite3_errmsg(patch->db->handle));
+	return -1;
+}
+
 int export_patch(struct db *db, FILE *out)
 {
 	struct patch patch = { .db = db, .start = start_of(db) };
-	int rc = -1;
+	int rc = begin(&patch) || change_lines(&patch) || patch.is_newer ? -1 : 0;
 
-	if (sqlite3_create_function(db->handle, "needs_no_wait", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
-		    NULL, needs_no_wait, NULL, NULL) == SQLITE_OK)
-		rc = change_lines(&patch);
-	if (!rc && patch.is_newer)
-		rc = -1;
 	if (patch.count)
 		qsort(patch.files, patch.count, sizeof(*patch.files), compare_paths);
 	for (size_t i = 0; i < patch.count; i++) {
@@ -277,5 +374,6 @@ int export_patch(struct db *db, FILE *out)
 		patch_file_release(&patch.files[i]);
 	}
 	free(patch.files);
+	sources_free(patch.sources);
 	return rc;
 }

@@ -2,14 +2,11 @@
 #include "patch_file.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-enum { MOST_BYTES = 8 << 20, CONTEXT = 3 };
+enum { CONTEXT = 3 };
 
 static const char unreadable[] = "its source cannot be read";
 
@@ -33,32 +30,6 @@ static char *path_below(const char *name, const char **reason)
 	return strdup(path + length + 1);
 }
 
-/* Opens regular files only: a pipe or a device might block. */
-static const char *read_text(struct patch_file *file)
-{
-	int fd = open(file->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat about;
-	size_t size = 0;
-	ssize_t got = 1;
-
-	if (fd < 0 || fstat(fd, &about) || !S_ISREG(about.st_mode) || about.st_size > MOST_BYTES) {
-		if (fd >= 0)
-			close(fd);
-		return unreadable;
-	}
-	file->modified_ns = about.st_mtim.tv_sec * INT64_C(1000000000) + about.st_mtim.tv_nsec;
-	file->text = malloc((size_t)about.st_size + 1);
-	while (file->text && got > 0 && size < (size_t)about.st_size) {
-		got = read(fd, file->text + size, (size_t)about.st_size - size);
-		size += got > 0 ? (size_t)got : 0;
-	}
-	close(fd);
-	if (!file->text || got < 0)
-		return unreadable;
-	file->text[size] = '\0';
-	return strlen(file->text) == size ? NULL : unreadable;
-}
-
 static const char *split(struct patch_file *file)
 {
 	size_t count = 1;
@@ -80,17 +51,18 @@ static const char *split(struct patch_file *file)
 	return NULL;
 }
 
-const char *patch_file_open(struct patch_file *file, const char *name)
+const char *patch_file_open(struct patch_file *file, const struct source *source)
 {
-	const char *reason;
+	const char *reason = unreadable;
 
 	*file = (struct patch_file){ 0 };
-	file->path = path_below(name, &reason);
-	if (file->path) {
-		reason = read_text(file);
-		reason = reason ? reason : split(file);
-	}
-	if (reason || !file->path)
+	if (!source || strlen(source->text) != source->size)
+		return unreadable;
+	file->path = path_below(source->path, &reason);
+	file->text = strdup(source->text);
+	if (file->path)
+		reason = file->text ? split(file) : unreadable;
+	if (reason)
 		patch_file_release(file);
 	return reason;
 }

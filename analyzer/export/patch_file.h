@@ -6,27 +6,27 @@
 #ifndef CUFENCE_PATCH_FILE_H
 #define CUFENCE_PATCH_FILE_H
 
-#include <stdint.h>
 #include <stdio.h>
 
+#include "source_line.h"
+
 struct patch_file {
-	char *path;          /* below the current folder, relative to it */
-	char **lines;        /* without their line ends */
+	char *path;   /* below the current folder, relative to it */
+	char **lines; /* without their line ends */
 	size_t count;
-	char *text;          /* that the lines are in */
-	int is_ended;        /* the last line has a line end */
-	int64_t modified_ns; /* since 1970 */
+	char *text;   /* that the lines are in */
+	int is_ended; /* the last line has a line end */
 	struct patch_edit {
 		char *text; /* the new line; NULL: it goes */
 		int is_set;
-	} *edits; /* one for each line */
+	} * edits; /* one for each line */
 };
 
 /*
- * Reads the regular file of that name, absolute or relative to the current folder.  Returns NULL,
- * or why it cannot be changed, in words.
+ * A copy of that source, NULL: it is not readable.  Returns NULL, or why it cannot be changed, in
+ * words.
  */
-const char *patch_file_open(struct patch_file *file, const char *name);
+const char *patch_file_open(struct patch_file *file, const struct source *source);
 void patch_file_release(struct patch_file *file);
 
 /* Takes over a line's text: a line is changed once, and later texts are freed. */

@@ -154,8 +154,9 @@ static int is_plain(struct text text)
 	for (size_t i = 0; i < text.length; i++) {
 		struct text until = { text.at, i };
 
-		if (text.at[i] == '(' && (!ends_with(until, "_stream") || i + 1 >= text.length ||
-						 text.at[i + 1] != ')'))
+		if (text.at[i] == '(' &&
+			(!ends_with(until, "_stream") || i + 1 >= text.length ||
+				text.at[i + 1] != ')'))
 			return 0;
 		if (text.at[i] == ')' && !ends_with(until, "("))
 			return 0;
@@ -281,7 +282,8 @@ static int read_arguments(struct text arguments, int *is_async)
 static const char *transfer(const struct patch_place *place, const char *first, char **changed)
 {
 	const char *line = place->lines[place->at], *arguments = NULL;
-	const char *at = find_transfer(line, &arguments), *close = at ? strchr(arguments, ')') : NULL;
+	const char *at = find_transfer(line, &arguments),
+		   *close = at ? strchr(arguments, ')') : NULL;
 	int is_async = 0;
 
 	if (!at || !place->is_script)
@@ -292,7 +294,7 @@ static const char *transfer(const struct patch_place *place, const char *first, 
 	if (is_async && !*first)
 		return "it has non_blocking=True already";
 	return put_in(line, at, first, close,
-		is_async                 ? ""
+		is_async                     ? ""
 			: close == arguments ? "non_blocking=True"
 					     : ", non_blocking=True",
 		changed);
