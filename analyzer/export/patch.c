@@ -8,7 +8,9 @@
 #include "export.h"
 #include "patch_file.h"
 #include "patch_line.h"
+#include "patch_trial.h"
 #include "print.h"
+#include "report_facts.h"
 #include "rules.h"
 #include "script.h"
 
@@ -24,17 +26,11 @@ static const struct rule_form {
 
 /* --- what the run says about a line --- */
 
-/* Site s is a line, whatever folder the file's name begins with. */
-#define AT(s, file, line) \
-	"(" s ".line = " line " AND (" s ".file = " file " OR substr(" s ".file, -length(" file \
-	") - 1) = '/' || " file "))"
-#define IS_PATCHED(s) "EXISTS (SELECT 1 FROM temp.patched l WHERE " AT(s, "l.file", "l.line") ")"
-#define HERE AT("s", "?1", "?2")
+#define HERE AT_LINE("s", "?1", "?2")
 /* Calls c of type t and kind k at a line. */
 #define CALLS_THERE \
 	"FROM main.site s JOIN call c ON c.site = s.id JOIN call_type t ON t.id = c.type" \
 	" JOIN call_kind k ON k.name = t.kind WHERE " HERE
-#define IS_WAIT "k.family IN ('wait', 'event_wait')"
 /* Places of a finding's rule and others about needless calls, at the same line. */
 #define FOUND_THERE \
 	"(SELECT sum(p.count) FROM finding_place p JOIN finding f ON f.id = p.finding" \
@@ -85,12 +81,28 @@ static const char uploads_sql[] =
 	") THEN 'a package copies, not the line itself'"
 	" END";
 
-/* Each of them says why the line stays, or nothing. */
-static const char *const evidence[PATCH_FORMS][2] = {
-	[PATCH_LEAVE_OUT] = { waits_sql, alone_sql },
-	[PATCH_NO_SYNC] = { waits_sql },
-	[PATCH_NON_BLOCKING] = { waits_sql, uploads_sql },
-	[PATCH_PIN] = { uploads_sql },
+/* What the legacy default stream kept in order is known only if all accesses are. */
+static const char accesses_sql[] =
+	"SELECT CASE"
+	" WHEN EXISTS (SELECT 1 FROM loss WHERE loss_effect(reason) > 0) THEN 'the trace has gaps'"
+	" WHEN EXISTS (SELECT 1 FROM kernel_use WHERE complete < launches)"
+	"  THEN 'not all accesses of kernels are known'"
+	" WHEN EXISTS (SELECT 1 FROM stream t JOIN call c ON c.id = t.created"
+	"  JOIN main.site s ON s.id = c.site WHERE " HERE
+	" AND t.kind <> 'blocking')"
+	"  THEN 'it creates other streams, too'"
+	" END";
+
+/* Each query says why the line stays, or nothing; then the change may be tried. */
+static const struct {
+	const char *sql[2];
+	int is_tried;
+} evidence[PATCH_FORMS] = {
+	[PATCH_LEAVE_OUT] = { { waits_sql, alone_sql }, 0 },
+	[PATCH_NO_SYNC] = { { waits_sql }, 0 },
+	[PATCH_NON_BLOCKING] = { { waits_sql, uploads_sql }, 0 },
+	[PATCH_PIN] = { { uploads_sql }, 0 },
+	[PATCH_STREAM] = { { accesses_sql }, 1 },
 };
 
 /* --- files --- */
@@ -104,16 +116,43 @@ struct patch {
 	int is_newer; /* a source is */
 };
 
-/* Rules with a form that changes waits which nothing needs. */
+static int has_form(const struct rule_info *rule, int (*is)(enum patch_form))
+{
+	for (size_t i = 0; rule && i < RULE_FORMS; i++)
+		if (rule_forms[i].rule == rule - rules && is(rule_forms[i].form))
+			return 1;
+	return 0;
+}
+
+/* It changes waits that nothing needs. */
+static int is_of_waits(enum patch_form form)
+{
+	return evidence[form].sql[0] == waits_sql;
+}
+
+/* It changes the line that creates a stream, not that of the finding. */
+static int is_of_streams(enum patch_form form)
+{
+	return evidence[form].is_tried;
+}
+
+static int is_any(enum patch_form form)
+{
+	return 1;
+}
+
 static void needs_no_wait(sqlite3_context *context, int count, sqlite3_value **value)
 {
-	const struct rule_info *rule = rule_find((const char *)sqlite3_value_text(value[0]));
-	int any = 0;
+	const char *rule = (const char *)sqlite3_value_text(value[0]);
 
-	for (size_t i = 0; rule && i < RULE_FORMS; i++)
-		any |= rule_forms[i].rule == rule - rules &&
-			evidence[rule_forms[i].form][0] == waits_sql;
-	sqlite3_result_int(context, any);
+	sqlite3_result_int(context, has_form(rule_find(rule ? rule : ""), is_of_waits));
+}
+
+static void needs_stream(sqlite3_context *context, int count, sqlite3_value **value)
+{
+	const char *rule = (const char *)sqlite3_value_text(value[0]);
+
+	sqlite3_result_int(context, has_form(rule_find(rule ? rule : ""), is_of_streams));
 }
 
 /* The simulated device's time is virtual: its database has been made after the run. */
@@ -174,16 +213,31 @@ static const char *find_file(struct patch *patch, const char *name, const char *
 
 /* --- findings --- */
 
-/* A line of a finding, by its worst place. */
+/* The calls that made the blocking streams of places whose fix is there. */
+static const char created_sql[] =
+	"CREATE TEMP TABLE created AS SELECT v.place, m.id AS call, m.site FROM temp.verdict v"
+	" JOIN finding_place p ON p.id = v.place JOIN finding f ON f.id = p.finding"
+	" JOIN call c ON c.id IN (p.call, p.other_call)"
+	" JOIN stream t ON t.id = c.stream AND t.kind = 'blocking'"
+	" JOIN call m ON m.id = t.created WHERE v.state = 'fails' AND needs_stream(f.rule)";
+
+/*
+ * A line of a finding, by its worst place.  Streams come last: whether they need not block is tried
+ * with all other changes made.
+ */
 static const char lines_sql[] =
 	"SELECT f.id, f.rule, s.file, s.line, coalesce(s.text, s.function, '?'),"
 	" (SELECT " CALL_NAME " FROM call c" FROM_OUTERMOST
 	" WHERE c.id = p.call),"
 	" (SELECT m.path FROM frame i JOIN module m ON m.id = i.module WHERE i.site = s.id"
 	"  AND i.user LIMIT 1), min(p.id)"
-	" FROM temp.verdict v JOIN finding_place p ON p.id = v.place"
-	" JOIN finding f ON f.id = v.finding LEFT JOIN main.site s ON s.id = p.site"
-	" WHERE v.state = 'fails' GROUP BY f.id, s.file, s.line ORDER BY min(p.id)";
+	" FROM (SELECT p.id, p.finding, p.call, p.site, 0 AS creates FROM temp.verdict v"
+	"  JOIN finding_place p ON p.id = v.place JOIN finding f ON f.id = p.finding"
+	"  WHERE v.state = 'fails' AND NOT EXISTS (SELECT 1 FROM temp.created m"
+	"  WHERE m.place = p.id) UNION ALL SELECT p.id, p.finding, m.call, m.site, 1"
+	"  FROM temp.created m JOIN finding_place p ON p.id = m.place) p"
+	" JOIN finding f ON f.id = p.finding LEFT JOIN main.site s ON s.id = p.site"
+	" GROUP BY f.id, s.file, s.line ORDER BY max(p.creates), min(p.id)";
 
 enum lines_column {
 	LINE_FINDING,
@@ -224,8 +278,8 @@ static int find_evidence(struct patch *patch, sqlite3_stmt *row, enum patch_form
 	int64_t line = sqlite3_column_int64(row, LINE_NUMBER);
 	int step = set_patched(patch, row, "INSERT OR IGNORE INTO temp.patched VALUES (?, ?)");
 
-	for (size_t i = 0; i < 2 && !step && !*reason && evidence[form][i]; i++) {
-		sqlite3_stmt *q = db_prepare(patch->db, evidence[form][i]);
+	for (size_t i = 0; i < 2 && !step && !*reason && evidence[form].sql[i]; i++) {
+		sqlite3_stmt *q = db_prepare(patch->db, evidence[form].sql[i]);
 
 		step = q ? db_bind(q, sqlite3_bind_parameter_count(q) > 2 ? "sii" : "si", name,
 				   line, sqlite3_column_int64(row, LINE_FINDING))
@@ -234,6 +288,12 @@ static int find_evidence(struct patch *patch, sqlite3_stmt *row, enum patch_form
 		if (!step && sqlite3_column_type(q, 0) != SQLITE_NULL)
 			*reason = strdup(db_text(q, 0));
 		sqlite3_finalize(q);
+	}
+	if (!step && !*reason && evidence[form].is_tried) {
+		step = patch_trial_loses_order(patch->db);
+		if (step > 0)
+			*reason = strdup("operations would no longer be ordered");
+		step = step < 0 ? -1 : 0;
 	}
 	if (step || !*reason)
 		return step;
@@ -308,14 +368,6 @@ static int change_line(struct patch *patch, sqlite3_stmt *row, enum rule rule, c
 	return rc;
 }
 
-static int has_form(const struct rule_info *rule)
-{
-	for (size_t i = 0; i < RULE_FORMS; i++)
-		if (rule_forms[i].rule == rule - rules)
-			return 1;
-	return 0;
-}
-
 static int change_lines(struct patch *patch)
 {
 	sqlite3_stmt *q = db_prepare(patch->db, lines_sql);
@@ -326,7 +378,7 @@ static int change_lines(struct patch *patch)
 		const char *reason = "a fix of this rule is no mechanical change";
 		char *said = NULL;
 
-		if (rule && has_form(rule) &&
+		if (has_form(rule, is_any) &&
 			change_line(patch, q, (enum rule)(rule - rules), &reason, &said)) {
 			step = -1;
 			break;
@@ -348,17 +400,25 @@ static int compare_paths(const void *a, const void *b)
 
 static int begin(struct patch *patch)
 {
+	sqlite3 *handle = patch->db->handle;
+	int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
+
 	patch->sources = sources_new(patch->db);
-	if (!patch->sources ||
-		db_exec(patch->db,
-			"CREATE TEMP TABLE patched (file TEXT NOT NULL,"
-			" line INTEGER NOT NULL, PRIMARY KEY (file, line))"))
+	if (!patch->sources || report_functions(patch->db))
 		return -1;
-	if (sqlite3_create_function(patch->db->handle, "needs_no_wait", 1,
-		    SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, needs_no_wait, NULL, NULL) == SQLITE_OK)
-		return 0;
-	print(stderr, "cufence: %s\n", sqlite3_errmsg(patch->db->handle));
-	return -1;
+	if (sqlite3_create_function(handle, "needs_no_wait", 1, flags, NULL, needs_no_wait, NULL,
+		    NULL) != SQLITE_OK ||
+		sqlite3_create_function(handle, "needs_stream", 1, flags, NULL, needs_stream, NULL,
+			NULL) != SQLITE_OK) {
+		print(stderr, "cufence: %s\n", sqlite3_errmsg(handle));
+		return -1;
+	}
+	return db_exec(patch->db, created_sql) ||
+			db_exec(patch->db,
+				"CREATE TEMP TABLE patched (file TEXT NOT NULL,"
+				" line INTEGER NOT NULL, PRIMARY KEY (file, line))")
+		? -1
+		: 0;
 }
 
 int export_patch(struct db *db, FILE *out)

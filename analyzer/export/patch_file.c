@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "print.h"
+
 enum { CONTEXT = 3 };
 
 static const char unreadable[] = "its source cannot be read";
@@ -121,7 +123,7 @@ static size_t print_hunk(const struct patch_file *file, size_t start, size_t end
 
 	for (size_t i = start; i < end; i++)
 		gone += file->edits[i].is_set && !file->edits[i].text;
-	fprintf(out, "@@ -%zu,%zu +%zu,%zu @@\n", number(start, lines), lines,
+	print(out, "@@ -%zu,%zu +%zu,%zu @@\n", number(start, lines), lines,
 		number(start - removed, lines - gone), lines - gone);
 	for (size_t i = start; i < end; i++) {
 		const struct patch_edit *edit = &file->edits[i];
@@ -136,9 +138,14 @@ static size_t print_hunk(const struct patch_file *file, size_t start, size_t end
 /* A tab ends a name with blanks. */
 static void print_names(const char *path, FILE *out)
 {
-	const char *end = strchr(path, ' ') ? "\t" : "";
+	const char *end = strchr(path, ' ') ? "\t\n" : "\n";
 
-	fprintf(out, "--- a/%s%s\n+++ b/%s%s\n", path, end, path, end);
+	fputs("--- a/", out);
+	fputs(path, out);
+	fputs(end, out);
+	fputs("+++ b/", out);
+	fputs(path, out);
+	fputs(end, out);
 }
 
 void patch_file_print(const struct patch_file *file, FILE *out)

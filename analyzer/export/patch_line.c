@@ -312,6 +312,30 @@ static const char *pin(const struct patch_place *place, char **changed)
 	return transfer(place, ".pin_memory()", changed);
 }
 
+/* --- a stream --- */
+
+static const char create[] = "cudaStreamCreate(", with_flags[] = "cudaStreamCreateWithFlags(";
+
+/* "cudaStreamCreate(&NAME)": the name may have no call in it. */
+static const char *stream(const struct patch_place *place, char **changed)
+{
+	const char *line = place->lines[place->at], *at = find_once(line, create);
+	const char *close = at ? strchr(at, ')') : NULL;
+	struct text argument;
+
+	if (!close || (at > line && is_word(at[-1])))
+		return "the line does not hold one cudaStreamCreate()";
+	argument.at = at + strlen(create);
+	argument.length = (size_t)(close - argument.at);
+	if (!argument.length || !has_only(argument, "&.:[]<>-*+ "))
+		return more;
+	if (asprintf(changed, "%.*s%s%.*s, cudaStreamNonBlocking%s", (int)(at - line), line,
+		    with_flags, (int)argument.length, argument.at, close) >= 0)
+		return NULL;
+	*changed = NULL;
+	return "out of memory";
+}
+
 /* --- forms --- */
 
 static const struct {
@@ -322,6 +346,7 @@ static const struct {
 	[PATCH_NO_SYNC] = { policy, policy, no_sync },
 	[PATCH_NON_BLOCKING] = { ".to(", ".cuda(", non_blocking },
 	[PATCH_PIN] = { ".to(", ".cuda(", pin },
+	[PATCH_STREAM] = { create, create, stream },
 };
 
 int patch_line_fits(enum patch_form form, const struct patch_place *place)

@@ -12,13 +12,15 @@ enum patch_form {
 	/* A wait that is a statement of its own, alone or in a macro that checks its result: the
 	 * line goes. */
 	PATCH_LEAVE_OUT,
-	/* thrust::cuda::par becomes par_nosync, which "does not synchronize unless it has to" (CCCL,
-	 * Thrust, execution policies). */
+	/* thrust::cuda::par becomes par_nosync, which leaves out waits that are not needed for
+	 * correctness (CCCL, Thrust, execution policies). */
 	PATCH_NO_SYNC,
 	/* PyTorch: .to(device) gets non_blocking=True. */
 	PATCH_NON_BLOCKING,
 	/* The same, from memory that is pinned first. */
 	PATCH_PIN,
+	/* A stream becomes non-blocking: cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking). */
+	PATCH_STREAM,
 	PATCH_FORMS
 };
 
