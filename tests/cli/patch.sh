@@ -129,17 +129,42 @@ int main()
 	return 0;
 }
 END
-cd repository && git add app.cu || exit 1
-made() { # NAME: built and run
-	"$nvcc" -O1 -g -cudart shared -arch=sm_75 app.cu -o app 2>err && "$cufence" run --sim --quiet -o "$1.db" -- ./app >out 2>err
-	ok "$1: runs" $?
+cat >repository/streams.cu <<'END'
+#include <cstdio>
+#include <cuda_runtime.h>
+__global__ void add(float *x) { x[threadIdx.x] += 1; }
+int main()
+{
+	float host[32], *left, *right, *particles;
+	cudaStream_t one, other;
+	cudaMalloc(&left, 128);
+	cudaMalloc(&right, 128);
+	cudaMalloc(&particles, 128);
+	cudaStreamCreate(&one);
+	cudaStreamCreate(&other);
+	for (int i = 0; i < 20; i++) {
+		add<<<1, 32, 0, one>>>(left);
+		add<<<1, 32, 0, other>>>(right);
+		add<<<1, 32>>>(particles);
+	}
+	cudaDeviceSynchronize();
+	cudaMemcpy(host, left, 128, cudaMemcpyDeviceToHost);
+	printf("%f\n", host[0]);
+	return 0;
+}
+END
+cd repository && git add . || exit 1
+made() { # PROGRAM NAME: built and run, with kernels that take long
+	"$nvcc" -O1 -g -cudart shared -arch=sm_75 "$1.cu" -o "$1" 2>err &&
+		CUFENCE_SIM_KERNEL_US=${us:-10} "$cufence" run --sim --quiet -o "$2.db" -- "./$1" >out 2>err
+	ok "$2: runs" $?
 }
 needless() { # NAME: functions that wait needlessly
 	"$cufence" query "$1.db" "SELECT group_concat(DISTINCT s.function) FROM finding f
 		JOIN finding_place p ON p.finding = f.id JOIN site s ON s.id = p.site
 		WHERE f.rule IN ('needless-wait', 'redundant-sync')" | tr , '\n' | sed 's/(.*//' | sort | xargs
 }
-made first
+made app first
 same "there are needless waits" "in_turn main step" "$(needless first)"
 "$cufence" report --patch first.db >../patch 2>../err
 ok "a patch is made" $?
@@ -148,9 +173,26 @@ same "one of two waits that cover the same work stays" "-CHECK(cudaStreamSynchro
 git apply ../patch
 ok "git applies it" $?
 same "each line where it was" "2" "$(git diff --numstat app.cu | cut -f 2)"
-made second
+made app second
 same "the findings of these lines are gone" "main" "$(needless second)"
 "$cufence" report --patch second.db >../patch 2>../err
 same "nothing is left to patch: the last wait of the loop is needed" " 1 of its 300 waits may be needed" \
 	"$(cat ../patch) $(sed 's/.*: //' ../err)"
+
+# Streams do not block if nothing but the legacy default stream's own work is kept waiting.
+legacy() { "$cufence" query "$1.db" "SELECT count(*) FROM finding WHERE rule = 'legacy-stream-serialization'"; }
+us=500
+made streams blocking
+same "the legacy default stream delays others" "1" "$(legacy blocking)"
+"$cufence" report --patch blocking.db 2>../err | git apply
+same "its streams are made non-blocking" "	cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
+	cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);" "$(grep StreamCreate streams.cu)"
+made streams free
+same "and nothing is delayed" "0" "$(legacy free)"
+git checkout -q streams.cu && sed -i '/DeviceSync/d' streams.cu
+made streams needed
+"$cufence" report --patch needed.db >../patch 2>../err
+same "a stream that the last copy must come after still blocks" "streams.cu:11: operations would no longer be ordered" \
+	"$(sed 's/.* at //' ../err)"
+same "the other one does not" "+	cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);" "$(grep '^+	' ../patch)"
 finish

@@ -123,6 +123,15 @@ static void a_tensor_is_copied_without_a_wait(void **state)
 	becomes(PATCH_PIN, 0, "", "x = y.to(d);", "", "=");
 }
 
+static void a_stream_no_longer_blocks(void **state)
+{
+	becomes(PATCH_STREAM, 0, "", "\tCHECK(cudaStreamCreate(&streams[i]));", "",
+		"\tCHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));");
+	becomes(PATCH_STREAM, 0, "", "cudaStreamCreate(&a), cudaStreamCreate(&b);", "", "=");
+	becomes(PATCH_STREAM, 0, "", "cudaStreamCreate(next());", "", "=");
+	becomes(PATCH_STREAM, 0, "", "my_cudaStreamCreate(&a);", "", "=");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +139,7 @@ int main(void)
 		cmocka_unit_test(a_block_of_a_script_keeps_a_statement),
 		cmocka_unit_test(a_policy_of_thrust_no_longer_waits),
 		cmocka_unit_test(a_tensor_is_copied_without_a_wait),
+		cmocka_unit_test(a_stream_no_longer_blocks),
 	};
 	return cmocka_run_group_tests_name("patch_line", tests, NULL, NULL);
 }
