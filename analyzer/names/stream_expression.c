@@ -86,16 +86,22 @@ static int copy_statement(const struct source *source, int64_t line, const char 
 int stream_expression_compiled(const struct source *source, int64_t line,
 	char text[STREAM_EXPRESSION_SIZE])
 {
+	static const struct {
+		const char *begin;
+		int argument;
+	} forms[] = { { "<<<", 3 }, { "Async(", -1 }, { "cudaGraphLaunch(", -1 },
+		{ "cudaLaunchKernel(", -1 } };
 	char statement[STATEMENT_BYTES];
-	const char *launch, *call;
 
 	if (!copy_statement(source, line, ";", statement))
 		return 0;
-	launch = strstr(statement, "<<<");
-	if (launch)
-		return take_argument(launch + 3, 3, text);
-	call = strstr(statement, "Async(");
-	return call && take_argument(call + strlen("Async("), -1, text);
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		const char *at = strstr(statement, forms[i].begin);
+
+		if (at)
+			return take_argument(at + strlen(forms[i].begin), forms[i].argument, text);
+	}
+	return 0;
 }
 
 /* --- Python --- */

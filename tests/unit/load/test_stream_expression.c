@@ -52,6 +52,7 @@ static void launches_and_async_calls_name_a_stream(void **state)
 				    "\tcudaMemcpyHostToDevice, this->copies));\n",
 				    1),
 		"this->copies");
+	assert_string_equal(named(m, "cu", "cudaGraphLaunch(step, work);\n", 1), "work");
 	assert_string_equal(named(m, "cu", "cudaMemsetAsync(p, 0, n, 0);\n", 1), "");
 	assert_string_equal(named(m, "cu", "x();\nf<<<1, 2, 3, s>>>();\n", 1), "");
 	assert_string_equal(named(m, "cu", "f<<<1, 2, 3, s", 1), "");
