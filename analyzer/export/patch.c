@@ -31,11 +31,12 @@ static const struct rule_form {
 #define CALLS_THERE \
 	"FROM main.site s JOIN call c ON c.site = s.id JOIN call_type t ON t.id = c.type" \
 	" JOIN call_kind k ON k.name = t.kind WHERE " HERE
-/* Places of a finding's rule and others about needless calls, at the same line. */
+#define WAITS_THERE "(SELECT count(*) " CALLS_THERE " AND " IS_WAIT ")"
+/* Places p of findings f about needless waits at a line, whatever the rule. */
 #define FOUND_THERE \
-	"(SELECT sum(p.count) FROM finding_place p JOIN finding f ON f.id = p.finding" \
-	" JOIN main.site s ON s.id = p.site WHERE " HERE \
-	" AND needs_no_wait(f.rule) AND NOT f.reads)"
+	"FROM finding_place p JOIN finding f ON f.id = p.finding" \
+	" JOIN main.site s ON s.id = p.site WHERE " HERE " AND needs_no_wait(f.rule)"
+#define NEEDLESS_THERE "(SELECT sum(p.count) " FOUND_THERE ")"
 
 /*
  * A wait is left out only if none at its line is known to be for anything.  One that is redundant
@@ -43,10 +44,10 @@ static const struct rule_form {
  */
 static const char waits_sql[] =
 	"SELECT CASE"
-	" WHEN (SELECT reads FROM finding WHERE id = ?3) THEN 'it reads a value'"
-	" WHEN EXISTS (SELECT 1 FROM finding_race WHERE finding = ?3) OR EXISTS"
-	"  (SELECT 1 FROM hazard h JOIN call c ON c.id = h.via JOIN main.site s ON s.id = c.site"
-	"  WHERE " HERE ")"
+	" WHEN EXISTS (SELECT 1 " FOUND_THERE " AND f.reads) THEN 'it reads a value'"
+	" WHEN EXISTS (SELECT 1 " FOUND_THERE " AND f.id IN (SELECT finding FROM finding_race))"
+	"  OR EXISTS (SELECT 1 FROM hazard h JOIN call c ON c.id = h.via"
+	"   JOIN main.site s ON s.id = c.site WHERE " HERE ")"
 	"  THEN 'without its wait, operations would not be ordered'"
 	" WHEN EXISTS (SELECT 1 FROM wait_clock w JOIN call c ON c.id = w.call"
 	"  JOIN main.site s ON s.id = c.site WHERE " HERE ")"
@@ -57,10 +58,9 @@ static const char waits_sql[] =
 	"  JOIN call_kind k ON k.name = t.kind WHERE needs_no_wait(f.rule) AND " IS_WAIT
 	"  AND " IS_PATCHED("a") " AND " IS_PATCHED("b") ")"
 	"  THEN 'the patch leaves out another wait for the same work'"
-	" WHEN (SELECT count(*) " CALLS_THERE " AND " IS_WAIT ") <> " FOUND_THERE
-	"  THEN printf('%d of its %d waits may be needed', (SELECT count(*) " CALLS_THERE
-	"  AND " IS_WAIT ") - " FOUND_THERE ", (SELECT count(*) " CALLS_THERE " AND " IS_WAIT
-	"))"
+	" WHEN " WAITS_THERE " <> " NEEDLESS_THERE
+	"  THEN printf('%d of its %d waits may be needed', " WAITS_THERE " - " NEEDLESS_THERE ", "
+	WAITS_THERE ")"
 	" END";
 
 /* Nothing else happens there. */
@@ -281,10 +281,7 @@ static int find_evidence(struct patch *patch, sqlite3_stmt *row, enum patch_form
 	for (size_t i = 0; i < 2 && !step && !*reason && evidence[form].sql[i]; i++) {
 		sqlite3_stmt *q = db_prepare(patch->db, evidence[form].sql[i]);
 
-		step = q ? db_bind(q, sqlite3_bind_parameter_count(q) > 2 ? "sii" : "si", name,
-				   line, sqlite3_column_int64(row, LINE_FINDING))
-			 : -1;
-		step = step || db_step(q) < 0 ? -1 : 0;
+		step = !q || db_bind(q, "si", name, line) || db_step(q) < 0 ? -1 : 0;
 		if (!step && sqlite3_column_type(q, 0) != SQLITE_NULL)
 			*reason = strdup(db_text(q, 0));
 		sqlite3_finalize(q);
@@ -352,6 +349,8 @@ static int change_line(struct patch *patch, sqlite3_stmt *row, enum rule rule, c
 	int rc;
 
 	*reason = find_place(patch, row, &place, &file);
+	if (!*reason && file->edits[place.at].is_set)
+		return 0;
 	if (!*reason) {
 		form = find_form(rule, &place);
 		*reason = form ? patch_line(form->form, &place, &changed)
@@ -371,13 +370,16 @@ static int change_line(struct patch *patch, sqlite3_stmt *row, enum rule rule, c
 static int change_lines(struct patch *patch)
 {
 	sqlite3_stmt *q = db_prepare(patch->db, lines_sql);
+	int64_t last = 0;
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0) {
 		const struct rule_info *rule = rule_find(db_text(q, LINE_RULE));
-		const char *reason = "a fix of this rule is no mechanical change";
+		int64_t id = sqlite3_column_int64(q, LINE_FINDING);
+		const char *reason = id == last ? NULL : "its fix is no mechanical change";
 		char *said = NULL;
 
+		last = id;
 		if (has_form(rule, is_any) &&
 			change_line(patch, q, (enum rule)(rule - rules), &reason, &said)) {
 			step = -1;
@@ -385,8 +387,7 @@ static int change_lines(struct patch *patch)
 		}
 		if (reason)
 			print(stderr, "cufence: no patch for finding %lld at %s: %s\n",
-				(long long)sqlite3_column_int64(q, LINE_FINDING),
-				db_text(q, LINE_PLACE), reason);
+				(long long)id, db_text(q, LINE_PLACE), reason);
 		free(said);
 	}
 	sqlite3_finalize(q);
