@@ -31,8 +31,8 @@ struct sources *sources_new(struct db *db);
 void sources_free(struct sources *sources);
 
 /*
- * program: a relative name is looked for in the current folder, then in those above that file; NULL:
- * there only.  Returns NULL if the source is not readable.  sources owns the result.
+ * program: a relative name is looked for in the current folder, then in those above that file;
+ * NULL: there only.  Returns NULL if the source is not readable.  sources owns the result.
  */
 const struct source *sources_find(struct sources *sources, const char *file, const char *program);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams and fences as the program would write them: its library for GPUs, and its own variables. */
+/* Streams and fences as the program would write them: with its library and its own variables. */
 #ifndef CUFENCE_STREAM_CODE_H
 #define CUFENCE_STREAM_CODE_H
 

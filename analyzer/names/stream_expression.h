@@ -14,9 +14,10 @@
 #define STREAM_EXPRESSION_SIZE 64
 
 /*
- * CUDA C++: the fourth argument of <<<>>>, or the last one of a call of ...Async(), cudaGraphLaunch
- * or cudaLaunchKernel, in the statement that begins in the line.  For an operation in a stream that is no default stream:
- * otherwise the last argument may be another one.  Returns 1, or 0: not found.
+ * CUDA C++: the fourth argument of <<<>>>, or the last one of a call of ...Async(),
+ * cudaGraphLaunch or cudaLaunchKernel, in the statement that begins in the line.  For an operation
+ * in a stream that is no default stream: otherwise the last argument may be another one.  Returns
+ * 1, or 0: not found.
  */
 int stream_expression_compiled(const struct source *source, int64_t line,
 	char text[STREAM_EXPRESSION_SIZE]);
