@@ -21,8 +21,8 @@
 #define REPORT_OPTIONS \
 	{ "--format", "text|json|html|markdown|csv|perfetto|folded|sarif|junit|patch|github", \
 		"text, JSON, a page for a browser, a table for a pull request, CSV, a trace for " \
-		"Perfetto, flame graphs, SARIF, JUnit XML, a diff, GitHub annotations (default: by " \
-		"the file's ending, else text)" }, \
+		"Perfetto, flame graphs, SARIF, JUnit XML, a diff, GitHub annotations (default: " \
+		"by the file's ending, else text)" }, \
 		{ "--level", "certain|likely|possible", "least confidence shown (likely)" }, \
 		{ "--top", "N", "show at most N findings (text: 10, else all)" }, \
 		{ "--all", NULL, "show all findings and all their places" }, \

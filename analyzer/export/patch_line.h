@@ -19,7 +19,7 @@ enum patch_form {
 	PATCH_NON_BLOCKING,
 	/* The same, from memory that is pinned first. */
 	PATCH_PIN,
-	/* A stream becomes non-blocking: cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking). */
+	/* cudaStreamCreate(&s) becomes cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking). */
 	PATCH_STREAM,
 	PATCH_FORMS
 };
