@@ -44,7 +44,8 @@ static void a_line_of_the_source_fits_the_terminal(void **state)
 		"UPDATE run SET start_unix_ns = 9000000000000000000;"
 		"UPDATE site SET file = '%s' WHERE id = %lld;"
 		"INSERT INTO finding_place (finding, shown, count, waited, delayed, share, site, "
-		" confidence, message, fingerprint) VALUES (1, 1, 1, 0, 0, 0, %lld, 'certain', '', '')",
+		" confidence, message, fingerprint) "
+		"VALUES (1, 1, 1, 0, 0, 0, %lld, 'certain', '', '')",
 		path, site, site);
 	assert_int_equal(report_functions(&m->db), 0);
 	expect(m, (struct report_options){ 0 },
