@@ -187,6 +187,20 @@ static int put_possible(struct db *db, FILE *out)
 	return step > 0 ? 0 : -1;
 }
 
+/* The kernels whose names are shortened in messages. */
+static int put_kernels(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT DISTINCT label AS name, whole FROM kernel_name WHERE label <> whole"
+		" ORDER BY label");
+
+	fputs("\"kernels\":", out);
+	if (put_rows(db, q, FACT_ROWS, out) < 0)
+		return -1;
+	fputs(",\n", out);
+	return 0;
+}
+
 static char *place(const char *alias)
 {
 	return sqlite3_mprintf(place_sql, alias, alias, alias, alias, alias, alias);
@@ -236,7 +250,8 @@ static int put_report(struct db *db, const struct report_options *options, FILE 
 	if (put_rows(db, db_prepare(db, together_sql), FACT_ROWS, out) < 0)
 		return -1;
 	fputs(",\n", out);
-	if (put_totals(db, options, out) || put_possible(db, out) || put_findings(db, options, out))
+	if (put_totals(db, options, out) || put_possible(db, out) || put_kernels(db, out) ||
+		put_findings(db, options, out))
 		return -1;
 	fputs("}\n", out);
 	return 0;
