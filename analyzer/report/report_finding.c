@@ -9,6 +9,7 @@
 #include "evidence.h"
 #include "format.h"
 #include "kernel_names.h"
+#include "operators.h"
 #include "print.h"
 #include "report_parts.h"
 #include "report_timeline.h"
@@ -51,16 +52,15 @@ static const char place_sql[] =
 	" SELECT id, id, parent FROM call WHERE id IN"
 	"  (SELECT other_call FROM finding_place WHERE finding = ?1)"
 	" UNION SELECT up.call, call.id, call.parent FROM up JOIN call ON call.id = up.parent)"
-	" SELECT p.count, p.waited, p.delayed, p.saving, p.site, s.function, s.text, "
-	"  other.function, other.text, " KERNEL_LABEL("kernel") ","
+	" SELECT p.count, p.waited, p.delayed, p.saving, p.site, s.function, "
+	WITH_OPERATOR("s.text", "s.id") ", " WITH_OPERATOR("other.function", "other.id") ","
+	" other.text, " KERNEL_LABEL("kernel") ","
 	"  coalesce(CASE WHEN t.runtime THEN t.name END, other.api, t.name), " LINE_OF_PLACE
 	", " CONFIRMATION("p") " FROM finding_place p LEFT JOIN site s ON s.id = p.site"
 	" LEFT JOIN site other ON other.id = p.other_site"
-	" LEFT JOIN call c ON c.id = p.other_call"
-	" LEFT JOIN kernel ON kernel.id = c.kernel"
+	" LEFT JOIN call c ON c.id = p.other_call LEFT JOIN kernel ON kernel.id = c.kernel"
 	" LEFT JOIN up ON up.call = p.other_call AND up.parent IS NULL"
-	" LEFT JOIN call o ON o.id = up.id"
-	" LEFT JOIN call_type t ON t.id = o.type"
+	" LEFT JOIN call o ON o.id = up.id LEFT JOIN call_type t ON t.id = o.type"
 	" WHERE p.finding = ?1 AND (p.shown OR ?2) ORDER BY p.id";
 
 enum place_column {

@@ -7,6 +7,7 @@
 #include "report_facts.h"
 #include "report_parts.h"
 #include "report_possible.h"
+#include "operators.h"
 #include "print.h"
 
 /* The version of doc/report.schema.json: raised when a member changes its meaning or goes. */
@@ -16,7 +17,8 @@
 
 static const char place_sql[] =
 	"CASE WHEN %s.id NOT NULL THEN json_object('function', %s.function, "
-	"'file', %s.file, 'line', %s.line, 'text', %s.text, 'frames', (SELECT json_group_array("
+	"'file', %s.file, 'line', %s.line, 'text', %s.text, 'operator', "
+	OPERATOR_OF("%s.id") ", 'frames', (SELECT json_group_array("
 	"json_object('function', function, 'file', file, 'line', line, 'user', "
 	BOOLEAN("user") ")) "
 	"FROM (SELECT * FROM frame WHERE site = %s.id AND function NOT NULL ORDER BY depth))) "
@@ -203,7 +205,7 @@ static int put_kernels(struct db *db, FILE *out)
 
 static char *place(const char *alias)
 {
-	return sqlite3_mprintf(place_sql, alias, alias, alias, alias, alias, alias);
+	return sqlite3_mprintf(place_sql, alias, alias, alias, alias, alias, alias, alias);
 }
 
 static int put_findings(struct db *db, const struct report_options *options, FILE *out)

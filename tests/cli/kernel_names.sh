@@ -69,6 +69,27 @@ load "${gemm}_nn_n_tilesize64x64x8_a_b" "${gemm}_nn_n_tilesize64x64x8_b_a"
 same "else by a number" "gemm (f32, 64x64x8)
 gemm (f32, 64x64x8) #2" "$(labels)"
 
+# The operator of PyTorch is the outermost one of the libraries' functions on the stack.
+operator() { # FUNCTION...: the innermost first, of the wait and the launch that it waited for
+	"$cufence" undump names.txt -o names.cft && "$cufence" load names.cft -o names.db
+	sqlite3 names.db "UPDATE module SET path = '/lib/libtorch_cpu.so' WHERE path LIKE '%/libm.so%'"
+	for name; do
+		sqlite3 names.db "INSERT INTO frame (site, depth, address, module, function, user)
+			SELECT s.id, (SELECT max(depth) + 1 FROM frame WHERE site = s.id), m.start, m.id, '$name', 0
+			FROM site s JOIN module m ON m.path LIKE '%libtorch%'"
+	done
+	"$cufence" report names.db | sed -n 's/^ *\(at\|for\) .*, \([a-zA-Z:_0-9]*\)$/\1 \2/p'
+}
+same "an operator's call" "at aten::max
+for aten::max" "$(operator wrapper_CUDA_amax aten::max THPVariable_max)"
+same "JSON has it" aten::max "$("$cufence" report --format json names.db >names.json
+	sqlite3 :memory: "SELECT readfile('names.json') ->> '\$.findings[0].at.operator'")"
+same "its implementation" "at aten::_local_scalar_dense
+for aten::_local_scalar_dense" "$(operator wrapper_CUDA___local_scalar_dense)"
+same "a node of autograd" "at MulBackward0
+for MulBackward0" "$(operator wrapper_CUDA_mul_Tensor MulBackward0_apply_functional)"
+same "no operator" "" "$(operator THPVariable_max Backward backward main)"
+
 # Variables have the names that the program gives them.
 golden_text missing_fence_raw >race.txt
 "$cufence" undump race.txt -o race.cft && "$cufence" load race.cft -o race.db
