@@ -16,7 +16,7 @@ struct row {
 	const char *scope, *name, *arguments, *wanted;
 };
 
-/* Kernels of PyTorch 2.9, CuPy 13 and JAX 0.8 on an H200. */
+/* Kernels of PyTorch, CuPy and JAX on an H200, some cut; and three by their documentation. */
 static const struct row recorded[] = {
 	{ "void " AT, "vectorized_elementwise_kernel",
 		"4, " AT "CUDAFunctor_add<float>, std::array<char*, 3ul>",
