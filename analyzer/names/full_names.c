@@ -20,17 +20,27 @@ static const char tables_sql[] =
 	"UPDATE temp.finding_race SET message = whole_names(message);"
 	"INSERT INTO temp.kernel_name SELECT kernel, whole, whole FROM main.kernel_name;";
 
-static const char kernel_mark[] = "kernel '";
+/* The next name of a kernel in a text, "kernel 'x'" or "`x`"; *quote: what ends it.  NULL: none. */
+static const char *next_name(const char *text, char *quote)
+{
+	static const char mark[] = "kernel '";
+	const char *tick = strchr(text, '`'), *kernel = strstr(text, mark);
+
+	*quote = kernel && (!tick || kernel < tick) ? '\'' : '`';
+	return *quote == '`' ? tick ? tick + 1 : NULL : kernel + strlen(mark);
+}
 
 /* Writes text with the whole names of the kernels in it. */
 static int write_whole(sqlite3_stmt *whole, const char *text, FILE *out)
 {
 	const char *at, *end;
+	char quote;
 	int step;
 
-	for (; (at = strstr(text, kernel_mark)); text = end) {
-		at += strlen(kernel_mark);
-		end = at + strcspn(at, "'");
+	for (; (at = next_name(text, &quote)); text = end) {
+		end = strchr(at, quote);
+		if (!end)
+			break;
 		sqlite3_bind_text(whole, 1, at, (int)(end - at), SQLITE_TRANSIENT);
 		step = sqlite3_step(whole);
 		print(out, "%.*s", (int)(at - text), text);
@@ -41,6 +51,7 @@ static int write_whole(sqlite3_stmt *whole, const char *text, FILE *out)
 		sqlite3_reset(whole);
 		if (step != SQLITE_ROW && step != SQLITE_DONE)
 			return -1;
+		print(out, "%c", *end++);
 	}
 	print(out, "%s", text);
 	return 0;

@@ -180,10 +180,12 @@ static void read_function(struct functor *functor, const char *word, size_t leng
 /* The first type of numbers among arguments, however deep. */
 static void find_number(const char *arguments, char *type)
 {
-	for (const char *at = arguments; *at; at++)
-		if ((at == arguments || at[-1] == '<' || (at[-1] == ' ' && at[-2] == ',')) &&
-			read_number(at, type))
-			return;
+	const char *at = arguments;
+
+	while (!read_number(at, type) && (at = strpbrk(at, "<,"))) {
+		at++;
+		at += *at == ' ';
+	}
 }
 
 /* Of several that are nested the innermost one is the functor, which comes last. */

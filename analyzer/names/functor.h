@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the template arguments of a kernel say that it applies: the functor, or the function that the
- * applied lambda stands in, and the type of the numbers.
+ * What a kernel applies, by its template arguments: a functor, or the function that a lambda stands
+ * in, and the type of the numbers.
  */
 #ifndef CUFENCE_FUNCTOR_H
 #define CUFENCE_FUNCTOR_H

@@ -14,11 +14,15 @@ static void add(struct name_parts *parts, const char *at, size_t length)
 	static const char unnamed[] = "(anonymous namespace)::";
 	const char *from = at, *end = at;
 
-	while (end < at + length && !strchr("<(", *end)) {
+	while (end < at + length) {
+		if (!strncmp(end, unnamed, strlen(unnamed))) {
+			from = end += strlen(unnamed);
+			continue;
+		}
+		if (strchr("<(", *end))
+			break;
 		from = *end == ':' ? end + 1 : from;
 		end++;
-		if (!strncmp(end, unnamed, strlen(unnamed)))
-			from = end += strlen(unnamed);
 	}
 	length = (size_t)(end - from);
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)

@@ -58,7 +58,7 @@ static const char *find_part(const struct part *parts, size_t count, const char 
 	return NULL;
 }
 
-/* Returns the length of "128x64" or "128x64x8" at text, where a word ends; 0: it is something else. */
+/* The length of "128x64" or "128x64x8" at text, if a word ends there, else 0. */
 static size_t tile_length(const char *text)
 {
 	size_t length = strspn(text, "0123456789x");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels of cuBLAS, cuDNN and CUTLASS that multiply matrices or convolve.  Their names are lists of
- * words: "sm90_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x64_...".
+ * Kernels of cuBLAS, cuDNN and CUTLASS that multiply matrices or convolve.  Their names are lists
+ * of words: "sm90_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x64_...".
  */
 #ifndef CUFENCE_PRODUCT_H
 #define CUFENCE_PRODUCT_H

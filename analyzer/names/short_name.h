@@ -16,7 +16,7 @@ struct long_name {
 	const char *arguments; /* of the template, without < and >; "": none */
 };
 
-/* Writes the short name, with its end at most SHORT_NAME_MAX bytes.  Returns 0 if the name stays. */
+/* Writes at most SHORT_NAME_MAX bytes, with the NUL.  Returns 0 if the name stays. */
 int short_name(const struct long_name *kernel, char *text);
 
 #endif

@@ -21,6 +21,10 @@
 #define MOST_ALSO 3
 #define MOST_FROM 3 /* callers */
 
+/* Columns, and bytes, of what stands before a place: whole names of kernels are longer. */
+#define WIDTH_MAX 120
+#define WHAT_MAX (DEMANGLE_WHOLE_MAX + 32)
+
 /* The line that place p at site s is printed under. */
 #define LINE_OF_PLACE "coalesce(s.function || ' ' || s.text, s.text, -p.id)"
 
@@ -119,13 +123,6 @@ static const char from_sql[] =
 	" AND ((SELECT count(*) FROM (SELECT DISTINCT function, file, line FROM caller)) > 1"
 	"  OR (SELECT line IS NULL OR function LIKE '~%' FROM own))"
 	" GROUP BY function, file, line ORDER BY min(site)";
-
-/* The place that created a stream, since CUPTI's stream numbers do not appear in the source. */
-static const char streams_sql[] =
-	"SELECT DISTINCT t.cupti_id, t.kind, s.text, s.function FROM finding_place p"
-	" JOIN call c ON c.id IN (p.call, p.other_call) JOIN stream t ON t.id = c.stream"
-	" JOIN call m ON m.id = t.created JOIN site s ON s.id = m.site"
-	" WHERE p.finding = ? AND t.cupti_id NOT NULL ORDER BY t.cupti_id";
 
 /*
  * A fence that is missing, at the worst instance of a finding's first place: the bytes in common,
@@ -325,13 +322,13 @@ static void print_for(sqlite3_stmt *row, const char *what, const struct place_la
 static int print_place(sqlite3_stmt *row, struct place_layout *layout, FILE *out)
 {
 	int length = (int)strlen(text(row, PLACE_FUNCTION));
-	char what[400];
+	char what[WHAT_MAX];
 
 	name_other(row, what, sizeof(what));
-	if (length > layout->width)
+	if ((int)strlen(what) > length)
+		length = (int)strlen(what);
+	if (length > layout->width && length <= WIDTH_MAX)
 		layout->width = length;
-	if ((int)strlen(what) > layout->width)
-		layout->width = (int)strlen(what);
 	if (strncmp(layout->line, text(row, PLACE_LINE), sizeof(layout->line) - 1)) {
 		if (print_at(row, layout, out))
 			return -1;
@@ -394,25 +391,6 @@ static int print_callers(struct db *db, int64_t site, const char *title, FILE *o
 			else
 				print(out, "%s\n", name);
 			title = "";
-		}
-	sqlite3_finalize(q);
-	return step;
-}
-
-static int print_streams(struct db *db, int64_t finding, FILE *out)
-{
-	sqlite3_stmt *q = db_prepare(db, streams_sql);
-	int step = -1;
-
-	if (q && !db_bind(q, "i", finding))
-		while ((step = db_step(q)) > 0) {
-			const char *function = (const char *)sqlite3_column_text(q, 3);
-
-			print(out, "    stream %lld (%s) made at %s%s%s\n",
-				(long long)sqlite3_column_int64(q, 0),
-				(const char *)sqlite3_column_text(q, 1),
-				(const char *)sqlite3_column_text(q, 2), function ? " in " : "",
-				function ? function : "");
 		}
 	sqlite3_finalize(q);
 	return step;
@@ -575,7 +553,7 @@ static int print_details(struct db *db, sqlite3_stmt *row, int undrawn, FILE *ou
 
 	return print_callers(db, sqlite3_column_int64(row, COL_SITE), "at", out) ||
 			print_callers(db, sqlite3_column_int64(row, COL_OTHER_SITE), "for", out) ||
-			print_streams(db, finding, out) || report_order(db, finding, out) ||
+			report_streams(db, finding, out) || report_order(db, finding, out) ||
 			(!undrawn && report_timeline(db, finding, out))
 		? -1
 		: 0;

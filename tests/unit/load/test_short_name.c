@@ -127,6 +127,7 @@ static const struct row stays[] = {
 	{ "void (anonymous namespace)::", "kernel", "int", NULL },
 	/* No names of a compiler. */
 	{ "void ", "elementwise_kernel", "<<(", NULL },
+	{ "void ", "elementwise_kernel", " , a", NULL },
 	{ "void ", "reduce_kernel", "X<", NULL },
 	{ "::", "kernel", "::{lambda(", NULL },
 	{ "cutlass", "Kernel", "sm90_gemm_x_1x_x1_", NULL },
