@@ -72,6 +72,13 @@ if command -v python3 >/dev/null; then
 	same "check accepts them" 0 $?
 	"$cufence" check --fail-on medium reads.db >/dev/null 2>&1
 	same "... unless it is told not to" 1 $?
+	python3 - <<-'END'
+		import sqlite3
+		with sqlite3.connect("reads.db") as db:
+		    db.execute("UPDATE finding_place SET saving = NULL WHERE shown")
+	END
+	has "lines without a replay are said" "what 1 lines? saves? by (itself|themselves) was not computed" \
+		"$("$cufence" report reads.db)"
 	same "not read: no finding" "" "$("$cufence" query unread.db expect)"
 fi
 finish
