@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats.h"
+#include "full_names.h"
 #include "output.h"
 #include "print.h"
 #include "report_request.h"
@@ -126,6 +127,7 @@ int report_request_read(const struct arguments *arguments, const char *file,
 	if (!name || *name)
 		request->format = format_find(arguments->command->name, name, request->path);
 	request->disclosure = request_disclosure(arguments);
+	request->full_names = option(arguments, "--full-names") != NULL;
 	if (!request->format)
 		return -1;
 	/* People read text where the program ran. */
@@ -159,7 +161,8 @@ int report_request_write(struct report_request *request, const char *database,
 		print(stderr, "cufence: '%s' is the database: name another file\n", path);
 		goto out;
 	}
-	if (disclose(&db, request->disclosure) || (path && output_open(&output, "cufence", path)))
+	if (disclose(&db, request->disclosure) || (request->full_names && full_names_use(&db)) ||
+		(path && output_open(&output, "cufence", path)))
 		goto out;
 	rc = write_report(&db, request, output.file);
 	if (db.failed)

@@ -7,6 +7,7 @@
 #include "report_facts.h"
 #include "report_parts.h"
 #include "report_possible.h"
+#include "operators.h"
 #include "print.h"
 
 /* The version of doc/report.schema.json: raised when a member changes its meaning or goes. */
@@ -16,7 +17,8 @@
 
 static const char place_sql[] =
 	"CASE WHEN %s.id NOT NULL THEN json_object('function', %s.function, 'file', %s.file,"
-	" 'line', %s.line, 'text', %s.text, 'source', " REPORT_SOURCE("%s") ", 'frames', "
+	" 'line', %s.line, 'text', %s.text, 'source', " REPORT_SOURCE("%s") ", 'operator', "
+	OPERATOR_OF("%s.id") ", 'frames', "
 	"(SELECT json_group_array(json_object('function', function, 'file', file, 'line', line, "
 	"'user', " BOOLEAN("user") ")) "
 	"FROM (SELECT * FROM frame WHERE site = %s.id AND function NOT NULL ORDER BY depth))) "
@@ -187,10 +189,24 @@ static int put_possible(struct db *db, FILE *out)
 	return step > 0 ? 0 : -1;
 }
 
+/* The kernels whose names are shortened in messages. */
+static int put_kernels(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT DISTINCT label AS name, whole FROM kernel_name WHERE label <> whole"
+		" ORDER BY label");
+
+	fputs("\"kernels\":", out);
+	if (put_rows(db, q, FACT_ROWS, out) < 0)
+		return -1;
+	fputs(",\n", out);
+	return 0;
+}
+
 static char *place(const char *alias)
 {
 	return sqlite3_mprintf(place_sql, alias, alias, alias, alias, alias, alias, alias, alias,
-		alias);
+		alias, alias);
 }
 
 static int put_findings(struct db *db, const struct report_options *options, FILE *out)
@@ -237,7 +253,8 @@ static int put_report(struct db *db, const struct report_options *options, FILE 
 	if (put_rows(db, db_prepare(db, together_sql), FACT_ROWS, out) < 0)
 		return -1;
 	fputs(",\n", out);
-	if (put_totals(db, options, out) || put_possible(db, out) || put_findings(db, options, out))
+	if (put_totals(db, options, out) || put_possible(db, out) || put_kernels(db, out) ||
+		put_findings(db, options, out))
 		return -1;
 	fputs("}\n", out);
 	return 0;

@@ -73,6 +73,9 @@ int report_pace(struct db *db, const struct report_idling *of, FILE *out);
 /* The command that says what orders the operations of a finding's worst instance, if it has two. */
 int report_order(struct db *db, int64_t finding, FILE *out);
 
+/* What the streams of a finding are: who made them, and what they run. */
+int report_streams(struct db *db, int64_t finding, FILE *out);
+
 /* Words for a cause of table account, for a device or the host. */
 const char *report_cause_text(const char *cause, int host);
 

@@ -10,6 +10,7 @@ class Report {
 		this.report = report;
 		this.texts = texts;
 		this.summary = report.summary;
+		this.wholeNames = new WholeNames(report.kernels);
 		this.shown = report.findings.filter(finding => finding.shown);
 		this.rest = report.findings.filter(finding => !finding.shown);
 		this.showsRest = !this.shown.length && this.rest.length > 0 &&
@@ -195,7 +196,7 @@ class Report {
 			const part = element("i", {});
 			part.style.width = "calc((100% - var(--number)) * " + time / whole + ")";
 			return element("tr", {}, element("td", {}, element("button", { type: "button",
-				className: "link", title: "Search for " + text, onclick: () => onName(text) }, text)),
+				className: "link", title: this.wholeNames.of(text) || "Search for " + text, onclick: () => onName(text) }, text)),
 			element("td", {}, grouped(count)), element("td", {}, duration(time)),
 			element("td", {}, duration(time / count)), element("td", { className: "part" }, part,
 				element("span", {}, share(time / whole))));
@@ -246,7 +247,8 @@ class Report {
 		card.append(element("summary", {},
 			element("span", { className: "number" }, "#" + finding.id),
 			element("span", { className: "what" },
-				element("span", { className: "message" }, finding.message),
+				element("span", { className: "message",
+					title: this.wholeNames.within(finding.message) }, finding.message),
 				element("span", { className: "rule" }, finding.rule),
 				element("span", { className: "cost" }, said.cost)),
 			element("span", { className: "worth" },
