@@ -15,8 +15,7 @@
 #include "rules.h"
 #include "shell.h"
 
-/* Lines printed; the database has all, and --finding prints all places. */
-#define MOST_PLACES 3
+#define MOST_PLACES 3 /* lines; --finding prints all */
 #define MOST_ALSO 3
 #define MOST_FROM 3 /* callers */
 
@@ -41,7 +40,7 @@ enum finding_column {
 	COL_SITE,
 	COL_OTHER_SITE,
 	COL_COST,
-	COL_PLACES = COL_COST + 8,
+	COL_PLACES = COL_COST + REPORT_COST_SIZE,
 	COL_LINES
 };
 
@@ -102,8 +101,8 @@ static const char callers_sql[] =
 
 /*
  * The callers of a finding's line, if it has several (a wrapper), or if nobody would change the
- * line itself (in a destructor, in a library without line information).  Covers the finding's own
- * site and the sites of the same line that must change with it.  The table has an index, not views.
+ * line itself (in a destructor, in a library without line information): of the finding's own site
+ * and those of its line that change with it.  The table has an index, not views.
  */
 static const char from_sql[] =
 	"WITH own AS (SELECT * FROM main.site WHERE id = ?1),"
@@ -216,6 +215,7 @@ static int costs_time(sqlite3_stmt *row, int column)
 
 void report_print_cost(sqlite3_stmt *row, int column, FILE *out)
 {
+	print(out, "%s", text(row, column + REPORT_COST_SIZE - 1));
 	print_times(row, column, out);
 	if (!costs_time(row, column))
 		return;

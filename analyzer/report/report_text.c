@@ -11,32 +11,45 @@
 #include "print.h"
 #include "shell.h"
 
+/*
+ * Processes with findings that cost time, and how many.  What a run of several processes would save
+ * is not the sum: the most is printed.
+ */
+#define SAVING_PROCESS \
+	"(SELECT r.*, p.pid, (SELECT count(*) FROM process) > 1 AS several," \
+	" (SELECT count(*) FROM main.finding f WHERE f.shown AND f.waited + f.delayed > 0" \
+	"  AND f.process = p.id) AS findings FROM replay r JOIN process p ON p.id = r.process)"
+
+static const char together_sql[] =
+	"SELECT saving, saving_low, saving_high, share, turn_saving, iif(several, ' [pid ' || pid"
+	"  || iif(count(*) OVER () > 1, ', the most of ' || count(*) OVER () || ' processes', '')"
+	"  || ']', '') FROM " SAVING_PROCESS
+	" WHERE findings > 1 ORDER BY saving DESC, process LIMIT 1";
+
+static const char refusals_sql[] =
+	"SELECT refusal, iif(max(several), ' [' || iif(count(*) > 1, count(*) || ' processes',"
+	"  'pid ' || min(pid)) || ']', '') FROM " SAVING_PROCESS
+	" WHERE findings AND refusal NOT NULL GROUP BY refusal ORDER BY min(process)";
+
 int report_together(struct db *db, FILE *out)
 {
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT r.saving, r.saving_low, r.saving_high, r.share, r.turn_saving, "
-		"r.refusal, "
-		"(SELECT count(*) FROM finding WHERE shown AND waited + delayed > 0 "
-		" AND process = p.id) AS shown, "
-		"CASE WHEN (SELECT count(*) FROM process) > 1 "
-		" THEN printf(' [pid %d]', p.pid) ELSE '' END "
-		"FROM replay r JOIN process p ON p.id = r.process WHERE shown ORDER BY p.id");
-	int step = -1;
+	sqlite3_stmt *together = db_prepare(db, together_sql);
+	sqlite3_stmt *refusals = db_prepare(db, refusals_sql);
+	int step = together && refusals ? db_step(together) : -1;
 
-	while (q && (step = db_step(q)) > 0) {
-		const char *refusal = (const char *)sqlite3_column_text(q, 5);
-		const char *process = (const char *)sqlite3_column_text(q, 7);
-
-		if (sqlite3_column_int64(q, 6) > 1) {
-			fputs("\nall findings together: ", out);
-			report_print_saving(q, 0, out);
-			print(out, "%s\n", process);
-		}
-		if (refusal)
-			print(out, "\nno closer estimate of what would be saved: %s%s\n", refusal,
-				process);
+	if (step > 0) {
+		fputs("\nall findings together: ", out);
+		report_print_saving(together, 0, out);
+		print(out, "%s\n", db_text(together, 5));
+		step = 0;
 	}
-	sqlite3_finalize(q);
+	while (!step && (step = db_step(refusals)) > 0) {
+		print(out, "\nno closer estimate of what would be saved: %s%s\n",
+			db_text(refusals, 0), db_text(refusals, 1));
+		step = 0;
+	}
+	sqlite3_finalize(together);
+	sqlite3_finalize(refusals);
 	return step;
 }
 
