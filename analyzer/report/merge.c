@@ -11,7 +11,8 @@
 static const char tables_sql[] =
 	"CREATE TEMP TABLE merged (id INTEGER PRIMARY KEY, finding INTEGER);"
 	"CREATE INDEX temp.merged_finding ON merged (finding);"
-	"CREATE TEMP TABLE merged_place (place INTEGER PRIMARY KEY, id INTEGER, finding INTEGER);"
+	"CREATE TEMP TABLE merged_place (place INTEGER PRIMARY KEY, id INTEGER, finding INTEGER,"
+	" own INTEGER);"
 	"CREATE TEMP TABLE spread (finding INTEGER PRIMARY KEY, text TEXT)";
 
 /* Fingerprints name no files: two programs may have functions and kernels of the same names. */
@@ -51,12 +52,11 @@ static const char rows_sql[] =
 	" JOIN temp.merged m ON m.id = f.id AND m.finding = f.id;"
 	"CREATE UNIQUE INDEX temp.finding_id ON finding (id);"
 	"INSERT INTO temp.merged_place SELECT place, first_value(own) OVER"
-	"  (PARTITION BY finding, key ORDER BY own), finding FROM (SELECT k.place, k.key, m.finding,"
+	"  (PARTITION BY finding, key ORDER BY own), finding, own FROM (SELECT k.place, k.key, m.finding,"
 	"  k.place + iif(m.id = m.finding, 0, (SELECT max(id) FROM main.finding_place)) AS own"
 	"  FROM temp.place_key k JOIN temp.merged m ON m.id = k.finding);"
 	"CREATE TEMP TABLE finding_place AS SELECT p.* FROM main.finding_place p"
-	" JOIN (SELECT min(place) AS place FROM temp.merged_place n GROUP BY id) n"
-	" ON n.place = p.id;"
+	" JOIN temp.merged_place n ON n.place = p.id AND n.own = n.id;"
 	"UPDATE temp.finding_place AS p SET"
 	" finding = (SELECT finding FROM temp.merged_place WHERE place = p.id),"
 	" id = (SELECT id FROM temp.merged_place WHERE place = p.id);"

@@ -18,7 +18,7 @@
 /*
  * The tables:
  * temp.merged: a row for each finding of the database (id) and the finding that shows it (finding)
- * temp.merged_place: the same for places (place, id, finding)
+ * temp.merged_place: the same for places (place, id, finding); own: the id as one that is shown
  * temp.spread: for findings of a run of several processes, what is printed in front of their cost
  */
 #define MERGED_SPREAD(f) "(SELECT text FROM temp.spread WHERE finding = " f ".id)"

@@ -356,7 +356,8 @@ class Report {
 		const list = document.getElementById("facts");
 		for (const [label, text] of this.texts.summary)
 			if (!text.startsWith("cufence: "))
-				list.append(element("dt", {}, label), element("dd", {}, element("span", {}, text)));
+				list.append(element("dt", {}, label), element("dd", {},
+					element("span", { className: /\S {2,}\S/.test(text) ? "columns" : "" }, text)));
 		const { run, processes } = this.summary, begun = new Date(this.texts.started);
 		const add = (label, text) => list.append(element("dt", {}, label),
 			element("dd", {}, element("span", {}, text)));

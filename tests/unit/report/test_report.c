@@ -11,6 +11,7 @@
 
 #include "format.h"
 #include "losses.h"
+#include "merge.h"
 #include "report.h"
 #include "report_parts.h"
 #include "device_use.h"
@@ -156,6 +157,8 @@ static char *report(int (*write)(struct db *, const struct report_options *, FIL
 	FILE *out = open_memstream(&text, &size);
 
 	assert_int_equal(more_findings ? db_exec(&db, more_findings) : 0, 0);
+	assert_int_equal(merge_begin(&db), 0);
+	assert_int_equal(merge_findings(&db, options.finding), 0);
 	assert_int_equal(write(&db, &options, out), 0);
 	fclose(out);
 	db_close(&db);
