@@ -41,16 +41,21 @@ static const char *duration(sqlite3_stmt *row, int column, char text[DURATION_SI
 	return format_duration(text, sqlite3_column_int64(row, column));
 }
 
-/* The program without its folder, and its arguments as far as there is room. */
+/* The program and its arguments without their folders, as far as there is room. */
 static void put_command(const char *command, char text[MOST_COMMAND + 4])
 {
-	size_t program = strcspn(command, " ");
+	size_t used = 0;
 
-	while (program && command[program - 1] != '/')
-		program--;
-	command += program;
-	snprintf(text, MOST_COMMAND + 4, "%.*s%s", MOST_COMMAND, command,
-		strlen(command) > MOST_COMMAND ? "..." : "");
+	while (*command && used < MOST_COMMAND) {
+		size_t word = strcspn(command, " "), name = *command == '-' ? 0 : word;
+
+		while (name && command[name - 1] != '/')
+			name--;
+		for (; (name < word || command[name] == ' ') && used < MOST_COMMAND; name++)
+			text[used++] = command[name];
+		command += name;
+	}
+	snprintf(text + used, 4, "%s", *command ? "..." : "");
 }
 
 static void print_row(sqlite3_stmt *row, FILE *out)
