@@ -31,7 +31,7 @@ enum column {
 	COL_PROCESSES
 };
 
-#define ROW "%-7s %-8s %-15s %-8s %-8s %-8s %s\n"
+#define ROW "%-7s %-7s %-13s %-7s %-7s %-8s %s\n"
 
 /* "-" where there is none. */
 static const char *duration(sqlite3_stmt *row, int column, char text[DURATION_SIZE])

@@ -84,6 +84,9 @@ for format in github junit markdown csv html; do
 	"$cufence" report --format $format five.db | tr -d '\r' >out
 	has "$format: in how many processes" '4 of 5 processes|,4$' "$(cat out)"
 done
+"$cufence" report --format html five.db >page
+grep -qE "\[\"\",\"$pid +[0-9.]+ ms .* early_record\"\]" page
+ok "the page: a row for each process" $?
 "$cufence" report --format csv five.db | tr -d '\r' >out
 same "CSV: a row each" "processes 1 4" "$(sed 's/.*,//' out | paste -sd' ')"
 same "GitHub: a line each" 2 "$("$cufence" report --format github five.db | grep -c '^::error')"
