@@ -223,9 +223,9 @@ int verdict_of_check(struct db *db, const struct verdict_rules *wanted)
 
 /* Places that are one: of the first of these states, and then of the highest severity. */
 static const char merge_sql[] =
-	"CREATE TEMP TABLE judged AS SELECT n.id AS place, n.finding, v.state, v.severity, v.reason,"
-	" min(CASE v.state WHEN 'fails' THEN 0 WHEN 'baseline' THEN 3 WHEN 'suppressed' THEN 6"
-	"  WHEN 'passes' THEN 9 ELSE 12 END"
+	"CREATE TEMP TABLE judged AS SELECT n.id AS place, n.finding, v.state, v.severity,"
+	" v.reason, min(CASE v.state WHEN 'fails' THEN 0 WHEN 'baseline' THEN 3"
+	"  WHEN 'suppressed' THEN 6 WHEN 'passes' THEN 9 ELSE 12 END"
 	"  + CASE v.severity WHEN 'high' THEN 0 WHEN 'medium' THEN 1 ELSE 2 END)"
 	" FROM temp.verdict v JOIN temp.merged_place n ON n.place = v.place GROUP BY n.id;"
 	"DELETE FROM temp.verdict;"

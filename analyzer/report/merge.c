@@ -39,8 +39,8 @@ static const char join_sql[] =
 /* Which of those that are one shows them. */
 static const char choose_sql[] =
 	"CREATE TEMP TABLE shown_for AS SELECT m.id, first_value(m.id) OVER (PARTITION BY m.finding"
-	"  ORDER BY m.id = ?1 DESC, f.shown DESC, f.severity <> 'high', f.severity <> 'medium', m.id)"
-	" AS finding FROM temp.merged m JOIN main.finding f ON f.id = m.id";
+	"  ORDER BY m.id = ?1 DESC, f.shown DESC, f.severity <> 'high', f.severity <> 'medium',"
+	"  m.id) AS finding FROM temp.merged m JOIN main.finding f ON f.id = m.id";
 
 /*
  * Places are shown in the order of their ids: those of another process than the finding's follow
@@ -52,9 +52,9 @@ static const char rows_sql[] =
 	" JOIN temp.merged m ON m.id = f.id AND m.finding = f.id;"
 	"CREATE UNIQUE INDEX temp.finding_id ON finding (id);"
 	"INSERT INTO temp.merged_place SELECT place, first_value(own) OVER"
-	"  (PARTITION BY finding, key ORDER BY own), finding, own FROM (SELECT k.place, k.key, m.finding,"
-	"  k.place + iif(m.id = m.finding, 0, (SELECT max(id) FROM main.finding_place)) AS own"
-	"  FROM temp.place_key k JOIN temp.merged m ON m.id = k.finding);"
+	"  (PARTITION BY finding, key ORDER BY own), finding, own FROM (SELECT k.place, k.key,"
+	"  m.finding, k.place + iif(m.id = m.finding, 0, (SELECT max(id)"
+	"   FROM main.finding_place)) AS own FROM temp.place_key k JOIN temp.merged m ON m.id = k.finding);"
 	"CREATE TEMP TABLE finding_place AS SELECT p.* FROM main.finding_place p"
 	" JOIN temp.merged_place n ON n.place = p.id AND n.own = n.id;"
 	"UPDATE temp.finding_place AS p SET"

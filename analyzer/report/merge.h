@@ -2,8 +2,8 @@
 /*
  * Findings of one place in several processes are one in reports.  Tables temp.finding and
  * temp.finding_place stand in front of those of the database, so that every format reads the same
- * rows; ids stay those of the database.  A run of one process has neither, and the database stays as
- * it is.
+ * rows; ids stay those of the database.  A run of one process has neither.  The database is not
+ * changed.
  *
  * Findings of a rule are one if they have a place in common: the same fingerprint in the same file.
  * The finding shown is the one of them with the highest severity, the first of these.  Its numbers
@@ -31,7 +31,8 @@
 	" 'delayed_ns', delayed, 'saving_ns', saving, 'saving_low_ns', saving_low," \
 	" 'saving_high_ns', saving_high, 'share', share, 'turn_saving_ns', turn_saving))" \
 	" FROM (SELECT g.*, p.pid FROM temp.merged m JOIN main.finding g ON g.id = m.id" \
-	"  JOIN process p ON p.id = g.process WHERE m.finding = " f ".id ORDER BY g.process, g.id)" \
+	"  JOIN process p ON p.id = g.process WHERE m.finding = " f \
+	".id ORDER BY g.process, g.id)" \
 	" HAVING count(*) > 0)"
 
 /* Makes the tables of this header, empty: reports need them.  0, or -1 after a message. */

@@ -89,14 +89,16 @@ static int64_t number_of_process(struct db *db, const char *sql, int64_t process
  * Processes of one command are described by one of them, whose devices were busy for the longest
  * time: the ranks of a job do the same, and a row of each says how they differ.
  */
+static const char described_sql[] =
+	"CREATE TEMP TABLE IF NOT EXISTS described (process INTEGER PRIMARY KEY);"
+	"INSERT OR IGNORE INTO temp.described SELECT id FROM (SELECT p.id, row_number() OVER"
+	"  (PARTITION BY coalesce(c.value, p.id) ORDER BY (SELECT sum(busy) FROM device_use"
+	"   WHERE process = p.id) DESC, p.id) AS number FROM process p"
+	"  LEFT JOIN property c ON c.process = p.id AND c.name = 'command') WHERE number = 1";
+
 static int is_described(struct db *db, int64_t process)
 {
-	return number_of_process(db,
-		       "SELECT count(*) FROM (SELECT p.id, row_number() OVER (PARTITION BY"
-		       "  coalesce((SELECT value FROM property WHERE process = p.id"
-		       "   AND name = 'command'), p.id) ORDER BY (SELECT sum(busy)"
-		       "   FROM device_use WHERE process = p.id) DESC, p.id) AS number"
-		       " FROM process p) WHERE id = ? AND number = 1",
+	return number_of_process(db, "SELECT count(*) FROM temp.described WHERE process = ?",
 		       process) > 0;
 }
 
@@ -339,7 +341,8 @@ static int print_device(struct db *db, const struct idling *idling, int several,
 int report_account(struct db *db, FILE *out)
 {
 	struct idling *list = NULL;
-	long count = print_loops(db, out) ? -1 : read_devices(db, &list);
+	long count =
+		db_exec(db, described_sql) || print_loops(db, out) ? -1 : read_devices(db, &list);
 	int rc = count < 0 ? -1 : 0, several = has_several_processes(db), printed = 0;
 
 	for (long i = 0; i < count && printed < 2 * MOST_DEVICES && !rc; i++) {

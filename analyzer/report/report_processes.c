@@ -18,7 +18,8 @@ static const char processes_sql[] =
 	" (SELECT count(*) FROM main.finding WHERE process = p.id AND shown),"
 	" (SELECT value FROM property WHERE process = p.id AND name = 'command'),"
 	" count(*) OVER () FROM process p LEFT JOIN (SELECT process, sum(busy_ns) AS busy,"
-	"  sum(since_first_ns) AS whole FROM (%s) WHERE \"used?\" GROUP BY process) u ON u.process = p.id ORDER BY p.id LIMIT ?1";
+	"  sum(since_first_ns) AS whole FROM (%s) WHERE \"used?\" GROUP BY process) u"
+	" ON u.process = p.id ORDER BY p.id LIMIT ?1";
 enum column {
 	COL_PID,
 	COL_RUN,
