@@ -94,7 +94,7 @@ static const char described_sql[] =
 	"INSERT OR IGNORE INTO temp.described SELECT id FROM (SELECT p.id, row_number() OVER"
 	"  (PARTITION BY coalesce(c.value, p.id) ORDER BY (SELECT sum(busy) FROM device_use"
 	"   WHERE process = p.id) DESC, p.id) AS number FROM process p"
-	"  LEFT JOIN property c ON c.process = p.id AND c.name = 'command') WHERE number = 1";
+	"  LEFT JOIN main.property c ON c.process = p.id AND c.name = 'command') WHERE number = 1";
 
 static int is_described(struct db *db, int64_t process)
 {
