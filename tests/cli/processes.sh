@@ -72,7 +72,14 @@ if command -v python3 >/dev/null; then
 				for f in json.load(open("json"))["findings"] for p in f["processes"]]
 			for row in sorted(rows):
 				print(row[1], row[0], *row[2:])')"
-	"$cufence" report --format sarif five.db >sarif
+	mkdir formats && "$cufence" report --format json five.db >formats/five.json
+	for format in sarif junit github markdown csv; do
+		"$cufence" report --format $format five.db >formats/five.$format
+	done
+	python3 "$root/tests/formats/formats.py" formats sarif junit github markdown csv >out
+	same "formats hold the findings of the JSON" "" "$(cat out)"
+	schema_of_sarif formats
+	cp formats/five.sarif sarif
 	same "SARIF: a result each, with its occurrences" "missing-fence 1 1|blocking-free 4 4" \
 		"$(python3 -c 'if 1:
 			import json
