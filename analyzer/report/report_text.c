@@ -25,8 +25,8 @@
 
 /* " [pid 17]" or " [4 processes]" of a group of them, in a run of several. */
 #define OF_PROCESSES \
-	"iif(max(several), ' [' || iif(count(*) > 1, count(*) || ' processes', 'pid ' || min(pid))" \
-	" || ']', '')"
+	"iif(max(several), ' [' || iif(count(*) > 1, count(*) || ' processes'," \
+	" 'pid ' || min(pid)) || ']', '')"
 
 /* What a run of several processes would save is not the sum: the most is printed. */
 static const char together_sql[] =
