@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ceiling of a loop: what a turn would take without any wait that the source can do without,
- * whether its own saving is worth a finding or not, and if the host did not wait for results at all.
- * It says how much of a turn waits account for, and so whether the shown findings are all there is.
+ * whether its own saving is worth a finding or not, and if the host waited for no result at all. It
+ * says how much of a turn waits account for, and so whether the shown findings are all there is.
  */
 #include "constants.h"
 #include "findings_parts.h"
@@ -62,7 +62,8 @@ static const char worth_sql[] =
 	"  WHERE h.process = l.process AND h.device IS NULL AND h.cause = 'held') * 100 >= ?1 * "
 	"   (l.end - l.start) AND EXISTS (SELECT 1 FROM account d WHERE d.process = l.process "
 	"  AND d.device NOT NULL GROUP BY d.device HAVING sum(CASE WHEN d.cause IN "
-	"   ('kernels', 'copies', 'both') THEN 0 ELSE d.time END) * 100 >= ?1 * (l.end - l.start)))";
+	"   ('kernels', 'copies', 'both') THEN 0 ELSE d.time END) * 100 "
+	"   >= ?1 * (l.end - l.start)))";
 
 int findings_want_ceiling(struct findings *findings)
 {
