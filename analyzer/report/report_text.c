@@ -73,8 +73,8 @@ int report_together(struct db *db, FILE *out)
 		void (*print)(sqlite3_stmt *row, FILE *out);
 	} lines[] = {
 		{ together_sql, print_together },
-		{ left_out_sql, print_left_out },
 		{ refusals_sql, print_refusal },
+		{ left_out_sql, print_left_out },
 	};
 	int step = 0;
 
