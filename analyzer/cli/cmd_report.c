@@ -5,6 +5,7 @@
 
 #include "formats.h"
 #include "full_names.h"
+#include "merge.h"
 #include "output.h"
 #include "print.h"
 #include "report_request.h"
@@ -87,15 +88,18 @@ static int parse_options(const struct arguments *arguments, const struct format 
 	return parse_finding(arguments, options);
 }
 
+/* A timeline shows where each process was at it, so its findings are not merged. */
 static int write_report(struct db *db, const struct report_request *request, FILE *out)
 {
+	int is_timeline = request->format->export != NULL;
 	int (*write)(struct db *, FILE *) =
 		request->format->check ? request->format->check : request->format->export;
 
+	if (verdict_begin(db) || (!is_timeline && merge_findings(db, request->options.finding)))
+		return -1;
 	if (request->format->report)
 		return request->format->report(db, &request->options, out);
-	return verdict_begin(db) || verdict_of_report(db, &request->options) || write(db, out) ? -1
-											       : 0;
+	return verdict_of_report(db, &request->options) || write(db, out) ? -1 : 0;
 }
 
 enum disclosure request_disclosure(const struct arguments *arguments)

@@ -34,7 +34,7 @@ enum finding_column {
 	COL_SITE,
 	COL_OTHER_SITE,
 	COL_COST,
-	COL_PLACES = COL_COST + 8,
+	COL_PLACES = COL_COST + REPORT_COST_SIZE,
 	COL_LINES
 };
 
@@ -133,6 +133,7 @@ static int costs_time(sqlite3_stmt *row, int column)
 
 void report_print_cost(sqlite3_stmt *row, int column, FILE *out)
 {
+	print(out, "%s", text(row, column + REPORT_COST_SIZE - 1));
 	report_print_times(row, column, out);
 	if (!costs_time(row, column))
 		return;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge.h"
 #include "report_facts.h"
 #include "report_parts.h"
 #include "report_possible.h"
@@ -52,7 +53,7 @@ static const char finding_sql[] =
 	" (SELECT json_group_array(message) FROM (SELECT message FROM finding_race"
 	"  WHERE finding = f.id ORDER BY hazard)) AS \"races}\","
 	" rule_text(f.rule, 'advice') AS advice, rule_text(f.rule, 'link') AS link, f.fingerprint"
-	" FROM finding f LEFT JOIN site a ON a.id = f.site"
+	"%s FROM finding f LEFT JOIN site a ON a.id = f.site"
 	" LEFT JOIN site o ON o.id = f.other_site"
 	" WHERE %s AND (?1 = 0 OR f.id = ?1)"
 	" ORDER BY f.id LIMIT ?2";
@@ -214,7 +215,9 @@ static int put_findings(struct db *db, const struct report_options *options, FIL
 	char *at = place("a"), *other = place("o"), *also = place("s");
 	char *place_at = place("pa"), *place_for = place("po");
 	char *allocated = place("ms"), *memory = sqlite3_mprintf(memory_sql, allocated);
+	int several = db_int(db, "SELECT count(*) FROM process", 0) > 1;
 	char *sql = sqlite3_mprintf(finding_sql, at, other, place_at, place_for, memory, also,
+		several ? ", " MERGED_PROCESSES("f") " AS \"processes}\"" : "",
 		report_condition(options->level));
 	sqlite3_stmt *q = sql ? db_prepare(db, sql) : NULL;
 	int64_t rows = -1;

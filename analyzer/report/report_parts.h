@@ -38,6 +38,9 @@
  * stands below the text of a finding's line.  Says nothing. */
 void report_wrap(const char *text, int width, FILE *out);
 
+/* A row for each process. */
+int report_processes(struct db *db, FILE *out);
+
 /* The loop, and why devices idled in it. */
 int report_account(struct db *db, FILE *out);
 

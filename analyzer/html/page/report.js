@@ -356,9 +356,13 @@ class Report {
 
 	fillFacts() {
 		const list = document.getElementById("facts");
-		for (const [label, text] of this.texts.summary)
+		let table = false; /* a row for each process, under a line of that label */
+		for (const [label, text] of this.texts.summary) {
+			table = label ? label === "process" : table;
 			if (!text.startsWith("cufence: "))
-				list.append(element("dt", {}, label), element("dd", {}, element("span", {}, text)));
+				list.append(element("dt", {}, label), element("dd", {},
+					element("span", table ? { className: "columns" } : {}, text)));
+		}
 		const { run, processes } = this.summary, begun = new Date(this.texts.started);
 		const add = (label, text) => list.append(element("dt", {}, label),
 			element("dd", {}, element("span", {}, text)));

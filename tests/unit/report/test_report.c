@@ -11,6 +11,7 @@
 
 #include "format.h"
 #include "losses.h"
+#include "merge.h"
 #include "report.h"
 #include "report_parts.h"
 #include "device_use.h"
@@ -156,6 +157,8 @@ static char *report(int (*write)(struct db *, const struct report_options *, FIL
 	FILE *out = open_memstream(&text, &size);
 
 	assert_int_equal(more_findings ? db_exec(&db, more_findings) : 0, 0);
+	assert_int_equal(merge_begin(&db), 0);
+	assert_int_equal(merge_findings(&db, options.finding), 0);
 	assert_int_equal(write(&db, &options, out), 0);
 	fclose(out);
 	db_close(&db);
@@ -489,8 +492,8 @@ static void what_a_killed_process_was_in_is_named(void **state)
 }
 
 /* clang-format off */
-#define REPLAY "INSERT INTO replay VALUES (1, 1000000000, 1000000000, NULL, 120000000, 0, " \
-	"130000000, 0.12, NULL);"
+#define REPLAY "INSERT INTO replay (process, measured, replayed, saving, saving_low, " \
+	"saving_high, share) VALUES (1, 1000000000, 1000000000, 120000000, 0, 130000000, 0.12);"
 /* clang-format on */
 
 static void what_two_findings_save_together_is_told(void **state)
