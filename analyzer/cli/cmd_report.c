@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter_options.h"
 #include "formats.h"
 #include "output.h"
 #include "print.h"
@@ -93,6 +94,9 @@ static int write_report(struct db *db, const struct report_request *request, FIL
 
 	if (request->format->report)
 		return request->format->report(db, &request->options, out);
+	/* Formats of others have no place for it. */
+	if (request->options.filter)
+		print(stderr, "cufence: %s\n", request->options.filter);
 	return verdict_begin(db) || verdict_of_report(db, &request->options) || write(db, out) ? -1
 											       : 0;
 }
@@ -116,7 +120,10 @@ int report_request_read(const struct arguments *arguments, const char *file,
 	/* People read text where the program ran. */
 	if (format_is_text(request->format) && request->disclosure == DISCLOSE_PROGRAM)
 		request->disclosure = DISCLOSE_ALL;
-	return parse_options(arguments, request->format, &request->options);
+	return filter_options_read(arguments, &request->filter) ||
+			parse_options(arguments, request->format, &request->options)
+		? -1
+		: 0;
 }
 
 /* Colors and line width depend on where the report goes. */
@@ -135,6 +142,7 @@ int report_request_write(struct report_request *request, const char *database,
 	const char *path = request->path;
 	struct output output = { .file = standard };
 	struct db db;
+	char *filter = NULL;
 	int rc = -1;
 
 	fit_to(&request->options, path, standard);
@@ -144,8 +152,10 @@ int report_request_write(struct report_request *request, const char *database,
 		print(stderr, "cufence: '%s' is the database: name another file\n", path);
 		goto out;
 	}
-	if (disclose(&db, request->disclosure) || (path && output_open(&output, "cufence", path)))
+	if (disclose(&db, request->disclosure) || filter_findings(&db, &request->filter, &filter) ||
+		(path && output_open(&output, "cufence", path)))
 		goto out;
+	request->options.filter = filter;
 	rc = write_report(&db, request, output.file);
 	if (db.failed)
 		rc = -1;
@@ -153,6 +163,7 @@ int report_request_write(struct report_request *request, const char *database,
 	if (path && output_close(&output, "cufence", !rc))
 		rc = -1;
 out:
+	sqlite3_free(filter);
 	db_close(&db);
 	return rc;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "filter_options.h"
 #include "formats.h"
 #include "output.h"
 #include "print.h"
@@ -60,33 +61,6 @@ static int parse_top(const char *value, struct request *request)
 	return 0;
 }
 
-/* Reads seconds up to the end or a colon; DB_NULL if there are none. */
-static int parse_seconds(const char **text, int64_t *ns)
-{
-	char *end;
-	double seconds = strtod(*text, &end);
-
-	if (!(seconds >= 0 && seconds < 1e9))
-		return -1;
-	*ns = end == *text ? DB_NULL : (int64_t)(seconds * 1e9 + 0.5);
-	*text = end;
-	return 0;
-}
-
-/* "1.5:2", "1.5:" or ":2" */
-static int parse_time(const char *value, struct stats_filter *filter)
-{
-	const char *rest = value;
-
-	filter->from = filter->until = DB_NULL;
-	if (!value)
-		return 0;
-	if (!parse_seconds(&rest, &filter->from) && *rest++ == ':' &&
-		!parse_seconds(&rest, &filter->until) && !*rest)
-		return 0;
-	return complain("--time", "FROM:UNTIL in seconds of the run", value);
-}
-
 static int parse_section(const char *name, struct stats_filter *filter)
 {
 	const struct stats_section *section = stats_sections;
@@ -107,17 +81,12 @@ static int parse(const struct arguments *arguments, struct request *request)
 
 	*request = (struct request){
 		.path = option(arguments, "-o"),
-		.filter = { .stream = option(arguments, "--stream"),
-			.kernel = option(arguments, "--kernel"),
-			.range = option(arguments, "--range"),
-			.process = option(arguments, "--process"),
-			.thread = option(arguments, "--thread"),
-			.by_loop = by != NULL },
+		.filter.by_loop = by != NULL,
 	};
 	if (by && strcmp(by, "loop"))
 		return complain("--by", "loop", by);
 	return parse_format(arguments, request) || parse_top(option(arguments, "--top"), request) ||
-			parse_time(option(arguments, "--time"), &request->filter) ||
+			filter_options_read(arguments, &request->filter.only) ||
 			parse_section(option(arguments, "--section"), &request->filter)
 		? -1
 		: 0;

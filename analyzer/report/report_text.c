@@ -125,6 +125,8 @@ static int print_report(struct db *db, const struct report_options *options, FIL
 
 	if (report_summary(db, out))
 		return -1;
+	if (options->filter)
+		print(out, "\n%s\n", options->filter);
 	printed = report_print_findings(db, options, out);
 	if (options->finding && !printed)
 		print(stderr, "cufence: there is no finding %lld (see \"cufence report --all\")\n",

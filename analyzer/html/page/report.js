@@ -215,6 +215,8 @@ class Report {
 
 	fillFindings() {
 		const place = document.getElementById("finding-list");
+		if (this.report.filter)
+			place.append(element("p", { className: "empty" }, this.report.filter + "."));
 		if (!this.shown.length)
 			place.append(element("p", { className: "empty" }, this.headline() + "."));
 		this.shown.forEach((finding, i) => place.append(this.card(finding, i === 0)));
