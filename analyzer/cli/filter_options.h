@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of filters after the run, which "stats" and "report" share. */
+/* The options of filters after the run, which "stats" (cmd_stats.c) and "report" share. */
 #ifndef CUFENCE_FILTER_OPTIONS_H
 #define CUFENCE_FILTER_OPTIONS_H
 

@@ -38,7 +38,8 @@ struct filter {
 #define FILTER_KEEPS_CALL(thing) \
 	"(?3 IS NULL OR at <= coalesce((SELECT s.end FROM temp.span s WHERE s.process = " thing \
 	".process AND s.start <= at ORDER BY s.start DESC LIMIT 1), -1))" \
-	" AND (?4 IS NULL OR " thing ".process IN (SELECT id FROM process WHERE pid = ?4))" \
+	" AND (?4 IS NULL OR " thing \
+	".process IN (SELECT id FROM process WHERE pid = ?4))" \
 	" AND (?5 IS NULL OR " thing \
 	".thread IN (SELECT id FROM thread WHERE tid = ?5 OR name = ?5))" \
 	" AND (?6 IS NULL OR at >= ?6) AND (?7 IS NULL OR at < ?7)"
