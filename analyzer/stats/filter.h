@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Filters after the run.  Work counts as the call's that submitted it, with its time and thread, and
- * a wait as that of the operation that it waited for.
+ * Filters after the run.  Work counts as the call's that submitted it, with its time and thread,
+ * and a wait as that of the operation that it waited for.
  */
 #ifndef CUFENCE_FILTER_H
 #define CUFENCE_FILTER_H
