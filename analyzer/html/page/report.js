@@ -233,12 +233,19 @@ class Report {
 			...this.rest.map(finding => this.card(finding, false)));
 		const button = element("button", { type: "button", className: "more",
 			"aria-expanded": String(this.showsRest) },
-		grouped(this.rest.length) + " below the threshold or less certain");
+		grouped(this.rest.length) + " hidden: " + this.whyHidden());
 		button.onclick = () => {
 			more.hidden = !more.hidden;
 			button.setAttribute("aria-expanded", String(!more.hidden));
 		};
 		place.append(button, more);
+	}
+
+	whyHidden() {
+		const possible = this.rest.filter(({ confidence }) => confidence === "possible").length;
+		const little = this.rest.length - possible;
+		return [possible ? grouped(possible) + (possible === 1 ? " is" : " are") + " only possible" : "",
+			little ? grouped(little) + " would save little" : ""].filter(text => text).join(", ");
 	}
 
 	card(finding, open) {
