@@ -143,7 +143,7 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 		EXIT_TROUBLE, 1, 1, 0 },
 	{ "probe", "[RESULT.json]", "measure how CUDA synchronizes on this system", probe_options,
 		cmd_probe, EXIT_TROUBLE, 0, 1, 0 },
-	{ "completion", "bash|zsh", "print a completion script to be sourced", no_options,
+	{ "completion", "bash|zsh|fish", "print a completion script to be sourced", no_options,
 		cmd_completion, EXIT_TROUBLE, 1, 1, 0 },
 	{ "help", "[COMMAND|RULE]", "show this text, a command's options, or explain a rule",
 		no_options, cmd_help, EXIT_TROUBLE, 0, 1, 0 },

@@ -187,10 +187,11 @@ const struct query queries[] = {
 		" ORDER BY pid, name" },
 	{ "missing", "recorded data known to be missing",
 		/* Of those that reports do not mention, this is the only one. */
-		"SELECT pid, reason, count, iif(reason = 'passed_through', 'looked-up driver functions"
-		" without a wrapper: queries and settings that order nothing, or newer than this"
-		" cufence', loss_text(reason, count, cupti, cupti_error, (SELECT value FROM property"
-		"  WHERE property.process = p.id AND name = 'cupti.holder'))) AS meaning"
+		"SELECT pid, reason, count, iif(reason = 'passed_through', 'looked-up driver"
+		" functions without a wrapper: queries and settings that order nothing, or newer"
+		" than this cufence', loss_text(reason, count, cupti, cupti_error,"
+		" (SELECT value FROM property WHERE property.process = p.id"
+		"  AND name = 'cupti.holder'))) AS meaning"
 		" FROM loss l JOIN process p ON p.id = l.process ORDER BY pid, reason" },
 	{ NULL, NULL, NULL }
 };
