@@ -15,7 +15,7 @@ V ?= 0
 Q := $(if $(filter 1,$V),,@)
 say = $(if $(filter 1,$V),,@printf '  %-6s %s\n' "$1" "$2")
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 # The web page of this version; SARIF files name it.  Empty: none.
 HOMEPAGE ?=
 
@@ -323,11 +323,15 @@ DEMO := free_in_loop
 $O/testapps/$(DEMO): $(addprefix $(CUDA_O)/obj/,testapps/$(DEMO).o kernels/stencil.o kernels/accumulate.o)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
-# The forms of the tutorial's program.
-TUTORIAL := $(foreach step,1 2 3 4 5,$O/tutorial/photos$(step))
+# The forms of the tutorial's programs.
+TUTORIAL := $(addprefix $O/tutorial/,photos1 photos2 photos3 photos4 photos5 batches1 batches2)
 tutorial: $(if $(cuda),cufence shim simulator $(TUTORIAL))
 tests: $(if $(cuda),$(TUTORIAL))
 $(CUDA_O)/obj/doc/tutorial/photos%.o: doc/tutorial/photos.cu $(wildcard kernels/*.h) testapps/app.h Makefile
+	$(call say,NVCC,$< -DSTEP=$*)
+	@mkdir -p $(@D)
+	$Q$(NVCC) $(NVCCFLAGS) -DSTEP=$* -c $< -o $@
+$(CUDA_O)/obj/doc/tutorial/batches%.o: doc/tutorial/batches.cu $(wildcard kernels/*.h) testapps/app.h Makefile
 	$(call say,NVCC,$< -DSTEP=$*)
 	@mkdir -p $(@D)
 	$Q$(NVCC) $(NVCCFLAGS) -DSTEP=$* -c $< -o $@

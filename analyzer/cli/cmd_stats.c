@@ -181,17 +181,17 @@ static int write_stats(struct db *db, const struct request *request)
 
 int cmd_stats(const struct arguments *arguments)
 {
-	const char *database = database_operand(arguments);
+	const char *database = database_operand(arguments), *path = option(arguments, "-o");
 	struct request request;
 	struct db db;
 	int rc;
 
-	if (parse(arguments, &request))
-		return EXIT_TROUBLE;
-	if (request.path && is_same_file(request.path, database)) {
-		print(stderr, "cufence: '%s' is the database: name another file\n", request.path);
+	if (path && is_same_file(path, database)) {
+		print(stderr, "cufence: '%s' is the database: name another file\n", path);
 		return EXIT_TROUBLE;
 	}
+	if (parse(arguments, &request))
+		return EXIT_TROUBLE;
 	if (db_open(&db, database, DB_READ))
 		return EXIT_TROUBLE;
 	rc = write_stats(&db, &request);

@@ -82,6 +82,9 @@ static const struct {
 		"    cufence why run.db 1         the two operations of finding 1\n"
 		"    cufence why run.db 112 118   two ids of table operation\n"
 		"    cufence query run.db \"SELECT id, kind, start FROM operation\"\n" },
+	{ "diff",
+		"    cufence diff before.db after.db\n"
+		"    cufence diff old1.db old2.db old3.db -- new1.db new2.db new3.db\n" },
 	{ "confirm",
 		"    cufence run -o run.db -- ./app\n"
 		"    cufence confirm run.db 1 -- ./app              finding 1, on the GPU\n"
@@ -168,7 +171,7 @@ static int parse(struct arguments *arguments, char **argv)
 	while (*argv) {
 		int words = 1;
 		if (!literal && !strcmp(*argv, "--"))
-			literal = 1;
+			literal = 1, arguments->separator = arguments->count;
 		else if (!literal && argv[0][0] == '-' && argv[0][1])
 			words = take_option(arguments, argv);
 		else
@@ -190,7 +193,7 @@ static int parse(struct arguments *arguments, char **argv)
 
 int command_run(int argc, char **argv)
 {
-	struct arguments arguments = { .command = command_find(argv[0]) };
+	struct arguments arguments = { .command = command_find(argv[0]), .separator = -1 };
 
 	if (!arguments.command) {
 		struct nearest nearest = { .word = argv[0] };

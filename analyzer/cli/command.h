@@ -22,6 +22,7 @@ struct arguments {
 	const struct command *command;
 	const char *value[COMMAND_MAX_OPTIONS]; /* beside command->option; NULL: not given */
 	int count;                              /* operands */
+	int separator;                          /* operands before "--"; -1: it was not given */
 	char **operand;                         /* ends with NULL */
 };
 

@@ -1,25 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diff.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "constants.h"
-#include "format.h"
-#include "print.h"
+#include "median.h"
+#include "report_parts.h"
 
+/* Columns begin with the side and the number of the run. */
 static const char tables_sql[] =
-	"CREATE TEMP TABLE side (after INTEGER, fingerprint TEXT, rule TEXT, place TEXT,"
-	" message TEXT, count INTEGER, run REAL, turn REAL, share REAL, shown INTEGER, fence "
-	"INTEGER,"
-	" confidence INTEGER);"
+	"CREATE TEMP TABLE run (after INTEGER, run INTEGER);"
+	"CREATE TEMP TABLE trait (after INTEGER, run INTEGER, rank INTEGER, what TEXT, text TEXT,"
+	" same TEXT);"
+	"CREATE TEMP TABLE total (after INTEGER, run INTEGER, rank INTEGER, name TEXT, unit TEXT,"
+	" value INTEGER);"
+	"CREATE TEMP TABLE place (after INTEGER, run INTEGER, fingerprint TEXT, rule TEXT,"
+	" place TEXT, message TEXT, count INTEGER, cost REAL, turn REAL, share REAL, shown INTEGER,"
+	" fence INTEGER, sure INTEGER, PRIMARY KEY (fingerprint, after, run));"
+	"CREATE TEMP TABLE other (rank INTEGER, what TEXT, before TEXT, after TEXT);"
+	"CREATE TEMP TABLE total_change (rank INTEGER, name TEXT, unit TEXT, before INTEGER,"
+	" before_least INTEGER, before_most INTEGER, after INTEGER, after_least INTEGER,"
+	" after_most INTEGER, state TEXT);"
 	"CREATE TEMP TABLE change (state TEXT, rule TEXT, place TEXT, message TEXT,"
-	" fingerprint TEXT, per TEXT, before INTEGER, after INTEGER, before_count INTEGER, "
-	"after_count INTEGER)";
+	" fingerprint TEXT, per TEXT, before INTEGER, before_least INTEGER, before_most INTEGER,"
+	" after INTEGER, after_least INTEGER, after_most INTEGER, before_count INTEGER,"
+	" after_count INTEGER)";
 
-/* Each place with its share of the finding's cost, per turn and per run.  Places with one
+/* The loop that stands for a run of several processes. */
+#define FIRST_LOOP "FROM loop l ORDER BY l.process LIMIT 1"
+
+/*
+ * What a run is of: without a row it is unknown.  A loop is known by the functions of its call
+ * path: lines move when code is edited, and its first call may be another one.
+ */
+static const char trait_sql[] =
+	"WITH said(command) AS (SELECT coalesce((SELECT value FROM property WHERE name = 'command'"
+	"  ORDER BY process LIMIT 1), (SELECT command FROM run)) || ' '),"
+	" split(program, rest) AS (SELECT substr(command, 1, instr(command, ' ') - 1),"
+	"  rtrim(substr(command, instr(command, ' ') + 1)) FROM said),"
+	" first(site, place) AS (SELECT l.site, l.place " FIRST_LOOP "),"
+	" path(name) AS (SELECT coalesce(f.function || ' in ', '') || " REPORT_FILE
+	"  FROM first JOIN frame f ON f.site = first.site WHERE f.user)"
+	" SELECT 1, 'executable', " REPORT_BASE("program") ", " REPORT_BASE("program")
+	" FROM split WHERE program <> ''"
+	" UNION ALL SELECT 2, 'arguments', rest, rest FROM split WHERE program <> ''"
+	" UNION ALL SELECT 3, 'loop', place, coalesce(name, place) FROM first LEFT JOIN path"
+	" UNION ALL SELECT 3, 'loop', '', '' WHERE NOT EXISTS (SELECT 1 FROM first)"
+	" UNION ALL SELECT DISTINCT 4, 'device', d.name, d.name FROM device_use u"
+	"  JOIN device d ON d.process = u.process AND d.ordinal = u.device";
+
+/*
+ * The first row, the length of the loop or else of the run, is what others are compared with.
+ * Memory is what is allocated on devices at once, in all processes; an allocation that is the same
+ * memory as another one counts once.
+ */
+static const char total_sql[] =
+	"SELECT 0, '', 'ns', coalesce((SELECT l.end - l.start " FIRST_LOOP
+	"),"
+	"  max(end) - min(start)) FROM process"
+	" UNION ALL SELECT 1, 'run', 'ns', max(end) - min(start) FROM process"
+	" UNION ALL SELECT * FROM (SELECT 2, 'turns', 'count', l.turns + l.warm " FIRST_LOOP
+	")"
+	" UNION ALL SELECT * FROM (SELECT 3, 'turn', 'ns', (l.end - l.start) / l.turns " FIRST_LOOP
+	")"
+	" UNION ALL SELECT 4, 'device busy', 'ns', sum(busy) FROM device_use"
+	" UNION ALL SELECT 5, 'waits', 'ns', coalesce(sum(waited), iif(EXISTS (SELECT 1"
+	"  FROM device_use), 0, NULL)) FROM wait_use"
+	" UNION ALL SELECT 6, 'memory peak', 'bytes', max(live) FROM (SELECT sum(change) OVER"
+	"  (ORDER BY at, id ROWS UNBOUNDED PRECEDING) AS live FROM ("
+	"   WITH own AS (SELECT * FROM allocation a"
+	"    WHERE memory NOT IN ('pinned', 'registered', 'imported') AND NOT EXISTS (SELECT 1"
+	"    FROM alias s JOIN allocation o ON o.id = s.same WHERE s.allocation = a.id"
+	"    AND s.shift < o.bytes))"
+	"   SELECT a.id, a.bytes AS change, coalesce(c.exit, 0) AS at FROM own a"
+	"    LEFT JOIN call c ON c.id = a.created"
+	"   UNION ALL SELECT a.id, -a.bytes, f.enter FROM own a JOIN call f ON f.id = a.freed))";
+
+/* Each place with its share of the finding's cost, per run and per turn.  Places with one
  * fingerprint, as several processes have, are added up. */
-static const char places_sql[] =
+static const char place_sql[] =
 	"SELECT p.fingerprint, f.rule, coalesce(s.file || ':' || s.line, s.text, '?')"
 	"  || coalesce(' ' || s.function, ''), p.message, sum(p.count),"
 	" sum(iif(f.share > 0, f.saving * p.share / f.share, 0)),"
@@ -29,110 +86,144 @@ static const char places_sql[] =
 	" FROM finding_place p JOIN finding f ON f.id = p.finding"
 	" LEFT JOIN site s ON s.id = p.site GROUP BY p.fingerprint ORDER BY min(p.id)";
 
-/* Places that reports hide are compared, too, if the other run shows them. */
-static const char change_sql[] =
-	"WITH one AS (SELECT fingerprint, min(turn NOT NULL) AS by_turn FROM temp.side"
-	"  GROUP BY fingerprint HAVING max(shown)),"
-	" pair AS (SELECT iif(by_turn, 'turn', 'run') AS per, one.fingerprint AS same,"
-	"  iif(by_turn, a.turn, a.run) AS cost_a, iif(by_turn, b.turn, b.run) AS cost_b,"
-	"  a.rule AS rule_a, a.place AS place_a, a.message AS message_a, a.count AS count_a,"
-	"  b.rule AS rule_b, b.place AS place_b, b.message AS message_b, b.count AS count_b,"
-	"  a.share AS share_a, b.share AS share_b, a.fence, a.confidence AS sure_a,"
-	"  b.confidence AS sure_b FROM one"
-	"  LEFT JOIN temp.side a ON a.fingerprint = one.fingerprint AND a.after"
-	"  LEFT JOIN temp.side b ON b.fingerprint = one.fingerprint AND NOT b.after)"
-	" INSERT INTO temp.change SELECT CASE WHEN rule_b IS NULL THEN 'new'"
-	"  WHEN rule_a IS NULL THEN 'gone'"
-	"  WHEN fence AND sure_a <> sure_b THEN iif(sure_a > sure_b, 'worse', 'better')"
-	"  WHEN cost_a - cost_b > cost_b * ?1 / 100.0"
-	"   AND cost_a - cost_b > cost_a / share_a * ?2 / 100.0 THEN 'worse'"
-	"  WHEN cost_b - cost_a > cost_b * ?1 / 100.0"
-	"   AND cost_b - cost_a > cost_b / share_b * ?2 / 100.0 THEN 'better' ELSE 'same' END,"
-	" coalesce(rule_a, rule_b), coalesce(place_a, place_b), coalesce(message_a, message_b),"
-	" same, per, CAST(cost_b AS INTEGER), CAST(cost_a AS INTEGER), count_b, count_a FROM pair";
+/* Runs are of the same if they have one of its names in common. */
+static const char other_sql[] =
+	"WITH side AS (SELECT after, rank, what, group_concat(text, ', ') AS texts"
+	"  FROM (SELECT DISTINCT after, rank, what, iif(text <> '', '''' || text || '''', 'none')"
+	"   AS text FROM temp.trait ORDER BY text) GROUP BY after, what)"
+	" INSERT INTO temp.other SELECT b.rank, b.what, b.texts, a.texts FROM side b JOIN side a"
+	" ON a.what = b.what AND a.after AND NOT b.after"
+	" WHERE NOT EXISTS (SELECT 1 FROM temp.trait t WHERE t.what = b.what GROUP BY same"
+	"  HAVING count(DISTINCT run) = (SELECT count(DISTINCT run) FROM temp.trait o"
+	"   WHERE o.what = b.what))";
 
-static int copy_side(struct db *from, struct db *to, int after)
+#define RUNS(side) "(SELECT count(*) FROM temp.run r WHERE r.after = " side ")"
+/* What ?1 and ?2 percent are of is a change, with few runs of a side or enough of both. */
+#define PERCENT "iif(min(" RUNS("0") ", " RUNS("1") ") < ?3, ?1, ?2) / 100.0"
+#define DIFFERENCE "abs(a.middle - b.middle)"
+#define OTHER_LOOP "EXISTS (SELECT 1 FROM temp.other WHERE what = 'loop')"
+#define SPREADS "a.most - a.least + b.most - b.least"
+
+static const char sum_sql[] =
+	"WITH side AS (SELECT after, rank, name, unit, count(value) AS present,"
+	"  median(value) AS middle, min(value) AS least, max(value) AS most FROM temp.total"
+	"  WHERE value NOT NULL GROUP BY after, name)"
+	" INSERT INTO temp.total_change"
+	" SELECT n.rank, n.name, n.unit, b.middle, b.least, b.most, a.middle, a.least, a.most,"
+	" CASE WHEN n.name IN ('turns', 'turn') AND " OTHER_LOOP " THEN 'other'"
+	"  WHEN a.present IS NOT " RUNS("1") " OR b.present IS NOT " RUNS("0")
+	"   THEN 'unknown'"
+	"  WHEN a.middle = b.middle THEN 'same'"
+	"  WHEN " DIFFERENCE " <= " SPREADS " THEN 'spread'"
+	"  WHEN " DIFFERENCE " <= b.middle * " PERCENT " THEN 'same'"
+	"  WHEN n.name IN ('device busy', 'waits') AND " DIFFERENCE " <= ?2 / 100.0"
+	"   * (SELECT max(middle) FROM side WHERE rank = 0) THEN 'little'"
+	"  WHEN a.middle > b.middle THEN 'more' ELSE 'less' END"
+	" FROM (SELECT DISTINCT rank, name, unit FROM side WHERE rank) n"
+	" LEFT JOIN side b ON b.name = n.name AND NOT b.after"
+	" LEFT JOIN side a ON a.name = n.name AND a.after";
+
+/* A missing fence has no cost; a side without the place has none to show. */
+#define SHOWN(value, side) "iif(" side ".present, " value " * NOT b.fence, NULL)"
+
+/* Places that reports hide are compared, too, if another run shows them. */
+static const char change_sql[] =
+	"WITH one AS (SELECT fingerprint, min(fence) AS fence, min(turn NOT NULL) AND NOT"
+	"   " OTHER_LOOP " AS by_turn"
+	"  FROM temp.place GROUP BY fingerprint HAVING max(shown)),"
+	" value AS (SELECT one.fingerprint, one.fence, one.by_turn, r.after, p.count, p.share,"
+	"  p.shown, p.fingerprint NOT NULL AS present, CAST(round(coalesce(iif(one.fence, p.sure,"
+	"   iif(one.by_turn, p.turn, p.cost)), 0)) AS INTEGER) AS value"
+	"  FROM one CROSS JOIN temp.run r LEFT JOIN temp.place p"
+	"  ON p.fingerprint = one.fingerprint AND p.after = r.after AND p.run = r.run),"
+	" side AS (SELECT fingerprint, fence, by_turn, after, sum(present) AS present,"
+	"  sum(shown) AS shown, median(count) AS count, median(value) AS middle,"
+	"  min(value) AS least, max(value) AS most, max(iif(share > 0, value / share, 0)) AS whole"
+	"  FROM value GROUP BY fingerprint, after)"
+	" INSERT INTO temp.change SELECT CASE"
+	"  WHEN NOT b.present THEN iif(a.shown = " RUNS("1") ", 'new', 'spread')"
+	"  WHEN NOT a.present THEN iif(b.shown = " RUNS("0") ", 'gone', 'spread')"
+	"  WHEN " DIFFERENCE " <= iif(b.fence, 0, max(b.middle * " PERCENT ","
+	"   max(a.whole, b.whole) * ?2 / 100.0)) THEN 'same'"
+	"  WHEN " DIFFERENCE " <= " SPREADS " THEN 'spread'"
+	"  WHEN a.middle > b.middle THEN 'worse' ELSE 'better' END,"
+	" t.rule, t.place, t.message, b.fingerprint, iif(b.by_turn, 'turn', 'run'),"
+	" " SHOWN("b.middle", "b") ", " SHOWN("b.least", "b") ", " SHOWN("b.most", "b")
+	", " SHOWN("a.middle", "a") ", " SHOWN("a.least", "a") ", " SHOWN("a.most", "a") ","
+	" b.count, a.count"
+	" FROM side b JOIN side a ON a.fingerprint = b.fingerprint AND a.after"
+	" JOIN temp.place t ON t.rowid = (SELECT rowid FROM temp.place"
+	"  WHERE fingerprint = b.fingerprint ORDER BY after DESC, run LIMIT 1) WHERE NOT b.after";
+
+int diff_open(struct db *diff)
 {
-	sqlite3_stmt *q = db_prepare(from, places_sql);
-	sqlite3_stmt *insert = db_prepare(to,
-		"INSERT INTO temp.side VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)");
-	int step = q && insert ? 0 : -1;
+	if (db_create(diff, DB_MEMORY))
+		return -1;
+	if (!median_add(diff) && !db_exec(diff, tables_sql))
+		return 0;
+	db_close(diff);
+	return -1;
+}
+
+/* Copies rows into a table behind the side and the run. */
+static int copy(struct db *diff, struct db *run, const char *select, const char *insert,
+	const int64_t side[2])
+{
+	sqlite3_stmt *q = db_prepare(run, select), *to = db_prepare(diff, insert);
+	int step = q && to ? 0 : -1;
 
 	while (!step && (step = db_step(q)) > 0) {
-		sqlite3_reset(insert);
-		sqlite3_bind_int(insert, 1, after);
-		for (int i = 0; i < 11; i++)
-			sqlite3_bind_value(insert, i + 2, sqlite3_column_value(q, i));
-		step = db_step(insert);
+		sqlite3_reset(to);
+		sqlite3_bind_int64(to, 1, side[0]);
+		sqlite3_bind_int64(to, 2, side[1]);
+		for (int i = 0; i < sqlite3_column_count(q); i++)
+			sqlite3_bind_value(to, i + 3, sqlite3_column_value(q, i));
+		step = db_step(to);
 	}
 	sqlite3_finalize(q);
-	sqlite3_finalize(insert);
+	sqlite3_finalize(to);
 	return step;
 }
 
-int diff_read(struct db *before, struct db *after)
+static int add_run(struct db *diff, const int64_t side[2])
 {
-	sqlite3_stmt *q;
-	int rc;
+	sqlite3_stmt *q = db_prepare(diff, "INSERT INTO temp.run VALUES (?, ?)");
+	int rc = q ? db_run(q, "ii", side[0], side[1]) : -1;
 
-	if (db_exec(after, tables_sql) || copy_side(before, after, 0) || copy_side(after, after, 1))
-		return -1;
-	q = db_prepare(after, change_sql);
-	rc = q ? db_run(q, "ii", (int64_t)DIFF_WORSE_PERCENT, (int64_t)FINDING_MIN_PERCENT) : -1;
 	sqlite3_finalize(q);
 	return rc;
 }
 
-#define BY_STATE \
-	" ORDER BY CASE state WHEN 'new' THEN 0 WHEN 'worse' THEN 1 WHEN 'gone' THEN 2" \
-	" WHEN 'better' THEN 3 ELSE 4 END, max(coalesce(after, 0), coalesce(before, 0)) DESC," \
-	" fingerprint"
-
-/* "1.6 ms"; "-" if that run lacks the finding, or if it costs no time. */
-static const char *cost_text(sqlite3_stmt *q, int column, char text[DURATION_SIZE])
+int diff_add(struct db *diff, struct db *run, int after)
 {
-	int64_t cost = sqlite3_column_int64(q, column);
+	const int64_t side[2] = { after, db_int(diff, "SELECT count(*) FROM temp.run", 0) };
 
-	return cost > 0 ? format_duration(text, cost) : "-";
+	return add_run(diff, side) ||
+			copy(diff, run, trait_sql,
+				"INSERT INTO temp.trait VALUES (?1, ?2, ?3, ?4, ?5, ?6)", side) ||
+			copy(diff, run, total_sql,
+				"INSERT INTO temp.total VALUES (?1, ?2, ?3, ?4, ?5, ?6)", side) ||
+			copy(diff, run, place_sql,
+				"INSERT INTO temp.place VALUES"
+				" (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+				side)
+		? -1
+		: 0;
 }
 
-int diff_print(struct db *after, FILE *out)
+static int compare(struct db *diff, const char *sql)
 {
-	sqlite3_stmt *q = db_prepare(after,
-		"SELECT state, before, after, per, rule, place, message FROM temp.change"
-		" WHERE state <> 'same'" BY_STATE);
-	char before_text[DURATION_SIZE], after_text[DURATION_SIZE];
-	int64_t same = db_int(after, "SELECT count(*) FROM temp.change WHERE state = 'same'", 0);
-	int step = -1, any = 0;
+	sqlite3_stmt *q = db_prepare(diff, sql);
+	int rc = q ? db_run(q, "iii", (int64_t)DIFF_WORSE_PERCENT, (int64_t)FINDING_MIN_PERCENT,
+			     (int64_t)DIFF_MIN_RUNS)
+		   : -1;
 
-	while (q && (step = db_step(q)) > 0) {
-		if (!any++)
-			print(out, "%-7s %8s %8s  %-5s %s\n", "", "before", "after", "of a",
-				"finding");
-		print(out, "%-7s %8s %8s  %-5s %s: %s: %s\n", db_text(q, 0),
-			cost_text(q, 1, before_text), cost_text(q, 2, after_text), db_text(q, 3),
-			db_text(q, 5), db_text(q, 4), db_text(q, 6));
-	}
 	sqlite3_finalize(q);
-	print(out, "%s%lld place%s of findings as before\n", any ? "" : "no difference; ",
-		(long long)same, same == 1 ? "" : "s");
-	return step;
+	return rc;
 }
 
-int diff_json(struct db *after, FILE *out)
+int diff_compare(struct db *diff)
 {
-	sqlite3_stmt *q = db_prepare(after,
-		"SELECT json_object('tool', 'cufence', 'worse', (SELECT count(*) FROM temp.change"
-		"  WHERE state IN ('new', 'worse')), 'changes', json_group_array(json_object("
-		"  'state', state, 'rule', rule, 'place', place, 'message', message,"
-		"  'fingerprint', fingerprint, 'per', per, 'before_ns', before, 'after_ns', after,"
-		"  'before_count', before_count, 'after_count', after_count)))"
-		" FROM (SELECT * FROM temp.change" BY_STATE ")");
-	int step = q ? db_step(q) : -1;
-
-	if (step > 0)
-		print_json(out, db_text(q, 0), strlen(db_text(q, 0)));
-	fputc('\n', out);
-	sqlite3_finalize(q);
-	return step > 0 ? 0 : -1;
+	return db_exec(diff, other_sql) || compare(diff, sum_sql) || compare(diff, change_sql) ? -1
+											       : 0;
 }

@@ -255,6 +255,48 @@ static int is_launch_bound(const struct report_idling *of)
 	return of->idle > of->busy && of->pace > of->idle - of->idle / LAUNCH_BOUND_PART;
 }
 
+/* What a turn would take at most without waits, and what the device idles for then. */
+static void print_ceiling(sqlite3_stmt *q, const char *pid, FILE *out)
+{
+	int64_t turn = sqlite3_column_int64(q, CEILING_TURN);
+	int64_t saved = sqlite3_column_int64(q, CEILING_SAVED);
+	int64_t unread = sqlite3_column_int64(q, CEILING_UNREAD_SAVED);
+	int64_t least = turn * HIGH_PERCENT / 100, idle;
+	int reads = unread - saved >= least;
+	char was[DURATION_SIZE], is[DURATION_SIZE], rest[DURATION_SIZE];
+
+	if (unread < least)
+		return;
+	print(out, "    ceiling  %sa turn of %s would take ", pid, format_duration(was, turn));
+	if (saved >= least)
+		print(out, "%s without its avoidable waits and calls",
+			format_duration(is, turn - saved));
+	if (reads)
+		print(out, "%s%s if the host waited for no result", saved >= least ? ", " : "",
+			format_duration(is, turn - unread));
+	idle = turn - (reads ? unread : saved) - sqlite3_column_int64(q, CEILING_BUSY);
+	if (idle >= least)
+		print(out, "; the device still idles for %s of that, %s",
+			format_duration(rest, idle),
+			sqlite3_column_int64(q, reads ? CEILING_UNREAD_BLOCKED : CEILING_BLOCKED) >=
+					idle
+				? "while the host waits for what it needs"
+				: "because of the host's own time");
+	fputc('\n', out);
+}
+
+static int print_ceilings(struct db *db, const struct report_idling *of, const char *pid, FILE *out)
+{
+	sqlite3_stmt *q = report_fact(db, FACT_CEILING);
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0)
+		if (sqlite3_column_int64(q, CEILING_PROCESS) == of->process)
+			print_ceiling(q, pid, out);
+	sqlite3_finalize(q);
+	return step;
+}
+
 static int print_host(struct db *db, const struct idling *idling, int several, FILE *out)
 {
 	const struct report_idling *of = &idling->of;
@@ -266,7 +308,7 @@ static int print_host(struct db *db, const struct idling *idling, int several, F
 		of->turns ? "looping thread" : "thread that submits most");
 	print_causes(idling, out);
 	fputc('\n', out);
-	return print_blocked(db, of, out);
+	return print_blocked(db, of, out) || print_ceilings(db, of, pid, out) ? -1 : 0;
 }
 
 /* What the device was busy with, if copies are a part of it. */

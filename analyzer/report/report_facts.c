@@ -91,6 +91,17 @@ static const char inner_loops_sql[] =
 	" JOIN loop l ON l.process = i.process ORDER BY i.process, i.number";
 
 /* The account of the loop, or of the run from its first work to its last. */
+/* What a turn would take without its waits (table replay); busy: of the busiest device. */
+static const char ceiling_sql[] =
+	"SELECT l.process, (l.end - l.start) / l.turns AS turn_ns, r.ceiling AS saved_ns,"
+	" r.ceiling_blocked AS blocked_ns, r.ceiling_unread AS unread_saved_ns,"
+	" r.ceiling_unread_blocked AS unread_blocked_ns,"
+	" (SELECT max(busy) / l.turns FROM (SELECT sum(time) AS busy FROM account a"
+	"   WHERE a.process = l.process AND a.device NOT NULL"
+	"   AND a.cause IN ('kernels', 'copies', 'both') GROUP BY a.device)) AS busy_ns"
+	" FROM replay r JOIN loop l ON l.process = r.process WHERE r.ceiling NOT NULL"
+	" ORDER BY l.process";
+
 static const char account_sql[] =
 	"SELECT process, device, cause, sum(time) AS time_ns, sum(times) AS times FROM account"
 	" GROUP BY process, device, cause ORDER BY process, device IS NULL, device, 4 DESC, cause";
@@ -216,6 +227,7 @@ const struct report_fact_info report_facts[FACT_COUNT] = {
 	[FACT_WAITS] = { "waits", FACT_ROWS, waits_sql },
 	[FACT_LOOPS] = { "loops", FACT_ROWS, loops_sql },
 	[FACT_INNER_LOOPS] = { "inner_loops", FACT_ROWS, inner_loops_sql },
+	[FACT_CEILING] = { "ceiling", FACT_ROWS, ceiling_sql },
 	[FACT_ACCOUNT] = { "account", FACT_ROWS, account_sql },
 	[FACT_OUTSIDE] = { "outside", FACT_ROWS, outside_sql },
 	[FACT_FUNCTIONS] = { "host_functions", FACT_ROWS, functions_sql },

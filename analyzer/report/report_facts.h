@@ -21,6 +21,7 @@ enum report_fact {
 	FACT_WAITS,
 	FACT_LOOPS,
 	FACT_INNER_LOOPS,
+	FACT_CEILING,
 	FACT_ACCOUNT,
 	FACT_OUTSIDE,
 	FACT_FUNCTIONS,
@@ -77,6 +78,17 @@ enum report_loops_column {
 };
 
 enum report_inner_loops_column { INNER_LOOPS_PROCESS, INNER_LOOPS_PLACE, INNER_LOOPS_TURNS };
+
+/* Times of a turn: as it is, what is saved, and still blocked; the same without reads; busy. */
+enum report_ceiling_column {
+	CEILING_PROCESS,
+	CEILING_TURN,
+	CEILING_SAVED,
+	CEILING_BLOCKED,
+	CEILING_UNREAD_SAVED,
+	CEILING_UNREAD_BLOCKED,
+	CEILING_BUSY
+};
 
 enum report_account_column {
 	ACCOUNT_PROCESS,

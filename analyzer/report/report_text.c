@@ -19,19 +19,29 @@ int report_together(struct db *db, FILE *out)
 		"(SELECT count(*) FROM finding WHERE shown AND waited + delayed > 0 "
 		" AND process = p.id) AS shown, "
 		"CASE WHEN (SELECT count(*) FROM process) > 1 "
-		" THEN printf(' [pid %d]', p.pid) ELSE '' END "
+		" THEN printf(' [pid %d]', p.pid) ELSE '' END, "
+		"(SELECT count(*) FROM finding f JOIN finding_place o ON o.finding = f.id "
+		" WHERE f.process = p.id AND f.shown AND f.saving_low NOT NULL AND o.shown "
+		" AND o.saving IS NULL) "
 		"FROM replay r JOIN process p ON p.id = r.process WHERE shown ORDER BY p.id");
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0) {
 		const char *refusal = (const char *)sqlite3_column_text(q, 5);
 		const char *process = (const char *)sqlite3_column_text(q, 7);
+		int64_t left_out = sqlite3_column_int64(q, 8);
 
 		if (sqlite3_column_int64(q, 6) > 1) {
 			fputs("\nall findings together: ", out);
 			report_print_saving(q, 0, out);
 			print(out, "%s\n", process);
 		}
+		if (left_out)
+			print(out,
+				"\nwhat %lld line%s by %s was not computed: replays of so long a "
+				"run take too much time%s\n",
+				(long long)left_out, left_out == 1 ? " saves" : "s save",
+				left_out == 1 ? "itself" : "themselves", process);
 		if (refusal)
 			print(out, "\nno closer estimate of what would be saved: %s%s\n", refusal,
 				process);

@@ -12,8 +12,8 @@
 
 static int read_loops(struct findings *findings)
 {
-	sqlite3_stmt *q =
-		db_prepare(findings->db, "SELECT process, start, until, end, turns FROM loop");
+	sqlite3_stmt *q = db_prepare(findings->db,
+		"SELECT process, thread, start, until, end, turns FROM loop");
 	struct loop_span *loop;
 	int step = -1;
 
@@ -24,7 +24,8 @@ static int read_loops(struct findings *findings)
 			break;
 		}
 		*loop = (struct loop_span){ sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2),
-			sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4) };
+			sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4),
+			sqlite3_column_int64(q, 5) };
 	}
 	sqlite3_finalize(q);
 	return step;
@@ -486,7 +487,8 @@ int findings_store(struct findings *findings)
 	if (!rc && savings)
 		rc = findings_unmask(findings, savings) ||
 			findings_replay_pace(findings, savings) ||
-			findings_replay_together(findings, savings);
+			findings_replay_together(findings, savings) ||
+			findings_replay_ceiling(findings, savings);
 	savings_close(savings);
 	if (rc)
 		return rc;

@@ -22,11 +22,6 @@ struct cost {
 	int64_t in_loop;   /* part of waited and delayed within the process's loop */
 };
 
-/* The loop of a process (table loop): times in ns, and the number of turns. */
-struct loop_span {
-	int64_t start, until, end, turns;
-};
-
 /* The whole that a saving is a share of. */
 struct part {
 	double share;
@@ -171,6 +166,15 @@ int findings_unmask(struct findings *findings, struct savings *savings);
  * message.
  */
 int findings_replay_together(struct findings *findings, struct savings *savings);
+
+/* Returns whether waits may be why a device idles in a loop, -1 after a message. */
+int findings_want_ceiling(struct findings *findings);
+
+/*
+ * Writes to table replay the most that processes with a loop save without waits, at least as much
+ * as their findings together.  Returns 0, or -1 after a message.
+ */
+int findings_replay_ceiling(struct findings *findings, struct savings *savings);
 
 /* Writes a finding and its places, in their order.  Returns 0, or -1 after a message. */
 struct finding_rows;

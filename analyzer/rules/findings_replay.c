@@ -246,11 +246,14 @@ static int admit_waits(struct savings *savings, const struct finding *finding)
 /* Replays the findings whose bounds are large enough. */
 int findings_replay(struct findings *findings, struct savings **savings)
 {
-	int wanted = 0, rc;
+	int wanted = findings_want_ceiling(findings), rc;
+
+	if (wanted < 0)
+		return -1;
 
 	/*
 	 * Preparing a replay takes as long as walking over the run, so it is done only for shown
-	 * findings.
+	 * findings, and where waits may be why the device idles.
 	 */
 	for (size_t i = 0; i < findings->count; i++)
 		wanted |= is_wanted(findings, findings->finding[i]);

@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 33; -- raised with every change below
+PRAGMA user_version = 34; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -900,7 +900,12 @@ CREATE TABLE replay ( -- derived: replay of a process's run, to estimate savings
 	saving_low INTEGER,
 	saving_high INTEGER,
 	share REAL,                     -- as in finding
-	turn_saving INTEGER
+	turn_saving INTEGER,
+	ceiling INTEGER,                -- the most that a turn of the loop saves without waits that
+	                                -- the source can do without, ns; NULL: there is no loop
+	ceiling_blocked INTEGER,        -- how long the loop's thread is still blocked per turn then
+	ceiling_unread INTEGER,         -- the same if the host never waits for a result, either
+	ceiling_unread_blocked INTEGER
 );
 
 CREATE TABLE finding ( -- derived: findings, a row per process and rule, the most costly first

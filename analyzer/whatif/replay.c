@@ -416,6 +416,20 @@ int64_t replay_run(struct replay *replay, enum replay_contention contention)
 	return last - replay->first;
 }
 
+int64_t replay_blocked(const struct replay *replay, int64_t thread, int64_t start, int64_t until)
+{
+	uint32_t number = (uint32_t)map_get(&replay->threads, (uint64_t)thread, REPLAY_NONE);
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < replay->step_count; i++) {
+		const struct replay_step *step = &replay->step[i];
+
+		if (step->thread == number && step->enter >= start && step->enter < until)
+			sum += replay->held[i];
+	}
+	return sum;
+}
+
 /* --- the whole --- */
 
 static int link_places(struct replay *replay)

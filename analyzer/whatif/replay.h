@@ -67,6 +67,12 @@ int64_t replay_measured(const struct replay *replay);
 void replay_change(struct replay *replay, int64_t call, unsigned change, int64_t still_needs);
 void replay_restore(struct replay *replay);
 
+/*
+ * Leaves out all waits for results until replay_restore(), as if the host never read a value:
+ * synchronous copies to the host become asynchronous, and nothing waits right after an Async one.
+ */
+void replay_change_results(struct replay *replay);
+
 /* A place whose calls wait as a side effect instead of a changed call. */
 struct replay_taker {
 	int64_t call;   /* one of them */
@@ -88,5 +94,11 @@ size_t replay_takers(const struct replay *replay, struct replay_taker *taker, si
 
 /* Returns the length of the changed run, ns. */
 int64_t replay_run(struct replay *replay, enum replay_contention contention);
+
+/*
+ * Returns how long a thread (row of table thread) is blocked in the last replay_run(), in the calls
+ * that it entered from start until, by the recorded times, ns.
+ */
+int64_t replay_blocked(const struct replay *replay, int64_t thread, int64_t start, int64_t until);
 
 #endif

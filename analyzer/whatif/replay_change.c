@@ -66,6 +66,14 @@ void replay_change(struct replay *replay, int64_t call, unsigned bits, int64_t s
 		replay->change[number].still_needs = needed;
 }
 
+void replay_change_results(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->step_count; i++)
+		if (replay->step[i].act & STEP_WAITS && replay_is_result(&replay->step[i]))
+			replay->change[i].bits |= CHANGE_WAIT;
+	replay->changed = replay->orders = replay->results = 1;
+}
+
 void replay_forget_changes(struct replay *replay)
 {
 	for (size_t i = 0; i < replay->step_count; i++)

@@ -237,6 +237,35 @@ size_t savings_find_takers(struct savings *savings, int64_t id, struct changed_c
 	return together - alone >= least && together > JOINED_FACTOR * alone ? count : 0;
 }
 
+int savings_estimate_ceiling(struct savings *savings, int64_t id, int results,
+	const struct loop_span *loop, struct ceiling *ceiling)
+{
+	struct process_savings *process = idmap_get(&savings->processes, id);
+	struct replay_taker taker[TAKER_ROUND];
+	size_t takers = 1;
+	int64_t saved;
+
+	if (!process || *process->refusal)
+		return 0;
+	if (results) {
+		replay_change_results(process->replay);
+		process->made = ~process->made;
+	}
+	saved = replay_saved(process, REPLAY_LIKELY);
+	for (int round = 0; round < CEILING_ROUNDS && takers; round++) {
+		takers = replay_takers(process->replay, taker, TAKER_ROUND);
+		for (size_t i = 0; i < takers; i++)
+			change(process,
+				&(struct changed_call){ .call = taker[i].call,
+					.change = CHANGE_WAIT });
+		saved = takers ? replay_saved(process, REPLAY_LIKELY) : saved;
+	}
+	ceiling->saving = best_of(process, saved);
+	ceiling->blocked = replay_blocked(process->replay, loop->thread, loop->start, loop->until);
+	restore(process);
+	return 1;
+}
+
 /* Returns how much of the saving depends on the speed of the host, ns. */
 static int64_t by_host(struct process_savings *process, int64_t best)
 {

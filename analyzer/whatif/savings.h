@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "db.h"
+#include "run_length.h"
 
 /* ns of the run. */
 struct saving {
@@ -44,6 +45,19 @@ int savings_estimate(struct savings *savings, int64_t process, struct saving *sa
 
 /* Like savings_estimate(), without the ends of the interval: takes a quarter of the time. */
 int savings_estimate_best(struct savings *savings, int64_t process, int64_t *best);
+
+/* The most that can be saved, and for how long the loop's thread is blocked in it then, ns. */
+struct ceiling {
+	int64_t saving, blocked;
+};
+
+/*
+ * Estimates it: the saving of the changes, and of those of all calls that would wait instead, until
+ * none is left; with results, all waits for results are left out, too.  Undoes the changes.
+ * Returns as savings_estimate().
+ */
+int savings_estimate_ceiling(struct savings *savings, int64_t process, int results,
+	const struct loop_span *loop, struct ceiling *ceiling);
 
 /* Admits an explicit wait, as replay_admit().  Returns 0, or -1 when out of memory. */
 int savings_admit(struct savings *savings, int64_t process, int64_t call);

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Tests the formats for other programs: Perfetto, SARIF, JUnit, GitHub's annotations, Markdown and CSV, of the golden
-# traces (apps.sh checks them for all test apps); also what a check accepts, and the difference of
-# two runs.
+# traces (apps.sh checks them for all test apps); also what a check accepts.
 . "$(dirname "$0")/lib.sh" "$@"
 here=$(cd "$(dirname "$0")/../formats" && pwd)
 cufence=$build/bin/cufence
@@ -190,26 +189,4 @@ if command -v jq >/dev/null; then
 		"$(jq -rR --arg p "$pattern" 'select(test($p)) | [match($p).captures[].string] | .[1] + " " + .[2]' out)"
 fi
 
-# --- the difference of two runs ---
-differ() { # TEXT STATUS BEFORE AFTER
-	"$cufence" diff "$3.db" "$4.db" >out 2>err
-	same "$1" "$2" $?
-}
-golden_text double_buffer | load double_buffer
-differ "a run and itself" 0 free_in_loop free_in_loop
-has "are the same" '^no difference; [1-9][0-9]* places? of findings as before$' "$(cat out)"
-differ "a new finding is worse" 1 double_buffer free_in_loop
-has "with its cost" '^new  *-  *[0-9.]+ ms  turn  testapps/free_in_loop.cu:22 free_scratch: blocking-free: ' "$(cat out)"
-differ "one that went is not" 0 free_in_loop double_buffer
-has "and is said" '^gone  *[0-9.]+ ms  *-  turn  testapps/free_in_loop.cu:22 free_scratch: blocking-free: ' "$(cat out)"
-cp free_in_loop.db slow.db
-sqlite3 slow.db "UPDATE finding SET turn_saving = 2 * turn_saving, share = 1.5 * share WHERE rule = 'blocking-free';
-	UPDATE finding_place SET share = 1.5 * share" 2>/dev/null &&
-	differ "what costs more is worse" 1 free_in_loop slow &&
-	has "with both costs" '^worse  *[0-9.]+ ms  *[0-9.]+ ms  turn ' "$(cat out)" &&
-	differ "and better the other way" 0 slow free_in_loop && has "which is said" '^better ' "$(cat out)"
-has "as JSON" '"worse":1,"changes":\[\{"state":"new","rule":"blocking-free".*"per":"turn","before_ns":null,"after_ns":[0-9]' \
-	"$("$cufence" diff --format json double_buffer.db free_in_loop.db)"
-"$cufence" diff free_in_loop.db none.db >out 2>err
-same "a database that is not there" 2 $?
 finish

@@ -13,6 +13,15 @@ measure() { # NAME: prints the device's time from its first work to its last, ns
 	"$cufence" query "$1.db" "SELECT max(end) - min(start) FROM operation"
 }
 
+# ceiling NAME SAVED [COLUMN]: so much of the ceiling of its loop's turns may be wrong, too.
+ceiling() {
+	local most error
+	most=$("$cufence" query "$1.db" "SELECT r.${3:-ceiling} * l.turns FROM replay r, loop l")
+	error=$((${most:-0} - $2))
+	[ $((error * error * 2500)) -le $(($2 * $2)) ]
+	ok "$1: turns save ${most:-0} ns at most, its twin $2" $?
+}
+
 # Of the rule's saving at most 2 % may be wrong.
 check() { # RULE NAME
 	local before after saving error
@@ -22,13 +31,16 @@ check() { # RULE NAME
 	error=$((${saving:-0} - (before - after)))
 	[ $((error * error * 2500)) -le $(((before - after) * (before - after))) ]
 	ok "$2: $1 saves ${saving:-0} ns, its twin $((before - after))" $?
+	saved=$((before - after))
 }
 
 # A thread goes on when another one has made its last call: what that one waits for delays both.
 check needless-wait sync_before_handover
 # Waits that had nothing to wait for take the place of those that are left out.
 check blocked-outside signal_per_step
+ceiling signal_per_step "$saved"
 check needless-wait phase_timers
+ceiling phase_timers "$saved"
 has "... and are named" "also cudaDeviceSynchronize .*phase_timers.cu:38 in start" \
 	"$("$cufence" report --level possible --finding 1 phase_timers.db)$("$cufence" report \
 		--level possible --finding 2 phase_timers.db)"
@@ -52,6 +64,7 @@ if command -v python3 >/dev/null; then
 	error=$((${saving:-0} - (before - after)))
 	[ $((error * error * 2500)) -le $(((before - after) * (before - after))) ]
 	ok "two reads: saves ${saving:-0} ns, without them $((before - after))" $?
+	ceiling reads "$((before - after))" ceiling_unread
 	same "... at most medium" "medium 1 1" \
 		"$("$cufence" query reads.db "SELECT severity || ' ' || shown || ' ' || reads FROM finding")"
 	has "... the other one is named" "also cuStreamSynchronize .*reads.py:18 in tolist" "$("$cufence" report reads.db)"
@@ -59,6 +72,13 @@ if command -v python3 >/dev/null; then
 	same "check accepts them" 0 $?
 	"$cufence" check --fail-on medium reads.db >/dev/null 2>&1
 	same "... unless it is told not to" 1 $?
+	python3 - <<-'END'
+		import sqlite3
+		with sqlite3.connect("reads.db") as db:
+		    db.execute("UPDATE finding_place SET saving = NULL WHERE shown")
+	END
+	has "lines without a replay are said" "what 1 lines? saves? by (itself|themselves) was not computed" \
+		"$("$cufence" report reads.db)"
 	same "not read: no finding" "" "$("$cufence" query unread.db expect)"
 fi
 finish
