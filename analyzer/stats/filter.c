@@ -62,9 +62,10 @@ static const char kept_sql[] =
 static const char views_sql[] =
 	"CREATE TEMP VIEW finding AS SELECT * FROM main.finding"
 	" WHERE id IN (SELECT finding FROM temp.kept);"
-	"CREATE TEMP VIEW finding_place AS SELECT id, finding, id IN (SELECT place FROM temp.kept)"
-	" AS shown, count, waited, delayed, saving, share, site, other_site, call, other_call,"
-	" confidence, kind, why, message, fix, hazard, fingerprint FROM main.finding_place;"
+	"CREATE TEMP TABLE finding_place AS SELECT * FROM main.finding_place;"
+	"CREATE INDEX temp.finding_place_id ON finding_place (id);"
+	"CREATE INDEX temp.finding_place_finding ON finding_place (finding);"
+	"UPDATE temp.finding_place SET shown = id IN (SELECT place FROM temp.kept);"
 	"CREATE TEMP VIEW replay AS SELECT * FROM main.replay"
 	" WHERE NOT EXISTS (SELECT 1 FROM main.finding"
 	"  WHERE id NOT IN (SELECT finding FROM temp.kept))";

@@ -469,8 +469,10 @@ static void what_a_killed_process_was_in_is_named(void **state)
 }
 
 /* clang-format off */
-#define REPLAY "INSERT INTO replay VALUES (1, 1000000000, 1000000000, NULL, 120000000, 0, " \
-	"130000000, 0.12, NULL);"
+#define REPLAY \
+	"INSERT INTO replay (process, measured, replayed, saving, saving_low, saving_high, share)" \
+	" VALUES (1, 1000000000, 1000000000, 120000000, 0, 130000000, 0.12);" \
+	"UPDATE finding_place SET saving = 1000000;"
 /* clang-format on */
 
 static void what_two_findings_save_together_is_told(void **state)
