@@ -83,7 +83,7 @@ def check_findings(reader):
     said = browser.text("#headline span")
     ok("and says what the only one is, and costs", "waited for the device" in said and " host wait" in said, said)
     card = browser.text(".finding")
-    for part in ("cudaFree waited", "blocking-free", "of each turn", "high", "CUDA C++",
+    for part in ("cudaFree waited", "blocking-free", "of each turn", "high", "Example, CUDA C++",
                  "cudaFreeAsync", "PyTorch", "free_in_loop.cu:22", "free_in_loop.cu:33"):
         ok(f"the finding says {part}", part in card, card)
     if os.path.exists(f"{reader.folder}/sources"):
