@@ -108,12 +108,27 @@ enum disclosure request_disclosure(const struct arguments *arguments)
 							     : DISCLOSE_PROGRAM;
 }
 
+/* The name of the format, NULL: by the file; "" after a message. */
+static const char *format_name(const struct arguments *arguments)
+{
+	const char *name = option(arguments, "--format");
+
+	if (!option_if_any(arguments, "--patch"))
+		return name;
+	if (!name)
+		return "patch";
+	fputs("cufence: --patch is a format: leave out --format\n", stderr);
+	return "";
+}
+
 int report_request_read(const struct arguments *arguments, const char *file,
 	struct report_request *request)
 {
+	const char *name = format_name(arguments);
+
 	*request = (struct report_request){ .path = option(arguments, file) };
-	request->format =
-		format_find(arguments->command->name, option(arguments, "--format"), request->path);
+	if (!name || *name)
+		request->format = format_find(arguments->command->name, name, request->path);
 	request->disclosure = request_disclosure(arguments);
 	if (!request->format)
 		return -1;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "code_frames.h"
 #include "constants.h"
 #include "format.h"
 #include "kernel_names.h"
@@ -17,6 +18,7 @@
 
 struct words {
 	struct db *db;
+	struct code_frames *frames;
 	sqlite3_stmt *parent, *name, *operation, *kernel, *node, *place, *captured, *script, *clock;
 };
 
@@ -42,6 +44,7 @@ struct words *words_open(struct db *db)
 		return NULL;
 	}
 	words->db = db;
+	words->frames = code_frames_open(db);
 	words->parent = db_prepare(db, "SELECT parent FROM call WHERE id = ?");
 	words->name = db_prepare(db, name_sql);
 	words->operation = db_prepare(db, operation_sql);
@@ -59,8 +62,8 @@ struct words *words_open(struct db *db)
 	words->script = db_prepare(db, "SELECT EXISTS (SELECT 1 FROM code WHERE process = ?)");
 	words->clock = db_prepare(db,
 		"SELECT s.text FROM wait_clock w JOIN site s ON s.id = w.site WHERE w.call = ?");
-	if (words->parent && words->name && words->operation && words->kernel && words->node &&
-		words->place && words->captured && words->script && words->clock)
+	if (words->frames && words->parent && words->name && words->operation && words->kernel &&
+		words->node && words->place && words->captured && words->script && words->clock)
 		return words;
 	words_close(words);
 	return NULL;
@@ -70,6 +73,7 @@ void words_close(struct words *words)
 {
 	if (!words)
 		return;
+	code_frames_close(words->frames);
 	sqlite3_finalize(words->parent);
 	sqlite3_finalize(words->name);
 	sqlite3_finalize(words->operation);
@@ -80,6 +84,11 @@ void words_close(struct words *words)
 	sqlite3_finalize(words->script);
 	sqlite3_finalize(words->clock);
 	free(words);
+}
+
+struct code_frames *words_frames(struct words *words)
+{
+	return words->frames;
 }
 
 /* 0: none; -1 after a message. */

@@ -11,11 +11,15 @@
 
 #include "db.h"
 
+struct code_frames;
 struct words;
 
 /* NULL after a message. */
 struct words *words_open(struct db *db);
 void words_close(struct words *words);
+
+/* For names as the program's text has them (stream_code.h); they remain those of words. */
+struct code_frames *words_frames(struct words *words);
 
 /*
  * Writes the call as the user wrote it: the outermost recorded call, the cudart function on its

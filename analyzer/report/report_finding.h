@@ -16,6 +16,9 @@
 	"f.count, f.waited, f.delayed, f.saving, f.saving_low, f.saving_high, f.share, " \
 	"f.turn_saving"
 
+/* "12 times, 3.0 ms host wait, 20 ms device delay" of a count and both sums, from a column on. */
+void report_print_times(sqlite3_stmt *row, int column, FILE *out);
+
 /* "29 times, 86 ms host wait; " and what would be saved, of the columns from one on. */
 void report_print_cost(sqlite3_stmt *row, int column, FILE *out);
 

@@ -15,10 +15,10 @@
 #define BOOLEAN(value) "json(iif(" value ", 'true', 'false'))"
 
 static const char place_sql[] =
-	"CASE WHEN %s.id NOT NULL THEN json_object('function', %s.function, "
-	"'file', %s.file, 'line', %s.line, 'text', %s.text, 'frames', (SELECT json_group_array("
-	"json_object('function', function, 'file', file, 'line', line, 'user', "
-	BOOLEAN("user") ")) "
+	"CASE WHEN %s.id NOT NULL THEN json_object('function', %s.function, 'file', %s.file,"
+	" 'line', %s.line, 'text', %s.text, 'source', " REPORT_SOURCE("%s") ", 'frames', "
+	"(SELECT json_group_array(json_object('function', function, 'file', file, 'line', line, "
+	"'user', " BOOLEAN("user") ")) "
 	"FROM (SELECT * FROM frame WHERE site = %s.id AND function NOT NULL ORDER BY depth))) "
 	"END";
 
@@ -189,7 +189,8 @@ static int put_possible(struct db *db, FILE *out)
 
 static char *place(const char *alias)
 {
-	return sqlite3_mprintf(place_sql, alias, alias, alias, alias, alias, alias);
+	return sqlite3_mprintf(place_sql, alias, alias, alias, alias, alias, alias, alias, alias,
+		alias);
 }
 
 static int put_findings(struct db *db, const struct report_options *options, FILE *out)

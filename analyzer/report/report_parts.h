@@ -26,6 +26,14 @@
 	"  '-', ' ') || ': ' || how FROM confirmation" \
 	" WHERE fingerprint = " p ".fingerprint)"
 
+/* The line of the source that site s names, where it can be read; of a connection that has
+ * report_functions(). */
+#define REPORT_SOURCE(s) \
+	"source_line(" s ".file, " s \
+	".line, (SELECT program.path FROM frame at" \
+	" JOIN module program ON program.id = at.module WHERE at.site = " s \
+	".id AND at.user LIMIT 1))"
+
 /* Prints text with lines of at most width columns (0: as they are), broken at blanks; what goes on
  * stands below the text of a finding's line.  Says nothing. */
 void report_wrap(const char *text, int width, FILE *out);

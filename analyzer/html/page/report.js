@@ -308,7 +308,7 @@ class Report {
 		return element("figure", { className: "source" },
 			element("figcaption", {}, element("b", {}, label), " " + (site.function || "") + " ",
 				element("span", {}, site.text || site.file),
-				newer ? element("em", {}, "changed after the run") : null),
+				newer ? element("em", {}, "changed after the run began") : null),
 			element("pre", {}, element("code", {}, ...lines.map((line, i) => element("span",
 				{ className: first + i === site.line ? "line here" : "line" },
 				element("span", { className: "line-number", "aria-hidden": "true" },
