@@ -5,6 +5,8 @@
 
 #include "filter_options.h"
 #include "formats.h"
+#include "full_names.h"
+#include "merge.h"
 #include "output.h"
 #include "print.h"
 #include "report_request.h"
@@ -87,18 +89,23 @@ static int parse_options(const struct arguments *arguments, const struct format 
 	return parse_finding(arguments, options);
 }
 
-static int write_report(struct db *db, const struct report_request *request, FILE *out)
+/* A timeline shows where each process was at it, so its findings are not merged. */
+static int write_report(struct db *db, struct report_request *request, FILE *out)
 {
+	int is_timeline = request->format->export != NULL;
 	int (*write)(struct db *, FILE *) =
 		request->format->check ? request->format->check : request->format->export;
 
+	if (verdict_begin(db) || (!is_timeline && merge_findings(db, request->options.finding)) ||
+		filter_findings(db, &request->filter, &request->filtered))
+		return -1;
+	request->options.filter = request->filtered;
 	if (request->format->report)
 		return request->format->report(db, &request->options, out);
 	/* Formats of others have no place for it. */
 	if (request->options.filter)
 		print(stderr, "cufence: %s\n", request->options.filter);
-	return verdict_begin(db) || verdict_of_report(db, &request->options) || write(db, out) ? -1
-											       : 0;
+	return verdict_of_report(db, &request->options) || write(db, out) ? -1 : 0;
 }
 
 enum disclosure request_disclosure(const struct arguments *arguments)
@@ -130,6 +137,7 @@ int report_request_read(const struct arguments *arguments, const char *file,
 	if (!name || *name)
 		request->format = format_find(arguments->command->name, name, request->path);
 	request->disclosure = request_disclosure(arguments);
+	request->full_names = option(arguments, "--full-names") != NULL;
 	if (!request->format)
 		return -1;
 	/* People read text where the program ran. */
@@ -157,7 +165,6 @@ int report_request_write(struct report_request *request, const char *database,
 	const char *path = request->path;
 	struct output output = { .file = standard };
 	struct db db;
-	char *filter = NULL;
 	int rc = -1;
 
 	fit_to(&request->options, path, standard);
@@ -167,10 +174,9 @@ int report_request_write(struct report_request *request, const char *database,
 		print(stderr, "cufence: '%s' is the database: name another file\n", path);
 		goto out;
 	}
-	if (disclose(&db, request->disclosure) || filter_findings(&db, &request->filter, &filter) ||
+	if (disclose(&db, request->disclosure) || (request->full_names && full_names_use(&db)) ||
 		(path && output_open(&output, "cufence", path)))
 		goto out;
-	request->options.filter = filter;
 	rc = write_report(&db, request, output.file);
 	if (db.failed)
 		rc = -1;
@@ -178,7 +184,8 @@ int report_request_write(struct report_request *request, const char *database,
 	if (path && output_close(&output, "cufence", !rc))
 		rc = -1;
 out:
-	sqlite3_free(filter);
+	sqlite3_free(request->filtered);
+	request->filtered = NULL;
 	db_close(&db);
 	return rc;
 }

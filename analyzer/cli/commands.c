@@ -27,6 +27,7 @@
 		{ "--level", "certain|likely|possible", "least confidence shown (likely)" }, \
 		{ "--top", "N", "show at most N findings (text: 10, else all)" }, \
 		{ "--all", NULL, "show all findings and all their places" }, \
+		{ "--full-names", NULL, "whole names of kernels, with namespaces and arguments" }, \
 		{ "--color", "auto|always|never", "colors in text (auto: on a terminal)" }, \
 		DISCLOSURE
 

@@ -17,7 +17,9 @@ struct report_request {
 	const char *path; /* the file to write, NULL: the standard stream */
 	struct report_options options;
 	struct filter filter; /* of "report" */
+	char *filtered;       /* its text while the report is written */
 	enum disclosure disclosure;
+	int full_names; /* whole names of kernels */
 };
 
 /* What a format for programs discloses, by --command-line and --redact. */

@@ -39,8 +39,10 @@ static void put_line(char *line, size_t column, const char *separator, FILE *out
 
 		while (end > indent && line[end - 1] == ' ')
 			end--;
-		line[end] = 0;
-		label = indent < end ? text : "";
+		if (indent < end) {
+			line[end] = 0;
+			label = text;
+		}
 		text = line + column;
 	}
 	fputs(separator, out);

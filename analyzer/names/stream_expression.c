@@ -139,16 +139,20 @@ static int named_in_line(const char *line, char text[STREAM_EXPRESSION_SIZE])
 /* "with torch.cuda.stream(EXPR)", alone or after others, and "with EXPR" of a stream. */
 static int named_in_with(const char *line, char text[STREAM_EXPRESSION_SIZE])
 {
+	const char *manager = line + strspn(line, " \t") + strlen("with ");
 	const char *call = strstr(line, "cuda.stream(");
-	const char *manager = line + strlen("with ");
-	char lower[STREAM_EXPRESSION_SIZE];
+	char name[STREAM_EXPRESSION_SIZE];
+	size_t length;
 
+	if (strncmp(line + strspn(line, " \t"), "with ", strlen("with ")) != 0)
+		return 0;
 	if (call)
 		return take_argument(call + strlen("cuda.stream("), 0, text);
-	if (!take(manager, manager + strcspn(manager, ":,("), lower) ||
-		manager[strcspn(manager, ":,(")] != ':' || !strcasestr(lower, "stream"))
+	length = strcspn(manager, ":,(");
+	if (manager[length] != ':' || !take(manager, manager + length, name) ||
+		!strcasestr(name, "stream"))
 		return 0;
-	strcpy(text, lower);
+	strcpy(text, name);
 	return 1;
 }
 
@@ -162,7 +166,9 @@ int stream_expression_script(const struct source *source, int64_t line,
 
 	if (inner < 0)
 		return 0;
-	if (copy_statement(source, line, "\n", statement) && named_in_line(statement, text))
+	if (!copy_statement(source, line, "\n", statement))
+		return 0;
+	if (named_in_line(statement, text) || named_in_with(statement, text))
 		return 1;
 	while (inner > 0 && --line > 0 && (at = source_line(source, line, &length))) {
 		int columns = indent_of(at, length);
@@ -175,7 +181,7 @@ int stream_expression_script(const struct source *source, int64_t line,
 		at = statement + strspn(statement, " \t");
 		if (!strncmp(at, "def ", 4) || !strncmp(at, "async def ", 10))
 			return 0;
-		if (!strncmp(at, "with ", 5) && named_in_with(at, text))
+		if (named_in_with(statement, text))
 			return 1;
 	}
 	return 0;

@@ -69,8 +69,12 @@ int words_has_script(struct words *words, int64_t process);
  */
 int words_only_orders(struct words *words, int64_t call);
 
-/* The base name of the kernel a call launched, "" if none; valid until the next use of words. */
+/*
+ * The kernel that a call launched, "" if none; valid until the next use of words.  The label is for
+ * texts; the base name does not depend on what else the run has.
+ */
 const char *words_kernel(struct words *words, int64_t call);
+const char *words_kernel_label(struct words *words, int64_t call);
 
 /* As format_duration(). */
 void words_time(int64_t ns, FILE *out);

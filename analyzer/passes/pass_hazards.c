@@ -218,7 +218,7 @@ int pass_say_hazard(struct words *words, const struct instance *worst, FILE *out
 /* "`fill` (a.cu:31)" */
 static int say_step(struct words *words, int64_t call, FILE *out)
 {
-	const char *kernel = words_kernel(words, call);
+	const char *kernel = words_kernel_label(words, call);
 
 	fputc('`', out);
 	if (*kernel)

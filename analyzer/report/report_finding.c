@@ -8,6 +8,7 @@
 #include "evidence.h"
 #include "format.h"
 #include "kernel_names.h"
+#include "operators.h"
 #include "print.h"
 #include "report_parts.h"
 #include "report_places.h"
@@ -33,7 +34,7 @@ enum finding_column {
 	COL_SITE,
 	COL_OTHER_SITE,
 	COL_COST,
-	COL_PLACES = COL_COST + 8,
+	COL_PLACES = COL_COST + REPORT_COST_SIZE,
 	COL_LINES
 };
 
@@ -42,13 +43,6 @@ static const char callers_sql[] =
 	"SELECT function, file, line FROM frame WHERE site = ?1 AND user = 1"
 	" AND function NOT NULL AND function <> '_start' AND depth >"
 	"  (SELECT min(depth) FROM frame WHERE site = ?1 AND user = 1) ORDER BY depth";
-
-/* The place that created a stream, since CUPTI's stream numbers do not appear in the source. */
-static const char streams_sql[] =
-	"SELECT DISTINCT t.cupti_id, t.kind, s.text, s.function FROM finding_place p"
-	" JOIN call c ON c.id IN (p.call, p.other_call) JOIN stream t ON t.id = c.stream"
-	" JOIN call m ON m.id = t.created JOIN site s ON s.id = m.site"
-	" WHERE p.finding = ? AND t.cupti_id NOT NULL ORDER BY t.cupti_id";
 
 /*
  * A fence that is missing, at the worst instance of a finding's first place: the bytes in common,
@@ -138,6 +132,7 @@ static int costs_time(sqlite3_stmt *row, int column)
 
 void report_print_cost(sqlite3_stmt *row, int column, FILE *out)
 {
+	print(out, "%s", text(row, column + REPORT_COST_SIZE - 1));
 	report_print_times(row, column, out);
 	if (!costs_time(row, column))
 		return;
@@ -161,25 +156,6 @@ static int print_callers(struct db *db, int64_t site, const char *title, FILE *o
 			else
 				print(out, "%s\n", name);
 			title = "";
-		}
-	sqlite3_finalize(q);
-	return step;
-}
-
-static int print_streams(struct db *db, int64_t finding, FILE *out)
-{
-	sqlite3_stmt *q = db_prepare(db, streams_sql);
-	int step = -1;
-
-	if (q && !db_bind(q, "i", finding))
-		while ((step = db_step(q)) > 0) {
-			const char *function = (const char *)sqlite3_column_text(q, 3);
-
-			print(out, "    stream %lld (%s) made at %s%s%s\n",
-				(long long)sqlite3_column_int64(q, 0),
-				(const char *)sqlite3_column_text(q, 1),
-				(const char *)sqlite3_column_text(q, 2), function ? " in " : "",
-				function ? function : "");
 		}
 	sqlite3_finalize(q);
 	return step;
@@ -322,7 +298,7 @@ static int print_details(struct db *db, sqlite3_stmt *row, int undrawn, FILE *ou
 
 	return print_callers(db, sqlite3_column_int64(row, COL_SITE), "at", out) ||
 			print_callers(db, sqlite3_column_int64(row, COL_OTHER_SITE), "for", out) ||
-			print_streams(db, finding, out) || report_order(db, finding, out) ||
+			report_streams(db, finding, out) || report_order(db, finding, out) ||
 			(!undrawn && report_timeline(db, finding, out))
 		? -1
 		: 0;

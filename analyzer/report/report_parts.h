@@ -38,6 +38,9 @@
  * stands below the text of a finding's line.  Says nothing. */
 void report_wrap(const char *text, int width, FILE *out);
 
+/* A row for each process. */
+int report_processes(struct db *db, FILE *out);
+
 /* The loop, and why devices idled in it. */
 int report_account(struct db *db, FILE *out);
 
@@ -72,6 +75,9 @@ int report_pace(struct db *db, const struct report_idling *of, FILE *out);
 
 /* The command that says what orders the operations of a finding's worst instance, if it has two. */
 int report_order(struct db *db, int64_t finding, FILE *out);
+
+/* What the streams of a finding are: who made them, and what they run. */
+int report_streams(struct db *db, int64_t finding, FILE *out);
 
 /* Words for a cause of table account, for a device or the host. */
 const char *report_cause_text(const char *cause, int host);

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demangle_whole.h"
 #include "format.h"
 #include "kernel_names.h"
+#include "operators.h"
 #include "print.h"
 #include "report_finding.h"
 #include "report_parts.h"
@@ -17,14 +19,19 @@
 #define MOST_ALSO 3
 #define MOST_FROM 3 /* callers */
 
+/* Columns, and bytes, of what stands before a place: whole names of kernels are longer. */
+#define WIDTH_MAX 120
+#define WHAT_MAX (DEMANGLE_WHOLE_MAX + 32)
+
 /* The call of either side is named as the user wrote it: its outermost call, or cudart's name. */
 static const char place_sql[] =
 	"WITH RECURSIVE up(call, id, parent) AS ("
 	" SELECT id, id, parent FROM call WHERE id IN"
 	"  (SELECT other_call FROM finding_place WHERE finding = ?1)"
 	" UNION SELECT up.call, call.id, call.parent FROM up JOIN call ON call.id = up.parent)"
-	" SELECT p.count, p.waited, p.delayed, p.saving, p.site, s.function, s.text, "
-	"  other.function, other.text, " KERNEL_LABEL("kernel") ","
+	" SELECT p.count, p.waited, p.delayed, p.saving, p.site, s.function, "
+	WITH_OPERATOR("s.text", "s.id") ", " WITH_OPERATOR("other.function", "other.id") ","
+	" other.text, " KERNEL_LABEL("kernel") ","
 	"  coalesce(CASE WHEN t.runtime THEN t.name END, other.api, t.name), " REPORT_LINE_OF_PLACE
 	", " CONFIRMATION("p") ", s.line, " REPORT_SOURCE("s") ", other.line, "
 	REPORT_SOURCE("other") " FROM finding_place p LEFT JOIN site s ON s.id = p.site"
@@ -212,13 +219,13 @@ static void print_for(sqlite3_stmt *row, const char *what, const struct place_la
 static int print_place(sqlite3_stmt *row, struct place_layout *layout, FILE *out)
 {
 	int length = (int)strlen(db_text(row, PLACE_FUNCTION));
-	char what[400];
+	char what[WHAT_MAX];
 
 	name_other(row, what, sizeof(what));
-	if (length > layout->width)
+	if ((int)strlen(what) > length)
+		length = (int)strlen(what);
+	if (length > layout->width && length <= WIDTH_MAX)
 		layout->width = length;
-	if ((int)strlen(what) > layout->width)
-		layout->width = (int)strlen(what);
 	if (strncmp(layout->line, db_text(row, PLACE_LINE), sizeof(layout->line) - 1)) {
 		if (print_at(row, layout, out))
 			return -1;

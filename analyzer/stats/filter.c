@@ -59,19 +59,25 @@ static const char kept_sql[] =
 	" WHERE coalesce(j.kept,"
 	"  ?4 IS NULL OR f.process IN (SELECT id FROM process WHERE pid = ?4))";
 
-static const char views_sql[] =
-	"CREATE TEMP VIEW finding AS SELECT * FROM main.finding"
-	" WHERE id IN (SELECT finding FROM temp.kept);"
-	"CREATE TEMP TABLE finding_place AS SELECT * FROM main.finding_place;"
-	"CREATE INDEX temp.finding_place_id ON finding_place (id);"
-	"CREATE INDEX temp.finding_place_finding ON finding_place (finding);"
-	"UPDATE temp.finding_place SET shown = id IN (SELECT place FROM temp.kept);"
-	"CREATE TEMP VIEW replay AS SELECT * FROM main.replay"
-	" WHERE NOT EXISTS (SELECT 1 FROM main.finding"
-	"  WHERE id NOT IN (SELECT finding FROM temp.kept))";
+/* Findings of several processes may be one: it is kept with one of them, and so are its places. */
+static const char tables_sql[] =
+	"CREATE TEMP TABLE IF NOT EXISTS finding AS SELECT * FROM main.finding;"
+	"CREATE TEMP TABLE IF NOT EXISTS finding_place AS SELECT * FROM main.finding_place;"
+	"CREATE INDEX IF NOT EXISTS temp.finding_place_id ON finding_place (id);"
+	"CREATE INDEX IF NOT EXISTS temp.finding_place_finding ON finding_place (finding);"
+	"CREATE TEMP TABLE kept (place INTEGER, finding INTEGER)";
+static const char keep_sql[] =
+	"UPDATE temp.kept SET"
+	" finding = coalesce((SELECT m.finding FROM temp.merged m WHERE m.id = kept.finding), finding),"
+	" place = coalesce((SELECT m.id FROM temp.merged_place m WHERE m.place = kept.place), place);"
+	"CREATE TEMP VIEW replay AS SELECT * FROM main.replay WHERE NOT EXISTS"
+	" (SELECT 1 FROM main.finding WHERE id NOT IN (SELECT finding FROM temp.kept)"
+	"  AND id NOT IN (SELECT id FROM temp.merged WHERE finding <> id));"
+	"DELETE FROM temp.finding WHERE id NOT IN (SELECT finding FROM temp.kept);"
+	"UPDATE temp.finding_place SET shown = id IN (SELECT place FROM temp.kept)";
 
 /* "only findings on stream 14 of kernel 'add': 2 of 5" */
-static char *describe(struct db *db, const struct filter *filter)
+static char *describe(struct db *db, const struct filter *filter, int64_t of)
 {
 	const struct {
 		const char *before, *value, *after;
@@ -91,33 +97,30 @@ static char *describe(struct db *db, const struct filter *filter)
 			sqlite3_str_appendf(text, "%s%s%s", parts[i].before, parts[i].value,
 				parts[i].after);
 	sqlite3_str_appendf(text, ": %lld of %lld", db_int(db, "SELECT count(*) FROM finding", 0),
-		db_int(db, "SELECT count(*) FROM main.finding", 0));
+		of);
 	return sqlite3_str_finish(text);
 }
 
 int filter_findings(struct db *db, const struct filter *filter, char **text)
 {
 	sqlite3_stmt *q = NULL;
+	int64_t of;
 	int rc;
 
 	*text = NULL;
 	if (!filter->stream && !filter->kernel && !filter->range && !filter->process &&
 		!filter->thread && !filter->time)
 		return 0;
-	rc = filter_begin(db, filter) ||
-			db_exec(db,
-				"CREATE TEMP TABLE kept (place INTEGER PRIMARY KEY, finding "
-				"INTEGER)")
-		? -1
-		: 0;
+	rc = filter_begin(db, filter) || db_exec(db, tables_sql) ? -1 : 0;
 	if (!rc) {
 		q = db_prepare(db, kept_sql);
 		rc = q ? db_run(q, FILTER_TYPES, FILTER_VALUES(filter)) : -1;
 	}
 	sqlite3_finalize(q);
-	if (rc || db_exec(db, views_sql))
+	of = db_int(db, "SELECT count(*) FROM temp.finding", 0);
+	if (rc || db_exec(db, keep_sql))
 		return -1;
-	*text = describe(db, filter);
+	*text = describe(db, filter, of);
 	if (!*text)
 		fputs("cufence: out of memory\n", stderr);
 	return *text ? 0 : -1;

@@ -31,6 +31,14 @@ same "and after it" "1 2: only findings at 0.1: s: 2 of 2" "$(left --time 0.1:)"
 same "both conditions for one instance" ": only findings on stream 14 of kernel 'accumulate': 0 of 2" \
 	"$(left --stream 14 --kernel accumulate)"
 
+# A finding of several processes is one, and in each of them.
+golden_text free_in_loop >trace.txt
+"$cufence" undump trace.txt -o one.cft && sed '1s/ pid=[0-9]*/ pid=77/' trace.txt | "$cufence" undump - -o other.cft &&
+	"$cufence" load one.cft other.cft trace.cft -o several.db 2>/dev/null
+ok "three traces are loaded" $?
+same "of another process" "#2 only findings in process 77: 1 of 3" \
+	"$("$cufence" report --all --process 77 several.db | sed -n 's/.* \(#[0-9]*\)$/\1/p; /^only/p' | sort | xargs)"
+
 # Without what the frees waited for, nobody knows their streams.
 if command -v sqlite3 >/dev/null; then
 	cp accidental_order.db unknown.db

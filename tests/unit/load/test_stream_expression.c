@@ -74,7 +74,10 @@ static const char script[] =
 	"with open(stream):\n"
 	"    b = c\n" /* 13 */
 	"kernel[8, 256, s](a)\n"
-	"a.copy_to_host(h, stream=s2)\n"; /* 15 */
+	"a.copy_to_host(h, stream=s2)\n" /* 15 */
+	"if x:\n"
+	"    with torch.cuda.stream(ds): s = b.sort()\n" /* 17 */
+	"    x.stream = torch.cuda.stream(ds)\n";
 
 static void blocks_and_arguments_of_scripts_name_a_stream(void **state)
 {
@@ -88,6 +91,8 @@ static void blocks_and_arguments_of_scripts_name_a_stream(void **state)
 	assert_string_equal(named(m, "py", script, 13), "");
 	assert_string_equal(named(m, "py", script, 14), "s");
 	assert_string_equal(named(m, "py", script, 15), "s2");
+	assert_string_equal(named(m, "py", script, 17), "ds");
+	assert_string_equal(named(m, "py", script, 18), "");
 	assert_string_equal(named(m, "py", script, 99), "");
 }
 
