@@ -68,8 +68,9 @@ static const char tables_sql[] =
 	"CREATE TEMP TABLE kept (place INTEGER, finding INTEGER)";
 static const char keep_sql[] =
 	"UPDATE temp.kept SET"
-	" finding = coalesce((SELECT m.finding FROM temp.merged m WHERE m.id = kept.finding), finding),"
-	" place = coalesce((SELECT m.id FROM temp.merged_place m WHERE m.place = kept.place), place);"
+	" finding = coalesce((SELECT m.finding FROM temp.merged m WHERE m.id = kept.finding),"
+	"  finding), place = coalesce((SELECT m.id FROM temp.merged_place m"
+	"  WHERE m.place = kept.place), place);"
 	"CREATE TEMP VIEW replay AS SELECT * FROM main.replay WHERE NOT EXISTS"
 	" (SELECT 1 FROM main.finding WHERE id NOT IN (SELECT finding FROM temp.kept)"
 	"  AND id NOT IN (SELECT id FROM temp.merged WHERE finding <> id));"

@@ -48,13 +48,13 @@ struct filter {
 int filter_begin(struct db *db, const struct filter *filter);
 
 /*
- * After verdict_begin() and what merges findings of several processes (gate/merge.h), whose tables it
- * reads.  For the rest of the connection, table finding has only findings of which an instance is kept, and
- * the places of which none is are not shown.  Instances are calls of the same kind at a place's
- * lines, more than were stored.  What cannot be decided stays: a place that was not recorded, and
- * streams and kernels where no instance has any.  Table replay, about all findings, is empty if one
- * is left out.  *text, to be freed by sqlite3_free(), is "only findings on stream 14: 2 of 5", or
- * NULL for a filter that keeps everything.  0, or -1 after a message.
+ * After verdict_begin() and what merges findings of several processes (gate/merge.h), whose tables
+ * it reads.  For the rest of the connection, table finding has only findings of which an instance
+ * is kept, and the places of which none is are not shown.  Instances are calls of the same kind at
+ * a place's lines, more than were stored.  What cannot be decided stays: a place that was not
+ * recorded, and streams and kernels where no instance has any.  Table replay, about all findings,
+ * is empty if one is left out.  *text, to be freed by sqlite3_free(), is "only findings on stream
+ * 14: 2 of 5", or NULL for a filter that keeps everything.  0, or -1 after a message.
  */
 int filter_findings(struct db *db, const struct filter *filter, char **text);
 
