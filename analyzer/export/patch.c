@@ -8,6 +8,7 @@
 #include "export.h"
 #include "patch_file.h"
 #include "patch_line.h"
+#include "patch_pair.h"
 #include "patch_trial.h"
 #include "print.h"
 #include "report_facts.h"
@@ -93,6 +94,16 @@ static const char accesses_sql[] =
 	"  THEN 'it creates other streams, too'"
 	" END";
 
+/* Whatever the line submits moves, and the host does not see when it has ended. */
+static const char moves_sql[] =
+	"SELECT CASE WHEN EXISTS (SELECT 1 " CALLS_THERE
+	" AND k.work AND c.stream NOT IN (SELECT id FROM stream WHERE kind = 'legacy'))"
+	"  THEN 'it submits work to other streams, too'"
+	" WHEN EXISTS (SELECT 1 " CALLS_THERE
+	" AND k.work AND c.id IN (SELECT o.call FROM operand o"
+	"  JOIN allocation a ON a.id = o.allocation WHERE a.memory NOT IN ('device', 'async')))"
+	"  THEN 'the host may use its memory' END";
+
 /* Each query says why the line stays, or nothing; then the change may be tried. */
 static const struct {
 	const char *sql[2];
@@ -102,6 +113,7 @@ static const struct {
 	[PATCH_NO_SYNC] = { { waits_sql }, 0 },
 	[PATCH_NON_BLOCKING] = { { waits_sql, uploads_sql }, 0 },
 	[PATCH_PIN] = { { uploads_sql }, 0 },
+	[PATCH_GIVE_STREAM] = { { moves_sql, accesses_sql }, 1 },
 	[PATCH_STREAM] = { { accesses_sql }, 1 },
 };
 
@@ -110,6 +122,7 @@ static const struct {
 struct patch {
 	struct db *db;
 	struct sources *sources;
+	struct code_frames *frames;
 	int64_t start; /* ns since 1970: sources are older */
 	struct patch_file *files;
 	size_t count;
@@ -136,6 +149,12 @@ static int is_of_streams(enum patch_form form)
 	return evidence[form].is_tried;
 }
 
+/* A line is changed for each line of the other operation. */
+static int is_of_pairs(enum patch_form form)
+{
+	return patch_line_is_above(form);
+}
+
 static int is_any(enum patch_form form)
 {
 	return 1;
@@ -153,6 +172,13 @@ static void needs_stream(sqlite3_context *context, int count, sqlite3_value **va
 	const char *rule = (const char *)sqlite3_value_text(value[0]);
 
 	sqlite3_result_int(context, has_form(rule_find(rule ? rule : ""), is_of_streams));
+}
+
+static void needs_fence(sqlite3_context *context, int count, sqlite3_value **value)
+{
+	const char *rule = (const char *)sqlite3_value_text(value[0]);
+
+	sqlite3_result_int(context, has_form(rule_find(rule ? rule : ""), is_of_pairs));
 }
 
 /* The simulated device's time is virtual: its database has been made after the run. */
@@ -187,11 +213,10 @@ static struct patch_file *keep_file(struct patch *patch, struct patch_file *file
 	return &files[patch->count++];
 }
 
-/* Returns NULL, or why the source of that name cannot be changed. */
-static const char *find_file(struct patch *patch, const char *name, const char *program,
+/* Returns NULL, or why the source cannot be changed. */
+static const char *find_file(struct patch *patch, const struct source *source,
 	struct patch_file **found)
 {
-	const struct source *source = sources_find(patch->sources, name, program);
 	size_t count = patch->count;
 	struct patch_file file;
 	const char *reason = patch_file_open(&file, source);
@@ -213,13 +238,15 @@ static const char *find_file(struct patch *patch, const char *name, const char *
 
 /* --- findings --- */
 
-/* The calls that made the blocking streams of places whose fix is there. */
+/* The calls that made the blocking streams of places whose fix is there: no other stream uses the
+ * memory of the work that keeps them waiting. */
 static const char created_sql[] =
 	"CREATE TEMP TABLE created AS SELECT v.place, m.id AS call, m.site FROM temp.verdict v"
 	" JOIN finding_place p ON p.id = v.place JOIN finding f ON f.id = p.finding"
 	" JOIN call c ON c.id IN (p.call, p.other_call)"
 	" JOIN stream t ON t.id = c.stream AND t.kind = 'blocking'"
-	" JOIN call m ON m.id = t.created WHERE v.state = 'fails' AND needs_stream(f.rule)";
+	" JOIN call m ON m.id = t.created WHERE v.state = 'fails' AND needs_stream(f.rule)"
+	" AND v.place NOT IN (SELECT place FROM temp.memory_user)";
 
 /*
  * A line of a finding, by its worst place.  Streams come last: whether they need not block is tried
@@ -231,13 +258,15 @@ static const char lines_sql[] =
 	" WHERE c.id = p.call),"
 	" (SELECT m.path FROM frame i JOIN module m ON m.id = i.module WHERE i.site = s.id"
 	"  AND i.user LIMIT 1), min(p.id)"
-	" FROM (SELECT p.id, p.finding, p.call, p.site, 0 AS creates FROM temp.verdict v"
+	" FROM (SELECT p.id, p.finding, p.call, p.site, 0 AS creates, p.other_site"
+	"  FROM temp.verdict v"
 	"  JOIN finding_place p ON p.id = v.place JOIN finding f ON f.id = p.finding"
 	"  WHERE v.state = 'fails' AND NOT EXISTS (SELECT 1 FROM temp.created m"
-	"  WHERE m.place = p.id) UNION ALL SELECT p.id, p.finding, m.call, m.site, 1"
+	"  WHERE m.place = p.id) UNION ALL SELECT p.id, p.finding, m.call, m.site, 1, NULL"
 	"  FROM temp.created m JOIN finding_place p ON p.id = m.place) p"
 	" JOIN finding f ON f.id = p.finding LEFT JOIN main.site s ON s.id = p.site"
-	" GROUP BY f.id, s.file, s.line ORDER BY max(p.creates), min(p.id)";
+	" LEFT JOIN main.site o ON o.id = p.other_site AND needs_fence(f.rule)"
+	" GROUP BY f.id, s.file, s.line, o.file, o.line ORDER BY max(p.creates), min(p.id)";
 
 enum lines_column {
 	LINE_FINDING,
@@ -246,7 +275,8 @@ enum lines_column {
 	LINE_NUMBER,
 	LINE_PLACE,
 	LINE_CALL,
-	LINE_PROGRAM
+	LINE_PROGRAM,
+	LINE_FINDING_PLACE
 };
 
 static const char *base_name(const char *path)
@@ -256,11 +286,12 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static int set_patched(struct patch *patch, sqlite3_stmt *row, const char *sql)
+/* stream: of which the line's work becomes part, 0: as it is. */
+static int set_patched(struct patch *patch, sqlite3_stmt *row, int64_t stream, const char *sql)
 {
 	sqlite3_stmt *q = db_prepare(patch->db, sql);
-	int rc = q ? db_run(q, "si", base_name(db_text(row, LINE_FILE)),
-			     sqlite3_column_int64(row, LINE_NUMBER))
+	int rc = q ? db_run(q, "sii", base_name(db_text(row, LINE_FILE)),
+			     sqlite3_column_int64(row, LINE_NUMBER), stream)
 		   : -1;
 
 	sqlite3_finalize(q);
@@ -272,11 +303,12 @@ static int set_patched(struct patch *patch, sqlite3_stmt *row, const char *sql)
  * Returns 0, or -1 after a message.
  */
 static int find_evidence(struct patch *patch, sqlite3_stmt *row, enum patch_form form,
-	char **reason)
+	int64_t stream, char **reason)
 {
 	const char *name = base_name(db_text(row, LINE_FILE));
 	int64_t line = sqlite3_column_int64(row, LINE_NUMBER);
-	int step = set_patched(patch, row, "INSERT OR IGNORE INTO temp.patched VALUES (?, ?)");
+	int step = set_patched(patch, row, form == PATCH_GIVE_STREAM ? stream : 0,
+		"INSERT OR IGNORE INTO temp.patched VALUES (?1, ?2, nullif(?3, 0))");
 
 	for (size_t i = 0; i < 2 && !step && !*reason && evidence[form].sql[i]; i++) {
 		sqlite3_stmt *q = db_prepare(patch->db, evidence[form].sql[i]);
@@ -294,7 +326,8 @@ static int find_evidence(struct patch *patch, sqlite3_stmt *row, enum patch_form
 	}
 	if (step || !*reason)
 		return step;
-	return set_patched(patch, row, "DELETE FROM temp.patched WHERE file = ? AND line = ?");
+	return set_patched(patch, row, 0,
+		"DELETE FROM temp.patched WHERE file = ?1 AND line = ?2 AND ?3 = 0");
 }
 
 static int is_script(const char *name)
@@ -304,26 +337,37 @@ static int is_script(const char *name)
 	return length > 3 && !strcmp(name + length - 3, ".py");
 }
 
+struct change {
+	struct patch_place place;
+	struct patch_pair pair;
+	struct patch_file *file;
+};
+
 /* Returns NULL, or why the place of a row has no line that can be changed. */
-static const char *find_place(struct patch *patch, sqlite3_stmt *row, struct patch_place *place,
-	struct patch_file **file)
+static const char *find_place(struct patch *patch, sqlite3_stmt *row, struct change *change)
 {
 	const char *name = db_text(row, LINE_FILE), *reason;
+	const char *program = (const char *)sqlite3_column_text(row, LINE_PROGRAM);
 	int64_t line = sqlite3_column_int64(row, LINE_NUMBER);
+	const struct source *source;
 
 	if (!*name || line < 1)
 		return "its line is not known";
 	if (script_origin(name, strlen(name)) != SCRIPT_OWN)
 		return "it is a package's";
-	reason = find_file(patch, name, (const char *)sqlite3_column_text(row, LINE_PROGRAM), file);
+	source = sources_find(patch->sources, name, program);
+	reason = find_file(patch, source, &change->file);
 	if (reason)
 		return reason;
-	*place = (struct patch_place){ .lines = (*file)->lines,
-		.count = (*file)->count,
+	change->place = (struct patch_place){ .lines = change->file->lines,
+		.count = change->file->count,
 		.at = (size_t)line - 1,
 		.is_script = is_script(name),
 		.call = db_text(row, LINE_CALL) };
-	return place->at < place->count ? NULL : "its source has no such line";
+	if (change->place.at >= change->place.count)
+		return "its source has no such line";
+	return patch_pair_read(patch->db, patch->frames, source,
+		sqlite3_column_int64(row, LINE_FINDING_PLACE), &change->pair, &change->place);
 }
 
 /* The first form for that line, NULL: none. */
@@ -335,6 +379,22 @@ static const struct rule_form *find_form(enum rule rule, const struct patch_plac
 	return NULL;
 }
 
+/* Takes over the text. */
+static int set_change(struct change *change, enum patch_form form, char *text)
+{
+	int rc;
+
+	if (!patch_line_is_above(form)) {
+		patch_file_change(change->file, change->place.at, text);
+		return 0;
+	}
+	rc = patch_file_insert(change->file, change->place.at, text);
+	free(text);
+	if (rc)
+		print(stderr, "cufence: out of memory\n");
+	return rc;
+}
+
 /*
  * Changes the line of a row, or sets *reason to why it stays, which is free()d by the caller if it
  * is *own.  Returns 0, or -1 after a message.
@@ -343,27 +403,27 @@ static int change_line(struct patch *patch, sqlite3_stmt *row, enum rule rule, c
 	char **own)
 {
 	const struct rule_form *form = NULL;
-	struct patch_place place;
-	struct patch_file *file;
-	char *changed = NULL;
-	int rc;
+	struct change change;
+	char *text = NULL;
+	int rc = 0;
 
-	*reason = find_place(patch, row, &place, &file);
-	if (!*reason && file->edits[place.at].is_set)
-		return 0;
+	*reason = find_place(patch, row, &change);
 	if (!*reason) {
-		form = find_form(rule, &place);
-		*reason = form ? patch_line(form->form, &place, &changed)
+		form = find_form(rule, &change.place);
+		if (form && !patch_line_is_above(form->form) &&
+			change.file->edits[change.place.at].is_set)
+			return 0;
+		*reason = form ? patch_line(form->form, &change.place, &text)
 			       : "the line does not show what to change";
 	}
 	if (*reason)
 		return 0;
-	rc = find_evidence(patch, row, form->form, own);
+	if (!patch_line_is_above(form->form))
+		rc = find_evidence(patch, row, form->form, change.pair.stream, own);
 	*reason = *own;
-	if (rc || *own)
-		free(changed);
-	else
-		patch_file_change(file, place.at, changed);
+	if (!rc && !*own)
+		return set_change(&change, form->form, text);
+	free(text);
 	return rc;
 }
 
@@ -405,19 +465,22 @@ static int begin(struct patch *patch)
 	int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
 
 	patch->sources = sources_new(patch->db);
-	if (!patch->sources || report_functions(patch->db))
+	patch->frames = code_frames_open(patch->db);
+	if (!patch->sources || !patch->frames || report_functions(patch->db))
 		return -1;
 	if (sqlite3_create_function(handle, "needs_no_wait", 1, flags, NULL, needs_no_wait, NULL,
 		    NULL) != SQLITE_OK ||
 		sqlite3_create_function(handle, "needs_stream", 1, flags, NULL, needs_stream, NULL,
+			NULL) != SQLITE_OK ||
+		sqlite3_create_function(handle, "needs_fence", 1, flags, NULL, needs_fence, NULL,
 			NULL) != SQLITE_OK) {
 		print(stderr, "cufence: %s\n", sqlite3_errmsg(handle));
 		return -1;
 	}
-	return db_exec(patch->db, created_sql) ||
+	return patch_pair_begin(patch->db) || db_exec(patch->db, created_sql) ||
 			db_exec(patch->db,
 				"CREATE TEMP TABLE patched (file TEXT NOT NULL,"
-				" line INTEGER NOT NULL, PRIMARY KEY (file, line))")
+				" line INTEGER NOT NULL, stream INTEGER, PRIMARY KEY (file, line))")
 		? -1
 		: 0;
 }
@@ -435,6 +498,7 @@ int export_patch(struct db *db, FILE *out)
 		patch_file_release(&patch.files[i]);
 	}
 	free(patch.files);
+	code_frames_close(patch.frames);
 	sources_free(patch.sources);
 	return rc;
 }

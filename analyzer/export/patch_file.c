@@ -71,8 +71,10 @@ const char *patch_file_open(struct patch_file *file, const struct source *source
 
 void patch_file_release(struct patch_file *file)
 {
-	for (size_t i = 0; file->edits && i < file->count; i++)
+	for (size_t i = 0; file->edits && i < file->count; i++) {
 		free(file->edits[i].text);
+		free(file->edits[i].above);
+	}
 	free(file->edits);
 	free(file->lines);
 	free(file->text);
@@ -85,7 +87,52 @@ void patch_file_change(struct patch_file *file, size_t line, char *text)
 	if (file->edits[line].is_set)
 		free(text);
 	else
-		file->edits[line] = (struct patch_edit){ text, 1 };
+		file->edits[line].text = text, file->edits[line].is_set = 1;
+}
+
+/* Whether one of the lines of above is that one. */
+static int has_line(const char *above, const char *text, size_t length)
+{
+	for (; *above; above = strchr(above, '\n') + 1)
+		if (!strncmp(above, text, length) && strchr("\r\n", above[length]))
+			return 1;
+	return 0;
+}
+
+int patch_file_insert(struct patch_file *file, size_t line, const char *text)
+{
+	const char *neighbour = file->lines[line];
+	size_t length = strlen(neighbour);
+	const char *end = length && neighbour[length - 1] == '\r' ? "\r\n" : "\n";
+
+	for (const char *next = text; *next; next += *next == '\n') {
+		const char *old = file->edits[line].above ? file->edits[line].above : "";
+		char *above;
+
+		length = strcspn(next, "\n");
+		if (!has_line(old, next, length)) {
+			if (asprintf(&above, "%s%.*s%s", old, (int)length, next, end) < 0)
+				return -1;
+			free(file->edits[line].above);
+			file->edits[line].above = above;
+		}
+		next += length;
+	}
+	return 0;
+}
+
+static int is_edited(const struct patch_edit *edit)
+{
+	return edit->is_set || edit->above;
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t count = 0;
+
+	for (; text && *text; text++)
+		count += *text == '\n';
+	return count;
 }
 
 /* The end of the hunk that starts at a line: its edits are closer than their contexts. */
@@ -94,7 +141,7 @@ static size_t hunk_end(const struct patch_file *file, size_t first)
 	size_t last = first;
 
 	for (size_t i = first; i < file->count && i <= last + 2 * CONTEXT + 1; i++)
-		if (file->edits[i].is_set)
+		if (is_edited(&file->edits[i]))
 			last = i;
 	return last + CONTEXT + 1 < file->count ? last + CONTEXT + 1 : file->count;
 }
@@ -115,24 +162,38 @@ static size_t number(size_t start, size_t lines)
 	return start + (lines > 0);
 }
 
-/* Prints lines [start, end), of which removed have gone before; returns how many then have. */
-static size_t print_hunk(const struct patch_file *file, size_t start, size_t end, size_t removed,
+static void print_above(const char *above, FILE *out)
+{
+	while (above && *above) {
+		const char *next = strchr(above, '\n') + 1;
+
+		fputc('+', out);
+		fwrite(above, 1, (size_t)(next - above), out);
+		above = next;
+	}
+}
+
+/* Prints lines [start, end), before which the file has grown by so many; returns how many it then
+ * has, modulo the range of size_t. */
+static size_t print_hunk(const struct patch_file *file, size_t start, size_t end, size_t grown,
 	FILE *out)
 {
-	size_t gone = 0, lines = end - start;
+	size_t lines = end - start, left = lines;
 
 	for (size_t i = start; i < end; i++)
-		gone += file->edits[i].is_set && !file->edits[i].text;
+		left += count_lines(file->edits[i].above) -
+			(file->edits[i].is_set && !file->edits[i].text);
 	print(out, "@@ -%zu,%zu +%zu,%zu @@\n", number(start, lines), lines,
-		number(start - removed, lines - gone), lines - gone);
+		number(start + grown, left), left);
 	for (size_t i = start; i < end; i++) {
 		const struct patch_edit *edit = &file->edits[i];
 
+		print_above(edit->above, out);
 		print_line(file, i, edit->is_set ? '-' : ' ', file->lines[i], out);
 		if (edit->text)
 			print_line(file, i, '+', edit->text, out);
 	}
-	return removed + gone;
+	return grown + left - lines;
 }
 
 /* A tab ends a name with blanks. */
@@ -150,17 +211,17 @@ static void print_names(const char *path, FILE *out)
 
 void patch_file_print(const struct patch_file *file, FILE *out)
 {
-	size_t removed = 0, any = 0;
+	size_t grown = 0, any = 0;
 
 	for (size_t i = 0; i < file->count; i++) {
 		size_t start = i > CONTEXT ? i - CONTEXT : 0, end;
 
-		if (!file->edits[i].is_set)
+		if (!is_edited(&file->edits[i]))
 			continue;
 		if (!any++)
 			print_names(file->path, out);
 		end = hunk_end(file, i);
-		removed = print_hunk(file, start, end, removed, out);
+		grown = print_hunk(file, start, end, grown, out);
 		i = end - 1;
 	}
 }

@@ -17,9 +17,10 @@ struct patch_file {
 	char *text;   /* that the lines are in */
 	int is_ended; /* the last line has a line end */
 	struct patch_edit {
-		char *text; /* the new line; NULL: it goes */
-		int is_set;
-	} * edits; /* one for each line */
+		char *text;  /* the new line; NULL: it goes */
+		char *above; /* lines that come before it, with their ends; NULL: none */
+		int is_set;  /* text is */
+	} * edits;           /* one for each line */
 };
 
 /*
@@ -31,6 +32,12 @@ void patch_file_release(struct patch_file *file);
 
 /* Takes over a line's text: a line is changed once, and later texts are freed. */
 void patch_file_change(struct patch_file *file, size_t line, char *text);
+
+/*
+ * Puts lines of text, with a newline between two, above a line, after others that are put there;
+ * each is put there once.  Returns 0, or -1: out of memory.
+ */
+int patch_file_insert(struct patch_file *file, size_t line, const char *text);
 
 /* Prints the diff; nothing if no line is changed. */
 void patch_file_print(const struct patch_file *file, FILE *out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "patch_line.h"
+#include "patch_fence.h"
+#include "patch_text.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -8,57 +9,6 @@
 
 static const char more[] = "the line holds more than the call";
 static const char above[] = "the line above does not end a statement";
-
-struct text {
-	const char *at;
-	size_t length;
-};
-
-static struct text trim(const char *line)
-{
-	struct text text = { line, 0 };
-
-	while (isspace((unsigned char)*text.at))
-		text.at++;
-	text.length = strlen(text.at);
-	while (text.length && isspace((unsigned char)text.at[text.length - 1]))
-		text.length--;
-	return text;
-}
-
-static int is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
-static int ends_with(struct text text, const char *end)
-{
-	size_t length = strlen(end);
-
-	return text.length >= length && !memcmp(text.at + text.length - length, end, length);
-}
-
-static int has(struct text text, const char *part)
-{
-	return memmem(text.at, text.length, part, strlen(part)) != NULL;
-}
-
-static int has_only(struct text text, const char *others)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if (!is_word(text.at[i]) && !strchr(others, text.at[i]))
-			return 0;
-	return 1;
-}
-
-/* The nearest line before (step -1) or after that is not blank; "" if there is none. */
-static const char *neighbour(const struct patch_place *place, int step)
-{
-	for (size_t i = place->at + (size_t)step; i < place->count; i += (size_t)step)
-		if (trim(place->lines[i]).length)
-			return place->lines[i];
-	return "";
-}
 
 /* Next to the line a time is taken, or events are: the wait may serve it. */
 static int is_near_clock(const struct patch_place *place)
@@ -77,88 +27,51 @@ static int is_near_clock(const struct patch_place *place)
 
 /* --- a statement that goes --- */
 
-/* Moves behind a word: its length. */
-static size_t take_word(struct text *text)
-{
-	size_t length = 0;
-
-	while (length < text->length && is_word(text->at[length]))
-		length++;
-	text->at += length;
-	text->length -= length;
-	return length;
-}
-
-static int take(struct text *text, char c)
-{
-	if (!text->length || *text->at != c)
-		return 0;
-	text->at++;
-	text->length--;
-	return 1;
-}
-
-static int is_keyword(struct text word)
-{
-	static const char *const words[] = { "if", "while", "for", "switch", "return", "co_return",
-		"throw" };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (word.length == strlen(words[i]) && !memcmp(word.at, words[i], word.length))
-			return 1;
-	return 0;
-}
-
 /* "NAME(ARGUMENTS);" or "CHECK(NAME(ARGUMENTS));" with arguments that do nothing */
 static int is_statement(struct text text, const char *name)
 {
 	struct text word = text, arguments;
 	int checked = 0;
 
-	word.length = take_word(&text);
-	if (!word.length || is_keyword(word) || !take(&text, '('))
+	word.length = text_take_word(&text);
+	if (!word.length || text_is_keyword(word) || !text_take(&text, '('))
 		return 0;
 	if (word.length != strlen(name) || memcmp(word.at, name, word.length)) {
 		checked = 1;
 		word = text;
-		word.length = take_word(&text);
+		word.length = text_take_word(&text);
 		if (word.length != strlen(name) || memcmp(word.at, name, word.length) ||
-			!take(&text, '('))
+			!text_take(&text, '('))
 			return 0;
 	}
 	arguments = text;
-	if (!ends_with(text, checked ? "));" : ");"))
+	if (!text_ends_with(text, checked ? "));" : ");"))
 		return 0;
 	arguments.length -= checked ? 3 : 2;
-	return has_only(arguments, " .,:*&[]<>-") && !has(arguments, "--");
+	return text_has_only(arguments, " .,:*&[]<>-") && !text_has(arguments, "--");
 }
 
 /* Without braces the statement would be the body of what stands above. */
 static const char *leave_out_statement(const struct patch_place *place)
 {
-	struct text before = trim(neighbour(place, -1));
-
-	if (!is_statement(trim(place->lines[place->at]), place->call))
+	if (!is_statement(text_trim(place->lines[place->at]), place->call))
 		return more;
-	if (!before.length || !strchr(";{}", before.at[before.length - 1]) || has(before, "//") ||
-		has(before, "*/") || *before.at == '#')
-		return above;
-	return NULL;
+	return patch_begins_statement(place) ? NULL : above;
 }
 
 /* Names, with calls of a getter for a stream at most. */
 static int is_plain(struct text text)
 {
-	if (!has_only(text, "._[]=, ()") || has(text, "=="))
+	if (!text_has_only(text, "._[]=, ()") || text_has(text, "=="))
 		return 0;
 	for (size_t i = 0; i < text.length; i++) {
 		struct text until = { text.at, i };
 
 		if (text.at[i] == '(' &&
-			(!ends_with(until, "_stream") || i + 1 >= text.length ||
+			(!text_ends_with(until, "_stream") || i + 1 >= text.length ||
 				text.at[i + 1] != ')'))
 			return 0;
-		if (text.at[i] == ')' && !ends_with(until, "("))
+		if (text.at[i] == ')' && !text_ends_with(until, "("))
 			return 0;
 	}
 	return 1;
@@ -174,12 +87,12 @@ static int is_script_wait(struct text text)
 		const char *found = memmem(text.at, text.length, waits[i], strlen(waits[i]));
 		struct text receiver, arguments;
 
-		if (!found || !ends_with(text, ")"))
+		if (!found || !text_ends_with(text, ")"))
 			continue;
 		receiver = (struct text){ text.at, (size_t)(found - text.at) };
 		arguments.at = found + strlen(waits[i]);
 		arguments.length = (size_t)(text.at + text.length - 1 - arguments.at);
-		return receiver.length && !has(receiver, " ") && !has(receiver, "=") &&
+		return receiver.length && !text_has(receiver, " ") && !text_has(receiver, "=") &&
 			is_plain(receiver) && is_plain(arguments);
 	}
 	return 0;
@@ -187,20 +100,20 @@ static int is_script_wait(struct text text)
 
 static int is_as_far_right(const char *line, const char *other)
 {
-	return trim(line).at - line == trim(other).at - other;
+	return text_trim(line).at - line == text_trim(other).at - other;
 }
 
 /* A block needs another statement: one next to this line, as far to the right. */
 static const char *leave_out_of_script(const struct patch_place *place)
 {
-	const char *line = place->lines[place->at], *previous = neighbour(place, -1);
-	const char *next = neighbour(place, 1);
-	struct text before = trim(previous), after = trim(next);
-	int follows = before.length && !has(before, "#") && is_as_far_right(previous, line) &&
+	const char *line = place->lines[place->at], *previous = patch_neighbour(place, -1);
+	const char *next = patch_neighbour(place, 1);
+	struct text before = text_trim(previous), after = text_trim(next);
+	int follows = before.length && !text_has(before, "#") && is_as_far_right(previous, line) &&
 		!strchr(":\\,([{", before.at[before.length - 1]);
 	int precedes = after.length && *after.at != '#' && is_as_far_right(next, line);
 
-	if (!is_script_wait(trim(line)))
+	if (!is_script_wait(text_trim(line)))
 		return more;
 	return follows || precedes ? NULL : "its block may have no other statement";
 }
@@ -242,7 +155,7 @@ static const char *no_sync(const struct patch_place *place, char **changed)
 
 	if (is_near_clock(place))
 		return "a time is taken near it";
-	if (!at || is_word(at[sizeof(policy) - 1]))
+	if (!at || text_is_word(at[sizeof(policy) - 1]))
 		return "the line does not name thrust::cuda::par once";
 	at += sizeof(policy) - 1;
 	return put_in(line, at, "_nosync", at, "", changed);
@@ -265,7 +178,7 @@ static int read_arguments(struct text arguments, int *is_async)
 {
 	static const char flag[] = "non_blocking=True";
 
-	*is_async = ends_with(arguments, flag);
+	*is_async = text_ends_with(arguments, flag);
 	if (*is_async) {
 		arguments.length -= strlen(flag);
 		while (arguments.length && arguments.at[arguments.length - 1] == ' ')
@@ -273,10 +186,10 @@ static int read_arguments(struct text arguments, int *is_async)
 		if (arguments.length && arguments.at[--arguments.length] != ',')
 			return 0;
 	}
-	if (has(arguments, "=") &&
+	if (text_has(arguments, "=") &&
 		(arguments.length < 7 || memcmp(arguments.at, "device=", strlen("device="))))
 		return 0;
-	return has_only(arguments, ".:'\"[]=");
+	return text_has_only(arguments, ".:'\"[]=");
 }
 
 static const char *transfer(const struct patch_place *place, const char *first, char **changed)
@@ -323,11 +236,11 @@ static const char *stream(const struct patch_place *place, char **changed)
 	const char *close = at ? strchr(at, ')') : NULL;
 	struct text argument;
 
-	if (!close || (at > line && is_word(at[-1])))
+	if (!close || (at > line && text_is_word(at[-1])))
 		return "the line does not hold one cudaStreamCreate()";
 	argument.at = at + strlen(create);
 	argument.length = (size_t)(close - argument.at);
-	if (!argument.length || !has_only(argument, "&.:[]<>-*+ "))
+	if (!argument.length || !text_has_only(argument, "&.:[]<>-*+ "))
 		return more;
 	if (asprintf(changed, "%.*s%s%.*s, cudaStreamNonBlocking%s", (int)(at - line), line,
 		    with_flags, (int)argument.length, argument.at, close) >= 0)
@@ -340,20 +253,32 @@ static const char *stream(const struct patch_place *place, char **changed)
 
 static const struct {
 	const char *mark, *other; /* one of them stands in the line */
+	const char *why;          /* that of the place; NULL: any */
 	const char *(*change)(const struct patch_place *, char **);
+	int is_above;
 } forms[PATCH_FORMS] = {
-	[PATCH_LEAVE_OUT] = { "", "", leave_out },
-	[PATCH_NO_SYNC] = { policy, policy, no_sync },
-	[PATCH_NON_BLOCKING] = { ".to(", ".cuda(", non_blocking },
-	[PATCH_PIN] = { ".to(", ".cuda(", pin },
-	[PATCH_STREAM] = { create, create, stream },
+	[PATCH_LEAVE_OUT] = { "", "", NULL, leave_out, 0 },
+	[PATCH_NO_SYNC] = { policy, policy, NULL, no_sync, 0 },
+	[PATCH_NON_BLOCKING] = { ".to(", ".cuda(", NULL, non_blocking, 0 },
+	[PATCH_PIN] = { ".to(", ".cuda(", NULL, pin, 0 },
+	[PATCH_WAIT_STREAM] = { "", "", "", patch_wait_stream, 1 },
+	[PATCH_WAIT_EVENT] = { "", "", "unused-event", patch_wait_event, 1 },
+	[PATCH_RECORD_STREAM] = { "", "", "reused-block", patch_record_stream, 1 },
+	[PATCH_GIVE_STREAM] = { "<<<", "cudaMemsetAsync(", NULL, patch_give_stream, 0 },
+	[PATCH_STREAM] = { create, create, NULL, stream, 0 },
 };
 
 int patch_line_fits(enum patch_form form, const struct patch_place *place)
 {
-	const char *line = place->lines[place->at];
+	const char *line = place->lines[place->at], *why = forms[form].why;
 
-	return strstr(line, forms[form].mark) || strstr(line, forms[form].other);
+	return (!why || !strcmp(why, place->why)) &&
+		(strstr(line, forms[form].mark) || strstr(line, forms[form].other));
+}
+
+int patch_line_is_above(enum patch_form form)
+{
+	return forms[form].is_above;
 }
 
 const char *patch_line(enum patch_form form, const struct patch_place *place, char **changed)

@@ -19,6 +19,14 @@ enum patch_form {
 	PATCH_NON_BLOCKING,
 	/* The same, from memory that is pinned first. */
 	PATCH_PIN,
+	/* PyTorch: LATER.wait_stream(EARLIER) above the later operation of a race. */
+	PATCH_WAIT_STREAM,
+	/* The same for cudaStreamWaitEvent, if an event is recorded after the earlier one. */
+	PATCH_WAIT_EVENT,
+	/* Which tensor's memory is used again is not known from a line: never a change. */
+	PATCH_RECORD_STREAM,
+	/* A launch, a memset or a copy without a stream gets one. */
+	PATCH_GIVE_STREAM,
 	/* cudaStreamCreate(&s) becomes cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking). */
 	PATCH_STREAM,
 	PATCH_FORMS
@@ -29,7 +37,19 @@ struct patch_place {
 	size_t count, at;   /* the line's index, from 0 */
 	int is_script;      /* Python's; else C++'s */
 	const char *call;   /* "cudaDeviceSynchronize", as the program's author wrote it */
+	/*
+	 * Of a race, by its operations: that of the line is the later one.  Of work in the legacy
+	 * default stream: the earlier one is another that uses its memory.
+	 */
+	const char *why;      /* as in table hazard; "": none */
+	size_t other, record; /* lines of the earlier one and of the event record after it; not
+	                       * below count: not in the same function and thread */
+	/* Expressions of the two streams, of their lines; "": they show none. */
+	const char *stream, *other_stream;
 };
+
+/* The form's lines come above the line, which stays; patch_line() sets *changed to them. */
+int patch_line_is_above(enum patch_form form);
 
 /* Whether the form is one for this line. */
 int patch_line_fits(enum patch_form form, const struct patch_place *place);

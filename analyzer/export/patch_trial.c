@@ -27,19 +27,20 @@ static int copy_run(struct db *copy, const char *path)
 
 static int copy_lines(struct db *copy, struct db *db)
 {
-	sqlite3_stmt *from = db_prepare(db, "SELECT file, line FROM temp.patched");
-	sqlite3_stmt *to = db_prepare(copy, "INSERT INTO temp.patched VALUES (?, ?)");
+	sqlite3_stmt *from = db_prepare(db, "SELECT file, line, stream FROM temp.patched");
+	sqlite3_stmt *to = db_prepare(copy, "INSERT INTO temp.patched VALUES (?, ?, nullif(?, 0))");
 	int step = from && to ? 0 : -1;
 
 	while (!step && (step = db_step(from)) > 0)
-		step = db_run(to, "si", db_text(from, 0), sqlite3_column_int64(from, 1));
+		step = db_run(to, "sii", db_text(from, 0), sqlite3_column_int64(from, 1),
+			sqlite3_column_int64(from, 2));
 	sqlite3_finalize(from);
 	sqlite3_finalize(to);
 	return step;
 }
 
 static const char begin_sql[] =
-	"CREATE TEMP TABLE patched (file TEXT NOT NULL, line INTEGER NOT NULL);"
+	"CREATE TEMP TABLE patched (file TEXT NOT NULL, line INTEGER NOT NULL, stream INTEGER);"
 	"CREATE TEMP TABLE known AS SELECT rule, call, other_call FROM main.hazard";
 
 /* A call that failed has no effect. */
@@ -48,7 +49,15 @@ static const char change_sql[] =
 	" (SELECT c.id FROM site s JOIN call c ON c.site = s.id WHERE " IS_PATCHED("s") ");"
 	"UPDATE call SET result = 1 WHERE id IN (SELECT c.id FROM site s"
 	" JOIN call c ON c.site = s.id JOIN call_type t ON t.id = c.type"
-	" JOIN call_kind k ON k.name = t.kind WHERE " IS_WAIT " AND " IS_PATCHED("s") ")";
+	" JOIN call_kind k ON k.name = t.kind WHERE " IS_WAIT " AND " IS_PATCHED("s") ");"
+	"CREATE TEMP TABLE moved AS SELECT c.id AS call, l.stream FROM temp.patched l"
+	" JOIN main.site s ON " AT_LINE("s", "l.file", "l.line")
+	" JOIN call c ON c.site = s.id AND c.stream NOT NULL WHERE l.stream NOT NULL;"
+	"CREATE INDEX temp.moved_call ON moved (call);"
+	"UPDATE call SET stream = (SELECT stream FROM temp.moved m WHERE m.call = id)"
+	" WHERE id IN (SELECT call FROM temp.moved);"
+	"UPDATE operation SET stream = (SELECT m.stream FROM temp.moved m WHERE m.call ="
+	" operation.call) WHERE call IN (SELECT call FROM temp.moved)";
 
 int patch_trial_loses_order(struct db *db)
 {

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "patch_fence.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "patch_text.h"
+
+static const char elsewhere[] = "the two operations are not in one function and thread";
+static const char turn[] = "the earlier operation stands below it, as one of the turn before";
+static const char unnamed[] = "the lines do not show both streams by name";
+static const char out_of_scope[] = "a name may mean something else at the other line";
+static const char within[] = "it does not begin a statement of its own";
+
+/* --- names --- */
+
+static const char *const getters[] = { "torch.cuda.current_stream()",
+	"torch.cuda.default_stream()" };
+
+static int is_getter(const char *expression)
+{
+	for (size_t i = 0; i < sizeof(getters) / sizeof(*getters); i++)
+		if (!strcmp(expression, getters[i]))
+			return 1;
+	return 0;
+}
+
+/* Variables and members: evaluating them does nothing, and no index changes. */
+static int is_name(const char *expression)
+{
+	struct text text = { expression, strlen(expression) };
+
+	return text.length && text_has_only(text, ".->") && !text_has(text, "--");
+}
+
+/* The next occurrence of a name in a line that is not part of another one. */
+static const char *find_name(const char *line, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = strstr(line, name); at; at = strstr(at + 1, name))
+		if ((at == line || (!text_is_word(at[-1]) && at[-1] != '.')) &&
+			!text_is_word(at[length]))
+			return at;
+	return NULL;
+}
+
+/* Where a line assigns; NULL: it only compares, or neither. */
+static const char *find_assignment(const char *line)
+{
+	for (const char *at = strchr(line, '='); at; at = strchr(at + 1, '=')) {
+		if (at[1] == '=')
+			at++;
+		else if (at == line || !strchr("!<>=", at[-1]))
+			return at;
+	}
+	return NULL;
+}
+
+/* A word before the name declares it, as a type does: "cudaStream_t s", "for s", "as s", "&s". */
+static int is_declared(const char *line, const char *at)
+{
+	while (at > line && at[-1] == ' ')
+		at--;
+	return at > line && (text_is_word(at[-1]) || at[-1] == '&');
+}
+
+/* The line may make the name mean something else. */
+static int changes_name(const char *line, const char *name)
+{
+	const char *at = find_name(line, name), *assignment = find_assignment(line);
+	int is_loop = !strncmp(line + strspn(line, " \t"), "for", 3);
+
+	return at &&
+		((assignment && at < assignment) || is_loop || is_declared(line, at) ||
+			strstr(line, "swap("));
+}
+
+/* The first variable of a.b->c, and all of it. */
+static int is_changed(const struct patch_place *place, size_t first, size_t end, const char *name)
+{
+	char variable[64];
+
+	snprintf(variable, sizeof(variable), "%.*s", (int)strcspn(name, ".-"), name);
+	for (size_t i = first; i < end; i++)
+		if (changes_name(place->lines[i], name) || changes_name(place->lines[i], variable))
+			return 1;
+	return 0;
+}
+
+/* --- blocks --- */
+
+static size_t indent_of(const char *line)
+{
+	return strspn(line, " \t");
+}
+
+static int is_blank(const char *line)
+{
+	struct text text = text_trim(line);
+
+	return !text.length || *text.at == '#';
+}
+
+/* A block of C++ around a line ends before another line. */
+static int leaves_braces(const struct patch_place *place, size_t first, size_t end)
+{
+	int depth = 0;
+
+	for (size_t i = first; i < end; i++)
+		for (const char *c = place->lines[i]; *c; c++) {
+			depth += (*c == '{') - (*c == '}');
+			if (depth < 0)
+				return 1;
+		}
+	return 0;
+}
+
+/*
+ * A block of Python around the line that has a name ends before another line: the name may not be
+ * bound, or the function ends.
+ */
+static int leaves_indent(const struct patch_place *place, const char *name, size_t first)
+{
+	size_t from = first;
+
+	while (from > 0 && !find_name(place->lines[from], name))
+		from--;
+	for (size_t i = from; i <= place->at; i++)
+		if (!is_blank(place->lines[i]) &&
+			indent_of(place->lines[i]) < indent_of(place->lines[from]))
+			return 1;
+	return 0;
+}
+
+/* The name of a line above means the same at the place. */
+static int is_in_scope(const struct patch_place *place, size_t first, const char *name)
+{
+	if (is_getter(name))
+		return 1;
+	return is_name(name) && !is_changed(place, first + 1, place->at + 1, name) &&
+		!(place->is_script ? leaves_indent(place, name, first)
+				   : leaves_braces(place, first, place->at));
+}
+
+/* --- the statement of the line --- */
+
+/* A statement of Python begins in the line: no bracket or string is open, and it has no header. */
+static int begins_in_script(const struct patch_place *place)
+{
+	static const char *const words[] = { "for ", "while ", "elif ", "else", "except", "finally",
+		"async ", "def ", "class ", "case ", "@", ")", "]", "}", "." };
+	struct text line = text_trim(place->lines[place->at]);
+	struct text before = text_trim(patch_neighbour(place, -1));
+	int depth = 0;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strncmp(line.at, words[i], strlen(words[i])))
+			return 0;
+	for (size_t i = place->other; i < place->at; i++) {
+		const char *text = place->lines[i];
+
+		if (strstr(text, "\"\"\"") || strstr(text, "'''"))
+			return 0;
+		for (; *text && *text != '#'; text++)
+			depth += (strchr("([{", *text) != NULL) - (strchr(")]}", *text) != NULL);
+	}
+	return !depth && line.length && before.length &&
+		!strchr("\\,([{", before.at[before.length - 1]);
+}
+
+static int begins_compiled(const struct patch_place *place)
+{
+	struct text word = text_trim(place->lines[place->at]);
+	struct text rest = word;
+
+	word.length = text_take_word(&rest);
+	return word.length && !text_is_keyword(word) && !text_has(rest, "}") &&
+		patch_begins_statement(place);
+}
+
+/* --- fences --- */
+
+/* Returns NULL, or why nothing can come between the two operations. */
+static const char *check_order(const struct patch_place *place)
+{
+	if (place->other >= place->count)
+		return elsewhere;
+	if (place->other >= place->at)
+		return turn;
+	return NULL;
+}
+
+static const char *out_of_memory(char **changed)
+{
+	*changed = NULL;
+	return "out of memory";
+}
+
+const char *patch_wait_stream(const struct patch_place *place, char **changed)
+{
+	const char *line = place->lines[place->at], *reason = check_order(place);
+
+	if (!place->is_script)
+		return "no event is recorded after the earlier operation";
+	if (reason)
+		return reason;
+	if (!*place->stream || !*place->other_stream || !strcmp(place->stream, place->other_stream))
+		return unnamed;
+	if (!is_getter(place->stream) && !is_name(place->stream))
+		return unnamed;
+	if (!is_getter(place->other_stream) && !is_name(place->other_stream))
+		return unnamed;
+	if (!is_in_scope(place, place->other, place->other_stream))
+		return out_of_scope;
+	if (!begins_in_script(place))
+		return within;
+	if (asprintf(changed, "%.*s%s.wait_stream(%s)", (int)indent_of(line), line, place->stream,
+		    place->other_stream) < 0)
+		return out_of_memory(changed);
+	return NULL;
+}
+
+static const char record[] = "cudaEventRecord(";
+
+/* "CHECK(cudaEventRecord(EVENT, STREAM));": *check is empty or "CHECK(". */
+static int read_record(const char *line, struct text *check, char event[64])
+{
+	struct text text = text_trim(line);
+	const char *at = strstr(text.at, record), *comma;
+
+	*check = (struct text){ text.at, at ? (size_t)(at - text.at) : 0 };
+	comma = at ? strchr(at, ',') : NULL;
+	if (!comma || !text_ends_with(text, check->length ? "));" : ");") ||
+		memchr(text.at, ';', text.length - 1))
+		return 0;
+	if (check->length && (check->at[check->length - 1] != '(' || !text_has_only(*check, "(")))
+		return 0;
+	at += strlen(record);
+	snprintf(event, 64, "%.*s", (int)(comma - at), at);
+	return comma - at < 64 && is_name(event);
+}
+
+const char *patch_wait_event(const struct patch_place *place, char **changed)
+{
+	const char *line = place->lines[place->at], *reason = check_order(place);
+	struct text check;
+	char event[64];
+
+	if (place->is_script)
+		return patch_wait_stream(place, changed);
+	if (reason)
+		return reason;
+	if (place->record >= place->count)
+		return elsewhere;
+	if (place->record <= place->other || place->record >= place->at)
+		return "the event is not recorded between the two";
+	if (!read_record(place->lines[place->record], &check, event))
+		return "the line of its record holds more than the call";
+	if (!is_name(place->stream))
+		return unnamed;
+	if (!is_in_scope(place, place->record, event))
+		return out_of_scope;
+	if (!begins_compiled(place))
+		return within;
+	if (asprintf(changed, "%.*s%.*scudaStreamWaitEvent(%s, %s, 0)%s;", (int)indent_of(line),
+		    line, (int)check.length, check.at, place->stream, event,
+		    check.length ? ")" : "") < 0)
+		return out_of_memory(changed);
+	return NULL;
+}
+
+const char *patch_record_stream(const struct patch_place *place, char **changed)
+{
+	*changed = NULL;
+	return "its line does not show which tensor had the memory before";
+}
+
+/* --- a stream for work that has none --- */
+
+static const char memset_call[] = "cudaMemsetAsync(";
+
+/* Commas of a list of arguments between its brackets, *end: where it is closed; -1: it is not. */
+static int count_commas(const char *arguments, const char **end)
+{
+	int depth = 0, commas = 0;
+
+	for (*end = arguments; **end; (*end)++) {
+		if (strchr("([{", **end))
+			depth++;
+		else if ((strchr(")]}", **end) || !strncmp(*end, ">>>", 3)) && --depth < 0)
+			return commas;
+		else if (**end == ',' && !depth)
+			commas++;
+	}
+	return -1;
+}
+
+/* Where the stream belongs in the line, and what comes before it; NULL: nowhere. */
+static const char *find_gap(const char *line, const char **before)
+{
+	const char *launch = strstr(line, "<<<"), *at, *end;
+	int commas = launch ? count_commas(launch + 3, &end) : -1;
+
+	*before = commas == 1 ? ", 0, " : ", ";
+	if (launch)
+		return (commas == 1 || commas == 2) && !strstr(launch + 1, "<<<") ? end : NULL;
+	at = strstr(line, memset_call);
+	return at && !strstr(at + 1, memset_call) &&
+			count_commas(at + strlen(memset_call), &end) == 2
+		? end
+		: NULL;
+}
+
+/* The name is used at the other line, above or below. */
+static int is_usable(const struct patch_place *place)
+{
+	if (place->other < place->at)
+		return is_in_scope(place, place->other, place->other_stream);
+	return is_name(place->other_stream) &&
+		!is_changed(place, place->at, place->other + 1, place->other_stream);
+}
+
+const char *patch_give_stream(const struct patch_place *place, char **changed)
+{
+	const char *line = place->lines[place->at], *before, *at = find_gap(line, &before);
+
+	if (!at || place->is_script)
+		return "the line does not hold one call that lacks a stream";
+	if (place->other >= place->count)
+		return "no stream alone uses its memory in the same function";
+	if (!is_name(place->other_stream))
+		return "the line that uses its memory does not show the stream by name";
+	if (!is_usable(place))
+		return out_of_scope;
+	if (asprintf(changed, "%.*s%s%s%s", (int)(at - line), line, before, place->other_stream,
+		    at) < 0)
+		return out_of_memory(changed);
+	return NULL;
+}
