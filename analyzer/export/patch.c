@@ -410,6 +410,8 @@ static int change_line(struct patch *patch, sqlite3_stmt *row, enum rule rule, c
 	*reason = find_place(patch, row, &change);
 	if (!*reason) {
 		form = find_form(rule, &change.place);
+		if (form)
+			change.place.at = patch_line_at(form->form, &change.place);
 		if (form && !patch_line_is_above(form->form) &&
 			change.file->edits[change.place.at].is_set)
 			return 0;

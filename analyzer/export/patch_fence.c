@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "patch_fence.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,14 +24,6 @@ static int is_getter(const char *expression)
 		if (!strcmp(expression, getters[i]))
 			return 1;
 	return 0;
-}
-
-/* Variables and members: evaluating them does nothing, and no index changes. */
-static int is_name(const char *expression)
-{
-	struct text text = { expression, strlen(expression) };
-
-	return text.length && text_has_only(text, ".->") && !text_has(text, "--");
 }
 
 /* The next occurrence of a name in a line that is not part of another one. */
@@ -138,7 +131,7 @@ static int is_in_scope(const struct patch_place *place, size_t first, const char
 {
 	if (is_getter(name))
 		return 1;
-	return is_name(name) && !is_changed(place, first + 1, place->at + 1, name) &&
+	return text_is_name(name) && !is_changed(place, first + 1, place->at + 1, name) &&
 		!(place->is_script ? leaves_indent(place, name, first)
 				   : leaves_braces(place, first, place->at));
 }
@@ -207,9 +200,9 @@ const char *patch_wait_stream(const struct patch_place *place, char **changed)
 		return reason;
 	if (!*place->stream || !*place->other_stream || !strcmp(place->stream, place->other_stream))
 		return unnamed;
-	if (!is_getter(place->stream) && !is_name(place->stream))
+	if (!is_getter(place->stream) && !text_is_name(place->stream))
 		return unnamed;
-	if (!is_getter(place->other_stream) && !is_name(place->other_stream))
+	if (!is_getter(place->other_stream) && !text_is_name(place->other_stream))
 		return unnamed;
 	if (!is_in_scope(place, place->other, place->other_stream))
 		return out_of_scope;
@@ -223,29 +216,10 @@ const char *patch_wait_stream(const struct patch_place *place, char **changed)
 
 static const char record[] = "cudaEventRecord(";
 
-/* "CHECK(cudaEventRecord(EVENT, STREAM));": *check is empty or "CHECK(". */
-static int read_record(const char *line, struct text *check, char event[64])
-{
-	struct text text = text_trim(line);
-	const char *at = strstr(text.at, record), *comma;
-
-	*check = (struct text){ text.at, at ? (size_t)(at - text.at) : 0 };
-	comma = at ? strchr(at, ',') : NULL;
-	if (!comma || !text_ends_with(text, check->length ? "));" : ");") ||
-		memchr(text.at, ';', text.length - 1))
-		return 0;
-	if (check->length && (check->at[check->length - 1] != '(' || !text_has_only(*check, "(")))
-		return 0;
-	at += strlen(record);
-	snprintf(event, 64, "%.*s", (int)(comma - at), at);
-	return comma - at < 64 && is_name(event);
-}
-
 const char *patch_wait_event(const struct patch_place *place, char **changed)
 {
 	const char *line = place->lines[place->at], *reason = check_order(place);
-	struct text check;
-	char event[64];
+	struct patch_call call;
 
 	if (place->is_script)
 		return patch_wait_stream(place, changed);
@@ -255,25 +229,88 @@ const char *patch_wait_event(const struct patch_place *place, char **changed)
 		return elsewhere;
 	if (place->record <= place->other || place->record >= place->at)
 		return "the event is not recorded between the two";
-	if (!read_record(place->lines[place->record], &check, event))
+	if (!patch_read_call(place->lines[place->record], record, &call) ||
+		!text_is_name(call.first))
 		return "the line of its record holds more than the call";
-	if (!is_name(place->stream))
+	if (!text_is_name(place->stream))
 		return unnamed;
-	if (!is_in_scope(place, place->record, event))
+	if (!is_in_scope(place, place->record, call.first))
 		return out_of_scope;
 	if (!begins_compiled(place))
 		return within;
 	if (asprintf(changed, "%.*s%.*scudaStreamWaitEvent(%s, %s, 0)%s;", (int)indent_of(line),
-		    line, (int)check.length, check.at, place->stream, event,
-		    check.length ? ")" : "") < 0)
+		    line, (int)call.check.length, call.check.at, place->stream, call.first,
+		    call.check.length ? ")" : "") < 0)
 		return out_of_memory(changed);
 	return NULL;
 }
 
+/* --- memory that a stream still uses --- */
+
+size_t patch_after_other(const struct patch_place *place)
+{
+	return place->other + 1 < place->count ? place->other + 1 : place->at;
+}
+
+/* A word, copied. */
+static int take_name(struct text *text, char name[PATCH_ARGUMENT_SIZE])
+{
+	const char *at = text->at;
+	size_t length = text_take_word(text);
+
+	snprintf(name, PATCH_ARGUMENT_SIZE, "%.*s", (int)length, at);
+	return length && length < PATCH_ARGUMENT_SIZE && !isdigit((unsigned char)*at);
+}
+
+static int take_text(struct text *text, const char *part)
+{
+	size_t length = strlen(part);
+
+	if (text->length < length || memcmp(text->at, part, length) != 0)
+		return 0;
+	text->at += length;
+	text->length -= length;
+	return 1;
+}
+
+/* What a method is given: nothing that may be a tensor. */
+static int are_settings(struct text text)
+{
+	return text_ends_with(text, ")") && !memchr(text.at, '(', text.length) &&
+		(text.length == 1 || !strncmp(text.at, "non_blocking=", 13));
+}
+
+/* "A.copy_(TENSOR)" or "A = TENSOR.method()": what it reads. */
+static int reads_one(struct text text, char tensor[PATCH_ARGUMENT_SIZE])
+{
+	char to[PATCH_ARGUMENT_SIZE], method[PATCH_ARGUMENT_SIZE];
+
+	if (!take_name(&text, to))
+		return 0;
+	if (take_text(&text, ".copy_("))
+		return take_name(&text, tensor) && (take_text(&text, ", ") || *text.at == ')') &&
+			are_settings(text);
+	return take_text(&text, " = ") && take_name(&text, tensor) && strcmp(to, tensor) != 0 &&
+		take_text(&text, ".") && take_name(&text, method) && take_text(&text, "(") &&
+		are_settings(text);
+}
+
 const char *patch_record_stream(const struct patch_place *place, char **changed)
 {
-	*changed = NULL;
-	return "its line does not show which tensor had the memory before";
+	const char *line, *stream = place->other_stream;
+	char tensor[PATCH_ARGUMENT_SIZE];
+
+	if (place->other >= place->count || place->at != place->other + 1)
+		return elsewhere;
+	line = place->lines[place->other];
+	if (!place->is_script || !place->is_war || !reads_one(text_trim(line), tensor))
+		return "the earlier operation's line does not show the tensor that had the memory";
+	if (!is_getter(stream) && !text_is_name(stream))
+		return unnamed;
+	if (asprintf(changed, "%.*s%s.record_stream(%s)", (int)indent_of(line), line, tensor,
+		    stream) < 0)
+		return out_of_memory(changed);
+	return NULL;
 }
 
 /* --- a stream for work that has none --- */
@@ -317,7 +354,7 @@ static int is_usable(const struct patch_place *place)
 {
 	if (place->other < place->at)
 		return is_in_scope(place, place->other, place->other_stream);
-	return is_name(place->other_stream) &&
+	return text_is_name(place->other_stream) &&
 		!is_changed(place, place->at, place->other + 1, place->other_stream);
 }
 
@@ -329,7 +366,7 @@ const char *patch_give_stream(const struct patch_place *place, char **changed)
 		return "the line does not hold one call that lacks a stream";
 	if (place->other >= place->count)
 		return "no stream alone uses its memory in the same function";
-	if (!is_name(place->other_stream))
+	if (!text_is_name(place->other_stream))
 		return "the line that uses its memory does not show the stream by name";
 	if (!is_usable(place))
 		return out_of_scope;

@@ -9,6 +9,9 @@
 
 #include "patch_line.h"
 
+/* The line after that of the other operation; the place's own if that is not known. */
+size_t patch_after_other(const struct patch_place *place);
+
 /* Each as patch_line(). */
 const char *patch_wait_stream(const struct patch_place *place, char **changed);
 const char *patch_wait_event(const struct patch_place *place, char **changed);

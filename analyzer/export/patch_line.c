@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "patch_fence.h"
+#include "patch_pool.h"
 #include "patch_text.h"
 
 #include <ctype.h>
@@ -256,16 +257,19 @@ static const struct {
 	const char *why;          /* that of the place; NULL: any */
 	const char *(*change)(const struct patch_place *, char **);
 	int is_above;
+	size_t (*find)(const struct patch_place *); /* the line; NULL: that of the place */
 } forms[PATCH_FORMS] = {
-	[PATCH_LEAVE_OUT] = { "", "", NULL, leave_out, 0 },
-	[PATCH_NO_SYNC] = { policy, policy, NULL, no_sync, 0 },
-	[PATCH_NON_BLOCKING] = { ".to(", ".cuda(", NULL, non_blocking, 0 },
-	[PATCH_PIN] = { ".to(", ".cuda(", NULL, pin, 0 },
-	[PATCH_WAIT_STREAM] = { "", "", "", patch_wait_stream, 1 },
-	[PATCH_WAIT_EVENT] = { "", "", "unused-event", patch_wait_event, 1 },
-	[PATCH_RECORD_STREAM] = { "", "", "reused-block", patch_record_stream, 1 },
-	[PATCH_GIVE_STREAM] = { "<<<", "cudaMemsetAsync(", NULL, patch_give_stream, 0 },
-	[PATCH_STREAM] = { create, create, NULL, stream, 0 },
+	[PATCH_LEAVE_OUT] = { "", "", NULL, leave_out, 0, NULL },
+	[PATCH_NO_SYNC] = { policy, policy, NULL, no_sync, 0, NULL },
+	[PATCH_NON_BLOCKING] = { ".to(", ".cuda(", NULL, non_blocking, 0, NULL },
+	[PATCH_PIN] = { ".to(", ".cuda(", NULL, pin, 0, NULL },
+	[PATCH_WAIT_STREAM] = { "", "", "", patch_wait_stream, 1, NULL },
+	[PATCH_WAIT_EVENT] = { "", "", "unused-event", patch_wait_event, 1, NULL },
+	[PATCH_RECORD_STREAM] = { "", "", "reused-block", patch_record_stream, 1,
+		patch_after_other },
+	[PATCH_GIVE_STREAM] = { "<<<", "cudaMemsetAsync(", NULL, patch_give_stream, 0, NULL },
+	[PATCH_KEEP_POOL] = { "", "", NULL, patch_keep_pool, 1, patch_pool_line },
+	[PATCH_STREAM] = { create, create, NULL, stream, 0, NULL },
 };
 
 int patch_line_fits(enum patch_form form, const struct patch_place *place)
@@ -274,6 +278,11 @@ int patch_line_fits(enum patch_form form, const struct patch_place *place)
 
 	return (!why || !strcmp(why, place->why)) &&
 		(strstr(line, forms[form].mark) || strstr(line, forms[form].other));
+}
+
+size_t patch_line_at(enum patch_form form, const struct patch_place *place)
+{
+	return forms[form].find ? forms[form].find(place) : place->at;
 }
 
 int patch_line_is_above(enum patch_form form)

@@ -23,10 +23,12 @@ enum patch_form {
 	PATCH_WAIT_STREAM,
 	/* The same for cudaStreamWaitEvent, if an event is recorded after the earlier one. */
 	PATCH_WAIT_EVENT,
-	/* Which tensor's memory is used again is not known from a line: never a change. */
+	/* PyTorch: TENSOR.record_stream(STREAM) below the work that a block's next user overtakes. */
 	PATCH_RECORD_STREAM,
-	/* A launch, a memset or a copy without a stream gets one. */
+	/* A launch or cudaMemsetAsync() without a stream gets one. */
 	PATCH_GIVE_STREAM,
+	/* cudaMemPoolSetAttribute() with a release threshold below the call that gets the pool. */
+	PATCH_KEEP_POOL,
 	/* cudaStreamCreate(&s) becomes cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking). */
 	PATCH_STREAM,
 	PATCH_FORMS
@@ -42,6 +44,7 @@ struct patch_place {
 	 * default stream: the earlier one is another that uses its memory.
 	 */
 	const char *why;      /* as in table hazard; "": none */
+	int is_war;           /* the earlier one reads */
 	size_t other, record; /* lines of the earlier one and of the event record after it; not
 	                       * below count: not in the same function and thread */
 	/* Expressions of the two streams, of their lines; "": they show none. */
@@ -50,6 +53,9 @@ struct patch_place {
 
 /* The form's lines come above the line, which stays; patch_line() sets *changed to them. */
 int patch_line_is_above(enum patch_form form);
+
+/* The line that the form changes for a place, from 0: most often its own. */
+size_t patch_line_at(enum patch_form form, const struct patch_place *place);
 
 /* Whether the form is one for this line. */
 int patch_line_fits(enum patch_form form, const struct patch_place *place);

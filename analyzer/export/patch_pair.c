@@ -31,14 +31,15 @@ int patch_pair_begin(struct db *db)
 #define IS_DEFAULT(c) \
 	"(SELECT t.kind IN ('legacy', 'per-thread') FROM stream t WHERE t.id = " c ".stream)"
 
+/* Streams that never wait for each other have no fence that could be changed. */
 static const char pair_sql[] =
 	"SELECT q.why, q.doubt, b.line, " IS_NEAR("b", "y") ", r.line, " IS_NEAR("r", "z") ","
-	" ifnull(" IS_DEFAULT("x") ", 0), ifnull(" IS_DEFAULT("y") ", 0), y.id, y.stream"
-	" FROM (SELECT h.call, h.other_call, h.record, coalesce(h.why, '') AS why,"
-	"  CASE WHEN h.launch NOT NULL THEN 'both are in a graph'"
+	" ifnull(" IS_DEFAULT("x") ", 0), ifnull(" IS_DEFAULT("y") ", 0), y.id, y.stream, q.is_war"
+	" FROM (SELECT h.call, h.other_call, h.record, coalesce(nullif(h.why, 'legacy-stream'), '') AS why,"
+	"  h.kind = 'war' AS is_war, CASE WHEN h.launch NOT NULL THEN 'both are in a graph'"
 	"  WHEN h.confidence <> 'certain' THEN 'the race is not certain' END AS doubt"
 	"  FROM finding_place p JOIN hazard h ON h.id = p.hazard WHERE p.id = ?1"
-	"  UNION ALL SELECT u.call, u.other_call, NULL, '', NULL FROM temp.memory_user u"
+	"  UNION ALL SELECT u.call, u.other_call, NULL, '', 0, NULL FROM temp.memory_user u"
 	"  WHERE u.place = ?1) q"
 	" JOIN call x ON x.id = q.call JOIN main.site a ON a.id = x.site"
 	" JOIN call y ON y.id = q.other_call LEFT JOIN main.site b ON b.id = y.site"
@@ -54,7 +55,8 @@ enum pair_column {
 	PAIR_DEFAULT,
 	PAIR_OTHER_DEFAULT,
 	PAIR_OTHER,
-	PAIR_STREAM
+	PAIR_STREAM,
+	PAIR_IS_WAR
 };
 
 static size_t line_of(sqlite3_stmt *q, int column)
@@ -99,6 +101,7 @@ static const char *complete(struct code_frames *frames, const struct source *sou
 		return *doubt == 'b' ? "both are in a graph" : "the race is not certain";
 	snprintf(pair->why, sizeof(pair->why), "%s", db_text(q, PAIR_WHY));
 	pair->stream = sqlite3_column_int64(q, PAIR_STREAM);
+	place->is_war = sqlite3_column_int(q, PAIR_IS_WAR);
 	place->other = line_of(q, PAIR_LINE);
 	place->record = line_of(q, PAIR_RECORD_LINE);
 	if (place->other >= place->count)

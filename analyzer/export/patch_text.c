@@ -89,3 +89,31 @@ int patch_begins_statement(const struct patch_place *place)
 	return before.length && strchr(";{}", before.at[before.length - 1]) &&
 		!text_has(before, "//") && !text_has(before, "*/") && *before.at != '#';
 }
+
+int text_is_name(const char *expression)
+{
+	struct text text = { expression, strlen(expression) };
+
+	return text.length && text_has_only(text, ".->") && !text_has(text, "--");
+}
+
+int patch_read_call(const char *line, const char *function, struct patch_call *call)
+{
+	struct text text = text_trim(line), *check = &call->check;
+	const char *at = strstr(text.at, function), *comma = at ? strchr(at, ',') : NULL;
+	size_t length;
+
+	*check = (struct text){ text.at, at ? (size_t)(at - text.at) : 0 };
+	if (!comma || !text_ends_with(text, check->length ? "));" : ");") ||
+		memchr(text.at, ';', text.length - 1))
+		return 0;
+	if (check->length && (check->at[check->length - 1] != '(' || !text_has_only(*check, "(")))
+		return 0;
+	at += strlen(function);
+	length = (size_t)(comma - at);
+	if (length >= PATCH_ARGUMENT_SIZE)
+		return 0;
+	memcpy(call->first, at, length);
+	call->first[length] = 0;
+	return 1;
+}

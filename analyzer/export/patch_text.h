@@ -34,6 +34,20 @@ int text_is_keyword(struct text word);
 /* The nearest line before (step -1) or after that is not blank; "" if there is none. */
 const char *patch_neighbour(const struct patch_place *place, int step);
 
+/* Variables and members: evaluating them does nothing, and no index changes. */
+int text_is_name(const char *expression);
+
+#define PATCH_ARGUMENT_SIZE 64
+
+/* "CHECK(FUNCTION(FIRST, ...));" */
+struct patch_call {
+	struct text check; /* "CHECK(", or empty */
+	char first[PATCH_ARGUMENT_SIZE];
+};
+
+/* Whether a line is nothing but a call, of several arguments.  function ends with its bracket. */
+int patch_read_call(const char *line, const char *function, struct patch_call *call);
+
 /* C++: the line above ends a statement or begins a block. */
 int patch_begins_statement(const struct patch_place *place);
 
