@@ -113,15 +113,11 @@ static int leaves_braces(const struct patch_place *place, size_t first, size_t e
  * A block of Python around the line that has a name ends before another line: the name may not be
  * bound, or the function ends.
  */
-static int leaves_indent(const struct patch_place *place, const char *name, size_t first)
+static int leaves_indent(const struct patch_place *place, size_t first)
 {
-	size_t from = first;
-
-	while (from > 0 && !find_name(place->lines[from], name))
-		from--;
-	for (size_t i = from; i <= place->at; i++)
+	for (size_t i = first; i <= place->at; i++)
 		if (!is_blank(place->lines[i]) &&
-			indent_of(place->lines[i]) < indent_of(place->lines[from]))
+			indent_of(place->lines[i]) < indent_of(place->lines[first]))
 			return 1;
 	return 0;
 }
@@ -129,10 +125,8 @@ static int leaves_indent(const struct patch_place *place, const char *name, size
 /* The name of a line above means the same at the place. */
 static int is_in_scope(const struct patch_place *place, size_t first, const char *name)
 {
-	if (is_getter(name))
-		return 1;
 	return text_is_name(name) && !is_changed(place, first + 1, place->at + 1, name) &&
-		!(place->is_script ? leaves_indent(place, name, first)
+		!(place->is_script ? leaves_indent(place, first)
 				   : leaves_braces(place, first, place->at));
 }
 
@@ -174,6 +168,32 @@ static int begins_compiled(const struct patch_place *place)
 
 /* --- fences --- */
 
+/* "import torch" alone, or before other names. */
+static int is_import(const char *line)
+{
+	struct text text = text_trim(line);
+	static const char import[] = "import torch";
+
+	return !strncmp(text.at, import, strlen(import)) &&
+		(text.length == strlen(import) || text.at[strlen(import)] == ',');
+}
+
+/* A stream of PyTorch has a name at the place that its line, or one above that, shows. */
+static const char *check_stream(const struct patch_place *place, const char *name, size_t line)
+{
+	int is_imported = 0;
+
+	for (size_t i = 0; i < place->at && !is_imported; i++)
+		is_imported = is_import(place->lines[i]);
+	if (is_getter(name))
+		return is_imported ? NULL : "its file does not import torch by that name";
+	if (!text_is_name(name))
+		return unnamed;
+	while (line > 0 && !find_name(place->lines[line], name))
+		line--;
+	return is_in_scope(place, line, name) ? NULL : out_of_scope;
+}
+
 /* Returns NULL, or why nothing can come between the two operations. */
 static const char *check_order(const struct patch_place *place)
 {
@@ -200,12 +220,11 @@ const char *patch_wait_stream(const struct patch_place *place, char **changed)
 		return reason;
 	if (!*place->stream || !*place->other_stream || !strcmp(place->stream, place->other_stream))
 		return unnamed;
-	if (!is_getter(place->stream) && !text_is_name(place->stream))
-		return unnamed;
-	if (!is_getter(place->other_stream) && !text_is_name(place->other_stream))
-		return unnamed;
-	if (!is_in_scope(place, place->other, place->other_stream))
-		return out_of_scope;
+	reason = check_stream(place, place->other_stream, place->other);
+	if (!reason)
+		reason = check_stream(place, place->stream, place->at);
+	if (reason)
+		return reason;
 	if (!begins_in_script(place))
 		return within;
 	if (asprintf(changed, "%.*s%s.wait_stream(%s)", (int)indent_of(line), line, place->stream,
@@ -249,7 +268,7 @@ const char *patch_wait_event(const struct patch_place *place, char **changed)
 
 size_t patch_after_other(const struct patch_place *place)
 {
-	return place->other + 1 < place->count ? place->other + 1 : place->at;
+	return place->other + 1 < place->count ? place->other + 1 : place->count;
 }
 
 /* A word, copied. */
@@ -300,7 +319,7 @@ const char *patch_record_stream(const struct patch_place *place, char **changed)
 	const char *line, *stream = place->other_stream;
 	char tensor[PATCH_ARGUMENT_SIZE];
 
-	if (place->other >= place->count || place->at != place->other + 1)
+	if (place->at >= place->count)
 		return elsewhere;
 	line = place->lines[place->other];
 	if (!place->is_script || !place->is_war || !reads_one(text_trim(line), tensor))

@@ -9,7 +9,7 @@
 
 #include "patch_line.h"
 
-/* The line after that of the other operation; the place's own if that is not known. */
+/* The line after that of the other operation, count: there is none. */
 size_t patch_after_other(const struct patch_place *place);
 
 /* Each as patch_line(). */

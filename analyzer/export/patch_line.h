@@ -54,7 +54,7 @@ struct patch_place {
 /* The form's lines come above the line, which stays; patch_line() sets *changed to them. */
 int patch_line_is_above(enum patch_form form);
 
-/* The line that the form changes for a place, from 0: most often its own. */
+/* The line that the form changes for a place, most often its own; count: there is none. */
 size_t patch_line_at(enum patch_form form, const struct patch_place *place);
 
 /* Whether the form is one for this line. */

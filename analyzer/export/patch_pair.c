@@ -27,17 +27,26 @@ int patch_pair_begin(struct db *db)
 	return db_exec(db, begin_sql);
 }
 
+#define GRAPH "both are in a graph"
+#define UNCERTAIN "the race is not certain"
+#define SEVERAL "the other line uses several streams"
 #define IS_NEAR(s, c) s ".file = a.file AND " s ".function = a.function AND " c ".thread = x.thread"
 #define IS_DEFAULT(c) \
 	"(SELECT t.kind IN ('legacy', 'per-thread') FROM stream t WHERE t.id = " c ".stream)"
 
-/* Streams that never wait for each other have no fence that could be changed. */
+/*
+ * Streams that never wait for each other have no fence that could be changed.  If the other line uses
+ * several streams, its name for one may be that of another turn's.
+ */
 static const char pair_sql[] =
-	"SELECT q.why, q.doubt, b.line, " IS_NEAR("b", "y") ", r.line, " IS_NEAR("r", "z") ","
+	"SELECT q.why, CASE WHEN q.doubt NOT NULL THEN q.doubt"
+	"  WHEN EXISTS (SELECT 1 FROM main.site k JOIN call c ON c.site = k.id"
+	"   WHERE k.text = b.text AND c.process = y.process AND c.stream <> y.stream)"
+	"  THEN '" SEVERAL "' END, b.line, " IS_NEAR("b", "y") ", r.line, " IS_NEAR("r", "z") ","
 	" ifnull(" IS_DEFAULT("x") ", 0), ifnull(" IS_DEFAULT("y") ", 0), y.id, y.stream, q.is_war"
 	" FROM (SELECT h.call, h.other_call, h.record, coalesce(nullif(h.why, 'legacy-stream'), '') AS why,"
-	"  h.kind = 'war' AS is_war, CASE WHEN h.launch NOT NULL THEN 'both are in a graph'"
-	"  WHEN h.confidence <> 'certain' THEN 'the race is not certain' END AS doubt"
+	"  h.kind = 'war' AS is_war, CASE WHEN h.launch NOT NULL THEN '" GRAPH "'"
+	"  WHEN h.confidence <> 'certain' THEN '" UNCERTAIN "' END AS doubt"
 	"  FROM finding_place p JOIN hazard h ON h.id = p.hazard WHERE p.id = ?1"
 	"  UNION ALL SELECT u.call, u.other_call, NULL, '', 0, NULL FROM temp.memory_user u"
 	"  WHERE u.place = ?1) q"
@@ -92,13 +101,21 @@ static const char *find_in_script(struct code_frames *frames, const struct sourc
 	return NULL;
 }
 
+/* The queries' words, which the caller keeps for longer than the query. */
+static const char *find_doubt(sqlite3_stmt *q)
+{
+	static const char *const doubts[] = { GRAPH, UNCERTAIN, SEVERAL };
+	const char *doubt = db_text(q, PAIR_DOUBT);
+
+	for (size_t i = 0; i < sizeof(doubts) / sizeof(*doubts); i++)
+		if (!strcmp(doubt, doubts[i]))
+			return doubts[i];
+	return NULL;
+}
+
 static const char *complete(struct code_frames *frames, const struct source *source,
 	sqlite3_stmt *q, struct patch_pair *pair, struct patch_place *place)
 {
-	const char *doubt = (const char *)sqlite3_column_text(q, PAIR_DOUBT);
-
-	if (doubt)
-		return *doubt == 'b' ? "both are in a graph" : "the race is not certain";
 	snprintf(pair->why, sizeof(pair->why), "%s", db_text(q, PAIR_WHY));
 	pair->stream = sqlite3_column_int64(q, PAIR_STREAM);
 	place->is_war = sqlite3_column_int(q, PAIR_IS_WAR);
@@ -128,6 +145,8 @@ const char *patch_pair_read(struct db *db, struct code_frames *frames, const str
 	place->other_stream = pair->text[1];
 	place->other = place->record = SIZE_MAX;
 	if (step > 0)
+		reason = find_doubt(q);
+	if (step > 0 && !reason)
 		reason = complete(frames, source, q, pair, place);
 	sqlite3_finalize(q);
 	return step < 0 ? "the trace cannot be read" : reason;

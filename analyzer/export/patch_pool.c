@@ -42,7 +42,7 @@ size_t patch_pool_line(const struct patch_place *place)
 		found = has_text(place, get_default) ? place->count : find_line(place, create);
 	else if (strstr(line, "cudaMallocAsync(") && !has_text(place, "SetMemPool("))
 		found = find_line(place, get_default);
-	return found + 1 < place->count ? found + 1 : place->at;
+	return found + 1 < place->count ? found + 1 : place->count;
 }
 
 const char *patch_keep_pool(const struct patch_place *place, char **changed)
@@ -52,18 +52,18 @@ const char *patch_keep_pool(const struct patch_place *place, char **changed)
 	const char *line;
 	int blanks;
 
-	if (place->is_script || !place->at)
-		return "it is no line of CUDA C++";
-	got.at = place->at - 1;
-	line = place->lines[got.at];
-	blanks = (int)strspn(line, " \t");
-	if (!patch_read_call(line, get_default, &call) && !patch_read_call(line, create, &call))
+	if (place->at >= place->count)
 		return "no line of its file alone gets its pool: add cudaMemPoolSetAttribute(pool, "
 		       "cudaMemPoolAttrReleaseThreshold, &threshold) with threshold = UINT64_MAX "
 		       "where it is made";
+	got.at = place->at - 1;
+	line = place->lines[got.at];
+	blanks = (int)strspn(line, " \t");
 	if (has_text(place, "ReleaseThreshold") || has_text(place, variable))
 		return "its file sets a threshold already";
-	if (*call.first != '&' || !text_is_name(call.first + 1) || !patch_begins_statement(&got))
+	if ((!patch_read_call(line, get_default, &call) && !patch_read_call(line, create, &call)) ||
+		*call.first != '&' || !text_is_name(call.first + 1) ||
+		!patch_begins_statement(&got))
 		return "the line that gets its pool holds more than the call";
 	if (asprintf(changed,
 		    "%.*sunsigned long long %s = ~0ull;\n"

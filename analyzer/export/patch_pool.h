@@ -8,7 +8,7 @@
 
 #include "patch_line.h"
 
-/* The line after that which gets the pool of an allocation's line; that line if none is known. */
+/* The line after that which gets the pool of an allocation's line, count: none is known to. */
 size_t patch_pool_line(const struct patch_place *place);
 
 /* As patch_line(), for that line. */

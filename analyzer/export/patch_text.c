@@ -74,7 +74,7 @@ int text_take(struct text *text, char c)
 int text_is_keyword(struct text word)
 {
 	static const char *const words[] = { "if", "while", "for", "switch", "return", "co_return",
-		"throw" };
+		"throw", "else", "do", "case", "default" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (word.length == strlen(words[i]) && !memcmp(word.at, words[i], word.length))
@@ -97,15 +97,33 @@ int text_is_name(const char *expression)
 	return text.length && text_has_only(text, ".->") && !text_has(text, "--");
 }
 
+/* Where the bracket that is open at a text is closed. */
+static const char *find_close(const char *text)
+{
+	int depth = 0;
+
+	for (; *text; text++)
+		if (strchr("([{", *text))
+			depth++;
+		else if (strchr(")]}", *text) && --depth < 0)
+			break;
+	return text;
+}
+
 int patch_read_call(const char *line, const char *function, struct patch_call *call)
 {
 	struct text text = text_trim(line), *check = &call->check;
 	const char *at = strstr(text.at, function), *comma = at ? strchr(at, ',') : NULL;
+	const char *close = comma ? find_close(at + strlen(function)) : NULL;
+	const char *rest;
 	size_t length;
 
-	*check = (struct text){ text.at, at ? (size_t)(at - text.at) : 0 };
-	if (!comma || !text_ends_with(text, check->length ? "));" : ");") ||
-		memchr(text.at, ';', text.length - 1))
+	if (!close || close < comma)
+		return 0;
+	*check = (struct text){ text.at, (size_t)(at - text.at) };
+	rest = check->length ? "));" : ");";
+	length = (size_t)(text.at + text.length - close);
+	if (length != strlen(rest) || memcmp(close, rest, length) != 0)
 		return 0;
 	if (check->length && (check->at[check->length - 1] != '(' || !text_has_only(*check, "(")))
 		return 0;

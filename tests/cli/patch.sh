@@ -3,6 +3,7 @@
 # "report --patch": the diff applies, and the program that is built from it no longer has the findings.  What is
 # not mechanical or may be needed stays, and no source that has changed is patched.
 . "$(dirname "$0")/lib.sh" "$@"
+here=$(cd "$(dirname "$0")/python" && pwd)
 cufence=$build/bin/cufence
 nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
 needs "$cufence"
@@ -195,4 +196,185 @@ made streams needed
 same "a stream that the last copy must come after still blocks" "streams.cu:11: operations would no longer be ordered" \
 	"$(sed 's/.* at //' ../err)"
 same "the other one does not" "+	cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);" "$(grep '^+	' ../patch)"
+
+# What a fix adds: a fence, a stream, a threshold.
+cat >check.h <<'END'
+#include <cstdio>
+#include <cstdlib>
+#include <cuda_runtime.h>
+#define CHECK(call) \
+	do { \
+		if (call) \
+			exit(1); \
+	} while (0)
+END
+cat >race.cu <<'END'
+#include "check.h"
+__global__ void fill(float *x) { x[threadIdx.x] = 1; }
+__global__ void add(const float *x, float *sum) { sum[threadIdx.x] += x[threadIdx.x]; }
+static float *slots, *sums;
+static cudaStream_t producer, consumer;
+static void turn(cudaEvent_t filled, int i)
+{
+	fill<<<1, 32, 0, producer>>>(slots + i * 32);
+	CHECK(cudaEventRecord(filled, producer));
+	add<<<1, 32, 0, consumer>>>(slots + i * 32, sums + i * 32);
+}
+int main()
+{
+	float host[32];
+	cudaEvent_t filled;
+	CHECK(cudaMalloc(&slots, 1280));
+	CHECK(cudaMalloc(&sums, 1280));
+	CHECK(cudaMemset(sums, 0, 1280));
+	CHECK(cudaStreamCreateWithFlags(&producer, cudaStreamNonBlocking));
+	CHECK(cudaStreamCreateWithFlags(&consumer, cudaStreamNonBlocking));
+	CHECK(cudaEventCreateWithFlags(&filled, cudaEventDisableTiming));
+	CHECK(cudaDeviceSynchronize());
+	for (int i = 0; i < 10; i++)
+		turn(filled, i);
+	CHECK(cudaDeviceSynchronize());
+	CHECK(cudaMemcpy(host, sums, 128, cudaMemcpyDeviceToHost));
+	printf("%f\n", host[0]);
+	return 0;
+}
+END
+cat >given.cu <<'END'
+#include "check.h"
+__global__ void add(float *x) { x[threadIdx.x] += 1; }
+int main()
+{
+	float host[32], *left, *right;
+	cudaStream_t one, other;
+	cudaMalloc(&left, 128);
+	cudaMalloc(&right, 128);
+	cudaStreamCreate(&one);
+	cudaStreamCreate(&other);
+	for (int i = 0; i < 20; i++) {
+		add<<<1, 32, 0, one>>>(left);
+		add<<<1, 32, 0, other>>>(right);
+		add<<<1, 32, 0, other>>>(right);
+		add<<<1, 32>>>(left);
+	}
+	cudaDeviceSynchronize();
+	cudaMemcpy(host, left, 128, cudaMemcpyDeviceToHost);
+	printf("%f\n", host[0]);
+	return 0;
+}
+END
+cat >pool.cu <<'END'
+#include "check.h"
+__global__ void fill(float *x) { x[threadIdx.x] = 1; }
+int main()
+{
+	float host = 0, *workspace;
+	cudaMemPool_t pool;
+	unsigned long long used;
+	cudaStream_t stream;
+	CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+	for (int i = 0; i < 20; i++) {
+		CHECK(cudaMallocAsync(&workspace, 256 << 20, stream));
+		fill<<<1, 32, 0, stream>>>(workspace);
+		CHECK(cudaMemcpyAsync(&host, workspace, 4, cudaMemcpyDeviceToHost, stream));
+		CHECK(cudaFreeAsync(workspace, stream));
+		CHECK(cudaStreamSynchronize(stream));
+	}
+	CHECK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
+	printf("%f %llu\n", host, used);
+	return 0;
+}
+END
+git add .
+findings() { "$cufence" query "$1.db" "SELECT count(*) FROM finding WHERE rule = '$2'"; } # NAME RULE
+goes() { # WHAT RULE LINES COMMAND...: of a program that has been run; the command runs it again
+	same "$1: is found" 1 "$(findings before "$2")"
+	cp out was
+	"$cufence" report --patch before.db >../patch 2>../err
+	same "$1: is patched" "$3" "$(sed -n '/^+[^+]/{s/^+[	 ]*//; p}' ../patch)"
+	git apply ../patch
+	ok "$1: git applies it" $?
+	"${@:4}"
+	same "$1: is gone, and what the program prints is as before" "0 $(cat was)" "$(findings after "$2") $(cat out)"
+}
+made race before
+goes "a race" missing-fence "CHECK(cudaStreamWaitEvent(consumer, filled, 0));" made race after
+made given before
+goes "work without a stream" legacy-stream-serialization "add<<<1, 32, 0, one>>>(left);" made given after
+git checkout -q given.cu
+sed -i 's/__global__.*/&\n__global__ void two(float *x, float *y) { x[threadIdx.x] += 1; y[threadIdx.x] += 1; }/
+	s/add\(<<<1, 32, 0, one>>>\)(left)/two\1(left, right)/; /other>>>/{h; d}; /32>>>/{p; x; G}' given.cu
+made given needed
+same "work that keeps others in order" 1 "$(findings needed legacy-stream-serialization)"
+same "stays" "operations would no longer be ordered" "$("$cufence" report --patch needed.db 2>&1 | sed 's/.*: //' | sort -u)"
+made pool before
+goes "a pool's memory" pool-trim "unsigned long long release_threshold = ~0ull;
+CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &release_threshold));" made pool after
+
+# --- scripts, with a stand-in for PyTorch ---
+python=$(command -v python3) || finish
+"$python" -c 'import ctypes, sys; sys.exit(not (3, 9) <= sys.version_info[:2] <= (3, 13))' || finish
+mkdir -p ../site-packages/torch && cp "$here/streams_of_torch.py" ../site-packages/torch/__init__.py
+cat >train.py <<'END'
+import torch
+
+
+def step(side, batch, out):
+    with torch.cuda.stream(side):
+        batch.fill_(1)
+
+    out.copy_(batch)
+
+
+def turns(other, batch, out):
+    for turn in range(20):
+        side = torch.cuda.Stream() if turn == 0 else side
+        with torch.cuda.stream(side):
+            batch.fill_(1)
+        with torch.cuda.stream(other):
+            out.copy_(
+                batch
+            )
+        torch.cuda.synchronize()
+
+
+batch, out = torch.Tensor(), torch.Tensor()
+side, other = torch.cuda.Stream(), torch.cuda.Stream()
+for turn in range(20):
+    step(side, batch, out)
+    torch.cuda.synchronize()
+turns(other, batch, out)
+END
+cat >reuse.py <<'END'
+import torch
+
+
+def turn(side, out):
+    batch = torch.Tensor(block)
+    batch.fill_(1)
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        out.copy_(batch)
+    fresh = torch.Tensor(block)
+    fresh.fill_(0)
+    torch.cuda.synchronize()
+
+
+block, out = torch.Tensor(), torch.Tensor()
+main, side = torch.cuda.Stream(), torch.cuda.Stream()
+with torch.cuda.stream(main):
+    for i in range(20):
+        turn(side, out)
+END
+git add .
+script() { # PROGRAM NAME
+	PYTHONPATH=../site-packages "$cufence" run --sim --quiet -o "$2.db" -- "$python" -B "$1.py" >out 2>err
+	ok "$1.py $2: runs" $?
+}
+script train before
+goes "a race of a script" missing-fence "torch.cuda.current_stream().wait_stream(side)
+other.wait_stream(side)" script train after
+script reuse before
+same "memory that a stream still uses" "+        batch.record_stream(side)" \
+	"$("$cufence" report --patch before.db 2>../err | grep "^+ ")"
 finish

@@ -18,7 +18,11 @@ static void becomes(enum patch_form form, int is_script, const char *before, con
 	const char *after, const char *wanted)
 {
 	char *lines[LINES] = { "", "", (char *)before, (char *)line, (char *)after, "", "" };
-	struct patch_place place = { lines, LINES, AT, is_script, "cudaDeviceSynchronize" };
+	struct patch_place place = { .lines = lines,
+		.count = LINES,
+		.at = AT,
+		.is_script = is_script,
+		.call = "cudaDeviceSynchronize" };
 	char *changed = NULL;
 	const char *reason = patch_line(form, &place, &changed);
 
@@ -132,6 +136,185 @@ static void a_stream_no_longer_blocks(void **state)
 	becomes(PATCH_STREAM, 0, "", "my_cudaStreamCreate(&a);", "", "=");
 }
 
+/* --- two operations --- */
+
+enum { MOST = 16 };
+
+/* Lines of a source, with | between two, of the one that changes and of the others, from 0. */
+struct pair {
+	const char *source;
+	size_t at, other, record;
+	const char *stream, *other_stream, *wanted;
+};
+
+static void pair_becomes(enum patch_form form, int is_script, const struct pair *pair)
+{
+	char *lines[MOST], *text = strdup(pair->source), *rest = text, *changed = NULL;
+	struct patch_place place = { .lines = lines,
+		.at = pair->at,
+		.is_script = is_script,
+		.call = "",
+		.why = "",
+		.is_war = 1,
+		.other = pair->other,
+		.record = pair->record,
+		.stream = pair->stream,
+		.other_stream = pair->other_stream };
+	const char *reason;
+
+	assert_non_null(text);
+	while (rest && place.count < MOST)
+		lines[place.count++] = strsep(&rest, "|");
+	place.at = patch_line_at(form, &place);
+	reason = patch_line(form, &place, &changed);
+	assert_string_equal(reason ? "=" : changed, pair->wanted);
+	free(changed);
+	free(text);
+}
+
+#define PAIRS_BECOME(form, is_script, rows) \
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*(rows)); i++) \
+	pair_becomes(form, is_script, &(rows)[i])
+
+static void a_stream_of_pytorch_waits_for_another_one(void **state)
+{
+	static const char current[] = "torch.cuda.current_stream()";
+	static const struct pair rows[] = {
+		{ "import torch|  with f(s):|    x.f()|  y(x)", 3, 2, 99, current, "s",
+			"  torch.cuda.current_stream().wait_stream(s)" },
+		{ "import torch|  with f(s):|    x.f()|  with f(self.t):|    y(x)", 4, 2, 99,
+			"self.t", "s", "    self.t.wait_stream(s)" },
+		{ "import torch as t|  with f(s):|    x.f()|  y(x)", 3, 2, 99, current, "s", "=" },
+		/* in another function, or of the turn before */
+		{ "import torch|  with f(s):|    x.f()|  y(x)", 3, 99, 99, current, "s", "=" },
+		{ "import torch|  y(x)|  with f(s):|    x.f()", 1, 3, 99, current, "s", "=" },
+		/* not by name */
+		{ "import torch|  with f(s):|    x.f()|  y(x)", 3, 2, 99, current, "", "=" },
+		{ "import torch|  with f(s):|    x.f()|  with f(s):|    y(x)", 4, 2, 99, "s", "s",
+			"=" },
+		{ "import torch|  with f(s[i]):|    x.f()|  y(x)", 3, 2, 99, current, "s[i]", "=" },
+		{ "import torch|  with f(g()):|    x.f()|  y(x)", 3, 2, 99, current, "g()", "=" },
+		/* the name is another stream's, or may not be bound */
+		{ "import torch|  with f(s):|    x.f()|  s, t = t, s|  y(x)", 4, 2, 99, current,
+			"s", "=" },
+		{ "import torch|  with f(s):|    x.f()|  if s == t: pass|  y(x)", 4, 2, 99, current,
+			"s", "=" },
+		{ "import torch|  with f(s):|    x.f()|  for s in t:|    y(x)", 4, 2, 99, current,
+			"s", "=" },
+		{ "import torch|  if a:|    with f(s):|      x.f()|  y(x)", 4, 3, 99, current, "s",
+			"=" },
+		{ "import torch|  with f(self.s):|    x.f()|  self = t|  y(x)", 4, 2, 99, current,
+			"self.s", "=" },
+		/* no statement begins there */
+		{ "import torch|  with f(s):|    x.f()|  g(|    y(x))", 4, 2, 99, current, "s",
+			"=" },
+		{ "import torch|  with f(s):|    x.f()|  while y(x):|    g()", 3, 2, 99, current,
+			"s", "=" },
+		{ "import torch|  with f(s):|    x.f()|  z = 1 + \\|    y(x)", 4, 2, 99, current,
+			"s", "=" },
+		{ "import torch|  with f(s):|    x.f()|  z = \"\"\"|  y(x)", 4, 2, 99, current, "s",
+			"=" },
+	};
+
+	PAIRS_BECOME(PATCH_WAIT_STREAM, 1, rows);
+}
+
+static void a_stream_waits_for_an_event_that_is_recorded(void **state)
+{
+	static const struct pair rows[] = {
+		{ "{|a<<<1, 1, 0, s>>>();|\tCHECK(cudaEventRecord(e, s));|\tb<<<1, 1, 0, t>>>();",
+			3, 1, 2, "t", "s", "\tCHECK(cudaStreamWaitEvent(t, e, 0));" },
+		{ "a();|cudaEventRecord(x->e, s);|if (y) {|\tb();|}", 3, 0, 1, "t", "s",
+			"\tcudaStreamWaitEvent(t, x->e, 0);" },
+		{ "cudaEventRecord(e, s);|a();|b();", 2, 1, 0, "t", "s", "=" },
+		{ "a();|b();|cudaEventRecord(e, s);", 1, 0, 2, "t", "s", "=" },
+		{ "b();|a();|cudaEventRecord(e, s);", 0, 1, 2, "t", "s", "=" },
+		{ "a();|cudaEventRecord(e, s);|b();", 2, 0, 99, "t", "s", "=" },
+		{ "a();|cudaEventRecord(e, s);|b();", 2, 0, 1, "", "s", "=" },
+		{ "a();|cudaEventRecord(e[i++], s);|b();", 2, 0, 1, "t", "s", "=" },
+		{ "a();|cudaEventRecord(e, s), f();|b();", 2, 0, 1, "t", "s", "=" },
+		{ "a();|if (y) {|cudaEventRecord(e, s);|}|b();", 4, 0, 2, "t", "s", "=" },
+		{ "a();|cudaEventRecord(e, s);|e = f;|b();", 3, 0, 1, "t", "s", "=" },
+		{ "a();|cudaEventRecord(e, s);|cudaEventCreate(&e);|b();", 3, 0, 1, "t", "s", "=" },
+		{ "a();|cudaEventRecord(e, s);|if (y)|\tb();", 3, 0, 1, "t", "s", "=" },
+		{ "a();|cudaEventRecord(e, s);|for (;;) b();", 2, 0, 1, "t", "s", "=" },
+		{ "a();|cudaEventRecord(e, s);|else b();", 2, 0, 1, "t", "s", "=" },
+	};
+
+	PAIRS_BECOME(PATCH_WAIT_EVENT, 0, rows);
+}
+
+static void memory_is_kept_for_a_stream(void **state)
+{
+	static const struct pair rows[] = {
+		{ "with f(s):|  y.copy_(x)|z()", 2, 1, 99, "t", "s", "  x.record_stream(s)" },
+		{ "with f(s):|  y.copy_(x, non_blocking=True)|z()", 2, 1, 99, "t", "s",
+			"  x.record_stream(s)" },
+		{ "with f(s):|  y = x.cpu()|z()", 2, 1, 99, "t", "s", "  x.record_stream(s)" },
+		{ "with f(s):|  x = x.cpu()|z()", 2, 1, 99, "t", "s", "=" },
+		{ "with f(s):|  y = x.add(z)|z()", 2, 1, 99, "t", "s", "=" },
+		{ "with f(s):|  y = x + z|z()", 2, 1, 99, "t", "s", "=" },
+		{ "with f(s):|  y.copy_(g(x))|z()", 2, 1, 99, "t", "s", "=" },
+		{ "with f(s):|  y.copy_(x)|z()", 2, 1, 99, "t", "s[0]", "=" },
+		{ "with f(s):|  y.copy_(x)|z()", 2, 99, 99, "t", "s", "=" },
+	};
+
+	PAIRS_BECOME(PATCH_RECORD_STREAM, 1, rows);
+}
+
+static void work_gets_a_stream(void **state)
+{
+	static const struct pair rows[] = {
+		{ "a<<<1, 1, 0, s>>>();|b<<<g(1, 2), 1>>>(x);", 1, 0, 99, "", "s",
+			"b<<<g(1, 2), 1, 0, s>>>(x);" },
+		{ "b<<<1, 1, 8>>>(x);|a<<<1, 1, 0, s>>>();", 0, 1, 99, "", "s",
+			"b<<<1, 1, 8, s>>>(x);" },
+		{ "CHECK(cudaMemsetAsync(p, 0, n(1)));|a<<<1, 1, 0, s>>>();", 0, 1, 99, "", "s",
+			"CHECK(cudaMemsetAsync(p, 0, n(1), s));" },
+		{ "cudaMemsetAsync(p, 0, n, 0);|a<<<1, 1, 0, s>>>();", 0, 1, 99, "", "s", "=" },
+		{ "b<<<1, 1, 0, 0>>>(x);|a<<<1, 1, 0, s>>>();", 0, 1, 99, "", "s", "=" },
+		{ "b<<<1,|1>>>(x);|a<<<1, 1, 0, s>>>();", 0, 2, 99, "", "s", "=" },
+		{ "b<<<1, 1>>>(x);|cudaStream_t s = t;|a<<<1, 1, 0, s>>>();", 0, 2, 99, "", "s",
+			"=" },
+		{ "b<<<1, 1>>>(x);|for (auto s : t)|a<<<1, 1, 0, s>>>();", 0, 2, 99, "", "s", "=" },
+		{ "{|a<<<1, 1, 0, s>>>();|}|b<<<1, 1>>>(x);", 3, 1, 99, "", "s", "=" },
+		{ "b<<<1, 1>>>(x);|a<<<1, 1, 0, s[i]>>>();", 0, 1, 99, "", "s[i]", "=" },
+		{ "b<<<1, 1>>>(x);|a<<<1, 1, 0, s>>>();", 0, 99, 99, "", "s", "=" },
+	};
+
+	PAIRS_BECOME(PATCH_GIVE_STREAM, 0, rows);
+}
+
+static void a_pool_keeps_its_memory(void **state)
+{
+	static const char set[] =
+		"\tunsigned long long release_threshold = ~0ull;\n"
+		"\tCHECK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReleaseThreshold, "
+		"&release_threshold));";
+	static const struct pair rows[] = {
+		{ "{|\tCHECK(cudaDeviceGetDefaultMemPool(&p, 0));|cudaMallocAsync(&x, 1, s);", 2,
+			99, 99, "", "", set },
+		{ "{|\tCHECK(cudaMemPoolCreate(&p, &q));|cudaMallocFromPoolAsync(&x, 1, p, s);", 2,
+			99, 99, "", "", set },
+		{ "{|\tCHECK(cudaMemPoolCreate(&p, &q));|cudaMallocAsync(&x, 1, s);", 2, 99, 99, "",
+			"", "=" },
+		{ "{|cudaDeviceGetDefaultMemPool(&p, 0);|cudaDeviceSetMemPool(0, q);|"
+		  "cudaMallocAsync(&x, 1, s);",
+			3, 99, 99, "", "", "=" },
+		{ "{|cudaDeviceGetDefaultMemPool(&p, 0);|cudaMallocAsync(&x, 1, s);|"
+		  "cudaDeviceGetDefaultMemPool(&q, 1);",
+			2, 99, 99, "", "", "=" },
+		{ "if (y)|cudaDeviceGetDefaultMemPool(&p, 0);|cudaMallocAsync(&x, 1, s);", 2, 99,
+			99, "", "", "=" },
+		{ "{|cudaDeviceGetDefaultMemPool(&p, 0);|set(p, cudaMemPoolAttrReleaseThreshold);|"
+		  "cudaMallocAsync(&x, 1, s);",
+			3, 99, 99, "", "", "=" },
+		{ "{|cudaMallocAsync(&x, 1, s);", 1, 99, 99, "", "", "=" },
+	};
+
+	PAIRS_BECOME(PATCH_KEEP_POOL, 0, rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +323,11 @@ int main(void)
 		cmocka_unit_test(a_policy_of_thrust_no_longer_waits),
 		cmocka_unit_test(a_tensor_is_copied_without_a_wait),
 		cmocka_unit_test(a_stream_no_longer_blocks),
+		cmocka_unit_test(a_stream_of_pytorch_waits_for_another_one),
+		cmocka_unit_test(a_stream_waits_for_an_event_that_is_recorded),
+		cmocka_unit_test(memory_is_kept_for_a_stream),
+		cmocka_unit_test(work_gets_a_stream),
+		cmocka_unit_test(a_pool_keeps_its_memory),
 	};
 	return cmocka_run_group_tests_name("patch_line", tests, NULL, NULL);
 }
