@@ -374,6 +374,15 @@ script() { # PROGRAM NAME
 script train before
 goes "a race of a script" missing-fence "torch.cuda.current_stream().wait_stream(side)
 other.wait_stream(side)" script train after
+script train before
+"$python" -c 'import sqlite3; sqlite3.connect("before.db", isolation_level=None).execute(
+	"UPDATE hazard SET confidence = ?", ["likely"])'
+same "a race that is not certain stays" "" "$("$cufence" report --patch before.db 2>../err)"
+sed -i 's/ = torch.cuda.Stream() if .*/ = (s, other)[turn % 2]/; s/with torch.cuda.stream(other)/if turn >= 0/
+	s/def turns(other,/def turns(s, other,/; s/^turns(/turns(side, /; /^for turn/,/^    torch/d' train.py
+script train turns
+same "a stream of another turn is not named" "the other line uses several streams" \
+	"$("$cufence" report --patch turns.db 2>&1 | sed 's/.*: //' | sort -u)"
 script reuse before
 same "memory that a stream still uses" "+        batch.record_stream(side)" \
 	"$("$cufence" report --patch before.db 2>../err | grep "^+ ")"
