@@ -374,7 +374,9 @@ script() { # PROGRAM NAME
 script train before
 goes "a race of a script" missing-fence "torch.cuda.current_stream().wait_stream(side)
 other.wait_stream(side)" script train after
+git checkout -q train.py
 script train before
+same "without its fence the race is back" 1 "$(findings before missing-fence)"
 "$python" -c 'import sqlite3; sqlite3.connect("before.db", isolation_level=None).execute(
 	"UPDATE hazard SET confidence = ?", ["likely"])'
 same "a race that is not certain stays" "" "$("$cufence" report --patch before.db 2>../err)"
