@@ -38,6 +38,16 @@ static const char *find_name(const char *line, const char *name)
 	return NULL;
 }
 
+/* Likewise, but not of a member of it. */
+static const char *find_whole(const char *line, const char *name)
+{
+	const char *at = find_name(line, name);
+
+	while (at && (at[strlen(name)] == '.' || !strncmp(at + strlen(name), "->", 2)))
+		at = find_name(at + 1, name);
+	return at;
+}
+
 /* Where a line assigns; NULL: it only compares, or neither. */
 static const char *find_assignment(const char *line)
 {
@@ -61,7 +71,7 @@ static int is_declared(const char *line, const char *at)
 /* The line may make the name mean something else. */
 static int changes_name(const char *line, const char *name)
 {
-	const char *at = find_name(line, name), *assignment = find_assignment(line);
+	const char *at = find_whole(line, name), *assignment = find_assignment(line);
 	int is_loop = !strncmp(line + strspn(line, " \t"), "for", 3);
 
 	return at &&
@@ -76,7 +86,9 @@ static int is_changed(const struct patch_place *place, size_t first, size_t end,
 
 	snprintf(variable, sizeof(variable), "%.*s", (int)strcspn(name, ".-"), name);
 	for (size_t i = first; i < end; i++)
-		if (changes_name(place->lines[i], name) || changes_name(place->lines[i], variable))
+		if (strncmp(text_trim(place->lines[i]).at, "//", 2) != 0 &&
+			(changes_name(place->lines[i], name) ||
+				changes_name(place->lines[i], variable)))
 			return 1;
 	return 0;
 }
@@ -374,7 +386,8 @@ static int is_usable(const struct patch_place *place)
 	if (place->other < place->at)
 		return is_in_scope(place, place->other, place->other_stream);
 	return text_is_name(place->other_stream) &&
-		!is_changed(place, place->at, place->other + 1, place->other_stream);
+		!is_changed(place, place->at, place->other + 1, place->other_stream) &&
+		!leaves_braces(place, place->at, place->other);
 }
 
 const char *patch_give_stream(const struct patch_place *place, char **changed)

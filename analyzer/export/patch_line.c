@@ -11,18 +11,26 @@
 static const char more[] = "the line holds more than the call";
 static const char above[] = "the line above does not end a statement";
 
+static int is_near(const struct patch_place *place, const char *word)
+{
+	enum { NEAR = 3 };
+	size_t first = place->at > NEAR ? place->at - NEAR : 0;
+
+	for (size_t i = first; i < place->count && i <= place->at + NEAR; i++)
+		if (strstr(place->lines[i], word))
+			return 1;
+	return 0;
+}
+
 /* Next to the line a time is taken, or events are: the wait may serve it. */
 static int is_near_clock(const struct patch_place *place)
 {
 	static const char *const words[] = { "time(", "clock", "perf_counter", "now(", "elapsed",
 		"Elapsed", "imer" };
-	enum { NEAR = 3 };
-	size_t first = place->at > NEAR ? place->at - NEAR : 0;
 
-	for (size_t i = first; i < place->count && i <= place->at + NEAR; i++)
-		for (size_t w = 0; w < sizeof(words) / sizeof(*words); w++)
-			if (strstr(place->lines[i], words[w]))
-				return 1;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (is_near(place, words[i]))
+			return 1;
 	return 0;
 }
 
@@ -250,6 +258,14 @@ static const char *stream(const struct patch_place *place, char **changed)
 	return "out of memory";
 }
 
+/* An event of the legacy default stream next to the work may be recorded for it. */
+static const char *give_stream(const struct patch_place *place, char **changed)
+{
+	if (is_near_clock(place) || is_near(place, "EventRecord("))
+		return "an event is recorded or a time taken near it";
+	return patch_give_stream(place, changed);
+}
+
 /* --- forms --- */
 
 static const struct {
@@ -267,7 +283,7 @@ static const struct {
 	[PATCH_WAIT_EVENT] = { "", "", "unused-event", patch_wait_event, 1, NULL },
 	[PATCH_RECORD_STREAM] = { "", "", "reused-block", patch_record_stream, 1,
 		patch_after_other },
-	[PATCH_GIVE_STREAM] = { "<<<", "cudaMemsetAsync(", NULL, patch_give_stream, 0, NULL },
+	[PATCH_GIVE_STREAM] = { "<<<", "cudaMemsetAsync(", NULL, give_stream, 0, NULL },
 	[PATCH_KEEP_POOL] = { "", "", NULL, patch_keep_pool, 1, patch_pool_line },
 	[PATCH_STREAM] = { create, create, NULL, stream, 0, NULL },
 };

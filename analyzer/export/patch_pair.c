@@ -6,9 +6,11 @@
 
 #include "patch_trial.h"
 
-/* Memory of all calls at the place's line counts. */
+#define IS_NEAR(s, c) s ".file = a.file AND " s ".function = a.function AND " c ".thread = x.thread"
+
+/* Memory of all calls at the place's line counts, and all streams that use it. */
 static const char begin_sql[] =
-	"CREATE TEMP TABLE given AS SELECT v.place, p.call, c.process, o.allocation"
+	"CREATE TEMP TABLE given AS SELECT v.place, p.call, o.allocation"
 	" FROM temp.verdict v JOIN finding_place p ON p.id = v.place"
 	" JOIN finding f ON f.id = p.finding JOIN call w ON w.id = p.call"
 	" JOIN stream t ON t.id = w.stream AND t.kind = 'legacy'"
@@ -17,10 +19,13 @@ static const char begin_sql[] =
 	" JOIN operand o ON o.call = c.id WHERE v.state = 'fails' AND needs_stream(f.rule)"
 	" GROUP BY v.place, o.allocation;"
 	"CREATE TEMP TABLE memory_user AS SELECT place, call, other_call FROM"
-	" (SELECT g.place, g.call, u.id AS other_call, u.stream, min(abs(u.id - g.call))"
+	" (SELECT g.place, g.call, y.id AS other_call, count(DISTINCT y.stream) AS streams,"
+	"  min(CASE WHEN " IS_NEAR("b", "y") " THEN abs(y.id - g.call) END) AS distance"
 	"  FROM temp.given g JOIN operand o ON o.allocation = g.allocation"
-	"  JOIN call u ON u.id = o.call JOIN stream t ON t.id = u.stream AND t.kind <> 'legacy'"
-	"  GROUP BY g.place, u.stream) GROUP BY place HAVING count(*) = 1";
+	"  JOIN call y ON y.id = o.call JOIN stream t ON t.id = y.stream AND t.kind <> 'legacy'"
+	"  JOIN call x ON x.id = g.call JOIN main.site a ON a.id = x.site"
+	"  LEFT JOIN main.site b ON b.id = y.site GROUP BY g.place)"
+	" WHERE streams = 1 AND distance NOT NULL";
 
 int patch_pair_begin(struct db *db)
 {
@@ -30,7 +35,6 @@ int patch_pair_begin(struct db *db)
 #define GRAPH "both are in a graph"
 #define UNCERTAIN "the race is not certain"
 #define SEVERAL "the other line uses several streams"
-#define IS_NEAR(s, c) s ".file = a.file AND " s ".function = a.function AND " c ".thread = x.thread"
 #define IS_DEFAULT(c) \
 	"(SELECT t.kind IN ('legacy', 'per-thread') FROM stream t WHERE t.id = " c ".stream)"
 

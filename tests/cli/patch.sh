@@ -299,6 +299,9 @@ goes() { # WHAT RULE LINES COMMAND...: of a program that has been run; the comma
 }
 made race before
 goes "a race" missing-fence "CHECK(cudaStreamWaitEvent(consumer, filled, 0));" made race after
+git checkout -q race.cu && sed -i 's/$/\r/' race.cu && touch -d @0 race.cu
+"$cufence" report --patch before.db 2>../err | git apply
+same "a new line ends as the others" "1 0" "$(grep -c StreamWait race.cu) $(grep -vc $'\r' race.cu)"
 made given before
 goes "work without a stream" legacy-stream-serialization "add<<<1, 32, 0, one>>>(left);" made given after
 git checkout -q given.cu
