@@ -23,7 +23,7 @@ enum patch_form {
 	PATCH_WAIT_STREAM,
 	/* The same for cudaStreamWaitEvent, if an event is recorded after the earlier one. */
 	PATCH_WAIT_EVENT,
-	/* PyTorch: TENSOR.record_stream(STREAM) below the work that a block's next user overtakes. */
+	/* PyTorch: TENSOR.record_stream(STREAM) below the work that the next user overtakes. */
 	PATCH_RECORD_STREAM,
 	/* A launch or cudaMemsetAsync() without a stream gets one. */
 	PATCH_GIVE_STREAM,

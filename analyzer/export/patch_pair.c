@@ -39,8 +39,8 @@ int patch_pair_begin(struct db *db)
 	"(SELECT t.kind IN ('legacy', 'per-thread') FROM stream t WHERE t.id = " c ".stream)"
 
 /*
- * Streams that never wait for each other have no fence that could be changed.  If the other line uses
- * several streams, its name for one may be that of another turn's.
+ * Streams that never wait for each other have no fence that could be changed.  If the other line
+ * uses several streams, its name for one may be that of another turn's.
  */
 static const char pair_sql[] =
 	"SELECT q.why, CASE WHEN q.doubt NOT NULL THEN q.doubt"
@@ -48,7 +48,8 @@ static const char pair_sql[] =
 	"   WHERE k.text = b.text AND c.process = y.process AND c.stream <> y.stream)"
 	"  THEN '" SEVERAL "' END, b.line, " IS_NEAR("b", "y") ", r.line, " IS_NEAR("r", "z") ","
 	" ifnull(" IS_DEFAULT("x") ", 0), ifnull(" IS_DEFAULT("y") ", 0), y.id, y.stream, q.is_war"
-	" FROM (SELECT h.call, h.other_call, h.record, coalesce(nullif(h.why, 'legacy-stream'), '') AS why,"
+	" FROM (SELECT h.call, h.other_call, h.record,"
+	"  coalesce(nullif(h.why, 'legacy-stream'), '') AS why,"
 	"  h.kind = 'war' AS is_war, CASE WHEN h.launch NOT NULL THEN '" GRAPH "'"
 	"  WHEN h.confidence <> 'certain' THEN '" UNCERTAIN "' END AS doubt"
 	"  FROM finding_place p JOIN hazard h ON h.id = p.hazard WHERE p.id = ?1"

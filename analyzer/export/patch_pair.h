@@ -17,8 +17,8 @@ struct patch_pair {
 
 /*
  * Adds table temp.memory_user (place, call, other_call): work in the legacy default stream at a
- * place of which only one other stream uses the memory, and the nearest use in its function.  Needs the SQL
- * function needs_stream(rule).  Returns 0, or -1 after a message.
+ * place of which only one other stream uses the memory, and the nearest use in its function.  Needs
+ * the SQL function needs_stream(rule).  Returns 0, or -1 after a message.
  */
 int patch_pair_begin(struct db *db);
 

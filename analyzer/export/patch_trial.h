@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Analyzes a copy of the run in memory as if the lines of table temp.patched (file, line, stream:
- * names of files without folders) were changed: their waits do nothing, streams that they create are
- * non-blocking, and their work is in that stream (NULL: where it was).
+ * names of files without folders) were changed: their waits do nothing, streams that they create
+ * are non-blocking, and their work is in that stream (NULL: where it was).
  */
 #ifndef CUFENCE_PATCH_TRIAL_H
 #define CUFENCE_PATCH_TRIAL_H
