@@ -14,10 +14,14 @@ static int load_kept(const char *from, const char *path, struct store_input *inp
 {
 	struct run_folder folder = { 0 };
 	char *command = NULL;
-	int rc = -1;
+	int rc = store_check(path) || run_folder_create(&folder, path) ? -1 : 0;
 
-	if (!store_check(path) && !run_folder_create(&folder, path) &&
-		!kept_trace_unpack(from, folder.path, &command) && !run_folder_list(&folder)) {
+	if (!rc) {
+		rc = kept_trace_unpack(from, folder.path, &command);
+		/* After a failure, too: what was unpacked is removed. */
+		rc = run_folder_list(&folder) || rc ? -1 : 0;
+	}
+	if (!rc) {
 		input->trace = folder.trace;
 		input->count = folder.count;
 		input->command = command;

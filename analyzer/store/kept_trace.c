@@ -227,35 +227,35 @@ static int write_file(const struct unpacker *unpacker, const char *name, const c
 	size_t size)
 {
 	char *path = NULL;
-	int fd = -1, rc = -1;
+	FILE *file;
+	int rc;
 
 	if (asprintf(&path, "%s/%s", unpacker->folder, name) < 0)
 		return -1;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0 && write(fd, bytes, size) == (ssize_t)size)
-		rc = 0;
-	if (fd >= 0 && close(fd))
+	file = fopen(path, "wxe");
+	rc = file && fwrite(bytes, 1, size, file) == size ? 0 : -1;
+	if (file && fclose(file))
 		rc = -1;
 	if (rc)
-		print(stderr, "cufence: cannot write '%s': %s\n", path, strerror(errno));
+		print(stderr, "cufence: cannot write '%s': %s; use -o to write elsewhere\n", path,
+			strerror(errno));
 	free(path);
 	return rc;
 }
 
-/* A second image of that hash is the same one, or it does not matter which is kept. */
 static int write_image(const struct unpacker *unpacker, uint64_t hash, const char *bytes,
 	size_t size)
 {
 	char name[sizeof(IMAGE_FOLDER) + IMAGE_NAME_SIZE] = IMAGE_FOLDER, *path = NULL;
-	int rc;
 
 	if (asprintf(&path, "%s/" IMAGE_FOLDER, unpacker->folder) < 0)
 		return -1;
-	rc = mkdir(path, 0700) && errno != EEXIST;
+	/* It may be there; without it, writing fails and says why. */
+	mkdir(path, 0700);
 	free(path);
 	name[sizeof(IMAGE_FOLDER) - 1] = '/';
 	image_name(hash, name + sizeof(IMAGE_FOLDER));
-	return rc ? -1 : write_file(unpacker, name, bytes, size);
+	return write_file(unpacker, name, bytes, size);
 }
 
 static int unpack_row(struct unpacker *unpacker, sqlite3_stmt *row)

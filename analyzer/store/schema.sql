@@ -30,9 +30,9 @@ CREATE TABLE process ( -- a traced process, with one trace file
 	trace_path TEXT NOT NULL
 );
 
-CREATE TABLE trace ( -- the traces that the database was made from, if they are small: "cufence load" of a
-                     -- database reads this table only. Its declaration is the same in all versions
-                     -- of the schema, since 35; more may become rows of another kind
+CREATE TABLE trace ( -- the traces that the database was made from, if they are small. "cufence load"
+                     -- of a database of any schema reads this table only, so its declaration stays
+                     -- as it was made with schema 35; additions are rows of another kind
 	id INTEGER PRIMARY KEY,
 	kind TEXT NOT NULL,             -- trace: a trace file, in the order of loading; image: a code
 	                                -- image beside it; command: the traced command
