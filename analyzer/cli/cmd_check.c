@@ -110,7 +110,8 @@ static int check_findings(struct db *db, const struct arguments *arguments,
 		return EXIT_TROUBLE;
 	if (option(arguments, "--write-baseline"))
 		return write_baseline(db, option(arguments, "--write-baseline"));
-	if (write_result(db, format->check, option(arguments, "-o")) || summary_print(db, stderr))
+	if (verdict_merge(db) || write_result(db, format->check, option(arguments, "-o")) ||
+		summary_print(db, stderr))
 		return EXIT_TROUBLE;
 	return db_int(db,
 		       "SELECT EXISTS (SELECT 1 FROM temp.verdict WHERE state = 'fails')"

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "formats.h"
+#include "full_names.h"
+#include "merge.h"
 #include "output.h"
 #include "print.h"
 #include "report_request.h"
@@ -86,15 +88,18 @@ static int parse_options(const struct arguments *arguments, const struct format 
 	return parse_finding(arguments, options);
 }
 
+/* A timeline shows where each process was at it, so its findings are not merged. */
 static int write_report(struct db *db, const struct report_request *request, FILE *out)
 {
+	int is_timeline = request->format->export != NULL;
 	int (*write)(struct db *, FILE *) =
 		request->format->check ? request->format->check : request->format->export;
 
+	if (verdict_begin(db) || (!is_timeline && merge_findings(db, request->options.finding)))
+		return -1;
 	if (request->format->report)
 		return request->format->report(db, &request->options, out);
-	return verdict_begin(db) || verdict_of_report(db, &request->options) || write(db, out) ? -1
-											       : 0;
+	return verdict_of_report(db, &request->options) || write(db, out) ? -1 : 0;
 }
 
 enum disclosure request_disclosure(const struct arguments *arguments)
@@ -104,13 +109,29 @@ enum disclosure request_disclosure(const struct arguments *arguments)
 							     : DISCLOSE_PROGRAM;
 }
 
+/* The name of the format, NULL: by the file; "" after a message. */
+static const char *format_name(const struct arguments *arguments)
+{
+	const char *name = option(arguments, "--format");
+
+	if (!option_if_any(arguments, "--patch"))
+		return name;
+	if (!name)
+		return "patch";
+	fputs("cufence: --patch is a format: leave out --format\n", stderr);
+	return "";
+}
+
 int report_request_read(const struct arguments *arguments, const char *file,
 	struct report_request *request)
 {
+	const char *name = format_name(arguments);
+
 	*request = (struct report_request){ .path = option(arguments, file) };
-	request->format =
-		format_find(arguments->command->name, option(arguments, "--format"), request->path);
+	if (!name || *name)
+		request->format = format_find(arguments->command->name, name, request->path);
 	request->disclosure = request_disclosure(arguments);
+	request->full_names = option(arguments, "--full-names") != NULL;
 	if (!request->format)
 		return -1;
 	/* People read text where the program ran. */
@@ -144,7 +165,8 @@ int report_request_write(struct report_request *request, const char *database,
 		print(stderr, "cufence: '%s' is the database: name another file\n", path);
 		goto out;
 	}
-	if (disclose(&db, request->disclosure) || (path && output_open(&output, "cufence", path)))
+	if (disclose(&db, request->disclosure) || (request->full_names && full_names_use(&db)) ||
+		(path && output_open(&output, "cufence", path)))
 		goto out;
 	rc = write_report(&db, request, output.file);
 	if (db.failed)

@@ -25,13 +25,14 @@
 	}
 /* How a report is shown: by "report", and by "run" at its end. */
 #define REPORT_OPTIONS \
-	{ "--format", "text|json|html|markdown|csv|perfetto|folded|sarif|junit|github", \
+	{ "--format", "text|json|html|markdown|csv|perfetto|folded|sarif|junit|patch|github", \
 		"text, JSON, a page for a browser, a table for a pull request, CSV, a trace for " \
-		"Perfetto, flame graphs, SARIF, JUnit XML, GitHub annotations (default: by the " \
-		"file's ending, else text)" }, \
+		"Perfetto, flame graphs, SARIF, JUnit XML, a diff, GitHub annotations (default: " \
+		"by the file's ending, else text)" }, \
 		{ "--level", "certain|likely|possible", "least confidence shown (likely)" }, \
 		{ "--top", "N", "show at most N findings (text: 10, else all)" }, \
 		{ "--all", NULL, "show all findings and all their places" }, \
+		{ "--full-names", NULL, "whole names of kernels, with namespaces and arguments" }, \
 		{ "--color", "auto|always|never", "colors in text (auto: on a terminal)" }, \
 		DISCLOSURE
 
@@ -63,6 +64,7 @@ static const struct command_option analyze_options[] = { ANNOTATIONS, { 0 } };
 
 static const struct command_option report_options[] = { REPORT_OPTIONS,
 	{ "--finding", "NUMBER", "show only this one, with its callers and timeline" },
+	{ "--patch", NULL, "print the fixes that are mechanical as a diff (--format patch)" },
 	{ "-o", "FILE", "write to FILE instead of stdout" }, { 0 } };
 
 static const struct command_option check_options[] = {

@@ -16,6 +16,7 @@ struct report_request {
 	const char *path; /* the file to write, NULL: the standard stream */
 	struct report_options options;
 	enum disclosure disclosure;
+	int full_names; /* whole names of kernels */
 };
 
 /* What a format for programs discloses, by --command-line and --redact. */

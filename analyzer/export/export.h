@@ -34,6 +34,13 @@ int export_junit(struct db *db, FILE *out);
  */
 int export_folded(struct db *db, FILE *out);
 
+/*
+ * A unified diff that applies those fixes which are a mechanical change of the place's source line
+ * (patches.def), with paths below the current folder.  A line on stderr says for each other place
+ * why it stays.  Fails without a diff if a source is newer than the run.
+ */
+int export_patch(struct db *db, FILE *out);
+
 /* Workflow commands of GitHub Actions: a line for each place that fails. */
 int export_github(struct db *db, FILE *out);
 

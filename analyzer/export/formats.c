@@ -20,6 +20,7 @@ static const struct format formats[] = {
 	{ "folded", "", NULL, NULL, export_folded, NULL, 0 },
 	{ "sarif", "", NULL, export_sarif, NULL, NULL, 0 },
 	{ "junit", "xml ", NULL, export_junit, NULL, NULL, 0 },
+	{ "patch", "diff ", NULL, NULL, export_patch, NULL, 0 },
 	{ "github", "", NULL, export_github, NULL, export_github_calls, 0 },
 };
 

@@ -4,6 +4,7 @@
 
 #include "export.h"
 #include "export_sql.h"
+#include "merge.h"
 #include "print.h"
 #include "query_rows.h"
 #include "report_parts.h"
@@ -189,7 +190,7 @@ static const char csv_sql[] =
 	" shown(s.function) AS function, shown(p.message) AS message, p.count AS count,"
 	" p.waited AS waited_ns, p.saving AS saving_ns,"
 	" shown(coalesce(p.fix, rule_text(f.rule, 'advice'))) AS fix,"
-	" p.fingerprint AS fingerprint"
+	" p.fingerprint AS fingerprint%s"
 	" FROM temp.verdict v JOIN finding_place p ON p.id = v.place"
 	" JOIN finding f ON f.id = v.finding LEFT JOIN site s ON s.id = p.site"
 	" WHERE v.state = 'fails' ORDER BY p.id";
@@ -197,9 +198,13 @@ static const char csv_sql[] =
 int export_csv(struct db *db, FILE *out)
 {
 	struct export_sql sql;
-	sqlite3_stmt *q = export_sql_open(&sql, db) ? NULL : db_prepare(db, csv_sql);
+	int several = db_int(db, "SELECT count(*) FROM process", 0) > 1;
+	char *text = sqlite3_mprintf(csv_sql,
+		several ? ", json_array_length(" MERGED_PROCESSES("f") ") AS processes" : "");
+	sqlite3_stmt *q = export_sql_open(&sql, db) || !text ? NULL : db_prepare(db, text);
 	int rc = q ? query_rows(q, QUERY_CSV, 1, out) : -1;
 
+	sqlite3_free(text);
 	sqlite3_finalize(q);
 	export_sql_close(&sql);
 	return rc;

@@ -42,7 +42,7 @@ enum failed_column {
 	FAILED_OF,
 	FAILED_SEVERITY,
 	FAILED_COST,
-	FAILED_CONFIRMATION = FAILED_COST + 8
+	FAILED_CONFIRMATION = FAILED_COST + REPORT_COST_SIZE
 };
 
 static void print_failed(sqlite3_stmt *row, FILE *out)

@@ -6,6 +6,7 @@
 #include "constants.h"
 #include "findings.h"
 #include "format.h"
+#include "merge.h"
 #include "nearest.h"
 #include "print.h"
 #include "rules.h"
@@ -79,7 +80,7 @@ int verdict_check_list(const char *list)
 
 int verdict_begin(struct db *db)
 {
-	return db_exec(db, tables_sql);
+	return merge_begin(db) || db_exec(db, tables_sql) ? -1 : 0;
 }
 
 int verdict_add_trouble(struct db *db, const char *name, const char *message, int failure)
@@ -218,4 +219,23 @@ int verdict_of_check(struct db *db, const struct verdict_rules *wanted)
 	sqlite3_finalize(q);
 	sqlite3_finalize(update);
 	return step || (wanted->most != DB_NULL && judge_cost(db, wanted->most)) ? -1 : 0;
+}
+
+/* Places that are one: of the first of these states, and then of the highest severity. */
+static const char merge_sql[] =
+	"CREATE TEMP TABLE judged AS SELECT n.id AS place, n.finding, v.state, v.severity,"
+	" v.reason, min(CASE v.state WHEN 'fails' THEN 0 WHEN 'baseline' THEN 3"
+	"  WHEN 'suppressed' THEN 6 WHEN 'passes' THEN 9 ELSE 12 END"
+	"  + CASE v.severity WHEN 'high' THEN 0 WHEN 'medium' THEN 1 ELSE 2 END)"
+	" FROM temp.verdict v JOIN temp.merged_place n ON n.place = v.place GROUP BY n.id;"
+	"DELETE FROM temp.verdict;"
+	"INSERT INTO temp.verdict SELECT place, finding, state, severity, reason FROM temp.judged";
+
+int verdict_merge(struct db *db)
+{
+	if (merge_findings(db, 0))
+		return -1;
+	return db_int(db, "SELECT EXISTS (SELECT 1 FROM temp.merged_place)", 0)
+		? db_exec(db, merge_sql)
+		: 0;
 }

@@ -41,6 +41,12 @@ int verdict_of_report(struct db *db, const struct report_options *options);
 /* As for a check, after baseline_read() and suppressions_read(). */
 int verdict_of_check(struct db *db, const struct verdict_rules *wanted);
 
+/*
+ * After verdict_of_check(): findings of several processes become one (merge.h), which fails if that
+ * of any process does.
+ */
+int verdict_merge(struct db *db);
+
 /* Adds to temp.trouble. */
 int verdict_add_trouble(struct db *db, const char *name, const char *message, int failure);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "disclose.h"
 #include "fixes.h"
 #include "html_json.h"
 #include "html_source.h"
@@ -12,7 +13,6 @@
 #include "report_parts.h"
 #include "report_timeline.h"
 
-/* How many places of a finding show their sources. */
 /* Places of a finding whose source is included; the page lists all places. */
 #define MOST_SOURCES 8
 
@@ -39,8 +39,10 @@ static void put_line(char *line, size_t column, const char *separator, FILE *out
 
 		while (end > indent && line[end - 1] == ' ')
 			end--;
-		line[end] = 0;
-		label = indent < end ? text : "";
+		if (indent < end) {
+			line[end] = 0;
+			label = text;
+		}
 		text = line + column;
 	}
 	fputs(separator, out);
@@ -254,17 +256,17 @@ static const char places_sql[] =
 	"  FROM finding_place) p JOIN site s ON s.id = p.site"
 	" WHERE s.file NOT NULL AND s.line > 0 AND p.number <= ?1";
 
-static int put_source(const struct texts *texts, sqlite3_stmt *q, int64_t since,
+static int put_source(const struct texts *texts, struct sources *sources, sqlite3_stmt *q,
 	const char *separator)
 {
+	const struct source *source =
+		sources_find(sources, db_text(q, 0), (const char *)sqlite3_column_text(q, 2));
 	char *text = NULL;
 	size_t size;
 	FILE *memory = open_memstream(&text, &size);
-	int any = memory ? html_source_write(db_text(q, 0), sqlite3_column_int64(q, 1),
-				   (const char *)sqlite3_column_text(q, 2), since, memory)
-			 : 0;
+	int any = memory ? html_source_write(source, sqlite3_column_int64(q, 1), memory) : 0;
 
-	if (!memory || fclose(memory)) {
+	if (!memory || fclose(memory) || any < 0) {
 		fputs("cufence: out of memory\n", stderr);
 		any = -1;
 	}
@@ -281,20 +283,17 @@ static int put_source(const struct texts *texts, sqlite3_stmt *q, int64_t since,
 	return any;
 }
 
-/* The simulated device's time is virtual, so no file can be called newer. */
 static int put_sources(const struct texts *texts)
 {
+	int64_t most = disclose_is_least(texts->db) ? 0 : MOST_SOURCES;
 	sqlite3_stmt *q = db_prepare(texts->db, places_sql);
-	int64_t since = db_int(texts->db,
-		"SELECT start_unix_ns / 1000000000 + (SELECT max(end) / 1000000000 + 1"
-		"  FROM process) FROM run WHERE NOT EXISTS (SELECT 1 FROM process WHERE simulated)",
-		INT64_MAX);
+	struct sources *sources = sources_new(texts->db);
 	const char *separator = "";
-	int step = q ? db_bind(q, "i", (int64_t)MOST_SOURCES) : -1;
+	int step = q && sources ? db_bind(q, "i", most) : -1;
 
 	fputs(",\n\"sources\":{", texts->out);
 	while (!step && (step = db_step(q)) > 0) {
-		int any = put_source(texts, q, since, separator);
+		int any = put_source(texts, sources, q, separator);
 
 		if (any > 0)
 			separator = ",\n";
@@ -302,6 +301,7 @@ static int put_sources(const struct texts *texts)
 	}
 	fputc('}', texts->out);
 	sqlite3_finalize(q);
+	sources_free(sources);
 	return step;
 }
 

@@ -181,14 +181,28 @@ static const char *literal(struct whole *w)
 	return text(w, "(%s)%s%s", type, sign, value);
 }
 
+/* After 'X': "nt T_", of enable_if and of sizes in parameters' types. */
+static const char *expression(struct whole *w)
+{
+	const char *negations = "";
+	int number;
+
+	while (accept(w, "nt"))
+		negations = text(w, "%s!", negations);
+	number = accept(w, "T") ? sequence(w, 10) : -1;
+	if (number < 0 || number >= w->argument_count || !accept(w, "E"))
+		return fail(w);
+	return text(w, *negations ? "%s(%s)" : "%s%s", negations, w->argument[number]);
+}
+
 static const char *argument(struct whole *w)
 {
 	if (accept(w, "L"))
 		return literal(w);
 	if (accept(w, "J"))
 		return list(w, argument);
-	if (*w->at == 'X')
-		return fail(w);
+	if (accept(w, "X"))
+		return expression(w);
 	return type_text(w);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "code_frames.h"
 #include "constants.h"
 #include "format.h"
 #include "kernel_names.h"
@@ -17,7 +18,9 @@
 
 struct words {
 	struct db *db;
-	sqlite3_stmt *parent, *name, *operation, *kernel, *node, *place, *captured, *script, *clock;
+	struct code_frames *frames;
+	sqlite3_stmt *parent, *name, *operation, *kernel, *label, *node, *place, *captured, *script,
+		*clock;
 };
 
 static const char name_sql[] =
@@ -42,11 +45,16 @@ struct words *words_open(struct db *db)
 		return NULL;
 	}
 	words->db = db;
+	words->frames = code_frames_open(db);
 	words->parent = db_prepare(db, "SELECT parent FROM call WHERE id = ?");
 	words->name = db_prepare(db, name_sql);
 	words->operation = db_prepare(db, operation_sql);
 	words->kernel = db_prepare(db,
 		"SELECT ifnull(k.name, ko.name) FROM call c "
+		"LEFT JOIN kernel k ON k.id = c.kernel LEFT JOIN work o ON o.call = c.id "
+		"LEFT JOIN kernel ko ON ko.id = o.kernel WHERE c.id = ?");
+	words->label = db_prepare(db,
+		"SELECT ifnull(" KERNEL_LABEL("k") ", " KERNEL_LABEL("ko") ") FROM call c "
 		"LEFT JOIN kernel k ON k.id = c.kernel LEFT JOIN work o ON o.call = c.id "
 		"LEFT JOIN kernel ko ON ko.id = o.kernel WHERE c.id = ?");
 	words->node = db_prepare(db,
@@ -59,8 +67,9 @@ struct words *words_open(struct db *db)
 	words->script = db_prepare(db, "SELECT EXISTS (SELECT 1 FROM code WHERE process = ?)");
 	words->clock = db_prepare(db,
 		"SELECT s.text FROM wait_clock w JOIN site s ON s.id = w.site WHERE w.call = ?");
-	if (words->parent && words->name && words->operation && words->kernel && words->node &&
-		words->place && words->captured && words->script && words->clock)
+	if (words->frames && words->parent && words->name && words->operation && words->kernel &&
+		words->label &&
+		words->node && words->place && words->captured && words->script && words->clock)
 		return words;
 	words_close(words);
 	return NULL;
@@ -70,16 +79,23 @@ void words_close(struct words *words)
 {
 	if (!words)
 		return;
+	code_frames_close(words->frames);
 	sqlite3_finalize(words->parent);
 	sqlite3_finalize(words->name);
 	sqlite3_finalize(words->operation);
 	sqlite3_finalize(words->kernel);
+	sqlite3_finalize(words->label);
 	sqlite3_finalize(words->node);
 	sqlite3_finalize(words->place);
 	sqlite3_finalize(words->captured);
 	sqlite3_finalize(words->script);
 	sqlite3_finalize(words->clock);
 	free(words);
+}
+
+struct code_frames *words_frames(struct words *words)
+{
+	return words->frames;
 }
 
 /* 0: none; -1 after a message. */
@@ -373,13 +389,24 @@ int words_only_orders(struct words *words, int64_t call)
 	return rc;
 }
 
+/* The one text that a query returns for a call. */
+static const char *query_text(sqlite3_stmt *q, int64_t call)
+{
+	const char *text = NULL;
+
+	if (!db_bind(q, "i", call) && db_step(q) > 0)
+		text = (const char *)sqlite3_column_text(q, 0);
+	return text ? text : "";
+}
+
 const char *words_kernel(struct words *words, int64_t call)
 {
-	const char *name = NULL;
+	return query_text(words->kernel, call);
+}
 
-	if (!db_bind(words->kernel, "i", call) && db_step(words->kernel) > 0)
-		name = (const char *)sqlite3_column_text(words->kernel, 0);
-	return name ? name : "";
+const char *words_kernel_label(struct words *words, int64_t call)
+{
+	return query_text(words->label, call);
 }
 
 void words_time(int64_t ns, FILE *out)

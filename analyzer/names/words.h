@@ -11,11 +11,15 @@
 
 #include "db.h"
 
+struct code_frames;
 struct words;
 
 /* NULL after a message. */
 struct words *words_open(struct db *db);
 void words_close(struct words *words);
+
+/* For names as the program's text has them (stream_code.h); they remain those of words. */
+struct code_frames *words_frames(struct words *words);
 
 /*
  * Writes the call as the user wrote it: the outermost recorded call, the cudart function on its
@@ -65,8 +69,12 @@ int words_has_script(struct words *words, int64_t process);
  */
 int words_only_orders(struct words *words, int64_t call);
 
-/* The base name of the kernel a call launched, "" if none; valid until the next use of words. */
+/*
+ * The kernel that a call launched, "" if none; valid until the next use of words.  The label is for
+ * texts; the base name does not depend on what else the run has.
+ */
 const char *words_kernel(struct words *words, int64_t call);
+const char *words_kernel_label(struct words *words, int64_t call);
 
 /* As format_duration(). */
 void words_time(int64_t ns, FILE *out);

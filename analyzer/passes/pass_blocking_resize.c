@@ -39,7 +39,7 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 
 	if (pass_say_waited(words, worst, out))
 		return -1;
-	kernel = words_kernel(words, worst->call);
+	kernel = words_kernel_label(words, worst->call);
 	if (*kernel)
 		print(out,
 			": '%s' needs more local memory than any before, or is the first "

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "print.h"
+#include "stream_code.h"
 
 /* The most certain first: of conflicts with operations of one line the first counts. */
 static const char hazards_sql[] =
@@ -217,7 +218,7 @@ int pass_say_hazard(struct words *words, const struct instance *worst, FILE *out
 /* "`fill` (a.cu:31)" */
 static int say_step(struct words *words, int64_t call, FILE *out)
 {
-	const char *kernel = words_kernel(words, call);
+	const char *kernel = words_kernel_label(words, call);
 
 	fputc('`', out);
 	if (*kernel)
@@ -299,11 +300,80 @@ static int say_read_in_order(struct words *words, const struct instance *worst, 
 	return 0;
 }
 
-static int say_record(struct words *words, const struct instance *worst,
+/* --- the streams of a fence --- */
+
+/* Expressions of the program; "": its text shows none, or does not tell the two apart. */
+struct fence {
+	const struct framework *framework; /* NULL: none */
+	int is_written;                    /* both are known, as the framework needs them */
+	char later[STREAM_EXPRESSION_SIZE], earlier[STREAM_EXPRESSION_SIZE];
+};
+
+/* Default streams have names of their own. */
+static int find_code(struct words *words, int64_t call, char text[STREAM_EXPRESSION_SIZE])
+{
+	int is_default = words_in_default_stream(words, call);
+
+	*text = 0;
+	return is_default ? (is_default < 0 ? -1 : 0)
+			  : (stream_code(words_frames(words), call, text) < 0 ? -1 : 0);
+}
+
+static void set_code(char text[STREAM_EXPRESSION_SIZE], const char *code)
+{
+	snprintf(text, STREAM_EXPRESSION_SIZE, "%s", code ? code : "");
+}
+
+/* A line without a stream of its own uses the current one. */
+static int find_fence(struct words *words, const struct instance *worst, struct fence *fence)
+{
+	const struct framework *framework =
+		framework_of_call(words_frames(words), worst->other_call);
+	int is_default = words_in_default_stream(words, worst->other_call);
+
+	*fence = (struct fence){ .framework = framework };
+	if (is_default < 0 || find_code(words, worst->call, fence->later) ||
+		find_code(words, worst->other_call, fence->earlier))
+		return -1;
+	if (!strcmp(fence->later, fence->earlier))
+		*fence->later = *fence->earlier = 0;
+	if (framework && is_default)
+		set_code(fence->earlier, framework->standard);
+	if (framework && *fence->earlier && !*fence->later)
+		set_code(fence->later, framework->current);
+	fence->is_written = framework && *fence->earlier && *fence->later;
+	return 0;
+}
+
+/* " on `copies`", or " on stream 14" */
+static int say_stream(struct words *words, int64_t call, const char *code, const char *before,
+	FILE *out)
+{
+	if (!*code)
+		return words_stream(words, call, before, out);
+	print(out, "%s`%s`", before, code);
+	return 0;
+}
+
+/* Writes code with the expressions of the two streams. */
+static void say_code(const char *code, const char *later, const char *earlier, FILE *out)
+{
+	for (fputc('`', out); *code; code++) {
+		if (*code != '{') {
+			fputc(*code, out);
+			continue;
+		}
+		print(out, "%s", code[1] == 'l' ? later : earlier);
+		code = strchr(code, '}');
+	}
+	fputc('`', out);
+}
+
+static int say_record(struct words *words, const struct instance *worst, const struct fence *fence,
 	const struct fence_fix *fix, FILE *out)
 {
 	fputs(fix->record, out);
-	if (words_stream(words, worst->other_call, " on ", out))
+	if (say_stream(words, worst->other_call, fence->earlier, " on ", out))
 		return -1;
 	fputs(" after ", out);
 	if (say_step(words, worst->other_call, out))
@@ -312,28 +382,59 @@ static int say_record(struct words *words, const struct instance *worst,
 	return 0;
 }
 
-/* PyTorch: a stream waits for another one, and the allocator keeps memory for recorded streams. */
-static int say_python(struct words *words, const struct instance *worst, FILE *out)
+/*
+ * Where the library is known: one call lets a stream wait for another one, and PyTorch's allocator
+ * keeps memory for streams that were recorded.
+ */
+static void say_call(const struct fence *fence, FILE *out)
 {
-	if (words_has_script(words, worst->process) <= 0)
-		return 0;
-	fputs("; in PyTorch `", out);
-	if (words_stream(words, worst->call, "", out))
+	if (fence->is_written)
+		say_code(fence->framework->order, fence->later, fence->earlier, out);
+	else
+		print(out, "with %s", fence->framework->method);
+}
+
+static void say_keep(const struct instance *worst, const struct fence *fence, FILE *out)
+{
+	if (!strcmp(fence->framework->name, "PyTorch") && worst->rule != RULE_host_buffer_reuse)
+		fputs(", and tensor.record_stream() where the memory is used", out);
+}
+
+/* The call alone says it all. */
+static int say_written(struct words *words, const struct instance *worst, const struct fence *fence,
+	FILE *out)
+{
+	fputs("call ", out);
+	say_call(fence, out);
+	fputs(" after ", out);
+	if (say_step(words, worst->other_call, out))
 		return -1;
-	fputs("`.wait_stream(`", out);
-	if (words_stream(words, worst->other_call, "", out))
+	fputs(" and before ", out);
+	if (say_step(words, worst->call, out))
 		return -1;
-	fputs("`), and tensor.record_stream() where the memory is used", out);
+	say_keep(worst, fence, out);
 	return 0;
 }
 
-/* The allocator waits for streams that were recorded, whenever the memory is released. */
-static int say_record_stream(struct words *words, const struct instance *worst, FILE *out)
+static void say_framework(const struct instance *worst, const struct fence *fence, FILE *out)
 {
-	fputs("; in PyTorch tensor.record_stream(`", out);
-	if (words_stream(words, worst->other_call, "", out))
+	if (!fence->framework)
+		return;
+	print(out, "; in %s ", fence->framework->name);
+	say_call(fence, out);
+	say_keep(worst, fence, out);
+}
+
+/* The allocator waits for streams that were recorded, whenever the memory is released. */
+static int say_record_stream(struct words *words, const struct instance *worst,
+	const struct fence *fence, FILE *out)
+{
+	if (*fence->earlier)
+		print(out, "; in PyTorch `tensor.record_stream(%s)`", fence->earlier);
+	else if (fputs("; in PyTorch tensor.record_stream() with ", out) < 0 ||
+		words_stream(words, worst->other_call, "", out))
 		return -1;
-	fputs("`) for the tensor that ", out);
+	fputs(" for the tensor that ", out);
 	if (say_step(words, worst->other_call, out))
 		return -1;
 	fputs(" uses", out);
@@ -345,25 +446,41 @@ static int is_why(const struct instance *worst, const char *why)
 	return worst->why && !strcmp(worst->why, why);
 }
 
-int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out)
+typedef int saying(struct words *words, const struct instance *worst, FILE *out);
+
+/* NULL: the fix is a fence between two streams. */
+static saying *find_other_fix(const struct instance *worst)
+{
+	static const struct {
+		const char *why;
+		saying *say;
+	} fixes[] = {
+		{ "early-launch", say_wait_on_device },
+		{ "source-order", say_read_in_order },
+		{ "no-stream", say_give_stream },
+	};
+
+	for (size_t i = 0; i < sizeof(fixes) / sizeof(*fixes); i++)
+		if (is_why(worst, fixes[i].why))
+			return fixes[i].say;
+	return NULL;
+}
+
+static int say_fence(struct words *words, const struct instance *worst, FILE *out)
 {
 	const struct fence_fix *fix = find_fence_fix(worst->why);
-	int captured = worst->launch ? words_is_captured(words, worst->call) : 1;
+	struct fence fence;
 
-	if (is_why(worst, "early-launch"))
-		return say_wait_on_device(words, worst, out);
-	if (is_why(worst, "source-order"))
-		return say_read_in_order(words, worst, out);
-	if (is_why(worst, "no-stream"))
-		return say_give_stream(words, worst, out);
-	if (captured < 0 || !captured)
-		return captured ? -1 : say_add_edge(words, worst, out);
+	if (find_fence(words, worst, &fence))
+		return -1;
+	if (fence.is_written && !fix->why && !worst->launch && !is_why(worst, "reused-block"))
+		return say_written(words, worst, &fence, out);
 	if (worst->launch)
 		fputs("during capture, ", out);
-	if (fix->record && say_record(words, worst, fix, out))
+	if (fix->record && say_record(words, worst, &fence, fix, out))
 		return -1;
 	fputs("let ", out);
-	if (words_stream(words, worst->call, "", out))
+	if (say_stream(words, worst->call, fence.later, "", out))
 		return -1;
 	fputs(fix->record ? " wait for it before " : " wait for the event before ", out);
 	if (say_step(words, worst->call, out))
@@ -371,8 +488,22 @@ int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out
 	if (fix->rest && say_text(words, worst, fix->rest, out))
 		return -1;
 	if (is_why(worst, "reused-block"))
-		return say_record_stream(words, worst, out);
-	return worst->launch ? 0 : say_python(words, worst, out);
+		return say_record_stream(words, worst, &fence, out);
+	if (!worst->launch)
+		say_framework(worst, &fence, out);
+	return 0;
+}
+
+int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out)
+{
+	saying *say = find_other_fix(worst);
+	int captured = worst->launch && !say ? words_is_captured(words, worst->call) : 1;
+
+	if (say)
+		return say(words, worst, out);
+	if (captured <= 0)
+		return captured ? -1 : say_add_edge(words, worst, out);
+	return say_fence(words, worst, out);
 }
 
 /* --- accesses of the host --- */
@@ -390,8 +521,13 @@ int pass_say_host_access(struct words *words, const struct instance *worst, FILE
 
 int pass_fix_host_access(struct words *words, const struct instance *worst, FILE *out)
 {
+	const struct framework *framework =
+		framework_of_call(words_frames(words), worst->other_call);
+	char earlier[STREAM_EXPRESSION_SIZE];
+
 	fputs("wait", out);
-	if (words_stream(words, worst->other_call, " for ", out))
+	if (find_code(words, worst->other_call, earlier) ||
+		say_stream(words, worst->other_call, earlier, " for ", out))
 		return -1;
 	fputs(" after ", out);
 	if (say_step(words, worst->other_call, out))
@@ -399,5 +535,9 @@ int pass_fix_host_access(struct words *words, const struct instance *worst, FILE
 	fputs(", before the host goes on", out);
 	if (words_place(words, worst->call, out) < 0)
 		return -1;
+	if (framework && *earlier) {
+		print(out, "; in %s ", framework->name);
+		say_code(framework->wait, "", earlier, out);
+	}
 	return 0;
 }

@@ -86,7 +86,7 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 
 	if (words_call(words, worst->call, out))
 		return -1;
-	kernel = words_kernel(words, worst->call);
+	kernel = words_kernel_label(words, worst->call);
 	if (*kernel)
 		print(out, " loaded the code of kernel '%s'", kernel);
 	else

@@ -22,7 +22,7 @@ struct report_options {
 	int all;         /* also the places that are hidden by default */
 	int color;       /* escape sequences for a terminal */
 	int width;       /* columns of the terminal, 0: lines as long as they are */
-	int undrawn;     /* a single finding has no timeline */
+	int undrawn;     /* no timeline of a single finding and no source lines */
 };
 
 /* Each: 0, or -1 after a message. */

@@ -74,6 +74,39 @@ const char *report_cause_text(const char *name, int host)
 	return i == CAUSES ? "" : host ? causes[i].host : causes[i].text;
 }
 
+static int64_t number_of_process(struct db *db, const char *sql, int64_t process)
+{
+	sqlite3_stmt *q = db_prepare(db, sql);
+	int64_t number = 0;
+
+	if (q && !db_bind(q, "i", process) && db_step(q) > 0)
+		number = sqlite3_column_int64(q, 0);
+	sqlite3_finalize(q);
+	return number;
+}
+
+/*
+ * Processes of one command are described by one of them, whose devices were busy for the longest
+ * time: the ranks of a job do the same, and a row of each says how they differ.
+ */
+static const char described_sql[] =
+	"CREATE TEMP TABLE IF NOT EXISTS described (process INTEGER PRIMARY KEY);"
+	"INSERT OR IGNORE INTO temp.described SELECT id FROM (SELECT p.id, row_number() OVER"
+	"  (PARTITION BY coalesce(c.value, p.id) ORDER BY (SELECT sum(busy) FROM device_use"
+	"   WHERE process = p.id) DESC, p.id) AS number FROM process p"
+	"  LEFT JOIN main.property c ON c.process = p.id AND c.name = 'command') WHERE number = 1";
+
+static int is_described(struct db *db, int64_t process)
+{
+	return number_of_process(db, "SELECT count(*) FROM temp.described WHERE process = ?",
+		       process) > 0;
+}
+
+static int has_several_processes(struct db *db)
+{
+	return db_int(db, "SELECT count(*) FROM process", 0) > 1;
+}
+
 /* The loops within the turns of a process's loop. */
 static int print_inner_loops(struct db *db, int64_t process, FILE *out)
 {
@@ -92,10 +125,13 @@ static int print_inner_loops(struct db *db, int64_t process, FILE *out)
 static int print_loops(struct db *db, FILE *out)
 {
 	sqlite3_stmt *q = report_fact(db, FACT_LOOPS);
-	int step = -1, several = db_int(db, "SELECT count(*) FROM loop", 0) > 1;
+	int step = -1, several = has_several_processes(db), printed = 0;
 	char turn[DURATION_SIZE], pid[32] = "", warm[64];
 
-	for (int i = 0; q && (step = db_step(q)) > 0 && i < MOST_DEVICES; i++) {
+	while (q && (step = db_step(q)) > 0 && printed < MOST_DEVICES) {
+		if (several && !is_described(db, sqlite3_column_int64(q, LOOPS_PROCESS)))
+			continue;
+		printed++;
 		if (several)
 			snprintf(pid, sizeof(pid),
 				"pid %lld: ", (long long)sqlite3_column_int64(q, LOOPS_PID));
@@ -131,17 +167,6 @@ static void add_sum(struct idling *idling, sqlite3_stmt *q)
 	of->outside += causes[cause].is_outside ? time : 0;
 	idling->sum[idling->count++] =
 		(struct sum){ cause, time, sqlite3_column_int64(q, ACCOUNT_TIMES) };
-}
-
-static int64_t number_of_process(struct db *db, const char *sql, int64_t process)
-{
-	sqlite3_stmt *q = db_prepare(db, sql);
-	int64_t number = 0;
-
-	if (q && !db_bind(q, "i", process) && db_step(q) > 0)
-		number = sqlite3_column_int64(q, 0);
-	sqlite3_finalize(q);
-	return number;
 }
 
 /* The devices in the account, of each process: how many, -1 after a message. */
@@ -355,21 +380,21 @@ static int print_device(struct db *db, const struct idling *idling, int several,
 	return of->turns && is_launch_bound(of) ? report_pace(db, of, out) : 0;
 }
 
-static int several_processes(const struct idling *list, long count)
-{
-	return count && list[count - 1].of.process != list[0].of.process;
-}
-
 int report_account(struct db *db, FILE *out)
 {
 	struct idling *list = NULL;
-	long count = print_loops(db, out) ? -1 : read_devices(db, &list);
-	int rc = count < 0 ? -1 : 0;
+	long count =
+		db_exec(db, described_sql) || print_loops(db, out) ? -1 : read_devices(db, &list);
+	int rc = count < 0 ? -1 : 0, several = has_several_processes(db), printed = 0;
 
-	for (long i = 0; i < count && i < 2 * MOST_DEVICES && !rc; i++)
+	for (long i = 0; i < count && printed < 2 * MOST_DEVICES && !rc; i++) {
+		if (several && !is_described(db, list[i].of.process))
+			continue;
+		printed++;
 		rc = list[i].of.device == DB_NULL
-			? print_host(db, &list[i], several_processes(list, count), out)
-			: print_device(db, &list[i], count > 2, out);
+			? print_host(db, &list[i], several, out)
+			: print_device(db, &list[i], several || count > 2, out);
+	}
 	free(list);
 	return rc;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "constants.h"
+#include "disclose.h"
 #include "kernel_names.h"
 #include "kinds.h"
 #include "losses.h"
@@ -11,6 +12,7 @@
 #include "rules.h"
 #include "print.h"
 #include "shared_frame.h"
+#include "source_line.h"
 #include "unknown.h"
 
 /* In the order of enum report_run_column.  recorded_ns leaves out the parts of a single process in
@@ -335,7 +337,7 @@ int report_functions(struct db *db)
 			print(stderr, "cufence: SQLite: %s\n", sqlite3_errmsg(db->handle));
 			return -1;
 		}
-	return shared_frame_add_function(db);
+	return sources_add_function(db, disclose_is_least(db)) ? -1 : shared_frame_add_function(db);
 }
 
 sqlite3_stmt *report_fact(struct db *db, enum report_fact fact)

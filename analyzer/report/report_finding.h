@@ -9,14 +9,22 @@
 #include <stdio.h>
 
 #include "db.h"
+#include "merge.h"
 #include "report.h"
 
 /* Columns of finding f, in the order in which report_print_cost() takes them. */
 #define REPORT_COST_COLUMNS \
 	"f.count, f.waited, f.delayed, f.saving, f.saving_low, f.saving_high, f.share, " \
-	"f.turn_saving"
+	"f.turn_saving, " MERGED_SPREAD("f")
+#define REPORT_COST_SIZE 9
 
-/* "29 times, 86 ms host wait; " and what would be saved, of the columns from one on. */
+/* "12 times, 3.0 ms host wait, 20 ms device delay" of a count and both sums, from a column on. */
+void report_print_times(sqlite3_stmt *row, int column, FILE *out);
+
+/*
+ * "29 times, 86 ms host wait; " and what would be saved, of the columns from one on.  In a run of
+ * several processes (merge.h) "in 4 of 4 processes, each ..." stands in front.
+ */
 void report_print_cost(sqlite3_stmt *row, int column, FILE *out);
 
 /*

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge.h"
 #include "report_facts.h"
 #include "report_parts.h"
 #include "report_possible.h"
+#include "operators.h"
 #include "print.h"
 
 /* The version of doc/report.schema.json: raised when a member changes its meaning or goes. */
@@ -15,10 +17,11 @@
 #define BOOLEAN(value) "json(iif(" value ", 'true', 'false'))"
 
 static const char place_sql[] =
-	"CASE WHEN %s.id NOT NULL THEN json_object('function', %s.function, "
-	"'file', %s.file, 'line', %s.line, 'text', %s.text, 'frames', (SELECT json_group_array("
-	"json_object('function', function, 'file', file, 'line', line, 'user', "
-	BOOLEAN("user") ")) "
+	"CASE WHEN %s.id NOT NULL THEN json_object('function', %s.function, 'file', %s.file,"
+	" 'line', %s.line, 'text', %s.text, 'source', " REPORT_SOURCE("%s") ", 'operator', "
+	OPERATOR_OF("%s.id") ", 'frames', "
+	"(SELECT json_group_array(json_object('function', function, 'file', file, 'line', line, "
+	"'user', " BOOLEAN("user") ")) "
 	"FROM (SELECT * FROM frame WHERE site = %s.id AND function NOT NULL ORDER BY depth))) "
 	"END";
 
@@ -50,7 +53,7 @@ static const char finding_sql[] =
 	" (SELECT json_group_array(message) FROM (SELECT message FROM finding_race"
 	"  WHERE finding = f.id ORDER BY hazard)) AS \"races}\","
 	" rule_text(f.rule, 'advice') AS advice, rule_text(f.rule, 'link') AS link, f.fingerprint"
-	" FROM finding f LEFT JOIN site a ON a.id = f.site"
+	"%s FROM finding f LEFT JOIN site a ON a.id = f.site"
 	" LEFT JOIN site o ON o.id = f.other_site"
 	" WHERE %s AND (?1 = 0 OR f.id = ?1)"
 	" ORDER BY f.id LIMIT ?2";
@@ -187,9 +190,24 @@ static int put_possible(struct db *db, FILE *out)
 	return step > 0 ? 0 : -1;
 }
 
+/* The kernels whose names are shortened in messages. */
+static int put_kernels(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT DISTINCT label AS name, whole FROM kernel_name WHERE label <> whole"
+		" ORDER BY label");
+
+	fputs("\"kernels\":", out);
+	if (put_rows(db, q, FACT_ROWS, out) < 0)
+		return -1;
+	fputs(",\n", out);
+	return 0;
+}
+
 static char *place(const char *alias)
 {
-	return sqlite3_mprintf(place_sql, alias, alias, alias, alias, alias, alias);
+	return sqlite3_mprintf(place_sql, alias, alias, alias, alias, alias, alias, alias, alias,
+		alias, alias);
 }
 
 static int put_findings(struct db *db, const struct report_options *options, FILE *out)
@@ -197,7 +215,9 @@ static int put_findings(struct db *db, const struct report_options *options, FIL
 	char *at = place("a"), *other = place("o"), *also = place("s");
 	char *place_at = place("pa"), *place_for = place("po");
 	char *allocated = place("ms"), *memory = sqlite3_mprintf(memory_sql, allocated);
+	int several = db_int(db, "SELECT count(*) FROM process", 0) > 1;
 	char *sql = sqlite3_mprintf(finding_sql, at, other, place_at, place_for, memory, also,
+		several ? ", " MERGED_PROCESSES("f") " AS \"processes}\"" : "",
 		report_condition(options->level));
 	sqlite3_stmt *q = sql ? db_prepare(db, sql) : NULL;
 	int64_t rows = -1;
@@ -236,7 +256,8 @@ static int put_report(struct db *db, const struct report_options *options, FILE 
 	if (put_rows(db, db_prepare(db, together_sql), FACT_ROWS, out) < 0)
 		return -1;
 	fputs(",\n", out);
-	if (put_totals(db, options, out) || put_possible(db, out) || put_findings(db, options, out))
+	if (put_totals(db, options, out) || put_possible(db, out) || put_kernels(db, out) ||
+		put_findings(db, options, out))
 		return -1;
 	fputs("}\n", out);
 	return 0;

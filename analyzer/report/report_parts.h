@@ -26,9 +26,20 @@
 	"  '-', ' ') || ': ' || how FROM confirmation" \
 	" WHERE fingerprint = " p ".fingerprint)"
 
+/* The line of the source that site s names, where it can be read; of a connection that has
+ * report_functions(). */
+#define REPORT_SOURCE(s) \
+	"source_line(" s ".file, " s \
+	".line, (SELECT program.path FROM frame at" \
+	" JOIN module program ON program.id = at.module WHERE at.site = " s \
+	".id AND at.user LIMIT 1))"
+
 /* Prints text with lines of at most width columns (0: as they are), broken at blanks; what goes on
  * stands below the text of a finding's line.  Says nothing. */
 void report_wrap(const char *text, int width, FILE *out);
+
+/* A row for each process. */
+int report_processes(struct db *db, FILE *out);
 
 /* The loop, and why devices idled in it. */
 int report_account(struct db *db, FILE *out);
@@ -64,6 +75,9 @@ int report_pace(struct db *db, const struct report_idling *of, FILE *out);
 
 /* The command that says what orders the operations of a finding's worst instance, if it has two. */
 int report_order(struct db *db, int64_t finding, FILE *out);
+
+/* What the streams of a finding are: who made them, and what they run. */
+int report_streams(struct db *db, int64_t finding, FILE *out);
 
 /* Words for a cause of table account, for a device or the host. */
 const char *report_cause_text(const char *cause, int host);

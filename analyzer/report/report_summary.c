@@ -196,7 +196,8 @@ static int print_work(struct db *db, const int64_t run[], FILE *out)
 		return 0;
 	fputs("    work     ", out);
 	if (print_counts(db, FACT_OPERATIONS, out) ||
-		(run[RUN_DEVICES_USED] == 1 && print_busy_device(db, out)))
+		(run[RUN_DEVICES_USED] == 1 && run[RUN_PROCESSES] == 1 &&
+			print_busy_device(db, out)))
 		return -1;
 	fputc('\n', out);
 	return 0;
@@ -327,6 +328,7 @@ static int print_shared(struct db *db, FILE *out)
 int report_summary(struct db *db, FILE *out)
 {
 	int64_t run[RUN_DEVICES_USED + 1];
+	int several; /* processes, each with a row that says how busy its devices are */
 	sqlite3_stmt *q = db_prepare(db, "SELECT coalesce(command, '') FROM run");
 
 	if (q && db_step(q) > 0 && *db_text(q, 0))
@@ -340,7 +342,9 @@ int report_summary(struct db *db, FILE *out)
 		return report_losses(db, 0, out);
 	}
 	print_run(run, out);
-	if (print_recording(db, run, out) || print_devices(db, run[RUN_DEVICES_USED], out) ||
+	several = run[RUN_PROCESSES] > 1;
+	if (print_recording(db, run, out) || (several && report_processes(db, out)) ||
+		print_devices(db, several ? 1 : run[RUN_DEVICES_USED], out) ||
 		print_work(db, run, out) || print_streams(db, run, out) || print_waits(db, out) ||
 		report_account(db, out) || print_coverage(db, out))
 		return -1;

@@ -11,42 +11,81 @@
 #include "print.h"
 #include "shell.h"
 
+/*
+ * Processes: how many findings they have that cost time, and how many lines of these whose own
+ * saving was not computed.
+ */
+#define SAVING_PROCESS \
+	"(SELECT r.*, p.pid, (SELECT count(*) FROM process) > 1 AS several," \
+	" (SELECT count(*) FROM main.finding f WHERE f.shown AND f.waited + f.delayed > 0" \
+	"  AND f.process = p.id) AS findings, (SELECT count(*) FROM main.finding f" \
+	"  JOIN main.finding_place o ON o.finding = f.id WHERE f.process = p.id AND f.shown" \
+	"  AND f.saving_low NOT NULL AND o.shown AND o.saving IS NULL) AS left_out" \
+	" FROM replay r JOIN process p ON p.id = r.process)"
+
+/* " [pid 17]" or " [4 processes]" of a group of them, in a run of several. */
+#define OF_PROCESSES \
+	"iif(max(several), ' [' || iif(count(*) > 1, count(*) || ' processes'," \
+	" 'pid ' || min(pid)) || ']', '')"
+
+/* What a run of several processes would save is not the sum: the most is printed. */
+static const char together_sql[] =
+	"SELECT saving, saving_low, saving_high, share, turn_saving, iif(several, ' [pid ' || pid"
+	"  || iif(count(*) OVER () > 1, ', the most of ' || count(*) OVER () || ' processes', '')"
+	"  || ']', '') FROM " SAVING_PROCESS
+	" WHERE findings > 1 ORDER BY saving DESC, process LIMIT 1";
+
+static const char left_out_sql[] = "SELECT sum(left_out), " OF_PROCESSES " FROM " SAVING_PROCESS
+				   " WHERE findings AND left_out HAVING count(*) > 0";
+
+static const char refusals_sql[] = "SELECT refusal, " OF_PROCESSES " FROM " SAVING_PROCESS
+				   " WHERE findings AND refusal NOT NULL GROUP BY refusal"
+				   " ORDER BY min(process)";
+
+static void print_together(sqlite3_stmt *row, FILE *out)
+{
+	fputs("\nall findings together: ", out);
+	report_print_saving(row, 0, out);
+	print(out, "%s\n", db_text(row, 5));
+}
+
+static void print_left_out(sqlite3_stmt *row, FILE *out)
+{
+	int64_t count = sqlite3_column_int64(row, 0);
+
+	print(out,
+		"\nwhat %lld line%s by %s was not computed: replays of so long a run take too much "
+		"time%s\n",
+		(long long)count, count == 1 ? " saves" : "s save",
+		count == 1 ? "itself" : "themselves", db_text(row, 1));
+}
+
+static void print_refusal(sqlite3_stmt *row, FILE *out)
+{
+	print(out, "\nno closer estimate of what would be saved: %s%s\n", db_text(row, 0),
+		db_text(row, 1));
+}
+
 int report_together(struct db *db, FILE *out)
 {
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT r.saving, r.saving_low, r.saving_high, r.share, r.turn_saving, "
-		"r.refusal, "
-		"(SELECT count(*) FROM finding WHERE shown AND waited + delayed > 0 "
-		" AND process = p.id) AS shown, "
-		"CASE WHEN (SELECT count(*) FROM process) > 1 "
-		" THEN printf(' [pid %d]', p.pid) ELSE '' END, "
-		"(SELECT count(*) FROM finding f JOIN finding_place o ON o.finding = f.id "
-		" WHERE f.process = p.id AND f.shown AND f.saving_low NOT NULL AND o.shown "
-		" AND o.saving IS NULL) "
-		"FROM replay r JOIN process p ON p.id = r.process WHERE shown ORDER BY p.id");
-	int step = -1;
+	static const struct {
+		const char *sql;
+		void (*print)(sqlite3_stmt *row, FILE *out);
+	} lines[] = {
+		{ together_sql, print_together },
+		{ refusals_sql, print_refusal },
+		{ left_out_sql, print_left_out },
+	};
+	int step = 0;
 
-	while (q && (step = db_step(q)) > 0) {
-		const char *refusal = (const char *)sqlite3_column_text(q, 5);
-		const char *process = (const char *)sqlite3_column_text(q, 7);
-		int64_t left_out = sqlite3_column_int64(q, 8);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines) && !step; i++) {
+		sqlite3_stmt *q = db_prepare(db, lines[i].sql);
 
-		if (sqlite3_column_int64(q, 6) > 1) {
-			fputs("\nall findings together: ", out);
-			report_print_saving(q, 0, out);
-			print(out, "%s\n", process);
-		}
-		if (left_out)
-			print(out,
-				"\nwhat %lld line%s by %s was not computed: replays of so long a "
-				"run take too much time%s\n",
-				(long long)left_out, left_out == 1 ? " saves" : "s save",
-				left_out == 1 ? "itself" : "themselves", process);
-		if (refusal)
-			print(out, "\nno closer estimate of what would be saved: %s%s\n", refusal,
-				process);
+		step = -1;
+		while (q && (step = db_step(q)) > 0)
+			lines[i].print(q, out);
+		sqlite3_finalize(q);
 	}
-	sqlite3_finalize(q);
 	return step;
 }
 

@@ -62,7 +62,8 @@ static const char worth_sql[] =
 	"  WHERE h.process = l.process AND h.device IS NULL AND h.cause = 'held') * 100 >= ?1 * "
 	"   (l.end - l.start) AND EXISTS (SELECT 1 FROM account d WHERE d.process = l.process "
 	"  AND d.device NOT NULL GROUP BY d.device HAVING sum(CASE WHEN d.cause IN "
-	"   ('kernels', 'copies', 'both') THEN 0 ELSE d.time END) * 100 >= ?1 * (l.end - l.start)))";
+	"   ('kernels', 'copies', 'both') THEN 0 ELSE d.time END) * 100 "
+	"   >= ?1 * (l.end - l.start)))";
 
 int findings_want_ceiling(struct findings *findings)
 {

@@ -12,6 +12,7 @@
 #include "pass.h"
 #include "places.h"
 #include "print.h"
+#include "reads.h"
 
 /*
  * Maximum number of line pairs that a finding about a wait reports as a race without it.  They are
@@ -169,9 +170,12 @@ static int say_message(struct findings *findings, const struct finding_place *pl
 static int say_fix(struct findings *findings, const struct finding_place *place, FILE *out)
 {
 	const struct pass *pass = rules[place->worst.rule].pass;
-	const char *advice;
+	const char *advice = NULL;
 
-	if (library_advice(findings->db, place->worst.call, &advice))
+	if (place->worst.reads &&
+		read_advice(words_frames(findings->words), place->worst.call, &advice))
+		return -1;
+	if (!advice && library_advice(findings->db, place->worst.call, &advice))
 		return -1;
 	if (advice && !rule_is_fence(place->worst.rule)) {
 		fputs(advice, out);

@@ -178,11 +178,12 @@ CREATE TABLE kernel ( -- a function as the driver knows it
 	local_bytes INTEGER             -- local memory per thread; NULL: unknown
 );
 
-CREATE TABLE kernel_name ( -- demangled names of kernels
+CREATE TABLE kernel_name ( -- names of kernels in texts
 	kernel INTEGER PRIMARY KEY REFERENCES kernel(id),
 	whole TEXT NOT NULL,            -- demangled, with template arguments and parameters
-	label TEXT NOT NULL             -- for printing: kernel.name, and its template arguments where
-	                                -- several kernels have that name, long ones shortened by ...
+	label TEXT NOT NULL             -- for printing: kernel.name, or what it computes, if a library
+	                                -- has it; where several kernels would have that, with template
+	                                -- arguments or words that differ, or a number
 );
 
 CREATE TABLE parameter ( -- a parameter of a kernel

@@ -222,6 +222,23 @@ void demangle_base(const char *mangled, char *name, size_t size)
 	snprintf(name, size, "%.*s", (int)(plain ? plain : strlen(mangled)), mangled);
 }
 
+int demangle_operator(const char *mangled, char *name, size_t size)
+{
+	static const char scope[] = "_ZN2at4_ops";
+	const char *own = mangled + strlen(scope);
+	char *at;
+	unsigned long length;
+
+	if (strncmp(mangled, scope, strlen(scope)) || !isdigit((unsigned char)*own))
+		return 0;
+	length = strtoul(own, &at, 10);
+	if (length >= strlen(at) ||
+		(strncmp(at + length, "4call", 5) && strncmp(at + length, "10redispatch", 12)))
+		return 0;
+	snprintf(name, size, "aten::%.*s", (int)length, at);
+	return 1;
+}
+
 void demangle_linkage(const char *mangled, char *plain, size_t size)
 {
 	static const char anonymous[] = "_GLOBAL__N_";

@@ -18,6 +18,12 @@
 void demangle_base(const char *mangled, char *name, size_t size);
 
 /*
+ * Writes "aten::NAME" for at::_ops::NAME::call and ::redispatch, by which PyTorch calls an operator
+ * (torchgen/gen.py).  Returns 0 for other functions.
+ */
+int demangle_operator(const char *mangled, char *name, size_t size);
+
+/*
  * Writes mangled without what the compilers of host and device write differently for one function
  * (cut to size): the L of internal linkage and the names of anonymous namespaces, which nvcc makes
  * unique for the device.  For comparing only.

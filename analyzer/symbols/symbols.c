@@ -129,7 +129,9 @@ static void name_frame(const struct symbols *s, struct resolved_frame *frame)
 {
 	const struct source_frame *source = &frame->source;
 
-	if (source->name)
+	if (source->symbol && demangle_operator(source->symbol, frame->name, sizeof(frame->name)))
+		; /* "call" alone says nothing. */
+	else if (source->name)
 		demangle_base(source->name, frame->name, sizeof(frame->name));
 	else if (source->symbol)
 		demangle_base(source->symbol, frame->name, sizeof(frame->name));

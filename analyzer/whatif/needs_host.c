@@ -539,11 +539,14 @@ static int blame_all(struct needs_host *host, const struct walk_call *later,
 	return earlier ? needs_keep(&host->kept, later->thread, earlier, point) : 0;
 }
 
-/* Blames the last wait that orders them, unless a wait needed anyway keeps them in order. */
+/*
+ * Blames the last wait that orders them, unless a wait needed anyway keeps them in order.  A wait
+ * that had nothing to wait for is blamed only if there is no other: it may be left out as redundant.
+ */
 int needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
 	const struct touch *earlier)
 {
-	size_t number = host->needs->host_count;
+	size_t number = host->needs->host_count, idle = 0;
 
 	if (earlier && needs_is_kept(&host->kept, host->relax, later->thread, earlier))
 		return 0;
@@ -552,11 +555,14 @@ int needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
 
 		if (wait_at(host, number)->call < earlier->call)
 			break;
-		if (relax_is_before(host->relax, &live->point) &&
-			order_cover_has(&live->cover, &earlier->loose[WITHOUT_HOST_WAITS]))
+		if (!relax_is_before(host->relax, &live->point) ||
+			!order_cover_has(&live->cover, &earlier->loose[WITHOUT_HOST_WAITS]))
+			continue;
+		if (wait_at(host, number)->behind)
 			return blame(host, later, number, earlier);
+		idle = idle ? idle : number;
 	}
-	return blame_all(host, later, earlier);
+	return idle ? blame(host, later, idle, earlier) : blame_all(host, later, earlier);
 }
 
 void needs_host_finish(struct needs_host *host)

@@ -28,6 +28,7 @@
 #include "fuzz.h"
 #include "html.h"
 #include "load.h"
+#include "merge.h"
 #include "queries.h"
 #include "report.h"
 #include "text.h"
@@ -128,6 +129,8 @@ static void print_unchecked(const char *path, FILE *nowhere)
 	if (db_file_open(&db, path, SQLITE_OPEN_READONLY))
 		return;
 	if (!db_create(&made, DB_MEMORY) && !db_check_schema(&db, &made)) {
+		merge_begin(&db);
+		merge_findings(&db, 0);
 		report_text(&db, &options, nowhere);
 		report_json(&db, &options, nowhere);
 		limit_time();

@@ -14,6 +14,7 @@
 #include "html.h"
 #include "load.h"
 #include "losses.h"
+#include "merge.h"
 #include "report.h"
 #include "trace_mutations.h"
 
@@ -102,6 +103,8 @@ static void build(char *name, FILE *nowhere, int damaged)
 			fprintf(stderr, "a damaged trace passes for whole\n");
 			abort();
 		}
+		merge_begin(&db);
+		merge_findings(&db, 0);
 		report_text(&db, &options, nowhere);
 		report_json(&db, &options, nowhere);
 		report_html(&db, &options, nowhere);

@@ -86,6 +86,11 @@ def check_findings(reader):
     for part in ("cudaFree waited", "blocking-free", "of each turn", "high", "CUDA C++",
                  "cudaFreeAsync", "PyTorch", "free_in_loop.cu:22", "free_in_loop.cu:33"):
         ok(f"the finding says {part}", part in card, card)
+    title = reader.value("document.querySelector('.message').title")
+    ok("over it is the kernel's whole name", title.startswith("cufence::accumulate("), title)
+    title = reader.value("(cufence.timeline.describe(cufence.run.items.category.indexOf(0)), document.querySelector("
+                         "'.details h3, #details h3').title)")
+    ok("and over a kernel of the timeline", title.startswith("cufence::"), title)
     if os.path.exists(f"{reader.folder}/sources"):
         ok("the line is shown and marked", "cudaFree(scratch)" in browser.text(".line.here"),
            browser.text(".line.here"))

@@ -271,6 +271,23 @@ function lowerBound(array, value) {
 	return low;
 }
 
+/* Whole names of kernels, by the short names that texts have. */
+class WholeNames {
+	constructor(kernels) {
+		this.known = new Map(kernels.map(({ name, whole }) => [name, whole]));
+	}
+
+	of(name) {
+		return this.known.get(name) || "";
+	}
+
+	/* Those of the kernels in a sentence, a line each. */
+	within(text) {
+		return [...text.matchAll(/kernel '([^']*)'/g)].map(([, name]) => this.of(name))
+			.filter(whole => whole).join("\n");
+	}
+}
+
 class Run {
 	constructor(texts, report, bytes) {
 		const numbers = new Numbers(bytes);
@@ -280,6 +297,7 @@ class Run {
 		this.names = texts.names;
 		this.sites = texts.sites;
 		this.until = texts.until;
+		this.wholeNames = new WholeNames(report.kernels);
 		const countOf = is => texts.lanes.reduce((sum, lane) => sum + (is(lane) ? lane.count : 0), 0);
 		this.calls = countOf(lane => !lane.stream && !lane.ranges);
 		this.operations = countOf(lane => lane.stream);

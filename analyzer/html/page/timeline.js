@@ -606,7 +606,7 @@ class Timeline {
 		const row = (title, text) => text ? [element("dt", {}, title), element("dd", {}, text)] : [];
 		const arrows = (list, end, other) => list.of(item).filter(i => list[end][i] === item)
 			.map(i => list[other][i]);
-		this.details.append(element("h3", {}, this.nameOf(item)),
+		this.details.append(element("h3", { title: run.wholeNames.of(this.nameOf(item)) }, this.nameOf(item)),
 			element("p", { className: "kind" }, CATEGORY_NAMES[items.category[item]] + " on " +
 				lane.label + ", " + duration(this.lengthOf(item)) + " from " +
 				duration(items.start[item]) + " on"),

@@ -524,7 +524,7 @@ static void what_waited_first_is_named(void **unused)
 	mini_release(&test.m);
 }
 
-static void fix(void (*between)(struct test *, int64_t event), int script, const char *wanted)
+static void fix(void (*between)(struct test *, int64_t event), const char *wanted)
 {
 	struct test test;
 	int64_t event;
@@ -540,8 +540,6 @@ static void fix(void (*between)(struct test *, int64_t event), int script, const
 		"UPDATE call SET site = %lld WHERE kernel = %lld",
 		(long long)mini_site(&test.m, "produce", 31), (long long)test.writer,
 		(long long)mini_site(&test.m, "consume", 44), (long long)test.reader);
-	if (script)
-		mini_exec(&test.m, "INSERT INTO code VALUES (1, 1, 0, 1, 'f', 'a.py', x'')");
 	assert_int_equal(analyze(&test.m.db), 0);
 	assert_string_equal(mini_text(&test.m, "SELECT fix FROM finding_place"), wanted);
 	assert_string_equal(mini_text(&test.m,
@@ -577,17 +575,16 @@ static void wait_in_a_third_stream(struct test *test, int64_t event)
 static void the_fence_to_add_is_said_in_the_programs_calls(void **unused)
 {
 	(void)unused;
-	fix(NULL, 0,
+	fix(NULL,
 		"record an event on stream 8 after `store` (mini.cu:31), let stream 9 wait for it "
 		"before `load` (mini.cu:44)");
-	fix(nothing_for_a_while, 1,
+	fix(nothing_for_a_while,
 		"record an event on stream 8 after `store` (mini.cu:31), let stream 9 wait for it "
-		"before `load` (mini.cu:44); in PyTorch `stream 9`.wait_stream(`stream 8`), and "
-		"tensor.record_stream() where the memory is used");
-	fix(wait_in_a_third_stream, 0,
+		"before `load` (mini.cu:44)");
+	fix(wait_in_a_third_stream,
 		"let stream 9 wait for the event before `load` (mini.cu:44), in place of "
 		"the stream that does now");
-	fix(wait_for_nothing, 0,
+	fix(wait_for_nothing,
 		"record the event that is waited for on stream 8 after `store` (mini.cu:31), let "
 		"stream 9 wait for it before `load` (mini.cu:44)");
 }
@@ -621,8 +618,8 @@ static void what_is_no_fence_is_not_mended_by_one(void **unused)
 	mini_exec(&test.m, "INSERT INTO code VALUES (1, 1, 0, 1, 'f', 'a.py', x'')");
 	expect_fix(&test,
 		"record an event on stream 9 after `load`, let stream 8 wait for it before "
-		"`store`; in PyTorch tensor.record_stream(`stream 9`) for the tensor that `load` "
-		"uses");
+		"`store`; in PyTorch tensor.record_stream() with stream 9 for the tensor that "
+		"`load` uses");
 }
 
 /* Nothing is known of a kernel without code; a shape is known as its row says. */

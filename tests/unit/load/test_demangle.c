@@ -32,6 +32,21 @@ static void plain_and_nested_names(void **state)
 	expect("_ZZN3fooD1EvENKUlvE_clEv", "foo::{lambda}");
 }
 
+static void operators_of_pytorch(void **state)
+{
+	char name[16] = "";
+
+	assert_true(demangle_operator("_ZN2at4_ops4gelu4callERKNS_6TensorE", name, sizeof(name)));
+	assert_string_equal(name, "aten::gelu");
+	assert_true(demangle_operator("_ZN2at4_ops10mul_Tensor10redispatchEN3c1014DispatchKeySetE",
+		name, sizeof(name)));
+	assert_string_equal(name, "aten::mul_Tenso"); /* cut */
+	assert_false(demangle_operator("_ZN2at4_ops4gelu6schemaE", name, sizeof(name)));
+	assert_false(demangle_operator("_ZN2at4_ops99gelu4callE", name, sizeof(name)));
+	assert_false(demangle_operator("_ZN2at4_ops-1gelu4callE", name, sizeof(name)));
+	assert_false(demangle_operator("call", name, sizeof(name)));
+}
+
 static void template_arguments_are_skipped(void **state)
 {
 	expect("_Z4copyIfLi2EEvPT_", "copy");
@@ -131,6 +146,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain_and_nested_names),
+		cmocka_unit_test(operators_of_pytorch),
 		cmocka_unit_test(template_arguments_are_skipped),
 		cmocka_unit_test(local_names_and_closures),
 		cmocka_unit_test(what_is_not_mangled_stays),

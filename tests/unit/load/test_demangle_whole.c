@@ -42,6 +42,12 @@ static void names_are_written_whole(void **state)
 		"std::array<char*, 1ul>)",
 		"4, at::native::FillFunctor<float>, std::array<char*, 1ul>");
 	expect("_Z4callPFvifEPA4_i", "call(void (*)(int, float), int (*) [4])", "");
+	expect("_ZN8internal5gemvx6kernelIifLb0EEENSt9enable_ifIXntT1_EvE4typeET0_",
+		"std::enable_if<!(false), void>::type internal::gemvx::kernel<int, float, false>"
+		"(float)",
+		"int, float, false");
+	expect("_Z4copyIfLj2ELi4EEv4PartIT_XT0_EXT1_EES0_IS1_E",
+		"void copy<float, 2u, 4>(Part<float, 2u, 4>, Part<float>)", "float, 2u, 4");
 	expect("_ZN3fooIiED1Ev", "foo<int>::~foo()", "int");
 }
 

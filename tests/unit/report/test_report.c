@@ -12,6 +12,7 @@
 #include "disclose.h"
 #include "format.h"
 #include "losses.h"
+#include "merge.h"
 #include "report.h"
 #include "report_parts.h"
 #include "device_use.h"
@@ -157,6 +158,8 @@ static char *report(int (*write)(struct db *, const struct report_options *, FIL
 	FILE *out = open_memstream(&text, &size);
 
 	assert_int_equal(more_findings ? db_exec(&db, more_findings) : 0, 0);
+	assert_int_equal(merge_begin(&db), 0);
+	assert_int_equal(merge_findings(&db, options.finding), 0);
 	assert_int_equal(write(&db, &options, out), 0);
 	fclose(out);
 	db_close(&db);
@@ -234,7 +237,7 @@ static void callers_of_a_line_are_named(void **state)
 
 static void where_a_stream_was_made_is_told(void **state)
 {
-	char *text;
+	char *text, more[2000];
 
 	more_findings =
 		"INSERT INTO stream (id, process, handle, kind, created, cupti_id) VALUES "
@@ -242,6 +245,28 @@ static void where_a_stream_was_made_is_told(void **state)
 		"UPDATE call SET site = 2 WHERE id = 2";
 	text = report(report_text, (struct report_options){ .finding = 1 });
 	has(text, "    stream 14 (blocking) made at tiles.cu:61 in run\n");
+	free(text);
+	strcpy(more, more_findings);
+	strcat(more,
+		"; INSERT INTO stream_use VALUES (1, 1, 0, 'kernel', 1, 0, 5), "
+		"(1, 1, 0, 'memcpy', 2, 0, 5), (1, 1, 1, 'memcpy', 3, 0, 5); "
+		"UPDATE stream SET priority = -1");
+	more_findings = more;
+	text = report(report_text, (struct report_options){ .finding = 1 });
+	has(text, "    stream 14 (blocking, priority -1, 5 copies, 1 kernel) made at tiles.cu:61");
+	hasnt(text, "pool");
+	free(text);
+	/* Three are made there: this one is the second of its priority. */
+	strcat(more,
+		"; INSERT INTO stream (id, process, handle, kind, priority, created) VALUES "
+		"(2, 1, 65, 'blocking', -1, 2), (3, 1, 66, 'blocking', 0, 2), "
+		"(4, 1, 67, 'blocking', -1, 2); UPDATE stream SET cupti_id = 18 WHERE id = 2; "
+		"UPDATE call SET stream = 2 WHERE id = 1; "
+		"INSERT INTO module VALUES (77, 1, 1, 2, 0, '/lib/libc10_cuda.so', NULL); "
+		"INSERT INTO frame (site, depth, address, module, function, user) "
+		"VALUES (2, 50, 1, 77, 'initSingleStream', 0)");
+	text = report(report_text, (struct report_options){ .finding = 1 });
+	has(text, "made at tiles.cu:61 in run, number 2 of PyTorch's pool\n");
 	free(text);
 	more_findings = NULL;
 }
@@ -468,8 +493,8 @@ static void what_a_killed_process_was_in_is_named(void **state)
 }
 
 /* clang-format off */
-#define REPLAY "INSERT INTO replay VALUES (1, 1000000000, 1000000000, NULL, 120000000, 0, " \
-	"130000000, 0.12, NULL);"
+#define REPLAY "INSERT INTO replay (process, measured, replayed, saving, saving_low, " \
+	"saving_high, share) VALUES (1, 1000000000, 1000000000, 120000000, 0, 130000000, 0.12);"
 /* clang-format on */
 
 static void what_two_findings_save_together_is_told(void **state)

@@ -24,6 +24,23 @@ static void a_thread_that_watches_orders_nothing(void **state)
 	assert_string_equal(found(s, 2640), "possible 8 40 0");
 }
 
+/* The second wait has nothing to wait for: it is redundant, and so the first one is needed. */
+static void a_redundant_wait_orders_nothing(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 8; i++) {
+		double t = 1000 * i;
+
+		launch(s, t, s->a, s->mine);
+		wait_stream(s, t + 5, t + 313, s->a);
+		wait_at(s, t + 316, s->a, s->at_other, MINI_MAIN);
+		launch(s, t + 322, s->b, s->mine);
+		MINI_CALL(&s->mini, .type = CALL_cuCtxSynchronize, .at = t + 330, .until = t + 650);
+	}
+	assert_string_equal(found(s, 8000), "");
+}
+
 /* Streams b and c go on with what stream a made for each, after their own thread's wait. */
 static void each_thread_needs_its_own_wait(void **state)
 {
@@ -128,6 +145,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(a_thread_that_watches_orders_nothing),
+		T(a_redundant_wait_orders_nothing),
 		T(each_thread_needs_its_own_wait),
 		T(who_goes_on_by_an_event_needs_the_wait_before_it),
 		T(what_is_used_long_after_its_wait_concerns_no_later_one),

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A run of several processes: findings of one place are one in every format, with the numbers that
+# the database has for each process, and the summary has a row for each.
+. "$(dirname "$0")/lib.sh" "$@"
+cufence=$build/bin/cufence
+root=$(cd "$(dirname "$0")/../.." && pwd)
+needs "$build/sim/libcuda.so.1" "$build/testapps/free_in_loop" "$build/testapps/early_record"
+cd "$tmp" || exit 1
+
+# Four of one program, and one of another.
+"$cufence" run --sim -o five.db -- sh -c "for i in 1 2 3 4; do '$build/testapps/free_in_loop' & done
+	'$build/testapps/early_record' & wait" >/dev/null 2>err
+ok "the run" $?
+query() { # SQL
+	"$cufence" query five.db "$1"
+}
+same "the database has a finding for each process" "4 1" \
+	"$(query "SELECT count(*) FROM finding WHERE rule = 'blocking-free'") $(query "SELECT count(*) FROM finding
+		WHERE rule = 'missing-fence'")"
+
+# --- text ---
+"$cufence" report five.db >text
+same "text: one each" "1 1" "$(grep -c '^blocking-free' text) $(grep -c '^missing-fence' text)"
+has "text: in how many processes, what it costs in each" \
+	'^    in 4 of 5 processes, each 29 times, [0-9. ms]+ host wait, at most .* saving; pid [0-9]+: 29 times, ' "$(cat text)"
+pid=$(query "SELECT pid FROM process p JOIN finding f ON f.process = p.id WHERE rule = 'missing-fence'")
+has "text: the one process" "^    in 1 of 5 processes, pid $pid: 10 times$" "$(cat text)"
+same "text: a row for each process, with its findings" \
+	"$(query "SELECT pid || ' ' || (SELECT count(*) FROM finding f WHERE f.process = p.id AND shown) || ' '
+		|| iif(pid = $pid, 'early_record', 'free_in_loop') FROM process p ORDER BY id")" \
+	"$(awk '/^    device/ { exit } table { print $1, $(NF - 1), $NF } /^    process  pid/ { table = 1 }' text)"
+same "text: a loop for each program" 2 "$(grep -c '^    loop' text)"
+has "text: why there is no estimate, once" '^no closer estimate .* \[4 processes\]$' "$(grep '^no closer' text)"
+
+# Each process's own can be asked for by its number.
+for number in $(query "SELECT id FROM finding WHERE rule = 'blocking-free'"); do
+	"$cufence" report --finding "$number" five.db >one
+	has "finding $number: that of its process" \
+		"processes, .*; pid $(query "SELECT pid FROM process p JOIN finding f ON f.process = p.id
+			WHERE f.id = $number"): 29 times" "$(cat one)"
+	same "finding $number: by its number" "#$number" "$(grep -o '#[0-9]*$' one)"
+done
+
+# --- check ---
+"$cufence" check five.db >check 2>err
+same "check: fails" 1 $?
+same "check: a line each" "1 1" "$(grep -c 'blocking-free' check) $(grep -c 'missing-fence' check)"
+has "check: with the processes" ': in 4 of 5 processes, each 29 times' "$(cat check)"
+has "check: two findings" '2 findings fail \(2 high\)' "$(cat err)"
+query fingerprints >known
+"$cufence" check --baseline known five.db >/dev/null 2>&1
+same "check: known places pass" 0 $?
+query "SELECT fingerprint FROM finding WHERE rule = 'missing-fence'" >known
+"$cufence" check --baseline known five.db >check 2>/dev/null
+same "check: unknown ones do not" "1 1" "$? $(wc -l <check)"
+"$cufence" check --write-baseline base five.db 2>/dev/null
+same "check: a baseline has the instances of all" "$(query "SELECT sum(count) FROM finding_place
+	WHERE fingerprint GLOB 'blocking-free*'") times" "$(grep '^blocking-free' base | cut -f5 | cut -d, -f1)"
+
+# --- formats for programs ---
+"$cufence" report --format json --level possible five.db >json
+"$build/tests/helpers/conforms" "$root/doc/report.schema.json" json
+ok "JSON: conforms to the schema" $?
+if command -v python3 >/dev/null; then
+	same "JSON: the numbers of each process are the database's" \
+		"$(query "SELECT rule || ' ' || f.id || ' ' || pid || ' ' || count || ' ' || waited || ' ' || saving
+			FROM finding f JOIN process p ON p.id = f.process ORDER BY f.id")" \
+		"$(python3 -c 'if 1:
+			import json
+			rows = [(p["finding"], f["rule"], p["pid"], p["count"], p["waited_ns"], p["saving_ns"])
+				for f in json.load(open("json"))["findings"] for p in f["processes"]]
+			for row in sorted(rows):
+				print(row[1], row[0], *row[2:])')"
+	mkdir formats && "$cufence" report --format json five.db >formats/five.json
+	for format in sarif junit github markdown csv; do
+		"$cufence" report --format $format five.db >formats/five.$format
+	done
+	python3 "$root/tests/formats/formats.py" formats sarif junit github markdown csv >out
+	same "formats hold the findings of the JSON" "" "$(cat out)"
+	schema_of_sarif formats
+	cp formats/five.sarif sarif
+	same "SARIF: a result each, with its occurrences" "missing-fence 1 1|blocking-free 4 4" \
+		"$(python3 -c 'if 1:
+			import json
+			results = json.load(open("sarif"))["runs"][0]["results"]
+			print("|".join(f"""{r["ruleId"]} {r["occurrenceCount"]} {len(r["properties"]["processes"])}"""
+				for r in results))')"
+fi
+for format in github junit markdown csv html; do
+	"$cufence" report --format $format five.db | tr -d '\r' >out
+	has "$format: in how many processes" '4 of 5 processes|,4$' "$(cat out)"
+done
+"$cufence" report --format html five.db >page
+grep -qE "\[\"\",\"$pid +[0-9.]+ ms .* early_record\"\]" page
+ok "the page: a row for each process" $?
+"$cufence" report --format csv five.db | tr -d '\r' >out
+same "CSV: a row each" "processes 1 4" "$(sed 's/.*,//' out | paste -sd' ')"
+same "GitHub: a line each" 2 "$("$cufence" report --format github five.db | grep -c '^::error')"
+
+# --- one process: nothing of it ---
+"$cufence" run --sim -o one.db -- "$build/testapps/free_in_loop" >/dev/null 2>&1
+for format in text json sarif csv; do
+	has "one process: $format says nothing of processes" '^0$' \
+		"$("$cufence" report --format $format one.db | tr -d '\r' | grep -cE '[0-9] processes|occurrenceCount|"processes":\[\{"finding|,processes$')"
+done
+finish

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fence to add, in the words of the program's library and with its own variables. */
+#include "hazard_runs.h"
+
+#include <unistd.h>
+
+static const char script[] =
+	"def turn():\n"
+	"    with torch.cuda.stream(copies):\n"
+	"        x.copy_(host)\n" /* 3 */
+	"    y = x * 2\n"
+	"    with torch.cuda.stream(side):\n"
+	"        z = x * 3\n"; /* 6 */
+
+static const char compiled[] =
+	"store<<<1, 1, 0, copies>>>(x);\n" /* 1 */
+	"load<<<1, 1, 0, work>>>(x);\n"
+	"load<<<1, 1, 0, copies>>>(x);\n"; /* 3 */
+
+/* A site in that line of the file, below which a call is made by the library, ""; none. */
+static int64_t place(struct test *test, const char *path, int line, const char *library)
+{
+	int64_t site = mini_site(&test->m, "turn", line);
+
+	if (*library)
+		mini_exec(&test->m,
+			"INSERT INTO frame (site, depth, address, file, function, user) VALUES "
+			"(%lld, 0, 0, '/env/site-packages/%s/api.py', 'copy', 0)",
+			(long long)site, library);
+	mini_exec(&test->m,
+		"INSERT INTO frame (site, depth, address, file, line, function, user) VALUES "
+		"(%lld, 1, %lld, '%s', %d, 'turn', 1)",
+		(long long)site, *library ? INT64_MIN : 0LL, path, line);
+	return site;
+}
+
+struct lines {
+	const char *library;
+	int earlier, later;
+	int legacy; /* the earlier operation is in the legacy default stream */
+};
+
+static void expect(const char *text, struct lines lines, const char *wanted)
+{
+	char path[] = "/tmp/cufence.XXXXXX.py";
+	FILE *file = fdopen(mkstemps(path, 3), "w");
+	struct test test;
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+	begin(&test);
+	mini_exec(&test.m, "UPDATE run SET start_unix_ns = 4000000000000000000");
+	launch(&test, test.writer, lines.legacy ? MINI_LEGACY : test.one, 0);
+	launch(&test, test.reader, test.two, 0);
+	mini_exec(&test.m,
+		"UPDATE call SET site = %lld WHERE kernel = %lld; "
+		"UPDATE call SET site = %lld WHERE kernel = %lld",
+		(long long)place(&test, path, lines.earlier, lines.library), (long long)test.writer,
+		(long long)place(&test, path, lines.later, lines.library), (long long)test.reader);
+	assert_int_equal(analyze(&test.m.db), 0);
+	assert_string_equal(mini_text(&test.m, "SELECT fix FROM finding_place"), wanted);
+	mini_release(&test.m);
+	unlink(path);
+}
+
+static void pytorch_has_one_call_for_both_streams(void **unused)
+{
+	(void)unused;
+	expect(script, (struct lines){ "torch", 3, 6, 0 },
+		"call `side.wait_stream(copies)` after `store` (mini.cu:3) and before `load` "
+		"(mini.cu:6), and tensor.record_stream() where the memory is used");
+}
+
+static void a_line_without_a_stream_uses_the_current_one(void **unused)
+{
+	(void)unused;
+	expect(script, (struct lines){ "torch", 3, 4, 0 },
+		"call `torch.cuda.current_stream().wait_stream(copies)` after `store` (mini.cu:3) "
+		"and before `load` (mini.cu:4), and tensor.record_stream() where the memory is "
+		"used");
+}
+
+static void libraries_have_names_for_the_default_stream(void **unused)
+{
+	(void)unused;
+	expect(script, (struct lines){ "torch", 4, 6, 1 },
+		"call `side.wait_stream(torch.cuda.default_stream())` after `store` (mini.cu:4) "
+		"and before `load` (mini.cu:6), and tensor.record_stream() where the memory is "
+		"used");
+	expect(script, (struct lines){ "cupy", 4, 6, 1 },
+		"call `side.wait_event(cupy.cuda.Stream.null.record())` after `store` (mini.cu:4) "
+		"and before `load` (mini.cu:6)");
+}
+
+/* A role is no code: which stream is meant stays said in words. */
+static void a_stream_that_no_line_names_is_described(void **unused)
+{
+	(void)unused;
+	expect(script, (struct lines){ "torch", 4, 6, 0 },
+		"record an event on stream 8 after `store` (mini.cu:4), let `side` wait for it "
+		"before `load` (mini.cu:6); in PyTorch with Stream.wait_stream(), and "
+		"tensor.record_stream() where the memory is used");
+	expect(script, (struct lines){ "jaxlib", 4, 4, 0 },
+		"record an event on stream 8 after `store` (mini.cu:4), let stream 9 wait for it "
+		"before `load` (mini.cu:4)");
+}
+
+static void compiled_programs_have_their_variables(void **unused)
+{
+	(void)unused;
+	expect(compiled, (struct lines){ "", 1, 2, 0 },
+		"record an event on `copies` after `store` (mini.cu:1), let `work` wait for it "
+		"before `load` (mini.cu:2)");
+}
+
+/* In two functions the same name may be two streams. */
+static void a_name_for_both_streams_says_nothing(void **unused)
+{
+	(void)unused;
+	expect(compiled, (struct lines){ "", 1, 3, 0 },
+		"record an event on stream 8 after `store` (mini.cu:1), let stream 9 wait for it "
+		"before `load` (mini.cu:3)");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pytorch_has_one_call_for_both_streams),
+		cmocka_unit_test(a_line_without_a_stream_uses_the_current_one),
+		cmocka_unit_test(libraries_have_names_for_the_default_stream),
+		cmocka_unit_test(a_stream_that_no_line_names_is_described),
+		cmocka_unit_test(compiled_programs_have_their_variables),
+		cmocka_unit_test(a_name_for_both_streams_says_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
