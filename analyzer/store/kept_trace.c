@@ -310,8 +310,8 @@ int kept_trace_unpack(const char *database, const char *folder, char **command)
 		rc = unpack_all(&unpacker);
 	} else {
 		print(stderr,
-			"cufence: '%s' has no traces: those of small runs are kept in the database, "
-			"since version 35 of the schema; run the program again\n",
+			"cufence: '%s' has no traces in it, as large runs and schemas before 35; "
+			"load the trace files, or run the program again\n",
 			database);
 		rc = -1;
 	}
