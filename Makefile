@@ -700,19 +700,26 @@ lint:
 	$Q./.ci/lint
 fmt:
 	$Qclang-format -i $$(git ls-files '*.c' '*.h' ':!trace/calls*')
+# Where each shell looks for them; the first word names it.
+COMPLETIONS := bash-completion/completions/cufence zsh/site-functions/_cufence \
+	fish/vendor_completions.d/cufence.fish
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/cufence $(DESTDIR)$(PREFIX)/share/man/man1
 	install $O/bin/cufence $(DESTDIR)$(PREFIX)/bin/
 	$(if $(cuda),install $O/lib/libcufence.so $(SHIM_LIBS) $(SIM_LIBS) $O/sim/cufence-probe $(DESTDIR)$(PREFIX)/lib/cufence/)
 	$(if $(cuda),install $O/bin/cufence-probe $(DESTDIR)$(PREFIX)/bin/)
 	install -m 644 doc/cufence.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -d $(dir $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS)))
+	$(foreach c,$(COMPLETIONS),$O/bin/cufence completion $(firstword $(subst -, ,$(subst /, ,$c))) \
+		>$(DESTDIR)$(PREFIX)/share/$c &&) true
 	install -d $(DESTDIR)$(PREFIX)/share/doc/cufence
 	install -m 644 doc/RULES.md doc/SCHEMA.md doc/FORMAT.md doc/report.schema.json \
 		$(DESTDIR)$(PREFIX)/share/doc/cufence/
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/bin/cufence $(DESTDIR)$(PREFIX)/bin/cufence-probe \
 		$(DESTDIR)$(PREFIX)/lib/cufence \
-		$(DESTDIR)$(PREFIX)/share/man/man1/cufence.1 $(DESTDIR)$(PREFIX)/share/doc/cufence
+		$(DESTDIR)$(PREFIX)/share/man/man1/cufence.1 $(DESTDIR)$(PREFIX)/share/doc/cufence \
+		$(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
 clean:
 	rm -rf $O
 help:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cufence completion: what bash and zsh complete, written from the table of commands, so that a new
- * option needs no second list.
+ * cufence completion: what bash, zsh and fish complete, written from the table of commands, so that
+ * a new option needs no second list.
  */
 #include <string.h>
 
@@ -47,7 +47,7 @@ static void put_operands(const struct command *command, FILE *out)
 		for (const struct query *query = queries; query->name; query++)
 			print(out, "%s ", query->name);
 	} else if (!strcmp(command->name, "completion")) {
-		fputs("bash zsh", out);
+		fputs("bash zsh fish", out);
 	}
 }
 
@@ -116,19 +116,80 @@ static void write_script(FILE *out)
 		out);
 }
 
+/* In single quotes, where fish takes a backslash before a quote or another backslash. */
+static void put_quoted(const char *text, FILE *out)
+{
+	fputc('\'', out);
+	for (; *text; text++)
+		print(out, "%s%c", *text == '\'' || *text == '\\' ? "\\" : "", *text);
+	fputc('\'', out);
+}
+
+/* "-o" is short for fish, "--top" long. */
+static void put_fish_option(const char *command, const struct command_option *option, FILE *out)
+{
+	int is_long = option->name[1] == '-';
+
+	print(out, "complete -c cufence -n '__fish_seen_subcommand_from %s' -%c %s", command,
+		is_long ? 'l' : 's', option->name + 1 + is_long);
+	if (is_choice(option->argument)) {
+		fputs(" -x -a '", out);
+		put_choices(option->argument, out);
+		fputc('\'', out);
+	} else if (option->argument) {
+		fputs(" -r", out);
+	}
+	fputs(" -d ", out);
+	put_quoted(option->summary, out);
+	fputc('\n', out);
+}
+
+/* Files are completed unless a line says otherwise; behind "run --", the program's command line. */
+static void write_fish(FILE *out)
+{
+	for (const struct command *c = commands; c->name; c++) {
+		print(out, "complete -c cufence -n __fish_use_subcommand -f -a %s -d ", c->name);
+		put_quoted(c->summary, out);
+		fputc('\n', out);
+		for (const struct command_option *o = c->option; o->name; o++)
+			put_fish_option(c->name, o, out);
+		print(out, "complete -c cufence -n '__fish_seen_subcommand_from %s' -a '", c->name);
+		put_operands(c, out);
+		fputs("'\n", out);
+	}
+	fputs("complete -c cufence -l version -d 'Print the version'\n"
+	      "complete -c cufence -l help -d 'Print how it is used'\n"
+	      "complete -c cufence -n 'contains -- -- (commandline -opc)' -x"
+	      " -a '(set -l words (commandline -opc); complete -C (string join \" \" --"
+	      " (string escape -- $words[(math (contains -i -- -- $words) + 1)..-1])"
+	      " (commandline -ct)))'\n",
+		out);
+}
+
+/* The same script serves as a file of zsh's fpath: on the first Tab it is run as the completion. */
+static void write_zsh(FILE *out)
+{
+	fputs("#compdef cufence\nautoload -U +X bashcompinit && bashcompinit\n", out);
+	write_script(out);
+	fputs("[ \"$funcstack[1]\" != _cufence ] || _bash_complete -o filenames -F _cufence\n",
+		out);
+}
+
 int cmd_completion(const struct arguments *arguments)
 {
-	const char *shell = arguments->operand[0];
+	static const struct {
+		const char *shell;
+		void (*write)(FILE *);
+	} shells[] = { { "bash", write_script }, { "zsh", write_zsh }, { "fish", write_fish } };
 
-	if (strcmp(shell, "bash") != 0 && strcmp(shell, "zsh") != 0) {
-		print(stderr,
-			"cufence completion: bash or zsh, not '%s': put \"source <(cufence "
-			"completion bash)\" into ~/.bashrc\n",
-			shell);
-		return EXIT_TROUBLE;
-	}
-	if (!strcmp(shell, "zsh"))
-		fputs("autoload -U +X bashcompinit && bashcompinit\n", stdout);
-	write_script(stdout);
-	return 0;
+	for (size_t i = 0; i < sizeof(shells) / sizeof(*shells); i++)
+		if (!strcmp(arguments->operand[0], shells[i].shell)) {
+			shells[i].write(stdout);
+			return 0;
+		}
+	print(stderr,
+		"cufence completion: bash, zsh or fish, not '%s': put \"source <(cufence "
+		"completion bash)\" into ~/.bashrc\n",
+		arguments->operand[0]);
+	return EXIT_TROUBLE;
 }

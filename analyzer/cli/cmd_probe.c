@@ -97,8 +97,11 @@ static char *measure(int simulated)
 	char *text;
 
 	if (!path) {
-		print(stderr, "cufence: cufence-probe is not installed beside this program%s\n",
-			simulated ? ", nor is the simulated device" : "");
+		print(stderr,
+			"cufence: there is no cufence-probe beside this program%s: \"make "
+			"%sprobe\" builds %s, with the CUDA toolkit (CUDA_HOME)\n",
+			simulated ? ", nor a simulated device" : "", simulated ? "simulator " : "",
+			simulated ? "both" : "it");
 		return NULL;
 	}
 	text = run_probe(path, simulated);

@@ -7,6 +7,7 @@
 #include "print.h"
 #include "queries.h"
 #include "query_rows.h"
+#include "report_facts.h"
 
 static int list_queries(void)
 {
@@ -138,9 +139,11 @@ int cmd_query(const struct arguments *arguments)
 	if (choose_form(arguments, &form) ||
 		db_open(&db, named ? arguments->operand[0] : "cufence.db", DB_READ))
 		return EXIT_TROUBLE;
+	rc = report_functions(&db);
 	sqlite3_set_authorizer(db.handle, authorize, NULL);
-	rc = run_query(&db, find_query(arguments->operand[named]), form,
-		option(arguments, "--header") != NULL);
+	if (!rc)
+		rc = run_query(&db, find_query(arguments->operand[named]), form,
+			option(arguments, "--header") != NULL);
 	db_close(&db);
 	return rc ? EXIT_TROUBLE : 0;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter_options.h"
 #include "formats.h"
 #include "full_names.h"
 #include "merge.h"
@@ -89,16 +90,21 @@ static int parse_options(const struct arguments *arguments, const struct format 
 }
 
 /* A timeline shows where each process was at it, so its findings are not merged. */
-static int write_report(struct db *db, const struct report_request *request, FILE *out)
+static int write_report(struct db *db, struct report_request *request, FILE *out)
 {
 	int is_timeline = request->format->export != NULL;
 	int (*write)(struct db *, FILE *) =
 		request->format->check ? request->format->check : request->format->export;
 
-	if (verdict_begin(db) || (!is_timeline && merge_findings(db, request->options.finding)))
+	if (verdict_begin(db) || (!is_timeline && merge_findings(db, request->options.finding)) ||
+		filter_findings(db, &request->filter, &request->filtered))
 		return -1;
+	request->options.filter = request->filtered;
 	if (request->format->report)
 		return request->format->report(db, &request->options, out);
+	/* Formats of others have no place for it. */
+	if (request->options.filter)
+		print(stderr, "cufence: %s\n", request->options.filter);
 	return verdict_of_report(db, &request->options) || write(db, out) ? -1 : 0;
 }
 
@@ -137,7 +143,10 @@ int report_request_read(const struct arguments *arguments, const char *file,
 	/* People read text where the program ran. */
 	if (format_is_text(request->format) && request->disclosure == DISCLOSE_PROGRAM)
 		request->disclosure = DISCLOSE_ALL;
-	return parse_options(arguments, request->format, &request->options);
+	return filter_options_read(arguments, &request->filter) ||
+			parse_options(arguments, request->format, &request->options)
+		? -1
+		: 0;
 }
 
 /* Colors and line width depend on where the report goes. */
@@ -175,6 +184,8 @@ int report_request_write(struct report_request *request, const char *database,
 	if (path && output_close(&output, "cufence", !rc))
 		rc = -1;
 out:
+	sqlite3_free(request->filtered);
+	request->filtered = NULL;
 	db_close(&db);
 	return rc;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "filter_options.h"
 #include "formats.h"
 #include "output.h"
 #include "print.h"
@@ -74,17 +75,33 @@ static int parse_seconds(const char **text, int64_t *ns)
 }
 
 /* "1.5:2", "1.5:" or ":2" */
-static int parse_time(const char *value, struct stats_filter *filter)
+static int parse_time(const char *value, struct filter *filter)
 {
 	const char *rest = value;
 
 	filter->from = filter->until = DB_NULL;
-	if (!value)
+	return !value ||
+			(!parse_seconds(&rest, &filter->from) && *rest++ == ':' &&
+				!parse_seconds(&rest, &filter->until) && !*rest)
+		? 0
+		: -1;
+}
+
+int filter_options_read(const struct arguments *arguments, struct filter *filter)
+{
+	*filter = (struct filter){
+		.stream = option_if_any(arguments, "--stream"),
+		.kernel = option_if_any(arguments, "--kernel"),
+		.range = option_if_any(arguments, "--range"),
+		.process = option_if_any(arguments, "--process"),
+		.thread = option_if_any(arguments, "--thread"),
+		.time = option_if_any(arguments, "--time"),
+	};
+	if (!parse_time(filter->time, filter))
 		return 0;
-	if (!parse_seconds(&rest, &filter->from) && *rest++ == ':' &&
-		!parse_seconds(&rest, &filter->until) && !*rest)
-		return 0;
-	return complain("--time", "FROM:UNTIL in seconds of the run", value);
+	print(stderr, "cufence %s: --time is FROM:UNTIL in seconds of the run, not '%s'\n",
+		arguments->command->name, filter->time);
+	return -1;
 }
 
 static int parse_section(const char *name, struct stats_filter *filter)
@@ -107,17 +124,12 @@ static int parse(const struct arguments *arguments, struct request *request)
 
 	*request = (struct request){
 		.path = option(arguments, "-o"),
-		.filter = { .stream = option(arguments, "--stream"),
-			.kernel = option(arguments, "--kernel"),
-			.range = option(arguments, "--range"),
-			.process = option(arguments, "--process"),
-			.thread = option(arguments, "--thread"),
-			.by_loop = by != NULL },
+		.filter.by_loop = by != NULL,
 	};
 	if (by && strcmp(by, "loop"))
 		return complain("--by", "loop", by);
 	return parse_format(arguments, request) || parse_top(option(arguments, "--top"), request) ||
-			parse_time(option(arguments, "--time"), &request->filter) ||
+			filter_options_read(arguments, &request->filter.only) ||
 			parse_section(option(arguments, "--section"), &request->filter)
 		? -1
 		: 0;

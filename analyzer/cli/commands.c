@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 
+#include "filter_options.h"
 #include "run.h"
 
 #define ANNOTATIONS \
@@ -65,7 +66,7 @@ static const struct command_option analyze_options[] = { ANNOTATIONS, { 0 } };
 static const struct command_option report_options[] = { REPORT_OPTIONS,
 	{ "--finding", "NUMBER", "show only this one, with its callers and timeline" },
 	{ "--patch", NULL, "print the fixes that are mechanical as a diff (--format patch)" },
-	{ "-o", "FILE", "write to FILE instead of stdout" }, { 0 } };
+	FILTER_OPTIONS, { "-o", "FILE", "write to FILE instead of stdout" }, { 0 } };
 
 static const struct command_option check_options[] = {
 	{ "--fail-on", "high|medium|low|RULE,...",
@@ -99,13 +100,7 @@ static const struct command_option stats_options[] = { { "--section",
 							       "memory|streams|ranges",
 							       "only this one" },
 	{ "--by", "loop", "what a turn of the loop has on average, without the rest of the run" },
-	{ "--stream", "NUMBER|KIND", "only of this stream, or of streams of a kind" },
-	{ "--kernel", "NAME", "only of kernels whose name contains it, or matches the pattern" },
-	{ "--time", "FROM:UNTIL", "only submitted in these seconds of the run" },
-	{ "--range", "NAME", "only within NVTX ranges of that name, or pattern" },
-	{ "--process", "PID", "only of this process" },
-	{ "--thread", "TID|NAME", "only of this thread" },
-	{ "--top", "N", "show at most N names of a section (text: 10, else all)" },
+	FILTER_OPTIONS, { "--top", "N", "show at most N names of a section (text: 10, else all)" },
 	{ "--format", "text|csv|json",
 		"tables, or one with all sections (default: by the file's "
 		"ending, else text)" },
@@ -157,7 +152,7 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 		EXIT_TROUBLE, 1, 1, 0 },
 	{ "probe", "[RESULT.json]", "measure how CUDA synchronizes on this system", probe_options,
 		cmd_probe, EXIT_TROUBLE, 0, 1, 0 },
-	{ "completion", "bash|zsh", "print a completion script to be sourced", no_options,
+	{ "completion", "bash|zsh|fish", "print a completion script to be sourced", no_options,
 		cmd_completion, EXIT_TROUBLE, 1, 1, 0 },
 	{ "help", "[COMMAND|RULE]", "show this text, a command's options, or explain a rule",
 		no_options, cmd_help, EXIT_TROUBLE, 0, 1, 0 },

@@ -9,12 +9,15 @@
 
 #include "command.h"
 #include "disclose.h"
+#include "filter.h"
 #include "report.h"
 
 struct report_request {
 	const struct format *format;
 	const char *path; /* the file to write, NULL: the standard stream */
 	struct report_options options;
+	struct filter filter; /* of "report" */
+	char *filtered;       /* its text while the report is written */
 	enum disclosure disclosure;
 	int full_names; /* whole names of kernels */
 };

@@ -9,13 +9,15 @@
 #include "report_possible.h"
 #include "rules.h"
 
-/* A rule's failing and accepted places. */
+/* A rule's failing and accepted places, and what its findings cost of the run, in seconds. */
 static const char counts_sql[] =
 	"SELECT count(*) FILTER (WHERE state = 'fails'), count(*) FILTER (WHERE state = "
 	"'baseline'),"
-	" count(*) FILTER (WHERE state = 'suppressed'), count(*) FILTER (WHERE state <> 'hidden')"
+	" count(*) FILTER (WHERE state = 'suppressed'),"
+	" coalesce((SELECT printf('%.6f', sum(saving) / 1e9) FROM finding WHERE rule = ?1 AND id IN"
+	"  (SELECT finding FROM temp.verdict WHERE state <> 'hidden') HAVING sum(saving)), '0')"
 	" FROM temp.verdict v JOIN finding f ON f.id = v.finding WHERE f.rule = ?1";
-enum count_column { COUNT_FAILS, COUNT_BASELINE, COUNT_SUPPRESSED };
+enum count_column { COUNT_FAILS, COUNT_BASELINE, COUNT_SUPPRESSED, COUNT_COST };
 
 static const char places_sql[] =
 	"SELECT p.message, v.severity, source_path(s.file), s.line, coalesce(s.text, '?'), "
@@ -83,12 +85,13 @@ static void put_attribute(FILE *out, const char *name, const char *text)
 	fputc('"', out);
 }
 
-static void begin_case(const struct suite *suite, const char *group, const char *name)
+static void begin_case(const struct suite *suite, const char *group, const char *name,
+	const char *seconds)
 {
 	fputs("<testcase", suite->out);
 	put_attribute(suite->out, "classname", group);
 	put_attribute(suite->out, "name", name);
-	fputs(" time=\"0\"", suite->out);
+	put_attribute(suite->out, "time", seconds);
 }
 
 /* A place as its lines. */
@@ -126,12 +129,12 @@ static void put_place(sqlite3_stmt *q, FILE *out)
 }
 
 /* Its message is that of the first place; readers of the format show one failure of a case. */
-static int put_failure(const struct suite *suite, const struct rule_info *rule)
+static int put_failure(const struct suite *suite, const struct rule_info *rule, const char *seconds)
 {
 	sqlite3_stmt *q = suite->places;
 	int step = db_bind(q, "s", rule->id) ? -1 : db_step(q);
 
-	begin_case(suite, rule->group, rule->id);
+	begin_case(suite, rule->group, rule->id, seconds);
 	if (step > 0 && sqlite3_column_type(q, PLACE_FILE) != SQLITE_NULL) {
 		put_attribute(suite->out, "file", db_text(q, PLACE_FILE));
 		print(suite->out, " line=\"%d\"", sqlite3_column_int(q, PLACE_LINE));
@@ -160,8 +163,8 @@ static int put_rule(const struct suite *suite, const struct rule_info *rule)
 	known = sqlite3_column_int(q, COUNT_BASELINE);
 	suppressed = sqlite3_column_int(q, COUNT_SUPPRESSED);
 	if (sqlite3_column_int(q, COUNT_FAILS))
-		return put_failure(suite, rule);
-	begin_case(suite, rule->group, rule->id);
+		return put_failure(suite, rule, db_text(q, COUNT_COST));
+	begin_case(suite, rule->group, rule->id, db_text(q, COUNT_COST));
 	if (known || suppressed)
 		print(suite->out,
 			"><skipped message=\"%d in the baseline, %d suppressed\"/></testcase>\n",
@@ -178,7 +181,7 @@ static int put_troubles(const struct suite *suite)
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0) {
-		begin_case(suite, "run", db_text(q, 0));
+		begin_case(suite, "run", db_text(q, 0), "0");
 		fputs(sqlite3_column_int(q, 2) ? "><error" : "><failure", suite->out);
 		put_attribute(suite->out, "message", db_text(q, 1));
 		put_attribute(suite->out, "type", db_text(q, 0));

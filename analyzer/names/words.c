@@ -68,8 +68,8 @@ struct words *words_open(struct db *db)
 	words->clock = db_prepare(db,
 		"SELECT s.text FROM wait_clock w JOIN site s ON s.id = w.site WHERE w.call = ?");
 	if (words->frames && words->parent && words->name && words->operation && words->kernel &&
-		words->label &&
-		words->node && words->place && words->captured && words->script && words->clock)
+		words->label && words->node && words->place && words->captured && words->script &&
+		words->clock)
 		return words;
 	words_close(words);
 	return NULL;

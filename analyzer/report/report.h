@@ -17,12 +17,13 @@ enum report_level { REPORT_LIKELY, REPORT_CERTAIN, REPORT_POSSIBLE };
 
 struct report_options {
 	enum report_level level;
-	int top;         /* at most so many findings, 0: all */
-	int64_t finding; /* only this one, 0: all */
-	int all;         /* also the places that are hidden by default */
-	int color;       /* escape sequences for a terminal */
-	int width;       /* columns of the terminal, 0: lines as long as they are */
-	int undrawn;     /* no timeline of a single finding and no source lines */
+	int top;            /* at most so many findings, 0: all */
+	int64_t finding;    /* only this one, 0: all */
+	int all;            /* also the places that are hidden by default */
+	int color;          /* escape sequences for a terminal */
+	int width;          /* columns of the terminal, 0: lines as long as they are */
+	int undrawn;        /* no timeline of a single finding and no source lines */
+	const char *filter; /* "only findings on stream 14: 2 of 5"; NULL: none is filtered out */
 };
 
 /* Each: 0, or -1 after a message. */

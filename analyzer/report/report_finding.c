@@ -44,7 +44,6 @@ static const char callers_sql[] =
 	" AND function NOT NULL AND function <> '_start' AND depth >"
 	"  (SELECT min(depth) FROM frame WHERE site = ?1 AND user = 1) ORDER BY depth";
 
-
 /*
  * A fence that is missing, at the worst instance of a finding's first place: the bytes in common,
  * of which allocation, made where; how close the two came; what each access is known from.

@@ -245,11 +245,24 @@ static int put_findings(struct db *db, const struct report_options *options, FIL
 	return rows < 0 ? -1 : 0;
 }
 
+static int put_filter(struct db *db, const char *filter, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT json_quote(?)");
+	int step = q && !db_bind(q, "s", filter) ? db_step(q) : -1;
+
+	if (step > 0)
+		fprintf(out, "\"filter\":%s,\n", db_text(q, 0));
+	sqlite3_finalize(q);
+	return step > 0 ? 0 : -1;
+}
+
 static int put_report(struct db *db, const struct report_options *options, FILE *out)
 {
 	if (report_functions(db))
 		return -1;
 	fputs("{\"tool\":\"cufence\",\"format\":" JSON_FORMAT ",\n", out);
+	if (options->filter && put_filter(db, options->filter, out))
+		return -1;
 	if (put_summary(db, out))
 		return -1;
 	fputs("\"together\":", out);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "constants.h"
+#include "format.h"
 #include "print.h"
 #include "report_finding.h"
 #include "shell.h"
@@ -13,14 +14,19 @@
  * What only happens to be ordered is no race in this run, and confirm cannot make it one.  A share
  * is of the loop, if there is one.  Findings are numbered by worth, bounds after replayed savings.
  */
+#define IS_RACE \
+	"(f.rule <> 'accidental-order' AND EXISTS (SELECT 1 FROM finding_place p" \
+	"  WHERE p.finding = f.id AND p.hazard NOT NULL))"
+#define HAS_WEIGHT "(f.share >= ?1 AND f.saving >= ?2)"
+
 static const char possible_sql[] =
 	"SELECT count(*) OVER (), sum(race) OVER (), f.id, f.race, f.message,"
 	" coalesce(s.text, '?'), coalesce(s.function, ''), " REPORT_COST_COLUMNS
-	" FROM (SELECT f.*, f.rule <> 'accidental-order' AND EXISTS (SELECT 1 FROM finding_place p"
-	"  WHERE p.finding = f.id AND p.hazard NOT NULL) AS race FROM finding f"
-	"  WHERE NOT f.shown) f"
+	" FROM (SELECT f.*, " IS_RACE
+	" AS race FROM finding f WHERE NOT f.shown) f"
 	" LEFT JOIN site s ON s.id = f.site"
-	" WHERE (f.race OR (f.share >= ?1 AND f.saving >= ?2)) AND (%s)"
+	" WHERE (f.race OR " HAS_WEIGHT
+	") AND (%s)"
 	" ORDER BY f.race, f.id LIMIT 1";
 
 enum possible_column {
@@ -101,4 +107,65 @@ char *report_possible(struct db *db, const char *condition, int named,
 		return text;
 	free(text);
 	return NULL;
+}
+
+/* --- hidden ones --- */
+
+/* By the first reason that hides them, without those of the line above. */
+static const char hidden_sql[] =
+	"SELECT CASE WHEN f.shown THEN 0 WHEN f.waited + f.delayed = 0 THEN 1"
+	" WHEN f.share < ?3 THEN 2 WHEN f.saving < ?2 THEN 3 ELSE 1 END AS why, count(*)"
+	" FROM finding f"
+	" WHERE NOT (%s) AND (f.shown OR NOT (" IS_RACE " OR " HAS_WEIGHT
+	"))"
+	" GROUP BY why ORDER BY why";
+
+/* Prints a reason of that many findings. */
+static void print_why(int why, int64_t count, FILE *out)
+{
+	char most[DURATION_SIZE];
+
+	print(out, "%lld ", (long long)count);
+	switch (why) {
+	case 0:
+		fputs(count == 1 ? "is likely, not certain" : "are likely, not certain", out);
+		break;
+	case 1:
+		fputs(count == 1 ? "is only possible" : "are only possible", out);
+		break;
+	case 2:
+		print(out, "would save less than %d %%", FINDING_MIN_PERCENT);
+		break;
+	default:
+		print(out, "would save less than %s", format_duration(most, SHOWN_MIN_NS));
+	}
+}
+
+int64_t report_hidden(struct db *db, enum report_level level, FILE *out)
+{
+	char *sql = sqlite3_mprintf(hidden_sql, report_condition(level)), *why = NULL;
+	sqlite3_stmt *q = sql ? db_prepare(db, sql) : NULL;
+	size_t size;
+	FILE *memory = open_memstream(&why, &size);
+	int64_t sum = 0;
+	int step = q && memory &&
+			!db_bind(q, "did", HIGH_PERCENT / 100.0, (int64_t)SHOWN_MIN_NS,
+				FINDING_MIN_PERCENT / 100.0)
+		? 0
+		: -1;
+
+	while (!step && (step = db_step(q)) > 0) {
+		fputs(sum ? ", " : "", memory);
+		print_why(sqlite3_column_int(q, 0), sqlite3_column_int64(q, 1), memory);
+		sum += sqlite3_column_int64(q, 1);
+		step = 0;
+	}
+	if (!memory || fclose(memory))
+		step = -1;
+	if (!step && sum)
+		print(out, "%lld hidden: %s", (long long)sum, why);
+	sqlite3_finalize(q);
+	sqlite3_free(sql);
+	free(why);
+	return step ? -1 : sum;
 }

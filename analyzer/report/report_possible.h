@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "db.h"
+#include "report.h"
 
 /* For temp.verdict (verdict.h): leaves out findings that an export has, or that were accepted. */
 #define POSSIBLE_WITHOUT_VERDICT \
@@ -28,5 +29,12 @@ struct report_possible {
  */
 char *report_possible(struct db *db, const char *condition, int named,
 	struct report_possible *possible);
+
+/*
+ * Prints "2 hidden: 1 is only possible, 1 would save less than 1 %" about the findings that the
+ * level leaves out, without those of the line above; nothing if there are none.  Returns how many,
+ * -1 after a message.
+ */
+int64_t report_hidden(struct db *db, enum report_level level, FILE *out);
 
 #endif

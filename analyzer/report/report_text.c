@@ -120,8 +120,7 @@ static int print_command(struct db *db, const struct report_options *options, co
 	return 0;
 }
 
-/* Returns how many findings the line is about, -1 after a message. */
-static int64_t print_possible(struct db *db, FILE *out)
+static int print_possible(struct db *db, FILE *out)
 {
 	struct report_possible possible;
 	char *line = report_possible(db, "1", 1, &possible);
@@ -129,22 +128,62 @@ static int64_t print_possible(struct db *db, FILE *out)
 	if (line && *line)
 		print(out, "\n%s\n", line);
 	free(line);
-	return line ? possible.count : -1;
+	return line ? 0 : -1;
+}
+
+static int print_hidden(struct db *db, const struct report_options *options, FILE *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	int64_t hidden = memory ? report_hidden(db, options->level, memory) : -1;
+
+	if (!memory || fclose(memory)) {
+		fputs("cufence: out of memory\n", stderr);
+		hidden = -1;
+	}
+	if (hidden > 0)
+		print(out, "\n%s: ", text);
+	free(text);
+	return hidden <= 0
+		? (int)hidden
+		: print_command(db, &(struct report_options){ .top = REPORT_TOP }, "--all", out);
+}
+
+/* What was looked at, for whoever does not know what else there might be. */
+static void print_nothing(struct db *db, FILE *out)
+{
+	static const char *const but[] = { [LOSS_OPERATIONS] = ", but the trace is incomplete",
+		[LOSS_INCOMPLETE] = ", but the trace is incomplete",
+		[LOSS_FAILED] = ", but the run failed" };
+	int effect = losses_effect(db);
+	int64_t operations = db_int(db, "SELECT sum(operations) FROM stream_use", 0);
+	int64_t streams = db_int(db, "SELECT count(DISTINCT stream) FROM stream_use", 0);
+	int64_t waits = db_int(db, "SELECT sum(count) FROM wait_use", 0);
+
+	if (effect != LOSS_NOTE) {
+		print(out, "\nno findings%s\n", but[effect < 0 ? LOSS_INCOMPLETE : effect]);
+		return;
+	}
+	print(out, "\nno findings in %lld calls",
+		(long long)db_int(db, "SELECT sum(calls) FROM thread_use", 0));
+	if (operations)
+		print(out, ", %lld operation%s on %lld stream%s", (long long)operations,
+			operations == 1 ? "" : "s", (long long)streams, streams == 1 ? "" : "s");
+	if (waits)
+		print(out, ", %lld wait%s", (long long)waits, waits == 1 ? "" : "s");
+	fputs("; what was looked for: cufence help rules\n", out);
 }
 
 static int print_rest(struct db *db, const struct report_options *options, int64_t printed,
 	FILE *out)
 {
 	int64_t chosen = count_findings(db, options->level);
-	int64_t rest = count_findings(db, REPORT_POSSIBLE) - chosen, possible;
 
-	if (!printed) {
-		static const char *const but[] = { "", ", but the trace is incomplete",
-			", but the trace is incomplete", ", but the run failed" };
-		int effect = losses_effect(db);
-
-		print(out, "\nno findings%s\n", but[effect < 0 ? LOSS_INCOMPLETE : effect]);
-	}
+	if (!printed && options->filter)
+		fputs("\nno findings\n", out);
+	else if (!printed)
+		print_nothing(db, out);
 	if (printed) {
 		struct report_options one = { .top = REPORT_TOP };
 
@@ -160,12 +199,9 @@ static int print_rest(struct db *db, const struct report_options *options, int64
 		if (print_command(db, options, top, out))
 			return -1;
 	}
-	possible = rest ? print_possible(db, out) : 0;
-	if (possible < 0 || rest <= possible)
-		return possible < 0 ? -1 : 0;
-	print(out, "\n%lld hidden, below the threshold or less certain: ",
-		(long long)(rest - possible));
-	return print_command(db, &(struct report_options){ .top = REPORT_TOP }, "--all", out);
+	if (options->level == REPORT_POSSIBLE)
+		return 0;
+	return print_possible(db, out) || print_hidden(db, options, out) ? -1 : 0;
 }
 
 static int print_report(struct db *db, const struct report_options *options, FILE *out)
@@ -174,6 +210,8 @@ static int print_report(struct db *db, const struct report_options *options, FIL
 
 	if (report_summary(db, out))
 		return -1;
+	if (options->filter)
+		print(out, "\n%s\n", options->filter);
 	printed = report_print_findings(db, options, out);
 	if (options->finding && !printed)
 		print(stderr, "cufence: there is no finding %lld (see \"cufence report --all\")\n",

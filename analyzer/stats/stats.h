@@ -4,8 +4,7 @@
  * a row of stats_sections[], whose SQL has a row for each thing, such as a launch or a wait;
  * everything else is the same for all sections.
  *
- * Filters keep a thing if it has what they ask for: work counts as the call's that submitted it,
- * with its time and thread, and a wait as that of the operation that it waited for.
+ * Filters (filter.h) keep a thing if it has what they ask for.
  */
 #ifndef CUFENCE_STATS_H
 #define CUFENCE_STATS_H
@@ -14,6 +13,7 @@
 #include <stdio.h>
 
 #include "db.h"
+#include "filter.h"
 
 struct stats_section {
 	const char *name;
@@ -29,16 +29,9 @@ struct stats_section {
 /* Ends with name NULL. */
 extern const struct stats_section stats_sections[];
 
-/* NULL, or as said: keep everything. */
 struct stats_filter {
-	const char *section;
-	const char *stream; /* CUPTI's number, or stream.kind */
-	const char *kernel; /* part of its demangled name, or a pattern for its label */
-	const char
-		*range; /* name of NVTX ranges, or a pattern: what they contain, in all threads */
-	const char *process; /* pid */
-	const char *thread;  /* kernel's id or name */
-	int64_t from, until; /* ns; DB_NULL */
+	struct filter only;
+	const char *section; /* NULL: all */
 	/* Only what the loop's turns contain, divided by their number; turns are not divided. */
 	int by_loop;
 };

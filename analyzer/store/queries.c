@@ -186,7 +186,12 @@ const struct query queries[] = {
 		"SELECT pid, name, value FROM property JOIN process ON id = process"
 		" ORDER BY pid, name" },
 	{ "missing", "recorded data known to be missing",
-		"SELECT pid, reason, count FROM loss JOIN process ON id = process"
-		" ORDER BY pid, reason" },
+		/* Of those that reports do not mention, this is the only one. */
+		"SELECT pid, reason, count, iif(reason = 'passed_through', 'looked-up driver"
+		" functions without a wrapper: queries and settings that order nothing, or newer"
+		" than this cufence', loss_text(reason, count, cupti, cupti_error,"
+		" (SELECT value FROM property WHERE property.process = p.id"
+		"  AND name = 'cupti.holder'))) AS meaning"
+		" FROM loss l JOIN process p ON p.id = l.process ORDER BY pid, reason" },
 	{ NULL, NULL, NULL }
 };

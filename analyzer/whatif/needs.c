@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "constants.h"
 #include "needs_parts.h"
 #include "order_loss.h"
 #include "walk.h"
@@ -54,6 +55,43 @@ static int process_call(void *arg, const struct walk_call *call)
 	return search->has_events ? needs_events_after(&search->events, call) : 0;
 }
 
+/* The waits of a site, and those that had nothing to wait for. */
+struct site_waits {
+	int64_t all, idle;
+};
+
+/*
+ * Waits at sites that never wait for anything are left out as redundant (pass_redundant_sync.c):
+ * what they would order needs the wait before them.
+ */
+static int settle_redundant(struct needs *needs)
+{
+	struct idmap sites = { 0 };
+
+	for (size_t i = 0; i < needs->host_count; i++) {
+		struct site_waits *site =
+			idmap_need(&sites, needs->host[i].site, sizeof(struct site_waits));
+
+		if (!site) {
+			idmap_release(&sites, free);
+			return -1;
+		}
+		site->all++;
+		site->idle += !needs->host[i].behind;
+	}
+	for (size_t i = 0; i < needs->host_count; i++) {
+		struct host_wait *wait = &needs->host[i];
+		const struct site_waits *site =
+			wait->stand_in ? idmap_get(&sites, wait->stand_in) : NULL;
+
+		if (site && site->idle >= FINDING_MIN_COUNT && site->all - site->idle <= 1 &&
+			wait->stand_in_end > wait->ordered_end)
+			wait->ordered_end = wait->stand_in_end;
+	}
+	idmap_release(&sites, free);
+	return 0;
+}
+
 static int follow(struct search *search, struct needs *needs, struct db *db)
 {
 	search->relax.loose[WITHOUT_HOST_WAITS].is_followed = search->has_host;
@@ -65,7 +103,8 @@ static int follow(struct search *search, struct needs *needs, struct db *db)
 	if (search->has_host)
 		needs_host_finish(&search->host);
 	needs->events_are_known = !relax_given_up(&search->relax);
-	return order_loss_add(db, relax_given_up(&search->relax));
+	return settle_redundant(needs) || order_loss_add(db, relax_given_up(&search->relax)) ? -1
+											     : 0;
 }
 
 int needs_find(struct needs *needs, struct db *db)

@@ -45,6 +45,9 @@ struct host_wait {
 	 */
 	int64_t ordered_end;
 	uint32_t ordered;
+	/* The site of a later wait that orders such pairs, though it had nothing to wait for. */
+	uint32_t stand_in;
+	int64_t stand_in_end;
 	uint8_t looked; /* the host may read a result */
 	uint8_t maybe;  /* some kernel may have written one */
 	uint8_t timed;  /* it lies between records of events whose elapsed time the program reads */

@@ -347,7 +347,8 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 		.enter = since,
 		.exit = call->exit,
 		.until = INT64_MIN,
-		.ordered_end = INT64_MIN };
+		.ordered_end = INT64_MIN,
+		.stand_in_end = INT64_MIN };
 	struct live_wait live = { 0 };
 
 	if (!waiter)
@@ -539,14 +540,20 @@ static int blame_all(struct needs_host *host, const struct walk_call *later,
 	return earlier ? needs_keep(&host->kept, later->thread, earlier, point) : 0;
 }
 
-/*
- * Blames the last wait that orders them, unless a wait needed anyway keeps them in order.  A wait
- * that had nothing to wait for is blamed only if there is no other: it may be left out as redundant.
- */
+/* The wait is needed if the later one that would stand in for it is left out (settle_redundant). */
+static void note_stand_in(struct host_wait *wait, const struct host_wait *stand_in,
+	const struct touch *earlier)
+{
+	wait->stand_in = stand_in->site;
+	if (earlier->end > wait->stand_in_end)
+		wait->stand_in_end = earlier->end;
+}
+
+/* Blames the last wait that orders them, unless a wait needed anyway keeps them in order. */
 int needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
 	const struct touch *earlier)
 {
-	size_t number = host->needs->host_count, idle = 0;
+	size_t number = host->needs->host_count, last = 0;
 
 	if (earlier && needs_is_kept(&host->kept, host->relax, later->thread, earlier))
 		return 0;
@@ -558,11 +565,14 @@ int needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
 		if (!relax_is_before(host->relax, &live->point) ||
 			!order_cover_has(&live->cover, &earlier->loose[WITHOUT_HOST_WAITS]))
 			continue;
-		if (wait_at(host, number)->behind)
-			return blame(host, later, number, earlier);
-		idle = idle ? idle : number;
+		last = last ? last : number;
+		if (!wait_at(host, number)->behind)
+			continue;
+		if (last != number)
+			note_stand_in(wait_at(host, number), wait_at(host, last), earlier);
+		break;
 	}
-	return idle ? blame(host, later, idle, earlier) : blame_all(host, later, earlier);
+	return last ? blame(host, later, last, earlier) : blame_all(host, later, earlier);
 }
 
 void needs_host_finish(struct needs_host *host)

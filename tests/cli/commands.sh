@@ -50,6 +50,24 @@ if command -v zsh >/dev/null; then
 else
 	echo "skipped: no zsh: its completion"
 fi
+if command -v fish >/dev/null; then
+	"$cufence" completion fish >fish
+	fish_words() { # LINE: what completes it
+		HOME=$tmp fish --no-config -c 'source ./fish; complete -C "$argv[1]"' "$1" | cut -f1 | sort
+	}
+	same "fish: commands" "$(sort <<<"$commands")" "$(fish_words 'cufence ')"
+	for command in $commands; do
+		same "fish: options of $command" \
+			"$({ "$cufence" help "$command" | sed -n 's/^    \(-[a-z-]*\).*/\1/p'; printf '%s\n' --help --version; } | sort)" \
+			"$(fish_words "cufence $command -")"
+	done
+	same "fish: choices" $'certain\nlikely\npossible' "$(fish_words 'cufence report --level ')"
+	same "fish: rules" "blocking-free" "$(fish_words 'cufence help blocking-f')"
+	same "fish: files" "some.db" "$(fish_words 'cufence report so')"
+	has "fish: the program's own words" '^some.db$' "$(fish_words 'cufence run --sim -- ls so')"
+else
+	echo "skipped: no fish: its completion"
+fi
 
 # Rules are explained offline, as doc/RULES.md has them.
 rules=$(sed -n 's/^RULE([a-z_]*, "\([^"]*\)".*/\1/p' "$root/analyzer/rules/rules.def")
@@ -75,7 +93,7 @@ status() { # TEXT WANTED COMMAND...
 }
 
 status "unknown command" 2 "$cufence" frobnicate
-status "no such shell" 2 "$cufence" completion fish
+status "no such shell" 2 "$cufence" completion tcsh
 status "help for nothing that is" 2 "$cufence" help frobnicate
 status "unknown option" 2 "$cufence" report --frobnicate x.db
 has "names the option" "'--frobnicate'" "$(cat err)"

@@ -12,4 +12,12 @@ got=$("$root/tests/demo" "$build" 2>&1)
 same "its exit status" 0 "$?"
 has "a finding" '^blocking-free: cudaFree waited' "$got"
 has "and a query" '^cudaFree	' "$got"
+# What it names may be used afterwards: the second command, and the one that the report ends with.
+again=$(sed -n 's/^\$ \(.* query .*\)/\1/p' <<<"$got")
+same "the query's command" "$(sed -n '/^\$ .* query /,$p' <<<"$got" | tail -n +2)" "$(eval "$again")"
+database=$(sed -n 's/^one finding with its timeline: cufence report --finding NUMBER //p' <<<"$got")
+has "the report's command" '^blocking-free: ' "$("$build/bin/cufence" report --finding 1 "$database")"
+named=$(sed -n 's/^\$ .* run .* -- \([^ ]*\) .*/\1/p' <<<"$got")
+[ -x "$named" ]
+ok "the program that it names is there: $named" $?
 finish

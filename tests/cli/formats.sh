@@ -147,7 +147,7 @@ print([s["justification"] for r in results for s in r["suppressions"]],
 	sorted(r["baselineState"] for r in results))')"
 fi
 check "JUnit of a check" 0 --format junit --suppressions good
-has "skips what is accepted" 'name="blocking-free" time="0"><skipped message="0 in the baseline, 1 suppressed"' "$(cat out)"
+has "skips what is accepted" 'name="blocking-free" time="0\.0[0-9]*"><skipped message="0 in the baseline, 1 suppressed"' "$(cat out)"
 check "Markdown of a check" 0 --format markdown --suppressions good
 has "counts what is accepted" '^### cufence: no finding$' "$(cat out)"
 has "in words" '^Places accepted: 0 in the baseline, 1 suppressed\. Other findings, .*: 0\.$' "$(cat out)"
@@ -182,6 +182,11 @@ if command -v jq >/dev/null; then
 	same "are all matched" "$(wc -l <out)" "$(jq -R --arg p "$pattern" 'capture($p) | length' out 2>&1 | wc -l)"
 	same "by file, line and message" 'testapps/free_in_loop.cu 22 blocking-free #1 in free_scratch' \
 		"$(jq -rR --arg p "$pattern" '[match($p).captures[].string] | .[0] + " " + .[1] + " " + (.[2] | split(":")[0])' out)"
+	check "and those of calls" 1 --forbid free,device-wide
+	same "are matched, without their callers" "$(grep -v '^ ' out)" \
+		"$(jq -rR --arg p "$pattern" 'select(test($p))' out)"
+	has "with all policies in the message" '^22 free, device-wide in free_scratch: ' \
+		"$(jq -rR --arg p "$pattern" 'select(test($p)) | [match($p).captures[].string] | .[1] + " " + .[2]' out)"
 fi
 
 finish

@@ -95,6 +95,11 @@ installed() {
 	ok "make install" $?
 	cd "$tmp" || return
 	proves "make install" root/opt/cufence/bin/cufence
+	for file in bash:bash-completion/completions/cufence zsh:zsh/site-functions/_cufence \
+		fish:fish/vendor_completions.d/cufence.fish; do
+		same "make install: completion of ${file%%:*}" "$("$build/bin/cufence" completion "${file%%:*}")" \
+			"$(cat "root/opt/cufence/share/${file#*:}")"
+	done
 	package uninstall DESTDIR="$tmp/root" PREFIX=/opt/cufence
 	same "make uninstall takes all of it away" "" "$(find root -type f)"
 }

@@ -168,13 +168,13 @@ made app first
 same "there are needless waits" "in_turn main step" "$(needless first)"
 "$cufence" report --patch first.db >../patch 2>../err
 ok "a patch is made" $?
-same "one of two waits that cover the same work stays" "-CHECK(cudaStreamSynchronize(one));
+same "one of two waits that cover the same work stays" "-CHECK(cudaDeviceSynchronize());
 -CHECK(cudaStreamSynchronize(one));" "$(sed -n '/^-	/{s/	//g; p}' ../patch)"
 git apply ../patch
 ok "git applies it" $?
 same "each line where it was" "2" "$(git diff --numstat app.cu | cut -f 2)"
 made app second
-same "the findings of these lines are gone" "main" "$(needless second)"
+same "the findings of these lines are gone" "step" "$(needless second)"
 "$cufence" report --patch second.db >../patch 2>../err
 same "nothing is left to patch: the last wait of the loop is needed" " 1 of its 300 waits may be needed" \
 	"$(cat ../patch) $(sed 's/.*: //' ../err)"

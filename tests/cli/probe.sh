@@ -90,4 +90,9 @@ has "a killed process: the rest is measured" '"name":"launch of a tiny kernel","
 disturb STOP --limit 5
 same "a stopped process: exit status" 0 "$?"
 has "a stopped process: what is missing is said" '"error":"out of time"' "$(cat disturbed.json)"
+# A program without its folder.
+mkdir -p lone/bin && cp "$cufence" lone/bin/
+lone/bin/cufence probe --sim >out 2>err
+same "not built: exit status, one line" "2 0 1" "$? $(wc -c <out) $(wc -l <err)"
+has "not built: says how to" '"make simulator probe" builds both' "$(cat err)"
 finish

@@ -13,13 +13,13 @@ run() { "$cufence" run --sim "$@" -- "$app" >out 2>err; }
 run
 ok "run" $?
 has "run reports on stderr" '^blocking-free: ' "$(cat err)"
-has "and says what is hidden" '^1 hidden, .*: cufence report --all cufence.db$' "$(cat err)"
+has "and says what is hidden" '^1 hidden: 1 is only possible: cufence report --all cufence.db$' "$(cat err)"
 same "nothing hidden is shown" 0 "$(grep -c '^accidental-order' err)"
 run --all
 has "run --all shows what is hidden" '^accidental-order: .*possible, low' "$(cat err)"
 same "and has nothing more to name" 0 "$(grep -c hidden err)"
 run --level certain --top 1
-has "run --level and --top" '^1 hidden, .* report --all ' "$(cat err)"
+has "run --level and --top" '^1 hidden: .* report --all ' "$(cat err)"
 run --quiet
 same "run --quiet says nothing" "" "$(cat err)"
 "$cufence" report >report

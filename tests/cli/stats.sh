@@ -152,5 +152,5 @@ refuses "a negative time" "--time is" mini.db --time -1:
 refuses "a format" "--format is text, csv or json, not 'xml'" mini.db --format xml
 refuses "a number" "--top is a number, not 'many'" mini.db --top many
 refuses "by" "--by is loop, not 'day'" mini.db --by day
-refuses "the database as output" "is the database: name another file" -o mini.db mini.db
+refuses "the database as output" "is the database: name another file" --format text -o mini.db mini.db
 finish

@@ -273,12 +273,15 @@ def check_junit(data, report):
         ok(int(of.get("tests")) == len(cases), "the number of cases")
         ok(int(of.get("failures")) == len(suite.findall("testcase/failure")), "the number of failures")
         ok(int(of.get("errors")) == len(suite.findall("testcase/error")), "the number of errors")
-    wanted, tests = {}, {}
+    wanted, tests, saved = {}, {}, {}
     for finding in report["findings"]:
+        saved[finding["rule"]] = saved.get(finding["rule"], 0) + finding["saving_ns"]
         shown = [place["message"] for place in finding["places"] if place["shown"]]
         wanted.setdefault(finding["rule"], []).extend(shown)
         tests.setdefault(finding["rule"], []).extend(
             confirmed(place) for place in finding["places"] if place["shown"] and confirmed(place))
+    for case in cases:
+        ok(abs(float(case.get("time")) - saved.get(case.get("name"), 0) / 1e9) < 1e-6, f"time of {case.get('name')}")
     wanted = {rule: messages for rule, messages in wanted.items() if messages}
     got = {case.get("name"): case.find("failure") for case in cases if case.find("failure") is not None}
     ok(set(got) == set(wanted), f"failures {set(got)}, in the report {set(wanted)}")

@@ -83,7 +83,7 @@ def check_findings(reader):
     said = browser.text("#headline span")
     ok("and says what the only one is, and costs", "waited for the device" in said and " host wait" in said, said)
     card = browser.text(".finding")
-    for part in ("cudaFree waited", "blocking-free", "of each turn", "high", "CUDA C++",
+    for part in ("cudaFree waited", "blocking-free", "of each turn", "high", "Example, CUDA C++",
                  "cudaFreeAsync", "PyTorch", "free_in_loop.cu:22", "free_in_loop.cu:33"):
         ok(f"the finding says {part}", part in card, card)
     title = reader.value("document.querySelector('.message').title")
@@ -97,6 +97,8 @@ def check_findings(reader):
     ok("the account adds up", reader.value("[...document.querySelectorAll('.account')].every(a => Math.abs("
                                            "[...a.querySelectorAll('.bar .cause')].reduce((s, c) => s + "
                                            "Number(c.style.flexGrow), 0) - 1) < 1e-6)"))
+    ok("findings come first", reader.value("[...document.querySelectorAll('main > section')].map(s => s.id)"
+                                           ".join(' ')") == "overview findings time timeline about")
     path = reader.shot("findings")
     ok("the page is drawn", rows_of(path) > 100)
 
@@ -109,14 +111,34 @@ def check_narrow(reader):
     ok("and gives the timeline most of its width", reader.value(
         "cufence.timeline.painter.plot > cufence.timeline.painter.width * 0.6"))
     reader.shot("narrow", "#chart")
+    reader.browser.narrow(400)
+    ok("its navigation is there at 400 px, in full", reader.value(
+        "[...document.querySelectorAll('.top nav a')].every(a => { const r = a.getBoundingClientRect();"
+        " return r.width > 0 && r.left >= 0 && r.right <= 400; }) && document.documentElement.scrollWidth <= 400"))
+    reader.shot("narrow-top")
+    reader.browser.click(".top nav a[href='#timeline']")
+    ok("and leads below the bar", reader.value(
+        "document.getElementById('timeline-title').getBoundingClientRect().top >="
+        " document.querySelector('.top').getBoundingClientRect().bottom"))
     reader.browser.wide()
+
+
+def check_code(reader):
+    """Names in backticks are code, whole, and no backtick is left in what people read."""
+    reader.open("race")
+    left = reader.value("(() => { const w = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);"
+                        " const all = []; while (w.nextNode()) if (w.currentNode.data.includes('`') &&"
+                        " !w.currentNode.parentElement.closest('pre')) all.push(w.currentNode.data); return all; })()")
+    ok("no backtick is left", left == [], left)
+    codes = reader.value("[...document.querySelectorAll('.fix p code')].map(e => e.textContent)")
+    ok("a fix names kernels as code", "scale" in codes, codes)
 
 
 def check_rest(reader):
     reader.open("rest")
     rest = "document.querySelector('.more').nextSibling"
     ok("what is below the threshold is hidden", reader.value(f"{rest}.hidden") and
-       "below the threshold" in reader.browser.text(".more"), reader.browser.text(".more"))
+       reader.browser.text(".more") == "1 hidden: 1 would save little", reader.browser.text(".more"))
     reader.browser.keys(*["tab"] * 2)
     reader.browser.run("document.querySelector('.more').focus()")
     reader.browser.keys("enter")
@@ -375,6 +397,7 @@ def main():
         check_turns(reader)
         check_theme(reader)
         check_narrow(reader)
+        check_code(reader)
         reader.quiet()
         check_rest(reader)
         check_link(reader)

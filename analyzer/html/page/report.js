@@ -5,6 +5,11 @@
 const CAUSES = ["kernels", "both", "copies", "held", "outside", "computing", "blocked", "preempted", "submit", "call",
 	"wait", "loading", "order", "start", "done", "unknown"];
 
+/* Text as nodes: what stands between two backticks is code, whole. */
+function written(text) {
+	return text.split(/`([^`]+)`/).map((part, i) => i % 2 ? element("code", {}, part) : part);
+}
+
 class Report {
 	constructor(report, texts) {
 		this.report = report;
@@ -78,7 +83,7 @@ class Report {
 		const used = devices.filter(device => device.used);
 		const sum = (list, name) => list.reduce((total, row) => total + row[name], 0);
 		document.getElementById("headline").append(this.headline(),
-			...this.subline().map(text => element("span", {}, text)));
+			...this.subline().map(text => element("span", {}, ...written(text))));
 		const bad = this.summary.losses.filter(loss => loss.incomplete && loss.text);
 		if (bad.length)
 			document.getElementById("banner").append(element("p", { className: "banner" },
@@ -216,23 +221,32 @@ class Report {
 
 	fillFindings() {
 		const place = document.getElementById("finding-list");
+		if (this.report.filter)
+			place.append(element("p", { className: "empty" }, this.report.filter + "."));
 		if (!this.shown.length)
 			place.append(element("p", { className: "empty" }, this.headline() + "."));
 		this.shown.forEach((finding, i) => place.append(this.card(finding, i === 0)));
 		if (this.report.possible)
-			place.append(element("p", {}, this.report.possible.text));
+			place.append(element("p", {}, ...written(this.report.possible.text)));
 		if (!this.rest.length)
 			return;
 		const more = element("div", { hidden: !this.showsRest },
 			...this.rest.map(finding => this.card(finding, false)));
 		const button = element("button", { type: "button", className: "more",
 			"aria-expanded": String(this.showsRest) },
-		grouped(this.rest.length) + " below the threshold or less certain");
+		grouped(this.rest.length) + " hidden: " + this.whyHidden());
 		button.onclick = () => {
 			more.hidden = !more.hidden;
 			button.setAttribute("aria-expanded", String(!more.hidden));
 		};
 		place.append(button, more);
+	}
+
+	whyHidden() {
+		const possible = this.rest.filter(({ confidence }) => confidence === "possible").length;
+		const little = this.rest.length - possible;
+		return [possible ? grouped(possible) + (possible === 1 ? " is" : " are") + " only possible" : "",
+			little ? grouped(little) + " would save little" : ""].filter(text => text).join(", ");
 	}
 
 	card(finding, open) {
@@ -248,7 +262,7 @@ class Report {
 			element("span", { className: "number" }, "#" + finding.id),
 			element("span", { className: "what" },
 				element("span", { className: "message",
-					title: this.wholeNames.within(finding.message) }, finding.message),
+					title: this.wholeNames.within(finding.message) }, ...written(finding.message)),
 				element("span", { className: "rule" }, finding.rule),
 				element("span", { className: "cost" }, said.cost)),
 			element("span", { className: "worth" },
@@ -267,7 +281,7 @@ class Report {
 		const worst = said.worst && said.worst.end > said.worst.start;
 		const beyond = worst && said.worst.start > (this.texts.until ?? Infinity);
 		return element("div", { className: "body" },
-			element("p", { className: "title" }, finding.title + "."),
+			element("p", { className: "title" }, ...written(finding.title + ".")),
 			beyond ? element("p", { className: "empty" }, "Its worst instance, " +
 				duration(said.worst.start) + " from the start, is later than what the timeline holds.")
 			: worst ? element("button", { type: "button", className: "primary",
@@ -322,7 +336,7 @@ class Report {
 			const cells = ["at", "for", "from", "also"].includes(label)
 				? text.split(/ {2,}/) : [text];
 			list.append(element("dt", {}, label),
-				element("dd", {}, ...cells.map(cell => element("span", {}, cell))));
+				element("dd", {}, ...cells.map(cell => element("span", {}, ...written(cell)))));
 		}
 		return list;
 	}
@@ -335,9 +349,9 @@ class Report {
 			codes.reverse();
 		const advice = said.lines.filter(([label]) => label === "fix").map(([, text]) => text);
 		return element("div", { className: "fix" }, element("h4", {}, "How to fix it"),
-			...advice.map(text => element("p", {}, text[0].toUpperCase() + text.slice(1) + ".")),
+			...advice.map(text => element("p", {}, ...written(text[0].toUpperCase() + text.slice(1) + "."))),
 			element("div", { className: "codes" }, ...codes.map(([name, code]) =>
-				element("figure", {}, element("figcaption", {}, name),
+				element("figure", {}, element("figcaption", {}, "Example, " + name),
 					element("pre", {}, element("code", {}, code))))),
 			safe ? element("p", {}, element("a", { href: finding.link, rel: "noopener noreferrer",
 				target: "_blank" }, "NVIDIA's documentation of this behaviour")) : null);
@@ -361,7 +375,7 @@ class Report {
 			table = label ? label === "process" : table;
 			if (!text.startsWith("cufence: "))
 				list.append(element("dt", {}, label), element("dd", {},
-					element("span", table ? { className: "columns" } : {}, text)));
+					element("span", table ? { className: "columns" } : {}, ...written(text))));
 		}
 		const { run, processes } = this.summary, begun = new Date(this.texts.started);
 		const add = (label, text) => list.append(element("dt", {}, label),
