@@ -154,14 +154,16 @@ static int run_again(struct request *request, struct rerun *rerun, int hold,
 /* Loads the traces of a run into a database in its folder. */
 static int load_again(struct rerun *rerun, struct db *db)
 {
+	struct store_input input = { 0 };
 	char *path = NULL;
 	int rc;
 
 	if (run_folder_list(&rerun->folder) ||
 		asprintf(&path, "%s/again.db", rerun->folder.path) < 0)
 		return -1;
-	rc = store_build(path, rerun->folder.trace, rerun->folder.count, NULL, NULL, NULL) ||
-		db_open(db, path, DB_OWN);
+	input.trace = rerun->folder.trace;
+	input.count = rerun->folder.count;
+	rc = store_build(path, &input) || db_open(db, path, DB_OWN);
 	free(path);
 	return rc ? -1 : 0;
 }

@@ -74,6 +74,7 @@ static int finish(const struct arguments *arguments, const char *database,
 	struct run_folder *folder, const struct program *program, int status, struct watch *watch,
 	const struct annotations *annotations, struct report_request *request)
 {
+	struct store_input input = { .watch = watch, .annotations = annotations };
 	char *line;
 	int rc;
 
@@ -87,7 +88,11 @@ static int finish(const struct arguments *arguments, const char *database,
 	/* Also without traces: an older database must not be mistaken for this run's. */
 	interrupt_note(folder->count ? folder->note : NULL);
 	watch_finish(watch);
-	rc = store_build(database, folder->trace, folder->count, line, watch, annotations);
+	input.trace = folder->trace;
+	input.count = folder->count;
+	input.command = line;
+	input.keeps_traces = !option(arguments, "--without-trace");
+	rc = store_build(database, &input);
 	interrupt_note(NULL);
 	free(line);
 	if (rc)

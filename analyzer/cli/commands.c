@@ -9,6 +9,12 @@
 		"--annotations", "FILE", "what kernels read and write, by hand" \
 	}
 
+#define WITHOUT_TRACE \
+	{ \
+		"--without-trace", NULL, \
+			"keep no traces in the database (by default up to 4 MiB, compressed)" \
+	}
+
 /* What a report discloses (disclose.h). */
 #define DISCLOSURE \
 	{ \
@@ -43,15 +49,16 @@ static const struct command_option run_options[] = {
 	{ "--nvtx", "RANGE", "record work within NVTX ranges of that name only" },
 	{ "--guard-host", NULL, "report host accesses to memory that pending work uses" },
 	{ "--max-size", "BYTES", "stop recording work when a trace is that large (K, M, G)" },
-	{ "--keep-trace", NULL, "keep the trace files next to the database" }, ANNOTATIONS,
-	{ "--report", "FILE", "write the report to FILE, not to stderr" },
+	{ "--keep-trace", NULL, "keep the trace files next to the database" }, WITHOUT_TRACE,
+	ANNOTATIONS, { "--report", "FILE", "write the report to FILE, not to stderr" },
 	{ "--quiet", NULL, "print errors only, no report" }, REPORT_OPTIONS, { 0 }
 };
 
 static const struct command_option load_options[] = {
 	{ "-o", "NAME.db",
-		"the database to write (cufence.db; the previous one becomes NAME.db.old)" },
-	ANNOTATIONS, { 0 }
+		"the database to write (cufence.db, or the one given; the previous one becomes "
+		"NAME.db.old)" },
+	WITHOUT_TRACE, ANNOTATIONS, { 0 }
 };
 
 static const struct command_option analyze_options[] = { ANNOTATIONS, { 0 } };
@@ -121,8 +128,8 @@ static const struct command_option no_options[] = { { 0 } };
 
 const struct command commands[] = { { "run", "-- CMD...", "trace a program, analyze and report",
 					    run_options, cmd_run, RUN_FAILED, 1, -1, 1 },
-	{ "load", "TRACE...", "load and analyze traces recorded without \"run\"", load_options,
-		cmd_load, EXIT_TROUBLE, 1, -1, 0 },
+	{ "load", "TRACE...|OLD.db", "load and analyze traces, or those that a database keeps",
+		load_options, cmd_load, EXIT_TROUBLE, 1, -1, 0 },
 	{ "analyze", "[NAME.db]", "analyze the recorded calls again", analyze_options, cmd_analyze,
 		EXIT_TROUBLE, 0, 1, 0 },
 	{ "report", "[NAME.db]", "print what is wrong, where, and what it costs", report_options,

@@ -18,6 +18,7 @@
 #include "db.h"
 #include "directions.h"
 #include "interrupt.h"
+#include "kept_trace.h"
 #include "kernel_names.h"
 #include "load.h"
 #include "output.h"
@@ -39,20 +40,22 @@ static uint64_t bytes_of(char *const *trace, size_t count)
 }
 
 /* The columns of the run are filled while its rows are written; analysis reads them. */
-static int fill(const char *path, char *const *trace, size_t count, const char *command,
-	const struct watch *watch, const struct annotations *annotations)
+static int fill(const char *path, const struct store_input *input)
 {
-	struct run_room room = run_room_of(bytes_of(trace, count));
+	struct run_room room = run_room_of(bytes_of(input->trace, input->count));
 	struct db db;
 	int rc = db_create(&db, path);
 
 	if (rc)
 		return -1;
 	db.run = run_new(&room);
-	rc = !db.run || load_traces(&db, trace, count, command) || watch_store(watch, &db) ||
-		symbols_resolve(&db) || kernel_names_resolve(&db) || directions_resolve(&db) ||
-		variables_resolve(&db) || textures_resolve(&db) ||
-		annotations_apply(&db, annotations) || analyze(&db);
+	rc = !db.run || load_traces(&db, input->trace, input->count, input->command) ||
+		watch_store(input->watch, &db) || symbols_resolve(&db) ||
+		kernel_names_resolve(&db) || directions_resolve(&db) || variables_resolve(&db) ||
+		textures_resolve(&db) || annotations_apply(&db, input->annotations) ||
+		analyze(&db) ||
+		(input->keeps_traces &&
+			kept_trace_store(&db, input->trace, input->count, input->command));
 	run_close(db.run);
 	db_close(&db);
 	return rc ? -1 : 0;
@@ -228,9 +231,8 @@ static void say_if_full(int fd, const char *path)
 			path);
 }
 
-static int build(const char *path, const char *temporary, const char *old, char *const *trace,
-	size_t count, const char *command, const struct watch *watch,
-	const struct annotations *annotations)
+static int build(const char *path, const char *temporary, const char *old,
+	const struct store_input *input)
 {
 	sigset_t before;
 	int fd, rc;
@@ -243,7 +245,7 @@ static int build(const char *path, const char *temporary, const char *old, char 
 	interrupt_restore(&before);
 	if (fd < 0)
 		return -1;
-	rc = fill(temporary, trace, count, command, watch, annotations);
+	rc = fill(temporary, input);
 	if (rc)
 		say_if_full(fd, path);
 	interrupt_hold(&before);
@@ -257,8 +259,7 @@ static int build(const char *path, const char *temporary, const char *old, char 
 	return rc;
 }
 
-int store_build(const char *path, char *const *trace, size_t count, const char *command,
-	const struct watch *watch, const struct annotations *annotations)
+int store_build(const char *path, const struct store_input *input)
 {
 	/* A link stays a link: its target is replaced. */
 	char *target = output_target(path), *temporary = NULL, *old = NULL;
@@ -270,7 +271,7 @@ int store_build(const char *path, char *const *trace, size_t count, const char *
 		fputs("cufence: out of memory\n", stderr);
 		goto out;
 	}
-	rc = build(target, temporary, old, trace, count, command, watch, annotations);
+	rc = build(target, temporary, old, input);
 out:
 	free(target);
 	free(temporary);

@@ -62,25 +62,11 @@ static int is_needed(const struct host_wait *wait)
 		wait->ordered_end > wait->behind_end - BLOCKED_MIN_NS;
 }
 
-static int by_call(const void *a, const void *b)
-{
-	const struct host_wait *x = a, *y = b;
-
-	return (x->call > y->call) - (x->call < y->call);
-}
-
-static const struct host_wait *find_wait(const struct needs *needs, uint32_t call)
-{
-	struct host_wait key = { .call = call };
-
-	return bsearch(&key, needs->host, needs->host_count, sizeof(key), by_call);
-}
-
 /* A later wait for the same work is needed and remains. */
 static int is_hidden(const struct needs *needs, const struct host_wait *wait)
 {
 	for (size_t i = 0; i < NEEDS_BESIDE && wait->also[i]; i++) {
-		const struct host_wait *other = find_wait(needs, wait->also[i]);
+		const struct host_wait *other = needs_host_at(needs, wait->also[i]);
 
 		if (other && (other->ordered_end != INT64_MIN || other->elapsed))
 			return 1;

@@ -29,12 +29,6 @@ struct search {
 	struct segments segments; /* run NULL: not opened */
 };
 
-static int is_needed(const struct host_wait *wait)
-{
-	return wait->looked || wait->ordered_end != INT64_MIN || wait->freed ||
-		wait->until != INT64_MIN;
-}
-
 static struct place *place_of(struct search *search, const struct host_wait *wait)
 {
 	int64_t id = findings_place(search->findings, wait->call);
@@ -55,7 +49,7 @@ static int tally(struct search *search)
 			continue;
 		if (!place)
 			return -1;
-		if (is_needed(wait))
+		if (needs_wait(wait))
 			place->needed++;
 		else
 			wait_tally_add(&place->needless, search->input->run, &search->clocks, wait);
@@ -89,7 +83,7 @@ static int find_hidden(struct search *search, struct place *place, const struct 
 static int is_reported(const struct search *search, const struct host_wait *wait,
 	const struct needs_process *process)
 {
-	return wait->behind && !is_needed(wait) && process && wait->call <= process->last &&
+	return wait->behind && !needs_wait(wait) && process && wait->call <= process->last &&
 		!map_get(&search->input->run->gaps, wait->process, 0);
 }
 

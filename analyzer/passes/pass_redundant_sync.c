@@ -4,7 +4,8 @@
  * stream's wait for work that it already comes after (table known_wait).
  *
  * A wait can be removed only if it never has an effect, so a place counts if at most one of its
- * waits was needed; often the first one is, for work before the loop.
+ * waits was needed; often the first one is, for work before the loop.  A wait that takes the place
+ * of one that may be left out (needs.h) is needed.
  */
 #include <stdlib.h>
 
@@ -24,8 +25,10 @@ static int is_wait(const struct run *run, uint32_t id)
 		call->flags & CALL_RETURNED && !run_payload(run, call)->result;
 }
 
-static int tally(const struct run *run, struct findings *findings, struct idmap *places)
+static int tally(const struct pass_input *input, struct findings *findings, struct idmap *places)
 {
+	const struct run *run = input->run;
+
 	for (uint32_t id = 1; id < run_call_end(run); id++) {
 		struct place *place;
 		int64_t at;
@@ -37,7 +40,8 @@ static int tally(const struct run *run, struct findings *findings, struct idmap 
 		if (!place)
 			return -1;
 		place->waits++;
-		place->known += (int64_t)map_get(&run->evidence.knows, id, 0);
+		if (map_get(&run->evidence.knows, id, 0) && !needs_replacement(&input->needs, id))
+			place->known++;
 	}
 	return 0;
 }
@@ -86,7 +90,7 @@ static int run(const struct pass_input *input, struct findings *findings)
 {
 	const struct run_evidence *evidence = &input->run->evidence;
 	struct idmap places = { 0 };
-	int rc = evidence->known_count ? tally(input->run, findings, &places) : 0;
+	int rc = evidence->known_count ? tally(input, findings, &places) : 0;
 
 	for (size_t i = 0; i < evidence->known_count && !rc; i++)
 		rc = add_known(input->run, findings, &places, &evidence->known[i]);

@@ -15,6 +15,7 @@ static const struct {
 	{ DISCLOSE_PROGRAM, "run", "command", "program_name(command)" },
 	{ DISCLOSE_PROGRAM, "property", "value",
 		"iif(name = 'command', program_name(value), value)" },
+	{ DISCLOSE_PROGRAM, "trace", "data", "NULL" },
 	{ DISCLOSE_LEAST, "property", "value",
 		"iif(name = 'command', program_name(value), last_part(value))" },
 	{ DISCLOSE_LEAST, "process", "trace_path", "last_part(trace_path)" },

@@ -8,7 +8,9 @@
 #include "calls.h"
 #include "db_check.h"
 #include "db_file.h"
+#include "kept_trace.h"
 #include "print.h"
+#include "shell.h"
 
 static const char schema[] =
 #include "schema.inc"
@@ -18,7 +20,7 @@ static const char schema[] =
 /* For a database that is not yet visible to others; after a crash it is discarded. */
 static const char unshared[] = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF";
 
-#define DB_USER_VERSION 34 /* of schema.sql */
+#define DB_USER_VERSION 35 /* of schema.sql */
 
 /* SQLite quotes the rest of an unreadable declaration, of many lines: print the first line only. */
 static void report_damaged(const char *path, const char *what)
@@ -102,10 +104,8 @@ static int64_t read_pragma(struct db *db, const char *sql)
 	return value;
 }
 
-static int check_version(struct db *db)
+static int check_application(struct db *db)
 {
-	int64_t version;
-
 	if (read_pragma(db, "PRAGMA application_id") != DB_APPLICATION_ID) {
 		if (sqlite3_extended_errcode(db->handle) == SQLITE_READONLY_ROLLBACK) {
 			print(stderr,
@@ -123,13 +123,23 @@ static int check_version(struct db *db)
 		print(stderr, "cufence: '%s' is not a cufence database\n", db->path);
 		return -1;
 	}
-	version = read_pragma(db, "PRAGMA user_version");
+	return 0;
+}
+
+static int check_version(struct db *db)
+{
+	int64_t version = read_pragma(db, "PRAGMA user_version");
+	int is_newer = version > DB_USER_VERSION;
+	char *word;
+
 	if (version == DB_USER_VERSION)
 		return 0;
-	print(stderr, "cufence: '%s' has schema version %lld, this program has %d: %s\n", db->path,
-		(long long)version, DB_USER_VERSION,
-		version > DB_USER_VERSION ? "a newer cufence made it, use that one"
-					  : "load the traces again");
+	word = !is_newer && kept_trace_exists(db) ? shell_word(db->path) : NULL;
+	print(stderr, "cufence: '%s' has schema version %lld, this program has %d: %s%s%s\n",
+		db->path, (long long)version, DB_USER_VERSION,
+		is_newer ? "a newer cufence made it, use that one" : "load the traces again",
+		word ? ": cufence load " : "", word ? word : "");
+	free(word);
 	return -1;
 }
 
@@ -149,21 +159,42 @@ static int check(struct db *db, enum db_access access)
 	return rc;
 }
 
-int db_open(struct db *db, const char *path, enum db_access access)
+/* Opens it hardened, and checks that it is a cufence database. */
+static int open_hardened(struct db *db, const char *path, int flags)
 {
 	*db = (struct db){ 0 };
 	if (!strcmp(path, DB_MEMORY)) {
 		print(stderr, "cufence: cannot open '%s': name a file\n", path);
 		return -1;
 	}
-	if (db_file_open(db, path,
+	if (db_file_open(db, path, flags))
+		return -1;
+	if (!harden(db) && !check_application(db))
+		return 0;
+	db_close(db);
+	return -1;
+}
+
+int db_open(struct db *db, const char *path, enum db_access access)
+{
+	if (open_hardened(db, path,
 		    access == DB_WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY))
 		return -1;
 	/*
 	 * A transaction until the database is closed ensures that the checked data is what is read.
 	 */
-	if (!harden(db) && !check_version(db) && (access == DB_WRITE || !db_exec(db, "BEGIN")) &&
+	if (!check_version(db) && (access == DB_WRITE || !db_exec(db, "BEGIN")) &&
 		(access == DB_OWN || !check(db, access)))
+		return 0;
+	db_close(db);
+	return -1;
+}
+
+int db_open_any(struct db *db, const char *path)
+{
+	if (open_hardened(db, path, SQLITE_OPEN_READONLY))
+		return -1;
+	if (!db_exec(db, "BEGIN"))
 		return 0;
 	db_close(db);
 	return -1;

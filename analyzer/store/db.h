@@ -47,6 +47,12 @@ enum db_access {
  */
 int db_open(struct db *db, const char *path, enum db_access access);
 
+/*
+ * Opens a cufence database of any schema for reading.  Nothing of it is checked: its tables may be
+ * views, and only what was compared with schema.sql may be read.
+ */
+int db_open_any(struct db *db, const char *path);
+
 #define DB_SMALL (16 << 20)
 #define DB_FEW 20000
 

@@ -17,6 +17,12 @@
 int db_damaged(struct db *db, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
+ * Whether two declarations are the same but for spaces and comments, which change without a new
+ * version of the schema.
+ */
+int db_check_same(const char *one, const char *other);
+
+/*
  * Checks that its tables are those of made, an empty database of this version, and that there are
  * no triggers.  Additional tables, views and indexes are ignored.  Returns 0, or -1 after a
  * message.

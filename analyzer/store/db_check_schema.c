@@ -16,8 +16,7 @@ static const char *skip(const char *at)
 	}
 }
 
-/* Comments change without a new version of the schema. */
-static int same_declaration(const char *one, const char *other)
+int db_check_same(const char *one, const char *other)
 {
 	do {
 		one = skip(one);
@@ -36,7 +35,7 @@ static int check_declared(struct db *db, sqlite3_stmt *wanted, sqlite3_stmt *the
 		return -1;
 	if (!sqlite3_data_count(there))
 		return db_damaged(db, "there is no table '%s'", name);
-	if (!same_declaration(db_text(wanted, 1), db_text(there, 0)))
+	if (!db_check_same(db_text(wanted, 1), db_text(there, 0)))
 		return db_damaged(db, "'%s' does not match the schema of cufence", name);
 	return 0;
 }

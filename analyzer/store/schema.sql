@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 34; -- raised with every change below
+PRAGMA user_version = 35; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -28,6 +28,17 @@ CREATE TABLE process ( -- a traced process, with one trace file
 	cupti_version INTEGER NOT NULL,
 	driver_version INTEGER NOT NULL,
 	trace_path TEXT NOT NULL
+);
+
+CREATE TABLE trace ( -- the traces that the database was made from, if they are small. "cufence load"
+                     -- of a database of any schema reads this table only, so its declaration stays
+                     -- as it was made with schema 35; additions are rows of another kind
+	id INTEGER PRIMARY KEY,
+	kind TEXT NOT NULL,             -- trace: a trace file, in the order of loading; image: a code
+	                                -- image beside it; command: the traced command
+	hash INTEGER NOT NULL,          -- of what is kept; of an image it is the one in image_piece
+	bytes INTEGER NOT NULL,         -- its size
+	data BLOB NOT NULL              -- compressed by zstd
 );
 
 CREATE TABLE loss ( -- known losses of data, a row per process and reason

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "needs.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "constants.h"
 #include "needs_parts.h"
 #include "order_loss.h"
+#include "sorted.h"
 #include "walk.h"
 
 struct search {
@@ -105,6 +107,29 @@ static int follow(struct search *search, struct needs *needs, struct db *db)
 	needs->events_are_known = !relax_given_up(&search->relax);
 	return settle_redundant(needs) || order_loss_add(db, relax_given_up(&search->relax)) ? -1
 											     : 0;
+}
+
+const struct host_wait *needs_host_at(const struct needs *needs, int64_t call)
+{
+	size_t at = sorted_number(needs->host, needs->host_count, sizeof(*needs->host),
+		offsetof(struct host_wait, call), (uint32_t)call);
+
+	return at < needs->host_count && needs->host[at].call == call ? &needs->host[at] : NULL;
+}
+
+int needs_wait(const struct host_wait *wait)
+{
+	return wait->looked || wait->ordered_end != INT64_MIN || wait->freed ||
+		wait->until != INT64_MIN;
+}
+
+int needs_replacement(const struct needs *needs, int64_t call)
+{
+	const struct host_wait *wait = needs_host_at(needs, call);
+	const struct host_wait *replaced =
+		wait && wait->replaces ? needs_host_at(needs, wait->replaces) : NULL;
+
+	return replaced && !needs_wait(replaced);
 }
 
 int needs_find(struct needs *needs, struct db *db)

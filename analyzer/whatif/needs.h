@@ -45,9 +45,11 @@ struct host_wait {
 	 */
 	int64_t ordered_end;
 	uint32_t ordered;
-	/* The site of a later wait that orders such pairs, though it had nothing to wait for. */
+	/* The site of the next wait, if that orders such pairs, though it had nothing to wait for. */
 	uint32_t stand_in;
 	int64_t stand_in_end;
+	/* The call of an earlier wait that waited for such pairs: with this one it may be left out. */
+	uint32_t replaces;
 	uint8_t looked; /* the host may read a result */
 	uint8_t maybe;  /* some kernel may have written one */
 	uint8_t timed;  /* it lies between records of events whose elapsed time the program reads */
@@ -89,6 +91,15 @@ struct needs {
 	int host_is_known;      /* 0: all waits of the host may be needed */
 	int events_are_known;
 };
+
+/* Returns the wait that ends with a call, NULL if it is none. */
+const struct host_wait *needs_host_at(const struct needs *needs, int64_t call);
+
+/* Does anything need the wait? */
+int needs_wait(const struct host_wait *wait);
+
+/* Is a wait without pending work needed because the one that waited for it may be left out? */
+int needs_replacement(const struct needs *needs, int64_t call);
 
 /*
  * For a run with its evidence.  Returns 0, or -1 after a message; call needs_release() in both

@@ -540,10 +540,17 @@ static int blame_all(struct needs_host *host, const struct walk_call *later,
 	return earlier ? needs_keep(&host->kept, later->thread, earlier, point) : 0;
 }
 
-/* The wait is needed if the later one that would stand in for it is left out (settle_redundant). */
-static void note_stand_in(struct host_wait *wait, const struct host_wait *stand_in,
+/*
+ * Of two waits, of which the second has nothing to wait for, one is needed: right after the first
+ * that one, since the second is sure to be redundant; later the second, since time is lost before.
+ */
+static void note_stand_in(struct host_wait *wait, struct host_wait *stand_in,
 	const struct touch *earlier)
 {
+	if (stand_in->enter - wait->exit >= BLOCKED_MIN_NS) {
+		stand_in->replaces = wait->call;
+		return;
+	}
 	wait->stand_in = stand_in->site;
 	if (earlier->end > wait->stand_in_end)
 		wait->stand_in_end = earlier->end;

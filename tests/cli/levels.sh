@@ -13,7 +13,7 @@ findings_at() { # LEVEL PROGRAM: the rule and lines of each finding, how often a
 	"$cufence" query "$tmp/$1.db" expect
 	[[ $2 != */graph_per_step ]] || return
 	grep -E '^    [0-9]+ times?, ' "$tmp/report" | sed 's/, [^;]*;/;/'
-	"$cufence" query "$tmp/$1.db" "SELECT process, round(saving / 1e6, 1) FROM replay"
+	"$cufence" query "$tmp/$1.db" "SELECT process, round(saving / 1e6, 1) FROM replay WHERE saving NOT NULL"
 }
 
 # The delay of work on the device, ns: the same for both levels within 3 %.

@@ -25,7 +25,7 @@ for command in report check analyze; do
 	refuses "$command of nothing" 2 "'none.db': No such file.*\"cufence run\"" "$cufence" $command none.db
 	refuses "$command of a folder" 2 "'\.': Is a directory" "$cufence" $command .
 done
-refuses "load of a database" 2 "'free.db': not a cufence trace" "$cufence" load free.db -o x.db
+refuses "load of a database with a trace" 2 "'free.db' is a database" "$cufence" load free.cft free.db -o x.db
 refuses "dump of a database" 2 "'free.db': not a cufence trace" "$cufence" dump free.db
 refuses "undump of a folder" 2 "cannot read" "$cufence" undump . -o x.cft
 refuses "a query that is none" 2 "no query 'frob'.*--list" "$cufence" query free.db frob

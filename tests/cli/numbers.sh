@@ -30,7 +30,8 @@ done
 for name in repeated_sync uploads_per_step scratch_per_step launches_behind_free two_device_syncs \
 	lazy_kernels_in_loop late_events_in_row; do
 	[ -x "$build/testapps/$name" ] && [ -e "$build/sim/libcuda.so.1" ] || continue
-	"$cufence" run --sim -o "$name.db" -- "$build/testapps/$name" >/dev/null 2>&1
+	"$cufence" run --sim -o "$name.db" -- "$build/testapps/$name" >/dev/null 2>"$name.run" ||
+		{ echo "$name: exit status $?"; cat "$name.run"; }
 	compare "$name"
 done
 

@@ -13,6 +13,7 @@
 #include "html.h"
 #include "html_json.h"
 #include "html_pack.h"
+#include "merge.h"
 
 /* Some, each as wide as the page has room for. */
 static void expect_lines(const char *text)
@@ -129,6 +130,8 @@ static char *page_of(const char *sql, int64_t finding, int rc)
 
 	assert_int_equal(db_create(&db, DB_MEMORY), 0);
 	assert_int_equal(db_exec(&db, sql), 0);
+	assert_int_equal(merge_begin(&db), 0);
+	assert_int_equal(merge_findings(&db, options.finding), 0);
 	assert_int_equal(report_html(&db, &options, out), rc);
 	fclose(out);
 	db_close(&db);

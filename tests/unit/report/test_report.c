@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "disclose.h"
 #include "format.h"
 #include "losses.h"
 #include "merge.h"
@@ -564,6 +565,23 @@ static void where_else_to_change_is_told(void **state)
 	more_findings = NULL;
 }
 
+static void only_a_report_that_has_all_has_the_trace(void **state)
+{
+	static const enum disclosure levels[] = { DISCLOSE_ALL, DISCLOSE_PROGRAM, DISCLOSE_LEAST };
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
+		struct db db = database();
+
+		assert_int_equal(db_exec(&db, "INSERT INTO trace VALUES (1, 'trace', 2, 3, x'4f')"),
+			0);
+		assert_int_equal(disclose(&db, levels[i]), 0);
+		assert_int_equal(db_int(&db, "SELECT count(data) FROM trace", -1),
+			levels[i] == DISCLOSE_ALL);
+		db_close(&db);
+		unlink(DATABASE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -586,6 +604,7 @@ int main(void)
 		cmocka_unit_test(what_two_findings_save_together_is_told),
 		cmocka_unit_test(where_else_to_change_is_told),
 		cmocka_unit_test(json_has_the_same),
+		cmocka_unit_test(only_a_report_that_has_all_has_the_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,21 +24,45 @@ static void a_thread_that_watches_orders_nothing(void **state)
 	assert_string_equal(found(s, 2640), "possible 8 40 0");
 }
 
+/* Two waits for the same work, which order what comes after: rounds with so much between them. */
+static const char *two_waits(struct shop *s, double between)
+{
+	for (int i = 0; i < 8; i++) {
+		double t = (1000 + between) * i;
+
+		launch(s, t, s->a, s->mine);
+		wait_stream(s, t + 5, t + 313, s->a);
+		wait_at(s, t + 314 + between, s->a, s->at_other, MINI_MAIN);
+		launch(s, t + 322 + between, s->b, s->mine);
+		MINI_CALL(&s->mini, .type = CALL_cuCtxSynchronize, .at = t + 330 + between,
+			.until = t + 650 + between);
+	}
+	return found(s, 20000);
+}
+
+static const char *redundant(struct shop *s)
+{
+	return mini_text(&s->mini,
+		"SELECT ifnull(group_concat(count || ' ' || line), '') FROM finding "
+		"JOIN site ON site.id = finding.site WHERE rule = 'redundant-sync'");
+}
+
 /* The second wait has nothing to wait for: it is redundant, and so the first one is needed. */
 static void a_redundant_wait_orders_nothing(void **state)
 {
 	struct shop *s = *state;
 
-	for (int i = 0; i < 8; i++) {
-		double t = 1000 * i;
+	assert_string_equal(two_waits(s, 1), "");
+	assert_string_equal(redundant(s), "8 40");
+}
 
-		launch(s, t, s->a, s->mine);
-		wait_stream(s, t + 5, t + 313, s->a);
-		wait_at(s, t + 316, s->a, s->at_other, MINI_MAIN);
-		launch(s, t + 322, s->b, s->mine);
-		MINI_CALL(&s->mini, .type = CALL_cuCtxSynchronize, .at = t + 330, .until = t + 650);
-	}
-	assert_string_equal(found(s, 8000), "");
+/* Time is lost until the second wait: it takes the place of the first one, and so it is needed. */
+static void a_late_second_wait_replaces_the_first(void **state)
+{
+	struct shop *s = *state;
+
+	assert_string_equal(two_waits(s, 400), "likely 8 20 1");
+	assert_string_equal(redundant(s), "");
 }
 
 /* Streams b and c go on with what stream a made for each, after their own thread's wait. */
@@ -146,6 +170,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_thread_that_watches_orders_nothing),
 		T(a_redundant_wait_orders_nothing),
+		T(a_late_second_wait_replaces_the_first),
 		T(each_thread_needs_its_own_wait),
 		T(who_goes_on_by_an_event_needs_the_wait_before_it),
 		T(what_is_used_long_after_its_wait_concerns_no_later_one),
