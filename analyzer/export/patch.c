@@ -238,6 +238,8 @@ static const char *find_file(struct patch *patch, const struct source *source,
 
 /* --- findings --- */
 
+static const char no_change[] = "its fix is no mechanical change";
+
 /* The calls that made the blocking streams of places whose fix is there: no other stream uses the
  * memory of the work that keeps them waiting. */
 static const char created_sql[] =
@@ -415,8 +417,9 @@ static int change_line(struct patch *patch, sqlite3_stmt *row, enum rule rule, c
 		if (form && !patch_line_is_above(form->form) &&
 			change.file->edits[change.place.at].is_set)
 			return 0;
-		*reason = form ? patch_line(form->form, &change.place, &text)
-			       : "the line does not show what to change";
+		*reason = form             ? patch_line(form->form, &change.place, &text)
+			: *change.pair.why ? no_change
+					   : "the line does not show what to change";
 	}
 	if (*reason)
 		return 0;
@@ -438,7 +441,7 @@ static int change_lines(struct patch *patch)
 	while (q && (step = db_step(q)) > 0) {
 		const struct rule_info *rule = rule_find(db_text(q, LINE_RULE));
 		int64_t id = sqlite3_column_int64(q, LINE_FINDING);
-		const char *reason = id == last ? NULL : "its fix is no mechanical change";
+		const char *reason = id == last ? NULL : no_change;
 		char *said = NULL;
 
 		last = id;

@@ -302,6 +302,11 @@ goes "a race" missing-fence "CHECK(cudaStreamWaitEvent(consumer, filled, 0));" m
 git checkout -q race.cu && sed -i 's/$/\r/' race.cu && touch -d @0 race.cu
 "$cufence" report --patch before.db 2>../err | git apply
 same "a new line ends as the others" "1 0" "$(grep -c StreamWait race.cu) $(grep -vc $'\r' race.cu)"
+git checkout -q race.cu && sed -i '/cudaEventRecord/{h; d}; /^	add/{x; G}' race.cu
+sed -i 's/^	fill/	CHECK(cudaStreamWaitEvent(consumer, filled, 0));\n&/' race.cu
+made race early
+same "a wait that comes too early is not one that is missing" "its fix is no mechanical change" \
+	"$("$cufence" report --patch early.db 2>&1 | sed 's/.*: //')"
 made given before
 goes "work without a stream" legacy-stream-serialization "add<<<1, 32, 0, one>>>(left);" made given after
 git checkout -q given.cu
