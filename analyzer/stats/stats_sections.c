@@ -2,6 +2,7 @@
 #include "call_sql.h"
 #include "kernel_names.h"
 #include "stats.h"
+#include "stream_sql.h"
 
 /* An operation without a recorded call counts from its start. */
 #define OPERATION "SELECT o.process, c.thread, o.stream, o.kernel, coalesce(c.enter, o.start), "
@@ -60,7 +61,7 @@ const struct stats_section stats_sections[] = {
 		OPERATION
 		"CASE s.kind WHEN 'legacy' THEN 'legacy default stream'"
 		" WHEN 'per-thread' THEN 'per-thread default stream'"
-		" ELSE coalesce('stream ' || coalesce(s.cupti_id, s.id), 'unknown stream') END,"
+		" ELSE coalesce(" STREAM_LABEL("s") ", 'unknown stream') END,"
 		" coalesce(iif(s.kind IN ('legacy', 'per-thread'), '', s.kind || ', '), '') ||"
 		" 'device ' ||"
 		" o.device || iif((SELECT count(*) FROM process) > 1, ', process ' ||"
