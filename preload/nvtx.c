@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVTX ranges, marks and names of streams.  NVTX 3 is compiled into the program: at its first call it loads the
- * library named by NVTX_INJECTION64_PATH (set by injection.c) and passes it a table of function
- * pointers to fill.  Functions that are not set do nothing, as without a tool.
+ * NVTX ranges, marks and names of streams.  NVTX 3 is compiled into the program: at its first call
+ * it loads the library named by NVTX_INJECTION64_PATH (set by injection.c) and passes it a table of
+ * function pointers to fill.  Functions that are not set do nothing, as without a tool.
  */
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the host does outside CUDA's calls: creation and joining of threads, NVTX ranges and names of
- * streams, runs of host functions, use of processors.
+ * What the host does outside CUDA's calls: creation and joining of threads, NVTX ranges, NVTX names
+ * of streams, runs of host functions, use of processors.
  */
 #include "loader.h"
 

@@ -162,7 +162,8 @@ static const char functions_sql[] =
 /* Where the looping thread was blocked outside of CUDA, and until what, the longest time first. */
 static const char blocked_sql[] =
 	"SELECT b.process, f.text AS \"from\", t.text AS \"to\", b.ended AS until, b.stream,"
-	" " STREAM_WORDS("w") " AS stream_name, h.tid AS thread, o.text AS place, sum(b.time) AS time_ns, sum(b.times) AS times"
+	" " STREAM_WORDS("w") " AS stream_name, h.tid AS thread, o.text AS place,"
+	" sum(b.time) AS time_ns, sum(b.times) AS times"
 	" FROM blocked b LEFT JOIN site f ON f.id = b.from_site LEFT JOIN site t ON t.id = b.site"
 	" LEFT JOIN thread h ON h.id = b.by_thread LEFT JOIN site o ON o.id = b.by_site"
 	" LEFT JOIN stream w ON w.id = b.stream"

@@ -18,30 +18,6 @@ same "the thread that used CUDA was made and joined" 1 "$(query "SELECT count(*)
 	JOIN call m ON m.id = t.made_by JOIN call j ON j.id = t.joined_by WHERE m.id < j.id")"
 same "the thread that did not has no row" 2 "$(query "SELECT count(*) FROM thread")"
 
-# Streams by the names that the program gives them: the last one, of this life of the handle.
-same "names of streams: the program's output" 0 \
-	"$("$cufence" run --sim -o "$tmp/db" -- "$helpers/stream_names" 2>/dev/null)"
-same "names of streams" "gone - copy z€ro a||b| a||b| 255 -" "$(query "SELECT CASE WHEN name GLOB 'xx*'
-	THEN length(CAST(name AS BLOB)) ELSE coalesce(replace(name, ' ', '|'), '-') END FROM stream ORDER BY id" | xargs)"
-same "a destroyed stream's handle was used again" 1 "$(query "SELECT count(*) FROM stream a
-	JOIN stream b ON b.handle = a.handle AND b.id > a.id WHERE a.name = 'gone' AND b.name IS NULL")"
-"$cufence" report --all --finding 1 "$tmp/db" >"$tmp/report"
-has "streams of one name have their numbers, too" \
-	"on stream 18 'a  b ' overwrites .* on stream 17 'a  b ' writes" "$(cat "$tmp/report")"
-has "the fix names them" "record an event on stream 17 'a  b ' after" "$(cat "$tmp/report")"
-has "and the timeline" "^ *18 'a  b ' *\[memset=*\]$" "$(cat "$tmp/report")"
-has "the two operations" "on stream 'copy', stream_names.c" "$("$cufence" why "$tmp/db" 1 2)"
-same "filters take names and patterns" "stream 'copy'|stream 'z€ro'" "$(for name in copy 'z*o'; do
-	"$cufence" stats --section streams --stream "$name" --format csv "$tmp/db" | grep -o "stream '[^']*'"
-done | paste -sd'|')"
-same "a name that none has" 0 "$("$cufence" stats --section streams --stream cop --format csv "$tmp/db" 2>/dev/null | grep -c "stream '")"
-"$cufence" report --all --format json "$tmp/db" >"$tmp/json"
-"$helpers/conforms" "$(dirname "$0")/../../doc/report.schema.json" "$tmp/json"
-ok "names in JSON: conforms" $?
-has "names in JSON" '"name": *"z€ro"' "$(cat "$tmp/json")"
-"$cufence" report -o "$tmp/db.pftrace" "$tmp/db"
-same "names of tracks" 1 "$(grep -ac "stream 'copy'" "$tmp/db.pftrace")"
-
 # However a thread is made and joined, what follows the join follows what it did.
 for mode in posix try timed clock c11 exit early; do
 	same "threads, $mode: output" 0 "$("$cufence" run --sim -o "$tmp/db" -- "$helpers/threads" $mode 2>/dev/null)"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams with names of their own, by each function of NVTX that gives one; two of them race, and
- * two have the same name.
+ * Streams with names of their own, by each function of NVTX that gives one.  Two have the same name,
+ * and race.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -48,13 +48,19 @@ static void name_and_destroy(void)
 	CALL(cuStreamDestroy_v2, stream);
 }
 
-static void race(CUstream one, CUstream other)
+static void name_and_take_away(CUstream stream)
+{
+	nvtxNameCuStreamA(stream, "taken away");
+	nvtxNameCuStreamA(stream, NULL);
+}
+
+static void use(CUstream one, CUstream other, size_t distance)
 {
 	CUdeviceptr memory = 0;
 
-	CALL(cuMemAlloc_v2, &memory, 1 << 20);
+	CALL(cuMemAlloc_v2, &memory, 2 << 20);
 	CALL(cuMemsetD8Async, memory, 1, 1 << 20, one);
-	CALL(cuMemsetD8Async, memory, 2, 1 << 20, other);
+	CALL(cuMemsetD8Async, memory + distance, 2, 1 << 20, other);
 	CALL(cuCtxSynchronize, );
 	CALL(cuMemFree_v2, memory);
 }
@@ -82,10 +88,10 @@ int main(void)
 	alike = make();
 	nvtxNameCuStreamA(alike, "a\n`b`");
 	name_at_length(make());
-	nvtxNameCuStreamA(make(), NULL);
+	name_and_take_away(make());
 	nvtxNameCudaStreamA(CU_STREAM_LEGACY, "default");
-	race(copy, wide);
-	race(renamed, alike);
+	use(copy, wide, 1 << 20);
+	use(renamed, alike, 0);
 	printf("%d\n", bad);
 	return bad;
 }
