@@ -72,8 +72,10 @@ static void list_endings(const char *command)
 			continue;
 		print(stderr, "%s.%s", separator, formats[i].name);
 		separator = ", ";
-		for (; *ending; ending += strcspn(ending, " ") + 1)
-			print(stderr, ", .%.*s", (int)strcspn(ending, " "), ending);
+		for (; *ending; ending += strcspn(ending, " ") + 1) {
+			fputs(", .", stderr);
+			fwrite(ending, 1, strcspn(ending, " "), stderr);
+		}
 	}
 }
 
