@@ -11,6 +11,8 @@
 	" LEFT JOIN kernel k ON k.id = o.kernel WHERE o.end >= o.start AND "
 /* NULL: only a limit of its end is known. */
 #define TOOK "iif(o.recorded_end IS NULL, o.end - o.start, NULL)"
+/* NULL: unknown. */
+#define STREAM STREAM_LABEL("s")
 
 const struct stats_section stats_sections[] = {
 	{ "turns", "turns", "ns", "loop",
@@ -61,7 +63,7 @@ const struct stats_section stats_sections[] = {
 		OPERATION
 		"CASE s.kind WHEN 'legacy' THEN 'legacy default stream'"
 		" WHEN 'per-thread' THEN 'per-thread default stream'"
-		" ELSE coalesce(" STREAM_LABEL("s") ", 'unknown stream') END,"
+		" ELSE coalesce(" STREAM ", 'unknown stream') END,"
 		" coalesce(iif(s.kind IN ('legacy', 'per-thread'), '', s.kind || ', '), '') ||"
 		" 'device ' ||"
 		" o.device || iif((SELECT count(*) FROM process) > 1, ', process ' ||"

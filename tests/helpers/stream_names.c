@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams with names of their own, by each function of NVTX that gives one.  Two have the same name,
- * and race.
+ * Streams with names of their own, by each function of NVTX that gives one.  Two have the same
+ * name, and race.
  */
 #include <cuda.h>
 #include <dlfcn.h>
