@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVTX ranges and marks.  NVTX 3 is compiled into the program: at its first call it loads the
- * library named by NVTX_INJECTION64_PATH (set by injection.c) and passes it a table of function
- * pointers to fill.  Functions that are not set do nothing, as without a tool.
+ * NVTX ranges, marks and names of streams.  NVTX 3 is compiled into the program: at its first call
+ * it loads the library named by NVTX_INJECTION64_PATH (set by injection.c) and passes it a table of
+ * function pointers to fill.  Functions that are not set do nothing, as without a tool.
  */
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>
@@ -294,6 +294,25 @@ static nvtxStringHandle_t NVTX_API register_wide(nvtxDomainHandle_t domain, cons
 	return (nvtxStringHandle_t)(uintptr_t)use_wide(text, keep_name, HERE);
 }
 
+/* The default streams keep the names that CUDA gives them. */
+static void name_stream(const void *stream, const char *name, void *frame_address)
+{
+	if ((uintptr_t)stream > STREAM_PER_THREAD)
+		note(CALL_nvtxNameCudaStream, name, (uintptr_t)stream, frame_address);
+}
+
+static void NVTX_API name_stream_ascii(nvtx_CUstream stream, const char *name)
+{
+	name_stream(stream, name ? name : "", HERE);
+}
+
+static void NVTX_API name_stream_wide(nvtx_CUstream stream, const wchar_t *name)
+{
+	char buffer[LONGEST];
+
+	name_stream(stream, narrow(name, buffer), HERE);
+}
+
 struct slot {
 	unsigned id;
 	void *function;
@@ -323,6 +342,17 @@ static const struct slot core2[] = {
 	{ NVTX_CBID_CORE2_DomainRegisterStringW, (void *)register_wide },
 };
 
+/* nvtxNameCuStream() and nvtxNameCudaStream(): nvtx3/nvToolsExtCuda.h, nvToolsExtCudaRt.h. */
+static const struct slot driver[] = {
+	{ NVTX_CBID_CUDA_NameCuStreamA, (void *)name_stream_ascii },
+	{ NVTX_CBID_CUDA_NameCuStreamW, (void *)name_stream_wide },
+};
+
+static const struct slot runtime[] = {
+	{ NVTX_CBID_CUDART_NameCudaStreamA, (void *)name_stream_ascii },
+	{ NVTX_CBID_CUDART_NameCudaStreamW, (void *)name_stream_wide },
+};
+
 static void fill(const NvtxExportTableCallbacks *callbacks, NvtxCallbackModule module,
 	const struct slot *slots, size_t count)
 {
@@ -345,5 +375,7 @@ EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 		return 0;
 	fill(callbacks, NVTX_CB_MODULE_CORE, core, sizeof(core) / sizeof(*core));
 	fill(callbacks, NVTX_CB_MODULE_CORE2, core2, sizeof(core2) / sizeof(*core2));
+	fill(callbacks, NVTX_CB_MODULE_CUDA, driver, sizeof(driver) / sizeof(*driver));
+	fill(callbacks, NVTX_CB_MODULE_CUDART, runtime, sizeof(runtime) / sizeof(*runtime));
 	return 1;
 }

@@ -41,7 +41,7 @@ enum call_kind {
 	X(module) \
 	X(code) \
 	X(thread) /* no CUDA call */ \
-	X(range)  /* NVTX, no CUDA call */ \
+	X(range)  /* NVTX, no CUDA call: ranges, and names of streams */ \
 	X(object) \
 	X(pool) \
 	X(mapping) /* virtual memory management: physical memory and address ranges */ \

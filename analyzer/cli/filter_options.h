@@ -8,7 +8,7 @@
 
 /* Rows of a command's options. */
 #define FILTER_OPTIONS \
-	{ "--stream", "NUMBER|KIND", "only of this stream, or of streams of a kind" }, \
+	{ "--stream", "NUMBER|NAME|KIND", "only of this stream, or of streams of a kind" }, \
 		{ "--kernel", "NAME", \
 			"only of kernels whose name contains it, or matches the pattern" }, \
 		{ "--time", "FROM:UNTIL", "only submitted in these seconds of the run" }, \

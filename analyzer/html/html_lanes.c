@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "stream_sql.h"
 
 /*
  * A program without names for its threads has its own name for the first; threads of one name have
@@ -21,7 +22,7 @@ static const char thread_sql[] = "SELECT label, id FROM temp.thread_label WHERE 
 /* As the text report calls them. */
 static const char stream_sql[] =
 	"SELECT CASE s.kind WHEN 'legacy' THEN 'legacy stream' WHEN 'per-thread' THEN 'per-thread'"
-	" ELSE 'stream ' || ifnull(s.cupti_id, s.id) END,"
+	" ELSE " STREAM_LABEL("s") " END,"
 	" CASE s.kind WHEN 'legacy' THEN -2 WHEN 'per-thread' THEN -1"
 	" ELSE ifnull(s.cupti_id, s.id) END FROM stream s WHERE s.id = ?1";
 

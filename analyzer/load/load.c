@@ -20,7 +20,7 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_CONTEXT] =
 		"INSERT INTO context "
 		"(id, process, number, handle, cupti_id, device, flags) VALUES (?,?,?,?,?,?,?)",
-	[INSERT_STREAM] = "INSERT INTO stream VALUES (?,?,?,?,?,?,?,?,?,?)",
+	[INSERT_STREAM] = "INSERT INTO stream VALUES (?,?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_EVENT] = "INSERT INTO event VALUES (?,?,?,?,?,?)",
 	[INSERT_ALLOCATION] = "INSERT INTO allocation VALUES (?,?,?,?,?,?,?)",
 	[INSERT_KERNEL] = "INSERT INTO kernel VALUES (?,?,?,?,?,?,NULL)",

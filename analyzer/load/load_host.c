@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the host does outside CUDA's calls: creation and joining of threads, NVTX ranges, runs of
- * host functions, use of processors.
+ * What the host does outside CUDA's calls: creation and joining of threads, NVTX ranges, NVTX names
+ * of streams, runs of host functions, use of processors.
  */
 #include "loader.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,6 +114,10 @@ int loader_take_host(struct loader *loader, const struct loaded_call *call)
 	case KIND_MARK:
 		range = range_of(loader, call);
 		return write_range(loader, &range, range.start);
+	case KIND_STREAM_NAME:
+		if (call->stream)
+			loader->p.stream[call->stream - 1].name = call->fields.value[FIELD_string];
+		return 0;
 	default:
 		if (kind_family(call->kind) == FAMILY_thread)
 			note_thread(loader, call);
@@ -120,6 +125,25 @@ int loader_take_host(struct loader *loader, const struct loaded_call *call)
 			loader_take_host_run(loader, call);
 		return 0;
 	}
+}
+
+size_t loader_stream_name(const struct loader *loader, const struct loaded_stream *stream,
+	char name[STREAM_NAME_BYTES])
+{
+	const struct string_record *text =
+		(const struct string_record *)(uintptr_t)map_get(&loader->p.strings, stream->name,
+			0);
+	size_t length = text ? text->length : 0;
+
+	if (length > STREAM_NAME_BYTES)
+		for (length = STREAM_NAME_BYTES; length && (text->text[length] & 0xc0) == 0x80;)
+			length--;
+	/* Texts quote names of the program's with backticks. */
+	for (size_t i = 0; i < length; i++)
+		name[i] = iscntrl((unsigned char)text->text[i]) || text->text[i] == '`'
+			? ' '
+			: text->text[i];
+	return length;
 }
 
 int loader_note_usage(struct loader *loader, uint32_t thread, const struct usage_record *record)

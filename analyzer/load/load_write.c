@@ -435,13 +435,17 @@ static int write_streams(struct loader *loader)
 	for (size_t i = 0; i < p->streams.count; i++) {
 		const struct loaded_stream *stream = &p->stream[i];
 		const struct life *life = &p->streams.life[i];
-		if (db_run(loader->insert[INSERT_STREAM], "iiIisIiIII",
+		char name[STREAM_NAME_BYTES];
+		size_t length = loader_stream_name(loader, stream, name);
+
+		if (db_run(loader->insert[INSERT_STREAM], "iiIisIiIIIt",
 			    loader->stream + (int64_t)i + 1, loader->process,
 			    or_null(stream->context), (int64_t)stream->handle,
 			    stream_kinds[stream->kind], or_null(stream->thread),
 			    (int64_t)stream->priority, row_of(loader->call, life->created),
 			    row_of(loader->call, life->destroyed),
-			    stream->cupti_id < 0 ? DB_NULL : stream->cupti_id))
+			    stream->cupti_id < 0 ? DB_NULL : stream->cupti_id, length ? name : NULL,
+			    length))
 			return -1;
 	}
 	return 0;

@@ -88,6 +88,7 @@ struct loaded_stream {
 	enum stream_kind kind;
 	int32_t priority;
 	int64_t cupti_id; /* -1: no operation recorded */
+	uint64_t name;    /* string, 0: none */
 };
 
 /* Meaning of life.kind for an allocation. */
@@ -371,7 +372,14 @@ int loader_write_device(struct loader *loader, const struct device_record *devic
 /* lives.retire of events and allocations; arg: the loader. */
 int loader_write_event(void *arg, const struct life *life);
 int loader_write_allocation(void *arg, const struct life *life);
-/* NVTX ranges and thread creation of that call. */
+/*
+ * Copies the stream's last name, cut after whole characters, with spaces for control characters and
+ * backticks.  Returns its length in bytes, 0: none.
+ */
+#define STREAM_NAME_BYTES 256
+size_t loader_stream_name(const struct loader *loader, const struct loaded_stream *stream,
+	char name[STREAM_NAME_BYTES]);
+/* NVTX ranges, names of streams and thread creation of that call. */
 int loader_take_host(struct loader *loader, const struct loaded_call *call);
 /* Writes rows of call_object for other objects that a call names. */
 int loader_write_objects(struct loader *loader, const struct loaded_call *call);

@@ -11,6 +11,7 @@
 #include "kernel_names.h"
 #include "print.h"
 #include "run_columns.h"
+#include "stream_sql.h"
 #include "work.h"
 
 /* Calls within calls: the recorder makes two or three. */
@@ -30,8 +31,8 @@ static const char name_sql[] =
 static const char operation_sql[] =
 	"SELECT t.kind, ifnull(" KERNEL_LABEL("k") ", (SELECT " KERNEL_LABEL("k2")
 	" FROM work o JOIN kernel k2 "
-	" ON k2.id = o.kernel WHERE o.call = c.id)), c.bytes, c.direction, s.kind, s.id, "
-	"s.cupti_id, (SELECT x.device FROM context x WHERE x.id = s.context AND EXISTS "
+	" ON k2.id = o.kernel WHERE o.call = c.id)), c.bytes, c.direction, s.kind, "
+	STREAM_WORDS("s") ", (SELECT x.device FROM context x WHERE x.id = s.context AND EXISTS "
 	" (SELECT 1 FROM context y WHERE y.process = x.process AND y.device <> x.device)) "
 	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN kernel k ON k.id = c.kernel "
 	"LEFT JOIN stream s ON s.id = c.stream WHERE c.id = ?";
@@ -216,20 +217,12 @@ static void write_work(sqlite3_stmt *q, FILE *out)
 
 static void write_stream(sqlite3_stmt *q, const char *before, FILE *out)
 {
-	const char *kind = (const char *)sqlite3_column_text(q, 4);
-	int number = sqlite3_column_type(q, 6) == SQLITE_NULL ? 5 : 6;
-
-	if (!kind)
+	if (sqlite3_column_type(q, 5) == SQLITE_NULL)
 		return;
-	if (!strcmp(kind, "legacy"))
-		print(out, "%sthe legacy default stream", before);
-	else if (!strcmp(kind, "per-thread"))
-		print(out, "%sthe per-thread default stream", before);
-	else
-		print(out, "%sstream %lld", before, (long long)sqlite3_column_int64(q, number));
+	print(out, "%s%s", before, db_text(q, 5));
 	/* Streams of different devices may have the same number. */
-	if (sqlite3_column_type(q, 7) != SQLITE_NULL)
-		print(out, " of device %d", sqlite3_column_int(q, 7));
+	if (sqlite3_column_type(q, 6) != SQLITE_NULL)
+		print(out, " of device %d", sqlite3_column_int(q, 6));
 }
 
 int words_operation(struct words *words, int64_t call, FILE *out)

@@ -236,8 +236,7 @@ static void print_until(sqlite3_stmt *q, FILE *out)
 	if (!strcmp(until, "host_function")) {
 		fputs(" until a host function", out);
 		if (sqlite3_column_type(q, BLOCKED_STREAM) != SQLITE_NULL)
-			print(out, " on stream %lld",
-				(long long)sqlite3_column_int64(q, BLOCKED_STREAM));
+			print(out, " on %s", db_text(q, BLOCKED_STREAM_NAME));
 	} else if (!strcmp(until, "wait")) {
 		print(out, " until thread %lld returned from a wait at %s", (long long)thread,
 			place);

@@ -13,6 +13,7 @@
 #include "print.h"
 #include "shared_frame.h"
 #include "source_line.h"
+#include "stream_sql.h"
 #include "unknown.h"
 
 /* In the order of enum report_run_column.  recorded_ns leaves out the parts of a single process in
@@ -75,6 +76,11 @@ static const char operations_sql[] =
 
 static const char streams_sql[] =
 	"SELECT kind, count(*) AS count FROM stream GROUP BY kind ORDER BY kind";
+
+/* As texts call them; number: CUPTI's, which other tools show. */
+static const char named_streams_sql[] =
+	"SELECT process, cupti_id AS number, kind, name FROM stream WHERE name NOT NULL"
+	" ORDER BY process, id";
 
 static const char waits_sql[] =
 	"SELECT kind, sum(count) AS count, sum(waited) AS waited_ns FROM wait_use"
@@ -156,11 +162,13 @@ static const char functions_sql[] =
 /* Where the looping thread was blocked outside of CUDA, and until what, the longest time first. */
 static const char blocked_sql[] =
 	"SELECT b.process, f.text AS \"from\", t.text AS \"to\", b.ended AS until, b.stream,"
-	" h.tid AS thread, o.text AS place, sum(b.time) AS time_ns, sum(b.times) AS times"
+	" " STREAM_WORDS("w") " AS stream_name, h.tid AS thread, o.text AS place,"
+	" sum(b.time) AS time_ns, sum(b.times) AS times"
 	" FROM blocked b LEFT JOIN site f ON f.id = b.from_site LEFT JOIN site t ON t.id = b.site"
 	" LEFT JOIN thread h ON h.id = b.by_thread LEFT JOIN site o ON o.id = b.by_site"
+	" LEFT JOIN stream w ON w.id = b.stream"
 	" GROUP BY b.process, f.text, t.text, b.ended, b.stream, h.tid, o.text"
-	" ORDER BY 8 DESC, 1, 2, 3 LIMIT 20";
+	" ORDER BY 9 DESC, 1, 2, 3 LIMIT 20";
 
 /* In the order of enum report_coverage_column. */
 static const char coverage_sql[] =
@@ -226,6 +234,7 @@ const struct report_fact_info report_facts[FACT_COUNT] = {
 	[FACT_DEVICES] = { "devices", FACT_ROWS, devices_sql },
 	[FACT_OPERATIONS] = { "operations", FACT_ROWS, operations_sql },
 	[FACT_STREAMS] = { "streams", FACT_ROWS, streams_sql },
+	[FACT_NAMED_STREAMS] = { "named_streams", FACT_ROWS, named_streams_sql },
 	[FACT_WAITS] = { "waits", FACT_ROWS, waits_sql },
 	[FACT_LOOPS] = { "loops", FACT_ROWS, loops_sql },
 	[FACT_INNER_LOOPS] = { "inner_loops", FACT_ROWS, inner_loops_sql },

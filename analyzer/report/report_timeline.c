@@ -5,9 +5,11 @@
 
 #include "kernel_names.h"
 #include "print.h"
+#include "stream_sql.h"
 #include "words.h"
 
-#define LABEL_WIDTH 16
+#define LABEL_WIDTH 16 /* characters */
+#define LABEL_BYTES (4 * LABEL_WIDTH)
 #define COLUMNS 76
 /* The most streams that are drawn; further ones are counted. */
 #define STREAM_LIMIT 10
@@ -65,7 +67,7 @@ static const char calls_sql[] =
 	"WITH RECURSIVE f AS (SELECT * FROM finding WHERE id = ?1), "
 	"up(id) AS (SELECT call FROM f UNION SELECT other_call FROM f UNION "
 	" SELECT p.parent FROM up JOIN call p ON p.id = up.id WHERE p.parent NOT NULL) "
-	"SELECT h.id, ifnull(h.name, 'thread ' || h.tid), c.enter, c.exit, "
+	"SELECT h.id, substr(ifnull(h.name, 'thread ' || h.tid), 1, 16), c.enter, c.exit, "
 	" CASE WHEN s.api NOT NULL AND NOT t.runtime THEN s.api "
 	" WHEN t.name LIKE '%LaunchKernel%' THEN 'launch' ELSE t.name END, "
 	" c.id IN (SELECT id FROM up) "
@@ -81,7 +83,8 @@ static const char operations_sql[] =
 	OPS_SQL ", near AS MATERIALIZED (SELECT * FROM operation NOT INDEXED "
 	" WHERE start <= ?3 AND end >= ?2 AND process = (SELECT process FROM ops LIMIT 1)) "
 	"SELECT s.id, CASE s.kind WHEN 'legacy' THEN 'legacy stream' WHEN 'per-thread' "
-	" THEN 'per-thread' ELSE 'stream ' || ifnull(s.cupti_id, s.id) END, "
+	" THEN 'per-thread' ELSE substr(" STREAM_LABEL("s") ","
+	" iif(s.name IS NULL, 1, 8), 16) END, "
 	"n.start, n.end, CASE n.kind WHEN 'kernel' THEN " KERNEL_LABEL("k") " ELSE n.kind END, "
 	"n.id IN (SELECT id FROM ops) FROM near n JOIN stream s ON s.id = n.stream "
 	"LEFT JOIN kernel k ON k.id = n.kernel "
@@ -122,7 +125,7 @@ static void print_row(struct timeline *timeline, const char *label)
 	while (width && timeline->row[width - 1] == ' ')
 		width--;
 	if (timeline->any)
-		print(timeline->out, "      %-*.*s  %.*s\n", LABEL_WIDTH, LABEL_WIDTH, label, width,
+		print(timeline->out, "      %-*s  %.*s\n", LABEL_WIDTH, label, width,
 			timeline->row);
 }
 
@@ -139,7 +142,7 @@ static void clear_row(struct timeline *timeline)
 static int draw_rows(struct timeline *timeline, const char *sql, int limit)
 {
 	sqlite3_stmt *q = db_prepare(timeline->db, sql);
-	char label[LABEL_WIDTH + 1] = "";
+	char label[LABEL_BYTES + 1] = "";
 	int64_t id = 0;
 	int count = 0;
 	int step = q ? db_bind(q, "iii", timeline->finding, timeline->start, timeline->end) : -1;

@@ -12,7 +12,7 @@
 
 /* NULL keeps everything. */
 struct filter {
-	const char *stream; /* CUPTI's number, or stream.kind */
+	const char *stream; /* CUPTI's number, stream.kind, or its name or a pattern */
 	const char *kernel; /* part of its demangled name, or a pattern for its label */
 	const char
 		*range; /* name of NVTX ranges, or a pattern: what they contain, in all threads */
@@ -30,7 +30,8 @@ struct filter {
 /* SQL: 1 if the filter keeps a thing, by its columns stream and kernel; else 0 or NULL. */
 #define FILTER_KEEPS_WORK \
 	"(?1 IS NULL OR stream IN (SELECT id FROM stream" \
-	"  WHERE kind = ?1 OR CAST(coalesce(cupti_id, id) AS TEXT) = ?1))" \
+	"  WHERE kind = ?1 OR name = ?1 OR name GLOB ?1" \
+	"  OR CAST(coalesce(cupti_id, id) AS TEXT) = ?1))" \
 	" AND (?2 IS NULL OR kernel IN (SELECT k.id FROM kernel k" \
 	"  LEFT JOIN kernel_name n ON n.kernel = k.id WHERE instr(coalesce(n.whole, k.name), ?2)" \
 	"  OR coalesce(n.label, k.name) GLOB ?2))"

@@ -2,6 +2,7 @@
 #include "call_sql.h"
 #include "kernel_names.h"
 #include "stats.h"
+#include "stream_sql.h"
 
 /* An operation without a recorded call counts from its start. */
 #define OPERATION "SELECT o.process, c.thread, o.stream, o.kernel, coalesce(c.enter, o.start), "
@@ -10,6 +11,8 @@
 	" LEFT JOIN kernel k ON k.id = o.kernel WHERE o.end >= o.start AND "
 /* NULL: only a limit of its end is known. */
 #define TOOK "iif(o.recorded_end IS NULL, o.end - o.start, NULL)"
+/* NULL: unknown. */
+#define STREAM STREAM_LABEL("s")
 
 const struct stats_section stats_sections[] = {
 	{ "turns", "turns", "ns", "loop",
@@ -60,7 +63,7 @@ const struct stats_section stats_sections[] = {
 		OPERATION
 		"CASE s.kind WHEN 'legacy' THEN 'legacy default stream'"
 		" WHEN 'per-thread' THEN 'per-thread default stream'"
-		" ELSE coalesce('stream ' || coalesce(s.cupti_id, s.id), 'unknown stream') END,"
+		" ELSE coalesce(" STREAM ", 'unknown stream') END,"
 		" coalesce(iif(s.kind IN ('legacy', 'per-thread'), '', s.kind || ', '), '') ||"
 		" 'device ' ||"
 		" o.device || iif((SELECT count(*) FROM process) > 1, ', process ' ||"

@@ -20,7 +20,7 @@ static const char schema[] =
 /* For a database that is not yet visible to others; after a crash it is discarded. */
 static const char unshared[] = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF";
 
-#define DB_USER_VERSION 35 /* of schema.sql */
+#define DB_USER_VERSION 36 /* of schema.sql */
 
 /* SQLite quotes the rest of an unreadable declaration, of many lines: print the first line only. */
 static void report_damaged(const char *path, const char *what)

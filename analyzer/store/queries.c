@@ -15,7 +15,7 @@ const struct query queries[] = {
 		" FROM call c JOIN call_type t ON t.id = c.type GROUP BY t.name"
 		" ORDER BY total_ns DESC, t.name" },
 	{ "streams", "streams and what ran on them",
-		"SELECT s.id, s.kind, s.context, s.cupti_id, count(o.id) AS operations,"
+		"SELECT s.id, s.kind, s.name, s.context, s.cupti_id, count(o.id) AS operations,"
 		" coalesce(sum(" TOOK "), 0) AS busy_ns"
 		" FROM stream s LEFT JOIN operation o ON o.stream = s.id GROUP BY s.id ORDER BY "
 		"s.id" },

@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 35; -- raised with every change below
+PRAGMA user_version = 36; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -129,8 +129,11 @@ CREATE TABLE stream ( -- one life of a stream handle; default streams have a row
 	priority INTEGER NOT NULL DEFAULT 0,
 	created INTEGER REFERENCES call(id),  -- NULL: before the trace, or a default stream
 	destroyed INTEGER REFERENCES call(id),
-	cupti_id INTEGER                -- stream id in operation rows, NULL: no operation recorded
+	cupti_id INTEGER,               -- stream id in operation rows, NULL: no operation recorded
+	name TEXT                       -- the last one that the program gave it by NVTX, without control
+	                                -- characters, at most 256 bytes; NULL: none
 );
+CREATE INDEX stream_name ON stream (process, name) WHERE name IS NOT NULL;
 
 CREATE TABLE event ( -- one life of an event handle
 	id INTEGER PRIMARY KEY,

@@ -45,10 +45,10 @@ struct host_wait {
 	 */
 	int64_t ordered_end;
 	uint32_t ordered;
-	/* The site of the next wait, if that orders such pairs, though it had nothing to wait for. */
+	/* The site of the next wait, if that orders such pairs without work to wait for. */
 	uint32_t stand_in;
 	int64_t stand_in_end;
-	/* The call of an earlier wait that waited for such pairs: with this one it may be left out. */
+	/* The call of the wait for the same work that this one replaces; 0: none. */
 	uint32_t replaces;
 	uint8_t looked; /* the host may read a result */
 	uint8_t maybe;  /* some kernel may have written one */

@@ -127,7 +127,7 @@ report=$(of_turns 5000000 1950000 '
 	printf "call cuLaunchHostFunc result=0 site=2 correlation=0 enter=%d duration=5000 context=1 | stream=0x5000 callback=0x1 handle=0x0\n", t + 10000' '
 	printf "hostrun caller=7 called=%d enter=%d exit=%d function=0x1 data=0x1\n", t + 10000, t + 3015000, t + 3020000' |
 	report_of until)
-stream=$("$cufence" query "$tmp/until.db" "SELECT id FROM stream WHERE handle = 0x5000")
+stream=$("$cufence" query "$tmp/until.db" "SELECT coalesce(cupti_id, id) FROM stream WHERE handle = 0x5000")
 has "a host function ended it, at that line" \
 	"^ *blocked outside CUDA at learner.py:53 until a host function on stream $stream: 2\.7 ms" "$report"
 has "the device idles while the host computes" "idle .* a turn \(1\.8 ms\): 1\.7 ms host computing outside CUDA" "$report"
