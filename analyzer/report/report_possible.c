@@ -128,10 +128,10 @@ static void print_why(int why, int64_t count, FILE *out)
 	print(out, "%lld ", (long long)count);
 	switch (why) {
 	case 0:
-		fputs(count == 1 ? "is likely, not certain" : "are likely, not certain", out);
+		fputs("likely, not certain", out);
 		break;
 	case 1:
-		fputs(count == 1 ? "is only possible" : "are only possible", out);
+		fputs("only possible", out);
 		break;
 	case 2:
 		print(out, "would save less than %d %%", FINDING_MIN_PERCENT);
@@ -148,6 +148,7 @@ int64_t report_hidden(struct db *db, enum report_level level, FILE *out)
 	size_t size;
 	FILE *memory = open_memstream(&why, &size);
 	int64_t sum = 0;
+	int reasons = 0;
 	int step = q && memory &&
 			!db_bind(q, "did", HIGH_PERCENT / 100.0, (int64_t)SHOWN_MIN_NS,
 				FINDING_MIN_PERCENT / 100.0)
@@ -155,7 +156,7 @@ int64_t report_hidden(struct db *db, enum report_level level, FILE *out)
 		: -1;
 
 	while (!step && (step = db_step(q)) > 0) {
-		fputs(sum ? ", " : "", memory);
+		fputs(reasons++ ? ", " : "", memory);
 		print_why(sqlite3_column_int(q, 0), sqlite3_column_int64(q, 1), memory);
 		sum += sqlite3_column_int64(q, 1);
 		step = 0;
@@ -163,7 +164,8 @@ int64_t report_hidden(struct db *db, enum report_level level, FILE *out)
 	if (!memory || fclose(memory))
 		step = -1;
 	if (!step && sum)
-		print(out, "%lld hidden: %s", (long long)sum, why);
+		print(out, "%lld hidden: %s", (long long)sum,
+			reasons == 1 ? why + strcspn(why, " ") + 1 : why);
 	sqlite3_finalize(q);
 	sqlite3_free(sql);
 	free(why);

@@ -31,7 +31,7 @@ char *report_possible(struct db *db, const char *condition, int named,
 	struct report_possible *possible);
 
 /*
- * Prints "2 hidden: 1 is only possible, 1 would save less than 1 %" about the findings that the
+ * Prints "2 hidden: 1 only possible, 1 would save less than 1 %" about the findings that the
  * level leaves out, without those of the line above; nothing if there are none.  Returns how many,
  * -1 after a message.
  */
