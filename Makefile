@@ -23,8 +23,8 @@ HOMEPAGE ?=
 # processors, if nothing else was asked for ------------------------------------------------------
 PACKAGES := build-essential libelf-dev libdw-dev zlib1g-dev libsqlite3-dev libcmocka-dev liblz4-dev libzstd-dev \
 	libmd-dev sqlite3
-# For tests that are skipped without: of the page, of SARIF against its schema.
-WANTED := chromium chromium-driver python3-jsonschema curl
+# For tests that are skipped without: of the page, of SARIF against its schema, of GitHub's Markdown.
+WANTED := chromium chromium-driver python3-jsonschema curl cmark-gfm
 rest := $(filter-out deps,$(MAKECMDGOALS))
 .PHONY: deps
 ifneq ($(filter deps,$(MAKECMDGOALS)),)

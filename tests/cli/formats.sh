@@ -67,6 +67,19 @@ else
 	echo "skipped: no python3"
 fi
 
+# --- Markdown as GitHub reads it: a row of the table for each finding, and nothing outside of it ---
+if command -v cmark-gfm >/dev/null; then
+	for file in all/*.markdown; do
+		cmark-gfm -e table --unsafe "$file" >parsed
+		rows=$(grep -c '^| [0-9]' "$file")
+		same "$(basename "$file"): rows, cells, and no markup from names" "$((rows ? rows + 1 : 0)) $((5 * rows)) 0" \
+			"$(grep -c '^<tr>' parsed) $(grep -c '^<td>' parsed) $(sed 's/<br *\/*>//g; s/<\/*code>//g' parsed |
+				grep -c '<td>.*<[^/]\|<img\|<a ')"
+	done
+else
+	echo "skipped: no cmark-gfm"
+fi
+
 # --- a format by the ending of the file ---
 for ending in txt:text json:json html:html md:markdown csv:csv xml:junit sarif:sarif perfetto-trace:perfetto \
 	pftrace:perfetto; do
