@@ -5,7 +5,7 @@
  * up.  It prints one JSON object, which "cufence probe" shows and compares.
  *
  * The process that main() runs in never touches CUDA.  It forks a process for each group of
- * items; that one writes a line per result into a pipe (probe_output.c).  An item that hangs,
+ * items; that one writes a line per result into a pipe (output.c).  An item that hangs,
  * crashes or breaks its context costs its own result: the next process goes on after it.
  *
  * A row of the matrix is one CUDA call, made while a kernel runs on another stream; everything

@@ -19,7 +19,7 @@
 struct footprint {
 	uint64_t *address; /* ascending and unique in the result of footprint_of_exec() */
 	size_t count, room;
-	unsigned content; /* content.h */
+	unsigned content; /* unnamed_memory.h */
 };
 
 struct footprint_node;

@@ -59,7 +59,7 @@ struct walk_call {
 	int64_t event2;                         /* the first event of cuEventElapsedTime */
 	int64_t dst_context, src_context;       /* of a copy between devices */
 	int64_t exec;                           /* executable graph */
-	unsigned content;                       /* as in content.h */
+	unsigned content;                       /* unnamed_memory.h */
 	int64_t fill;                           /* 1 + the 32 bits that a memset repeats */
 	int64_t ran, ran_last; /* entry of its host function; the first and the last one of a graph;
 				  WALK_NEVER: unknown */

@@ -4,7 +4,7 @@
  * replay_order.c finds the order in which threads submitted work at the same time; replay_host.c
  * finds the durations of host functions; replay_learn.c finds the own time of each call and
  * operation; replay_change.c changes calls; replay.c runs the replay; replay_clocks.c keeps the
- * order as times; replay_device.c the device's engines; replay_gain.c compares two runs;
+ * order as times; replay_device.c the device's engines; replay_takers.c finds who waits instead;
  * replay_accidents.c keeps data dependencies that only a wait orders.
  */
 #ifndef CUFENCE_REPLAY_PARTS_H

@@ -2,7 +2,7 @@
 /*
  * Implementations of driver calls: one do_<symbol>() per row of calls.def and cuda_more.def.
  * Undefined ones (weak, so NULL) are not supported: they fail with that error and report their name
- * once.  The entry points (cuda_entry.c) check cuInit and call them with the lock held; a call that
+ * once.  The entry points (entry.c) check cuInit and call them with the lock held; a call that
  * waits releases the lock meanwhile. thread_self()->per_thread is set for the per-thread variant.
  */
 #ifndef CUFENCE_SIM_CALLS_H

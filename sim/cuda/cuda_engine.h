@@ -139,7 +139,7 @@ uint64_t time_now(void);
  */
 bool time_settle(void);
 
-/* Passes a started OP_HOST to the callback thread (cuda_host.c), which calls op_finish_host(). */
+/* Passes a started OP_HOST to the callback thread (host.c), which calls op_finish_host(). */
 void host_start(struct op *op);
 
 /* Starts the callback thread if needed, on the caller's behalf, as the driver does. */
@@ -152,7 +152,7 @@ bool host_awake(void);
 /* Is this the thread that runs host functions? These must not call CUDA. */
 bool host_is_self(void);
 
-/* Reports a record to the tool, if there is one (cuda_entry.c). */
+/* Reports a record to the tool, if there is one (entry.c). */
 void tool_record(const struct sim_record *record);
 
 #endif

@@ -71,7 +71,7 @@ struct capture {
 	bool given; /* the program has a handle of the graph */
 };
 
-/* Graphs and nodes: cuda_graph.c.  NULL for an invalid handle or a full arena. */
+/* Graphs and nodes: graph.c.  NULL for an invalid handle or a full arena. */
 struct graph *graph_get(CUgraph handle);
 struct node *node_get(CUgraphNode handle);
 struct graph *graph_new(void);
@@ -97,11 +97,11 @@ struct edges *edges_copy(const struct edges *edges);
 struct edges *edges_merge(struct edges *to, const struct edges *from);
 bool edges_have(const struct edges *edges, const struct node *from);
 
-/* Executable graphs: cuda_graph_exec.c. */
+/* Executable graphs: graph_exec.c. */
 struct exec *exec_get(CUgraphExec handle);
 
 /*
- * Memory of allocation nodes: cuda_graph_memory.c.  The address belongs to the node for its
+ * Memory of allocation nodes: graph_memory.c.  The address belongs to the node for its
  * lifetime.
  */
 CUresult graph_memory_new(int device, size_t bytes, CUdeviceptr *ptr);
@@ -112,22 +112,22 @@ CUresult graph_memory_capture(struct stream *stream, size_t bytes, CUdeviceptr *
 /* Called before a launch: an error if it would allocate memory that is still allocated. */
 CUresult graph_launch_memory(struct exec *exec);
 
-/* Parameters of older versions of calls: cuda_graph_params.c. */
+/* Parameters of older versions of calls: graph_params.c. */
 CUDA_KERNEL_NODE_PARAMS_v2 kernel_params_v2(const CUDA_KERNEL_NODE_PARAMS_v1 *p);
 CUDA_KERNEL_NODE_PARAMS_v3 kernel_params_v3(const CUDA_KERNEL_NODE_PARAMS_v2 *p);
 CUDA_MEMSET_NODE_PARAMS_v2 memset_params_v2(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext context);
 
-/* Conditional handles: cuda_graph_node.c. */
+/* Conditional handles: graph_node.c. */
 struct condition {
 	struct graph *graph;
 	unsigned int value, flags; /* default at each launch */
 };
 
-/* User objects, kept alive by graphs: cuda_user.c. */
+/* User objects, kept alive by graphs: user.c. */
 CUresult users_copy(struct graph *to, const struct graph *from);
 void users_release(struct graph *graph);
 
-/* Captures: cuda_capture.c. */
+/* Captures: capture.c. */
 CUresult capture_add(struct stream *stream, const struct work *work);
 
 /*

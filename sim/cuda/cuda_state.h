@@ -64,7 +64,7 @@ void events_end(struct context *context);
 void modules_end(struct context *context);
 void memory_end(struct context *context);
 
-/* Streams: cuda_stream.c.  A context contains its two default streams. */
+/* Streams: stream.c.  A context contains its two default streams. */
 struct stream {
 	struct context *context;
 	struct stream *next, **link; /* in context.streams */
@@ -178,13 +178,13 @@ void context_barrier(struct context *context, enum barrier_kind kind, struct op 
 /* May code of this context access memory of that device? */
 bool context_reaches(const struct context *context, const struct device *device);
 
-/* Attributes of a stream or kernel node, a list owned by it: cuda_attribute.c. */
+/* Attributes of a stream or kernel node, a list owned by it: attribute.c. */
 CUresult attribute_set(struct attribute **list, int id, const CUlaunchAttributeValue *value);
 CUresult attribute_get(const struct attribute *list, int id, CUlaunchAttributeValue *value);
 CUresult attributes_copy(struct attribute **to, const struct attribute *from);
 void attributes_free(struct attribute **list);
 
-/* Memory: cuda_memory.c. */
+/* Memory: memory.c. */
 enum memory_place {
 	PLACE_PAGEABLE = 1, /* numbers are CUPTI's memory kinds */
 	PLACE_PINNED = 2,
@@ -235,10 +235,10 @@ size_t memory_pending(const struct pool *pool);
 struct memory *memory_describe(uintptr_t start, size_t bytes, enum memory_place place);
 void memory_forget(struct memory *memory);
 
-/* Free memory that a graph allocated: cuda_graph_memory.c. */
+/* Free memory that a graph allocated: graph_memory.c. */
 CUresult graph_memory_free(struct memory *memory);
 
-/* Pools: cuda_pool.c. */
+/* Pools: pool.c. */
 struct pool {
 	struct device *device; /* NULL: host memory */
 	struct pool *next;     /* of the device */
@@ -260,7 +260,7 @@ void pool_unuse(struct pool *pool, size_t bytes);
  */
 void pools_trim(struct device *device);
 
-/* Arrays: cuda_array.c. */
+/* Arrays: array.c. */
 struct array {
 	CUDA_ARRAY3D_DESCRIPTOR shape;
 	uintptr_t start;
@@ -276,7 +276,7 @@ struct array *array_get(CUarray handle); /* NULL for an invalid handle */
 struct device *array_device(CUarray handle);
 void array_free(CUarray handle);
 
-/* Functions and modules: cuda_module.c. */
+/* Functions and modules: module.c. */
 struct parameter {
 	uint16_t offset, size;
 };

@@ -55,7 +55,7 @@ void kernel_time_init(void);
 /* Returns the address of a parameter in the launch; NULL: not given. */
 const void *kernel_parameter(const CUDA_KERNEL_NODE_PARAMS_v3 *kernel, unsigned int index);
 
-/* Events: cuda_event.c. */
+/* Events: event.c. */
 struct event *event_get(CUevent handle);
 void event_set(struct event *event, struct op *op);
 
