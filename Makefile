@@ -155,7 +155,7 @@ $O/obj/%.o: %.S Makefile
 
 # --- what is built --------------------------------------------------------------------------
 .DEFAULT_GOAL := all
-.PHONY: all features cufence shim simulator apps tutorial probe demo check check-unit check-cli check-golden bench \
+.PHONY: all features cufence shim simulator apps tutorial probe demo check bench \
 	lint fmt install uninstall clean help
 all: cufence $(if $(cuda),shim simulator apps probe tests bench) features
 
@@ -541,6 +541,10 @@ $O/gpu/%: tests/gpu/programs/%.cu
 
 check: all tests
 	$Qtests/run $O
+# Some of them, with what they need: make test T="test_waits golden.sh".  Apps are built by all.
+.PHONY: test
+test: $(addprefix $O/tests/,$(filter test_%,$T)) $(if $(filter %.sh,$T),cufence $(if $(cuda),shim simulator))
+	$Qtests/run $O $T
 # The same N times, concurrent with LOAD processes that compute.
 N ?= 20
 LOAD ?= 2
@@ -728,6 +732,7 @@ help:
 	@echo 'make demo       trace a real test app and print the report'
 	@echo 'make tutorial   build the programs of doc/TUTORIAL.md'
 	@echo 'make check      all tests; N passed, N failed'
+	@echo 'make test T="test_waits golden.sh"  some tests, and what they need'
 	@echo 'make check-repeat  N=20 times, with LOAD=2 processes that compute'
 	@echo 'make check-mutations  break what doc/KEPT.md lists: a test must fail each time'
 	@echo 'make check-libraries  decode all machine code of the toolkit'\''s libraries (LIBRARIES=)'
