@@ -20,7 +20,7 @@ static const struct {
 };
 
 /* Names that say nothing without their namespace, and namespaces that say nothing. */
-static const char *const vague[] = { "kernel", "Kernel", "globalKernel" };
+static const char *const vague[] = { "kernel", "Kernel", "globalKernel", "static_kernel" };
 static const char *const vague_scopes[] = { "impl", "detail", "internal" };
 
 static int is_one_of(const char *const *words, size_t count, const char *word, size_t length)
@@ -80,7 +80,7 @@ static int write_thrust(const struct long_name *kernel, char *text)
 		at += strlen(mark);
 	if (!name)
 		return 0;
-	functor_find(kernel->arguments, &functor);
+	functor_find(name, &functor);
 	snprintf(text, SHORT_NAME_MAX, "thrust %.*s%s%s%s",
 		(int)(strcspn(name, ":") < 40 ? strcspn(name, ":") : 40), name,
 		*functor.type ? " (" : "", functor.type, *functor.type ? ")" : "");

@@ -86,6 +86,16 @@ static const struct row recorded[] = {
 		"thrust::THRUST_300001_SM_900_NS::cuda_cub::__uninitialized_fill::functor<"
 		"thrust::device_ptr<float>, float>, unsigned long>",
 		"thrust uninitialized_fill (float)" },
+	{ "void cub::CUB_300001_SM_750::detail::for_each::", "static_kernel",
+		"cub::CUB_300001_SM_750::detail::for_each::policy_hub_t::policy_500_t, long, "
+		"thrust::THRUST_300001_SM_750_NS::cuda_cub::__fill::functor<"
+		"thrust::THRUST_300001_SM_750_NS::device_ptr<float>, float>",
+		"thrust fill (float)" },
+	{ "void cub::CUB_300001_SM_750::detail::for_each::", "static_kernel",
+		"cub::CUB_300001_SM_750::detail::for_each::policy_hub_t::policy_500_t, long, "
+		"cub::CUB_300001_SM_750::detail::for_each::op_wrapper_t<long, Clamp, "
+		"thrust::THRUST_300001_SM_750_NS::device_ptr<float> >",
+		"for_each::static_kernel" },
 	{ "void cutlass::", "Kernel2", "cutlass_80_tensorop_s1688gemm_64x128_32x3_nt_align4",
 		"gemm (tf32, 64x128x32)" },
 	{ "void cutlass::", "Kernel2", "cutlass_80_simt_sgemm_128x256_8x4_nt_align1",
