@@ -78,7 +78,7 @@ operator() { # FUNCTION...: the innermost first, of the wait and the launch that
 			SELECT s.id, (SELECT max(depth) + 1 FROM frame WHERE site = s.id), m.start, m.id, '$name', 0
 			FROM site s JOIN module m ON m.path LIKE '%libtorch%'"
 	done
-	"$cufence" report names.db | sed -n 's/^ *\(at\|for\) .*, \([a-zA-Z:_0-9]*\)$/\1 \2/p'
+	"$cufence" report names.db | sed -n 's/^ *\(at\|for\) .*, \([a-zA-Z:._0-9]*\)$/\1 \2/p'
 }
 same "an operator's call" "at aten::max
 for aten::max" "$(operator wrapper_CUDA_amax aten::max THPVariable_max)"
@@ -86,6 +86,8 @@ same "JSON has it" aten::max "$("$cufence" report --format json names.db >names.
 	sqlite3 :memory: "SELECT readfile('names.json') ->> '\$.findings[0].at.operator'")"
 same "its implementation" "at aten::_local_scalar_dense
 for aten::_local_scalar_dense" "$(operator wrapper_CUDA___local_scalar_dense)"
+same "and its overload" "at aten::add_.Tensor
+for aten::add_.Tensor" "$(operator wrapper_CUDA_add__Tensor)"
 same "a node of autograd" "at MulBackward0
 for MulBackward0" "$(operator wrapper_CUDA_mul_Tensor MulBackward0_apply_functional)"
 same "no operator" "" "$(operator THPVariable_max Backward backward main)"
