@@ -98,7 +98,7 @@ static char *measure(int simulated)
 
 	if (!path) {
 		print(stderr,
-			"cufence: there is no cufence-probe beside this program%s: \"make "
+			"cufence: there is no cufence-probe next to this program%s: \"make "
 			"%sprobe\" builds %s, with the CUDA toolkit (CUDA_HOME)\n",
 			simulated ? ", nor a simulated device" : "", simulated ? "simulator " : "",
 			simulated ? "both" : "it");

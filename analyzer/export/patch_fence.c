@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "patch_text.h"
+#include "stream_code.h"
 
 static const char elsewhere[] = "the two operations are not in one function and thread";
 static const char turn[] = "the earlier operation stands below it, as one of the turn before";
@@ -14,17 +15,6 @@ static const char out_of_scope[] = "a name may mean something else at the other 
 static const char within[] = "it does not begin a statement of its own";
 
 /* --- names --- */
-
-static const char *const getters[] = { "torch.cuda.current_stream()",
-	"torch.cuda.default_stream()" };
-
-static int is_getter(const char *expression)
-{
-	for (size_t i = 0; i < sizeof(getters) / sizeof(*getters); i++)
-		if (!strcmp(expression, getters[i]))
-			return 1;
-	return 0;
-}
 
 /* The next occurrence of a name in a line that is not part of another one. */
 static const char *find_name(const char *line, const char *name)
@@ -197,7 +187,7 @@ static const char *check_stream(const struct patch_place *place, const char *nam
 
 	for (size_t i = 0; i < place->at && !is_imported; i++)
 		is_imported = is_import(place->lines[i]);
-	if (is_getter(name))
+	if (framework_gets_stream(name))
 		return is_imported ? NULL : "its file does not import torch by that name";
 	if (!text_is_name(name))
 		return unnamed;
@@ -336,7 +326,7 @@ const char *patch_record_stream(const struct patch_place *place, char **changed)
 	line = place->lines[place->other];
 	if (!place->is_script || !place->is_war || !reads_one(text_trim(line), tensor))
 		return "the earlier operation's line does not show the tensor that had the memory";
-	if (!is_getter(stream) && !text_is_name(stream))
+	if (!framework_gets_stream(stream) && !text_is_name(stream))
 		return unnamed;
 	if (asprintf(changed, "%.*s%s.record_stream(%s)", (int)indent_of(line), line, tensor,
 		    stream) < 0)

@@ -12,7 +12,7 @@
 
 /* Maximum characters of template arguments in a label, which is for display only. */
 #define ARGUMENTS_MAX 48
-/* Maximum parts by which a short name is told from others. */
+/* Maximum parts by which a short name differs from others. */
 #define PARTS_MAX 3
 
 struct kernel {

@@ -39,6 +39,15 @@ const struct framework *framework_of_call(struct code_frames *frames, int64_t ca
 	return code_frames_visit(frames, call, find_framework, &found) > 0 ? found : NULL;
 }
 
+int framework_gets_stream(const char *expression)
+{
+	for (size_t i = 0; i < FRAMEWORKS; i++)
+		if (!strcmp(expression, frameworks[i].standard) ||
+			(frameworks[i].current && !strcmp(expression, frameworks[i].current)))
+			return 1;
+	return 0;
+}
+
 /* A script's callers may have chosen the stream; compiled code has it in its own line. */
 static int find_stream(const struct code_frame *frame, void *data)
 {

@@ -26,6 +26,9 @@ struct framework {
 /* The library below a call, by its frames; NULL: none of the known ones. */
 const struct framework *framework_of_call(struct code_frames *frames, int64_t call);
 
+/* Is it how one of the libraries gets its current or its default stream, rather than a name? */
+int framework_gets_stream(const char *expression);
+
 /*
  * The expression of the stream that a call names, of the innermost frame that shows one, as the
  * source has it: for calls in streams other than default streams.  Returns 1, 0: the source does

@@ -99,10 +99,14 @@ static const char inner_loops_sql[] =
 	" JOIN loop l ON l.process = i.process ORDER BY i.process, i.number";
 
 /* The account of the loop, or of the run from its first work to its last. */
-/* What a turn would take without its waits (table replay); busy: of the busiest device. */
+/*
+ * What a turn would take without its waits (table replay), at most what it takes without the
+ * findings; busy: of the busiest device.
+ */
 static const char ceiling_sql[] =
-	"SELECT l.process, (l.end - l.start) / l.turns AS turn_ns, r.ceiling AS saved_ns,"
-	" r.ceiling_blocked AS blocked_ns, r.ceiling_unread AS unread_saved_ns,"
+	"SELECT l.process, (l.end - l.start) / l.turns AS turn_ns,"
+	" max(r.ceiling, coalesce(r.turn_saving, 0)) AS saved_ns, r.ceiling_blocked AS blocked_ns,"
+	" max(r.ceiling_unread, coalesce(r.turn_saving, 0)) AS unread_saved_ns,"
 	" r.ceiling_unread_blocked AS unread_blocked_ns,"
 	" (SELECT max(busy) / l.turns FROM (SELECT sum(time) AS busy FROM account a"
 	"   WHERE a.process = l.process AND a.device NOT NULL"

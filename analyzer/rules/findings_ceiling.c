@@ -79,9 +79,8 @@ int findings_want_ceiling(struct findings *findings)
 int findings_replay_ceiling(struct findings *findings, struct savings *savings)
 {
 	sqlite3_stmt *update = db_prepare(findings->db,
-		"UPDATE replay SET ceiling = max(?1, coalesce(turn_saving, 0)), "
-		"ceiling_blocked = ?2, ceiling_unread = max(?3, coalesce(turn_saving, 0)), "
-		"ceiling_unread_blocked = ?4 WHERE process = ?5");
+		"UPDATE replay SET ceiling = ?, ceiling_blocked = ?, ceiling_unread = ?, "
+		"ceiling_unread_blocked = ? WHERE process = ?");
 	int rc = update ? 0 : -1;
 
 	for (size_t i = 0; i < findings->loops.size && !rc; i++)

@@ -171,8 +171,8 @@ int findings_replay_together(struct findings *findings, struct savings *savings)
 int findings_want_ceiling(struct findings *findings);
 
 /*
- * Writes to table replay the most that processes with a loop save without waits, at least as much
- * as their findings together.  Returns 0, or -1 after a message.
+ * Writes to table replay the most that processes with a loop save without waits.  Returns 0, or -1
+ * after a message.
  */
 int findings_replay_ceiling(struct findings *findings, struct savings *savings);
 

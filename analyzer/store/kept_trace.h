@@ -13,7 +13,7 @@
 #include "db.h"
 
 /*
- * Keeps the traces that were loaded into db, the images beside them that it has (FORMAT.md), and
+ * Keeps the traces that were loaded into db, their images that it has (FORMAT.md), and
  * the command, if that is not NULL; or nothing if they take more than TRACE_KEPT_BYTES, or if one
  * cannot be read again.  Returns 0, or -1 after a message if db cannot be written.
  */
@@ -24,7 +24,7 @@ int kept_trace_exists(struct db *db);
 
 /*
  * Writes the traces of a database of any schema into an empty folder, as NUMBER.cft in the order in
- * which they were loaded, and the images beside them.  command: for the caller to free, NULL if
+ * which they were loaded, and their images.  command: for the caller to free, NULL if
  * unknown.  Returns 0, or -1 after a message.
  */
 int kept_trace_unpack(const char *database, const char *folder, char **command);

@@ -35,7 +35,7 @@ CREATE TABLE trace ( -- the traces that the database was made from, if they are 
                      -- as it was made with schema 35; additions are rows of another kind
 	id INTEGER PRIMARY KEY,
 	kind TEXT NOT NULL,             -- trace: a trace file, in the order of loading; image: a code
-	                                -- image beside it; command: the traced command
+	                                -- image of it; command: the traced command
 	hash INTEGER NOT NULL,          -- of what is kept; of an image it is the one in image_piece
 	bytes INTEGER NOT NULL,         -- its size
 	data BLOB NOT NULL              -- compressed by zstd

@@ -241,9 +241,6 @@ int savings_estimate_ceiling(struct savings *savings, int64_t id, int results,
 	const struct loop_span *loop, struct ceiling *ceiling)
 {
 	struct process_savings *process = idmap_get(&savings->processes, id);
-	struct replay_taker taker[TAKER_ROUND];
-	size_t takers = 1;
-	int64_t saved;
 
 	if (!process || *process->refusal)
 		return 0;
@@ -251,16 +248,8 @@ int savings_estimate_ceiling(struct savings *savings, int64_t id, int results,
 		replay_change_results(process->replay);
 		process->made = ~process->made;
 	}
-	saved = replay_saved(process, REPLAY_LIKELY);
-	for (int round = 0; round < CEILING_ROUNDS && takers; round++) {
-		takers = replay_takers(process->replay, taker, TAKER_ROUND);
-		for (size_t i = 0; i < takers; i++)
-			change(process,
-				&(struct changed_call){ .call = taker[i].call,
-					.change = CHANGE_WAIT });
-		saved = takers ? replay_saved(process, REPLAY_LIKELY) : saved;
-	}
-	ceiling->saving = best_of(process, saved);
+	/* Not a kept one: replay_blocked() is about the last run. */
+	ceiling->saving = best_of(process, replay_saved(process, REPLAY_LIKELY));
 	ceiling->blocked = replay_blocked(process->replay, loop->thread, loop->start, loop->until);
 	restore(process);
 	return 1;

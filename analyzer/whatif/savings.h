@@ -52,9 +52,8 @@ struct ceiling {
 };
 
 /*
- * Estimates it: the saving of the changes, and of those of all calls that would wait instead, until
- * none is left; with results, all waits for results are left out, too.  Undoes the changes.
- * Returns as savings_estimate().
+ * Estimates it for the changes; with results, all waits for results are left out, too.  Undoes the
+ * changes.  Returns as savings_estimate().
  */
 int savings_estimate_ceiling(struct savings *savings, int64_t process, int results,
 	const struct loop_span *loop, struct ceiling *ceiling);

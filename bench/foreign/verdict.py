@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What bench/foreign/run makes of its measurements: the true saving of a pair with its interval,
-the prediction beside it, and the bars. All times are us a turn."""
+the prediction next to it, and the bars. All times are us a turn."""
 import functools
 import math
 import statistics
