@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "interrupt.h"
+#include "memory.h"
 #include "print.h"
 #include "report_request.h"
 #include "run.h"
@@ -186,6 +187,7 @@ int cmd_run(const struct arguments *arguments)
 	status = run_program(arguments->operand, &environment, &started);
 	/* A closed stderr must not keep the database from being written. */
 	signal(SIGPIPE, SIG_IGN);
+	memory_exit_status = status ? status : RUN_FAILED;
 	if (started &&
 		finish(arguments, database, &folder, &program, status, &watch, annotations,
 			&request)) {

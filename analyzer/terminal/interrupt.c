@@ -2,6 +2,8 @@
 #include "interrupt.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,10 +45,23 @@ static void stop(int number)
 	raise(number);
 }
 
+/* Whoever calls exit() while a file is being written (containers/memory.h) leaves none. */
+static void remove_at_exit(void)
+{
+	if (!guarded.path || guarded.owner != getpid())
+		return;
+	unlink(guarded.path);
+	if (guarded.note)
+		fputs(guarded.note, stderr);
+}
+
 void interrupt_guard(const char *path)
 {
 	struct sigaction action = { .sa_handler = stop };
+	static int registered;
 
+	if (!registered)
+		registered = !atexit(remove_at_exit);
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < SIGNAL_COUNT; i++)
 		sigaddset(&action.sa_mask, signals[i]);

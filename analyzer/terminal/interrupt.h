@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * SIGINT, SIGTERM and SIGHUP while a database is made: each removes the unfinished file and then
- * has its usual effect, at once and even while a library runs.
+ * has its usual effect, at once and even while a library runs; so does exit().
  */
 #ifndef CUFENCE_INTERRUPT_H
 #define CUFENCE_INTERRUPT_H
