@@ -31,8 +31,8 @@ struct search {
 
 static int read_usage(struct search *search, struct db *db)
 {
-	sqlite3_stmt *q =
-		db_prepare(db, "SELECT thread, time, off, voluntary FROM usage ORDER BY thread, time");
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT thread, time, off, voluntary FROM usage ORDER BY thread, time");
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0) {
