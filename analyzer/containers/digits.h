@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* Rows with the same number stay in order.  Takes rows, from malloc(), and returns the sorted ones. */
+/* Takes rows, from malloc(), and returns them sorted; those with the same number stay in order. */
 void *digits_sort(void *rows, size_t count, size_t row_size);
 
 #endif
