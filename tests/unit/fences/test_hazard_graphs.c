@@ -328,7 +328,49 @@ static void bodies_may_run_beside_others(void **unused)
 	finish(&test, "missing-fence raw possible 4-5 x1");
 }
 
-/* A node after the second of a pair may or may not be ordered after the first. */
+/* Whether the writer lets others begin, and whether the kernel without accesses waits. */
+static void set_dependence(struct test *test, int64_t none, int triggers, int waits)
+{
+	mini_exec(&test->m, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL)",
+		(long long)none);
+	mini_exec(&test->m, "INSERT INTO kernel_dependence VALUES (%lld, 0, %d), (%lld, %d, %d)",
+		(long long)test->writer, triggers, (long long)none, waits, triggers);
+}
+
+/*
+ * A reader after the second of two nodes joined by a port comes after the first, unless that lets
+ * others begin and the second one does not wait for it.
+ */
+static void a_node_after_a_port_comes_after_both(void **unused)
+{
+	static const struct {
+		int triggers, waits, ports;
+		const char *wanted;
+	} cases[] = {
+		{ 0, 0, 1, "" },
+		{ 1, 1, 1, "" },
+		{ 1, 0, 1, "missing-fence raw possible 1-3 x1" },
+		/* Joined by another port, it begins when the second one has begun. */
+		{ 0, 0, 2, "" },
+		{ 1, 1, 2, "missing-fence raw possible 1-3 x1" },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct test test;
+		int64_t none;
+
+		begin(&test);
+		none = mini_kernel(&test.m, "none");
+		set_dependence(&test, none, cases[i].triggers, cases[i].waits);
+		chain(&test, GRAPH, test.writer, none, 1);
+		edge(&test, GRAPH, 2, node(&test, test.reader), cases[i].ports == 2);
+		instantiate(&test);
+		launch(&test);
+		finish(&test, cases[i].wanted);
+	}
+}
+
 static void a_programmatic_port_does_not_wait_for_the_end(void **unused)
 {
 	struct test test;
@@ -339,12 +381,6 @@ static void a_programmatic_port_does_not_wait_for_the_end(void **unused)
 	instantiate(&test);
 	launch(&test);
 	finish(&test, "");
-	begin(&test);
-	chain(&test, GRAPH, test.writer, 0, 1);
-	edge(&test, GRAPH, 2, node(&test, test.reader), 0);
-	instantiate(&test);
-	launch(&test);
-	finish(&test, "missing-fence raw possible 1-3 x1");
 	begin(&test);
 	mini_exec(&test.m, "INSERT INTO kernel_dependence VALUES (%lld, 0, 1), (%lld, 0, 0)",
 		(long long)test.writer, (long long)test.reader);
@@ -684,6 +720,7 @@ int main(void)
 		cmocka_unit_test(bodies_may_run_beside_others),
 		cmocka_unit_test(nodes_that_the_device_changes_are_possible),
 		cmocka_unit_test(a_programmatic_port_does_not_wait_for_the_end),
+		cmocka_unit_test(a_node_after_a_port_comes_after_both),
 		cmocka_unit_test(an_updated_executable_is_judged_anew),
 		cmocka_unit_test(a_node_that_is_set_does_something_else),
 		cmocka_unit_test(memory_of_a_graph_is_used_between_its_nodes),
