@@ -43,8 +43,8 @@ struct graph_walk {
 };
 
 /*
- * After the vertices of the nodes, each part has a vertex for its end, and with ports each node, too:
- * then the node's first vertex is its begin.
+ * After the vertices of the nodes, each part has a vertex for its end, and with ports each node,
+ * too: then the node's first vertex is its begin.
  */
 static size_t end_of(const struct graph_walk *walk, size_t part)
 {
@@ -53,9 +53,8 @@ static size_t end_of(const struct graph_walk *walk, size_t part)
 
 static size_t end_of_node(const struct graph_walk *walk, size_t node)
 {
-	return walk->has_ports
-		? walk->content->node_count + walk->content->part_count + node
-		: node;
+	return walk->has_ports ? walk->content->node_count + walk->content->part_count + node
+			       : node;
 }
 
 /*

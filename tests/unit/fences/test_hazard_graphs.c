@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Missing fences among the nodes of one graph: its edges are all the order there is.  And which
- * vertices of a graph come before others (graph_order.h).
+ * Missing fences among the nodes of one graph: its edges are all the order there is.
  */
 #include "miniature.h"
 
-#include "graph_order.h"
 #include "record.h"
 
 enum { MEMORY = 900, ADDRESS = 0x10000, BYTES = 65536, GRAPH = 1, EXEC = 1 };
@@ -620,95 +618,6 @@ static void the_edge_to_add_is_named(void **unused)
 	}
 }
 
-/* --- the order of vertices --- */
-
-/* Any graph: the same as a search along its edges. */
-static void places_say_what_a_search_says(void **unused)
-{
-	enum { VERTICES = 40, ROUNDS = 200 };
-	uint64_t seed = 1;
-
-	(void)unused;
-	for (int round = 0; round < ROUNDS; round++) {
-		char reaches[VERTICES][VERTICES] = { { 0 } };
-		int64_t rank[VERTICES];
-		struct graph_order order;
-		size_t vertex, taken = 0;
-
-		assert_int_equal(graph_order_init(&order, VERTICES), 0);
-		for (size_t i = 0; i < VERTICES; i++)
-			rank[i] = (int64_t)i;
-		for (int i = 0; i < 20 + round; i++) {
-			size_t from, to;
-
-			seed = seed * 6364136223846793005u + 1442695040888963407u;
-			from = (seed >> 33) % VERTICES;
-			to = (seed >> 45) % VERTICES;
-			if (from >= to)
-				continue;
-			assert_int_equal(graph_order_add(&order, from, to), 0);
-			reaches[from][to] = 1;
-		}
-		for (int k = 0; k < VERTICES; k++)
-			for (int i = 0; i < VERTICES; i++)
-				for (int j = 0; j < VERTICES; j++)
-					reaches[i][j] |= reaches[i][k] & reaches[k][j];
-		assert_int_equal(graph_order_start(&order, rank), 0);
-		while (graph_order_next(&order, &vertex) > 0) {
-			assert_int_equal(vertex, taken++);
-			for (size_t i = 0; i < VERTICES; i++)
-				assert_int_equal(graph_order_is_before(&order,
-							 graph_order_place(&order, i)),
-					reaches[i][vertex]);
-		}
-		assert_int_equal(taken, VERTICES);
-		graph_order_release(&order);
-	}
-}
-
-static void circles_are_refused(void **unused)
-{
-	struct graph_order order;
-	int64_t rank[2] = { 0, 0 };
-
-	(void)unused;
-	assert_int_equal(graph_order_init(&order, 2), 0);
-	assert_int_equal(graph_order_add(&order, 0, 1), 0);
-	assert_int_equal(graph_order_add(&order, 1, 0), 0);
-	assert_int_equal(graph_order_start(&order, rank), 1);
-	graph_order_release(&order);
-}
-
-/* Layers of a thousand that all follow one vertex, which follows all of the layer before. */
-static void wide_graphs_stay_cheap(void **unused)
-{
-	enum { WIDTH = 1000, LAYERS = 50, STEP = WIDTH + 1 };
-	size_t vertices = (size_t)LAYERS * STEP, vertex;
-	int64_t *rank = calloc(vertices, sizeof(*rank));
-	struct graph_order order;
-
-	(void)unused;
-	assert_non_null(rank);
-	assert_int_equal(graph_order_init(&order, vertices), 0);
-	for (size_t i = 0; i < vertices; i++) {
-		size_t hub = i / STEP * STEP;
-
-		rank[i] = (int64_t)i;
-		if (i != hub)
-			assert_int_equal(graph_order_add(&order, hub, i), 0);
-		if (i != hub && hub + STEP < vertices)
-			assert_int_equal(graph_order_add(&order, i, hub + STEP), 0);
-	}
-	assert_int_equal(graph_order_start(&order, rank), 0);
-	while (graph_order_next(&order, &vertex) > 0)
-		;
-	assert_int_equal(order.taken, vertices);
-	assert_int_equal(order.chains, WIDTH);
-	assert_true(order.work < 8 * vertices);
-	graph_order_release(&order);
-	free(rank);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -728,9 +637,6 @@ int main(void)
 		cmocka_unit_test(what_is_not_known_in_full_is_not_judged),
 		cmocka_unit_test(events_act_in_the_middle),
 		cmocka_unit_test(the_edge_to_add_is_named),
-		cmocka_unit_test(places_say_what_a_search_says),
-		cmocka_unit_test(circles_are_refused),
-		cmocka_unit_test(wide_graphs_stay_cheap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
