@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-#include "array.h"
 #include "constants.h"
 #include "host_runs.h"
 #include "map.h"
+#include "memory.h"
 
 /* A reading: how long the thread was off its processor since the one before, ns. */
 struct reading {
@@ -35,19 +35,21 @@ static int read_usage(struct search *search, struct db *db)
 		db_prepare(db, "SELECT thread, time, off FROM usage ORDER BY thread, time");
 	int step = -1;
 
-	while (q && (step = db_step(q)) > 0) {
-		struct reading *more =
-			array_room(search->reading, search->reading_count, sizeof(*more));
-
-		if (!more) {
-			step = -1;
-			break;
-		}
-		search->reading = more;
-		more[search->reading_count++] =
+	while (q && (step = db_step(q)) > 0)
+		*array_push(search->reading, search->reading_count) =
 			(struct reading){ (uint32_t)sqlite3_column_int64(q, 0),
 				sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2) };
-	}
+	sqlite3_finalize(q);
+	return step;
+}
+
+static int read_clocks(struct search *search, struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT id FROM process WHERE clock = 'virtual'");
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0)
+		map_set(&search->virtual, (uint64_t)sqlite3_column_int64(q, 0), 1);
 	sqlite3_finalize(q);
 	return step;
 }
@@ -76,20 +78,6 @@ static int64_t off_between(const struct search *search, const struct handover *s
 	return off;
 }
 
-static int read_clocks(struct search *search, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db, "SELECT id FROM process WHERE clock = 'virtual'");
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0)
-		if (map_set(&search->virtual, (uint64_t)sqlite3_column_int64(q, 0), 1)) {
-			step = -1;
-			break;
-		}
-	sqlite3_finalize(q);
-	return step;
-}
-
 static uint32_t next_outermost(const struct run *run, uint32_t call)
 {
 	do
@@ -109,21 +97,10 @@ static int is_silent(const struct run *run, uint32_t call, int64_t at)
 }
 
 /*
- * Was the other thread silent after its last call, until this thread's next one had returned?  If
- * nothing shows that this thread was blocked, the two must take turns: the other one goes on when
- * this one is silent.
+ * Another thread's last call that returned at that time or later, the latest, if the thread was
+ * silent then until this one's next call had returned.  If nothing shows that this thread was
+ * blocked, the two must take turns: the other one goes on when this one is silent.
  */
-static int has_stopped(const struct search *search, uint32_t last, const struct handover *silence,
-	int64_t returned)
-{
-	uint32_t next = next_outermost(search->run, last);
-	int64_t resumed = next ? run_call(search->run, next)->enter : INT64_MAX;
-
-	return resumed >= returned &&
-		(silence->is_read || !next || is_silent(search->run, silence->after, resumed));
-}
-
-/* Another thread's last call that returned at that time or later, the latest. */
 static void look_for_stop(const struct search *search, struct handover *silence, int64_t earliest,
 	int64_t returned)
 {
@@ -131,12 +108,19 @@ static void look_for_stop(const struct search *search, struct handover *silence,
 
 	for (uint32_t thread = 1; thread < run->thread_count; thread++) {
 		const struct talker *other = &search->talker[thread];
+		int64_t resumed = INT64_MAX;
+		uint32_t next;
 
 		if (thread == silence->thread || !other->last ||
 			run->thread[thread].process != silence->process ||
 			other->returned < earliest || other->returned <= silence->ended ||
-			other->returned > silence->until ||
-			!has_stopped(search, other->last, silence, returned))
+			other->returned > silence->until)
+			continue;
+		next = next_outermost(run, other->last);
+		if (next)
+			resumed = run_call(run, next)->enter;
+		if (resumed < returned ||
+			(next && !silence->is_read && !is_silent(run, silence->after, resumed)))
 			continue;
 		silence->by = other->last;
 		silence->ended = other->returned;
@@ -166,19 +150,8 @@ static void look_for_function(const struct search *search, struct handover *sile
 	}
 }
 
-static int add(struct handovers *found, const struct handover *handover)
-{
-	struct handover *more = array_room(found->list, found->count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	found->list = more;
-	more[found->count++] = *handover;
-	return 0;
-}
-
 /* The thread was silent before a call: what has ended that? */
-static int look(struct search *search, struct handover *silence, int64_t returned)
+static void look(struct search *search, struct handover *silence, int64_t returned)
 {
 	int64_t length = silence->until - silence->from, off = off_between(search, silence);
 	int64_t earliest = silence->from;
@@ -186,7 +159,7 @@ static int look(struct search *search, struct handover *silence, int64_t returne
 	silence->is_read = off >= 0;
 	silence->is_sure = off >= 0 || map_get(&search->virtual, silence->process, 0);
 	if (off >= 0 && off < BLOCKED_LEAST_NS)
-		return 0;
+		return;
 	if (off >= 0)
 		earliest += (off < length ? off : length) - BLOCKED_SLACK_NS;
 	if (earliest < silence->from)
@@ -196,14 +169,14 @@ static int look(struct search *search, struct handover *silence, int64_t returne
 	if (!silence->is_function || !silence->is_read)
 		look_for_stop(search, silence, earliest, returned);
 	if (!silence->by)
-		return 0;
+		return;
 	silence->blocked = silence->ended - silence->from;
 	if (off >= 0 && off < silence->blocked)
 		silence->blocked = off;
-	return add(search->found, silence);
+	*array_push(search->found->list, search->found->count) = *silence;
 }
 
-static int process_call(struct search *search, uint32_t id)
+static void process_call(struct search *search, uint32_t id)
 {
 	const struct run *run = search->run;
 	const struct run_call *call = run_call(run, id);
@@ -212,7 +185,7 @@ static int process_call(struct search *search, uint32_t id)
 	int64_t returned;
 
 	if (!call || run_link(run, id)->parent)
-		return 0;
+		return;
 	returned = run_exit(run, call, id);
 	silence = (struct handover){ .process = run->thread[call->thread].process,
 		.thread = call->thread,
@@ -221,10 +194,9 @@ static int process_call(struct search *search, uint32_t id)
 		.from = talker->returned,
 		.until = call->enter };
 	if (talker->last && talker->returned != RUN_NEVER && returned != RUN_NEVER &&
-		silence.until - silence.from > BLOCKED_SLACK_NS && look(search, &silence, returned))
-		return -1;
+		silence.until - silence.from > BLOCKED_SLACK_NS)
+		look(search, &silence, returned);
 	*talker = (struct talker){ id, returned };
-	return 0;
 }
 
 static int by_thread(const void *a, const void *b)
@@ -241,13 +213,9 @@ int handovers_find(struct handovers *handovers, struct db *db)
 	struct search search = { .run = db->run, .found = handovers };
 	int rc = read_usage(&search, db) || read_clocks(&search, db) ? -1 : 0;
 
-	search.talker = calloc(db->run->thread_count + 1, sizeof(*search.talker));
-	if (!rc && !search.talker) {
-		fputs("cufence: out of memory\n", stderr);
-		rc = -1;
-	}
+	search.talker = xcalloc(db->run->thread_count + 1, sizeof(*search.talker));
 	for (uint32_t id = 1; id < run_call_end(db->run) && !rc; id++)
-		rc = process_call(&search, id);
+		process_call(&search, id);
 	if (handovers->count)
 		qsort(handovers->list, handovers->count, sizeof(*handovers->list), by_thread);
 	free(search.reading);
