@@ -120,7 +120,7 @@ static void look_for_stop(const struct search *search, struct handover *silence,
 		if (next)
 			resumed = run_call(run, next)->enter;
 		if (resumed < returned ||
-			(next && !silence->is_read && !is_silent(run, silence->after, resumed)))
+			!(silence->is_read || !next || is_silent(run, silence->after, resumed)))
 			continue;
 		silence->by = other->last;
 		silence->ended = other->returned;
