@@ -292,7 +292,8 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 			(scope_is_explicit(call) || scope_empties_device(call)))
 			pending_end_unknown(waits->pending, call, scope);
 	}
-	return record_copy_back(waits, order, call) || pending_add(waits->pending, call) ? -1 : 0;
+	pending_add(waits->pending, call);
+	return record_copy_back(waits, order, call);
 }
 
 static struct wait_timing *settled_timing(struct waits *waits, int64_t process)
