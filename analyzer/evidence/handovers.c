@@ -60,8 +60,8 @@ static int read_clocks(struct search *search, struct db *db)
  * Returns how long the thread was off its processor while it was silent, ns; -1: not read.  *times:
  * how often it was blocked.
  */
-static int64_t off_between(const struct search *search, const struct handover *silence,
-	uint32_t *times)
+static int64_t off_between(const struct search *search, uint32_t thread, int64_t from,
+	int64_t until, uint32_t *times)
 {
 	size_t low = 0, high = search->reading_count;
 	int64_t off = -1;
@@ -71,15 +71,15 @@ static int64_t off_between(const struct search *search, const struct handover *s
 		size_t middle = (low + high) / 2;
 		const struct reading *reading = &search->reading[middle];
 
-		if (reading->thread < silence->thread ||
-			(reading->thread == silence->thread && reading->time <= silence->from))
+		if (reading->thread < thread ||
+			(reading->thread == thread && reading->time <= from))
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	/* A reading is made when the silence ends, within the next call. */
-	for (; low < search->reading_count && search->reading[low].thread == silence->thread &&
-		search->reading[low].time <= silence->until + BLOCKED_SLACK_NS;
+	for (; low < search->reading_count && search->reading[low].thread == thread &&
+		search->reading[low].time <= until + BLOCKED_SLACK_NS;
 		low++) {
 		off = (off < 0 ? 0 : off) + search->reading[low].off;
 		*times += search->reading[low].times;
@@ -106,37 +106,10 @@ static int is_silent(const struct run *run, uint32_t call, int64_t at)
 }
 
 /*
- * Was the other thread silent after its last call, until this thread's next one had returned?  If
- * nothing shows that this thread was blocked, the two must take turns: the other one goes on when
- * this one is silent.
- */
-static int has_stopped(const struct search *search, uint32_t last, const struct handover *silence,
-	int64_t returned)
-{
-	uint32_t next = next_outermost(search->run, last);
-	int64_t resumed = next ? run_call(search->run, next)->enter : INT64_MAX;
-
-	return resumed >= returned &&
-		(silence->is_read || !next || is_silent(search->run, silence->after, resumed));
-}
-
-/* How long the other thread still ran after its last call, before it was silent itself, ns. */
-static int64_t ran_after(const struct search *search, uint32_t thread, const struct talker *other,
-	const struct handover *silence)
-{
-	uint32_t next = next_outermost(search->run, other->last);
-	struct handover own = { .thread = thread,
-		.from = other->returned,
-		.until = next ? run_call(search->run, next)->enter : silence->until };
-	uint32_t times;
-	int64_t off = off_between(search, &own, &times);
-
-	return off < 0 || off > own.until - own.from ? 0 : own.until - own.from - off;
-}
-
-/*
  * Another thread's last call, the latest, that returned at that time or later, but for the time
- * that the thread still ran before it woke this one.
+ * that the thread still ran before it woke this one; and that was silent then until this thread's
+ * next call had returned.  If nothing shows that this thread was blocked, the two must take turns:
+ * the other one goes on when this one is silent.
  */
 static void look_for_stop(const struct search *search, struct handover *silence, int64_t earliest,
 	int64_t returned)
@@ -145,12 +118,24 @@ static void look_for_stop(const struct search *search, struct handover *silence,
 
 	for (uint32_t thread = 1; thread < run->thread_count; thread++) {
 		const struct talker *other = &search->talker[thread];
+		int64_t resumed, until, off;
+		uint32_t next, times;
 
 		if (thread == silence->thread || !other->last ||
 			run->thread[thread].process != silence->process ||
-			other->returned <= silence->ended || other->returned > silence->until ||
-			other->returned + ran_after(search, thread, other, silence) < earliest ||
-			!has_stopped(search, other->last, silence, returned))
+			other->returned <= silence->ended || other->returned > silence->until)
+			continue;
+		next = next_outermost(run, other->last);
+		resumed = next ? run_call(run, next)->enter : INT64_MAX;
+		if (resumed < returned ||
+			!(silence->is_read || !next || is_silent(run, silence->after, resumed)))
+			continue;
+		until = next ? resumed : silence->until;
+		off = off_between(search, thread, other->returned, until, &times);
+		/* How long it still ran. */
+		if (off < 0 || off > until - other->returned)
+			off = until - other->returned;
+		if (until - off < earliest)
 			continue;
 		silence->by = other->last;
 		silence->ended = other->returned;
@@ -190,7 +175,7 @@ static int64_t at_most(int64_t value, int64_t most)
 static void look(struct search *search, struct handover *silence, int64_t returned)
 {
 	uint32_t times;
-	int64_t off = off_between(search, silence, &times);
+	int64_t off = off_between(search, silence->thread, silence->from, silence->until, &times);
 	int64_t earliest = silence->from, latest = silence->until;
 
 	silence->is_read = off >= 0;

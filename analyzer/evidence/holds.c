@@ -60,24 +60,21 @@ void holds_free(struct holds *holds)
 }
 
 /*
- * Ignores work that still had long to run when the operation started: with calls of several threads
- * the order of submission may differ.
+ * When the operation was submitted and ready, without these reasons (a bit each), ns.  Ignores work
+ * that still had long to run when the operation started: with calls of several threads the order of
+ * submission may differ.
  */
-static int64_t later(int64_t time, const struct order_state *state, const struct walk_call *call)
-{
-	return state->op && state->end > time && state->end - HANDOVER_MAX_NS <= call->op_start
-		? state->end
-		: time;
-}
-
-/* When the operation was submitted and ready, without these reasons (a bit each), ns. */
 static int64_t ready_at(const struct order *order, const struct walk_call *call, unsigned besides)
 {
 	int64_t ready = call->enter + LAUNCH_MAX_NS;
 
-	for (int i = 0; i < ORDER_REASONS; i++)
-		if (!(besides & 1u << i))
-			ready = later(ready, &order->needs[i], call);
+	for (int i = 0; i < ORDER_REASONS; i++) {
+		const struct order_state *need = &order->needs[i];
+
+		if (!(besides & 1u << i) && need->op && need->end > ready &&
+			need->end - HANDOVER_MAX_NS <= call->op_start)
+			ready = need->end;
+	}
 	return ready;
 }
 

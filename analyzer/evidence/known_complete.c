@@ -134,7 +134,7 @@ static void observe(struct observers *observers, int64_t thread, int64_t point, 
 static int takes_part(const struct known_stream *stream, int blocking_only)
 {
 	return !blocking_only || stream->kind == STREAM_KIND_LEGACY ||
-		stream->kind == STREAM_KIND_BLOCKING || stream->kind == STREAM_KIND_THREAD;
+		stream_is_blocking(stream->kind);
 }
 
 /* Returns the call by which a thread observed a stream complete up to a point, 0 if none. */

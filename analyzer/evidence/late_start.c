@@ -100,63 +100,46 @@ static const struct recent *just_ended(const struct late_device *device,
 	return found;
 }
 
-/* The code load that serialized the two operations; 0: none. */
-static int64_t loaded_between(const struct late_process *process, const struct recent *recent,
-	const struct walk_call *call)
-{
-	int64_t found = 0;
-
-	for (size_t i = 0; i < process->count && i < LOADS; i++) {
-		const struct load *load = &process->load[i];
-
-		if (load->call <= call->id && recent->call < load->call &&
-			recent->end > load->enter)
-			found = load->call;
-	}
-	return found;
-}
-
-/* Fraction of the device in use just before an operation ended. */
-static double taken_beside(const struct late *late, const struct late_device *device,
-	const struct recent *last)
-{
-	double taken = 0;
-
-	for (size_t i = 0; i < device->count && i < RECENT; i++) {
-		const struct recent *recent = &device->recent[i];
-
-		if (recent->start < last->end && recent->end >= last->end)
-			taken += shape_of(late->run, recent->op).part;
-	}
-	return taken;
-}
-
 /* HOLD_ENGINE, HOLD_FULL or one of the remaining reasons. */
 static enum hold_reason why_behind(const struct late *late, const struct late_device *device,
 	const struct walk_call *call, const struct recent *behind)
 {
-	uint64_t connections =
-		map_get(&late->connections, (uint64_t)call->process, CONNECTIONS_DEFAULT);
 	struct shape held = shape_of(late->run, call->op), other = shape_of(late->run, behind->op);
+	double taken = 0; /* of the device, just before the other one ended */
 
 	if (held.kind == 'c' && other.kind == 'c' && held.copy_kind == other.copy_kind)
 		return HOLD_ENGINE;
-	if (held.kind == 'k' && other.kind == 'k' &&
-		taken_beside(late, device, behind) + held.part > 1)
+	for (size_t i = 0; held.kind == 'k' && i < device->count && i < RECENT; i++) {
+		const struct recent *recent = &device->recent[i];
+
+		if (recent->start < behind->end && recent->end >= behind->end)
+			taken += shape_of(late->run, recent->op).part;
+	}
+	if (held.kind == 'k' && other.kind == 'k' && taken + held.part > 1)
 		return HOLD_FULL;
-	return device->streams.count > connections ? HOLD_CHANNEL : HOLD_UNKNOWN;
+	return device->streams.count >
+			map_get(&late->connections, (uint64_t)call->process, CONNECTIONS_DEFAULT)
+		? HOLD_CHANNEL
+		: HOLD_UNKNOWN;
 }
 
 static void explain(struct late *late, const struct late_device *device,
 	const struct late_process *process, const struct walk_call *call, int64_t ready)
 {
 	const struct recent *behind = just_ended(device, call, ready);
-	int64_t via = behind ? loaded_between(process, behind, call) : 0;
-	enum hold_reason why = via         ? HOLD_LOAD
-		: behind                   ? why_behind(late, device, call, behind)
-		: device->last_end > ready ? HOLD_UNKNOWN
-					   : HOLD_QUEUE;
+	enum hold_reason why = device->last_end > ready ? HOLD_UNKNOWN : HOLD_QUEUE;
+	int64_t via = 0;
 
+	/* Code that was loaded while the other operation ran serialized the two. */
+	for (size_t i = 0; behind && i < process->count && i < LOADS; i++) {
+		const struct load *load = &process->load[i];
+
+		if (load->call <= call->id && behind->call < load->call &&
+			behind->end > load->enter)
+			via = load->call;
+	}
+	if (behind)
+		why = via ? HOLD_LOAD : why_behind(late, device, call, behind);
 	run_add_hold(&late->run->evidence,
 		&(struct run_hold){ .op = (uint32_t)call->op,
 			.behind = behind ? (uint32_t)behind->op : 0,

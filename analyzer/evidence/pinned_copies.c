@@ -45,13 +45,12 @@ int pinned_find(struct pinned_copies *pinned, struct db *db)
 	while (q && (step = db_step(q)) > 0) {
 		struct pinned_rate *rate =
 			idmap_need(&pinned->rates, sqlite3_column_int64(q, 0), sizeof(*rate));
-		int major = sqlite3_column_int(q, 1);
+		int major = sqlite3_column_int(q, 1), ns = BUS_NS_BEFORE;
 
 		/* PCIe 5 since Hopper, 4 before. */
-		rate->bus = (major >= 9                  ? BUS_NS_HOPPER
-					    : major == 8 ? BUS_NS_AMPERE
-							 : BUS_NS_BEFORE) /
-			1000.0;
+		if (major >= 8)
+			ns = major == 8 ? BUS_NS_AMPERE : BUS_NS_HOPPER;
+		rate->bus = ns / 1000.0;
 	}
 	sqlite3_finalize(q);
 	for (uint32_t id = 1; id < run_call_end(run) && !step; id++) {
