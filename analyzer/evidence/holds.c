@@ -200,7 +200,7 @@ static void add_event_holds(struct holds *holds, const struct order *order,
 void holds_process_call(struct holds *holds, const struct order *order,
 	const struct walk_call *call)
 {
-	/* As observed on the device if threads submitted at the same time, else in order of calls. */
+	/* As the device ran it if threads submitted at the same time, else in order of calls. */
 	const struct legacy_pair *pair = legacy_before_of(&holds->before, call->id);
 	struct order_state legacy = order->needs[ORDER_LEGACY];
 	struct held_stream *stream;
