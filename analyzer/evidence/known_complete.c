@@ -435,6 +435,9 @@ void known_process_call(struct known *known, struct order *order, const struct w
 		add_unknown(known, call->process);
 	} else if (call->stream && !kind_has(kind, K_IDLE)) {
 		add_work(known, call);
+		/* If it failed, it may have submitted work; it has recorded and awaited nothing. */
+		if (call->result)
+			return;
 		if (kind == KIND_EVENT_RECORD)
 			record(known, call);
 		if (call_is_sync_copy(kind) &&
