@@ -153,10 +153,7 @@ static void add_time(int64_t *time, int64_t *until, int64_t start, int64_t end)
 
 static void add_up_time(struct use *use)
 {
-	void *spans = use->span;
-
-	digits_sort(&spans, use->span_count, sizeof(*use->span));
-	use->span = spans;
+	use->span = digits_sort(use->span, use->span_count, sizeof(*use->span));
 	for (size_t i = 0; i < use->span_count; i++) {
 		const struct use_span *span = &use->span[i];
 		struct device_use *device = &use->device[span->device];

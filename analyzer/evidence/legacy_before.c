@@ -99,7 +99,6 @@ static void add_call(struct sweep *sweep, const struct run *run, uint32_t id)
 static void read_work(struct sweep *sweep, const struct run *run)
 {
 	struct map threads = { 0 }; /* process -> number of its threads */
-	void *rows;
 
 	for (size_t i = 1; i < run->thread_count; i++) {
 		uint32_t process = run->thread[i].process;
@@ -111,9 +110,7 @@ static void read_work(struct sweep *sweep, const struct run *run)
 			map_get(&threads, run_payload(run, run_call(run, id))->process, 0) > 1)
 			add_call(sweep, run, id);
 	map_release(&threads);
-	rows = sweep->work;
-	digits_sort(&rows, sweep->count, sizeof(*sweep->work));
-	sweep->work = rows;
+	sweep->work = digits_sort(sweep->work, sweep->count, sizeof(*sweep->work));
 }
 
 /*
