@@ -125,10 +125,10 @@ static inline void program_add_node(struct program *p, const struct program_stat
 	int64_t graph = program_graph(p, s->arg[0]), kernel = 0, call, other;
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if (!strcmp(s->arg[2], types[i]))
+		if (!*s->kernel && !strcmp(s->arg[2], types[i]))
 			type = types[i];
-	if (!strcmp(type, "kernel"))
-		kernel = program_kernel(p, s->arg[2]);
+	if (*s->kernel)
+		kernel = program_kernel(p, s->kernel);
 	p->now += 10;
 	call = program_name(p, s->arg[1],
 		MINI_CALL(&p->m, .type = CALL_cuGraphAddKernelNode_v2, .at = p->now,
@@ -138,7 +138,7 @@ static inline void program_add_node(struct program *p, const struct program_stat
 	mini_exec(&p->m,
 		"INSERT INTO graph_node (id, graph, type, call) VALUES (%lld, %lld, '%s', %lld)",
 		(long long)call, (long long)graph, type, (long long)call);
-	for (int i = 3; i < s->args; i++) {
+	for (int i = 3 - !!kernel; i < s->args; i++) {
 		other = *s->arg[i] == 'g' ? program_graph(p, s->arg[i])
 					  : program_event(p, s->arg[i]);
 		if (!strcmp(type, "conditional"))
@@ -164,12 +164,12 @@ static inline void program_instantiate(struct program *p, const struct program_s
 
 static inline void program_depends(struct program *p, const struct program_statement *s)
 {
-	int64_t kernel = program_kernel(p, s->arg[0]);
+	int64_t kernel = program_kernel(p, s->kernel);
 
 	mini_exec(&p->m, "INSERT INTO kernel_dependence VALUES (%lld, %s, %s)", (long long)kernel,
-		s->arg[1], s->arg[2]);
+		s->arg[0], s->arg[1]);
 	mini_exec(&p->m, "UPDATE kernel_access SET early = %d WHERE kernel = %lld",
-		*s->arg[1] == '0', (long long)kernel);
+		*s->arg[0] == '0', (long long)kernel);
 }
 
 static inline void program_sql(struct program *p, const char *text)
@@ -340,8 +340,8 @@ static inline void program_columns(struct program *p, const struct program_verb 
 		s->call.src = s->memory;
 	if (s->call.direction && s->memory && strcmp(s->memory, "device"))
 		*(down ? &s->call.src : &s->call.dst) = "device";
-	if (call_types[verb->type].kind == KIND_LAUNCH && last < s->args)
-		s->call.kernel = program_kernel(p, s->arg[last]);
+	if (*s->kernel)
+		s->call.kernel = program_kernel(p, s->kernel);
 	if (verb->more && !strcmp(verb->more, "m") && !s->call.ptr)
 		s->call.ptr = 1;
 	if (!strncmp(s->operand, "ptr[", 4) ||

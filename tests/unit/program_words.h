@@ -31,6 +31,7 @@ struct program_statement {
 	int args;
 	double next; /* what the call delays the next one by */
 	const char *memory;
+	char kernel[32];
 	char maker[80], host_run[32], operand[32];
 	struct program_object {
 		char role[16];
@@ -260,6 +261,12 @@ static inline int program_take_memory(struct program_statement *s, const char *w
 	return 0;
 }
 
+static inline int program_is_kernel(const char *word)
+{
+	return !strncmp(word, "store", 5) || !strncmp(word, "load", 4) ||
+		!strncmp(word, "atomic", 6) || !strncmp(word, "pointer", 7);
+}
+
 static inline int program_take_option(struct program *p, struct program_statement *s,
 	const char *word)
 {
@@ -286,6 +293,8 @@ static inline int program_take_option(struct program *p, struct program_statemen
 		s->call.result = atoi(word + 7);
 	} else if (!strcmp(word, "hangs")) {
 		s->call.never_returned = 1;
+	} else if (program_is_kernel(word)) {
+		snprintf(s->kernel, sizeof(s->kernel), "%s", word);
 	} else if (strchr(word, '[')) {
 		snprintf(s->operand, sizeof(s->operand), "%s", word);
 	} else if (*word == 'm' && isdigit((unsigned char)word[1])) {
