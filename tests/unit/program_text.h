@@ -329,6 +329,8 @@ static inline void program_columns(struct program *p, const struct program_verb 
 		assert_true(last < s->args || kind == 'c');
 		if (kind == 's')
 			s->call.stream = program_stream(p, arg);
+		if (kind == 'e' && verb->type == CALL_cuEventCreate)
+			program_name(p, arg, mini_event(&p->m));
 		if (kind == 'e' || kind == 'E')
 			s->call.event = program_event(p, arg);
 		if (kind == 's' || kind == 'c')

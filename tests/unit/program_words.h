@@ -7,7 +7,7 @@
 
 #include <ctype.h>
 
-enum { PROGRAM_NAMES = 96, PROGRAM_LABELS = 32, PROGRAM_OPTIONS = 6 };
+enum { PROGRAM_NAMES = 1000, PROGRAM_LABELS = 32, PROGRAM_OPTIONS = 6 };
 enum { MEMORY = 900, ADDRESS = 0x10000, BYTES = 65536 };
 
 struct program {

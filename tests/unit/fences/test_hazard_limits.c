@@ -3,156 +3,96 @@
  * Many races, many nodes, many accesses: no pair of places of a race is hidden by another one, and
  * accesses that nothing can race with take no room.
  */
-#include "hazard_runs.h"
+#include "program_text.h"
 
 #include "history.h"
-#include "record.h"
 
-enum { SLOT = 64, SLOTS = 400, LARGE = 901, LARGE_ADDRESS = 0x100000 };
+enum { SLOT = 64, SLOTS = 400 };
 
-static int64_t slot_kernel(struct test *test, const char *direction)
+static void analyze_to(struct program *p, const char *sql, const char *wanted)
 {
-	return kernel(&test->m, direction, SLOT, 1);
+	assert_int_equal(analyze(&p->m.db), 0);
+	program_expect(p, sql, wanted);
 }
 
-static void expect(struct test *test, const char *sql, const char *wanted)
-{
-	assert_string_equal(mini_text(&test->m, sql), wanted);
-}
+static const char losses[] = "SELECT ifnull(group_concat(reason || ' ' || count), '') FROM loss";
 
-static void no_loss(struct test *test)
+static void no_loss(struct program *p)
 {
-	assert_int_equal(analyze(&test->m.db), 0);
-	expect(test, "SELECT group_concat(reason || ' ' || count) FROM loss", "");
-	expect(test, "SELECT count(*) FROM hazard", "0");
-	mini_release(&test->m);
+	analyze_to(p, losses, "");
+	program_finish(p, "");
 }
 
 /* 560 streams write the same bytes: more than 100000 rows of one pair of places. */
 static void a_repeated_race_hides_no_other_one(void **unused)
 {
-	enum { STREAMS = 560 };
-	struct test test;
-	int64_t other, first, last;
+	struct program p;
 
 	(void)unused;
-	begin(&test);
-	other = slot_kernel(&test, "store");
-	first = launch(&test, other, test.one, BYTES - SLOT);
-	for (int i = 0; i < STREAMS; i++)
-		launch(&test, test.writer, mini_stream(&test.m, "non-blocking"), 0);
-	last = launch(&test, slot_kernel(&test, "load"), test.two, BYTES - SLOT);
-	mini_exec(&test.m, "UPDATE call SET site = iif(id = %lld, %lld, %lld)", (long long)last,
-		(long long)mini_site(&test.m, "sum", 20),
-		(long long)mini_site(&test.m, "fill", 10));
-	assert_int_equal(analyze(&test.m.db), 0);
-	assert_int_equal(mini_int(&test.m, "SELECT call FROM hazard WHERE kind = 'raw'"), last);
-	assert_int_equal(mini_int(&test.m, "SELECT other_call FROM hazard WHERE kind = 'raw'"),
-		first);
+	program_begin(&p);
+	program_do(&p, "launch n1 store/64 [64K-64] =5-105 :10");
+	for (int i = 0; i < 560; i++)
+		program_do(&p, "launch n%d store =5-105 :10", 100 + i);
+	program_do(&p, "launch n2 load/64 [64K-64] =5-105 :20");
+	analyze_to(&p, "SELECT other_call || '-' || call FROM hazard WHERE kind = 'raw'", "1-562");
 	/* Later operations that have no row of their own are counted. */
-	expect(&test, "SELECT count(*) FROM hazard", "100001");
-	expect(&test, "SELECT sum(count) > count(*) FROM hazard", "1");
-	expect(&test, "SELECT count FROM finding WHERE rule = 'missing-fence'", "560");
-	expect(&test,
+	program_expect(&p, "SELECT count(*) || ' ' || (sum(count) > count(*)) FROM hazard",
+		"100001 1");
+	program_expect(&p, "SELECT count FROM finding WHERE rule = 'missing-fence'", "560");
+	program_expect(&p,
 		"SELECT group_concat(s.text || ' after ' || o.text || ' ' || p.count, ', ') "
 		"FROM finding_place p JOIN site s ON s.id = p.site JOIN site o ON "
 		"o.id = p.other_site",
 		"mini.cu:10 after mini.cu:10 559, mini.cu:20 after mini.cu:10 1");
-	mini_release(&test.m);
+	mini_release(&p.m);
 }
 
 /* --- graphs --- */
 
-static void add_node(struct test *test, int64_t kernel, int64_t offset)
+static void launch_graph(struct program *p, const char *stream)
 {
-	int64_t call;
-
-	test->t += 10;
-	call = MINI_CALL(&test->m, .type = CALL_cuGraphAddKernelNode_v2, .at = test->t,
-		.kernel = kernel);
-	mini_exec(&test->m,
-		"INSERT INTO operand VALUES (%lld, 'word', 0, %lld, %d); "
-		"INSERT INTO graph_node (id, graph, type, call) VALUES (%lld, 1, 'kernel', %lld)",
-		(long long)call, (long long)(ADDRESS + offset), MEMORY, (long long)call,
-		(long long)call);
+	program_do(p, "graph x1 %s node[0] =5-105", stream);
 }
 
-static void launch_graph(struct test *test, int64_t stream)
-{
-	int64_t call;
-
-	test->t += 10;
-	call = MINI_CALL(&test->m, .type = CALL_cuGraphLaunch, .at = test->t, .stream = stream,
-		.runs = { test->t + 5, test->t + 105 });
-	mini_exec(&test->m,
-		"INSERT INTO call_object VALUES (%lld, 'exec', 1); "
-		"INSERT INTO operand VALUES (%lld, 'node', NULL, %d, %d)",
-		(long long)call, (long long)call, ADDRESS, MEMORY);
-}
-
-static void instantiate(struct test *test)
-{
-	int64_t call;
-
-	test->t += 10;
-	call = MINI_CALL(&test->m, .type = CALL_cuGraphInstantiateWithFlags, .at = test->t);
-	mini_exec(&test->m,
-		"INSERT INTO graph VALUES (1, 1, 64, NULL, NULL);"
-		"INSERT INTO graph_exec VALUES (1, 1, 99, 1, %lld, %lld, NULL)",
-		(long long)call, (long long)call);
-}
-
+/* 1770 pairs. */
 static void unordered_nodes_hide_no_others(void **unused)
 {
-	enum { NODES = 60 }; /* 1770 pairs */
-	struct test test;
+	struct program p;
 
 	(void)unused;
-	begin(&test);
-	for (int i = 0; i < NODES; i++)
-		add_node(&test, test.writer, 0);
-	add_node(&test, slot_kernel(&test, "store"), BYTES - SLOT);
-	add_node(&test, slot_kernel(&test, "load"), BYTES - SLOT);
-	instantiate(&test);
-	launch_graph(&test, test.one);
-	launch_graph(&test, test.one);
-	assert_int_equal(analyze(&test.m.db), 0);
-	expect(&test,
+	program_begin(&p);
+	for (int i = 0; i < 60; i++)
+		program_do(&p, "add g1 a store");
+	program_do(&p, "add g1 b store/64 [64K-64]; add g1 c load/64 [64K-64]; instantiate x1 g1");
+	launch_graph(&p, "n1");
+	launch_graph(&p, "n1");
+	analyze_to(&p,
 		"SELECT group_concat(other_call || '-' || call || ' x' || count) FROM hazard "
 		"WHERE kind = 'raw'",
 		"61-62 x2");
-	expect(&test, "SELECT count FROM finding WHERE rule = 'missing-fence'", "120");
-	expect(&test, "SELECT group_concat(reason) FROM loss", "");
-	mini_release(&test.m);
-}
-
-static void add_edge(struct test *test, int64_t from, int64_t to)
-{
-	mini_exec(&test->m, "INSERT INTO graph_edge VALUES (1, %lld, %lld, %lld, NULL, 0)",
-		(long long)from, (long long)to, (long long)to);
+	program_expect(&p, "SELECT count FROM finding WHERE rule = 'missing-fence'", "120");
+	program_expect(&p, losses, "");
+	mini_release(&p.m);
 }
 
 /* A chain of nodes, each with bytes of its own, and a last node with those of the first. */
 static void chain_of_nodes(int nodes, int joined, const char *wanted)
 {
-	struct test test;
-	int64_t store;
+	struct program p;
 
-	begin(&test);
-	store = kernel(&test.m, "store", 8, 1);
-	for (int i = 0; i < nodes; i++) {
-		add_node(&test, store, 8 * i);
-		if (i)
-			add_edge(&test, i, i + 1);
+	program_begin(&p);
+	program_do(&p, "add g1 last store/8");
+	for (int i = 1; i < nodes; i++) {
+		program_do(&p, "add g1 next store/8 [8*%d]; edge g1 last next", i);
+		program_name(&p, "last", program_known(&p, "next"));
 	}
-	add_node(&test, kernel(&test.m, "load", 8, 1), 0);
+	program_do(&p, "add g1 end load/8");
 	if (joined)
-		add_edge(&test, nodes, nodes + 1);
-	instantiate(&test);
-	launch_graph(&test, test.one);
-	assert_int_equal(analyze(&test.m.db), 0);
-	expect(&test, "SELECT group_concat(reason || ' ' || count) FROM loss", "");
-	finish(&test, wanted);
+		program_do(&p, "edge g1 last end");
+	program_do(&p, "instantiate x1 g1");
+	launch_graph(&p, "n1");
+	analyze_to(&p, losses, "");
+	program_finish(&p, wanted);
 }
 
 static void a_chain_of_nodes_needs_no_room(void **unused)
@@ -165,133 +105,100 @@ static void a_chain_of_nodes_needs_no_room(void **unused)
 /* Too many unordered nodes to compare: that is a row of table loss. */
 static void nodes_that_were_not_compared_are_said(void **unused)
 {
-	enum { NODES = 4200 };
-	struct test test;
+	struct program p;
 
 	(void)unused;
-	begin(&test);
-	for (int i = 0; i < NODES; i++)
-		add_node(&test, test.writer, 0);
-	instantiate(&test);
-	launch_graph(&test, test.one);
-	assert_int_equal(analyze(&test.m.db), 0);
-	expect(&test, "SELECT reason || ' ' || count FROM loss", "graphs_not_read 1");
-	mini_release(&test.m);
+	program_begin(&p);
+	for (int i = 0; i < 4200; i++)
+		program_do(&p, "add g1 a store");
+	program_do(&p, "instantiate x1 g1");
+	launch_graph(&p, "n1");
+	analyze_to(&p, losses, "graphs_not_read 1");
+	mini_release(&p.m);
 }
 
 /* An executable that is set before each launch: only some of its versions are read. */
 static void versions_that_were_not_read_are_said(void **unused)
 {
-	struct test test;
+	struct program p;
 
 	(void)unused;
-	begin(&test);
-	add_node(&test, test.writer, 0);
-	instantiate(&test);
+	program_begin(&p);
+	program_do(&p, "add g1 a store; instantiate x1 g1");
 	for (int i = 0; i < 20; i++) {
-		int64_t set;
-
-		test.t += 10;
-		set = MINI_CALL(&test.m, .type = CALL_cuGraphExecKernelNodeSetParams_v2,
-			.at = test.t, .kernel = test.writer);
-		mini_exec(&test.m,
-			"INSERT INTO operand VALUES (%lld, 'word', 0, %d, %d); "
-			"INSERT INTO call_object VALUES (%lld, 'exec', 1); "
-			"INSERT INTO graph_change VALUES (%lld, 1, 1, 'kernel', 1, NULL, NULL)",
-			(long long)set, ADDRESS, MEMORY, (long long)set, (long long)set);
-		launch_graph(&test, test.one);
+		program_do(&p,
+			"exec_kernel x1 store; "
+			"INSERT INTO graph_change VALUES ($, 1, 1, 'kernel', 1, NULL, NULL)");
+		launch_graph(&p, "n1");
 	}
-	assert_int_equal(analyze(&test.m.db), 0);
-	expect(&test, "SELECT reason || ' ' || count FROM loss", "graphs_not_read 1");
-	mini_release(&test.m);
+	analyze_to(&p, losses, "graphs_not_read 1");
+	mini_release(&p.m);
 }
 
 /* --- histories --- */
 
+static void fill_slots(struct program *p, const char *stream, int count)
+{
+	for (int i = 0; i < count; i++)
+		program_do(p, "launch %s store/64 [%d] =5-105", stream, SLOT * (i % SLOTS));
+}
+
 /* 400 slots that another stream may use later have to be kept, the first one too. */
 static void old_accesses_are_found(void **unused)
 {
-	struct test test;
-	int64_t store;
+	struct program p;
 
 	(void)unused;
-	begin(&test);
-	store = slot_kernel(&test, "store");
-	for (int i = 0; i < SLOTS; i++)
-		launch(&test, store, test.one, SLOT * i);
-	launch(&test, slot_kernel(&test, "load"), test.two, 0);
-	finish(&test, "missing-fence raw certain 1-401");
+	program_begin(&p);
+	fill_slots(&p, "n1", SLOTS);
+	program_do(&p, "launch n2 load/64 =5-105");
+	program_finish(&p, "missing-fence raw certain 1-401");
 }
 
 /* More than HISTORY_ALIKE accesses of one place lie between two slots that a kernel reads. */
 static void accesses_to_other_bytes_hide_no_conflict(void **unused)
 {
-	struct test test;
-	int64_t store, ends;
+	struct program p;
 
 	(void)unused;
-	begin(&test);
-	store = slot_kernel(&test, "store");
-	ends = slot_kernel(&test, "load");
-	mini_exec(&test.m,
+	program_begin(&p);
+	fill_slots(&p, "n1", SLOTS);
+	program_do(&p, "launch n2 load/64 =5-105");
+	mini_exec(&p.m,
 		"UPDATE kernel_access SET high = %d, run = %d, stride1 = %d, count1 = 2 "
-		"WHERE kernel = %lld",
-		SLOT * (SLOTS + 1), SLOT, SLOT * SLOTS, (long long)ends);
-	for (int i = 0; i < SLOTS; i++)
-		launch(&test, store, test.one, SLOT * i);
-	launch(&test, ends, test.two, 0);
-	finish(&test, "missing-fence raw certain 1-401");
-}
-
-static int64_t clear(struct test *test, int64_t stream, int64_t value)
-{
-	int64_t call;
-
-	test->t += 10;
-	call = MINI_CALL(&test->m, .type = CALL_cuMemsetD8Async, .at = test->t, .stream = stream,
-		.bytes = BYTES, .runs = { test->t + 5, test->t + 105 });
-	mini_exec(&test->m,
-		"INSERT INTO operand VALUES (%lld, 'dst', NULL, %d, %d);"
-		"INSERT INTO call_object VALUES (%lld, 'fill', %lld)",
-		(long long)call, ADDRESS, MEMORY, (long long)call, (long long)value);
-	return call;
+		"WHERE direction = 'load'",
+		SLOT * (SLOTS + 1), SLOT, SLOT * SLOTS);
+	program_finish(&p, "missing-fence raw certain 1-401");
 }
 
 /* More than HISTORY_ALIKE memsets of one line write the same value; the first one another. */
 static void what_is_no_race_hides_none(void **unused)
 {
-	struct test test;
+	struct program p;
 
 	(void)unused;
-	begin(&test);
-	clear(&test, test.one, 1);
+	program_begin(&p);
+	program_do(&p, "set_async n1 #64K dst[0] fill=1 =5-105");
 	for (int i = 0; i < HISTORY_ALIKE + 10; i++)
-		clear(&test, mini_stream(&test.m, "non-blocking"), 0);
-	assert_int_equal(analyze(&test.m.db), 0);
+		program_do(&p, "set_async n%d #64K dst[0] fill=0 =5-105", 100 + i);
 	/* Each of them is in a race with the first one. */
-	expect(&test,
-		"SELECT count(*) || ' ' || min(other_call) || '-' || max(other_call) "
-		"FROM hazard",
+	analyze_to(&p,
+		"SELECT count(*) || ' ' || min(other_call) || '-' || max(other_call) FROM hazard",
 		"266 1-1");
-	mini_release(&test.m);
+	mini_release(&p.m);
 }
 
 /* One stream has warmed up what another one uses from then on, as a captured graph's memory. */
 static void memory_that_one_stream_goes_on_with_needs_no_room(void **unused)
 {
-	struct test test;
-	int64_t store;
+	struct program p;
 
 	(void)unused;
-	begin(&test);
-	store = slot_kernel(&test, "store");
-	for (int i = 0; i < SLOTS; i++)
-		launch(&test, store, test.one, SLOT * i);
-	record(&test, mini_event(&test.m), test.one);
-	wait_for(&test, 1, test.two);
-	for (int i = 0; i < 3 * SLOTS; i++)
-		launch(&test, store, test.two, SLOT * (i % SLOTS));
-	no_loss(&test);
+	program_begin(&p);
+	fill_slots(&p, "n1", SLOTS);
+	program_do(&p, "record f1 n1; wait f1 n2");
+	fill_slots(&p, "n2", 3 * SLOTS);
+	no_loss(&p);
 }
 
 /*
@@ -301,91 +208,66 @@ static void memory_that_one_stream_goes_on_with_needs_no_room(void **unused)
 static void a_captured_step_needs_no_room(void **unused)
 {
 	enum { KERNELS = 600, STEPS = 100 };
-	struct test test;
-	int64_t store, event;
+	struct program p;
 
 	(void)unused;
-	begin(&test);
-	store = slot_kernel(&test, "store");
-	event = mini_event(&test.m);
-	for (int i = 0; i < KERNELS; i++) {
-		add_node(&test, store, SLOT * i);
-		if (i)
-			add_edge(&test, i, i + 1);
+	program_begin(&p);
+	program_do(&p, "add g1 last store/64");
+	for (int i = 1; i < KERNELS; i++) {
+		program_do(&p, "add g1 next store/64 [64*%d]; edge g1 last next", i);
+		program_name(&p, "last", program_known(&p, "next"));
 	}
 	for (int i = 0; i < KERNELS; i++)
-		launch(&test, store, test.one, SLOT * i);
-	record(&test, event, test.one);
-	wait_for(&test, event, test.two);
-	instantiate(&test);
+		program_do(&p, "launch n1 store/64 [64*%d] =5-105", i);
+	program_do(&p, "record f1 n1; wait f1 n2; instantiate x1 g1");
 	for (int i = 0; i < STEPS; i++)
-		launch_graph(&test, test.two);
-	no_loss(&test);
+		launch_graph(&p, "n2");
+	no_loss(&p);
 }
 
 /* Slots of a ring: one stream fills each, another one reads it, and each waits for the other. */
 static void fenced_streams_need_no_room(void **unused)
 {
-	struct test test;
-	int64_t store, load, filled, read;
+	struct program p;
 
 	(void)unused;
-	begin(&test);
-	store = kernel(&test.m, "store", 8, 1);
-	load = kernel(&test.m, "load", 8, 1);
-	filled = mini_event(&test.m);
-	read = mini_event(&test.m);
-	for (int i = 0; i < HISTORY_MOST / 2 + 100; i++) {
-		launch(&test, store, test.one, 8 * i);
-		record(&test, filled, test.one);
-		wait_for(&test, filled, test.two);
-		launch(&test, load, test.two, 8 * i);
-		record(&test, read, test.two);
-		wait_for(&test, read, test.one);
-	}
-	no_loss(&test);
+	program_begin(&p);
+	for (int i = 0; i < HISTORY_MOST / 2 + 100; i++)
+		program_do(&p,
+			"launch n1 store/8 [8*%d] =5-105; record f1 n1; wait f1 n2;"
+			"launch n2 load/8 [8*%d] =5-105; record f2 n2; wait f2 n1",
+			i, i);
+	no_loss(&p);
 }
 
 /* There is a limit: what it removes is counted. */
 static void accesses_that_were_dropped_are_said(void **unused)
 {
-	struct test test;
-	int64_t store;
+	struct program p;
 
 	(void)unused;
-	begin(&test);
-	store = slot_kernel(&test, "store");
-	mini_exec(&test.m, "INSERT INTO allocation VALUES (%d, 1, %d, %d, 'device', NULL, NULL)",
-		LARGE, LARGE_ADDRESS, SLOT * (HISTORY_MOST + 10));
+	program_begin(&p);
+	program_do(&p, "INSERT INTO allocation VALUES (901, 1, 1048576, %d, 'device', NULL, NULL)",
+		SLOT * (HISTORY_MOST + 10));
 	for (int i = 0; i < HISTORY_MOST + 10; i++)
-		launch(&test, store, test.one, LARGE_ADDRESS - ADDRESS + SLOT * i);
-	launch(&test, slot_kernel(&test, "load"), test.two, LARGE_ADDRESS - ADDRESS);
-	mini_exec(&test.m, "UPDATE operand SET allocation = %d", LARGE);
-	assert_int_equal(analyze(&test.m.db), 0);
-	expect(&test, "SELECT reason || ' ' || count FROM loss", "accesses_forgotten 10");
-	finish(&test, "");
+		program_do(&p, "launch n1 store/64 [901:960K+64*%d] =5-105", i);
+	program_do(&p, "launch n2 load/64 [901:960K] =5-105");
+	analyze_to(&p, losses, "accesses_forgotten 10");
+	program_finish(&p, "");
 }
 
 /* Each kernel lets the next one begin and waits for none: the first may outlast them all. */
 static void kernels_of_a_long_chain_are_said(void **unused)
 {
-	struct test test;
+	struct program p;
 
 	(void)unused;
-	begin(&test);
-	for (int64_t which = test.reader; which <= test.writer; which++) {
-		mini_exec(&test.m, "INSERT INTO kernel_dependence VALUES (%lld, 0, 1)",
-			(long long)which);
-		mini_exec(&test.m, "UPDATE kernel_access SET early = 1 WHERE kernel = %lld",
-			(long long)which);
-	}
-	launch(&test, test.writer, test.one, 0);
+	program_begin(&p);
+	program_do(&p, "depends load 0 1; depends store 0 1; launch n1 store =5-105");
 	for (int i = 0; i < 17; i++)
-		mini_exec(&test.m, "INSERT INTO call_object VALUES (%lld, 'attributes', 2)",
-			(long long)launch(&test, test.reader, test.one, i < 16 ? BYTES / 2 : 0));
-	assert_int_equal(analyze(&test.m.db), 0);
-	expect(&test, "SELECT reason || ' ' || count FROM loss", "accesses_forgotten 2");
-	finish(&test, "");
+		program_do(&p, "launch n1 load [%s] =5-105 attributes=2", i < 16 ? "32K" : "0");
+	analyze_to(&p, losses, "accesses_forgotten 2");
+	program_finish(&p, "");
 }
 
 int main(void)
