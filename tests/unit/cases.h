@@ -3,7 +3,10 @@
  * Tests as text: the file beside a test has programs (program_text.h) and what is said of each,
  * once it is analyzed.
  *
- *	let NAME = STATEMENTS	a verb that stands for these; what follows it is added to the last
+ *	traces | unanalyzed	what follows are not programs but traces (trace_text_statement()), which
+ *				are loaded; programs that are not analyzed
+ *	let NAME = STATEMENTS	a verb that stands for these; what follows it is put in place of $1, $2
+ *				and so on, and added to the last
  *	query NAME = SQL	what =NAME> asks; the one without a name is that of =>
  *	a sentence		the name of a test, whose cases follow
  *		PROGRAM => WANTED =NAME> WANTED...
@@ -17,12 +20,19 @@
 #define CUFENCE_TESTS_CASES_H
 
 #include "program_text.h"
+#include "trace_text.h"
 
 enum { CASES_MOST = 200, CASES_TESTS = 60, CASES_WORDS = 40 };
 
 /* let or query */
 struct cases_word {
 	char *name, *text;
+};
+
+/* What =NAME> asks, answered by a function; valid until the next one. */
+struct cases_answer {
+	const char *name;
+	const char *(*ask)(struct program *p);
 };
 
 struct cases {
@@ -35,9 +45,16 @@ struct cases {
 		size_t count;
 	} test[CASES_TESTS];
 	size_t tests;
+	int is_trace, is_read;
+	char *name; /* of a trace's files */
+	const struct cases_answer *answers;
 };
 
 static struct cases cases_read;
+static struct {
+	FILE *out; /* of a trace that is made */
+	long now;
+} cases_trace;
 
 static inline char *cases_join(char *text, const char *more)
 {
@@ -89,6 +106,10 @@ static inline void cases_load(const char *name)
 			test->line[test->count] = number;
 			last = &test->text[test->count++];
 			*last = strdup(line + 1);
+		} else if (!strcmp(line, "traces")) {
+			c->is_trace = 1;
+		} else if (!strcmp(line, "unanalyzed")) {
+			c->is_read = 1;
 		} else if (!strncmp(line, "let ", 4)) {
 			last = cases_word(c->let, &c->lets, line + 4);
 		} else if (!strncmp(line, "query ", 6)) {
@@ -110,83 +131,64 @@ static inline const char *cases_find(const struct cases_word *words, size_t coun
 	return NULL;
 }
 
+static inline void cases_statements(struct program *p, char *text);
+
+/* What a verb that is a word stands for: with the words after it for $1, $2..., the others after. */
+static inline char *cases_expand(const char *before, int length, const char *meaning, char *words)
+{
+	char *word[16] = { NULL }, *save = NULL, *text = NULL;
+	const char *last = strrchr(meaning, ';');
+	int count = 0, used = 0;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	for (char *at = strtok_r(words, " ", &save); at; at = strtok_r(NULL, " ", &save))
+		word[count++] = at;
+	for (const char *at = meaning; *at; at++) {
+		if (at == (last ? last + 1 : meaning))
+			fprintf(out, " %.*s", length, before), at += strspn(at, " ");
+		if (*at == '$' && isdigit((unsigned char)at[1])) {
+			int number = *++at - '0';
+
+			assert_true(number <= count);
+			fputs(word[number - 1], out);
+			used = number > used ? number : used;
+		} else {
+			fputc(*at, out);
+		}
+	}
+	for (int i = used; i < count; i++)
+		fprintf(out, " %s", word[i]);
+	fclose(out);
+	return text;
+}
+
 /* A statement, whose verb may be a word. */
 static inline void cases_do(struct program *p, const char *text)
 {
-	const char *verb = text + strspn(text, " "), *label = "", *meaning, *failed = "";
-	size_t length = strcspn(verb, " "), labelled = 0;
+	const char *verb = text + strspn(text, " "), *before = verb, *meaning;
+	size_t length = strcspn(verb, " ");
+	char *words, *expanded;
 
-	if (length && verb[length - 1] == ':') {
-		label = verb;
-		labelled = length;
+	if (length && verb[length - 1] == ':')
 		verb += length + strspn(verb + length, " ");
-		length = strcspn(verb, " ");
-	}
-	if (*verb == '!') {
-		failed = "!";
-		verb++;
-		length--;
-	}
+	verb += *verb == '!';
+	length = strcspn(verb, " ");
 	meaning = cases_find(cases_read.let, cases_read.lets, verb, length);
 	if (!meaning) {
-		program_do(p, "%s", text);
+		words = strdup(text);
+		if (cases_trace.out)
+			trace_text_statement(cases_trace.out, words, &cases_trace.now);
+		else
+			program_do(p, "%s", words);
+		free(words);
 		return;
 	}
-	while (strchr(meaning, ';')) {
-		char *first = strndup(meaning, strcspn(meaning, ";"));
-
-		cases_do(p, first);
-		free(first);
-		meaning = strchr(meaning, ';') + 1;
-	}
-	char *last;
-
-	meaning += strspn(meaning, " ");
-	assert_true(asprintf(&last, "%.*s %s%s%s", (int)labelled, label, failed, meaning,
-			    verb + length) > 0);
-	cases_do(p, last);
-	free(last);
-}
-
-/* The next " =NAME> " of a text, or its end. */
-static inline char *cases_mark(char *text)
-{
-	for (char *at = strstr(text, " ="); at; at = strstr(at + 1, " =")) {
-		size_t length = strspn(at + 2, "abcdefghijklmnopqrstuvwxyz_");
-
-		if (at[2 + length] == '>')
-			return at;
-	}
-	return text + strlen(text);
-}
-
-static inline void cases_repeat(struct program *p, char *text);
-
-static inline void cases_statements(struct program *p, char *text)
-{
-	char *end;
-
-	for (; text; text = end ? end + 1 : NULL) {
-		char *times = text + strspn(text, " ");
-
-		end = strchr(text, ';');
-		if (isdigit((unsigned char)*times) && strchr(times, '{') &&
-			(!end || strchr(times, '{') < end)) {
-			char *close = strchr(times, '}');
-
-			assert_non_null(close);
-			end = strchr(close, ';');
-			*close = '\0';
-			cases_repeat(p, times);
-			*close = '}';
-			continue;
-		}
-		if (end)
-			*end = '\0';
-		cases_do(p, text);
-		if (end)
-			*end = ';';
-	}
+	words = strdup(verb + length);
+	expanded = cases_expand(before, (int)(verb - before), meaning, words);
+	cases_statements(p, expanded);
+	free(expanded);
+	free(words);
 }
 
 static inline void cases_repeat(struct program *p, char *text)
@@ -210,21 +212,70 @@ static inline void cases_repeat(struct program *p, char *text)
 	}
 }
 
+static inline void cases_statements(struct program *p, char *text)
+{
+	char *end;
+
+	for (; text; text = end ? end + 1 : NULL) {
+		char *brace = strchr(text, '{');
+
+		end = strchr(text, ';');
+		if (brace && (!end || brace < end) &&
+			isdigit((unsigned char)text[strspn(text, " ")])) {
+			char *close = strchr(brace, '}');
+
+			assert_non_null(close);
+			end = strchr(close, ';');
+			*close = '\0';
+			cases_repeat(p, text);
+			*close = '}';
+			continue;
+		}
+		if (end)
+			*end = '\0';
+		cases_do(p, text);
+		if (end)
+			*end = ';';
+	}
+}
+
+/* The next " =NAME> " of a text, or its end. */
+static inline char *cases_mark(char *text)
+{
+	for (char *at = strstr(text, " ="); at; at = strstr(at + 1, " =")) {
+		size_t length = strspn(at + 2, "abcdefghijklmnopqrstuvwxyz_");
+
+		if (at[2 + length] == '>')
+			return at;
+	}
+	return text + strlen(text);
+}
+
+/* What =NAME> asks, the length of NAME given. */
+static inline const char *cases_ask(struct program *p, const char *name, size_t length, int line)
+{
+	const char *sql = cases_find(cases_read.query, cases_read.queries, name, length);
+
+	if (sql)
+		return mini_text(&p->m, sql);
+	for (const struct cases_answer *a = cases_read.answers; a && a->name; a++)
+		if (strlen(a->name) == length && !strncmp(a->name, name, length))
+			return a->ask(p);
+	fail_msg("line %d: no query '%.*s'", line, (int)length, name);
+	return NULL;
+}
+
 static inline int cases_check(struct program *p, char *at, int line)
 {
 	int wrong = 0;
 
 	while (*at) {
 		size_t length = strcspn(at + 2, ">");
-		const char *sql = cases_find(cases_read.query, cases_read.queries, at + 2, length);
 		char *wanted = at + 2 + length + 1, *next = cases_mark(wanted), *text;
-		const char *got;
+		const char *got = cases_ask(p, at + 2, length, line);
 
-		if (!sql)
-			fail_msg("line %d: no query '%.*s'", line, (int)length, at + 2);
 		wanted += strspn(wanted, " ");
 		text = strndup(wanted, next > wanted ? (size_t)(next - wanted) : 0);
-		got = mini_text(&p->m, sql);
 		if (strcmp(got, text)) {
 			print_message("line %d: \"%s\", not \"%s\"\n", line, got, text);
 			wrong++;
@@ -235,26 +286,52 @@ static inline int cases_check(struct program *p, char *at, int line)
 	return wrong;
 }
 
+/* A case's database: of a program, analyzed, or of a trace, loaded. */
+static inline void cases_begin(struct program *p, char *text)
+{
+	char *body = NULL;
+	size_t size = 0;
+
+	if (!cases_read.is_trace) {
+		program_begin(p);
+		cases_statements(p, text);
+		/* Whoever analyzes again finds the same. */
+		for (int i = 0; i < (cases_read.is_read ? 0 : 2); i++)
+			assert_int_equal(analyze(&p->m.db), 0);
+		return;
+	}
+	cases_trace.out = open_memstream(&body, &size);
+	cases_trace.now = 90;
+	cases_statements(p, text);
+	fclose(cases_trace.out);
+	p->m.db = trace_text_load(cases_read.name, body);
+	free(body);
+}
+
+static inline void cases_end(struct program *p)
+{
+	if (cases_read.is_trace)
+		trace_text_finish(&p->m.db, cases_read.name);
+	else
+		mini_release(&p->m);
+	free(p);
+}
+
 static inline void cases_run(void **state)
 {
 	const struct cases_test *test = *state;
 	int wrong = 0;
 
 	for (size_t i = 0; i < test->count; i++) {
-		struct program *p = malloc(sizeof(*p));
+		struct program *p = calloc(1, sizeof(*p));
 		char *mark = cases_mark(test->text[i]);
 
 		assert_true(*mark);
 		*mark = '\0';
-		program_begin(p);
-		cases_statements(p, test->text[i]);
+		cases_begin(p, test->text[i]);
 		*mark = ' ';
-		/* Whoever analyzes again finds the same. */
-		assert_int_equal(analyze(&p->m.db), 0);
-		assert_int_equal(analyze(&p->m.db), 0);
 		wrong += cases_check(p, mark, test->line[i]);
-		mini_release(&p->m);
-		free(p);
+		cases_end(p);
 	}
 	assert_int_equal(wrong, 0);
 	assert_true(test->count > 0);
@@ -266,6 +343,8 @@ static inline int cases_main(const char *name, const struct CMUnitTest *others, 
 	struct CMUnitTest tests[CASES_TESTS * 2];
 
 	cases_load(name);
+	cases_read.name = strdup(strrchr(name, '/') + 1);
+	*strrchr(cases_read.name, '.') = '\0';
 	assert_true(cases_read.tests + count < CASES_TESTS * 2);
 	for (size_t i = 0; i < cases_read.tests; i++)
 		tests[i] = (struct CMUnitTest){ cases_read.test[i].name, cases_run, NULL, NULL,
