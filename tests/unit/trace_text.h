@@ -75,7 +75,7 @@ static inline const char *trace_text_value(char **word, int count, const char *n
 static inline void trace_text_statement(FILE *out, char *text, long *now)
 {
 	static const char *const columns[] = { "record_flags", "result", "correlation", "site" };
-	char *word[64], *rest = NULL, *first, *all = strdup(text + strspn(text, " "));
+	char name[64], *word[64], *rest = NULL, *first, *all = strdup(text + strspn(text, " "));
 	const struct call_type *type;
 	int count = 0, context = 1;
 	long duration = 1;
@@ -83,7 +83,15 @@ static inline void trace_text_statement(FILE *out, char *text, long *now)
 	first = strtok_r(text, " ", &rest);
 	type = first ? trace_text_call(first) : NULL;
 	if (!type) {
-		if (first)
+		unsigned id = 0;
+
+		/* enter NAME: by its number */
+		if (sscanf(all, "enter %63s", name) == 1 && (type = trace_text_call(name)))
+			id = (unsigned)(type - call_types);
+		if (type)
+			fprintf(out, "enter call=%u%s\n", id,
+				all + strlen("enter ") + strlen(name));
+		else if (first)
 			fprintf(out, "%s\n", all);
 		free(all);
 		return;
