@@ -133,20 +133,21 @@ static inline const char *cases_find(const struct cases_word *words, size_t coun
 
 static inline void cases_statements(struct program *p, char *text);
 
-/* What a verb that is a word stands for: with the words after it for $1, $2..., the others after. */
+/*
+ * What a verb that is a word stands for: what is before it (a label) first, the words after it for
+ * $1, $2..., the others last.
+ */
 static inline char *cases_expand(const char *before, int length, const char *meaning, char *words)
 {
 	char *word[16] = { NULL }, *save = NULL, *text = NULL;
-	const char *last = strrchr(meaning, ';');
 	int count = 0, used = 0;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
 	for (char *at = strtok_r(words, " ", &save); at; at = strtok_r(NULL, " ", &save))
 		word[count++] = at;
-	for (const char *at = meaning; *at; at++) {
-		if (at == (last ? last + 1 : meaning))
-			fprintf(out, " %.*s", length, before), at += strspn(at, " ");
+	fprintf(out, "%.*s", length, before);
+	for (const char *at = meaning + strspn(meaning, " "); *at; at++) {
 		if (*at == '$' && isdigit((unsigned char)at[1])) {
 			int number = *++at - '0';
 

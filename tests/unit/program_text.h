@@ -404,6 +404,16 @@ static inline void program_do(struct program *p, const char *format, ...)
 	free(text);
 }
 
+/* The call of a label. */
+static inline int64_t program_call(const struct program *p, const char *label)
+{
+	for (int i = 0; i < p->label_count; i++)
+		if (!strcmp(p->label[i].text, label))
+			return p->label[i].call;
+	fail_msg("no label '%s'", label);
+	return 0;
+}
+
 static inline void program_begin(struct program *p)
 {
 	*p = (struct program){ 0 };
