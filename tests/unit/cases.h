@@ -8,7 +8,7 @@
  *	let NAME = STATEMENTS	a verb that stands for these; what follows it is put in place of $1, $2
  *				and so on, and added to the last
  *	query NAME = SQL	what =NAME> asks; the one without a name is that of =>
- *	a sentence		the name of a test, whose cases follow
+ *	a_name			of a test, whose cases follow
  *		PROGRAM => WANTED =NAME> WANTED...
  *			a line deeper than a case goes on with it
  *	# a comment
