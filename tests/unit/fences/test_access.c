@@ -85,7 +85,7 @@ static struct memory_access columns(int64_t first, int64_t width, int64_t pitch,
 	return access;
 }
 
-static void columns_side_by_side_do_not_meet(void **unused)
+static void test_columns_side_by_side_do_not_meet(void **unused)
 {
 	struct memory_access left = columns(0, 64, 128, 100), right = columns(64, 64, 128, 100);
 	struct memory_access wide = columns(60, 8, 128, 100), row = columns(128, 128, 128, 1);
@@ -99,7 +99,7 @@ static void columns_side_by_side_do_not_meet(void **unused)
 	assert_int_equal(access_overlap(&left, &right), OVERLAP_NONE);
 }
 
-static void every_other_element_is_apart_from_the_others(void **unused)
+static void test_every_other_element_is_apart_from_the_others(void **unused)
 {
 	struct memory_access even = columns(0, 4, 8, 1000), odd = columns(4, 4, 8, 1000);
 	struct memory_access third = columns(4, 4, 12, 600);
@@ -108,14 +108,14 @@ static void every_other_element_is_apart_from_the_others(void **unused)
 	assert_int_equal(access_overlap(&even, &third), OVERLAP_SURE);
 }
 
-static void too_many_pieces_may_meet(void **unused)
+static void test_too_many_pieces_may_meet(void **unused)
 {
 	struct memory_access even = columns(0, 4, 8, 1000000), odd = columns(4, 4, 8, 1000000);
 
 	assert_int_equal(access_overlap(&even, &odd), OVERLAP_MAYBE);
 }
 
-static void a_set_covers_what_lies_in_its_pieces(void **unused)
+static void test_a_set_covers_what_lies_in_its_pieces(void **unused)
 {
 	struct memory_access wide = columns(0, 64, 128, 100), part = columns(400, 8, 128, 97);
 	struct memory_access piece = columns(128, 64, 0, 1), across = columns(60, 8, 128, 50);
@@ -133,7 +133,7 @@ static void a_set_covers_what_lies_in_its_pieces(void **unused)
 }
 
 /* Against a map of bytes. */
-static void strides_are_the_bytes_they_stand_for(void **unused)
+static void test_strides_are_the_bytes_they_stand_for(void **unused)
 {
 	unsigned seed = 12345;
 
@@ -191,7 +191,7 @@ static int same_bytes(struct memory_access one, struct memory_access other)
 }
 
 /* A byte that both access, not one that they may access. */
-static void the_bytes_that_both_access_are_known_or_not(void **state)
+static void test_the_bytes_that_both_access_are_known_or_not(void **state)
 {
 	struct memory_access copy = piece(0, 64, 1, EVIDENCE_EXACT), other = copy;
 
@@ -223,12 +223,12 @@ int main(void)
 	static const struct cases_answer answers[] = { { "access", last_access },
 		{ "conflict", conflict_of_a_and_b }, { NULL, NULL } };
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(columns_side_by_side_do_not_meet),
-		cmocka_unit_test(every_other_element_is_apart_from_the_others),
-		cmocka_unit_test(too_many_pieces_may_meet),
-		cmocka_unit_test(a_set_covers_what_lies_in_its_pieces),
-		cmocka_unit_test(strides_are_the_bytes_they_stand_for),
-		cmocka_unit_test(the_bytes_that_both_access_are_known_or_not),
+		cmocka_unit_test(test_columns_side_by_side_do_not_meet),
+		cmocka_unit_test(test_every_other_element_is_apart_from_the_others),
+		cmocka_unit_test(test_too_many_pieces_may_meet),
+		cmocka_unit_test(test_a_set_covers_what_lies_in_its_pieces),
+		cmocka_unit_test(test_strides_are_the_bytes_they_stand_for),
+		cmocka_unit_test(test_the_bytes_that_both_access_are_known_or_not),
 	};
 
 	cases_read.answers = answers;

@@ -15,8 +15,9 @@ static void a_way_is_found_after_one_that_was_not(void **unused)
 
 	(void)unused;
 	program_begin(&p);
-	program_do(&p, "launch n1; launch n1; launch n1; launch n2; record f1 n1; wait f1 n2;"
-		       "launch n2; launch n2");
+	program_do(&p,
+		"launch n1; launch n1; launch n1; launch n2; record f1 n1; wait f1 n2;"
+		"launch n2; launch n2");
 	assert_int_equal(analyze(&p.m.db), 0);
 	path = order_path_open(&p.m.db);
 	assert_non_null(path);
