@@ -33,7 +33,8 @@
  * TRIGGERS, of a programmatic launch; SQL, in which $NAME is the number of what has this name and
  * $ the last call's; for graphs
  *
- *	add g1 NODE KERNEL|TYPE [g2...|e1]	with bodies, a child, or an event
+ *	add g1 NODE KERNEL|TYPE [g2...|e1] [chained]	with bodies, a child, or an event; after
+ *						the node before it
  *	edge g1 NODE NODE [programmatic]
  *	instantiate x1 g1
  *	node x1 NODE TYPE [e1] [after NODE]	of an executable that was not seen being made
@@ -139,6 +140,10 @@ static inline void program_add_node(struct program *p, const struct program_stat
 		"INSERT INTO graph_node (id, graph, type, call) VALUES (%lld, %lld, '%s', %lld)",
 		(long long)call, (long long)graph, type, (long long)call);
 	for (int i = 3 - !!kernel; i < s->args; i++) {
+		if (!strcmp(s->arg[i], "chained")) {
+			program_add_edge(p, graph, call - 1, call, call, 0);
+			continue;
+		}
 		other = *s->arg[i] == 'g' ? program_graph(p, s->arg[i])
 					  : program_event(p, s->arg[i]);
 		if (!strcmp(type, "conditional"))
