@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests as text: the file beside a test has programs (program_text.h) and what is said of each,
- * once it is analyzed.
+ * Tests as text: the file beside a test has programs (program_text.h) and what is found in each,
+ * once it is analyzed; no build is needed to change it.
  *
- *	traces | unanalyzed	what follows are not programs but traces (trace_text_statement()), which
- *				are loaded; programs that are not analyzed
- *	let NAME = STATEMENTS	a verb that stands for these; what follows it is put in place of $1, $2
- *				and so on, and added to the last
+ *	traces | unanalyzed	not programs but traces (trace_text.h), which are loaded; programs
+ *				that are not analyzed
+ *	let NAME = STATEMENTS	a verb that stands for these; what follows it is put in place of
+ *				$1, $2 and so on, the rest behind the last of them
  *	query NAME = SQL	what =NAME> asks; the one without a name is that of =>
  *	a_name			of a test, whose cases follow
  *		PROGRAM => WANTED =NAME> WANTED...
@@ -103,6 +103,7 @@ static inline void cases_load(const char *name)
 		if (tabs > 1) {
 			*last = cases_join(*last, line + tabs);
 		} else if (tabs) {
+			assert_true(test && test->count < CASES_MOST);
 			test->line[test->count] = number;
 			last = &test->text[test->count++];
 			*last = strdup(line + 1);
@@ -115,6 +116,7 @@ static inline void cases_load(const char *name)
 		} else if (!strncmp(line, "query ", 6)) {
 			last = cases_word(c->query, &c->queries, line + 6);
 		} else {
+			assert_true(c->tests < CASES_TESTS);
 			c->test[c->tests++].name = strdup(line);
 		}
 	}

@@ -21,7 +21,7 @@
  *	#64K		bytes
  *	[32K] dst[0]	operand in the memory MEMORY (a launch has one without being asked);
  *			[901:32K] in an allocation by number; ptr[0]: the pointer of the call
- *	h2d pinned	direction and host memory; a launch with a kind of memory has it as an operand
+ *	h2d pinned	direction and host memory; a launch with a kind of memory names such memory
  *	ROLE=NUMBER	a row of call_object
  *	:20 :fill.20	called in that line
  *	by:FILE		made by two functions of that file

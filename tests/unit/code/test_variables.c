@@ -8,8 +8,9 @@ static const char *named(struct program *p)
 {
 	assert_int_equal(variables_resolve(&p->m.db), 0);
 	return mini_text(&p->m,
-		"SELECT ifnull(group_concat(call || ' ' || allocation || '@' || address, ', '), '') "
-		"FROM (SELECT * FROM operand WHERE role = 'word' AND offset = 32768 ORDER BY call)");
+		"SELECT ifnull(group_concat(call || ' ' || allocation || '@' || address, ', '), "
+		"'') FROM (SELECT * FROM operand WHERE role = 'word' AND offset = 32768 "
+		"ORDER BY call)");
 }
 
 static const char *nodes(struct program *p)

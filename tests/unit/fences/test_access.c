@@ -7,7 +7,7 @@
 
 #include "conflict.h"
 
-/* Of the last call: "allocation direction low..high evidence", with '~' before what is not exact. */
+/* Of the last call: "allocation direction low..high evidence", '~' before what is not exact. */
 static const char *last_access(struct program *p)
 {
 	static const char *const evidences[] = {

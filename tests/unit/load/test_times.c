@@ -6,8 +6,8 @@ static const char *busy(struct program *p)
 {
 	assert_int_equal(analyze(&p->m.db), 0);
 	return mini_text(&p->m,
-		"SELECT (SELECT busy FROM device_use) || ' ' || (SELECT busy FROM stream_use) || ' ' "
-		"|| (SELECT sum(time) FROM account WHERE cause = 'kernels') || ' ' || "
+		"SELECT (SELECT busy FROM device_use) || ' ' || (SELECT busy FROM stream_use) || "
+		"' ' || (SELECT sum(time) FROM account WHERE cause = 'kernels') || ' ' || "
 		"(SELECT last FROM device_use)");
 }
 
