@@ -146,8 +146,10 @@ static inline char *cases_expand(const char *before, int length, const char *mea
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	for (char *at = strtok_r(words, " ", &save); at; at = strtok_r(NULL, " ", &save))
+	for (char *at = strtok_r(words, " ", &save); at; at = strtok_r(NULL, " ", &save)) {
+		assert_true(count < 16);
 		word[count++] = at;
+	}
 	fprintf(out, "%.*s", length, before);
 	for (const char *at = meaning + strspn(meaning, " "); *at; at++) {
 		if (*at == '$' && isdigit((unsigned char)at[1])) {

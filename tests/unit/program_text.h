@@ -179,7 +179,7 @@ static inline void program_depends(struct program *p, const struct program_state
 
 static inline void program_sql(struct program *p, const char *text)
 {
-	char sql[1024] = "", name[32];
+	char sql[1024] = "", name[64];
 	size_t used = 0, length;
 
 	for (; *text; text++) {
@@ -189,7 +189,7 @@ static inline void program_sql(struct program *p, const char *text)
 			continue;
 		}
 		length = strspn(text + 1, "abcdefghijklmnopqrstuvwxyz0123456789~/:.!+");
-		snprintf(name, sizeof(name), "%.*s", (int)length, text + 1);
+		program_copy(name, sizeof(name), text + 1, length);
 		assert_true(!*name || program_known(p, name));
 		used += (size_t)snprintf(sql + used, sizeof(sql) - used, "%lld",
 			(long long)(*name ? program_known(p, name) : p->m.calls));

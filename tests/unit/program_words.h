@@ -13,7 +13,7 @@ enum { MEMORY = 900, ADDRESS = 0x10000, BYTES = 65536 };
 struct program {
 	struct mini m;
 	struct program_name {
-		char text[32];
+		char text[64];
 		int64_t id;
 	} names[PROGRAM_NAMES];
 	int name_count;
@@ -27,12 +27,11 @@ struct program {
 };
 
 struct program_statement {
-	char label[8], verb[24], arg[6][32];
+	char label[8], verb[24], arg[6][64];
 	int args;
 	double next; /* what the call delays the next one by */
 	const char *memory;
-	char kernel[32];
-	char maker[80], host_run[32], operand[32];
+	char kernel[64], maker[80], host_run[32], operand[32];
 	struct program_object {
 		char role[16];
 		long long value;
@@ -40,6 +39,13 @@ struct program_statement {
 	int objects;
 	struct mini_call call;
 };
+
+/* A word that does not fit would be another one. */
+static inline void program_copy(char *to, size_t room, const char *from, size_t length)
+{
+	assert_true(length < room);
+	snprintf(to, room, "%.*s", (int)length, from);
+}
 
 static inline int64_t program_known(const struct program *p, const char *text)
 {
@@ -161,7 +167,8 @@ static inline const char *program_claim(struct program *p, int64_t id, const cha
 		if (*at == '/' || *at == ':') {
 			char number[32] = "";
 
-			snprintf(number, 1 + strspn(at + 1, "0123456789K-"), "%s", at + 1);
+			program_copy(number, sizeof(number), at + 1,
+				strspn(at + 1, "0123456789K-"));
 			*(*at == '/' ? &bytes : &low) = program_number(number);
 		}
 		at++;
@@ -182,7 +189,7 @@ static inline int64_t program_kernel(struct program *p, const char *text)
 
 	if (id)
 		return id;
-	snprintf(name, 1 + strcspn(text, "~!*/:+."), "%s", text);
+	program_copy(name, sizeof(name), text, strcspn(text, "~!*/:+."));
 	id = program_name(p, text, mini_kernel(&p->m, name));
 	if (!strcmp(name, "pointer"))
 		return id;
@@ -271,6 +278,7 @@ static inline int program_take_option(struct program *p, struct program_statemen
 	const char *word)
 {
 	const char *equal = strchr(word, '='), *dash;
+	size_t length = strlen(word);
 
 	if (*word == '@') {
 		s->call.thread = atoi(word + 1);
@@ -286,23 +294,23 @@ static inline int program_take_option(struct program *p, struct program_statemen
 	} else if (*word == ':') {
 		s->call.site = program_site(p, word);
 	} else if (!strncmp(word, "by:", 3)) {
-		snprintf(s->maker, sizeof(s->maker), "%s", word + 3);
+		program_copy(s->maker, sizeof(s->maker), word + 3, length - 3);
 	} else if (!strncmp(word, "ran:", 4)) {
-		snprintf(s->host_run, sizeof(s->host_run), "%s", word + 4);
+		program_copy(s->host_run, sizeof(s->host_run), word + 4, length - 4);
 	} else if (!strncmp(word, "result:", 7)) {
 		s->call.result = atoi(word + 7);
 	} else if (!strcmp(word, "hangs")) {
 		s->call.never_returned = 1;
 	} else if (program_is_kernel(word)) {
-		snprintf(s->kernel, sizeof(s->kernel), "%s", word);
+		program_copy(s->kernel, sizeof(s->kernel), word, length);
 	} else if (strchr(word, '[')) {
-		snprintf(s->operand, sizeof(s->operand), "%s", word);
+		program_copy(s->operand, sizeof(s->operand), word, length);
 	} else if (*word == 'm' && isdigit((unsigned char)word[1])) {
 		s->call.ptr = 0x1000 * atoi(word + 1);
 	} else if (equal) {
 		assert_true(s->objects < PROGRAM_OPTIONS);
-		snprintf(s->object[s->objects].role, sizeof(s->object->role), "%.*s",
-			(int)(equal - word), word);
+		program_copy(s->object[s->objects].role, sizeof(s->object->role), word,
+			(size_t)(equal - word));
 		s->object[s->objects++].value = program_number(equal + 1);
 	} else {
 		return program_take_memory(s, word);
@@ -318,13 +326,14 @@ static inline void program_take_words(struct program *p, struct program_statemen
 		size_t length = strlen(word);
 
 		if (!*s->verb && word[length - 1] == ':') {
-			snprintf(s->label, sizeof(s->label), "%.*s", (int)length - 1, word);
+			program_copy(s->label, sizeof(s->label), word, length - 1);
 		} else if (!*s->verb && *word != '@') {
 			s->call.result = *word == '!' ? 1 : 0;
-			snprintf(s->verb, sizeof(s->verb), "%s", word + (*word == '!'));
+			program_copy(s->verb, sizeof(s->verb), word + (*word == '!'),
+				length - (*word == '!'));
 		} else if (!program_take_option(p, s, word)) {
 			assert_true(s->args < 6);
-			snprintf(s->arg[s->args++], sizeof(s->arg[0]), "%s", word);
+			program_copy(s->arg[s->args++], sizeof(s->arg[0]), word, length);
 		}
 	}
 }

@@ -98,6 +98,7 @@ static inline void trace_text_statement(FILE *out, char *text, long *now)
 	}
 	*now += 10;
 	for (char *at = strtok_r(NULL, " ", &rest); at; at = strtok_r(NULL, " ", &rest)) {
+		assert_true(count < 64);
 		if (*at == '@')
 			sscanf(at, "@%ld+%ld", now, &duration);
 		else if (!strncmp(at, "in:", 3))
