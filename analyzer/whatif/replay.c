@@ -440,8 +440,7 @@ static int link_places(struct replay *replay)
 		uint64_t place = replay_place(&replay->step[i]);
 
 		replay->same_place[i] = (uint32_t)map_get(&replay->places, place, REPLAY_NONE);
-		if (map_set(&replay->places, place, i))
-			return -1;
+		map_set(&replay->places, place, i);
 	}
 	return 0;
 }
