@@ -8,129 +8,78 @@
 #include <stdlib.h>
 
 #include "digits.h"
+#include "memory.h"
 #include "order.h"
-#include "replay_parts.h"
+#include "replay.h"
 
-struct sweep {
-	struct replay *replay;
-	struct timed *submission;       /* by step: the earliest time consistent with the device */
-	int64_t *stream, *legacy, *any; /* the latest so far: by stream; by context */
-};
-
-int replay_sort_times(struct timed **list, size_t count)
+void replay_sort_times(struct timed **list, size_t count)
 {
 	void *rows = *list;
-	int rc = digits_sort(&rows, count, sizeof(**list));
 
+	digits_sort(&rows, count, sizeof(**list));
 	*list = rows;
-	return rc;
 }
 
-static int is_sorted(const struct timed *list, size_t count)
+/* Raises the times of submission to those that the order of the operations' starts shows. */
+static void find_submissions(const struct replay *replay, struct timed *submission)
 {
-	for (size_t i = 1; i < count; i++)
-		if (list[i].at < list[i - 1].at)
-			return 0;
-	return 1;
-}
-
-static void raise_to(int64_t *time, int64_t to)
-{
-	if (*time < to)
-		*time = to;
-}
-
-/* Processes the next operation in order of starts. */
-static void place_operation(struct sweep *sweep, uint32_t number)
-{
-	const struct replay_step *step = &sweep->replay->step[number];
-	int legacy = step->stream_kind == STREAM_KIND_LEGACY, has_context;
-	int64_t *at = &sweep->submission[number].at;
-
-	has_context =
-		step->context != REPLAY_NONE && (legacy || stream_is_blocking(step->stream_kind));
-	if (step->stream != REPLAY_NONE)
-		raise_to(at, sweep->stream[step->stream] + 1);
-	if (has_context)
-		raise_to(at, (legacy ? sweep->any : sweep->legacy)[step->context] + 1);
-	if (*at > step->exit)
-		*at = step->exit;
-	if (step->stream != REPLAY_NONE)
-		raise_to(&sweep->stream[step->stream], *at);
-	if (has_context)
-		raise_to(&sweep->any[step->context], *at);
-	if (has_context && legacy)
-		raise_to(&sweep->legacy[step->context], *at);
-}
-
-static int find_submissions(struct sweep *sweep)
-{
-	struct replay *replay = sweep->replay;
-	struct timed *started = malloc((replay->step_count + 1) * sizeof(*started));
+	struct timed *started = xcalloc(replay->step_count, sizeof(*started));
+	/* The latest so far: by stream; by context, of its legacy stream and of all that it orders. */
+	int64_t *streams = xcalloc(replay->streams.count, sizeof(*streams));
+	int64_t *legacies = xcalloc(replay->contexts.count, sizeof(*legacies));
+	int64_t *all = xcalloc(replay->contexts.count, sizeof(*all));
 	size_t count = 0;
-	int rc;
 
-	sweep->stream = calloc(replay->streams.count + 1, sizeof(int64_t));
-	sweep->legacy = calloc(replay->contexts.count + 1, sizeof(int64_t));
-	sweep->any = calloc(replay->contexts.count + 1, sizeof(int64_t));
-	if (!started || !sweep->stream || !sweep->legacy || !sweep->any) {
-		free(started);
-		return -1;
-	}
 	for (uint32_t i = 0; i < replay->step_count; i++)
 		if (replay->step[i].act & STEP_HAS_OP)
 			started[count++] = (struct timed){ replay->step[i].start, i };
-	rc = replay_sort_times(&started, count);
-	for (size_t i = 0; i < count && !rc; i++)
-		place_operation(sweep, (uint32_t)started[i].step);
-	free(started);
-	return rc;
-}
+	replay_sort_times(&started, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct replay_step *step = &replay->step[started[i].step];
+		int legacy = step->stream_kind == STREAM_KIND_LEGACY;
+		int has_context = step->context != REPLAY_NONE &&
+			(legacy || stream_is_blocking(step->stream_kind));
+		int64_t *at = &submission[started[i].step].at;
 
-static uint32_t moved(const struct replay *replay, uint32_t number)
-{
-	return number == REPLAY_NONE ? REPLAY_NONE : replay->by_call[number];
+		if (step->stream != REPLAY_NONE)
+			raise_to(at, streams[step->stream] + 1);
+		if (has_context)
+			raise_to(at, (legacy ? all : legacies)[step->context] + 1);
+		if (*at > step->exit)
+			*at = step->exit;
+		if (step->stream != REPLAY_NONE)
+			raise_to(&streams[step->stream], *at);
+		if (has_context)
+			raise_to(&all[step->context], *at);
+		if (has_context && legacy)
+			raise_to(&legacies[step->context], *at);
+	}
+	free(started);
+	free(streams);
+	free(legacies);
+	free(all);
 }
 
 /* Sorts the steps by submission.  by_call maps places in the run to the new ones. */
-static int move_steps(struct replay *replay, const struct timed *submission)
+static void move_steps(struct replay *replay, const struct timed *submission)
 {
-	struct replay_step *steps = malloc((replay->step_count + 1) * sizeof(*steps));
+	struct replay_step *steps = xrealloc(NULL, replay->step_count, sizeof(*steps));
 
-	replay->by_call = malloc((replay->step_count + 1) * sizeof(*replay->by_call));
-	if (!steps || !replay->by_call) {
-		free(steps);
-		return -1;
-	}
+	replay->by_call = xcalloc(replay->step_count, sizeof(*replay->by_call));
 	for (uint32_t i = 0; i < replay->step_count; i++)
 		replay->by_call[submission[i].step] = i;
 	for (uint32_t i = 0; i < replay->step_count; i++) {
 		struct replay_step *step = &steps[i];
+		uint32_t *link[] = { &step->held_for, &step->held_by, &step->maker, &step->behind,
+			&step->behind_via };
 
 		*step = replay->step[submission[i].step];
-		step->held_for = moved(replay, step->held_for);
-		step->held_by = moved(replay, step->held_by);
-		step->maker = moved(replay, step->maker);
-		step->behind = moved(replay, step->behind);
-		step->behind_via = moved(replay, step->behind_via);
+		for (size_t k = 0; k < sizeof(link) / sizeof(*link); k++)
+			if (*link[k] != REPLAY_NONE)
+				*link[k] = replay->by_call[*link[k]];
 	}
 	free(replay->step);
 	replay->step = steps;
-	return 0;
-}
-
-/* The call that blocked a step may have been entered later: the lock is not granted in turn. */
-static void find_holders(struct replay *replay, const struct run_evidence *evidence)
-{
-	for (size_t i = 0; i < replay->step_count; i++) {
-		struct replay_step *step = &replay->step[i];
-		const struct run_wait *wait = run_wait_of(evidence, step->call);
-
-		while (wait && wait->kind == WAIT_STAGED)
-			wait = run_next_wait(evidence, wait);
-		if (wait && wait->behind)
-			step->held_by = replay_step_of(replay, wait->behind);
-	}
 }
 
 /* A call that another one blocked had not submitted before that was made. */
@@ -142,31 +91,34 @@ static int64_t earliest(const struct replay *replay, const struct replay_step *s
 	return held > step->enter ? held : step->enter;
 }
 
-int replay_sort(struct replay *replay, const struct run_evidence *evidence)
+void replay_sort(struct replay *replay, const struct run_evidence *evidence)
 {
-	struct sweep sweep = { .replay = replay };
-	int rc;
+	struct timed *submission;
+	int is_sorted = 1;
 
 	/* A single thread's calls are in order. */
 	if (replay->threads.count < 2)
-		return 0;
-	find_holders(replay, evidence);
-	sweep.submission = malloc((replay->step_count + 1) * sizeof(*sweep.submission));
-	if (!sweep.submission)
-		return -1;
-	for (uint32_t i = 0; i < replay->step_count; i++)
-		sweep.submission[i] = (struct timed){ earliest(replay, &replay->step[i]), i };
-	rc = find_submissions(&sweep);
-	if (!rc && !is_sorted(sweep.submission, replay->step_count))
-		rc = replay_sort_times(&sweep.submission, replay->step_count) ||
-				move_steps(replay, sweep.submission)
-			? -1
-			: 0;
-	free(sweep.submission);
-	free(sweep.stream);
-	free(sweep.legacy);
-	free(sweep.any);
-	return rc;
+		return;
+	submission = xcalloc(replay->step_count, sizeof(*submission));
+	for (uint32_t i = 0; i < replay->step_count; i++) {
+		struct replay_step *step = &replay->step[i];
+		const struct run_wait *wait = run_wait_of(evidence, step->call);
+
+		while (wait && wait->kind == WAIT_STAGED)
+			wait = run_next_wait(evidence, wait);
+		/* That call may have been entered later: the lock is not granted in turn. */
+		if (wait && wait->behind)
+			step->held_by = replay_step_of(replay, wait->behind);
+		submission[i] = (struct timed){ earliest(replay, step), i };
+	}
+	find_submissions(replay, submission);
+	for (size_t i = 1; i < replay->step_count && is_sorted; i++)
+		is_sorted = submission[i].at >= submission[i - 1].at;
+	if (!is_sorted) {
+		replay_sort_times(&submission, replay->step_count);
+		move_steps(replay, submission);
+	}
+	free(submission);
 }
 
 /* --- the order of calls --- */
