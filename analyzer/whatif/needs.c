@@ -191,36 +191,11 @@ int needs_is_kept(const struct idmap *kept, struct relax *relax, int64_t who,
 
 /* --- processes --- */
 
-/* Lowers the evidence to that for all accesses of a call.  Returns 0, or -1 after a message. */
-static int add_evidence(struct needs_process *process, struct relax *relax,
-	const struct walk_call *call)
-{
-	const struct run_kernel *kernel = run_kernel(relax->run, call->kernel);
-	const struct accesses *accesses;
-	enum evidence found = EVIDENCE_EXACT;
-
-	if (!kind_has(call->kind, K_ACCESSES))
-		return 0;
-	if (kind_family(call->kind) == FAMILY_launch && kernel->complete) {
-		found = (enum evidence)kernel->evidence;
-	} else {
-		accesses = access_read(relax->reader, call->id);
-		if (!accesses)
-			return -1;
-		if (!accesses->complete)
-			found = EVIDENCE_NONE;
-		for (size_t i = 0; i < accesses->count; i++)
-			if (accesses->access[i].evidence < found)
-				found = accesses->access[i].evidence;
-	}
-	if (found < process->evidence)
-		process->evidence = found;
-	return 0;
-}
-
 int needs_process_note(struct needs *needs, struct relax *relax, const struct walk_call *call)
 {
 	struct needs_process *process = idmap_get(&needs->processes, call->process);
+	const struct run_kernel *kernel = run_kernel(relax->run, call->kernel);
+	const struct accesses *accesses;
 
 	if (!process) {
 		process = idmap_need(&needs->processes, call->process, sizeof(*process));
@@ -237,6 +212,21 @@ int needs_process_note(struct needs *needs, struct relax *relax, const struct wa
 	process->last = call->id;
 	if (call->op && call->op_end != WALK_NEVER && call->op_end > process->busy)
 		process->busy = call->op_end;
-	/* Nothing is weaker than none: most programs need no further look. */
-	return process->evidence > EVIDENCE_NONE ? add_evidence(process, relax, call) : 0;
+	/* The weakest evidence of all accesses; most programs soon have none. */
+	if (process->evidence == EVIDENCE_NONE || !kind_has(call->kind, K_ACCESSES))
+		return 0;
+	if (kind_family(call->kind) == FAMILY_launch && kernel->complete) {
+		if ((enum evidence)kernel->evidence < process->evidence)
+			process->evidence = (enum evidence)kernel->evidence;
+		return 0;
+	}
+	accesses = access_read(relax->reader, call->id);
+	if (!accesses)
+		return -1;
+	if (!accesses->complete)
+		process->evidence = EVIDENCE_NONE;
+	for (size_t i = 0; i < accesses->count; i++)
+		if (accesses->access[i].evidence < process->evidence)
+			process->evidence = accesses->access[i].evidence;
+	return 0;
 }

@@ -171,19 +171,6 @@ static void find_last(struct relax *relax, const struct ring *ring, const struct
 	}
 }
 
-/* For waits that left a stream's ring since a call, if there are any. */
-static void need_left(struct relax *relax, struct open_waits *waits, int64_t since)
-{
-	const struct ring *ring = &waits->held;
-
-	if (ring->count <= OPEN_WAITS || ring->wait[ring->count % OPEN_WAITS]->wait.call < since ||
-		!relax_is_before(relax, &waits->first->epoch))
-		return;
-	if (!waits->left_needed || since < waits->left_since)
-		waits->left_since = since;
-	waits->left_needed = ring->count - OPEN_WAITS;
-}
-
 /* Returns the stream's last wait for the earlier operation, NULL if none is found. */
 static struct open_wait *blame(struct relax *relax, const struct open_waits *waits,
 	const struct touch *earlier)
@@ -211,6 +198,7 @@ void needs_events_lost_pair(struct needs_events *events, const struct walk_call 
 	struct order_epoch point = relax->full.epoch;
 	int is_kept = earlier && needs_is_kept(&events->kept, relax, later->stream, earlier);
 	int is_found = is_kept;
+	int64_t since = earlier ? earlier->call : 0;
 
 	for (size_t i = 0; i < events->open.size; i++) {
 		struct open_waits *open = events->open.slot[i].object;
@@ -224,9 +212,17 @@ void needs_events_lost_pair(struct needs_events *events, const struct walk_call 
 			point = last->epoch;
 		is_found |= last != NULL;
 	}
-	for (size_t i = 0; i < events->open.size && !is_found; i++)
-		if (events->open.slot[i].object)
-			need_left(relax, events->open.slot[i].object, earlier ? earlier->call : 0);
+	for (size_t i = 0; i < events->open.size && !is_found; i++) {
+		struct open_waits *open = events->open.slot[i].object;
+		size_t count = open ? open->held.count : 0;
+
+		if (count <= OPEN_WAITS || open->held.wait[count % OPEN_WAITS]->wait.call < since ||
+			!relax_is_before(relax, &open->first->epoch))
+			continue;
+		if (!open->left_needed || since < open->left_since)
+			open->left_since = since;
+		open->left_needed = count - OPEN_WAITS;
+	}
 	if (earlier && !is_kept)
 		needs_keep(&events->kept, later->stream, earlier, point);
 }

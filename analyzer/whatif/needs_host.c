@@ -438,43 +438,6 @@ int needs_host_after(struct needs_host *host, const struct walk_call *call)
 
 /* --- missing orders --- */
 
-static void blame(struct needs_host *host, const struct walk_call *later, size_t number,
-	const struct touch *earlier)
-{
-	const struct waiter *waiter = waiter_of(host, later->thread);
-	struct host_wait *wait = wait_at(host, number);
-
-	/* The thread waited for what it copies to the host before it submits anything else. */
-	if (waiter->in_row && waiter->row_count && relax_fetches(later) &&
-		number >= waiter->row[0]) {
-		need(wait, earlier);
-		order_thread_waits(loose(host), later, earlier->stream);
-		return;
-	}
-	if (earlier->end > wait->ordered_end) {
-		wait->ordered_end = earlier->end;
-		wait->ordered = earlier->call;
-	}
-	needs_keep(&host->kept, later->thread, earlier, live_at(host, number)->point);
-}
-
-/* Blames all waits since the earlier operation if none was found. */
-static void blame_all(struct needs_host *host, const struct walk_call *later,
-	const struct touch *earlier)
-{
-	const struct order *full = &host->relax->full;
-	uint32_t since = earlier ? (uint32_t)earlier->call : 0;
-
-	if (!host->unknown_until || since < host->unknown_since)
-		host->unknown_since = since;
-	host->unknown_until = host->needs->host_count;
-	if (earlier)
-		needs_keep(&host->kept, later->thread, earlier,
-			order_knows(full, later->thread, &earlier->full)
-				? order_point_of_thread(full, later->thread)
-				: full->epoch);
-}
-
 /*
  * Of two waits, of which the second has nothing to wait for, one is needed: right after the first
  * that one, since the second is sure to be redundant; later the second, since time is lost before.
@@ -491,15 +454,12 @@ static void note_stand_in(struct host_wait *wait, struct host_wait *stand_in,
 		wait->stand_in_end = earlier->end;
 }
 
-/* Blames the last wait that orders them, unless a wait needed anyway keeps them in order. */
-void needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
-	const struct touch *earlier)
+/* Returns the number of the last wait that orders the pair; 0: it is not known. */
+static size_t find_last(struct needs_host *host, const struct touch *earlier)
 {
 	size_t number = host->needs->host_count, last = 0;
 
-	if (earlier && needs_is_kept(&host->kept, host->relax, later->thread, earlier))
-		return;
-	for (; earlier && number && live_at(host, number); number--) {
+	for (; number && live_at(host, number); number--) {
 		const struct live_wait *live = live_at(host, number);
 
 		if (wait_at(host, number)->call < earlier->call)
@@ -514,10 +474,46 @@ void needs_host_lost_pair(struct needs_host *host, const struct walk_call *later
 			note_stand_in(wait_at(host, number), wait_at(host, last), earlier);
 		break;
 	}
-	if (last)
-		blame(host, later, last, earlier);
-	else
-		blame_all(host, later, earlier);
+	return last;
+}
+
+void needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
+	const struct touch *earlier)
+{
+	const struct order *full = &host->relax->full;
+	const struct waiter *waiter = waiter_of(host, later->thread);
+	uint32_t since = earlier ? earlier->call : 0;
+	struct order_epoch point = full->epoch;
+	struct host_wait *wait;
+	size_t last;
+
+	/* A wait that is needed anyway keeps them in order. */
+	if (earlier && needs_is_kept(&host->kept, host->relax, later->thread, earlier))
+		return;
+	last = earlier ? find_last(host, earlier) : 0;
+	wait = last ? wait_at(host, last) : NULL;
+	if (!wait) {
+		/* Any wait since may be it. */
+		if (!host->unknown_until || since < host->unknown_since)
+			host->unknown_since = since;
+		host->unknown_until = host->needs->host_count;
+		if (earlier && order_knows(full, later->thread, &earlier->full))
+			point = order_point_of_thread(full, later->thread);
+	} else if (waiter->in_row && waiter->row_count && relax_fetches(later) &&
+		last >= waiter->row[0]) {
+		/* The thread waited for what it copies to the host before it submits more. */
+		need(wait, earlier);
+		order_thread_waits(loose(host), later, earlier->stream);
+		return;
+	} else {
+		if (earlier->end > wait->ordered_end) {
+			wait->ordered_end = earlier->end;
+			wait->ordered = earlier->call;
+		}
+		point = live_at(host, last)->point;
+	}
+	if (earlier)
+		needs_keep(&host->kept, later->thread, earlier, point);
 }
 
 void needs_host_finish(struct needs_host *host)

@@ -23,11 +23,13 @@ static int64_t paced(const struct replay *replay, int64_t ns)
 
 /* --- operations --- */
 
-static uint32_t memory_of(const struct replay *replay, const struct replay_step *step, uint32_t i)
+static struct replay_memory *memory_of(const struct replay *replay, const struct replay_step *step,
+	uint32_t i)
 {
 	const struct replay_operand *operand = &replay->operand[step->operands + i];
 
-	return replay->contention == REPLAY_MOST ? operand->allocation : operand->exact;
+	return &replay->memory[replay->contention == REPLAY_MOST ? operand->allocation
+								 : operand->exact];
 }
 
 /*
@@ -35,12 +37,13 @@ static uint32_t memory_of(const struct replay *replay, const struct replay_step 
  * writes, writes wait for all.
  */
 static int64_t ready_by_memory(const struct replay *replay, const struct replay_step *step,
-	const struct memory_use *memory)
+	int only_changed)
 {
 	int64_t ready = REPLAY_LONG_AGO;
 
 	for (uint32_t i = 0; replay->orders && i < step->operand_count; i++) {
-		const struct memory_use *use = &memory[memory_of(replay, step, i)];
+		const struct replay_memory *memory = memory_of(replay, step, i);
+		const struct memory_use *use = only_changed ? &memory->changed : &memory->all;
 		int reads = replay->operand[step->operands + i].reads;
 
 		raise_to(&ready, reads ? use->written : use->used);
@@ -52,8 +55,8 @@ static void note_memory(struct replay *replay, const struct replay_step *step, i
 	int apart)
 {
 	for (uint32_t i = 0; replay->orders && i < step->operand_count; i++) {
-		uint32_t memory = memory_of(replay, step, i);
-		struct memory_use *use[] = { &replay->memory_all[memory], &replay->memory[memory] };
+		struct replay_memory *memory = memory_of(replay, step, i);
+		struct memory_use *use[] = { &memory->all, &memory->changed };
 
 		for (int k = 0; k <= apart; k++) {
 			raise_to(&use[k]->used, end);
@@ -70,27 +73,15 @@ static int64_t ready_of(const struct replay *replay, const struct replay_step *s
 	int64_t ready;
 
 	if (!apart)
-		return latest(replay_ready(replay, step),
-			ready_by_memory(replay, step, loose ? replay->memory_all : replay->memory));
+		return latest(replay_ready(replay, step), ready_by_memory(replay, step, !loose));
 	/*
 	 * Moved work goes to the stream where its memory is used.  Otherwise it goes to one new
 	 * stream per thread and stream: threads are no longer ordered by the legacy stream.
 	 */
-	ready = ready_by_memory(replay, step, replay->memory_all);
+	ready = ready_by_memory(replay, step, 0);
 	for (uint32_t i = 0; !joins && i < step->operand_count; i++)
-		joins = replay->outside[memory_of(replay, step, i)];
+		joins = memory_of(replay, step, i)->outside;
 	return joins ? ready : latest(ready, replay->apart[step->apart]);
-}
-
-static int needs_engine(const struct replay *replay, const struct replay_step *step)
-{
-	if (step->device < 0 || step->engine == ENGINE_NONE)
-		return 0;
-	if (step->engine != ENGINE_KERNEL)
-		return 1;
-	if (replay->contention == REPLAY_LEAST || step->shares_device)
-		return 0;
-	return step->share >= (replay->contention == REPLAY_MOST ? LARGE_PERCENT / 100.0F : 1.0F);
 }
 
 /* Returns the end of the step's operation, submitted at entry; unstaged: memory is pinned now. */
@@ -98,6 +89,10 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 	int64_t ready, int unstaged)
 {
 	int64_t start = entry + step->launch, length = step->end - step->start;
+	int has_most = replay->contention == REPLAY_MOST;
+	int is_small = step->engine == ENGINE_KERNEL &&
+		(replay->contention == REPLAY_LEAST || step->shares_device ||
+			step->share < (has_most ? LARGE_PERCENT / 100.0F : 1.0F));
 
 	if (!(step->act & STEP_HAS_OP))
 		return latest(entry, ready);
@@ -105,8 +100,7 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 		length = paced(replay, length);
 	if (unstaged) {
 		/* The run may not show the speed of the bus. */
-		double bus = replay->pinned.bus *
-			(replay->contention == REPLAY_MOST ? BUS_SLOW_TIMES : 1);
+		double bus = replay->pinned.bus * (has_most ? BUS_SLOW_TIMES : 1);
 		double rate = replay->pinned.seen > 0 ? replay->pinned.seen : bus;
 		int64_t pinned = (int64_t)(rate * (double)step->bytes);
 
@@ -119,29 +113,11 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 		!(step->behind_via != REPLAY_NONE &&
 			replay->change[step->behind_via].bits & CHANGE_ORDER))
 		raise_to(&start, replay->end[step->behind]);
-	if (needs_engine(replay, step))
+	if (step->device >= 0 && step->engine != ENGINE_NONE && !is_small)
 		start = booking_reserve(&replay->booking[step->device * ENGINE_COUNT +
 						step->engine],
 			start, length);
 	return start + length;
-}
-
-/*
- * A host function that is moved goes to the stream of the work submitted before it. REPLAY_LEAST
- * assumes that nothing waits for it, and uses a stream of its own.
- */
-static int64_t run_moved_function(struct replay *replay, const struct replay_step *step,
-	int64_t entry)
-{
-	const struct replay_step *followed = &replay->step[step->follows];
-	struct replay_step moved = *step;
-	int64_t end;
-
-	moved.stream = followed->stream;
-	moved.stream_kind = followed->stream_kind;
-	end = run_operation(replay, &moved, entry, replay_ready(replay, &moved), 0);
-	replay_note(replay, &moved, end);
-	return end;
 }
 
 static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry)
@@ -154,8 +130,19 @@ static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry)
 
 	if (step->act & STEP_SUBMITS)
 		end = run_operation(replay, step, entry, end, unstaged);
-	if (apart && step->follows != REPLAY_NONE && replay->contention != REPLAY_LEAST)
-		return run_moved_function(replay, step, entry);
+	/*
+	 * A host function that is moved goes to the stream of the work submitted before it.
+	 * REPLAY_LEAST assumes that nothing waits for it, and uses a stream of its own.
+	 */
+	if (apart && step->follows != REPLAY_NONE && replay->contention != REPLAY_LEAST) {
+		struct replay_step moved = *step;
+
+		moved.stream = replay->step[step->follows].stream;
+		moved.stream_kind = replay->step[step->follows].stream_kind;
+		end = run_operation(replay, &moved, entry, replay_ready(replay, &moved), 0);
+		replay_note(replay, &moved, end);
+		return end;
+	}
 	note_memory(replay, step, end, apart);
 	if (!apart) {
 		replay_note(replay, step, end);

@@ -206,11 +206,13 @@ struct replay {
 	int64_t *apart; /* by number: end of the changed work there */
 	int orders;     /* an order is changed: memory dependencies count */
 	int results;    /* a copy of a result is changed */
-	struct memory_use {
-		int64_t used, written; /* end of work that uses it, and of work that may write it */
-	} * memory, *memory_all;       /* by number: for changed work, for all work */
-	unsigned char *outside;        /* it is used by work outside of legacy streams */
-	struct booking *booking;       /* by device and engine */
+	struct replay_memory {
+		struct memory_use {
+			int64_t used, written; /* end of work that uses it, and that may write it */
+		} changed, all;                /* of changed work, of all work */
+		uint8_t outside;               /* it is used by work outside of legacy streams */
+	} * memory;                            /* by number */
+	struct booking *booking;               /* by device and engine */
 	int device_count;
 };
 

@@ -30,7 +30,7 @@ void replay_begin(struct replay *replay)
 		replay->context[i] = (struct replay_context){ REPLAY_LONG_AGO, REPLAY_LONG_AGO,
 			REPLAY_LONG_AGO, replay->context[i].device };
 	for (size_t i = 0; i < replay->memories.count; i++)
-		replay->memory[i] = replay->memory_all[i] = unused;
+		replay->memory[i].changed = replay->memory[i].all = unused;
 	replay->holder = (struct replay_holder){ REPLAY_NONE, REPLAY_LONG_AGO, REPLAY_LONG_AGO,
 		REPLAY_LONG_AGO };
 	for (int i = 0; i < replay->device_count * ENGINE_COUNT; i++)

@@ -23,35 +23,31 @@ struct follower {
 	int found;
 };
 
-static void observe(struct follower *follower, int64_t ready, int64_t from, int64_t until)
-{
-	uint64_t function = map_get(&follower->ends, (uint64_t)ready, 0);
-	int64_t *known;
-
-	if (!function || until - from < BLOCKED_MIN_NS || until <= ready)
-		return;
-	known = &follower->until[function - 1];
-	if (!*known || until < *known)
-		*known = until;
-	follower->found = 1;
-}
-
 static void follow_step(struct follower *follower, uint32_t number)
 {
 	struct replay *replay = follower->replay;
 	const struct replay_step *step = &replay->step[number];
-	int64_t ready = replay_ready(replay, step), end = ready;
+	int64_t ready = replay_ready(replay, step), end = ready, waited_for = REPLAY_LONG_AGO;
+	int64_t until = step->act & STEP_HAS_OP ? step->start : step->exit;
+	uint64_t function;
 
+	if (step->act & STEP_HAS_OP)
+		waited_for = ready;
+	else if (step->act & STEP_EXPLICIT)
+		waited_for = replay_scope(replay, step);
+	function = map_get(&follower->ends, (uint64_t)waited_for, 0);
+	if (function && until - step->enter >= BLOCKED_MIN_NS && until > waited_for) {
+		int64_t *known = &follower->until[function - 1];
+
+		if (!*known || until < *known)
+			*known = until;
+		follower->found = 1;
+	}
 	if (step->act & STEP_HAS_OP) {
-		observe(follower, ready, step->enter, step->start);
 		end = step->end;
-	} else {
-		if (step->act & STEP_EXPLICIT)
-			observe(follower, replay_scope(replay, step), step->enter, step->exit);
-		if (step->act & STEP_HOST_WORK) {
-			end = latest(ready, step->exit) + 1;
-			map_set(&follower->ends, (uint64_t)end, number + UINT64_C(1));
-		}
+	} else if (step->act & STEP_HOST_WORK) {
+		end = latest(ready, step->exit) + 1;
+		map_set(&follower->ends, (uint64_t)end, number + UINT64_C(1));
 	}
 	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
 		replay_note(replay, step, end);
@@ -78,14 +74,14 @@ static void read_runs(struct replay *replay)
 	}
 }
 
-/*
- * Finds the operation that the function's thread submitted to another stream before: the function
- * probably reports its end.
- */
-static void find_followed(struct replay *replay)
+void replay_find_host_work(struct replay *replay)
 {
+	struct follower follower = { .replay = replay,
+		.until = xcalloc(replay->step_count, sizeof(*follower.until)) };
 	uint32_t *last = xcalloc(replay->threads.count, sizeof(*last));
 
+	read_runs(replay);
+	/* It probably reports the end of what its thread submitted to another stream before. */
 	for (size_t i = 0; i < replay->threads.count; i++)
 		last[i] = REPLAY_NONE;
 	for (uint32_t i = 0; i < replay->step_count; i++) {
@@ -96,20 +92,9 @@ static void find_followed(struct replay *replay)
 		else if (step->act & STEP_HAS_OP && step->stream_kind != STREAM_KIND_LEGACY)
 			last[step->thread] = i;
 	}
-	free(last);
-}
-
-void replay_find_host_work(struct replay *replay)
-{
-	struct follower follower = { .replay = replay };
-
-	read_runs(replay);
-	find_followed(replay);
-	follower.until = xcalloc(replay->step_count, sizeof(*follower.until));
 	replay_begin(replay);
 	for (uint32_t i = 0; i < replay->step_count; i++)
 		follow_step(&follower, i);
-	map_release(&follower.ends);
 	replay_begin(replay);
 	for (uint32_t i = 0; follower.found && i < replay->step_count; i++) {
 		struct replay_step *step = &replay->step[i];
@@ -124,7 +109,9 @@ void replay_find_host_work(struct replay *replay)
 		if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
 			replay_note(replay, step, step->act & STEP_HAS_OP ? step->end : ready);
 	}
+	map_release(&follower.ends);
 	free(follower.until);
+	free(last);
 }
 
 /* --- handovers --- */

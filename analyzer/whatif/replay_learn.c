@@ -148,56 +148,45 @@ static void learn_operation(struct replay *replay, const struct ends *ends, uint
 		step->behind = ended_before(ends, number);
 }
 
-/*
- * The thread waited until target.  The work of a call after it drained the device recurs in any
- * case; the length of its wait was measured by comparison with similar calls.
- */
-static void learn_held(const struct ends *ends, struct replay_step *step, uint32_t number,
-	int64_t target)
-{
-	int64_t length = step->exit - step->enter, waited = step->waited, after, others;
-
-	step->lag = after = step->exit - target;
-	if (!(step->act & STEP_MEASURED)) {
-		if (step->act & (STEP_EXPLICIT | STEP_WAITS_OWN))
-			step->own = length < ASK_NS ? length : ASK_NS;
-		return;
-	}
-	if (step->act & STEP_HOLDS_OTHERS) {
-		others = latest(others_end(ends, number), others_exit(ends->replay, number));
-		waited = latest(waited, others - step->enter);
-		after = step->exit - latest(target, others);
-	}
-	step->own = length > waited ? length - waited : 0;
-	if (step->act & STEP_ONCE && after > WAKE_UP_NS && step->own < after)
-		step->own = after;
-}
-
 static void learn_wait(const struct replay *replay, const struct ends *ends, uint32_t number)
 {
 	struct replay_step *step = &replay->step[number];
-	int64_t target = replay_scope(replay, step);
-	int own = step->act & STEP_WAITS_OWN && step->act & STEP_HAS_OP;
+	int64_t target = replay_scope(replay, step), length = step->exit - step->enter;
+	int64_t waited = step->waited, after, asking = length < ASK_NS ? length : ASK_NS;
 
-	if (own)
-		target = latest(target, step->end);
+	if (step->act & STEP_WAITS_OWN && step->act & STEP_HAS_OP)
+		raise_to(&target, step->end);
 	/* Its scope is wider than what it did wait for; only the latter counts. */
 	if (target > step->exit + CLOCK_ERROR_MAX_NS || target == REPLAY_LONG_AGO)
 		step->scope = SCOPE_NONE;
-	if (step->scope == SCOPE_NONE && step->held_for != REPLAY_NONE)
-		target = replay->step[step->held_for].end;
 	if (step->scope == SCOPE_NONE && step->held_for == REPLAY_NONE) {
 		step->act &= ~(unsigned)(STEP_WAITS | STEP_WAITS_OWN);
-		if (step->act & STEP_MEASURED)
-			step->own = step->exit - step->enter;
 		return;
 	}
-	if (target > step->enter && target <= step->exit + CLOCK_ERROR_MAX_NS)
-		learn_held(ends, step, number, target);
-	else if (step->act & STEP_EXPLICIT)
-		step->lag = step->own < ASK_NS ? step->own : ASK_NS;
-	else
-		step->lag = step->own;
+	if (step->scope == SCOPE_NONE)
+		target = replay->step[step->held_for].end;
+	if (target <= step->enter || target > step->exit + CLOCK_ERROR_MAX_NS) {
+		step->lag = step->act & STEP_EXPLICIT ? asking : length;
+		return;
+	}
+	/* The thread waited until target. */
+	step->lag = after = step->exit - target;
+	if (!(step->act & STEP_MEASURED)) {
+		if (step->act & (STEP_EXPLICIT | STEP_WAITS_OWN))
+			step->own = asking;
+		return;
+	}
+	/* The length of its wait was measured by comparison with similar calls. */
+	if (step->act & STEP_HOLDS_OTHERS) {
+		int64_t others = latest(others_end(ends, number), others_exit(replay, number));
+
+		raise_to(&waited, others - step->enter);
+		after = step->exit - latest(target, others);
+	}
+	step->own = length > waited ? length - waited : 0;
+	/* The work of a call after it drained the device recurs in any case. */
+	if (step->act & STEP_ONCE && after > WAKE_UP_NS && step->own < after)
+		step->own = after;
 }
 
 /*

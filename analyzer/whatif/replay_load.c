@@ -165,20 +165,6 @@ static unsigned acts_of(const struct walk_call *call)
 	return acts | (kind_has(call->kind, K_RESOURCE) ? STEP_ONCE : 0);
 }
 
-/* Does it make, change or launch a graph? */
-static int is_about_graphs(enum call_kind kind)
-{
-	switch (kind_family(kind)) {
-	case FAMILY_graph:
-	case FAMILY_exec:
-	case FAMILY_capture:
-	case FAMILY_graph_launch:
-		return 1;
-	default:
-		return 0;
-	}
-}
-
 /* Finds what made a freed allocation, and whether the place had its address, or context, before. */
 static void read_maker(struct loader *loader, struct replay *replay, struct replay_step *step)
 {
@@ -378,6 +364,7 @@ static int read_acts(const struct loader *loader, const struct replay *replay,
 {
 	unsigned marks = (unsigned)map_get(&loader->marks, (uint64_t)call->id, 0);
 	int64_t since = polls_since(&loader->polls, call->id);
+	enum kind_family family = kind_family(call->kind);
 
 	step->act = acts_of(call);
 	if (marks & CALL_BLOCKS)
@@ -395,7 +382,8 @@ static int read_acts(const struct loader *loader, const struct replay *replay,
 	if (call_is_async_copy(call->kind) && !(step->act & (STEP_WAITS_OWN | STEP_MEASURED)))
 		step->act &= ~(unsigned)STEP_WAITS;
 	return step->act || step->trimmed || marks & (CALL_HOLDS | CALL_MAKES) ||
-		is_about_graphs(call->kind);
+		family == FAMILY_graph || family == FAMILY_exec || family == FAMILY_capture ||
+		family == FAMILY_graph_launch;
 }
 
 static int read_step(void *arg, const struct walk_call *call)

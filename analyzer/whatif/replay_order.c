@@ -20,16 +20,16 @@ void replay_sort_times(struct timed **list, size_t count)
 	*list = rows;
 }
 
-/* Raises the times of submission to those that the order of the operations' starts shows. */
-static void find_submissions(const struct replay *replay, struct timed *submission)
+/*
+ * Raises the times of submission to those that the order of the operations' starts shows.  The
+ * clocks have the latest so far.
+ */
+static void find_submissions(struct replay *replay, struct timed *submission)
 {
 	struct timed *started = xcalloc(replay->step_count, sizeof(*started));
-	/* The latest so far: by stream; by context, of its legacy stream and of all that it orders. */
-	int64_t *streams = xcalloc(replay->streams.count, sizeof(*streams));
-	int64_t *legacies = xcalloc(replay->contexts.count, sizeof(*legacies));
-	int64_t *all = xcalloc(replay->contexts.count, sizeof(*all));
 	size_t count = 0;
 
+	replay_begin(replay);
 	for (uint32_t i = 0; i < replay->step_count; i++)
 		if (replay->step[i].act & STEP_HAS_OP)
 			started[count++] = (struct timed){ replay->step[i].start, i };
@@ -37,27 +37,28 @@ static void find_submissions(const struct replay *replay, struct timed *submissi
 	for (size_t i = 0; i < count; i++) {
 		const struct replay_step *step = &replay->step[started[i].step];
 		int legacy = step->stream_kind == STREAM_KIND_LEGACY;
-		int has_context = step->context != REPLAY_NONE &&
-			(legacy || stream_is_blocking(step->stream_kind));
 		int64_t *at = &submission[started[i].step].at;
+		int64_t *tail =
+			step->stream == REPLAY_NONE ? NULL : &replay->stream[step->stream].tail;
+		struct replay_context *context = step->context != REPLAY_NONE &&
+				(legacy || stream_is_blocking(step->stream_kind))
+			? &replay->context[step->context]
+			: NULL;
 
-		if (step->stream != REPLAY_NONE)
-			raise_to(at, streams[step->stream] + 1);
-		if (has_context)
-			raise_to(at, (legacy ? all : legacies)[step->context] + 1);
+		if (tail)
+			raise_to(at, *tail + 1);
+		if (context)
+			raise_to(at, (legacy ? context->all : context->legacy) + 1);
 		if (*at > step->exit)
 			*at = step->exit;
-		if (step->stream != REPLAY_NONE)
-			raise_to(&streams[step->stream], *at);
-		if (has_context)
-			raise_to(&all[step->context], *at);
-		if (has_context && legacy)
-			raise_to(&legacies[step->context], *at);
+		if (tail)
+			raise_to(tail, *at);
+		if (context)
+			raise_to(&context->all, *at);
+		if (context && legacy)
+			raise_to(&context->legacy, *at);
 	}
 	free(started);
-	free(streams);
-	free(legacies);
-	free(all);
 }
 
 /* Sorts the steps by submission.  by_call maps places in the run to the new ones. */

@@ -17,7 +17,7 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 
 static void make_room(struct replay *replay)
 {
-	size_t steps = replay->step_count, memories = replay->memories.count;
+	size_t steps = replay->step_count;
 
 #define ROOM(member, count) (replay->member = xcalloc((count), sizeof(*replay->member)))
 	ROOM(same_place, steps);
@@ -30,9 +30,7 @@ static void make_room(struct replay *replay)
 	ROOM(event, replay->events.count);
 	ROOM(exec, replay->execs.count);
 	ROOM(context, replay->contexts.count);
-	ROOM(memory, memories);
-	ROOM(memory_all, memories);
-	ROOM(outside, memories);
+	ROOM(memory, replay->memories.count);
 	ROOM(apart, replay->aparts.count);
 	for (size_t i = 0; i < steps; i++)
 		if (replay->step[i].device >= replay->device_count)
@@ -58,7 +56,8 @@ static void link_steps(struct replay *replay)
 			step->stream_kind != STREAM_KIND_LEGACY && k < step->operand_count; k++) {
 			const struct replay_operand *operand = &replay->operand[step->operands + k];
 
-			replay->outside[operand->exact] = replay->outside[operand->allocation] = 1;
+			replay->memory[operand->exact].outside = 1;
+			replay->memory[operand->allocation].outside = 1;
 		}
 	}
 }
@@ -98,8 +97,7 @@ static void free_replay(void *object)
 	void *rooms[] = { replay->step, replay->by_call, replay->operand, replay->same_place,
 		replay->accident, replay->change, replay->end, replay->held, replay->held_unchanged,
 		replay->thread, replay->stream, replay->event, replay->exec, replay->context,
-		replay->apart, replay->memory, replay->memory_all, replay->outside, replay->booking,
-		replay };
+		replay->apart, replay->memory, replay->booking, replay };
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_release(maps[i]);
