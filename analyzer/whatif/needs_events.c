@@ -86,36 +86,27 @@ static struct event_wait *add_wait(struct needs_events *events, const struct run
 	return &open->wait;
 }
 
-static struct held *list_holds(const struct run *run, size_t *count)
+int needs_events_open(struct needs_events *events, struct relax *relax, struct needs *needs,
+	const struct run *run)
 {
 	struct held *list = NULL;
+	struct event_wait *first = NULL;
+	size_t count = 0;
 
-	*count = 0;
+	events->relax = relax;
+	events->needs = needs;
 	for (size_t i = 0; i < run->evidence.hold_count; i++) {
 		const struct run_hold *hold = &run->evidence.hold[i];
 		const struct run_work *op = run_work(run, hold->op);
 		const struct run_work *behind = run_work(run, hold->behind);
 
 		if (hold->reason == HOLD_EVENT && op && behind)
-			*array_push(list, *count) =
-				(struct held){ hold, run_where(run, op)->process, behind->call,
-					run_end(run, behind, hold->behind),
-					run_shares(run, op->call, behind->call) };
+			*array_push(list, count) = (struct held){ hold, run_where(run, op)->process,
+				behind->call, run_end(run, behind, hold->behind),
+				run_shares(run, op->call, behind->call) };
 	}
-	if (*count)
-		qsort(list, *count, sizeof(*list), compare_operations);
-	return list;
-}
-
-int needs_events_open(struct needs_events *events, struct relax *relax, struct needs *needs,
-	const struct run *run)
-{
-	size_t count;
-	struct held *list = list_holds(run, &count);
-	struct event_wait *first = NULL;
-
-	events->relax = relax;
-	events->needs = needs;
+	if (count)
+		qsort(list, count, sizeof(*list), compare_operations);
 	for (size_t i = 0; i < count; i++) {
 		const struct held *held = &list[i];
 		struct event_wait *wait = NULL;

@@ -5,13 +5,6 @@
 #include "replay.h"
 #include "walk.h"
 
-/* Does the operation, record or event wait no longer block other streams? */
-static int is_apart(const struct replay_step *step, const struct replay_change *change)
-{
-	return change->bits & CHANGE_ORDER ||
-		(change->bits & CHANGE_WAIT && step->act & STEP_BECOMES_ASYNC);
-}
-
 /* Returns the host time needed for something that took ns. */
 static int64_t paced(const struct replay *replay, int64_t ns)
 {
@@ -124,7 +117,9 @@ static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry)
 {
 	const struct replay_step *step = &replay->step[number];
 	const struct replay_change *change = &replay->change[number];
-	int apart = is_apart(step, change);
+	/* The operation, record or event wait no longer blocks other streams. */
+	int apart = change->bits & CHANGE_ORDER ||
+		(change->bits & CHANGE_WAIT && step->act & STEP_BECOMES_ASYNC);
 	int unstaged = step->act & STEP_STAGED && change->bits & CHANGE_WAIT;
 	int64_t end = latest(ready_of(replay, step, apart), replay_needed(replay, number));
 

@@ -15,12 +15,14 @@
  * pthread_join are not recorded: time outside of calls remains as it was, unless a thread was
  * silent until another one had done its part (handovers.h).
  *
- * Not thread-safe.  Memory is proportional to the number of calls that submit, order or wait.
+ * Not thread-safe.  Memory is proportional to the number of calls that submit, order or wait, but for
+ * four bytes per call.
  */
 #ifndef CUFENCE_REPLAY_H
 #define CUFENCE_REPLAY_H
 
 #include "change.h"
+#include "constants.h"
 #include "handovers.h"
 #include "idmap.h"
 #include "map.h"
@@ -101,6 +103,7 @@ struct replay_step {
 	uint32_t behind; /* step whose end the operation waited for on the device */
 	uint32_t behind_via;              /* step that caused that wait */
 	uint32_t follows;                 /* for a host function: its thread's previous operation */
+	uint32_t accident;                /* the first one of which it is the later operation */
 	uint32_t operands, operand_count; /* range in replay.operand */
 	uint32_t act;
 	uint8_t scope, stream_kind, kind, engine;
@@ -122,9 +125,10 @@ struct replay_change {
 	uint32_t only_stream; /* the host waits for this stream only */
 };
 
-/* A data dependency between two operations that only a call's wait orders. */
+/* A data dependency of a step, which only the wait of another one orders. */
 struct replay_accident {
-	uint32_t later, earlier, via; /* steps */
+	uint32_t earlier, via; /* steps */
+	uint32_t next;         /* number of the step's next one, REPLAY_NONE: the last */
 };
 
 /* The ends of the work so far. */
@@ -170,7 +174,7 @@ struct replay {
 	int64_t event_wait; /* time that a stream needs for consecutive event waits, ns */
 	struct replay_step *step;
 	size_t step_count;
-	uint32_t *by_call; /* place in the run -> step; NULL: identical */
+	uint32_t *step_of; /* call -> step, of all processes: see replay_step_of() */
 	struct replay_operand *operand;
 	size_t operand_count;
 	struct map threads, streams, events, contexts, execs, memories; /* row -> number */
@@ -179,7 +183,7 @@ struct replay {
 	struct map silences;              /* call before one -> the step after it */
 	struct map admitted;              /* site and kind of explicit waits that may be changed */
 	uint32_t *same_place;             /* by step: the previous step of its place */
-	struct replay_accident *accident; /* sorted by later step */
+	struct replay_accident *accident; /* by number */
 	size_t accident_count;
 	struct replay_change *change;
 	int changed;
@@ -218,6 +222,7 @@ struct replay {
 
 struct savings {
 	struct db *db;
+	uint32_t *step_of;
 	struct idmap processes; /* struct replay, of those that made a call */
 	struct handovers handovers;
 };
@@ -240,6 +245,14 @@ static inline int replay_is_result(const struct replay_step *step)
 		step->act & STEP_FETCHES;
 }
 
+/* Returns the step of a call; REPLAY_NONE if it is no step. */
+static inline uint32_t replay_step_of(const struct replay *replay, int64_t call)
+{
+	uint32_t step = run_call(replay->run, call) ? replay->step_of[call] : REPLAY_NONE;
+
+	return step < replay->step_count && replay->step[step].call == call ? step : REPLAY_NONE;
+}
+
 /* Returns the key of a place: calls of one kind at one site change together. */
 static inline uint64_t replay_place(const struct replay_step *step)
 {
@@ -250,9 +263,6 @@ static inline uint64_t replay_place(const struct replay_step *step)
 
 /* Reads the calls of all processes.  Returns 0, or -1 after a message. */
 int replay_load(struct savings *savings, struct db *db);
-
-/* Returns the step of a call; REPLAY_NONE if it is no step. */
-uint32_t replay_step_of(const struct replay *replay, int64_t call);
 
 struct timed {
 	int64_t at;
@@ -302,18 +312,12 @@ void replay_restore(struct replay *replay);
  */
 void replay_change_results(struct replay *replay);
 
-/* A place whose calls wait as a side effect instead of a changed call. */
-struct replay_taker {
-	int64_t call;   /* one of them */
-	int64_t longer; /* additional time, ns, in sum */
-};
-
 /*
  * Finds the places whose calls waited longer in the last replay_run() than in the original run:
- * they wait instead of the changed calls.  Explicit waits must be admitted.  Returns their number,
- * up to most, sorted by additional time.
+ * they wait as a side effect instead of the changed calls.  Explicit waits must be admitted.
+ * Returns their number; for each a call and the change that leaves it out, the longest first.
  */
-size_t replay_takers(const struct replay *replay, struct replay_taker *taker, size_t most);
+size_t replay_takers(const struct replay *replay, struct changed_call taker[TAKER_ROUND]);
 
 /* --- a replay: replay.c; CUDA's order and the device's engines as times: replay_clocks.c --- */
 

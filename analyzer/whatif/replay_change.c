@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes of calls, and what they lead to: dependencies that get lost, calls that wait instead. */
-#include <stdlib.h>
-
 #include "constants.h"
 #include "memory.h"
 #include "replay.h"
-#include "sorted.h"
 
 /*
  * Changes all calls of the same kind from the site of a step.
@@ -82,15 +79,6 @@ void replay_restore(struct replay *replay)
 
 /* --- a wait that a fix removes may have ordered two operations: the fix must do it then --- */
 
-static int by_later(const void *a, const void *b)
-{
-	const struct replay_accident *x = a, *y = b;
-
-	if (x->later != y->later)
-		return x->later < y->later ? -1 : 1;
-	return (x->earlier > y->earlier) - (x->earlier < y->earlier);
-}
-
 /* Table hazard, rule accidental-order. */
 int replay_find_accidents(struct replay *replay, struct db *db)
 {
@@ -102,37 +90,30 @@ int replay_find_accidents(struct replay *replay, struct db *db)
 	if (q)
 		sqlite3_bind_int64(q, 1, replay->process);
 	while (!rc && (rc = db_step(q)) > 0) {
-		struct replay_accident added = {
-			replay_step_of(replay, sqlite3_column_int64(q, 0)),
-			replay_step_of(replay, sqlite3_column_int64(q, 1)),
-			replay_step_of(replay, sqlite3_column_int64(q, 2)),
-		};
+		uint32_t later = replay_step_of(replay, sqlite3_column_int64(q, 0));
+		uint32_t earlier = replay_step_of(replay, sqlite3_column_int64(q, 1));
+		uint32_t via = replay_step_of(replay, sqlite3_column_int64(q, 2));
+		uint32_t *first = later == REPLAY_NONE ? NULL : &replay->step[later].accident;
 
 		rc = 0;
-		if (added.later != REPLAY_NONE && added.earlier < added.later &&
-			added.via != REPLAY_NONE)
-			*array_push(replay->accident, replay->accident_count) = added;
+		if (!first || earlier >= later || via == REPLAY_NONE)
+			continue;
+		*array_push(replay->accident, replay->accident_count) =
+			(struct replay_accident){ earlier, via, *first };
+		*first = (uint32_t)replay->accident_count - 1;
 	}
 	sqlite3_finalize(q);
-	if (replay->accident_count)
-		qsort(replay->accident, replay->accident_count, sizeof(*replay->accident),
-			by_later);
 	return rc;
 }
 
 int64_t replay_needed(const struct replay *replay, uint32_t number)
 {
-	const struct replay_accident *accident = replay->accident;
+	uint32_t at = replay->changed ? replay->step[number].accident : REPLAY_NONE;
 	int64_t ready = REPLAY_LONG_AGO;
-	size_t i;
 
-	if (!replay->changed)
-		return ready;
-	i = sorted_number(accident, replay->accident_count, sizeof(*accident),
-		offsetof(struct replay_accident, later), number);
-	for (; i < replay->accident_count && accident[i].later == number; i++)
-		if (replay->change[accident[i].via].bits & (CHANGE_WAIT | CHANGE_CALL))
-			raise_to(&ready, replay->end[accident[i].earlier]);
+	for (; at != REPLAY_NONE; at = replay->accident[at].next)
+		if (replay->change[replay->accident[at].via].bits & (CHANGE_WAIT | CHANGE_CALL))
+			raise_to(&ready, replay->end[replay->accident[at].earlier]);
 	return ready;
 }
 
@@ -155,27 +136,32 @@ static int may_take_over(const struct replay *replay, uint32_t number)
 					 : !replay_is_result(step);
 }
 
-size_t replay_takers(const struct replay *replay, struct replay_taker *taker, size_t most)
+size_t replay_takers(const struct replay *replay, struct changed_call taker[TAKER_ROUND])
 {
+	int64_t longer[TAKER_ROUND + 1];
 	size_t count = 0;
 
 	for (size_t i = 0; i < replay->places.size; i++) {
 		const struct map_entry *place = &replay->places.entry[i];
 		uint32_t last = place->used ? (uint32_t)place->value : REPLAY_NONE;
-		int64_t longer = 0;
+		int64_t sum = 0;
 		size_t at = count;
 
 		for (uint32_t step = last; step != REPLAY_NONE; step = replay->same_place[step])
 			if (may_take_over(replay, step))
-				longer += replay->held[step] - replay->held_unchanged[step];
-		if (longer < BLOCKED_MIN_NS)
+				sum += replay->held[step] - replay->held_unchanged[step];
+		if (sum < BLOCKED_MIN_NS)
 			continue;
-		for (; at && taker[at - 1].longer < longer; at--)
-			if (at < most)
+		for (; at && longer[at - 1] < sum; at--) {
+			longer[at] = longer[at - 1];
+			if (at < TAKER_ROUND)
 				taker[at] = taker[at - 1];
-		if (at < most)
-			taker[at] = (struct replay_taker){ replay->step[last].call, longer };
-		count += count < most;
+		}
+		longer[at] = sum;
+		if (at < TAKER_ROUND)
+			taker[at] = (struct changed_call){ .call = replay->step[last].call,
+				.change = CHANGE_WAIT };
+		count += count < TAKER_ROUND;
 	}
 	return count;
 }

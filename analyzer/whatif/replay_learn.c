@@ -236,19 +236,16 @@ static void learn_join(const struct replay *replay, struct replay_thread *thread
 	step->own = ASK_NS < step->own ? ASK_NS : step->own;
 }
 
-/* A row of recording.def. */
-struct recording {
-	int kind, is_first;
-	int64_t ns, ns_per_node, recorded, recorded_per_node;
-};
-
 /*
  * CUPTI's records of operations, and of each node of a graph, take time in the calls.  A host that
  * is slow is slow in both: the part of the call's time is better known than the time.
  */
 static void learn_recorded(const struct replay *replay, struct replay_step *step)
 {
-	static const struct recording rows[] = {
+	static const struct recording {
+		int kind, is_first;
+		int64_t ns, ns_per_node, recorded, recorded_per_node;
+	} rows[] = {
 #define ANY (-1)
 #define RECORDING(kind, ...) { (int)(kind), __VA_ARGS__ },
 #include "recording.def"

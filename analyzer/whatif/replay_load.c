@@ -81,6 +81,7 @@ static struct replay *replay_of(struct loader *loader, int64_t process)
 	replay = idmap_need(&loader->savings->processes, process, sizeof(*replay));
 	*replay = (struct replay){ .process = process,
 		.run = loader->run,
+		.step_of = loader->savings->step_of,
 		.first = INT64_MAX,
 		.last = INT64_MIN,
 		.unknown_since = unknown_since(loader->run, process) };
@@ -407,6 +408,7 @@ static int read_step(void *arg, const struct walk_call *call)
 		.behind = REPLAY_NONE,
 		.behind_via = REPLAY_NONE,
 		.follows = REPLAY_NONE,
+		.accident = REPLAY_NONE,
 		.bytes = call->bytes,
 		.trimmed = (int64_t)map_get(&evidence->trimmed, (uint64_t)call->id, 0),
 		.device = (int16_t)(call->owner_device >= 0 ? call->owner_device : call->device) };
@@ -451,6 +453,7 @@ static int read_step(void *arg, const struct walk_call *call)
 		read_shape(loader->run, &step);
 	if (step.act & STEP_SUBMITS)
 		read_operands(loader, replay, &step);
+	replay->step_of[call->id] = (uint32_t)replay->step_count;
 	*array_push(replay->step, replay->step_count) = step;
 	return 0;
 }
@@ -535,6 +538,7 @@ int replay_load(struct savings *savings, struct db *db)
 		&loader.execs, &loader.nodes, &loader.sizes, &loader.captures };
 	int rc = polls_find(&loader.polls, db->run, db) || read_graphs(&loader) ? -1 : 0;
 
+	savings->step_of = xcalloc(run_call_end(db->run), sizeof(*savings->step_of));
 	if (!rc) {
 		read_evidence(&loader);
 		rc = walk(db, read_step, &loader);

@@ -61,26 +61,25 @@ static void find_submissions(struct replay *replay, struct timed *submission)
 	free(started);
 }
 
-/* Sorts the steps by submission.  by_call maps places in the run to the new ones. */
+/* Sorts the steps by submission. */
 static void move_steps(struct replay *replay, const struct timed *submission)
 {
-	struct replay_step *steps = xrealloc(NULL, replay->step_count, sizeof(*steps));
+	struct replay_step *from = replay->step, *to;
 
-	replay->by_call = xcalloc(replay->step_count, sizeof(*replay->by_call));
-	for (uint32_t i = 0; i < replay->step_count; i++)
-		replay->by_call[submission[i].step] = i;
+	to = replay->step = xrealloc(NULL, replay->step_count, sizeof(*to));
 	for (uint32_t i = 0; i < replay->step_count; i++) {
-		struct replay_step *step = &steps[i];
-		uint32_t *link[] = { &step->held_for, &step->held_by, &step->maker, &step->behind,
-			&step->behind_via };
+		to[i] = from[submission[i].step];
+		replay->step_of[to[i].call] = i;
+	}
+	for (uint32_t i = 0; i < replay->step_count; i++) {
+		uint32_t *link[] = { &to[i].held_for, &to[i].held_by, &to[i].maker, &to[i].behind,
+			&to[i].behind_via };
 
-		*step = replay->step[submission[i].step];
 		for (size_t k = 0; k < sizeof(link) / sizeof(*link); k++)
 			if (*link[k] != REPLAY_NONE)
-				*link[k] = replay->by_call[*link[k]];
+				*link[k] = replay->step_of[from[*link[k]].call];
 	}
-	free(replay->step);
-	replay->step = steps;
+	free(from);
 }
 
 /* A call that another one blocked had not submitted before that was made. */
@@ -120,41 +119,4 @@ void replay_sort(struct replay *replay, const struct run_evidence *evidence)
 		move_steps(replay, submission);
 	}
 	free(submission);
-}
-
-/* --- the order of calls --- */
-
-/* Returns the step at a place in the order of calls. */
-static uint32_t by_call(const struct replay *replay, size_t place)
-{
-	return replay->by_call ? replay->by_call[place] : (uint32_t)place;
-}
-
-uint32_t replay_step_of(const struct replay *replay, int64_t call)
-{
-	size_t count = replay->step_count, low = 0, high = count;
-	int64_t behind_first, before_last;
-
-	if (!count)
-		return REPLAY_NONE;
-	/* Most calls are steps, so only few places are possible. */
-	behind_first = call - replay->step[by_call(replay, 0)].call;
-	before_last = replay->step[by_call(replay, count - 1)].call - call;
-	if (behind_first < 0 || before_last < 0)
-		return REPLAY_NONE;
-	if ((uint64_t)behind_first < count)
-		high = (size_t)behind_first + 1;
-	if ((uint64_t)before_last < count)
-		low = count - 1 - (size_t)before_last;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (replay->step[by_call(replay, middle)].call < call)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == count)
-		return REPLAY_NONE;
-	return replay->step[by_call(replay, low)].call == call ? by_call(replay, low) : REPLAY_NONE;
 }

@@ -41,27 +41,6 @@ static void make_room(struct replay *replay)
 	replay_restore(replay);
 }
 
-/* Links steps to those of the same place, memory to legacy streams and contexts to devices. */
-static void link_steps(struct replay *replay)
-{
-	for (size_t i = 0; i < replay->step_count; i++) {
-		const struct replay_step *step = &replay->step[i];
-		uint64_t place = replay_place(step);
-
-		replay->same_place[i] = (uint32_t)map_get(&replay->places, place, REPLAY_NONE);
-		map_set(&replay->places, place, i);
-		if (step->context != REPLAY_NONE && step->device >= 0)
-			replay->context[step->context].device = step->device;
-		for (uint32_t k = 0;
-			step->stream_kind != STREAM_KIND_LEGACY && k < step->operand_count; k++) {
-			const struct replay_operand *operand = &replay->operand[step->operands + k];
-
-			replay->memory[operand->exact].outside = 1;
-			replay->memory[operand->allocation].outside = 1;
-		}
-	}
-}
-
 /* Prepares the replay, replays the unchanged run to compare with, and measures the error. */
 static int prepare(struct savings *savings, struct replay *replay)
 {
@@ -72,7 +51,22 @@ static int prepare(struct savings *savings, struct replay *replay)
 		return 0;
 	make_room(replay);
 	replay_sort(replay, &savings->db->run->evidence);
-	link_steps(replay);
+	for (size_t i = 0; i < replay->step_count; i++) {
+		const struct replay_step *step = &replay->step[i];
+		const struct replay_operand *operand = &replay->operand[step->operands];
+		uint64_t place = replay_place(step);
+
+		replay->same_place[i] = (uint32_t)map_get(&replay->places, place, REPLAY_NONE);
+		map_set(&replay->places, place, i);
+		if (step->context != REPLAY_NONE && step->device >= 0)
+			replay->context[step->context].device = step->device;
+		if (step->stream_kind == STREAM_KIND_LEGACY)
+			continue;
+		for (uint32_t k = 0; k < step->operand_count; k++) {
+			replay->memory[operand[k].exact].outside = 1;
+			replay->memory[operand[k].allocation].outside = 1;
+		}
+	}
 	if (replay_find_accidents(replay, savings->db))
 		return -1;
 	replay_find_host_work(replay);
@@ -94,10 +88,10 @@ static void free_replay(void *object)
 	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
 		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts,
 		&replay->places, &replay->silences, &replay->admitted, &replay->kept };
-	void *rooms[] = { replay->step, replay->by_call, replay->operand, replay->same_place,
-		replay->accident, replay->change, replay->end, replay->held, replay->held_unchanged,
-		replay->thread, replay->stream, replay->event, replay->exec, replay->context,
-		replay->apart, replay->memory, replay->booking, replay };
+	void *rooms[] = { replay->step, replay->operand, replay->same_place, replay->accident,
+		replay->change, replay->end, replay->held, replay->held_unchanged, replay->thread,
+		replay->stream, replay->event, replay->exec, replay->context, replay->apart,
+		replay->memory, replay->booking, replay };
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_release(maps[i]);
@@ -144,6 +138,7 @@ void savings_close(struct savings *savings)
 		return;
 	idmap_release(&savings->processes, free_replay);
 	handovers_release(&savings->handovers);
+	free(savings->step_of);
 	free(savings);
 }
 
@@ -324,7 +319,7 @@ size_t savings_find_takers(struct savings *savings, int64_t process, struct chan
 	size_t most)
 {
 	struct replay *replay = replay_of(savings, process);
-	struct replay_taker found[TAKER_ROUND];
+	struct changed_call found[TAKER_ROUND];
 	int64_t alone, together, least;
 	size_t count = 0, more;
 
@@ -333,13 +328,12 @@ size_t savings_find_takers(struct savings *savings, int64_t process, struct chan
 	alone = together = replay_best(replay);
 	/* And those that would wait instead of these, until none is left. */
 	for (int round = 0; round < TAKER_ROUNDS; round++) {
-		more = replay_takers(replay, found, TAKER_ROUND);
+		more = replay_takers(replay, found);
 		if (!more || count + more > most)
 			break;
 		for (size_t i = 0; i < more; i++) {
-			taker[count] = (struct changed_call){ .call = found[i].call,
-				.change = CHANGE_WAIT };
-			change(replay, &taker[count++]);
+			taker[count++] = found[i];
+			change(replay, &found[i]);
 		}
 		together = replay_best(replay);
 	}
