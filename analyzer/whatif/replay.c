@@ -276,7 +276,9 @@ static int64_t entry_of(struct replay *replay, uint32_t number, int64_t *around)
 	else if (step->handed_by != REPLAY_NONE)
 		handed = replay->thread[step->handed_by].now;
 	if (handed != REPLAY_LONG_AGO && !(change->bits & CHANGE_OUTSIDE))
-		raise_to(&thread->now, handed + paced(replay, step->resumed));
+		raise_to(&thread->now, handed);
+	if (handed != REPLAY_LONG_AGO)
+		thread->now += paced(replay, step->resumed);
 	return thread->now;
 }
 
