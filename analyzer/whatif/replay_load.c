@@ -273,6 +273,21 @@ static void read_wait(const struct replay *replay, struct replay_step *step)
 		step->act |= STEP_WAITS | (step->act & STEP_SUBMITS ? STEP_WAITS_FIRST : 0);
 }
 
+static void read_hold(const struct loader *loader, const struct replay *replay,
+	struct replay_step *step)
+{
+	uint64_t held = map_get(&loader->held, (uint64_t)step->call, UINT64_MAX);
+	const struct run_hold *hold;
+
+	if (held == UINT64_MAX)
+		return;
+	hold = &loader->run->evidence.hold[held];
+	step->behind = step_of_work(replay, hold->behind);
+	/* A launch that loads its kernel blocks itself: this step, not added yet. */
+	step->behind_via = hold->via == step->call ? (uint32_t)replay->step_count
+						   : replay_step_of(replay, hold->via);
+}
+
 static uint64_t word_key(uint32_t kernel, uint32_t offset)
 {
 	return (uint64_t)kernel << 32 | offset;
@@ -391,7 +406,7 @@ static int read_step(void *arg, const struct walk_call *call)
 {
 	struct loader *loader = arg;
 	struct replay *replay = replay_of(loader, call->process);
-	const struct run_evidence *evidence = &loader->run->evidence;
+	const struct map *trimmed = &loader->run->evidence.trimmed;
 	struct replay_step step = { .call = call->id,
 		.enter = call->enter,
 		.exit = call->exit,
@@ -410,9 +425,8 @@ static int read_step(void *arg, const struct walk_call *call)
 		.follows = REPLAY_NONE,
 		.accident = REPLAY_NONE,
 		.bytes = call->bytes,
-		.trimmed = (int64_t)map_get(&evidence->trimmed, (uint64_t)call->id, 0),
+		.trimmed = (int64_t)map_get(trimmed, (uint64_t)call->id, 0),
 		.device = (int16_t)(call->owner_device >= 0 ? call->owner_device : call->device) };
-	uint64_t held;
 
 	if (!replay)
 		return -1;
@@ -440,15 +454,7 @@ static int read_step(void *arg, const struct walk_call *call)
 	read_capture(loader, call, &step);
 	read_maker(loader, replay, &step);
 	read_pinning(loader, replay, &step);
-	held = map_get(&loader->held, (uint64_t)call->id, UINT64_MAX);
-	if (held != UINT64_MAX) {
-		const struct run_hold *hold = &evidence->hold[held];
-
-		step.behind = step_of_work(replay, hold->behind);
-		/* A launch that loads its kernel blocks itself: this step, not added yet. */
-		step.behind_via = hold->via == call->id ? (uint32_t)replay->step_count
-							: replay_step_of(replay, hold->via);
-	}
+	read_hold(loader, replay, &step);
 	if (step.act & STEP_HAS_OP)
 		read_shape(loader->run, &step);
 	if (step.act & STEP_SUBMITS)
