@@ -185,7 +185,7 @@ static int measure_independent(struct avoidable *a, const struct wait *wait, int
 /* The transfer itself would have been shorter; the next call need not follow at once. */
 static int64_t shorter(const struct avoidable *a, const struct wait *wait)
 {
-	int64_t ns = wait->partner ? 0 : pinned_excess(&a->pinned, a->run, wait->call);
+	int64_t ns = pinned_excess(&a->pinned, a->run, wait->call);
 
 	return ns < BLOCKED_MIN_NS ? 0 : ns;
 }
@@ -237,9 +237,8 @@ static int find_written(struct avoidable *a)
 
 	a->knows_written = 1;
 	for (; row < end; row++)
-		if (row->role != OPERAND_SRC && row->allocation &&
-			map_set(&a->written, row->allocation, 1))
-			return -1;
+		if (row->role != OPERAND_SRC && row->allocation)
+			map_set(&a->written, row->allocation, 1);
 	return 0;
 }
 
@@ -334,9 +333,8 @@ static int find_last(const struct run *run, struct map *last)
 	for (uint32_t id = 1; id < run_work_end(run); id++) {
 		const struct run_work *work = run_work(run, id);
 
-		if (work && work->call > map_get(last, run_where(run, work)->process, 0) &&
-			map_set(last, run_where(run, work)->process, work->call))
-			return -1;
+		if (work && work->call > map_get(last, run_where(run, work)->process, 0))
+			map_set(last, run_where(run, work)->process, work->call);
 	}
 	return 0;
 }

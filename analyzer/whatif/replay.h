@@ -264,13 +264,11 @@ static inline uint64_t replay_place(const struct replay_step *step)
 /* Reads the calls of all processes.  Returns 0, or -1 after a message. */
 int replay_load(struct savings *savings, struct db *db);
 
+/* For digits_sort(). */
 struct timed {
 	int64_t at;
 	uint64_t step;
 };
-
-/* Sorts stably by time.  *list is replaced. */
-void replay_sort_times(struct timed **list, size_t count);
 
 /* Sorts the steps of several threads by submission, and finds which blocked those of others. */
 void replay_sort(struct replay *replay, const struct run_evidence *evidence);

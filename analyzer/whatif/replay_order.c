@@ -12,14 +12,6 @@
 #include "order.h"
 #include "replay.h"
 
-void replay_sort_times(struct timed **list, size_t count)
-{
-	void *rows = *list;
-
-	digits_sort(&rows, count, sizeof(**list));
-	*list = rows;
-}
-
 /*
  * Raises the times of submission to those that the order of the operations' starts shows.  The
  * clocks have the latest so far.
@@ -33,7 +25,7 @@ static void find_submissions(struct replay *replay, struct timed *submission)
 	for (uint32_t i = 0; i < replay->step_count; i++)
 		if (replay->step[i].act & STEP_HAS_OP)
 			started[count++] = (struct timed){ replay->step[i].start, i };
-	replay_sort_times(&started, count);
+	started = digits_sort(started, count, sizeof(*started));
 	for (size_t i = 0; i < count; i++) {
 		const struct replay_step *step = &replay->step[started[i].step];
 		int legacy = step->stream_kind == STREAM_KIND_LEGACY;
@@ -115,7 +107,7 @@ void replay_sort(struct replay *replay, const struct run_evidence *evidence)
 	for (size_t i = 1; i < replay->step_count && is_sorted; i++)
 		is_sorted = submission[i].at >= submission[i - 1].at;
 	if (!is_sorted) {
-		replay_sort_times(&submission, replay->step_count);
+		submission = digits_sort(submission, replay->step_count, sizeof(*submission));
 		move_steps(replay, submission);
 	}
 	free(submission);
