@@ -265,7 +265,7 @@ static int64_t entry_of(struct replay *replay, uint32_t number, int64_t *around)
 	finish_join(replay, thread, 0);
 	/* The driver call's record is written within the runtime call. */
 	*around = step->around - (step->around > replay->recording ? replay->recording : 0);
-	/* Between two calls the program may only prepare the second one, or do work that remains. */
+	/* Between two calls the program may only prepare the second one, or do what remains. */
 	if (change->bits & CHANGE_NODE)
 		gap = replay->contention == REPLAY_LEAST || *around > gap ? 0 : gap - *around;
 	if (thread->now == REPLAY_LONG_AGO)

@@ -15,8 +15,8 @@
  * pthread_join are not recorded: time outside of calls remains as it was, unless a thread was
  * silent until another one had done its part (handovers.h).
  *
- * Not thread-safe.  Memory is proportional to the number of calls that submit, order or wait, but for
- * four bytes per call.
+ * Not thread-safe.  Memory is proportional to the number of calls that submit, order or wait, and
+ * four bytes for each other one.
  */
 #ifndef CUFENCE_REPLAY_H
 #define CUFENCE_REPLAY_H
@@ -259,7 +259,7 @@ static inline uint64_t replay_place(const struct replay_step *step)
 	return (uint64_t)step->site << 8 | step->kind;
 }
 
-/* --- reading the run: replay_load.c, and in this order replay_order.c, replay_host.c, _learn.c --- */
+/* --- reading the run: replay_load.c, then replay_order.c, replay_host.c, replay_learn.c --- */
 
 /* Reads the calls of all processes.  Returns 0, or -1 after a message. */
 int replay_load(struct savings *savings, struct db *db);
