@@ -1,41 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "waits_judge.h"
+/* Was the call blocked, and by what?  What does a call wait for? */
+#include <stdlib.h>
 
 #include "constants.h"
+#include "scope.h"
+#include "sorted.h"
+#include "wait.h"
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
+struct wait_operation wait_operation_of(const struct run *run, int64_t id)
 {
-	return value < low ? low : value > high ? high : value;
+	const struct run_call *call = run_call(run, id);
+	const struct run_stream *stream = run_stream(run, call ? call->stream : 0);
+
+	return (struct wait_operation){ .call = id,
+		.stream = call ? call->stream : 0,
+		.context = stream->context,
+		.kind = (enum stream_kind)stream->kind,
+		.device = run_context(run, stream->context)->device };
 }
 
-int wait_timing_add(struct wait_timing *timing, int64_t latency)
+enum covered wait_covered(const struct walk_call *call, const struct wait_operation *pending)
 {
-	if (latency < -CLOCK_ERROR_MAX_NS)
-		return 0;
-	return sample_add(&timing->latency, latency);
-}
-
-/* A wait that seems to return before its operation has ended shows the clocks' difference. */
-void wait_timing_settle(struct wait_timing *timing)
-{
-	int64_t latency = LATENCY_DEFAULT_NS, early = 0;
-
-	if (timing->latency.count >= LATENCY_MIN_EXAMPLES)
-		latency = clamp(sample_quantile(&timing->latency, LATENCY_PERCENTILE / 100.0),
-			LATENCY_MIN_NS, LATENCY_MAX_NS);
-	if (timing->latency.count)
-		early = -sample_quantile(&timing->latency, 0);
-	/* The wake-up of a sleeping thread cannot be distinguished from the call's later work. */
-	timing->usually_late = timing->blocking ? LATENCY_DEFAULT_NS : latency;
-	timing->wake_up = timing->blocking ? LATENCY_BLOCKING_NS : latency;
-	timing->error = clamp(early > timing->clock_error ? early : timing->clock_error,
-		CLOCK_ERROR_MIN_NS, CLOCK_ERROR_MAX_NS);
-	timing->settled = 1;
-}
-
-int wait_is_short(const struct wait_timing *timing, int64_t waited, int64_t least)
-{
-	return waited < least || waited < CLOCK_ERRORS * timing->clock_error;
+	switch (scope_requested(call)) {
+	case SCOPE_NONE:
+		return COVERED_NOT;
+	case SCOPE_PROCESS:
+		return COVERED;
+	case SCOPE_DEVICE:
+		return call->device == pending->device ? COVERED : COVERED_NOT;
+	case SCOPE_CONTEXT:
+		return call->context == pending->context ? COVERED : COVERED_NOT;
+	case SCOPE_STREAM:
+	case SCOPE_OWN:
+		return call->stream == pending->stream ? COVERED : COVERED_IF_ORDERED;
+	case SCOPE_EVENT:
+	case SCOPE_LEGACY:
+		break;
+	}
+	return COVERED_IF_ORDERED;
 }
 
 /* Is the excess noise, or within the variation among calls of the type? */
@@ -45,34 +47,32 @@ static int is_usual(const struct wait_timing *timing, int64_t usual, int64_t mor
 }
 
 /*
- * Returns what blocked the call, ORDER_NOTHING if nothing did: an operation that ended just before
- * the call returned.  For a copy that was queued after earlier work for much of its time, it is
- * that work.
+ * Returns what blocked the call, NULL if nothing did: an operation that ended just before the call
+ * returned.  For a copy that was queued after earlier work for much of its time, it is that work.
  */
-static struct order_state blocked_by(const struct wait *wait, int64_t earliest, int64_t latest)
+static const struct wait_operation *blocked_by(const struct wait *wait,
+	const struct wait_operation *own, int64_t earliest, int64_t latest)
 {
-	struct order_state before = wait->before, own = wait->own;
+	const struct wait_operation *before = &wait->before;
 
-	if (own.op && own.end >= earliest && own.end <= latest) {
-		int64_t behind = before.op ? before.end - wait->enter : 0;
+	if (own->op && own->end >= earliest && own->end <= latest) {
+		int64_t behind = before->op ? before->end - wait->enter : 0;
 
 		return behind >= (wait->exit - wait->enter) / UNBLOCKED_PART ? before : own;
 	}
-	if (before.op && before.end >= earliest && before.end <= latest)
-		return before;
-	return ORDER_NOTHING;
+	return before->op && before->end >= earliest && before->end <= latest ? before : NULL;
 }
 
 /*
- * Returns what blocked the call, given its usual duration, and its excess; ORDER_NOTHING if nothing
- * did.
+ * Returns what blocked the call, given its usual duration, and its excess; NULL if nothing did.
  */
-static struct order_state judge(const struct wait *wait, const struct wait_timing *timing,
-	int64_t usual, int64_t *excess)
+static const struct wait_operation *judge_by_duration(const struct wait *wait,
+	const struct wait_operation *own, const struct wait_timing *timing, int64_t usual,
+	int64_t *excess)
 {
 	int64_t duration = wait->exit - wait->enter, slack;
-	struct order_state by;
 	int64_t behind = wait->before.op ? wait->before.end - wait->enter - wait->overhead : 0;
+	const struct wait_operation *by;
 
 	*excess = duration - wait->overhead - usual;
 	/* It did its usual work after the wait, faster than usual. */
@@ -82,49 +82,22 @@ static struct order_state judge(const struct wait *wait, const struct wait_timin
 	if (wait->works_after && behind > 0 && *excess > behind + timing->wake_up)
 		*excess = behind + timing->wake_up;
 	if (is_usual(timing, usual, *excess))
-		return ORDER_NOTHING;
+		return NULL;
 	/* A sleeping thread may wake up late; it did wait for this operation. */
 	if (wait->kind == WAIT_EXPLICIT && timing->blocking)
-		return blocked_by(wait, wait->enter, wait->exit + timing->error);
+		return blocked_by(wait, own, wait->enter, wait->exit + timing->error);
 	slack = usual + usual / SLACK_PART;
 	if (wait->works_after && slack < duration / WORK_AFTER_PART)
 		slack = duration / WORK_AFTER_PART;
 	slack += timing->wake_up;
 	if (slack < duration / AFTERWARDS_PART)
 		slack = duration / AFTERWARDS_PART;
-	by = blocked_by(wait, wait->exit - slack, wait->exit + timing->error);
+	by = blocked_by(wait, own, wait->exit - slack, wait->exit + timing->error);
 	/* It took long, but earlier work ended soon after it began. */
-	if (by.op && !wait->own.op && wait->kind != WAIT_EXPLICIT &&
+	if (by && !own->op && wait->kind != WAIT_EXPLICIT &&
 		is_usual(timing, usual, behind + timing->error))
-		return ORDER_NOTHING;
+		return NULL;
 	return by;
-}
-
-/*
- * For a call that waits for the device before it begins its own work.  It waited for the pending
- * work if its usual work fits after the end of that.
- */
-static struct order_state judge_by_rule(const struct wait *wait, const struct wait_timing *timing,
-	int64_t work, int64_t *excess)
-{
-	struct order_state before = wait->before;
-
-	if (!wait->waits_first || !before.op ||
-		wait->exit - before.end < work - work / WAIT_MIN_PART - timing->error)
-		return ORDER_NOTHING;
-	*excess = before.end - wait->enter - wait->overhead;
-	return wait_is_short(timing, *excess, WAIT_MIN_NS) ? ORDER_NOTHING : before;
-}
-
-/*
- * Returns the longest time of a copy by itself, ns, if its last part took `transferred`: everything
- * beyond what is staged ahead.
- */
-static int64_t alone_at_most(const struct wait *wait, int64_t transferred)
-{
-	return wait->bytes > STAGED_AHEAD ? (int64_t)((double)transferred * (double)wait->bytes /
-						    (double)(wait->bytes - STAGED_AHEAD))
-					  : INT64_MAX;
 }
 
 /*
@@ -132,41 +105,114 @@ static int64_t alone_at_most(const struct wait *wait, int64_t transferred)
  * long the transfer took: other programs use the bus too.  Most of the time after the wait must be
  * that transfer; otherwise the thread was only late.
  */
-static struct order_state judge_by_transfer(const struct wait *wait,
-	const struct wait_timing *timing, int64_t usual, int64_t *excess)
+static int is_blocked_by_transfer(const struct wait *wait, const struct wait_timing *timing,
+	int64_t usual, int64_t *excess)
 {
-	struct order_state before = wait->before;
+	const struct wait_operation *before = &wait->before;
 	int64_t duration = wait->exit - wait->enter - wait->overhead;
 	int64_t until = wait->transferred < wait->exit ? wait->transferred : wait->exit;
+	int64_t took = until - wait->transfer, alone = usual;
 
-	if (!wait->waits || !before.op || wait->transfer == WALK_NEVER ||
-		wait->transfer < before.end - timing->error ||
-		until - wait->transfer < (wait->exit - before.end) / TRANSFER_PART)
-		return ORDER_NOTHING;
-	*excess = before.end - wait->enter - wait->overhead;
-	if (usual > alone_at_most(wait, until - wait->transfer))
-		usual = alone_at_most(wait, until - wait->transfer);
+	if (!wait->waits || !before->op || wait->transfer == WALK_NEVER ||
+		wait->transfer < before->end - timing->error ||
+		took < (wait->exit - before->end) / TRANSFER_PART)
+		return 0;
+	/* Alone it would have taken at most what its last part did, which is not staged ahead. */
+	if (wait->bytes > STAGED_AHEAD)
+		alone = (int64_t)((double)took * (double)wait->bytes /
+			(double)(wait->bytes - STAGED_AHEAD));
+	usual = usual < alone ? usual : alone;
+	*excess = before->end - wait->enter - wait->overhead;
 	/* The time in which the thread could stage data was no wait. */
 	if (*excess > duration - usual)
 		*excess = duration - usual;
-	if (*excess < duration / UNBLOCKED_PART || *excess < usual / WAIT_MIN_PART)
-		return ORDER_NOTHING;
-	return wait_is_short(timing, *excess, WAIT_MIN_NS) ? ORDER_NOTHING : before;
+	return *excess >= duration / UNBLOCKED_PART && *excess >= usual / WAIT_MIN_PART &&
+		!wait_is_short(timing, *excess, WAIT_MIN_NS);
 }
 
-struct order_state wait_judge(const struct wait *wait, const struct wait_timing *timing,
-	const struct wait_usual *usual, int64_t *waited)
+/*
+ * A call that waits for the device before it begins its own work waited for the pending work if its
+ * usual work fits after the end of that.
+ */
+static int is_blocked_by_rule(const struct wait *wait, const struct wait_timing *timing,
+	int64_t work, int64_t *excess)
 {
-	struct wait without_own = *wait;
-	struct order_state by = judge(wait, timing, usual->alone, waited);
+	const struct wait_operation *before = &wait->before;
+
+	if (!wait->may_be_behind || !wait->waits_first || !before->op ||
+		wait->exit - before->end < work - work / WAIT_MIN_PART - timing->error)
+		return 0;
+	*excess = before->end - wait->enter - wait->overhead;
+	return !wait_is_short(timing, *excess, WAIT_MIN_NS);
+}
+
+int wait_judge(struct wait *wait, const struct wait_timing *timing, const struct wait_usual *usual)
+{
+	static const struct wait_operation none;
+	int64_t *waited = &wait->waited;
+	const struct wait_operation *by =
+		judge_by_duration(wait, &wait->own, timing, usual->alone, waited);
 
 	/* The copy's own transfer is known from this run: the excess has other causes. */
-	without_own.own = ORDER_NOTHING;
-	if (!by.op && wait->before.op && usual->with_own)
-		by = judge(&without_own, timing, usual->with_own, waited);
-	if (!by.op)
-		by = judge_by_transfer(wait, timing, usual->alone, waited);
-	if (!by.op && wait->may_be_behind)
-		by = judge_by_rule(wait, timing, usual->afterwards, waited);
-	return by;
+	if (!by && wait->before.op && usual->with_own)
+		by = judge_by_duration(wait, &none, timing, usual->with_own, waited);
+	if (!by &&
+		(is_blocked_by_transfer(wait, timing, usual->alone, waited) ||
+			is_blocked_by_rule(wait, timing, usual->afterwards, waited)))
+		by = &wait->before;
+	if (by)
+		wait->by = *by;
+	return by != NULL;
+}
+
+static int by_exit(const void *a, const void *b)
+{
+	const struct held_call *x = a, *y = b;
+
+	if (x->exit != y->exit)
+		return x->exit < y->exit ? -1 : 1;
+	return (x->wait->call > y->wait->call) - (x->wait->call < y->wait->call);
+}
+
+void held_calls_sort(struct held_calls *calls)
+{
+	if (calls->count)
+		qsort(calls->held, calls->count, sizeof(*calls->held), by_exit);
+}
+
+static int may_hold(const struct wait *held, const struct wait *call)
+{
+	return held->process == call->process && held->thread != call->thread;
+}
+
+/* Returns how long the call overlapped blocked calls of other threads, up to number last. */
+static int64_t overlap_of(const struct held_calls *calls, size_t last, const struct wait *call)
+{
+	int64_t sum = 0, until = call->exit;
+
+	for (size_t i = last + 1; i-- > 0 && calls->held[i].exit > call->enter;) {
+		const struct wait *held = calls->held[i].wait;
+		int64_t start = held->enter > call->enter ? held->enter : call->enter;
+		int64_t end = held->exit < until ? held->exit : until;
+
+		if (!may_hold(held, call) || end <= start)
+			continue;
+		sum += end - start;
+		until = start;
+	}
+	return sum;
+}
+
+const struct wait *held_calls_before(const struct held_calls *calls, const struct wait *call,
+	int64_t latency, int64_t error)
+{
+	int64_t duration = call->exit - call->enter;
+	size_t i = sorted_from(calls->held, calls->count, sizeof(*calls->held),
+		offsetof(struct held_call, exit), call->exit - latency);
+
+	for (; i < calls->count && calls->held[i].exit <= call->exit + error; i++)
+		if (may_hold(calls->held[i].wait, call) &&
+			overlap_of(calls, i, call) >= duration - duration / LOCK_PART)
+			return calls->held[i].wait;
+	return NULL;
 }

@@ -3,7 +3,7 @@
 #include "waiting.h"
 
 #include "constants.h"
-#include "waits_judge.h"
+#include "waits_usual.h"
 
 /* "kind:op:waited us" of the wait at a call, "" if it was not held. */
 static const char *held(struct mini *m, int64_t call)
@@ -504,12 +504,13 @@ static void wake_up_latency_is_the_runs_own(void **state)
 static void latencies_have_a_limit(void **state)
 {
 	struct wait_timing timing = { .clock_error = 1 };
+	struct samples samples = { 0 };
 
 	for (int i = 0; i < 2 * LATENCY_MIN_EXAMPLES; i++)
-		assert_int_equal(wait_timing_add(&timing, 5 * LATENCY_MAX_NS), 0);
-	wait_timing_settle(&timing);
+		wait_timing_add(&samples, 1, 5 * LATENCY_MAX_NS);
+	wait_timing_settle(&timing, &samples, 1);
 	assert_int_equal(timing.wake_up, LATENCY_MAX_NS);
-	sample_release(&timing.latency);
+	samples_release(&samples);
 }
 
 /*
