@@ -14,7 +14,7 @@
 #include "run_columns.h"
 #include "waits_usual.h"
 
-/* The operation of a call that ended last, and where it ran. */
+/* A call's operation, or all of them, and where it ran. */
 struct wait_operation {
 	int64_t call, op;   /* op 0: none */
 	int64_t start, end; /* ns */
@@ -71,8 +71,11 @@ struct wait_list {
 /* Adds its row to table wait. */
 void wait_add_row(struct wait *wait, struct run_evidence *evidence);
 
-/* The place of a call's operations; their times are the caller's to find. */
-struct wait_operation wait_operation_of(const struct run *run, int64_t call);
+/*
+ * The place of a call's operations.  times: also the first start, INT64_MAX if none is known, and
+ * the one of them that ended last, op 0 and INT64_MIN if none is known to have ended.
+ */
+struct wait_operation wait_operation_of(const struct run *run, int64_t call, int times);
 
 /* Would a call (or a wait in the place of a query) have waited for a pending operation? */
 enum covered {
@@ -82,47 +85,14 @@ enum covered {
 };
 enum covered wait_covered(const struct walk_call *call, const struct wait_operation *pending);
 
-/* Usual durations of such a call, ns. */
-struct wait_usual {
-	int64_t alone;      /* without anything to wait for */
-	int64_t with_own;   /* when it waits only for its own operation, 0: no such call */
-	int64_t afterwards; /* of its work after the wait, if it waits first */
-};
-
 /*
- * Decides whether the device blocked the call: returns 1 and sets wait->by and wait->waited, or
- * returns 0.
+ * Adds a row for each of the waits that were blocked, in this order: by the device, and behind
+ * another thread's blocked call.  timings: struct wait_timing by process.
  */
-int wait_judge(struct wait *wait, const struct wait_timing *timing, const struct wait_usual *usual);
+void waits_judge(struct wait_list *list, struct samples *samples, struct idmap *timings,
+	struct run_evidence *evidence);
 
-/*
- * Calls that the device blocked.  They are kept to find calls of other threads that waited because
- * a blocked call holds a lock of the driver.  Measured on an H200: while a thread is in cudaFree or
- * in a pageable copy to the host, other threads' launches are blocked; while it is in an explicit
- * wait they are not.  Zero-initialized is empty.
- */
-struct held_calls {
-	struct held_call {
-		int64_t exit;
-		const struct wait *wait; /* the caller's */
-	} * held;
-	size_t count;
-};
-
-/* Call it when all are added, before any is searched. */
-void held_calls_sort(struct held_calls *calls);
-
-/*
- * Returns the blocked call of another thread that returned at most latency ns before call (or error
- * ns after), if call overlapped it and other such calls for nearly all of its time: the lock is not
- * granted in turn.  Returns NULL if there is none.
- */
-const struct wait *held_calls_before(const struct held_calls *calls, const struct wait *call,
-	int64_t latency, int64_t error);
-
-/*
- * Adds the pageable copies that waited only for themselves (waits_staged.c).
- */
+/* Adds the pageable copies that waited only for themselves. */
 void waits_add_staged(struct run *run, struct wait_list *list);
 
 /* Returns the time of a pageable Async copy during its own transfer, ns; 0 for other calls. */

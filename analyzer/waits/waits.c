@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which calls may have been blocked, and those that were. */
+/* Which calls may have been blocked, and for how long processes waited in all. */
 #include "waits.h"
 
 #include <stdlib.h>
@@ -33,22 +33,12 @@ struct waits {
 	struct db *db;
 	struct pending *pending;
 	struct samples samples;
-	struct idmap processes; /* struct wait_timing */
-	struct idmap copies;    /* struct copy_back, by thread */
-	struct held_calls held;
+	struct idmap timings; /* struct wait_timing, by process */
+	struct idmap copies;  /* struct copy_back, by thread */
 	struct resizes *resizes;
 	struct wait_list list;
 	struct idmap uses; /* struct wait_use, by process and kind */
 };
-
-static struct wait_timing *timing_of(struct waits *waits, int64_t process)
-{
-	struct wait_timing *timing = idmap_need(&waits->processes, process, sizeof(*timing));
-
-	if (!timing->clock_error)
-		timing->clock_error = 1;
-	return timing;
-}
 
 static int read_timings(struct waits *waits)
 {
@@ -59,7 +49,8 @@ static int read_timings(struct waits *waits)
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0) {
-		struct wait_timing *timing = timing_of(waits, sqlite3_column_int64(q, 0));
+		struct wait_timing *timing =
+			wait_timing_of(&waits->timings, sqlite3_column_int64(q, 0));
 
 		timing->clock_error = sqlite3_column_int64(q, 1);
 		timing->blocking = sqlite3_column_int(q, 2);
@@ -88,10 +79,9 @@ void waits_free(struct waits *waits)
 	pending_free(waits->pending);
 	resizes_free(waits->resizes);
 	samples_release(&waits->samples);
-	idmap_release(&waits->processes, free);
+	idmap_release(&waits->timings, free);
 	idmap_release(&waits->copies, free);
 	idmap_release(&waits->uses, free);
-	free(waits->held.held);
 	free(waits->list.wait);
 	free(waits);
 }
@@ -194,10 +184,6 @@ static struct wait wait_of(const struct waits *waits, const struct walk_call *ca
 		.waits = waits_by_itself,
 		.may_be_behind = !waits_by_itself,
 		.holds_others = scope_holds_others(call),
-		/*
-		 * Handing over a lock takes 50 us or more; calls that are quick by themselves may
-		 * take longer.
-		 */
 		.is_quick = kind_has(call->kind, K_QUICK),
 		/* Loading a kernel drains the device too. */
 		.waits_first = scope_waits_first(call) || (resize == RESIZE_YES && !call->overhead),
@@ -276,111 +262,13 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 	return pending_add(waits->pending, call);
 }
 
-/* --- those that were blocked --- */
-
-void wait_add_row(struct wait *wait, struct run_evidence *evidence)
-{
-	run_add_wait(evidence,
-		&(struct run_wait){ .call = (uint32_t)wait->call,
-			.kind = wait->kind,
-			.op = (uint32_t)wait->by.op,
-			.waited = wait->waited,
-			.avoidable = wait->avoidable,
-			.partner = (uint32_t)wait->partner,
-			.behind = (uint32_t)wait->held_by });
-	wait->number = (uint32_t)evidence->wait_count - 1;
-}
-
-/*
- * The call's work after its wait may be shorter than usual: on an H200 cudaFree of 128 KiB took 30
- * us and more, of 4 KiB next to other small memory 5 to 11.
- */
-static struct wait_usual usual_of(struct waits *waits, const struct wait *wait)
-{
-	struct samples *samples = &waits->samples;
-	int64_t key = wait->key, expected = wait->expected;
-	int64_t afterwards = usual_duration(samples, key | USUAL_AFTERWARDS, expected);
-
-	return (struct wait_usual){
-		.alone = usual_duration(samples, key, expected),
-		.with_own = usual_duration(samples, key | USUAL_OWN, 0),
-		.afterwards =
-			usual_duration(samples, key, afterwards < expected ? afterwards : expected),
-	};
-}
-
-static void decide(struct waits *waits, struct wait *wait)
-{
-	const struct wait_timing *timing = timing_of(waits, wait->process);
-	struct wait_usual usual = usual_of(waits, wait);
-	int64_t behind;
-
-	if (!wait_judge(wait, timing, &usual)) {
-		/*
-		 * The driver runs such calls one at a time, in any order: on an H200 one thread
-		 * freed twelve times in 35 ms while two others waited to free.
-		 */
-		wait->may_be_behind |= wait->works_after && wait->waits;
-		return;
-	}
-	behind = wait->by.end - wait->enter + timing->usually_late;
-	if (wait->works_after && wait->waited > behind)
-		wait->waited = behind;
-	if (!wait->may_be_behind && wait->holds_others)
-		*array_push(waits->held.held, waits->held.count) =
-			(struct held_call){ wait->exit, wait };
-	wait_add_row(wait, &waits->db->run->evidence);
-}
-
-/* Runs when all blocked calls are known. */
-static void decide_behind(struct waits *waits, struct wait *wait)
-{
-	const struct wait_timing *timing = timing_of(waits, wait->process);
-	const struct wait *held = NULL;
-	int64_t excess = wait->exit - wait->enter - wait->overhead - wait->expected;
-	int64_t latency = timing->wake_up + wait->expected;
-
-	if (wait->is_quick && latency < excess / QUICK_AFTER_PART)
-		latency = excess / QUICK_AFTER_PART;
-	if (!wait_is_short(timing, excess, BLOCKED_MIN_NS))
-		held = held_calls_before(&waits->held, wait, latency, timing->error);
-	if (!held) {
-		if (!wait->waits_never)
-			decide(waits, wait);
-		return;
-	}
-	wait->partner = 0;
-	wait->by = held->by;
-	wait->waited = excess;
-	/* A call that drains the device itself waited for the same work as the other call. */
-	if (!wait->waits) {
-		wait->kind = WAIT_BEHIND;
-		wait->held_by = held->call;
-		/* It had nothing to wait for. */
-		wait->avoidable = excess;
-	}
-	wait_add_row(wait, &waits->db->run->evidence);
-}
-
 int waits_finish(struct waits *waits)
 {
-	for (size_t i = 0; i < waits->processes.size; i++) {
-		struct idmap_slot *slot = &waits->processes.slot[i];
+	struct db *db = waits->db;
 
-		if (slot->object)
-			wait_timing_settle(slot->object, &waits->samples, slot->id);
-	}
-	for (int behind = 0; behind < 2; behind++) {
-		for (size_t i = 0; i < waits->list.count; i++) {
-			struct wait *wait = &waits->list.wait[i];
-
-			if (wait->may_be_behind == behind)
-				(behind ? decide_behind : decide)(waits, wait);
-		}
-		held_calls_sort(&waits->held);
-	}
-	waits_add_staged(waits->db->run, &waits->list);
-	return waits_find_avoidable(waits->db, &waits->list);
+	waits_judge(&waits->list, &waits->samples, &waits->timings, &db->run->evidence);
+	waits_add_staged(db->run, &waits->list);
+	return waits_find_avoidable(db, &waits->list);
 }
 
 /* --- table wait_use --- */

@@ -505,22 +505,11 @@ static void read_wait(struct avoidable *a, struct wait *wait)
 	struct wait_operation *itself = &wait->itself;
 	int64_t op = wait->by.op;
 
-	wait->by = wait_operation_of(a->run, work->call);
+	wait->by = wait_operation_of(a->run, work->call, 0);
 	wait->by.op = op;
 	wait->by.start = work->start;
 	wait->by.end = run_end(a->run, work, op);
-	*itself = wait_operation_of(a->run, wait->call);
-	itself->start = INT64_MAX;
-	itself->end = INT64_MIN;
-	for (uint32_t id = call->last_work; id;) {
-		int64_t end = run_end(a->run, work = run_work(a->run, id), id);
-
-		if (end != RUN_NEVER && end > itself->end)
-			itself->end = end;
-		if (work->start < itself->start)
-			itself->start = work->start;
-		id = work->next == call->last_work ? 0 : work->next;
-	}
+	*itself = wait_operation_of(a->run, wait->call, 1);
 	wait->is_async = call_is_async_copy(call->kind);
 	wait->is_copy = call_is_sync(call->kind);
 	wait->on_default = wait->is_copy &&

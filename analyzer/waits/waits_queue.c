@@ -255,7 +255,7 @@ static int open_segment(struct search *search, struct full *full)
 	if (!full->op)
 		return 0;
 	segment->first = segment->last = full;
-	segment->place = wait_operation_of(search->run, full->call);
+	segment->place = wait_operation_of(search->run, full->call, 0);
 	segment->end = submitted ? submitted->end : full->end;
 	spans_add(&segment->spans, SPAN_AFTER, full->start, segment->end);
 	return 0;

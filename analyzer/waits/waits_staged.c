@@ -20,33 +20,13 @@ static int is_pageable_copy(const struct run *run, const struct run_call *call)
 		call->duration != DURATION_NEVER && call->last_work;
 }
 
-/* Returns the last of the copy's operations, which it may have waited for. */
-static struct wait_operation transfer_of(const struct run *run, uint32_t call)
-{
-	struct wait_operation last = { .call = call, .end = RUN_NEVER };
-	uint32_t first = run_work(run, run_call(run, call)->last_work)->next, id = first;
-
-	do {
-		const struct run_work *work = run_work(run, id);
-		int64_t end = run_end(run, work, id);
-
-		if (!last.op || (end != RUN_NEVER && (last.end == RUN_NEVER || end > last.end))) {
-			last.op = id;
-			last.start = work->start;
-			last.end = end;
-		}
-		id = work->next;
-	} while (id != first);
-	return last;
-}
-
 /* Returns the time of the transfer during the call, ns. */
 static int64_t within(const struct run *run, const struct wait_operation *transfer)
 {
 	const struct run_call *call = run_call(run, transfer->call);
 	int64_t exit = run_exit(run, call, transfer->call), from, until;
 
-	if (transfer->start == RUN_NEVER || transfer->end == RUN_NEVER)
+	if (!transfer->op)
 		return 0;
 	from = transfer->start > call->enter ? transfer->start : call->enter;
 	until = transfer->end < exit ? transfer->end : exit;
@@ -59,7 +39,7 @@ int64_t waits_staged_time(const struct run *run, uint32_t id)
 
 	if (!is_pageable_copy(run, run_call(run, id)))
 		return 0;
-	transfer = transfer_of(run, id);
+	transfer = wait_operation_of(run, id, 1);
 	return within(run, &transfer);
 }
 
@@ -100,7 +80,7 @@ void waits_add_staged(struct run *run, struct wait_list *list)
 			.enter = call->enter,
 			.exit = run_exit(run, call, id),
 			.kind = WAIT_STAGED,
-			.by = transfer_of(run, id) };
+			.by = wait_operation_of(run, id, 1) };
 		/* Time before or after the transfer is not due to the memory. */
 		wait.waited = within(run, &wait.by) - SUBMIT_COPY_NS - overhead_of(run, id);
 		if (wait.waited < BLOCKED_MIN_NS || run_wait_of(&run->evidence, id))

@@ -110,20 +110,34 @@ void wait_timing_add(struct samples *samples, int64_t process, int64_t latency)
 		samples_add(samples, USUAL_LATENCY | process, latency);
 }
 
-void wait_timing_settle(struct wait_timing *timing, struct samples *samples, int64_t process)
+struct wait_timing *wait_timing_of(struct idmap *timings, int64_t process)
 {
-	int64_t key = USUAL_LATENCY | process;
-	/* A wait that seems to return before its operation's end shows the clocks' difference. */
-	int64_t early = -samples_quantile(samples, key, 0, 1, 0);
-	int64_t latency = samples_quantile(samples, key, LATENCY_PERCENTILE, LATENCY_MIN_EXAMPLES,
-		LATENCY_DEFAULT_NS);
+	struct wait_timing *timing = idmap_need(timings, process, sizeof(*timing));
 
+	if (!timing->clock_error)
+		timing->clock_error = 1;
+	return timing;
+}
+
+const struct wait_timing *wait_timing_settle(struct idmap *timings, struct samples *samples,
+	int64_t process)
+{
+	struct wait_timing *timing = wait_timing_of(timings, process);
+	int64_t key = USUAL_LATENCY | process, early, latency;
+
+	if (timing->error)
+		return timing;
+	/* A wait that seems to return before its operation's end shows the clocks' difference. */
+	early = -samples_quantile(samples, key, 0, 1, 0);
+	latency = samples_quantile(samples, key, LATENCY_PERCENTILE, LATENCY_MIN_EXAMPLES,
+		LATENCY_DEFAULT_NS);
 	latency = clamp(latency, LATENCY_MIN_NS, LATENCY_MAX_NS);
 	/* The wake-up of a sleeping thread cannot be distinguished from the call's later work. */
 	timing->usually_late = timing->blocking ? LATENCY_DEFAULT_NS : latency;
 	timing->wake_up = timing->blocking ? LATENCY_BLOCKING_NS : latency;
 	timing->error = clamp(early > timing->clock_error ? early : timing->clock_error,
 		CLOCK_ERROR_MIN_NS, CLOCK_ERROR_MAX_NS);
+	return timing;
 }
 
 int wait_is_short(const struct wait_timing *timing, int64_t waited, int64_t least)

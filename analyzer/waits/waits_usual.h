@@ -47,14 +47,18 @@ struct wait_timing {
 	int blocking;         /* cudaDeviceScheduleBlockingSync is set in one of its contexts */
 	int64_t wake_up;      /* ns that a thread may wake up late, once settled */
 	int64_t usually_late; /* the part of wake_up that any wait has, ns */
-	int64_t error;        /* maximum difference of the clocks, ns */
+	int64_t error;        /* maximum difference of the clocks, ns; 0: not settled */
 };
+
+/* Returns that of a process. */
+struct wait_timing *wait_timing_of(struct idmap *timings, int64_t process);
 
 /* Adds an explicit wait that returned latency ns after the operation that it waited for. */
 void wait_timing_add(struct samples *samples, int64_t process, int64_t latency);
 
-/* Call it when all waits are added. */
-void wait_timing_settle(struct wait_timing *timing, struct samples *samples, int64_t process);
+/* Returns the timing of a process, by all waits that were added. */
+const struct wait_timing *wait_timing_settle(struct idmap *timings, struct samples *samples,
+	int64_t process);
 
 /* Returns whether a wait, ns, is noise: shorter than least, or within the error of the clocks. */
 int wait_is_short(const struct wait_timing *timing, int64_t waited, int64_t least);

@@ -503,14 +503,14 @@ static void wake_up_latency_is_the_runs_own(void **state)
 /* Whatever kept all of a run's waits that long, it was not the time to wake up. */
 static void latencies_have_a_limit(void **state)
 {
-	struct wait_timing timing = { .clock_error = 1 };
+	struct idmap timings = { 0 };
 	struct samples samples = { 0 };
 
 	for (int i = 0; i < 2 * LATENCY_MIN_EXAMPLES; i++)
 		wait_timing_add(&samples, 1, 5 * LATENCY_MAX_NS);
-	wait_timing_settle(&timing, &samples, 1);
-	assert_int_equal(timing.wake_up, LATENCY_MAX_NS);
+	assert_int_equal(wait_timing_settle(&timings, &samples, 1)->wake_up, LATENCY_MAX_NS);
 	samples_release(&samples);
+	idmap_release(&timings, free);
 }
 
 /*
