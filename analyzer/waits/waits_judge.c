@@ -208,6 +208,7 @@ struct held_calls {
 		const struct wait *wait;
 	} * held; /* in order of exit */
 	size_t count;
+	int64_t longest_after; /* ns that one of them took after the end of its wait */
 };
 
 static int by_exit(const void *a, const void *b)
@@ -243,21 +244,27 @@ static int64_t overlap_of(const struct held_calls *calls, size_t last, const str
 }
 
 /*
- * Returns the blocked call of another thread that returned at most latency ns before call (or error
- * ns after), if call overlapped it and other such calls for nearly all of its time: the lock is not
- * granted in turn.  Returns NULL if there is none.
+ * Returns a blocked call of another thread that call overlapped, with other such calls, for nearly
+ * all of its time: the lock is not granted in turn.  It gave back the lock at most latency ns before
+ * call returned (or error ns after): when it returned, or before its own work after the wait.
+ * Returns NULL if there is none.
  */
 static const struct wait *find_held(const struct held_calls *calls, const struct wait *call,
 	int64_t latency, int64_t error)
 {
-	int64_t duration = call->exit - call->enter;
+	int64_t duration = call->exit - call->enter, from = call->exit - latency;
+	int64_t until = call->exit + error;
 	size_t i = sorted_from(calls->held, calls->count, sizeof(*calls->held),
-		offsetof(struct held_call, exit), call->exit - latency);
+		offsetof(struct held_call, exit), from);
 
-	for (; i < calls->count && calls->held[i].exit <= call->exit + error; i++)
-		if (may_hold(calls->held[i].wait, call) &&
+	for (; i < calls->count && calls->held[i].exit <= until + calls->longest_after; i++) {
+		const struct wait *held = calls->held[i].wait;
+
+		if (may_hold(held, call) &&
+			(held->exit <= until || (held->by.end >= from && held->by.end <= until)) &&
 			overlap_of(calls, i, call) >= duration - duration / LOCK_PART)
-			return calls->held[i].wait;
+			return held;
+	}
 	return NULL;
 }
 
@@ -328,9 +335,12 @@ void waits_judge(struct wait_list *list, struct samples *samples, struct idmap *
 			wait->may_be_behind = wait->works_after && wait->waits;
 			continue;
 		}
-		if (wait->holds_others)
+		if (wait->holds_others) {
 			*array_push(calls.held, calls.count) =
 				(struct held_call){ wait->exit, wait };
+			if (wait->exit - wait->by.end > calls.longest_after)
+				calls.longest_after = wait->exit - wait->by.end;
+		}
 		wait_add_row(wait, evidence);
 	}
 	if (calls.count)
