@@ -102,12 +102,9 @@ static const struct wait_operation *judge_by_duration(const struct wait *wait,
 	/* A sleeping thread may wake up late; it did wait for this operation. */
 	if (wait->kind == WAIT_EXPLICIT && timing->blocking)
 		return blocked_by(wait, own, wait->enter, wait->exit + timing->error);
-	slack = usual + usual / SLACK_PART;
-	if (wait->works_after && slack < duration / WORK_AFTER_PART)
+	slack = usual + usual / SLACK_PART + timing->wake_up;
+	if (slack < duration / WORK_AFTER_PART)
 		slack = duration / WORK_AFTER_PART;
-	slack += timing->wake_up;
-	if (slack < duration / AFTERWARDS_PART)
-		slack = duration / AFTERWARDS_PART;
 	by = blocked_by(wait, own, wait->exit - slack, wait->exit + timing->error);
 	/* It took long, but earlier work ended soon after it began. */
 	if (by && !own->op && wait->kind != WAIT_EXPLICIT &&
@@ -276,12 +273,9 @@ static int judge_behind(struct wait *wait, const struct wait_timing *timing,
 	int64_t latency = timing->wake_up + wait->expected;
 	const struct wait *held;
 
-	/*
-	 * Handing over a lock takes 50 us or more; calls that are quick by themselves may take
-	 * longer.
-	 */
-	if (wait->is_quick && latency < excess / QUICK_AFTER_PART)
-		latency = excess / QUICK_AFTER_PART;
+	/* Handing over a lock takes 50 us or more; calls that are quick may take longer. */
+	if (wait->is_quick && latency < excess / LOCK_PART)
+		latency = excess / LOCK_PART;
 	if (wait_is_short(timing, excess, BLOCKED_MIN_NS))
 		return 0;
 	held = find_held(calls, wait, latency, timing->error);

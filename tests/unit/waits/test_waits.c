@@ -76,6 +76,19 @@ static void frees_that_take_as_long_alone_did_not_wait(void **state)
 	assert_string_equal(held(m, call), "");
 }
 
+/* As long as most of its time was the wait: 250 us of 1230 came after the kernel. */
+static void a_wait_that_returns_late_has_waited(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 1000);
+	call = sync_stream(m, 20, 1250, n);
+	assert_string_equal(held(m, call), "explicit:1:1228");
+	mini_exec(m, "UPDATE call SET exit = exit + 300000 WHERE id = %lld", (long long)call);
+	assert_string_equal(held(m, call), "");
+}
+
 /* A thread that blocks is woken up late; one that spins is not: it freed meanwhile. */
 static void a_late_wake_up_is_part_of_the_wait(void **state)
 {
@@ -594,6 +607,7 @@ int main(void)
 		T(a_late_free_that_is_quick_waited_for_the_rest),
 		T(frees_that_take_as_long_alone_did_not_wait),
 		T(a_late_wake_up_is_part_of_the_wait),
+		T(a_wait_that_returns_late_has_waited),
 		T(frees_of_threads_take_turns_unfairly),
 		T(a_free_with_nothing_pending_was_not),
 		T(a_slow_free_beside_a_running_kernel_was_not),
