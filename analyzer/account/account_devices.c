@@ -22,16 +22,13 @@ static int by_device_and_start(const void *a, const void *b)
 /* Sorts by start first, which suffices for one device. */
 static int sort_works(struct account_run *all)
 {
-	void *rows = all->work;
-	int rc = digits_sort(&rows, all->work_count, sizeof(*all->work));
-
-	all->work = rows;
-	for (size_t i = 1; i < all->work_count && !rc; i++)
+	all->work = digits_sort(all->work, all->work_count, sizeof(*all->work));
+	for (size_t i = 1; i < all->work_count; i++)
 		if (by_device_and_start(&all->work[i - 1], &all->work[i]) > 0) {
 			qsort(all->work, all->work_count, sizeof(*all->work), by_device_and_start);
 			break;
 		}
-	return rc;
+	return 0;
 }
 
 int account_list_works(struct account_run *all)

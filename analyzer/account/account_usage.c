@@ -363,7 +363,8 @@ static int add_blocked(struct account *account, uint32_t from, uint32_t site,
 		return -1;
 	account->blocked = more;
 	more[account->blocked_count++] = (struct account_blocked){ from, site, *by, ns, 1 };
-	return map_set(&account->blocks, key, account->blocked_count);
+	map_set(&account->blocks, key, account->blocked_count);
+	return 0;
 }
 
 int account_add_outside(struct account *account, const struct account_thread *thread, size_t next,

@@ -96,7 +96,8 @@ static int add_place(struct search *search, struct candidate **list, size_t *cou
 		return -1;
 	*list = more;
 	more[(*count)++] = *place;
-	return map_set(known, key, *count);
+	map_set(known, key, *count);
+	return 0;
 }
 
 /* Keeps those places of a thread below which most of its tokens are. */

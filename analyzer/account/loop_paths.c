@@ -48,7 +48,10 @@ static int go_to(struct loop_paths *paths, uint32_t *at, uint64_t address,
 
 	node.parent = *at;
 	*at = (uint32_t)(known ? known : paths->count);
-	return known ? 0 : add_node(paths, &node) || map_set(&paths->children, key, *at) ? -1 : 0;
+	if (known)
+		return 0;
+	map_set(&paths->children, key, *at);
+	return add_node(paths, &node);
 }
 
 static int add_leaf(struct loop_paths *paths, uint32_t site, uint32_t at)
@@ -90,7 +93,9 @@ static int note_function(struct loop_paths *paths, uint64_t address, uint32_t no
 {
 	uint32_t code = SCRIPT_CODE(address);
 
-	return map_get(&paths->functions, code, 0) ? 0 : map_set(&paths->functions, code, node);
+	if (!map_get(&paths->functions, code, 0))
+		map_set(&paths->functions, code, node);
+	return 0;
 }
 
 /*

@@ -435,23 +435,22 @@ static int add_last_calls(struct turns *turns, const struct tokens *tokens)
 	int64_t last = turns->begin[turns->count - 1], before = turns->begin[turns->count - 2];
 	struct map made = { 0 };
 	uint32_t id = turns->own->token[turns->first].call;
-	int rc = 0;
 
-	for (; id && !rc; id = run_link(run, id)->next) {
+	for (; id; id = run_link(run, id)->next) {
 		const struct run_call *call = run_call(run, id);
 		uint32_t site = call ? site_of(run, id) : 0;
 
 		if (!site || call->enter < before)
 			continue;
 		if (call->enter < last)
-			rc = map_set(&made, site, 1);
+			map_set(&made, site, 1);
 		else if (call->enter >= turns->bound || !map_get(&made, site, 0))
 			break;
 		else
 			extend_last(turns, run, id);
 	}
 	map_release(&made);
-	return rc ? -1 : 0;
+	return 0;
 }
 
 int turns_trim(struct turns *turns, struct tokens *tokens)

@@ -76,8 +76,9 @@ static int add_accident(struct finding_rows *rows, sqlite3_stmt *q, struct map *
 	if (map_get(seen, key, 0))
 		return 0;
 	more = array_room(rows->accident, rows->accident_count, sizeof(*more));
-	if (!more || map_set(seen, key, 1))
+	if (!more)
 		return -1;
+	map_set(seen, key, 1);
 	rows->accident = more;
 	more[rows->accident_count++] = next;
 	return 0;
@@ -318,11 +319,12 @@ static int mark_own_sites(struct findings *findings, const struct finding *findi
 		int64_t site[] = { places_site(findings->places, worst->call),
 			places_site(findings->places, worst->other_call) };
 
-		for (int k = 0; k < 2; k++)
-			if (site[k] < 0 ||
-				(site[k] && !idmap_get(seen, site[k]) &&
-					idmap_put(seen, site[k], findings)))
+		for (int k = 0; k < 2; k++) {
+			if (site[k] < 0)
 				return -1;
+			if (site[k] && !idmap_get(seen, site[k]))
+				idmap_put(seen, site[k], findings);
+		}
 	}
 	return 0;
 }
@@ -341,8 +343,8 @@ static int write_sites(const struct finding_rows *rows, const struct changes *ch
 			return -1;
 		if (!site || idmap_get(seen, site))
 			continue;
-		rc = idmap_put(seen, site, findings) || db_run(rows->also, "ii", site, call) ? -1
-											     : 0;
+		idmap_put(seen, site, findings);
+		rc = db_run(rows->also, "ii", site, call);
 	}
 	return rc;
 }

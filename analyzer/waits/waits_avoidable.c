@@ -464,7 +464,7 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 			return -1;
 	}
 	/* The transfer itself would have been shorter; the next call need not follow at once. */
-	shorter = wait->partner ? 0 : pinned_excess(&a->pinned, a->run, wait->call);
+	shorter = pinned_excess(&a->pinned, a->run, wait->call);
 	row->shorter = shorter < BLOCKED_MIN_NS ? 0 : shorter;
 	row->avoidable = ns > row->shorter ? ns : row->shorter;
 	row->apart = apart;
