@@ -242,9 +242,9 @@ static int64_t overlap_of(const struct held_calls *calls, size_t last, const str
 
 /*
  * Returns a blocked call of another thread that call overlapped, with other such calls, for nearly
- * all of its time: the lock is not granted in turn.  It gave back the lock at most latency ns before
- * call returned (or error ns after): when it returned, or before its own work after the wait.
- * Returns NULL if there is none.
+ * all of its time: the lock is not granted in turn.  That call gave it back at most latency ns
+ * before call returned (or error ns after): when it returned, or before its own work after the
+ * wait.  Returns NULL if there is none.
  */
 static const struct wait *find_held(const struct held_calls *calls, const struct wait *call,
 	int64_t latency, int64_t error)
