@@ -15,7 +15,6 @@
 #include "pass.h"
 #include "progress.h"
 #include "rows.h"
-#include "pool_trims.h"
 #include "rules.h"
 #include "set_up.h"
 #include "run_build.h"
@@ -24,7 +23,6 @@
 #include "unseen.h"
 #include "device_use.h"
 #include "waits.h"
-#include "waits_queue.h"
 #include "walk.h"
 #include "words.h"
 #include "work.h"
@@ -200,10 +198,11 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	/* A pair of calls may have two reasons, or one reason twice. */
 	analysis.edges = rows_open(db, "INSERT OR IGNORE INTO edge", "iic");
 	analysis.apart = rows_open(db, "INSERT INTO apart", "ii");
+	pool_trims_find(db->run);
 	if (analysis.apart && analysis.event_waits && analysis.waits && analysis.holds &&
 		analysis.hazards && analysis.edges)
-		rc = pool_trims_find(db->run) || walk_the_run(db, &analysis) ||
-				rows_finish(analysis.edges) || rows_finish(analysis.apart) ||
+		rc = walk_the_run(db, &analysis) || rows_finish(analysis.edges) ||
+				rows_finish(analysis.apart) ||
 				event_waits_finish(analysis.event_waits) ||
 				waits_finish(analysis.waits) || hazards_finish(analysis.hazards) ||
 				waits_find_queue(db) || waits_store_use(analysis.waits) ||
