@@ -236,11 +236,11 @@ static int find(struct db *db)
 	struct words *words = words_open(db);
 	struct findings *findings = words ? findings_new(db, words) : NULL;
 	struct progress progress;
-	int rc = !findings || loads_late_find(&input.late, db->run) ||
-			stretches_load(&input.stretches, db) || needs_find(&input.needs, db)
+	int rc = !findings || stretches_load(&input.stretches, db) || needs_find(&input.needs, db)
 		? -1
 		: 0;
 
+	loads_late_find(&input.late, db->run);
 	progress_start(&progress, RULE_COUNT + 1);
 	for (int i = 0; i < RULE_COUNT && !rc; i++, progress.done++) {
 		progress_show(&progress, rules[i].id);

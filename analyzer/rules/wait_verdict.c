@@ -7,10 +7,7 @@ int wait_clocks_read(struct map *clocks, struct db *db)
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0)
-		if (map_set(clocks, (uint64_t)sqlite3_column_int64(q, 0), 1)) {
-			step = -1;
-			break;
-		}
+		map_set(clocks, (uint64_t)sqlite3_column_int64(q, 0), 1);
 	sqlite3_finalize(q);
 	return step;
 }
