@@ -202,10 +202,7 @@ static size_t bytes_of(const struct list *list)
 
 static int put(struct access_reader *reader, int64_t key, struct list *list)
 {
-	if (idmap_put(&reader->young, key, list)) {
-		free_list(list);
-		return -1;
-	}
+	idmap_put(&reader->young, key, list);
 	reader->young_bytes += bytes_of(list);
 	if (reader->young_bytes < LISTS_BYTES)
 		return 0;

@@ -18,9 +18,8 @@ static int find_memory(struct host_view *view)
 		uint64_t process = maker ? run_payload(run, maker)->process : 0;
 		uint64_t first = map_get(&view->memory, process, UINT64_MAX);
 
-		if (is_shared(allocation) && allocation->created + UINT64_C(1) < first &&
-			map_set(&view->memory, process, allocation->created + UINT64_C(1)))
-			return -1;
+		if (is_shared(allocation) && allocation->created + UINT64_C(1) < first)
+			map_set(&view->memory, process, allocation->created + UINT64_C(1));
 	}
 	return 0;
 }
@@ -31,9 +30,8 @@ static int find_last(struct host_view *view)
 	const struct run_operand *end = run_rows_end(&view->run->operands);
 
 	for (; row < end; row++)
-		if (is_shared(run_allocation(view->run, row->allocation)) &&
-			map_set(&view->last, row->allocation, row->call))
-			return -1;
+		if (is_shared(run_allocation(view->run, row->allocation)))
+			map_set(&view->last, row->allocation, row->call);
 	return 0;
 }
 
@@ -46,10 +44,7 @@ static int read_ids(struct db *db, const char *sql, uint64_t value, struct map *
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0)
-		if (map_set(ids, (uint64_t)sqlite3_column_int64(q, 0), value)) {
-			step = -1;
-			break;
-		}
+		map_set(ids, (uint64_t)sqlite3_column_int64(q, 0), value);
 	sqlite3_finalize(q);
 	return step;
 }
@@ -92,9 +87,9 @@ static const char library_sql[] =
 
 static int note_others(struct host_view *view, int64_t process, enum host_view_others others)
 {
-	return map_get(&view->others, (uint64_t)process, OTHERS_NONE) < others
-		? map_set(&view->others, (uint64_t)process, others)
-		: 0;
+	if (map_get(&view->others, (uint64_t)process, OTHERS_NONE) < others)
+		map_set(&view->others, (uint64_t)process, others);
+	return 0;
 }
 
 /* Finds processes that have loaded such a library. */

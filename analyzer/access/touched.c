@@ -93,8 +93,8 @@ static struct touched_ring *ring_of(const struct touched *touched, struct touche
 	if (!ring)
 		return NULL;
 	*ring = (struct touched_ring){ .stream = stream };
-	return map_set(&thing->places, (uint64_t)stream, (uint64_t)(ring - thing->ring)) ? NULL
-											 : ring;
+	map_set(&thing->places, (uint64_t)stream, (uint64_t)(ring - thing->ring));
+	return ring;
 }
 
 /* Moves the last touch into the ring. */

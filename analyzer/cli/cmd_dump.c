@@ -75,7 +75,7 @@ static int read_tables(struct trace_reader *reader, struct symbol_space *space, 
 		if (record->type == RECORD_MODULE)
 			rc = add_module(space, (const struct module_record *)record);
 		else if (record->type == RECORD_SYMBOL)
-			rc = map_set(done, ((const struct symbol_record *)record)->address, 1);
+			map_set(done, ((const struct symbol_record *)record)->address, 1);
 	}
 	return rc;
 }

@@ -94,13 +94,12 @@ static int finish(const struct arguments *arguments, const char *database,
 	input.command = line;
 	input.keeps_traces = !option(arguments, "--without-trace");
 	rc = store_build(database, &input);
-	interrupt_note(NULL);
 	free(line);
-	if (rc)
-		return rc;
-	if (!folder->count)
-		return store_name_previous(database);
-	return show_report(arguments, database, request);
+	if (!rc)
+		rc = folder->count ? show_report(arguments, database, request)
+				   : store_name_previous(database);
+	interrupt_note(NULL);
+	return rc;
 }
 
 /* Checks that the report can be written, before the program runs for long. */

@@ -76,8 +76,7 @@ static int index_records(struct kept_access *kept)
 		const struct record *record = record_at(&kept->record, at);
 		uint64_t hash = map_hash((const char *)(record + 1), record->question);
 
-		if (map_set(&kept->place, hash, at))
-			return -1;
+		map_set(&kept->place, hash, at);
 	}
 	return 0;
 }
@@ -208,9 +207,10 @@ static int add_record(struct kept_access *kept, uint64_t hash)
 	}
 	at = kept->record.size;
 	kept->is_new = 1;
-	return add(&kept->record, answer->data, answer->size) || map_set(&kept->place, hash, at)
-		? -1
-		: 0;
+	if (add(&kept->record, answer->data, answer->size))
+		return -1;
+	map_set(&kept->place, hash, at);
+	return 0;
 }
 
 static int interpret(struct kept_access *kept, struct ptx_module *module, size_t kernel,

@@ -3,30 +3,25 @@
 
 #include <stdlib.h>
 
-#include "array.h"
 #include "digits.h"
+#include "memory.h"
 #include "sorted.h"
 
 /* Below this number qsort() is faster than digits_sort(), which needs a table. */
 #define FEW_SPANS 4096
 
-int busy_add(struct busy *busy, int64_t start, int64_t end)
+void busy_add(struct busy *busy, int64_t start, int64_t end)
 {
-	struct busy_span *last = busy->count ? &busy->span[busy->count - 1] : NULL, *more;
+	struct busy_span *last = busy->count ? &busy->span[busy->count - 1] : NULL;
 
 	if (end <= start)
-		return 0;
+		return;
 	if (last && start >= last->start && start <= last->end) {
 		last->end = end > last->end ? end : last->end;
-		return 0;
+		return;
 	}
 	busy->is_unsorted |= last && start < last->start;
-	more = array_room(busy->span, busy->count, sizeof(*more));
-	if (!more)
-		return -1;
-	busy->span = more;
-	more[busy->count++] = (struct busy_span){ .start = start, .end = end };
-	return 0;
+	*array_push(busy->span, busy->count) = (struct busy_span){ .start = start, .end = end };
 }
 
 static int by_start(const void *a, const void *b)
@@ -36,27 +31,15 @@ static int by_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-static int sort(struct busy *busy)
-{
-	void *spans = busy->span;
-	int rc;
-
-	if (busy->count < FEW_SPANS) {
-		qsort(spans, busy->count, sizeof(*busy->span), by_start);
-		return 0;
-	}
-	rc = digits_sort(&spans, busy->count, sizeof(*busy->span));
-	busy->span = spans;
-	return rc;
-}
-
-int busy_join(struct busy *busy)
+void busy_join(struct busy *busy)
 {
 	struct busy_span *span;
 	size_t kept = 0;
 
-	if (busy->is_unsorted && sort(busy))
-		return -1;
+	if (busy->is_unsorted && busy->count < FEW_SPANS)
+		qsort(busy->span, busy->count, sizeof(*busy->span), by_start);
+	else if (busy->is_unsorted)
+		busy->span = digits_sort(busy->span, busy->count, sizeof(*busy->span));
 	span = busy->span;
 	for (size_t i = 0; i < busy->count; i++) {
 		struct busy_span *last = kept ? &span[kept - 1] : NULL;
@@ -70,7 +53,6 @@ int busy_join(struct busy *busy)
 	}
 	busy->count = kept;
 	busy->is_unsorted = 0;
-	return 0;
 }
 
 /* Returns the busy time up to a time, ns. */

@@ -19,11 +19,10 @@ struct busy {
 	int is_unsorted;
 };
 
-/* An interval that is empty adds nothing.  Returns 0, or -1 after a message. */
-int busy_add(struct busy *busy, int64_t start, int64_t end);
+/* An interval that is empty adds nothing. */
+void busy_add(struct busy *busy, int64_t start, int64_t end);
 
-/* Returns 0, or -1 after a message. */
-int busy_join(struct busy *busy);
+void busy_join(struct busy *busy);
 
 /* Returns the busy time in all, ns. */
 int64_t busy_total(const struct busy *busy);

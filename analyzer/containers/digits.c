@@ -2,9 +2,10 @@
 #include "digits.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "memory.h"
 
 #define DIGIT_BITS 16
 #define DIGITS ((size_t)1 << DIGIT_BITS)
@@ -41,22 +42,19 @@ static int sort_digit(const uint64_t *from, uint64_t *to, size_t count, size_t w
 	return 1;
 }
 
-int digits_sort(void **rows, size_t count, size_t row_size)
+void *digits_sort(void *rows, size_t count, size_t row_size)
 {
-	void *spare = malloc(count * row_size + 1), *sorted;
-	size_t *next = malloc(DIGITS * sizeof(*next));
-	int rc = spare && next ? 0 : -1;
+	void *spare = xrealloc(NULL, count, row_size), *sorted;
+	size_t *next = xrealloc(NULL, DIGITS, sizeof(*next));
 
-	for (unsigned shift = 0; !rc && count && shift < 64; shift += DIGIT_BITS) {
-		if (!sort_digit(*rows, spare, count, row_size / sizeof(uint64_t), shift, next))
+	for (unsigned shift = 0; count && shift < 64; shift += DIGIT_BITS) {
+		if (!sort_digit(rows, spare, count, row_size / sizeof(uint64_t), shift, next))
 			continue;
 		sorted = spare;
-		spare = *rows;
-		*rows = sorted;
+		spare = rows;
+		rows = sorted;
 	}
-	if (rc)
-		fputs("cufence: out of memory\n", stderr);
 	free(next);
 	free(spare);
-	return rc;
+	return rows;
 }

@@ -8,10 +8,7 @@
 
 #include <stddef.h>
 
-/*
- * Rows with the same number stay in order.  *rows, from malloc(), is replaced.  0, or -1 after a
- * message when out of memory.
- */
-int digits_sort(void **rows, size_t count, size_t row_size);
+/* Takes rows, from malloc(), and returns them sorted; those with the same number stay in order. */
+void *digits_sort(void *rows, size_t count, size_t row_size);
 
 #endif

@@ -1,39 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "idmap.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+
+#include "memory.h"
 
 static size_t home(const struct idmap *map, int64_t id)
 {
 	return map_mix((uint64_t)id) & (map->size - 1);
 }
 
-static int grow(struct idmap *map)
+static void grow(struct idmap *map)
 {
 	struct idmap more = { .size = map->size ? 2 * map->size : 16, .count = map->count };
 
-	more.slot = calloc(more.size, sizeof(*more.slot));
-	if (!more.slot) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
+	more.slot = xcalloc(more.size, sizeof(*more.slot));
 	for (size_t i = 0; i < map->size; i++) {
 		if (map->slot[i].object)
 			*idmap_slot(&more, map->slot[i].id) = map->slot[i];
 	}
 	free(map->slot);
 	*map = more;
-	return 0;
 }
 
-int idmap_put(struct idmap *map, int64_t id, void *object)
+void idmap_put(struct idmap *map, int64_t id, void *object)
 {
-	if (2 * (map->count + 1) > map->size && grow(map))
-		return -1;
+	if (2 * (map->count + 1) > map->size)
+		grow(map);
 	*idmap_slot(map, id) = (struct idmap_slot){ .id = id, .object = object };
 	map->count++;
-	return 0;
 }
 
 void *idmap_take(struct idmap *map, int64_t id)
@@ -64,14 +59,9 @@ void *idmap_need(struct idmap *map, int64_t id, size_t size)
 {
 	void *object = idmap_get(map, id);
 
-	if (object)
-		return object;
-	object = calloc(1, size);
-	if (!object)
-		fputs("cufence: out of memory\n", stderr);
-	else if (idmap_put(map, id, object)) {
-		free(object);
-		object = NULL;
+	if (!object) {
+		object = xcalloc(1, size);
+		idmap_put(map, id, object);
 	}
 	return object;
 }

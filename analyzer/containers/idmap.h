@@ -36,13 +36,13 @@ static inline void *idmap_get(const struct idmap *map, int64_t id)
 	return map->count ? idmap_slot(map, id)->object : NULL;
 }
 
-/* Puts an object under an id that has none; 0, or -1 after a message when out of memory. */
-int idmap_put(struct idmap *map, int64_t id, void *object);
+/* Puts an object under an id that has none. */
+void idmap_put(struct idmap *map, int64_t id, void *object);
 
 /* Takes the object of id out: the object, or NULL. */
 void *idmap_take(struct idmap *map, int64_t id);
 
-/* The object of id, else a new one of size bytes, zeroed; NULL when out of memory. */
+/* The object of id, else a new one of size bytes, zeroed. */
 void *idmap_need(struct idmap *map, int64_t id, size_t size);
 
 /* Frees the map and passes every object to release(), free() for plain ones. */

@@ -4,37 +4,35 @@
 #include <stdlib.h>
 
 #include "byte_hash.h"
+#include "memory.h"
 
 static size_t home_of(const struct map *map, uint64_t key)
 {
 	return map_mix(key) & (map->size - 1);
 }
 
-static int grow(struct map *map)
+static void grow(struct map *map)
 {
-	struct map bigger = { .size = map->size ? 2 * map->size : 64, .count = map->count };
+	struct map bigger = { .size = map->size ? 2 * map->size : 64,
+		.count = map->count,
+		.entry = xcalloc(map->size ? 2 * map->size : 64, sizeof(*map->entry)) };
 
-	bigger.entry = calloc(bigger.size, sizeof(*bigger.entry));
-	if (!bigger.entry)
-		return -1;
 	for (size_t i = 0; i < map->size; i++)
 		if (map->entry[i].used)
 			bigger.entry[map_slot(&bigger, map->entry[i].key)] = map->entry[i];
 	free(map->entry);
 	*map = bigger;
-	return 0;
 }
 
-int map_set(struct map *map, uint64_t key, uint64_t value)
+void map_set(struct map *map, uint64_t key, uint64_t value)
 {
 	struct map_entry *entry;
 
-	if (4 * (map->count + 1) > 3 * map->size && grow(map))
-		return -1;
+	if (4 * (map->count + 1) > 3 * map->size)
+		grow(map);
 	entry = &map->entry[map_slot(map, key)];
 	map->count += !entry->used;
 	*entry = (struct map_entry){ key, value, 1 };
-	return 0;
 }
 
 /* Entries that were pushed on past the gap move back into it, so that no search ends there. */

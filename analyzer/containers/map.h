@@ -27,8 +27,7 @@ static inline size_t map_mix(uint64_t key)
 	return (size_t)(product ^ product >> 32);
 }
 
-/* 0, or -1 when out of memory. */
-int map_set(struct map *map, uint64_t key, uint64_t value);
+void map_set(struct map *map, uint64_t key, uint64_t value);
 
 /* Returns the slot of key, or the free slot where it belongs; size is not 0. */
 static inline size_t map_slot(const struct map *map, uint64_t key)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sparse_words.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+
+#include "memory.h"
 
 enum { LOW_BITS = 10, MIDDLE_BITS = 11, TOP_BITS = 11 };
 enum { LOW = 1 << LOW_BITS, MIDDLE = 1 << MIDDLE_BITS, TOP = 1 << TOP_BITS };
@@ -23,19 +24,17 @@ static void *below(void *slot, size_t count, size_t size)
 	void **at = slot;
 
 	if (!*at)
-		*at = calloc(count, size);
-	if (!*at)
-		fputs("cufence: out of memory\n", stderr);
+		*at = xcalloc(count, size);
 	return *at;
 }
 
 uint32_t *slots_at(struct slots *slots, uint32_t number)
 {
 	uint32_t ***top = below(&slots->top, TOP, sizeof(*top));
-	uint32_t **middle = top ? below(&top[top_of(number)], MIDDLE, sizeof(*middle)) : NULL;
-	uint32_t *low = middle ? below(&middle[middle_of(number)], LOW, sizeof(*low)) : NULL;
+	uint32_t **middle = below(&top[top_of(number)], MIDDLE, sizeof(*middle));
+	uint32_t *low = below(&middle[middle_of(number)], LOW, sizeof(*low));
 
-	return low ? &low[number & (LOW - 1)] : NULL;
+	return &low[number & (LOW - 1)];
 }
 
 static uint32_t **middle_at(const struct slots *slots, uint32_t number)

@@ -12,7 +12,7 @@ struct slots {
 	uint32_t ***top; /* by the highest bits, the middle ones, the lowest */
 };
 
-/* The word of that number, which may be written; NULL when out of memory, after a message. */
+/* The word of that number, which may be written. */
 uint32_t *slots_at(struct slots *slots, uint32_t number);
 
 /* The same if it is not zero, else NULL. */

@@ -91,8 +91,8 @@ static struct stream_use *stream_of(struct use *use, const struct stream_use *wa
 		return NULL;
 	use->stream = more;
 	more[use->stream_count] = *wanted;
-	return map_set(&use->streams, key, ++use->stream_count) ? NULL
-								: &more[use->stream_count - 1];
+	map_set(&use->streams, key, ++use->stream_count);
+	return &more[use->stream_count - 1];
 }
 
 static const char operations_sql[] =
@@ -186,9 +186,8 @@ static int follow_span(struct device_use *use, const struct use_span *span)
 {
 	int64_t both = span->end < use->until ? span->end : use->until;
 
-	if (busy_add(&use->busy, span->start, span->end) ||
-		busy_add(&use->overlapped, span->start, both))
-		return -1;
+	busy_add(&use->busy, span->start, span->end);
+	busy_add(&use->overlapped, span->start, both);
 	if (span->end > use->until)
 		use->until = span->end;
 	return 0;
@@ -196,15 +195,16 @@ static int follow_span(struct device_use *use, const struct use_span *span)
 
 static int follow_spans(struct use *use)
 {
-	void *spans = use->span;
-	int rc = digits_sort(&spans, use->span_count, sizeof(*use->span));
+	int rc = 0;
 
-	use->span = spans;
+	use->span = digits_sort(use->span, use->span_count, sizeof(*use->span));
 	for (size_t i = 0; i < use->span_count && !rc; i++)
 		rc = follow_span(&use->device[use->span[i].device], &use->span[i]);
-	for (size_t i = 0; i < use->device_count && !rc; i++)
-		rc = busy_join(&use->device[i].busy) || busy_join(&use->device[i].overlapped);
-	return rc ? -1 : 0;
+	for (size_t i = 0; i < use->device_count; i++) {
+		busy_join(&use->device[i].busy);
+		busy_join(&use->device[i].overlapped);
+	}
+	return rc;
 }
 
 static int store_streams(struct db *db, const struct use *use)

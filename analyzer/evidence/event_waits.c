@@ -49,9 +49,9 @@ static int add_captured(struct event_waits *waits, const struct walk_call *call)
 	if (kind_family(call->kind) == FAMILY_event_wait)
 		return add(waits, call, call->event,
 			(int64_t)map_get(&waits->captured, (uint64_t)call->event, 0), 1);
-	return call->kind == KIND_EVENT_RECORD
-		? map_set(&waits->captured, (uint64_t)call->event, (uint64_t)call->id)
-		: 0;
+	if (call->kind == KIND_EVENT_RECORD)
+		map_set(&waits->captured, (uint64_t)call->event, (uint64_t)call->id);
+	return 0;
 }
 
 /* The call's success means that the host has observed the event complete. */

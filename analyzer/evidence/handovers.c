@@ -8,9 +8,9 @@
 #include "host_runs.h"
 #include "map.h"
 
-/* A reading: how long the thread was off its processor since the one before, ns. */
+/* A reading: how long, and how often, the thread was off its processor since the one before, ns. */
 struct reading {
-	uint32_t thread;
+	uint32_t thread, times;
 	int64_t time, off;
 };
 
@@ -31,8 +31,8 @@ struct search {
 
 static int read_usage(struct search *search, struct db *db)
 {
-	sqlite3_stmt *q =
-		db_prepare(db, "SELECT thread, time, off FROM usage ORDER BY thread, time");
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT thread, time, off, voluntary FROM usage ORDER BY thread, time");
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0) {
@@ -45,19 +45,26 @@ static int read_usage(struct search *search, struct db *db)
 		}
 		search->reading = more;
 		more[search->reading_count++] =
-			(struct reading){ (uint32_t)sqlite3_column_int64(q, 0),
-				sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2) };
+			(struct reading){ .thread = (uint32_t)sqlite3_column_int64(q, 0),
+				.times = (uint32_t)sqlite3_column_int64(q, 3),
+				.time = sqlite3_column_int64(q, 1),
+				.off = sqlite3_column_int64(q, 2) };
 	}
 	sqlite3_finalize(q);
 	return step;
 }
 
-/* Returns how long the thread was off its processor while it was silent, ns; -1: not read. */
-static int64_t off_between(const struct search *search, const struct handover *silence)
+/*
+ * Returns how long the thread was off its processor while it was silent, ns; -1: not read.  *times:
+ * how often it was blocked.
+ */
+static int64_t off_between(const struct search *search, const struct handover *silence,
+	uint32_t *times)
 {
 	size_t low = 0, high = search->reading_count;
 	int64_t off = -1;
 
+	*times = 0;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 		const struct reading *reading = &search->reading[middle];
@@ -71,8 +78,10 @@ static int64_t off_between(const struct search *search, const struct handover *s
 	/* A reading is made when the silence ends, within the next call. */
 	for (; low < search->reading_count && search->reading[low].thread == silence->thread &&
 		search->reading[low].time <= silence->until + BLOCKED_SLACK_NS;
-		low++)
+		low++) {
 		off = (off < 0 ? 0 : off) + search->reading[low].off;
+		*times += search->reading[low].times;
+	}
 	return off;
 }
 
@@ -82,10 +91,7 @@ static int read_clocks(struct search *search, struct db *db)
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0)
-		if (map_set(&search->virtual, (uint64_t)sqlite3_column_int64(q, 0), 1)) {
-			step = -1;
-			break;
-		}
+		map_set(&search->virtual, (uint64_t)sqlite3_column_int64(q, 0), 1);
 	sqlite3_finalize(q);
 	return step;
 }
@@ -123,7 +129,24 @@ static int has_stopped(const struct search *search, uint32_t last, const struct 
 		(silence->is_read || !next || is_silent(search->run, silence->after, resumed));
 }
 
-/* Another thread's last call that returned at that time or later, the latest. */
+/* How long the other thread still ran after its last call, before it was silent itself, ns. */
+static int64_t ran_after(const struct search *search, uint32_t thread, const struct talker *other,
+	const struct handover *silence)
+{
+	uint32_t next = next_outermost(search->run, other->last);
+	struct handover own = { .thread = thread,
+		.from = other->returned,
+		.until = next ? run_call(search->run, next)->enter : silence->until };
+	uint32_t times;
+	int64_t off = off_between(search, &own, &times);
+
+	return off < 0 || off > own.until - own.from ? 0 : own.until - own.from - off;
+}
+
+/*
+ * Another thread's last call, the latest, that returned at that time or later, but for the time
+ * that the thread still ran before it woke this one.
+ */
 static void look_for_stop(const struct search *search, struct handover *silence, int64_t earliest,
 	int64_t returned)
 {
@@ -134,8 +157,8 @@ static void look_for_stop(const struct search *search, struct handover *silence,
 
 		if (thread == silence->thread || !other->last ||
 			run->thread[thread].process != silence->process ||
-			other->returned < earliest || other->returned <= silence->ended ||
-			other->returned > silence->until ||
+			other->returned <= silence->ended || other->returned > silence->until ||
+			other->returned + ran_after(search, thread, other, silence) < earliest ||
 			!has_stopped(search, other->last, silence, returned))
 			continue;
 		silence->by = other->last;
@@ -146,17 +169,18 @@ static void look_for_stop(const struct search *search, struct handover *silence,
 
 /* The first host function that returned at that time or later; without readings the last. */
 static void look_for_function(const struct search *search, struct handover *silence,
-	int64_t earliest)
+	int64_t earliest, int64_t latest, int only_own)
 {
 	uint64_t count = host_run_count(search->run);
 
 	for (uint64_t i = host_runs_find(search->run, earliest); i < count; i++) {
 		const struct host_run *host = host_run_at(search->run, i);
 
-		if (host->exit > silence->until)
+		if (host->exit > latest)
 			return;
 		if (host->process != silence->process || host->thread == silence->thread ||
-			!host->call)
+			!host->call ||
+			(only_own && run_call(search->run, host->call)->thread != silence->thread))
 			continue;
 		silence->by = host->call;
 		silence->ended = host->exit;
@@ -164,6 +188,11 @@ static void look_for_function(const struct search *search, struct handover *sile
 		if (silence->is_read)
 			return;
 	}
+}
+
+static int64_t at_most(int64_t value, int64_t most)
+{
+	return value < most ? value : most;
 }
 
 static int add(struct handovers *found, const struct handover *handover)
@@ -180,26 +209,30 @@ static int add(struct handovers *found, const struct handover *handover)
 /* The thread was silent before a call: what has ended that? */
 static int look(struct search *search, struct handover *silence, int64_t returned)
 {
-	int64_t length = silence->until - silence->from, off = off_between(search, silence);
-	int64_t earliest = silence->from;
+	uint32_t times;
+	int64_t off = off_between(search, silence, &times);
+	int64_t earliest = silence->from, latest = silence->until;
 
 	silence->is_read = off >= 0;
 	silence->is_sure = off >= 0 || map_get(&search->virtual, silence->process, 0);
 	if (off >= 0 && off < BLOCKED_LEAST_NS)
 		return 0;
-	if (off >= 0)
-		earliest += (off < length ? off : length) - BLOCKED_SLACK_NS;
+	if (off > latest - earliest)
+		off = latest - earliest;
+	/* Blocked more than once, it was the first time for most of that. */
+	if (off >= 0) {
+		latest = at_most(latest, earliest + off + BLOCKED_SLACK_NS);
+		earliest = silence->from + (times > 1 ? off / 2 : off) - BLOCKED_SLACK_NS;
+	}
 	if (earliest < silence->from)
 		earliest = silence->from;
 	silence->ended = silence->from;
-	look_for_function(search, silence, earliest);
+	look_for_function(search, silence, earliest, latest, times > 1);
 	if (!silence->is_function || !silence->is_read)
 		look_for_stop(search, silence, earliest, returned);
 	if (!silence->by)
 		return 0;
-	silence->blocked = silence->ended - silence->from;
-	if (off >= 0 && off < silence->blocked)
-		silence->blocked = off;
+	silence->blocked = at_most(silence->ended - silence->from, off < 0 ? INT64_MAX : off);
 	return add(search->found, silence);
 }
 

@@ -242,9 +242,8 @@ static struct late_device *device_of(struct late *late, const struct walk_call *
 	static char mark;
 	struct late_device *device = idmap_need(&late->devices, device_id(call), sizeof(*device));
 
-	if (device && call->stream && !idmap_get(&device->streams, call->stream) &&
-		idmap_put(&device->streams, call->stream, &mark))
-		return NULL;
+	if (device && call->stream && !idmap_get(&device->streams, call->stream))
+		idmap_put(&device->streams, call->stream, &mark);
 	return device;
 }
 

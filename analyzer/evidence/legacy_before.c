@@ -126,16 +126,14 @@ static int add_call(const struct run *run, uint32_t id, struct list *list)
 static int find_shared(const struct run *run, struct map *shared)
 {
 	struct map seen = { 0 };
-	int rc = 0;
 
-	for (size_t i = 1; i < run->thread_count && !rc; i++) {
+	for (size_t i = 1; i < run->thread_count; i++) {
 		uint32_t process = run->thread[i].process;
 
-		rc = map_get(&seen, process, 0) ? map_set(shared, process, 1)
-						: map_set(&seen, process, 1);
+		map_set(map_get(&seen, process, 0) ? shared : &seen, process, 1);
 	}
 	map_release(&seen);
-	return rc;
+	return 0;
 }
 
 static int read_work(const struct run *run, struct list *list)
@@ -154,11 +152,8 @@ static int read_work(const struct run *run, struct list *list)
 /* Work that started at the same time stays in order of call. */
 static int sort_by_start(struct list *list)
 {
-	void *rows = list->work;
-	int rc = digits_sort(&rows, list->count, sizeof(*list->work));
-
-	list->work = rows;
-	return rc;
+	list->work = digits_sort(list->work, list->count, sizeof(*list->work));
+	return 0;
 }
 
 static int by_call(const void *a, const void *b)

@@ -120,7 +120,8 @@ static int ran_before(struct resizes *resizes, int64_t context, int64_t kernel)
 
 	if (!kernel || map_get(&resizes->launched, key, 0))
 		return !!kernel;
-	return map_set(&resizes->launched, key, 1);
+	map_set(&resizes->launched, key, 1);
+	return 0;
 }
 
 static int add_launch(struct resizes *resizes, const struct walk_call *call, int64_t id,

@@ -133,7 +133,10 @@ static const struct reader *find_reader(struct db *db, struct readers *readers, 
 		" ORDER BY f.depth");
 	rc = q && !db_bind(q, "i", site) ? classify(q, more) : -1;
 	sqlite3_finalize(q);
-	return rc || map_set(&readers->number, (uint64_t)site, readers->count) ? NULL : more;
+	if (rc)
+		return NULL;
+	map_set(&readers->number, (uint64_t)site, readers->count);
+	return more;
 }
 
 /* Returns the thread's last outermost call that had returned by then, from one of its calls on. */

@@ -263,7 +263,9 @@ static int find_life(struct graph_walk *walk, const struct graph_part_node *node
 	if (node->kind != KIND_ALLOC_ASYNC)
 		return 0;
 	*life = hazards_made_by(run, node->call);
-	return *life ? map_set(&walk->made, address, *life) : 0;
+	if (*life)
+		map_set(&walk->made, address, *life);
+	return 0;
 }
 
 static int judge_life(struct graph_walk *walk, const struct graph_part_node *node)

@@ -42,8 +42,9 @@ int hazards_add(struct hazards *hazards, const struct hazard *hazard)
 		return 0;
 	}
 	more = array_room(hazards->hazard, hazards->count, sizeof(*more));
-	if (!more || map_set(&hazards->earlier, operation, hazards->count))
+	if (!more)
 		return -1;
+	map_set(&hazards->earlier, operation, hazards->count);
 	hazards->hazard = more;
 	more[hazards->count++] = *hazard;
 	return 0;
@@ -107,9 +108,8 @@ int hazards_keep_rows(struct hazards *hazards, size_t graph_first)
 			count_in(&hazards->hazard[row], hazard);
 			continue;
 		}
-		if ((row == UINT64_MAX || hazards->hazard[row].later.call != hazard->later.call) &&
-			map_set(&hazards->pairs, pair, kept))
-			return -1;
+		if (row == UINT64_MAX || hazards->hazard[row].later.call != hazard->later.call)
+			map_set(&hazards->pairs, pair, kept);
 		hazards->hazard[kept++] = *hazard;
 	}
 	hazards->count = kept;

@@ -420,8 +420,9 @@ int hazards_forget(struct hazards *hazards, int count)
 
 	if (count <= 0)
 		return count;
-	return map_set(&hazards->forgotten, process,
+	map_set(&hazards->forgotten, process,
 		map_get(&hazards->forgotten, process, 0) + (uint64_t)count);
+	return 0;
 }
 
 int hazards_remember(struct hazards *hazards, struct shared *shared,
@@ -501,9 +502,8 @@ int hazards_process_call(struct hazards *hazards, struct order *order, const str
 		return -1;
 	if (call->kind == KIND_STREAM_WAIT && !call->captured)
 		hazards_find_late(hazards, call);
-	if (kind_has(call->kind, K_TELLS_HOST) && !call->captured &&
-		map_set(&hazards->last_functions, (uint64_t)call->stream, (uint64_t)call->enter))
-		return -1;
+	if (kind_has(call->kind, K_TELLS_HOST) && !call->captured)
+		map_set(&hazards->last_functions, (uint64_t)call->stream, (uint64_t)call->enter);
 	if (hazards_note_outside(hazards, call))
 		return -1;
 	if (incidents_process_call(&hazards->incidents, order, call) ||

@@ -106,8 +106,8 @@ int history_check(const struct history *history, const struct ordering *ordering
 		if (times == HISTORY_ALIKE)
 			continue;
 		rc = visit(arg, past, &conflict, strength);
-		if (rc > 0 && many && map_set(&reported, kind, times + 1))
-			rc = -1;
+		if (rc > 0 && many)
+			map_set(&reported, kind, times + 1);
 	}
 	map_release(&reported);
 	return rc < 0 ? -1 : 0;

@@ -71,9 +71,10 @@ static int free_graph_memory(struct hazards *hazards, const struct walk_call *ca
 
 	if (!id)
 		return 0;
-	return add_life(hazards, (uint32_t)id) || map_set(&hazards->graph_addresses, address, 0)
-		? -1
-		: 0;
+	if (add_life(hazards, (uint32_t)id))
+		return -1;
+	map_set(&hazards->graph_addresses, address, 0);
+	return 0;
 }
 
 int hazards_process_lives(struct hazards *hazards, const struct walk_call *call, int submitted)
@@ -139,7 +140,8 @@ static int begin_life(struct hazards *hazards, uint32_t id)
 	shared = idmap_get(&hazards->usage.shared, id);
 	if (shared)
 		history_release(&shared->history);
-	return map_set(&hazards->graph_addresses, address, id) || add_life(hazards, id) ? -1 : 0;
+	map_set(&hazards->graph_addresses, address, id);
+	return add_life(hazards, id) ? -1 : 0;
 }
 
 int hazards_begin_graph_memory(struct hazards *hazards, const struct walk_call *call)

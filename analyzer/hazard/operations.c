@@ -17,10 +17,7 @@ static int find_told(struct operations *operations, struct db *db)
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0)
-		if (idmap_put(&operations->known, sqlite3_column_int64(q, 0), operations)) {
-			step = -1;
-			break;
-		}
+		idmap_put(&operations->known, sqlite3_column_int64(q, 0), operations);
 	sqlite3_finalize(q);
 	return step;
 }

@@ -18,10 +18,7 @@ int hazards_find_scripts(struct hazards *hazards)
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0)
-		if (map_set(&hazards->scripted, (uint64_t)sqlite3_column_int64(q, 0), 1)) {
-			step = -1;
-			break;
-		}
+		map_set(&hazards->scripted, (uint64_t)sqlite3_column_int64(q, 0), 1);
 	sqlite3_finalize(q);
 	return step;
 }

@@ -25,9 +25,8 @@ static int find_sites(struct db *db, struct map *sites)
 			const struct run_call *call = run_call(run, id);
 
 			if (call && call->enter >= start && call->enter < end &&
-				run_payload(run, call)->process == process &&
-				map_set(sites, run_link(run, id)->site, 1))
-				step = -1;
+				run_payload(run, call)->process == process)
+				map_set(sites, run_link(run, id)->site, 1);
 		}
 		if (step < 0)
 			break;

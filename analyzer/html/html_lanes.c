@@ -90,9 +90,9 @@ static int64_t find_lane(struct html_lanes *lanes, const struct html_lane *wante
 	more += timeline->lanes;
 	*more = *wanted;
 	timeline->lanes++;
-	if (name_lane(more, wanted->is_stream ? lanes->stream : lanes->thread) ||
-		map_set(&lanes->known, hash, timeline->lanes))
+	if (name_lane(more, wanted->is_stream ? lanes->stream : lanes->thread))
 		return -1;
+	map_set(&lanes->known, hash, timeline->lanes);
 	return (int64_t)timeline->lanes - 1;
 }
 

@@ -74,11 +74,12 @@ int64_t html_text_number(struct html_texts *texts, const char *text)
 		return -1;
 	texts->text = more;
 	more[texts->count] = strdup(text);
-	if (!more[texts->count] || map_set(&texts->known, hash, texts->count + 1)) {
+	if (!more[texts->count]) {
 		fputs("cufence: out of memory\n", stderr);
 		free(more[texts->count]);
 		return -1;
 	}
+	map_set(&texts->known, hash, texts->count + 1);
 	return (int64_t)texts->count++;
 }
 
@@ -109,8 +110,8 @@ static int64_t site_number(struct html_timeline *timeline, sqlite3_stmt *site, i
 		return -1;
 	if (db_step(site) > 0)
 		made = html_text_number(&timeline->sites, db_text(site, 0));
-	if (made >= 0 && map_set(&timeline->site_number, (uint64_t)id, (uint64_t)made))
-		return -1;
+	if (made >= 0)
+		map_set(&timeline->site_number, (uint64_t)id, (uint64_t)made);
 	return made;
 }
 

@@ -95,8 +95,8 @@ static struct footprint_graph *need_graph(struct footprints *all, int64_t row)
 		return NULL;
 	all->graph = more;
 	more[all->graph_count++] = (struct footprint_graph){ .row = row };
-	return map_set(&all->graphs, (uint64_t)row, all->graph_count) ? NULL
-								      : &more[all->graph_count - 1];
+	map_set(&all->graphs, (uint64_t)row, all->graph_count);
+	return &more[all->graph_count - 1];
 }
 
 static struct footprint_node *node_of(const struct footprints *all, int64_t row)
@@ -124,8 +124,7 @@ static struct footprint_node *need_node(struct footprints *all, int64_t graph_ro
 		return NULL;
 	all->node = more;
 	more[all->node_count++] = (struct footprint_node){ .row = row, .graph = graph_row };
-	if (map_set(&all->nodes, (uint64_t)row, all->node_count))
-		return NULL;
+	map_set(&all->nodes, (uint64_t)row, all->node_count);
 	rows[graph->count++] = row;
 	return &more[all->node_count - 1];
 }
@@ -318,7 +317,8 @@ static struct footprint_exec *need_exec(struct footprints *all, int64_t row)
 	all->exec = more;
 	exec = &more[all->exec_count++];
 	*exec = (struct footprint_exec){ .row = row };
-	return map_set(&all->execs, (uint64_t)row, all->exec_count) ? NULL : exec;
+	map_set(&all->execs, (uint64_t)row, all->exec_count);
+	return exec;
 }
 
 int footprint_instantiate(struct footprints *all, int64_t row, int64_t graph)

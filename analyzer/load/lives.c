@@ -41,8 +41,8 @@ uint32_t lives_begin(struct lives *lives, uint64_t handle, uint64_t begin, uint3
 	};
 	if (later)
 		lives->life[later - 1].previous = number;
-	else if (map_set(&lives->latest, handle, number))
-		return 0;
+	else
+		map_set(&lives->latest, handle, number);
 	return number;
 }
 

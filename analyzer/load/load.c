@@ -425,10 +425,9 @@ static void release(struct loader *loader)
 
 static int write_ends(struct loader *loader)
 {
-	void *ends = loader->end;
-	int rc = digits_sort(&ends, (size_t)loader->operation, sizeof(*loader->end));
+	int rc = 0;
 
-	loader->end = ends;
+	loader->end = digits_sort(loader->end, (size_t)loader->operation, sizeof(*loader->end));
 	for (int64_t i = 0; i < loader->operation && !rc; i++)
 		rc = bulk_add_key(loader->operation_end, loader->end[i].end, loader->end[i].id);
 	return rc;

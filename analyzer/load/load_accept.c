@@ -272,7 +272,8 @@ static struct timed_stream *stream_of(struct times *times, const struct device_r
 		return NULL;
 	times->stream = more;
 	more[times->count] = (struct timed_stream){ 0 };
-	return map_set(&times->number, key, ++times->count) ? NULL : &more[times->count - 1];
+	map_set(&times->number, key, ++times->count);
+	return &more[times->count - 1];
 }
 
 /* Looks for streams in which an operation starts before an earlier one has ended. */
@@ -393,9 +394,8 @@ static int blame(struct times *times, struct timed_stream *stream)
 		int late = next && this->end - times->error > next->start;
 		int lost = late && this->correlation > next->correlation;
 
-		if (late &&
-			map_set(&p->impossible, this->place, (uint64_t)(lost ? CLOCK_NONE : limit)))
-			return -1;
+		if (late)
+			map_set(&p->impossible, this->place, (uint64_t)(lost ? CLOCK_NONE : limit));
 		p->lost_times += (uint64_t)lost;
 		p->late_ends += (uint64_t)(late && !lost);
 		if (!lost)
@@ -410,13 +410,11 @@ static int blame_all(struct times *times)
 {
 	for (size_t i = 0; i < times->count; i++) {
 		struct timed_stream *stream = &times->stream[i];
-		void *rows = stream->operation;
-		int rc = stream->count
-			? digits_sort(&rows, stream->count, sizeof(*stream->operation))
-			: 0;
 
-		stream->operation = rows;
-		if (rc || blame(times, stream))
+		if (stream->count)
+			stream->operation = digits_sort(stream->operation, stream->count,
+				sizeof(*stream->operation));
+		if (blame(times, stream))
 			return -1;
 	}
 	return 0;

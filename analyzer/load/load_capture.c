@@ -25,7 +25,8 @@ static struct front *front_of(struct graphs *graphs, struct map *map, uint64_t k
 		return NULL;
 	graphs->front = more;
 	more[graphs->front_count++] = (struct front){ .capture = 0 };
-	return map_set(map, key, graphs->front_count) ? NULL : &more[graphs->front_count - 1];
+	map_set(map, key, graphs->front_count);
+	return &more[graphs->front_count - 1];
 }
 
 static int is_captured(const struct graphs *graphs, const struct front *front)

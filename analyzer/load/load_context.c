@@ -57,7 +57,8 @@ static int note_user(struct loaded_process *p, const struct loaded_call *call)
 	if (call->failed || !found)
 		return 0;
 	p->context[found - 1].users++;
-	return map_set(&p->primaries, VALUE(call, device), found);
+	map_set(&p->primaries, VALUE(call, device), found);
+	return 0;
 }
 
 int loader_resolve_context(struct loader *loader, struct loaded_call *call)

@@ -159,7 +159,8 @@ static int complete_call(struct loader *loader, const struct device_record *devi
 		return 0;
 	if (stream->cupti_id < 0)
 		stream->cupti_id = device->stream;
-	return map_set(&p->cupti_streams, cupti_stream(device), call->stream);
+	map_set(&p->cupti_streams, cupti_stream(device), call->stream);
+	return 0;
 }
 
 /* An operation whose call was not recorded may run on an otherwise unknown stream. */
@@ -177,7 +178,10 @@ static int identify_stream(struct loader *loader, const struct device_record *de
 	if (map_get(&p->cupti_streams, cupti_stream(device), 0))
 		return 0;
 	known = loader_add_stream(loader, KEY_DEVICE_STREAM | cupti_stream(device), 0, &stream);
-	return known ? map_set(&p->cupti_streams, cupti_stream(device), known) : -1;
+	if (!known)
+		return -1;
+	map_set(&p->cupti_streams, cupti_stream(device), known);
+	return 0;
 }
 
 /* CUPTI's kernel name, for calls whose function was not recorded. */

@@ -129,7 +129,9 @@ int graph_give_child(struct loader *loader, const struct loaded_call *call)
 	if (body < 0)
 		return -1;
 	/* The node is unknown: additions may become part of any executable. */
-	if (!rc)
-		return map_set(&loader->p.graphs->unplaced, (uint64_t)body, 1);
+	if (!rc) {
+		map_set(&loader->p.graphs->unplaced, (uint64_t)body, 1);
+		return 0;
+	}
 	return make_body(loader, node, &child, body);
 }

@@ -185,9 +185,8 @@ static int name_strangers(struct loader *loader, const struct loaded_call *call)
 		return name_node(loader, call, lists.word[0],
 			footprint_first_node(&graphs->memory, graph));
 	for (size_t i = 0; i < lists.count; i++)
-		if (!handle_row(&graphs->node, call, lists.word[i]) &&
-			map_set(&graphs->strangers, lists.word[i], (uint64_t)graph))
-			return -1;
+		if (!handle_row(&graphs->node, call, lists.word[i]))
+			map_set(&graphs->strangers, lists.word[i], (uint64_t)graph);
 	return 0;
 }
 

@@ -282,11 +282,11 @@ int loader_note_host_run(struct loader *loader, uint32_t thread,
 		return -1;
 	p->host_run = more;
 	more[p->host_run_count++] = (struct loaded_host_run){ record, thread, 0 };
-	if (!record->exit && map_set(&p->open_host_runs, key, p->host_run_count))
-		return -1;
-	return record->called
-		? map_set(&p->host_calls, key_of(record->caller, record->called), p->host_run_count)
-		: 0;
+	if (!record->exit)
+		map_set(&p->open_host_runs, key, p->host_run_count);
+	if (record->called)
+		map_set(&p->host_calls, key_of(record->caller, record->called), p->host_run_count);
+	return 0;
 }
 
 void loader_take_host_run(struct loader *loader, const struct loaded_call *call)

@@ -89,8 +89,7 @@ static int place_function(struct images *images, uint64_t handle, uint64_t image
 			return -1;
 		images->function = more;
 		known = ++images->function_count;
-		if (map_set(&images->functions, handle, known))
-			return -1;
+		map_set(&images->functions, handle, known);
 		more[known - 1] = (struct image_function){ .image = image };
 	}
 	if (images->function[known - 1].image != image)
@@ -118,9 +117,11 @@ static int load_query(struct images *images, const struct loaded_call *call)
 	if (HAS(function) && HAS(handle)) /* cuKernelGetFunction */
 		return place_function(images, VALUE(function),
 			image_of_function(images, VALUE(handle)));
-	if (HAS(module) && HAS(handle)) /* cuLibraryGetModule */
-		return map_set(&images->modules, VALUE(module),
+	if (HAS(module) && HAS(handle)) { /* cuLibraryGetModule */
+		map_set(&images->modules, VALUE(module),
 			map_get(&images->modules, VALUE(handle), 0));
+		return 0;
+	}
 	if (!HAS(module) || !HAS(count)) /* cuModuleEnumerateFunctions */
 		return 0;
 	word = loader_list_words(call, VALUE(count), 1, 0);
@@ -157,9 +158,9 @@ static int load_launch(struct loader *loader, struct images *images, const struc
 	if (function->kernel == call->kernel)
 		return 0;
 	function->kernel = call->kernel;
-	return map_set(&images->launched, function->image, 1) ||
-			db_run(loader->insert[INSERT_KERNEL_IMAGE], "ii", (int64_t)call->kernel,
-				(int64_t)function->image)
+	map_set(&images->launched, function->image, 1);
+	return db_run(loader->insert[INSERT_KERNEL_IMAGE], "ii", (int64_t)call->kernel,
+		       (int64_t)function->image)
 		? -1
 		: 0;
 }
@@ -175,9 +176,8 @@ int loader_take_images(struct loader *loader, const struct loaded_call *call)
 	images = images_of(&loader->p);
 	if (!images)
 		return -1;
-	if (call->kind == KIND_MODULE_LOAD && HAS(module) && !call->failed &&
-		map_set(&images->modules, VALUE(module), HAS(image) ? VALUE(image) : 0))
-		return -1;
+	if (call->kind == KIND_MODULE_LOAD && HAS(module) && !call->failed)
+		map_set(&images->modules, VALUE(module), HAS(image) ? VALUE(image) : 0);
 	if (call->kind == KIND_FUNCTION_QUERY && !call->failed && load_query(images, call))
 		return -1;
 	if (call->kind == KIND_MODULE_GLOBAL && !call->failed &&
@@ -230,8 +230,7 @@ int loader_write_images(struct loader *loader)
 			write_piece(loader, images->piece[i]))
 			return -1;
 	for (size_t i = 0; images && i < images->piece_count; i++)
-		if (map_get(&images->launched, images->piece[i]->hash, 0) &&
-			map_set(&loader->images, images->piece[i]->hash, 1))
-			return -1;
+		if (map_get(&images->launched, images->piece[i]->hash, 0))
+			map_set(&loader->images, images->piece[i]->hash, 1);
 	return 0;
 }

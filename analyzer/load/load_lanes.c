@@ -29,8 +29,7 @@ static struct lane *new_lane(struct loader *loader, uint32_t thread)
 		return NULL;
 	p->lane = more;
 	more[p->lane_count] = (struct lane){ .thread = thread };
-	if (map_set(&p->thread_lanes, thread, ++p->lane_count))
-		return NULL;
+	map_set(&p->thread_lanes, thread, ++p->lane_count);
 	return &more[p->lane_count - 1];
 }
 

@@ -121,9 +121,8 @@ static int64_t shape_of(struct loader *loader, const struct loaded_call *call)
 	if (row || p->shapes.count == SHAPE_LIMIT)
 		return row;
 	row = ++loader->shape;
-	return map_set(&p->shapes, hash, (uint64_t)row) || add_shape(loader, call, &values, row)
-		? -1
-		: row;
+	map_set(&p->shapes, hash, (uint64_t)row);
+	return add_shape(loader, call, &values, row) ? -1 : row;
 }
 
 /* Adds the launch to the columns of the run, if they are being filled. */

@@ -226,8 +226,9 @@ int loader_make_array(struct loader *loader, const struct loaded_call *call, uin
 	if (call->failed || !handle)
 		return 0;
 	life = lives_begin(&p->allocations, KEY_ARRAY | handle, call->exit, call->number);
-	if (!life || map_set(&p->levels, handle, 0))
+	if (!life)
 		return -1;
+	map_set(&p->levels, handle, 0);
 	/* Values of a trace are untrusted. */
 	if (__builtin_mul_overflow(VALUE(call, width), at_least_one(VALUE(call, height)), &bytes) ||
 		__builtin_mul_overflow(bytes, at_least_one(VALUE(call, depth)), &bytes) ||
@@ -271,10 +272,9 @@ static int note_level(struct loaded_process *p, const struct loaded_call *call)
 
 	if (!VALUE(call, array) || level >= 64)
 		return 0;
-	return map_set(&p->levels, VALUE(call, array), VALUE(call, handle)) ||
-			map_set(&p->level_numbers, VALUE(call, array), level)
-		? -1
-		: 0;
+	map_set(&p->levels, VALUE(call, array), VALUE(call, handle));
+	map_set(&p->level_numbers, VALUE(call, array), level);
+	return 0;
 }
 
 static int is_surface(const struct loaded_call *call)

@@ -46,8 +46,8 @@ static uint32_t default_stream(struct resolving *r, int per_thread)
 
 	if (!known) {
 		known = loader_add_stream(r->loader, KEY_DEFAULT_STREAM | owner, 0, &stream);
-		if (known && map_set(&r->p->default_streams, owner, known))
-			return 0;
+		if (known)
+			map_set(&r->p->default_streams, owner, known);
 	}
 	return known;
 }
@@ -262,19 +262,17 @@ static int note_mapping(struct resolving *r, uint32_t number)
 	struct known known =
 		first ? known_at(p, p->allocations.life[first - 1].handle) : known_by_neighbour(r);
 
-	if (!first &&
-		(map_set(&p->mapped, handle, number) ||
-			map_set(&p->mapped_at, life->handle, handle)))
-		return -1;
+	if (!first) {
+		map_set(&p->mapped, handle, number);
+		map_set(&p->mapped_at, life->handle, handle);
+	}
 	if (known.row && write_alias(r, life, known))
 		return -1;
-	if (!known.row && map_set(&p->known_first, (uint64_t)life->row, life->handle))
-		return -1;
-	return map_set(&p->known_by, life->handle, (uint64_t)(known.row ? known.row : life->row)) ||
-			map_set(&p->known_at, life->handle, (uint64_t)known.shift) ||
-			loader_join_mapping(r->loader, r->call, life)
-		? -1
-		: 0;
+	if (!known.row)
+		map_set(&p->known_first, (uint64_t)life->row, life->handle);
+	map_set(&p->known_by, life->handle, (uint64_t)(known.row ? known.row : life->row));
+	map_set(&p->known_at, life->handle, (uint64_t)known.shift);
+	return loader_join_mapping(r->loader, r->call, life) ? -1 : 0;
 }
 
 /* Address range without memory. */
@@ -297,9 +295,9 @@ static int note_unmapping(struct resolving *r, uint32_t life)
 {
 	uint64_t handle = map_get(&r->p->mapped_at, r->p->allocations.life[life - 1].handle, 0);
 
-	return handle && map_get(&r->p->mapped, handle, 0) == life
-		? map_set(&r->p->mapped, handle, 0)
-		: 0;
+	if (handle && map_get(&r->p->mapped, handle, 0) == life)
+		map_set(&r->p->mapped, handle, 0);
+	return 0;
 }
 
 /* cuMemRetainAllocationHandle: a handle of memory mapped at an address. */
@@ -310,7 +308,8 @@ static int retain_handle(struct resolving *r)
 	if (!life ||
 		loader_allocation_kind(&r->p->allocations.life[life - 1])->made_by != KIND_MEM_MAP)
 		return 0;
-	return map_set(&r->p->mapped, r->call->fields.value[FIELD_handle], life);
+	map_set(&r->p->mapped, r->call->fields.value[FIELD_handle], life);
+	return 0;
 }
 
 /* With a size it is new memory; retained or imported memory may be known. */
@@ -330,7 +329,9 @@ static int drop_handle(struct resolving *r)
 		return -1;
 	if (HAS(fields, bytes) && !is_new)
 		return r->call->failed ? 0 : retain_handle(r);
-	return r->call->failed ? 0 : map_set(&r->p->mapped, handle, 0);
+	if (!r->call->failed)
+		map_set(&r->p->mapped, handle, 0);
+	return 0;
 }
 
 /*
@@ -345,8 +346,7 @@ static int is_open_besides(struct resolving *r, int change)
 
 	if (r->call->failed || !address || times == UINT64_MAX)
 		return 0;
-	if (map_set(&r->p->opened, address, times))
-		return -1;
+	map_set(&r->p->opened, address, times);
 	return change > 0 ? times > 1 : times > 0;
 }
 
@@ -366,10 +366,11 @@ static int allocate(struct resolving *r, size_t kind)
 		return open < 0 ? -1 : 0;
 	if (r->call->kind == KIND_GRAPH_ADD_NODE && r->call->fields.value[FIELD_type] != NODE_ALLOC)
 		return 0;
-	if (r->call->kind == KIND_MODULE_GLOBAL &&
-		(!is_new_variable(r) ||
-			map_set(&p->variables, address, r->call->fields.value[FIELD_module])))
-		return 0;
+	if (r->call->kind == KIND_MODULE_GLOBAL) {
+		if (!is_new_variable(r))
+			return 0;
+		map_set(&p->variables, address, r->call->fields.value[FIELD_module]);
+	}
 	life = lives_begin(&p->allocations, address, r->call->exit, r->call->number);
 	if (!life)
 		return -1;

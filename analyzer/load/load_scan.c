@@ -16,8 +16,8 @@ static int insert_site(struct loader *loader, const struct site_record *site)
 
 	if (map_get(&p->sites, site->id, 0))
 		return 0;
-	if (map_set(&p->sites, site->id, (uint64_t)row) ||
-		db_run(loader->insert[INSERT_SITE], "iii", row, loader->process, (int64_t)site->id))
+	map_set(&p->sites, site->id, (uint64_t)row);
+	if (db_run(loader->insert[INSERT_SITE], "iii", row, loader->process, (int64_t)site->id))
 		return -1;
 	loader->site++;
 	for (unsigned i = 0; i < site_frames(site); i++)
@@ -61,8 +61,9 @@ static uint32_t insert_kernel(struct loader *loader, int64_t handle, const char 
 			whole, base, parameters);
 	}
 	free(whole);
-	if (rc || map_set(&loader->p.kernels, map_hash(mangled, length), (uint64_t)row))
+	if (rc)
 		return 0;
+	map_set(&loader->p.kernels, map_hash(mangled, length), (uint64_t)row);
 	loader->kernel++;
 	return (uint32_t)row;
 }
@@ -85,7 +86,8 @@ static int insert_parameters(struct loader *loader, uint32_t kernel,
 			    (int64_t)parameter.offset, (int64_t)parameter.size))
 			return -1;
 	}
-	return map_set(&loader->p.layouts, kernel, (uint64_t)(uintptr_t)function);
+	map_set(&loader->p.layouts, kernel, (uint64_t)(uintptr_t)function);
+	return 0;
 }
 
 static int set_local_bytes(struct loader *loader, int64_t kernel,
@@ -110,7 +112,8 @@ static int place_later(struct loaded_process *p, uint64_t handle, uint32_t kerne
 		return -1;
 	p->unplaced = more;
 	more[p->unplaced_count++] = (struct unplaced_function){ handle, kernel, p->reader.thread };
-	return map_set(&p->latest_functions, handle, kernel);
+	map_set(&p->latest_functions, handle, kernel);
+	return 0;
 }
 
 /* From begin on (ticks) the handles recorded by this thread mean those kernels. */
@@ -180,7 +183,8 @@ static int add_call_type(struct loader *loader, const struct call_type_record *t
 		    (size_t)type->name_length, call_kind_names[kind], (int64_t)type->runtime))
 		return -1;
 	slot->id = sqlite3_last_insert_rowid(loader->db->handle);
-	return map_set(&loader->call_types, hash, (uint64_t)slot->id);
+	map_set(&loader->call_types, hash, (uint64_t)slot->id);
+	return 0;
 }
 
 static int add_context(struct loaded_process *p, const struct context_record *context)
@@ -204,11 +208,11 @@ static int add_context(struct loaded_process *p, const struct context_record *co
 		p->context[known - 1].record = *context;
 		p->context[known - 1].record.id = (uint16_t)number;
 	}
-	if (map_set(&p->context_numbers, context->id, known))
-		return -1;
-	if (context->cupti_id && map_set(&p->context_cupti_ids, context->cupti_id, known))
-		return -1;
-	return map_set(&p->context_handles, context->handle, known);
+	map_set(&p->context_numbers, context->id, known);
+	if (context->cupti_id)
+		map_set(&p->context_cupti_ids, context->cupti_id, known);
+	map_set(&p->context_handles, context->handle, known);
+	return 0;
 }
 
 /* Returns the row of a kernel thread id, 0 when out of memory. */
@@ -226,7 +230,8 @@ static uint32_t thread_row(struct loader *loader, uint32_t tid)
 	p->thread = more;
 	more[p->thread_count++] = (struct loaded_thread){ .tid = tid, .stuck = DB_NULL };
 	row = (uint64_t)loader->thread + p->thread_count;
-	return map_set(&p->threads, tid, row) ? 0 : (uint32_t)row;
+	map_set(&p->threads, tid, row);
+	return (uint32_t)row;
 }
 
 static int add_thread(struct loader *loader, const struct thread_record *thread)
@@ -238,7 +243,9 @@ static int add_thread(struct loader *loader, const struct thread_record *thread)
 	row -= (uint32_t)loader->thread;
 	if (thread->name_length)
 		loader->p.thread[row - 1].name = thread;
-	return thread->birth ? map_set(&loader->p.births, thread->birth, row) : 0;
+	if (thread->birth)
+		map_set(&loader->p.births, thread->birth, row);
+	return 0;
 }
 
 static int add_call(struct loader *loader, const struct record *record)
@@ -363,8 +370,9 @@ static int scan_record(struct loader *loader, const struct record *record)
 	case RECORD_FUNCTION:
 		return add_function(loader, (const struct function_record *)record);
 	case RECORD_STRING:
-		return map_set(&loader->p.strings, ((const struct string_record *)record)->id,
+		map_set(&loader->p.strings, ((const struct string_record *)record)->id,
 			(uint64_t)(uintptr_t)record);
+		return 0;
 	case RECORD_CONTEXT:
 		return add_context(&loader->p, (const struct context_record *)record);
 	case RECORD_DEVICE_INFO:
@@ -382,8 +390,9 @@ static int scan_record(struct loader *loader, const struct record *record)
 	case RECORD_IMAGE_FILE:
 		return loader_insert_image_file(loader, (const struct image_file_record *)record);
 	case RECORD_WORDS:
-		return map_set(&loader->p.words, ((const struct words_record *)record)->hash,
+		map_set(&loader->p.words, ((const struct words_record *)record)->hash,
 			(uint64_t)(uintptr_t)record);
+		return 0;
 	case RECORD_SYMBOL:
 		return insert_symbol(loader, (const struct symbol_record *)record);
 	case RECORD_CODE:

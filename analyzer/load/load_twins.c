@@ -167,7 +167,8 @@ int loader_note_handle(struct loader *loader, const struct loaded_call *call)
 
 	if (!twins)
 		return call->failed ? 0 : -1;
-	return map_set(&twins->came, fields->value[FIELD_handle], (uint64_t)came);
+	map_set(&twins->came, fields->value[FIELD_handle], (uint64_t)came);
+	return 0;
 }
 
 /* Identifies mapped memory by its row from now on, independent of its handle. */
@@ -207,7 +208,8 @@ int loader_renew_handle(struct loader *loader, uint64_t handle)
 	for (size_t i = 0; i < twins->outside.count && was_multicast; i++)
 		if (twins->outside.item[i].key == handle)
 			twins->outside.item[i].key = 0;
-	return map_set(&twins->came, handle, 0);
+	map_set(&twins->came, handle, 0);
+	return 0;
 }
 
 static int is_multicast(const struct twins *twins, uint64_t handle)

@@ -19,10 +19,7 @@ static int read_loops(struct db *db, struct map *loops)
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0)
-		if (map_set(loops, (uint64_t)sqlite3_column_int64(q, 0), 1)) {
-			step = -1;
-			break;
-		}
+		map_set(loops, (uint64_t)sqlite3_column_int64(q, 0), 1);
 	sqlite3_finalize(q);
 	return step;
 }
@@ -47,7 +44,9 @@ static int update(struct polls *polls, const struct map *loops, struct asking *a
 		return 0;
 	}
 	asking->what = 0;
-	return is_same && asking->again ? map_set(&polls->since, id, (uint64_t)since) : 0;
+	if (is_same && asking->again)
+		map_set(&polls->since, id, (uint64_t)since);
+	return 0;
 }
 
 int polls_find(struct polls *polls, const struct run *run, struct db *db)

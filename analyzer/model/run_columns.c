@@ -255,8 +255,8 @@ int run_shares(const struct run *run, int64_t call, int64_t other)
 	for (uint64_t i = 0; i < count; i++) {
 		uint32_t allocation = allocation_at(run, first + i);
 
-		if (allocation && map_set(&seen, allocation, 1))
-			break;
+		if (allocation)
+			map_set(&seen, allocation, 1);
 	}
 	for (uint64_t i = 0; i < others && !found; i++)
 		found = map_get(&seen, allocation_at(run, second + i), 0) != 0;

@@ -62,8 +62,10 @@ int run_add_wait(struct run_evidence *evidence, const struct run_wait *wait)
 	if (!row)
 		return -1;
 	*row = *wait;
-	if (!map_get(&evidence->waits, wait->call, 0))
-		return map_set(&evidence->waits, wait->call, number);
+	if (!map_get(&evidence->waits, wait->call, 0)) {
+		map_set(&evidence->waits, wait->call, number);
+		return 0;
+	}
 	last_of(evidence, wait->call)->next = number;
 	return 0;
 }
@@ -87,7 +89,8 @@ int run_add_known(struct run_evidence *evidence, const struct run_known *known)
 		return -1;
 	evidence->known = more;
 	more[evidence->known_count++] = *known;
-	return map_set(&evidence->knows, known->call, 1);
+	map_set(&evidence->knows, known->call, 1);
+	return 0;
 }
 
 int run_add_trim(struct run_evidence *evidence, const struct run_trim *trim)

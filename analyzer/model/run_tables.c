@@ -64,8 +64,7 @@ static int read_threads(struct run *run, struct db *db)
 
 		run->thread[run_reader_id(&reader, 0)].process = process;
 		run->threads_share |= (int)map_get(&processes, process, 0);
-		if (map_set(&processes, process, 1))
-			break;
+		map_set(&processes, process, 1);
 	}
 	map_release(&processes);
 	run_reader_close(&reader);
@@ -410,8 +409,8 @@ static int read_gaps(struct run *run, struct db *db)
 		"SELECT process FROM loss WHERE reason IN "
 		"('dropped_records', 'cut', 'size_reached', 'bypassed_calls')");
 
-	while (!rc && (rc = run_reader_next(&reader)) > 0)
-		rc = map_set(&run->gaps, run_reader_id(&reader, 0), 1);
+	while (rc >= 0 && (rc = run_reader_next(&reader)) > 0)
+		map_set(&run->gaps, run_reader_id(&reader, 0), 1);
 	run_reader_close(&reader);
 	return rc;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "memory.h"
 #include "run_parts.h"
 
 /* A process that did not close its trace, by id. */
@@ -29,17 +30,12 @@ static int read_died(struct run *run, struct db *db)
 	int rc = run_reader_open(&reader, run, db, "process",
 		"SELECT id FROM process WHERE NOT closed AND cupti = 'on'");
 
-	while (!rc && (rc = run_reader_next(&reader)) > 0) {
-		struct run_death *more = array_room(run->death, run->death_count, sizeof(*more));
-
-		if (!more)
-			return -1;
-		run->death = more;
-		more[run->death_count++] = (struct run_death){
+	while (rc >= 0 && (rc = run_reader_next(&reader)) > 0) {
+		*array_push(run->death, run->death_count) = (struct run_death){
 			.process = run_reader_id(&reader, 0),
 			.since = RUN_NEVER,
 		};
-		rc = map_set(&run->died, more[run->death_count - 1].process, run->death_count);
+		map_set(&run->died, run_reader_id(&reader, 0), run->death_count);
 	}
 	run_reader_close(&reader);
 	return rc;

@@ -117,9 +117,9 @@ static int64_t representative(struct places *places, int64_t site)
 	if (hash_frames(places, site, &hash))
 		return -1;
 	place = hash ? (int64_t)map_get(&places->by_text, hash, (uint64_t)site) : site;
-	if ((hash && map_set(&places->by_text, hash, (uint64_t)place)) ||
-		map_set(&places->by_site, (uint64_t)site, (uint64_t)place))
-		return -1;
+	if (hash)
+		map_set(&places->by_text, hash, (uint64_t)place);
+	map_set(&places->by_site, (uint64_t)site, (uint64_t)place);
 	return place;
 }
 
@@ -149,8 +149,7 @@ static int64_t line_of(struct places *places, int64_t site)
 	if (text) {
 		hash = map_hash(text, strlen(text)) | 1;
 		line = (int64_t)map_get(&places->by_line, hash, (uint64_t)site);
-		if (map_set(&places->by_line, hash, (uint64_t)line))
-			line = -1;
+		map_set(&places->by_line, hash, (uint64_t)line);
 	}
 	sqlite3_reset(places->line);
 	return line;
@@ -166,7 +165,10 @@ int64_t places_line(struct places *places, int64_t call)
 	if (line)
 		return line;
 	line = line_of(places, site);
-	return line < 0 || map_set(&places->lines, (uint64_t)site, (uint64_t)line) ? -1 : line;
+	if (line < 0)
+		return -1;
+	map_set(&places->lines, (uint64_t)site, (uint64_t)line);
+	return line;
 }
 
 static int fill_types(struct places *places)
@@ -183,8 +185,8 @@ static int fill_types(struct places *places)
 
 		if (!call || link->parent || !link->site || map_get(&seen, key, 0))
 			continue;
-		rc = map_set(&seen, key, 1) ||
-			db_run(insert, "ii", (int64_t)link->site, (int64_t)call->type);
+		map_set(&seen, key, 1);
+		rc = db_run(insert, "ii", (int64_t)link->site, (int64_t)call->type);
 	}
 	sqlite3_finalize(insert);
 	map_release(&seen);

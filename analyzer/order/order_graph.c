@@ -194,8 +194,9 @@ static int visit(struct search *search, int64_t node)
 	if (idmap_get(&search->seen, node))
 		return 0;
 	more = array_room(search->todo, search->todo_count, sizeof(*more));
-	if (!more || idmap_put(&search->seen, node, search))
+	if (!more)
 		return -1;
+	idmap_put(&search->seen, node, search);
 	search->todo = more;
 	more[search->todo_count++] = node;
 	return 0;

@@ -126,8 +126,9 @@ static int reach(struct order_path *path, const struct reached *reached)
 	if (idmap_get(&path->seen, id))
 		return 0;
 	more = array_room(path->list, path->count, sizeof(*more));
-	if (!more || idmap_put(&path->seen, id, path))
+	if (!more)
 		return -1;
+	idmap_put(&path->seen, id, path);
 	path->list = more;
 	more[path->count++] = *reached;
 	return 0;
@@ -211,8 +212,7 @@ static int64_t find_turn(struct order_path *path, int64_t call)
 	turn = turn ? turn : at;
 	for (int64_t id = call; !map_get(&path->turns, (uint64_t)id, 0);
 		id = before_in_stream(path, id))
-		if (map_set(&path->turns, (uint64_t)id, (uint64_t)turn))
-			return -1;
+		map_set(&path->turns, (uint64_t)id, (uint64_t)turn);
 	return turn;
 }
 

@@ -20,7 +20,9 @@ static int find_others(struct db *db, struct findings *findings, struct map *lin
 		int64_t key = pass_lines(findings, sqlite3_column_int64(q, 0),
 			sqlite3_column_int64(q, 1));
 
-		step = key < 0 || (key && map_set(lines, (uint64_t)key, 1)) ? -1 : 0;
+		step = key < 0 ? -1 : 0;
+		if (key > 0)
+			map_set(lines, (uint64_t)key, 1);
 	}
 	sqlite3_finalize(q);
 	return step;

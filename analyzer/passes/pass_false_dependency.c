@@ -44,12 +44,13 @@ static int list_works(struct idmap *processes, const struct run *run)
 		if (!work || work->start == RUN_NEVER || end == RUN_NEVER)
 			continue;
 		busy = idmap_need(processes, run_where(run, work)->process, sizeof(*busy));
-		if (!busy || busy_add(busy, work->start, end))
+		if (!busy)
 			return -1;
+		busy_add(busy, work->start, end);
 	}
 	for (size_t i = 0; i < processes->size; i++)
-		if (processes->slot[i].object && busy_join(processes->slot[i].object))
-			return -1;
+		if (processes->slot[i].object)
+			busy_join(processes->slot[i].object);
 	return 0;
 }
 

@@ -140,7 +140,8 @@ static int add_exec(struct search *search, sqlite3_stmt *q)
 		.destroyed = sqlite3_column_int64(q, 4),
 		.begun = sqlite3_column_int64(q, 5),
 		.ended = sqlite3_column_int64(q, 6) };
-	return map_set(&search->by_id, (uint64_t)sqlite3_column_int64(q, 0), search->count);
+	map_set(&search->by_id, (uint64_t)sqlite3_column_int64(q, 0), search->count);
+	return 0;
 }
 
 static void find_launches(struct search *search)
@@ -252,7 +253,8 @@ static int check_exec(struct search *search, size_t number)
 		is_rebuilt(search, exec, &search->exec[last - 1]) &&
 		report(search, exec, &search->exec[last - 1]))
 		return -1;
-	return map_set(&search->last, (uint64_t)place, number + 1);
+	map_set(&search->last, (uint64_t)place, number + 1);
+	return 0;
 }
 
 static int find_rebuilt(struct search *search, struct db *db)

@@ -90,7 +90,8 @@ static int is_repeated(struct map *counted, struct findings *findings,
 		return -1;
 	if (map_get(counted, key, 0))
 		return 1;
-	return map_set(counted, key, 1);
+	map_set(counted, key, 1);
+	return 0;
 }
 
 int64_t pass_lines(struct findings *findings, int64_t call, int64_t other_call)

@@ -162,9 +162,8 @@ static int find_rows(struct search *search)
 static int count_rows(struct search *search)
 {
 	for (size_t i = 0; i < search->rows; i++)
-		if (map_set(&search->times, search->hash[i],
-			    map_get(&search->times, search->hash[i], 0) + 1))
-			return -1;
+		map_set(&search->times, search->hash[i],
+			map_get(&search->times, search->hash[i], 0) + 1);
 	return 0;
 }
 

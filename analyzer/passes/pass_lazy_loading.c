@@ -206,9 +206,8 @@ static int is_launch(const struct run *run, uint32_t id)
 static int find_holders(struct map *holders, const struct run_evidence *evidence)
 {
 	for (size_t i = 0; i < evidence->hold_count; i++)
-		if (evidence->hold[i].reason == HOLD_LOAD && evidence->hold[i].via &&
-			map_set(holders, evidence->hold[i].via, 1))
-			return -1;
+		if (evidence->hold[i].reason == HOLD_LOAD && evidence->hold[i].via)
+			map_set(holders, evidence->hold[i].via, 1);
 	return 0;
 }
 

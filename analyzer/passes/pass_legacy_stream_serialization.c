@@ -26,6 +26,7 @@
 #include "conflict.h"
 #include "constants.h"
 #include "digits.h"
+#include "memory.h"
 #include "pass.h"
 #include "print.h"
 #include "sorted.h"
@@ -52,17 +53,11 @@ struct search {
 	struct map seen; /* pair of places -> number of rows found */
 };
 
-static int list_ends(struct search *search)
+static void list_ends(struct search *search)
 {
 	const struct run *run = search->input->run;
-	void *rows;
-	int rc;
 
-	search->ended = malloc(run_work_end(run) * sizeof(*search->ended));
-	if (!search->ended) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
+	search->ended = xrealloc(NULL, run_work_end(run), sizeof(*search->ended));
 	for (uint32_t op = 1; op < run_work_end(run); op++) {
 		const struct run_work *work = run_work(run, op);
 		int64_t end = work ? run_end(run, work, op) : RUN_NEVER;
@@ -70,10 +65,7 @@ static int list_ends(struct search *search)
 		if (end != RUN_NEVER)
 			search->ended[search->count++] = (struct ended){ end, op };
 	}
-	rows = search->ended;
-	rc = digits_sort(&rows, search->count, sizeof(*search->ended));
-	search->ended = rows;
-	return rc;
+	search->ended = digits_sort(search->ended, search->count, sizeof(*search->ended));
 }
 
 /* Returns the index of the first operation that ended after a time. */
@@ -203,7 +195,8 @@ static int add_row(struct search *search, struct instance *instance, const struc
 	/* Without all calls of the row nothing would change: no estimate. */
 	if (seen == ROW_TOO_LONG)
 		instance->change = 0;
-	return map_set(&search->seen, key, seen);
+	map_set(&search->seen, key, seen);
+	return 0;
 }
 
 /* --- holds --- */
@@ -267,9 +260,8 @@ static int add_holds(struct search *search)
 		if (evidence->hold[i].reason != HOLD_LEGACY)
 			continue;
 		if (!search->ended)
-			rc = list_ends(search);
-		if (!rc)
-			rc = add_hold(search, &evidence->hold[i]);
+			list_ends(search);
+		rc = add_hold(search, &evidence->hold[i]);
 	}
 	return rc;
 }

@@ -78,23 +78,20 @@ struct failed {
 	const struct map *enabled;
 };
 
-static int find_sharing(const struct run *run, struct sharing *sharing)
+static void find_sharing(const struct run *run, struct sharing *sharing)
 {
-	int rc = 0;
-
-	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
+	for (uint32_t id = 1; id < run_call_end(run); id++) {
 		const struct run_call *call = run_call(run, id);
 		const struct run_payload *payload = call ? run_payload(run, call) : NULL;
 
 		if (!call)
 			continue;
 		if (payload->result == ERROR_ILLEGAL_ADDRESS)
-			rc = map_set(&sharing->illegal, payload->process, id);
+			map_set(&sharing->illegal, payload->process, id);
 		else if (call->type == CALL_cuCtxEnablePeerAccess && !payload->result &&
 			!map_get(&sharing->enabled, payload->process, 0))
-			rc = map_set(&sharing->enabled, payload->process, id);
+			map_set(&sharing->enabled, payload->process, id);
 	}
-	return rc;
 }
 
 /* Returns the device of the call's stream, -1: unknown. */
@@ -125,8 +122,9 @@ static int add(struct findings *findings, struct map *calls, const struct instan
 	int64_t place = findings_place(findings, instance->call);
 	uint64_t count = place < 0 ? 0 : map_get(calls, (uint64_t)place, 0);
 
-	if (place < 0 || map_set(calls, (uint64_t)place, count + 1))
+	if (place < 0)
 		return -1;
+	map_set(calls, (uint64_t)place, count + 1);
 	return count < PLACE_CALLS ? findings_add(findings, instance) : 0;
 }
 
@@ -201,8 +199,9 @@ static int run(const struct pass_input *input, struct findings *findings)
 		.event = db_prepare(input->db, event_sql),
 		.memory = db_prepare(input->db, memory_sql),
 		.enabled = &sharing.enabled };
-	int rc = failed.event && failed.memory ? find_sharing(input->run, &sharing) : -1;
+	int rc = failed.event && failed.memory ? 0 : -1;
 
+	find_sharing(input->run, &sharing);
 	if (!rc)
 		rc = check_failed(&failed, findings, &sharing.calls);
 	sqlite3_finalize(failed.event);

@@ -9,6 +9,7 @@
 #include "db_check.h"
 #include "db_file.h"
 #include "kept_trace.h"
+#include "memory.h"
 #include "print.h"
 #include "shell.h"
 
@@ -45,6 +46,8 @@ static int fail(sqlite3 *handle, const char *what)
 {
 	int code = sqlite3_errcode(handle) & 0xff;
 
+	if (code == SQLITE_NOMEM)
+		memory_lacks();
 	if (is_locked(handle))
 		report_locked(sqlite3_db_filename(handle, "main"));
 	else if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)

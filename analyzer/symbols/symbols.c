@@ -104,10 +104,7 @@ static int read_kernels(struct symbols *s)
 		char name[KERNEL_NAME_MAX];
 
 		demangle_linkage((const char *)sqlite3_column_text(q, 0), name, sizeof(name));
-		if (map_set(&s->kernels, map_hash(name, strlen(name)), 1)) {
-			step = -1;
-			break;
-		}
+		map_set(&s->kernels, map_hash(name, strlen(name)), 1);
 	}
 out:
 	sqlite3_finalize(q);

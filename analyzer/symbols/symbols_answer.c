@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "array.h"
+#include "memory.h"
 #include "cache.h"
 #include "symbols_open.h"
 
@@ -165,11 +166,11 @@ static struct symbol_answer *add_answer(struct known_file *file, const struct fo
 	answer->frame = copy(found->frame, answer->frame_count, sizeof(*answer->frame));
 	answer->tail = copy(found->tail, answer->tail_count, sizeof(*answer->tail));
 	answer->jumper = copy(found->jumper, answer->jumper_count, sizeof(*answer->jumper));
-	if (!answer->frame || !answer->tail || !answer->jumper ||
-		map_set(&file->by_offset, answer->offset, file->count + 1)) {
+	if (!answer->frame || !answer->tail || !answer->jumper) {
 		free_answer(answer);
 		return no_memory();
 	}
+	map_set(&file->by_offset, answer->offset, file->count + 1);
 	more[file->count++] = answer;
 	return answer;
 }
@@ -281,24 +282,16 @@ struct known_file *known_files_need(struct known_files *files, const char *path,
 	uint64_t name = map_hash(path, strlen(path)) * 31 +
 		(build_id ? map_hash(build_id, strlen(build_id)) : 0);
 	uint64_t known = map_get(&files->by_name, name, 0);
-	struct known_file **more, *file;
+	struct known_file *file;
 
 	if (known)
 		return files->file[known - 1];
-	more = array_room(files->file, files->count, sizeof(*more));
-	if (!more)
-		return NULL;
-	files->file = more;
-	file = calloc(1, sizeof(*file));
-	if (!file)
-		return no_memory();
-	file->path = strdup(path);
-	file->build_id = build_id ? strdup(build_id) : NULL;
-	more[files->count++] = file;
-	if (file->path && (!build_id || file->build_id) &&
-		!map_set(&files->by_name, name, files->count))
-		return file;
-	return no_memory();
+	file = xcalloc(1, sizeof(*file));
+	file->path = xstrdup(path);
+	file->build_id = build_id ? xstrdup(build_id) : NULL;
+	*array_push(files->file, files->count) = file;
+	map_set(&files->by_name, name, files->count);
+	return file;
 }
 
 int known_file_is_newer(struct known_file *file, int64_t time)

@@ -36,10 +36,8 @@ static int note_closure(struct dwarf_unit *unit, Dwarf_Die *die, const char *fun
 	demangle_base(function, base, sizeof(base));
 	if (asprintf(&name, "%s::{lambda}", base) < 0)
 		return -1;
-	if (!map_set(&unit->closures, dwarf_dieoffset(die), (uintptr_t)name))
-		return 0;
-	free(name);
-	return -1;
+	map_set(&unit->closures, dwarf_dieoffset(die), (uintptr_t)name);
+	return 0;
 }
 
 /* function: the innermost one around that is no lambda's, NULL: none; closure: parent is a type. */

@@ -50,7 +50,8 @@ int symbol_space_record(struct symbol_space *space, uint64_t address,
 	};
 	if (map_get(&space->recorded_first, address, 0))
 		return 0;
-	return map_set(&space->recorded_first, address, space->recorded_count);
+	map_set(&space->recorded_first, address, space->recorded_count);
+	return 0;
 }
 
 static struct mapping *mapping_of(const struct symbol_space *space, uint64_t address)

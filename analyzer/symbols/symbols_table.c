@@ -145,10 +145,9 @@ uint64_t symbol_table_address(struct symbol_file *file, const char *name)
 		const char *at =
 			elf_strptr(file->symbol_elf, file->symbol_names, file->symbol[i].name);
 
-		if (at &&
+		if (at)
 			map_set(&file->symbol_addresses, map_hash(at, strlen(at)),
-				file->symbol[i].address))
-			break;
+				file->symbol[i].address);
 	}
 	file->has_symbol_addresses = 1;
 	return map_get(&file->symbol_addresses, map_hash(name, strlen(name)), 0);

@@ -163,9 +163,8 @@ static void need_launch_lines(struct dwarf_function *function)
 
 		if (!callee.name || strcmp(callee.name, "__cudaPushCallConfiguration"))
 			continue;
-		if (map_set(&function->launch_lines,
-			    (uint64_t)dwarf_line_of(function->unit, call->returns - 1, NULL), 1))
-			break;
+		map_set(&function->launch_lines,
+			(uint64_t)dwarf_line_of(function->unit, call->returns - 1, NULL), 1);
 	}
 	function->has_launch_lines = 1;
 }

@@ -63,10 +63,7 @@ static struct dwarf_unit *add_unit(struct symbol_file *file, Dwarf_Die *die)
 	if (!more[file->unit_count])
 		return NULL;
 	*more[file->unit_count] = (struct dwarf_unit){ .file = file, .die = *die };
-	if (map_set(&file->units, dwarf_dieoffset(die), file->unit_count + 1)) {
-		free(more[file->unit_count]);
-		return NULL;
-	}
+	map_set(&file->units, dwarf_dieoffset(die), file->unit_count + 1);
 	return more[file->unit_count++];
 }
 

@@ -48,24 +48,31 @@ static void stop(int number)
 /* Whoever calls exit() while a file is being written (containers/memory.h) leaves none. */
 static void remove_at_exit(void)
 {
-	if (!guarded.path || guarded.owner != getpid())
+	if (guarded.owner != getpid())
 		return;
-	unlink(guarded.path);
+	if (guarded.path)
+		unlink(guarded.path);
 	if (guarded.note)
 		fputs(guarded.note, stderr);
+}
+
+static void own(void)
+{
+	static int registered;
+
+	if (!registered)
+		registered = !atexit(remove_at_exit);
+	guarded.owner = getpid();
 }
 
 void interrupt_guard(const char *path)
 {
 	struct sigaction action = { .sa_handler = stop };
-	static int registered;
 
-	if (!registered)
-		registered = !atexit(remove_at_exit);
+	own();
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < SIGNAL_COUNT; i++)
 		sigaddset(&action.sa_mask, signals[i]);
-	guarded.owner = getpid();
 	guarded.path = path;
 	for (size_t i = 0; i < SIGNAL_COUNT; i++) {
 		sigaction(signals[i], NULL, &guarded.before[i]);
@@ -83,6 +90,7 @@ void interrupt_unguard(void)
 
 void interrupt_note(const char *line)
 {
+	own();
 	guarded.note = line;
 }
 

@@ -15,7 +15,7 @@
 void interrupt_guard(const char *path);
 void interrupt_unguard(void);
 
-/* The line that they print, with its newline, or NULL; the string must stay valid. */
+/* The line that they print then, with its newline, or NULL; the string must stay valid. */
 void interrupt_note(const char *line);
 
 /* Block and unblock these signals, around steps that must not be separated. */

@@ -79,7 +79,8 @@ static int64_t tail_of(const struct trims *trims, const struct run_call *call)
 
 static int note_end(struct map *map, uint64_t key, int64_t end)
 {
-	return map_set(map, key, (uint64_t)later((int64_t)map_get(map, key, 0), end));
+	map_set(map, key, (uint64_t)later((int64_t)map_get(map, key, 0), end));
+	return 0;
 }
 
 static int note_work(struct trims *trims, const struct run_call *call)
@@ -87,8 +88,10 @@ static int note_work(struct trims *trims, const struct run_call *call)
 	uint32_t event = run_payload(trims->run, call)->event;
 	int64_t end = end_of_work(trims->run, call);
 
-	if (call->kind == KIND_EVENT_RECORD && event)
-		return map_set(&trims->events, event, (uint64_t)tail_of(trims, call));
+	if (call->kind == KIND_EVENT_RECORD && event) {
+		map_set(&trims->events, event, (uint64_t)tail_of(trims, call));
+		return 0;
+	}
 	if (!end)
 		return 0;
 	return note_end(&trims->tails, call->stream, end) ||
@@ -238,8 +241,10 @@ static int process_memory(struct trims *trims, const struct run_call *call, uint
 	const struct run_payload *payload = run_payload(trims->run, call);
 	struct pool *pool;
 
-	if (call->kind == KIND_POOL_ATTRIBUTE && payload->bytes > 0)
-		return map_set(&trims->keeps, payload->process, 1);
+	if (call->kind == KIND_POOL_ATTRIBUTE && payload->bytes > 0) {
+		map_set(&trims->keeps, payload->process, 1);
+		return 0;
+	}
 	if (made)
 		return process_alloc(trims, call, id, made->bytes);
 	if (!freed && (call->kind != KIND_POOL || !payload->has_bytes))
@@ -298,7 +303,8 @@ static int settle_part(struct trims *trims, const struct part *part)
 			trim->wait[i] = part->call;
 			break;
 		}
-	return map_set(&evidence->trimmed, part->call, (uint64_t)saved);
+	map_set(&evidence->trimmed, part->call, (uint64_t)saved);
+	return 0;
 }
 
 static int has_pools(const struct run *run)

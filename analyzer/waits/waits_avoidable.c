@@ -237,9 +237,8 @@ static int find_written(struct avoidable *a)
 
 	a->knows_written = 1;
 	for (; row < end; row++)
-		if (row->role != OPERAND_SRC && row->allocation &&
-			map_set(&a->written, row->allocation, 1))
-			return -1;
+		if (row->role != OPERAND_SRC && row->allocation)
+			map_set(&a->written, row->allocation, 1);
 	return 0;
 }
 
@@ -334,9 +333,8 @@ static int find_last(const struct run *run, struct map *last)
 	for (uint32_t id = 1; id < run_work_end(run); id++) {
 		const struct run_work *work = run_work(run, id);
 
-		if (work && work->call > map_get(last, run_where(run, work)->process, 0) &&
-			map_set(last, run_where(run, work)->process, work->call))
-			return -1;
+		if (work && work->call > map_get(last, run_where(run, work)->process, 0))
+			map_set(last, run_where(run, work)->process, work->call);
 	}
 	return 0;
 }

@@ -27,7 +27,9 @@ static int process_wait(struct glance *glance, const struct run_call *call, uint
 	if (exit != RUN_NEVER && !payload->result &&
 		glance->wait(glance->arg, id, fruitless, exit - since))
 		return -1;
-	return stream ? map_set(&glance->results, stream, 0) : 0;
+	if (stream)
+		map_set(&glance->results, stream, 0);
+	return 0;
 }
 
 static int process_call(struct glance *glance, const struct run_call *call, uint32_t id,
@@ -35,11 +37,14 @@ static int process_call(struct glance *glance, const struct run_call *call, uint
 {
 	const struct run_payload *payload = run_payload(glance->run, call);
 
-	if (call->kind == KIND_EVENT_RECORD)
-		return map_set(&glance->events, payload->event, call->stream);
+	if (call->kind == KIND_EVENT_RECORD) {
+		map_set(&glance->events, payload->event, call->stream);
+		return 0;
+	}
 	if (brings_results(glance->run, call)) {
 		glance->last_result = id;
-		return map_set(&glance->results, call->stream, 1);
+		map_set(&glance->results, call->stream, 1);
+		return 0;
 	}
 	if (call_is_wait(call->kind))
 		return process_wait(glance, call, id, call->enter);

@@ -90,7 +90,8 @@ static int is_copied_again(struct map *seen, const struct run *run, const struct
 
 	if (map_get(seen, key, 0))
 		return 1;
-	return map_set(seen, key, 1);
+	map_set(seen, key, 1);
+	return 0;
 }
 
 static int add(struct run *run, uint32_t id, struct wait_list *list)

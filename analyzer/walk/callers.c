@@ -136,7 +136,10 @@ static int64_t find_site(struct callers *callers, int64_t call)
 	if (known)
 		return known;
 	known = read_site(callers, site);
-	return known < 0 || map_set(&callers->sites, site, (uint64_t)known) ? -1 : known;
+	if (known < 0)
+		return -1;
+	map_set(&callers->sites, site, (uint64_t)known);
+	return known;
 }
 
 int callers_is_library(struct callers *callers, int64_t call)

@@ -75,8 +75,9 @@ static int add_wait(struct needs_events *events, const struct run *run, const st
 	if (!site)
 		return 0;
 	open = idmap_need(&events->needs->events, call, sizeof(*open));
-	if (!open || map_set(&events->sites, site, 1))
+	if (!open)
 		return -1;
+	map_set(&events->sites, site, 1);
 	if (open->wait.call)
 		return 0;
 	open->wait = (struct event_wait){ .call = call,

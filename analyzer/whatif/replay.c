@@ -371,7 +371,9 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 		*now = replay->first;
 	*now += gap_of(replay, step, change, contention);
 	if (handed != REPLAY_LONG_AGO && !(change->bits & CHANGE_OUTSIDE))
-		*now = later(*now, handed + paced(replay, step->resumed, contention));
+		*now = later(*now, handed);
+	if (handed != REPLAY_LONG_AGO)
+		*now += paced(replay, step->resumed, contention);
 	made = entry = *now;
 	if (change->bits & CHANGE_CALL) {
 		*now -= saved_around(replay, step);
@@ -438,8 +440,7 @@ static int link_places(struct replay *replay)
 		uint64_t place = replay_place(&replay->step[i]);
 
 		replay->same_place[i] = (uint32_t)map_get(&replay->places, place, REPLAY_NONE);
-		if (map_set(&replay->places, place, i))
-			return -1;
+		map_set(&replay->places, place, i);
 	}
 	return 0;
 }

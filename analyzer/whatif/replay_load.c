@@ -46,8 +46,8 @@ static uint32_t number(struct map *map, int64_t row)
 	if (!row)
 		return REPLAY_NONE;
 	next = map_get(map, (uint64_t)row, next);
-	if (next == map->count && map_set(map, (uint64_t)row, next))
-		return REPLAY_NONE;
+	if (next == map->count)
+		map_set(map, (uint64_t)row, next);
 	return (uint32_t)next;
 }
 
@@ -61,7 +61,8 @@ static int is_first(struct loader *loader, const struct replay *replay,
 
 	if (map_get(&loader->firsts, key, 0))
 		return 0;
-	return map_set(&loader->firsts, key, 1) ? -1 : 1;
+	map_set(&loader->firsts, key, 1);
+	return 1;
 }
 
 /* Returns the first freed allocation whose maker is known. */
@@ -114,7 +115,8 @@ static int read_pinning(struct loader *loader, const struct replay *replay,
 	if (payload->bytes <= pinned)
 		return 0;
 	step->pinning = ((payload->bytes - pinned) >> 10) * PINNING_NS_PER_MIB >> 10;
-	return map_set(&loader->firsts, key, (uint64_t)payload->bytes);
+	map_set(&loader->firsts, key, (uint64_t)payload->bytes);
+	return 0;
 }
 
 /* Returns the time of the surrounding call beyond the call's own. */
@@ -169,7 +171,8 @@ static int read_capture(struct loader *loader, const struct walk_call *call,
 		step->enter = run_call(loader->run, (int64_t)begin)->enter;
 		step->nodes = (uint32_t)map_get(&loader->sizes, begin, 0);
 	}
-	return map_set(&loader->captures, (uint64_t)call->thread, 0);
+	map_set(&loader->captures, (uint64_t)call->thread, 0);
+	return 0;
 }
 
 /* Reads the shape of the first of its operations. */
@@ -415,8 +418,10 @@ static int read_step(void *arg, const struct walk_call *call)
 	/* A pageable source is staged: mostly the copy does not wait. */
 	if (call_is_async_copy(call->kind) && !(step.act & (STEP_WAITS_OWN | STEP_MEASURED)))
 		step.act &= ~(unsigned)STEP_WAITS;
-	if (call->kind == KIND_CAPTURE_BEGIN)
-		return map_set(&loader->captures, (uint64_t)call->thread, (uint64_t)call->id);
+	if (call->kind == KIND_CAPTURE_BEGIN) {
+		map_set(&loader->captures, (uint64_t)call->thread, (uint64_t)call->id);
+		return 0;
+	}
 	if (!step.act && !step.trimmed && !replay_is_about_graphs(&step) &&
 		!map_get(&loader->via, (uint64_t)call->id, 0) &&
 		!map_get(&loader->makers, (uint64_t)call->id, 0))
@@ -461,8 +466,8 @@ static int add_hold(struct loader *loader, uint32_t number)
 
 	if (hold->reason == HOLD_LEGACY || hold->reason == HOLD_EVENT)
 		return 0;
-	if (hold->via && map_set(&loader->via, hold->via, 1))
-		return -1;
+	if (hold->via)
+		map_set(&loader->via, hold->via, 1);
 	if (!work || !run_work(loader->run, hold->behind))
 		return 0;
 	more = array_room(loader->held, loader->held_count, sizeof(*more));
@@ -484,15 +489,13 @@ static int read_evidence(struct loader *loader)
 	if (loader->held_count)
 		qsort(loader->held, loader->held_count, sizeof(*loader->held), by_call);
 	for (size_t i = 1; i < evidence->wait_count; i++)
-		if (evidence->wait[i].behind &&
-			map_set(&loader->holders, evidence->wait[i].behind, 1))
-			return -1;
+		if (evidence->wait[i].behind)
+			map_set(&loader->holders, evidence->wait[i].behind, 1);
 	for (uint32_t id = 1; id < run->allocations.count; id++) {
 		const struct run_allocation *allocation = run_allocation(run, id);
 
-		if (allocation->created && run_wait_of(evidence, allocation->freed) &&
-			map_set(&loader->makers, allocation->created, 1))
-			return -1;
+		if (allocation->created && run_wait_of(evidence, allocation->freed))
+			map_set(&loader->makers, allocation->created, 1);
 	}
 	return 0;
 }
@@ -502,9 +505,8 @@ static int read_claims(struct loader *loader)
 	const struct run_claim *claim = (const struct run_claim *)loader->run->claims.rows;
 
 	for (uint64_t i = 0; i < loader->run->claims.count; i++)
-		if (claim[i].direction != CLAIM_LOAD &&
-			map_set(&loader->writes, word_key(claim[i].kernel, claim[i].offset), 1))
-			return -1;
+		if (claim[i].direction != CLAIM_LOAD)
+			map_set(&loader->writes, word_key(claim[i].kernel, claim[i].offset), 1);
 	return 0;
 }
 
@@ -526,13 +528,14 @@ static int read_graphs(struct loader *loader, struct db *db)
 		uint64_t destroyed = (uint64_t)sqlite3_column_int64(q, 2);
 		uint64_t nodes = (uint64_t)sqlite3_column_int64(q, 3);
 
-		if ((exec && map_set(&loader->execs, exec, created)) ||
-			(exec && map_set(&loader->nodes, exec, nodes)) ||
-			(created && map_set(&loader->sizes, created, nodes)) ||
-			(destroyed && map_set(&loader->sizes, destroyed, nodes))) {
-			step = -1;
-			break;
-		}
+		if (exec)
+			map_set(&loader->execs, exec, created);
+		if (exec)
+			map_set(&loader->nodes, exec, nodes);
+		if (created)
+			map_set(&loader->sizes, created, nodes);
+		if (destroyed)
+			map_set(&loader->sizes, destroyed, nodes);
 	}
 	sqlite3_finalize(q);
 	return step;

@@ -19,11 +19,8 @@ struct sweep {
 
 int replay_sort_times(struct timed **list, size_t count)
 {
-	void *rows = *list;
-	int rc = digits_sort(&rows, count, sizeof(**list));
-
-	*list = rows;
-	return rc;
+	*list = digits_sort(*list, count, sizeof(**list));
+	return 0;
 }
 
 static int is_sorted(const struct timed *list, size_t count)

@@ -9,9 +9,9 @@ int replay_admit(struct replay *replay, int64_t call)
 {
 	uint32_t number = replay_step_of(replay, call);
 
-	return number == REPLAY_NONE
-		? 0
-		: map_set(&replay->admitted, replay_place(&replay->step[number]), 1);
+	if (number != REPLAY_NONE)
+		map_set(&replay->admitted, replay_place(&replay->step[number]), 1);
+	return 0;
 }
 
 /*

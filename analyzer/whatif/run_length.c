@@ -49,7 +49,8 @@ static int add_busy(struct measured *m, const struct run *run, const struct run_
 		return 0;
 	}
 	key = (uint64_t)stream << 32 | call->thread;
-	return map_set(&m->shared, key, map_get(&m->shared, key, 0) + (uint64_t)busy);
+	map_set(&m->shared, key, map_get(&m->shared, key, 0) + (uint64_t)busy);
+	return 0;
 }
 
 /* Only operations on a known stream count as the device's time. */
@@ -70,9 +71,10 @@ static int add_operation(struct measured *m, const struct run *run, uint32_t id)
 	if (work->start == RUN_NEVER || end == RUN_NEVER)
 		return 0;
 	end = run_busy_end(run, work, id);
-	return add_busy(m, run, work, end - work->start) || busy_add(&m->device, work->start, end)
-		? -1
-		: 0;
+	if (add_busy(m, run, work, end - work->start))
+		return -1;
+	busy_add(&m->device, work->start, end);
+	return 0;
 }
 
 static int64_t busiest_stream(const struct measured *m, const struct run *run)
@@ -163,8 +165,9 @@ int run_length(struct db *db, int64_t process, struct run_length *length)
 	struct run *own;
 	const struct run *run = run_of(db, &own);
 	int64_t active;
-	int rc = !run || measure(&m, run, process) || busy_join(&m.device) ? -1 : 0;
+	int rc = !run || measure(&m, run, process) ? -1 : 0;
 
+	busy_join(&m.device);
 	active = rc ? -1 : length_of(db, process, &m.active);
 	length->whole = rc ? -1 : length_of(db, process, &m.whole);
 	if (active >= 0 && length->whole >= 0) {

@@ -7,10 +7,9 @@ static int add(struct map *timed, const struct run *run, uint32_t id)
 {
 	const struct run_call *call = run_call(run, id);
 
-	return map_set(timed, run_payload(run, call)->event, 1) ||
-			map_set(timed, (uint64_t)run_object(run, id, OBJECT_EVENT), 1)
-		? -1
-		: 0;
+	map_set(timed, run_payload(run, call)->event, 1);
+	map_set(timed, (uint64_t)run_object(run, id, OBJECT_EVENT), 1);
+	return 0;
 }
 
 int timed_events_find(struct map *timed, const struct run *run)

@@ -310,6 +310,28 @@ static void who_frees_has_waited_for_calls_of_other_threads_made_meanwhile(void 
 	assert_int_equal(own_of_free(*state, 3000, 2940, 3200), 40000);
 }
 
+/*
+ * A thread is blocked outside of CUDA for 105 us, until a host function has run, and then computes
+ * for 331 us: only the former is saved.
+ */
+static void who_is_blocked_outside_computes_all_the_same(void **state)
+{
+	struct small_run *run = *state;
+	struct mini *m = &run->mini;
+	int64_t stream = mini_stream(m, "non-blocking"), function;
+
+	launch(run, stream, 100);
+	function = MINI_CALL(m, .type = CALL_cuLaunchHostFunc, .at = 14, .stream = stream);
+	mini_exec(m, "INSERT INTO host_run VALUES (1, 2, %lld, %lld, %lld, 1, 1)",
+		(long long)function, (long long)mini_ns(117), (long long)mini_ns(119));
+	mini_exec(m, "INSERT INTO usage VALUES (1, 0, %lld, %lld, 1, 0)", (long long)mini_ns(450),
+		(long long)mini_ns(105));
+	run->now = 450;
+	launch(run, stream, 20);
+	wait_all(run, CALL_cuCtxSynchronize, 0);
+	near(saved(run, function, CHANGE_OUTSIDE, 0, REPLAY_LIKELY), 103, 3);
+}
+
 /* The first of three copies to the same pageable memory takes 1.8 ms more: pages are made. */
 static void who_pins_memory_makes_its_pages_too(void **state)
 {
@@ -350,6 +372,7 @@ int main(void)
 		TEST(data_that_is_needed_is_waited_for_without_the_wait),
 		TEST(a_wait_for_an_event_takes_its_stream_time),
 		TEST(who_frees_at_the_same_time_waits_for_later_work),
+		TEST(who_is_blocked_outside_computes_all_the_same),
 		TEST(who_pins_memory_makes_its_pages_too),
 		TEST(who_frees_has_waited_for_calls_of_other_threads_made_meanwhile),
 	};

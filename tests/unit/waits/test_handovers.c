@@ -4,10 +4,15 @@
 #include "miniature.h"
 #include "run_columns.h"
 
+static void add_reading_of(struct mini *m, int thread, double at, double off, int times)
+{
+	mini_exec(m, "INSERT INTO usage VALUES (%d, 0, %lld, %lld, %d, 0)", thread,
+		(long long)mini_ns(at), (long long)mini_ns(off), times);
+}
+
 static void add_reading(struct mini *m, double at, double off)
 {
-	mini_exec(m, "INSERT INTO usage VALUES (1, 0, %lld, %lld, 1, 0)", (long long)mini_ns(at),
-		(long long)mini_ns(off));
+	add_reading_of(m, 1, at, off, 1);
 }
 
 static void add_function(struct mini *m, int64_t call, double until)
@@ -102,6 +107,46 @@ static void readings_say_when_it_was_blocked(void **state)
 	expect(&m, "");
 }
 
+/* The other one may compute for long between its last call and the time at which it wakes this one. */
+static void who_ends_it_may_have_computed_before(void **state)
+{
+	struct mini m;
+
+	begin(&m, 1120);
+	add_reading(&m, 1000, 900);
+	add_reading_of(&m, 2, 1120, 200, 1);
+	expect(&m, "1 call 2 500");
+	begin(&m, 1120);
+	add_reading(&m, 1000, 900);
+	add_reading_of(&m, 2, 1120, 600, 1);
+	expect(&m, "");
+}
+
+/* Then the time off the processor does not say when the first time ended. */
+static void it_was_blocked_more_than_once(void **state)
+{
+	struct mini m;
+
+	begin(&m, 1120);
+	add_function(&m, 1, 700);
+	add_reading_of(&m, 1, 1000, 950, 2);
+	expect(&m, "1 function 1 698");
+	/* Only a function of its own work tells, which explains most of the time, */
+	begin(&m, 1120);
+	add_function(&m, 2, 700);
+	add_reading_of(&m, 1, 1000, 950, 2);
+	expect(&m, "1 call 2 500");
+	begin(&m, 1120);
+	add_function(&m, 1, 400);
+	add_reading_of(&m, 1, 1000, 950, 2);
+	expect(&m, "1 call 2 500");
+	/* and that is no longer than it was off the processor. */
+	begin(&m, 1120);
+	add_function(&m, 1, 700);
+	add_reading_of(&m, 1, 1000, 500, 2);
+	expect(&m, "1 call 2 500");
+}
+
 static void a_host_function_ends_it(void **state)
 {
 	struct mini m;
@@ -127,6 +172,8 @@ int main(void)
 		cmocka_unit_test(a_thread_goes_on_after_another_ones_last_call),
 		cmocka_unit_test(without_readings_they_take_turns),
 		cmocka_unit_test(readings_say_when_it_was_blocked),
+		cmocka_unit_test(who_ends_it_may_have_computed_before),
+		cmocka_unit_test(it_was_blocked_more_than_once),
 		cmocka_unit_test(a_host_function_ends_it),
 	};
 
