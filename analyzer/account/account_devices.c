@@ -24,7 +24,6 @@ static int by_device_and_start(const void *a, const void *b)
 void account_list_works(struct account *account)
 {
 	const struct run *run = account->run;
-	void *rows;
 
 	for (uint32_t id = 1; id < run_work_end(run); id++) {
 		const struct run_work *work = run_work(run, id);
@@ -37,12 +36,11 @@ void account_list_works(struct account *account)
 	}
 	if (!account->works_count)
 		return;
-	rows = account->works;
-	digits_sort(&rows, account->works_count, sizeof(*account->works));
-	account->works = rows;
+	account->works =
+		digits_sort(account->works, account->works_count, sizeof(*account->works));
 	for (size_t i = 1; i < account->works_count; i++)
 		if (by_device_and_start(&account->works[i - 1], &account->works[i]) > 0) {
-			qsort(rows, account->works_count, sizeof(*account->works),
+			qsort(account->works, account->works_count, sizeof(*account->works),
 				by_device_and_start);
 			break;
 		}
