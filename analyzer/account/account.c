@@ -38,6 +38,108 @@ void account_add(struct account *account, int32_t device, enum account_cause cau
 	account->sum[known - 1].times++;
 }
 
+/* Extends the last call by a call made within it, or by its own inner call. */
+static void add_inner(struct account_call *outer, const struct run *run, uint32_t id)
+{
+	const struct run_call *call = run_call(run, id);
+	const struct run_wait *wait = run_wait_of(&run->evidence, id);
+	int64_t held = 0;
+
+	if (wait || kind_family(call->kind) == FAMILY_wait)
+		outer->cause = ACCOUNT_WAIT;
+	else if (kind_has(call->kind, K_WORK) && outer->cause == ACCOUNT_CALL)
+		outer->cause = ACCOUNT_SUBMIT;
+	for (; wait; wait = run_next_wait(&run->evidence, wait))
+		held = wait->waited > held ? wait->waited : held;
+	outer->held += held;
+	if (!outer->site)
+		outer->site = run_link(run, id)->site;
+}
+
+/* A loop of queries that ended in success with this one is one wait, from its first query on. */
+static void merge_polls(struct account_thread *thread, const struct polls *polls, uint32_t id)
+{
+	struct account_call *last = &thread->call[thread->count - 1], *first = last;
+	int64_t since = polls_since(polls, id);
+
+	if (since == INT64_MIN)
+		return;
+	while (first > thread->call && first[-1].exit > since)
+		first--;
+	first->exit = last->exit;
+	first->held = first->exit - since;
+	first->cause = ACCOUNT_WAIT;
+	thread->count = (size_t)(first - thread->call) + 1;
+}
+
+static void read_thread(struct account_thread *thread, const struct run *run,
+	const struct polls *polls)
+{
+	for (uint32_t id = run->thread[thread->thread].first; id; id = run_link(run, id)->next) {
+		const struct run_call *call = run_call(run, id);
+
+		if (!call)
+			continue;
+		if (!run_link(run, id)->parent || !thread->count)
+			*array_push(thread->call, thread->count) =
+				(struct account_call){ .enter = call->enter,
+					.exit = run_exit(run, call, id),
+					.site = run_link(run, id)->site,
+					.cause = ACCOUNT_CALL };
+		add_inner(&thread->call[thread->count - 1], run, id);
+		merge_polls(thread, polls, id);
+	}
+}
+
+static void read_calls(struct account *account)
+{
+	uint32_t *busiest = account->busiest;
+
+	for (size_t i = 0; i < account->of_count; i++) {
+		struct account_thread *thread = &account->threads[account->of[i]];
+		size_t at = account->busiest_count;
+
+		thread->thread = account->of[i];
+		read_thread(thread, account->run, &account->polls);
+		if (!thread->count)
+			continue;
+		account->busiest_count += at < ACCOUNT_BUSIEST;
+		for (; at && account->threads[busiest[at - 1]].count < thread->count; at--)
+			if (at < ACCOUNT_BUSIEST)
+				busiest[at] = busiest[at - 1];
+		if (at < ACCOUNT_BUSIEST)
+			busiest[at] = thread->thread;
+	}
+}
+
+/* The time of a call in table wait is at its end. */
+static void account_host(struct account *account)
+{
+	const struct account_thread *thread = &account->threads[account->thread];
+	int64_t until = account->begin;
+	uint32_t from = 0;
+
+	for (size_t i = 0; i < thread->count && until < account->end; i++) {
+		const struct account_call *call = &thread->call[i];
+		int64_t enter = call->enter < account->end ? call->enter : account->end;
+		int64_t exit = call->exit < account->end ? call->exit : account->end, held;
+
+		if (enter > until && call->exit > until) {
+			account_add_outside(account, thread, i, from, until, enter);
+			until = enter;
+		}
+		held = call->held < exit - until ? call->held : exit - until;
+		if (exit > until) {
+			account_add(account, ACCOUNT_HOST, ACCOUNT_HELD, 0, call->site, held);
+			account_add(account, ACCOUNT_HOST, call->cause, 0, call->site,
+				exit - until - held);
+			until = exit;
+		}
+		from = call->site;
+	}
+	account_add(account, ACCOUNT_HOST, ACCOUNT_OUTSIDE, from, 0, account->end - until);
+}
+
 /*
  * Without a loop the account covers the first submitting call to the end of the last operation. The
  * last turn of a loop ends when all work that it submitted has ended.
@@ -154,7 +256,7 @@ static int account_process(const struct account *run, const uint32_t *of, size_t
 	rc = loop_find(&account.loop, account.run, account.db, of, of_count);
 	set_covered_time(&account);
 	if (!rc && account.begin != account.end) {
-		account_read_calls(&account);
+		read_calls(&account);
 		account_find_gaps(&account);
 		account.thread = loop->turns ? loop->thread : account.busiest[0];
 		account_devices(&account);

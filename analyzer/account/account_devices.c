@@ -46,6 +46,152 @@ void account_list_works(struct account *account)
 		}
 }
 
+/* --- the host while the device was idle --- */
+
+/* Parts of an interval; what remains of one with more has no cause in the account. */
+#define GAPS_MOST 64
+
+/* Parts of an interval without a cause yet, in order of time. */
+struct gaps {
+	struct account_span gap[GAPS_MOST];
+	size_t count;
+};
+
+/* Removes an interval, and returns how much of it was left, ns. */
+static int64_t remove_interval(struct gaps *gaps, int64_t from, int64_t until)
+{
+	struct gaps left = { .count = 0 };
+	int64_t taken = 0;
+
+	/* An array of one more suffices: an interval is split in two at most once. */
+	if (gaps->count == GAPS_MOST)
+		return 0;
+	for (size_t i = 0; i < gaps->count; i++) {
+		struct account_span gap = gaps->gap[i];
+		int64_t begin = gap.from > from ? gap.from : from;
+		int64_t end = gap.until < until ? gap.until : until;
+
+		if (begin >= end) {
+			left.gap[left.count++] = gap;
+			continue;
+		}
+		taken += end - begin;
+		if (gap.from < begin)
+			left.gap[left.count++] = (struct account_span){ gap.from, begin };
+		if (end < gap.until)
+			left.gap[left.count++] = (struct account_span){ end, gap.until };
+	}
+	*gaps = left;
+	return taken;
+}
+
+/* The last call before and the first call after a time in which no thread was in CUDA. */
+struct around {
+	int64_t ended, begins;
+	uint32_t from, to;
+};
+
+static void find_calls_around(struct around *around, const struct account_thread *thread,
+	const struct account_span *gap)
+{
+	for (size_t i = thread->at ? thread->at - 1 : 0; i < thread->count; i++) {
+		const struct account_call *call = &thread->call[i];
+
+		if (call->exit <= gap->from && call->exit > around->ended) {
+			around->ended = call->exit;
+			around->from = call->site;
+		}
+		if (call->enter < gap->until)
+			continue;
+		if (call->enter < around->begins) {
+			around->begins = call->enter;
+			around->to = call->site;
+		}
+		return;
+	}
+}
+
+static void assign_calls(struct account *account, struct gaps *gaps, struct account_thread *thread,
+	int32_t device, int64_t from, int64_t until, int is_other)
+{
+	while (thread->at < thread->count && thread->call[thread->at].exit <= from)
+		thread->at++;
+	for (size_t i = thread->at; i < thread->count && thread->call[i].enter < until; i++) {
+		const struct account_call *call = &thread->call[i];
+
+		if (!is_other || call->cause != ACCOUNT_WAIT)
+			account_add(account, device, call->cause, 0, call->site,
+				remove_interval(gaps, call->enter, call->exit));
+	}
+}
+
+/* Removes and adds the parts of an interval outside of CUDA in which a thread did that. */
+static void assign_outside(struct account *account, struct gaps *gaps,
+	const struct account_thread *thread, enum account_cause cause, int32_t device,
+	const struct account_span *gap, const struct around *around)
+{
+	size_t next = thread->at;
+	struct account_span span[2];
+	unsigned count;
+
+	while (next < thread->count && thread->call[next].enter < gap->until)
+		next++;
+	count = account_split(thread, next, cause, gap->from, gap->until, span);
+	for (unsigned i = 0; i < count; i++)
+		account_add(account, device, cause, around->from, around->to,
+			remove_interval(gaps, span[i].from, span[i].until));
+}
+
+/*
+ * No thread was in CUDA.  The host computed while the submitting thread or one of the busiest did;
+ * else it was what the submitting thread was.
+ */
+static void add_outside(struct account *account, uint32_t thread, int32_t device,
+	const struct account_span *gap, const struct around *around)
+{
+	static const enum account_cause causes[] = ACCOUNT_OUTSIDE_CAUSES;
+	struct gaps gaps = { .gap = { *gap }, .count = 1 };
+	const struct account_thread *own = &account->threads[thread];
+
+	assign_outside(account, &gaps, own, ACCOUNT_COMPUTING, device, gap, around);
+	for (size_t i = 0; i < account->busiest_count; i++)
+		if (account->busiest[i] != thread)
+			assign_outside(account, &gaps, &account->threads[account->busiest[i]],
+				ACCOUNT_COMPUTING, device, gap, around);
+	for (size_t i = 1; i < sizeof(causes) / sizeof(*causes); i++)
+		assign_outside(account, &gaps, own, causes[i], device, gap, around);
+	for (size_t i = 0; i < gaps.count; i++)
+		account_add(account, device, ACCOUNT_OUTSIDE, around->from, around->to,
+			gaps.gap[i].until - gaps.gap[i].from);
+}
+
+/*
+ * Accounts for the host while a device was idle between two times, before an operation submitted by
+ * a call of that thread.
+ */
+static void idle_host(struct account *account, int32_t device, uint32_t thread, uint32_t site,
+	int64_t from, int64_t until)
+{
+	struct gaps gaps = { .gap = { { from, until } }, .count = 1 };
+	const uint32_t *other = account->busiest;
+
+	assign_calls(account, &gaps, &account->threads[thread], device, from, until, 0);
+	for (size_t i = 0; i < account->busiest_count; i++)
+		if (other[i] != thread)
+			assign_calls(account, &gaps, &account->threads[other[i]], device, from,
+				until, 1);
+	for (size_t i = 0; i < gaps.count; i++) {
+		struct around around = { INT64_MIN, INT64_MAX, 0, site };
+
+		find_calls_around(&around, &account->threads[thread], &gaps.gap[i]);
+		for (size_t k = 0; k < account->busiest_count; k++)
+			find_calls_around(&around, &account->threads[other[k]], &gaps.gap[i]);
+		add_outside(account, thread, device, &gaps.gap[i], &around);
+	}
+}
+
+/* --- devices --- */
+
 /* Returns how long the operation's call loaded code between two times, ns. */
 static int64_t loading(const struct run *run, uint32_t call, int64_t from, int64_t until)
 {
@@ -87,7 +233,7 @@ static void add_idle(struct account *account, const struct account_work *next, i
 	if (call->enter > from) {
 		int64_t enter = at_most(call->enter, until);
 
-		account_idle_host(account, next->device, call->thread, site, from, enter);
+		idle_host(account, next->device, call->thread, site, from, enter);
 		from = enter;
 	}
 	/* From here on it was submitted. */

@@ -127,10 +127,8 @@ struct account {
 };
 
 void account_list_works(struct account *account);
-void account_read_calls(struct account *account);
 void account_add(struct account *account, int32_t device, enum account_cause cause, uint32_t from,
 	uint32_t site, int64_t ns);
-void account_host(struct account *account);
 void account_devices(struct account *account);
 
 /*
@@ -162,12 +160,5 @@ unsigned account_split(const struct account_thread *thread, size_t next, enum ac
  */
 void account_add_outside(struct account *account, const struct account_thread *thread, size_t next,
 	uint32_t from_site, int64_t from, int64_t until);
-
-/*
- * Accounts for the host while a device was idle between two times, before an operation submitted by
- * a call of that thread.
- */
-void account_idle_host(struct account *account, int32_t device, uint32_t thread, uint32_t site,
-	int64_t from, int64_t until);
 
 #endif

@@ -136,18 +136,6 @@ static int covers_as_much(const struct candidate *candidate, double covered)
 	return candidate->is_loop && 100 * candidate->covered >= LOOP_NEARLY_PERCENT * covered;
 }
 
-static int is_further_out(const struct search *search, const struct candidate *candidate,
-	const struct candidate *than)
-{
-	uint32_t level = search->paths.node[candidate->node].level;
-
-	if (!than)
-		return 1;
-	if (level != search->paths.node[than->node].level)
-		return level < search->paths.node[than->node].level;
-	return candidate->covered > than->covered;
-}
-
 /*
  * The outermost one of those that cover the most.  A thread that runs the program's script drives
  * the others, so its loops count alone if they cover half of what any loop does: a backward
@@ -155,6 +143,7 @@ static int is_further_out(const struct search *search, const struct candidate *c
  */
 static struct candidate *choose_outermost(struct search *search)
 {
+	const struct path_node *nodes = search->paths.node;
 	struct candidate *chosen = NULL;
 	double most[2] = { 0, 0 }; /* [1]: of threads with a script */
 	int script;
@@ -166,11 +155,18 @@ static struct candidate *choose_outermost(struct search *search)
 			most[candidate->own->script != 0] = candidate->covered;
 	}
 	script = most[1] > 0 && 2 * most[1] >= most[0];
-	for (size_t i = 0; i < search->count; i++)
-		if (!search->candidate[i].own->script == !script &&
-			covers_as_much(&search->candidate[i], most[script]) &&
-			is_further_out(search, &search->candidate[i], chosen))
-			chosen = &search->candidate[i];
+	for (size_t i = 0; i < search->count; i++) {
+		struct candidate *candidate = &search->candidate[i];
+		uint32_t level = nodes[candidate->node].level;
+
+		if (!candidate->own->script != !script ||
+			!covers_as_much(candidate, most[script]))
+			continue;
+		if (!chosen || level < nodes[chosen->node].level ||
+			(level == nodes[chosen->node].level &&
+				candidate->covered > chosen->covered))
+			chosen = candidate;
+	}
 	return chosen;
 }
 
@@ -219,15 +215,6 @@ static struct candidate *choose_nested(struct search *search, const struct candi
 	return chosen;
 }
 
-static int is_named(const struct loop *loop, const char *place)
-{
-	int named = !strcmp(loop->place, place);
-
-	for (size_t i = 0; i < loop->inner_count; i++)
-		named |= !strcmp(loop->inner[i].place, place);
-	return named;
-}
-
 /* Adds loops of the same thread that take place in the turns, one for a line. */
 static int add_inner(struct loop *loop, struct search *search, const struct candidate *chosen,
 	struct db *db)
@@ -238,6 +225,7 @@ static int add_inner(struct loop *loop, struct search *search, const struct cand
 	for (size_t i = 0; i < search->count && loop->inner_count < LOOP_INNER_MOST; i++) {
 		const struct candidate *inner = &search->candidate[i];
 		struct loop_inner *into = &loop->inner[loop->inner_count];
+		int is_named;
 
 		if (inner->own != chosen->own ||
 			inner->arrivals < LOOP_INNER_LEAST * chosen->arrivals ||
@@ -248,7 +236,10 @@ static int add_inner(struct loop *loop, struct search *search, const struct cand
 		if (loop_paths_name(paths, db, loop_paths_find_line(paths, inner->node, outer),
 			    into->site, into->place, sizeof(into->place)))
 			return -1;
-		loop->inner_count += !is_named(loop, into->place);
+		is_named = !strcmp(loop->place, into->place);
+		for (size_t k = 0; k < loop->inner_count; k++)
+			is_named |= !strcmp(loop->inner[k].place, into->place);
+		loop->inner_count += !is_named;
 	}
 	return 0;
 }

@@ -273,28 +273,10 @@ static int write_also(const struct finding_rows *rows, const struct finding *fin
 
 /* --- operations ordered only by the finding's waits --- */
 
-/* Returns 1 if a line of the finding is the line of the accident's wait. */
-static int has_line(const struct finding *finding, int64_t line)
-{
-	for (size_t i = 0; line && i < finding->count; i++)
-		if (finding->place[i]->line == line)
-			return 1;
-	return 0;
-}
-
-static int write_race_text(struct words *words, const struct instance *pair, FILE *out)
-{
-	if (words_operation(words, pair->call, out))
-		return -1;
-	fputs(" comes after ", out);
-	if (words_operation(words, pair->other_call, out))
-		return -1;
-	fputs(" only because this call waits: ", out);
-	return rules[pair->rule].pass->fix(words, pair, out);
-}
-
 static int write_race(const struct finding_rows *rows, const struct accident *accident)
 {
+	const struct instance *pair = &accident->pair;
+	struct words *words = rows->findings->words;
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -302,7 +284,11 @@ static int write_race(const struct finding_rows *rows, const struct accident *ac
 
 	if (!out)
 		memory_lacks();
-	rc = write_race_text(rows->findings->words, &accident->pair, out);
+	rc = words_operation(words, pair->call, out);
+	fputs(" comes after ", out);
+	rc = rc || words_operation(words, pair->other_call, out);
+	fputs(" only because this call waits: ", out);
+	rc = rc || rules[pair->rule].pass->fix(words, pair, out) ? -1 : 0;
 	if (fclose(out))
 		memory_lacks();
 	if (!rc)
@@ -311,24 +297,32 @@ static int write_race(const struct finding_rows *rows, const struct accident *ac
 	return rc;
 }
 
-/* Without its unintended wait an accidental order is lost.  Reports each pair of lines once. */
+/* Is the accident lost without a wait of the finding, and was its pair of lines not yet said? */
+static int is_new_race(const struct finding *finding, const struct accident *next,
+	const struct accident *const *said, int count)
+{
+	int is_lost = 0;
+
+	for (int i = 0; i < count; i++)
+		if (said[i]->line == next->line && said[i]->other_line == next->other_line)
+			return 0;
+	for (size_t i = 0; i < finding->count; i++)
+		is_lost |= next->via_line && finding->place[i]->line == next->via_line;
+	return is_lost && next->pair.process == finding->process;
+}
+
+/* Without its unintended wait an accidental order is lost. */
 static int write_races(const struct finding_rows *rows, const struct finding *finding)
 {
 	const struct accident *said[RACE_LIMIT];
-	int count = 0, was_said;
+	int count = 0;
 
 	if (rule_is_fence(finding->rule))
 		return 0;
 	for (size_t i = 0; i < rows->accident_count && count < RACE_LIMIT; i++) {
 		const struct accident *next = &rows->accident[i];
 
-		if (next->pair.process != finding->process || !has_line(finding, next->via_line))
-			continue;
-		was_said = 0;
-		for (int k = 0; k < count; k++)
-			was_said |= said[k]->line == next->line &&
-				said[k]->other_line == next->other_line;
-		if (was_said)
+		if (!is_new_race(finding, next, said, count))
 			continue;
 		if (write_race(rows, next))
 			return -1;
