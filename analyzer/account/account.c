@@ -246,10 +246,9 @@ static int account_process(const struct account *run, const uint32_t *of, size_t
 	account.of = of;
 	account.of_count = of_count;
 	account.process = account.run->thread[*of].process;
-	account.work = account.works + sorted_number(account.works, account.works_count,
-					       sizeof(*account.works),
-					       offsetof(struct account_work, process),
-					       account.process);
+	account.work = account.works +
+		sorted_number(account.works, account.works_count, sizeof(*account.works),
+			offsetof(struct account_work, process), account.process);
 	while (account.work + account.work_count < account.works + account.works_count &&
 		account.work[account.work_count].process == account.process)
 		account.work_count++;
@@ -303,8 +302,8 @@ static int account_processes(const struct account *account, const struct account
 		for (end = first;
 			end < count && thread[of[end]].process == thread[of[first]].process;)
 			end++;
-		rc = account_process(account, of + first, end - first,
-			own ? &own->evidence : NULL, into);
+		rc = account_process(account, of + first, end - first, own ? &own->evidence : NULL,
+			into);
 	}
 	free(of);
 	return rc;

@@ -36,8 +36,7 @@ void account_list_works(struct account *account)
 	}
 	if (!account->works_count)
 		return;
-	account->works =
-		digits_sort(account->works, account->works_count, sizeof(*account->works));
+	account->works = digits_sort(account->works, account->works_count, sizeof(*account->works));
 	for (size_t i = 1; i < account->works_count; i++)
 		if (by_device_and_start(&account->works[i - 1], &account->works[i]) > 0) {
 			qsort(account->works, account->works_count, sizeof(*account->works),
@@ -149,7 +148,6 @@ static void assign_outside(struct account *account, struct gaps *gaps,
 static void add_outside(struct account *account, uint32_t thread, int32_t device,
 	const struct account_span *gap, const struct around *around)
 {
-	static const enum account_cause causes[] = ACCOUNT_OUTSIDE_CAUSES;
 	struct gaps gaps = { .gap = { *gap }, .count = 1 };
 	const struct account_thread *own = &account->threads[thread];
 
@@ -158,8 +156,8 @@ static void add_outside(struct account *account, uint32_t thread, int32_t device
 		if (account->busiest[i] != thread)
 			assign_outside(account, &gaps, &account->threads[account->busiest[i]],
 				ACCOUNT_COMPUTING, device, gap, around);
-	for (size_t i = 1; i < sizeof(causes) / sizeof(*causes); i++)
-		assign_outside(account, &gaps, own, causes[i], device, gap, around);
+	for (enum account_cause i = ACCOUNT_BLOCKED; i <= ACCOUNT_PREEMPTED; i++)
+		assign_outside(account, &gaps, own, i, device, gap, around);
 	for (size_t i = 0; i < gaps.count; i++)
 		account_add(account, device, ACCOUNT_OUTSIDE, around->from, around->to,
 			gaps.gap[i].until - gaps.gap[i].from);

@@ -7,7 +7,10 @@
 #include "polls.h"
 #include "run_columns.h"
 
-/* Causes and their names in table account. */
+/*
+ * Causes and their names in table account.  From COMPUTING to PREEMPTED: the host's time outside of
+ * CUDA where its usage was read.
+ */
 #define ACCOUNT_CAUSES(X) \
 	X(KERNELS, "kernels") \
 	X(COPIES, "copies") \
@@ -75,6 +78,8 @@ struct account_usage {
 
 struct account_thread {
 	uint32_t thread;
+	const struct account_usage *usage; /* in order of time */
+	size_t usage_count;
 	struct account_call *call;
 	struct account_gap *gap; /* before each call; NULL: no usage was read */
 	size_t count;
@@ -142,9 +147,6 @@ void account_find_gaps(struct account *account);
 struct account_span {
 	int64_t from, until;
 };
-
-/* Causes of the host's time outside of CUDA where usage was read. */
-#define ACCOUNT_OUTSIDE_CAUSES { ACCOUNT_COMPUTING, ACCOUNT_BLOCKED, ACCOUNT_PREEMPTED }
 
 /*
  * Returns the parts of an interval between two calls of a thread with that cause (computing,

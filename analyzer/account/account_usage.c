@@ -28,14 +28,16 @@ int account_read_usage(struct account *account)
 			.involuntary = (uint32_t)sqlite3_column_int64(q, 5),
 		};
 	sqlite3_finalize(q);
-	return step;
-}
+	for (size_t i = 0; i < account->usage_count; i++) {
+		const struct account_usage *usage = &account->usage[i];
+		struct account_thread *thread = usage->thread < account->run->thread_count
+			? &account->threads[usage->thread]
+			: account->threads;
 
-/* Returns the number of a thread's first reading, or that of a later thread. */
-static size_t find_usage(const struct account *account, uint32_t thread)
-{
-	return sorted_number(account->usage, account->usage_count, sizeof(*account->usage),
-		offsetof(struct account_usage, thread), thread);
+		thread->usage = thread->usage ? thread->usage : usage;
+		thread->usage_count++;
+	}
+	return step;
 }
 
 /*
@@ -47,14 +49,13 @@ static int64_t measure_preemption(const struct account *account)
 	double off = 0, times = 0;
 
 	for (size_t i = 0; i < account->of_count; i++) {
-		size_t at = find_usage(account, account->of[i]);
+		const struct account_thread *thread = &account->threads[account->of[i]];
 
-		for (; at < account->usage_count && account->usage[at].thread == account->of[i];
-			at++) {
-			if (account->usage[at].voluntary || !account->usage[at].involuntary)
+		for (size_t n = 0; n < thread->usage_count; n++) {
+			if (thread->usage[n].voluntary || !thread->usage[n].involuntary)
 				continue;
-			off += (double)account->usage[at].off;
-			times += account->usage[at].involuntary;
+			off += (double)thread->usage[n].off;
+			times += thread->usage[n].involuntary;
 		}
 	}
 	return times > 0 ? (int64_t)(off / times) : 0;
@@ -187,23 +188,21 @@ static size_t divide(const struct account_thread *thread, const struct account_u
 	return end;
 }
 
-static void read_gaps(const struct account *account, const struct account_thread *thread,
-	size_t first_usage, int64_t preemption)
+static void read_gaps(struct account_thread *thread, int64_t preemption)
 {
 	size_t next = 1;
 
+	thread->gap = xcalloc(thread->count, sizeof(*thread->gap));
 	for (size_t i = 0; i < thread->count; i++) {
 		int64_t until = thread->call[i].enter;
 
 		thread->gap[i] = (struct account_gap){ until, until, until,
 			.is_read = i && !is_long(thread, i) };
 	}
-	for (size_t at = first_usage; at < account->usage_count; at++) {
-		const struct account_usage *usage = &account->usage[at];
+	for (size_t i = 0; i < thread->usage_count; i++) {
+		const struct account_usage *usage = &thread->usage[i];
 		int64_t preempted = preempted_of(usage, preemption);
 
-		if (usage->thread != thread->thread)
-			break;
 		next = divide(thread, usage, usage->off - preempted, preempted, next);
 	}
 }
@@ -235,13 +234,9 @@ void account_find_gaps(struct account *account)
 
 	for (size_t i = 0; i < account->of_count; i++) {
 		struct account_thread *thread = &account->threads[account->of[i]];
-		size_t first = find_usage(account, thread->thread);
 
-		if (first == account->usage_count ||
-			account->usage[first].thread != thread->thread || !thread->count)
-			continue;
-		thread->gap = xcalloc(thread->count, sizeof(*thread->gap));
-		read_gaps(account, thread, first, preemption);
+		if (thread->usage_count && thread->count)
+			read_gaps(thread, preemption);
 	}
 	for (size_t i = 0; i < account->of_count; i++) {
 		const struct account_thread *thread = &account->threads[account->of[i]];
@@ -307,20 +302,19 @@ static void add_blocked(struct account *account, uint32_t from, uint32_t site,
 void account_add_outside(struct account *account, const struct account_thread *thread, size_t next,
 	uint32_t from_site, int64_t from, int64_t until)
 {
-	static const enum account_cause causes[] = ACCOUNT_OUTSIDE_CAUSES;
 	uint32_t site = thread->call[next].site;
 	int64_t rest = until - from;
 
-	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+	for (enum account_cause i = ACCOUNT_COMPUTING; i <= ACCOUNT_PREEMPTED; i++) {
 		struct account_span span[2];
-		unsigned count = account_split(thread, next, causes[i], from, until, span);
+		unsigned count = account_split(thread, next, i, from, until, span);
 
 		for (unsigned k = 0; k < count; k++) {
 			int64_t ns = span[k].until - span[k].from;
 
 			rest -= ns;
-			account_add(account, ACCOUNT_HOST, causes[i], from_site, site, ns);
-			if (causes[i] == ACCOUNT_BLOCKED)
+			account_add(account, ACCOUNT_HOST, i, from_site, site, ns);
+			if (i == ACCOUNT_BLOCKED)
 				add_blocked(account, from_site, site, &thread->gap[next], ns);
 		}
 	}

@@ -159,8 +159,7 @@ static struct candidate *choose_outermost(struct search *search)
 		struct candidate *candidate = &search->candidate[i];
 		uint32_t level = nodes[candidate->node].level;
 
-		if (!candidate->own->script != !script ||
-			!covers_as_much(candidate, most[script]))
+		if (!candidate->own->script != !script || !covers_as_much(candidate, most[script]))
 			continue;
 		if (!chosen || level < nodes[chosen->node].level ||
 			(level == nodes[chosen->node].level &&

@@ -284,10 +284,10 @@ void finding_weigh(const struct findings *findings, struct finding *finding)
 	if (rule_is_fence(finding->rule))
 		return;
 	if (!finding->replayed)
-		finding->saving.best = cost_bound(&finding->cost,
-			idmap_get(&findings->runs, finding->process));
-	finding->part = findings_part(findings, finding->process, finding->saving.best,
-		&finding->cost);
+		finding->saving.best =
+			cost_bound(&finding->cost, idmap_get(&findings->runs, finding->process));
+	finding->part =
+		findings_part(findings, finding->process, finding->saving.best, &finding->cost);
 }
 
 enum confidence place_confidence(const struct finding_place *place)
