@@ -69,29 +69,6 @@ static void read_thread(struct tokens *tokens, struct token_thread *thread)
 	}
 }
 
-/* Each token weighs its part of all tokens, and of the device's time. */
-static void weigh(struct tokens *tokens)
-{
-	double device = 0, count = 0;
-
-	for (size_t i = 0; i < tokens->count; i++) {
-		count += (double)tokens->thread[i].count;
-		for (size_t k = 0; k < tokens->thread[i].count; k++)
-			device += (double)tokens->thread[i].token[k].weight;
-	}
-	tokens->each = 1 / count;
-	for (size_t i = 0; i < tokens->count; i++) {
-		struct token_thread *thread = &tokens->thread[i];
-
-		for (size_t k = 0; k < thread->count; k++) {
-			double part = device > 0 ? (double)thread->token[k].weight / device : 0;
-
-			thread->token[k].weight = (float)(tokens->each + part);
-			thread->weight += (double)thread->token[k].weight;
-		}
-	}
-}
-
 /* Threads below a script first, those that submit and wait more before others. */
 static int by_lead(const void *a, const void *b)
 {
@@ -106,6 +83,9 @@ static int by_lead(const void *a, const void *b)
 
 void tokens_read(struct tokens *tokens, const uint32_t *threads, size_t count)
 {
+	double device = 0;
+	size_t all = 0;
+
 	tokens->thread = xcalloc(count, sizeof(*tokens->thread));
 	for (size_t i = 0; i < count; i++) {
 		struct token_thread *thread = &tokens->thread[tokens->count];
@@ -113,8 +93,22 @@ void tokens_read(struct tokens *tokens, const uint32_t *threads, size_t count)
 		thread->thread = threads[i];
 		read_thread(tokens, thread);
 		tokens->count += thread->count > 0;
+		all += thread->count;
+		for (size_t k = 0; k < thread->count; k++)
+			device += (double)thread->token[k].weight;
 	}
-	weigh(tokens);
+	/* Each token weighs its part of all tokens, and of the device's time. */
+	tokens->each = 1 / (double)all;
+	for (size_t i = 0; i < tokens->count; i++) {
+		struct token_thread *thread = &tokens->thread[i];
+
+		for (size_t k = 0; k < thread->count; k++) {
+			double part = device > 0 ? (double)thread->token[k].weight / device : 0;
+
+			thread->token[k].weight = (float)(tokens->each + part);
+			thread->weight += (double)thread->token[k].weight;
+		}
+	}
 	qsort(tokens->thread, tokens->count, sizeof(*tokens->thread), by_lead);
 	tokens->tally = xcalloc(tokens->site_end, sizeof(*tokens->tally));
 	tokens->listed = xcalloc(tokens->site_end, sizeof(*tokens->listed));

@@ -13,22 +13,19 @@
 struct findings *findings_new(struct db *db, struct words *words)
 {
 	struct findings *findings = xcalloc(1, sizeof(*findings));
-	sqlite3_stmt *q =
-		db_prepare(db, "SELECT process, thread, start, until, end, turns FROM loop");
-	struct loop_span *loop;
-	int step = -1;
+	const struct run_evidence *evidence = &db->run->evidence;
 
 	findings->db = db;
 	findings->words = words;
 	findings->places = places_open(db, words);
-	while (q && (step = db_step(q)) > 0) {
-		loop = idmap_need(&findings->loops, sqlite3_column_int64(q, 0), sizeof(*loop));
-		*loop = (struct loop_span){ sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2),
-			sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4),
-			sqlite3_column_int64(q, 5) };
+	for (size_t i = 0; i < evidence->loop_count; i++) {
+		const struct run_loop *loop = &evidence->loop[i];
+		struct loop_span *span = idmap_need(&findings->loops, loop->process, sizeof(*span));
+
+		*span = (struct loop_span){ loop->thread, loop->begin[0], loop->begin[loop->turns],
+			loop->end, (int64_t)loop->turns };
 	}
-	sqlite3_finalize(q);
-	if (findings->places && !step)
+	if (findings->places)
 		return findings;
 	findings_free(findings);
 	return NULL;

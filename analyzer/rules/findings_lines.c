@@ -79,16 +79,6 @@ static int is_guess(const struct finding_place *place)
 	return place_confidence(place) < CONFIDENCE_LIKELY;
 }
 
-/* A place that is only possible is not shown with more certain ones. */
-static int is_worth_a_line(const struct finding *finding, const struct finding_place *place)
-{
-	const struct finding_place *first = finding->place[0];
-
-	if (rule_is_fence(finding->rule))
-		return !is_guess(place) || is_guess(first);
-	return place->line_cost >= first->line_cost / LESSER_LINE_PART;
-}
-
 void finding_collect_lines(struct finding *finding)
 {
 	struct finding_line line = { NULL, 0 };
@@ -122,6 +112,11 @@ void finding_collect_lines(struct finding *finding)
 	}
 	finding->count = kept;
 	sort(finding, by_line);
-	for (size_t i = 0; i < kept; i++)
-		finding->place[i]->shown = is_worth_a_line(finding, finding->place[i]);
+	/* A mistake that is only possible is not shown with more certain ones. */
+	for (size_t i = 0; i < kept; i++) {
+		struct finding_place *place = finding->place[i], *first = finding->place[0];
+
+		place->shown = is_fence ? !is_guess(place) || is_guess(first)
+					: place->line_cost >= first->line_cost / LESSER_LINE_PART;
+	}
 }

@@ -273,28 +273,18 @@ static int write_also(const struct finding_rows *rows, const struct finding *fin
 
 /* --- operations ordered only by the finding's waits --- */
 
-static int write_race(const struct finding_rows *rows, const struct accident *accident)
+static int say_race(struct findings *findings, const struct finding_place *place, FILE *out)
 {
-	const struct instance *pair = &accident->pair;
-	struct words *words = rows->findings->words;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	int rc;
+	const struct instance *pair = &place->worst;
+	struct words *words = findings->words;
 
-	if (!out)
-		memory_lacks();
-	rc = words_operation(words, pair->call, out);
+	if (words_operation(words, pair->call, out))
+		return -1;
 	fputs(" comes after ", out);
-	rc = rc || words_operation(words, pair->other_call, out);
+	if (words_operation(words, pair->other_call, out))
+		return -1;
 	fputs(" only because this call waits: ", out);
-	rc = rc || rules[pair->rule].pass->fix(words, pair, out) ? -1 : 0;
-	if (fclose(out))
-		memory_lacks();
-	if (!rc)
-		rc = db_run(rows->race, "is", accident->hazard, text);
-	free(text);
-	return rc;
+	return rules[pair->rule].pass->fix(words, pair, out);
 }
 
 /* Is the accident lost without a wait of the finding, and was its pair of lines not yet said? */
@@ -315,20 +305,23 @@ static int is_new_race(const struct finding *finding, const struct accident *nex
 static int write_races(const struct finding_rows *rows, const struct finding *finding)
 {
 	const struct accident *said[RACE_LIMIT];
-	int count = 0;
+	int count = 0, rc = 0;
+	char *text;
 
 	if (rule_is_fence(finding->rule))
 		return 0;
-	for (size_t i = 0; i < rows->accident_count && count < RACE_LIMIT; i++) {
+	for (size_t i = 0; i < rows->accident_count && count < RACE_LIMIT && !rc; i++) {
 		const struct accident *next = &rows->accident[i];
 
 		if (!is_new_race(finding, next, said, count))
 			continue;
-		if (write_race(rows, next))
-			return -1;
+		text = text_of(rows->findings, &(struct finding_place){ .worst = next->pair },
+			say_race);
+		rc = text ? db_run(rows->race, "is", next->hazard, text) : -1;
+		free(text);
 		said[count++] = next;
 	}
-	return 0;
+	return rc;
 }
 
 int findings_write(struct findings *findings)
