@@ -110,6 +110,13 @@ static struct finding_place *need_place(struct finding *finding, int64_t site, i
 	return place;
 }
 
+int64_t findings_turns(const struct findings *findings, int64_t process)
+{
+	const struct loop_span *loop = idmap_get(&findings->loops, process);
+
+	return loop ? loop->turns : 0;
+}
+
 static int64_t occurrences(const struct instance *instance)
 {
 	return instance->count ? instance->count : 1;
