@@ -69,12 +69,12 @@ struct needs_host {
 };
 
 /*
- * Returns 1 if a quick pass over the calls found waits that may be needless or too broad, else 0,
- * or -1 after a message.  The full analysis takes as long as the rest of the analysis.
+ * Does a quick pass over the calls find waits that may be needless or too broad?  The full analysis
+ * takes as long as the rest of the analysis.
  */
 int needs_host_is_worth_it(const struct run *run, const struct polls *polls);
 
-/* Returns the same after preparing the analysis. */
+/* Returns that after preparing the analysis, or -1 after a message. */
 int needs_host_open(struct needs_host *host, struct relax *relax, struct needs *needs,
 	struct db *db);
 void needs_host_close(struct needs_host *host);
