@@ -181,11 +181,6 @@ static int64_t id_or_null(uint32_t id)
 /* Rows may have texts of the loop's own, so they are finished here. */
 static int store(const struct account *account, const struct account_rows *into)
 {
-	static const char *const ended[] = {
-		[END_HOST_FUNCTION] = "host_function",
-		[END_WAIT] = "wait",
-		[END_CALL] = "call",
-	};
 	const struct loop *loop = &account->loop;
 	int64_t process = account->process;
 	int rc = loop->turns
@@ -211,8 +206,8 @@ static int store(const struct account *account, const struct account_rows *into)
 		const struct account_blocked *of = &account->blocked[i];
 
 		rc = rows_add(into->blocked, process, id_or_null(of->from), id_or_null(of->site),
-			ended[of->by.ended], id_or_null(of->by.stream), id_or_null(of->by.thread),
-			id_or_null(of->by.site), of->ns, of->times);
+			of->ended, id_or_null(of->stream), id_or_null(of->by_thread),
+			id_or_null(of->by_site), of->ns, of->times);
 	}
 	return rc || rows_finish(into->loops) || rows_finish(into->turns) ||
 			rows_finish(into->inner) || rows_finish(into->sums) ||
@@ -323,7 +318,7 @@ static int account_all(const struct run *run, struct db *db, const struct accoun
 		: account_processes(&account, into);
 	free(account.works);
 	free(account.threads);
-	free(account.usage);
+	handovers_release(&account.handovers);
 	map_release(&account.holds);
 	polls_release(&account.polls);
 	return rc;

@@ -3,6 +3,7 @@
 #ifndef CUFENCE_ACCOUNT_PARTS_H
 #define CUFENCE_ACCOUNT_PARTS_H
 
+#include "handovers.h"
 #include "loop.h"
 #include "polls.h"
 #include "run_columns.h"
@@ -47,9 +48,6 @@ struct account_work {
 	int32_t device;
 };
 
-/* An event that ended the time in which a thread was blocked: table blocked. */
-enum account_end { END_UNSEEN, END_HOST_FUNCTION, END_WAIT, END_CALL };
-
 /*
  * The time before a call, since the thread's call before it.  Of the time that the thread was off
  * its processor only the length is known: it is taken to end with what ended it, else to begin with
@@ -57,9 +55,8 @@ enum account_end { END_UNSEEN, END_HOST_FUNCTION, END_WAIT, END_CALL };
  */
 struct account_gap {
 	int64_t blocked, preempted, end; /* ns: starts of the two, and end of the second */
+	const struct handover *ended;    /* what ended the blocked time; NULL: nothing seen */
 	uint8_t is_read;                 /* 0: not known, the three are equal */
-	uint8_t ended;                   /* enum account_end; with what ended it: */
-	uint32_t stream, thread, site;   /* of the host function; of the other thread's call */
 };
 
 /* An outermost call, not made by another call. */
@@ -70,15 +67,9 @@ struct account_call {
 	enum account_cause cause;
 };
 
-/* A reading of a thread's usage: table usage. */
-struct account_usage {
-	int64_t since, time, off; /* ns */
-	uint32_t thread, voluntary, involuntary;
-};
-
 struct account_thread {
 	uint32_t thread;
-	const struct account_usage *usage; /* in order of time */
+	const struct usage_reading *usage; /* in order of time */
 	size_t usage_count;
 	struct account_call *call;
 	struct account_gap *gap; /* before each call; NULL: no usage was read */
@@ -89,7 +80,8 @@ struct account_thread {
 /* A row of table blocked. */
 struct account_blocked {
 	uint32_t from, site;
-	struct account_gap by;
+	const char *ended;                   /* NULL: nothing seen */
+	uint32_t stream, by_thread, by_site; /* of the host function; of the other thread's call */
 	int64_t ns, times;
 };
 
@@ -110,8 +102,7 @@ struct account {
 	struct account_thread *threads;
 	struct map holds; /* operation -> number of its hold + 1 */
 	struct polls polls;
-	struct account_usage *usage; /* by thread and time */
-	size_t usage_count;
+	struct handovers handovers;
 
 	uint32_t process;
 	uint32_t thread;    /* the one that the host's account covers, 0: none */
@@ -137,8 +128,8 @@ void account_add(struct account *account, int32_t device, enum account_cause cau
 void account_devices(struct account *account);
 
 /*
- * Usage (account_usage.c): reads table usage, and returns 0, or -1 after a message; finds what the
- * threads did in their gaps, once the calls are read.
+ * Usage (account_usage.c): reads table usage and, if it has rows, what ended blocked time; returns
+ * 0, or -1 after a message.  Finds what the threads did in their gaps, once the calls are read.
  */
 int account_read_usage(struct account *account);
 void account_find_gaps(struct account *account);

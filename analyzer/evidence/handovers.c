@@ -8,12 +8,6 @@
 #include "map.h"
 #include "memory.h"
 
-/* A reading: how long, and how often, the thread was off its processor since the one before, ns. */
-struct reading {
-	uint32_t thread, times;
-	int64_t time, off;
-};
-
 /* What is known of a thread before the next call in order. */
 struct talker {
 	uint32_t last;    /* its last outermost call, 0: none */
@@ -23,24 +17,26 @@ struct talker {
 struct search {
 	const struct run *run;
 	struct handovers *found;
-	struct reading *reading; /* by thread and time */
-	size_t reading_count;
 	struct talker *talker; /* by thread */
 	struct map virtual;    /* processes whose clock runs in CUDA calls only */
 };
 
-static int read_usage(struct search *search, struct db *db)
+int handovers_read_usage(struct handovers *handovers, struct db *db)
 {
 	sqlite3_stmt *q = db_prepare(db,
-		"SELECT thread, time, off, voluntary FROM usage ORDER BY thread, time");
+		"SELECT thread, since, time, off, voluntary, involuntary FROM usage"
+		" ORDER BY thread, time");
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0)
-		*array_push(search->reading, search->reading_count) =
-			(struct reading){ .thread = (uint32_t)sqlite3_column_int64(q, 0),
-				.times = (uint32_t)sqlite3_column_int64(q, 3),
-				.time = sqlite3_column_int64(q, 1),
-				.off = sqlite3_column_int64(q, 2) };
+		*array_push(handovers->reading, handovers->reading_count) = (struct usage_reading){
+			.thread = (uint32_t)sqlite3_column_int64(q, 0),
+			.since = sqlite3_column_int64(q, 1),
+			.time = sqlite3_column_int64(q, 2),
+			.off = sqlite3_column_int64(q, 3),
+			.voluntary = (uint32_t)sqlite3_column_int64(q, 4),
+			.involuntary = (uint32_t)sqlite3_column_int64(q, 5),
+		};
 	sqlite3_finalize(q);
 	return step;
 }
@@ -63,26 +59,26 @@ static int read_clocks(struct search *search, struct db *db)
 static int64_t off_between(const struct search *search, uint32_t thread, int64_t from,
 	int64_t until, uint32_t *times)
 {
-	size_t low = 0, high = search->reading_count;
+	const struct usage_reading *reading = search->found->reading;
+	size_t low = 0, high = search->found->reading_count;
 	int64_t off = -1;
 
 	*times = 0;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		const struct reading *reading = &search->reading[middle];
 
-		if (reading->thread < thread ||
-			(reading->thread == thread && reading->time <= from))
+		if (reading[middle].thread < thread ||
+			(reading[middle].thread == thread && reading[middle].time <= from))
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	/* A reading is made when the silence ends, within the next call. */
-	for (; low < search->reading_count && search->reading[low].thread == thread &&
-		search->reading[low].time <= until + BLOCKED_SLACK_NS;
+	for (; low < search->found->reading_count && reading[low].thread == thread &&
+		reading[low].time <= until + BLOCKED_SLACK_NS;
 		low++) {
-		off = (off < 0 ? 0 : off) + search->reading[low].off;
-		*times += search->reading[low].times;
+		off = (off < 0 ? 0 : off) + reading[low].off;
+		*times += reading[low].voluntary;
 	}
 	return off;
 }
@@ -233,17 +229,19 @@ static int by_thread(const void *a, const void *b)
 	return (x->until > y->until) - (x->until < y->until);
 }
 
-int handovers_find(struct handovers *handovers, struct db *db)
+int handovers_find(struct handovers *handovers, const struct run *run, struct db *db)
 {
-	struct search search = { .run = db->run, .found = handovers };
-	int rc = read_usage(&search, db) || read_clocks(&search, db) ? -1 : 0;
+	struct search search = { .run = run, .found = handovers };
+	int rc = (!handovers->reading && handovers_read_usage(handovers, db)) ||
+			read_clocks(&search, db)
+		? -1
+		: 0;
 
-	search.talker = xcalloc(db->run->thread_count + 1, sizeof(*search.talker));
-	for (uint32_t id = 1; id < run_call_end(db->run) && !rc; id++)
+	search.talker = xcalloc(run->thread_count + 1, sizeof(*search.talker));
+	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++)
 		process_call(&search, id);
 	if (handovers->count)
 		qsort(handovers->list, handovers->count, sizeof(*handovers->list), by_thread);
-	free(search.reading);
 	free(search.talker);
 	map_release(&search.virtual);
 	return rc;
@@ -272,5 +270,6 @@ const struct handover *handovers_first(const struct handovers *handovers, uint32
 void handovers_release(struct handovers *handovers)
 {
 	free(handovers->list);
+	free(handovers->reading);
 	*handovers = (struct handovers){ 0 };
 }

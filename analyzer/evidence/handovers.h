@@ -19,6 +19,12 @@
 #include "db.h"
 #include "run_columns.h"
 
+/* How long and how often a thread was off its processor since the reading before: table usage. */
+struct usage_reading {
+	int64_t since, time, off; /* ns */
+	uint32_t thread, voluntary, involuntary;
+};
+
 struct handover {
 	uint32_t process, thread;
 	uint32_t before, after; /* its outermost calls before and after it was silent */
@@ -37,10 +43,14 @@ struct handover {
 struct handovers {
 	struct handover *list; /* by thread, then in order of time */
 	size_t count;
+	struct usage_reading *reading; /* by thread and time */
+	size_t reading_count;
 };
 
-/* Returns 0, or -1 after a message; call handovers_release() in both cases. */
-int handovers_find(struct handovers *handovers, struct db *db);
+/* Both return 0, or -1 after a message; call handovers_release() in any case. */
+int handovers_read_usage(struct handovers *handovers, struct db *db);
+/* Reads the usage if that was not done. */
+int handovers_find(struct handovers *handovers, const struct run *run, struct db *db);
 
 /* Returns the first one of a thread that ended silence after a time; NULL: none. */
 const struct handover *handovers_first(const struct handovers *handovers, uint32_t thread,

@@ -108,7 +108,8 @@ static int run(const struct pass_input *input, struct findings *findings)
 	if (!host_run_count(input->run))
 		return 0;
 	search.reader = access_open(input->db);
-	rc = !search.reader || handovers_find(&handovers, input->db) || add_all(&search, &handovers)
+	rc = !search.reader || handovers_find(&handovers, input->run, input->db) ||
+			add_all(&search, &handovers)
 		? -1
 		: 0;
 	access_close(search.reader);

@@ -108,7 +108,7 @@ struct savings *savings_open(struct db *db)
 
 	savings->db = db;
 	rc = replay_load(savings, db) || pinned_find(&pinned, db) ||
-			handovers_find(&savings->handovers, db) ||
+			handovers_find(&savings->handovers, db->run, db) ||
 			!(q = db_prepare(db, "SELECT id, clock = 'virtual' FROM process"))
 		? -1
 		: 0;

@@ -51,7 +51,7 @@ static void expect(struct mini *m, const char *wanted)
 
 	m->db.run = run_open(&m->db);
 	assert_non_null(m->db.run);
-	assert_int_equal(handovers_find(&found, &m->db), 0);
+	assert_int_equal(handovers_find(&found, m->db.run, &m->db), 0);
 	for (size_t i = 0; i < found.count; i++)
 		if (found.list[i].thread == MINI_MAIN)
 			snprintf(text, sizeof(text), "%u %s %u %lld%s", found.list[i].before,
