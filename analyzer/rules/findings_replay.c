@@ -427,24 +427,13 @@ static void change_possible(struct savings *savings, struct finding *const *find
 			change_finding(savings, finding[i]);
 }
 
-/* Returns the saving of a turn: what is saved outside of the loop is in proportion to its time. */
-static int64_t per_turn(const struct loop_span *loop, const struct run_length *run, int64_t saving)
-{
-	double part = (double)(loop->end - loop->start) / (double)run->whole;
-
-	return (int64_t)(part < 1 ? part * (double)saving : (double)saving) / loop->turns;
-}
-
 static int replay_ceiling(const struct replaying *replaying, int64_t process,
 	const struct loop_span *loop, sqlite3_stmt *update)
 {
 	struct findings *findings = replaying->findings;
 	struct savings *savings = replaying->savings;
-	const struct run_length *run = findings_run(findings, process);
 	struct ceiling ceiling[2];
 
-	if (!run)
-		return -1;
 	for (int unread = 0; unread < 2; unread++) {
 		change_possible(savings, findings->masked, findings->masked_count, process);
 		change_possible(savings, findings->finding, findings->count, process);
@@ -454,8 +443,8 @@ static int replay_ceiling(const struct replaying *replaying, int64_t process,
 	/* A replay with more changes may take a little longer. */
 	if (ceiling[1].saving < ceiling[0].saving)
 		ceiling[1] = ceiling[0];
-	return db_run(update, "iiiii", per_turn(loop, run, ceiling[0].saving),
-		ceiling[0].blocked / loop->turns, per_turn(loop, run, ceiling[1].saving),
+	return db_run(update, "iiiii", ceiling[0].saving / loop->turns,
+		ceiling[0].blocked / loop->turns, ceiling[1].saving / loop->turns,
 		ceiling[1].blocked / loop->turns, process);
 }
 

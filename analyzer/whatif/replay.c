@@ -334,9 +334,12 @@ int64_t replay_run(struct replay *replay, enum replay_contention contention)
 		raise_to(&last, replay->end[i]);
 		raise_to(&last, replay->thread[replay->step[i].thread].now);
 	}
-	if (!replay->changed)
+	if (!replay->changed) {
 		memcpy(replay->held_unchanged, replay->held,
 			replay->step_count * sizeof(*replay->held));
+		memcpy(replay->end_unchanged, replay->end,
+			replay->step_count * sizeof(*replay->end));
+	}
 	for (size_t i = 0; i < replay->threads.count; i++)
 		raise_to(&last, finish_join(replay, &replay->thread[i], 1));
 	return last - replay->first;

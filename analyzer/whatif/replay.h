@@ -198,7 +198,8 @@ struct replay {
 	enum replay_contention contention;
 	int64_t *end;            /* by step: end of its operation, or of the call that waited */
 	int64_t *held;           /* by step: ns that the call is held in the last run, */
-	int64_t *held_unchanged; /* and in the last run without changes */
+	int64_t *held_unchanged; /* and in the last run without changes, */
+	int64_t *end_unchanged;  /* and end in that */
 	struct replay_thread *thread;
 	struct replay_stream *stream;
 	int64_t *event, *exec;

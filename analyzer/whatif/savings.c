@@ -25,6 +25,7 @@ static void make_room(struct replay *replay)
 	ROOM(end, steps);
 	ROOM(held, steps);
 	ROOM(held_unchanged, steps);
+	ROOM(end_unchanged, steps);
 	ROOM(thread, replay->threads.count);
 	ROOM(stream, replay->streams.count);
 	ROOM(event, replay->events.count);
@@ -89,8 +90,8 @@ static void free_replay(void *object)
 		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts,
 		&replay->places, &replay->silences, &replay->admitted, &replay->kept };
 	void *rooms[] = { replay->step, replay->operand, replay->same_place, replay->accident,
-		replay->change, replay->end, replay->held, replay->held_unchanged, replay->thread,
-		replay->stream, replay->event, replay->exec, replay->context, replay->apart,
+		replay->change, replay->end, replay->held, replay->held_unchanged,
+		replay->end_unchanged, replay->thread, replay->stream, replay->event, replay->exec, replay->context, replay->apart,
 		replay->memory, replay->booking, replay };
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
@@ -290,6 +291,24 @@ int savings_estimate(struct savings *savings, int64_t process, struct saving *sa
 	return 1;
 }
 
+/*
+ * Returns the time of a loop in a replay, ns: from the end of what its thread did before, until all
+ * that was submitted before its end has ended.
+ */
+static int64_t loop_time(const struct replay *replay, uint32_t thread, const struct loop_span *loop,
+	const int64_t *end)
+{
+	int64_t before = replay->first, last = replay->first;
+
+	for (size_t i = 0; i < replay->step_count; i++) {
+		if (replay->step[i].enter < loop->start && replay->step[i].thread == thread)
+			raise_to(&before, end[i]);
+		if (replay->step[i].enter < loop->until)
+			raise_to(&last, end[i]);
+	}
+	return last - before;
+}
+
 int savings_estimate_ceiling(struct savings *savings, int64_t process, int results,
 	const struct loop_span *loop, struct ceiling *ceiling)
 {
@@ -302,8 +321,11 @@ int savings_estimate_ceiling(struct savings *savings, int64_t process, int resul
 		replay_change_results(replay);
 		replay->made = ~replay->made;
 	}
-	*ceiling = (struct ceiling){ .saving = replay_best(replay) };
+	replay_best(replay);
 	thread = (uint32_t)map_get(&replay->threads, (uint64_t)loop->thread, REPLAY_NONE);
+	*ceiling = (struct ceiling){ .saving = loop_time(replay, thread, loop, replay->end_unchanged) -
+			loop_time(replay, thread, loop, replay->end) };
+	raise_to(&ceiling->saving, 0);
 	for (size_t i = 0; i < replay->step_count; i++) {
 		const struct replay_step *step = &replay->step[i];
 

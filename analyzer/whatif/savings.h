@@ -46,7 +46,7 @@ int savings_estimate(struct savings *savings, int64_t process, struct saving *sa
 /* Like savings_estimate(), without the ends of the interval: takes a quarter of the time. */
 int savings_estimate_best(struct savings *savings, int64_t process, int64_t *best);
 
-/* The most that can be saved, and for how long the loop's thread is blocked in it then, ns. */
+/* The most that the loop can save, and for how long its thread is blocked in it then, ns. */
 struct ceiling {
 	int64_t saving, blocked;
 };

@@ -39,6 +39,9 @@ check needless-wait sync_before_handover
 # Waits that had nothing to wait for take the place of those that are left out.
 check blocked-outside signal_per_step
 ceiling signal_per_step "$saved"
+# A tenth of the run is outside of its loop, and saves nothing.
+check blocking-copy symbol_per_step
+ceiling symbol_per_step "$saved"
 check needless-wait phase_timers
 ceiling phase_timers "$saved"
 has "... and are named" "also cudaDeviceSynchronize .*phase_timers.cu:38 in start" \
