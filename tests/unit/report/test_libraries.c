@@ -57,7 +57,8 @@ static void a_python_file_is_a_library_too(void **state)
 	struct mini *m = *state;
 	const char *cupy = "/x/site-packages/cupy/fft/_fft.py";
 
-	assert_non_null(strstr(advice_for(m, CALL_cuModuleUnload, cupy, "ifft2"), "get_plan_cache"));
+	assert_non_null(
+		strstr(advice_for(m, CALL_cuModuleUnload, cupy, "ifft2"), "get_plan_cache"));
 }
 
 /* PyTorch's own calls: the script cannot set the pointer mode. */
