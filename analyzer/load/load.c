@@ -9,6 +9,7 @@
 #include "layout.h"
 #include "load_accept.h"
 #include "loader.h"
+#include "memory.h"
 #include "print.h"
 
 static const char *const insert_sql[INSERT_COUNT] = {
@@ -449,11 +450,11 @@ static int finish(struct loader *loader)
 int load_traces(struct db *db, char *const *path, size_t count, const char *command)
 {
 	struct loader loader = { .db = db };
-	char *load = malloc(count + 1);
+	char *load = xcalloc(count, 1);
 	int rc = -1;
 
-	if (!load || loader_choose_files(&loader, path, count, load) ||
-		db_exec(db, early_indexes) || db_exec(db, "BEGIN")) {
+	if (loader_choose_files(&loader, path, count, load) || db_exec(db, early_indexes) ||
+		db_exec(db, "BEGIN")) {
 		free(load);
 		return -1;
 	}

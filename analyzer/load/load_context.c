@@ -50,15 +50,14 @@ static uint64_t ended(struct loaded_process *p, const struct loaded_call *call)
 	return p->context[found - 1].users && !--p->context[found - 1].users ? found : 0;
 }
 
-static int note_user(struct loaded_process *p, const struct loaded_call *call)
+static void note_user(struct loaded_process *p, const struct loaded_call *call)
 {
 	uint64_t found = map_get(&p->context_handles, VALUE(call, context), 0);
 
 	if (call->failed || !found)
-		return 0;
+		return;
 	p->context[found - 1].users++;
 	map_set(&p->primaries, VALUE(call, device), found);
-	return 0;
 }
 
 int loader_resolve_context(struct loader *loader, struct loaded_call *call)
@@ -73,7 +72,9 @@ int loader_resolve_context(struct loader *loader, struct loaded_call *call)
 		VALUE(call, context))
 		found = map_get(&p->context_handles, VALUE(call, context), 0);
 	call->context = found ? p->context[found - 1].row : 0;
-	return call->kind == KIND_CONTEXT_RETAIN ? note_user(p, call) : 0;
+	if (call->kind == KIND_CONTEXT_RETAIN)
+		note_user(p, call);
+	return 0;
 }
 
 static int end_memory(struct loaded_process *p, const struct loaded_call *call)

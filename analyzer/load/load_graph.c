@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "unnamed_memory.h"
 
 /* lives.retire: the rows are written. */
@@ -16,14 +17,11 @@ static int drop_life(void *arg, const struct life *life)
 
 static struct graphs *graphs_of(struct loaded_process *p)
 {
-	if (p->graphs)
-		return p->graphs;
-	p->graphs = calloc(1, sizeof(*p->graphs));
-	if (p->graphs)
+	if (!p->graphs) {
+		p->graphs = xcalloc(1, sizeof(*p->graphs));
 		p->graphs->graph.retire = p->graphs->node.retire = p->graphs->exec.retire =
 			drop_life;
-	else
-		fputs("cufence: out of memory\n", stderr);
+	}
 	return p->graphs;
 }
 
@@ -62,8 +60,6 @@ int handle_begin(struct lives *lives, uint64_t handle, uint64_t begin, int64_t r
 {
 	uint32_t life = lives_begin(lives, handle, begin, 0), previous;
 
-	if (!life)
-		return -1;
 	lives->life[life - 1].value = (uint64_t)row;
 	/*
 	 * Destroying a graph also destroys its nodes, and a node its bodies, without separate

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 
 #define HAS(fields, kind) ((fields)->present & 1ull << FIELD_##kind)
 
@@ -18,12 +18,9 @@ uint32_t loader_add_stream(struct loader *loader, uint64_t key, uint64_t begin,
 	const struct loaded_stream *stream)
 {
 	struct loaded_process *p = &loader->p;
-	struct loaded_stream *more = array_room(p->stream, p->streams.count, sizeof(*more));
 
-	if (!more)
-		return 0;
-	p->stream = more;
-	more[p->streams.count] = *stream;
+	p->stream = array_grown(p->stream, p->streams.count, sizeof(*p->stream));
+	p->stream[p->streams.count] = *stream;
 	return lives_begin(&p->streams, key, begin, 0);
 }
 
@@ -70,20 +67,16 @@ static uint32_t stream_of(struct resolving *r, uint64_t handle)
 	return known ? known : loader_add_stream(r->loader, handle, r->call->enter, &unknown);
 }
 
-static int create_stream(struct resolving *r)
+static void create_stream(struct resolving *r)
 {
 	struct loaded_process *p = r->p;
 	uint64_t handle = r->call->fields.value[FIELD_new_stream];
-	struct loaded_stream *more;
 
 	if (r->call->failed || !handle)
-		return 0;
-	more = array_room(p->stream, p->streams.count, sizeof(*more));
-	if (!more)
-		return -1;
-	p->stream = more;
+		return;
+	p->stream = array_grown(p->stream, p->streams.count, sizeof(*p->stream));
 	/* CU_STREAM_NON_BLOCKING is 1. */
-	more[p->streams.count] = (struct loaded_stream){
+	p->stream[p->streams.count] = (struct loaded_stream){
 		.handle = handle,
 		.context = r->call->context,
 		.kind = r->call->fields.value[FIELD_flags] & 1 ? STREAM_KIND_NON_BLOCKING
@@ -92,17 +85,14 @@ static int create_stream(struct resolving *r)
 		.cupti_id = -1,
 	};
 	r->call->stream = lives_begin(&p->streams, handle, r->call->exit, r->call->number);
-	if (!r->call->stream)
-		return -1;
 	p->streams.life[r->call->stream - 1].context = r->call->context;
-	return 0;
 }
 
 static uint32_t add_event(struct resolving *r, uint64_t handle, uint64_t begin, uint32_t created)
 {
 	uint32_t life = lives_begin(&r->p->events, handle, begin, created);
 
-	if (life && created) {
+	if (created) {
 		r->p->events.life[life - 1].value = r->call->fields.value[FIELD_flags];
 		r->p->events.life[life - 1].context = r->call->context;
 	}
@@ -148,8 +138,10 @@ static int resolve_stream(struct resolving *r)
 {
 	int implied = kind_has(r->call->kind, K_DEFAULT_STREAM);
 
-	if (r->call->kind == KIND_STREAM_CREATE)
-		return create_stream(r);
+	if (r->call->kind == KIND_STREAM_CREATE) {
+		create_stream(r);
+		return 0;
+	}
 	if (!implied && !HAS(&r->call->fields, stream))
 		return 0;
 	r->call->stream = stream_of(r, implied ? STREAM_NULL : r->call->fields.value[FIELD_stream]);
@@ -291,25 +283,23 @@ static int note_reservation(struct resolving *r)
 	return 0;
 }
 
-static int note_unmapping(struct resolving *r, uint32_t life)
+static void note_unmapping(struct resolving *r, uint32_t life)
 {
 	uint64_t handle = map_get(&r->p->mapped_at, r->p->allocations.life[life - 1].handle, 0);
 
 	if (handle && map_get(&r->p->mapped, handle, 0) == life)
 		map_set(&r->p->mapped, handle, 0);
-	return 0;
 }
 
 /* cuMemRetainAllocationHandle: a handle of memory mapped at an address. */
-static int retain_handle(struct resolving *r)
+static void retain_handle(struct resolving *r)
 {
 	uint32_t life = ranges_find(&r->p->live_memory, r->call->fields.value[FIELD_ptr]);
 
 	if (!life ||
 		loader_allocation_kind(&r->p->allocations.life[life - 1])->made_by != KIND_MEM_MAP)
-		return 0;
+		return;
 	map_set(&r->p->mapped, r->call->fields.value[FIELD_handle], life);
-	return 0;
 }
 
 /* With a size it is new memory; retained or imported memory may be known. */
@@ -327,8 +317,11 @@ static int drop_handle(struct resolving *r)
 		return -1;
 	if (r->call->kind == KIND_MEM_IMPORT && loader_note_handle(r->loader, r->call))
 		return -1;
-	if (HAS(fields, bytes) && !is_new)
-		return r->call->failed ? 0 : retain_handle(r);
+	if (HAS(fields, bytes) && !is_new) {
+		if (!r->call->failed)
+			retain_handle(r);
+		return 0;
+	}
 	if (!r->call->failed)
 		map_set(&r->p->mapped, handle, 0);
 	return 0;
@@ -372,8 +365,6 @@ static int allocate(struct resolving *r, size_t kind)
 		map_set(&p->variables, address, r->call->fields.value[FIELD_module]);
 	}
 	life = lives_begin(&p->allocations, address, r->call->exit, r->call->number);
-	if (!life)
-		return -1;
 	p->allocations.life[life - 1].value = bytes;
 	p->allocations.life[life - 1].kind = (uint8_t)kind;
 	p->allocations.life[life - 1].context = r->call->context;
@@ -399,8 +390,8 @@ static int release(struct resolving *r)
 	/* Graph memory has the same address again at the next launch. */
 	if (allocation_kinds[p->allocations.life[life - 1].kind].made_by == KIND_GRAPH_ADD_NODE)
 		return 0;
-	if (r->call->kind == KIND_MEM_UNMAP && note_unmapping(r, life))
-		return -1;
+	if (r->call->kind == KIND_MEM_UNMAP)
+		note_unmapping(r, life);
 	ranges_remove(&p->live_memory, address, life);
 	return lives_end(&p->allocations, life, r->call->exit, r->call->number);
 }
