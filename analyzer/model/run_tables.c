@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "memory.h"
 #include "run_parts.h"
 
 #define COUNT(names) ((unsigned)(sizeof(names) / sizeof(*(names))))
@@ -155,16 +155,12 @@ static int read_twins(struct run *run, struct db *db)
 
 	while (!rc && (rc = run_reader_next(&reader)) > 0) {
 		uint32_t id = run_reader_id(&reader, 0), other = run_reader_id(&reader, 1);
-		struct run_twin *more = array_room(run->twin, run->twin_count, sizeof(*more));
 
-		rc = more ? 0 : -1;
-		if (!more)
-			break;
-		run->twin = more;
+		rc = 0;
 		if (id >= run->allocations.count || other >= run->allocations.count)
 			continue;
 		all[id].has_twins = 1;
-		more[run->twin_count++] = (struct run_twin){ .allocation = id,
+		*array_push(run->twin, run->twin_count) = (struct run_twin){ .allocation = id,
 			.other = other,
 			.shift = sqlite3_column_int64(reader.rows, 2),
 			.is_known = sqlite3_column_type(reader.rows, 2) != SQLITE_NULL };
@@ -179,14 +175,8 @@ static int read_devices(struct run *run, struct db *db)
 	int rc = run_reader_open(&reader, run, db, "device",
 		"SELECT process, ordinal, sm_count, threads_per_sm, blocks_per_sm FROM device");
 
-	while (!rc && (rc = run_reader_next(&reader)) > 0) {
-		struct run_device *more = array_room(run->device, run->device_count, sizeof(*more));
-
-		rc = more ? 0 : -1;
-		if (!more)
-			break;
-		run->device = more;
-		more[run->device_count++] = (struct run_device){
+	while (rc >= 0 && (rc = run_reader_next(&reader)) > 0) {
+		*array_push(run->device, run->device_count) = (struct run_device){
 			.process = run_reader_id(&reader, 0),
 			.ordinal = sqlite3_column_int(reader.rows, 1),
 			.sms = sqlite3_column_int64(reader.rows, 2),
