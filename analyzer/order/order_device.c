@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 #include "unnamed_memory.h"
 #include "order_steps.h"
 
@@ -23,21 +23,19 @@ int order_is_contested(const struct order_stream *stream, const struct walk_call
 int order_add_pending(struct order *order, struct order_stream *stream, struct order_state state,
 	enum order_reason reason)
 {
-	struct order_pending *more;
+	struct order_pending *pending;
 	uint32_t seq;
 
 	for (size_t i = 0; state.call && i < stream->pending_count; i++)
 		if (stream->pending[i].state.call == state.call &&
 			stream->pending[i].reason == reason)
 			return 0;
-	more = array_room(stream->pending, stream->pending_count, sizeof(*more));
 	seq = order_next(order);
-	if (!more || !seq)
+	if (!seq)
 		return -1;
-	stream->pending = more;
-	more[stream->pending_count] =
-		(struct order_pending){ .state = ORDER_NOTHING, .reason = reason };
-	order_keep(&more[stream->pending_count++].state, state);
+	pending = array_push(stream->pending, stream->pending_count);
+	*pending = (struct order_pending){ .state = ORDER_NOTHING, .reason = reason };
+	order_keep(&pending->state, state);
 	order_note_change(stream, seq);
 	return 0;
 }
@@ -359,8 +357,6 @@ int order_step_free(struct order *order, const struct walk_call *call)
 	if (!call->ptr)
 		return 0;
 	freed = idmap_need(&order->freed, freed_id(call), sizeof(*freed));
-	if (!freed)
-		return -1;
 	freed->stream = stream->id;
 	order_keep(&freed->state, stream->last);
 	return 0;

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 #include "order_agents.h"
 
 /* Minimum number of keys before dead ones are looked for. */
@@ -136,15 +136,8 @@ static void forget_keys(struct visitor *visitor, struct order_clock **clock)
 
 static void add_received(struct visitor *visitor, uint32_t number)
 {
-	uint32_t *more = number && !visitor->failed
-		? array_room(visitor->received, visitor->count, sizeof(*more))
-		: NULL;
-
-	visitor->failed |= number && !more;
-	if (!more)
-		return;
-	visitor->received = more;
-	more[visitor->count++] = number;
+	if (number)
+		*array_push(visitor->received, visitor->count) = number;
 }
 
 static void collect_received(struct visitor *visitor, struct order_clock **clock)
@@ -188,11 +181,9 @@ static void forget_in_processes(struct order *order, const uint32_t *gone, size_
 
 int order_forget(struct order *order)
 {
-	uint32_t *gone = malloc((order->keys.count + 1) * sizeof(*gone));
+	uint32_t *gone = xrealloc(NULL, order->keys.count, sizeof(*gone));
 	size_t count = 0;
 
-	if (!gone)
-		return 0; /* too early */
 	for (size_t i = 0; i < order->keys.size; i++) {
 		const struct order_key *key = order->keys.slot[i].object;
 

@@ -7,8 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "array.h"
 #include "graph_child.h"
+#include "memory.h"
 #include "order_steps.h"
 #include "sorted.h"
 
@@ -68,13 +68,8 @@ static int add_node(struct order *order, struct order_exec *exec, struct order_e
 	sqlite3_stmt *q)
 {
 	const char *type = (const char *)sqlite3_column_text(q, 1);
-	struct order_graph_node *more = array_room(exec->node, exec->node_count, sizeof(*more)),
-				*node;
+	struct order_graph_node *node = array_push(exec->node, exec->node_count);
 
-	if (!more)
-		return -1;
-	exec->node = more;
-	node = &more[exec->node_count++];
 	*node = (struct order_graph_node){ .node = sqlite3_column_int64(q, 0),
 		.event = sqlite3_column_int64(q, 2),
 		.state = ORDER_NOTHING,
@@ -156,19 +151,16 @@ static int step_change(struct order *order, const struct walk_call *call)
 static int read_arcs(struct order *order, struct order_exec *exec)
 {
 	sqlite3_stmt *q = order->db ? db_prepare(order->db, arcs_sql) : NULL;
-	int64_t(*more)[2];
+	int64_t(*arc)[2];
 	int rc = -1;
 
 	exec->arcs_known = 1;
 	if (!q || db_bind(q, "ii", exec->graph, exec->created))
 		goto out;
 	while ((rc = db_step(q)) > 0) {
-		more = array_room(exec->arc, exec->arc_count, sizeof(*more));
-		if (!more)
-			break;
-		exec->arc = more;
-		more[exec->arc_count][0] = sqlite3_column_int64(q, 0);
-		more[exec->arc_count++][1] = sqlite3_column_int64(q, 1);
+		arc = array_push(exec->arc, exec->arc_count);
+		(*arc)[0] = sqlite3_column_int64(q, 0);
+		(*arc)[1] = sqlite3_column_int64(q, 1);
 	}
 out:
 	sqlite3_finalize(q);
@@ -187,19 +179,12 @@ struct search {
 	size_t todo_count;
 };
 
-static int visit(struct search *search, int64_t node)
+static void visit(struct search *search, int64_t node)
 {
-	int64_t *more;
-
 	if (idmap_get(&search->seen, node))
-		return 0;
-	more = array_room(search->todo, search->todo_count, sizeof(*more));
-	if (!more)
-		return -1;
+		return;
 	idmap_put(&search->seen, node, search);
-	search->todo = more;
-	more[search->todo_count++] = node;
-	return 0;
+	*array_push(search->todo, search->todo_count) = node;
 }
 
 static void release_nothing(void *object)
@@ -211,23 +196,23 @@ int order_path_in_graph(struct order *order, int64_t exec_id, int64_t from, int6
 {
 	struct order_exec *exec = idmap_get(&order->execs, exec_id);
 	struct search search = { .todo = NULL };
-	int found = 0, rc;
+	int found = 0;
 
 	if (!exec || (!exec->arcs_known && read_arcs(order, exec)))
 		return -1;
-	rc = visit(&search, from);
-	while (!rc && !found && search.todo_count) {
+	visit(&search, from);
+	while (!found && search.todo_count) {
 		int64_t node = search.todo[--search.todo_count];
 
 		for (size_t i = first_arc(exec, node);
-			i < exec->arc_count && exec->arc[i][0] == node && !rc && !found; i++) {
+			i < exec->arc_count && exec->arc[i][0] == node && !found; i++) {
 			found = exec->arc[i][1] == to;
-			rc = visit(&search, exec->arc[i][1]);
+			visit(&search, exec->arc[i][1]);
 		}
 	}
 	free(search.todo);
 	idmap_release(&search.seen, release_nothing);
-	return rc ? -1 : found;
+	return found;
 }
 
 /* --- launches --- */

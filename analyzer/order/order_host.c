@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "array.h"
 #include "constants.h"
+#include "memory.h"
 #include "order_steps.h"
 #include "scope.h"
 
@@ -29,21 +29,17 @@ static void sift_down(struct order_process *process, size_t at)
 	news[at] = moved;
 }
 
-static int add_report(struct order_process *process, int64_t at, int64_t thread,
+static void add_report(struct order_process *process, int64_t at, int64_t thread,
 	const struct order_state *state)
 {
-	struct order_news *more = array_room(process->news, process->news_count, sizeof(*more));
 	struct order_news news = { .at = at, .thread = thread, .state = ORDER_NOTHING };
 	size_t i;
 
-	if (!more)
-		return -1;
-	process->news = more;
 	order_keep(&news.state, *state);
-	for (i = process->news_count++; i && more[(i - 1) / 2].at > at; i = (i - 1) / 2)
-		more[i] = more[(i - 1) / 2];
-	more[i] = news;
-	return 0;
+	process->news = array_grown(process->news, process->news_count, sizeof(*process->news));
+	for (i = process->news_count++; i && process->news[(i - 1) / 2].at > at; i = (i - 1) / 2)
+		process->news[i] = process->news[(i - 1) / 2];
+	process->news[i] = news;
 }
 
 int order_report_wait(struct order *order, const struct walk_call *call, int64_t at,
@@ -51,7 +47,10 @@ int order_report_wait(struct order *order, const struct walk_call *call, int64_t
 {
 	struct order_process *process = order_need_process(order, call->process);
 
-	return process ? add_report(process, at, 0, state) : -1;
+	if (!process)
+		return -1;
+	add_report(process, at, 0, state);
+	return 0;
 }
 
 /*
@@ -63,20 +62,21 @@ int order_report_run(struct order *order, const struct walk_call *call, int64_t 
 {
 	struct order_process *process = order_need_process(order, call->process);
 
-	return process ? add_report(process, at, call->ran_by, state) : -1;
+	if (!process)
+		return -1;
+	add_report(process, at, call->ran_by, state);
+	return 0;
 }
 
 /* When a process has a second thread, it begins to report what its threads have observed. */
-static int start_reports(struct order_process *process)
+static void start_reports(struct order_process *process)
 {
 	process->met = 1;
 	for (size_t i = 0; i + 1 < process->thread_count; i++) {
 		const struct order_thread *thread = process->thread[i];
-		if (thread->last.own.seq &&
-			add_report(process, thread->last_exit, 0, &thread->last))
-			return -1;
+		if (thread->last.own.seq)
+			add_report(process, thread->last_exit, 0, &thread->last);
 	}
-	return 0;
 }
 
 static struct order_thread *thread_of(struct order *order, int64_t id, int64_t process_id)
@@ -88,8 +88,10 @@ static struct order_thread *thread_of(struct order *order, int64_t id, int64_t p
 		return thread;
 	thread = order_need_thread(order, id, process_id);
 	process = thread ? order_need_process(order, process_id) : NULL;
-	if (!process || (process->thread_count == 2 && !process->met && start_reports(process)))
+	if (!process)
 		return NULL;
+	if (process->thread_count == 2 && !process->met)
+		start_reports(process);
 	return thread;
 }
 
