@@ -7,6 +7,7 @@
 
 #include "demangle.h"
 #include "map.h"
+#include "memory.h"
 #include "record.h"
 #include "script.h"
 #include "symbols_script.h"
@@ -402,13 +403,9 @@ static int resolve_all(struct symbols *s)
 
 int symbols_resolve(struct db *db)
 {
-	struct symbols *s = calloc(1, sizeof(*s));
+	struct symbols *s = xcalloc(1, sizeof(*s));
 	int rc;
 
-	if (!s) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
 	s->db = db;
 	rc = db_exec(db, "BEGIN") || resolve_all(s) ? -1 : 0;
 	known_files_release(&s->files);
