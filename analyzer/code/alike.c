@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "alike.h"
+#include "memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,12 +37,6 @@ const struct alike_launch *alike_find(const struct alike *alike, const struct pt
 	return NULL;
 }
 
-static int no_memory(void)
-{
-	fputs("cufence: out of memory\n", stderr);
-	return -1;
-}
-
 int alike_add(struct alike *alike, const struct ptx_launch *launch, const uint8_t *asked,
 	size_t count, unsigned long steps)
 {
@@ -51,10 +46,8 @@ int alike_add(struct alike *alike, const struct ptx_launch *launch, const uint8_
 	if (alike->count == ALIKE_LIMIT)
 		return 0;
 	if (!alike->launch)
-		alike->launch = calloc(ALIKE_LIMIT, sizeof(*alike->launch));
-	room = alike->launch ? calloc(3, (size_t)launch->size + 1) : NULL;
-	if (!room)
-		return no_memory();
+		alike->launch = xcalloc(ALIKE_LIMIT, sizeof(*alike->launch));
+	room = xcalloc(3, launch->size);
 	slot = &alike->launch[alike->count++];
 	*slot = (struct alike_launch){ *launch, room + 2 * (size_t)launch->size, steps };
 	memcpy(room, launch->value, launch->size);

@@ -12,6 +12,7 @@
 #include "image_hash.h"
 #include "kept_access.h"
 #include "launch_words.h"
+#include "memory.h"
 
 /*
  * Limit of instructions interpreted per run: seconds.  Shapes beyond it get the accesses that hold
@@ -399,13 +400,9 @@ static int note_losses(struct directions *d)
 
 int directions_resolve(struct db *db)
 {
-	struct directions *d = calloc(1, sizeof(*d));
+	struct directions *d = xcalloc(1, sizeof(*d));
 	int rc = -1;
 
-	if (!d) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
 	d->db = db;
 	d->steps = RUN_STEPS;
 	d->code = code_open(db);
