@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "memory.h"
 #include "unnamed_memory.h"
 
 void accesses_release(struct accesses *accesses)
@@ -38,15 +39,9 @@ int access_add(struct accesses *accesses, const struct memory_access *access, in
 	int64_t end = add_bytes(start, bytes);
 
 	if (accesses->count == accesses->room) {
-		size_t room = accesses->room ? 2 * accesses->room : 8;
-		struct memory_access *more = realloc(accesses->access, room * sizeof(*more));
-
-		if (!more) {
-			fputs("cufence: out of memory\n", stderr);
-			return -1;
-		}
-		accesses->access = more;
-		accesses->room = room;
+		accesses->room = accesses->room ? 2 * accesses->room : 8;
+		accesses->access =
+			xrealloc(accesses->access, accesses->room, sizeof(*accesses->access));
 	}
 	slot = &accesses->access[accesses->count];
 	*slot = *access;
