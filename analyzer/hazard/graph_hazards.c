@@ -11,9 +11,9 @@
  */
 #include <stdlib.h>
 
-#include "array.h"
 #include "graph_order.h"
 #include "hazards_parts.h"
+#include "memory.h"
 #include "sorted.h"
 
 /* Pairs of accesses judged in one graph, at 0.5 us each; a graph with more is a loss. */
@@ -66,12 +66,7 @@ static int add_edge(struct graph_walk *walk, size_t from, size_t to)
 
 static int add_port(struct graph_walk *walk, size_t from, size_t to)
 {
-	struct graph_edge *more = array_room(walk->port, walk->ports, sizeof(*more));
-
-	if (!more)
-		return -1;
-	walk->port = more;
-	more[walk->ports++] = (struct graph_edge){ (uint32_t)from, (uint32_t)to };
+	*array_push(walk->port, walk->ports) = (struct graph_edge){ (uint32_t)from, (uint32_t)to };
 	return graph_order_add(&walk->any, from, to);
 }
 
@@ -139,11 +134,11 @@ static int add_part(struct graph_walk *walk, size_t number, const size_t *last_p
 static int add_parts(struct graph_walk *walk)
 {
 	const struct graph_content *content = walk->content;
-	size_t *last_part = calloc(content->node_count + 1, sizeof(*last_part));
+	size_t *last_part = xcalloc(content->node_count + 1, sizeof(*last_part));
 	size_t first = 0, end;
-	int rc = last_part ? 0 : -1;
+	int rc = 0;
 
-	for (size_t i = 1; i < content->part_count && !rc; i++)
+	for (size_t i = 1; i < content->part_count; i++)
 		last_part[content->part[i].owner] = i;
 	for (size_t i = 0; i < content->part_count && !rc; i++, first = end) {
 		for (end = first; end < content->node_count && content->node[end].part == i; end++)
@@ -241,8 +236,6 @@ static int keep(struct graph_walk *walk, const struct memory_access *access)
 	struct hazards *hazards = walk->hazards;
 	struct shared *shared = usage_need(&hazards->usage, &walk->shared, access->allocation);
 
-	if (!shared)
-		return -1;
 	if (access->direction == ACCESS_UNKNOWN)
 		return 0;
 	if (shared->history.count >= shared->history.sweep_at)
@@ -251,7 +244,7 @@ static int keep(struct graph_walk *walk, const struct memory_access *access)
 }
 
 /* Finds the memory that a node allocates, or frees: the last allocation at that address. */
-static int find_life(struct graph_walk *walk, const struct graph_part_node *node, uint32_t *life)
+static void find_life(struct graph_walk *walk, const struct graph_part_node *node, uint32_t *life)
 {
 	const struct run *run = walk->hazards->run;
 	const struct run_call *call = run_call(run, node->call);
@@ -261,11 +254,10 @@ static int find_life(struct graph_walk *walk, const struct graph_part_node *node
 	if (node->kind == KIND_FREE_ASYNC)
 		*life = (uint32_t)map_get(&walk->made, address, 0);
 	if (node->kind != KIND_ALLOC_ASYNC)
-		return 0;
+		return;
 	*life = hazards_made_by(run, node->call);
 	if (*life)
 		map_set(&walk->made, address, *life);
-	return 0;
 }
 
 static int judge_life(struct graph_walk *walk, const struct graph_part_node *node)
@@ -273,8 +265,7 @@ static int judge_life(struct graph_walk *walk, const struct graph_part_node *nod
 	struct memory_access all;
 	uint32_t life;
 
-	if (find_life(walk, node, &life))
-		return -1;
+	find_life(walk, node, &life);
 	if (!life)
 		return 0;
 	all = hazards_life_of(walk->hazards->run, life);
@@ -347,16 +338,14 @@ static int begin(struct graph_walk *walk)
 {
 	size_t nodes = walk->content->node_count, vertices = nodes + walk->content->part_count;
 
-	walk->follows = calloc(nodes + 1, 1);
-	walk->precedes = calloc(nodes + 1, 1);
-	walk->first = calloc(nodes + 1, sizeof(*walk->first));
-	walk->rank = calloc(vertices + 1, sizeof(*walk->rank));
-	walk->in = calloc(vertices + 1, sizeof(*walk->in));
-	walk->out = calloc(vertices + 1, sizeof(*walk->out));
-	walk->number = calloc(vertices + 1, sizeof(*walk->number));
-	if (graph_order_init(&walk->full, vertices) || graph_order_init(&walk->any, vertices) ||
-		!walk->follows || !walk->precedes || !walk->first || !walk->rank || !walk->in ||
-		!walk->out || !walk->number)
+	walk->follows = xcalloc(nodes + 1, 1);
+	walk->precedes = xcalloc(nodes + 1, 1);
+	walk->first = xcalloc(nodes + 1, sizeof(*walk->first));
+	walk->rank = xcalloc(vertices + 1, sizeof(*walk->rank));
+	walk->in = xcalloc(vertices + 1, sizeof(*walk->in));
+	walk->out = xcalloc(vertices + 1, sizeof(*walk->out));
+	walk->number = xcalloc(vertices + 1, sizeof(*walk->number));
+	if (graph_order_init(&walk->full, vertices) || graph_order_init(&walk->any, vertices))
 		return -1;
 	for (size_t i = 0; i < nodes; i++)
 		walk->rank[i] = walk->content->node[i].call;
@@ -409,8 +398,8 @@ int hazards_skip_graph(struct hazards *hazards, int64_t exec)
 {
 	struct graph_hazards *own = idmap_need(&hazards->graphs, exec, sizeof(*own));
 
-	if (!own || own->skipped)
-		return own ? 0 : -1;
+	if (own->skipped)
+		return 0;
 	own->skipped = 1;
 	return note_skipped(hazards);
 }
@@ -427,8 +416,6 @@ int hazards_check_graph(struct hazards *hazards, const struct graph_content *con
 		idmap_need(&hazards->graphs, content->exec, sizeof(struct graph_hazards));
 	int rc;
 
-	if (!own)
-		return -1;
 	own->first = hazards->count;
 	hazards->launch = launch->id;
 	hazards->ordering = (struct ordering){ order_of_nodes, &walk };

@@ -4,8 +4,8 @@
  * it, a pair of operations has a row only if no other row is of the same pair of places, else it is
  * counted in such a row: a race that is repeated hides no other one.
  */
-#include "array.h"
 #include "hazards_parts.h"
+#include "memory.h"
 
 enum {
 	/* Rows in all, and of one graph: without edges, every pair of its nodes may be one. */
@@ -31,7 +31,6 @@ int hazards_add(struct hazards *hazards, const struct hazard *hazard)
 	const struct order_epoch *earlier = &hazard->earlier.epoch;
 	uint64_t operation = (uint64_t)earlier->key << 32 | earlier->seq;
 	size_t at = (size_t)map_get(&hazards->earlier, operation, hazards->count);
-	struct hazard *more;
 
 	if (at < hazards->count) {
 		int same_bytes = hazards->hazard[at].same_bytes | hazard->same_bytes;
@@ -41,12 +40,8 @@ int hazards_add(struct hazards *hazards, const struct hazard *hazard)
 		hazards->hazard[at].same_bytes = same_bytes;
 		return 0;
 	}
-	more = array_room(hazards->hazard, hazards->count, sizeof(*more));
-	if (!more)
-		return -1;
 	map_set(&hazards->earlier, operation, hazards->count);
-	hazards->hazard = more;
-	more[hazards->count++] = *hazard;
+	*array_push(hazards->hazard, hazards->count) = *hazard;
 	return 0;
 }
 

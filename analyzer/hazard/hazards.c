@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "constants.h"
+#include "memory.h"
 #include "record.h"
 
 /* Number of recent hazards in which another use of the same memory is looked for. */
@@ -23,10 +23,8 @@ static const char
 
 struct hazards *hazards_new(struct db *db)
 {
-	struct hazards *hazards = calloc(1, sizeof(*hazards));
+	struct hazards *hazards = xcalloc(1, sizeof(*hazards));
 
-	if (!hazards)
-		return NULL;
 	hazards->db = db;
 	hazards->run = db->run;
 	hazards->made.rows = &db->run->allocated;
@@ -456,8 +454,6 @@ int hazards_add_access(struct hazards *hazards, const struct memory_access *acce
 		access->direction == ACCESS_UNKNOWN)
 		return 0;
 	shared = usage_need(&hazards->usage, &hazards->usage.shared, access->allocation);
-	if (!shared)
-		return -1;
 	sweeping.users = shared->users;
 	users_note(shared->users, &hazards->now);
 	if (shared->history.count >= shared->history.sweep_at)

@@ -14,6 +14,7 @@
 
 #include "constants.h"
 #include "idmap.h"
+#include "memory.h"
 #include "order_cover.h"
 
 /* Uses kept.  An older one that may be pending is counted, if the host accesses such memory. */
@@ -35,9 +36,7 @@ int hazards_find_touches(struct hazards *hazards)
 
 		if (!call || kind_family(call->kind) != FAMILY_host_access)
 			continue;
-		hazards->uses = calloc(USE_LIMIT, sizeof(*hazards->uses));
-		if (!hazards->uses)
-			return -1;
+		hazards->uses = xcalloc(USE_LIMIT, sizeof(*hazards->uses));
 	}
 	return 0;
 }

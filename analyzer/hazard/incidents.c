@@ -52,8 +52,6 @@ int incidents_process_call(struct incidents *incidents, const struct order *orde
 	if (!may_wait(call) || order->given_up)
 		return 0;
 	ring = idmap_need(&incidents->processes, call->process, sizeof(*ring));
-	if (!ring)
-		return -1;
 	place = ring->count++ % KEPT;
 	order_clock_unref(ring->kept[place].clock);
 	ring->kept[place].call = call->id;
