@@ -342,7 +342,7 @@ static void update_memory(const struct run *run, const struct access_rows *launc
 }
 
 /* Adds memory that the launch names, with unknown use. */
-static int add_named(struct access_reader *reader, const struct access_rows *launch,
+static void add_named(struct access_reader *reader, const struct access_rows *launch,
 	struct accesses *sum)
 {
 	for (const struct run_operand *row = launch->operand; row < launch->operands_end; row++) {
@@ -360,17 +360,16 @@ static int add_named(struct access_reader *reader, const struct access_rows *lau
 			continue;
 		while (i < sum->count && sum->access[i].allocation != access.allocation)
 			i++;
-		if (i == sum->count && access_add(sum, &access, there->address, there->bytes))
-			return -1;
+		if (i == sum->count)
+			access_add(sum, &access, there->address, there->bytes);
 	}
-	return 0;
 }
 
-int access_add_named(struct access_reader *reader, const struct access_rows *rows,
+void access_add_named(struct access_reader *reader, const struct access_rows *rows,
 	struct accesses *accesses)
 {
 	accesses->named = !(rows->content & CONTENT_UNNAMED);
-	return add_named(reader, rows, accesses);
+	add_named(reader, rows, accesses);
 }
 
 static void copy(struct accesses *to, const struct accesses *from)
@@ -440,8 +439,8 @@ static int read_version(struct access_reader *reader, const struct access_rows *
 	for (size_t i = 0; i < sum->count; i++)
 		if (sum->access[i].node)
 			sum->access[i].node = (uint32_t)graphs->node[sum->access[i].node - 1].top;
-	if (!sum->complete && add_named(reader, launch, sum))
-		return -1;
+	if (!sum->complete)
+		add_named(reader, launch, sum);
 	access_shorten(sum);
 	return 0;
 }
@@ -460,7 +459,7 @@ static int find_lifetime(struct access_graphs *graphs, int64_t exec, int64_t cal
 	return rc < 0 ? -1 : 0;
 }
 
-int access_copy_version(struct access_reader *reader, int64_t exec, uint64_t number,
+void access_copy_version(struct access_reader *reader, int64_t exec, uint64_t number,
 	struct accesses *accesses)
 {
 	const struct exec *of = idmap_get(&reader->graphs->execs, exec);
@@ -469,7 +468,6 @@ int access_copy_version(struct access_reader *reader, int64_t exec, uint64_t num
 	while (version->number != number)
 		version++;
 	copy(accesses, &version->accesses);
-	return 0;
 }
 
 /* Returns NULL after a message. */

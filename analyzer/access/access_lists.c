@@ -264,10 +264,14 @@ static int read_list(struct access_reader *reader, const struct access_rows *row
 	scratch->count = 0;
 	scratch->complete = scratch->named = 0;
 	scratch->reaches = 0;
-	if (version)
-		return access_copy_version(reader, rows->exec, version, scratch);
-	if (kind_family(rows->kind) == FAMILY_graph_launch)
-		return access_add_named(reader, rows, scratch);
+	if (version) {
+		access_copy_version(reader, rows->exec, version, scratch);
+		return 0;
+	}
+	if (kind_family(rows->kind) == FAMILY_graph_launch) {
+		access_add_named(reader, rows, scratch);
+		return 0;
+	}
 	return access_add_operation(reader, rows, NULL, scratch);
 }
 

@@ -37,14 +37,14 @@ const struct alike_launch *alike_find(const struct alike *alike, const struct pt
 	return NULL;
 }
 
-int alike_add(struct alike *alike, const struct ptx_launch *launch, const uint8_t *asked,
+void alike_add(struct alike *alike, const struct ptx_launch *launch, const uint8_t *asked,
 	size_t count, unsigned long steps)
 {
 	struct alike_launch *slot;
 	uint8_t *room;
 
 	if (alike->count == ALIKE_LIMIT)
-		return 0;
+		return;
 	if (!alike->launch)
 		alike->launch = xcalloc(ALIKE_LIMIT, sizeof(*alike->launch));
 	room = xcalloc(3, launch->size);
@@ -55,7 +55,6 @@ int alike_add(struct alike *alike, const struct ptx_launch *launch, const uint8_
 	memcpy(slot->asked, asked, count < launch->size ? count : launch->size);
 	slot->launch.value = room;
 	slot->launch.state = room + launch->size;
-	return 0;
 }
 
 void alike_release(struct alike *alike)

@@ -226,7 +226,7 @@ static int is_same(const struct kept_access *kept, const struct record *record, 
 						   : record->steps <= steps);
 }
 
-int kept_access_find(struct kept_access *kept, struct ptx_module *module, size_t kernel,
+void kept_access_find(struct kept_access *kept, struct ptx_module *module, size_t kernel,
 	const char *name, const struct ptx_launch *launch, unsigned long steps,
 	struct kept_answer *answer)
 {
@@ -238,11 +238,10 @@ int kept_access_find(struct kept_access *kept, struct ptx_module *module, size_t
 	at = map_get(&kept->place, hash, UINT64_MAX);
 	if (at != UINT64_MAX && is_same(kept, record_at(&kept->record, at), steps)) {
 		read_record(record_at(&kept->record, at), answer);
-		return 0;
+		return;
 	}
 	lasts = interpret(kept, module, kernel, launch, steps);
 	read_record(record_at(&kept->answer, 0), answer);
 	if (lasts)
 		add_record(kept, hash);
-	return 0;
 }

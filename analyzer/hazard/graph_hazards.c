@@ -56,18 +56,18 @@ static size_t after(const size_t *last_part, const struct graph_walk *walk, size
 
 /* --- edges --- */
 
-static int add_edge(struct graph_walk *walk, size_t from, size_t to)
+static void add_edge(struct graph_walk *walk, size_t from, size_t to)
 {
 	walk->out[from]++;
 	walk->in[to]++;
-	return graph_order_add(&walk->full, from, to) || graph_order_add(&walk->any, from, to) ? -1
-											       : 0;
+	graph_order_add(&walk->full, from, to);
+	graph_order_add(&walk->any, from, to);
 }
 
-static int add_port(struct graph_walk *walk, size_t from, size_t to)
+static void add_port(struct graph_walk *walk, size_t from, size_t to)
 {
 	*array_push(walk->port, walk->ports) = (struct graph_edge){ (uint32_t)from, (uint32_t)to };
-	return graph_order_add(&walk->any, from, to);
+	graph_order_add(&walk->any, from, to);
 }
 
 /* Returns the node of a part with that row id, node_count if there is none. */
@@ -86,7 +86,7 @@ static int add_edges(struct graph_walk *walk, const struct graph_part *part,
 {
 	const struct graph_content *content = walk->content;
 	sqlite3_stmt *q = walk->hazards->edges;
-	int step = db_bind(q, "ii", part->graph, part->at), rc;
+	int step = db_bind(q, "ii", part->graph, part->at);
 
 	while (!step && (step = db_step(q)) > 0) {
 		size_t from = find_node(content, first, end, sqlite3_column_int64(q, 0));
@@ -96,14 +96,10 @@ static int add_edges(struct graph_walk *walk, const struct graph_part *part,
 		if (from == content->node_count || to == content->node_count)
 			continue;
 		if (sqlite3_column_int(q, 2)) {
-			rc = add_port(walk, from, to);
+			add_port(walk, from, to);
 		} else {
 			walk->precedes[from] = walk->follows[to] = 1;
-			rc = add_edge(walk, after(last_part, walk, from), to);
-		}
-		if (rc) {
-			sqlite3_reset(q);
-			return -1;
+			add_edge(walk, after(last_part, walk, from), to);
 		}
 	}
 	sqlite3_reset(q);
@@ -123,12 +119,14 @@ static int add_part(struct graph_walk *walk, size_t number, const size_t *last_p
 		return 0;
 	if (number > 1 && walk->content->part[number - 1].owner == part->owner)
 		begin = end_of(walk, number - 1);
-	for (size_t i = first; i < end; i++)
-		if ((!walk->follows[i] && add_edge(walk, begin, i)) ||
-			(!walk->precedes[i] &&
-				add_edge(walk, after(last_part, walk, i), end_of(walk, number))))
-			return -1;
-	return add_edge(walk, begin, end_of(walk, number));
+	for (size_t i = first; i < end; i++) {
+		if (!walk->follows[i])
+			add_edge(walk, begin, i);
+		if (!walk->precedes[i])
+			add_edge(walk, after(last_part, walk, i), end_of(walk, number));
+	}
+	add_edge(walk, begin, end_of(walk, number));
+	return 0;
 }
 
 static int add_parts(struct graph_walk *walk)
@@ -289,10 +287,10 @@ static int judge_node(struct graph_walk *walk, size_t number)
 	for (size_t i = walk->first[number]; i < end; i++)
 		if (keep(walk, &access[i]))
 			return -1;
-	return judge_life(walk, &walk->content->node[number]) ||
-			hazards_keep_rows(hazards, walk->first_row)
-		? -1
-		: 0;
+	if (judge_life(walk, &walk->content->node[number]))
+		return -1;
+	hazards_keep_rows(hazards, walk->first_row);
+	return 0;
 }
 
 /* Accesses are sorted by node; those of node 0 belong to no known node. */

@@ -40,13 +40,12 @@ int graph_order_init(struct graph_order *order, size_t vertices)
 	return 0;
 }
 
-int graph_order_add(struct graph_order *order, size_t from, size_t to)
+void graph_order_add(struct graph_order *order, size_t from, size_t to)
 {
 	if (from >= order->vertices || to >= order->vertices || order->edges == UINT32_MAX / 2)
-		return 0;
+		return;
 	*array_push(order->edge, order->edges) =
 		(struct graph_edge){ (uint32_t)from, (uint32_t)to };
-	return 0;
 }
 
 static void drop(struct graph_order *order, struct graph_clock **clock)

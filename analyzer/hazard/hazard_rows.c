@@ -26,7 +26,7 @@ static int is_worse(const struct hazard *one, const struct hazard *other)
 	return one->rule < other->rule;
 }
 
-int hazards_add(struct hazards *hazards, const struct hazard *hazard)
+void hazards_add(struct hazards *hazards, const struct hazard *hazard)
 {
 	const struct order_epoch *earlier = &hazard->earlier.epoch;
 	uint64_t operation = (uint64_t)earlier->key << 32 | earlier->seq;
@@ -38,11 +38,10 @@ int hazards_add(struct hazards *hazards, const struct hazard *hazard)
 		if (is_worse(hazard, &hazards->hazard[at]))
 			hazards->hazard[at] = *hazard;
 		hazards->hazard[at].same_bytes = same_bytes;
-		return 0;
+		return;
 	}
 	map_set(&hazards->earlier, operation, hazards->count);
 	*array_push(hazards->hazard, hazards->count) = *hazard;
-	return 0;
 }
 
 uint64_t hazards_place(const struct run *run, int64_t id)
@@ -86,7 +85,7 @@ static void count_in(struct hazard *row, const struct hazard *hazard)
 	row->last = hazard->later.call;
 }
 
-int hazards_keep_rows(struct hazards *hazards, size_t graph_first)
+void hazards_keep_rows(struct hazards *hazards, size_t graph_first)
 {
 	size_t kept = hazards->first;
 	size_t rows = hazards->launch ? graph_first + MOST_OF_GRAPH : MOST_HAZARDS;
@@ -110,5 +109,4 @@ int hazards_keep_rows(struct hazards *hazards, size_t graph_first)
 	hazards->count = kept;
 	if (hazards->earlier.count)
 		map_release(&hazards->earlier);
-	return 0;
 }

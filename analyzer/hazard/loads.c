@@ -19,15 +19,15 @@ static void add(struct loads *loads, const struct walk_call *call, int64_t enter
 		(struct code_load){ call->id, call->process, enter, exit, call->device };
 }
 
-int loads_process_call(struct loads *loads, const struct run *run, const struct walk_call *call)
+void loads_process_call(struct loads *loads, const struct run *run, const struct walk_call *call)
 {
 	const struct run_overhead *row, *end;
 
 	if (call->result || call->captured || call->exit == WALK_NEVER)
-		return 0;
+		return;
 	if (call->is_lazy_load) {
 		add(loads, call, call->enter, call->exit);
-		return 0;
+		return;
 	}
 	row = call->overhead && kind_has(call->kind, K_LOADS_CODE)
 		? run_find(&run->overheads, call->id)
@@ -36,9 +36,8 @@ int loads_process_call(struct loads *loads, const struct run *run, const struct 
 	for (; row && row < end && row->call == call->id; row++)
 		if (row->kind == OVERHEAD_LAZY_LOADING) {
 			add(loads, call, row->start, row->end);
-			return 0;
+			return;
 		}
-	return 0;
 }
 
 /* Returns the number of the first load after a call. */

@@ -164,12 +164,11 @@ int footprint_set_child(struct footprints *all, int64_t graph, int64_t node, int
 	return rc;
 }
 
-int footprint_add_body(struct footprints *all, int64_t graph, int64_t row, int64_t body)
+void footprint_add_body(struct footprints *all, int64_t graph, int64_t row, int64_t body)
 {
 	struct footprint_node *node = need_node(all, graph, row);
 
 	*array_push(node->body, node->body_count) = body;
-	return 0;
 }
 
 int64_t footprint_graph_of(const struct footprints *all, int64_t row)
@@ -312,15 +311,14 @@ int footprint_instantiate(struct footprints *all, int64_t row, int64_t graph)
 	return rc;
 }
 
-int footprint_add_to_exec(struct footprints *all, int64_t row, const struct footprint *more)
+void footprint_add_to_exec(struct footprints *all, int64_t row, const struct footprint *more)
 {
 	struct footprint_exec *exec = exec_of(all, row);
 
 	if (!exec)
-		return 0;
+		return;
 	add(&exec->names, more);
 	sort(&exec->names);
-	return 0;
 }
 
 const struct footprint *footprint_of_exec(const struct footprints *all, int64_t row)

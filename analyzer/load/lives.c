@@ -65,31 +65,29 @@ static void more_ended(struct lives *lives)
 	lives->ended_size = size;
 }
 
-int lives_end(struct lives *lives, uint32_t life, uint64_t end, uint32_t destroyed)
+void lives_end(struct lives *lives, uint32_t life, uint64_t end, uint32_t destroyed)
 {
 	int again = lives->life[life - 1].end != UINT64_MAX;
 
 	lives->life[life - 1].end = end;
 	lives->life[life - 1].destroyed = destroyed;
 	if (again || !lives->retire)
-		return 0;
+		return;
 	if (lives->ended_count == lives->ended_size)
 		more_ended(lives);
 	lives->ended[(lives->ended_first + lives->ended_count++) % lives->ended_size] = life;
-	return 0;
 }
 
-int lives_end_context(struct lives *lives, uint32_t context, uint64_t enter, uint64_t end,
+void lives_end_context(struct lives *lives, uint32_t context, uint64_t enter, uint64_t end,
 	uint32_t destroyed)
 {
 	for (uint32_t i = 0; i < lives->count; i++) {
 		const struct life *life = &lives->life[i];
 
 		if (life->row && life->context == context && life->end == UINT64_MAX &&
-			life->begin <= enter && lives_end(lives, i + 1, end, destroyed))
-			return -1;
+			life->begin <= enter)
+			lives_end(lives, i + 1, end, destroyed);
 	}
-	return 0;
 }
 
 /* Removes a life from the chain of its handle. */
@@ -188,7 +186,8 @@ static void put(struct ranges *ranges, const struct range *range)
 	ranges->range[at] = *range;
 }
 
-int ranges_add(struct ranges *ranges, uint64_t start, uint64_t bytes, uint64_t begin, uint32_t life)
+void ranges_add(struct ranges *ranges, uint64_t start, uint64_t bytes, uint64_t begin,
+	uint32_t life)
 {
 	size_t at = ranges->later_count;
 
@@ -197,14 +196,12 @@ int ranges_add(struct ranges *ranges, uint64_t start, uint64_t bytes, uint64_t b
 	for (; at && ranges->later[at - 1].begin <= begin; at--)
 		ranges->later[at] = ranges->later[at - 1];
 	ranges->later[at] = (struct range){ start, start + (bytes ? bytes : 1), begin, life };
-	return 0;
 }
 
-int ranges_reach(struct ranges *ranges, uint64_t now)
+void ranges_reach(struct ranges *ranges, uint64_t now)
 {
 	while (ranges->later_count && ranges->later[ranges->later_count - 1].begin <= now)
 		put(ranges, &ranges->later[--ranges->later_count]);
-	return 0;
 }
 
 static void drop_gone(struct ranges *ranges)

@@ -295,8 +295,8 @@ static int load_call(struct loader *loader, struct loaded_call *call)
 	uint32_t correlation = call->returned ? record->correlation : 0;
 
 	p->taken_count = 0;
-	if (correlation && loader_take_devices(loader, correlation))
-		return -1;
+	if (correlation)
+		loader_take_devices(loader, correlation);
 	if (loader_resolve(loader, call) || loader_match_devices(loader, call) ||
 		loader_write_operands(loader, call) || loader_write_launch(loader, call) ||
 		loader_write_call(loader, call))
@@ -357,9 +357,8 @@ static int load_process(struct loader *loader, const char *path)
 	if (loader_scan(loader))
 		goto out;
 	p->start = start_of(loader);
-	if (clock_init(&p->clock, p->reader.header->clock, loader->origin, p->start, p->calibration,
-		    p->calibration_count, p->first_tick == UINT64_MAX ? 0 : p->first_tick))
-		goto out;
+	clock_init(&p->clock, p->reader.header->clock, loader->origin, p->start, p->calibration,
+		p->calibration_count, p->first_tick == UINT64_MAX ? 0 : p->first_tick);
 	loader_sort_devices(loader);
 	if (loader_judge_times(loader) || insert_contexts(loader) || load_calls(loader))
 		goto out;

@@ -84,9 +84,9 @@ int capture_end(struct loader *loader, const struct loaded_call *call)
 	graphs->capture[front->capture - 1].active = 0;
 	if (!handle)
 		return 0;
-	return handle_begin(&graphs->graph, handle, call->exit, graph) ||
-			loader_run(loader, "UPDATE graph SET handle = ? WHERE id = ?",
-				(int64_t)handle, graph, 0, 0)
+	handle_begin(&graphs->graph, handle, call->exit, graph);
+	return loader_run(loader, "UPDATE graph SET handle = ? WHERE id = ?", (int64_t)handle,
+		       graph, 0, 0)
 		? -1
 		: 0;
 }
@@ -113,9 +113,9 @@ static int name_node(struct loader *loader, const struct loaded_call *call, stru
 
 	if (!lists.word || lists.count != 1 || front->count != 1 || !lists.word[0])
 		return 0;
-	return handle_begin(&loader->p.graphs->node, lists.word[0], call->exit, front->node[0]) ||
-			loader_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?",
-				(int64_t)lists.word[0], front->node[0], 0, 0)
+	handle_begin(&loader->p.graphs->node, lists.word[0], call->exit, front->node[0]);
+	return loader_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?",
+		       (int64_t)lists.word[0], front->node[0], 0, 0)
 		? -1
 		: 0;
 }

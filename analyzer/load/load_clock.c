@@ -168,13 +168,13 @@ static void init_real(struct clock *clock, int64_t origin,
 		scale_add(&clock->device, (uint64_t)origin, 0);
 }
 
-int clock_init(struct clock *clock, uint32_t kind, int64_t origin, int64_t start,
+void clock_init(struct clock *clock, uint32_t kind, int64_t origin, int64_t start,
 	const struct calibration_record *const *calibration, size_t count, uint64_t first_tick)
 {
 	*clock = (struct clock){ .ticks.rate = 1, .device.rate = 1 };
 	if (kind == CLOCK_TICKS_VIRTUAL) {
 		init_virtual(clock, start, calibration, count, first_tick);
-		return 0;
+		return;
 	}
 	init_real(clock, origin, calibration, count);
 	if (!clock->ticks.count)
@@ -185,7 +185,6 @@ int clock_init(struct clock *clock, uint32_t kind, int64_t origin, int64_t start
 	if (clock->estimated)
 		clock->ticks.rate = tsc_rate();
 	clock->error = widest_gap(clock, calibration, count);
-	return 0;
 }
 
 int64_t clock_host(const struct clock *clock, uint64_t ticks)

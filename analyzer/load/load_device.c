@@ -13,7 +13,7 @@
 #include "load_accept.h"
 #include "memory.h"
 
-int loader_file_device(struct loader *loader, const struct device_record *device)
+void loader_file_device(struct loader *loader, const struct device_record *device)
 {
 	struct loaded_process *p = &loader->p;
 	uint32_t place = loader_place(p, device);
@@ -21,11 +21,10 @@ int loader_file_device(struct loader *loader, const struct device_record *device
 
 	if (!*slot) {
 		*slot = place;
-		return 0;
+		return;
 	}
 	*array_push(p->more_device, p->more_device_count) =
 		(uint64_t)device->correlation << 32 | place;
-	return 0;
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -81,14 +80,14 @@ static size_t first_more(const struct loaded_process *p, uint32_t correlation)
 	return low;
 }
 
-int loader_take_devices(struct loader *loader, uint32_t correlation)
+void loader_take_devices(struct loader *loader, uint32_t correlation)
 {
 	struct loaded_process *p = &loader->p;
 	uint32_t *slot = slots_find(&p->device, correlation);
 
 	p->taken_count = 0;
 	if (!slot)
-		return 0;
+		return;
 	collect(loader, *slot);
 	*slot = 0;
 	for (size_t i = first_more(p, correlation);
@@ -96,7 +95,6 @@ int loader_take_devices(struct loader *loader, uint32_t correlation)
 		collect(loader, (uint32_t)p->more_device[i]);
 	if (p->taken_count > 1)
 		qsort(p->taken, p->taken_count, sizeof(*p->taken), compare_start);
-	return 0;
 }
 
 static uint64_t cupti_stream(const struct device_record *device)
@@ -209,8 +207,7 @@ int loader_write_unmatched(struct loader *loader)
 	uint64_t next = 0;
 
 	while ((next = slots_next(&p->device, next)) != UINT64_MAX) {
-		if (loader_take_devices(loader, (uint32_t)next))
-			return -1;
+		loader_take_devices(loader, (uint32_t)next);
 		for (size_t i = 0; i < p->taken_count; i++) {
 			const struct device_record *device = p->taken[i];
 

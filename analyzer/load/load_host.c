@@ -142,12 +142,11 @@ size_t loader_stream_name(const struct loader *loader, const struct loaded_strea
 	return length;
 }
 
-int loader_note_usage(struct loader *loader, uint32_t thread, const struct usage_record *record)
+void loader_note_usage(struct loader *loader, uint32_t thread, const struct usage_record *record)
 {
 	struct loaded_process *p = &loader->p;
 
 	*array_push(p->usage, p->usage_count) = (struct loaded_usage){ record, thread };
-	return 0;
 }
 
 static int by_thread_and_time(const void *a, const void *b)
@@ -258,7 +257,7 @@ static struct loaded_host_run *begun(struct loaded_process *p, uint64_t key)
 	return number && !p->host_run[number - 1].record->exit ? &p->host_run[number - 1] : NULL;
 }
 
-int loader_note_host_run(struct loader *loader, uint32_t thread,
+void loader_note_host_run(struct loader *loader, uint32_t thread,
 	const struct host_run_record *record)
 {
 	struct loaded_process *p = &loader->p;
@@ -267,14 +266,13 @@ int loader_note_host_run(struct loader *loader, uint32_t thread,
 
 	if (known) {
 		known->record = record;
-		return 0;
+		return;
 	}
 	*array_push(p->host_run, p->host_run_count) = (struct loaded_host_run){ record, thread, 0 };
 	if (!record->exit)
 		map_set(&p->open_host_runs, key, p->host_run_count);
 	if (record->called)
 		map_set(&p->host_calls, key_of(record->caller, record->called), p->host_run_count);
-	return 0;
 }
 
 void loader_take_host_run(struct loader *loader, const struct loaded_call *call)

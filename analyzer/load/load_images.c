@@ -50,12 +50,11 @@ void loader_release_images(struct loaded_process *p)
 	p->images = NULL;
 }
 
-int loader_note_image(struct loader *loader, const struct image_record *image)
+void loader_note_image(struct loader *loader, const struct image_record *image)
 {
 	struct images *images = images_of(&loader->p);
 
 	*array_push(images->piece, images->piece_count) = image;
-	return 0;
 }
 
 int loader_insert_image_file(struct loader *loader, const struct image_file_record *file)

@@ -243,14 +243,14 @@ int loader_make_array(struct loader *loader, const struct loaded_call *call, uin
 		(int64_t)is_mipmapped(call));
 }
 
-int loader_end_array(struct loader *loader, const struct loaded_call *call)
+void loader_end_array(struct loader *loader, const struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
 	uint32_t life = lives_find(&p->allocations, KEY_ARRAY | VALUE(call, array), call->enter);
 
 	if (call->failed || !life)
-		return 0;
-	return lives_end(&p->allocations, life, call->exit, call->number);
+		return;
+	lives_end(&p->allocations, life, call->exit, call->number);
 }
 
 int64_t loader_find_array(struct loader *loader, uint64_t array, uint64_t enter, uint64_t *begin)

@@ -129,8 +129,10 @@ static int resolve_event(struct resolving *r)
 	if (!life)
 		return 0;
 	r->call->event = r->loader->event + r->p->events.life[life - 1].row;
-	if (r->call->kind == KIND_EVENT_DESTROY && !r->call->failed)
-		return lives_end(&r->p->events, life, r->call->exit, r->call->number);
+	if (r->call->kind == KIND_EVENT_DESTROY && !r->call->failed) {
+		lives_end(&r->p->events, life, r->call->exit, r->call->number);
+		return 0;
+	}
 	return 0;
 }
 
@@ -147,8 +149,10 @@ static int resolve_stream(struct resolving *r)
 	r->call->stream = stream_of(r, implied ? STREAM_NULL : r->call->fields.value[FIELD_stream]);
 	if (!r->call->stream)
 		return -1;
-	if (r->call->kind == KIND_STREAM_DESTROY && !r->call->failed)
-		return lives_end(&r->p->streams, r->call->stream, r->call->exit, r->call->number);
+	if (r->call->kind == KIND_STREAM_DESTROY && !r->call->failed) {
+		lives_end(&r->p->streams, r->call->stream, r->call->exit, r->call->number);
+		return 0;
+	}
 	return 0;
 }
 
@@ -268,19 +272,20 @@ static int note_mapping(struct resolving *r, uint32_t number)
 }
 
 /* Address range without memory. */
-static int note_reservation(struct resolving *r)
+static void note_reservation(struct resolving *r)
 {
 	struct ranges *reserved = &r->p->reserved;
 	uint64_t address = r->call->fields.value[FIELD_ptr];
 
 	if (r->call->failed || !address)
-		return 0;
-	if (r->call->kind == KIND_MEM_RESERVE)
-		return ranges_add(reserved, address, r->call->fields.value[FIELD_bytes],
-			r->call->exit, r->call->number);
+		return;
+	if (r->call->kind == KIND_MEM_RESERVE) {
+		ranges_add(reserved, address, r->call->fields.value[FIELD_bytes], r->call->exit,
+			r->call->number);
+		return;
+	}
 	if (r->call->kind == KIND_MEM_UNRESERVE)
 		ranges_remove(reserved, address, ranges_find(reserved, address));
-	return 0;
 }
 
 static void note_unmapping(struct resolving *r, uint32_t life)
@@ -313,8 +318,8 @@ static int drop_handle(struct resolving *r)
 		return loader_bind_multicast(r->loader, r->call);
 	if (!r->call->failed)
 		loader_settle_handle(r->loader, handle);
-	if (!r->call->failed && is_new && loader_renew_handle(r->loader, handle))
-		return -1;
+	if (!r->call->failed && is_new)
+		loader_renew_handle(r->loader, handle);
 	if (r->call->kind == KIND_MEM_IMPORT && loader_note_handle(r->loader, r->call))
 		return -1;
 	if (HAS(fields, bytes) && !is_new) {
@@ -373,7 +378,8 @@ static int allocate(struct resolving *r, size_t kind)
 	if (r->call->kind == KIND_REGISTER_HOST &&
 		loader_join_pages(r->loader, r->call, &p->allocations.life[life - 1]))
 		return -1;
-	return ranges_add(&p->live_memory, address, bytes, r->call->exit, life);
+	ranges_add(&p->live_memory, address, bytes, r->call->exit, life);
+	return 0;
 }
 
 static int release(struct resolving *r)
@@ -393,7 +399,8 @@ static int release(struct resolving *r)
 	if (r->call->kind == KIND_MEM_UNMAP)
 		note_unmapping(r, life);
 	ranges_remove(&p->live_memory, address, life);
-	return lives_end(&p->allocations, life, r->call->exit, r->call->number);
+	lives_end(&p->allocations, life, r->call->exit, r->call->number);
+	return 0;
 }
 
 /* Memory allocated by a captured call belongs to the graph. */
@@ -417,12 +424,18 @@ static int resolve_memory(struct resolving *r)
 		return loader_note_handle(r->loader, r->call);
 	if (kind_family(r->call->kind) == FAMILY_mapping && HAS(&r->call->fields, handle))
 		return drop_handle(r);
-	if (kind_family(r->call->kind) == FAMILY_mapping && !kind_has(r->call->kind, K_RELEASES))
-		return note_reservation(r);
-	if (r->call->kind == KIND_FREE_ARRAY)
-		return loader_end_array(r->loader, r->call);
-	if (r->call->kind == KIND_MODULE_UNLOAD && !r->call->failed)
-		return loader_end_variables(r->p, r->call);
+	if (kind_family(r->call->kind) == FAMILY_mapping && !kind_has(r->call->kind, K_RELEASES)) {
+		note_reservation(r);
+		return 0;
+	}
+	if (r->call->kind == KIND_FREE_ARRAY) {
+		loader_end_array(r->loader, r->call);
+		return 0;
+	}
+	if (r->call->kind == KIND_MODULE_UNLOAD && !r->call->failed) {
+		loader_end_variables(r->p, r->call);
+		return 0;
+	}
 	return kind_has(r->call->kind, K_RELEASES) ? release(r) : 0;
 }
 
@@ -472,15 +485,14 @@ int loader_resolve(struct loader *loader, struct loaded_call *call)
 {
 	struct resolving r = { .loader = loader, .p = &loader->p, .call = call };
 
-	if (loader_resolve_context(loader, call))
-		return -1;
-	if (ranges_reach(&r.p->live_memory, call->enter) ||
-		ranges_reach(&r.p->reserved, call->enter))
-		return -1;
+	loader_resolve_context(loader, call);
+	ranges_reach(&r.p->live_memory, call->enter);
+	ranges_reach(&r.p->reserved, call->enter);
 	if (resolve_stream(&r) || resolve_event(&r) || resolve_memory(&r))
 		return -1;
 	resolve_copy(&r);
 	if (HAS(&call->fields, function))
 		call->kernel = function_of(&r, call->fields.value[FIELD_function]);
-	return loader_end_context(loader, call);
+	loader_end_context(loader, call);
+	return 0;
 }

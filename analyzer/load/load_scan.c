@@ -252,7 +252,10 @@ static int add_host_run(struct loader *loader, const struct host_run_record *run
 {
 	uint32_t thread = thread_row(loader, loader->p.reader.thread);
 
-	return thread ? loader_note_host_run(loader, thread, run) : -1;
+	if (!thread)
+		return -1;
+	loader_note_host_run(loader, thread, run);
+	return 0;
 }
 
 static int add_calibration(struct loader *loader, const struct calibration_record *calibration)
@@ -274,7 +277,10 @@ static int add_usage(struct loader *loader, const struct usage_record *usage)
 {
 	uint32_t thread = thread_row(loader, loader->p.reader.thread);
 
-	return thread ? loader_note_usage(loader, thread, usage) : -1;
+	if (!thread)
+		return -1;
+	loader_note_usage(loader, thread, usage);
+	return 0;
 }
 
 static int insert_device(struct loader *loader, const struct device_info_record *device)
@@ -334,7 +340,8 @@ static int scan_record(struct loader *loader, const struct record *record)
 	case RECORD_HOST_RUN:
 		return add_host_run(loader, (const struct host_run_record *)record);
 	case RECORD_DEVICE:
-		return loader_file_device(loader, (const struct device_record *)record);
+		loader_file_device(loader, (const struct device_record *)record);
+		return 0;
 	case RECORD_SITE:
 		return insert_site(loader, (const struct site_record *)record);
 	case RECORD_MODULE:
@@ -360,7 +367,8 @@ static int scan_record(struct loader *loader, const struct record *record)
 	case RECORD_PROPERTY:
 		return insert_property(loader, (const struct property_record *)record);
 	case RECORD_IMAGE:
-		return loader_note_image(loader, (const struct image_record *)record);
+		loader_note_image(loader, (const struct image_record *)record);
+		return 0;
 	case RECORD_IMAGE_FILE:
 		return loader_insert_image_file(loader, (const struct image_file_record *)record);
 	case RECORD_WORDS:

@@ -180,14 +180,14 @@ void loader_settle_handle(struct loader *loader, uint64_t handle)
 		settle(&loader->p, &twins->bound[i], handle);
 }
 
-int loader_renew_handle(struct loader *loader, uint64_t handle)
+void loader_renew_handle(struct loader *loader, uint64_t handle)
 {
 	struct twins *twins = loader->p.twins;
 	int was_multicast;
 	size_t count = 0;
 
 	if (!twins)
-		return 0;
+		return;
 	was_multicast = map_get(&twins->came, handle, 0) == CAME_MULTICAST;
 	for (size_t i = 0; i < twins->bound_count; i++)
 		if (twins->bound[i].multicast != handle && twins->bound[i].memory != handle)
@@ -197,7 +197,6 @@ int loader_renew_handle(struct loader *loader, uint64_t handle)
 		if (twins->outside.item[i].key == handle)
 			twins->outside.item[i].key = 0;
 	map_set(&twins->came, handle, 0);
-	return 0;
 }
 
 static int is_multicast(const struct twins *twins, uint64_t handle)

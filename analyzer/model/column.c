@@ -144,13 +144,13 @@ static void merge(unsigned char *to, const unsigned char *from, const unsigned c
 	}
 }
 
-int column_sort(struct column *column, int (*compare)(const void *, const void *))
+void column_sort(struct column *column, int (*compare)(const void *, const void *))
 {
 	size_t size = column->row_size, bytes = column->count * size;
 	unsigned char *spare;
 
 	if (is_sorted(column, compare))
-		return 0;
+		return;
 	spare = xrealloc(NULL, column->count, size);
 	for (size_t run = size; run < bytes; run *= 2) {
 		memcpy(spare, column->rows, bytes);
@@ -163,5 +163,4 @@ int column_sort(struct column *column, int (*compare)(const void *, const void *
 		}
 	}
 	free(spare);
-	return 0;
 }

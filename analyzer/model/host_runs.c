@@ -74,7 +74,10 @@ static int read_rows(struct run *run, struct db *db)
 				.exit = run_reader_time(&reader, 4) };
 	}
 	run_reader_close(&reader);
-	return rc ? -1 : column_sort(&run->host_runs, by_exit);
+	if (rc)
+		return -1;
+	column_sort(&run->host_runs, by_exit);
+	return 0;
 }
 
 /* --- nodes of graphs --- */
@@ -193,7 +196,8 @@ static int list_calls(struct run *run)
 			return -1;
 		*of = (struct run_ended){ row->call, (uint32_t)i };
 	}
-	return column_sort(&run->host_run_calls, by_call);
+	column_sort(&run->host_run_calls, by_call);
+	return 0;
 }
 
 int host_runs_read(struct run *run, struct db *db)

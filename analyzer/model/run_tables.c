@@ -253,7 +253,10 @@ static int read_objects(struct run *run, struct db *db)
 				sqlite3_column_int64(reader.rows, 2) };
 	}
 	run_reader_close(&reader);
-	return rc ? -1 : column_sort(&run->objects, by_call);
+	if (rc)
+		return -1;
+	column_sort(&run->objects, by_call);
+	return 0;
 }
 
 const char *const operand_roles[OPERAND_ROLES] = {
@@ -323,7 +326,10 @@ static int read_extents(struct run *run, struct db *db)
 				sqlite3_column_int64(q, 9), sqlite3_column_int64(q, 10) };
 	}
 	run_reader_close(&reader);
-	return rc ? -1 : column_sort(&run->extents, by_call);
+	if (rc)
+		return -1;
+	column_sort(&run->extents, by_call);
+	return 0;
 }
 
 static int read_overheads(struct run *run, struct db *db)
@@ -349,7 +355,10 @@ static int read_overheads(struct run *run, struct db *db)
 				sqlite3_column_int64(reader.rows, 3) };
 	}
 	run_reader_close(&reader);
-	return rc ? -1 : column_sort(&run->overheads, by_start);
+	if (rc)
+		return -1;
+	column_sort(&run->overheads, by_start);
+	return 0;
 }
 
 static int add(struct column *list, uint32_t call, uint32_t what)
@@ -372,7 +381,9 @@ static int list_allocations(struct run *run)
 		if (add(&run->freed, run_allocation(run, id)->freed, id) ||
 			add(&run->allocated, run_allocation(run, id)->created, id))
 			return -1;
-	return column_sort(&run->freed, by_call) || column_sort(&run->allocated, by_call) ? -1 : 0;
+	column_sort(&run->freed, by_call);
+	column_sort(&run->allocated, by_call);
+	return 0;
 }
 
 /* Threads created come before those joined by the same call. */
@@ -388,7 +399,10 @@ static int list_threads(struct run *run, struct db *db)
 	while (!rc && (rc = run_reader_next(&reader)) > 0)
 		rc = add(&run->threads_made, run_reader_id(&reader, 0), run_reader_id(&reader, 1));
 	run_reader_close(&reader);
-	return rc ? -1 : column_sort(&run->threads_made, by_call);
+	if (rc)
+		return -1;
+	column_sort(&run->threads_made, by_call);
+	return 0;
 }
 
 /* Losses that mean missing calls. */
@@ -407,8 +421,9 @@ static int read_gaps(struct run *run, struct db *db)
 
 int run_read_lists(struct run *run, struct db *db)
 {
-	return column_sort(&run->operands, by_call) || column_sort(&run->launches, by_call) ||
-			read_objects(run, db) || read_extents(run, db) || read_overheads(run, db) ||
+	column_sort(&run->operands, by_call);
+	column_sort(&run->launches, by_call);
+	return read_objects(run, db) || read_extents(run, db) || read_overheads(run, db) ||
 			list_allocations(run) || list_threads(run, db) || read_gaps(run, db)
 		? -1
 		: 0;

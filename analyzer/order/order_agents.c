@@ -228,32 +228,29 @@ static void add_orphan(const struct order_stream *stream, struct order_state sta
 }
 
 /* Moves the stream's clock to its context; the context's key covers the stream's own work. */
-static int bequeath(struct order *order, struct order_stream *stream, struct order_state state,
+static void bequeath(struct order *order, struct order_stream *stream, struct order_state state,
 	int own)
 {
 	struct order_context *context = stream->context;
 	struct order_clock **to[] = { &context->gone, &context->gone_blocking };
-	int rc = 0;
 
-	for (int i = 0; i < (stream_is_blocking(stream->kind) ? 2 : 1) && !rc; i++) {
+	for (int i = 0; i < (stream_is_blocking(stream->kind) ? 2 : 1); i++) {
 		order->joiner.implied = context->key | (i ? ORDER_BLOCKING : 0);
-		rc = order_clock_join(&order->joiner, to[i], NULL, state.clock, ORDER_GUARANTEED);
-		if (!rc && own)
-			rc = order_clock_add(&order->joiner, to[i], NULL, &state.own,
-				ORDER_GUARANTEED);
+		order_clock_join(&order->joiner, to[i], NULL, state.clock, ORDER_GUARANTEED);
+		if (own)
+			order_clock_add(&order->joiner, to[i], NULL, &state.own, ORDER_GUARANTEED);
 	}
 	order->joiner.implied = 0;
-	return rc;
 }
 
-int order_drop_stream(struct order *order, int64_t id, const struct order_thread *by)
+void order_drop_stream(struct order *order, int64_t id, const struct order_thread *by)
 {
 	struct order_stream *stream = idmap_take(&order->streams, id);
 	struct order_context *context;
-	int legacy_waits, rc;
+	int legacy_waits;
 
 	if (!stream)
-		return 0;
+		return;
 	context = stream->context;
 	legacy_waits = stream_is_blocking(stream->kind) &&
 		(!context->legacy || context->legacy->last.own.seq < stream->changed);
@@ -262,10 +259,10 @@ int order_drop_stream(struct order *order, int64_t id, const struct order_thread
 			order_clock_strength(by->last.clock, NULL, &stream->last.own) <
 				ORDER_GUARANTEED))
 		add_orphan(stream, stream->last, legacy_waits);
-	rc = bequeath(order, stream, stream->last, 0);
-	for (size_t i = 0; i < stream->pending_count && !rc; i++) {
+	bequeath(order, stream, stream->last, 0);
+	for (size_t i = 0; i < stream->pending_count; i++) {
 		add_orphan(stream, stream->pending[i].state, legacy_waits);
-		rc = bequeath(order, stream, stream->pending[i].state, 1);
+		bequeath(order, stream, stream->pending[i].state, 1);
 	}
 	unlink_stream(stream, context);
 	if (context->legacy == stream)
@@ -273,7 +270,6 @@ int order_drop_stream(struct order *order, int64_t id, const struct order_thread
 	else
 		retire_key(order, stream->last.own, context->process);
 	order_free_stream(stream);
-	return rc;
 }
 
 void order_drop_event(struct order *order, int64_t id)
@@ -308,17 +304,15 @@ void order_drop_exec(struct order *order, int64_t id)
 	order_free_exec(exec);
 }
 
-int order_drop_context(struct order *order, int64_t id, const struct order_thread *by)
+void order_drop_context(struct order *order, int64_t id, const struct order_thread *by)
 {
 	struct order_context *context = idmap_take(&order->contexts, id);
-	int rc = 0;
 
 	if (!context)
-		return 0;
-	while (context->newest && !rc)
-		rc = order_drop_stream(order, context->newest->id, by);
+		return;
+	while (context->newest)
+		order_drop_stream(order, context->newest->id, by);
 	order_free_context(context);
-	return rc;
 }
 
 void order_end_thread(struct order *order, struct order_thread *thread)

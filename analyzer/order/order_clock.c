@@ -320,21 +320,20 @@ static void join_list(struct order_joiner *joiner, struct order_clock **clock,
 	replace(joiner, clock, joiner->scratch, count);
 }
 
-int order_clock_join(struct order_joiner *joiner, struct order_clock **clock,
+void order_clock_join(struct order_joiner *joiner, struct order_clock **clock,
 	const struct order_epoch *own, const struct order_clock *other, enum order_strength cap)
 {
 	size_t i;
 
 	if (!other || other == *clock)
-		return 0;
+		return;
 	i = first_new_entry(joiner, *clock, own, other, (int)cap);
 	if (i == other->count)
-		return 0;
+		return;
 	join_list(joiner, clock, other->entry + i, other->count - i, (int)cap);
-	return 0;
 }
 
-int order_clock_add(struct order_joiner *joiner, struct order_clock **clock,
+void order_clock_add(struct order_joiner *joiner, struct order_clock **clock,
 	const struct order_epoch *own, const struct order_epoch *epoch, enum order_strength cap)
 {
 	struct order_entry entry = { .key = epoch->key, .set = epoch->set }, *known;
@@ -343,18 +342,17 @@ int order_clock_add(struct order_joiner *joiner, struct order_clock **clock,
 		entry.seq[i] = epoch->seq;
 	if (!epoch->seq || is_implied(joiner->implied, &entry) ||
 		order_clock_strength(*clock, own, epoch) >= cap)
-		return 0;
+		return;
 	known = *clock && (*clock)->refs == 1 ? find((*clock)->entry, (*clock)->count, epoch->key)
 					      : NULL;
 	/* A key that stands for several streams may make other entries redundant. */
 	if (!known || set_key(epoch->set) == epoch->key ||
 		(epoch->set && epoch->key == set_key(epoch->set) + 1)) {
 		join_list(joiner, clock, &entry, 1, (int)cap);
-		return 0;
+		return;
 	}
 	raise(known, &entry, (int)cap);
 	(*clock)->number = ++joiner->numbers;
-	return 0;
 }
 
 static void shrink(struct order_clock **clock)

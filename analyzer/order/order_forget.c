@@ -43,7 +43,6 @@ struct visitor {
 	uint32_t key;       /* of the process */
 	uint32_t *received; /* positions up to which clocks contain it */
 	size_t count;
-	int failed;
 };
 
 static void visit_streams(struct visitor *visitor, const struct idmap *streams)
@@ -147,7 +146,6 @@ static void collect_received(struct visitor *visitor, struct order_clock **clock
 			order_clock_reach(*clock, visitor->key, (enum order_strength)level));
 }
 
-/* Keeps all reports when out of memory. */
 static void forget_told(struct order *order, struct order_process *process)
 {
 	struct visitor visitor = { .visit = collect_received, .order = order, .key = process->key };
@@ -156,8 +154,7 @@ static void forget_told(struct order *order, struct order_process *process)
 	collect_received(&visitor, &order->now);
 	for (size_t i = 0; i < process->thread_count; i++)
 		add_received(&visitor, process->thread[i]->received);
-	if (!visitor.failed)
-		order_forget_reports(order, process, visitor.received, visitor.count);
+	order_forget_reports(order, process, visitor.received, visitor.count);
 	free(visitor.received);
 }
 
@@ -179,7 +176,7 @@ static void forget_in_processes(struct order *order, const uint32_t *gone, size_
 	}
 }
 
-int order_forget(struct order *order)
+void order_forget(struct order *order)
 {
 	uint32_t *gone = xrealloc(NULL, order->keys.count, sizeof(*gone));
 	size_t count = 0;
@@ -200,5 +197,4 @@ int order_forget(struct order *order)
 	free(gone);
 	order->forget_at = ORDER_FORGET_MIN + 2 * (uint32_t)order->keys.count;
 	order->forget_bytes = order->joiner.bytes + order->joiner.limit / ORDER_FORGET_PART;
-	return 0;
 }

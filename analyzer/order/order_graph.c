@@ -224,29 +224,24 @@ int order_path_in_graph(struct order *order, int64_t exec_id, int64_t from, int6
 static int state_at(struct order *order, const struct walk_call *call, struct order_exec *exec,
 	const struct order_stream *stream, struct order_graph_node *node, struct order_state *state)
 {
-	int path, rc;
-
 	*state = stream->before;
 	state->call = call->id;
 	state->start = 1;
 	state->own = (struct order_epoch){ .key = node->key, .seq = order->epoch.seq };
 	order_clock_ref(state->clock);
-	rc = order_clock_add(&order->joiner, &state->clock, NULL, &stream->before.own,
-		ORDER_GUARANTEED);
-	for (size_t i = 0; i < exec->node_count && !rc; i++) {
+	order_clock_add(&order->joiner, &state->clock, NULL, &stream->before.own, ORDER_GUARANTEED);
+	for (size_t i = 0; i < exec->node_count; i++) {
 		struct order_graph_node *wait = &exec->node[i];
-
-		path = wait->act == GRAPH_WAITS
+		int path = wait->act == GRAPH_WAITS
 			? order_path_in_graph(order, exec->id, wait->node, node->node)
 			: 0;
-		rc = path < 0 ||
-				(path &&
-					order_learn(order, &state->clock, NULL, &wait->state,
-						ORDER_GUARANTEED))
-			? -1
-			: 0;
+
+		if (path < 0)
+			return -1;
+		if (path)
+			order_learn(order, &state->clock, NULL, &wait->state, ORDER_GUARANTEED);
 	}
-	return rc;
+	return 0;
 }
 
 static int record(struct order *order, const struct walk_call *call, struct order_exec *exec,
@@ -290,18 +285,18 @@ static int wait_inside(struct order *order, const struct walk_call *call,
 	const struct order_event *event = idmap_get(&order->events, node->event);
 
 	order_drop(&node->state);
-	if (!event || event->foreign)
-		return order_doubt(order, &stream->last.clock) || order_doubt(order, &order->now)
-			? -1
-			: 0;
+	if (!event || event->foreign) {
+		order_doubt(order, &stream->last.clock);
+		order_doubt(order, &order->now);
+		return 0;
+	}
 	if (!event->recorded)
 		return 0;
 	order_keep(&node->state, event->state);
-	return order_edge(order, call, &event->state, ORDER_AFTERWARDS) ||
-			order_learn(order, &stream->last.clock, NULL, &event->state,
-				ORDER_GUARANTEED)
-		? -1
-		: 0;
+	if (order_edge(order, call, &event->state, ORDER_AFTERWARDS))
+		return -1;
+	order_learn(order, &stream->last.clock, NULL, &event->state, ORDER_GUARANTEED);
+	return 0;
 }
 
 static int act(struct order *order, const struct walk_call *call, struct order_exec *exec,
@@ -312,9 +307,10 @@ static int act(struct order *order, const struct walk_call *call, struct order_e
 	for (size_t i = 0; i < exec->node_count && !rc; i++) {
 		if (exec->node[i].act == GRAPH_WAITS)
 			rc = wait_inside(order, call, stream, &exec->node[i]);
-		else if (exec->node[i].act == GRAPH_EXTERNAL)
-			rc = order_doubt(order, &stream->last.clock) ||
-				order_doubt(order, &order->now);
+		if (exec->node[i].act == GRAPH_EXTERNAL) {
+			order_doubt(order, &stream->last.clock);
+			order_doubt(order, &order->now);
+		}
 	}
 	for (size_t i = 0; i < exec->node_count && !rc; i++) {
 		if (exec->node[i].act == GRAPH_RECORDS)

@@ -78,11 +78,11 @@ int order_knows_reports(const struct order *order, const struct order_clock *clo
 		order_clock_reach(clock, received.key, ORDER_ASSUMED) >= received.seq;
 }
 
-int order_need_reports(struct order *order, const struct order_thread *thread)
+void order_need_reports(struct order *order, const struct order_thread *thread)
 {
 	struct order_epoch received = received_by(order, thread);
 
-	return order_clock_add(&order->joiner, &order->now, NULL, &received, ORDER_ASSUMED);
+	order_clock_add(&order->joiner, &order->now, NULL, &received, ORDER_ASSUMED);
 }
 
 /* --- questions --- */

@@ -76,8 +76,6 @@ static int add_node(struct search *search, sqlite3_stmt *q)
 	struct content *content =
 		idmap_need(&search->contents, sqlite3_column_int64(q, 0), sizeof(*content));
 
-	if (!content)
-		return -1;
 	if (!content->nodes++) {
 		content->first = sqlite3_column_int64(q, 1);
 		content->is_simple = 1;

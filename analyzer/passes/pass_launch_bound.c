@@ -159,12 +159,11 @@ static int find_rows(struct search *search)
 	return 0;
 }
 
-static int count_rows(struct search *search)
+static void count_rows(struct search *search)
 {
 	for (size_t i = 0; i < search->rows; i++)
 		map_set(&search->times, search->hash[i],
 			map_get(&search->times, search->hash[i], 0) + 1);
-	return 0;
 }
 
 /* One graph serves for a good part of all iterations. */
@@ -234,11 +233,11 @@ static int is_worth_it(const struct search *search)
 static int check_loop(const struct run *run, const struct run_loop *loop, struct findings *findings)
 {
 	struct search search = { .run = run, .loop = loop };
-	int rc = find_rows(&search) || count_rows(&search) ||
-			(is_worth_it(&search) && report_all(&search, findings))
-		? -1
-		: 0;
+	int rc = find_rows(&search);
 
+	count_rows(&search);
+	if (!rc && is_worth_it(&search))
+		rc = report_all(&search, findings);
 	free(search.member);
 	free(search.hash);
 	map_release(&search.times);

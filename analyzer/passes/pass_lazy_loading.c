@@ -117,7 +117,7 @@ static int add_loading(struct search *search, const struct loading *loading, int
 
 	if (more)
 		search->loading = more;
-	if (!more || !number)
+	if (!more)
 		return -1;
 	search->loading[search->count++] = *loading;
 	*number = search->count;
@@ -203,12 +203,11 @@ static int is_launch(const struct run *run, uint32_t id)
 }
 
 /* Finds calls that blocked the device to load code. */
-static int find_holders(struct map *holders, const struct run_evidence *evidence)
+static void find_holders(struct map *holders, const struct run_evidence *evidence)
 {
 	for (size_t i = 0; i < evidence->hold_count; i++)
 		if (evidence->hold[i].reason == HOLD_LOAD && evidence->hold[i].via)
 			map_set(holders, evidence->hold[i].via, 1);
-	return 0;
 }
 
 /* Finds when the call loaded code.  end 0: it loaded none, or it waited meanwhile. */
@@ -249,11 +248,10 @@ static int find_in_loops(const struct pass_input *input, struct findings *findin
 {
 	struct search search = { .findings = findings, .last_end = INT64_MIN };
 	struct map holders = { 0 };
-	int rc = find_holders(&holders, &input->run->evidence) ||
-			find_modules(&search, input->run) || add_launches(&search, input, &holders)
-		? -1
-		: 0;
+	int rc;
 
+	find_holders(&holders, &input->run->evidence);
+	rc = find_modules(&search, input->run) || add_launches(&search, input, &holders) ? -1 : 0;
 	for (size_t i = 0; i < search.count && !rc; i++)
 		if (is_reported(&search.loading[i]))
 			rc = findings_add(findings, &search.loading[i].instance);

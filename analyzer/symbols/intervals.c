@@ -5,12 +5,11 @@
 
 #include "memory.h"
 
-int intervals_add(struct intervals *intervals, uint64_t low, uint64_t high, uint32_t value)
+void intervals_add(struct intervals *intervals, uint64_t low, uint64_t high, uint32_t value)
 {
 	if (low >= high)
-		return 0;
+		return;
 	*array_push(intervals->list, intervals->count) = (struct interval){ low, high, value, 0 };
-	return 0;
 }
 
 static int outer_first(const void *a, const void *b)

@@ -56,10 +56,7 @@ static int read_mappings(struct symbols *s)
 			.path = (char *)(uintptr_t)sqlite3_column_text(q, 4),
 			.build_id = (char *)(uintptr_t)sqlite3_column_text(q, 5),
 		};
-		if (symbol_space_map(&s->space, &mapping)) {
-			step = -1;
-			break;
-		}
+		symbol_space_map(&s->space, &mapping);
 	}
 out:
 	sqlite3_finalize(q);
@@ -82,10 +79,7 @@ static int read_recorded(struct symbols *s)
 			.file = (const char *)sqlite3_column_text(q, 2),
 			.line = sqlite3_column_int(q, 3),
 		};
-		if (symbol_space_record(&s->space, (uint64_t)sqlite3_column_int64(q, 0), &frame)) {
-			step = -1;
-			break;
-		}
+		symbol_space_record(&s->space, (uint64_t)sqlite3_column_int64(q, 0), &frame);
 	}
 out:
 	sqlite3_finalize(q);

@@ -12,7 +12,7 @@ static char *copy(const char *text)
 	return text ? xstrdup(text) : NULL;
 }
 
-int symbol_space_map(struct symbol_space *space, const struct mapping *mapping)
+void symbol_space_map(struct symbol_space *space, const struct mapping *mapping)
 {
 	struct mapping *kept = array_push(space->mapping, space->mapping_count);
 
@@ -20,10 +20,9 @@ int symbol_space_map(struct symbol_space *space, const struct mapping *mapping)
 	kept->path = xstrdup(mapping->path);
 	kept->build_id = copy(mapping->build_id);
 	kept->system = module_is_system(kept->path);
-	return 0;
 }
 
-int symbol_space_record(struct symbol_space *space, uint64_t address,
+void symbol_space_record(struct symbol_space *space, uint64_t address,
 	const struct source_frame *frame)
 {
 	*array_push(space->recorded, space->recorded_count) = (struct recorded_frame){
@@ -33,9 +32,8 @@ int symbol_space_record(struct symbol_space *space, uint64_t address,
 		.line = frame->line,
 	};
 	if (map_get(&space->recorded_first, address, 0))
-		return 0;
+		return;
 	map_set(&space->recorded_first, address, space->recorded_count);
-	return 0;
 }
 
 static struct mapping *mapping_of(const struct symbol_space *space, uint64_t address)

@@ -89,8 +89,7 @@ static void add_spans(struct symbol_file *file)
 		const struct symbol *symbol = &file->symbol[i];
 		uint64_t end = !symbol->sized && next < symbol->end ? next : symbol->end;
 
-		if (intervals_add(&file->symbol_spans, symbol->address, end, (uint32_t)i))
-			break;
+		intervals_add(&file->symbol_spans, symbol->address, end, (uint32_t)i);
 		if (!i || file->symbol[i - 1].address != symbol->address)
 			next = symbol->address;
 	}

@@ -9,15 +9,13 @@
 
 #define MAX_DEPTH 64 /* as in symbols_source.c */
 
-static int add_ranges(struct intervals *intervals, Dwarf_Die *die, uint32_t value)
+static void add_ranges(struct intervals *intervals, Dwarf_Die *die, uint32_t value)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0)
-		if (intervals_add(intervals, low, high, value))
-			return -1;
-	return 0;
+		intervals_add(intervals, low, high, value);
 }
 
 /*
@@ -40,8 +38,7 @@ static void read_unit_spans(struct symbol_file *file)
 		if (!has_ranges(&die))
 			continue;
 		*array_push(file->unit_offset, file->unit_offset_count) = dwarf_dieoffset(&die);
-		if (add_ranges(&file->unit_spans, &die, (uint32_t)file->unit_offset_count - 1))
-			break;
+		add_ranges(&file->unit_spans, &die, (uint32_t)file->unit_offset_count - 1);
 	}
 	intervals_sort(&file->unit_spans);
 }
@@ -118,7 +115,8 @@ static void add_function(Dwarf_Die *die, void *argument)
 	size_t before = table->spans.count;
 
 	/* A declaration, or one that was inlined everywhere. */
-	if (add_ranges(&table->spans, die, (uint32_t)table->count) || table->spans.count == before)
+	add_ranges(&table->spans, die, (uint32_t)table->count);
+	if (table->spans.count == before)
 		return;
 	*array_push(table->function, table->count) = (struct dwarf_function){ .die = *die };
 }
@@ -164,30 +162,24 @@ static void add_call(struct dwarf_function *function, Dwarf_Die *site)
 	*array_push(function->call, function->call_count) = (struct dwarf_call){ address, *site };
 }
 
-static int add_scope(struct dwarf_function *function, Dwarf_Die *die, int outer)
-{
-	*array_push(function->scope, function->scope_count) = (struct dwarf_scope){ *die, outer };
-	return add_ranges(&function->spans, die, (uint32_t)function->scope_count - 1);
-}
-
-static int read_scopes(struct dwarf_function *function, Dwarf_Die *parent, int outer, int depth)
+static void read_scopes(struct dwarf_function *function, Dwarf_Die *parent, int outer, int depth)
 {
 	Dwarf_Die child;
-	int rc = 0;
 
 	if (depth == MAX_DEPTH || dwarf_child(parent, &child))
-		return 0;
+		return;
 	do {
 		int tag = dwarf_tag(&child);
 
 		if (tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site)
 			add_call(function, &child);
-		else if (tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine)
-			rc = add_scope(function, &child, outer) ||
-				read_scopes(function, &child, (int)function->scope_count - 1,
-					depth + 1);
-	} while (!rc && !dwarf_siblingof(&child, &child));
-	return rc;
+		if (tag != DW_TAG_lexical_block && tag != DW_TAG_inlined_subroutine)
+			continue;
+		*array_push(function->scope, function->scope_count) =
+			(struct dwarf_scope){ child, outer };
+		add_ranges(&function->spans, &child, (uint32_t)function->scope_count - 1);
+		read_scopes(function, &child, (int)function->scope_count - 1, depth + 1);
+	} while (!dwarf_siblingof(&child, &child));
 }
 
 static int by_address(const void *a, const void *b)
