@@ -315,6 +315,13 @@ void module_note(struct thread_state *thread, uintptr_t address)
 		modules.misses++;
 }
 
+void module_note_all(struct thread_state *thread)
+{
+	struct search search = { .thread = thread };
+
+	read_maps(note_mapping, &search);
+}
+
 static const struct module_place *look_up_place(uintptr_t address)
 {
 	struct search search = { .address = address };

@@ -391,6 +391,8 @@ int site_is_own(uintptr_t address);
 
 /* Records the file mapped at address, unless already recorded. */
 void module_note(struct thread_state *thread, uintptr_t address);
+/* Records all mapped code at the end: what a library may have done with memory is on no stack. */
+void module_note_all(struct thread_state *thread);
 void module_reset(void);
 /* A read-only mapping of a file. */
 struct module_place {

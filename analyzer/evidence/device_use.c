@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
-#include "busy.h"
 #include "digits.h"
 #include "map.h"
+#include "memory.h"
+#include "rows.h"
 #include "run_columns.h"
 
 /* An operation's interval on the device with that index in struct use. */
@@ -17,27 +17,19 @@ struct use_span {
 	size_t device;
 };
 
-/* A device of a process.  Operations are processed in order of start. */
+/* A device of a process. */
 struct device_use {
 	int64_t process, device;
-	int64_t first, last; /* start and end of all operations, ns */
-	int64_t until;       /* the latest end so far, ns */
-	struct busy busy, overlapped;
-};
-
-/* Properties of an operation; start and end RUN_NEVER: unknown. */
-struct used {
-	int64_t process, device, stream; /* stream: DB_NULL if unknown */
-	const char *kind;
-	int matched; /* its call was recorded */
-	int64_t start, end;
+	int64_t first, last;      /* start and end of all operations, ns */
+	int64_t busy, overlapped; /* time with one or more operations, with two or more, ns ... */
+	int64_t busy_until, overlapped_until; /* ... counted so far, in order of start */
 };
 
 /* Operations of one kind in a stream. */
 struct stream_use {
 	int64_t process, stream, device; /* stream: DB_NULL if unknown */
 	char kind[16];
-	int64_t operations, unmatched, busy;
+	int64_t operations, unmatched, busy; /* unmatched: their call was not recorded */
 };
 
 struct use {
@@ -50,91 +42,61 @@ struct use {
 	struct map streams; /* process, stream, device and kind -> index + 1 */
 };
 
-/* Finds the index of a device, added if missing. */
-static int device_of(struct use *use, int64_t process, int64_t device, size_t *index)
+/* Returns the index of a device, added if missing. */
+static size_t device_of(struct use *use, int64_t process, int64_t device)
 {
-	struct device_use *more;
-
 	for (size_t i = 0; i < use->device_count; i++) {
-		*index = (use->last_device + i) % use->device_count;
-		if (use->device[*index].process == process &&
-			use->device[*index].device == device) {
-			use->last_device = *index;
-			return 0;
-		}
+		size_t index = (use->last_device + i) % use->device_count;
+
+		if (use->device[index].process == process && use->device[index].device == device)
+			return use->last_device = index;
 	}
-	more = array_room(use->device, use->device_count, sizeof(*more));
-	if (!more)
-		return -1;
-	use->device = more;
-	*index = use->last_device = use->device_count++;
-	more[*index] = (struct device_use){ .process = process,
+	*array_push(use->device, use->device_count) = (struct device_use){ .process = process,
 		.device = device,
 		.first = INT64_MAX,
 		.last = INT64_MIN,
-		.until = INT64_MIN };
-	return 0;
+		.busy_until = INT64_MIN,
+		.overlapped_until = INT64_MIN };
+	return use->last_device = use->device_count - 1;
 }
 
 static struct stream_use *stream_of(struct use *use, const struct stream_use *wanted)
 {
 	uint64_t what[offsetof(struct stream_use, operations) / sizeof(uint64_t)], key, known;
-	struct stream_use *more;
 
 	memcpy(what, wanted, sizeof(what));
 	key = map_hash_words(what, sizeof(what) / sizeof(*what));
 	known = map_get(&use->streams, key, 0);
-	if (known)
-		return &use->stream[known - 1];
-	more = array_room(use->stream, use->stream_count, sizeof(*more));
-	if (!more)
-		return NULL;
-	use->stream = more;
-	more[use->stream_count] = *wanted;
-	map_set(&use->streams, key, ++use->stream_count);
-	return &more[use->stream_count - 1];
+	if (!known) {
+		*array_push(use->stream, use->stream_count) = *wanted;
+		known = use->stream_count;
+		map_set(&use->streams, key, known);
+	}
+	return &use->stream[known - 1];
 }
 
-static const char operations_sql[] =
-	"SELECT process, device, stream, kind, call IS NULL, start,"
-	" iif(recorded_end IS NULL, end, start) FROM operation";
-
-static int add_span(struct use *use, int64_t process, int64_t ordinal, int64_t start, int64_t end)
+/* start and end: RUN_NEVER if unknown. */
+static void add_operation(struct use *use, struct stream_use of, const char *kind, int has_call,
+	int64_t start, int64_t end)
 {
-	struct use_span *more = array_room(use->span, use->span_count, sizeof(*more));
+	struct stream_use *stream;
 	struct device_use *device;
 	size_t index;
 
-	if (more)
-		use->span = more;
-	if (!more || device_of(use, process, ordinal, &index))
-		return -1;
-	more[use->span_count++] = (struct use_span){ start, end, index };
+	strncpy(of.kind, kind, sizeof(of.kind) - 1);
+	stream = stream_of(use, &of);
+	stream->operations++;
+	stream->unmatched += !has_call;
+	if (start == RUN_NEVER || end == RUN_NEVER || end < start)
+		return;
+	stream->busy += end - start;
+	index = device_of(use, of.process, of.device);
+	*array_push(use->span, use->span_count) = (struct use_span){ start, end, index };
 	device = &use->device[index];
 	if (start < device->first)
 		device->first = start;
 	if (end > device->last)
 		device->last = end;
-	return 0;
-}
-
-static int add_operation(struct use *use, const struct used *used)
-{
-	struct stream_use wanted = { .process = used->process,
-		.device = used->device,
-		.stream = used->stream };
-	struct stream_use *stream;
-
-	strncpy(wanted.kind, used->kind, sizeof(wanted.kind) - 1);
-	stream = stream_of(use, &wanted);
-	if (!stream)
-		return -1;
-	stream->operations++;
-	stream->unmatched += !used->matched;
-	if (used->start == RUN_NEVER || used->end == RUN_NEVER || used->end < used->start)
-		return 0;
-	stream->busy += used->end - used->start;
-	return add_span(use, used->process, used->device, used->start, used->end);
 }
 
 static int64_t column_or(sqlite3_stmt *row, int column, int64_t otherwise)
@@ -146,111 +108,100 @@ static int64_t column_or(sqlite3_stmt *row, int column, int64_t otherwise)
 /* For a run with joined launches, or one that is not in memory. */
 static int add_rows(struct use *use, struct db *db)
 {
-	sqlite3_stmt *q = db_prepare(db, operations_sql);
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT process, stream, device, kind, call IS NOT NULL, start,"
+		" iif(recorded_end IS NULL, end, start) FROM operation");
 	int step = -1;
 
-	while (q && (step = db_step(q)) > 0) {
-		struct used used = { sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1),
-			column_or(q, 2, DB_NULL), (const char *)sqlite3_column_text(q, 3),
-			!sqlite3_column_int64(q, 4), column_or(q, 5, RUN_NEVER),
-			column_or(q, 6, RUN_NEVER) };
-
-		if (add_operation(use, &used)) {
-			step = -1;
-			break;
-		}
-	}
+	while (q && (step = db_step(q)) > 0)
+		add_operation(use,
+			(struct stream_use){ .process = sqlite3_column_int64(q, 0),
+				.stream = column_or(q, 1, DB_NULL),
+				.device = sqlite3_column_int64(q, 2) },
+			db_text(q, 3), sqlite3_column_int(q, 4), column_or(q, 5, RUN_NEVER),
+			column_or(q, 6, RUN_NEVER));
 	sqlite3_finalize(q);
 	return step;
 }
 
-static int add_works(struct use *use, const struct run *run)
+static void add_works(struct use *use, const struct run *run)
 {
 	for (uint32_t id = 1; id < run_work_end(run); id++) {
 		const struct run_work *work = run_work(run, id);
 		const struct run_where *where = work ? run_where(run, work) : NULL;
-		struct used used;
 
-		if (!work)
-			continue;
-		used = (struct used){ where->process, where->device,
-			where->stream ? where->stream : DB_NULL, run_work_names[where->kind],
-			work->call != 0, work->start, run_busy_end(run, work, id) };
-		if (add_operation(use, &used))
-			return -1;
+		if (work)
+			add_operation(use,
+				(struct stream_use){ .process = where->process,
+					.stream = where->stream ? where->stream : DB_NULL,
+					.device = where->device },
+				run_work_names[where->kind], work->call != 0, work->start,
+				run_busy_end(run, work, id));
 	}
-	return 0;
 }
 
-static int follow_span(struct device_use *use, const struct use_span *span)
+/* Adds an interval, without what is before *until. */
+static void add_time(int64_t *time, int64_t *until, int64_t start, int64_t end)
 {
-	int64_t both = span->end < use->until ? span->end : use->until;
-
-	busy_add(&use->busy, span->start, span->end);
-	busy_add(&use->overlapped, span->start, both);
-	if (span->end > use->until)
-		use->until = span->end;
-	return 0;
+	if (start < *until)
+		start = *until;
+	if (end <= start)
+		return;
+	*time += end - start;
+	*until = end;
 }
 
-static int follow_spans(struct use *use)
+static void add_up_time(struct use *use)
 {
-	int rc = 0;
-
 	use->span = digits_sort(use->span, use->span_count, sizeof(*use->span));
-	for (size_t i = 0; i < use->span_count && !rc; i++)
-		rc = follow_span(&use->device[use->span[i].device], &use->span[i]);
-	for (size_t i = 0; i < use->device_count; i++) {
-		busy_join(&use->device[i].busy);
-		busy_join(&use->device[i].overlapped);
+	for (size_t i = 0; i < use->span_count; i++) {
+		const struct use_span *span = &use->span[i];
+		struct device_use *device = &use->device[span->device];
+
+		add_time(&device->overlapped, &device->overlapped_until, span->start,
+			span->end < device->busy_until ? span->end : device->busy_until);
+		add_time(&device->busy, &device->busy_until, span->start, span->end);
 	}
-	return rc;
 }
 
-static int store_streams(struct db *db, const struct use *use)
+static int store(struct db *db, const struct use *use)
 {
-	sqlite3_stmt *insert = db_prepare(db, "INSERT INTO stream_use VALUES (?,?,?,?,?,?,?)");
-	int rc = insert ? 0 : -1;
+	struct rows *streams = rows_open(db, "INSERT INTO stream_use", "iIiciii");
+	struct rows *devices = rows_open(db, "INSERT INTO device_use", "iiiiii");
+	int rc = streams && devices ? 0 : -1;
 
 	for (size_t i = 0; i < use->stream_count && !rc; i++) {
 		const struct stream_use *stream = &use->stream[i];
 
-		rc = db_run(insert, "iIisiii", stream->process, stream->stream, stream->device,
+		rc = rows_add(streams, stream->process, stream->stream, stream->device,
 			stream->kind, stream->operations, stream->unmatched, stream->busy);
 	}
-	sqlite3_finalize(insert);
-	return rc;
-}
-
-static int store_devices(struct db *db, const struct use *use)
-{
-	sqlite3_stmt *insert = db_prepare(db, "INSERT INTO device_use VALUES (?,?,?,?,?,?)");
-	int rc = insert ? 0 : -1;
-
 	for (size_t i = 0; i < use->device_count && !rc; i++) {
 		const struct device_use *device = &use->device[i];
 
-		rc = db_run(insert, "iiiiii", device->process, device->device, device->first,
-			device->last, busy_total(&device->busy), busy_total(&device->overlapped));
+		rc = rows_add(devices, device->process, device->device, device->first, device->last,
+			device->busy, device->overlapped);
 	}
-	sqlite3_finalize(insert);
+	rc = rc || rows_finish(streams) || rows_finish(devices) ? -1 : 0;
+	rows_free(streams);
+	rows_free(devices);
 	return rc;
 }
 
 int use_measure(struct db *db)
 {
 	struct use use = { 0 };
-	int step = db->run && !db->run->joined ? add_works(&use, db->run) : add_rows(&use, db);
+	int rc = 0;
 
-	if (!step && (follow_spans(&use) || store_streams(db, &use) || store_devices(db, &use)))
-		step = -1;
-	for (size_t i = 0; i < use.device_count; i++) {
-		busy_release(&use.device[i].busy);
-		busy_release(&use.device[i].overlapped);
-	}
+	if (db->run && !db->run->joined)
+		add_works(&use, db->run);
+	else
+		rc = add_rows(&use, db);
+	add_up_time(&use);
+	rc = rc || store(db, &use) ? -1 : 0;
 	free(use.device);
 	free(use.span);
 	free(use.stream);
 	map_release(&use.streams);
-	return step;
+	return rc;
 }

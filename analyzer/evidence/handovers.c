@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-#include "array.h"
 #include "constants.h"
 #include "host_runs.h"
 #include "map.h"
+#include "memory.h"
 
 /* A reading: how long, and how often, the thread was off its processor since the one before, ns. */
 struct reading {
@@ -35,54 +35,14 @@ static int read_usage(struct search *search, struct db *db)
 		"SELECT thread, time, off, voluntary FROM usage ORDER BY thread, time");
 	int step = -1;
 
-	while (q && (step = db_step(q)) > 0) {
-		struct reading *more =
-			array_room(search->reading, search->reading_count, sizeof(*more));
-
-		if (!more) {
-			step = -1;
-			break;
-		}
-		search->reading = more;
-		more[search->reading_count++] =
+	while (q && (step = db_step(q)) > 0)
+		*array_push(search->reading, search->reading_count) =
 			(struct reading){ .thread = (uint32_t)sqlite3_column_int64(q, 0),
 				.times = (uint32_t)sqlite3_column_int64(q, 3),
 				.time = sqlite3_column_int64(q, 1),
 				.off = sqlite3_column_int64(q, 2) };
-	}
 	sqlite3_finalize(q);
 	return step;
-}
-
-/*
- * Returns how long the thread was off its processor while it was silent, ns; -1: not read.  *times:
- * how often it was blocked.
- */
-static int64_t off_between(const struct search *search, const struct handover *silence,
-	uint32_t *times)
-{
-	size_t low = 0, high = search->reading_count;
-	int64_t off = -1;
-
-	*times = 0;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		const struct reading *reading = &search->reading[middle];
-
-		if (reading->thread < silence->thread ||
-			(reading->thread == silence->thread && reading->time <= silence->from))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	/* A reading is made when the silence ends, within the next call. */
-	for (; low < search->reading_count && search->reading[low].thread == silence->thread &&
-		search->reading[low].time <= silence->until + BLOCKED_SLACK_NS;
-		low++) {
-		off = (off < 0 ? 0 : off) + search->reading[low].off;
-		*times += search->reading[low].times;
-	}
-	return off;
 }
 
 static int read_clocks(struct search *search, struct db *db)
@@ -94,6 +54,37 @@ static int read_clocks(struct search *search, struct db *db)
 		map_set(&search->virtual, (uint64_t)sqlite3_column_int64(q, 0), 1);
 	sqlite3_finalize(q);
 	return step;
+}
+
+/*
+ * Returns how long the thread was off its processor while it was silent, ns; -1: not read.  *times:
+ * how often it was blocked.
+ */
+static int64_t off_between(const struct search *search, uint32_t thread, int64_t from,
+	int64_t until, uint32_t *times)
+{
+	size_t low = 0, high = search->reading_count;
+	int64_t off = -1;
+
+	*times = 0;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct reading *reading = &search->reading[middle];
+
+		if (reading->thread < thread ||
+			(reading->thread == thread && reading->time <= from))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* A reading is made when the silence ends, within the next call. */
+	for (; low < search->reading_count && search->reading[low].thread == thread &&
+		search->reading[low].time <= until + BLOCKED_SLACK_NS;
+		low++) {
+		off = (off < 0 ? 0 : off) + search->reading[low].off;
+		*times += search->reading[low].times;
+	}
+	return off;
 }
 
 static uint32_t next_outermost(const struct run *run, uint32_t call)
@@ -115,37 +106,10 @@ static int is_silent(const struct run *run, uint32_t call, int64_t at)
 }
 
 /*
- * Was the other thread silent after its last call, until this thread's next one had returned?  If
- * nothing shows that this thread was blocked, the two must take turns: the other one goes on when
- * this one is silent.
- */
-static int has_stopped(const struct search *search, uint32_t last, const struct handover *silence,
-	int64_t returned)
-{
-	uint32_t next = next_outermost(search->run, last);
-	int64_t resumed = next ? run_call(search->run, next)->enter : INT64_MAX;
-
-	return resumed >= returned &&
-		(silence->is_read || !next || is_silent(search->run, silence->after, resumed));
-}
-
-/* How long the other thread still ran after its last call, before it was silent itself, ns. */
-static int64_t ran_after(const struct search *search, uint32_t thread, const struct talker *other,
-	const struct handover *silence)
-{
-	uint32_t next = next_outermost(search->run, other->last);
-	struct handover own = { .thread = thread,
-		.from = other->returned,
-		.until = next ? run_call(search->run, next)->enter : silence->until };
-	uint32_t times;
-	int64_t off = off_between(search, &own, &times);
-
-	return off < 0 || off > own.until - own.from ? 0 : own.until - own.from - off;
-}
-
-/*
  * Another thread's last call, the latest, that returned at that time or later, but for the time
- * that the thread still ran before it woke this one.
+ * that the thread still ran before it woke this one; and that was silent then until this thread's
+ * next call had returned.  If nothing shows that this thread was blocked, the two must take turns:
+ * the other one goes on when this one is silent.
  */
 static void look_for_stop(const struct search *search, struct handover *silence, int64_t earliest,
 	int64_t returned)
@@ -154,12 +118,24 @@ static void look_for_stop(const struct search *search, struct handover *silence,
 
 	for (uint32_t thread = 1; thread < run->thread_count; thread++) {
 		const struct talker *other = &search->talker[thread];
+		int64_t resumed, until, off;
+		uint32_t next, times;
 
 		if (thread == silence->thread || !other->last ||
 			run->thread[thread].process != silence->process ||
-			other->returned <= silence->ended || other->returned > silence->until ||
-			other->returned + ran_after(search, thread, other, silence) < earliest ||
-			!has_stopped(search, other->last, silence, returned))
+			other->returned <= silence->ended || other->returned > silence->until)
+			continue;
+		next = next_outermost(run, other->last);
+		resumed = next ? run_call(run, next)->enter : INT64_MAX;
+		if (resumed < returned ||
+			!(silence->is_read || !next || is_silent(run, silence->after, resumed)))
+			continue;
+		until = next ? resumed : silence->until;
+		off = off_between(search, thread, other->returned, until, &times);
+		/* How long it still ran. */
+		if (off < 0 || off > until - other->returned)
+			off = until - other->returned;
+		if (until - off < earliest)
 			continue;
 		silence->by = other->last;
 		silence->ended = other->returned;
@@ -195,28 +171,17 @@ static int64_t at_most(int64_t value, int64_t most)
 	return value < most ? value : most;
 }
 
-static int add(struct handovers *found, const struct handover *handover)
-{
-	struct handover *more = array_room(found->list, found->count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	found->list = more;
-	more[found->count++] = *handover;
-	return 0;
-}
-
 /* The thread was silent before a call: what has ended that? */
-static int look(struct search *search, struct handover *silence, int64_t returned)
+static void look(struct search *search, struct handover *silence, int64_t returned)
 {
 	uint32_t times;
-	int64_t off = off_between(search, silence, &times);
+	int64_t off = off_between(search, silence->thread, silence->from, silence->until, &times);
 	int64_t earliest = silence->from, latest = silence->until;
 
 	silence->is_read = off >= 0;
 	silence->is_sure = off >= 0 || map_get(&search->virtual, silence->process, 0);
 	if (off >= 0 && off < BLOCKED_LEAST_NS)
-		return 0;
+		return;
 	if (off > latest - earliest)
 		off = latest - earliest;
 	/* Blocked more than once, it was the first time for most of that. */
@@ -231,12 +196,12 @@ static int look(struct search *search, struct handover *silence, int64_t returne
 	if (!silence->is_function || !silence->is_read)
 		look_for_stop(search, silence, earliest, returned);
 	if (!silence->by)
-		return 0;
+		return;
 	silence->blocked = at_most(silence->ended - silence->from, off < 0 ? INT64_MAX : off);
-	return add(search->found, silence);
+	*array_push(search->found->list, search->found->count) = *silence;
 }
 
-static int process_call(struct search *search, uint32_t id)
+static void process_call(struct search *search, uint32_t id)
 {
 	const struct run *run = search->run;
 	const struct run_call *call = run_call(run, id);
@@ -245,7 +210,7 @@ static int process_call(struct search *search, uint32_t id)
 	int64_t returned;
 
 	if (!call || run_link(run, id)->parent)
-		return 0;
+		return;
 	returned = run_exit(run, call, id);
 	silence = (struct handover){ .process = run->thread[call->thread].process,
 		.thread = call->thread,
@@ -254,10 +219,9 @@ static int process_call(struct search *search, uint32_t id)
 		.from = talker->returned,
 		.until = call->enter };
 	if (talker->last && talker->returned != RUN_NEVER && returned != RUN_NEVER &&
-		silence.until - silence.from > BLOCKED_SLACK_NS && look(search, &silence, returned))
-		return -1;
+		silence.until - silence.from > BLOCKED_SLACK_NS)
+		look(search, &silence, returned);
 	*talker = (struct talker){ id, returned };
-	return 0;
 }
 
 static int by_thread(const void *a, const void *b)
@@ -274,13 +238,9 @@ int handovers_find(struct handovers *handovers, struct db *db)
 	struct search search = { .run = db->run, .found = handovers };
 	int rc = read_usage(&search, db) || read_clocks(&search, db) ? -1 : 0;
 
-	search.talker = calloc(db->run->thread_count + 1, sizeof(*search.talker));
-	if (!rc && !search.talker) {
-		fputs("cufence: out of memory\n", stderr);
-		rc = -1;
-	}
+	search.talker = xcalloc(db->run->thread_count + 1, sizeof(*search.talker));
 	for (uint32_t id = 1; id < run_call_end(db->run) && !rc; id++)
-		rc = process_call(&search, id);
+		process_call(&search, id);
 	if (handovers->count)
 		qsort(handovers->list, handovers->count, sizeof(*handovers->list), by_thread);
 	free(search.reading);

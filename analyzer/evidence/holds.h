@@ -20,7 +20,7 @@ struct holds;
 
 /* NULL after a message. */
 struct holds *holds_new(struct db *db);
-int holds_process_call(struct holds *holds, const struct order *order,
+void holds_process_call(struct holds *holds, const struct order *order,
 	const struct walk_call *call);
 void holds_free(struct holds *holds);
 

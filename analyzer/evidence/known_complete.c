@@ -3,11 +3,15 @@
 
 #include <stdlib.h>
 
-#include "array.h"
 #include "idmap.h"
-#include "order.h"
+#include "map.h"
+#include "memory.h"
+#include "order_cover.h"
 #include "run_columns.h"
 #include "stretches.h"
+
+/* Number of waits of a stream for events, without work in between, that are compared. */
+#define EVENT_WAITS 16
 
 /* The point up to which a thread has observed a stream, or a context's streams, complete. */
 struct observation {
@@ -29,6 +33,11 @@ struct known_stream {
 	int64_t last_exit; /* last return of a call that submitted work to it, ns */
 	struct observers observers;
 	struct known_stream *newer, *older; /* in the context's list, sorted by point */
+	struct {
+		int64_t call;
+		struct order_epoch event;
+	} wait[EVENT_WAITS]; /* for events, since its last work, and what they cover */
+	size_t wait_count;
 };
 
 struct known_context {
@@ -45,22 +54,19 @@ struct known_event {
 	int64_t exit;          /* of the record, ns */
 };
 
-struct known_process {
-	int stretch;
-};
-
 struct known {
-	struct idmap streams, contexts, events, processes;
+	struct idmap streams, contexts, events;
+	struct map stretches; /* process -> recording window of its last call */
+	struct map joining; /* process -> its last call that comes after waits of several streams */
 	struct run_evidence *evidence;
 	int64_t point; /* of the last work in the run; points are numbered consecutively */
 };
 
 struct known *known_new(struct db *db)
 {
-	struct known *known = calloc(1, sizeof(*known));
+	struct known *known = xcalloc(1, sizeof(*known));
 
-	if (known)
-		known->evidence = &db->run->evidence;
+	known->evidence = &db->run->evidence;
 	return known;
 }
 
@@ -83,18 +89,28 @@ static void free_context(void *object)
 
 void known_free(struct known *known)
 {
-	if (!known)
-		return;
 	idmap_release(&known->streams, free_stream);
 	idmap_release(&known->contexts, free_context);
 	idmap_release(&known->events, free);
-	idmap_release(&known->processes, free);
+	map_release(&known->stretches);
+	map_release(&known->joining);
 	free(known);
+}
+
+static void raise_to(int64_t *value, int64_t least)
+{
+	if (*value < least)
+		*value = least;
+}
+
+static void add_row(struct known *known, int64_t call, int64_t since)
+{
+	run_add_known(known->evidence, &(struct run_known){ (uint32_t)call, (uint32_t)since });
 }
 
 /* --- what threads have observed --- */
 
-static const struct observation *find(const struct observers *observers, int64_t thread)
+static struct observation *find(const struct observers *observers, int64_t thread)
 {
 	for (size_t i = 0; i < observers->count; i++)
 		if (observers->list[i].thread == thread)
@@ -103,43 +119,38 @@ static const struct observation *find(const struct observers *observers, int64_t
 }
 
 /* If the thread had already observed it, the earlier call stays. */
-static int observe(struct observers *observers, int64_t thread, int64_t point, int64_t by)
+static void observe(struct observers *observers, int64_t thread, int64_t point, int64_t by)
 {
-	struct observation *known = (struct observation *)find(observers, thread);
-	struct observation *more;
+	struct observation *known = find(observers, thread);
 
 	if (!known) {
-		more = array_room(observers->list, observers->count, sizeof(*more));
-		if (!more)
-			return -1;
-		observers->list = more;
-		known = &more[observers->count++];
+		known = array_push(observers->list, observers->count);
 		*known = (struct observation){ .thread = thread };
 	}
 	if (point > known->point)
 		*known = (struct observation){ thread, point, by };
-	return 0;
 }
 
 static int takes_part(const struct known_stream *stream, int blocking_only)
 {
 	return !blocking_only || stream->kind == STREAM_KIND_LEGACY ||
-		stream->kind == STREAM_KIND_BLOCKING || stream->kind == STREAM_KIND_THREAD;
-}
-
-static int64_t earliest(const struct observation *known, int64_t point, int64_t by)
-{
-	return known && known->point >= point && (!by || known->by < by) ? known->by : by;
+		stream_is_blocking(stream->kind);
 }
 
 /* Returns the call by which a thread observed a stream complete up to a point, 0 if none. */
 static int64_t observed_by(const struct known_stream *stream, int64_t thread, int64_t point)
 {
-	const struct known_context *context = stream->context;
-	int64_t by = earliest(find(&stream->observers, thread), point, 0);
+	const struct observers *const observers[] = { &stream->observers,
+		&stream->context->observers, &stream->context->blocking };
+	int64_t by = 0;
 
-	by = earliest(find(&context->observers, thread), point, by);
-	return takes_part(stream, 1) ? earliest(find(&context->blocking, thread), point, by) : by;
+	for (int i = 0; i < 2 + takes_part(stream, 1); i++) {
+		const struct observation *known = find(observers[i], thread);
+
+		if (known && known->point >= point && (!by || known->by < by))
+			by = known->by;
+	}
+	return by;
 }
 
 /* --- work --- */
@@ -149,8 +160,7 @@ static struct known_context *context_of(struct known *known, const struct walk_c
 {
 	struct known_context *context = idmap_need(&known->contexts, id, sizeof(*context));
 
-	if (context)
-		context->process = call->process;
+	context->process = call->process;
 	return context;
 }
 
@@ -158,13 +168,11 @@ static struct known_stream *stream_of(struct known *known, const struct walk_cal
 {
 	struct known_stream *stream = idmap_need(&known->streams, call->stream, sizeof(*stream));
 
-	if (!stream || stream->id)
-		return stream;
-	stream->context = context_of(known, call, call->stream_context);
-	if (!stream->context)
-		return NULL;
-	stream->id = call->stream;
-	stream->kind = call->stream_kind;
+	if (!stream->id) {
+		stream->context = context_of(known, call, call->stream_context);
+		stream->id = call->stream;
+		stream->kind = call->stream_kind;
+	}
 	return stream;
 }
 
@@ -179,46 +187,31 @@ static void unlink_stream(struct known_stream *stream)
 	stream->newer = stream->older = NULL;
 }
 
-static int add_work(struct known *known, const struct walk_call *call)
-{
-	struct known_stream *stream = stream_of(known, call);
-
-	if (!stream)
-		return -1;
-	stream->point = ++known->point;
-	if (call->exit > stream->last_exit)
-		stream->last_exit = call->exit;
-	if (call->exit > stream->context->last_exit)
-		stream->context->last_exit = call->exit;
-	unlink_stream(stream);
-	stream->older = stream->context->newest;
-	if (stream->older)
-		stream->older->newer = stream;
-	stream->context->newest = stream;
-	return 0;
-}
-
 /*
  * A wait for either device also waits for a copy between them: measured on two H200s for copies in
  * the legacy stream, assumed for others.
  */
-static int add_elsewhere(struct known *known, const struct walk_call *call)
+static void add_work(struct known *known, const struct walk_call *call)
 {
-	const int64_t ids[] = { call->dst_context, call->src_context };
+	const int64_t copied[] = { call->dst_context, call->src_context };
+	struct known_stream *stream = stream_of(known, call);
+	struct known_context *context = stream->context;
 
+	stream->point = ++known->point;
+	raise_to(&stream->last_exit, call->exit);
+	raise_to(&context->last_exit, call->exit);
+	unlink_stream(stream);
+	stream->older = context->newest;
+	if (stream->older)
+		stream->older->newer = stream;
+	context->newest = stream;
 	for (int i = 0; i < 2; i++) {
-		struct known_context *context;
-
-		if (!ids[i] || ids[i] == call->stream_context)
+		if (!copied[i] || copied[i] == call->stream_context)
 			continue;
-		context = context_of(known, call, ids[i]);
-		if (!context)
-			return -1;
+		context = context_of(known, call, copied[i]);
 		context->unknown = known->point;
-		if (call->exit > context->last_exit)
-			context->last_exit = call->exit;
+		raise_to(&context->last_exit, call->exit);
 	}
-	return 0;
 }
 
 /* Adds work that may be in any stream of the process. */
@@ -246,48 +239,33 @@ static void destroy_stream(struct known *known, int64_t id)
 
 	if (!stream)
 		return;
-	if (stream->point > stream->context->unknown)
-		stream->context->unknown = stream->point;
+	raise_to(&stream->context->unknown, stream->point);
 	unlink_stream(stream);
 	free_stream(stream);
 }
 
-static int record(struct known *known, const struct walk_call *call)
+static void record(struct known *known, const struct walk_call *call)
 {
 	struct known_event *event;
 
 	if (!call->event)
-		return 0;
+		return;
 	event = idmap_need(&known->events, call->event, sizeof(*event));
-	if (!event)
-		return -1;
-	event->stream = call->contested ? 0 : call->stream;
-	event->point = known->point;
-	event->exit = call->exit;
-	return 0;
+	*event = (struct known_event){ call->contested ? 0 : call->stream, known->point,
+		call->exit };
 }
 
-/* --- waits --- */
+/* --- waits of the host --- */
 
-static int add_row(struct known *known, const struct walk_call *call, int64_t since)
+static void wait_stream(struct known *known, const struct walk_call *call,
+	struct known_stream *stream, int64_t point)
 {
-	if (!since)
-		return 0;
-	return run_add_known(known->evidence,
-		&(struct run_known){ (uint32_t)call->id, (uint32_t)since });
-}
+	int64_t since = observed_by(stream, call->thread, point);
 
-static int wait_stream(struct known *known, const struct walk_call *call)
-{
-	struct known_stream *stream = idmap_get(&known->streams, call->stream);
-	int64_t since;
-
-	if (!stream || stream->last_exit > call->enter)
-		return 0;
-	since = observed_by(stream, call->thread, stream->point);
 	if (since)
-		return add_row(known, call, since);
-	return observe(&stream->observers, call->thread, stream->point, call->id);
+		add_row(known, call->id, since);
+	else
+		observe(&stream->observers, call->thread, point, call->id);
 }
 
 /*
@@ -295,62 +273,46 @@ static int wait_stream(struct known *known, const struct walk_call *call)
  * when it returns.  In the legacy stream the operation comes after all previous work of blocking
  * streams.
  */
-static int observe_copy(struct known *known, const struct walk_call *call)
+static void observe_copy(struct known *known, const struct walk_call *call)
 {
 	struct known_stream *stream = idmap_get(&known->streams, call->stream);
 
 	if (!stream || call->contested || stream->last_exit > call->exit)
-		return 0;
-	if (observe(&stream->observers, call->thread, stream->point, call->id))
-		return -1;
+		return;
+	observe(&stream->observers, call->thread, stream->point, call->id);
 	if (stream->kind != STREAM_KIND_LEGACY)
-		return 0;
+		return;
 	for (struct known_stream *s = stream->older; s; s = s->older) {
 		if (!stream_is_blocking(s->kind) || s->last_exit > call->enter)
 			continue;
 		if (observed_by(s, call->thread, s->point))
 			break; /* older ones were observed, too */
-		if (observe(&s->observers, call->thread, s->point, call->id))
-			return -1;
+		observe(&s->observers, call->thread, s->point, call->id);
 	}
-	return 0;
-}
-
-static int wait_event(struct known *known, const struct walk_call *call)
-{
-	const struct known_event *event = idmap_get(&known->events, call->event);
-	struct known_stream *stream =
-		event && event->stream ? idmap_get(&known->streams, event->stream) : NULL;
-	int64_t since;
-
-	if (!stream || call->contested || event->exit > call->enter)
-		return 0;
-	since = observed_by(stream, call->thread, event->point);
-	if (since)
-		return add_row(known, call, since);
-	return observe(&stream->observers, call->thread, event->point, call->id);
 }
 
 /*
  * A context wait: all of its streams, or the legacy and blocking ones.  Only streams with new work
  * since the thread observed all of them are visited.
  */
-static int wait_context(struct known *known, const struct walk_call *call,
+static void wait_context(struct known *known, const struct walk_call *call,
 	struct known_context *context, int blocking_only)
 {
 	const struct observation *all = context ? find(&context->observers, call->thread) : NULL;
 	int64_t seen = all ? all->point : 0, since = all ? all->by : 0;
-	int known_all = !!context && context->unknown <= seen;
-	const struct observation *blocking;
+	const struct observation *blocking = NULL;
 	struct observers *observers;
+	int known_all;
 
 	if (!context || context->last_exit > call->enter)
-		return 0;
+		return;
+	known_all = context->unknown <= seen;
 	observers = blocking_only ? &context->blocking : &context->observers;
-	blocking = blocking_only ? find(observers, call->thread) : NULL;
+	if (blocking_only)
+		blocking = find(observers, call->thread);
 	if (blocking && blocking->point > seen) {
 		seen = blocking->point;
-		since = blocking->by > since ? blocking->by : since;
+		raise_to(&since, blocking->by);
 	}
 	for (struct known_stream *s = context->newest; s && s->point > seen; s = s->older) {
 		int64_t by = observed_by(s, call->thread, s->point);
@@ -358,87 +320,128 @@ static int wait_context(struct known *known, const struct walk_call *call,
 		if (!takes_part(s, blocking_only))
 			continue;
 		known_all = known_all && by;
-		since = by > since ? by : since;
+		raise_to(&since, by);
 	}
-	if (!known_all)
-		return observe(observers, call->thread, known->point, call->id);
-	if (!since)
-		return 0;
-	return add_row(known, call, since) || observe(observers, call->thread, known->point, since)
-		? -1
-		: 0;
+	if (known_all && since)
+		add_row(known, call->id, since);
+	if (!known_all || since)
+		observe(observers, call->thread, known->point, known_all ? since : call->id);
 }
 
-static int add_wait(struct known *known, const struct walk_call *call)
+static void add_wait(struct known *known, const struct walk_call *call)
 {
-	switch (kind_waits(call->kind)) {
-	case WAITS_EVENT:
-		return wait_event(known, call);
-	case WAITS_CONTEXT:
-		return wait_context(known, call, idmap_get(&known->contexts, call->context), 0);
-	default:
-		if (call->stream_kind == STREAM_KIND_LEGACY)
-			return wait_context(known, call,
-				idmap_get(&known->contexts, call->stream_context), 1);
-		return wait_stream(known, call);
+	enum kind_waits waits = kind_waits(call->kind);
+	const struct known_event *event;
+	struct known_stream *stream;
+
+	if (waits == WAITS_CONTEXT ||
+		(waits != WAITS_EVENT && call->stream_kind == STREAM_KIND_LEGACY)) {
+		int64_t id = waits == WAITS_CONTEXT ? call->context : call->stream_context;
+
+		wait_context(known, call, idmap_get(&known->contexts, id), waits != WAITS_CONTEXT);
+		return;
 	}
+	if (waits != WAITS_EVENT) {
+		stream = idmap_get(&known->streams, call->stream);
+		if (stream && stream->last_exit <= call->enter)
+			wait_stream(known, call, stream, stream->point);
+		return;
+	}
+	event = idmap_get(&known->events, call->event);
+	stream = event && event->stream ? idmap_get(&known->streams, event->stream) : NULL;
+	if (stream && !call->contested && event->exit <= call->enter)
+		wait_stream(known, call, stream, event->point);
 }
 
-/* Work in a stream that the call does not name. */
-static int is_work_anywhere(const struct walk_call *call)
+/* --- waits of streams --- */
+
+static void add_event_wait(struct known *known, struct order *order, const struct walk_call *call)
 {
-	return kind_has(call->kind, K_ANY_STREAM) || (walk_submits(call) && !call->stream);
+	int64_t joined = (int64_t)map_get(&known->joining, (uint64_t)call->process, 0);
+	struct known_stream *stream = stream_of(known, call);
+	struct order_state event = order_of_event(order, call);
+	struct order_cover cover;
+	size_t kept = 0;
+	int sure;
+
+	order_record_of(order, call->event, &sure);
+	if (!sure || !event.call || !event.own.seq)
+		return;
+	if (order_cover_of_stream_has(order, call, &event.own)) {
+		add_row(known, call->id, event.call);
+		return;
+	}
+	/* Waits covered by the new one were unnecessary, unless something came after them. */
+	order_cover_of(order, call, &cover);
+	for (size_t i = 0; i < stream->wait_count; i++)
+		if (stream->wait[i].call < joined)
+			continue;
+		else if (order_cover_has(&cover, &stream->wait[i].event))
+			add_row(known, stream->wait[i].call, call->id);
+		else
+			stream->wait[kept++] = stream->wait[i];
+	order_cover_release(&cover);
+	if (kept < EVENT_WAITS) {
+		stream->wait[kept].call = call->id;
+		stream->wait[kept++].event = event.own;
+	}
+	stream->wait_count = kept;
 }
 
-static int add_call(struct known *known, const struct walk_call *call)
+/*
+ * Before the order processes the call.  Legacy work comes after the waits of all blocking streams,
+ * and an event of a context or a device synchronization after all: they join waits of streams that
+ * they do not name.
+ */
+static void process_in_order(struct known *known, struct order *order, const struct walk_call *call)
 {
-	if (is_work_anywhere(call)) {
+	int is_plain = !call->result && !call->captured;
+	int is_legacy = call->stream_kind == STREAM_KIND_LEGACY;
+	struct known_stream *stream = idmap_get(&known->streams, call->stream);
+
+	if (is_plain && (is_legacy || kind_has(call->kind, K_RESOURCE | K_NAMES_CONTEXT)))
+		map_set(&known->joining, (uint64_t)call->process, (uint64_t)call->id);
+	if (call->stream && call->kind == KIND_STREAM_WAIT && is_plain && !is_legacy &&
+		!call->contested && !call->stretch)
+		add_event_wait(known, order, call);
+	else if (stream)
+		stream->wait_count = 0;
+}
+
+/* --- calls --- */
+
+void known_process_call(struct known *known, struct order *order, const struct walk_call *call)
+{
+	uint64_t process = (uint64_t)call->process;
+	enum call_kind kind = call->kind;
+
+	if (!order->given_up)
+		process_in_order(known, order, call);
+	/* Between recording windows, work was not recorded. */
+	if (map_get(&known->stretches, process, 0) != (uint64_t)call->stretch) {
 		add_unknown(known, call->process);
-		return 0;
+		map_set(&known->stretches, process, (uint64_t)call->stretch);
 	}
-	if (!call->stream || kind_has(call->kind, K_IDLE))
-		return 0;
-	if (add_work(known, call) || add_elsewhere(known, call) ||
-		(call->kind == KIND_EVENT_RECORD && record(known, call)))
-		return -1;
-	if (call_is_sync_copy(call->kind) &&
-		(call->direction == COPY_D2H || call->direction == COPY_H2H))
-		return observe_copy(known, call);
-	return 0;
-}
-
-/* Between recording windows, work was not recorded. */
-static int note_stretch(struct known *known, const struct walk_call *call)
-{
-	struct known_process *process =
-		idmap_need(&known->processes, call->process, sizeof(*process));
-
-	if (!process)
-		return -1;
-	if (process->stretch != call->stretch)
-		add_unknown(known, call->process);
-	process->stretch = call->stretch;
-	return 0;
-}
-
-int known_complete_process_call(struct known *known, const struct walk_call *call)
-{
-	if (note_stretch(known, call))
-		return -1;
 	if (call->captured)
-		return 0;
-	if (call_is_wait(call->kind))
-		return call->result || call->exit == WALK_NEVER || call->stretch == STRETCH_NONE
-			? 0
-			: add_wait(known, call);
-	switch (call->kind) {
-	case KIND_STREAM_DESTROY:
+		return;
+	if (call_is_wait(kind)) {
+		if (!call->result && call->exit != WALK_NEVER && call->stretch != STRETCH_NONE)
+			add_wait(known, call);
+	} else if (kind == KIND_STREAM_DESTROY) {
 		destroy_stream(known, call->stream);
-		return 0;
-	case KIND_EVENT_DESTROY:
+	} else if (kind == KIND_EVENT_DESTROY) {
 		free(idmap_take(&known->events, call->event));
-		return 0;
-	default:
-		return add_call(known, call);
+	} else if (kind_has(kind, K_ANY_STREAM) || (walk_submits(call) && !call->stream)) {
+		add_unknown(known, call->process);
+	} else if (call->stream && !kind_has(kind, K_IDLE)) {
+		add_work(known, call);
+		/* If it failed, it may have submitted work; it has recorded and awaited nothing. */
+		if (call->result)
+			return;
+		if (kind == KIND_EVENT_RECORD)
+			record(known, call);
+		if (call_is_sync_copy(kind) &&
+			(call->direction == COPY_D2H || call->direction == COPY_H2H))
+			observe_copy(known, call);
 	}
 }

@@ -30,9 +30,9 @@ void late_free(struct late *late);
 
 /*
  * Processes the next call, after order_step().  The last argument is the end of the last legacy or
- * blocking work that its operation comes after, ns.  Returns 0, or -1 after a message.
+ * blocking work that its operation comes after, ns.
  */
-int late_start_process_call(struct late *late, const struct order *order,
+void late_start_process_call(struct late *late, const struct order *order,
 	const struct walk_call *call, int64_t legacy_end);
 
 #endif

@@ -3,11 +3,10 @@
 
 #include <stdlib.h>
 
-#include "array.h"
 #include "constants.h"
 #include "digits.h"
 #include "idmap.h"
-#include "concurrency.h"
+#include "memory.h"
 #include "run_columns.h"
 
 /* Work of a call in a legacy or blocking stream. */
@@ -21,11 +20,6 @@ struct work {
 };
 _Static_assert(sizeof(struct work) == 64, "digits_sort()");
 
-struct list {
-	struct work *work;
-	size_t count;
-};
-
 /* The work of a context that ended last so far. */
 struct ended {
 	const struct work *blocking; /* in its blocking streams */
@@ -33,14 +27,11 @@ struct ended {
 	const struct work *other;    /* ... and by another owner than that */
 };
 
-/* The work of an owner that ended last so far. */
-struct owner {
-	const struct work *last;
-};
-
 struct sweep {
-	struct legacy_before *before;
-	struct idmap contexts, owners; /* struct ended, struct owner */
+	struct work *work;
+	size_t count;
+	struct idmap contexts; /* struct ended */
+	struct map owners;     /* owner -> index + 1 of its work that ended last so far */
 };
 
 /* Needed only if several threads submit, and there is work in a legacy stream. */
@@ -56,137 +47,70 @@ static int is_concerned(const struct run *run)
 	return 0;
 }
 
-static int goes_on(enum call_kind kind)
-{
-	return kind_has(kind, K_WORK) || kind_waits(kind) != WAITS_NOTHING;
-}
-
 /* Returns when the thread of a call next submits work or waits; RUN_NEVER: never. */
 static int64_t next_of(const struct run *run, uint32_t id)
 {
-	uint32_t next = run_link(run, id)->next;
+	while ((id = run_link(run, id)->next)) {
+		const struct run_call *call = run_call(run, id);
 
-	while (next && !goes_on((enum call_kind)run_call(run, next)->kind))
-		next = run_link(run, next)->next;
-	return next ? run_call(run, next)->enter : RUN_NEVER;
+		if (kind_has(call->kind, K_WORK) || kind_waits(call->kind) != WAITS_NOTHING)
+			return call->enter;
+	}
+	return RUN_NEVER;
 }
 
-/* Adds up the operations of a call, of which start and end are known. */
-static void add_up(const struct run *run, const struct run_call *call, struct work *work)
+static void add_call(struct sweep *sweep, const struct run *run, uint32_t id)
 {
-	uint32_t op = call->last_work;
+	const struct run_call *call = run_call(run, id);
+	const struct run_stream *stream = run_stream(run, call->stream);
+	uint32_t legacy = stream->kind == STREAM_KIND_LEGACY, op = call->last_work;
+	struct work work = { .call = id,
+		.context = stream->context,
+		.legacy = legacy,
+		.owner = legacy ? -(int64_t)call->thread : (int64_t)call->stream,
+		.enter = call->enter,
+		.start = INT64_MAX,
+		.end = INT64_MIN };
 
+	if (!op || !stream->context || !(legacy || stream_is_blocking(stream->kind)))
+		return;
 	do {
 		const struct run_work *one = run_work(run, op);
 		int64_t end = run_end(run, one, op);
 
 		if (one->start != RUN_NEVER && end != RUN_NEVER) {
-			if (one->start < work->start)
-				work->start = one->start;
-			if (end > work->end || (end == work->end && op < work->op)) {
-				work->end = end;
-				work->op = op;
+			if (one->start < work.start)
+				work.start = one->start;
+			if (end > work.end || (end == work.end && op < work.op)) {
+				work.end = end;
+				work.op = op;
 			}
 		}
 		op = one->next;
 	} while (op != call->last_work);
-}
-
-static int add_call(const struct run *run, uint32_t id, struct list *list)
-{
-	const struct run_call *call = run_call(run, id);
-	const struct run_stream *stream = run_stream(run, call ? call->stream : 0);
-	uint32_t legacy = stream->kind == STREAM_KIND_LEGACY;
-	struct work work = { .call = id,
-		.context = stream->context,
-		.legacy = legacy,
-		.start = INT64_MAX,
-		.end = INT64_MIN },
-		    *more;
-
-	if (!call || !call->last_work || !stream->context ||
-		!(legacy || stream_is_blocking((enum stream_kind)stream->kind)))
-		return 0;
-	add_up(run, call, &work);
 	if (!work.op)
-		return 0;
-	work.owner = legacy ? -(int64_t)call->thread : (int64_t)call->stream;
-	work.enter = call->enter;
+		return;
 	work.exit = run_exit(run, call, id);
 	work.next = next_of(run, id);
-	more = array_room(list->work, list->count, sizeof(*more));
-	if (!more)
-		return -1;
-	list->work = more;
-	more[list->count++] = work;
-	return 0;
+	*array_push(sweep->work, sweep->count) = work;
 }
 
-/* Processes with several threads. */
-static int find_shared(const struct run *run, struct map *shared)
+/* Work of processes with several threads, in order of start, then of call. */
+static void read_work(struct sweep *sweep, const struct run *run)
 {
-	struct map seen = { 0 };
+	struct map threads = { 0 }; /* process -> number of its threads */
 
 	for (size_t i = 1; i < run->thread_count; i++) {
 		uint32_t process = run->thread[i].process;
 
-		map_set(map_get(&seen, process, 0) ? shared : &seen, process, 1);
+		map_set(&threads, process, map_get(&threads, process, 0) + 1);
 	}
-	map_release(&seen);
-	return 0;
-}
-
-static int read_work(const struct run *run, struct list *list)
-{
-	struct map shared = { 0 };
-	int rc = find_shared(run, &shared);
-
-	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++)
+	for (uint32_t id = 1; id < run_call_end(run); id++)
 		if (run_call(run, id) &&
-			map_get(&shared, run_payload(run, run_call(run, id))->process, 0))
-			rc = add_call(run, id, list);
-	map_release(&shared);
-	return rc;
-}
-
-/* Work that started at the same time stays in order of call. */
-static int sort_by_start(struct list *list)
-{
-	list->work = digits_sort(list->work, list->count, sizeof(*list->work));
-	return 0;
-}
-
-static int by_call(const void *a, const void *b)
-{
-	const struct legacy_pair *x = a, *y = b;
-
-	return (x->call > y->call) - (x->call < y->call);
-}
-
-static int add_pair(struct legacy_before *before, const struct work *work, const struct work *by,
-	const struct work *own)
-{
-	struct legacy_pair *more;
-
-	if (!by || by->end - work->enter < HELD_MIN_NS ||
-		llabs(work->start - by->end) > HANDOVER_MAX_NS)
-		return 0;
-	more = array_room(before->pair, before->count, sizeof(*more));
-	if (!more)
-		return -1;
-	before->pair = more;
-	more[before->count++] = (struct legacy_pair){ .call = work->call,
-		.by_call = by->call,
-		.by_op = by->op,
-		.by_end = by->end,
-		.own_end = own ? own->end : INT64_MIN };
-	return 0;
-}
-
-static void raise_to(const struct work **last, const struct work *work)
-{
-	if (!*last || work->end > (*last)->end)
-		*last = work;
+			map_get(&threads, run_payload(run, run_call(run, id))->process, 0) > 1)
+			add_call(sweep, run, id);
+	map_release(&threads);
+	sweep->work = digits_sort(sweep->work, sweep->count, sizeof(*sweep->work));
 }
 
 /*
@@ -216,70 +140,57 @@ static const struct work *last_before(const struct ended *context, const struct 
 	return other;
 }
 
-static void note_end(struct ended *context, const struct work *work)
-{
-	if (!work->legacy) {
-		raise_to(&context->blocking, work);
-		return;
-	}
-	if (context->legacy && context->legacy->owner != work->owner)
-		context->other = context->legacy;
-	context->legacy = work;
-}
-
 /* Processes the next work in order of start. */
-static int sweep_over(struct sweep *sweep, const struct work *work)
+static void add_work(struct sweep *sweep, struct legacy_before *before, const struct work *work)
 {
 	struct ended *context = idmap_need(&sweep->contexts, work->context, sizeof(*context));
-	struct owner *owner = idmap_need(&sweep->owners, work->owner, sizeof(*owner));
+	const struct work *by = last_before(context, work);
+	uint64_t number = map_get(&sweep->owners, (uint64_t)work->owner, 0);
+	const struct work *own = number ? &sweep->work[number - 1] : NULL;
 
-	if (!context || !owner ||
-		add_pair(sweep->before, work, last_before(context, work), owner->last))
-		return -1;
-	note_end(context, work);
-	raise_to(&owner->last, work);
-	return 0;
+	if (by && by->end - work->enter >= HELD_MIN_NS &&
+		llabs(work->start - by->end) <= HANDOVER_MAX_NS) {
+		*array_push(before->pair, before->count) =
+			(struct legacy_pair){ .by_call = by->call,
+				.by_op = by->op,
+				.by_end = by->end,
+				.own_end = own ? own->end : INT64_MIN };
+		map_set(&before->of, work->call, before->count);
+	}
+	if (!own || work->end > own->end)
+		map_set(&sweep->owners, (uint64_t)work->owner, (uint64_t)(work - sweep->work) + 1);
+	if (work->legacy) {
+		if (context->legacy && context->legacy->owner != work->owner)
+			context->other = context->legacy;
+		context->legacy = work;
+	} else if (!context->blocking || work->end > context->blocking->end) {
+		context->blocking = work;
+	}
 }
 
-static int find_pairs(struct legacy_before *before, const struct list *list)
+void legacy_before_find(struct legacy_before *before, const struct run *run)
 {
-	struct sweep sweep = { .before = before };
-	int rc = 0;
-
-	for (size_t i = 0; i < list->count && !rc; i++)
-		rc = sweep_over(&sweep, &list->work[i]);
-	idmap_release(&sweep.contexts, free);
-	idmap_release(&sweep.owners, free);
-	return rc;
-}
-
-int legacy_before_find(struct db *db, struct legacy_before *before)
-{
-	struct list list = { 0 };
-	int rc = 0;
+	struct sweep sweep = { 0 };
 
 	*before = (struct legacy_before){ 0 };
-	if (is_concerned(db->run))
-		rc = read_work(db->run, &list);
-	if (!rc && list.count)
-		rc = sort_by_start(&list) || find_pairs(before, &list) ? -1 : 0;
-	if (before->count)
-		qsort(before->pair, before->count, sizeof(*before->pair), by_call);
-	free(list.work);
-	return rc;
+	if (is_concerned(run))
+		read_work(&sweep, run);
+	for (size_t i = 0; i < sweep.count; i++)
+		add_work(&sweep, before, &sweep.work[i]);
+	idmap_release(&sweep.contexts, free);
+	map_release(&sweep.owners);
+	free(sweep.work);
 }
 
 void legacy_before_release(struct legacy_before *before)
 {
 	free(before->pair);
-	*before = (struct legacy_before){ 0 };
+	map_release(&before->of);
 }
 
-const struct legacy_pair *legacy_before_of(struct legacy_before *before, int64_t call)
+const struct legacy_pair *legacy_before_of(const struct legacy_before *before, int64_t call)
 {
-	while (before->at < before->count && before->pair[before->at].call < call)
-		before->at++;
-	if (before->at == before->count || before->pair[before->at].call != call)
-		return NULL;
-	return &before->pair[before->at];
+	uint64_t number = map_get(&before->of, (uint64_t)call, 0);
+
+	return number ? &before->pair[number - 1] : NULL;
 }

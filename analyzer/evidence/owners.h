@@ -24,8 +24,8 @@ struct owners {
 	struct idmap streams;
 };
 
-/* Processes the call that relax_all() has just processed.  Returns 0, or -1 after a message. */
-int owners_note(struct owners *owners, const struct relax *relax, const struct walk_call *call);
+/* Processes the call that relax_all() has just processed. */
+void owners_note(struct owners *owners, const struct relax *relax, const struct walk_call *call);
 
 /* Do the results of the stream belong to another thread? */
 int owners_is_others(const struct owners *owners, int64_t stream, int64_t thread);

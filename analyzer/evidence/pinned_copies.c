@@ -5,37 +5,6 @@
 
 #include "constants.h"
 
-/* PCIe 5 since Hopper, 4 before. */
-static double bus_of(int compute_major)
-{
-	int ns = compute_major >= 9  ? BUS_NS_HOPPER
-		: compute_major == 8 ? BUS_NS_AMPERE
-				     : BUS_NS_BEFORE;
-
-	return ns / 1000.0;
-}
-
-static int read_devices(struct pinned_copies *pinned, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT p.id, coalesce(max(d.compute_major), 0) FROM process p "
-		"LEFT JOIN device d ON d.process = p.id GROUP BY p.id");
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0) {
-		struct pinned_rate *rate =
-			idmap_need(&pinned->rates, sqlite3_column_int64(q, 0), sizeof(*rate));
-
-		if (!rate) {
-			step = -1;
-			break;
-		}
-		rate->bus = bus_of(sqlite3_column_int(q, 1));
-	}
-	sqlite3_finalize(q);
-	return step;
-}
-
 /* Time from the first start to the last end of a call's operations, ns; 0: unknown. */
 static int64_t length_of(const struct run *run, const struct run_call *call)
 {
@@ -65,34 +34,41 @@ static int is_between(const struct run *run, const struct run_call *call)
 		(where->copy_kind == COPY_H2D || where->copy_kind == COPY_D2H);
 }
 
-static void update_rate(struct pinned_copies *pinned, const struct run *run,
-	const struct run_call *call)
-{
-	const struct run_payload *payload = run_payload(run, call);
-	struct pinned_rate *rate = idmap_get(&pinned->rates, payload->process);
-	int64_t length = length_of(run, call);
-	double seen = length ? (double)length / (double)payload->bytes : 0;
-
-	if (rate && seen > 0 && (!(rate->seen > 0) || seen < rate->seen))
-		rate->seen = seen;
-}
-
 int pinned_find(struct pinned_copies *pinned, struct db *db)
 {
 	const struct run *run = db->run;
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT p.id, coalesce(max(d.compute_major), 0) FROM process p "
+		"LEFT JOIN device d ON d.process = p.id GROUP BY p.id");
+	int step = -1;
 
-	if (read_devices(pinned, db))
-		return -1;
-	for (uint32_t id = 1; id < run_call_end(run); id++) {
+	while (q && (step = db_step(q)) > 0) {
+		struct pinned_rate *rate =
+			idmap_need(&pinned->rates, sqlite3_column_int64(q, 0), sizeof(*rate));
+		int major = sqlite3_column_int(q, 1), ns = BUS_NS_BEFORE;
+
+		/* PCIe 5 since Hopper, 4 before. */
+		if (major >= 8)
+			ns = major == 8 ? BUS_NS_AMPERE : BUS_NS_HOPPER;
+		rate->bus = ns / 1000.0;
+	}
+	sqlite3_finalize(q);
+	for (uint32_t id = 1; id < run_call_end(run) && !step; id++) {
 		const struct run_call *call = run_call(run, id);
 		const struct run_payload *payload = call ? run_payload(run, call) : NULL;
+		struct pinned_rate *rate;
+		double seen;
 
-		if (call && call_is_copy(call->kind) && payload->bytes >= LARGE_COPY_BYTES &&
-			payload->src != MEMORY_PAGEABLE && payload->dst != MEMORY_PAGEABLE &&
-			is_between(run, call))
-			update_rate(pinned, run, call);
+		if (!call || !call_is_copy(call->kind) || payload->bytes < LARGE_COPY_BYTES ||
+			payload->src == MEMORY_PAGEABLE || payload->dst == MEMORY_PAGEABLE ||
+			!is_between(run, call))
+			continue;
+		rate = idmap_get(&pinned->rates, payload->process);
+		seen = (double)length_of(run, call) / (double)payload->bytes;
+		if (rate && seen > 0 && (!(rate->seen > 0) || seen < rate->seen))
+			rate->seen = seen;
 	}
-	return 0;
+	return step;
 }
 
 void pinned_release(struct pinned_copies *pinned)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "resizes.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "constants.h"
 #include "idmap.h"
 #include "map.h"
+#include "memory.h"
 
 #define NOT_KNOWN (-1)
 
@@ -30,31 +30,23 @@ struct resizes {
 	struct map launched;   /* context and kernel */
 };
 
-static int read_needs(struct resizes *resizes, struct db *db)
+struct resizes *resizes_new(struct db *db)
 {
+	struct resizes *resizes = xcalloc(1, sizeof(*resizes));
 	sqlite3_stmt *q = db_prepare(db,
 		"SELECT k.id, ifnull(k.local_bytes, -1), "
 		"ifnull(c.prints, -1) FROM kernel k LEFT JOIN kernel_code c ON c.kernel = k.id "
 		"WHERE k.id > 0");
-	int rc = -1;
+	int step = -1;
 
 	resizes->count = (size_t)db_int(db, "SELECT ifnull(max(id), 0) + 1 FROM kernel", 1);
-	resizes->needs = calloc(resizes->count, sizeof(*resizes->needs));
-	if (!resizes->needs)
-		fputs("cufence: out of memory\n", stderr);
-	while (q && resizes->needs && (rc = db_step(q)) > 0)
+	resizes->needs = xcalloc(resizes->count, sizeof(*resizes->needs));
+	while (q && (step = db_step(q)) > 0)
 		resizes->needs[sqlite3_column_int64(q, 0)] =
 			(struct kernel_needs){ sqlite3_column_int64(q, 1),
 				sqlite3_column_int(q, 2) };
 	sqlite3_finalize(q);
-	return rc;
-}
-
-struct resizes *resizes_new(struct db *db)
-{
-	struct resizes *resizes = calloc(1, sizeof(*resizes));
-
-	if (!resizes || !read_needs(resizes, db))
+	if (!step)
 		return resizes;
 	resizes_free(resizes);
 	return NULL;
@@ -68,22 +60,6 @@ void resizes_free(struct resizes *resizes)
 	map_release(&resizes->launched);
 	free(resizes->needs);
 	free(resizes);
-}
-
-static struct sized_context *context_of(struct resizes *resizes, int64_t id)
-{
-	struct sized_context *context = idmap_need(&resizes->contexts, id, sizeof(*context));
-
-	if (context && !context->local)
-		context->local = STACK_DEFAULT;
-	return context;
-}
-
-static struct kernel_needs needs_of(const struct resizes *resizes, const struct walk_call *call)
-{
-	if (call->kernel <= 0 || (size_t)call->kernel >= resizes->count)
-		return (struct kernel_needs){ NOT_KNOWN, NOT_KNOWN };
-	return resizes->needs[call->kernel];
 }
 
 static enum resize grows(const struct sized_context *context, struct kernel_needs needs)
@@ -113,67 +89,47 @@ static void note_run(struct sized_context *context, struct kernel_needs needs)
 	context->print_unsure |= needs.prints == NOT_KNOWN;
 }
 
-/* Returns 1 for later launches of a kernel in a context, 0 for the first, -1 when out of memory. */
-static int ran_before(struct resizes *resizes, int64_t context, int64_t kernel)
+static enum resize add_launch(struct resizes *resizes, const struct walk_call *call,
+	int64_t context_id, struct sized_context *context)
 {
-	uint64_t key = (uint64_t)context << 32 | (uint64_t)kernel;
-
-	if (!kernel || map_get(&resizes->launched, key, 0))
-		return !!kernel;
-	map_set(&resizes->launched, key, 1);
-	return 0;
-}
-
-static int add_launch(struct resizes *resizes, const struct walk_call *call, int64_t id,
-	enum resize *resize)
-{
-	struct sized_context *context = context_of(resizes, id);
-	struct kernel_needs needs = needs_of(resizes, call);
-	int again = ran_before(resizes, id, call->kernel);
+	uint64_t key = (uint64_t)context_id << 32 | (uint64_t)call->kernel;
+	struct kernel_needs needs = { NOT_KNOWN, NOT_KNOWN };
 	enum resize local, print;
 
-	if (!context || again < 0)
-		return -1;
-	if (again) {
-		*resize = RESIZE_NO;
-		return 0;
-	}
+	if (call->kernel && map_get(&resizes->launched, key, 0))
+		return RESIZE_NO;
+	if (call->kernel)
+		map_set(&resizes->launched, key, 1);
+	if (call->kernel > 0 && (size_t)call->kernel < resizes->count)
+		needs = resizes->needs[call->kernel];
 	local = grows(context, needs);
 	print = prints_first(context, needs);
-	if (local == RESIZE_YES || print == RESIZE_YES)
-		*resize = RESIZE_YES;
-	else if (local == RESIZE_NO && print == RESIZE_NO)
-		*resize = RESIZE_NO;
 	note_run(context, needs);
-	return 0;
+	if (local == RESIZE_YES || print == RESIZE_YES)
+		return RESIZE_YES;
+	return local == RESIZE_NO && print == RESIZE_NO ? RESIZE_NO : RESIZE_UNKNOWN;
 }
 
-static int runs_kernels(enum call_kind kind)
-{
-	return kind_family(kind) == FAMILY_launch || kind_family(kind) == FAMILY_graph_launch;
-}
-
-int resizes_process_call(struct resizes *resizes, const struct walk_call *call, enum resize *resize)
+enum resize resizes_process_call(struct resizes *resizes, const struct walk_call *call)
 {
 	int64_t id = call->stream_context ? call->stream_context : call->context;
-	const struct kernel_needs anything = { NOT_KNOWN, NOT_KNOWN };
+	enum kind_family family = kind_family(call->kind);
 	struct sized_context *context;
 
-	*resize = RESIZE_UNKNOWN;
-	if (!id || call->result || call->captured)
-		return 0;
-	if (!runs_kernels(call->kind) && kind_family(call->kind) != FAMILY_limit)
-		return 0;
-	context = context_of(resizes, id);
-	if (!context)
-		return -1;
-	if (kind_family(call->kind) == FAMILY_limit) {
+	if (!id || call->result || call->captured ||
+		(family != FAMILY_launch && family != FAMILY_graph_launch &&
+			family != FAMILY_limit))
+		return RESIZE_UNKNOWN;
+	context = idmap_need(&resizes->contexts, id, sizeof(*context));
+	if (!context->local)
+		context->local = STACK_DEFAULT;
+	if (family == FAMILY_limit) {
 		if (call->bytes > context->local)
 			context->local = call->bytes;
-		return 0;
+		return RESIZE_UNKNOWN;
 	}
 	/* Kernels of a graph are unknown, and so is unrecorded work. */
 	if (call->kind != KIND_LAUNCH || call->stretch)
-		note_run(context, anything);
-	return call->kind == KIND_LAUNCH ? add_launch(resizes, call, id, resize) : 0;
+		note_run(context, (struct kernel_needs){ NOT_KNOWN, NOT_KNOWN });
+	return call->kind == KIND_LAUNCH ? add_launch(resizes, call, id, context) : RESIZE_UNKNOWN;
 }

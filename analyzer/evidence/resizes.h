@@ -26,11 +26,7 @@ struct resizes;
 struct resizes *resizes_new(struct db *db);
 void resizes_free(struct resizes *resizes);
 
-/*
- * Sets *resize for a call, RESIZE_UNKNOWN unless it launched a kernel.  Returns 0, or -1 after a
- * message.
- */
-int resizes_process_call(struct resizes *resizes, const struct walk_call *call,
-	enum resize *resize);
+/* RESIZE_UNKNOWN unless the call launched a kernel. */
+enum resize resizes_process_call(struct resizes *resizes, const struct walk_call *call);
 
 #endif

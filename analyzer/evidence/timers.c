@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "map.h"
+#include "memory.h"
 #include "rows.h"
 #include "run_columns.h"
 
@@ -31,22 +31,22 @@ static const char *const locks[] = { "take_gil", "PyEval_RestoreThread", "PyEval
 static const char *const scripts[] = { "/threading.py", "/queue.py", "/selectors.py",
 	"/multiprocessing/connection.py", "/multiprocessing/synchronize.py",
 	"/concurrent/futures/_base.py", "/asyncio/base_events.py" };
+
+/* Starts of the file names of Python's interpreter. */
+static const char *const interpreters[] = { "python", "libpython" };
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-static int is_library(const char *path)
+static const char *base_of(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *slash = strrchr(path, '/');
 
-	for (size_t i = 0; i < COUNT(libraries); i++)
-		if (!strncmp(name, libraries[i], strlen(libraries[i])))
-			return 1;
-	return 0;
+	return slash ? slash + 1 : path;
 }
 
-static int is_lock(const char *function)
+static int starts_with_one(const char *text, const char *const *list, size_t count)
 {
-	for (size_t i = 0; i < COUNT(locks); i++)
-		if (!strncmp(function, locks[i], strlen(locks[i])))
+	for (size_t i = 0; i < count; i++)
+		if (!strncmp(text, list[i], strlen(list[i])))
 			return 1;
 	return 0;
 }
@@ -62,13 +62,6 @@ static int is_lock_script(const char *file)
 			return 1;
 	}
 	return 0;
-}
-
-static int is_interpreter(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-
-	return !strncmp(name, "python", 6) || !strncmp(name, "libpython", 9);
 }
 
 /* Who reads at a site. */
@@ -87,7 +80,8 @@ static int classify(sqlite3_stmt *q, struct reader *reader)
 
 	*reader = (struct reader){ .is_program = 1 };
 	while ((step = db_step(q)) > 0) {
-		const char *function = db_text(q, 0), *path = db_text(q, 1);
+		const char *function = db_text(q, 0), *file = base_of(db_text(q, 1));
+		int interprets = starts_with_one(file, interpreters, COUNT(interpreters));
 
 		if (sqlite3_column_int64(q, 3)) {
 			reader->script = sqlite3_column_int64(q, 4);
@@ -96,10 +90,11 @@ static int classify(sqlite3_stmt *q, struct reader *reader)
 		}
 		in_loop |= strstr(function, "PyEval_EvalFrame") != NULL || native == FRAMES_MOST;
 		if (!native++)
-			in_interpreter = is_interpreter(path);
+			in_interpreter = interprets;
 		if (!in_loop &&
-			(is_library(path) || is_lock(function) ||
-				(in_interpreter && !is_interpreter(path))))
+			(starts_with_one(file, libraries, COUNT(libraries)) ||
+				starts_with_one(function, locks, COUNT(locks)) ||
+				(in_interpreter && !interprets)))
 			reader->is_program = 0;
 	}
 	return step < 0 ? -1 : 0;
@@ -116,27 +111,21 @@ struct readers {
 static const struct reader *find_reader(struct db *db, struct readers *readers, int64_t site)
 {
 	uint64_t known = map_get(&readers->number, (uint64_t)site, 0);
-	struct reader *more;
+	struct reader *reader;
 	sqlite3_stmt *q;
 	int rc;
 
 	if (known)
 		return &readers->of[known - 1];
-	more = array_room(readers->of, readers->count, sizeof(*more));
-	if (!more)
-		return NULL;
-	readers->of = more;
-	more += readers->count++;
+	reader = array_push(readers->of, readers->count);
+	map_set(&readers->number, (uint64_t)site, readers->count);
 	q = db_prepare(db,
 		"SELECT f.function, m.path, f.file, f.code NOT NULL, f.address"
 		" FROM frame f LEFT JOIN module m ON m.id = f.module WHERE f.site = ?"
 		" ORDER BY f.depth");
-	rc = q && !db_bind(q, "i", site) ? classify(q, more) : -1;
+	rc = q && !db_bind(q, "i", site) ? classify(q, reader) : -1;
 	sqlite3_finalize(q);
-	if (rc)
-		return NULL;
-	map_set(&readers->number, (uint64_t)site, readers->count);
-	return more;
+	return rc ? NULL : reader;
 }
 
 /* Returns the thread's last outermost call that had returned by then, from one of its calls on. */

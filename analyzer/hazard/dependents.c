@@ -22,6 +22,13 @@ int dependents_triggers(const struct run *run, int64_t call)
 	return kernel && kernel->triggers == CODE_YES;
 }
 
+int dependents_ignores(const struct run *run, int64_t call)
+{
+	const struct run_kernel *kernel = kernel_of(run, call);
+
+	return kernel && kernel->waits == CODE_NO;
+}
+
 /* Removes the oldest kernel.  Returns 1 if it need not have ended at the end of the newest one. */
 static int drop_first(struct dependent_chain *chain)
 {

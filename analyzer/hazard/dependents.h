@@ -49,6 +49,9 @@ int dependents_overlap(const struct dependents *dependents, int64_t stream, int6
  */
 int dependents_triggers(const struct run *run, int64_t call);
 
+/* Returns 1 if such a kernel surely does not wait for the one before it. */
+int dependents_ignores(const struct run *run, int64_t call);
+
 void dependents_release(struct dependents *dependents);
 
 #endif

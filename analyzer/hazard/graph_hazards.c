@@ -5,9 +5,10 @@
  * it was captured from.  Nodes are visited in topological order, and each is judged like an
  * operation of a stream.
  *
- * An edge from a programmatic port does not wait for the end of the other node.  The code of the
- * second node shows whether it waits on the device (dependents.h).  Whether nodes after the second
- * one come after the end of the first depends on that, too: such hazards are at most possible.
+ * An edge from a programmatic port need not wait for the end of the other node, but for its begin,
+ * if that lets following kernels begin.  The code of the second node shows whether it waits on the
+ * device (dependents.h); if so, it ends after the first.  Of a third node that comes after the
+ * second only by such edges more is not known: such hazards are at most possible.
  */
 #include <stdlib.h>
 
@@ -22,8 +23,8 @@
 struct graph_walk {
 	struct hazards *hazards;
 	const struct graph_content *content;
-	struct graph_order full; /* only edges that wait for the end of a node */
-	struct graph_order any;  /* all edges */
+	struct graph_order full; /* what surely ends before */
+	struct graph_order any;  /* as if all edges waited for the end of a node */
 	struct graph_edge *port; /* edges that do not wait for the end of a node */
 	size_t ports;
 	unsigned char *follows,
@@ -33,6 +34,7 @@ struct graph_walk {
 	struct map made;       /* address -> allocation of a node */
 	struct idmap shared;   /* allocation -> struct shared */
 	size_t vertex;         /* the current one */
+	int has_ports;         /* nodes have vertices for their ends */
 	uint32_t *in, *out;    /* by vertex: edges that wait for the end of a node */
 	uint32_t *number;      /* by vertex: its place among those visited, 0: not visited */
 	uint32_t visited, cut; /* number of the last one visited, and of the last cut */
@@ -40,10 +42,19 @@ struct graph_walk {
 	size_t first_row;      /* index of the graph's first hazard */
 };
 
-/* After the vertices of the nodes, each part has a vertex for its end. */
+/*
+ * After the vertices of the nodes, each part has a vertex for its end, and with ports each node,
+ * too: then the node's first vertex is its begin.
+ */
 static size_t end_of(const struct graph_walk *walk, size_t part)
 {
 	return walk->content->node_count + part;
+}
+
+static size_t end_of_node(const struct graph_walk *walk, size_t node)
+{
+	return walk->has_ports ? walk->content->node_count + walk->content->part_count + node
+			       : node;
 }
 
 /*
@@ -51,23 +62,38 @@ static size_t end_of(const struct graph_walk *walk, size_t part)
  */
 static size_t after(const size_t *last_part, const struct graph_walk *walk, size_t node)
 {
-	return last_part[node] ? end_of(walk, last_part[node]) : node;
+	return last_part[node] ? end_of(walk, last_part[node]) : end_of_node(walk, node);
 }
 
 /* --- edges --- */
 
-static void add_edge(struct graph_walk *walk, size_t from, size_t to)
+static void add_sure_edge(struct graph_walk *walk, size_t from, size_t to)
 {
 	walk->out[from]++;
 	walk->in[to]++;
 	graph_order_add(&walk->full, from, to);
+}
+
+static void add_edge(struct graph_walk *walk, size_t from, size_t to)
+{
+	add_sure_edge(walk, from, to);
 	graph_order_add(&walk->any, from, to);
 }
 
 static void add_port(struct graph_walk *walk, size_t from, size_t to)
 {
+	const struct run *run = walk->hazards->run;
+	const struct graph_part_node *node = walk->content->node;
+
+	if (!dependents_triggers(run, node[from].call)) {
+		add_edge(walk, end_of_node(walk, from), to);
+		return;
+	}
 	*array_push(walk->port, walk->ports) = (struct graph_edge){ (uint32_t)from, (uint32_t)to };
-	graph_order_add(&walk->any, from, to);
+	add_sure_edge(walk, from, to);
+	graph_order_add(&walk->any, end_of_node(walk, from), to);
+	if (!dependents_ignores(run, node[to].call))
+		add_sure_edge(walk, end_of_node(walk, from), end_of_node(walk, to));
 }
 
 /* Returns the node of a part with that row id, node_count if there is none. */
@@ -138,6 +164,8 @@ static int add_parts(struct graph_walk *walk)
 
 	for (size_t i = 1; i < content->part_count; i++)
 		last_part[content->part[i].owner] = i;
+	for (size_t i = 0; walk->has_ports && i < content->node_count; i++)
+		add_edge(walk, i, end_of_node(walk, i));
 	for (size_t i = 0; i < content->part_count && !rc; i++, first = end) {
 		for (end = first; end < content->node_count && content->node[end].part == i; end++)
 			;
@@ -173,6 +201,11 @@ static int is_joined_by_port(const struct graph_walk *walk, size_t from, size_t 
 	return 0;
 }
 
+static int has_ended(const struct graph_walk *walk, const struct graph_order *order, size_t node)
+{
+	return graph_order_is_before(order, graph_order_place(order, end_of_node(walk, node)));
+}
+
 static enum order_strength order_of_nodes(void *arg, const struct past_access *past,
 	const struct memory_access *access)
 {
@@ -180,14 +213,13 @@ static enum order_strength order_of_nodes(void *arg, const struct past_access *p
 	size_t earlier = past->by.epoch.set;
 
 	walk->hazards->launched_early = 0;
-	if (graph_order_is_before(&walk->full, graph_order_place(&walk->full, earlier)))
+	if (has_ended(walk, &walk->full, earlier))
 		return ORDER_GUARANTEED;
-	if (!walk->ports ||
-		!graph_order_is_before(&walk->any, graph_order_place(&walk->any, earlier)))
+	if (!walk->has_ports || !has_ended(walk, &walk->any, earlier))
 		return ORDER_UNORDERED;
 	if (!is_joined_by_port(walk, earlier, walk->vertex))
 		return ORDER_ASSUMED;
-	if (!access->early || !dependents_triggers(walk->hazards->run, past->by.call))
+	if (!access->early)
 		return ORDER_GUARANTEED;
 	walk->hazards->launched_early = 1;
 	return ORDER_UNORDERED;
@@ -201,7 +233,8 @@ static struct operation_point point_of_node(const struct graph_walk *walk, size_
 
 	return (struct operation_point){ .call = node->call,
 		.stream = call ? call->stream : 0,
-		.lane = place.chain,
+		/* Nodes joined by a port are in one chain and overlap. */
+		.lane = walk->has_ports ? (int64_t)number : place.chain,
 		.place = hazards_place(walk->hazards->run, node->call),
 		.start = WALK_NEVER,
 		.end = WALK_NEVER,
@@ -225,8 +258,7 @@ static int is_over(void *arg, const struct past_access *past)
 	const struct graph_walk *walk = arg;
 	size_t node = past->by.epoch.set;
 
-	return walk->number[node] <= walk->cut &&
-		graph_order_is_before(&walk->full, graph_order_place(&walk->full, node));
+	return walk->number[node] <= walk->cut && has_ended(walk, &walk->full, node);
 }
 
 static int keep(struct graph_walk *walk, const struct memory_access *access)
@@ -334,8 +366,10 @@ static int judge_nodes(struct graph_walk *walk)
 
 static int begin(struct graph_walk *walk)
 {
-	size_t nodes = walk->content->node_count, vertices = nodes + walk->content->part_count;
+	size_t nodes = walk->content->node_count, vertices;
 
+	walk->has_ports = walk->hazards->has_ports;
+	vertices = nodes + walk->content->part_count + (walk->has_ports ? nodes : 0);
 	walk->follows = xcalloc(nodes + 1, 1);
 	walk->precedes = xcalloc(nodes + 1, 1);
 	walk->first = xcalloc(nodes + 1, sizeof(*walk->first));
@@ -346,7 +380,7 @@ static int begin(struct graph_walk *walk)
 	if (graph_order_init(&walk->full, vertices) || graph_order_init(&walk->any, vertices))
 		return -1;
 	for (size_t i = 0; i < nodes; i++)
-		walk->rank[i] = walk->content->node[i].call;
+		walk->rank[i] = walk->rank[end_of_node(walk, i)] = walk->content->node[i].call;
 	find_accesses(walk);
 	if (add_parts(walk))
 		return -1;

@@ -33,6 +33,8 @@ struct hazards *hazards_new(struct db *db)
 	hazards->edges = db_prepare(db,
 		"SELECT from_node, to_node, programmatic FROM graph_edge WHERE graph = ?1 "
 		"AND added < ?2 AND ifnull(removed, ?2) >= ?2");
+	hazards->has_ports =
+		db_int(db, "SELECT EXISTS (SELECT 1 FROM graph_edge WHERE programmatic)", 1) != 0;
 	if (hazards->edges && !operations_init(&hazards->operations, db) &&
 		!usage_find(&hazards->usage, db->run) && !hazards_find_scripts(hazards) &&
 		!callers_init(&hazards->callers, db, db->run) &&

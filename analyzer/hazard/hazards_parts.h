@@ -86,6 +86,7 @@ struct hazards {
 	struct watch watch[WATCHES];
 	unsigned watches;
 	sqlite3_stmt *edges; /* edges of a graph */
+	int has_ports;       /* some edge is from a programmatic port */
 	struct hazard *hazard;
 	size_t count;
 	struct map pairs; /* pair of places, by hash -> the first row of its last operation */

@@ -12,7 +12,7 @@
 
 static int is_copy_and_wait(const struct waited *waited)
 {
-	return waited->wait->partner &&
+	return waited->wait->partner && !waited_is_upload(waited) &&
 		(call_is_async_copy(waited->call->kind) || waited->wait->kind == WAIT_EXPLICIT);
 }
 

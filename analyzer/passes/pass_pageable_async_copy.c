@@ -3,15 +3,17 @@
  * pageable-async-copy: an Async copy waited because its host memory is pageable.  "For transfers
  * from device memory to pageable host memory, the function will return only once the copy has
  * completed" (CUDA runtime API, "API synchronization behavior").  If the thread's next wait follows
- * at once, the copy has cost nothing: wait.avoidable is 0 and there is no instance.  A copy that
- * the same line waits for would not be faster from pinned memory: blocking-copy reports it.
+ * at once, the copy has cost nothing: wait.avoidable is 0 and there is no instance.  A copy to the
+ * host that the same line waits for reads a result: blocking-copy reports it.  One to the device,
+ * as in PyTorch's .to(), is shorter from pinned memory, and nothing has to wait for it.
  */
 #include "pass_waits.h"
 
 static int counts(const struct pass_input *input, const struct waited *waited)
 {
 	(void)input;
-	return call_is_async_copy(waited->call->kind) && !waited->wait->partner &&
+	return call_is_async_copy(waited->call->kind) &&
+		(!waited->wait->partner || waited_is_upload(waited)) &&
 		(waited->payload->src == MEMORY_PAGEABLE ||
 			waited->payload->dst == MEMORY_PAGEABLE);
 }

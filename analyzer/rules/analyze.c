@@ -10,7 +10,6 @@
 #include "hazards.h"
 #include "holds.h"
 #include "known_complete.h"
-#include "known_events.h"
 #include "order.h"
 #include "order_loss.h"
 #include "pass.h"
@@ -51,7 +50,6 @@ struct analysis {
 	struct waits *waits;
 	struct holds *holds;
 	struct known *known;
-	struct known_events *known_events;
 	struct hazards *hazards;
 	struct event_waits *event_waits;
 	struct rows *edges, *apart;
@@ -136,8 +134,7 @@ static int process_in_order(struct analysis *analysis, const struct walk_call *c
 	struct stopwatch *watch = analysis->watch;
 
 	CHARGE(watch, order);
-	if (waits_process_call(analysis->waits, &analysis->order, call) ||
-		known_events_process_call(analysis->known_events, &analysis->order, call))
+	if (waits_process_call(analysis->waits, &analysis->order, call))
 		return -1;
 	CHARGE(watch, evidence);
 	if (order_step(&analysis->order, call) || store_apart(analysis, call))
@@ -148,8 +145,7 @@ static int process_in_order(struct analysis *analysis, const struct walk_call *c
 	if (event_waits_process_call(analysis->event_waits, &analysis->order, call))
 		return -1;
 	CHARGE(watch, write);
-	if (holds_process_call(analysis->holds, &analysis->order, call))
-		return -1;
+	holds_process_call(analysis->holds, &analysis->order, call);
 	CHARGE(watch, evidence);
 	if (hazards_process_call(analysis->hazards, &analysis->order, call))
 		return -1;
@@ -160,17 +156,17 @@ static int process_in_order(struct analysis *analysis, const struct walk_call *c
 static int process_call(void *arg, const struct walk_call *call)
 {
 	struct analysis *analysis = arg;
-	int rc;
+	int rc = 0;
 
 	if (call->id % CALLS_A_SHOW == 1) {
 		analysis->progress.done = (uint64_t)call->id;
 		progress_show(&analysis->progress, "ordering the calls");
 	}
 	begin_sample(analysis->watch, call->id);
-	if (!analysis->order.given_up && process_in_order(analysis, call))
-		return -1;
-	rc = known_complete_process_call(analysis->known, call);
+	known_process_call(analysis->known, &analysis->order, call);
 	CHARGE(analysis->watch, evidence);
+	if (!analysis->order.given_up)
+		rc = process_in_order(analysis, call);
 	analysis->watch->into = NULL;
 	return rc;
 }
@@ -199,14 +195,13 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	analysis.waits = waits_new(db);
 	analysis.holds = holds_new(db);
 	analysis.known = known_new(db);
-	analysis.known_events = known_events_new(db);
 	analysis.hazards = hazards_new(db);
 	analysis.event_waits = event_waits_new(db);
 	/* A pair of calls may have two reasons, or one reason twice. */
 	analysis.edges = rows_open(db, "INSERT OR IGNORE INTO edge", "iic");
 	analysis.apart = rows_open(db, "INSERT INTO apart", "ii");
 	if (analysis.apart && analysis.event_waits && analysis.waits && analysis.holds &&
-		analysis.known && analysis.known_events && analysis.hazards && analysis.edges)
+		analysis.hazards && analysis.edges)
 		rc = pool_trims_find(db->run) || walk_the_run(db, &analysis) ||
 				rows_finish(analysis.edges) || rows_finish(analysis.apart) ||
 				event_waits_finish(analysis.event_waits) ||
@@ -222,7 +217,6 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	waits_free(analysis.waits);
 	holds_free(analysis.holds);
 	known_free(analysis.known);
-	known_events_free(analysis.known_events);
 	hazards_free(analysis.hazards);
 	order_release(&analysis.order);
 	progress_end(&analysis.progress);

@@ -159,6 +159,13 @@ static int is_in_loop(const struct findings *findings, const struct instance *in
 	return call && call->enter >= loop->start && call->enter < loop->until;
 }
 
+int64_t findings_turns(const struct findings *findings, int64_t process)
+{
+	const struct loop_span *loop = idmap_get(&findings->loops, process);
+
+	return loop ? loop->turns : 0;
+}
+
 static int64_t occurrences(const struct instance *instance)
 {
 	return instance->count ? instance->count : 1;

@@ -74,6 +74,9 @@ int findings_add(struct findings *findings, const struct instance *instance);
 /* Adds a wait that other waits may hide (findings_masked.c), whatever it costs by itself. */
 int findings_add_masked(struct findings *findings, const struct instance *instance);
 
+/* Returns how many turns the loop of a process has; 0: it has none. */
+int64_t findings_turns(const struct findings *findings, int64_t process);
+
 /* Returns the place of a call as used in findings: 0 if unknown, -1 after a message. */
 int64_t findings_place(struct findings *findings, int64_t call);
 

@@ -66,6 +66,12 @@ static int may_be_masked(const struct waited *waited)
 		!(call_is_sync_copy(waited->call->kind) && is_to_host(waited->payload));
 }
 
+int waited_is_upload(const struct waited *waited)
+{
+	return waited->wait->partner && call_is_async_copy(waited->call->kind) &&
+		waited->payload->direction == COPY_H2D;
+}
+
 static int add_wait(const struct pass_input *input, struct findings *findings, enum rule rule,
 	const struct waited *waited)
 {
@@ -80,10 +86,13 @@ static int add_wait(const struct pass_input *input, struct findings *findings, e
 		.shorter = wait->shorter,
 		.also = { wait->partner },
 		.change = CHANGE_WAIT,
-		.reads = wait->partner &&
+		.reads = wait->partner && !waited_is_upload(waited) &&
 			(wait->kind == WAIT_EXPLICIT || call_is_async_copy(waited->call->kind)),
 	};
 
+	/* Set-up copies from other memory each time, which pinning does not make quicker. */
+	if (waited_is_upload(waited))
+		instance.least = findings_turns(findings, instance.process) / 2;
 	if (wait->apart > 0)
 		add_leaving(input->run, waited, &instance);
 	if ((instance.saving > 0 || instance.reads) && findings_add(findings, &instance))

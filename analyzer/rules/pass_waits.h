@@ -15,6 +15,9 @@ struct waited {
 	uint32_t behind;
 };
 
+/* An Async copy to the device that its own line waits for, as in PyTorch's .to(). */
+int waited_is_upload(const struct waited *waited);
+
 typedef int waited_filter(const struct pass_input *input, const struct waited *waited);
 
 /*

@@ -275,12 +275,10 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 {
 	enum scope scope = scope_within(call);
 	struct order_state before;
+	enum resize resize = resizes_process_call(waits->resizes, call);
 	struct walk_call kept;
-	enum resize resize;
 	int is_known;
 
-	if (resizes_process_call(waits->resizes, call, &resize))
-		return -1;
 	if (may_have_waited(call)) {
 		before = pending_find(waits->pending, order, call, &scope);
 		/* Nor do waits for unknown work, or for the call's own, show anything. */
@@ -294,7 +292,8 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 			(scope_is_explicit(call) || scope_empties_device(call)))
 			pending_end_unknown(waits->pending, call, scope);
 	}
-	return record_copy_back(waits, order, call) || pending_add(waits->pending, call) ? -1 : 0;
+	pending_add(waits->pending, call);
+	return record_copy_back(waits, order, call);
 }
 
 static struct wait_timing *settled_timing(struct waits *waits, int64_t process)

@@ -185,7 +185,7 @@ static int measure_independent(struct avoidable *a, const struct wait *wait, int
 /* The transfer itself would have been shorter; the next call need not follow at once. */
 static int64_t shorter(const struct avoidable *a, const struct wait *wait)
 {
-	int64_t ns = wait->partner ? 0 : pinned_excess(&a->pinned, a->run, wait->call);
+	int64_t ns = pinned_excess(&a->pinned, a->run, wait->call);
 
 	return ns < BLOCKED_MIN_NS ? 0 : ns;
 }

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "array.h"
 #include "constants.h"
 #include "idmap.h"
+#include "memory.h"
 
 /* The operation that ended last in a context, among submissions that have returned. */
 struct pending_context {
@@ -33,12 +33,9 @@ struct pending {
 
 struct pending *pending_new(void)
 {
-	struct pending *pending = calloc(1, sizeof(*pending));
+	struct pending *pending = xcalloc(1, sizeof(*pending));
 
-	if (pending)
-		pending->first_exit = WALK_NEVER;
-	else
-		fputs("cufence: out of memory\n", stderr);
+	pending->first_exit = WALK_NEVER;
 	return pending;
 }
 
@@ -51,22 +48,21 @@ void pending_free(struct pending *pending)
 	free(pending);
 }
 
-int pending_add(struct pending *pending, const struct walk_call *call)
+static int64_t context_id(const struct walk_call *call)
 {
-	int64_t id = call->stream_context ? call->stream_context : call->context;
+	return call->stream_context ? call->stream_context : call->context;
+}
+
+void pending_add(struct pending *pending, const struct walk_call *call)
+{
 	struct pending_context *context;
-	struct in_flight *more;
 
 	if (!call->unknown && (!call->op || call->op_end == WALK_NEVER))
-		return 0;
-	context = idmap_need(&pending->contexts, id, sizeof(*context));
-	more = array_room(pending->flight, pending->flight_count, sizeof(*more));
-	if (!context || !more)
-		return -1;
+		return;
+	context = idmap_need(&pending->contexts, context_id(call), sizeof(*context));
 	context->process = call->process;
 	context->device = call->device;
-	pending->flight = more;
-	pending->flight[pending->flight_count++] = (struct in_flight){
+	*array_push(pending->flight, pending->flight_count) = (struct in_flight){
 		.exit = call->exit,
 		.context = context,
 		.stream = call->stream,
@@ -78,20 +74,19 @@ int pending_add(struct pending *pending, const struct walk_call *call)
 	};
 	if (call->exit < pending->first_exit)
 		pending->first_exit = call->exit;
-	return 0;
 }
 
 static void add_end(struct pending_context *context, const struct in_flight *flight)
 {
 	if (flight->blocking)
 		context->blocking = order_later(context->blocking, flight->state);
-	if (flight->stream != context->stream &&
-		(!context->all.op || flight->state.end > context->all.end)) {
+	if (flight->stream != context->stream) {
+		if (context->all.op && flight->state.end <= context->all.end) {
+			context->beside = order_later(context->beside, flight->state);
+			return;
+		}
 		context->beside = context->all;
 		context->stream = flight->stream;
-	} else if (flight->stream != context->stream) {
-		context->beside = order_later(context->beside, flight->state);
-		return;
 	}
 	context->all = order_later(context->all, flight->state);
 }
@@ -106,13 +101,13 @@ static void land(struct pending *pending, int64_t now)
 	for (size_t i = 0; i < pending->flight_count; i++) {
 		struct in_flight *flight = &pending->flight[i];
 
-		if (flight->exit > now) {
-			if (flight->exit < pending->first_exit)
-				pending->first_exit = flight->exit;
-			pending->flight[kept++] = *flight;
+		if (flight->exit <= now) {
+			add_end(flight->context, flight);
 			continue;
 		}
-		add_end(flight->context, flight);
+		if (flight->exit < pending->first_exit)
+			pending->first_exit = flight->exit;
+		pending->flight[kept++] = *flight;
 	}
 	pending->flight_count = kept;
 }
@@ -122,7 +117,7 @@ static int is_on(const struct pending_context *context, int64_t process, int dev
 	return context && context->process == process && (device < 0 || context->device == device);
 }
 
-/* Joins all devices if device is -1.  Ignores stream `but`, 0: none. */
+/* Of all devices if device is -1; without the work of stream except, 0: none. */
 static struct order_state of_device(const struct pending *pending, int64_t process, int device,
 	int64_t except)
 {
@@ -153,13 +148,12 @@ static struct order_state of_launch(const struct pending *pending, const struct 
 struct order_state pending_find(struct pending *pending, const struct order *order,
 	const struct walk_call *call, enum scope *scope)
 {
-	int64_t id = call->stream_context ? call->stream_context : call->context;
 	const struct pending_context *context;
 
 	land(pending, call->enter);
 	if (call->freed_async)
 		*scope = SCOPE_NONE;
-	context = idmap_get(&pending->contexts, id);
+	context = idmap_get(&pending->contexts, context_id(call));
 	switch (*scope) {
 	case SCOPE_NONE:
 		break;
@@ -185,7 +179,6 @@ struct order_state pending_find(struct pending *pending, const struct order *ord
 
 void pending_end_unknown(struct pending *pending, const struct walk_call *call, enum scope scope)
 {
-	int64_t id = call->stream_context ? call->stream_context : call->context;
 	int device = scope == SCOPE_DEVICE ? scope_device(call) : -1;
 
 	if (scope != SCOPE_CONTEXT && scope != SCOPE_DEVICE && scope != SCOPE_PROCESS)
@@ -194,7 +187,8 @@ void pending_end_unknown(struct pending *pending, const struct walk_call *call, 
 		struct pending_context *context = pending->contexts.slot[i].object;
 
 		if (!is_on(context, call->process, device) ||
-			(scope == SCOPE_CONTEXT && pending->contexts.slot[i].id != id))
+			(scope == SCOPE_CONTEXT &&
+				pending->contexts.slot[i].id != context_id(call)))
 			continue;
 		context->all = context->blocking = context->beside = ORDER_NOTHING;
 	}

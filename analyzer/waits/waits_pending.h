@@ -12,12 +12,11 @@
  * a call entered while another thread was still submitting need not wait for that.
  */
 struct pending;
-/* Returns NULL after a message. */
 struct pending *pending_new(void);
 void pending_free(struct pending *pending);
 
-/* Adds the operations of a call.  Returns 0, or -1 after a message. */
-int pending_add(struct pending *pending, const struct walk_call *call);
+/* Adds the operations of a call. */
+void pending_add(struct pending *pending, const struct walk_call *call);
 
 /*
  * Returns the operation in the call's scope that ended last, of those submitted before the call was

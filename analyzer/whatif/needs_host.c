@@ -474,8 +474,8 @@ int needs_host_after(struct needs_host *host, const struct walk_call *call)
 {
 	struct waiter *waiter = waiter_of(host, call->thread);
 
-	if (!waiter || owners_note(&host->owners, host->relax, call) ||
-		(walk_submits(call) && process_work(host, waiter, call)))
+	owners_note(&host->owners, host->relax, call);
+	if (!waiter || (walk_submits(call) && process_work(host, waiter, call)))
 		return -1;
 	mark_freed(host, waiter, call->kind);
 	if (call->kind == KIND_EVENT_ELAPSED && !call->result)

@@ -54,6 +54,22 @@ late=$("$cufence" query pool_trim.db "$waited") usual=$("$cufence" query pool_tr
 [ $((${late:-0} * 20)) -ge $((usual * 19)) ] && [ $((late * 20)) -le $((usual * 21)) ]
 ok "pool_trim: a wait takes $late ns, with memory kept $usual" $?
 
+# --- a batch that a script's line copies to the device and waits for: pinned memory is quicker, too ---
+if command -v python3 >/dev/null; then
+	"$cufence" run --sim -o uploads.db -- python3 "$here/python/uploads.py" >/dev/null 2>&1
+	"$cufence" run --sim -o pinned.db -- python3 "$here/python/uploads.py" --pinned >/dev/null 2>&1
+	first='SELECT max(end) - min(start) FROM operation'
+	before=$("$cufence" query uploads.db "$first") after=$("$cufence" query pinned.db "$first")
+	saving=$("$cufence" query uploads.db \
+		"SELECT saving FROM finding WHERE rule = 'pageable-async-copy' AND shown")
+	error=$((${saving:-0} - (before - after)))
+	[ $((error * error * 400)) -le $(((before - after) * (before - after))) ]
+	ok "uploads: saves ${saving:-0} ns, from pinned memory $((before - after))" $?
+	same "uploads: their rule alone" "pageable-async-copy" \
+		"$("$cufence" query uploads.db "SELECT rule FROM finding WHERE shown")"
+	same "pinned: no finding" "" "$("$cufence" query pinned.db expect)"
+fi
+
 # --- results that a script reads: a read takes another one's place, and may be needed ---
 if command -v python3 >/dev/null; then
 	"$cufence" run --sim -o reads.db -- python3 "$here/python/reads.py" >/dev/null 2>&1

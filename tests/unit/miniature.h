@@ -237,18 +237,6 @@ static inline int64_t mini_call(struct mini *m, struct mini_call c)
 }
 #define MINI_CALL(m, ...) mini_call(m, (struct mini_call){ __VA_ARGS__ })
 
-/* The calls that a call is directly ordered after: "1:stream 2:event", by number; "" for none. */
-static inline const char *mini_needs(struct mini *m, int64_t call)
-{
-	char sql[256];
-
-	snprintf(sql, sizeof(sql),
-		"SELECT ifnull(group_concat(t, ' '), '') FROM (SELECT needs || ':' "
-		"|| reason AS t FROM dependency WHERE call = %lld ORDER BY needs, reason)",
-		(long long)call);
-	return mini_text(m, sql);
-}
-
 /* For cmocka: each test has a miniature of its own. */
 static inline int mini_setup(void **state)
 {

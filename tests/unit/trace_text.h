@@ -44,6 +44,82 @@ static inline void trace_text_types(FILE *out)
 	}
 }
 
+static inline const struct call_type *trace_text_call(const char *name)
+{
+	for (unsigned i = 0; i < CALL_COUNT; i++)
+		if (!strcmp(call_types[i].name, name))
+			return &call_types[i];
+	return NULL;
+}
+
+/* The value of a field in NAME=VALUE words, else 0; takes the word away. */
+static inline const char *trace_text_value(char **word, int count, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (int i = 0; i < count; i++) {
+		if (!word[i] || strncmp(word[i], name, length) || word[i][length] != '=')
+			continue;
+		name = word[i] + length + 1;
+		word[i] = NULL;
+		return name;
+	}
+	return "0x0";
+}
+
+/*
+ * A line of doc/FORMAT.md, or a call in short: its name and words in any order, which are its
+ * columns and fields (else 0), in:CONTEXT (else 1), and @ENTER[+DURATION], else 10 ns after the one
+ * before it, for 1 ns.  now: of the last call.
+ */
+static inline void trace_text_statement(FILE *out, char *text, long *now)
+{
+	static const char *const columns[] = { "record_flags", "result", "correlation", "site" };
+	char name[64], *word[64], *rest = NULL, *first, *all = strdup(text + strspn(text, " "));
+	const struct call_type *type;
+	int count = 0, context = 1;
+	long duration = 1;
+
+	first = strtok_r(text, " ", &rest);
+	type = first ? trace_text_call(first) : NULL;
+	if (!type) {
+		unsigned id = 0;
+
+		/* enter NAME: by its number */
+		if (sscanf(all, "enter %63s", name) == 1 && (type = trace_text_call(name)))
+			id = (unsigned)(type - call_types);
+		if (type)
+			fprintf(out, "enter call=%u%s\n", id,
+				all + strlen("enter ") + strlen(name));
+		else if (first)
+			fprintf(out, "%s\n", all);
+		free(all);
+		return;
+	}
+	*now += 10;
+	for (char *at = strtok_r(NULL, " ", &rest); at; at = strtok_r(NULL, " ", &rest)) {
+		assert_true(count < 64);
+		if (*at == '@')
+			sscanf(at, "@%ld+%ld", now, &duration);
+		else if (!strncmp(at, "in:", 3))
+			context = atoi(at + 3);
+		else
+			word[count++] = at;
+	}
+	fprintf(out, "call %s enter=%ld duration=%ld context=%d", first, *now, duration, context);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		fprintf(out, " %s=%s", columns[i], trace_text_value(word, count, columns[i]));
+	fputs(" |", out);
+	for (unsigned i = 0; i < type->field_count; i++)
+		fprintf(out, " %s=%s", field_names[type->field[i]],
+			trace_text_value(word, count, field_names[type->field[i]]));
+	for (int i = 0; i < count; i++)
+		if (word[i])
+			fprintf(out, " %s", word[i]);
+	fputc('\n', out);
+	free(all);
+}
+
 static inline void trace_text_make(const char *body, const char *path)
 {
 	char *text = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fence to add, in the words of the program's library and with its own variables. */
-#include "hazard_runs.h"
+#include "program_text.h"
 
 #include <unistd.h>
 
@@ -18,16 +18,16 @@ static const char compiled[] =
 	"load<<<1, 1, 0, copies>>>(x);\n"; /* 3 */
 
 /* A site in that line of the file, below which a call is made by the library, ""; none. */
-static int64_t place(struct test *test, const char *path, int line, const char *library)
+static int64_t place(struct program *p, const char *path, int line, const char *library)
 {
-	int64_t site = mini_site(&test->m, "turn", line);
+	int64_t site = mini_site(&p->m, "turn", line);
 
 	if (*library)
-		mini_exec(&test->m,
+		mini_exec(&p->m,
 			"INSERT INTO frame (site, depth, address, file, function, user) VALUES "
 			"(%lld, 0, 0, '/env/site-packages/%s/api.py', 'copy', 0)",
 			(long long)site, library);
-	mini_exec(&test->m,
+	mini_exec(&p->m,
 		"INSERT INTO frame (site, depth, address, file, line, function, user) VALUES "
 		"(%lld, 1, %lld, '%s', %d, 'turn', 1)",
 		(long long)site, *library ? INT64_MIN : 0LL, path, line);
@@ -44,23 +44,24 @@ static void expect(const char *text, struct lines lines, const char *wanted)
 {
 	char path[] = "/tmp/cufence.XXXXXX.py";
 	FILE *file = fdopen(mkstemps(path, 3), "w");
-	struct test test;
+	struct program p;
 
 	assert_non_null(file);
 	assert_true(fputs(text, file) >= 0);
 	assert_int_equal(fclose(file), 0);
-	begin(&test);
-	mini_exec(&test.m, "UPDATE run SET start_unix_ns = 4000000000000000000");
-	launch(&test, test.writer, lines.legacy ? MINI_LEGACY : test.one, 0);
-	launch(&test, test.reader, test.two, 0);
-	mini_exec(&test.m,
-		"UPDATE call SET site = %lld WHERE kernel = %lld; "
-		"UPDATE call SET site = %lld WHERE kernel = %lld",
-		(long long)place(&test, path, lines.earlier, lines.library), (long long)test.writer,
-		(long long)place(&test, path, lines.later, lines.library), (long long)test.reader);
-	assert_int_equal(analyze(&test.m.db), 0);
-	assert_string_equal(mini_text(&test.m, "SELECT fix FROM finding_place"), wanted);
-	mini_release(&test.m);
+	program_begin(&p);
+	program_do(&p,
+		"UPDATE run SET start_unix_ns = 4000000000000000000;"
+		"launch %s store =5-105; launch n2 load =5-105",
+		lines.legacy ? "L" : "n1");
+	program_do(&p,
+		"UPDATE call SET site = %lld WHERE id = 1; "
+		"UPDATE call SET site = %lld WHERE id = 2",
+		(long long)place(&p, path, lines.earlier, lines.library),
+		(long long)place(&p, path, lines.later, lines.library));
+	assert_int_equal(analyze(&p.m.db), 0);
+	program_expect(&p, "SELECT fix FROM finding_place", wanted);
+	mini_release(&p.m);
 	unlink(path);
 }
 

@@ -4,56 +4,42 @@
  * everything later is ordered after are removed or not.  They are kept if each slot is memory of
  * its own, with too few accesses for a sweep, which a copy at the end may read out of stream order.
  */
-#include "hazard_runs.h"
-
-#include "record.h"
+#include "program_text.h"
 
 enum { SLOT = 64, SLOTS = 200, STREAMS = 4, CALLS = 900 };
 
-struct program {
-	struct test test;
-	uint32_t random;
-	int64_t stream[STREAMS], event[STREAMS], store, load, threads[2];
-};
-
-static uint32_t roll(struct program *program, uint32_t sides)
+static uint32_t roll(uint32_t *random, uint32_t sides)
 {
-	program->random = program->random * 1664525 + 1013904223;
-	return (program->random >> 8) % sides;
+	*random = *random * 1664525 + 1013904223;
+	return (*random >> 8) % sides;
 }
 
-static void wait_by_host(struct program *program, int64_t thread, int type, int64_t stream)
+static void add_call(struct program *p, uint32_t *random)
 {
-	struct test *test = &program->test;
-
-	MINI_CALL(&test->m, .type = type, .at = test->t, .until = test->t + 200, .thread = thread,
-		.stream = stream);
-	test->t += 210;
-}
-
-static void add_call(struct program *program)
-{
-	struct test *test = &program->test;
-	int64_t stream = program->stream[roll(program, STREAMS)];
-	int64_t thread = program->threads[roll(program, 8) == 0];
-	uint32_t number = roll(program, STREAMS), what = roll(program, 40);
+	static const char *const streams[STREAMS] = { "n1", "n2", "b1", "L" };
+	const char *stream = streams[roll(random, STREAMS)];
+	int thread = roll(random, 8) ? 1 : 2;
+	uint32_t event = roll(random, STREAMS), what = roll(random, 40);
 
 	if (what < 6)
-		record(test, program->event[number], stream);
+		program_do(p, "record f%u %s", event, stream);
 	else if (what < 14)
-		wait_for(test, program->event[number], stream);
+		program_do(p, "wait f%u %s", event, stream);
 	else if (what == 14)
-		wait_by_host(program, thread, CALL_cuStreamSynchronize, stream);
-	else if (what == 15 && !roll(program, 3))
-		wait_by_host(program, thread, CALL_cuCtxSynchronize, 0);
-	else
-		launch_by(test, thread, roll(program, 3) ? program->load : program->store, stream,
-			SLOT * roll(program, SLOTS));
+		program_do(p, "sync @%d %s ++200", thread, stream);
+	else if (what == 15 && !roll(random, 3))
+		program_do(p, "device_sync @%d ++200", thread);
+	else {
+		const char *kernel = roll(random, 3) ? "load" : "store";
+
+		program_do(p, "launch @%d %s %s/64 [64*%u] =5-105", thread, stream, kernel,
+			roll(random, SLOTS));
+	}
 }
 
-static void split_memory(struct test *test, int64_t last)
+static void split_memory(struct program *p, int64_t last)
 {
-	mini_exec(&test->m,
+	mini_exec(&p->m,
 		"UPDATE operand SET allocation = 1000 + (address - %d) / %d;"
 		"INSERT INTO allocation SELECT allocation, 1, min(address), %d, 'device', NULL,"
 		" NULL FROM operand GROUP BY allocation;"
@@ -65,30 +51,20 @@ static void split_memory(struct test *test, int64_t last)
 
 static char *races(uint32_t seed, int kept)
 {
-	struct program program = { .random = seed };
-	struct test *test = &program.test;
-	static const char *const kinds[STREAMS] = { "non-blocking", "non-blocking", "blocking" };
+	struct program program, *p = &program;
 	int64_t last;
 	sqlite3_stmt *q;
 	char *found;
 
-	begin(test);
-	program.threads[0] = MINI_MAIN;
-	program.threads[1] = mini_thread(&test->m);
-	program.store = kernel(&test->m, "store", SLOT, 1);
-	program.load = kernel(&test->m, "load", SLOT, 1);
-	for (int i = 0; i < STREAMS; i++) {
-		program.stream[i] = kinds[i] ? mini_stream(&test->m, kinds[i]) : MINI_LEGACY;
-		program.event[i] = mini_event(&test->m);
-	}
+	program_begin(p);
 	for (int i = 0; i < CALLS; i++)
-		add_call(&program);
-	wait_by_host(&program, MINI_MAIN, CALL_cuCtxSynchronize, 0);
-	last = launch(test, program.load, test->one, 0);
+		add_call(p, &seed);
+	program_do(p, "device_sync ++200; launch n1 load/64 =5-105");
+	last = p->m.calls;
 	if (kept)
-		split_memory(test, last);
-	assert_int_equal(analyze(&test->m.db), 0);
-	q = db_prepare(&test->m.db,
+		split_memory(p, last);
+	assert_int_equal(analyze(&p->m.db), 0);
+	q = db_prepare(&p->m.db,
 		"SELECT count(*) || ': ' || group_concat(rule || kind || confidence || other_call "
 		"|| '-' || call) FROM (SELECT * FROM hazard WHERE call < ?1 "
 		"ORDER BY call, other_call)");
@@ -96,7 +72,7 @@ static char *races(uint32_t seed, int kept)
 	assert_true(db_step(q) > 0);
 	found = strdup((const char *)sqlite3_column_text(q, 0) ?: "none");
 	sqlite3_finalize(q);
-	mini_release(&test->m);
+	mini_release(&p->m);
 	return found;
 }
 

@@ -3,31 +3,22 @@
  * An order whose clocks reach their limit is given up: from there on nothing is claimed, and the
  * database says so.
  */
-#include "miniature.h"
+#include "program_text.h"
 
-#include "analyze.h"
 #include "losses.h"
 #include "order_reaches.h"
 
 enum { CHAIN = 60, CALLS = 4 * CHAIN - 1 };
 
 /* Each stream waits for the one before it: what each knows grows with their number. */
-static void chain(struct mini *m)
+static void chain(struct program *p)
 {
-	int64_t last = 0;
-	double now = 0;
-
+	program_begin(p);
 	for (int i = 0; i < CHAIN; i++) {
-		int64_t stream = mini_stream(m, "non-blocking"), event = mini_event(m);
-
-		MINI_CALL(m, .type = CALL_cuEventCreate, .at = now += 10, .event = event);
-		if (last)
-			MINI_CALL(m, .type = CALL_cuStreamWaitEvent, .at = now += 10, .event = last,
-				.stream = stream);
-		MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = now += 10, .stream = stream);
-		MINI_CALL(m, .type = CALL_cuEventRecord, .at = now += 10, .event = event,
-			.stream = stream);
-		last = event;
+		program_do(p, "event_create e%d", i);
+		if (i)
+			program_do(p, "wait e%d n%d", i - 1, i);
+		program_do(p, "launch n%d; record e%d n%d", i, i, i);
 	}
 }
 
@@ -84,10 +75,12 @@ static struct asked ask_all(struct mini *m, size_t limit, uint64_t work)
 
 static void beyond_the_limit_order_is_unknown(void **state)
 {
-	struct mini *m = *state;
+	struct program p;
+	struct mini *m = &p.m;
 	struct asked asked;
 
-	chain(m);
+	(void)state;
+	chain(&p);
 	asked = ask_all(m, 0, 0);
 	assert_int_equal(asked.order.given_up, 0);
 	assert_int_equal(asked.guaranteed, CHAIN - 1);
@@ -98,26 +91,32 @@ static void beyond_the_limit_order_is_unknown(void **state)
 	assert_int_equal(asked.other, 0);
 	/* The next launch is asked of at the call itself or after it. */
 	assert_int_equal(asked.threads_unknown, asked.unknown);
+	mini_release(m);
 }
 
 static void too_much_work_is_given_up_as_well(void **state)
 {
-	struct mini *m = *state;
+	struct program p;
+	struct mini *m = &p.m;
 	struct asked asked;
 
-	chain(m);
+	(void)state;
+	chain(&p);
 	asked = ask_all(m, 0, ORDER_WORK_LIMIT - 200);
 	assert_true(asked.order.given_up > 0);
 	assert_true(asked.guaranteed > 0 && asked.unknown > 0);
 	assert_int_equal(asked.other, 0);
+	mini_release(m);
 }
 
 static void the_database_says_how_far_it_went(void **state)
 {
-	struct mini *m = *state;
+	struct program p;
+	struct mini *m = &p.m;
 	int64_t count;
 
-	chain(m);
+	(void)state;
+	chain(&p);
 	m->db.order_limit = 16384;
 	assert_int_equal(analyze(&m->db), 0);
 	count = mini_int(m, "SELECT count FROM loss WHERE reason = 'order_given_up'");
@@ -131,6 +130,7 @@ static void the_database_says_how_far_it_went(void **state)
 	assert_int_equal(analyze(&m->db), 0);
 	assert_int_equal(losses_effect(&m->db), LOSS_NOTE);
 	assert_int_equal(mini_int(m, "SELECT max(call) FROM dependency"), CALLS - 1);
+	mini_release(m);
 }
 
 static int step_of(struct order *order, int64_t thread, enum call_kind kind, int64_t id,
@@ -310,14 +310,12 @@ static void kept_answers_are_those_of_the_order(void **state)
 	order_release(&order);
 }
 
-#define T(test) cmocka_unit_test_setup_teardown(test, mini_setup, mini_teardown)
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(beyond_the_limit_order_is_unknown),
-		T(too_much_work_is_given_up_as_well),
-		T(the_database_says_how_far_it_went),
+		cmocka_unit_test(beyond_the_limit_order_is_unknown),
+		cmocka_unit_test(too_much_work_is_given_up_as_well),
+		cmocka_unit_test(the_database_says_how_far_it_went),
 		cmocka_unit_test(streams_in_turn_keep_memory_flat),
 		cmocka_unit_test(legacy_work_after_10000_streams_is_one_entry),
 		cmocka_unit_test(what_threads_were_told_is_one_entry),

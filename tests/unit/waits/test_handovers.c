@@ -107,7 +107,7 @@ static void readings_say_when_it_was_blocked(void **state)
 	expect(&m, "");
 }
 
-/* The other one may compute for long between its last call and the time at which it wakes this one. */
+/* The other one may compute for long between its last call and waking this one. */
 static void who_ends_it_may_have_computed_before(void **state)
 {
 	struct mini m;

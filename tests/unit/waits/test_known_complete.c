@@ -197,6 +197,22 @@ static void a_synchronous_copy_to_the_host_is_a_wait(void **state)
 	assert_string_equal(known(m), "3:2");
 }
 
+static void a_call_that_failed_records_nothing_and_waits_for_nothing(void **state)
+{
+	struct mini *m = *state;
+	int64_t s = mini_stream(m, "non-blocking"), e = mini_event(m);
+
+	launch(m, 10, s);
+	MINI_CALL(m, .type = CALL_cuEventRecord, .at = 15, .stream = s, .event = e, .result = 400);
+	MINI_CALL(m, .type = CALL_cuEventSynchronize, .at = 20, .event = e);
+	sync_stream(m, 60, s);
+	launch(m, 70, MINI_LEGACY);
+	MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = 80, .stream = MINI_LEGACY,
+		.direction = 1 + COPY_D2H, .dst = "pageable", .src = "device", .result = 1);
+	sync_context(m, 120);
+	assert_string_equal(known(m), "");
+}
+
 /* One in the legacy stream comes after the work of blocking streams, and of no others. */
 static void a_copy_in_the_legacy_stream_waits_for_blocking_streams(void **state)
 {
@@ -424,6 +440,7 @@ int main(void)
 		T(what_one_thread_knows_another_one_does_not),
 		T(an_event_is_known_with_its_stream),
 		T(a_synchronous_copy_to_the_host_is_a_wait),
+		T(a_call_that_failed_records_nothing_and_waits_for_nothing),
 		T(a_copy_in_the_legacy_stream_waits_for_blocking_streams),
 		T(a_stream_that_comes_after_an_event_need_not_wait),
 		T(of_two_events_the_later_one_is_enough),
