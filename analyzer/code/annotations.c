@@ -167,11 +167,6 @@ static int parse_bytes(char *text, struct word *word)
 											     : 0;
 }
 
-static void add_word(struct kernel *kernel, const struct word *word)
-{
-	*array_push(kernel->word, kernel->count) = *word;
-}
-
 static int read_word(struct reader *reader, struct kernel *kernel, char *place)
 {
 	struct word word = { .line = reader->line, .high = DB_NULL };
@@ -191,7 +186,7 @@ static int read_word(struct reader *reader, struct kernel *kernel, char *place)
 			word.spins = 1;
 		else if (!word.use || word.is_exact || parse_bytes(text, &word))
 			return complain(reader, "is neither spins nor bytes (0..4096, 0..)", text);
-	add_word(kernel, &word);
+	*array_push(kernel->word, kernel->count) = word;
 	return 0;
 }
 

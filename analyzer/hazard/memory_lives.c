@@ -95,13 +95,6 @@ int hazards_process_lives(struct hazards *hazards, const struct walk_call *call,
 	return 0;
 }
 
-/* --- graphs --- */
-
-static void add_memory(struct graph_memory *memory, uint32_t allocation)
-{
-	*array_push(memory->allocation, memory->count) = allocation;
-}
-
 /* Lists the allocations of the executable that the last operation launches. */
 static void note_memory(struct hazards *hazards, const struct graph_content *content)
 {
@@ -116,7 +109,7 @@ static void note_memory(struct hazards *hazards, const struct graph_content *con
 			: 0;
 
 		if (made)
-			add_memory(memory, made);
+			*array_push(memory->allocation, memory->count) = made;
 	}
 }
 

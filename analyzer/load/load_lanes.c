@@ -43,13 +43,6 @@ static struct lane *lane_of(struct loader *loader, uint32_t thread, const struct
 	return lane;
 }
 
-static void begin_segment(struct lane *lane, const struct trace_reader *reader, const char *start)
-{
-	*array_push(lane->segment, lane->segment_count) = (struct segment){ start, start };
-	lane->chunk = reader->chunk;
-	lane->damaged = reader->damaged;
-}
-
 int lane_file(struct loader *loader, uint32_t thread, const struct record *record)
 {
 	struct loaded_process *p = &loader->p;
@@ -58,8 +51,12 @@ int lane_file(struct loader *loader, uint32_t thread, const struct record *recor
 	if (!lane)
 		return -1;
 	if (lane->chunk != p->reader.chunk || lane->damaged != p->reader.damaged ||
-		p->last_lane != (size_t)(lane - p->lane))
-		begin_segment(lane, &p->reader, (const char *)record);
+		p->last_lane != (size_t)(lane - p->lane)) {
+		*array_push(lane->segment, lane->segment_count) =
+			(struct segment){ (const char *)record, (const char *)record };
+		lane->chunk = p->reader.chunk;
+		lane->damaged = p->reader.damaged;
+	}
 	lane->segment[lane->segment_count - 1].end = (const char *)record + record_bytes(record);
 	lane->last = time_of(record);
 	p->last_lane = (size_t)(lane - p->lane);

@@ -101,14 +101,6 @@ struct unplaced_function {
 	uint32_t kernel, thread; /* thread: kernel thread id */
 };
 
-/* The thread that first uses a function records it right before that call. */
-static void place_later(struct loaded_process *p, uint64_t handle, uint32_t kernel)
-{
-	*array_push(p->unplaced, p->unplaced_count) =
-		(struct unplaced_function){ handle, kernel, p->reader.thread };
-	map_set(&p->latest_functions, handle, kernel);
-}
-
 /* From begin on (ticks) the handles recorded by this thread mean those kernels. */
 static void place_functions(struct loaded_process *p, uint32_t thread, uint64_t begin)
 {
@@ -130,19 +122,23 @@ static void place_functions(struct loaded_process *p, uint32_t thread, uint64_t 
 
 static int add_function(struct loader *loader, const struct function_record *function)
 {
+	struct loaded_process *p = &loader->p;
 	int known = function->parameter_count != FUNCTION_NO_PARAMETERS;
 	const char *name = function->data +
 		(known ? function->parameter_count * sizeof(struct function_parameter) : 0);
-	uint64_t same = map_get(&loader->p.kernels, map_hash(name, function->name_length), 0);
+	uint64_t same = map_get(&p->kernels, map_hash(name, function->name_length), 0);
 	uint32_t row;
 
-	if (same && map_get(&loader->p.latest_functions, function->handle, 0) == same)
+	if (same && map_get(&p->latest_functions, function->handle, 0) == same)
 		return set_local_bytes(loader, (int64_t)same, function);
 	row = insert_kernel(loader, (int64_t)function->handle, name, function->name_length,
 		known ? (int64_t)function->parameter_count : DB_NULL);
 	if (!row)
 		return -1;
-	place_later(&loader->p, function->handle, row);
+	/* The thread that first uses a function records it right before that call. */
+	*array_push(p->unplaced, p->unplaced_count) =
+		(struct unplaced_function){ function->handle, row, p->reader.thread };
+	map_set(&p->latest_functions, function->handle, row);
 	if (set_local_bytes(loader, row, function))
 		return -1;
 	return known ? insert_parameters(loader, row, function) : 0;
@@ -268,11 +264,6 @@ static int add_calibration(struct loader *loader, const struct calibration_recor
 		(int64_t)calibration->cupti_ns, (int64_t)calibration->gap_ticks);
 }
 
-static void add_window(struct loaded_process *p, const struct window_record *window)
-{
-	*array_push(p->window, p->window_count) = window;
-}
-
 static int add_usage(struct loader *loader, const struct usage_record *usage)
 {
 	uint32_t thread = thread_row(loader, loader->p.reader.thread);
@@ -360,7 +351,8 @@ static int scan_record(struct loader *loader, const struct record *record)
 	case RECORD_CALIBRATION:
 		return add_calibration(loader, (const struct calibration_record *)record);
 	case RECORD_WINDOW:
-		add_window(&loader->p, (const struct window_record *)record);
+		*array_push(loader->p.window, loader->p.window_count) =
+			(const struct window_record *)record;
 		return 0;
 	case RECORD_USAGE:
 		return add_usage(loader, (const struct usage_record *)record);

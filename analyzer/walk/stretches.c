@@ -5,19 +5,6 @@
 
 #include "memory.h"
 
-static void add_stretch(struct stretches *stretches, struct stretch stretch)
-{
-	*array_push(stretches->stretch, stretches->count) = stretch;
-}
-
-static void add_limited(struct stretches *stretches, int64_t process)
-{
-	size_t count = stretches->limited_count;
-
-	if (!count || stretches->limited[count - 1] != process)
-		*array_push(stretches->limited, stretches->limited_count) = process;
-}
-
 int stretches_load(struct stretches *stretches, struct db *db)
 {
 	sqlite3_stmt *q = db_prepare(db,
@@ -29,10 +16,12 @@ int stretches_load(struct stretches *stretches, struct db *db)
 	while (q && (rc = db_step(q)) > 0) {
 		struct stretch stretch = { sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1),
 			sqlite3_column_int64(q, 2) };
+		size_t count = stretches->limited_count;
 
-		add_limited(stretches, stretch.process);
+		if (!count || stretches->limited[count - 1] != stretch.process)
+			*array_push(stretches->limited, stretches->limited_count) = stretch.process;
 		if (sqlite3_column_int(q, 3))
-			add_stretch(stretches, stretch);
+			*array_push(stretches->stretch, stretches->count) = stretch;
 	}
 	sqlite3_finalize(q);
 	return rc;
