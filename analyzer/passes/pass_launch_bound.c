@@ -13,9 +13,9 @@
  */
 #include <stdlib.h>
 
-#include "array.h"
 #include "constants.h"
 #include "map.h"
+#include "memory.h"
 #include "pass.h"
 #include "print.h"
 
@@ -87,12 +87,7 @@ static int64_t device_time(const struct run *run, const struct run_call *call)
 
 static int begin_row(struct search *search)
 {
-	uint64_t *more = array_room(search->hash, search->rows, sizeof(*more));
-
-	if (!more)
-		return -1;
-	search->hash = more;
-	more[search->rows++] = 0;
+	*array_push(search->hash, search->rows) = 0;
 	return 0;
 }
 
@@ -100,13 +95,11 @@ static int add_member(struct search *search, uint32_t id, uint32_t outer, int is
 {
 	const struct run *run = search->run;
 	const struct run_call *call = run_call(run, id);
-	struct member *more = array_room(search->member, search->count, sizeof(*more));
 	struct member *member;
 
-	if (!more || (is_first && begin_row(search)))
+	if (is_first && begin_row(search))
 		return -1;
-	search->member = more;
-	member = &more[search->count++];
+	member = array_push(search->member, search->count);
 	*member = (struct member){ .call = id,
 		.outer = outer,
 		.row = (uint32_t)search->rows,
