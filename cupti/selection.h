@@ -21,7 +21,8 @@
  * flush only.  None by default: JAX programs with graphs end with a segmentation fault or
  * CUDA_ERROR_LAUNCH_FAILED if CUPTI delivers a buffer before its end, by a flush (39 of 48 runs, in
  * 24 of them before the first graph) or full because it is small (5 of 5); without, none of 20 did
- * (H200, driver 580.159, CUPTI 13.0).  CUFENCE_FLUSH_MS sets it.
+ * (H200, driver 580.159, CUPTI 13.0; without a recorder, too: doc/MEASUREMENTS.md).
+ * CUFENCE_FLUSH_MS sets it.
  */
 #define SELECTION_FLUSH_MS 0
 #define SELECTION_FLUSH_MOST_MS 3600000

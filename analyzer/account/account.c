@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 #include "account_parts.h"
-#include "array.h"
+#include "memory.h"
 #include "rows.h"
+#include "sorted.h"
 
 static const char *const cause_names[] = {
 #define X(cause, name) [ACCOUNT_##cause] = name,
@@ -17,59 +18,154 @@ struct account_rows {
 	struct rows *loops, *turns, *inner, *sums, *blocked;
 };
 
-int account_add(struct account *account, int32_t device, enum account_cause cause, uint32_t from,
+void account_add(struct account *account, int32_t device, enum account_cause cause, uint32_t from,
 	uint32_t site, int64_t ns)
 {
-	struct account_sum what = { .device = device, .cause = cause, .from = from, .site = site };
 	const uint64_t words[] = { (uint64_t)(uint32_t)device << 32 | cause,
 		(uint64_t)from << 32 | site };
-	uint64_t key = map_hash_words(words, 2);
-	uint64_t known = map_get(&account->sums, key, 0);
-	struct account_sum *more;
+	uint64_t key = map_hash_words(words, 2), known;
 
 	if (ns <= 0)
-		return 0;
-	if (known) {
-		account->sum[known - 1].ns += ns;
-		account->sum[known - 1].times++;
-		return 0;
+		return;
+	known = map_get(&account->sums, key, 0);
+	if (!known) {
+		*array_push(account->sum, account->sum_count) =
+			(struct account_sum){ device, cause, from, site, 0, 0 };
+		known = account->sum_count;
+		map_set(&account->sums, key, known);
 	}
-	more = array_room(account->sum, account->sum_count, sizeof(*more));
-	if (!more)
-		return -1;
-	account->sum = more;
-	what.ns = ns;
-	what.times = 1;
-	more[account->sum_count++] = what;
-	map_set(&account->sums, key, account->sum_count);
-	return 0;
+	account->sum[known - 1].ns += ns;
+	account->sum[known - 1].times++;
 }
 
-/* Without a loop the account covers the first submitting call to the end of the last operation. */
-static void cover_run(struct account *account)
+/* Extends the last call by a call made within it, or by its own inner call. */
+static void add_inner(struct account_call *outer, const struct run *run, uint32_t id)
 {
-	account->begin = RUN_NEVER;
-	for (size_t i = 0; i < account->work_count; i++) {
-		const struct run_work *work = run_work(account->run, account->work[i].id);
-		const struct run_call *call = run_call(account->run, work->call);
+	const struct run_call *call = run_call(run, id);
+	const struct run_wait *wait = run_wait_of(&run->evidence, id);
+	int64_t held = 0;
 
-		if (call && call->enter < account->begin)
-			account->begin = call->enter;
-		if (work->start < account->begin)
-			account->begin = work->start;
-	}
-	account->end = account->begin;
+	if (wait || kind_family(call->kind) == FAMILY_wait)
+		outer->cause = ACCOUNT_WAIT;
+	else if (kind_has(call->kind, K_WORK) && outer->cause == ACCOUNT_CALL)
+		outer->cause = ACCOUNT_SUBMIT;
+	for (; wait; wait = run_next_wait(&run->evidence, wait))
+		held = wait->waited > held ? wait->waited : held;
+	outer->held += held;
+	if (!outer->site)
+		outer->site = run_link(run, id)->site;
 }
 
-/* The last turn ends when all work that it submitted has ended. */
-static void set_end(struct account *account)
+/* A loop of queries that ended in success with this one is one wait, from its first query on. */
+static void merge_polls(struct account_thread *thread, const struct polls *polls, uint32_t id)
 {
-	int64_t submitted = account->loop.turns ? account->end : RUN_NEVER;
+	struct account_call *last = &thread->call[thread->count - 1], *first = last;
+	int64_t since = polls_since(polls, id);
 
+	if (since == INT64_MIN)
+		return;
+	while (first > thread->call && first[-1].exit > since)
+		first--;
+	first->exit = last->exit;
+	first->held = first->exit - since;
+	first->cause = ACCOUNT_WAIT;
+	thread->count = (size_t)(first - thread->call) + 1;
+}
+
+static void read_thread(struct account_thread *thread, const struct run *run,
+	const struct polls *polls)
+{
+	for (uint32_t id = run->thread[thread->thread].first; id; id = run_link(run, id)->next) {
+		const struct run_call *call = run_call(run, id);
+
+		if (!call)
+			continue;
+		if (!run_link(run, id)->parent || !thread->count)
+			*array_push(thread->call, thread->count) =
+				(struct account_call){ .enter = call->enter,
+					.exit = run_exit(run, call, id),
+					.site = run_link(run, id)->site,
+					.cause = ACCOUNT_CALL };
+		add_inner(&thread->call[thread->count - 1], run, id);
+		merge_polls(thread, polls, id);
+	}
+}
+
+static void read_calls(struct account *account)
+{
+	uint32_t *busiest = account->busiest;
+
+	for (size_t i = 0; i < account->of_count; i++) {
+		struct account_thread *thread = &account->threads[account->of[i]];
+		size_t at = account->busiest_count;
+
+		thread->thread = account->of[i];
+		read_thread(thread, account->run, &account->polls);
+		if (!thread->count)
+			continue;
+		account->busiest_count += at < ACCOUNT_BUSIEST;
+		for (; at && account->threads[busiest[at - 1]].count < thread->count; at--)
+			if (at < ACCOUNT_BUSIEST)
+				busiest[at] = busiest[at - 1];
+		if (at < ACCOUNT_BUSIEST)
+			busiest[at] = thread->thread;
+	}
+}
+
+/* The time of a call in table wait is at its end. */
+static void account_host(struct account *account)
+{
+	const struct account_thread *thread = &account->threads[account->thread];
+	int64_t until = account->begin;
+	uint32_t from = 0;
+
+	for (size_t i = 0; i < thread->count && until < account->end; i++) {
+		const struct account_call *call = &thread->call[i];
+		int64_t enter = call->enter < account->end ? call->enter : account->end;
+		int64_t exit = call->exit < account->end ? call->exit : account->end, held;
+
+		if (enter > until && call->exit > until) {
+			account_add_outside(account, thread, i, from, until, enter);
+			until = enter;
+		}
+		held = call->held < exit - until ? call->held : exit - until;
+		if (exit > until) {
+			account_add(account, ACCOUNT_HOST, ACCOUNT_HELD, 0, call->site, held);
+			account_add(account, ACCOUNT_HOST, call->cause, 0, call->site,
+				exit - until - held);
+			until = exit;
+		}
+		from = call->site;
+	}
+	account_add(account, ACCOUNT_HOST, ACCOUNT_OUTSIDE, from, 0, account->end - until);
+}
+
+/*
+ * Without a loop the account covers the first submitting call to the end of the last operation. The
+ * last turn of a loop ends when all work that it submitted has ended.
+ */
+static void set_covered_time(struct account *account)
+{
+	const struct run *run = account->run;
+	const struct loop *loop = &account->loop;
+	int64_t submitted = RUN_NEVER;
+
+	account->begin = account->end = RUN_NEVER;
+	if (loop->turns) {
+		account->begin = loop->begin[0];
+		account->end = submitted = loop->begin[loop->turns];
+	}
+	for (size_t i = 0; i < account->work_count && !loop->turns; i++) {
+		const struct account_work *work = &account->work[i];
+		const struct run_call *call = run_call(run, run_work(run, work->id)->call);
+		int64_t start = call && call->enter < work->start ? call->enter : work->start;
+
+		if (start < account->begin)
+			account->begin = account->end = start;
+	}
 	for (size_t i = 0; i < account->work_count; i++) {
 		const struct account_work *work = &account->work[i];
-		const struct run_call *call =
-			run_call(account->run, run_work(account->run, work->id)->call);
+		const struct run_call *call = run_call(run, run_work(run, work->id)->call);
 
 		if (work->end != RUN_NEVER && work->end > account->end &&
 			(call ? call->enter : work->start) < submitted)
@@ -77,102 +173,55 @@ static void set_end(struct account *account)
 	}
 }
 
-static int measure(struct account *account)
-{
-	if (loop_find(&account->loop, account->run, account->db, account->of, account->of_count))
-		return -1;
-	if (account->loop.turns) {
-		account->begin = account->loop.begin[0];
-		account->end = account->loop.begin[account->loop.turns];
-		account->thread = account->loop.thread;
-	} else {
-		cover_run(account);
-	}
-	set_end(account);
-	if (account->begin == account->end)
-		return 0;
-	if (account_read_calls(account) || account_find_gaps(account))
-		return -1;
-	if (!account->thread && account->busiest_count)
-		account->thread = account->busiest[0];
-	return account_devices(account) || (account->thread && account_host(account)) ? -1 : 0;
-}
-
 static int64_t id_or_null(uint32_t id)
 {
 	return id ? id : DB_NULL;
 }
 
-static int store_blocked(const struct account *account, struct rows *blocked)
+/* Rows may have texts of the loop's own, so they are finished here. */
+static int store(const struct account *account, const struct account_rows *into)
 {
 	static const char *const ended[] = {
 		[END_HOST_FUNCTION] = "host_function",
 		[END_WAIT] = "wait",
 		[END_CALL] = "call",
 	};
-	int rc = 0;
-
-	for (size_t i = 0; i < account->blocked_count && !rc; i++) {
-		const struct account_blocked *of = &account->blocked[i];
-
-		rc = rows_add(blocked, (int64_t)account->process, id_or_null(of->from),
-			id_or_null(of->site), ended[of->by.ended], id_or_null(of->by.stream),
-			id_or_null(of->by.thread), id_or_null(of->by.site), of->ns, of->times);
-	}
-	return rc;
-}
-
-/* The rows of loops have texts of the loop's own, so they are written here. */
-static int store_loop_rows(const struct account *account, struct account_rows *into)
-{
 	const struct loop *loop = &account->loop;
 	int64_t process = account->process;
-	int rc;
+	int rc = loop->turns
+		? rows_add(into->loops, process, (int64_t)loop->thread, (int64_t)loop->site,
+			  loop->place, (int64_t)loop->turns, (int64_t)loop->warm, account->begin,
+			  loop->begin[loop->turns], account->end)
+		: 0;
 
-	if (!loop->turns)
-		return 0;
-	rc = rows_add(into->loops, process, (int64_t)loop->thread, (int64_t)loop->site, loop->place,
-		     (int64_t)loop->turns, (int64_t)loop->warm, account->begin,
-		     loop->begin[loop->turns], account->end) ||
-		rows_finish(into->loops);
 	for (size_t i = 0; i < loop->turns && !rc; i++)
 		rc = rows_add(into->turns, process, (int64_t)i, loop->begin[i]);
 	for (size_t i = 0; i < loop->inner_count && !rc; i++)
 		rc = rows_add(into->inner, process, (int64_t)i, (int64_t)loop->inner[i].site,
 			loop->inner[i].place, (int64_t)loop->inner[i].turns);
-	return rc || rows_finish(into->turns) || rows_finish(into->inner) ? -1 : 0;
-}
-
-static int store(const struct account *account, struct account_rows *into)
-{
-	int rc = store_loop_rows(account, into);
-
 	for (size_t i = 0; i < account->sum_count && !rc; i++) {
 		const struct account_sum *sum = &account->sum[i];
 
-		rc = rows_add(into->sums, (int64_t)account->process,
+		rc = rows_add(into->sums, process,
 			sum->device == ACCOUNT_HOST ? DB_NULL : (int64_t)sum->device,
 			cause_names[sum->cause], id_or_null(sum->from), id_or_null(sum->site),
 			sum->ns, sum->times);
 	}
-	return rc ? rc : store_blocked(account, into->blocked);
+	for (size_t i = 0; i < account->blocked_count && !rc; i++) {
+		const struct account_blocked *of = &account->blocked[i];
+
+		rc = rows_add(into->blocked, process, id_or_null(of->from), id_or_null(of->site),
+			ended[of->by.ended], id_or_null(of->by.stream), id_or_null(of->by.thread),
+			id_or_null(of->by.site), of->ns, of->times);
+	}
+	return rc || rows_finish(into->loops) || rows_finish(into->turns) ||
+			rows_finish(into->inner) || rows_finish(into->sums) ||
+			rows_finish(into->blocked)
+		? -1
+		: 0;
 }
 
-/* Stores the loop for the rules.  The run and the rest of its evidence are complete. */
-static int store_loop(const struct account *account, struct run_evidence *evidence)
-{
-	const struct loop *loop = &account->loop;
-
-	return loop->turns ? run_add_loop(evidence,
-				     &(struct run_loop){ .process = account->process,
-					     .thread = loop->thread,
-					     .turns = loop->turns,
-					     .begin = loop->begin,
-					     .end = account->end })
-			   : 0;
-}
-
-static void release(struct account *account)
+static void release_process(struct account *account)
 {
 	for (size_t i = 0; i < account->of_count; i++) {
 		free(account->threads[account->of[i]].call);
@@ -186,62 +235,44 @@ static void release(struct account *account)
 	loop_release(&account->loop);
 }
 
-/*
- * Accounts for the process of these threads.  *work is its first operation; set to the next
- * process's.
- */
-static int account_process(const struct account_run *all, const uint32_t *of, size_t of_count,
-	size_t *work, struct account_rows *into)
+/* Accounts for the process of these threads; evidence: its loop is added to it, NULL: it is not. */
+static int account_process(const struct account *run, const uint32_t *of, size_t of_count,
+	struct run_evidence *evidence, const struct account_rows *into)
 {
-	struct account account = { .run = all->run,
-		.db = all->db,
-		.of = of,
-		.of_count = of_count,
-		.threads = all->threads,
-		.holds = &all->holds,
-		.polls = &all->polls,
-		.usage = all->usage,
-		.usage_count = all->usage_count,
-		.process = all->run->thread[*of].process };
+	struct account account = *run;
+	const struct loop *loop = &account.loop;
 	int rc;
 
-	while (*work < all->work_count && all->work[*work].process < account.process)
-		(*work)++;
-	account.work = all->work + *work;
-	while (*work < all->work_count && all->work[*work].process == account.process)
-		(*work)++;
-	account.work_count = (size_t)(all->work + *work - account.work);
-	rc = measure(&account) || store(&account, into) ||
-			(all->evidence && store_loop(&account, all->evidence))
-		? -1
-		: 0;
-	release(&account);
-	return rc;
-}
-
-/* Processes are found by their threads. */
-static int account_processes(const struct account_run *all, struct account_rows *into)
-{
-	const struct run_thread *thread = all->run->thread;
-	size_t work = 0, end;
-
-	for (size_t first = 0; first < all->of_count; first = end) {
-		for (end = first; end < all->of_count &&
-			thread[all->of[end]].process == thread[all->of[first]].process;)
-			end++;
-		if (account_process(all, all->of + first, end - first, &work, into))
-			return -1;
+	account.of = of;
+	account.of_count = of_count;
+	account.process = account.run->thread[*of].process;
+	account.work = account.works +
+		sorted_number(account.works, account.works_count, sizeof(*account.works),
+			offsetof(struct account_work, process), account.process);
+	while (account.work + account.work_count < account.works + account.works_count &&
+		account.work[account.work_count].process == account.process)
+		account.work_count++;
+	rc = loop_find(&account.loop, account.run, account.db, of, of_count);
+	set_covered_time(&account);
+	if (!rc && account.begin != account.end) {
+		read_calls(&account);
+		account_find_gaps(&account);
+		account.thread = loop->turns ? loop->thread : account.busiest[0];
+		account_devices(&account);
+		if (account.thread)
+			account_host(&account);
 	}
-	return rows_finish(into->sums) || rows_finish(into->blocked) ? -1 : 0;
-}
-
-static int map_holds(struct account_run *all)
-{
-	const struct run_evidence *evidence = &all->run->evidence;
-
-	for (size_t i = 0; i < evidence->hold_count; i++)
-		map_set(&all->holds, evidence->hold[i].op, i + 1);
-	return 0;
+	if (!rc)
+		rc = store(&account, into);
+	if (!rc && evidence && loop->turns)
+		rc = run_add_loop(evidence,
+			&(struct run_loop){ .process = account.process,
+				.thread = loop->thread,
+				.turns = loop->turns,
+				.begin = loop->begin,
+				.end = account.end });
+	release_process(&account);
+	return rc;
 }
 
 static int by_process(const void *a, const void *b, void *of)
@@ -254,39 +285,47 @@ static int by_process(const void *a, const void *b, void *of)
 	return (*x > *y) - (*x < *y);
 }
 
-static int list_threads(struct account_run *all)
+/* Processes are found by their threads. */
+static int account_processes(const struct account *account, const struct account_rows *into)
 {
-	const struct run *run = all->run;
+	struct run *own = account->db->run;
+	const struct run_thread *thread = account->run->thread;
+	uint32_t *of = xcalloc(account->run->thread_count, sizeof(*of));
+	size_t count = 0, end;
+	int rc = 0;
 
-	all->threads = calloc(run->thread_count + 1, sizeof(*all->threads));
-	all->of = calloc(run->thread_count + 1, sizeof(*all->of));
-	if (!all->threads || !all->of) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
+	for (uint32_t i = 1; i < account->run->thread_count; i++)
+		if (thread[i].process)
+			of[count++] = i;
+	qsort_r(of, count, sizeof(*of), by_process, account->run->thread);
+	for (size_t first = 0; first < count && !rc; first = end) {
+		for (end = first;
+			end < count && thread[of[end]].process == thread[of[first]].process;)
+			end++;
+		rc = account_process(account, of + first, end - first, own ? &own->evidence : NULL,
+			into);
 	}
-	for (uint32_t i = 1; i < run->thread_count; i++)
-		if (run->thread[i].process)
-			all->of[all->of_count++] = i;
-	qsort_r(all->of, all->of_count, sizeof(*all->of), by_process, run->thread);
-	return 0;
+	free(of);
+	return rc;
 }
 
-static int account_all(const struct run *run, struct db *db, struct account_rows *into)
+static int account_all(const struct run *run, struct db *db, const struct account_rows *into)
 {
-	struct account_run all = { .run = run,
-		.db = db,
-		.evidence = db->run ? &db->run->evidence : NULL };
-	int rc = list_threads(&all) || map_holds(&all) || polls_find(&all.polls, run, db) ||
-			account_read_usage(&all, db) || account_list_works(&all)
-		? -1
-		: account_processes(&all, into);
+	struct account account = { .run = run, .db = db };
+	int rc;
 
-	free(all.work);
-	free(all.of);
-	free(all.threads);
-	free(all.usage);
-	map_release(&all.holds);
-	polls_release(&all.polls);
+	for (size_t i = 0; i < run->evidence.hold_count; i++)
+		map_set(&account.holds, run->evidence.hold[i].op, i + 1);
+	account.threads = xcalloc(run->thread_count, sizeof(*account.threads));
+	account_list_works(&account);
+	rc = polls_find(&account.polls, run, db) || account_read_usage(&account)
+		? -1
+		: account_processes(&account, into);
+	free(account.works);
+	free(account.threads);
+	free(account.usage);
+	map_release(&account.holds);
+	polls_release(&account.polls);
 	return rc;
 }
 

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 
 #include "account_parts.h"
-#include "array.h"
+#include "busy.h"
 #include "digits.h"
+#include "memory.h"
 
 static int by_device_and_start(const void *a, const void *b)
 {
@@ -20,37 +21,174 @@ static int by_device_and_start(const void *a, const void *b)
 }
 
 /* Sorts by start first, which suffices for one device. */
-static int sort_works(struct account_run *all)
+void account_list_works(struct account *account)
 {
-	all->work = digits_sort(all->work, all->work_count, sizeof(*all->work));
-	for (size_t i = 1; i < all->work_count; i++)
-		if (by_device_and_start(&all->work[i - 1], &all->work[i]) > 0) {
-			qsort(all->work, all->work_count, sizeof(*all->work), by_device_and_start);
-			break;
-		}
-	return 0;
-}
-
-int account_list_works(struct account_run *all)
-{
-	const struct run *run = all->run;
+	const struct run *run = account->run;
 
 	for (uint32_t id = 1; id < run_work_end(run); id++) {
 		const struct run_work *work = run_work(run, id);
 		const struct run_where *where = work ? run_where(run, work) : NULL;
-		struct account_work *more;
 
-		if (!work)
-			continue;
-		more = array_room(all->work, all->work_count, sizeof(*more));
-		if (!more)
-			return -1;
-		all->work = more;
-		more[all->work_count++] = (struct account_work){ work->start,
-			run_busy_end(run, work, id), id, where->process, where->device };
+		if (work)
+			*array_push(account->works, account->works_count) =
+				(struct account_work){ work->start, run_busy_end(run, work, id), id,
+					where->process, where->device };
 	}
-	return all->work_count ? sort_works(all) : 0;
+	if (!account->works_count)
+		return;
+	account->works = digits_sort(account->works, account->works_count, sizeof(*account->works));
+	for (size_t i = 1; i < account->works_count; i++)
+		if (by_device_and_start(&account->works[i - 1], &account->works[i]) > 0) {
+			qsort(account->works, account->works_count, sizeof(*account->works),
+				by_device_and_start);
+			break;
+		}
 }
+
+/* --- the host while the device was idle --- */
+
+/* Parts of an interval; what remains of one with more has no cause in the account. */
+#define GAPS_MOST 64
+
+/* Parts of an interval without a cause yet, in order of time. */
+struct gaps {
+	struct account_span gap[GAPS_MOST];
+	size_t count;
+};
+
+/* Removes an interval, and returns how much of it was left, ns. */
+static int64_t remove_interval(struct gaps *gaps, int64_t from, int64_t until)
+{
+	struct gaps left = { .count = 0 };
+	int64_t taken = 0;
+
+	/* An array of one more suffices: an interval is split in two at most once. */
+	if (gaps->count == GAPS_MOST)
+		return 0;
+	for (size_t i = 0; i < gaps->count; i++) {
+		struct account_span gap = gaps->gap[i];
+		int64_t begin = gap.from > from ? gap.from : from;
+		int64_t end = gap.until < until ? gap.until : until;
+
+		if (begin >= end) {
+			left.gap[left.count++] = gap;
+			continue;
+		}
+		taken += end - begin;
+		if (gap.from < begin)
+			left.gap[left.count++] = (struct account_span){ gap.from, begin };
+		if (end < gap.until)
+			left.gap[left.count++] = (struct account_span){ end, gap.until };
+	}
+	*gaps = left;
+	return taken;
+}
+
+/* The last call before and the first call after a time in which no thread was in CUDA. */
+struct around {
+	int64_t ended, begins;
+	uint32_t from, to;
+};
+
+static void find_calls_around(struct around *around, const struct account_thread *thread,
+	const struct account_span *gap)
+{
+	for (size_t i = thread->at ? thread->at - 1 : 0; i < thread->count; i++) {
+		const struct account_call *call = &thread->call[i];
+
+		if (call->exit <= gap->from && call->exit > around->ended) {
+			around->ended = call->exit;
+			around->from = call->site;
+		}
+		if (call->enter < gap->until)
+			continue;
+		if (call->enter < around->begins) {
+			around->begins = call->enter;
+			around->to = call->site;
+		}
+		return;
+	}
+}
+
+static void assign_calls(struct account *account, struct gaps *gaps, struct account_thread *thread,
+	int32_t device, int64_t from, int64_t until, int is_other)
+{
+	while (thread->at < thread->count && thread->call[thread->at].exit <= from)
+		thread->at++;
+	for (size_t i = thread->at; i < thread->count && thread->call[i].enter < until; i++) {
+		const struct account_call *call = &thread->call[i];
+
+		if (!is_other || call->cause != ACCOUNT_WAIT)
+			account_add(account, device, call->cause, 0, call->site,
+				remove_interval(gaps, call->enter, call->exit));
+	}
+}
+
+/* Removes and adds the parts of an interval outside of CUDA in which a thread did that. */
+static void assign_outside(struct account *account, struct gaps *gaps,
+	const struct account_thread *thread, enum account_cause cause, int32_t device,
+	const struct account_span *gap, const struct around *around)
+{
+	size_t next = thread->at;
+	struct account_span span[2];
+	unsigned count;
+
+	while (next < thread->count && thread->call[next].enter < gap->until)
+		next++;
+	count = account_split(thread, next, cause, gap->from, gap->until, span);
+	for (unsigned i = 0; i < count; i++)
+		account_add(account, device, cause, around->from, around->to,
+			remove_interval(gaps, span[i].from, span[i].until));
+}
+
+/*
+ * No thread was in CUDA.  The host computed while the submitting thread or one of the busiest did;
+ * else it was what the submitting thread was.
+ */
+static void add_outside(struct account *account, uint32_t thread, int32_t device,
+	const struct account_span *gap, const struct around *around)
+{
+	struct gaps gaps = { .gap = { *gap }, .count = 1 };
+	const struct account_thread *own = &account->threads[thread];
+
+	assign_outside(account, &gaps, own, ACCOUNT_COMPUTING, device, gap, around);
+	for (size_t i = 0; i < account->busiest_count; i++)
+		if (account->busiest[i] != thread)
+			assign_outside(account, &gaps, &account->threads[account->busiest[i]],
+				ACCOUNT_COMPUTING, device, gap, around);
+	for (enum account_cause i = ACCOUNT_BLOCKED; i <= ACCOUNT_PREEMPTED; i++)
+		assign_outside(account, &gaps, own, i, device, gap, around);
+	for (size_t i = 0; i < gaps.count; i++)
+		account_add(account, device, ACCOUNT_OUTSIDE, around->from, around->to,
+			gaps.gap[i].until - gaps.gap[i].from);
+}
+
+/*
+ * Accounts for the host while a device was idle between two times, before an operation submitted by
+ * a call of that thread.
+ */
+static void idle_host(struct account *account, int32_t device, uint32_t thread, uint32_t site,
+	int64_t from, int64_t until)
+{
+	struct gaps gaps = { .gap = { { from, until } }, .count = 1 };
+	const uint32_t *other = account->busiest;
+
+	assign_calls(account, &gaps, &account->threads[thread], device, from, until, 0);
+	for (size_t i = 0; i < account->busiest_count; i++)
+		if (other[i] != thread)
+			assign_calls(account, &gaps, &account->threads[other[i]], device, from,
+				until, 1);
+	for (size_t i = 0; i < gaps.count; i++) {
+		struct around around = { INT64_MIN, INT64_MAX, 0, site };
+
+		find_calls_around(&around, &account->threads[thread], &gaps.gap[i]);
+		for (size_t k = 0; k < account->busiest_count; k++)
+			find_calls_around(&around, &account->threads[other[k]], &gaps.gap[i]);
+		add_outside(account, thread, device, &gaps.gap[i], &around);
+	}
+}
+
+/* --- devices --- */
 
 /* Returns how long the operation's call loaded code between two times, ns. */
 static int64_t loading(const struct run *run, uint32_t call, int64_t from, int64_t until)
@@ -69,57 +207,43 @@ static int64_t loading(const struct run *run, uint32_t call, int64_t from, int64
 	return sum < until - from ? sum : until - from;
 }
 
-/* Accounts for an operation submitted at from and begun at until. */
-static int add_submitted(struct account *account, const struct account_work *next, uint32_t site,
-	int64_t from, int64_t until)
+static int64_t at_most(int64_t ns, int64_t most)
 {
-	const struct run *run = account->run;
-	const struct run_work *work = run_work(run, next->id);
-	const struct run_call *call = run_call(run, work->call);
-	uint64_t number = map_get(account->holds, next->id, 0);
-	int64_t exit = run_exit(run, call, work->call);
-	int64_t inside = exit < until ? exit : until;
-	int64_t load = loading(run, work->call, from, until), held = 0;
-
-	if (number)
-		held = run->evidence.hold[number - 1].held;
-	if (held > until - from - load)
-		held = until - from - load;
-	inside = inside > from + load ? inside - from - load : 0;
-	if (inside > until - from - load - held)
-		inside = until - from - load - held;
-	return (load && account_add(account, next->device, ACCOUNT_LOADING, 0, site, load)) ||
-			(held &&
-				account_add(account, next->device, ACCOUNT_ORDER, 0, site, held)) ||
-			(inside &&
-				account_add(account, next->device, ACCOUNT_SUBMIT, 0, site,
-					inside)) ||
-			account_add(account, next->device, ACCOUNT_START, 0, site,
-				until - from - load - held - inside)
-		? -1
-		: 0;
+	return ns < most ? ns : most;
 }
 
 /* Accounts for the device's idle time before an operation. */
-static int add_idle(struct account *account, const struct account_work *next, int64_t from,
+static void add_idle(struct account *account, const struct account_work *next, int64_t from,
 	int64_t until)
 {
 	const struct run *run = account->run;
-	const struct run_work *work = run_work(run, next->id);
-	const struct run_call *call = run_call(run, work->call);
+	uint32_t id = run_work(run, next->id)->call;
+	const struct run_call *call = run_call(run, id);
+	uint64_t hold = map_get(&account->holds, next->id, 0);
+	int64_t load, held, inside, rest;
 	uint32_t site;
-	int64_t enter;
 
-	if (!call || !call->thread || call->thread >= run->thread_count)
-		return account_add(account, next->device, ACCOUNT_UNKNOWN, 0, 0, until - from);
-	site = run_link(run, work->call)->site;
-	enter = call->enter < from ? from : call->enter;
-	if (enter >= until)
-		enter = until;
-	if (enter > from &&
-		account_idle_host(account, next->device, call->thread, site, from, enter))
-		return -1;
-	return enter < until ? add_submitted(account, next, site, enter, until) : 0;
+	if (!call || !call->thread || call->thread >= run->thread_count) {
+		account_add(account, next->device, ACCOUNT_UNKNOWN, 0, 0, until - from);
+		return;
+	}
+	site = run_link(run, id)->site;
+	if (call->enter > from) {
+		int64_t enter = at_most(call->enter, until);
+
+		idle_host(account, next->device, call->thread, site, from, enter);
+		from = enter;
+	}
+	/* From here on it was submitted. */
+	load = loading(run, id, from, until);
+	rest = until - from - load;
+	held = hold ? at_most(run->evidence.hold[hold - 1].held, rest) : 0;
+	inside = at_most(run_exit(run, call, id), until) - from - load;
+	inside = at_most(inside > 0 ? inside : 0, rest - held);
+	account_add(account, next->device, ACCOUNT_LOADING, 0, site, load);
+	account_add(account, next->device, ACCOUNT_ORDER, 0, site, held);
+	account_add(account, next->device, ACCOUNT_SUBMIT, 0, site, inside);
+	account_add(account, next->device, ACCOUNT_START, 0, site, rest - held - inside);
 }
 
 /* Are both times known? */
@@ -128,79 +252,42 @@ static int has_times(const struct account_work *work)
 	return work->start != RUN_NEVER && work->end != RUN_NEVER && work->end >= work->start;
 }
 
-static int ran_in(const struct account *account, const struct account_work *work)
+/* Accounts for the operations of one device.  Memsets are kernels, mostly. */
+static void add_device(struct account *account, const struct account_work *work, size_t count)
 {
-	return has_times(work) && work->start < account->end && work->end > account->begin;
-}
-
-/* Time in which a device ran copies, and other operations, within the account, ns. */
-struct ran {
-	int64_t copies, others, all;
-	int64_t copied, until; /* ends of the latest of each */
-};
-
-static int64_t add_interval(int64_t *until, int64_t start, int64_t end)
-{
-	int64_t begin = start > *until ? start : *until;
-
-	if (end <= begin)
-		return 0;
-	*until = end;
-	return end - begin;
-}
-
-/* Memsets are kernels, mostly. */
-static void add_ran(struct ran *ran, const struct run *run, uint32_t id, int64_t start, int64_t end)
-{
-	uint8_t kind = run_where(run, run_work(run, id))->kind;
-
-	if (kind == WORK_MEMCPY || kind == WORK_PEER)
-		ran->copies += add_interval(&ran->copied, start, end);
-	else
-		ran->others += add_interval(&ran->until, start, end);
-}
-
-static int add_busy_rows(struct account *account, int32_t device, const struct ran *ran)
-{
-	int64_t both = ran->copies + ran->others - ran->all;
-
-	return account_add(account, device, ACCOUNT_KERNELS, 0, 0, ran->others - both) ||
-			account_add(account, device, ACCOUNT_COPIES, 0, 0, ran->copies - both) ||
-			account_add(account, device, ACCOUNT_BOTH, 0, 0, both)
-		? -1
-		: 0;
-}
-
-/* Accounts for the operations of one device. */
-static int add_device(struct account *account, const struct account_work *work, size_t count)
-{
-	struct ran ran = { .copied = account->begin, .until = account->begin };
-	int64_t until = account->begin;
+	struct busy copies = { 0 }, kernels = { 0 };
+	int64_t until = account->begin, ran = 0, both;
 
 	for (size_t i = 0; i < account->of_count; i++)
 		account->threads[account->of[i]].at = 0;
 	for (size_t i = 0; i < count && (until < account->end || work[i].start < account->end);
 		i++) {
-		int64_t start = work[i].start < account->end ? work[i].start : account->end;
-		int64_t end = work[i].end < account->end ? work[i].end : account->end;
+		uint8_t kind = run_where(account->run, run_work(account->run, work[i].id))->kind;
+		int64_t start = at_most(work[i].start, account->end);
+		int64_t end = at_most(work[i].end, account->end);
 
 		if (!has_times(&work[i]))
 			continue;
-		if (start > until && add_idle(account, &work[i], until, start))
-			return -1;
-		add_ran(&ran, account->run, work[i].id, start, end);
-		ran.all += add_interval(&until, start, end);
-		until = until > start ? until : start;
+		if (start > until)
+			add_idle(account, &work[i], until, start);
+		busy_add(kind == WORK_MEMCPY || kind == WORK_PEER ? &copies : &kernels,
+			start > account->begin ? start : account->begin, end);
+		until = start > until ? start : until;
+		ran += end > until ? end - until : 0;
+		until = end > until ? end : until;
 	}
-	return add_busy_rows(account, work->device, &ran) ||
-			(until < account->end &&
-				account_add(account, work->device, ACCOUNT_DONE, 0, 0,
-					account->end - until))
-		? -1
-		: 0;
+	busy_join(&copies);
+	busy_join(&kernels);
+	both = busy_total(&copies) + busy_total(&kernels) - ran;
+	account_add(account, work->device, ACCOUNT_KERNELS, 0, 0, busy_total(&kernels) - both);
+	account_add(account, work->device, ACCOUNT_COPIES, 0, 0, busy_total(&copies) - both);
+	account_add(account, work->device, ACCOUNT_BOTH, 0, 0, both);
+	account_add(account, work->device, ACCOUNT_DONE, 0, 0, account->end - until);
+	busy_release(&copies);
+	busy_release(&kernels);
 }
 
-int account_devices(struct account *account)
+void account_devices(struct account *account)
 {
 	const struct account_work *work = account->work;
 	size_t end;
@@ -210,9 +297,9 @@ int account_devices(struct account *account)
 
 		for (end = first;
 			end < account->work_count && work[end].device == work[first].device; end++)
-			runs |= ran_in(account, &work[end]);
-		if (runs && add_device(account, work + first, end - first))
-			return -1;
+			runs |= has_times(&work[end]) && work[end].start < account->end &&
+				work[end].end > account->begin;
+		if (runs)
+			add_device(account, work + first, end - first);
 	}
-	return 0;
 }

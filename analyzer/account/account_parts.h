@@ -7,7 +7,10 @@
 #include "polls.h"
 #include "run_columns.h"
 
-/* Causes and their names in table account. */
+/*
+ * Causes and their names in table account.  From COMPUTING to PREEMPTED: the host's time outside of
+ * CUDA where its usage was read.
+ */
 #define ACCOUNT_CAUSES(X) \
 	X(KERNELS, "kernels") \
 	X(COPIES, "copies") \
@@ -75,6 +78,8 @@ struct account_usage {
 
 struct account_thread {
 	uint32_t thread;
+	const struct account_usage *usage; /* in order of time */
+	size_t usage_count;
 	struct account_call *call;
 	struct account_gap *gap; /* before each call; NULL: no usage was read */
 	size_t count;
@@ -95,39 +100,27 @@ struct account_sum {
 	int64_t ns, times;
 };
 
-/* All processes of a run. */
-struct account_run {
+/* A run, and the process that is being accounted for. */
+struct account {
 	const struct run *run;
 	struct db *db;
-	struct run_evidence *evidence; /* loops are added to it; NULL: none are */
-	struct account_work *work;     /* by process, device and start */
-	size_t work_count;
-	uint32_t *of; /* threads, sorted by process */
-	size_t of_count;
+	struct account_work *works; /* by process, device and start */
+	size_t works_count;
 	/* By thread, including 0; only threads of the current process have calls. */
 	struct account_thread *threads;
 	struct map holds; /* operation -> number of its hold + 1 */
 	struct polls polls;
 	struct account_usage *usage; /* by thread and time */
 	size_t usage_count;
-};
 
-/* One process. */
-struct account {
-	const struct run *run;
-	struct db *db;
-	const struct account_work *work; /* by device and start */
-	size_t work_count;
+	uint32_t process;
+	uint32_t thread;    /* the one that the host's account covers, 0: none */
 	const uint32_t *of; /* threads of the process */
 	size_t of_count;
-	struct account_thread *threads; /* by thread */
-	const struct map *holds;
-	const struct polls *polls;
-	const struct account_usage *usage; /* of all threads */
-	size_t usage_count;
+	const struct account_work *work; /* of the process, by device and start */
+	size_t work_count;
 	struct loop loop;
-	uint32_t process, thread; /* thread: the one that the host's account covers, 0: none */
-	int64_t begin, end;       /* ns: the time covered */
+	int64_t begin, end;                /* ns: the time covered */
 	uint32_t busiest[ACCOUNT_BUSIEST]; /* threads with the most calls, descending */
 	size_t busiest_count;
 	struct account_sum *sum;
@@ -138,20 +131,17 @@ struct account {
 	struct map blocks; /* hash of sites and of what ended it -> number + 1 */
 };
 
-/* Each returns 0, or -1 after a message. */
-int account_list_works(struct account_run *all);
-int account_read_calls(struct account *account);
-int account_add(struct account *account, int32_t device, enum account_cause cause, uint32_t from,
+void account_list_works(struct account *account);
+void account_add(struct account *account, int32_t device, enum account_cause cause, uint32_t from,
 	uint32_t site, int64_t ns);
-int account_host(struct account *account);
-int account_devices(struct account *account);
+void account_devices(struct account *account);
 
 /*
- * Usage (account_usage.c): reads table usage; finds what the threads did in their gaps, once the
- * calls are read.
+ * Usage (account_usage.c): reads table usage, and returns 0, or -1 after a message; finds what the
+ * threads did in their gaps, once the calls are read.
  */
-int account_read_usage(struct account_run *all, struct db *db);
-int account_find_gaps(struct account *account);
+int account_read_usage(struct account *account);
+void account_find_gaps(struct account *account);
 
 /* An interval of time. */
 struct account_span {
@@ -170,14 +160,7 @@ unsigned account_split(const struct account_thread *thread, size_t next, enum ac
  * Accounts for the host's time outside of CUDA in an interval before a call of that thread, whose
  * number is next; from: site of the call before.
  */
-int account_add_outside(struct account *account, const struct account_thread *thread, size_t next,
+void account_add_outside(struct account *account, const struct account_thread *thread, size_t next,
 	uint32_t from_site, int64_t from, int64_t until);
-
-/*
- * Accounts for the host while a device was idle between two times, before an operation submitted by
- * a call of that thread.
- */
-int account_idle_host(struct account *account, int32_t device, uint32_t thread, uint32_t site,
-	int64_t from, int64_t until);
 
 #endif

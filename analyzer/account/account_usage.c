@@ -6,28 +6,20 @@
 #include <stdlib.h>
 
 #include "account_parts.h"
-#include "array.h"
 #include "constants.h"
 #include "host_runs.h"
+#include "memory.h"
 #include "sorted.h"
 
-int account_read_usage(struct account_run *all, struct db *db)
+int account_read_usage(struct account *account)
 {
-	sqlite3_stmt *q = db_prepare(db,
+	sqlite3_stmt *q = db_prepare(account->db,
 		"SELECT thread, since, time, off, voluntary, involuntary FROM usage"
 		" ORDER BY thread, time");
 	int step = -1;
 
-	while (q && (step = db_step(q)) > 0) {
-		struct account_usage *more =
-			array_room(all->usage, all->usage_count, sizeof(*more));
-
-		if (!more) {
-			step = -1;
-			break;
-		}
-		all->usage = more;
-		more[all->usage_count++] = (struct account_usage){
+	while (q && (step = db_step(q)) > 0)
+		*array_push(account->usage, account->usage_count) = (struct account_usage){
 			.thread = (uint32_t)sqlite3_column_int64(q, 0),
 			.since = sqlite3_column_int64(q, 1),
 			.time = sqlite3_column_int64(q, 2),
@@ -35,26 +27,17 @@ int account_read_usage(struct account_run *all, struct db *db)
 			.voluntary = (uint32_t)sqlite3_column_int64(q, 4),
 			.involuntary = (uint32_t)sqlite3_column_int64(q, 5),
 		};
-	}
 	sqlite3_finalize(q);
-	return step;
-}
+	for (size_t i = 0; i < account->usage_count; i++) {
+		const struct account_usage *usage = &account->usage[i];
+		struct account_thread *thread = usage->thread < account->run->thread_count
+			? &account->threads[usage->thread]
+			: account->threads;
 
-/* Returns the number of the first reading of a thread at that time or later. */
-static size_t find_usage(const struct account *account, uint32_t thread, int64_t at)
-{
-	size_t low = 0, high = account->usage_count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		const struct account_usage *usage = &account->usage[middle];
-
-		if (usage->thread < thread || (usage->thread == thread && usage->time < at))
-			low = middle + 1;
-		else
-			high = middle;
+		thread->usage = thread->usage ? thread->usage : usage;
+		thread->usage_count++;
 	}
-	return low;
+	return step;
 }
 
 /*
@@ -66,14 +49,13 @@ static int64_t measure_preemption(const struct account *account)
 	double off = 0, times = 0;
 
 	for (size_t i = 0; i < account->of_count; i++) {
-		size_t at = find_usage(account, account->of[i], INT64_MIN);
+		const struct account_thread *thread = &account->threads[account->of[i]];
 
-		for (; at < account->usage_count && account->usage[at].thread == account->of[i];
-			at++) {
-			if (account->usage[at].voluntary || !account->usage[at].involuntary)
+		for (size_t n = 0; n < thread->usage_count; n++) {
+			if (thread->usage[n].voluntary || !thread->usage[n].involuntary)
 				continue;
-			off += (double)account->usage[at].off;
-			times += account->usage[at].involuntary;
+			off += (double)thread->usage[n].off;
+			times += thread->usage[n].involuntary;
 		}
 	}
 	return times > 0 ? (int64_t)(off / times) : 0;
@@ -94,105 +76,70 @@ static int64_t at_most(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Returns the number of a thread's last call that had returned by then, its count: none. */
-static size_t find_returned(const struct account_thread *thread, int64_t until)
+/* Returns the number of a thread's first call that returned after a time. */
+static size_t find_return(const struct account_thread *thread, int64_t after)
 {
-	size_t after = sorted_after(thread->call, thread->count, sizeof(*thread->call),
-		offsetof(struct account_call, exit), until);
-
-	return after ? after - 1 : thread->count;
+	return sorted_after(thread->call, thread->count, sizeof(*thread->call),
+		offsetof(struct account_call, exit), after);
 }
 
-/* A gap in which a thread was blocked, and when that can have ended at the earliest. */
-struct ending {
-	const struct account *account;
-	uint32_t thread;
-	int64_t earliest, until;
-	struct account_gap *gap;
-};
-
-static void set_end(const struct ending *ending, enum account_end end,
-	const struct account_thread *other, size_t call)
+static int64_t set_end(struct account_gap *gap, enum account_end end,
+	const struct account_thread *other, const struct account_call *call)
 {
-	ending->gap->ended = (uint8_t)end;
-	ending->gap->thread = other->thread;
-	ending->gap->site = other->call[call].site;
-}
-
-/* The first wait of another thread that returned when the blocked time can have ended. */
-static void look_for_wait(const struct ending *ending, const struct account_thread *other,
-	int64_t *first)
-{
-	size_t at = find_returned(other, ending->earliest - 1);
-
-	for (at = at == other->count ? 0 : at + 1; at < other->count; at++) {
-		const struct account_call *call = &other->call[at];
-
-		if (call->exit > ending->until || call->exit >= *first)
-			return;
-		if (call->cause != ACCOUNT_WAIT)
-			continue;
-		*first = call->exit;
-		set_end(ending, END_WAIT, other, at);
-		return;
-	}
+	gap->ended = (uint8_t)end;
+	gap->thread = other->thread;
+	gap->site = call->site;
+	return call->exit;
 }
 
 /*
- * Another thread's last call before this one went on.  One that calls on right away did not hand
- * over: it must have ended, or have been blocked itself after that.
+ * Finds what ended the blocked time of a gap, if that can have been from a time on, until the gap's
+ * end: the first host function that returned, else the first wait of another thread that did, else
+ * another thread's last call.  A thread that calls on right away did not hand over: it must have
+ * ended, or have been blocked itself after that call.  Returns when it ended, RUN_NEVER: not known.
  */
-static void look_for_stop(const struct ending *ending, const struct account_thread *other,
-	int64_t *latest)
+static int64_t find_end(const struct account *account, struct account_gap *gap, uint32_t thread,
+	int64_t earliest, int64_t until)
 {
-	size_t at = find_returned(other, ending->until), next = at + 1;
-	int64_t exit = at < other->count ? other->call[at].exit : INT64_MIN;
-
-	if (exit < ending->earliest || exit <= *latest)
-		return;
-	if (next < other->count &&
-		(!other->gap ||
-			other->gap[next].preempted - other->gap[next].blocked < BLOCKED_LEAST_NS))
-		return;
-	*latest = exit;
-	set_end(ending, END_CALL, other, at);
-}
-
-/* The first host function that returned when the blocked time can have ended; NULL: none. */
-static const struct host_run *find_host_run(const struct ending *ending)
-{
-	const struct run *run = ending->account->run;
+	const struct run *run = account->run;
 	uint64_t count = host_run_count(run);
-
-	for (uint64_t i = host_runs_find(run, ending->earliest); i < count; i++) {
-		const struct host_run *host = host_run_at(run, i);
-
-		if (host->exit > ending->until)
-			break;
-		if (host->process == ending->account->process && host->thread != ending->thread)
-			return host;
-	}
-	return NULL;
-}
-
-/* Returns when the blocked time ended, RUN_NEVER: nothing is known to have ended it. */
-static int64_t find_end(const struct ending *ending)
-{
-	const struct account *account = ending->account;
-	const struct host_run *host = find_host_run(ending);
 	int64_t first = RUN_NEVER, latest = INT64_MIN;
 
-	if (host) {
-		ending->gap->ended = END_HOST_FUNCTION;
-		ending->gap->stream = host->stream;
+	for (uint64_t i = host_runs_find(run, earliest); i < count; i++) {
+		const struct host_run *host = host_run_at(run, i);
+
+		if (host->exit > until)
+			break;
+		if (host->process != account->process || host->thread == thread)
+			continue;
+		gap->ended = END_HOST_FUNCTION;
+		gap->stream = host->stream;
 		return host->exit;
 	}
-	for (size_t i = 0; i < account->busiest_count; i++)
-		if (account->busiest[i] != ending->thread)
-			look_for_wait(ending, &account->threads[account->busiest[i]], &first);
-	for (size_t i = 0; i < account->busiest_count && first == RUN_NEVER; i++)
-		if (account->busiest[i] != ending->thread)
-			look_for_stop(ending, &account->threads[account->busiest[i]], &latest);
+	for (size_t i = 0; i < account->busiest_count; i++) {
+		const struct account_thread *other = &account->threads[account->busiest[i]];
+		const struct account_call *end = other->call + other->count;
+		const struct account_call *call = other->call + find_return(other, earliest - 1);
+
+		while (call < end && call->exit <= until && call->cause != ACCOUNT_WAIT)
+			call++;
+		if (other->thread != thread && call < end && call->exit <= until &&
+			call->exit < first)
+			first = set_end(gap, END_WAIT, other, call);
+	}
+	for (size_t i = 0; i < account->busiest_count && first == RUN_NEVER; i++) {
+		const struct account_thread *other = &account->threads[account->busiest[i]];
+		size_t next = find_return(other, until);
+		const struct account_call *last = next ? &other->call[next - 1] : NULL;
+
+		if (other->thread != thread && last && last->exit >= earliest &&
+			last->exit > latest &&
+			(next == other->count ||
+				(other->gap &&
+					other->gap[next].preempted - other->gap[next].blocked >=
+						BLOCKED_LEAST_NS)))
+			latest = set_end(gap, END_CALL, other, last);
+	}
 	return first == RUN_NEVER && latest != INT64_MIN ? latest : first;
 }
 
@@ -241,23 +188,21 @@ static size_t divide(const struct account_thread *thread, const struct account_u
 	return end;
 }
 
-static void read_gaps(const struct account *account, const struct account_thread *thread,
-	size_t first_usage, int64_t preemption)
+static void read_gaps(struct account_thread *thread, int64_t preemption)
 {
 	size_t next = 1;
 
+	thread->gap = xcalloc(thread->count, sizeof(*thread->gap));
 	for (size_t i = 0; i < thread->count; i++) {
 		int64_t until = thread->call[i].enter;
 
 		thread->gap[i] = (struct account_gap){ until, until, until,
 			.is_read = i && !is_long(thread, i) };
 	}
-	for (size_t at = first_usage; at < account->usage_count; at++) {
-		const struct account_usage *usage = &account->usage[at];
+	for (size_t i = 0; i < thread->usage_count; i++) {
+		const struct account_usage *usage = &thread->usage[i];
 		int64_t preempted = preempted_of(usage, preemption);
 
-		if (usage->thread != thread->thread)
-			break;
 		next = divide(thread, usage, usage->off - preempted, preempted, next);
 	}
 }
@@ -269,10 +214,11 @@ static void end_gap(const struct account *account, const struct account_thread *
 	struct account_gap *gap = &thread->gap[number];
 	int64_t until = thread->call[number].enter, blocked = gap->preempted - gap->blocked;
 	/* It was blocked until a while after what ended it, as it had to be woken. */
-	int64_t slack = at_most(-BLOCKED_SLACK_NS, -blocked / BLOCKED_SLACK_PART);
-	struct ending ending = { account, thread->thread, gap->preempted + slack, until, gap };
-	int64_t end = blocked >= BLOCKED_LEAST_NS ? find_end(&ending) : RUN_NEVER, later;
+	int64_t slack = at_most(-BLOCKED_SLACK_NS, -blocked / BLOCKED_SLACK_PART), end, later;
 
+	if (blocked < BLOCKED_LEAST_NS)
+		return;
+	end = find_end(account, gap, thread->thread, gap->preempted + slack, until);
 	if (end == RUN_NEVER || end <= gap->preempted)
 		return;
 	/* A preemption that does not fit after it was before it. */
@@ -282,23 +228,15 @@ static void end_gap(const struct account *account, const struct account_thread *
 	gap->end += later;
 }
 
-int account_find_gaps(struct account *account)
+void account_find_gaps(struct account *account)
 {
 	int64_t preemption = measure_preemption(account);
 
 	for (size_t i = 0; i < account->of_count; i++) {
 		struct account_thread *thread = &account->threads[account->of[i]];
-		size_t first = find_usage(account, thread->thread, INT64_MIN);
 
-		if (first == account->usage_count ||
-			account->usage[first].thread != thread->thread || !thread->count)
-			continue;
-		thread->gap = calloc(thread->count, sizeof(*thread->gap));
-		if (!thread->gap) {
-			fputs("cufence: out of memory\n", stderr);
-			return -1;
-		}
-		read_gaps(account, thread, first, preemption);
+		if (thread->usage_count && thread->count)
+			read_gaps(thread, preemption);
 	}
 	for (size_t i = 0; i < account->of_count; i++) {
 		const struct account_thread *thread = &account->threads[account->of[i]];
@@ -306,7 +244,6 @@ int account_find_gaps(struct account *account)
 		for (size_t n = 0; thread->gap && n < thread->count; n++)
 			end_gap(account, thread, n);
 	}
-	return 0;
 }
 
 static unsigned add_span(struct account_span *span, unsigned count, int64_t from, int64_t until,
@@ -345,50 +282,41 @@ unsigned account_split(const struct account_thread *thread, size_t next, enum ac
 
 /* --- table blocked --- */
 
-static int add_blocked(struct account *account, uint32_t from, uint32_t site,
+static void add_blocked(struct account *account, uint32_t from, uint32_t site,
 	const struct account_gap *by, int64_t ns)
 {
 	const uint64_t words[] = { (uint64_t)from << 32 | site,
 		(uint64_t)by->ended << 32 | by->stream, (uint64_t)by->thread << 32 | by->site };
 	uint64_t key = map_hash_words(words, 3), known = map_get(&account->blocks, key, 0);
-	struct account_blocked *more;
 
-	if (known) {
-		account->blocked[known - 1].ns += ns;
-		account->blocked[known - 1].times++;
-		return 0;
+	if (!known) {
+		*array_push(account->blocked, account->blocked_count) =
+			(struct account_blocked){ from, site, *by, 0, 0 };
+		known = account->blocked_count;
+		map_set(&account->blocks, key, known);
 	}
-	more = array_room(account->blocked, account->blocked_count, sizeof(*more));
-	if (!more)
-		return -1;
-	account->blocked = more;
-	more[account->blocked_count++] = (struct account_blocked){ from, site, *by, ns, 1 };
-	map_set(&account->blocks, key, account->blocked_count);
-	return 0;
+	account->blocked[known - 1].ns += ns;
+	account->blocked[known - 1].times++;
 }
 
-int account_add_outside(struct account *account, const struct account_thread *thread, size_t next,
+void account_add_outside(struct account *account, const struct account_thread *thread, size_t next,
 	uint32_t from_site, int64_t from, int64_t until)
 {
-	static const enum account_cause causes[] = { ACCOUNT_COMPUTING, ACCOUNT_BLOCKED,
-		ACCOUNT_PREEMPTED };
 	uint32_t site = thread->call[next].site;
 	int64_t rest = until - from;
 
-	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+	for (enum account_cause i = ACCOUNT_COMPUTING; i <= ACCOUNT_PREEMPTED; i++) {
 		struct account_span span[2];
-		unsigned count = account_split(thread, next, causes[i], from, until, span);
+		unsigned count = account_split(thread, next, i, from, until, span);
 
 		for (unsigned k = 0; k < count; k++) {
 			int64_t ns = span[k].until - span[k].from;
 
 			rest -= ns;
-			if (account_add(account, ACCOUNT_HOST, causes[i], from_site, site, ns) ||
-				(causes[i] == ACCOUNT_BLOCKED &&
-					add_blocked(account, from_site, site, &thread->gap[next],
-						ns)))
-				return -1;
+			account_add(account, ACCOUNT_HOST, i, from_site, site, ns);
+			if (i == ACCOUNT_BLOCKED)
+				add_blocked(account, from_site, site, &thread->gap[next], ns);
 		}
 	}
-	return account_add(account, ACCOUNT_HOST, ACCOUNT_OUTSIDE, from_site, site, rest);
+	account_add(account, ACCOUNT_HOST, ACCOUNT_OUTSIDE, from_site, site, rest);
 }

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "constants.h"
 #include "loop_turns.h"
+#include "memory.h"
 
 enum {
 	PLACES_TRIED = 12, /* of a thread */
@@ -72,105 +72,68 @@ static int more_below(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-/* known: hash of parent, statement and arrivals -> number in list + 1 */
-static int add_place(struct search *search, struct candidate **list, size_t *count,
-	struct map *known, const struct candidate *place)
+/*
+ * Keeps those places of a thread below which most of its tokens are.  Places of one statement with
+ * as many arrivals are one.
+ */
+static void add_candidates(struct search *search, const struct token_thread *own)
 {
-	const struct path_node *node = &search->paths.node[place->node];
-	const uint64_t words[] = { node->parent, (uint64_t)node->loop, place->arrivals };
-	uint64_t key = map_hash_words(words, 3), number = map_get(known, key, 0);
-	struct candidate *more;
-
-	if (number) {
-		struct candidate *same = &(*list)[number - 1];
-
-		same->below += place->below;
-		if (place->first < same->first) {
-			same->first = place->first;
-			same->node = place->node;
-		}
-		return 0;
-	}
-	more = array_room(*list, *count, sizeof(*more));
-	if (!more)
-		return -1;
-	*list = more;
-	more[(*count)++] = *place;
-	map_set(known, key, *count);
-	return 0;
-}
-
-/* Keeps those places of a thread below which most of its tokens are. */
-static int add_candidates(struct search *search, const struct token_thread *own)
-{
-	const struct loop_paths *paths = &search->paths;
+	const struct path_node *nodes = search->paths.node;
 	struct candidate *list = NULL;
-	struct map known = { 0 };
+	struct map known = { 0 }; /* hash of parent, statement and arrivals -> number in list + 1 */
 	size_t count = 0;
-	int rc = 0;
 
 	count_arrivals(search, own);
-	for (uint32_t node = 1; node < paths->count && !rc; node++) {
-		uint32_t arrivals = search->arrivals[node];
+	for (uint32_t node = 1; node < search->paths.count; node++) {
+		uint32_t arrivals = search->arrivals[node], first = search->first[node];
+		const uint64_t words[] = { nodes[node].parent, (uint64_t)nodes[node].loop,
+			arrivals };
+		uint64_t key = map_hash_words(words, 3), number;
 
 		/* Where the parent's turns begin, too, it stands for both. */
-		if (arrivals < LOOP_TURNS_LEAST ||
-			arrivals == search->arrivals[paths->node[node].parent])
+		if (arrivals < LOOP_TURNS_LEAST || arrivals == search->arrivals[nodes[node].parent])
 			continue;
-		rc = add_place(search, &list, &count, &known,
-			&(struct candidate){ .node = node,
+		number = map_get(&known, key, 0);
+		if (!number) {
+			*array_push(list, count) = (struct candidate){ .node = node,
 				.own = own,
 				.arrivals = arrivals,
-				.first = search->first[node],
-				.below = search->below[node] });
+				.first = first,
+				.below = search->below[node] };
+			map_set(&known, key, count);
+			continue;
+		}
+		list[number - 1].below += search->below[node];
+		if (first < list[number - 1].first) {
+			list[number - 1].first = first;
+			list[number - 1].node = node;
+		}
 	}
-	if (!rc && count)
+	if (count)
 		qsort(list, count, sizeof(*list), more_below);
-	for (size_t i = 0; i < count && i < PLACES_TRIED && !rc; i++) {
-		struct candidate *more =
-			array_room(search->candidate, search->count, sizeof(*more));
-
-		rc = more ? 0 : -1;
-		if (!more)
-			break;
-		search->candidate = more;
-		more[search->count++] = list[i];
-	}
+	for (size_t i = 0; i < count && i < PLACES_TRIED; i++)
+		*array_push(search->candidate, search->count) = list[i];
 	free(list);
 	map_release(&known);
-	return rc;
 }
 
 /* --- the loop --- */
 
-static int measure(struct search *search, struct candidate *candidate, int branches)
+static void measure(struct search *search, struct candidate *candidate, int branches)
 {
 	struct turns turns = { 0 };
-	int rc = turns_measure(&turns, &search->tokens, candidate->own, candidate->node, branches);
 
+	turns_measure(&turns, &search->tokens, candidate->own, candidate->node, branches);
 	candidate->turns = turns.count;
 	candidate->covered = turns.covered;
 	candidate->is_loop = turns.count >= LOOP_TURNS_LEAST && 2 * turns.covered >= turns.around &&
 		LOOP_OWN_PART * turns.own_covered >= turns.own_around;
 	free(turns.begin);
-	return rc;
 }
 
 static int covers_as_much(const struct candidate *candidate, double covered)
 {
 	return candidate->is_loop && 100 * candidate->covered >= LOOP_NEARLY_PERCENT * covered;
-}
-
-static int is_further_out(const struct search *search, const struct candidate *candidate,
-	const struct candidate *than)
-{
-	uint32_t level = search->paths.node[candidate->node].level;
-
-	if (!than)
-		return 1;
-	if (level != search->paths.node[than->node].level)
-		return level < search->paths.node[than->node].level;
-	return candidate->covered > than->covered;
 }
 
 /*
@@ -180,6 +143,7 @@ static int is_further_out(const struct search *search, const struct candidate *c
  */
 static struct candidate *choose_outermost(struct search *search)
 {
+	const struct path_node *nodes = search->paths.node;
 	struct candidate *chosen = NULL;
 	double most[2] = { 0, 0 }; /* [1]: of threads with a script */
 	int script;
@@ -191,44 +155,41 @@ static struct candidate *choose_outermost(struct search *search)
 			most[candidate->own->script != 0] = candidate->covered;
 	}
 	script = most[1] > 0 && 2 * most[1] >= most[0];
-	for (size_t i = 0; i < search->count; i++)
-		if (!search->candidate[i].own->script == !script &&
-			covers_as_much(&search->candidate[i], most[script]) &&
-			is_further_out(search, &search->candidate[i], chosen))
-			chosen = &search->candidate[i];
+	for (size_t i = 0; i < search->count; i++) {
+		struct candidate *candidate = &search->candidate[i];
+		uint32_t level = nodes[candidate->node].level;
+
+		if (!candidate->own->script != !script || !covers_as_much(candidate, most[script]))
+			continue;
+		if (!chosen || level < nodes[chosen->node].level ||
+			(level == nodes[chosen->node].level &&
+				candidate->covered > chosen->covered))
+			chosen = candidate;
+	}
 	return chosen;
-}
-
-static int is_same_statement(const struct search *search, const struct candidate *candidate,
-	const struct candidate *other)
-{
-	const struct path_node *node = &search->paths.node[candidate->node];
-	const struct path_node *others = &search->paths.node[other->node];
-
-	return candidate->own == other->own && node->parent == others->parent &&
-		node->loop == others->loop;
 }
 
 /*
  * The place of a statement with the most turns: others are not reached in all of its turns.
  * Without a source they may be those of an outer loop, unless they leave out half of the work.
  */
-static int choose_place(struct search *search, struct candidate **chosen)
+static struct candidate *choose_place(struct search *search, struct candidate *first)
 {
-	const struct candidate *first = *chosen;
+	const struct path_node *nodes = search->paths.node;
+	struct candidate *chosen = first;
 
 	for (size_t i = 0; i < search->count; i++) {
 		struct candidate *other = &search->candidate[i];
+		const struct path_node *node = &nodes[other->node];
 
-		if (!is_same_statement(search, other, first) || other->turns <= (*chosen)->turns)
+		if (other->own != first->own || node->parent != nodes[first->node].parent ||
+			node->loop != nodes[first->node].loop || other->turns <= chosen->turns)
 			continue;
-		if (measure(search, other, 1))
-			return -1;
-		if (search->paths.node[other->node].loop ||
-			(other->is_loop && 2 * other->covered >= first->covered))
-			*chosen = other;
+		measure(search, other, 1);
+		if (node->loop || (other->is_loop && 2 * other->covered >= first->covered))
+			chosen = other;
 	}
-	return 0;
+	return chosen;
 }
 
 /*
@@ -253,40 +214,6 @@ static struct candidate *choose_nested(struct search *search, const struct candi
 	return chosen;
 }
 
-static int choose(struct search *search, struct candidate **chosen)
-{
-	struct candidate *next = choose_outermost(search);
-
-	for (*chosen = NULL; next;) {
-		double covered = next->covered;
-
-		*chosen = next;
-		if (choose_place(search, chosen))
-			return -1;
-		next = choose_nested(search, *chosen, covered);
-	}
-	return 0;
-}
-
-static uint32_t site_at(const struct candidate *chosen, int64_t begin)
-{
-	const struct token_thread *own = chosen->own;
-	size_t at = 0;
-
-	while (at + 1 < own->count && own->token[at].enter < begin)
-		at++;
-	return own->token[at].site;
-}
-
-static int is_named(const struct loop *loop, const char *place)
-{
-	int named = !strcmp(loop->place, place);
-
-	for (size_t i = 0; i < loop->inner_count; i++)
-		named |= !strcmp(loop->inner[i].place, place);
-	return named;
-}
-
 /* Adds loops of the same thread that take place in the turns, one for a line. */
 static int add_inner(struct loop *loop, struct search *search, const struct candidate *chosen,
 	struct db *db)
@@ -297,6 +224,7 @@ static int add_inner(struct loop *loop, struct search *search, const struct cand
 	for (size_t i = 0; i < search->count && loop->inner_count < LOOP_INNER_MOST; i++) {
 		const struct candidate *inner = &search->candidate[i];
 		struct loop_inner *into = &loop->inner[loop->inner_count];
+		int is_named;
 
 		if (inner->own != chosen->own ||
 			inner->arrivals < LOOP_INNER_LEAST * chosen->arrivals ||
@@ -307,7 +235,10 @@ static int add_inner(struct loop *loop, struct search *search, const struct cand
 		if (loop_paths_name(paths, db, loop_paths_find_line(paths, inner->node, outer),
 			    into->site, into->place, sizeof(into->place)))
 			return -1;
-		loop->inner_count += !is_named(loop, into->place);
+		is_named = !strcmp(loop->place, into->place);
+		for (size_t k = 0; k < loop->inner_count; k++)
+			is_named |= !strcmp(loop->inner[k].place, into->place);
+		loop->inner_count += !is_named;
 	}
 	return 0;
 }
@@ -315,69 +246,53 @@ static int add_inner(struct loop *loop, struct search *search, const struct cand
 static int set_loop(struct loop *loop, struct search *search, const struct candidate *chosen,
 	struct db *db)
 {
+	const struct token *token = chosen->own->token, *last = token + chosen->own->count - 1;
+	uint32_t line = loop_paths_find_line(&search->paths, chosen->node, 0);
 	struct turns turns = { 0 };
 
-	if (turns_measure(&turns, &search->tokens, chosen->own, chosen->node, 1) ||
-		turns_trim(&turns, &search->tokens)) {
-		free(turns.begin);
-		return -1;
-	}
+	turns_measure(&turns, &search->tokens, chosen->own, chosen->node, 1);
+	turns_trim(&turns, &search->tokens);
 	loop->begin = turns.begin;
 	loop->turns = turns.count;
 	loop->thread = chosen->own->thread;
 	if (!loop->turns)
 		return 0;
-	loop->site = site_at(chosen, loop->begin[0]);
+	while (token < last && token->enter < loop->begin[0])
+		token++;
+	loop->site = token->site;
 	loop->warm = turns.warm;
-	return loop_paths_name(&search->paths, db,
-		       loop_paths_find_line(&search->paths, chosen->node, 0), loop->site,
-		       loop->place, sizeof(loop->place)) ||
+	return loop_paths_name(&search->paths, db, line, loop->site, loop->place,
+		       sizeof(loop->place)) ||
 			add_inner(loop, search, chosen, db)
 		? -1
 		: 0;
 }
 
-static int make_room(struct search *search)
-{
-	size_t count = search->paths.count;
-
-	search->arrivals = calloc(count, sizeof(*search->arrivals));
-	search->first = calloc(count, sizeof(*search->first));
-	search->below = calloc(count, sizeof(*search->below));
-	if (search->arrivals && search->first && search->below)
-		return 0;
-	fputs("cufence: out of memory\n", stderr);
-	return -1;
-}
-
-static int find(struct loop *loop, struct search *search, struct db *db)
-{
-	struct candidate *chosen;
-
-	for (size_t i = 0; i < search->tokens.count && i < THREADS_TRIED; i++)
-		if (add_candidates(search, &search->tokens.thread[i]))
-			return -1;
-	for (size_t i = 0; i < search->count; i++)
-		if (measure(search, &search->candidate[i], 0))
-			return -1;
-	if (choose(search, &chosen))
-		return -1;
-	return chosen ? set_loop(loop, search, chosen, db) : 0;
-}
-
 int loop_find(struct loop *loop, const struct run *run, struct db *db, const uint32_t *threads,
 	size_t count)
 {
-	struct search search = { .tokens = { .run = run } };
+	struct search search = { .tokens = { .run = run, .paths = &search.paths } };
+	struct candidate *chosen = NULL, *next;
 	int rc;
 
 	*loop = (struct loop){ 0 };
-	search.tokens.paths = &search.paths;
-	rc = loop_paths_read(&search.paths, db, run->thread[*threads].process) ||
-			tokens_read(&search.tokens, threads, count) || make_room(&search) ||
-			find(loop, &search, db)
-		? -1
-		: 0;
+	rc = loop_paths_read(&search.paths, db, run->thread[*threads].process);
+	tokens_read(&search.tokens, threads, count);
+	search.arrivals = xcalloc(search.paths.count, sizeof(*search.arrivals));
+	search.first = xcalloc(search.paths.count, sizeof(*search.first));
+	search.below = xcalloc(search.paths.count, sizeof(*search.below));
+	for (size_t i = 0; i < search.tokens.count && i < THREADS_TRIED; i++)
+		add_candidates(&search, &search.tokens.thread[i]);
+	for (size_t i = 0; i < search.count; i++)
+		measure(&search, &search.candidate[i], 0);
+	for (next = choose_outermost(&search); next;) {
+		double covered = next->covered;
+
+		chosen = choose_place(&search, next);
+		next = choose_nested(&search, chosen, covered);
+	}
+	if (!rc && chosen)
+		rc = set_loop(loop, &search, chosen, db);
 	tokens_release(&search.tokens);
 	loop_paths_release(&search.paths);
 	free(search.candidate);

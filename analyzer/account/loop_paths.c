@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "memory.h"
 #include "record.h"
 
 /*
@@ -21,99 +21,69 @@ static const char frames_sql[] =
 	" FROM path JOIN frame f ON f.site = path.id"
 	" ORDER BY is_cut, f.site, f.user AND (f.code NOT NULL OR NOT scripts) DESC, f.depth DESC";
 
-static int add_node(struct loop_paths *paths, const struct path_node *node)
+static void add_node(struct loop_paths *paths, const struct path_node *node)
 {
-	struct path_node *more = array_room(paths->node, paths->count, sizeof(*more));
+	const struct path_node *parent;
+	struct path_node *added = array_push(paths->node, paths->count);
 
-	if (!more)
-		return -1;
-	paths->node = more;
-	more[paths->count] = *node;
-	if (paths->count) {
-		more[paths->count].level = more[node->parent].level + 1;
-		more[paths->count].is_below_own = node->is_own || more[node->parent].is_below_own;
-	}
-	paths->count++;
-	return 0;
+	*added = *node;
+	if (paths->count == 1)
+		return;
+	parent = &paths->node[node->parent];
+	added->level = parent->level + 1;
+	added->is_below_own = node->is_own || parent->is_below_own;
 }
 
-/* Goes from *at to its child of that address. */
-static int go_to(struct loop_paths *paths, uint32_t *at, uint64_t address,
+/* Returns the child of a node with that address. */
+static uint32_t go_to(struct loop_paths *paths, uint32_t parent, uint64_t address,
 	const struct path_node *frame)
 {
-	const uint64_t words[] = { *at, address };
-	uint64_t key = map_hash_words(words, 2);
-	uint64_t known = map_get(&paths->children, key, 0);
+	const uint64_t words[] = { parent, address };
+	uint64_t key = map_hash_words(words, 2), known = map_get(&paths->children, key, 0);
 	struct path_node node = *frame;
 
-	node.parent = *at;
-	*at = (uint32_t)(known ? known : paths->count);
 	if (known)
-		return 0;
-	map_set(&paths->children, key, *at);
-	return add_node(paths, &node);
+		return (uint32_t)known;
+	node.parent = parent;
+	add_node(paths, &node);
+	map_set(&paths->children, key, paths->count - 1);
+	return (uint32_t)paths->count - 1;
 }
 
-static int add_leaf(struct loop_paths *paths, uint32_t site, uint32_t at)
+static void add_leaf(struct loop_paths *paths, uint32_t site, uint32_t at)
 {
 	size_t end = paths->leaf_end ? paths->leaf_end : 64;
-	uint32_t *more = paths->leaf;
 
 	while (end <= site)
 		end *= 2;
 	if (end != paths->leaf_end) {
-		more = realloc(paths->leaf, end * sizeof(*more));
-		if (!more) {
-			fputs("cufence: out of memory\n", stderr);
-			return -1;
-		}
-		memset(more + paths->leaf_end, 0, (end - paths->leaf_end) * sizeof(*more));
-		paths->leaf = more;
+		paths->leaf = xrealloc(paths->leaf, end, sizeof(*paths->leaf));
+		memset(paths->leaf + paths->leaf_end, 0,
+			(end - paths->leaf_end) * sizeof(*paths->leaf));
 		paths->leaf_end = end;
 	}
-	more[site] = (uint32_t)paths->count;
-	return add_node(paths,
+	paths->leaf[site] = (uint32_t)paths->count;
+	add_node(paths,
 		&(struct path_node){ .parent = at, .site = site, .depth = -1, .is_leaf = 1 });
 }
 
 uint32_t loop_paths_leaf(struct loop_paths *paths, uint32_t site)
 {
 	const struct path_node frame = { .site = site, .depth = -1 };
-	uint32_t at = 0;
 
-	if (site < paths->leaf_end && paths->leaf[site])
-		return paths->leaf[site];
-	if (go_to(paths, &at, site, &frame) || add_leaf(paths, site, at))
-		return 0;
+	if (site >= paths->leaf_end || !paths->leaf[site])
+		add_leaf(paths, site, go_to(paths, 0, site, &frame));
 	return paths->leaf[site];
 }
 
-/* Notes the first node of a function of the script. */
-static int note_function(struct loop_paths *paths, uint64_t address, uint32_t node)
-{
-	uint32_t code = SCRIPT_CODE(address);
-
-	if (!map_get(&paths->functions, code, 0))
-		map_set(&paths->functions, code, node);
-	return 0;
-}
-
 /*
- * Where a path begins, given the address of its outermost frame.  If it was cut, that is next to
- * another path's frame of that function.
+ * Adds the frames of sites.  A path that was cut begins next to another path's frame of its
+ * outermost function.
  */
-static uint32_t begin_path(const struct loop_paths *paths, uint64_t address, int is_cut)
-{
-	uint64_t known = is_cut && IS_SCRIPT_FRAME(address)
-		? map_get(&paths->functions, SCRIPT_CODE(address), 0)
-		: 0;
-
-	return paths->node[known].parent;
-}
-
 static int read_frames(struct loop_paths *paths, sqlite3_stmt *q)
 {
 	uint32_t site = 0, at = 0;
+	uint64_t known;
 	int step;
 
 	while ((step = db_step(q)) > 0) {
@@ -127,28 +97,33 @@ static int read_frames(struct loop_paths *paths, sqlite3_stmt *q)
 		};
 
 		if (of != site) {
-			if (site && add_leaf(paths, site, at))
-				return -1;
+			if (site)
+				add_leaf(paths, site, at);
 			site = of;
-			at = begin_path(paths, address, sqlite3_column_int(q, 5));
+			known = sqlite3_column_int(q, 5) && IS_SCRIPT_FRAME(address)
+				? map_get(&paths->functions, SCRIPT_CODE(address), 0)
+				: 0;
+			at = paths->node[known].parent;
 		}
-		if (go_to(paths, &at, address, &frame) ||
-			(frame.is_own && note_function(paths, address, at)))
-			return -1;
+		at = go_to(paths, at, address, &frame);
+		if (frame.is_own && !map_get(&paths->functions, SCRIPT_CODE(address), 0))
+			map_set(&paths->functions, SCRIPT_CODE(address), at);
 	}
-	return step || (site && add_leaf(paths, site, at)) ? -1 : 0;
+	if (site && !step)
+		add_leaf(paths, site, at);
+	return step;
 }
 
 int loop_paths_read(struct loop_paths *paths, struct db *db, uint32_t process)
 {
 	sqlite3_stmt *q = db_prepare(db, frames_sql);
-	int rc = !q ||
-			db_bind(q, "iii", (int64_t)process, (int64_t)SITE_SCRIPT_FRAMES,
-				(int64_t)SITE_OWN_FRAMES) ||
-			add_node(paths, &(struct path_node){ .depth = -1 })
-		? -1
-		: read_frames(paths, q);
+	int rc = q ? db_bind(q, "iii", (int64_t)process, (int64_t)SITE_SCRIPT_FRAMES,
+			     (int64_t)SITE_OWN_FRAMES)
+		   : -1;
 
+	add_node(paths, &(struct path_node){ .depth = -1 });
+	if (!rc)
+		rc = read_frames(paths, q);
 	sqlite3_finalize(q);
 	return rc;
 }

@@ -36,9 +36,9 @@ struct loop_paths {
 	struct map functions; /* code of a script -> its first node */
 };
 
-/* Each returns 0, or -1 after a message.  loop_paths_release() follows in both cases. */
+/* Returns 0, or -1 after a message.  loop_paths_release() follows in both cases. */
 int loop_paths_read(struct loop_paths *paths, struct db *db, uint32_t process);
-/* Returns the leaf of a site, which is made if it is new; 0 after a message. */
+/* Returns the leaf of a site, which is made if it is new. */
 uint32_t loop_paths_leaf(struct loop_paths *paths, uint32_t site);
 void loop_paths_release(struct loop_paths *paths);
 
@@ -57,7 +57,7 @@ static inline int loop_paths_is_below(const struct loop_paths *paths, uint32_t n
  */
 uint32_t loop_paths_find_line(const struct loop_paths *paths, uint32_t node, uint32_t below);
 
-/* Writes that line; node 0: the text of the site. */
+/* Writes that line; node 0: the text of the site.  Returns 0, or -1 after a message. */
 int loop_paths_name(const struct loop_paths *paths, struct db *db, uint32_t node, uint32_t site,
 	char *text, size_t size);
 

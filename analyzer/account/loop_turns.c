@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "constants.h"
+#include "memory.h"
 #include "sorted.h"
 #include "unknown.h"
 
@@ -47,55 +47,25 @@ static double device_time(const struct run *run, const struct run_call *call)
 	return sum ? (double)(UINT64_C(1) << (64 - __builtin_clzll(sum)) / 2) : 0;
 }
 
-static int read_thread(struct tokens *tokens, struct token_thread *thread)
+static void read_thread(struct tokens *tokens, struct token_thread *thread)
 {
 	const struct run *run = tokens->run;
 	int64_t since = unknown_since(run, run->thread[thread->thread].process);
 
 	for (uint32_t id = run->thread[thread->thread].first; id; id = run_link(run, id)->next) {
 		const struct run_call *call = run_call(run, id);
-		uint32_t site = call && is_token(call) ? site_of(run, id) : 0;
-		struct token *more;
-		uint32_t leaf;
+		uint32_t site = call && is_token(call) ? site_of(run, id) : 0, leaf;
 
 		if (!site || call->enter >= since || run_object(run, id, OBJECT_CAPTURED))
 			continue;
-		more = array_room(thread->token, thread->count, sizeof(*more));
-		leaf = more ? loop_paths_leaf(tokens->paths, site) : 0;
-		if (!leaf)
-			return -1;
-		thread->token = more;
-		more[thread->count++] = (struct token){ .enter = call->enter,
+		*array_push(thread->token, thread->count) = (struct token){ .enter = call->enter,
 			.site = site,
 			.call = id,
 			.weight = (float)device_time(run, call) };
+		leaf = loop_paths_leaf(tokens->paths, site);
 		thread->script += tokens->paths->node[leaf].is_below_own;
 		if (site >= tokens->site_end)
 			tokens->site_end = site + 1;
-	}
-	return 0;
-}
-
-/* Each token weighs its part of all tokens, and of the device's time. */
-static void weigh(struct tokens *tokens)
-{
-	double device = 0, count = 0;
-
-	for (size_t i = 0; i < tokens->count; i++) {
-		count += (double)tokens->thread[i].count;
-		for (size_t k = 0; k < tokens->thread[i].count; k++)
-			device += (double)tokens->thread[i].token[k].weight;
-	}
-	tokens->each = 1 / count;
-	for (size_t i = 0; i < tokens->count; i++) {
-		struct token_thread *thread = &tokens->thread[i];
-
-		for (size_t k = 0; k < thread->count; k++) {
-			double part = device > 0 ? (double)thread->token[k].weight / device : 0;
-
-			thread->token[k].weight = (float)(tokens->each + part);
-			thread->weight += (double)thread->token[k].weight;
-		}
 	}
 }
 
@@ -111,40 +81,39 @@ static int by_lead(const void *a, const void *b)
 	return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-static int make_tables(struct tokens *tokens)
+void tokens_read(struct tokens *tokens, const uint32_t *threads, size_t count)
 {
-	size_t end = tokens->site_end ? tokens->site_end : 1;
+	double device = 0;
+	size_t all = 0;
 
-	tokens->tally = calloc(end, sizeof(*tokens->tally));
-	tokens->listed = calloc(end, sizeof(*tokens->listed));
-	tokens->inside = calloc(end, 1);
-	tokens->typical = calloc(end, 1);
-	if (tokens->tally && tokens->listed && tokens->inside && tokens->typical)
-		return 0;
-	fputs("cufence: out of memory\n", stderr);
-	return -1;
-}
-
-int tokens_read(struct tokens *tokens, const uint32_t *threads, size_t count)
-{
-	tokens->thread = calloc(count ? count : 1, sizeof(*tokens->thread));
-	if (!tokens->thread) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
+	tokens->thread = xcalloc(count, sizeof(*tokens->thread));
 	for (size_t i = 0; i < count; i++) {
 		struct token_thread *thread = &tokens->thread[tokens->count];
 
 		thread->thread = threads[i];
-		tokens->count++;
-		if (read_thread(tokens, thread))
-			return -1;
-		if (!thread->count)
-			tokens->count--;
+		read_thread(tokens, thread);
+		tokens->count += thread->count > 0;
+		all += thread->count;
+		for (size_t k = 0; k < thread->count; k++)
+			device += (double)thread->token[k].weight;
 	}
-	weigh(tokens);
+	/* Each token weighs its part of all tokens, and of the device's time. */
+	tokens->each = 1 / (double)all;
+	for (size_t i = 0; i < tokens->count; i++) {
+		struct token_thread *thread = &tokens->thread[i];
+
+		for (size_t k = 0; k < thread->count; k++) {
+			double part = device > 0 ? (double)thread->token[k].weight / device : 0;
+
+			thread->token[k].weight = (float)(tokens->each + part);
+			thread->weight += (double)thread->token[k].weight;
+		}
+	}
 	qsort(tokens->thread, tokens->count, sizeof(*tokens->thread), by_lead);
-	return make_tables(tokens);
+	tokens->tally = xcalloc(tokens->site_end, sizeof(*tokens->tally));
+	tokens->listed = xcalloc(tokens->site_end, sizeof(*tokens->listed));
+	tokens->inside = xcalloc(tokens->site_end, 1);
+	tokens->typical = xcalloc(tokens->site_end, 1);
 }
 
 void tokens_release(struct tokens *tokens)
@@ -185,8 +154,16 @@ static void add_to_tally(struct tokens *tokens, const struct token *token, size_
 	tally->weight += (double)token->weight;
 }
 
+/* Returns the turn of a token that comes after those of an earlier turn. */
+static size_t turn_of(const struct turns *turns, const struct token *token, size_t turn)
+{
+	while (turn + 1 < turns->count && token->enter >= turns->begin[turn + 1])
+		turn++;
+	return turn;
+}
+
 /* Finds the arrivals of the thread at the node. */
-static int split(struct turns *turns, struct tokens *tokens)
+static void split(struct turns *turns, struct tokens *tokens)
 {
 	const struct loop_paths *paths = tokens->paths;
 	const struct token_thread *own = turns->own;
@@ -198,28 +175,13 @@ static int split(struct turns *turns, struct tokens *tokens)
 	turns->count = 0;
 	for (size_t i = 0; i < own->count; i++) {
 		int is_inside = tokens->inside[own->token[i].site];
-		int64_t *more;
 
 		if (is_inside && (is_leaf || !was_inside)) {
-			more = array_room(turns->begin, turns->count, sizeof(*more));
-			if (!more)
-				return -1;
-			turns->begin = more;
 			turns->first = turns->count ? turns->first : i;
-			more[turns->count++] = own->token[i].enter;
+			*array_push(turns->begin, turns->count) = own->token[i].enter;
 		}
 		was_inside = is_inside;
 	}
-	return 0;
-}
-
-/* The last turn ends with its calls, and takes at most LOOP_LAST_TIMES the mean of the others. */
-static int64_t bound_of(const struct turns *turns)
-{
-	int64_t last = turns->begin[turns->count - 1];
-	int64_t others = turns->count > 1 ? last - turns->begin[0] : 0;
-
-	return last + LOOP_LAST_TIMES * others / (int64_t)turns->count;
 }
 
 static void extend_last(struct turns *turns, const struct run *run, uint32_t id)
@@ -233,26 +195,24 @@ static void extend_last(struct turns *turns, const struct run *run, uint32_t id)
 }
 
 /*
- * Counts the own sites in each turn.  The last one goes on to the first call at a site without an
+ * Counts the own sites in each turn.  The last turn ends with its calls, and takes at most
+ * LOOP_LAST_TIMES the mean of the others.  It goes on to the first call at a site without an
  * earlier turn; bound is the time of that.
  */
-static int tally_own(struct turns *turns, struct tokens *tokens)
+static void tally_own(struct turns *turns, struct tokens *tokens)
 {
 	const struct token_thread *own = turns->own;
 	const struct token *token = own->token + turns->first;
 	const struct token *end = own->token + own->count;
-	int64_t *more = array_room(turns->begin, turns->count, sizeof(*more));
 	size_t turn = 0;
+	int64_t last;
 
-	if (!more)
-		return -1;
-	turns->begin = more;
-	turns->bound = bound_of(turns);
-	more[turns->count] = more[turns->count - 1];
+	turns->begin = array_grown(turns->begin, turns->count, sizeof(*turns->begin));
+	last = turns->begin[turns->count] = turns->begin[turns->count - 1];
+	turns->bound = last + LOOP_LAST_TIMES * (last - turns->begin[0]) / (int64_t)turns->count;
 	begin_tally(tokens);
 	for (; token < end; token++) {
-		while (turn + 1 < turns->count && token->enter >= more[turn + 1])
-			turn++;
+		turn = turn_of(turns, token, turn);
 		if (turn + 1 == turns->count) {
 			if (token->enter > turns->bound || !tokens->tally[token->site].turns)
 				break;
@@ -263,14 +223,6 @@ static int tally_own(struct turns *turns, struct tokens *tokens)
 	turns->end = (size_t)(token - own->token);
 	if (token < end && token->enter < turns->bound)
 		turns->bound = token->enter;
-	return 0;
-}
-
-/* The first token from a time on. */
-static size_t find_token(const struct token_thread *thread, int64_t since)
-{
-	return sorted_from(thread->token, thread->count, sizeof(*thread->token),
-		offsetof(struct token, enter), since);
 }
 
 /* Calls of other threads are part of the last turn, too, such as those of a backward pass. */
@@ -278,14 +230,14 @@ static void tally_other(struct turns *turns, struct tokens *tokens,
 	const struct token_thread *thread)
 {
 	size_t turn = 0;
+	size_t i = sorted_from(thread->token, thread->count, sizeof(*thread->token),
+		offsetof(struct token, enter), turns->begin[0]);
 
 	begin_tally(tokens);
-	for (size_t i = find_token(thread, turns->begin[0]);
-		i < thread->count && thread->token[i].enter < turns->bound; i++) {
+	for (; i < thread->count && thread->token[i].enter < turns->bound; i++) {
 		const struct token *token = &thread->token[i];
 
-		while (turn + 1 < turns->count && token->enter >= turns->begin[turn + 1])
-			turn++;
+		turn = turn_of(turns, token, turn);
 		if (turn + 1 == turns->count && !tokens->tally[token->site].turns)
 			continue;
 		if (turn + 1 == turns->count)
@@ -303,14 +255,12 @@ static int is_branch(const struct turns *turns, const struct tally *tally)
 /* Whether most turns of the own thread have a site that others lack. */
 static int are_branches(const struct turns *turns, const struct tokens *tokens)
 {
-	const struct token_thread *own = turns->own;
 	size_t turn = 0, counted = 0, with = 0;
 
 	for (size_t i = turns->first; i < turns->end; i++) {
-		const struct token *token = &own->token[i];
+		const struct token *token = &turns->own->token[i];
 
-		while (turn + 1 < turns->count && token->enter >= turns->begin[turn + 1])
-			turn++;
+		turn = turn_of(turns, token, turn);
 		if (counted == turn + 1 || !is_branch(turns, &tokens->tally[token->site]))
 			continue;
 		counted = turn + 1;
@@ -319,14 +269,43 @@ static int are_branches(const struct turns *turns, const struct tokens *tokens)
 	return with >= most_of(turns->count);
 }
 
-/*
- * What a thread does until the first turn ends and not again, such as compiling and tuning, is
- * set-up: the number of these calls says nothing about the loop, what the device does for them may.
- */
-static void leave_out_setup(struct turns *turns, const struct tokens *tokens)
+/* Sites that are typical of the own thread's turns are so in a thread that runs the same loop. */
+static double covered_of(struct turns *turns, struct tokens *tokens, int is_own, int branches)
 {
-	const struct token_thread *own = turns->own;
+	double covered = 0;
 
+	for (size_t i = 0; i < tokens->listed_count; i++) {
+		const struct tally *tally = &tokens->tally[tokens->listed[i]];
+		uint8_t *typical = &tokens->typical[tokens->listed[i]];
+		int is_typical = tally->turns >= most_of(turns->count);
+
+		if (is_own)
+			*typical = (uint8_t)is_typical;
+		if (is_typical || *typical || (branches && is_branch(turns, tally)))
+			covered += tally->weight;
+		turns->around += tally->weight;
+	}
+	return covered;
+}
+
+void turns_measure(struct turns *turns, struct tokens *tokens, const struct token_thread *own,
+	uint32_t node, int branches)
+{
+	turns->own = own;
+	turns->node = node;
+	turns->covered = turns->around = 0;
+	split(turns, tokens);
+	if (!turns->count)
+		return;
+	tally_own(turns, tokens);
+	memset(tokens->typical, 0, tokens->site_end);
+	turns->own_covered = covered_of(turns, tokens, 1, branches && are_branches(turns, tokens));
+	turns->covered = turns->own_covered;
+	/*
+	 * What a thread does until the first turn ends and not again, such as compiling and tuning,
+	 * is set-up: the number of these calls says nothing about the loop, what the device does
+	 * for them may.
+	 */
 	turns->own_around = own->weight;
 	for (size_t i = 0; i < own->count && own->token[i].enter < turns->begin[1]; i++) {
 		if (tokens->tally[own->token[i].site].last > 1)
@@ -334,58 +313,14 @@ static void leave_out_setup(struct turns *turns, const struct tokens *tokens)
 		turns->own_around -= tokens->each;
 		turns->around -= i < turns->first ? 0 : tokens->each;
 	}
-}
-
-/* Sites that are typical of the own thread's turns are so in a thread that runs the same loop. */
-static double covered_of(struct turns *turns, struct tokens *tokens, int branches)
-{
-	double covered = 0;
-
-	for (size_t i = 0; i < tokens->listed_count; i++) {
-		const struct tally *tally = &tokens->tally[tokens->listed[i]];
-		uint8_t *typical = &tokens->typical[tokens->listed[i]];
-		int counts = *typical || tally->turns >= most_of(turns->count) ||
-			(branches && is_branch(turns, tally));
-
-		covered += counts ? tally->weight : 0;
-		turns->around += tally->weight;
-	}
-	return covered;
-}
-
-static void note_typical(const struct turns *turns, struct tokens *tokens)
-{
-	for (size_t i = 0; i < tokens->listed_count; i++) {
-		uint32_t site = tokens->listed[i];
-
-		tokens->typical[site] = tokens->tally[site].turns >= most_of(turns->count);
-	}
-}
-
-int turns_measure(struct turns *turns, struct tokens *tokens, const struct token_thread *own,
-	uint32_t node, int branches)
-{
-	turns->own = own;
-	turns->node = node;
-	turns->covered = turns->around = 0;
-	if (split(turns, tokens) || (turns->count && tally_own(turns, tokens)))
-		return -1;
-	if (!turns->count)
-		return 0;
-	memset(tokens->typical, 0, tokens->site_end);
-	turns->own_covered = covered_of(turns, tokens, branches && are_branches(turns, tokens));
-	note_typical(turns, tokens);
-	turns->covered = turns->own_covered;
-	leave_out_setup(turns, tokens);
 	if (LOOP_OWN_PART * turns->own_covered < turns->own_around)
-		return 0;
+		return;
 	for (size_t i = 0; i < tokens->count; i++) {
 		if (&tokens->thread[i] == own)
 			continue;
 		tally_other(turns, tokens, &tokens->thread[i]);
-		turns->covered += covered_of(turns, tokens, 0);
+		turns->covered += covered_of(turns, tokens, 0, 0);
 	}
-	return 0;
 }
 
 /* --- both ends of a loop --- */
@@ -400,7 +335,6 @@ static int by_size(const void *a, const void *b)
 /* Counts the typical sites in each turn, and returns their number. */
 static size_t count_typical(struct turns *turns, struct tokens *tokens, uint32_t *typical)
 {
-	const struct token_thread *own = turns->own;
 	size_t turn = 0, sites = 0, need = most_of(turns->count);
 
 	for (size_t i = 0; i < tokens->listed_count; i++) {
@@ -408,11 +342,10 @@ static size_t count_typical(struct turns *turns, struct tokens *tokens, uint32_t
 		tokens->tally[tokens->listed[i]].last = 0;
 	}
 	for (size_t i = turns->first; i < turns->end; i++) {
-		const struct token *token = &own->token[i];
+		const struct token *token = &turns->own->token[i];
 		struct tally *tally = &tokens->tally[token->site];
 
-		while (turn + 1 < turns->count && token->enter >= turns->begin[turn + 1])
-			turn++;
+		turn = turn_of(turns, token, turn);
 		if (tally->turns >= need && tally->last != turn + 1)
 			typical[turn]++;
 		tally->last = (uint32_t)turn + 1;
@@ -420,23 +353,14 @@ static size_t count_typical(struct turns *turns, struct tokens *tokens, uint32_t
 	return sites;
 }
 
-static int64_t median_of(const struct turns *turns, size_t first, size_t end, int64_t *room)
-{
-	for (size_t i = first; i < end; i++)
-		room[i] = turns->begin[i + 1] - turns->begin[i];
-	qsort(room + first, end - first, sizeof(*room), by_size);
-	return room[first + (end - first) / 2];
-}
-
 /* The calls after the last token that the turn before made, too, such as cudaFree. */
-static int add_last_calls(struct turns *turns, const struct tokens *tokens)
+static void add_last_calls(struct turns *turns, const struct tokens *tokens)
 {
 	const struct run *run = tokens->run;
 	int64_t last = turns->begin[turns->count - 1], before = turns->begin[turns->count - 2];
 	struct map made = { 0 };
-	uint32_t id = turns->own->token[turns->first].call;
 
-	for (; id; id = run_link(run, id)->next) {
+	for (uint32_t id = turns->own->token[turns->first].call; id; id = run_link(run, id)->next) {
 		const struct run_call *call = run_call(run, id);
 		uint32_t site = call ? site_of(run, id) : 0;
 
@@ -450,35 +374,36 @@ static int add_last_calls(struct turns *turns, const struct tokens *tokens)
 			extend_last(turns, run, id);
 	}
 	map_release(&made);
-	return 0;
 }
 
-int turns_trim(struct turns *turns, struct tokens *tokens)
+void turns_trim(struct turns *turns, struct tokens *tokens)
 {
-	uint32_t *typical = calloc(turns->count, sizeof(*typical));
-	int64_t *room = calloc(turns->count, sizeof(*room));
-	size_t first = 0, end = turns->count, need;
-	int64_t median, last = turns->begin[turns->count];
-	int rc = typical && room && !tally_own(turns, tokens) ? 0 : -1;
+	uint32_t *typical = xcalloc(turns->count, sizeof(*typical));
+	int64_t *length = xcalloc(turns->count, sizeof(*length));
+	int64_t last = turns->begin[turns->count], median = 0;
+	size_t first = 0, end = turns->count, need, typical_first;
 
-	if (!typical || !room)
-		fputs("cufence: out of memory\n", stderr);
+	tally_own(turns, tokens);
 	turns->begin[turns->count] = last; /* with the calls of other threads */
-	rc = rc || add_last_calls(turns, tokens) ? -1 : 0;
-	need = rc ? 0 : most_of(count_typical(turns, tokens, typical));
-	while (!rc && first < end && typical[first] < need)
+	add_last_calls(turns, tokens);
+	need = most_of(count_typical(turns, tokens, typical));
+	while (first < end && typical[first] < need)
 		first++;
-	while (!rc && first < end && typical[end - 1] < need)
+	while (first < end && typical[end - 1] < need)
 		end--;
-	turns->warm = first;
-	median = first < end && !rc ? median_of(turns, first, end, room) : 0;
-	while (!rc && first + LOOP_TURNS_LEAST < end &&
+	typical_first = first;
+	for (size_t i = first; i < end; i++)
+		length[i] = turns->begin[i + 1] - turns->begin[i];
+	if (first < end) {
+		qsort(length + first, end - first, sizeof(*length), by_size);
+		median = length[first + (end - first) / 2];
+	}
+	while (first + LOOP_TURNS_LEAST < end &&
 		turns->begin[first + 1] - turns->begin[first] > LOOP_WARM_TIMES * median)
 		first++;
-	turns->warm = first - turns->warm;
+	turns->warm = first - typical_first;
 	turns->count = end - first;
 	memmove(turns->begin, turns->begin + first, (turns->count + 1) * sizeof(*turns->begin));
 	free(typical);
-	free(room);
-	return rc;
+	free(length);
 }

@@ -56,8 +56,8 @@ struct tokens {
 	uint32_t site_end;
 };
 
-/* Each returns 0, or -1 after a message.  tokens_release() follows in both cases. */
-int tokens_read(struct tokens *tokens, const uint32_t *threads, size_t count);
+/* tokens_release() follows. */
+void tokens_read(struct tokens *tokens, const uint32_t *threads, size_t count);
 void tokens_release(struct tokens *tokens);
 
 /*
@@ -65,10 +65,10 @@ void tokens_release(struct tokens *tokens);
  * together if nearly all turns have one of them.  Other threads are not looked at if the turns are
  * too small a part of their own (LOOP_OWN_PART).  turns->begin is the caller's.
  */
-int turns_measure(struct turns *turns, struct tokens *tokens, const struct token_thread *own,
+void turns_measure(struct turns *turns, struct tokens *tokens, const struct token_thread *own,
 	uint32_t node, int branches);
 
 /* Removes turns that are not typical, or warm-up, at both ends. */
-int turns_trim(struct turns *turns, struct tokens *tokens);
+void turns_trim(struct turns *turns, struct tokens *tokens);
 
 #endif

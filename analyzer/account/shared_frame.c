@@ -23,17 +23,6 @@ struct path {
 	size_t scripts; /* frames of scripts, which come first */
 };
 
-static uint64_t function_of(sqlite3_stmt *q, uint64_t address)
-{
-	const char *name = db_text(q, 3);
-
-	if (IS_SCRIPT_FRAME(address))
-		return SCRIPT_CODE(address);
-	return *name
-		? map_hash_next(map_hash(name, strlen(name)), (uint64_t)sqlite3_column_int64(q, 2))
-		: 0;
-}
-
 static int read_path(struct db *db, int64_t site, struct path *path)
 {
 	sqlite3_stmt *q = db_prepare(db,
@@ -46,10 +35,15 @@ static int read_path(struct db *db, int64_t site, struct path *path)
 		uint64_t address = (uint64_t)sqlite3_column_int64(q, 1);
 		int64_t line = sqlite3_column_int64(q, 4);
 		int is_script = IS_SCRIPT_FRAME(address) != 0;
+		const char *name = db_text(q, 3);
+		uint64_t function = is_script ? SCRIPT_CODE(address) : 0;
 
+		if (!is_script && *name)
+			function = map_hash_next(map_hash(name, strlen(name)),
+				(uint64_t)sqlite3_column_int64(q, 2));
 		path->frame[path->count++] = (struct frame){
 			.address = address,
-			.function = function_of(q, address),
+			.function = function,
 			.place = is_script ? (int64_t)SCRIPT_OFFSET(address)
 				: line     ? line
 					   : (int64_t)address,
@@ -95,22 +89,20 @@ struct pair {
 static void align(const struct path *from, const struct path *to, struct pair *at)
 {
 	struct pair best = *at;
-	size_t most = 0;
+	size_t most = 0, lacks_to = from->scripts - at->from, lacks_from = to->scripts - at->to;
 
-	for (size_t i = at->from; i < from->scripts; i++) {
-		size_t count = agree(from, i, to, at->to, from->scripts, to->scripts);
+	for (size_t i = 0; i < lacks_to + lacks_from; i++) {
+		struct pair next = *at;
+		size_t count;
 
+		if (i < lacks_to)
+			next.from += i;
+		else
+			next.to += i - lacks_to;
+		count = agree(from, next.from, to, next.to, from->scripts, to->scripts);
 		if (count > most) {
 			most = count;
-			best.from = i;
-		}
-	}
-	for (size_t k = at->to; k < to->scripts; k++) {
-		size_t count = agree(from, at->from, to, k, from->scripts, to->scripts);
-
-		if (count > most) {
-			most = count;
-			best = (struct pair){ at->from, k };
+			best = next;
 		}
 	}
 	*at = best;
@@ -139,41 +131,30 @@ static size_t find_pairs(const struct path *from, const struct path *to,
 	return count;
 }
 
-/* Went the thread on in this function, or around a loop of it? */
-static int goes_on(const struct frame *a, const struct frame *b)
-{
-	return b->place > a->place || (b->loop && a->loop == b->loop);
-}
-
-/* Returns the depth in the second path, -1: there is none. */
-static int find_in_script(const struct path *from, const struct path *to, const struct pair *pairs,
+/*
+ * Returns the depth, in the second path, of the innermost frame in which the thread went on, or
+ * around a loop of it; -1: none.  In a script it is the innermost frame of the script if that is in
+ * a library, and the innermost own frame if there is none.
+ */
+static int find_depth(const struct path *from, const struct path *to, const struct pair *pairs,
 	size_t count)
 {
-	int own = -1;
+	int is_script = from->scripts && to->scripts, own = -1;
 
 	while (count--) {
 		const struct frame *a = &from->frame[pairs[count].from];
 		const struct frame *b = &to->frame[pairs[count].to];
+		int goes_on = b->place > a->place || (b->loop && a->loop == b->loop);
+		int is_in_script = pairs[count].to < to->scripts;
 
-		if (goes_on(a, b)) /* in a library: for the script's innermost frame */
-			return pairs[count].to < to->scripts ? b->depth
-							     : to->frame[to->scripts - 1].depth;
-		if (own < 0 && b->is_own && pairs[count].to < to->scripts)
+		if (!is_script && goes_on && b->is_own && b->function)
+			return b->depth;
+		if (is_script && goes_on)
+			return is_in_script ? b->depth : to->frame[to->scripts - 1].depth;
+		if (is_script && own < 0 && b->is_own && is_in_script)
 			own = b->depth;
 	}
 	return own;
-}
-
-static int find_in_code(const struct path *from, const struct path *to, const struct pair *pairs,
-	size_t count)
-{
-	while (count--) {
-		const struct frame *b = &to->frame[pairs[count].to];
-
-		if (b->is_own && b->function && goes_on(&from->frame[pairs[count].from], b))
-			return b->depth;
-	}
-	return -1;
 }
 
 static void shared_frame(sqlite3_context *context, int count, sqlite3_value **value)
@@ -191,9 +172,7 @@ static void shared_frame(sqlite3_context *context, int count, sqlite3_value **va
 		sqlite3_result_error(context, "shared_frame", -1);
 		return;
 	}
-	count = (int)find_pairs(&from, &to, pairs);
-	depth = from.scripts && to.scripts ? find_in_script(&from, &to, pairs, (size_t)count)
-					   : find_in_code(&from, &to, pairs, (size_t)count);
+	depth = find_depth(&from, &to, pairs, find_pairs(&from, &to, pairs));
 	if (depth >= 0)
 		sqlite3_result_int(context, depth);
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "constants.h"
-#include "findings.h"
 #include "format.h"
 #include "merge.h"
 #include "nearest.h"

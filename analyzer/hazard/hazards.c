@@ -10,7 +10,6 @@
 
 /* Number of recent hazards in which another use of the same memory is looked for. */
 #define SETTLED_LOOKS 256
-static const char *const confidences[] = { "possible", "likely", "certain" };
 
 static const char *const rules_of_hazards[] = { [MISSING_FENCE] = "missing-fence",
 	[ACCIDENTAL_ORDER] = "accidental-order",
@@ -314,8 +313,8 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 				may_write_the_same(past, access, hazards)),
 		.launch = hazards->launch,
 		.count = hazards->launch ? 0 : 1,
-		.order = conflict->order };
-
+		.order = conflict->order,
+		.confidence = CONFIDENCE_POSSIBLE };
 	int reused;
 
 	hazards->judged++;
@@ -570,7 +569,7 @@ int hazards_finish(struct hazards *hazards)
 		fences_settle(&hazards->fences, hazards->run, &hazard->fence);
 		rc = db_run(insert, "isssiiiiiIsIiIssiII", hazard->process,
 			rules_of_hazards[hazard->rule], orders[hazard->order],
-			confidences[hazard->confidence], later->call, earlier->call,
+			confidence_names[hazard->confidence], later->call, earlier->call,
 			hazard->allocation, hazard->low, hazard->high,
 			timed ? later->start - earlier->end : DB_NULL, hazard->fence.why,
 			hazard->launch ? hazard->launch : DB_NULL,

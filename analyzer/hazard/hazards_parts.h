@@ -13,13 +13,13 @@
 #include "incidents.h"
 #include "loads.h"
 #include "callers.h"
+#include "confidence.h"
 #include "operations.h"
 #include "order_reaches.h"
 #include "reuse.h"
 #include "run_columns.h"
 #include "usage.h"
 
-enum confidence { CONFIDENCE_POSSIBLE, CONFIDENCE_LIKELY, CONFIDENCE_CERTAIN };
 enum hazard_rule {
 	MISSING_FENCE,
 	ACCIDENTAL_ORDER,

@@ -63,7 +63,7 @@ struct run_known {
 };
 
 /*
- * A cudaMallocAsync that mapped memory again which its pool had given back in waits (pool_trims.h):
+ * A cudaMallocAsync that mapped memory again which its pool had given back in waits (waits.h):
  * ns of its own and of the waits that keeping the memory saves.
  */
 #define RUN_TRIM_WAITS 4

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * launch-queue-full: a submission waited for room in the launch queue of its stream, and delayed
- * what other streams or the thread could have done meanwhile (waits_queue.h).  Kernel launches are
+ * what other streams or the thread could have done meanwhile (waits.h).  Kernel launches are
  * asynchronous until the queue is full.  Its size is not documented, only that any call may block
  * for lack of internal resources (CUDA runtime API, "API synchronization behavior").
  */

@@ -12,8 +12,8 @@
 #include "constants.h"
 #include "idmap.h"
 #include "pass.h"
+#include "script_lines.h"
 #include "wait_verdict.h"
-#include "waits_segment.h"
 
 struct place {
 	int64_t needed;
@@ -26,7 +26,7 @@ struct search {
 	struct findings *findings;
 	struct idmap places;
 	struct map clocks;
-	struct segments segments; /* run NULL: not opened */
+	struct script_lines lines; /* words NULL: not opened */
 };
 
 static struct place *place_of(struct search *search, const struct host_wait *wait)
@@ -69,9 +69,9 @@ static int find_hidden(struct search *search, struct place *place, const struct 
 
 	if (place->is_looked_at || !wait->upload)
 		return 0;
-	if (!search->segments.run && segments_open(&search->segments, search->input->db))
+	if (!search->lines.words && script_lines_open(&search->lines, search->input->db))
 		return -1;
-	rc = segments_of_one_line(&search->segments, wait->call, wait->upload);
+	rc = script_lines_same(&search->lines, wait->call, wait->upload);
 	place->is_looked_at = 1;
 	place->needless.below_copy = rc > 0;
 	return rc < 0 ? -1 : 0;
@@ -122,8 +122,7 @@ static int run(const struct pass_input *input, struct findings *findings)
 	rc = wait_clocks_read(&search.clocks, input->db) || tally(&search) ? -1 : 0;
 	for (size_t i = 0; i < input->needs.host_count && !rc; i++)
 		rc = report(&search, &input->needs.host[i]);
-	if (search.segments.run)
-		segments_close(&search.segments);
+	script_lines_close(&search.lines);
 	idmap_release(&search.places, free);
 	map_release(&search.clocks);
 	return rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pool-trim: a stream-ordered pool gave memory back in a wait, and a cudaMallocAsync mapped it
- * again (pool_trims.h).  The wait's result may be needed; only the time after the device had
+ * again (waits.h).  The wait's result may be needed; only the time after the device had
  * finished is counted, and the time of the cudaMallocAsync beyond that of calls that map nothing.
  * Memory that is not allocated again is no finding.
  */

@@ -15,7 +15,6 @@
 #include "pass.h"
 #include "progress.h"
 #include "rows.h"
-#include "pool_trims.h"
 #include "rules.h"
 #include "set_up.h"
 #include "run_build.h"
@@ -24,7 +23,6 @@
 #include "unseen.h"
 #include "device_use.h"
 #include "waits.h"
-#include "waits_queue.h"
 #include "walk.h"
 #include "words.h"
 #include "work.h"
@@ -114,40 +112,39 @@ static int add_edge(void *arg, int64_t call, int64_t needs, enum order_reason re
 	return rc;
 }
 
-/* Records calls that are not ordered by their stream as usual. */
-static int store_apart(struct analysis *analysis, const struct walk_call *call)
-{
-	const struct order *order = &analysis->order;
-	const struct run *run = order->db->run;
-	int64_t last = order->given_up ? (int64_t)run_call_end(run) - 1 : call->id;
-
-	if (!order->given_up &&
-		(!run_link(run, call->id)->before ||
-			(order->needed & 1u << ORDER_STREAM && !order->overlaps)))
-		return 0;
-	return rows_add(analysis->apart, call->id, last);
-}
-
-/* waits checks the work pending before the call, holds the work that the call came after. */
+/*
+ * waits checks the work pending before the call, holds the work that the call came after.  Table
+ * apart has the calls that are not ordered by their stream as usual.
+ */
 static int process_in_order(struct analysis *analysis, const struct walk_call *call)
 {
 	struct stopwatch *watch = analysis->watch;
+	struct order *order = &analysis->order;
+	const struct run *run = order->db->run;
+	int64_t last = call->id;
 
 	CHARGE(watch, order);
-	if (waits_process_call(analysis->waits, &analysis->order, call))
+	if (waits_process_call(analysis->waits, order, call))
 		return -1;
 	CHARGE(watch, evidence);
-	if (order_step(&analysis->order, call) || store_apart(analysis, call))
+	if (order_step(order, call))
+		return -1;
+	if (order->given_up)
+		last = (int64_t)run_call_end(run) - 1;
+	if ((order->given_up ||
+		    (run_link(run, call->id)->before &&
+			    (!(order->needed & 1u << ORDER_STREAM) || order->overlaps))) &&
+		rows_add(analysis->apart, call->id, last))
 		return -1;
 	CHARGE(watch, order);
-	if (analysis->order.given_up)
+	if (order->given_up)
 		return 0;
-	if (event_waits_process_call(analysis->event_waits, &analysis->order, call))
+	if (event_waits_process_call(analysis->event_waits, order, call))
 		return -1;
 	CHARGE(watch, write);
-	holds_process_call(analysis->holds, &analysis->order, call);
+	holds_process_call(analysis->holds, order, call);
 	CHARGE(watch, evidence);
-	if (hazards_process_call(analysis->hazards, &analysis->order, call))
+	if (hazards_process_call(analysis->hazards, order, call))
 		return -1;
 	CHARGE(watch, fences);
 	return 0;
@@ -200,10 +197,11 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	/* A pair of calls may have two reasons, or one reason twice. */
 	analysis.edges = rows_open(db, "INSERT OR IGNORE INTO edge", "iic");
 	analysis.apart = rows_open(db, "INSERT INTO apart", "ii");
+	pool_trims_find(db->run);
 	if (analysis.apart && analysis.event_waits && analysis.waits && analysis.holds &&
 		analysis.hazards && analysis.edges)
-		rc = pool_trims_find(db->run) || walk_the_run(db, &analysis) ||
-				rows_finish(analysis.edges) || rows_finish(analysis.apart) ||
+		rc = walk_the_run(db, &analysis) || rows_finish(analysis.edges) ||
+				rows_finish(analysis.apart) ||
 				event_waits_finish(analysis.event_waits) ||
 				waits_finish(analysis.waits) || hazards_finish(analysis.hazards) ||
 				waits_find_queue(db) || waits_store_use(analysis.waits) ||
@@ -230,11 +228,11 @@ static int find(struct db *db)
 	struct words *words = words_open(db);
 	struct findings *findings = words ? findings_new(db, words) : NULL;
 	struct progress progress;
-	int rc = !findings || loads_late_find(&input.late, db->run) ||
-			stretches_load(&input.stretches, db) || needs_find(&input.needs, db)
+	int rc = !findings || stretches_load(&input.stretches, db) || needs_find(&input.needs, db)
 		? -1
 		: 0;
 
+	loads_late_find(&input.late, db->run);
 	progress_start(&progress, RULE_COUNT + 1);
 	for (int i = 0; i < RULE_COUNT && !rc; i++, progress.done++) {
 		progress_show(&progress, rules[i].id);
@@ -276,29 +274,16 @@ static const char prepare_sql[] =
 	"DELETE FROM replay;";
 /* clang-format on */
 
-static int make_work(struct db *db)
-{
-	int by_node = db->run ? run_is_by_node(db->run) : -1;
-
-	return by_node < 0 ? work_make(db) : work_make_of(db, by_node);
-}
-
-/* Uses the run as loaded, or reads it from the database. */
-static int need_run(struct db *db)
+/* The run is as loaded, or read from the database. */
+static int conclude(struct db *db, struct stopwatch *watch)
 {
 	int rc = db->run ? run_complete(db->run, db) : 1;
 
-	if (rc <= 0)
-		return rc;
-	run_close(db->run);
-	db->run = run_open(db);
-	return db->run ? 0 : -1;
-}
-
-static int conclude(struct db *db, struct stopwatch *watch)
-{
-	int rc = need_run(db);
-
+	if (rc > 0) {
+		run_close(db->run);
+		db->run = run_open(db);
+		rc = db->run ? 0 : -1;
+	}
 	CHARGE(watch, columns);
 	rc = rc || use_measure(db) || unseen_count(db) || unknown_store(db);
 	CHARGE(watch, evidence);
@@ -313,11 +298,11 @@ static int conclude(struct db *db, struct stopwatch *watch)
 int analyze_timed(struct db *db, struct analysis_times *times)
 {
 	struct stopwatch watch = { .times = times, .into = times, .since = seconds() };
-	int rc;
+	int by_node = db->run ? run_is_by_node(db->run) : -1, rc;
 
 	if (db_exec(db, "BEGIN IMMEDIATE"))
 		return -1;
-	rc = db_exec(db, prepare_sql) || make_work(db);
+	rc = db_exec(db, prepare_sql) || (by_node < 0 ? work_make(db) : work_make_of(db, by_node));
 	CHARGE(&watch, write);
 	rc = rc || conclude(db, &watch) || db_exec(db, "COMMIT");
 	CHARGE(&watch, write);

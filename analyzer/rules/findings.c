@@ -4,43 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
-#include "run_columns.h"
 #include "constants.h"
 #include "findings_parts.h"
+#include "memory.h"
 #include "places.h"
-
-static int read_loops(struct findings *findings)
-{
-	sqlite3_stmt *q = db_prepare(findings->db,
-		"SELECT process, thread, start, until, end, turns FROM loop");
-	struct loop_span *loop;
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0) {
-		loop = idmap_need(&findings->loops, sqlite3_column_int64(q, 0), sizeof(*loop));
-		if (!loop) {
-			step = -1;
-			break;
-		}
-		*loop = (struct loop_span){ sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2),
-			sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4),
-			sqlite3_column_int64(q, 5) };
-	}
-	sqlite3_finalize(q);
-	return step;
-}
+#include "run_columns.h"
 
 struct findings *findings_new(struct db *db, struct words *words)
 {
-	struct findings *findings = calloc(1, sizeof(*findings));
+	struct findings *findings = xcalloc(1, sizeof(*findings));
+	const struct run_evidence *evidence = &db->run->evidence;
 
-	if (!findings)
-		return NULL;
 	findings->db = db;
 	findings->words = words;
 	findings->places = places_open(db, words);
-	if (findings->places && !read_loops(findings))
+	for (size_t i = 0; i < evidence->loop_count; i++) {
+		const struct run_loop *loop = &evidence->loop[i];
+		struct loop_span *span = idmap_need(&findings->loops, loop->process, sizeof(*span));
+
+		*span = (struct loop_span){ loop->thread, loop->begin[0], loop->begin[loop->turns],
+			loop->end, (int64_t)loop->turns };
+	}
+	if (findings->places)
 		return findings;
 	findings_free(findings);
 	return NULL;
@@ -71,7 +56,6 @@ void findings_free(struct findings *findings)
 		return;
 	places_close(findings->places);
 	idmap_release(&findings->by_key, free_finding);
-	idmap_release(&findings->masked_by_key, free_finding);
 	idmap_release(&findings->runs, free);
 	idmap_release(&findings->loops, free);
 	free(findings->finding);
@@ -91,72 +75,39 @@ int64_t findings_line(struct findings *findings, int64_t call)
 
 /* --- from instances to findings --- */
 
-int finding_list_add(struct finding ***list, size_t *count, struct finding *finding)
-{
-	struct finding **more = array_room(*list, *count, sizeof(struct finding *));
-
-	if (!more)
-		return -1;
-	*list = more;
-	more[(*count)++] = finding;
-	return 0;
-}
-
 static struct finding *need_finding(struct findings *findings, const struct instance *instance,
 	int masked)
 {
-	struct idmap *by_key = masked ? &findings->masked_by_key : &findings->by_key;
-	int64_t key = instance->process << 8 | instance->rule;
-	struct finding *finding = idmap_get(by_key, key);
+	int64_t key = instance->process << 9 | masked << 8 | instance->rule;
+	struct finding *finding = idmap_need(&findings->by_key, key, sizeof(*finding));
 
-	if (finding)
+	if (finding->count)
 		return finding;
-	finding = idmap_need(by_key, key, sizeof(*finding));
-	if (!finding)
-		return NULL;
 	finding->rule = instance->rule;
 	finding->process = instance->process;
-	return finding_list_add(masked ? &findings->masked : &findings->finding,
-		       masked ? &findings->masked_count : &findings->count, finding)
-		? NULL
-		: finding;
+	if (masked)
+		*array_push(findings->masked, findings->masked_count) = finding;
+	else
+		*array_push(findings->finding, findings->count) = finding;
+	return finding;
 }
 
-/* A call blocked by another thread's call is not the one to change. */
-static int64_t line_to_change(enum rule rule, int64_t site, int64_t other_site)
-{
-	return rule == RULE_blocked_behind ? other_site : site;
-}
-
-/* Site rows are far below 2^31, so that two fit into the key. */
+/*
+ * A call blocked by another thread's call is not the one to change.  Site rows are far below 2^31,
+ * so that two fit into the key.
+ */
 static struct finding_place *need_place(struct finding *finding, int64_t site, int64_t other_site)
 {
-	int64_t key = site << 31 | other_site;
-	struct finding_place *place = idmap_get(&finding->by_lines, key);
-	struct finding_place **more;
+	struct finding_place *place =
+		idmap_need(&finding->by_lines, site << 31 | other_site, sizeof(*place));
 
-	if (place)
+	if (place->reasons)
 		return place;
-	more = array_room(finding->place, finding->count, sizeof(struct finding_place *));
-	if (!more)
-		return NULL;
-	finding->place = more;
-	place = idmap_need(&finding->by_lines, key, sizeof(*place));
-	if (!place)
-		return NULL;
 	place->site = site;
 	place->other_site = other_site;
-	place->line = line_to_change(finding->rule, site, other_site);
-	finding->place[finding->count++] = place;
+	place->line = finding->rule == RULE_blocked_behind ? other_site : site;
+	*array_push(finding->place, finding->count) = place;
 	return place;
-}
-
-static int is_in_loop(const struct findings *findings, const struct instance *instance)
-{
-	const struct loop_span *loop = idmap_get(&findings->loops, instance->process);
-	const struct run_call *call = loop ? run_call(findings->db->run, instance->call) : NULL;
-
-	return call && call->enter >= loop->start && call->enter < loop->until;
 }
 
 int64_t findings_turns(const struct findings *findings, int64_t process)
@@ -171,9 +122,14 @@ static int64_t occurrences(const struct instance *instance)
 	return instance->count ? instance->count : 1;
 }
 
-static void add_cost(struct cost *cost, const struct instance *instance, int in_loop)
+static void add_cost(const struct findings *findings, struct cost *cost,
+	const struct instance *instance)
 {
-	cost->in_loop += in_loop ? instance->cost : 0;
+	const struct loop_span *loop = idmap_get(&findings->loops, instance->process);
+	const struct run_call *call = loop ? run_call(findings->db->run, instance->call) : NULL;
+
+	if (call && call->enter >= loop->start && call->enter < loop->until)
+		cost->in_loop += instance->cost;
 	cost->count += occurrences(instance);
 	if (instance->saving == FINDING_DELAY) {
 		cost->delayed += instance->cost;
@@ -184,48 +140,13 @@ static void add_cost(struct cost *cost, const struct instance *instance, int in_
 	}
 }
 
-int changes_add(struct changes *changes, const struct changed_call *changed)
-{
-	struct changed_call *more = array_room(changes->call, changes->count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	changes->call = more;
-	more[changes->count++] = *changed;
-	return 0;
-}
-
-static int add_change(struct changes *changes, const struct instance *instance, int64_t call,
+static void add_change(struct changes *changes, const struct instance *instance, int64_t call,
 	unsigned change)
 {
-	struct changed_call changed = { .call = call,
-		.still_needs = instance->still_needs,
-		.change = change };
-
-	return change && call ? changes_add(changes, &changed) : 0;
-}
-
-static int add_changes(struct finding_place *place, const struct instance *instance)
-{
-	unsigned with_change = instance->with_change ? instance->with_change : instance->change;
-
-	if (add_change(&place->changed, instance, instance->call, instance->change))
-		return -1;
-	for (int i = 0; i < FINDING_ALSO; i++)
-		if (add_change(&place->changed, instance, instance->also[i], instance->change) ||
-			add_change(&place->with, instance, instance->with[i], with_change))
-			return -1;
-	return 0;
-}
-
-int rule_is_fence(enum rule rule)
-{
-	return !strcmp(rules[rule].group, "fences");
-}
-
-int rule_is_pace(enum rule rule)
-{
-	return !strcmp(rules[rule].group, "pace");
+	if (change && call)
+		*array_push(changes->call, changes->count) = (struct changed_call){ .call = call,
+			.still_needs = instance->still_needs,
+			.change = change };
 }
 
 /* The more certain of two instances comes first, then one that nothing kept in order. */
@@ -256,29 +177,17 @@ static int is_more_frequent(const struct reason_count *one, const struct reason_
 	return one->worst.why && !other->worst.why;
 }
 
-static struct reason_count *need_reason(struct finding_place *place,
-	const struct instance *instance)
+static void add_reason(struct finding_place *place, const struct instance *instance)
 {
-	struct reason_count *more;
+	struct reason_count *reason, *most;
+	size_t at = 0;
 
-	for (size_t i = 0; i < place->reasons; i++)
-		if (place->reason[i].worst.why == instance->why)
-			return &place->reason[i];
-	more = array_room(place->reason, place->reasons, sizeof(*more));
-	if (!more)
-		return NULL;
-	place->reason = more;
-	more[place->reasons] = (struct reason_count){ .worst = *instance };
-	return &more[place->reasons++];
-}
-
-static int add_reason(struct finding_place *place, const struct instance *instance)
-{
-	struct reason_count *reason = need_reason(place, instance);
-	const struct reason_count *most;
-
-	if (!reason)
-		return -1;
+	while (at < place->reasons && place->reason[at].worst.why != instance->why)
+		at++;
+	if (at == place->reasons)
+		*array_push(place->reason, place->reasons) =
+			(struct reason_count){ .worst = *instance };
+	reason = &place->reason[at];
 	if (is_worse(instance, &reason->worst))
 		reason->worst = *instance;
 	reason->count += occurrences(instance);
@@ -289,24 +198,26 @@ static int add_reason(struct finding_place *place, const struct instance *instan
 	place->worst = most->worst;
 	place->worst.alike = most->count;
 	place->worst.total = place->cost.count;
-	return 0;
 }
 
 static int add(struct findings *findings, const struct instance *instance, int masked)
 {
 	int64_t site = places_line(findings->places, instance->call);
 	int64_t other_site = places_line(findings->places, instance->other_call);
-	struct finding *finding;
+	unsigned with_change = instance->with_change ? instance->with_change : instance->change;
 	struct finding_place *place;
 
 	if (site < 0 || other_site < 0)
 		return -1;
-	finding = need_finding(findings, instance, masked);
-	place = finding ? need_place(finding, site, other_site) : NULL;
-	if (!place)
-		return -1;
-	add_cost(&place->cost, instance, is_in_loop(findings, instance));
-	return add_reason(place, instance) || add_changes(place, instance) ? -1 : 0;
+	place = need_place(need_finding(findings, instance, masked), site, other_site);
+	add_cost(findings, &place->cost, instance);
+	add_reason(place, instance);
+	add_change(&place->changed, instance, instance->call, instance->change);
+	for (int i = 0; i < FINDING_ALSO; i++) {
+		add_change(&place->changed, instance, instance->also[i], instance->change);
+		add_change(&place->with, instance, instance->with[i], with_change);
+	}
+	return 0;
 }
 
 int findings_add(struct findings *findings, const struct instance *instance)
@@ -320,6 +231,11 @@ int findings_add_masked(struct findings *findings, const struct instance *instan
 }
 
 /* --- weights --- */
+
+int rule_is_fence(enum rule rule)
+{
+	return !strcmp(rules[rule].group, "fences");
+}
 
 int64_t cost_of(const struct cost *cost)
 {
@@ -342,14 +258,13 @@ const struct run_length *findings_run(struct findings *findings, int64_t process
 {
 	struct run_length *run = idmap_need(&findings->runs, process, sizeof(*run));
 
-	if (!run || (!run->whole && run_length(findings->db, process, run)))
-		return NULL;
-	return run;
+	return run->whole || !run_length(findings->db, process, run) ? run : NULL;
 }
 
-struct part findings_part(const struct findings *findings, int64_t process,
-	const struct run_length *run, int64_t saving, const struct cost *cost)
+struct part findings_part(const struct findings *findings, int64_t process, int64_t saving,
+	const struct cost *cost)
 {
+	const struct run_length *run = idmap_get(&findings->runs, process);
 	const struct loop_span *loop = idmap_get(&findings->loops, process);
 	struct part part = { .share = (double)saving / (double)run->whole };
 	int is_mostly = 2 * cost->in_loop > cost_of(cost);
@@ -368,32 +283,15 @@ struct part findings_part(const struct findings *findings, int64_t process,
 	return part;
 }
 
-int finding_weigh(struct findings *findings, struct finding *finding)
+void finding_weigh(const struct findings *findings, struct finding *finding)
 {
-	const struct run_length *run = findings_run(findings, finding->process);
-
-	if (!run)
-		return -1;
 	if (rule_is_fence(finding->rule))
-		return 0;
+		return;
 	if (!finding->replayed)
-		finding->saving.best = cost_bound(&finding->cost, run);
-	finding->part = findings_part(findings, finding->process, run, finding->saving.best,
-		&finding->cost);
-	return 0;
-}
-
-const char *const confidence_names[] = { [CONFIDENCE_POSSIBLE] = "possible",
-	[CONFIDENCE_LIKELY] = "likely",
-	[CONFIDENCE_CERTAIN] = "certain" };
-
-enum confidence confidence_find(const char *name)
-{
-	enum confidence confidence = CONFIDENCE_CERTAIN;
-
-	while (confidence > CONFIDENCE_POSSIBLE && strcmp(confidence_names[confidence], name))
-		confidence--;
-	return confidence;
+		finding->saving.best =
+			cost_bound(&finding->cost, idmap_get(&findings->runs, finding->process));
+	finding->part =
+		findings_part(findings, finding->process, finding->saving.best, &finding->cost);
 }
 
 enum confidence place_confidence(const struct finding_place *place)
@@ -424,42 +322,20 @@ int finding_is_shown(const struct finding *finding)
 		(rule_is_fence(finding->rule) || finding_is_worth_it(finding));
 }
 
-static int keep_enough(struct findings *findings)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < findings->count; i++) {
-		struct finding *finding = findings->finding[i];
-
-		finding_collect_lines(finding);
-		if (!finding->count)
-			continue;
-		findings->finding[kept++] = finding;
-		if (finding_weigh(findings, finding))
-			return -1;
-	}
-	findings->count = kept;
-	return 0;
-}
-
-/* Returns how surely results are wrong in some run, if that ranks it before findings about time. */
-static int finding_results(const struct finding *finding)
-{
-	return rule_is_fence(finding->rule) && finding_is_shown(finding)
-		? (int)finding_confidence(finding)
-		: 0;
-}
-
 static int is_guess(const struct finding *finding)
 {
 	return finding_confidence(finding) < CONFIDENCE_LIKELY;
 }
 
-/* A bound may be far above the saving, so bounds rank below replayed savings. */
+/*
+ * First findings that make results wrong in some run, by how surely.  A bound may be far above the
+ * saving, so bounds rank below replayed savings.
+ */
 static int by_worth(const void *a, const void *b)
 {
 	const struct finding *x = *(struct finding *const *)a, *y = *(struct finding *const *)b;
-	int wrong = finding_results(x), other = finding_results(y);
+	int wrong = rule_is_fence(x->rule) && !is_guess(x) ? (int)finding_confidence(x) : 0;
+	int other = rule_is_fence(y->rule) && !is_guess(y) ? (int)finding_confidence(y) : 0;
 
 	if (wrong != other)
 		return wrong < other ? 1 : -1;
@@ -474,32 +350,25 @@ static int by_worth(const void *a, const void *b)
 	return (x->process > y->process) - (x->process < y->process);
 }
 
-/* Fills tables finding, finding_place, finding_also and replay. */
-static int store(struct findings *findings)
-{
-	struct finding_rows *rows = finding_rows_open(findings);
-	int rc = rows ? 0 : -1;
-
-	for (size_t i = 0; i < findings->count && !rc; i++)
-		rc = finding_rows_write(rows, findings->finding[i]);
-	finding_rows_close(rows);
-	return rc;
-}
-
 int findings_store(struct findings *findings)
 {
-	struct savings *savings = NULL;
-	int rc = keep_enough(findings) || findings_replay(findings, &savings) ? -1 : 0;
+	size_t kept = 0;
 
-	if (!rc && savings)
-		rc = findings_unmask(findings, savings) ||
-			findings_replay_pace(findings, savings) ||
-			findings_replay_together(findings, savings) ||
-			findings_replay_ceiling(findings, savings);
-	savings_close(savings);
-	if (rc)
-		return rc;
+	for (size_t i = 0; i < findings->count; i++) {
+		struct finding *finding = findings->finding[i];
+
+		finding_collect_lines(finding);
+		if (!finding->count)
+			continue;
+		findings->finding[kept++] = finding;
+		if (!findings_run(findings, finding->process))
+			return -1;
+		finding_weigh(findings, finding);
+	}
+	findings->count = kept;
+	if (findings_replay(findings))
+		return -1;
 	if (findings->count)
 		qsort(findings->finding, findings->count, sizeof(struct finding *), by_worth);
-	return store(findings);
+	return findings_write(findings);
 }

@@ -18,17 +18,13 @@
 #include <stdint.h>
 
 #include "change.h"
+#include "confidence.h"
 #include "db.h"
 #include "rules.h"
 
 struct words;
 
 #define FINDING_ALSO 8
-
-enum confidence { CONFIDENCE_OF_RULE, CONFIDENCE_POSSIBLE, CONFIDENCE_LIKELY, CONFIDENCE_CERTAIN };
-extern const char *const confidence_names[];
-/* Returns the confidence of that name, which must exist. */
-enum confidence confidence_find(const char *name);
 
 /* One occurrence of a rule. */
 struct instance {
@@ -71,7 +67,7 @@ void findings_free(struct findings *findings);
 
 int findings_add(struct findings *findings, const struct instance *instance);
 
-/* Adds a wait that other waits may hide (findings_masked.c), whatever it costs by itself. */
+/* Adds a wait that other waits may hide (findings_replay.c), whatever it costs by itself. */
 int findings_add_masked(struct findings *findings, const struct instance *instance);
 
 /* Returns how many turns the loop of a process has; 0: it has none. */
@@ -91,11 +87,5 @@ int findings_store(struct findings *findings);
 
 /* Returns 1 if the rule is about order rather than time. */
 int rule_is_fence(enum rule rule);
-
-/* Returns 1 if the rule is about the host's own speed rather than a wait. */
-int rule_is_pace(enum rule rule);
-
-/* Returns "high", "medium" or "low", by a share of the run. */
-const char *finding_severity(double share);
 
 #endif

@@ -43,7 +43,8 @@ static int by_worth(const void *a, const void *b)
 
 static void sort(struct finding *finding, int (*compare)(const void *, const void *))
 {
-	qsort(finding->place, finding->count, sizeof(struct finding_place *), compare);
+	if (finding->count)
+		qsort(finding->place, finding->count, sizeof(*finding->place), compare);
 }
 
 void finding_sort_by_saving(struct finding *finding)
@@ -73,76 +74,49 @@ static void add(struct cost *sum, const struct cost *cost)
 	sum->in_loop += cost->in_loop;
 }
 
-static int is_enough(const struct finding *finding, const struct cost *cost)
-{
-	if (rule_is_fence(finding->rule))
-		return 1;
-	return cost->count >= FINDING_MIN_COUNT || cost_of(cost) >= FINDING_MIN_NS;
-}
-
-/* Moves a line's places to number to on, and returns the next number. */
-static size_t keep_line(struct finding *finding, size_t to, const struct finding_line *line,
-	const struct cost *cost)
-{
-	for (size_t i = 0; i < line->count; i++) {
-		line->place[i]->line_cost = cost_of(cost);
-		finding->place[to++] = line->place[i];
-	}
-	add(&finding->cost, cost);
-	return to;
-}
-
 static int is_guess(const struct finding_place *place)
 {
 	return place_confidence(place) < CONFIDENCE_LIKELY;
 }
 
-/* A place that is only possible is not shown with more certain ones. */
-static int is_worth_a_line(const struct finding *finding, const struct finding_place *place)
-{
-	const struct finding_place *first = finding->place[0];
-
-	if (rule_is_fence(finding->rule))
-		return !is_guess(place) || is_guess(first);
-	return place->line_cost >= first->line_cost / LESSER_LINE_PART;
-}
-
-/* The saving of such places, such as a wait that may be for a clock, is not counted either. */
-static void exclude_guesses(struct finding *finding)
-{
-	int sure = finding_confidence(finding) >= CONFIDENCE_LIKELY;
-	size_t kept = 0;
-
-	if (rule_is_fence(finding->rule))
-		return;
-	for (size_t i = 0; i < finding->count; i++)
-		if (!sure || !is_guess(finding->place[i]))
-			finding->place[kept++] = finding->place[i];
-	finding->count = kept;
-}
-
 void finding_collect_lines(struct finding *finding)
 {
 	struct finding_line line = { NULL, 0 };
+	int is_fence = rule_is_fence(finding->rule), is_sure;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < finding->count; i++)
 		if (finding->place[i]->cost.count < finding->place[i]->worst.least)
 			finding->place[i]->worst.confidence = CONFIDENCE_POSSIBLE;
-	exclude_guesses(finding);
+	/* The saving of such places, such as a wait that may be for a clock, is not counted. */
+	is_sure = finding_confidence(finding) >= CONFIDENCE_LIKELY;
+	for (size_t i = 0; i < finding->count; i++)
+		if (is_fence || !is_sure || !is_guess(finding->place[i]))
+			finding->place[kept++] = finding->place[i];
+	finding->count = kept;
 	/* No place has a line_cost yet, so this only groups the places of a line. */
 	sort(finding, by_line);
 	finding->cost = (struct cost){ 0 };
-	while (finding_next_line(finding, &line)) {
+	for (kept = 0; finding_next_line(finding, &line);) {
 		struct cost cost = { 0 };
 
 		for (size_t i = 0; i < line.count; i++)
 			add(&cost, &line.place[i]->cost);
-		if (is_enough(finding, &cost))
-			kept = keep_line(finding, kept, &line, &cost);
+		if (!is_fence && cost.count < FINDING_MIN_COUNT && cost_of(&cost) < FINDING_MIN_NS)
+			continue;
+		for (size_t i = 0; i < line.count; i++) {
+			line.place[i]->line_cost = cost_of(&cost);
+			finding->place[kept++] = line.place[i];
+		}
+		add(&finding->cost, &cost);
 	}
 	finding->count = kept;
 	sort(finding, by_line);
-	for (size_t i = 0; i < kept; i++)
-		finding->place[i]->shown = is_worth_a_line(finding, finding->place[i]);
+	/* A mistake that is only possible is not shown with more certain ones. */
+	for (size_t i = 0; i < kept; i++) {
+		struct finding_place *place = finding->place[i], *first = finding->place[0];
+
+		place->shown = is_fence ? !is_guess(place) || is_guess(first)
+					: place->line_cost >= first->line_cost / LESSER_LINE_PART;
+	}
 }

@@ -34,9 +34,6 @@ struct changes {
 	size_t count;
 };
 
-/* Returns 0, or -1 after a message. */
-int changes_add(struct changes *changes, const struct changed_call *changed);
-
 /* The instances of a place with the same reason (struct instance, why). */
 struct reason_count {
 	int64_t count;
@@ -51,8 +48,7 @@ struct finding_place {
 	struct cost cost;
 	int64_t line_cost;      /* cost of all places with this line, ns */
 	struct changes changed; /* changes of its instances; empty: unknown */
-	struct changes with;    /* their changes to make as well if the others save too little */
-	int joined;             /* with is changed as well */
+	struct changes with;    /* likewise, to make as well if worst.joined */
 	int shown;              /* shown with its finding */
 	int replayed;           /* alone is valid */
 	int64_t alone;          /* saving if only this line of the finding is changed, ns */
@@ -77,11 +73,11 @@ struct findings {
 	struct db *db;
 	struct words *words;
 	struct places *places;
-	struct finding **finding, **masked;
+	struct finding **finding, **masked; /* masked: of waits that others may hide */
 	size_t count, masked_count;
-	struct idmap by_key, masked_by_key; /* own the findings */
-	struct idmap runs;                  /* struct run_length of a process */
-	struct idmap loops;                 /* struct loop_span, of processes with a loop */
+	struct idmap by_key; /* owns the findings */
+	struct idmap runs;   /* struct run_length of a process with findings */
+	struct idmap loops;  /* struct loop_span, of processes with a loop */
 };
 
 /*
@@ -123,63 +119,23 @@ enum confidence finding_confidence(const struct finding *finding);
 int finding_is_worth_it(const struct finding *finding);
 int finding_is_shown(const struct finding *finding);
 
-/*
- * Sets its share of the run, and without a replay its saving by bounds.  Returns 0, or -1 after a
- * message.
- */
-int finding_weigh(struct findings *findings, struct finding *finding);
+/* Sets its share of the run, and without a replay its saving by bounds. */
+void finding_weigh(const struct findings *findings, struct finding *finding);
 
 /* Returns the share of a saving of a process: in its loop, if most of the cost is there. */
-struct part findings_part(const struct findings *findings, int64_t process,
-	const struct run_length *run, int64_t saving, const struct cost *cost);
+struct part findings_part(const struct findings *findings, int64_t process, int64_t saving,
+	const struct cost *cost);
 
 /* Returns the run length of a process, NULL after a message. */
 const struct run_length *findings_run(struct findings *findings, int64_t process);
 
 /*
- * Replays the run without each finding, and without each line of findings with several.  Fills
- * table replay, except the saving of all findings together.  *savings is NULL if nothing can be
- * replayed.  Returns 0, or -1 after a message.
+ * Replays the run without each finding, and without each line of findings with several; adds
+ * findings of masked waits.  Fills table replay.  Returns 0, or -1 after a message.
  */
-int findings_replay(struct findings *findings, struct savings **savings);
+int findings_replay(struct findings *findings);
 
-/* Does the same for findings about the host's own speed, in addition to the shown findings. */
-int findings_replay_pace(struct findings *findings, struct savings *savings);
-
-/* Returns 0, or -1 after a message. */
-int finding_list_add(struct finding ***list, size_t *count, struct finding *finding);
-
-/* Changes the finding's calls for the next estimate. */
-void finding_change(struct savings *savings, const struct finding *finding);
-
-/*
- * Adds calls that would wait instead of the changed ones to the finding.  Returns 0, or -1 after a
- * message.
- */
-int finding_add_takers(struct savings *savings, struct finding *finding);
-
-/* Adds findings of masked waits to those shown.  Returns 0, or -1 after a message. */
-int findings_unmask(struct findings *findings, struct savings *savings);
-
-/*
- * Writes the saving of all shown findings together to table replay.  Returns 0, or -1 after a
- * message.
- */
-int findings_replay_together(struct findings *findings, struct savings *savings);
-
-/* Returns whether waits may be why a device idles in a loop, -1 after a message. */
-int findings_want_ceiling(struct findings *findings);
-
-/*
- * Writes to table replay the most that processes with a loop save without waits.  Returns 0, or -1
- * after a message.
- */
-int findings_replay_ceiling(struct findings *findings, struct savings *savings);
-
-/* Writes a finding and its places, in their order.  Returns 0, or -1 after a message. */
-struct finding_rows;
-struct finding_rows *finding_rows_open(struct findings *findings);
-int finding_rows_write(struct finding_rows *rows, const struct finding *finding);
-void finding_rows_close(struct finding_rows *rows);
+/* Writes findings and their places, in their order.  Returns 0, or -1 after a message. */
+int findings_write(struct findings *findings);
 
 #endif

@@ -4,15 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "advice.h"
 #include "constants.h"
 #include "findings_parts.h"
-#include "libraries.h"
 #include "map.h"
+#include "memory.h"
 #include "pass.h"
 #include "places.h"
 #include "print.h"
-#include "reads.h"
 
 /*
  * Maximum number of line pairs that a finding about a wait reports as a race without it.  They are
@@ -52,81 +51,41 @@ static const char accidents_sql[] =
 static const char race_sql[] =
 	"INSERT INTO finding_race VALUES ((SELECT max(id) FROM finding), ?, ?)";
 
-/* Adds the row of q unless its lines were added before.  Returns 0, or -1 after a message. */
-static int add_accident(struct finding_rows *rows, sqlite3_stmt *q, struct map *seen)
-{
-	struct accident next = { .hazard = sqlite3_column_int64(q, 0),
-		.pair = { .rule = RULE_accidental_order,
-			.process = sqlite3_column_int64(q, 1),
-			.call = sqlite3_column_int64(q, 2),
-			.other_call = sqlite3_column_int64(q, 3) } };
-	struct accident *more;
-	uint64_t lines[4], key;
-
-	next.line = places_line(rows->findings->places, next.pair.call);
-	next.other_line = places_line(rows->findings->places, next.pair.other_call);
-	next.via_line = places_line(rows->findings->places, sqlite3_column_int64(q, 4));
-	if (next.line < 0 || next.other_line < 0 || next.via_line < 0)
-		return -1;
-	lines[0] = (uint64_t)next.pair.process;
-	lines[1] = (uint64_t)next.line;
-	lines[2] = (uint64_t)next.other_line;
-	lines[3] = (uint64_t)next.via_line;
-	key = map_hash_words(lines, 4);
-	if (map_get(seen, key, 0))
-		return 0;
-	more = array_room(rows->accident, rows->accident_count, sizeof(*more));
-	if (!more)
-		return -1;
-	map_set(seen, key, 1);
-	rows->accident = more;
-	more[rows->accident_count++] = next;
-	return 0;
-}
-
 static int read_accidents(struct finding_rows *rows)
 {
+	struct places *places = rows->findings->places;
 	sqlite3_stmt *q = db_prepare(rows->findings->db, accidents_sql);
 	struct map seen = { 0 };
 	int step = -1;
 
-	while (q && (step = db_step(q)) > 0)
-		if (add_accident(rows, q, &seen)) {
+	while (q && (step = db_step(q)) > 0) {
+		struct accident next = { .hazard = sqlite3_column_int64(q, 0),
+			.pair = { .rule = RULE_accidental_order,
+				.process = sqlite3_column_int64(q, 1),
+				.call = sqlite3_column_int64(q, 2),
+				.other_call = sqlite3_column_int64(q, 3) } };
+		uint64_t lines[4], key;
+
+		next.line = places_line(places, next.pair.call);
+		next.other_line = places_line(places, next.pair.other_call);
+		next.via_line = places_line(places, sqlite3_column_int64(q, 4));
+		if (next.line < 0 || next.other_line < 0 || next.via_line < 0) {
 			step = -1;
 			break;
 		}
+		lines[0] = (uint64_t)next.pair.process;
+		lines[1] = (uint64_t)next.line;
+		lines[2] = (uint64_t)next.other_line;
+		lines[3] = (uint64_t)next.via_line;
+		key = map_hash_words(lines, 4);
+		if (map_get(&seen, key, 0))
+			continue;
+		map_set(&seen, key, 1);
+		*array_push(rows->accident, rows->accident_count) = next;
+	}
 	sqlite3_finalize(q);
 	map_release(&seen);
-	return step < 0 ? -1 : 0;
-}
-
-void finding_rows_close(struct finding_rows *rows)
-{
-	if (!rows)
-		return;
-	sqlite3_finalize(rows->finding);
-	sqlite3_finalize(rows->place);
-	sqlite3_finalize(rows->also);
-	sqlite3_finalize(rows->race);
-	free(rows->accident);
-	free(rows);
-}
-
-struct finding_rows *finding_rows_open(struct findings *findings)
-{
-	struct finding_rows *rows = calloc(1, sizeof(*rows));
-
-	if (!rows)
-		return NULL;
-	rows->findings = findings;
-	rows->finding = db_prepare(findings->db, finding_sql);
-	rows->place = db_prepare(findings->db, place_sql);
-	rows->also = db_prepare(findings->db, also_sql);
-	rows->race = db_prepare(findings->db, race_sql);
-	if (rows->finding && rows->place && rows->also && rows->race && !read_accidents(rows))
-		return rows;
-	finding_rows_close(rows);
-	return NULL;
+	return step;
 }
 
 /* Nobody but the author knows whether a value must be read. */
@@ -151,13 +110,6 @@ static const char *severity_of(const struct finding *finding)
 	return only_reads(finding) && !strcmp(severity, "high") ? "medium" : severity;
 }
 
-const char *finding_severity(double share)
-{
-	return share >= HIGH_PERCENT / 100.0           ? "high"
-		: share >= FINDING_MIN_PERCENT / 100.0 ? "medium"
-						       : "low";
-}
-
 static int say_message(struct findings *findings, const struct finding_place *place, FILE *out)
 {
 	if (rules[place->worst.rule].pass->say(findings->words, &place->worst, out))
@@ -170,19 +122,18 @@ static int say_message(struct findings *findings, const struct finding_place *pl
 
 static int say_fix(struct findings *findings, const struct finding_place *place, FILE *out)
 {
-	const struct pass *pass = rules[place->worst.rule].pass;
+	const struct instance *worst = &place->worst;
+	const struct pass *pass = rules[worst->rule].pass;
 	const char *advice = NULL;
 
-	if (place->worst.reads &&
-		read_advice(words_frames(findings->words), place->worst.call, &advice))
+	if (worst->reads && read_advice(words_frames(findings->words), worst->call, &advice))
 		return -1;
-	if (!advice && library_advice(findings->db, place->worst.call, &advice))
+	if (!advice && library_advice(findings->db, worst->call, &advice))
 		return -1;
-	if (advice && !rule_is_fence(place->worst.rule)) {
-		fputs(advice, out);
-		return 0;
-	}
-	return pass->fix ? pass->fix(findings->words, &place->worst, out) : 0;
+	if (!advice || rule_is_fence(worst->rule))
+		return pass->fix ? pass->fix(findings->words, worst, out) : 0;
+	fputs(advice, out);
+	return 0;
 }
 
 static int say_fingerprint(struct findings *findings, const struct finding_place *place, FILE *out)
@@ -211,71 +162,17 @@ static char *text_of(struct findings *findings, const struct finding_place *plac
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	int rc = -1;
+	int rc;
 
-	if (out)
-		rc = say(findings, place, out);
-	if (out && fclose(out))
-		rc = -1;
-	if (rc) {
-		free(text);
-		text = NULL;
-	}
-	return text;
-}
-
-/* The values that identify a place. */
-struct place_name {
-	int64_t site, other_site; /* of its worst instance; DB_NULL: unknown */
-	int64_t call, other_call;
-	char *message, *fix, *fingerprint;
-};
-
-static int name_place(struct findings *findings, const struct finding_place *place,
-	struct place_name *name)
-{
-	int64_t site = places_site(findings->places, place->worst.call);
-	int64_t other_site = places_site(findings->places, place->worst.other_call);
-
-	*name = (struct place_name){
-		.site = site ? site : DB_NULL,
-		.other_site = other_site ? other_site : DB_NULL,
-		.call = place->worst.call,
-		.other_call = place->worst.other_call ? place->worst.other_call : DB_NULL,
-		.message = text_of(findings, place, say_message),
-		.fix = text_of(findings, place, say_fix),
-		.fingerprint = text_of(findings, place, say_fingerprint),
-	};
-	return site < 0 || other_site < 0 || !name->message || !name->fix || !name->fingerprint ? -1
-												: 0;
-}
-
-static void release_name(struct place_name *name)
-{
-	free(name->message);
-	free(name->fix);
-	free(name->fingerprint);
-}
-
-static int write_finding(const struct finding_rows *rows, const struct finding *finding)
-{
-	const struct rule_info *rule = &rules[finding->rule];
-	const struct cost *cost = &finding->cost;
-	struct place_name name;
-	int rc = name_place(rows->findings, finding->place[0], &name);
-
+	if (!out)
+		memory_lacks();
+	rc = say(findings, place, out);
+	if (fclose(out))
+		memory_lacks();
 	if (!rc)
-		rc = db_run(rows->finding, "isssiiiiiiIIdIIIIIss", finding->process, rule->id,
-			confidence_names[finding_confidence(finding)], severity_of(finding),
-			(int64_t)finding_is_shown(finding), (int64_t)only_reads(finding),
-			cost->count, cost->waited, cost->delayed, finding->saving.best,
-			finding->replayed ? finding->saving.low : DB_NULL,
-			finding->replayed ? finding->saving.high : DB_NULL, finding->part.share,
-			finding->part.turns ? finding->part.turn : DB_NULL, name.site,
-			name.other_site, name.call, name.other_call, name.message,
-			name.fingerprint);
-	release_name(&name);
-	return rc;
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* A place has a part of the finding's share in proportion to its cost. */
@@ -286,64 +183,62 @@ static double share_of(const struct finding *finding, const struct finding_place
 	return all ? finding->part.share * (double)cost_of(&place->cost) / (double)all : 0;
 }
 
+/* Writes a place, with the finding's row before its first one. */
 static int write_place(const struct finding_rows *rows, const struct finding *finding,
 	const struct finding_place *place)
 {
-	const struct cost *cost = &place->cost;
-	struct place_name name;
-	int rc = name_place(rows->findings, place, &name);
+	struct findings *findings = rows->findings;
+	const struct instance *worst = &place->worst;
+	const struct cost *cost = &finding->cost;
+	int64_t site = places_site(findings->places, worst->call);
+	int64_t other_site = places_site(findings->places, worst->other_call);
+	int64_t other_call = worst->other_call ? worst->other_call : DB_NULL;
+	char *message = text_of(findings, place, say_message);
+	char *fix = text_of(findings, place, say_fix);
+	char *fingerprint = text_of(findings, place, say_fingerprint);
+	int rc = site < 0 || other_site < 0 || !message || !fix || !fingerprint ? -1 : 0;
 
+	site = site ? site : DB_NULL;
+	other_site = other_site ? other_site : DB_NULL;
+	if (!rc && place == finding->place[0])
+		rc = db_run(rows->finding, "isssiiiiiiIIdIIIIIss", finding->process,
+			rules[finding->rule].id, confidence_names[finding_confidence(finding)],
+			severity_of(finding), (int64_t)finding_is_shown(finding),
+			(int64_t)only_reads(finding), cost->count, cost->waited, cost->delayed,
+			finding->saving.best, finding->replayed ? finding->saving.low : DB_NULL,
+			finding->replayed ? finding->saving.high : DB_NULL, finding->part.share,
+			finding->part.turns ? finding->part.turn : DB_NULL, site, other_site,
+			worst->call, other_call, message, fingerprint);
+	cost = &place->cost;
 	if (!rc)
 		rc = db_run(rows->place, "iiiiIdIIIIsssssIs", (int64_t)place->shown, cost->count,
 			cost->waited, cost->delayed, place->replayed ? place->alone : DB_NULL,
-			share_of(finding, place), name.site, name.other_site, name.call,
-			name.other_call, confidence_names[place_confidence(place)],
-			place->worst.kind, place->worst.why, name.message,
-			*name.fix ? name.fix : NULL,
-			place->worst.hazard ? place->worst.hazard : DB_NULL, name.fingerprint);
-	release_name(&name);
+			share_of(finding, place), site, other_site, worst->call, other_call,
+			confidence_names[place_confidence(place)], worst->kind, worst->why, message,
+			*fix ? fix : NULL, worst->hazard ? worst->hazard : DB_NULL, fingerprint);
+	free(message);
+	free(fix);
+	free(fingerprint);
 	return rc;
 }
 
 /* --- other places to change --- */
 
-static void free_nothing(void *object)
-{
-}
-
-static int mark_own_sites(struct findings *findings, const struct finding *finding,
-	struct idmap *seen)
-{
-	for (size_t i = 0; i < finding->count; i++) {
-		const struct instance *worst = &finding->place[i]->worst;
-		int64_t site[] = { places_site(findings->places, worst->call),
-			places_site(findings->places, worst->other_call) };
-
-		for (int k = 0; k < 2; k++) {
-			if (site[k] < 0)
-				return -1;
-			if (site[k] && !idmap_get(seen, site[k]))
-				idmap_put(seen, site[k], findings);
-		}
-	}
-	return 0;
-}
-
 /* Writes the places of the calls that are changed with the finding's own calls, each once. */
 static int write_sites(const struct finding_rows *rows, const struct changes *changes,
-	struct idmap *seen)
+	struct map *seen)
 {
-	struct findings *findings = rows->findings;
 	int rc = 0;
 
 	for (size_t i = 0; i < changes->count && !rc; i++) {
-		int64_t call = changes->call[i].call, site = places_site(findings->places, call);
+		int64_t call = changes->call[i].call;
+		int64_t site = places_site(rows->findings->places, call);
 
 		if (site < 0)
 			return -1;
-		if (!site || idmap_get(seen, site))
+		if (!site || map_get(seen, (uint64_t)site, 0))
 			continue;
-		idmap_put(seen, site, findings);
+		map_set(seen, (uint64_t)site, 1);
 		rc = db_run(rows->also, "ii", site, call);
 	}
 	return rc;
@@ -351,35 +246,38 @@ static int write_sites(const struct finding_rows *rows, const struct changes *ch
 
 static int write_also(const struct finding_rows *rows, const struct finding *finding)
 {
-	struct idmap seen = { 0 };
-	int rc;
+	struct places *places = rows->findings->places;
+	struct map seen = { 0 };
+	int rc = 0;
 
 	/* The blocked call is not the one to change. */
 	if (finding->rule == RULE_blocked_behind)
 		return 0;
-	rc = mark_own_sites(rows->findings, finding, &seen);
+	for (size_t i = 0; i < finding->count && !rc; i++) {
+		const struct instance *worst = &finding->place[i]->worst;
+		int64_t site = places_site(places, worst->call);
+		int64_t other_site = places_site(places, worst->other_call);
+
+		rc = site < 0 || other_site < 0 ? -1 : 0;
+		map_set(&seen, (uint64_t)site, 1);
+		map_set(&seen, (uint64_t)other_site, 1);
+	}
 	for (size_t i = 0; i < finding->count && !rc; i++) {
 		rc = write_sites(rows, &finding->place[i]->changed, &seen);
-		if (!rc && finding->place[i]->joined)
+		if (!rc && finding->place[i]->worst.joined)
 			rc = write_sites(rows, &finding->place[i]->with, &seen);
 	}
-	idmap_release(&seen, free_nothing);
+	map_release(&seen);
 	return rc;
 }
 
 /* --- operations ordered only by the finding's waits --- */
 
-/* Returns 1 if a line of the finding is the line of the accident's wait. */
-static int has_line(const struct finding *finding, int64_t line)
+static int say_race(struct findings *findings, const struct finding_place *place, FILE *out)
 {
-	for (size_t i = 0; line && i < finding->count; i++)
-		if (finding->place[i]->line == line)
-			return 1;
-	return 0;
-}
+	const struct instance *pair = &place->worst;
+	struct words *words = findings->words;
 
-static int write_race_text(struct words *words, const struct instance *pair, FILE *out)
-{
 	if (words_operation(words, pair->call, out))
 		return -1;
 	fputs(" comes after ", out);
@@ -389,55 +287,63 @@ static int write_race_text(struct words *words, const struct instance *pair, FIL
 	return rules[pair->rule].pass->fix(words, pair, out);
 }
 
-static int write_race(const struct finding_rows *rows, const struct accident *accident)
+/* Is the accident lost without a wait of the finding, and was its pair of lines not yet said? */
+static int is_new_race(const struct finding *finding, const struct accident *next,
+	const struct accident *const *said, int count)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	int rc = out ? write_race_text(rows->findings->words, &accident->pair, out) : -1;
+	int is_lost = 0;
 
-	if (out && fclose(out))
-		rc = -1;
-	if (!rc)
-		rc = db_run(rows->race, "is", accident->hazard, text);
-	free(text);
-	return rc;
-}
-
-static int was_reported(const struct accident *const *said, int count, const struct accident *next)
-{
 	for (int i = 0; i < count; i++)
 		if (said[i]->line == next->line && said[i]->other_line == next->other_line)
-			return 1;
-	return 0;
+			return 0;
+	for (size_t i = 0; i < finding->count; i++)
+		is_lost |= next->via_line && finding->place[i]->line == next->via_line;
+	return is_lost && next->pair.process == finding->process;
 }
 
 /* Without its unintended wait an accidental order is lost. */
 static int write_races(const struct finding_rows *rows, const struct finding *finding)
 {
 	const struct accident *said[RACE_LIMIT];
-	int count = 0;
+	int count = 0, rc = 0;
+	char *text;
 
 	if (rule_is_fence(finding->rule))
 		return 0;
-	for (size_t i = 0; i < rows->accident_count && count < RACE_LIMIT; i++) {
+	for (size_t i = 0; i < rows->accident_count && count < RACE_LIMIT && !rc; i++) {
 		const struct accident *next = &rows->accident[i];
 
-		if (next->pair.process != finding->process || !has_line(finding, next->via_line) ||
-			was_reported(said, count, next))
+		if (!is_new_race(finding, next, said, count))
 			continue;
-		if (write_race(rows, next))
-			return -1;
+		text = text_of(rows->findings, &(struct finding_place){ .worst = next->pair },
+			say_race);
+		rc = text ? db_run(rows->race, "is", next->hazard, text) : -1;
+		free(text);
 		said[count++] = next;
 	}
-	return 0;
+	return rc;
 }
 
-int finding_rows_write(struct finding_rows *rows, const struct finding *finding)
+int findings_write(struct findings *findings)
 {
-	int rc = write_finding(rows, finding);
+	struct finding_rows rows = { .findings = findings,
+		.finding = db_prepare(findings->db, finding_sql),
+		.place = db_prepare(findings->db, place_sql),
+		.also = db_prepare(findings->db, also_sql),
+		.race = db_prepare(findings->db, race_sql) };
+	int rc = rows.finding && rows.place && rows.also && rows.race ? read_accidents(&rows) : -1;
 
-	for (size_t i = 0; i < finding->count && !rc; i++)
-		rc = write_place(rows, finding, finding->place[i]);
-	return rc || write_also(rows, finding) || write_races(rows, finding) ? -1 : 0;
+	for (size_t i = 0; i < findings->count && !rc; i++) {
+		const struct finding *finding = findings->finding[i];
+
+		for (size_t k = 0; k < finding->count && !rc; k++)
+			rc = write_place(&rows, finding, finding->place[k]);
+		rc = rc || write_also(&rows, finding) || write_races(&rows, finding) ? -1 : 0;
+	}
+	sqlite3_finalize(rows.finding);
+	sqlite3_finalize(rows.place);
+	sqlite3_finalize(rows.also);
+	sqlite3_finalize(rows.race);
+	free(rows.accident);
+	return rc;
 }

@@ -10,63 +10,40 @@ static uint64_t context_of(const struct run *run, uint32_t call)
 	return (uint64_t)payload->process << 32 | payload->context;
 }
 
-static int find_first_waits(struct loads_late *late)
-{
-	for (uint32_t id = 1; id < run_call_end(late->run); id++) {
-		const struct run_call *call = run_call(late->run, id);
-		uint64_t key;
-
-		if (!call || !call_is_wait(call->kind))
-			continue;
-		key = context_of(late->run, id);
-		if (!map_get(&late->first, key, 0))
-			map_set(&late->first, key, id);
-	}
-	return 0;
-}
-
-static int add_one(struct map *map, uint32_t site)
+static void add_one(struct map *map, uint32_t site)
 {
 	map_set(map, site, map_get(map, site, 0) + 1);
-	return 0;
 }
 
-static int count_loads(struct loads_late *late)
+void loads_late_find(struct loads_late *late, const struct run *run)
 {
-	const struct run_overhead *row = (const struct run_overhead *)late->run->overheads.rows;
-	const struct run_overhead *end = run_rows_end(&late->run->overheads);
+	const struct run_overhead *row = (const struct run_overhead *)run->overheads.rows;
+	const struct run_overhead *end = run_rows_end(&run->overheads);
 	uint32_t last = 0;
 
-	for (; row < end; row++) {
-		uint32_t site;
+	*late = (struct loads_late){ .run = run };
+	for (uint32_t id = 1; id < run_call_end(run); id++) {
+		const struct run_call *call = run_call(run, id);
 
-		if (row->call == last || !run_call(late->run, row->call))
+		if (call && call_is_wait(call->kind) &&
+			!map_get(&late->first, context_of(run, id), 0))
+			map_set(&late->first, context_of(run, id), id);
+	}
+	for (; row < end; row++) {
+		if (row->call == last || !run_call(run, row->call))
 			continue;
 		last = row->call;
-		site = run_link(late->run, last)->site;
-		if (site && loads_late(late, last) && add_one(&late->loads, site))
-			return -1;
+		if (run_link(run, last)->site && loads_late(late, last))
+			add_one(&late->loads, run_link(run, last)->site);
 	}
-	return 0;
-}
-
-static int count_launches(struct loads_late *late)
-{
-	for (uint32_t id = 1; late->loads.count && id < run_call_end(late->run); id++) {
-		const struct run_call *call = run_call(late->run, id);
-		uint32_t site = call ? run_link(late->run, id)->site : 0;
+	for (uint32_t id = 1; late->loads.count && id < run_call_end(run); id++) {
+		const struct run_call *call = run_call(run, id);
+		uint32_t site = call ? run_link(run, id)->site : 0;
 
 		if (site && kind_family(call->kind) == FAMILY_launch &&
-			map_get(&late->loads, site, 0) && add_one(&late->launches, site))
-			return -1;
+			map_get(&late->loads, site, 0))
+			add_one(&late->launches, site);
 	}
-	return 0;
-}
-
-int loads_late_find(struct loads_late *late, const struct run *run)
-{
-	*late = (struct loads_late){ .run = run };
-	return find_first_waits(late) || count_loads(late) || count_launches(late) ? -1 : 0;
 }
 
 void loads_late_release(struct loads_late *late)

@@ -16,8 +16,8 @@ struct loads_late {
 	struct map launches; /* site -> number of all launches there */
 };
 
-/* Returns 0, or -1 after a message; call loads_late_release() in both cases. */
-int loads_late_find(struct loads_late *late, const struct run *run);
+/* loads_late_release() follows. */
+void loads_late_find(struct loads_late *late, const struct run *run);
 void loads_late_release(struct loads_late *late);
 
 /* Was the call made after an explicit wait for its context? */

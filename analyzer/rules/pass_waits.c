@@ -24,46 +24,27 @@ static int was_blocked(const struct run *run, const struct run_call *call, uint3
 	return 0;
 }
 
-/* Finds other work in the legacy default stream while a copy in it waited, one call per place. */
-static size_t find_before(const struct run *run, const struct waited *waited,
-	struct run_place *place, size_t most)
-{
-	uint32_t call = waited->wait->call;
-	size_t count = 0;
-
-	for (uint32_t id = call > ROW_CALLS ? call - ROW_CALLS + 1 : 1; id < call; id++)
-		if (was_blocked(run, waited->call, id))
-			count = run_keep_place(place, count, most,
-				(struct run_place){ run_link(run, id)->site, id }, 1);
-	return count;
-}
-
-/* The calls fixed with it, and the work before it in the stream, move to another stream with it. */
+/*
+ * The calls fixed with it, and other work in the legacy default stream while a copy in it waited,
+ * one call per place, move to another stream with it.
+ */
 static void add_leaving(const struct run *run, const struct waited *waited,
 	struct instance *instance)
 {
+	uint32_t call = waited->wait->call;
 	struct run_place place[FINDING_ALSO];
-	size_t count = 0, before;
+	size_t count = 0, before = 0;
 
 	instance->with_change = CHANGE_WAIT | CHANGE_ORDER;
 	instance->with[count++] = instance->call;
 	for (size_t i = 0; i < FINDING_ALSO && instance->also[i] && count < FINDING_ALSO; i++)
 		instance->with[count++] = instance->also[i];
-	before = find_before(run, waited, place, FINDING_ALSO - count);
+	for (uint32_t id = call > ROW_CALLS ? call - ROW_CALLS + 1 : 1; id < call; id++)
+		if (was_blocked(run, waited->call, id))
+			before = run_keep_place(place, before, FINDING_ALSO - count,
+				(struct run_place){ run_link(run, id)->site, id }, 1);
 	for (size_t i = 0; i < before; i++)
 		instance->with[count++] = place[i].call;
-}
-
-static int is_to_host(const struct run_payload *payload)
-{
-	return payload->dst == MEMORY_PAGEABLE || payload->dst == MEMORY_PINNED;
-}
-
-/* A copy of a result waits on purpose, and so does an explicit wait. */
-static int may_be_masked(const struct waited *waited)
-{
-	return waited->wait->kind == WAIT_IMPLICIT && !waited->wait->partner &&
-		!(call_is_sync_copy(waited->call->kind) && is_to_host(waited->payload));
 }
 
 int waited_is_upload(const struct waited *waited)
@@ -76,6 +57,7 @@ static int add_wait(const struct pass_input *input, struct findings *findings, e
 	const struct waited *waited)
 {
 	const struct run_wait *wait = waited->wait;
+	uint8_t to = waited->payload->dst;
 	struct instance instance = {
 		.rule = rule,
 		.process = waited->payload->process,
@@ -97,7 +79,12 @@ static int add_wait(const struct pass_input *input, struct findings *findings, e
 		add_leaving(input->run, waited, &instance);
 	if ((instance.saving > 0 || instance.reads) && findings_add(findings, &instance))
 		return -1;
-	return may_be_masked(waited) ? findings_add_masked(findings, &instance) : 0;
+	/* A copy of a result waits on purpose, and so does an explicit wait. */
+	if (wait->kind != WAIT_IMPLICIT || wait->partner ||
+		(call_is_sync_copy(waited->call->kind) &&
+			(to == MEMORY_PAGEABLE || to == MEMORY_PINNED)))
+		return 0;
+	return findings_add_masked(findings, &instance);
 }
 
 int pass_add_waits(const struct pass_input *input, struct findings *findings, enum rule rule,

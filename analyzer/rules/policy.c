@@ -32,37 +32,23 @@ struct collecting {
 };
 
 /* Queries and attributes leave a stream as it is. */
-static int uses_default_stream(const struct walk_call *call)
-{
-	return call->stream && !kind_has(call->kind, K_IDLE) &&
-		(call->stream_kind == STREAM_KIND_LEGACY ||
-			call->stream_kind == STREAM_KIND_THREAD);
-}
-
-static int copies_pageable(const struct walk_call *call)
-{
-	return call_is_copy(call->kind) &&
-		(call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE);
-}
-
-static int is_free(enum call_kind kind)
-{
-	return kind_family(kind) == FAMILY_free || kind_family(kind) == FAMILY_host_memory;
-}
-
 static unsigned broken_by(const struct walk_call *call)
 {
 	/* cudaFree of memory that was allocated in stream order does not wait. */
 	enum scope scope = call->freed_async ? SCOPE_NONE : scope_of(call);
+	enum kind_family family = kind_family(call->kind);
 	unsigned broken = 0;
 
-	if (uses_default_stream(call))
+	if (call->stream && !kind_has(call->kind, K_IDLE) &&
+		(call->stream_kind == STREAM_KIND_LEGACY ||
+			call->stream_kind == STREAM_KIND_THREAD))
 		broken |= 1u << POLICY_DEFAULT_STREAM;
 	if (scope != SCOPE_NONE && !kind_has(call->kind, K_RESOURCE))
 		broken |= 1u << POLICY_SYNC;
-	if (copies_pageable(call))
+	if (call_is_copy(call->kind) &&
+		(call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE))
 		broken |= 1u << POLICY_PAGEABLE_COPY;
-	if (scope != SCOPE_NONE && is_free(call->kind))
+	if (scope != SCOPE_NONE && (family == FAMILY_free || family == FAMILY_host_memory))
 		broken |= 1u << POLICY_FREE;
 	/* The runtime loads code for a first use: nobody called that. */
 	if (scope >= SCOPE_CONTEXT && !call->is_lazy_load)

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "constants.h"
 #include "nearest.h"
 #include "pass.h"
 
@@ -24,6 +25,13 @@ const struct rule_info *rule_find(const char *id)
 			return &rules[i];
 	}
 	return NULL;
+}
+
+const char *finding_severity(double share)
+{
+	return share >= HIGH_PERCENT / 100.0           ? "high"
+		: share >= FINDING_MIN_PERCENT / 100.0 ? "medium"
+						       : "low";
 }
 
 void rule_offer_all(struct nearest *nearest)

@@ -28,6 +28,9 @@ extern const struct rule_info rules[RULE_COUNT];
 /* Returns the rule for a finding.rule; NULL for an unknown id. */
 const struct rule_info *rule_find(const char *id);
 
+/* Returns "high", "medium" or "low", for a finding about time by its share of the run. */
+const char *finding_severity(double share);
+
 /* For a mistyped rule (nearest.h). */
 void rule_offer_all(struct nearest *nearest);
 

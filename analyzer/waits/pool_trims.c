@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pool_trims.h"
-
+/* Time that pools of memory take in waits and allocations, beside what the device does. */
 #include <stdlib.h>
 
-#include "array.h"
 #include "constants.h"
 #include "idmap.h"
+#include "memory.h"
+#include "waits.h"
 #include "waits_usual.h"
 
 #define NO_TRIM SIZE_MAX
@@ -26,8 +26,8 @@ struct pool {
 	} * idle;
 	size_t idle_count;
 	int64_t released; /* bytes given back and not mapped again */
-	size_t wait
-		[RUN_TRIM_WAITS]; /* parts: the waits that gave back memory since it was mapped */
+	/* Parts: the waits that gave back memory since it was mapped. */
+	size_t wait[RUN_TRIM_WAITS];
 	size_t wait_count;
 };
 
@@ -37,7 +37,7 @@ struct trims {
 	/* ns: end of a stream's last work, the same at an event's record, of a process's work. */
 	struct map tails, events, ends;
 	struct map keeps; /* processes that raised a threshold */
-	struct usual usual;
+	struct samples usual;
 	struct part *part;
 	size_t part_count;
 };
@@ -48,21 +48,6 @@ static int64_t later(int64_t a, int64_t b)
 }
 
 /* --- when the device had finished --- */
-
-/* RUN_NEVER if the end of some of it is unknown, 0 without work. */
-static int64_t end_of_work(const struct run *run, const struct run_call *call)
-{
-	uint32_t id = call->last_work;
-	int64_t end = 0;
-
-	while (id) {
-		const struct run_work *work = run_work(run, id);
-
-		end = later(end, run_end(run, work, id));
-		id = work->next == call->last_work ? 0 : work->next;
-	}
-	return end;
-}
 
 static uint32_t process_of(const struct trims *trims, const struct run_call *call)
 {
@@ -77,27 +62,31 @@ static int64_t tail_of(const struct trims *trims, const struct run_call *call)
 	return (int64_t)map_get(&trims->tails, call->stream, 0);
 }
 
-static int note_end(struct map *map, uint64_t key, int64_t end)
+static void note_end(struct map *map, uint64_t key, int64_t end)
 {
 	map_set(map, key, (uint64_t)later((int64_t)map_get(map, key, 0), end));
-	return 0;
 }
 
-static int note_work(struct trims *trims, const struct run_call *call)
+static void note_work(struct trims *trims, const struct run_call *call)
 {
-	uint32_t event = run_payload(trims->run, call)->event;
-	int64_t end = end_of_work(trims->run, call);
+	const struct run *run = trims->run;
+	uint32_t event = run_payload(run, call)->event;
+	int64_t end = 0; /* RUN_NEVER if that of some of it is unknown */
 
 	if (call->kind == KIND_EVENT_RECORD && event) {
 		map_set(&trims->events, event, (uint64_t)tail_of(trims, call));
-		return 0;
+		return;
+	}
+	for (uint32_t id = call->last_work; id;) {
+		const struct run_work *work = run_work(run, id);
+
+		end = later(end, run_end(run, work, id));
+		id = work->next == call->last_work ? 0 : work->next;
 	}
 	if (!end)
-		return 0;
-	return note_end(&trims->tails, call->stream, end) ||
-			note_end(&trims->ends, process_of(trims, call), end)
-		? -1
-		: 0;
+		return;
+	note_end(&trims->tails, call->stream, end);
+	note_end(&trims->ends, process_of(trims, call), end);
 }
 
 /* Returns the end of the work that an explicit wait waits for, 0: none. */
@@ -124,21 +113,8 @@ static struct pool *pool_of(struct trims *trims, const struct run_call *call)
 
 static void free_pool(void *object)
 {
-	struct pool *pool = object;
-
-	free(pool->idle);
-	free(pool);
-}
-
-static int pool_add_idle(struct pool *pool, int64_t bytes, int64_t ready)
-{
-	struct idle *more = array_room(pool->idle, pool->idle_count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	pool->idle = more;
-	more[pool->idle_count++] = (struct idle){ bytes, ready };
-	return 0;
+	free(((struct pool *)object)->idle);
+	free(object);
 }
 
 /* Takes up to most bytes whose free was complete at a time.  Returns their number. */
@@ -174,67 +150,52 @@ static const struct run_allocation *memory_of(const struct run *run, const struc
 
 /* --- the calls --- */
 
-static int add_part(struct trims *trims, const struct part *part)
-{
-	struct part *more = array_room(trims->part, trims->part_count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	trims->part = more;
-	more[trims->part_count++] = *part;
-	return 0;
-}
-
-static int process_wait(struct trims *trims, const struct run_call *call, uint32_t id)
+static void process_wait(struct trims *trims, const struct run_call *call, uint32_t id)
 {
 	int64_t exit = run_exit(trims->run, call, id), end = awaited_end(trims, call);
 	int64_t key = (int64_t)call->type << 1 | (end > call->enter);
 	struct pool *pool = pool_of(trims, call);
-	int64_t time = exit - later(call->enter, end), bytes;
+	int64_t time = exit - later(call->enter, end);
 	int64_t expected = end > call->enter ? LATENCY_DEFAULT_NS : ASK_NS;
+	int64_t bytes = pool_take_idle(pool, INT64_MAX, exit);
 
-	if (!pool)
-		return -1;
-	bytes = pool_take_idle(pool, INT64_MAX, exit);
 	if (time < 0)
-		return 0;
-	if (!bytes)
-		return usual_add(&trims->usual, key, time);
+		return;
+	if (!bytes) {
+		samples_add(&trims->usual, key, time);
+		return;
+	}
 	pool->released += bytes;
 	if (pool->wait_count < RUN_TRIM_WAITS)
 		pool->wait[pool->wait_count++] = trims->part_count;
-	return add_part(trims, &(struct part){ id, NO_TRIM, key, time, expected, bytes });
+	*array_push(trims->part, trims->part_count) =
+		(struct part){ id, NO_TRIM, key, time, expected, bytes };
 }
 
 /* What the pool grows by for the first time is mapped in any case. */
-static int process_alloc(struct trims *trims, const struct run_call *call, uint32_t id,
+static void process_alloc(struct trims *trims, const struct run_call *call, uint32_t id,
 	int64_t bytes)
 {
 	struct run_evidence *evidence = &trims->run->evidence;
 	int64_t time = run_exit(trims->run, call, id) - call->enter, again;
 	struct pool *pool = pool_of(trims, call);
 
-	if (!pool)
-		return -1;
 	bytes -= pool_take_idle(pool, bytes, INT64_MAX);
 	if (!bytes)
-		return usual_add(&trims->usual, call->type, time);
+		samples_add(&trims->usual, call->type, time);
 	again = bytes < pool->released ? bytes : pool->released;
 	pool->released -= again;
 	if (!again)
-		return 0;
+		return;
 	for (size_t i = 0; i < pool->wait_count; i++)
 		trims->part[pool->wait[i]].trim = evidence->trim_count;
 	pool->wait_count = 0;
-	return add_part(trims,
-		       &(struct part){ id, evidence->trim_count, call->type, time, SUBMIT_NS,
-			       again }) ||
-			run_add_trim(evidence, &(struct run_trim){ .call = id })
-		? -1
-		: 0;
+	*array_push(trims->part, trims->part_count) =
+		(struct part){ id, evidence->trim_count, call->type, time, SUBMIT_NS, again };
+	run_add_trim(evidence, &(struct run_trim){ .call = id });
 }
 
-static int process_memory(struct trims *trims, const struct run_call *call, uint32_t id)
+static void process_memory(struct trims *trims, const struct run_call *call, uint32_t id)
 {
 	const struct run_allocation *made = memory_of(trims->run, &trims->run->allocated, id);
 	const struct run_allocation *freed = memory_of(trims->run, &trims->run->freed, id);
@@ -243,60 +204,47 @@ static int process_memory(struct trims *trims, const struct run_call *call, uint
 
 	if (call->kind == KIND_POOL_ATTRIBUTE && payload->bytes > 0) {
 		map_set(&trims->keeps, payload->process, 1);
-		return 0;
+	} else if (made) {
+		process_alloc(trims, call, id, made->bytes);
+	} else if (freed) {
+		pool = pool_of(trims, call);
+		*array_push(pool->idle, pool->idle_count) =
+			(struct idle){ freed->bytes, tail_of(trims, call) };
+	} else if (call->kind == KIND_POOL && payload->has_bytes) {
+		/* Trimmed by the program. */
+		pool_take_idle(pool_of(trims, call), INT64_MAX, INT64_MAX);
 	}
-	if (made)
-		return process_alloc(trims, call, id, made->bytes);
-	if (!freed && (call->kind != KIND_POOL || !payload->has_bytes))
-		return 0;
-	pool = pool_of(trims, call);
-	if (!pool)
-		return -1;
-	if (freed)
-		return pool_add_idle(pool, freed->bytes, tail_of(trims, call));
-	/* Trimmed by the program. */
-	pool_take_idle(pool, INT64_MAX, INT64_MAX);
-	return 0;
 }
 
-static int process_call(struct trims *trims, uint32_t id)
+static void process_call(struct trims *trims, uint32_t id)
 {
 	const struct run_call *call = run_call(trims->run, id);
 
 	if (!call || call->kind == KIND_RUNTIME || call->duration == DURATION_NEVER ||
 		run_payload(trims->run, call)->result)
-		return 0;
-	if (note_work(trims, call))
-		return -1;
+		return;
+	note_work(trims, call);
 	if (map_get(&trims->keeps, process_of(trims, call), 0))
-		return 0;
-	return call_is_wait(call->kind) ? process_wait(trims, call, id)
-					: process_memory(trims, call, id);
+		return;
+	if (call_is_wait(call->kind))
+		process_wait(trims, call, id);
+	else
+		process_memory(trims, call, id);
 }
 
-/* --- what keeping the memory saves --- */
-
-/* Beyond what pools take, a call was late for another reason. */
-static int64_t saved_of(struct trims *trims, const struct part *part)
-{
-	int64_t usual = usual_duration(&trims->usual, part->key, part->expected);
-	int64_t most = POOL_SLOW_TIMES *
-		(POOL_TRIM_NS + (int64_t)((double)part->bytes * POOL_NS_PER_MIB / (1 << 20)));
-	int64_t saved = part->time - usual;
-
-	if (saved < BLOCKED_MIN_NS)
-		return 0;
-	return saved < most ? saved : most;
-}
-
-static int settle_part(struct trims *trims, const struct part *part)
+/* Adds what keeping the memory saves of a call; beyond what pools take it was late otherwise. */
+static void settle_part(struct trims *trims, const struct part *part)
 {
 	struct run_evidence *evidence = &trims->run->evidence;
-	struct run_trim *trim = part->trim == NO_TRIM ? NULL : &evidence->trim[part->trim];
-	int64_t saved = trim ? saved_of(trims, part) : 0;
+	int64_t saved = part->time - usual_duration(&trims->usual, part->key, part->expected);
+	int64_t most = POOL_SLOW_TIMES *
+		(POOL_TRIM_NS + (int64_t)((double)part->bytes * POOL_NS_PER_MIB / (1 << 20)));
+	struct run_trim *trim;
 
-	if (!saved)
-		return 0;
+	if (part->trim == NO_TRIM || saved < BLOCKED_MIN_NS)
+		return;
+	saved = saved < most ? saved : most;
+	trim = &evidence->trim[part->trim];
 	trim->time += saved;
 	for (size_t i = 0; i < RUN_TRIM_WAITS && part->call != trim->call; i++)
 		if (!trim->wait[i]) {
@@ -304,32 +252,24 @@ static int settle_part(struct trims *trims, const struct part *part)
 			break;
 		}
 	map_set(&evidence->trimmed, part->call, (uint64_t)saved);
-	return 0;
 }
 
-static int has_pools(const struct run *run)
-{
-	for (uint32_t id = 1; id < run->allocations.count; id++)
-		if (run_allocation(run, id)->kind == ALLOCATION_ASYNC)
-			return 1;
-	return 0;
-}
-
-int pool_trims_find(struct run *run)
+void pool_trims_find(struct run *run)
 {
 	struct trims trims = { .run = run };
-	int rc = 0, wanted = has_pools(run);
+	int has_pools = 0;
 
-	for (uint32_t id = 1; wanted && id < run_call_end(run) && !rc; id++)
-		rc = process_call(&trims, id);
-	for (size_t i = 0; i < trims.part_count && !rc; i++)
-		rc = settle_part(&trims, &trims.part[i]);
+	for (uint32_t id = 1; id < run->allocations.count && !has_pools; id++)
+		has_pools = run_allocation(run, id)->kind == ALLOCATION_ASYNC;
+	for (uint32_t id = 1; has_pools && id < run_call_end(run); id++)
+		process_call(&trims, id);
+	for (size_t i = 0; i < trims.part_count; i++)
+		settle_part(&trims, &trims.part[i]);
 	idmap_release(&trims.pools, free_pool);
 	map_release(&trims.tails);
 	map_release(&trims.events);
 	map_release(&trims.ends);
 	map_release(&trims.keeps);
-	usual_release(&trims.usual);
+	samples_release(&trims.usual);
 	free(trims.part);
-	return rc ? -1 : 0;
 }

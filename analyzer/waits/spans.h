@@ -20,8 +20,11 @@ struct spans {
 	struct busy up_to[SPAN_KINDS]; /* time of this kind or an earlier one */
 };
 
-/* Returns 0, or -1 after a message. */
-int spans_add(struct spans *spans, enum span_kind kind, int64_t start, int64_t end);
+static inline void spans_add(struct spans *spans, enum span_kind kind, int64_t start, int64_t end)
+{
+	for (int k = kind; k < SPAN_KINDS; k++)
+		busy_add(&spans->up_to[k], start, end);
+}
 
 /* Sums in ns; each moment counts at most once. */
 struct span_sums {
@@ -29,9 +32,23 @@ struct span_sums {
 	int64_t idle;  /* neither ran, and the thread waited for nothing else */
 };
 
-/* Sums the spans between two times.  Returns 0, or -1 after a message. */
-int spans_sum(struct spans *spans, int64_t from, int64_t until, struct span_sums *sums);
+/* Sums the spans between two times. */
+static inline struct span_sums spans_sum(struct spans *spans, int64_t from, int64_t until)
+{
+	int64_t ns[SPAN_KINDS];
 
-void spans_release(struct spans *spans);
+	for (int k = 0; k < SPAN_KINDS; k++) {
+		busy_join(&spans->up_to[k]);
+		ns[k] = busy_between(&spans->up_to[k], from, until);
+	}
+	return (struct span_sums){ .apart = ns[SPAN_APART] - ns[SPAN_AFTER],
+		.idle = (until > from ? until - from : 0) - ns[SPAN_ELSEWHERE] };
+}
+
+static inline void spans_release(struct spans *spans)
+{
+	for (int k = 0; k < SPAN_KINDS; k++)
+		busy_release(&spans->up_to[k]);
+}
 
 #endif

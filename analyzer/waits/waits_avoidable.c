@@ -29,18 +29,47 @@
  *
  * This is an upper bound for each wait alone; it does not replay the run.
  */
+#include "conflict.h"
 #include "constants.h"
-#include "waits.h"
-
-#include <stdlib.h>
-
+#include "order_path.h"
 #include "pinned_copies.h"
-#include "run_columns.h"
+#include "scope.h"
+#include "script_lines.h"
+#include "sharing.h"
+#include "spans.h"
 #include "stretches.h"
-#include "waits_segment.h"
+#include "wait.h"
+
+/* Maximum length of a row: consecutive copies that are one mistake. */
+#define SEGMENT_ROW 8
+
+/* The time between a wait and the next one that covers its operation. */
+struct segment {
+	const struct wait *wait;
+	struct wait_operation behind; /* the operation */
+	int64_t waited;               /* for it, ns */
+	uint8_t leaves;               /* the fix moves an Async copy out of the default stream */
+	uint8_t past_results;         /* copies like `result` are fixed, too */
+	int64_t partner;              /* as wait.partner, found if not given */
+	int64_t result; /* a copy to the host that closed the segment and would have waited in place
+			   of the wait, 0: none */
+
+	struct spans spans;
+	int64_t until;            /* entry of the next one, or return of the thread's last call */
+	int64_t last_end;         /* last end of an operation */
+	int64_t elsewhere, apart; /* sums, ns */
+	int submits, after, legacy;
+	int64_t row[SEGMENT_ROW];
+	size_t row_count;
+	size_t async_count; /* Async copies of the row, which keep their order */
+};
 
 struct avoidable {
-	struct segments segments;
+	struct walk_thread *walk;
+	struct order_path *path;
+	struct access_reader *reader;
+	struct sharing *sharing;
+	struct script_lines lines;
 	struct pinned_copies pinned;
 	struct run *run;
 	struct stretches stretches;
@@ -49,177 +78,397 @@ struct avoidable {
 	int knows_written;
 };
 
-/* Does the thread merely use the result of a synchronous copy?  Not if a script's line hides it. */
-static int is_by_intent(struct avoidable *a, const struct wait *wait)
+/* --- which calls the segment ends at --- */
+
+/* Did anything block the call besides its own operation, which the device began late? */
+static int is_for_others(const struct run *run, int64_t call)
 {
-	int script = wait->to_host ? segments_of_script(&a->segments, wait->call) : 1;
+	const struct run_wait *wait = run_wait_of(&run->evidence, call);
 
-	return script < 0 ? -1 : !script || wait->past_results;
-}
+	for (; wait; wait = run_next_wait(&run->evidence, wait)) {
+		const struct run_work *work = run_work(run, wait->op);
 
-static int64_t idle_that_counts(const struct wait *wait, int64_t idle)
-{
-	int copy = wait->is_copy || (wait->is_async && !wait->partner);
-
-	if ((copy || wait->next->row_count) && idle < ROUND_TRIP_NS)
-		return 0;
-	return !wait->next->submits && idle < BLOCKED_MIN_NS ? 0 : idle;
-}
-
-static int lost(struct avoidable *a, struct wait *wait, int64_t *ns)
-{
-	int64_t from = wait->behind.end, until = wait->next->until;
-	int by_intent = is_by_intent(a, wait);
-	struct span_sums sums;
-
-	if (wait->itself.end > from)
-		from = wait->itself.end;
-	if (from > wait->exit || !wait->next->submits)
-		from = wait->exit;
-	if (wait->next->last_end > until)
-		until = wait->next->last_end;
-	if (by_intent < 0 || spans_sum(&wait->next->spans, from, until, &sums))
-		return -1;
-	*ns = sums.apart;
-	if (!by_intent)
-		*ns += idle_that_counts(wait, sums.idle);
-	if (*ns > wait->waited)
-		*ns = wait->waited;
+		if (!work || work->call != call)
+			return 1;
+	}
 	return 0;
 }
 
-static int measure(struct avoidable *a, struct wait *wait, int64_t *ns)
+/* A copy from pageable memory is staged, and a small one does nothing else. */
+static int may_not_wait(const struct walk_call *call)
 {
-	struct segment next = { .until = 0 };
-	int rc;
+	if (scope_of(call) == SCOPE_STREAM)
+		return call_is_async_copy(call->kind) && !scope_includes_own(call);
+	return scope_empties_device(call) && scope_of(call) != SCOPE_NONE;
+}
 
-	wait->next = &next;
-	rc = segments_measure(&a->segments, wait) || lost(a, wait, ns);
-	spans_release(&next.spans);
-	wait->next = NULL;
-	return rc ? -1 : 0;
+static int is_implicit(const struct wait *wait)
+{
+	return wait->kind != WAIT_STAGED && wait->kind != WAIT_EXPLICIT;
+}
+
+static int is_side_effect(const struct wait *wait)
+{
+	return !wait->is_copy && !wait->is_async && is_implicit(wait);
+}
+
+/* A copy to the host waits on purpose. */
+static int is_about_results(const struct segment *s)
+{
+	return s->wait->to_host || s->past_results;
 }
 
 /*
- * Measures the wait for the call's own transfer, of which at most the transfer's time was
- * avoidable.
+ * A call that waits as a side effect and the synchronous copies to the device after it are one
+ * mistake, fixed together: the second one would wait in place of the first.  A copy to the host
+ * begins its own row: the results of a round, fetched one by one.  After a side effect both costs
+ * are computed: for the first call alone, and for both.
  */
-static int measure_own(struct avoidable *a, const struct wait *wait, int64_t *ns)
+static int is_of_row(const struct walk_call *call, const struct segment *s)
 {
-	struct wait own = *wait;
-	int64_t took = wait->itself.end - wait->behind.end, others = *ns;
+	return (s->wait->on_default || is_side_effect(s->wait)) && s->row_count < SEGMENT_ROW &&
+		call_is_sync(call->kind) &&
+		(call->stream_kind == STREAM_KIND_LEGACY ||
+			call->stream_kind == STREAM_KIND_THREAD) &&
+		scope_of(call) != SCOPE_NONE && call->direction != COPY_H2H &&
+		(is_about_results(s) || call->direction != COPY_D2H);
+}
 
-	own.behind = wait->itself;
-	own.waited = took + wait->exit - wait->itself.end;
-	if (measure(a, &own, ns))
+/*
+ * An Async copy and the pageable ones after it in its stream are one row too: the fix that pins one
+ * result's memory pins the next one's.
+ */
+static int is_of_async_row(const struct walk_call *call, const struct segment *s)
+{
+	return s->wait->is_async && is_implicit(s->wait) && s->async_count < SEGMENT_ROW &&
+		call_is_async_copy(call->kind) && call->stream == s->wait->itself.stream &&
+		scope_of(call) != SCOPE_NONE;
+}
+
+/*
+ * Returns 1 if after a copy to the host the thread waits for the remaining work, or fetches another
+ * device's result: then the next round follows.  Returns 0 if it had observed that complete, as
+ * with the events of a ring of buffers.
+ */
+static int closes_round(struct avoidable *a, const struct walk_call *call, const struct segment *s)
+{
+	int script;
+
+	if (!is_about_results(s) || map_get(&a->run->evidence.knows, (uint64_t)call->id, 0))
+		return 0;
+	if (!scope_is_explicit(call) &&
+		(!call_is_sync_copy(call->kind) || call->direction != COPY_D2H ||
+			call->stream_context == s->behind.context))
+		return 0;
+	script = script_lines_has(&a->lines, s->wait->call);
+	return script < 0 ? -1 : !script;
+}
+
+/*
+ * Returns 1 if the call would have waited for the operation, had that still been pending; -1 after
+ * a message.
+ */
+static int covers(struct avoidable *a, const struct walk_call *call, const struct segment *s)
+{
+	int closes = call->result ? 0 : closes_round(a, call, s);
+	enum covered covered;
+
+	if (call->result || closes)
+		return closes;
+	if (is_of_async_row(call, s) || is_of_row(call, s) || may_not_wait(call)) {
+		int any = may_not_wait(call) && !is_of_async_row(call, s);
+
+		if (any ? !run_wait_of(&a->run->evidence, call->id)
+			: !is_for_others(a->run, call->id))
+			return 0;
+	}
+	covered = wait_covered(call, &s->behind);
+	return covered == COVERED_IF_ORDERED ? order_path_exists(a->path, call->id, s->behind.call)
+					     : covered == COVERED;
+}
+
+/* --- what happened until then --- */
+
+/*
+ * Returns whether a later call's work must come after the operation; -1 after a message.  An order
+ * by a copy in a default stream is not required, unless the copy orders the two by its data.
+ */
+static int comes_after(struct avoidable *a, const struct walk_call *call, const struct segment *s)
+{
+	enum stream_kind kind = s->behind.kind;
+	int64_t moved[SEGMENT_ROW];
+	size_t count = 0;
+	int after;
+
+	/* Legacy work and the work of blocking streams run one after the other. */
+	if (call->stream_kind == STREAM_KIND_LEGACY
+			? stream_is_blocking(kind)
+			: s->legacy && stream_is_blocking(call->stream_kind) &&
+				(stream_is_blocking(kind) || kind == STREAM_KIND_LEGACY))
+		return 1;
+	if (call->stream == s->behind.stream)
+		return 1;
+	/*
+	 * The wait for a result comes before objects made for the next result, including streams.
+	 * Default streams always exist.
+	 */
+	if (is_about_results(s) && run_stream(a->run, call->stream)->created > s->wait->call)
+		return 1;
+	for (size_t i = 0; i < s->row_count; i++) {
+		int needed = sharing_between(a->sharing, s->row[i], s->behind.call, call->id);
+
+		if (needed < 0)
+			return -1;
+		if (!needed)
+			moved[count++] = s->row[i];
+	}
+	after = order_path_exists_moved(a->path, call->id, s->behind.call, moved, count);
+	return after ? after
+		     : access_may_conflict(a->reader, s->behind.call, call->id, CONFLICT_SHOWN);
+}
+
+/* Adds a call that does not cover the operation.  Returns 0, or -1 after a message. */
+static int add_call(struct avoidable *a, const struct walk_call *call, struct segment *s)
+{
+	int after, in_async_row;
+
+	s->until = call->exit;
+	/* A call that drains the device does its own work only then: never concurrently. */
+	if (scope_of(call) != SCOPE_NONE &&
+		(scope_empties_device(call) || call->exit - call->enter > BLOCKED_MIN_NS)) {
+		s->elsewhere += call->exit - call->enter;
+		spans_add(&s->spans, SPAN_ELSEWHERE, call->enter, call->exit);
+	}
+	if (!walk_submits(call) || call->result)
+		return 0;
+	s->submits = 1;
+	if (is_of_row(call, s)) {
+		s->row[s->row_count++] = call->id;
+		return 0;
+	}
+	in_async_row = is_of_async_row(call, s);
+	s->async_count += (size_t)in_async_row;
+	after = comes_after(a, call, s);
+	if (after < 0)
 		return -1;
-	if (others > *ns)
-		*ns = others;
+	if (in_async_row && s->leaves && s->row_count < SEGMENT_ROW)
+		s->row[s->row_count++] = call->id;
+	else if (call->stream_kind == STREAM_KIND_LEGACY)
+		s->legacy = 1;
+	if (call->op_start == WALK_NEVER || call->op_end == WALK_NEVER)
+		return 0;
+	if (after)
+		s->after = 1;
+	else
+		s->apart += call->op_end - call->op_start;
+	if (call->op_end > s->last_end)
+		s->last_end = call->op_end;
+	spans_add(&s->spans, after ? SPAN_AFTER : SPAN_APART, call->op_start, call->op_end);
 	return 0;
 }
 
-static int64_t overlap(int64_t a, int64_t b)
+/* Returns 1 if the segment is closed, 0 to continue with the next call, -1 after a message. */
+static int process_call(struct avoidable *a, const struct walk_call *call, struct segment *s)
 {
-	int64_t less = a < b ? a : b;
+	const struct wait *wait = s->wait;
+	int found = covers(a, call, s), same = 0;
 
-	return less < ROUND_TRIP_NS ? 0 : less;
+	if (found < 0 || (!found && add_call(a, call, s)))
+		return -1;
+	/* No more than the wait is avoidable. */
+	if (!found)
+		return (!s->after && s->apart >= s->waited) ||
+			s->until - wait->exit - s->elsewhere >= s->waited;
+	/* The program's own wait in the line of an Async copy is not a separate wait. */
+	if (wait->is_async && !s->partner && scope_is_explicit(call))
+		same = script_lines_same(&a->lines, wait->call, call->id);
+	if (same) {
+		s->partner = same > 0 ? call->id : 0;
+		return same < 0 ? -1 : 0;
+	}
+	/* This copy, which covers the operation, would wait only without the side effect. */
+	if (is_side_effect(wait) && !s->past_results && call_is_sync_copy(call->kind) &&
+		call->direction == COPY_D2H && !is_for_others(a->run, call->id))
+		s->result = call->id;
+	s->until = call->enter;
+	return 1;
 }
 
-/* Adds the delay of the copy itself, up to the time of both. */
+/* Was the thread's last work before the wait a fetch of another device's result? */
+static int has_fetched_elsewhere(const struct run *run, const struct segment *s)
+{
+	for (int64_t id = s->wait->call - 1; id > 0; id--) {
+		const struct run_call *call = run_call(run, id);
+		const struct run_payload *payload;
+
+		if (!call || call->thread != s->wait->thread || !call->stream ||
+			call->kind == KIND_RUNTIME)
+			continue;
+		payload = run_payload(run, call);
+		return call_is_sync_copy(call->kind) &&
+			(payload->dst == MEMORY_PAGEABLE || payload->dst == MEMORY_PINNED) &&
+			run_stream(run, call->stream)->context != s->behind.context;
+	}
+	return 0;
+}
+
+/*
+ * Could the call's own operation have been concurrent with the operation that it waited for?
+ * Returns -1 after a message.
+ */
+static int is_own_apart(struct avoidable *a, const struct wait_operation *behind, int64_t call)
+{
+	int conflict = access_may_conflict(a->reader, behind->call, call, CONFLICT_UNNAMED);
+
+	return conflict < 0 ? -1 : !conflict;
+}
+
+/*
+ * Fills the segment's time.  script: the wait is a copy to the host in a line that does not show
+ * it.  Returns 0, or -1 after a message.
+ */
+static int follow(struct avoidable *a, struct segment *s, int script)
+{
+	const struct wait *wait = s->wait;
+	struct walk_call call;
+	int rc, closed = 0;
+
+	s->until = wait->exit;
+	s->last_end = INT64_MIN;
+	if (wait->on_default || s->leaves)
+		s->row[s->row_count++] = wait->call;
+	/*
+	 * The copy fetched the last of several devices' results, one by one: the next round begins
+	 * after it, also on the devices that had finished before.
+	 */
+	if (wait->to_host && !script && has_fetched_elsewhere(a->run, s)) {
+		rc = is_own_apart(a, &s->behind, wait->call);
+		closed = rc < 0 ? -1 : !rc;
+	}
+	walk_thread_seek(a->walk, wait->thread, wait->call);
+	for (int i = 0; i < SEGMENT_CALLS && !closed; i++) {
+		rc = walk_thread_next(a->walk, &call);
+		/* Work after recording stopped may have waited at once. */
+		if (rc <= 0 || call.exit == WALK_NEVER || call.stretch != wait->stretch)
+			break;
+		if (call.exit > wait->exit) /* otherwise it was made within the wait */
+			closed = process_call(a, &call, s);
+	}
+	return closed < 0 ? -1 : 0;
+}
+
+/* --- what of it was avoidable --- */
+
+/* Sets *ns to the avoidable time of a wait for s->behind.  Returns 0, or -1 after a message. */
+static int measure(struct avoidable *a, struct segment *s, int64_t *ns)
+{
+	const struct wait *wait = s->wait;
+	int script = wait->to_host ? script_lines_has(&a->lines, wait->call) : 1;
+	int64_t from = s->behind.end, until;
+	struct span_sums sums;
+
+	if (script < 0 || follow(a, s, script)) {
+		spans_release(&s->spans);
+		return -1;
+	}
+	if (wait->itself.end > from)
+		from = wait->itself.end;
+	if (from > wait->exit || !s->submits)
+		from = wait->exit;
+	until = s->until > s->last_end ? s->until : s->last_end;
+	sums = spans_sum(&s->spans, from, until);
+	spans_release(&s->spans);
+	/* Waking up after a copy and starting the next work takes its time. */
+	if ((wait->is_copy || (wait->is_async && !s->partner) || s->row_count) &&
+		sums.idle < ROUND_TRIP_NS)
+		sums.idle = 0;
+	if (!s->submits && sums.idle < BLOCKED_MIN_NS)
+		sums.idle = 0;
+	/* The thread merely uses the result of a copy, unless a script's line hides it. */
+	*ns = sums.apart + (!script || s->past_results ? 0 : sums.idle);
+	if (*ns > s->waited)
+		*ns = s->waited;
+	return 0;
+}
+
+/*
+ * Adds the delay of a synchronous copy to the device that could have been concurrent, up to the
+ * time of both.  Returns 0, or -1 after a message.
+ */
 static int add_upload(struct avoidable *a, const struct wait *wait, int64_t *ns)
 {
-	int64_t since = wait->behind.start > wait->enter ? wait->behind.start : wait->enter;
-	int64_t from =
-		wait->itself.start > wait->behind.end ? wait->itself.start : wait->behind.end;
-	int64_t could = overlap(wait->itself.end - from, wait->behind.end - since);
-	int apart = could ? segments_own_apart(&a->segments, wait) : 0;
+	const struct wait_operation *by = &wait->by, *own = &wait->itself;
+	int64_t could, both;
+	int apart;
 
+	if (!wait->is_copy || wait->to_host || by->call == wait->call || own->end <= by->end)
+		return 0;
+	could = own->end - (own->start > by->end ? own->start : by->end);
+	both = by->end - (by->start > wait->enter ? by->start : wait->enter);
+	could = could < both ? could : both;
+	apart = could < ROUND_TRIP_NS ? 0 : is_own_apart(a, by, wait->call);
 	if (apart > 0)
 		*ns = *ns + could < wait->waited ? *ns + could : wait->waited;
 	return apart < 0 ? -1 : 0;
 }
 
-static int is_upload(const struct wait *wait)
+/* Sets what the wait cost in its row.  Returns 0, or -1 after a message. */
+static int set_avoidable(struct avoidable *a, struct wait *wait)
 {
-	return wait->is_copy && !wait->to_host && wait->behind.call != wait->call &&
-		wait->itself.end > wait->behind.end;
-}
-
-/* Did the copy wait for something else, and then for its own transfer? */
-static int has_own_transfer(const struct wait *wait)
-{
-	return wait->is_async && wait->kind != WAIT_EXPLICIT && wait->behind.call != wait->call &&
-		wait->itself.end > wait->behind.end && wait->itself.end <= wait->exit;
-}
-
-/* Measures the avoidable time together with the copy to the host after it, if that is more. */
-static int measure_with_result(struct avoidable *a, struct wait *wait, int64_t *ns)
-{
-	struct wait both = *wait;
-	int64_t more = 0;
-
-	both.past_results = 1;
-	if (measure(a, &both, &more))
-		return -1;
-	if (more > *ns) {
-		*ns = more;
-		wait->partner = wait->result;
-	}
-	return 0;
-}
-
-/*
- * A pageable copy in the legacy default stream whose only fix is pinned memory still delays the
- * thread's next work: now on the device.
- */
-static int measure_independent(struct avoidable *a, const struct wait *wait, int64_t *ns)
-{
-	struct wait apart = *wait;
-
-	if (!wait->is_async || wait->itself.kind != STREAM_KIND_LEGACY)
-		return 0;
-	apart.leaves = 1;
-	return measure(a, &apart, ns);
-}
-
-/* The transfer itself would have been shorter; the next call need not follow at once. */
-static int64_t shorter(const struct avoidable *a, const struct wait *wait)
-{
-	int64_t ns = pinned_excess(&a->pinned, a->run, wait->call);
-
-	return ns < BLOCKED_MIN_NS ? 0 : ns;
-}
-
-static void set_avoidable(struct avoidable *a, const struct wait *wait, int64_t ns, int64_t apart,
-	int64_t partner)
-{
+	const struct segment alone = { .wait = wait,
+		.behind = wait->by,
+		.waited = wait->waited,
+		.partner = wait->partner };
+	const struct wait_operation *by = &wait->by, *own = &wait->itself;
+	struct segment s = alone;
 	struct run_wait *row = &a->run->evidence.wait[wait->number];
+	int64_t ns = 0, more = 0, apart = 0, shorter;
 
-	row->shorter = shorter(a, wait);
+	if (measure(a, &s, &ns))
+		return -1;
+	wait->partner = s.partner;
+	/* The wait for the own transfer, of which at most the transfer's time was avoidable. */
+	if (wait->is_async && wait->kind != WAIT_EXPLICIT && by->call != wait->call &&
+		own->end > by->end && own->end <= wait->exit) {
+		struct segment transfer = alone;
+
+		transfer.behind = *own;
+		transfer.waited = own->end - by->end + wait->exit - own->end;
+		if (measure(a, &transfer, &more))
+			return -1;
+		ns = more > ns ? more : ns;
+	}
+	if (add_upload(a, wait, &ns))
+		return -1;
+	/* Together with the copy to the host after it, if that is more. */
+	if (s.result) {
+		struct segment both = alone;
+
+		both.past_results = 1;
+		if (measure(a, &both, &more))
+			return -1;
+		if (more > ns) {
+			ns = more;
+			wait->partner = s.result;
+		}
+	}
+	/*
+	 * A pageable copy in the legacy default stream whose only fix is pinned memory still delays
+	 * the thread's next work: now on the device.
+	 */
+	if (wait->is_async && own->kind == STREAM_KIND_LEGACY) {
+		struct segment moved = alone;
+
+		moved.leaves = 1;
+		if (measure(a, &moved, &apart))
+			return -1;
+	}
+	/* The transfer itself would have been shorter; the next call need not follow at once. */
+	shorter = pinned_excess(&a->pinned, a->run, wait->call);
+	row->shorter = shorter < BLOCKED_MIN_NS ? 0 : shorter;
 	row->avoidable = ns > row->shorter ? ns : row->shorter;
 	row->apart = apart;
-	row->partner = (uint32_t)partner;
-}
-
-static int judge(struct avoidable *a, struct wait *wait)
-{
-	struct wait before = *wait;
-	int64_t ns = 0, apart = 0;
-	int rc = 1;
-
-	/* An explicit wait is avoidable only together with the copy in the same line. */
-	if (wait->kind == WAIT_EXPLICIT)
-		rc = segments_of_one_line(&a->segments, wait->call, wait->partner);
-	if (rc <= 0) {
-		set_avoidable(a, wait, 0, 0, 0);
-		return rc;
-	}
-	if (measure(a, wait, &ns) || (has_own_transfer(wait) && measure_own(a, &before, &ns)) ||
-		(is_upload(wait) && add_upload(a, wait, &ns)) ||
-		(wait->result && measure_with_result(a, wait, &ns)) ||
-		measure_independent(a, &before, &apart))
-		return -1;
-	set_avoidable(a, wait, ns, apart, wait->partner);
+	row->partner = (uint32_t)wait->partner;
 	return 0;
 }
 
@@ -230,30 +479,18 @@ static int is_host(unsigned memory)
 	return memory == MEMORY_PAGEABLE || memory == MEMORY_PINNED;
 }
 
-static int find_written(struct avoidable *a)
+/* Is it a copy within host memory, from an address that no device work writes? */
+static int copies_host_data(struct avoidable *a, const struct run_call *call, uint32_t id)
 {
 	const struct run_operand *row = (const struct run_operand *)a->run->operands.rows;
 	const struct run_operand *end = run_rows_end(&a->run->operands);
 
-	a->knows_written = 1;
-	for (; row < end; row++)
-		if (row->role != OPERAND_SRC && row->allocation)
-			map_set(&a->written, row->allocation, 1);
-	return 0;
-}
-
-/*
- * Returns 1 for a copy within host memory from an address that no device work writes; -1: out of
- * memory.
- */
-static int copies_host_data(struct avoidable *a, const struct run_call *call, uint32_t id)
-{
-	const struct run_operand *row, *end = run_rows_end(&a->run->operands);
-
 	if (!is_host(run_payload(a->run, call)->src))
 		return 0;
-	if (!a->knows_written && find_written(a))
-		return -1;
+	for (; !a->knows_written && row < end; row++)
+		if (row->role != OPERAND_SRC && row->allocation)
+			map_set(&a->written, row->allocation, 1);
+	a->knows_written = 1;
 	row = run_find(&a->run->operands, id);
 	for (; row && row < end && row->call == id; row++)
 		if (row->role == OPERAND_SRC && map_get(&a->written, row->allocation, 0))
@@ -261,80 +498,58 @@ static int copies_host_data(struct avoidable *a, const struct run_call *call, ui
 	return 1;
 }
 
-static struct wait_operation operation_of(const struct run *run, int64_t id)
-{
-	const struct run_call *call = run_call(run, id);
-	const struct run_stream *stream = run_stream(run, call ? call->stream : 0);
-
-	return (struct wait_operation){ .call = id,
-		.start = INT64_MAX,
-		.end = INT64_MIN,
-		.stream = call ? call->stream : 0,
-		.context = stream->context,
-		.kind = (enum stream_kind)stream->kind,
-		.device = run_context(run, stream->context)->device };
-}
-
-/* Reads the first start and the last end of the call's own operations. */
-static void read_itself(const struct run *run, const struct run_call *call, struct wait *wait)
-{
-	uint32_t id = call->last_work;
-
-	wait->itself = operation_of(run, wait->call);
-	while (id) {
-		const struct run_work *work = run_work(run, id);
-		int64_t end = run_end(run, work, id);
-
-		if (end != RUN_NEVER && end > wait->itself.end)
-			wait->itself.end = end;
-		if (work->start < wait->itself.start)
-			wait->itself.start = work->start;
-		id = work->next == call->last_work ? 0 : work->next;
-	}
-}
-
-static int read_wait(struct avoidable *a, struct wait *wait)
+static void read_wait(struct avoidable *a, struct wait *wait)
 {
 	const struct run_call *call = run_call(a->run, wait->call);
 	const struct run_work *work = run_work(a->run, wait->by.op);
-	int host_data = 0;
+	struct wait_operation *itself = &wait->itself;
+	int64_t op = wait->by.op;
 
-	wait->behind = operation_of(a->run, work->call);
-	wait->behind.start = work->start;
-	wait->behind.end = run_end(a->run, work, (uint32_t)wait->by.op);
-	read_itself(a->run, call, wait);
+	wait->by = wait_operation_of(a->run, work->call, 0);
+	wait->by.op = op;
+	wait->by.start = work->start;
+	wait->by.end = run_end(a->run, work, op);
+	*itself = wait_operation_of(a->run, wait->call, 1);
 	wait->is_async = call_is_async_copy(call->kind);
 	wait->is_copy = call_is_sync(call->kind);
-	wait->to_host = call_is_sync_copy(call->kind) && is_host(run_payload(a->run, call)->dst);
 	wait->on_default = wait->is_copy &&
-		(wait->itself.kind == STREAM_KIND_LEGACY ||
-			wait->itself.kind == STREAM_KIND_THREAD);
-	if (wait->to_host)
-		host_data = copies_host_data(a, call, (uint32_t)wait->call);
-	wait->to_host = wait->to_host && !host_data;
+		(itself->kind == STREAM_KIND_LEGACY || itself->kind == STREAM_KIND_THREAD);
+	wait->to_host = call_is_sync_copy(call->kind) && is_host(run_payload(a->run, call)->dst) &&
+		!copies_host_data(a, call, (uint32_t)wait->call);
 	wait->stretch = stretches_find(&a->stretches, wait->process, wait->enter);
-	return host_data < 0 ? -1 : 0;
 }
 
-/* A wait after which the process submits nothing more is ignored: the process is ending. */
-static int may_be_avoidable(const struct avoidable *a, const struct wait *wait)
+/*
+ * Returns whether a change of the call might avoid its wait; -1 after a message.  A wait after
+ * which the process submits nothing more is ignored: the process is ending.
+ */
+static int may_be_avoidable(struct avoidable *a, const struct wait *wait)
 {
-	if (!wait->number ||
-		(wait->kind != WAIT_IMPLICIT && wait->kind != WAIT_INTERNAL &&
-			wait->kind != WAIT_STAGED && !wait->partner))
+	if ((wait->kind != WAIT_IMPLICIT && wait->kind != WAIT_INTERNAL &&
+		    wait->kind != WAIT_STAGED && !wait->partner) ||
+		!run_work(a->run, wait->by.op) ||
+		(uint64_t)wait->call >= map_get(&a->last, (uint64_t)wait->process, 0))
 		return 0;
-	return run_work(a->run, wait->by.op) &&
-		(uint64_t)wait->call < map_get(&a->last, (uint64_t)wait->process, 0);
+	/* An explicit wait is avoidable only together with the copy in the same line. */
+	return wait->kind != WAIT_EXPLICIT ||
+		script_lines_same(&a->lines, wait->call, wait->partner);
 }
 
-/* Finds the last call of each process that submitted an operation. */
-static int find_last(const struct run *run, struct map *last)
+static int open_all(struct avoidable *a, struct db *db)
 {
-	for (uint32_t id = 1; id < run_work_end(run); id++) {
-		const struct run_work *work = run_work(run, id);
+	a->walk = walk_thread_open(db);
+	a->path = order_path_open(db);
+	a->reader = access_open(db);
+	a->sharing = a->reader ? sharing_open(db, a->reader) : NULL;
+	if (script_lines_open(&a->lines, db) || !a->walk || !a->path || !a->sharing ||
+		stretches_load(&a->stretches, db) || pinned_find(&a->pinned, db))
+		return -1;
+	for (uint32_t id = 1; id < run_work_end(a->run); id++) {
+		const struct run_work *work = run_work(a->run, id);
+		uint64_t process = work ? run_where(a->run, work)->process : 0;
 
-		if (work && work->call > map_get(last, run_where(run, work)->process, 0))
-			map_set(last, run_where(run, work)->process, work->call);
+		if (work && work->call > map_get(&a->last, process, 0))
+			map_set(&a->last, process, work->call);
 	}
 	return 0;
 }
@@ -342,20 +557,25 @@ static int find_last(const struct run *run, struct map *last)
 int waits_find_avoidable(struct db *db, struct wait_list *list)
 {
 	struct avoidable a = { .run = db->run };
-	int rc = segments_open(&a.segments, db) || stretches_load(&a.stretches, db) ||
-			find_last(a.run, &a.last) || pinned_find(&a.pinned, db)
-		? -1
-		: 0;
+	int rc = open_all(&a, db);
 
 	for (size_t i = 0; i < list->count && !rc; i++) {
 		struct wait *wait = &list->wait[i];
+		int may = wait->number ? may_be_avoidable(&a, wait) : 0;
 
-		if (may_be_avoidable(&a, wait))
-			rc = read_wait(&a, wait) || judge(&a, wait) ? -1 : 0;
-		else if (wait->number && wait->kind == WAIT_EXPLICIT)
+		if (may > 0) {
+			read_wait(&a, wait);
+			may = set_avoidable(&a, wait);
+		} else if (wait->number && wait->kind == WAIT_EXPLICIT) {
 			a.run->evidence.wait[wait->number].partner = 0;
+		}
+		rc = may < 0 ? -1 : 0;
 	}
-	segments_close(&a.segments);
+	script_lines_close(&a.lines);
+	sharing_close(a.sharing);
+	access_close(a.reader);
+	order_path_close(a.path);
+	walk_thread_close(a.walk);
 	pinned_release(&a.pinned);
 	stretches_release(&a.stretches);
 	map_release(&a.last);

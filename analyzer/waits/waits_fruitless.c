@@ -24,31 +24,11 @@ static int process_wait(struct glance *glance, const struct run_call *call, uint
 
 	if (kind_waits(call->kind) == WAITS_CONTEXT)
 		glance->last_wait = id;
-	if (exit != RUN_NEVER && !payload->result &&
-		glance->wait(glance->arg, id, fruitless, exit - since))
-		return -1;
 	if (stream)
 		map_set(&glance->results, stream, 0);
-	return 0;
-}
-
-static int process_call(struct glance *glance, const struct run_call *call, uint32_t id,
-	int64_t since)
-{
-	const struct run_payload *payload = run_payload(glance->run, call);
-
-	if (call->kind == KIND_EVENT_RECORD) {
-		map_set(&glance->events, payload->event, call->stream);
-		return 0;
-	}
-	if (brings_results(glance->run, call)) {
-		glance->last_result = id;
-		map_set(&glance->results, call->stream, 1);
-		return 0;
-	}
-	if (call_is_wait(call->kind))
-		return process_wait(glance, call, id, call->enter);
-	return since == INT64_MIN ? 0 : process_wait(glance, call, id, since);
+	return exit == RUN_NEVER || payload->result
+		? 0
+		: glance->wait(glance->arg, id, fruitless, exit - since);
 }
 
 int glance_scan(struct glance *glance, const struct run *run, const struct polls *polls)
@@ -59,8 +39,18 @@ int glance_scan(struct glance *glance, const struct run *run, const struct polls
 	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
 		const struct run_call *call = run_call(run, id);
 
-		if (call && call->kind != KIND_RUNTIME)
-			rc = process_call(glance, call, id, polls_since(polls, id));
+		if (!call || call->kind == KIND_RUNTIME)
+			continue;
+		if (call->kind == KIND_EVENT_RECORD) {
+			map_set(&glance->events, run_payload(run, call)->event, call->stream);
+		} else if (brings_results(run, call)) {
+			glance->last_result = id;
+			map_set(&glance->results, call->stream, 1);
+		} else if (call_is_wait(call->kind)) {
+			rc = process_wait(glance, call, id, call->enter);
+		} else if (polls_since(polls, id) != INT64_MIN) {
+			rc = process_wait(glance, call, id, polls_since(polls, id));
+		}
 	}
 	map_release(&glance->events);
 	map_release(&glance->results);

@@ -5,24 +5,25 @@
 
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 
 /* The first durations of a kind of call, from which its median is taken. */
 #define SAMPLE_LIMIT 65536
 
-int sample_add(struct sample *sample, int64_t value)
+struct sample {
+	int64_t *ns;
+	size_t count;
+	int sorted;
+};
+
+void samples_add(struct samples *samples, int64_t key, int64_t ns)
 {
-	int64_t *more;
+	struct sample *sample = idmap_need(&samples->of, key, sizeof(*sample));
 
 	if (sample->count >= SAMPLE_LIMIT)
-		return 0;
-	more = array_room(sample->value, sample->count, sizeof(*more));
-	if (!more)
-		return -1;
-	sample->value = more;
-	sample->value[sample->count++] = value;
+		return;
+	*array_push(sample->ns, sample->count) = ns;
 	sample->sorted = 0;
-	return 0;
 }
 
 static int by_value(const void *a, const void *b)
@@ -32,24 +33,28 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-int64_t sample_quantile(struct sample *sample, double share)
+int64_t samples_quantile(struct samples *samples, int64_t key, int percent, size_t least,
+	int64_t otherwise)
 {
+	struct sample *sample = idmap_get(&samples->of, key);
+
+	if (!sample || sample->count < least)
+		return otherwise;
 	if (!sample->sorted)
-		qsort(sample->value, sample->count, sizeof(*sample->value), by_value);
+		qsort(sample->ns, sample->count, sizeof(*sample->ns), by_value);
 	sample->sorted = 1;
-	return sample->value[(size_t)(share * (double)(sample->count - 1))];
+	return sample->ns[(size_t)(percent / 100.0 * (double)(sample->count - 1))];
 }
 
-void sample_release(struct sample *sample)
+static void free_sample(void *object)
 {
-	free(sample->value);
-	*sample = (struct sample){ 0 };
+	free(((struct sample *)object)->ns);
+	free(object);
 }
 
-static void free_sample(void *sample)
+void samples_release(struct samples *samples)
 {
-	sample_release(sample);
-	free(sample);
+	idmap_release(&samples->of, free_sample);
 }
 
 static enum memory_kind host_memory(const struct walk_call *call)
@@ -57,39 +62,16 @@ static enum memory_kind host_memory(const struct walk_call *call)
 	return call->direction == COPY_H2D ? call->src : call->dst;
 }
 
-/* Sizes within a factor of two are in one class. */
-static int64_t size_class(int64_t bytes)
-{
-	int64_t class = 0;
-
-	for (; bytes > 4096; bytes >>= 1)
-		class ++;
-	return class;
-}
-
 int64_t usual_key(const struct walk_call *call)
 {
-	int64_t key = call->type;
+	int64_t key = call->type << 16, size = 0;
 
 	if (!call_is_copy(call->kind))
-		return key << 16;
-	return key << 16 | size_class(call->bytes) << 8 | (int64_t)call->direction << 4 |
-		(int64_t)host_memory(call);
-}
-
-int usual_add(struct usual *usual, int64_t key, int64_t duration)
-{
-	struct sample *sample = idmap_need(&usual->classes, key, sizeof(*sample));
-
-	return sample ? sample_add(sample, duration) : -1;
-}
-
-int64_t usual_duration(struct usual *usual, int64_t key, int64_t expected)
-{
-	struct sample *sample = idmap_get(&usual->classes, key);
-
-	return sample && sample->count >= USUAL_MIN_EXAMPLES ? sample_quantile(sample, 0.5)
-							     : expected;
+		return key;
+	/* Sizes within a factor of two are comparable. */
+	for (int64_t bytes = call->bytes; bytes > 4096; bytes >>= 1)
+		size++;
+	return key | size << 8 | (int64_t)call->direction << 4 | (int64_t)host_memory(call);
 }
 
 int64_t usual_expected(const struct walk_call *call)
@@ -112,7 +94,53 @@ int64_t usual_expected(const struct walk_call *call)
 	return 0;
 }
 
-void usual_release(struct usual *usual)
+int64_t usual_duration(struct samples *samples, int64_t key, int64_t expected)
 {
-	idmap_release(&usual->classes, free_sample);
+	return samples_quantile(samples, key, 50, USUAL_MIN_EXAMPLES, expected);
+}
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+void wait_timing_add(struct samples *samples, int64_t process, int64_t latency)
+{
+	if (latency >= -CLOCK_ERROR_MAX_NS)
+		samples_add(samples, USUAL_LATENCY | process, latency);
+}
+
+struct wait_timing *wait_timing_of(struct idmap *timings, int64_t process)
+{
+	struct wait_timing *timing = idmap_need(timings, process, sizeof(*timing));
+
+	if (!timing->clock_error)
+		timing->clock_error = 1;
+	return timing;
+}
+
+const struct wait_timing *wait_timing_settle(struct idmap *timings, struct samples *samples,
+	int64_t process)
+{
+	struct wait_timing *timing = wait_timing_of(timings, process);
+	int64_t key = USUAL_LATENCY | process, early, latency;
+
+	if (timing->error)
+		return timing;
+	/* A wait that seems to return before its operation's end shows the clocks' difference. */
+	early = -samples_quantile(samples, key, 0, 1, 0);
+	latency = samples_quantile(samples, key, LATENCY_PERCENTILE, LATENCY_MIN_EXAMPLES,
+		LATENCY_DEFAULT_NS);
+	latency = clamp(latency, LATENCY_MIN_NS, LATENCY_MAX_NS);
+	/* The wake-up of a sleeping thread cannot be distinguished from the call's later work. */
+	timing->usually_late = timing->blocking ? LATENCY_DEFAULT_NS : latency;
+	timing->wake_up = timing->blocking ? LATENCY_BLOCKING_NS : latency;
+	timing->error = clamp(early > timing->clock_error ? early : timing->clock_error,
+		CLOCK_ERROR_MIN_NS, CLOCK_ERROR_MAX_NS);
+	return timing;
+}
+
+int wait_is_short(const struct wait_timing *timing, int64_t waited, int64_t least)
+{
+	return waited < least || waited < CLOCK_ERRORS * timing->clock_error;
 }

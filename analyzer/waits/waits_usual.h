@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The usual duration of a call that waits for nothing: the median of such calls of its type in this
- * run (copies: of similar size), otherwise the value of waits.def.
+ * What a run shows of its own noise: the usual duration of calls that wait for nothing, the time in
+ * which waiting threads wake up, and the error of the clocks.
  */
 #ifndef CUFENCE_WAITS_USUAL_H
 #define CUFENCE_WAITS_USUAL_H
@@ -12,49 +12,55 @@
 #include "idmap.h"
 #include "walk.h"
 
-/* A sample of durations: the first ones, limited by memory. */
-struct sample {
-	int64_t *value;
-	size_t count;
-	int sorted;
+/* Times by key, the first ones of each, limited by memory.  Zero-initialized is empty. */
+struct samples {
+	struct idmap of; /* struct sample */
 };
-int sample_add(struct sample *sample, int64_t value);
 
-/* Returns the quantile for share (0 to 1).  Sorts the sample, which must not be empty. */
-int64_t sample_quantile(struct sample *sample, double share);
-void sample_release(struct sample *sample);
+void samples_add(struct samples *samples, int64_t key, int64_t ns);
 
-/* Zero-initialized is empty. */
-struct usual {
-	struct idmap classes; /* key -> struct sample */
-};
+/* Returns the value that a percentage of a key's are below; of fewer than least, otherwise. */
+int64_t samples_quantile(struct samples *samples, int64_t key, int percent, size_t least,
+	int64_t otherwise);
+
+void samples_release(struct samples *samples);
 
 /* Returns the key of a call; calls with the same key are comparable. */
 int64_t usual_key(const struct walk_call *call);
 
-/* Returns the key of calls that waited only for their own operation. */
-static inline int64_t usual_key_of_own_wait(int64_t key)
-{
-	return key | (int64_t)1 << 62;
-}
-
-/* Returns the key for the time that calls took after the end of their wait. */
-static inline int64_t usual_key_afterwards(int64_t key)
-{
-	return key | (int64_t)1 << 61;
-}
-
-/*
- * Adds the duration of a call that had nothing to wait for.  Returns 0, or -1 when out of memory.
- */
-int usual_add(struct usual *usual, int64_t key, int64_t duration);
-
-/* Returns the usual duration, ns.  expected is the value of usual_expected() for the call. */
-int64_t usual_duration(struct usual *usual, int64_t key, int64_t expected);
+/* Keys of calls that waited only for their own operation ... */
+#define USUAL_OWN (INT64_C(1) << 62)
+/* ... of the time that calls took after the end of their wait ... */
+#define USUAL_AFTERWARDS (INT64_C(1) << 61)
+/* ... and of the time in which explicit waits returned, by process. */
+#define USUAL_LATENCY (INT64_C(1) << 60)
 
 /* Returns the value of waits.def for the call, ns. */
 int64_t usual_expected(const struct walk_call *call);
 
-void usual_release(struct usual *usual);
+/* Returns the median of the run's calls with that key, or what is expected without examples, ns. */
+int64_t usual_duration(struct samples *samples, int64_t key, int64_t expected);
+
+/* Clock error and wake-up time of a process. */
+struct wait_timing {
+	int64_t clock_error;  /* ns */
+	int blocking;         /* cudaDeviceScheduleBlockingSync is set in one of its contexts */
+	int64_t wake_up;      /* ns that a thread may wake up late, once settled */
+	int64_t usually_late; /* the part of wake_up that any wait has, ns */
+	int64_t error;        /* maximum difference of the clocks, ns; 0: not settled */
+};
+
+/* Returns that of a process. */
+struct wait_timing *wait_timing_of(struct idmap *timings, int64_t process);
+
+/* Adds an explicit wait that returned latency ns after the operation that it waited for. */
+void wait_timing_add(struct samples *samples, int64_t process, int64_t latency);
+
+/* Returns the timing of a process, by all waits that were added. */
+const struct wait_timing *wait_timing_settle(struct idmap *timings, struct samples *samples,
+	int64_t process);
+
+/* Returns whether a wait, ns, is noise: shorter than least, or within the error of the clocks. */
+int wait_is_short(const struct wait_timing *timing, int64_t waited, int64_t least);
 
 #endif

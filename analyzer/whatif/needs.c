@@ -2,10 +2,10 @@
 #include "needs.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "constants.h"
+#include "memory.h"
 #include "needs_parts.h"
 #include "order_loss.h"
 #include "sorted.h"
@@ -18,27 +18,25 @@ struct search {
 	int has_host, has_events;
 };
 
+/* --- the walk --- */
+
 static int lost(void *arg, enum without without, const struct walk_call *later,
 	const struct touch *earlier)
 {
 	struct search *search = arg;
 
-	return without == WITHOUT_HOST_WAITS
-		? needs_host_lost_pair(&search->host, later, earlier)
-		: needs_events_lost_pair(&search->events, later, earlier);
-}
-
-static int process_wait(struct search *search, const struct walk_call *call, int64_t since)
-{
-	if (needs_host_wait(&search->host, call, since))
-		return -1;
-	return search->has_events ? needs_events_after(&search->events, call) : 0;
+	if (without == WITHOUT_HOST_WAITS)
+		needs_host_lost_pair(&search->host, later, earlier);
+	else
+		needs_events_lost_pair(&search->events, later, earlier);
+	return 0;
 }
 
 static int process_call(void *arg, const struct walk_call *call)
 {
 	struct search *search = arg;
 	int64_t since = search->has_host ? needs_host_since(&search->host, call) : INT64_MIN;
+	int rc;
 
 	/*
 	 * A call in progress when the process died has no operands in its record: it would seem to
@@ -46,38 +44,36 @@ static int process_call(void *arg, const struct walk_call *call)
 	 */
 	if (relax_given_up(&search->relax) || call->exit == WALK_NEVER)
 		return 0;
-	if (since != INT64_MIN)
-		return process_wait(search, call, since);
-	if (search->has_events && needs_events_has(&search->events, call))
+	if (since != INT64_MIN) {
+		rc = needs_host_wait(&search->host, call, since);
+	} else if (search->has_events && needs_events_has(&search->events, call)) {
 		return needs_events_wait(&search->events, call);
-	if ((search->has_host && needs_host_before(&search->host, call)) ||
-		relax_all(&search->relax, call) ||
-		(search->has_host && needs_host_after(&search->host, call)))
-		return -1;
-	return search->has_events ? needs_events_after(&search->events, call) : 0;
+	} else {
+		if (search->has_host)
+			needs_host_before(&search->host, call);
+		rc = relax_all(&search->relax, call);
+		if (!rc && search->has_host)
+			rc = needs_host_after(&search->host, call);
+	}
+	if (!rc && search->has_events)
+		needs_events_after(&search->events, call);
+	return rc;
 }
-
-/* The waits of a site, and those that had nothing to wait for. */
-struct site_waits {
-	int64_t all, idle;
-};
 
 /*
  * Waits at sites that never wait for anything are left out as redundant (pass_redundant_sync.c):
  * what they would order needs the wait before them.
  */
-static int settle_redundant(struct needs *needs)
+static void settle_redundant(struct needs *needs)
 {
+	struct site_waits {
+		int64_t all, idle; /* idle: had nothing to wait for */
+	};
 	struct idmap sites = { 0 };
 
 	for (size_t i = 0; i < needs->host_count; i++) {
-		struct site_waits *site =
-			idmap_need(&sites, needs->host[i].site, sizeof(struct site_waits));
+		struct site_waits *site = idmap_need(&sites, needs->host[i].site, sizeof(*site));
 
-		if (!site) {
-			idmap_release(&sites, free);
-			return -1;
-		}
 		site->all++;
 		site->idle += !needs->host[i].behind;
 	}
@@ -91,23 +87,47 @@ static int settle_redundant(struct needs *needs)
 			wait->ordered_end = wait->stand_in_end;
 	}
 	idmap_release(&sites, free);
-	return 0;
 }
 
-static int follow(struct search *search, struct needs *needs, struct db *db)
+int needs_find(struct needs *needs, struct db *db)
 {
-	search->relax.loose[WITHOUT_HOST_WAITS].is_followed = search->has_host;
-	search->relax.loose[WITHOUT_EVENT_WAITS].is_followed = search->has_events;
-	search->relax.lost = lost;
-	search->relax.arg = search;
-	if (relax_init(&search->relax, db) || walk(db, process_call, search))
-		return -1;
-	if (search->has_host)
-		needs_host_finish(&search->host);
-	needs->events_are_known = !relax_given_up(&search->relax);
-	return settle_redundant(needs) || order_loss_add(db, relax_given_up(&search->relax)) ? -1
-											     : 0;
+	struct search *search = xcalloc(1, sizeof(*search));
+	struct relax *relax = &search->relax;
+	int rc;
+
+	search->has_host = needs_host_open(&search->host, relax, needs, db);
+	search->has_events = needs_events_open(&search->events, relax, needs, db->run);
+	rc = search->has_host < 0 ? -1 : 0;
+	if (!rc && (search->has_host || search->has_events)) {
+		relax->loose[WITHOUT_HOST_WAITS].is_followed = search->has_host;
+		relax->loose[WITHOUT_EVENT_WAITS].is_followed = search->has_events;
+		relax->lost = lost;
+		relax->arg = search;
+		rc = relax_init(relax, db) || walk(db, process_call, search) ? -1 : 0;
+		if (!rc && search->has_host)
+			needs_host_finish(&search->host);
+		if (!rc) {
+			needs->events_are_known = !relax_given_up(relax);
+			settle_redundant(needs);
+			rc = order_loss_add(db, relax_given_up(relax));
+		}
+	}
+	needs_events_close(&search->events);
+	needs_host_close(&search->host);
+	relax_release(relax);
+	free(search);
+	return rc;
 }
+
+void needs_release(struct needs *needs)
+{
+	free(needs->host);
+	idmap_release(&needs->events, free);
+	idmap_release(&needs->processes, free);
+	*needs = (struct needs){ 0 };
+}
+
+/* --- what was found --- */
 
 const struct host_wait *needs_host_at(const struct needs *needs, int64_t call)
 {
@@ -132,28 +152,18 @@ int needs_replacement(const struct needs *needs, int64_t call)
 	return replaced && !needs_wait(replaced);
 }
 
-int needs_find(struct needs *needs, struct db *db)
-{
-	struct search *search = calloc(1, sizeof(*search));
-	int rc = search ? 0 : -1;
+/* --- of waits of the host and of streams --- */
 
-	if (!search)
-		fputs("cufence: out of memory\n", stderr);
-	if (!rc) {
-		search->has_host = needs_host_open(&search->host, &search->relax, needs, db);
-		search->has_events =
-			needs_events_open(&search->events, &search->relax, needs, db->run);
-		rc = search->has_host < 0 || search->has_events < 0 ? -1 : 0;
+uint32_t needs_site(const struct run *run, int64_t call)
+{
+	uint32_t site = run_link(run, call)->site, parent;
+
+	while ((parent = run_link(run, call)->parent)) {
+		call = parent;
+		if (run_link(run, call)->site)
+			site = run_link(run, call)->site;
 	}
-	if (!rc && (search->has_host || search->has_events))
-		rc = follow(search, needs, db);
-	if (!search)
-		return -1;
-	needs_events_close(&search->events);
-	needs_host_close(&search->host);
-	relax_release(&search->relax);
-	free(search);
-	return rc;
+	return site;
 }
 
 static int64_t kept_id(int64_t who, const struct touch *earlier)
@@ -163,14 +173,12 @@ static int64_t kept_id(int64_t who, const struct touch *earlier)
 	return (int64_t)map_hash_words(words, 2);
 }
 
-int needs_keep(struct idmap *kept, int64_t who, const struct touch *earlier,
+void needs_keep(struct idmap *kept, int64_t who, const struct touch *earlier,
 	struct order_epoch point)
 {
 	struct needs_kept *one = idmap_need(kept, kept_id(who, earlier), sizeof(*one));
 
-	if (one)
-		*one = (struct needs_kept){ earlier->call, point };
-	return one ? 0 : -1;
+	*one = (struct needs_kept){ earlier->call, point };
 }
 
 int needs_is_kept(const struct idmap *kept, struct relax *relax, int64_t who,
@@ -181,10 +189,44 @@ int needs_is_kept(const struct idmap *kept, struct relax *relax, int64_t who,
 	return one && one->call >= earlier->call && relax_is_before(relax, &one->point);
 }
 
-void needs_release(struct needs *needs)
+/* --- processes --- */
+
+int needs_process_note(struct needs *needs, struct relax *relax, const struct walk_call *call)
 {
-	free(needs->host);
-	idmap_release(&needs->events, free);
-	idmap_release(&needs->processes, free);
-	*needs = (struct needs){ 0 };
+	struct needs_process *process = idmap_get(&needs->processes, call->process);
+	const struct run_kernel *kernel = run_kernel(relax->run, call->kernel);
+	const struct accesses *accesses;
+
+	if (!process) {
+		process = idmap_need(&needs->processes, call->process, sizeof(*process));
+		*process = (struct needs_process){ .submitter = call->thread,
+			.stream = call->stream,
+			.busy = INT64_MIN,
+			.evidence = EVIDENCE_EXACT,
+			.others = host_view_others(&relax->view, call->process) };
+	}
+	if (process->submitter != call->thread)
+		process->submitter = -1;
+	if (process->stream != call->stream)
+		process->stream = -1;
+	process->last = call->id;
+	if (call->op && call->op_end != WALK_NEVER && call->op_end > process->busy)
+		process->busy = call->op_end;
+	/* The weakest evidence of all accesses; most programs soon have none. */
+	if (process->evidence == EVIDENCE_NONE || !kind_has(call->kind, K_ACCESSES))
+		return 0;
+	if (kind_family(call->kind) == FAMILY_launch && kernel->complete) {
+		if ((enum evidence)kernel->evidence < process->evidence)
+			process->evidence = (enum evidence)kernel->evidence;
+		return 0;
+	}
+	accesses = access_read(relax->reader, call->id);
+	if (!accesses)
+		return -1;
+	if (!accesses->complete)
+		process->evidence = EVIDENCE_NONE;
+	for (size_t i = 0; i < accesses->count; i++)
+		if (accesses->access[i].evidence < process->evidence)
+			process->evidence = accesses->access[i].evidence;
+	return 0;
 }

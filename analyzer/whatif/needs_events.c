@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "array.h"
 #include "constants.h"
+#include "memory.h"
 #include "needs_parts.h"
 #include "scope.h"
 
@@ -63,72 +63,27 @@ static int compare_operations(const void *a, const void *b)
 	return (x->hold->via < y->hold->via) - (x->hold->via > y->hold->via);
 }
 
-/* Adds a wait to be examined.  *found is NULL if it was added before, or its site is unknown. */
-static int add_wait(struct needs_events *events, const struct run *run, const struct held *held,
-	struct event_wait **found)
+/* Adds a wait to be examined.  Returns NULL if it was added before, or its site is unknown. */
+static struct event_wait *add_wait(struct needs_events *events, const struct run *run,
+	const struct held *held)
 {
 	int64_t call = held->hold->via;
 	uint32_t site = needs_site(run, call);
 	struct open_wait *open;
 
-	*found = NULL;
 	if (!site)
-		return 0;
+		return NULL;
 	open = idmap_need(&events->needs->events, call, sizeof(*open));
-	if (!open)
-		return -1;
 	map_set(&events->sites, site, 1);
 	if (open->wait.call)
-		return 0;
+		return NULL;
 	open->wait = (struct event_wait){ .call = call,
 		.process = held->process,
 		.behind = held->behind,
 		.behind_end = held->behind_end,
 		.ready = held->hold->ready,
 		.first = &open->wait };
-	*found = &open->wait;
-	return 0;
-}
-
-/* Adds a wait that delayed the same operation as first; waits not examined count as needed. */
-static int add_beside(struct needs_events *events, const struct run *run, const struct held *held,
-	struct event_wait *first)
-{
-	struct event_wait *wait = NULL;
-
-	if (!held->shares && first->beside_count < NEEDS_BESIDE &&
-		add_wait(events, run, held, &wait))
-		return -1;
-	if (wait) {
-		wait->first = first;
-		first->beside[first->beside_count++] = wait;
-	} else if (held->behind_end > first->ready) {
-		first->ready = held->behind_end;
-	}
-	return 0;
-}
-
-static int list_holds(const struct run *run, struct held **list, size_t *count)
-{
-	for (size_t i = 0; i < run->evidence.hold_count; i++) {
-		const struct run_hold *hold = &run->evidence.hold[i];
-		const struct run_work *op = run_work(run, hold->op);
-		const struct run_work *behind = run_work(run, hold->behind);
-		struct held *more;
-
-		if (hold->reason != HOLD_EVENT || !op || !behind)
-			continue;
-		more = array_room(*list, *count, sizeof(*more));
-		if (!more)
-			return -1;
-		*list = more;
-		more[(*count)++] = (struct held){ hold, run_where(run, op)->process, behind->call,
-			run_end(run, behind, hold->behind),
-			run_shares(run, op->call, behind->call) };
-	}
-	if (*count)
-		qsort(*list, *count, sizeof(**list), compare_operations);
-	return 0;
+	return &open->wait;
 }
 
 int needs_events_open(struct needs_events *events, struct relax *relax, struct needs *needs,
@@ -137,22 +92,43 @@ int needs_events_open(struct needs_events *events, struct relax *relax, struct n
 	struct held *list = NULL;
 	struct event_wait *first = NULL;
 	size_t count = 0;
-	int rc;
 
 	events->relax = relax;
 	events->needs = needs;
-	rc = list_holds(run, &list, &count);
-	for (size_t i = 0; i < count && !rc; i++) {
-		if (!i || list[i].hold->op != list[i - 1].hold->op) {
-			first = NULL;
-			if (!list[i].shares)
-				rc = add_wait(events, run, &list[i], &first);
-		} else if (first) {
-			rc = add_beside(events, run, &list[i], first);
+	for (size_t i = 0; i < run->evidence.hold_count; i++) {
+		const struct run_hold *hold = &run->evidence.hold[i];
+		const struct run_work *op = run_work(run, hold->op);
+		const struct run_work *behind = run_work(run, hold->behind);
+
+		if (hold->reason == HOLD_EVENT && op && behind)
+			*array_push(list, count) = (struct held){ hold, run_where(run, op)->process,
+				behind->call, run_end(run, behind, hold->behind),
+				run_shares(run, op->call, behind->call) };
+	}
+	if (count)
+		qsort(list, count, sizeof(*list), compare_operations);
+	for (size_t i = 0; i < count; i++) {
+		const struct held *held = &list[i];
+		struct event_wait *wait = NULL;
+
+		if (!i || held->hold->op != held[-1].hold->op) {
+			first = held->shares ? NULL : add_wait(events, run, held);
+			continue;
+		}
+		if (!first)
+			continue;
+		/* It delayed the same operation as first; waits not examined count as needed. */
+		if (!held->shares && first->beside_count < NEEDS_BESIDE)
+			wait = add_wait(events, run, held);
+		if (wait) {
+			wait->first = first;
+			first->beside[first->beside_count++] = wait;
+		} else if (held->behind_end > first->ready) {
+			first->ready = held->behind_end;
 		}
 	}
 	free(list);
-	return rc ? -1 : needs->events.count > 0;
+	return needs->events.count > 0;
 }
 
 /* --- pairs of operations --- */
@@ -161,12 +137,6 @@ static void need(struct open_wait *open, int64_t until)
 {
 	if (until > open->wait.needed)
 		open->wait.needed = until;
-}
-
-/* Is the whole wait needed, or is the rest too little for a finding? */
-static int is_needed(const struct open_wait *open)
-{
-	return open->wait.needed > open->wait.behind_end - HELD_MIN_NS;
 }
 
 /*
@@ -192,27 +162,6 @@ static void find_last(struct relax *relax, const struct ring *ring, const struct
 	}
 }
 
-/* An operation that is no longer kept may depend on any of the waits. */
-static void need_all(struct relax *relax, const struct ring *ring)
-{
-	for (size_t k = 0; k < ring->count && k < OPEN_WAITS; k++)
-		if (relax_is_before(relax, &ring->wait[k]->epoch))
-			need(ring->wait[k], WALK_NEVER);
-}
-
-/* Likewise for waits that left a stream's ring since a call, if there are any. */
-static void need_left(struct relax *relax, struct open_waits *waits, int64_t since)
-{
-	const struct ring *ring = &waits->held;
-
-	if (ring->count <= OPEN_WAITS || ring->wait[ring->count % OPEN_WAITS]->wait.call < since ||
-		!relax_is_before(relax, &waits->first->epoch))
-		return;
-	if (!waits->left_needed || since < waits->left_since)
-		waits->left_since = since;
-	waits->left_needed = ring->count - OPEN_WAITS;
-}
-
 /* Returns the stream's last wait for the earlier operation, NULL if none is found. */
 static struct open_wait *blame(struct relax *relax, const struct open_waits *waits,
 	const struct touch *earlier)
@@ -220,7 +169,8 @@ static struct open_wait *blame(struct relax *relax, const struct open_waits *wai
 	struct open_wait *last = NULL;
 
 	find_last(relax, &waits->held, earlier, &last);
-	if (!last || is_needed(last))
+	/* The whole wait is needed, or the rest is too little for a finding. */
+	if (!last || last->wait.needed > last->wait.behind_end - HELD_MIN_NS)
 		return last;
 	find_last(relax, &waits->idle, earlier, &last);
 	need(last, earlier->end);
@@ -232,43 +182,43 @@ static struct open_wait *blame(struct relax *relax, const struct open_waits *wai
  * has left its ring since may be it, unless another wait that is needed anyway keeps the two in
  * order.
  */
-int needs_events_lost_pair(struct needs_events *events, const struct walk_call *later,
+void needs_events_lost_pair(struct needs_events *events, const struct walk_call *later,
 	const struct touch *earlier)
 {
 	struct relax *relax = events->relax;
 	struct order_epoch point = relax->full.epoch;
 	int is_kept = earlier && needs_is_kept(&events->kept, relax, later->stream, earlier);
 	int is_found = is_kept;
+	int64_t since = earlier ? earlier->call : 0;
 
 	for (size_t i = 0; i < events->open.size; i++) {
 		struct open_waits *open = events->open.slot[i].object;
 		const struct open_wait *last = open && earlier ? blame(relax, open, earlier) : NULL;
 
-		if (open && !earlier)
-			need_all(relax, &open->held);
+		/* An operation that is no longer kept may depend on any of the waits. */
+		for (size_t k = 0; open && !earlier && k < open->held.count && k < OPEN_WAITS; k++)
+			if (relax_is_before(relax, &open->held.wait[k]->epoch))
+				need(open->held.wait[k], WALK_NEVER);
 		if (last && !is_found)
 			point = last->epoch;
 		is_found |= last != NULL;
 	}
-	for (size_t i = 0; i < events->open.size && !is_found; i++)
-		if (events->open.slot[i].object)
-			need_left(relax, events->open.slot[i].object, earlier ? earlier->call : 0);
-	return earlier && !is_kept ? needs_keep(&events->kept, later->stream, earlier, point) : 0;
+	for (size_t i = 0; i < events->open.size && !is_found; i++) {
+		struct open_waits *open = events->open.slot[i].object;
+		size_t count = open ? open->held.count : 0;
+
+		if (count <= OPEN_WAITS || open->held.wait[count % OPEN_WAITS]->wait.call < since ||
+			!relax_is_before(relax, &open->first->epoch))
+			continue;
+		if (!open->left_needed || since < open->left_since)
+			open->left_since = since;
+		open->left_needed = count - OPEN_WAITS;
+	}
+	if (earlier && !is_kept)
+		needs_keep(&events->kept, later->stream, earlier, point);
 }
 
 /* --- results that the host may read --- */
-
-/* A host function, or a kernel that can signal the host through memory. */
-static int is_signal(const struct relax *relax, const struct walk_call *call)
-{
-	return relax->shows == SHOWN && kind_family(call->kind) != FAMILY_copy &&
-		kind_family(call->kind) != FAMILY_set;
-}
-
-static int may_observe(const struct walk_call *call)
-{
-	return kind_family(call->kind) == FAMILY_query || scope_of(call) != SCOPE_NONE;
-}
 
 /* Has a thread, or work in a stream, observed an operation complete by the last call? */
 static int has_observed(const struct order *order, const struct walk_call *call, int signal,
@@ -278,59 +228,35 @@ static int has_observed(const struct order *order, const struct walk_call *call,
 		      : order_knows(order, call->thread, &epoch);
 }
 
-static void mark_observed(struct needs_events *events, const struct walk_call *call, int signal,
-	struct open_wait *open)
-{
-	const struct order *loose = &events->relax->loose[WITHOUT_EVENT_WAITS].order;
-
-	for (size_t i = 0; i < open->shown_count; i++)
-		if (!has_observed(loose, call, signal, open->shown[i].loose[WITHOUT_EVENT_WAITS]))
-			need(open, open->shown[i].end);
-}
-
 /* A thread that has observed a wait complete has observed the stream's earlier waits too. */
-int needs_events_after(struct needs_events *events, const struct walk_call *call)
+void needs_events_after(struct needs_events *events, const struct walk_call *call)
 {
-	int signal = is_signal(events->relax, call);
+	const struct relax *relax = events->relax;
+	const struct order *loose = &relax->loose[WITHOUT_EVENT_WAITS].order;
+	enum kind_family family = kind_family(call->kind);
+	/* A host function, or a kernel that can signal the host through memory. */
+	int signal = relax->shows == SHOWN && family != FAMILY_copy && family != FAMILY_set;
 
-	if (!signal && !may_observe(call))
-		return 0;
+	if (!signal && family != FAMILY_query && scope_of(call) == SCOPE_NONE)
+		return;
 	for (size_t i = 0; i < events->open.size; i++) {
-		struct open_waits *open = events->open.slot[i].object;
+		struct open_waits *waits = events->open.slot[i].object;
 
-		while (open && open->observed < open->unobserved_count &&
-			has_observed(&events->relax->full, call, signal,
-				open->unobserved[open->observed]->epoch))
-			mark_observed(events, call, signal, open->unobserved[open->observed++]);
+		for (; waits && waits->observed < waits->unobserved_count; waits->observed++) {
+			struct open_wait *open = waits->unobserved[waits->observed];
+
+			if (!has_observed(&relax->full, call, signal, open->epoch))
+				break;
+			for (size_t k = 0; k < open->shown_count; k++)
+				if (!has_observed(loose, call, signal,
+					    open->shown[k].loose[WITHOUT_EVENT_WAITS]))
+					need(open, open->shown[k].end);
+		}
 	}
-	return 0;
-}
-
-static int add_unobserved(struct open_waits *waits, struct open_wait *open)
-{
-	struct open_wait **more =
-		array_room(waits->unobserved, waits->unobserved_count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	waits->unobserved = more;
-	waits->unobserved[waits->unobserved_count++] = open;
-	return 0;
-}
-
-static int add_shown(struct open_wait *open, const struct touch *touch)
-{
-	struct touch *more = array_room(open->shown, open->shown_count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	open->shown = more;
-	more[open->shown_count++] = *touch;
-	return 0;
 }
 
 /* If recording paused, the host may have observed anything. */
-static int find_shown(struct needs_events *events, const struct walk_call *call,
+static void find_shown(struct needs_events *events, const struct walk_call *call,
 	struct open_waits *waits, struct open_wait *open)
 {
 	const struct touched_thing *shown = relax_shown_of(events->relax, call->process, SHOWN);
@@ -344,75 +270,14 @@ static int find_shown(struct needs_events *events, const struct walk_call *call,
 			continue;
 		if (call->stretch)
 			need(open, touched_at(ring, last)->end);
-		else if (add_shown(open, touched_at(ring, last)))
-			return -1;
+		else
+			*array_push(open->shown, open->shown_count) = *touched_at(ring, last);
 	}
-	return open->shown_count ? add_unobserved(waits, open) : 0;
+	if (open->shown_count)
+		*array_push(waits->unobserved, waits->unobserved_count) = open;
 }
 
 /* --- the waits themselves --- */
-
-/* Adds the wait to its stream's order, like an operation without duration after it. */
-static int mark(struct needs_events *events, const struct walk_call *call, struct open_wait *open)
-{
-	if (order_mark(&events->relax->full, call))
-		return -1;
-	open->epoch = events->relax->full.epoch;
-	return 0;
-}
-
-static void close_cover(struct open_wait *open)
-{
-	order_cover_release(&open->cover);
-}
-
-static int open_held(struct needs_events *events, const struct walk_call *call,
-	struct open_waits *waits, struct open_wait *open)
-{
-	struct ring *ring = &waits->held;
-
-	if (mark(events, call, open))
-		return -1;
-	if (ring->count >= OPEN_WAITS)
-		close_cover(ring->wait[ring->count % OPEN_WAITS]);
-	open->of = waits;
-	open->number = ring->count;
-	if (!waits->first)
-		waits->first = open;
-	ring->wait[ring->count++ % OPEN_WAITS] = open;
-	return find_shown(events, call, waits, open);
-}
-
-static void free_idle(struct open_wait *open)
-{
-	close_cover(open);
-	free(open);
-}
-
-/* Only needed if another wait may be redundant because of it. */
-static int open_idle(struct needs_events *events, const struct walk_call *call,
-	struct open_waits *waits, struct order_cover *cover)
-{
-	struct ring *ring = &waits->idle;
-	struct open_wait *open;
-
-	if (!waits->held.count)
-		return 0;
-	open = calloc(1, sizeof(*open));
-	if (!open)
-		fputs("cufence: out of memory\n", stderr);
-	if (!open || mark(events, call, open)) {
-		free(open);
-		return -1;
-	}
-	open->wait.call = call->id;
-	open->cover = *cover;
-	*cover = (struct order_cover){ 0 };
-	if (ring->count >= OPEN_WAITS)
-		free_idle(ring->wait[ring->count % OPEN_WAITS]);
-	ring->wait[ring->count++ % OPEN_WAITS] = open;
-	return 0;
-}
 
 int needs_events_has(const struct needs_events *events, const struct walk_call *call)
 {
@@ -422,33 +287,53 @@ int needs_events_has(const struct needs_events *events, const struct walk_call *
 
 int needs_events_wait(struct needs_events *events, const struct walk_call *call)
 {
+	struct relax *relax = events->relax;
 	struct open_waits *waits = idmap_need(&events->open, call->stream, sizeof(*waits));
-	struct open_wait *open = idmap_get(&events->needs->events, call->id);
+	struct open_wait *open = idmap_get(&events->needs->events, call->id), **place;
+	struct ring *ring = open ? &waits->held : &waits->idle;
 	struct order_cover cover = { 0 };
 	int rc;
 
-	if (!waits || order_cover_of(&events->relax->full, call, &cover) ||
-		relax_without(events->relax, WITHOUT_EVENT_WAITS, call)) {
+	order_cover_of(&relax->full, call, &cover);
+	rc = relax_without(relax, WITHOUT_EVENT_WAITS, call);
+	/* One that delayed nothing matters if another wait may be redundant because of it. */
+	if (rc || (!open && !waits->held.count)) {
 		order_cover_release(&cover);
-		return -1;
+		return rc;
 	}
 	if (open) {
-		open->cover = cover;
-		return open_held(events, call, waits, open);
+		open->of = waits;
+		open->number = ring->count;
+		waits->first = waits->first ? waits->first : open;
+	} else {
+		open = xcalloc(1, sizeof(*open));
+		open->wait.call = call->id;
 	}
-	rc = open_idle(events, call, waits, &cover);
-	order_cover_release(&cover);
-	return rc;
+	/* Adds the wait to its stream's order, like an operation without duration after it. */
+	order_mark(&relax->full, call);
+	open->epoch = relax->full.epoch;
+	open->cover = cover;
+	place = &ring->wait[ring->count % OPEN_WAITS];
+	if (ring->count++ >= OPEN_WAITS) {
+		order_cover_release(&(*place)->cover);
+		if (!(*place)->of)
+			free(*place);
+	}
+	*place = open;
+	if (open->of)
+		find_shown(events, call, waits, open);
+	return 0;
 }
 
 static void free_open(void *object)
 {
 	struct open_waits *open = object;
 
-	for (size_t k = 0; open && k < open->idle.count && k < OPEN_WAITS; k++)
-		free_idle(open->idle.wait[k]);
-	if (open)
-		free(open->unobserved);
+	for (size_t k = 0; k < open->idle.count && k < OPEN_WAITS; k++) {
+		order_cover_release(&open->idle.wait[k]->cover);
+		free(open->idle.wait[k]);
+	}
+	free(open->unobserved);
 	free(open);
 }
 
@@ -464,7 +349,7 @@ void needs_events_close(struct needs_events *events)
 		if (open->of && open->number < open->of->left_needed &&
 			open->wait.call >= open->of->left_since)
 			need(open, WALK_NEVER);
-		close_cover(open);
+		order_cover_release(&open->cover);
 		free(open->shown);
 		open->shown = NULL;
 	}

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "constants.h"
+#include "memory.h"
 #include "needs_parts.h"
 #include "scope.h"
 #include "stretches.h"
@@ -39,30 +39,34 @@ struct waiter {
 int needs_host_open(struct needs_host *host, struct relax *relax, struct needs *needs,
 	struct db *db)
 {
+	const struct run *run = db->run;
 	int rc;
 
 	host->relax = relax;
 	host->needs = needs;
-	host->run = db->run;
-	rc = polls_find(&host->polls, db->run, db) ? -1
-						   : needs_host_is_worth_it(db->run, &host->polls);
+	host->run = run;
+	rc = polls_find(&host->polls, run, db) ? -1 : needs_host_is_worth_it(run, &host->polls);
 	if (rc <= 0)
 		return rc;
-	host->live = calloc(LIVE_WAITS, sizeof(*host->live));
-	if (!host->live)
-		fputs("cufence: out of memory\n", stderr);
-	return host->live && !timed_events_find(&host->timed, host->run) ? 1 : -1;
+	host->live = xcalloc(LIVE_WAITS, sizeof(*host->live));
+	for (uint32_t id = 1; id < run_call_end(run); id++) {
+		const struct run_call *call = run_call(run, id);
+
+		if (!call || call->kind != KIND_EVENT_ELAPSED)
+			continue;
+		map_set(&host->timed, run_payload(run, call)->event, 1);
+		map_set(&host->timed, (uint64_t)run_object(run, id, OBJECT_EVENT), 1);
+	}
+	return 1;
 }
 
 static void free_waiter(void *object)
 {
 	struct waiter *waiter = object;
 
-	if (waiter) {
-		free(waiter->row);
-		order_clock_unref(waiter->known);
-		idmap_release(&waiter->seen, free);
-	}
+	free(waiter->row);
+	order_clock_unref(waiter->known);
+	idmap_release(&waiter->seen, free);
 	free(waiter);
 }
 
@@ -92,12 +96,15 @@ int64_t needs_host_since(const struct needs_host *host, const struct walk_call *
 		: INT64_MIN;
 }
 
+static int is_timed(const struct needs_host *host, int64_t event)
+{
+	return event && map_get(&host->timed, (uint64_t)event, 0);
+}
+
 static struct waiter *waiter_of(struct needs_host *host, int64_t thread)
 {
 	return idmap_need(&host->threads, thread, sizeof(struct waiter));
 }
-
-/* --- purpose of a wait --- */
 
 static struct host_wait *wait_at(const struct needs_host *host, size_t number)
 {
@@ -112,74 +119,18 @@ static struct live_wait *live_at(const struct needs_host *host, size_t number)
 	return live->number == number ? live : NULL;
 }
 
-static const struct order *loose(const struct needs_host *host)
+static struct order *loose(const struct needs_host *host)
 {
 	return &host->relax->loose[WITHOUT_HOST_WAITS].order;
 }
 
-/* Another thread's results are not for this thread. */
-static int add_result(struct needs_host *host, const struct walk_call *call, struct host_wait *wait,
-	const struct touch *touch)
+/* The host needs the operation complete, which the wait is the first to be for. */
+static void need(struct host_wait *wait, const struct touch *touch)
 {
-	struct order_cover cover = { .clock = touch->clock,
-		.own = touch->loose[WITHOUT_HOST_WAITS] };
-
-	if (owners_is_others(&host->owners, touch->stream, call->thread))
-		return 0;
-	wait->looked = 1;
 	if (touch->end > wait->until) {
 		wait->until = touch->end;
 		wait->needed = touch->call;
 	}
-	return order_thread_knows(&host->relax->loose[WITHOUT_HOST_WAITS].order, call, &cover);
-}
-
-/* Finds the last result of each stream that the thread had not observed before the wait. */
-static int find_results(struct needs_host *host, struct waiter *waiter,
-	const struct walk_call *call, struct host_wait *wait, int is_sure)
-{
-	const struct touched_thing *shown =
-		relax_shown_of(host->relax, call->process, is_sure ? SHOWN : SHOWN_MAYBE);
-
-	for (size_t i = 0; shown && i < shown->count; i++) {
-		struct touched_ring *ring = &shown->ring[i];
-		struct seen *seen = idmap_get(&waiter->seen, ring->stream);
-		int64_t last;
-
-		if (seen && seen->count[is_sure] == ring->count)
-			continue;
-		last = touched_last(ring,
-			order_known_reach(&host->relax->full, call->thread, touched_agent(ring)));
-		if (last < touched_oldest(ring) || (seen && last < seen->count[is_sure]))
-			continue;
-		seen = idmap_need(&waiter->seen, ring->stream, sizeof(*seen));
-		if (!seen)
-			return -1;
-		seen->count[is_sure] = last + 1;
-		if (order_clock_strength(waiter->known, NULL, &touched_at(ring, last)->full) ==
-			ORDER_GUARANTEED)
-			continue;
-		wait->maybe |= !is_sure;
-		if (is_sure && add_result(host, call, wait, touched_at(ring, last)))
-			return -1;
-	}
-	return 0;
-}
-
-/* Finds the operation that ended last, of those it was the first to wait for. */
-static void find_behind(struct needs_host *host, struct host_wait *wait, struct live_wait *live)
-{
-	const struct order_state *news = &host->relax->full.needs[ORDER_WAIT];
-	const struct run_work *work = news->op ? run_work(host->run, news->op) : NULL;
-	const struct touch *touch;
-
-	if (!work)
-		return;
-	wait->behind = work->call;
-	wait->behind_end = news->end;
-	touch = relax_find(host->relax, run_call(host->run, work->call)->stream, work->call);
-	if (touch)
-		live->behind = *touch;
 }
 
 /* --- waits in a row --- */
@@ -198,14 +149,6 @@ static void close_row(struct needs_host *host, struct waiter *waiter, int64_t no
 		wait->usable += now > wait->exit ? now - wait->exit : 0;
 	}
 	waiter->row_count = waiter->timed_count = waiter->freed_count = waiter->open_count = 0;
-}
-
-static void begin_row(struct needs_host *host, struct waiter *waiter, int64_t now)
-{
-	if (waiter->in_row)
-		return;
-	close_row(host, waiter, now);
-	waiter->in_row = 1;
 }
 
 /* Is a later wait of the row for the same work: from the same site, or does it cover that work? */
@@ -228,50 +171,36 @@ static int has_waited_since(const struct needs_host *host, size_t number, int64_
 		order_knows(loose(host), thread, &live->behind.loose[WITHOUT_HOST_WAITS]);
 }
 
-/* Without results of its own, a wait needs those of the row's waits for the same work. */
-static void share_results(struct needs_host *host, const struct waiter *waiter, size_t at,
+/* Settles what a wait of a row that ended was for, and which would wait in place of it. */
+static void settle_wait(struct needs_host *host, const struct waiter *waiter, size_t at,
 	int64_t thread)
 {
-	size_t number = waiter->row[at];
+	size_t number = waiter->row[at], count = 0;
 	struct host_wait *wait = wait_at(host, number);
-	int64_t until = INT64_MIN;
 
-	if (wait->until != INT64_MIN || !wait->behind || has_waited_since(host, number, thread))
-		return;
-	for (size_t i = window_of(waiter); i < waiter->row_count; i++) {
-		const struct host_wait *other = wait_at(host, waiter->row[i]);
+	if (wait->until != INT64_MIN) {
+		/* If a copy has waited for all of the work since, all of it counts as needed. */
+		if (!wait->looked && has_waited_since(host, number, thread) &&
+			wait->behind_end > wait->until)
+			wait->until = wait->behind_end;
+	} else if (wait->behind && !has_waited_since(host, number, thread)) {
+		/* Without results of its own, it needs those of the waits for the same work. */
+		for (size_t i = window_of(waiter); i < waiter->row_count; i++) {
+			const struct host_wait *other = wait_at(host, waiter->row[i]);
 
-		if (i == at || other->until <= until ||
-			!covers_same_work(host, number, waiter->row[i]))
-			continue;
-		until = other->until;
-		wait->needed = other->needed;
+			if (i == at || other->until <= wait->until ||
+				!covers_same_work(host, number, waiter->row[i]))
+				continue;
+			wait->until = other->until;
+			wait->needed = other->needed;
+		}
 	}
-	wait->until = until;
-}
-
-/* If a copy has waited for all of the work since, all of it counts as needed. */
-static void check_copied(struct needs_host *host, size_t number, int64_t thread)
-{
-	struct host_wait *wait = wait_at(host, number);
-
-	if (!wait->looked && wait->until != INT64_MIN && has_waited_since(host, number, thread) &&
-		wait->behind_end > wait->until)
-		wait->until = wait->behind_end;
-}
-
-/* Finds the waits that would wait in place of this one. */
-static void find_also(struct needs_host *host, const struct waiter *waiter, size_t at)
-{
-	struct host_wait *wait = wait_at(host, waiter->row[at]);
-	size_t count = 0;
-
 	wait->until_also = -1;
 	for (size_t i = at + 1; i < waiter->row_count && count < NEEDS_BESIDE; i++) {
 		const struct host_wait *other = wait_at(host, waiter->row[i]);
 
 		if (other->site == wait->site || other->exit - other->enter >= BLOCKED_MIN_NS ||
-			!covers_same_work(host, waiter->row[at], waiter->row[i]))
+			!covers_same_work(host, number, waiter->row[i]))
 			continue;
 		wait->also[count++] = other->call;
 		if (wait->until_also < 0)
@@ -286,19 +215,63 @@ static void end_row(struct needs_host *host, struct waiter *waiter, const struct
 	if (!waiter->in_row)
 		return;
 	waiter->in_row = 0;
-	for (size_t i = window_of(waiter); i < waiter->row_count && walk_submits(call); i++) {
-		check_copied(host, waiter->row[i], call->thread);
-		share_results(host, waiter, i, call->thread);
-		find_also(host, waiter, i);
-	}
+	for (size_t i = window_of(waiter); i < waiter->row_count && walk_submits(call); i++)
+		settle_wait(host, waiter, i, call->thread);
 }
 
 /* --- the waits themselves --- */
 
-static void add_open(struct waiter *waiter, const struct live_wait *live)
+/* Finds the last result of each stream that the thread had not observed before the wait. */
+static void find_results(struct needs_host *host, struct waiter *waiter,
+	const struct walk_call *call, struct host_wait *wait, int is_sure)
 {
-	const struct order_epoch *behind = &live->behind.loose[WITHOUT_HOST_WAITS];
+	const struct touched_thing *shown =
+		relax_shown_of(host->relax, call->process, is_sure ? SHOWN : SHOWN_MAYBE);
 
+	for (size_t i = 0; shown && i < shown->count; i++) {
+		struct touched_ring *ring = &shown->ring[i];
+		struct seen *seen = idmap_get(&waiter->seen, ring->stream);
+		const struct touch *touch;
+		struct order_cover cover;
+		int64_t last;
+
+		if (seen && seen->count[is_sure] == ring->count)
+			continue;
+		last = touched_last(ring,
+			order_known_reach(&host->relax->full, call->thread, touched_agent(ring)));
+		if (last < touched_oldest(ring) || (seen && last < seen->count[is_sure]))
+			continue;
+		seen = idmap_need(&waiter->seen, ring->stream, sizeof(*seen));
+		seen->count[is_sure] = last + 1;
+		touch = touched_at(ring, last);
+		if (order_clock_strength(waiter->known, NULL, &touch->full) == ORDER_GUARANTEED)
+			continue;
+		wait->maybe |= !is_sure;
+		/* Another thread's results are not for this thread. */
+		if (!is_sure || owners_is_others(&host->owners, touch->stream, call->thread))
+			continue;
+		wait->looked = 1;
+		need(wait, touch);
+		cover = (struct order_cover){ .clock = touch->clock,
+			.own = touch->loose[WITHOUT_HOST_WAITS] };
+		order_thread_knows(loose(host), call, &cover);
+	}
+}
+
+/* Adds the wait to its row. */
+static void add_wait(struct needs_host *host, struct waiter *waiter, const struct host_wait *wait,
+	struct live_wait *live)
+{
+	struct needs *needs = host->needs;
+	const struct order_epoch *behind = &live->behind.loose[WITHOUT_HOST_WAITS];
+	struct live_wait *place;
+
+	*array_push(needs->host, needs->host_count) = *wait;
+	live->number = needs->host_count;
+	*array_push(waiter->row, waiter->row_count) = live->number;
+	place = &host->live[live->number % LIVE_WAITS];
+	order_cover_release(&place->cover);
+	*place = *live;
 	if (!live->behind.call)
 		return;
 	if (!waiter->open_count)
@@ -313,33 +286,11 @@ static void add_open(struct waiter *waiter, const struct live_wait *live)
 	waiter->open[waiter->open_count++] = live->number;
 }
 
-static int add_wait(struct needs_host *host, struct waiter *waiter, const struct host_wait *wait,
-	struct live_wait *live)
-{
-	struct needs *needs = host->needs;
-	struct host_wait *more = array_room(needs->host, needs->host_count, sizeof(*more));
-	size_t *row = array_room(waiter->row, waiter->row_count, sizeof(*row));
-	struct live_wait *place;
-
-	if (more)
-		needs->host = more;
-	if (row)
-		waiter->row = row;
-	if (!more || !row) {
-		order_cover_release(&live->cover);
-		return -1;
-	}
-	more[needs->host_count++] = *wait;
-	row[waiter->row_count++] = live->number = needs->host_count;
-	place = &host->live[live->number % LIVE_WAITS];
-	order_cover_release(&place->cover);
-	*place = *live;
-	add_open(waiter, live);
-	return 0;
-}
-
 int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64_t since)
 {
+	struct order *full = &host->relax->full;
+	const struct order_state *news = &full->needs[ORDER_WAIT];
+	const struct needs_process *process = idmap_get(&host->needs->processes, call->process);
 	struct waiter *waiter = waiter_of(host, call->thread);
 	struct host_wait wait = { .call = (uint32_t)call->id,
 		.site = needs_site(host->run, call->id),
@@ -348,34 +299,43 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 		.exit = call->exit,
 		.until = INT64_MIN,
 		.ordered_end = INT64_MIN,
-		.stand_in_end = INT64_MIN };
+		.stand_in_end = INT64_MIN,
+		.upload = waiter->upload,
+		.uploads = waiter->uploads,
+		.watches = !waiter->submits,
+		.keeps = process && process->busy > call->exit,
+		.timed = waiter->timed || is_timed(host, call->event) };
 	struct live_wait live = { 0 };
+	const struct run_work *work;
 
-	if (!waiter)
-		return -1;
-	begin_row(host, waiter, since);
-	wait.upload = waiter->upload;
-	wait.uploads = waiter->uploads;
-	wait.watches = !waiter->submits;
+	if (!waiter->in_row)
+		close_row(host, waiter, since);
+	waiter->in_row = 1;
 	waiter->submits = 0;
-	wait.keeps = needs_process_is_busy(host->needs, call);
-	wait.timed = waiter->timed || timed_events_has(&host->timed, call->event);
 	waiter->timed = 0;
 	order_clock_unref(waiter->known);
-	waiter->known = order_clock_ref(order_clock_of_thread(&host->relax->full, call->thread));
-	if (order_cover_of(&host->relax->loose[WITHOUT_HOST_WAITS].order, call, &live.cover) ||
-		relax_without(host->relax, WITHOUT_HOST_WAITS, call)) {
+	waiter->known = order_clock_ref(order_clock_of_thread(full, call->thread));
+	order_cover_of(loose(host), call, &live.cover);
+	if (relax_without(host->relax, WITHOUT_HOST_WAITS, call)) {
 		order_cover_release(&live.cover);
 		return -1;
 	}
-	live.point = order_point_of_thread(&host->relax->full, call->thread);
-	find_behind(host, &wait, &live);
-	if (find_results(host, waiter, call, &wait, 1) ||
-		find_results(host, waiter, call, &wait, 0)) {
-		order_cover_release(&live.cover);
-		return -1;
+	live.point = order_point_of_thread(full, call->thread);
+	/* The operation that ended last, of those it was the first to wait for. */
+	work = news->op ? run_work(host->run, news->op) : NULL;
+	if (work) {
+		const struct touch *touch = relax_find(host->relax,
+			run_call(host->run, work->call)->stream, work->call);
+
+		wait.behind = work->call;
+		wait.behind_end = news->end;
+		if (touch)
+			live.behind = *touch;
 	}
-	return add_wait(host, waiter, &wait, &live);
+	find_results(host, waiter, call, &wait, 1);
+	find_results(host, waiter, call, &wait, 0);
+	add_wait(host, waiter, &wait, &live);
+	return 0;
 }
 
 /* --- work between waits --- */
@@ -391,15 +351,12 @@ static uint64_t find_unknown(const struct needs_host *host, const struct waiter 
 	return unknown;
 }
 
-int needs_host_before(struct needs_host *host, const struct walk_call *call)
+void needs_host_before(struct needs_host *host, const struct walk_call *call)
 {
 	struct waiter *waiter = waiter_of(host, call->thread);
 
-	if (!waiter)
-		return -1;
 	if (call->kind == KIND_EVENT_ELAPSED && !call->result)
 		waiter->unknown = find_unknown(host, waiter, call->thread);
-	return 0;
 }
 
 /*
@@ -425,63 +382,52 @@ static void delay_work(struct needs_host *host, struct waiter *waiter, const str
 	}
 }
 
-static int process_work(struct needs_host *host, struct waiter *waiter,
-	const struct walk_call *call)
+/* Notes what later calls say about the waits of the row. */
+static void mark_row(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
 {
-	if (needs_process_note(host->needs, host->relax, call))
-		return -1;
-	waiter->submits = 1;
-	if (waiter->in_row)
-		waiter->uploads = 0;
-	waiter->uploads |= call_is_async_copy(call->kind) && call->direction == COPY_H2D &&
-		call->src == MEMORY_PAGEABLE;
-	waiter->upload = call_is_async_copy(call->kind) && call->direction == COPY_H2D
-		? (uint32_t)call->id
-		: 0;
-	delay_work(host, waiter, call);
-	if (!relax_fetches(call))
-		end_row(host, waiter, call);
-	return 0;
-}
+	int releases = kind_has(call->kind, K_RELEASES) && !kind_has(call->kind, K_MARKER);
 
-/* cudaEventElapsedTime would fail without the waits that complete the events. */
-static void mark_elapsed(struct needs_host *host, struct waiter *waiter,
-	const struct walk_call *call)
-{
-	uint64_t known = waiter->unknown & ~find_unknown(host, waiter, call->thread);
+	/*
+	 * Frees memory or an object that the device may use, without a wait or a stream's order.
+	 * cuMemRelease: "freed when all outstanding mappings to the memory are unmapped" (driver
+	 * API).
+	 */
+	if (call->kind == KIND_TEXTURE_DESTROY ||
+		(releases && kind_waits(call->kind) == WAITS_NOTHING))
+		for (; waiter->freed_count < waiter->row_count; waiter->freed_count++)
+			wait_at(host, waiter->row[waiter->freed_count])->freed = 1;
+	/* cudaEventElapsedTime would fail without the waits that complete the events. */
+	if (call->kind == KIND_EVENT_ELAPSED && !call->result) {
+		uint64_t known = waiter->unknown & ~find_unknown(host, waiter, call->thread);
 
-	for (size_t i = window_of(waiter); i < waiter->row_count; i++, known >>= 1)
-		wait_at(host, waiter->row[i])->elapsed |= known & 1;
-	for (; waiter->timed_count < waiter->row_count; waiter->timed_count++)
-		wait_at(host, waiter->row[waiter->timed_count])->timed = 1;
-}
-
-/*
- * Frees memory or an object that the device may use, without a wait or a stream's order.
- * cuMemRelease: "freed when all outstanding mappings to the memory are unmapped" (driver API).
- */
-static void mark_freed(struct needs_host *host, struct waiter *waiter, enum call_kind kind)
-{
-	int releases = kind_has(kind, K_RELEASES) && !kind_has(kind, K_MARKER);
-
-	if (kind != KIND_TEXTURE_DESTROY && (!releases || kind_waits(kind) != WAITS_NOTHING))
-		return;
-	for (; waiter->freed_count < waiter->row_count; waiter->freed_count++)
-		wait_at(host, waiter->row[waiter->freed_count])->freed = 1;
+		for (size_t i = window_of(waiter); i < waiter->row_count; i++, known >>= 1)
+			wait_at(host, waiter->row[i])->elapsed |= known & 1;
+		for (; waiter->timed_count < waiter->row_count; waiter->timed_count++)
+			wait_at(host, waiter->row[waiter->timed_count])->timed = 1;
+	}
+	if (call->kind == KIND_EVENT_RECORD)
+		waiter->timed |= is_timed(host, call->event);
 }
 
 int needs_host_after(struct needs_host *host, const struct walk_call *call)
 {
 	struct waiter *waiter = waiter_of(host, call->thread);
+	int uploads = call_is_async_copy(call->kind) && call->direction == COPY_H2D;
 
 	owners_note(&host->owners, host->relax, call);
-	if (!waiter || (walk_submits(call) && process_work(host, waiter, call)))
-		return -1;
-	mark_freed(host, waiter, call->kind);
-	if (call->kind == KIND_EVENT_ELAPSED && !call->result)
-		mark_elapsed(host, waiter, call);
-	if (call->kind == KIND_EVENT_RECORD)
-		waiter->timed |= timed_events_has(&host->timed, call->event);
+	if (walk_submits(call)) {
+		if (needs_process_note(host->needs, host->relax, call))
+			return -1;
+		waiter->submits = 1;
+		if (waiter->in_row)
+			waiter->uploads = 0;
+		waiter->uploads |= uploads && call->src == MEMORY_PAGEABLE;
+		waiter->upload = uploads ? (uint32_t)call->id : 0;
+		delay_work(host, waiter, call);
+		if (!relax_fetches(call))
+			end_row(host, waiter, call);
+	}
+	mark_row(host, waiter, call);
 	if (scope_waited(call) && !scope_is_explicit(call) &&
 		!(waiter->in_row && relax_fetches(call))) {
 		end_row(host, waiter, call);
@@ -491,54 +437,6 @@ int needs_host_after(struct needs_host *host, const struct walk_call *call)
 }
 
 /* --- missing orders --- */
-
-/* Did the thread wait for what it copies to the host before it submits anything else? */
-static int is_fetched(struct needs_host *host, const struct walk_call *later, size_t number,
-	const struct touch *earlier)
-{
-	struct waiter *waiter = waiter_of(host, later->thread);
-	struct host_wait *wait = wait_at(host, number);
-
-	if (!waiter || !waiter->in_row || !waiter->row_count || !relax_fetches(later) ||
-		number < waiter->row[0])
-		return 0;
-	if (earlier->end > wait->until) {
-		wait->until = earlier->end;
-		wait->needed = earlier->call;
-	}
-	return 1;
-}
-
-static int blame(struct needs_host *host, const struct walk_call *later, size_t number,
-	const struct touch *earlier)
-{
-	struct host_wait *wait = wait_at(host, number);
-
-	if (is_fetched(host, later, number, earlier))
-		return order_thread_waits(&host->relax->loose[WITHOUT_HOST_WAITS].order, later,
-			earlier->stream);
-	if (earlier->end > wait->ordered_end) {
-		wait->ordered_end = earlier->end;
-		wait->ordered = earlier->call;
-	}
-	return needs_keep(&host->kept, later->thread, earlier, live_at(host, number)->point);
-}
-
-/* Blames all waits since the earlier operation if none was found. */
-static int blame_all(struct needs_host *host, const struct walk_call *later,
-	const struct touch *earlier)
-{
-	const struct order *full = &host->relax->full;
-	uint32_t since = earlier ? (uint32_t)earlier->call : 0;
-	struct order_epoch point = full->epoch;
-
-	if (!host->unknown_until || since < host->unknown_since)
-		host->unknown_since = since;
-	host->unknown_until = host->needs->host_count;
-	if (earlier && order_knows(full, later->thread, &earlier->full))
-		point = order_point_of_thread(full, later->thread);
-	return earlier ? needs_keep(&host->kept, later->thread, earlier, point) : 0;
-}
 
 /*
  * Of two waits, of which the second has nothing to wait for, one is needed: right after the first
@@ -556,15 +454,12 @@ static void note_stand_in(struct host_wait *wait, struct host_wait *stand_in,
 		wait->stand_in_end = earlier->end;
 }
 
-/* Blames the last wait that orders them, unless a wait needed anyway keeps them in order. */
-int needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
-	const struct touch *earlier)
+/* Returns the number of the last wait that orders the pair; 0: it is not known. */
+static size_t find_last(struct needs_host *host, const struct touch *earlier)
 {
 	size_t number = host->needs->host_count, last = 0;
 
-	if (earlier && needs_is_kept(&host->kept, host->relax, later->thread, earlier))
-		return 0;
-	for (; earlier && number && live_at(host, number); number--) {
+	for (; number && live_at(host, number); number--) {
 		const struct live_wait *live = live_at(host, number);
 
 		if (wait_at(host, number)->call < earlier->call)
@@ -579,7 +474,46 @@ int needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
 			note_stand_in(wait_at(host, number), wait_at(host, last), earlier);
 		break;
 	}
-	return last ? blame(host, later, last, earlier) : blame_all(host, later, earlier);
+	return last;
+}
+
+void needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
+	const struct touch *earlier)
+{
+	const struct order *full = &host->relax->full;
+	const struct waiter *waiter = waiter_of(host, later->thread);
+	uint32_t since = earlier ? earlier->call : 0;
+	struct order_epoch point = full->epoch;
+	struct host_wait *wait;
+	size_t last;
+
+	/* A wait that is needed anyway keeps them in order. */
+	if (earlier && needs_is_kept(&host->kept, host->relax, later->thread, earlier))
+		return;
+	last = earlier ? find_last(host, earlier) : 0;
+	wait = last ? wait_at(host, last) : NULL;
+	if (!wait) {
+		/* Any wait since may be it. */
+		if (!host->unknown_until || since < host->unknown_since)
+			host->unknown_since = since;
+		host->unknown_until = host->needs->host_count;
+		if (earlier && order_knows(full, later->thread, &earlier->full))
+			point = order_point_of_thread(full, later->thread);
+	} else if (waiter->in_row && waiter->row_count && relax_fetches(later) &&
+		last >= waiter->row[0]) {
+		/* The thread waited for what it copies to the host before it submits more. */
+		need(wait, earlier);
+		order_thread_waits(loose(host), later, earlier->stream);
+		return;
+	} else {
+		if (earlier->end > wait->ordered_end) {
+			wait->ordered_end = earlier->end;
+			wait->ordered = earlier->call;
+		}
+		point = live_at(host, last)->point;
+	}
+	if (earlier)
+		needs_keep(&host->kept, later->thread, earlier, point);
 }
 
 void needs_host_finish(struct needs_host *host)

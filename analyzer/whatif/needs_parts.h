@@ -10,7 +10,11 @@
 #include "owners.h"
 #include "polls.h"
 #include "relax.h"
-#include "timed_events.h"
+
+/* --- both --- */
+
+/* Returns the site of a call, or of the outer call that made it; 0: unknown. */
+uint32_t needs_site(const struct run *run, int64_t call);
 
 /*
  * Operations of a stream up to a call, which are ordered before all work after a point in
@@ -21,7 +25,7 @@ struct needs_kept {
 	struct order_epoch point;
 };
 
-int needs_keep(struct idmap *kept, int64_t who, const struct touch *earlier,
+void needs_keep(struct idmap *kept, int64_t who, const struct touch *earlier,
 	struct order_epoch point);
 
 /*
@@ -29,6 +33,9 @@ int needs_keep(struct idmap *kept, int64_t who, const struct touch *earlier,
  */
 int needs_is_kept(const struct idmap *kept, struct relax *relax, int64_t who,
 	const struct touch *earlier);
+
+/* Processes a call that submits work.  Returns 0, or -1 after a message. */
+int needs_process_note(struct needs *needs, struct relax *relax, const struct walk_call *call);
 
 /* --- waits of the host --- */
 
@@ -80,21 +87,14 @@ int64_t needs_host_since(const struct needs_host *host, const struct walk_call *
 /* Processes such a wait, and steps relax.full.  Returns 0, or -1 after a message. */
 int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64_t since);
 
-/* Process any other call, before and after relax_all().  Return 0, or -1 after a message. */
-int needs_host_before(struct needs_host *host, const struct walk_call *call);
+/* Process any other call, before and after relax_all(); the second: 0, or -1 after a message. */
+void needs_host_before(struct needs_host *host, const struct walk_call *call);
 int needs_host_after(struct needs_host *host, const struct walk_call *call);
 
-int needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
+/* earlier NULL: any operation. */
+void needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
 	const struct touch *earlier);
 void needs_host_finish(struct needs_host *host);
-
-/* --- processes (needs_process.c) --- */
-
-/* Processes a call that submits work.  Returns 0, or -1 after a message. */
-int needs_process_note(struct needs *needs, struct relax *relax, const struct walk_call *call);
-
-/* Was work of the call's process, submitted before, in progress when the call returned? */
-int needs_process_is_busy(const struct needs *needs, const struct walk_call *call);
 
 /* --- waits of streams for events --- */
 
@@ -106,22 +106,21 @@ struct needs_events {
 	struct idmap kept; /* struct needs_kept, by stream */
 };
 
-/* Returns 1 if some waits delayed work of their stream, else 0, or -1 after a message. */
+/* Returns 1 if some waits delayed work of their stream, else 0. */
 int needs_events_open(struct needs_events *events, struct relax *relax, struct needs *needs,
 	const struct run *run);
 void needs_events_close(struct needs_events *events);
 
 /* Is the call a wait for an event at one of the sites? */
 int needs_events_has(const struct needs_events *events, const struct walk_call *call);
+
+/* Processes such a wait.  Returns 0, or -1 after a message. */
 int needs_events_wait(struct needs_events *events, const struct walk_call *call);
 
 /* Processes any other call after relax_all(): the host may observe waits complete by it. */
-int needs_events_after(struct needs_events *events, const struct walk_call *call);
+void needs_events_after(struct needs_events *events, const struct walk_call *call);
 
-int needs_events_lost_pair(struct needs_events *events, const struct walk_call *later,
+void needs_events_lost_pair(struct needs_events *events, const struct walk_call *later,
 	const struct touch *earlier);
-
-/* Returns the site of a call, or of the outer call that made it; 0: unknown. */
-uint32_t needs_site(const struct run *run, int64_t call);
 
 #endif

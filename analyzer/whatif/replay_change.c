@@ -1,40 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay_parts.h"
+/* Changes of calls, and what they lead to: dependencies that get lost, calls that wait instead. */
+#include "constants.h"
+#include "memory.h"
+#include "replay.h"
 
 /*
+ * Changes all calls of the same kind from the site of a step.
+ *
  * Pinned memory is kept and reused, and limits are set before the work: after a site's first call
  * neither the call nor its counterpart takes time again.  Device memory may be freed later or in
  * stream order.  Code must be loaded (or compiled) at some time and may be unloaded at the end: for
  * these calls only the wait is surely saved.
  */
-static void do_once(struct replay *replay, uint32_t number)
-{
-	const struct replay_step *step = &replay->step[number];
-
-	if (!kind_has(step->kind, K_ONCE) || step->act & STEP_FIRST)
-		return;
-	replay->change[number].once = 1;
-	if (step->maker != REPLAY_NONE)
-		replay->change[step->maker].once = 1;
-}
-
-/* Changes all calls of the same kind from the site of a step. */
-static void change_place(struct replay *replay, uint32_t number, struct replay_change change)
+static void change_place(struct replay *replay, uint32_t number, uint8_t bits, uint32_t only_stream)
 {
 	uint32_t at =
 		(uint32_t)map_get(&replay->places, replay_place(&replay->step[number]), number);
 
 	for (; at != REPLAY_NONE; at = replay->same_place[at]) {
-		unsigned bits = replay->change[at].bits;
+		const struct replay_step *step = &replay->step[at];
+		struct replay_change *change = &replay->change[at];
 
-		if (change.bits & CHANGE_WAIT && replay->step[at].act & STEP_ONCE)
-			do_once(replay, at);
-
-		if (replay->change[at].still_needs == REPLAY_NONE) {
-			change.once = replay->change[at].once;
-			replay->change[at] = change;
+		if (bits & CHANGE_WAIT && step->act & STEP_ONCE && kind_has(step->kind, K_ONCE) &&
+			!(step->act & STEP_FIRST)) {
+			change->once = 1;
+			if (step->maker != REPLAY_NONE)
+				replay->change[step->maker].once = 1;
 		}
-		replay->change[at].bits |= (uint8_t)bits;
+		if (change->still_needs == REPLAY_NONE) {
+			change->bits |= bits;
+			change->only_stream = only_stream;
+		}
 	}
 }
 
@@ -43,27 +39,27 @@ void replay_change(struct replay *replay, int64_t call, unsigned bits, int64_t s
 	uint32_t number = bits & CHANGE_OUTSIDE
 		? (uint32_t)map_get(&replay->silences, (uint64_t)call, REPLAY_NONE)
 		: replay_step_of(replay, call);
-	struct replay_change change = { (uint8_t)bits, 0, REPLAY_NONE, REPLAY_NONE };
 	uint32_t needed = still_needs ? replay_step_of(replay, still_needs) : REPLAY_NONE;
+	uint32_t only = needed == REPLAY_NONE ? REPLAY_NONE : replay->step[needed].stream;
+	struct replay_change *change;
 
 	if (number == REPLAY_NONE || !bits)
 		return;
+	change = &replay->change[number];
 	replay->changed = 1;
 	if (bits & CHANGE_ORDER || replay->step[number].act & STEP_BECOMES_ASYNC)
 		replay->orders = 1;
 	if (bits & CHANGE_WAIT && replay_is_result(&replay->step[number]))
 		replay->results = 1;
-	if (needed != REPLAY_NONE)
-		change.only_stream = replay->step[needed].stream;
 	/* Done once per site, for the first of its calls; each of them has its own stream. */
 	if (!(bits & (CHANGE_CALL | CHANGE_NODE | CHANGE_OUTSIDE)) && replay->step[number].site &&
-		(replay->change[number].bits & bits) != bits)
-		change_place(replay, number, change);
-	replay->change[number].bits |= (uint8_t)bits;
-	if (needed != REPLAY_NONE || replay->change[number].still_needs == REPLAY_NONE)
-		replay->change[number].only_stream = change.only_stream;
+		(change->bits & bits) != bits)
+		change_place(replay, number, (uint8_t)bits, only);
+	change->bits |= (uint8_t)bits;
+	if (needed != REPLAY_NONE || change->still_needs == REPLAY_NONE)
+		change->only_stream = only;
 	if (needed != REPLAY_NONE)
-		replay->change[number].still_needs = needed;
+		change->still_needs = needed;
 }
 
 void replay_change_results(struct replay *replay)
@@ -74,72 +70,98 @@ void replay_change_results(struct replay *replay)
 	replay->changed = replay->orders = replay->results = 1;
 }
 
-void replay_forget_changes(struct replay *replay)
-{
-	for (size_t i = 0; i < replay->step_count; i++)
-		replay->change[i] = (struct replay_change){ 0, 0, REPLAY_NONE, REPLAY_NONE };
-}
-
 void replay_restore(struct replay *replay)
 {
-	if (replay->changed)
-		replay_forget_changes(replay);
+	for (size_t i = 0; replay->changed && i < replay->step_count; i++)
+		replay->change[i] = (struct replay_change){ 0, 0, REPLAY_NONE, REPLAY_NONE };
 	replay->changed = replay->orders = replay->results = 0;
 }
 
-/* --- acts of a call --- */
+/* --- a wait that a fix removes may have ordered two operations: the fix must do it then --- */
 
-static unsigned acts_of_work(const struct walk_call *call)
+/* Table hazard, rule accidental-order. */
+int replay_find_accidents(struct replay *replay, struct db *db)
 {
-	if (kind_family(call->kind) == FAMILY_callback)
-		return STEP_SUBMITS | STEP_HOST_WORK;
-	if (kind_family(call->kind) == FAMILY_allocation)
-		return STEP_CAN_BE_HELD;
-	/* CUPTI has no record of these operations, but they have a position in a stream. */
-	if (kind_has(call->kind, K_SILENT))
-		return STEP_SUBMITS;
-	if (call_is_sync(call->kind))
-		return STEP_SUBMITS | STEP_BECOMES_ASYNC | STEP_CAN_BE_HELD;
-	return call->op || walk_submits(call) ? STEP_SUBMITS | STEP_CAN_BE_HELD : 0;
-}
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT call, other_call, via FROM hazard"
+		" WHERE process = ? AND via NOT NULL AND launch IS NULL");
+	int rc = q ? 0 : -1;
 
-static unsigned acts_of(const struct walk_call *call)
-{
-	switch (call->kind) {
-	case KIND_EVENT_RECORD:
-		return call->event && call->stream ? STEP_RECORDS : 0;
-	case KIND_STREAM_WAIT:
-		return call->event && call->stream ? STEP_AWAITS : 0;
-	case KIND_THREAD_CREATE:
-		return call->other_thread ? STEP_MAKES_THREAD : 0;
-	case KIND_THREAD_JOIN:
-		return call->other_thread ? STEP_JOINS_THREAD : 0;
-	case KIND_COPY_PEER:
-		return STEP_SUBMITS;
-	default:
-		return acts_of_work(call);
+	if (q)
+		sqlite3_bind_int64(q, 1, replay->process);
+	while (!rc && (rc = db_step(q)) > 0) {
+		uint32_t later = replay_step_of(replay, sqlite3_column_int64(q, 0));
+		uint32_t earlier = replay_step_of(replay, sqlite3_column_int64(q, 1));
+		uint32_t via = replay_step_of(replay, sqlite3_column_int64(q, 2));
+		uint32_t *first = later == REPLAY_NONE ? NULL : &replay->step[later].accident;
+
+		rc = 0;
+		if (!first || earlier >= later || via == REPLAY_NONE)
+			continue;
+		*array_push(replay->accident, replay->accident_count) =
+			(struct replay_accident){ earlier, via, *first };
+		*first = (uint32_t)replay->accident_count - 1;
 	}
+	sqlite3_finalize(q);
+	return rc;
 }
 
-static unsigned waits_of(const struct walk_call *call)
+int64_t replay_needed(const struct replay *replay, uint32_t number)
 {
-	if (scope_of(call) == SCOPE_NONE || call->freed_async)
+	uint32_t at = replay->changed ? replay->step[number].accident : REPLAY_NONE;
+	int64_t ready = REPLAY_LONG_AGO;
+
+	for (; at != REPLAY_NONE; at = replay->accident[at].next)
+		if (replay->change[replay->accident[at].via].bits & (CHANGE_WAIT | CHANGE_CALL))
+			raise_to(&ready, replay->end[replay->accident[at].earlier]);
+	return ready;
+}
+
+/* --- places that wait longer once others are changed --- */
+
+/*
+ * An explicit wait is made on purpose, unless nothing is known to need those of its place, and so
+ * is a copy of a result, unless another such copy is changed.
+ */
+static int may_take_over(const struct replay *replay, uint32_t number)
+{
+	const struct replay_step *step = &replay->step[number];
+
+	if (!step->site || !(step->act & STEP_WAITS) ||
+		replay->change[number].bits & (CHANGE_WAIT | CHANGE_CALL))
 		return 0;
-	return STEP_WAITS | (scope_is_explicit(call) ? STEP_EXPLICIT : 0) |
-		(scope_of(call) >= SCOPE_DEVICE ? STEP_HOLDS_OTHERS : 0) |
-		(scope_includes_own(call) ? STEP_WAITS_OWN : 0);
+	if (replay_is_result(step) && replay->results)
+		return 1;
+	return step->act & STEP_EXPLICIT ? map_get(&replay->admitted, replay_place(step), 0) != 0
+					 : !replay_is_result(step);
 }
 
-/* Returns the acts of the call once it is changed. */
-static unsigned changes_of(const struct walk_call *call)
+size_t replay_takers(const struct replay *replay, struct changed_call taker[TAKER_ROUND])
 {
-	int staged = call_is_copy(call->kind) &&
-		(call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE);
+	int64_t longer[TAKER_ROUND + 1];
+	size_t count = 0;
 
-	return (staged ? STEP_STAGED : 0) | (kind_has(call->kind, K_RESOURCE) ? STEP_ONCE : 0);
-}
+	for (size_t i = 0; i < replay->places.size; i++) {
+		const struct map_entry *place = &replay->places.entry[i];
+		uint32_t last = place->used ? (uint32_t)place->value : REPLAY_NONE;
+		int64_t sum = 0;
+		size_t at = count;
 
-unsigned replay_acts(const struct walk_call *call)
-{
-	return acts_of(call) | waits_of(call) | changes_of(call);
+		for (uint32_t step = last; step != REPLAY_NONE; step = replay->same_place[step])
+			if (may_take_over(replay, step))
+				sum += replay->held[step] - replay->held_unchanged[step];
+		if (sum < BLOCKED_MIN_NS)
+			continue;
+		for (; at && longer[at - 1] < sum; at--) {
+			longer[at] = longer[at - 1];
+			if (at < TAKER_ROUND)
+				taker[at] = taker[at - 1];
+		}
+		longer[at] = sum;
+		if (at < TAKER_ROUND)
+			taker[at] = (struct changed_call){ .call = replay->step[last].call,
+				.change = CHANGE_WAIT };
+		count += count < TAKER_ROUND;
+	}
+	return count;
 }

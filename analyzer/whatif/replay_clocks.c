@@ -2,41 +2,35 @@
 /*
  * CUDA's order as times: work starts at the maximum of the ends of the work that it comes after.
  */
-#include "replay_parts.h"
+#include <string.h>
 
-static int64_t later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
+#include "replay.h"
 
-static void raise_to(int64_t *time, int64_t to)
+static void begin_times(int64_t *time, size_t count)
 {
-	if (*time < to)
-		*time = to;
+	for (size_t i = 0; i < count; i++)
+		time[i] = REPLAY_LONG_AGO;
 }
 
 void replay_begin(struct replay *replay)
 {
+	const struct memory_use unused = { REPLAY_LONG_AGO, REPLAY_LONG_AGO };
+
 	for (size_t i = 0; i < replay->threads.count; i++)
 		replay->thread[i] = (struct replay_thread){ .now = REPLAY_LONG_AGO,
 			.ahead = REPLAY_NEVER,
-			.join = REPLAY_NONE,
-			.last = REPLAY_NONE };
+			.join = REPLAY_NONE };
 	for (size_t i = 0; i < replay->streams.count; i++)
 		replay->stream[i] =
 			(struct replay_stream){ .tail = REPLAY_LONG_AGO, .since = REPLAY_LONG_AGO };
-	for (size_t i = 0; i < replay->aparts.count; i++)
-		replay->apart[i] = REPLAY_LONG_AGO;
-	for (size_t i = 0; i < replay->events.count; i++)
-		replay->event[i] = REPLAY_LONG_AGO;
-	for (size_t i = 0; i < replay->execs.count; i++)
-		replay->exec[i] = REPLAY_LONG_AGO;
+	begin_times(replay->apart, replay->aparts.count);
+	begin_times(replay->event, replay->events.count);
+	begin_times(replay->exec, replay->execs.count);
 	for (size_t i = 0; i < replay->contexts.count; i++)
 		replay->context[i] = (struct replay_context){ REPLAY_LONG_AGO, REPLAY_LONG_AGO,
 			REPLAY_LONG_AGO, replay->context[i].device };
 	for (size_t i = 0; i < replay->memories.count; i++)
-		replay->memory[i] = replay->memory_all[i] =
-			(struct memory_use){ REPLAY_LONG_AGO, REPLAY_LONG_AGO };
+		replay->memory[i].changed = replay->memory[i].all = unused;
 	replay->holder = (struct replay_holder){ REPLAY_NONE, REPLAY_LONG_AGO, REPLAY_LONG_AGO,
 		REPLAY_LONG_AGO };
 	for (int i = 0; i < replay->device_count * ENGINE_COUNT; i++)
@@ -51,7 +45,7 @@ static struct replay_context *context_of(const struct replay *replay, uint32_t n
 /* Returns the end of the work that the context's legacy stream comes after; context may be NULL. */
 static int64_t legacy_of(const struct replay_context *context)
 {
-	return context ? later(context->legacy, context->blocking) : REPLAY_LONG_AGO;
+	return context ? latest(context->legacy, context->blocking) : REPLAY_LONG_AGO;
 }
 
 int64_t replay_ready(const struct replay *replay, const struct replay_step *step)
@@ -62,52 +56,43 @@ int64_t replay_ready(const struct replay *replay, const struct replay_step *step
 	if (step->stream != REPLAY_NONE)
 		ready = replay->stream[step->stream].tail;
 	if (step->exec != REPLAY_NONE)
-		ready = later(ready, replay->exec[step->exec]);
-	if (!context)
-		return ready;
-	if (step->stream_kind == STREAM_KIND_LEGACY)
-		ready = later(ready,
-			later(legacy_of(context),
-				legacy_of(context_of(replay, step->other_context))));
-	else if (stream_is_blocking(step->stream_kind))
-		ready = later(ready, context->legacy);
+		raise_to(&ready, replay->exec[step->exec]);
+	if (context && step->stream_kind == STREAM_KIND_LEGACY) {
+		raise_to(&ready, legacy_of(context));
+		raise_to(&ready, legacy_of(context_of(replay, step->other_context)));
+	} else if (context && stream_is_blocking(step->stream_kind)) {
+		raise_to(&ready, context->legacy);
+	}
 	return ready;
-}
-
-static int64_t of_device(const struct replay *replay, int device)
-{
-	int64_t end = REPLAY_LONG_AGO;
-
-	for (size_t i = 0; i < replay->contexts.count; i++)
-		if (device < 0 || replay->context[i].device == device)
-			end = later(end, replay->context[i].all);
-	return end;
 }
 
 int64_t replay_scope(const struct replay *replay, const struct replay_step *step)
 {
-	const struct replay_context *context =
-		step->context == REPLAY_NONE ? NULL : &replay->context[step->context];
-	const struct replay_stream *stream =
-		step->stream == REPLAY_NONE ? NULL : &replay->stream[step->stream];
+	const struct replay_context *context = context_of(replay, step->context);
+	int64_t end = REPLAY_LONG_AGO;
+	int device = -1;
 
 	switch ((enum scope)step->scope) {
 	case SCOPE_EVENT:
-		return step->event == REPLAY_NONE ? REPLAY_LONG_AGO : replay->event[step->event];
+		return step->event == REPLAY_NONE ? end : replay->event[step->event];
 	case SCOPE_OWN:
-		return stream ? stream->tail : REPLAY_LONG_AGO;
+		return step->stream == REPLAY_NONE ? end : replay->stream[step->stream].tail;
 	case SCOPE_STREAM:
 		return replay_ready(replay, step);
 	case SCOPE_LEGACY:
 		return legacy_of(context);
 	case SCOPE_CONTEXT:
-		return context ? context->all : REPLAY_LONG_AGO;
+		return context ? context->all : end;
 	case SCOPE_DEVICE:
-		return of_device(replay, step->device);
+		device = step->device;
+		/* fall through */
 	case SCOPE_PROCESS:
-		return of_device(replay, -1);
+		for (size_t i = 0; i < replay->contexts.count; i++)
+			if (device < 0 || replay->context[i].device == device)
+				raise_to(&end, replay->context[i].all);
+		return end;
 	default:
-		return REPLAY_LONG_AGO;
+		return end;
 	}
 }
 
@@ -136,18 +121,20 @@ void replay_note_holder(struct replay *replay, const struct replay_step *step, i
 
 void replay_note(struct replay *replay, const struct replay_step *step, int64_t end)
 {
+	struct replay_stream *stream =
+		step->stream == REPLAY_NONE ? NULL : &replay->stream[step->stream];
 	struct replay_context *context = context_of(replay, step->context);
 	struct replay_context *other = context_of(replay, step->other_context);
 
-	if (step->act & STEP_AWAITS && later(end, replay->event[step->event]) != REPLAY_LONG_AGO)
-		end = later(end, replay->event[step->event]) +
-			(replay->stream[step->stream].awaits ? 0 : replay->event_wait);
+	if (step->act & STEP_AWAITS && latest(end, replay->event[step->event]) != REPLAY_LONG_AGO)
+		end = latest(end, replay->event[step->event]) +
+			(stream->awaits ? 0 : replay->event_wait);
 	if (step->act & STEP_RECORDS)
 		replay->event[step->event] = end;
-	if (step->stream != REPLAY_NONE) {
-		replay->stream[step->stream].tail = end;
-		replay->stream[step->stream].awaits = !!(step->act & STEP_AWAITS);
-		replay->stream[step->stream].host_work = !!(step->act & STEP_HOST_WORK);
+	if (stream) {
+		stream->tail = end;
+		stream->awaits = !!(step->act & STEP_AWAITS);
+		stream->host_work = !!(step->act & STEP_HOST_WORK);
 	}
 	if (step->exec != REPLAY_NONE)
 		replay->exec[step->exec] = end;
@@ -162,4 +149,44 @@ void replay_note(struct replay *replay, const struct replay_step *step, int64_t 
 		raise_to(&other->all, end);
 		raise_to(&other->legacy, end);
 	}
+}
+
+/*
+ * An engine runs one operation at a time.  Calls are replayed in the order in which they were made,
+ * not in the order in which their operations run, so an operation may fit into a gap before that of
+ * an earlier call.
+ */
+int64_t booking_reserve(struct booking *booking, int64_t ready, int64_t length)
+{
+	size_t low, high, end;
+
+	if (booking->count == BOOKINGS) {
+		booking->count--;
+		booking->first++;
+	}
+	/* When the array is full, intervals move to the front: once in 7 * BOOKINGS calls. */
+	if (booking->first + booking->count == sizeof(booking->taken) / sizeof(*booking->taken)) {
+		memmove(booking->taken, booking->taken + booking->first,
+			booking->count * sizeof(*booking->taken));
+		booking->first = 0;
+	}
+	/* The first interval that ends after ready, then the first with enough room before it. */
+	low = booking->first;
+	high = end = booking->first + booking->count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (booking->taken[middle].end <= ready)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < end && booking->taken[low].start - ready < length; low++)
+		raise_to(&ready, booking->taken[low].end);
+	memmove(booking->taken + low + 1, booking->taken + low,
+		(end - low) * sizeof(*booking->taken));
+	booking->taken[low].start = ready;
+	booking->taken[low].end = ready + length;
+	booking->count++;
+	return ready;
 }

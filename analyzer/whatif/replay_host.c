@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the durations of host functions whose runs were not recorded.  The next operation in the
- * order that had been submitted before, or a thread that waited, shows when the function ended.
+ * What threads did outside of CUDA: host functions, and waits for another thread's part or for such
+ * a function (handovers.h), which are no time of the thread's own.
  */
 #include <stdlib.h>
 
 #include "constants.h"
 #include "host_runs.h"
-#include "replay_parts.h"
+#include "memory.h"
+#include "replay.h"
+
+/* --- durations of host functions whose runs were not recorded --- */
 
 /*
  * The run is followed with functions of one nanosecond: an operation that becomes ready at the end
- * of such a function has waited for it.
+ * of such a function has waited for it, as has a thread.  The first of them shows when it ended.
  */
 struct follower {
 	struct replay *replay;
@@ -20,49 +23,34 @@ struct follower {
 	int found;
 };
 
-static void observe(struct follower *follower, int64_t ready, int64_t from, int64_t until)
-{
-	uint64_t function = map_get(&follower->ends, (uint64_t)ready, 0);
-	int64_t *known;
-
-	if (!function || until - from < BLOCKED_MIN_NS || until <= ready)
-		return;
-	known = &follower->until[function - 1];
-	if (!*known || until < *known)
-		*known = until;
-	follower->found = 1;
-}
-
-static int follow_step(struct follower *follower, uint32_t number)
+static void follow_step(struct follower *follower, uint32_t number)
 {
 	struct replay *replay = follower->replay;
 	const struct replay_step *step = &replay->step[number];
-	int64_t ready = replay_ready(replay, step), end = ready;
+	int64_t ready = replay_ready(replay, step), end = ready, waited_for = REPLAY_LONG_AGO;
+	int64_t until = step->act & STEP_HAS_OP ? step->start : step->exit;
+	uint64_t function;
 
 	if (step->act & STEP_HAS_OP)
-		observe(follower, ready, step->enter, step->start);
+		waited_for = ready;
 	else if (step->act & STEP_EXPLICIT)
-		observe(follower, replay_scope(replay, step), step->enter, step->exit);
+		waited_for = replay_scope(replay, step);
+	function = map_get(&follower->ends, (uint64_t)waited_for, 0);
+	if (function && until - step->enter >= BLOCKED_MIN_NS && until > waited_for) {
+		int64_t *known = &follower->until[function - 1];
+
+		if (!*known || until < *known)
+			*known = until;
+		follower->found = 1;
+	}
 	if (step->act & STEP_HAS_OP) {
 		end = step->end;
 	} else if (step->act & STEP_HOST_WORK) {
-		end = (ready > step->exit ? ready : step->exit) + 1;
+		end = latest(ready, step->exit) + 1;
 		map_set(&follower->ends, (uint64_t)end, number + UINT64_C(1));
 	}
 	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
 		replay_note(replay, step, end);
-	return 0;
-}
-
-/* Makes the function an operation that uses no engine. */
-static void set_duration(struct replay *replay, struct replay_step *step, int64_t until)
-{
-	int64_t ready = replay_ready(replay, step);
-
-	step->start = ready > step->exit ? ready : step->exit;
-	until -= HOST_FUNCTION_HANDOVER_NS;
-	step->end = until > step->start ? until : step->start;
-	step->act |= STEP_HAS_OP;
 }
 
 /* Functions whose runs were recorded are operations that use no engine. */
@@ -86,16 +74,14 @@ static void read_runs(struct replay *replay)
 	}
 }
 
-/*
- * Finds the operation that the function's thread submitted to another stream before: the function
- * probably reports its end.
- */
-static int find_followed(struct replay *replay)
+void replay_find_host_work(struct replay *replay)
 {
-	uint32_t *last = malloc((replay->threads.count + 1) * sizeof(*last));
+	struct follower follower = { .replay = replay,
+		.until = xcalloc(replay->step_count, sizeof(*follower.until)) };
+	uint32_t *last = xcalloc(replay->threads.count, sizeof(*last));
 
-	if (!last)
-		return -1;
+	read_runs(replay);
+	/* It probably reports the end of what its thread submitted to another stream before. */
 	for (size_t i = 0; i < replay->threads.count; i++)
 		last[i] = REPLAY_NONE;
 	for (uint32_t i = 0; i < replay->step_count; i++) {
@@ -106,36 +92,102 @@ static int find_followed(struct replay *replay)
 		else if (step->act & STEP_HAS_OP && step->stream_kind != STREAM_KIND_LEGACY)
 			last[step->thread] = i;
 	}
-	free(last);
-	return 0;
-}
-
-int replay_find_host_work(struct replay *replay)
-{
-	struct follower follower = { .replay = replay };
-	int rc = 0;
-
-	read_runs(replay);
-	if (find_followed(replay))
-		return -1;
-	follower.until = calloc(replay->step_count + 1, sizeof(*follower.until));
-	if (!follower.until)
-		return -1;
 	replay_begin(replay);
 	for (uint32_t i = 0; i < replay->step_count; i++)
-		if ((rc = follow_step(&follower, i)))
-			break;
-	map_release(&follower.ends);
+		follow_step(&follower, i);
 	replay_begin(replay);
-	for (uint32_t i = 0; !rc && follower.found && i < replay->step_count; i++) {
+	for (uint32_t i = 0; follower.found && i < replay->step_count; i++) {
 		struct replay_step *step = &replay->step[i];
+		int64_t ready = replay_ready(replay, step);
 
-		if (follower.until[i])
-			set_duration(replay, step, follower.until[i]);
+		if (follower.until[i]) {
+			step->start = latest(ready, step->exit);
+			step->end =
+				latest(follower.until[i] - HOST_FUNCTION_HANDOVER_NS, step->start);
+			step->act |= STEP_HAS_OP;
+		}
 		if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
-			replay_note(replay, step,
-				step->act & STEP_HAS_OP ? step->end : replay_ready(replay, step));
+			replay_note(replay, step, step->act & STEP_HAS_OP ? step->end : ready);
 	}
+	map_release(&follower.ends);
 	free(follower.until);
-	return rc;
+	free(last);
+}
+
+/* --- handovers --- */
+
+/* Does the second step wait for the first one's copy to the host? */
+static int is_fetch(const struct replay_step *copy, const struct replay_step *wait)
+{
+	return copy->act & STEP_SUBMITS && copy->engine == ENGINE_D2H &&
+		wait->act & STEP_EXPLICIT &&
+		(wait->stream == copy->stream || wait->scope >= SCOPE_DEVICE);
+}
+
+void replay_find_handovers(struct replay *replay, const struct handovers *handovers)
+{
+	/* By step: the thread's next one; by thread: its first one, then that after a handover. */
+	uint32_t *next = xcalloc(replay->step_count, sizeof(*next));
+	uint32_t *first = xcalloc(replay->threads.count, sizeof(*first));
+
+	for (size_t i = 0; i < replay->threads.count; i++)
+		first[i] = REPLAY_NONE;
+	for (size_t i = replay->step_count; i-- > 0;) {
+		uint32_t *at = &first[replay->step[i].thread];
+
+		next[i] = *at;
+		if (*at != REPLAY_NONE && is_fetch(&replay->step[i], &replay->step[*at]))
+			replay->step[*at].act |= STEP_FETCHES;
+		*at = (uint32_t)i;
+	}
+	/* Of several before a step the last one counts. */
+	for (size_t i = 0; i < handovers->count; i++) {
+		const struct handover *handover = &handovers->list[i];
+		uint32_t thread =
+				 (uint32_t)map_get(&replay->threads, handover->thread, REPLAY_NONE),
+			 *at;
+
+		if (handover->process != replay->process || thread == REPLAY_NONE)
+			continue;
+		at = &first[thread];
+		while (*at != REPLAY_NONE && replay->step[*at].call < handover->after)
+			*at = next[*at];
+		if (*at == REPLAY_NONE)
+			continue;
+		replay->step[*at].silence = handover;
+		map_set(&replay->silences, handover->before, *at);
+	}
+	free(next);
+	free(first);
+}
+
+void replay_learn_handover(struct replay *replay, uint32_t number)
+{
+	struct replay_step *step = &replay->step[number];
+	const struct handover *handover = step->silence;
+	int64_t from = replay->thread[step->thread].now, until;
+
+	if (!handover || !step->gap || from == REPLAY_LONG_AGO)
+		return;
+	if (handover->is_function) {
+		uint32_t function = replay_step_of(replay, handover->by);
+
+		if (function >= number || !(replay->step[function].act & STEP_HAS_OP))
+			return;
+		step->handed_step = function;
+		until = replay->step[function].end;
+	} else {
+		uint32_t thread = (uint32_t)map_get(&replay->threads,
+			run_call(replay->run, handover->by)->thread, REPLAY_NONE);
+
+		/* It may have gone on since. */
+		if (thread == REPLAY_NONE || replay->thread[thread].now > step->enter)
+			return;
+		until = replay->thread[thread].now;
+		if (until == REPLAY_LONG_AGO)
+			return;
+		step->handed_by = thread;
+	}
+	step->resumed = step->enter - until;
+	step->gap = latest(handover->ended - handover->blocked - from, 0);
 }

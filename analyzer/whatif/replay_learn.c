@@ -6,14 +6,11 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "replay_parts.h"
+#include "digits.h"
+#include "memory.h"
+#include "replay.h"
 #include "sorted.h"
 #include "walk.h"
-
-static int64_t later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
 
 struct ends {
 	const struct replay *replay;
@@ -21,37 +18,22 @@ struct ends {
 	size_t count;
 };
 
-static int collect_ends(const struct replay *replay, struct ends *ends)
-{
-	*ends = (struct ends){ .replay = replay };
-	ends->list = malloc((replay->step_count + 1) * sizeof(*ends->list));
-	if (!ends->list)
-		return -1;
-	for (size_t i = 0; i < replay->step_count; i++)
-		if (replay->step[i].act & STEP_HAS_OP)
-			ends->list[ends->count++] = (struct timed){ replay->step[i].end, i };
-	return replay_sort_times(&ends->list, ends->count);
-}
-
-static int is_large(const struct replay_step *step)
-{
-	return step->act & STEP_HAS_OP && step->engine == ENGINE_KERNEL &&
-		step->share >= LARGE_PERCENT / 100.0F;
-}
-
 /* Large kernels that overlapped in the run can overlap in a replay. */
-static int find_sharers(struct replay *replay)
+static void find_sharers(struct replay *replay)
 {
-	struct timed *list = malloc((replay->step_count + 1) * sizeof(*list));
+	struct timed *list = xcalloc(replay->step_count, sizeof(*list));
 	struct replay_step *last = NULL;
 	size_t count = 0;
-	int rc;
 
-	for (size_t i = 0; list && i < replay->step_count; i++)
-		if (is_large(&replay->step[i]))
-			list[count++] = (struct timed){ replay->step[i].start, i };
-	rc = list ? replay_sort_times(&list, count) : -1;
-	for (size_t i = 0; i < count && !rc; i++) {
+	for (size_t i = 0; i < replay->step_count; i++) {
+		const struct replay_step *step = &replay->step[i];
+
+		if (step->act & STEP_HAS_OP && step->engine == ENGINE_KERNEL &&
+			step->share >= LARGE_PERCENT / 100.0F)
+			list[count++] = (struct timed){ step->start, i };
+	}
+	list = digits_sort(list, count, sizeof(*list));
+	for (size_t i = 0; i < count; i++) {
 		struct replay_step *step = &replay->step[list[i].step];
 
 		if (last && last->device == step->device && step->start < last->end - LAUNCH_NS)
@@ -60,7 +42,6 @@ static int find_sharers(struct replay *replay)
 			last = step;
 	}
 	free(list);
-	return rc;
 }
 
 /* Returns how many operations have ended by a time. */
@@ -113,13 +94,6 @@ static int64_t others_end(const struct ends *ends, uint32_t of)
 	return step->enter;
 }
 
-/* Returns the first step entered at a time or later. */
-static uint32_t entered_at(const struct replay *replay, int64_t time)
-{
-	return (uint32_t)sorted_from(replay->step, replay->step_count, sizeof(*replay->step),
-		offsetof(struct replay_step, enter), time);
-}
-
 /*
  * Launches, allocations and calls that wait for the device exclude each other, so a call that waits
  * had not begun its own work before one of another thread that was made meanwhile.  Returns the
@@ -129,7 +103,8 @@ static int64_t others_exit(const struct replay *replay, uint32_t of)
 {
 	enum { LOOKED_AT_STEPS = 64 }; /* beyond them the call counts as not held */
 	const struct replay_step *step = &replay->step[of];
-	uint32_t at = entered_at(replay, step->exit);
+	uint32_t at = (uint32_t)sorted_from(replay->step, replay->step_count, sizeof(*replay->step),
+		offsetof(struct replay_step, enter), step->exit);
 
 	for (int i = 0; i < LOOKED_AT_STEPS && at-- > of + 1; i++) {
 		const struct replay_step *other = &replay->step[at];
@@ -146,17 +121,13 @@ static int32_t clamp(int64_t value, int64_t low, int64_t high)
 	return (int32_t)(value < low ? low : value > high ? high : value);
 }
 
-/* The host function before it may account for most of the time. */
-static int follows_host_work(const struct replay *replay, const struct replay_step *step)
-{
-	return step->stream != REPLAY_NONE && replay->stream[step->stream].host_work;
-}
-
 static void learn_operation(struct replay *replay, const struct ends *ends, uint32_t number)
 {
 	struct replay_step *step = &replay->step[number];
 	int64_t ready = replay_ready(replay, step), entry = step->enter;
 	int64_t after, late = BLOCKED_MIN_NS;
+	int follows_host_work =
+		step->stream != REPLAY_NONE && replay->stream[step->stream].host_work;
 
 	if (step->act & STEP_WAITS_FIRST)
 		entry = step->exit - step->own;
@@ -164,8 +135,11 @@ static void learn_operation(struct replay *replay, const struct ends *ends, uint
 	step->launch = clamp(step->start - entry, 0, LAUNCH_NS);
 	/* An operation submitted late does not show its shortest handover. */
 	step->handover = after > HANDOVER_NS ? HANDOVER_USUAL_NS : (int32_t)after;
-	/* Time that the call itself spends first, copying or loading code, recurs in a replay. */
-	if (step->exit + BLOCKED_MIN_NS - step->start >= 0 || follows_host_work(replay, step))
+	/*
+	 * Time that the call itself spends first, copying or loading code, recurs in a replay; a
+	 * host function before it may account for most of the time.
+	 */
+	if (step->exit + BLOCKED_MIN_NS - step->start >= 0 || follows_host_work)
 		late = INT32_MAX;
 	if (after < step->start - entry - LAUNCH_NS + HANDOVER_NS)
 		step->handover = clamp(after, INT32_MIN, late);
@@ -175,57 +149,45 @@ static void learn_operation(struct replay *replay, const struct ends *ends, uint
 		step->behind = ended_before(ends, number);
 }
 
-/*
- * The thread waited until target.  The work of a call after it drained the device recurs in any
- * case; the length of its wait was measured by comparison with similar calls.
- */
-static void learn_held(const struct ends *ends, struct replay_step *step, uint32_t number,
-	int64_t target)
-{
-	int64_t length = step->exit - step->enter, waited = step->waited, after, others;
-
-	step->lag = after = step->exit - target;
-	if (step->act & STEP_MEASURED && step->act & STEP_HOLDS_OTHERS) {
-		others = later(others_end(ends, number), others_exit(ends->replay, number));
-		waited = later(waited, others - step->enter);
-		after = step->exit - later(target, others);
-	}
-	if (step->act & STEP_MEASURED)
-		step->own = length > waited ? length - waited : 0;
-	if (step->act & STEP_MEASURED && step->act & STEP_ONCE && after > WAKE_UP_NS &&
-		step->own < after)
-		step->own = after;
-	if (step->act & STEP_MEASURED)
-		return;
-	if (step->act & (STEP_EXPLICIT | STEP_WAITS_OWN))
-		step->own = length < ASK_NS ? length : ASK_NS;
-}
-
 static void learn_wait(const struct replay *replay, const struct ends *ends, uint32_t number)
 {
 	struct replay_step *step = &replay->step[number];
-	int64_t target = replay_scope(replay, step);
-	int own = step->act & STEP_WAITS_OWN && step->act & STEP_HAS_OP;
+	int64_t target = replay_scope(replay, step), length = step->exit - step->enter;
+	int64_t waited = step->waited, after, asking = length < ASK_NS ? length : ASK_NS;
 
-	if (own)
-		target = later(target, step->end);
+	if (step->act & STEP_WAITS_OWN && step->act & STEP_HAS_OP)
+		raise_to(&target, step->end);
 	/* Its scope is wider than what it did wait for; only the latter counts. */
 	if (target > step->exit + CLOCK_ERROR_MAX_NS || target == REPLAY_LONG_AGO)
 		step->scope = SCOPE_NONE;
-	if (step->scope == SCOPE_NONE && step->held_for != REPLAY_NONE)
-		target = replay->step[step->held_for].end;
 	if (step->scope == SCOPE_NONE && step->held_for == REPLAY_NONE) {
 		step->act &= ~(unsigned)(STEP_WAITS | STEP_WAITS_OWN);
-		if (step->act & STEP_MEASURED)
-			step->own = step->exit - step->enter;
 		return;
 	}
-	if (target > step->enter && target <= step->exit + CLOCK_ERROR_MAX_NS)
-		learn_held(ends, step, number, target);
-	else if (step->act & STEP_EXPLICIT)
-		step->lag = step->own < ASK_NS ? step->own : ASK_NS;
-	else
-		step->lag = step->own;
+	if (step->scope == SCOPE_NONE)
+		target = replay->step[step->held_for].end;
+	if (target <= step->enter || target > step->exit + CLOCK_ERROR_MAX_NS) {
+		step->lag = step->act & STEP_EXPLICIT ? asking : length;
+		return;
+	}
+	/* The thread waited until target. */
+	step->lag = after = step->exit - target;
+	if (!(step->act & STEP_MEASURED)) {
+		if (step->act & (STEP_EXPLICIT | STEP_WAITS_OWN))
+			step->own = asking;
+		return;
+	}
+	/* The length of its wait was measured by comparison with similar calls. */
+	if (step->act & STEP_HOLDS_OTHERS) {
+		int64_t others = latest(others_end(ends, number), others_exit(replay, number));
+
+		raise_to(&waited, others - step->enter);
+		after = step->exit - latest(target, others);
+	}
+	step->own = length > waited ? length - waited : 0;
+	/* The work of a call after it drained the device recurs in any case. */
+	if (step->act & STEP_ONCE && after > WAKE_UP_NS && step->own < after)
+		step->own = after;
 }
 
 /*
@@ -275,53 +237,39 @@ static void learn_join(const struct replay *replay, struct replay_thread *thread
 	step->own = ASK_NS < step->own ? ASK_NS : step->own;
 }
 
-/* A row of recording.def. */
-struct recording {
-	int kind, is_first;
-	int64_t ns, ns_per_node, recorded, recorded_per_node;
-};
-
-/* Returns the row of recording.def for a call; the last two are of other calls. */
-static const struct recording *recording_of(const struct replay *replay,
-	const struct replay_step *step)
-{
-	static const struct recording rows[] = {
-#define ANY (-1)
-#define RECORDING(kind, ...) { (int)(kind), __VA_ARGS__ },
-#include "recording.def"
-	};
-	enum { COUNT = sizeof(rows) / sizeof(rows[0]), WORK = COUNT - 2, CALL };
-	int first = step->exec != REPLAY_NONE && replay->exec[step->exec] == REPLAY_LONG_AGO;
-
-	for (size_t i = 0; i < WORK; i++)
-		if (rows[i].kind == (int)step->kind && (first || !rows[i].is_first))
-			return &rows[i];
-	return &rows[step->act & STEP_SUBMITS && step->act & STEP_HAS_OP ? WORK : CALL];
-}
-
 /*
  * CUPTI's records of operations, and of each node of a graph, take time in the calls.  A host that
  * is slow is slow in both: the part of the call's time is better known than the time.
  */
 static void learn_recorded(const struct replay *replay, struct replay_step *step)
 {
-	const struct recording *row = recording_of(replay, step);
-	int64_t bare = row->ns + row->ns_per_node * step->nodes;
-	int64_t recorded = row->recorded + row->recorded_per_node * step->nodes;
-	int64_t most = recorded * RECORDING_SLOW_PERCENT / 100;
+	static const struct recording {
+		int kind, is_first;
+		int64_t ns, ns_per_node, recorded, recorded_per_node;
+	} rows[] = {
+#define ANY (-1)
+#define RECORDING(kind, ...) { (int)(kind), __VA_ARGS__ },
+#include "recording.def"
+	};
+	/* The last two are of other calls. */
+	enum { COUNT = sizeof(rows) / sizeof(rows[0]), WORK = COUNT - 2, CALL };
+	int first = step->exec != REPLAY_NONE && replay->exec[step->exec] == REPLAY_LONG_AGO;
+	const struct recording *row = rows, *work = &rows[WORK];
+	int64_t bare, recorded, most;
 
 	if (!replay->recording)
 		return;
+	while (row < work && (row->kind != (int)step->kind || (row->is_first && !first)))
+		row++;
+	if (row == work && !(step->act & STEP_SUBMITS && step->act & STEP_HAS_OP))
+		row = &rows[CALL];
+	bare = row->ns + row->ns_per_node * step->nodes;
+	recorded = row->recorded + row->recorded_per_node * step->nodes;
+	most = recorded * RECORDING_SLOW_PERCENT / 100;
 	step->recorded =
 		(int64_t)((double)step->own * (double)recorded / (double)(bare + recorded));
 	if (step->recorded > most)
 		step->recorded = most;
-}
-
-/* Returns how long the host copies in a staged copy, before or after the transfer. */
-static int64_t copying(const struct replay_step *step)
-{
-	return later(step->own, step->lag);
 }
 
 /*
@@ -333,10 +281,11 @@ static void learn_pages(const struct replay *replay, uint32_t number)
 	const struct replay_step *step = &replay->step[number];
 	uint32_t earlier = replay->same_place[number];
 	struct replay_step *first = earlier == REPLAY_NONE ? NULL : &replay->step[earlier];
+	int64_t copying = latest(step->own, step->lag);
 
 	if (first && first->pinning && !step->pinning && first->engine == ENGINE_D2H &&
-		first->bytes == step->bytes && copying(first) > copying(step))
-		first->pinning += copying(first) - copying(step);
+		first->bytes == step->bytes && latest(first->own, first->lag) > copying)
+		first->pinning += latest(first->own, first->lag) - copying;
 }
 
 static void learn_step(struct replay *replay, const struct ends *ends, uint32_t number)
@@ -371,19 +320,18 @@ static void learn_step(struct replay *replay, const struct ends *ends, uint32_t 
 		thread->join = number;
 	replay_note_holder(replay, step, step->enter, step->exit);
 	*now = step->exit;
-	thread->last = number;
 }
 
-int replay_learn(struct replay *replay)
+void replay_learn(struct replay *replay)
 {
-	struct ends ends;
+	struct ends ends = { .replay = replay,
+		.list = xcalloc(replay->step_count, sizeof(*ends.list)) };
 
-	if (find_sharers(replay))
-		return -1;
-	if (collect_ends(replay, &ends)) {
-		free(ends.list);
-		return -1;
-	}
+	find_sharers(replay);
+	for (size_t i = 0; i < replay->step_count; i++)
+		if (replay->step[i].act & STEP_HAS_OP)
+			ends.list[ends.count++] = (struct timed){ replay->step[i].end, i };
+	ends.list = digits_sort(ends.list, ends.count, sizeof(*ends.list));
 	replay_begin(replay);
 	for (size_t i = 0; i < replay->step_count; i++)
 		learn_step(replay, &ends, (uint32_t)i);
@@ -392,5 +340,4 @@ int replay_learn(struct replay *replay)
 		if (replay->thread[i].join != REPLAY_NONE)
 			learn_join(replay, &replay->thread[i]);
 	free(ends.list);
-	return 0;
 }

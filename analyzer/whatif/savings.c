@@ -4,287 +4,147 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "change.h"
 #include "constants.h"
-#include "idmap.h"
-#include "map.h"
+#include "memory.h"
 #include "replay.h"
-
-struct process_savings {
-	int64_t process;
-	struct replay *replay;
-	int64_t as_it_was[REPLAY_CONTENTIONS];
-	int64_t changes; /* number of changes since the last estimate */
-	uint64_t made;   /* a hash of the changes, in their order */
-	struct map kept; /* made ^ contention -> saving */
-	int64_t steps;   /* steps replayed so far */
-	double error;    /* relative error of the unchanged replay */
-	char refusal[120];
-};
-
-struct savings {
-	struct db *db;
-	struct replays *replays;
-	struct idmap processes; /* struct process_savings */
-};
-
-static double relative_error(int64_t replayed, int64_t measured)
-{
-	return measured > 0 ? (double)llabs(replayed - measured) / (double)measured : 1;
-}
-
-/* Replays the unchanged run, to compare with, and measures the error. */
-static void replay_unchanged(struct process_savings *process)
-{
-	const char *refusal = replay_refusal(process->replay);
-	int64_t measured = replay_measured(process->replay);
-
-	if (refusal) {
-		snprintf(process->refusal, sizeof(process->refusal), "%s", refusal);
-		return;
-	}
-	/* The likely one last: replay_takers() compares with it. */
-	for (int i = REPLAY_CONTENTIONS; i-- > 0;)
-		process->as_it_was[i] = replay_run(process->replay, (enum replay_contention)i);
-	process->error = relative_error(process->as_it_was[REPLAY_RECORDED], measured);
-	if (process->error > SAVINGS_MAX_ERROR_PERCENT / 100.0)
-		snprintf(process->refusal, sizeof(process->refusal),
-			"a replay of the run as it was takes %.0f %% %s", 100 * process->error,
-			process->as_it_was[REPLAY_RECORDED] > measured ? "more" : "less");
-}
-
-static int add_processes(struct savings *savings)
-{
-	sqlite3_stmt *q = db_prepare(savings->db, "SELECT id FROM process ORDER BY id");
-	int rc = q ? 0 : -1;
-
-	while (!rc && (rc = db_step(q)) > 0) {
-		int64_t id = sqlite3_column_int64(q, 0);
-		struct replay *replay = replays_of(savings->replays, id);
-		struct process_savings *process;
-
-		rc = 0;
-		if (!replay)
-			continue;
-		process = idmap_need(&savings->processes, id, sizeof(*process));
-		rc = process ? 0 : -1;
-		if (!process)
-			break;
-		process->process = id;
-		process->replay = replay;
-		replay_unchanged(process);
-	}
-	sqlite3_finalize(q);
-	return rc;
-}
-
-struct savings *savings_open(struct db *db)
-{
-	struct savings *savings = calloc(1, sizeof(*savings));
-
-	if (!savings)
-		return NULL;
-	savings->db = db;
-	savings->replays = replays_open(db);
-	if (savings->replays && !add_processes(savings))
-		return savings;
-	savings_close(savings);
-	return NULL;
-}
-
-static void free_process(void *object)
-{
-	struct process_savings *process = object;
-
-	map_release(&process->kept);
-	free(process);
-}
-
-void savings_close(struct savings *savings)
-{
-	if (!savings)
-		return;
-	replays_close(savings->replays);
-	idmap_release(&savings->processes, free_process);
-	free(savings);
-}
-
-static void change(struct process_savings *process, const struct changed_call *changed)
-{
-	const uint64_t words[] = { process->made, (uint64_t)changed->call, changed->change,
-		(uint64_t)changed->still_needs };
-
-	replay_change(process->replay, changed->call, changed->change, changed->still_needs);
-	process->made = map_hash_words(words, sizeof(words) / sizeof(*words));
-	process->changes++;
-}
-
-void savings_change(struct savings *savings, int64_t id, const struct changed_call *changed,
-	size_t count)
-{
-	struct process_savings *process = idmap_get(&savings->processes, id);
-
-	if (!process || *process->refusal)
-		return;
-	for (size_t i = 0; i < count; i++)
-		change(process, &changed[i]);
-}
-
-int savings_admit(struct savings *savings, int64_t id, int64_t call)
-{
-	struct process_savings *process = idmap_get(&savings->processes, id);
-
-	return process && !*process->refusal ? replay_admit(process->replay, call) : 0;
-}
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
 {
 	return value < low ? low : value > high ? high : value;
 }
 
-int savings_has_room(const struct savings *savings, int64_t id)
-{
-	const struct process_savings *process = idmap_get(&savings->processes, id);
+/* --- the runs --- */
 
-	return process && !*process->refusal && process->steps < ROOM_STEPS;
+static void make_room(struct replay *replay)
+{
+	size_t steps = replay->step_count;
+
+#define ROOM(member, count) (replay->member = xcalloc((count), sizeof(*replay->member)))
+	ROOM(same_place, steps);
+	ROOM(change, steps);
+	ROOM(end, steps);
+	ROOM(held, steps);
+	ROOM(held_unchanged, steps);
+	ROOM(thread, replay->threads.count);
+	ROOM(stream, replay->streams.count);
+	ROOM(event, replay->events.count);
+	ROOM(exec, replay->execs.count);
+	ROOM(context, replay->contexts.count);
+	ROOM(memory, replay->memories.count);
+	ROOM(apart, replay->aparts.count);
+	for (size_t i = 0; i < steps; i++)
+		if (replay->step[i].device >= replay->device_count)
+			replay->device_count = replay->step[i].device + 1;
+	ROOM(booking, (size_t)replay->device_count * ENGINE_COUNT);
+#undef ROOM
+	replay->changed = 1;
+	replay_restore(replay);
 }
 
-static int64_t replay_saved(struct process_savings *process, enum replay_contention contention)
+/* Prepares the replay, replays the unchanged run to compare with, and measures the error. */
+static int prepare(struct savings *savings, struct replay *replay)
 {
-	int64_t saved = process->as_it_was[contention] - replay_run(process->replay, contention);
+	int64_t replayed;
 
-	process->steps += (int64_t)replay_size(process->replay);
-	/* When out of memory it is replayed again. */
-	map_set(&process->kept, process->made ^ (uint64_t)contention, (uint64_t)saved);
-	return saved;
-}
-
-/* Returns the saving, ns; negative if the run takes longer. */
-static int64_t saved(struct process_savings *process, enum replay_contention contention)
-{
-	uint64_t unknown = (uint64_t)INT64_MIN;
-	uint64_t kept = map_get(&process->kept, process->made ^ (uint64_t)contention, unknown);
-
-	return kept == unknown ? replay_saved(process, contention) : (int64_t)kept;
-}
-
-static int64_t best_of(const struct process_savings *process, int64_t saved)
-{
-	return clamp(saved, 0, replay_measured(process->replay));
-}
-
-static int64_t saved_best(struct process_savings *process)
-{
-	return best_of(process, saved(process, REPLAY_LIKELY));
-}
-
-static void restore(struct process_savings *process)
-{
-	replay_restore(process->replay);
-	process->changes = 0;
-	process->made = 0;
-}
-
-int savings_estimate_best(struct savings *savings, int64_t id, int64_t *best)
-{
-	struct process_savings *process = idmap_get(&savings->processes, id);
-
-	if (!process || *process->refusal || !process->changes)
+	replay->measured = replay->last >= replay->first ? replay->last - replay->first : 0;
+	if (replay->refusal)
 		return 0;
-	*best = saved_best(process);
-	restore(process);
-	return 1;
-}
+	make_room(replay);
+	replay_sort(replay, &savings->db->run->evidence);
+	for (size_t i = 0; i < replay->step_count; i++) {
+		const struct replay_step *step = &replay->step[i];
+		const struct replay_operand *operand = &replay->operand[step->operands];
+		uint64_t place = replay_place(step);
 
-/*
- * Changes the calls that would wait instead, and those that would wait instead of them, until none
- * is left.
- */
-static size_t change_takers(struct process_savings *process, struct changed_call *taker,
-	size_t most, int64_t *saving)
-{
-	struct replay_taker found[TAKER_ROUND];
-	size_t count = 0, more;
-
-	for (int round = 0; round < TAKER_ROUNDS; round++) {
-		more = replay_takers(process->replay, found, TAKER_ROUND);
-		if (!more || count + more > most)
-			return count;
-		for (size_t i = 0; i < more; i++) {
-			taker[count++] = (struct changed_call){ .call = found[i].call,
-				.change = CHANGE_WAIT };
-			change(process, &taker[count - 1]);
+		replay->same_place[i] = (uint32_t)map_get(&replay->places, place, REPLAY_NONE);
+		map_set(&replay->places, place, i);
+		if (step->context != REPLAY_NONE && step->device >= 0)
+			replay->context[step->context].device = step->device;
+		if (step->stream_kind == STREAM_KIND_LEGACY)
+			continue;
+		for (uint32_t k = 0; k < step->operand_count; k++) {
+			replay->memory[operand[k].exact].outside = 1;
+			replay->memory[operand[k].allocation].outside = 1;
 		}
-		*saving = best_of(process, replay_saved(process, REPLAY_LIKELY));
 	}
-	return count;
+	if (replay_find_accidents(replay, savings->db))
+		return -1;
+	replay_find_host_work(replay);
+	replay_find_handovers(replay, &savings->handovers);
+	replay_learn(replay);
+	/* The likely one last: replay_takers() compares with it. */
+	for (int i = REPLAY_CONTENTIONS; i-- > 0;)
+		replay->as_it_was[i] = replay_run(replay, (enum replay_contention)i);
+	replayed = replay->as_it_was[REPLAY_RECORDED];
+	replay->error = replay->measured > 0
+		? (double)llabs(replayed - replay->measured) / (double)replay->measured
+		: 1;
+	return 0;
 }
 
-size_t savings_find_takers(struct savings *savings, int64_t id, struct changed_call *taker,
-	size_t most)
+static void free_replay(void *object)
 {
-	struct process_savings *process = idmap_get(&savings->processes, id);
-	int64_t alone, together, least;
-	size_t count;
+	struct replay *replay = object;
+	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
+		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts,
+		&replay->places, &replay->silences, &replay->admitted, &replay->kept };
+	void *rooms[] = { replay->step, replay->operand, replay->same_place, replay->accident,
+		replay->change, replay->end, replay->held, replay->held_unchanged, replay->thread,
+		replay->stream, replay->event, replay->exec, replay->context, replay->apart,
+		replay->memory, replay->booking, replay };
 
-	if (!process || *process->refusal || !process->changes)
-		return 0;
-	/* The last replay shows the calls that would wait instead. */
-	alone = together = best_of(process, replay_saved(process, REPLAY_LIKELY));
-	count = change_takers(process, taker, most, &together);
-	restore(process);
-	least = replay_measured(process->replay) * FINDING_MIN_PERCENT / 100;
-	return together - alone >= least && together > JOINED_FACTOR * alone ? count : 0;
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+		map_release(maps[i]);
+	for (size_t i = 0; i < sizeof(rooms) / sizeof(*rooms); i++)
+		free(rooms[i]);
 }
 
-int savings_estimate_ceiling(struct savings *savings, int64_t id, int results,
-	const struct loop_span *loop, struct ceiling *ceiling)
+struct savings *savings_open(struct db *db)
 {
-	struct process_savings *process = idmap_get(&savings->processes, id);
+	struct savings *savings = xcalloc(1, sizeof(*savings));
+	struct pinned_copies pinned = { 0 };
+	sqlite3_stmt *q = NULL;
+	int rc;
 
-	if (!process || *process->refusal)
-		return 0;
-	if (results) {
-		replay_change_results(process->replay);
-		process->made = ~process->made;
+	savings->db = db;
+	rc = replay_load(savings, db) || pinned_find(&pinned, db) ||
+			handovers_find(&savings->handovers, db) ||
+			!(q = db_prepare(db, "SELECT id, clock = 'virtual' FROM process"))
+		? -1
+		: 0;
+	while (!rc && (rc = db_step(q)) > 0) {
+		int64_t process = sqlite3_column_int64(q, 0);
+		struct replay *replay = idmap_get(&savings->processes, process);
+
+		rc = 0;
+		if (!replay)
+			continue;
+		replay->recording = sqlite3_column_int(q, 1) ? 0 : RECORDING_NS;
+		replay->event_wait = sqlite3_column_int(q, 1) ? 0 : EVENT_WAIT_NS;
+		replay->pinned = pinned_rate_of(&pinned, process);
+		rc = prepare(savings, replay);
 	}
-	/* Not a kept one: replay_blocked() is about the last run. */
-	ceiling->saving = best_of(process, replay_saved(process, REPLAY_LIKELY));
-	ceiling->blocked = replay_blocked(process->replay, loop->thread, loop->start, loop->until);
-	restore(process);
-	return 1;
+	pinned_release(&pinned);
+	sqlite3_finalize(q);
+	if (!rc)
+		return savings;
+	savings_close(savings);
+	return NULL;
 }
 
-/* Returns how much of the saving depends on the speed of the host, ns. */
-static int64_t by_host(struct process_savings *process, int64_t best)
+void savings_close(struct savings *savings)
 {
-	if (process->as_it_was[REPLAY_QUICK] == process->as_it_was[REPLAY_LIKELY])
-		return 0;
-	return llabs(best - saved(process, REPLAY_QUICK));
+	if (!savings)
+		return;
+	idmap_release(&savings->processes, free_replay);
+	handovers_release(&savings->handovers);
+	free(savings->step_of);
+	free(savings);
 }
 
-int savings_estimate(struct savings *savings, int64_t id, struct saving *saving)
+static int is_inexact(const struct replay *replay)
 {
-	struct process_savings *process = idmap_get(&savings->processes, id);
-	int64_t error, measured;
-	double share;
-
-	if (!process || *process->refusal || !process->changes)
-		return 0;
-	measured = replay_measured(process->replay);
-	share = LEAST_ERROR_PERCENT / 100.0;
-	if (process->error > share)
-		share = process->error;
-	saving->best = saved_best(process);
-	error = (int64_t)(share * (double)saving->best) + CHANGE_ERROR_NS * process->changes +
-		by_host(process, saving->best);
-	if (error > saving->best / SAVING_ERROR_PART)
-		error = saving->best / SAVING_ERROR_PART;
-	saving->low = clamp(saved(process, REPLAY_MOST), 0, saving->best) - error;
-	saving->low = clamp(saving->low, 0, saving->best);
-	saving->high = clamp(saved(process, REPLAY_LEAST), saving->best, measured) + error;
-	restore(process);
-	return 1;
+	return !replay->refusal && replay->error > SAVINGS_MAX_ERROR_PERCENT / 100.0;
 }
 
 int savings_store(struct savings *savings)
@@ -294,16 +154,190 @@ int savings_store(struct savings *savings)
 	int rc = insert ? 0 : -1;
 
 	for (size_t i = 0; i < savings->processes.size && !rc; i++) {
-		const struct process_savings *process = savings->processes.slot[i].object;
+		const struct replay *replay = savings->processes.slot[i].object;
+		int64_t replayed;
+		char inexact[120];
 
-		if (process)
-			rc = db_run(insert, "iiIs", process->process,
-				replay_measured(process->replay),
-				replay_refusal(process->replay)
-					? DB_NULL
-					: process->as_it_was[REPLAY_RECORDED],
-				*process->refusal ? process->refusal : NULL);
+		if (!replay)
+			continue;
+		replayed = replay->as_it_was[REPLAY_RECORDED];
+		snprintf(inexact, sizeof(inexact), "a replay of the run as it was takes %.0f %% %s",
+			100 * replay->error, replayed > replay->measured ? "more" : "less");
+		rc = db_run(insert, "iiIs", replay->process, replay->measured,
+			replay->refusal ? DB_NULL : replayed,
+			is_inexact(replay) ? inexact : replay->refusal);
 	}
 	sqlite3_finalize(insert);
 	return rc;
+}
+
+/* Returns NULL if savings of the process are not estimated. */
+static struct replay *replay_of(const struct savings *savings, int64_t process)
+{
+	struct replay *replay = idmap_get(&savings->processes, process);
+
+	return replay && !replay->refusal && !is_inexact(replay) ? replay : NULL;
+}
+
+/* --- changes --- */
+
+static void change(struct replay *replay, const struct changed_call *changed)
+{
+	const uint64_t words[] = { replay->made, (uint64_t)changed->call, changed->change,
+		(uint64_t)changed->still_needs };
+
+	replay_change(replay, changed->call, changed->change, changed->still_needs);
+	replay->made = map_hash_words(words, sizeof(words) / sizeof(*words));
+	replay->changes++;
+}
+
+void savings_change(struct savings *savings, int64_t process, const struct changed_call *changed,
+	size_t count)
+{
+	struct replay *replay = replay_of(savings, process);
+
+	for (size_t i = 0; replay && i < count; i++)
+		change(replay, &changed[i]);
+}
+
+static void restore(struct replay *replay)
+{
+	replay_restore(replay);
+	replay->changes = 0;
+	replay->made = 0;
+}
+
+int savings_admit(struct savings *savings, int64_t process, int64_t call)
+{
+	struct replay *replay = replay_of(savings, process);
+	uint32_t step = replay ? replay_step_of(replay, call) : REPLAY_NONE;
+
+	if (step != REPLAY_NONE)
+		map_set(&replay->admitted, replay_place(&replay->step[step]), 1);
+	return 0;
+}
+
+int savings_has_room(const struct savings *savings, int64_t process)
+{
+	const struct replay *replay = replay_of(savings, process);
+
+	return replay && replay->steps_replayed < ROOM_STEPS;
+}
+
+/* --- estimates --- */
+
+static int64_t replay_saved(struct replay *replay, enum replay_contention contention)
+{
+	int64_t saved = replay->as_it_was[contention] - replay_run(replay, contention);
+
+	replay->steps_replayed += (int64_t)replay->step_count;
+	map_set(&replay->kept, replay->made ^ (uint64_t)contention, (uint64_t)saved);
+	return saved;
+}
+
+/* Returns the saving, ns; negative if the run takes longer. */
+static int64_t saved(struct replay *replay, enum replay_contention contention)
+{
+	uint64_t unknown = (uint64_t)INT64_MIN;
+	uint64_t kept = map_get(&replay->kept, replay->made ^ (uint64_t)contention, unknown);
+
+	return kept == unknown ? replay_saved(replay, contention) : (int64_t)kept;
+}
+
+/* Not a kept one: what is held in the last run counts. */
+static int64_t replay_best(struct replay *replay)
+{
+	return clamp(replay_saved(replay, REPLAY_LIKELY), 0, replay->measured);
+}
+
+static int64_t saved_best(struct replay *replay)
+{
+	return clamp(saved(replay, REPLAY_LIKELY), 0, replay->measured);
+}
+
+int savings_estimate_best(struct savings *savings, int64_t process, int64_t *best)
+{
+	struct replay *replay = replay_of(savings, process);
+
+	if (!replay || !replay->changes)
+		return 0;
+	*best = saved_best(replay);
+	restore(replay);
+	return 1;
+}
+
+int savings_estimate(struct savings *savings, int64_t process, struct saving *saving)
+{
+	struct replay *replay = replay_of(savings, process);
+	double share = LEAST_ERROR_PERCENT / 100.0;
+	int64_t error;
+
+	if (!replay || !replay->changes)
+		return 0;
+	if (replay->error > share)
+		share = replay->error;
+	saving->best = saved_best(replay);
+	error = (int64_t)(share * (double)saving->best) + CHANGE_ERROR_NS * replay->changes;
+	/* It depends on the speed of the host. */
+	if (replay->as_it_was[REPLAY_QUICK] != replay->as_it_was[REPLAY_LIKELY])
+		error += llabs(saving->best - saved(replay, REPLAY_QUICK));
+	if (error > saving->best / SAVING_ERROR_PART)
+		error = saving->best / SAVING_ERROR_PART;
+	saving->low = clamp(saved(replay, REPLAY_MOST), 0, saving->best) - error;
+	saving->low = clamp(saving->low, 0, saving->best);
+	saving->high = clamp(saved(replay, REPLAY_LEAST), saving->best, replay->measured) + error;
+	restore(replay);
+	return 1;
+}
+
+int savings_estimate_ceiling(struct savings *savings, int64_t process, int results,
+	const struct loop_span *loop, struct ceiling *ceiling)
+{
+	struct replay *replay = replay_of(savings, process);
+	uint32_t thread;
+
+	if (!replay)
+		return 0;
+	if (results) {
+		replay_change_results(replay);
+		replay->made = ~replay->made;
+	}
+	*ceiling = (struct ceiling){ .saving = replay_best(replay) };
+	thread = (uint32_t)map_get(&replay->threads, (uint64_t)loop->thread, REPLAY_NONE);
+	for (size_t i = 0; i < replay->step_count; i++) {
+		const struct replay_step *step = &replay->step[i];
+
+		if (step->thread == thread && step->enter >= loop->start &&
+			step->enter < loop->until)
+			ceiling->blocked += replay->held[i];
+	}
+	restore(replay);
+	return 1;
+}
+
+size_t savings_find_takers(struct savings *savings, int64_t process, struct changed_call *taker,
+	size_t most)
+{
+	struct replay *replay = replay_of(savings, process);
+	struct changed_call found[TAKER_ROUND];
+	int64_t alone, together, least;
+	size_t count = 0, more;
+
+	if (!replay || !replay->changes)
+		return 0;
+	alone = together = replay_best(replay);
+	/* And those that would wait instead of these, until none is left. */
+	for (int round = 0; round < TAKER_ROUNDS; round++) {
+		more = replay_takers(replay, found);
+		if (!more || count + more > most)
+			break;
+		for (size_t i = 0; i < more; i++) {
+			taker[count++] = found[i];
+			change(replay, &found[i]);
+		}
+		together = replay_best(replay);
+	}
+	restore(replay);
+	least = replay->measured * FINDING_MIN_PERCENT / 100;
+	return together - alone >= least && together > JOINED_FACTOR * alone ? count : 0;
 }

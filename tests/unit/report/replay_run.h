@@ -10,7 +10,7 @@
 #include "miniature.h"
 
 #include "analyze.h"
-#include "replay_parts.h"
+#include "replay.h"
 #include "run_columns.h"
 #include "savings.h"
 
@@ -136,23 +136,23 @@ static void open_columns(struct db *db)
 static int saved(struct small_run *run, int64_t call, unsigned change, int64_t still_needs,
 	enum replay_contention contention)
 {
-	struct replays *replays;
+	struct savings *savings;
 	struct replay *replay;
 	int64_t before, after;
 
 	assert_int_equal(analyze(&run->mini.db), 0);
 	open_columns(&run->mini.db);
-	replays = replays_open(&run->mini.db);
-	assert_non_null(replays);
-	replay = replays_of(replays, 1);
-	assert_null(replay_refusal(replay));
+	savings = savings_open(&run->mini.db);
+	assert_non_null(savings);
+	replay = idmap_get(&savings->processes, 1);
+	assert_null(replay->refusal);
 	before = replay_run(replay, contention);
-	assert_in_range(before, replay_measured(replay) - 2000, replay_measured(replay) + 2000);
+	assert_in_range(before, replay->measured - 2000, replay->measured + 2000);
 	replay_change(replay, call, change, still_needs);
 	after = replay_run(replay, contention);
 	replay_restore(replay);
 	assert_int_equal(replay_run(replay, contention), before);
-	replays_close(replays);
+	savings_close(savings);
 	run_close(run->mini.db.run);
 	run->mini.db.run = NULL;
 	return (int)((before - after + (before > after ? 500 : -500)) / 1000);

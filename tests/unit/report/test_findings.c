@@ -246,20 +246,21 @@ static void an_estimate_of_zero_hides_a_delay_that_nobody_waits_for(void **state
 static void no_turn_saves_more_than_it_takes(void **unused)
 {
 	struct findings findings = { 0 };
-	const struct run_length run = { .whole = 200000 };
 	const struct cost cost = { .count = 10, .waited = 90000, .in_loop = 90000 };
 	struct loop_span *loop = idmap_need(&findings.loops, 1, sizeof(*loop));
+	struct run_length *run = idmap_need(&findings.runs, 1, sizeof(*run));
 	struct part part;
 
 	(void)unused;
-	assert_non_null(loop);
+	run->whole = 200000;
 	*loop = (struct loop_span){ .start = 1000, .until = 101000, .end = 101000, .turns = 10 };
-	part = findings_part(&findings, 1, &run, 130000, &cost);
+	part = findings_part(&findings, 1, 130000, &cost);
 	assert_int_equal(part.turn, 10000);
 	assert_float_equal(part.share, 1, 1e-9);
-	part = findings_part(&findings, 1, &run, 60000, &cost);
+	part = findings_part(&findings, 1, 60000, &cost);
 	assert_int_equal(part.turn, 6000);
 	idmap_release(&findings.loops, free);
+	idmap_release(&findings.runs, free);
 }
 
 int main(void)

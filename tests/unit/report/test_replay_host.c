@@ -17,20 +17,20 @@ static int64_t launch_rows(struct small_run *run, double length, int64_t nodes[4
 static int saved_by_nodes(struct small_run *run, const int64_t nodes[40],
 	enum replay_contention contention)
 {
-	struct replays *replays;
+	struct savings *savings;
 	struct replay *replay;
 	int64_t before, after;
 
 	assert_int_equal(analyze(&run->mini.db), 0);
 	open_columns(&run->mini.db);
-	replays = replays_open(&run->mini.db);
-	assert_non_null(replays);
-	replay = replays_of(replays, 1);
+	savings = savings_open(&run->mini.db);
+	assert_non_null(savings);
+	replay = idmap_get(&savings->processes, 1);
 	before = replay_run(replay, contention);
 	for (int i = 1; i < 40; i++)
 		replay_change(replay, nodes[i], CHANGE_NODE, 0);
 	after = replay_run(replay, contention);
-	replays_close(replays);
+	savings_close(savings);
 	run_close(run->mini.db.run);
 	run->mini.db.run = NULL;
 	return (int)((before - after) / 1000);
@@ -69,35 +69,36 @@ static void nodes_gain_nothing_where_the_device_is_busy(void **state)
 static void recording_is_no_part_of_what_a_launch_takes(void **state)
 {
 	struct small_run *run = *state;
-	struct replays *replays;
+	struct savings *savings;
+	struct replay *replay;
 	int64_t nodes[40], recorded, bare;
 
 	launch_rows(run, 1, nodes);
 	assert_int_equal(analyze(&run->mini.db), 0);
 	open_columns(&run->mini.db);
-	replays = replays_open(&run->mini.db);
-	recorded = replay_run(replays_of(replays, 1), REPLAY_RECORDED);
-	bare = replay_run(replays_of(replays, 1), REPLAY_LIKELY);
-	assert_in_range(recorded, replay_measured(replays_of(replays, 1)) - 1000,
-		replay_measured(replays_of(replays, 1)) + 1000);
+	savings = savings_open(&run->mini.db);
+	replay = idmap_get(&savings->processes, 1);
+	recorded = replay_run(replay, REPLAY_RECORDED);
+	bare = replay_run(replay, REPLAY_LIKELY);
+	assert_in_range(recorded, replay->measured - 1000, replay->measured + 1000);
 	/* 900 of 3150 parts of the 2 us of each (recording.def). */
 	near((int)((recorded - bare) / 1000), 23, 2);
-	replays_close(replays);
+	savings_close(savings);
 	run_close(run->mini.db.run);
 	run->mini.db.run = NULL;
 }
 
-static struct replay *open_first(struct small_run *run, struct replays **replays)
+static struct replay *open_first(struct small_run *run, struct savings **savings)
 {
 	assert_int_equal(analyze(&run->mini.db), 0);
 	open_columns(&run->mini.db);
-	*replays = replays_open(&run->mini.db);
-	return replays_of(*replays, 1);
+	*savings = savings_open(&run->mini.db);
+	return idmap_get(&(*savings)->processes, 1);
 }
 
-static void close_all(struct small_run *run, struct replays *replays)
+static void close_all(struct small_run *run, struct savings *savings)
 {
-	replays_close(replays);
+	savings_close(savings);
 	run_close(run->mini.db.run);
 	run->mini.db.run = NULL;
 }
@@ -108,7 +109,7 @@ static void recording_a_graph_takes_time_for_each_node(void **state)
 	struct small_run *run = *state;
 	struct mini *m = &run->mini;
 	int64_t stream = mini_stream(m, "non-blocking"), made, call[2];
-	struct replays *replays;
+	struct savings *savings;
 	struct replay *replay;
 
 	made = MINI_CALL(m, .type = CALL_cuGraphInstantiateWithFlags, .at = 10, .until = 60);
@@ -127,13 +128,13 @@ static void recording_a_graph_takes_time_for_each_node(void **state)
 		mini_exec(m, "INSERT INTO call_object VALUES (%lld, 'exec', 1)",
 			(long long)call[i]);
 	}
-	replay = open_first(run, &replays);
+	replay = open_first(run, &savings);
 	assert_int_equal(replay->step[replay_step_of(replay, made)].recorded,
 		2 * (2560 + 10 * 335));
 	assert_int_equal(replay->step[replay_step_of(replay, call[0])].recorded, 12248);
 	assert_int_equal(replay->step[replay_step_of(replay, call[1])].recorded,
 		2 * (1840 + 10 * 235));
-	close_all(run, replays);
+	close_all(run, savings);
 }
 
 /* The graph is that of the call that begins its capture; the call that ends it has the time. */
@@ -142,7 +143,7 @@ static void recording_a_capture_takes_time_for_each_node(void **state)
 	struct small_run *run = *state;
 	struct mini *m = &run->mini;
 	int64_t begin, end, stream = mini_stream(m, "non-blocking");
-	struct replays *replays;
+	struct savings *savings;
 	struct replay *replay;
 
 	launch(run, stream, 10);
@@ -155,24 +156,24 @@ static void recording_a_capture_takes_time_for_each_node(void **state)
 		mini_exec(m,
 			"INSERT INTO graph_node (graph, type, call) VALUES (1, 'kernel', %lld)",
 			(long long)begin);
-	replay = open_first(run, &replays);
+	replay = open_first(run, &savings);
 	assert_int_equal(replay->step[replay_step_of(replay, end)].recorded, 2 * (105 + 10 * 240));
-	close_all(run, replays);
+	close_all(run, savings);
 }
 
 /* A run that is bound by its host is shorter where that is quicker. */
 static void a_quick_host_takes_less(void **state)
 {
 	struct small_run *run = *state;
-	struct replays *replays;
+	struct savings *savings;
 	struct replay *replay;
 	int64_t nodes[40], likely;
 
 	launch_rows(run, 1, nodes);
-	replay = open_first(run, &replays);
+	replay = open_first(run, &savings);
 	likely = replay_run(replay, REPLAY_LIKELY);
 	near((int)((likely - replay_run(replay, REPLAY_QUICK)) / 1000), (int)(likely / 4000), 4);
-	close_all(run, replays);
+	close_all(run, savings);
 }
 
 /* The host copies from pageable memory, and that after the call has waited for a kernel. */
@@ -181,7 +182,7 @@ static void a_quick_host_copies_from_pageable_memory_in_less(void **state)
 	struct small_run *run = *state;
 	struct mini *m = &run->mini;
 	int64_t stream = mini_stream(m, "non-blocking");
-	struct replays *replays;
+	struct savings *savings;
 	struct replay *replay;
 	int64_t likely;
 
@@ -201,10 +202,10 @@ static void a_quick_host_copies_from_pageable_memory_in_less(void **state)
 		run->now = run->last + 3;
 	}
 	wait_all(run, CALL_cuCtxSynchronize, 0);
-	replay = open_first(run, &replays);
+	replay = open_first(run, &savings);
 	likely = replay_run(replay, REPLAY_LIKELY);
 	near((int)((likely - replay_run(replay, REPLAY_QUICK)) / 1000), 20 * 1000 / 4, 100);
-	close_all(run, replays);
+	close_all(run, savings);
 }
 
 /* The removed wait kept a kernel after the one whose result it reads. */
@@ -214,7 +215,7 @@ static void data_that_is_needed_is_waited_for_without_the_wait(void **state)
 	struct mini *m = &run->mini;
 	int64_t stream[] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
 	int64_t site = mini_site(m, "release", 7), first, wait, second, before;
-	struct replays *replays;
+	struct savings *savings;
 	struct replay *replay;
 
 	first = launch(run, stream[0], 1000);
@@ -226,8 +227,8 @@ static void data_that_is_needed_is_waited_for_without_the_wait(void **state)
 			mini_exec(m,
 				"INSERT INTO allocation (id, process, address, bytes, memory) "
 				"VALUES (1, 1, 4096, 4096, 'device')");
-		replay = open_first(run, &replays);
-		close_all(run, replays);
+		replay = open_first(run, &savings);
+		close_all(run, savings);
 		if (needed)
 			mini_exec(m,
 				"INSERT INTO hazard (process, rule, kind, confidence, call, "
@@ -236,13 +237,13 @@ static void data_that_is_needed_is_waited_for_without_the_wait(void **state)
 				"'certain', %lld, %lld, 1, 4096, 8192, %lld, 'exact', 'exact')",
 				(long long)second, (long long)first, (long long)wait);
 		open_columns(&m->db);
-		replays = replays_open(&m->db);
-		replay = replays_of(replays, 1);
+		savings = savings_open(&m->db);
+		replay = idmap_get(&savings->processes, 1);
 		before = replay_run(replay, REPLAY_LIKELY);
 		replay_change(replay, wait, CHANGE_WAIT, 0);
 		near((int)((before - replay_run(replay, REPLAY_LIKELY)) / 1000), needed ? 45 : 1000,
 			60);
-		close_all(run, replays);
+		close_all(run, savings);
 	}
 }
 
@@ -279,7 +280,7 @@ static int64_t own_of_free(struct small_run *run, double until, double launched,
 	struct mini *m = &run->mini;
 	int64_t stream[] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
 	int64_t other = mini_thread(m), site = mini_site(m, "release", 7), freed, own;
-	struct replays *replays;
+	struct savings *savings;
 	struct replay *replay;
 
 	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 10, .stream = stream[0],
@@ -289,9 +290,9 @@ static int64_t own_of_free(struct small_run *run, double until, double launched,
 	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = launched, .until = launched + 20,
 		.thread = other, .stream = stream[1], .runs = { ran, ran + 1000 });
 	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 5000, .until = 5003);
-	replay = open_first(run, &replays);
+	replay = open_first(run, &savings);
 	own = replay->step[replay_step_of(replay, freed)].own;
-	close_all(run, replays);
+	close_all(run, savings);
 	return own;
 }
 
@@ -338,7 +339,7 @@ static void who_pins_memory_makes_its_pages_too(void **state)
 	struct small_run *run = *state;
 	struct mini *m = &run->mini;
 	int64_t stream = mini_stream(m, "non-blocking"), site = mini_site(m, "fetch", 7), copy[3];
-	struct replays *replays;
+	struct savings *savings;
 	struct replay *replay;
 
 	for (int i = 0; i < 3; i++) {
@@ -351,10 +352,10 @@ static void who_pins_memory_makes_its_pages_too(void **state)
 		mini_exec(m, "UPDATE call SET dst = 65536 WHERE id = %lld", (long long)copy[i]);
 		run->now = until + 3;
 	}
-	replay = open_first(run, &replays);
+	replay = open_first(run, &savings);
 	assert_int_equal(replay->step[replay_step_of(replay, copy[0])].pinning, 75000 + 1800000);
 	assert_int_equal(replay->step[replay_step_of(replay, copy[1])].pinning, 0);
-	close_all(run, replays);
+	close_all(run, savings);
 }
 
 int main(void)

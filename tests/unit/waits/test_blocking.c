@@ -459,6 +459,23 @@ static void a_launch_behind_a_free_is_found(void **state)
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding_also"), 0);
 }
 
+/* The lock is free once the device has finished; unmapping the memory takes longer. */
+static void a_launch_that_returns_before_the_free_is_found(void **state)
+{
+	struct mini *m = *state;
+
+	two_threads(m, 0);
+	mini_exec(m, "UPDATE call SET exit = exit + 200000 WHERE type = %d", CALL_cuMemFree_v2);
+	shown(m);
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'behind'"), ROUNDS);
+	/* Not if it goes on while the device still works. */
+	mini_exec(m,
+		"UPDATE call SET exit = exit - 150000 WHERE type = %d AND exit - enter > 900000",
+		CALL_cuLaunchKernel);
+	shown(m);
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'behind'"), 0);
+}
+
 /* A thread that waits for one stream holds nobody, however long the other thread's call took. */
 static void a_launch_behind_an_async_copy_is_held_by_something_else(void **state)
 {
@@ -538,6 +555,7 @@ int main(void)
 		T(warming_up_is_no_resize),
 		T(a_launch_that_leaves_the_device_busy_is_no_resize),
 		T(a_launch_behind_a_free_is_found),
+		T(a_launch_that_returns_before_the_free_is_found),
 		T(a_launch_behind_an_async_copy_is_held_by_something_else),
 		T(all_that_one_line_holds_is_one_finding),
 		T(a_launch_that_outlasts_the_free_is_not),

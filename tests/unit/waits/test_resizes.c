@@ -170,8 +170,8 @@ static void other_streams_work_is_named_if_it_ends_nearly_last(void **state)
 		MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at + 4, .stream = n,
 			.kernel = small, .runs = { at + 8, at + 1000 });
 		call[i] = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at + 10,
-			.until = at + 1500, .stream = n, .kernel = kernel(m, 2048 << i, 0),
-			.runs = { at + 1498, at + 1550 });
+			.until = at + 1480, .stream = n, .kernel = kernel(m, 2048 << i, 0),
+			.runs = { at + 1478, at + 1550 });
 	}
 	assert_string_equal(held(m, call[0]), "internal:1:1030");
 	assert_string_equal(held(m, call[1]), "internal:5:1040");

@@ -3,7 +3,7 @@
 #include "waiting.h"
 
 #include "constants.h"
-#include "waits_judge.h"
+#include "waits_usual.h"
 
 /* "kind:op:waited us" of the wait at a call, "" if it was not held. */
 static const char *held(struct mini *m, int64_t call)
@@ -73,6 +73,19 @@ static void frees_that_take_as_long_alone_did_not_wait(void **state)
 		launch(m, 1000 * i + 10, n, 1000 * i + 15, 1000 * i + 50);
 		call = free_memory(m, 1000 * i + 20, 1000 * i + 70);
 	}
+	assert_string_equal(held(m, call), "");
+}
+
+/* As long as most of its time was the wait: 250 us of 1230 came after the kernel. */
+static void a_wait_that_returns_late_has_waited(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 1000);
+	call = sync_stream(m, 20, 1250, n);
+	assert_string_equal(held(m, call), "explicit:1:1228");
+	mini_exec(m, "UPDATE call SET exit = exit + 300000 WHERE id = %lld", (long long)call);
 	assert_string_equal(held(m, call), "");
 }
 
@@ -503,13 +516,14 @@ static void wake_up_latency_is_the_runs_own(void **state)
 /* Whatever kept all of a run's waits that long, it was not the time to wake up. */
 static void latencies_have_a_limit(void **state)
 {
-	struct wait_timing timing = { .clock_error = 1 };
+	struct idmap timings = { 0 };
+	struct samples samples = { 0 };
 
 	for (int i = 0; i < 2 * LATENCY_MIN_EXAMPLES; i++)
-		assert_int_equal(wait_timing_add(&timing, 5 * LATENCY_MAX_NS), 0);
-	wait_timing_settle(&timing);
-	assert_int_equal(timing.wake_up, LATENCY_MAX_NS);
-	sample_release(&timing.latency);
+		wait_timing_add(&samples, 1, 5 * LATENCY_MAX_NS);
+	assert_int_equal(wait_timing_settle(&timings, &samples, 1)->wake_up, LATENCY_MAX_NS);
+	samples_release(&samples);
+	idmap_release(&timings, free);
 }
 
 /*
@@ -593,6 +607,7 @@ int main(void)
 		T(a_late_free_that_is_quick_waited_for_the_rest),
 		T(frees_that_take_as_long_alone_did_not_wait),
 		T(a_late_wake_up_is_part_of_the_wait),
+		T(a_wait_that_returns_late_has_waited),
 		T(frees_of_threads_take_turns_unfairly),
 		T(a_free_with_nothing_pending_was_not),
 		T(a_slow_free_beside_a_running_kernel_was_not),

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "advice.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#include "run_columns.h"
+#include "stream_code.h"
+
+/* --- calls of libraries --- */
+
+enum {
+	WAITS = 1 << 0,
+	MEMORY = 1 << 1,
+	CODE = 1 << 2,
+};
+
+#define CUBLAS_POINTER_MODE \
+	"cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE), with the result in device " \
+	"memory: in host pointer mode the call waits for it"
+#define CUB_STORAGE "allocate CUB's temporary storage once, for the largest size, and keep it"
+
+static const struct library {
+	const char *module, *function;
+	unsigned families;
+	const char *advice;
+} libraries[] = {
+#define LIBRARY(module, function, families, advice) { module, function, families, advice },
+#include "libraries.def"
+};
+
+static unsigned family_of(enum call_kind kind)
+{
+	switch (kind_family(kind)) {
+	case FAMILY_wait:
+	case FAMILY_copy:
+	case FAMILY_set:
+		return WAITS;
+	case FAMILY_allocation:
+	case FAMILY_free:
+	case FAMILY_host_memory:
+		return MEMORY;
+	case FAMILY_module:
+	case FAMILY_code:
+		return CODE;
+	default:
+		return 0;
+	}
+}
+
+static int is_like(const char *pattern, const char *text)
+{
+	return *pattern && text && !fnmatch(pattern, text, FNM_EXTMATCH);
+}
+
+static int matches(const struct library *library, const char *module, const char *function,
+	const char *file)
+{
+	const char *slash = module ? strrchr(module, '/') : NULL;
+	const char *base = slash ? slash + 1 : module ? module : "";
+
+	return !strncmp(base, library->module, strlen(library->module)) &&
+		(!strcmp(library->function, "*") || is_like(library->function, function) ||
+			is_like(library->function, file));
+}
+
+/* The frame that the program's innermost line called. */
+static const char frame_sql[] =
+	"SELECT m.path, f.function, f.file FROM call c JOIN frame f ON f.site = c.site"
+	" LEFT JOIN module m ON m.id = f.module WHERE c.id = ?1 AND f.depth ="
+	" (SELECT min(u.depth) - 1 FROM frame u WHERE u.site = c.site AND u.user)";
+
+int library_advice(struct db *db, int64_t call, const char **advice)
+{
+	const struct run_call *row = run_call(db->run, call);
+	unsigned families = row ? family_of(row->kind) : 0;
+	sqlite3_stmt *q = families ? db_prepare(db, frame_sql) : NULL;
+	int step = !families ? 0 : !q || db_bind(q, "i", call) ? -1 : db_step(q);
+
+	*advice = NULL;
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries) && step > 0 && !*advice; i++)
+		if (families & libraries[i].families &&
+			matches(&libraries[i], db_text(q, 0), db_text(q, 1), db_text(q, 2)))
+			*advice = libraries[i].advice;
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
+/* --- reads of results --- */
+
+#define TORCH FILES_OF_PYTORCH
+#define PYG "*-packages/torch_geometric/*"
+#define JAX FILES_OF_JAX
+#define CUPY FILES_OF_CUPY
+#define NUMBA FILES_OF_NUMBA
+
+static const struct read {
+	const char *path, *function, *source, *advice;
+} reads[] = {
+#define READ(path, function, source, advice) { path, function, source, advice },
+#include "reads.def"
+};
+
+enum { READS = sizeof(reads) / sizeof(*reads) };
+
+struct search {
+	int is_below[READS]; /* a frame is of the library */
+	int has_function[READS];
+	int has_source[READS];
+};
+
+static int contains(const struct code_frame *frame, const char *text)
+{
+	size_t length;
+	const char *line = frame->source ? source_line(frame->source, frame->line, &length) : NULL;
+
+	return line && *text && memmem(line, length, text, strlen(text));
+}
+
+/* The program's innermost line is the last frame that counts. */
+static int see(const struct code_frame *frame, void *data)
+{
+	struct search *search = data;
+
+	for (size_t i = 0; i < READS; i++) {
+		int is_below = !frame->user &&
+			(is_like(reads[i].path, frame->file) ||
+				is_like(reads[i].path, frame->module));
+
+		search->is_below[i] |= is_below;
+		search->has_function[i] |= is_below && is_like(reads[i].function, frame->function);
+		search->has_source[i] |= frame->user && contains(frame, reads[i].source);
+	}
+	return frame->user;
+}
+
+int read_advice(struct code_frames *frames, int64_t call, const char **advice)
+{
+	struct search search = { 0 };
+	int found = code_frames_visit(frames, call, see, &search);
+
+	*advice = NULL;
+	for (size_t i = 0; i < READS && found > 0 && !*advice; i++)
+		if (search.is_below[i] && (search.has_function[i] || search.has_source[i]))
+			*advice = reads[i].advice;
+	return found < 0 ? -1 : 0;
+}
