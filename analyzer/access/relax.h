@@ -62,6 +62,7 @@ struct relax {
 	struct host_view view;
 	struct touched memory; /* by memory; see relax.c */
 	struct touched shown;  /* by process and certainty */
+	struct touched guessed; /* by process: operations whose accesses are not known for sure */
 	struct touched work;   /* by stream */
 	const struct run *run;
 	struct run_cursor operands, freed, launches;
@@ -73,6 +74,7 @@ struct relax {
 	int reaches;                /* some kernel accesses memory that it was not given */
 	int graphs_known;           /* graphs work on the device only, on memory that they name */
 	enum host_view_shown shows; /* of the last call that submitted */
+	int guesses; /* some of its accesses are not known from a call or PTX */
 };
 
 /*

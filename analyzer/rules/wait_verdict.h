@@ -20,6 +20,7 @@ struct wait_tally {
 	int64_t uploads; /* for copies from pageable memory */
 	int64_t timed;   /* among records of events whose times are read */
 	int64_t clocks;  /* a clock was read right after */
+	int64_t guessed; /* for or before work whose accesses are not known from a call or PTX */
 	int below_copy;  /* a library makes them in a script's line that copies to the device */
 };
 
