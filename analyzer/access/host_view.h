@@ -14,7 +14,9 @@
 /* Empty when zero-initialized. */
 struct host_view {
 	const struct run *run;
-	struct map memory;   /* process -> 1 + the first call that allocated host memory */
+	/* process -> 1 + the first call that allocated host memory, 0: its device accesses all */
+	struct map memory;
+	struct map strays;   /* shapes of launches that access an address in no known allocation */
 	struct map last;     /* allocation of host memory -> the last call that names it */
 	struct map printers; /* kernels that print, or may print */
 	struct map others;   /* processes whose memory others may use: enum host_view_others */
@@ -34,7 +36,8 @@ void host_view_release(struct host_view *view);
 /* Whether the host may access results of an operation, or refill its source. */
 enum host_view_shown {
 	SHOWN_NOTHING,
-	SHOWN_MAYBE, /* a kernel with unknown writes; there is memory that host and device share */
+	/* A kernel whose accesses, or whose memory, are not known; host and device share memory. */
+	SHOWN_MAYBE,
 	SHOWN,       /* by the memory that it names, or a kernel that prints */
 };
 
