@@ -59,7 +59,7 @@ static const char strays_sql[] =
 	"SELECT s.id, s.kernel, s.words FROM shape s JOIN kernel k ON k.id = s.kernel "
 	"WHERE k.process IN (" PAGEABLE_SQL ")";
 
-/* Finds launches that access an address outside of all allocations, where that can be the host's. */
+/* Finds launches that access an address outside of all allocations, which may be the host's. */
 static int find_strays(struct host_view *view, struct db *db)
 {
 	sqlite3_stmt *q = db_prepare(db, strays_sql);
@@ -194,14 +194,16 @@ static int is_memory_there(const struct host_view *view, const struct walk_call 
 }
 
 /* The nodes of a graph are not told apart. */
-static int is_stray(const struct host_view *view, const struct walk_call *call)
+static enum host_view_shown shows_stray(const struct host_view *view, const struct walk_call *call)
 {
 	const struct run_ended *launch;
 
-	if (!view->strays.count || kind_family(call->kind) == FAMILY_graph_launch)
-		return view->strays.count > 0;
+	if (!view->strays.count)
+		return SHOWN_NOTHING;
+	if (kind_family(call->kind) == FAMILY_graph_launch)
+		return SHOWN_MAYBE;
 	launch = run_find(&view->run->launches, call->id);
-	return launch && map_get(&view->strays, launch->what, 0);
+	return launch && map_get(&view->strays, launch->what, 0) ? SHOWN : SHOWN_NOTHING;
 }
 
 /* The kernel alone, without the launch shape, shows that the host cannot see the results. */
@@ -219,11 +221,13 @@ static int shows_kernel(const struct host_view *view, struct access_reader *read
 	const struct walk_call *call)
 {
 	const struct accesses *accesses;
+	enum host_view_shown stray;
 
 	if (map_get(&view->printers, (uint64_t)call->kernel, 0))
 		return SHOWN;
-	if (is_stray(view, call))
-		return SHOWN_MAYBE;
+	stray = shows_stray(view, call);
+	if (stray != SHOWN_NOTHING)
+		return stray;
 	if (is_private(view, call))
 		return SHOWN_NOTHING;
 	accesses = access_read(reader, call->id);

@@ -36,8 +36,7 @@ void host_view_release(struct host_view *view);
 /* Whether the host may access results of an operation, or refill its source. */
 enum host_view_shown {
 	SHOWN_NOTHING,
-	/* A kernel whose accesses, or whose memory, are not known; host and device share memory. */
-	SHOWN_MAYBE,
+	SHOWN_MAYBE, /* a kernel with unknown writes; there is memory that host and device share */
 	SHOWN,       /* by the memory that it names, or a kernel that prints */
 };
 

@@ -57,8 +57,8 @@ struct host_wait {
 	uint8_t watches; /* its thread had submitted nothing since its last one */
 	uint8_t keeps;   /* work submitted before it was still in progress when it returned */
 	uint8_t uploads; /* its thread had submitted copies from pageable memory since its last */
-	/* Accesses of work it waited for, or of work before the next wait, are not known for sure. */
-	uint8_t guessed;
+	/* Work that it was the first wait for, or its thread's next, is unproven (relax.h). */
+	uint8_t unproven;
 };
 
 /* A stream's wait for an event, and the operation that it delayed most. */

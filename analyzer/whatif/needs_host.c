@@ -21,8 +21,8 @@ struct waiter {
 	size_t *row; /* numbers in needs.host */
 	size_t row_count;
 	/* Number of waits in the row with these set. */
-	size_t timed_count, freed_count, guessed_count;
-	size_t open[ROW_WINDOW];         /* waits of the row for which later work still counts */
+	size_t timed_count, freed_count, unproven_count;
+	size_t open[ROW_WINDOW]; /* waits of the row for which later work still counts */
 	size_t open_count;
 	struct order_epoch last;   /* of the work they delayed; set 0: several contexts */
 	int in_row;                /* nothing was submitted since */
@@ -150,7 +150,7 @@ static void close_row(struct needs_host *host, struct waiter *waiter, int64_t no
 		wait->usable += now > wait->exit ? now - wait->exit : 0;
 	}
 	waiter->row_count = waiter->timed_count = waiter->freed_count = waiter->open_count = 0;
-	waiter->guessed_count = 0;
+	waiter->unproven_count = 0;
 }
 
 /* Is a later wait of the row for the same work: from the same site, or does it cover that work? */
@@ -260,20 +260,25 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 	}
 }
 
-/* Returns 1 if accesses of some work that the thread had not observed before are not known. */
-static int is_guessed(const struct needs_host *host, const struct waiter *waiter,
+/*
+ * Returns 1 if it was the first wait for work whose accesses are not known from a call or PTX.
+ * Work that is no longer kept counts as such.
+ */
+static int is_unproven(const struct needs_host *host, const struct waiter *waiter,
 	const struct walk_call *call)
 {
-	const struct touched_thing *guessed = touched_find(&host->relax->guessed, call->process);
-	struct touched_ring *ring = guessed ? touched_newest(guessed) : NULL;
+	const struct touched_thing *unproven = touched_find(&host->relax->unproven, call->process);
+	struct touched_ring *ring = unproven ? touched_newest(unproven) : NULL;
 
-	for (; ring; ring = touched_older(guessed, ring)) {
-		int64_t last = touched_last(ring,
-			order_known_reach(&host->relax->full, call->thread, touched_agent(ring)));
+	for (; ring; ring = touched_older(unproven, ring)) {
+		uint32_t reach =
+			order_known_reach(&host->relax->full, call->thread, touched_agent(ring));
+		int64_t last = touched_last(ring, reach);
 
-		if (last >= touched_oldest(ring) &&
-			order_clock_strength(waiter->known, NULL, &touched_at(ring, last)->full) !=
-				ORDER_GUARANTEED)
+		if (last < touched_oldest(ring)
+				? reach && last >= 0
+				: order_clock_strength(waiter->known, NULL,
+					  &touched_at(ring, last)->full) != ORDER_GUARANTEED)
 			return 1;
 	}
 	return 0;
@@ -355,7 +360,7 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 	}
 	find_results(host, waiter, call, &wait, 1);
 	find_results(host, waiter, call, &wait, 0);
-	wait.guessed = (uint8_t)is_guessed(host, waiter, call);
+	wait.unproven = (uint8_t)is_unproven(host, waiter, call);
 	add_wait(host, waiter, &wait, &live);
 	return 0;
 }
@@ -418,9 +423,9 @@ static void mark_row(struct needs_host *host, struct waiter *waiter, const struc
 		(releases && kind_waits(call->kind) == WAITS_NOTHING))
 		for (; waiter->freed_count < waiter->row_count; waiter->freed_count++)
 			wait_at(host, waiter->row[waiter->freed_count])->freed = 1;
-	for (; host->relax->guesses && waiter->guessed_count < waiter->row_count;
-		waiter->guessed_count++)
-		wait_at(host, waiter->row[waiter->guessed_count])->guessed = 1;
+	for (; host->relax->is_unproven && waiter->unproven_count < waiter->row_count;
+		waiter->unproven_count++)
+		wait_at(host, waiter->row[waiter->unproven_count])->unproven = 1;
 	/* cudaEventElapsedTime would fail without the waits that complete the events. */
 	if (call->kind == KIND_EVENT_ELAPSED && !call->result) {
 		uint64_t known = waiter->unknown & ~find_unknown(host, waiter, call->thread);

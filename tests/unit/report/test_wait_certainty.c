@@ -15,5 +15,5 @@ int main(void)
 	static const struct cases_answer answers[] = { { "found", found }, { NULL, NULL } };
 
 	cases_read.answers = answers;
-	return cases_main("waits/test_wait_certainty.txt", NULL, 0);
+	return cases_main("report/test_wait_certainty.txt", NULL, 0);
 }
