@@ -37,8 +37,7 @@ static int brings_results(const struct run *run, const struct run_call *call)
 static void process_wait(struct scan *scan, const struct run_call *call, uint32_t id, int64_t since)
 {
 	const struct run_payload *payload = run_payload(scan->run, call);
-	uint64_t stream =
-		payload->event ? map_get(&scan->events, payload->event, 0) : call->stream;
+	uint64_t stream = payload->event ? map_get(&scan->events, payload->event, 0) : call->stream;
 	int64_t exit = run_exit(scan->run, call, id);
 	int fruitless = kind_waits(call->kind) == WAITS_CONTEXT
 		? scan->last_result <= scan->last_wait

@@ -91,8 +91,8 @@ static void free_replay(void *object)
 		&replay->places, &replay->silences, &replay->admitted, &replay->kept };
 	void *rooms[] = { replay->step, replay->operand, replay->same_place, replay->accident,
 		replay->change, replay->end, replay->held, replay->held_unchanged,
-		replay->end_unchanged, replay->thread, replay->stream, replay->event, replay->exec, replay->context, replay->apart,
-		replay->memory, replay->booking, replay };
+		replay->end_unchanged, replay->thread, replay->stream, replay->event, replay->exec,
+		replay->context, replay->apart, replay->memory, replay->booking, replay };
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_release(maps[i]);
@@ -323,8 +323,9 @@ int savings_estimate_ceiling(struct savings *savings, int64_t process, int resul
 	}
 	replay_best(replay);
 	thread = (uint32_t)map_get(&replay->threads, (uint64_t)loop->thread, REPLAY_NONE);
-	*ceiling = (struct ceiling){ .saving = loop_time(replay, thread, loop, replay->end_unchanged) -
-			loop_time(replay, thread, loop, replay->end) };
+	*ceiling =
+		(struct ceiling){ .saving = loop_time(replay, thread, loop, replay->end_unchanged) -
+				loop_time(replay, thread, loop, replay->end) };
 	raise_to(&ceiling->saving, 0);
 	for (size_t i = 0; i < replay->step_count; i++) {
 		const struct replay_step *step = &replay->step[i];
