@@ -23,7 +23,7 @@
  *			[901:32K] in an allocation by number, [a] [a:32K] by name; ptr[0]: the
  *			pointer of the call
  *	5..100 8=99	the call enters at 5 and returns at 100 (else after 2), and its operation
- *			runs from 8 to 99, from the origin of times on
+ *			runs from 8 to 99, from the origin of times on; sums of products, 8+3*9
  *	h2d pinned	direction and host memory; a launch with a kind of memory names such memory
  *	ROLE=NUMBER	a row of call_object
  *	:20 :fill.20	called in that line
@@ -217,6 +217,8 @@ static inline void program_sql(struct program *p, const char *text)
 		}
 		length = strspn(text + 1, "abcdefghijklmnopqrstuvwxyz_0123456789~/:.!+");
 		program_copy(name, sizeof(name), text + 1, length);
+		if (*name == ':')
+			program_site(p, name);
 		assert_true(!*name || program_known(p, name));
 		used += (size_t)snprintf(sql + used, sizeof(sql) - used, "%lld",
 			(long long)(*name ? program_known(p, name) : p->m.calls));
@@ -244,10 +246,10 @@ static inline int program_other(struct program *p, struct program_statement *s)
 	} else if (!strcmp(s->verb, "pause")) {
 		p->now += atof(s->arg[0]);
 	} else if (!strcmp(s->verb, "at")) {
-		p->origin = atof(s->arg[0]);
+		p->origin = program_time(s->arg[0], s->arg[0] + strlen(s->arg[0]));
 		p->now = p->origin - 10;
 	} else if (!strcmp(s->verb, "next")) {
-		p->origin += atof(s->arg[0]);
+		p->origin += program_time(s->arg[0], s->arg[0] + strlen(s->arg[0]));
 		p->now = p->origin - 10;
 	} else if (!strcmp(s->verb, "allocation")) {
 		s->operand[0][strlen(*s->operand) - 1] = '\0';

@@ -27,7 +27,7 @@ struct program {
 };
 
 struct program_statement {
-	char label[8], verb[24], arg[6][64];
+	char label[8], verb[32], arg[6][64];
 	int args, timed, lasts;
 	double next; /* what the call delays the next one by */
 	const char *memory;
@@ -282,21 +282,42 @@ static inline int program_is_kernel(const char *word)
 		!strncmp(word, "atomic", 6) || !strncmp(word, "pointer", 7);
 }
 
+/* A sum of products, of a text up to there. */
+static inline double program_time(const char *from, const char *to)
+{
+	char text[32], *at = text;
+	double sum = 0;
+
+	program_copy(text, sizeof(text), from, (size_t)(to - from));
+	while (*at) {
+		char *end;
+		double term = strtod(at, &end);
+
+		assert_true(end > at);
+		while (*end == '*')
+			term *= strtod(end + 1, &end);
+		sum += term;
+		at = end;
+	}
+	return sum;
+}
+
 /* T..U and A=B, from the origin on. */
 static inline int program_take_time(struct program *p, struct program_statement *s,
 	const char *word)
 {
-	const char *dots = strstr(word, ".."), *equal = strchr(word, '=');
+	const char *dots = strstr(word, ".."), *equal = strchr(word, '='),
+		   *end = word + strlen(word);
 
 	if ((!dots && !equal) || !strchr("-0123456789", *word))
 		return 0;
 	if (equal) {
-		s->call.runs[0] = p->origin + atof(word);
-		s->call.runs[1] = p->origin + atof(equal + 1);
+		s->call.runs[0] = p->origin + program_time(word, equal);
+		s->call.runs[1] = p->origin + program_time(equal + 1, end);
 	} else {
 		s->timed = 1;
-		s->call.at = p->origin + atof(word);
-		s->call.until = dots[2] ? p->origin + atof(dots + 2) : 0;
+		s->call.at = p->origin + program_time(word, dots);
+		s->call.until = dots[2] ? p->origin + program_time(dots + 2, end) : 0;
 	}
 	return 1;
 }
