@@ -10,7 +10,8 @@
  * context, with '' of the third's; events e1, and f1, whose creation was not recorded; graphs g1,
  * their nodes by any name; executables x1; kernels by what they do:
  *
- *	store[~][!][*][/BYTES][:FROM][+...]	load, atomic; pointer: its code is not known
+ *	store[~][!][*][/BYTES][:FROM][+...]	load, atomic; pointer: its code is not known,
+ *						unknown: nor what it is given
  *
  * which is by default the first 32K of the memory; ~ some of these bytes, * in a place that is not
  * known, ! waiting for another kernel; a dot and a letter tell kernels that do the same apart.
@@ -29,6 +30,8 @@
  *	:20 :fill.20	called in that line
  *	by:FILE		made by two functions of that file
  *	ran:2,125,126	a host function that thread 2 ran from 125 to 126
+ *	beneath		called by the call before it
+ *	8x256		blocks and threads of each
  *	result:600 hangs	what it returned, that it never did
  *	m3		its pointer is 0x3000
  *
@@ -301,7 +304,7 @@ static inline void program_options(struct program *p, const struct program_verb 
 			(long long)program_thread(p, thread), (long long)p->m.calls,
 			(long long)mini_ns(enter), (long long)mini_ns(exit));
 	}
-	if (s->call.kernel && !s->operands)
+	if (s->call.kernel && !s->operands && strncmp(s->kernel, "unknown", 7) != 0)
 		program_add_operand(p, "[0]", "0");
 	for (int i = 0; i < (s->call.ptr ? 0 : s->operands); i++) {
 		const char *operand = s->operand[i];

@@ -192,7 +192,7 @@ static inline int64_t program_kernel(struct program *p, const char *text)
 		return id;
 	program_copy(name, sizeof(name), text, strcspn(text, "~!*/:+."));
 	id = program_name(p, text, mini_kernel(&p->m, name));
-	if (!strcmp(name, "pointer"))
+	if (!strcmp(name, "pointer") || !strcmp(name, "unknown"))
 		return id;
 	mini_exec(&p->m, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL)",
 		(long long)id);
@@ -279,7 +279,8 @@ static inline int program_take_memory(struct program_statement *s, const char *w
 static inline int program_is_kernel(const char *word)
 {
 	return !strncmp(word, "store", 5) || !strncmp(word, "load", 4) ||
-		!strncmp(word, "atomic", 6) || !strncmp(word, "pointer", 7);
+		!strncmp(word, "atomic", 6) || !strncmp(word, "pointer", 7) ||
+		!strncmp(word, "unknown", 7);
 }
 
 /* A sum of products, of a text up to there. */
@@ -327,6 +328,7 @@ static inline int program_take_option(struct program *p, struct program_statemen
 {
 	const char *equal = strchr(word, '='), *dash;
 	size_t length = strlen(word);
+	unsigned blocks, threads;
 
 	if (program_take_time(p, s, word))
 		return 1;
@@ -350,6 +352,11 @@ static inline int program_take_option(struct program *p, struct program_statemen
 		program_copy(s->host_run, sizeof(s->host_run), word + 4, length - 4);
 	} else if (!strncmp(word, "result:", 7)) {
 		s->call.result = atoi(word + 7);
+	} else if (!strcmp(word, "beneath")) {
+		s->call.parent = p->m.calls;
+	} else if (sscanf(word, "%ux%u", &blocks, &threads) == 2) {
+		s->call.grid = CALL_GRID(blocks, 1, 1);
+		s->call.block = CALL_BLOCK(threads, 1, 1, 0);
 	} else if (!strcmp(word, "hangs")) {
 		s->call.never_returned = 1;
 	} else if (program_is_kernel(word)) {
