@@ -75,7 +75,8 @@ static inline const char *number_text(int64_t number)
 	return text;
 }
 
-static inline const char *saved(struct program *p, unsigned change, enum replay_contention contention)
+static inline const char *saved(struct program *p, unsigned change,
+	enum replay_contention contention)
 {
 	struct savings *savings;
 	struct replay *replay = open_replay(&p->m.db, &savings);

@@ -13,8 +13,9 @@ static void nothing_is_found_where_the_order_is_given_up(void **unused)
 	p->m.db.order_limit = 256;
 	assert_int_equal(analyze(&p->m.db), 0);
 	assert_int_equal(mini_int(&p->m, "SELECT count(*) FROM finding"), 0);
-	assert_int_equal(
-		mini_int(&p->m, "SELECT count(*) FROM loss WHERE reason = 'order_given_up'"), 1);
+	assert_int_equal(mini_int(&p->m,
+				 "SELECT count(*) FROM loss WHERE reason = 'order_given_up'"),
+		1);
 	mini_release(&p->m);
 	free(p);
 }

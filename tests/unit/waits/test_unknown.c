@@ -6,8 +6,9 @@
 static void later_work_of_a_stream_shows_that_earlier_is_not_unknown(void **unused)
 {
 	struct program *p = calloc(1, sizeof(*p));
-	char text[] = "at 10; recorded; lost; recorded; recorded; lost; "
-		      "UPDATE process SET closed = 0, end = (SELECT max(exit) FROM call)";
+	char text[] =
+		"at 10; recorded; lost; recorded; recorded; lost; "
+		"UPDATE process SET closed = 0, end = (SELECT max(exit) FROM call)";
 	struct run *run;
 
 	(void)unused;
