@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "memory.h"
 #include "unnamed_memory.h"
 
 void accesses_release(struct accesses *accesses)
@@ -31,22 +32,16 @@ static int64_t add_bytes(int64_t address, int64_t bytes)
 	return sum;
 }
 
-int access_add(struct accesses *accesses, const struct memory_access *access, int64_t start,
+void access_add(struct accesses *accesses, const struct memory_access *access, int64_t start,
 	int64_t bytes)
 {
 	struct memory_access *slot;
 	int64_t end = add_bytes(start, bytes);
 
 	if (accesses->count == accesses->room) {
-		size_t room = accesses->room ? 2 * accesses->room : 8;
-		struct memory_access *more = realloc(accesses->access, room * sizeof(*more));
-
-		if (!more) {
-			fputs("cufence: out of memory\n", stderr);
-			return -1;
-		}
-		accesses->access = more;
-		accesses->room = room;
+		accesses->room = accesses->room ? 2 * accesses->room : 8;
+		accesses->access =
+			xrealloc(accesses->access, accesses->room, sizeof(*accesses->access));
 	}
 	slot = &accesses->access[accesses->count];
 	*slot = *access;
@@ -56,13 +51,12 @@ int access_add(struct accesses *accesses, const struct memory_access *access, in
 		slot->high = end;
 	/* An access outside of its allocation is ignored: such a record may be wrong. */
 	if (slot->low >= slot->high)
-		return 0;
+		return;
 	if (!slot->stride_count) {
 		slot->start = slot->low;
 		slot->run = slot->high - slot->low;
 	}
 	accesses->count++;
-	return 0;
 }
 
 static void move(struct memory_access *access, int64_t by)
@@ -75,7 +69,7 @@ static void move(struct memory_access *access, int64_t by)
 }
 
 /* Adds an access to another allocation whose memory the same addresses access, or may. */
-static int add_twin(struct access_reader *reader, struct accesses *accesses,
+static void add_twin(struct access_reader *reader, struct accesses *accesses,
 	const struct memory_access *access, const struct run_twin *twin)
 {
 	const struct run_allocation *row = run_allocation(reader->run, twin->allocation);
@@ -85,33 +79,32 @@ static int add_twin(struct access_reader *reader, struct accesses *accesses,
 	there.allocation = twin->other;
 	if (twin->is_known) {
 		move(&there, add_bytes(add_bytes(other->address, twin->shift), -row->address));
-		return access_add(accesses, &there, other->address, other->span);
+		access_add(accesses, &there, other->address, other->span);
+		return;
 	}
 	there.low = INT64_MIN;
 	there.high = INT64_MAX;
 	there.stride_count = there.sure = there.exact = 0;
 	there.maybe = 1;
-	return access_add(accesses, &there, other->address, other->span);
+	access_add(accesses, &there, other->address, other->span);
 }
 
-static int add_twins(struct access_reader *reader, struct accesses *accesses,
+static void add_twins(struct access_reader *reader, struct accesses *accesses,
 	const struct memory_access *access, uint32_t allocation)
 {
 	const struct run_twin *end, *twin = run_twins(reader->run, allocation, &end);
 
 	for (; twin < end; twin++)
-		if (add_twin(reader, accesses, access, twin))
-			return -1;
-	return 0;
+		add_twin(reader, accesses, access, twin);
 }
 
-static int add_within(struct access_reader *reader, struct accesses *accesses,
+static void add_within(struct access_reader *reader, struct accesses *accesses,
 	struct memory_access *access, uint32_t allocation)
 {
 	const struct run_allocation *row = run_allocation(reader->run, allocation);
 
-	if (row->has_twins && add_twins(reader, accesses, access, allocation))
-		return -1;
+	if (row->has_twins)
+		add_twins(reader, accesses, access, allocation);
 
 	/*
 	 * Accesses are compared by memory, not by address: memory may be mapped twice, or in parts.
@@ -125,7 +118,7 @@ static int add_within(struct access_reader *reader, struct accesses *accesses,
 	}
 	access->allocation = allocation;
 	/* The bytes of an array have an address space of their own. */
-	return access_add(accesses, access, row->address,
+	access_add(accesses, access, row->address,
 		row->kind == ALLOCATION_ARRAY ? INT64_MAX : row->span);
 }
 
@@ -134,7 +127,7 @@ static enum access_direction direction_of(uint32_t role)
 	return role == OPERAND_DST ? ACCESS_WRITE : ACCESS_READ;
 }
 
-static int add_operand(struct access_reader *reader, const struct access_rows *rows,
+static void add_operand(struct access_reader *reader, const struct access_rows *rows,
 	struct accesses *accesses, const struct run_operand *end)
 {
 	const struct run_payload *payload = rows->payload;
@@ -150,11 +143,11 @@ static int add_operand(struct access_reader *reader, const struct access_rows *r
 		.loose = end->role == OPERAND_SRC_ANY,
 	};
 
-	return add_within(reader, accesses, &access, end->allocation);
+	add_within(reader, accesses, &access, end->allocation);
 }
 
 /* Adds an extent of rows and slices.  Slices come first, so that strides decrease. */
-static int add_extent(struct access_reader *reader, const struct access_rows *rows,
+static void add_extent(struct access_reader *reader, const struct access_rows *rows,
 	struct accesses *accesses, const struct run_extent *extent)
 {
 	struct memory_access access = {
@@ -175,7 +168,7 @@ static int add_extent(struct access_reader *reader, const struct access_rows *ro
 	if (extent->rows > 1)
 		access.stride[access.stride_count++] =
 			(struct access_stride){ extent->pitch, extent->rows };
-	return add_within(reader, accesses, &access, extent->allocation);
+	add_within(reader, accesses, &access, extent->allocation);
 }
 
 /* Returns 1 if all extents are in known allocations, 0 if not, -1 after a message. */
@@ -187,8 +180,8 @@ static int add_extents(struct access_reader *reader, const struct access_rows *r
 	for (const struct run_extent *row = rows->extent; row < rows->extents_end; row++)
 		if (!row->allocation)
 			known = 0;
-		else if (add_extent(reader, rows, accesses, row))
-			return -1;
+		else
+			add_extent(reader, rows, accesses, row);
 	return known;
 }
 
@@ -229,9 +222,8 @@ static int read_operands(struct access_reader *reader, const struct access_rows 
 		/* Kernels may use a variable without naming it as an operand. */
 		if (run_allocation(reader->run, end->allocation)->kind != ALLOCATION_VARIABLE)
 			missing &= direction == ACCESS_WRITE ? ~1 : ~2;
-		if (!has_extent(accesses, first, direction) &&
-			add_operand(reader, rows, accesses, end))
-			return -1;
+		if (!has_extent(accesses, first, direction))
+			add_operand(reader, rows, accesses, end);
 	}
 	accesses->named = !(rows->content & CONTENT_UNNAMED);
 	accesses->complete = known && accesses->named;
@@ -241,7 +233,7 @@ static int read_operands(struct access_reader *reader, const struct access_rows 
 	return 0;
 }
 
-static int add_claim(struct access_reader *reader, struct accesses *accesses,
+static void add_claim(struct access_reader *reader, struct accesses *accesses,
 	const struct run_operand *word, const struct run_claim *claim, int evidence)
 {
 	static const uint8_t directions[] = {
@@ -267,10 +259,10 @@ static int add_claim(struct access_reader *reader, struct accesses *accesses,
 		access.stride[access.stride_count] =
 			(struct access_stride){ claim->stride[access.stride_count].bytes,
 				claim->stride[access.stride_count].count };
-	return add_within(reader, accesses, &access, word->allocation);
+	add_within(reader, accesses, &access, word->allocation);
 }
 
-static int add_word(struct access_reader *reader, struct accesses *accesses,
+static void add_word(struct access_reader *reader, struct accesses *accesses,
 	const struct run_operand *word)
 {
 	struct memory_access access = {
@@ -280,10 +272,10 @@ static int add_word(struct access_reader *reader, struct accesses *accesses,
 		.evidence = EVIDENCE_NONE,
 	};
 
-	return add_within(reader, accesses, &access, word->allocation);
+	add_within(reader, accesses, &access, word->allocation);
 }
 
-static int read_words(struct access_reader *reader, const struct access_rows *rows, int evidence,
+static void read_words(struct access_reader *reader, const struct access_rows *rows, int evidence,
 	struct accesses *accesses)
 {
 	for (const struct run_operand *word = rows->operand; word < rows->operands_end; word++) {
@@ -294,14 +286,12 @@ static int read_words(struct access_reader *reader, const struct access_rows *ro
 		claim = run_claims(reader->run, rows->payload->kernel, rows->shape, word->offset,
 			&end);
 		for (; claim && claim < end; claim++)
-			if (add_claim(reader, accesses, word, claim, evidence))
-				return -1;
+			add_claim(reader, accesses, word, claim, evidence);
 	}
-	return 0;
 }
 
 /* An incomplete kernel may access all memory that it was given. */
-static int read_unknown_words(struct access_reader *reader, const struct access_rows *rows,
+static void read_unknown_words(struct access_reader *reader, const struct access_rows *rows,
 	int evidence, struct accesses *accesses)
 {
 	for (const struct run_operand *word = rows->operand; word < rows->operands_end; word++) {
@@ -311,15 +301,13 @@ static int read_unknown_words(struct access_reader *reader, const struct access_
 		if (word->role == OPERAND_WORD && word->offset < PTX_PARAMETER_LIMIT &&
 			(evidence >= EVIDENCE_MACHINE ||
 				!run_claims(reader->run, rows->payload->kernel, rows->shape,
-					word->offset, &end)) &&
-			add_word(reader, accesses, word))
-			return -1;
+					word->offset, &end)))
+			add_word(reader, accesses, word);
 	}
-	return 0;
 }
 
 /* Reads a launch, whose kernel may be unknown. */
-static int read_kernel(struct access_reader *reader, const struct access_rows *rows,
+static void read_kernel(struct access_reader *reader, const struct access_rows *rows,
 	struct accesses *accesses)
 {
 	const struct run_kernel *kernel = run_kernel(reader->run, rows->payload->kernel);
@@ -329,9 +317,9 @@ static int read_kernel(struct access_reader *reader, const struct access_rows *r
 	accesses->complete = shape ? shape->complete : kernel->complete;
 	accesses->reaches |= run_reaches(reader->run, rows->payload->kernel, rows->shape);
 	accesses->named = 1;
-	if (read_words(reader, rows, evidence, accesses))
-		return -1;
-	return accesses->complete ? 0 : read_unknown_words(reader, rows, evidence, accesses);
+	read_words(reader, rows, evidence, accesses);
+	if (!accesses->complete)
+		read_unknown_words(reader, rows, evidence, accesses);
 }
 
 enum touches {
@@ -376,8 +364,10 @@ static int add_node(struct access_reader *reader, const struct access_rows *rows
 	accesses->complete = 0;
 	if (!strcmp(type, "copy") || !strcmp(type, "set"))
 		return read_operands(reader, rows, accesses);
-	if (!strcmp(type, "kernel"))
-		return read_kernel(reader, rows, accesses);
+	if (!strcmp(type, "kernel")) {
+		read_kernel(reader, rows, accesses);
+		return 0;
+	}
 	if (node_touches_nothing(type))
 		accesses->complete = 1;
 	else
@@ -397,7 +387,8 @@ static int add_call(struct access_reader *reader, const struct access_rows *rows
 	case TOUCHES_ENDS:
 		return read_operands(reader, rows, accesses);
 	default:
-		return read_kernel(reader, rows, accesses);
+		read_kernel(reader, rows, accesses);
+		return 0;
 	}
 }
 

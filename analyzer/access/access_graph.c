@@ -13,8 +13,8 @@
 
 #include "access_graph.h"
 #include "access_parts.h"
-#include "array.h"
 #include "calls.h"
+#include "memory.h"
 #include "record.h"
 #include "unnamed_memory.h"
 #include "graph_child.h"
@@ -94,12 +94,8 @@ static const char strays_sql[] =
 
 struct access_graphs *access_graphs_open(struct db *db)
 {
-	struct access_graphs *graphs = calloc(1, sizeof(*graphs));
+	struct access_graphs *graphs = xcalloc(1, sizeof(*graphs));
 
-	if (!graphs) {
-		fputs("cufence: out of memory\n", stderr);
-		return NULL;
-	}
 	graphs->node_limit = NODE_LIMIT;
 	graphs->content = db_prepare(db, content_sql);
 	graphs->change = db_prepare(db, change_sql);
@@ -138,26 +134,19 @@ void access_graphs_close(struct access_graphs *graphs)
 
 /* --- nodes --- */
 
-static int add_part(struct access_graphs *graphs, struct graph_part part)
+static void add_part(struct access_graphs *graphs, struct graph_part part)
 {
-	struct graph_part *more;
-
 	if (graphs->part_count == graphs->node_limit)
-		return 0;
-	more = array_room(graphs->part, graphs->part_count, sizeof(*more));
-	if (!more)
-		return -1;
-	graphs->part = more;
-	more[graphs->part_count++] = part;
-	return 0;
+		return;
+	*array_push(graphs->part, graphs->part_count) = part;
 }
 
 /* Adds a part that belongs to the last node. */
-static int add_inner(struct access_graphs *graphs, int64_t graph, int64_t at, int maybe)
+static void add_inner(struct access_graphs *graphs, int64_t graph, int64_t at, int maybe)
 {
 	size_t owner = graphs->node_count - 1;
 
-	return add_part(graphs,
+	add_part(graphs,
 		(struct graph_part){ .graph = graph,
 			.at = at,
 			.top = graphs->node[owner].top,
@@ -172,8 +161,7 @@ static int add_bodies(struct access_graphs *graphs, int64_t node, int64_t at)
 	if (db_bind(graphs->bodies, "i", node))
 		return -1;
 	while ((step = db_step(graphs->bodies)) > 0)
-		if (add_inner(graphs, sqlite3_column_int64(graphs->bodies, 0), at, 1))
-			return -1;
+		add_inner(graphs, sqlite3_column_int64(graphs->bodies, 0), at, 1);
 	return step;
 }
 
@@ -216,22 +204,17 @@ static int is_updatable(const struct run *run, int64_t call)
 }
 
 /* Stores the node in the current row of graphs->nodes. */
-static int store_node(struct access_graphs *graphs, const struct run *run, size_t part)
+static void store_node(struct access_graphs *graphs, const struct run *run, size_t part)
 {
-	struct graph_part_node *more = array_room(graphs->node, graphs->node_count, sizeof(*more));
 	int64_t id = sqlite3_column_int64(graphs->nodes, 4);
 	int64_t call = sqlite3_column_int64(graphs->nodes, 1);
 
-	if (!more)
-		return -1;
-	graphs->node = more;
-	more[graphs->node_count++] = (struct graph_part_node){ .id = id,
+	*array_push(graphs->node, graphs->node_count) = (struct graph_part_node){ .id = id,
 		.top = part ? graphs->part[part].top : id,
 		.call = call,
 		.part = (uint32_t)part,
 		.kind = (uint8_t)kind_of_node((const char *)sqlite3_column_text(graphs->nodes, 0)),
 		.maybe = (uint8_t)(graphs->part[part].maybe || is_updatable(run, call)) };
-	return 0;
 }
 
 /* Adds the accesses of that node, the last one stored. */
@@ -249,9 +232,11 @@ static int add_node(struct access_reader *reader, const struct graph_part *part,
 		sum->complete = reader->graphs->complete = 0;
 		return 0;
 	}
-	if (sqlite3_column_type(q, 2) != SQLITE_NULL)
-		return add_inner(reader->graphs, sqlite3_column_int64(q, 2),
-			sqlite3_column_int64(q, 3), part->maybe);
+	if (sqlite3_column_type(q, 2) != SQLITE_NULL) {
+		add_inner(reader->graphs, sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3),
+			part->maybe);
+		return 0;
+	}
 	if (!strcmp(type, "conditional"))
 		return add_bodies(reader->graphs, sqlite3_column_int64(q, 4), part->at);
 	if (add_operation(reader, sqlite3_column_int64(q, 1), type, sum))
@@ -276,7 +261,8 @@ static int add_nodes(struct access_reader *reader, size_t number, int64_t exec, 
 		return -1;
 	while ((step = db_step(graphs->nodes)) > 0) {
 		graphs->nodes_read++;
-		if (store_node(graphs, reader->run, number) || add_node(reader, &part, sum))
+		store_node(graphs, reader->run, number);
+		if (add_node(reader, &part, sum))
 			return -1;
 	}
 	return step;
@@ -356,7 +342,7 @@ static void update_memory(const struct run *run, const struct access_rows *launc
 }
 
 /* Adds memory that the launch names, with unknown use. */
-static int add_named(struct access_reader *reader, const struct access_rows *launch,
+static void add_named(struct access_reader *reader, const struct access_rows *launch,
 	struct accesses *sum)
 {
 	for (const struct run_operand *row = launch->operand; row < launch->operands_end; row++) {
@@ -374,39 +360,30 @@ static int add_named(struct access_reader *reader, const struct access_rows *lau
 			continue;
 		while (i < sum->count && sum->access[i].allocation != access.allocation)
 			i++;
-		if (i == sum->count && access_add(sum, &access, there->address, there->bytes))
-			return -1;
+		if (i == sum->count)
+			access_add(sum, &access, there->address, there->bytes);
 	}
-	return 0;
 }
 
-int access_add_named(struct access_reader *reader, const struct access_rows *rows,
+void access_add_named(struct access_reader *reader, const struct access_rows *rows,
 	struct accesses *accesses)
 {
 	accesses->named = !(rows->content & CONTENT_UNNAMED);
-	return add_named(reader, rows, accesses);
+	add_named(reader, rows, accesses);
 }
 
-static int copy(struct accesses *to, const struct accesses *from)
+static void copy(struct accesses *to, const struct accesses *from)
 {
-	struct memory_access *more = to->access;
-
 	if (from->count > to->room) {
-		more = realloc(to->access, from->count * sizeof(*more));
-		if (!more) {
-			fputs("cufence: out of memory\n", stderr);
-			return -1;
-		}
+		to->access = xrealloc(to->access, from->count, sizeof(*to->access));
 		to->room = from->count;
 	}
-	to->access = more;
 	if (from->count)
-		memcpy(more, from->access, from->count * sizeof(*more));
+		memcpy(to->access, from->access, from->count * sizeof(*to->access));
 	to->count = from->count;
 	to->complete = from->complete;
 	to->named = from->named;
 	to->reaches = from->reaches;
-	return 0;
 }
 
 /* Reads all nodes of the executable at the call, and their accesses. */
@@ -430,8 +407,9 @@ static int read_content(struct access_reader *reader, const struct access_rows *
 	graphs->part_count = graphs->node_count = 0;
 	graphs->exec = launch->exec;
 	graphs->is_new = graphs->complete = 1;
-	if (rc < 0 || add_part(graphs, first))
+	if (rc < 0)
 		return -1;
+	add_part(graphs, first);
 	for (size_t i = 0; i < graphs->part_count; i++) {
 		struct graph_part part = graphs->part[i];
 
@@ -455,13 +433,14 @@ static int read_version(struct access_reader *reader, const struct access_rows *
 	struct access_graphs *graphs = reader->graphs;
 	struct accesses *sum = &version->accesses;
 
-	if (read_content(reader, launch, call, version) || copy(sum, &graphs->accesses))
+	if (read_content(reader, launch, call, version))
 		return -1;
+	copy(sum, &graphs->accesses);
 	for (size_t i = 0; i < sum->count; i++)
 		if (sum->access[i].node)
 			sum->access[i].node = (uint32_t)graphs->node[sum->access[i].node - 1].top;
-	if (!sum->complete && add_named(reader, launch, sum))
-		return -1;
+	if (!sum->complete)
+		add_named(reader, launch, sum);
 	access_shorten(sum);
 	return 0;
 }
@@ -480,7 +459,7 @@ static int find_lifetime(struct access_graphs *graphs, int64_t exec, int64_t cal
 	return rc < 0 ? -1 : 0;
 }
 
-int access_copy_version(struct access_reader *reader, int64_t exec, uint64_t number,
+void access_copy_version(struct access_reader *reader, int64_t exec, uint64_t number,
 	struct accesses *accesses)
 {
 	const struct exec *of = idmap_get(&reader->graphs->execs, exec);
@@ -488,19 +467,15 @@ int access_copy_version(struct access_reader *reader, int64_t exec, uint64_t num
 
 	while (version->number != number)
 		version++;
-	return copy(accesses, &version->accesses);
+	copy(accesses, &version->accesses);
 }
 
 /* Returns NULL after a message. */
 static struct version *read_next(struct access_reader *reader, int64_t call,
 	const struct access_rows *rows, struct exec *exec)
 {
-	struct version *version = array_room(exec->version, exec->count, sizeof(*version));
+	struct version *version = array_push(exec->version, exec->count);
 
-	if (!version)
-		return NULL;
-	exec->version = version;
-	version += exec->count++;
 	*version = (struct version){ .number = ++reader->graphs->numbers };
 	if (!find_lifetime(reader->graphs, rows->exec, call, version) &&
 		!read_version(reader, rows, call, version))
@@ -518,8 +493,6 @@ int access_find_version(struct access_reader *reader, int64_t call, const struct
 
 	*number = 0;
 	graphs->is_new = graphs->is_left_out = 0;
-	if (!exec)
-		return -1;
 	for (size_t i = exec->count; i-- > 0;)
 		if (call >= exec->version[i].from && call < exec->version[i].until) {
 			*number = exec->version[i].number;

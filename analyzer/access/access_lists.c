@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "access_parts.h"
+#include "memory.h"
 
 #define LISTS_BYTES ((size_t)32 << 20)
 /* If another list has the same hash, the next keys are tried; beyond these it is not shared. */
@@ -32,20 +33,14 @@ static void free_list(void *object)
 
 struct access_reader *access_open(struct db *db)
 {
-	struct access_reader *reader = calloc(1, sizeof(*reader));
+	struct access_reader *reader = xcalloc(1, sizeof(*reader));
 
-	if (!reader) {
-		fputs("cufence: out of memory\n", stderr);
-		return NULL;
-	}
 	reader->run = run_of(db, &reader->own);
-	reader->asked = calloc(ACCESS_ASKED, sizeof(*reader->asked));
-	reader->compared = calloc(ACCESS_COMPARED, sizeof(*reader->compared));
+	reader->asked = xcalloc(ACCESS_ASKED, sizeof(*reader->asked));
+	reader->compared = xcalloc(ACCESS_COMPARED, sizeof(*reader->compared));
 	reader->graphs = reader->run ? access_graphs_open(db) : NULL;
-	if (reader->asked && reader->compared && reader->graphs)
-		return reader;
 	if (reader->graphs)
-		fputs("cufence: out of memory\n", stderr);
+		return reader;
 	access_close(reader);
 	return NULL;
 }
@@ -200,35 +195,29 @@ static size_t bytes_of(const struct list *list)
 		list->accesses.count * sizeof(*list->accesses.access);
 }
 
-static int put(struct access_reader *reader, int64_t key, struct list *list)
+static void put(struct access_reader *reader, int64_t key, struct list *list)
 {
 	idmap_put(&reader->young, key, list);
 	reader->young_bytes += bytes_of(list);
 	if (reader->young_bytes < LISTS_BYTES)
-		return 0;
+		return;
 	idmap_release(&reader->old, free_list);
 	reader->old = reader->young;
 	reader->young = (struct idmap){ 0 };
 	reader->young_bytes = 0;
 	reader->generation++;
-	return 0;
 }
 
-/*
- * Moves the list to the young generation.  Returns NULL if there is none, or with *rc -1 after a
- * message.
- */
-static struct list *get(struct access_reader *reader, int64_t key, int *rc)
+/* Moves the list to the young generation.  Returns NULL if there is none. */
+static struct list *get(struct access_reader *reader, int64_t key)
 {
 	struct list *list = idmap_get(&reader->young, key);
 
 	if (list)
 		return list;
 	list = idmap_take(&reader->old, key);
-	if (list && put(reader, key, list)) {
-		*rc = -1;
-		return NULL;
-	}
+	if (list)
+		put(reader, key, list);
 	return list;
 }
 
@@ -236,16 +225,13 @@ static struct list *get(struct access_reader *reader, int64_t key, int *rc)
 static struct list *store(struct access_reader *reader, int64_t key, const struct access_rows *rows,
 	uint64_t version)
 {
-	struct list *list = calloc(1, sizeof(*list));
-	size_t bytes = reader->scratch.count * sizeof(*list->accesses.access);
+	struct list *list = xcalloc(1, sizeof(*list));
+	size_t count = reader->scratch.count, size = sizeof(*list->accesses.access);
 
-	if (!list || (bytes && !(list->accesses.access = malloc(bytes)))) {
-		fputs("cufence: out of memory\n", stderr);
-		free(list);
-		return NULL;
+	if (count) {
+		list->accesses.access = xrealloc(NULL, count, size);
+		memcpy(list->accesses.access, reader->scratch.access, count * size);
 	}
-	if (bytes)
-		memcpy(list->accesses.access, reader->scratch.access, bytes);
 	list->accesses.count = list->accesses.room = reader->scratch.count;
 	list->accesses.complete = reader->scratch.complete;
 	list->accesses.named = reader->scratch.named;
@@ -253,7 +239,8 @@ static struct list *store(struct access_reader *reader, int64_t key, const struc
 	list->accesses.number = ++reader->numbers;
 	list->rows = *rows;
 	list->version = version;
-	return put(reader, key, list) ? NULL : list;
+	put(reader, key, list);
+	return list;
 }
 
 static int64_t key_of(uint64_t hash, int step)
@@ -277,10 +264,14 @@ static int read_list(struct access_reader *reader, const struct access_rows *row
 	scratch->count = 0;
 	scratch->complete = scratch->named = 0;
 	scratch->reaches = 0;
-	if (version)
-		return access_copy_version(reader, rows->exec, version, scratch);
-	if (kind_family(rows->kind) == FAMILY_graph_launch)
-		return access_add_named(reader, rows, scratch);
+	if (version) {
+		access_copy_version(reader, rows->exec, version, scratch);
+		return 0;
+	}
+	if (kind_family(rows->kind) == FAMILY_graph_launch) {
+		access_add_named(reader, rows, scratch);
+		return 0;
+	}
 	return access_add_operation(reader, rows, NULL, scratch);
 }
 
@@ -290,13 +281,10 @@ static const struct accesses *find_list(struct access_reader *reader,
 	uint64_t hash = version ? mix(1, version) : hash_rows(rows);
 	struct list *list = NULL;
 	int64_t key = 0;
-	int rc = 0;
 
 	for (int step = 0; step < PROBE_STEPS; step++) {
 		key = key_of(hash, step);
-		list = get(reader, key, &rc);
-		if (rc)
-			return NULL;
+		list = get(reader, key);
 		if (!list)
 			break;
 		if (is_list_of(list, rows, version))

@@ -55,7 +55,7 @@ void access_graphs_close(struct access_graphs *graphs);
 void accesses_release(struct accesses *accesses);
 
 /* Adds the part of an access that is within an allocation of that start and size. */
-int access_add(struct accesses *accesses, const struct memory_access *access, int64_t start,
+void access_add(struct accesses *accesses, const struct memory_access *access, int64_t start,
 	int64_t bytes);
 
 /*
@@ -77,9 +77,9 @@ int access_add_operation(struct access_reader *reader, const struct access_rows 
  */
 int access_find_version(struct access_reader *reader, int64_t call, const struct access_rows *rows,
 	uint64_t *number);
-int access_copy_version(struct access_reader *reader, int64_t exec, uint64_t number,
+void access_copy_version(struct access_reader *reader, int64_t exec, uint64_t number,
 	struct accesses *accesses);
-int access_add_named(struct access_reader *reader, const struct access_rows *rows,
+void access_add_named(struct access_reader *reader, const struct access_rows *rows,
 	struct accesses *accesses);
 
 #endif

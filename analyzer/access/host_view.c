@@ -8,7 +8,7 @@ static int is_shared(const struct run_allocation *allocation)
 }
 
 /* Memory from before the trace began has no call. */
-static int find_memory(struct host_view *view)
+static void find_memory(struct host_view *view)
 {
 	const struct run *run = view->run;
 
@@ -21,10 +21,9 @@ static int find_memory(struct host_view *view)
 		if (is_shared(allocation) && allocation->created + UINT64_C(1) < first)
 			map_set(&view->memory, process, allocation->created + UINT64_C(1));
 	}
-	return 0;
 }
 
-static int find_last(struct host_view *view)
+static void find_last(struct host_view *view)
 {
 	const struct run_operand *row = (const struct run_operand *)view->run->operands.rows;
 	const struct run_operand *end = run_rows_end(&view->run->operands);
@@ -32,7 +31,6 @@ static int find_last(struct host_view *view)
 	for (; row < end; row++)
 		if (is_shared(run_allocation(view->run, row->allocation)))
 			map_set(&view->last, row->allocation, row->call);
-	return 0;
 }
 
 /* Printed output appears at a wait. */
@@ -85,11 +83,10 @@ static const char library_sql[] =
 	"AND NOT EXISTS (SELECT 1 FROM frame f WHERE f.module = m.id) "
 	"FROM module m WHERE m.path LIKE '%/' || ?1 ESCAPE '\\'";
 
-static int note_others(struct host_view *view, int64_t process, enum host_view_others others)
+static void note_others(struct host_view *view, int64_t process, enum host_view_others others)
 {
 	if (map_get(&view->others, (uint64_t)process, OTHERS_NONE) < others)
 		map_set(&view->others, (uint64_t)process, others);
-	return 0;
 }
 
 /* Finds processes that have loaded such a library. */
@@ -100,8 +97,8 @@ static int find_libraries(struct host_view *view, struct db *db)
 
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]) && step >= 0; i++) {
 		step = db_bind(q, "ss", libraries[i].file, libraries[i].carrier);
-		while (!step && (step = db_step(q)) > 0)
-			step = note_others(view, sqlite3_column_int64(q, 0),
+		while (step >= 0 && (step = db_step(q)) > 0)
+			note_others(view, sqlite3_column_int64(q, 0),
 				sqlite3_column_int(q, 1) ? OTHERS_LOADED : OTHERS_MAY);
 		sqlite3_reset(q);
 	}
@@ -110,7 +107,7 @@ static int find_libraries(struct host_view *view, struct db *db)
 }
 
 /* Finds processes with calls that give others access to their memory. */
-static int find_shared(struct host_view *view)
+static void find_shared(struct host_view *view)
 {
 	for (uint32_t id = 1; id < run_call_end(view->run); id++) {
 		const struct run_call *call = run_call(view->run, id);
@@ -118,19 +115,18 @@ static int find_shared(struct host_view *view)
 
 		if (call &&
 			(family == FAMILY_interprocess || family == FAMILY_external ||
-				kind_has(call->kind, K_OUTSIDE)) &&
-			note_others(view, run_payload(view->run, call)->process, OTHERS_MAY))
-			return -1;
+				kind_has(call->kind, K_OUTSIDE)))
+			note_others(view, run_payload(view->run, call)->process, OTHERS_MAY);
 	}
-	return 0;
 }
 
 int host_view_find(struct host_view *view, struct db *db)
 {
 	view->run = db->run;
-	return find_memory(view) || find_last(view) || find_shared(view) ||
-			find_libraries(view, db) ||
-			read_ids(db, printers_sql, 1, &view->printers) ||
+	find_memory(view);
+	find_last(view);
+	find_shared(view);
+	return find_libraries(view, db) || read_ids(db, printers_sql, 1, &view->printers) ||
 			read_ids(db, others_sql, OTHERS_MAY, &view->others)
 		? -1
 		: 0;

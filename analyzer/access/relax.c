@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "array.h"
 #include "conflict.h"
+#include "memory.h"
 #include "unnamed_memory.h"
 
 /* Keys besides allocations, whose ids are positive: */
@@ -62,24 +62,19 @@ static int is_used_alone(const struct relax *relax, int64_t memory)
 }
 
 /* Finds memory that a single stream uses, which is most memory: it need not be compared. */
-static int find_users(struct relax *relax)
+static void find_users(struct relax *relax)
 {
 	const struct run *run = relax->run;
 	const struct run_operand *operand = (const struct run_operand *)run->operands.rows;
 	const struct run_operand *end = run_rows_end(&run->operands);
 
-	relax->user = calloc(run->allocations.count + 1, sizeof(*relax->user));
-	if (!relax->user) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
+	relax->user = xcalloc(run->allocations.count + 1, sizeof(*relax->user));
 	for (; operand < end; operand++)
 		note_user(relax, run_memory(run, operand->allocation), operand->call);
 	for (uint32_t id = 1; id < run->allocations.count; id++) {
 		note_user(relax, id, run_allocation(run, id)->created);
 		note_user(relax, id, run_allocation(run, id)->freed);
 	}
-	return 0;
 }
 
 int relax_init(struct relax *relax, struct db *db)
@@ -94,8 +89,7 @@ int relax_init(struct relax *relax, struct db *db)
 	relax->graphs_known = (int)db_int(db, graphs_known_sql, 0);
 	relax->reaches = access_some_reach(db);
 	relax->run = db->run;
-	if (find_users(relax))
-		return -1;
+	find_users(relax);
 	relax->operands = (struct run_cursor){ .rows = &db->run->operands };
 	relax->launches = (struct run_cursor){ .rows = &db->run->launches };
 	relax->freed = (struct run_cursor){ .rows = &db->run->freed };
@@ -130,23 +124,16 @@ void relax_release(struct relax *relax)
 
 /* --- memory of a call --- */
 
-static int add_key(struct relax *relax, int64_t key)
+static void add_key(struct relax *relax, int64_t key)
 {
-	struct relax_key *more;
-
 	relax->names_memory = 1;
 	if (is_used_alone(relax, key))
-		return 0;
+		return;
 	for (size_t i = 0; i < relax->key_count; i++)
 		if (relax->key[i].id == key)
-			return 0;
+			return;
 	/* The array is reused for each call; it grows by the same steps again. */
-	more = array_room(relax->key, relax->key_count, sizeof(*more));
-	if (!more)
-		return -1;
-	relax->key = more;
-	relax->key[relax->key_count++] = (struct relax_key){ .id = key };
-	return 0;
+	*array_push(relax->key, relax->key_count) = (struct relax_key){ .id = key };
 }
 
 /* Returns 1 if the host may access the results of a call's operation, or write to its source. */
@@ -194,22 +181,24 @@ static int is_all_known(const struct walk_call *call, int sources, int destinati
 }
 
 /* Adds the first allocation that the call makes in stream order. */
-static int add_allocated(struct relax *relax, const struct walk_call *call)
+static void add_allocated(struct relax *relax, const struct walk_call *call)
 {
 	const struct run_ended *row = run_find(&relax->run->allocated, call->id);
 	const struct run_ended *end = run_rows_end(&relax->run->allocated);
 
 	for (; row && row < end && row->call == call->id; row++)
-		if (run_allocation(relax->run, row->what)->kind == ALLOCATION_ASYNC)
-			return add_key(relax, row->what);
-	return 0;
+		if (run_allocation(relax->run, row->what)->kind == ALLOCATION_ASYNC) {
+			add_key(relax, row->what);
+			return;
+		}
 }
 
-static int add_freed(struct relax *relax, const struct walk_call *call)
+static void add_freed(struct relax *relax, const struct walk_call *call)
 {
 	const struct run_ended *row = run_cursor_at(&relax->freed, call->id);
 
-	return row ? add_key(relax, row->what) : 0;
+	if (row)
+		add_key(relax, row->what);
 }
 
 /* Returns 1 if the call may access any memory that kernels access, 0 if not; -1 after a message. */
@@ -225,7 +214,9 @@ static int find_reach(struct relax *relax, const struct walk_call *call)
 			return -1;
 		if (one->reaches & PTX_REACH_POINTER)
 			return 1;
-		return one->reaches & PTX_REACH_VARIABLE ? add_key(relax, TOUCHES_VARIABLES) : 0;
+		if (one->reaches & PTX_REACH_VARIABLE)
+			add_key(relax, TOUCHES_VARIABLES);
+		return 0;
 	}
 	if (kind_family(call->kind) != FAMILY_launch)
 		return 0;
@@ -235,7 +226,9 @@ static int find_reach(struct relax *relax, const struct walk_call *call)
 	reaches = run_reaches(relax->run, call->kernel, launch ? launch->what : 0);
 	if (reaches & PTX_REACH_POINTER)
 		return 1;
-	return reaches & REACHES_MEMORY ? add_key(relax, TOUCHES_VARIABLES) : 0;
+	if (reaches & REACHES_MEMORY)
+		add_key(relax, TOUCHES_VARIABLES);
+	return 0;
 }
 
 /* Fills relax->key.  Returns 1 if these are all the call accesses, 0 if not, -1 after a message. */
@@ -252,15 +245,15 @@ static int find_keys(struct relax *relax, const struct walk_call *call)
 			continue;
 		sources += operand_is_source(operand->role);
 		destinations += operand->role == OPERAND_DST;
-		if (add_key(relax, run_memory(relax->run, operand->allocation)))
-			return -1;
+		add_key(relax, run_memory(relax->run, operand->allocation));
 	}
 	unknown = find_reach(relax, call);
 	if (unknown < 0)
 		return -1;
-	if ((kind_family(call->kind) == FAMILY_stream_allocation && add_allocated(relax, call)) ||
-		(kind_family(call->kind) == FAMILY_stream_free && add_freed(relax, call)))
-		return -1;
+	if (kind_family(call->kind) == FAMILY_stream_allocation)
+		add_allocated(relax, call);
+	if (kind_family(call->kind) == FAMILY_stream_free)
+		add_freed(relax, call);
 	return !unknown && is_all_known(call, sources, destinations);
 }
 

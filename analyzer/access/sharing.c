@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "memory.h"
 #include "sharing.h"
 
 #include <stdlib.h>
@@ -42,10 +43,8 @@ static const char touch_sql[] =
 
 struct sharing *sharing_open(struct db *db, struct access_reader *reader)
 {
-	struct sharing *sharing = calloc(1, sizeof(*sharing));
+	struct sharing *sharing = xcalloc(1, sizeof(*sharing));
 
-	if (!sharing)
-		return NULL;
 	sharing->touch = db_prepare(db, touch_sql);
 	sharing->reader = reader;
 	if (sharing->touch)

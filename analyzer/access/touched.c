@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 
 const struct touched_thing *touched_find(const struct touched *touched, int64_t key)
 {
@@ -71,15 +71,9 @@ static struct touched_ring *forget_oldest(struct touched_thing *thing)
 
 static struct touched_ring *new_ring(const struct touched *touched, struct touched_thing *thing)
 {
-	struct touched_ring *more;
-
 	if (touched->stream_limit && thing->count >= touched->stream_limit)
 		return forget_oldest(thing);
-	more = array_room(thing->ring, thing->count, sizeof(*more));
-	if (!more)
-		return NULL;
-	thing->ring = more;
-	return &more[thing->count++];
+	return array_push(thing->ring, thing->count);
 }
 
 static struct touched_ring *ring_of(const struct touched *touched, struct touched_thing *thing,
@@ -98,22 +92,17 @@ static struct touched_ring *ring_of(const struct touched *touched, struct touche
 }
 
 /* Moves the last touch into the ring. */
-static int keep_last(struct touched_ring *ring)
+static void keep_last(struct touched_ring *ring)
 {
 	int64_t number = ring->count - 1;
-	struct touch *more = ring->touch;
 
 	if (number < 0)
-		return 0;
+		return;
 	if (number < TOUCHED_DEPTH)
-		more = array_room(ring->touch, (size_t)number, sizeof(*more));
+		ring->touch = array_grown(ring->touch, (size_t)number, sizeof(*ring->touch));
 	else
 		order_clock_unref(ring->touch[number % TOUCHED_DEPTH].clock);
-	if (!more)
-		return -1;
-	ring->touch = more;
-	more[number % TOUCHED_DEPTH] = ring->last;
-	return 0;
+	ring->touch[number % TOUCHED_DEPTH] = ring->last;
 }
 
 int touched_note(struct touched *touched, int64_t key, const struct touch *touch,
@@ -126,8 +115,7 @@ int touched_note(struct touched *touched, int64_t key, const struct touch *touch
 		return -1;
 	make_newest(thing, ring);
 	ring->after_all = after_all;
-	if (keep_last(ring))
-		return -1;
+	keep_last(ring);
 	ring->last = *touch;
 	order_clock_ref(touch->clock);
 	ring->count++;

@@ -4,31 +4,31 @@
 
 #include "command.h"
 #include "image_beside.h"
+#include "memory.h"
 #include "print.h"
 #include "symbols_space.h"
 #include "text.h"
 
 #define MAX_INLINED 16
 
-static int add_module(struct symbol_space *space, const struct module_record *module)
+static void add_module(struct symbol_space *space, const struct module_record *module)
 {
 	struct mapping mapping = {
 		.start = module->start,
 		.end = module->end,
 		.file_offset = module->file_offset,
-		.path = strndup(module->path, module->path_length),
+		.path = xprintf("%.*s", (int)module->path_length, module->path),
 	};
 	char build_id[2 * sizeof(module->build_id) + 1];
-	int known = 0, rc;
+	int known = 0;
 
 	for (size_t i = 0; i < sizeof(module->build_id); i++) {
 		known |= module->build_id[i];
 		snprintf(build_id + 2 * i, 3, "%02x", module->build_id[i]);
 	}
 	mapping.build_id = known ? build_id : NULL;
-	rc = mapping.path ? symbol_space_map(space, &mapping) : -1;
+	symbol_space_map(space, &mapping);
 	free(mapping.path);
-	return rc;
 }
 
 /* A string as dump and undump write it. */
@@ -65,23 +65,21 @@ static size_t put_symbols(uint64_t address, const struct source_frame *frame, in
 }
 
 /* Reads mappings into space, and the addresses that the trace already names into done. */
-static int read_tables(struct trace_reader *reader, struct symbol_space *space, struct map *done)
+static void read_tables(struct trace_reader *reader, struct symbol_space *space, struct map *done)
 {
 	const struct record *record;
-	int rc = 0;
 
 	trace_rewind(reader);
-	while (!rc && trace_next(reader, &record)) {
+	while (trace_next(reader, &record)) {
 		if (record->type == RECORD_MODULE)
-			rc = add_module(space, (const struct module_record *)record);
+			add_module(space, (const struct module_record *)record);
 		else if (record->type == RECORD_SYMBOL)
 			map_set(done, ((const struct symbol_record *)record)->address, 1);
 	}
-	return rc;
 }
 
 /* Prints chunks of symbol lines for the addresses that the trace does not name itself. */
-static int dump_symbols(struct trace_reader *reader, FILE *out)
+static void dump_symbols(struct trace_reader *reader, FILE *out)
 {
 	struct source_frame frame[MAX_INLINED];
 	struct known_files files = { 0 };
@@ -89,10 +87,10 @@ static int dump_symbols(struct trace_reader *reader, FILE *out)
 	struct map done = { 0 };
 	const struct record *record;
 	size_t room = 0, chunk = reader->header->chunk_size / 2;
-	int rc = read_tables(reader, &space, &done);
 
+	read_tables(reader, &space, &done);
 	trace_rewind(reader);
-	while (!rc && trace_next(reader, &record)) {
+	while (trace_next(reader, &record)) {
 		const struct site_record *site = (const struct site_record *)record;
 
 		for (unsigned i = 0; record->type == RECORD_SITE && i < site_frames(site); i++) {
@@ -113,7 +111,6 @@ static int dump_symbols(struct trace_reader *reader, FILE *out)
 	symbol_space_release(&space);
 	known_files_release(&files);
 	map_release(&done);
-	return rc;
 }
 
 /* Each piece of an image has a chunk of its own. */
@@ -156,10 +153,10 @@ static int dump(struct trace_reader *reader, const char *path, int symbols)
 {
 	int rc = text_dump(reader, stdout), readable = !rc || !trace_is_whole(reader);
 
-	if (symbols && readable && dump_symbols(reader, stdout))
-		rc = -1;
-	if (symbols && readable)
+	if (symbols && readable) {
+		dump_symbols(reader, stdout);
 		dump_images(reader, path, stdout);
+	}
 	fflush(stdout);
 	return rc;
 }

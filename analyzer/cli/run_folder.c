@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "array.h"
 #include "image_hash.h"
+#include "memory.h"
 #include "print.h"
 #include "process.h"
 #include "shell.h"
@@ -96,26 +96,19 @@ static void find_running(struct run_folder *folder)
 int run_folder_list(struct run_folder *folder)
 {
 	struct dirent **entries;
-	int count, rc = 0;
+	int count;
 
 	/* Runs before the traces are listed: a process that ends in between has left its trace. */
 	find_running(folder);
 	count = scandir(folder->path, &entries, is_trace, alphasort);
 	for (int i = 0; i < count; i++) {
-		char **more = array_room(folder->trace, folder->count, sizeof(*more));
-		if (more)
-			folder->trace = more;
-		if (!more ||
-			asprintf(&more[folder->count], "%s/%s", folder->path, entries[i]->d_name) <
-				0)
-			rc = -1;
-		else
-			folder->count++;
+		*array_push(folder->trace, folder->count) =
+			xprintf("%s/%s", folder->path, entries[i]->d_name);
 		free(entries[i]);
 	}
 	if (count >= 0)
 		free(entries);
-	return count < 0 ? -1 : rc;
+	return count < 0 ? -1 : 0;
 }
 
 /* Removes the empty files of processes that were killed while they created their trace. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "alike.h"
+#include "memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,25 +37,17 @@ const struct alike_launch *alike_find(const struct alike *alike, const struct pt
 	return NULL;
 }
 
-static int no_memory(void)
-{
-	fputs("cufence: out of memory\n", stderr);
-	return -1;
-}
-
-int alike_add(struct alike *alike, const struct ptx_launch *launch, const uint8_t *asked,
+void alike_add(struct alike *alike, const struct ptx_launch *launch, const uint8_t *asked,
 	size_t count, unsigned long steps)
 {
 	struct alike_launch *slot;
 	uint8_t *room;
 
 	if (alike->count == ALIKE_LIMIT)
-		return 0;
+		return;
 	if (!alike->launch)
-		alike->launch = calloc(ALIKE_LIMIT, sizeof(*alike->launch));
-	room = alike->launch ? calloc(3, (size_t)launch->size + 1) : NULL;
-	if (!room)
-		return no_memory();
+		alike->launch = xcalloc(ALIKE_LIMIT, sizeof(*alike->launch));
+	room = xcalloc(3, launch->size);
 	slot = &alike->launch[alike->count++];
 	*slot = (struct alike_launch){ *launch, room + 2 * (size_t)launch->size, steps };
 	memcpy(room, launch->value, launch->size);
@@ -62,7 +55,6 @@ int alike_add(struct alike *alike, const struct ptx_launch *launch, const uint8_
 	memcpy(slot->asked, asked, count < launch->size ? count : launch->size);
 	slot->launch.value = room;
 	slot->launch.state = room + launch->size;
-	return 0;
 }
 
 void alike_release(struct alike *alike)

@@ -22,9 +22,9 @@ const struct alike_launch *alike_find(const struct alike *alike, const struct pt
 
 /*
  * Adds a launch that was interpreted with this limit of steps; asked: as ptx_access.scalar, of
- * count bytes.  Returns 0, or -1 after a message.
+ * count bytes.
  */
-int alike_add(struct alike *alike, const struct ptx_launch *launch, const uint8_t *asked,
+void alike_add(struct alike *alike, const struct ptx_launch *launch, const uint8_t *asked,
 	size_t count, unsigned long steps);
 
 void alike_release(struct alike *alike);

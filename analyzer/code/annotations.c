@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "memory.h"
 #include "print.h"
 #include "ptx.h"
 
@@ -67,12 +67,6 @@ static int complain(const struct reader *reader, const char *what, const char *w
 	return -1;
 }
 
-static int fail(void)
-{
-	fputs("cufence: out of memory\n", stderr);
-	return -1;
-}
-
 /* Returns the next word of the line, "" at its end or at a #. */
 static char *next_word(struct reader *reader)
 {
@@ -106,16 +100,12 @@ static int begin_kernel(struct reader *reader)
 {
 	struct annotations *all = reader->annotations;
 	char *pattern = next_pattern(reader);
-	struct kernel *more;
 
 	if (!*pattern)
 		return complain(reader, "needs the name of a kernel after it", "kernel");
-	more = array_room(all->kernel, all->count, sizeof(*more));
-	if (!more)
-		return -1;
-	all->kernel = more;
-	more[all->count] = (struct kernel){ .line = reader->line, .pattern = strdup(pattern) };
-	return more[all->count++].pattern ? 0 : fail();
+	*array_push(all->kernel, all->count) =
+		(struct kernel){ .line = reader->line, .pattern = xstrdup(pattern) };
+	return 0;
 }
 
 /* Parses digits, up to limit; moves text behind them. */
@@ -177,17 +167,6 @@ static int parse_bytes(char *text, struct word *word)
 											     : 0;
 }
 
-static int add_word(struct kernel *kernel, const struct word *word)
-{
-	struct word *more = array_room(kernel->word, kernel->count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	kernel->word = more;
-	more[kernel->count++] = *word;
-	return 0;
-}
-
 static int read_word(struct reader *reader, struct kernel *kernel, char *place)
 {
 	struct word word = { .line = reader->line, .high = DB_NULL };
@@ -207,7 +186,8 @@ static int read_word(struct reader *reader, struct kernel *kernel, char *place)
 			word.spins = 1;
 		else if (!word.use || word.is_exact || parse_bytes(text, &word))
 			return complain(reader, "is neither spins nor bytes (0..4096, 0..)", text);
-	return add_word(kernel, &word);
+	*array_push(kernel->word, kernel->count) = word;
+	return 0;
 }
 
 static int read_line(struct reader *reader)
@@ -255,15 +235,11 @@ static int read_lines(struct annotations *annotations, FILE *file)
 
 struct annotations *annotations_read(const char *path)
 {
-	struct annotations *annotations = calloc(1, sizeof(*annotations));
+	struct annotations *annotations = xcalloc(1, sizeof(*annotations));
 	FILE *file;
 	int rc;
 
-	if (!annotations || !(annotations->path = strdup(path))) {
-		fail();
-		annotations_free(annotations);
-		return NULL;
-	}
+	annotations->path = xstrdup(path);
 	file = fopen(path, "r");
 	if (!file)
 		print(stderr, "cufence: cannot open '%s': %s\n", path, strerror(errno));

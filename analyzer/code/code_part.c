@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cache.h"
+#include "memory.h"
 
 /*
  * Limit of a text: parsing needs a multiple of it; the longest in NVIDIA's libraries has 38 MiB.  A
@@ -150,22 +151,20 @@ int code_part_machine(struct code_part *part, const struct code_limits *limits, 
 	return 0;
 }
 
-static int note(struct map *prints, uint64_t name, uint64_t said)
+static void note(struct map *prints, uint64_t name, uint64_t said)
 {
 	uint64_t before = map_get(prints, name, said);
 
 	map_set(prints, name, before == said ? said : 1 + CODE_UNSURE);
-	return 0;
 }
 
 /* Reads from cubins of that architecture whether kernels print. */
-static int read_prints(struct code_part *part, const struct code_limits *limits, uint32_t arch,
+static void read_prints(struct code_part *part, const struct code_limits *limits, uint32_t arch,
 	struct map *prints)
 {
 	char error[IMAGE_ERROR_SIZE];
-	int rc = 0;
 
-	for (long i = 0; i < part->count && !rc; i++) {
+	for (long i = 0; i < part->count; i++) {
 		const struct image_entry *entry = &part->entry[i];
 		struct image image;
 
@@ -173,10 +172,10 @@ static int read_prints(struct code_part *part, const struct code_limits *limits,
 		if (entry->kind != IMAGE_CUBIN || entry->arch != arch ||
 			image_read_entry(&part->bytes, entry, limits->budget, &image, error))
 			continue;
-		for (size_t k = 0; k < image.code->kernel_count && !rc; k++) {
+		for (size_t k = 0; k < image.code->kernel_count; k++) {
 			const struct image_kernel *kernel = &image.code->kernel[k];
 
-			rc = note(prints, map_hash(kernel->name, strlen(kernel->name)),
+			note(prints, map_hash(kernel->name, strlen(kernel->name)),
 				1 +
 					(kernel->prints < 0              ? CODE_UNSURE
 							: kernel->prints ? CODE_PRINTS
@@ -184,7 +183,6 @@ static int read_prints(struct code_part *part, const struct code_limits *limits,
 		}
 		image_release(&image);
 	}
-	return rc;
 }
 
 static uint64_t cubin_bytes(const struct code_part *part, uint32_t arch)
@@ -205,23 +203,22 @@ static int read_cached(const char *key, struct map *prints)
 	int rc = pair ? 0 : -1;
 
 	for (size_t i = 0; pair && !rc && i + 2 <= size / sizeof(*pair); i += 2)
-		rc = note(prints, pair[i], pair[i + 1]);
+		note(prints, pair[i], pair[i + 1]);
 	free(pair);
 	return rc;
 }
 
 static void write_cache(const char *key, const struct map *prints)
 {
-	uint64_t *pair = calloc(prints->count + 1, 2 * sizeof(*pair));
+	uint64_t *pair = xcalloc(prints->count, 2 * sizeof(*pair));
 	size_t count = 0;
 
-	for (size_t i = 0; pair && i < prints->size; i++)
+	for (size_t i = 0; i < prints->size; i++)
 		if (prints->entry[i].used) {
 			pair[count++] = prints->entry[i].key;
 			pair[count++] = prints->entry[i].value;
 		}
-	if (pair)
-		cache_put("prints", key, pair, count * sizeof(*pair));
+	cache_put("prints", key, pair, count * sizeof(*pair));
 	free(pair);
 }
 
@@ -229,41 +226,36 @@ static void write_cache(const char *key, const struct map *prints)
 #define CACHED_FROM (4u << 20)
 
 /* Reads from the cache, or from cubins and then fills the cache. */
-static int cached_prints(struct code_part *part, const struct code_limits *limits, uint32_t arch,
+static void cached_prints(struct code_part *part, const struct code_limits *limits, uint32_t arch,
 	struct map *prints)
 {
-	int refused = limits->budget->reached, rc = -1;
-	char *key;
+	int refused = limits->budget->reached;
+	char *key = xprintf("%s\n%u", part->key, (unsigned)arch);
 
-	if (asprintf(&key, "%s\n%u", part->key, (unsigned)arch) < 0)
-		return -1;
 	if (read_cached(key, prints)) {
 		limits->budget->reached = 0;
-		rc = read_prints(part, limits, arch, prints);
-		if (!rc && !limits->budget->reached)
+		read_prints(part, limits, arch, prints);
+		if (!limits->budget->reached)
 			write_cache(key, prints);
 		limits->budget->reached |= refused;
-	} else {
-		rc = 0;
 	}
 	free(key);
-	return rc;
 }
 
-int code_part_prints(struct code_part *part, const struct code_limits *limits, struct map *prints)
+void code_part_prints(struct code_part *part, const struct code_limits *limits, struct map *prints)
 {
 	uint32_t arch = chosen_arch(part, limits->arch);
 	struct map own = { 0 };
-	int rc;
 
-	if (!part->key || cubin_bytes(part, arch) < CACHED_FROM)
-		return read_prints(part, limits, arch, prints);
-	rc = cached_prints(part, limits, arch, &own);
-	for (size_t i = 0; i < own.size && !rc; i++)
+	if (!part->key || cubin_bytes(part, arch) < CACHED_FROM) {
+		read_prints(part, limits, arch, prints);
+		return;
+	}
+	cached_prints(part, limits, arch, &own);
+	for (size_t i = 0; i < own.size; i++)
 		if (own.entry[i].used)
-			rc = note(prints, own.entry[i].key, own.entry[i].value);
+			note(prints, own.entry[i].key, own.entry[i].value);
 	map_release(&own);
-	return rc;
 }
 
 int code_prints(const struct map *prints, const char *mangled)

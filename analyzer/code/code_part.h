@@ -66,10 +66,10 @@ int code_part_machine(struct code_part *part, const struct code_limits *limits, 
 
 /*
  * Finds whether kernels may call printf, from the cubins: prints maps map_hash() of their mangled
- * names to 1 + enum code_said.  Returns 0, or -1 when out of memory.
+ * names to 1 + enum code_said.
  */
 enum code_said { CODE_UNSURE, CODE_SILENT, CODE_PRINTS };
-int code_part_prints(struct code_part *part, const struct code_limits *limits, struct map *prints);
+void code_part_prints(struct code_part *part, const struct code_limits *limits, struct map *prints);
 
 /* Returns, like ptx_prints(), 1, 0, or -1 for unknown. */
 int code_prints(const struct map *prints, const char *mangled);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "print.h"
 
 /* Limit of an image; that of the recorder is 8 MiB.  A larger one is code_missing. */
@@ -30,25 +31,18 @@ void code_pieces_close(struct code_pieces *pieces)
 	*pieces = (struct code_pieces){ 0 };
 }
 
-/* Appends the row if it is the next piece.  Returns 0, or -1 after a message. */
-static int append(sqlite3_stmt *row, char **image, size_t *size)
+/* Appends the row if it is the next piece. */
+static void append(sqlite3_stmt *row, char **image, size_t *size)
 {
 	size_t length = (size_t)sqlite3_column_bytes(row, PIECE_DATA);
-	char *more;
 
 	if ((size_t)sqlite3_column_int64(row, PIECE_OFFSET) != *size ||
 		length > IMAGE_LIMIT - *size)
-		return 0;
-	more = realloc(*image, *size + length + 1);
-	if (!more) {
-		print(stderr, "cufence: out of memory\n");
-		return -1;
-	}
-	*image = more;
+		return;
+	*image = xrealloc(*image, *size + length, 1);
 	if (length)
-		memcpy(more + *size, sqlite3_column_blob(row, PIECE_DATA), length);
+		memcpy(*image + *size, sqlite3_column_blob(row, PIECE_DATA), length);
 	*size += length;
-	return 0;
 }
 
 int code_pieces_next(struct code_pieces *pieces, char **image, size_t *size)
@@ -57,13 +51,11 @@ int code_pieces_next(struct code_pieces *pieces, char **image, size_t *size)
 	while (pieces->step > 0) {
 		int64_t hash = sqlite3_column_int64(pieces->rows, PIECE_HASH);
 		size_t total = (size_t)sqlite3_column_int64(pieces->rows, PIECE_TOTAL);
-		int rc = 0;
 
 		*size = 0;
-		while (!rc && pieces->step > 0 &&
-			sqlite3_column_int64(pieces->rows, PIECE_HASH) == hash) {
-			rc = append(pieces->rows, image, size);
-			pieces->step = rc ? -1 : db_step(pieces->rows);
+		while (pieces->step > 0 && sqlite3_column_int64(pieces->rows, PIECE_HASH) == hash) {
+			append(pieces->rows, image, size);
+			pieces->step = db_step(pieces->rows);
 		}
 		if (*image && *size == total && pieces->step >= 0)
 			return 1;

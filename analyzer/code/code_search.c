@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "code_pieces.h"
+#include "memory.h"
 #include "print.h"
 
 /* A file remains mapped as long as its parts exist. */
@@ -27,30 +27,20 @@ struct code_search {
 	int read_cubins; /* the files' cubins were read */
 };
 
-static int no_memory(void)
-{
-	print(stderr, "cufence: out of memory\n");
-	return -1;
-}
-
 /* Adds an image in memory, with its cubins, or a container of a file. */
-static int add_part(struct code_search *search, const void *data, size_t size, int cubins)
+static void add_part(struct code_search *search, const void *data, size_t size, int cubins)
 {
-	struct code_part *more = array_room(search->part, search->part_count, sizeof(*more));
-	struct code_part *part = more ? &more[search->part_count] : NULL;
-	int rc = 0;
+	struct code_part *part;
 
-	if (!part)
-		return -1;
-	search->part = more;
+	search->part = array_grown(search->part, search->part_count, sizeof(*search->part));
+	part = &search->part[search->part_count];
 	code_part_init(part, &(struct image_bytes){ .data = data, .file = -1, .size = size }, NULL);
 	if (cubins)
-		rc = code_part_prints(part, search->limits, &search->prints);
-	if (!rc && code_part_has_ptx(part, search->limits))
+		code_part_prints(part, search->limits, &search->prints);
+	if (code_part_has_ptx(part, search->limits))
 		search->part_count++;
 	else
 		code_part_release(part);
-	return rc;
 }
 
 static int read_images(struct code_search *search, struct db *db, int64_t process)
@@ -61,17 +51,8 @@ static int read_images(struct code_search *search, struct db *db, int64_t proces
 	char *image;
 
 	while (rc > 0 && (rc = code_pieces_next(&pieces, &image, &size)) > 0) {
-		char **more = array_room(search->image, search->image_count, sizeof(*more));
-
-		if (!more) {
-			free(image);
-			rc = -1;
-			break;
-		}
-		search->image = more;
-		more[search->image_count++] = image;
-		if (add_part(search, image, size, 1))
-			rc = -1;
+		*array_push(search->image, search->image_count) = image;
+		add_part(search, image, size, 1);
 	}
 	code_pieces_close(&pieces);
 	return rc;
@@ -85,20 +66,10 @@ static int read_paths(struct code_search *search, struct db *db, int64_t process
 	int step = -1;
 
 	if (q && !db_bind(q, "i", process))
-		while ((step = db_step(q)) > 0) {
-			struct searched_file *more =
-				array_room(search->file, search->file_count, sizeof(*more));
-
-			step = -1;
-			if (!more)
-				break;
-			search->file = more;
-			more[search->file_count] = (struct searched_file){
-				.path = strdup((const char *)sqlite3_column_text(q, 0))
+		while ((step = db_step(q)) > 0)
+			*array_push(search->file, search->file_count) = (struct searched_file){
+				.path = xstrdup((const char *)sqlite3_column_text(q, 0))
 			};
-			if (!more[search->file_count++].path && no_memory())
-				break;
-		}
 	sqlite3_finalize(q);
 	return step;
 }
@@ -106,12 +77,8 @@ static int read_paths(struct code_search *search, struct db *db, int64_t process
 struct code_search *code_search_open(struct db *db, int64_t process,
 	const struct code_limits *limits)
 {
-	struct code_search *search = calloc(1, sizeof(*search));
+	struct code_search *search = xcalloc(1, sizeof(*search));
 
-	if (!search) {
-		no_memory();
-		return NULL;
-	}
 	search->limits = limits;
 	if (!read_images(search, db, process) && !read_paths(search, db, process))
 		return search;
@@ -149,25 +116,19 @@ static int open_file(struct searched_file *file)
 	return file->file.count > 0;
 }
 
-static int read_file(struct code_search *search, struct searched_file *file)
+static void read_file(struct code_search *search, struct searched_file *file)
 {
-	int rc = 0;
-
-	for (size_t i = 0; open_file(file) && i < file->file.count && !rc; i++)
-		rc = add_part(search, file->file.container[i].data, file->file.container[i].size,
-			0);
-	return rc;
+	for (size_t i = 0; open_file(file) && i < file->file.count; i++)
+		add_part(search, file->file.container[i].data, file->file.container[i].size, 0);
 }
 
-static int read_cubins(struct code_search *search)
+static void read_cubins(struct code_search *search)
 {
-	int rc = 0;
-
 	search->read_cubins = 1;
 	for (size_t i = 0; i < search->file_count; i++) {
 		struct searched_file *file = &search->file[i];
 
-		for (size_t k = 0; open_file(file) && k < file->file.count && !rc; k++) {
+		for (size_t k = 0; open_file(file) && k < file->file.count; k++) {
 			struct code_part part;
 
 			code_part_init(&part,
@@ -175,19 +136,19 @@ static int read_cubins(struct code_search *search)
 					.data = file->file.container[k].data,
 					.size = file->file.container[k].size },
 				NULL);
-			rc = code_part_prints(&part, search->limits, &search->prints);
+			code_part_prints(&part, search->limits, &search->prints);
 			code_part_release(&part);
 		}
 	}
-	return rc;
 }
 
 int code_search_prints(struct code_search *search, const char *mangled)
 {
 	int prints = code_prints(&search->prints, mangled);
 
-	if (prints >= 0 || search->read_cubins || read_cubins(search))
+	if (prints >= 0 || search->read_cubins)
 		return prints;
+	read_cubins(search);
 	return code_prints(&search->prints, mangled);
 }
 
@@ -195,9 +156,9 @@ int code_search_find(struct code_search *search, const char *mangled, struct cod
 {
 	for (size_t i = 0;; i++) {
 		while (i == search->part_count) {
-			if (search->next_file == search->file_count ||
-				read_file(search, &search->file[search->next_file++]))
+			if (search->next_file == search->file_count)
 				return 0;
+			read_file(search, &search->file[search->next_file++]);
 		}
 		if (code_part_ptx(&search->part[i], search->limits, mangled, place))
 			return 1;

@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "array.h"
 #include "code_pieces.h"
 #include "code_search.h"
 #include "image_hash.h"
+#include "memory.h"
 #include "print.h"
 
 /* Limits of unpacked bytes per load and per entry: NCCL's largest cubin has 128 MiB. */
@@ -45,12 +45,8 @@ struct code {
 
 struct code *code_open(struct db *db)
 {
-	struct code *code = calloc(1, sizeof(*code));
+	struct code *code = xcalloc(1, sizeof(*code));
 
-	if (!code) {
-		print(stderr, "cufence: out of memory\n");
-		return NULL;
-	}
 	code->db = db;
 	code->process = -1;
 	code->budget = (struct image_budget){ .left = BUDGET, .most = BUDGET_ENTRY };
@@ -100,17 +96,9 @@ void code_close(struct code *code)
 }
 
 /* Takes ownership of the data in bytes, and of the key. */
-static int add_part(struct opened *image, const struct image_bytes *bytes, char *key)
+static void add_part(struct opened *image, const struct image_bytes *bytes, char *key)
 {
-	struct code_part *more = array_room(image->part, image->part_count, sizeof(*more));
-
-	if (!more) {
-		free(key);
-		return -1;
-	}
-	image->part = more;
-	code_part_init(&more[image->part_count++], bytes, key);
-	return 0;
+	code_part_init(array_push(image->part, image->part_count), bytes, key);
 }
 
 static int add_pieces(struct code *code, int64_t process)
@@ -123,14 +111,11 @@ static int add_pieces(struct code *code, int64_t process)
 
 	if (!rc)
 		rc = code_pieces_next(&pieces, &data, &size);
-	if (rc > 0) {
-		rc = add_part(image,
-			&(struct image_bytes){ .data = data, .file = -1, .size = size }, NULL);
-		if (rc)
-			free(data);
-	}
+	if (rc > 0)
+		add_part(image, &(struct image_bytes){ .data = data, .file = -1, .size = size },
+			NULL);
 	code_pieces_close(&pieces);
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
 /* Returns 1 if the file still has the image, by its first bytes. */
@@ -152,40 +137,33 @@ static int has_image(const struct image_bytes *bytes, uint64_t start)
 static char *key_of(const struct image_bytes *bytes, const char *path, uint64_t start)
 {
 	struct stat file;
-	char *key;
 
-	if (fstat(bytes->file, &file) ||
-		asprintf(&key, "%s\n%lld %lld.%09ld %llu %llu %llu %llx", path,
-			(long long)file.st_size, (long long)file.st_mtim.tv_sec,
-			file.st_mtim.tv_nsec, (unsigned long long)file.st_ino,
-			(unsigned long long)bytes->offset, (unsigned long long)bytes->size,
-			(unsigned long long)start) < 0)
+	if (fstat(bytes->file, &file))
 		return NULL;
-	return key;
+	return xprintf("%s\n%lld %lld.%09ld %llu %llu %llu %llx", path, (long long)file.st_size,
+		(long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec,
+		(unsigned long long)file.st_ino, (unsigned long long)bytes->offset,
+		(unsigned long long)bytes->size, (unsigned long long)start);
 }
 
 /* The row is from image_file. */
-static int add_file(struct opened *image, sqlite3_stmt *row)
+static void add_file(struct opened *image, sqlite3_stmt *row)
 {
 	struct image_bytes bytes = { .offset = (uint64_t)sqlite3_column_int64(row, 1),
 		.size = (uint64_t)sqlite3_column_int64(row, 2) };
 	const char *path = (const char *)sqlite3_column_text(row, 0);
 	char error[IMAGE_ERROR_SIZE];
 	uint64_t size;
-	int rc = 0;
 
 	bytes.file = path && *path == '/' ? image_open(path, &size, error) : -1;
 	if (bytes.file < 0)
-		return 0;
+		return;
 	if (bytes.offset <= size && bytes.size <= size - bytes.offset &&
-		has_image(&bytes, (uint64_t)sqlite3_column_int64(row, 3))) {
-		rc = add_part(image, &bytes,
+		has_image(&bytes, (uint64_t)sqlite3_column_int64(row, 3)))
+		add_part(image, &bytes,
 			key_of(&bytes, path, (uint64_t)sqlite3_column_int64(row, 3)));
-		if (!rc)
-			return 0;
-	}
-	close(bytes.file);
-	return rc;
+	else
+		close(bytes.file);
 }
 
 static int open_image(struct code *code, int64_t process, int64_t hash)
@@ -201,30 +179,24 @@ static int open_image(struct code *code, int64_t process, int64_t hash)
 	if (add_pieces(code, process) || db_bind(code->files, "ii", process, hash))
 		return -1;
 	while ((step = db_step(code->files)) > 0)
-		if (add_file(image, code->files)) {
-			sqlite3_reset(code->files);
-			return -1;
-		}
+		add_file(image, code->files);
 	return step;
 }
 
-static int find_prints(struct code *code, const char *mangled, int *prints)
+static void find_prints(struct code *code, const char *mangled, int *prints)
 {
 	struct opened *image = &code->image;
 
 	for (size_t i = 0; i < image->part_count && !image->read_cubins; i++)
-		if (code_part_prints(&image->part[i], &code->limits, &image->prints))
-			return -1;
+		code_part_prints(&image->part[i], &code->limits, &image->prints);
 	image->read_cubins = 1;
 	*prints = code_prints(&image->prints, mangled);
-	return 0;
 }
 
-static int find_in_image(struct code *code, const char *mangled, struct code_kernel *found)
+static void find_in_image(struct code *code, const char *mangled, struct code_kernel *found)
 {
 	struct opened *image = &code->image;
-	int reached = code->budget.reached, rc = 0;
-	int is_found = 0;
+	int reached = code->budget.reached, is_found = 0;
 
 	code->budget.reached = 0;
 	for (size_t i = 0; i < image->part_count && !is_found; i++)
@@ -232,7 +204,7 @@ static int find_in_image(struct code *code, const char *mangled, struct code_ker
 	for (size_t i = 0; i < image->part_count && !is_found; i++)
 		is_found = code_part_machine(&image->part[i], &code->limits, mangled, &found->at);
 	if (found->at.machine || !is_found || ptx_prints(found->at.module, found->at.number) < 0)
-		rc = find_prints(code, mangled, &found->prints);
+		find_prints(code, mangled, &found->prints);
 	if (!image->part_count) {
 		found->why = "its code was not found";
 		code->missing++;
@@ -241,7 +213,6 @@ static int find_in_image(struct code *code, const char *mangled, struct code_ker
 		code->refused++;
 	}
 	code->budget.reached |= reached;
-	return rc;
 }
 
 /* Closes what belongs to the previous process. */
@@ -312,7 +283,10 @@ int code_find(struct code *code, int64_t process, int64_t kernel, const char *ma
 		found->why = "different code of that name was loaded";
 		return 0;
 	}
-	return open_image(code, process, hash) ? -1 : find_in_image(code, mangled, found);
+	if (open_image(code, process, hash))
+		return -1;
+	find_in_image(code, mangled, found);
+	return 0;
 }
 
 void code_count(const struct code *code, int64_t *missing, int64_t *refused)

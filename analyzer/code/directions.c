@@ -12,6 +12,7 @@
 #include "image_hash.h"
 #include "kept_access.h"
 #include "launch_words.h"
+#include "memory.h"
 
 /*
  * Limit of instructions interpreted per run: seconds.  Shapes beyond it get the accesses that hold
@@ -176,26 +177,26 @@ static void unpack_parameters(struct directions *d, const void *words, size_t by
 }
 
 /* A launch equal to a previous one takes no steps. */
-static int interpret_launch(struct directions *d, const char *mangled,
+static void interpret_launch(struct directions *d, const char *mangled,
 	const struct code_place *place, const struct ptx_launch *launch, unsigned long *steps,
 	struct kept_answer *answer)
 {
 	const struct alike_launch *same = alike_find(&d->alike, launch);
 	unsigned long limit = *steps;
 
-	if (same)
-		return kept_access_find(d->kept, place->module, place->number, mangled,
-			&same->launch, same->steps, answer);
+	if (same) {
+		kept_access_find(d->kept, place->module, place->number, mangled, &same->launch,
+			same->steps, answer);
+		return;
+	}
 	if (!*steps) {
 		*answer = (struct kept_answer){ .failed = 1 };
-		return 0;
+		return;
 	}
-	if (kept_access_find(d->kept, place->module, place->number, mangled, launch, limit, answer))
-		return -1;
+	kept_access_find(d->kept, place->module, place->number, mangled, launch, limit, answer);
 	*steps -= answer->steps < *steps ? answer->steps : *steps;
-	return answer->failed
-		? 0
-		: alike_add(&d->alike, launch, answer->scalar, answer->scalar_count, limit);
+	if (!answer->failed)
+		alike_add(&d->alike, launch, answer->scalar, answer->scalar_count, limit);
 }
 
 /* Resolves the shape in the current row of d->shapes. */
@@ -217,8 +218,7 @@ static int resolve_shape(struct directions *d, int64_t kernel, const char *mangl
 	unpack_parameters(d, sqlite3_column_blob(d->shapes, 3),
 		(size_t)sqlite3_column_bytes(d->shapes, 3), sqlite3_column_blob(d->shapes, 4),
 		(size_t)sqlite3_column_bytes(d->shapes, 4));
-	if (interpret_launch(d, mangled, place, &launch, steps, &answer))
-		return -1;
+	interpret_launch(d, mangled, place, &launch, steps, &answer);
 	if (answer.failed)
 		return 0;
 	return write_claims(d, kernel, shape, &answer) ||
@@ -340,10 +340,10 @@ static int resolve_code(struct directions *d, int64_t kernel, const char *mangle
 	int prints = place->machine ? -1 : ptx_prints(place->module, place->number), rc;
 	struct kept_answer answer;
 
-	if (change_code(d, place->digest) ||
-		kept_access_find(d->kept, place->module, place->number, mangled, &anything,
-			KERNEL_STEPS, &answer))
+	if (change_code(d, place->digest))
 		return -1;
+	kept_access_find(d->kept, place->module, place->number, mangled, &anything, KERNEL_STEPS,
+		&answer);
 	rc = answer.failed ? write_unknown(d, kernel, mangled, found, answer.why)
 			   : write_any(d, kernel, found, &answer);
 	if (rc || note_prints(d, kernel, prints < 0 ? found->prints : prints))
@@ -399,13 +399,9 @@ static int note_losses(struct directions *d)
 
 int directions_resolve(struct db *db)
 {
-	struct directions *d = calloc(1, sizeof(*d));
+	struct directions *d = xcalloc(1, sizeof(*d));
 	int rc = -1;
 
-	if (!d) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
 	d->db = db;
 	d->steps = RUN_STEPS;
 	d->code = code_open(db);

@@ -8,6 +8,7 @@
 #include "cache.h"
 #include "code_digest.h"
 #include "map.h"
+#include "memory.h"
 
 /*
  * Limit of bytes of answers for one piece of code; beyond it, the collection starts anew.  It holds
@@ -44,25 +45,18 @@ static size_t padded(size_t size)
 }
 
 /* Appends data, padded to a multiple of 8 bytes. */
-static int add(struct bytes *bytes, const void *data, size_t size)
+static void add(struct bytes *bytes, const void *data, size_t size)
 {
 	size_t end = bytes->size + padded(size);
 
 	if (end > bytes->room) {
-		char *more = realloc(bytes->data, 2 * end);
-
-		if (!more) {
-			fputs("cufence: out of memory\n", stderr);
-			return -1;
-		}
-		bytes->data = more;
+		bytes->data = xrealloc(bytes->data, 2 * end, 1);
 		bytes->room = 2 * end;
 	}
 	if (size)
 		memcpy(bytes->data + bytes->size, data, size);
 	memset(bytes->data + bytes->size + size, 0, end - bytes->size - size);
 	bytes->size = end;
-	return 0;
 }
 
 static const struct record *record_at(const struct bytes *bytes, size_t at)
@@ -70,7 +64,7 @@ static const struct record *record_at(const struct bytes *bytes, size_t at)
 	return (const struct record *)(const void *)(bytes->data + at);
 }
 
-static int index_records(struct kept_access *kept)
+static void index_records(struct kept_access *kept)
 {
 	for (size_t at = 0; at < kept->record.size; at += record_at(&kept->record, at)->size) {
 		const struct record *record = record_at(&kept->record, at);
@@ -78,27 +72,19 @@ static int index_records(struct kept_access *kept)
 
 		map_set(&kept->place, hash, at);
 	}
-	return 0;
 }
 
 struct kept_access *kept_access_open(const char *digest)
 {
-	struct kept_access *kept = calloc(1, sizeof(*kept));
+	struct kept_access *kept = xcalloc(1, sizeof(*kept));
 
-	if (!kept) {
-		fputs("cufence: out of memory\n", stderr);
-		return NULL;
-	}
 	snprintf(kept->key, sizeof(kept->key), "%s", digest);
 	kept->record.data = cache_get("access", kept->key, &kept->record.size);
 	if (!kept->record.data || kept->record.size > KEPT_MOST)
 		kept->record.size = 0;
 	kept->record.room = kept->record.size;
-	if (!index_records(kept))
-		return kept;
-	fputs("cufence: out of memory\n", stderr);
-	kept_access_close(kept);
-	return NULL;
+	index_records(kept);
+	return kept;
 }
 
 void kept_access_close(struct kept_access *kept)
@@ -115,16 +101,15 @@ void kept_access_close(struct kept_access *kept)
 }
 
 /* Builds the question: everything that the interpreter knows of the launch. */
-static int build_question(struct bytes *question, const char *name, const struct ptx_launch *launch)
+static void build_question(struct bytes *question, const char *name,
+	const struct ptx_launch *launch)
 {
 	question->size = 0;
-	return add(question, name, strlen(name) + 1) ||
-			add(question, launch->grid, sizeof(launch->grid)) ||
-			add(question, launch->block, sizeof(launch->block)) ||
-			add(question, launch->value, launch->size) ||
-			add(question, launch->state, launch->size)
-		? -1
-		: 0;
+	add(question, name, strlen(name) + 1);
+	add(question, launch->grid, sizeof(launch->grid));
+	add(question, launch->block, sizeof(launch->block));
+	add(question, launch->value, launch->size);
+	add(question, launch->state, launch->size);
 }
 
 static void read_record(const struct record *record, struct kept_answer *answer)
@@ -152,7 +137,7 @@ static void read_record(const struct record *record, struct kept_answer *answer)
 }
 
 /* Lists the variables of the claims, and their names, consecutively. */
-static int list_variables(const struct ptx_module *module, const struct ptx_access *access,
+static void list_variables(const struct ptx_module *module, const struct ptx_access *access,
 	struct bytes *variables, struct bytes *names)
 {
 	for (size_t i = 0; i < access->count; i++) {
@@ -165,38 +150,34 @@ static int list_variables(const struct ptx_module *module, const struct ptx_acce
 		variable.bytes = name.bytes;
 		variable.name = (uint32_t)names->size;
 		variable.length = (uint32_t)name.length;
-		if (add(variables, &variable, sizeof(variable)) ||
-			add(names, name.name, name.length))
-			return -1;
+		add(variables, &variable, sizeof(variable));
+		add(names, name.name, name.length);
 	}
-	return 0;
 }
 
-static int write_record(struct kept_access *kept, struct record *record,
+static void write_record(struct kept_access *kept, struct record *record,
 	const struct ptx_module *module, const struct ptx_access *access)
 {
 	struct bytes variables = { 0 }, names = { 0 }, *answer = &kept->answer;
-	int rc = list_variables(module, access, &variables, &names);
 
+	list_variables(module, access, &variables, &names);
 	answer->size = 0;
 	record->question = (uint32_t)kept->question.size;
 	record->variables = (uint32_t)(variables.size / sizeof(struct kept_variable));
 	record->names = (uint32_t)names.size;
-	rc = rc || add(answer, record, sizeof(*record)) ||
-		add(answer, kept->question.data, kept->question.size) ||
-		add(answer, access->claim, access->count * sizeof(*access->claim)) ||
-		add(answer, variables.data, variables.size) ||
-		add(answer, access->scalar, access->scalar_count) ||
-		add(answer, names.data, names.size) || add(answer, access->why, record->why);
+	add(answer, record, sizeof(*record));
+	add(answer, kept->question.data, kept->question.size);
+	add(answer, access->claim, access->count * sizeof(*access->claim));
+	add(answer, variables.data, variables.size);
+	add(answer, access->scalar, access->scalar_count);
+	add(answer, names.data, names.size);
+	add(answer, access->why, record->why);
 	free(variables.data);
 	free(names.data);
-	if (rc)
-		return -1;
 	((struct record *)(void *)answer->data)->size = (uint32_t)answer->size;
-	return 0;
 }
 
-static int add_record(struct kept_access *kept, uint64_t hash)
+static void add_record(struct kept_access *kept, uint64_t hash)
 {
 	const struct bytes *answer = &kept->answer;
 	size_t at;
@@ -207,17 +188,16 @@ static int add_record(struct kept_access *kept, uint64_t hash)
 	}
 	at = kept->record.size;
 	kept->is_new = 1;
-	if (add(&kept->record, answer->data, answer->size))
-		return -1;
+	add(&kept->record, answer->data, answer->size);
 	map_set(&kept->place, hash, at);
-	return 0;
 }
 
+/* Returns whether the answer may be kept. */
 static int interpret(struct kept_access *kept, struct ptx_module *module, size_t kernel,
-	const struct ptx_launch *launch, unsigned long steps, int *lasts)
+	const struct ptx_launch *launch, unsigned long steps)
 {
 	struct ptx_access access;
-	int failed = ptx_interpret(module, kernel, launch, steps, &access), rc;
+	int failed = ptx_interpret(module, kernel, launch, steps, &access), lasts;
 	struct record record = { .failed = failed != 0, .limit = steps };
 
 	record.limited = (uint32_t)access.limited;
@@ -227,11 +207,11 @@ static int interpret(struct kept_access *kept, struct ptx_module *module, size_t
 	record.claims = (uint32_t)access.count;
 	record.scalars = access.scalar_count;
 	record.why = access.why ? (uint32_t)strlen(access.why) + 1 : 0;
-	rc = write_record(kept, &record, module, &access);
+	write_record(kept, &record, module, &access);
 	/* More memory may be available next time. */
-	*lasts = access.why != ptx_no_memory;
+	lasts = access.why != ptx_no_memory;
 	ptx_access_release(&access);
-	return rc;
+	return lasts;
 }
 
 /*
@@ -246,23 +226,22 @@ static int is_same(const struct kept_access *kept, const struct record *record, 
 						   : record->steps <= steps);
 }
 
-int kept_access_find(struct kept_access *kept, struct ptx_module *module, size_t kernel,
+void kept_access_find(struct kept_access *kept, struct ptx_module *module, size_t kernel,
 	const char *name, const struct ptx_launch *launch, unsigned long steps,
 	struct kept_answer *answer)
 {
 	uint64_t hash, at;
 	int lasts;
 
-	if (build_question(&kept->question, name, launch))
-		return -1;
+	build_question(&kept->question, name, launch);
 	hash = map_hash(kept->question.data, kept->question.size);
 	at = map_get(&kept->place, hash, UINT64_MAX);
 	if (at != UINT64_MAX && is_same(kept, record_at(&kept->record, at), steps)) {
 		read_record(record_at(&kept->record, at), answer);
-		return 0;
+		return;
 	}
-	if (interpret(kept, module, kernel, launch, steps, &lasts))
-		return -1;
+	lasts = interpret(kept, module, kernel, launch, steps);
 	read_record(record_at(&kept->answer, 0), answer);
-	return lasts ? add_record(kept, hash) : 0;
+	if (lasts)
+		add_record(kept, hash);
 }

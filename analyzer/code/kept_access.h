@@ -43,7 +43,7 @@ void kept_access_close(struct kept_access *kept);
  * Returns the result of ptx_interpret(), which is called only if no answer is cached.  name: of the
  * kernel.  Returns 0, or -1 after a message.
  */
-int kept_access_find(struct kept_access *kept, struct ptx_module *module, size_t kernel,
+void kept_access_find(struct kept_access *kept, struct ptx_module *module, size_t kernel,
 	const char *name, const struct ptx_launch *launch, unsigned long steps,
 	struct kept_answer *answer);
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "call_place.h"
 #include "calls.h"
 #include "constants.h"
+#include "memory.h"
 #include "print.h"
 #include "words.h"
 
@@ -200,14 +200,8 @@ int pair_places(struct db *db, int64_t finding, int64_t **places)
 
 	*places = NULL;
 	while (!step && (step = db_step(q)) > 0) {
-		int64_t *more = array_room(*places, (size_t)count, sizeof(*more));
-
-		if (!more) {
-			step = -1;
-			break;
-		}
-		*places = more;
-		more[count++] = sqlite3_column_int64(q, 0);
+		*places = array_grown(*places, (size_t)count, sizeof(**places));
+		(*places)[count++] = sqlite3_column_int64(q, 0);
 		step = 0;
 	}
 	sqlite3_finalize(q);

@@ -3,9 +3,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "array.h"
 #include "call_sql.h"
 #include "export.h"
+#include "memory.h"
 #include "patch_file.h"
 #include "patch_line.h"
 #include "patch_pair.h"
@@ -196,21 +196,13 @@ static int64_t start_of(struct db *db)
 /* Takes over the file unless its path is known; NULL: out of memory. */
 static struct patch_file *keep_file(struct patch *patch, struct patch_file *file)
 {
-	struct patch_file *files;
-
 	for (size_t i = 0; i < patch->count; i++)
 		if (!strcmp(patch->files[i].path, file->path)) {
 			patch_file_release(file);
 			return &patch->files[i];
 		}
-	files = array_room(patch->files, patch->count, sizeof(*files));
-	if (!files) {
-		patch_file_release(file);
-		return NULL;
-	}
-	patch->files = files;
-	files[patch->count] = *file;
-	return &files[patch->count++];
+	*array_push(patch->files, patch->count) = *file;
+	return &patch->files[patch->count - 1];
 }
 
 /* Returns NULL, or why the source cannot be changed. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "array.h"
 #include "export.h"
 #include "html_timeline.h"
+#include "memory.h"
 #include "perfetto_fields.h"
 #include "perfetto_flows.h"
 #include "proto.h"
@@ -225,19 +225,13 @@ static int put_threads(struct trace *trace)
 /* Returns the first row that is free at start, a new one if necessary, -1 after a message. */
 static int64_t find_row(struct rows *rows, int64_t start, int64_t end)
 {
-	int64_t *more;
-
 	for (size_t i = 0; i < rows->count; i++)
 		if (rows->end[i] <= start) {
 			rows->end[i] = end;
 			return (int64_t)i;
 		}
-	more = array_room(rows->end, rows->count, sizeof(*more));
-	if (!more)
-		return -1;
-	rows->end = more;
-	more[rows->count] = end;
-	return (int64_t)rows->count++;
+	*array_push(rows->end, rows->count) = end;
+	return (int64_t)rows->count - 1;
 }
 
 /* The tracks of a lane: the stream's own, and further rows for overlapping operations. */

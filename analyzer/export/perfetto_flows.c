@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "array.h"
 #include "html_arrows.h"
 #include "kinds.h"
+#include "memory.h"
 
 enum edge { BEGIN = 0, END = 1 };
 
@@ -32,12 +32,7 @@ static int64_t time_of(const struct html_timeline *timeline, int64_t item, enum 
 
 static int add_end(struct flows *flows, int64_t event, int terminates)
 {
-	struct flow_end *more = array_room(flows->end, flows->count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	flows->end = more;
-	more[flows->count++] = (struct flow_end){ event, flows->last, terminates };
+	*array_push(flows->end, flows->count) = (struct flow_end){ event, flows->last, terminates };
 	return 0;
 }
 

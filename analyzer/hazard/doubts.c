@@ -130,12 +130,11 @@ int hazards_reuses(struct hazards *hazards, const struct past_access *past,
 		access->allocation, &past->by.epoch);
 }
 
-int hazards_note_outside(struct hazards *hazards, const struct walk_call *call)
+void hazards_note_outside(struct hazards *hazards, const struct walk_call *call)
 {
 	if (call->captured || !call->stream || !(call->outside || kind_has(call->kind, K_OUTSIDE)))
-		return 0;
+		return;
 	map_set(&hazards->outside, (uint64_t)call->stream, 1);
-	return 0;
 }
 
 int hazards_spins(const struct memory_access *access, size_t count)

@@ -45,17 +45,14 @@ static struct event_record last_record(const struct recorded *recorded)
 					   : (struct event_record){ 0, 0 };
 }
 
-static int note_record(struct fences *fences, const struct walk_call *call)
+static void note_record(struct fences *fences, const struct walk_call *call)
 {
 	struct recorded *recorded = idmap_need(&fences->events, call->event, sizeof(*recorded));
 
-	if (!recorded)
-		return -1;
 	recorded->last[recorded->count++ % RECORDS] =
 		(struct event_record){ call->id, call->stream };
 	fences->recorded[fences->records++ % FENCES_RECENT] =
 		(struct recent_record){ call->id, call->stream, call->event };
-	return 0;
 }
 
 /* A record without a call of its own: by a graph node, or by code that is not recorded. */
@@ -67,15 +64,14 @@ static void note_recent(struct fences *fences, const struct stream_wait *wait)
 		wait->stream, wait->used.call, wait->used.stream };
 }
 
-static int note_wait(struct fences *fences, const struct order *order, const struct walk_call *call)
+static void note_wait(struct fences *fences, const struct order *order,
+	const struct walk_call *call)
 {
 	struct recorded *recorded = idmap_need(&fences->events, call->event, sizeof(*recorded));
 	struct event_record used = last_record(recorded);
 	struct stream_wait wait;
 	struct waited *waited = idmap_need(&fences->streams, call->stream, sizeof(*waited));
 
-	if (!waited || !recorded)
-		return -1;
 	recorded->waited_first |= !recorded->count;
 	wait = (struct stream_wait){ .call = call->id,
 		.event = call->event,
@@ -85,7 +81,6 @@ static int note_wait(struct fences *fences, const struct order *order, const str
 										  : used };
 	waited->last[waited->count++ % WAITS] = wait;
 	note_recent(fences, &wait);
-	return 0;
 }
 
 static void add_host_wait(struct host_waits *waits, int64_t upto, int64_t at)
@@ -120,9 +115,8 @@ static int note_host_wait(struct fences *fences, const struct walk_call *call)
 	if (scope < SCOPE_CONTEXT)
 		return note_stream_wait(fences, call->stream, call->id, call->id);
 	context = idmap_need(&fences->contexts, call->context, sizeof(*context));
-	if (context)
-		add_host_wait(context, call->id, call->id);
-	return context ? 0 : -1;
+	add_host_wait(context, call->id, call->id);
+	return 0;
 }
 
 static int note_use(struct fences *fences, int64_t event)
@@ -152,9 +146,13 @@ int fences_process_call(struct fences *fences, const struct order *order,
 		return note_host_wait(fences, call);
 	if (!call->event || !call->stream)
 		return 0;
-	if (call->kind == KIND_EVENT_RECORD)
-		return note_record(fences, call);
-	return call->kind == KIND_STREAM_WAIT ? note_wait(fences, order, call) : 0;
+	if (call->kind == KIND_EVENT_RECORD) {
+		note_record(fences, call);
+		return 0;
+	}
+	if (call->kind == KIND_STREAM_WAIT)
+		note_wait(fences, order, call);
+	return 0;
 }
 
 /* Returns the event's last record after the earlier operation and within these calls, 0: none. */

@@ -67,32 +67,33 @@ static size_t after(const size_t *last_part, const struct graph_walk *walk, size
 
 /* --- edges --- */
 
-static int add_sure_edge(struct graph_walk *walk, size_t from, size_t to)
+static void add_sure_edge(struct graph_walk *walk, size_t from, size_t to)
 {
 	walk->out[from]++;
 	walk->in[to]++;
-	return graph_order_add(&walk->full, from, to);
+	graph_order_add(&walk->full, from, to);
 }
 
-static int add_edge(struct graph_walk *walk, size_t from, size_t to)
+static void add_edge(struct graph_walk *walk, size_t from, size_t to)
 {
-	return add_sure_edge(walk, from, to) || graph_order_add(&walk->any, from, to) ? -1 : 0;
+	add_sure_edge(walk, from, to);
+	graph_order_add(&walk->any, from, to);
 }
 
-static int add_port(struct graph_walk *walk, size_t from, size_t to)
+static void add_port(struct graph_walk *walk, size_t from, size_t to)
 {
 	const struct run *run = walk->hazards->run;
 	const struct graph_part_node *node = walk->content->node;
 
-	if (!dependents_triggers(run, node[from].call))
-		return add_edge(walk, end_of_node(walk, from), to);
+	if (!dependents_triggers(run, node[from].call)) {
+		add_edge(walk, end_of_node(walk, from), to);
+		return;
+	}
 	*array_push(walk->port, walk->ports) = (struct graph_edge){ (uint32_t)from, (uint32_t)to };
-	if (add_sure_edge(walk, from, to) ||
-		graph_order_add(&walk->any, end_of_node(walk, from), to))
-		return -1;
-	return dependents_ignores(run, node[to].call)
-		? 0
-		: add_sure_edge(walk, end_of_node(walk, from), end_of_node(walk, to));
+	add_sure_edge(walk, from, to);
+	graph_order_add(&walk->any, end_of_node(walk, from), to);
+	if (!dependents_ignores(run, node[to].call))
+		add_sure_edge(walk, end_of_node(walk, from), end_of_node(walk, to));
 }
 
 /* Returns the node of a part with that row id, node_count if there is none. */
@@ -111,7 +112,7 @@ static int add_edges(struct graph_walk *walk, const struct graph_part *part,
 {
 	const struct graph_content *content = walk->content;
 	sqlite3_stmt *q = walk->hazards->edges;
-	int step = db_bind(q, "ii", part->graph, part->at), rc;
+	int step = db_bind(q, "ii", part->graph, part->at);
 
 	while (!step && (step = db_step(q)) > 0) {
 		size_t from = find_node(content, first, end, sqlite3_column_int64(q, 0));
@@ -121,14 +122,10 @@ static int add_edges(struct graph_walk *walk, const struct graph_part *part,
 		if (from == content->node_count || to == content->node_count)
 			continue;
 		if (sqlite3_column_int(q, 2)) {
-			rc = add_port(walk, from, to);
+			add_port(walk, from, to);
 		} else {
 			walk->precedes[from] = walk->follows[to] = 1;
-			rc = add_edge(walk, after(last_part, walk, from), to);
-		}
-		if (rc) {
-			sqlite3_reset(q);
-			return -1;
+			add_edge(walk, after(last_part, walk, from), to);
 		}
 	}
 	sqlite3_reset(q);
@@ -148,25 +145,27 @@ static int add_part(struct graph_walk *walk, size_t number, const size_t *last_p
 		return 0;
 	if (number > 1 && walk->content->part[number - 1].owner == part->owner)
 		begin = end_of(walk, number - 1);
-	for (size_t i = first; i < end; i++)
-		if ((!walk->follows[i] && add_edge(walk, begin, i)) ||
-			(!walk->precedes[i] &&
-				add_edge(walk, after(last_part, walk, i), end_of(walk, number))))
-			return -1;
-	return add_edge(walk, begin, end_of(walk, number));
+	for (size_t i = first; i < end; i++) {
+		if (!walk->follows[i])
+			add_edge(walk, begin, i);
+		if (!walk->precedes[i])
+			add_edge(walk, after(last_part, walk, i), end_of(walk, number));
+	}
+	add_edge(walk, begin, end_of(walk, number));
+	return 0;
 }
 
 static int add_parts(struct graph_walk *walk)
 {
 	const struct graph_content *content = walk->content;
-	size_t *last_part = calloc(content->node_count + 1, sizeof(*last_part));
+	size_t *last_part = xcalloc(content->node_count + 1, sizeof(*last_part));
 	size_t first = 0, end;
-	int rc = last_part ? 0 : -1;
+	int rc = 0;
 
-	for (size_t i = 1; i < content->part_count && !rc; i++)
+	for (size_t i = 1; i < content->part_count; i++)
 		last_part[content->part[i].owner] = i;
-	for (size_t i = 0; walk->has_ports && i < content->node_count && !rc; i++)
-		rc = add_edge(walk, i, end_of_node(walk, i));
+	for (size_t i = 0; walk->has_ports && i < content->node_count; i++)
+		add_edge(walk, i, end_of_node(walk, i));
 	for (size_t i = 0; i < content->part_count && !rc; i++, first = end) {
 		for (end = first; end < content->node_count && content->node[end].part == i; end++)
 			;
@@ -267,8 +266,6 @@ static int keep(struct graph_walk *walk, const struct memory_access *access)
 	struct hazards *hazards = walk->hazards;
 	struct shared *shared = usage_need(&hazards->usage, &walk->shared, access->allocation);
 
-	if (!shared)
-		return -1;
 	if (access->direction == ACCESS_UNKNOWN)
 		return 0;
 	if (shared->history.count >= shared->history.sweep_at)
@@ -277,7 +274,7 @@ static int keep(struct graph_walk *walk, const struct memory_access *access)
 }
 
 /* Finds the memory that a node allocates, or frees: the last allocation at that address. */
-static int find_life(struct graph_walk *walk, const struct graph_part_node *node, uint32_t *life)
+static void find_life(struct graph_walk *walk, const struct graph_part_node *node, uint32_t *life)
 {
 	const struct run *run = walk->hazards->run;
 	const struct run_call *call = run_call(run, node->call);
@@ -287,11 +284,10 @@ static int find_life(struct graph_walk *walk, const struct graph_part_node *node
 	if (node->kind == KIND_FREE_ASYNC)
 		*life = (uint32_t)map_get(&walk->made, address, 0);
 	if (node->kind != KIND_ALLOC_ASYNC)
-		return 0;
+		return;
 	*life = hazards_made_by(run, node->call);
 	if (*life)
 		map_set(&walk->made, address, *life);
-	return 0;
 }
 
 static int judge_life(struct graph_walk *walk, const struct graph_part_node *node)
@@ -299,8 +295,7 @@ static int judge_life(struct graph_walk *walk, const struct graph_part_node *nod
 	struct memory_access all;
 	uint32_t life;
 
-	if (find_life(walk, node, &life))
-		return -1;
+	find_life(walk, node, &life);
 	if (!life)
 		return 0;
 	all = hazards_life_of(walk->hazards->run, life);
@@ -324,10 +319,10 @@ static int judge_node(struct graph_walk *walk, size_t number)
 	for (size_t i = walk->first[number]; i < end; i++)
 		if (keep(walk, &access[i]))
 			return -1;
-	return judge_life(walk, &walk->content->node[number]) ||
-			hazards_keep_rows(hazards, walk->first_row)
-		? -1
-		: 0;
+	if (judge_life(walk, &walk->content->node[number]))
+		return -1;
+	hazards_keep_rows(hazards, walk->first_row);
+	return 0;
 }
 
 /* Accesses are sorted by node; those of node 0 belong to no known node. */
@@ -375,16 +370,14 @@ static int begin(struct graph_walk *walk)
 
 	walk->has_ports = walk->hazards->has_ports;
 	vertices = nodes + walk->content->part_count + (walk->has_ports ? nodes : 0);
-	walk->follows = calloc(nodes + 1, 1);
-	walk->precedes = calloc(nodes + 1, 1);
-	walk->first = calloc(nodes + 1, sizeof(*walk->first));
-	walk->rank = calloc(vertices + 1, sizeof(*walk->rank));
-	walk->in = calloc(vertices + 1, sizeof(*walk->in));
-	walk->out = calloc(vertices + 1, sizeof(*walk->out));
-	walk->number = calloc(vertices + 1, sizeof(*walk->number));
-	if (graph_order_init(&walk->full, vertices) || graph_order_init(&walk->any, vertices) ||
-		!walk->follows || !walk->precedes || !walk->first || !walk->rank || !walk->in ||
-		!walk->out || !walk->number)
+	walk->follows = xcalloc(nodes + 1, 1);
+	walk->precedes = xcalloc(nodes + 1, 1);
+	walk->first = xcalloc(nodes + 1, sizeof(*walk->first));
+	walk->rank = xcalloc(vertices + 1, sizeof(*walk->rank));
+	walk->in = xcalloc(vertices + 1, sizeof(*walk->in));
+	walk->out = xcalloc(vertices + 1, sizeof(*walk->out));
+	walk->number = xcalloc(vertices + 1, sizeof(*walk->number));
+	if (graph_order_init(&walk->full, vertices) || graph_order_init(&walk->any, vertices))
 		return -1;
 	for (size_t i = 0; i < nodes; i++)
 		walk->rank[i] = walk->rank[end_of_node(walk, i)] = walk->content->node[i].call;
@@ -437,8 +430,8 @@ int hazards_skip_graph(struct hazards *hazards, int64_t exec)
 {
 	struct graph_hazards *own = idmap_need(&hazards->graphs, exec, sizeof(*own));
 
-	if (!own || own->skipped)
-		return own ? 0 : -1;
+	if (own->skipped)
+		return 0;
 	own->skipped = 1;
 	return note_skipped(hazards);
 }
@@ -455,8 +448,6 @@ int hazards_check_graph(struct hazards *hazards, const struct graph_content *con
 		idmap_need(&hazards->graphs, content->exec, sizeof(struct graph_hazards));
 	int rc;
 
-	if (!own)
-		return -1;
 	own->first = hazards->count;
 	hazards->launch = launch->id;
 	hazards->ordering = (struct ordering){ order_of_nodes, &walk };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "memory.h"
 #include "sorted.h"
 
 /*
@@ -28,34 +28,24 @@ int graph_order_init(struct graph_order *order, size_t vertices)
 	*order = (struct graph_order){ .vertices = (uint32_t)vertices };
 	if (vertices >= UINT32_MAX / 2)
 		return -1;
-	order->first = calloc(room, sizeof(*order->first));
-	order->first_follower = calloc(room, sizeof(*order->first_follower));
-	order->order = calloc(room, sizeof(*order->order));
-	order->waiting = calloc(room, sizeof(*order->waiting));
-	order->place = calloc(room, sizeof(*order->place));
-	order->before = calloc(room, sizeof(struct graph_clock *));
-	order->after = calloc(room, sizeof(struct graph_clock *));
-	order->tail = calloc(room, sizeof(*order->tail));
-	order->reach = calloc(room, sizeof(*order->reach));
-	if (order->first && order->first_follower && order->order && order->waiting &&
-		order->place && order->before && order->after && order->tail && order->reach)
-		return 0;
-	fputs("cufence: out of memory\n", stderr);
-	return -1;
+	order->first = xcalloc(room, sizeof(*order->first));
+	order->first_follower = xcalloc(room, sizeof(*order->first_follower));
+	order->order = xcalloc(room, sizeof(*order->order));
+	order->waiting = xcalloc(room, sizeof(*order->waiting));
+	order->place = xcalloc(room, sizeof(*order->place));
+	order->before = xcalloc(room, sizeof(struct graph_clock *));
+	order->after = xcalloc(room, sizeof(struct graph_clock *));
+	order->tail = xcalloc(room, sizeof(*order->tail));
+	order->reach = xcalloc(room, sizeof(*order->reach));
+	return 0;
 }
 
-int graph_order_add(struct graph_order *order, size_t from, size_t to)
+void graph_order_add(struct graph_order *order, size_t from, size_t to)
 {
-	struct graph_edge *more;
-
 	if (from >= order->vertices || to >= order->vertices || order->edges == UINT32_MAX / 2)
-		return 0;
-	more = array_room(order->edge, order->edges, sizeof(*more));
-	if (!more)
-		return -1;
-	order->edge = more;
-	more[order->edges++] = (struct graph_edge){ (uint32_t)from, (uint32_t)to };
-	return 0;
+		return;
+	*array_push(order->edge, order->edges) =
+		(struct graph_edge){ (uint32_t)from, (uint32_t)to };
 }
 
 static void drop(struct graph_order *order, struct graph_clock **clock)
@@ -104,17 +94,12 @@ static void add_up(uint32_t *count, uint32_t vertices)
 }
 
 /* Sorts edges by destination, and lists the followers of each vertex. */
-static int sort_edges(struct graph_order *order)
+static void sort_edges(struct graph_order *order)
 {
 	size_t room = order->edges + 1;
-	struct graph_edge *sorted = calloc(room, sizeof(*sorted));
+	struct graph_edge *sorted = xcalloc(room, sizeof(*sorted));
 
-	order->follower = calloc(room, sizeof(*order->follower));
-	if (!sorted || !order->follower) {
-		free(sorted);
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
+	order->follower = xcalloc(room, sizeof(*order->follower));
 	for (size_t i = 0; i < order->edges; i++) {
 		order->first[order->edge[i].to]++;
 		order->first_follower[order->edge[i].from]++;
@@ -134,7 +119,6 @@ static int sort_edges(struct graph_order *order)
 	order->first[0] = order->first_follower[0] = 0;
 	free(order->edge);
 	order->edge = sorted;
-	return 0;
 }
 
 /* Vertices whose predecessors were all visited, as a heap with the lowest rank on top. */
@@ -212,11 +196,10 @@ int graph_order_start(struct graph_order *order, const int64_t *rank)
 	struct ready ready = { .rank = rank };
 	int rc = 0;
 
-	if (sort_edges(order))
-		return -1;
+	sort_edges(order);
 	if (rank) {
-		ready.vertex = calloc((size_t)order->vertices + 1, sizeof(*ready.vertex));
-		rc = ready.vertex ? sort_vertices(order, &ready) : -1;
+		ready.vertex = xcalloc((size_t)order->vertices + 1, sizeof(*ready.vertex));
+		rc = sort_vertices(order, &ready);
 		free(ready.vertex);
 	}
 	for (uint32_t i = 0; i < order->vertices; i++)
@@ -259,25 +242,18 @@ struct gathering {
 	uint32_t count, room;
 };
 
-static int note(struct graph_order *order, struct gathering *gathering, struct graph_place place)
+static void note(struct graph_order *order, struct gathering *gathering, struct graph_place place)
 {
 	if (!order->reach[place.chain]) {
-		uint32_t *more = gathering->chain;
-
 		if (gathering->count == gathering->room) {
 			gathering->room = gathering->room ? 2 * gathering->room : 16;
-			more = realloc(more, gathering->room * sizeof(*more));
-			if (!more) {
-				fputs("cufence: out of memory\n", stderr);
-				return -1;
-			}
-			gathering->chain = more;
+			gathering->chain = xrealloc(gathering->chain, gathering->room,
+				sizeof(*gathering->chain));
 		}
-		more[gathering->count++] = place.chain;
+		gathering->chain[gathering->count++] = place.chain;
 	}
 	if (order->reach[place.chain] < place.position)
 		order->reach[place.chain] = place.position;
-	return 0;
 }
 
 static int by_chain(const void *a, const void *b)
@@ -294,7 +270,8 @@ static struct graph_clock *make_clock(struct graph_order *order, struct gatherin
 
 	order->live += gathering->count;
 	if (order->live <= LIVE_LIMIT && order->work <= WORK_LIMIT)
-		clock = malloc(sizeof(*clock) + gathering->count * sizeof(*clock->entry));
+		clock = xrealloc(NULL, 1,
+			sizeof(*clock) + gathering->count * sizeof(*clock->entry));
 	if (clock && gathering->count)
 		qsort(gathering->chain, gathering->count, sizeof(*gathering->chain), by_chain);
 	if (clock)
@@ -311,7 +288,7 @@ static struct graph_clock *make_clock(struct graph_order *order, struct gatherin
 	return clock;
 }
 
-static int gather(struct graph_order *order, struct gathering *gathering, uint32_t vertex,
+static void gather(struct graph_order *order, struct gathering *gathering, uint32_t vertex,
 	const struct graph_clock **last)
 {
 	const struct graph_clock *clock = order->before[vertex];
@@ -319,12 +296,11 @@ static int gather(struct graph_order *order, struct gathering *gathering, uint32
 	/* Followers of one vertex may share a clock. */
 	for (uint32_t i = 0; clock && clock != *last && i < clock->count; i++) {
 		order->work++;
-		if (note(order, gathering, clock->entry[i]))
-			return -1;
+		note(order, gathering, clock->entry[i]);
 	}
 	*last = clock;
 	order->work++;
-	return note(order, gathering, order->place[vertex]);
+	note(order, gathering, order->place[vertex]);
 }
 
 /* Returns the merged clocks of the sources of these edges; NULL as for make_clock(). */
@@ -332,13 +308,11 @@ static struct graph_clock *join(struct graph_order *order, uint32_t from, uint32
 {
 	struct gathering gathering = { 0 };
 	const struct graph_clock *last = NULL;
-	struct graph_clock *clock = NULL;
-	int rc = 0;
+	struct graph_clock *clock;
 
-	for (uint32_t i = from; i < to && !rc; i++)
-		rc = gather(order, &gathering, order->edge[i].from, &last);
-	if (!rc)
-		clock = make_clock(order, &gathering);
+	for (uint32_t i = from; i < to; i++)
+		gather(order, &gathering, order->edge[i].from, &last);
+	clock = make_clock(order, &gathering);
 	free(gathering.chain);
 	return clock;
 }

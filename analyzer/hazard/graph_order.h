@@ -48,7 +48,7 @@ struct graph_order {
 
 /* Both return 0, or -1 after a message; graph_order_release() in any case. */
 int graph_order_init(struct graph_order *order, size_t vertices);
-int graph_order_add(struct graph_order *order, size_t from, size_t to);
+void graph_order_add(struct graph_order *order, size_t from, size_t to);
 
 /*
  * Sorts the vertices once all edges were added.  Among vertices that may come next, the one with

@@ -4,8 +4,8 @@
  * it, a pair of operations has a row only if no other row is of the same pair of places, else it is
  * counted in such a row: a race that is repeated hides no other one.
  */
-#include "array.h"
 #include "hazards_parts.h"
+#include "memory.h"
 
 enum {
 	/* Rows in all, and of one graph: without edges, every pair of its nodes may be one. */
@@ -26,12 +26,11 @@ static int is_worse(const struct hazard *one, const struct hazard *other)
 	return one->rule < other->rule;
 }
 
-int hazards_add(struct hazards *hazards, const struct hazard *hazard)
+void hazards_add(struct hazards *hazards, const struct hazard *hazard)
 {
 	const struct order_epoch *earlier = &hazard->earlier.epoch;
 	uint64_t operation = (uint64_t)earlier->key << 32 | earlier->seq;
 	size_t at = (size_t)map_get(&hazards->earlier, operation, hazards->count);
-	struct hazard *more;
 
 	if (at < hazards->count) {
 		int same_bytes = hazards->hazard[at].same_bytes | hazard->same_bytes;
@@ -39,15 +38,10 @@ int hazards_add(struct hazards *hazards, const struct hazard *hazard)
 		if (is_worse(hazard, &hazards->hazard[at]))
 			hazards->hazard[at] = *hazard;
 		hazards->hazard[at].same_bytes = same_bytes;
-		return 0;
+		return;
 	}
-	more = array_room(hazards->hazard, hazards->count, sizeof(*more));
-	if (!more)
-		return -1;
 	map_set(&hazards->earlier, operation, hazards->count);
-	hazards->hazard = more;
-	more[hazards->count++] = *hazard;
-	return 0;
+	*array_push(hazards->hazard, hazards->count) = *hazard;
 }
 
 uint64_t hazards_place(const struct run *run, int64_t id)
@@ -91,7 +85,7 @@ static void count_in(struct hazard *row, const struct hazard *hazard)
 	row->last = hazard->later.call;
 }
 
-int hazards_keep_rows(struct hazards *hazards, size_t graph_first)
+void hazards_keep_rows(struct hazards *hazards, size_t graph_first)
 {
 	size_t kept = hazards->first;
 	size_t rows = hazards->launch ? graph_first + MOST_OF_GRAPH : MOST_HAZARDS;
@@ -115,5 +109,4 @@ int hazards_keep_rows(struct hazards *hazards, size_t graph_first)
 	hazards->count = kept;
 	if (hazards->earlier.count)
 		map_release(&hazards->earlier);
-	return 0;
 }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "constants.h"
+#include "memory.h"
 #include "record.h"
 
 /* Number of recent hazards in which another use of the same memory is looked for. */
@@ -22,14 +22,13 @@ static const char
 
 struct hazards *hazards_new(struct db *db)
 {
-	struct hazards *hazards = calloc(1, sizeof(*hazards));
+	struct hazards *hazards = xcalloc(1, sizeof(*hazards));
 
-	if (!hazards)
-		return NULL;
 	hazards->db = db;
 	hazards->run = db->run;
 	hazards->made.rows = &db->run->allocated;
 	hazards->freed.rows = &db->run->freed;
+	hazards_find_touches(hazards);
 	hazards->edges = db_prepare(db,
 		"SELECT from_node, to_node, programmatic FROM graph_edge WHERE graph = ?1 "
 		"AND added < ?2 AND ifnull(removed, ?2) >= ?2");
@@ -37,7 +36,7 @@ struct hazards *hazards_new(struct db *db)
 		db_int(db, "SELECT EXISTS (SELECT 1 FROM graph_edge WHERE programmatic)", 1) != 0;
 	if (hazards->edges && !operations_init(&hazards->operations, db) &&
 		!usage_find(&hazards->usage, db->run) && !hazards_find_scripts(hazards) &&
-		!hazards_find_touches(hazards) && !callers_init(&hazards->callers, db, db->run) &&
+		!callers_init(&hazards->callers, db, db->run) &&
 		(hazards->others = access_open(db)))
 		return hazards;
 	hazards_free(hazards);
@@ -348,7 +347,8 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 			hazard.confidence = CONFIDENCE_POSSIBLE;
 	}
 	hazard.fence = hazards_explain(hazards, judging->shared, &hazard);
-	return hazards_add(hazards, &hazard) ? -1 : 1;
+	hazards_add(hazards, &hazard);
+	return 1;
 }
 
 int hazards_judge(struct hazards *hazards, const struct shared *shared,
@@ -457,8 +457,6 @@ int hazards_add_access(struct hazards *hazards, const struct memory_access *acce
 		access->direction == ACCESS_UNKNOWN)
 		return 0;
 	shared = usage_need(&hazards->usage, &hazards->usage.shared, access->allocation);
-	if (!shared)
-		return -1;
 	sweeping.users = shared->users;
 	users_note(shared->users, &hazards->now);
 	if (shared->history.count >= shared->history.sweep_at)
@@ -489,9 +487,11 @@ static int judge_operation(struct hazards *hazards, const struct walk_call *call
 			return -1;
 	if (hazards->operations.graph_is_left_out && hazards_skip_graph(hazards, call->exec))
 		return -1;
-	if (operations_graph(&hazards->operations, &content) &&
-		(hazards_keep_rows(hazards, 0) || hazards_check_graph(hazards, &content, call)))
-		return -1;
+	if (operations_graph(&hazards->operations, &content)) {
+		hazards_keep_rows(hazards, 0);
+		if (hazards_check_graph(hazards, &content, call))
+			return -1;
+	}
 	if (kind_family(call->kind) == FAMILY_graph_launch)
 		hazards_count_graph(hazards, call->exec);
 	return 0;
@@ -506,11 +506,10 @@ int hazards_process_call(struct hazards *hazards, struct order *order, const str
 		hazards_find_late(hazards, call);
 	if (kind_has(call->kind, K_TELLS_HOST) && !call->captured)
 		map_set(&hazards->last_functions, (uint64_t)call->stream, (uint64_t)call->enter);
-	if (hazards_note_outside(hazards, call))
-		return -1;
-	if (incidents_process_call(&hazards->incidents, order, call) ||
-		loads_process_call(&hazards->loads, hazards->run, call) ||
-		reuse_process_call(&hazards->reuse, order, call))
+	hazards_note_outside(hazards, call);
+	incidents_process_call(&hazards->incidents, order, call);
+	loads_process_call(&hazards->loads, hazards->run, call);
+	if (reuse_process_call(&hazards->reuse, order, call))
 		return -1;
 	hazards->order = order;
 	order_reaches_begin(&hazards->reaches);
@@ -528,7 +527,8 @@ int hazards_process_call(struct hazards *hazards, struct order *order, const str
 	if (hazards_process_touch(hazards, call) ||
 		hazards_process_lives(hazards, call, order->epoch.seq != 0))
 		return -1;
-	return hazards_keep_rows(hazards, 0);
+	hazards_keep_rows(hazards, 0);
+	return 0;
 }
 
 static int store_forgotten(struct hazards *hazards)

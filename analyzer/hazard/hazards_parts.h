@@ -121,19 +121,19 @@ int hazards_add_access(struct hazards *hazards, const struct memory_access *acce
 uint64_t hazards_place(const struct run *run, int64_t call);
 
 /* Adds a hazard of the current operation. */
-int hazards_add(struct hazards *hazards, const struct hazard *hazard);
+void hazards_add(struct hazards *hazards, const struct hazard *hazard);
 
 /*
  * Ends the hazards of the current operation: if there are too many rows, hazards of a pair of
  * places that has one are counted there.  graph_first: the first row of the graph whose node the
  * operation is, else 0.
  */
-int hazards_keep_rows(struct hazards *hazards, size_t graph_first);
+void hazards_keep_rows(struct hazards *hazards, size_t graph_first);
 
 /* --- host_touches.c --- */
 
 /* Finds out whether accesses of the program itself were recorded; required before the other. */
-int hazards_find_touches(struct hazards *hazards);
+void hazards_find_touches(struct hazards *hazards);
 
 /* Processes work that uses host memory, or an access of the program itself to such memory. */
 int hazards_process_touch(struct hazards *hazards, const struct walk_call *call);
@@ -148,7 +148,7 @@ int hazards_doubt(struct hazards *hazards, const struct operation_point *earlier
 	int64_t allocation);
 
 /* Notes that the call's stream may wait for a value in memory from here on; called first. */
-int hazards_note_outside(struct hazards *hazards, const struct walk_call *call);
+void hazards_note_outside(struct hazards *hazards, const struct walk_call *call);
 
 /*
  * Returns 1 if the current operation may use memory that an allocator has handed out again, and

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "map.h"
+#include "memory.h"
 #include "sorted.h"
 #include "stretches.h"
 
@@ -198,27 +199,14 @@ static size_t drop_replaced(struct history *history, const struct ordering *orde
 	return at;
 }
 
-static int make_room(struct history *history)
+static void make_room(struct history *history)
 {
-	size_t room = history->room ? 2 * history->room : 1;
-	struct past_range *range;
-	struct past_access *past;
-	uint32_t *found;
-
 	if (history->count < history->room)
-		return 0;
-	range = realloc(history->range, room * sizeof(*range));
-	history->range = range ? range : history->range;
-	past = realloc(history->past, room * sizeof(*past));
-	history->past = past ? past : history->past;
-	found = realloc(history->found, room * sizeof(*found));
-	history->found = found ? found : history->found;
-	if (!range || !past || !found) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
-	history->room = room;
-	return 0;
+		return;
+	history->room = history->room ? 2 * history->room : 1;
+	history->range = xrealloc(history->range, history->room, sizeof(*history->range));
+	history->past = xrealloc(history->past, history->room, sizeof(*history->past));
+	history->found = xrealloc(history->found, history->room, sizeof(*history->found));
 }
 
 /* Returns a free place, linked as the newest. */
@@ -268,8 +256,7 @@ int history_add(struct history *history, const struct ordering *ordering,
 		dropped = history->count == most;
 		if (dropped)
 			at -= drop_oldest(history) < at;
-		if (make_room(history))
-			return -1;
+		make_room(history);
 		memmove(history->range + at + 1, history->range + at,
 			(history->count++ - at) * sizeof(*history->range));
 	}

@@ -14,6 +14,7 @@
 
 #include "constants.h"
 #include "idmap.h"
+#include "memory.h"
 #include "order_cover.h"
 
 /* Uses kept.  An older one that may be pending is counted, if the host accesses such memory. */
@@ -26,7 +27,7 @@ struct host_use {
 	uint32_t touched; /* 1 + the site of the last access that conflicted, 0: none */
 };
 
-int hazards_find_touches(struct hazards *hazards)
+void hazards_find_touches(struct hazards *hazards)
 {
 	const struct run *run = hazards->run;
 
@@ -35,11 +36,8 @@ int hazards_find_touches(struct hazards *hazards)
 
 		if (!call || kind_family(call->kind) != FAMILY_host_access)
 			continue;
-		hazards->uses = calloc(USE_LIMIT, sizeof(*hazards->uses));
-		if (!hazards->uses)
-			return -1;
+		hazards->uses = xcalloc(USE_LIMIT, sizeof(*hazards->uses));
 	}
-	return 0;
 }
 
 static int is_on_host(const struct run *run, int64_t allocation)
@@ -158,7 +156,8 @@ static int judge(struct hazards *hazards, const struct walk_call *call, const st
 	if (strength == ORDER_UNORDERED)
 		hazard.confidence = confidence_of(hazards, use, conflict);
 	hazard.later.start = hazard.later.end = call->enter;
-	return hazards_add(hazards, &hazard);
+	hazards_add(hazards, &hazard);
+	return 0;
 }
 
 /* Copies are not watched after the first access, the memory of kernels page by page. */

@@ -43,22 +43,19 @@ static int may_wait(const struct walk_call *call)
 		(kind_has(call->kind, K_RESOURCE) || call_is_async_copy(call->kind));
 }
 
-int incidents_process_call(struct incidents *incidents, const struct order *order,
+void incidents_process_call(struct incidents *incidents, const struct order *order,
 	const struct walk_call *call)
 {
 	struct incident_ring *ring;
 	unsigned place;
 
 	if (!may_wait(call) || order->given_up)
-		return 0;
+		return;
 	ring = idmap_need(&incidents->processes, call->process, sizeof(*ring));
-	if (!ring)
-		return -1;
 	place = ring->count++ % KEPT;
 	order_clock_unref(ring->kept[place].clock);
 	ring->kept[place].call = call->id;
 	ring->kept[place].clock = order_clock_ref(order_clock_of_thread(order, call->thread));
-	return 0;
 }
 
 int64_t incidents_find(const struct incidents *incidents, int64_t process,

@@ -16,8 +16,8 @@ struct incidents {
 
 void incidents_release(struct incidents *incidents);
 
-/* Adds a call that order_step() has processed.  Returns 0, or -1 after a message. */
-int incidents_process_call(struct incidents *incidents, const struct order *order,
+/* Adds a call that order_step() has processed. */
+void incidents_process_call(struct incidents *incidents, const struct order *order,
 	const struct walk_call *call);
 
 /* Returns the first call kept that waited for the operation as a side effect, 0: none. */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 #include "record.h"
 #include "sorted.h"
 
@@ -13,34 +13,31 @@ void loads_release(struct loads *loads)
 	*loads = (struct loads){ 0 };
 }
 
-static int add(struct loads *loads, const struct walk_call *call, int64_t enter, int64_t exit)
+static void add(struct loads *loads, const struct walk_call *call, int64_t enter, int64_t exit)
 {
-	struct code_load *more = array_room(loads->load, loads->count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	loads->load = more;
-	more[loads->count++] =
+	*array_push(loads->load, loads->count) =
 		(struct code_load){ call->id, call->process, enter, exit, call->device };
-	return 0;
 }
 
-int loads_process_call(struct loads *loads, const struct run *run, const struct walk_call *call)
+void loads_process_call(struct loads *loads, const struct run *run, const struct walk_call *call)
 {
 	const struct run_overhead *row, *end;
 
 	if (call->result || call->captured || call->exit == WALK_NEVER)
-		return 0;
-	if (call->is_lazy_load)
-		return add(loads, call, call->enter, call->exit);
+		return;
+	if (call->is_lazy_load) {
+		add(loads, call, call->enter, call->exit);
+		return;
+	}
 	row = call->overhead && kind_has(call->kind, K_LOADS_CODE)
 		? run_find(&run->overheads, call->id)
 		: NULL;
 	end = run_rows_end(&run->overheads);
 	for (; row && row < end && row->call == call->id; row++)
-		if (row->kind == OVERHEAD_LAZY_LOADING)
-			return add(loads, call, row->start, row->end);
-	return 0;
+		if (row->kind == OVERHEAD_LAZY_LOADING) {
+			add(loads, call, row->start, row->end);
+			return;
+		}
 }
 
 /* Returns the number of the first load after a call. */

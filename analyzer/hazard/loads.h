@@ -24,8 +24,8 @@ struct loads {
 
 void loads_release(struct loads *loads);
 
-/* Adds a call that loads code.  Returns 0, or -1 after a message. */
-int loads_process_call(struct loads *loads, const struct run *run, const struct walk_call *call);
+/* Adds a call that loads code. */
+void loads_process_call(struct loads *loads, const struct run *run, const struct walk_call *call);
 
 /*
  * Return the first load after some work on its device, NULL: none; and the time from the end of the

@@ -7,8 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "array.h"
 #include "hazards_parts.h"
+#include "memory.h"
 
 /* Allocations of an executable graph. */
 struct graph_memory {
@@ -95,27 +95,12 @@ int hazards_process_lives(struct hazards *hazards, const struct walk_call *call,
 	return 0;
 }
 
-/* --- graphs --- */
-
-static int add_memory(struct graph_memory *memory, uint32_t allocation)
-{
-	uint32_t *more = array_room(memory->allocation, memory->count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	memory->allocation = more;
-	more[memory->count++] = allocation;
-	return 0;
-}
-
 /* Lists the allocations of the executable that the last operation launches. */
-static int note_memory(struct hazards *hazards, const struct graph_content *content)
+static void note_memory(struct hazards *hazards, const struct graph_content *content)
 {
 	struct graph_memory *memory =
 		idmap_need(&hazards->graph_memory, content->exec, sizeof(*memory));
 
-	if (!memory)
-		return -1;
 	memory->count = 0;
 	for (size_t i = 0; i < content->node_count; i++) {
 		const struct graph_part_node *node = &content->node[i];
@@ -123,10 +108,9 @@ static int note_memory(struct hazards *hazards, const struct graph_content *cont
 			? hazards_made_by(hazards->run, node->call)
 			: 0;
 
-		if (made && add_memory(memory, made))
-			return -1;
+		if (made)
+			*array_push(memory->allocation, memory->count) = made;
 	}
-	return 0;
 }
 
 /* The launch frees what was not freed (cudaGraphInstantiateFlagAutoFreeOnLaunch). */
@@ -149,8 +133,8 @@ int hazards_begin_graph_memory(struct hazards *hazards, const struct walk_call *
 	const struct graph_memory *memory;
 	struct graph_content content;
 
-	if (operations_graph(&hazards->operations, &content) && note_memory(hazards, &content))
-		return -1;
+	if (operations_graph(&hazards->operations, &content))
+		note_memory(hazards, &content);
 	memory = call->exec ? idmap_get(&hazards->graph_memory, call->exec) : NULL;
 	for (size_t i = 0; memory && i < memory->count; i++)
 		if (begin_life(hazards, memory->allocation[i]))

@@ -31,23 +31,18 @@ int reuse_process_call(struct reuse *reuse, struct order *order, const struct wa
 {
 	struct order_cover cover;
 	struct reuse_known *known;
-	int rc;
 
 	if (!call->allocator || call->result || call->captured || call->contested ||
 		call->exit == WALK_NEVER)
 		return 0;
 	known = idmap_need(&reuse->known, key_of(call->process, call->allocator), sizeof(*known));
-	rc = known ? order_cover_of(order, call, &cover) : -1;
-	if (rc)
+	if (order_cover_of(order, call, &cover))
 		return -1;
-	rc = order_clock_join(&order->joiner, &known->clock, NULL, cover.clock, ORDER_GUARANTEED) ||
-			(cover.own.seq &&
-				order_clock_add(&order->joiner, &known->clock, NULL, &cover.own,
-					ORDER_GUARANTEED))
-		? -1
-		: 0;
+	order_clock_join(&order->joiner, &known->clock, NULL, cover.clock, ORDER_GUARANTEED);
+	if (cover.own.seq)
+		order_clock_add(&order->joiner, &known->clock, NULL, &cover.own, ORDER_GUARANTEED);
 	order_cover_release(&cover);
-	return rc;
+	return 0;
 }
 
 int reuse_is_known(const struct reuse *reuse, struct callers *callers, int64_t process,

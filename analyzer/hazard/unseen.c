@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "memory.h"
 #include "run_columns.h"
 
 struct kernel_use {
@@ -58,13 +59,9 @@ static int store(struct db *db, const struct kernel_use *use, size_t kernels)
 int unseen_count(struct db *db)
 {
 	const struct run *run = db->run;
-	struct kernel_use *use = calloc(run->kernel_count + 1, sizeof(*use));
+	struct kernel_use *use = xcalloc(run->kernel_count + 1, sizeof(*use));
 	int rc;
 
-	if (!use) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
 	count(run, use);
 	rc = store(db, use, run->kernel_count);
 	free(use);

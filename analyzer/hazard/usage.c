@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "memory.h"
 #include "record.h"
 
 /* A kind of work: KERNELS + a kernel, or 1 + a type of call; 0: none. */
@@ -44,11 +45,9 @@ struct shared *usage_need(const struct usage *usage, struct idmap *map, int64_t 
 {
 	struct shared *shared = idmap_need(map, allocation, sizeof(*shared));
 
-	if (shared) {
-		shared->use = usage->use[allocation];
-		shared->users = shared->use.users ? &usage->users[shared->use.users - 1] : NULL;
-		shared->on_host = is_of_host(run_allocation(usage->run, allocation));
-	}
+	shared->use = usage->use[allocation];
+	shared->users = shared->use.users ? &usage->users[shared->use.users - 1] : NULL;
+	shared->on_host = is_of_host(run_allocation(usage->run, allocation));
 	return shared;
 }
 
@@ -175,7 +174,7 @@ static uint32_t work_of(const struct run *run, const struct run_call *call)
 	return kernel ? KERNELS + kernel : UINT32_C(1) + call->type;
 }
 
-static int note_work(struct usage *usage, uint32_t id)
+static void note_work(struct usage *usage, uint32_t id)
 {
 	const struct run *run = usage->run;
 	const struct run_call *call = run_call(run, id);
@@ -183,14 +182,11 @@ static int note_work(struct usage *usage, uint32_t id)
 	uint32_t *which;
 
 	if (!call || !call->stream)
-		return 0;
+		return;
 	work = idmap_need(&usage->threads, call->thread, sizeof(*work));
-	if (!work)
-		return -1;
 	which = is_default(run, call->stream) ? &work->unnamed : &work->named;
 	if (which == &work->named || !kind_has(call->kind, K_DEFAULT_STREAM))
 		*which = only(*which, work_of(run, call));
-	return 0;
 }
 
 /* with_work: also notes the work of threads. */
@@ -210,35 +206,28 @@ static int note_uses(struct usage *usage, note_function *note, int with_work)
 			note_use(usage, (struct one_use){ row->allocation, row->call, 0, early },
 				note))
 			return -1;
-		if (with_work && row->call != last && note_work(usage, row->call))
-			return -1;
+		if (with_work && row->call != last)
+			note_work(usage, row->call);
 	}
 	return note_lives(usage, note);
 }
 
-static int make_users(struct usage *usage)
+static void make_users(struct usage *usage)
 {
 	for (size_t i = 0; i < usage->run->allocations.count; i++)
 		if (usage->use[i].is_shared)
 			usage->use[i].users = ++usage->users_count;
-	usage->users = calloc(usage->users_count + 1, sizeof(*usage->users));
-	if (!usage->users)
-		fputs("cufence: out of memory\n", stderr);
-	return usage->users ? 0 : -1;
+	usage->users = xcalloc(usage->users_count + 1, sizeof(*usage->users));
 }
 
 int usage_find(struct usage *usage, const struct run *run)
 {
 	usage->run = run;
-	usage->use = calloc(run->allocations.count + 1, sizeof(*usage->use));
-	if (!usage->use) {
-		fputs("cufence: out of memory\n", stderr);
+	usage->use = xcalloc(run->allocations.count + 1, sizeof(*usage->use));
+	if (note_uses(usage, note_sharing, 1))
 		return -1;
-	}
-	return note_uses(usage, note_sharing, 1) || make_users(usage) ||
-			(usage->users_count && note_uses(usage, note_user, 0))
-		? -1
-		: 0;
+	make_users(usage);
+	return usage->users_count ? note_uses(usage, note_user, 0) : 0;
 }
 
 int usage_lacks_stream(const struct usage *usage, const struct operation_point *call)

@@ -53,7 +53,7 @@ static inline int usage_is_shared(const struct usage *usage, int64_t allocation)
 /* Returns 1 if its memory, or memory that its addresses access, is shared. */
 int usage_is_shared_through(const struct usage *usage, uint32_t allocation);
 
-/* Returns the entry of an allocation, added if missing; NULL when out of memory. */
+/* Returns the entry of an allocation, added if missing. */
 struct shared *usage_need(const struct usage *usage, struct idmap *map, int64_t allocation);
 
 /* Releases a map of struct shared. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "memory.h"
 #include "order_cover.h"
 
 static struct user *find_user(struct users *users, uint32_t stream)
@@ -20,19 +21,12 @@ static struct user *find_user(struct users *users, uint32_t stream)
 
 static struct user *add_user(struct users *users, uint32_t stream)
 {
-	struct user *more = users->user;
-
 	if (users->count == users->room) {
 		users->room = users->room ? 2 * users->room : 4;
-		more = realloc(users->user, users->room * sizeof(*more));
+		users->user = xrealloc(users->user, users->room, sizeof(*users->user));
 	}
-	if (!more) {
-		fputs("cufence: out of memory\n", stderr);
-		return NULL;
-	}
-	users->user = more;
-	more[users->count] = (struct user){ .stream = stream };
-	return &more[users->count++];
+	users->user[users->count] = (struct user){ .stream = stream };
+	return &users->user[users->count++];
 }
 
 int users_add(struct users *users, uint32_t stream, uint32_t call, int any)

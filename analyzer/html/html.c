@@ -45,22 +45,23 @@ static int put_script(struct page *page)
 	return 0;
 }
 
-static int put_hash(FILE *out, const char *hash)
+static void put_hash(FILE *out, const char *hash)
 {
 	fputs("'sha256-", out);
 	fwrite(hash, 1, strcspn(hash, "\n"), out);
 	fputc('\'', out);
-	return 0;
 }
 
 static int put_style_hash(struct page *page)
 {
-	return put_hash(page->out, page_css_hash);
+	put_hash(page->out, page_css_hash);
+	return 0;
 }
 
 static int put_script_hash(struct page *page)
 {
-	return put_hash(page->out, page_js_hash);
+	put_hash(page->out, page_js_hash);
+	return 0;
 }
 
 /* A function's JSON output, escaped for a script element. */

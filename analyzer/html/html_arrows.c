@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "array.h"
 #include "kinds.h"
+#include "memory.h"
 
 /* An operation's submission, sorted by stream. */
 struct submitted {
@@ -36,15 +36,9 @@ static const char turns_sql[] =
 
 static int add_arrow(struct html_arrows *arrows, int64_t from, int64_t to)
 {
-	struct html_arrow *more;
-
 	if (from == HTML_NO_ITEM || to == HTML_NO_ITEM)
 		return 0;
-	more = array_room(arrows->arrow, arrows->count, sizeof(*more));
-	if (!more)
-		return -1;
-	arrows->arrow = more;
-	more[arrows->count++] = (struct html_arrow){ from, to };
+	*array_push(arrows->arrow, arrows->count) = (struct html_arrow){ from, to };
 	return 0;
 }
 
@@ -215,15 +209,8 @@ static int write_turns(const struct html_timeline *timeline, struct pack *pack, 
 	size_t count = 0;
 	int step = q ? db_bind(q, "i", process) : -1;
 
-	while (!step && (step = db_step(q)) > 0) {
-		int64_t *more = array_room(begin, count, sizeof(*more));
-
-		step = more ? 0 : -1;
-		if (!more)
-			break;
-		begin = more;
-		begin[count++] = sqlite3_column_int64(q, 0);
-	}
+	while (step >= 0 && (step = db_step(q)) > 0)
+		*array_push(begin, count) = sqlite3_column_int64(q, 0);
 	pack_number(pack, (int64_t)count);
 	for (size_t i = 0; i < count; i++) {
 		pack_step(pack, begin[i], before);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "memory.h"
 #include "stream_sql.h"
 
 /*
@@ -79,18 +79,13 @@ static int64_t find_lane(struct html_lanes *lanes, const struct html_lane *wante
 		(uint64_t)wanted->device, (uint64_t)wanted->id, (uint64_t)wanted->depth };
 	uint64_t hash = map_hash_words(words, sizeof(words) / sizeof(*words));
 	uint64_t found = map_get(&lanes->known, hash, 0);
-	struct html_lane *more;
+	struct html_lane *lane;
 
 	if (found)
 		return (int64_t)found - 1;
-	more = array_room(timeline->lane, timeline->lanes, sizeof(*more));
-	if (!more)
-		return -1;
-	timeline->lane = more;
-	more += timeline->lanes;
-	*more = *wanted;
-	timeline->lanes++;
-	if (name_lane(more, wanted->is_stream ? lanes->stream : lanes->thread))
+	lane = array_push(timeline->lane, timeline->lanes);
+	*lane = *wanted;
+	if (name_lane(lane, wanted->is_stream ? lanes->stream : lanes->thread))
 		return -1;
 	map_set(&lanes->known, hash, timeline->lanes);
 	return (int64_t)timeline->lanes - 1;

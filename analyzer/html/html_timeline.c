@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "html_lanes.h"
 #include "html_ranges.h"
 #include "kernel_names.h"
+#include "memory.h"
 
 /* Named as in the timeline of the text report.  A runtime call does what those within it do. */
 static const char calls_sql[] =
@@ -65,35 +65,23 @@ int64_t html_text_number(struct html_texts *texts, const char *text)
 {
 	uint64_t hash = map_hash(text, strlen(text));
 	uint64_t found = map_get(&texts->known, hash, 0);
-	char **more;
 
 	if (found)
 		return (int64_t)found - 1;
-	more = array_room(texts->text, texts->count, sizeof(*more));
-	if (!more)
-		return -1;
-	texts->text = more;
-	more[texts->count] = strdup(text);
-	if (!more[texts->count]) {
-		fputs("cufence: out of memory\n", stderr);
-		free(more[texts->count]);
-		return -1;
-	}
-	map_set(&texts->known, hash, texts->count + 1);
-	return (int64_t)texts->count++;
+	*array_push(texts->text, texts->count) = xstrdup(text);
+	map_set(&texts->known, hash, texts->count);
+	return (int64_t)texts->count - 1;
 }
 
 struct html_item *html_item_add(struct html_items *items, int64_t lane, int64_t name)
 {
-	struct html_item *more =
-		lane < 0 || name < 0 ? NULL : array_room(items->item, items->count, sizeof(*more));
+	struct html_item *item;
 
-	if (!more)
+	if (lane < 0 || name < 0)
 		return NULL;
-	items->item = more;
-	more += items->count++;
-	*more = (struct html_item){ .lane = (uint32_t)lane, .name = (uint32_t)name };
-	return more;
+	item = array_push(items->item, items->count);
+	*item = (struct html_item){ .lane = (uint32_t)lane, .name = (uint32_t)name };
+	return item;
 }
 
 /* --- calls --- */
@@ -118,14 +106,11 @@ static int64_t site_number(struct html_timeline *timeline, sqlite3_stmt *site, i
 /* Remembers an inner call; the call around it is drawn as submitting or waiting, too. */
 static int add_inner(struct html_timeline *timeline, sqlite3_stmt *q, int64_t last)
 {
-	struct html_inner *more = array_room(timeline->inner, timeline->inners, sizeof(*more));
 	struct html_items *calls = &timeline->calls;
 
-	if (!more)
-		return -1;
-	timeline->inner = more;
-	more[timeline->inners++] = (struct html_inner){ sqlite3_column_int64(q, CALL_ID),
-		sqlite3_column_int64(q, CALL_PARENT) };
+	*array_push(timeline->inner, timeline->inners) =
+		(struct html_inner){ sqlite3_column_int64(q, CALL_ID),
+			sqlite3_column_int64(q, CALL_PARENT) };
 	/* Calls of threads interleave, but inner calls follow their outer call closely. */
 	for (int64_t i = last; i >= 0 && i > last - 64; i--) {
 		struct html_item *item = &calls->item[i];

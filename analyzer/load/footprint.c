@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "memory.h"
 
 /*
  * Bodies of conditional nodes can contain bodies; those nested deeper than CUDA allows are ignored.
@@ -36,26 +36,19 @@ static void release(struct footprint *footprint)
 	*footprint = (struct footprint){ 0 };
 }
 
-static int add(struct footprint *to, const struct footprint *from)
+static void add(struct footprint *to, const struct footprint *from)
 {
 	size_t count = to->count + from->count;
-	uint64_t *more;
 
 	to->content |= from->content;
 	if (count > to->room) {
-		more = realloc(to->address, 2 * count * sizeof(*more));
-		if (!more) {
-			fputs("cufence: out of memory\n", stderr);
-			return -1;
-		}
-		to->address = more;
+		to->address = xrealloc(to->address, 2 * count, sizeof(*to->address));
 		to->room = 2 * count;
 	}
 	if (from->count)
 		memcpy(to->address + to->count, from->address,
 			from->count * sizeof(*from->address));
 	to->count = count;
-	return 0;
 }
 
 static int compare(const void *a, const void *b)
@@ -86,17 +79,13 @@ static struct footprint_graph *graph_of(const struct footprints *all, int64_t ro
 
 static struct footprint_graph *need_graph(struct footprints *all, int64_t row)
 {
-	struct footprint_graph *known = graph_of(all, row), *more;
+	struct footprint_graph *known = graph_of(all, row);
 
 	if (known)
 		return known;
-	more = array_room(all->graph, all->graph_count, sizeof(*more));
-	if (!more)
-		return NULL;
-	all->graph = more;
-	more[all->graph_count++] = (struct footprint_graph){ .row = row };
+	*array_push(all->graph, all->graph_count) = (struct footprint_graph){ .row = row };
 	map_set(&all->graphs, (uint64_t)row, all->graph_count);
-	return &more[all->graph_count - 1];
+	return &all->graph[all->graph_count - 1];
 }
 
 static struct footprint_node *node_of(const struct footprints *all, int64_t row)
@@ -108,25 +97,17 @@ static struct footprint_node *node_of(const struct footprints *all, int64_t row)
 
 static struct footprint_node *need_node(struct footprints *all, int64_t graph_row, int64_t row)
 {
-	struct footprint_node *known = node_of(all, row), *more;
+	struct footprint_node *known = node_of(all, row);
 	struct footprint_graph *graph;
-	int64_t *rows;
 
 	if (known)
 		return known;
 	graph = need_graph(all, graph_row);
-	rows = graph ? array_room(graph->node, graph->count, sizeof(*rows)) : NULL;
-	if (!rows)
-		return NULL;
-	graph->node = rows;
-	more = array_room(all->node, all->node_count, sizeof(*more));
-	if (!more)
-		return NULL;
-	all->node = more;
-	more[all->node_count++] = (struct footprint_node){ .row = row, .graph = graph_row };
+	*array_push(all->node, all->node_count) =
+		(struct footprint_node){ .row = row, .graph = graph_row };
 	map_set(&all->nodes, (uint64_t)row, all->node_count);
-	rows[graph->count++] = row;
-	return &more[all->node_count - 1];
+	*array_push(graph->node, graph->count) = row;
+	return &all->node[all->node_count - 1];
 }
 
 /* Sums up the graph's current contents. */
@@ -137,13 +118,11 @@ static int sum_up(const struct footprints *all, int64_t row, struct footprint *s
 	sum->content |= all->doubt;
 	if (!graph || depth == BODY_DEPTH)
 		return 0;
-	if (add(sum, &graph->more))
-		return -1;
+	add(sum, &graph->more);
 	for (size_t i = 0; i < graph->count; i++) {
 		const struct footprint_node *node = node_of(all, graph->node[i]);
 
-		if (add(sum, &node->names))
-			return -1;
+		add(sum, &node->names);
 		for (size_t k = 0; k < node->body_count; k++)
 			if (sum_up(all, node->body[k], sum, depth + 1))
 				return -1;
@@ -160,14 +139,18 @@ int footprint_set_node(struct footprints *all, int64_t graph, int64_t row,
 		return -1;
 	node->names.count = 0;
 	node->names.content = 0;
-	return add(&node->names, names);
+	add(&node->names, names);
+	return 0;
 }
 
 int footprint_add_to_graph(struct footprints *all, int64_t row, const struct footprint *more)
 {
 	struct footprint_graph *graph = need_graph(all, row);
 
-	return graph ? add(&graph->more, more) : -1;
+	if (!graph)
+		return -1;
+	add(&graph->more, more);
+	return 0;
 }
 
 int footprint_set_child(struct footprints *all, int64_t graph, int64_t node, int64_t child)
@@ -181,16 +164,11 @@ int footprint_set_child(struct footprints *all, int64_t graph, int64_t node, int
 	return rc;
 }
 
-int footprint_add_body(struct footprints *all, int64_t graph, int64_t row, int64_t body)
+void footprint_add_body(struct footprints *all, int64_t graph, int64_t row, int64_t body)
 {
 	struct footprint_node *node = need_node(all, graph, row);
-	int64_t *more = node ? array_room(node->body, node->body_count, sizeof(*more)) : NULL;
 
-	if (!more)
-		return -1;
-	node->body = more;
-	more[node->body_count++] = body;
-	return 0;
+	*array_push(node->body, node->body_count) = body;
 }
 
 int64_t footprint_graph_of(const struct footprints *all, int64_t row)
@@ -248,15 +226,17 @@ int footprint_clone(struct footprints *all, int64_t from, int64_t to, int64_t fi
 {
 	struct footprint sum = { .count = 0 };
 	size_t count = graph_of(all, from) ? graph_of(all, from)->count : 0;
-	int rc = graph_of(all, from) ? add(&sum, &graph_of(all, from)->more) : 0;
+	int rc;
 
-	rc = rc || footprint_add_to_graph(all, to, &sum) ? -1 : 0;
+	if (graph_of(all, from))
+		add(&sum, &graph_of(all, from)->more);
+	rc = footprint_add_to_graph(all, to, &sum);
 	for (size_t i = 0; i < count && !rc; i++) {
 		const struct footprint_node *node = node_of(all, graph_of(all, from)->node[i]);
 
 		sum.count = 0;
 		sum.content = 0;
-		rc = add(&sum, &node->names);
+		add(&sum, &node->names);
 		for (size_t k = 0; k < node->body_count && !rc; k++)
 			rc = sum_up(all, node->body[k], &sum, 1);
 		rc = rc || footprint_set_node(all, to, first + (int64_t)i, &sum) ? -1 : 0;
@@ -307,15 +287,11 @@ static struct footprint_exec *exec_of(const struct footprints *all, int64_t row)
 
 static struct footprint_exec *need_exec(struct footprints *all, int64_t row)
 {
-	struct footprint_exec *exec = exec_of(all, row), *more;
+	struct footprint_exec *exec = exec_of(all, row);
 
 	if (exec)
 		return exec;
-	more = array_room(all->exec, all->exec_count, sizeof(*more));
-	if (!more)
-		return NULL;
-	all->exec = more;
-	exec = &more[all->exec_count++];
+	exec = array_push(all->exec, all->exec_count);
 	*exec = (struct footprint_exec){ .row = row };
 	map_set(&all->execs, (uint64_t)row, all->exec_count);
 	return exec;
@@ -335,16 +311,14 @@ int footprint_instantiate(struct footprints *all, int64_t row, int64_t graph)
 	return rc;
 }
 
-int footprint_add_to_exec(struct footprints *all, int64_t row, const struct footprint *more)
+void footprint_add_to_exec(struct footprints *all, int64_t row, const struct footprint *more)
 {
 	struct footprint_exec *exec = exec_of(all, row);
-	int rc;
 
 	if (!exec)
-		return 0;
-	rc = add(&exec->names, more);
+		return;
+	add(&exec->names, more);
 	sort(&exec->names);
-	return rc;
 }
 
 const struct footprint *footprint_of_exec(const struct footprints *all, int64_t row)

@@ -42,7 +42,7 @@ int footprint_set_node(struct footprints *all, int64_t graph, int64_t node,
 int footprint_add_to_graph(struct footprints *all, int64_t graph, const struct footprint *more);
 /* The node contains a child graph as it is now, or as it will be at instantiation. */
 int footprint_set_child(struct footprints *all, int64_t graph, int64_t node, int64_t child);
-int footprint_add_body(struct footprints *all, int64_t graph, int64_t node, int64_t body);
+void footprint_add_body(struct footprints *all, int64_t graph, int64_t node, int64_t body);
 void footprint_remove_node(struct footprints *all, int64_t node);
 /* Makes to a copy of from; its nodes are numbered from first on, in the same order. */
 int footprint_clone(struct footprints *all, int64_t from, int64_t to, int64_t first);
@@ -54,7 +54,7 @@ void footprint_drop_graph(struct footprints *all, int64_t graph);
 
 /* Sets exec to the current contents of graph. */
 int footprint_instantiate(struct footprints *all, int64_t exec, int64_t graph);
-int footprint_add_to_exec(struct footprints *all, int64_t exec, const struct footprint *more);
+void footprint_add_to_exec(struct footprints *all, int64_t exec, const struct footprint *more);
 /* The memory that it accesses; NULL: unknown. */
 const struct footprint *footprint_of_exec(const struct footprints *all, int64_t exec);
 void footprint_drop_exec(struct footprints *all, int64_t exec);

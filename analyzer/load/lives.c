@@ -4,19 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "memory.h"
 
-/* Returns an unused number, 0 when out of memory. */
+/* Returns an unused number. */
 static uint32_t unused_number(struct lives *lives)
 {
-	struct life *more;
-
 	if (lives->unused_count)
 		return lives->unused[--lives->unused_count];
-	more = array_room(lives->life, lives->count, sizeof(*more));
-	if (!more)
-		return 0;
-	lives->life = more;
+	lives->life = array_grown(lives->life, lives->count, sizeof(*lives->life));
 	return (uint32_t)++lives->count;
 }
 
@@ -24,8 +19,6 @@ uint32_t lives_begin(struct lives *lives, uint64_t handle, uint64_t begin, uint3
 {
 	uint32_t number = unused_number(lives), later = 0, previous;
 
-	if (!number)
-		return 0;
 	previous = (uint32_t)map_get(&lives->latest, handle, 0);
 	while (previous && lives->life[previous - 1].begin > begin) {
 		later = previous;
@@ -59,47 +52,42 @@ uint32_t lives_find(const struct lives *lives, uint64_t handle, uint64_t at)
 }
 
 /* Doubles the ring of ended lives and linearizes it. */
-static int more_ended(struct lives *lives)
+static void more_ended(struct lives *lives)
 {
 	size_t size = lives->ended_size ? 2 * lives->ended_size : 64;
-	uint32_t *more = malloc(size * sizeof(*more));
+	uint32_t *more = xrealloc(NULL, size, sizeof(*more));
 
-	if (!more)
-		return -1;
 	for (size_t i = 0; i < lives->ended_count; i++)
 		more[i] = lives->ended[(lives->ended_first + i) % lives->ended_size];
 	free(lives->ended);
 	lives->ended = more;
 	lives->ended_first = 0;
 	lives->ended_size = size;
-	return 0;
 }
 
-int lives_end(struct lives *lives, uint32_t life, uint64_t end, uint32_t destroyed)
+void lives_end(struct lives *lives, uint32_t life, uint64_t end, uint32_t destroyed)
 {
 	int again = lives->life[life - 1].end != UINT64_MAX;
 
 	lives->life[life - 1].end = end;
 	lives->life[life - 1].destroyed = destroyed;
 	if (again || !lives->retire)
-		return 0;
-	if (lives->ended_count == lives->ended_size && more_ended(lives))
-		return -1;
+		return;
+	if (lives->ended_count == lives->ended_size)
+		more_ended(lives);
 	lives->ended[(lives->ended_first + lives->ended_count++) % lives->ended_size] = life;
-	return 0;
 }
 
-int lives_end_context(struct lives *lives, uint32_t context, uint64_t enter, uint64_t end,
+void lives_end_context(struct lives *lives, uint32_t context, uint64_t enter, uint64_t end,
 	uint32_t destroyed)
 {
 	for (uint32_t i = 0; i < lives->count; i++) {
 		const struct life *life = &lives->life[i];
 
 		if (life->row && life->context == context && life->end == UINT64_MAX &&
-			life->begin <= enter && lives_end(lives, i + 1, end, destroyed))
-			return -1;
+			life->begin <= enter)
+			lives_end(lives, i + 1, end, destroyed);
 	}
-	return 0;
 }
 
 /* Removes a life from the chain of its handle. */
@@ -124,19 +112,15 @@ static void unlink_life(struct lives *lives, uint32_t number)
 int lives_retire(struct lives *lives, uint64_t now)
 {
 	while (lives->ended_count) {
-		uint32_t number = lives->ended[lives->ended_first], *more;
+		uint32_t number = lives->ended[lives->ended_first];
 
 		if (lives->life[number - 1].end >= now)
 			break;
-		more = array_room(lives->unused, lives->unused_count, sizeof(*more));
-		if (!more)
-			return -1;
-		lives->unused = more;
 		if (lives->retire(lives->arg, &lives->life[number - 1]))
 			return -1;
 		unlink_life(lives, number);
 		lives->life[number - 1].row = 0;
-		lives->unused[lives->unused_count++] = number;
+		*array_push(lives->unused, lives->unused_count) = number;
 		lives->ended_first = (lives->ended_first + 1) % lives->ended_size;
 		lives->ended_count--;
 	}
@@ -185,50 +169,39 @@ static void cut(struct ranges *ranges, size_t at, size_t count)
 	ranges->count -= count;
 }
 
-static int put(struct ranges *ranges, const struct range *range)
+static void put(struct ranges *ranges, const struct range *range)
 {
 	size_t at = first_after(ranges, range->start), overlapped = 0;
-	struct range *more;
 
 	while (at + overlapped < ranges->count && ranges->range[at + overlapped].start < range->end)
 		ranges->gone -= !ranges->range[at + overlapped++].life;
 	if (overlapped) {
 		ranges->range[at] = *range;
 		cut(ranges, at + 1, overlapped - 1);
-		return 0;
+		return;
 	}
-	more = array_room(ranges->range, ranges->count, sizeof(*more));
-	if (!more)
-		return -1;
-	ranges->range = more;
-	memmove(more + at + 1, more + at, (ranges->count - at) * sizeof(*more));
-	more[at] = *range;
-	ranges->count++;
-	return 0;
+	ranges->range = array_grown(ranges->range, ranges->count++, sizeof(*ranges->range));
+	memmove(ranges->range + at + 1, ranges->range + at,
+		(ranges->count - 1 - at) * sizeof(*ranges->range));
+	ranges->range[at] = *range;
 }
 
-int ranges_add(struct ranges *ranges, uint64_t start, uint64_t bytes, uint64_t begin, uint32_t life)
+void ranges_add(struct ranges *ranges, uint64_t start, uint64_t bytes, uint64_t begin,
+	uint32_t life)
 {
-	struct range *more = array_room(ranges->later, ranges->later_count, sizeof(*more));
 	size_t at = ranges->later_count;
 
-	if (!more)
-		return -1;
-	ranges->later = more;
+	ranges->later = array_grown(ranges->later, ranges->later_count++, sizeof(*ranges->later));
 	/* The list is as short as the number of concurrent calls. */
-	for (; at && more[at - 1].begin <= begin; at--)
-		more[at] = more[at - 1];
-	more[at] = (struct range){ start, start + (bytes ? bytes : 1), begin, life };
-	ranges->later_count++;
-	return 0;
+	for (; at && ranges->later[at - 1].begin <= begin; at--)
+		ranges->later[at] = ranges->later[at - 1];
+	ranges->later[at] = (struct range){ start, start + (bytes ? bytes : 1), begin, life };
 }
 
-int ranges_reach(struct ranges *ranges, uint64_t now)
+void ranges_reach(struct ranges *ranges, uint64_t now)
 {
 	while (ranges->later_count && ranges->later[ranges->later_count - 1].begin <= now)
-		if (put(ranges, &ranges->later[--ranges->later_count]))
-			return -1;
-	return 0;
+		put(ranges, &ranges->later[--ranges->later_count]);
 }
 
 static void drop_gone(struct ranges *ranges)

@@ -53,7 +53,7 @@ struct lives {
 };
 
 /*
- * Adds a life; returns its number, 0 when out of memory. created is a call number, or 0 with begin
+ * Adds a life; returns its number.  created is a call number, or 0 with begin
  * as the entry of the first call that names an object of unknown origin.
  */
 uint32_t lives_begin(struct lives *lives, uint64_t handle, uint64_t begin, uint32_t created);
@@ -64,11 +64,11 @@ uint32_t lives_begin(struct lives *lives, uint64_t handle, uint64_t begin, uint3
  */
 uint32_t lives_find(const struct lives *lives, uint64_t handle, uint64_t at);
 
-/* Ends a life.  Returns 0, or -1 when out of memory. */
-int lives_end(struct lives *lives, uint32_t life, uint64_t end, uint32_t destroyed);
+/* Ends a life. */
+void lives_end(struct lives *lives, uint32_t life, uint64_t end, uint32_t destroyed);
 
 /* Ends all lives of a context that was destroyed by a call entered at that time. */
-int lives_end_context(struct lives *lives, uint32_t context, uint64_t enter, uint64_t end,
+void lives_end_context(struct lives *lives, uint32_t context, uint64_t enter, uint64_t end,
 	uint32_t destroyed);
 
 /*
@@ -98,12 +98,11 @@ struct ranges {
 	size_t later_count;
 };
 
-/* 0, or -1 when out of memory. */
-int ranges_add(struct ranges *ranges, uint64_t start, uint64_t bytes, uint64_t begin,
+void ranges_add(struct ranges *ranges, uint64_t start, uint64_t bytes, uint64_t begin,
 	uint32_t life);
 
-/* Advances the time, in ticks.  Returns 0, or -1 when out of memory. */
-int ranges_reach(struct ranges *ranges, uint64_t now);
+/* Advances the time, in ticks. */
+void ranges_reach(struct ranges *ranges, uint64_t now);
 
 /* Removes the range of a life that has begun. */
 void ranges_remove(struct ranges *ranges, uint64_t start, uint32_t life);

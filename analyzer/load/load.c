@@ -9,6 +9,7 @@
 #include "layout.h"
 #include "load_accept.h"
 #include "loader.h"
+#include "memory.h"
 #include "print.h"
 
 static const char *const insert_sql[INSERT_COUNT] = {
@@ -294,8 +295,8 @@ static int load_call(struct loader *loader, struct loaded_call *call)
 	uint32_t correlation = call->returned ? record->correlation : 0;
 
 	p->taken_count = 0;
-	if (correlation && loader_take_devices(loader, correlation))
-		return -1;
+	if (correlation)
+		loader_take_devices(loader, correlation);
 	if (loader_resolve(loader, call) || loader_match_devices(loader, call) ||
 		loader_write_operands(loader, call) || loader_write_launch(loader, call) ||
 		loader_write_call(loader, call))
@@ -356,9 +357,8 @@ static int load_process(struct loader *loader, const char *path)
 	if (loader_scan(loader))
 		goto out;
 	p->start = start_of(loader);
-	if (clock_init(&p->clock, p->reader.header->clock, loader->origin, p->start, p->calibration,
-		    p->calibration_count, p->first_tick == UINT64_MAX ? 0 : p->first_tick))
-		goto out;
+	clock_init(&p->clock, p->reader.header->clock, loader->origin, p->start, p->calibration,
+		p->calibration_count, p->first_tick == UINT64_MAX ? 0 : p->first_tick);
 	loader_sort_devices(loader);
 	if (loader_judge_times(loader) || insert_contexts(loader) || load_calls(loader))
 		goto out;
@@ -449,11 +449,11 @@ static int finish(struct loader *loader)
 int load_traces(struct db *db, char *const *path, size_t count, const char *command)
 {
 	struct loader loader = { .db = db };
-	char *load = malloc(count + 1);
+	char *load = xcalloc(count, 1);
 	int rc = -1;
 
-	if (!load || loader_choose_files(&loader, path, count, load) ||
-		db_exec(db, early_indexes) || db_exec(db, "BEGIN")) {
+	if (loader_choose_files(&loader, path, count, load) || db_exec(db, early_indexes) ||
+		db_exec(db, "BEGIN")) {
 		free(load);
 		return -1;
 	}

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "constants.h"
 #include "digits.h"
 #include "load_accept.h"
+#include "memory.h"
 
 /* Upper limit of polls within CLOCK_MOST; a record with more is counted as damaged. */
 #define POLLS_MOST ((uint64_t)1 << 48)
@@ -263,17 +263,12 @@ static struct timed_stream *stream_of(struct times *times, const struct device_r
 {
 	uint64_t key = (uint64_t)device->context << 32 | device->stream;
 	uint64_t known = map_get(&times->number, key, 0);
-	struct timed_stream *more;
 
 	if (known)
 		return &times->stream[known - 1];
-	more = array_room(times->stream, times->count, sizeof(*more));
-	if (!more)
-		return NULL;
-	times->stream = more;
-	more[times->count] = (struct timed_stream){ 0 };
-	map_set(&times->number, key, ++times->count);
-	return &more[times->count - 1];
+	*array_push(times->stream, times->count) = (struct timed_stream){ 0 };
+	map_set(&times->number, key, times->count);
+	return &times->stream[times->count - 1];
 }
 
 /* Looks for streams in which an operation starts before an earlier one has ended. */
@@ -282,8 +277,6 @@ static int look_at(struct times *times, const struct device_record *device)
 	struct timed_stream *stream = stream_of(times, device);
 	uint64_t error = (uint64_t)times->error;
 
-	if (!stream)
-		return -1;
 	if (stream->end > error && device->start < stream->end - error)
 		times->contradict = stream->contradicts = 1;
 	if (device->end > stream->end)
@@ -311,10 +304,8 @@ static int collect(struct times *times, const struct device_record *device)
 	uint32_t how = slot ? *slot : 0;
 	int64_t start = clock_device(&p->clock, device->start);
 	int64_t end = clock_device(&p->clock, device->end);
-	struct timed_operation *last = NULL, *more;
+	struct timed_operation *last = NULL;
 
-	if (!stream)
-		return -1;
 	if (stream->count)
 		last = &stream->operation[stream->count - 1];
 	if (!stream->contradicts || start == CLOCK_NONE || end == CLOCK_NONE ||
@@ -327,12 +318,8 @@ static int collect(struct times *times, const struct device_record *device)
 	if (device->kind == DEVICE_MEMCPY && is_host(device->src) && is_host(device->dst) && last &&
 		start < last->end && last->end <= end)
 		start = last->end;
-	more = array_room(stream->operation, stream->count, sizeof(*more));
-	if (!more)
-		return -1;
-	stream->operation = more;
-	more[stream->count++] = (struct timed_operation){ start, end, device->correlation,
-		loader_place(p, device), device->kind };
+	*array_push(stream->operation, stream->count) = (struct timed_operation){ start, end,
+		device->correlation, loader_place(p, device), device->kind };
 	return 0;
 }
 
@@ -383,7 +370,7 @@ static int visit(struct times *times,
 }
 
 /* Blames operations of a stream, from the last one to start to the first. */
-static int blame(struct times *times, struct timed_stream *stream)
+static void blame(struct times *times, struct timed_stream *stream)
 {
 	struct loaded_process *p = times->p;
 	struct timed_operation *operation = stream->operation, *next = NULL;
@@ -403,10 +390,9 @@ static int blame(struct times *times, struct timed_stream *stream)
 		if (!late)
 			next = this;
 	}
-	return 0;
 }
 
-static int blame_all(struct times *times)
+static void blame_all(struct times *times)
 {
 	for (size_t i = 0; i < times->count; i++) {
 		struct timed_stream *stream = &times->stream[i];
@@ -414,10 +400,8 @@ static int blame_all(struct times *times)
 		if (stream->count)
 			stream->operation = digits_sort(stream->operation, stream->count,
 				sizeof(*stream->operation));
-		if (blame(times, stream))
-			return -1;
+		blame(times, stream);
 	}
-	return 0;
 }
 
 int loader_judge_times(struct loader *loader)
@@ -432,7 +416,9 @@ int loader_judge_times(struct loader *loader)
 		times.error = CLOCK_ERROR_MAX_NS;
 	rc = visit(&times, look_at);
 	if (!rc && times.contradict)
-		rc = visit(&times, collect) || blame_all(&times) ? -1 : 0;
+		rc = visit(&times, collect);
+	if (!rc && times.contradict)
+		blame_all(&times);
 	for (size_t i = 0; i < times.count; i++)
 		free(times.stream[i].operation);
 	free(times.stream);

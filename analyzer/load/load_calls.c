@@ -4,6 +4,7 @@
  * across lanes.
  */
 #include "load_accept.h"
+#include "memory.h"
 #include "print.h"
 
 #include <stdio.h>
@@ -169,21 +170,16 @@ static void sort_by_entry(struct lane *lane, struct lane_call *sorted, uint32_t 
 
 int lane_order(struct lane *lane)
 {
-	struct lane_call *spare = malloc(lane->count * sizeof(*spare));
-	uint32_t *numbers = malloc((2 * lane->count + 1) * sizeof(*numbers));
-	int rc = spare && numbers ? 0 : -1;
+	struct lane_call *spare = xrealloc(NULL, lane->count, sizeof(*spare));
+	uint32_t *numbers = xrealloc(NULL, 2 * lane->count + 1, sizeof(*numbers));
 
-	if (!rc) {
-		drop_announced(lane, numbers);
-		sort_by_return(lane, spare);
-		find_parents(lane, numbers);
-		sort_by_entry(lane, spare, numbers, numbers + lane->count);
-	} else {
-		fputs("cufence: out of memory\n", stderr);
-	}
+	drop_announced(lane, numbers);
+	sort_by_return(lane, spare);
+	find_parents(lane, numbers);
+	sort_by_entry(lane, spare, numbers, numbers + lane->count);
 	free(spare);
 	free(numbers);
-	return rc;
+	return 0;
 }
 
 /* Lanes whose next call is known form a heap: the earliest entry on top. */
@@ -217,11 +213,7 @@ int loader_start_calls(struct loader *loader)
 {
 	struct loaded_process *p = &loader->p;
 
-	p->heap = malloc((p->lane_count + 1) * sizeof(*p->heap));
-	if (!p->heap) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
+	p->heap = xrealloc(NULL, p->lane_count, sizeof(*p->heap));
 	for (size_t i = 0; i < p->lane_count; i++) {
 		if (lane_fill(loader, &p->lane[i]))
 			return -1;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 
 /*
  * Finds the front of a stream or event.  Returns NULL if there is none, or with make after a
@@ -16,17 +16,14 @@
 static struct front *front_of(struct graphs *graphs, struct map *map, uint64_t key, int make)
 {
 	uint64_t known = map_get(map, key, 0);
-	struct front *more;
 
 	if (known)
 		return &graphs->front[known - 1];
-	more = make ? array_room(graphs->front, graphs->front_count, sizeof(*more)) : NULL;
-	if (!more)
+	if (!make)
 		return NULL;
-	graphs->front = more;
-	more[graphs->front_count++] = (struct front){ .capture = 0 };
+	*array_push(graphs->front, graphs->front_count) = (struct front){ .capture = 0 };
 	map_set(map, key, graphs->front_count);
-	return &more[graphs->front_count - 1];
+	return &graphs->front[graphs->front_count - 1];
 }
 
 static int is_captured(const struct graphs *graphs, const struct front *front)
@@ -41,41 +38,34 @@ int loader_is_captured(const struct loader *loader, const struct loaded_call *ca
 	return graphs && is_captured(graphs, front_of(graphs, &graphs->streams, call->stream, 0));
 }
 
-static int add_to_front(struct front *front, int64_t node)
+static void add_to_front(struct front *front, int64_t node)
 {
-	int64_t *more;
-
 	for (size_t i = 0; i < front->count; i++)
 		if (front->node[i] == node)
-			return 0;
-	more = realloc(front->node, (front->count + 1) * sizeof(*more));
-	if (!more)
-		return -1;
-	front->node = more;
-	more[front->count++] = node;
-	return 0;
+			return;
+	front->node = xrealloc(front->node, front->count + 1, sizeof(*front->node));
+	front->node[front->count++] = node;
 }
 
 int capture_begin(struct loader *loader, const struct loaded_call *call)
 {
 	struct graphs *graphs = loader->p.graphs;
-	struct capture *more = array_room(graphs->capture, graphs->capture_count, sizeof(*more));
 	struct front *front = front_of(graphs, &graphs->streams, call->stream, 1);
 	struct lists lists = lists_of(call, 1);
 	int64_t graph;
 
-	if (!more || !front)
+	if (!front)
 		return -1;
-	graphs->capture = more;
 	graph = VALUE(call, graph) ? graph_of(loader, call, VALUE(call, graph))
 				   : graph_add(loader, call, 0, 0);
-	more[graphs->capture_count++] = (struct capture){ .graph = graph, .active = 1 };
+	*array_push(graphs->capture, graphs->capture_count) =
+		(struct capture){ .graph = graph, .active = 1 };
 	front->capture = (uint32_t)graphs->capture_count;
 	front->count = 0;
 	for (size_t i = 0; lists.word && i < lists.count; i++) {
 		int64_t node = node_at(loader, call, &lists, 0, i);
-		if (node && add_to_front(front, node))
-			return -1;
+		if (node)
+			add_to_front(front, node);
 	}
 	return graph < 0 ? -1 : 0;
 }
@@ -94,15 +84,15 @@ int capture_end(struct loader *loader, const struct loaded_call *call)
 	graphs->capture[front->capture - 1].active = 0;
 	if (!handle)
 		return 0;
-	return handle_begin(&graphs->graph, handle, call->exit, graph) ||
-			loader_run(loader, "UPDATE graph SET handle = ? WHERE id = ?",
-				(int64_t)handle, graph, 0, 0)
+	handle_begin(&graphs->graph, handle, call->exit, graph);
+	return loader_run(loader, "UPDATE graph SET handle = ? WHERE id = ?", (int64_t)handle,
+		       graph, 0, 0)
 		? -1
 		: 0;
 }
 
 /* cuStreamUpdateCaptureDependencies: flag 1 replaces the dependencies instead of adding to them. */
-static int update_capture(struct loader *loader, const struct loaded_call *call,
+static void update_capture(struct loader *loader, const struct loaded_call *call,
 	struct front *front)
 {
 	struct lists lists = lists_of(call, 1);
@@ -111,10 +101,9 @@ static int update_capture(struct loader *loader, const struct loaded_call *call,
 		front->count = 0;
 	for (size_t i = 0; lists.word && i < lists.count; i++) {
 		int64_t node = node_at(loader, call, &lists, 0, i);
-		if (node && add_to_front(front, node))
-			return -1;
+		if (node)
+			add_to_front(front, node);
 	}
-	return 0;
 }
 
 /* Capture info gives the handles of the nodes at the stream's front. */
@@ -124,9 +113,9 @@ static int name_node(struct loader *loader, const struct loaded_call *call, stru
 
 	if (!lists.word || lists.count != 1 || front->count != 1 || !lists.word[0])
 		return 0;
-	return handle_begin(&loader->p.graphs->node, lists.word[0], call->exit, front->node[0]) ||
-			loader_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?",
-				(int64_t)lists.word[0], front->node[0], 0, 0)
+	handle_begin(&loader->p.graphs->node, lists.word[0], call->exit, front->node[0]);
+	return loader_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?",
+		       (int64_t)lists.word[0], front->node[0], 0, 0)
 		? -1
 		: 0;
 }
@@ -165,11 +154,12 @@ static int capture_node(struct loader *loader, const struct loaded_call *call, s
 		if (graph_add_edge(loader, call, graph, front->node[i], node, 0))
 			return -1;
 	front->count = 0;
-	return node < 0 || graph_note_memory(loader, call, graph, node, type) ||
-			add_to_front(front, node) ||
-			loader_write_object(loader, call, "captured", graph)
-		? -1
-		: 0;
+	if (node < 0 || graph_note_memory(loader, call, graph, node, type))
+		return -1;
+	add_to_front(front, node);
+	if (loader_write_object(loader, call, "captured", graph))
+		return -1;
+	return 0;
 }
 
 /*
@@ -190,8 +180,7 @@ static int capture_record(struct loader *loader, const struct loaded_call *call,
 	event->capture = front->capture;
 	event->count = 0;
 	for (size_t i = 0; i < front->count; i++)
-		if (add_to_front(event, front->node[i]))
-			return -1;
+		add_to_front(event, front->node[i]);
 	return loader_write_object(loader, call, "captured",
 		graphs->capture[front->capture - 1].graph);
 }
@@ -217,8 +206,7 @@ static int capture_wait(struct loader *loader, const struct loaded_call *call)
 		stream->count = 0;
 	stream->capture = event->capture;
 	for (size_t i = 0; i < event->count; i++)
-		if (add_to_front(stream, event->node[i]))
-			return -1;
+		add_to_front(stream, event->node[i]);
 	return loader_write_object(loader, call, "captured",
 		graphs->capture[event->capture - 1].graph);
 }
@@ -244,7 +232,8 @@ int capture_add_call(struct loader *loader, const struct loaded_call *call)
 	case KIND_EVENT_RECORD:
 		return capture_record(loader, call, (size_t)(front - graphs->front));
 	case KIND_CAPTURE_UPDATE:
-		return update_capture(loader, call, front);
+		update_capture(loader, call, front);
+		return 0;
 	case KIND_CAPTURE_INFO:
 		return name_node(loader, call, front);
 	default:

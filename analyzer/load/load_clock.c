@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load_clock.h"
+#include "memory.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -35,15 +36,9 @@ static int compare_points(const void *a, const void *b)
 	return p->x < q->x ? -1 : p->x > q->x;
 }
 
-static int scale_add(struct clock_scale *scale, uint64_t x, int64_t y)
+static void scale_add(struct clock_scale *scale, uint64_t x, int64_t y)
 {
-	struct clock_point *more = realloc(scale->point, (scale->count + 1) * sizeof(*more));
-
-	if (!more)
-		return -1;
-	scale->point = more;
-	scale->point[scale->count++] = (struct clock_point){ x, y };
-	return 0;
+	*array_push(scale->point, scale->count) = (struct clock_point){ x, y };
 }
 
 /* Sorts, drops points that do not increase, and computes the mean rate from two points or more. */
@@ -129,7 +124,7 @@ static int64_t widest_gap(const struct clock *clock,
 }
 
 /* Virtual time starts with the process and is also CUPTI's time. */
-static int init_virtual(struct clock *clock, int64_t start,
+static void init_virtual(struct clock *clock, int64_t start,
 	const struct calibration_record *const *calibration, size_t count, uint64_t first_tick)
 {
 	const struct calibration_record *pair = NULL;
@@ -144,16 +139,16 @@ static int init_virtual(struct clock *clock, int64_t start,
 		else if (calibration[i]->cupti_ns && !pair)
 			pair = calibration[i];
 	}
-	if (scale_add(&clock->ticks, first_tick, start))
-		return -1;
-	if (!pair)
-		return scale_add(&clock->device, first_tick, start);
-	return scale_add(&clock->device, pair->cupti_ns,
-		start + (int64_t)(pair->ticks - first_tick));
+	scale_add(&clock->ticks, first_tick, start);
+	if (!pair) {
+		scale_add(&clock->device, first_tick, start);
+		return;
+	}
+	scale_add(&clock->device, pair->cupti_ns, start + (int64_t)(pair->ticks - first_tick));
 }
 
 /* Calibrations outside of the run are ignored. */
-static int init_real(struct clock *clock, int64_t origin,
+static void init_real(struct clock *clock, int64_t origin,
 	const struct calibration_record *const *calibration, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -162,30 +157,34 @@ static int init_real(struct clock *clock, int64_t origin,
 
 		if (now == CLOCK_NONE)
 			clock->refused++;
-		else if (scale_add(&clock->ticks, c->ticks, now) ||
-			(c->cupti_ns && scale_add(&clock->device, c->cupti_ns, now)))
-			return -1;
+		else {
+			scale_add(&clock->ticks, c->ticks, now);
+			if (c->cupti_ns)
+				scale_add(&clock->device, c->cupti_ns, now);
+		}
 	}
 	/* CUPTI's time is taken to be CLOCK_REALTIME without a calibration. */
-	return clock->device.count ? 0 : scale_add(&clock->device, (uint64_t)origin, 0);
+	if (!clock->device.count)
+		scale_add(&clock->device, (uint64_t)origin, 0);
 }
 
-int clock_init(struct clock *clock, uint32_t kind, int64_t origin, int64_t start,
+void clock_init(struct clock *clock, uint32_t kind, int64_t origin, int64_t start,
 	const struct calibration_record *const *calibration, size_t count, uint64_t first_tick)
 {
 	*clock = (struct clock){ .ticks.rate = 1, .device.rate = 1 };
-	if (kind == CLOCK_TICKS_VIRTUAL)
-		return init_virtual(clock, start, calibration, count, first_tick);
-	if (init_real(clock, origin, calibration, count) ||
-		(!clock->ticks.count && scale_add(&clock->ticks, first_tick, start)))
-		return -1;
+	if (kind == CLOCK_TICKS_VIRTUAL) {
+		init_virtual(clock, start, calibration, count, first_tick);
+		return;
+	}
+	init_real(clock, origin, calibration, count);
+	if (!clock->ticks.count)
+		scale_add(&clock->ticks, first_tick, start);
 	scale_finish(&clock->ticks);
 	scale_finish(&clock->device);
 	clock->estimated = clock->ticks.count < 2 && kind == CLOCK_TICKS_TSC;
 	if (clock->estimated)
 		clock->ticks.rate = tsc_rate();
 	clock->error = widest_gap(clock, calibration, count);
-	return 0;
 }
 
 int64_t clock_host(const struct clock *clock, uint64_t ticks)

@@ -51,10 +51,9 @@ struct clock {
 
 /*
  * Builds both scales. origin is CLOCK_REALTIME ns of time 0, start the process's start; first_tick,
- * the earliest tick in the trace, replaces start if there is no calibration.  Returns 0, or -1 when
- * out of memory.
+ * the earliest tick in the trace, replaces start if there is no calibration.
  */
-int clock_init(struct clock *clock, uint32_t kind, int64_t origin, int64_t start,
+void clock_init(struct clock *clock, uint32_t kind, int64_t origin, int64_t start,
 	const struct calibration_record *const *calibration, size_t count, uint64_t first_tick);
 
 /* Each returns ns since the run's start, CLOCK_NONE for an impossible time. */

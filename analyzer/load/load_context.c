@@ -50,18 +50,17 @@ static uint64_t ended(struct loaded_process *p, const struct loaded_call *call)
 	return p->context[found - 1].users && !--p->context[found - 1].users ? found : 0;
 }
 
-static int note_user(struct loaded_process *p, const struct loaded_call *call)
+static void note_user(struct loaded_process *p, const struct loaded_call *call)
 {
 	uint64_t found = map_get(&p->context_handles, VALUE(call, context), 0);
 
 	if (call->failed || !found)
-		return 0;
+		return;
 	p->context[found - 1].users++;
 	map_set(&p->primaries, VALUE(call, device), found);
-	return 0;
 }
 
-int loader_resolve_context(struct loader *loader, struct loaded_call *call)
+void loader_resolve_context(struct loader *loader, struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
 	uint64_t found = current(p, call);
@@ -73,10 +72,11 @@ int loader_resolve_context(struct loader *loader, struct loaded_call *call)
 		VALUE(call, context))
 		found = map_get(&p->context_handles, VALUE(call, context), 0);
 	call->context = found ? p->context[found - 1].row : 0;
-	return call->kind == KIND_CONTEXT_RETAIN ? note_user(p, call) : 0;
+	if (call->kind == KIND_CONTEXT_RETAIN)
+		note_user(p, call);
 }
 
-static int end_memory(struct loaded_process *p, const struct loaded_call *call)
+static void end_memory(struct loaded_process *p, const struct loaded_call *call)
 {
 	for (uint32_t i = 0; i < p->allocations.count; i++) {
 		const struct life *life = &p->allocations.life[i];
@@ -86,13 +86,11 @@ static int end_memory(struct loaded_process *p, const struct loaded_call *call)
 			!call_memory_ends(loader_allocation_kind(life)->made_by))
 			continue;
 		ranges_remove(&p->live_memory, life->handle, i + 1);
-		if (lives_end(&p->allocations, i + 1, call->exit, call->number))
-			return -1;
+		lives_end(&p->allocations, i + 1, call->exit, call->number);
 	}
-	return 0;
 }
 
-int loader_end_variables(struct loaded_process *p, const struct loaded_call *call)
+void loader_end_variables(struct loaded_process *p, const struct loaded_call *call)
 {
 	uint64_t module = call->fields.value[FIELD_module];
 
@@ -104,23 +102,17 @@ int loader_end_variables(struct loaded_process *p, const struct loaded_call *cal
 			map_get(&p->variables, life->handle, 0) != module)
 			continue;
 		ranges_remove(&p->live_memory, life->handle, i + 1);
-		if (lives_end(&p->allocations, i + 1, call->exit, call->number))
-			return -1;
+		lives_end(&p->allocations, i + 1, call->exit, call->number);
 	}
-	return 0;
 }
 
-int loader_end_context(struct loader *loader, const struct loaded_call *call)
+void loader_end_context(struct loader *loader, const struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
 
 	if (!call->context || kind_family(call->kind) != FAMILY_context_end)
-		return 0;
-	return lives_end_context(&p->streams, call->context, call->enter, call->exit,
-		       call->number) ||
-			lives_end_context(&p->events, call->context, call->enter, call->exit,
-				call->number) ||
-			end_memory(p, call)
-		? -1
-		: 0;
+		return;
+	lives_end_context(&p->streams, call->context, call->enter, call->exit, call->number);
+	lives_end_context(&p->events, call->context, call->enter, call->exit, call->number);
+	end_memory(p, call);
 }

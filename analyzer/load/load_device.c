@@ -10,28 +10,21 @@
 
 #include <stdlib.h>
 
-#include "array.h"
 #include "load_accept.h"
+#include "memory.h"
 
-int loader_file_device(struct loader *loader, const struct device_record *device)
+void loader_file_device(struct loader *loader, const struct device_record *device)
 {
 	struct loaded_process *p = &loader->p;
 	uint32_t place = loader_place(p, device);
 	uint32_t *slot = slots_at(&p->device, device->correlation);
-	uint64_t *more;
 
-	if (!slot)
-		return -1;
 	if (!*slot) {
 		*slot = place;
-		return 0;
+		return;
 	}
-	more = array_room(p->more_device, p->more_device_count, sizeof(*more));
-	if (!more)
-		return -1;
-	p->more_device = more;
-	more[p->more_device_count++] = (uint64_t)device->correlation << 32 | place;
-	return 0;
+	*array_push(p->more_device, p->more_device_count) =
+		(uint64_t)device->correlation << 32 | place;
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -60,20 +53,15 @@ static int compare_start(const void *a, const void *b)
 	return p < q ? -1 : p > q;
 }
 
-static int collect(struct loader *loader, uint32_t place)
+static void collect(struct loader *loader, uint32_t place)
 {
 	struct loaded_process *p = &loader->p;
-	const struct device_record **more = array_room(p->taken, p->taken_count, sizeof(*more));
 	const struct device_record *device =
 		(const struct device_record *)(p->reader.base + (size_t)place * TRACE_ALIGN);
 
-	if (!more)
-		return -1;
-	p->taken = more;
 	if (!loader_accept_device(loader, device))
-		return 0;
-	more[p->taken_count++] = device;
-	return 0;
+		return;
+	*array_push(p->taken, p->taken_count) = device;
 }
 
 /* Returns the index of the first list entry with that id. */
@@ -92,24 +80,21 @@ static size_t first_more(const struct loaded_process *p, uint32_t correlation)
 	return low;
 }
 
-int loader_take_devices(struct loader *loader, uint32_t correlation)
+void loader_take_devices(struct loader *loader, uint32_t correlation)
 {
 	struct loaded_process *p = &loader->p;
 	uint32_t *slot = slots_find(&p->device, correlation);
 
 	p->taken_count = 0;
 	if (!slot)
-		return 0;
-	if (collect(loader, *slot))
-		return -1;
+		return;
+	collect(loader, *slot);
 	*slot = 0;
 	for (size_t i = first_more(p, correlation);
 		i < p->more_device_count && p->more_device[i] >> 32 == correlation; i++)
-		if (collect(loader, (uint32_t)p->more_device[i]))
-			return -1;
+		collect(loader, (uint32_t)p->more_device[i]);
 	if (p->taken_count > 1)
 		qsort(p->taken, p->taken_count, sizeof(*p->taken), compare_start);
-	return 0;
 }
 
 static uint64_t cupti_stream(const struct device_record *device)
@@ -143,24 +128,23 @@ static int is_elsewhere(const struct loaded_process *p, const struct device_reco
 /*
  * Copies properties known only from the device record to the call, and the CUPTI id to the stream.
  */
-static int complete_call(struct loader *loader, const struct device_record *device,
+static void complete_call(struct loader *loader, const struct device_record *device,
 	struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
 	struct loaded_stream *stream = call->stream ? &p->stream[call->stream - 1] : NULL;
 
 	if (is_graph_node(device, call))
-		return 0;
+		return;
 	if (device->kind == DEVICE_MEMCPY && device->src)
 		call->src_memory = device->src;
 	if (device->kind == DEVICE_MEMCPY && device->dst)
 		call->dst_memory = device->dst;
 	if (!stream || is_elsewhere(p, device, stream))
-		return 0;
+		return;
 	if (stream->cupti_id < 0)
 		stream->cupti_id = device->stream;
 	map_set(&p->cupti_streams, cupti_stream(device), call->stream);
-	return 0;
 }
 
 /* An operation whose call was not recorded may run on an otherwise unknown stream. */
@@ -208,9 +192,11 @@ int loader_match_devices(struct loader *loader, struct loaded_call *call)
 	for (size_t i = 0; i < p->taken_count; i++) {
 		const struct device_record *device = p->taken[i];
 
-		if (device->kind != DEVICE_OVERHEAD &&
-			(name_kernel(loader, device, call) || complete_call(loader, device, call)))
+		if (device->kind == DEVICE_OVERHEAD)
+			continue;
+		if (name_kernel(loader, device, call))
 			return -1;
+		complete_call(loader, device, call);
 	}
 	return 0;
 }
@@ -221,8 +207,7 @@ int loader_write_unmatched(struct loader *loader)
 	uint64_t next = 0;
 
 	while ((next = slots_next(&p->device, next)) != UINT64_MAX) {
-		if (loader_take_devices(loader, (uint32_t)next))
-			return -1;
+		loader_take_devices(loader, (uint32_t)next);
 		for (size_t i = 0; i < p->taken_count; i++) {
 			const struct device_record *device = p->taken[i];
 

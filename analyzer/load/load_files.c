@@ -4,6 +4,7 @@
  * is the start of the earliest process.
  */
 #include "loader.h"
+#include "memory.h"
 #include "print.h"
 
 #include <limits.h>
@@ -71,9 +72,9 @@ static int check_file(struct loader *loader, char *const *path, size_t number,
 
 int loader_choose_files(struct loader *loader, char *const *path, size_t count, char *load)
 {
-	struct identity *identity = calloc(count + 1, sizeof(*identity));
+	struct identity *identity = xcalloc(count + 1, sizeof(*identity));
 	uint64_t bytes = 0;
-	int rc = identity ? 1 : -1;
+	int rc = 1;
 
 	loader->origin = (int64_t)CLOCK_MOST_START;
 	for (size_t i = 0; i < count && rc >= 0; i++) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "unnamed_memory.h"
 
 /* lives.retire: the rows are written. */
@@ -16,14 +17,11 @@ static int drop_life(void *arg, const struct life *life)
 
 static struct graphs *graphs_of(struct loaded_process *p)
 {
-	if (p->graphs)
-		return p->graphs;
-	p->graphs = calloc(1, sizeof(*p->graphs));
-	if (p->graphs)
+	if (!p->graphs) {
+		p->graphs = xcalloc(1, sizeof(*p->graphs));
 		p->graphs->graph.retire = p->graphs->node.retire = p->graphs->exec.retire =
 			drop_life;
-	else
-		fputs("cufence: out of memory\n", stderr);
+	}
 	return p->graphs;
 }
 
@@ -58,28 +56,26 @@ int64_t handle_row(const struct lives *lives, const struct loaded_call *call, ui
 	return life ? (int64_t)lives->life[life - 1].value : 0;
 }
 
-int handle_begin(struct lives *lives, uint64_t handle, uint64_t begin, int64_t row)
+void handle_begin(struct lives *lives, uint64_t handle, uint64_t begin, int64_t row)
 {
 	uint32_t life = lives_begin(lives, handle, begin, 0), previous;
 
-	if (!life)
-		return -1;
 	lives->life[life - 1].value = (uint64_t)row;
 	/*
 	 * Destroying a graph also destroys its nodes, and a node its bodies, without separate
 	 * calls.
 	 */
 	previous = lives->life[life - 1].previous;
-	return previous && lives->life[previous - 1].end == UINT64_MAX
-		? lives_end(lives, previous, begin, 0)
-		: 0;
+	if (previous && lives->life[previous - 1].end == UINT64_MAX)
+		lives_end(lives, previous, begin, 0);
 }
 
-int handle_end(struct lives *lives, const struct loaded_call *call, uint64_t handle)
+void handle_end(struct lives *lives, const struct loaded_call *call, uint64_t handle)
 {
 	uint32_t life = lives_find(lives, handle, call->enter);
 
-	return life ? lives_end(lives, life, call->exit, 0) : 0;
+	if (life)
+		lives_end(lives, life, call->exit, 0);
 }
 
 static int retire_handles(struct graphs *graphs, uint64_t now)
@@ -100,7 +96,9 @@ int64_t graph_add(struct loader *loader, const struct loaded_call *call, uint64_
 	if (db_run(loader->insert[INSERT_GRAPH], "iiii", row, loader->process, (int64_t)handle,
 		    row_of(loader, call)))
 		return -1;
-	return handle && handle_begin(&loader->p.graphs->graph, handle, begin, row) ? -1 : row;
+	if (handle)
+		handle_begin(&loader->p.graphs->graph, handle, begin, row);
+	return row;
 }
 
 /* A graph that was created before the trace gets its row when it is first named. */
@@ -126,8 +124,8 @@ int64_t graph_add_node(struct loader *loader, const struct loaded_call *call, in
 		    handle ? (int64_t)handle : DB_NULL, type, row_of(loader, call),
 		    event ? event : DB_NULL, child ? child : DB_NULL))
 		return -1;
-	if (handle && handle_begin(&loader->p.graphs->node, handle, call->exit, row))
-		return -1;
+	if (handle)
+		handle_begin(&loader->p.graphs->node, handle, call->exit, row);
 	return row;
 }
 
@@ -313,9 +311,9 @@ static int destroy_graph(struct loader *loader, const struct loaded_call *call)
 	if (!graph)
 		return 0;
 	footprint_drop_graph(&loader->p.graphs->memory, graph);
-	return handle_end(&loader->p.graphs->graph, call, VALUE(call, graph)) ||
-			loader_run(loader, "UPDATE graph SET destroyed = ? WHERE id = ?",
-				row_of(loader, call), graph, 0, 0)
+	handle_end(&loader->p.graphs->graph, call, VALUE(call, graph));
+	return loader_run(loader, "UPDATE graph SET destroyed = ? WHERE id = ?",
+		       row_of(loader, call), graph, 0, 0)
 		? -1
 		: 0;
 }

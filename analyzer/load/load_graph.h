@@ -50,8 +50,8 @@ static inline int64_t row_of(const struct loader *loader, const struct loaded_ca
 /* The row that a call means by a handle of a graph, node or executable. */
 int64_t handle_row(const struct lives *lives, const struct loaded_call *call, uint64_t handle);
 /* Maps the handle to a row from begin on (ticks), or to none once the call has returned. */
-int handle_begin(struct lives *lives, uint64_t handle, uint64_t begin, int64_t row);
-int handle_end(struct lives *lives, const struct loaded_call *call, uint64_t handle);
+void handle_begin(struct lives *lives, uint64_t handle, uint64_t begin, int64_t row);
+void handle_end(struct lives *lives, const struct loaded_call *call, uint64_t handle);
 
 /*
  * graph_add: adds a graph, with a handle from begin on or 0. graph_of: the row of a handle, added

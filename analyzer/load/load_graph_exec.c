@@ -17,9 +17,9 @@ static int64_t add_exec(struct loader *loader, const struct loaded_call *call, u
 	int64_t row = ++loader->exec, made = graph ? row_of(loader, call) : DB_NULL;
 
 	if (db_run(loader->insert[INSERT_GRAPH_EXEC], "iiiIII", row, loader->process,
-		    (int64_t)handle, graph ? graph : DB_NULL, made, made) ||
-		handle_begin(&loader->p.graphs->exec, handle, begin, row))
+		    (int64_t)handle, graph ? graph : DB_NULL, made, made))
 		return -1;
+	handle_begin(&loader->p.graphs->exec, handle, begin, row);
 	return row;
 }
 
@@ -53,8 +53,7 @@ int exec_apply_call(struct loader *loader, const struct loaded_call *call)
 	if (call->kind != KIND_EXEC_DESTROY)
 		return 0;
 	footprint_drop_exec(&loader->p.graphs->memory, row);
-	if (handle_end(&loader->p.graphs->exec, call, VALUE(call, exec)))
-		return -1;
+	handle_end(&loader->p.graphs->exec, call, VALUE(call, exec));
 	return loader_run(loader, "UPDATE graph_exec SET destroyed = ? WHERE id = ?",
 		row_of(loader, call), row, 0, 0);
 }
@@ -101,8 +100,10 @@ static int add_names(struct loader *loader, const char *type, int64_t exec, int6
 	struct footprints *memory = &loader->p.graphs->memory;
 	struct footprint names = graph_named(loader, type);
 
-	if (exec)
-		return footprint_add_to_exec(memory, exec, &names);
+	if (exec) {
+		footprint_add_to_exec(memory, exec, &names);
+		return 0;
+	}
 	if (node && graph)
 		return footprint_set_node(memory, graph, node, &names);
 	if (graph)
@@ -139,9 +140,9 @@ int graph_change(struct loader *loader, const struct loaded_call *call)
 static int name_node(struct loader *loader, const struct loaded_call *call, uint64_t handle,
 	int64_t node)
 {
-	return handle_begin(&loader->p.graphs->node, handle, call->exit, node) ||
-			loader_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?",
-				(int64_t)handle, node, 0, 0)
+	handle_begin(&loader->p.graphs->node, handle, call->exit, node);
+	return loader_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?", (int64_t)handle,
+		       node, 0, 0)
 		? -1
 		: 0;
 }

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "load_accept.h"
+#include "memory.h"
 
 struct open_range {
 	uint32_t thread;    /* for a pushed range; 0: a started one */
@@ -55,12 +55,8 @@ static struct open_range range_of(const struct loader *loader, const struct load
 static int open_range(struct loader *loader, struct open_range range)
 {
 	struct loaded_process *p = &loader->p;
-	struct open_range *more = array_room(p->open_range, p->open_range_count, sizeof(*more));
 
-	if (!more)
-		return -1;
-	p->open_range = more;
-	more[p->open_range_count++] = range;
+	*array_push(p->open_range, p->open_range_count) = range;
 	return 0;
 }
 
@@ -146,16 +142,11 @@ size_t loader_stream_name(const struct loader *loader, const struct loaded_strea
 	return length;
 }
 
-int loader_note_usage(struct loader *loader, uint32_t thread, const struct usage_record *record)
+void loader_note_usage(struct loader *loader, uint32_t thread, const struct usage_record *record)
 {
 	struct loaded_process *p = &loader->p;
-	struct loaded_usage *more = array_room(p->usage, p->usage_count, sizeof(*more));
 
-	if (!more)
-		return -1;
-	p->usage = more;
-	more[p->usage_count++] = (struct loaded_usage){ record, thread };
-	return 0;
+	*array_push(p->usage, p->usage_count) = (struct loaded_usage){ record, thread };
 }
 
 static int by_thread_and_time(const void *a, const void *b)
@@ -266,27 +257,22 @@ static struct loaded_host_run *begun(struct loaded_process *p, uint64_t key)
 	return number && !p->host_run[number - 1].record->exit ? &p->host_run[number - 1] : NULL;
 }
 
-int loader_note_host_run(struct loader *loader, uint32_t thread,
+void loader_note_host_run(struct loader *loader, uint32_t thread,
 	const struct host_run_record *record)
 {
 	struct loaded_process *p = &loader->p;
 	uint64_t key = key_of_run(thread, record);
-	struct loaded_host_run *known = begun(p, key), *more;
+	struct loaded_host_run *known = begun(p, key);
 
 	if (known) {
 		known->record = record;
-		return 0;
+		return;
 	}
-	more = array_room(p->host_run, p->host_run_count, sizeof(*more));
-	if (!more)
-		return -1;
-	p->host_run = more;
-	more[p->host_run_count++] = (struct loaded_host_run){ record, thread, 0 };
+	*array_push(p->host_run, p->host_run_count) = (struct loaded_host_run){ record, thread, 0 };
 	if (!record->exit)
 		map_set(&p->open_host_runs, key, p->host_run_count);
 	if (record->called)
 		map_set(&p->host_calls, key_of(record->caller, record->called), p->host_run_count);
-	return 0;
 }
 
 void loader_take_host_run(struct loader *loader, const struct loaded_call *call)

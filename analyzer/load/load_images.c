@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#include "array.h"
 #include "image_beside.h"
+#include "memory.h"
 #include "print.h"
 
 /* Limit for all images of a process: the recorder's.  Kernels without an image are code_missing. */
@@ -33,9 +33,7 @@ struct images {
 static struct images *images_of(struct loaded_process *p)
 {
 	if (!p->images)
-		p->images = calloc(1, sizeof(*p->images));
-	if (!p->images)
-		print(stderr, "cufence: out of memory\n");
+		p->images = xcalloc(1, sizeof(*p->images));
 	return p->images;
 }
 
@@ -52,17 +50,11 @@ void loader_release_images(struct loaded_process *p)
 	p->images = NULL;
 }
 
-int loader_note_image(struct loader *loader, const struct image_record *image)
+void loader_note_image(struct loader *loader, const struct image_record *image)
 {
 	struct images *images = images_of(&loader->p);
-	const struct image_record **more =
-		images ? array_room(images->piece, images->piece_count, sizeof(*more)) : NULL;
 
-	if (!more)
-		return -1;
-	images->piece = more;
-	more[images->piece_count++] = image;
-	return 0;
+	*array_push(images->piece, images->piece_count) = image;
 }
 
 int loader_insert_image_file(struct loader *loader, const struct image_file_record *file)
@@ -76,25 +68,20 @@ int loader_insert_image_file(struct loader *loader, const struct image_file_reco
 }
 
 /* Assigns the function to that image. */
-static int place_function(struct images *images, uint64_t handle, uint64_t image)
+static void place_function(struct images *images, uint64_t handle, uint64_t image)
 {
 	uint64_t known = map_get(&images->functions, handle, 0);
-	struct image_function *more;
 
 	if (!handle)
-		return 0;
+		return;
 	if (!known) {
-		more = array_room(images->function, images->function_count, sizeof(*more));
-		if (!more)
-			return -1;
-		images->function = more;
-		known = ++images->function_count;
+		*array_push(images->function, images->function_count) =
+			(struct image_function){ .image = image };
+		known = images->function_count;
 		map_set(&images->functions, handle, known);
-		more[known - 1] = (struct image_function){ .image = image };
 	}
 	if (images->function[known - 1].image != image)
 		images->function[known - 1] = (struct image_function){ .image = image };
-	return 0;
 }
 
 static uint64_t image_of_function(const struct images *images, uint64_t handle)
@@ -107,28 +94,30 @@ static uint64_t image_of_function(const struct images *images, uint64_t handle)
 #define HAS(kind) (call->fields.present & 1ull << FIELD_##kind)
 #define VALUE(kind) (call->fields.value[FIELD_##kind])
 
-static int load_query(struct images *images, const struct loaded_call *call)
+static void load_query(struct images *images, const struct loaded_call *call)
 {
 	uint64_t image = HAS(module) ? map_get(&images->modules, VALUE(module), 0) : 0;
 	const uint64_t *word;
 
-	if (HAS(function) && HAS(module))
-		return place_function(images, VALUE(function), image);
+	if (HAS(function) && HAS(module)) {
+		place_function(images, VALUE(function), image);
+		return;
+	}
 	if (HAS(function) && HAS(handle)) /* cuKernelGetFunction */
-		return place_function(images, VALUE(function),
-			image_of_function(images, VALUE(handle)));
+	{
+		place_function(images, VALUE(function), image_of_function(images, VALUE(handle)));
+		return;
+	}
 	if (HAS(module) && HAS(handle)) { /* cuLibraryGetModule */
 		map_set(&images->modules, VALUE(module),
 			map_get(&images->modules, VALUE(handle), 0));
-		return 0;
+		return;
 	}
 	if (!HAS(module) || !HAS(count)) /* cuModuleEnumerateFunctions */
-		return 0;
+		return;
 	word = loader_list_words(call, VALUE(count), 1, 0);
 	for (uint64_t i = 0; word && i < VALUE(count); i++)
-		if (place_function(images, word[i], image))
-			return -1;
-	return 0;
+		place_function(images, word[i], image);
 }
 
 /* Links the variable's allocation, made by this call, to its module. */
@@ -178,8 +167,8 @@ int loader_take_images(struct loader *loader, const struct loaded_call *call)
 		return -1;
 	if (call->kind == KIND_MODULE_LOAD && HAS(module) && !call->failed)
 		map_set(&images->modules, VALUE(module), HAS(image) ? VALUE(image) : 0);
-	if (call->kind == KIND_FUNCTION_QUERY && !call->failed && load_query(images, call))
-		return -1;
+	if (call->kind == KIND_FUNCTION_QUERY && !call->failed)
+		load_query(images, call);
 	if (call->kind == KIND_MODULE_GLOBAL && !call->failed &&
 		load_variable(loader, images, call))
 		return -1;

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "array.h"
 #include "load_accept.h"
+#include "memory.h"
 
 static uint64_t time_of(const struct record *record)
 {
@@ -23,14 +23,9 @@ static uint64_t time_of(const struct record *record)
 static struct lane *new_lane(struct loader *loader, uint32_t thread)
 {
 	struct loaded_process *p = &loader->p;
-	struct lane *more = array_room(p->lane, p->lane_count, sizeof(*more));
-
-	if (!more)
-		return NULL;
-	p->lane = more;
-	more[p->lane_count] = (struct lane){ .thread = thread };
-	map_set(&p->thread_lanes, thread, ++p->lane_count);
-	return &more[p->lane_count - 1];
+	*array_push(p->lane, p->lane_count) = (struct lane){ .thread = thread };
+	map_set(&p->thread_lanes, thread, p->lane_count);
+	return &p->lane[p->lane_count - 1];
 }
 
 /*
@@ -48,29 +43,20 @@ static struct lane *lane_of(struct loader *loader, uint32_t thread, const struct
 	return lane;
 }
 
-static int begin_segment(struct lane *lane, const struct trace_reader *reader, const char *start)
-{
-	struct segment *more = array_room(lane->segment, lane->segment_count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	lane->segment = more;
-	more[lane->segment_count++] = (struct segment){ start, start };
-	lane->chunk = reader->chunk;
-	lane->damaged = reader->damaged;
-	return 0;
-}
-
 int lane_file(struct loader *loader, uint32_t thread, const struct record *record)
 {
 	struct loaded_process *p = &loader->p;
 	struct lane *lane = lane_of(loader, thread, record);
 
-	if (!lane ||
-		((lane->chunk != p->reader.chunk || lane->damaged != p->reader.damaged ||
-			 p->last_lane != (size_t)(lane - p->lane)) &&
-			begin_segment(lane, &p->reader, (const char *)record)))
+	if (!lane)
 		return -1;
+	if (lane->chunk != p->reader.chunk || lane->damaged != p->reader.damaged ||
+		p->last_lane != (size_t)(lane - p->lane)) {
+		*array_push(lane->segment, lane->segment_count) =
+			(struct segment){ (const char *)record, (const char *)record };
+		lane->chunk = p->reader.chunk;
+		lane->damaged = p->reader.damaged;
+	}
 	lane->segment[lane->segment_count - 1].end = (const char *)record + record_bytes(record);
 	lane->last = time_of(record);
 	p->last_lane = (size_t)(lane - p->lane);
@@ -100,20 +86,13 @@ static const struct record *read_record(struct lane *lane)
 	return NULL;
 }
 
-static int add_call(struct lane *lane, const struct record *record)
+static void add_call(struct lane *lane, const struct record *record)
 {
 	int returned = record->type == RECORD_CALL;
 
 	if (lane->count == lane->room) {
-		size_t room = lane->room ? 2 * lane->room : 4;
-		struct lane_call *more = realloc(lane->call, room * sizeof(*more));
-
-		if (!more) {
-			fputs("cufence: out of memory\n", stderr);
-			return -1;
-		}
-		lane->call = more;
-		lane->room = room;
+		lane->room = lane->room ? 2 * lane->room : 4;
+		lane->call = xrealloc(lane->call, lane->room, sizeof(*lane->call));
 	}
 	lane->call[lane->count++] = (struct lane_call){
 		.record = record,
@@ -121,7 +100,6 @@ static int add_call(struct lane *lane, const struct record *record)
 				  : ((const struct enter_record *)record)->enter,
 		.exit = returned ? time_of(record) : UINT64_MAX,
 	};
-	return 0;
 }
 
 /* Calls are complete up to the end of a top-level call. */
@@ -133,8 +111,7 @@ int lane_fill(struct loader *loader, struct lane *lane)
 	while ((record = read_record(lane))) {
 		if (!loader_accept_call(loader, record))
 			continue;
-		if (add_call(lane, record))
-			return -1;
+		add_call(lane, record);
 		if (record->type == RECORD_CALL && !(record->flags & CALL_NESTED))
 			break;
 	}

@@ -226,8 +226,6 @@ int loader_make_array(struct loader *loader, const struct loaded_call *call, uin
 	if (call->failed || !handle)
 		return 0;
 	life = lives_begin(&p->allocations, KEY_ARRAY | handle, call->exit, call->number);
-	if (!life)
-		return -1;
 	map_set(&p->levels, handle, 0);
 	/* Values of a trace are untrusted. */
 	if (__builtin_mul_overflow(VALUE(call, width), at_least_one(VALUE(call, height)), &bytes) ||
@@ -245,14 +243,14 @@ int loader_make_array(struct loader *loader, const struct loaded_call *call, uin
 		(int64_t)is_mipmapped(call));
 }
 
-int loader_end_array(struct loader *loader, const struct loaded_call *call)
+void loader_end_array(struct loader *loader, const struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
 	uint32_t life = lives_find(&p->allocations, KEY_ARRAY | VALUE(call, array), call->enter);
 
 	if (call->failed || !life)
-		return 0;
-	return lives_end(&p->allocations, life, call->exit, call->number);
+		return;
+	lives_end(&p->allocations, life, call->exit, call->number);
 }
 
 int64_t loader_find_array(struct loader *loader, uint64_t array, uint64_t enter, uint64_t *begin)
@@ -266,15 +264,14 @@ int64_t loader_find_array(struct loader *loader, uint64_t array, uint64_t enter,
 	return life ? loader->allocation + p->allocations.life[life - 1].row : 0;
 }
 
-static int note_level(struct loaded_process *p, const struct loaded_call *call)
+static void note_level(struct loaded_process *p, const struct loaded_call *call)
 {
 	uint64_t level = VALUE(call, depth);
 
 	if (!VALUE(call, array) || level >= 64)
-		return 0;
+		return;
 	map_set(&p->levels, VALUE(call, array), VALUE(call, handle));
 	map_set(&p->level_numbers, VALUE(call, array), level);
-	return 0;
 }
 
 static int is_surface(const struct loaded_call *call)
@@ -305,7 +302,8 @@ int loader_take_textures(struct loader *loader, const struct loaded_call *call)
 		return 0;
 	switch (call->kind) {
 	case KIND_ARRAY_LEVEL:
-		return note_level(&loader->p, call);
+		note_level(&loader->p, call);
+		return 0;
 	case KIND_TEXTURE_CREATE:
 		return HAS(call, value) ? add_texture(loader, call) : 0;
 	case KIND_TEXTURE_DESTROY:

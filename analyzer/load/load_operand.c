@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "run_build.h"
 #include "unnamed_memory.h"
 
@@ -65,22 +66,13 @@ static int add_row(const struct operands *operands, enum operand_role role, int6
 		: 0;
 }
 
-static int note_named(struct loaded_process *p, uint64_t address)
+static void note_named(struct loaded_process *p, uint64_t address)
 {
-	size_t room = p->named_room ? 2 * p->named_room : 64;
-	uint64_t *more;
-
 	if (p->named_count == p->named_room) {
-		more = realloc(p->named, room * sizeof(*more));
-		if (!more) {
-			fputs("cufence: out of memory\n", stderr);
-			return -1;
-		}
-		p->named = more;
-		p->named_room = room;
+		p->named_room = p->named_room ? 2 * p->named_room : 64;
+		p->named = xrealloc(p->named, p->named_room, sizeof(*p->named));
 	}
 	p->named[p->named_count++] = address;
-	return 0;
 }
 
 /* offset: DB_NULL for an operand of a copy or memset.  Returns 1 if in an allocation, 0 if not. */
@@ -91,10 +83,10 @@ static int add(const struct operands *operands, enum operand_role role, int64_t 
 
 	if (!allocation)
 		return 0;
-	return add_row(operands, role, offset, address, allocation) ||
-			note_named(&operands->loader->p, address)
-		? -1
-		: 1;
+	if (add_row(operands, role, offset, address, allocation))
+		return -1;
+	note_named(&operands->loader->p, address);
+	return 1;
 }
 
 /* A parameter word of a launch, inside an allocation or not. */

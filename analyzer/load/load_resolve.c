@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 
 #define HAS(fields, kind) ((fields)->present & 1ull << FIELD_##kind)
 
@@ -18,12 +18,9 @@ uint32_t loader_add_stream(struct loader *loader, uint64_t key, uint64_t begin,
 	const struct loaded_stream *stream)
 {
 	struct loaded_process *p = &loader->p;
-	struct loaded_stream *more = array_room(p->stream, p->streams.count, sizeof(*more));
 
-	if (!more)
-		return 0;
-	p->stream = more;
-	more[p->streams.count] = *stream;
+	p->stream = array_grown(p->stream, p->streams.count, sizeof(*p->stream));
+	p->stream[p->streams.count] = *stream;
 	return lives_begin(&p->streams, key, begin, 0);
 }
 
@@ -70,20 +67,16 @@ static uint32_t stream_of(struct resolving *r, uint64_t handle)
 	return known ? known : loader_add_stream(r->loader, handle, r->call->enter, &unknown);
 }
 
-static int create_stream(struct resolving *r)
+static void create_stream(struct resolving *r)
 {
 	struct loaded_process *p = r->p;
 	uint64_t handle = r->call->fields.value[FIELD_new_stream];
-	struct loaded_stream *more;
 
 	if (r->call->failed || !handle)
-		return 0;
-	more = array_room(p->stream, p->streams.count, sizeof(*more));
-	if (!more)
-		return -1;
-	p->stream = more;
+		return;
+	p->stream = array_grown(p->stream, p->streams.count, sizeof(*p->stream));
 	/* CU_STREAM_NON_BLOCKING is 1. */
-	more[p->streams.count] = (struct loaded_stream){
+	p->stream[p->streams.count] = (struct loaded_stream){
 		.handle = handle,
 		.context = r->call->context,
 		.kind = r->call->fields.value[FIELD_flags] & 1 ? STREAM_KIND_NON_BLOCKING
@@ -92,17 +85,14 @@ static int create_stream(struct resolving *r)
 		.cupti_id = -1,
 	};
 	r->call->stream = lives_begin(&p->streams, handle, r->call->exit, r->call->number);
-	if (!r->call->stream)
-		return -1;
 	p->streams.life[r->call->stream - 1].context = r->call->context;
-	return 0;
 }
 
 static uint32_t add_event(struct resolving *r, uint64_t handle, uint64_t begin, uint32_t created)
 {
 	uint32_t life = lives_begin(&r->p->events, handle, begin, created);
 
-	if (life && created) {
+	if (created) {
 		r->p->events.life[life - 1].value = r->call->fields.value[FIELD_flags];
 		r->p->events.life[life - 1].context = r->call->context;
 	}
@@ -139,8 +129,10 @@ static int resolve_event(struct resolving *r)
 	if (!life)
 		return 0;
 	r->call->event = r->loader->event + r->p->events.life[life - 1].row;
-	if (r->call->kind == KIND_EVENT_DESTROY && !r->call->failed)
-		return lives_end(&r->p->events, life, r->call->exit, r->call->number);
+	if (r->call->kind == KIND_EVENT_DESTROY && !r->call->failed) {
+		lives_end(&r->p->events, life, r->call->exit, r->call->number);
+		return 0;
+	}
 	return 0;
 }
 
@@ -148,15 +140,19 @@ static int resolve_stream(struct resolving *r)
 {
 	int implied = kind_has(r->call->kind, K_DEFAULT_STREAM);
 
-	if (r->call->kind == KIND_STREAM_CREATE)
-		return create_stream(r);
+	if (r->call->kind == KIND_STREAM_CREATE) {
+		create_stream(r);
+		return 0;
+	}
 	if (!implied && !HAS(&r->call->fields, stream))
 		return 0;
 	r->call->stream = stream_of(r, implied ? STREAM_NULL : r->call->fields.value[FIELD_stream]);
 	if (!r->call->stream)
 		return -1;
-	if (r->call->kind == KIND_STREAM_DESTROY && !r->call->failed)
-		return lives_end(&r->p->streams, r->call->stream, r->call->exit, r->call->number);
+	if (r->call->kind == KIND_STREAM_DESTROY && !r->call->failed) {
+		lives_end(&r->p->streams, r->call->stream, r->call->exit, r->call->number);
+		return 0;
+	}
 	return 0;
 }
 
@@ -276,40 +272,39 @@ static int note_mapping(struct resolving *r, uint32_t number)
 }
 
 /* Address range without memory. */
-static int note_reservation(struct resolving *r)
+static void note_reservation(struct resolving *r)
 {
 	struct ranges *reserved = &r->p->reserved;
 	uint64_t address = r->call->fields.value[FIELD_ptr];
 
 	if (r->call->failed || !address)
-		return 0;
-	if (r->call->kind == KIND_MEM_RESERVE)
-		return ranges_add(reserved, address, r->call->fields.value[FIELD_bytes],
-			r->call->exit, r->call->number);
+		return;
+	if (r->call->kind == KIND_MEM_RESERVE) {
+		ranges_add(reserved, address, r->call->fields.value[FIELD_bytes], r->call->exit,
+			r->call->number);
+		return;
+	}
 	if (r->call->kind == KIND_MEM_UNRESERVE)
 		ranges_remove(reserved, address, ranges_find(reserved, address));
-	return 0;
 }
 
-static int note_unmapping(struct resolving *r, uint32_t life)
+static void note_unmapping(struct resolving *r, uint32_t life)
 {
 	uint64_t handle = map_get(&r->p->mapped_at, r->p->allocations.life[life - 1].handle, 0);
 
 	if (handle && map_get(&r->p->mapped, handle, 0) == life)
 		map_set(&r->p->mapped, handle, 0);
-	return 0;
 }
 
 /* cuMemRetainAllocationHandle: a handle of memory mapped at an address. */
-static int retain_handle(struct resolving *r)
+static void retain_handle(struct resolving *r)
 {
 	uint32_t life = ranges_find(&r->p->live_memory, r->call->fields.value[FIELD_ptr]);
 
 	if (!life ||
 		loader_allocation_kind(&r->p->allocations.life[life - 1])->made_by != KIND_MEM_MAP)
-		return 0;
+		return;
 	map_set(&r->p->mapped, r->call->fields.value[FIELD_handle], life);
-	return 0;
 }
 
 /* With a size it is new memory; retained or imported memory may be known. */
@@ -323,12 +318,15 @@ static int drop_handle(struct resolving *r)
 		return loader_bind_multicast(r->loader, r->call);
 	if (!r->call->failed)
 		loader_settle_handle(r->loader, handle);
-	if (!r->call->failed && is_new && loader_renew_handle(r->loader, handle))
-		return -1;
+	if (!r->call->failed && is_new)
+		loader_renew_handle(r->loader, handle);
 	if (r->call->kind == KIND_MEM_IMPORT && loader_note_handle(r->loader, r->call))
 		return -1;
-	if (HAS(fields, bytes) && !is_new)
-		return r->call->failed ? 0 : retain_handle(r);
+	if (HAS(fields, bytes) && !is_new) {
+		if (!r->call->failed)
+			retain_handle(r);
+		return 0;
+	}
 	if (!r->call->failed)
 		map_set(&r->p->mapped, handle, 0);
 	return 0;
@@ -372,8 +370,6 @@ static int allocate(struct resolving *r, size_t kind)
 		map_set(&p->variables, address, r->call->fields.value[FIELD_module]);
 	}
 	life = lives_begin(&p->allocations, address, r->call->exit, r->call->number);
-	if (!life)
-		return -1;
 	p->allocations.life[life - 1].value = bytes;
 	p->allocations.life[life - 1].kind = (uint8_t)kind;
 	p->allocations.life[life - 1].context = r->call->context;
@@ -382,7 +378,8 @@ static int allocate(struct resolving *r, size_t kind)
 	if (r->call->kind == KIND_REGISTER_HOST &&
 		loader_join_pages(r->loader, r->call, &p->allocations.life[life - 1]))
 		return -1;
-	return ranges_add(&p->live_memory, address, bytes, r->call->exit, life);
+	ranges_add(&p->live_memory, address, bytes, r->call->exit, life);
+	return 0;
 }
 
 static int release(struct resolving *r)
@@ -399,10 +396,11 @@ static int release(struct resolving *r)
 	/* Graph memory has the same address again at the next launch. */
 	if (allocation_kinds[p->allocations.life[life - 1].kind].made_by == KIND_GRAPH_ADD_NODE)
 		return 0;
-	if (r->call->kind == KIND_MEM_UNMAP && note_unmapping(r, life))
-		return -1;
+	if (r->call->kind == KIND_MEM_UNMAP)
+		note_unmapping(r, life);
 	ranges_remove(&p->live_memory, address, life);
-	return lives_end(&p->allocations, life, r->call->exit, r->call->number);
+	lives_end(&p->allocations, life, r->call->exit, r->call->number);
+	return 0;
 }
 
 /* Memory allocated by a captured call belongs to the graph. */
@@ -426,12 +424,18 @@ static int resolve_memory(struct resolving *r)
 		return loader_note_handle(r->loader, r->call);
 	if (kind_family(r->call->kind) == FAMILY_mapping && HAS(&r->call->fields, handle))
 		return drop_handle(r);
-	if (kind_family(r->call->kind) == FAMILY_mapping && !kind_has(r->call->kind, K_RELEASES))
-		return note_reservation(r);
-	if (r->call->kind == KIND_FREE_ARRAY)
-		return loader_end_array(r->loader, r->call);
-	if (r->call->kind == KIND_MODULE_UNLOAD && !r->call->failed)
-		return loader_end_variables(r->p, r->call);
+	if (kind_family(r->call->kind) == FAMILY_mapping && !kind_has(r->call->kind, K_RELEASES)) {
+		note_reservation(r);
+		return 0;
+	}
+	if (r->call->kind == KIND_FREE_ARRAY) {
+		loader_end_array(r->loader, r->call);
+		return 0;
+	}
+	if (r->call->kind == KIND_MODULE_UNLOAD && !r->call->failed) {
+		loader_end_variables(r->p, r->call);
+		return 0;
+	}
 	return kind_has(r->call->kind, K_RELEASES) ? release(r) : 0;
 }
 
@@ -481,15 +485,14 @@ int loader_resolve(struct loader *loader, struct loaded_call *call)
 {
 	struct resolving r = { .loader = loader, .p = &loader->p, .call = call };
 
-	if (loader_resolve_context(loader, call))
-		return -1;
-	if (ranges_reach(&r.p->live_memory, call->enter) ||
-		ranges_reach(&r.p->reserved, call->enter))
-		return -1;
+	loader_resolve_context(loader, call);
+	ranges_reach(&r.p->live_memory, call->enter);
+	ranges_reach(&r.p->reserved, call->enter);
 	if (resolve_stream(&r) || resolve_event(&r) || resolve_memory(&r))
 		return -1;
 	resolve_copy(&r);
 	if (HAS(&call->fields, function))
 		call->kernel = function_of(&r, call->fields.value[FIELD_function]);
-	return loader_end_context(loader, call);
+	loader_end_context(loader, call);
+	return 0;
 }

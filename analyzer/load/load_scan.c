@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "demangle.h"
+#include "memory.h"
 #include "print.h"
 
 static int insert_site(struct loader *loader, const struct site_record *site)
@@ -51,15 +51,13 @@ static int insert_module(struct loader *loader, const struct module_record *modu
 static uint32_t insert_kernel(struct loader *loader, int64_t handle, const char *mangled,
 	size_t length, int64_t parameters)
 {
-	char base[256], *whole = strndup(mangled, length);
+	char base[256], *whole = xprintf("%.*s", (int)length, mangled);
 	int64_t row = loader->kernel + 1;
-	int rc = -1;
+	int rc;
 
-	if (whole) {
-		demangle_base(whole, base, sizeof(base));
-		rc = db_run(loader->insert[INSERT_KERNEL], "iiIssI", row, loader->process, handle,
-			whole, base, parameters);
-	}
+	demangle_base(whole, base, sizeof(base));
+	rc = db_run(loader->insert[INSERT_KERNEL], "iiIssI", row, loader->process, handle, whole,
+		base, parameters);
 	free(whole);
 	if (rc)
 		return 0;
@@ -103,21 +101,8 @@ struct unplaced_function {
 	uint32_t kernel, thread; /* thread: kernel thread id */
 };
 
-/* The thread that first uses a function records it right before that call. */
-static int place_later(struct loaded_process *p, uint64_t handle, uint32_t kernel)
-{
-	struct unplaced_function *more = array_room(p->unplaced, p->unplaced_count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	p->unplaced = more;
-	more[p->unplaced_count++] = (struct unplaced_function){ handle, kernel, p->reader.thread };
-	map_set(&p->latest_functions, handle, kernel);
-	return 0;
-}
-
 /* From begin on (ticks) the handles recorded by this thread mean those kernels. */
-static int place_functions(struct loaded_process *p, uint32_t thread, uint64_t begin)
+static void place_functions(struct loaded_process *p, uint32_t thread, uint64_t begin)
 {
 	size_t left = 0;
 
@@ -130,28 +115,31 @@ static int place_functions(struct loaded_process *p, uint32_t thread, uint64_t b
 			continue;
 		}
 		life = lives_begin(&p->functions, function.handle, begin, 0);
-		if (!life)
-			return -1;
 		p->functions.life[life - 1].value = function.kernel;
 	}
 	p->unplaced_count = left;
-	return 0;
 }
 
 static int add_function(struct loader *loader, const struct function_record *function)
 {
+	struct loaded_process *p = &loader->p;
 	int known = function->parameter_count != FUNCTION_NO_PARAMETERS;
 	const char *name = function->data +
 		(known ? function->parameter_count * sizeof(struct function_parameter) : 0);
-	uint64_t same = map_get(&loader->p.kernels, map_hash(name, function->name_length), 0);
+	uint64_t same = map_get(&p->kernels, map_hash(name, function->name_length), 0);
 	uint32_t row;
 
-	if (same && map_get(&loader->p.latest_functions, function->handle, 0) == same)
+	if (same && map_get(&p->latest_functions, function->handle, 0) == same)
 		return set_local_bytes(loader, (int64_t)same, function);
 	row = insert_kernel(loader, (int64_t)function->handle, name, function->name_length,
 		known ? (int64_t)function->parameter_count : DB_NULL);
-	if (!row || place_later(&loader->p, function->handle, row) ||
-		set_local_bytes(loader, row, function))
+	if (!row)
+		return -1;
+	/* The thread that first uses a function records it right before that call. */
+	*array_push(p->unplaced, p->unplaced_count) =
+		(struct unplaced_function){ function->handle, row, p->reader.thread };
+	map_set(&p->latest_functions, function->handle, row);
+	if (set_local_bytes(loader, row, function))
 		return -1;
 	return known ? insert_parameters(loader, row, function) : 0;
 }
@@ -187,21 +175,17 @@ static int add_call_type(struct loader *loader, const struct call_type_record *t
 	return 0;
 }
 
-static int add_context(struct loaded_process *p, const struct context_record *context)
+static void add_context(struct loaded_process *p, const struct context_record *context)
 {
 	uint64_t known = map_get(&p->context_numbers, context->id, 0);
-	struct loaded_context *more;
 
 	/* Two threads may record the same name at the same time, with a number each. */
 	if (!known)
 		known = map_get(&p->context_handles, context->handle, 0);
 	if (!known) {
-		more = array_room(p->context, p->context_count, sizeof(*more));
-		if (!more)
-			return -1;
-		p->context = more;
-		more[p->context_count] = (struct loaded_context){ .record = *context };
-		known = ++p->context_count;
+		*array_push(p->context, p->context_count) =
+			(struct loaded_context){ .record = *context };
+		known = p->context_count;
 	} else if (context->cupti_id || !p->context[known - 1].record.cupti_id) {
 		uint32_t number = p->context[known - 1].record.id;
 
@@ -212,23 +196,18 @@ static int add_context(struct loaded_process *p, const struct context_record *co
 	if (context->cupti_id)
 		map_set(&p->context_cupti_ids, context->cupti_id, known);
 	map_set(&p->context_handles, context->handle, known);
-	return 0;
 }
 
-/* Returns the row of a kernel thread id, 0 when out of memory. */
+/* Returns the row of a kernel thread id. */
 static uint32_t thread_row(struct loader *loader, uint32_t tid)
 {
 	struct loaded_process *p = &loader->p;
 	uint64_t row = map_get(&p->threads, tid, 0);
-	struct loaded_thread *more;
 
 	if (row)
 		return (uint32_t)row;
-	more = array_room(p->thread, p->thread_count, sizeof(*more));
-	if (!more)
-		return 0;
-	p->thread = more;
-	more[p->thread_count++] = (struct loaded_thread){ .tid = tid, .stuck = DB_NULL };
+	*array_push(p->thread, p->thread_count) =
+		(struct loaded_thread){ .tid = tid, .stuck = DB_NULL };
 	row = (uint64_t)loader->thread + p->thread_count;
 	map_set(&p->threads, tid, row);
 	return (uint32_t)row;
@@ -260,8 +239,8 @@ static int add_call(struct loader *loader, const struct record *record)
 	if (record->type == RECORD_CALL &&
 		loader_note_overlap(p, (const struct call_record *)record))
 		return -1;
-	if (p->unplaced_count && place_functions(p, p->reader.thread, enter))
-		return -1;
+	if (p->unplaced_count)
+		place_functions(p, p->reader.thread, enter);
 	return thread ? lane_file(loader, thread, record) : -1;
 }
 
@@ -269,40 +248,30 @@ static int add_host_run(struct loader *loader, const struct host_run_record *run
 {
 	uint32_t thread = thread_row(loader, loader->p.reader.thread);
 
-	return thread ? loader_note_host_run(loader, thread, run) : -1;
+	if (!thread)
+		return -1;
+	loader_note_host_run(loader, thread, run);
+	return 0;
 }
 
 static int add_calibration(struct loader *loader, const struct calibration_record *calibration)
 {
 	struct loaded_process *p = &loader->p;
-	const struct calibration_record **more =
-		array_room(p->calibration, p->calibration_count, sizeof(*more));
 
-	if (!more)
-		return -1;
-	p->calibration = more;
-	more[p->calibration_count++] = calibration;
+	*array_push(p->calibration, p->calibration_count) = calibration;
 	return db_run(loader->insert[INSERT_CALIBRATION], "iiiii", loader->process,
 		(int64_t)calibration->ticks, (int64_t)calibration->realtime_ns,
 		(int64_t)calibration->cupti_ns, (int64_t)calibration->gap_ticks);
-}
-
-static int add_window(struct loaded_process *p, const struct window_record *window)
-{
-	const struct window_record **more = array_room(p->window, p->window_count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	p->window = more;
-	more[p->window_count++] = window;
-	return 0;
 }
 
 static int add_usage(struct loader *loader, const struct usage_record *usage)
 {
 	uint32_t thread = thread_row(loader, loader->p.reader.thread);
 
-	return thread ? loader_note_usage(loader, thread, usage) : -1;
+	if (!thread)
+		return -1;
+	loader_note_usage(loader, thread, usage);
+	return 0;
 }
 
 static int insert_device(struct loader *loader, const struct device_info_record *device)
@@ -362,7 +331,8 @@ static int scan_record(struct loader *loader, const struct record *record)
 	case RECORD_HOST_RUN:
 		return add_host_run(loader, (const struct host_run_record *)record);
 	case RECORD_DEVICE:
-		return loader_file_device(loader, (const struct device_record *)record);
+		loader_file_device(loader, (const struct device_record *)record);
+		return 0;
 	case RECORD_SITE:
 		return insert_site(loader, (const struct site_record *)record);
 	case RECORD_MODULE:
@@ -374,19 +344,23 @@ static int scan_record(struct loader *loader, const struct record *record)
 			(uint64_t)(uintptr_t)record);
 		return 0;
 	case RECORD_CONTEXT:
-		return add_context(&loader->p, (const struct context_record *)record);
+		add_context(&loader->p, (const struct context_record *)record);
+		return 0;
 	case RECORD_DEVICE_INFO:
 		return insert_device(loader, (const struct device_info_record *)record);
 	case RECORD_CALIBRATION:
 		return add_calibration(loader, (const struct calibration_record *)record);
 	case RECORD_WINDOW:
-		return add_window(&loader->p, (const struct window_record *)record);
+		*array_push(loader->p.window, loader->p.window_count) =
+			(const struct window_record *)record;
+		return 0;
 	case RECORD_USAGE:
 		return add_usage(loader, (const struct usage_record *)record);
 	case RECORD_PROPERTY:
 		return insert_property(loader, (const struct property_record *)record);
 	case RECORD_IMAGE:
-		return loader_note_image(loader, (const struct image_record *)record);
+		loader_note_image(loader, (const struct image_record *)record);
+		return 0;
 	case RECORD_IMAGE_FILE:
 		return loader_insert_image_file(loader, (const struct image_file_record *)record);
 	case RECORD_WORDS:
@@ -410,11 +384,7 @@ int loader_scan(struct loader *loader)
 	const struct record *record;
 
 	p->first_tick = UINT64_MAX;
-	p->type = calloc(UINT16_MAX + 1, sizeof(*p->type));
-	if (!p->type) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
+	p->type = xcalloc(UINT16_MAX + 1, sizeof(*p->type));
 	while (trace_next(&p->reader, &record)) {
 		loader_step(loader, record_bytes(record));
 		if (scan_record(loader, record))
@@ -422,7 +392,6 @@ int loader_scan(struct loader *loader)
 	}
 	/* The process was killed before the call. */
 	while (p->unplaced_count)
-		if (place_functions(p, p->unplaced[0].thread, UINT64_MAX))
-			return -1;
+		place_functions(p, p->unplaced[0].thread, UINT64_MAX);
 	return 0;
 }

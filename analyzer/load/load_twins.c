@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 
 #define HAS(fields, kind) ((fields)->present & 1ull << FIELD_##kind)
 
@@ -55,7 +55,7 @@ enum { CAME_IN = 1, CAME_MULTICAST, CAME_OUT };
 static struct twins *twins_of(struct loaded_process *p)
 {
 	if (!p->twins)
-		p->twins = calloc(1, sizeof(*p->twins));
+		p->twins = xcalloc(1, sizeof(*p->twins));
 	return p->twins;
 }
 
@@ -66,20 +66,13 @@ static int is_alive(const struct loaded_process *p, const struct mapped *mapped)
 	return life && p->allocations.life[life - 1].row == mapped->row;
 }
 
-static int add_mapped(struct twins *twins, struct list *list, const struct mapped *mapped)
+static void add_mapped(struct twins *twins, struct list *list, const struct mapped *mapped)
 {
-	struct mapped *more;
-
 	if (list->count == TWINS_LIMIT) {
 		twins->left_out++;
-		return 0;
+		return;
 	}
-	more = array_room(list->item, list->count, sizeof(*more));
-	if (!more)
-		return -1;
-	list->item = more;
-	more[list->count++] = *mapped;
-	return 0;
+	*array_push(list->item, list->count) = *mapped;
 }
 
 static int write_twin(struct loader *loader, int64_t row, int64_t other, int64_t shift)
@@ -129,7 +122,6 @@ int loader_bind_multicast(struct loader *loader, const struct loaded_call *call)
 		.memory = fields->value[FIELD_memory],
 		.shift = (int64_t)(fields->value[FIELD_offset] - fields->value[FIELD_value]) };
 	uint32_t life = ranges_find(&p->live_memory, fields->value[FIELD_ptr]);
-	struct bound *more;
 
 	if (!twins)
 		return call->failed ? 0 : -1;
@@ -147,11 +139,7 @@ int loader_bind_multicast(struct loader *loader, const struct loaded_call *call)
 		bound.shift += (int64_t)(fields->value[FIELD_ptr] - address +
 			map_get(&p->known_at, address, 0));
 	}
-	more = array_room(twins->bound, twins->bound_count, sizeof(*more));
-	if (!more)
-		return -1;
-	twins->bound = more;
-	more[twins->bound_count++] = bound;
+	*array_push(twins->bound, twins->bound_count) = bound;
 	return write_bound_all(loader, &bound);
 }
 
@@ -192,14 +180,14 @@ void loader_settle_handle(struct loader *loader, uint64_t handle)
 		settle(&loader->p, &twins->bound[i], handle);
 }
 
-int loader_renew_handle(struct loader *loader, uint64_t handle)
+void loader_renew_handle(struct loader *loader, uint64_t handle)
 {
 	struct twins *twins = loader->p.twins;
 	int was_multicast;
 	size_t count = 0;
 
 	if (!twins)
-		return 0;
+		return;
 	was_multicast = map_get(&twins->came, handle, 0) == CAME_MULTICAST;
 	for (size_t i = 0; i < twins->bound_count; i++)
 		if (twins->bound[i].multicast != handle && twins->bound[i].memory != handle)
@@ -209,7 +197,6 @@ int loader_renew_handle(struct loader *loader, uint64_t handle)
 		if (twins->outside.item[i].key == handle)
 			twins->outside.item[i].key = 0;
 	map_set(&twins->came, handle, 0);
-	return 0;
 }
 
 static int is_multicast(const struct twins *twins, uint64_t handle)
@@ -267,8 +254,9 @@ int loader_join_mapping(struct loader *loader, const struct loaded_call *call,
 	for (size_t i = 0; i < twins->outside.count; i++)
 		if (write_possible(loader, &mapped, &twins->outside.item[i]))
 			return -1;
-	return map_get(&twins->came, mapped.key, 0) ? add_mapped(twins, &twins->outside, &mapped)
-						    : 0;
+	if (map_get(&twins->came, mapped.key, 0))
+		add_mapped(twins, &twins->outside, &mapped);
+	return 0;
 }
 
 /* --- registered host memory --- */
@@ -297,7 +285,8 @@ int loader_join_pages(struct loader *loader, const struct loaded_call *call,
 				(int64_t)(mapped.offset - other->offset)))
 			return -1;
 	}
-	return add_mapped(twins, &twins->pages, &mapped);
+	add_mapped(twins, &twins->pages, &mapped);
+	return 0;
 }
 
 uint64_t loader_twins_left_out(const struct loaded_process *p)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "load_accept.h"
+#include "memory.h"
 #include "run_build.h"
 
 static const char *const memory_names[] = {
@@ -79,16 +79,11 @@ static int write_polling(struct loader *loader, int64_t call, const struct call_
 		host_time(&loader->p, polls.last));
 }
 
-static int note_thread_call(struct loader *loader, const struct loaded_call *call)
+static void note_thread_call(struct loader *loader, const struct loaded_call *call)
 {
 	struct loaded_thread *thread = &loader->p.thread[call->thread - loader->thread - 1];
-	uint32_t *more = array_room(thread->call, thread->call_count, sizeof(*more));
 
-	if (!more)
-		return -1;
-	thread->call = more;
-	more[thread->call_count++] = call->number;
-	return 0;
+	*array_push(thread->call, thread->call_count) = call->number;
 }
 
 /* exit: DB_NULL if the call never returned. */
@@ -243,8 +238,10 @@ int loader_write_call(struct loader *loader, const struct loaded_call *call)
 		field(fields, FIELD_grid), field(fields, FIELD_block),
 		memory_name(call->dst_memory), memory_name(call->src_memory));
 
-	if (rc || note_thread_call(loader, call) ||
-		keep_call(loader, call, enter, exit, or_null(site)))
+	if (rc)
+		return -1;
+	note_thread_call(loader, call);
+	if (keep_call(loader, call, enter, exit, or_null(site)))
 		return -1;
 	count_submitted(p, call);
 	if (call->kind == KIND_INIT && call->returned && p->init != INIT_DONE)
@@ -365,16 +362,12 @@ static int keep_operation(struct loader *loader, const struct device_record *dev
 	return run_add_work(loader->db->run, &facts);
 }
 
-static int note_end(struct loader *loader, int64_t end)
+static void note_end(struct loader *loader, int64_t end)
 {
 	size_t count = (size_t)loader->operation - 1;
-	struct operation_end *more = array_room(loader->end, count, sizeof(*more));
 
-	if (!more)
-		return -1;
-	loader->end = more;
-	more[count] = (struct operation_end){ end, loader->operation };
-	return 0;
+	loader->end = array_grown(loader->end, count, sizeof(*loader->end));
+	loader->end[count] = (struct operation_end){ end, loader->operation };
 }
 
 static int write_operation(struct loader *loader, const struct device_record *device,
@@ -396,8 +389,7 @@ static int write_operation(struct loader *loader, const struct device_record *de
 		context = call->context;
 	loader->operation++;
 	loader->p.operations++;
-	if (note_end(loader, times.end))
-		return -1;
+	note_end(loader, times.end);
 	if (call &&
 		bulk_add_key(loader->operation_call, loader->call + call->number,
 			loader->operation))

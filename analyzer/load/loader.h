@@ -323,8 +323,8 @@ int loader_resolve(struct loader *loader, struct loaded_call *call);
  * Finds the context of a call: the current one, or the one it names.  For a call that destroys
  * contexts: the destroyed one, or none; its streams, events and memory end.
  */
-int loader_resolve_context(struct loader *loader, struct loaded_call *call);
-int loader_end_context(struct loader *loader, const struct loaded_call *call);
+void loader_resolve_context(struct loader *loader, struct loaded_call *call);
+void loader_end_context(struct loader *loader, const struct loaded_call *call);
 
 /*
  * Memory used through other addresses (load_twins.c): a multicast object is bound, a handle is
@@ -335,10 +335,8 @@ int loader_bind_multicast(struct loader *loader, const struct loaded_call *call)
 int loader_note_handle(struct loader *loader, const struct loaded_call *call);
 /* Called before struct loaded_process.mapped drops a handle. */
 void loader_settle_handle(struct loader *loader, uint64_t handle);
-/*
- * The handle now means new memory, or a new multicast object.  Returns 0, or -1 when out of memory.
- */
-int loader_renew_handle(struct loader *loader, uint64_t handle);
+/* The handle now means new memory, or a new multicast object. */
+void loader_renew_handle(struct loader *loader, uint64_t handle);
 int loader_join_mapping(struct loader *loader, const struct loaded_call *call,
 	const struct life *life);
 int loader_join_pages(struct loader *loader, const struct loaded_call *call,
@@ -355,7 +353,7 @@ void loader_release_twins(struct loaded_process *p);
 #define ARRAY_SLICE ((uint64_t)1 << 37)
 #define ARRAY_LEVEL ((uint64_t)1 << 54)
 int loader_make_array(struct loader *loader, const struct loaded_call *call, uint8_t kind);
-int loader_end_array(struct loader *loader, const struct loaded_call *call);
+void loader_end_array(struct loader *loader, const struct loaded_call *call);
 /*
  * Returns the row of the allocation that a call means by an array or a part of one, and its begin;
  * 0: unknown.
@@ -365,7 +363,7 @@ int64_t loader_find_array(struct loader *loader, uint64_t array, uint64_t enter,
 int loader_take_textures(struct loader *loader, const struct loaded_call *call);
 
 /* The call unloads a module, which frees its variables. */
-int loader_end_variables(struct loaded_process *p, const struct loaded_call *call);
+void loader_end_variables(struct loaded_process *p, const struct loaded_call *call);
 int loader_write_call(struct loader *loader, const struct loaded_call *call);
 int loader_write_device(struct loader *loader, const struct device_record *device,
 	const struct loaded_call *call);
@@ -397,7 +395,7 @@ void loader_release_graphs(struct loaded_process *p);
 /* Returns 1 if the call's stream is captured, so that the call becomes a node. */
 int loader_is_captured(const struct loader *loader, const struct loaded_call *call);
 /* During the scan: stores an image; its pieces are written at the end. */
-int loader_note_image(struct loader *loader, const struct image_record *image);
+void loader_note_image(struct loader *loader, const struct image_record *image);
 int loader_insert_image_file(struct loader *loader, const struct image_file_record *file);
 /* Assigns kernels to images: for a module load, a function query or a launch. */
 int loader_take_images(struct loader *loader, const struct loaded_call *call);
@@ -412,14 +410,14 @@ int loader_write_host(struct loader *loader);
  * Runs of host functions: found during the scan, on a thread's row; assigned to the call that
  * submitted them; written at the end.
  */
-int loader_note_host_run(struct loader *loader, uint32_t thread,
+void loader_note_host_run(struct loader *loader, uint32_t thread,
 	const struct host_run_record *record);
 void loader_take_host_run(struct loader *loader, const struct loaded_call *call);
 int loader_write_host_runs(struct loader *loader);
 /* Returns ns since the run's start; the process lasts at least up to there. */
 int64_t loader_host_time(struct loader *loader, uint64_t ticks);
 /* During the scan: stores a reading of that thread (row). */
-int loader_note_usage(struct loader *loader, uint32_t thread, const struct usage_record *record);
+void loader_note_usage(struct loader *loader, uint32_t thread, const struct usage_record *record);
 /* Writes the recording windows of the process, whose end must be known, and losses between them. */
 int loader_write_recording(struct loader *loader);
 int loader_insert_loss(struct loader *loader, const char *reason, uint64_t count);
@@ -436,7 +434,7 @@ int lane_order(struct lane *lane);
 void lane_release(struct lane *lane);
 
 /* During the scan: stores an operation by its correlation id. */
-int loader_file_device(struct loader *loader, const struct device_record *device);
+void loader_file_device(struct loader *loader, const struct device_record *device);
 /* After the scan. */
 void loader_sort_devices(struct loader *loader);
 /* The offset of an operation in the file, in words of 8 bytes. */
@@ -447,7 +445,7 @@ static inline uint32_t loader_place(const struct loaded_process *p,
 }
 
 /* Moves operations of that id to p.taken, in order of start. */
-int loader_take_devices(struct loader *loader, uint32_t correlation);
+void loader_take_devices(struct loader *loader, uint32_t correlation);
 /* Copies properties known only from p.taken to the call, and the CUPTI id to its stream. */
 int loader_match_devices(struct loader *loader, struct loaded_call *call);
 /* Writes operations without a call. */

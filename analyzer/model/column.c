@@ -9,15 +9,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "print.h"
 
 static int create_in(struct scratch *scratch, const char *folder)
 {
-	char *path;
+	char *path = xprintf("%s/cufence.XXXXXX", folder);
 
 	scratch->folder = folder;
-	if (asprintf(&path, "%s/cufence.XXXXXX", folder) < 0)
-		return -1;
 	scratch->file = mkostemp(path, O_CLOEXEC);
 	if (scratch->file >= 0)
 		unlink(path);
@@ -145,18 +144,14 @@ static void merge(unsigned char *to, const unsigned char *from, const unsigned c
 	}
 }
 
-int column_sort(struct column *column, int (*compare)(const void *, const void *))
+void column_sort(struct column *column, int (*compare)(const void *, const void *))
 {
 	size_t size = column->row_size, bytes = column->count * size;
 	unsigned char *spare;
 
 	if (is_sorted(column, compare))
-		return 0;
-	spare = malloc(bytes);
-	if (!spare) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
+		return;
+	spare = xrealloc(NULL, column->count, size);
 	for (size_t run = size; run < bytes; run *= 2) {
 		memcpy(spare, column->rows, bytes);
 		for (size_t at = 0; at < bytes; at += 2 * run) {
@@ -168,5 +163,4 @@ int column_sort(struct column *column, int (*compare)(const void *, const void *
 		}
 	}
 	free(spare);
-	return 0;
 }

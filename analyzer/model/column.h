@@ -59,6 +59,6 @@ void column_close(struct column *column);
  * Sorts the rows stably; compare() as in qsort().  Sorted rows are only scanned once.  Returns 0,
  * or -1 after a message.
  */
-int column_sort(struct column *column, int (*compare)(const void *, const void *));
+void column_sort(struct column *column, int (*compare)(const void *, const void *));
 
 #endif

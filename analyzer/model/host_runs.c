@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "array.h"
 #include "constants.h"
+#include "memory.h"
 #include "run_parts.h"
 #include "sorted.h"
 #include "unnamed_memory.h"
@@ -74,7 +74,10 @@ static int read_rows(struct run *run, struct db *db)
 				.exit = run_reader_time(&reader, 4) };
 	}
 	run_reader_close(&reader);
-	return rc ? -1 : column_sort(&run->host_runs, by_exit);
+	if (rc)
+		return -1;
+	column_sort(&run->host_runs, by_exit);
+	return 0;
 }
 
 /* --- nodes of graphs --- */
@@ -85,14 +88,14 @@ struct host_launch {
 	uint32_t call, process, stream;
 };
 
-static int add_launch(const struct run *run, uint32_t id, struct host_launch **all, size_t *count)
+static void add_launch(const struct run *run, uint32_t id, struct host_launch **all, size_t *count)
 {
 	const struct run_call *call = run_call(run, id);
-	struct host_launch *more, launch = { RUN_NEVER, INT64_MIN, id, 0, 0 };
+	struct host_launch launch = { RUN_NEVER, INT64_MIN, id, 0, 0 };
 	uint32_t work = call ? call->last_work : 0;
 
 	if (!work || kind_family(call->kind) != FAMILY_graph_launch)
-		return 0;
+		return;
 	do {
 		const struct run_work *part;
 		int64_t end;
@@ -104,15 +107,10 @@ static int add_launch(const struct run *run, uint32_t id, struct host_launch **a
 		launch.end = end > launch.end ? end : launch.end;
 	} while (work != call->last_work);
 	if (launch.start == RUN_NEVER)
-		return 0;
+		return;
 	launch.process = run_payload(run, call)->process;
 	launch.stream = call->stream;
-	more = array_room(*all, *count, sizeof(*more));
-	if (!more)
-		return -1;
-	*all = more;
-	more[(*count)++] = launch;
-	return 0;
+	*array_push(*all, *count) = launch;
 }
 
 static int by_start(const void *a, const void *b)
@@ -122,17 +120,15 @@ static int by_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-static int find_launches(const struct run *run, struct host_launch **all, size_t *count)
+static void find_launches(const struct run *run, struct host_launch **all, size_t *count)
 {
 	const struct run_object *object = (const struct run_object *)run->objects.rows;
 
 	for (uint64_t i = 0; i < run->objects.count; i++, object++)
-		if (object->role == OBJECT_CONTENT && object->object & CONTENT_HOST &&
-			add_launch(run, object->call, all, count))
-			return -1;
+		if (object->role == OBJECT_CONTENT && object->object & CONTENT_HOST)
+			add_launch(run, object->call, all, count);
 	if (*count)
 		qsort(*all, *count, sizeof(**all), by_start);
-	return 0;
 }
 
 /*
@@ -162,20 +158,19 @@ static uint32_t launch_at(const struct host_launch *launch, size_t count,
 	return found ? found->call : 0;
 }
 
-static int find_nodes(struct run *run)
+static void find_nodes(struct run *run)
 {
 	struct host_launch *launches = NULL;
 	size_t count = 0;
-	int rc = find_launches(run, &launches, &count);
 
-	for (uint64_t i = 0; !rc && count && i < host_run_count(run); i++) {
+	find_launches(run, &launches, &count);
+	for (uint64_t i = 0; count && i < host_run_count(run); i++) {
 		struct host_run *row = (struct host_run *)run->host_runs.rows + i;
 
 		if (!row->call)
 			row->call = launch_at(launches, count, row);
 	}
 	free(launches);
-	return rc;
 }
 
 /* --- by call --- */
@@ -201,10 +196,16 @@ static int list_calls(struct run *run)
 			return -1;
 		*of = (struct run_ended){ row->call, (uint32_t)i };
 	}
-	return column_sort(&run->host_run_calls, by_call);
+	column_sort(&run->host_run_calls, by_call);
+	return 0;
 }
 
 int host_runs_read(struct run *run, struct db *db)
 {
-	return read_rows(run, db) || find_nodes(run) || list_calls(run) ? -1 : 0;
+	if (read_rows(run, db))
+		return -1;
+	find_nodes(run);
+	if (list_calls(run))
+		return -1;
+	return 0;
 }

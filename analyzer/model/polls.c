@@ -24,7 +24,7 @@ static int read_loops(struct db *db, struct map *loops)
 	return step;
 }
 
-static int update(struct polls *polls, const struct map *loops, struct asking *asking,
+static void update(struct polls *polls, const struct map *loops, struct asking *asking,
 	const struct run *run, uint32_t id)
 {
 	const struct run_call *call = run_call(run, id);
@@ -35,18 +35,17 @@ static int update(struct polls *polls, const struct map *loops, struct asking *a
 
 	if (!kind_has(call->kind, K_POLLS)) {
 		asking->what = 0;
-		return 0;
+		return;
 	}
 	if (payload->result) {
 		asking->again = is_same || map_get(loops, id, 0);
 		asking->since = is_same ? since : call->enter;
 		asking->what = what;
-		return 0;
+		return;
 	}
 	asking->what = 0;
 	if (is_same && asking->again)
 		map_set(&polls->since, id, (uint64_t)since);
-	return 0;
 }
 
 int polls_find(struct polls *polls, const struct run *run, struct db *db)
@@ -62,7 +61,7 @@ int polls_find(struct polls *polls, const struct run *run, struct db *db)
 		if (!call || call->kind == KIND_RUNTIME)
 			continue;
 		asking = idmap_need(&threads, call->thread, sizeof(*asking));
-		rc = asking ? update(polls, &loops, asking, run, id) : -1;
+		update(polls, &loops, asking, run, id);
 	}
 	idmap_release(&threads, free);
 	map_release(&loops);

@@ -6,20 +6,16 @@
 #include <sys/resource.h>
 
 #include "host_runs.h"
+#include "memory.h"
 #include "run_parts.h"
 #include "unknown.h"
 
 struct run *run_new(const struct run_room *room)
 {
-	struct run *run = calloc(1, sizeof(*run));
-	struct scratch *scratch;
+	struct run *run = xcalloc(1, sizeof(*run));
+	struct scratch *scratch = &run->scratch;
 
-	if (!run || !(run->building = calloc(1, sizeof(*run->building)))) {
-		fputs("cufence: out of memory\n", stderr);
-		free(run);
-		return NULL;
-	}
-	scratch = &run->scratch;
+	run->building = xcalloc(1, sizeof(*run->building));
 	if (!scratch_open(scratch) &&
 		!column_open(&run->calls, scratch, sizeof(struct run_call), room->calls + 1) &&
 		!column_open(&run->links, scratch, sizeof(struct run_link), room->calls + 1) &&
@@ -115,21 +111,20 @@ static int add_payload(struct run *run, const struct run_call_facts *facts, uint
 }
 
 /* Stores the end as a duration if it fits into the row, else in the map. */
-static int set_end(struct map *ends, uint32_t id, int64_t start, int64_t end, uint32_t *duration)
+static void set_end(struct map *ends, uint32_t id, int64_t start, int64_t end, uint32_t *duration)
 {
 	int64_t ns;
 
 	*duration = DURATION_NEVER;
 	if (end == RUN_NEVER)
-		return 0;
+		return;
 	if (start != RUN_NEVER && !__builtin_sub_overflow(end, start, &ns) && ns >= 0 &&
 		ns < DURATION_LONG) {
 		*duration = (uint32_t)ns;
-		return 0;
+		return;
 	}
 	*duration = DURATION_LONG;
 	map_set(ends, id, (uint64_t)end);
-	return 0;
 }
 
 int run_add_call(struct run *run, const struct run_call_facts *facts)
@@ -155,34 +150,21 @@ int run_add_call(struct run *run, const struct run_call_facts *facts)
 		.payload = payload,
 	};
 	*link = (struct run_link){ .parent = facts->parent, .site = facts->site };
-	return set_end(&run->long_calls, facts->id, facts->enter, facts->exit, &call->duration);
+	set_end(&run->long_calls, facts->id, facts->enter, facts->exit, &call->duration);
+	return 0;
 }
 
 /* --- operations --- */
 
-static int add_where(struct run *run, const struct run_where *where, uint32_t *number)
+static void add_where(struct run *run, const struct run_where *where, uint32_t *number)
 {
-	struct run_building *building = run->building;
-	size_t room = building->where_room ? 2 * building->where_room : 64;
-	struct run_where *more = run->where;
-
 	/* Row 0 is empty. */
-	if (run->where_count == building->where_room) {
-		more = realloc(run->where, room * sizeof(*more));
-		if (!more) {
-			fputs("cufence: out of memory\n", stderr);
-			return -1;
-		}
-		run->where = more;
-		building->where_room = room;
-	}
 	if (!run->where_count)
-		more[run->where_count++] = (struct run_where){ 0 };
-	*number = run_seen_need(&building->where, more, where, sizeof(*where),
+		*array_push(run->where, run->where_count) = (struct run_where){ 0 };
+	*number = run_seen_need(&run->building->where, run->where, where, sizeof(*where),
 		(uint32_t)run->where_count);
 	if (*number == run->where_count)
-		more[run->where_count++] = *where;
-	return *number ? 0 : -1;
+		*array_push(run->where, run->where_count) = *where;
 }
 
 int run_add_work(struct run *run, const struct run_work_facts *facts)
@@ -192,11 +174,13 @@ int run_add_work(struct run *run, const struct run_work_facts *facts)
 	if (is_full(run, &run->works, facts->id))
 		return 0;
 	work = column_need(&run->works, facts->id);
-	if (!work || add_where(run, &facts->where, &work->where))
+	if (!work)
 		return -1;
+	add_where(run, &facts->where, &work->where);
 	work->start = facts->start;
 	work->call = facts->call;
-	return set_end(&run->long_works, facts->id, facts->start, facts->end, &work->duration);
+	set_end(&run->long_works, facts->id, facts->start, facts->end, &work->duration);
+	return 0;
 }
 
 /* --- lists --- */
@@ -227,15 +211,11 @@ int run_add_launch(struct run *run, uint32_t call, uint32_t shape)
 
 /* --- computed from all rows --- */
 
-static int chain_calls(struct run *run)
+static void chain_calls(struct run *run)
 {
 	struct run_link *links = (struct run_link *)run->links.rows;
-	uint32_t *last = calloc(run->thread_count, sizeof(*last));
+	uint32_t *last = xcalloc(run->thread_count, sizeof(*last));
 
-	if (!last) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
 	for (uint32_t id = 1; id < run_call_end(run); id++) {
 		const struct run_call *call = run_call(run, id);
 
@@ -248,7 +228,6 @@ static int chain_calls(struct run *run)
 		last[call->thread] = id;
 	}
 	free(last);
-	return 0;
 }
 
 static int is_captured(struct run_cursor *objects, uint32_t call)
@@ -262,16 +241,12 @@ static int is_captured(struct run_cursor *objects, uint32_t call)
 }
 
 /* As view dependency defines it. */
-static int chain_streams(struct run *run)
+static void chain_streams(struct run *run)
 {
 	struct run_link *links = (struct run_link *)run->links.rows;
 	struct run_cursor objects = { .rows = &run->objects };
-	uint32_t *last = calloc(run->stream_count + 1, sizeof(*last));
+	uint32_t *last = xcalloc(run->stream_count + 1, sizeof(*last));
 
-	if (!last) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
 	for (uint32_t id = 1; id < run_call_end(run); id++) {
 		const struct run_call *call = run_call(run, id);
 
@@ -283,7 +258,6 @@ static int chain_streams(struct run *run)
 		last[call->stream] = id;
 	}
 	free(last);
-	return 0;
 }
 
 /* Links the operations of each call into a ring, in order of id. */
@@ -344,9 +318,10 @@ int run_complete(struct run *run, struct db *db)
 {
 	if (run->building->left_out)
 		return 1;
-	if (join_nodes(run, db) || run_read_tables(run, db) || run_read_lists(run, db) ||
-		chain_calls(run) || chain_streams(run))
+	if (join_nodes(run, db) || run_read_tables(run, db) || run_read_lists(run, db))
 		return -1;
+	chain_calls(run);
+	chain_streams(run);
 	if (run->building->left_out)
 		return 1;
 	chain_works(run);

@@ -164,8 +164,9 @@ static int read_claims(struct run *run, struct db *db)
 			read_claim(&reader, claim);
 	}
 	run_reader_close(&reader);
-	if (rc || column_sort(&run->claims, by_word))
+	if (rc)
 		return -1;
+	column_sort(&run->claims, by_word);
 	find_outside(run);
 	return 0;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "memory.h"
 #include "rows.h"
 
 static const char *const kinds[] = {
@@ -44,13 +44,10 @@ static struct run_wait *last_of(struct run_evidence *evidence, uint32_t call)
 
 static struct run_wait *append_wait(struct run_evidence *evidence)
 {
-	struct run_wait *more = array_room(evidence->wait, evidence->wait_count, sizeof(*more));
+	struct run_wait *wait = array_push(evidence->wait, evidence->wait_count);
 
-	if (!more)
-		return NULL;
-	evidence->wait = more;
-	more[evidence->wait_count] = (struct run_wait){ 0 };
-	return &more[evidence->wait_count++];
+	*wait = (struct run_wait){ 0 };
+	return wait;
 }
 
 int run_add_wait(struct run_evidence *evidence, const struct run_wait *wait)
@@ -72,54 +69,30 @@ int run_add_wait(struct run_evidence *evidence, const struct run_wait *wait)
 
 int run_add_hold(struct run_evidence *evidence, const struct run_hold *hold)
 {
-	struct run_hold *more = array_room(evidence->hold, evidence->hold_count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	evidence->hold = more;
-	more[evidence->hold_count++] = *hold;
+	*array_push(evidence->hold, evidence->hold_count) = *hold;
 	return 0;
 }
 
 int run_add_known(struct run_evidence *evidence, const struct run_known *known)
 {
-	struct run_known *more = array_room(evidence->known, evidence->known_count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	evidence->known = more;
-	more[evidence->known_count++] = *known;
+	*array_push(evidence->known, evidence->known_count) = *known;
 	map_set(&evidence->knows, known->call, 1);
 	return 0;
 }
 
 int run_add_trim(struct run_evidence *evidence, const struct run_trim *trim)
 {
-	struct run_trim *more = array_room(evidence->trim, evidence->trim_count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	evidence->trim = more;
-	more[evidence->trim_count++] = *trim;
+	*array_push(evidence->trim, evidence->trim_count) = *trim;
 	return 0;
 }
 
 int run_add_loop(struct run_evidence *evidence, const struct run_loop *loop)
 {
-	struct run_loop *more = array_room(evidence->loop, evidence->loop_count, sizeof(*more));
-	size_t size = (loop->turns + 1) * sizeof(*loop->begin);
-	int64_t *begin = malloc(size);
+	struct run_loop *kept = array_push(evidence->loop, evidence->loop_count);
 
-	if (more)
-		evidence->loop = more;
-	if (!more || !begin) {
-		free(begin);
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
-	memcpy(begin, loop->begin, size);
-	more[evidence->loop_count] = *loop;
-	more[evidence->loop_count++].begin = begin;
+	*kept = *loop;
+	kept->begin = xrealloc(NULL, loop->turns + 1, sizeof(*kept->begin));
+	memcpy(kept->begin, loop->begin, (loop->turns + 1) * sizeof(*kept->begin));
 	return 0;
 }
 

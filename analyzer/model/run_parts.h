@@ -53,7 +53,6 @@ void run_seen_release(struct run_seen *seen);
 /* State while rows are added. */
 struct run_building {
 	struct run_seen payloads, where;
-	size_t where_room;
 	int joined;   /* works are already joined (work.h) */
 	int left_out; /* rows without space were dropped */
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "memory.h"
 #include "run_parts.h"
 
 #include <stdio.h>
@@ -18,13 +19,11 @@ static size_t home_of(const struct run_seen *seen, const void *row, size_t row_s
 	return (size_t)hash & (seen->size - 1);
 }
 
-static int grow(struct run_seen *seen, const unsigned char *rows, size_t row_size)
+static void grow(struct run_seen *seen, const unsigned char *rows, size_t row_size)
 {
 	struct run_seen more = { .size = seen->size ? 2 * seen->size : 64, .count = seen->count };
 
-	more.slot = calloc(more.size, sizeof(*more.slot));
-	if (!more.slot)
-		return -1;
+	more.slot = xcalloc(more.size, sizeof(*more.slot));
 	for (size_t i = 0; i < seen->size; i++) {
 		size_t at;
 
@@ -37,7 +36,6 @@ static int grow(struct run_seen *seen, const unsigned char *rows, size_t row_siz
 	}
 	free(seen->slot);
 	*seen = more;
-	return 0;
 }
 
 uint32_t run_seen_need(struct run_seen *seen, const void *rows, const void *row, size_t row_size,
@@ -46,10 +44,8 @@ uint32_t run_seen_need(struct run_seen *seen, const void *rows, const void *row,
 	const unsigned char *all = rows;
 	size_t at;
 
-	if (2 * (seen->count + 1) > seen->size && grow(seen, all, row_size)) {
-		fputs("cufence: out of memory\n", stderr);
-		return 0;
-	}
+	if (2 * (seen->count + 1) > seen->size)
+		grow(seen, all, row_size);
 	at = home_of(seen, row, row_size);
 	for (; seen->slot[at]; at = (at + 1) & (seen->size - 1))
 		if (!memcmp(all + seen->slot[at] * row_size, row, row_size))

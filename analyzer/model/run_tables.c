@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "memory.h"
 #include "run_parts.h"
 
 #define COUNT(names) ((unsigned)(sizeof(names) / sizeof(*(names))))
@@ -155,16 +155,12 @@ static int read_twins(struct run *run, struct db *db)
 
 	while (!rc && (rc = run_reader_next(&reader)) > 0) {
 		uint32_t id = run_reader_id(&reader, 0), other = run_reader_id(&reader, 1);
-		struct run_twin *more = array_room(run->twin, run->twin_count, sizeof(*more));
 
-		rc = more ? 0 : -1;
-		if (!more)
-			break;
-		run->twin = more;
+		rc = 0;
 		if (id >= run->allocations.count || other >= run->allocations.count)
 			continue;
 		all[id].has_twins = 1;
-		more[run->twin_count++] = (struct run_twin){ .allocation = id,
+		*array_push(run->twin, run->twin_count) = (struct run_twin){ .allocation = id,
 			.other = other,
 			.shift = sqlite3_column_int64(reader.rows, 2),
 			.is_known = sqlite3_column_type(reader.rows, 2) != SQLITE_NULL };
@@ -179,14 +175,8 @@ static int read_devices(struct run *run, struct db *db)
 	int rc = run_reader_open(&reader, run, db, "device",
 		"SELECT process, ordinal, sm_count, threads_per_sm, blocks_per_sm FROM device");
 
-	while (!rc && (rc = run_reader_next(&reader)) > 0) {
-		struct run_device *more = array_room(run->device, run->device_count, sizeof(*more));
-
-		rc = more ? 0 : -1;
-		if (!more)
-			break;
-		run->device = more;
-		more[run->device_count++] = (struct run_device){
+	while (rc >= 0 && (rc = run_reader_next(&reader)) > 0) {
+		*array_push(run->device, run->device_count) = (struct run_device){
 			.process = run_reader_id(&reader, 0),
 			.ordinal = sqlite3_column_int(reader.rows, 1),
 			.sms = sqlite3_column_int64(reader.rows, 2),
@@ -263,7 +253,10 @@ static int read_objects(struct run *run, struct db *db)
 				sqlite3_column_int64(reader.rows, 2) };
 	}
 	run_reader_close(&reader);
-	return rc ? -1 : column_sort(&run->objects, by_call);
+	if (rc)
+		return -1;
+	column_sort(&run->objects, by_call);
+	return 0;
 }
 
 const char *const operand_roles[OPERAND_ROLES] = {
@@ -333,7 +326,10 @@ static int read_extents(struct run *run, struct db *db)
 				sqlite3_column_int64(q, 9), sqlite3_column_int64(q, 10) };
 	}
 	run_reader_close(&reader);
-	return rc ? -1 : column_sort(&run->extents, by_call);
+	if (rc)
+		return -1;
+	column_sort(&run->extents, by_call);
+	return 0;
 }
 
 static int read_overheads(struct run *run, struct db *db)
@@ -359,7 +355,10 @@ static int read_overheads(struct run *run, struct db *db)
 				sqlite3_column_int64(reader.rows, 3) };
 	}
 	run_reader_close(&reader);
-	return rc ? -1 : column_sort(&run->overheads, by_start);
+	if (rc)
+		return -1;
+	column_sort(&run->overheads, by_start);
+	return 0;
 }
 
 static int add(struct column *list, uint32_t call, uint32_t what)
@@ -382,7 +381,9 @@ static int list_allocations(struct run *run)
 		if (add(&run->freed, run_allocation(run, id)->freed, id) ||
 			add(&run->allocated, run_allocation(run, id)->created, id))
 			return -1;
-	return column_sort(&run->freed, by_call) || column_sort(&run->allocated, by_call) ? -1 : 0;
+	column_sort(&run->freed, by_call);
+	column_sort(&run->allocated, by_call);
+	return 0;
 }
 
 /* Threads created come before those joined by the same call. */
@@ -398,7 +399,10 @@ static int list_threads(struct run *run, struct db *db)
 	while (!rc && (rc = run_reader_next(&reader)) > 0)
 		rc = add(&run->threads_made, run_reader_id(&reader, 0), run_reader_id(&reader, 1));
 	run_reader_close(&reader);
-	return rc ? -1 : column_sort(&run->threads_made, by_call);
+	if (rc)
+		return -1;
+	column_sort(&run->threads_made, by_call);
+	return 0;
 }
 
 /* Losses that mean missing calls. */
@@ -417,8 +421,9 @@ static int read_gaps(struct run *run, struct db *db)
 
 int run_read_lists(struct run *run, struct db *db)
 {
-	return column_sort(&run->operands, by_call) || column_sort(&run->launches, by_call) ||
-			read_objects(run, db) || read_extents(run, db) || read_overheads(run, db) ||
+	column_sort(&run->operands, by_call);
+	column_sort(&run->launches, by_call);
+	return read_objects(run, db) || read_extents(run, db) || read_overheads(run, db) ||
 			list_allocations(run) || list_threads(run, db) || read_gaps(run, db)
 		? -1
 		: 0;

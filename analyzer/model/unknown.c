@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "array.h"
 #include "memory.h"
 #include "run_parts.h"
 
@@ -97,11 +96,7 @@ int unknown_find(struct run *run, struct db *db)
 		return -1;
 	if (!run->death_count)
 		return 0;
-	latest = calloc(run->stream_count + 1, sizeof(*latest));
-	if (!latest) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
+	latest = xcalloc(run->stream_count + 1, sizeof(*latest));
 	find_recorded(run, latest);
 	set_flags(run, latest);
 	free(latest);

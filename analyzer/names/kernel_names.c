@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "demangle_whole.h"
+#include "memory.h"
 #include "name_parts.h"
 #include "short_name.h"
 
@@ -56,7 +56,7 @@ static int add(struct kernels *kernels, sqlite3_stmt *row, struct whole_name *wh
 {
 	const char *mangled = (const char *)sqlite3_column_text(row, 1);
 	const char *name = (const char *)sqlite3_column_text(row, 2);
-	struct kernel *more;
+	struct kernel *kernel;
 	int is_plain;
 
 	if (!mangled || !name)
@@ -65,19 +65,14 @@ static int add(struct kernels *kernels, sqlite3_stmt *row, struct whole_name *wh
 	is_plain = demangle_whole(mangled, whole);
 	if (is_plain)
 		whole->arguments_length = 0;
-	more = array_room(kernels->list, kernels->count, sizeof(*more));
-	if (!more)
-		return -1;
-	kernels->list = more;
-	more += kernels->count++;
-	*more = (struct kernel){ .id = sqlite3_column_int64(row, 0),
-		.name = strdup(name),
-		.whole = strdup(is_plain ? mangled : whole->text) };
+	kernel = array_push(kernels->list, kernels->count);
+	*kernel = (struct kernel){ .id = sqlite3_column_int64(row, 0),
+		.name = xstrdup(name),
+		.whole = xstrdup(is_plain ? mangled : whole->text) };
 	if (whole->arguments_length)
-		more->arguments = strndup(whole->text + whole->arguments, whole->arguments_length);
-	if (!more->name || !more->whole || (!more->arguments && whole->arguments_length))
-		return no_memory();
-	return name_shortly(more, whole);
+		kernel->arguments = xprintf("%.*s", (int)whole->arguments_length,
+			whole->text + whole->arguments);
+	return name_shortly(kernel, whole);
 }
 
 static int read_kernels(struct kernels *kernels, struct db *db)

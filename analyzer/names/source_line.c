@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "array.h"
+#include "memory.h"
 #include "print.h"
 
 enum { SOURCE_BYTES = 8 << 20 };
@@ -211,23 +211,19 @@ static struct known_source *new_known(const char *file, const char *program)
 
 const struct source *sources_find(struct sources *sources, const char *file, const char *program)
 {
-	struct known_source *known = NULL, **more;
+	struct known_source *known = NULL;
 
 	for (size_t i = 0; i < sources->count && !known; i++)
 		if (is_asked(sources->known[i], file, program))
 			known = sources->known[i];
 	if (known)
 		return known->text ? &known->source : NULL;
-	more = array_room(sources->known, sources->count, sizeof(*more));
-	if (!more)
-		return NULL;
-	sources->known = more;
 	known = new_known(file, program);
 	if (!known || read_source(sources, known)) {
 		free_known(known);
 		return NULL;
 	}
-	more[sources->count++] = known;
+	*array_push(sources->known, sources->count) = known;
 	return known->text ? &known->source : NULL;
 }
 

@@ -38,7 +38,7 @@ void order_begin(struct order *order, const struct order_state *state)
 	order->now_own = state->own;
 }
 
-int order_learn(struct order *order, struct order_clock **clock, const struct order_epoch *own,
+void order_learn(struct order *order, struct order_clock **clock, const struct order_epoch *own,
 	const struct order_state *state, enum order_strength cap)
 {
 	/*
@@ -46,11 +46,9 @@ int order_learn(struct order *order, struct order_clock **clock, const struct or
 	 * ordered after.
 	 */
 	if (state->own.seq && order_clock_strength(*clock, own, &state->own) >= cap)
-		return 0;
-	return order_clock_join(&order->joiner, clock, own, state->clock, cap) ||
-			order_clock_add(&order->joiner, clock, own, &state->own, cap)
-		? -1
-		: 0;
+		return;
+	order_clock_join(&order->joiner, clock, own, state->clock, cap);
+	order_clock_add(&order->joiner, clock, own, &state->own, cap);
 }
 
 int order_edge(struct order *order, const struct walk_call *call, const struct order_state *state,
@@ -70,15 +68,15 @@ int order_need(struct order *order, const struct walk_call *call, const struct o
 {
 	if (order_edge(order, call, state, reason))
 		return -1;
-	return order_learn(order, &order->now, &order->now_own, state,
-		order_reason_strength[reason]);
+	order_learn(order, &order->now, &order->now_own, state, order_reason_strength[reason]);
+	return 0;
 }
 
-int order_doubt(struct order *order, struct order_clock **clock)
+void order_doubt(struct order *order, struct order_clock **clock)
 {
 	struct order_epoch all = { .key = ORDER_ALL_KEY, .seq = order->last_seq };
 
-	return order_clock_add(&order->joiner, clock, NULL, &all, ORDER_UNKNOWN);
+	order_clock_add(&order->joiner, clock, NULL, &all, ORDER_UNKNOWN);
 }
 
 struct order_state order_node(struct order *order, const struct walk_call *call)
@@ -122,7 +120,8 @@ static int step_export(struct order *order, const struct walk_call *call)
 
 static int step_stream_destroy(struct order *order, const struct walk_call *call)
 {
-	return order_drop_stream(order, call->stream, idmap_get(&order->threads, call->thread));
+	order_drop_stream(order, call->stream, idmap_get(&order->threads, call->thread));
+	return 0;
 }
 
 static int step_event_destroy(struct order *order, const struct walk_call *call)
@@ -135,11 +134,10 @@ static int step_context_destroy(struct order *order, const struct walk_call *cal
 {
 	if (!call->context) /* the context has other users */
 		return 0;
-	return order_step_incident(order, call) ||
-			order_drop_context(order, call->context,
-				idmap_get(&order->threads, call->thread))
-		? -1
-		: 0;
+	if (order_step_incident(order, call))
+		return -1;
+	order_drop_context(order, call->context, idmap_get(&order->threads, call->thread));
+	return 0;
 }
 
 /* It orders nothing; process_call() has the thread receive reports before any step. */
@@ -193,16 +191,17 @@ static int doubt_all(struct order *order)
 {
 	for (size_t i = 0; i < order->streams.size; i++) {
 		struct order_stream *stream = order->streams.slot[i].object;
-		if (stream && order_doubt(order, &stream->last.clock))
-			return -1;
+		if (stream)
+			order_doubt(order, &stream->last.clock);
 	}
 	for (size_t i = 0; i < order->threads.size; i++) {
 		struct order_thread *thread = order->threads.slot[i].object;
 		if (!thread)
 			continue;
 		thread->last.own.seq = order_next(order);
-		if (!thread->last.own.seq || order_doubt(order, &thread->last.clock))
+		if (!thread->last.own.seq)
 			return -1;
+		order_doubt(order, &thread->last.clock);
 	}
 	return 0;
 }
@@ -234,9 +233,9 @@ static int process_call(struct order *order, const struct walk_call *call)
 		return 0;
 	if (order_receive_reports(order, call) || step(order, call))
 		return -1;
-	return order->keys.count > order->forget_at || order->joiner.bytes > order->forget_bytes
-		? order_forget(order)
-		: 0;
+	if (order->keys.count > order->forget_at || order->joiner.bytes > order->forget_bytes)
+		order_forget(order);
+	return 0;
 }
 
 /* Only the reasons in use are cleared: a call has few. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "order_agents.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 
 void order_keep(struct order_state *slot, struct order_state state)
 {
@@ -62,8 +63,6 @@ struct order_context *order_need_context(struct order *order, int64_t id,
 {
 	struct order_context *context = idmap_need(&order->contexts, id, sizeof(*context));
 
-	if (!context)
-		return NULL;
 	if (!context->key) {
 		context->id = id;
 		context->process = call->process;
@@ -183,25 +182,21 @@ struct order_process *order_need_process(struct order *order, int64_t id)
 
 struct order_thread *order_need_thread(struct order *order, int64_t id, int64_t process_id)
 {
-	struct order_thread *thread = idmap_get(&order->threads, id), **more;
+	struct order_thread *thread = idmap_get(&order->threads, id);
 	struct order_process *process;
 
 	if (thread)
 		return thread;
 	process = order_need_process(order, process_id);
-	more = process ? array_room(process->thread, process->thread_count, sizeof(*more)) : NULL;
-	if (!more)
+	if (!process)
 		return NULL;
-	process->thread = more;
 	thread = idmap_need(&order->threads, id, sizeof(*thread));
-	if (!thread)
-		return NULL;
 	thread->id = id;
 	thread->process = process_id;
 	thread->last = ORDER_NOTHING;
 	thread->last.own.key = order_new_key(order, 1);
 	thread->place = process->thread_count;
-	process->thread[process->thread_count++] = thread;
+	*array_push(process->thread, process->thread_count) = thread;
 	return thread->last.own.key ? thread : NULL;
 }
 
@@ -219,51 +214,43 @@ struct order_exec *order_need_exec(struct order *order, int64_t id)
 	return exec;
 }
 
-static int add_orphan(const struct order_stream *stream, struct order_state state, int blocking)
+static void add_orphan(const struct order_stream *stream, struct order_state state, int blocking)
 {
 	struct order_context *context = stream->context;
-	struct order_orphan *more =
-		array_room(context->orphan, context->orphan_count, sizeof(*more));
+	struct order_orphan *orphan = array_push(context->orphan, context->orphan_count);
 
-	if (!more)
-		return -1;
-	context->orphan = more;
-	more[context->orphan_count] = (struct order_orphan){ .state = ORDER_NOTHING,
+	*orphan = (struct order_orphan){ .state = ORDER_NOTHING,
 		.changed = stream->changed,
 		.blocking = blocking };
 	/* bequeath() keeps the clock once for all. */
 	state.clock = NULL;
-	order_keep(&more[context->orphan_count++].state, state);
-	return 0;
+	order_keep(&orphan->state, state);
 }
 
 /* Moves the stream's clock to its context; the context's key covers the stream's own work. */
-static int bequeath(struct order *order, struct order_stream *stream, struct order_state state,
+static void bequeath(struct order *order, struct order_stream *stream, struct order_state state,
 	int own)
 {
 	struct order_context *context = stream->context;
 	struct order_clock **to[] = { &context->gone, &context->gone_blocking };
-	int rc = 0;
 
-	for (int i = 0; i < (stream_is_blocking(stream->kind) ? 2 : 1) && !rc; i++) {
+	for (int i = 0; i < (stream_is_blocking(stream->kind) ? 2 : 1); i++) {
 		order->joiner.implied = context->key | (i ? ORDER_BLOCKING : 0);
-		rc = order_clock_join(&order->joiner, to[i], NULL, state.clock, ORDER_GUARANTEED);
-		if (!rc && own)
-			rc = order_clock_add(&order->joiner, to[i], NULL, &state.own,
-				ORDER_GUARANTEED);
+		order_clock_join(&order->joiner, to[i], NULL, state.clock, ORDER_GUARANTEED);
+		if (own)
+			order_clock_add(&order->joiner, to[i], NULL, &state.own, ORDER_GUARANTEED);
 	}
 	order->joiner.implied = 0;
-	return rc;
 }
 
-int order_drop_stream(struct order *order, int64_t id, const struct order_thread *by)
+void order_drop_stream(struct order *order, int64_t id, const struct order_thread *by)
 {
 	struct order_stream *stream = idmap_take(&order->streams, id);
 	struct order_context *context;
-	int legacy_waits, rc = 0;
+	int legacy_waits;
 
 	if (!stream)
-		return 0;
+		return;
 	context = stream->context;
 	legacy_waits = stream_is_blocking(stream->kind) &&
 		(!context->legacy || context->legacy->last.own.seq < stream->changed);
@@ -271,19 +258,18 @@ int order_drop_stream(struct order *order, int64_t id, const struct order_thread
 		(legacy_waits || !by ||
 			order_clock_strength(by->last.clock, NULL, &stream->last.own) <
 				ORDER_GUARANTEED))
-		rc = add_orphan(stream, stream->last, legacy_waits);
-	if (!rc)
-		rc = bequeath(order, stream, stream->last, 0);
-	for (size_t i = 0; i < stream->pending_count && !rc; i++)
-		rc = add_orphan(stream, stream->pending[i].state, legacy_waits) ||
-			bequeath(order, stream, stream->pending[i].state, 1);
+		add_orphan(stream, stream->last, legacy_waits);
+	bequeath(order, stream, stream->last, 0);
+	for (size_t i = 0; i < stream->pending_count; i++) {
+		add_orphan(stream, stream->pending[i].state, legacy_waits);
+		bequeath(order, stream, stream->pending[i].state, 1);
+	}
 	unlink_stream(stream, context);
 	if (context->legacy == stream)
 		context->legacy = NULL;
 	else
 		retire_key(order, stream->last.own, context->process);
 	order_free_stream(stream);
-	return rc;
 }
 
 void order_drop_event(struct order *order, int64_t id)
@@ -318,17 +304,15 @@ void order_drop_exec(struct order *order, int64_t id)
 	order_free_exec(exec);
 }
 
-int order_drop_context(struct order *order, int64_t id, const struct order_thread *by)
+void order_drop_context(struct order *order, int64_t id, const struct order_thread *by)
 {
 	struct order_context *context = idmap_take(&order->contexts, id);
-	int rc = 0;
 
 	if (!context)
-		return 0;
-	while (context->newest && !rc)
-		rc = order_drop_stream(order, context->newest->id, by);
+		return;
+	while (context->newest)
+		order_drop_stream(order, context->newest->id, by);
 	order_free_context(context);
-	return rc;
 }
 
 void order_end_thread(struct order *order, struct order_thread *thread)

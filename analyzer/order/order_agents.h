@@ -133,8 +133,8 @@ struct order_key {
 };
 
 /*
- * Return the agents that a call names.  NULL after a message when out of memory; NULL without a
- * message if the call names none (distinguish by the id in the call).
+ * Return the agents that a call names.  NULL without a message if the call names none, and NULL
+ * after one if there are too many (distinguish by the id in the call).
  */
 struct order_stream *order_need_stream(struct order *order, const struct walk_call *call);
 struct order_context *order_need_context(struct order *order, int64_t id,
@@ -155,13 +155,13 @@ void order_note_change(struct order_stream *stream, uint32_t seq);
  * Releases a destroyed stream, event, graph or thread.  The context keeps what was pending in a
  * stream.
  */
-int order_drop_stream(struct order *order, int64_t id, const struct order_thread *by);
+void order_drop_stream(struct order *order, int64_t id, const struct order_thread *by);
 void order_drop_event(struct order *order, int64_t id);
 void order_drop_exec(struct order *order, int64_t id);
 /* Releases the nodes of an executable graph. */
 void order_free_nodes(struct order *order, struct order_exec *exec);
 void order_end_thread(struct order *order, struct order_thread *thread);
-int order_drop_context(struct order *order, int64_t id, const struct order_thread *by);
+void order_drop_context(struct order *order, int64_t id, const struct order_thread *by);
 
 /* Returns 1 if every thread that may submit work has observed it complete. */
 int order_is_known_to_all(const struct order *order, int64_t process,
@@ -171,7 +171,7 @@ int order_is_known_to_all(const struct order *order, int64_t process,
  * Removes from all clocks the destroyed streams and threads that every thread has observed
  * complete.  order->forget_at limits how often it runs.
  */
-int order_forget(struct order *order);
+void order_forget(struct order *order);
 
 /*
  * Keeps the reports to a process that are needed by receivers of these numbers of reports, which

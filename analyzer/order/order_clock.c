@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "sorted.h"
 
 /* A context's key stands for all its streams; the next key is its legacy stream's. */
@@ -195,20 +196,12 @@ static size_t first_new_entry(const struct order_joiner *joiner, const struct or
 	return i;
 }
 
-static int make_room(struct order_joiner *joiner, size_t count)
+static void make_room(struct order_joiner *joiner, size_t count)
 {
-	struct order_entry *more;
-
 	if (count <= joiner->size)
-		return 0;
-	more = realloc(joiner->scratch, 2 * count * sizeof(*more));
-	if (!more) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
-	joiner->scratch = more;
+		return;
+	joiner->scratch = xrealloc(joiner->scratch, 2 * count, sizeof(*joiner->scratch));
 	joiner->size = 2 * count;
-	return 0;
 }
 
 static void raise(struct order_entry *entry, const struct order_entry *by, int cap)
@@ -283,7 +276,7 @@ static size_t prune(struct order_entry *list, size_t count, uint32_t implied, in
 	return kept;
 }
 
-static int replace(struct order_joiner *joiner, struct order_clock **clock,
+static void replace(struct order_joiner *joiner, struct order_clock **clock,
 	const struct order_entry *list, size_t count)
 {
 	size_t size = room_for(count);
@@ -293,17 +286,13 @@ static int replace(struct order_joiner *joiner, struct order_clock **clock,
 		memcpy((*clock)->entry, list, count * sizeof(*list));
 		(*clock)->count = (uint32_t)count;
 		(*clock)->number = ++joiner->numbers;
-		return 0;
+		return;
 	}
 	if (joiner->limit && joiner->bytes + bytes_of(size) > joiner->limit) {
 		joiner->full = 1;
-		return 0;
+		return;
 	}
-	made = malloc(bytes_of(size));
-	if (!made) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
+	made = xrealloc(NULL, 1, bytes_of(size));
 	made->refs = 1;
 	made->count = (uint32_t)count;
 	made->size = (uint32_t)size;
@@ -313,10 +302,9 @@ static int replace(struct order_joiner *joiner, struct order_clock **clock,
 	memcpy(made->entry, list, count * sizeof(*list));
 	order_clock_unref(*clock);
 	*clock = made;
-	return 0;
 }
 
-static int join_list(struct order_joiner *joiner, struct order_clock **clock,
+static void join_list(struct order_joiner *joiner, struct order_clock **clock,
 	const struct order_entry *list, size_t list_count, int cap)
 {
 	size_t had = *clock ? (*clock)->count : 0, count;
@@ -324,29 +312,28 @@ static int join_list(struct order_joiner *joiner, struct order_clock **clock,
 	joiner->work += had + list_count;
 	if (joiner->work_limit && joiner->work > joiner->work_limit) {
 		joiner->full = 1;
-		return 0;
+		return;
 	}
-	if (make_room(joiner, had + list_count))
-		return -1;
+	make_room(joiner, had + list_count);
 	count = merge(joiner->scratch, had ? (*clock)->entry : list, had, list, list_count, cap);
 	count = prune(joiner->scratch, count, joiner->implied, cap);
-	return replace(joiner, clock, joiner->scratch, count);
+	replace(joiner, clock, joiner->scratch, count);
 }
 
-int order_clock_join(struct order_joiner *joiner, struct order_clock **clock,
+void order_clock_join(struct order_joiner *joiner, struct order_clock **clock,
 	const struct order_epoch *own, const struct order_clock *other, enum order_strength cap)
 {
 	size_t i;
 
 	if (!other || other == *clock)
-		return 0;
+		return;
 	i = first_new_entry(joiner, *clock, own, other, (int)cap);
 	if (i == other->count)
-		return 0;
-	return join_list(joiner, clock, other->entry + i, other->count - i, (int)cap);
+		return;
+	join_list(joiner, clock, other->entry + i, other->count - i, (int)cap);
 }
 
-int order_clock_add(struct order_joiner *joiner, struct order_clock **clock,
+void order_clock_add(struct order_joiner *joiner, struct order_clock **clock,
 	const struct order_epoch *own, const struct order_epoch *epoch, enum order_strength cap)
 {
 	struct order_entry entry = { .key = epoch->key, .set = epoch->set }, *known;
@@ -355,25 +342,24 @@ int order_clock_add(struct order_joiner *joiner, struct order_clock **clock,
 		entry.seq[i] = epoch->seq;
 	if (!epoch->seq || is_implied(joiner->implied, &entry) ||
 		order_clock_strength(*clock, own, epoch) >= cap)
-		return 0;
+		return;
 	known = *clock && (*clock)->refs == 1 ? find((*clock)->entry, (*clock)->count, epoch->key)
 					      : NULL;
 	/* A key that stands for several streams may make other entries redundant. */
 	if (!known || set_key(epoch->set) == epoch->key ||
-		(epoch->set && epoch->key == set_key(epoch->set) + 1))
-		return join_list(joiner, clock, &entry, 1, (int)cap);
+		(epoch->set && epoch->key == set_key(epoch->set) + 1)) {
+		join_list(joiner, clock, &entry, 1, (int)cap);
+		return;
+	}
 	raise(known, &entry, (int)cap);
 	(*clock)->number = ++joiner->numbers;
-	return 0;
 }
 
 static void shrink(struct order_clock **clock)
 {
 	size_t size = (*clock)->size, less_size = room_for((*clock)->count);
-	struct order_clock *less = realloc(*clock, bytes_of(less_size));
+	struct order_clock *less = xrealloc(*clock, 1, bytes_of(less_size));
 
-	if (!less)
-		return;
 	less->size = (uint32_t)less_size;
 	*less->bytes -= bytes_of(size) - bytes_of(less_size);
 	*clock = less;

@@ -103,12 +103,11 @@ struct order_joiner {
 
 /*
  * Add to *clock the content of another clock or an epoch, with at most strength cap.  *clock is
- * replaced if it is shared.  Return 0, or -1 after a message when out of memory, with *clock
- * unchanged.  At a limit they set joiner->full, return 0 and leave *clock unchanged.
+ * replaced if it is shared.  At a limit they set joiner->full and leave *clock unchanged.
  */
-int order_clock_join(struct order_joiner *joiner, struct order_clock **clock,
+void order_clock_join(struct order_joiner *joiner, struct order_clock **clock,
 	const struct order_epoch *own, const struct order_clock *other, enum order_strength cap);
-int order_clock_add(struct order_joiner *joiner, struct order_clock **clock,
+void order_clock_add(struct order_joiner *joiner, struct order_clock **clock,
 	const struct order_epoch *own, const struct order_epoch *epoch, enum order_strength cap);
 
 /*

@@ -11,16 +11,13 @@ static void keep(struct order_cover *cover, const struct order_state *state)
 }
 
 /* Covers the events that the stream waits for too, although no operation followed them yet. */
-static int cover_stream(struct order *order, const struct order_stream *stream,
+static void cover_stream(struct order *order, const struct order_stream *stream,
 	struct order_cover *cover)
 {
-	int rc = 0;
-
 	keep(cover, &stream->last);
-	for (size_t i = 0; i < stream->pending_count && !rc; i++)
-		rc = order_learn(order, &cover->clock, NULL, &stream->pending[i].state,
+	for (size_t i = 0; i < stream->pending_count; i++)
+		order_learn(order, &cover->clock, NULL, &stream->pending[i].state,
 			ORDER_GUARANTEED);
-	return rc;
 }
 
 int order_cover_of(struct order *order, const struct walk_call *call, struct order_cover *cover)
@@ -43,7 +40,9 @@ int order_cover_of(struct order *order, const struct walk_call *call, struct ord
 			keep(cover, &event->state);
 		return 0;
 	default:
-		return stream ? cover_stream(order, stream, cover) : 0;
+		if (stream)
+			cover_stream(order, stream, cover);
+		return 0;
 	}
 }
 
@@ -149,10 +148,12 @@ int order_thread_waits(struct order *order, const struct walk_call *call, int64_
 {
 	const struct order_stream *other = idmap_get(&order->streams, stream);
 	struct order_cover cover = { 0 };
-	int rc = other && !order->given_up
-		? cover_stream(order, other, &cover) || order_thread_knows(order, call, &cover)
-		: 0;
+	int rc;
 
+	if (!other || order->given_up)
+		return 0;
+	cover_stream(order, other, &cover);
+	rc = order_thread_knows(order, call, &cover);
 	order_cover_release(&cover);
 	return rc ? -1 : 0;
 }

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 #include "unnamed_memory.h"
 #include "order_steps.h"
 
@@ -23,21 +23,19 @@ int order_is_contested(const struct order_stream *stream, const struct walk_call
 int order_add_pending(struct order *order, struct order_stream *stream, struct order_state state,
 	enum order_reason reason)
 {
-	struct order_pending *more;
+	struct order_pending *pending;
 	uint32_t seq;
 
 	for (size_t i = 0; state.call && i < stream->pending_count; i++)
 		if (stream->pending[i].state.call == state.call &&
 			stream->pending[i].reason == reason)
 			return 0;
-	more = array_room(stream->pending, stream->pending_count, sizeof(*more));
 	seq = order_next(order);
-	if (!more || !seq)
+	if (!seq)
 		return -1;
-	stream->pending = more;
-	more[stream->pending_count] =
-		(struct order_pending){ .state = ORDER_NOTHING, .reason = reason };
-	order_keep(&more[stream->pending_count++].state, state);
+	pending = array_push(stream->pending, stream->pending_count);
+	*pending = (struct order_pending){ .state = ORDER_NOTHING, .reason = reason };
+	order_keep(&pending->state, state);
 	order_note_change(stream, seq);
 	return 0;
 }
@@ -92,7 +90,8 @@ static int need_host(struct order *order, const struct walk_call *call,
 	if (thread_observed_more(stream, thread) &&
 		order_need(order, call, &thread->last, ORDER_HOST))
 		return -1;
-	return order_need_reports(order, thread);
+	order_need_reports(order, thread);
+	return 0;
 }
 
 static int need_dependencies(struct order *order, struct order_stream *stream,
@@ -101,9 +100,8 @@ static int need_dependencies(struct order *order, struct order_stream *stream,
 	const struct order_state *barrier =
 		pending_barrier(&stream->context->barrier, stream->barrier_seen);
 
-	if (overlap &&
-		order_learn(order, &order->now, &order->now_own, &stream->last, ORDER_UNKNOWN))
-		return -1;
+	if (overlap)
+		order_learn(order, &order->now, &order->now_own, &stream->last, ORDER_UNKNOWN);
 	if (order_need_pending(order, call, stream, ORDER_REASONS) ||
 		order_need_legacy(order, call, stream, overlap) ||
 		(barrier && order_need(order, call, barrier, ORDER_EVENT)) ||
@@ -111,7 +109,9 @@ static int need_dependencies(struct order *order, struct order_stream *stream,
 		return -1;
 	if (barrier)
 		stream->barrier_seen = barrier->call;
-	return call->contested & CONTESTED_STREAM ? order_doubt(order, &order->now) : 0;
+	if (call->contested & CONTESTED_STREAM)
+		order_doubt(order, &order->now);
+	return 0;
 }
 
 /*
@@ -127,10 +127,10 @@ static int add_overlapped(struct order *order, const struct walk_call *call,
 		return 0;
 	state->op = later.op;
 	state->end = later.end;
-	return order_edge(order, call, &stream->last, ORDER_AFTERWARDS) ||
-			order_learn(order, &state->clock, NULL, &stream->last, ORDER_GUARANTEED)
-		? -1
-		: 0;
+	if (order_edge(order, call, &stream->last, ORDER_AFTERWARDS))
+		return -1;
+	order_learn(order, &state->clock, NULL, &stream->last, ORDER_GUARANTEED);
+	return 0;
 }
 
 int order_submit(struct order *order, struct order_stream *stream, const struct walk_call *call,
@@ -292,8 +292,8 @@ static int record_early(struct order *order, const struct walk_call *call, int64
 	event->record = call->id;
 	event->stream = 0;
 	order_keep(&event->state, stream->before);
-	return order_learn(order, &event->state.clock, &event->state.own, &stream->last,
-		ORDER_UNKNOWN);
+	order_learn(order, &event->state.clock, &event->state.own, &stream->last, ORDER_UNKNOWN);
+	return 0;
 }
 
 int order_step_submit(struct order *order, const struct walk_call *call)
@@ -304,8 +304,10 @@ int order_step_submit(struct order *order, const struct walk_call *call)
 		return call->stream ? -1 : 0;
 	if (waits_for_others(call)) {
 		struct order_state others = ORDER_NOTHING;
-		int rc = order_doubt(order, &others.clock) ||
-			order_add_pending(order, stream, others, ORDER_EVENT);
+		int rc;
+
+		order_doubt(order, &others.clock);
+		rc = order_add_pending(order, stream, others, ORDER_EVENT);
 		order_clock_unref(others.clock);
 		if (rc)
 			return -1;
@@ -359,8 +361,6 @@ int order_step_free(struct order *order, const struct walk_call *call)
 	if (!call->ptr)
 		return 0;
 	freed = idmap_need(&order->freed, freed_id(call), sizeof(*freed));
-	if (!freed)
-		return -1;
 	freed->stream = stream->id;
 	order_keep(&freed->state, stream->last);
 	return 0;
@@ -401,11 +401,12 @@ int order_step_record(struct order *order, const struct walk_call *call)
 static int add_foreign(struct order *order, struct order_stream *stream)
 {
 	struct order_state others = ORDER_NOTHING;
-	int rc = order_doubt(order, &others.clock) ||
-		order_add_pending(order, stream, others, ORDER_EVENT);
+	int rc;
 
+	order_doubt(order, &others.clock);
+	rc = order_add_pending(order, stream, others, ORDER_EVENT);
 	order_clock_unref(others.clock);
-	return rc ? -1 : 0;
+	return rc;
 }
 
 /*
@@ -416,12 +417,13 @@ static int add_uncertain(struct order *order, struct order_stream *stream,
 	const struct order_event *event)
 {
 	struct order_state state = ORDER_NOTHING;
-	int rc = order_learn(order, &state.clock, NULL, &event->state, ORDER_UNKNOWN) ||
-		order_doubt(order, &state.clock) ||
-		order_add_pending(order, stream, state, ORDER_EVENT);
+	int rc;
 
+	order_learn(order, &state.clock, NULL, &event->state, ORDER_UNKNOWN);
+	order_doubt(order, &state.clock);
+	rc = order_add_pending(order, stream, state, ORDER_EVENT);
 	order_clock_unref(state.clock);
-	return rc ? -1 : 0;
+	return rc;
 }
 
 /* "Before the first call to cuEventRecord(), an event represents an empty set of work"
@@ -470,14 +472,13 @@ static int need_context(struct order *order, const struct walk_call *call,
 		if (context->orphan[i].changed > seen)
 			rc = order_need(order, call, &context->orphan[i].state, reason);
 	if (!rc)
-		rc = order_clock_join(&order->joiner, &order->now, &order->now_own, context->gone,
+		order_clock_join(&order->joiner, &order->now, &order->now_own, context->gone,
 			ORDER_GUARANTEED);
 	order->joiner.implied = 0;
-	return rc ||
-			order_clock_add(&order->joiner, &order->now, &order->now_own, &all,
-				ORDER_GUARANTEED)
-		? -1
-		: 0;
+	if (rc)
+		return -1;
+	order_clock_add(&order->joiner, &order->now, &order->now_own, &all, ORDER_GUARANTEED);
+	return 0;
 }
 
 /*
@@ -497,9 +498,10 @@ int order_step_context_record(struct order *order, const struct walk_call *call)
 	if (!event)
 		return call->event ? -1 : 0;
 	order_begin(order, &ORDER_NOTHING);
-	if ((context && need_context(order, call, context, ORDER_STREAM)) ||
-		(has_unknown_streams(call) && order_doubt(order, &order->now)))
+	if (context && need_context(order, call, context, ORDER_STREAM))
 		return -1;
+	if (has_unknown_streams(call))
+		order_doubt(order, &order->now);
 	event->recorded = 1;
 	event->record = call->id;
 	event->stream = 0;
@@ -512,9 +514,11 @@ static int block_context(struct order *order, const struct walk_call *call,
 	struct order_context *context, const struct order_event *event)
 {
 	order_begin(order, &ORDER_NOTHING);
-	if (order_need(order, call, &context->barrier, ORDER_STREAM) ||
-		(has_unknown_streams(call) ? order_doubt(order, &order->now)
-					   : order_need(order, call, &event->state, ORDER_EVENT)))
+	if (order_need(order, call, &context->barrier, ORDER_STREAM))
+		return -1;
+	if (has_unknown_streams(call))
+		order_doubt(order, &order->now);
+	else if (order_need(order, call, &event->state, ORDER_EVENT))
 		return -1;
 	order_keep(&context->barrier, order_node(order, call));
 	return 0;

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 #include "order_agents.h"
 
 /* Minimum number of keys before dead ones are looked for. */
@@ -43,7 +43,6 @@ struct visitor {
 	uint32_t key;       /* of the process */
 	uint32_t *received; /* positions up to which clocks contain it */
 	size_t count;
-	int failed;
 };
 
 static void visit_streams(struct visitor *visitor, const struct idmap *streams)
@@ -136,15 +135,8 @@ static void forget_keys(struct visitor *visitor, struct order_clock **clock)
 
 static void add_received(struct visitor *visitor, uint32_t number)
 {
-	uint32_t *more = number && !visitor->failed
-		? array_room(visitor->received, visitor->count, sizeof(*more))
-		: NULL;
-
-	visitor->failed |= number && !more;
-	if (!more)
-		return;
-	visitor->received = more;
-	more[visitor->count++] = number;
+	if (number)
+		*array_push(visitor->received, visitor->count) = number;
 }
 
 static void collect_received(struct visitor *visitor, struct order_clock **clock)
@@ -154,7 +146,6 @@ static void collect_received(struct visitor *visitor, struct order_clock **clock
 			order_clock_reach(*clock, visitor->key, (enum order_strength)level));
 }
 
-/* Keeps all reports when out of memory. */
 static void forget_told(struct order *order, struct order_process *process)
 {
 	struct visitor visitor = { .visit = collect_received, .order = order, .key = process->key };
@@ -163,8 +154,7 @@ static void forget_told(struct order *order, struct order_process *process)
 	collect_received(&visitor, &order->now);
 	for (size_t i = 0; i < process->thread_count; i++)
 		add_received(&visitor, process->thread[i]->received);
-	if (!visitor.failed)
-		order_forget_reports(order, process, visitor.received, visitor.count);
+	order_forget_reports(order, process, visitor.received, visitor.count);
 	free(visitor.received);
 }
 
@@ -186,13 +176,11 @@ static void forget_in_processes(struct order *order, const uint32_t *gone, size_
 	}
 }
 
-int order_forget(struct order *order)
+void order_forget(struct order *order)
 {
-	uint32_t *gone = malloc((order->keys.count + 1) * sizeof(*gone));
+	uint32_t *gone = xrealloc(NULL, order->keys.count, sizeof(*gone));
 	size_t count = 0;
 
-	if (!gone)
-		return 0; /* too early */
 	for (size_t i = 0; i < order->keys.size; i++) {
 		const struct order_key *key = order->keys.slot[i].object;
 
@@ -209,5 +197,4 @@ int order_forget(struct order *order)
 	free(gone);
 	order->forget_at = ORDER_FORGET_MIN + 2 * (uint32_t)order->keys.count;
 	order->forget_bytes = order->joiner.bytes + order->joiner.limit / ORDER_FORGET_PART;
-	return 0;
 }

@@ -7,8 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "array.h"
 #include "graph_child.h"
+#include "memory.h"
 #include "order_steps.h"
 #include "sorted.h"
 
@@ -68,13 +68,8 @@ static int add_node(struct order *order, struct order_exec *exec, struct order_e
 	sqlite3_stmt *q)
 {
 	const char *type = (const char *)sqlite3_column_text(q, 1);
-	struct order_graph_node *more = array_room(exec->node, exec->node_count, sizeof(*more)),
-				*node;
+	struct order_graph_node *node = array_push(exec->node, exec->node_count);
 
-	if (!more)
-		return -1;
-	exec->node = more;
-	node = &more[exec->node_count++];
 	*node = (struct order_graph_node){ .node = sqlite3_column_int64(q, 0),
 		.event = sqlite3_column_int64(q, 2),
 		.state = ORDER_NOTHING,
@@ -156,19 +151,16 @@ static int step_change(struct order *order, const struct walk_call *call)
 static int read_arcs(struct order *order, struct order_exec *exec)
 {
 	sqlite3_stmt *q = order->db ? db_prepare(order->db, arcs_sql) : NULL;
-	int64_t(*more)[2];
+	int64_t(*arc)[2];
 	int rc = -1;
 
 	exec->arcs_known = 1;
 	if (!q || db_bind(q, "ii", exec->graph, exec->created))
 		goto out;
 	while ((rc = db_step(q)) > 0) {
-		more = array_room(exec->arc, exec->arc_count, sizeof(*more));
-		if (!more)
-			break;
-		exec->arc = more;
-		more[exec->arc_count][0] = sqlite3_column_int64(q, 0);
-		more[exec->arc_count++][1] = sqlite3_column_int64(q, 1);
+		arc = array_push(exec->arc, exec->arc_count);
+		(*arc)[0] = sqlite3_column_int64(q, 0);
+		(*arc)[1] = sqlite3_column_int64(q, 1);
 	}
 out:
 	sqlite3_finalize(q);
@@ -187,19 +179,12 @@ struct search {
 	size_t todo_count;
 };
 
-static int visit(struct search *search, int64_t node)
+static void visit(struct search *search, int64_t node)
 {
-	int64_t *more;
-
 	if (idmap_get(&search->seen, node))
-		return 0;
-	more = array_room(search->todo, search->todo_count, sizeof(*more));
-	if (!more)
-		return -1;
+		return;
 	idmap_put(&search->seen, node, search);
-	search->todo = more;
-	more[search->todo_count++] = node;
-	return 0;
+	*array_push(search->todo, search->todo_count) = node;
 }
 
 static void release_nothing(void *object)
@@ -211,23 +196,23 @@ int order_path_in_graph(struct order *order, int64_t exec_id, int64_t from, int6
 {
 	struct order_exec *exec = idmap_get(&order->execs, exec_id);
 	struct search search = { .todo = NULL };
-	int found = 0, rc;
+	int found = 0;
 
 	if (!exec || (!exec->arcs_known && read_arcs(order, exec)))
 		return -1;
-	rc = visit(&search, from);
-	while (!rc && !found && search.todo_count) {
+	visit(&search, from);
+	while (!found && search.todo_count) {
 		int64_t node = search.todo[--search.todo_count];
 
 		for (size_t i = first_arc(exec, node);
-			i < exec->arc_count && exec->arc[i][0] == node && !rc && !found; i++) {
+			i < exec->arc_count && exec->arc[i][0] == node && !found; i++) {
 			found = exec->arc[i][1] == to;
-			rc = visit(&search, exec->arc[i][1]);
+			visit(&search, exec->arc[i][1]);
 		}
 	}
 	free(search.todo);
 	idmap_release(&search.seen, release_nothing);
-	return rc ? -1 : found;
+	return found;
 }
 
 /* --- launches --- */
@@ -239,29 +224,24 @@ int order_path_in_graph(struct order *order, int64_t exec_id, int64_t from, int6
 static int state_at(struct order *order, const struct walk_call *call, struct order_exec *exec,
 	const struct order_stream *stream, struct order_graph_node *node, struct order_state *state)
 {
-	int path, rc;
-
 	*state = stream->before;
 	state->call = call->id;
 	state->start = 1;
 	state->own = (struct order_epoch){ .key = node->key, .seq = order->epoch.seq };
 	order_clock_ref(state->clock);
-	rc = order_clock_add(&order->joiner, &state->clock, NULL, &stream->before.own,
-		ORDER_GUARANTEED);
-	for (size_t i = 0; i < exec->node_count && !rc; i++) {
+	order_clock_add(&order->joiner, &state->clock, NULL, &stream->before.own, ORDER_GUARANTEED);
+	for (size_t i = 0; i < exec->node_count; i++) {
 		struct order_graph_node *wait = &exec->node[i];
-
-		path = wait->act == GRAPH_WAITS
+		int path = wait->act == GRAPH_WAITS
 			? order_path_in_graph(order, exec->id, wait->node, node->node)
 			: 0;
-		rc = path < 0 ||
-				(path &&
-					order_learn(order, &state->clock, NULL, &wait->state,
-						ORDER_GUARANTEED))
-			? -1
-			: 0;
+
+		if (path < 0)
+			return -1;
+		if (path)
+			order_learn(order, &state->clock, NULL, &wait->state, ORDER_GUARANTEED);
 	}
-	return rc;
+	return 0;
 }
 
 static int record(struct order *order, const struct walk_call *call, struct order_exec *exec,
@@ -305,18 +285,18 @@ static int wait_inside(struct order *order, const struct walk_call *call,
 	const struct order_event *event = idmap_get(&order->events, node->event);
 
 	order_drop(&node->state);
-	if (!event || event->foreign)
-		return order_doubt(order, &stream->last.clock) || order_doubt(order, &order->now)
-			? -1
-			: 0;
+	if (!event || event->foreign) {
+		order_doubt(order, &stream->last.clock);
+		order_doubt(order, &order->now);
+		return 0;
+	}
 	if (!event->recorded)
 		return 0;
 	order_keep(&node->state, event->state);
-	return order_edge(order, call, &event->state, ORDER_AFTERWARDS) ||
-			order_learn(order, &stream->last.clock, NULL, &event->state,
-				ORDER_GUARANTEED)
-		? -1
-		: 0;
+	if (order_edge(order, call, &event->state, ORDER_AFTERWARDS))
+		return -1;
+	order_learn(order, &stream->last.clock, NULL, &event->state, ORDER_GUARANTEED);
+	return 0;
 }
 
 static int act(struct order *order, const struct walk_call *call, struct order_exec *exec,
@@ -327,9 +307,10 @@ static int act(struct order *order, const struct walk_call *call, struct order_e
 	for (size_t i = 0; i < exec->node_count && !rc; i++) {
 		if (exec->node[i].act == GRAPH_WAITS)
 			rc = wait_inside(order, call, stream, &exec->node[i]);
-		else if (exec->node[i].act == GRAPH_EXTERNAL)
-			rc = order_doubt(order, &stream->last.clock) ||
-				order_doubt(order, &order->now);
+		if (exec->node[i].act == GRAPH_EXTERNAL) {
+			order_doubt(order, &stream->last.clock);
+			order_doubt(order, &order->now);
+		}
 	}
 	for (size_t i = 0; i < exec->node_count && !rc; i++) {
 		if (exec->node[i].act == GRAPH_RECORDS)

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "array.h"
 #include "constants.h"
+#include "memory.h"
 #include "order_steps.h"
 #include "scope.h"
 
@@ -29,21 +29,17 @@ static void sift_down(struct order_process *process, size_t at)
 	news[at] = moved;
 }
 
-static int add_report(struct order_process *process, int64_t at, int64_t thread,
+static void add_report(struct order_process *process, int64_t at, int64_t thread,
 	const struct order_state *state)
 {
-	struct order_news *more = array_room(process->news, process->news_count, sizeof(*more));
 	struct order_news news = { .at = at, .thread = thread, .state = ORDER_NOTHING };
 	size_t i;
 
-	if (!more)
-		return -1;
-	process->news = more;
 	order_keep(&news.state, *state);
-	for (i = process->news_count++; i && more[(i - 1) / 2].at > at; i = (i - 1) / 2)
-		more[i] = more[(i - 1) / 2];
-	more[i] = news;
-	return 0;
+	process->news = array_grown(process->news, process->news_count, sizeof(*process->news));
+	for (i = process->news_count++; i && process->news[(i - 1) / 2].at > at; i = (i - 1) / 2)
+		process->news[i] = process->news[(i - 1) / 2];
+	process->news[i] = news;
 }
 
 int order_report_wait(struct order *order, const struct walk_call *call, int64_t at,
@@ -51,7 +47,10 @@ int order_report_wait(struct order *order, const struct walk_call *call, int64_t
 {
 	struct order_process *process = order_need_process(order, call->process);
 
-	return process ? add_report(process, at, 0, state) : -1;
+	if (!process)
+		return -1;
+	add_report(process, at, 0, state);
+	return 0;
 }
 
 /*
@@ -63,20 +62,21 @@ int order_report_run(struct order *order, const struct walk_call *call, int64_t 
 {
 	struct order_process *process = order_need_process(order, call->process);
 
-	return process ? add_report(process, at, call->ran_by, state) : -1;
+	if (!process)
+		return -1;
+	add_report(process, at, call->ran_by, state);
+	return 0;
 }
 
 /* When a process has a second thread, it begins to report what its threads have observed. */
-static int start_reports(struct order_process *process)
+static void start_reports(struct order_process *process)
 {
 	process->met = 1;
 	for (size_t i = 0; i + 1 < process->thread_count; i++) {
 		const struct order_thread *thread = process->thread[i];
-		if (thread->last.own.seq &&
-			add_report(process, thread->last_exit, 0, &thread->last))
-			return -1;
+		if (thread->last.own.seq)
+			add_report(process, thread->last_exit, 0, &thread->last);
 	}
-	return 0;
 }
 
 static struct order_thread *thread_of(struct order *order, int64_t id, int64_t process_id)
@@ -88,8 +88,10 @@ static struct order_thread *thread_of(struct order *order, int64_t id, int64_t p
 		return thread;
 	thread = order_need_thread(order, id, process_id);
 	process = thread ? order_need_process(order, process_id) : NULL;
-	if (!process || (process->thread_count == 2 && !process->met && start_reports(process)))
+	if (!process)
 		return NULL;
+	if (process->thread_count == 2 && !process->met)
+		start_reports(process);
 	return thread;
 }
 
@@ -97,8 +99,7 @@ static struct order_thread *thread_of(struct order *order, int64_t id, int64_t p
 static int add_observed(struct order *order, struct order_thread *thread,
 	const struct order_state *state, enum order_strength cap)
 {
-	if (order_learn(order, &thread->last.clock, NULL, state, cap))
-		return -1;
+	order_learn(order, &thread->last.clock, NULL, state, cap);
 	thread->last.own.seq = order_next(order);
 	return thread->last.own.seq ? 0 : -1;
 }
@@ -198,11 +199,11 @@ int order_let_know(struct order *order, const struct walk_call *call,
 	order_clock_ref(known.clock);
 	known.own = thread->last.own;
 	known.own.seq = order_next(order);
-	if (!known.own.seq ||
-		order_clock_add(&order->joiner, &known.clock, NULL, &state->own, cap)) {
+	if (!known.own.seq) {
 		order_clock_unref(known.clock);
 		return -1;
 	}
+	order_clock_add(&order->joiner, &known.clock, NULL, &state->own, cap);
 	order_keep(&thread->last, known);
 	order_clock_unref(known.clock);
 	return report_observed(order, call, thread);
@@ -250,11 +251,10 @@ static int join_pending(struct order *order, const struct walk_call *call,
 static int join_in_part(struct order *order, const struct walk_call *call,
 	struct order_stream *stream, enum order_reason reason)
 {
-	return join(order, call, &stream->before, reason) ||
-			order_learn(order, &order->now, &order->now_own, &stream->last,
-				ORDER_UNKNOWN)
-		? -1
-		: 0;
+	if (join(order, call, &stream->before, reason))
+		return -1;
+	order_learn(order, &order->now, &order->now_own, &stream->last, ORDER_UNKNOWN);
+	return 0;
 }
 
 static int join_stream(struct order *order, const struct walk_call *call,
@@ -308,11 +308,11 @@ static int join_all(struct order *order, const struct walk_call *call,
 		stream = blocking_only ? stream->older_blocking : stream->older)
 		if (join_stream(order, call, stream, reason))
 			return -1;
-	if (join_orphans(order, call, context, blocking_only, reason, seen) ||
-		order_clock_join(&order->joiner, &order->now, &order->now_own,
-			blocking_only ? context->gone_blocking : context->gone,
-			order_reason_strength[reason]))
+	if (join_orphans(order, call, context, blocking_only, reason, seen))
 		return -1;
+	order_clock_join(&order->joiner, &order->now, &order->now_own,
+		blocking_only ? context->gone_blocking : context->gone,
+		order_reason_strength[reason]);
 	return (context->barrier.call && join(order, call, &context->barrier, reason)) ||
 			(context->peer.call && join(order, call, &context->peer, reason))
 		? -1
@@ -344,7 +344,8 @@ static int join_context(struct order *order, const struct walk_call *call,
 		order->node |= 2;
 	if (rc || !order->node)
 		return rc;
-	return order_clock_add(&order->joiner, &order->now, &order->now_own, &all, cap);
+	order_clock_add(&order->joiner, &order->now, &order->now_own, &all, cap);
+	return 0;
 }
 
 static int join_event(struct order *order, const struct walk_call *call, int64_t id)
@@ -355,15 +356,14 @@ static int join_event(struct order *order, const struct walk_call *call, int64_t
 		return 0;
 	if (!event || event->foreign) {
 		order->node |= 2;
-		if (order_doubt(order, &order->now))
-			return -1;
+		order_doubt(order, &order->now);
 	}
 	if (!event || (event->joined == event->state.call && event->joined_by == call->thread))
 		return 0;
 	if (event->foreign || call->contested & CONTESTED_EVENT) {
 		order->node |= 2;
-		return order_learn(order, &order->now, &order->now_own, &event->state,
-			ORDER_UNKNOWN);
+		order_learn(order, &order->now, &order->now_own, &event->state, ORDER_UNKNOWN);
+		return 0;
 	}
 	event->joined = event->state.call;
 	event->joined_by = call->thread;
@@ -377,8 +377,7 @@ static int join_named_context(struct order *order, const struct walk_call *call)
 
 	if (!call->context || call->green) {
 		order->node |= 2;
-		if (order_doubt(order, &order->now))
-			return -1;
+		order_doubt(order, &order->now);
 	}
 	return context ? join_context(order, call, context, 0, ORDER_WAIT) : 0;
 }
@@ -524,6 +523,7 @@ int order_step_thread(struct order *order, const struct walk_call *call)
 		return -1;
 	order_keep(&other->last, known);
 	other->last_exit = call->enter;
-	return order_clock_add(&order->joiner, &other->last.clock, NULL, &thread->last.own,
+	order_clock_add(&order->joiner, &other->last.clock, NULL, &thread->last.own,
 		ORDER_GUARANTEED);
+	return 0;
 }

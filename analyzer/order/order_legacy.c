@@ -32,11 +32,11 @@ static int need_blocking_streams(struct order *order, const struct walk_call *ca
 	for (size_t i = 0; i < context->orphan_count && !rc; i++)
 		if (context->orphan[i].blocking && context->orphan[i].changed > after)
 			rc = order_need(order, call, &context->orphan[i].state, ORDER_LEGACY);
-	return rc ||
-			order_clock_join(&order->joiner, &order->now, &order->now_own,
-				context->gone_blocking, ORDER_GUARANTEED)
-		? -1
-		: 0;
+	if (rc)
+		return -1;
+	order_clock_join(&order->joiner, &order->now, &order->now_own, context->gone_blocking,
+		ORDER_GUARANTEED);
+	return 0;
 }
 
 /* Streams unchanged since the legacy stream's last operation are already ordered before it. */
@@ -120,8 +120,8 @@ static int need_other_context(struct order *order, const struct walk_call *call,
 	order->joiner.implied = 0;
 	if (rc || overlap)
 		return rc ? -1 : 0;
-	return order_clock_add(&order->joiner, &order->now, &order->now_own, &all,
-		ORDER_GUARANTEED);
+	order_clock_add(&order->joiner, &order->now, &order->now_own, &all, ORDER_GUARANTEED);
+	return 0;
 }
 
 int order_need_legacy(struct order *order, const struct walk_call *call,

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "idmap.h"
 #include "map.h"
+#include "memory.h"
 #include "run_columns.h"
 #include "sorted.h"
 
@@ -44,12 +44,7 @@ static int read_apart(struct order_path *path, struct db *db)
 	int rc = -1;
 
 	while (q && (rc = db_step(q)) > 0) {
-		struct apart *more = array_room(path->apart, path->apart_count, sizeof(*more));
-
-		if (!more)
-			break;
-		path->apart = more;
-		more[path->apart_count++] =
+		*array_push(path->apart, path->apart_count) =
 			(struct apart){ sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1) };
 	}
 	sqlite3_finalize(q);
@@ -58,12 +53,8 @@ static int read_apart(struct order_path *path, struct db *db)
 
 struct order_path *order_path_open(struct db *db)
 {
-	struct order_path *path = calloc(1, sizeof(*path));
+	struct order_path *path = xcalloc(1, sizeof(*path));
 
-	if (!path) {
-		fputs("cufence: out of memory\n", stderr);
-		return NULL;
-	}
 	path->run = run_of(db, &path->own);
 	path->needs = db_prepare(db,
 		"SELECT needs, reason FROM edge "
@@ -118,20 +109,14 @@ static enum order_reason reason_of(const char *name)
 	return ORDER_REASONS;
 }
 
-static int reach(struct order_path *path, const struct reached *reached)
+static void reach(struct order_path *path, const struct reached *reached)
 {
 	int64_t id = 2 * reached->call + reached->complete;
-	struct reached *more;
 
 	if (idmap_get(&path->seen, id))
-		return 0;
-	more = array_room(path->list, path->count, sizeof(*more));
-	if (!more)
-		return -1;
+		return;
 	idmap_put(&path->seen, id, path);
-	path->list = more;
-	more[path->count++] = *reached;
-	return 0;
+	*array_push(path->list, path->count) = *reached;
 }
 
 /* Conditions of a search. */
@@ -238,12 +223,13 @@ static int64_t skip_plain(struct order_path *path, const struct terms *terms, in
 	return next;
 }
 
-static int follow(struct order_path *path, const struct terms *terms, size_t from, int64_t call,
+static void follow(struct order_path *path, const struct terms *terms, size_t from, int64_t call,
 	enum order_reason reason)
 {
 	struct reached at = path->list[from], next = { call, reason != ORDER_START, from, reason };
 
-	return may_follow(terms, &at, reason) ? reach(path, &next) : 0;
+	if (may_follow(terms, &at, reason))
+		reach(path, &next);
 }
 
 /* Follows the edges of a call, to the latest call first. */
@@ -261,14 +247,17 @@ static int follow_edges(struct order_path *path, const struct terms *terms, size
 		return -1;
 	while ((rc = db_step(path->needs)) > 0) {
 		needs = sqlite3_column_int64(path->needs, 0);
-		if (before > needs && follow(path, terms, from, before, ORDER_STREAM))
-			return -1;
+		if (before > needs)
+			follow(path, terms, from, before, ORDER_STREAM);
 		before = before > needs ? 0 : before;
-		if (follow(path, terms, from, needs,
-			    reason_of((const char *)sqlite3_column_text(path->needs, 1))))
-			return -1;
+		follow(path, terms, from, needs,
+			reason_of((const char *)sqlite3_column_text(path->needs, 1)));
 	}
-	return rc || (before && follow(path, terms, from, before, ORDER_STREAM)) ? -1 : 0;
+	if (rc)
+		return -1;
+	if (before)
+		follow(path, terms, from, before, ORDER_STREAM);
+	return 0;
 }
 
 /*
@@ -281,8 +270,7 @@ static int search(struct order_path *path, int64_t call, const struct terms *ter
 	size_t begun = path->count;
 
 	*found = SIZE_MAX;
-	if (reach(path, &first))
-		return -1;
+	reach(path, &first);
 	for (size_t i = begun; i < path->count; i++) {
 		if (path->list[i].call == terms->earlier && path->list[i].complete) {
 			*found = i;
@@ -353,14 +341,11 @@ int order_path_find(struct order_path *path, int64_t call, int64_t earlier,
 		return 0;
 	for (; at; at = path->list[at].from) {
 		const struct reached *reached = &path->list[at];
-		struct order_link *more = array_room(*link, *count, sizeof(*more));
 
-		if (!more)
-			return -1;
-		*link = more;
-		more[(*count)++] = (struct order_link){ .call = path->list[reached->from].call,
-			.needs = reached->call,
-			.reason = reached->reason };
+		*array_push(*link, *count) =
+			(struct order_link){ .call = path->list[reached->from].call,
+				.needs = reached->call,
+				.reason = reached->reason };
 	}
 	return 1;
 }

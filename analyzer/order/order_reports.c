@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "memory.h"
 #include "order_steps.h"
 
 /* Is it more than was reported before?  seq is by strength - 1, as in an entry. */
@@ -25,29 +25,21 @@ static int is_more(const struct order_reports *reports, const uint32_t *seq)
 	return 0;
 }
 
-static int add(struct order *order, struct order_process *process, uint32_t key,
+static void add(struct order *order, struct order_process *process, uint32_t key,
 	const uint32_t *seq)
 {
 	struct order_reports *reports = idmap_need(&process->of, key, sizeof(*reports));
-	struct order_report *more, *last;
+	struct order_report *last;
 
-	if (!reports)
-		return -1;
 	if (!is_more(reports, seq))
-		return 0;
-	more = array_room(reports->from, reports->count, sizeof(*more));
-	if (!more)
-		return -1;
-	reports->from = more;
-	more[reports->count] =
-		reports->count ? more[reports->count - 1] : (struct order_report){ 0 };
-	last = &more[reports->count++];
+		return;
+	last = array_push(reports->from, reports->count);
+	*last = reports->count > 1 ? last[-1] : (struct order_report){ 0 };
 	last->report = process->last_report;
 	for (int i = 0; i < ORDER_ASSUMED; i++)
 		if (seq[i] > last->seq[i])
 			last->seq[i] = seq[i];
-	order->joiner.bytes += sizeof(*more);
-	return 0;
+	order->joiner.bytes += sizeof(*reports->from);
 }
 
 int order_add_report(struct order *order, struct order_process *process,
@@ -62,10 +54,11 @@ int order_add_report(struct order *order, struct order_process *process,
 	for (int i = 0; i < ORDER_ASSUMED; i++)
 		own[i] = state->own.seq;
 	for (uint32_t i = 0; clock && i < clock->count; i++)
-		if (clock->entry[i].key != process->key &&
-			add(order, process, clock->entry[i].key, clock->entry[i].seq))
-			return -1;
-	return state->own.seq ? add(order, process, state->own.key, own) : 0;
+		if (clock->entry[i].key != process->key)
+			add(order, process, clock->entry[i].key, clock->entry[i].seq);
+	if (state->own.seq)
+		add(order, process, state->own.key, own);
+	return 0;
 }
 
 static struct order_epoch received_by(const struct order *order, const struct order_thread *thread)
@@ -85,11 +78,11 @@ int order_knows_reports(const struct order *order, const struct order_clock *clo
 		order_clock_reach(clock, received.key, ORDER_ASSUMED) >= received.seq;
 }
 
-int order_need_reports(struct order *order, const struct order_thread *thread)
+void order_need_reports(struct order *order, const struct order_thread *thread)
 {
 	struct order_epoch received = received_by(order, thread);
 
-	return order_clock_add(&order->joiner, &order->now, NULL, &received, ORDER_ASSUMED);
+	order_clock_add(&order->joiner, &order->now, NULL, &received, ORDER_ASSUMED);
 }
 
 /* --- questions --- */

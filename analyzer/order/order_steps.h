@@ -25,11 +25,11 @@ int order_need(struct order *order, const struct walk_call *call, const struct o
 	enum order_reason reason);
 
 /* Adds a state's clock to a clock, with at most strength cap. */
-int order_learn(struct order *order, struct order_clock **clock, const struct order_epoch *own,
+void order_learn(struct order *order, struct order_clock **clock, const struct order_epoch *own,
 	const struct order_state *state, enum order_strength cap);
 
 /* Makes everything earlier possibly ordered before the owner of the clock (ORDER_UNKNOWN). */
-int order_doubt(struct order *order, struct order_clock **clock);
+void order_doubt(struct order *order, struct order_clock **clock);
 
 /*
  * Returns the stepped call as a node: all it needs, and its own operation.  Its clock is
@@ -91,7 +91,7 @@ int order_add_report(struct order *order, struct order_process *process,
 	const struct order_state *state);
 
 /* Add, and check, that the stepped call is ordered after the reports that a thread has received. */
-int order_need_reports(struct order *order, const struct order_thread *thread);
+void order_need_reports(struct order *order, const struct order_thread *thread);
 int order_knows_reports(const struct order *order, const struct order_clock *clock,
 	const struct order_thread *thread);
 

@@ -34,7 +34,7 @@ static int64_t needed_until(const struct event_wait *wait)
 }
 
 /* Adds the times in which operations ran to *processes, struct busy by process. */
-static int list_works(struct idmap *processes, const struct run *run)
+static void list_works(struct idmap *processes, const struct run *run)
 {
 	for (uint32_t id = 1; id < run_work_end(run); id++) {
 		const struct run_work *work = run_work(run, id);
@@ -44,14 +44,11 @@ static int list_works(struct idmap *processes, const struct run *run)
 		if (!work || work->start == RUN_NEVER || end == RUN_NEVER)
 			continue;
 		busy = idmap_need(processes, run_where(run, work)->process, sizeof(*busy));
-		if (!busy)
-			return -1;
 		busy_add(busy, work->start, end);
 	}
 	for (size_t i = 0; i < processes->size; i++)
 		if (processes->slot[i].object)
 			busy_join(processes->slot[i].object);
-	return 0;
 }
 
 static void free_busy(void *busy)
@@ -112,7 +109,7 @@ static int run(const struct pass_input *input, struct findings *findings)
 	}
 	qsort(list, count, sizeof(*list), by_call);
 	if (count)
-		rc = list_works(&processes, input->run);
+		list_works(&processes, input->run);
 	for (size_t i = 0; i < count && !rc; i++)
 		rc = report(findings, &processes, list[i]);
 	idmap_release(&processes, free_busy);

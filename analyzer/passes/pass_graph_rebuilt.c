@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "constants.h"
 #include "idmap.h"
 #include "map.h"
+#include "memory.h"
 #include "pass.h"
 
 /* The content of a graph, in order of its nodes, which is the order of the calls that made it. */
@@ -76,8 +76,6 @@ static int add_node(struct search *search, sqlite3_stmt *q)
 	struct content *content =
 		idmap_need(&search->contents, sqlite3_column_int64(q, 0), sizeof(*content));
 
-	if (!content)
-		return -1;
 	if (!content->nodes++) {
 		content->first = sqlite3_column_int64(q, 1);
 		content->is_simple = 1;
@@ -129,17 +127,13 @@ static const char execs_sql[] =
 
 static int add_exec(struct search *search, sqlite3_stmt *q)
 {
-	struct executable *more = array_room(search->exec, search->count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	search->exec = more;
-	more[search->count++] = (struct executable){ .process = sqlite3_column_int64(q, 1),
-		.graph = sqlite3_column_int64(q, 2),
-		.created = sqlite3_column_int64(q, 3),
-		.destroyed = sqlite3_column_int64(q, 4),
-		.begun = sqlite3_column_int64(q, 5),
-		.ended = sqlite3_column_int64(q, 6) };
+	*array_push(search->exec, search->count) =
+		(struct executable){ .process = sqlite3_column_int64(q, 1),
+			.graph = sqlite3_column_int64(q, 2),
+			.created = sqlite3_column_int64(q, 3),
+			.destroyed = sqlite3_column_int64(q, 4),
+			.begun = sqlite3_column_int64(q, 5),
+			.ended = sqlite3_column_int64(q, 6) };
 	map_set(&search->by_id, (uint64_t)sqlite3_column_int64(q, 0), search->count);
 	return 0;
 }

@@ -13,9 +13,9 @@
  */
 #include <stdlib.h>
 
-#include "array.h"
 #include "constants.h"
 #include "map.h"
+#include "memory.h"
 #include "pass.h"
 #include "print.h"
 
@@ -87,12 +87,7 @@ static int64_t device_time(const struct run *run, const struct run_call *call)
 
 static int begin_row(struct search *search)
 {
-	uint64_t *more = array_room(search->hash, search->rows, sizeof(*more));
-
-	if (!more)
-		return -1;
-	search->hash = more;
-	more[search->rows++] = 0;
+	*array_push(search->hash, search->rows) = 0;
 	return 0;
 }
 
@@ -100,13 +95,11 @@ static int add_member(struct search *search, uint32_t id, uint32_t outer, int is
 {
 	const struct run *run = search->run;
 	const struct run_call *call = run_call(run, id);
-	struct member *more = array_room(search->member, search->count, sizeof(*more));
 	struct member *member;
 
-	if (!more || (is_first && begin_row(search)))
+	if (is_first && begin_row(search))
 		return -1;
-	search->member = more;
-	member = &more[search->count++];
+	member = array_push(search->member, search->count);
 	*member = (struct member){ .call = id,
 		.outer = outer,
 		.row = (uint32_t)search->rows,
@@ -159,12 +152,11 @@ static int find_rows(struct search *search)
 	return 0;
 }
 
-static int count_rows(struct search *search)
+static void count_rows(struct search *search)
 {
 	for (size_t i = 0; i < search->rows; i++)
 		map_set(&search->times, search->hash[i],
 			map_get(&search->times, search->hash[i], 0) + 1);
-	return 0;
 }
 
 /* One graph serves for a good part of all iterations. */
@@ -234,11 +226,11 @@ static int is_worth_it(const struct search *search)
 static int check_loop(const struct run *run, const struct run_loop *loop, struct findings *findings)
 {
 	struct search search = { .run = run, .loop = loop };
-	int rc = find_rows(&search) || count_rows(&search) ||
-			(is_worth_it(&search) && report_all(&search, findings))
-		? -1
-		: 0;
+	int rc = find_rows(&search);
 
+	count_rows(&search);
+	if (!rc && is_worth_it(&search))
+		rc = report_all(&search, findings);
 	free(search.member);
 	free(search.hash);
 	map_release(&search.times);

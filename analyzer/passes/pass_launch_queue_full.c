@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 #include "pass.h"
 
 /*
@@ -40,15 +40,11 @@ static int collect(const struct run *run, struct list *list)
 {
 	for (size_t i = 1; i < run->evidence.wait_count; i++) {
 		const struct run_wait *wait = &run->evidence.wait[i];
-		struct blocked *more;
 
 		if (wait->kind != WAIT_QUEUE || !run_call(run, wait->call))
 			continue;
-		more = array_room(list->blocked, list->count, sizeof(*more));
-		if (!more)
-			return -1;
-		list->blocked = more;
-		more[list->count++] = (struct blocked){ wait, run_link(run, wait->call)->site };
+		*array_push(list->blocked, list->count) =
+			(struct blocked){ wait, run_link(run, wait->call)->site };
 	}
 	if (list->count)
 		qsort(list->blocked, list->count, sizeof(*list->blocked), by_row_and_place);

@@ -15,9 +15,9 @@
  */
 #include <stdlib.h>
 
-#include "array.h"
 #include "constants.h"
 #include "idmap.h"
+#include "memory.h"
 #include "pass_waits.h"
 #include "sorted.h"
 
@@ -73,16 +73,12 @@ static int find_modules(struct search *search, const struct run *run)
 	for (size_t i = 1; i < evidence->wait_count; i++) {
 		const struct run_wait *wait = &evidence->wait[i];
 		const struct run_call *call = run_call(run, wait->call);
-		struct module_wait *more;
 
 		if (wait->kind != WAIT_IMPLICIT || wait->avoidable <= 0 || !call ||
 			kind_family(call->kind) != FAMILY_module)
 			continue;
-		more = array_room(search->module, search->module_count, sizeof(*more));
-		if (!more)
-			return -1;
-		search->module = more;
-		more[search->module_count++] = (struct module_wait){ wait->call, wait->avoidable };
+		*array_push(search->module, search->module_count) =
+			(struct module_wait){ wait->call, wait->avoidable };
 	}
 	if (search->module_count)
 		qsort(search->module, search->module_count, sizeof(*search->module), by_call);
@@ -112,14 +108,9 @@ static void note_use(struct search *search, int64_t kernel, const struct place *
 
 static int add_loading(struct search *search, const struct loading *loading, int64_t kernel)
 {
-	struct loading *more = array_room(search->loading, search->count, sizeof(*more));
 	size_t *number = idmap_need(&search->kernels, kernel, sizeof(*number));
 
-	if (more)
-		search->loading = more;
-	if (!more || !number)
-		return -1;
-	search->loading[search->count++] = *loading;
+	*array_push(search->loading, search->count) = *loading;
 	*number = search->count;
 	return 0;
 }
@@ -203,12 +194,11 @@ static int is_launch(const struct run *run, uint32_t id)
 }
 
 /* Finds calls that blocked the device to load code. */
-static int find_holders(struct map *holders, const struct run_evidence *evidence)
+static void find_holders(struct map *holders, const struct run_evidence *evidence)
 {
 	for (size_t i = 0; i < evidence->hold_count; i++)
 		if (evidence->hold[i].reason == HOLD_LOAD && evidence->hold[i].via)
 			map_set(holders, evidence->hold[i].via, 1);
-	return 0;
 }
 
 /* Finds when the call loaded code.  end 0: it loaded none, or it waited meanwhile. */
@@ -249,11 +239,10 @@ static int find_in_loops(const struct pass_input *input, struct findings *findin
 {
 	struct search search = { .findings = findings, .last_end = INT64_MIN };
 	struct map holders = { 0 };
-	int rc = find_holders(&holders, &input->run->evidence) ||
-			find_modules(&search, input->run) || add_launches(&search, input, &holders)
-		? -1
-		: 0;
+	int rc;
 
+	find_holders(&holders, &input->run->evidence);
+	rc = find_modules(&search, input->run) || add_launches(&search, input, &holders) ? -1 : 0;
 	for (size_t i = 0; i < search.count && !rc; i++)
 		if (is_reported(&search.loading[i]))
 			rc = findings_add(findings, &search.loading[i].instance);

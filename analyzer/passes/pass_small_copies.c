@@ -11,9 +11,9 @@
  */
 #include <stdlib.h>
 
-#include "array.h"
 #include "constants.h"
 #include "idmap.h"
+#include "memory.h"
 #include "pass.h"
 #include "print.h"
 
@@ -79,19 +79,14 @@ static int add_copy(struct search *search, struct copies *copies, const struct r
 	uint32_t id)
 {
 	uint32_t site = run_link(search->run, id)->site;
-	struct small_copy *more;
 
 	if ((site != copies->site || call->stream != copies->stream) && end_row(search, copies))
 		return -1;
 	copies->site = site;
 	copies->stream = call->stream;
-	more = array_room(copies->copy, copies->count, sizeof(*more));
-	if (!more)
-		return -1;
-	copies->copy = more;
 	if (!site)
 		return 0;
-	more[copies->count++] = (struct small_copy){ id, 0 };
+	*array_push(copies->copy, copies->count) = (struct small_copy){ id, 0 };
 	return 0;
 }
 

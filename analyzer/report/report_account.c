@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "constants.h"
 #include "format.h"
+#include "memory.h"
 #include "print.h"
 #include "report_facts.h"
 #include "report_parts.h"
@@ -184,13 +184,7 @@ static long read_devices(struct db *db, struct idling **list)
 			: sqlite3_column_int64(q, ACCOUNT_DEVICE);
 
 		if (!last || last->of.process != process || last->of.device != device) {
-			last = array_room(*list, count, sizeof(*last));
-			if (!last) {
-				step = -1;
-				break;
-			}
-			*list = last;
-			last += count++;
+			last = array_push(*list, count);
 			*last = (struct idling){ .of = { .process = process, .device = device } };
 			last->pid = number_of_process(db, "SELECT pid FROM process WHERE id = ?",
 				process);

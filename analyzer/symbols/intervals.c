@@ -3,20 +3,13 @@
 
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 
-int intervals_add(struct intervals *intervals, uint64_t low, uint64_t high, uint32_t value)
+void intervals_add(struct intervals *intervals, uint64_t low, uint64_t high, uint32_t value)
 {
-	struct interval *more;
-
 	if (low >= high)
-		return 0;
-	more = array_room(intervals->list, intervals->count, sizeof(*more));
-	if (!more)
-		return -1;
-	intervals->list = more;
-	more[intervals->count++] = (struct interval){ low, high, value, 0 };
-	return 0;
+		return;
+	*array_push(intervals->list, intervals->count) = (struct interval){ low, high, value, 0 };
 }
 
 static int outer_first(const void *a, const void *b)

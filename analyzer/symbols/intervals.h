@@ -22,7 +22,7 @@ struct intervals {
 };
 
 /* If two ranges are equal, the one with the greater value is inside.  0, or -1 after a message. */
-int intervals_add(struct intervals *intervals, uint64_t low, uint64_t high, uint32_t value);
+void intervals_add(struct intervals *intervals, uint64_t low, uint64_t high, uint32_t value);
 
 void intervals_sort(struct intervals *intervals);
 

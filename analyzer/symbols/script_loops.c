@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "array.h"
+#include "memory.h"
 
 enum { SOURCE_BYTES = 8 << 20, TAB = 8 };
 
@@ -100,22 +100,15 @@ static void read_source(struct script_source *source)
 
 static const struct script_source *find_source(struct script_sources *sources, const char *file)
 {
-	struct script_source *more;
+	struct script_source *source;
 
 	for (size_t i = 0; i < sources->count; i++)
 		if (!strcmp(sources->source[i].file, file))
 			return &sources->source[i];
-	more = array_room(sources->source, sources->count, sizeof(*more));
-	if (!more)
-		return NULL;
-	sources->source = more;
-	more += sources->count;
-	*more = (struct script_source){ .file = strdup(file) };
-	if (!more->file)
-		return NULL;
-	sources->count++;
-	read_source(more);
-	return more;
+	source = array_push(sources->source, sources->count);
+	*source = (struct script_source){ .file = xstrdup(file) };
+	read_source(source);
+	return source;
 }
 
 int script_loop(struct script_sources *sources, const char *file, int64_t until, int first_line,

@@ -7,6 +7,7 @@
 
 #include "demangle.h"
 #include "map.h"
+#include "memory.h"
 #include "record.h"
 #include "script.h"
 #include "symbols_script.h"
@@ -55,10 +56,7 @@ static int read_mappings(struct symbols *s)
 			.path = (char *)(uintptr_t)sqlite3_column_text(q, 4),
 			.build_id = (char *)(uintptr_t)sqlite3_column_text(q, 5),
 		};
-		if (symbol_space_map(&s->space, &mapping)) {
-			step = -1;
-			break;
-		}
+		symbol_space_map(&s->space, &mapping);
 	}
 out:
 	sqlite3_finalize(q);
@@ -81,10 +79,7 @@ static int read_recorded(struct symbols *s)
 			.file = (const char *)sqlite3_column_text(q, 2),
 			.line = sqlite3_column_int(q, 3),
 		};
-		if (symbol_space_record(&s->space, (uint64_t)sqlite3_column_int64(q, 0), &frame)) {
-			step = -1;
-			break;
-		}
+		symbol_space_record(&s->space, (uint64_t)sqlite3_column_int64(q, 0), &frame);
 	}
 out:
 	sqlite3_finalize(q);
@@ -402,13 +397,9 @@ static int resolve_all(struct symbols *s)
 
 int symbols_resolve(struct db *db)
 {
-	struct symbols *s = calloc(1, sizeof(*s));
+	struct symbols *s = xcalloc(1, sizeof(*s));
 	int rc;
 
-	if (!s) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
 	s->db = db;
 	rc = db_exec(db, "BEGIN") || resolve_all(s) ? -1 : 0;
 	known_files_release(&s->files);

@@ -6,9 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "array.h"
-#include "memory.h"
 #include "cache.h"
+#include "memory.h"
 #include "symbols_open.h"
 
 /* The most inlined functions that are read at one address. */
@@ -25,12 +24,6 @@ struct known_file {
 	int is_asked;         /* the cache was */
 	int is_opened;        /* the file was tried: a NULL file is final */
 };
-
-static void *no_memory(void)
-{
-	fputs("cufence: out of memory\n", stderr);
-	return NULL;
-}
 
 /* --- the cache's form: numbers and texts in a row ----------------------------------------- */
 
@@ -138,9 +131,9 @@ struct found {
 
 static void *copy(const void *list, int count, size_t size)
 {
-	void *more = malloc((size_t)count * size + 1);
+	void *more = xrealloc(NULL, (size_t)count, size);
 
-	if (more && count)
+	if (count)
 		memcpy(more, list, (size_t)count * size);
 	return more;
 }
@@ -155,23 +148,14 @@ static void free_answer(struct symbol_answer *answer)
 
 static struct symbol_answer *add_answer(struct known_file *file, const struct found *found)
 {
-	struct symbol_answer **more = array_room(file->answer, file->count, sizeof(*more));
-	struct symbol_answer *answer = more ? malloc(sizeof(*answer)) : NULL;
+	struct symbol_answer *answer = xrealloc(NULL, 1, sizeof(*answer));
 
-	if (more)
-		file->answer = more;
-	if (!answer)
-		return no_memory();
 	*answer = found->answer;
 	answer->frame = copy(found->frame, answer->frame_count, sizeof(*answer->frame));
 	answer->tail = copy(found->tail, answer->tail_count, sizeof(*answer->tail));
 	answer->jumper = copy(found->jumper, answer->jumper_count, sizeof(*answer->jumper));
-	if (!answer->frame || !answer->tail || !answer->jumper) {
-		free_answer(answer);
-		return no_memory();
-	}
 	map_set(&file->by_offset, answer->offset, file->count + 1);
-	more[file->count++] = answer;
+	*array_push(file->answer, file->count) = answer;
 	return answer;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "symbols_dwarf.h"
 
 /* A trace's build id has 20 bytes at most; a file's may be longer or shorter. */
@@ -51,10 +52,8 @@ static void open_dwarf(struct symbol_file *file)
 
 struct symbol_file *symbol_file_open(const char *path, const char *build_id)
 {
-	struct symbol_file *file = calloc(1, sizeof(*file));
+	struct symbol_file *file = xcalloc(1, sizeof(*file));
 
-	if (!file)
-		return NULL;
 	file->main.descriptor = file->debug.descriptor = file->shared.descriptor = -1;
 	if (elf_file_open(&file->main, path)) {
 		free(file);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "map.h"
+#include "memory.h"
 
 /*
  * Compressed sections take at most so many times the file's size: zlib's of DWARF take 3 to 6.  Of
@@ -31,9 +32,9 @@ int elf_file_open(struct elf_file *file, const char *path)
 	elf_version(EV_CURRENT);
 	file->size = (uint64_t)st.st_size;
 	file->elf = elf_begin(file->descriptor, ELF_C_READ_MMAP, NULL);
-	file->path = strdup(path);
+	file->path = xstrdup(path);
 	/* No archives, and no formats that need an external program. */
-	if (file->elf && elf_kind(file->elf) == ELF_K_ELF && file->path)
+	if (file->elf && elf_kind(file->elf) == ELF_K_ELF)
 		return 0;
 fail:
 	elf_file_close(file);
@@ -151,19 +152,14 @@ static int each_candidate(const char *path, const struct debug_link *link,
 		char *at[3] = { NULL };
 
 		next = folder[size] ? folder + size + 1 : NULL;
-		if (*folder == '/' && strlen(id) > 2 &&
-			asprintf(&at[0], "%.*s/.build-id/%.2s/%s.debug", size, folder, id, id + 2) <
-				0)
-			at[0] = NULL;
-		if (link->name[0] &&
-			(*folder == '/' ? asprintf(&at[1], "%.*s%.*s/%s", size, folder, length,
-						  path, link->name)
-					: asprintf(&at[1], "%.*s/%.*s/%s", length, path, size,
-						  folder, link->name)) < 0)
-			at[1] = NULL;
-		if (link->name[0] && *folder == '/' &&
-			asprintf(&at[2], "%.*s/%s", size, folder, link->name) < 0)
-			at[2] = NULL;
+		if (*folder == '/' && strlen(id) > 2)
+			at[0] = xprintf("%.*s/.build-id/%.2s/%s.debug", size, folder, id, id + 2);
+		if (link->name[0] && *folder == '/') {
+			at[1] = xprintf("%.*s%.*s/%s", size, folder, length, path, link->name);
+			at[2] = xprintf("%.*s/%s", size, folder, link->name);
+		} else if (link->name[0]) {
+			at[1] = xprintf("%.*s/%.*s/%s", length, path, size, folder, link->name);
+		}
 		for (int i = 0; i < 3; i++) {
 			if (at[i] && !found)
 				found = visit(at[i], argument);
@@ -223,16 +219,13 @@ int shared_debug_open(struct elf_file *file, const struct elf_file *debug, const
 	struct debug_link link = { 0 };
 	struct search search = { file, &link };
 	const char *slash = strrchr(debug->path, '/');
-	char *path;
+	char *path = *name == '/' || !slash
+		? xstrdup(name)
+		: xprintf("%.*s/%s", (int)(slash - debug->path), debug->path, name);
 	int rc;
 
 	write_hex(link.build_id, id, id_size);
-	if (*name == '/' || !slash)
-		path = strdup(name);
-	else if (asprintf(&path, "%.*s/%s", (int)(slash - debug->path), debug->path, name) < 0)
-		path = NULL;
-	rc = path && link.build_id[0] &&
-			(opens(path, &search) || each_candidate("", &link, opens, &search))
+	rc = link.build_id[0] && (opens(path, &search) || each_candidate("", &link, opens, &search))
 		? 0
 		: -1;
 	free(path);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "memory.h"
 #include "record.h"
 #include "script.h"
 #include "script_lines.h"
@@ -19,13 +19,10 @@ struct script_code {
 
 static void *copy(const void *bytes, size_t length)
 {
-	char *copied = malloc(length + 1);
+	char *copied = xcalloc(length + 1, 1);
 
-	if (!copied)
-		return NULL;
 	if (length)
 		memcpy(copied, bytes, length);
-	copied[length] = '\0';
 	return copied;
 }
 
@@ -35,15 +32,9 @@ static void *column(sqlite3_stmt *row, int number)
 	return copy(sqlite3_column_blob(row, number), (size_t)sqlite3_column_bytes(row, number));
 }
 
-static int add(struct script_space *space, sqlite3_stmt *row)
+static void add(struct script_space *space, sqlite3_stmt *row)
 {
-	struct script_code *more = array_room(space->code, space->count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	space->code = more;
-	more += space->count++;
-	*more = (struct script_code){
+	*array_push(space->code, space->count) = (struct script_code){
 		.number = (uint32_t)sqlite3_column_int64(row, 0),
 		.version = (unsigned)sqlite3_column_int(row, 1),
 		.first_line = (unsigned)sqlite3_column_int(row, 2),
@@ -52,10 +43,6 @@ static int add(struct script_space *space, sqlite3_stmt *row)
 		.table = column(row, 5),
 		.table_length = (size_t)sqlite3_column_bytes(row, 5),
 	};
-	if (more->name && more->file && more->table)
-		return 0;
-	fputs("cufence: out of memory\n", stderr);
-	return -1;
 }
 
 int script_space_read(struct script_space *space, struct db *db, int64_t process)
@@ -67,10 +54,7 @@ int script_space_read(struct script_space *space, struct db *db, int64_t process
 
 	if (q && !db_bind(q, "i", process))
 		while ((step = db_step(q)) > 0)
-			if (add(space, q)) {
-				step = -1;
-				break;
-			}
+			add(space, q);
 	sqlite3_finalize(q);
 	return step;
 }

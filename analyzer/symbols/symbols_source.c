@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "demangle.h"
+#include "memory.h"
 #include "symbols_dwarf.h"
 
 #define MAX_DEPTH 64 /* of functions, types and scopes in each other; beyond it names are missing */
@@ -29,15 +30,12 @@ static int is_closure_type(Dwarf_Die *die)
 	return !name || begins(name, "<lambda");
 }
 
-static int note_closure(struct dwarf_unit *unit, Dwarf_Die *die, const char *function)
+static void note_closure(struct dwarf_unit *unit, Dwarf_Die *die, const char *function)
 {
-	char base[200], *name;
+	char base[200];
 
 	demangle_base(function, base, sizeof(base));
-	if (asprintf(&name, "%s::{lambda}", base) < 0)
-		return -1;
-	map_set(&unit->closures, dwarf_dieoffset(die), (uintptr_t)name);
-	return 0;
+	map_set(&unit->closures, dwarf_dieoffset(die), (uintptr_t)xprintf("%s::{lambda}", base));
 }
 
 /* function: the innermost one around that is no lambda's, NULL: none; closure: parent is a type. */
@@ -52,9 +50,8 @@ static void walk(struct dwarf_unit *unit, Dwarf_Die *parent, const char *functio
 		int tag = dwarf_tag(&child);
 		const char *name = tag == DW_TAG_subprogram ? dwarf_diename(&child) : NULL;
 
-		if (function && closure && is_call_operator(name) &&
-			note_closure(unit, &child, function))
-			return;
+		if (function && closure && is_call_operator(name))
+			note_closure(unit, &child, function);
 		if (tag == DW_TAG_subprogram)
 			walk(unit, &child, is_call_operator(name) ? function : name, 0, depth + 1);
 		else if (tag == DW_TAG_structure_type || tag == DW_TAG_class_type)

@@ -4,54 +4,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "memory.h"
 #include "symbols_user.h"
 
 static char *copy(const char *text)
 {
-	return text ? strdup(text) : NULL;
+	return text ? xstrdup(text) : NULL;
 }
 
-int symbol_space_map(struct symbol_space *space, const struct mapping *mapping)
+void symbol_space_map(struct symbol_space *space, const struct mapping *mapping)
 {
-	struct mapping *more = array_room(space->mapping, space->mapping_count, sizeof(*more));
+	struct mapping *kept = array_push(space->mapping, space->mapping_count);
 
-	if (!more)
-		return -1;
-	space->mapping = more;
-	more += space->mapping_count;
-	*more = *mapping;
-	more->path = copy(mapping->path);
-	more->build_id = copy(mapping->build_id);
-	if (!more->path) {
-		free(more->build_id);
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
-	more->system = module_is_system(more->path);
-	space->mapping_count++;
-	return 0;
+	*kept = *mapping;
+	kept->path = xstrdup(mapping->path);
+	kept->build_id = copy(mapping->build_id);
+	kept->system = module_is_system(kept->path);
 }
 
-int symbol_space_record(struct symbol_space *space, uint64_t address,
+void symbol_space_record(struct symbol_space *space, uint64_t address,
 	const struct source_frame *frame)
 {
-	struct recorded_frame *more =
-		array_room(space->recorded, space->recorded_count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	space->recorded = more;
-	more[space->recorded_count++] = (struct recorded_frame){
+	*array_push(space->recorded, space->recorded_count) = (struct recorded_frame){
 		.address = address,
 		.function = copy(frame->symbol),
 		.file = copy(frame->file),
 		.line = frame->line,
 	};
 	if (map_get(&space->recorded_first, address, 0))
-		return 0;
+		return;
 	map_set(&space->recorded_first, address, space->recorded_count);
-	return 0;
 }
 
 static struct mapping *mapping_of(const struct symbol_space *space, uint64_t address)

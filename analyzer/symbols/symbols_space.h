@@ -40,11 +40,11 @@ struct symbol_space {
 	struct map recorded_first; /* address -> index + 1 */
 };
 
-/* Copies path and build_id; a later mapping hides earlier ones.  0, or -1 after a message. */
-int symbol_space_map(struct symbol_space *space, const struct mapping *mapping);
+/* Copies path and build_id; a later mapping hides earlier ones. */
+void symbol_space_map(struct symbol_space *space, const struct mapping *mapping);
 
 /* The next frame of an address, innermost first, all of one address in a row. */
-int symbol_space_record(struct symbol_space *space, uint64_t address,
+void symbol_space_record(struct symbol_space *space, uint64_t address,
 	const struct source_frame *frame);
 
 /* The mapping a return address points into, or NULL. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "memory.h"
 #include "symbols_dwarf.h"
 
 /* The largest libraries have a million. */
@@ -20,23 +20,17 @@ static Elf_Scn *find_table(Elf *elf, GElf_Word type, GElf_Shdr *header)
 	return NULL;
 }
 
-static int add_symbol(struct symbol_file *file, const GElf_Sym *symbol, uint64_t end)
+static void add_symbol(struct symbol_file *file, const GElf_Sym *symbol, uint64_t end)
 {
 	static const uint8_t ranks[] = { [STB_LOCAL] = 0, [STB_GLOBAL] = 2, [STB_WEAK] = 1 };
 	unsigned bind = GELF_ST_BIND(symbol->st_info);
-	struct symbol *more = array_room(file->symbol, file->symbol_count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	file->symbol = more;
-	more[file->symbol_count++] = (struct symbol){
+	*array_push(file->symbol, file->symbol_count) = (struct symbol){
 		.address = symbol->st_value,
 		.end = end,
 		.name = symbol->st_name,
 		.rank = bind < sizeof(ranks) / sizeof(*ranks) ? ranks[bind] : 0,
 		.sized = symbol->st_size > 0,
 	};
-	return 0;
 }
 
 static int is_place(const GElf_Sym *symbol)
@@ -68,8 +62,7 @@ static void read_table(struct symbol_file *file, Elf_Scn *section)
 			if (!of || !gelf_getshdr(of, &header) || !(header.sh_flags & SHF_EXECINSTR))
 				continue;
 		}
-		if (add_symbol(file, &symbol, header.sh_addr + header.sh_size))
-			return;
+		add_symbol(file, &symbol, header.sh_addr + header.sh_size);
 	}
 }
 
@@ -96,8 +89,7 @@ static void add_spans(struct symbol_file *file)
 		const struct symbol *symbol = &file->symbol[i];
 		uint64_t end = !symbol->sized && next < symbol->end ? next : symbol->end;
 
-		if (intervals_add(&file->symbol_spans, symbol->address, end, (uint32_t)i))
-			break;
+		intervals_add(&file->symbol_spans, symbol->address, end, (uint32_t)i);
 		if (!i || file->symbol[i - 1].address != symbol->address)
 			next = symbol->address;
 	}

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "demangle.h"
+#include "memory.h"
 #include "symbols_dwarf.h"
 #include "symbols_user.h"
 
@@ -234,18 +234,13 @@ static uint64_t key_of(const char *name)
 static void note_jumper(struct dwarf_unit *unit, uint64_t key, uint64_t at)
 {
 	uint64_t known = map_get(&unit->jumpers, key, 0);
-	struct jumper *more;
 
 	if (known) {
 		unit->jumper[known - 1].count++;
 		unit->jumper[known - 1].at = at;
 		return;
 	}
-	more = array_room(unit->jumper, unit->jumper_count, sizeof(*more));
-	if (!more)
-		return;
-	unit->jumper = more;
-	more[unit->jumper_count++] = (struct jumper){ at, 1 };
+	*array_push(unit->jumper, unit->jumper_count) = (struct jumper){ at, 1 };
 	map_set(&unit->jumpers, key, unit->jumper_count);
 }
 

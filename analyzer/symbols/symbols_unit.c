@@ -4,20 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "memory.h"
 #include "symbols_dwarf.h"
 
 #define MAX_DEPTH 64 /* as in symbols_source.c */
 
-static int add_ranges(struct intervals *intervals, Dwarf_Die *die, uint32_t value)
+static void add_ranges(struct intervals *intervals, Dwarf_Die *die, uint32_t value)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0)
-		if (intervals_add(intervals, low, high, value))
-			return -1;
-	return 0;
+		intervals_add(intervals, low, high, value);
 }
 
 /*
@@ -37,34 +35,22 @@ static void read_unit_spans(struct symbol_file *file)
 
 	file->has_unit_spans = 1;
 	while (!dwarf_get_units(file->dwarf, unit, &unit, NULL, NULL, &die, NULL)) {
-		Dwarf_Off *more;
-
 		if (!has_ranges(&die))
 			continue;
-		more = array_room(file->unit_offset, file->unit_offset_count, sizeof(*more));
-		if (!more)
-			break;
-		file->unit_offset = more;
-		more[file->unit_offset_count] = dwarf_dieoffset(&die);
-		if (add_ranges(&file->unit_spans, &die, (uint32_t)file->unit_offset_count++))
-			break;
+		*array_push(file->unit_offset, file->unit_offset_count) = dwarf_dieoffset(&die);
+		add_ranges(&file->unit_spans, &die, (uint32_t)file->unit_offset_count - 1);
 	}
 	intervals_sort(&file->unit_spans);
 }
 
 static struct dwarf_unit *add_unit(struct symbol_file *file, Dwarf_Die *die)
 {
-	struct dwarf_unit **more = array_room(file->unit, file->unit_count, sizeof(*more));
+	struct dwarf_unit *unit = xcalloc(1, sizeof(*unit));
 
-	if (!more)
-		return NULL;
-	file->unit = more;
-	more[file->unit_count] = calloc(1, sizeof(**more));
-	if (!more[file->unit_count])
-		return NULL;
-	*more[file->unit_count] = (struct dwarf_unit){ .file = file, .die = *die };
-	map_set(&file->units, dwarf_dieoffset(die), file->unit_count + 1);
-	return more[file->unit_count++];
+	*unit = (struct dwarf_unit){ .file = file, .die = *die };
+	*array_push(file->unit, file->unit_count) = unit;
+	map_set(&file->units, dwarf_dieoffset(die), file->unit_count);
+	return unit;
 }
 
 struct dwarf_unit *dwarf_unit_of(struct symbol_file *file, uint64_t address)
@@ -127,16 +113,12 @@ static void add_function(Dwarf_Die *die, void *argument)
 {
 	struct function_table *table = argument;
 	size_t before = table->spans.count;
-	struct dwarf_function *more;
 
 	/* A declaration, or one that was inlined everywhere. */
-	if (add_ranges(&table->spans, die, (uint32_t)table->count) || table->spans.count == before)
+	add_ranges(&table->spans, die, (uint32_t)table->count);
+	if (table->spans.count == before)
 		return;
-	more = array_room(table->function, table->count, sizeof(*more));
-	if (!more)
-		return;
-	table->function = more;
-	more[table->count++] = (struct dwarf_function){ .die = *die };
+	*array_push(table->function, table->count) = (struct dwarf_function){ .die = *die };
 }
 
 struct dwarf_function *dwarf_function_at(struct dwarf_unit *unit, uint64_t address)
@@ -171,51 +153,33 @@ static int return_address(Dwarf_Die *site, uint64_t *address)
 	return dwarf_formaddr(&attribute, address);
 }
 
-static int add_call(struct dwarf_function *function, Dwarf_Die *site)
+static void add_call(struct dwarf_function *function, Dwarf_Die *site)
 {
-	struct dwarf_call *more;
 	uint64_t address;
 
 	if (return_address(site, &address))
-		return 0;
-	more = array_room(function->call, function->call_count, sizeof(*more));
-	if (!more)
-		return -1;
-	function->call = more;
-	more[function->call_count++] = (struct dwarf_call){ address, *site };
-	return 0;
+		return;
+	*array_push(function->call, function->call_count) = (struct dwarf_call){ address, *site };
 }
 
-static int add_scope(struct dwarf_function *function, Dwarf_Die *die, int outer)
-{
-	struct dwarf_scope *more =
-		array_room(function->scope, function->scope_count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	function->scope = more;
-	more[function->scope_count] = (struct dwarf_scope){ *die, outer };
-	return add_ranges(&function->spans, die, (uint32_t)function->scope_count++);
-}
-
-static int read_scopes(struct dwarf_function *function, Dwarf_Die *parent, int outer, int depth)
+static void read_scopes(struct dwarf_function *function, Dwarf_Die *parent, int outer, int depth)
 {
 	Dwarf_Die child;
-	int rc = 0;
 
 	if (depth == MAX_DEPTH || dwarf_child(parent, &child))
-		return 0;
+		return;
 	do {
 		int tag = dwarf_tag(&child);
 
 		if (tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site)
-			rc = add_call(function, &child);
-		else if (tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine)
-			rc = add_scope(function, &child, outer) ||
-				read_scopes(function, &child, (int)function->scope_count - 1,
-					depth + 1);
-	} while (!rc && !dwarf_siblingof(&child, &child));
-	return rc;
+			add_call(function, &child);
+		if (tag != DW_TAG_lexical_block && tag != DW_TAG_inlined_subroutine)
+			continue;
+		*array_push(function->scope, function->scope_count) =
+			(struct dwarf_scope){ child, outer };
+		add_ranges(&function->spans, &child, (uint32_t)function->scope_count - 1);
+		read_scopes(function, &child, (int)function->scope_count - 1, depth + 1);
+	} while (!dwarf_siblingof(&child, &child));
 }
 
 static int by_address(const void *a, const void *b)

@@ -3,33 +3,7 @@
 
 #include <stdlib.h>
 
-#include "array.h"
-
-static int add_stretch(struct stretches *stretches, struct stretch stretch)
-{
-	struct stretch *more = array_room(stretches->stretch, stretches->count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	stretches->stretch = more;
-	more[stretches->count++] = stretch;
-	return 0;
-}
-
-static int add_limited(struct stretches *stretches, int64_t process)
-{
-	size_t count = stretches->limited_count;
-	int64_t *more;
-
-	if (count && stretches->limited[count - 1] == process)
-		return 0;
-	more = array_room(stretches->limited, count, sizeof(*more));
-	if (!more)
-		return -1;
-	stretches->limited = more;
-	more[stretches->limited_count++] = process;
-	return 0;
-}
+#include "memory.h"
 
 int stretches_load(struct stretches *stretches, struct db *db)
 {
@@ -42,12 +16,12 @@ int stretches_load(struct stretches *stretches, struct db *db)
 	while (q && (rc = db_step(q)) > 0) {
 		struct stretch stretch = { sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1),
 			sqlite3_column_int64(q, 2) };
+		size_t count = stretches->limited_count;
 
-		if (add_limited(stretches, stretch.process) ||
-			(sqlite3_column_int(q, 3) && add_stretch(stretches, stretch))) {
-			rc = -1;
-			break;
-		}
+		if (!count || stretches->limited[count - 1] != stretch.process)
+			*array_push(stretches->limited, stretches->limited_count) = stretch.process;
+		if (sqlite3_column_int(q, 3))
+			*array_push(stretches->stretch, stretches->count) = stretch;
 	}
 	sqlite3_finalize(q);
 	return rc;

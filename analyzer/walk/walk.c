@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "memory.h"
 #include "run_columns.h"
 #include "stretches.h"
 #include "unknown.h"
@@ -137,10 +138,8 @@ struct walk_thread {
 
 struct walk_thread *walk_thread_open(struct db *db)
 {
-	struct walk_thread *walk = calloc(1, sizeof(*walk));
+	struct walk_thread *walk = xcalloc(1, sizeof(*walk));
 
-	if (!walk)
-		return NULL;
 	walk->run = run_of(db, &walk->own);
 	if (walk->run && !stretches_load(&walk->stretches, db))
 		return walk;

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "array.h"
 #include "idmap.h"
+#include "memory.h"
 
 /* The last call of each thread for one stream or event, if it may not have returned yet. */
 struct shared {
@@ -20,15 +20,10 @@ struct finder {
 	struct idmap streams, events;
 };
 
-static int add_contested(struct contested *contested, int64_t call, unsigned by)
+static void add_contested(struct contested *contested, int64_t call, unsigned by)
 {
-	struct contested_call *more = array_room(contested->list, contested->count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	contested->list = more;
-	more[contested->count++] = (struct contested_call){ .call = call, .by = by };
-	return 0;
+	*array_push(contested->list, contested->count) =
+		(struct contested_call){ .call = call, .by = by };
 }
 
 /* Waits and queries change nothing, in any order. */
@@ -38,22 +33,15 @@ static int changes_stream(enum call_kind kind)
 		(!kind_has(kind, K_IDLE) || kind_family(kind) == FAMILY_capture);
 }
 
-static int keep_last(struct shared *shared, const struct last_call *last)
+static void keep_last(struct shared *shared, const struct last_call *last)
 {
-	struct last_call *more;
-
 	for (size_t i = 0; i < shared->count; i++) {
 		if (shared->last[i].thread == last->thread) {
 			shared->last[i] = *last;
-			return 0;
+			return;
 		}
 	}
-	more = array_room(shared->last, shared->count, sizeof(*more));
-	if (!more)
-		return -1;
-	shared->last = more;
-	more[shared->count++] = *last;
-	return 0;
+	*array_push(shared->last, shared->count) = *last;
 }
 
 /* Calls come in order of entry. */
@@ -81,11 +69,11 @@ static int check_object(struct finder *finder, struct idmap *map, int64_t object
 
 		if (other->thread == call->thread || (!other->changes && !call->changes))
 			continue;
-		if (add_contested(finder->contested, other->call, by) ||
-			add_contested(finder->contested, call->call, by))
-			return -1;
+		add_contested(finder->contested, other->call, by);
+		add_contested(finder->contested, call->call, by);
 	}
-	return keep_last(shared, call);
+	keep_last(shared, call);
+	return 0;
 }
 
 static int compare(const void *a, const void *b)

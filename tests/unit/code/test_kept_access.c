@@ -39,7 +39,7 @@ static char *ask(struct kept_access *kept, const char *text, uint32_t block, uns
 	memset(state + 8, PTX_KNOWN, 8);
 	module = ptx_open(text, strlen(text), error);
 	assert_non_null(module);
-	assert_int_equal(kept_access_find(kept, module, 0, "k", &launch, steps, answer), 0);
+	kept_access_find(kept, module, 0, "k", &launch, steps, answer);
 	if (answer->failed)
 		fprintf(out, "failed: %s", answer->why);
 	for (size_t i = 0; i < answer->claim_count; i++)

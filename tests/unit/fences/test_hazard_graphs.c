@@ -28,7 +28,7 @@ static void places_say_what_a_search_says(void **unused)
 			to = (seed >> 45) % VERTICES;
 			if (from >= to)
 				continue;
-			assert_int_equal(graph_order_add(&order, from, to), 0);
+			graph_order_add(&order, from, to);
 			reaches[from][to] = 1;
 		}
 		for (int k = 0; k < VERTICES; k++)
@@ -55,8 +55,8 @@ static void circles_are_refused(void **unused)
 
 	(void)unused;
 	assert_int_equal(graph_order_init(&order, 2), 0);
-	assert_int_equal(graph_order_add(&order, 0, 1), 0);
-	assert_int_equal(graph_order_add(&order, 1, 0), 0);
+	graph_order_add(&order, 0, 1);
+	graph_order_add(&order, 1, 0);
 	assert_int_equal(graph_order_start(&order, rank), 1);
 	graph_order_release(&order);
 }
@@ -77,9 +77,9 @@ static void wide_graphs_stay_cheap(void **unused)
 
 		rank[i] = (int64_t)i;
 		if (i != hub)
-			assert_int_equal(graph_order_add(&order, hub, i), 0);
+			graph_order_add(&order, hub, i);
 		if (i != hub && hub + STEP < vertices)
-			assert_int_equal(graph_order_add(&order, i, hub + STEP), 0);
+			graph_order_add(&order, i, hub + STEP);
 	}
 	assert_int_equal(graph_order_start(&order, rank), 0);
 	while (graph_order_next(&order, &vertex) > 0)

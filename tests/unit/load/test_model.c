@@ -73,7 +73,7 @@ static void equal_rows_stay_as_they_were(void **state)
 		assert_non_null(column_need(&column, i));
 		rows[i] = (struct pair){ i * 7919 % 31, i };
 	}
-	assert_int_equal(column_sort(&column, by_key), 0);
+	column_sort(&column, by_key);
 	for (uint32_t i = 1; i < 1000; i++)
 		assert_true(rows[i - 1].key < rows[i].key ||
 			(rows[i - 1].key == rows[i].key && rows[i - 1].was < rows[i].was));

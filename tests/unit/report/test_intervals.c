@@ -38,9 +38,7 @@ static void each_of_many_is_found(void **state)
 	struct intervals intervals = { 0 };
 
 	for (uint32_t i = 0; i < 1000; i++)
-		assert_int_equal(intervals_add(&intervals, 10ull * (999 - i), 10ull * (999 - i) + 5,
-					 i),
-			0);
+		intervals_add(&intervals, 10ull * (999 - i), 10ull * (999 - i) + 5, i);
 	intervals_sort(&intervals);
 	for (uint32_t i = 0; i < 1000; i++) {
 		assert_int_equal(intervals_find(&intervals, 10ull * i + 4), 999 - i);

@@ -52,6 +52,15 @@ static void other_functions_of_it_have_no_advice(void **state)
 	assert_string_equal(advice_for(m, CALL_cuStreamSynchronize, cublas, "cublasDgemm_v2"), "");
 }
 
+static void a_python_file_is_a_library_too(void **state)
+{
+	struct mini *m = *state;
+	const char *cupy = "/x/site-packages/cupy/fft/_fft.py";
+
+	assert_non_null(
+		strstr(advice_for(m, CALL_cuModuleUnload, cupy, "ifft2"), "get_plan_cache"));
+}
+
 /* PyTorch's own calls: the script cannot set the pointer mode. */
 static void a_library_below_another_has_no_advice(void **state)
 {
@@ -105,6 +114,7 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, mini_setup, mini_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(the_call_of_the_library_decides_the_advice),
+		TEST(a_python_file_is_a_library_too),
 		TEST(other_functions_of_it_have_no_advice),
 		TEST(header_libraries_are_known_by_their_functions),
 		TEST(header_libraries_are_known_by_their_headers),

@@ -4,8 +4,8 @@
 
 #include <unistd.h>
 
+#include "advice.h"
 #include "code_frames.h"
-#include "reads.h"
 
 static void frame(struct mini *m, int depth, const char *file, const char *function, int user)
 {
