@@ -35,11 +35,10 @@
  *	result:600 hangs	what it returned, that it never did
  *	m3		its pointer is 0x3000
  *
- * Verbs may be the names of calls.  Other statements: pause US; at US, the entry of the next call
- * and the origin of times; next US, an origin so much later; memory KIND; allocation [NAME KIND,
- * unless it is device memory; depends KERNEL WAITS
- * TRIGGERS, of a programmatic launch; SQL, in which $NAME is the number of what has this name and
- * $ the last call's; for graphs
+ * The names of calls are verbs, too.  Other statements: pause US; at US, the entry of the next call
+ * and the origin of times; next US, an origin so much later; memory KIND; allocation [NAME] KIND,
+ * where it is not device memory; depends KERNEL WAITS TRIGGERS, of a programmatic launch; SQL, in
+ * which $NAME is the number of what has this name and $ the last call's; for graphs
  *
  *	add g1 NODE KERNEL|TYPE [g2...|e1] [chained]	with bodies, a child, or an event; after
  *						the node before it
