@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host_view.h"
 
+#include "launch_words.h"
+
 static int is_shared(const struct run_allocation *allocation)
 {
 	return allocation->kind == ALLOCATION_PINNED || allocation->kind == ALLOCATION_REGISTERED ||
@@ -43,6 +45,39 @@ static int read_ids(struct db *db, const char *sql, uint64_t value, struct map *
 
 	while (q && (step = db_step(q)) > 0)
 		map_set(ids, (uint64_t)sqlite3_column_int64(q, 0), value);
+	sqlite3_finalize(q);
+	return step;
+}
+
+/* Devices that access all memory of the host, as by HMM or address translation services. */
+#define PAGEABLE_SQL \
+	"SELECT process FROM device_attribute WHERE name = 'pageable_memory_access' AND value"
+
+static const char strays_sql[] =
+	"SELECT s.id, s.kernel, s.words FROM shape s JOIN kernel k ON k.id = s.kernel "
+	"WHERE k.process IN (" PAGEABLE_SQL ")";
+
+/* Finds launches that access an address outside of all allocations, which may be the host's. */
+static int find_strays(struct host_view *view, struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db, strays_sql);
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		uint32_t shape = (uint32_t)sqlite3_column_int64(q, 0);
+		uint32_t kernel = (uint32_t)sqlite3_column_int64(q, 1);
+		const void *words = sqlite3_column_blob(q, 2);
+		size_t count = (size_t)sqlite3_column_bytes(q, 2) / LAUNCH_WORD_BYTES;
+		uint32_t known = run_shape(view->run, shape) ? shape : 0;
+
+		for (size_t i = 0; i < count; i++) {
+			struct launch_word word = launch_words_get(words, i);
+			const struct run_claim *end;
+
+			if (word.value && run_claims(view->run, kernel, known, word.offset, &end))
+				map_set(&view->strays, shape, 1);
+		}
+	}
 	sqlite3_finalize(q);
 	return step;
 }
@@ -126,7 +161,9 @@ int host_view_find(struct host_view *view, struct db *db)
 	find_memory(view);
 	find_last(view);
 	find_shared(view);
-	return find_libraries(view, db) || read_ids(db, printers_sql, 1, &view->printers) ||
+	return read_ids(db, PAGEABLE_SQL, 0, &view->memory) || find_strays(view, db) ||
+			find_libraries(view, db) ||
+			read_ids(db, printers_sql, 1, &view->printers) ||
 			read_ids(db, others_sql, OTHERS_MAY, &view->others)
 		? -1
 		: 0;
@@ -140,6 +177,7 @@ enum host_view_others host_view_others(const struct host_view *view, int64_t pro
 void host_view_release(struct host_view *view)
 {
 	map_release(&view->memory);
+	map_release(&view->strays);
 	map_release(&view->last);
 	map_release(&view->printers);
 	map_release(&view->others);
@@ -150,6 +188,19 @@ static int is_memory_there(const struct host_view *view, const struct walk_call 
 {
 	return map_get(&view->memory, 0, 0) ||
 		map_get(&view->memory, (uint64_t)call->process, UINT64_MAX) <= (uint64_t)call->id;
+}
+
+/* The nodes of a graph are not told apart. */
+static enum host_view_shown shows_stray(const struct host_view *view, const struct walk_call *call)
+{
+	const struct run_ended *launch;
+
+	if (!view->strays.count)
+		return SHOWN_NOTHING;
+	if (kind_family(call->kind) == FAMILY_graph_launch)
+		return SHOWN_MAYBE;
+	launch = run_find(&view->run->launches, call->id);
+	return launch && map_get(&view->strays, launch->what, 0) ? SHOWN : SHOWN_NOTHING;
 }
 
 /* The kernel alone, without the launch shape, shows that the host cannot see the results. */
@@ -167,9 +218,13 @@ static int shows_kernel(const struct host_view *view, struct access_reader *read
 	const struct walk_call *call)
 {
 	const struct accesses *accesses;
+	enum host_view_shown stray;
 
 	if (map_get(&view->printers, (uint64_t)call->kernel, 0))
 		return SHOWN;
+	stray = shows_stray(view, call);
+	if (stray != SHOWN_NOTHING)
+		return stray;
 	if (is_private(view, call))
 		return SHOWN_NOTHING;
 	accesses = access_read(reader, call->id);

@@ -14,7 +14,9 @@
 /* Empty when zero-initialized. */
 struct host_view {
 	const struct run *run;
-	struct map memory;   /* process -> 1 + the first call that allocated host memory */
+	/* process -> 1 + the first call that allocated host memory, 0: its device accesses all */
+	struct map memory;
+	struct map strays;   /* shapes of launches that access an address in no known allocation */
 	struct map last;     /* allocation of host memory -> the last call that names it */
 	struct map printers; /* kernels that print, or may print */
 	struct map others;   /* processes whose memory others may use: enum host_view_others */

@@ -112,6 +112,7 @@ void relax_release(struct relax *relax)
 		order_release(&relax->loose[i].order);
 	touched_release(&relax->memory);
 	touched_release(&relax->shown);
+	touched_release(&relax->unproven);
 	touched_release(&relax->work);
 	host_view_release(&relax->view);
 	access_close(relax->reader);
@@ -421,6 +422,26 @@ static int64_t shown_key(int64_t process, enum host_view_shown shown)
 	return 2 * process + (shown != SHOWN);
 }
 
+/* Returns 1 if some access is known by weaker evidence than a call or PTX, or not at all. */
+static int is_unproven(struct relax *relax, const struct walk_call *call)
+{
+	const struct run_kernel *kernel = run_kernel(relax->run, call->kernel);
+	const struct accesses *accesses;
+
+	if (!is_access(call))
+		return 0;
+	if (kind_family(call->kind) == FAMILY_launch &&
+		(kernel->complete || kernel->evidence < EVIDENCE_PTX))
+		return kernel->evidence < EVIDENCE_PTX;
+	accesses = access_read(relax->reader, call->id);
+	if (!accesses)
+		return -1;
+	for (size_t i = 0; i < accesses->count; i++)
+		if (accesses->access[i].evidence < EVIDENCE_PTX)
+			return 1;
+	return !accesses->complete;
+}
+
 static int note_shown(struct relax *relax, const struct walk_call *call, struct touch *touch)
 {
 	int shown =
@@ -452,6 +473,10 @@ static int note_all(struct relax *relax, const struct walk_call *call, int all_k
 	if ((!all_known && touched_note(&relax->memory, TOUCHES_UNKNOWN, &touch, after_all)) ||
 		touched_note(&relax->memory, TOUCHES_ANY, &touch, after_all) ||
 		(walk_submits(call) && touched_note(&relax->work, call->stream, &touch, 0)))
+		return -1;
+	relax->is_unproven = is_unproven(relax, call);
+	if (relax->is_unproven < 0 ||
+		(relax->is_unproven && touched_note(&relax->unproven, call->process, &touch, 0)))
 		return -1;
 	return note_shown(relax, call, &touch);
 }
@@ -500,6 +525,7 @@ int relax_all(struct relax *relax, const struct walk_call *call)
 	unsigned after_all = 0;
 
 	relax->shows = SHOWN_NOTHING;
+	relax->is_unproven = 0;
 	if (is_known < 0)
 		return -1;
 	if (is_known) {
@@ -515,6 +541,7 @@ int relax_all(struct relax *relax, const struct walk_call *call)
 int relax_without(struct relax *relax, enum without without, const struct walk_call *call)
 {
 	relax->shows = SHOWN_NOTHING;
+	relax->is_unproven = 0;
 	if (order_step(&relax->full, call))
 		return -1;
 	for (int i = 0; i < WITHOUT_COUNT; i++)

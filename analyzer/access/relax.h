@@ -60,9 +60,10 @@ struct relax {
 		const struct touch *earlier);
 	void *arg;
 	struct host_view view;
-	struct touched memory; /* by memory; see relax.c */
-	struct touched shown;  /* by process and certainty */
-	struct touched work;   /* by stream */
+	struct touched memory;   /* by memory; see relax.c */
+	struct touched shown;    /* by process and certainty */
+	struct touched unproven; /* by process: operations with is_unproven */
+	struct touched work;     /* by stream */
 	const struct run *run;
 	struct run_cursor operands, freed, launches;
 	uint32_t *user;        /* memory -> 1 + the only stream that uses it; 0: none */
@@ -73,6 +74,7 @@ struct relax {
 	int reaches;                /* some kernel accesses memory that it was not given */
 	int graphs_known;           /* graphs work on the device only, on memory that they name */
 	enum host_view_shown shows; /* of the last call that submitted */
+	int is_unproven;            /* not all accesses of it are known from calls or PTX */
 };
 
 /*

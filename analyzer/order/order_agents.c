@@ -22,7 +22,8 @@ void order_drop(struct order_state *slot)
 uint32_t order_next(struct order *order)
 {
 	if (order->last_seq == UINT32_MAX) {
-		fputs("cufence: cannot order more than 4294967294 steps\n", stderr);
+		fputs("cufence: the run has more than 4294967294 steps: load a part of it\n",
+			stderr);
 		return 0;
 	}
 	return ++order->last_seq;
@@ -33,7 +34,7 @@ uint32_t order_new_key(struct order *order, int count)
 	uint32_t key = order->last_key + 1;
 
 	if (key + (uint32_t)count >= ORDER_BLOCKING) {
-		fputs("cufence: too many streams to order\n", stderr);
+		fputs("cufence: the run has too many streams: load a part of its traces\n", stderr);
 		return 0;
 	}
 	for (int i = 0; i < count; i++)

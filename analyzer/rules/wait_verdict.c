@@ -32,6 +32,7 @@ void wait_tally_add(struct wait_tally *tally, const struct run *run, const struc
 	tally->keeps += wait->keeps;
 	tally->uploads += wait->uploads;
 	tally->timed += wait->timed;
+	tally->unproven += wait->unproven;
 	tally->clocks += has_clock(clocks, run, wait->call);
 }
 
@@ -61,5 +62,5 @@ enum confidence wait_verdict(const struct wait_tally *tally, const struct needs_
 	/* A clock, which events replace. */
 	if (tally->clocks >= most || tally->others >= most || process->others == OTHERS_LOADED)
 		return CONFIDENCE_LIKELY;
-	return process->evidence >= EVIDENCE_PTX ? CONFIDENCE_CERTAIN : CONFIDENCE_LIKELY;
+	return tally->unproven ? CONFIDENCE_LIKELY : CONFIDENCE_CERTAIN;
 }

@@ -13,14 +13,15 @@
 /* What is known of waits: their number, and that of those with each evidence. */
 struct wait_tally {
 	int64_t waits;
-	int64_t others;  /* for work that another thread submitted ... */
-	int64_t watches; /* ... by a thread that submitted nothing since its last wait */
-	int64_t unknown; /* a kernel may have written what the host reads */
-	int64_t keeps;   /* work was still in progress afterwards */
-	int64_t uploads; /* for copies from pageable memory */
-	int64_t timed;   /* among records of events whose times are read */
-	int64_t clocks;  /* a clock was read right after */
-	int below_copy;  /* a library makes them in a script's line that copies to the device */
+	int64_t others;   /* for work that another thread submitted ... */
+	int64_t watches;  /* ... by a thread that submitted nothing since its last wait */
+	int64_t unknown;  /* a kernel may have written what the host reads */
+	int64_t keeps;    /* work was still in progress afterwards */
+	int64_t uploads;  /* for copies from pageable memory */
+	int64_t timed;    /* among records of events whose times are read */
+	int64_t clocks;   /* a clock was read right after */
+	int64_t unproven; /* for or before work whose accesses are not known from a call or PTX */
+	int below_copy;   /* a library makes them in a script's line that copies to the device */
 };
 
 /* Reads the waits after which the program read a clock.  Returns 0, or -1 after a message. */

@@ -53,7 +53,7 @@ static int process_call(void *arg, const struct walk_call *call)
 			needs_host_before(&search->host, call);
 		rc = relax_all(&search->relax, call);
 		if (!rc && search->has_host)
-			rc = needs_host_after(&search->host, call);
+			needs_host_after(&search->host, call);
 	}
 	if (!rc && search->has_events)
 		needs_events_after(&search->events, call);
@@ -191,18 +191,15 @@ int needs_is_kept(const struct idmap *kept, struct relax *relax, int64_t who,
 
 /* --- processes --- */
 
-int needs_process_note(struct needs *needs, struct relax *relax, const struct walk_call *call)
+void needs_process_note(struct needs *needs, struct relax *relax, const struct walk_call *call)
 {
 	struct needs_process *process = idmap_get(&needs->processes, call->process);
-	const struct run_kernel *kernel = run_kernel(relax->run, call->kernel);
-	const struct accesses *accesses;
 
 	if (!process) {
 		process = idmap_need(&needs->processes, call->process, sizeof(*process));
 		*process = (struct needs_process){ .submitter = call->thread,
 			.stream = call->stream,
 			.busy = INT64_MIN,
-			.evidence = EVIDENCE_EXACT,
 			.others = host_view_others(&relax->view, call->process) };
 	}
 	if (process->submitter != call->thread)
@@ -212,21 +209,4 @@ int needs_process_note(struct needs *needs, struct relax *relax, const struct wa
 	process->last = call->id;
 	if (call->op && call->op_end != WALK_NEVER && call->op_end > process->busy)
 		process->busy = call->op_end;
-	/* The weakest evidence of all accesses; most programs soon have none. */
-	if (process->evidence == EVIDENCE_NONE || !kind_has(call->kind, K_ACCESSES))
-		return 0;
-	if (kind_family(call->kind) == FAMILY_launch && kernel->complete) {
-		if ((enum evidence)kernel->evidence < process->evidence)
-			process->evidence = (enum evidence)kernel->evidence;
-		return 0;
-	}
-	accesses = access_read(relax->reader, call->id);
-	if (!accesses)
-		return -1;
-	if (!accesses->complete)
-		process->evidence = EVIDENCE_NONE;
-	for (size_t i = 0; i < accesses->count; i++)
-		if (accesses->access[i].evidence < process->evidence)
-			process->evidence = accesses->access[i].evidence;
-	return 0;
 }

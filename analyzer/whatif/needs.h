@@ -14,7 +14,6 @@
 #ifndef CUFENCE_NEEDS_H
 #define CUFENCE_NEEDS_H
 
-#include "evidence.h"
 #include "host_view.h"
 #include "idmap.h"
 #include "map.h"
@@ -58,6 +57,8 @@ struct host_wait {
 	uint8_t watches; /* its thread had submitted nothing since its last one */
 	uint8_t keeps;   /* work submitted before it was still in progress when it returned */
 	uint8_t uploads; /* its thread had submitted copies from pageable memory since its last */
+	/* Work that it was the first wait for, or its thread's next, is unproven (relax.h). */
+	uint8_t unproven;
 };
 
 /* A stream's wait for an event, and the operation that it delayed most. */
@@ -74,11 +75,10 @@ struct event_wait {
 
 /* What is known of the work of a process. */
 struct needs_process {
-	int64_t submitter;      /* the thread that submits, -1: several */
-	int64_t stream;         /* the stream that is submitted to, -1: several */
-	int64_t last;           /* its last call that submitted work */
-	int64_t busy;           /* latest known end of its operations so far */
-	enum evidence evidence; /* how all accesses of its operations are known */
+	int64_t submitter; /* the thread that submits, -1: several */
+	int64_t stream;    /* the stream that is submitted to, -1: several */
+	int64_t last;      /* its last call that submitted work */
+	int64_t busy;      /* latest known end of its operations so far */
 	enum host_view_others others;
 };
 

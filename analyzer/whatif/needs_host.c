@@ -20,8 +20,9 @@ struct seen {
 struct waiter {
 	size_t *row; /* numbers in needs.host */
 	size_t row_count;
-	size_t timed_count, freed_count; /* number of waits in the row with timed and freed set */
-	size_t open[ROW_WINDOW];         /* waits of the row for which later work still counts */
+	/* Number of waits in the row with these set. */
+	size_t timed_count, freed_count, unproven_count;
+	size_t open[ROW_WINDOW]; /* waits of the row for which later work still counts */
 	size_t open_count;
 	struct order_epoch last;   /* of the work they delayed; set 0: several contexts */
 	int in_row;                /* nothing was submitted since */
@@ -149,6 +150,7 @@ static void close_row(struct needs_host *host, struct waiter *waiter, int64_t no
 		wait->usable += now > wait->exit ? now - wait->exit : 0;
 	}
 	waiter->row_count = waiter->timed_count = waiter->freed_count = waiter->open_count = 0;
+	waiter->unproven_count = 0;
 }
 
 /* Is a later wait of the row for the same work: from the same site, or does it cover that work? */
@@ -258,6 +260,30 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 	}
 }
 
+/*
+ * Returns 1 if it was the first wait for work whose accesses are not known from a call or PTX.
+ * Work that is no longer kept counts as such.
+ */
+static int is_unproven(const struct needs_host *host, const struct waiter *waiter,
+	const struct walk_call *call)
+{
+	const struct touched_thing *unproven = touched_find(&host->relax->unproven, call->process);
+	struct touched_ring *ring = unproven ? touched_newest(unproven) : NULL;
+
+	for (; ring; ring = touched_older(unproven, ring)) {
+		uint32_t reach =
+			order_known_reach(&host->relax->full, call->thread, touched_agent(ring));
+		int64_t last = touched_last(ring, reach);
+
+		if (last < touched_oldest(ring)
+				? reach && last >= 0
+				: order_clock_strength(waiter->known, NULL,
+					  &touched_at(ring, last)->full) != ORDER_GUARANTEED)
+			return 1;
+	}
+	return 0;
+}
+
 /* Adds the wait to its row. */
 static void add_wait(struct needs_host *host, struct waiter *waiter, const struct host_wait *wait,
 	struct live_wait *live)
@@ -334,6 +360,7 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 	}
 	find_results(host, waiter, call, &wait, 1);
 	find_results(host, waiter, call, &wait, 0);
+	wait.unproven = (uint8_t)is_unproven(host, waiter, call);
 	add_wait(host, waiter, &wait, &live);
 	return 0;
 }
@@ -396,6 +423,9 @@ static void mark_row(struct needs_host *host, struct waiter *waiter, const struc
 		(releases && kind_waits(call->kind) == WAITS_NOTHING))
 		for (; waiter->freed_count < waiter->row_count; waiter->freed_count++)
 			wait_at(host, waiter->row[waiter->freed_count])->freed = 1;
+	for (; host->relax->is_unproven && waiter->unproven_count < waiter->row_count;
+		waiter->unproven_count++)
+		wait_at(host, waiter->row[waiter->unproven_count])->unproven = 1;
 	/* cudaEventElapsedTime would fail without the waits that complete the events. */
 	if (call->kind == KIND_EVENT_ELAPSED && !call->result) {
 		uint64_t known = waiter->unknown & ~find_unknown(host, waiter, call->thread);
@@ -409,15 +439,14 @@ static void mark_row(struct needs_host *host, struct waiter *waiter, const struc
 		waiter->timed |= is_timed(host, call->event);
 }
 
-int needs_host_after(struct needs_host *host, const struct walk_call *call)
+void needs_host_after(struct needs_host *host, const struct walk_call *call)
 {
 	struct waiter *waiter = waiter_of(host, call->thread);
 	int uploads = call_is_async_copy(call->kind) && call->direction == COPY_H2D;
 
 	owners_note(&host->owners, host->relax, call);
 	if (walk_submits(call)) {
-		if (needs_process_note(host->needs, host->relax, call))
-			return -1;
+		needs_process_note(host->needs, host->relax, call);
 		waiter->submits = 1;
 		if (waiter->in_row)
 			waiter->uploads = 0;
@@ -433,7 +462,6 @@ int needs_host_after(struct needs_host *host, const struct walk_call *call)
 		end_row(host, waiter, call);
 		close_row(host, waiter, call->enter);
 	}
-	return 0;
 }
 
 /* --- missing orders --- */

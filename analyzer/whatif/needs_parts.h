@@ -34,8 +34,8 @@ void needs_keep(struct idmap *kept, int64_t who, const struct touch *earlier,
 int needs_is_kept(const struct idmap *kept, struct relax *relax, int64_t who,
 	const struct touch *earlier);
 
-/* Processes a call that submits work.  Returns 0, or -1 after a message. */
-int needs_process_note(struct needs *needs, struct relax *relax, const struct walk_call *call);
+/* Processes a call that submits work. */
+void needs_process_note(struct needs *needs, struct relax *relax, const struct walk_call *call);
 
 /* --- waits of the host --- */
 
@@ -87,9 +87,9 @@ int64_t needs_host_since(const struct needs_host *host, const struct walk_call *
 /* Processes such a wait, and steps relax.full.  Returns 0, or -1 after a message. */
 int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64_t since);
 
-/* Process any other call, before and after relax_all(); the second: 0, or -1 after a message. */
+/* Process any other call, before and after relax_all(). */
 void needs_host_before(struct needs_host *host, const struct walk_call *call);
-int needs_host_after(struct needs_host *host, const struct walk_call *call);
+void needs_host_after(struct needs_host *host, const struct walk_call *call);
 
 /* earlier NULL: any operation. */
 void needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
