@@ -10,7 +10,8 @@
  * context, with '' of the third's; events e1, and f1, whose creation was not recorded; graphs g1,
  * their nodes by any name; executables x1; kernels by what they do:
  *
- *	store[~][!][*][/BYTES][:FROM][+...]	load, atomic; pointer: its code is not known
+ *	store[~][!][*][/BYTES][:FROM][+...]	load, atomic; pointer: its code is not known,
+ *						unknown: nor what it is given
  *
  * which is by default the first 32K of the memory; ~ some of these bytes, * in a place that is not
  * known, ! waiting for another kernel; a dot and a letter tell kernels that do the same apart.
@@ -20,18 +21,24 @@
  *	=100 =5-105	its operation runs from 0.5 or 5 us after the entry of the call on
  *	#64K		bytes
  *	[32K] dst[0]	operand in the memory MEMORY (a launch has one without being asked);
- *			[901:32K] in an allocation by number; ptr[0]: the pointer of the call
+ *			[901:32K] in an allocation by number, [a] [a:32K] by name; ptr[0]: the
+ *			pointer of the call
+ *	5..100 8=99	the call enters at 5 and returns at 100 (else after 2), and its operation
+ *			runs from 8 to 99, from the origin of times on; sums of products, 8+3*9
  *	h2d pinned	direction and host memory; a launch with a kind of memory names such memory
  *	ROLE=NUMBER	a row of call_object
  *	:20 :fill.20	called in that line
  *	by:FILE		made by two functions of that file
  *	ran:2,125,126	a host function that thread 2 ran from 125 to 126
+ *	beneath		called by the call before it
+ *	8x256		blocks and threads of each
  *	result:600 hangs	what it returned, that it never did
  *	m3		its pointer is 0x3000
  *
- * Other statements: pause US; at US, the entry of the next call; memory KIND; depends KERNEL WAITS
- * TRIGGERS, of a programmatic launch; SQL, in which $NAME is the number of what has this name and
- * $ the last call's; for graphs
+ * The names of calls are verbs, too.  Other statements: pause US; at US, the entry of the next call
+ * and the origin of times; next US, an origin so much later; memory KIND; allocation [NAME] KIND,
+ * where it is not device memory; depends KERNEL WAITS TRIGGERS, of a programmatic launch; SQL, in
+ * which $NAME is the number of what has this name and $ the last call's; for graphs
  *
  *	add g1 NODE KERNEL|TYPE [g2...|e1] [chained]	with bodies, a child, or an event; after
  *						the node before it
@@ -102,19 +109,41 @@ static inline int64_t program_graph(struct program *p, const char *text)
 	return id;
 }
 
+/* name: [ and that of an allocation */
+static inline int64_t program_allocation(struct program *p, const char *name, const char *memory,
+	int64_t bytes)
+{
+	long long id = program_known(p, name);
+
+	if (id)
+		return id;
+	id = program_name(p, name, MEMORY + ++p->allocations);
+	mini_exec(&p->m, "INSERT INTO allocation VALUES (%lld, 1, %lld, %lld, '%s', NULL, NULL)",
+		id, ADDRESS + (id - MEMORY) * BYTES, (long long)bytes, memory);
+	return id;
+}
+
 static inline void program_add_operand(struct program *p, const char *text, const char *index)
 {
 	long long allocation = MEMORY;
 	const char *at = strchr(text, '[') + 1, *colon = strchr(at, ':');
+	long long address = ADDRESS;
+	char name[32];
 
-	if (colon)
+	program_copy(name, sizeof(name), at - 1, strcspn(at, ":]") + 1);
+	if (islower((unsigned char)*at)) {
+		allocation = program_allocation(p, name, "device", BYTES);
+		address += (allocation - MEMORY) * BYTES + (colon ? program_number(colon + 1) : 0);
+	} else if (colon) {
 		allocation = atoll(at);
-	else
+		address += program_number(colon + 1);
+	} else {
 		program_memory(p, "device");
+		address += program_number(at);
+	}
 	mini_exec(&p->m, "INSERT INTO operand VALUES (%lld, '%.*s', %s, %lld, %lld)",
 		(long long)p->m.calls, *text == '[' ? 4 : (int)strcspn(text, "["),
-		*text == '[' ? "word" : text, index,
-		ADDRESS + program_number(colon ? colon + 1 : at), allocation);
+		*text == '[' ? "word" : text, index, address, allocation);
 }
 
 /* A node that is added by a call: both have the same number. */
@@ -135,7 +164,7 @@ static inline void program_add_node(struct program *p, const struct program_stat
 		MINI_CALL(&p->m, .type = CALL_cuGraphAddKernelNode_v2, .at = p->now,
 			.kernel = kernel, .site = s->call.site));
 	if (kernel)
-		program_add_operand(p, *s->operand ? s->operand : "[0]", "0");
+		program_add_operand(p, s->operands ? *s->operand : "[0]", "0");
 	mini_exec(&p->m,
 		"INSERT INTO graph_node (id, graph, type, call) VALUES (%lld, %lld, '%s', %lld)",
 		(long long)call, (long long)graph, type, (long long)call);
@@ -188,8 +217,10 @@ static inline void program_sql(struct program *p, const char *text)
 			sql[used++] = *text;
 			continue;
 		}
-		length = strspn(text + 1, "abcdefghijklmnopqrstuvwxyz0123456789~/:.!+");
+		length = strspn(text + 1, "abcdefghijklmnopqrstuvwxyz_0123456789~/:.!+");
 		program_copy(name, sizeof(name), text + 1, length);
+		if (*name == ':')
+			program_site(p, name);
 		assert_true(!*name || program_known(p, name));
 		used += (size_t)snprintf(sql + used, sizeof(sql) - used, "%lld",
 			(long long)(*name ? program_known(p, name) : p->m.calls));
@@ -198,7 +229,7 @@ static inline void program_sql(struct program *p, const char *text)
 	mini_exec(&p->m, "%s", sql);
 }
 
-static inline int program_other(struct program *p, const struct program_statement *s)
+static inline int program_other(struct program *p, struct program_statement *s)
 {
 	int64_t graph;
 
@@ -217,7 +248,15 @@ static inline int program_other(struct program *p, const struct program_statemen
 	} else if (!strcmp(s->verb, "pause")) {
 		p->now += atof(s->arg[0]);
 	} else if (!strcmp(s->verb, "at")) {
-		p->now = atof(s->arg[0]) - 10;
+		p->origin = program_time(s->arg[0], s->arg[0] + strlen(s->arg[0]));
+		p->now = p->origin - 10;
+	} else if (!strcmp(s->verb, "next")) {
+		p->origin += program_time(s->arg[0], s->arg[0] + strlen(s->arg[0]));
+		p->now = p->origin - 10;
+	} else if (!strcmp(s->verb, "allocation")) {
+		s->operand[0][strlen(*s->operand) - 1] = '\0';
+		program_allocation(p, *s->operand, s->memory,
+			s->call.bytes ? s->call.bytes : BYTES);
 	} else if (!strcmp(s->verb, "memory")) {
 		program_memory(p, s->memory ? s->memory : s->arg[0]);
 	} else {
@@ -264,14 +303,17 @@ static inline void program_options(struct program *p, const struct program_verb 
 			(long long)program_thread(p, thread), (long long)p->m.calls,
 			(long long)mini_ns(enter), (long long)mini_ns(exit));
 	}
-	if (s->call.kernel && !*s->operand)
+	if (s->call.kernel && !s->operands && strncmp(s->kernel, "unknown", 7) != 0)
 		program_add_operand(p, "[0]", "0");
-	else if (*s->operand && !s->call.ptr)
-		program_add_operand(p, s->operand,
-			strncmp(s->operand, "dst", 3) && strncmp(s->operand, "src[", 4) &&
-					strncmp(s->operand, "node", 4)
+	for (int i = 0; i < (s->call.ptr ? 0 : s->operands); i++) {
+		const char *operand = s->operand[i];
+
+		program_add_operand(p, operand,
+			strncmp(operand, "dst", 3) && strncmp(operand, "src[", 4) &&
+					strncmp(operand, "node", 4)
 				? "0"
 				: "NULL");
+	}
 	if (strcmp(s->verb, "free_of") && (strcmp(s->verb, "launch") || !s->memory))
 		return;
 	mini_exec(&p->m,
@@ -351,23 +393,23 @@ static inline void program_columns(struct program *p, const struct program_verb 
 		s->call.kernel = program_kernel(p, s->kernel);
 	if (verb->more && !strcmp(verb->more, "m") && !s->call.ptr)
 		s->call.ptr = 1;
-	if (!strncmp(s->operand, "ptr[", 4) ||
-		(*s->operand == '[' &&
+	if (!strncmp(*s->operand, "ptr[", 4) ||
+		(**s->operand == '[' &&
 			kind_family(call_types[verb->type].kind) == FAMILY_host_access))
-		s->call.ptr = ADDRESS + program_number(strchr(s->operand, '[') + 1);
+		s->call.ptr = ADDRESS + program_number(strchr(*s->operand, '[') + 1);
 }
 
 static inline void program_call_of(struct program *p, struct program_statement *s)
 {
 	const struct program_verb *verb = program_find_verb(s->verb);
 
-	p->now += 10;
+	p->now = s->timed ? s->call.at : p->now + 10;
 	s->call.type = verb->type;
 	s->call.thread = program_thread(p, s->call.thread ? (int)s->call.thread : 1);
 	program_columns(p, verb, s);
 	s->call.at = p->now;
-	s->call.until = p->now + (s->call.until > 0 ? s->call.until : 2);
-	if (s->call.runs[1] > 0) {
+	s->call.until += s->timed && s->call.until ? 0 : p->now + (s->call.until > 0 ? 0 : 2);
+	if (s->lasts) {
 		s->call.runs[0] += p->now;
 		s->call.runs[1] += p->now;
 	}

@@ -7,7 +7,7 @@
 
 #include <ctype.h>
 
-enum { PROGRAM_NAMES = 1000, PROGRAM_LABELS = 32, PROGRAM_OPTIONS = 6 };
+enum { PROGRAM_NAMES = 1000, PROGRAM_LABELS = 32, PROGRAM_OPTIONS = 6, PROGRAM_OPERANDS = 3 };
 enum { MEMORY = 900, ADDRESS = 0x10000, BYTES = 65536 };
 
 struct program {
@@ -17,8 +17,8 @@ struct program {
 		int64_t id;
 	} names[PROGRAM_NAMES];
 	int name_count;
-	double now;
-	int64_t context[3], threads[8], execs;
+	double now, origin; /* of T..U and A=B */
+	int64_t context[3], threads[8], execs, allocations;
 	struct program_label {
 		char text[8];
 		int64_t call;
@@ -27,11 +27,12 @@ struct program {
 };
 
 struct program_statement {
-	char label[8], verb[24], arg[6][64];
-	int args;
+	char label[8], verb[32], arg[6][64];
+	int args, timed, lasts;
 	double next; /* what the call delays the next one by */
 	const char *memory;
-	char kernel[64], maker[80], host_run[32], operand[32];
+	char kernel[64], maker[80], host_run[32], operand[PROGRAM_OPERANDS][32];
+	int operands;
 	struct program_object {
 		char role[16];
 		long long value;
@@ -191,7 +192,7 @@ static inline int64_t program_kernel(struct program *p, const char *text)
 		return id;
 	program_copy(name, sizeof(name), text, strcspn(text, "~!*/:+."));
 	id = program_name(p, text, mini_kernel(&p->m, name));
-	if (!strcmp(name, "pointer"))
+	if (!strcmp(name, "pointer") || !strcmp(name, "unknown"))
 		return id;
 	mini_exec(&p->m, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL)",
 		(long long)id);
@@ -244,6 +245,13 @@ static inline const struct program_verb *program_find_verb(const char *name)
 	for (size_t i = 0; i < sizeof(program_verbs) / sizeof(*program_verbs); i++)
 		if (!strcmp(program_verbs[i].name, name))
 			return &program_verbs[i];
+	for (int i = 0; i < CALL_COUNT; i++) {
+		static struct program_verb call;
+
+		call = (struct program_verb){ name, i, "", NULL };
+		if (!strcmp(call_types[i].name, name))
+			return &call;
+	}
 	print_message("no verb '%s'\n", name);
 	fail();
 	return NULL;
@@ -271,7 +279,48 @@ static inline int program_take_memory(struct program_statement *s, const char *w
 static inline int program_is_kernel(const char *word)
 {
 	return !strncmp(word, "store", 5) || !strncmp(word, "load", 4) ||
-		!strncmp(word, "atomic", 6) || !strncmp(word, "pointer", 7);
+		!strncmp(word, "atomic", 6) || !strncmp(word, "pointer", 7) ||
+		!strncmp(word, "unknown", 7);
+}
+
+/* A sum of products, of a text up to there. */
+static inline double program_time(const char *from, const char *to)
+{
+	char text[32], *at = text;
+	double sum = 0;
+
+	program_copy(text, sizeof(text), from, (size_t)(to - from));
+	while (*at) {
+		char *end;
+		double term = strtod(at, &end);
+
+		assert_true(end > at);
+		while (*end == '*')
+			term *= strtod(end + 1, &end);
+		sum += term;
+		at = end;
+	}
+	return sum;
+}
+
+/* T..U and A=B, from the origin on. */
+static inline int program_take_time(struct program *p, struct program_statement *s,
+	const char *word)
+{
+	const char *dots = strstr(word, ".."), *equal = strchr(word, '='),
+		   *end = word + strlen(word);
+
+	if ((!dots && !equal) || !strchr("-0123456789", *word))
+		return 0;
+	if (equal) {
+		s->call.runs[0] = p->origin + program_time(word, equal);
+		s->call.runs[1] = p->origin + program_time(equal + 1, end);
+	} else {
+		s->timed = 1;
+		s->call.at = p->origin + program_time(word, dots);
+		s->call.until = dots[2] ? p->origin + program_time(dots + 2, end) : 0;
+	}
+	return 1;
 }
 
 static inline int program_take_option(struct program *p, struct program_statement *s,
@@ -279,7 +328,10 @@ static inline int program_take_option(struct program *p, struct program_statemen
 {
 	const char *equal = strchr(word, '='), *dash;
 	size_t length = strlen(word);
+	unsigned blocks, threads;
 
+	if (program_take_time(p, s, word))
+		return 1;
 	if (*word == '@') {
 		s->call.thread = atoi(word + 1);
 	} else if (*word == '+') {
@@ -287,6 +339,7 @@ static inline int program_take_option(struct program *p, struct program_statemen
 		s->next = word[1] == '+' ? s->call.until : 0;
 	} else if (*word == '=') {
 		dash = strchr(word, '-');
+		s->lasts = 1;
 		s->call.runs[0] = dash ? atof(word + 1) : 0.5;
 		s->call.runs[1] = atof(dash ? dash + 1 : word + 1);
 	} else if (*word == '#') {
@@ -299,12 +352,18 @@ static inline int program_take_option(struct program *p, struct program_statemen
 		program_copy(s->host_run, sizeof(s->host_run), word + 4, length - 4);
 	} else if (!strncmp(word, "result:", 7)) {
 		s->call.result = atoi(word + 7);
+	} else if (!strcmp(word, "beneath")) {
+		s->call.parent = p->m.calls;
+	} else if (sscanf(word, "%ux%u", &blocks, &threads) == 2) {
+		s->call.grid = CALL_GRID(blocks, 1, 1);
+		s->call.block = CALL_BLOCK(threads, 1, 1, 0);
 	} else if (!strcmp(word, "hangs")) {
 		s->call.never_returned = 1;
 	} else if (program_is_kernel(word)) {
 		program_copy(s->kernel, sizeof(s->kernel), word, length);
 	} else if (strchr(word, '[')) {
-		program_copy(s->operand, sizeof(s->operand), word, length);
+		assert_true(s->operands < PROGRAM_OPERANDS);
+		program_copy(s->operand[s->operands++], sizeof(*s->operand), word, length);
 	} else if (*word == 'm' && isdigit((unsigned char)word[1])) {
 		s->call.ptr = 0x1000 * atoi(word + 1);
 	} else if (equal) {
