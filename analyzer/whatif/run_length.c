@@ -133,7 +133,7 @@ int run_length(struct db *db, int64_t process, struct run_length *length)
 {
 	struct run *own;
 	const struct run *run = run_of(db, &own);
-	struct busy device = { NULL };
+	struct busy device = { 0 };
 	struct span whole, active;
 	int64_t busiest, idle;
 
