@@ -226,7 +226,8 @@ void shim_end(struct thread_state *thread)
 	guarded_finish(thread);
 	collector_flush(1);
 	clock_calibrate(thread, 100);
-	module_note_all(thread);
+	if (!usage_is_filtered())
+		module_note_all(thread);
 	trace_finish(&shim.writer);
 	shim.ended = thread;
 	errno = saved;

@@ -36,6 +36,7 @@ int usage_forbidden;
 
 static struct {
 	int off;         /* not read in this process */
+	int filtered;    /* a seccomp filter was there when it began to record */
 	uint64_t recent; /* ticks of GAP_US */
 } usage;
 
@@ -94,12 +95,18 @@ static int is_forbidden(void)
 	return own < 0 || own > seccomp_filters(path);
 }
 
+int usage_is_filtered(void)
+{
+	return usage.filtered || usage_forbidden;
+}
+
 void usage_init(void)
 {
 	uint64_t ticks = shim.calibration_ticks * GAP_US / 1000000;
 
 	usage.recent = ticks;
-	usage.off = shim.clock == CLOCK_TICKS_VIRTUAL || usage_forbidden || is_forbidden();
+	usage.filtered = is_forbidden();
+	usage.off = shim.clock == CLOCK_TICKS_VIRTUAL || usage_is_filtered();
 	shim.usage_ticks = usage.off || ticks > UINT32_MAX ? UINT32_MAX : (uint32_t)ticks;
 }
 

@@ -23,6 +23,9 @@
  */
 void usage_init(void);
 
+/* 1: a seccomp filter may forbid system calls that the recorder need not make. */
+int usage_is_filtered(void);
+
 /*
  * Reads and records the thread's usage at this time.  Returns the time afterwards.  Call while the
  * thread is busy.  Keeps errno.
