@@ -190,7 +190,7 @@ static int is_memory_there(const struct host_view *view, const struct walk_call 
 		map_get(&view->memory, (uint64_t)call->process, UINT64_MAX) <= (uint64_t)call->id;
 }
 
-/* The nodes of a graph are not told apart. */
+/* The nodes of a graph are judged as one operation. */
 static enum host_view_shown shows_stray(const struct host_view *view, const struct walk_call *call)
 {
 	const struct run_ended *launch;

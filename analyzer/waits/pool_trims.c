@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time that pools of memory take in waits and allocations, beside what the device does. */
+/* Time that memory pools take in waits and allocations, without the device's work. */
 #include <stdlib.h>
 
 #include "constants.h"

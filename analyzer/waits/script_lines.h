@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lines that do not show that they wait: those of a script, and those that call a library of CUDA's
- * that fetches results into memory of the host unless it is told not to (pointer mode).  Compiled
+ * that fetches results into memory of the host unless its pointer mode forbids that.  Compiled
  * code shows its waits in the source.
  */
 #ifndef CUFENCE_SCRIPT_LINES_H

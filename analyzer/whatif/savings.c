@@ -208,14 +208,13 @@ static void restore(struct replay *replay)
 	replay->made = 0;
 }
 
-int savings_admit(struct savings *savings, int64_t process, int64_t call)
+void savings_admit(struct savings *savings, int64_t process, int64_t call)
 {
 	struct replay *replay = replay_of(savings, process);
 	uint32_t step = replay ? replay_step_of(replay, call) : REPLAY_NONE;
 
 	if (step != REPLAY_NONE)
 		map_set(&replay->admitted, replay_place(&replay->step[step]), 1);
-	return 0;
 }
 
 int savings_has_room(const struct savings *savings, int64_t process)

@@ -58,8 +58,8 @@ struct ceiling {
 int savings_estimate_ceiling(struct savings *savings, int64_t process, int results,
 	const struct loop_span *loop, struct ceiling *ceiling);
 
-/* Admits an explicit wait, as replay_admit().  Returns 0, or -1 when out of memory. */
-int savings_admit(struct savings *savings, int64_t process, int64_t call);
+/* Admits an explicit wait, as replay_admit(). */
+void savings_admit(struct savings *savings, int64_t process, int64_t call);
 
 /*
  * Finds calls of other places that would wait as a side effect instead of the changed ones, so that

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests as text: the file beside a test has programs (program_text.h) and what is found in each,
+ * Tests as text: the .txt file of a test has programs (program_text.h) and what is found in each,
  * once it is analyzed; no build is needed to change it.
  *
  *	traces | unanalyzed	not programs but traces (trace_text.h), which are loaded; programs
