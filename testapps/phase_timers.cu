@@ -55,7 +55,7 @@ static NOINLINE void run_phase(struct timer *timer, float *state, int kernels, c
 {
 	start(timer, stream);
 	for (int i = 0; i < kernels; i++)
-		cufence::touch<<<4, 256, 0, stream>>>(MILLISECOND / 50, state, SIZE);
+		cufence::touch<<<4, 256, 0, stream>>>(MILLISECOND / 100, state, SIZE);
 	CHECK(cudaGetLastError());
 	stop(timer, stream);
 }

@@ -6,8 +6,8 @@
  *
  * Only the author knows whether what the device had computed was needed then, as with every value
  * that a line of a script reads.  It is likely where the thread is known to have been off its
- * processor until then, and nothing submitted since it was blocked last time wrote memory of the
- * host; otherwise it is possible.
+ * processor until then, and neither what was submitted since it was blocked last time nor the first
+ * work that it submits afterwards writes memory of the host; otherwise it is possible.
  */
 #include "access.h"
 #include "handovers.h"
@@ -62,10 +62,24 @@ static int has_results(const struct search *search, uint32_t since, uint32_t unt
 	return rc;
 }
 
+/* Does the thread fetch a result by the first work that it submits after it was blocked? */
+static int fetches_result(const struct search *search, const struct handover *handover)
+{
+	for (uint32_t id = handover->after; id < run_call_end(search->run); id++) {
+		const struct run_call *call = run_call(search->run, id);
+
+		if (call && call->thread == handover->thread && call->last_work)
+			return has_result(search, id);
+	}
+	return 0;
+}
+
 static int add(const struct search *search, const struct handover *handover, uint32_t since)
 {
 	int results = handover->is_sure ? has_results(search, since, handover->by) : 1;
 
+	if (!results)
+		results = fetches_result(search, handover);
 	if (results < 0)
 		return -1;
 	return findings_add(search->findings,
