@@ -197,14 +197,12 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	/* A pair of calls may have two reasons, or one reason twice. */
 	analysis.edges = rows_open(db, "INSERT OR IGNORE INTO edge", "iic");
 	analysis.apart = rows_open(db, "INSERT INTO apart", "ii");
-	pool_trims_find(db->run);
 	if (analysis.apart && analysis.event_waits && analysis.waits && analysis.holds &&
 		analysis.hazards && analysis.edges)
 		rc = walk_the_run(db, &analysis) || rows_finish(analysis.edges) ||
 				rows_finish(analysis.apart) ||
 				event_waits_finish(analysis.event_waits) ||
 				waits_finish(analysis.waits) || hazards_finish(analysis.hazards) ||
-				waits_find_queue(db) || waits_store_use(analysis.waits) ||
 				order_loss_add(db, analysis.order.given_up) ||
 				run_evidence_write(&db->run->evidence, db)
 			? -1

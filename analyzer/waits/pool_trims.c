@@ -5,8 +5,7 @@
 #include "constants.h"
 #include "idmap.h"
 #include "memory.h"
-#include "waits.h"
-#include "waits_usual.h"
+#include "wait.h"
 
 #define NO_TRIM SIZE_MAX
 

@@ -9,7 +9,6 @@
 #include "scope.h"
 #include "spans.h"
 #include "wait.h"
-#include "waits.h"
 
 /* Maximum number of full streams that are followed for a thread at the same time. */
 #define SEGMENTS 8
