@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "account_parts.h"
+#include "bounds.h"
 #include "memory.h"
 #include "rows.h"
 #include "sorted.h"
@@ -50,7 +51,7 @@ static void add_inner(struct account_call *outer, const struct run *run, uint32_
 	else if (kind_has(call->kind, K_WORK) && outer->cause == ACCOUNT_CALL)
 		outer->cause = ACCOUNT_SUBMIT;
 	for (; wait; wait = run_next_wait(&run->evidence, wait))
-		held = wait->waited > held ? wait->waited : held;
+		held = at_least(wait->waited, held);
 	outer->held += held;
 	if (!outer->site)
 		outer->site = run_link(run, id)->site;
@@ -121,14 +122,14 @@ static void account_host(struct account *account)
 
 	for (size_t i = 0; i < thread->count && until < account->end; i++) {
 		const struct account_call *call = &thread->call[i];
-		int64_t enter = call->enter < account->end ? call->enter : account->end;
-		int64_t exit = call->exit < account->end ? call->exit : account->end, held;
+		int64_t enter = at_most(call->enter, account->end);
+		int64_t exit = at_most(call->exit, account->end), held;
 
 		if (enter > until && call->exit > until) {
 			account_add_outside(account, thread, i, from, until, enter);
 			until = enter;
 		}
-		held = call->held < exit - until ? call->held : exit - until;
+		held = at_most(call->held, exit - until);
 		if (exit > until) {
 			account_add(account, ACCOUNT_HOST, ACCOUNT_HELD, 0, call->site, held);
 			account_add(account, ACCOUNT_HOST, call->cause, 0, call->site,
@@ -158,10 +159,9 @@ static void set_covered_time(struct account *account)
 	for (size_t i = 0; i < account->work_count && !loop->turns; i++) {
 		const struct account_work *work = &account->work[i];
 		const struct run_call *call = run_call(run, run_work(run, work->id)->call);
-		int64_t start = call && call->enter < work->start ? call->enter : work->start;
+		int64_t start = call ? at_most(call->enter, work->start) : work->start;
 
-		if (start < account->begin)
-			account->begin = account->end = start;
+		account->begin = account->end = at_most(account->begin, start);
 	}
 	for (size_t i = 0; i < account->work_count; i++) {
 		const struct account_work *work = &account->work[i];

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "account_parts.h"
+#include "bounds.h"
 #include "busy.h"
 #include "digits.h"
 #include "memory.h"
@@ -67,8 +68,8 @@ static int64_t remove_interval(struct gaps *gaps, int64_t from, int64_t until)
 		return 0;
 	for (size_t i = 0; i < gaps->count; i++) {
 		struct account_span gap = gaps->gap[i];
-		int64_t begin = gap.from > from ? gap.from : from;
-		int64_t end = gap.until < until ? gap.until : until;
+		int64_t begin = at_least(gap.from, from);
+		int64_t end = at_most(gap.until, until);
 
 		if (begin >= end) {
 			left.gap[left.count++] = gap;
@@ -197,19 +198,10 @@ static int64_t loading(const struct run *run, uint32_t call, int64_t from, int64
 	const struct run_overhead *end = run_rows_end(&run->overheads);
 	int64_t sum = 0;
 
-	for (; row && row < end && row->call == call; row++) {
-		int64_t begin = row->start > from ? row->start : from;
-		int64_t stop = row->end < until ? row->end : until;
-
-		if (row->kind == OVERHEAD_LAZY_LOADING && stop > begin)
-			sum += stop - begin;
-	}
-	return sum < until - from ? sum : until - from;
-}
-
-static int64_t at_most(int64_t ns, int64_t most)
-{
-	return ns < most ? ns : most;
+	for (; row && row < end && row->call == call; row++)
+		if (row->kind == OVERHEAD_LAZY_LOADING)
+			sum += time_within(row->start, row->end, from, until);
+	return at_most(sum, until - from);
 }
 
 /* Accounts for the device's idle time before an operation. */
@@ -239,7 +231,7 @@ static void add_idle(struct account *account, const struct account_work *next, i
 	rest = until - from - load;
 	held = hold ? at_most(run->evidence.hold[hold - 1].held, rest) : 0;
 	inside = at_most(run_exit(run, call, id), until) - from - load;
-	inside = at_most(inside > 0 ? inside : 0, rest - held);
+	inside = at_most(at_least(inside, 0), rest - held);
 	account_add(account, next->device, ACCOUNT_LOADING, 0, site, load);
 	account_add(account, next->device, ACCOUNT_ORDER, 0, site, held);
 	account_add(account, next->device, ACCOUNT_SUBMIT, 0, site, inside);
@@ -271,10 +263,10 @@ static void add_device(struct account *account, const struct account_work *work,
 		if (start > until)
 			add_idle(account, &work[i], until, start);
 		busy_add(kind == WORK_MEMCPY || kind == WORK_PEER ? &copies : &kernels,
-			start > account->begin ? start : account->begin, end);
-		until = start > until ? start : until;
+			at_least(start, account->begin), end);
+		until = at_least(start, until);
 		ran += end > until ? end - until : 0;
-		until = end > until ? end : until;
+		until = at_least(end, until);
 	}
 	busy_join(&copies);
 	busy_join(&kernels);

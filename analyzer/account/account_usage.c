@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "account_parts.h"
+#include "bounds.h"
 #include "constants.h"
 #include "memory.h"
 
@@ -57,11 +58,6 @@ static int64_t preempted_of(const struct usage_reading *usage, int64_t preemptio
 	return preemption && usage->involuntary > usage->off / preemption
 		? usage->off
 		: usage->involuntary * preemption;
-}
-
-static int64_t at_most(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* Is the gap before a call long enough to be read at its end, or at that of a later one? */
@@ -169,7 +165,7 @@ void account_find_gaps(struct account *account)
 static unsigned add_span(struct account_span *span, unsigned count, int64_t from, int64_t until,
 	int64_t low, int64_t high)
 {
-	int64_t begin = from > low ? from : low, end = until < high ? until : high;
+	int64_t begin = at_least(from, low), end = at_most(until, high);
 
 	if (begin >= end)
 		return count;
@@ -185,8 +181,7 @@ unsigned account_split(const struct account_thread *thread, size_t next, enum ac
 	if (!thread->gap || !next || next >= thread->count || !thread->gap[next].is_read)
 		return 0;
 	gap = &thread->gap[next];
-	if (from < thread->call[next - 1].exit)
-		from = thread->call[next - 1].exit;
+	from = at_least(from, thread->call[next - 1].exit);
 	switch (cause) {
 	case ACCOUNT_COMPUTING:
 		return add_span(span, add_span(span, 0, from, until, INT64_MIN, gap->blocked), from,

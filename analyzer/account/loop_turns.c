@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "memory.h"
 #include "sorted.h"
@@ -191,7 +192,7 @@ static void extend_last(struct turns *turns, const struct run *run, uint32_t id)
 	int64_t *end = &turns->begin[turns->count];
 
 	exit = exit == RUN_NEVER ? call->enter : exit;
-	*end = exit > *end ? exit : *end;
+	*end = at_least(exit, *end);
 }
 
 /*

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "digits.h"
 #include "map.h"
 #include "memory.h"
@@ -93,10 +94,8 @@ static void add_operation(struct use *use, struct stream_use of, const char *kin
 	index = device_of(use, of.process, of.device);
 	*array_push(use->span, use->span_count) = (struct use_span){ start, end, index };
 	device = &use->device[index];
-	if (start < device->first)
-		device->first = start;
-	if (end > device->last)
-		device->last = end;
+	device->first = at_most(device->first, start);
+	device->last = at_least(device->last, end);
 }
 
 static int64_t column_or(sqlite3_stmt *row, int column, int64_t otherwise)
@@ -143,8 +142,7 @@ static void add_works(struct use *use, const struct run *run)
 /* Adds an interval, without what is before *until. */
 static void add_time(int64_t *time, int64_t *until, int64_t start, int64_t end)
 {
-	if (start < *until)
-		start = *until;
+	start = at_least(start, *until);
 	if (end <= start)
 		return;
 	*time += end - start;
@@ -159,7 +157,7 @@ static void add_up_time(struct use *use)
 		struct device_use *device = &use->device[span->device];
 
 		add_time(&device->overlapped, &device->overlapped_until, span->start,
-			span->end < device->busy_until ? span->end : device->busy_until);
+			at_most(span->end, device->busy_until));
 		add_time(&device->busy, &device->busy_until, span->start, span->end);
 	}
 }

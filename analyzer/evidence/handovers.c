@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "host_runs.h"
 #include "map.h"
@@ -162,11 +163,6 @@ static void look_for_function(const struct search *search, struct handover *sile
 	}
 }
 
-static int64_t at_most(int64_t value, int64_t most)
-{
-	return value < most ? value : most;
-}
-
 /* The thread was silent before a call: what has ended that? */
 static void look(struct search *search, struct handover *silence, int64_t returned)
 {
@@ -178,15 +174,13 @@ static void look(struct search *search, struct handover *silence, int64_t return
 	silence->is_sure = off >= 0 || map_get(&search->virtual, silence->process, 0);
 	if (off >= 0 && off < BLOCKED_LEAST_NS)
 		return;
-	if (off > latest - earliest)
-		off = latest - earliest;
+	off = at_most(off, latest - earliest);
 	/* Blocked more than once, it was the first time for most of that. */
 	if (off >= 0) {
 		latest = at_most(latest, earliest + off + BLOCKED_SLACK_NS);
 		earliest = silence->from + (times > 1 ? off / 2 : off) - BLOCKED_SLACK_NS;
 	}
-	if (earliest < silence->from)
-		earliest = silence->from;
+	earliest = at_least(earliest, silence->from);
 	silence->ended = silence->from;
 	look_for_function(search, silence, earliest, latest, times > 1);
 	if (!silence->is_function || !silence->is_read)

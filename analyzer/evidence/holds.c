@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "late_start.h"
 #include "legacy_before.h"
@@ -175,8 +176,7 @@ static void add_event_holds(struct holds *holds, const struct order *order,
 	int64_t ready = ready_at(order, call, 1u << ORDER_EVENT), first = ready, last = INT64_MIN;
 
 	for (size_t i = 0; i < stream->count; i++)
-		if (stream->wait[i].state.end > last)
-			last = stream->wait[i].state.end;
+		last = at_least(last, stream->wait[i].state.end);
 	if (call->op_start - ready < HELD_MIN_NS || last <= ready ||
 		llabs(call->op_start - last) > HANDOVER_MAX_NS)
 		return;

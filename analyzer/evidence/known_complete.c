@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "idmap.h"
 #include "map.h"
 #include "memory.h"
@@ -95,12 +96,6 @@ void known_free(struct known *known)
 	map_release(&known->stretches);
 	map_release(&known->joining);
 	free(known);
-}
-
-static void raise_to(int64_t *value, int64_t least)
-{
-	if (*value < least)
-		*value = least;
 }
 
 static void add_row(struct known *known, int64_t call, int64_t since)
@@ -198,8 +193,8 @@ static void add_work(struct known *known, const struct walk_call *call)
 	struct known_context *context = stream->context;
 
 	stream->point = ++known->point;
-	raise_to(&stream->last_exit, call->exit);
-	raise_to(&context->last_exit, call->exit);
+	stream->last_exit = at_least(stream->last_exit, call->exit);
+	context->last_exit = at_least(context->last_exit, call->exit);
 	unlink_stream(stream);
 	stream->older = context->newest;
 	if (stream->older)
@@ -210,7 +205,7 @@ static void add_work(struct known *known, const struct walk_call *call)
 			continue;
 		context = context_of(known, call, copied[i]);
 		context->unknown = known->point;
-		raise_to(&context->last_exit, call->exit);
+		context->last_exit = at_least(context->last_exit, call->exit);
 	}
 }
 
@@ -239,7 +234,7 @@ static void destroy_stream(struct known *known, int64_t id)
 
 	if (!stream)
 		return;
-	raise_to(&stream->context->unknown, stream->point);
+	stream->context->unknown = at_least(stream->context->unknown, stream->point);
 	unlink_stream(stream);
 	free_stream(stream);
 }
@@ -312,7 +307,7 @@ static void wait_context(struct known *known, const struct walk_call *call,
 		blocking = find(observers, call->thread);
 	if (blocking && blocking->point > seen) {
 		seen = blocking->point;
-		raise_to(&since, blocking->by);
+		since = at_least(since, blocking->by);
 	}
 	for (struct known_stream *s = context->newest; s && s->point > seen; s = s->older) {
 		int64_t by = observed_by(s, call->thread, s->point);
@@ -320,7 +315,7 @@ static void wait_context(struct known *known, const struct walk_call *call,
 		if (!takes_part(s, blocking_only))
 			continue;
 		known_all = known_all && by;
-		raise_to(&since, by);
+		since = at_least(since, by);
 	}
 	if (known_all && since)
 		add_row(known, call->id, since);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "idmap.h"
 #include "memory.h"
@@ -158,10 +159,8 @@ static int64_t ready_at(const struct late *late, const struct order *order,
 	int64_t ready = call->enter + LAUNCH_MAX_NS;
 
 	/* Long calls submit at their end. */
-	if (call->exit > ready)
-		ready = call->exit;
-	if (legacy_end > ready)
-		ready = legacy_end;
+	ready = at_least(ready, call->exit);
+	ready = at_least(ready, legacy_end);
 	for (int i = 0; i < ORDER_REASONS; i++)
 		if (order->needs[i].op && order->needs[i].end > ready)
 			ready = order->needs[i].end;
@@ -220,6 +219,5 @@ void late_start_process_call(struct late *late, const struct order *order,
 		.stream = call->stream,
 		.start = call->op_start,
 		.end = call->op_end };
-	if (call->op_end > device->last_end)
-		device->last_end = call->op_end;
+	device->last_end = at_least(device->last_end, call->op_end);
 }

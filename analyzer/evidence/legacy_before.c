@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "digits.h"
 #include "idmap.h"
@@ -79,8 +80,7 @@ static void add_call(struct sweep *sweep, const struct run *run, uint32_t id)
 		int64_t end = run_end(run, one, op);
 
 		if (one->start != RUN_NEVER && end != RUN_NEVER) {
-			if (one->start < work.start)
-				work.start = one->start;
+			work.start = at_most(work.start, one->start);
 			if (end > work.end || (end == work.end && op < work.op)) {
 				work.end = end;
 				work.op = op;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 
 /* Time from the first start to the last end of a call's operations, ns; 0: unknown. */
@@ -17,8 +18,8 @@ static int64_t length_of(const struct run *run, const struct run_call *call)
 
 		if (work->start == RUN_NEVER || until == RUN_NEVER)
 			return 0;
-		start = work->start < start ? work->start : start;
-		end = until > end ? until : end;
+		start = at_most(work->start, start);
+		end = at_least(until, end);
 		id = work->next == call->last_work ? 0 : work->next;
 	}
 	return end > start ? end - start : 0;
@@ -96,5 +97,5 @@ int64_t pinned_excess(const struct pinned_copies *pinned, const struct run *run,
 	rate = pinned_rate_of(pinned, payload->process);
 	excess = length_of(run, call) -
 		(int64_t)((rate.seen > 0 ? rate.seen : rate.bus) * (double)payload->bytes);
-	return excess > 0 ? excess : 0;
+	return at_least(excess, 0);
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "idmap.h"
 #include "map.h"
@@ -82,8 +83,7 @@ static enum resize prints_first(const struct sized_context *context, struct kern
 
 static void note_run(struct sized_context *context, struct kernel_needs needs)
 {
-	if (needs.local > context->local)
-		context->local = needs.local;
+	context->local = at_least(context->local, needs.local);
 	context->local_unsure |= needs.local == NOT_KNOWN;
 	context->has_printed |= needs.prints > 0;
 	context->print_unsure |= needs.prints == NOT_KNOWN;
@@ -124,8 +124,7 @@ enum resize resizes_process_call(struct resizes *resizes, const struct walk_call
 	if (!context->local)
 		context->local = STACK_DEFAULT;
 	if (family == FAMILY_limit) {
-		if (call->bytes > context->local)
-			context->local = call->bytes;
+		context->local = at_least(context->local, call->bytes);
 		return RESIZE_UNKNOWN;
 	}
 	/* Kernels of a graph are unknown, and so is unrecorded work. */

@@ -2,6 +2,7 @@
 /* Time that memory pools take in waits and allocations, without the device's work. */
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "idmap.h"
 #include "memory.h"
@@ -41,11 +42,6 @@ struct trims {
 	size_t part_count;
 };
 
-static int64_t later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* --- when the device had finished --- */
 
 static uint32_t process_of(const struct trims *trims, const struct run_call *call)
@@ -63,7 +59,7 @@ static int64_t tail_of(const struct trims *trims, const struct run_call *call)
 
 static void note_end(struct map *map, uint64_t key, int64_t end)
 {
-	map_set(map, key, (uint64_t)later((int64_t)map_get(map, key, 0), end));
+	map_set(map, key, (uint64_t)at_least((int64_t)map_get(map, key, 0), end));
 }
 
 static void note_work(struct trims *trims, const struct run_call *call)
@@ -79,7 +75,7 @@ static void note_work(struct trims *trims, const struct run_call *call)
 	for (uint32_t id = call->last_work; id;) {
 		const struct run_work *work = run_work(run, id);
 
-		end = later(end, run_end(run, work, id));
+		end = at_least(end, run_end(run, work, id));
 		id = work->next == call->last_work ? 0 : work->next;
 	}
 	if (!end)
@@ -126,8 +122,7 @@ static int64_t pool_take_idle(struct pool *pool, int64_t most, int64_t at)
 		struct idle *idle = &pool->idle[i];
 		int64_t part = idle->ready > at ? 0 : idle->bytes;
 
-		if (part > most - taken)
-			part = most - taken;
+		part = at_most(part, most - taken);
 		taken += part;
 		idle->bytes -= part;
 		if (idle->bytes)
@@ -154,7 +149,7 @@ static void process_wait(struct trims *trims, const struct run_call *call, uint3
 	int64_t exit = run_exit(trims->run, call, id), end = awaited_end(trims, call);
 	int64_t key = (int64_t)call->type << 1 | (end > call->enter);
 	struct pool *pool = pool_of(trims, call);
-	int64_t time = exit - later(call->enter, end);
+	int64_t time = exit - at_least(call->enter, end);
 	int64_t expected = end > call->enter ? LATENCY_DEFAULT_NS : ASK_NS;
 	int64_t bytes = pool_take_idle(pool, INT64_MAX, exit);
 
@@ -182,7 +177,7 @@ static void process_alloc(struct trims *trims, const struct run_call *call, uint
 	bytes -= pool_take_idle(pool, bytes, INT64_MAX);
 	if (!bytes)
 		samples_add(&trims->usual, call->type, time);
-	again = bytes < pool->released ? bytes : pool->released;
+	again = at_most(bytes, pool->released);
 	pool->released -= again;
 	if (!again)
 		return;
@@ -242,7 +237,7 @@ static void settle_part(struct trims *trims, const struct part *part)
 
 	if (part->trim == NO_TRIM || saved < BLOCKED_MIN_NS)
 		return;
-	saved = saved < most ? saved : most;
+	saved = at_most(saved, most);
 	trim = &evidence->trim[part->trim];
 	trim->time += saved;
 	for (size_t i = 0; i < RUN_TRIM_WAITS && part->call != trim->call; i++)

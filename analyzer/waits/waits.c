@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "idmap.h"
 #include "memory.h"
@@ -133,8 +134,7 @@ static void pending_add(struct waits *waits, const struct walk_call *call)
 			.op = call->unknown ? ORDER_OP_UNKNOWN : call->op,
 			.end = call->op_end },
 	};
-	if (call->exit < waits->first_exit)
-		waits->first_exit = call->exit;
+	waits->first_exit = at_most(waits->first_exit, call->exit);
 }
 
 /* Adds submissions that have returned by now to their contexts. */
@@ -150,8 +150,7 @@ static void land(struct waits *waits, int64_t now)
 		struct pending_context *context = flight->context;
 
 		if (flight->exit > now) {
-			if (flight->exit < waits->first_exit)
-				waits->first_exit = flight->exit;
+			waits->first_exit = at_most(waits->first_exit, flight->exit);
 			waits->flight[kept++] = *flight;
 			continue;
 		}
@@ -379,7 +378,7 @@ static void add_candidate(struct waits *waits, const struct walk_call *call, str
 			wait.exit - wait.before.end);
 	/* Its time is too short to prove a wait, but an explicit wait counts anyway. */
 	if (wait.kind == WAIT_EXPLICIT && wait.before.op && duration < WAIT_MIN_NS)
-		add_use(waits, wait.process, WAIT_EXPLICIT, behind < duration ? behind : duration);
+		add_use(waits, wait.process, WAIT_EXPLICIT, at_most(behind, duration));
 	if (wait.waits && ((!wait.before.op && !wait.own.op) || duration < WAIT_MIN_NS))
 		return;
 	/* Who waits for the own copy waits mainly for the work that the copy comes after. */

@@ -29,6 +29,7 @@
  *
  * This is an upper bound for each wait alone; it does not replay the run.
  */
+#include "bounds.h"
 #include "conflict.h"
 #include "constants.h"
 #include "order_path.h"
@@ -261,8 +262,7 @@ static int add_call(struct avoidable *a, const struct walk_call *call, struct se
 		s->after = 1;
 	else
 		s->apart += call->op_end - call->op_start;
-	if (call->op_end > s->last_end)
-		s->last_end = call->op_end;
+	s->last_end = at_least(s->last_end, call->op_end);
 	spans_add(&s->spans, after ? SPAN_AFTER : SPAN_APART, call->op_start, call->op_end);
 	return 0;
 }
@@ -371,11 +371,10 @@ static int measure(struct avoidable *a, struct segment *s, int64_t *ns)
 		spans_release(&s->spans);
 		return -1;
 	}
-	if (wait->itself.end > from)
-		from = wait->itself.end;
+	from = at_least(from, wait->itself.end);
 	if (from > wait->exit || !s->submits)
 		from = wait->exit;
-	until = s->until > s->last_end ? s->until : s->last_end;
+	until = at_least(s->until, s->last_end);
 	sums = spans_sum(&s->spans, from, until);
 	spans_release(&s->spans);
 	/* Waking up after a copy and starting the next work takes its time. */
@@ -386,8 +385,7 @@ static int measure(struct avoidable *a, struct segment *s, int64_t *ns)
 		sums.idle = 0;
 	/* The thread merely uses the result of a copy, unless a script's line hides it. */
 	*ns = sums.apart + (!script || s->past_results ? 0 : sums.idle);
-	if (*ns > s->waited)
-		*ns = s->waited;
+	*ns = at_most(*ns, s->waited);
 	return 0;
 }
 
@@ -403,9 +401,9 @@ static int add_upload(struct avoidable *a, const struct wait *wait, int64_t *ns)
 
 	if (!wait->is_copy || wait->to_host || by->call == wait->call || own->end <= by->end)
 		return 0;
-	could = own->end - (own->start > by->end ? own->start : by->end);
-	both = by->end - (by->start > wait->enter ? by->start : wait->enter);
-	could = could < both ? could : both;
+	could = own->end - at_least(own->start, by->end);
+	both = by->end - at_least(by->start, wait->enter);
+	could = at_most(could, both);
 	apart = could < ROUND_TRIP_NS ? 0 : is_own_apart(a, by, wait->call);
 	if (apart > 0)
 		*ns = *ns + could < wait->waited ? *ns + could : wait->waited;
@@ -436,7 +434,7 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 		transfer.waited = own->end - by->end + wait->exit - own->end;
 		if (measure(a, &transfer, &more))
 			return -1;
-		ns = more > ns ? more : ns;
+		ns = at_least(more, ns);
 	}
 	if (add_upload(a, wait, &ns))
 		return -1;
@@ -466,7 +464,7 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 	/* The transfer itself would have been shorter; the next call need not follow at once. */
 	shorter = pinned_excess(&a->pinned, a->run, wait->call);
 	row->shorter = shorter < BLOCKED_MIN_NS ? 0 : shorter;
-	row->avoidable = ns > row->shorter ? ns : row->shorter;
+	row->avoidable = at_least(ns, row->shorter);
 	row->apart = apart;
 	row->partner = (uint32_t)wait->partner;
 	return 0;

@@ -2,6 +2,7 @@
 /* Was the call blocked, and by what?  What does a call wait for? */
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "memory.h"
 #include "scope.h"
@@ -28,8 +29,7 @@ struct wait_operation wait_operation_of(const struct run *run, int64_t id, int t
 			all.op = op;
 			all.end = end;
 		}
-		if (work->start < all.start)
-			all.start = work->start;
+		all.start = at_most(all.start, work->start);
 		op = work->next == call->last_work ? 0 : work->next;
 	}
 	return all;
@@ -103,8 +103,7 @@ static const struct wait_operation *judge_by_duration(const struct wait *wait,
 	if (wait->kind == WAIT_EXPLICIT && timing->blocking)
 		return blocked_by(wait, own, wait->enter, wait->exit + timing->error);
 	slack = usual + usual / SLACK_PART + timing->wake_up;
-	if (slack < duration / WORK_AFTER_PART)
-		slack = duration / WORK_AFTER_PART;
+	slack = at_least(slack, duration / WORK_AFTER_PART);
 	by = blocked_by(wait, own, wait->exit - slack, wait->exit + timing->error);
 	/* It took long, but earlier work ended soon after it began. */
 	if (by && !own->op && wait->kind != WAIT_EXPLICIT &&
@@ -123,7 +122,7 @@ static int is_blocked_by_transfer(const struct wait *wait, const struct wait_tim
 {
 	const struct wait_operation *before = &wait->before;
 	int64_t duration = wait->exit - wait->enter - wait->overhead;
-	int64_t until = wait->transferred < wait->exit ? wait->transferred : wait->exit;
+	int64_t until = at_most(wait->transferred, wait->exit);
 	int64_t took = until - wait->transfer, alone = usual;
 
 	if (!wait->waits || !before->op || wait->transfer == WALK_NEVER ||
@@ -134,11 +133,10 @@ static int is_blocked_by_transfer(const struct wait *wait, const struct wait_tim
 	if (wait->bytes > STAGED_AHEAD)
 		alone = (int64_t)((double)took * (double)wait->bytes /
 			(double)(wait->bytes - STAGED_AHEAD));
-	usual = usual < alone ? usual : alone;
+	usual = at_most(usual, alone);
 	*excess = before->end - wait->enter - wait->overhead;
 	/* The time in which the thread could stage data was no wait. */
-	if (*excess > duration - usual)
-		*excess = duration - usual;
+	*excess = at_most(*excess, duration - usual);
 	return *excess >= duration / UNBLOCKED_PART && *excess >= usual / WAIT_MIN_PART &&
 		!wait_is_short(timing, *excess, WAIT_MIN_NS);
 }
@@ -177,7 +175,7 @@ static int judge(struct wait *wait, const struct wait_timing *timing, struct sam
 	 * The call's work after its wait may be shorter than usual: on an H200 cudaFree of 128 KiB
 	 * took 30 us and more, of 4 KiB next to other small memory 5 to 11.
 	 */
-	afterwards = usual_duration(samples, key, afterwards < expected ? afterwards : expected);
+	afterwards = usual_duration(samples, key, at_most(afterwards, expected));
 	if (!by &&
 		(is_blocked_by_transfer(wait, timing, alone, waited) ||
 			is_blocked_by_rule(wait, timing, afterwards, waited)))
@@ -229,8 +227,8 @@ static int64_t overlap_of(const struct held_calls *calls, size_t last, const str
 
 	for (size_t i = last + 1; i-- > 0 && calls->held[i].exit > call->enter;) {
 		const struct wait *held = calls->held[i].wait;
-		int64_t start = held->enter > call->enter ? held->enter : call->enter;
-		int64_t end = held->exit < until ? held->exit : until;
+		int64_t start = at_least(held->enter, call->enter);
+		int64_t end = at_most(held->exit, until);
 
 		if (!may_hold(held, call) || end <= start)
 			continue;
@@ -332,8 +330,8 @@ void waits_judge(struct wait_list *list, struct samples *samples, struct idmap *
 		if (wait->holds_others) {
 			*array_push(calls.held, calls.count) =
 				(struct held_call){ wait->exit, wait };
-			if (wait->exit - wait->by.end > calls.longest_after)
-				calls.longest_after = wait->exit - wait->by.end;
+			calls.longest_after =
+				at_least(calls.longest_after, wait->exit - wait->by.end);
 		}
 		wait_add_row(wait, evidence);
 	}

@@ -2,6 +2,7 @@
 /* Submissions that a full launch queue blocked, and what that delayed. */
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "idmap.h"
 #include "memory.h"
@@ -90,11 +91,6 @@ static int find_room(struct search *search, struct full *full)
 static int64_t length(const struct full *full)
 {
 	return full->end - full->start;
-}
-
-static int64_t at_most(int64_t value, int64_t limit)
-{
-	return value < limit ? value : limit;
 }
 
 static int by_thread(const void *a, const void *b)
@@ -198,8 +194,7 @@ static void close_segment(const struct run *run, struct segment *segment, int64_
 
 	if (!first)
 		return;
-	if (segment->apart_end > until)
-		until = segment->apart_end;
+	until = at_least(until, segment->apart_end);
 	sums = spans_sum(&segment->spans, first->end, until);
 	spans_release(&segment->spans);
 	lost = at_most(sums.apart, segment->idle);
@@ -269,8 +264,7 @@ static void follow_stream(struct segment *segment, const struct walk_call *call)
 
 	if (from > segment->end && from - segment->end < BLOCKED_MIN_NS)
 		from = segment->end;
-	if (call->op_end > segment->end)
-		segment->end = call->op_end;
+	segment->end = at_least(segment->end, call->op_end);
 	spans_add(&segment->spans, SPAN_AFTER, from, call->op_end);
 }
 
@@ -310,10 +304,8 @@ static int follow_other(struct search *search, struct segment *segment,
 		kind = idle < BLOCKED_MIN_NS ? SPAN_ELSEWHERE : SPAN_APART;
 	}
 	if (kind == SPAN_APART) {
-		if (submitted->by[i].idle > segment->idle)
-			segment->idle = submitted->by[i].idle;
-		if (call->op_end > segment->apart_end)
-			segment->apart_end = call->op_end;
+		segment->idle = at_least(segment->idle, submitted->by[i].idle);
+		segment->apart_end = at_least(segment->apart_end, call->op_end);
 	}
 	spans_add(&segment->spans, kind, call->op_start, call->op_end);
 	return 0;
@@ -341,8 +333,7 @@ static int follow_work(struct search *search, const struct walk_call *call)
 		else if (follow_other(search, segment, call, submitted))
 			return -1;
 	}
-	if (call->op_end > submitted->end)
-		submitted->end = call->op_end;
+	submitted->end = at_least(submitted->end, call->op_end);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "waits_usual.h"
 
+#include "bounds.h"
 #include "constants.h"
 
 #include <stdlib.h>
@@ -99,11 +100,6 @@ int64_t usual_duration(struct samples *samples, int64_t key, int64_t expected)
 	return samples_quantile(samples, key, 50, USUAL_MIN_EXAMPLES, expected);
 }
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
-{
-	return value < low ? low : value > high ? high : value;
-}
-
 void wait_timing_add(struct samples *samples, int64_t process, int64_t latency)
 {
 	if (latency >= -CLOCK_ERROR_MAX_NS)
@@ -131,12 +127,12 @@ const struct wait_timing *wait_timing_settle(struct idmap *timings, struct sampl
 	early = -samples_quantile(samples, key, 0, 1, 0);
 	latency = samples_quantile(samples, key, LATENCY_PERCENTILE, LATENCY_MIN_EXAMPLES,
 		LATENCY_DEFAULT_NS);
-	latency = clamp(latency, LATENCY_MIN_NS, LATENCY_MAX_NS);
+	latency = at_most(at_least(latency, LATENCY_MIN_NS), LATENCY_MAX_NS);
 	/* The wake-up of a sleeping thread cannot be distinguished from the call's later work. */
 	timing->usually_late = timing->blocking ? LATENCY_DEFAULT_NS : latency;
 	timing->wake_up = timing->blocking ? LATENCY_BLOCKING_NS : latency;
-	timing->error = clamp(early > timing->clock_error ? early : timing->clock_error,
-		CLOCK_ERROR_MIN_NS, CLOCK_ERROR_MAX_NS);
+	early = at_least(at_least(early, timing->clock_error), CLOCK_ERROR_MIN_NS);
+	timing->error = at_most(early, CLOCK_ERROR_MAX_NS);
 	return timing;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "memory.h"
 #include "needs_parts.h"
@@ -133,12 +134,6 @@ int needs_events_open(struct needs_events *events, struct relax *relax, struct n
 
 /* --- pairs of operations --- */
 
-static void need(struct open_wait *open, int64_t until)
-{
-	if (until > open->wait.needed)
-		open->wait.needed = until;
-}
-
 /*
  * Updates *last to the stream's last wait that covers the earlier operation and that the current
  * operation comes after.  The earlier one was submitted before the wait.
@@ -173,7 +168,7 @@ static struct open_wait *blame(struct relax *relax, const struct open_waits *wai
 	if (!last || last->wait.needed > last->wait.behind_end - HELD_MIN_NS)
 		return last;
 	find_last(relax, &waits->idle, earlier, &last);
-	need(last, earlier->end);
+	last->wait.needed = at_least(last->wait.needed, earlier->end);
 	return last;
 }
 
@@ -198,7 +193,7 @@ void needs_events_lost_pair(struct needs_events *events, const struct walk_call 
 		/* An operation that is no longer kept may depend on any of the waits. */
 		for (size_t k = 0; open && !earlier && k < open->held.count && k < OPEN_WAITS; k++)
 			if (relax_is_before(relax, &open->held.wait[k]->epoch))
-				need(open->held.wait[k], WALK_NEVER);
+				open->held.wait[k]->wait.needed = WALK_NEVER;
 		if (last && !is_found)
 			point = last->epoch;
 		is_found |= last != NULL;
@@ -250,7 +245,8 @@ void needs_events_after(struct needs_events *events, const struct walk_call *cal
 			for (size_t k = 0; k < open->shown_count; k++)
 				if (!has_observed(loose, call, signal,
 					    open->shown[k].loose[WITHOUT_EVENT_WAITS]))
-					need(open, open->shown[k].end);
+					open->wait.needed =
+						at_least(open->wait.needed, open->shown[k].end);
 		}
 	}
 }
@@ -269,7 +265,8 @@ static void find_shown(struct needs_events *events, const struct walk_call *call
 		if (last < touched_oldest(ring))
 			continue;
 		if (call->stretch)
-			need(open, touched_at(ring, last)->end);
+			open->wait.needed =
+				at_least(open->wait.needed, touched_at(ring, last)->end);
 		else
 			*array_push(open->shown, open->shown_count) = *touched_at(ring, last);
 	}
@@ -348,7 +345,7 @@ void needs_events_close(struct needs_events *events)
 			continue;
 		if (open->of && open->number < open->of->left_needed &&
 			open->wait.call >= open->of->left_since)
-			need(open, WALK_NEVER);
+			open->wait.needed = WALK_NEVER;
 		order_cover_release(&open->cover);
 		free(open->shown);
 		open->shown = NULL;

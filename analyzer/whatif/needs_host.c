@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "memory.h"
 #include "needs_parts.h"
@@ -478,8 +479,7 @@ static void note_stand_in(struct host_wait *wait, struct host_wait *stand_in,
 		return;
 	}
 	wait->stand_in = stand_in->site;
-	if (earlier->end > wait->stand_in_end)
-		wait->stand_in_end = earlier->end;
+	wait->stand_in_end = at_least(wait->stand_in_end, earlier->end);
 }
 
 /* Returns the number of the last wait that orders the pair; 0: it is not known. */
