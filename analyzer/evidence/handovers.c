@@ -42,17 +42,6 @@ int handovers_read_usage(struct handovers *handovers, struct db *db)
 	return step;
 }
 
-static int read_clocks(struct search *search, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db, "SELECT id FROM process WHERE clock = 'virtual'");
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0)
-		map_set(&search->virtual, (uint64_t)sqlite3_column_int64(q, 0), 1);
-	sqlite3_finalize(q);
-	return step;
-}
-
 /*
  * Returns how long the thread was off its processor while it was silent, ns; -1: not read.  *times:
  * how often it was blocked.
@@ -226,11 +215,14 @@ static int by_thread(const void *a, const void *b)
 int handovers_find(struct handovers *handovers, const struct run *run, struct db *db)
 {
 	struct search search = { .run = run, .found = handovers };
-	int rc = (!handovers->reading && handovers_read_usage(handovers, db)) ||
-			read_clocks(&search, db)
-		? -1
-		: 0;
+	sqlite3_stmt *q = db_prepare(db, "SELECT id FROM process WHERE clock = 'virtual'");
+	int rc = -1;
 
+	while (q && (rc = db_step(q)) > 0)
+		map_set(&search.virtual, (uint64_t)sqlite3_column_int64(q, 0), 1);
+	sqlite3_finalize(q);
+	if (!rc && !handovers->reading)
+		rc = handovers_read_usage(handovers, db);
 	search.talker = xcalloc(run->thread_count + 1, sizeof(*search.talker));
 	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++)
 		process_call(&search, id);

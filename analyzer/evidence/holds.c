@@ -155,17 +155,6 @@ static void add_legacy_hold(struct holds *holds, const struct order *order,
 		add_hold(holds, call, by, find_via(holds, call, by), HOLD_LEGACY, ready, until);
 }
 
-static void add_wait(struct holds *holds, const struct order *order, const struct walk_call *call)
-{
-	struct event_wait wait = { .call = call->id, .state = order_of_event(order, call) };
-	struct held_stream *stream;
-
-	if (!wait.state.op || call->result || call->captured || !call->stream)
-		return;
-	stream = idmap_need(&holds->streams, call->stream, sizeof(*stream));
-	*array_push(stream->wait, stream->count) = wait;
-}
-
 /*
  * Each event wait that blocked the operation for long gets a row, if the operation started when the
  * last one ended.
@@ -210,7 +199,12 @@ void holds_process_call(struct holds *holds, const struct order *order,
 			.op = pair->by_op,
 			.end = pair->by_end };
 	if (call->kind == KIND_STREAM_WAIT) {
-		add_wait(holds, order, call);
+		struct event_wait wait = { call->id, order_of_event(order, call) };
+
+		if (!wait.state.op || call->result || call->captured || !call->stream)
+			return;
+		stream = idmap_need(&holds->streams, call->stream, sizeof(*stream));
+		*array_push(stream->wait, stream->count) = wait;
 		return;
 	}
 	if (call->kind == KIND_STREAM_DESTROY)

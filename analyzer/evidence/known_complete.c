@@ -227,29 +227,6 @@ static void add_unknown(struct known *known, int64_t process)
 	}
 }
 
-/* Its work may still be running. */
-static void destroy_stream(struct known *known, int64_t id)
-{
-	struct known_stream *stream = idmap_take(&known->streams, id);
-
-	if (!stream)
-		return;
-	stream->context->unknown = at_least(stream->context->unknown, stream->point);
-	unlink_stream(stream);
-	free_stream(stream);
-}
-
-static void record(struct known *known, const struct walk_call *call)
-{
-	struct known_event *event;
-
-	if (!call->event)
-		return;
-	event = idmap_need(&known->events, call->event, sizeof(*event));
-	*event = (struct known_event){ call->contested ? 0 : call->stream, known->point,
-		call->exit };
-}
-
 /* --- waits of the host --- */
 
 static void wait_stream(struct known *known, const struct walk_call *call,
@@ -383,35 +360,26 @@ static void add_event_wait(struct known *known, struct order *order, const struc
 	stream->wait_count = kept;
 }
 
-/*
- * Before the order processes the call.  Legacy work comes after the waits of all blocking streams,
- * and an event of a context or a device synchronization after all: they join waits of streams that
- * they do not name.
- */
-static void process_in_order(struct known *known, struct order *order, const struct walk_call *call)
-{
-	int is_plain = !call->result && !call->captured;
-	int is_legacy = call->stream_kind == STREAM_KIND_LEGACY;
-	struct known_stream *stream = idmap_get(&known->streams, call->stream);
-
-	if (is_plain && (is_legacy || kind_has(call->kind, K_RESOURCE | K_NAMES_CONTEXT)))
-		map_set(&known->joining, (uint64_t)call->process, (uint64_t)call->id);
-	if (call->stream && call->kind == KIND_STREAM_WAIT && is_plain && !is_legacy &&
-		!call->contested && !call->stretch)
-		add_event_wait(known, order, call);
-	else if (stream)
-		stream->wait_count = 0;
-}
-
-/* --- calls --- */
-
 void known_process_call(struct known *known, struct order *order, const struct walk_call *call)
 {
 	uint64_t process = (uint64_t)call->process;
 	enum call_kind kind = call->kind;
+	int is_plain = !call->result && !call->captured;
+	int is_legacy = call->stream_kind == STREAM_KIND_LEGACY;
+	struct known_stream *stream = idmap_get(&known->streams, call->stream);
+	struct known_event *event;
 
-	if (!order->given_up)
-		process_in_order(known, order, call);
+	/*
+	 * Legacy work comes after the waits of all blocking streams, and an event of a context or a
+	 * device synchronization after all: they join waits of streams that they do not name.
+	 */
+	if (is_plain && (is_legacy || kind_has(kind, K_RESOURCE | K_NAMES_CONTEXT)))
+		map_set(&known->joining, process, (uint64_t)call->id);
+	if (call->stream && kind == KIND_STREAM_WAIT && is_plain && !is_legacy &&
+		!call->contested && !call->stretch && !order->given_up)
+		add_event_wait(known, order, call);
+	else if (stream)
+		stream->wait_count = 0;
 	/* Between recording windows, work was not recorded. */
 	if (map_get(&known->stretches, process, 0) != (uint64_t)call->stretch) {
 		add_unknown(known, call->process);
@@ -423,7 +391,13 @@ void known_process_call(struct known *known, struct order *order, const struct w
 		if (!call->result && call->exit != WALK_NEVER && call->stretch != STRETCH_NONE)
 			add_wait(known, call);
 	} else if (kind == KIND_STREAM_DESTROY) {
-		destroy_stream(known, call->stream);
+		stream = idmap_take(&known->streams, call->stream);
+		if (!stream)
+			return;
+		/* Its work may still be running. */
+		stream->context->unknown = at_least(stream->context->unknown, stream->point);
+		unlink_stream(stream);
+		free_stream(stream);
 	} else if (kind == KIND_EVENT_DESTROY) {
 		free(idmap_take(&known->events, call->event));
 	} else if (kind_has(kind, K_ANY_STREAM) || (walk_submits(call) && !call->stream)) {
@@ -433,8 +407,11 @@ void known_process_call(struct known *known, struct order *order, const struct w
 		/* If it failed, it may have submitted work; it has recorded and awaited nothing. */
 		if (call->result)
 			return;
-		if (kind == KIND_EVENT_RECORD)
-			record(known, call);
+		if (kind == KIND_EVENT_RECORD && call->event) {
+			event = idmap_need(&known->events, call->event, sizeof(*event));
+			*event = (struct known_event){ call->contested ? 0 : call->stream,
+				known->point, call->exit };
+		}
 		if (call_is_sync_copy(kind) &&
 			(call->direction == COPY_D2H || call->direction == COPY_H2H))
 			observe_copy(known, call);

@@ -158,6 +158,11 @@ static int64_t ready_at(const struct late *late, const struct order *order,
 {
 	int64_t ready = call->enter + LAUNCH_MAX_NS;
 
+	/* A graph, or a copy that may wait for the host. */
+	if (call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE ||
+		kind_family(call->kind) == FAMILY_graph_launch ||
+		(kind_family(call->kind) == FAMILY_copy && kind_has(call->kind, K_DEFAULT_STREAM)))
+		return WALK_NEVER;
 	/* Long calls submit at their end. */
 	ready = at_least(ready, call->exit);
 	ready = at_least(ready, legacy_end);
@@ -174,15 +179,6 @@ static int64_t ready_at(const struct late *late, const struct order *order,
 			return WALK_NEVER;
 	}
 	return ready;
-}
-
-/* Such a copy may wait for the host. */
-static int is_staged(const struct walk_call *call)
-{
-	if (kind_family(call->kind) == FAMILY_copy && kind_has(call->kind, K_DEFAULT_STREAM))
-		return 1;
-	return call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE ||
-		kind_family(call->kind) == FAMILY_graph_launch;
 }
 
 void late_start_process_call(struct late *late, const struct order *order,
@@ -208,7 +204,7 @@ void late_start_process_call(struct late *late, const struct order *order,
 		device = idmap_need(&late->devices, device_id, sizeof(*device));
 	if (call->stream)
 		map_set(&device->streams, (uint64_t)call->stream, 1);
-	ready = is_staged(call) ? WALK_NEVER : ready_at(late, order, call, legacy_end);
+	ready = ready_at(late, order, call, legacy_end);
 	if (ready != WALK_NEVER)
 		explain(late, device, process, call, ready);
 	/* When it ended is not known, so nothing is known to have started then. */

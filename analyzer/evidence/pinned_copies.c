@@ -25,16 +25,6 @@ static int64_t length_of(const struct run *run, const struct run_call *call)
 	return end > start ? end - start : 0;
 }
 
-/* Is it a copy between host and device, by CUPTI's copy kind? */
-static int is_between(const struct run *run, const struct run_call *call)
-{
-	const struct run_work *work = run_work(run, call->last_work);
-	const struct run_where *where = work ? run_where(run, work) : NULL;
-
-	return where && where->kind == WORK_MEMCPY &&
-		(where->copy_kind == COPY_H2D || where->copy_kind == COPY_D2H);
-}
-
 int pinned_find(struct pinned_copies *pinned, struct db *db)
 {
 	const struct run *run = db->run;
@@ -57,12 +47,15 @@ int pinned_find(struct pinned_copies *pinned, struct db *db)
 	for (uint32_t id = 1; id < run_call_end(run) && !step; id++) {
 		const struct run_call *call = run_call(run, id);
 		const struct run_payload *payload = call ? run_payload(run, call) : NULL;
+		const struct run_work *work = call ? run_work(run, call->last_work) : NULL;
+		const struct run_where *where = work ? run_where(run, work) : NULL;
 		struct pinned_rate *rate;
 		double seen;
 
-		if (!call || !call_is_copy(call->kind) || payload->bytes < LARGE_COPY_BYTES ||
-			payload->src == MEMORY_PAGEABLE || payload->dst == MEMORY_PAGEABLE ||
-			!is_between(run, call))
+		if (!where || where->kind != WORK_MEMCPY ||
+			(where->copy_kind != COPY_H2D && where->copy_kind != COPY_D2H) ||
+			!call_is_copy(call->kind) || payload->bytes < LARGE_COPY_BYTES ||
+			payload->src == MEMORY_PAGEABLE || payload->dst == MEMORY_PAGEABLE)
 			continue;
 		rate = idmap_get(&pinned->rates, payload->process);
 		seen = (double)length_of(run, call) / (double)payload->bytes;

@@ -151,18 +151,6 @@ struct reading {
 	int64_t locked; /* script frame at which a lock read after that wait, 0: none */
 };
 
-/* After a lock, a read at the same place of a script is the lock's, known by name or not. */
-static int take_read(struct rows *rows, struct reading *of, const struct reader *reader,
-	int64_t site)
-{
-	if (!reader->is_program)
-		of->locked = reader->script;
-	if (!reader->is_program || (reader->script && reader->script == of->locked))
-		return 0;
-	of->is_done = 1;
-	return rows_add(rows, (int64_t)of->wait, site);
-}
-
 static int find_all(struct db *db, const struct run *run, sqlite3_stmt *reads, struct rows *rows)
 {
 	struct readers readers = { 0 };
@@ -184,7 +172,14 @@ static int find_all(struct db *db, const struct run *run, sqlite3_stmt *reads, s
 		if (!site || of.is_done)
 			continue;
 		reader = find_reader(db, &readers, site);
-		if (!reader || take_read(rows, &of, reader, site)) {
+		/* After a lock, a read at the same place is the lock's, known by name or not. */
+		if (reader && !reader->is_program)
+			of.locked = reader->script;
+		if (reader &&
+			(!reader->is_program || (reader->script && reader->script == of.locked)))
+			continue;
+		of.is_done = 1;
+		if (!reader || rows_add(rows, (int64_t)of.wait, site)) {
 			step = -1;
 			break;
 		}
