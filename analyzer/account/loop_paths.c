@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "loop_paths.h"
+#include "loop_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

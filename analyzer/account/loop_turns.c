@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "loop_turns.h"
+#include "loop_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

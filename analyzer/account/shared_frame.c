@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shared_frame.h"
+#include "account.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device_use.h"
+#include "evidence_tables.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "holds.h"
+#include "evidence_tables.h"
 
 #include <stdlib.h>
 #include <string.h>

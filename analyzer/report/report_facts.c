@@ -11,7 +11,7 @@
 #include "report_parts.h"
 #include "rules.h"
 #include "print.h"
-#include "shared_frame.h"
+#include "account.h"
 #include "source_line.h"
 #include "stream_sql.h"
 #include "unknown.h"

@@ -5,11 +5,9 @@
 #include <time.h>
 
 #include "account.h"
-#include "event_waits.h"
+#include "evidence_tables.h"
 #include "findings.h"
 #include "hazards.h"
-#include "holds.h"
-#include "known_complete.h"
 #include "order.h"
 #include "order_loss.h"
 #include "pass.h"
@@ -18,10 +16,8 @@
 #include "rules.h"
 #include "set_up.h"
 #include "run_build.h"
-#include "timers.h"
 #include "unknown.h"
 #include "unseen.h"
-#include "device_use.h"
 #include "waits.h"
 #include "walk.h"
 #include "words.h"

@@ -12,6 +12,19 @@
 /* The last waits of a row that are followed: bits of waiter.unknown. */
 #define ROW_WINDOW 64
 
+/*
+ * Who uses the results of a stream.  A thread owns its results if it waits for each one before it
+ * submits the next: other threads that wait for the device need not wait for these.  If another
+ * thread submits results to the stream too, or one is submitted before the thread has observed the
+ * last one complete, any thread may use them.
+ */
+struct owned_stream {
+	int64_t thread;            /* of the last result, 0: none yet */
+	struct order_epoch result; /* in relax.full */
+	int64_t served;            /* results that their thread waited for */
+	int shared;                /* any thread may use them */
+};
+
 /* Results of a stream that a thread has observed: number of possible and of sure ones. */
 struct seen {
 	int64_t count[2];
@@ -79,7 +92,7 @@ void needs_host_close(struct needs_host *host)
 	free(host->live);
 	host->live = NULL;
 	idmap_release(&host->threads, free_waiter);
-	owners_release(&host->owners);
+	idmap_release(&host->owned, free);
 	polls_release(&host->polls);
 	map_release(&host->timed);
 	idmap_release(&host->kept, free);
@@ -234,6 +247,7 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 	for (size_t i = 0; shown && i < shown->count; i++) {
 		struct touched_ring *ring = &shown->ring[i];
 		struct seen *seen = idmap_get(&waiter->seen, ring->stream);
+		const struct owned_stream *owned;
 		const struct touch *touch;
 		struct order_cover cover;
 		int64_t last;
@@ -251,7 +265,10 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 			continue;
 		wait->maybe |= !is_sure;
 		/* Another thread's results are not for this thread. */
-		if (!is_sure || owners_is_others(&host->owners, touch->stream, call->thread))
+		owned = idmap_get(&host->owned, touch->stream);
+		if (!is_sure ||
+			(owned && !owned->shared && owned->served >= SERVED_MIN &&
+				owned->thread != call->thread))
 			continue;
 		wait->looked = 1;
 		need(wait, touch);
@@ -440,12 +457,27 @@ static void mark_row(struct needs_host *host, struct waiter *waiter, const struc
 		waiter->timed |= is_timed(host, call->event);
 }
 
+/* Notes who submitted a result. */
+static void note_owner(struct needs_host *host, const struct walk_call *call)
+{
+	struct owned_stream *owned = idmap_need(&host->owned, call->stream, sizeof(*owned));
+
+	if (owned->thread == call->thread &&
+		order_knows(&host->relax->full, call->thread, &owned->result))
+		owned->served++;
+	else if (owned->thread)
+		owned->shared = 1;
+	owned->thread = call->thread;
+	owned->result = host->relax->full.epoch;
+}
+
 void needs_host_after(struct needs_host *host, const struct walk_call *call)
 {
 	struct waiter *waiter = waiter_of(host, call->thread);
 	int uploads = call_is_async_copy(call->kind) && call->direction == COPY_H2D;
 
-	owners_note(&host->owners, host->relax, call);
+	if (host->relax->shows == SHOWN && call->stream)
+		note_owner(host, call);
 	if (walk_submits(call)) {
 		needs_process_note(host->needs, host->relax, call);
 		waiter->submits = 1;

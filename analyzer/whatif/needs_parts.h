@@ -7,7 +7,7 @@
 #define CUFENCE_NEEDS_PARTS_H
 
 #include "needs.h"
-#include "owners.h"
+#include "idmap.h"
 #include "polls.h"
 #include "relax.h"
 
@@ -57,7 +57,7 @@ struct needs_host {
 	struct relax *relax;
 	struct needs *needs;
 	const struct run *run;
-	struct owners owners;
+	struct idmap owned; /* struct owned_stream, by stream */
 	struct polls polls;
 	struct map timed;  /* events whose elapsed times are read */
 	struct idmap kept; /* struct needs_kept, by thread */

@@ -2,7 +2,7 @@
 /* Where a thread was between two calls: the innermost function that their paths share. */
 #include "miniature.h"
 
-#include "shared_frame.h"
+#include "account.h"
 
 static int setup(void **state)
 {
