@@ -191,19 +191,6 @@ static void idle_host(struct account *account, int32_t device, uint32_t thread, 
 
 /* --- devices --- */
 
-/* Returns how long the operation's call loaded code between two times, ns. */
-static int64_t loading(const struct run *run, uint32_t call, int64_t from, int64_t until)
-{
-	const struct run_overhead *row = run_find(&run->overheads, call);
-	const struct run_overhead *end = run_rows_end(&run->overheads);
-	int64_t sum = 0;
-
-	for (; row && row < end && row->call == call; row++)
-		if (row->kind == OVERHEAD_LAZY_LOADING)
-			sum += time_within(row->start, row->end, from, until);
-	return at_most(sum, until - from);
-}
-
 /* Accounts for the device's idle time before an operation. */
 static void add_idle(struct account *account, const struct account_work *next, int64_t from,
 	int64_t until)
@@ -211,8 +198,10 @@ static void add_idle(struct account *account, const struct account_work *next, i
 	const struct run *run = account->run;
 	uint32_t id = run_work(run, next->id)->call;
 	const struct run_call *call = run_call(run, id);
+	const struct run_overhead *row = run_find(&run->overheads, id);
+	const struct run_overhead *end = run_rows_end(&run->overheads);
 	uint64_t hold = map_get(&account->holds, next->id, 0);
-	int64_t load, held, inside, rest;
+	int64_t load = 0, held, inside, rest;
 	uint32_t site;
 
 	if (!call || !call->thread || call->thread >= run->thread_count) {
@@ -227,7 +216,10 @@ static void add_idle(struct account *account, const struct account_work *next, i
 		from = enter;
 	}
 	/* From here on it was submitted. */
-	load = loading(run, id, from, until);
+	for (; row && row < end && row->call == id; row++)
+		if (row->kind == OVERHEAD_LAZY_LOADING)
+			load += time_within(row->start, row->end, from, until);
+	load = at_most(load, until - from);
 	rest = until - from - load;
 	held = hold ? at_most(run->evidence.hold[hold - 1].held, rest) : 0;
 	inside = at_most(run_exit(run, call, id), until) - from - load;

@@ -29,37 +29,6 @@ int account_read_usage(struct account *account)
 	return handovers->reading_count ? handovers_find(handovers, run, account->db) : 0;
 }
 
-/*
- * Returns how long a thread of the process is off its processor each time that it is preempted, ns:
- * the mean of the readings in which it was not blocked, too.
- */
-static int64_t measure_preemption(const struct account *account)
-{
-	double off = 0, times = 0;
-
-	for (size_t i = 0; i < account->of_count; i++) {
-		const struct account_thread *thread = &account->threads[account->of[i]];
-
-		for (size_t n = 0; n < thread->usage_count; n++) {
-			if (thread->usage[n].voluntary || !thread->usage[n].involuntary)
-				continue;
-			off += (double)thread->usage[n].off;
-			times += thread->usage[n].involuntary;
-		}
-	}
-	return times > 0 ? (int64_t)(off / times) : 0;
-}
-
-/* How much of the time off the processor the thread was preempted. */
-static int64_t preempted_of(const struct usage_reading *usage, int64_t preemption)
-{
-	if (!usage->voluntary)
-		return usage->involuntary ? usage->off : 0;
-	return preemption && usage->involuntary > usage->off / preemption
-		? usage->off
-		: usage->involuntary * preemption;
-}
-
 /* Is the gap before a call long enough to be read at its end, or at that of a later one? */
 static int is_long(const struct account_thread *thread, size_t number)
 {
@@ -105,6 +74,7 @@ static size_t divide(const struct account_thread *thread, const struct usage_rea
 	return end;
 }
 
+/* preemption: how long the thread is off its processor each time, ns. */
 static void read_gaps(struct account_thread *thread, int64_t preemption)
 {
 	size_t next = 1;
@@ -118,8 +88,12 @@ static void read_gaps(struct account_thread *thread, int64_t preemption)
 	}
 	for (size_t i = 0; i < thread->usage_count; i++) {
 		const struct usage_reading *usage = &thread->usage[i];
-		int64_t preempted = preempted_of(usage, preemption);
+		int64_t preempted = usage->involuntary * preemption;
 
+		if (preemption && usage->involuntary > usage->off / preemption)
+			preempted = usage->off;
+		if (!usage->voluntary)
+			preempted = usage->involuntary ? usage->off : 0;
 		next = divide(thread, usage, usage->off - preempted, preempted, next);
 	}
 }
@@ -149,8 +123,24 @@ static void end_gap(const struct handovers *handovers, const struct account_thre
 
 void account_find_gaps(struct account *account)
 {
-	int64_t preemption = measure_preemption(account);
+	double off = 0, times = 0;
+	int64_t preemption;
 
+	/*
+	 * How long a thread of the process is off its processor each time that it is preempted: the
+	 * mean of the readings in which it was not blocked, too.
+	 */
+	for (size_t i = 0; i < account->of_count; i++) {
+		const struct account_thread *thread = &account->threads[account->of[i]];
+
+		for (size_t n = 0; n < thread->usage_count; n++) {
+			if (thread->usage[n].voluntary || !thread->usage[n].involuntary)
+				continue;
+			off += (double)thread->usage[n].off;
+			times += thread->usage[n].involuntary;
+		}
+	}
+	preemption = times > 0 ? (int64_t)(off / times) : 0;
 	for (size_t i = 0; i < account->of_count; i++) {
 		struct account_thread *thread = &account->threads[account->of[i]];
 

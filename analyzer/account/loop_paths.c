@@ -36,16 +36,15 @@ static void add_node(struct loop_paths *paths, const struct path_node *node)
 
 /* Returns the child of a node with that address. */
 static uint32_t go_to(struct loop_paths *paths, uint32_t parent, uint64_t address,
-	const struct path_node *frame)
+	struct path_node frame)
 {
 	const uint64_t words[] = { parent, address };
 	uint64_t key = map_hash_words(words, 2), known = map_get(&paths->children, key, 0);
-	struct path_node node = *frame;
 
 	if (known)
 		return (uint32_t)known;
-	node.parent = parent;
-	add_node(paths, &node);
+	frame.parent = parent;
+	add_node(paths, &frame);
 	map_set(&paths->children, key, paths->count - 1);
 	return (uint32_t)paths->count - 1;
 }
@@ -69,10 +68,9 @@ static void add_leaf(struct loop_paths *paths, uint32_t site, uint32_t at)
 
 uint32_t loop_paths_leaf(struct loop_paths *paths, uint32_t site)
 {
-	const struct path_node frame = { .site = site, .depth = -1 };
-
 	if (site >= paths->leaf_end || !paths->leaf[site])
-		add_leaf(paths, site, go_to(paths, 0, site, &frame));
+		add_leaf(paths, site,
+			go_to(paths, 0, site, (struct path_node){ .site = site, .depth = -1 }));
 	return paths->leaf[site];
 }
 
@@ -105,7 +103,7 @@ static int read_frames(struct loop_paths *paths, sqlite3_stmt *q)
 				: 0;
 			at = paths->node[known].parent;
 		}
-		at = go_to(paths, at, address, &frame);
+		at = go_to(paths, at, address, frame);
 		if (frame.is_own && !map_get(&paths->functions, SCRIPT_CODE(address), 0))
 			map_set(&paths->functions, SCRIPT_CODE(address), at);
 	}

@@ -12,11 +12,6 @@
 
 /* --- tokens --- */
 
-static int is_token(const struct run_call *call)
-{
-	return kind_has(call->kind, K_WORK) || kind_family(call->kind) == FAMILY_wait;
-}
-
 /* The site of the program's own, outermost call counts. */
 static uint32_t site_of(const struct run *run, uint32_t id)
 {
@@ -55,8 +50,12 @@ static void read_thread(struct tokens *tokens, struct token_thread *thread)
 
 	for (uint32_t id = run->thread[thread->thread].first; id; id = run_link(run, id)->next) {
 		const struct run_call *call = run_call(run, id);
-		uint32_t site = call && is_token(call) ? site_of(run, id) : 0, leaf;
+		uint32_t site, leaf;
 
+		if (!call ||
+			(!kind_has(call->kind, K_WORK) && kind_family(call->kind) != FAMILY_wait))
+			continue;
+		site = site_of(run, id);
 		if (!site || call->enter >= since || run_object(run, id, OBJECT_CAPTURED))
 			continue;
 		*array_push(thread->token, thread->count) = (struct token){ .enter = call->enter,

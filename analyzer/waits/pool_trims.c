@@ -84,18 +84,6 @@ static void note_work(struct trims *trims, const struct run_call *call)
 	note_end(&trims->ends, process_of(trims, call), end);
 }
 
-/* Returns the end of the work that an explicit wait waits for, 0: none. */
-static int64_t awaited_end(const struct trims *trims, const struct run_call *call)
-{
-	uint64_t all = map_get(&trims->ends, process_of(trims, call), 0);
-
-	if (call->kind == KIND_STREAM_SYNC)
-		return tail_of(trims, call);
-	if (call->kind == KIND_EVENT_SYNC)
-		return (int64_t)map_get(&trims->events, run_payload(trims->run, call)->event, all);
-	return (int64_t)all;
-}
-
 /* --- the memory of pools --- */
 
 static struct pool *pool_of(struct trims *trims, const struct run_call *call)
@@ -146,13 +134,19 @@ static const struct run_allocation *memory_of(const struct run *run, const struc
 
 static void process_wait(struct trims *trims, const struct run_call *call, uint32_t id)
 {
-	int64_t exit = run_exit(trims->run, call, id), end = awaited_end(trims, call);
-	int64_t key = (int64_t)call->type << 1 | (end > call->enter);
+	int64_t exit = run_exit(trims->run, call, id), key, time, expected;
 	struct pool *pool = pool_of(trims, call);
-	int64_t time = exit - at_least(call->enter, end);
-	int64_t expected = end > call->enter ? LATENCY_DEFAULT_NS : ASK_NS;
 	int64_t bytes = pool_take_idle(pool, INT64_MAX, exit);
+	/* Of the work that it waits for, 0: none. */
+	uint64_t end = map_get(&trims->ends, process_of(trims, call), 0);
 
+	if (call->kind == KIND_STREAM_SYNC)
+		end = (uint64_t)tail_of(trims, call);
+	else if (call->kind == KIND_EVENT_SYNC)
+		end = map_get(&trims->events, run_payload(trims->run, call)->event, end);
+	key = (int64_t)call->type << 1 | ((int64_t)end > call->enter);
+	time = exit - at_least(call->enter, (int64_t)end);
+	expected = (int64_t)end > call->enter ? LATENCY_DEFAULT_NS : ASK_NS;
 	if (time < 0)
 		return;
 	if (!bytes) {
@@ -189,13 +183,25 @@ static void process_alloc(struct trims *trims, const struct run_call *call, uint
 	run_add_trim(evidence, &(struct run_trim){ .call = id });
 }
 
-static void process_memory(struct trims *trims, const struct run_call *call, uint32_t id)
+static void process_call(struct trims *trims, uint32_t id)
 {
-	const struct run_allocation *made = memory_of(trims->run, &trims->run->allocated, id);
-	const struct run_allocation *freed = memory_of(trims->run, &trims->run->freed, id);
-	const struct run_payload *payload = run_payload(trims->run, call);
+	const struct run_call *call = run_call(trims->run, id);
+	const struct run_allocation *made, *freed;
+	const struct run_payload *payload = call ? run_payload(trims->run, call) : NULL;
 	struct pool *pool;
 
+	if (!call || call->kind == KIND_RUNTIME || call->duration == DURATION_NEVER ||
+		payload->result)
+		return;
+	note_work(trims, call);
+	if (map_get(&trims->keeps, process_of(trims, call), 0))
+		return;
+	if (call_is_wait(call->kind)) {
+		process_wait(trims, call, id);
+		return;
+	}
+	made = memory_of(trims->run, &trims->run->allocated, id);
+	freed = memory_of(trims->run, &trims->run->freed, id);
 	if (call->kind == KIND_POOL_ATTRIBUTE && payload->bytes > 0) {
 		map_set(&trims->keeps, payload->process, 1);
 	} else if (made) {
@@ -208,22 +214,6 @@ static void process_memory(struct trims *trims, const struct run_call *call, uin
 		/* Trimmed by the program. */
 		pool_take_idle(pool_of(trims, call), INT64_MAX, INT64_MAX);
 	}
-}
-
-static void process_call(struct trims *trims, uint32_t id)
-{
-	const struct run_call *call = run_call(trims->run, id);
-
-	if (!call || call->kind == KIND_RUNTIME || call->duration == DURATION_NEVER ||
-		run_payload(trims->run, call)->result)
-		return;
-	note_work(trims, call);
-	if (map_get(&trims->keeps, process_of(trims, call), 0))
-		return;
-	if (call_is_wait(call->kind))
-		process_wait(trims, call, id);
-	else
-		process_memory(trims, call, id);
 }
 
 /* Adds what keeping the memory saves of a call; beyond what pools take it was late otherwise. */

@@ -147,35 +147,29 @@ static int is_of_async_row(const struct walk_call *call, const struct segment *s
 }
 
 /*
- * Returns 1 if after a copy to the host the thread waits for the remaining work, or fetches another
- * device's result: then the next round follows.  Returns 0 if it had observed that complete, as
- * with the events of a ring of buffers.
- */
-static int closes_round(struct avoidable *a, const struct walk_call *call, const struct segment *s)
-{
-	int script;
-
-	if (!is_about_results(s) || map_get(&a->run->evidence.knows, (uint64_t)call->id, 0))
-		return 0;
-	if (!scope_is_explicit(call) &&
-		(!call_is_sync_copy(call->kind) || call->direction != COPY_D2H ||
-			call->stream_context == s->behind.context))
-		return 0;
-	script = script_lines_has(&a->lines, s->wait->call);
-	return script < 0 ? -1 : !script;
-}
-
-/*
  * Returns 1 if the call would have waited for the operation, had that still been pending; -1 after
  * a message.
  */
 static int covers(struct avoidable *a, const struct walk_call *call, const struct segment *s)
 {
-	int closes = call->result ? 0 : closes_round(a, call, s);
 	enum covered covered;
 
-	if (call->result || closes)
-		return closes;
+	if (call->result)
+		return 0;
+	/*
+	 * After a copy to the host the thread waits for the remaining work, or fetches another
+	 * device's result: then the next round follows.  Not if it had observed that complete, as
+	 * with the events of a ring of buffers.
+	 */
+	if (is_about_results(s) && !map_get(&a->run->evidence.knows, (uint64_t)call->id, 0) &&
+		(scope_is_explicit(call) ||
+			(call_is_sync_copy(call->kind) && call->direction == COPY_D2H &&
+				call->stream_context != s->behind.context))) {
+		int script = script_lines_has(&a->lines, s->wait->call);
+
+		if (script <= 0)
+			return script < 0 ? -1 : 1;
+	}
 	if (is_of_async_row(call, s) || is_of_row(call, s) || may_not_wait(call)) {
 		int any = may_not_wait(call) && !is_of_async_row(call, s);
 
@@ -517,22 +511,6 @@ static void read_wait(struct avoidable *a, struct wait *wait)
 	wait->stretch = stretches_find(&a->stretches, wait->process, wait->enter);
 }
 
-/*
- * Returns whether a change of the call might avoid its wait; -1 after a message.  A wait after
- * which the process submits nothing more is ignored: the process is ending.
- */
-static int may_be_avoidable(struct avoidable *a, const struct wait *wait)
-{
-	if ((wait->kind != WAIT_IMPLICIT && wait->kind != WAIT_INTERNAL &&
-		    wait->kind != WAIT_STAGED && !wait->partner) ||
-		!run_work(a->run, wait->by.op) ||
-		(uint64_t)wait->call >= map_get(&a->last, (uint64_t)wait->process, 0))
-		return 0;
-	/* An explicit wait is avoidable only together with the copy in the same line. */
-	return wait->kind != WAIT_EXPLICIT ||
-		script_lines_same(&a->lines, wait->call, wait->partner);
-}
-
 static int open_all(struct avoidable *a, struct db *db)
 {
 	a->walk = walk_thread_open(db);
@@ -559,8 +537,15 @@ int waits_find_avoidable(struct db *db, struct wait_list *list)
 
 	for (size_t i = 0; i < list->count && !rc; i++) {
 		struct wait *wait = &list->wait[i];
-		int may = wait->number ? may_be_avoidable(&a, wait) : 0;
+		/* After the last one the process submits nothing more: it is ending. */
+		int may = wait->number && wait->kind != WAIT_BEHIND && wait->kind != WAIT_QUEUE &&
+			run_work(a.run, wait->by.op) &&
+			(uint64_t)wait->call < map_get(&a.last, (uint64_t)wait->process, 0);
 
+		/* An explicit wait is avoidable only together with the copy in the same line. */
+		if (may && wait->kind == WAIT_EXPLICIT)
+			may = wait->partner ? script_lines_same(&a.lines, wait->call, wait->partner)
+					    : 0;
 		if (may > 0) {
 			read_wait(&a, wait);
 			may = set_avoidable(&a, wait);

@@ -141,22 +141,6 @@ static int is_blocked_by_transfer(const struct wait *wait, const struct wait_tim
 		!wait_is_short(timing, *excess, WAIT_MIN_NS);
 }
 
-/*
- * A call that waits for the device before it begins its own work waited for the pending work if its
- * usual work fits after the end of that.
- */
-static int is_blocked_by_rule(const struct wait *wait, const struct wait_timing *timing,
-	int64_t work, int64_t *excess)
-{
-	const struct wait_operation *before = &wait->before;
-
-	if (!wait->may_be_behind || !wait->waits_first || !before->op ||
-		wait->exit - before->end < work - work / WAIT_MIN_PART - timing->error)
-		return 0;
-	*excess = before->end - wait->enter - wait->overhead;
-	return !wait_is_short(timing, *excess, WAIT_MIN_NS);
-}
-
 /* Returns whether the device blocked the call; then sets wait->by and wait->waited. */
 static int judge(struct wait *wait, const struct wait_timing *timing, struct samples *samples)
 {
@@ -176,10 +160,18 @@ static int judge(struct wait *wait, const struct wait_timing *timing, struct sam
 	 * took 30 us and more, of 4 KiB next to other small memory 5 to 11.
 	 */
 	afterwards = usual_duration(samples, key, at_most(afterwards, expected));
-	if (!by &&
-		(is_blocked_by_transfer(wait, timing, alone, waited) ||
-			is_blocked_by_rule(wait, timing, afterwards, waited)))
+	if (!by && is_blocked_by_transfer(wait, timing, alone, waited))
 		by = &wait->before;
+	/*
+	 * A call that waits for the device before it begins its own work waited for the pending
+	 * work if its usual work fits after the end of that.
+	 */
+	if (!by && wait->may_be_behind && wait->waits_first && wait->before.op &&
+		wait->exit - wait->before.end >=
+			afterwards - afterwards / WAIT_MIN_PART - timing->error) {
+		*waited = wait->before.end - wait->enter - wait->overhead;
+		by = wait_is_short(timing, *waited, WAIT_MIN_NS) ? NULL : &wait->before;
+	}
 	if (!by)
 		return 0;
 	wait->by = *by;
@@ -220,24 +212,6 @@ static int may_hold(const struct wait *held, const struct wait *call)
 	return held->process == call->process && held->thread != call->thread;
 }
 
-/* Returns how long the call overlapped blocked calls of other threads, up to number last. */
-static int64_t overlap_of(const struct held_calls *calls, size_t last, const struct wait *call)
-{
-	int64_t sum = 0, until = call->exit;
-
-	for (size_t i = last + 1; i-- > 0 && calls->held[i].exit > call->enter;) {
-		const struct wait *held = calls->held[i].wait;
-		int64_t start = at_least(held->enter, call->enter);
-		int64_t end = at_most(held->exit, until);
-
-		if (!may_hold(held, call) || end <= start)
-			continue;
-		sum += end - start;
-		until = start;
-	}
-	return sum;
-}
-
 /*
  * Returns a blocked call of another thread that call overlapped, with other such calls, for nearly
  * all of its time: the lock is not granted in turn.  That call gave it back at most latency ns
@@ -254,10 +228,21 @@ static const struct wait *find_held(const struct held_calls *calls, const struct
 
 	for (; i < calls->count && calls->held[i].exit <= until + calls->longest_after; i++) {
 		const struct wait *held = calls->held[i].wait;
+		int64_t overlap = 0, end = call->exit;
 
-		if (may_hold(held, call) &&
-			(held->exit <= until || (held->by.end >= from && held->by.end <= until)) &&
-			overlap_of(calls, i, call) >= duration - duration / LOCK_PART)
+		if (!may_hold(held, call) ||
+			(held->exit > until && (held->by.end < from || held->by.end > until)))
+			continue;
+		for (size_t k = i + 1; k-- > 0 && calls->held[k].exit > call->enter;) {
+			const struct wait *other = calls->held[k].wait;
+			int64_t start = at_least(other->enter, call->enter);
+
+			if (!may_hold(other, call) || at_most(other->exit, end) <= start)
+				continue;
+			overlap += at_most(other->exit, end) - start;
+			end = start;
+		}
+		if (overlap >= duration - duration / LOCK_PART)
 			return held;
 	}
 	return NULL;

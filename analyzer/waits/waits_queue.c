@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "order_path.h"
 #include "scope.h"
+#include "sorted.h"
 #include "spans.h"
 #include "wait.h"
 
@@ -137,20 +138,13 @@ static void collect(struct search *search)
 /* Returns how long a stream was idle while the thread was blocked. */
 static int64_t idle_during(const struct segment *segment, int64_t stream_end)
 {
-	const struct full *low = segment->first, *high = segment->last;
+	const struct full *last = segment->last, *from = segment->first;
 
-	if (high->end <= stream_end)
-		return 0;
-	while (low < high) {
-		const struct full *middle = low + (high - low) / 2;
-
-		if (middle->end > stream_end)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return segment->last->before + length(segment->last) - low->before -
-		(stream_end > low->start ? stream_end - low->start : 0);
+	from += sorted_after(from, (size_t)(last - from), sizeof(*from), offsetof(struct full, end),
+		stream_end);
+	return last->end <= stream_end ? 0
+				       : last->before + length(last) - from->before -
+			at_least(stream_end - from->start, 0);
 }
 
 /* Returns the longest block of the site where most of the time was spent. */
@@ -218,32 +212,23 @@ static void close_segment(const struct run *run, struct segment *segment, int64_
 	}
 }
 
-/* Returns the segment of a stream, or a free one, if necessary the oldest. */
-static struct segment *segment_of(struct search *search, const struct full *full)
-{
-	struct segment *found = &search->segment[0];
-
-	for (int i = 0; i < SEGMENTS; i++) {
-		struct segment *segment = &search->segment[i];
-
-		if (segment->first && segment->first->stream == full->stream)
-			return segment;
-		if (found->first && (!segment->first || segment->first < found->first))
-			found = segment;
-	}
-	close_segment(search->run, found, full->start);
-	return found;
-}
-
+/* Adds a block to its stream's segment; if there is none, uses a free one or the oldest. */
 static int open_segment(struct search *search, struct full *full)
 {
-	struct segment *segment = segment_of(search, full);
+	struct segment *segment = &search->segment[0];
 	const struct submitted *submitted = idmap_get(&search->streams, full->stream);
 
-	if (segment->first) {
-		segment->last = full;
-		return 0;
+	for (int i = 0; i < SEGMENTS; i++) {
+		struct segment *other = &search->segment[i];
+
+		if (other->first && other->first->stream == full->stream) {
+			other->last = full;
+			return 0;
+		}
+		if (segment->first && (!other->first || other->first < segment->first))
+			segment = other;
 	}
+	close_segment(search->run, segment, full->start);
 	if (find_room(search, full))
 		return -1;
 	if (!full->op)
@@ -256,17 +241,6 @@ static int open_segment(struct search *search, struct full *full)
 }
 
 /* --- the calls since then --- */
-
-/* Without a gap, the time is only the handover between operations. */
-static void follow_stream(struct segment *segment, const struct walk_call *call)
-{
-	int64_t from = call->op_start;
-
-	if (from > segment->end && from - segment->end < BLOCKED_MIN_NS)
-		from = segment->end;
-	segment->end = at_least(segment->end, call->op_end);
-	spans_add(&segment->spans, SPAN_AFTER, from, call->op_end);
-}
 
 /* Returns 1 or 0, -1 after a message.  Checks again after calls that may have ordered streams. */
 static int comes_after(struct search *search, const struct segment *segment,
@@ -325,13 +299,20 @@ static int follow_work(struct search *search, const struct walk_call *call)
 	submitted = idmap_need(&search->streams, call->stream, sizeof(*submitted));
 	for (int i = 0; i < SEGMENTS; i++) {
 		struct segment *segment = &search->segment[i];
+		int64_t from = call->op_start;
 
 		if (!segment->first)
 			continue;
-		if (call->stream == segment->first->stream)
-			follow_stream(segment, call);
-		else if (follow_other(search, segment, call, submitted))
-			return -1;
+		if (call->stream != segment->first->stream) {
+			if (follow_other(search, segment, call, submitted))
+				return -1;
+			continue;
+		}
+		/* Without a gap, the time is only the handover between operations. */
+		if (from > segment->end && from - segment->end < BLOCKED_MIN_NS)
+			from = segment->end;
+		segment->end = at_least(segment->end, call->op_end);
+		spans_add(&segment->spans, SPAN_AFTER, from, call->op_end);
 	}
 	submitted->end = at_least(submitted->end, call->op_end);
 	return 0;
@@ -416,28 +397,23 @@ static size_t follow_thread(struct search *search, size_t first)
 	return (size_t)(full - search->full);
 }
 
-static int open_search(struct search *search, struct db *db)
-{
-	/* Few runs have such blocks, but those that do may have one for every launch. */
-	if (db_exec(db, "CREATE INDEX IF NOT EXISTS operation_end ON operation (end)"))
-		return -1;
-	search->walk = walk_thread_open(db);
-	search->room = db_prepare(db, room_sql);
-	for (int i = 0; i < SEGMENTS; i++) {
-		search->segment[i].path = order_path_open(db);
-		if (!search->segment[i].path)
-			return -1;
-	}
-	return search->walk && search->room ? 0 : -1;
-}
-
 int waits_find_queue(struct db *db)
 {
 	struct search search = { .run = db->run };
-	int rc;
+	int rc = 0;
 
 	collect(&search);
-	rc = search.count ? open_search(&search, db) : 0;
+	if (search.count) {
+		/* Few runs have such blocks, but those that do may have one for every launch. */
+		rc = db_exec(db, "CREATE INDEX IF NOT EXISTS operation_end ON operation (end)");
+		search.walk = walk_thread_open(db);
+		search.room = db_prepare(db, room_sql);
+		rc = rc || !search.walk || !search.room ? -1 : 0;
+	}
+	for (int i = 0; i < SEGMENTS && search.count && !rc; i++) {
+		search.segment[i].path = order_path_open(db);
+		rc = search.segment[i].path ? 0 : -1;
+	}
 	for (size_t i = 0; i < search.count && !rc;) {
 		i = follow_thread(&search, i);
 		rc = i ? 0 : -1;
