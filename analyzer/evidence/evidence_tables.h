@@ -55,7 +55,20 @@ void known_process_call(struct known *known, struct order *order, const struct w
  * direction, and waits for events.  Excluded are pairs that cannot overlap (kernels of which one
  * fills the device, copies in one direction) and, for the legacy stream, synchronous copies, for
  * which the host waits by intent.
- */
+ *
+ * Other operations started late although they were ready: their stream's earlier work, events,
+ * legacy work and their thread's waits were complete.  The reason is the first that matches the
+ * operation that ended just before the start:
+ *
+ * load      it was running when code was loaded; the next kernel of every stream waits for that
+ *           (measured on an H200: lazy loading, by a launch or a query)
+ * engine    a copy in the same direction
+ * full      a kernel; the operations running with it left too little of the device
+ * channel   any, in a program with more streams than CUDA_DEVICE_MAX_CONNECTIONS: "false
+ *           dependencies" among streams that share a hardware queue
+ * unknown   any other
+ * queue     none: the device was idle, so the work itself was submitted late
+  */
 struct holds;
 
 /* NULL after a message. */

@@ -797,7 +797,7 @@ CREATE TABLE hold ( -- derived: an operation that was blocked although its strea
 	via INTEGER REFERENCES call(id), -- the call that orders the two, NULL: unknown
 	reason TEXT NOT NULL,           -- legacy or event if that orders the two; load, engine, full,
 	                                -- channel, unknown or queue if nothing orders them:
-	                                -- analyzer/evidence/late_start.h
+	                                -- analyzer/evidence/evidence_tables.h
 	ready INTEGER NOT NULL,         -- time at which it was submitted and otherwise ready, ns
 	held INTEGER NOT NULL           -- blocked time since ready, at most until its start, ns
 );
