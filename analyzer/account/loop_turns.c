@@ -6,6 +6,7 @@
 
 #include "bounds.h"
 #include "constants.h"
+#include "digits.h"
 #include "memory.h"
 #include "sorted.h"
 #include "unknown.h"
@@ -325,13 +326,6 @@ void turns_measure(struct turns *turns, struct tokens *tokens, const struct toke
 
 /* --- both ends of a loop --- */
 
-static int by_size(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Counts the typical sites in each turn, and returns their number. */
 static size_t count_typical(struct turns *turns, struct tokens *tokens, uint32_t *typical)
 {
@@ -393,11 +387,10 @@ void turns_trim(struct turns *turns, struct tokens *tokens)
 		end--;
 	typical_first = first;
 	for (size_t i = first; i < end; i++)
-		length[i] = turns->begin[i + 1] - turns->begin[i];
-	if (first < end) {
-		qsort(length + first, end - first, sizeof(*length), by_size);
-		median = length[first + (end - first) / 2];
-	}
+		length[i - first] = turns->begin[i + 1] - turns->begin[i];
+	length = digits_sort(length, end - first, sizeof(*length));
+	if (first < end)
+		median = length[(end - first) / 2];
 	while (first + LOOP_TURNS_LEAST < end &&
 		turns->begin[first + 1] - turns->begin[first] > LOOP_WARM_TIMES * median)
 		first++;

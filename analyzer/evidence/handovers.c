@@ -81,16 +81,6 @@ static uint32_t next_outermost(const struct run *run, uint32_t call)
 	return call;
 }
 
-/* Returns whether a thread is in none of its calls, from one of them on, at a time. */
-static int is_silent(const struct run *run, uint32_t call, int64_t at)
-{
-	int64_t returned = INT64_MIN;
-
-	for (; call && run_call(run, call)->enter <= at; call = next_outermost(run, call))
-		returned = run_exit(run, run_call(run, call), call);
-	return returned <= at;
-}
-
 /*
  * Another thread's last call, the latest, that returned at that time or later, but for the time
  * that the thread still ran before it woke this one; and that was silent then until this thread's
@@ -104,8 +94,8 @@ static void look_for_stop(const struct search *search, struct handover *silence,
 
 	for (uint32_t thread = 1; thread < run->thread_count; thread++) {
 		const struct talker *other = &search->talker[thread];
-		int64_t resumed, until, off;
-		uint32_t next, times;
+		int64_t resumed, until, off, last = INT64_MIN;
+		uint32_t next, times, own = silence->is_read ? 0 : silence->after;
 
 		if (thread == silence->thread || !other->last ||
 			run->thread[thread].process != silence->process ||
@@ -113,8 +103,10 @@ static void look_for_stop(const struct search *search, struct handover *silence,
 			continue;
 		next = next_outermost(run, other->last);
 		resumed = next ? run_call(run, next)->enter : INT64_MAX;
-		if (resumed < returned ||
-			!(silence->is_read || !next || is_silent(run, silence->after, resumed)))
+		for (; next && own && run_call(run, own)->enter <= resumed;
+			own = next_outermost(run, own))
+			last = run_exit(run, run_call(run, own), own);
+		if (resumed < returned || last > resumed)
 			continue;
 		until = next ? resumed : silence->until;
 		off = off_between(search, thread, other->returned, until, &times);

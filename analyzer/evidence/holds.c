@@ -149,29 +149,12 @@ static int is_foreign(int64_t context, const struct walk_call *call)
 	return context && context != call->stream_context;
 }
 
-/*
- * Returns the call that makes it legacy work: the legacy one of the two, or the copy between
- * devices, which is part of the legacy streams of both.
- */
-static int64_t find_via(const struct holds *holds, const struct walk_call *call,
-	const struct order_state *by)
-{
-	const struct run_call *other = run_call(holds->run, by->call);
-
-	if (call->stream_kind != STREAM_KIND_LEGACY)
-		return by->call;
-	if (is_foreign(call->dst_context, call) || is_foreign(call->src_context, call) || !other)
-		return call->id;
-	return is_foreign(run_stream(holds->run, other->stream)->context, call) ? by->call
-										: call->id;
-}
-
 static void add_legacy_hold(struct holds *holds, const struct order *order,
 	const struct walk_call *call, const struct order_state *by, const struct legacy_pair *pair)
 {
 	const struct run_call *legacy = run_call(holds->run, by->call);
 	unsigned besides = 1u << ORDER_LEGACY;
-	int64_t ready, gap, until = call->op_start;
+	int64_t ready, gap, until = call->op_start, via = by->call;
 
 	if (!by->op)
 		return;
@@ -194,8 +177,17 @@ static void add_legacy_hold(struct holds *holds, const struct order *order,
 		if (gap > HOST_FUNCTION_MAX_NS)
 			until = by->end;
 	}
+	/*
+	 * What makes it legacy work: the legacy one of the two calls, or the copy between devices,
+	 * which is part of the legacy streams of both.
+	 */
+	if (call->stream_kind == STREAM_KIND_LEGACY &&
+		(is_foreign(call->dst_context, call) || is_foreign(call->src_context, call) ||
+			!legacy ||
+			!is_foreign(run_stream(holds->run, legacy->stream)->context, call)))
+		via = call->id;
 	if (until - ready >= HELD_MIN_NS)
-		add_hold(holds, call, by, find_via(holds, call, by), HOLD_LEGACY, ready, until);
+		add_hold(holds, call, by, via, HOLD_LEGACY, ready, until);
 }
 
 /*

@@ -16,23 +16,17 @@
 
 /* The point up to which a thread has observed a stream, or a context's streams, complete. */
 struct observation {
-	int64_t thread;
 	int64_t point;
 	int64_t by; /* the call that observed it */
-};
-
-struct observers {
-	struct observation *list; /* one per thread */
-	size_t count;
 };
 
 struct known_stream {
 	int64_t id;
 	enum stream_kind kind;
 	struct known_context *context;
-	int64_t point;     /* of its last work */
-	int64_t last_exit; /* last return of a call that submitted work to it, ns */
-	struct observers observers;
+	int64_t point;          /* of its last work */
+	int64_t last_exit;      /* last return of a call that submitted work to it, ns */
+	struct idmap observers; /* struct observation, by thread, as all observers */
 	struct known_stream *newer, *older; /* in the context's list, sorted by point */
 	struct {
 		int64_t call;
@@ -46,8 +40,8 @@ struct known_context {
 	struct known_stream *newest;
 	int64_t unknown; /* point of the last work not in an existing stream */
 	int64_t last_exit;
-	struct observers observers; /* for all its streams */
-	struct observers blocking;  /* for its legacy and blocking streams */
+	struct idmap observers; /* for all its streams */
+	struct idmap blocking;  /* for its legacy and blocking streams */
 };
 
 struct known_event {
@@ -75,7 +69,7 @@ static void free_stream(void *object)
 {
 	struct known_stream *stream = object;
 
-	free(stream->observers.list);
+	idmap_release(&stream->observers, free);
 	free(stream);
 }
 
@@ -83,8 +77,8 @@ static void free_context(void *object)
 {
 	struct known_context *context = object;
 
-	free(context->observers.list);
-	free(context->blocking.list);
+	idmap_release(&context->observers, free);
+	idmap_release(&context->blocking, free);
 	free(context);
 }
 
@@ -105,25 +99,13 @@ static void add_row(struct known *known, int64_t call, int64_t since)
 
 /* --- what threads have observed --- */
 
-static struct observation *find(const struct observers *observers, int64_t thread)
-{
-	for (size_t i = 0; i < observers->count; i++)
-		if (observers->list[i].thread == thread)
-			return &observers->list[i];
-	return NULL;
-}
-
 /* If the thread had already observed it, the earlier call stays. */
-static void observe(struct observers *observers, int64_t thread, int64_t point, int64_t by)
+static void observe(struct idmap *observers, int64_t thread, int64_t point, int64_t by)
 {
-	struct observation *known = find(observers, thread);
+	struct observation *known = idmap_need(observers, thread, sizeof(*known));
 
-	if (!known) {
-		known = array_push(observers->list, observers->count);
-		*known = (struct observation){ .thread = thread };
-	}
 	if (point > known->point)
-		*known = (struct observation){ thread, point, by };
+		*known = (struct observation){ point, by };
 }
 
 static int takes_part(const struct known_stream *stream, int blocking_only)
@@ -135,12 +117,12 @@ static int takes_part(const struct known_stream *stream, int blocking_only)
 /* Returns the call by which a thread observed a stream complete up to a point, 0 if none. */
 static int64_t observed_by(const struct known_stream *stream, int64_t thread, int64_t point)
 {
-	const struct observers *const observers[] = { &stream->observers,
-		&stream->context->observers, &stream->context->blocking };
+	const struct idmap *const observers[] = { &stream->observers, &stream->context->observers,
+		&stream->context->blocking };
 	int64_t by = 0;
 
 	for (int i = 0; i < 2 + takes_part(stream, 1); i++) {
-		const struct observation *known = find(observers[i], thread);
+		const struct observation *known = idmap_get(observers[i], thread);
 
 		if (known && known->point >= point && (!by || known->by < by))
 			by = known->by;
@@ -270,10 +252,11 @@ static void observe_copy(struct known *known, const struct walk_call *call)
 static void wait_context(struct known *known, const struct walk_call *call,
 	struct known_context *context, int blocking_only)
 {
-	const struct observation *all = context ? find(&context->observers, call->thread) : NULL;
+	const struct observation *all =
+		context ? idmap_get(&context->observers, call->thread) : NULL;
 	int64_t seen = all ? all->point : 0, since = all ? all->by : 0;
 	const struct observation *blocking = NULL;
-	struct observers *observers;
+	struct idmap *observers;
 	int known_all;
 
 	if (!context || context->last_exit > call->enter)
@@ -281,7 +264,7 @@ static void wait_context(struct known *known, const struct walk_call *call,
 	known_all = context->unknown <= seen;
 	observers = blocking_only ? &context->blocking : &context->observers;
 	if (blocking_only)
-		blocking = find(observers, call->thread);
+		blocking = idmap_get(observers, call->thread);
 	if (blocking && blocking->point > seen) {
 		seen = blocking->point;
 		since = at_least(since, blocking->by);

@@ -4,6 +4,7 @@
 
 #include "bounds.h"
 #include "constants.h"
+#include "digits.h"
 #include "memory.h"
 #include "scope.h"
 #include "sorted.h"
@@ -193,19 +194,10 @@ struct held_calls {
 	struct held_call {
 		int64_t exit;
 		const struct wait *wait;
-	} * held; /* in order of exit */
+	} * held; /* in order of exit, then of call */
 	size_t count;
 	int64_t longest_after; /* ns that one of them took after the end of its wait */
 };
-
-static int by_exit(const void *a, const void *b)
-{
-	const struct held_call *x = a, *y = b;
-
-	if (x->exit != y->exit)
-		return x->exit < y->exit ? -1 : 1;
-	return (x->wait->call > y->wait->call) - (x->wait->call < y->wait->call);
-}
 
 static int may_hold(const struct wait *held, const struct wait *call)
 {
@@ -320,8 +312,7 @@ void waits_judge(struct wait_list *list, struct samples *samples, struct idmap *
 		}
 		wait_add_row(wait, evidence);
 	}
-	if (calls.count)
-		qsort(calls.held, calls.count, sizeof(*calls.held), by_exit);
+	calls.held = digits_sort(calls.held, calls.count, sizeof(*calls.held));
 	for (size_t i = 0; i < list->count; i++) {
 		struct wait *wait = &list->wait[i];
 		const struct wait_timing *timing = idmap_get(timings, wait->process);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "waits_usual.h"
+#include <stdlib.h>
 
 #include "bounds.h"
 #include "constants.h"
-
-#include <stdlib.h>
-
+#include "digits.h"
 #include "memory.h"
+#include "wait.h"
 
 /* The first durations of a kind of call, from which its median is taken. */
 #define SAMPLE_LIMIT 65536
@@ -27,13 +26,6 @@ void samples_add(struct samples *samples, int64_t key, int64_t ns)
 	sample->sorted = 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 int64_t samples_quantile(struct samples *samples, int64_t key, int percent, size_t least,
 	int64_t otherwise)
 {
@@ -42,7 +34,7 @@ int64_t samples_quantile(struct samples *samples, int64_t key, int percent, size
 	if (!sample || sample->count < least)
 		return otherwise;
 	if (!sample->sorted)
-		qsort(sample->ns, sample->count, sizeof(*sample->ns), by_value);
+		sample->ns = digits_sort(sample->ns, sample->count, sizeof(*sample->ns));
 	sample->sorted = 1;
 	return sample->ns[(size_t)(percent / 100.0 * (double)(sample->count - 1))];
 }
