@@ -36,29 +36,15 @@ static const char *const scripts[] = { "/threading.py", "/queue.py", "/selectors
 static const char *const interpreters[] = { "python", "libpython" };
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-static const char *base_of(const char *path)
+/* Does the text begin with one of the list, or end with it? */
+static int has_one(const char *text, const char *const *list, size_t count, int at_end)
 {
-	const char *slash = strrchr(path, '/');
+	size_t length = strlen(text);
 
-	return slash ? slash + 1 : path;
-}
+	for (size_t i = 0; i < count; i++) {
+		size_t part = strlen(list[i]);
 
-static int starts_with_one(const char *text, const char *const *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!strncmp(text, list[i], strlen(list[i])))
-			return 1;
-	return 0;
-}
-
-static int is_lock_script(const char *file)
-{
-	size_t length = strlen(file);
-
-	for (size_t i = 0; i < COUNT(scripts); i++) {
-		size_t end = strlen(scripts[i]);
-
-		if (length >= end && !strcmp(file + length - end, scripts[i]))
+		if (length >= part && !memcmp(text + (at_end ? length - part : 0), list[i], part))
 			return 1;
 	}
 	return 0;
@@ -80,20 +66,21 @@ static int classify(sqlite3_stmt *q, struct reader *reader)
 
 	*reader = (struct reader){ .is_program = 1 };
 	while ((step = db_step(q)) > 0) {
-		const char *function = db_text(q, 0), *file = base_of(db_text(q, 1));
-		int interprets = starts_with_one(file, interpreters, COUNT(interpreters));
+		const char *function = db_text(q, 0), *path = db_text(q, 1);
+		const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+		int interprets = has_one(file, interpreters, COUNT(interpreters), 0);
 
 		if (sqlite3_column_int64(q, 3)) {
 			reader->script = sqlite3_column_int64(q, 4);
-			reader->is_program &= !is_lock_script(db_text(q, 2));
+			reader->is_program &= !has_one(db_text(q, 2), scripts, COUNT(scripts), 1);
 			break;
 		}
 		in_loop |= strstr(function, "PyEval_EvalFrame") != NULL || native == FRAMES_MOST;
 		if (!native++)
 			in_interpreter = interprets;
 		if (!in_loop &&
-			(starts_with_one(file, libraries, COUNT(libraries)) ||
-				starts_with_one(function, locks, COUNT(locks)) ||
+			(has_one(file, libraries, COUNT(libraries), 0) ||
+				has_one(function, locks, COUNT(locks), 0) ||
 				(in_interpreter && !interprets)))
 			reader->is_program = 0;
 	}

@@ -157,21 +157,6 @@ static void find_last(struct relax *relax, const struct ring *ring, const struct
 	}
 }
 
-/* Returns the stream's last wait for the earlier operation, NULL if none is found. */
-static struct open_wait *blame(struct relax *relax, const struct open_waits *waits,
-	const struct touch *earlier)
-{
-	struct open_wait *last = NULL;
-
-	find_last(relax, &waits->held, earlier, &last);
-	/* The whole wait is needed, or the rest is too little for a finding. */
-	if (!last || last->wait.needed > last->wait.behind_end - HELD_MIN_NS)
-		return last;
-	find_last(relax, &waits->idle, earlier, &last);
-	last->wait.needed = at_least(last->wait.needed, earlier->end);
-	return last;
-}
-
 /*
  * Marks each stream's last wait for the earlier operation as needed.  If none is found, any that
  * has left its ring since may be it, unless another wait that is needed anyway keeps the two in
@@ -188,8 +173,15 @@ void needs_events_lost_pair(struct needs_events *events, const struct walk_call 
 
 	for (size_t i = 0; i < events->open.size; i++) {
 		struct open_waits *open = events->open.slot[i].object;
-		const struct open_wait *last = open && earlier ? blame(relax, open, earlier) : NULL;
+		struct open_wait *last = NULL;
 
+		if (open && earlier)
+			find_last(relax, &open->held, earlier, &last);
+		/* Unless the whole wait is needed, or the rest is too little for a finding. */
+		if (last && last->wait.needed <= last->wait.behind_end - HELD_MIN_NS) {
+			find_last(relax, &open->idle, earlier, &last);
+			last->wait.needed = at_least(last->wait.needed, earlier->end);
+		}
 		/* An operation that is no longer kept may depend on any of the waits. */
 		for (size_t k = 0; open && !earlier && k < open->held.count && k < OPEN_WAITS; k++)
 			if (relax_is_before(relax, &open->held.wait[k]->epoch))

@@ -457,27 +457,22 @@ static void mark_row(struct needs_host *host, struct waiter *waiter, const struc
 		waiter->timed |= is_timed(host, call->event);
 }
 
-/* Notes who submitted a result. */
-static void note_owner(struct needs_host *host, const struct walk_call *call)
-{
-	struct owned_stream *owned = idmap_need(&host->owned, call->stream, sizeof(*owned));
-
-	if (owned->thread == call->thread &&
-		order_knows(&host->relax->full, call->thread, &owned->result))
-		owned->served++;
-	else if (owned->thread)
-		owned->shared = 1;
-	owned->thread = call->thread;
-	owned->result = host->relax->full.epoch;
-}
-
 void needs_host_after(struct needs_host *host, const struct walk_call *call)
 {
 	struct waiter *waiter = waiter_of(host, call->thread);
 	int uploads = call_is_async_copy(call->kind) && call->direction == COPY_H2D;
 
-	if (host->relax->shows == SHOWN && call->stream)
-		note_owner(host, call);
+	if (host->relax->shows == SHOWN && call->stream) {
+		struct owned_stream *owned = idmap_need(&host->owned, call->stream, sizeof(*owned));
+
+		if (owned->thread == call->thread &&
+			order_knows(&host->relax->full, call->thread, &owned->result))
+			owned->served++;
+		else if (owned->thread)
+			owned->shared = 1;
+		owned->thread = call->thread;
+		owned->result = host->relax->full.epoch;
+	}
 	if (walk_submits(call)) {
 		needs_process_note(host->needs, host->relax, call);
 		waiter->submits = 1;
@@ -499,21 +494,6 @@ void needs_host_after(struct needs_host *host, const struct walk_call *call)
 
 /* --- missing orders --- */
 
-/*
- * Of two waits, of which the second has nothing to wait for, one is needed: right after the first
- * that one, since the second is sure to be redundant; later the second, since time is lost before.
- */
-static void note_stand_in(struct host_wait *wait, struct host_wait *stand_in,
-	const struct touch *earlier)
-{
-	if (stand_in->enter - wait->exit >= BLOCKED_MIN_NS) {
-		stand_in->replaces = wait->call;
-		return;
-	}
-	wait->stand_in = stand_in->site;
-	wait->stand_in_end = at_least(wait->stand_in_end, earlier->end);
-}
-
 /* Returns the number of the last wait that orders the pair; 0: it is not known. */
 static size_t find_last(struct needs_host *host, const struct touch *earlier)
 {
@@ -521,17 +501,28 @@ static size_t find_last(struct needs_host *host, const struct touch *earlier)
 
 	for (; number && live_at(host, number); number--) {
 		const struct live_wait *live = live_at(host, number);
+		struct host_wait *wait = wait_at(host, number), *stand_in;
 
-		if (wait_at(host, number)->call < earlier->call)
+		if (wait->call < earlier->call)
 			break;
 		if (!relax_is_before(host->relax, &live->point) ||
 			!order_cover_has(&live->cover, &earlier->loose[WITHOUT_HOST_WAITS]))
 			continue;
 		last = last ? last : number;
-		if (!wait_at(host, number)->behind)
+		if (!wait->behind)
 			continue;
-		if (last != number)
-			note_stand_in(wait_at(host, number), wait_at(host, last), earlier);
+		/*
+		 * Of two waits, of which the second has nothing to wait for, one is needed: right
+		 * after the first that one, since the second is sure to be redundant; later the
+		 * second, since time is lost before.
+		 */
+		stand_in = wait_at(host, last);
+		if (last != number && stand_in->enter - wait->exit >= BLOCKED_MIN_NS) {
+			stand_in->replaces = wait->call;
+		} else if (last != number) {
+			wait->stand_in = stand_in->site;
+			wait->stand_in_end = at_least(wait->stand_in_end, earlier->end);
+		}
 		break;
 	}
 	return last;
