@@ -106,31 +106,26 @@ static void read_work(struct sweep *sweep, const struct run *run)
 }
 
 /*
- * Returns the work that ended last, of what the legacy stream orders before this work; of other
- * threads' legacy work only what can block for long.  A thread that hands over to another one and
- * waits outside of CUDA, as for PyTorch's backward pass, goes on only when the other one has
- * submitted its work: that order is intended.
+ * Processes the next work in order of start: which work ended last, of what the legacy stream orders
+ * before it?
  */
-static const struct work *last_before(const struct ended *context, const struct work *work)
-{
-	const struct work *by = work->legacy ? context->blocking : context->legacy, *other;
-
-	if (!work->legacy || !context->legacy)
-		return by;
-	other = context->legacy->owner == work->owner ? context->other : context->legacy;
-	if (!other || (by && other->end <= by->end) || other->end - other->start < HELD_MIN_NS ||
-		(work->enter >= other->exit && other->next >= work->exit))
-		return by;
-	return other;
-}
-
-/* Processes the next work in order of start. */
 static void add_work(struct sweep *sweep, struct legacy_before *before, const struct work *work)
 {
 	struct ended *context = idmap_need(&sweep->contexts, work->context, sizeof(*context));
-	const struct work *by = last_before(context, work);
+	const struct work *by = work->legacy ? context->blocking : context->legacy, *other = NULL;
 	uint64_t number = map_get(&sweep->owners, (uint64_t)work->owner, 0);
 	const struct work *own = number ? &sweep->work[number - 1] : NULL;
+
+	/*
+	 * Of other threads' legacy work only what can block for long counts.  A thread that hands
+	 * over to another one and waits outside of CUDA, as for PyTorch's backward pass, goes on
+	 * only when the other one has submitted its work: that order is intended.
+	 */
+	if (work->legacy && context->legacy)
+		other = context->legacy->owner == work->owner ? context->other : context->legacy;
+	if (other && (!by || other->end > by->end) && other->end - other->start >= HELD_MIN_NS &&
+		!(work->enter >= other->exit && other->next >= work->exit))
+		by = other;
 
 	if (by && by->end - work->enter >= HELD_MIN_NS &&
 		llabs(work->start - by->end) <= HANDOVER_MAX_NS) {

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "map.h"
-#include "memory.h"
+#include "idmap.h"
 #include "rows.h"
 #include "run_columns.h"
 
@@ -87,25 +86,16 @@ static int classify(sqlite3_stmt *q, struct reader *reader)
 	return step < 0 ? -1 : 0;
 }
 
-/* Those that are known, by site. */
-struct readers {
-	struct map number; /* index + 1 */
-	struct reader *of;
-	size_t count;
-};
-
-/* Returns the reader at a site, NULL after a message; valid until the next call. */
-static const struct reader *find_reader(struct db *db, struct readers *readers, int64_t site)
+/* Returns the reader at a site, of those by site; NULL after a message. */
+static const struct reader *find_reader(struct db *db, struct idmap *readers, int64_t site)
 {
-	uint64_t known = map_get(&readers->number, (uint64_t)site, 0);
-	struct reader *reader;
+	struct reader *reader = idmap_get(readers, site);
 	sqlite3_stmt *q;
 	int rc;
 
-	if (known)
-		return &readers->of[known - 1];
-	reader = array_push(readers->of, readers->count);
-	map_set(&readers->number, (uint64_t)site, readers->count);
+	if (reader)
+		return reader;
+	reader = idmap_need(readers, site, sizeof(*reader));
 	q = db_prepare(db,
 		"SELECT f.function, m.path, f.file, f.code NOT NULL, f.address"
 		" FROM frame f LEFT JOIN module m ON m.id = f.module WHERE f.site = ?"
@@ -140,7 +130,7 @@ struct reading {
 
 static int find_all(struct db *db, const struct run *run, sqlite3_stmt *reads, struct rows *rows)
 {
-	struct readers readers = { 0 };
+	struct idmap readers = { 0 };
 	struct reading of = { 0 };
 	uint32_t at = 0;
 	int step;
@@ -171,8 +161,7 @@ static int find_all(struct db *db, const struct run *run, sqlite3_stmt *reads, s
 			break;
 		}
 	}
-	map_release(&readers.number);
-	free(readers.of);
+	idmap_release(&readers, free);
 	return step < 0 || rows_finish(rows) ? -1 : 0;
 }
 

@@ -216,28 +216,6 @@ static void process_call(struct trims *trims, uint32_t id)
 	}
 }
 
-/* Adds what keeping the memory saves of a call; beyond what pools take it was late otherwise. */
-static void settle_part(struct trims *trims, const struct part *part)
-{
-	struct run_evidence *evidence = &trims->run->evidence;
-	int64_t saved = part->time - usual_duration(&trims->usual, part->key, part->expected);
-	int64_t most = POOL_SLOW_TIMES *
-		(POOL_TRIM_NS + (int64_t)((double)part->bytes * POOL_NS_PER_MIB / (1 << 20)));
-	struct run_trim *trim;
-
-	if (part->trim == NO_TRIM || saved < BLOCKED_MIN_NS)
-		return;
-	saved = at_most(saved, most);
-	trim = &evidence->trim[part->trim];
-	trim->time += saved;
-	for (size_t i = 0; i < RUN_TRIM_WAITS && part->call != trim->call; i++)
-		if (!trim->wait[i]) {
-			trim->wait[i] = part->call;
-			break;
-		}
-	map_set(&evidence->trimmed, part->call, (uint64_t)saved);
-}
-
 void pool_trims_find(struct run *run)
 {
 	struct trims trims = { .run = run };
@@ -247,8 +225,28 @@ void pool_trims_find(struct run *run)
 		has_pools = run_allocation(run, id)->kind == ALLOCATION_ASYNC;
 	for (uint32_t id = 1; has_pools && id < run_call_end(run); id++)
 		process_call(&trims, id);
-	for (size_t i = 0; i < trims.part_count; i++)
-		settle_part(&trims, &trims.part[i]);
+	/* What keeping the memory saves; beyond what pools take the calls were late otherwise. */
+	for (size_t i = 0; i < trims.part_count; i++) {
+		const struct part *part = &trims.part[i];
+		int64_t saved =
+			part->time - usual_duration(&trims.usual, part->key, part->expected);
+		int64_t most = POOL_SLOW_TIMES *
+			(POOL_TRIM_NS +
+				(int64_t)((double)part->bytes * POOL_NS_PER_MIB / (1 << 20)));
+		struct run_trim *trim;
+		size_t k = 0;
+
+		if (part->trim == NO_TRIM || saved < BLOCKED_MIN_NS)
+			continue;
+		saved = at_most(saved, most);
+		trim = &run->evidence.trim[part->trim];
+		trim->time += saved;
+		while (k < RUN_TRIM_WAITS && trim->wait[k])
+			k++;
+		if (k < RUN_TRIM_WAITS && part->call != trim->call)
+			trim->wait[k] = part->call;
+		map_set(&run->evidence.trimmed, part->call, (uint64_t)saved);
+	}
 	idmap_release(&trims.pools, free_pool);
 	map_release(&trims.tails);
 	map_release(&trims.events);

@@ -264,22 +264,6 @@ static struct wait_operation operation_in(struct order_state state)
 	return (struct wait_operation){ .call = state.call, .op = state.op, .end = state.end };
 }
 
-static void record_copy_back(struct waits *waits, const struct order *order,
-	const struct walk_call *call)
-{
-	struct copy_back *copy;
-
-	if (!call_is_async_copy(call->kind) || call->direction != COPY_D2H || call->result ||
-		!call->op || call->op_end == WALK_NEVER)
-		return;
-	copy = idmap_need(&waits->copies, call->thread, sizeof(*copy));
-	*copy = (struct copy_back){ .call = call->id,
-		.own = operation_of(call),
-		.before = operation_in(order_of_stream(order, call, 1)) };
-	if (copy->before.op == ORDER_OP_UNKNOWN)
-		copy->before.op = 0;
-}
-
 static void add_use(struct waits *waits, int64_t process, int kind, int64_t waited)
 {
 	struct wait_use *use = idmap_need(&waits->uses, process << 8 | kind, sizeof(*use));
@@ -396,6 +380,7 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 {
 	enum scope scope = scope_within(call);
 	struct order_state before;
+	struct copy_back *copy;
 	enum resize resize = resizes_process_call(waits->resizes, call);
 
 	if (may_have_waited(call)) {
@@ -411,7 +396,15 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 			(scope_is_explicit(call) || scope_empties_device(call)))
 			pending_end_unknown(waits, call, scope);
 	}
-	record_copy_back(waits, order, call);
+	if (call_is_async_copy(call->kind) && call->direction == COPY_D2H && !call->result &&
+		call->op && call->op_end != WALK_NEVER) {
+		copy = idmap_need(&waits->copies, call->thread, sizeof(*copy));
+		*copy = (struct copy_back){ .call = call->id,
+			.own = operation_of(call),
+			.before = operation_in(order_of_stream(order, call, 1)) };
+		if (copy->before.op == ORDER_OP_UNKNOWN)
+			copy->before.op = 0;
+	}
 	pending_add(waits, call);
 	return 0;
 }
