@@ -143,28 +143,6 @@ static void assign_outside(struct account *account, struct gaps *gaps,
 }
 
 /*
- * No thread was in CUDA.  The host computed while the submitting thread or one of the busiest did;
- * else it was what the submitting thread was.
- */
-static void add_outside(struct account *account, uint32_t thread, int32_t device,
-	const struct account_span *gap, const struct around *around)
-{
-	struct gaps gaps = { .gap = { *gap }, .count = 1 };
-	const struct account_thread *own = &account->threads[thread];
-
-	assign_outside(account, &gaps, own, ACCOUNT_COMPUTING, device, gap, around);
-	for (size_t i = 0; i < account->busiest_count; i++)
-		if (account->busiest[i] != thread)
-			assign_outside(account, &gaps, &account->threads[account->busiest[i]],
-				ACCOUNT_COMPUTING, device, gap, around);
-	for (enum account_cause i = ACCOUNT_BLOCKED; i <= ACCOUNT_PREEMPTED; i++)
-		assign_outside(account, &gaps, own, i, device, gap, around);
-	for (size_t i = 0; i < gaps.count; i++)
-		account_add(account, device, ACCOUNT_OUTSIDE, around->from, around->to,
-			gaps.gap[i].until - gaps.gap[i].from);
-}
-
-/*
  * Accounts for the host while a device was idle between two times, before an operation submitted by
  * a call of that thread.
  */
@@ -173,19 +151,35 @@ static void idle_host(struct account *account, int32_t device, uint32_t thread, 
 {
 	struct gaps gaps = { .gap = { { from, until } }, .count = 1 };
 	const uint32_t *other = account->busiest;
+	struct account_thread *own = &account->threads[thread];
 
-	assign_calls(account, &gaps, &account->threads[thread], device, from, until, 0);
+	assign_calls(account, &gaps, own, device, from, until, 0);
 	for (size_t i = 0; i < account->busiest_count; i++)
 		if (other[i] != thread)
 			assign_calls(account, &gaps, &account->threads[other[i]], device, from,
 				until, 1);
 	for (size_t i = 0; i < gaps.count; i++) {
+		const struct account_span *gap = &gaps.gap[i];
 		struct around around = { INT64_MIN, INT64_MAX, 0, site };
+		struct gaps rest = { .gap = { *gap }, .count = 1 };
 
-		find_calls_around(&around, &account->threads[thread], &gaps.gap[i]);
+		find_calls_around(&around, own, gap);
 		for (size_t k = 0; k < account->busiest_count; k++)
-			find_calls_around(&around, &account->threads[other[k]], &gaps.gap[i]);
-		add_outside(account, thread, device, &gaps.gap[i], &around);
+			find_calls_around(&around, &account->threads[other[k]], gap);
+		/*
+		 * No thread was in CUDA.  The host computed while the submitting thread or one of
+		 * the busiest did; else it was what the submitting thread was.
+		 */
+		assign_outside(account, &rest, own, ACCOUNT_COMPUTING, device, gap, &around);
+		for (size_t k = 0; k < account->busiest_count; k++)
+			if (other[k] != thread)
+				assign_outside(account, &rest, &account->threads[other[k]],
+					ACCOUNT_COMPUTING, device, gap, &around);
+		for (enum account_cause k = ACCOUNT_BLOCKED; k <= ACCOUNT_PREEMPTED; k++)
+			assign_outside(account, &rest, own, k, device, gap, &around);
+		for (size_t k = 0; k < rest.count; k++)
+			account_add(account, device, ACCOUNT_OUTSIDE, around.from, around.to,
+				rest.gap[k].until - rest.gap[k].from);
 	}
 }
 

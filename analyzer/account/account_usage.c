@@ -98,29 +98,6 @@ static void read_gaps(struct account_thread *thread, int64_t preemption)
 	}
 }
 
-/* Moves the time off the processor in a gap to where it ended, if that is known. */
-static void end_gap(const struct handovers *handovers, const struct account_thread *thread,
-	size_t number)
-{
-	struct account_gap *gap = &thread->gap[number];
-	int64_t until = thread->call[number].enter, later;
-	const struct handover *ended;
-
-	if (gap->preempted - gap->blocked < BLOCKED_LEAST_NS)
-		return;
-	ended = handovers_first(handovers, thread->thread, until - 1);
-	if (!ended || ended->until != until)
-		return;
-	gap->ended = ended;
-	/* A preemption that does not fit after it was before it. */
-	later = at_most(ended->ended - gap->preempted, until - gap->end);
-	if (later <= 0)
-		return;
-	gap->blocked += later;
-	gap->preempted += later;
-	gap->end += later;
-}
-
 void account_find_gaps(struct account *account)
 {
 	double off = 0, times = 0;
@@ -147,8 +124,23 @@ void account_find_gaps(struct account *account)
 		if (!thread->usage_count || !thread->count)
 			continue;
 		read_gaps(thread, preemption);
-		for (size_t n = 0; n < thread->count; n++)
-			end_gap(&account->handovers, thread, n);
+		/* The time off the processor is where it ended, if that is known. */
+		for (size_t n = 0; n < thread->count; n++) {
+			struct account_gap *gap = &thread->gap[n];
+			int64_t until = thread->call[n].enter, later;
+
+			if (gap->preempted - gap->blocked < BLOCKED_LEAST_NS)
+				continue;
+			gap->ended = handovers_at(&account->handovers, thread->thread, until);
+			if (!gap->ended)
+				continue;
+			/* A preemption that does not fit after it was before it. */
+			later = at_most(gap->ended->ended - gap->preempted, until - gap->end);
+			later = at_least(later, 0);
+			gap->blocked += later;
+			gap->preempted += later;
+			gap->end += later;
+		}
 	}
 }
 

@@ -74,17 +74,17 @@ uint32_t loop_paths_leaf(struct loop_paths *paths, uint32_t site)
 	return paths->leaf[site];
 }
 
-/*
- * Adds the frames of sites.  A path that was cut begins next to another path's frame of its
- * outermost function.
- */
-static int read_frames(struct loop_paths *paths, sqlite3_stmt *q)
+int loop_paths_read(struct loop_paths *paths, struct db *db, uint32_t process)
 {
+	sqlite3_stmt *q = db_prepare(db, frames_sql);
 	uint32_t site = 0, at = 0;
 	uint64_t known;
-	int step;
+	int step = q ? db_bind(q, "iii", (int64_t)process, (int64_t)SITE_SCRIPT_FRAMES,
+			       (int64_t)SITE_OWN_FRAMES)
+		     : -1;
 
-	while ((step = db_step(q)) > 0) {
+	add_node(paths, &(struct path_node){ .depth = -1 });
+	while (!step && (step = db_step(q)) > 0) {
 		uint32_t of = (uint32_t)sqlite3_column_int64(q, 0);
 		uint64_t address = (uint64_t)sqlite3_column_int64(q, 2);
 		const struct path_node frame = {
@@ -98,6 +98,7 @@ static int read_frames(struct loop_paths *paths, sqlite3_stmt *q)
 			if (site)
 				add_leaf(paths, site, at);
 			site = of;
+			/* A cut path begins next to a frame of its outermost function. */
 			known = sqlite3_column_int(q, 5) && IS_SCRIPT_FRAME(address)
 				? map_get(&paths->functions, SCRIPT_CODE(address), 0)
 				: 0;
@@ -106,24 +107,12 @@ static int read_frames(struct loop_paths *paths, sqlite3_stmt *q)
 		at = go_to(paths, at, address, frame);
 		if (frame.is_own && !map_get(&paths->functions, SCRIPT_CODE(address), 0))
 			map_set(&paths->functions, SCRIPT_CODE(address), at);
+		step = 0;
 	}
 	if (site && !step)
 		add_leaf(paths, site, at);
-	return step;
-}
-
-int loop_paths_read(struct loop_paths *paths, struct db *db, uint32_t process)
-{
-	sqlite3_stmt *q = db_prepare(db, frames_sql);
-	int rc = q ? db_bind(q, "iii", (int64_t)process, (int64_t)SITE_SCRIPT_FRAMES,
-			     (int64_t)SITE_OWN_FRAMES)
-		   : -1;
-
-	add_node(paths, &(struct path_node){ .depth = -1 });
-	if (!rc)
-		rc = read_frames(paths, q);
 	sqlite3_finalize(q);
-	return rc;
+	return step;
 }
 
 void loop_paths_release(struct loop_paths *paths)

@@ -44,32 +44,6 @@ static double device_time(const struct run *run, const struct run_call *call)
 	return sum ? (double)(UINT64_C(1) << (64 - __builtin_clzll(sum)) / 2) : 0;
 }
 
-static void read_thread(struct tokens *tokens, struct token_thread *thread)
-{
-	const struct run *run = tokens->run;
-	int64_t since = unknown_since(run, run->thread[thread->thread].process);
-
-	for (uint32_t id = run->thread[thread->thread].first; id; id = run_link(run, id)->next) {
-		const struct run_call *call = run_call(run, id);
-		uint32_t site, leaf;
-
-		if (!call ||
-			(!kind_has(call->kind, K_WORK) && kind_family(call->kind) != FAMILY_wait))
-			continue;
-		site = site_of(run, id);
-		if (!site || call->enter >= since || run_object(run, id, OBJECT_CAPTURED))
-			continue;
-		*array_push(thread->token, thread->count) = (struct token){ .enter = call->enter,
-			.site = site,
-			.call = id,
-			.weight = (float)device_time(run, call) };
-		leaf = loop_paths_leaf(tokens->paths, site);
-		thread->script += tokens->paths->node[leaf].is_below_own;
-		if (site >= tokens->site_end)
-			tokens->site_end = site + 1;
-	}
-}
-
 /* Threads below a script first, those that submit and wait more before others. */
 static int by_lead(const void *a, const void *b)
 {
@@ -84,15 +58,38 @@ static int by_lead(const void *a, const void *b)
 
 void tokens_read(struct tokens *tokens, const uint32_t *threads, size_t count)
 {
+	const struct run *run = tokens->run;
 	double device = 0;
 	size_t all = 0;
 
 	tokens->thread = xcalloc(count, sizeof(*tokens->thread));
 	for (size_t i = 0; i < count; i++) {
 		struct token_thread *thread = &tokens->thread[tokens->count];
+		int64_t since = unknown_since(run, run->thread[threads[i]].process);
+		uint32_t id = run->thread[threads[i]].first;
 
 		thread->thread = threads[i];
-		read_thread(tokens, thread);
+		for (; id; id = run_link(run, id)->next) {
+			const struct run_call *call = run_call(run, id);
+			uint32_t site, leaf;
+
+			if (!call ||
+				(!kind_has(call->kind, K_WORK) &&
+					kind_family(call->kind) != FAMILY_wait))
+				continue;
+			site = site_of(run, id);
+			if (!site || call->enter >= since || run_object(run, id, OBJECT_CAPTURED))
+				continue;
+			*array_push(thread->token, thread->count) =
+				(struct token){ .enter = call->enter,
+					.site = site,
+					.call = id,
+					.weight = (float)device_time(run, call) };
+			leaf = loop_paths_leaf(tokens->paths, site);
+			thread->script += tokens->paths->node[leaf].is_below_own;
+			if (site >= tokens->site_end)
+				tokens->site_end = site + 1;
+		}
 		tokens->count += thread->count > 0;
 		all += thread->count;
 		for (size_t k = 0; k < thread->count; k++)

@@ -225,23 +225,13 @@ int handovers_find(struct handovers *handovers, const struct run *run, struct db
 	return rc;
 }
 
-const struct handover *handovers_first(const struct handovers *handovers, uint32_t thread,
-	int64_t after)
+const struct handover *handovers_at(const struct handovers *handovers, uint32_t thread,
+	int64_t until)
 {
-	size_t low = 0, high = handovers->count;
+	const struct handover wanted = { .thread = thread, .until = until };
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		const struct handover *handover = &handovers->list[middle];
-
-		if (handover->thread < thread ||
-			(handover->thread == thread && handover->until <= after))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < handovers->count && handovers->list[low].thread == thread
-		? &handovers->list[low]
+	return handovers->count
+		? bsearch(&wanted, handovers->list, handovers->count, sizeof(wanted), by_thread)
 		: NULL;
 }
 

@@ -223,25 +223,6 @@ static void add_event_holds(struct holds *holds, const struct order *order,
 
 /* --- why operations started late that were ready --- */
 
-/* Returns the last operation that ended just before the start; NULL if none. */
-static const struct recent *just_ended(const struct late_device *device,
-	const struct walk_call *call, int64_t ready)
-{
-	const struct recent *found = NULL;
-
-	for (size_t i = 0; i < device->count && i < RECENT; i++) {
-		const struct recent *recent = &device->recent[i];
-
-		if (recent->stream == call->stream || recent->end <= ready ||
-			recent->start >= call->op_start ||
-			llabs(call->op_start - recent->end) > HANDOVER_MAX_NS)
-			continue;
-		if (!found || recent->end > found->end)
-			found = recent;
-	}
-	return found;
-}
-
 /* HOLD_ENGINE, HOLD_FULL or one of the remaining reasons. */
 static enum hold_reason why_behind(const struct holds *holds, const struct late_device *device,
 	const struct walk_call *call, const struct recent *behind)
@@ -269,10 +250,19 @@ static enum hold_reason why_behind(const struct holds *holds, const struct late_
 static void explain(struct holds *holds, const struct late_device *device,
 	const struct late_process *process, const struct walk_call *call, int64_t ready)
 {
-	const struct recent *behind = just_ended(device, call, ready);
+	const struct recent *behind = NULL; /* the last one that ended just before the start */
 	enum hold_reason why = device->last_end > ready ? HOLD_UNKNOWN : HOLD_QUEUE;
 	int64_t via = 0;
 
+	for (size_t i = 0; i < device->count && i < RECENT; i++) {
+		const struct recent *recent = &device->recent[i];
+
+		if (recent->stream != call->stream && recent->end > ready &&
+			recent->start < call->op_start &&
+			llabs(call->op_start - recent->end) <= HANDOVER_MAX_NS &&
+			(!behind || recent->end > behind->end))
+			behind = recent;
+	}
 	/* Code that was loaded while the other operation ran serialized the two. */
 	for (size_t i = 0; behind && i < process->count && i < LOADS; i++) {
 		const struct load *load = &process->load[i];

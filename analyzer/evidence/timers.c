@@ -105,22 +105,6 @@ static const struct reader *find_reader(struct db *db, struct idmap *readers, in
 	return rc ? NULL : reader;
 }
 
-/* Returns the thread's last outermost call that had returned by then, from one of its calls on. */
-static uint32_t find_wait(const struct run *run, uint32_t from, int64_t time)
-{
-	uint32_t found = from;
-
-	for (uint32_t id = from; id; id = run_link(run, id)->next) {
-		const struct run_call *call = run_call(run, id);
-
-		if (call->enter > time)
-			break;
-		if (!run_link(run, id)->parent && run_exit(run, call, id) <= time)
-			found = id;
-	}
-	return found;
-}
-
 /* The reads of one thread so far. */
 struct reading {
 	uint32_t thread, wait;
@@ -141,7 +125,13 @@ static int find_all(struct db *db, const struct run *run, sqlite3_stmt *reads, s
 		int64_t site = sqlite3_column_int64(reads, 2);
 		const struct reader *reader;
 
-		at = find_wait(run, thread == of.thread ? at : run->thread[thread].first, time);
+		/* The thread's last outermost call that had returned by then. */
+		at = thread == of.thread ? at : run->thread[thread].first;
+		for (uint32_t id = at; id && run_call(run, id)->enter <= time;
+			id = run_link(run, id)->next)
+			if (!run_link(run, id)->parent &&
+				run_exit(run, run_call(run, id), id) <= time)
+				at = id;
 		if (!at || run_exit(run, run_call(run, at), at) > time)
 			continue;
 		if (at != of.wait)

@@ -414,30 +414,6 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 /* A kind besides enum wait_kind: loops of queries. */
 #define USE_POLLING (WAIT_STAGED + 1)
 
-static void count_uses(struct waits *waits, const struct run *run, const struct polls *polls)
-{
-	for (size_t i = 1; i < run->evidence.wait_count; i++) {
-		const struct run_wait *wait = &run->evidence.wait[i];
-		const struct run_call *call = run_call(run, wait->call);
-
-		/* Copies through a staging buffer include the first of an address. */
-		if (call && wait->kind != WAIT_STAGED)
-			add_use(waits, run_payload(run, call)->process, (int)wait->kind,
-				wait->waited);
-	}
-	for (uint32_t id = 1; id < run_call_end(run); id++) {
-		const struct run_call *call = run_call(run, id);
-		int64_t staged = call ? waits_staged_time(run, id) : 0;
-		int64_t since = call ? polls_since(polls, id) : INT64_MIN;
-
-		if (staged > 0)
-			add_use(waits, run_payload(run, call)->process, WAIT_STAGED, staged);
-		else if (since != INT64_MIN)
-			add_use(waits, run_payload(run, call)->process, USE_POLLING,
-				run_exit(run, call, id) - since);
-	}
-}
-
 /*
  * Fills table wait_use, once all waits are found: the total time that the host waited for the
  * device, by process and kind.  It includes waits without a row in table wait because nobody could
@@ -451,12 +427,31 @@ static int store_use(struct waits *waits)
 #undef X
 			[USE_POLLING] = "polling",
 	};
+	const struct run *run = waits->db->run;
 	sqlite3_stmt *insert = db_prepare(waits->db, "INSERT INTO wait_use VALUES (?,?,?,?)");
 	struct polls polls = { 0 };
-	int rc = insert && !polls_find(&polls, waits->db->run, waits->db) ? 0 : -1;
+	int rc = insert && !polls_find(&polls, run, waits->db) ? 0 : -1;
 
-	if (!rc)
-		count_uses(waits, waits->db->run, &polls);
+	for (size_t i = 1; i < run->evidence.wait_count && !rc; i++) {
+		const struct run_wait *wait = &run->evidence.wait[i];
+		const struct run_call *call = run_call(run, wait->call);
+
+		/* Copies through a staging buffer include the first of an address. */
+		if (call && wait->kind != WAIT_STAGED)
+			add_use(waits, run_payload(run, call)->process, (int)wait->kind,
+				wait->waited);
+	}
+	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
+		const struct run_call *call = run_call(run, id);
+		int64_t staged = call ? waits_staged_time(run, id) : 0;
+		int64_t since = call ? polls_since(&polls, id) : INT64_MIN;
+
+		if (staged > 0)
+			add_use(waits, run_payload(run, call)->process, WAIT_STAGED, staged);
+		else if (since != INT64_MIN)
+			add_use(waits, run_payload(run, call)->process, USE_POLLING,
+				run_exit(run, call, id) - since);
+	}
 	polls_release(&polls);
 	for (size_t i = 0; i < waits->uses.size && !rc; i++) {
 		const struct wait_use *use = waits->uses.slot[i].object;

@@ -148,7 +148,7 @@ static int64_t idle_during(const struct segment *segment, int64_t stream_end)
 }
 
 /* Returns the longest block of the site where most of the time was spent. */
-static struct full *find_worst(const struct run *run, const struct segment *segment)
+static struct full *find_worst(const struct run *run, struct full *first, const struct full *last)
 {
 	struct place {
 		int64_t ns;
@@ -156,7 +156,7 @@ static struct full *find_worst(const struct run *run, const struct segment *segm
 	} most = { -1, NULL };
 	struct idmap places = { 0 };
 
-	for (struct full *full = segment->first; full <= segment->last; full++) {
+	for (struct full *full = first; full <= last; full++) {
 		int64_t site = run_link(run, full->call)->site;
 		struct place *place = idmap_need(&places, site + 1, sizeof(*place));
 
@@ -197,7 +197,7 @@ static void close_segment(const struct run *run, struct segment *segment, int64_
 	*segment = (struct segment){ .path = segment->path };
 	if (last->before + length(last) - first->before < BLOCKED_MIN_NS)
 		return;
-	worst = find_worst(run, &(struct segment){ .first = first, .last = last });
+	worst = find_worst(run, first, last);
 	/* A thread that runs far ahead is blocked in every launch: one row is enough. */
 	if (lost <= 0) {
 		set_cost(worst, worst, 0);
