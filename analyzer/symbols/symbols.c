@@ -361,7 +361,7 @@ static int resolve_all(struct symbols *s)
 	sqlite3_stmt *processes = db_prepare(s->db,
 		"SELECT id, CASE WHEN NOT simulated "
 		"THEN end + (SELECT start_unix_ns FROM run) END FROM process");
-	/* Of who reads a clock the names decide whether it is a lock's code (timers.h). */
+	/* Of who reads a clock the names decide whether it is a lock's code (timers.c). */
 	sqlite3_stmt *sites = db_prepare(s->db,
 		"SELECT id, id IN (SELECT site FROM clock_read WHERE site NOT NULL) FROM site"
 		" WHERE process = ?");

@@ -81,6 +81,11 @@ struct avoidable {
 
 /* --- which calls the segment ends at --- */
 
+static int is_host(unsigned memory)
+{
+	return memory == MEMORY_PAGEABLE || memory == MEMORY_PINNED;
+}
+
 /* Did anything block the call besides its own operation, which the device began late? */
 static int is_for_others(const struct run *run, int64_t call)
 {
@@ -288,24 +293,6 @@ static int process_call(struct avoidable *a, const struct walk_call *call, struc
 	return 1;
 }
 
-/* Was the thread's last work before the wait a fetch of another device's result? */
-static int has_fetched_elsewhere(const struct run *run, const struct segment *s)
-{
-	for (int64_t id = s->wait->call - 1; id > 0; id--) {
-		const struct run_call *call = run_call(run, id);
-		const struct run_payload *payload;
-
-		if (!call || call->thread != s->wait->thread || !call->stream ||
-			call->kind == KIND_RUNTIME)
-			continue;
-		payload = run_payload(run, call);
-		return call_is_sync_copy(call->kind) &&
-			(payload->dst == MEMORY_PAGEABLE || payload->dst == MEMORY_PINNED) &&
-			run_stream(run, call->stream)->context != s->behind.context;
-	}
-	return 0;
-}
-
 /*
  * Could the call's own operation have been concurrent with the operation that it waited for?
  * Returns -1 after a message.
@@ -335,9 +322,20 @@ static int follow(struct avoidable *a, struct segment *s, int script)
 	 * The copy fetched the last of several devices' results, one by one: the next round begins
 	 * after it, also on the devices that had finished before.
 	 */
-	if (wait->to_host && !script && has_fetched_elsewhere(a->run, s)) {
-		rc = is_own_apart(a, &s->behind, wait->call);
+	for (int64_t id = wait->to_host && !script ? wait->call - 1 : 0; id > 0; id--) {
+		const struct run_call *before = run_call(a->run, id);
+		const struct run_payload *payload;
+
+		if (!before || before->thread != wait->thread || !before->stream ||
+			before->kind == KIND_RUNTIME)
+			continue;
+		payload = run_payload(a->run, before);
+		rc = call_is_sync_copy(before->kind) && is_host(payload->dst) &&
+				run_stream(a->run, before->stream)->context != s->behind.context
+			? is_own_apart(a, &s->behind, wait->call)
+			: 1;
 		closed = rc < 0 ? -1 : !rc;
+		break;
 	}
 	walk_thread_seek(a->walk, wait->thread, wait->call);
 	for (int i = 0; i < SEGMENT_CALLS && !closed; i++) {
@@ -465,11 +463,6 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 }
 
 /* --- which waits --- */
-
-static int is_host(unsigned memory)
-{
-	return memory == MEMORY_PAGEABLE || memory == MEMORY_PINNED;
-}
 
 /* Is it a copy within host memory, from an address that no device work writes? */
 static int copies_host_data(struct avoidable *a, const struct run_call *call, uint32_t id)

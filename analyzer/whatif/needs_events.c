@@ -243,29 +243,6 @@ void needs_events_after(struct needs_events *events, const struct walk_call *cal
 	}
 }
 
-/* If recording paused, the host may have observed anything. */
-static void find_shown(struct needs_events *events, const struct walk_call *call,
-	struct open_waits *waits, struct open_wait *open)
-{
-	const struct touched_thing *shown = relax_shown_of(events->relax, call->process, SHOWN);
-
-	for (size_t i = 0; shown && i < shown->count; i++) {
-		struct touched_ring *ring = &shown->ring[i];
-		int64_t last =
-			touched_last(ring, order_cover_reach(&open->cover, touched_agent(ring)));
-
-		if (last < touched_oldest(ring))
-			continue;
-		if (call->stretch)
-			open->wait.needed =
-				at_least(open->wait.needed, touched_at(ring, last)->end);
-		else
-			*array_push(open->shown, open->shown_count) = *touched_at(ring, last);
-	}
-	if (open->shown_count)
-		*array_push(waits->unobserved, waits->unobserved_count) = open;
-}
-
 /* --- the waits themselves --- */
 
 int needs_events_has(const struct needs_events *events, const struct walk_call *call)
@@ -281,6 +258,7 @@ int needs_events_wait(struct needs_events *events, const struct walk_call *call)
 	struct open_wait *open = idmap_get(&events->needs->events, call->id), **place;
 	struct ring *ring = open ? &waits->held : &waits->idle;
 	struct order_cover cover = { 0 };
+	const struct touched_thing *shown;
 	int rc;
 
 	order_cover_of(&relax->full, call, &cover);
@@ -309,8 +287,24 @@ int needs_events_wait(struct needs_events *events, const struct walk_call *call)
 			free(*place);
 	}
 	*place = open;
-	if (open->of)
-		find_shown(events, call, waits, open);
+	shown = open->of ? relax_shown_of(relax, call->process, SHOWN) : NULL;
+	for (size_t i = 0; shown && i < shown->count; i++) {
+		struct touched_ring *touches = &shown->ring[i];
+		int64_t last =
+			touched_last(touches, order_cover_reach(&cover, touched_agent(touches)));
+		const struct touch *touch;
+
+		if (last < touched_oldest(touches))
+			continue;
+		touch = touched_at(touches, last);
+		/* If recording paused, the host may have observed anything. */
+		if (call->stretch)
+			open->wait.needed = at_least(open->wait.needed, touch->end);
+		else
+			*array_push(open->shown, open->shown_count) = *touch;
+	}
+	if (open->shown_count)
+		*array_push(waits->unobserved, waits->unobserved_count) = open;
 	return 0;
 }
 
