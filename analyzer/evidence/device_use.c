@@ -97,11 +97,11 @@ static int add_rows(struct use *use, struct db *db)
 {
 	sqlite3_stmt *q = db_prepare(db,
 		"SELECT process, ifnull(stream, 0), device, kind, call IS NOT NULL,"
-		" coalesce(start, 9223372036854775807), coalesce(iif(recorded_end IS NULL, end,"
-		" start), 9223372036854775807) FROM operation");
-	int step = -1;
+		" ifnull(start, ?1), coalesce(iif(recorded_end IS NULL, end, start), ?1)"
+		" FROM operation");
+	int step = q ? db_bind(q, "i", RUN_NEVER) : -1;
 
-	while (q && (step = db_step(q)) > 0)
+	while (step >= 0 && (step = db_step(q)) > 0)
 		add_operation(use,
 			(struct stream_use){ .process = sqlite3_column_int64(q, 0),
 				.stream = sqlite3_column_int64(q, 1),

@@ -106,8 +106,8 @@ static void read_work(struct sweep *sweep, const struct run *run)
 }
 
 /*
- * Processes the next work in order of start: which work ended last, of what the legacy stream orders
- * before it?
+ * Processes the next work in order of start: which work ended last, of what the legacy stream
+ * orders before it?
  */
 static void add_work(struct sweep *sweep, struct legacy_before *before, const struct work *work)
 {
