@@ -184,30 +184,35 @@ static int store(const struct account *account, const struct account_rows *into)
 	const struct loop *loop = &account->loop;
 	int64_t process = account->process;
 	int rc = loop->turns
-		? rows_add(into->loops, process, (int64_t)loop->thread, (int64_t)loop->site,
-			  loop->place, (int64_t)loop->turns, (int64_t)loop->warm, account->begin,
-			  loop->begin[loop->turns], account->end)
+		? rows_add(into->loops,
+			  ROW(loop, process, loop->thread, loop->site, cell_text(loop->place),
+				  loop->turns, loop->warm, account->begin, loop->begin[loop->turns],
+				  account->end))
 		: 0;
 
 	for (size_t i = 0; i < loop->turns && !rc; i++)
-		rc = rows_add(into->turns, process, (int64_t)i, loop->begin[i]);
+		rc = rows_add(into->turns, ROW(turn, process, i, loop->begin[i]));
 	for (size_t i = 0; i < loop->inner_count && !rc; i++)
-		rc = rows_add(into->inner, process, (int64_t)i, (int64_t)loop->inner[i].site,
-			loop->inner[i].place, (int64_t)loop->inner[i].turns);
+		rc = rows_add(into->inner,
+			ROW(inner_loop, process, i, loop->inner[i].site,
+				cell_text(loop->inner[i].place), loop->inner[i].turns));
 	for (size_t i = 0; i < account->sum_count && !rc; i++) {
 		const struct account_sum *sum = &account->sum[i];
 
-		rc = rows_add(into->sums, process,
-			sum->device == ACCOUNT_HOST ? DB_NULL : (int64_t)sum->device,
-			cause_names[sum->cause], id_or_null(sum->from), id_or_null(sum->site),
-			sum->ns, sum->times);
+		rc = rows_add(into->sums,
+			ROW(account, process,
+				sum->device == ACCOUNT_HOST ? DB_NULL : (int64_t)sum->device,
+				cell_text(cause_names[sum->cause]), id_or_null(sum->from),
+				id_or_null(sum->site), sum->ns, sum->times));
 	}
 	for (size_t i = 0; i < account->blocked_count && !rc; i++) {
 		const struct account_blocked *of = &account->blocked[i];
 
-		rc = rows_add(into->blocked, process, id_or_null(of->from), id_or_null(of->site),
-			of->ended, id_or_null(of->stream), id_or_null(of->by_thread),
-			id_or_null(of->by_site), of->ns, of->times);
+		rc = rows_add(into->blocked,
+			ROW(blocked, process, id_or_null(of->from), id_or_null(of->site),
+				cell_text(of->ended), id_or_null(of->stream),
+				id_or_null(of->by_thread), id_or_null(of->by_site), of->ns,
+				of->times));
 	}
 	return rc || rows_finish(into->loops) || rows_finish(into->turns) ||
 			rows_finish(into->inner) || rows_finish(into->sums) ||
@@ -329,11 +334,11 @@ int account_measure(struct db *db)
 	struct run *own;
 	const struct run *run = run_of(db, &own);
 	struct account_rows into = {
-		.loops = rows_open(db, "INSERT INTO loop", "iiiciiiii"),
-		.turns = rows_open(db, "INSERT INTO turn", "iii"),
-		.inner = rows_open(db, "INSERT INTO inner_loop", "iiici"),
-		.sums = rows_open(db, "INSERT INTO account", "iIcIIii"),
-		.blocked = rows_open(db, "INSERT INTO blocked", "iIIcIIIii"),
+		.loops = rows_open(db, TABLE_loop, 0),
+		.turns = rows_open(db, TABLE_turn, 0),
+		.inner = rows_open(db, TABLE_inner_loop, 0),
+		.sums = rows_open(db, TABLE_account, 0),
+		.blocked = rows_open(db, TABLE_blocked, 0),
 	};
 	int rc = !run || !into.loops || !into.turns || !into.inner || !into.sums || !into.blocked
 		? -1

@@ -166,21 +166,24 @@ static void add_up_time(struct use *use)
 
 static int store(struct db *db, const struct use *use)
 {
-	struct rows *streams = rows_open(db, "INSERT INTO stream_use", "iIiciii");
-	struct rows *devices = rows_open(db, "INSERT INTO device_use", "iiiiii");
+	struct rows *streams = rows_open(db, TABLE_stream_use, 0);
+	struct rows *devices = rows_open(db, TABLE_device_use, 0);
 	int rc = streams && devices ? 0 : -1;
 
 	for (size_t i = 0; i < use->stream_count && !rc; i++) {
 		const struct stream_use *stream = &use->stream[i];
 
-		rc = rows_add(streams, stream->process, stream->stream, stream->device,
-			stream->kind, stream->operations, stream->unmatched, stream->busy);
+		rc = rows_add(streams,
+			ROW(stream_use, stream->process, stream->stream, stream->device,
+				cell_text(stream->kind), stream->operations, stream->unmatched,
+				stream->busy));
 	}
 	for (size_t i = 0; i < use->device_count && !rc; i++) {
 		const struct device_use *device = &use->device[i];
 
-		rc = rows_add(devices, device->process, device->device, device->first, device->last,
-			device->busy, device->overlapped);
+		rc = rows_add(devices,
+			ROW(device_use, device->process, device->device, device->first,
+				device->last, device->busy, device->overlapped));
 	}
 	rc = rc || rows_finish(streams) || rows_finish(devices) ? -1 : 0;
 	rows_free(streams);

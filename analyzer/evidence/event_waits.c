@@ -17,7 +17,7 @@ struct event_waits *event_waits_new(struct db *db)
 {
 	struct event_waits *waits = xcalloc(1, sizeof(*waits));
 
-	waits->rows = rows_open(db, "INSERT OR IGNORE INTO event_wait", "iiIi");
+	waits->rows = rows_open(db, TABLE_event_wait, ROWS_IGNORE);
 	if (waits->rows)
 		return waits;
 	free(waits);
@@ -27,7 +27,8 @@ struct event_waits *event_waits_new(struct db *db)
 static int add(struct event_waits *waits, const struct walk_call *call, int64_t event,
 	int64_t record, int sure)
 {
-	return rows_add(waits->rows, call->id, event, record ? record : DB_NULL, (int64_t)sure);
+	return rows_add(waits->rows,
+		ROW(event_wait, call->id, event, record ? record : DB_NULL, sure));
 }
 
 /* Adds what the order says about an event of the call; 0: it names none. */

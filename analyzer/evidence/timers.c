@@ -160,7 +160,7 @@ static int take_read(struct rows *rows, struct reading *of, const struct reader 
 	if (!reader->is_program || (reader->script && reader->script == of->locked))
 		return 0;
 	of->is_done = 1;
-	return rows_add(rows, (int64_t)of->wait, site);
+	return rows_add(rows, ROW(wait_clock, of->wait, site));
 }
 
 static int find_all(struct db *db, const struct run *run, sqlite3_stmt *reads, struct rows *rows)
@@ -198,7 +198,7 @@ int timers_find(struct db *db)
 {
 	struct run *own;
 	const struct run *run = run_of(db, &own);
-	struct rows *rows = rows_open(db, "INSERT INTO wait_clock", "iI");
+	struct rows *rows = rows_open(db, TABLE_wait_clock, 0);
 	sqlite3_stmt *reads =
 		db_prepare(db, "SELECT thread, time, site FROM clock_read ORDER BY thread, time");
 	int rc = run && rows && reads ? find_all(db, run, reads, rows) : -1;

@@ -107,7 +107,8 @@ static int add_edge(void *arg, int64_t call, int64_t needs, enum order_reason re
 	if (reason == ORDER_STREAM && needs == run_link(analysis->order.db->run, call)->before)
 		return 0;
 	CHARGE(analysis->watch, order);
-	rc = rows_add(analysis->edges, call, needs, order_reason_names[reason]);
+	rc = rows_add(analysis->edges,
+		ROW(edge, call, needs, cell_text(order_reason_names[reason])));
 	CHARGE(analysis->watch, write);
 	return rc;
 }
@@ -134,7 +135,7 @@ static int process_in_order(struct analysis *analysis, const struct walk_call *c
 	if ((order->given_up ||
 		    (run_link(run, call->id)->before &&
 			    (!(order->needed & 1u << ORDER_STREAM) || order->overlaps))) &&
-		rows_add(analysis->apart, call->id, last))
+		rows_add(analysis->apart, ROW(apart, call->id, last)))
 		return -1;
 	CHARGE(watch, order);
 	if (order->given_up)
@@ -195,8 +196,8 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	analysis.hazards = hazards_new(db);
 	analysis.event_waits = event_waits_new(db);
 	/* A pair of calls may have two reasons, or one reason twice. */
-	analysis.edges = rows_open(db, "INSERT OR IGNORE INTO edge", "iic");
-	analysis.apart = rows_open(db, "INSERT INTO apart", "ii");
+	analysis.edges = rows_open(db, TABLE_edge, ROWS_IGNORE);
+	analysis.apart = rows_open(db, TABLE_apart, 0);
 	pool_trims_find(db->run);
 	if (analysis.apart && analysis.event_waits && analysis.waits && analysis.holds &&
 		analysis.hazards && analysis.edges)
@@ -262,16 +263,8 @@ static const char prepare_sql[] =
 	"CREATE INDEX IF NOT EXISTS operand_call ON operand (call);"
 	"CREATE INDEX IF NOT EXISTS wait_call ON wait (call);"
 	"CREATE INDEX IF NOT EXISTS known_wait_call ON known_wait (call);"
-	"DELETE FROM stream_use; DELETE FROM device_use; DELETE FROM account; DELETE FROM blocked;"
-	"DELETE FROM wait_clock; DELETE FROM turn; DELETE FROM inner_loop; DELETE FROM loop;"
-	"DELETE FROM edge; DELETE FROM apart; DELETE FROM event_wait; DELETE FROM hold; "
-	"DELETE FROM hazard; DELETE FROM kernel_use;"
-	"DELETE FROM wait; DELETE FROM wait_use; DELETE FROM known_wait;"
-	"DELETE FROM finding; DELETE FROM finding_place; DELETE FROM finding_also; "
-	"DELETE FROM finding_race; "
 	"DELETE FROM loss WHERE reason IN ('" ORDER_LOSS "', '" HAZARD_LOSS "', '"
-	HAZARD_FORGOTTEN "', '" UNKNOWN_LOSS "', '" UNKNOWN_ALL_LOSS "');"
-	"DELETE FROM replay;";
+	HAZARD_FORGOTTEN "', '" UNKNOWN_LOSS "', '" UNKNOWN_ALL_LOSS "');";
 /* clang-format on */
 
 /* The run is as loaded, or read from the database. */
@@ -302,7 +295,7 @@ int analyze_timed(struct db *db, struct analysis_times *times)
 
 	if (db_exec(db, "BEGIN IMMEDIATE"))
 		return -1;
-	rc = db_exec(db, prepare_sql) || (by_node < 0 ? work_make(db) : work_make_of(db, by_node));
+	rc = schema_delete_derived(db) || db_exec(db, prepare_sql) || (by_node < 0 ? work_make(db) : work_make_of(db, by_node));
 	CHARGE(&watch, write);
 	rc = rc || conclude(db, &watch) || db_exec(db, "COMMIT");
 	CHARGE(&watch, write);
