@@ -295,7 +295,8 @@ int analyze_timed(struct db *db, struct analysis_times *times)
 
 	if (db_exec(db, "BEGIN IMMEDIATE"))
 		return -1;
-	rc = schema_delete_derived(db) || db_exec(db, prepare_sql) || (by_node < 0 ? work_make(db) : work_make_of(db, by_node));
+	rc = schema_delete_derived(db) || db_exec(db, prepare_sql) ||
+		(by_node < 0 ? work_make(db) : work_make_of(db, by_node));
 	CHARGE(&watch, write);
 	rc = rc || conclude(db, &watch) || db_exec(db, "COMMIT");
 	CHARGE(&watch, write);
