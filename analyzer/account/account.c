@@ -334,11 +334,11 @@ int account_measure(struct db *db)
 	struct run *own;
 	const struct run *run = run_of(db, &own);
 	struct account_rows into = {
-		.loops = rows_open(db, TABLE_loop, 0),
-		.turns = rows_open(db, TABLE_turn, 0),
-		.inner = rows_open(db, TABLE_inner_loop, 0),
-		.sums = rows_open(db, TABLE_account, 0),
-		.blocked = rows_open(db, TABLE_blocked, 0),
+		.loops = rows_open(db, TABLE_loop),
+		.turns = rows_open(db, TABLE_turn),
+		.inner = rows_open(db, TABLE_inner_loop),
+		.sums = rows_open(db, TABLE_account),
+		.blocked = rows_open(db, TABLE_blocked),
 	};
 	int rc = !run || !into.loops || !into.turns || !into.inner || !into.sums || !into.blocked
 		? -1

@@ -166,8 +166,8 @@ static void add_up_time(struct use *use)
 
 static int store(struct db *db, const struct use *use)
 {
-	struct rows *streams = rows_open(db, TABLE_stream_use, 0);
-	struct rows *devices = rows_open(db, TABLE_device_use, 0);
+	struct rows *streams = rows_open(db, TABLE_stream_use);
+	struct rows *devices = rows_open(db, TABLE_device_use);
 	int rc = streams && devices ? 0 : -1;
 
 	for (size_t i = 0; i < use->stream_count && !rc; i++) {

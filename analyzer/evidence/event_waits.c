@@ -17,7 +17,7 @@ struct event_waits *event_waits_new(struct db *db)
 {
 	struct event_waits *waits = xcalloc(1, sizeof(*waits));
 
-	waits->rows = rows_open(db, TABLE_event_wait, ROWS_IGNORE);
+	waits->rows = rows_open(db, TABLE_event_wait);
 	if (waits->rows)
 		return waits;
 	free(waits);

@@ -198,7 +198,7 @@ int timers_find(struct db *db)
 {
 	struct run *own;
 	const struct run *run = run_of(db, &own);
-	struct rows *rows = rows_open(db, TABLE_wait_clock, 0);
+	struct rows *rows = rows_open(db, TABLE_wait_clock);
 	sqlite3_stmt *reads =
 		db_prepare(db, "SELECT thread, time, site FROM clock_read ORDER BY thread, time");
 	int rc = run && rows && reads ? find_all(db, run, reads, rows) : -1;

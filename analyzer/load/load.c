@@ -57,25 +57,13 @@ static const char *cupti_name(uint32_t state)
 	return state < sizeof(names) / sizeof(*names) ? names[state] : "unknown";
 }
 
-int loader_add(struct loader *loader, enum schema_id table, const void *row)
-{
-	/* What several threads, contexts or processes tell. */
-	int repeats = table == TABLE_device || table == TABLE_device_attribute ||
-		table == TABLE_code || table == TABLE_image_piece || table == TABLE_kernel_image;
-
-	if (!loader->rows[table])
-		loader->rows[table] =
-			rows_open(loader->db, table, ROWS_NOW | (repeats ? ROWS_IGNORE : 0));
-	return loader->rows[table] ? rows_add(loader->rows[table], table, row) : -1;
-}
-
 static int insert_process(struct loader *loader)
 {
 	const struct file_header *header = loader->p.reader.header;
 	int simulated = header->features & FEATURE_SIMULATED ? 1 : 0;
 	int64_t start = loader->p.start;
 
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(process, loader->process, header->pid, header->parent_pid, start,
 			loader->p.end > start ? loader->p.end : start, !!header->closed, simulated,
 			cell_text(clock_name(header->clock)), loader->p.clock.error,
@@ -87,7 +75,7 @@ int loader_insert_loss(struct loader *loader, const char *reason, uint64_t count
 {
 	if (!count)
 		return 0;
-	return loader_add(loader, ROW(loss, loader->process, cell_text(reason), count));
+	return db_add(loader->db, ROW(loss, loader->process, cell_text(reason), count));
 }
 
 /* Records damage found by the reader, and the reason if the trace was not closed. */
@@ -148,7 +136,7 @@ static int insert_contexts(struct loader *loader)
 	for (size_t i = 0; i < p->context_count; i++) {
 		const struct context_record *context = &p->context[i].record;
 		p->context[i].row = (uint32_t)++loader->context;
-		if (loader_add(loader,
+		if (db_add(loader->db,
 			    ROW(context, loader->context, loader->process, context->id,
 				    context->handle, context->cupti_id, context->device,
 				    context->flags, 0)))
@@ -344,8 +332,8 @@ static int prepare(struct loader *loader)
 	loader->operation_call = bulk_open_index(loader->db, "operation_call");
 	loader->operand_call = bulk_open_index(loader->db, "operand_call");
 	loader->operation_end = bulk_open_index(loader->db, "operation_end");
-	loader->rows[TABLE_call_object] = rows_open(loader->db, TABLE_call_object, ROWS_IGNORE);
-	return loader->update_kernel && loader->update_texture && loader->rows[TABLE_call_object] &&
+	loader->objects = rows_open(loader->db, TABLE_call_object);
+	return loader->update_kernel && loader->update_texture && loader->objects &&
 			loader->calls && loader->operations && loader->operands &&
 			loader->launches && loader->call_thread && loader->operation_call &&
 			loader->operand_call && loader->operation_end
@@ -355,8 +343,7 @@ static int prepare(struct loader *loader)
 
 static void release(struct loader *loader)
 {
-	for (int i = 0; i < TABLE_COUNT; i++)
-		rows_free(loader->rows[i]);
+	rows_free(loader->objects);
 	sqlite3_finalize(loader->update_kernel);
 	sqlite3_finalize(loader->update_texture);
 	map_release(&loader->call_types);
@@ -386,7 +373,7 @@ static int write_ends(struct loader *loader)
 static int finish(struct loader *loader)
 {
 	progress_show(&loader->progress, "creating indexes");
-	return write_ends(loader) || rows_finish(loader->rows[TABLE_call_object]) ||
+	return write_ends(loader) || rows_finish(loader->objects) ||
 			db_exec(loader->db, "COMMIT") || bulk_finish(loader->calls) ||
 			bulk_finish(loader->operations) || bulk_finish(loader->operands) ||
 			bulk_finish(loader->launches) || bulk_finish(loader->call_thread) ||

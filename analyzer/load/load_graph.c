@@ -93,7 +93,7 @@ int64_t graph_add(struct loader *loader, const struct loaded_call *call, uint64_
 {
 	int64_t row = ++loader->graph;
 
-	if (loader_add(loader,
+	if (db_add(loader->db,
 		    ROW(graph, row, loader->process, handle, row_of(loader, call), DB_NULL)))
 		return -1;
 	if (handle)
@@ -120,7 +120,7 @@ int64_t graph_add_node(struct loader *loader, const struct loaded_call *call, in
 {
 	int64_t row = ++loader->node;
 
-	if (loader_add(loader,
+	if (db_add(loader->db,
 		    ROW(graph_node, row, graph, handle ? (int64_t)handle : DB_NULL, cell_text(type),
 			    row_of(loader, call), DB_NULL, event ? event : DB_NULL,
 			    child ? child : DB_NULL, DB_NULL)))
@@ -135,7 +135,7 @@ int graph_add_edge(struct loader *loader, const struct loaded_call *call, int64_
 {
 	if (!from || !to)
 		return 0;
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(graph_edge, graph, from, to, row_of(loader, call), DB_NULL, programmatic));
 }
 

@@ -33,7 +33,7 @@ static int write_range(struct loader *loader, const struct open_range *range, in
 	 */
 	if (end != DB_NULL && end < range->start)
 		end = range->start;
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(range, loader->process, range->opened_by,
 			cell_bytes(text ? text->text : "", text ? (size_t)text->length : 0),
 			range->start, end));
@@ -186,10 +186,9 @@ static int write_usage(struct loader *loader, const struct usage_record *usage,
 	used = now->cpu - last->cpu;
 	/* The clocks differ a little. */
 	off = used > lasted ? 0 : (int64_t)(lasted - used);
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(usage, now->thread, last->time, now->time, off,
-			(now->voluntary - last->voluntary),
-			(now->involuntary - last->involuntary)));
+			now->voluntary - last->voluntary, now->involuntary - last->involuntary));
 }
 
 static int write_usages(struct loader *loader)
@@ -209,7 +208,7 @@ static int write_usages(struct loader *loader)
 		if (!loader_accept_usage(loader, usage))
 			continue;
 		if (usage->head.flags & USAGE_CLOCK) {
-			rc = loader_add(loader,
+			rc = db_add(loader->db,
 				ROW(clock_read, now.thread, time,
 					map_get(&p->sites, usage->site, 0) ?: DB_NULL));
 		} else {
@@ -304,7 +303,7 @@ int loader_write_host_runs(struct loader *loader)
 			continue;
 		if (record->exit)
 			exit = loader_host_time(loader, record->exit);
-		if (loader_add(loader,
+		if (db_add(loader->db,
 			    ROW(host_run, loader->process, run->thread,
 				    run->call ? loader->call + run->call : DB_NULL,
 				    loader_host_time(loader, record->enter), exit, record->function,

@@ -61,9 +61,9 @@ int loader_insert_image_file(struct loader *loader, const struct image_file_reco
 {
 	char build_id[2 * sizeof(file->build_id) + 1];
 
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(image_file, loader->process, file->hash,
-			cell_bytes(file->path, (size_t)file->path_length),
+			cell_bytes(file->path, file->path_length),
 			cell_text(loader_build_id(file->build_id, build_id)), file->offset,
 			file->bytes, file->start));
 }
@@ -132,7 +132,7 @@ static int load_variable(struct loader *loader, const struct images *images,
 
 	if (!life || !image || life->created != call->number)
 		return 0;
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(variable, loader->allocation + life->row, image, VALUE(name), cell_text(NULL)));
 }
 
@@ -149,7 +149,7 @@ static int load_launch(struct loader *loader, struct images *images, const struc
 		return 0;
 	function->kernel = call->kernel;
 	map_set(&images->launched, function->image, 1);
-	return loader_add(loader, ROW(kernel_image, call->kernel, function->image)) ? -1 : 0;
+	return db_add(loader->db, ROW(kernel_image, call->kernel, function->image)) ? -1 : 0;
 }
 
 int loader_take_images(struct loader *loader, const struct loaded_call *call)
@@ -181,9 +181,9 @@ static int insert_piece(struct loader *loader, const struct image_record *piece,
 	if (size > MOST_BYTES - images->bytes)
 		return 0;
 	images->bytes += size;
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(image_piece, loader->process, piece->hash, piece->offset, piece->total,
-			cell_bytes((const char *)bytes, size)));
+			cell_bytes(bytes, size)));
 }
 
 static int write_piece(struct loader *loader, const struct image_record *piece)

@@ -88,11 +88,10 @@ static int add_shape(struct loader *loader, const struct loaded_call *call,
 	find_rest(loader, values);
 	bytes = words_of(loader, call, values, blob);
 	loader->words_bytes += bytes;
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(shape, row, call->kernel, call->fields.value[FIELD_grid],
-			call->fields.value[FIELD_block], cell_bytes((const char *)blob, bytes),
-			cell_bytes((const char *)p->pointed,
-				p->pointed_count * sizeof(*p->pointed))));
+			call->fields.value[FIELD_block], cell_bytes(blob, bytes),
+			cell_bytes(p->pointed, p->pointed_count * sizeof(*p->pointed))));
 }
 
 /* Returns the row of the shape, 0: too many shapes, -1 after a message. */

@@ -31,7 +31,7 @@ int loader_run(struct loader *loader, const char *sql, int64_t first, int64_t se
 int loader_write_object(struct loader *loader, const struct loaded_call *call, const char *role,
 	int64_t object)
 {
-	return loader_add(loader,
+	return rows_add(loader->objects,
 		ROW(call_object, loader->call + call->number, cell_text(role), object));
 }
 
@@ -237,7 +237,7 @@ int loader_make_array(struct loader *loader, const struct loaded_call *call, uin
 	p->allocations.life[life - 1].value = bytes;
 	p->allocations.life[life - 1].kind = kind;
 	p->allocations.life[life - 1].context = call->context;
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(array, loader->allocation + p->allocations.life[life - 1].row,
 			bytes ? (int64_t)VALUE(call, width) : 0,
 			bytes ? (int64_t)VALUE(call, height) : 0,
@@ -292,7 +292,7 @@ static int add_texture(struct loader *loader, const struct loaded_call *call)
 
 	if (array)
 		allocation = loader_find_array(loader, array, call->enter, &address);
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(texture, DB_NULL, loader->process, VALUE(call, value), is_surface(call),
 			loader->call + call->number, DB_NULL, allocation ? allocation : DB_NULL,
 			address, array ? DB_NULL : (int64_t)(VALUE(call, bytes) & INT64_MAX)));

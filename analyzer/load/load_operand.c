@@ -151,7 +151,7 @@ static int add_extent(const struct operands *operands, const struct extent *exte
 {
 	int64_t allocation = extent->allocation;
 
-	return loader_add(operands->loader,
+	return db_add(operands->loader->db,
 		ROW(extent, operands->call, cell_text(operand_roles[extent->role]), extent->item,
 			extent->address, allocation ? allocation : DB_NULL, extent->bytes,
 			extent->pitch, extent->rows, extent->slice, extent->slices));

@@ -61,7 +61,7 @@ int loader_write_recording(struct loader *loader)
 			? clock_host(&p->clock, p->window[i + 1]->ticks)
 			: p->end;
 
-		if (loader_add(loader,
+		if (db_add(loader->db,
 			    ROW(recording, loader->process, start, end > start ? end : start,
 				    !!window->open, cell_text(cause_name(window->cause)))))
 			return -1;

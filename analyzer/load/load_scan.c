@@ -17,13 +17,13 @@ static int insert_site(struct loader *loader, const struct site_record *site)
 	if (map_get(&p->sites, site->id, 0))
 		return 0;
 	map_set(&p->sites, site->id, (uint64_t)row);
-	if (loader_add(loader,
+	if (db_add(loader->db,
 		    ROW(site, row, loader->process, site->id, cell_text(NULL), cell_text(NULL),
 			    DB_NULL, cell_text(NULL), cell_text(NULL))))
 		return -1;
 	loader->site++;
 	for (unsigned i = 0; i < site_frames(site); i++)
-		if (loader_add(loader,
+		if (db_add(loader->db,
 			    ROW(frame, row, i, site->address[i], DB_NULL, cell_text(NULL),
 				    cell_text(NULL), DB_NULL, 1, DB_NULL)))
 			return -1;
@@ -45,9 +45,9 @@ static int insert_module(struct loader *loader, const struct module_record *modu
 {
 	char build_id[41];
 
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(module, DB_NULL, loader->process, module->start, module->end,
-			module->file_offset, cell_bytes(module->path, (size_t)module->path_length),
+			module->file_offset, cell_bytes(module->path, module->path_length),
 			cell_text(loader_build_id(module->build_id, build_id))));
 }
 
@@ -59,7 +59,7 @@ static uint32_t insert_kernel(struct loader *loader, int64_t handle, const char 
 	int rc;
 
 	demangle_base(whole, base, sizeof(base));
-	rc = loader_add(loader,
+	rc = db_add(loader->db,
 		ROW(kernel, row, loader->process, handle, cell_text(whole), cell_text(base),
 			parameters, DB_NULL));
 	free(whole);
@@ -84,7 +84,7 @@ static int insert_parameters(struct loader *loader, uint32_t kernel,
 		struct function_parameter parameter;
 
 		memcpy(&parameter, function->data + i * sizeof(parameter), sizeof(parameter));
-		if (loader_add(loader, ROW(parameter, kernel, i, parameter.offset, parameter.size)))
+		if (db_add(loader->db, ROW(parameter, kernel, i, parameter.offset, parameter.size)))
 			return -1;
 	}
 	map_set(&loader->p.layouts, kernel, (uint64_t)(uintptr_t)function);
@@ -170,9 +170,9 @@ static int add_call_type(struct loader *loader, const struct call_type_record *t
 	slot->id = (int64_t)map_get(&loader->call_types, hash, 0);
 	if (slot->id)
 		return 0;
-	if (loader_add(loader,
+	if (db_add(loader->db,
 		    ROW(call_type, DB_NULL,
-			    cell_bytes(type->data + type->field_count, (size_t)type->name_length),
+			    cell_bytes(type->data + type->field_count, type->name_length),
 			    cell_text(call_kind_names[kind]), type->runtime)))
 		return -1;
 	slot->id = sqlite3_last_insert_rowid(loader->db->handle);
@@ -264,7 +264,7 @@ static int add_calibration(struct loader *loader, const struct calibration_recor
 	struct loaded_process *p = &loader->p;
 
 	*array_push(p->calibration, p->calibration_count) = calibration;
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(calibration, loader->process, calibration->ticks, calibration->realtime_ns,
 			calibration->cupti_ns, calibration->gap_ticks));
 }
@@ -281,9 +281,9 @@ static int add_usage(struct loader *loader, const struct usage_record *usage)
 
 static int insert_device(struct loader *loader, const struct device_info_record *device)
 {
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(device, loader->process, device->device,
-			cell_bytes(device->name, (size_t)device->name_length), device->sm_count,
+			cell_bytes(device->name, device->name_length), device->sm_count,
 			device->threads_per_sm, device->blocks_per_sm, device->compute_major,
 			device->compute_minor, device->async_engines, device->memory_bytes));
 }
@@ -292,11 +292,11 @@ static int insert_symbol(struct loader *loader, const struct symbol_record *symb
 {
 	const char *file = symbol->file_length ? symbol->data + symbol->function_length : NULL;
 
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(symbol, loader->process, symbol->address, symbol->depth,
 			cell_bytes(symbol->function_length ? symbol->data : NULL,
-				(size_t)symbol->function_length),
-			cell_bytes(file, (size_t)symbol->file_length),
+				symbol->function_length),
+			cell_bytes(file, symbol->file_length),
 			symbol->line ? (int64_t)symbol->line : DB_NULL));
 }
 
@@ -304,11 +304,11 @@ static int insert_code(struct loader *loader, const struct code_record *code)
 {
 	const char *file = code->data + code->name_length;
 
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(code, loader->process, code->id, code->version, code->first_line,
-			cell_bytes(code->data, (size_t)code->name_length),
-			cell_bytes(file, (size_t)code->file_length),
-			cell_bytes(file + code->file_length, (size_t)code->table_length)));
+			cell_bytes(code->data, code->name_length),
+			cell_bytes(file, code->file_length),
+			cell_bytes(file + code->file_length, code->table_length)));
 }
 
 /* "device.ORDINAL.NAME" is an attribute of that device. */
@@ -321,13 +321,12 @@ static int insert_property(struct loader *loader, const struct property_record *
 	snprintf(name, sizeof(name), "%.*s", (int)property->name_length, property->data);
 	snprintf(text, sizeof(text), "%.*s", (int)property->value_length, value);
 	if (sscanf(name, "device.%d.%n", &ordinal, &at) == 1 && at && name[at])
-		return loader_add(loader,
+		return db_add(loader->db,
 			ROW(device_attribute, loader->process, ordinal, cell_text(name + at),
 				strtoll(text, NULL, 10)));
-	return loader_add(loader,
-		ROW(property, loader->process,
-			cell_bytes(property->data, (size_t)property->name_length),
-			cell_bytes(value, (size_t)property->value_length)));
+	return db_add(loader->db,
+		ROW(property, loader->process, cell_bytes(property->data, property->name_length),
+			cell_bytes(value, property->value_length)));
 }
 
 static int scan_record(struct loader *loader, const struct record *record)

@@ -75,7 +75,7 @@ static int write_polling(struct loader *loader, int64_t call, const struct call_
 
 	if (!loader_polls(record, &polls))
 		return 0;
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(polling, call, polls.count, host_time(&loader->p, polls.last)));
 }
 
@@ -303,7 +303,7 @@ static int write_overhead(struct loader *loader, const struct device_record *dev
 		kind = "queue_full";
 	else
 		snprintf(number, sizeof(number), "%u", device->detail);
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(overhead, loader->process, call ? loader->call + call->number : DB_NULL,
 			cell_text(kind), start, end));
 }
@@ -435,7 +435,7 @@ static int write_streams(struct loader *loader)
 		char name[STREAM_NAME_BYTES];
 		size_t length = loader_stream_name(loader, stream, name);
 
-		if (loader_add(loader,
+		if (db_add(loader->db,
 			    ROW(stream, loader->stream + (int64_t)i + 1, loader->process,
 				    or_null(stream->context), stream->handle,
 				    cell_text(stream_kinds[stream->kind]), or_null(stream->thread),
@@ -452,7 +452,7 @@ int loader_write_event(void *arg, const struct life *life)
 {
 	struct loader *loader = arg;
 
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(event, loader->event + life->row, loader->process, life->handle, life->value,
 			row_of(loader->call, life->created),
 			row_of(loader->call, life->destroyed)));
@@ -465,7 +465,7 @@ int loader_write_allocation(void *arg, const struct life *life)
 	const struct allocation_kind *kind = loader_allocation_kind(life);
 	uint64_t address = kind->made_by == KIND_ALLOC_ARRAY ? 0 : life->handle;
 
-	return loader_add(loader,
+	return db_add(loader->db,
 		ROW(allocation, loader->allocation + life->row, loader->process, address,
 			life->value, cell_text(kind->memory), row_of(loader->call, life->created),
 			row_of(loader->call, life->destroyed)));
@@ -495,13 +495,13 @@ static int write_threads(struct loader *loader)
 
 		if (thread->stuck != DB_NULL)
 			inside += p->end - thread->stuck;
-		if (loader_add(loader,
+		if (db_add(loader->db,
 			    ROW(thread, row, loader->process, thread->tid,
 				    cell_bytes(named ? named->name : NULL,
 					    (size_t)(named ? named->name_length : 0)),
 				    row_of(loader->call, thread->made_by),
 				    row_of(loader->call, thread->joined_by))) ||
-			loader_add(loader,
+			db_add(loader->db,
 				ROW(thread_use, row, thread->outermost, thread->placed, inside)))
 			return -1;
 	}

@@ -230,10 +230,10 @@ struct operation_end {
 struct loader {
 	struct db *db;
 	sqlite3_stmt *update_kernel, *update_texture;
-	struct rows *rows[TABLE_COUNT]; /* loader_add() */
 	/* Tables and indexes too large for INSERT. */
 	struct bulk *calls, *operations, *operands, *launches;
 	struct bulk *call_thread, *operation_call, *operand_call, *operation_end;
+	struct rows *objects;
 	struct progress progress;  /* bytes of all traces, each of which is read twice */
 	int64_t origin;            /* CLOCK_REALTIME ns of time 0 */
 	int64_t lasted;            /* ns, sum of all durations; up to CLOCK_MOST_SUM */
@@ -311,9 +311,6 @@ void loader_end_array(struct loader *loader, const struct loaded_call *call);
 int64_t loader_find_array(struct loader *loader, uint64_t array, uint64_t enter, uint64_t *begin);
 /* Mipmap levels, textures and surfaces of that call. */
 int loader_take_textures(struct loader *loader, const struct loaded_call *call);
-
-/* Writes a row as ROW() has it.  Returns 0, or -1 after a message. */
-int loader_add(struct loader *loader, enum schema_id table, const void *row);
 
 /* The call unloads a module, which frees its variables. */
 void loader_end_variables(struct loaded_process *p, const struct loaded_call *call);

@@ -110,7 +110,7 @@ static int finish(struct rows *rows, int rc)
 
 static int write_waits(const struct run_evidence *evidence, struct db *db)
 {
-	struct rows *rows = rows_open(db, TABLE_wait, 0);
+	struct rows *rows = rows_open(db, TABLE_wait);
 	int rc = 0;
 
 	if (!rows)
@@ -128,7 +128,7 @@ static int write_waits(const struct run_evidence *evidence, struct db *db)
 
 static int write_holds(const struct run_evidence *evidence, struct db *db)
 {
-	struct rows *rows = rows_open(db, TABLE_hold, 0);
+	struct rows *rows = rows_open(db, TABLE_hold);
 	int rc = 0;
 
 	if (!rows)
@@ -145,7 +145,7 @@ static int write_holds(const struct run_evidence *evidence, struct db *db)
 
 static int write_known(const struct run_evidence *evidence, struct db *db)
 {
-	struct rows *rows = rows_open(db, TABLE_known_wait, 0);
+	struct rows *rows = rows_open(db, TABLE_known_wait);
 	int rc = 0;
 
 	if (!rows)

@@ -196,8 +196,8 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	analysis.hazards = hazards_new(db);
 	analysis.event_waits = event_waits_new(db);
 	/* A pair of calls may have two reasons, or one reason twice. */
-	analysis.edges = rows_open(db, TABLE_edge, ROWS_IGNORE);
-	analysis.apart = rows_open(db, TABLE_apart, 0);
+	analysis.edges = rows_open(db, TABLE_edge);
+	analysis.apart = rows_open(db, TABLE_apart);
 	pool_trims_find(db->run);
 	if (analysis.apart && analysis.event_waits && analysis.waits && analysis.holds &&
 		analysis.hazards && analysis.edges)

@@ -17,8 +17,7 @@ enum {
 struct bulk {
 	struct db *db;
 	enum schema_id table;
-	struct rows *rows; /* for a database in memory, instead of pages */
-	int in_memory;
+	int in_memory; /* rows are written by db_add() */
 	struct bulk_tree tree;
 	int64_t last; /* row id */
 };
@@ -132,7 +131,7 @@ int bulk_add(struct bulk *bulk, enum schema_id table, const void *from)
 	row.id = bulk->last + 1;
 	if (bulk->in_memory) {
 		bulk->last++;
-		return rows_add(bulk->rows, table, from);
+		return db_add(bulk->db, table, from);
 	}
 	return fill_row(&row, &schema_tables[table], from) || put_row(bulk, &row) ? -1 : 0;
 }
@@ -184,11 +183,8 @@ struct bulk *bulk_open(struct db *db, enum schema_id table)
 	struct bulk *bulk = new_bulk(db);
 
 	bulk->table = table;
-	if (bulk->in_memory)
-		bulk->rows = rows_open(db, table, ROWS_NOW);
-	if (bulk->in_memory
-			? bulk->rows != NULL
-			: !bulk_tree_open(&bulk->tree, db, schema_tables[table].name, BULK_TABLE))
+	if (bulk->in_memory ||
+		!bulk_tree_open(&bulk->tree, db, schema_tables[table].name, BULK_TABLE))
 		return bulk;
 	bulk_free(bulk);
 	return NULL;
@@ -208,7 +204,6 @@ void bulk_free(struct bulk *bulk)
 {
 	if (!bulk)
 		return;
-	rows_free(bulk->rows);
 	bulk_tree_release(&bulk->tree);
 	free(bulk);
 }

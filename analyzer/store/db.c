@@ -11,7 +11,7 @@
 #include "kept_trace.h"
 #include "memory.h"
 #include "print.h"
-#include "schema.h"
+#include "rows.h"
 #include "shell.h"
 
 static const char nsys_sql[] =
@@ -233,6 +233,9 @@ int db_create(struct db *db, const char *path)
 
 void db_close(struct db *db)
 {
+	for (int i = 0; db->rows && i < TABLE_COUNT; i++)
+		rows_free(db->rows[i]);
+	free(db->rows);
 	sqlite3_close(db->handle);
 	free(db->path);
 	*db = (struct db){ 0 };

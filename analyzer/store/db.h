@@ -28,6 +28,7 @@ struct db {
 	char *path;
 	size_t order_limit; /* bytes for an order's clocks; 0: ORDER_LIMIT (order.h) */
 	struct run *run;    /* in columns, while loading or analyzing (run_columns.h), or NULL */
+	struct rows **rows; /* of each table, for db_add() (rows.h); NULL: not yet */
 	int failed;         /* a value was unreadable or damaged; set after a message */
 };
 

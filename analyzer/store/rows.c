@@ -13,7 +13,7 @@ enum {
 struct rows {
 	struct db *db;
 	const struct schema_table *table;
-	unsigned how, most, count;
+	unsigned most, count;
 	sqlite3_stmt *insert; /* of most rows */
 	char row[];           /* count of them */
 };
@@ -24,39 +24,41 @@ static sqlite3_stmt *prepare(const struct rows *rows, unsigned count)
 	sqlite3_stmt *insert;
 	char *text;
 
-	sqlite3_str_appendf(sql, "INSERT %sINTO %s (", rows->how & ROWS_IGNORE ? "OR IGNORE " : "",
-		rows->table->name);
-	for (size_t i = 0, named = 0; i < rows->table->columns; i++)
-		if (rows->table->column[i].type)
-			sqlite3_str_appendf(sql, "%s%s", named++ ? "," : "",
-				rows->table->column[i].name);
+	sqlite3_str_appendf(sql, "INSERT %sINTO %s VALUES ",
+		rows->table->repeats ? "OR IGNORE " : "", rows->table->name);
 	for (unsigned i = 0; i < count; i++) {
-		sqlite3_str_appendall(sql, i ? "),(" : ") VALUES (");
-		for (size_t j = 0, named = 0; j < rows->table->columns; j++)
-			if (rows->table->column[j].type)
-				sqlite3_str_appendall(sql, named++ ? ",?" : "?");
+		const char *before = i ? ",(?" : "(?";
+
+		for (size_t j = 0; j < rows->table->columns; j++)
+			if (rows->table->column[j].type) {
+				sqlite3_str_appendall(sql, before);
+				before = ",?";
+			}
+		sqlite3_str_appendall(sql, ")");
 	}
-	sqlite3_str_appendall(sql, ")");
 	text = sqlite3_str_finish(sql);
 	insert = text ? db_prepare(rows->db, text) : NULL;
 	sqlite3_free(text);
 	return insert;
 }
 
-struct rows *rows_open(struct db *db, enum schema_id table, unsigned how)
+static struct rows *new_rows(struct db *db, enum schema_id table, unsigned most)
 {
-	unsigned most = how & ROWS_NOW ? 1 : ROWS_AT_ONCE;
 	struct rows *rows = xcalloc(1, sizeof(*rows) + most * schema_tables[table].row);
 
 	rows->db = db;
 	rows->table = &schema_tables[table];
-	rows->how = how;
 	rows->most = most;
 	rows->insert = prepare(rows, most);
 	if (rows->insert)
 		return rows;
 	free(rows);
 	return NULL;
+}
+
+struct rows *rows_open(struct db *db, enum schema_id table)
+{
+	return new_rows(db, table, ROWS_AT_ONCE);
 }
 
 /* Binds the columns of a row from parameter *at on, and counts them. */
@@ -111,6 +113,15 @@ int rows_add(struct rows *rows, enum schema_id table, const void *row)
 	assert(rows->table == &schema_tables[table]);
 	memcpy(rows->row + rows->count * rows->table->row, row, rows->table->row);
 	return ++rows->count == rows->most ? run(rows, rows->insert) : 0;
+}
+
+int db_add(struct db *db, enum schema_id table, const void *row)
+{
+	if (!db->rows)
+		db->rows = xcalloc(TABLE_COUNT, sizeof(*db->rows));
+	if (!db->rows[table])
+		db->rows[table] = new_rows(db, table, 1);
+	return db->rows[table] ? rows_add(db->rows[table], table, row) : -1;
 }
 
 int rows_finish(struct rows *rows)

@@ -52,6 +52,7 @@ const struct schema_table schema_tables[TABLE_COUNT] = {
 		.row = sizeof(struct row_##table),
 #define UNIQUE(columns) .key = columns,
 #define WITHOUT_ROWID(columns) .key = columns, .without_rowid = 1,
+#define REPEATS() .repeats = 1,
 #define CHECK(of_holds, of_length) .holds = of_holds, .length = of_length,
 #define END(table) \
 	} \

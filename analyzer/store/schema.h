@@ -5,8 +5,8 @@
  *	rows_add(edges, ROW(edge, call, needs, cell_text("stream")))
  *
  * The compiler refuses a row with too few or too many columns, or with another type than declared.
- * A number in a column that may be NULL, or an id, is NULL if it is DB_NULL; text and bytes are if
- * their address is.
+ * An integer in a column that may be NULL, or an id, is NULL if it is DB_NULL; a real number if it
+ * is NAN; text and bytes if their address is NULL.
  */
 #ifndef CUFENCE_SCHEMA_H
 #define CUFENCE_SCHEMA_H
@@ -99,7 +99,7 @@ struct schema_table {
 	size_t columns;
 	size_t row; /* size of struct row_NAME, whose members are in the order of the columns */
 	const char *key; /* several columns, or NULL */
-	int without_rowid;
+	int without_rowid, repeats;
 	const char *holds, *length; /* as CHECK has them, or NULL */
 };
 

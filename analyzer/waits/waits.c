@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "polls.h"
 #include "resizes.h"
+#include "rows.h"
 #include "scope.h"
 #include "stretches.h"
 #include "wait.h"
@@ -307,9 +308,8 @@ int waits_store_use(struct waits *waits)
 #undef X
 			[USE_POLLING] = "polling",
 	};
-	sqlite3_stmt *insert = db_prepare(waits->db, "INSERT INTO wait_use VALUES (?,?,?,?)");
 	struct polls polls = { 0 };
-	int rc = insert && !polls_find(&polls, waits->db->run, waits->db) ? 0 : -1;
+	int rc = polls_find(&polls, waits->db->run, waits->db);
 
 	if (!rc)
 		count_uses(waits, waits->db->run, &polls);
@@ -318,9 +318,9 @@ int waits_store_use(struct waits *waits)
 		const struct wait_use *use = waits->uses.slot[i].object;
 
 		if (use)
-			rc = db_run(insert, "isii", use->process, names[use->kind], use->count,
-				use->waited);
+			rc = db_add(waits->db,
+				ROW(wait_use, use->process, cell_text(names[use->kind]), use->count,
+					use->waited));
 	}
-	sqlite3_finalize(insert);
 	return rc;
 }

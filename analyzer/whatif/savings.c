@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "savings.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "constants.h"
 #include "memory.h"
 #include "replay.h"
+#include "rows.h"
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
 {
@@ -150,9 +152,7 @@ static int is_inexact(const struct replay *replay)
 
 int savings_store(struct savings *savings)
 {
-	sqlite3_stmt *insert = db_prepare(savings->db,
-		"INSERT INTO replay (process, measured, replayed, refusal) VALUES (?, ?, ?, ?)");
-	int rc = insert ? 0 : -1;
+	int rc = 0;
 
 	for (size_t i = 0; i < savings->processes.size && !rc; i++) {
 		const struct replay *replay = savings->processes.slot[i].object;
@@ -164,11 +164,13 @@ int savings_store(struct savings *savings)
 		replayed = replay->as_it_was[REPLAY_RECORDED];
 		snprintf(inexact, sizeof(inexact), "a replay of the run as it was takes %.0f %% %s",
 			100 * replay->error, replayed > replay->measured ? "more" : "less");
-		rc = db_run(insert, "iiIs", replay->process, replay->measured,
-			replay->refusal ? DB_NULL : replayed,
-			is_inexact(replay) ? inexact : replay->refusal);
+		rc = db_add(savings->db,
+			ROW(replay, replay->process, replay->measured,
+				replay->refusal ? DB_NULL : replayed,
+				cell_text(is_inexact(replay) ? inexact : replay->refusal), DB_NULL,
+				DB_NULL, DB_NULL, NAN, DB_NULL, DB_NULL, DB_NULL, DB_NULL,
+				DB_NULL));
 	}
-	sqlite3_finalize(insert);
 	return rc;
 }
 
