@@ -263,8 +263,10 @@ static const char prepare_sql[] =
 	"CREATE INDEX IF NOT EXISTS operand_call ON operand (call);"
 	"CREATE INDEX IF NOT EXISTS wait_call ON wait (call);"
 	"CREATE INDEX IF NOT EXISTS known_wait_call ON known_wait (call);"
-	"DELETE FROM loss WHERE reason IN ('" ORDER_LOSS "', '" HAZARD_LOSS "', '"
-	HAZARD_FORGOTTEN "', '" UNKNOWN_LOSS "', '" UNKNOWN_ALL_LOSS "');";
+	"DELETE FROM loss WHERE reason IN ("
+#define LOSS(reason, effect, calls, work, numbers, found, text) LOSS_IF_##found(reason)
+#include "losses.def"
+	LOSS_NONE ");";
 /* clang-format on */
 
 /* The run is as loaded, or read from the database. */

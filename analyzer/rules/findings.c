@@ -7,6 +7,7 @@
 #include "constants.h"
 #include "findings_parts.h"
 #include "memory.h"
+#include "pass.h"
 #include "places.h"
 #include "run_columns.h"
 
@@ -105,7 +106,7 @@ static struct finding_place *need_place(struct finding *finding, int64_t site, i
 		return place;
 	place->site = site;
 	place->other_site = other_site;
-	place->line = finding->rule == RULE_blocked_behind ? other_site : site;
+	place->line = rules[finding->rule].pass->changes_other ? other_site : site;
 	*array_push(finding->place, finding->count) = place;
 	return place;
 }
@@ -234,7 +235,7 @@ int findings_add_masked(struct findings *findings, const struct instance *instan
 
 int rule_is_fence(enum rule rule)
 {
-	return !strcmp(rules[rule].group, "fences");
+	return rules[rule].group == GROUP_fences;
 }
 
 int64_t cost_of(const struct cost *cost)

@@ -172,12 +172,6 @@ static void replay_lines(struct savings *savings, struct finding *finding)
 	finding_sort_by_saving(finding);
 }
 
-/* Is the rule about the host's own speed rather than a wait? */
-static int is_pace(const struct finding *finding)
-{
-	return !strcmp(rules[finding->rule].group, "pace");
-}
-
 /*
  * Findings that cost no time are not replayed.  A read may save enough once other reads, which
  * would wait in its place, are left out, too.
@@ -199,7 +193,7 @@ static int replay_finding(const struct replaying *replaying, struct finding *fin
 	struct savings *savings = replaying->savings;
 	struct finding_line line = { NULL, 0 };
 
-	if (!is_wanted(replaying->findings, finding) || is_pace(finding))
+	if (!is_wanted(replaying->findings, finding) || rules[finding->rule].group == GROUP_pace)
 		return 0;
 	if (join_lines(replaying, finding))
 		return -1;
@@ -423,7 +417,8 @@ static void change_possible(struct savings *savings, struct finding *const *find
 {
 	for (size_t i = 0; i < count; i++)
 		if (finding[i]->process == process && !rule_is_fence(finding[i]->rule) &&
-			!is_pace(finding[i]) && finding_confidence(finding[i]) >= CONFIDENCE_LIKELY)
+			rules[finding[i]->rule].group != GROUP_pace &&
+			finding_confidence(finding[i]) >= CONFIDENCE_LIKELY)
 			change_finding(savings, finding[i]);
 }
 
@@ -518,7 +513,7 @@ int findings_replay(struct findings *findings)
 	if (!rc) {
 		unmask(&replaying);
 		for (size_t i = 0; i < findings->count; i++)
-			if (is_pace(findings->finding[i]) &&
+			if (rules[findings->finding[i]->rule].group == GROUP_pace &&
 				is_wanted(findings, findings->finding[i]))
 				replay_pace(&replaying, findings->finding[i]);
 		rc = replay_processes(&replaying);

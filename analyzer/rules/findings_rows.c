@@ -245,8 +245,7 @@ static int write_also(const struct finding_rows *rows, const struct finding *fin
 	struct map seen = { 0 };
 	int rc = 0;
 
-	/* The blocked call is not the one to change. */
-	if (finding->rule == RULE_blocked_behind)
+	if (rules[finding->rule].pass->changes_other)
 		return 0;
 	for (size_t i = 0; i < finding->count && !rc; i++) {
 		const struct instance *worst = &finding->place[i]->worst;

@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "order_loss.h"
 #include "polls.h"
+#include "remote_kernels.h"
 #include "replay.h"
 #include "stretches.h"
 #include "unknown.h"
@@ -46,18 +47,16 @@ static const struct {
 	{ "no operation of the device was recorded", 1,
 		"SELECT NOT EXISTS (SELECT 1 FROM work WHERE process = ?1)" },
 	{ "a part of the run was not recorded", 1,
-		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason IN "
-		"('dropped_records', 'cut', 'dropped_device', 'bypassed_calls', 'size_reached'))" },
+		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason IN ("
+#define LOSS(reason, effect, calls, work, numbers, found, text) LOSS_IF_##work(reason)
+#include "losses.def"
+		LOSS_NONE "))" },
 	{ "its order was not analyzed to the end", 1,
 		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason = "
 		"'" ORDER_LOSS "')" },
-	/*
-	 * NCCL's and NVSHMEM's kernels wait for kernels of other devices, which determine their
-	 * duration.
-	 */
 	{ "kernels wait for other devices", 1,
-		"SELECT EXISTS (SELECT 1 FROM kernel WHERE process = ?1 AND "
-		"(name LIKE 'nccl%' OR name LIKE '%nvshmem%'))" },
+		"SELECT EXISTS (SELECT 1 FROM kernel WHERE process = ?1 AND " WAITS_FOR_OTHER_DEVICES(
+			"name") ")" },
 	/* Their kernels stretch those of this process. */
 	{ "other programs computed on the device at the same time", OTHER_USE_MIN_PERCENT,
 		"SELECT max(busy) FROM other_use WHERE process = ?1 AND device IN "
