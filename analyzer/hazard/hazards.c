@@ -569,7 +569,7 @@ int hazards_finish(struct hazards *hazards)
 				cell_text(confidence_names[hazard->confidence]), later->call,
 				earlier->call, hazard->allocation, hazard->low, hazard->high,
 				timed ? later->start - earlier->end : DB_NULL,
-				cell_text(hazard->fence.why),
+				cell_text(mistakes[hazard->fence.why].id),
 				hazard->launch ? hazard->launch : DB_NULL,
 				hazard->count * (1 + hazard->more),
 				hazard->via ? hazard->via : DB_NULL,
