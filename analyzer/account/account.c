@@ -14,10 +14,6 @@ static const char *const cause_names[] = {
 #undef X
 };
 
-struct account_rows {
-	struct rows *loops, *turns, *inner, *sums, *blocked;
-};
-
 void account_add(struct account *account, int32_t device, enum account_cause cause, uint32_t from,
 	uint32_t site, int64_t ns)
 {
@@ -178,28 +174,27 @@ static int64_t id_or_null(uint32_t id)
 	return id ? id : DB_NULL;
 }
 
-/* Rows may have texts of the loop's own, so they are finished here. */
-static int store(const struct account *account, const struct account_rows *into)
+static int store(const struct account *account)
 {
 	const struct loop *loop = &account->loop;
 	int64_t process = account->process;
 	int rc = loop->turns
-		? rows_add(into->loops,
+		? db_add(account->db,
 			  ROW(loop, process, loop->thread, loop->site, cell_text(loop->place),
 				  loop->turns, loop->warm, account->begin, loop->begin[loop->turns],
 				  account->end))
 		: 0;
 
 	for (size_t i = 0; i < loop->turns && !rc; i++)
-		rc = rows_add(into->turns, ROW(turn, process, i, loop->begin[i]));
+		rc = db_add(account->db, ROW(turn, process, i, loop->begin[i]));
 	for (size_t i = 0; i < loop->inner_count && !rc; i++)
-		rc = rows_add(into->inner,
+		rc = db_add(account->db,
 			ROW(inner_loop, process, i, loop->inner[i].site,
 				cell_text(loop->inner[i].place), loop->inner[i].turns));
 	for (size_t i = 0; i < account->sum_count && !rc; i++) {
 		const struct account_sum *sum = &account->sum[i];
 
-		rc = rows_add(into->sums,
+		rc = db_add(account->db,
 			ROW(account, process,
 				sum->device == ACCOUNT_HOST ? DB_NULL : (int64_t)sum->device,
 				cell_text(cause_names[sum->cause]), id_or_null(sum->from),
@@ -208,17 +203,13 @@ static int store(const struct account *account, const struct account_rows *into)
 	for (size_t i = 0; i < account->blocked_count && !rc; i++) {
 		const struct account_blocked *of = &account->blocked[i];
 
-		rc = rows_add(into->blocked,
+		rc = db_add(account->db,
 			ROW(blocked, process, id_or_null(of->from), id_or_null(of->site),
 				cell_text(of->ended), id_or_null(of->stream),
 				id_or_null(of->by_thread), id_or_null(of->by_site), of->ns,
 				of->times));
 	}
-	return rc || rows_finish(into->loops) || rows_finish(into->turns) ||
-			rows_finish(into->inner) || rows_finish(into->sums) ||
-			rows_finish(into->blocked)
-		? -1
-		: 0;
+	return rc;
 }
 
 static void release_process(struct account *account)
@@ -237,7 +228,7 @@ static void release_process(struct account *account)
 
 /* Accounts for the process of these threads; evidence: its loop is added to it, NULL: it is not. */
 static int account_process(const struct account *run, const uint32_t *of, size_t of_count,
-	struct run_evidence *evidence, const struct account_rows *into)
+	struct run_evidence *evidence)
 {
 	struct account account = *run;
 	const struct loop *loop = &account.loop;
@@ -263,7 +254,7 @@ static int account_process(const struct account *run, const uint32_t *of, size_t
 			account_host(&account);
 	}
 	if (!rc)
-		rc = store(&account, into);
+		rc = store(&account);
 	if (!rc && evidence && loop->turns)
 		rc = run_add_loop(evidence,
 			&(struct run_loop){ .process = account.process,
@@ -286,7 +277,7 @@ static int by_process(const void *a, const void *b, void *of)
 }
 
 /* Processes are found by their threads. */
-static int account_processes(const struct account *account, const struct account_rows *into)
+static int account_processes(const struct account *account)
 {
 	struct run *own = account->db->run;
 	const struct run_thread *thread = account->run->thread;
@@ -302,14 +293,13 @@ static int account_processes(const struct account *account, const struct account
 		for (end = first;
 			end < count && thread[of[end]].process == thread[of[first]].process;)
 			end++;
-		rc = account_process(account, of + first, end - first, own ? &own->evidence : NULL,
-			into);
+		rc = account_process(account, of + first, end - first, own ? &own->evidence : NULL);
 	}
 	free(of);
 	return rc;
 }
 
-static int account_all(const struct run *run, struct db *db, const struct account_rows *into)
+static int account_all(const struct run *run, struct db *db)
 {
 	struct account account = { .run = run, .db = db };
 	int rc;
@@ -320,7 +310,7 @@ static int account_all(const struct run *run, struct db *db, const struct accoun
 	account_list_works(&account);
 	rc = polls_find(&account.polls, run, db) || account_read_usage(&account)
 		? -1
-		: account_processes(&account, into);
+		: account_processes(&account);
 	free(account.works);
 	free(account.threads);
 	handovers_release(&account.handovers);
@@ -333,22 +323,8 @@ int account_measure(struct db *db)
 {
 	struct run *own;
 	const struct run *run = run_of(db, &own);
-	struct account_rows into = {
-		.loops = rows_open(db, TABLE_loop),
-		.turns = rows_open(db, TABLE_turn),
-		.inner = rows_open(db, TABLE_inner_loop),
-		.sums = rows_open(db, TABLE_account),
-		.blocked = rows_open(db, TABLE_blocked),
-	};
-	int rc = !run || !into.loops || !into.turns || !into.inner || !into.sums || !into.blocked
-		? -1
-		: account_all(run, db, &into);
+	int rc = run ? account_all(run, db) : -1;
 
-	rows_free(into.loops);
-	rows_free(into.turns);
-	rows_free(into.inner);
-	rows_free(into.sums);
-	rows_free(into.blocked);
 	run_close(own);
 	return rc;
 }

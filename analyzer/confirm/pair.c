@@ -93,7 +93,8 @@ static const struct obstacle {
 	{ "SELECT EXISTS (SELECT 1 FROM call c JOIN call n ON n.stream = c.stream"
 	  " JOIN kernel k ON k.id = n.kernel WHERE c.id = ?2 AND " WAITS_FOR_OTHER_DEVICES(
 		  "k.name") ")",
-		"kernels of NCCL or NVSHMEM run in its stream, which wait for those of other devices",
+		"kernels of NCCL or NVSHMEM run in its stream, which wait for those of other "
+		"devices",
 		PAIR_HOLD },
 	{ "SELECT EXISTS (SELECT 1 FROM call c JOIN call n ON n.stream = c.stream"
 	  " JOIN call_type t ON t.id = n.type JOIN call_kind d ON d.name = t.kind"

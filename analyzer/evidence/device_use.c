@@ -166,14 +166,12 @@ static void add_up_time(struct use *use)
 
 static int store(struct db *db, const struct use *use)
 {
-	struct rows *streams = rows_open(db, TABLE_stream_use);
-	struct rows *devices = rows_open(db, TABLE_device_use);
-	int rc = streams && devices ? 0 : -1;
+	int rc = 0;
 
 	for (size_t i = 0; i < use->stream_count && !rc; i++) {
 		const struct stream_use *stream = &use->stream[i];
 
-		rc = rows_add(streams,
+		rc = db_add(db,
 			ROW(stream_use, stream->process, stream->stream, stream->device,
 				cell_text(stream->kind), stream->operations, stream->unmatched,
 				stream->busy));
@@ -181,13 +179,10 @@ static int store(struct db *db, const struct use *use)
 	for (size_t i = 0; i < use->device_count && !rc; i++) {
 		const struct device_use *device = &use->device[i];
 
-		rc = rows_add(devices,
+		rc = db_add(db,
 			ROW(device_use, device->process, device->device, device->first,
 				device->last, device->busy, device->overlapped));
 	}
-	rc = rc || rows_finish(streams) || rows_finish(devices) ? -1 : 0;
-	rows_free(streams);
-	rows_free(devices);
 	return rc;
 }
 

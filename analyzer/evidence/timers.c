@@ -152,18 +152,17 @@ struct reading {
 };
 
 /* After a lock, a read at the same place of a script is the lock's, known by name or not. */
-static int take_read(struct rows *rows, struct reading *of, const struct reader *reader,
-	int64_t site)
+static int take_read(struct db *db, struct reading *of, const struct reader *reader, int64_t site)
 {
 	if (!reader->is_program)
 		of->locked = reader->script;
 	if (!reader->is_program || (reader->script && reader->script == of->locked))
 		return 0;
 	of->is_done = 1;
-	return rows_add(rows, ROW(wait_clock, of->wait, site));
+	return db_add(db, ROW(wait_clock, of->wait, site));
 }
 
-static int find_all(struct db *db, const struct run *run, sqlite3_stmt *reads, struct rows *rows)
+static int find_all(struct db *db, const struct run *run, sqlite3_stmt *reads)
 {
 	struct readers readers = { 0 };
 	struct reading of = { 0 };
@@ -184,27 +183,25 @@ static int find_all(struct db *db, const struct run *run, sqlite3_stmt *reads, s
 		if (!site || of.is_done)
 			continue;
 		reader = find_reader(db, &readers, site);
-		if (!reader || take_read(rows, &of, reader, site)) {
+		if (!reader || take_read(db, &of, reader, site)) {
 			step = -1;
 			break;
 		}
 	}
 	map_release(&readers.number);
 	free(readers.of);
-	return step < 0 || rows_finish(rows) ? -1 : 0;
+	return step;
 }
 
 int timers_find(struct db *db)
 {
 	struct run *own;
 	const struct run *run = run_of(db, &own);
-	struct rows *rows = rows_open(db, TABLE_wait_clock);
 	sqlite3_stmt *reads =
 		db_prepare(db, "SELECT thread, time, site FROM clock_read ORDER BY thread, time");
-	int rc = run && rows && reads ? find_all(db, run, reads, rows) : -1;
+	int rc = run && reads ? find_all(db, run, reads) : -1;
 
 	sqlite3_finalize(reads);
-	rows_free(rows);
 	run_close(own);
 	return rc;
 }

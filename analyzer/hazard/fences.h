@@ -55,7 +55,7 @@ int fences_process_call(struct fences *fences, const struct order *order,
 struct fence fences_explain(const struct fences *fences, const struct operation_point *earlier,
 	const struct operation_point *later);
 
-/* The same for captured operations, after the end of the capture; may return MISTAKE_late_fence, too. */
+/* The same for captured operations, after the capture; may return MISTAKE_late_fence, too. */
 struct fence fences_explain_captured(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later);
 
@@ -67,8 +67,8 @@ const struct recent_wait *fences_find_third(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later);
 
 /*
- * Returns MISTAKE_unused_event if between the two operations an event is recorded in earlier's stream,
- * and no other call has used it so far.
+ * Returns MISTAKE_unused_event if between the two operations an event is recorded in earlier's
+ * stream, and no other call has used it so far.
  */
 struct fence fences_find_unused(const struct fences *fences, const struct operation_point *earlier,
 	const struct operation_point *later);

@@ -145,15 +145,11 @@ static int write_holds(const struct run_evidence *evidence, struct db *db)
 
 static int write_known(const struct run_evidence *evidence, struct db *db)
 {
-	struct rows *rows = rows_open(db, TABLE_known_wait);
 	int rc = 0;
 
-	if (!rows)
-		return -1;
 	for (size_t i = 0; i < evidence->known_count && !rc; i++)
-		rc = rows_add(rows,
-			ROW(known_wait, evidence->known[i].call, evidence->known[i].since));
-	return finish(rows, rc);
+		rc = db_add(db, ROW(known_wait, evidence->known[i].call, evidence->known[i].since));
+	return rc;
 }
 
 int run_evidence_write(const struct run_evidence *evidence, struct db *db)

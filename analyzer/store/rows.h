@@ -10,7 +10,7 @@
  *		...
  *	rows_free(edges);
  *
- * In tables marked REPEATS, a row whose key is there is left out.
+ * A row whose key is there is left out if the table has `repeats` (schema.h).
  */
 #ifndef CUFENCE_ROWS_H
 #define CUFENCE_ROWS_H

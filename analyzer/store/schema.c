@@ -50,9 +50,7 @@ const struct schema_table schema_tables[TABLE_COUNT] = {
 		.column = columns_of_##table, \
 		.columns = sizeof(columns_of_##table) / sizeof(*columns_of_##table), \
 		.row = sizeof(struct row_##table),
-#define UNIQUE(columns) .key = columns,
-#define WITHOUT_ROWID(columns) .key = columns, .without_rowid = 1,
-#define REPEATS() .repeats = 1,
+#define WITH(...) __VA_ARGS__,
 #define CHECK(of_holds, of_length) .holds = of_holds, .length = of_length,
 #define END(table) \
 	} \

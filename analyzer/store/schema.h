@@ -98,8 +98,9 @@ struct schema_table {
 	const struct schema_column *column;
 	size_t columns;
 	size_t row; /* size of struct row_NAME, whose members are in the order of the columns */
-	const char *key; /* several columns, or NULL */
-	int without_rowid, repeats;
+	const char *key;            /* several columns, or NULL */
+	int without_rowid;          /* the table is stored in the order of its key */
+	int repeats;                /* a row whose key is there is left out when it is written */
 	const char *holds, *length; /* as CHECK has them, or NULL */
 };
 

@@ -55,8 +55,8 @@ static const struct {
 		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason = "
 		"'" ORDER_LOSS "')" },
 	{ "kernels wait for other devices", 1,
-		"SELECT EXISTS (SELECT 1 FROM kernel WHERE process = ?1 AND " WAITS_FOR_OTHER_DEVICES(
-			"name") ")" },
+		"SELECT EXISTS (SELECT 1 FROM kernel"
+		" WHERE process = ?1 AND " WAITS_FOR_OTHER_DEVICES("name") ")" },
 	/* Their kernels stretch those of this process. */
 	{ "other programs computed on the device at the same time", OTHER_USE_MIN_PERCENT,
 		"SELECT max(busy) FROM other_use WHERE process = ?1 AND device IN "
