@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "memory.h"
 #include "order.h"
 #include "walk.h"
 #include "walk_order.h"
