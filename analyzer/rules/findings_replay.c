@@ -61,48 +61,29 @@ static void replay_line(struct savings *savings, int64_t process, const struct f
 	}
 }
 
-/* Returns 1 if the place is that of a call listed under `with`, -1 after a message. */
-static int is_changed_with(struct findings *findings, const struct finding_place *other,
-	const struct instance *worst)
-{
-	for (int i = 0; i < FINDING_ALSO && worst->with[i]; i++) {
-		int64_t line = places_line(findings->places, worst->with[i]);
-
-		if (line < 0 || line == other->site)
-			return line < 0 ? -1 : 1;
-	}
-	return 0;
-}
-
 /*
- * Computes the saving when the calls listed under `with` change too, in the way that other findings
- * of the process change them.  Returns 0, or -1 after a message.
+ * Returns 1 if another finding of the process changes a call listed under `with` in the way in which
+ * that differs from the finding's own change, -1 after a message.
  */
-static int replay_extra(const struct replaying *replaying, int64_t process,
-	const struct instance *worst, int64_t *saving)
+static int has_own_finding(struct findings *findings, int64_t process, const struct instance *worst)
 {
-	struct findings *findings = replaying->findings;
-	struct savings *savings = replaying->savings;
 	unsigned more = worst->with_change & ~worst->change;
 
-	for (size_t i = 0; i < findings->count && more; i++) {
-		const struct finding *other = findings->finding[i];
+	for (int i = 0; i < FINDING_ALSO && worst->with[i] && more; i++) {
+		int64_t line = places_line(findings->places, worst->with[i]);
 
-		if (other->process != process || other->place[0]->worst.change != more)
-			continue;
-		for (size_t k = 0; k < other->count; k++) {
-			const struct finding_place *place = other->place[k];
-			int is_with = is_changed_with(findings, place, worst);
+		if (line < 0)
+			return -1;
+		for (size_t k = 0; k < findings->count; k++) {
+			const struct finding *other = findings->finding[k];
 
-			if (is_with < 0)
-				return -1;
-			if (!is_with)
+			if (other->process != process || other->place[0]->worst.change != more)
 				continue;
-			savings_change(savings, process, place->changed.call, place->changed.count);
-			savings_change(savings, process, place->with.call, place->with.count);
+			for (size_t n = 0; n < other->count; n++)
+				if (other->place[n]->site == line)
+					return 1;
 		}
 	}
-	savings_estimate_best(savings, process, saving);
 	return 0;
 }
 
@@ -126,12 +107,18 @@ static int join_lines(const struct replaying *replaying, struct finding *finding
 	struct finding_line line = { NULL, 0 };
 
 	while (finding_next_line(finding, &line) && savings_has_room(savings, finding->process)) {
-		int64_t alone, joined, more = 0;
+		int64_t alone, joined;
 		size_t with = 0;
+		int owned;
 
 		for (size_t i = 0; i < line.count; i++)
 			with += line.place[i]->with.count;
-		if (!with)
+		owned = with ? has_own_finding(replaying->findings, finding->process,
+				       &line.place[0]->worst)
+			     : 1;
+		if (owned < 0)
+			return -1;
+		if (owned)
 			continue;
 		replay_line(savings, finding->process, &line);
 		if (!line.place[0]->replayed)
@@ -140,10 +127,7 @@ static int join_lines(const struct replaying *replaying, struct finding *finding
 		set_joined(&line, 1, alone);
 		replay_line(savings, finding->process, &line);
 		joined = line.place[0]->alone;
-		if (replay_extra(replaying, finding->process, &line.place[0]->worst, &more))
-			return -1;
-		if ((double)joined < least || joined <= JOINED_FACTOR * alone ||
-			joined <= JOINED_FACTOR * more)
+		if ((double)joined < least || joined <= JOINED_FACTOR * alone)
 			set_joined(&line, 0, alone);
 	}
 	return 0;
