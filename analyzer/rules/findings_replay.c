@@ -36,16 +36,6 @@ static void change_finding(struct savings *savings, const struct finding *findin
 	change_places(savings, finding->process, finding->place, finding->count);
 }
 
-static void change_shown(const struct replaying *replaying, int64_t process)
-{
-	const struct findings *findings = replaying->findings;
-
-	for (size_t i = 0; i < findings->count; i++)
-		if (findings->finding[i]->process == process && findings->finding[i]->replayed &&
-			finding_is_shown(findings->finding[i]))
-			change_finding(replaying->savings, findings->finding[i]);
-}
-
 /* --- lines --- */
 
 static void replay_line(struct savings *savings, int64_t process, const struct finding_line *line)
@@ -218,98 +208,108 @@ static void admit_waits(struct savings *savings, const struct finding *finding)
 }
 
 /*
- * --- masked waits ---
+ * --- findings together ---
  *
+ * What findings of a process save together, and each of them beside others.
+ */
+
+/* At most two findings for each rule. */
+struct together {
+	struct savings *savings;
+	int64_t process;
+	struct finding *finding[2 * RULE_COUNT];
+	size_t count;
+};
+
+static struct together shown_together(const struct replaying *replaying, int64_t process)
+{
+	const struct findings *findings = replaying->findings;
+	struct together shown = { .savings = replaying->savings, .process = process };
+
+	for (size_t i = 0; i < findings->count; i++) {
+		struct finding *finding = findings->finding[i];
+
+		if (finding->process == process && finding->replayed && finding_is_shown(finding))
+			shown.finding[shown.count++] = finding;
+	}
+	return shown;
+}
+
+/* Changes the calls of the first ones, except one of them (NULL: none). */
+static void change_together(const struct together *together, size_t count,
+	const struct finding *except)
+{
+	for (size_t i = 0; i < count; i++)
+		if (together->finding[i] != except)
+			change_finding(together->savings, together->finding[i]);
+}
+
+static int64_t saved_together(const struct together *together, size_t count,
+	const struct finding *except)
+{
+	int64_t best = 0;
+
+	change_together(together, count, except);
+	savings_estimate_best(together->savings, together->process, &best);
+	return best;
+}
+
+static int64_t above(int64_t value, int64_t floor)
+{
+	return value > floor ? value - floor : 0;
+}
+
+/* Sets what a finding saves beyond others. */
+static void set_beyond(const struct findings *findings, struct finding *finding,
+	const struct saving *all, int64_t others)
+{
+	finding->saving = (struct saving){ above(all->best, others), above(all->low, others),
+		above(all->high, others) };
+	finding->replayed = 1;
+	finding_weigh(findings, finding);
+}
+
+/*
  * Waits that cost little by themselves, because something else blocks the work after them: a copy
  * that waits for a kernel, and the next kernel waits for the legacy default stream.  Fixing one of
  * the two saves little.  The waits of each rule are collected a second time.  If the rule has no
- * finding that is shown, they become one, provided that the run saves more without them and the
- * shown findings than without the shown findings alone.  The difference is their saving.
+ * finding that is shown, they become one in its place, provided that the run saves more without all
+ * of them and the shown findings than without all but them.
  */
-
-static int is_candidate(const struct findings *findings, const struct finding *masked,
-	int64_t process)
-{
-	if (masked->process != process || masked->cost.count < FINDING_MIN_COUNT)
-		return 0;
-	for (size_t i = 0; i < findings->count; i++)
-		if (findings->finding[i]->process == process &&
-			findings->finding[i]->rule == masked->rule &&
-			finding_is_shown(findings->finding[i]))
-			return 0;
-	return 1;
-}
-
-/* Changes the calls of all shown findings and candidates except one (NULL: none). */
-static void change_all_but(const struct replaying *replaying, int64_t process,
-	const struct finding *but)
-{
-	const struct findings *findings = replaying->findings;
-
-	change_shown(replaying, process);
-	for (size_t i = 0; i < findings->masked_count; i++)
-		if (findings->masked[i] != but &&
-			is_candidate(findings, findings->masked[i], process))
-			change_finding(replaying->savings, findings->masked[i]);
-}
-
-/* The saving of a candidate is that of all together minus that without it. */
-static void unmask_process(const struct replaying *replaying, int64_t process)
+static void unmask(const struct replaying *replaying, int64_t process)
 {
 	struct findings *findings = replaying->findings;
-	struct savings *savings = replaying->savings;
-	struct saving all;
-	int64_t shown = 0, without;
-	size_t first = 0;
+	struct together all = shown_together(replaying, process);
+	size_t shown = all.count, at;
+	struct saving saving;
 
-	while (first < findings->masked_count &&
-		!is_candidate(findings, findings->masked[first], process))
-		first++;
-	if (first == findings->masked_count)
-		return;
-	change_shown(replaying, process);
-	if (!savings_estimate_best(savings, process, &shown))
-		return;
-	change_all_but(replaying, process, NULL);
-	add_takers(savings, findings->masked[first]);
-	change_all_but(replaying, process, NULL);
-	if (!savings_estimate(savings, process, &all) || all.best - shown < SHOWN_MIN_NS)
-		return;
-	for (size_t i = first; i < findings->masked_count; i++) {
-		struct finding *masked = findings->masked[i];
-
-		if (!is_candidate(findings, masked, process))
-			continue;
-		change_all_but(replaying, process, masked);
-		without = 0;
-		savings_estimate_best(savings, process, &without);
-		masked->saving = (struct saving){ all.best - without,
-			all.low > without ? all.low - without : 0, all.high - without };
-		masked->replayed = 1;
-		for (size_t k = 0; k < masked->count; k++)
-			masked->place[k]->worst.masked = 1;
-		finding_weigh(findings, masked);
-	}
-}
-
-/* A masked finding that is shown replaces the one of its rule that is not. */
-static void unmask(const struct replaying *replaying)
-{
-	struct findings *findings = replaying->findings;
-	size_t at;
-
-	for (size_t i = 0; i < findings->masked_count; i++)
-		finding_collect_lines(findings->masked[i]);
-	for (size_t i = 0; i < findings->runs.size; i++)
-		if (findings->runs.slot[i].object)
-			unmask_process(replaying, findings->runs.slot[i].id);
 	for (size_t i = 0; i < findings->masked_count; i++) {
 		struct finding *masked = findings->masked[i];
 
-		if (!masked->replayed || !finding_is_shown(masked))
+		for (at = 0; at < shown && all.finding[at]->rule != masked->rule;)
+			at++;
+		if (masked->process == process && at == shown &&
+			masked->cost.count >= FINDING_MIN_COUNT)
+			all.finding[all.count++] = masked;
+	}
+	if (all.count == shown)
+		return;
+	change_together(&all, all.count, NULL);
+	add_takers(all.savings, all.finding[shown]);
+	change_together(&all, all.count, NULL);
+	if (!savings_estimate(all.savings, process, &saving) ||
+		saving.best - saved_together(&all, shown, NULL) < SHOWN_MIN_NS)
+		return;
+	for (size_t i = shown; i < all.count; i++) {
+		struct finding *masked = all.finding[i];
+
+		set_beyond(findings, masked, &saving, saved_together(&all, all.count, masked));
+		if (!finding_is_shown(masked))
 			continue;
+		for (size_t k = 0; k < masked->count; k++)
+			masked->place[k]->worst.masked = 1;
 		for (at = 0; at < findings->count; at++)
-			if (findings->finding[at]->process == masked->process &&
+			if (findings->finding[at]->process == process &&
 				findings->finding[at]->rule == masked->rule)
 				break;
 		if (at == findings->count)
@@ -318,36 +318,61 @@ static void unmask(const struct replaying *replaying)
 	}
 }
 
-/* --- the host's own speed --- */
-
-static int64_t above(int64_t value, int64_t floor)
-{
-	return value > floor ? value - floor : 0;
-}
-
 /*
- * Computes the saving of the host once all other shown findings are fixed: calls that are not made
- * need not be faster.  It is advice, unless it is a large part of a turn.
+ * Computes the saving of the host's own speed once all other shown findings are fixed: calls that
+ * are not made need not be faster.  It is advice, unless it is a large part of a turn.
  */
 static void replay_pace(const struct replaying *replaying, struct finding *finding)
 {
-	struct savings *savings = replaying->savings;
-	struct saving *saving = &finding->saving;
-	int64_t others = 0;
+	struct together shown = shown_together(replaying, finding->process);
+	int64_t others = saved_together(&shown, shown.count, finding);
+	struct saving saving;
 
-	change_shown(replaying, finding->process);
-	savings_estimate_best(savings, finding->process, &others);
-	change_shown(replaying, finding->process);
-	change_finding(savings, finding);
-	finding->replayed = savings_estimate(savings, finding->process, saving);
-	*saving = (struct saving){ above(saving->best, others), above(saving->low, others),
-		above(saving->high, others) };
-	finding_weigh(replaying->findings, finding);
+	change_together(&shown, shown.count, NULL);
+	change_finding(shown.savings, finding);
+	if (savings_estimate(shown.savings, finding->process, &saving))
+		set_beyond(replaying->findings, finding, &saving, others);
 	if (!finding->replayed || finding->part.share < LAUNCH_BOUND_PERCENT / 100.0)
 		for (size_t i = 0; i < finding->count; i++)
 			finding->place[i]->worst.confidence = CONFIDENCE_POSSIBLE;
 	if (finding->replayed)
-		replay_lines(savings, finding);
+		replay_lines(shown.savings, finding);
+}
+
+/*
+ * Finds the order in which to fix the shown findings: next is the one that saves most once those
+ * before it are fixed.  If that is less than its own saving can be, its first place says so.
+ */
+static void order_fixes(const struct replaying *replaying, int64_t process)
+{
+	struct together shown = shown_together(replaying, process);
+	int64_t before = 0;
+	uint64_t after = 0;
+
+	for (size_t fixed = 0;
+		fixed < shown.count && savings_has_room(shown.savings, process); fixed++) {
+		size_t best = fixed;
+		int64_t most = -1, saved = 0;
+		struct finding *next;
+
+		for (size_t i = fixed; i < shown.count; i++) {
+			change_together(&shown, fixed, NULL);
+			change_finding(shown.savings, shown.finding[i]);
+			savings_estimate_best(shown.savings, process, &saved);
+			if (saved > most) {
+				most = saved;
+				best = i;
+			}
+		}
+		next = shown.finding[best];
+		shown.finding[best] = shown.finding[fixed];
+		shown.finding[fixed] = next;
+		next->place[0]->then = above(most, before);
+		if (next->place[0]->then < next->saving.low && !next->place[0]->worst.masked)
+			next->place[0]->after = after;
+		after |= (uint64_t)1 << next->rule;
+		before = most > before ? most : before;
+	}
 }
 
 /* --- all findings of a process --- */
@@ -360,6 +385,7 @@ static int replay_together(const struct replaying *replaying, int64_t process,
 	const struct run_length *run, sqlite3_stmt *update)
 {
 	const struct findings *findings = replaying->findings;
+	struct together shown = shown_together(replaying, process);
 	struct cost cost = { 0 }, others = { 0 };
 	struct saving saving = { 0 };
 	struct part part;
@@ -381,7 +407,7 @@ static int replay_together(const struct replaying *replaying, int64_t process,
 		others.delayed += finding->cost.delayed;
 	}
 	bound = cost_bound(&others, run);
-	change_shown(replaying, process);
+	change_together(&shown, shown.count, NULL);
 	replayed = savings_estimate(replaying->savings, process, &saving);
 	if (!replayed && !bound)
 		return 0;
@@ -499,8 +525,14 @@ int findings_replay(struct findings *findings)
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		if (findings->finding[i]->replayed && finding_is_worth_it(findings->finding[i]))
 			replay_lines(replaying.savings, findings->finding[i]);
+	for (size_t i = 0; i < findings->masked_count && !rc; i++)
+		finding_collect_lines(findings->masked[i]);
+	for (size_t i = 0; i < findings->runs.size && !rc; i++)
+		if (findings->runs.slot[i].object) {
+			unmask(&replaying, findings->runs.slot[i].id);
+			order_fixes(&replaying, findings->runs.slot[i].id);
+		}
 	if (!rc) {
-		unmask(&replaying);
 		for (size_t i = 0; i < findings->count; i++)
 			if (is_pace(findings->finding[i]) &&
 				is_wanted(findings, findings->finding[i]))

@@ -112,11 +112,22 @@ static const char *severity_of(const struct finding *finding)
 
 static int say_message(struct findings *findings, const struct finding_place *place, FILE *out)
 {
+	const char *joint = "; once ";
+
 	if (rules[place->worst.rule].pass->say(findings->words, &place->worst, out))
 		return -1;
 	if (place->worst.masked)
 		fputs("; fixed alone it saves little: another finding blocks the work after it",
 			out);
+	for (int i = 0; i < RULE_COUNT; i++)
+		if (place->after >> i & 1) {
+			print(out, "%s%s", joint, rules[i].id);
+			joint = " and ";
+		}
+	if (place->after) {
+		print(out, " %s fixed it saves ", place->after & (place->after - 1) ? "are" : "is");
+		words_time(place->then, out);
+	}
 	return 0;
 }
 
