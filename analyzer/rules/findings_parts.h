@@ -52,8 +52,12 @@ struct finding_place {
 	int shown;              /* shown with its finding */
 	int replayed;           /* alone is valid */
 	int64_t alone;          /* saving if only this line of the finding is changed, ns */
-	uint64_t after; /* rules of other findings, a bit each; fixed first, they leave the finding */
-	int64_t then;   /* a saving of only so many ns; 0: it saves as much as alone */
+	/*
+	 * Of the first place: once findings of these rules (1 << rule) are fixed, the whole finding
+	 * saves only so much, ns.  0: it saves as much as alone.
+	 */
+	uint64_t after;
+	int64_t then;
 	struct reason_count *reason;
 	size_t reasons;
 	struct instance worst; /* of the most frequent reason among the most certain instances */

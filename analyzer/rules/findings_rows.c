@@ -124,10 +124,15 @@ static int say_message(struct findings *findings, const struct finding_place *pl
 			print(out, "%s%s", joint, rules[i].id);
 			joint = " and ";
 		}
-	if (place->after) {
-		print(out, " %s fixed it saves ", place->after & (place->after - 1) ? "are" : "is");
-		words_time(place->then, out);
+	if (!place->after)
+		return 0;
+	fputs(place->after & (place->after - 1) ? " are" : " is", out);
+	if (place->then < SHOWN_MIN_NS) {
+		fputs(" fixed it saves nothing more", out);
+		return 0;
 	}
+	fputs(" fixed it saves only ", out);
+	words_time(place->then, out);
 	return 0;
 }
 
