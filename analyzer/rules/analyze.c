@@ -73,14 +73,6 @@ static void charge(struct stopwatch *watch, double *part)
 	watch->since = now;
 }
 
-static void begin_sample(struct stopwatch *watch, int64_t call)
-{
-	if (!watch->times || call % CALLS_A_SAMPLE)
-		return;
-	watch->into = &watch->samples;
-	watch->since = seconds();
-}
-
 /* Distributes the walk's time to its parts in proportion to the samples. */
 static void share_walk(struct stopwatch *watch, double began)
 {
@@ -153,38 +145,29 @@ static int process_in_order(struct analysis *analysis, const struct walk_call *c
 static int process_call(void *arg, const struct walk_call *call)
 {
 	struct analysis *analysis = arg;
+	struct stopwatch *watch = analysis->watch;
 	int rc = 0;
 
 	if (call->id % CALLS_A_SHOW == 1) {
 		analysis->progress.done = (uint64_t)call->id;
 		progress_show(&analysis->progress, "ordering the calls");
 	}
-	begin_sample(analysis->watch, call->id);
+	if (watch->times && call->id % CALLS_A_SAMPLE == 0) {
+		watch->into = &watch->samples;
+		watch->since = seconds();
+	}
 	known_process_call(analysis->known, &analysis->order, call);
-	CHARGE(analysis->watch, evidence);
+	CHARGE(watch, evidence);
 	if (!analysis->order.given_up)
 		rc = process_in_order(analysis, call);
-	analysis->watch->into = NULL;
-	return rc;
-}
-
-static int walk_the_run(struct db *db, struct analysis *analysis)
-{
-	struct stopwatch *watch = analysis->watch;
-	double began;
-	int rc;
-
-	CHARGE(watch, evidence);
-	began = watch->since;
 	watch->into = NULL;
-	rc = walk(db, process_call, analysis);
-	share_walk(watch, began);
 	return rc;
 }
 
 static int follow_the_run(struct db *db, struct stopwatch *watch)
 {
 	struct analysis analysis = { .order = { .edge = add_edge, .db = db }, .watch = watch };
+	double began;
 	int rc = -1;
 
 	analysis.order.arg = &analysis;
@@ -198,17 +181,21 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	analysis.edges = rows_open(db, "INSERT OR IGNORE INTO edge", "iic");
 	analysis.apart = rows_open(db, "INSERT INTO apart", "ii");
 	pool_trims_find(db->run);
+	CHARGE(watch, evidence);
+	began = watch->since;
+	watch->into = NULL;
 	if (analysis.apart && analysis.event_waits && analysis.waits && analysis.holds &&
 		analysis.hazards && analysis.edges)
-		rc = walk_the_run(db, &analysis) || rows_finish(analysis.edges) ||
-				rows_finish(analysis.apart) ||
-				event_waits_finish(analysis.event_waits) ||
-				waits_finish(analysis.waits) || hazards_finish(analysis.hazards) ||
-				waits_find_queue(db) || waits_store_use(analysis.waits) ||
-				order_loss_add(db, analysis.order.given_up) ||
-				run_evidence_write(&db->run->evidence, db)
-			? -1
-			: 0;
+		rc = walk(db, process_call, &analysis);
+	share_walk(watch, began);
+	rc = rc || rows_finish(analysis.edges) || rows_finish(analysis.apart) ||
+			event_waits_finish(analysis.event_waits) || waits_finish(analysis.waits) ||
+			hazards_finish(analysis.hazards) || waits_find_queue(db) ||
+			waits_store_use(analysis.waits) ||
+			order_loss_add(db, analysis.order.given_up) ||
+			run_evidence_write(&db->run->evidence, db)
+		? -1
+		: 0;
 	rows_free(analysis.edges);
 	rows_free(analysis.apart);
 	event_waits_free(analysis.event_waits);

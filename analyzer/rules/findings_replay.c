@@ -12,12 +12,6 @@
 #include "memory.h"
 #include "places.h"
 
-/* Findings, and replays of their processes. */
-struct replaying {
-	struct findings *findings;
-	struct savings *savings;
-};
-
 /* Change calls for the next estimate. */
 static void change_places(struct savings *savings, int64_t process,
 	struct finding_place *const *place, size_t count)
@@ -38,17 +32,22 @@ static void change_finding(struct savings *savings, const struct finding *findin
 
 /* --- lines --- */
 
-static void replay_line(struct savings *savings, int64_t process, const struct finding_line *line)
+/* Returns what the line saves, with the calls listed under `with` if joined; 0 also if unknown. */
+static int64_t replay_line(struct savings *savings, int64_t process,
+	const struct finding_line *line, int joined)
 {
-	int64_t saving;
+	int64_t saving = 0;
+	int replayed;
 
+	for (size_t i = 0; i < line->count; i++)
+		line->place[i]->worst.joined = joined;
 	change_places(savings, process, line->place, line->count);
-	if (!savings_estimate_best(savings, process, &saving))
-		return;
-	for (size_t i = 0; i < line->count; i++) {
+	replayed = savings_estimate_best(savings, process, &saving);
+	for (size_t i = 0; i < line->count && replayed; i++) {
 		line->place[i]->alone = saving;
 		line->place[i]->replayed = 1;
 	}
+	return saving;
 }
 
 /*
@@ -77,48 +76,34 @@ static int has_own_finding(struct findings *findings, int64_t process, const str
 	return 0;
 }
 
-static void set_joined(const struct finding_line *line, int joined, int64_t saving)
-{
-	for (size_t i = 0; i < line->count; i++) {
-		line->place[i]->worst.joined = joined;
-		line->place[i]->alone = saving;
-	}
-}
-
 /*
  * Other calls may have the same effect: then they are changed too.  Or the call has a second effect
  * to change, if changing the first saves little and the second has its own finding.
  */
-static int join_lines(const struct replaying *replaying, struct finding *finding)
+static int join_lines(struct findings *findings, struct finding *finding)
 {
-	const struct run_length *run = idmap_get(&replaying->findings->runs, finding->process);
+	const struct run_length *run = idmap_get(&findings->runs, finding->process);
 	double least = FINDING_MIN_PERCENT / 100.0 * (double)run->whole;
-	struct savings *savings = replaying->savings;
+	struct savings *savings = findings->savings;
+	int64_t process = finding->process;
 	struct finding_line line = { NULL, 0 };
 
-	while (finding_next_line(finding, &line) && savings_has_room(savings, finding->process)) {
+	while (finding_next_line(finding, &line) && savings_has_room(savings, process)) {
 		int64_t alone, joined;
 		size_t with = 0;
 		int owned;
 
 		for (size_t i = 0; i < line.count; i++)
 			with += line.place[i]->with.count;
-		owned = with ? has_own_finding(replaying->findings, finding->process,
-				       &line.place[0]->worst)
-			     : 1;
+		owned = with ? has_own_finding(findings, process, &line.place[0]->worst) : 1;
 		if (owned < 0)
 			return -1;
 		if (owned)
 			continue;
-		replay_line(savings, finding->process, &line);
-		if (!line.place[0]->replayed)
-			continue;
-		alone = line.place[0]->alone;
-		set_joined(&line, 1, alone);
-		replay_line(savings, finding->process, &line);
-		joined = line.place[0]->alone;
+		alone = replay_line(savings, process, &line, 0);
+		joined = replay_line(savings, process, &line, 1);
 		if ((double)joined < least || joined <= JOINED_FACTOR * alone)
-			set_joined(&line, 0, alone);
+			replay_line(savings, process, &line, 0);
 	}
 	return 0;
 }
@@ -142,7 +127,8 @@ static void replay_lines(struct savings *savings, struct finding *finding)
 
 	while (finding_next_line(finding, &line) && savings_has_room(savings, finding->process))
 		if (!line.place[0]->replayed)
-			replay_line(savings, finding->process, &line);
+			replay_line(savings, finding->process, &line,
+				line.place[0]->worst.joined);
 	finding_sort_by_saving(finding);
 }
 
@@ -168,14 +154,14 @@ static int is_wanted(const struct findings *findings, const struct finding *find
 				FINDING_MIN_PERCENT / 100.0);
 }
 
-static int replay_finding(const struct replaying *replaying, struct finding *finding)
+static int replay_finding(struct findings *findings, struct finding *finding)
 {
-	struct savings *savings = replaying->savings;
+	struct savings *savings = findings->savings;
 	struct finding_line line = { NULL, 0 };
 
-	if (!is_wanted(replaying->findings, finding) || is_pace(finding))
+	if (!is_wanted(findings, finding) || is_pace(finding))
 		return 0;
-	if (join_lines(replaying, finding))
+	if (join_lines(findings, finding))
 		return -1;
 	change_finding(savings, finding);
 	add_takers(savings, finding);
@@ -186,7 +172,7 @@ static int replay_finding(const struct replaying *replaying, struct finding *fin
 		line.place[i]->alone = finding->saving.best;
 		line.place[i]->replayed = finding->replayed;
 	}
-	finding_weigh(replaying->findings, finding);
+	finding_weigh(findings, finding);
 	return 0;
 }
 
@@ -221,10 +207,9 @@ struct together {
 	size_t count;
 };
 
-static struct together shown_together(const struct replaying *replaying, int64_t process)
+static struct together shown_together(struct findings *findings, int64_t process)
 {
-	const struct findings *findings = replaying->findings;
-	struct together shown = { .savings = replaying->savings, .process = process };
+	struct together shown = { .savings = findings->savings, .process = process };
 
 	for (size_t i = 0; i < findings->count; i++) {
 		struct finding *finding = findings->finding[i];
@@ -276,10 +261,9 @@ static void set_beyond(const struct findings *findings, struct finding *finding,
  * finding that is shown, they become one in its place, provided that the run saves more without all
  * of them and the shown findings than without all but them.
  */
-static void unmask(const struct replaying *replaying, int64_t process)
+static void unmask(struct findings *findings, int64_t process)
 {
-	struct findings *findings = replaying->findings;
-	struct together all = shown_together(replaying, process);
+	struct together all = shown_together(findings, process);
 	size_t shown = all.count, at;
 	struct saving saving;
 
@@ -322,16 +306,16 @@ static void unmask(const struct replaying *replaying, int64_t process)
  * Computes the saving of the host's own speed once all other shown findings are fixed: calls that
  * are not made need not be faster.  It is advice, unless it is a large part of a turn.
  */
-static void replay_pace(const struct replaying *replaying, struct finding *finding)
+static void replay_pace(struct findings *findings, struct finding *finding)
 {
-	struct together shown = shown_together(replaying, finding->process);
-	int64_t others = saved_together(&shown, shown.count, finding);
+	struct together shown = shown_together(findings, finding->process);
+	int64_t others = saved_together(&shown, shown.count, NULL);
 	struct saving saving;
 
 	change_together(&shown, shown.count, NULL);
 	change_finding(shown.savings, finding);
 	if (savings_estimate(shown.savings, finding->process, &saving))
-		set_beyond(replaying->findings, finding, &saving, others);
+		set_beyond(findings, finding, &saving, others);
 	if (!finding->replayed || finding->part.share < LAUNCH_BOUND_PERCENT / 100.0)
 		for (size_t i = 0; i < finding->count; i++)
 			finding->place[i]->worst.confidence = CONFIDENCE_POSSIBLE;
@@ -343,9 +327,9 @@ static void replay_pace(const struct replaying *replaying, struct finding *findi
  * Finds the order in which to fix the shown findings: next is the one that saves most once those
  * before it are fixed.  If that is less than its own saving can be, its first place says so.
  */
-static void order_fixes(const struct replaying *replaying, int64_t process)
+static void order_fixes(struct findings *findings, int64_t process)
 {
-	struct together shown = shown_together(replaying, process);
+	struct together shown = shown_together(findings, process);
 	int64_t before = 0;
 	uint64_t after = 0;
 
@@ -381,11 +365,10 @@ static void order_fixes(const struct replaying *replaying, int64_t process)
  * Writes the saving of all shown findings together.  The savings of those that were not replayed
  * are bounded.
  */
-static int replay_together(const struct replaying *replaying, int64_t process,
+static int replay_together(struct findings *findings, int64_t process,
 	const struct run_length *run, sqlite3_stmt *update)
 {
-	const struct findings *findings = replaying->findings;
-	struct together shown = shown_together(replaying, process);
+	struct together shown = shown_together(findings, process);
 	struct cost cost = { 0 }, others = { 0 };
 	struct saving saving = { 0 };
 	struct part part;
@@ -408,7 +391,7 @@ static int replay_together(const struct replaying *replaying, int64_t process,
 	}
 	bound = cost_bound(&others, run);
 	change_together(&shown, shown.count, NULL);
-	replayed = savings_estimate(replaying->savings, process, &saving);
+	replayed = savings_estimate(findings->savings, process, &saving);
 	if (!replayed && !bound)
 		return 0;
 	if (!replayed)
@@ -437,11 +420,10 @@ static void change_possible(struct savings *savings, struct finding *const *find
 			change_finding(savings, finding[i]);
 }
 
-static int replay_ceiling(const struct replaying *replaying, int64_t process,
+static int replay_ceiling(struct findings *findings, int64_t process,
 	const struct loop_span *loop, sqlite3_stmt *update)
 {
-	struct findings *findings = replaying->findings;
-	struct savings *savings = replaying->savings;
+	struct savings *savings = findings->savings;
 	struct ceiling ceiling[2];
 
 	for (int unread = 0; unread < 2; unread++) {
@@ -479,24 +461,24 @@ static int is_ceiling_wanted(struct db *db)
 	return rc;
 }
 
-static int replay_processes(const struct replaying *replaying)
+static int replay_processes(struct findings *findings)
 {
-	const struct idmap *runs = &replaying->findings->runs, *loops = &replaying->findings->loops;
-	sqlite3_stmt *together = db_prepare(replaying->findings->db,
+	const struct idmap *runs = &findings->runs, *loops = &findings->loops;
+	sqlite3_stmt *together = db_prepare(findings->db,
 		"UPDATE replay SET saving = ?, "
 		"saving_low = ?, saving_high = ?, share = ?, turn_saving = ? WHERE process = ?");
-	sqlite3_stmt *ceiling = db_prepare(replaying->findings->db,
+	sqlite3_stmt *ceiling = db_prepare(findings->db,
 		"UPDATE replay SET ceiling = ?, ceiling_blocked = ?, ceiling_unread = ?, "
 		"ceiling_unread_blocked = ? WHERE process = ?");
 	int rc = together && ceiling ? 0 : -1;
 
 	for (size_t i = 0; i < runs->size && !rc; i++)
 		if (runs->slot[i].object)
-			rc = replay_together(replaying, runs->slot[i].id, runs->slot[i].object,
+			rc = replay_together(findings, runs->slot[i].id, runs->slot[i].object,
 				together);
 	for (size_t i = 0; i < loops->size && !rc; i++)
 		if (loops->slot[i].object)
-			rc = replay_ceiling(replaying, loops->slot[i].id, loops->slot[i].object,
+			rc = replay_ceiling(findings, loops->slot[i].id, loops->slot[i].object,
 				ceiling);
 	sqlite3_finalize(together);
 	sqlite3_finalize(ceiling);
@@ -509,36 +491,35 @@ static int replay_processes(const struct replaying *replaying)
  */
 int findings_replay(struct findings *findings)
 {
-	struct replaying replaying = { .findings = findings };
 	int wanted = is_ceiling_wanted(findings->db), rc;
 
 	for (size_t i = 0; i < findings->count && wanted >= 0; i++)
 		wanted |= is_wanted(findings, findings->finding[i]);
 	if (wanted <= 0)
 		return wanted;
-	replaying.savings = savings_open(findings->db);
-	rc = replaying.savings && !savings_store(replaying.savings) ? 0 : -1;
+	findings->savings = savings_open(findings->db);
+	rc = findings->savings && !savings_store(findings->savings) ? 0 : -1;
 	for (size_t i = 0; i < findings->count && !rc; i++)
-		admit_waits(replaying.savings, findings->finding[i]);
+		admit_waits(findings->savings, findings->finding[i]);
 	for (size_t i = 0; i < findings->count && !rc; i++)
-		rc = replay_finding(&replaying, findings->finding[i]);
+		rc = replay_finding(findings, findings->finding[i]);
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		if (findings->finding[i]->replayed && finding_is_worth_it(findings->finding[i]))
-			replay_lines(replaying.savings, findings->finding[i]);
+			replay_lines(findings->savings, findings->finding[i]);
 	for (size_t i = 0; i < findings->masked_count && !rc; i++)
 		finding_collect_lines(findings->masked[i]);
 	for (size_t i = 0; i < findings->runs.size && !rc; i++)
 		if (findings->runs.slot[i].object) {
-			unmask(&replaying, findings->runs.slot[i].id);
-			order_fixes(&replaying, findings->runs.slot[i].id);
+			unmask(findings, findings->runs.slot[i].id);
+			order_fixes(findings, findings->runs.slot[i].id);
 		}
 	if (!rc) {
 		for (size_t i = 0; i < findings->count; i++)
 			if (is_pace(findings->finding[i]) &&
 				is_wanted(findings, findings->finding[i]))
-				replay_pace(&replaying, findings->finding[i]);
-		rc = replay_processes(&replaying);
+				replay_pace(findings, findings->finding[i]);
+		rc = replay_processes(findings);
 	}
-	savings_close(replaying.savings);
+	savings_close(findings->savings);
 	return rc ? -1 : 0;
 }
