@@ -79,7 +79,7 @@ struct findings {
 	struct db *db;
 	struct words *words;
 	struct places *places;
-	struct savings *savings; /* during findings_replay() */
+	struct savings *savings;            /* during findings_replay() */
 	struct finding **finding, **masked; /* masked: of waits that others may hide */
 	size_t count, masked_count;
 	struct idmap by_key; /* owns the findings */

@@ -51,8 +51,8 @@ static int64_t replay_line(struct savings *savings, int64_t process,
 }
 
 /*
- * Returns 1 if another finding of the process changes a call listed under `with` in the way in which
- * that differs from the finding's own change, -1 after a message.
+ * Returns 1 if another finding of the process makes a part of the change of a call listed under
+ * `with` that the finding itself does not make, -1 after a message.
  */
 static int has_own_finding(struct findings *findings, int64_t process, const struct instance *worst)
 {
@@ -127,8 +127,7 @@ static void replay_lines(struct savings *savings, struct finding *finding)
 
 	while (finding_next_line(finding, &line) && savings_has_room(savings, finding->process))
 		if (!line.place[0]->replayed)
-			replay_line(savings, finding->process, &line,
-				line.place[0]->worst.joined);
+			replay_line(savings, finding->process, &line, line.place[0]->worst.joined);
 	finding_sort_by_saving(finding);
 }
 
@@ -333,8 +332,8 @@ static void order_fixes(struct findings *findings, int64_t process)
 	int64_t before = 0;
 	uint64_t after = 0;
 
-	for (size_t fixed = 0;
-		fixed < shown.count && savings_has_room(shown.savings, process); fixed++) {
+	for (size_t fixed = 0; fixed < shown.count && savings_has_room(shown.savings, process);
+		fixed++) {
 		size_t best = fixed;
 		int64_t most = -1, saved = 0;
 		struct finding *next;
@@ -365,8 +364,8 @@ static void order_fixes(struct findings *findings, int64_t process)
  * Writes the saving of all shown findings together.  The savings of those that were not replayed
  * are bounded.
  */
-static int replay_together(struct findings *findings, int64_t process,
-	const struct run_length *run, sqlite3_stmt *update)
+static int replay_together(struct findings *findings, int64_t process, const struct run_length *run,
+	sqlite3_stmt *update)
 {
 	struct together shown = shown_together(findings, process);
 	struct cost cost = { 0 }, others = { 0 };
@@ -420,8 +419,8 @@ static void change_possible(struct savings *savings, struct finding *const *find
 			change_finding(savings, finding[i]);
 }
 
-static int replay_ceiling(struct findings *findings, int64_t process,
-	const struct loop_span *loop, sqlite3_stmt *update)
+static int replay_ceiling(struct findings *findings, int64_t process, const struct loop_span *loop,
+	sqlite3_stmt *update)
 {
 	struct savings *savings = findings->savings;
 	struct ceiling ceiling[2];
