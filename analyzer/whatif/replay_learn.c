@@ -303,6 +303,7 @@ static void learn_step(struct replay *replay, const struct ends *ends, uint32_t 
 		*now = replay->first;
 	step->gap = step->enter > *now ? step->enter - *now : 0;
 	replay_learn_handover(replay, number);
+	replay_learn_set_up(replay, number);
 	step->own = step->exit - step->enter;
 	if (step->act & STEP_WAITS)
 		learn_wait(replay, ends, number);

@@ -20,6 +20,7 @@ static void make_room(struct replay *replay)
 	size_t steps = replay->step_count;
 
 #define ROOM(member, count) (replay->member = xcalloc((count), sizeof(*replay->member)))
+	ROOM(once, replay->set_ups->lines);
 	ROOM(same_place, steps);
 	ROOM(change, steps);
 	ROOM(end, steps);
@@ -89,7 +90,7 @@ static void free_replay(void *object)
 	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
 		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts,
 		&replay->places, &replay->silences, &replay->admitted, &replay->kept };
-	void *rooms[] = { replay->step, replay->operand, replay->same_place, replay->accident,
+	void *rooms[] = { replay->once, replay->step, replay->operand, replay->same_place, replay->accident,
 		replay->change, replay->end, replay->held, replay->held_unchanged,
 		replay->end_unchanged, replay->thread, replay->stream, replay->event, replay->exec,
 		replay->context, replay->apart, replay->memory, replay->booking, replay };
@@ -110,6 +111,7 @@ struct savings *savings_open(struct db *db)
 	savings->db = db;
 	rc = replay_load(savings, db) || pinned_find(&pinned, db) ||
 			handovers_find(&savings->handovers, db->run, db) ||
+			set_ups_find(&savings->set_ups, db->run, db) ||
 			!(q = db_prepare(db, "SELECT id, clock = 'virtual' FROM process"))
 		? -1
 		: 0;
@@ -122,6 +124,7 @@ struct savings *savings_open(struct db *db)
 			continue;
 		replay->recording = sqlite3_column_int(q, 1) ? 0 : RECORDING_NS;
 		replay->event_wait = sqlite3_column_int(q, 1) ? 0 : EVENT_WAIT_NS;
+		replay->set_ups = &savings->set_ups;
 		replay->pinned = pinned_rate_of(&pinned, process);
 		rc = prepare(savings, replay);
 	}
@@ -139,6 +142,7 @@ void savings_close(struct savings *savings)
 		return;
 	idmap_release(&savings->processes, free_replay);
 	handovers_release(&savings->handovers);
+	set_ups_release(&savings->set_ups);
 	free(savings->step_of);
 	free(savings);
 }
