@@ -43,16 +43,17 @@ static int read_lines(struct search *search, struct db *db)
 static int read_codes(struct search *search, struct db *db)
 {
 	sqlite3_stmt *q = db_prepare(db,
-		"SELECT id, ifnull((SELECT sum(hash & 0xffffffffffff) FROM kernel_image"
-		" WHERE kernel = k.id), 0), mangled FROM kernel k");
+		"SELECT k.id, k.mangled, max(i.hash) FROM kernel k"
+		" LEFT JOIN kernel_image i ON i.kernel = k.id"
+		" GROUP BY k.id HAVING count(i.hash) < 2");
 	int rc = q ? 0 : -1;
 
 	while (!rc && (rc = db_step(q)) > 0) {
-		uint64_t image = (uint64_t)sqlite3_column_int64(q, 1);
-		const char *name = db_text(q, 2);
+		const char *name = db_text(q, 1);
+		uint64_t code = map_hash_next(map_hash(name, strlen(name)),
+			(uint64_t)sqlite3_column_int64(q, 2));
 
-		map_set(&search->codes, (uint64_t)sqlite3_column_int64(q, 0),
-			image ? image : map_hash(name, strlen(name)) | 1);
+		map_set(&search->codes, (uint64_t)sqlite3_column_int64(q, 0), code | 1);
 		rc = 0;
 	}
 	sqlite3_finalize(q);

@@ -7,9 +7,8 @@
  * a module, and with the time between these calls, which the library or the runtime compiler spends.
  * Kept, it happens once.
  *
- * Code counts as the same if the first kernel that the thread launches after it is of the same
- * image, or without a known image has the same name.  Which load an unload belongs to is not
- * recorded: the thread's last one without.
+ * Code counts as the same if the first kernel that the thread launches after it has the same name and
+ * image.  Which load an unload belongs to is not recorded: the thread's last one without.
  */
 #ifndef CUFENCE_SET_UPS_H
 #define CUFENCE_SET_UPS_H
