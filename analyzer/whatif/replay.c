@@ -265,6 +265,8 @@ static int64_t entry_of(struct replay *replay, uint32_t number, int64_t *around)
 	finish_join(replay, thread, 0);
 	/* The driver call's record is written within the runtime call. */
 	*around = step->around - (step->around > replay->recording ? replay->recording : 0);
+	if (replay->contention != REPLAY_RECORDED)
+		gap = latest(gap - step->gap_recorded, 0);
 	if (step->set_up && replay->once[step->set_up]) {
 		gap = latest(gap - step->setting_up, 0);
 		*around = 0;

@@ -79,6 +79,7 @@ struct replay_step {
 	int64_t enter, exit;  /* as measured, ns */
 	int64_t start, end;   /* of its operations, as measured */
 	int64_t gap;          /* the thread's own time since its previous step, ns */
+	int64_t gap_recorded; /* part of gap that is due to recording calls that are no steps, ns */
 	int64_t resumed;      /* from the end of what it was handed over by to its entry, ns */
 	int64_t own;          /* the call's unblocked time, ns */
 	int64_t recorded;     /* part of own that is due to recording */
@@ -292,6 +293,12 @@ void replay_learn_handover(struct replay *replay, uint32_t number);
 
 /* Finds how much of the step, the next one in order, and of its gap is repeated set-up. */
 void replay_learn_set_up(struct replay *replay, uint32_t number);
+
+/*
+ * Returns the part of a call's own time that recording takes, ns.  is_first: of launches of an
+ * executable graph.
+ */
+int64_t replay_recorded(const struct replay_step *step, int is_first);
 
 /* Finds each step's own time. */
 void replay_learn(struct replay *replay);

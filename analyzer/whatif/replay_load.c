@@ -33,6 +33,7 @@ struct loader {
 	struct map nodes;  /* ... -> its number of nodes */
 	struct map sizes;  /* call that made or destroyed a graph -> the graph's number of nodes */
 	struct map captures; /* thread -> the call that began a capture, without work since */
+	struct map recorded; /* thread -> what recording its calls since its last step took, ns */
 };
 
 /* --- processes that are not replayed --- */
@@ -440,8 +441,16 @@ static int read_step(void *arg, const struct walk_call *call)
 		map_set(&loader->captures, (uint64_t)call->thread, (uint64_t)call->id);
 		return 0;
 	}
-	if (!read_acts(loader, replay, call, &step))
+	step.gap_recorded = (int64_t)map_get(&loader->recorded, (uint64_t)call->thread, 0);
+	if (!read_acts(loader, replay, call, &step)) {
+		step.own = call->exit - call->enter;
+		step.exec = REPLAY_NONE;
+		map_set(&loader->recorded, (uint64_t)call->thread,
+			(uint64_t)(step.gap_recorded + replay_recorded(&step, 0)));
 		return 0;
+	}
+	if (step.gap_recorded)
+		map_set(&loader->recorded, (uint64_t)call->thread, 0);
 	if (step.enter < replay->first)
 		replay->first = step.enter;
 	raise_to(&replay->last, step.exit);
@@ -541,7 +550,8 @@ int replay_load(struct savings *savings, struct db *db)
 		.operands = { .rows = &db->run->operands },
 		.freed = { .rows = &db->run->freed } };
 	struct map *maps[] = { &loader.marks, &loader.held, &loader.writes, &loader.firsts,
-		&loader.execs, &loader.nodes, &loader.sizes, &loader.captures };
+		&loader.execs, &loader.nodes, &loader.sizes, &loader.captures,
+		&loader.recorded };
 	int rc = polls_find(&loader.polls, db->run, db) || read_graphs(&loader) ? -1 : 0;
 
 	savings->step_of = xcalloc(run_call_end(db->run), sizeof(*savings->step_of));
