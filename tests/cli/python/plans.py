@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # plans.py [--kept | --other]: each turn a line calls a library that makes a plan, uses it once and
 # destroys it: code is loaded, a table is allocated and filled, and after the kernel, for which that
-# waits, both go again.  --kept: one plan for all turns.  --other: each second plan is of other code.
+# waits, both go again.  --kept: one plan for all turns.  --other: each second plan is of other code of
+# the same name.
 import ctypes
 import pathlib
 import re
@@ -20,17 +21,17 @@ words = (ctypes.c_void_p * 2)(ctypes.addressof(spin), ctypes.addressof(data))
 host = ctypes.create_string_buffer(BYTES)
 
 
-def plan_of(name):
-    code = CODE.replace(NAME, name).encode()
-    return [partial(cuda.cuModuleLoadData, ctypes.byref(module), code),
-            partial(cuda.cuModuleGetFunction, ctypes.byref(function), module, name.encode()),
+def plan_of(code):
+    return [partial(cuda.cuModuleLoadData, ctypes.byref(module), code.encode()),
+            partial(cuda.cuModuleGetFunction, ctypes.byref(function), module, NAME.encode()),
             partial(cuda.cuMemAlloc_v2, ctypes.byref(table), BYTES),
             partial(cuda.cuMemcpyHtoD_v2, table, host, BYTES)]
 
 
 use = [partial(cuda.cuLaunchKernel, function, 1, 1, 1, 256, 1, 1, 0, None, words, None)]
 end = [partial(cuda.cuModuleUnload, module), partial(cuda.cuMemFree_v2, table)]
-plans = [plan_of(NAME), plan_of(NAME.replace("add_one", "add_two") if "--other" in sys.argv else NAME)]
+other = CODE.replace("0f3F800000", "0f40000000") if "--other" in sys.argv else CODE
+plans = [plan_of(CODE), plan_of(other)]
 
 
 def transform(calls):
