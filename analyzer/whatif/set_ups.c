@@ -89,10 +89,11 @@ static void end_row(struct search *search)
 static void see_code(struct search *search, uint32_t kernel)
 {
 	struct set_up *list = search->set_ups->list, *fresh = &list[search->fresh], *before;
+	uint64_t code = map_get(&search->codes, kernel, 0);
 
 	if (!search->fresh)
 		return;
-	fresh->code = map_get(&search->codes, kernel, 0);
+	fresh->code = code ? map_hash_next(fresh->code, code) : 0;
 	before = &list[map_get(&search->last, fresh->line, 0)];
 	if (fresh->code && before->code == fresh->code && before->ended_by) {
 		fresh->is_repeated = 1;
@@ -130,6 +131,7 @@ static uint32_t add_call(struct search *search, uint32_t id)
 	uint32_t line = (uint32_t)map_get(&search->lines, run_link(run, id)->site, 0), at = id;
 	struct set_up *now = &search->now;
 	int64_t exit = run_exit(run, outer, id);
+	uint64_t code = 0;
 	int loads = 0, unloads = 0, works = exit == RUN_NEVER;
 
 	if (line != now->line)
@@ -146,6 +148,7 @@ static uint32_t add_call(struct search *search, uint32_t id)
 
 		loads += kind == KIND_MODULE_LOAD && !payload->result;
 		unloads += kind == KIND_MODULE_UNLOAD && !payload->result;
+		code = map_hash_next(code, (uint64_t)payload->bytes);
 		if (call_is_wait(kind) || (kind_has(kind, K_WORK) && !fills_tables(search, call, at)))
 			works = 1;
 		if (kind_family(kind) == FAMILY_launch) {
@@ -163,6 +166,7 @@ static uint32_t add_call(struct search *search, uint32_t id)
 	now->loads += loads;
 	now->unloads += unloads;
 	now->loaded = (uint32_t)now->loads;
+	now->code = map_hash_next(now->code, code);
 	return at;
 }
 

@@ -7,8 +7,8 @@
  * a module, and with the time between these calls, which the library or the runtime compiler spends.
  * Kept, it happens once.
  *
- * Code counts as the same if the first kernel that the thread launches after it has the same name and
- * image.  Which load an unload belongs to is not recorded: the thread's last one without.
+ * A set-up is the same as the one before if the sizes of its memory and tables are, and the first
+ * kernel that the thread launches after it has the same name and image.  Which load an unload belongs to is not recorded: the thread's last one without.
  */
 #ifndef CUFENCE_SET_UPS_H
 #define CUFENCE_SET_UPS_H
@@ -20,7 +20,7 @@ struct set_up {
 	uint32_t thread;
 	uint32_t line;       /* number of the line that loads the code */
 	int64_t from, until; /* entry of its first call, return of its last one, ns */
-	uint64_t code;       /* 0: unknown */
+	uint64_t code;       /* a hash of what it sets up; 0: unknown */
 	uint32_t loaded;     /* modules that it loaded and that are not unloaded yet */
 	uint32_t ended_by;   /* the set-up that unloaded the last one, 0: none */
 	int loads, unloads;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# plans.py [--kept | --other]: each turn a line calls a library that makes a plan, uses it once and
+# plans.py [--kept | --other | --larger]: each turn a line calls a library that makes a plan, uses it once and
 # destroys it: code is loaded, a table is allocated and filled, and after the kernel, for which that
 # waits, both go again.  --kept: one plan for all turns.  --other: each second plan is of other code of
-# the same name.
+# the same name.  --larger: ... has a larger table.
 import ctypes
 import pathlib
 import re
@@ -18,20 +18,20 @@ context, module, function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_
 data, table = ctypes.c_uint64(), ctypes.c_uint64()
 spin = ctypes.c_uint64(1000000)
 words = (ctypes.c_void_p * 2)(ctypes.addressof(spin), ctypes.addressof(data))
-host = ctypes.create_string_buffer(BYTES)
+host = ctypes.create_string_buffer(2 * BYTES)
 
 
-def plan_of(code):
+def plan_of(code, bytes):
     return [partial(cuda.cuModuleLoadData, ctypes.byref(module), code.encode()),
             partial(cuda.cuModuleGetFunction, ctypes.byref(function), module, NAME.encode()),
-            partial(cuda.cuMemAlloc_v2, ctypes.byref(table), BYTES),
-            partial(cuda.cuMemcpyHtoD_v2, table, host, BYTES)]
+            partial(cuda.cuMemAlloc_v2, ctypes.byref(table), bytes),
+            partial(cuda.cuMemcpyHtoD_v2, table, host, bytes)]
 
 
 use = [partial(cuda.cuLaunchKernel, function, 1, 1, 1, 256, 1, 1, 0, None, words, None)]
 end = [partial(cuda.cuModuleUnload, module), partial(cuda.cuMemFree_v2, table)]
 other = CODE.replace("0f3F800000", "0f40000000") if "--other" in sys.argv else CODE
-plans = [plan_of(CODE), plan_of(other)]
+plans = [plan_of(CODE, BYTES), plan_of(other, BYTES + 4096 * ("--larger" in sys.argv))]
 
 
 def transform(calls):
