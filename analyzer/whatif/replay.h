@@ -104,11 +104,11 @@ struct replay_step {
 	uint32_t handed_step; /* or the step whose host function it came after */
 	uint32_t maker;  /* step that allocated what it frees, or made the graph that it launches */
 	uint32_t behind; /* step whose end the operation waited for on the device */
-	uint32_t behind_via;              /* step that caused that wait */
-	uint32_t follows;                 /* for a host function: its thread's previous operation */
-	uint32_t set_up;    /* line of the repeated set-up that it is part of or comes after */
-	int64_t setting_up; /* part of gap that is due to that, ns */
-	uint32_t accident;                /* the first one of which it is the later operation */
+	uint32_t behind_via; /* step that caused that wait */
+	uint32_t follows;    /* for a host function: its thread's previous operation */
+	uint32_t set_up;     /* line of the repeated set-up that it is part of or comes after */
+	int64_t setting_up;  /* part of gap that is due to that, ns */
+	uint32_t accident;   /* the first one of which it is the later operation */
 	uint32_t operands, operand_count; /* range in replay.operand */
 	uint32_t act;
 	uint8_t scope, stream_kind, kind, engine;

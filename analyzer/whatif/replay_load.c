@@ -550,8 +550,7 @@ int replay_load(struct savings *savings, struct db *db)
 		.operands = { .rows = &db->run->operands },
 		.freed = { .rows = &db->run->freed } };
 	struct map *maps[] = { &loader.marks, &loader.held, &loader.writes, &loader.firsts,
-		&loader.execs, &loader.nodes, &loader.sizes, &loader.captures,
-		&loader.recorded };
+		&loader.execs, &loader.nodes, &loader.sizes, &loader.captures, &loader.recorded };
 	int rc = polls_find(&loader.polls, db->run, db) || read_graphs(&loader) ? -1 : 0;
 
 	savings->step_of = xcalloc(run_call_end(db->run), sizeof(*savings->step_of));

@@ -90,8 +90,8 @@ static void free_replay(void *object)
 	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
 		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts,
 		&replay->places, &replay->silences, &replay->admitted, &replay->kept };
-	void *rooms[] = { replay->once, replay->step, replay->operand, replay->same_place, replay->accident,
-		replay->change, replay->end, replay->held, replay->held_unchanged,
+	void *rooms[] = { replay->once, replay->step, replay->operand, replay->same_place,
+		replay->accident, replay->change, replay->end, replay->held, replay->held_unchanged,
 		replay->end_unchanged, replay->thread, replay->stream, replay->event, replay->exec,
 		replay->context, replay->apart, replay->memory, replay->booking, replay };
 

@@ -149,7 +149,8 @@ static uint32_t add_call(struct search *search, uint32_t id)
 		loads += kind == KIND_MODULE_LOAD && !payload->result;
 		unloads += kind == KIND_MODULE_UNLOAD && !payload->result;
 		code = map_hash_next(code, (uint64_t)payload->bytes);
-		if (call_is_wait(kind) || (kind_has(kind, K_WORK) && !fills_tables(search, call, at)))
+		if (call_is_wait(kind) ||
+			(kind_has(kind, K_WORK) && !fills_tables(search, call, at)))
 			works = 1;
 		if (kind_family(kind) == FAMILY_launch) {
 			end_row(search);
@@ -202,8 +203,7 @@ const struct set_up *set_ups_first(const struct set_ups *set_ups, uint32_t threa
 		size_t middle = low + (high - low) / 2;
 		const struct set_up *set_up = &set_ups->list[middle];
 
-		if (set_up->thread < thread ||
-			(set_up->thread == thread && set_up->until <= after))
+		if (set_up->thread < thread || (set_up->thread == thread && set_up->until <= after))
 			low = middle + 1;
 		else
 			high = middle;

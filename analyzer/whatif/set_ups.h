@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Set-up that a line of the program repeats: it loads code, as cuFFT does for a plan, and unloads it
- * again before it loads the same code the next time.  A set-up is a row of a thread's calls from
+ * Set-up that a line of the program repeats: it loads code, as cuFFT does for a plan, and unloads
+ * it again before it loads the same code the next time.  A set-up is a row of a thread's calls from
  * one line without work in between, in which code is loaded or unloaded: with the memory that is
  * allocated and freed there, with the tables that are copied into that memory or into variables of
- * a module, and with the time between these calls, which the library or the runtime compiler spends.
- * Kept, it happens once.
+ * a module, and with the time between these calls, which the library or the runtime compiler
+ * spends.  Kept, it happens once.
  *
  * A set-up is the same as the one before if the sizes of its memory and tables are, and the first
- * kernel that the thread launches after it has the same name and image.  Which load an unload belongs to is not recorded: the thread's last one without.
+ * kernel that the thread launches after it has the same name and image.  Which load an unload
+ * belongs to is not recorded: the thread's last one without.
  */
 #ifndef CUFENCE_SET_UPS_H
 #define CUFENCE_SET_UPS_H
