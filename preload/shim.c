@@ -226,7 +226,9 @@ void shim_end(struct thread_state *thread)
 	guarded_finish(thread);
 	collector_flush(1);
 	clock_calibrate(thread, 100);
-	if (!usage_is_filtered())
+	if (usage_is_filtered())
+		trace_count(&shim.writer, COUNT_UNLISTED_MODULES, 1);
+	else
 		module_note_all(thread);
 	trace_finish(&shim.writer);
 	shim.ended = thread;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +174,18 @@ static int insert_failure(struct loader *loader)
 										       : 0);
 }
 
+/* Calls that were counted only tell nothing: they are no loss. */
+static int insert_quick_queries(struct loader *loader)
+{
+	uint64_t count = loader->p.reader.header->counter[COUNT_QUICK_QUERIES];
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, count);
+	return count ? db_run(loader->insert[INSERT_PROPERTY], "iss", loader->process,
+			       counter_names[COUNT_QUICK_QUERIES], text)
+		     : 0;
+}
+
 static int insert_losses(struct loader *loader)
 {
 	const struct file_header *header = loader->p.reader.header;
@@ -181,10 +194,10 @@ static int insert_losses(struct loader *loader)
 			(header->cupti_state == CUPTI_STATE_NEVER && !loader->p.context_count));
 	int host_only = header->cupti_state != CUPTI_STATE_ON && loader->p.call_count && !unusable;
 
-	for (unsigned i = 0; i < COUNTER_COUNT; i++)
+	for (unsigned i = 0; i < COUNT_QUICK_QUERIES; i++)
 		if (loader_insert_loss(loader, counter_names[i], header->counter[i]))
 			return -1;
-	return insert_damage(loader) || insert_failure(loader) ||
+	return insert_quick_queries(loader) || insert_damage(loader) || insert_failure(loader) ||
 		loader_insert_loss(loader, "unusable", unusable) ||
 		loader_insert_loss(loader, "host_only", host_only) ||
 		loader_insert_loss(loader, "aliases_left_out", loader_twins_left_out(&loader->p)) ||
