@@ -119,7 +119,7 @@ static const char library_sql[] =
 	"FROM module m WHERE m.path LIKE '%/' || ?1 ESCAPE '\\'";
 
 /*
- * Modules are listed with the first calls and at the end; a library that was loaded in between may
+ * Modules are listed with new call sites and at the end; a library that was loaded in between may
  * be missing where there was no end.
  */
 static const char unlisted_sql[] =

@@ -6,13 +6,15 @@
 cufence=$build/bin/cufence
 calls=$build/bench/micro_calls
 needs "$cufence" "$build/lib/libcufence.so" "$calls" "$build/bench/stub/libcuda.so.1"
+asan=
+sanitized && asan="$(${CC:-gcc} -print-file-name=libasan.so) "
 cd "$tmp" || exit 1
 query() { "$cufence" query run.db "$1"; }
 counted() { query "SELECT ifnull(sum(value), 0) FROM property WHERE name = 'quick_queries'"; }
 
 stub() { # NS: 1280 queries, each of which takes so long
 	rm -rf run.db* out && mkdir out && echo attribute >out/ask
-	CUFENCE_MODE=host CUFENCE_OUT=$tmp/out LD_PRELOAD=$build/lib/libcufence.so STUB_NS=$1 \
+	CUFENCE_MODE=host CUFENCE_OUT=$tmp/out LD_PRELOAD="$asan$build/lib/libcufence.so" STUB_NS=$1 \
 		LD_LIBRARY_PATH=$build/bench/stub "$calls" -s out &
 }
 
