@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code around every recorded call. */
 #include <errno.h>
-#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "holding.h"
 #include "hot.h"
-#include "system.h"
 #include "usage.h"
 #include "window.h"
 
@@ -37,21 +35,6 @@ static inline void write_enter(struct call_frame *frame)
 	frame->entered = chunk->written;
 }
 
-static int is_within(const stack_t *stack, uintptr_t address)
-{
-	return address - (uintptr_t)stack->ss_sp < stack->ss_size;
-}
-
-int frame_was_left(uintptr_t where, uintptr_t now)
-{
-	stack_t handlers;
-
-	if (syscall(SYS_sigaltstack, NULL, &handlers) || handlers.ss_flags & SS_DISABLE ||
-		is_within(&handlers, where) == is_within(&handlers, now))
-		return now >= where;
-	return is_within(&handlers, where);
-}
-
 /* The recorder was interrupted while writing a record: its state may be inconsistent. */
 static void recover(struct thread_state *thread)
 {
@@ -59,27 +42,6 @@ static void recover(struct thread_state *thread)
 	trace_count(&shim.writer, COUNT_DROPPED_RECORDS, 1);
 	thread->generation = thread->ready = 0;
 	thread->busy = 0;
-}
-
-/* Was the recorder's frame overwritten by a function called since then? */
-static int is_gone(const struct thread_state *thread)
-{
-	uintptr_t slot = (thread->outermost & ~(uintptr_t)1) + sizeof(slot);
-
-	return !system_readable(slot) || *(const volatile uint32_t *)slot != thread->caller;
-}
-
-COLD int thread_forget(struct thread_state *thread, uintptr_t frame)
-{
-	int saved = errno;
-
-	if (frame < thread->outermost ? is_gone(thread)
-				      : frame_was_left(thread->outermost, frame)) {
-		thread->depth = 0;
-		thread->correlation = 0;
-	}
-	errno = saved;
-	return thread->depth;
 }
 
 /* 1: the thread is ready, or would be inside a window while this call is recorded anyway. */
@@ -162,9 +124,8 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 	thread->busy = (uintptr_t)frame_address;
 	clear(frame);
 	begin(thread, frame, id, flags, frame_address);
-	frame->context = flags & (FRAME_RUNTIME | FRAME_HOST | FRAME_SELDOM)
-		? 0
-		: context_current(thread);
+	frame->context =
+		flags & (FRAME_RUNTIME | FRAME_HOST | FRAME_SELDOM) ? 0 : context_current(thread);
 	/* Copy now, while the device works; later it would wait for this thread. */
 	if (UNLIKELY(flags & FRAME_WAITS) && thread->chunk.used > TRACE_CHUNK_SPACE / 2)
 		thread_empty(thread);

@@ -247,8 +247,10 @@ static int function_is_whole(const struct function_record *function, size_t byte
 {
 	size_t fixed = sizeof(*function) + function->name_length;
 
-	return bytes >= fixed && (function->parameter_count == FUNCTION_NO_PARAMETERS ||
-		holds(bytes, fixed, function->parameter_count, sizeof(struct function_parameter)));
+	return bytes >= fixed &&
+		(function->parameter_count == FUNCTION_NO_PARAMETERS ||
+			holds(bytes, fixed, function->parameter_count,
+				sizeof(struct function_parameter)));
 }
 
 /* Bytes of the strings after a record's fixed part. */
@@ -298,8 +300,7 @@ static int record_is_whole(struct trace_reader *reader, const struct record *rec
 		if (AS(device_info_record)->device >= TRACE_DEVICES)
 			return 0;
 	}
-	return !layout->length_offset ||
-		holds(bytes, layout->size, text_bytes(layout, record), 1);
+	return !layout->length_offset || holds(bytes, layout->size, text_bytes(layout, record), 1);
 #undef AS
 }
 

@@ -78,8 +78,8 @@ enum trace_cupti_state {
 	X(CUT, cut)                         /* the file was truncated while it was written */ \
 	X(PASSED_FUNCTIONS, passed_functions) /* host functions whose runs are not recorded */ \
 	X(OTHER_NAMESPACES, other_namespaces) /* drivers in other link namespaces: not recorded */ \
-	X(UNLISTED_MODULES, unlisted_modules) /* a filter may forbid to list the modules at the end */ \
-	X(QUICK_QUERIES, quick_queries)     /* calls with TRAIT_SELDOM that are not recorded */
+	X(UNLISTED_MODULES, unlisted_modules) /* a filter may forbid their list at the end */ \
+	X(QUICK_QUERIES, quick_queries)       /* calls with TRAIT_SELDOM that are not recorded */
 
 enum trace_counter {
 #define X(counter, name) COUNT_##counter,

@@ -25,7 +25,7 @@ struct host_view {
 /* Do others use a process's device memory in an order of their own? */
 enum host_view_others {
 	OTHERS_NONE,
-	OTHERS_LOADED, /* a library that could make it so is there as a part of a framework, or may be */
+	OTHERS_LOADED, /* a library for that is a part of a framework, or may have been loaded */
 	OTHERS_MAY,
 };
 

@@ -89,7 +89,7 @@ static const struct loss losses[] = {
 		"recorded" },
 	{ "unlisted_modules", LOSS_NOTE,
 		"a seccomp filter may forbid to list the program's libraries at its end: those "
-		"loaded after the first calls may be unknown, and a needless-wait is likely at most" },
+		"loaded late may be unknown, and a needless-wait is likely at most" },
 	{ "bypassed_calls", LOSS_NOTE,
 		"%lld calls bypassed the wrappers and were recorded by CUPTI only" },
 };
