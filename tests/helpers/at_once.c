@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * at_once NAME.db: runs commands of cufence that read one database, without starting the program and
- * checking the database for each.  A line of standard input is a command; tabs separate its words:
+ * at_once NAME.db: runs commands of cufence that read one database, without starting the program
+ * and checking the database for each.  A line of standard input is a command; tabs separate words:
  *
  *	FILE	COMMAND	ARGUMENT...
  *
@@ -24,11 +24,11 @@ static const char *checked; /* the database, once it was */
 /* In place of the program's: what was checked is not checked again. */
 int db_open(struct db *db, const char *path, enum db_access access)
 {
-	static int (*next)(struct db *, const char *, enum db_access);
+	typedef int opener(struct db *, const char *, enum db_access);
+	static opener *next;
 
 	if (!next)
-		next = (int (*)(struct db *, const char *, enum db_access))dlsym(
-			RTLD_NEXT, "db_open");
+		next = (opener *)dlsym(RTLD_NEXT, "db_open");
 	return next(db, path,
 		access == DB_READ && checked && !strcmp(path, checked) ? DB_OWN : access);
 }
