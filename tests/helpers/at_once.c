@@ -5,8 +5,8 @@
  *
  *	FILE	COMMAND	ARGUMENT...
  *
- * What the command prints is written to FILE; NAME.db is checked by the first one, which is
- * "query" or another that opens it for reading.  Prints the exit status of each, a line per command.
+ * What the command prints is written to FILE.  NAME.db is checked once, before the first command.
+ * Prints the exit status of each command, one a line.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
