@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reuse of memory by allocators that ask events whether it is in use (walk/callers.def).
+ * The reuse of memory by allocators that ask events whether it is in use (callers.def).
  *
  * Such an allocator records events when memory is given back, and hands the memory out again once
  * they are complete: "the allocator will not reuse the memory until all operations recorded are

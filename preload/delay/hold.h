@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hold: a separate library (hold/), loaded with the recorder by "cufence confirm" only.  It
+ * The hold: a separate library (delay/), loaded with the recorder by "cufence confirm" only.  It
  * wraps driver functions below the recorder, delays the stream of one call and checks whether
  * another call's work completes meanwhile (trace/hold_plan.h).  The recorder passes it the driver's
  * functions when it looks them up, and each new site; this adds no cost to calls.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of image/ only; image.h has the rules. */
+/* Shared by the files of fatbin/ only; image.h has the rules. */
 #ifndef CUFENCE_IMAGE_PARTS_H
 #define CUFENCE_IMAGE_PARTS_H
 
