@@ -10,7 +10,7 @@
  * allocation the last TOUCHED_DEPTH operations are kept; if an older one may matter, that is
  * reported, too.
  *
- * whatif/needs.c walks over the run and passes on its calls: by relax_all(), or for a removed wait
+ * needs.c walks over the run and passes on its calls: by relax_all(), or for a removed wait
  * by relax_without() and additional order for that one (order_cover.h).
  */
 #ifndef CUFENCE_RELAX_H

@@ -3,10 +3,9 @@
 
 #include <string.h>
 
-enum {
-	WORD = 8,
-	MOST_PLACES = 32768, /* upper limit: more bytes than a launch can pass */
-};
+#define PLACES_LIMIT 32768 /* more bytes than a launch can pass */
+
+enum { WORD = 8 };
 
 /* Offsets of words that are not pointers, in the recorder's order (preload/arguments.c). */
 struct places {
@@ -52,7 +51,7 @@ static int place_each(struct places *places, size_t count, const struct function
 
 	if (!layout || layout->parameter_count == FUNCTION_NO_PARAMETERS)
 		return 0;
-	for (uint32_t i = 0; i < layout->parameter_count && places->count < MOST_PLACES; i++) {
+	for (uint32_t i = 0; i < layout->parameter_count && places->count < PLACES_LIMIT; i++) {
 		struct function_parameter parameter = parameter_of(layout, i);
 
 		add_bytes(places, parameter.offset, parameter.size);
