@@ -83,7 +83,7 @@ SEES_sim/cudart := trace sim
 SEES_sim/cupti := trace sim
 SEES_probe := kernels
 # The rooms of the analyzer, lower ones first.  Each names those whose headers it may use.
-ROOMS := containers terminal store model symbols names load calls_in_order order kernel_access access hazard evidence waits needs account replay \
+ROOMS := containers terminal store model symbols names load load/graphs calls_in_order order kernel_access access hazard evidence waits needs account replay \
 	rules passes report stats html check export confirm watch cli
 rooms = $(addprefix analyzer/,$1)
 SEES_analyzer/containers := trace
@@ -93,6 +93,7 @@ SEES_analyzer/model := trace $(call rooms,containers store)
 SEES_analyzer/symbols := trace $(call rooms,containers store)
 SEES_analyzer/names := trace $(call rooms,containers terminal store model)
 SEES_analyzer/load := trace $(call rooms,containers terminal store model symbols)
+SEES_analyzer/load/graphs := trace $(call rooms,containers terminal store model load)
 SEES_analyzer/calls_in_order := trace $(call rooms,containers store model symbols)
 SEES_analyzer/order := trace $(call rooms,containers store model calls_in_order)
 SEES_analyzer/kernel_access := trace $(READERS) $(call rooms,containers store model names)
