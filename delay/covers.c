@@ -6,7 +6,7 @@
  */
 #include <stdatomic.h>
 
-#include "hold_parts.h"
+#include "hold_internal.h"
 
 #define MOST 64
 

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hold_parts.h"
+#include "hold_internal.h"
 #include "system.h"
 
 #define SITES 65536 /* ids are smaller (preload/sites/site.c) */

@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "hold_parts.h"
+#include "hold_internal.h"
 #include "system.h"
 
 #define LOOK_NS 100000 /* polling interval of the thread */

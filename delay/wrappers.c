@@ -3,7 +3,7 @@
 #include <cuda.h>
 
 #include "fields.h"
-#include "hold_parts.h"
+#include "hold_internal.h"
 
 enum { VARIANTS = 2 };
 

@@ -5,7 +5,7 @@
 
 #include <libelf.h>
 
-#include "parts.h"
+#include "image_internal.h"
 
 struct cubin {
 	Elf *elf;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-#include "parts.h"
+#include "image_internal.h"
 
 enum entry_flag {
 	ENTRY_LZ4 = 0x2000,

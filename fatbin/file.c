@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "parts.h"
+#include "image_internal.h"
 
 int image_open(const char *path, uint64_t *size, char error[IMAGE_ERROR_SIZE])
 {

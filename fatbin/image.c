@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "parts.h"
+#include "image_internal.h"
 
 int image_fail(char error[IMAGE_ERROR_SIZE], const char *format, ...)
 {

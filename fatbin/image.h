@@ -20,6 +20,10 @@
 
 #define IMAGE_ERROR_SIZE 256
 
+/* Writes the message.  Returns -1, so that a check and its message are one statement. */
+int image_fail(char error[IMAGE_ERROR_SIZE], const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Offset and size in the parameter buffer of a launch, bytes. */
 struct image_parameter {
 	uint32_t offset, size;

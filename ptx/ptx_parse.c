@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses a module: its functions and variables, and declarations of both. */
-#include "ptx_parts.h"
+#include "ptx_internal.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds registers with one value per function, and the values that addresses are computed from. */
-#include "ptx_parts.h"
+#include "ptx_internal.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lower_parts.h"
+#include "lower_internal.h"
 
 int lower_refuse(struct lower *lower, const char *why)
 {

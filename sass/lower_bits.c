@@ -6,7 +6,7 @@
  *
  * Within a block, P4 then equals P2.
  */
-#include "lower_parts.h"
+#include "lower_internal.h"
 
 /* The name of a cleared bit. */
 #define CLEARED (UINT32_MAX - 1)

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "lower_parts.h"
+#include "lower_internal.h"
 
 /* Of calls in each other, and of instructions: code beyond them is refused, its kernels unknown. */
 #define DEPTH_LIMIT 8

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "builtin.h"
-#include "lower_parts.h"
+#include "lower_internal.h"
 
 static void lower_copy(struct lower *lower)
 {

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "lower_parts.h"
+#include "lower_internal.h"
 
 /*
  * Identifies an operand's value while names identify register contents.  Returns 0, or -1: unknown.

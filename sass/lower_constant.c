@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Constant banks: parameters, words of the driver and the compiler, variables. */
-#include "lower_parts.h"
+#include "lower_internal.h"
 
 /* Variables that lower.c adds to each kernel. */
 enum { VARIABLE_OF_PARAMETERS, VARIABLE_OF_STACK, VARIABLE_OF_SHARED };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes operands and instructions of the interpreter. */
-#include "lower_parts.h"
+#include "lower_internal.h"
 
 /* Instructions of a function, which is refused beyond it. */
 #define OUTPUT_LIMIT 600000

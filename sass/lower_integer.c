@@ -3,7 +3,7 @@
  * Arithmetic on 32 bits.  A register does not determine whether its number is signed: the
  * interpreter allows both (CLASS_BITS).
  */
-#include "lower_parts.h"
+#include "lower_internal.h"
 
 static struct ptx_operand source(struct lower *lower, unsigned number)
 {

@@ -2,7 +2,7 @@
 /* Loads, stores and copies. */
 #include <string.h>
 
-#include "lower_parts.h"
+#include "lower_internal.h"
 
 /* --- addresses --- */
 

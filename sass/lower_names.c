@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "lower_parts.h"
+#include "lower_internal.h"
 
 static void visit_operand(const struct sass_operand *operand, lower_visit *visit, void *arg)
 {

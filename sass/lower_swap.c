@@ -3,7 +3,7 @@
  * Compilers exchange registers without a third one: a ^= b, b ^= a, a ^= b.  Within a block, the
  * parts of such sums are kept: XOR of the sum with one part is the other.
  */
-#include "lower_parts.h"
+#include "lower_internal.h"
 
 static unsigned machine_of(const struct sass_operand *operand)
 {

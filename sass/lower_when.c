@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "lower_parts.h"
+#include "lower_internal.h"
 
 int lower_is_when(const struct machine_when *a, const struct machine_when *b)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "access_graph.h"
-#include "access_parts.h"
+#include "access_internal.h"
 #include "calls.h"
 #include "memory.h"
 #include "record.h"

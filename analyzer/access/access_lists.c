@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "access_parts.h"
+#include "access_internal.h"
 #include "memory.h"
 
 #define LISTS_BYTES ((size_t)32 << 20)

@@ -2,7 +2,7 @@
 /* The activity of devices, and the causes of their idle time. */
 #include <stdlib.h>
 
-#include "account_parts.h"
+#include "account_internal.h"
 #include "busy.h"
 #include "digits.h"
 #include "memory.h"

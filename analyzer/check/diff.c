@@ -3,7 +3,7 @@
 
 #include "constants.h"
 #include "median.h"
-#include "report_parts.h"
+#include "report_internal.h"
 
 /* Columns begin with the side and the number of the run. */
 static const char tables_sql[] =

@@ -5,7 +5,7 @@
 
 #include "print.h"
 #include "report_finding.h"
-#include "report_parts.h"
+#include "report_internal.h"
 #include "report_possible.h"
 #include "shell.h"
 

@@ -4,7 +4,7 @@
  * kernels may signal each other by flags in memory, and a library orders the use of memory that it
  * allocated itself.
  */
-#include "hazards_parts.h"
+#include "hazards_internal.h"
 
 static int has_overlap(const struct memory_access *a, const struct memory_access *b)
 {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "graph_order.h"
-#include "hazards_parts.h"
+#include "hazards_internal.h"
 #include "memory.h"
 #include "sorted.h"
 

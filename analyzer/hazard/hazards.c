@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hazards_parts.h"
+#include "hazards_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

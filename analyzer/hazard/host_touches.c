@@ -8,7 +8,7 @@
  * memory programming", coherency and concurrency).  The guard reports the accesses; the order tells
  * which of them came after a wait, and the accesses of the operation which of them conflict.
  */
-#include "hazards_parts.h"
+#include "hazards_internal.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "hazards_parts.h"
+#include "hazards_internal.h"
 #include "memory.h"
 
 /* Allocations of an executable graph. */

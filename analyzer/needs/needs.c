@@ -6,7 +6,7 @@
 
 #include "constants.h"
 #include "memory.h"
-#include "needs_parts.h"
+#include "needs_internal.h"
 #include "order_loss.h"
 #include "sorted.h"
 #include "walk.h"

@@ -3,7 +3,7 @@
 
 #include "constants.h"
 #include "memory.h"
-#include "needs_parts.h"
+#include "needs_internal.h"
 #include "scope.h"
 
 /* Number of waits of a stream that later work is compared with. */

@@ -4,7 +4,7 @@
 
 #include "constants.h"
 #include "memory.h"
-#include "needs_parts.h"
+#include "needs_internal.h"
 #include "scope.h"
 #include "stretches.h"
 

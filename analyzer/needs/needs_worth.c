@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "needs_parts.h"
+#include "needs_internal.h"
 
 /* Waits at a site: how many brought the host no results, others; and the time of the former, ns. */
 struct wait_site {

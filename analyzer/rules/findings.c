@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "constants.h"
-#include "findings_parts.h"
+#include "findings_internal.h"
 #include "memory.h"
 #include "places.h"
 #include "run_columns.h"

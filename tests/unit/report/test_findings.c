@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include "findings_parts.h"
+#include "findings_internal.h"
 #include "run_length.h"
 
 /* All is waited in the loop, though 30 us of the 130 are saved before it. */

@@ -2,8 +2,8 @@
 /*
  * Shared by findings*.c: findings while they are collected, weighed and stored.
  */
-#ifndef CUFENCE_FINDINGS_PARTS_H
-#define CUFENCE_FINDINGS_PARTS_H
+#ifndef CUFENCE_FINDINGS_INTERNAL_H
+#define CUFENCE_FINDINGS_INTERNAL_H
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
  * Internals of access_read(): access.c reads single operations, access_graph.c the content of
  * graphs.  Functions return 0, or -1 after a message, unless stated otherwise.
  */
-#ifndef CUFENCE_ACCESS_PARTS_H
-#define CUFENCE_ACCESS_PARTS_H
+#ifndef CUFENCE_ACCESS_INTERNAL_H
+#define CUFENCE_ACCESS_INTERNAL_H
 
 #include "conflict.h"
 #include "idmap.h"

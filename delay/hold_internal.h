@@ -6,8 +6,8 @@
  *
  * One stream is held at a time, under a lock that is never locked during a call that may wait.
  */
-#ifndef CUFENCE_HOLD_PARTS_H
-#define CUFENCE_HOLD_PARTS_H
+#ifndef CUFENCE_HOLD_INTERNAL_H
+#define CUFENCE_HOLD_INTERNAL_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by account*.c: the calls of threads as intervals, and the sums. */
-#ifndef CUFENCE_ACCOUNT_PARTS_H
-#define CUFENCE_ACCOUNT_PARTS_H
+#ifndef CUFENCE_ACCOUNT_INTERNAL_H
+#define CUFENCE_ACCOUNT_INTERNAL_H
 
 #include "handovers.h"
 #include "loop.h"

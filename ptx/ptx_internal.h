@@ -20,10 +20,12 @@
  * 	ptx_shape      the bytes of one access
  * 	ptx_claim      the accesses found
  */
-#ifndef CUFENCE_PTX_PARTS_H
-#define CUFENCE_PTX_PARTS_H
+#ifndef CUFENCE_PTX_INTERNAL_H
+#define CUFENCE_PTX_INTERNAL_H
 
-#include "parts.h"
+#include <string.h>
+
+#include "image.h"
 #include "ptx.h"
 #include "ptx_lex.h"
 

@@ -9,8 +9,8 @@
  * signals blocked, and the data that it protects is never in memory that may be guarded.  Nothing
  * here uses the heap or any other lock.
  */
-#ifndef CUFENCE_GUARD_PARTS_H
-#define CUFENCE_GUARD_PARTS_H
+#ifndef CUFENCE_GUARD_INTERNAL_H
+#define CUFENCE_GUARD_INTERNAL_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Internals of the detector: hazards.c processes the streams of a run, graph_hazards.c the nodes of
  * the graphs that it launches.  Functions return 0, or -1 after a message, unless stated otherwise.
  */
-#ifndef CUFENCE_HAZARDS_PARTS_H
-#define CUFENCE_HAZARDS_PARTS_H
+#ifndef CUFENCE_HAZARDS_INTERNAL_H
+#define CUFENCE_HAZARDS_INTERNAL_H
 
 #include "dependents.h"
 #include "fences.h"

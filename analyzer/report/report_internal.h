@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of a report that have their own file.  Each that returns: 0, or -1 after a message. */
-#ifndef CUFENCE_REPORT_PARTS_H
-#define CUFENCE_REPORT_PARTS_H
+#ifndef CUFENCE_REPORT_INTERNAL_H
+#define CUFENCE_REPORT_INTERNAL_H
 
 #include <stdio.h>
 

@@ -13,11 +13,11 @@
  * 	lower_constant constant banks
  * 	lower_memory   loads, stores, copies
  */
-#ifndef CUFENCE_LOWER_PARTS_H
-#define CUFENCE_LOWER_PARTS_H
+#ifndef CUFENCE_LOWER_INTERNAL_H
+#define CUFENCE_LOWER_INTERNAL_H
 
 #include "kernel_code.h"
-#include "ptx_parts.h"
+#include "ptx_internal.h"
 #include "sass.h"
 
 /* Register files in one numbering: R, UR, P, UP. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by run_*.c: reading a run from a database. */
-#ifndef CUFENCE_RUN_PARTS_H
-#define CUFENCE_RUN_PARTS_H
+#ifndef CUFENCE_RUN_INTERNAL_H
+#define CUFENCE_RUN_INTERNAL_H
 
 #include "run_build.h"
 #include "run_columns.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of fatbin/ only; image.h has the rules. */
-#ifndef CUFENCE_IMAGE_PARTS_H
-#define CUFENCE_IMAGE_PARTS_H
+#ifndef CUFENCE_IMAGE_INTERNAL_H
+#define CUFENCE_IMAGE_INTERNAL_H
 
 #include <string.h>
 
@@ -16,10 +16,6 @@ struct fatbin_header {
 	uint16_t header_size;
 	uint64_t size; /* of the entries after this header */
 };
-
-/* Returns -1, so that a check and its message are one statement. */
-int image_fail(char error[IMAGE_ERROR_SIZE], const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 
 /*
  * Checks a container's header and returns the container's size, with the header, in *total.

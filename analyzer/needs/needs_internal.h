@@ -3,8 +3,8 @@
  * Interface between the parts of needs.h, private to needs*.c: needs.c walks over the run,
  * needs_host.c handles waits of the host, needs_events.c those of streams for events.
  */
-#ifndef CUFENCE_NEEDS_PARTS_H
-#define CUFENCE_NEEDS_PARTS_H
+#ifndef CUFENCE_NEEDS_INTERNAL_H
+#define CUFENCE_NEEDS_INTERNAL_H
 
 #include "needs.h"
 #include "owners.h"
