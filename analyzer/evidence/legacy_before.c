@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "digits.h"
+#include "radix_sort.h"
 #include "idmap.h"
 #include "memory.h"
 #include "run_columns.h"
@@ -18,7 +18,7 @@ struct work {
 	uint32_t call, op, context; /* op: its operation that ended last */
 	uint32_t legacy;
 };
-_Static_assert(sizeof(struct work) == 64, "digits_sort()");
+_Static_assert(sizeof(struct work) == 64, "radix_sort()");
 
 /* The work of a context that ended last so far. */
 struct ended {
@@ -110,7 +110,7 @@ static void read_work(struct sweep *sweep, const struct run *run)
 			map_get(&threads, run_payload(run, run_call(run, id))->process, 0) > 1)
 			add_call(sweep, run, id);
 	map_release(&threads);
-	sweep->work = digits_sort(sweep->work, sweep->count, sizeof(*sweep->work));
+	sweep->work = radix_sort(sweep->work, sweep->count, sizeof(*sweep->work));
 }
 
 /*

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "constants.h"
-#include "digits.h"
+#include "radix_sort.h"
 #include "load_accept.h"
 #include "memory.h"
 
@@ -398,7 +398,7 @@ static void blame_all(struct times *times)
 		struct timed_stream *stream = &times->stream[i];
 
 		if (stream->count)
-			stream->operation = digits_sort(stream->operation, stream->count,
+			stream->operation = radix_sort(stream->operation, stream->count,
 				sizeof(*stream->operation));
 		blame(times, stream);
 	}

@@ -265,7 +265,7 @@ static inline uint64_t replay_place(const struct replay_step *step)
 /* Reads the calls of all processes.  Returns 0, or -1 after a message. */
 int replay_load(struct savings *savings, struct db *db);
 
-/* For digits_sort(). */
+/* For radix_sort(). */
 struct timed {
 	int64_t at;
 	uint64_t step;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "digits.h"
+#include "radix_sort.h"
 #include "memory.h"
 #include "replay.h"
 #include "sorted.h"
@@ -32,7 +32,7 @@ static void find_sharers(struct replay *replay)
 			step->share >= LARGE_PERCENT / 100.0F)
 			list[count++] = (struct timed){ step->start, i };
 	}
-	list = digits_sort(list, count, sizeof(*list));
+	list = radix_sort(list, count, sizeof(*list));
 	for (size_t i = 0; i < count; i++) {
 		struct replay_step *step = &replay->step[list[i].step];
 
@@ -331,7 +331,7 @@ void replay_learn(struct replay *replay)
 	for (size_t i = 0; i < replay->step_count; i++)
 		if (replay->step[i].act & STEP_HAS_OP)
 			ends.list[ends.count++] = (struct timed){ replay->step[i].end, i };
-	ends.list = digits_sort(ends.list, ends.count, sizeof(*ends.list));
+	ends.list = radix_sort(ends.list, ends.count, sizeof(*ends.list));
 	replay_begin(replay);
 	for (size_t i = 0; i < replay->step_count; i++)
 		learn_step(replay, &ends, (uint32_t)i);

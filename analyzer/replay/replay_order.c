@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "digits.h"
+#include "radix_sort.h"
 #include "memory.h"
 #include "order.h"
 #include "replay.h"
@@ -25,7 +25,7 @@ static void find_submissions(struct replay *replay, struct timed *submission)
 	for (uint32_t i = 0; i < replay->step_count; i++)
 		if (replay->step[i].act & STEP_HAS_OP)
 			started[count++] = (struct timed){ replay->step[i].start, i };
-	started = digits_sort(started, count, sizeof(*started));
+	started = radix_sort(started, count, sizeof(*started));
 	for (size_t i = 0; i < count; i++) {
 		const struct replay_step *step = &replay->step[started[i].step];
 		int legacy = step->stream_kind == STREAM_KIND_LEGACY;
@@ -107,7 +107,7 @@ void replay_sort(struct replay *replay, const struct run_evidence *evidence)
 	for (size_t i = 1; i < replay->step_count && is_sorted; i++)
 		is_sorted = submission[i].at >= submission[i - 1].at;
 	if (!is_sorted) {
-		submission = digits_sort(submission, replay->step_count, sizeof(*submission));
+		submission = radix_sort(submission, replay->step_count, sizeof(*submission));
 		move_steps(replay, submission);
 	}
 	free(submission);

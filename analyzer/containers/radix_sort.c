@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "digits.h"
+#include "radix_sort.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static int sort_digit(const uint64_t *from, uint64_t *to, size_t count, size_t w
 	return 1;
 }
 
-void *digits_sort(void *rows, size_t count, size_t row_size)
+void *radix_sort(void *rows, size_t count, size_t row_size)
 {
 	void *spare = xrealloc(NULL, count, row_size), *sorted;
 	size_t *next = xrealloc(NULL, DIGITS, sizeof(*next));
