@@ -7,7 +7,7 @@
 #define CUFENCE_ACCESS_INTERNAL_H
 
 #include "conflict.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "run_columns.h"
 
 /* Sizes of the caches for calls and for compared pairs; powers of two. */
@@ -18,7 +18,7 @@ struct access_reader {
 	const struct run *run;
 	struct run *own;
 	uint64_t operands_at, extents_at, launches_at, objects_at; /* rows found last */
-	struct idmap young, old; /* hash -> struct list (access_lists.c) */
+	struct id_map young, old; /* hash -> struct list (access_lists.c) */
 	size_t young_bytes;
 	uint32_t generation;
 	uint64_t numbers; /* lists made so far */

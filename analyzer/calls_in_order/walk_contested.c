@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "idmap.h"
+#include "id_map.h"
 #include "memory.h"
 
 /* The last call of each thread for one stream or event, if it may not have returned yet. */
@@ -17,7 +17,7 @@ struct shared {
 
 struct finder {
 	struct contested *contested;
-	struct idmap streams, events;
+	struct id_map streams, events;
 };
 
 static void add_contested(struct contested *contested, int64_t call, unsigned by)
@@ -55,11 +55,11 @@ static void drop_returned(struct shared *shared, int64_t enter)
 	shared->count = kept;
 }
 
-static int check_object(struct finder *finder, struct idmap *map, int64_t object, int64_t enter,
+static int check_object(struct finder *finder, struct id_map *map, int64_t object, int64_t enter,
 	const struct last_call *call)
 {
 	unsigned by = map == &finder->streams ? CONTESTED_STREAM : CONTESTED_EVENT;
-	struct shared *shared = object ? idmap_need(map, object, sizeof(*shared)) : NULL;
+	struct shared *shared = object ? id_map_need(map, object, sizeof(*shared)) : NULL;
 
 	if (!shared)
 		return object ? -1 : 0;
@@ -134,8 +134,8 @@ int contested_find(const struct run *run, struct contested *contested)
 		if (row && row->kind != KIND_RUNTIME && !run_payload(run, row)->result)
 			rc = check_call(&finder, run, row, id);
 	}
-	idmap_release(&finder.streams, free_shared);
-	idmap_release(&finder.events, free_shared);
+	id_map_release(&finder.streams, free_shared);
+	id_map_release(&finder.events, free_shared);
 	put_in_order(contested);
 	return rc;
 }

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "idmap.h"
+#include "id_map.h"
 #include "map.h"
 #include "memory.h"
 #include "order_cover.h"
@@ -55,7 +55,7 @@ struct known_event {
 };
 
 struct known {
-	struct idmap streams, contexts, events;
+	struct id_map streams, contexts, events;
 	struct map stretches; /* process -> recording window of its last call */
 	struct map joining; /* process -> its last call that comes after waits of several streams */
 	struct run_evidence *evidence;
@@ -89,9 +89,9 @@ static void free_context(void *object)
 
 void known_free(struct known *known)
 {
-	idmap_release(&known->streams, free_stream);
-	idmap_release(&known->contexts, free_context);
-	idmap_release(&known->events, free);
+	id_map_release(&known->streams, free_stream);
+	id_map_release(&known->contexts, free_context);
+	id_map_release(&known->events, free);
 	map_release(&known->stretches);
 	map_release(&known->joining);
 	free(known);
@@ -158,7 +158,7 @@ static int64_t observed_by(const struct known_stream *stream, int64_t thread, in
 static struct known_context *context_of(struct known *known, const struct walk_call *call,
 	int64_t id)
 {
-	struct known_context *context = idmap_need(&known->contexts, id, sizeof(*context));
+	struct known_context *context = id_map_need(&known->contexts, id, sizeof(*context));
 
 	context->process = call->process;
 	return context;
@@ -166,7 +166,7 @@ static struct known_context *context_of(struct known *known, const struct walk_c
 
 static struct known_stream *stream_of(struct known *known, const struct walk_call *call)
 {
-	struct known_stream *stream = idmap_need(&known->streams, call->stream, sizeof(*stream));
+	struct known_stream *stream = id_map_need(&known->streams, call->stream, sizeof(*stream));
 
 	if (!stream->id) {
 		stream->context = context_of(known, call, call->stream_context);
@@ -235,7 +235,7 @@ static void add_unknown(struct known *known, int64_t process)
 /* Its work may still be running. */
 static void destroy_stream(struct known *known, int64_t id)
 {
-	struct known_stream *stream = idmap_take(&known->streams, id);
+	struct known_stream *stream = id_map_take(&known->streams, id);
 
 	if (!stream)
 		return;
@@ -250,7 +250,7 @@ static void record(struct known *known, const struct walk_call *call)
 
 	if (!call->event)
 		return;
-	event = idmap_need(&known->events, call->event, sizeof(*event));
+	event = id_map_need(&known->events, call->event, sizeof(*event));
 	*event = (struct known_event){ call->contested ? 0 : call->stream, known->point,
 		call->exit };
 }
@@ -275,7 +275,7 @@ static void wait_stream(struct known *known, const struct walk_call *call,
  */
 static void observe_copy(struct known *known, const struct walk_call *call)
 {
-	struct known_stream *stream = idmap_get(&known->streams, call->stream);
+	struct known_stream *stream = id_map_get(&known->streams, call->stream);
 
 	if (!stream || call->contested || stream->last_exit > call->exit)
 		return;
@@ -338,17 +338,17 @@ static void add_wait(struct known *known, const struct walk_call *call)
 		(waits != WAITS_EVENT && call->stream_kind == STREAM_KIND_LEGACY)) {
 		int64_t id = waits == WAITS_CONTEXT ? call->context : call->stream_context;
 
-		wait_context(known, call, idmap_get(&known->contexts, id), waits != WAITS_CONTEXT);
+		wait_context(known, call, id_map_get(&known->contexts, id), waits != WAITS_CONTEXT);
 		return;
 	}
 	if (waits != WAITS_EVENT) {
-		stream = idmap_get(&known->streams, call->stream);
+		stream = id_map_get(&known->streams, call->stream);
 		if (stream && stream->last_exit <= call->enter)
 			wait_stream(known, call, stream, stream->point);
 		return;
 	}
-	event = idmap_get(&known->events, call->event);
-	stream = event && event->stream ? idmap_get(&known->streams, event->stream) : NULL;
+	event = id_map_get(&known->events, call->event);
+	stream = event && event->stream ? id_map_get(&known->streams, event->stream) : NULL;
 	if (stream && !call->contested && event->exit <= call->enter)
 		wait_stream(known, call, stream, event->point);
 }
@@ -397,7 +397,7 @@ static void process_in_order(struct known *known, struct order *order, const str
 {
 	int is_plain = !call->result && !call->captured;
 	int is_legacy = call->stream_kind == STREAM_KIND_LEGACY;
-	struct known_stream *stream = idmap_get(&known->streams, call->stream);
+	struct known_stream *stream = id_map_get(&known->streams, call->stream);
 
 	if (is_plain && (is_legacy || kind_has(call->kind, K_RESOURCE | K_NAMES_CONTEXT)))
 		map_set(&known->joining, (uint64_t)call->process, (uint64_t)call->id);
@@ -430,7 +430,7 @@ void known_process_call(struct known *known, struct order *order, const struct w
 	} else if (kind == KIND_STREAM_DESTROY) {
 		destroy_stream(known, call->stream);
 	} else if (kind == KIND_EVENT_DESTROY) {
-		free(idmap_take(&known->events, call->event));
+		free(id_map_take(&known->events, call->event));
 	} else if (kind_has(kind, K_ANY_STREAM) || (walk_submits(call) && !call->stream)) {
 		add_unknown(known, call->process);
 	} else if (call->stream && !kind_has(kind, K_IDLE)) {

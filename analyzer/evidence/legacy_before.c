@@ -5,7 +5,7 @@
 
 #include "constants.h"
 #include "radix_sort.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "memory.h"
 #include "run_columns.h"
 
@@ -30,8 +30,8 @@ struct ended {
 struct sweep {
 	struct work *work;
 	size_t count;
-	struct idmap contexts; /* struct ended */
-	struct map owners;     /* owner -> index + 1 of its work that ended last so far */
+	struct id_map contexts; /* struct ended */
+	struct map owners;      /* owner -> index + 1 of its work that ended last so far */
 };
 
 /* Needed only if several threads submit, and there is work in a legacy stream. */
@@ -143,7 +143,7 @@ static const struct work *last_before(const struct ended *context, const struct 
 /* Processes the next work in order of start. */
 static void add_work(struct sweep *sweep, struct legacy_before *before, const struct work *work)
 {
-	struct ended *context = idmap_need(&sweep->contexts, work->context, sizeof(*context));
+	struct ended *context = id_map_need(&sweep->contexts, work->context, sizeof(*context));
 	const struct work *by = last_before(context, work);
 	uint64_t number = map_get(&sweep->owners, (uint64_t)work->owner, 0);
 	const struct work *own = number ? &sweep->work[number - 1] : NULL;
@@ -177,7 +177,7 @@ void legacy_before_find(struct legacy_before *before, const struct run *run)
 		read_work(&sweep, run);
 	for (size_t i = 0; i < sweep.count; i++)
 		add_work(&sweep, before, &sweep.work[i]);
-	idmap_release(&sweep.contexts, free);
+	id_map_release(&sweep.contexts, free);
 	map_release(&sweep.owners);
 	free(sweep.work);
 }

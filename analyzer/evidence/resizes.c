@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "map.h"
 #include "memory.h"
 
@@ -26,8 +26,8 @@ struct sized_context {
 struct resizes {
 	struct kernel_needs *needs; /* by kernel row */
 	size_t count;
-	struct idmap contexts; /* struct sized_context */
-	struct map launched;   /* context and kernel */
+	struct id_map contexts; /* struct sized_context */
+	struct map launched;    /* context and kernel */
 };
 
 struct resizes *resizes_new(struct db *db)
@@ -56,7 +56,7 @@ void resizes_free(struct resizes *resizes)
 {
 	if (!resizes)
 		return;
-	idmap_release(&resizes->contexts, free);
+	id_map_release(&resizes->contexts, free);
 	map_release(&resizes->launched);
 	free(resizes->needs);
 	free(resizes);
@@ -120,7 +120,7 @@ enum resize resizes_process_call(struct resizes *resizes, const struct walk_call
 		(family != FAMILY_launch && family != FAMILY_graph_launch &&
 			family != FAMILY_limit))
 		return RESIZE_UNKNOWN;
-	context = idmap_need(&resizes->contexts, id, sizeof(*context));
+	context = id_map_need(&resizes->contexts, id, sizeof(*context));
 	if (!context->local)
 		context->local = STACK_DEFAULT;
 	if (family == FAMILY_limit) {

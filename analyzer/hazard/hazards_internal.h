@@ -68,8 +68,8 @@ struct hazards {
 	struct usage usage;
 	struct fences fences, captured; /* outside and inside of captures */
 	struct dependents dependents;
-	struct idmap graphs;        /* executable -> struct graph_hazards */
-	struct idmap graph_memory;  /* executable -> struct graph_memory */
+	struct id_map graphs;       /* executable -> struct graph_hazards */
+	struct id_map graph_memory; /* executable -> struct graph_memory */
 	struct map graph_addresses; /* address of such memory -> allocation, 0: freed */
 	struct map last_functions;  /* stream -> start of its last host function's call, ns */
 	struct map forgotten;       /* process -> accesses removed from full histories */

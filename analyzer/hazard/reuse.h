@@ -21,7 +21,7 @@
 
 /* Empty when zero-initialised. */
 struct reuse {
-	struct idmap known; /* process and allocator -> struct reuse_known */
+	struct id_map known; /* process and allocator -> struct reuse_known */
 };
 
 void reuse_release(struct reuse *reuse);

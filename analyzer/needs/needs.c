@@ -69,10 +69,10 @@ static void settle_redundant(struct needs *needs)
 	struct site_waits {
 		int64_t all, idle; /* idle: had nothing to wait for */
 	};
-	struct idmap sites = { 0 };
+	struct id_map sites = { 0 };
 
 	for (size_t i = 0; i < needs->host_count; i++) {
-		struct site_waits *site = idmap_need(&sites, needs->host[i].site, sizeof(*site));
+		struct site_waits *site = id_map_need(&sites, needs->host[i].site, sizeof(*site));
 
 		site->all++;
 		site->idle += !needs->host[i].behind;
@@ -80,13 +80,13 @@ static void settle_redundant(struct needs *needs)
 	for (size_t i = 0; i < needs->host_count; i++) {
 		struct host_wait *wait = &needs->host[i];
 		const struct site_waits *site =
-			wait->stand_in ? idmap_get(&sites, wait->stand_in) : NULL;
+			wait->stand_in ? id_map_get(&sites, wait->stand_in) : NULL;
 
 		if (site && site->idle >= FINDING_MIN_COUNT && site->all - site->idle <= 1 &&
 			wait->stand_in_end > wait->ordered_end)
 			wait->ordered_end = wait->stand_in_end;
 	}
-	idmap_release(&sites, free);
+	id_map_release(&sites, free);
 }
 
 int needs_find(struct needs *needs, struct db *db)
@@ -122,8 +122,8 @@ int needs_find(struct needs *needs, struct db *db)
 void needs_release(struct needs *needs)
 {
 	free(needs->host);
-	idmap_release(&needs->events, free);
-	idmap_release(&needs->processes, free);
+	id_map_release(&needs->events, free);
+	id_map_release(&needs->processes, free);
 	*needs = (struct needs){ 0 };
 }
 
@@ -173,18 +173,18 @@ static int64_t kept_id(int64_t who, const struct touch *earlier)
 	return (int64_t)map_hash_words(words, 2);
 }
 
-void needs_keep(struct idmap *kept, int64_t who, const struct touch *earlier,
+void needs_keep(struct id_map *kept, int64_t who, const struct touch *earlier,
 	struct order_epoch point)
 {
-	struct needs_kept *one = idmap_need(kept, kept_id(who, earlier), sizeof(*one));
+	struct needs_kept *one = id_map_need(kept, kept_id(who, earlier), sizeof(*one));
 
 	*one = (struct needs_kept){ earlier->call, point };
 }
 
-int needs_is_kept(const struct idmap *kept, struct relax *relax, int64_t who,
+int needs_is_kept(const struct id_map *kept, struct relax *relax, int64_t who,
 	const struct touch *earlier)
 {
-	const struct needs_kept *one = idmap_get(kept, kept_id(who, earlier));
+	const struct needs_kept *one = id_map_get(kept, kept_id(who, earlier));
 
 	return one && one->call >= earlier->call && relax_is_before(relax, &one->point);
 }
@@ -193,10 +193,10 @@ int needs_is_kept(const struct idmap *kept, struct relax *relax, int64_t who,
 
 void needs_process_note(struct needs *needs, struct relax *relax, const struct walk_call *call)
 {
-	struct needs_process *process = idmap_get(&needs->processes, call->process);
+	struct needs_process *process = id_map_get(&needs->processes, call->process);
 
 	if (!process) {
-		process = idmap_need(&needs->processes, call->process, sizeof(*process));
+		process = id_map_need(&needs->processes, call->process, sizeof(*process));
 		*process = (struct needs_process){ .submitter = call->thread,
 			.stream = call->stream,
 			.busy = INT64_MIN,

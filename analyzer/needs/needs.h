@@ -15,7 +15,7 @@
 #define CUFENCE_NEEDS_H
 
 #include "host_view.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "map.h"
 #include "run_columns.h"
 
@@ -86,9 +86,9 @@ struct needs_process {
 struct needs {
 	struct host_wait *host; /* sorted by call */
 	size_t host_count;
-	struct idmap events;    /* call -> struct event_wait */
-	struct idmap processes; /* struct needs_process */
-	int host_is_known;      /* 0: all waits of the host may be needed */
+	struct id_map events;    /* call -> struct event_wait */
+	struct id_map processes; /* struct needs_process */
+	int host_is_known;       /* 0: all waits of the host may be needed */
 	int events_are_known;
 };
 

@@ -73,7 +73,7 @@ static struct event_wait *add_wait(struct needs_events *events, const struct run
 
 	if (!site)
 		return NULL;
-	open = idmap_need(&events->needs->events, call, sizeof(*open));
+	open = id_map_need(&events->needs->events, call, sizeof(*open));
 	map_set(&events->sites, site, 1);
 	if (open->wait.call)
 		return NULL;
@@ -288,8 +288,8 @@ int needs_events_has(const struct needs_events *events, const struct walk_call *
 int needs_events_wait(struct needs_events *events, const struct walk_call *call)
 {
 	struct relax *relax = events->relax;
-	struct open_waits *waits = idmap_need(&events->open, call->stream, sizeof(*waits));
-	struct open_wait *open = idmap_get(&events->needs->events, call->id), **place;
+	struct open_waits *waits = id_map_need(&events->open, call->stream, sizeof(*waits));
+	struct open_wait *open = id_map_get(&events->needs->events, call->id), **place;
 	struct ring *ring = open ? &waits->held : &waits->idle;
 	struct order_cover cover = { 0 };
 	int rc;
@@ -339,7 +339,7 @@ static void free_open(void *object)
 
 void needs_events_close(struct needs_events *events)
 {
-	struct idmap *all = &events->needs->events;
+	struct id_map *all = &events->needs->events;
 
 	for (size_t i = 0; i < all->size; i++) {
 		struct open_wait *open = all->slot[i].object;
@@ -353,7 +353,7 @@ void needs_events_close(struct needs_events *events)
 		free(open->shown);
 		open->shown = NULL;
 	}
-	idmap_release(&events->open, free_open);
-	idmap_release(&events->kept, free);
+	id_map_release(&events->open, free_open);
+	id_map_release(&events->kept, free);
 	map_release(&events->sites);
 }

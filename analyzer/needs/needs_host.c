@@ -32,7 +32,7 @@ struct waiter {
 	uint8_t submits;           /* it has submitted work since its last wait */
 	int timed;        /* an event for an elapsed time was recorded since its last row */
 	uint64_t unknown; /* bit per wait of the window: results are unknown without that wait */
-	struct idmap seen;
+	struct id_map seen;
 };
 
 /* --- which waits --- */
@@ -67,7 +67,7 @@ static void free_waiter(void *object)
 
 	free(waiter->row);
 	order_clock_unref(waiter->known);
-	idmap_release(&waiter->seen, free);
+	id_map_release(&waiter->seen, free);
 	free(waiter);
 }
 
@@ -77,11 +77,11 @@ void needs_host_close(struct needs_host *host)
 		order_cover_release(&host->live[i].cover);
 	free(host->live);
 	host->live = NULL;
-	idmap_release(&host->threads, free_waiter);
+	id_map_release(&host->threads, free_waiter);
 	owners_release(&host->owners);
 	polls_release(&host->polls);
 	map_release(&host->timed);
-	idmap_release(&host->kept, free);
+	id_map_release(&host->kept, free);
 }
 
 int64_t needs_host_since(const struct needs_host *host, const struct walk_call *call)
@@ -104,7 +104,7 @@ static int is_timed(const struct needs_host *host, int64_t event)
 
 static struct waiter *waiter_of(struct needs_host *host, int64_t thread)
 {
-	return idmap_need(&host->threads, thread, sizeof(struct waiter));
+	return id_map_need(&host->threads, thread, sizeof(struct waiter));
 }
 
 static struct host_wait *wait_at(const struct needs_host *host, size_t number)
@@ -232,7 +232,7 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 
 	for (size_t i = 0; shown && i < shown->count; i++) {
 		struct touched_ring *ring = &shown->ring[i];
-		struct seen *seen = idmap_get(&waiter->seen, ring->stream);
+		struct seen *seen = id_map_get(&waiter->seen, ring->stream);
 		const struct touch *touch;
 		struct order_cover cover;
 		int64_t last;
@@ -243,7 +243,7 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 			order_known_reach(&host->relax->full, call->thread, touched_agent(ring)));
 		if (last < touched_oldest(ring) || (seen && last < seen->count[is_sure]))
 			continue;
-		seen = idmap_need(&waiter->seen, ring->stream, sizeof(*seen));
+		seen = id_map_need(&waiter->seen, ring->stream, sizeof(*seen));
 		seen->count[is_sure] = last + 1;
 		touch = touched_at(ring, last);
 		if (order_clock_strength(waiter->known, NULL, &touch->full) == ORDER_GUARANTEED)
@@ -316,7 +316,7 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 {
 	struct order *full = &host->relax->full;
 	const struct order_state *news = &full->needs[ORDER_WAIT];
-	const struct needs_process *process = idmap_get(&host->needs->processes, call->process);
+	const struct needs_process *process = id_map_get(&host->needs->processes, call->process);
 	struct waiter *waiter = waiter_of(host, call->thread);
 	struct host_wait wait = { .call = (uint32_t)call->id,
 		.site = needs_site(host->run, call->id),

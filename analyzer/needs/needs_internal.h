@@ -25,13 +25,13 @@ struct needs_kept {
 	struct order_epoch point;
 };
 
-void needs_keep(struct idmap *kept, int64_t who, const struct touch *earlier,
+void needs_keep(struct id_map *kept, int64_t who, const struct touch *earlier,
 	struct order_epoch point);
 
 /*
  * Returns 1 if the later operation of the reported pair, submitted by who, is after such a point.
  */
-int needs_is_kept(const struct idmap *kept, struct relax *relax, int64_t who,
+int needs_is_kept(const struct id_map *kept, struct relax *relax, int64_t who,
 	const struct touch *earlier);
 
 /* Processes a call that submits work. */
@@ -59,9 +59,9 @@ struct needs_host {
 	const struct run *run;
 	struct owners owners;
 	struct polls polls;
-	struct map timed;  /* events whose elapsed times are read */
-	struct idmap kept; /* struct needs_kept, by thread */
-	struct idmap threads;
+	struct map timed;   /* events whose elapsed times are read */
+	struct id_map kept; /* struct needs_kept, by thread */
+	struct id_map threads;
 	struct live_wait *live; /* a ring of LIVE_WAITS, by number */
 	/* All waits up to this number that were made since this call may be needed. */
 	size_t unknown_until;
@@ -101,9 +101,9 @@ void needs_host_finish(struct needs_host *host);
 struct needs_events {
 	struct relax *relax;
 	struct needs *needs;
-	struct map sites;  /* sites of the removed waits */
-	struct idmap open; /* stream -> struct open_waits */
-	struct idmap kept; /* struct needs_kept, by stream */
+	struct map sites;   /* sites of the removed waits */
+	struct id_map open; /* stream -> struct open_waits */
+	struct id_map kept; /* struct needs_kept, by stream */
 };
 
 /* Returns 1 if some waits delayed work of their stream, else 0. */

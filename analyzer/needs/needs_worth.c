@@ -11,7 +11,7 @@ struct wait_site {
 
 struct scan {
 	const struct run *run;
-	struct idmap sites;
+	struct id_map sites;
 	struct map events;    /* event -> the stream that recorded it */
 	struct map results;   /* streams with results that no wait has covered yet */
 	uint64_t last_result; /* call of the last result of any stream */
@@ -20,7 +20,7 @@ struct scan {
 
 static struct wait_site *site_of(struct scan *scan, int64_t call)
 {
-	return idmap_need(&scan->sites, needs_site(scan->run, call), sizeof(struct wait_site));
+	return id_map_need(&scan->sites, needs_site(scan->run, call), sizeof(struct wait_site));
 }
 
 /* Copies to pageable memory and synchronous copies are complete for the host when they return. */
@@ -99,6 +99,6 @@ int needs_host_is_worth_it(const struct run *run, const struct polls *polls)
 	}
 	map_release(&scan.events);
 	map_release(&scan.results);
-	idmap_release(&scan.sites, free);
+	id_map_release(&scan.sites, free);
 	return is_broad || waited >= SHOWN_MIN_NS;
 }

@@ -11,7 +11,7 @@ void owners_note(struct owners *owners, const struct relax *relax, const struct 
 
 	if (relax->shows != SHOWN || !call->stream)
 		return;
-	stream = idmap_need(&owners->streams, call->stream, sizeof(*stream));
+	stream = id_map_need(&owners->streams, call->stream, sizeof(*stream));
 	if (stream->thread == call->thread &&
 		order_knows(&relax->full, call->thread, &stream->result))
 		stream->served++;
@@ -23,12 +23,12 @@ void owners_note(struct owners *owners, const struct relax *relax, const struct 
 
 int owners_is_others(const struct owners *owners, int64_t stream, int64_t thread)
 {
-	const struct owned_stream *owned = idmap_get(&owners->streams, stream);
+	const struct owned_stream *owned = id_map_get(&owners->streams, stream);
 
 	return owned && !owned->shared && owned->served >= SERVED_MIN && owned->thread != thread;
 }
 
 void owners_release(struct owners *owners)
 {
-	idmap_release(&owners->streams, free);
+	id_map_release(&owners->streams, free);
 }

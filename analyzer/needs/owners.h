@@ -10,7 +10,7 @@
 #ifndef CUFENCE_OWNERS_H
 #define CUFENCE_OWNERS_H
 
-#include "idmap.h"
+#include "id_map.h"
 #include "relax.h"
 
 struct owned_stream {
@@ -21,7 +21,7 @@ struct owned_stream {
 };
 
 struct owners {
-	struct idmap streams;
+	struct id_map streams;
 };
 
 /* Processes the call that relax_all() has just processed. */

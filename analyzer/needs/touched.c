@@ -7,7 +7,7 @@
 
 const struct touched_thing *touched_find(const struct touched *touched, int64_t key)
 {
-	return idmap_get(&touched->things, key);
+	return id_map_get(&touched->things, key);
 }
 
 /* Up to this many streams are searched linearly. */
@@ -108,7 +108,7 @@ static void keep_last(struct touched_ring *ring)
 int touched_note(struct touched *touched, int64_t key, const struct touch *touch,
 	unsigned after_all)
 {
-	struct touched_thing *thing = idmap_need(&touched->things, key, sizeof(*thing));
+	struct touched_thing *thing = id_map_need(&touched->things, key, sizeof(*thing));
 	struct touched_ring *ring = thing ? ring_of(touched, thing, touch->stream) : NULL;
 
 	if (!ring)
@@ -168,10 +168,10 @@ static void free_thing(void *object)
 
 void touched_forget(struct touched *touched, int64_t key)
 {
-	free_thing(idmap_take(&touched->things, key));
+	free_thing(id_map_take(&touched->things, key));
 }
 
 void touched_release(struct touched *touched)
 {
-	idmap_release(&touched->things, free_thing);
+	id_map_release(&touched->things, free_thing);
 }

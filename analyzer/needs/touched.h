@@ -7,7 +7,7 @@
 #ifndef CUFENCE_TOUCHED_H
 #define CUFENCE_TOUCHED_H
 
-#include "idmap.h"
+#include "id_map.h"
 #include "map.h"
 #include "order_cover.h"
 
@@ -48,7 +48,7 @@ struct touched_thing {
 
 /* Empty when zero-initialized. */
 struct touched {
-	struct idmap things;
+	struct id_map things;
 	size_t stream_limit; /* per key; 0: no limit */
 };
 

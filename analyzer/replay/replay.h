@@ -24,7 +24,7 @@
 #include "change.h"
 #include "constants.h"
 #include "handovers.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "map.h"
 #include "pinned_copies.h"
 #include "run_evidence.h"
@@ -224,7 +224,7 @@ struct replay {
 struct savings {
 	struct db *db;
 	uint32_t *step_of;
-	struct idmap processes; /* struct replay, of those that made a call */
+	struct id_map processes; /* struct replay, of those that made a call */
 	struct handovers handovers;
 };
 

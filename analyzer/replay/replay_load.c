@@ -73,12 +73,12 @@ static const struct {
 /* Returns NULL after a message. */
 static struct replay *replay_of(struct loader *loader, int64_t process)
 {
-	struct replay *replay = idmap_get(&loader->savings->processes, process);
+	struct replay *replay = id_map_get(&loader->savings->processes, process);
 	int rc = 0;
 
 	if (replay)
 		return replay;
-	replay = idmap_need(&loader->savings->processes, process, sizeof(*replay));
+	replay = id_map_need(&loader->savings->processes, process, sizeof(*replay));
 	*replay = (struct replay){ .process = process,
 		.run = loader->run,
 		.step_of = loader->savings->step_of,

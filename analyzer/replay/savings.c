@@ -115,7 +115,7 @@ struct savings *savings_open(struct db *db)
 		: 0;
 	while (!rc && (rc = db_step(q)) > 0) {
 		int64_t process = sqlite3_column_int64(q, 0);
-		struct replay *replay = idmap_get(&savings->processes, process);
+		struct replay *replay = id_map_get(&savings->processes, process);
 
 		rc = 0;
 		if (!replay)
@@ -137,7 +137,7 @@ void savings_close(struct savings *savings)
 {
 	if (!savings)
 		return;
-	idmap_release(&savings->processes, free_replay);
+	id_map_release(&savings->processes, free_replay);
 	handovers_release(&savings->handovers);
 	free(savings->step_of);
 	free(savings);
@@ -175,7 +175,7 @@ int savings_store(struct savings *savings)
 /* Returns NULL if savings of the process are not estimated. */
 static struct replay *replay_of(const struct savings *savings, int64_t process)
 {
-	struct replay *replay = idmap_get(&savings->processes, process);
+	struct replay *replay = id_map_get(&savings->processes, process);
 
 	return replay && !replay->refusal && !is_inexact(replay) ? replay : NULL;
 }

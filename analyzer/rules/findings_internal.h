@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "findings.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "run_length.h"
 #include "savings.h"
 
@@ -63,7 +63,7 @@ struct finding {
 	struct cost cost;
 	struct finding_place **place; /* grouped by line, then lines by worth */
 	size_t count;
-	struct idmap by_lines;
+	struct id_map by_lines;
 	int replayed; /* saving is from a replay, else a bound: only best is valid */
 	struct saving saving;
 	struct part part; /* share of saving */
@@ -75,9 +75,9 @@ struct findings {
 	struct places *places;
 	struct finding **finding, **masked; /* masked: of waits that others may hide */
 	size_t count, masked_count;
-	struct idmap by_key; /* owns the findings */
-	struct idmap runs;   /* struct run_length of a process with findings */
-	struct idmap loops;  /* struct loop_span, of processes with a loop */
+	struct id_map by_key; /* owns the findings */
+	struct id_map runs;   /* struct run_length of a process with findings */
+	struct id_map loops;  /* struct loop_span, of processes with a loop */
 };
 
 /*

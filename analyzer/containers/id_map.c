@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "idmap.h"
+#include "id_map.h"
 
 #include <stdlib.h>
 
 #include "memory.h"
 
-static size_t home(const struct idmap *map, int64_t id)
+static size_t home(const struct id_map *map, int64_t id)
 {
 	return map_mix((uint64_t)id) & (map->size - 1);
 }
 
-static void grow(struct idmap *map)
+static void grow(struct id_map *map)
 {
-	struct idmap more = { .size = map->size ? 2 * map->size : 16, .count = map->count };
+	struct id_map more = { .size = map->size ? 2 * map->size : 16, .count = map->count };
 
 	more.slot = xcalloc(more.size, sizeof(*more.slot));
 	for (size_t i = 0; i < map->size; i++) {
 		if (map->slot[i].object)
-			*idmap_slot(&more, map->slot[i].id) = map->slot[i];
+			*id_map_slot(&more, map->slot[i].id) = map->slot[i];
 	}
 	free(map->slot);
 	*map = more;
 }
 
-void idmap_put(struct idmap *map, int64_t id, void *object)
+void id_map_put(struct id_map *map, int64_t id, void *object)
 {
 	if (2 * (map->count + 1) > map->size)
 		grow(map);
-	*idmap_slot(map, id) = (struct idmap_slot){ .id = id, .object = object };
+	*id_map_slot(map, id) = (struct id_map_slot){ .id = id, .object = object };
 	map->count++;
 }
 
-void *idmap_take(struct idmap *map, int64_t id)
+void *id_map_take(struct id_map *map, int64_t id)
 {
-	struct idmap_slot *hole = map->size ? idmap_slot(map, id) : NULL;
+	struct id_map_slot *hole = map->size ? id_map_slot(map, id) : NULL;
 	void *object = hole ? hole->object : NULL;
 	size_t mask = map->size - 1;
 
@@ -55,23 +55,23 @@ void *idmap_take(struct idmap *map, int64_t id)
 	return object;
 }
 
-void *idmap_need(struct idmap *map, int64_t id, size_t size)
+void *id_map_need(struct id_map *map, int64_t id, size_t size)
 {
-	void *object = idmap_get(map, id);
+	void *object = id_map_get(map, id);
 
 	if (!object) {
 		object = xcalloc(1, size);
-		idmap_put(map, id, object);
+		id_map_put(map, id, object);
 	}
 	return object;
 }
 
-void idmap_release(struct idmap *map, void (*release)(void *))
+void id_map_release(struct id_map *map, void (*release)(void *))
 {
 	for (size_t i = 0; i < map->size; i++) {
 		if (map->slot[i].object)
 			release(map->slot[i].object);
 	}
 	free(map->slot);
-	*map = (struct idmap){ 0 };
+	*map = (struct id_map){ 0 };
 }

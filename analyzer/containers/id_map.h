@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hash map from row ids to objects that come and go: unlike struct map it forgets, so that
- * what follows a run in order needs memory for what is alive, not for all there ever was.
- * Zero-initialized is empty; the objects are their owner's.
+ * A hash map from row ids to objects.  Unlike those of struct map, entries can be removed, so memory
+ * is proportional to the objects that are alive.  Zero-initialized is empty; the objects are their
+ * owner's.
  */
-#ifndef CUFENCE_IDMAP_H
-#define CUFENCE_IDMAP_H
+#ifndef CUFENCE_ID_MAP_H
+#define CUFENCE_ID_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "map.h"
 
-struct idmap {
-	struct idmap_slot {
+struct id_map {
+	struct id_map_slot {
 		int64_t id;
 		void *object; /* NULL: free */
 	} * slot;
@@ -21,7 +21,7 @@ struct idmap {
 };
 
 /* The slot of id, or the free one where it belongs; size is not 0. */
-static inline struct idmap_slot *idmap_slot(const struct idmap *map, int64_t id)
+static inline struct id_map_slot *id_map_slot(const struct id_map *map, int64_t id)
 {
 	size_t at = map_mix((uint64_t)id) & (map->size - 1);
 
@@ -31,21 +31,21 @@ static inline struct idmap_slot *idmap_slot(const struct idmap *map, int64_t id)
 }
 
 /* The object of id, or NULL. */
-static inline void *idmap_get(const struct idmap *map, int64_t id)
+static inline void *id_map_get(const struct id_map *map, int64_t id)
 {
-	return map->count ? idmap_slot(map, id)->object : NULL;
+	return map->count ? id_map_slot(map, id)->object : NULL;
 }
 
 /* Puts an object under an id that has none. */
-void idmap_put(struct idmap *map, int64_t id, void *object);
+void id_map_put(struct id_map *map, int64_t id, void *object);
 
 /* Takes the object of id out: the object, or NULL. */
-void *idmap_take(struct idmap *map, int64_t id);
+void *id_map_take(struct id_map *map, int64_t id);
 
 /* The object of id, else a new one of size bytes, zeroed. */
-void *idmap_need(struct idmap *map, int64_t id, size_t size);
+void *id_map_need(struct id_map *map, int64_t id, size_t size);
 
 /* Frees the map and passes every object to release(), free() for plain ones. */
-void idmap_release(struct idmap *map, void (*release)(void *));
+void id_map_release(struct id_map *map, void (*release)(void *));
 
 #endif
