@@ -28,32 +28,32 @@ static void *below(void *slot, size_t count, size_t size)
 	return *at;
 }
 
-uint32_t *slots_at(struct slots *slots, uint32_t number)
+uint32_t *sparse_words_at(struct sparse_words *words, uint32_t number)
 {
-	uint32_t ***top = below(&slots->top, TOP, sizeof(*top));
+	uint32_t ***top = below(&words->top, TOP, sizeof(*top));
 	uint32_t **middle = below(&top[top_of(number)], MIDDLE, sizeof(*middle));
 	uint32_t *low = below(&middle[middle_of(number)], LOW, sizeof(*low));
 
 	return &low[number & (LOW - 1)];
 }
 
-static uint32_t **middle_at(const struct slots *slots, uint32_t number)
+static uint32_t **middle_at(const struct sparse_words *words, uint32_t number)
 {
-	return slots->top ? slots->top[top_of(number)] : NULL;
+	return words->top ? words->top[top_of(number)] : NULL;
 }
 
-uint32_t *slots_find(const struct slots *slots, uint32_t number)
+uint32_t *sparse_words_find(const struct sparse_words *words, uint32_t number)
 {
-	uint32_t **middle = middle_at(slots, number);
+	uint32_t **middle = middle_at(words, number);
 	uint32_t *low = middle ? middle[middle_of(number)] : NULL;
 
 	return low && low[number & (LOW - 1)] ? &low[number & (LOW - 1)] : NULL;
 }
 
-uint64_t slots_next(const struct slots *slots, uint64_t number)
+uint64_t sparse_words_next(const struct sparse_words *words, uint64_t number)
 {
-	while (slots->top && number <= UINT32_MAX) {
-		uint32_t **middle = middle_at(slots, (uint32_t)number), *low;
+	while (words->top && number <= UINT32_MAX) {
+		uint32_t **middle = middle_at(words, (uint32_t)number), *low;
 
 		if (!middle) {
 			number = (number >> (LOW_BITS + MIDDLE_BITS)) + 1;
@@ -72,13 +72,13 @@ uint64_t slots_next(const struct slots *slots, uint64_t number)
 	return UINT64_MAX;
 }
 
-void slots_release(struct slots *slots)
+void sparse_words_release(struct sparse_words *words)
 {
-	for (unsigned i = 0; slots->top && i < TOP; i++) {
-		for (unsigned j = 0; slots->top[i] && j < MIDDLE; j++)
-			free(slots->top[i][j]);
-		free(slots->top[i]);
+	for (unsigned i = 0; words->top && i < TOP; i++) {
+		for (unsigned j = 0; words->top[i] && j < MIDDLE; j++)
+			free(words->top[i][j]);
+		free(words->top[i]);
 	}
-	free(slots->top);
-	*slots = (struct slots){ 0 };
+	free(words->top);
+	*words = (struct sparse_words){ 0 };
 }

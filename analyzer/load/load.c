@@ -258,8 +258,8 @@ static void release_process(struct loaded_process *p)
 		lane_release(&p->lane[i]);
 	free(p->lane);
 	free(p->heap);
-	slots_release(&p->device);
-	slots_release(&p->overlaps);
+	sparse_words_release(&p->device);
+	sparse_words_release(&p->overlaps);
 	free(p->more_device);
 	free(p->taken);
 	free(p->calibration);

@@ -253,7 +253,7 @@ int loader_note_overlap(struct loaded_process *p, const struct call_record *call
 		how |= OVERLAPS_ITSELF;
 	if (loader_attributes(call, &attributes) && attributes.flags & LAUNCH_PROGRAMMATIC)
 		how |= OVERLAPS_KERNEL;
-	slot = how ? slots_at(&p->overlaps, call->correlation) : NULL;
+	slot = how ? sparse_words_at(&p->overlaps, call->correlation) : NULL;
 	if (slot)
 		*slot |= how;
 	return how && !slot ? -1 : 0;
@@ -300,7 +300,7 @@ static int collect(struct times *times, const struct device_record *device)
 {
 	struct loaded_process *p = times->p;
 	struct timed_stream *stream = stream_of(times, device);
-	const uint32_t *slot = slots_find(&p->overlaps, device->correlation);
+	const uint32_t *slot = sparse_words_find(&p->overlaps, device->correlation);
 	uint32_t how = slot ? *slot : 0;
 	int64_t start = clock_device(&p->clock, device->start);
 	int64_t end = clock_device(&p->clock, device->end);
@@ -328,7 +328,7 @@ static const struct device_record *only_operation(const struct loaded_process *p
 	uint32_t correlation, size_t *more)
 {
 	const struct device_record *only = NULL, *device;
-	uint32_t place = *slots_find(&p->device, correlation);
+	uint32_t place = *sparse_words_find(&p->device, correlation);
 	int count = 0;
 
 	while (*more < p->more_device_count && p->more_device[*more] >> 32 < correlation)
@@ -359,7 +359,7 @@ static int visit(struct times *times,
 	uint64_t at = 0;
 	int rc = 0;
 
-	while (!rc && (at = slots_next(&p->device, at)) != UINT64_MAX) {
+	while (!rc && (at = sparse_words_next(&p->device, at)) != UINT64_MAX) {
 		const struct device_record *device = only_operation(p, (uint32_t)at++, &more);
 
 		if (device && device->start && device->end >= device->start &&
@@ -423,7 +423,7 @@ int loader_judge_times(struct loader *loader)
 		free(times.stream[i].operation);
 	free(times.stream);
 	map_release(&times.number);
-	slots_release(&p->overlaps);
+	sparse_words_release(&p->overlaps);
 	return rc;
 }
 
