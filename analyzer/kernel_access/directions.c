@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alike.h"
+#include "equal_launches.h"
 #include "calls.h"
 #include "device_code.h"
 #include "directions_name.h"
@@ -37,7 +37,7 @@ struct directions {
 	uint8_t piece[PTX_PARAMETER_LIMIT];
 	uint8_t object[PTX_PARAMETER_LIMIT / 8]; /* by word, 1: a texture or surface */
 	uint8_t asked[PTX_PARAMETER_LIMIT];      /* by byte, 0: claims do not depend on it */
-	struct alike alike;                      /* launches of the kernel that were interpreted */
+	struct equal_launches equal;             /* launches of the kernel that were interpreted */
 	struct kept_access *kept;                /* cached accesses of the code ... */
 	char digest[CODE_DIGEST_SIZE];           /* ... with this digest */
 	sqlite3_stmt *access, *variable, *object_row, *dependence, *kernel, *prints, *shape,
@@ -181,7 +181,7 @@ static void interpret_launch(struct directions *d, const char *mangled,
 	const struct code_place *place, const struct ptx_launch *launch, unsigned long *steps,
 	struct kept_answer *answer)
 {
-	const struct alike_launch *same = alike_find(&d->alike, launch);
+	const struct equal_launch *same = equal_launches_find(&d->equal, launch);
 	unsigned long limit = *steps;
 
 	if (same) {
@@ -196,7 +196,7 @@ static void interpret_launch(struct directions *d, const char *mangled,
 	kept_access_find(d->kept, place->module, place->number, mangled, launch, limit, answer);
 	*steps -= answer->steps < *steps ? answer->steps : *steps;
 	if (!answer->failed)
-		alike_add(&d->alike, launch, answer->scalar, answer->scalar_count, limit);
+		equal_launches_add(&d->equal, launch, answer->scalar, answer->scalar_count, limit);
 }
 
 /* Resolves the shape in the current row of d->shapes. */
@@ -272,7 +272,7 @@ static int resolve_shapes(struct directions *d, int64_t kernel, const char *mang
 	lay_out(d, place);
 	if (db_bind(d->shapes, "i", kernel))
 		return -1;
-	alike_release(&d->alike);
+	equal_launches_release(&d->equal);
 	while ((step = db_step(d->shapes)) > 0)
 		if (resolve_shape(d, kernel, mangled, place, &steps))
 			return -1;
@@ -439,7 +439,7 @@ int directions_resolve(struct db *db)
 	if (rc && !sqlite3_get_autocommit(db->handle))
 		sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
 out:
-	alike_release(&d->alike);
+	equal_launches_release(&d->equal);
 	kept_access_close(d->kept);
 	code_close(d->code);
 	free(d);

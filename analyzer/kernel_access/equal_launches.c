@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "alike.h"
+#include "equal_launches.h"
 #include "memory.h"
 
 #include <stdio.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 
 /* Limit of launches of a kernel to compare with: a loop has a few.  Others are interpreted. */
-#define ALIKE_LIMIT 64
+#define EQUAL_LAUNCHES_LIMIT 64
 
-static int is_same(const struct alike_launch *other, const struct ptx_launch *launch)
+static int is_same(const struct equal_launch *other, const struct ptx_launch *launch)
 {
 	const struct ptx_launch *before = &other->launch;
 
@@ -29,27 +29,28 @@ static int is_same(const struct alike_launch *other, const struct ptx_launch *la
 	return 1;
 }
 
-const struct alike_launch *alike_find(const struct alike *alike, const struct ptx_launch *launch)
+const struct equal_launch *equal_launches_find(const struct equal_launches *equal,
+	const struct ptx_launch *launch)
 {
-	for (size_t i = alike->count; i-- > 0;)
-		if (is_same(&alike->launch[i], launch))
-			return &alike->launch[i];
+	for (size_t i = equal->count; i-- > 0;)
+		if (is_same(&equal->launch[i], launch))
+			return &equal->launch[i];
 	return NULL;
 }
 
-void alike_add(struct alike *alike, const struct ptx_launch *launch, const uint8_t *asked,
-	size_t count, unsigned long steps)
+void equal_launches_add(struct equal_launches *equal, const struct ptx_launch *launch,
+	const uint8_t *asked, size_t count, unsigned long steps)
 {
-	struct alike_launch *slot;
+	struct equal_launch *slot;
 	uint8_t *room;
 
-	if (alike->count == ALIKE_LIMIT)
+	if (equal->count == EQUAL_LAUNCHES_LIMIT)
 		return;
-	if (!alike->launch)
-		alike->launch = xcalloc(ALIKE_LIMIT, sizeof(*alike->launch));
+	if (!equal->launch)
+		equal->launch = xcalloc(EQUAL_LAUNCHES_LIMIT, sizeof(*equal->launch));
 	room = xcalloc(3, launch->size);
-	slot = &alike->launch[alike->count++];
-	*slot = (struct alike_launch){ *launch, room + 2 * (size_t)launch->size, steps };
+	slot = &equal->launch[equal->count++];
+	*slot = (struct equal_launch){ *launch, room + 2 * (size_t)launch->size, steps };
 	memcpy(room, launch->value, launch->size);
 	memcpy(room + launch->size, launch->state, launch->size);
 	memcpy(slot->asked, asked, count < launch->size ? count : launch->size);
@@ -57,10 +58,10 @@ void alike_add(struct alike *alike, const struct ptx_launch *launch, const uint8
 	slot->launch.state = room + launch->size;
 }
 
-void alike_release(struct alike *alike)
+void equal_launches_release(struct equal_launches *equal)
 {
-	for (size_t i = 0; i < alike->count; i++)
-		free((uint8_t *)(uintptr_t)alike->launch[i].launch.value);
-	free(alike->launch);
-	*alike = (struct alike){ 0 };
+	for (size_t i = 0; i < equal->count; i++)
+		free((uint8_t *)(uintptr_t)equal->launch[i].launch.value);
+	free(equal->launch);
+	*equal = (struct equal_launches){ 0 };
 }
