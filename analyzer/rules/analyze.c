@@ -20,7 +20,7 @@
 #include "run_build.h"
 #include "timers.h"
 #include "unknown.h"
-#include "unseen.h"
+#include "access_coverage.h"
 #include "device_use.h"
 #include "waits.h"
 #include "walk.h"
@@ -285,7 +285,7 @@ static int conclude(struct db *db, struct stopwatch *watch)
 		rc = db->run ? 0 : -1;
 	}
 	CHARGE(watch, columns);
-	rc = rc || use_measure(db) || unseen_count(db) || unknown_store(db);
+	rc = rc || use_measure(db) || access_coverage_count(db) || unknown_store(db);
 	CHARGE(watch, evidence);
 	rc = rc || follow_the_run(db, watch) || account_measure(db) || timers_find(db) ||
 		set_up_find(db) || find(db);

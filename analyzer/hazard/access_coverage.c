@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unseen.h"
+#include "access_coverage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static int store(struct db *db, const struct kernel_use *use, size_t kernels)
 	return rc;
 }
 
-int unseen_count(struct db *db)
+int access_coverage_count(struct db *db)
 {
 	const struct run *run = db->run;
 	struct kernel_use *use = xcalloc(run->kernel_count + 1, sizeof(*use));

@@ -3,12 +3,12 @@
  * Counts the launches with all accesses known: if they are few, a run without missing fences proves
  * little.
  */
-#ifndef CUFENCE_UNSEEN_H
-#define CUFENCE_UNSEEN_H
+#ifndef CUFENCE_ACCESS_COVERAGE_H
+#define CUFENCE_ACCESS_COVERAGE_H
 
 #include "db.h"
 
 /* Fills table kernel_use, which must be empty, from db->run.  Returns 0, or -1 after a message. */
-int unseen_count(struct db *db);
+int access_coverage_count(struct db *db);
 
 #endif
