@@ -138,7 +138,7 @@ void hazards_find_touches(struct hazards *hazards);
 /* Processes work that uses host memory, or an access of the program itself to such memory. */
 int hazards_process_touch(struct hazards *hazards, const struct walk_call *call);
 
-/* --- doubts.c --- */
+/* --- lower_confidence.c --- */
 
 /*
  * Returns 1 if something other than CUDA's order may order the current operation after an earlier
