@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "script_lines.h"
+#include "python_lines.h"
 
 #define MAX_LINE 100000000 /* beyond it a line is not known, as in a damaged trace */
 
@@ -83,7 +83,7 @@ static int64_t line_of_locations(int64_t line, const uint8_t *table, size_t leng
 	return 0;
 }
 
-int script_line(unsigned version, uint32_t first_line, const uint8_t *table, size_t length,
+int python_line(unsigned version, uint32_t first_line, const uint8_t *table, size_t length,
 	uint32_t offset)
 {
 	int64_t line;

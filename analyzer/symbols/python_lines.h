@@ -4,8 +4,8 @@
  * described in cpython/Objects/lnotab_notes.txt (3.9: pairs of deltas; 3.10: PEP 626) and
  * Objects/locations.md (from 3.11: PEP 657).
  */
-#ifndef CUFENCE_SCRIPT_LINES_H
-#define CUFENCE_SCRIPT_LINES_H
+#ifndef CUFENCE_PYTHON_LINES_H
+#define CUFENCE_PYTHON_LINES_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
  * | minor) that starts in first_line; 0: not known.  Instructions without a line have the one
  * before them.  The table may be damaged or cut off.
  */
-int script_line(unsigned version, uint32_t first_line, const uint8_t *table, size_t length,
+int python_line(unsigned version, uint32_t first_line, const uint8_t *table, size_t length,
 	uint32_t offset);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "script_loops.h"
+#include "python_loops.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static int is_loop(const char *at)
  * Goes through the lines of the function and keeps the headers whose blocks are open: a line ends
  * the blocks that begin at its column or beyond.  Blank lines and comments end nothing.
  */
-int script_loop_in(const char *text, int first_line, int line)
+int python_loop_in(const char *text, int first_line, int line)
 {
 	struct {
 		int column, loop;
@@ -111,13 +111,13 @@ static const struct script_source *find_source(struct script_sources *sources, c
 	return source;
 }
 
-int script_loop(struct script_sources *sources, const char *file, int64_t until, int first_line,
+int python_loop(struct script_sources *sources, const char *file, int64_t until, int first_line,
 	int line)
 {
 	const struct script_source *source = *file == '<' ? NULL : find_source(sources, file);
 
 	return source && source->text && (!until || source->changed <= until) && line >= first_line
-		? script_loop_in(source->text, first_line, line)
+		? python_loop_in(source->text, first_line, line)
 		: 0;
 }
 

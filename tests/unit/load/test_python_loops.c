@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "script_loops.h"
+#include "python_loops.h"
 
 static const char text[] =
 	"import cuda\n"
@@ -41,7 +41,7 @@ static const char text[] =
 
 static void expect(int first_line, int line, int wanted)
 {
-	assert_int_equal(script_loop_in(text, first_line, line), wanted);
+	assert_int_equal(python_loop_in(text, first_line, line), wanted);
 }
 
 static void a_line_is_in_the_innermost_statement_of_its_function(void **state)
@@ -75,16 +75,16 @@ static void a_file_that_changed_later_is_not_believed(void **state)
 	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 	assert_int_equal(fstat(fd, &about), 0);
 	close(fd);
-	assert_int_equal(script_loop(&sources, path, 0, 1, 23), 22);
-	assert_int_equal(script_loop(&sources, path, (about.st_mtim.tv_sec + 1) * 1000000000ll, 1,
+	assert_int_equal(python_loop(&sources, path, 0, 1, 23), 22);
+	assert_int_equal(python_loop(&sources, path, (about.st_mtim.tv_sec + 1) * 1000000000ll, 1,
 				 23),
 		22);
-	assert_int_equal(script_loop(&sources, path, (about.st_mtim.tv_sec - 1) * 1000000000ll, 1,
+	assert_int_equal(python_loop(&sources, path, (about.st_mtim.tv_sec - 1) * 1000000000ll, 1,
 				 23),
 		0);
 	unlink(path);
-	assert_int_equal(script_loop(&sources, "/nonexistent.py", 0, 1, 23), 0);
-	assert_int_equal(script_loop(&sources, "<stdin>", 0, 1, 23), 0);
+	assert_int_equal(python_loop(&sources, "/nonexistent.py", 0, 1, 23), 0);
+	assert_int_equal(python_loop(&sources, "<stdin>", 0, 1, 23), 0);
 	script_sources_release(&sources);
 	(void)state;
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "script.h"
-#include "script_lines.h"
+#include "python_lines.h"
 
 #include <string.h>
 
@@ -31,7 +31,7 @@ static const struct sample samples[] = {
 static void check_range(const struct sample *sample, const struct range *range)
 {
 	for (uint32_t at = range->start; at < range->end; at += 2) {
-		int line = script_line(sample->version, sample->first_line, sample->table,
+		int line = python_line(sample->version, sample->first_line, sample->table,
 			sample->length, at);
 
 		if (line != range->line)
@@ -65,7 +65,7 @@ static void cut_and_damaged_tables_are_survived(void **state)
 			 */
 			uint8_t *cut = malloc(length ? length : 1);
 			memcpy(cut, sample->table, length);
-			assert_true(script_line(sample->version, sample->first_line, cut, length,
+			assert_true(python_line(sample->version, sample->first_line, cut, length,
 					    UINT32_MAX) >= 0);
 			free(cut);
 		}
@@ -74,7 +74,7 @@ static void cut_and_damaged_tables_are_survived(void **state)
 			memcpy(table, sample->table, sample->length);
 			for (unsigned n = 0; sample->length && n < 4; n++)
 				table[(size_t)rand() % sample->length] = (uint8_t)rand();
-			assert_true(script_line(sample->version, UINT32_MAX, table, sample->length,
+			assert_true(python_line(sample->version, UINT32_MAX, table, sample->length,
 					    (uint32_t)rand()) >= 0);
 		}
 		free(table);
@@ -83,10 +83,10 @@ static void cut_and_damaged_tables_are_survived(void **state)
 
 static void beyond_the_table_no_line_is_known(void **state)
 {
-	assert_int_equal(script_line(0x030c, 1, NULL, 0, 0), 0);
-	assert_int_equal(script_line(0x030a, 1, NULL, 0, 0), 0);
+	assert_int_equal(python_line(0x030c, 1, NULL, 0, 0), 0);
+	assert_int_equal(python_line(0x030a, 1, NULL, 0, 0), 0);
 	/* 3.9's has no end: the last line goes on. */
-	assert_int_equal(script_line(0x0309, 7, NULL, 0, 10), 7);
+	assert_int_equal(python_line(0x0309, 7, NULL, 0, 10), 7);
 }
 
 static void expect(const char *file, enum script_origin wanted)
@@ -120,5 +120,5 @@ int main(void)
 		cmocka_unit_test(files_are_told_by_their_place),
 	};
 
-	return cmocka_run_group_tests_name("script_lines", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("python_lines", tests, NULL, NULL);
 }
