@@ -259,19 +259,19 @@ void needs_events_after(struct needs_events *events, const struct walk_call *cal
 static void find_shown(struct needs_events *events, const struct walk_call *call,
 	struct open_waits *waits, struct open_wait *open)
 {
-	const struct touched_thing *shown = relax_shown_of(events->relax, call->process, SHOWN);
+	const struct recent_thing *shown = relax_shown_of(events->relax, call->process, SHOWN);
 
 	for (size_t i = 0; shown && i < shown->count; i++) {
-		struct touched_ring *ring = &shown->ring[i];
+		struct recent_ring *ring = &shown->ring[i];
 		int64_t last =
-			touched_last(ring, order_cover_reach(&open->cover, touched_agent(ring)));
+			recent_last(ring, order_cover_reach(&open->cover, recent_agent(ring)));
 
-		if (last < touched_oldest(ring))
+		if (last < recent_oldest(ring))
 			continue;
 		if (call->stretch)
-			need(open, touched_at(ring, last)->end);
+			need(open, recent_at(ring, last)->end);
 		else
-			*array_push(open->shown, open->shown_count) = *touched_at(ring, last);
+			*array_push(open->shown, open->shown_count) = *recent_at(ring, last);
 	}
 	if (open->shown_count)
 		*array_push(waits->unobserved, waits->unobserved_count) = open;

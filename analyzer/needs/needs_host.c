@@ -227,11 +227,11 @@ static void end_row(struct needs_host *host, struct waiter *waiter, const struct
 static void find_results(struct needs_host *host, struct waiter *waiter,
 	const struct walk_call *call, struct host_wait *wait, int is_sure)
 {
-	const struct touched_thing *shown =
+	const struct recent_thing *shown =
 		relax_shown_of(host->relax, call->process, is_sure ? SHOWN : SHOWN_MAYBE);
 
 	for (size_t i = 0; shown && i < shown->count; i++) {
-		struct touched_ring *ring = &shown->ring[i];
+		struct recent_ring *ring = &shown->ring[i];
 		struct seen *seen = id_map_get(&waiter->seen, ring->stream);
 		const struct touch *touch;
 		struct order_cover cover;
@@ -239,13 +239,13 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 
 		if (seen && seen->count[is_sure] == ring->count)
 			continue;
-		last = touched_last(ring,
-			order_known_reach(&host->relax->full, call->thread, touched_agent(ring)));
-		if (last < touched_oldest(ring) || (seen && last < seen->count[is_sure]))
+		last = recent_last(ring,
+			order_known_reach(&host->relax->full, call->thread, recent_agent(ring)));
+		if (last < recent_oldest(ring) || (seen && last < seen->count[is_sure]))
 			continue;
 		seen = id_map_need(&waiter->seen, ring->stream, sizeof(*seen));
 		seen->count[is_sure] = last + 1;
-		touch = touched_at(ring, last);
+		touch = recent_at(ring, last);
 		if (order_clock_strength(waiter->known, NULL, &touch->full) == ORDER_GUARANTEED)
 			continue;
 		wait->maybe |= !is_sure;
@@ -267,18 +267,18 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 static int is_unproven(const struct needs_host *host, const struct waiter *waiter,
 	const struct walk_call *call)
 {
-	const struct touched_thing *unproven = touched_find(&host->relax->unproven, call->process);
-	struct touched_ring *ring = unproven ? touched_newest(unproven) : NULL;
+	const struct recent_thing *unproven = recent_find(&host->relax->unproven, call->process);
+	struct recent_ring *ring = unproven ? recent_newest(unproven) : NULL;
 
-	for (; ring; ring = touched_older(unproven, ring)) {
+	for (; ring; ring = recent_older(unproven, ring)) {
 		uint32_t reach =
-			order_known_reach(&host->relax->full, call->thread, touched_agent(ring));
-		int64_t last = touched_last(ring, reach);
+			order_known_reach(&host->relax->full, call->thread, recent_agent(ring));
+		int64_t last = recent_last(ring, reach);
 
-		if (last < touched_oldest(ring)
+		if (last < recent_oldest(ring)
 				? reach && last >= 0
 				: order_clock_strength(waiter->known, NULL,
-					  &touched_at(ring, last)->full) != ORDER_GUARANTEED)
+					  &recent_at(ring, last)->full) != ORDER_GUARANTEED)
 			return 1;
 	}
 	return 0;

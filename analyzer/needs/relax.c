@@ -110,10 +110,10 @@ void relax_release(struct relax *relax)
 	order_release(&relax->full);
 	for (int i = 0; i < WITHOUT_COUNT; i++)
 		order_release(&relax->loose[i].order);
-	touched_release(&relax->memory);
-	touched_release(&relax->shown);
-	touched_release(&relax->unproven);
-	touched_release(&relax->work);
+	recent_release(&relax->memory);
+	recent_release(&relax->shown);
+	recent_release(&relax->unproven);
+	recent_release(&relax->work);
 	host_view_release(&relax->view);
 	access_close(relax->reader);
 	relax->reader = NULL;
@@ -323,14 +323,14 @@ static int report(struct relax *relax, enum without without, const struct walk_c
  * Sets *is_settled if that is the last one of the ring: then needed waits keep the order of all.
  */
 static int check_ring(struct relax *relax, enum without without, const struct walk_call *call,
-	int64_t key, struct touched_ring *ring, int *is_settled)
+	int64_t key, struct recent_ring *ring, int *is_settled)
 {
-	int64_t last = touched_last(ring,
-		order_reaches_to(&relax->full_reaches, &relax->full, touched_agent(ring)));
+	int64_t last = recent_last(ring,
+		order_reaches_to(&relax->full_reaches, &relax->full, recent_agent(ring)));
 
 	*is_settled = 0;
-	for (int tries = 0; last >= touched_oldest(ring); last--, tries++) {
-		const struct touch *touch = touched_at(ring, last);
+	for (int tries = 0; last >= recent_oldest(ring); last--, tries++) {
+		const struct touch *touch = recent_at(ring, last);
 		int conflict = 1;
 
 		*is_settled = last == ring->count - 1;
@@ -343,7 +343,7 @@ static int check_ring(struct relax *relax, enum without without, const struct wa
 			return conflict < 0 ? -1 : report(relax, without, call, touch);
 	}
 	*is_settled = 0;
-	return ring->count > TOUCHED_DEPTH ? relax->lost(relax->arg, without, call, NULL) : 0;
+	return ring->count > RECENT_DEPTH ? relax->lost(relax->arg, without, call, NULL) : 0;
 }
 
 /*
@@ -354,13 +354,13 @@ static int check_ring(struct relax *relax, enum without without, const struct wa
 static int check_key(struct relax *relax, enum without without, const struct walk_call *call,
 	int64_t key, unsigned *after_all)
 {
-	const struct touched_thing *thing = touched_find(&relax->memory, key);
-	struct touched_ring *ring = thing ? touched_newest(thing) : NULL;
+	const struct recent_thing *thing = recent_find(&relax->memory, key);
+	struct recent_ring *ring = thing ? recent_newest(thing) : NULL;
 	int is_last = 1;
 
-	for (; ring; ring = touched_older(thing, ring)) {
+	for (; ring; ring = recent_older(thing, ring)) {
 		int is_settled =
-			relax_is_before_without(relax, without, touched_at(ring, ring->count - 1));
+			relax_is_before_without(relax, without, recent_at(ring, ring->count - 1));
 
 		if (!is_settled && ring->stream != call->stream &&
 			check_ring(relax, without, call, key, ring, &is_settled))
@@ -452,7 +452,7 @@ static int note_shown(struct relax *relax, const struct walk_call *call, struct 
 		return shown;
 	if (relax->loose[WITHOUT_HOST_WAITS].is_followed)
 		touch->clock = relax->loose[WITHOUT_HOST_WAITS].order.now;
-	return touched_note(&relax->shown, shown_key(call->process, relax->shows), touch, 0);
+	return recent_note(&relax->shown, shown_key(call->process, relax->shows), touch, 0);
 }
 
 static int note_all(struct relax *relax, const struct walk_call *call, int all_known,
@@ -467,16 +467,16 @@ static int note_all(struct relax *relax, const struct walk_call *call, int all_k
 	for (int i = 0; i < WITHOUT_COUNT; i++)
 		touch.loose[i] = relax->loose[i].order.epoch;
 	for (size_t i = 0; i < relax->key_count; i++)
-		if (touched_note(&relax->memory, relax->key[i].id, &touch,
+		if (recent_note(&relax->memory, relax->key[i].id, &touch,
 			    relax->key[i].after_all | after_all))
 			return -1;
-	if ((!all_known && touched_note(&relax->memory, TOUCHES_UNKNOWN, &touch, after_all)) ||
-		touched_note(&relax->memory, TOUCHES_ANY, &touch, after_all) ||
-		(walk_submits(call) && touched_note(&relax->work, call->stream, &touch, 0)))
+	if ((!all_known && recent_note(&relax->memory, TOUCHES_UNKNOWN, &touch, after_all)) ||
+		recent_note(&relax->memory, TOUCHES_ANY, &touch, after_all) ||
+		(walk_submits(call) && recent_note(&relax->work, call->stream, &touch, 0)))
 		return -1;
 	relax->is_unproven = is_unproven(relax, call);
 	if (relax->is_unproven < 0 ||
-		(relax->is_unproven && touched_note(&relax->unproven, call->process, &touch, 0)))
+		(relax->is_unproven && recent_note(&relax->unproven, call->process, &touch, 0)))
 		return -1;
 	return note_shown(relax, call, &touch);
 }
@@ -487,7 +487,7 @@ static void forget_freed(struct relax *relax, const struct walk_call *call)
 	const struct run_ended *row = run_cursor_at(&relax->freed, call->id);
 
 	if (row && !run_allocation(relax->run, row->what)->has_parts)
-		touched_forget(&relax->memory, row->what);
+		recent_forget(&relax->memory, row->what);
 }
 
 int relax_fetches(const struct walk_call *call)
@@ -551,19 +551,19 @@ int relax_without(struct relax *relax, enum without without, const struct walk_c
 	return 0;
 }
 
-const struct touched_thing *relax_shown_of(const struct relax *relax, int64_t process,
+const struct recent_thing *relax_shown_of(const struct relax *relax, int64_t process,
 	enum host_view_shown shown)
 {
-	return touched_find(&relax->shown, shown_key(process, shown));
+	return recent_find(&relax->shown, shown_key(process, shown));
 }
 
 const struct touch *relax_find(const struct relax *relax, int64_t stream, int64_t call)
 {
-	const struct touched_thing *work = touched_find(&relax->work, stream);
-	const struct touched_ring *ring = work ? work->ring : NULL;
+	const struct recent_thing *work = recent_find(&relax->work, stream);
+	const struct recent_ring *ring = work ? work->ring : NULL;
 
-	for (int64_t k = ring ? ring->count - 1 : -1; ring && k >= touched_oldest(ring); k--)
-		if (touched_at(ring, k)->call <= call)
-			return touched_at(ring, k)->call == call ? touched_at(ring, k) : NULL;
+	for (int64_t k = ring ? ring->count - 1 : -1; ring && k >= recent_oldest(ring); k--)
+		if (recent_at(ring, k)->call <= call)
+			return recent_at(ring, k)->call == call ? recent_at(ring, k) : NULL;
 	return NULL;
 }

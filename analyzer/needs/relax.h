@@ -7,7 +7,7 @@
  * Shared memory is decided by allocation, for copies and for launch words, unless all accesses of
  * both are known and neither writes what the other uses (conflict.h).  An operation with unknown
  * memory (a graph made before the trace) shares memory with all others.  For each stream and
- * allocation the last TOUCHED_DEPTH operations are kept; if an older one may matter, that is
+ * allocation the last RECENT_DEPTH operations are kept; if an older one may matter, that is
  * reported, too.
  *
  * needs.c walks over the run and passes on its calls: by relax_all(), or for a removed wait
@@ -21,7 +21,7 @@
 #include "host_view.h"
 #include "order_reaches.h"
 #include "run_columns.h"
-#include "touched.h"
+#include "recent_accesses.h"
 #include "walk.h"
 
 /* The order without some waits. */
@@ -41,7 +41,7 @@ struct relax_reported {
 /* A key that the current call touches. */
 struct relax_key {
 	int64_t id;
-	unsigned after_all; /* as for touched_note() */
+	unsigned after_all; /* as for recent_note() */
 };
 
 #define RELAX_REPORTED 1024
@@ -60,10 +60,10 @@ struct relax {
 		const struct touch *earlier);
 	void *arg;
 	struct host_view view;
-	struct touched memory;   /* by memory; see relax.c */
-	struct touched shown;    /* by process and certainty */
-	struct touched unproven; /* by process: operations with is_unproven */
-	struct touched work;     /* by stream */
+	struct recent_accesses memory;   /* by memory; see relax.c */
+	struct recent_accesses shown;    /* by process and certainty */
+	struct recent_accesses unproven; /* by process: operations with is_unproven */
+	struct recent_accesses work;     /* by stream */
 	const struct run *run;
 	struct run_cursor operands, freed, launches;
 	uint32_t *user;        /* memory -> 1 + the only stream that uses it; 0: none */
@@ -108,7 +108,7 @@ int relax_is_after_set(struct relax *relax, enum without without, const struct o
  * Returns the operations of a process with results that the host accesses, or may access; NULL:
  * none.
  */
-const struct touched_thing *relax_shown_of(const struct relax *relax, int64_t process,
+const struct recent_thing *relax_shown_of(const struct relax *relax, int64_t process,
 	enum host_view_shown shown);
 
 /* Returns the operation that a call submitted if it is among the last of its stream, else NULL. */
