@@ -12,7 +12,7 @@
 #include "walk.h"
 
 struct search {
-	struct relax relax;
+	struct orders orders;
 	struct needs_host host;
 	struct needs_events events;
 	int has_host, has_events;
@@ -42,7 +42,7 @@ static int process_call(void *arg, const struct walk_call *call)
 	 * A call in progress when the process died has no operands in its record: it would seem to
 	 * need every wait before it.
 	 */
-	if (relax_given_up(&search->relax) || call->exit == WALK_NEVER)
+	if (orders_given_up(&search->orders) || call->exit == WALK_NEVER)
 		return 0;
 	if (since != INT64_MIN) {
 		rc = needs_host_wait(&search->host, call, since);
@@ -51,7 +51,7 @@ static int process_call(void *arg, const struct walk_call *call)
 	} else {
 		if (search->has_host)
 			needs_host_before(&search->host, call);
-		rc = relax_all(&search->relax, call);
+		rc = orders_all(&search->orders, call);
 		if (!rc && search->has_host)
 			needs_host_after(&search->host, call);
 	}
@@ -92,29 +92,29 @@ static void settle_redundant(struct needs *needs)
 int needs_find(struct needs *needs, struct db *db)
 {
 	struct search *search = xcalloc(1, sizeof(*search));
-	struct relax *relax = &search->relax;
+	struct orders *orders = &search->orders;
 	int rc;
 
-	search->has_host = needs_host_open(&search->host, relax, needs, db);
-	search->has_events = needs_events_open(&search->events, relax, needs, db->run);
+	search->has_host = needs_host_open(&search->host, orders, needs, db);
+	search->has_events = needs_events_open(&search->events, orders, needs, db->run);
 	rc = search->has_host < 0 ? -1 : 0;
 	if (!rc && (search->has_host || search->has_events)) {
-		relax->loose[WITHOUT_HOST_WAITS].is_followed = search->has_host;
-		relax->loose[WITHOUT_EVENT_WAITS].is_followed = search->has_events;
-		relax->lost = lost;
-		relax->arg = search;
-		rc = relax_init(relax, db) || walk(db, process_call, search) ? -1 : 0;
+		orders->loose[WITHOUT_HOST_WAITS].is_followed = search->has_host;
+		orders->loose[WITHOUT_EVENT_WAITS].is_followed = search->has_events;
+		orders->lost = lost;
+		orders->arg = search;
+		rc = orders_init(orders, db) || walk(db, process_call, search) ? -1 : 0;
 		if (!rc && search->has_host)
 			needs_host_finish(&search->host);
 		if (!rc) {
-			needs->events_are_known = !relax_given_up(relax);
+			needs->events_are_known = !orders_given_up(orders);
 			settle_redundant(needs);
-			rc = order_loss_add(db, relax_given_up(relax));
+			rc = order_loss_add(db, orders_given_up(orders));
 		}
 	}
 	needs_events_close(&search->events);
 	needs_host_close(&search->host);
-	relax_release(relax);
+	orders_release(orders);
 	free(search);
 	return rc;
 }
@@ -181,17 +181,17 @@ void needs_keep(struct id_map *kept, int64_t who, const struct touch *earlier,
 	*one = (struct needs_kept){ earlier->call, point };
 }
 
-int needs_is_kept(const struct id_map *kept, struct relax *relax, int64_t who,
+int needs_is_kept(const struct id_map *kept, struct orders *orders, int64_t who,
 	const struct touch *earlier)
 {
 	const struct needs_kept *one = id_map_get(kept, kept_id(who, earlier));
 
-	return one && one->call >= earlier->call && relax_is_before(relax, &one->point);
+	return one && one->call >= earlier->call && orders_is_before(orders, &one->point);
 }
 
 /* --- processes --- */
 
-void needs_process_note(struct needs *needs, struct relax *relax, const struct walk_call *call)
+void needs_process_note(struct needs *needs, struct orders *orders, const struct walk_call *call)
 {
 	struct needs_process *process = id_map_get(&needs->processes, call->process);
 
@@ -200,7 +200,7 @@ void needs_process_note(struct needs *needs, struct relax *relax, const struct w
 		*process = (struct needs_process){ .submitter = call->thread,
 			.stream = call->stream,
 			.busy = INT64_MIN,
-			.others = host_view_others(&relax->view, call->process) };
+			.others = host_view_others(&orders->view, call->process) };
 	}
 	if (process->submitter != call->thread)
 		process->submitter = -1;

@@ -86,14 +86,14 @@ static struct event_wait *add_wait(struct needs_events *events, const struct run
 	return &open->wait;
 }
 
-int needs_events_open(struct needs_events *events, struct relax *relax, struct needs *needs,
+int needs_events_open(struct needs_events *events, struct orders *orders, struct needs *needs,
 	const struct run *run)
 {
 	struct held *list = NULL;
 	struct event_wait *first = NULL;
 	size_t count = 0;
 
-	events->relax = relax;
+	events->orders = orders;
 	events->needs = needs;
 	for (size_t i = 0; i < run->evidence.hold_count; i++) {
 		const struct run_hold *hold = &run->evidence.hold[i];
@@ -143,7 +143,7 @@ static void need(struct open_wait *open, int64_t until)
  * Updates *last to the stream's last wait that covers the earlier operation and that the current
  * operation comes after.  The earlier one was submitted before the wait.
  */
-static void find_last(struct relax *relax, const struct ring *ring, const struct touch *earlier,
+static void find_last(struct orders *orders, const struct ring *ring, const struct touch *earlier,
 	struct open_wait **last)
 {
 	size_t count = ring->count < OPEN_WAITS ? ring->count : OPEN_WAITS;
@@ -154,7 +154,7 @@ static void find_last(struct relax *relax, const struct ring *ring, const struct
 		if (open->wait.call < earlier->call ||
 			(*last && open->wait.call <= (*last)->wait.call))
 			return;
-		if (relax_is_before(relax, &open->epoch) &&
+		if (orders_is_before(orders, &open->epoch) &&
 			order_cover_has(&open->cover, &earlier->full)) {
 			*last = open;
 			return;
@@ -163,16 +163,16 @@ static void find_last(struct relax *relax, const struct ring *ring, const struct
 }
 
 /* Returns the stream's last wait for the earlier operation, NULL if none is found. */
-static struct open_wait *blame(struct relax *relax, const struct open_waits *waits,
+static struct open_wait *blame(struct orders *orders, const struct open_waits *waits,
 	const struct touch *earlier)
 {
 	struct open_wait *last = NULL;
 
-	find_last(relax, &waits->held, earlier, &last);
+	find_last(orders, &waits->held, earlier, &last);
 	/* The whole wait is needed, or the rest is too little for a finding. */
 	if (!last || last->wait.needed > last->wait.behind_end - HELD_MIN_NS)
 		return last;
-	find_last(relax, &waits->idle, earlier, &last);
+	find_last(orders, &waits->idle, earlier, &last);
 	need(last, earlier->end);
 	return last;
 }
@@ -185,19 +185,20 @@ static struct open_wait *blame(struct relax *relax, const struct open_waits *wai
 void needs_events_lost_pair(struct needs_events *events, const struct walk_call *later,
 	const struct touch *earlier)
 {
-	struct relax *relax = events->relax;
-	struct order_epoch point = relax->full.epoch;
-	int is_kept = earlier && needs_is_kept(&events->kept, relax, later->stream, earlier);
+	struct orders *orders = events->orders;
+	struct order_epoch point = orders->full.epoch;
+	int is_kept = earlier && needs_is_kept(&events->kept, orders, later->stream, earlier);
 	int is_found = is_kept;
 	int64_t since = earlier ? earlier->call : 0;
 
 	for (size_t i = 0; i < events->open.size; i++) {
 		struct open_waits *open = events->open.slot[i].object;
-		const struct open_wait *last = open && earlier ? blame(relax, open, earlier) : NULL;
+		const struct open_wait *last =
+			open && earlier ? blame(orders, open, earlier) : NULL;
 
 		/* An operation that is no longer kept may depend on any of the waits. */
 		for (size_t k = 0; open && !earlier && k < open->held.count && k < OPEN_WAITS; k++)
-			if (relax_is_before(relax, &open->held.wait[k]->epoch))
+			if (orders_is_before(orders, &open->held.wait[k]->epoch))
 				need(open->held.wait[k], WALK_NEVER);
 		if (last && !is_found)
 			point = last->epoch;
@@ -208,7 +209,7 @@ void needs_events_lost_pair(struct needs_events *events, const struct walk_call 
 		size_t count = open ? open->held.count : 0;
 
 		if (count <= OPEN_WAITS || open->held.wait[count % OPEN_WAITS]->wait.call < since ||
-			!relax_is_before(relax, &open->first->epoch))
+			!orders_is_before(orders, &open->first->epoch))
 			continue;
 		if (!open->left_needed || since < open->left_since)
 			open->left_since = since;
@@ -231,11 +232,11 @@ static int has_observed(const struct order *order, const struct walk_call *call,
 /* A thread that has observed a wait complete has observed the stream's earlier waits too. */
 void needs_events_after(struct needs_events *events, const struct walk_call *call)
 {
-	const struct relax *relax = events->relax;
-	const struct order *loose = &relax->loose[WITHOUT_EVENT_WAITS].order;
+	const struct orders *orders = events->orders;
+	const struct order *loose = &orders->loose[WITHOUT_EVENT_WAITS].order;
 	enum kind_family family = kind_family(call->kind);
 	/* A host function, or a kernel that can signal the host through memory. */
-	int signal = relax->shows == SHOWN && family != FAMILY_copy && family != FAMILY_set;
+	int signal = orders->shows == SHOWN && family != FAMILY_copy && family != FAMILY_set;
 
 	if (!signal && family != FAMILY_query && scope_of(call) == SCOPE_NONE)
 		return;
@@ -245,7 +246,7 @@ void needs_events_after(struct needs_events *events, const struct walk_call *cal
 		for (; waits && waits->observed < waits->unobserved_count; waits->observed++) {
 			struct open_wait *open = waits->unobserved[waits->observed];
 
-			if (!has_observed(&relax->full, call, signal, open->epoch))
+			if (!has_observed(&orders->full, call, signal, open->epoch))
 				break;
 			for (size_t k = 0; k < open->shown_count; k++)
 				if (!has_observed(loose, call, signal,
@@ -259,7 +260,7 @@ void needs_events_after(struct needs_events *events, const struct walk_call *cal
 static void find_shown(struct needs_events *events, const struct walk_call *call,
 	struct open_waits *waits, struct open_wait *open)
 {
-	const struct recent_thing *shown = relax_shown_of(events->relax, call->process, SHOWN);
+	const struct recent_thing *shown = orders_shown_of(events->orders, call->process, SHOWN);
 
 	for (size_t i = 0; shown && i < shown->count; i++) {
 		struct recent_ring *ring = &shown->ring[i];
@@ -282,20 +283,20 @@ static void find_shown(struct needs_events *events, const struct walk_call *call
 int needs_events_has(const struct needs_events *events, const struct walk_call *call)
 {
 	return call->kind == KIND_STREAM_WAIT &&
-		map_get(&events->sites, needs_site(events->relax->run, call->id), 0);
+		map_get(&events->sites, needs_site(events->orders->run, call->id), 0);
 }
 
 int needs_events_wait(struct needs_events *events, const struct walk_call *call)
 {
-	struct relax *relax = events->relax;
+	struct orders *orders = events->orders;
 	struct open_waits *waits = id_map_need(&events->open, call->stream, sizeof(*waits));
 	struct open_wait *open = id_map_get(&events->needs->events, call->id), **place;
 	struct ring *ring = open ? &waits->held : &waits->idle;
 	struct order_cover cover = { 0 };
 	int rc;
 
-	order_cover_of(&relax->full, call, &cover);
-	rc = relax_without(relax, WITHOUT_EVENT_WAITS, call);
+	order_cover_of(&orders->full, call, &cover);
+	rc = orders_without(orders, WITHOUT_EVENT_WAITS, call);
 	/* One that delayed nothing matters if another wait may be redundant because of it. */
 	if (rc || (!open && !waits->held.count)) {
 		order_cover_release(&cover);
@@ -310,8 +311,8 @@ int needs_events_wait(struct needs_events *events, const struct walk_call *call)
 		open->wait.call = call->id;
 	}
 	/* Adds the wait to its stream's order, like an operation without duration after it. */
-	order_mark(&relax->full, call);
-	open->epoch = relax->full.epoch;
+	order_mark(&orders->full, call);
+	open->epoch = orders->full.epoch;
 	open->cover = cover;
 	place = &ring->wait[ring->count % OPEN_WAITS];
 	if (ring->count++ >= OPEN_WAITS) {

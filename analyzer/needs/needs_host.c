@@ -37,13 +37,13 @@ struct waiter {
 
 /* --- which waits --- */
 
-int needs_host_open(struct needs_host *host, struct relax *relax, struct needs *needs,
+int needs_host_open(struct needs_host *host, struct orders *orders, struct needs *needs,
 	struct db *db)
 {
 	const struct run *run = db->run;
 	int rc;
 
-	host->relax = relax;
+	host->orders = orders;
 	host->needs = needs;
 	host->run = run;
 	rc = polls_find(&host->polls, run, db) ? -1 : needs_host_is_worth_it(run, &host->polls);
@@ -122,7 +122,7 @@ static struct live_wait *live_at(const struct needs_host *host, size_t number)
 
 static struct order *loose(const struct needs_host *host)
 {
-	return &host->relax->loose[WITHOUT_HOST_WAITS].order;
+	return &host->orders->loose[WITHOUT_HOST_WAITS].order;
 }
 
 /* The host needs the operation complete, which the wait is the first to be for. */
@@ -228,7 +228,7 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 	const struct walk_call *call, struct host_wait *wait, int is_sure)
 {
 	const struct recent_thing *shown =
-		relax_shown_of(host->relax, call->process, is_sure ? SHOWN : SHOWN_MAYBE);
+		orders_shown_of(host->orders, call->process, is_sure ? SHOWN : SHOWN_MAYBE);
 
 	for (size_t i = 0; shown && i < shown->count; i++) {
 		struct recent_ring *ring = &shown->ring[i];
@@ -240,7 +240,7 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 		if (seen && seen->count[is_sure] == ring->count)
 			continue;
 		last = recent_last(ring,
-			order_known_reach(&host->relax->full, call->thread, recent_agent(ring)));
+			order_known_reach(&host->orders->full, call->thread, recent_agent(ring)));
 		if (last < recent_oldest(ring) || (seen && last < seen->count[is_sure]))
 			continue;
 		seen = id_map_need(&waiter->seen, ring->stream, sizeof(*seen));
@@ -267,12 +267,12 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 static int is_unproven(const struct needs_host *host, const struct waiter *waiter,
 	const struct walk_call *call)
 {
-	const struct recent_thing *unproven = recent_find(&host->relax->unproven, call->process);
+	const struct recent_thing *unproven = recent_find(&host->orders->unproven, call->process);
 	struct recent_ring *ring = unproven ? recent_newest(unproven) : NULL;
 
 	for (; ring; ring = recent_older(unproven, ring)) {
 		uint32_t reach =
-			order_known_reach(&host->relax->full, call->thread, recent_agent(ring));
+			order_known_reach(&host->orders->full, call->thread, recent_agent(ring));
 		int64_t last = recent_last(ring, reach);
 
 		if (last < recent_oldest(ring)
@@ -314,7 +314,7 @@ static void add_wait(struct needs_host *host, struct waiter *waiter, const struc
 
 int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64_t since)
 {
-	struct order *full = &host->relax->full;
+	struct order *full = &host->orders->full;
 	const struct order_state *news = &full->needs[ORDER_WAIT];
 	const struct needs_process *process = id_map_get(&host->needs->processes, call->process);
 	struct waiter *waiter = waiter_of(host, call->thread);
@@ -342,7 +342,7 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 	order_clock_unref(waiter->known);
 	waiter->known = order_clock_ref(order_clock_of_thread(full, call->thread));
 	order_cover_of(loose(host), call, &live.cover);
-	if (relax_without(host->relax, WITHOUT_HOST_WAITS, call)) {
+	if (orders_without(host->orders, WITHOUT_HOST_WAITS, call)) {
 		order_cover_release(&live.cover);
 		return -1;
 	}
@@ -350,7 +350,7 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 	/* The operation that ended last, of those it was the first to wait for. */
 	work = news->op ? run_work(host->run, news->op) : NULL;
 	if (work) {
-		const struct touch *touch = relax_find(host->relax,
+		const struct touch *touch = orders_find(host->orders,
 			run_call(host->run, work->call)->stream, work->call);
 
 		wait.behind = work->call;
@@ -393,7 +393,8 @@ void needs_host_before(struct needs_host *host, const struct walk_call *call)
 static void delay_work(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
 {
 	/* Mostly the case after legacy work. */
-	if (waiter->last.set && relax_is_after_set(host->relax, WITHOUT_HOST_WAITS, &waiter->last))
+	if (waiter->last.set &&
+		orders_is_after_set(host->orders, WITHOUT_HOST_WAITS, &waiter->last))
 		return;
 	for (size_t i = 0; i < waiter->open_count;) {
 		const struct live_wait *live = live_at(host, waiter->open[i]);
@@ -404,7 +405,7 @@ static void delay_work(struct needs_host *host, struct waiter *waiter, const str
 			continue;
 		}
 		i++;
-		if (!relax_is_before_without(host->relax, WITHOUT_HOST_WAITS, &live->behind))
+		if (!orders_is_before_without(host->orders, WITHOUT_HOST_WAITS, &live->behind))
 			wait->usable += call->op_busy;
 	}
 }
@@ -423,7 +424,7 @@ static void mark_row(struct needs_host *host, struct waiter *waiter, const struc
 		(releases && kind_waits(call->kind) == WAITS_NOTHING))
 		for (; waiter->freed_count < waiter->row_count; waiter->freed_count++)
 			wait_at(host, waiter->row[waiter->freed_count])->freed = 1;
-	for (; host->relax->is_unproven && waiter->unproven_count < waiter->row_count;
+	for (; host->orders->is_unproven && waiter->unproven_count < waiter->row_count;
 		waiter->unproven_count++)
 		wait_at(host, waiter->row[waiter->unproven_count])->unproven = 1;
 	/* cudaEventElapsedTime would fail without the waits that complete the events. */
@@ -444,21 +445,21 @@ void needs_host_after(struct needs_host *host, const struct walk_call *call)
 	struct waiter *waiter = waiter_of(host, call->thread);
 	int uploads = call_is_async_copy(call->kind) && call->direction == COPY_H2D;
 
-	owners_note(&host->owners, host->relax, call);
+	owners_note(&host->owners, host->orders, call);
 	if (walk_submits(call)) {
-		needs_process_note(host->needs, host->relax, call);
+		needs_process_note(host->needs, host->orders, call);
 		waiter->submits = 1;
 		if (waiter->in_row)
 			waiter->uploads = 0;
 		waiter->uploads |= uploads && call->src == MEMORY_PAGEABLE;
 		waiter->upload = uploads ? (uint32_t)call->id : 0;
 		delay_work(host, waiter, call);
-		if (!relax_fetches(call))
+		if (!orders_fetches(call))
 			end_row(host, waiter, call);
 	}
 	mark_row(host, waiter, call);
 	if (scope_waited(call) && !scope_is_explicit(call) &&
-		!(waiter->in_row && relax_fetches(call))) {
+		!(waiter->in_row && orders_fetches(call))) {
 		end_row(host, waiter, call);
 		close_row(host, waiter, call->enter);
 	}
@@ -492,7 +493,7 @@ static size_t find_last(struct needs_host *host, const struct touch *earlier)
 
 		if (wait_at(host, number)->call < earlier->call)
 			break;
-		if (!relax_is_before(host->relax, &live->point) ||
+		if (!orders_is_before(host->orders, &live->point) ||
 			!order_cover_has(&live->cover, &earlier->loose[WITHOUT_HOST_WAITS]))
 			continue;
 		last = last ? last : number;
@@ -508,7 +509,7 @@ static size_t find_last(struct needs_host *host, const struct touch *earlier)
 void needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
 	const struct touch *earlier)
 {
-	const struct order *full = &host->relax->full;
+	const struct order *full = &host->orders->full;
 	const struct waiter *waiter = waiter_of(host, later->thread);
 	uint32_t since = earlier ? earlier->call : 0;
 	struct order_epoch point = full->epoch;
@@ -516,7 +517,7 @@ void needs_host_lost_pair(struct needs_host *host, const struct walk_call *later
 	size_t last;
 
 	/* A wait that is needed anyway keeps them in order. */
-	if (earlier && needs_is_kept(&host->kept, host->relax, later->thread, earlier))
+	if (earlier && needs_is_kept(&host->kept, host->orders, later->thread, earlier))
 		return;
 	last = earlier ? find_last(host, earlier) : 0;
 	wait = last ? wait_at(host, last) : NULL;
@@ -527,7 +528,7 @@ void needs_host_lost_pair(struct needs_host *host, const struct walk_call *later
 		host->unknown_until = host->needs->host_count;
 		if (earlier && order_knows(full, later->thread, &earlier->full))
 			point = order_point_of_thread(full, later->thread);
-	} else if (waiter->in_row && waiter->row_count && relax_fetches(later) &&
+	} else if (waiter->in_row && waiter->row_count && orders_fetches(later) &&
 		last >= waiter->row[0]) {
 		/* The thread waited for what it copies to the host before it submits more. */
 		need(wait, earlier);
@@ -551,5 +552,5 @@ void needs_host_finish(struct needs_host *host)
 	for (size_t i = 0; i < host->unknown_until; i++)
 		if (needs->host[i].call >= host->unknown_since)
 			needs->host[i].ordered_end = INT64_MAX;
-	needs->host_is_known = !relax_given_up(host->relax);
+	needs->host_is_known = !orders_given_up(host->orders);
 }

@@ -9,7 +9,7 @@
 #include "needs.h"
 #include "owners.h"
 #include "polls.h"
-#include "relax.h"
+#include "orders_without_waits.h"
 
 /* --- both --- */
 
@@ -18,7 +18,7 @@ uint32_t needs_site(const struct run *run, int64_t call);
 
 /*
  * Operations of a stream up to a call, which are ordered before all work after a point in
- * relax.full by a wait that is needed anyway.  By stream and by the submitter of that work.
+ * orders.full by a wait that is needed anyway.  By stream and by the submitter of that work.
  */
 struct needs_kept {
 	int64_t call;
@@ -31,11 +31,11 @@ void needs_keep(struct id_map *kept, int64_t who, const struct touch *earlier,
 /*
  * Returns 1 if the later operation of the reported pair, submitted by who, is after such a point.
  */
-int needs_is_kept(const struct id_map *kept, struct relax *relax, int64_t who,
+int needs_is_kept(const struct id_map *kept, struct orders *orders, int64_t who,
 	const struct touch *earlier);
 
 /* Processes a call that submits work. */
-void needs_process_note(struct needs *needs, struct relax *relax, const struct walk_call *call);
+void needs_process_note(struct needs *needs, struct orders *orders, const struct walk_call *call);
 
 /* --- waits of the host --- */
 
@@ -49,12 +49,12 @@ void needs_process_note(struct needs *needs, struct relax *relax, const struct w
 struct live_wait {
 	size_t number;            /* in needs.host, from 1 */
 	struct order_cover cover; /* without the results of other waits */
-	struct order_epoch point; /* of its thread, in relax.full */
+	struct order_epoch point; /* of its thread, in orders.full */
 	struct touch behind;      /* call 0: not kept */
 };
 
 struct needs_host {
-	struct relax *relax;
+	struct orders *orders;
 	struct needs *needs;
 	const struct run *run;
 	struct owners owners;
@@ -75,7 +75,7 @@ struct needs_host {
 int needs_host_is_worth_it(const struct run *run, const struct polls *polls);
 
 /* Returns that after preparing the analysis, or -1 after a message. */
-int needs_host_open(struct needs_host *host, struct relax *relax, struct needs *needs,
+int needs_host_open(struct needs_host *host, struct orders *orders, struct needs *needs,
 	struct db *db);
 void needs_host_close(struct needs_host *host);
 
@@ -84,10 +84,10 @@ void needs_host_close(struct needs_host *host);
  */
 int64_t needs_host_since(const struct needs_host *host, const struct walk_call *call);
 
-/* Processes such a wait, and steps relax.full.  Returns 0, or -1 after a message. */
+/* Processes such a wait, and steps orders.full.  Returns 0, or -1 after a message. */
 int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64_t since);
 
-/* Process any other call, before and after relax_all(). */
+/* Process any other call, before and after orders_all(). */
 void needs_host_before(struct needs_host *host, const struct walk_call *call);
 void needs_host_after(struct needs_host *host, const struct walk_call *call);
 
@@ -99,7 +99,7 @@ void needs_host_finish(struct needs_host *host);
 /* --- waits of streams for events --- */
 
 struct needs_events {
-	struct relax *relax;
+	struct orders *orders;
 	struct needs *needs;
 	struct map sites;   /* sites of the removed waits */
 	struct id_map open; /* stream -> struct open_waits */
@@ -107,7 +107,7 @@ struct needs_events {
 };
 
 /* Returns 1 if some waits delayed work of their stream, else 0. */
-int needs_events_open(struct needs_events *events, struct relax *relax, struct needs *needs,
+int needs_events_open(struct needs_events *events, struct orders *orders, struct needs *needs,
 	const struct run *run);
 void needs_events_close(struct needs_events *events);
 
@@ -117,7 +117,7 @@ int needs_events_has(const struct needs_events *events, const struct walk_call *
 /* Processes such a wait.  Returns 0, or -1 after a message. */
 int needs_events_wait(struct needs_events *events, const struct walk_call *call);
 
-/* Processes any other call after relax_all(): the host may observe waits complete by it. */
+/* Processes any other call after orders_all(): the host may observe waits complete by it. */
 void needs_events_after(struct needs_events *events, const struct walk_call *call);
 
 void needs_events_lost_pair(struct needs_events *events, const struct walk_call *later,

@@ -5,20 +5,20 @@
 
 #include "constants.h"
 
-void owners_note(struct owners *owners, const struct relax *relax, const struct walk_call *call)
+void owners_note(struct owners *owners, const struct orders *orders, const struct walk_call *call)
 {
 	struct owned_stream *stream;
 
-	if (relax->shows != SHOWN || !call->stream)
+	if (orders->shows != SHOWN || !call->stream)
 		return;
 	stream = id_map_need(&owners->streams, call->stream, sizeof(*stream));
 	if (stream->thread == call->thread &&
-		order_knows(&relax->full, call->thread, &stream->result))
+		order_knows(&orders->full, call->thread, &stream->result))
 		stream->served++;
 	else if (stream->thread)
 		stream->shared = 1;
 	stream->thread = call->thread;
-	stream->result = relax->full.epoch;
+	stream->result = orders->full.epoch;
 }
 
 int owners_is_others(const struct owners *owners, int64_t stream, int64_t thread)

@@ -11,11 +11,11 @@
 #define CUFENCE_OWNERS_H
 
 #include "id_map.h"
-#include "relax.h"
+#include "orders_without_waits.h"
 
 struct owned_stream {
 	int64_t thread;            /* of the last result, 0: none yet */
-	struct order_epoch result; /* in relax.full */
+	struct order_epoch result; /* in orders.full */
 	int64_t served;            /* results that their thread waited for */
 	int shared;                /* any thread may use them */
 };
@@ -24,8 +24,8 @@ struct owners {
 	struct id_map streams;
 };
 
-/* Processes the call that relax_all() has just processed. */
-void owners_note(struct owners *owners, const struct relax *relax, const struct walk_call *call);
+/* Processes the call that orders_all() has just processed. */
+void owners_note(struct owners *owners, const struct orders *orders, const struct walk_call *call);
 
 /* Do the results of the stream belong to another thread? */
 int owners_is_others(const struct owners *owners, int64_t stream, int64_t thread);

@@ -10,11 +10,11 @@
  * allocation the last RECENT_DEPTH operations are kept; if an older one may matter, that is
  * reported, too.
  *
- * needs.c walks over the run and passes on its calls: by relax_all(), or for a removed wait
- * by relax_without() and additional order for that one (order_cover.h).
+ * needs.c walks over the run and passes on its calls: by orders_all(), or for a removed wait
+ * by orders_without() and additional order for that one (order_cover.h).
  */
-#ifndef CUFENCE_RELAX_H
-#define CUFENCE_RELAX_H
+#ifndef CUFENCE_ORDERS_WITHOUT_WAITS_H
+#define CUFENCE_ORDERS_WITHOUT_WAITS_H
 
 #include "access.h"
 #include "db.h"
@@ -25,32 +25,32 @@
 #include "walk.h"
 
 /* The order without some waits. */
-struct relax_loose {
+struct orders_loose {
 	int is_followed;
 	struct order order;
 	struct order_reaches reaches; /* of the current call */
 };
 
 /* An operation that was reported together with the current one. */
-struct relax_reported {
+struct orders_reported {
 	uint64_t step;
 	int64_t call;
 	unsigned without;
 };
 
 /* A key that the current call touches. */
-struct relax_key {
+struct orders_key {
 	int64_t id;
 	unsigned after_all; /* as for recent_note() */
 };
 
-#define RELAX_REPORTED 1024
+#define ORDERS_REPORTED 1024
 
-struct relax {
+struct orders {
 	struct order full;
 	struct order_reaches full_reaches;
-	struct relax_loose loose[WITHOUT_COUNT];
-	struct relax_reported reported[RELAX_REPORTED]; /* by call */
+	struct orders_loose loose[WITHOUT_COUNT];
+	struct orders_reported reported[ORDERS_REPORTED]; /* by call */
 	/*
 	 * Reports that later's operation comes after earlier's in the full order, but not without
 	 * these waits.  earlier NULL: possibly after an operation that is not kept.  Returns -1 to
@@ -60,14 +60,14 @@ struct relax {
 		const struct touch *earlier);
 	void *arg;
 	struct host_view view;
-	struct recent_accesses memory;   /* by memory; see relax.c */
+	struct recent_accesses memory;   /* by memory; see orders_without_waits.c */
 	struct recent_accesses shown;    /* by process and certainty */
 	struct recent_accesses unproven; /* by process: operations with is_unproven */
 	struct recent_accesses work;     /* by stream */
 	const struct run *run;
 	struct run_cursor operands, freed, launches;
-	uint32_t *user;        /* memory -> 1 + the only stream that uses it; 0: none */
-	struct relax_key *key; /* keys of the current call that other streams touch, too */
+	uint32_t *user;         /* memory -> 1 + the only stream that uses it; 0: none */
+	struct orders_key *key; /* keys of the current call that other streams touch, too */
 	size_t key_count;
 	int names_memory; /* the current call names memory */
 	struct access_reader *reader;
@@ -78,43 +78,45 @@ struct relax {
 };
 
 /*
- * Used while the run is analyzed.  Returns 0, or -1 after a message; relax_release() in both cases.
+ * Used while the run is analyzed.  Returns 0, or -1 after a message; orders_release() in both cases.
  */
-int relax_init(struct relax *relax, struct db *db);
-void relax_release(struct relax *relax);
+int orders_init(struct orders *orders, struct db *db);
+void orders_release(struct orders *orders);
 
 /*
  * Returns the call at which the order was given up (order.h), 0: none.  From there on no pair is
  * reported: a pair without a conflict so far may still need its order.
  */
-int64_t relax_given_up(const struct relax *relax);
+int64_t orders_given_up(const struct orders *orders);
 
 /* Processes the next call in all orders, and reports pairs that lose their order. */
-int relax_all(struct relax *relax, const struct walk_call *call);
+int orders_all(struct orders *orders, const struct walk_call *call);
 
 /* Processes the next call, which submits no operation, in all orders but one. */
-int relax_without(struct relax *relax, enum without without, const struct walk_call *call);
+int orders_without(struct orders *orders, enum without without, const struct walk_call *call);
 
 /*
- * For the last call of relax_all(), also during reports: return 1 if an epoch of the full order is
+ * For the last call of orders_all(), also during reports: return 1 if an epoch of the full order is
  * surely before its operation, and if it is so without these waits.
  */
-int relax_is_before(struct relax *relax, const struct order_epoch *epoch);
-int relax_is_before_without(struct relax *relax, enum without without, const struct touch *touch);
+int orders_is_before(struct orders *orders, const struct order_epoch *epoch);
+int orders_is_before_without(struct orders *orders, enum without without,
+	const struct touch *touch);
 /* Returns 1 if everything in the epoch's set up to that epoch is before it. */
-int relax_is_after_set(struct relax *relax, enum without without, const struct order_epoch *last);
+int orders_is_after_set(struct orders *orders, enum without without,
+	const struct order_epoch *last);
 
 /*
  * Returns the operations of a process with results that the host accesses, or may access; NULL:
  * none.
  */
-const struct recent_thing *relax_shown_of(const struct relax *relax, int64_t process,
+const struct recent_thing *orders_shown_of(const struct orders *orders, int64_t process,
 	enum host_view_shown shown);
 
 /* Returns the operation that a call submitted if it is among the last of its stream, else NULL. */
-const struct touch *relax_find(const struct relax *relax, int64_t stream, int64_t call);
+const struct touch *orders_find(const struct orders *orders, int64_t stream, int64_t call);
 
 /* Returns 1 for a copy to the host. */
-int relax_fetches(const struct walk_call *call);
+int orders_fetches(const struct walk_call *call);
 
 #endif

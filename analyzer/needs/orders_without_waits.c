@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relax.h"
+#include "orders_without_waits.h"
 
 #include <stdio.h>
 #include <stdint.h>
@@ -46,99 +46,99 @@ static const char graphs_known_sql[] =
 #define USED_BY_SEVERAL UINT32_MAX
 
 /* A call that makes a graph node uses nothing itself. */
-static void note_user(struct relax *relax, int64_t memory, uint32_t id)
+static void note_user(struct orders *orders, int64_t memory, uint32_t id)
 {
-	const struct run_call *call = run_call(relax->run, id);
-	uint32_t *user = &relax->user[memory];
+	const struct run_call *call = run_call(orders->run, id);
+	uint32_t *user = &orders->user[memory];
 
 	if (call && (call->stream || kind_has(call->kind, K_WORK)))
 		*user = !*user || *user == call->stream + 1 ? call->stream + 1 : USED_BY_SEVERAL;
 }
 
 /* A single stream uses the memory: its operations are ordered in every order that is tracked. */
-static int is_used_alone(const struct relax *relax, int64_t memory)
+static int is_used_alone(const struct orders *orders, int64_t memory)
 {
-	return memory >= 0 && relax->user[memory] != USED_BY_SEVERAL;
+	return memory >= 0 && orders->user[memory] != USED_BY_SEVERAL;
 }
 
 /* Finds memory that a single stream uses, which is most memory: it need not be compared. */
-static void find_users(struct relax *relax)
+static void find_users(struct orders *orders)
 {
-	const struct run *run = relax->run;
+	const struct run *run = orders->run;
 	const struct run_operand *operand = (const struct run_operand *)run->operands.rows;
 	const struct run_operand *end = run_rows_end(&run->operands);
 
-	relax->user = xcalloc(run->allocations.count + 1, sizeof(*relax->user));
+	orders->user = xcalloc(run->allocations.count + 1, sizeof(*orders->user));
 	for (; operand < end; operand++)
-		note_user(relax, run_memory(run, operand->allocation), operand->call);
+		note_user(orders, run_memory(run, operand->allocation), operand->call);
 	for (uint32_t id = 1; id < run->allocations.count; id++) {
-		note_user(relax, id, run_allocation(run, id)->created);
-		note_user(relax, id, run_allocation(run, id)->freed);
+		note_user(orders, id, run_allocation(run, id)->created);
+		note_user(orders, id, run_allocation(run, id)->freed);
 	}
 }
 
-int relax_init(struct relax *relax, struct db *db)
+int orders_init(struct orders *orders, struct db *db)
 {
-	relax->full = (struct order){ .edge = no_edge, .db = db };
+	orders->full = (struct order){ .edge = no_edge, .db = db };
 	for (int i = 0; i < WITHOUT_COUNT; i++)
-		relax->loose[i].order = relax->full;
-	relax->memory.stream_limit = STREAM_LIMIT;
-	relax->reader = access_open(db);
-	if (!relax->reader || host_view_find(&relax->view, db))
+		orders->loose[i].order = orders->full;
+	orders->memory.stream_limit = STREAM_LIMIT;
+	orders->reader = access_open(db);
+	if (!orders->reader || host_view_find(&orders->view, db))
 		return -1;
-	relax->graphs_known = (int)db_int(db, graphs_known_sql, 0);
-	relax->reaches = access_some_reach(db);
-	relax->run = db->run;
-	find_users(relax);
-	relax->operands = (struct run_cursor){ .rows = &db->run->operands };
-	relax->launches = (struct run_cursor){ .rows = &db->run->launches };
-	relax->freed = (struct run_cursor){ .rows = &db->run->freed };
+	orders->graphs_known = (int)db_int(db, graphs_known_sql, 0);
+	orders->reaches = access_some_reach(db);
+	orders->run = db->run;
+	find_users(orders);
+	orders->operands = (struct run_cursor){ .rows = &db->run->operands };
+	orders->launches = (struct run_cursor){ .rows = &db->run->launches };
+	orders->freed = (struct run_cursor){ .rows = &db->run->freed };
 	return 0;
 }
 
-int64_t relax_given_up(const struct relax *relax)
+int64_t orders_given_up(const struct orders *orders)
 {
-	int64_t given_up = relax->full.given_up;
+	int64_t given_up = orders->full.given_up;
 
 	for (int i = 0; i < WITHOUT_COUNT && !given_up; i++)
-		given_up = relax->loose[i].order.given_up;
+		given_up = orders->loose[i].order.given_up;
 	return given_up;
 }
 
-void relax_release(struct relax *relax)
+void orders_release(struct orders *orders)
 {
-	order_release(&relax->full);
+	order_release(&orders->full);
 	for (int i = 0; i < WITHOUT_COUNT; i++)
-		order_release(&relax->loose[i].order);
-	recent_release(&relax->memory);
-	recent_release(&relax->shown);
-	recent_release(&relax->unproven);
-	recent_release(&relax->work);
-	host_view_release(&relax->view);
-	access_close(relax->reader);
-	relax->reader = NULL;
-	free(relax->key);
-	free(relax->user);
-	relax->key = NULL;
-	relax->user = NULL;
+		order_release(&orders->loose[i].order);
+	recent_release(&orders->memory);
+	recent_release(&orders->shown);
+	recent_release(&orders->unproven);
+	recent_release(&orders->work);
+	host_view_release(&orders->view);
+	access_close(orders->reader);
+	orders->reader = NULL;
+	free(orders->key);
+	free(orders->user);
+	orders->key = NULL;
+	orders->user = NULL;
 }
 
 /* --- memory of a call --- */
 
-static void add_key(struct relax *relax, int64_t key)
+static void add_key(struct orders *orders, int64_t key)
 {
-	relax->names_memory = 1;
-	if (is_used_alone(relax, key))
+	orders->names_memory = 1;
+	if (is_used_alone(orders, key))
 		return;
-	for (size_t i = 0; i < relax->key_count; i++)
-		if (relax->key[i].id == key)
+	for (size_t i = 0; i < orders->key_count; i++)
+		if (orders->key[i].id == key)
 			return;
 	/* The array is reused for each call; it grows by the same steps again. */
-	*array_push(relax->key, relax->key_count) = (struct relax_key){ .id = key };
+	*array_push(orders->key, orders->key_count) = (struct orders_key){ .id = key };
 }
 
 /* Returns 1 if the host may access the results of a call's operation, or write to its source. */
-static int is_host_visible(const struct relax *relax, const struct walk_call *call)
+static int is_host_visible(const struct orders *orders, const struct walk_call *call)
 {
 	if (call_is_copy(call->kind) || kind_family(call->kind) == FAMILY_set)
 		/* A pageable source is read during the call. */
@@ -147,7 +147,7 @@ static int is_host_visible(const struct relax *relax, const struct walk_call *ca
 			(call->dst != MEMORY_DEVICE && call->direction != COPY_H2D &&
 				call->direction != COPY_D2D);
 	if (kind_family(call->kind) == FAMILY_graph_launch)
-		return call->host_visible || call->content || !relax->graphs_known;
+		return call->host_visible || call->content || !orders->graphs_known;
 	/* Launches, and copies between devices. */
 	if (kind_has(call->kind, K_ACCESSES) && !kind_has(call->kind, K_UNTIMED))
 		return call->host_visible;
@@ -182,99 +182,99 @@ static int is_all_known(const struct walk_call *call, int sources, int destinati
 }
 
 /* Adds the first allocation that the call makes in stream order. */
-static void add_allocated(struct relax *relax, const struct walk_call *call)
+static void add_allocated(struct orders *orders, const struct walk_call *call)
 {
-	const struct run_ended *row = run_find(&relax->run->allocated, call->id);
-	const struct run_ended *end = run_rows_end(&relax->run->allocated);
+	const struct run_ended *row = run_find(&orders->run->allocated, call->id);
+	const struct run_ended *end = run_rows_end(&orders->run->allocated);
 
 	for (; row && row < end && row->call == call->id; row++)
-		if (run_allocation(relax->run, row->what)->kind == ALLOCATION_ASYNC) {
-			add_key(relax, row->what);
+		if (run_allocation(orders->run, row->what)->kind == ALLOCATION_ASYNC) {
+			add_key(orders, row->what);
 			return;
 		}
 }
 
-static void add_freed(struct relax *relax, const struct walk_call *call)
+static void add_freed(struct orders *orders, const struct walk_call *call)
 {
-	const struct run_ended *row = run_cursor_at(&relax->freed, call->id);
+	const struct run_ended *row = run_cursor_at(&orders->freed, call->id);
 
 	if (row)
-		add_key(relax, row->what);
+		add_key(orders, row->what);
 }
 
 /* Returns 1 if the call may access any memory that kernels access, 0 if not; -1 after a message. */
-static int find_reach(struct relax *relax, const struct walk_call *call)
+static int find_reach(struct orders *orders, const struct walk_call *call)
 {
 	const struct run_ended *launch;
 	unsigned reaches;
 
-	if (kind_family(call->kind) == FAMILY_graph_launch && relax->reaches) {
-		const struct accesses *one = access_read(relax->reader, call->id);
+	if (kind_family(call->kind) == FAMILY_graph_launch && orders->reaches) {
+		const struct accesses *one = access_read(orders->reader, call->id);
 
 		if (!one)
 			return -1;
 		if (one->reaches & PTX_REACH_POINTER)
 			return 1;
 		if (one->reaches & PTX_REACH_VARIABLE)
-			add_key(relax, TOUCHES_VARIABLES);
+			add_key(orders, TOUCHES_VARIABLES);
 		return 0;
 	}
 	if (kind_family(call->kind) != FAMILY_launch)
 		return 0;
-	if (!run_kernel(relax->run, call->kernel)->knows_parameters)
+	if (!run_kernel(orders->run, call->kernel)->knows_parameters)
 		return 1;
-	launch = run_cursor_at(&relax->launches, call->id);
-	reaches = run_reaches(relax->run, call->kernel, launch ? launch->what : 0);
+	launch = run_cursor_at(&orders->launches, call->id);
+	reaches = run_reaches(orders->run, call->kernel, launch ? launch->what : 0);
 	if (reaches & PTX_REACH_POINTER)
 		return 1;
 	if (reaches & REACHES_MEMORY)
-		add_key(relax, TOUCHES_VARIABLES);
+		add_key(orders, TOUCHES_VARIABLES);
 	return 0;
 }
 
-/* Fills relax->key.  Returns 1 if these are all the call accesses, 0 if not, -1 after a message. */
-static int find_keys(struct relax *relax, const struct walk_call *call)
+/* Fills orders->key.  Returns 1 if these are all the call accesses, 0 if not, -1 after a message. */
+static int find_keys(struct orders *orders, const struct walk_call *call)
 {
 	int sources = 0, destinations = 0, unknown;
 	const struct run_operand *operand;
 
-	relax->key_count = 0;
-	relax->names_memory = 0;
-	for (; (operand = run_cursor_at(&relax->operands, call->id)); relax->operands.at++) {
+	orders->key_count = 0;
+	orders->names_memory = 0;
+	for (; (operand = run_cursor_at(&orders->operands, call->id)); orders->operands.at++) {
 		/* Kernels use variables by name: they share one key (find_reach). */
-		if (run_allocation(relax->run, operand->allocation)->kind == ALLOCATION_VARIABLE)
+		if (run_allocation(orders->run, operand->allocation)->kind == ALLOCATION_VARIABLE)
 			continue;
 		sources += operand_is_source(operand->role);
 		destinations += operand->role == OPERAND_DST;
-		add_key(relax, run_memory(relax->run, operand->allocation));
+		add_key(orders, run_memory(orders->run, operand->allocation));
 	}
-	unknown = find_reach(relax, call);
+	unknown = find_reach(orders, call);
 	if (unknown < 0)
 		return -1;
 	if (kind_family(call->kind) == FAMILY_stream_allocation)
-		add_allocated(relax, call);
+		add_allocated(orders, call);
 	if (kind_family(call->kind) == FAMILY_stream_free)
-		add_freed(relax, call);
+		add_freed(orders, call);
 	return !unknown && is_all_known(call, sources, destinations);
 }
 
 /* --- earlier accesses --- */
 
-int relax_is_before(struct relax *relax, const struct order_epoch *epoch)
+int orders_is_before(struct orders *orders, const struct order_epoch *epoch)
 {
-	return order_reaches(&relax->full_reaches, &relax->full, epoch);
+	return order_reaches(&orders->full_reaches, &orders->full, epoch);
 }
 
-int relax_is_before_without(struct relax *relax, enum without without, const struct touch *touch)
+int orders_is_before_without(struct orders *orders, enum without without, const struct touch *touch)
 {
-	struct relax_loose *loose = &relax->loose[without];
+	struct orders_loose *loose = &orders->loose[without];
 
 	return order_reaches(&loose->reaches, &loose->order, &touch->loose[without]);
 }
 
-int relax_is_after_set(struct relax *relax, enum without without, const struct order_epoch *last)
+int orders_is_after_set(struct orders *orders, enum without without, const struct order_epoch *last)
 {
-	struct relax_loose *loose = &relax->loose[without];
+	struct orders_loose *loose = &orders->loose[without];
 
 	return order_reaches_set(&loose->reaches, &loose->order, last->set) >= last->seq;
 }
@@ -289,44 +289,46 @@ static int is_access(const struct walk_call *call)
  * Returns 0 only if the two are known to need no order; -1 after a message.  Memory that both name
  * has keys of its own.
  */
-static int may_conflict(struct relax *relax, const struct walk_call *call, int64_t key,
+static int may_conflict(struct orders *orders, const struct walk_call *call, int64_t key,
 	const struct touch *touch)
 {
 	if (!is_access(call) || !touch->is_access)
 		return 1;
-	return access_may_conflict(relax->reader, call->id, touch->call,
+	return access_may_conflict(orders->reader, call->id, touch->call,
 		key == TOUCHES_VARIABLES ? CONFLICT_MAYBE : CONFLICT_UNKNOWN);
 }
 
 /* The pair was already reported, for other memory that both access. */
-static int is_reported(struct relax *relax, enum without without, const struct touch *touch)
+static int is_reported(struct orders *orders, enum without without, const struct touch *touch)
 {
-	struct relax_reported *reported = &relax->reported[(uint64_t)touch->call % RELAX_REPORTED];
+	struct orders_reported *reported =
+		&orders->reported[(uint64_t)touch->call % ORDERS_REPORTED];
 
-	return reported->step == relax->full_reaches.step && reported->call == touch->call &&
+	return reported->step == orders->full_reaches.step && reported->call == touch->call &&
 		reported->without & 1u << without;
 }
 
-static int report(struct relax *relax, enum without without, const struct walk_call *call,
+static int report(struct orders *orders, enum without without, const struct walk_call *call,
 	const struct touch *touch)
 {
-	struct relax_reported *reported = &relax->reported[(uint64_t)touch->call % RELAX_REPORTED];
+	struct orders_reported *reported =
+		&orders->reported[(uint64_t)touch->call % ORDERS_REPORTED];
 
-	if (reported->step != relax->full_reaches.step || reported->call != touch->call)
-		*reported = (struct relax_reported){ relax->full_reaches.step, touch->call, 0 };
+	if (reported->step != orders->full_reaches.step || reported->call != touch->call)
+		*reported = (struct orders_reported){ orders->full_reaches.step, touch->call, 0 };
 	reported->without |= 1u << without;
-	return relax->lost(relax->arg, without, call, touch);
+	return orders->lost(orders->arg, without, call, touch);
 }
 
 /*
  * Reports the last operation that loses its order and may need it.  Older ones may need it, too.
  * Sets *is_settled if that is the last one of the ring: then needed waits keep the order of all.
  */
-static int check_ring(struct relax *relax, enum without without, const struct walk_call *call,
+static int check_ring(struct orders *orders, enum without without, const struct walk_call *call,
 	int64_t key, struct recent_ring *ring, int *is_settled)
 {
 	int64_t last = recent_last(ring,
-		order_reaches_to(&relax->full_reaches, &relax->full, recent_agent(ring)));
+		order_reaches_to(&orders->full_reaches, &orders->full, recent_agent(ring)));
 
 	*is_settled = 0;
 	for (int tries = 0; last >= recent_oldest(ring); last--, tries++) {
@@ -334,16 +336,16 @@ static int check_ring(struct relax *relax, enum without without, const struct wa
 		int conflict = 1;
 
 		*is_settled = last == ring->count - 1;
-		if (relax_is_before_without(relax, without, touch) ||
-			is_reported(relax, without, touch))
+		if (orders_is_before_without(orders, without, touch) ||
+			is_reported(orders, without, touch))
 			return 0;
 		if (tries < CONFLICT_TRIES)
-			conflict = may_conflict(relax, call, key, touch);
+			conflict = may_conflict(orders, call, key, touch);
 		if (conflict)
-			return conflict < 0 ? -1 : report(relax, without, call, touch);
+			return conflict < 0 ? -1 : report(orders, without, call, touch);
 	}
 	*is_settled = 0;
-	return ring->count > RECENT_DEPTH ? relax->lost(relax->arg, without, call, NULL) : 0;
+	return ring->count > RECENT_DEPTH ? orders->lost(orders->arg, without, call, NULL) : 0;
 }
 
 /*
@@ -351,59 +353,60 @@ static int check_ring(struct relax *relax, enum without without, const struct wa
  * without the waits that are not known to be needed.  An operation after a touch is also after
  * everything before that touch.
  */
-static int check_key(struct relax *relax, enum without without, const struct walk_call *call,
+static int check_key(struct orders *orders, enum without without, const struct walk_call *call,
 	int64_t key, unsigned *after_all)
 {
-	const struct recent_thing *thing = recent_find(&relax->memory, key);
+	const struct recent_thing *thing = recent_find(&orders->memory, key);
 	struct recent_ring *ring = thing ? recent_newest(thing) : NULL;
 	int is_last = 1;
 
 	for (; ring; ring = recent_older(thing, ring)) {
 		int is_settled =
-			relax_is_before_without(relax, without, recent_at(ring, ring->count - 1));
+			orders_is_before_without(orders, without, recent_at(ring, ring->count - 1));
 
 		if (!is_settled && ring->stream != call->stream &&
-			check_ring(relax, without, call, key, ring, &is_settled))
+			check_ring(orders, without, call, key, ring, &is_settled))
 			return -1;
 		if (is_settled && ring->after_all & 1u << without)
 			break;
 		is_last &= is_settled;
 	}
 	if (thing && !ring && thing->forgot)
-		return relax->lost(relax->arg, without, call, NULL);
+		return orders->lost(orders->arg, without, call, NULL);
 	*after_all |= (unsigned)is_last << without;
 	return 0;
 }
 
 /* all: of operations with any key. */
-static int check_without(struct relax *relax, enum without without, const struct walk_call *call,
+static int check_without(struct orders *orders, enum without without, const struct walk_call *call,
 	unsigned *all)
 {
 	unsigned unused = 0;
 
 	if (all)
-		return check_key(relax, without, call, TOUCHES_ANY, all);
-	for (size_t i = 0; i < relax->key_count; i++)
-		if (check_key(relax, without, call, relax->key[i].id, &relax->key[i].after_all))
+		return check_key(orders, without, call, TOUCHES_ANY, all);
+	for (size_t i = 0; i < orders->key_count; i++)
+		if (check_key(orders, without, call, orders->key[i].id, &orders->key[i].after_all))
 			return -1;
-	return relax->names_memory ? check_key(relax, without, call, TOUCHES_UNKNOWN, &unused) : 0;
+	return orders->names_memory ? check_key(orders, without, call, TOUCHES_UNKNOWN, &unused)
+				    : 0;
 }
 
 /*
  * If all_known is 0, *after_all gets a bit for each order in which the call is after all
  * operations.
  */
-static int check(struct relax *relax, const struct walk_call *call, int all_known,
+static int check(struct orders *orders, const struct walk_call *call, int all_known,
 	unsigned *after_all)
 {
 	for (int i = 0; i < WITHOUT_COUNT; i++)
-		if (relax->loose[i].is_followed &&
-			check_without(relax, (enum without)i, call, all_known ? NULL : after_all))
+		if (orders->loose[i].is_followed &&
+			check_without(orders, (enum without)i, call, all_known ? NULL : after_all))
 			return -1;
 	return 0;
 }
 
-static int64_t end_of(const struct relax *relax, const struct walk_call *call)
+static int64_t end_of(const struct orders *orders, const struct walk_call *call)
 {
 	int64_t end = INT64_MIN;
 
@@ -411,8 +414,8 @@ static int64_t end_of(const struct relax *relax, const struct walk_call *call)
 		kind_family(call->kind) != FAMILY_stream_free)
 		return call->op_end;
 	for (int i = 0; i < ORDER_REASONS; i++)
-		if (relax->full.needs[i].op && relax->full.needs[i].end > end)
-			end = relax->full.needs[i].end;
+		if (orders->full.needs[i].op && orders->full.needs[i].end > end)
+			end = orders->full.needs[i].end;
 	return end;
 }
 
@@ -423,9 +426,9 @@ static int64_t shown_key(int64_t process, enum host_view_shown shown)
 }
 
 /* Returns 1 if some access is known by weaker evidence than a call or PTX, or not at all. */
-static int is_unproven(struct relax *relax, const struct walk_call *call)
+static int is_unproven(struct orders *orders, const struct walk_call *call)
 {
-	const struct run_kernel *kernel = run_kernel(relax->run, call->kernel);
+	const struct run_kernel *kernel = run_kernel(orders->run, call->kernel);
 	const struct accesses *accesses;
 
 	if (!is_access(call))
@@ -433,7 +436,7 @@ static int is_unproven(struct relax *relax, const struct walk_call *call)
 	if (kind_family(call->kind) == FAMILY_launch &&
 		(kernel->complete || kernel->evidence < EVIDENCE_PTX))
 		return kernel->evidence < EVIDENCE_PTX;
-	accesses = access_read(relax->reader, call->id);
+	accesses = access_read(orders->reader, call->id);
 	if (!accesses)
 		return -1;
 	for (size_t i = 0; i < accesses->count; i++)
@@ -442,55 +445,55 @@ static int is_unproven(struct relax *relax, const struct walk_call *call)
 	return !accesses->complete;
 }
 
-static int note_shown(struct relax *relax, const struct walk_call *call, struct touch *touch)
+static int note_shown(struct orders *orders, const struct walk_call *call, struct touch *touch)
 {
-	int shown =
-		host_view_may_read(&relax->view, relax->reader, call, is_host_visible(relax, call));
+	int shown = host_view_may_read(&orders->view, orders->reader, call,
+		is_host_visible(orders, call));
 
-	relax->shows = shown > 0 ? (enum host_view_shown)shown : SHOWN_NOTHING;
+	orders->shows = shown > 0 ? (enum host_view_shown)shown : SHOWN_NOTHING;
 	if (shown <= 0)
 		return shown;
-	if (relax->loose[WITHOUT_HOST_WAITS].is_followed)
-		touch->clock = relax->loose[WITHOUT_HOST_WAITS].order.now;
-	return recent_note(&relax->shown, shown_key(call->process, relax->shows), touch, 0);
+	if (orders->loose[WITHOUT_HOST_WAITS].is_followed)
+		touch->clock = orders->loose[WITHOUT_HOST_WAITS].order.now;
+	return recent_note(&orders->shown, shown_key(call->process, orders->shows), touch, 0);
 }
 
-static int note_all(struct relax *relax, const struct walk_call *call, int all_known,
+static int note_all(struct orders *orders, const struct walk_call *call, int all_known,
 	unsigned after_all)
 {
 	struct touch touch = { .call = (uint32_t)call->id,
 		.stream = (uint32_t)call->stream,
-		.end = end_of(relax, call),
+		.end = end_of(orders, call),
 		.is_access = is_access(call),
-		.full = relax->full.epoch };
+		.full = orders->full.epoch };
 
 	for (int i = 0; i < WITHOUT_COUNT; i++)
-		touch.loose[i] = relax->loose[i].order.epoch;
-	for (size_t i = 0; i < relax->key_count; i++)
-		if (recent_note(&relax->memory, relax->key[i].id, &touch,
-			    relax->key[i].after_all | after_all))
+		touch.loose[i] = orders->loose[i].order.epoch;
+	for (size_t i = 0; i < orders->key_count; i++)
+		if (recent_note(&orders->memory, orders->key[i].id, &touch,
+			    orders->key[i].after_all | after_all))
 			return -1;
-	if ((!all_known && recent_note(&relax->memory, TOUCHES_UNKNOWN, &touch, after_all)) ||
-		recent_note(&relax->memory, TOUCHES_ANY, &touch, after_all) ||
-		(walk_submits(call) && recent_note(&relax->work, call->stream, &touch, 0)))
+	if ((!all_known && recent_note(&orders->memory, TOUCHES_UNKNOWN, &touch, after_all)) ||
+		recent_note(&orders->memory, TOUCHES_ANY, &touch, after_all) ||
+		(walk_submits(call) && recent_note(&orders->work, call->stream, &touch, 0)))
 		return -1;
-	relax->is_unproven = is_unproven(relax, call);
-	if (relax->is_unproven < 0 ||
-		(relax->is_unproven && recent_note(&relax->unproven, call->process, &touch, 0)))
+	orders->is_unproven = is_unproven(orders, call);
+	if (orders->is_unproven < 0 ||
+		(orders->is_unproven && recent_note(&orders->unproven, call->process, &touch, 0)))
 		return -1;
-	return note_shown(relax, call, &touch);
+	return note_shown(orders, call, &touch);
 }
 
 /* An allocation is not accessed after its free, unless other allocations are parts of it. */
-static void forget_freed(struct relax *relax, const struct walk_call *call)
+static void forget_freed(struct orders *orders, const struct walk_call *call)
 {
-	const struct run_ended *row = run_cursor_at(&relax->freed, call->id);
+	const struct run_ended *row = run_cursor_at(&orders->freed, call->id);
 
-	if (row && !run_allocation(relax->run, row->what)->has_parts)
-		recent_forget(&relax->memory, row->what);
+	if (row && !run_allocation(orders->run, row->what)->has_parts)
+		recent_forget(&orders->memory, row->what);
 }
 
-int relax_fetches(const struct walk_call *call)
+int orders_fetches(const struct walk_call *call)
 {
 	return call_is_copy(call->kind) && !call->result && call->direction == COPY_D2H;
 }
@@ -498,16 +501,16 @@ int relax_fetches(const struct walk_call *call)
 /*
  * Returns 1 if the call submitted an operation that all orders contain; 0, or -1 after a message.
  */
-static int step_all(struct relax *relax, const struct walk_call *call)
+static int step_all(struct orders *orders, const struct walk_call *call)
 {
 	int is_known;
 
-	if (order_step(&relax->full, call))
+	if (order_step(&orders->full, call))
 		return -1;
-	order_reaches_begin(&relax->full_reaches);
-	is_known = relax->full.epoch.seq != 0;
+	order_reaches_begin(&orders->full_reaches);
+	is_known = orders->full.epoch.seq != 0;
 	for (int i = 0; i < WITHOUT_COUNT; i++) {
-		struct relax_loose *loose = &relax->loose[i];
+		struct orders_loose *loose = &orders->loose[i];
 
 		if (!loose->is_followed)
 			continue;
@@ -519,47 +522,47 @@ static int step_all(struct relax *relax, const struct walk_call *call)
 	return is_known;
 }
 
-int relax_all(struct relax *relax, const struct walk_call *call)
+int orders_all(struct orders *orders, const struct walk_call *call)
 {
-	int is_known = step_all(relax, call), all_known;
+	int is_known = step_all(orders, call), all_known;
 	unsigned after_all = 0;
 
-	relax->shows = SHOWN_NOTHING;
-	relax->is_unproven = 0;
+	orders->shows = SHOWN_NOTHING;
+	orders->is_unproven = 0;
 	if (is_known < 0)
 		return -1;
 	if (is_known) {
-		all_known = find_keys(relax, call);
-		if (all_known < 0 || check(relax, call, all_known, &after_all) ||
-			note_all(relax, call, all_known, after_all))
+		all_known = find_keys(orders, call);
+		if (all_known < 0 || check(orders, call, all_known, &after_all) ||
+			note_all(orders, call, all_known, after_all))
 			return -1;
 	}
-	forget_freed(relax, call);
+	forget_freed(orders, call);
 	return 0;
 }
 
-int relax_without(struct relax *relax, enum without without, const struct walk_call *call)
+int orders_without(struct orders *orders, enum without without, const struct walk_call *call)
 {
-	relax->shows = SHOWN_NOTHING;
-	relax->is_unproven = 0;
-	if (order_step(&relax->full, call))
+	orders->shows = SHOWN_NOTHING;
+	orders->is_unproven = 0;
+	if (order_step(&orders->full, call))
 		return -1;
 	for (int i = 0; i < WITHOUT_COUNT; i++)
-		if (relax->loose[i].is_followed && i != (int)without &&
-			order_step(&relax->loose[i].order, call))
+		if (orders->loose[i].is_followed && i != (int)without &&
+			order_step(&orders->loose[i].order, call))
 			return -1;
 	return 0;
 }
 
-const struct recent_thing *relax_shown_of(const struct relax *relax, int64_t process,
+const struct recent_thing *orders_shown_of(const struct orders *orders, int64_t process,
 	enum host_view_shown shown)
 {
-	return recent_find(&relax->shown, shown_key(process, shown));
+	return recent_find(&orders->shown, shown_key(process, shown));
 }
 
-const struct touch *relax_find(const struct relax *relax, int64_t stream, int64_t call)
+const struct touch *orders_find(const struct orders *orders, int64_t stream, int64_t call)
 {
-	const struct recent_thing *work = recent_find(&relax->work, stream);
+	const struct recent_thing *work = recent_find(&orders->work, stream);
 	const struct recent_ring *ring = work ? work->ring : NULL;
 
 	for (int64_t k = ring ? ring->count - 1 : -1; ring && k >= recent_oldest(ring); k--)
