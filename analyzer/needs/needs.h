@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds what the waits of a run were needed for.  The run is followed once, with its waits and
- * without them (orders_without_waits.h): without those of the host, and without those of streams for events.  A
- * wait is needed for each pair of operations that shares memory and loses its order, and for each
- * result that the host may read.
+ * without them (orders_without_waits.h): without those of the host, and without those of streams
+ * for events.  A wait is needed for each pair of operations that shares memory and loses its order,
+ * and for each result that the host may read.
  *
  * A wait of the host is needed for results that it is the first to complete.  A pair needs the last
  * wait that its later operation is ordered after and that covers the earlier one; if that is too
@@ -57,7 +57,7 @@ struct host_wait {
 	uint8_t watches; /* its thread had submitted nothing since its last one */
 	uint8_t keeps;   /* work submitted before it was still in progress when it returned */
 	uint8_t uploads; /* its thread had submitted copies from pageable memory since its last */
-	/* Work that it was the first wait for, or its thread's next, is unproven (orders_without_waits.h). */
+	/* Work that it was the first wait for, or its thread's next, is_unproven (struct orders). */
 	uint8_t unproven;
 };
 
