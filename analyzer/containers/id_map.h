@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hash map from row ids to objects.  Unlike those of struct map, entries can be removed, so memory
- * is proportional to the objects that are alive.  Zero-initialized is empty; the objects are their
- * owner's.
+ * A hash map from row ids to objects.  Unlike those of struct map, entries can be removed, so
+ * memory is proportional to the objects that are alive.  Zero-initialized is empty; the objects are
+ * their owner's.
  */
 #ifndef CUFENCE_ID_MAP_H
 #define CUFENCE_ID_MAP_H

@@ -8,6 +8,7 @@
 #define SUBSTITUTIONS 128
 #define TEMPLATE_ARGUMENTS 64
 #define DEPTH_LIMIT 64
+#define NUMBER_LIMIT 100000
 
 struct parser {
 	const char *at;
@@ -80,7 +81,7 @@ static long parse_sequence(struct parser *parser, int base)
 			digit = c - '0';
 		else if (base == 36 && c >= 'A' && c <= 'Z')
 			digit = c - 'A' + 10;
-		if (digit < 0 || number > 100000)
+		if (digit < 0 || number > NUMBER_LIMIT)
 			break;
 		number = number * base + digit;
 	}

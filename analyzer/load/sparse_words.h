@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sparse array of 32-bit words by a 32-bit number: a table of three levels, four bytes for each number
- * of a block that is used.  Zero-initialized holds zeros; the owner releases it.
+ * Sparse array of 32-bit words by a 32-bit number: a table of three levels, four bytes for each
+ * number of a block that is used.  Zero-initialized holds zeros; the owner releases it.
  */
 #ifndef CUFENCE_SPARSE_WORDS_H
 #define CUFENCE_SPARSE_WORDS_H

@@ -57,7 +57,7 @@ struct host_wait {
 	uint8_t watches; /* its thread had submitted nothing since its last one */
 	uint8_t keeps;   /* work submitted before it was still in progress when it returned */
 	uint8_t uploads; /* its thread had submitted copies from pageable memory since its last */
-	/* Work that it was the first wait for, or its thread's next, is_unproven (struct orders). */
+	/* Work that it was the first wait for, or its thread's next, is_unproven. */
 	uint8_t unproven;
 };
 

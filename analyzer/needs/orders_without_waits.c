@@ -232,7 +232,7 @@ static int find_reach(struct orders *orders, const struct walk_call *call)
 	return 0;
 }
 
-/* Fills orders->key.  Returns 1 if these are all the call accesses, 0 if not, -1 after a message. */
+/* Fills orders->key.  Returns 1 if the call accesses no other, 0 if so, -1 after a message. */
 static int find_keys(struct orders *orders, const struct walk_call *call)
 {
 	int sources = 0, destinations = 0, unknown;

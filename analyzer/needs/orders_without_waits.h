@@ -78,7 +78,8 @@ struct orders {
 };
 
 /*
- * Used while the run is analyzed.  Returns 0, or -1 after a message; orders_release() in both cases.
+ * Used while the run is analyzed.  Returns 0, or -1 after a message; orders_release() in both
+ * cases.
  */
 int orders_init(struct orders *orders, struct db *db);
 void orders_release(struct orders *orders);

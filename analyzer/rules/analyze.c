@@ -9,7 +9,7 @@
 #include "findings.h"
 #include "hazards.h"
 #include "holds.h"
-#include "known_complete.h"
+#include "redundant_waits.h"
 #include "order.h"
 #include "order_loss.h"
 #include "pass.h"
@@ -47,7 +47,7 @@ struct analysis {
 	struct order order;
 	struct waits *waits;
 	struct holds *holds;
-	struct known *known;
+	struct redundant_waits *redundant;
 	struct hazards *hazards;
 	struct event_waits *event_waits;
 	struct rows *edges, *apart;
@@ -160,7 +160,7 @@ static int process_call(void *arg, const struct walk_call *call)
 		progress_show(&analysis->progress, "ordering the calls");
 	}
 	begin_sample(analysis->watch, call->id);
-	known_process_call(analysis->known, &analysis->order, call);
+	redundant_waits_process_call(analysis->redundant, &analysis->order, call);
 	CHARGE(analysis->watch, evidence);
 	if (!analysis->order.given_up)
 		rc = process_in_order(analysis, call);
@@ -191,7 +191,7 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	progress_start(&analysis.progress, run_call_end(db->run));
 	analysis.waits = waits_new(db);
 	analysis.holds = holds_new(db);
-	analysis.known = known_new(db);
+	analysis.redundant = redundant_waits_new(db);
 	analysis.hazards = hazards_new(db);
 	analysis.event_waits = event_waits_new(db);
 	/* A pair of calls may have two reasons, or one reason twice. */
@@ -214,7 +214,7 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	event_waits_free(analysis.event_waits);
 	waits_free(analysis.waits);
 	holds_free(analysis.holds);
-	known_free(analysis.known);
+	redundant_waits_free(analysis.redundant);
 	hazards_free(analysis.hazards);
 	order_release(&analysis.order);
 	progress_end(&analysis.progress);

@@ -3,5 +3,5 @@
 
 int main(void)
 {
-	return cases_main("waits/test_known_complete.txt", NULL, 0);
+	return cases_main("waits/test_redundant_waits.txt", NULL, 0);
 }

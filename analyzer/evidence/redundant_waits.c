@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "known_complete.h"
+#include "redundant_waits.h"
 
 #include <stdlib.h>
 
@@ -54,7 +54,7 @@ struct known_event {
 	int64_t exit;          /* of the record, ns */
 };
 
-struct known {
+struct redundant_waits {
 	struct id_map streams, contexts, events;
 	struct map stretches; /* process -> recording window of its last call */
 	struct map joining; /* process -> its last call that comes after waits of several streams */
@@ -62,12 +62,12 @@ struct known {
 	int64_t point; /* of the last work in the run; points are numbered consecutively */
 };
 
-struct known *known_new(struct db *db)
+struct redundant_waits *redundant_waits_new(struct db *db)
 {
-	struct known *known = xcalloc(1, sizeof(*known));
+	struct redundant_waits *redundant = xcalloc(1, sizeof(*redundant));
 
-	known->evidence = &db->run->evidence;
-	return known;
+	redundant->evidence = &db->run->evidence;
+	return redundant;
 }
 
 static void free_stream(void *object)
@@ -87,14 +87,14 @@ static void free_context(void *object)
 	free(context);
 }
 
-void known_free(struct known *known)
+void redundant_waits_free(struct redundant_waits *redundant)
 {
-	id_map_release(&known->streams, free_stream);
-	id_map_release(&known->contexts, free_context);
-	id_map_release(&known->events, free);
-	map_release(&known->stretches);
-	map_release(&known->joining);
-	free(known);
+	id_map_release(&redundant->streams, free_stream);
+	id_map_release(&redundant->contexts, free_context);
+	id_map_release(&redundant->events, free);
+	map_release(&redundant->stretches);
+	map_release(&redundant->joining);
+	free(redundant);
 }
 
 static void raise_to(int64_t *value, int64_t least)
@@ -103,9 +103,9 @@ static void raise_to(int64_t *value, int64_t least)
 		*value = least;
 }
 
-static void add_row(struct known *known, int64_t call, int64_t since)
+static void add_row(struct redundant_waits *redundant, int64_t call, int64_t since)
 {
-	run_add_known(known->evidence, &(struct run_known){ (uint32_t)call, (uint32_t)since });
+	run_add_known(redundant->evidence, &(struct run_known){ (uint32_t)call, (uint32_t)since });
 }
 
 /* --- what threads have observed --- */
@@ -155,21 +155,23 @@ static int64_t observed_by(const struct known_stream *stream, int64_t thread, in
 
 /* --- work --- */
 
-static struct known_context *context_of(struct known *known, const struct walk_call *call,
-	int64_t id)
+static struct known_context *context_of(struct redundant_waits *redundant,
+	const struct walk_call *call, int64_t id)
 {
-	struct known_context *context = id_map_need(&known->contexts, id, sizeof(*context));
+	struct known_context *context = id_map_need(&redundant->contexts, id, sizeof(*context));
 
 	context->process = call->process;
 	return context;
 }
 
-static struct known_stream *stream_of(struct known *known, const struct walk_call *call)
+static struct known_stream *stream_of(struct redundant_waits *redundant,
+	const struct walk_call *call)
 {
-	struct known_stream *stream = id_map_need(&known->streams, call->stream, sizeof(*stream));
+	struct known_stream *stream =
+		id_map_need(&redundant->streams, call->stream, sizeof(*stream));
 
 	if (!stream->id) {
-		stream->context = context_of(known, call, call->stream_context);
+		stream->context = context_of(redundant, call, call->stream_context);
 		stream->id = call->stream;
 		stream->kind = call->stream_kind;
 	}
@@ -191,13 +193,13 @@ static void unlink_stream(struct known_stream *stream)
  * A wait for either device also waits for a copy between them: measured on two H200s for copies in
  * the legacy stream, assumed for others.
  */
-static void add_work(struct known *known, const struct walk_call *call)
+static void add_work(struct redundant_waits *redundant, const struct walk_call *call)
 {
 	const int64_t copied[] = { call->dst_context, call->src_context };
-	struct known_stream *stream = stream_of(known, call);
+	struct known_stream *stream = stream_of(redundant, call);
 	struct known_context *context = stream->context;
 
-	stream->point = ++known->point;
+	stream->point = ++redundant->point;
 	raise_to(&stream->last_exit, call->exit);
 	raise_to(&context->last_exit, call->exit);
 	unlink_stream(stream);
@@ -208,34 +210,34 @@ static void add_work(struct known *known, const struct walk_call *call)
 	for (int i = 0; i < 2; i++) {
 		if (!copied[i] || copied[i] == call->stream_context)
 			continue;
-		context = context_of(known, call, copied[i]);
-		context->unknown = known->point;
+		context = context_of(redundant, call, copied[i]);
+		context->unknown = redundant->point;
 		raise_to(&context->last_exit, call->exit);
 	}
 }
 
 /* Adds work that may be in any stream of the process. */
-static void add_unknown(struct known *known, int64_t process)
+static void add_unknown(struct redundant_waits *redundant, int64_t process)
 {
-	known->point++;
-	for (size_t i = 0; i < known->contexts.size; i++) {
-		struct known_context *context = known->contexts.slot[i].object;
+	redundant->point++;
+	for (size_t i = 0; i < redundant->contexts.size; i++) {
+		struct known_context *context = redundant->contexts.slot[i].object;
 
 		if (context && context->process == process)
-			context->unknown = known->point;
+			context->unknown = redundant->point;
 	}
-	for (size_t i = 0; i < known->streams.size; i++) {
-		struct known_stream *stream = known->streams.slot[i].object;
+	for (size_t i = 0; i < redundant->streams.size; i++) {
+		struct known_stream *stream = redundant->streams.slot[i].object;
 
 		if (stream && stream->context->process == process)
-			stream->point = known->point;
+			stream->point = redundant->point;
 	}
 }
 
 /* Its work may still be running. */
-static void destroy_stream(struct known *known, int64_t id)
+static void destroy_stream(struct redundant_waits *redundant, int64_t id)
 {
-	struct known_stream *stream = id_map_take(&known->streams, id);
+	struct known_stream *stream = id_map_take(&redundant->streams, id);
 
 	if (!stream)
 		return;
@@ -244,26 +246,26 @@ static void destroy_stream(struct known *known, int64_t id)
 	free_stream(stream);
 }
 
-static void record(struct known *known, const struct walk_call *call)
+static void record(struct redundant_waits *redundant, const struct walk_call *call)
 {
 	struct known_event *event;
 
 	if (!call->event)
 		return;
-	event = id_map_need(&known->events, call->event, sizeof(*event));
-	*event = (struct known_event){ call->contested ? 0 : call->stream, known->point,
+	event = id_map_need(&redundant->events, call->event, sizeof(*event));
+	*event = (struct known_event){ call->contested ? 0 : call->stream, redundant->point,
 		call->exit };
 }
 
 /* --- waits of the host --- */
 
-static void wait_stream(struct known *known, const struct walk_call *call,
+static void wait_stream(struct redundant_waits *redundant, const struct walk_call *call,
 	struct known_stream *stream, int64_t point)
 {
 	int64_t since = observed_by(stream, call->thread, point);
 
 	if (since)
-		add_row(known, call->id, since);
+		add_row(redundant, call->id, since);
 	else
 		observe(&stream->observers, call->thread, point, call->id);
 }
@@ -273,9 +275,9 @@ static void wait_stream(struct known *known, const struct walk_call *call,
  * when it returns.  In the legacy stream the operation comes after all previous work of blocking
  * streams.
  */
-static void observe_copy(struct known *known, const struct walk_call *call)
+static void observe_copy(struct redundant_waits *redundant, const struct walk_call *call)
 {
-	struct known_stream *stream = id_map_get(&known->streams, call->stream);
+	struct known_stream *stream = id_map_get(&redundant->streams, call->stream);
 
 	if (!stream || call->contested || stream->last_exit > call->exit)
 		return;
@@ -295,7 +297,7 @@ static void observe_copy(struct known *known, const struct walk_call *call)
  * A context wait: all of its streams, or the legacy and blocking ones.  Only streams with new work
  * since the thread observed all of them are visited.
  */
-static void wait_context(struct known *known, const struct walk_call *call,
+static void wait_context(struct redundant_waits *redundant, const struct walk_call *call,
 	struct known_context *context, int blocking_only)
 {
 	const struct observation *all = context ? find(&context->observers, call->thread) : NULL;
@@ -323,12 +325,12 @@ static void wait_context(struct known *known, const struct walk_call *call,
 		raise_to(&since, by);
 	}
 	if (known_all && since)
-		add_row(known, call->id, since);
+		add_row(redundant, call->id, since);
 	if (!known_all || since)
-		observe(observers, call->thread, known->point, known_all ? since : call->id);
+		observe(observers, call->thread, redundant->point, known_all ? since : call->id);
 }
 
-static void add_wait(struct known *known, const struct walk_call *call)
+static void add_wait(struct redundant_waits *redundant, const struct walk_call *call)
 {
 	enum kind_waits waits = kind_waits(call->kind);
 	const struct known_event *event;
@@ -338,27 +340,29 @@ static void add_wait(struct known *known, const struct walk_call *call)
 		(waits != WAITS_EVENT && call->stream_kind == STREAM_KIND_LEGACY)) {
 		int64_t id = waits == WAITS_CONTEXT ? call->context : call->stream_context;
 
-		wait_context(known, call, id_map_get(&known->contexts, id), waits != WAITS_CONTEXT);
+		wait_context(redundant, call, id_map_get(&redundant->contexts, id),
+			waits != WAITS_CONTEXT);
 		return;
 	}
 	if (waits != WAITS_EVENT) {
-		stream = id_map_get(&known->streams, call->stream);
+		stream = id_map_get(&redundant->streams, call->stream);
 		if (stream && stream->last_exit <= call->enter)
-			wait_stream(known, call, stream, stream->point);
+			wait_stream(redundant, call, stream, stream->point);
 		return;
 	}
-	event = id_map_get(&known->events, call->event);
-	stream = event && event->stream ? id_map_get(&known->streams, event->stream) : NULL;
+	event = id_map_get(&redundant->events, call->event);
+	stream = event && event->stream ? id_map_get(&redundant->streams, event->stream) : NULL;
 	if (stream && !call->contested && event->exit <= call->enter)
-		wait_stream(known, call, stream, event->point);
+		wait_stream(redundant, call, stream, event->point);
 }
 
 /* --- waits of streams --- */
 
-static void add_event_wait(struct known *known, struct order *order, const struct walk_call *call)
+static void add_event_wait(struct redundant_waits *redundant, struct order *order,
+	const struct walk_call *call)
 {
-	int64_t joined = (int64_t)map_get(&known->joining, (uint64_t)call->process, 0);
-	struct known_stream *stream = stream_of(known, call);
+	int64_t joined = (int64_t)map_get(&redundant->joining, (uint64_t)call->process, 0);
+	struct known_stream *stream = stream_of(redundant, call);
 	struct order_state event = order_of_event(order, call);
 	struct order_cover cover;
 	size_t kept = 0;
@@ -368,7 +372,7 @@ static void add_event_wait(struct known *known, struct order *order, const struc
 	if (!sure || !event.call || !event.own.seq)
 		return;
 	if (order_cover_of_stream_has(order, call, &event.own)) {
-		add_row(known, call->id, event.call);
+		add_row(redundant, call->id, event.call);
 		return;
 	}
 	/* Waits covered by the new one were unnecessary, unless something came after them. */
@@ -377,7 +381,7 @@ static void add_event_wait(struct known *known, struct order *order, const struc
 		if (stream->wait[i].call < joined)
 			continue;
 		else if (order_cover_has(&cover, &stream->wait[i].event))
-			add_row(known, stream->wait[i].call, call->id);
+			add_row(redundant, stream->wait[i].call, call->id);
 		else
 			stream->wait[kept++] = stream->wait[i];
 	order_cover_release(&cover);
@@ -393,55 +397,57 @@ static void add_event_wait(struct known *known, struct order *order, const struc
  * and an event of a context or a device synchronization after all: they join waits of streams that
  * they do not name.
  */
-static void process_in_order(struct known *known, struct order *order, const struct walk_call *call)
+static void process_in_order(struct redundant_waits *redundant, struct order *order,
+	const struct walk_call *call)
 {
 	int is_plain = !call->result && !call->captured;
 	int is_legacy = call->stream_kind == STREAM_KIND_LEGACY;
-	struct known_stream *stream = id_map_get(&known->streams, call->stream);
+	struct known_stream *stream = id_map_get(&redundant->streams, call->stream);
 
 	if (is_plain && (is_legacy || kind_has(call->kind, K_RESOURCE | K_NAMES_CONTEXT)))
-		map_set(&known->joining, (uint64_t)call->process, (uint64_t)call->id);
+		map_set(&redundant->joining, (uint64_t)call->process, (uint64_t)call->id);
 	if (call->stream && call->kind == KIND_STREAM_WAIT && is_plain && !is_legacy &&
 		!call->contested && !call->stretch)
-		add_event_wait(known, order, call);
+		add_event_wait(redundant, order, call);
 	else if (stream)
 		stream->wait_count = 0;
 }
 
 /* --- calls --- */
 
-void known_process_call(struct known *known, struct order *order, const struct walk_call *call)
+void redundant_waits_process_call(struct redundant_waits *redundant, struct order *order,
+	const struct walk_call *call)
 {
 	uint64_t process = (uint64_t)call->process;
 	enum call_kind kind = call->kind;
 
 	if (!order->given_up)
-		process_in_order(known, order, call);
+		process_in_order(redundant, order, call);
 	/* Between recording windows, work was not recorded. */
-	if (map_get(&known->stretches, process, 0) != (uint64_t)call->stretch) {
-		add_unknown(known, call->process);
-		map_set(&known->stretches, process, (uint64_t)call->stretch);
+	if (map_get(&redundant->stretches, process, 0) != (uint64_t)call->stretch) {
+		add_unknown(redundant, call->process);
+		map_set(&redundant->stretches, process, (uint64_t)call->stretch);
 	}
 	if (call->captured)
 		return;
 	if (call_is_wait(kind)) {
 		if (!call->result && call->exit != WALK_NEVER && call->stretch != STRETCH_NONE)
-			add_wait(known, call);
+			add_wait(redundant, call);
 	} else if (kind == KIND_STREAM_DESTROY) {
-		destroy_stream(known, call->stream);
+		destroy_stream(redundant, call->stream);
 	} else if (kind == KIND_EVENT_DESTROY) {
-		free(id_map_take(&known->events, call->event));
+		free(id_map_take(&redundant->events, call->event));
 	} else if (kind_has(kind, K_ANY_STREAM) || (walk_submits(call) && !call->stream)) {
-		add_unknown(known, call->process);
+		add_unknown(redundant, call->process);
 	} else if (call->stream && !kind_has(kind, K_IDLE)) {
-		add_work(known, call);
+		add_work(redundant, call);
 		/* If it failed, it may have submitted work; it has recorded and awaited nothing. */
 		if (call->result)
 			return;
 		if (kind == KIND_EVENT_RECORD)
-			record(known, call);
+			record(redundant, call);
 		if (call_is_sync_copy(kind) &&
 			(call->direction == COPY_D2H || call->direction == COPY_H2H))
-			observe_copy(known, call);
+			observe_copy(redundant, call);
 	}
 }

@@ -12,19 +12,20 @@
  * A stream's waits for events: the stream already comes after all work that the event covers, or it
  * waits for another event that covers this work before it gets new work.
  */
-#ifndef CUFENCE_KNOWN_COMPLETE_H
-#define CUFENCE_KNOWN_COMPLETE_H
+#ifndef CUFENCE_REDUNDANT_WAITS_H
+#define CUFENCE_REDUNDANT_WAITS_H
 
 #include "db.h"
 #include "order.h"
 #include "walk.h"
 
-struct known;
+struct redundant_waits;
 
-struct known *known_new(struct db *db);
-void known_free(struct known *known);
+struct redundant_waits *redundant_waits_new(struct db *db);
+void redundant_waits_free(struct redundant_waits *redundant);
 
 /* Processes the next call, before order_step(). */
-void known_process_call(struct known *known, struct order *order, const struct walk_call *call);
+void redundant_waits_process_call(struct redundant_waits *redundant, struct order *order,
+	const struct walk_call *call);
 
 #endif
