@@ -4,6 +4,7 @@
 // read the same memory at a time is no mistake, nor is the use of another part of it.
 // The fix waits for the stream before the host writes.
 #include "app.h"
+#include "hold.h"
 
 static const size_t SIZE = 1 << 13, BYTES = SIZE * sizeof(float);
 
@@ -21,6 +22,7 @@ struct Scaled {
 template <class Function>
 __global__ void for_each(unsigned long long spin_ns, Function function, size_t n)
 {
+	cufence::hold(cufence::device_ns(), spin_ns);
 	for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
 		function(i);
 }

@@ -12,24 +12,24 @@ static NOINLINE void smooth(const float *frame, float *smoothed, cudaStream_t st
 {
 	cufence::spin<<<1, 1, 0, stream>>>(MILLISECOND);
 	CHECK(cudaGetLastError());
-	cufence::stencil<<<8, 256, 0, stream>>>(MILLISECOND / 2, frame, smoothed, SIZE);
+	cufence::stencil<<<8, 256, 0, stream>>>(MILLISECOND, frame, smoothed, SIZE);
 	CHECK(cudaGetLastError());
 }
 
 static NOINLINE void brighten(float *smoothed, cudaStream_t stream)
 {
 #ifdef FIXED
-	cufence::scale<<<8, 256, 0, stream>>>(MILLISECOND / 2, smoothed, SIZE, 2);
+	cufence::scale<<<8, 256, 0, stream>>>(MILLISECOND, smoothed, SIZE, 2);
 #else
 	(void)stream;
-	cufence::scale<<<8, 256>>>(MILLISECOND / 2, smoothed, SIZE, 2);
+	cufence::scale<<<8, 256>>>(MILLISECOND, smoothed, SIZE, 2);
 #endif
 	CHECK(cudaGetLastError());
 }
 
 static NOINLINE void add_up(const float *smoothed, float *sums, cudaStream_t stream)
 {
-	cufence::accumulate<<<8, 256, 0, stream>>>(MILLISECOND / 2, smoothed, sums, SIZE);
+	cufence::accumulate<<<8, 256, 0, stream>>>(MILLISECOND, smoothed, sums, SIZE);
 	CHECK(cudaGetLastError());
 }
 

@@ -4,6 +4,7 @@
 #	# options: OPTION...	of "cufence run", once the program knows them
 #	# devices: N		how many the app needs
 #	# not yet: FINDING	known to be there, and not found so far: printed, not counted
+#	# perhaps: FINDING	true, and found where the time that it costs shows
 #	# bites: WHEN		a race on a GPU: never, often (unless said otherwise) or always
 apps=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../testapps" && pwd)
 rules=$(sed -n 's/^RULE([a-z_]*, "\([^"]*\)".*/\1/p' "$apps/../analyzer/rules/rules.def")
@@ -69,7 +70,7 @@ wanted_findings() { # EXPECT-FILE GOT
 	while IFS= read -r line; do
 		likely=${line/certain|likely/likely}
 		grep -qxF -- "$likely" <<<"$2" && echo "$likely" || echo "${line/certain|likely/certain}"
-	done < <(grep -v '^#' "$1") | sort
+	done < <(grep -v '^#' "$1"; sed -n 's/^# perhaps: //p' "$1" | grep -xF -- "$2") | sort
 }
 
 # Compares; a finding that is missing because its rule does not exist yet is printed, not counted.
