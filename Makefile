@@ -104,19 +104,22 @@ SEES_analyzer/waits := trace $(READERS) $(call rooms,containers store model name
 SEES_analyzer/account := trace $(call rooms,containers store model evidence)
 SEES_analyzer/replay := trace $(call rooms,containers store model calls_in_order order access evidence)
 SEES_analyzer/needs := trace $(READERS) $(call rooms,containers store model calls_in_order order access)
-SEES_analyzer/rules := trace $(READERS) $(call rooms,containers terminal store model names calls_in_order order access hazard evidence waits needs account replay)
+SEES_analyzer/rules := trace $(READERS) $(call rooms,containers terminal store model names calls_in_order order access waits needs replay)
 SEES_analyzer/passes := trace $(READERS) $(call rooms,containers store model names calls_in_order order access evidence waits needs replay rules)
+# The stages of the analysis, above the rooms that they pass through.
+SEES_analyzer := trace $(READERS) $(call rooms,containers terminal store model symbols names load calls_in_order order kernel_access \
+	access hazard evidence waits needs account replay rules watch)
 SEES_analyzer/report := trace $(READERS) $(call rooms,containers terminal store model names access evidence rules)
 SEES_analyzer/stats := trace $(call rooms,containers terminal store names)
 SEES_analyzer/html := trace $(call rooms,containers terminal store names rules report)
 SEES_analyzer/check := trace $(call rooms,containers terminal store symbols names rules report)
-SEES_analyzer/export := trace $(call rooms,containers terminal store names rules report html check)
+SEES_analyzer/export := trace analyzer $(call rooms,containers terminal store names rules report html check)
 SEES_analyzer/confirm := trace $(call rooms,containers terminal store model names)
 SEES_analyzer/watch := trace $(call rooms,containers terminal store)
-SEES_analyzer/cli := trace $(READERS) $(call rooms,containers terminal store model symbols names load calls_in_order order kernel_access access evidence rules \
-	report stats html check export confirm watch)
-SEES_tests := tests/unit trace $(READERS) preload preload/sites cupti $(addprefix analyzer/,$(ROOMS))
-SEES_bench := trace cupti $(addprefix analyzer/,$(ROOMS))
+SEES_analyzer/cli := trace analyzer $(READERS) $(call rooms,containers terminal store model symbols names calls_in_order order kernel_access evidence rules \
+	report stats check export confirm watch)
+SEES_tests := tests/unit trace $(READERS) preload preload/sites cupti analyzer $(addprefix analyzer/,$(ROOMS))
+SEES_bench := trace cupti analyzer $(addprefix analyzer/,$(ROOMS))
 # For a source file: its folder, and the folders that this one sees.
 room = $(patsubst %/,%,$(dir $1))
 area = $(firstword $(subst /, ,$1))
@@ -174,7 +177,7 @@ MD_LIBS ?= -l:libmd.a
 DW_LIBS ?= -ldw
 
 # The program.  Its schema and the probe's stored result are compiled in.
-ANALYZER_OBJ := $(call objects,$(addprefix analyzer/,$(ROOMS)))
+ANALYZER_OBJ := $(call objects,analyzer $(addprefix analyzer/,$(ROOMS)))
 cufence: $O/bin/cufence
 $O/bin/cufence: $(ANALYZER_OBJ) $(SASS_OBJ) $(FATBIN_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
