@@ -64,27 +64,27 @@ endif
 
 # The dependency rule of doc/INTERNALS.md: a folder sees the headers of those it may use.
 SEES_trace :=
-SEES_preload := trace preload/sites preload/guard preload/hold preload/usage
+SEES_preload := trace preload/sites preload/guard preload/delay preload/usage
 SEES_preload/guard := trace preload
-SEES_preload/hold := trace preload
-SEES_preload/sites := trace preload preload/guard preload/hold
+SEES_preload/delay := trace preload
+SEES_preload/sites := trace preload preload/guard preload/delay
 SEES_preload/usage := trace preload
 SEES_cupti := trace preload preload/sites preload/guard
 SEES_guard := trace preload/guard
-SEES_hold := trace preload preload/hold
-SEES_image :=
-SEES_ptx := image
-SEES_machine := image ptx
-READERS := image ptx machine
+SEES_delay := trace preload preload/delay
+SEES_fatbin :=
+SEES_ptx := fatbin
+SEES_sass := fatbin ptx
+READERS := fatbin ptx sass
 # The simulated device: a folder for each of its libraries; that of libcuda has four.
 SIM_CUDA := $(addprefix sim/cuda/,device memory graph code)
-$(foreach room,$(SIM_CUDA),$(eval SEES_$(room) := trace image ptx sim sim/cuda))
+$(foreach room,$(SIM_CUDA),$(eval SEES_$(room) := trace fatbin ptx sim sim/cuda))
 SEES_sim/cudart := trace sim
 SEES_sim/cupti := trace sim
 SEES_probe := kernels
 # The rooms of the analyzer, lower ones first.  Each names those whose headers it may use.
-ROOMS := containers terminal store model symbols names load walk order code access hazard evidence waits account whatif \
-	rules passes report stats html gate export confirm watch cli
+ROOMS := containers terminal store model symbols names load load/graphs calls_in_order order kernel_access access hazard evidence waits needs account replay \
+	rules passes report stats html check export confirm watch cli
 rooms = $(addprefix analyzer/,$1)
 SEES_analyzer/containers := trace
 SEES_analyzer/terminal := trace
@@ -93,28 +93,33 @@ SEES_analyzer/model := trace $(call rooms,containers store)
 SEES_analyzer/symbols := trace $(call rooms,containers store)
 SEES_analyzer/names := trace $(call rooms,containers terminal store model)
 SEES_analyzer/load := trace $(call rooms,containers terminal store model symbols)
-SEES_analyzer/walk := trace $(call rooms,containers store model symbols)
-SEES_analyzer/order := trace $(call rooms,containers store model load walk)
-SEES_analyzer/code := trace $(READERS) $(call rooms,containers store model names load)
-SEES_analyzer/access := trace $(READERS) $(call rooms,containers store model symbols load walk order)
-SEES_analyzer/hazard := trace $(READERS) $(call rooms,containers store model walk order access)
-SEES_analyzer/evidence := trace $(READERS) $(call rooms,containers store model walk order access)
-SEES_analyzer/waits := trace $(READERS) $(call rooms,containers store model names walk order access evidence)
+SEES_analyzer/load/graphs := trace $(call rooms,containers terminal store model load)
+SEES_analyzer/calls_in_order := trace $(call rooms,containers store model symbols)
+SEES_analyzer/order := trace $(call rooms,containers store model calls_in_order)
+SEES_analyzer/kernel_access := trace $(READERS) $(call rooms,containers store model)
+SEES_analyzer/access := trace $(READERS) $(call rooms,containers store model)
+SEES_analyzer/hazard := trace $(READERS) $(call rooms,containers store model calls_in_order order access)
+SEES_analyzer/evidence := trace $(call rooms,containers store model calls_in_order order access)
+SEES_analyzer/waits := trace $(READERS) $(call rooms,containers store model names calls_in_order order access evidence)
 SEES_analyzer/account := trace $(call rooms,containers store model evidence)
-SEES_analyzer/whatif := trace $(READERS) $(call rooms,containers store model walk order access evidence waits)
-SEES_analyzer/rules := trace $(READERS) $(call rooms,containers terminal store model names walk order access hazard evidence waits account whatif)
-SEES_analyzer/passes := trace $(READERS) $(call rooms,containers store model names load walk order access evidence waits whatif rules)
-SEES_analyzer/report := trace $(READERS) $(call rooms,containers terminal store model names access evidence account rules)
+SEES_analyzer/replay := trace $(call rooms,containers store model calls_in_order order access evidence)
+SEES_analyzer/needs := trace $(READERS) $(call rooms,containers store model calls_in_order order access)
+SEES_analyzer/rules := trace $(READERS) $(call rooms,containers terminal store model names calls_in_order order access waits needs replay)
+SEES_analyzer/passes := trace $(READERS) $(call rooms,containers store model names calls_in_order order access evidence waits needs replay rules)
+# The stages of the analysis, above the rooms that they pass through.
+SEES_analyzer := trace $(READERS) $(call rooms,containers terminal store model symbols names load calls_in_order order kernel_access \
+	access hazard evidence waits needs account replay rules watch)
+SEES_analyzer/report := trace $(READERS) $(call rooms,containers terminal store model names access evidence rules)
 SEES_analyzer/stats := trace $(call rooms,containers terminal store names)
 SEES_analyzer/html := trace $(call rooms,containers terminal store names rules report)
-SEES_analyzer/gate := trace $(call rooms,containers terminal store symbols names whatif rules report)
-SEES_analyzer/export := trace $(call rooms,containers terminal store names rules report html gate)
+SEES_analyzer/check := trace $(call rooms,containers terminal store symbols names rules report)
+SEES_analyzer/export := trace analyzer $(call rooms,containers terminal store names rules report html check)
 SEES_analyzer/confirm := trace $(call rooms,containers terminal store model names)
 SEES_analyzer/watch := trace $(call rooms,containers terminal store)
-SEES_analyzer/cli := trace $(READERS) $(call rooms,containers terminal store model symbols names load walk order code access evidence rules \
-	report stats html gate export confirm watch)
-SEES_tests := tests/unit trace $(READERS) preload preload/sites cupti $(addprefix analyzer/,$(ROOMS))
-SEES_bench := trace cupti $(addprefix analyzer/,$(ROOMS))
+SEES_analyzer/cli := trace analyzer $(READERS) $(call rooms,containers terminal store model symbols names calls_in_order order kernel_access evidence rules \
+	report stats check export confirm watch)
+SEES_tests := tests/unit trace $(READERS) preload preload/sites cupti analyzer $(addprefix analyzer/,$(ROOMS))
+SEES_bench := trace cupti analyzer $(addprefix analyzer/,$(ROOMS))
 # For a source file: its folder, and the folders that this one sees.
 room = $(patsubst %/,%,$(dir $1))
 area = $(firstword $(subst /, ,$1))
@@ -123,7 +128,7 @@ CUDA_CPP := $(if $(CUDA_INC),-isystem $(dir $(CUDA_INC)))
 CPP_preload := -D__CUDA_API_VERSION_INTERNAL $(CUDA_CPP)
 CPP_cupti := $(CUDA_CPP)
 CPP_guard := $(CPP_preload)
-CPP_hold := $(CPP_preload)
+CPP_delay := $(CPP_preload)
 CPP_sim := $(CUDA_CPP)
 CPP_tests := $(CUDA_CPP)
 CPP_bench := $(CUDA_CPP)
@@ -136,7 +141,7 @@ EXTRA_cupti := $(EXTRA_preload)
 $O/obj/preload/host_functions.o: EXTRA_preload += -fexceptions
 EXTRA_injection := $(EXTRA_preload)
 EXTRA_guard := $(EXTRA_preload)
-EXTRA_hold := $(EXTRA_preload)
+EXTRA_delay := $(EXTRA_preload)
 
 # Frames of the simulated cudart in an archive are recognized by the API function above them.
 EXTRA_sim := -fno-optimize-sibling-calls -include sim/glibc.h
@@ -161,20 +166,20 @@ all: cufence $(if $(cuda),shim simulator apps probe tests bench) features
 
 # The reading half of trace/ and the tables; the writer is the recorder's.
 TRACE_OBJ := $(call objects,trace)
-IMAGE_OBJ := $(call objects,image ptx)
-IMAGE_LIBS := -lelf -llz4 -lzstd
+FATBIN_OBJ := $(call objects,fatbin ptx)
+FATBIN_LIBS := -lelf -llz4 -lzstd
 # The libraries that the program is linked with.
-PROGRAM_LIBS = $(DW_LIBS) $(IMAGE_LIBS) $(MD_LIBS) -lsqlite3 -lz
-MACHINE_OBJ := $(call objects,machine)
+PROGRAM_LIBS = $(DW_LIBS) $(FATBIN_LIBS) $(MD_LIBS) -lsqlite3 -lz
+SASS_OBJ := $(call objects,sass)
 # SHA-256; few machines have it as a shared library.
 MD_LIBS ?= -l:libmd.a
 # For machines without libdw: DW_LIBS="-l:libdw.a -l:libelf.a -lz -llzma -lbz2".
 DW_LIBS ?= -ldw
 
 # The program.  Its schema and the probe's stored result are compiled in.
-ANALYZER_OBJ := $(call objects,$(addprefix analyzer/,$(ROOMS)))
+ANALYZER_OBJ := $(call objects,analyzer $(addprefix analyzer/,$(ROOMS)))
 cufence: $O/bin/cufence
-$O/bin/cufence: $(ANALYZER_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+$O/bin/cufence: $(ANALYZER_OBJ) $(SASS_OBJ) $(FATBIN_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(PROGRAM_LIBS)
@@ -214,7 +219,7 @@ $O/gen/page_%_hash.inc: $O/gen/page.%
 	$Qprintf "$$(sha256sum < $< | cut -c 1-64 | sed 's/../\\x&/g')" | base64 | $(as_string) > $@
 
 # The recorder.  libc only; CUPTI and libcuda are reached at run time.
-SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,preload preload/sites preload/guard preload/hold preload/usage) $(call objects,cupti)
+SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,preload preload/sites preload/guard preload/delay preload/usage) $(call objects,cupti)
 shim: $O/lib/libcufence.so
 $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map
 	$(call say,LD,$@)
@@ -229,7 +234,7 @@ SHIM_LIBS := $(foreach part,-injection -guard -hold,$O/lib/libcufence$(part).so)
 shim: $(SHIM_LIBS)
 $O/lib/libcufence-injection.so: $(call objects,injection) injection/exports.map
 $O/lib/libcufence-guard.so: $(call objects,guard) guard/exports.map
-$O/lib/libcufence-hold.so: $(call objects,hold) hold/exports.map
+$O/lib/libcufence-hold.so: $(call objects,delay) delay/exports.map
 $O/lib/libcufence-%.so:
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -242,7 +247,7 @@ OLD_LIBS := -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 # The simulated device, each library with its export map.
 SIM_LIBS := $O/sim/libcuda.so.1 $O/sim/libcudart.so.13 $O/sim/libcupti.so.13
 simulator: $(SIM_LIBS) $O/sim/libcudart_sim.a
-$O/sim/libcuda.so.1: $(call objects,$(SIM_CUDA)) $(TRACE_OBJ) $(IMAGE_OBJ)
+$O/sim/libcuda.so.1: $(call objects,$(SIM_CUDA)) $(TRACE_OBJ) $(FATBIN_OBJ)
 $O/sim/libcudart.so.13: $(call objects,sim/cudart)
 $O/sim/libcupti.so.13: $(call objects,sim/cupti)
 $O/sim/lib%: $(wildcard sim/*/*.map)
@@ -250,7 +255,7 @@ $O/sim/lib%: $(wildcard sim/*/*.map)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-Bsymbolic \
 		-Wl,--version-script=$(wildcard sim/*/$(firstword $(subst ., ,$(@F))).map) $(filter %.o,$^) -o $@ \
-		$(if $(findstring libcuda.so,$@),$(IMAGE_LIBS)) $(OLD_LIBS)
+		$(if $(findstring libcuda.so,$@),$(FATBIN_LIBS)) $(OLD_LIBS)
 $O/sim/libcudart_sim.a: $(call objects,sim/cudart)
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
@@ -369,7 +374,7 @@ PROGRAM_OBJ := $(filter-out $O/obj/analyzer/cli/main.o,$(ANALYZER_OBJ))
 tests: $(UNITS)
 # The program is linked once, as a library: a hundred copies of it took time and 600 MB.  trace/
 # hides its symbols from a library's users, so that each test has its own.
-$O/tests/libprogram.so: $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+$O/tests/libprogram.so: $(PROGRAM_OBJ) $(SASS_OBJ) $(FATBIN_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared $^ -o $@ $(PROGRAM_LIBS)
@@ -391,7 +396,7 @@ $O/tests/helpers/at_once: $O/obj/tests/helpers/at_once.o $O/tests/libprogram.so
 
 # Whether a run kept to the order that is guaranteed: of any database.
 tests: $O/tests/golden/consistent
-$O/tests/golden/consistent: $O/obj/tests/golden/consistent.o $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+$O/tests/golden/consistent: $O/obj/tests/golden/consistent.o $(PROGRAM_OBJ) $(SASS_OBJ) $(FATBIN_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(PROGRAM_LIBS) -ldl -lpthread
@@ -422,20 +427,20 @@ $O/tests/predicates.fatbin: tests/data/predicates.cu
 
 # All machine code of the toolkit's libraries decodes.
 tests: $O/tests/libraries/decode
-$O/tests/libraries/decode: $(call objects,tests/libraries) $(MACHINE_OBJ) $(IMAGE_OBJ)
+$O/tests/libraries/decode: $(call objects,tests/libraries) $(SASS_OBJ) $(FATBIN_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(IMAGE_LIBS)
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(FATBIN_LIBS)
 .PHONY: check-libraries
 check-libraries: $O/tests/libraries/decode
 	$Q$O/tests/libraries/decode $(LIBRARIES)
 
 # Compares kernels' accesses by PTX with those by machine code, for all .cu files of a folder.
 tests: $O/tests/kernels/compare
-$O/tests/kernels/compare: $(call objects,tests/kernels) $(MACHINE_OBJ) $(IMAGE_OBJ)
+$O/tests/kernels/compare: $(call objects,tests/kernels) $(SASS_OBJ) $(FATBIN_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(IMAGE_LIBS)
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(FATBIN_LIBS)
 .PHONY: check-kernels
 check-kernels: $O/tests/kernels/compare
 	$QNVCC='$(NVCC)' tests/kernels/run $(abspath $<) $(abspath $(KERNELS))
@@ -575,7 +580,7 @@ check-mutations: cufence shim tests
 FUZZ_SECONDS ?= 60
 FUZZ_FLAGS := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$O/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_OBJ := $(patsubst $O/obj/%,$O/fuzz/obj/%,$(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)) \
+FUZZ_OBJ := $(patsubst $O/obj/%,$O/fuzz/obj/%,$(PROGRAM_OBJ) $(SASS_OBJ) $(FATBIN_OBJ) $(TRACE_OBJ)) \
 	$O/fuzz/obj/tests/fuzz/input.o $O/fuzz/obj/tests/fuzz/trace_mutations.o
 FUZZ_LIBS := $(PROGRAM_LIBS)
 .PHONY: fuzz fuzz-programs fuzz-libfuzzer
@@ -641,7 +646,7 @@ $O/bench/make_trace: $O/obj/bench/make_trace.o $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(SANFLAGS) $^ -o $@
-$O/bench/load_traces: $O/obj/bench/load_traces.o $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+$O/bench/load_traces: $O/obj/bench/load_traces.o $(PROGRAM_OBJ) $(SASS_OBJ) $(FATBIN_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(SANFLAGS) $^ -o $@ $(PROGRAM_LIBS)
@@ -649,7 +654,7 @@ $O/bench/load_traces: $O/obj/bench/load_traces.o $(PROGRAM_OBJ) $(MACHINE_OBJ) $
 .PHONY: bench-analyze
 bench-analyze: $O/bench/analyze
 	$Q$O/bench/analyze $(if $(LARGE),--large)
-$O/bench/analyze: $(patsubst %,$O/obj/bench/%.o,analyze analyze_cases maker) $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+$O/bench/analyze: $(patsubst %,$O/obj/bench/%.o,analyze analyze_cases maker) $(PROGRAM_OBJ) $(SASS_OBJ) $(FATBIN_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(SANFLAGS) $^ -o $@ $(PROGRAM_LIBS) -lpthread
@@ -658,7 +663,7 @@ $O/bench/analyze: $(patsubst %,$O/obj/bench/%.o,analyze analyze_cases maker) $(P
 bench-load: bench-order
 bench-order: $O/bench/order
 	$Q$O/bench/order
-$O/bench/order: $O/obj/bench/order.o $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+$O/bench/order: $O/obj/bench/order.o $(PROGRAM_OBJ) $(SASS_OBJ) $(FATBIN_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(SANFLAGS) $^ -o $@ $(PROGRAM_LIBS)
@@ -691,7 +696,7 @@ pack: all tests bench gpu-programs
 STATIC_LIBS := -l:libelf.a -l:liblz4.a -l:libzstd.a -l:libz.a
 wheel: $(addprefix $O/wheel/,cufence libcufence.so $(notdir $(SHIM_LIBS) $(SIM_LIBS)))
 	$Qpackages/wheel.py $O $(VERSION)
-$O/wheel/cufence: $(ANALYZER_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+$O/wheel/cufence: $(ANALYZER_OBJ) $(SASS_OBJ) $(FATBIN_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(LDFLAGS) -s -static $^ -o $@ -l:libdw.a $(STATIC_LIBS) $(MD_LIBS) -lbz2 -llzma -lsqlite3 \
@@ -699,7 +704,7 @@ $O/wheel/cufence: $(ANALYZER_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 $O/wheel/libcufence.so $(SHIM_LIBS:$O/lib/%=$O/wheel/%): $O/wheel/%: $O/lib/%
 	@mkdir -p $(@D)
 	$Qstrip -o $@ $<
-$O/wheel/libcuda.so.1: $(call objects,$(SIM_CUDA)) $(TRACE_OBJ) $(IMAGE_OBJ)
+$O/wheel/libcuda.so.1: $(call objects,$(SIM_CUDA)) $(TRACE_OBJ) $(FATBIN_OBJ)
 $O/wheel/libcudart.so.13: $(call objects,sim/cudart)
 $O/wheel/libcupti.so.13: $(call objects,sim/cupti)
 $O/wheel/lib%: $O/obj/packages/portable.o $(wildcard sim/*/*.map)

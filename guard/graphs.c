@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "guard_parts.h"
+#include "guard_internal.h"
 
 #define ENTRIES 8192 /* uses by all executables */
 #define NODES 4096   /* of one graph */

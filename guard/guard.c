@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "guard_parts.h"
+#include "guard_internal.h"
 #include "system.h"
 
 #define EVENTS 4096 /* a power of two */

@@ -10,7 +10,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "guard_parts.h"
+#include "guard_internal.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "guard_parts.h"
+#include "guard_internal.h"
 #include "system.h"
 
 #define PENDING 1024

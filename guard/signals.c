@@ -13,7 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 
-#include "guard_parts.h"
+#include "guard_internal.h"
 #include "system.h"
 
 #define EXPORT __attribute__((visibility("default")))

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#include "guard_parts.h"
+#include "guard_internal.h"
 #include "system.h"
 
 #define STACKS 8 /* faults handled at a time; further ones wait */

@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "guard_parts.h"
+#include "guard_internal.h"
 
 #undef fread_unlocked
 #undef fwrite_unlocked

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the body of a function: declarations, labels and instructions with their operands. */
-#include "ptx_parts.h"
+#include "ptx_internal.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /*
  * Finds the blocks of a function, in an order in which each comes after its dominators, and loops.
  */
-#include "ptx_parts.h"
+#include "ptx_internal.h"
 
 #include <stdlib.h>
 

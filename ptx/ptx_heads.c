@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx_parts.h"
+#include "ptx_internal.h"
 
 enum {
 	IS_AHEAD = 1,  /* the end of the edge leads to it */

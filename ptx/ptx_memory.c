@@ -400,7 +400,7 @@ int ptx_read_memory(struct ptx_frame *frame, struct ptx_state *state, uint32_t i
 		return 0;
 	count = operand->kind == OPERAND_VECTOR ? operand->number : 1;
 	if (in->opcode != OP_LD || !address) {
-		ptx_forget_written(frame, state, instruction);
+		ptx_clobber_results(frame, state, instruction);
 		return 0;
 	}
 	from = address_at(frame, state, address);
@@ -412,7 +412,7 @@ int ptx_read_memory(struct ptx_frame *frame, struct ptx_state *state, uint32_t i
 	}
 	if (from.base != BASE_PARAMETER &&
 		(from.base != BASE_LOCAL || in->type.bytes != local_bytes(in))) {
-		ptx_forget_written(frame, state, instruction);
+		ptx_clobber_results(frame, state, instruction);
 		return 0;
 	}
 	for (uint32_t i = 0; i < count && i < 8; i++) {

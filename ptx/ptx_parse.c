@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses a module: its functions and variables, and declarations of both. */
-#include "ptx_parts.h"
+#include "ptx_internal.h"
 
 #include <stdlib.h>
 
@@ -238,7 +238,7 @@ static int parse_word(struct ptx_module *module, struct ptx_lexer *lexer,
 	return 0;
 }
 
-static int scan(struct ptx_module *module, const char *text, size_t size)
+static int parse_declarations(struct ptx_module *module, const char *text, size_t size)
 {
 	struct ptx_lexer lexer = { text, text + size };
 	struct ptx_token token;
@@ -263,7 +263,7 @@ struct ptx_module *ptx_open(const char *text, size_t size, char error[IMAGE_ERRO
 {
 	struct ptx_module *module = calloc(1, sizeof(*module));
 
-	if (module && !scan(module, text, size))
+	if (module && !parse_declarations(module, text, size))
 		return module;
 	image_fail(error, "out of memory, or too many functions or variables");
 	ptx_close(module);

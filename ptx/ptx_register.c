@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds registers with one value per function, and the values that addresses are computed from. */
-#include "ptx_parts.h"
+#include "ptx_internal.h"
 
 #include <stdlib.h>
 
@@ -52,7 +52,7 @@ uint32_t ptx_written(const struct ptx_function *function, const struct ptx_instr
 
 typedef void visitor(struct registers *all, uint32_t instruction, uint32_t reg);
 
-static void visit_variable(struct registers *all, uint32_t instruction, uint32_t variable,
+static void visit_argument_registers(struct registers *all, uint32_t instruction, uint32_t variable,
 	visitor *visit)
 {
 	const struct ptx_function *function = all->function;
@@ -75,7 +75,8 @@ static void visit_operands(struct registers *all, uint32_t instruction, uint32_t
 			visit(all, instruction, operand->number);
 		else if (in->opcode == OP_CALL && operand->kind == OPERAND_VARIABLE &&
 			operand->number & PTX_OWN)
-			visit_variable(all, instruction, operand->number & ~PTX_OWN, visit);
+			visit_argument_registers(all, instruction, operand->number & ~PTX_OWN,
+				visit);
 	}
 }
 
@@ -95,7 +96,7 @@ static void visit_read(struct registers *all, uint32_t instruction, visitor *vis
 	if (in->guard >= 0)
 		visit(all, instruction, (uint32_t)in->guard);
 	for (uint32_t i = 0; in->opcode == OP_RET && i < function->result_count; i++)
-		visit_variable(all, instruction, function->result[i], visit);
+		visit_argument_registers(all, instruction, function->result[i], visit);
 }
 
 static void add_place(struct registers *all, uint32_t instruction, uint32_t reg)

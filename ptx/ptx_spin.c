@@ -6,7 +6,7 @@
  * holds for an atomic operation that changes nothing when repeated, like that of a lock; not for
  * one that takes the next piece of work, or that stores a value computed from the old one.
  */
-#include "ptx_parts.h"
+#include "ptx_internal.h"
 
 #include <stdlib.h>
 

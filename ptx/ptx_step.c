@@ -259,7 +259,7 @@ static void move_vectors(struct ptx_frame *frame, struct ptx_state *state, uint3
 }
 
 /* Sets the results of an unknown instruction. */
-void ptx_forget_written(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
+void ptx_clobber_results(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
 {
 	const struct ptx_function *function = frame->function;
 	const struct ptx_instruction *in = &function->instruction[instruction];
@@ -321,7 +321,7 @@ static int calculate(struct ptx_frame *frame, struct ptx_state *state, uint32_t 
 		return 0;
 	}
 	if (operand->kind != OPERAND_REGISTER) {
-		ptx_forget_written(frame, state, instruction);
+		ptx_clobber_results(frame, state, instruction);
 		return 0;
 	}
 	if (!function->reg[operand->number].relevant)

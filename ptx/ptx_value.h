@@ -14,7 +14,7 @@
 #ifndef CUFENCE_PTX_VALUE_H
 #define CUFENCE_PTX_VALUE_H
 
-#include "ptx_parts.h"
+#include "ptx_internal.h"
 
 #define PTX_TERMS 6
 #define PTX_FACTS 12

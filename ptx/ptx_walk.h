@@ -266,7 +266,7 @@ int64_t ptx_divisor(struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_value *value, int64_t shift, struct ptx_value *divided);
 
 /* Marks an instruction's results as unknown. */
-void ptx_forget_written(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
+void ptx_clobber_results(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 
 /* Returns 1 and the whole values if joining the halves should join these. */
 int ptx_halves_of_one(const struct ptx_value *a, const struct ptx_value *b,

@@ -21,7 +21,7 @@ struct window {
 	uint32_t copies;
 };
 
-struct finding {
+struct chunk_scan {
 	struct trace_reader *reader;
 	struct window *window;
 	size_t window_count, window_room;
@@ -104,10 +104,10 @@ static uint64_t chunk_count(const struct trace_reader *reader)
 }
 
 /* Calls use for each non-empty chunk.  Returns 0, or -1 if use fails. */
-static int for_each_chunk(struct finding *finding,
-	int (*use)(struct finding *finding, uint32_t number, const struct chunk_header *chunk))
+static int for_each_chunk(struct chunk_scan *scan,
+	int (*use)(struct chunk_scan *scan, uint32_t number, const struct chunk_header *chunk))
 {
-	const struct trace_reader *reader = finding->reader;
+	const struct trace_reader *reader = scan->reader;
 	uint64_t count = chunk_count(reader), data = 0;
 
 	for (uint64_t number = 0; number < count; number++) {
@@ -125,7 +125,7 @@ static int for_each_chunk(struct finding *finding,
 			break;
 		if (chunk.magic)
 			data = number + 64;
-		if ((chunk.magic || chunk.committed) && use(finding, (uint32_t)number, &chunk))
+		if ((chunk.magic || chunk.committed) && use(scan, (uint32_t)number, &chunk))
 			return -1;
 	}
 	return 0;
@@ -155,10 +155,10 @@ static uint64_t trim(const struct chunk_header *window, uint64_t bytes)
  * Copies a window's contents to private pages, isolated from further writes by its thread.  Returns
  * the bytes copied, 0 if none could be copied consistently.
  */
-static uint64_t copy_window(struct finding *finding, size_t offset,
+static uint64_t copy_window(struct chunk_scan *scan, size_t offset,
 	const struct chunk_header *found)
 {
-	struct trace_reader *reader = finding->reader;
+	struct trace_reader *reader = scan->reader;
 	struct chunk_header *window = (struct chunk_header *)(reader->base + offset);
 	struct chunk_header header = *found, after;
 
@@ -172,7 +172,7 @@ static uint64_t copy_window(struct finding *finding, size_t offset,
 		*window = header;
 		if (after.round == header.round && after.committed == header.committed)
 			return window->committed;
-		finding->changing = 1;
+		scan->changing = 1;
 		if (after.round != header.round)
 			continue;
 		window->committed = trim(window,
@@ -190,51 +190,50 @@ static int must_copy(const struct trace_reader *reader, size_t copied)
 	return reader->fd >= 0 && (copied < WINDOWS_MOST_BYTES || !reader->header->closed);
 }
 
-static int find_window(struct finding *finding, uint32_t number, const struct chunk_header *chunk)
+static int find_window(struct chunk_scan *scan, uint32_t number, const struct chunk_header *chunk)
 {
-	struct trace_reader *reader = finding->reader;
+	struct trace_reader *reader = scan->reader;
 	size_t offset = offset_of(reader, number);
 
 	if (chunk->magic != TRACE_CHUNK_MAGIC || chunk->home)
 		return 0;
-	if (must_copy(reader, finding->copied_bytes)) {
-		if (finding->copied_bytes >= WINDOWS_MOST_BYTES) {
+	if (must_copy(reader, scan->copied_bytes)) {
+		if (scan->copied_bytes >= WINDOWS_MOST_BYTES) {
 			reader_note(reader,
 				"offset %zu: not read, as more than %u MiB are still "
 				"being written",
 				offset, WINDOWS_MOST_BYTES >> 20);
 			return 0;
 		}
-		finding->copied_bytes +=
-			sizeof(*chunk) + (size_t)copy_window(finding, offset, chunk);
+		scan->copied_bytes += sizeof(*chunk) + (size_t)copy_window(scan, offset, chunk);
 		chunk = (const struct chunk_header *)(reader->base + offset);
 	}
-	if (finding->window_count == finding->window_room) {
-		size_t room = finding->window_room ? 2 * finding->window_room : 64;
-		struct window *more = realloc(finding->window, room * sizeof(*more));
+	if (scan->window_count == scan->window_room) {
+		size_t room = scan->window_room ? 2 * scan->window_room : 64;
+		struct window *more = realloc(scan->window, room * sizeof(*more));
 
 		if (!more)
 			return out_of_memory(reader);
-		finding->window = more;
-		finding->window_room = room;
+		scan->window = more;
+		scan->window_room = room;
 	}
-	finding->window[finding->window_count++] = (struct window){
+	scan->window[scan->window_count++] = (struct window){
 		.number = number,
 		.round = chunk->round,
 	};
 	return 0;
 }
 
-static struct window *window_numbered(const struct finding *finding, uint32_t number)
+static struct window *window_numbered(const struct chunk_scan *scan, uint32_t number)
 {
-	size_t low = 0, high = finding->window_count;
+	size_t low = 0, high = scan->window_count;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (finding->window[middle].number == number)
-			return &finding->window[middle];
-		if (finding->window[middle].number < number)
+		if (scan->window[middle].number == number)
+			return &scan->window[middle];
+		if (scan->window[middle].number < number)
 			low = middle + 1;
 		else
 			high = middle;
@@ -254,35 +253,35 @@ static int is_window(const struct trace_reader *reader, uint32_t number)
 }
 
 /* Updates the expected file size: a window is allocated in full, a copy up to its contents. */
-static void note_chunk(struct finding *finding, size_t offset, const struct chunk_header *chunk)
+static void note_chunk(struct chunk_scan *scan, size_t offset, const struct chunk_header *chunk)
 {
-	struct trace_reader *reader = finding->reader;
+	struct trace_reader *reader = scan->reader;
 	size_t room = reader->header->chunk_size - sizeof(*chunk);
 	uint64_t end = offset + sizeof(*chunk) + room;
 
-	finding->chunks++;
+	scan->chunks++;
 	if (chunk->committed > room || chunk->committed % TRACE_ALIGN)
 		reader_note(reader, "offset %zu: chunk claims %llu bytes of records", offset,
 			(unsigned long long)chunk->committed);
 	else if (chunk->home)
 		end = offset + sizeof(*chunk) + chunk->committed;
-	if (end > finding->end)
-		finding->end = end;
+	if (end > scan->end)
+		scan->end = end;
 }
 
 /* Copies made after the file's size was read are ignored. */
-static int has_grown(const struct finding *finding, uint64_t end)
+static int has_grown(const struct chunk_scan *scan, uint64_t end)
 {
-	const struct trace_reader *reader = finding->reader;
+	const struct trace_reader *reader = scan->reader;
 	struct stat now;
 
 	return end > reader->size && reader->fd >= 0 && !fstat(reader->fd, &now) &&
 		(uint64_t)now.st_size > reader->size && reader->size < TRACE_MOST_BYTES;
 }
 
-static int find_copy(struct finding *finding, uint32_t number, const struct chunk_header *chunk)
+static int find_copy(struct chunk_scan *scan, uint32_t number, const struct chunk_header *chunk)
 {
-	struct trace_reader *reader = finding->reader;
+	struct trace_reader *reader = scan->reader;
 	size_t offset = offset_of(reader, number);
 	struct window *home;
 
@@ -290,13 +289,13 @@ static int find_copy(struct finding *finding, uint32_t number, const struct chun
 		reader_note(reader, "offset %zu: no chunk here", offset);
 		return 0;
 	}
-	if (has_grown(finding, offset + sizeof(*chunk) + chunk->committed))
+	if (has_grown(scan, offset + sizeof(*chunk) + chunk->committed))
 		return 0;
-	note_chunk(finding, offset, chunk);
+	note_chunk(scan, offset, chunk);
 	/* A window, or one that was opened since. */
-	if (!chunk->home || window_numbered(finding, number))
+	if (!chunk->home || window_numbered(scan, number))
 		return 0;
-	home = window_numbered(finding, chunk->home - 1);
+	home = window_numbered(scan, chunk->home - 1);
 	if (!home && !is_window(reader, chunk->home - 1)) {
 		reader_note(reader, "offset %zu: copy of chunk %u, which is no window", offset,
 			chunk->home - 1);
@@ -305,17 +304,17 @@ static int find_copy(struct finding *finding, uint32_t number, const struct chun
 		if (chunk->round >= home->copied)
 			home->copied = chunk->round + 1;
 	}
-	if (finding->copy_count == finding->copy_room) {
-		size_t room = finding->copy_room ? 2 * finding->copy_room : 64;
-		uint32_t *more = realloc(finding->copy, room * sizeof(*more));
+	if (scan->copy_count == scan->copy_room) {
+		size_t room = scan->copy_room ? 2 * scan->copy_room : 64;
+		uint32_t *more = realloc(scan->copy, room * sizeof(*more));
 
 		if (!more)
 			return out_of_memory(reader);
-		finding->copy = more;
-		finding->copy_room = room;
+		scan->copy = more;
+		scan->copy_room = room;
 	}
-	finding->copy[finding->copy_count++] = number;
-	finding->records += reader_records(reader, offset, chunk->committed);
+	scan->copy[scan->copy_count++] = number;
+	scan->records += reader_records(reader, offset, chunk->committed);
 	return 0;
 }
 
@@ -343,22 +342,21 @@ static int grow(struct trace_reader *reader)
 }
 
 /* Order: the first chunk, with the call table; then copies; then windows not copied since. */
-static int put_in_order(struct finding *finding)
+static int put_in_order(struct chunk_scan *scan)
 {
-	struct trace_reader *reader = finding->reader;
+	struct trace_reader *reader = scan->reader;
 	size_t count = 0;
 
-	reader->order =
-		calloc(finding->window_count + finding->copy_count + 1, sizeof(*reader->order));
-	reader->window = calloc(finding->window_count + 1, sizeof(*reader->window));
+	reader->order = calloc(scan->window_count + scan->copy_count + 1, sizeof(*reader->order));
+	reader->window = calloc(scan->window_count + 1, sizeof(*reader->window));
 	if (!reader->order || !reader->window)
 		return out_of_memory(reader);
-	if (finding->window_count && !finding->window[0].number)
+	if (scan->window_count && !scan->window[0].number)
 		reader->order[count++] = 0;
-	for (size_t i = 0; i < finding->copy_count; i++)
-		reader->order[count++] = finding->copy[i];
-	for (size_t i = 0; i < finding->window_count; i++) {
-		const struct window *window = &finding->window[i];
+	for (size_t i = 0; i < scan->copy_count; i++)
+		reader->order[count++] = scan->copy[i];
+	for (size_t i = 0; i < scan->window_count; i++) {
+		const struct window *window = &scan->window[i];
 		size_t offset = offset_of(reader, window->number);
 		const struct chunk_header *chunk =
 			(const struct chunk_header *)(reader->base + offset);
@@ -367,29 +365,29 @@ static int put_in_order(struct finding *finding)
 		if (window->number && window->round >= window->copied)
 			reader->order[count++] = window->number;
 		if (!window->number || window->round >= window->copied)
-			finding->records += reader_records(reader, offset, chunk->committed);
+			scan->records += reader_records(reader, offset, chunk->committed);
 		if (window->round > window->copies)
-			finding->gaps += window->round - window->copies;
+			scan->gaps += window->round - window->copies;
 	}
 	reader->order_count = count;
 	return 0;
 }
 
-static void count_missing(struct finding *finding)
+static void count_missing(struct chunk_scan *scan)
 {
-	struct trace_reader *reader = finding->reader;
+	struct trace_reader *reader = scan->reader;
 	const struct file_header *header = reader->header;
 	uint64_t missing = 0,
-		 gaps = header->chunks > finding->chunks ? header->chunks - finding->chunks : 0;
+		 gaps = header->chunks > scan->chunks ? header->chunks - scan->chunks : 0;
 
-	if (finding->gaps > gaps)
-		gaps = finding->gaps < UINT32_MAX ? finding->gaps : UINT32_MAX;
+	if (scan->gaps > gaps)
+		gaps = scan->gaps < UINT32_MAX ? scan->gaps : UINT32_MAX;
 	missing = gaps * header->chunk_size;
-	if (header->closed && !finding->changing && header->written > finding->records &&
-		header->written - finding->records > missing)
-		missing = header->written - finding->records;
-	if (finding->end > reader->size && finding->end - reader->size > missing)
-		missing = finding->end - reader->size;
+	if (header->closed && !scan->changing && header->written > scan->records &&
+		header->written - scan->records > missing)
+		missing = header->written - scan->records;
+	if (scan->end > reader->size && scan->end - reader->size > missing)
+		missing = scan->end - reader->size;
 	reader->missing = missing < INT64_MAX ? missing : INT64_MAX;
 	if (header->closed && header->version_minor >= 1 && !header->written)
 		reader_note(reader, "offset 0: closed, but its header gives no size");
@@ -397,16 +395,16 @@ static void count_missing(struct finding *finding)
 
 int reader_find_chunks(struct trace_reader *reader)
 {
-	struct finding finding = { .reader = reader };
-	int rc = for_each_chunk(&finding, find_window) || grow(reader) ||
-			for_each_chunk(&finding, find_copy) || put_in_order(&finding)
+	struct chunk_scan scan = { .reader = reader };
+	int rc = for_each_chunk(&scan, find_window) || grow(reader) ||
+			for_each_chunk(&scan, find_copy) || put_in_order(&scan)
 		? -1
 		: 0;
 
 	if (!rc)
-		count_missing(&finding);
+		count_missing(&scan);
 	reader->damaged_chunks = reader->damaged;
-	free(finding.window);
-	free(finding.copy);
+	free(scan.window);
+	free(scan.copy);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "access_parts.h"
+#include "access_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "access_graph.h"
-#include "access_parts.h"
+#include "access_internal.h"
 #include "calls.h"
 #include "memory.h"
 #include "record.h"
@@ -42,7 +42,7 @@ struct exec {
 
 struct access_graphs {
 	sqlite3_stmt *content, *change, *nodes, *bodies, *strays;
-	struct idmap execs;
+	struct id_map execs;
 	struct graph_part *part; /* of the last version read, like the members below */
 	size_t part_count;
 	struct graph_part_node *node;
@@ -125,7 +125,7 @@ void access_graphs_close(struct access_graphs *graphs)
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		sqlite3_finalize(*all[i]);
-	idmap_release(&graphs->execs, free_exec);
+	id_map_release(&graphs->execs, free_exec);
 	accesses_release(&graphs->accesses);
 	free(graphs->part);
 	free(graphs->node);
@@ -462,7 +462,7 @@ static int find_lifetime(struct access_graphs *graphs, int64_t exec, int64_t cal
 void access_copy_version(struct access_reader *reader, int64_t exec, uint64_t number,
 	struct accesses *accesses)
 {
-	const struct exec *of = idmap_get(&reader->graphs->execs, exec);
+	const struct exec *of = id_map_get(&reader->graphs->execs, exec);
 	const struct version *version = of->version;
 
 	while (version->number != number)
@@ -488,7 +488,7 @@ int access_find_version(struct access_reader *reader, int64_t call, const struct
 	uint64_t *number)
 {
 	struct access_graphs *graphs = reader->graphs;
-	struct exec *exec = idmap_need(&graphs->execs, rows->exec, sizeof(*exec));
+	struct exec *exec = id_map_need(&graphs->execs, rows->exec, sizeof(*exec));
 	const struct version *version;
 
 	*number = 0;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "access_parts.h"
+#include "access_internal.h"
 #include "memory.h"
 
 #define LISTS_BYTES ((size_t)32 << 20)
@@ -49,8 +49,8 @@ void access_close(struct access_reader *reader)
 {
 	if (!reader)
 		return;
-	idmap_release(&reader->young, free_list);
-	idmap_release(&reader->old, free_list);
+	id_map_release(&reader->young, free_list);
+	id_map_release(&reader->old, free_list);
 	if (reader->graphs)
 		access_graphs_close(reader->graphs);
 	accesses_release(&reader->scratch);
@@ -191,19 +191,19 @@ static int is_same(const struct access_rows *a, const struct access_rows *b)
 
 static size_t bytes_of(const struct list *list)
 {
-	return sizeof(*list) + sizeof(struct idmap_slot) +
+	return sizeof(*list) + sizeof(struct id_map_slot) +
 		list->accesses.count * sizeof(*list->accesses.access);
 }
 
 static void put(struct access_reader *reader, int64_t key, struct list *list)
 {
-	idmap_put(&reader->young, key, list);
+	id_map_put(&reader->young, key, list);
 	reader->young_bytes += bytes_of(list);
 	if (reader->young_bytes < LISTS_BYTES)
 		return;
-	idmap_release(&reader->old, free_list);
+	id_map_release(&reader->old, free_list);
 	reader->old = reader->young;
-	reader->young = (struct idmap){ 0 };
+	reader->young = (struct id_map){ 0 };
 	reader->young_bytes = 0;
 	reader->generation++;
 }
@@ -211,11 +211,11 @@ static void put(struct access_reader *reader, int64_t key, struct list *list)
 /* Moves the list to the young generation.  Returns NULL if there is none. */
 static struct list *get(struct access_reader *reader, int64_t key)
 {
-	struct list *list = idmap_get(&reader->young, key);
+	struct list *list = id_map_get(&reader->young, key);
 
 	if (list)
 		return list;
-	list = idmap_take(&reader->old, key);
+	list = id_map_take(&reader->old, key);
 	if (list)
 		put(reader, key, list);
 	return list;
@@ -291,7 +291,7 @@ static const struct accesses *find_list(struct access_reader *reader,
 			return &list->accesses;
 	}
 	if (list)
-		free_list(idmap_take(&reader->young, key));
+		free_list(id_map_take(&reader->young, key));
 	if (read_list(reader, rows, version))
 		return NULL;
 	list = store(reader, key, rows, version);

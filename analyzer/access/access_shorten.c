@@ -2,7 +2,7 @@
 /* Shortens lists of accesses: a captured training step has thousands. */
 #include <stdlib.h>
 
-#include "access_parts.h"
+#include "access_internal.h"
 
 /*
  * Beyond ACCESS_LIMIT accesses, those that are not exact become one span.  If more than EXACT_LIMIT

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conflict.h"
 
-#include "access_parts.h"
+#include "access_internal.h"
 
 /* Returns whether the order of two accesses to one byte matters. */
 static enum access_overlap orders(const struct memory_access *a, const struct memory_access *b)

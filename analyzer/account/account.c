@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "account_parts.h"
+#include "account_internal.h"
 #include "memory.h"
 #include "rows.h"
 #include "sorted.h"

@@ -2,9 +2,9 @@
 /* The activity of devices, and the causes of their idle time. */
 #include <stdlib.h>
 
-#include "account_parts.h"
+#include "account_internal.h"
 #include "busy.h"
-#include "digits.h"
+#include "radix_sort.h"
 #include "memory.h"
 
 static int by_device_and_start(const void *a, const void *b)
@@ -36,7 +36,7 @@ void account_list_works(struct account *account)
 	}
 	if (!account->works_count)
 		return;
-	account->works = digits_sort(account->works, account->works_count, sizeof(*account->works));
+	account->works = radix_sort(account->works, account->works_count, sizeof(*account->works));
 	for (size_t i = 1; i < account->works_count; i++)
 		if (by_device_and_start(&account->works[i - 1], &account->works[i]) > 0) {
 			qsort(account->works, account->works_count, sizeof(*account->works),

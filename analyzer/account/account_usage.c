@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "account_parts.h"
+#include "account_internal.h"
 #include "constants.h"
 #include "memory.h"
 

@@ -15,7 +15,7 @@ int cmd_analyze(const struct arguments *arguments)
 		annotations_free(annotations);
 		return EXIT_TROUBLE;
 	}
-	rc = annotations_apply(&db, annotations) || analyze(&db);
+	rc = analyze_annotated(&db, annotations);
 	db_close(&db);
 	annotations_free(annotations);
 	return rc ? EXIT_TROUBLE : 0;

@@ -154,7 +154,7 @@ static int run_again(struct request *request, struct rerun *rerun, int hold,
 /* Loads the traces of a run into a database in its folder. */
 static int load_again(struct rerun *rerun, struct db *db)
 {
-	struct store_input input = { 0 };
+	struct analyze_input input = { 0 };
 	char *path = NULL;
 	int rc;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "annotations.h"
 #include "command.h"
 #include "db.h"
 #include "interrupt.h"
@@ -10,7 +11,7 @@
 #include "store.h"
 
 /* Loads the traces that a database keeps; unless named, the new one takes its place. */
-static int load_kept(const char *from, const char *path, struct store_input *input)
+static int load_kept(const char *from, const char *path, struct analyze_input *input)
 {
 	struct run_folder folder = { 0 };
 	char *command = NULL;
@@ -53,7 +54,7 @@ int cmd_load(const struct arguments *arguments)
 {
 	const char *path = option(arguments, "-o");
 	struct annotations *annotations = NULL;
-	struct store_input input = { .trace = arguments->operand,
+	struct analyze_input input = { .trace = arguments->operand,
 		.count = (size_t)arguments->count,
 		.keeps_traces = !option(arguments, "--without-trace") };
 	int database = is_database(arguments);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "annotations.h"
 #include "command.h"
 #include "interrupt.h"
 #include "memory.h"
@@ -75,7 +76,7 @@ static int finish(const struct arguments *arguments, const char *database,
 	struct run_folder *folder, const struct program *program, int status, struct watch *watch,
 	const struct annotations *annotations, struct report_request *request)
 {
-	struct store_input input = { .watch = watch, .annotations = annotations };
+	struct analyze_input input = { .watch = watch, .annotations = annotations };
 	char *line;
 	int rc;
 

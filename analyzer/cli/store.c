@@ -14,51 +14,21 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "analyze.h"
 #include "db.h"
-#include "directions.h"
 #include "interrupt.h"
-#include "kept_trace.h"
-#include "kernel_names.h"
-#include "load.h"
 #include "output.h"
-#include "run_build.h"
 #include "print.h"
-#include "symbols.h"
-#include "textures.h"
-#include "variables.h"
 
-static uint64_t bytes_of(char *const *trace, size_t count)
+static int fill(const char *path, const struct analyze_input *input)
 {
-	uint64_t bytes = 0;
-	struct stat stat;
-
-	for (size_t i = 0; i < count; i++)
-		if (!lstat(trace[i], &stat))
-			bytes += (uint64_t)stat.st_size;
-	return bytes;
-}
-
-/* The columns of the run are filled while its rows are written; analysis reads them. */
-static int fill(const char *path, const struct store_input *input)
-{
-	struct run_room room = run_room_of(bytes_of(input->trace, input->count));
 	struct db db;
 	int rc = db_create(&db, path);
 
 	if (rc)
 		return -1;
-	db.run = run_new(&room);
-	rc = !db.run || load_traces(&db, input->trace, input->count, input->command) ||
-		watch_store(input->watch, &db) || symbols_resolve(&db) ||
-		kernel_names_resolve(&db) || directions_resolve(&db) || variables_resolve(&db) ||
-		textures_resolve(&db) || annotations_apply(&db, input->annotations) ||
-		analyze(&db) ||
-		(input->keeps_traces &&
-			kept_trace_store(&db, input->trace, input->count, input->command));
-	run_close(db.run);
+	rc = analyze_traces(&db, input);
 	db_close(&db);
-	return rc ? -1 : 0;
+	return rc;
 }
 
 static int rename_file(const char *from, const char *to)
@@ -232,7 +202,7 @@ static void say_if_full(int fd, const char *path)
 }
 
 static int build(const char *path, const char *temporary, const char *old,
-	const struct store_input *input)
+	const struct analyze_input *input)
 {
 	sigset_t before;
 	int fd, rc;
@@ -259,7 +229,7 @@ static int build(const char *path, const char *temporary, const char *old,
 	return rc;
 }
 
-int store_build(const char *path, const struct store_input *input)
+int store_build(const char *path, const struct analyze_input *input)
 {
 	/* A link stays a link: its target is replaced. */
 	char *target = output_target(path), *temporary = NULL, *old = NULL;

@@ -9,10 +9,7 @@
 #ifndef CUFENCE_STORE_H
 #define CUFENCE_STORE_H
 
-#include <stddef.h>
-
-#include "annotations.h"
-#include "watch.h"
+#include "analyze.h"
 
 /*
  * Whether a database may be written at path, or at its target (output.h): both that and its
@@ -23,20 +20,9 @@ int store_check(const char *path);
 /* After a database without calls: names the previous one, if it exists.  Returns 0. */
 int store_name_previous(const char *path);
 
-/* What a database is made from. */
-struct store_input {
-	char *const *trace; /* paths */
-	size_t count;
-	const char *command;                   /* the traced command line, or NULL */
-	const struct watch *watch;             /* others' use of the GPUs, as seen, or NULL */
-	const struct annotations *annotations; /* the user's declarations about kernels, or NULL */
-	int keeps_traces;                      /* in the database, if they are small */
-};
-
 /*
- * Loads traces, resolves their sites and analyzes them into a new database at path.  0, or -1 after
- * a message.
+ * All stages of the analysis (analyze.h), into a new database at path.  0, or -1 after a message.
  */
-int store_build(const char *path, const struct store_input *input);
+int store_build(const char *path, const struct analyze_input *input);
 
 #endif

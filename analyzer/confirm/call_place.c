@@ -4,7 +4,7 @@
 #include "hold_plan.h"
 #include "record.h"
 
-/* As the recorder adds them up (preload/hold/holding.c), without those inlined there. */
+/* As the recorder adds them up (preload/delay/holding.c), without those inlined there. */
 static const char frames_sql[] =
 	"SELECT f.address, m.path, f.address - m.start + m.file_offset FROM frame f"
 	" LEFT JOIN module m ON m.id = f.module WHERE f.site = ? ORDER BY f.depth";

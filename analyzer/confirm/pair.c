@@ -165,7 +165,7 @@ static char *kernel_of(struct db *db, int64_t call)
 	return name;
 }
 
-static int name_both(struct pair *pair, struct db *db)
+static int read_names(struct pair *pair, struct db *db)
 {
 	struct words *words = words_open(db);
 
@@ -185,7 +185,7 @@ static int complete(struct pair *pair, struct db *db)
 	pair->simulated = (int)db_int(db, "SELECT max(simulated) FROM process", 0);
 	pair->plan.magic = HOLD_MAGIC;
 	pair->plan.timeout = HOLD_NS;
-	return find_obstacle(pair, db) || name_both(pair, db) ? -1 : 0;
+	return find_obstacle(pair, db) || read_names(pair, db) ? -1 : 0;
 }
 
 /* --- findings --- */

@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
-#include "digits.h"
+#include "radix_sort.h"
 #include "memory.h"
 #include "sorted.h"
 
-/* Below this number qsort() is faster than digits_sort(), which needs a table. */
+/* Below this number qsort() is faster than radix_sort(), which needs a table. */
 #define FEW_SPANS 4096
 
 void busy_add(struct busy *busy, int64_t start, int64_t end)
@@ -39,7 +39,7 @@ void busy_join(struct busy *busy)
 	if (busy->is_unsorted && busy->count < FEW_SPANS)
 		qsort(busy->span, busy->count, sizeof(*busy->span), by_start);
 	else if (busy->is_unsorted)
-		busy->span = digits_sort(busy->span, busy->count, sizeof(*busy->span));
+		busy->span = radix_sort(busy->span, busy->count, sizeof(*busy->span));
 	span = busy->span;
 	for (size_t i = 0; i < busy->count; i++) {
 		struct busy_span *last = kept ? &span[kept - 1] : NULL;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digits.h"
+#include "radix_sort.h"
 #include "map.h"
 #include "memory.h"
 #include "rows.h"
@@ -153,7 +153,7 @@ static void add_time(int64_t *time, int64_t *until, int64_t start, int64_t end)
 
 static void add_up_time(struct use *use)
 {
-	use->span = digits_sort(use->span, use->span_count, sizeof(*use->span));
+	use->span = radix_sort(use->span, use->span_count, sizeof(*use->span));
 	for (size_t i = 0; i < use->span_count; i++) {
 		const struct use_span *span = &use->span[i];
 		struct device_use *device = &use->device[span->device];

@@ -22,7 +22,7 @@ struct held_stream {
 
 struct holds {
 	struct run *run;
-	struct idmap streams; /* struct held_stream */
+	struct id_map streams; /* struct held_stream */
 	struct legacy_before before;
 	struct late *late;
 };
@@ -53,7 +53,7 @@ void holds_free(struct holds *holds)
 {
 	if (!holds)
 		return;
-	idmap_release(&holds->streams, free_stream);
+	id_map_release(&holds->streams, free_stream);
 	legacy_before_release(&holds->before);
 	late_free(holds->late);
 	free(holds);
@@ -161,7 +161,7 @@ static void add_wait(struct holds *holds, const struct order *order, const struc
 
 	if (!wait.state.op || call->result || call->captured || !call->stream)
 		return;
-	stream = idmap_need(&holds->streams, call->stream, sizeof(*stream));
+	stream = id_map_need(&holds->streams, call->stream, sizeof(*stream));
 	*array_push(stream->wait, stream->count) = wait;
 }
 
@@ -214,11 +214,11 @@ void holds_process_call(struct holds *holds, const struct order *order,
 		return;
 	}
 	if (call->kind == KIND_STREAM_DESTROY)
-		free_stream(idmap_take(&holds->streams, call->stream));
+		free_stream(id_map_take(&holds->streams, call->stream));
 	late_start_process_call(holds->late, order, call, legacy.op ? legacy.end : INT64_MIN);
 	if (!call->op || call->op_start == WALK_NEVER)
 		return;
-	stream = idmap_get(&holds->streams, call->stream);
+	stream = id_map_get(&holds->streams, call->stream);
 	if (stream && stream->count)
 		add_event_holds(holds, order, call, stream);
 	if (stream)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "memory.h"
 #include "concurrency.h"
 #include "run_columns.h"
@@ -36,7 +36,7 @@ struct late_process {
 };
 
 struct late {
-	struct idmap devices, processes;
+	struct id_map devices, processes;
 	struct map connections; /* process -> its CUDA_DEVICE_MAX_CONNECTIONS */
 	struct run *run;
 };
@@ -73,8 +73,8 @@ void late_free(struct late *late)
 {
 	if (!late)
 		return;
-	idmap_release(&late->devices, free_device);
-	idmap_release(&late->processes, free);
+	id_map_release(&late->devices, free_device);
+	id_map_release(&late->processes, free);
 	map_release(&late->connections);
 	free(late);
 }
@@ -190,9 +190,9 @@ void late_start_process_call(struct late *late, const struct order *order,
 	const struct walk_call *call, int64_t legacy_end)
 {
 	int64_t device_id = call->process << 16 | (call->device & 0xffff);
-	struct late_device *device = idmap_get(&late->devices, device_id);
+	struct late_device *device = id_map_get(&late->devices, device_id);
 	struct late_process *process =
-		idmap_need(&late->processes, call->process, sizeof(*process));
+		id_map_need(&late->processes, call->process, sizeof(*process));
 	int64_t ready;
 
 	if (call->overhead ? run_has_overhead(late->run, call->id, OVERHEAD_LAZY_LOADING)
@@ -206,7 +206,7 @@ void late_start_process_call(struct late *late, const struct order *order,
 	if (!call->op || call->op_start == WALK_NEVER || call->op_end == WALK_NEVER)
 		return;
 	if (!device)
-		device = idmap_need(&late->devices, device_id, sizeof(*device));
+		device = id_map_need(&late->devices, device_id, sizeof(*device));
 	if (call->stream)
 		map_set(&device->streams, (uint64_t)call->stream, 1);
 	ready = is_staged(call) ? WALK_NEVER : ready_at(late, order, call, legacy_end);

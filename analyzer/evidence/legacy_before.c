@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "digits.h"
-#include "idmap.h"
+#include "radix_sort.h"
+#include "id_map.h"
 #include "memory.h"
 #include "run_columns.h"
 
@@ -18,7 +18,7 @@ struct work {
 	uint32_t call, op, context; /* op: its operation that ended last */
 	uint32_t legacy;
 };
-_Static_assert(sizeof(struct work) == 64, "digits_sort()");
+_Static_assert(sizeof(struct work) == 64, "radix_sort()");
 
 /* The work of a context that ended last so far. */
 struct ended {
@@ -30,8 +30,8 @@ struct ended {
 struct sweep {
 	struct work *work;
 	size_t count;
-	struct idmap contexts; /* struct ended */
-	struct map owners;     /* owner -> index + 1 of its work that ended last so far */
+	struct id_map contexts; /* struct ended */
+	struct map owners;      /* owner -> index + 1 of its work that ended last so far */
 };
 
 /* Needed only if several threads submit, and there is work in a legacy stream. */
@@ -110,7 +110,7 @@ static void read_work(struct sweep *sweep, const struct run *run)
 			map_get(&threads, run_payload(run, run_call(run, id))->process, 0) > 1)
 			add_call(sweep, run, id);
 	map_release(&threads);
-	sweep->work = digits_sort(sweep->work, sweep->count, sizeof(*sweep->work));
+	sweep->work = radix_sort(sweep->work, sweep->count, sizeof(*sweep->work));
 }
 
 /*
@@ -143,7 +143,7 @@ static const struct work *last_before(const struct ended *context, const struct 
 /* Processes the next work in order of start. */
 static void add_work(struct sweep *sweep, struct legacy_before *before, const struct work *work)
 {
-	struct ended *context = idmap_need(&sweep->contexts, work->context, sizeof(*context));
+	struct ended *context = id_map_need(&sweep->contexts, work->context, sizeof(*context));
 	const struct work *by = last_before(context, work);
 	uint64_t number = map_get(&sweep->owners, (uint64_t)work->owner, 0);
 	const struct work *own = number ? &sweep->work[number - 1] : NULL;
@@ -177,7 +177,7 @@ void legacy_before_find(struct legacy_before *before, const struct run *run)
 		read_work(&sweep, run);
 	for (size_t i = 0; i < sweep.count; i++)
 		add_work(&sweep, before, &sweep.work[i]);
-	idmap_release(&sweep.contexts, free);
+	id_map_release(&sweep.contexts, free);
 	map_release(&sweep.owners);
 	free(sweep.work);
 }

@@ -44,7 +44,7 @@ int pinned_find(struct pinned_copies *pinned, struct db *db)
 
 	while (q && (step = db_step(q)) > 0) {
 		struct pinned_rate *rate =
-			idmap_need(&pinned->rates, sqlite3_column_int64(q, 0), sizeof(*rate));
+			id_map_need(&pinned->rates, sqlite3_column_int64(q, 0), sizeof(*rate));
 		int major = sqlite3_column_int(q, 1), ns = BUS_NS_BEFORE;
 
 		/* PCIe 5 since Hopper, 4 before. */
@@ -63,7 +63,7 @@ int pinned_find(struct pinned_copies *pinned, struct db *db)
 			payload->src == MEMORY_PAGEABLE || payload->dst == MEMORY_PAGEABLE ||
 			!is_between(run, call))
 			continue;
-		rate = idmap_get(&pinned->rates, payload->process);
+		rate = id_map_get(&pinned->rates, payload->process);
 		seen = (double)length_of(run, call) / (double)payload->bytes;
 		if (rate && seen > 0 && (!(rate->seen > 0) || seen < rate->seen))
 			rate->seen = seen;
@@ -73,12 +73,12 @@ int pinned_find(struct pinned_copies *pinned, struct db *db)
 
 void pinned_release(struct pinned_copies *pinned)
 {
-	idmap_release(&pinned->rates, free);
+	id_map_release(&pinned->rates, free);
 }
 
 struct pinned_rate pinned_rate_of(const struct pinned_copies *pinned, int64_t process)
 {
-	const struct pinned_rate *rate = idmap_get(&pinned->rates, process);
+	const struct pinned_rate *rate = id_map_get(&pinned->rates, process);
 
 	return rate ? *rate : (struct pinned_rate){ 0 };
 }

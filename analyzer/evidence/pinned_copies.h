@@ -6,7 +6,7 @@
 #ifndef CUFENCE_PINNED_COPIES_H
 #define CUFENCE_PINNED_COPIES_H
 
-#include "idmap.h"
+#include "id_map.h"
 #include "run_columns.h"
 
 struct pinned_rate {
@@ -16,7 +16,7 @@ struct pinned_rate {
 
 /* Zero-initialized is empty. */
 struct pinned_copies {
-	struct idmap rates; /* struct pinned_rate, by process */
+	struct id_map rates; /* struct pinned_rate, by process */
 };
 
 /* For a run in columns.  Returns 0, or -1 after a message; call pinned_release() in both cases. */

@@ -4,7 +4,7 @@
 #include "export.h"
 #include "print.h"
 #include "report_facts.h"
-#include "report_parts.h"
+#include "report_internal.h"
 
 static const char gaps_sql[] =
 	"SELECT iif((SELECT count(DISTINCT process) FROM account) > 1, 'pid ' || p.pid || ';', ''),"

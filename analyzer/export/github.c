@@ -4,7 +4,7 @@
 
 #include "export.h"
 #include "export_sql.h"
-#include "report_parts.h"
+#include "report_internal.h"
 #include "report_possible.h"
 
 /*

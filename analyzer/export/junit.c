@@ -5,7 +5,7 @@
 #include "export.h"
 #include "export_sql.h"
 #include "print.h"
-#include "report_parts.h"
+#include "report_internal.h"
 #include "report_possible.h"
 #include "rules.h"
 

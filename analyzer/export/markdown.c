@@ -7,7 +7,7 @@
 #include "merge.h"
 #include "print.h"
 #include "query_rows.h"
-#include "report_parts.h"
+#include "report_internal.h"
 #include "report_possible.h"
 
 /* A row a finding: its first failing place stands for all. */

@@ -8,7 +8,7 @@
 #include "perfetto_flows.h"
 #include "proto.h"
 #include "report_facts.h"
-#include "report_parts.h"
+#include "report_internal.h"
 
 /* All packets are in one sequence; its first packet interns the names that the others use. */
 enum { SEQUENCE = 1 };

@@ -10,7 +10,7 @@
 #include "merge.h"
 #include "print.h"
 #include "report_facts.h"
-#include "report_parts.h"
+#include "report_internal.h"
 #include "report_possible.h"
 #include "rules.h"
 

@@ -69,7 +69,7 @@ static int add(struct dependent_chain *chain, const struct run *run, int64_t cal
 int dependents_process_call(struct dependents *dependents, const struct run *run,
 	const struct walk_call *call)
 {
-	struct dependent_chain *chain = idmap_get(&dependents->streams, call->stream);
+	struct dependent_chain *chain = id_map_get(&dependents->streams, call->stream);
 
 	if (kind_family(call->kind) != FAMILY_launch) {
 		if (chain)
@@ -81,7 +81,7 @@ int dependents_process_call(struct dependents *dependents, const struct run *run
 	 * kept.
 	 */
 	if (!chain)
-		chain = idmap_need(&dependents->streams, call->stream, sizeof(*chain));
+		chain = id_map_need(&dependents->streams, call->stream, sizeof(*chain));
 	if (!chain)
 		return -1;
 	if (!(call->attributes & LAUNCH_PROGRAMMATIC))
@@ -92,7 +92,7 @@ int dependents_process_call(struct dependents *dependents, const struct run *run
 int dependents_overlap(const struct dependents *dependents, int64_t stream, int64_t earlier,
 	int64_t call, int early)
 {
-	const struct dependent_chain *chain = idmap_get(&dependents->streams, stream);
+	const struct dependent_chain *chain = id_map_get(&dependents->streams, stream);
 	const struct dependent *now;
 
 	if (!chain || !chain->count)
@@ -108,5 +108,5 @@ int dependents_overlap(const struct dependents *dependents, int64_t stream, int6
 
 void dependents_release(struct dependents *dependents)
 {
-	idmap_release(&dependents->streams, free);
+	id_map_release(&dependents->streams, free);
 }

@@ -8,7 +8,7 @@
 #ifndef CUFENCE_DEPENDENTS_H
 #define CUFENCE_DEPENDENTS_H
 
-#include "idmap.h"
+#include "id_map.h"
 #include "run_columns.h"
 #include "walk.h"
 
@@ -26,7 +26,7 @@ struct dependent_chain {
 };
 
 struct dependents {
-	struct idmap streams; /* struct dependent_chain */
+	struct id_map streams; /* struct dependent_chain */
 };
 
 /*

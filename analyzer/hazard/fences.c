@@ -47,7 +47,7 @@ static struct event_record last_record(const struct recorded *recorded)
 
 static void note_record(struct fences *fences, const struct walk_call *call)
 {
-	struct recorded *recorded = idmap_need(&fences->events, call->event, sizeof(*recorded));
+	struct recorded *recorded = id_map_need(&fences->events, call->event, sizeof(*recorded));
 
 	recorded->last[recorded->count++ % RECORDS] =
 		(struct event_record){ call->id, call->stream };
@@ -67,10 +67,10 @@ static void note_recent(struct fences *fences, const struct stream_wait *wait)
 static void note_wait(struct fences *fences, const struct order *order,
 	const struct walk_call *call)
 {
-	struct recorded *recorded = idmap_need(&fences->events, call->event, sizeof(*recorded));
+	struct recorded *recorded = id_map_need(&fences->events, call->event, sizeof(*recorded));
 	struct event_record used = last_record(recorded);
 	struct stream_wait wait;
-	struct waited *waited = idmap_need(&fences->streams, call->stream, sizeof(*waited));
+	struct waited *waited = id_map_need(&fences->streams, call->stream, sizeof(*waited));
 
 	recorded->waited_first |= !recorded->count;
 	wait = (struct stream_wait){ .call = call->id,
@@ -94,7 +94,7 @@ static void add_host_wait(struct host_waits *waits, int64_t upto, int64_t at)
 static int note_stream_wait(struct fences *fences, int64_t stream, int64_t upto, int64_t at)
 {
 	struct waited *waited =
-		stream ? idmap_need(&fences->streams, stream, sizeof(*waited)) : NULL;
+		stream ? id_map_need(&fences->streams, stream, sizeof(*waited)) : NULL;
 
 	if (waited)
 		add_host_wait(&waited->host, upto, at);
@@ -109,12 +109,12 @@ static int note_host_wait(struct fences *fences, const struct walk_call *call)
 	struct event_record record;
 
 	if (scope == SCOPE_EVENT) {
-		record = last_record(idmap_get(&fences->events, call->event));
+		record = last_record(id_map_get(&fences->events, call->event));
 		return note_stream_wait(fences, record.stream, record.call, call->id);
 	}
 	if (scope < SCOPE_CONTEXT)
 		return note_stream_wait(fences, call->stream, call->id, call->id);
-	context = idmap_need(&fences->contexts, call->context, sizeof(*context));
+	context = id_map_need(&fences->contexts, call->context, sizeof(*context));
 	add_host_wait(context, call->id, call->id);
 	return 0;
 }
@@ -122,7 +122,7 @@ static int note_host_wait(struct fences *fences, const struct walk_call *call)
 static int note_use(struct fences *fences, int64_t event)
 {
 	struct recorded *recorded =
-		event ? idmap_need(&fences->events, event, sizeof(*recorded)) : NULL;
+		event ? id_map_need(&fences->events, event, sizeof(*recorded)) : NULL;
 
 	if (recorded)
 		recorded->used = 1;
@@ -202,11 +202,11 @@ static int came_back(const struct waited *waited, const struct stream_wait *wait
 static int was_over(const struct fences *fences, const struct stream_wait *wait,
 	const struct operation_point *earlier)
 {
-	const struct waited *recording = idmap_get(&fences->streams, wait->used.stream);
-	const struct waited *waiting = idmap_get(&fences->streams, wait->stream);
+	const struct waited *recording = id_map_get(&fences->streams, wait->used.stream);
+	const struct waited *waiting = id_map_get(&fences->streams, wait->stream);
 
 	return wait->call < earlier->call &&
-		(host_observed(idmap_get(&fences->contexts, wait->context), wait->call,
+		(host_observed(id_map_get(&fences->contexts, wait->context), wait->call,
 			 earlier->call) ||
 			(waiting && host_observed(&waiting->host, wait->call, earlier->call)) ||
 			(recording &&
@@ -227,7 +227,7 @@ static struct fence fence_of(const char *why, int64_t wait, int64_t record)
 static struct fence explain(const struct fences *fences, const struct stream_wait *wait,
 	const struct operation_point *earlier, const struct operation_point *later)
 {
-	const struct recorded *recorded = idmap_get(&fences->events, wait->event);
+	const struct recorded *recorded = id_map_get(&fences->events, wait->event);
 	int64_t record = find_record(recorded, earlier, wait->call, later->call);
 	int is_of_earlier = wait->used.call && wait->used.stream == earlier->stream &&
 		wait->used.call < earlier->call;
@@ -286,7 +286,7 @@ const struct recent_wait *fences_find_third(const struct fences *fences,
 struct fence fences_explain(const struct fences *fences, const struct operation_point *earlier,
 	const struct operation_point *later)
 {
-	const struct waited *waited = idmap_get(&fences->streams, later->stream);
+	const struct waited *waited = id_map_get(&fences->streams, later->stream);
 	struct fence fence = { 0 };
 
 	for (unsigned i = 0; waited && !fence.why && i < WAITS && i < waited->count; i++)
@@ -301,7 +301,7 @@ struct fence fences_find_unused(const struct fences *fences, const struct operat
 	for (unsigned i = 0; i < FENCES_RECENT && i < fences->records; i++) {
 		const struct recent_record *record =
 			&fences->recorded[(fences->records - 1 - i) % FENCES_RECENT];
-		const struct recorded *event = idmap_get(&fences->events, record->event);
+		const struct recorded *event = id_map_get(&fences->events, record->event);
 
 		if (record->stream == earlier->stream && record->call > earlier->call &&
 			record->call < later->call && !event->used)
@@ -314,7 +314,7 @@ void fences_settle(const struct fences *fences, const struct run *run, struct fe
 {
 	const struct run_call *record = fence->record ? run_call(run, fence->record) : NULL;
 	const struct recorded *event =
-		record ? idmap_get(&fences->events, run_payload(run, record)->event) : NULL;
+		record ? id_map_get(&fences->events, run_payload(run, record)->event) : NULL;
 
 	if (event && event->used && !strcmp(fence->why, "unused-event"))
 		*fence = (struct fence){ 0 };
@@ -331,7 +331,7 @@ static int is_between(const struct event_record *used, const struct operation_po
 struct fence fences_explain_captured(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later)
 {
-	const struct waited *waited = idmap_get(&fences->streams, later->stream);
+	const struct waited *waited = id_map_get(&fences->streams, later->stream);
 	struct fence fence = { 0 };
 
 	for (unsigned i = 0; waited && !fence.why && i < WAITS && i < waited->count; i++) {
@@ -352,13 +352,13 @@ int64_t fences_find_late(const struct fences *fences, const struct walk_call *wa
 
 	if (wait->stream != later->stream || wait->id < later->call)
 		return 0;
-	used = last_record(idmap_get(&fences->events, wait->event));
+	used = last_record(id_map_get(&fences->events, wait->event));
 	return is_between(&used, earlier, later) ? used.call : 0;
 }
 
 void fences_release(struct fences *fences)
 {
-	idmap_release(&fences->events, free);
-	idmap_release(&fences->streams, free);
-	idmap_release(&fences->contexts, free);
+	id_map_release(&fences->events, free);
+	id_map_release(&fences->streams, free);
+	id_map_release(&fences->contexts, free);
 }

@@ -8,7 +8,7 @@
 #define CUFENCE_FENCES_H
 
 #include "history.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "run_columns.h"
 #include "walk.h"
 
@@ -30,8 +30,8 @@ struct recent_record {
 };
 
 struct fences {
-	struct idmap events, streams;             /* struct recorded, struct waited */
-	struct idmap contexts;                    /* struct host_waits */
+	struct id_map events, streams;            /* struct recorded, struct waited */
+	struct id_map contexts;                   /* struct host_waits */
 	struct recent_wait recent[FENCES_RECENT]; /* a ring */
 	unsigned waits;
 	struct recent_record recorded[FENCES_RECENT]; /* a ring */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "graph_order.h"
-#include "hazards_parts.h"
+#include "hazards_internal.h"
 #include "memory.h"
 #include "sorted.h"
 
@@ -32,7 +32,7 @@ struct graph_walk {
 	size_t *first;         /* by node: its first access; one more at the end */
 	int64_t *rank;         /* order of creation; ends of parts come first */
 	struct map made;       /* address -> allocation of a node */
-	struct idmap shared;   /* allocation -> struct shared */
+	struct id_map shared;  /* allocation -> struct shared */
 	size_t vertex;         /* the current one */
 	int has_ports;         /* nodes have vertices for their ends */
 	uint32_t *in, *out;    /* by vertex: edges that wait for the end of a node */
@@ -245,7 +245,7 @@ static struct operation_point point_of_node(const struct graph_walk *walk, size_
 
 static int judge(struct graph_walk *walk, const struct memory_access *access)
 {
-	const struct shared *shared = idmap_get(&walk->shared, access->allocation);
+	const struct shared *shared = id_map_get(&walk->shared, access->allocation);
 
 	return shared && access->direction != ACCESS_UNKNOWN
 		? hazards_judge(walk->hazards, shared, access)
@@ -428,7 +428,7 @@ static int note_skipped(struct hazards *hazards)
 
 int hazards_skip_graph(struct hazards *hazards, int64_t exec)
 {
-	struct graph_hazards *own = idmap_need(&hazards->graphs, exec, sizeof(*own));
+	struct graph_hazards *own = id_map_need(&hazards->graphs, exec, sizeof(*own));
 
 	if (own->skipped)
 		return 0;
@@ -445,7 +445,7 @@ int hazards_check_graph(struct hazards *hazards, const struct graph_content *con
 	struct ordering streams = hazards->ordering;
 	struct operation_point now = hazards->now;
 	struct graph_hazards *own =
-		idmap_need(&hazards->graphs, content->exec, sizeof(struct graph_hazards));
+		id_map_need(&hazards->graphs, content->exec, sizeof(struct graph_hazards));
 	int rc;
 
 	own->first = hazards->count;
@@ -465,7 +465,7 @@ int hazards_check_graph(struct hazards *hazards, const struct graph_content *con
 
 void hazards_count_graph(struct hazards *hazards, int64_t exec)
 {
-	const struct graph_hazards *own = exec ? idmap_get(&hazards->graphs, exec) : NULL;
+	const struct graph_hazards *own = exec ? id_map_get(&hazards->graphs, exec) : NULL;
 
 	for (size_t i = 0; own && i < own->count; i++)
 		hazards->hazard[own->first + i].count++;

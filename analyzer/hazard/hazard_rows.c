@@ -4,7 +4,7 @@
  * it, a pair of operations has a row only if no other row is of the same pair of places, else it is
  * counted in such a row: a race that is repeated hides no other one.
  */
-#include "hazards_parts.h"
+#include "hazards_internal.h"
 #include "memory.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hazards_parts.h"
+#include "hazards_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ void hazards_free(struct hazards *hazards)
 	fences_release(&hazards->fences);
 	fences_release(&hazards->captured);
 	dependents_release(&hazards->dependents);
-	idmap_release(&hazards->graphs, free);
+	id_map_release(&hazards->graphs, free);
 	hazards_release_graph_memory(hazards);
 	map_release(&hazards->earlier);
 	map_release(&hazards->pairs);
@@ -411,7 +411,7 @@ int hazards_check_access(struct hazards *hazards, const struct memory_access *ac
 	if (!usage_is_shared(&hazards->usage, access->allocation) ||
 		access->direction == ACCESS_UNKNOWN)
 		return 0;
-	shared = idmap_get(&hazards->usage.shared, access->allocation);
+	shared = id_map_get(&hazards->usage.shared, access->allocation);
 	hazards_watch(hazards, access->allocation);
 	return shared ? hazards_judge(hazards, shared, access) : 0;
 }

@@ -8,12 +8,12 @@
  * memory programming", coherency and concurrency).  The guard reports the accesses; the order tells
  * which of them came after a wait, and the accesses of the operation which of them conflict.
  */
-#include "hazards_parts.h"
+#include "hazards_internal.h"
 
 #include <stdlib.h>
 
 #include "constants.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "memory.h"
 #include "order_cover.h"
 

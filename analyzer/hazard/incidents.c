@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "idmap.h"
+#include "id_map.h"
 #include "order_cover.h"
 #include "scope.h"
 
@@ -29,7 +29,7 @@ static void free_ring(void *object)
 
 void incidents_release(struct incidents *incidents)
 {
-	idmap_release(&incidents->processes, free_ring);
+	id_map_release(&incidents->processes, free_ring);
 }
 
 /*
@@ -51,7 +51,7 @@ void incidents_process_call(struct incidents *incidents, const struct order *ord
 
 	if (!may_wait(call) || order->given_up)
 		return;
-	ring = idmap_need(&incidents->processes, call->process, sizeof(*ring));
+	ring = id_map_need(&incidents->processes, call->process, sizeof(*ring));
 	place = ring->count++ % KEPT;
 	order_clock_unref(ring->kept[place].clock);
 	ring->kept[place].call = call->id;
@@ -61,7 +61,7 @@ void incidents_process_call(struct incidents *incidents, const struct order *ord
 int64_t incidents_find(const struct incidents *incidents, int64_t process,
 	const struct order_epoch *operation)
 {
-	const struct incident_ring *ring = idmap_get(&incidents->processes, process);
+	const struct incident_ring *ring = id_map_get(&incidents->processes, process);
 	unsigned first = ring && ring->count > KEPT ? ring->count - KEPT : 0;
 
 	for (unsigned i = first; ring && i < ring->count; i++)

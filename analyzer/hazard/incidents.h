@@ -11,7 +11,7 @@
 
 /* Empty when zero-initialised. */
 struct incidents {
-	struct idmap processes; /* struct incident_ring */
+	struct id_map processes; /* struct incident_ring */
 };
 
 void incidents_release(struct incidents *incidents);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loads of code for a first use: by a launch, a question about a kernel, or a runtime that loads a
- * module for one (walk/callers.h).  "Loading a kernel may require context synchronization" (CUDA
+ * module for one (callers.h).  "Loading a kernel may require context synchronization" (CUDA
  * programming guide, "Lazy Loading"); measured on an H200: cuLibraryLoadData waits for the device,
  * after other loads the next kernel of every stream starts when earlier work has ended.  The next
  * launch loads nothing, so they order nothing; but they tell why two operations kept their order.

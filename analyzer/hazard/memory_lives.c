@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "hazards_parts.h"
+#include "hazards_internal.h"
 #include "memory.h"
 
 /* Allocations of an executable graph. */
@@ -99,7 +99,7 @@ int hazards_process_lives(struct hazards *hazards, const struct walk_call *call,
 static void note_memory(struct hazards *hazards, const struct graph_content *content)
 {
 	struct graph_memory *memory =
-		idmap_need(&hazards->graph_memory, content->exec, sizeof(*memory));
+		id_map_need(&hazards->graph_memory, content->exec, sizeof(*memory));
 
 	memory->count = 0;
 	for (size_t i = 0; i < content->node_count; i++) {
@@ -121,7 +121,7 @@ static int begin_life(struct hazards *hazards, uint32_t id)
 
 	if (map_get(&hazards->graph_addresses, address, 0) == id && add_life(hazards, id))
 		return -1;
-	shared = idmap_get(&hazards->usage.shared, id);
+	shared = id_map_get(&hazards->usage.shared, id);
 	if (shared)
 		history_release(&shared->history);
 	map_set(&hazards->graph_addresses, address, id);
@@ -135,7 +135,7 @@ int hazards_begin_graph_memory(struct hazards *hazards, const struct walk_call *
 
 	if (operations_graph(&hazards->operations, &content))
 		note_memory(hazards, &content);
-	memory = call->exec ? idmap_get(&hazards->graph_memory, call->exec) : NULL;
+	memory = call->exec ? id_map_get(&hazards->graph_memory, call->exec) : NULL;
 	for (size_t i = 0; memory && i < memory->count; i++)
 		if (begin_life(hazards, memory->allocation[i]))
 			return -1;
@@ -152,6 +152,6 @@ static void free_memory(void *object)
 
 void hazards_release_graph_memory(struct hazards *hazards)
 {
-	idmap_release(&hazards->graph_memory, free_memory);
+	id_map_release(&hazards->graph_memory, free_memory);
 	map_release(&hazards->graph_addresses);
 }

@@ -17,7 +17,7 @@ static int find_told(struct operations *operations, struct db *db)
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0)
-		idmap_put(&operations->known, sqlite3_column_int64(q, 0), operations);
+		id_map_put(&operations->known, sqlite3_column_int64(q, 0), operations);
 	sqlite3_finalize(q);
 	return step;
 }
@@ -35,7 +35,7 @@ int operations_init(struct operations *operations, struct db *db)
 void operations_release(struct operations *operations)
 {
 	access_close(operations->reader);
-	idmap_release(&operations->known, release_nothing);
+	id_map_release(&operations->known, release_nothing);
 }
 
 static int uses_shared_memory(struct operations *operations, const struct walk_call *call,
@@ -80,7 +80,7 @@ int operations_read(struct operations *operations, const struct walk_call *call,
 	if (call->kind == KIND_GRAPH_LAUNCH && call->exec)
 		return read_graph(operations, call, wanted, accesses);
 	if (!wanted || !kind_has(call->kind, K_ACCESSES) ||
-		(call->kind == KIND_LAUNCH && !idmap_get(&operations->known, call->kernel)))
+		(call->kind == KIND_LAUNCH && !id_map_get(&operations->known, call->kernel)))
 		return 0;
 	*accesses = access_read(operations->reader, call->id);
 	return *accesses ? 0 : -1;

@@ -5,7 +5,7 @@
 
 #include "access.h"
 #include "access_graph.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "run_columns.h"
 #include "usage.h"
 #include "walk.h"
@@ -14,7 +14,7 @@ struct operations {
 	const struct run *run;
 	struct access_reader *reader;
 	struct run_cursor operands;
-	struct idmap known;    /* kernels with known accesses */
+	struct id_map known;   /* kernels with known accesses */
 	int graph_is_new;      /* the last call read launches a graph that was not read before */
 	int graph_is_left_out; /* or one that no longer was read: access_graph_is_left_out() */
 };

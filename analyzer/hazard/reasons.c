@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "hazards_parts.h"
+#include "hazards_internal.h"
 
 /* Number of recent hazards compared with a wait that comes too late. */
 #define LATE_LOOKS 64

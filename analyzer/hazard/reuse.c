@@ -19,7 +19,7 @@ static void free_known(void *object)
 
 void reuse_release(struct reuse *reuse)
 {
-	idmap_release(&reuse->known, free_known);
+	id_map_release(&reuse->known, free_known);
 }
 
 static int64_t key_of(int64_t process, int allocator)
@@ -35,7 +35,7 @@ int reuse_process_call(struct reuse *reuse, struct order *order, const struct wa
 	if (!call->allocator || call->result || call->captured || call->contested ||
 		call->exit == WALK_NEVER)
 		return 0;
-	known = idmap_need(&reuse->known, key_of(call->process, call->allocator), sizeof(*known));
+	known = id_map_need(&reuse->known, key_of(call->process, call->allocator), sizeof(*known));
 	if (order_cover_of(order, call, &cover))
 		return -1;
 	order_clock_join(&order->joiner, &known->clock, NULL, cover.clock, ORDER_GUARANTEED);
@@ -57,6 +57,6 @@ int reuse_is_known(const struct reuse *reuse, struct callers *callers, int64_t p
 	allocator = callers_find_allocator(callers, memory->created);
 	if (allocator <= 0)
 		return allocator;
-	known = idmap_get(&reuse->known, key_of(process, allocator));
+	known = id_map_get(&reuse->known, key_of(process, allocator));
 	return known && operation->seq <= order_clock_covers(known->clock, NULL, operation);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reuse of memory by allocators that ask events whether it is in use (walk/callers.def).
+ * The reuse of memory by allocators that ask events whether it is in use (callers.def).
  *
  * Such an allocator records events when memory is given back, and hands the memory out again once
  * they are complete: "the allocator will not reuse the memory until all operations recorded are
@@ -21,7 +21,7 @@
 
 /* Empty when zero-initialised. */
 struct reuse {
-	struct idmap known; /* process and allocator -> struct reuse_known */
+	struct id_map known; /* process and allocator -> struct reuse_known */
 };
 
 void reuse_release(struct reuse *reuse);

@@ -41,9 +41,9 @@ static void note_stream(struct use *use, const struct run *run, uint32_t stream)
 
 /* --- memory --- */
 
-struct shared *usage_need(const struct usage *usage, struct idmap *map, int64_t allocation)
+struct shared *usage_need(const struct usage *usage, struct id_map *map, int64_t allocation)
 {
-	struct shared *shared = idmap_need(map, allocation, sizeof(*shared));
+	struct shared *shared = id_map_need(map, allocation, sizeof(*shared));
 
 	shared->use = usage->use[allocation];
 	shared->users = shared->use.users ? &usage->users[shared->use.users - 1] : NULL;
@@ -183,7 +183,7 @@ static void note_work(struct usage *usage, uint32_t id)
 
 	if (!call || !call->stream)
 		return;
-	work = idmap_need(&usage->threads, call->thread, sizeof(*work));
+	work = id_map_need(&usage->threads, call->thread, sizeof(*work));
 	which = is_default(run, call->stream) ? &work->unnamed : &work->named;
 	if (which == &work->named || !kind_has(call->kind, K_DEFAULT_STREAM))
 		*which = only(*which, work_of(run, call));
@@ -232,7 +232,7 @@ int usage_find(struct usage *usage, const struct run *run)
 
 int usage_lacks_stream(const struct usage *usage, const struct operation_point *call)
 {
-	const struct thread_work *work = idmap_get(&usage->threads, call->thread);
+	const struct thread_work *work = id_map_get(&usage->threads, call->thread);
 	const struct run_call *row = run_call(usage->run, call->call);
 
 	if (!work || !row || !is_default(usage->run, call->stream) || work->named != USAGE_SEVERAL)
@@ -260,25 +260,25 @@ void usage_forget(struct usage *usage, uint32_t allocation)
 	struct shared *shared;
 
 	if (!part->same && !part->has_parts) {
-		free_shared(idmap_take(&usage->shared, allocation));
+		free_shared(id_map_take(&usage->shared, allocation));
 		return;
 	}
-	shared = idmap_get(&usage->shared, run_memory(run, allocation));
+	shared = id_map_get(&usage->shared, run_memory(run, allocation));
 	whole = run_allocation(run, run_memory(run, allocation));
 	if (shared)
 		history_forget(&shared->history, whole->address + part->shift,
 			whole->address + part->shift + part->bytes);
 }
 
-void usage_free_shared(struct idmap *map)
+void usage_free_shared(struct id_map *map)
 {
-	idmap_release(map, free_shared);
+	id_map_release(map, free_shared);
 }
 
 void usage_release(struct usage *usage)
 {
 	usage_free_shared(&usage->shared);
-	idmap_release(&usage->threads, free);
+	id_map_release(&usage->threads, free);
 	for (uint32_t i = 0; usage->users && i < usage->users_count; i++)
 		users_release(&usage->users[i]);
 	free(usage->users);

@@ -9,7 +9,7 @@
 #define CUFENCE_USAGE_H
 
 #include "history.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "run_columns.h"
 #include "users.h"
 
@@ -34,11 +34,11 @@ struct shared {
 
 struct usage {
 	const struct run *run;
-	struct use *use;     /* by allocation */
-	struct idmap shared; /* allocation -> struct shared */
-	struct users *users; /* of shared allocations */
+	struct use *use;      /* by allocation */
+	struct id_map shared; /* allocation -> struct shared */
+	struct users *users;  /* of shared allocations */
 	uint32_t users_count;
-	struct idmap threads; /* thread -> struct thread_work */
+	struct id_map threads; /* thread -> struct thread_work */
 };
 
 /* Returns 0, or -1 after a message; usage_release() in both cases. */
@@ -54,10 +54,10 @@ static inline int usage_is_shared(const struct usage *usage, int64_t allocation)
 int usage_is_shared_through(const struct usage *usage, uint32_t allocation);
 
 /* Returns the entry of an allocation, added if missing. */
-struct shared *usage_need(const struct usage *usage, struct idmap *map, int64_t allocation);
+struct shared *usage_need(const struct usage *usage, struct id_map *map, int64_t allocation);
 
 /* Releases a map of struct shared. */
-void usage_free_shared(struct idmap *map);
+void usage_free_shared(struct id_map *map);
 
 /* Removes the accesses to a freed allocation. */
 void usage_forget(struct usage *usage, uint32_t allocation);

@@ -10,7 +10,7 @@
 #include "html_json.h"
 #include "html_source.h"
 #include "report_finding.h"
-#include "report_parts.h"
+#include "report_internal.h"
 #include "report_timeline.h"
 
 /* Places of a finding whose source is included; the page lists all places. */

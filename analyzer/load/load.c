@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digits.h"
+#include "radix_sort.h"
 #include "layout.h"
 #include "load_accept.h"
 #include "loader.h"
@@ -258,8 +258,8 @@ static void release_process(struct loaded_process *p)
 		lane_release(&p->lane[i]);
 	free(p->lane);
 	free(p->heap);
-	slots_release(&p->device);
-	slots_release(&p->overlaps);
+	sparse_words_release(&p->device);
+	sparse_words_release(&p->overlaps);
 	free(p->more_device);
 	free(p->taken);
 	free(p->calibration);
@@ -427,7 +427,7 @@ static int write_ends(struct loader *loader)
 {
 	int rc = 0;
 
-	loader->end = digits_sort(loader->end, (size_t)loader->operation, sizeof(*loader->end));
+	loader->end = radix_sort(loader->end, (size_t)loader->operation, sizeof(*loader->end));
 	for (int64_t i = 0; i < loader->operation && !rc; i++)
 		rc = bulk_add_key(loader->operation_end, loader->end[i].end, loader->end[i].id);
 	return rc;

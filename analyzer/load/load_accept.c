@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "constants.h"
-#include "digits.h"
+#include "radix_sort.h"
 #include "load_accept.h"
 #include "memory.h"
 
@@ -118,7 +118,7 @@ static int accept_polls(const struct clock *clock, const struct call_record *cal
 	if (!loader_polls(call, &polls))
 		return 1;
 	return polls.count && polls.count <= POLLS_MOST && polls.last >= call->enter &&
-		clock_host(clock, polls.last) != CLOCK_NONE;
+		clock_host_ns(clock, polls.last) != CLOCK_NONE;
 }
 
 int loader_accept_call(struct loader *loader, const struct record *record)
@@ -128,14 +128,14 @@ int loader_accept_call(struct loader *loader, const struct record *record)
 	uint64_t lasts;
 
 	if (record->type == RECORD_ENTER)
-		return clock_host(clock, ((const struct enter_record *)record)->enter) !=
+		return clock_host_ns(clock, ((const struct enter_record *)record)->enter) !=
 			CLOCK_NONE ||
 			refuse(loader);
 	lasts = call_duration(call);
 	if (call->enter > UINT64_MAX - lasts || !accept_polls(clock, call) ||
 		!accept_sizes(loader, call) ||
-		!accept_interval(loader, clock_host(clock, call->enter),
-			clock_host(clock, call->enter + lasts)))
+		!accept_interval(loader, clock_host_ns(clock, call->enter),
+			clock_host_ns(clock, call->enter + lasts)))
 		return refuse(loader);
 	return 1;
 }
@@ -143,7 +143,7 @@ int loader_accept_call(struct loader *loader, const struct record *record)
 int loader_accept_device(struct loader *loader, const struct device_record *device)
 {
 	const struct clock *clock = &loader->p.clock;
-	int64_t start = clock_device(clock, device->start);
+	int64_t start = clock_device_ns(clock, device->start);
 
 	if (device->head.flags & DEVICE_INVALID)
 		return 1;
@@ -151,30 +151,31 @@ int loader_accept_device(struct loader *loader, const struct device_record *devi
 	if (!device->start && !device->end)
 		return 1;
 	if (!device->start || !device->end)
-		return clock_device(clock, device->start | device->end) != CLOCK_NONE ||
+		return clock_device_ns(clock, device->start | device->end) != CLOCK_NONE ||
 			refuse(loader);
-	return accept_interval(loader, start, clock_device(clock, device->end)) || refuse(loader);
+	return accept_interval(loader, start, clock_device_ns(clock, device->end)) ||
+		refuse(loader);
 }
 
 int loader_accept_window(struct loader *loader, const struct window_record *window)
 {
-	return clock_host(&loader->p.clock, window->ticks) != CLOCK_NONE || refuse(loader);
+	return clock_host_ns(&loader->p.clock, window->ticks) != CLOCK_NONE || refuse(loader);
 }
 
 int loader_accept_host_run(struct loader *loader, const struct host_run_record *run)
 {
 	const struct clock *clock = &loader->p.clock;
-	int64_t enter = clock_host(clock, run->enter);
+	int64_t enter = clock_host_ns(clock, run->enter);
 
 	if (run->exit)
-		return accept_interval(loader, enter, clock_host(clock, run->exit)) ||
+		return accept_interval(loader, enter, clock_host_ns(clock, run->exit)) ||
 			refuse(loader);
 	return enter != CLOCK_NONE || refuse(loader);
 }
 
 int loader_accept_usage(struct loader *loader, const struct usage_record *usage)
 {
-	return clock_host(&loader->p.clock, usage->ticks) != CLOCK_NONE || refuse(loader);
+	return clock_host_ns(&loader->p.clock, usage->ticks) != CLOCK_NONE || refuse(loader);
 }
 
 int loader_polls(const struct call_record *call, struct call_polls *polls)
@@ -253,7 +254,7 @@ int loader_note_overlap(struct loaded_process *p, const struct call_record *call
 		how |= OVERLAPS_ITSELF;
 	if (loader_attributes(call, &attributes) && attributes.flags & LAUNCH_PROGRAMMATIC)
 		how |= OVERLAPS_KERNEL;
-	slot = how ? slots_at(&p->overlaps, call->correlation) : NULL;
+	slot = how ? sparse_words_at(&p->overlaps, call->correlation) : NULL;
 	if (slot)
 		*slot |= how;
 	return how && !slot ? -1 : 0;
@@ -300,10 +301,10 @@ static int collect(struct times *times, const struct device_record *device)
 {
 	struct loaded_process *p = times->p;
 	struct timed_stream *stream = stream_of(times, device);
-	const uint32_t *slot = slots_find(&p->overlaps, device->correlation);
+	const uint32_t *slot = sparse_words_find(&p->overlaps, device->correlation);
 	uint32_t how = slot ? *slot : 0;
-	int64_t start = clock_device(&p->clock, device->start);
-	int64_t end = clock_device(&p->clock, device->end);
+	int64_t start = clock_device_ns(&p->clock, device->start);
+	int64_t end = clock_device_ns(&p->clock, device->end);
 	struct timed_operation *last = NULL;
 
 	if (stream->count)
@@ -328,7 +329,7 @@ static const struct device_record *only_operation(const struct loaded_process *p
 	uint32_t correlation, size_t *more)
 {
 	const struct device_record *only = NULL, *device;
-	uint32_t place = *slots_find(&p->device, correlation);
+	uint32_t place = *sparse_words_find(&p->device, correlation);
 	int count = 0;
 
 	while (*more < p->more_device_count && p->more_device[*more] >> 32 < correlation)
@@ -359,7 +360,7 @@ static int visit(struct times *times,
 	uint64_t at = 0;
 	int rc = 0;
 
-	while (!rc && (at = slots_next(&p->device, at)) != UINT64_MAX) {
+	while (!rc && (at = sparse_words_next(&p->device, at)) != UINT64_MAX) {
 		const struct device_record *device = only_operation(p, (uint32_t)at++, &more);
 
 		if (device && device->start && device->end >= device->start &&
@@ -398,7 +399,7 @@ static void blame_all(struct times *times)
 		struct timed_stream *stream = &times->stream[i];
 
 		if (stream->count)
-			stream->operation = digits_sort(stream->operation, stream->count,
+			stream->operation = radix_sort(stream->operation, stream->count,
 				sizeof(*stream->operation));
 		blame(times, stream);
 	}
@@ -423,7 +424,7 @@ int loader_judge_times(struct loader *loader)
 		free(times.stream[i].operation);
 	free(times.stream);
 	map_release(&times.number);
-	slots_release(&p->overlaps);
+	sparse_words_release(&p->overlaps);
 	return rc;
 }
 

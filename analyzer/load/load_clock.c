@@ -187,12 +187,12 @@ void clock_init(struct clock *clock, uint32_t kind, int64_t origin, int64_t star
 	clock->error = widest_gap(clock, calibration, count);
 }
 
-int64_t clock_host(const struct clock *clock, uint64_t ticks)
+int64_t clock_host_ns(const struct clock *clock, uint64_t ticks)
 {
 	return scale_map(&clock->ticks, ticks);
 }
 
-int64_t clock_device(const struct clock *clock, uint64_t cupti_ns)
+int64_t clock_device_ns(const struct clock *clock, uint64_t cupti_ns)
 {
 	return scale_map(&clock->device, cupti_ns);
 }

@@ -57,8 +57,8 @@ void clock_init(struct clock *clock, uint32_t kind, int64_t origin, int64_t star
 	const struct calibration_record *const *calibration, size_t count, uint64_t first_tick);
 
 /* Each returns ns since the run's start, CLOCK_NONE for an impossible time. */
-int64_t clock_host(const struct clock *clock, uint64_t ticks);
-int64_t clock_device(const struct clock *clock, uint64_t cupti_ns);
+int64_t clock_host_ns(const struct clock *clock, uint64_t ticks);
+int64_t clock_device_ns(const struct clock *clock, uint64_t cupti_ns);
 
 void clock_release(struct clock *clock);
 

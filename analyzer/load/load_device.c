@@ -17,7 +17,7 @@ void loader_file_device(struct loader *loader, const struct device_record *devic
 {
 	struct loaded_process *p = &loader->p;
 	uint32_t place = loader_place(p, device);
-	uint32_t *slot = slots_at(&p->device, device->correlation);
+	uint32_t *slot = sparse_words_at(&p->device, device->correlation);
 
 	if (!*slot) {
 		*slot = place;
@@ -83,7 +83,7 @@ static size_t first_more(const struct loaded_process *p, uint32_t correlation)
 void loader_take_devices(struct loader *loader, uint32_t correlation)
 {
 	struct loaded_process *p = &loader->p;
-	uint32_t *slot = slots_find(&p->device, correlation);
+	uint32_t *slot = sparse_words_find(&p->device, correlation);
 
 	p->taken_count = 0;
 	if (!slot)
@@ -206,7 +206,7 @@ int loader_write_unmatched(struct loader *loader)
 	struct loaded_process *p = &loader->p;
 	uint64_t next = 0;
 
-	while ((next = slots_next(&p->device, next)) != UINT64_MAX) {
+	while ((next = sparse_words_next(&p->device, next)) != UINT64_MAX) {
 		loader_take_devices(loader, (uint32_t)next);
 		for (size_t i = 0; i < p->taken_count; i++) {
 			const struct device_record *device = p->taken[i];

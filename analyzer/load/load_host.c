@@ -40,7 +40,7 @@ static int write_range(struct loader *loader, const struct open_range *range, in
 
 static int64_t time_of(const struct loader *loader, const struct loaded_call *call)
 {
-	return clock_host(&loader->p.clock, call->enter);
+	return clock_host_ns(&loader->p.clock, call->enter);
 }
 
 static struct open_range range_of(const struct loader *loader, const struct loaded_call *call)
@@ -199,7 +199,7 @@ static int write_usages(struct loader *loader)
 		qsort(p->usage, p->usage_count, sizeof(*p->usage), by_thread_and_time);
 	for (size_t i = 0; i < p->usage_count; i++) {
 		const struct usage_record *usage = p->usage[i].record;
-		int64_t time = clock_host(&p->clock, usage->ticks);
+		int64_t time = clock_host_ns(&p->clock, usage->ticks);
 		struct reading now = { p->usage[i].thread, time, usage->cpu_ns, usage->voluntary,
 			usage->involuntary };
 		int rc;

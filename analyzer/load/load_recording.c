@@ -56,9 +56,9 @@ int loader_write_recording(struct loader *loader)
 	qsort(p->window, p->window_count, sizeof(struct window_record *), by_ticks);
 	for (size_t i = 0; i < p->window_count; i++) {
 		const struct window_record *window = p->window[i];
-		int64_t start = clock_host(&p->clock, window->ticks);
+		int64_t start = clock_host_ns(&p->clock, window->ticks);
 		int64_t end = i + 1 < p->window_count
-			? clock_host(&p->clock, p->window[i + 1]->ticks)
+			? clock_host_ns(&p->clock, p->window[i + 1]->ticks)
 			: p->end;
 
 		if (db_run(loader->insert[INSERT_RECORDING], "iiiis", loader->process, start,

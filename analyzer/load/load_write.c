@@ -58,7 +58,7 @@ static void seen(struct loaded_process *p, int64_t at)
 
 static int64_t host_time(struct loaded_process *p, uint64_t ticks)
 {
-	int64_t at = clock_host(&p->clock, ticks);
+	int64_t at = clock_host_ns(&p->clock, ticks);
 
 	seen(p, at);
 	return at;
@@ -257,7 +257,7 @@ static int64_t device_time(struct loaded_process *p, const struct device_record 
 
 	if (!cupti_ns || device->head.flags & DEVICE_INVALID)
 		return DB_NULL;
-	at = clock_device(&p->clock, cupti_ns);
+	at = clock_device_ns(&p->clock, cupti_ns);
 	seen(p, at);
 	return at;
 }
@@ -278,7 +278,7 @@ static struct operation_times operation_times(struct loaded_process *p,
 		times.end = device_time(p, device, device->end);
 		return times;
 	}
-	times.recorded_end = clock_device(&p->clock, device->end);
+	times.recorded_end = clock_device_ns(&p->clock, device->end);
 	times.start = limit == CLOCK_NONE ? DB_NULL : device_time(p, device, device->start);
 	times.end = limit == CLOCK_NONE ? DB_NULL : limit;
 	return times;

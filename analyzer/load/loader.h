@@ -200,7 +200,7 @@ struct loaded_process {
 	uint64_t submitted, refused_work; /* outermost calls that submit work; that failed */
 	uint64_t operations;              /* of the device */
 	enum { INIT_UNKNOWN, INIT_FAILED, INIT_DONE } init; /* outcome of calls of cuInit */
-	struct slots device; /* operations by correlation: load_device.c */
+	struct sparse_words device; /* operations by correlation: load_device.c */
 	uint64_t *more_device;
 	size_t more_device_count;
 	const struct device_record **taken; /* those of the current call */
@@ -266,7 +266,8 @@ struct loaded_process {
 	int64_t start, end; /* ns: start of the process, and its latest time */
 	uint64_t refused;   /* records that load_accept.c refused */
 	/* load_accept.c */
-	struct slots overlaps; /* correlation -> how its operations may overlap with others */
+	struct sparse_words
+		overlaps;      /* correlation -> how its operations may overlap with others */
 	struct map impossible; /* place of an operation -> its latest possible end, CLOCK_NONE */
 	uint64_t late_ends;    /* operations whose end was impossible */
 	uint64_t lost_times;   /* ... and whose start, too */

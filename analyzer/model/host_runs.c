@@ -5,7 +5,7 @@
 
 #include "constants.h"
 #include "memory.h"
-#include "run_parts.h"
+#include "run_internal.h"
 #include "sorted.h"
 #include "unnamed_memory.h"
 

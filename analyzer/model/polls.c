@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "idmap.h"
+#include "id_map.h"
 
 /* The object that a thread is polling. */
 struct asking {
@@ -50,7 +50,7 @@ static void update(struct polls *polls, const struct map *loops, struct asking *
 
 int polls_find(struct polls *polls, const struct run *run, struct db *db)
 {
-	struct idmap threads = { 0 };
+	struct id_map threads = { 0 };
 	struct map loops = { 0 };
 	int rc = read_loops(db, &loops);
 
@@ -60,10 +60,10 @@ int polls_find(struct polls *polls, const struct run *run, struct db *db)
 
 		if (!call || call->kind == KIND_RUNTIME)
 			continue;
-		asking = idmap_need(&threads, call->thread, sizeof(*asking));
+		asking = id_map_need(&threads, call->thread, sizeof(*asking));
 		update(polls, &loops, asking, run, id);
 	}
-	idmap_release(&threads, free);
+	id_map_release(&threads, free);
 	map_release(&loops);
 	return rc;
 }

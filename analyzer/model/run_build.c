@@ -7,7 +7,7 @@
 
 #include "host_runs.h"
 #include "memory.h"
-#include "run_parts.h"
+#include "run_internal.h"
 #include "unknown.h"
 
 struct run *run_new(const struct run_room *room)

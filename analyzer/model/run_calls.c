@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run_parts.h"
+#include "run_internal.h"
 
 struct call_kinds {
 	uint8_t *kind; /* by call_type.id */

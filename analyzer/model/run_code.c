@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "evidence.h"
-#include "run_parts.h"
+#include "run_internal.h"
 
 const char *const evidence_names[EVIDENCE_COUNT] = {
 #define EVIDENCE(symbol, name, text) #name,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "print.h"
-#include "run_parts.h"
+#include "run_internal.h"
 #include "sorted.h"
 #include "work.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "memory.h"
-#include "run_parts.h"
+#include "run_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

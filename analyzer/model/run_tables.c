@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "memory.h"
-#include "run_parts.h"
+#include "run_internal.h"
 
 #define COUNT(names) ((unsigned)(sizeof(names) / sizeof(*(names))))
 

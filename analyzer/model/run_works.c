@@ -2,7 +2,7 @@
 /* Reads device operations: the rows of work.h. */
 #include <string.h>
 
-#include "run_parts.h"
+#include "run_internal.h"
 
 /* clang-format off */
 enum { ID, CALL, START, END, PROCESS, DEVICE, CONTEXT, STREAM, KIND, COPY_KIND, END_IS_LIMIT };

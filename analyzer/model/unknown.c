@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
-#include "run_parts.h"
+#include "run_internal.h"
 
 /* A process that did not close its trace, by id. */
 struct run_death {

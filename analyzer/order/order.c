@@ -120,7 +120,7 @@ static int step_export(struct order *order, const struct walk_call *call)
 
 static int step_stream_destroy(struct order *order, const struct walk_call *call)
 {
-	order_drop_stream(order, call->stream, idmap_get(&order->threads, call->thread));
+	order_drop_stream(order, call->stream, id_map_get(&order->threads, call->thread));
 	return 0;
 }
 
@@ -136,7 +136,7 @@ static int step_context_destroy(struct order *order, const struct walk_call *cal
 		return 0;
 	if (order_step_incident(order, call))
 		return -1;
-	order_drop_context(order, call->context, idmap_get(&order->threads, call->thread));
+	order_drop_context(order, call->context, id_map_get(&order->threads, call->thread));
 	return 0;
 }
 
@@ -283,7 +283,7 @@ int order_step(struct order *order, const struct walk_call *call)
 
 static int is_forgotten(const struct order *order, uint32_t key)
 {
-	return key && !idmap_get(&order->keys, key);
+	return key && !id_map_get(&order->keys, key);
 }
 
 enum order_strength order_before(const struct order *order, struct order_epoch earlier)
@@ -322,7 +322,7 @@ uint32_t order_reach_set(const struct order *order, uint32_t set)
 uint32_t order_known_reach(const struct order *order, int64_t thread,
 	const struct order_epoch *agent)
 {
-	const struct order_thread *known = idmap_get(&order->threads, thread);
+	const struct order_thread *known = id_map_get(&order->threads, thread);
 
 	if (order->given_up || !known)
 		return 0;
@@ -338,7 +338,7 @@ int order_knows(const struct order *order, int64_t thread, const struct order_ep
 enum order_strength order_known(const struct order *order, int64_t thread,
 	struct order_epoch earlier)
 {
-	const struct order_thread *known = idmap_get(&order->threads, thread);
+	const struct order_thread *known = id_map_get(&order->threads, thread);
 	enum order_strength strength, by_report;
 
 	if (order->given_up)
@@ -348,7 +348,7 @@ enum order_strength order_known(const struct order *order, int64_t thread,
 	if (is_forgotten(order, earlier.key))
 		return ORDER_GUARANTEED;
 	strength = order_strength(order, known->last.clock, NULL, &earlier);
-	by_report = order_reports_strength(idmap_get(&order->processes, known->process),
+	by_report = order_reports_strength(id_map_get(&order->processes, known->process),
 		known->received, &earlier);
 	return by_report > strength ? by_report : strength;
 }
@@ -363,8 +363,8 @@ static struct order_state without_clock(struct order_state state)
 struct order_state order_of_stream(const struct order *order, const struct walk_call *call,
 	int legacy)
 {
-	const struct order_stream *stream = idmap_get(&order->streams, call->stream), *other;
-	const struct order_context *context = idmap_get(&order->contexts, call->stream_context);
+	const struct order_stream *stream = id_map_get(&order->streams, call->stream), *other;
+	const struct order_context *context = id_map_get(&order->contexts, call->stream_context);
 	struct order_state state = stream ? stream->last : ORDER_NOTHING;
 	uint32_t seen = 0;
 
@@ -384,14 +384,14 @@ struct order_state order_of_stream(const struct order *order, const struct walk_
 
 int order_event_is_recorded(const struct order *order, int64_t id)
 {
-	const struct order_event *event = idmap_get(&order->events, id);
+	const struct order_event *event = id_map_get(&order->events, id);
 
 	return event && (event->recorded || event->foreign);
 }
 
 int64_t order_record_of(const struct order *order, int64_t id, int *sure)
 {
-	const struct order_event *event = idmap_get(&order->events, id);
+	const struct order_event *event = id_map_get(&order->events, id);
 
 	*sure = event && !event->foreign;
 	return event ? event->record : 0;
@@ -399,21 +399,21 @@ int64_t order_record_of(const struct order *order, int64_t id, int *sure)
 
 struct order_state order_of_event(const struct order *order, const struct walk_call *call)
 {
-	const struct order_event *event = idmap_get(&order->events, call->event);
+	const struct order_event *event = id_map_get(&order->events, call->event);
 
 	return event ? without_clock(event->state) : ORDER_NOTHING;
 }
 
 void order_release(struct order *order)
 {
-	idmap_release(&order->streams, order_free_stream);
-	idmap_release(&order->events, order_free_event);
-	idmap_release(&order->contexts, order_free_context);
-	idmap_release(&order->threads, order_free_thread);
-	idmap_release(&order->processes, order_free_process);
-	idmap_release(&order->execs, order_free_exec);
-	idmap_release(&order->freed, order_free_event);
-	idmap_release(&order->keys, free);
+	id_map_release(&order->streams, order_free_stream);
+	id_map_release(&order->events, order_free_event);
+	id_map_release(&order->contexts, order_free_context);
+	id_map_release(&order->threads, order_free_thread);
+	id_map_release(&order->processes, order_free_process);
+	id_map_release(&order->execs, order_free_exec);
+	id_map_release(&order->freed, order_free_event);
+	id_map_release(&order->keys, free);
 	order_clock_unref(order->now);
 	order->now = NULL;
 	free(order->joiner.scratch);

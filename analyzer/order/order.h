@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "idmap.h"
+#include "id_map.h"
 #include "order_clock.h"
 #include "walk.h"
 
@@ -81,8 +81,8 @@ struct order {
 	int (*edge)(void *arg, int64_t call, int64_t needs, enum order_reason reason);
 	void *arg;
 	struct db *db; /* to read graph contents; NULL: no graphs */
-	struct idmap streams, events, contexts, threads, processes, execs, keys;
-	struct idmap freed; /* freed stream-ordered memory, by address */
+	struct id_map streams, events, contexts, threads, processes, execs, keys;
+	struct id_map freed; /* freed stream-ordered memory, by address */
 	struct order_joiner joiner;
 	uint32_t last_seq, last_key;
 	uint32_t forget_at;  /* number of keys at which to look for dead keys ... */
@@ -104,7 +104,8 @@ struct order {
 
 /*
  * Limit for bytes of clocks, unless the database sets another.  At most two orders are analyzed at
- * once (relax.h): 1 GiB in all.  A run beyond a limit has a row in table loss (ORDER_LOSS).
+ * once (orders_without_waits.h): 1 GiB in all.  A run beyond a limit has a row in table loss
+ * (ORDER_LOSS).
  */
 #define ORDER_LIMIT ((size_t)512 << 20)
 

@@ -38,7 +38,7 @@ uint32_t order_new_key(struct order *order, int count)
 		return 0;
 	}
 	for (int i = 0; i < count; i++)
-		if (!idmap_need(&order->keys, key + i, sizeof(struct order_key)))
+		if (!id_map_need(&order->keys, key + i, sizeof(struct order_key)))
 			return 0;
 	order->last_key += (uint32_t)count;
 	return key;
@@ -46,12 +46,12 @@ uint32_t order_new_key(struct order *order, int count)
 
 static void retire_key(struct order *order, struct order_epoch last, int64_t process)
 {
-	struct order_key *key = idmap_get(&order->keys, last.key);
+	struct order_key *key = id_map_get(&order->keys, last.key);
 
 	if (!key)
 		return;
 	if (!last.seq) {
-		free(idmap_take(&order->keys, last.key));
+		free(id_map_take(&order->keys, last.key));
 		return;
 	}
 	key->last = last;
@@ -62,7 +62,7 @@ static void retire_key(struct order *order, struct order_epoch last, int64_t pro
 struct order_context *order_need_context(struct order *order, int64_t id,
 	const struct walk_call *call)
 {
-	struct order_context *context = idmap_need(&order->contexts, id, sizeof(*context));
+	struct order_context *context = id_map_need(&order->contexts, id, sizeof(*context));
 
 	if (!context->key) {
 		context->id = id;
@@ -132,11 +132,11 @@ struct order_stream *order_need_stream(struct order *order, const struct walk_ca
 
 	if (!call->stream)
 		return NULL;
-	stream = idmap_get(&order->streams, call->stream);
+	stream = id_map_get(&order->streams, call->stream);
 	if (stream)
 		return stream;
 	context = order_need_context(order, call->stream_context, call);
-	stream = context ? idmap_need(&order->streams, call->stream, sizeof(*stream)) : NULL;
+	stream = context ? id_map_need(&order->streams, call->stream, sizeof(*stream)) : NULL;
 	if (!stream)
 		return NULL;
 	stream->id = call->stream;
@@ -159,11 +159,11 @@ struct order_stream *order_need_stream(struct order *order, const struct walk_ca
 
 struct order_event *order_need_event(struct order *order, int64_t id)
 {
-	struct order_event *event = idmap_get(&order->events, id);
+	struct order_event *event = id_map_get(&order->events, id);
 
 	if (event)
 		return event;
-	event = idmap_need(&order->events, id, sizeof(*event));
+	event = id_map_need(&order->events, id, sizeof(*event));
 	if (event)
 		event->state = ORDER_NOTHING;
 	return event;
@@ -171,11 +171,11 @@ struct order_event *order_need_event(struct order *order, int64_t id)
 
 struct order_process *order_need_process(struct order *order, int64_t id)
 {
-	struct order_process *process = idmap_get(&order->processes, id);
+	struct order_process *process = id_map_get(&order->processes, id);
 
 	if (process)
 		return process;
-	process = idmap_need(&order->processes, id, sizeof(*process));
+	process = id_map_need(&order->processes, id, sizeof(*process));
 	if (process)
 		process->key = order_new_key(order, 1);
 	return process && process->key ? process : NULL;
@@ -183,7 +183,7 @@ struct order_process *order_need_process(struct order *order, int64_t id)
 
 struct order_thread *order_need_thread(struct order *order, int64_t id, int64_t process_id)
 {
-	struct order_thread *thread = idmap_get(&order->threads, id);
+	struct order_thread *thread = id_map_get(&order->threads, id);
 	struct order_process *process;
 
 	if (thread)
@@ -191,7 +191,7 @@ struct order_thread *order_need_thread(struct order *order, int64_t id, int64_t 
 	process = order_need_process(order, process_id);
 	if (!process)
 		return NULL;
-	thread = idmap_need(&order->threads, id, sizeof(*thread));
+	thread = id_map_need(&order->threads, id, sizeof(*thread));
 	thread->id = id;
 	thread->process = process_id;
 	thread->last = ORDER_NOTHING;
@@ -203,11 +203,11 @@ struct order_thread *order_need_thread(struct order *order, int64_t id, int64_t 
 
 struct order_exec *order_need_exec(struct order *order, int64_t id)
 {
-	struct order_exec *exec = idmap_get(&order->execs, id);
+	struct order_exec *exec = id_map_get(&order->execs, id);
 
 	if (exec)
 		return exec;
-	exec = idmap_need(&order->execs, id, sizeof(*exec));
+	exec = id_map_need(&order->execs, id, sizeof(*exec));
 	if (exec) {
 		exec->id = id;
 		exec->last = ORDER_NOTHING;
@@ -246,7 +246,7 @@ static void bequeath(struct order *order, struct order_stream *stream, struct or
 
 void order_drop_stream(struct order *order, int64_t id, const struct order_thread *by)
 {
-	struct order_stream *stream = idmap_take(&order->streams, id);
+	struct order_stream *stream = id_map_take(&order->streams, id);
 	struct order_context *context;
 	int legacy_waits;
 
@@ -275,7 +275,7 @@ void order_drop_stream(struct order *order, int64_t id, const struct order_threa
 
 void order_drop_event(struct order *order, int64_t id)
 {
-	void *event = idmap_take(&order->events, id);
+	void *event = id_map_take(&order->events, id);
 
 	if (event)
 		order_free_event(event);
@@ -285,7 +285,7 @@ void order_free_nodes(struct order *order, struct order_exec *exec)
 {
 	for (size_t i = 0; i < exec->node_count; i++) {
 		if (exec->node[i].key)
-			free(idmap_take(&order->keys, exec->node[i].key));
+			free(id_map_take(&order->keys, exec->node[i].key));
 		order_drop(&exec->node[i].state);
 	}
 	free(exec->node);
@@ -297,7 +297,7 @@ void order_free_nodes(struct order *order, struct order_exec *exec)
 
 void order_drop_exec(struct order *order, int64_t id)
 {
-	struct order_exec *exec = idmap_take(&order->execs, id);
+	struct order_exec *exec = id_map_take(&order->execs, id);
 
 	if (!exec)
 		return;
@@ -307,7 +307,7 @@ void order_drop_exec(struct order *order, int64_t id)
 
 void order_drop_context(struct order *order, int64_t id, const struct order_thread *by)
 {
-	struct order_context *context = idmap_take(&order->contexts, id);
+	struct order_context *context = id_map_take(&order->contexts, id);
 
 	if (!context)
 		return;
@@ -326,7 +326,7 @@ void order_end_thread(struct order *order, struct order_thread *thread)
 	moved = process->thread[--process->thread_count];
 	process->thread[thread->place] = moved;
 	moved->place = thread->place;
-	idmap_take(&order->threads, thread->id);
+	id_map_take(&order->threads, thread->id);
 	retire_key(order, thread->last.own, thread->process);
 	order_free_thread(thread);
 }
@@ -379,7 +379,7 @@ void order_free_process(void *object)
 
 	for (size_t i = 0; i < process->news_count; i++)
 		order_drop(&process->news[i].state);
-	idmap_release(&process->of, order_free_reports);
+	id_map_release(&process->of, order_free_reports);
 	free(process->news);
 	free(process->thread);
 	free(process);

@@ -34,7 +34,7 @@ struct order_process {
 	size_t news_count;
 	uint32_t key;         /* stands for the reports to the process: order_reports.c */
 	uint32_t last_report; /* sequence number of the last report to it, 0: none */
-	struct idmap of;      /* agent's key -> struct order_reports */
+	struct id_map of;     /* agent's key -> struct order_reports */
 	int met;              /* it has had two threads at once */
 	int stretch;          /* recording window of its last call */
 };

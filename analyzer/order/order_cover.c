@@ -23,9 +23,9 @@ static void cover_stream(struct order *order, const struct order_stream *stream,
 int order_cover_of(struct order *order, const struct walk_call *call, struct order_cover *cover)
 {
 	enum scope scope = call->kind == KIND_STREAM_WAIT ? SCOPE_EVENT : scope_requested(call);
-	const struct order_context *context = idmap_get(&order->contexts, call->context);
-	const struct order_stream *stream = idmap_get(&order->streams, call->stream);
-	const struct order_event *event = idmap_get(&order->events, call->event);
+	const struct order_context *context = id_map_get(&order->contexts, call->context);
+	const struct order_stream *stream = id_map_get(&order->streams, call->stream);
+	const struct order_event *event = id_map_get(&order->events, call->event);
 
 	*cover = (struct order_cover){ .seq = order->last_seq };
 	switch (scope) {
@@ -87,7 +87,7 @@ static int stream_has(const struct order_stream *stream, const struct order_epoc
 int order_cover_of_stream_has(const struct order *order, const struct walk_call *call,
 	const struct order_epoch *operation)
 {
-	return stream_has(idmap_get(&order->streams, call->stream), operation);
+	return stream_has(id_map_get(&order->streams, call->stream), operation);
 }
 
 /* The legacy stream and the blocking streams of its context come after each other's work. */
@@ -103,7 +103,7 @@ static int is_legacy_pair(const struct order_stream *stream, const struct order_
 int order_stream_follows(const struct order *order, int64_t id, int64_t process,
 	const struct order_epoch *operation)
 {
-	const struct order_stream *stream = idmap_get(&order->streams, id);
+	const struct order_stream *stream = id_map_get(&order->streams, id);
 
 	if (order->given_up || !operation->seq)
 		return 0;
@@ -122,14 +122,14 @@ int order_is_complete(const struct order *order, int64_t process,
 
 struct order_clock *order_clock_of_thread(const struct order *order, int64_t id)
 {
-	const struct order_thread *thread = idmap_get(&order->threads, id);
+	const struct order_thread *thread = id_map_get(&order->threads, id);
 
 	return thread ? thread->last.clock : NULL;
 }
 
 struct order_epoch order_point_of_thread(const struct order *order, int64_t id)
 {
-	const struct order_thread *thread = idmap_get(&order->threads, id);
+	const struct order_thread *thread = id_map_get(&order->threads, id);
 
 	return thread ? thread->last.own : (struct order_epoch){ 0 };
 }
@@ -146,7 +146,7 @@ int order_thread_knows(struct order *order, const struct walk_call *call,
 
 int order_thread_waits(struct order *order, const struct walk_call *call, int64_t stream)
 {
-	const struct order_stream *other = idmap_get(&order->streams, stream);
+	const struct order_stream *other = id_map_get(&order->streams, stream);
 	struct order_cover cover = { 0 };
 	int rc;
 

@@ -83,7 +83,7 @@ static int has_host_dependency(const struct order *order, const struct order_str
 static int need_host(struct order *order, const struct walk_call *call,
 	const struct order_stream *stream)
 {
-	const struct order_thread *thread = idmap_get(&order->threads, call->thread);
+	const struct order_thread *thread = id_map_get(&order->threads, call->thread);
 
 	if (!thread)
 		return 0;
@@ -337,7 +337,7 @@ static int64_t freed_id(const struct walk_call *call)
 int order_step_alloc(struct order *order, const struct walk_call *call)
 {
 	struct order_stream *stream = order_need_stream(order, call);
-	struct order_event *freed = idmap_take(&order->freed, freed_id(call));
+	struct order_event *freed = id_map_take(&order->freed, freed_id(call));
 	int rc = 0;
 
 	if (stream && freed && freed->stream != stream->id)
@@ -360,7 +360,7 @@ int order_step_free(struct order *order, const struct walk_call *call)
 		return -1;
 	if (!call->ptr)
 		return 0;
-	freed = idmap_need(&order->freed, freed_id(call), sizeof(*freed));
+	freed = id_map_need(&order->freed, freed_id(call), sizeof(*freed));
 	freed->stream = stream->id;
 	order_keep(&freed->state, stream->last);
 	return 0;
@@ -385,7 +385,7 @@ int order_step_record(struct order *order, const struct walk_call *call)
 	if (stream->kind == STREAM_KIND_LEGACY || stream->pending_count || contested ||
 		call->contested & CONTESTED_STREAM || order_has_legacy_news(stream) ||
 		pending_barrier(&stream->context->barrier, stream->barrier_seen) ||
-		has_host_dependency(order, stream, idmap_get(&order->threads, call->thread))) {
+		has_host_dependency(order, stream, id_map_get(&order->threads, call->thread))) {
 		if (order_submit(order, stream, call, contested))
 			return -1;
 	}
@@ -430,7 +430,7 @@ static int add_uncertain(struct order *order, struct order_stream *stream,
  * (cuda.h, cuEventRecord). */
 int order_step_wait(struct order *order, const struct walk_call *call)
 {
-	const struct order_event *event = idmap_get(&order->events, call->event);
+	const struct order_event *event = id_map_get(&order->events, call->event);
 	struct order_stream *stream = order_need_stream(order, call);
 	int rc = 0;
 
@@ -492,7 +492,7 @@ static int has_unknown_streams(const struct walk_call *call)
 
 int order_step_context_record(struct order *order, const struct walk_call *call)
 {
-	struct order_context *context = idmap_get(&order->contexts, call->context);
+	struct order_context *context = id_map_get(&order->contexts, call->context);
 	struct order_event *event = call->event ? order_need_event(order, call->event) : NULL;
 
 	if (!event)
@@ -529,7 +529,7 @@ int order_step_context_wait(struct order *order, const struct walk_call *call)
 {
 	struct order_context *context =
 		call->context ? order_need_context(order, call->context, call) : NULL;
-	const struct order_event *event = idmap_get(&order->events, call->event);
+	const struct order_event *event = id_map_get(&order->events, call->event);
 	int rc = 0;
 
 	if (call->context && !context)

@@ -17,10 +17,10 @@
 int order_is_known_to_all(const struct order *order, int64_t id,
 	const struct order_epoch *operation)
 {
-	const struct order_process *process = idmap_get(&order->processes, id);
+	const struct order_process *process = id_map_get(&order->processes, id);
 
 	/* A forgotten key is of an agent that was known to all. */
-	if (operation->key && !idmap_get(&order->keys, operation->key))
+	if (operation->key && !id_map_get(&order->keys, operation->key))
 		return 1;
 	for (size_t i = 0; process && i < process->thread_count; i++)
 		if (order_clock_strength(process->thread[i]->last.clock, NULL, operation) <
@@ -32,7 +32,7 @@ int order_is_known_to_all(const struct order *order, int64_t id,
 /* Is the key missing from the keys at arg? */
 static int is_gone(void *arg, uint32_t key)
 {
-	return key != ORDER_ALL_KEY && !idmap_get(arg, key);
+	return key != ORDER_ALL_KEY && !id_map_get(arg, key);
 }
 
 /* --- all clocks --- */
@@ -45,7 +45,7 @@ struct visitor {
 	size_t count;
 };
 
-static void visit_streams(struct visitor *visitor, const struct idmap *streams)
+static void visit_streams(struct visitor *visitor, const struct id_map *streams)
 {
 	for (size_t i = 0; i < streams->size; i++) {
 		struct order_stream *stream = streams->slot[i].object;
@@ -59,7 +59,7 @@ static void visit_streams(struct visitor *visitor, const struct idmap *streams)
 	}
 }
 
-static void visit_contexts(struct visitor *visitor, const struct idmap *contexts)
+static void visit_contexts(struct visitor *visitor, const struct id_map *contexts)
 {
 	for (size_t i = 0; i < contexts->size; i++) {
 		struct order_context *context = contexts->slot[i].object;
@@ -75,7 +75,7 @@ static void visit_contexts(struct visitor *visitor, const struct idmap *contexts
 	}
 }
 
-static void visit_processes(struct visitor *visitor, const struct idmap *processes)
+static void visit_processes(struct visitor *visitor, const struct id_map *processes)
 {
 	for (size_t i = 0; i < processes->size; i++) {
 		struct order_process *process = processes->slot[i].object;
@@ -85,7 +85,7 @@ static void visit_processes(struct visitor *visitor, const struct idmap *process
 	}
 }
 
-static void visit_events(struct visitor *visitor, const struct idmap *events)
+static void visit_events(struct visitor *visitor, const struct id_map *events)
 {
 	for (size_t i = 0; i < events->size; i++)
 		if (events->slot[i].object)
@@ -93,7 +93,7 @@ static void visit_events(struct visitor *visitor, const struct idmap *events)
 				&((struct order_event *)events->slot[i].object)->state.clock);
 }
 
-static void visit_threads(struct visitor *visitor, const struct idmap *threads)
+static void visit_threads(struct visitor *visitor, const struct id_map *threads)
 {
 	for (size_t i = 0; i < threads->size; i++)
 		if (threads->slot[i].object)
@@ -101,7 +101,7 @@ static void visit_threads(struct visitor *visitor, const struct idmap *threads)
 				&((struct order_thread *)threads->slot[i].object)->last.clock);
 }
 
-static void visit_execs(struct visitor *visitor, const struct idmap *execs)
+static void visit_execs(struct visitor *visitor, const struct id_map *execs)
 {
 	for (size_t i = 0; i < execs->size; i++) {
 		struct order_exec *exec = execs->slot[i].object;
@@ -164,7 +164,7 @@ static void forget_in_processes(struct order *order, const uint32_t *gone, size_
 		struct order_process *process = order->processes.slot[i].object;
 
 		for (size_t j = 0; process && j < count; j++) {
-			struct order_reports *reports = idmap_take(&process->of, gone[j]);
+			struct order_reports *reports = id_map_take(&process->of, gone[j]);
 
 			if (!reports)
 				continue;
@@ -188,7 +188,7 @@ void order_forget(struct order *order)
 			gone[count++] = (uint32_t)order->keys.slot[i].id;
 	}
 	for (size_t i = 0; i < count; i++)
-		free(idmap_take(&order->keys, gone[i]));
+		free(id_map_take(&order->keys, gone[i]));
 	if (count) {
 		visit_all(&(struct visitor){ .visit = forget_keys, .order = order });
 		order_clock_forget(&order->joiner, &order->now, is_gone, &order->keys);

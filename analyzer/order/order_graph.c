@@ -128,7 +128,7 @@ static int read_exec(struct order *order, struct order_exec *exec, int64_t call)
 
 static struct order_exec *exec_of(struct order *order, int64_t id, int64_t call)
 {
-	struct order_exec *exec = idmap_get(&order->execs, id);
+	struct order_exec *exec = id_map_get(&order->execs, id);
 
 	if (exec)
 		return exec;
@@ -139,7 +139,7 @@ static struct order_exec *exec_of(struct order *order, int64_t id, int64_t call)
 /* For cuGraphExecUpdate, and for calls that give a node of an executable graph another event. */
 static int step_change(struct order *order, const struct walk_call *call)
 {
-	struct order_exec *exec = idmap_get(&order->execs, call->exec);
+	struct order_exec *exec = id_map_get(&order->execs, call->exec);
 
 	if (!exec || !order->db || (kind_family(call->kind) == FAMILY_node_set && !call->event))
 		return 0;
@@ -174,16 +174,16 @@ static size_t first_arc(const struct order_exec *exec, int64_t from)
 
 /* A set of nodes, and those whose edges are still to be followed. */
 struct search {
-	struct idmap seen;
+	struct id_map seen;
 	int64_t *todo;
 	size_t todo_count;
 };
 
 static void visit(struct search *search, int64_t node)
 {
-	if (idmap_get(&search->seen, node))
+	if (id_map_get(&search->seen, node))
 		return;
-	idmap_put(&search->seen, node, search);
+	id_map_put(&search->seen, node, search);
 	*array_push(search->todo, search->todo_count) = node;
 }
 
@@ -194,7 +194,7 @@ static void release_nothing(void *object)
 
 int order_path_in_graph(struct order *order, int64_t exec_id, int64_t from, int64_t to)
 {
-	struct order_exec *exec = idmap_get(&order->execs, exec_id);
+	struct order_exec *exec = id_map_get(&order->execs, exec_id);
 	struct search search = { .todo = NULL };
 	int found = 0;
 
@@ -211,7 +211,7 @@ int order_path_in_graph(struct order *order, int64_t exec_id, int64_t from, int6
 		}
 	}
 	free(search.todo);
-	idmap_release(&search.seen, release_nothing);
+	id_map_release(&search.seen, release_nothing);
 	return found;
 }
 
@@ -282,7 +282,7 @@ static int tell(struct order *order, const struct walk_call *call, struct order_
 static int wait_inside(struct order *order, const struct walk_call *call,
 	struct order_stream *stream, struct order_graph_node *node)
 {
-	const struct order_event *event = idmap_get(&order->events, node->event);
+	const struct order_event *event = id_map_get(&order->events, node->event);
 
 	order_drop(&node->state);
 	if (!event || event->foreign) {
@@ -380,7 +380,7 @@ static int through_records(struct order *order, struct order_epoch earlier,
 
 int order_acts_in_graph(const struct order *order, int64_t exec_id)
 {
-	const struct order_exec *exec = exec_id ? idmap_get(&order->execs, exec_id) : NULL;
+	const struct order_exec *exec = exec_id ? id_map_get(&order->execs, exec_id) : NULL;
 
 	return exec && exec->acts;
 }
@@ -389,8 +389,8 @@ enum order_strength order_before_node(struct order *order, struct order_epoch ea
 	int64_t earlier_exec, int64_t earlier_node, int64_t node)
 {
 	enum order_strength best = order_before(order, earlier), strength;
-	struct order_exec *from = earlier_node ? idmap_get(&order->execs, earlier_exec) : NULL;
-	struct order_exec *to = node ? idmap_get(&order->execs, order->exec) : NULL;
+	struct order_exec *from = earlier_node ? id_map_get(&order->execs, earlier_exec) : NULL;
+	struct order_exec *to = node ? id_map_get(&order->execs, order->exec) : NULL;
 
 	if (from &&
 		through_records(order, earlier, from, earlier_node, order->now, &order->now_own,

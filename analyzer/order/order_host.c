@@ -81,7 +81,7 @@ static void start_reports(struct order_process *process)
 
 static struct order_thread *thread_of(struct order *order, int64_t id, int64_t process_id)
 {
-	struct order_thread *thread = idmap_get(&order->threads, id);
+	struct order_thread *thread = id_map_get(&order->threads, id);
 	struct order_process *process;
 
 	if (thread)
@@ -133,7 +133,7 @@ static int add_reports_until(struct order *order, struct order_process *process,
  */
 static int finish_join(struct order *order, struct order_thread *thread)
 {
-	struct order_thread *other = idmap_get(&order->threads, thread->joining);
+	struct order_thread *other = id_map_get(&order->threads, thread->joining);
 	struct walk_call call = { .id = thread->join_call, .op_end = WALK_NEVER };
 	struct order_state state;
 	int rc = 0;
@@ -175,7 +175,7 @@ int order_receive_reports(struct order *order, const struct walk_call *call)
 static int report_observed(struct order *order, const struct walk_call *call,
 	struct order_thread *thread)
 {
-	const struct order_process *process = idmap_get(&order->processes, call->process);
+	const struct order_process *process = id_map_get(&order->processes, call->process);
 
 	thread->last_exit = call->exit;
 	if (!process || !process->met || call->exit == WALK_NEVER)
@@ -225,7 +225,7 @@ int order_note_known(struct order *order, const struct walk_call *call,
 static int join(struct order *order, const struct walk_call *call, const struct order_state *state,
 	enum order_reason reason)
 {
-	const struct order_thread *thread = idmap_get(&order->threads, call->thread);
+	const struct order_thread *thread = id_map_get(&order->threads, call->thread);
 
 	if (!state->call && !state->clock)
 		return 0;
@@ -350,7 +350,7 @@ static int join_context(struct order *order, const struct walk_call *call,
 
 static int join_event(struct order *order, const struct walk_call *call, int64_t id)
 {
-	struct order_event *event = idmap_get(&order->events, id);
+	struct order_event *event = id_map_get(&order->events, id);
 
 	if (!id)
 		return 0;
@@ -373,7 +373,7 @@ static int join_event(struct order *order, const struct walk_call *call, int64_t
 /* The streams of a green context are unknown, as are those of an unnamed context. */
 static int join_named_context(struct order *order, const struct walk_call *call)
 {
-	struct order_context *context = idmap_get(&order->contexts, call->context);
+	struct order_context *context = id_map_get(&order->contexts, call->context);
 
 	if (!call->context || call->green) {
 		order->node |= 2;

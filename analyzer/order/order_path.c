@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "idmap.h"
+#include "id_map.h"
 #include "map.h"
 #include "memory.h"
 #include "run_columns.h"
@@ -33,9 +33,9 @@ struct order_path {
 	sqlite3_stmt *needs;
 	struct reached *list; /* in the order of the search */
 	size_t count;
-	struct idmap seen; /* call * 2 + complete */
-	int64_t unreached; /* the call that none of the list leads to, 0: unknown */
-	struct map turns;  /* call -> find_turn() */
+	struct id_map seen; /* call * 2 + complete */
+	int64_t unreached;  /* the call that none of the list leads to, 0: unknown */
+	struct map turns;   /* call -> find_turn() */
 };
 
 static int read_apart(struct order_path *path, struct db *db)
@@ -72,7 +72,7 @@ static void free_nothing(void *object)
 
 static void forget(struct order_path *path)
 {
-	idmap_release(&path->seen, free_nothing);
+	id_map_release(&path->seen, free_nothing);
 	free(path->list);
 	path->list = NULL;
 	path->count = 0;
@@ -85,7 +85,7 @@ static void forget_since(struct order_path *path, size_t count)
 	while (path->count > count) {
 		const struct reached *last = &path->list[--path->count];
 
-		idmap_take(&path->seen, 2 * last->call + last->complete);
+		id_map_take(&path->seen, 2 * last->call + last->complete);
 	}
 }
 
@@ -113,9 +113,9 @@ static void reach(struct order_path *path, const struct reached *reached)
 {
 	int64_t id = 2 * reached->call + reached->complete;
 
-	if (idmap_get(&path->seen, id))
+	if (id_map_get(&path->seen, id))
 		return;
-	idmap_put(&path->seen, id, path);
+	id_map_put(&path->seen, id, path);
 	*array_push(path->list, path->count) = *reached;
 }
 

@@ -28,7 +28,7 @@ static int is_more(const struct order_reports *reports, const uint32_t *seq)
 static void add(struct order *order, struct order_process *process, uint32_t key,
 	const uint32_t *seq)
 {
-	struct order_reports *reports = idmap_need(&process->of, key, sizeof(*reports));
+	struct order_reports *reports = id_map_need(&process->of, key, sizeof(*reports));
 	struct order_report *last;
 
 	if (!is_more(reports, seq))
@@ -63,7 +63,7 @@ int order_add_report(struct order *order, struct order_process *process,
 
 static struct order_epoch received_by(const struct order *order, const struct order_thread *thread)
 {
-	const struct order_process *process = idmap_get(&order->processes, thread->process);
+	const struct order_process *process = id_map_get(&order->processes, thread->process);
 
 	return (struct order_epoch){ .key = process ? process->key : 0,
 		.seq = process ? thread->received : 0 };
@@ -117,7 +117,7 @@ enum order_strength order_reports_strength(const struct order_process *process, 
 
 	for (unsigned i = 0; process && number && i < sizeof(keys) / sizeof(*keys); i++) {
 		enum order_strength strength =
-			strength_after(idmap_get(&process->of, keys[i]), number, epoch->seq);
+			strength_after(id_map_get(&process->of, keys[i]), number, epoch->seq);
 
 		best = strength > best ? strength : best;
 	}

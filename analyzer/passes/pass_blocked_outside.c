@@ -8,6 +8,9 @@
  * that a line of a script reads.  It is likely where the thread is known to have been off its
  * processor until then, and neither what was submitted since it was blocked last time nor the first
  * work that it submits afterwards writes memory of the host; otherwise it is possible.
+ *
+ * At most the time is saved for which the device then had nothing to do: if later work is pending
+ * already, the wait only bounds how far the host is ahead, as JAX does with its executions.
  */
 #include "access.h"
 #include "handovers.h"
@@ -18,6 +21,7 @@ struct search {
 	const struct run *run;
 	struct findings *findings;
 	struct access_reader *reader;
+	sqlite3_stmt *next; /* the operation that ended next after a time, and its submission */
 };
 
 static int is_of_host(const struct run *run, int64_t allocation)
@@ -74,13 +78,25 @@ static int fetches_result(const struct search *search, const struct handover *ha
 	return 0;
 }
 
+/* How long the device had nothing to do after the function, ns; -1: a message. */
+static int64_t idle_after(const struct search *search, const struct handover *handover)
+{
+	int step;
+
+	if (db_bind(search->next, "ii", (int64_t)handover->process, handover->ended))
+		return -1;
+	step = db_step(search->next);
+	return step > 0 ? sqlite3_column_int64(search->next, 0) : step;
+}
+
 static int add(const struct search *search, const struct handover *handover, uint32_t since)
 {
+	int64_t idle = idle_after(search, handover);
 	int results = handover->is_sure ? has_results(search, since, handover->by) : 1;
 
 	if (!results)
 		results = fetches_result(search, handover);
-	if (results < 0)
+	if (results < 0 || idle < 0)
 		return -1;
 	return findings_add(search->findings,
 		&(struct instance){ .rule = RULE_blocked_outside,
@@ -88,7 +104,7 @@ static int add(const struct search *search, const struct handover *handover, uin
 			.call = handover->before,
 			.other_call = handover->by,
 			.cost = handover->blocked,
-			.saving = handover->blocked,
+			.saving = idle < handover->blocked ? idle : handover->blocked,
 			.change = CHANGE_OUTSIDE,
 			.reads = 1,
 			.confidence = results ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY });
@@ -122,10 +138,15 @@ static int run(const struct pass_input *input, struct findings *findings)
 	if (!host_run_count(input->run))
 		return 0;
 	search.reader = access_open(input->db);
-	rc = !search.reader || handovers_find(&handovers, input->run, input->db) ||
+	search.next = db_prepare(input->db,
+		"SELECT CASE WHEN c.enter < ?2 OR o.start < ?2 THEN 0 ELSE o.start - ?2 END"
+		" FROM operation o LEFT JOIN call c ON c.id = o.call"
+		" WHERE o.process = ?1 AND o.end > ?2 ORDER BY o.end LIMIT 1");
+	rc = !search.reader || !search.next || handovers_find(&handovers, input->run, input->db) ||
 			add_all(&search, &handovers)
 		? -1
 		: 0;
+	sqlite3_finalize(search.next);
 	access_close(search.reader);
 	handovers_release(&handovers);
 	return rc;

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "pass.h"
 #include "wait_verdict.h"
 
@@ -80,14 +80,14 @@ static int64_t usable(const struct needs *needs, const struct host_wait *wait)
 	return is_hidden(needs, wait) ? wait->until_also : wait->usable;
 }
 
-static struct place *place_of(struct findings *findings, struct idmap *places, int64_t call)
+static struct place *place_of(struct findings *findings, struct id_map *places, int64_t call)
 {
 	int64_t id = findings_place(findings, call);
 
-	return id > 0 ? idmap_need(places, id, sizeof(struct place)) : NULL;
+	return id > 0 ? id_map_need(places, id, sizeof(struct place)) : NULL;
 }
 
-static int tally(const struct pass_input *input, struct findings *findings, struct idmap *places,
+static int tally(const struct pass_input *input, struct findings *findings, struct id_map *places,
 	const struct map *clocks)
 {
 	for (size_t i = 0; i < input->needs.host_count; i++) {
@@ -108,7 +108,7 @@ static int tally(const struct pass_input *input, struct findings *findings, stru
 static enum confidence confidence_of(const struct pass_input *input, const struct place *place,
 	const struct host_wait *wait)
 {
-	const struct needs_process *process = idmap_get(&input->needs.processes, wait->process);
+	const struct needs_process *process = id_map_get(&input->needs.processes, wait->process);
 
 	if (!is_for_order(wait))
 		return wait->ordered ? CONFIDENCE_LIKELY : CONFIDENCE_OF_RULE;
@@ -117,7 +117,7 @@ static enum confidence confidence_of(const struct pass_input *input, const struc
 		: CONFIDENCE_POSSIBLE;
 }
 
-static int add(const struct pass_input *input, struct findings *findings, struct idmap *places,
+static int add(const struct pass_input *input, struct findings *findings, struct id_map *places,
 	const struct host_wait *wait)
 {
 	const struct place *place = place_of(findings, places, wait->call);
@@ -144,7 +144,7 @@ static int add(const struct pass_input *input, struct findings *findings, struct
 
 static int run(const struct pass_input *input, struct findings *findings)
 {
-	struct idmap places = { 0 };
+	struct id_map places = { 0 };
 	struct map clocks = { 0 };
 	int rc;
 
@@ -155,7 +155,7 @@ static int run(const struct pass_input *input, struct findings *findings)
 	for (size_t i = 0; i < input->needs.host_count && !rc; i++)
 		if (excess(input->run, &input->needs.host[i]) >= BLOCKED_MIN_NS)
 			rc = add(input, findings, &places, &input->needs.host[i]);
-	idmap_release(&places, free);
+	id_map_release(&places, free);
 	map_release(&clocks);
 	return rc;
 }

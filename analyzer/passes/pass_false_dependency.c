@@ -34,7 +34,7 @@ static int64_t needed_until(const struct event_wait *wait)
 }
 
 /* Adds the times in which operations ran to *processes, struct busy by process. */
-static void list_works(struct idmap *processes, const struct run *run)
+static void list_works(struct id_map *processes, const struct run *run)
 {
 	for (uint32_t id = 1; id < run_work_end(run); id++) {
 		const struct run_work *work = run_work(run, id);
@@ -43,7 +43,7 @@ static void list_works(struct idmap *processes, const struct run *run)
 
 		if (!work || work->start == RUN_NEVER || end == RUN_NEVER)
 			continue;
-		busy = idmap_need(processes, run_where(run, work)->process, sizeof(*busy));
+		busy = id_map_need(processes, run_where(run, work)->process, sizeof(*busy));
 		busy_add(busy, work->start, end);
 	}
 	for (size_t i = 0; i < processes->size; i++)
@@ -58,11 +58,11 @@ static void free_busy(void *busy)
 	free(busy);
 }
 
-static int report(struct findings *findings, const struct idmap *processes,
+static int report(struct findings *findings, const struct id_map *processes,
 	const struct event_wait *wait)
 {
 	int64_t until = needed_until(wait);
-	const struct busy *busy = idmap_get(processes, wait->process);
+	const struct busy *busy = id_map_get(processes, wait->process);
 	struct instance instance = {
 		.rule = RULE_false_dependency,
 		.process = wait->process,
@@ -91,9 +91,9 @@ static int by_call(const void *a, const void *b)
 
 static int run(const struct pass_input *input, struct findings *findings)
 {
-	const struct idmap *events = &input->needs.events;
+	const struct id_map *events = &input->needs.events;
 	const struct event_wait **list = malloc((events->count + 1) * sizeof(struct event_wait *));
-	struct idmap processes = { 0 };
+	struct id_map processes = { 0 };
 	size_t count = 0;
 	int rc = 0;
 
@@ -112,7 +112,7 @@ static int run(const struct pass_input *input, struct findings *findings)
 		list_works(&processes, input->run);
 	for (size_t i = 0; i < count && !rc; i++)
 		rc = report(findings, &processes, list[i]);
-	idmap_release(&processes, free_busy);
+	id_map_release(&processes, free_busy);
 	free(list);
 	return rc;
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "constants.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "map.h"
 #include "memory.h"
 #include "pass.h"
@@ -36,7 +36,7 @@ struct executable {
 struct search {
 	const struct run *run;
 	struct findings *findings;
-	struct idmap contents;   /* graph -> struct content */
+	struct id_map contents;  /* graph -> struct content */
 	struct executable *exec; /* in order of creation */
 	size_t count;
 	struct map by_id; /* row -> index + 1 */
@@ -74,7 +74,7 @@ static int add_node(struct search *search, sqlite3_stmt *q)
 {
 	const char *type = db_text(q, 3);
 	struct content *content =
-		idmap_need(&search->contents, sqlite3_column_int64(q, 0), sizeof(*content));
+		id_map_need(&search->contents, sqlite3_column_int64(q, 0), sizeof(*content));
 
 	if (!content->nodes++) {
 		content->first = sqlite3_column_int64(q, 1);
@@ -89,7 +89,7 @@ static int add_node(struct search *search, sqlite3_stmt *q)
 
 static int add_edge(struct search *search, sqlite3_stmt *q)
 {
-	struct content *content = idmap_get(&search->contents, sqlite3_column_int64(q, 0));
+	struct content *content = id_map_get(&search->contents, sqlite3_column_int64(q, 0));
 
 	if (!content)
 		return 0;
@@ -189,8 +189,8 @@ static int64_t capture_time(const struct run *run, const struct executable *exec
 static int is_rebuilt(const struct search *search, const struct executable *exec,
 	const struct executable *before)
 {
-	const struct content *content = idmap_get(&search->contents, exec->graph);
-	const struct content *other = idmap_get(&search->contents, before->graph);
+	const struct content *content = id_map_get(&search->contents, exec->graph);
+	const struct content *other = id_map_get(&search->contents, before->graph);
 
 	return content && other && content->is_simple && other->is_simple &&
 		content->nodes == other->nodes && content->topology == other->topology &&
@@ -200,8 +200,8 @@ static int is_rebuilt(const struct search *search, const struct executable *exec
 static int has_same_arguments(const struct search *search, const struct executable *exec,
 	const struct executable *before)
 {
-	const struct content *content = idmap_get(&search->contents, exec->graph);
-	const struct content *other = idmap_get(&search->contents, before->graph);
+	const struct content *content = id_map_get(&search->contents, exec->graph);
+	const struct content *other = id_map_get(&search->contents, before->graph);
 
 	return content->arguments == other->arguments;
 }
@@ -272,7 +272,7 @@ static int run(const struct pass_input *input, struct findings *findings)
 	struct search search = { .run = input->run, .findings = findings };
 	int rc = find_rebuilt(&search, input->db);
 
-	idmap_release(&search.contents, free);
+	id_map_release(&search.contents, free);
 	free(search.exec);
 	map_release(&search.by_id);
 	map_release(&search.last);

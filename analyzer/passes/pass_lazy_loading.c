@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "memory.h"
 #include "pass_waits.h"
 #include "sorted.h"
@@ -44,8 +44,8 @@ struct search {
 	struct findings *findings;
 	struct loading *loading;
 	size_t count;
-	struct idmap kernels;       /* kernel -> 1 + index of its last loading (size_t) */
-	struct idmap places;        /* place -> struct place, of launches */
+	struct id_map kernels;      /* kernel -> 1 + index of its last loading (size_t) */
+	struct id_map places;       /* place -> struct place, of launches */
 	struct module_wait *module; /* sorted by call */
 	size_t module_count;
 	int64_t last_end; /* last end of the kernels launched so far, ns */
@@ -100,7 +100,7 @@ static int64_t waited_between(const struct search *search, int64_t from, int64_t
 /* A launch from elsewhere means that the last loading may have been a warm-up. */
 static void note_use(struct search *search, int64_t kernel, const struct place *at)
 {
-	const size_t *number = idmap_get(&search->kernels, kernel);
+	const size_t *number = id_map_get(&search->kernels, kernel);
 
 	if (number && search->loading[*number - 1].at != at)
 		search->loading[*number - 1].used_elsewhere = 1;
@@ -108,7 +108,7 @@ static void note_use(struct search *search, int64_t kernel, const struct place *
 
 static int add_loading(struct search *search, const struct loading *loading, int64_t kernel)
 {
-	size_t *number = idmap_need(&search->kernels, kernel, sizeof(*number));
+	size_t *number = id_map_need(&search->kernels, kernel, sizeof(*number));
 
 	*array_push(search->loading, search->count) = *loading;
 	*number = search->count;
@@ -148,7 +148,7 @@ static int add_launch(struct search *search, const struct run *run, uint32_t cal
 	const struct run_payload *payload = run_payload(run, row);
 	int64_t op_end = last_end(run, row), waited;
 	int64_t place = findings_place(search->findings, call);
-	struct place *at = place < 0 ? NULL : idmap_need(&search->places, place, sizeof(*at));
+	struct place *at = place < 0 ? NULL : id_map_need(&search->places, place, sizeof(*at));
 	struct loading loading = {
 		.instance = { .rule = RULE_lazy_loading,
 			.call = call,
@@ -247,8 +247,8 @@ static int find_in_loops(const struct pass_input *input, struct findings *findin
 		if (is_reported(&search.loading[i]))
 			rc = findings_add(findings, &search.loading[i].instance);
 	map_release(&holders);
-	idmap_release(&search.kernels, free);
-	idmap_release(&search.places, free);
+	id_map_release(&search.kernels, free);
+	id_map_release(&search.places, free);
 	free(search.loading);
 	free(search.module);
 	return rc;

@@ -25,7 +25,7 @@
 
 #include "conflict.h"
 #include "constants.h"
-#include "digits.h"
+#include "radix_sort.h"
 #include "memory.h"
 #include "pass.h"
 #include "print.h"
@@ -65,7 +65,7 @@ static void list_ends(struct search *search)
 		if (end != RUN_NEVER)
 			search->ended[search->count++] = (struct ended){ end, op };
 	}
-	search->ended = digits_sort(search->ended, search->count, sizeof(*search->ended));
+	search->ended = radix_sort(search->ended, search->count, sizeof(*search->ended));
 }
 
 /* Returns the index of the first operation that ended after a time. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "constants.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "pass.h"
 #include "script_lines.h"
 #include "wait_verdict.h"
@@ -24,7 +24,7 @@ struct place {
 struct search {
 	const struct pass_input *input;
 	struct findings *findings;
-	struct idmap places;
+	struct id_map places;
 	struct map clocks;
 	struct script_lines lines; /* words NULL: not opened */
 };
@@ -33,7 +33,7 @@ static struct place *place_of(struct search *search, const struct host_wait *wai
 {
 	int64_t id = findings_place(search->findings, wait->call);
 
-	return id > 0 ? idmap_need(&search->places, id, sizeof(struct place)) : NULL;
+	return id > 0 ? id_map_need(&search->places, id, sizeof(struct place)) : NULL;
 }
 
 /* Waits without pending work are left to redundant-sync. */
@@ -90,7 +90,7 @@ static int is_reported(const struct search *search, const struct host_wait *wait
 static int report(struct search *search, const struct host_wait *wait)
 {
 	const struct needs_process *process =
-		idmap_get(&search->input->needs.processes, wait->process);
+		id_map_get(&search->input->needs.processes, wait->process);
 	int64_t cost = wait->exit - wait->enter;
 	struct place *place;
 
@@ -123,7 +123,7 @@ static int run(const struct pass_input *input, struct findings *findings)
 	for (size_t i = 0; i < input->needs.host_count && !rc; i++)
 		rc = report(&search, &input->needs.host[i]);
 	script_lines_close(&search.lines);
-	idmap_release(&search.places, free);
+	id_map_release(&search.places, free);
 	map_release(&search.clocks);
 	return rc;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "pass.h"
 
 struct place {
@@ -25,7 +25,7 @@ static int is_wait(const struct run *run, uint32_t id)
 		call->flags & CALL_RETURNED && !run_payload(run, call)->result;
 }
 
-static int tally(const struct pass_input *input, struct findings *findings, struct idmap *places)
+static int tally(const struct pass_input *input, struct findings *findings, struct id_map *places)
 {
 	const struct run *run = input->run;
 
@@ -36,7 +36,7 @@ static int tally(const struct pass_input *input, struct findings *findings, stru
 		if (!is_wait(run, id))
 			continue;
 		at = findings_place(findings, id);
-		place = at < 0 ? NULL : idmap_need(places, at, sizeof(*place));
+		place = at < 0 ? NULL : id_map_need(places, at, sizeof(*place));
 		if (!place)
 			return -1;
 		place->waits++;
@@ -60,7 +60,7 @@ static int64_t duration(const struct run *run, uint32_t id)
 }
 
 /* Removing the call saves its whole duration.  Processes with missing records are skipped. */
-static int add_known(const struct run *run, struct findings *findings, const struct idmap *places,
+static int add_known(const struct run *run, struct findings *findings, const struct id_map *places,
 	const struct run_known *known)
 {
 	int64_t process = run_payload(run, run_call(run, known->call))->process;
@@ -72,7 +72,7 @@ static int add_known(const struct run *run, struct findings *findings, const str
 	if (at < 0)
 		return -1;
 	if (itself < 0 || itself > BLOCKED_MIN_NS || map_get(&run->gaps, (uint64_t)process, 0) ||
-		!is_never_needed(idmap_get(places, at)))
+		!is_never_needed(id_map_get(places, at)))
 		return 0;
 	return findings_add(findings,
 		&(struct instance){
@@ -89,12 +89,12 @@ static int add_known(const struct run *run, struct findings *findings, const str
 static int run(const struct pass_input *input, struct findings *findings)
 {
 	const struct run_evidence *evidence = &input->run->evidence;
-	struct idmap places = { 0 };
+	struct id_map places = { 0 };
 	int rc = evidence->known_count ? tally(input, findings, &places) : 0;
 
 	for (size_t i = 0; i < evidence->known_count && !rc; i++)
 		rc = add_known(input->run, findings, &places, &evidence->known[i]);
-	idmap_release(&places, free);
+	id_map_release(&places, free);
 	return rc;
 }
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "memory.h"
 #include "pass.h"
 #include "print.h"
@@ -29,7 +29,7 @@ struct copies {
 struct search {
 	const struct run *run;
 	struct findings *findings;
-	struct idmap threads; /* struct copies */
+	struct id_map threads; /* struct copies */
 };
 
 static int64_t time_of(const struct run *run, uint32_t id)
@@ -98,10 +98,10 @@ static int process_call(struct search *search, uint32_t id)
 	if (!call || call->kind == KIND_RUNTIME)
 		return 0;
 	if (is_small_result(search->run, call)) {
-		copies = idmap_need(&search->threads, call->thread, sizeof(*copies));
+		copies = id_map_need(&search->threads, call->thread, sizeof(*copies));
 		return copies ? add_copy(search, copies, call, id) : -1;
 	}
-	copies = idmap_get(&search->threads, call->thread);
+	copies = id_map_get(&search->threads, call->thread);
 	if (!copies || !copies->count)
 		return 0;
 	if (kind_has(call->kind, K_WORK))
@@ -129,7 +129,7 @@ static int run(const struct pass_input *input, struct findings *findings)
 	for (size_t i = 0; i < search.threads.size && !rc; i++)
 		if (search.threads.slot[i].object)
 			rc = end_row(&search, search.threads.slot[i].object);
-	idmap_release(&search.threads, free_copies);
+	id_map_release(&search.threads, free_copies);
 	return rc;
 }
 

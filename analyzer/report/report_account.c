@@ -12,7 +12,7 @@
 #include "memory.h"
 #include "print.h"
 #include "report_facts.h"
-#include "report_parts.h"
+#include "report_internal.h"
 #include "rules.h"
 
 /* Devices, and causes and blocked stretches of each, that are printed; table account has all. */

@@ -8,7 +8,7 @@
 #include "kernel_names.h"
 #include "kinds.h"
 #include "losses.h"
-#include "report_parts.h"
+#include "report_internal.h"
 #include "rules.h"
 #include "print.h"
 #include "shared_frame.h"

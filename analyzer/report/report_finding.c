@@ -10,7 +10,7 @@
 #include "kernel_names.h"
 #include "operators.h"
 #include "print.h"
-#include "report_parts.h"
+#include "report_internal.h"
 #include "report_places.h"
 #include "report_timeline.h"
 #include "rules.h"

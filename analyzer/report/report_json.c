@@ -6,7 +6,7 @@
 
 #include "merge.h"
 #include "report_facts.h"
-#include "report_parts.h"
+#include "report_internal.h"
 #include "report_possible.h"
 #include "operators.h"
 #include "print.h"

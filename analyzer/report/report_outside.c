@@ -11,7 +11,7 @@
 #include "format.h"
 #include "print.h"
 #include "report_facts.h"
-#include "report_parts.h"
+#include "report_internal.h"
 #include "rules.h"
 
 /* Functions, and stretches between two threads, that are printed. */

@@ -11,7 +11,7 @@
 #include "operators.h"
 #include "print.h"
 #include "report_finding.h"
-#include "report_parts.h"
+#include "report_internal.h"
 #include "shell.h"
 
 /* Lines printed; the database has all, and --finding prints all places. */

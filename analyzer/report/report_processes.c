@@ -6,7 +6,7 @@
 #include "format.h"
 #include "print.h"
 #include "report_facts.h"
-#include "report_parts.h"
+#include "report_internal.h"
 
 enum { MOST_ROWS = 16, MOST_COMMAND = 40 }; /* characters of a command */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report_parts.h"
+#include "report_internal.h"
 
 #include "print.h"
 #include "stream_sql.h"

@@ -7,7 +7,7 @@
 #include "constants.h"
 #include "format.h"
 #include "report_facts.h"
-#include "report_parts.h"
+#include "report_internal.h"
 #include "print.h"
 
 /* Singular and plural names of the kinds of operations, streams and waits in the database. */

@@ -6,7 +6,7 @@
 
 #include "losses.h"
 #include "report_finding.h"
-#include "report_parts.h"
+#include "report_internal.h"
 #include "report_possible.h"
 #include "print.h"
 #include "shell.h"

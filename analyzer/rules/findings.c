@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "constants.h"
-#include "findings_parts.h"
+#include "findings_internal.h"
 #include "memory.h"
 #include "places.h"
 #include "run_columns.h"
@@ -20,7 +20,8 @@ struct findings *findings_new(struct db *db, struct words *words)
 	findings->places = places_open(db, words);
 	for (size_t i = 0; i < evidence->loop_count; i++) {
 		const struct run_loop *loop = &evidence->loop[i];
-		struct loop_span *span = idmap_need(&findings->loops, loop->process, sizeof(*span));
+		struct loop_span *span =
+			id_map_need(&findings->loops, loop->process, sizeof(*span));
 
 		*span = (struct loop_span){ loop->thread, loop->begin[0], loop->begin[loop->turns],
 			loop->end, (int64_t)loop->turns };
@@ -45,7 +46,7 @@ static void free_finding(void *object)
 {
 	struct finding *finding = object;
 
-	idmap_release(&finding->by_lines, free_place);
+	id_map_release(&finding->by_lines, free_place);
 	free(finding->place);
 	free(finding);
 }
@@ -55,9 +56,9 @@ void findings_free(struct findings *findings)
 	if (!findings)
 		return;
 	places_close(findings->places);
-	idmap_release(&findings->by_key, free_finding);
-	idmap_release(&findings->runs, free);
-	idmap_release(&findings->loops, free);
+	id_map_release(&findings->by_key, free_finding);
+	id_map_release(&findings->runs, free);
+	id_map_release(&findings->loops, free);
 	free(findings->finding);
 	free(findings->masked);
 	free(findings);
@@ -79,7 +80,7 @@ static struct finding *need_finding(struct findings *findings, const struct inst
 	int masked)
 {
 	int64_t key = instance->process << 9 | masked << 8 | instance->rule;
-	struct finding *finding = idmap_need(&findings->by_key, key, sizeof(*finding));
+	struct finding *finding = id_map_need(&findings->by_key, key, sizeof(*finding));
 
 	if (finding->count)
 		return finding;
@@ -99,7 +100,7 @@ static struct finding *need_finding(struct findings *findings, const struct inst
 static struct finding_place *need_place(struct finding *finding, int64_t site, int64_t other_site)
 {
 	struct finding_place *place =
-		idmap_need(&finding->by_lines, site << 31 | other_site, sizeof(*place));
+		id_map_need(&finding->by_lines, site << 31 | other_site, sizeof(*place));
 
 	if (place->reasons)
 		return place;
@@ -112,7 +113,7 @@ static struct finding_place *need_place(struct finding *finding, int64_t site, i
 
 int64_t findings_turns(const struct findings *findings, int64_t process)
 {
-	const struct loop_span *loop = idmap_get(&findings->loops, process);
+	const struct loop_span *loop = id_map_get(&findings->loops, process);
 
 	return loop ? loop->turns : 0;
 }
@@ -125,7 +126,7 @@ static int64_t occurrences(const struct instance *instance)
 static void add_cost(const struct findings *findings, struct cost *cost,
 	const struct instance *instance)
 {
-	const struct loop_span *loop = idmap_get(&findings->loops, instance->process);
+	const struct loop_span *loop = id_map_get(&findings->loops, instance->process);
 	const struct run_call *call = loop ? run_call(findings->db->run, instance->call) : NULL;
 
 	if (call && call->enter >= loop->start && call->enter < loop->until)
@@ -256,7 +257,7 @@ int64_t cost_bound(const struct cost *cost, const struct run_length *run)
 
 const struct run_length *findings_run(struct findings *findings, int64_t process)
 {
-	struct run_length *run = idmap_need(&findings->runs, process, sizeof(*run));
+	struct run_length *run = id_map_need(&findings->runs, process, sizeof(*run));
 
 	return run->whole || !run_length(findings->db, process, run) ? run : NULL;
 }
@@ -264,8 +265,8 @@ const struct run_length *findings_run(struct findings *findings, int64_t process
 struct part findings_part(const struct findings *findings, int64_t process, int64_t saving,
 	const struct cost *cost)
 {
-	const struct run_length *run = idmap_get(&findings->runs, process);
-	const struct loop_span *loop = idmap_get(&findings->loops, process);
+	const struct run_length *run = id_map_get(&findings->runs, process);
+	const struct loop_span *loop = id_map_get(&findings->loops, process);
 	struct part part = { .share = (double)saving / (double)run->whole };
 	int is_mostly = 2 * cost->in_loop > cost_of(cost);
 	double within = is_mostly ? (double)cost->in_loop / (double)cost_of(cost) : 0;
@@ -289,7 +290,7 @@ void finding_weigh(const struct findings *findings, struct finding *finding)
 		return;
 	if (!finding->replayed)
 		finding->saving.best =
-			cost_bound(&finding->cost, idmap_get(&findings->runs, finding->process));
+			cost_bound(&finding->cost, id_map_get(&findings->runs, finding->process));
 	finding->part =
 		findings_part(findings, finding->process, finding->saving.best, &finding->cost);
 }

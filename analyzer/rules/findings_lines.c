@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "findings_parts.h"
+#include "findings_internal.h"
 
 /* Sorts places of a line together, the highest cost first. */
 static int by_line(const void *a, const void *b)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "constants.h"
-#include "findings_parts.h"
+#include "findings_internal.h"
 #include "memory.h"
 #include "places.h"
 
@@ -120,7 +120,7 @@ static void set_joined(const struct finding_line *line, int joined, int64_t savi
  */
 static int join_lines(const struct replaying *replaying, struct finding *finding)
 {
-	const struct run_length *run = idmap_get(&replaying->findings->runs, finding->process);
+	const struct run_length *run = id_map_get(&replaying->findings->runs, finding->process);
 	double least = FINDING_MIN_PERCENT / 100.0 * (double)run->whole;
 	struct savings *savings = replaying->savings;
 	struct finding_line line = { NULL, 0 };
@@ -471,7 +471,8 @@ static int is_ceiling_wanted(struct db *db)
 
 static int replay_processes(const struct replaying *replaying)
 {
-	const struct idmap *runs = &replaying->findings->runs, *loops = &replaying->findings->loops;
+	const struct id_map *runs = &replaying->findings->runs,
+			    *loops = &replaying->findings->loops;
 	sqlite3_stmt *together = db_prepare(replaying->findings->db,
 		"UPDATE replay SET saving = ?, "
 		"saving_low = ?, saving_high = ?, share = ?, turn_saving = ? WHERE process = ?");

@@ -6,7 +6,7 @@
 
 #include "advice.h"
 #include "constants.h"
-#include "findings_parts.h"
+#include "findings_internal.h"
 #include "map.h"
 #include "memory.h"
 #include "pass.h"

@@ -49,7 +49,7 @@ struct filter {
 int filter_begin(struct db *db, const struct filter *filter);
 
 /*
- * After verdict_begin() and what merges findings of several processes (gate/merge.h), whose tables
+ * After verdict_begin() and what merges findings of several processes (merge.h), whose tables
  * it reads.  For the rest of the connection, table finding has only findings of which an instance
  * is kept, and the places of which none is are not shown.  Instances are calls of the same kind at
  * a place's lines, more than were stored.  What cannot be decided stays: a place that was not

@@ -7,7 +7,7 @@
 #include "memory.h"
 #include "record.h"
 #include "script.h"
-#include "script_lines.h"
+#include "python_lines.h"
 
 struct script_code {
 	uint32_t number;
@@ -74,7 +74,7 @@ static int find_loop(struct script_space *space, const struct script_code *code,
 
 	if (known != UINT64_MAX)
 		return (int)known;
-	known = (uint64_t)script_loop(&space->sources, code->file, space->until,
+	known = (uint64_t)python_loop(&space->sources, code->file, space->until,
 		(int)code->first_line, line);
 	/* Without memory it is asked again. */
 	map_set(&space->loops, key, known);
@@ -97,7 +97,7 @@ int script_space_lookup(struct script_space *space, uint64_t address, struct sou
 	*frame = (struct source_frame){
 		.name = code->name,
 		.file = code->file,
-		.line = script_line(code->version, code->first_line, code->table,
+		.line = python_line(code->version, code->first_line, code->table,
 			code->table_length, SCRIPT_OFFSET(address)),
 	};
 	if (origin == SCRIPT_OWN && frame->line > 0)

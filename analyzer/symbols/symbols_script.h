@@ -9,7 +9,7 @@
 
 #include "db.h"
 #include "map.h"
-#include "script_loops.h"
+#include "python_loops.h"
 #include "symbols_file.h"
 
 struct script_code;

@@ -64,8 +64,8 @@ static int lookup_recorded(const struct symbol_space *space, size_t first,
 		const struct recorded_frame *recorded = &space->recorded[i];
 		if (recorded->address != address)
 			break;
-		frame[count] = (struct source_frame){ .file = recorded->file,
-			.line = recorded->line };
+		frame[count] =
+			(struct source_frame){ .file = recorded->file, .line = recorded->line };
 		/* A linkage name has no arguments of a template: "for_each<Scaled>" was inlined. */
 		if (recorded->function && strchr(recorded->function, '<'))
 			frame[count].name = recorded->function;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "memory.h"
 #include "waits.h"
 #include "waits_usual.h"
@@ -33,7 +33,7 @@ struct pool {
 
 struct trims {
 	struct run *run;
-	struct idmap pools;
+	struct id_map pools;
 	/* ns: end of a stream's last work, the same at an event's record, of a process's work. */
 	struct map tails, events, ends;
 	struct map keeps; /* processes that raised a threshold */
@@ -107,7 +107,7 @@ static struct pool *pool_of(struct trims *trims, const struct run_call *call)
 {
 	int64_t device = run_context(trims->run, run_context_of(trims->run, call))->device;
 
-	return idmap_need(&trims->pools, (int64_t)process_of(trims, call) << 16 | (device + 1),
+	return id_map_need(&trims->pools, (int64_t)process_of(trims, call) << 16 | (device + 1),
 		sizeof(struct pool));
 }
 
@@ -265,7 +265,7 @@ void pool_trims_find(struct run *run)
 		process_call(&trims, id);
 	for (size_t i = 0; i < trims.part_count; i++)
 		settle_part(&trims, &trims.part[i]);
-	idmap_release(&trims.pools, free_pool);
+	id_map_release(&trims.pools, free_pool);
 	map_release(&trims.tails);
 	map_release(&trims.events);
 	map_release(&trims.ends);

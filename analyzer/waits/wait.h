@@ -89,7 +89,7 @@ enum covered wait_covered(const struct walk_call *call, const struct wait_operat
  * Adds a row for each of the waits that were blocked, in this order: by the device, and behind
  * another thread's blocked call.  timings: struct wait_timing by process.
  */
-void waits_judge(struct wait_list *list, struct samples *samples, struct idmap *timings,
+void waits_judge(struct wait_list *list, struct samples *samples, struct id_map *timings,
 	struct run_evidence *evidence);
 
 /* Adds the pageable copies that waited only for themselves. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "memory.h"
 #include "polls.h"
 #include "resizes.h"
@@ -33,11 +33,11 @@ struct waits {
 	struct db *db;
 	struct pending *pending;
 	struct samples samples;
-	struct idmap timings; /* struct wait_timing, by process */
-	struct idmap copies;  /* struct copy_back, by thread */
+	struct id_map timings; /* struct wait_timing, by process */
+	struct id_map copies;  /* struct copy_back, by thread */
 	struct resizes *resizes;
 	struct wait_list list;
-	struct idmap uses; /* struct wait_use, by process and kind */
+	struct id_map uses; /* struct wait_use, by process and kind */
 };
 
 static int read_timings(struct waits *waits)
@@ -79,9 +79,9 @@ void waits_free(struct waits *waits)
 	pending_free(waits->pending);
 	resizes_free(waits->resizes);
 	samples_release(&waits->samples);
-	idmap_release(&waits->timings, free);
-	idmap_release(&waits->copies, free);
-	idmap_release(&waits->uses, free);
+	id_map_release(&waits->timings, free);
+	id_map_release(&waits->copies, free);
+	id_map_release(&waits->uses, free);
 	free(waits->list.wait);
 	free(waits);
 }
@@ -106,7 +106,7 @@ static void record_copy_back(struct waits *waits, const struct order *order,
 	if (!call_is_async_copy(call->kind) || call->direction != COPY_D2H || call->result ||
 		!call->op || call->op_end == WALK_NEVER)
 		return;
-	copy = idmap_need(&waits->copies, call->thread, sizeof(*copy));
+	copy = id_map_need(&waits->copies, call->thread, sizeof(*copy));
 	*copy = (struct copy_back){ .call = call->id,
 		.own = operation_of(call),
 		.before = operation_in(order_of_stream(order, call, 1)) };
@@ -117,7 +117,7 @@ static void record_copy_back(struct waits *waits, const struct order *order,
 /* When a thread waits for its own copy, it waits mainly for the work that the copy comes after. */
 static void use_work_before_copy(struct waits *waits, struct wait *wait)
 {
-	const struct copy_back *copy = idmap_get(&waits->copies, wait->thread);
+	const struct copy_back *copy = id_map_get(&waits->copies, wait->thread);
 
 	if (!copy || wait->kind != WAIT_EXPLICIT || wait->before.op != copy->own.op)
 		return;
@@ -130,7 +130,7 @@ static void use_work_before_copy(struct waits *waits, struct wait *wait)
 
 static void add_use(struct waits *waits, int64_t process, int kind, int64_t waited)
 {
-	struct wait_use *use = idmap_need(&waits->uses, process << 8 | kind, sizeof(*use));
+	struct wait_use *use = id_map_need(&waits->uses, process << 8 | kind, sizeof(*use));
 
 	use->process = process;
 	use->kind = kind;

@@ -309,7 +309,7 @@ void wait_add_row(struct wait *wait, struct run_evidence *evidence)
 	wait->number = (uint32_t)evidence->wait_count - 1;
 }
 
-void waits_judge(struct wait_list *list, struct samples *samples, struct idmap *timings,
+void waits_judge(struct wait_list *list, struct samples *samples, struct id_map *timings,
 	struct run_evidence *evidence)
 {
 	struct held_calls calls = { 0 };
@@ -341,7 +341,7 @@ void waits_judge(struct wait_list *list, struct samples *samples, struct idmap *
 		qsort(calls.held, calls.count, sizeof(*calls.held), by_exit);
 	for (size_t i = 0; i < list->count; i++) {
 		struct wait *wait = &list->wait[i];
-		const struct wait_timing *timing = idmap_get(timings, wait->process);
+		const struct wait_timing *timing = id_map_get(timings, wait->process);
 
 		if (wait->may_be_behind &&
 			(judge_behind(wait, timing, &calls) ||

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "memory.h"
 
 /* The operation that ended last in a context, among submissions that have returned. */
@@ -25,7 +25,7 @@ struct in_flight {
 };
 
 struct pending {
-	struct idmap contexts;
+	struct id_map contexts;
 	struct in_flight *flight; /* submissions that may not have returned yet */
 	size_t flight_count;
 	int64_t first_exit; /* the earliest exit of them */
@@ -43,7 +43,7 @@ void pending_free(struct pending *pending)
 {
 	if (!pending)
 		return;
-	idmap_release(&pending->contexts, free);
+	id_map_release(&pending->contexts, free);
 	free(pending->flight);
 	free(pending);
 }
@@ -59,7 +59,7 @@ void pending_add(struct pending *pending, const struct walk_call *call)
 
 	if (!call->unknown && (!call->op || call->op_end == WALK_NEVER))
 		return;
-	context = idmap_need(&pending->contexts, context_id(call), sizeof(*context));
+	context = id_map_need(&pending->contexts, context_id(call), sizeof(*context));
 	context->process = call->process;
 	context->device = call->device;
 	*array_push(pending->flight, pending->flight_count) = (struct in_flight){
@@ -153,7 +153,7 @@ struct order_state pending_find(struct pending *pending, const struct order *ord
 	land(pending, call->enter);
 	if (call->freed_async)
 		*scope = SCOPE_NONE;
-	context = idmap_get(&pending->contexts, context_id(call));
+	context = id_map_get(&pending->contexts, context_id(call));
 	switch (*scope) {
 	case SCOPE_NONE:
 		break;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "idmap.h"
+#include "id_map.h"
 #include "memory.h"
 #include "order_path.h"
 #include "scope.h"
@@ -53,8 +53,8 @@ struct submitted {
 
 struct search {
 	struct walk_thread *walk;
-	struct idmap streams; /* struct submitted, up to the current call */
-	int64_t orders;       /* number of calls so far that may order streams */
+	struct id_map streams; /* struct submitted, up to the current call */
+	int64_t orders;        /* number of calls so far that may order streams */
 	struct segment segment[SEGMENTS];
 	struct full *full;
 	size_t count;
@@ -165,11 +165,11 @@ static struct full *find_worst(const struct run *run, const struct segment *segm
 		int64_t ns;
 		struct full *longest;
 	} most = { -1, NULL };
-	struct idmap places = { 0 };
+	struct id_map places = { 0 };
 
 	for (struct full *full = segment->first; full <= segment->last; full++) {
 		int64_t site = run_link(run, full->call)->site;
-		struct place *place = idmap_need(&places, site + 1, sizeof(*place));
+		struct place *place = id_map_need(&places, site + 1, sizeof(*place));
 
 		place->ns += length(full);
 		if (!place->longest || length(full) > length(place->longest))
@@ -177,7 +177,7 @@ static struct full *find_worst(const struct run *run, const struct segment *segm
 		if (place->ns > most.ns)
 			most = *place;
 	}
-	idmap_release(&places, free);
+	id_map_release(&places, free);
 	return most.longest;
 }
 
@@ -244,7 +244,7 @@ static struct segment *segment_of(struct search *search, const struct full *full
 static int open_segment(struct search *search, struct full *full)
 {
 	struct segment *segment = segment_of(search, full);
-	const struct submitted *submitted = idmap_get(&search->streams, full->stream);
+	const struct submitted *submitted = id_map_get(&search->streams, full->stream);
 
 	if (segment->first) {
 		segment->last = full;
@@ -331,7 +331,7 @@ static int follow_work(struct search *search, const struct walk_call *call)
 	if (!walk_submits(call) || call->result || call->op_start == WALK_NEVER ||
 		call->op_end == WALK_NEVER)
 		return 0;
-	submitted = idmap_need(&search->streams, call->stream, sizeof(*submitted));
+	submitted = id_map_need(&search->streams, call->stream, sizeof(*submitted));
 	for (int i = 0; i < SEGMENTS; i++) {
 		struct segment *segment = &search->segment[i];
 
@@ -364,7 +364,7 @@ static int covers(struct search *search, const struct segment *segment,
 		return covered == COVERED;
 	if (scope == SCOPE_STREAM || scope == SCOPE_OWN)
 		return comes_after(search, segment, call,
-			idmap_need(&search->streams, call->stream, sizeof(struct submitted)));
+			id_map_need(&search->streams, call->stream, sizeof(struct submitted)));
 	return order_path_exists(segment->path, call->id, segment->first->op_call);
 }
 
@@ -407,7 +407,7 @@ static size_t follow_thread(struct search *search, size_t first)
 		if (call.exit != WALK_NEVER)
 			last = call.exit;
 	}
-	idmap_release(&search->streams, free);
+	id_map_release(&search->streams, free);
 	for (int i = 0; i < SEGMENTS; i++)
 		close_segment(search->run, &search->segment[i], last);
 	for (full = &search->full[first]; full < end && full->thread == thread; full++) {
@@ -458,7 +458,7 @@ int waits_find_queue(struct db *db)
 		order_path_close(search.segment[i].path);
 		spans_release(&search.segment[i].spans);
 	}
-	idmap_release(&search.streams, free);
+	id_map_release(&search.streams, free);
 	free(search.full);
 	return rc;
 }

@@ -18,7 +18,7 @@ struct sample {
 
 void samples_add(struct samples *samples, int64_t key, int64_t ns)
 {
-	struct sample *sample = idmap_need(&samples->of, key, sizeof(*sample));
+	struct sample *sample = id_map_need(&samples->of, key, sizeof(*sample));
 
 	if (sample->count >= SAMPLE_LIMIT)
 		return;
@@ -36,7 +36,7 @@ static int by_value(const void *a, const void *b)
 int64_t samples_quantile(struct samples *samples, int64_t key, int percent, size_t least,
 	int64_t otherwise)
 {
-	struct sample *sample = idmap_get(&samples->of, key);
+	struct sample *sample = id_map_get(&samples->of, key);
 
 	if (!sample || sample->count < least)
 		return otherwise;
@@ -54,7 +54,7 @@ static void free_sample(void *object)
 
 void samples_release(struct samples *samples)
 {
-	idmap_release(&samples->of, free_sample);
+	id_map_release(&samples->of, free_sample);
 }
 
 static enum memory_kind host_memory(const struct walk_call *call)
@@ -110,16 +110,16 @@ void wait_timing_add(struct samples *samples, int64_t process, int64_t latency)
 		samples_add(samples, USUAL_LATENCY | process, latency);
 }
 
-struct wait_timing *wait_timing_of(struct idmap *timings, int64_t process)
+struct wait_timing *wait_timing_of(struct id_map *timings, int64_t process)
 {
-	struct wait_timing *timing = idmap_need(timings, process, sizeof(*timing));
+	struct wait_timing *timing = id_map_need(timings, process, sizeof(*timing));
 
 	if (!timing->clock_error)
 		timing->clock_error = 1;
 	return timing;
 }
 
-const struct wait_timing *wait_timing_settle(struct idmap *timings, struct samples *samples,
+const struct wait_timing *wait_timing_settle(struct id_map *timings, struct samples *samples,
 	int64_t process)
 {
 	struct wait_timing *timing = wait_timing_of(timings, process);

@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "idmap.h"
+#include "id_map.h"
 #include "walk.h"
 
 /* Times by key, the first ones of each, limited by memory.  Zero-initialized is empty. */
 struct samples {
-	struct idmap of; /* struct sample */
+	struct id_map of; /* struct sample */
 };
 
 void samples_add(struct samples *samples, int64_t key, int64_t ns);
@@ -51,13 +51,13 @@ struct wait_timing {
 };
 
 /* Returns that of a process. */
-struct wait_timing *wait_timing_of(struct idmap *timings, int64_t process);
+struct wait_timing *wait_timing_of(struct id_map *timings, int64_t process);
 
 /* Adds an explicit wait that returned latency ns after the operation that it waited for. */
 void wait_timing_add(struct samples *samples, int64_t process, int64_t latency);
 
 /* Returns the timing of a process, by all waits that were added. */
-const struct wait_timing *wait_timing_settle(struct idmap *timings, struct samples *samples,
+const struct wait_timing *wait_timing_settle(struct id_map *timings, struct samples *samples,
 	int64_t process);
 
 /* Returns whether a wait, ns, is noise: shorter than least, or within the error of the clocks. */

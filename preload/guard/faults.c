@@ -215,7 +215,7 @@ static uint64_t take_over(struct sigaction *action)
 	return program;
 }
 
-static void give_back(struct sigaction *action, uint64_t program)
+static void show_program_handler(struct sigaction *action, uint64_t program)
 {
 	if (!is_ours(action))
 		return;
@@ -243,7 +243,7 @@ static int set_action(struct watch *watch, const struct sigaction *wanted, struc
 	}
 	rc = real_sigaction(watch, wanted, before);
 	if (!rc && before)
-		give_back(before, program);
+		show_program_handler(before, program);
 	return rc;
 }
 
@@ -308,7 +308,7 @@ void faults_leave(int number)
 
 	if (real_sigaction(watch, NULL, &action) || !is_ours(&action))
 		return;
-	give_back(&action, watch->program);
+	show_program_handler(&action, watch->program);
 	watch->process = 0;
 	real_sigaction(watch, &action, NULL);
 }

@@ -7,14 +7,14 @@
 
 /* The contents of a frame description (FDE) and of its common information (CIE). */
 struct description {
-	struct cursor common, own; /* instructions */
+	struct cfi_cursor common, own; /* instructions */
 	uint64_t code_unit;
 	int64_t data_unit;
 	uint8_t encoding; /* of addresses */
 	int sized, is_signal;
 };
 
-static void skip_address(struct cursor *cursor, uint8_t encoding)
+static void skip_address(struct cfi_cursor *cursor, uint8_t encoding)
 {
 	static const uint8_t bytes[8] = { 8, 0, 2, 4, 8 };
 
@@ -26,9 +26,9 @@ static void skip_address(struct cursor *cursor, uint8_t encoding)
 
 /* Reads the augmentation data, in the order of its letters. */
 static int read_augmentation(struct description *description, const char *letters,
-	struct cursor *cursor)
+	struct cfi_cursor *cursor)
 {
-	struct cursor data;
+	struct cfi_cursor data;
 
 	description->sized = *letters == 'z';
 	if (!*letters)
@@ -52,17 +52,17 @@ static int read_augmentation(struct description *description, const char *letter
 }
 
 /* Returns the contents of an entry without its length; empty for one in the 64-bit format. */
-static struct cursor entry_at(const uint8_t *at)
+static struct cfi_cursor entry_at(const uint8_t *at)
 {
 	uint32_t bytes;
 
 	memcpy(&bytes, at, sizeof(bytes));
 	if (bytes == UINT32_MAX)
 		bytes = 0;
-	return (struct cursor){ at + sizeof(bytes), at + sizeof(bytes) + bytes };
+	return (struct cfi_cursor){ at + sizeof(bytes), at + sizeof(bytes) + bytes };
 }
 
-static int read_common(struct description *description, struct cursor cursor)
+static int read_common(struct description *description, struct cfi_cursor cursor)
 {
 	const char *letters;
 	uint64_t version, column;
@@ -84,7 +84,7 @@ static int read_common(struct description *description, struct cursor cursor)
 
 static int read_description(struct description *description, const void *entry)
 {
-	struct cursor cursor = entry_at(entry);
+	struct cfi_cursor cursor = entry_at(entry);
 	const uint8_t *from = cursor.at;
 	uint64_t back = read_bytes(&cursor, 4);
 
@@ -102,7 +102,7 @@ static int read_description(struct description *description, const void *entry)
 /* State while the instructions of a description are run up to an address. */
 struct run {
 	const struct description *description;
-	struct cursor code;
+	struct cfi_cursor code;
 	uint64_t at, until; /* in the function */
 	struct frame_rules_space *space;
 };
@@ -146,7 +146,7 @@ static void advance(struct run *run, uint64_t units)
 /* Instructions about the CFA and code addresses.  Returns 0, or -1 for other instructions. */
 static int run_frame(struct run *run, unsigned instruction)
 {
-	struct cursor *code = &run->code;
+	struct cfi_cursor *code = &run->code;
 	struct rule *frame = &run->space->rules.frame;
 	uint64_t number;
 
@@ -187,7 +187,7 @@ static int run_frame(struct run *run, unsigned instruction)
 /* Instructions about one register. */
 static int run_register(struct run *run, unsigned instruction)
 {
-	struct cursor *code = &run->code;
+	struct cfi_cursor *code = &run->code;
 	uint64_t column = read_unsigned(code);
 
 	switch (instruction) {
@@ -261,7 +261,7 @@ static int run_one(struct run *run)
 	return run_frame(run, low) ? run_register(run, low) : 0;
 }
 
-static int run_until(struct run *run, struct cursor code)
+static int run_until(struct run *run, struct cfi_cursor code)
 {
 	run->code = code;
 	while (run->code.at < run->code.end && run->at <= run->until)

@@ -40,11 +40,11 @@ struct frame_rules_space {
 int frame_rules_find(struct frame_rules_space *space, const void *entry, uint64_t where);
 
 /* Reads such data; returns zeros past the end. */
-struct cursor {
+struct cfi_cursor {
 	const uint8_t *at, *end;
 };
 
-static inline uint64_t read_bytes(struct cursor *cursor, unsigned bytes)
+static inline uint64_t read_bytes(struct cfi_cursor *cursor, unsigned bytes)
 {
 	uint64_t value = 0;
 
@@ -57,7 +57,7 @@ static inline uint64_t read_bytes(struct cursor *cursor, unsigned bytes)
 	return value;
 }
 
-static inline uint64_t read_unsigned(struct cursor *cursor)
+static inline uint64_t read_unsigned(struct cfi_cursor *cursor)
 {
 	uint64_t value = 0, byte = 0x80;
 
@@ -68,7 +68,7 @@ static inline uint64_t read_unsigned(struct cursor *cursor)
 	return value;
 }
 
-static inline int64_t read_signed(struct cursor *cursor)
+static inline int64_t read_signed(struct cfi_cursor *cursor)
 {
 	uint64_t value = 0, byte = 0x80;
 	unsigned shift = 0;
@@ -82,10 +82,10 @@ static inline int64_t read_signed(struct cursor *cursor)
 	return (int64_t)value;
 }
 
-static inline struct cursor read_block(struct cursor *cursor)
+static inline struct cfi_cursor read_block(struct cfi_cursor *cursor)
 {
 	uint64_t bytes = read_unsigned(cursor);
-	struct cursor block = { cursor->at, cursor->at };
+	struct cfi_cursor block = { cursor->at, cursor->at };
 
 	if (bytes > (uint64_t)(cursor->end - cursor->at))
 		bytes = (uint64_t)(cursor->end - cursor->at);

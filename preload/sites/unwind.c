@@ -61,7 +61,7 @@ static int read_register(const struct unwinder *unwinder, uint64_t number, uint6
  */
 static int evaluate(struct unwinder *unwinder, const uint8_t *expression, uint64_t *value)
 {
-	struct cursor cursor = { expression, expression + 16 };
+	struct cfi_cursor cursor = { expression, expression + 16 };
 
 	for (cursor = read_block(&cursor); cursor.at < cursor.end;) {
 		unsigned operation = (unsigned)read_bytes(&cursor, 1);

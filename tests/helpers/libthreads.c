@@ -29,7 +29,7 @@ int pthread_join(pthread_t thread, void **result)
 	return next(thread, result);
 }
 
-__attribute__((destructor)) static void say(void)
+__attribute__((destructor)) static void print_counts(void)
 {
 	fprintf(stderr, "%d created, %d joined\n", created, joined);
 }

@@ -2,7 +2,7 @@
 /*
  * A cubin and containers for it, made by hand the way nvcc lays them out, and memory that ends
  * at a page that cannot be read: a byte too far is a crash, in libraries too.  For cmocka tests
- * of image/.
+ * of fatbin/.
  */
 #ifndef CUFENCE_IMAGE_SAMPLES_H
 #define CUFENCE_IMAGE_SAMPLES_H

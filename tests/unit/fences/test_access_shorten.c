@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "access_parts.h"
+#include "access_internal.h"
 
 #define MANY 2000
 

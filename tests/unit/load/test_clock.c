@@ -29,12 +29,12 @@ static void between_calibrations_times_are_interpolated(void **state)
 {
 	struct clock clock = clock_of(CLOCK_TICKS_TSC, 3, 1000);
 
-	assert_int_equal(clock_host(&clock, 1000), 500);
-	assert_int_equal(clock_host(&clock, 2000), 1000);
-	assert_int_equal(clock_host(&clock, 3000), 1500);
-	assert_int_equal(clock_host(&clock, 4000), 2100);
-	assert_int_equal(clock_device(&clock, ORIGIN + 490), 500);
-	assert_int_equal(clock_device(&clock, ORIGIN + 995), 1000);
+	assert_int_equal(clock_host_ns(&clock, 1000), 500);
+	assert_int_equal(clock_host_ns(&clock, 2000), 1000);
+	assert_int_equal(clock_host_ns(&clock, 3000), 1500);
+	assert_int_equal(clock_host_ns(&clock, 4000), 2100);
+	assert_int_equal(clock_device_ns(&clock, ORIGIN + 490), 500);
+	assert_int_equal(clock_device_ns(&clock, ORIGIN + 995), 1000);
 	assert_false(clock.estimated);
 	clock_release(&clock);
 }
@@ -44,8 +44,8 @@ static void beyond_the_ends_the_mean_rate_goes_on(void **state)
 	struct clock clock = clock_of(CLOCK_TICKS_TSC, 3, 0);
 
 	/* 2200 ns in 4000 ticks. */
-	assert_int_equal(clock_host(&clock, 0), 500 - 550);
-	assert_int_equal(clock_host(&clock, 9000), 2700 + 2200);
+	assert_int_equal(clock_host_ns(&clock, 0), 500 - 550);
+	assert_int_equal(clock_host_ns(&clock, 9000), 2700 + 2200);
 	/* The widest bracket of 90 ticks. */
 	assert_in_range(clock.error, 49, 50);
 	clock_release(&clock);
@@ -55,9 +55,9 @@ static void a_single_pair_is_enough_where_ticks_are_nanoseconds(void **state)
 {
 	struct clock clock = clock_of(CLOCK_TICKS_MONOTONIC, 1, 4000);
 
-	assert_int_equal(clock_host(&clock, 5000), 2700);
-	assert_int_equal(clock_host(&clock, 4000), 1700);
-	assert_int_equal(clock_host(&clock, 6000), 3700);
+	assert_int_equal(clock_host_ns(&clock, 5000), 2700);
+	assert_int_equal(clock_host_ns(&clock, 4000), 1700);
+	assert_int_equal(clock_host_ns(&clock, 6000), 3700);
 	assert_false(clock.estimated);
 	clock_release(&clock);
 }
@@ -67,8 +67,8 @@ static void a_counter_with_one_pair_is_marked_as_estimated(void **state)
 	struct clock clock = clock_of(CLOCK_TICKS_TSC, 1, 4000);
 
 	assert_true(clock.estimated);
-	assert_int_equal(clock_host(&clock, 5000), 2700);
-	assert_true(clock_host(&clock, 1000000) > clock_host(&clock, 5000));
+	assert_int_equal(clock_host_ns(&clock, 5000), 2700);
+	assert_true(clock_host_ns(&clock, 1000000) > clock_host_ns(&clock, 5000));
 	clock_release(&clock);
 }
 
@@ -76,9 +76,9 @@ static void without_any_pair_the_first_tick_is_the_start(void **state)
 {
 	struct clock clock = clock_of(CLOCK_TICKS_MONOTONIC, 0, 4000);
 
-	assert_int_equal(clock_host(&clock, 4000), 100);
-	assert_int_equal(clock_host(&clock, 4500), 600);
-	assert_int_equal(clock_device(&clock, ORIGIN + 700), 700);
+	assert_int_equal(clock_host_ns(&clock, 4000), 100);
+	assert_int_equal(clock_host_ns(&clock, 4500), 600);
+	assert_int_equal(clock_device_ns(&clock, ORIGIN + 700), 700);
 	clock_release(&clock);
 }
 
@@ -87,9 +87,9 @@ static void virtual_time_runs_at_rate_one_from_the_start(void **state)
 {
 	struct clock clock = clock_of(CLOCK_TICKS_VIRTUAL, 3, 2000);
 
-	assert_int_equal(clock_host(&clock, 1000), 100);
-	assert_int_equal(clock_host(&clock, 5000), 4100);
-	assert_int_equal(clock_device(&clock, ORIGIN + 2710), 4100);
+	assert_int_equal(clock_host_ns(&clock, 1000), 100);
+	assert_int_equal(clock_host_ns(&clock, 5000), 4100);
+	assert_int_equal(clock_device_ns(&clock, ORIGIN + 2710), 4100);
 	clock_release(&clock);
 }
 
@@ -101,7 +101,7 @@ static void a_clock_set_back_keeps_time_monotonic(void **state)
 
 	clock_init(&clock, CLOCK_TICKS_TSC, ORIGIN, 0, list, 4, 0);
 	for (uint64_t tick = 0; tick < 6000; tick += 100)
-		assert_true(clock_host(&clock, tick) < clock_host(&clock, tick + 100));
+		assert_true(clock_host_ns(&clock, tick) < clock_host_ns(&clock, tick + 100));
 	clock_release(&clock);
 }
 
@@ -114,10 +114,10 @@ static void what_cannot_be_is_no_time(void **state)
 
 	clock_init(&clock, CLOCK_TICKS_TSC, ORIGIN, 0, list, 4, 0);
 	assert_int_equal(clock.refused, 1);
-	assert_int_equal(clock_host(&clock, 9000), 2700 + 2200);
-	assert_true(clock_host(&clock, UINT64_MAX) == CLOCK_NONE);
-	assert_true(clock_host(&clock, (uint64_t)1 << 57) == CLOCK_NONE);
-	assert_true(clock_device(&clock, 0) == CLOCK_NONE);
+	assert_int_equal(clock_host_ns(&clock, 9000), 2700 + 2200);
+	assert_true(clock_host_ns(&clock, UINT64_MAX) == CLOCK_NONE);
+	assert_true(clock_host_ns(&clock, (uint64_t)1 << 57) == CLOCK_NONE);
+	assert_true(clock_device_ns(&clock, 0) == CLOCK_NONE);
 	clock_release(&clock);
 }
 

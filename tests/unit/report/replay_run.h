@@ -57,7 +57,7 @@ static inline struct replay *open_replay(struct db *db, struct savings **savings
 			0);
 	*savings = savings_open(db);
 	assert_non_null(*savings);
-	return idmap_get(&(*savings)->processes, 1);
+	return id_map_get(&(*savings)->processes, 1);
 }
 
 static inline void close_replay(struct db *db, struct savings *savings)

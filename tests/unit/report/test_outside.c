@@ -3,7 +3,7 @@
 
 #include "account.h"
 #include "report_facts.h"
-#include "report_parts.h"
+#include "report_internal.h"
 
 /* The rest of the line behind these words of the report. */
 static const char *behind(struct program *p, const char *words)

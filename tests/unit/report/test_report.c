@@ -14,7 +14,7 @@
 #include "losses.h"
 #include "merge.h"
 #include "report.h"
-#include "report_parts.h"
+#include "report_internal.h"
 #include "device_use.h"
 
 #define DATABASE "test_report.db"

@@ -7,7 +7,7 @@
 /* Whatever kept all of a run's waits that long, it was not the time to wake up. */
 static void latencies_have_a_limit(void **unused)
 {
-	struct idmap timings = { 0 };
+	struct id_map timings = { 0 };
 	struct samples samples = { 0 };
 
 	(void)unused;
@@ -15,7 +15,7 @@ static void latencies_have_a_limit(void **unused)
 		wait_timing_add(&samples, 1, 5 * LATENCY_MAX_NS);
 	assert_int_equal(wait_timing_settle(&timings, &samples, 1)->wake_up, LATENCY_MAX_NS);
 	samples_release(&samples);
-	idmap_release(&timings, free);
+	id_map_release(&timings, free);
 }
 
 int main(void)

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by account*.c: the calls of threads as intervals, and the sums. */
+#ifndef CUFENCE_ACCOUNT_INTERNAL_H
+#define CUFENCE_ACCOUNT_INTERNAL_H
+
+#include "handovers.h"
+#include "loop.h"
+#include "polls.h"
+#include "run_columns.h"
+
+/*
+ * Causes and their names in table account.  From COMPUTING to PREEMPTED: the host's time outside of
+ * CUDA where its usage was read.
+ */
+#define ACCOUNT_CAUSES(X) \
+	X(KERNELS, "kernels") \
+	X(COPIES, "copies") \
+	X(BOTH, "both") \
+	X(OUTSIDE, "outside") \
+	X(COMPUTING, "computing") \
+	X(BLOCKED, "blocked") \
+	X(PREEMPTED, "preempted") \
+	X(SUBMIT, "submit") \
+	X(CALL, "call") \
+	X(WAIT, "wait") \
+	X(HELD, "held") \
+	X(LOADING, "loading") \
+	X(ORDER, "order") \
+	X(START, "start") \
+	X(DONE, "done") \
+	X(UNKNOWN, "unknown")
+
+enum account_cause {
+#define X(cause, name) ACCOUNT_##cause,
+	ACCOUNT_CAUSES(X)
+#undef X
+};
+
+#define ACCOUNT_HOST (-1) /* in place of a device */
+
+/* Maximum number of threads of a process, besides the submitting one, that may cause host time. */
+#define ACCOUNT_BUSIEST 8
+
+/* An operation. */
+struct account_work {
+	int64_t start, end; /* ns; RUN_NEVER: unknown */
+	uint32_t id, process;
+	int32_t device;
+};
+
+/*
+ * The time before a call, since the thread's call before it.  Of the time that the thread was off
+ * its processor only the length is known: it is taken to end with what ended it, else to begin with
+ * the gap; it was preempted after it had been blocked.
+ */
+struct account_gap {
+	int64_t blocked, preempted, end; /* ns: starts of the two, and end of the second */
+	const struct handover *ended;    /* what ended the blocked time; NULL: nothing seen */
+	uint8_t is_read;                 /* 0: not known, the three are equal */
+};
+
+/* An outermost call, not made by another call. */
+struct account_call {
+	int64_t enter, exit; /* ns; exit RUN_NEVER: it did not return */
+	int64_t held;        /* ns, by table wait */
+	uint32_t site;
+	enum account_cause cause;
+};
+
+struct account_thread {
+	uint32_t thread;
+	const struct usage_reading *usage; /* in order of time */
+	size_t usage_count;
+	struct account_call *call;
+	struct account_gap *gap; /* before each call; NULL: no usage was read */
+	size_t count;
+	size_t at; /* the first call that has not ended at the start of the current interval */
+};
+
+/* A row of table blocked. */
+struct account_blocked {
+	uint32_t from, site;
+	const char *ended;                   /* NULL: nothing seen */
+	uint32_t stream, by_thread, by_site; /* of the host function; of the other thread's call */
+	int64_t ns, times;
+};
+
+struct account_sum {
+	int32_t device; /* its ordinal, or ACCOUNT_HOST */
+	enum account_cause cause;
+	uint32_t from, site;
+	int64_t ns, times;
+};
+
+/* A run, and the process that is being accounted for. */
+struct account {
+	const struct run *run;
+	struct db *db;
+	struct account_work *works; /* by process, device and start */
+	size_t works_count;
+	/* By thread, including 0; only threads of the current process have calls. */
+	struct account_thread *threads;
+	struct map holds; /* operation -> number of its hold + 1 */
+	struct polls polls;
+	struct handovers handovers;
+
+	uint32_t process;
+	uint32_t thread;    /* the one that the host's account covers, 0: none */
+	const uint32_t *of; /* threads of the process */
+	size_t of_count;
+	const struct account_work *work; /* of the process, by device and start */
+	size_t work_count;
+	struct loop loop;
+	int64_t begin, end;                /* ns: the time covered */
+	uint32_t busiest[ACCOUNT_BUSIEST]; /* threads with the most calls, descending */
+	size_t busiest_count;
+	struct account_sum *sum;
+	size_t sum_count;
+	struct map sums; /* hash of device, cause and sites -> number + 1 */
+	struct account_blocked *blocked;
+	size_t blocked_count;
+	struct map blocks; /* hash of sites and of what ended it -> number + 1 */
+};
+
+void account_list_works(struct account *account);
+void account_add(struct account *account, int32_t device, enum account_cause cause, uint32_t from,
+	uint32_t site, int64_t ns);
+void account_devices(struct account *account);
+
+/*
+ * Usage (account_usage.c): reads table usage and, if it has rows, what ended blocked time; returns
+ * 0, or -1 after a message.  Finds what the threads did in their gaps, once the calls are read.
+ */
+int account_read_usage(struct account *account);
+void account_find_gaps(struct account *account);
+
+/* An interval of time. */
+struct account_span {
+	int64_t from, until;
+};
+
+/*
+ * Returns the parts of an interval between two calls of a thread with that cause (computing,
+ * blocked, preempted), up to two, in order; none where its usage is not known.  next: the number of
+ * the call after it.
+ */
+unsigned account_split(const struct account_thread *thread, size_t next, enum account_cause cause,
+	int64_t from, int64_t until, struct account_span span[2]);
+
+/*
+ * Accounts for the host's time outside of CUDA in an interval before a call of that thread, whose
+ * number is next; from: site of the call before.
+ */
+void account_add_outside(struct account *account, const struct account_thread *thread, size_t next,
+	uint32_t from_site, int64_t from, int64_t until);
+
+#endif

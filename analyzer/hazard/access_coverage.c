@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "access_coverage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "memory.h"
+#include "run_columns.h"
+
+struct kernel_use {
+	int64_t launches, complete;
+};
+
+/* A successful launch, or a kernel node of a launched graph. */
+static int is_launch(const struct run *run, const struct run_call *call,
+	const struct run_ended *launch)
+{
+	const struct run_payload *payload = run_payload(run, call);
+
+	return payload->kernel && !payload->result &&
+		(launch || kind_family(call->kind) == FAMILY_launch);
+}
+
+static void count(const struct run *run, struct kernel_use *use)
+{
+	struct run_cursor launches = { .rows = &run->launches };
+
+	for (uint32_t id = 1; id < run_call_end(run); id++) {
+		const struct run_call *call = run_call(run, id);
+		const struct run_ended *launch;
+		const struct run_shape *shape;
+		uint32_t kernel;
+
+		launch = run_cursor_at(&launches, id);
+		if (!call || !is_launch(run, call, launch))
+			continue;
+		kernel = run_payload(run, call)->kernel;
+		if (kernel >= run->kernel_count)
+			continue;
+		shape = launch ? run_shape(run, launch->what) : NULL;
+		use[kernel].launches++;
+		use[kernel].complete +=
+			shape ? shape->complete != 0 : run_kernel(run, kernel)->complete != 0;
+	}
+}
+
+static int store(struct db *db, const struct kernel_use *use, size_t kernels)
+{
+	sqlite3_stmt *insert = db_prepare(db, "INSERT INTO kernel_use VALUES (?, ?, ?)");
+	int rc = insert ? 0 : -1;
+
+	for (size_t i = 1; i < kernels && !rc; i++)
+		if (use[i].launches)
+			rc = db_run(insert, "iii", (int64_t)i, use[i].launches, use[i].complete);
+	sqlite3_finalize(insert);
+	return rc;
+}
+
+int access_coverage_count(struct db *db)
+{
+	const struct run *run = db->run;
+	struct kernel_use *use = xcalloc(run->kernel_count + 1, sizeof(*use));
+	int rc;
+
+	count(run, use);
+	rc = store(db, use, run->kernel_count);
+	free(use);
+	return rc;
+}

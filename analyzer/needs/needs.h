@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds what the waits of a run were needed for.  The run is followed once, with its waits and
+ * without them (orders_without_waits.h): without those of the host, and without those of streams
+ * for events.  A wait is needed for each pair of operations that shares memory and loses its order,
+ * and for each result that the host may read.
+ *
+ * A wait of the host is needed for results that it is the first to complete.  A pair needs the last
+ * wait that its later operation is ordered after and that covers the earlier one; if that is too
+ * long ago to be known, all waits that may be it.  See needs_host.c and needs_events.c.
+ *
+ * Waits at unknown sites remain in the order: nobody could change them.
+ */
+#ifndef CUFENCE_NEEDS_H
+#define CUFENCE_NEEDS_H
+
+#include "host_view.h"
+#include "id_map.h"
+#include "map.h"
+#include "run_columns.h"
+
+#define NEEDS_BESIDE 8
+
+/*
+ * A wait of the host: explicit, or a loop of queries that ended in success.  Calls are row ids, 0:
+ * none; times in ns.
+ */
+struct host_wait {
+	uint32_t call, site, process;
+	uint32_t behind; /* its call with the latest end, of work it was first to wait for */
+	uint32_t needed; /* the last call whose operation the host needs complete ... */
+	uint32_t upload; /* the thread's work before it, if one Async copy to the device */
+	/* Later waits for the same work, with no work submitted between. */
+	uint32_t also[NEEDS_BESIDE];
+	int64_t enter, exit; /* enter: of a loop's first query */
+	int64_t behind_end;
+	int64_t until;      /* ... and that operation's end; INT64_MIN: the host needs nothing */
+	int64_t usable;     /* ns that the thread could have used: its own time until its next
+			  * wait, and work that need not come after what it waited for */
+	int64_t until_also; /* part of usable before the first of also */
+	/*
+	 * Latest end of earlier operations of pairs that need the wait.  INT64_MIN: no pair does,
+	 * INT64_MAX: perhaps one with any operation.
+	 */
+	int64_t ordered_end;
+	uint32_t ordered;
+	/* The site of the next wait, if that orders such pairs without work to wait for. */
+	uint32_t stand_in;
+	int64_t stand_in_end;
+	/* The call of the wait for the same work that this one replaces; 0: none. */
+	uint32_t replaces;
+	uint8_t looked; /* the host may read a result */
+	uint8_t maybe;  /* some kernel may have written one */
+	uint8_t timed;  /* it lies between records of events whose elapsed time the program reads */
+	uint8_t elapsed; /* an elapsed time is read that needs the wait */
+	uint8_t freed;   /* a call that does not wait frees memory or an object after it */
+	uint8_t watches; /* its thread had submitted nothing since its last one */
+	uint8_t keeps;   /* work submitted before it was still in progress when it returned */
+	uint8_t uploads; /* its thread had submitted copies from pageable memory since its last */
+	/* Work that it was the first wait for, or its thread's next, is_unproven. */
+	uint8_t unproven;
+};
+
+/* A stream's wait for an event, and the operation that it delayed most. */
+struct event_wait {
+	int64_t call, process;
+	int64_t behind, behind_end; /* the call whose operation completed last */
+	int64_t ready;              /* when the delayed operation could have started without the
+				     * wait */
+	int64_t needed; /* latest end of work it is needed for, WALK_NEVER: all, 0: none */
+	/* Waits that delayed the same operation: first is the one that delayed it most. */
+	struct event_wait *first, *beside[NEEDS_BESIDE];
+	size_t beside_count; /* number of waits in beside, for the first */
+};
+
+/* What is known of the work of a process. */
+struct needs_process {
+	int64_t submitter; /* the thread that submits, -1: several */
+	int64_t stream;    /* the stream that is submitted to, -1: several */
+	int64_t last;      /* its last call that submitted work */
+	int64_t busy;      /* latest known end of its operations so far */
+	enum host_view_others others;
+};
+
+/* Zero-initialized is empty. */
+struct needs {
+	struct host_wait *host; /* sorted by call */
+	size_t host_count;
+	struct id_map events;    /* call -> struct event_wait */
+	struct id_map processes; /* struct needs_process */
+	int host_is_known;       /* 0: all waits of the host may be needed */
+	int events_are_known;
+};
+
+/* Returns the wait that ends with a call, NULL if it is none. */
+const struct host_wait *needs_host_at(const struct needs *needs, int64_t call);
+
+/* Does anything need the wait? */
+int needs_wait(const struct host_wait *wait);
+
+/* Is a wait without pending work needed because the one that waited for it may be left out? */
+int needs_replacement(const struct needs *needs, int64_t call);
+
+/*
+ * For a run with its evidence.  Returns 0, or -1 after a message; call needs_release() in both
+ * cases.
+ */
+int needs_find(struct needs *needs, struct db *db);
+void needs_release(struct needs *needs);
+
+#endif

@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "constants.h"
+#include "memory.h"
+#include "needs_internal.h"
+#include "scope.h"
+#include "stretches.h"
+
+/* The last waits of a row that are followed: bits of waiter.unknown. */
+#define ROW_WINDOW 64
+
+/* Results of a stream that a thread has observed: number of possible and of sure ones. */
+struct seen {
+	int64_t count[2];
+};
+
+/* A thread, and its row of waits with no work submitted between them. */
+struct waiter {
+	size_t *row; /* numbers in needs.host */
+	size_t row_count;
+	/* Number of waits in the row with these set. */
+	size_t timed_count, freed_count, unproven_count;
+	size_t open[ROW_WINDOW]; /* waits of the row for which later work still counts */
+	size_t open_count;
+	struct order_epoch last;   /* of the work they delayed; set 0: several contexts */
+	int in_row;                /* nothing was submitted since */
+	struct order_clock *known; /* what it had observed complete before the current wait */
+	uint32_t upload;           /* as of struct host_wait */
+	uint8_t uploads;           /* as of struct host_wait */
+	uint8_t submits;           /* it has submitted work since its last wait */
+	int timed;        /* an event for an elapsed time was recorded since its last row */
+	uint64_t unknown; /* bit per wait of the window: results are unknown without that wait */
+	struct id_map seen;
+};
+
+/* --- which waits --- */
+
+int needs_host_open(struct needs_host *host, struct orders *orders, struct needs *needs,
+	struct db *db)
+{
+	const struct run *run = db->run;
+	int rc;
+
+	host->orders = orders;
+	host->needs = needs;
+	host->run = run;
+	rc = polls_find(&host->polls, run, db) ? -1 : needs_host_is_worth_it(run, &host->polls);
+	if (rc <= 0)
+		return rc;
+	host->live = xcalloc(LIVE_WAITS, sizeof(*host->live));
+	for (uint32_t id = 1; id < run_call_end(run); id++) {
+		const struct run_call *call = run_call(run, id);
+
+		if (!call || call->kind != KIND_EVENT_ELAPSED)
+			continue;
+		map_set(&host->timed, run_payload(run, call)->event, 1);
+		map_set(&host->timed, (uint64_t)run_object(run, id, OBJECT_EVENT), 1);
+	}
+	return 1;
+}
+
+static void free_waiter(void *object)
+{
+	struct waiter *waiter = object;
+
+	free(waiter->row);
+	order_clock_unref(waiter->known);
+	id_map_release(&waiter->seen, free);
+	free(waiter);
+}
+
+void needs_host_close(struct needs_host *host)
+{
+	for (size_t i = 0; host->live && i < LIVE_WAITS; i++)
+		order_cover_release(&host->live[i].cover);
+	free(host->live);
+	host->live = NULL;
+	id_map_release(&host->threads, free_waiter);
+	owners_release(&host->owners);
+	polls_release(&host->polls);
+	map_release(&host->timed);
+	id_map_release(&host->kept, free);
+}
+
+int64_t needs_host_since(const struct needs_host *host, const struct walk_call *call)
+{
+	int64_t since = polls_since(&host->polls, call->id);
+
+	if (since == INT64_MIN && scope_is_explicit(call) && !call->result &&
+		call->exit != WALK_NEVER)
+		since = call->enter;
+	return since != INT64_MIN && call->stretch != STRETCH_NONE &&
+			needs_site(host->run, call->id)
+		? since
+		: INT64_MIN;
+}
+
+static int is_timed(const struct needs_host *host, int64_t event)
+{
+	return event && map_get(&host->timed, (uint64_t)event, 0);
+}
+
+static struct waiter *waiter_of(struct needs_host *host, int64_t thread)
+{
+	return id_map_need(&host->threads, thread, sizeof(struct waiter));
+}
+
+static struct host_wait *wait_at(const struct needs_host *host, size_t number)
+{
+	return &host->needs->host[number - 1];
+}
+
+/* Returns NULL if the wait is too long ago. */
+static struct live_wait *live_at(const struct needs_host *host, size_t number)
+{
+	struct live_wait *live = &host->live[number % LIVE_WAITS];
+
+	return live->number == number ? live : NULL;
+}
+
+static struct order *loose(const struct needs_host *host)
+{
+	return &host->orders->loose[WITHOUT_HOST_WAITS].order;
+}
+
+/* The host needs the operation complete, which the wait is the first to be for. */
+static void need(struct host_wait *wait, const struct touch *touch)
+{
+	if (touch->end > wait->until) {
+		wait->until = touch->end;
+		wait->needed = touch->call;
+	}
+}
+
+/* --- waits in a row --- */
+
+static size_t window_of(const struct waiter *waiter)
+{
+	return waiter->row_count > ROW_WINDOW ? waiter->row_count - ROW_WINDOW : 0;
+}
+
+/* Closes the row when the thread waits again, or in another call. */
+static void close_row(struct needs_host *host, struct waiter *waiter, int64_t now)
+{
+	for (size_t i = 0; i < waiter->row_count; i++) {
+		struct host_wait *wait = wait_at(host, waiter->row[i]);
+
+		wait->usable += now > wait->exit ? now - wait->exit : 0;
+	}
+	waiter->row_count = waiter->timed_count = waiter->freed_count = waiter->open_count = 0;
+	waiter->unproven_count = 0;
+}
+
+/* Is a later wait of the row for the same work: from the same site, or does it cover that work? */
+static int covers_same_work(const struct needs_host *host, size_t number, size_t later)
+{
+	const struct live_wait *one = live_at(host, number), *other = live_at(host, later);
+
+	if (wait_at(host, number)->site == wait_at(host, later)->site)
+		return 1;
+	return later > number && one && other && one->behind.call &&
+		order_cover_has(&other->cover, &one->behind.loose[WITHOUT_HOST_WAITS]);
+}
+
+/* Has the thread waited for all of it since? */
+static int has_waited_since(const struct needs_host *host, size_t number, int64_t thread)
+{
+	const struct live_wait *live = live_at(host, number);
+
+	return !live || !live->behind.call ||
+		order_knows(loose(host), thread, &live->behind.loose[WITHOUT_HOST_WAITS]);
+}
+
+/* Settles what a wait of a row that ended was for, and which would wait in place of it. */
+static void settle_wait(struct needs_host *host, const struct waiter *waiter, size_t at,
+	int64_t thread)
+{
+	size_t number = waiter->row[at], count = 0;
+	struct host_wait *wait = wait_at(host, number);
+
+	if (wait->until != INT64_MIN) {
+		/* If a copy has waited for all of the work since, all of it counts as needed. */
+		if (!wait->looked && has_waited_since(host, number, thread) &&
+			wait->behind_end > wait->until)
+			wait->until = wait->behind_end;
+	} else if (wait->behind && !has_waited_since(host, number, thread)) {
+		/* Without results of its own, it needs those of the waits for the same work. */
+		for (size_t i = window_of(waiter); i < waiter->row_count; i++) {
+			const struct host_wait *other = wait_at(host, waiter->row[i]);
+
+			if (i == at || other->until <= wait->until ||
+				!covers_same_work(host, number, waiter->row[i]))
+				continue;
+			wait->until = other->until;
+			wait->needed = other->needed;
+		}
+	}
+	wait->until_also = -1;
+	for (size_t i = at + 1; i < waiter->row_count && count < NEEDS_BESIDE; i++) {
+		const struct host_wait *other = wait_at(host, waiter->row[i]);
+
+		if (other->site == wait->site || other->exit - other->enter >= BLOCKED_MIN_NS ||
+			!covers_same_work(host, number, waiter->row[i]))
+			continue;
+		wait->also[count++] = other->call;
+		if (wait->until_also < 0)
+			wait->until_also =
+				other->enter > wait->exit ? other->enter - wait->exit : 0;
+	}
+}
+
+/* Ends the row: the thread submits work or waits otherwise, so its results are complete. */
+static void end_row(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
+{
+	if (!waiter->in_row)
+		return;
+	waiter->in_row = 0;
+	for (size_t i = window_of(waiter); i < waiter->row_count && walk_submits(call); i++)
+		settle_wait(host, waiter, i, call->thread);
+}
+
+/* --- the waits themselves --- */
+
+/* Finds the last result of each stream that the thread had not observed before the wait. */
+static void find_results(struct needs_host *host, struct waiter *waiter,
+	const struct walk_call *call, struct host_wait *wait, int is_sure)
+{
+	const struct recent_thing *shown =
+		orders_shown_of(host->orders, call->process, is_sure ? SHOWN : SHOWN_MAYBE);
+
+	for (size_t i = 0; shown && i < shown->count; i++) {
+		struct recent_ring *ring = &shown->ring[i];
+		struct seen *seen = id_map_get(&waiter->seen, ring->stream);
+		const struct touch *touch;
+		struct order_cover cover;
+		int64_t last;
+
+		if (seen && seen->count[is_sure] == ring->count)
+			continue;
+		last = recent_last(ring,
+			order_known_reach(&host->orders->full, call->thread, recent_agent(ring)));
+		if (last < recent_oldest(ring) || (seen && last < seen->count[is_sure]))
+			continue;
+		seen = id_map_need(&waiter->seen, ring->stream, sizeof(*seen));
+		seen->count[is_sure] = last + 1;
+		touch = recent_at(ring, last);
+		if (order_clock_strength(waiter->known, NULL, &touch->full) == ORDER_GUARANTEED)
+			continue;
+		wait->maybe |= !is_sure;
+		/* Another thread's results are not for this thread. */
+		if (!is_sure || owners_is_others(&host->owners, touch->stream, call->thread))
+			continue;
+		wait->looked = 1;
+		need(wait, touch);
+		cover = (struct order_cover){ .clock = touch->clock,
+			.own = touch->loose[WITHOUT_HOST_WAITS] };
+		order_thread_knows(loose(host), call, &cover);
+	}
+}
+
+/*
+ * Returns 1 if it was the first wait for work whose accesses are not known from a call or PTX.
+ * Work that is no longer kept counts as such.
+ */
+static int is_unproven(const struct needs_host *host, const struct waiter *waiter,
+	const struct walk_call *call)
+{
+	const struct recent_thing *unproven = recent_find(&host->orders->unproven, call->process);
+	struct recent_ring *ring = unproven ? recent_newest(unproven) : NULL;
+
+	for (; ring; ring = recent_older(unproven, ring)) {
+		uint32_t reach =
+			order_known_reach(&host->orders->full, call->thread, recent_agent(ring));
+		int64_t last = recent_last(ring, reach);
+
+		if (last < recent_oldest(ring)
+				? reach && last >= 0
+				: order_clock_strength(waiter->known, NULL,
+					  &recent_at(ring, last)->full) != ORDER_GUARANTEED)
+			return 1;
+	}
+	return 0;
+}
+
+/* Adds the wait to its row. */
+static void add_wait(struct needs_host *host, struct waiter *waiter, const struct host_wait *wait,
+	struct live_wait *live)
+{
+	struct needs *needs = host->needs;
+	const struct order_epoch *behind = &live->behind.loose[WITHOUT_HOST_WAITS];
+	struct live_wait *place;
+
+	*array_push(needs->host, needs->host_count) = *wait;
+	live->number = needs->host_count;
+	*array_push(waiter->row, waiter->row_count) = live->number;
+	place = &host->live[live->number % LIVE_WAITS];
+	order_cover_release(&place->cover);
+	*place = *live;
+	if (!live->behind.call)
+		return;
+	if (!waiter->open_count)
+		waiter->last = *behind;
+	if (waiter->last.set != behind->set)
+		waiter->last.set = 0;
+	if (waiter->last.seq < behind->seq)
+		waiter->last.seq = behind->seq;
+	if (waiter->open_count == ROW_WINDOW)
+		memmove(waiter->open, waiter->open + 1,
+			--waiter->open_count * sizeof(*waiter->open));
+	waiter->open[waiter->open_count++] = live->number;
+}
+
+int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64_t since)
+{
+	struct order *full = &host->orders->full;
+	const struct order_state *news = &full->needs[ORDER_WAIT];
+	const struct needs_process *process = id_map_get(&host->needs->processes, call->process);
+	struct waiter *waiter = waiter_of(host, call->thread);
+	struct host_wait wait = { .call = (uint32_t)call->id,
+		.site = needs_site(host->run, call->id),
+		.process = (uint32_t)call->process,
+		.enter = since,
+		.exit = call->exit,
+		.until = INT64_MIN,
+		.ordered_end = INT64_MIN,
+		.stand_in_end = INT64_MIN,
+		.upload = waiter->upload,
+		.uploads = waiter->uploads,
+		.watches = !waiter->submits,
+		.keeps = process && process->busy > call->exit,
+		.timed = waiter->timed || is_timed(host, call->event) };
+	struct live_wait live = { 0 };
+	const struct run_work *work;
+
+	if (!waiter->in_row)
+		close_row(host, waiter, since);
+	waiter->in_row = 1;
+	waiter->submits = 0;
+	waiter->timed = 0;
+	order_clock_unref(waiter->known);
+	waiter->known = order_clock_ref(order_clock_of_thread(full, call->thread));
+	order_cover_of(loose(host), call, &live.cover);
+	if (orders_without(host->orders, WITHOUT_HOST_WAITS, call)) {
+		order_cover_release(&live.cover);
+		return -1;
+	}
+	live.point = order_point_of_thread(full, call->thread);
+	/* The operation that ended last, of those it was the first to wait for. */
+	work = news->op ? run_work(host->run, news->op) : NULL;
+	if (work) {
+		const struct touch *touch = orders_find(host->orders,
+			run_call(host->run, work->call)->stream, work->call);
+
+		wait.behind = work->call;
+		wait.behind_end = news->end;
+		if (touch)
+			live.behind = *touch;
+	}
+	find_results(host, waiter, call, &wait, 1);
+	find_results(host, waiter, call, &wait, 0);
+	wait.unproven = (uint8_t)is_unproven(host, waiter, call);
+	add_wait(host, waiter, &wait, &live);
+	return 0;
+}
+
+/* --- work between waits --- */
+
+static uint64_t find_unknown(const struct needs_host *host, const struct waiter *waiter,
+	int64_t thread)
+{
+	size_t from = window_of(waiter);
+	uint64_t unknown = 0;
+
+	for (size_t i = from; i < waiter->row_count; i++)
+		unknown |= (uint64_t)!has_waited_since(host, waiter->row[i], thread) << (i - from);
+	return unknown;
+}
+
+void needs_host_before(struct needs_host *host, const struct walk_call *call)
+{
+	struct waiter *waiter = waiter_of(host, call->thread);
+
+	if (call->kind == KIND_EVENT_ELAPSED && !call->result)
+		waiter->unknown = find_unknown(host, waiter, call->thread);
+}
+
+/*
+ * The work could have run concurrently with the work of the waits before it.  Time after a wait
+ * counts only up to its length.
+ */
+static void delay_work(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
+{
+	/* Mostly the case after legacy work. */
+	if (waiter->last.set &&
+		orders_is_after_set(host->orders, WITHOUT_HOST_WAITS, &waiter->last))
+		return;
+	for (size_t i = 0; i < waiter->open_count;) {
+		const struct live_wait *live = live_at(host, waiter->open[i]);
+		struct host_wait *wait = wait_at(host, waiter->open[i]);
+
+		if (!live || wait->usable >= wait->exit - wait->enter) {
+			waiter->open[i] = waiter->open[--waiter->open_count];
+			continue;
+		}
+		i++;
+		if (!orders_is_before_without(host->orders, WITHOUT_HOST_WAITS, &live->behind))
+			wait->usable += call->op_busy;
+	}
+}
+
+/* Notes what later calls say about the waits of the row. */
+static void mark_row(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
+{
+	int releases = kind_has(call->kind, K_RELEASES) && !kind_has(call->kind, K_MARKER);
+
+	/*
+	 * Frees memory or an object that the device may use, without a wait or a stream's order.
+	 * cuMemRelease: "freed when all outstanding mappings to the memory are unmapped" (driver
+	 * API).
+	 */
+	if (call->kind == KIND_TEXTURE_DESTROY ||
+		(releases && kind_waits(call->kind) == WAITS_NOTHING))
+		for (; waiter->freed_count < waiter->row_count; waiter->freed_count++)
+			wait_at(host, waiter->row[waiter->freed_count])->freed = 1;
+	for (; host->orders->is_unproven && waiter->unproven_count < waiter->row_count;
+		waiter->unproven_count++)
+		wait_at(host, waiter->row[waiter->unproven_count])->unproven = 1;
+	/* cudaEventElapsedTime would fail without the waits that complete the events. */
+	if (call->kind == KIND_EVENT_ELAPSED && !call->result) {
+		uint64_t known = waiter->unknown & ~find_unknown(host, waiter, call->thread);
+
+		for (size_t i = window_of(waiter); i < waiter->row_count; i++, known >>= 1)
+			wait_at(host, waiter->row[i])->elapsed |= known & 1;
+		for (; waiter->timed_count < waiter->row_count; waiter->timed_count++)
+			wait_at(host, waiter->row[waiter->timed_count])->timed = 1;
+	}
+	if (call->kind == KIND_EVENT_RECORD)
+		waiter->timed |= is_timed(host, call->event);
+}
+
+void needs_host_after(struct needs_host *host, const struct walk_call *call)
+{
+	struct waiter *waiter = waiter_of(host, call->thread);
+	int uploads = call_is_async_copy(call->kind) && call->direction == COPY_H2D;
+
+	owners_note(&host->owners, host->orders, call);
+	if (walk_submits(call)) {
+		needs_process_note(host->needs, host->orders, call);
+		waiter->submits = 1;
+		if (waiter->in_row)
+			waiter->uploads = 0;
+		waiter->uploads |= uploads && call->src == MEMORY_PAGEABLE;
+		waiter->upload = uploads ? (uint32_t)call->id : 0;
+		delay_work(host, waiter, call);
+		if (!orders_fetches(call))
+			end_row(host, waiter, call);
+	}
+	mark_row(host, waiter, call);
+	if (scope_waited(call) && !scope_is_explicit(call) &&
+		!(waiter->in_row && orders_fetches(call))) {
+		end_row(host, waiter, call);
+		close_row(host, waiter, call->enter);
+	}
+}
+
+/* --- missing orders --- */
+
+/*
+ * Of two waits, of which the second has nothing to wait for, one is needed: right after the first
+ * that one, since the second is sure to be redundant; later the second, since time is lost before.
+ */
+static void note_stand_in(struct host_wait *wait, struct host_wait *stand_in,
+	const struct touch *earlier)
+{
+	if (stand_in->enter - wait->exit >= BLOCKED_MIN_NS) {
+		stand_in->replaces = wait->call;
+		return;
+	}
+	wait->stand_in = stand_in->site;
+	if (earlier->end > wait->stand_in_end)
+		wait->stand_in_end = earlier->end;
+}
+
+/* Returns the number of the last wait that orders the pair; 0: it is not known. */
+static size_t find_last(struct needs_host *host, const struct touch *earlier)
+{
+	size_t number = host->needs->host_count, last = 0;
+
+	for (; number && live_at(host, number); number--) {
+		const struct live_wait *live = live_at(host, number);
+
+		if (wait_at(host, number)->call < earlier->call)
+			break;
+		if (!orders_is_before(host->orders, &live->point) ||
+			!order_cover_has(&live->cover, &earlier->loose[WITHOUT_HOST_WAITS]))
+			continue;
+		last = last ? last : number;
+		if (!wait_at(host, number)->behind)
+			continue;
+		if (last != number)
+			note_stand_in(wait_at(host, number), wait_at(host, last), earlier);
+		break;
+	}
+	return last;
+}
+
+void needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
+	const struct touch *earlier)
+{
+	const struct order *full = &host->orders->full;
+	const struct waiter *waiter = waiter_of(host, later->thread);
+	uint32_t since = earlier ? earlier->call : 0;
+	struct order_epoch point = full->epoch;
+	struct host_wait *wait;
+	size_t last;
+
+	/* A wait that is needed anyway keeps them in order. */
+	if (earlier && needs_is_kept(&host->kept, host->orders, later->thread, earlier))
+		return;
+	last = earlier ? find_last(host, earlier) : 0;
+	wait = last ? wait_at(host, last) : NULL;
+	if (!wait) {
+		/* Any wait since may be it. */
+		if (!host->unknown_until || since < host->unknown_since)
+			host->unknown_since = since;
+		host->unknown_until = host->needs->host_count;
+		if (earlier && order_knows(full, later->thread, &earlier->full))
+			point = order_point_of_thread(full, later->thread);
+	} else if (waiter->in_row && waiter->row_count && orders_fetches(later) &&
+		last >= waiter->row[0]) {
+		/* The thread waited for what it copies to the host before it submits more. */
+		need(wait, earlier);
+		order_thread_waits(loose(host), later, earlier->stream);
+		return;
+	} else {
+		if (earlier->end > wait->ordered_end) {
+			wait->ordered_end = earlier->end;
+			wait->ordered = earlier->call;
+		}
+		point = live_at(host, last)->point;
+	}
+	if (earlier)
+		needs_keep(&host->kept, later->thread, earlier, point);
+}
+
+void needs_host_finish(struct needs_host *host)
+{
+	struct needs *needs = host->needs;
+
+	for (size_t i = 0; i < host->unknown_until; i++)
+		if (needs->host[i].call >= host->unknown_since)
+			needs->host[i].ordered_end = INT64_MAX;
+	needs->host_is_known = !orders_given_up(host->orders);
+}

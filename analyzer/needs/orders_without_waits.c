@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "orders_without_waits.h"
+
+#include <stdio.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "conflict.h"
+#include "memory.h"
+#include "unnamed_memory.h"
+
+/* Keys besides allocations, whose ids are positive: */
+#define TOUCHES_UNKNOWN (-1)   /* operations with unknown memory */
+#define TOUCHES_ANY (-2)       /* all operations */
+#define TOUCHES_VARIABLES (-3) /* operations that use variables of modules */
+
+/*
+ * Memory that a kernel accesses besides its parameters.  Constants (16, PTX_REACH_CONSTANT) are
+ * written only by copies, whose destination is unknown and may be anything.
+ */
+#define REACHES_MEMORY 15
+
+/* Pairs of a stream whose accesses are compared; further ones count as conflicts. */
+#define CONFLICT_TRIES 16
+/* Streams remembered for one allocation; once there are more, unknown ones count as conflicts. */
+#define STREAM_LIMIT 256
+
+static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
+{
+	(void)arg, (void)call, (void)needs, (void)reason;
+	return 0;
+}
+
+/*
+ * Returns 1 if all graphs do only device work, by kernels that access only memory they were given.
+ */
+static const char graphs_known_sql[] =
+	"SELECT NOT EXISTS (SELECT 1 FROM graph_node n "
+	"JOIN call c ON c.id = ifnull(n.origin, n.call) "
+	"LEFT JOIN kernel k ON k.id = c.kernel LEFT JOIN kernel_code d ON d.kernel = c.kernel "
+	"WHERE CASE n.type WHEN 'kernel' THEN k.parameter_count IS NULL "
+	"OR ifnull(d.reaches, 1) & 15 "
+	"WHEN 'copy' THEN c.src_memory IS NOT 'device' OR c.dst_memory IS NOT 'device' "
+	"ELSE n.type NOT IN ('set', 'empty') END)";
+
+#define USED_BY_SEVERAL UINT32_MAX
+
+/* A call that makes a graph node uses nothing itself. */
+static void note_user(struct orders *orders, int64_t memory, uint32_t id)
+{
+	const struct run_call *call = run_call(orders->run, id);
+	uint32_t *user = &orders->user[memory];
+
+	if (call && (call->stream || kind_has(call->kind, K_WORK)))
+		*user = !*user || *user == call->stream + 1 ? call->stream + 1 : USED_BY_SEVERAL;
+}
+
+/* A single stream uses the memory: its operations are ordered in every order that is tracked. */
+static int is_used_alone(const struct orders *orders, int64_t memory)
+{
+	return memory >= 0 && orders->user[memory] != USED_BY_SEVERAL;
+}
+
+/* Finds memory that a single stream uses, which is most memory: it need not be compared. */
+static void find_users(struct orders *orders)
+{
+	const struct run *run = orders->run;
+	const struct run_operand *operand = (const struct run_operand *)run->operands.rows;
+	const struct run_operand *end = run_rows_end(&run->operands);
+
+	orders->user = xcalloc(run->allocations.count + 1, sizeof(*orders->user));
+	for (; operand < end; operand++)
+		note_user(orders, run_memory(run, operand->allocation), operand->call);
+	for (uint32_t id = 1; id < run->allocations.count; id++) {
+		note_user(orders, id, run_allocation(run, id)->created);
+		note_user(orders, id, run_allocation(run, id)->freed);
+	}
+}
+
+int orders_init(struct orders *orders, struct db *db)
+{
+	orders->full = (struct order){ .edge = no_edge, .db = db };
+	for (int i = 0; i < WITHOUT_COUNT; i++)
+		orders->loose[i].order = orders->full;
+	orders->memory.stream_limit = STREAM_LIMIT;
+	orders->reader = access_open(db);
+	if (!orders->reader || host_view_find(&orders->view, db))
+		return -1;
+	orders->graphs_known = (int)db_int(db, graphs_known_sql, 0);
+	orders->reaches = access_some_reach(db);
+	orders->run = db->run;
+	find_users(orders);
+	orders->operands = (struct run_cursor){ .rows = &db->run->operands };
+	orders->launches = (struct run_cursor){ .rows = &db->run->launches };
+	orders->freed = (struct run_cursor){ .rows = &db->run->freed };
+	return 0;
+}
+
+int64_t orders_given_up(const struct orders *orders)
+{
+	int64_t given_up = orders->full.given_up;
+
+	for (int i = 0; i < WITHOUT_COUNT && !given_up; i++)
+		given_up = orders->loose[i].order.given_up;
+	return given_up;
+}
+
+void orders_release(struct orders *orders)
+{
+	order_release(&orders->full);
+	for (int i = 0; i < WITHOUT_COUNT; i++)
+		order_release(&orders->loose[i].order);
+	recent_release(&orders->memory);
+	recent_release(&orders->shown);
+	recent_release(&orders->unproven);
+	recent_release(&orders->work);
+	host_view_release(&orders->view);
+	access_close(orders->reader);
+	orders->reader = NULL;
+	free(orders->key);
+	free(orders->user);
+	orders->key = NULL;
+	orders->user = NULL;
+}
+
+/* --- memory of a call --- */
+
+static void add_key(struct orders *orders, int64_t key)
+{
+	orders->names_memory = 1;
+	if (is_used_alone(orders, key))
+		return;
+	for (size_t i = 0; i < orders->key_count; i++)
+		if (orders->key[i].id == key)
+			return;
+	/* The array is reused for each call; it grows by the same steps again. */
+	*array_push(orders->key, orders->key_count) = (struct orders_key){ .id = key };
+}
+
+/* Returns 1 if the host may access the results of a call's operation, or write to its source. */
+static int is_host_visible(const struct orders *orders, const struct walk_call *call)
+{
+	if (call_is_copy(call->kind) || kind_family(call->kind) == FAMILY_set)
+		/* A pageable source is read during the call. */
+		return call->host_visible || call->src == MEMORY_PINNED ||
+			call->src == MEMORY_MANAGED ||
+			(call->dst != MEMORY_DEVICE && call->direction != COPY_H2D &&
+				call->direction != COPY_D2D);
+	if (kind_family(call->kind) == FAMILY_graph_launch)
+		return call->host_visible || call->content || !orders->graphs_known;
+	/* Launches, and copies between devices. */
+	if (kind_has(call->kind, K_ACCESSES) && !kind_has(call->kind, K_UNTIMED))
+		return call->host_visible;
+	return !kind_has(call->kind, K_MARKER);
+}
+
+/* Memory of copies and memsets that may be an allocation on the device. */
+static int is_device_side(enum memory_kind memory)
+{
+	return memory == MEMORY_DEVICE || memory == MEMORY_UNKNOWN;
+}
+
+static int is_all_known(const struct walk_call *call, int sources, int destinations)
+{
+	switch (kind_family(call->kind)) {
+	case FAMILY_copy:
+		if (kind_has(call->kind, K_UNTIMED)) /* several copies */
+			return !(call->content & CONTENT_UNNAMED);
+		return (sources || call->direction == COPY_H2D || !is_device_side(call->src)) &&
+			(destinations || call->direction == COPY_D2H || !is_device_side(call->dst));
+	case FAMILY_set:
+		return destinations > 0;
+	case FAMILY_graph_launch:
+		return !(call->content & CONTENT_UNNAMED);
+	case FAMILY_launch:
+		return !kind_has(call->kind, K_ANY_STREAM);
+	case FAMILY_callback:
+		return 1;
+	default:
+		return kind_has(call->kind, K_MARKER);
+	}
+}
+
+/* Adds the first allocation that the call makes in stream order. */
+static void add_allocated(struct orders *orders, const struct walk_call *call)
+{
+	const struct run_ended *row = run_find(&orders->run->allocated, call->id);
+	const struct run_ended *end = run_rows_end(&orders->run->allocated);
+
+	for (; row && row < end && row->call == call->id; row++)
+		if (run_allocation(orders->run, row->what)->kind == ALLOCATION_ASYNC) {
+			add_key(orders, row->what);
+			return;
+		}
+}
+
+static void add_freed(struct orders *orders, const struct walk_call *call)
+{
+	const struct run_ended *row = run_cursor_at(&orders->freed, call->id);
+
+	if (row)
+		add_key(orders, row->what);
+}
+
+/* Returns 1 if the call may access any memory that kernels access, 0 if not; -1 after a message. */
+static int find_reach(struct orders *orders, const struct walk_call *call)
+{
+	const struct run_ended *launch;
+	unsigned reaches;
+
+	if (kind_family(call->kind) == FAMILY_graph_launch && orders->reaches) {
+		const struct accesses *one = access_read(orders->reader, call->id);
+
+		if (!one)
+			return -1;
+		if (one->reaches & PTX_REACH_POINTER)
+			return 1;
+		if (one->reaches & PTX_REACH_VARIABLE)
+			add_key(orders, TOUCHES_VARIABLES);
+		return 0;
+	}
+	if (kind_family(call->kind) != FAMILY_launch)
+		return 0;
+	if (!run_kernel(orders->run, call->kernel)->knows_parameters)
+		return 1;
+	launch = run_cursor_at(&orders->launches, call->id);
+	reaches = run_reaches(orders->run, call->kernel, launch ? launch->what : 0);
+	if (reaches & PTX_REACH_POINTER)
+		return 1;
+	if (reaches & REACHES_MEMORY)
+		add_key(orders, TOUCHES_VARIABLES);
+	return 0;
+}
+
+/* Fills orders->key.  Returns 1 if the call accesses no other, 0 if so, -1 after a message. */
+static int find_keys(struct orders *orders, const struct walk_call *call)
+{
+	int sources = 0, destinations = 0, unknown;
+	const struct run_operand *operand;
+
+	orders->key_count = 0;
+	orders->names_memory = 0;
+	for (; (operand = run_cursor_at(&orders->operands, call->id)); orders->operands.at++) {
+		/* Kernels use variables by name: they share one key (find_reach). */
+		if (run_allocation(orders->run, operand->allocation)->kind == ALLOCATION_VARIABLE)
+			continue;
+		sources += operand_is_source(operand->role);
+		destinations += operand->role == OPERAND_DST;
+		add_key(orders, run_memory(orders->run, operand->allocation));
+	}
+	unknown = find_reach(orders, call);
+	if (unknown < 0)
+		return -1;
+	if (kind_family(call->kind) == FAMILY_stream_allocation)
+		add_allocated(orders, call);
+	if (kind_family(call->kind) == FAMILY_stream_free)
+		add_freed(orders, call);
+	return !unknown && is_all_known(call, sources, destinations);
+}
+
+/* --- earlier accesses --- */
+
+int orders_is_before(struct orders *orders, const struct order_epoch *epoch)
+{
+	return order_reaches(&orders->full_reaches, &orders->full, epoch);
+}
+
+int orders_is_before_without(struct orders *orders, enum without without, const struct touch *touch)
+{
+	struct orders_loose *loose = &orders->loose[without];
+
+	return order_reaches(&loose->reaches, &loose->order, &touch->loose[without]);
+}
+
+int orders_is_after_set(struct orders *orders, enum without without, const struct order_epoch *last)
+{
+	struct orders_loose *loose = &orders->loose[without];
+
+	return order_reaches_set(&loose->reaches, &loose->order, last->set) >= last->seq;
+}
+
+/* Launches, copies, memsets and graphs of these.  An allocation or free affects all accesses. */
+static int is_access(const struct walk_call *call)
+{
+	return kind_has(call->kind, K_ACCESSES);
+}
+
+/*
+ * Returns 0 only if the two are known to need no order; -1 after a message.  Memory that both name
+ * has keys of its own.
+ */
+static int may_conflict(struct orders *orders, const struct walk_call *call, int64_t key,
+	const struct touch *touch)
+{
+	if (!is_access(call) || !touch->is_access)
+		return 1;
+	return access_may_conflict(orders->reader, call->id, touch->call,
+		key == TOUCHES_VARIABLES ? CONFLICT_MAYBE : CONFLICT_UNKNOWN);
+}
+
+/* The pair was already reported, for other memory that both access. */
+static int is_reported(struct orders *orders, enum without without, const struct touch *touch)
+{
+	struct orders_reported *reported =
+		&orders->reported[(uint64_t)touch->call % ORDERS_REPORTED];
+
+	return reported->step == orders->full_reaches.step && reported->call == touch->call &&
+		reported->without & 1u << without;
+}
+
+static int report(struct orders *orders, enum without without, const struct walk_call *call,
+	const struct touch *touch)
+{
+	struct orders_reported *reported =
+		&orders->reported[(uint64_t)touch->call % ORDERS_REPORTED];
+
+	if (reported->step != orders->full_reaches.step || reported->call != touch->call)
+		*reported = (struct orders_reported){ orders->full_reaches.step, touch->call, 0 };
+	reported->without |= 1u << without;
+	return orders->lost(orders->arg, without, call, touch);
+}
+
+/*
+ * Reports the last operation that loses its order and may need it.  Older ones may need it, too.
+ * Sets *is_settled if that is the last one of the ring: then needed waits keep the order of all.
+ */
+static int check_ring(struct orders *orders, enum without without, const struct walk_call *call,
+	int64_t key, struct recent_ring *ring, int *is_settled)
+{
+	int64_t last = recent_last(ring,
+		order_reaches_to(&orders->full_reaches, &orders->full, recent_agent(ring)));
+
+	*is_settled = 0;
+	for (int tries = 0; last >= recent_oldest(ring); last--, tries++) {
+		const struct touch *touch = recent_at(ring, last);
+		int conflict = 1;
+
+		*is_settled = last == ring->count - 1;
+		if (orders_is_before_without(orders, without, touch) ||
+			is_reported(orders, without, touch))
+			return 0;
+		if (tries < CONFLICT_TRIES)
+			conflict = may_conflict(orders, call, key, touch);
+		if (conflict)
+			return conflict < 0 ? -1 : report(orders, without, call, touch);
+	}
+	*is_settled = 0;
+	return ring->count > RECENT_DEPTH ? orders->lost(orders->arg, without, call, NULL) : 0;
+}
+
+/*
+ * Sets a bit in *after_all if the call is surely after all operations with that key, in the order
+ * without the waits that are not known to be needed.  An operation after a touch is also after
+ * everything before that touch.
+ */
+static int check_key(struct orders *orders, enum without without, const struct walk_call *call,
+	int64_t key, unsigned *after_all)
+{
+	const struct recent_thing *thing = recent_find(&orders->memory, key);
+	struct recent_ring *ring = thing ? recent_newest(thing) : NULL;
+	int is_last = 1;
+
+	for (; ring; ring = recent_older(thing, ring)) {
+		int is_settled =
+			orders_is_before_without(orders, without, recent_at(ring, ring->count - 1));
+
+		if (!is_settled && ring->stream != call->stream &&
+			check_ring(orders, without, call, key, ring, &is_settled))
+			return -1;
+		if (is_settled && ring->after_all & 1u << without)
+			break;
+		is_last &= is_settled;
+	}
+	if (thing && !ring && thing->forgot)
+		return orders->lost(orders->arg, without, call, NULL);
+	*after_all |= (unsigned)is_last << without;
+	return 0;
+}
+
+/* all: of operations with any key. */
+static int check_without(struct orders *orders, enum without without, const struct walk_call *call,
+	unsigned *all)
+{
+	unsigned unused = 0;
+
+	if (all)
+		return check_key(orders, without, call, TOUCHES_ANY, all);
+	for (size_t i = 0; i < orders->key_count; i++)
+		if (check_key(orders, without, call, orders->key[i].id, &orders->key[i].after_all))
+			return -1;
+	return orders->names_memory ? check_key(orders, without, call, TOUCHES_UNKNOWN, &unused)
+				    : 0;
+}
+
+/*
+ * If all_known is 0, *after_all gets a bit for each order in which the call is after all
+ * operations.
+ */
+static int check(struct orders *orders, const struct walk_call *call, int all_known,
+	unsigned *after_all)
+{
+	for (int i = 0; i < WITHOUT_COUNT; i++)
+		if (orders->loose[i].is_followed &&
+			check_without(orders, (enum without)i, call, all_known ? NULL : after_all))
+			return -1;
+	return 0;
+}
+
+static int64_t end_of(const struct orders *orders, const struct walk_call *call)
+{
+	int64_t end = INT64_MIN;
+
+	if (kind_family(call->kind) != FAMILY_stream_allocation &&
+		kind_family(call->kind) != FAMILY_stream_free)
+		return call->op_end;
+	for (int i = 0; i < ORDER_REASONS; i++)
+		if (orders->full.needs[i].op && orders->full.needs[i].end > end)
+			end = orders->full.needs[i].end;
+	return end;
+}
+
+/* Sure results have even keys. */
+static int64_t shown_key(int64_t process, enum host_view_shown shown)
+{
+	return 2 * process + (shown != SHOWN);
+}
+
+/* Returns 1 if some access is known by weaker evidence than a call or PTX, or not at all. */
+static int is_unproven(struct orders *orders, const struct walk_call *call)
+{
+	const struct run_kernel *kernel = run_kernel(orders->run, call->kernel);
+	const struct accesses *accesses;
+
+	if (!is_access(call))
+		return 0;
+	if (kind_family(call->kind) == FAMILY_launch &&
+		(kernel->complete || kernel->evidence < EVIDENCE_PTX))
+		return kernel->evidence < EVIDENCE_PTX;
+	accesses = access_read(orders->reader, call->id);
+	if (!accesses)
+		return -1;
+	for (size_t i = 0; i < accesses->count; i++)
+		if (accesses->access[i].evidence < EVIDENCE_PTX)
+			return 1;
+	return !accesses->complete;
+}
+
+static int note_shown(struct orders *orders, const struct walk_call *call, struct touch *touch)
+{
+	int shown = host_view_may_read(&orders->view, orders->reader, call,
+		is_host_visible(orders, call));
+
+	orders->shows = shown > 0 ? (enum host_view_shown)shown : SHOWN_NOTHING;
+	if (shown <= 0)
+		return shown;
+	if (orders->loose[WITHOUT_HOST_WAITS].is_followed)
+		touch->clock = orders->loose[WITHOUT_HOST_WAITS].order.now;
+	return recent_note(&orders->shown, shown_key(call->process, orders->shows), touch, 0);
+}
+
+static int note_all(struct orders *orders, const struct walk_call *call, int all_known,
+	unsigned after_all)
+{
+	struct touch touch = { .call = (uint32_t)call->id,
+		.stream = (uint32_t)call->stream,
+		.end = end_of(orders, call),
+		.is_access = is_access(call),
+		.full = orders->full.epoch };
+
+	for (int i = 0; i < WITHOUT_COUNT; i++)
+		touch.loose[i] = orders->loose[i].order.epoch;
+	for (size_t i = 0; i < orders->key_count; i++)
+		if (recent_note(&orders->memory, orders->key[i].id, &touch,
+			    orders->key[i].after_all | after_all))
+			return -1;
+	if ((!all_known && recent_note(&orders->memory, TOUCHES_UNKNOWN, &touch, after_all)) ||
+		recent_note(&orders->memory, TOUCHES_ANY, &touch, after_all) ||
+		(walk_submits(call) && recent_note(&orders->work, call->stream, &touch, 0)))
+		return -1;
+	orders->is_unproven = is_unproven(orders, call);
+	if (orders->is_unproven < 0 ||
+		(orders->is_unproven && recent_note(&orders->unproven, call->process, &touch, 0)))
+		return -1;
+	return note_shown(orders, call, &touch);
+}
+
+/* An allocation is not accessed after its free, unless other allocations are parts of it. */
+static void forget_freed(struct orders *orders, const struct walk_call *call)
+{
+	const struct run_ended *row = run_cursor_at(&orders->freed, call->id);
+
+	if (row && !run_allocation(orders->run, row->what)->has_parts)
+		recent_forget(&orders->memory, row->what);
+}
+
+int orders_fetches(const struct walk_call *call)
+{
+	return call_is_copy(call->kind) && !call->result && call->direction == COPY_D2H;
+}
+
+/*
+ * Returns 1 if the call submitted an operation that all orders contain; 0, or -1 after a message.
+ */
+static int step_all(struct orders *orders, const struct walk_call *call)
+{
+	int is_known;
+
+	if (order_step(&orders->full, call))
+		return -1;
+	order_reaches_begin(&orders->full_reaches);
+	is_known = orders->full.epoch.seq != 0;
+	for (int i = 0; i < WITHOUT_COUNT; i++) {
+		struct orders_loose *loose = &orders->loose[i];
+
+		if (!loose->is_followed)
+			continue;
+		if (order_step(&loose->order, call))
+			return -1;
+		order_reaches_begin(&loose->reaches);
+		is_known &= loose->order.epoch.seq != 0;
+	}
+	return is_known;
+}
+
+int orders_all(struct orders *orders, const struct walk_call *call)
+{
+	int is_known = step_all(orders, call), all_known;
+	unsigned after_all = 0;
+
+	orders->shows = SHOWN_NOTHING;
+	orders->is_unproven = 0;
+	if (is_known < 0)
+		return -1;
+	if (is_known) {
+		all_known = find_keys(orders, call);
+		if (all_known < 0 || check(orders, call, all_known, &after_all) ||
+			note_all(orders, call, all_known, after_all))
+			return -1;
+	}
+	forget_freed(orders, call);
+	return 0;
+}
+
+int orders_without(struct orders *orders, enum without without, const struct walk_call *call)
+{
+	orders->shows = SHOWN_NOTHING;
+	orders->is_unproven = 0;
+	if (order_step(&orders->full, call))
+		return -1;
+	for (int i = 0; i < WITHOUT_COUNT; i++)
+		if (orders->loose[i].is_followed && i != (int)without &&
+			order_step(&orders->loose[i].order, call))
+			return -1;
+	return 0;
+}
+
+const struct recent_thing *orders_shown_of(const struct orders *orders, int64_t process,
+	enum host_view_shown shown)
+{
+	return recent_find(&orders->shown, shown_key(process, shown));
+}
+
+const struct touch *orders_find(const struct orders *orders, int64_t stream, int64_t call)
+{
+	const struct recent_thing *work = recent_find(&orders->work, stream);
+	const struct recent_ring *ring = work ? work->ring : NULL;
+
+	for (int64_t k = ring ? ring->count - 1 : -1; ring && k >= recent_oldest(ring); k--)
+		if (recent_at(ring, k)->call <= call)
+			return recent_at(ring, k)->call == call ? recent_at(ring, k) : NULL;
+	return NULL;
+}

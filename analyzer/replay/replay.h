@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Replays a run without the device: estimates its duration if some calls were changed.  Private to
+ * this room; savings.h is for others.
+ *
+ * Each thread is a sequence of calls with the host's own time in between.  A call takes its
+ * unblocked time, and returns no sooner than the work it waits for is complete.  An operation
+ * starts once it was submitted and everything that it is ordered after has ended, and takes its
+ * measured time.  Other delays of the run are ignored, so that the error of a replay without
+ * changes shows how far replays can be trusted.
+ *
+ * The order among streams is CUDA's (order.h), kept here as times: the ends of the work of a
+ * stream, of the legacy stream and of the blocking streams, and of the work that an event captured.
+ * Calls are replayed in the order of the run.  Waits between threads by other means than CUDA and
+ * pthread_join are not recorded: time outside of calls remains as it was, unless a thread was
+ * silent until another one had done its part (handovers.h).
+ *
+ * Not thread-safe.  Memory is proportional to the number of calls that submit, order or wait, and
+ * four bytes for each other one.
+ */
+#ifndef CUFENCE_REPLAY_H
+#define CUFENCE_REPLAY_H
+
+#include "change.h"
+#include "constants.h"
+#include "handovers.h"
+#include "id_map.h"
+#include "map.h"
+#include "pinned_copies.h"
+#include "run_evidence.h"
+#include "savings.h"
+#include "scope.h"
+
+/* How operations affect each other when they could run at the same time. */
+enum replay_contention {
+	REPLAY_LIKELY, /* kernels that fill the device run one after the other */
+	REPLAY_LEAST,  /* kernels do not affect each other */
+	REPLAY_MOST, /* kernels that need half of the device or more run one after the other, and so
+		      * do operations on the same allocation */
+	REPLAY_QUICK,    /* as likely, with a faster host, as in another process */
+	REPLAY_RECORDED, /* as likely, and calls include the cost of recording: to compare with the
+			  * measured run */
+	REPLAY_CONTENTIONS
+};
+
+#define REPLAY_NONE UINT32_MAX
+#define REPLAY_LONG_AGO (INT64_MIN / 2) /* far from overflow when added to */
+#define REPLAY_NEVER INT64_MAX
+
+/* Acts of a call in a replay; a mask. */
+enum step_act {
+	STEP_SUBMITS = 1 << 0,     /* submits an operation of any length to its stream */
+	STEP_RECORDS = 1 << 1,     /* records an event */
+	STEP_AWAITS = 1 << 2,      /* its stream waits for an event */
+	STEP_WAITS = 1 << 3,       /* the host waits for the work in scope */
+	STEP_WAITS_OWN = 1 << 4,   /* ... and for the call's own operation */
+	STEP_WAITS_FIRST = 1 << 5, /* ... before it submits */
+	STEP_EXPLICIT = 1 << 6,    /* an explicit wait */
+	STEP_MAKES_THREAD = 1 << 7,
+	STEP_JOINS_THREAD = 1 << 8,
+	STEP_HOST_WORK = 1 << 9,      /* a host function, whose duration is not recorded */
+	STEP_HAS_OP = 1 << 10,        /* times of its operation are known */
+	STEP_BECOMES_ASYNC = 1 << 11, /* a synchronous copy or memset, asynchronous when changed */
+	STEP_MEASURED = 1 << 12,      /* it is in table wait */
+	STEP_HOLDS_OTHERS = 1 << 13,  /* blocks submissions of other threads meanwhile */
+	STEP_CAN_BE_HELD = 1 << 14,   /* may be blocked by such a call */
+	STEP_STAGED = 1 << 15,        /* the host copies, because the memory is pageable */
+	STEP_ONCE = 1 << 16,          /* the fix is to call it once, not every time */
+	STEP_FIRST = 1 << 17,         /* the first of its place, at its address or in its context */
+	STEP_FETCHES = 1 << 18,       /* an explicit wait, right after a copy to the host */
+};
+
+enum step_engine { ENGINE_NONE, ENGINE_KERNEL, ENGINE_H2D, ENGINE_D2H, ENGINE_COUNT };
+
+struct replay_step {
+	int64_t call;
+	int64_t enter, exit;  /* as measured, ns */
+	int64_t start, end;   /* of its operations, as measured */
+	int64_t gap;          /* the thread's own time since its previous step, ns */
+	int64_t resumed;      /* from the end of what it was handed over by to its entry, ns */
+	int64_t own;          /* the call's unblocked time, ns */
+	int64_t recorded;     /* part of own that is due to recording */
+	int64_t waited;       /* waiting time by table wait */
+	int64_t lag;          /* from the end of the work it waited for to its return */
+	int32_t launch;       /* from its entry to the start of the operation */
+	int32_t handover;     /* from the end of the work that it comes after to its start */
+	int32_t around;       /* time of the runtime call around it, ns */
+	int32_t after_holder; /* from the return of the other thread's call that blocked it */
+	int64_t bytes;        /* size of a staged copy */
+	int64_t trimmed;      /* time in which a pool gave memory back or mapped it again, ns */
+	int64_t pinning;      /* time to pin memory that was not copied before, ns */
+	uint32_t nodes;       /* number of nodes of the graph that it makes, launches or destroys */
+	float share;          /* part of the device's threads that a kernel occupies */
+	uint32_t thread, other_thread, stream, event, context, other_context, exec;
+	uint32_t apart;    /* new stream for changed work of its stream and thread */
+	uint32_t site;     /* row of the outermost call's site, 0: unknown */
+	uint32_t held_for; /* step whose operation the host waited for, by table wait */
+	uint32_t held_by;  /* another thread's step that blocked it, by table wait */
+	const struct handover *silence; /* before it, and what ended that; NULL: none */
+	uint32_t handed_by;   /* the thread whose last call it came after outside of CUDA, */
+	uint32_t handed_step; /* or the step whose host function it came after */
+	uint32_t maker;  /* step that allocated what it frees, or made the graph that it launches */
+	uint32_t behind; /* step whose end the operation waited for on the device */
+	uint32_t behind_via;              /* step that caused that wait */
+	uint32_t follows;                 /* for a host function: its thread's previous operation */
+	uint32_t accident;                /* the first one of which it is the later operation */
+	uint32_t operands, operand_count; /* range in replay.operand */
+	uint32_t act;
+	uint8_t scope, stream_kind, kind, engine;
+	int16_t device;        /* -1: unknown */
+	uint8_t shares_device; /* it overlapped another large kernel in the run */
+};
+
+/* Memory that an operation uses, by number of struct memory. */
+struct replay_operand {
+	uint32_t exact, allocation;
+	int reads; /* the operation surely does not write it */
+};
+
+/* The changes of a step. */
+struct replay_change {
+	uint8_t bits;
+	uint8_t once;         /* takes no time: it was done before */
+	uint32_t still_needs; /* step */
+	uint32_t only_stream; /* the host waits for this stream only */
+};
+
+/* A data dependency of a step, which only the wait of another one orders. */
+struct replay_accident {
+	uint32_t earlier, via; /* steps */
+	uint32_t next;         /* number of the step's next one, REPLAY_NONE: the last */
+};
+
+/* The ends of the work so far. */
+struct replay_context {
+	int64_t legacy, blocking, all;
+	int device;
+};
+
+struct replay_thread {
+	int64_t now;
+	int64_t ahead;     /* submission time of other streams' work; REPLAY_NEVER: unchanged */
+	uint32_t ahead_of; /* the stream before whose work it is submitted */
+	/* The step that waits for another thread's end, until the next step. */
+	uint32_t join;
+};
+
+struct replay_stream {
+	int64_t tail;
+	int64_t since; /* start of its current uninterrupted work */
+	int host_work; /* its last operation ran on the host */
+	int loose;     /* a wait for an event was removed: only memory orders it */
+	int awaits;    /* it ends with a wait for an event */
+};
+
+/* Intervals in which an engine is busy, sorted; count of them, from first on. */
+#define BOOKINGS 128
+struct booking {
+	struct {
+		int64_t start, end;
+	} taken[8 * BOOKINGS];
+	size_t first, count;
+};
+
+struct replay {
+	const struct run *run;
+	int64_t process;
+	const char *refusal;   /* why it cannot be replayed, the end of a sentence; NULL: it can */
+	int window;            /* as walk_call.stretch */
+	int64_t unknown_since; /* as unknown.h: later calls are left out */
+	int64_t first, last, measured; /* times of the steps, ns; the first call to the last end */
+	struct pinned_rate pinned;
+	int64_t recording;  /* time that recording adds to a call, ns; 0: simulated */
+	int64_t event_wait; /* time that a stream needs for consecutive event waits, ns */
+	struct replay_step *step;
+	size_t step_count;
+	uint32_t *step_of; /* call -> step, of all processes: see replay_step_of() */
+	struct replay_operand *operand;
+	size_t operand_count;
+	struct map threads, streams, events, contexts, execs, memories; /* row -> number */
+	struct map aparts;                /* stream and thread -> number */
+	struct map places;                /* site and kind -> their last step */
+	struct map silences;              /* call before one -> the step after it */
+	struct map admitted;              /* site and kind of explicit waits that may be changed */
+	uint32_t *same_place;             /* by step: the previous step of its place */
+	struct replay_accident *accident; /* by number */
+	size_t accident_count;
+	struct replay_change *change;
+	int changed;
+	/* Estimates (savings.c). */
+	int64_t as_it_was[REPLAY_CONTENTIONS]; /* the length of the unchanged replay, ns */
+	double error;                          /* relative error of that */
+	int64_t changes;                       /* number of changes since the last estimate */
+	uint64_t made;                         /* a hash of the changes, in their order */
+	struct map kept;                       /* made ^ contention -> saving */
+	int64_t steps_replayed;
+	/* State of the current replay. */
+	enum replay_contention contention;
+	int64_t *end;            /* by step: end of its operation, or of the call that waited */
+	int64_t *held;           /* by step: ns that the call is held in the last run, */
+	int64_t *held_unchanged; /* and in the last run without changes, */
+	int64_t *end_unchanged;  /* and end in that */
+	struct replay_thread *thread;
+	struct replay_stream *stream;
+	int64_t *event, *exec;
+	struct replay_context *context;
+	struct replay_holder {
+		uint32_t thread;
+		int64_t from, until, released;
+	} holder; /* the last call that blocked others; what it waited for ended at released */
+	int64_t *apart; /* by number: end of the changed work there */
+	int orders;     /* an order is changed: memory dependencies count */
+	int results;    /* a copy of a result is changed */
+	struct replay_memory {
+		struct memory_use {
+			int64_t used, written; /* end of work that uses it, and that may write it */
+		} changed, all;                /* of changed work, of all work */
+		uint8_t outside;               /* it is used by work outside of legacy streams */
+	} * memory;                            /* by number */
+	struct booking *booking;               /* by device and engine */
+	int device_count;
+};
+
+struct savings {
+	struct db *db;
+	uint32_t *step_of;
+	struct id_map processes; /* struct replay, of those that made a call */
+	struct handovers handovers;
+};
+
+static inline int64_t latest(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline void raise_to(int64_t *time, int64_t to)
+{
+	if (*time < to)
+		*time = to;
+}
+
+/* Is it how the host gets a result: a synchronous copy, or the wait right after an Async one? */
+static inline int replay_is_result(const struct replay_step *step)
+{
+	return (step->act & STEP_BECOMES_ASYNC && step->engine == ENGINE_D2H) ||
+		step->act & STEP_FETCHES;
+}
+
+/* Returns the step of a call; REPLAY_NONE if it is no step. */
+static inline uint32_t replay_step_of(const struct replay *replay, int64_t call)
+{
+	uint32_t step = run_call(replay->run, call) ? replay->step_of[call] : REPLAY_NONE;
+
+	return step < replay->step_count && replay->step[step].call == call ? step : REPLAY_NONE;
+}
+
+/* Returns the key of a place: calls of one kind at one site change together. */
+static inline uint64_t replay_place(const struct replay_step *step)
+{
+	return (uint64_t)step->site << 8 | step->kind;
+}
+
+/* --- reading the run: replay_load.c, then replay_order.c, replay_host.c, replay_learn.c --- */
+
+/* Reads the calls of all processes.  Returns 0, or -1 after a message. */
+int replay_load(struct savings *savings, struct db *db);
+
+/* For radix_sort(). */
+struct timed {
+	int64_t at;
+	uint64_t step;
+};
+
+/* Sorts the steps of several threads by submission, and finds which blocked those of others. */
+void replay_sort(struct replay *replay, const struct run_evidence *evidence);
+
+/* Sets the durations of host functions where they can be derived. */
+void replay_find_host_work(struct replay *replay);
+
+/* Links the steps of threads, and those before which they were silent to what ended that. */
+void replay_find_handovers(struct replay *replay, const struct handovers *handovers);
+
+/* Divides the gap before the step, the next one in order, if it ended with a handover. */
+void replay_learn_handover(struct replay *replay, uint32_t number);
+
+/* Finds each step's own time. */
+void replay_learn(struct replay *replay);
+
+/* --- changes: replay_change.c --- */
+
+/* Reads the accidental orders.  Returns 0, or -1 after a message. */
+int replay_find_accidents(struct replay *replay, struct db *db);
+
+/*
+ * Returns the end of operations whose data the step needs, and which no wait orders before it now.
+ */
+int64_t replay_needed(const struct replay *replay, uint32_t number);
+
+/*
+ * Changes a call (bits of enum change; still_needs: a call, 0: none) until replay_restore().  A
+ * change of a wait or an order applies to every call of the same kind from the same site: fixing a
+ * line fixes all its calls.  With still_needs the other calls wait for its stream.  CHANGE_CALL,
+ * CHANGE_NODE and CHANGE_OUTSIDE apply to the given calls only.
+ */
+void replay_change(struct replay *replay, int64_t call, unsigned change, int64_t still_needs);
+void replay_restore(struct replay *replay);
+
+/*
+ * Leaves out all waits for results until replay_restore(), as if the host never read a value:
+ * synchronous copies to the host become asynchronous, and nothing waits right after an Async one.
+ */
+void replay_change_results(struct replay *replay);
+
+/*
+ * Finds the places whose calls waited longer in the last replay_run() than in the original run:
+ * they wait as a side effect instead of the changed calls.  Explicit waits must be admitted.
+ * Returns their number; for each a call and the change that leaves it out, the longest first.
+ */
+size_t replay_takers(const struct replay *replay, struct changed_call taker[TAKER_ROUND]);
+
+/* --- a replay: replay.c; CUDA's order and the device's engines as times: replay_clocks.c --- */
+
+/* Returns the length of the changed run, ns. */
+int64_t replay_run(struct replay *replay, enum replay_contention contention);
+
+/* Resets all clocks. */
+void replay_begin(struct replay *replay);
+
+/* Returns the end of the work that the step's operation comes after, without changes. */
+int64_t replay_ready(const struct replay *replay, const struct replay_step *step);
+
+/* Returns the end of the work that the host waits for in the step, besides its own operation. */
+int64_t replay_scope(const struct replay *replay, const struct replay_step *step);
+
+/* Returns until when a blocking call of another thread blocks the step, if it is entered now. */
+int64_t replay_held_until(const struct replay *replay, const struct replay_step *step,
+	int64_t entry);
+
+/* Records that the step was in the driver from entry to back. */
+void replay_note_holder(struct replay *replay, const struct replay_step *step, int64_t entry,
+	int64_t back);
+
+/* Records that the step's operation, event record or event wait ends at end. */
+void replay_note(struct replay *replay, const struct replay_step *step, int64_t end);
+
+/* Reserves an engine for length from ready on, and returns the start. */
+int64_t booking_reserve(struct booking *booking, int64_t ready, int64_t length);
+
+#endif

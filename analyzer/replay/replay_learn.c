@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the own time of each call and operation: the run is followed as measured, and delays that
+ * the order of the device explains are subtracted.
+ */
+#include <stdlib.h>
+
+#include "constants.h"
+#include "radix_sort.h"
+#include "memory.h"
+#include "replay.h"
+#include "sorted.h"
+#include "walk.h"
+
+struct ends {
+	const struct replay *replay;
+	struct timed *list;
+	size_t count;
+};
+
+/* Large kernels that overlapped in the run can overlap in a replay. */
+static void find_sharers(struct replay *replay)
+{
+	struct timed *list = xcalloc(replay->step_count, sizeof(*list));
+	struct replay_step *last = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < replay->step_count; i++) {
+		const struct replay_step *step = &replay->step[i];
+
+		if (step->act & STEP_HAS_OP && step->engine == ENGINE_KERNEL &&
+			step->share >= LARGE_PERCENT / 100.0F)
+			list[count++] = (struct timed){ step->start, i };
+	}
+	list = radix_sort(list, count, sizeof(*list));
+	for (size_t i = 0; i < count; i++) {
+		struct replay_step *step = &replay->step[list[i].step];
+
+		if (last && last->device == step->device && step->start < last->end - LAUNCH_NS)
+			last->shares_device = step->shares_device = 1;
+		if (!last || step->end > last->end)
+			last = step;
+	}
+	free(list);
+}
+
+/* Returns how many operations have ended by a time. */
+static size_t ends_by(const struct ends *ends, int64_t time)
+{
+	return sorted_after(ends->list, ends->count, sizeof(*ends->list),
+		offsetof(struct timed, at), time);
+}
+
+/*
+ * Returns the operation of another stream that ended just before one started; REPLAY_NONE without
+ * one.
+ */
+static uint32_t ended_before(const struct ends *ends, uint32_t of)
+{
+	const struct replay_step *steps = ends->replay->step, *step = &steps[of];
+	size_t low = ends_by(ends, step->start + HANDOVER_NS);
+
+	while (low--) {
+		const struct replay_step *other = &steps[ends->list[low].step];
+
+		if (ends->list[low].at < step->start - BLOCKED_MIN_NS)
+			break;
+		if (ends->list[low].step < of && other->stream != step->stream &&
+			other->device == step->device)
+			return (uint32_t)ends->list[low].step;
+	}
+	return REPLAY_NONE;
+}
+
+/*
+ * Returns the last end of work that other threads submitted during the call: one of several calls
+ * that wait for the device at the same time waits for that too.  Returns the call's entry if there
+ * is none.
+ */
+static int64_t others_end(const struct ends *ends, uint32_t of)
+{
+	const struct replay_step *steps = ends->replay->step, *step = &steps[of];
+	size_t at = ends_by(ends, step->exit);
+
+	while (at--) {
+		const struct replay_step *other = &steps[ends->list[at].step];
+
+		if (other->end < step->exit - LATENCY_MAX_NS || other->end < step->enter)
+			break;
+		if (ends->list[at].step > of && other->thread != step->thread &&
+			other->device == step->device && other->enter > step->enter)
+			return other->end;
+	}
+	return step->enter;
+}
+
+/*
+ * Launches, allocations and calls that wait for the device exclude each other, so a call that waits
+ * had not begun its own work before one of another thread that was made meanwhile.  Returns the
+ * exit of the last of these, or the call's entry.
+ */
+static int64_t others_exit(const struct replay *replay, uint32_t of)
+{
+	enum { LOOKED_AT_STEPS = 64 }; /* beyond them the call counts as not held */
+	const struct replay_step *step = &replay->step[of];
+	uint32_t at = (uint32_t)sorted_from(replay->step, replay->step_count, sizeof(*replay->step),
+		offsetof(struct replay_step, enter), step->exit);
+
+	for (int i = 0; i < LOOKED_AT_STEPS && at-- > of + 1; i++) {
+		const struct replay_step *other = &replay->step[at];
+		int excludes = other->act & (STEP_CAN_BE_HELD | STEP_HOLDS_OTHERS);
+
+		if (excludes && other->thread != step->thread && other->exit <= step->exit)
+			return other->exit;
+	}
+	return step->enter;
+}
+
+static int32_t clamp(int64_t value, int64_t low, int64_t high)
+{
+	return (int32_t)(value < low ? low : value > high ? high : value);
+}
+
+static void learn_operation(struct replay *replay, const struct ends *ends, uint32_t number)
+{
+	struct replay_step *step = &replay->step[number];
+	int64_t ready = replay_ready(replay, step), entry = step->enter;
+	int64_t after, late = BLOCKED_MIN_NS;
+	int follows_host_work =
+		step->stream != REPLAY_NONE && replay->stream[step->stream].host_work;
+
+	if (step->act & STEP_WAITS_FIRST)
+		entry = step->exit - step->own;
+	after = ready == REPLAY_LONG_AGO ? INT32_MAX : step->start - ready;
+	step->launch = clamp(step->start - entry, 0, LAUNCH_NS);
+	/* An operation submitted late does not show its shortest handover. */
+	step->handover = after > HANDOVER_NS ? HANDOVER_USUAL_NS : (int32_t)after;
+	/*
+	 * Time that the call itself spends first, copying or loading code, recurs in a replay; a
+	 * host function before it may account for most of the time.
+	 */
+	if (step->exit + BLOCKED_MIN_NS - step->start >= 0 || follows_host_work)
+		late = INT32_MAX;
+	if (after < step->start - entry - LAUNCH_NS + HANDOVER_NS)
+		step->handover = clamp(after, INT32_MIN, late);
+	else
+		step->launch = clamp(step->start - entry, 0, late);
+	if (step->behind == REPLAY_NONE && step->start - entry > late && after > late)
+		step->behind = ended_before(ends, number);
+}
+
+static void learn_wait(const struct replay *replay, const struct ends *ends, uint32_t number)
+{
+	struct replay_step *step = &replay->step[number];
+	int64_t target = replay_scope(replay, step), length = step->exit - step->enter;
+	int64_t waited = step->waited, after, asking = length < ASK_NS ? length : ASK_NS;
+
+	if (step->act & STEP_WAITS_OWN && step->act & STEP_HAS_OP)
+		raise_to(&target, step->end);
+	/* Its scope is wider than what it did wait for; only the latter counts. */
+	if (target > step->exit + CLOCK_ERROR_MAX_NS || target == REPLAY_LONG_AGO)
+		step->scope = SCOPE_NONE;
+	if (step->scope == SCOPE_NONE && step->held_for == REPLAY_NONE) {
+		step->act &= ~(unsigned)(STEP_WAITS | STEP_WAITS_OWN);
+		return;
+	}
+	if (step->scope == SCOPE_NONE)
+		target = replay->step[step->held_for].end;
+	if (target <= step->enter || target > step->exit + CLOCK_ERROR_MAX_NS) {
+		step->lag = step->act & STEP_EXPLICIT ? asking : length;
+		return;
+	}
+	/* The thread waited until target. */
+	step->lag = after = step->exit - target;
+	if (!(step->act & STEP_MEASURED)) {
+		if (step->act & (STEP_EXPLICIT | STEP_WAITS_OWN))
+			step->own = asking;
+		return;
+	}
+	/* The length of its wait was measured by comparison with similar calls. */
+	if (step->act & STEP_HOLDS_OTHERS) {
+		int64_t others = latest(others_end(ends, number), others_exit(replay, number));
+
+		raise_to(&waited, others - step->enter);
+		after = step->exit - latest(target, others);
+	}
+	step->own = length > waited ? length - waited : 0;
+	/* The work of a call after it drained the device recurs in any case. */
+	if (step->act & STEP_ONCE && after > WAKE_UP_NS && step->own < after)
+		step->own = after;
+}
+
+/*
+ * For a call blocked by another thread's call: the remaining time is its own.  The lock is given up
+ * once the device has finished, so the blocked call may return before the one that held it does.
+ */
+static void learn_holder(const struct replay *replay, uint32_t number)
+{
+	struct replay_step *step = &replay->step[number];
+	int64_t until = replay_held_until(replay, step, step->enter), late = BLOCKED_MIN_NS;
+	int64_t released = replay->holder.released, from;
+	int32_t after;
+
+	if (step->held_by >= number)
+		step->held_by = REPLAY_NONE;
+	if (step->held_by != REPLAY_NONE) {
+		until = replay->step[step->held_by].exit;
+		released = until - replay->step[step->held_by].lag;
+		late = INT32_MAX;
+	}
+	if (until == REPLAY_LONG_AGO)
+		return;
+	from = until > step->exit + CLOCK_ERROR_MAX_NS ? released : until;
+	/* It was not blocked: of several waiting calls not all block others. */
+	if (from > step->exit + CLOCK_ERROR_MAX_NS ||
+		(from != until && (from <= step->enter || step->own < BLOCKED_MIN_NS))) {
+		step->act &= ~(unsigned)STEP_CAN_BE_HELD;
+		return;
+	}
+	after = clamp(step->exit - from, 0, late);
+	step->after_holder = after + (int32_t)(from - until);
+	if (after < step->own)
+		step->own = after;
+	step->act |= STEP_WAITS_FIRST;
+}
+
+/* The other thread has made its last call when this one continues. */
+static void learn_join(const struct replay *replay, struct replay_thread *thread)
+{
+	struct replay_step *step = &replay->step[thread->join];
+	int64_t ended = replay->thread[step->other_thread].now;
+
+	thread->join = REPLAY_NONE;
+	if (ended == REPLAY_LONG_AGO || ended <= step->enter)
+		return;
+	step->lag = step->exit - ended;
+	step->own = ASK_NS < step->own ? ASK_NS : step->own;
+}
+
+/*
+ * CUPTI's records of operations, and of each node of a graph, take time in the calls.  A host that
+ * is slow is slow in both: the part of the call's time is better known than the time.
+ */
+static void learn_recorded(const struct replay *replay, struct replay_step *step)
+{
+	static const struct recording {
+		int kind, is_first;
+		int64_t ns, ns_per_node, recorded, recorded_per_node;
+	} rows[] = {
+#define ANY (-1)
+#define RECORDING(kind, ...) { (int)(kind), __VA_ARGS__ },
+#include "recording.def"
+	};
+	/* The last two are of other calls. */
+	enum { COUNT = sizeof(rows) / sizeof(rows[0]), WORK = COUNT - 2, CALL };
+	int first = step->exec != REPLAY_NONE && replay->exec[step->exec] == REPLAY_LONG_AGO;
+	const struct recording *row = rows, *work = &rows[WORK];
+	int64_t bare, recorded, most;
+
+	if (!replay->recording)
+		return;
+	while (row < work && (row->kind != (int)step->kind || (row->is_first && !first)))
+		row++;
+	if (row == work && !(step->act & STEP_SUBMITS && step->act & STEP_HAS_OP))
+		row = &rows[CALL];
+	bare = row->ns + row->ns_per_node * step->nodes;
+	recorded = row->recorded + row->recorded_per_node * step->nodes;
+	most = recorded * RECORDING_SLOW_PERCENT / 100;
+	step->recorded =
+		(int64_t)((double)step->own * (double)recorded / (double)(bare + recorded));
+	if (step->recorded > most)
+		step->recorded = most;
+}
+
+/*
+ * The first copy into host memory makes its pages, which takes longer than a second one; whoever
+ * pins the memory has to make them, too.
+ */
+static void learn_pages(const struct replay *replay, uint32_t number)
+{
+	const struct replay_step *step = &replay->step[number];
+	uint32_t earlier = replay->same_place[number];
+	struct replay_step *first = earlier == REPLAY_NONE ? NULL : &replay->step[earlier];
+	int64_t copying = latest(step->own, step->lag);
+
+	if (first && first->pinning && !step->pinning && first->engine == ENGINE_D2H &&
+		first->bytes == step->bytes && latest(first->own, first->lag) > copying)
+		first->pinning += latest(first->own, first->lag) - copying;
+}
+
+static void learn_step(struct replay *replay, const struct ends *ends, uint32_t number)
+{
+	struct replay_step *step = &replay->step[number];
+	struct replay_thread *thread = &replay->thread[step->thread];
+	int64_t *now = &thread->now;
+
+	if (thread->join != REPLAY_NONE)
+		learn_join(replay, thread);
+	/* It was made within the previous call. */
+	if (*now != REPLAY_LONG_AGO && step->exit <= *now)
+		step->enter = step->exit = *now;
+	if (*now == REPLAY_LONG_AGO)
+		*now = replay->first;
+	step->gap = step->enter > *now ? step->enter - *now : 0;
+	replay_learn_handover(replay, number);
+	step->own = step->exit - step->enter;
+	if (step->act & STEP_WAITS)
+		learn_wait(replay, ends, number);
+	learn_holder(replay, number);
+	learn_recorded(replay, step);
+	learn_pages(replay, number);
+	if (step->act & STEP_HAS_OP)
+		learn_operation(replay, ends, number);
+	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
+		replay_note(replay, step,
+			step->act & STEP_HAS_OP ? step->end : replay_ready(replay, step));
+	if (step->act & STEP_MAKES_THREAD)
+		replay->thread[step->other_thread].now = step->enter;
+	if (step->act & STEP_JOINS_THREAD)
+		thread->join = number;
+	replay_note_holder(replay, step, step->enter, step->exit);
+	*now = step->exit;
+}
+
+void replay_learn(struct replay *replay)
+{
+	struct ends ends = { .replay = replay,
+		.list = xcalloc(replay->step_count, sizeof(*ends.list)) };
+
+	find_sharers(replay);
+	for (size_t i = 0; i < replay->step_count; i++)
+		if (replay->step[i].act & STEP_HAS_OP)
+			ends.list[ends.count++] = (struct timed){ replay->step[i].end, i };
+	ends.list = radix_sort(ends.list, ends.count, sizeof(*ends.list));
+	replay_begin(replay);
+	for (size_t i = 0; i < replay->step_count; i++)
+		learn_step(replay, &ends, (uint32_t)i);
+	/* Joins by a thread's last call. */
+	for (size_t i = 0; i < replay->threads.count; i++)
+		if (replay->thread[i].join != REPLAY_NONE)
+			learn_join(replay, &replay->thread[i]);
+	free(ends.list);
+}

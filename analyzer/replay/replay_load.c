@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "concurrency.h"
+#include "constants.h"
+#include "memory.h"
+#include "order_loss.h"
+#include "polls.h"
+#include "replay.h"
+#include "stretches.h"
+#include "unknown.h"
+#include "walk.h"
+#include "walk_order.h"
+
+/* What is known of a call before the steps are read; a mask. */
+enum call_mark {
+	CALL_HOLDS = 1 << 0,  /* caused a hold, by other means than streams and events */
+	CALL_BLOCKS = 1 << 1, /* blocked those of other threads */
+	CALL_MAKES = 1 << 2,  /* allocated what another one freed by waiting for the device */
+};
+
+struct loader {
+	struct savings *savings;
+	const struct run *run;
+	struct db *db;
+	struct polls polls;
+	struct run_cursor operands, freed; /* sorted by call */
+	struct map marks;                  /* call -> mask of enum call_mark */
+	struct map held;   /* call -> the first hold of its operations, by other means than above */
+	struct map writes; /* word_key() of words that a kernel may use for more than loads */
+	struct map firsts; /* is_first() */
+	struct map execs;  /* executable graph -> the call that made it */
+	struct map nodes;  /* ... -> its number of nodes */
+	struct map sizes;  /* call that made or destroyed a graph -> the graph's number of nodes */
+	struct map captures; /* thread -> the call that began a capture, without work since */
+};
+
+/* --- processes that are not replayed --- */
+
+/* A reason, and a query of process ?1: it applies if the value is at least that. */
+static const struct {
+	const char *reason;
+	int least;
+	const char *sql;
+} refusals[] = {
+	{ "no operation of the device was recorded", 1,
+		"SELECT NOT EXISTS (SELECT 1 FROM work WHERE process = ?1)" },
+	{ "a part of the run was not recorded", 1,
+		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason IN "
+		"('dropped_records', 'cut', 'dropped_device', 'bypassed_calls', 'size_reached'))" },
+	{ "its order was not analyzed to the end", 1,
+		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason = "
+		"'" ORDER_LOSS "')" },
+	/*
+	 * NCCL's and NVSHMEM's kernels wait for kernels of other devices, which determine their
+	 * duration.
+	 */
+	{ "kernels wait for other devices", 1,
+		"SELECT EXISTS (SELECT 1 FROM kernel WHERE process = ?1 AND "
+		"(name LIKE 'nccl%' OR name LIKE '%nvshmem%'))" },
+	/* Their kernels stretch those of this process. */
+	{ "other programs computed on the device at the same time", OTHER_USE_MIN_PERCENT,
+		"SELECT max(busy) FROM other_use WHERE process = ?1 AND device IN "
+		"(SELECT device FROM work WHERE process = ?1)" },
+	{ "several processes used the device at the same time", 1,
+		"WITH used AS (SELECT process, device, min(start) AS first, max(end) AS last "
+		" FROM work WHERE (SELECT count(*) FROM process) > 1 GROUP BY 1, 2) "
+		"SELECT EXISTS (SELECT 1 FROM used a JOIN used b ON b.device = a.device "
+		" AND b.process <> a.process AND b.first < a.last AND a.first < b.last "
+		" WHERE a.process = ?1)" },
+};
+
+/* Returns NULL after a message. */
+static struct replay *replay_of(struct loader *loader, int64_t process)
+{
+	struct replay *replay = id_map_get(&loader->savings->processes, process);
+	int rc = 0;
+
+	if (replay)
+		return replay;
+	replay = id_map_need(&loader->savings->processes, process, sizeof(*replay));
+	*replay = (struct replay){ .process = process,
+		.run = loader->run,
+		.step_of = loader->savings->step_of,
+		.first = INT64_MAX,
+		.last = INT64_MIN,
+		.unknown_since = unknown_since(loader->run, process) };
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals) && !rc && !replay->refusal;
+		i++) {
+		sqlite3_stmt *q = db_prepare(loader->db, refusals[i].sql);
+
+		rc = !q || db_bind(q, "i", process) || db_step(q) < 0 ? -1 : 0;
+		if (!rc && sqlite3_column_int(q, 0) >= refusals[i].least)
+			replay->refusal = refusals[i].reason;
+		sqlite3_finalize(q);
+	}
+	return rc ? NULL : replay;
+}
+
+static void refuse_by_call(struct replay *replay, const struct walk_call *call)
+{
+	if (replay->step_count >= REPLAY_MAX_STEPS)
+		replay->refusal = "the run is too long to be replayed";
+	/* It is unknown what happened between two windows. */
+	if (replay->window && replay->window != call->stretch)
+		replay->refusal = "parts of the run were recorded";
+	replay->window = call->stretch;
+	if (kind_has(call->kind, K_OUTSIDE))
+		replay->refusal = "streams wait for more than events";
+	if (!replay->refusal || !replay->step)
+		return;
+	free(replay->step);
+	free(replay->operand);
+	replay->step = NULL;
+	replay->operand = NULL;
+	replay->step_count = replay->operand_count = 0;
+}
+
+/* --- steps --- */
+
+/* Returns the number of a row, in order of appearance; REPLAY_NONE for row 0. */
+static uint32_t number(struct map *map, int64_t row)
+{
+	uint64_t next = map->count, found;
+
+	if (!row)
+		return REPLAY_NONE;
+	found = map_get(map, (uint64_t)row, next);
+	if (found == next)
+		map_set(map, (uint64_t)row, next);
+	return (uint32_t)found;
+}
+
+/* Returns the acts of a call, with those once it is changed: enum step_act. */
+static unsigned acts_of(const struct walk_call *call)
+{
+	enum scope scope = scope_of(call);
+	unsigned acts = 0;
+
+	if (call->kind == KIND_EVENT_RECORD)
+		acts = call->event && call->stream ? STEP_RECORDS : 0;
+	else if (call->kind == KIND_STREAM_WAIT)
+		acts = call->event && call->stream ? STEP_AWAITS : 0;
+	else if (call->kind == KIND_THREAD_CREATE)
+		acts = call->other_thread ? STEP_MAKES_THREAD : 0;
+	else if (call->kind == KIND_THREAD_JOIN)
+		acts = call->other_thread ? STEP_JOINS_THREAD : 0;
+	else if (kind_family(call->kind) == FAMILY_callback)
+		acts = STEP_SUBMITS | STEP_HOST_WORK;
+	else if (kind_family(call->kind) == FAMILY_allocation)
+		acts = STEP_CAN_BE_HELD;
+	/* CUPTI has no record of silent operations, but they have a position in a stream. */
+	else if (call->kind == KIND_COPY_PEER || kind_has(call->kind, K_SILENT))
+		acts = STEP_SUBMITS;
+	else if (call_is_sync(call->kind))
+		acts = STEP_SUBMITS | STEP_BECOMES_ASYNC | STEP_CAN_BE_HELD;
+	else if (call->op || walk_submits(call))
+		acts = STEP_SUBMITS | STEP_CAN_BE_HELD;
+	if (scope != SCOPE_NONE && !call->freed_async)
+		acts |= STEP_WAITS | (scope_is_explicit(call) ? STEP_EXPLICIT : 0) |
+			(scope >= SCOPE_DEVICE ? STEP_HOLDS_OTHERS : 0) |
+			(scope_includes_own(call) ? STEP_WAITS_OWN : 0);
+	if (call_is_copy(call->kind) &&
+		(call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE))
+		acts |= STEP_STAGED;
+	return acts | (kind_has(call->kind, K_RESOURCE) ? STEP_ONCE : 0);
+}
+
+/* Finds what made a freed allocation, and whether the place had its address, or context, before. */
+static void read_maker(struct loader *loader, struct replay *replay, struct replay_step *step)
+{
+	const struct run_ended *row;
+	uint64_t what[] = { (uint64_t)replay->process, step->site, step->kind, step->context }, key;
+
+	if (!(step->act & STEP_ONCE))
+		return;
+	for (; (row = run_cursor_at(&loader->freed, step->call)); loader->freed.at++) {
+		const struct run_allocation *freed = run_allocation(loader->run, row->what);
+
+		if (!freed->created)
+			continue;
+		step->maker = replay_step_of(replay, freed->created);
+		what[3] = ~(uint64_t)freed->address;
+		break;
+	}
+	key = map_hash_words(what, sizeof(what) / sizeof(*what));
+	if (map_get(&loader->firsts, key, 0))
+		return;
+	map_set(&loader->firsts, key, 1);
+	step->act |= STEP_FIRST;
+}
+
+/* Memory is pinned once, in the copied range, before the first copy that extends it. */
+static void read_pinning(struct loader *loader, const struct replay *replay,
+	struct replay_step *step)
+{
+	const struct run_payload *payload =
+		run_payload(loader->run, run_call(loader->run, step->call));
+	const uint64_t what[] = { (uint64_t)replay->process, ~(uint64_t)payload->pageable };
+	int64_t pinned;
+	uint64_t key;
+
+	if (!(step->act & STEP_STAGED) || !payload->pageable)
+		return;
+	key = map_hash_words(what, sizeof(what) / sizeof(*what));
+	pinned = (int64_t)map_get(&loader->firsts, key, 0);
+	if (payload->bytes <= pinned)
+		return;
+	step->pinning = ((payload->bytes - pinned) >> 10) * PINNING_NS_PER_MIB >> 10;
+	map_set(&loader->firsts, key, (uint64_t)payload->bytes);
+}
+
+/* Reads the site of the surrounding call, and the time of that beyond the call's own. */
+static void read_around(const struct run *run, struct replay_step *step)
+{
+	const struct run_link *link = run_link(run, step->call);
+	const struct run_call *call = run_call(run, step->call);
+	const struct run_call *parent = run_call(run, link->parent);
+	uint32_t site = parent ? run_link(run, link->parent)->site : 0;
+	int64_t exit = run_exit(run, call, step->call), around = 0;
+	int64_t end = parent ? run_exit(run, parent, link->parent) : RUN_NEVER;
+
+	if (exit != RUN_NEVER && end != RUN_NEVER)
+		around = end - parent->enter - (exit - call->enter);
+	step->site = site ? site : link->site;
+	step->around = (int32_t)(around < AROUND_MAX_NS ? around : AROUND_MAX_NS);
+}
+
+/* Reads the shape of the first of its operations. */
+static void read_shape(const struct run *run, struct replay_step *step)
+{
+	const struct run_work *last = run_work(run, run_call(run, step->call)->last_work);
+	struct shape shape;
+
+	if (!last)
+		return;
+	shape = shape_of(run, last->next);
+	step->device = (int16_t)run_where(run, run_work(run, last->next))->device;
+	step->share = (float)shape.part;
+	if (shape.kind == 'k')
+		step->engine = ENGINE_KERNEL;
+	else if (shape.kind == 'c')
+		/* CUpti_ActivityMemcpyKind: 1 to the device, 2 from it. */
+		step->engine = shape.copy_kind == COPY_H2D ? ENGINE_H2D
+			: shape.copy_kind == COPY_D2H      ? ENGINE_D2H
+							   : ENGINE_NONE;
+}
+
+static uint32_t step_of_work(const struct replay *replay, int64_t op)
+{
+	const struct run_work *work = run_work(replay->run, op);
+
+	return replay_step_of(replay, work ? work->call : 0);
+}
+
+static void read_wait(const struct replay *replay, struct replay_step *step)
+{
+	const struct run_evidence *evidence = &replay->run->evidence;
+	const struct run_wait *wait = run_wait_of(evidence, step->call);
+
+	while (wait && wait->kind == WAIT_STAGED)
+		wait = run_next_wait(evidence, wait);
+	if (!wait)
+		return;
+	step->act |= STEP_MEASURED;
+	if (wait->behind) {
+		step->act |= STEP_CAN_BE_HELD;
+		return;
+	}
+	step->waited = wait->waited;
+	step->held_for = step_of_work(replay, wait->op);
+	if (!(step->act & STEP_WAITS))
+		step->act |= STEP_WAITS | (step->act & STEP_SUBMITS ? STEP_WAITS_FIRST : 0);
+}
+
+static void read_hold(const struct loader *loader, const struct replay *replay,
+	struct replay_step *step)
+{
+	uint64_t held = map_get(&loader->held, (uint64_t)step->call, UINT64_MAX);
+	const struct run_hold *hold;
+
+	if (held == UINT64_MAX)
+		return;
+	hold = &loader->run->evidence.hold[held];
+	step->behind = step_of_work(replay, hold->behind);
+	/* A launch that loads its kernel blocks itself: this step, not added yet. */
+	step->behind_via = hold->via == step->call ? (uint32_t)replay->step_count
+						   : replay_step_of(replay, hold->via);
+}
+
+static uint64_t word_key(uint32_t kernel, uint32_t offset)
+{
+	return (uint64_t)kernel << 32 | offset;
+}
+
+/*
+ * Does it only read: as a copy's source, or a kernel's word whose accesses are known and all load?
+ */
+static int is_read_only(const struct loader *loader, const struct run_operand *operand)
+{
+	const struct run *run = loader->run;
+	uint32_t kernel;
+
+	if (operand->role != OPERAND_WORD)
+		return operand->role == OPERAND_SRC;
+	kernel = run_payload(run, run_call(run, operand->call))->kernel;
+	return run_kernel(run, kernel)->complete &&
+		!map_get(&loader->writes, word_key(kernel, operand->offset), 0);
+}
+
+static void read_operands(struct loader *loader, struct replay *replay, struct replay_step *step)
+{
+	const struct run_operand *operand;
+
+	step->operands = (uint32_t)replay->operand_count;
+	for (; (operand = run_cursor_at(&loader->operands, step->call)); loader->operands.at++) {
+		int64_t allocation = operand->allocation;
+		uint64_t exact = (uint64_t)allocation << 44 ^ (uint64_t)operand->address;
+
+		/*
+		 * A value passed in a module's variable is no dependency: it could be a kernel
+		 * argument, or a variable per stream.
+		 */
+		if (run_allocation(loader->run, allocation)->kind == ALLOCATION_VARIABLE)
+			continue;
+		*array_push(replay->operand, replay->operand_count) = (struct replay_operand){
+			.exact = number(&replay->memories, (int64_t)(exact * 2 + 1)),
+			.allocation = number(&replay->memories, allocation * 2),
+			.reads = is_read_only(loader, operand),
+		};
+		step->operand_count++;
+	}
+}
+
+static void name_objects(struct loader *loader, struct replay *replay, const struct walk_call *call,
+	struct replay_step *step)
+{
+	int64_t context = call->stream_context ? call->stream_context : call->context;
+	int64_t other = call->dst_context == context ? call->src_context : call->dst_context;
+	int64_t apart = call->stream << 32 | (call->thread & UINT32_MAX);
+
+	step->thread = number(&replay->threads, call->thread);
+	step->other_thread = number(&replay->threads, call->other_thread);
+	step->stream = number(&replay->streams, call->stream);
+	step->apart = number(&replay->aparts, call->stream ? apart : 0);
+	step->event = number(&replay->events, call->event);
+	step->context = number(&replay->contexts, context);
+	step->other_context = number(&replay->contexts, other);
+	step->nodes = (uint32_t)map_get(&loader->sizes, (uint64_t)call->id, 0);
+	step->exec = REPLAY_NONE;
+	if (kind_family(call->kind) != FAMILY_graph_launch || !call->exec)
+		return;
+	step->exec = number(&replay->execs, call->exec);
+	step->maker =
+		replay_step_of(replay, (int64_t)map_get(&loader->execs, (uint64_t)call->exec, 0));
+	step->nodes = (uint32_t)map_get(&loader->nodes, (uint64_t)call->exec, 0);
+}
+
+/*
+ * A capture, with its captured calls, is one step: its end.  If other work of the thread comes
+ * between, only the call that ends the capture is a step.
+ */
+static void read_capture(struct loader *loader, const struct walk_call *call,
+	struct replay_step *step)
+{
+	uint64_t begin = map_get(&loader->captures, (uint64_t)call->thread, 0);
+
+	if (!begin)
+		return;
+	if (call->kind == KIND_CAPTURE_END) {
+		step->enter = run_call(loader->run, (int64_t)begin)->enter;
+		step->nodes = (uint32_t)map_get(&loader->sizes, begin, 0);
+	}
+	map_set(&loader->captures, (uint64_t)call->thread, 0);
+}
+
+/* Reads what the call did that makes it a step.  Returns 0 if it is none. */
+static int read_acts(const struct loader *loader, const struct replay *replay,
+	const struct walk_call *call, struct replay_step *step)
+{
+	unsigned marks = (unsigned)map_get(&loader->marks, (uint64_t)call->id, 0);
+	int64_t since = polls_since(&loader->polls, call->id);
+	enum kind_family family = kind_family(call->kind);
+
+	step->act = acts_of(call);
+	if (marks & CALL_BLOCKS)
+		step->act |= STEP_HOLDS_OTHERS;
+	if (call->op && call->op_start != WALK_NEVER && call->op_end != WALK_NEVER)
+		step->act |= STEP_HAS_OP;
+	read_wait(replay, step);
+	/* A loop of queries is a wait that ends with its last query. */
+	if (since != INT64_MIN) {
+		step->enter = since;
+		step->scope = (uint8_t)scope_requested(call);
+		step->act |= STEP_WAITS | STEP_EXPLICIT;
+	}
+	/* A pageable source is staged: mostly the copy does not wait. */
+	if (call_is_async_copy(call->kind) && !(step->act & (STEP_WAITS_OWN | STEP_MEASURED)))
+		step->act &= ~(unsigned)STEP_WAITS;
+	return step->act || step->trimmed || marks & (CALL_HOLDS | CALL_MAKES) ||
+		family == FAMILY_graph || family == FAMILY_exec || family == FAMILY_capture ||
+		family == FAMILY_graph_launch;
+}
+
+static int read_step(void *arg, const struct walk_call *call)
+{
+	struct loader *loader = arg;
+	struct replay *replay = replay_of(loader, call->process);
+	const struct map *trimmed = &loader->run->evidence.trimmed;
+	struct replay_step step = { .call = call->id,
+		.enter = call->enter,
+		.exit = call->exit,
+		.start = call->op_start,
+		.end = call->op_end,
+		.kind = (uint8_t)call->kind,
+		.scope = (uint8_t)scope_of(call),
+		.stream_kind = (uint8_t)call->stream_kind,
+		.held_for = REPLAY_NONE,
+		.held_by = REPLAY_NONE,
+		.handed_by = REPLAY_NONE,
+		.handed_step = REPLAY_NONE,
+		.maker = REPLAY_NONE,
+		.behind = REPLAY_NONE,
+		.behind_via = REPLAY_NONE,
+		.follows = REPLAY_NONE,
+		.accident = REPLAY_NONE,
+		.bytes = call->bytes,
+		.trimmed = (int64_t)map_get(trimmed, (uint64_t)call->id, 0),
+		.device = (int16_t)(call->owner_device >= 0 ? call->owner_device : call->device) };
+
+	if (!replay)
+		return -1;
+	/* Only some such calls, or none of their operations, are recorded. */
+	if (call->stretch == STRETCH_NONE || call->enter >= replay->unknown_since)
+		return 0;
+	refuse_by_call(replay, call);
+	if (call->result || call->captured || call->exit == WALK_NEVER)
+		return 0;
+	if (call->kind == KIND_CAPTURE_BEGIN) {
+		map_set(&loader->captures, (uint64_t)call->thread, (uint64_t)call->id);
+		return 0;
+	}
+	if (!read_acts(loader, replay, call, &step))
+		return 0;
+	if (step.enter < replay->first)
+		replay->first = step.enter;
+	raise_to(&replay->last, step.exit);
+	if (step.act & STEP_HAS_OP)
+		raise_to(&replay->last, step.end);
+	if (replay->refusal)
+		return 0;
+	name_objects(loader, replay, call, &step);
+	read_around(loader->run, &step);
+	read_capture(loader, call, &step);
+	read_maker(loader, replay, &step);
+	read_pinning(loader, replay, &step);
+	read_hold(loader, replay, &step);
+	if (step.act & STEP_HAS_OP)
+		read_shape(loader->run, &step);
+	if (step.act & STEP_SUBMITS)
+		read_operands(loader, replay, &step);
+	replay->step_of[call->id] = (uint32_t)replay->step_count;
+	*array_push(replay->step, replay->step_count) = step;
+	return 0;
+}
+
+/* --- what is known before --- */
+
+static void mark(struct loader *loader, uint32_t call, enum call_mark mark)
+{
+	if (call)
+		map_set(&loader->marks, call, map_get(&loader->marks, call, 0) | mark);
+}
+
+static void read_evidence(struct loader *loader)
+{
+	const struct run *run = loader->run;
+	const struct run_evidence *evidence = &run->evidence;
+	const struct run_claim *claim = (const struct run_claim *)run->claims.rows;
+
+	for (size_t i = 0; i < evidence->hold_count; i++) {
+		const struct run_hold *hold = &evidence->hold[i];
+		const struct run_work *work = run_work(run, hold->op);
+
+		if (hold->reason == HOLD_LEGACY || hold->reason == HOLD_EVENT)
+			continue;
+		mark(loader, hold->via, CALL_HOLDS);
+		if (work && run_work(run, hold->behind) &&
+			map_get(&loader->held, work->call, UINT64_MAX) == UINT64_MAX)
+			map_set(&loader->held, work->call, i);
+	}
+	for (size_t i = 1; i < evidence->wait_count; i++)
+		mark(loader, evidence->wait[i].behind, CALL_BLOCKS);
+	for (uint32_t id = 1; id < run->allocations.count; id++) {
+		const struct run_allocation *allocation = run_allocation(run, id);
+
+		if (run_wait_of(evidence, allocation->freed))
+			mark(loader, allocation->created, CALL_MAKES);
+	}
+	for (uint64_t i = 0; i < run->claims.count; i++)
+		if (claim[i].direction != CLAIM_LOAD)
+			map_set(&loader->writes, word_key(claim[i].kernel, claim[i].offset), 1);
+}
+
+/* Reads the number of nodes for calls that make, launch and destroy graphs. */
+static int read_graphs(struct loader *loader)
+{
+	sqlite3_stmt *q = db_prepare(loader->db,
+		"WITH size (graph, nodes) AS MATERIALIZED"
+		" (SELECT graph, count(*) FROM graph_node GROUP BY graph)"
+		" SELECT e.id, e.created, e.destroyed, ifnull(nodes, 0)"
+		" FROM graph_exec e LEFT JOIN size USING (graph)"
+		" UNION ALL SELECT 0, g.created, NULL, nodes"
+		" FROM graph g JOIN size ON size.graph = g.id");
+	int rc = -1;
+
+	while (q && (rc = db_step(q)) > 0) {
+		uint64_t exec = (uint64_t)sqlite3_column_int64(q, 0);
+		uint64_t created = (uint64_t)sqlite3_column_int64(q, 1);
+		uint64_t destroyed = (uint64_t)sqlite3_column_int64(q, 2);
+		uint64_t nodes = (uint64_t)sqlite3_column_int64(q, 3);
+
+		if (exec) {
+			map_set(&loader->execs, exec, created);
+			map_set(&loader->nodes, exec, nodes);
+		}
+		if (created)
+			map_set(&loader->sizes, created, nodes);
+		if (destroyed)
+			map_set(&loader->sizes, destroyed, nodes);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+int replay_load(struct savings *savings, struct db *db)
+{
+	struct loader loader = { .savings = savings,
+		.run = db->run,
+		.db = db,
+		.operands = { .rows = &db->run->operands },
+		.freed = { .rows = &db->run->freed } };
+	struct map *maps[] = { &loader.marks, &loader.held, &loader.writes, &loader.firsts,
+		&loader.execs, &loader.nodes, &loader.sizes, &loader.captures };
+	int rc = polls_find(&loader.polls, db->run, db) || read_graphs(&loader) ? -1 : 0;
+
+	savings->step_of = xcalloc(run_call_end(db->run), sizeof(*savings->step_of));
+	if (!rc) {
+		read_evidence(&loader);
+		rc = walk(db, read_step, &loader);
+	}
+	polls_release(&loader.polls);
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+		map_release(maps[i]);
+	return rc;
+}

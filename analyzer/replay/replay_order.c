@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the order in which threads submitted work at the same time.  A call submits at some moment
+ * between its entry and its return.  Operations of one stream run in the order in which they were
+ * submitted, and so do those of a legacy stream and of the blocking streams of its context: the one
+ * that ran first was submitted first.
+ */
+#include <stdlib.h>
+
+#include "radix_sort.h"
+#include "memory.h"
+#include "order.h"
+#include "replay.h"
+
+/*
+ * Raises the times of submission to those that the order of the operations' starts shows.  The
+ * clocks have the latest so far.
+ */
+static void find_submissions(struct replay *replay, struct timed *submission)
+{
+	struct timed *started = xcalloc(replay->step_count, sizeof(*started));
+	size_t count = 0;
+
+	replay_begin(replay);
+	for (uint32_t i = 0; i < replay->step_count; i++)
+		if (replay->step[i].act & STEP_HAS_OP)
+			started[count++] = (struct timed){ replay->step[i].start, i };
+	started = radix_sort(started, count, sizeof(*started));
+	for (size_t i = 0; i < count; i++) {
+		const struct replay_step *step = &replay->step[started[i].step];
+		int legacy = step->stream_kind == STREAM_KIND_LEGACY;
+		int64_t *at = &submission[started[i].step].at;
+		int64_t *tail =
+			step->stream == REPLAY_NONE ? NULL : &replay->stream[step->stream].tail;
+		struct replay_context *context = step->context != REPLAY_NONE &&
+				(legacy || stream_is_blocking(step->stream_kind))
+			? &replay->context[step->context]
+			: NULL;
+
+		if (tail)
+			raise_to(at, *tail + 1);
+		if (context)
+			raise_to(at, (legacy ? context->all : context->legacy) + 1);
+		if (*at > step->exit)
+			*at = step->exit;
+		if (tail)
+			raise_to(tail, *at);
+		if (context)
+			raise_to(&context->all, *at);
+		if (context && legacy)
+			raise_to(&context->legacy, *at);
+	}
+	free(started);
+}
+
+/* Sorts the steps by submission. */
+static void move_steps(struct replay *replay, const struct timed *submission)
+{
+	struct replay_step *from = replay->step, *to;
+
+	to = replay->step = xrealloc(NULL, replay->step_count, sizeof(*to));
+	for (uint32_t i = 0; i < replay->step_count; i++) {
+		to[i] = from[submission[i].step];
+		replay->step_of[to[i].call] = i;
+	}
+	for (uint32_t i = 0; i < replay->step_count; i++) {
+		uint32_t *link[] = { &to[i].held_for, &to[i].held_by, &to[i].maker, &to[i].behind,
+			&to[i].behind_via };
+
+		for (size_t k = 0; k < sizeof(link) / sizeof(*link); k++)
+			if (*link[k] != REPLAY_NONE)
+				*link[k] = replay->step_of[from[*link[k]].call];
+	}
+	free(from);
+}
+
+/* A call that another one blocked had not submitted before that was made. */
+static int64_t earliest(const struct replay *replay, const struct replay_step *step)
+{
+	int64_t held =
+		step->held_by == REPLAY_NONE ? step->enter : replay->step[step->held_by].enter + 1;
+
+	return held > step->enter ? held : step->enter;
+}
+
+void replay_sort(struct replay *replay, const struct run_evidence *evidence)
+{
+	struct timed *submission;
+	int is_sorted = 1;
+
+	/* A single thread's calls are in order. */
+	if (replay->threads.count < 2)
+		return;
+	submission = xcalloc(replay->step_count, sizeof(*submission));
+	for (uint32_t i = 0; i < replay->step_count; i++) {
+		struct replay_step *step = &replay->step[i];
+		const struct run_wait *wait = run_wait_of(evidence, step->call);
+
+		while (wait && wait->kind == WAIT_STAGED)
+			wait = run_next_wait(evidence, wait);
+		/* That call may have been entered later: the lock is not granted in turn. */
+		if (wait && wait->behind)
+			step->held_by = replay_step_of(replay, wait->behind);
+		submission[i] = (struct timed){ earliest(replay, step), i };
+	}
+	find_submissions(replay, submission);
+	for (size_t i = 1; i < replay->step_count && is_sorted; i++)
+		is_sorted = submission[i].at >= submission[i - 1].at;
+	if (!is_sorted) {
+		submission = radix_sort(submission, replay->step_count, sizeof(*submission));
+		move_steps(replay, submission);
+	}
+	free(submission);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "savings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "constants.h"
+#include "memory.h"
+#include "replay.h"
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+/* --- the runs --- */
+
+static void make_room(struct replay *replay)
+{
+	size_t steps = replay->step_count;
+
+#define ROOM(member, count) (replay->member = xcalloc((count), sizeof(*replay->member)))
+	ROOM(same_place, steps);
+	ROOM(change, steps);
+	ROOM(end, steps);
+	ROOM(held, steps);
+	ROOM(held_unchanged, steps);
+	ROOM(end_unchanged, steps);
+	ROOM(thread, replay->threads.count);
+	ROOM(stream, replay->streams.count);
+	ROOM(event, replay->events.count);
+	ROOM(exec, replay->execs.count);
+	ROOM(context, replay->contexts.count);
+	ROOM(memory, replay->memories.count);
+	ROOM(apart, replay->aparts.count);
+	for (size_t i = 0; i < steps; i++)
+		if (replay->step[i].device >= replay->device_count)
+			replay->device_count = replay->step[i].device + 1;
+	ROOM(booking, (size_t)replay->device_count * ENGINE_COUNT);
+#undef ROOM
+	replay->changed = 1;
+	replay_restore(replay);
+}
+
+/* Prepares the replay, replays the unchanged run to compare with, and measures the error. */
+static int prepare(struct savings *savings, struct replay *replay)
+{
+	int64_t replayed;
+
+	replay->measured = replay->last >= replay->first ? replay->last - replay->first : 0;
+	if (replay->refusal)
+		return 0;
+	make_room(replay);
+	replay_sort(replay, &savings->db->run->evidence);
+	for (size_t i = 0; i < replay->step_count; i++) {
+		const struct replay_step *step = &replay->step[i];
+		const struct replay_operand *operand = &replay->operand[step->operands];
+		uint64_t place = replay_place(step);
+
+		replay->same_place[i] = (uint32_t)map_get(&replay->places, place, REPLAY_NONE);
+		map_set(&replay->places, place, i);
+		if (step->context != REPLAY_NONE && step->device >= 0)
+			replay->context[step->context].device = step->device;
+		if (step->stream_kind == STREAM_KIND_LEGACY)
+			continue;
+		for (uint32_t k = 0; k < step->operand_count; k++) {
+			replay->memory[operand[k].exact].outside = 1;
+			replay->memory[operand[k].allocation].outside = 1;
+		}
+	}
+	if (replay_find_accidents(replay, savings->db))
+		return -1;
+	replay_find_host_work(replay);
+	replay_find_handovers(replay, &savings->handovers);
+	replay_learn(replay);
+	/* The likely one last: replay_takers() compares with it. */
+	for (int i = REPLAY_CONTENTIONS; i-- > 0;)
+		replay->as_it_was[i] = replay_run(replay, (enum replay_contention)i);
+	replayed = replay->as_it_was[REPLAY_RECORDED];
+	replay->error = replay->measured > 0
+		? (double)llabs(replayed - replay->measured) / (double)replay->measured
+		: 1;
+	return 0;
+}
+
+static void free_replay(void *object)
+{
+	struct replay *replay = object;
+	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
+		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts,
+		&replay->places, &replay->silences, &replay->admitted, &replay->kept };
+	void *rooms[] = { replay->step, replay->operand, replay->same_place, replay->accident,
+		replay->change, replay->end, replay->held, replay->held_unchanged,
+		replay->end_unchanged, replay->thread, replay->stream, replay->event, replay->exec,
+		replay->context, replay->apart, replay->memory, replay->booking, replay };
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+		map_release(maps[i]);
+	for (size_t i = 0; i < sizeof(rooms) / sizeof(*rooms); i++)
+		free(rooms[i]);
+}
+
+struct savings *savings_open(struct db *db)
+{
+	struct savings *savings = xcalloc(1, sizeof(*savings));
+	struct pinned_copies pinned = { 0 };
+	sqlite3_stmt *q = NULL;
+	int rc;
+
+	savings->db = db;
+	rc = replay_load(savings, db) || pinned_find(&pinned, db) ||
+			handovers_find(&savings->handovers, db->run, db) ||
+			!(q = db_prepare(db, "SELECT id, clock = 'virtual' FROM process"))
+		? -1
+		: 0;
+	while (!rc && (rc = db_step(q)) > 0) {
+		int64_t process = sqlite3_column_int64(q, 0);
+		struct replay *replay = id_map_get(&savings->processes, process);
+
+		rc = 0;
+		if (!replay)
+			continue;
+		replay->recording = sqlite3_column_int(q, 1) ? 0 : RECORDING_NS;
+		replay->event_wait = sqlite3_column_int(q, 1) ? 0 : EVENT_WAIT_NS;
+		replay->pinned = pinned_rate_of(&pinned, process);
+		rc = prepare(savings, replay);
+	}
+	pinned_release(&pinned);
+	sqlite3_finalize(q);
+	if (!rc)
+		return savings;
+	savings_close(savings);
+	return NULL;
+}
+
+void savings_close(struct savings *savings)
+{
+	if (!savings)
+		return;
+	id_map_release(&savings->processes, free_replay);
+	handovers_release(&savings->handovers);
+	free(savings->step_of);
+	free(savings);
+}
+
+static int is_inexact(const struct replay *replay)
+{
+	return !replay->refusal && replay->error > SAVINGS_MAX_ERROR_PERCENT / 100.0;
+}
+
+int savings_store(struct savings *savings)
+{
+	sqlite3_stmt *insert = db_prepare(savings->db,
+		"INSERT INTO replay (process, measured, replayed, refusal) VALUES (?, ?, ?, ?)");
+	int rc = insert ? 0 : -1;
+
+	for (size_t i = 0; i < savings->processes.size && !rc; i++) {
+		const struct replay *replay = savings->processes.slot[i].object;
+		int64_t replayed;
+		char inexact[120];
+
+		if (!replay)
+			continue;
+		replayed = replay->as_it_was[REPLAY_RECORDED];
+		snprintf(inexact, sizeof(inexact), "a replay of the run as it was takes %.0f %% %s",
+			100 * replay->error, replayed > replay->measured ? "more" : "less");
+		rc = db_run(insert, "iiIs", replay->process, replay->measured,
+			replay->refusal ? DB_NULL : replayed,
+			is_inexact(replay) ? inexact : replay->refusal);
+	}
+	sqlite3_finalize(insert);
+	return rc;
+}
+
+/* Returns NULL if savings of the process are not estimated. */
+static struct replay *replay_of(const struct savings *savings, int64_t process)
+{
+	struct replay *replay = id_map_get(&savings->processes, process);
+
+	return replay && !replay->refusal && !is_inexact(replay) ? replay : NULL;
+}
+
+/* --- changes --- */
+
+static void change(struct replay *replay, const struct changed_call *changed)
+{
+	const uint64_t words[] = { replay->made, (uint64_t)changed->call, changed->change,
+		(uint64_t)changed->still_needs };
+
+	replay_change(replay, changed->call, changed->change, changed->still_needs);
+	replay->made = map_hash_words(words, sizeof(words) / sizeof(*words));
+	replay->changes++;
+}
+
+void savings_change(struct savings *savings, int64_t process, const struct changed_call *changed,
+	size_t count)
+{
+	struct replay *replay = replay_of(savings, process);
+
+	for (size_t i = 0; replay && i < count; i++)
+		change(replay, &changed[i]);
+}
+
+static void restore(struct replay *replay)
+{
+	replay_restore(replay);
+	replay->changes = 0;
+	replay->made = 0;
+}
+
+void savings_admit(struct savings *savings, int64_t process, int64_t call)
+{
+	struct replay *replay = replay_of(savings, process);
+	uint32_t step = replay ? replay_step_of(replay, call) : REPLAY_NONE;
+
+	if (step != REPLAY_NONE)
+		map_set(&replay->admitted, replay_place(&replay->step[step]), 1);
+}
+
+int savings_has_room(const struct savings *savings, int64_t process)
+{
+	const struct replay *replay = replay_of(savings, process);
+
+	return replay && replay->steps_replayed < ROOM_STEPS;
+}
+
+/* --- estimates --- */
+
+static int64_t replay_saved(struct replay *replay, enum replay_contention contention)
+{
+	int64_t saved = replay->as_it_was[contention] - replay_run(replay, contention);
+
+	replay->steps_replayed += (int64_t)replay->step_count;
+	map_set(&replay->kept, replay->made ^ (uint64_t)contention, (uint64_t)saved);
+	return saved;
+}
+
+/* Returns the saving, ns; negative if the run takes longer. */
+static int64_t saved(struct replay *replay, enum replay_contention contention)
+{
+	uint64_t unknown = (uint64_t)INT64_MIN;
+	uint64_t kept = map_get(&replay->kept, replay->made ^ (uint64_t)contention, unknown);
+
+	return kept == unknown ? replay_saved(replay, contention) : (int64_t)kept;
+}
+
+/* Not a kept one: what is held in the last run counts. */
+static int64_t replay_best(struct replay *replay)
+{
+	return clamp(replay_saved(replay, REPLAY_LIKELY), 0, replay->measured);
+}
+
+static int64_t saved_best(struct replay *replay)
+{
+	return clamp(saved(replay, REPLAY_LIKELY), 0, replay->measured);
+}
+
+int savings_estimate_best(struct savings *savings, int64_t process, int64_t *best)
+{
+	struct replay *replay = replay_of(savings, process);
+
+	if (!replay || !replay->changes)
+		return 0;
+	*best = saved_best(replay);
+	restore(replay);
+	return 1;
+}
+
+int savings_estimate(struct savings *savings, int64_t process, struct saving *saving)
+{
+	struct replay *replay = replay_of(savings, process);
+	double share = LEAST_ERROR_PERCENT / 100.0;
+	int64_t error;
+
+	if (!replay || !replay->changes)
+		return 0;
+	if (replay->error > share)
+		share = replay->error;
+	saving->best = saved_best(replay);
+	error = (int64_t)(share * (double)saving->best) + CHANGE_ERROR_NS * replay->changes;
+	/* It depends on the speed of the host. */
+	if (replay->as_it_was[REPLAY_QUICK] != replay->as_it_was[REPLAY_LIKELY])
+		error += llabs(saving->best - saved(replay, REPLAY_QUICK));
+	if (error > saving->best / SAVING_ERROR_PART)
+		error = saving->best / SAVING_ERROR_PART;
+	saving->low = clamp(saved(replay, REPLAY_MOST), 0, saving->best) - error;
+	saving->low = clamp(saving->low, 0, saving->best);
+	saving->high = clamp(saved(replay, REPLAY_LEAST), saving->best, replay->measured) + error;
+	restore(replay);
+	return 1;
+}
+
+/*
+ * Returns the time of a loop in a replay, ns: from the end of what its thread did before, until all
+ * that was submitted before its end has ended.
+ */
+static int64_t loop_time(const struct replay *replay, uint32_t thread, const struct loop_span *loop,
+	const int64_t *end)
+{
+	int64_t before = replay->first, last = replay->first;
+
+	for (size_t i = 0; i < replay->step_count; i++) {
+		if (replay->step[i].enter < loop->start && replay->step[i].thread == thread)
+			raise_to(&before, end[i]);
+		if (replay->step[i].enter < loop->until)
+			raise_to(&last, end[i]);
+	}
+	return last - before;
+}
+
+int savings_estimate_ceiling(struct savings *savings, int64_t process, int results,
+	const struct loop_span *loop, struct ceiling *ceiling)
+{
+	struct replay *replay = replay_of(savings, process);
+	uint32_t thread;
+
+	if (!replay)
+		return 0;
+	if (results) {
+		replay_change_results(replay);
+		replay->made = ~replay->made;
+	}
+	replay_best(replay);
+	thread = (uint32_t)map_get(&replay->threads, (uint64_t)loop->thread, REPLAY_NONE);
+	*ceiling =
+		(struct ceiling){ .saving = loop_time(replay, thread, loop, replay->end_unchanged) -
+				loop_time(replay, thread, loop, replay->end) };
+	raise_to(&ceiling->saving, 0);
+	for (size_t i = 0; i < replay->step_count; i++) {
+		const struct replay_step *step = &replay->step[i];
+
+		if (step->thread == thread && step->enter >= loop->start &&
+			step->enter < loop->until)
+			ceiling->blocked += replay->held[i];
+	}
+	restore(replay);
+	return 1;
+}
+
+size_t savings_find_takers(struct savings *savings, int64_t process, struct changed_call *taker,
+	size_t most)
+{
+	struct replay *replay = replay_of(savings, process);
+	struct changed_call found[TAKER_ROUND];
+	int64_t alone, together, least;
+	size_t count = 0, more;
+
+	if (!replay || !replay->changes)
+		return 0;
+	alone = together = replay_best(replay);
+	/* And those that would wait instead of these, until none is left. */
+	for (int round = 0; round < TAKER_ROUNDS; round++) {
+		more = replay_takers(replay, found);
+		if (!more || count + more > most)
+			break;
+		for (size_t i = 0; i < more; i++) {
+			taker[count++] = found[i];
+			change(replay, &found[i]);
+		}
+		together = replay_best(replay);
+	}
+	restore(replay);
+	least = replay->measured * FINDING_MIN_PERCENT / 100;
+	return together - alone >= least && together > JOINED_FACTOR * alone ? count : 0;
+}

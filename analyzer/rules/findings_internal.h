@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared by findings*.c: findings while they are collected, weighed and stored.
+ */
+#ifndef CUFENCE_FINDINGS_INTERNAL_H
+#define CUFENCE_FINDINGS_INTERNAL_H
+
+#include <stddef.h>
+
+#include "findings.h"
+#include "id_map.h"
+#include "run_length.h"
+#include "savings.h"
+
+/* Sums over instances, ns. */
+struct cost {
+	int64_t count;
+	int64_t waited;    /* by the host, in calls */
+	int64_t delayed;   /* by work on the device */
+	int64_t avoidable; /* part of waited: the most that the run would save */
+	int64_t shorter;   /* part of avoidable: by shorter operations */
+	int64_t in_loop;   /* part of waited and delayed within the process's loop */
+};
+
+/* The whole that a saving is a share of. */
+struct part {
+	double share;
+	int64_t turns; /* of the loop that share refers to, 0: it refers to the run */
+	int64_t turn;  /* saving per turn, ns */
+};
+
+struct changes {
+	struct changed_call *call;
+	size_t count;
+};
+
+/* The instances of a place with the same reason (struct instance, why). */
+struct reason_count {
+	int64_t count;
+	struct instance
+		worst; /* the most certain one; one that overlapped, before one that did not */
+};
+
+/* The instances of a finding at one pair of lines. */
+struct finding_place {
+	int64_t site, other_site; /* sites that represent the lines; 0: unknown */
+	int64_t line;             /* the line to change */
+	struct cost cost;
+	int64_t line_cost;      /* cost of all places with this line, ns */
+	struct changes changed; /* changes of its instances; empty: unknown */
+	struct changes with;    /* likewise, to make as well if worst.joined */
+	int shown;              /* shown with its finding */
+	int replayed;           /* alone is valid */
+	int64_t alone;          /* saving if only this line of the finding is changed, ns */
+	struct reason_count *reason;
+	size_t reasons;
+	struct instance worst; /* of the most frequent reason among the most certain instances */
+};
+
+struct finding {
+	enum rule rule;
+	int64_t process;
+	struct cost cost;
+	struct finding_place **place; /* grouped by line, then lines by worth */
+	size_t count;
+	struct id_map by_lines;
+	int replayed; /* saving is from a replay, else a bound: only best is valid */
+	struct saving saving;
+	struct part part; /* share of saving */
+};
+
+struct findings {
+	struct db *db;
+	struct words *words;
+	struct places *places;
+	struct finding **finding, **masked; /* masked: of waits that others may hide */
+	size_t count, masked_count;
+	struct id_map by_key; /* owns the findings */
+	struct id_map runs;   /* struct run_length of a process with findings */
+	struct id_map loops;  /* struct loop_span, of processes with a loop */
+};
+
+/*
+ * The places of a finding with the same line to change.  Start with { NULL, 0 };
+ * finding_next_line() moves to the next one, and returns 0 at the end.
+ */
+struct finding_line {
+	struct finding_place **place;
+	size_t count;
+};
+int finding_next_line(const struct finding *finding, struct finding_line *line);
+
+/*
+ * Keeps the lines with enough cost, which may be none, the highest cost first, and sums up their
+ * cost.
+ */
+void finding_collect_lines(struct finding *finding);
+
+/* Sorts lines by their own saving, once that is known. */
+void finding_sort_by_saving(struct finding *finding);
+
+/* Returns waited plus delayed, ns. */
+int64_t cost_of(const struct cost *cost);
+
+/*
+ * Returns the most that can be saved, ns: the work of the busiest stream remains, except for
+ * operations that become shorter.
+ */
+int64_t cost_bound(const struct cost *cost, const struct run_length *run);
+
+/*
+ * Return the confidence of a place, by its rule or its most certain instance; of a finding, that of
+ * its most certain place.
+ */
+enum confidence place_confidence(const struct finding_place *place);
+enum confidence finding_confidence(const struct finding *finding);
+
+/* Does it save enough?  Is it also likely or certain, if it is about time? */
+int finding_is_worth_it(const struct finding *finding);
+int finding_is_shown(const struct finding *finding);
+
+/* Sets its share of the run, and without a replay its saving by bounds. */
+void finding_weigh(const struct findings *findings, struct finding *finding);
+
+/* Returns the share of a saving of a process: in its loop, if most of the cost is there. */
+struct part findings_part(const struct findings *findings, int64_t process, int64_t saving,
+	const struct cost *cost);
+
+/* Returns the run length of a process, NULL after a message. */
+const struct run_length *findings_run(struct findings *findings, int64_t process);
+
+/*
+ * Replays the run without each finding, and without each line of findings with several; adds
+ * findings of masked waits.  Fills table replay.  Returns 0, or -1 after a message.
+ */
+int findings_replay(struct findings *findings);
+
+/* Writes findings and their places, in their order.  Returns 0, or -1 after a message. */
+int findings_write(struct findings *findings);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The hold: a separate library (delay/), loaded with the recorder by "cufence confirm" only.  It
+ * wraps driver functions below the recorder, delays the stream of one call and checks whether
+ * another call's work completes meanwhile (trace/hold_plan.h).  The recorder passes it the driver's
+ * functions when it looks them up, and each new site; this adds no cost to calls.
+ */
+#ifndef CUFENCE_HOLD_H
+#define CUFENCE_HOLD_H
+
+#include <stdint.h>
+
+#include "calls.h"
+
+/* Functions of the recorder for the hold. */
+struct hold_recorder {
+	/* Returns a driver function by its exported name, or NULL. */
+	void *(*symbol)(const char *name);
+	/* Returns the site id of the recorded call in progress on this thread, 0: none. */
+	uint32_t (*site)(void);
+	/* hold_place_add() for an address of a site. */
+	uint64_t (*place_add)(uint64_t place, uint64_t address);
+	/* Number of captures in progress, on all threads. */
+	int (*captures)(void);
+	/* CUDA calls between these two are not recorded. */
+	void (*own_begin)(void);
+	void (*own_end)(void);
+};
+
+/* Functions of the hold for the recorder.  On any thread. */
+struct hold {
+	/*
+	 * Called when recording starts.  Returns NULL, or why nothing can be delayed. path: the
+	 * plan.
+	 */
+	const char *(*start)(const struct hold_recorder *recorder, const char *path);
+	/* Returns the function to call in place of a driver function; called before start, too. */
+	void *(*wrap)(enum call_id call, int variant, void *real);
+	/* Called for a new site: its frames as in RECORD_SITE. */
+	void (*site)(uint32_t id, const uint64_t *address, unsigned count);
+	/* The program accessed memory of a pending copy, at that site. */
+	void (*touched)(uint32_t site, enum call_id call);
+	/* Called in a forked child. */
+	void (*child)(void);
+};
+
+/* Defined if the library is loaded. */
+extern const struct hold cufence_hold __attribute__((weak, visibility("default")));
+
+#endif

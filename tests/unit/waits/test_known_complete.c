@@ -1,7 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "cases.h"
-
-int main(void)
-{
-	return cases_main("waits/test_known_complete.txt", NULL, 0);
-}
