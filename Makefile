@@ -198,7 +198,7 @@ $O/gen/fixes.def: analyzer/rules/fixes.awk doc/RULES.md
 	@mkdir -p $(@D)
 	$Qawk -f $^ > $@
 $O/obj/analyzer/rules/fixes.o: $O/gen/fixes.def
-$O/obj/analyzer/store/db.o: $O/gen/schema.inc $O/gen/nsys.inc
+$O/obj/analyzer/store/db.o: $O/gen/nsys.inc
 $O/obj/analyzer/cli/help_rule.o: $O/gen/RULES.inc
 $O/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc
 $O/obj/analyzer/html/html.o: $(foreach part,html css js js_hash css_hash,$O/gen/page_$(part).inc)
@@ -266,7 +266,10 @@ GENCODE ?= -gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=comput
 # Sources with no kernels of their own, which are most, are compiled once.
 HOST_GENCODE := -gencode arch=compute_75,code=[sm_75,compute_75]
 HOST_ONLY := $(shell grep -LE '__(global|device|constant|managed)__' testapps/*.cu bench/savings/*.cu 2>/dev/null)
-NVCCFLAGS = -std=c++17 -O2 -g $(if $(filter $<,$(HOST_ONLY)),$(HOST_GENCODE),$(GENCODE)) -ccbin $(CXX) -Ikernels -Itestapps
+# CUDA's headers take a third longer as C++17, which CUB asks for.
+CXX17 := $(shell grep -lE 'include <(cub|thrust)/' testapps/*.cu 2>/dev/null)
+NVCCFLAGS = -std=c++$(if $(filter $<,$(CXX17)),17,14) -O2 -g $(if $(filter $<,$(HOST_ONLY)),$(HOST_GENCODE),$(GENCODE)) \
+	-ccbin $(CXX) -Ikernels -Itestapps
 KERNEL_OBJ := $(patsubst %.cu,$(CUDA_O)/obj/%.o,$(wildcard kernels/*.cu))
 APPS := $(basename $(notdir $(wildcard testapps/*.cu)))
 TWINS := $(basename $(notdir $(shell grep -l '\bFIXED\b' testapps/*.cu 2>/dev/null)))
@@ -274,7 +277,9 @@ PTDS := $(basename $(notdir $(shell grep -l 'per-thread variant' testapps/*.cu 2
 PROGRAMS := $(APPS) $(addsuffix _fixed,$(TWINS)) $(addsuffix _ptds,$(PTDS))
 # Those that tests/cli/endless.sh repeats until they are ended.
 AGAIN := $(shell grep '^[a-z]' tests/cli/endless.apps)
-apps: $(foreach p,$(PROGRAMS),$O/testapps/$p $O/testapps/$(p)_simstatic $(if $(SAN),,$O/testapps/$(p)_static)) \
+# Programs with NVIDIA's static runtime are for a GPU: a test needs one of them.
+STATIC := $(if $(filter pack,$(MAKECMDGOALS)),$(PROGRAMS),$(if $(SAN),,free_in_loop))
+apps: $(foreach p,$(PROGRAMS),$O/testapps/$p $O/testapps/$(p)_simstatic) $(STATIC:%=$O/testapps/%_static) \
 	$(foreach p,$(AGAIN),$O/testapps/$(p)_again) $O/testapps/libmpi.so
 
 $(CUDA_O)/obj/kernels/%.o: kernels/%.cu $(wildcard kernels/*.h) Makefile
@@ -380,6 +385,15 @@ $(UNITS): $O/tests/libprogram.so $(TRACE_OBJ)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(filter %.o,$^) -o $@ -L$O/tests -lprogram \
 		-Wl,-rpath,'$$ORIGIN' -lcmocka $(PROGRAM_LIBS) -ldl -lpthread
 
+# Commands that read one database, without a process and a check for each.
+AT_ONCE := $(if $(filter pack,$(MAKECMDGOALS)),,$O/tests/helpers/at_once)
+tests: $(AT_ONCE)
+$O/tests/helpers/at_once: $O/obj/tests/helpers/at_once.o $O/tests/libprogram.so
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $< -o $@ -L$O/tests -lprogram \
+		-Wl,-rpath,'$$ORIGIN/..' $(PROGRAM_LIBS) -ldl
+
 # Whether a run kept to the order that is guaranteed: of any database.
 tests: $O/tests/golden/consistent
 $O/tests/golden/consistent: $O/obj/tests/golden/consistent.o $(PROGRAM_OBJ) $(SASS_OBJ) $(FATBIN_OBJ) $(TRACE_OBJ)
@@ -442,7 +456,7 @@ endif
 
 # Small programs and libraries that the test scripts run the recorder with.
 CUDA_HELPERS := tests/helpers/windows.c tests/helpers/ranges.c tests/helpers/stream_names.c tests/helpers/asan_ranges.c tests/helpers/nulls.c tests/helpers/structures.c
-HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/helpers/lib% $(if $(cuda),,$(CUDA_HELPERS)),$(wildcard tests/helpers/*.c))) \
+HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/helpers/at_once.c tests/helpers/lib% $(if $(cuda),,$(CUDA_HELPERS)),$(wildcard tests/helpers/*.c))) \
 	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
 	$O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so $O/tests/helpers/libslow.so \
 	$O/tests/helpers/nvml/libnvidia-ml.so.1 \
@@ -548,7 +562,7 @@ check: all tests
 	$Qtests/run $O
 # Some of them, with what they need: make test T="test_waits golden.sh".  Apps are built by all.
 .PHONY: test
-test: $(addprefix $O/tests/,$(filter test_%,$T)) $(if $(filter %.sh,$T),cufence $(if $(cuda),shim simulator))
+test: $(addprefix $O/tests/,$(filter test_%,$T)) $(if $(filter %.sh,$T),cufence $(AT_ONCE) $(if $(cuda),shim simulator))
 	$Qtests/run $O $T
 # The same N times, concurrent with LOAD processes that compute.
 N ?= 20
@@ -581,7 +595,7 @@ $O/fuzz/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$Q$(CC) $(OURS) $(call includes,$<) $(CPP_$(call area,$<)) $(CFLAGS) $(FUZZ_FLAGS) $(FUZZ_COVERAGE) -c $< -o $@
 $O/fuzz/obj/analyzer/rules/fixes.o: $O/gen/fixes.def
-$O/fuzz/obj/analyzer/store/db.o: $O/gen/schema.inc $O/gen/nsys.inc
+$O/fuzz/obj/analyzer/store/db.o: $O/gen/nsys.inc
 $O/fuzz/obj/analyzer/cli/help_rule.o: $O/gen/RULES.inc
 $O/fuzz/obj/analyzer/html/html.o: $(foreach part,html css js js_hash css_hash,$O/gen/page_$(part).inc)
 $O/fuzz/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc
@@ -614,7 +628,7 @@ $O/bench/micro_calls: $O/obj/bench/micro_calls.o $O/bench/stub/libcudart.so.13 $
 	$Q$(CC) $(SANFLAGS) $< -o $@ -L$O/bench/stub -l:libcudart.so.13 -ldl
 # The time that a fix saves, and its prediction: for test apps, and for programs of their own.
 SAVED := $(basename $(notdir $(wildcard bench/savings/*.cu)))
-bench: $(foreach p,$(SAVED),$O/bench/savings/$p $O/bench/savings/$(p)_fixed)
+bench: $(if $(SAN),,$(foreach p,$(SAVED),$O/bench/savings/$p $O/bench/savings/$(p)_fixed))
 $O/obj/bench/savings/%_fixed.o: bench/savings/%.cu $(wildcard kernels/*.h) testapps/app.h Makefile
 	$(call say,NVCC,$< -DFIXED)
 	@mkdir -p $(@D)

@@ -8,8 +8,8 @@
 #include "account.h"
 #include "analyze_walk.h"
 #include "annotations.h"
-#include "device_use.h"
 #include "directions.h"
+#include "evidence_tables.h"
 #include "findings.h"
 #include "hazards.h"
 #include "kept_trace.h"
@@ -23,7 +23,6 @@
 #include "set_up.h"
 #include "symbols.h"
 #include "textures.h"
-#include "timers.h"
 #include "unknown.h"
 #include "variables.h"
 #include "watch.h"
@@ -92,16 +91,10 @@ static const char prepare_sql[] =
 	"CREATE INDEX IF NOT EXISTS operand_call ON operand (call);"
 	"CREATE INDEX IF NOT EXISTS wait_call ON wait (call);"
 	"CREATE INDEX IF NOT EXISTS known_wait_call ON known_wait (call);"
-	"DELETE FROM stream_use; DELETE FROM device_use; DELETE FROM account; DELETE FROM blocked;"
-	"DELETE FROM wait_clock; DELETE FROM turn; DELETE FROM inner_loop; DELETE FROM loop;"
-	"DELETE FROM edge; DELETE FROM apart; DELETE FROM event_wait; DELETE FROM hold; "
-	"DELETE FROM hazard; DELETE FROM kernel_use;"
-	"DELETE FROM wait; DELETE FROM wait_use; DELETE FROM known_wait;"
-	"DELETE FROM finding; DELETE FROM finding_place; DELETE FROM finding_also; "
-	"DELETE FROM finding_race; "
-	"DELETE FROM loss WHERE reason IN ('" ORDER_LOSS "', '" HAZARD_LOSS "', '"
-	HAZARD_FORGOTTEN "', '" UNKNOWN_LOSS "', '" UNKNOWN_ALL_LOSS "');"
-	"DELETE FROM replay;";
+	"DELETE FROM loss WHERE reason IN ("
+#define LOSS(reason, effect, calls, work, numbers, found, text) LOSS_IF_##found(reason)
+#include "losses.def"
+	LOSS_NONE ");";
 /* clang-format on */
 
 static int empty_derived_tables(struct analysis *analysis)
@@ -112,7 +105,8 @@ static int empty_derived_tables(struct analysis *analysis)
 	if (db_exec(db, "BEGIN IMMEDIATE"))
 		return -1;
 	analysis->in_transaction = 1;
-	return db_exec(db, prepare_sql) || (by_node < 0 ? work_make(db) : work_make_of(db, by_node))
+	return schema_delete_derived(db) || db_exec(db, prepare_sql) ||
+			(by_node < 0 ? work_make(db) : work_make_of(db, by_node))
 		? -1
 		: 0;
 }

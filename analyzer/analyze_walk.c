@@ -3,13 +3,11 @@
 
 #include <time.h>
 
-#include "event_waits.h"
+#include "evidence_tables.h"
 #include "hazards.h"
-#include "holds.h"
 #include "order.h"
 #include "order_loss.h"
 #include "progress.h"
-#include "redundant_waits.h"
 #include "rows.h"
 #include "run_columns.h"
 #include "waits.h"
@@ -89,7 +87,8 @@ static int add_edge(void *arg, int64_t call, int64_t needs, enum order_reason re
 	if (reason == ORDER_STREAM && needs == run_link(visitors->order.db->run, call)->before)
 		return 0;
 	CHARGE(visitors->watch, order);
-	rc = rows_add(visitors->edges, call, needs, order_reason_names[reason]);
+	rc = rows_add(visitors->edges,
+		ROW(edge, call, needs, cell_text(order_reason_names[reason])));
 	CHARGE(visitors->watch, write);
 	return rc;
 }
@@ -116,7 +115,7 @@ static int process_in_order(struct visitors *visitors, const struct walk_call *c
 	if ((order->given_up ||
 		    (run_link(run, call->id)->before &&
 			    (!(order->needed & 1u << ORDER_STREAM) || order->overlaps))) &&
-		rows_add(visitors->apart, call->id, last))
+		rows_add(visitors->apart, ROW(apart, call->id, last)))
 		return -1;
 	CHARGE(watch, order);
 	if (order->given_up)
@@ -177,16 +176,14 @@ int analyze_walk(struct db *db, struct stopwatch *watch)
 	visitors.hazards = hazards_new(db);
 	visitors.event_waits = event_waits_new(db);
 	/* A pair of calls may have two reasons, or one reason twice. */
-	visitors.edges = rows_open(db, "INSERT OR IGNORE INTO edge", "iic");
-	visitors.apart = rows_open(db, "INSERT INTO apart", "ii");
-	pool_trims_find(db->run);
+	visitors.edges = rows_open(db, TABLE_edge);
+	visitors.apart = rows_open(db, TABLE_apart);
 	if (visitors.apart && visitors.event_waits && visitors.waits && visitors.holds &&
 		visitors.hazards && visitors.edges)
 		rc = walk_the_run(db, &visitors) || rows_finish(visitors.edges) ||
 				rows_finish(visitors.apart) ||
 				event_waits_finish(visitors.event_waits) ||
 				waits_finish(visitors.waits) || hazards_finish(visitors.hazards) ||
-				waits_find_queue(db) || waits_store_use(visitors.waits) ||
 				order_loss_add(db, visitors.order.given_up) ||
 				run_evidence_write(&db->run->evidence, db)
 			? -1

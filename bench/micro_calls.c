@@ -23,6 +23,7 @@ static __typeof__(&cuMemcpyDtoHAsync) copy;
 static __typeof__(&cuEventRecord) record;
 static __typeof__(&cuStreamWaitEvent) wait;
 static __typeof__(&cuStreamQuery) query;
+static __typeof__(&cuKernelGetAttribute) get_attribute;
 static __typeof__(&cuLaunchKernel) launch;
 static __typeof__(&cuLaunchHostFunc) call_host;
 static __typeof__(&cuStreamSynchronize) synchronize;
@@ -58,6 +59,12 @@ static void queries(long i)
 static void polls(long i)
 {
 	query(BUSY);
+}
+static void attributes(long i)
+{
+	int value;
+
+	get_attribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, (CUkernel)&function, 0);
 }
 static void host_function(void *unused)
 {
@@ -105,6 +112,7 @@ static const struct loop {
 	{ "wait", waits },
 	{ "query", queries },
 	{ "poll", polls },
+	{ "attribute", attributes },
 	{ "function", host_functions },
 	{ "rt.launch", runtime_launches },
 	{ "rt.copy", runtime_copies },
@@ -164,6 +172,7 @@ static int find_driver(void)
 	*(void **)&wait = dlsym(driver, "cuStreamWaitEvent");
 	*(void **)&query = dlsym(driver, "cuStreamQuery");
 	*(void **)&synchronize = dlsym(driver, "cuStreamSynchronize");
+	*(void **)&get_attribute = dlsym(driver, "cuKernelGetAttribute");
 	*(void **)&launch = dlsym(driver, "cuLaunchKernel");
 	*(void **)&call_host = dlsym(driver, "cuLaunchHostFunc");
 	init(0);

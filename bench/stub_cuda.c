@@ -152,6 +152,12 @@ CUresult cuStreamQuery(CUstream stream)
 {
 	return done(stream == (CUstream)16 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
 }
+CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel kernel,
+	CUdevice device)
+{
+	*value = 1;
+	return done(CUDA_SUCCESS);
+}
 CUresult cuStreamSynchronize(CUstream stream)
 {
 	return CUDA_SUCCESS;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code around every recorded call. */
 #include <errno.h>
-#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "holding.h"
 #include "hot.h"
-#include "system.h"
 #include "usage.h"
 #include "window.h"
 
@@ -37,21 +35,6 @@ static inline void write_enter(struct call_frame *frame)
 	frame->entered = chunk->written;
 }
 
-static int is_within(const stack_t *stack, uintptr_t address)
-{
-	return address - (uintptr_t)stack->ss_sp < stack->ss_size;
-}
-
-int frame_was_left(uintptr_t where, uintptr_t now)
-{
-	stack_t handlers;
-
-	if (syscall(SYS_sigaltstack, NULL, &handlers) || handlers.ss_flags & SS_DISABLE ||
-		is_within(&handlers, where) == is_within(&handlers, now))
-		return now >= where;
-	return is_within(&handlers, where);
-}
-
 /* The recorder was interrupted while writing a record: its state may be inconsistent. */
 static void recover(struct thread_state *thread)
 {
@@ -59,27 +42,6 @@ static void recover(struct thread_state *thread)
 	trace_count(&shim.writer, COUNT_DROPPED_RECORDS, 1);
 	thread->generation = thread->ready = 0;
 	thread->busy = 0;
-}
-
-/* Was the recorder's frame overwritten by a function called since then? */
-static int is_gone(const struct thread_state *thread)
-{
-	uintptr_t slot = (thread->outermost & ~(uintptr_t)1) + sizeof(slot);
-
-	return !system_readable(slot) || *(const volatile uint32_t *)slot != thread->caller;
-}
-
-COLD int thread_forget(struct thread_state *thread, uintptr_t frame)
-{
-	int saved = errno;
-
-	if (frame < thread->outermost ? is_gone(thread)
-				      : frame_was_left(thread->outermost, frame)) {
-		thread->depth = 0;
-		thread->correlation = 0;
-	}
-	errno = saved;
-	return thread->depth;
 }
 
 /* 1: the thread is ready, or would be inside a window while this call is recorded anyway. */
@@ -143,6 +105,16 @@ static inline int begin(struct thread_state *thread, struct call_frame *frame, e
 	return depth;
 }
 
+/* A gap whose usage is read ends with a call that is recorded. */
+static COLD void read_gap(struct thread_state *thread, struct call_frame *frame)
+{
+	if (frame->flags & FRAME_SELDOM) {
+		frame->flags &= (uint16_t)~FRAME_SELDOM;
+		frame->context = context_current(thread);
+	}
+	frame->enter = usage_read(thread, frame->enter);
+}
+
 HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address)
 {
 	struct thread_state *thread = thread_state();
@@ -152,13 +124,14 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 	thread->busy = (uintptr_t)frame_address;
 	clear(frame);
 	begin(thread, frame, id, flags, frame_address);
-	frame->context = flags & (FRAME_RUNTIME | FRAME_HOST) ? 0 : context_current(thread);
+	frame->context =
+		flags & (FRAME_RUNTIME | FRAME_HOST | FRAME_SELDOM) ? 0 : context_current(thread);
 	/* Copy now, while the device works; later it would wait for this thread. */
 	if (UNLIKELY(flags & FRAME_WAITS) && thread->chunk.used > TRACE_CHUNK_SPACE / 2)
 		thread_empty(thread);
 	frame->enter = clock_read();
 	if (UNLIKELY(frame->enter - thread->seen > shim.usage_ticks))
-		frame->enter = usage_read(thread, frame->enter);
+		read_gap(thread, frame);
 	thread->seen = frame->enter;
 	if (flags & FRAME_BLOCKS)
 		write_enter(frame);
@@ -327,6 +300,28 @@ static inline void leave(struct thread_state *thread, const struct call_frame *f
 	thread->depth = frame->flags & CALL_NESTED ? thread->depth - 1 : 0;
 }
 
+/*
+ * Libraries ask for a kernel's attributes hundreds of times a turn (cuDNN), and such a query tells
+ * something only if it loads the kernel, which takes 5 us at least (H200).  The record of its entry
+ * goes; 0: it was not quick, or more was recorded meanwhile.
+ */
+#define QUICK_SHIFT 19 /* shift of ticks per second: 2 us */
+static NOINLINE int count_quick(struct call_frame *frame, uint64_t now, int result)
+{
+	struct trace_chunk *chunk = &frame->thread->chunk;
+	uint64_t written = chunk->written;
+
+	if (!result && now - frame->enter < shim.calibration_ticks >> QUICK_SHIFT) {
+		trace_take_back(chunk, sizeof(struct enter_record), frame->entered);
+		if (chunk->written < written) {
+			trace_count(&shim.writer, COUNT_QUICK_QUERIES, 1);
+			return 1;
+		}
+	}
+	frame->context = context_current(frame->thread);
+	return 0;
+}
+
 HOT void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count)
 {
 	struct thread_state *thread = frame->thread;
@@ -338,7 +333,8 @@ HOT void frame_end(struct call_frame *frame, int result, const uint64_t *field, 
 		thread->armed = frame->flags & FRAME_WAITS;
 	}
 	thread->busy = (uintptr_t)frame;
-	write_call(thread, frame, now, result, field, count);
+	if (!(frame->flags & FRAME_SELDOM) || !count_quick(frame, now, result))
+		write_call(thread, frame, now, result, field, count);
 	end(thread, frame, now, result);
 	if (UNLIKELY(now - thread->seen > shim.usage_ticks))
 		usage_read(thread, now);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -226,11 +227,49 @@ void shim_end(struct thread_state *thread)
 	guarded_finish(thread);
 	collector_flush(1);
 	clock_calibrate(thread, 100);
-	if (!usage_is_filtered())
+	if (usage_is_filtered())
+		trace_count(&shim.writer, COUNT_UNLISTED_MODULES, 1);
+	else
 		module_note_all(thread);
 	trace_finish(&shim.writer);
 	shim.ended = thread;
 	errno = saved;
+}
+
+static int is_within(const stack_t *stack, uintptr_t address)
+{
+	return address - (uintptr_t)stack->ss_sp < stack->ss_size;
+}
+
+int frame_was_left(uintptr_t where, uintptr_t now)
+{
+	stack_t handlers;
+
+	if (syscall(SYS_sigaltstack, NULL, &handlers) || handlers.ss_flags & SS_DISABLE ||
+		is_within(&handlers, where) == is_within(&handlers, now))
+		return now >= where;
+	return is_within(&handlers, where);
+}
+
+/* Was the recorder's frame overwritten by a function called since then? */
+static int is_gone(const struct thread_state *thread)
+{
+	uintptr_t slot = (thread->outermost & ~(uintptr_t)1) + sizeof(slot);
+
+	return !system_readable(slot) || *(const volatile uint32_t *)slot != thread->caller;
+}
+
+COLD int thread_forget(struct thread_state *thread, uintptr_t frame)
+{
+	int saved = errno;
+
+	if (frame < thread->outermost ? is_gone(thread)
+				      : frame_was_left(thread->outermost, frame)) {
+		thread->depth = 0;
+		thread->correlation = 0;
+	}
+	errno = saved;
+	return thread->depth;
 }
 
 /* Runs before cudart's own exit handlers. */

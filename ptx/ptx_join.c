@@ -126,7 +126,7 @@ struct ptx_value ptx_join(struct ptx_frame *frame, const struct ptx_value *a,
 		joined = *b;
 		return joined;
 	}
-	if (ptx_same_terms(a, b)) {
+	if (ptx_same_terms(a->term, a->count, b->term, b->count)) {
 		both = ptx_hull((struct ptx_range){ a->low, a->high },
 			(struct ptx_range){ b->low, b->high });
 		joined.low = both.low;

@@ -135,9 +135,9 @@ static int64_t find_step(const struct ptx_value *entry, const struct ptx_value *
 	int64_t step, step_high;
 
 	if (entry->half != back->half || entry->base != back->base || entry->id != back->id ||
-		!ptx_same_terms(entry, back) || entry->low == INT64_MIN ||
-		entry->high == INT64_MAX || back->low == INT64_MIN || back->high == INT64_MAX ||
-		__builtin_sub_overflow(back->low, entry->low, &step) ||
+		!ptx_same_terms(entry->term, entry->count, back->term, back->count) ||
+		entry->low == INT64_MIN || entry->high == INT64_MAX || back->low == INT64_MIN ||
+		back->high == INT64_MAX || __builtin_sub_overflow(back->low, entry->low, &step) ||
 		__builtin_sub_overflow(back->high, entry->high, &step_high) || step != step_high)
 		return 0;
 	return step;

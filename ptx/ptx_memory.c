@@ -36,7 +36,7 @@ static void add_to_cell(struct ptx_walk *walk, struct ptx_cell *cell, const stru
 		joined.base = BASE_UNKNOWN;
 		joined.half = HALF_NONE;
 	}
-	if (!ptx_same_terms(&joined, value)) {
+	if (!ptx_same_terms(joined.term, joined.count, value->term, value->count)) {
 		joined.count = 0;
 		joined.low = INT64_MIN;
 		joined.high = INT64_MAX;

@@ -95,13 +95,13 @@ struct ptx_value ptx_whole(const struct ptx_value *half)
 	return whole;
 }
 
-int ptx_same_terms(const struct ptx_value *a, const struct ptx_value *b)
+int ptx_same_terms(const struct ptx_term *a, uint32_t a_count, const struct ptx_term *b,
+	uint32_t b_count)
 {
-	if (a->count != b->count)
+	if (a_count != b_count)
 		return 0;
-	for (unsigned i = 0; i < a->count; i++)
-		if (a->term[i].symbol != b->term[i].symbol ||
-			a->term[i].factor != b->term[i].factor)
+	for (uint32_t i = 0; i < a_count; i++)
+		if (a[i].symbol != b[i].symbol || a[i].factor != b[i].factor)
 			return 0;
 	return 1;
 }
@@ -110,7 +110,7 @@ int ptx_same(const struct ptx_value *a, const struct ptx_value *b)
 {
 	return a->base == b->base && a->id == b->id && a->low == b->low && a->high == b->high &&
 		a->pointer == b->pointer && a->loaded == b->loaded && a->half == b->half &&
-		ptx_same_terms(a, b);
+		ptx_same_terms(a->term, a->count, b->term, b->count);
 }
 
 int64_t ptx_factor(const struct ptx_value *value, uint32_t symbol)
@@ -285,15 +285,10 @@ static int add_fact(struct ptx_state *state, const struct ptx_term *term, uint32
 	struct ptx_range range)
 {
 	struct ptx_fact *fact = state->fact;
-	struct ptx_value wanted = { .count = (uint8_t)count }, known;
 
-	memcpy(wanted.term, term, count * sizeof(*term));
-	for (; fact < state->fact + state->fact_count; fact++) {
-		known.count = (uint8_t)fact->count;
-		memcpy(known.term, fact->term, sizeof(known.term));
-		if (ptx_same_terms(&wanted, &known))
-			break;
-	}
+	while (fact < state->fact + state->fact_count &&
+		!ptx_same_terms(term, count, fact->term, fact->count))
+		fact++;
 	if (fact == state->fact + PTX_FACTS)
 		return 0;
 	if (fact == state->fact + state->fact_count) {
@@ -422,8 +417,7 @@ const struct ptx_split *ptx_find_split(const struct ptx_state *state, const stru
 		const struct ptx_split *split = &state->split[i];
 
 		if (split->modulus == modulus && split->constant == sum->low &&
-			split->count == sum->count &&
-			!memcmp(split->term, sum->term, sum->count * sizeof(*sum->term)))
+			ptx_same_terms(split->term, split->count, sum->term, sum->count))
 			return split;
 	}
 	return NULL;

@@ -111,7 +111,9 @@ static inline struct ptx_value ptx_constant(int64_t value)
 struct ptx_value ptx_symbol_value(uint32_t symbol);
 
 int ptx_is_constant(const struct ptx_value *value);
-int ptx_same_terms(const struct ptx_value *a, const struct ptx_value *b);
+/* Terms have padding, so they are compared by member. */
+int ptx_same_terms(const struct ptx_term *a, uint32_t a_count, const struct ptx_term *b,
+	uint32_t b_count);
 int ptx_same(const struct ptx_value *a, const struct ptx_value *b);
 /* Returns the 64-bit value of a half. */
 struct ptx_value ptx_whole(const struct ptx_value *half);

@@ -85,7 +85,8 @@ static void join_facts(struct ptx_state *into, const struct ptx_state *from)
 		uint32_t j = 0;
 
 		while (j < from->fact_count &&
-			memcmp(fact->term, from->fact[j].term, sizeof(fact->term)))
+			!ptx_same_terms(fact->term, fact->count, from->fact[j].term,
+				from->fact[j].count))
 			j++;
 		if (j == from->fact_count) {
 			*fact = into->fact[--into->fact_count];
@@ -100,7 +101,10 @@ static int is_missing(const void *arg, const struct ptx_split *split)
 {
 	const struct ptx_split *other = ptx_split_of(arg, split->quotient);
 
-	return !other || memcmp(split, other, sizeof(*split));
+	return !other || split->quotient != other->quotient ||
+		split->remainder != other->remainder || split->constant != other->constant ||
+		split->modulus != other->modulus ||
+		!ptx_same_terms(split->term, split->count, other->term, other->count);
 }
 
 static void join_slot(struct ptx_frame *frame, uint32_t block, struct ptx_state *into,

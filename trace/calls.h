@@ -214,6 +214,7 @@ enum call_trait {
 	TRAIT_D2D = 1 << 4,
 	TRAIT_ALLOCATES = 1 << 5, /* fields 0 and 1 are address and bytes of the new allocation */
 	TRAIT_FREES = 1 << 6,     /* field 0 is the address of the freed memory */
+	TRAIT_SELDOM = 1 << 7,    /* counted only, if it succeeds in less than 2 us */
 };
 
 /* The copy direction encoded in traits. */

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "layout.h"
 #include "reader_chunks.h"
 
 #define CALL_NUMBERS 65536
@@ -217,7 +218,7 @@ static int call_is_whole(const struct trace_reader *reader, const struct call_re
 	unsigned fields;
 	size_t fixed;
 
-	if (bytes < sizeof(*call) || !reader->call_fields[call->call])
+	if (!reader->call_fields[call->call])
 		return 0;
 	fields = reader->call_fields[call->call] - 1u;
 	fixed = sizeof(*call) + fields * sizeof(uint64_t);
@@ -228,7 +229,7 @@ static int call_is_whole(const struct trace_reader *reader, const struct call_re
 static int call_type_is_whole(struct trace_reader *reader, const struct call_type_record *type,
 	size_t bytes)
 {
-	if (bytes < sizeof(*type) || type->field_count == 255 ||
+	if (type->field_count == 255 ||
 		!holds(bytes, sizeof(*type), (uint64_t)type->field_count + type->name_length, 1))
 		return 0;
 	/*
@@ -242,78 +243,64 @@ static int call_type_is_whole(struct trace_reader *reader, const struct call_typ
 	return 1;
 }
 
+static int function_is_whole(const struct function_record *function, size_t bytes)
+{
+	size_t fixed = sizeof(*function) + function->name_length;
+
+	return bytes >= fixed &&
+		(function->parameter_count == FUNCTION_NO_PARAMETERS ||
+			holds(bytes, fixed, function->parameter_count,
+				sizeof(struct function_parameter)));
+}
+
+/* Bytes of the strings after a record's fixed part. */
+static uint64_t text_bytes(const struct record_layout *layout, const struct record *record)
+{
+	const char *at = (const char *)record + layout->length_offset;
+	uint64_t sum = 0;
+	uint16_t length;
+	uint32_t whole;
+
+	if (layout->tail != TAIL_TEXTS) {
+		memcpy(&whole, at, sizeof(whole));
+		return whole;
+	}
+	for (unsigned i = 0; layout->text[i]; i++) {
+		memcpy(&length, at + i * sizeof(length), sizeof(length));
+		sum += length;
+	}
+	return sum;
+}
+
 /* 1: complete, 0: damaged, -1: a type of a later minor version. */
 static int record_is_whole(struct trace_reader *reader, const struct record *record, size_t bytes)
 {
 #define AS(type) ((const struct type *)record)
-#define FITS(type, count, size) \
-	(bytes >= sizeof(struct type) && holds(bytes, sizeof(struct type), (count), (size)))
+	const struct record_layout *layout = record_layouts;
+
+	if (!record->type || record->type >= RECORD_TYPE_COUNT)
+		return record->type ? -1 : 0;
+	layout += record->type;
+	if (bytes < layout->size)
+		return 0;
 	switch (record->type) {
 	case RECORD_CALL_TYPE:
 		return call_type_is_whole(reader, AS(call_type_record), bytes);
 	case RECORD_CALL:
 		return call_is_whole(reader, AS(call_record), bytes);
 	case RECORD_ENTER:
-		return bytes >= sizeof(struct enter_record) &&
-			reader->call_fields[AS(enter_record)->call];
+		return reader->call_fields[AS(enter_record)->call] != 0;
 	case RECORD_DEVICE:
-		return bytes >= sizeof(struct device_record) &&
-			AS(device_record)->device < TRACE_DEVICES;
-	case RECORD_SITE:
-		return bytes >= sizeof(struct site_record);
-	case RECORD_MODULE:
-		return FITS(module_record, AS(module_record)->path_length, 1);
+		return AS(device_record)->device < TRACE_DEVICES;
 	case RECORD_FUNCTION:
-		if (!FITS(function_record, AS(function_record)->name_length, 1))
-			return 0;
-		if (AS(function_record)->parameter_count == FUNCTION_NO_PARAMETERS)
-			return 1;
-		return holds(bytes,
-			sizeof(struct function_record) + AS(function_record)->name_length,
-			AS(function_record)->parameter_count, sizeof(struct function_parameter));
-	case RECORD_STRING:
-		return FITS(string_record, AS(string_record)->length, 1);
+		return function_is_whole(AS(function_record), bytes);
 	case RECORD_CONTEXT:
-		return bytes >= sizeof(struct context_record) &&
-			(uint32_t)AS(context_record)->device + 1 <= TRACE_DEVICES;
+		return (uint32_t)AS(context_record)->device + 1 <= TRACE_DEVICES;
 	case RECORD_DEVICE_INFO:
-		return FITS(device_info_record, AS(device_info_record)->name_length, 1) &&
-			AS(device_info_record)->device < TRACE_DEVICES;
-	case RECORD_CALIBRATION:
-		return bytes >= sizeof(struct calibration_record);
-	case RECORD_PROPERTY:
-		return FITS(property_record,
-			(uint64_t)AS(property_record)->name_length +
-				AS(property_record)->value_length,
-			1);
-	case RECORD_THREAD:
-		return FITS(thread_record, AS(thread_record)->name_length, 1);
-	case RECORD_IMAGE:
-		return FITS(image_record, AS(image_record)->length, 1);
-	case RECORD_WORDS:
-		return FITS(words_record, AS(words_record)->length, 1);
-	case RECORD_IMAGE_FILE:
-		return FITS(image_file_record, AS(image_file_record)->path_length, 1);
-	case RECORD_SYMBOL:
-		return FITS(symbol_record,
-			(uint64_t)AS(symbol_record)->function_length +
-				AS(symbol_record)->file_length,
-			1);
-	case RECORD_CODE:
-		return FITS(code_record,
-			(uint64_t)AS(code_record)->name_length + AS(code_record)->file_length +
-				AS(code_record)->table_length,
-			1);
-	case RECORD_WINDOW:
-		return bytes >= sizeof(struct window_record);
-	case RECORD_HOST_RUN:
-		return bytes >= sizeof(struct host_run_record);
-	case RECORD_USAGE:
-		return bytes >= sizeof(struct usage_record);
-	default:
-		return record->type == 0 ? 0 : -1;
+		if (AS(device_info_record)->device >= TRACE_DEVICES)
+			return 0;
 	}
-#undef FITS
+	return !layout->length_offset || holds(bytes, layout->size, text_bytes(layout, record), 1);
 #undef AS
 }
 

@@ -31,7 +31,7 @@
 
 #define TRACE_MAGIC "CUFENCE\n"
 #define TRACE_VERSION_MAJOR 1
-#define TRACE_VERSION_MINOR 3
+#define TRACE_VERSION_MINOR 4
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_CHUNK_MAGIC 0x4b484346u /* "FCHK" */
 #define TRACE_CHUNK_SIZE (64 * 1024)
@@ -77,7 +77,9 @@ enum trace_cupti_state {
 	X(BYPASSED_CALLS, bypassed_calls)   /* calls observed only by a CUPTI callback */ \
 	X(CUT, cut)                         /* the file was truncated while it was written */ \
 	X(PASSED_FUNCTIONS, passed_functions) /* host functions whose runs are not recorded */ \
-	X(OTHER_NAMESPACES, other_namespaces) /* drivers in other link namespaces: not recorded */
+	X(OTHER_NAMESPACES, other_namespaces) /* drivers in other link namespaces: not recorded */ \
+	X(UNLISTED_MODULES, unlisted_modules) /* a filter may forbid their list at the end */ \
+	X(QUICK_QUERIES, quick_queries)       /* calls with TRAIT_SELDOM that are not recorded */
 
 enum trace_counter {
 #define X(counter, name) COUNT_##counter,
@@ -86,7 +88,8 @@ enum trace_counter {
 		COUNTER_COUNT,
 	COUNTERS_OF_1_0 = COUNT_CUT,
 	COUNTERS_OF_1_1 = COUNT_PASSED_FUNCTIONS,
-	COUNTERS_OF_1_2 = COUNT_OTHER_NAMESPACES
+	COUNTERS_OF_1_2 = COUNT_OTHER_NAMESPACES,
+	COUNTERS_OF_1_3 = COUNT_UNLISTED_MODULES
 };
 
 #define TRACE_COUNTER_ROOM 16 /* counters can be added without moving the members after them */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "account_internal.h"
+#include "bounds.h"
 #include "memory.h"
 #include "rows.h"
 #include "sorted.h"
@@ -12,10 +13,6 @@ static const char *const cause_names[] = {
 #define X(cause, name) [ACCOUNT_##cause] = name,
 	ACCOUNT_CAUSES(X)
 #undef X
-};
-
-struct account_rows {
-	struct rows *loops, *turns, *inner, *sums, *blocked;
 };
 
 void account_add(struct account *account, int32_t device, enum account_cause cause, uint32_t from,
@@ -50,7 +47,7 @@ static void add_inner(struct account_call *outer, const struct run *run, uint32_
 	else if (kind_has(call->kind, K_WORK) && outer->cause == ACCOUNT_CALL)
 		outer->cause = ACCOUNT_SUBMIT;
 	for (; wait; wait = run_next_wait(&run->evidence, wait))
-		held = wait->waited > held ? wait->waited : held;
+		held = at_least(wait->waited, held);
 	outer->held += held;
 	if (!outer->site)
 		outer->site = run_link(run, id)->site;
@@ -72,27 +69,9 @@ static void merge_polls(struct account_thread *thread, const struct polls *polls
 	thread->count = (size_t)(first - thread->call) + 1;
 }
 
-static void read_thread(struct account_thread *thread, const struct run *run,
-	const struct polls *polls)
-{
-	for (uint32_t id = run->thread[thread->thread].first; id; id = run_link(run, id)->next) {
-		const struct run_call *call = run_call(run, id);
-
-		if (!call)
-			continue;
-		if (!run_link(run, id)->parent || !thread->count)
-			*array_push(thread->call, thread->count) =
-				(struct account_call){ .enter = call->enter,
-					.exit = run_exit(run, call, id),
-					.site = run_link(run, id)->site,
-					.cause = ACCOUNT_CALL };
-		add_inner(&thread->call[thread->count - 1], run, id);
-		merge_polls(thread, polls, id);
-	}
-}
-
 static void read_calls(struct account *account)
 {
+	const struct run *run = account->run;
 	uint32_t *busiest = account->busiest;
 
 	for (size_t i = 0; i < account->of_count; i++) {
@@ -100,7 +79,21 @@ static void read_calls(struct account *account)
 		size_t at = account->busiest_count;
 
 		thread->thread = account->of[i];
-		read_thread(thread, account->run, &account->polls);
+		for (uint32_t id = run->thread[thread->thread].first; id;
+			id = run_link(run, id)->next) {
+			const struct run_call *call = run_call(run, id);
+
+			if (!call)
+				continue;
+			if (!run_link(run, id)->parent || !thread->count)
+				*array_push(thread->call, thread->count) =
+					(struct account_call){ .enter = call->enter,
+						.exit = run_exit(run, call, id),
+						.site = run_link(run, id)->site,
+						.cause = ACCOUNT_CALL };
+			add_inner(&thread->call[thread->count - 1], run, id);
+			merge_polls(thread, &account->polls, id);
+		}
 		if (!thread->count)
 			continue;
 		account->busiest_count += at < ACCOUNT_BUSIEST;
@@ -121,14 +114,14 @@ static void account_host(struct account *account)
 
 	for (size_t i = 0; i < thread->count && until < account->end; i++) {
 		const struct account_call *call = &thread->call[i];
-		int64_t enter = call->enter < account->end ? call->enter : account->end;
-		int64_t exit = call->exit < account->end ? call->exit : account->end, held;
+		int64_t enter = at_most(call->enter, account->end);
+		int64_t exit = at_most(call->exit, account->end), held;
 
 		if (enter > until && call->exit > until) {
 			account_add_outside(account, thread, i, from, until, enter);
 			until = enter;
 		}
-		held = call->held < exit - until ? call->held : exit - until;
+		held = at_most(call->held, exit - until);
 		if (exit > until) {
 			account_add(account, ACCOUNT_HOST, ACCOUNT_HELD, 0, call->site, held);
 			account_add(account, ACCOUNT_HOST, call->cause, 0, call->site,
@@ -158,10 +151,9 @@ static void set_covered_time(struct account *account)
 	for (size_t i = 0; i < account->work_count && !loop->turns; i++) {
 		const struct account_work *work = &account->work[i];
 		const struct run_call *call = run_call(run, run_work(run, work->id)->call);
-		int64_t start = call && call->enter < work->start ? call->enter : work->start;
+		int64_t start = call ? at_most(call->enter, work->start) : work->start;
 
-		if (start < account->begin)
-			account->begin = account->end = start;
+		account->begin = account->end = at_most(account->begin, start);
 	}
 	for (size_t i = 0; i < account->work_count; i++) {
 		const struct account_work *work = &account->work[i];
@@ -178,61 +170,47 @@ static int64_t id_or_null(uint32_t id)
 	return id ? id : DB_NULL;
 }
 
-/* Rows may have texts of the loop's own, so they are finished here. */
-static int store(const struct account *account, const struct account_rows *into)
+static int store(const struct account *account)
 {
 	const struct loop *loop = &account->loop;
 	int64_t process = account->process;
 	int rc = loop->turns
-		? rows_add(into->loops, process, (int64_t)loop->thread, (int64_t)loop->site,
-			  loop->place, (int64_t)loop->turns, (int64_t)loop->warm, account->begin,
-			  loop->begin[loop->turns], account->end)
+		? db_add(account->db,
+			  ROW(loop, process, loop->thread, loop->site, cell_text(loop->place),
+				  loop->turns, loop->warm, account->begin, loop->begin[loop->turns],
+				  account->end))
 		: 0;
 
 	for (size_t i = 0; i < loop->turns && !rc; i++)
-		rc = rows_add(into->turns, process, (int64_t)i, loop->begin[i]);
+		rc = db_add(account->db, ROW(turn, process, i, loop->begin[i]));
 	for (size_t i = 0; i < loop->inner_count && !rc; i++)
-		rc = rows_add(into->inner, process, (int64_t)i, (int64_t)loop->inner[i].site,
-			loop->inner[i].place, (int64_t)loop->inner[i].turns);
+		rc = db_add(account->db,
+			ROW(inner_loop, process, i, loop->inner[i].site,
+				cell_text(loop->inner[i].place), loop->inner[i].turns));
 	for (size_t i = 0; i < account->sum_count && !rc; i++) {
 		const struct account_sum *sum = &account->sum[i];
 
-		rc = rows_add(into->sums, process,
-			sum->device == ACCOUNT_HOST ? DB_NULL : (int64_t)sum->device,
-			cause_names[sum->cause], id_or_null(sum->from), id_or_null(sum->site),
-			sum->ns, sum->times);
+		rc = db_add(account->db,
+			ROW(account, process,
+				sum->device == ACCOUNT_HOST ? DB_NULL : (int64_t)sum->device,
+				cell_text(cause_names[sum->cause]), id_or_null(sum->from),
+				id_or_null(sum->site), sum->ns, sum->times));
 	}
 	for (size_t i = 0; i < account->blocked_count && !rc; i++) {
 		const struct account_blocked *of = &account->blocked[i];
 
-		rc = rows_add(into->blocked, process, id_or_null(of->from), id_or_null(of->site),
-			of->ended, id_or_null(of->stream), id_or_null(of->by_thread),
-			id_or_null(of->by_site), of->ns, of->times);
+		rc = db_add(account->db,
+			ROW(blocked, process, id_or_null(of->from), id_or_null(of->site),
+				cell_text(of->ended), id_or_null(of->stream),
+				id_or_null(of->by_thread), id_or_null(of->by_site), of->ns,
+				of->times));
 	}
-	return rc || rows_finish(into->loops) || rows_finish(into->turns) ||
-			rows_finish(into->inner) || rows_finish(into->sums) ||
-			rows_finish(into->blocked)
-		? -1
-		: 0;
-}
-
-static void release_process(struct account *account)
-{
-	for (size_t i = 0; i < account->of_count; i++) {
-		free(account->threads[account->of[i]].call);
-		free(account->threads[account->of[i]].gap);
-		account->threads[account->of[i]] = (struct account_thread){ 0 };
-	}
-	free(account->sum);
-	map_release(&account->sums);
-	free(account->blocked);
-	map_release(&account->blocks);
-	loop_release(&account->loop);
+	return rc;
 }
 
 /* Accounts for the process of these threads; evidence: its loop is added to it, NULL: it is not. */
 static int account_process(const struct account *run, const uint32_t *of, size_t of_count,
-	struct run_evidence *evidence, const struct account_rows *into)
+	struct run_evidence *evidence)
 {
 	struct account account = *run;
 	const struct loop *loop = &account.loop;
@@ -258,7 +236,7 @@ static int account_process(const struct account *run, const uint32_t *of, size_t
 			account_host(&account);
 	}
 	if (!rc)
-		rc = store(&account, into);
+		rc = store(&account);
 	if (!rc && evidence && loop->turns)
 		rc = run_add_loop(evidence,
 			&(struct run_loop){ .process = account.process,
@@ -266,7 +244,16 @@ static int account_process(const struct account *run, const uint32_t *of, size_t
 				.turns = loop->turns,
 				.begin = loop->begin,
 				.end = account.end });
-	release_process(&account);
+	for (size_t i = 0; i < of_count; i++) {
+		free(account.threads[of[i]].call);
+		free(account.threads[of[i]].gap);
+		account.threads[of[i]] = (struct account_thread){ 0 };
+	}
+	free(account.sum);
+	map_release(&account.sums);
+	free(account.blocked);
+	map_release(&account.blocks);
+	loop_release(&account.loop);
 	return rc;
 }
 
@@ -281,7 +268,7 @@ static int by_process(const void *a, const void *b, void *of)
 }
 
 /* Processes are found by their threads. */
-static int account_processes(const struct account *account, const struct account_rows *into)
+static int account_processes(const struct account *account)
 {
 	struct run *own = account->db->run;
 	const struct run_thread *thread = account->run->thread;
@@ -297,53 +284,33 @@ static int account_processes(const struct account *account, const struct account
 		for (end = first;
 			end < count && thread[of[end]].process == thread[of[first]].process;)
 			end++;
-		rc = account_process(account, of + first, end - first, own ? &own->evidence : NULL,
-			into);
+		rc = account_process(account, of + first, end - first, own ? &own->evidence : NULL);
 	}
 	free(of);
-	return rc;
-}
-
-static int account_all(const struct run *run, struct db *db, const struct account_rows *into)
-{
-	struct account account = { .run = run, .db = db };
-	int rc;
-
-	for (size_t i = 0; i < run->evidence.hold_count; i++)
-		map_set(&account.holds, run->evidence.hold[i].op, i + 1);
-	account.threads = xcalloc(run->thread_count, sizeof(*account.threads));
-	account_list_works(&account);
-	rc = polls_find(&account.polls, run, db) || account_read_usage(&account)
-		? -1
-		: account_processes(&account, into);
-	free(account.works);
-	free(account.threads);
-	handovers_release(&account.handovers);
-	map_release(&account.holds);
-	polls_release(&account.polls);
 	return rc;
 }
 
 int account_measure(struct db *db)
 {
 	struct run *own;
-	const struct run *run = run_of(db, &own);
-	struct account_rows into = {
-		.loops = rows_open(db, "INSERT INTO loop", "iiiciiiii"),
-		.turns = rows_open(db, "INSERT INTO turn", "iii"),
-		.inner = rows_open(db, "INSERT INTO inner_loop", "iiici"),
-		.sums = rows_open(db, "INSERT INTO account", "iIcIIii"),
-		.blocked = rows_open(db, "INSERT INTO blocked", "iIIcIIIii"),
-	};
-	int rc = !run || !into.loops || !into.turns || !into.inner || !into.sums || !into.blocked
-		? -1
-		: account_all(run, db, &into);
+	struct account account = { .run = run_of(db, &own), .db = db };
+	const struct run *run = account.run;
+	int rc = run ? 0 : -1;
 
-	rows_free(into.loops);
-	rows_free(into.turns);
-	rows_free(into.inner);
-	rows_free(into.sums);
-	rows_free(into.blocked);
+	for (size_t i = 0; !rc && i < run->evidence.hold_count; i++)
+		map_set(&account.holds, run->evidence.hold[i].op, i + 1);
+	if (!rc) {
+		account.threads = xcalloc(run->thread_count, sizeof(*account.threads));
+		account_list_works(&account);
+		rc = polls_find(&account.polls, run, db) || account_read_usage(&account)
+			? -1
+			: account_processes(&account);
+	}
+	free(account.works);
+	free(account.threads);
+	handovers_release(&account.handovers);
+	map_release(&account.holds);
+	polls_release(&account.polls);
 	run_close(own);
 	return rc;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "account_internal.h"
+#include "bounds.h"
 #include "busy.h"
 #include "radix_sort.h"
 #include "memory.h"
@@ -67,8 +68,8 @@ static int64_t remove_interval(struct gaps *gaps, int64_t from, int64_t until)
 		return 0;
 	for (size_t i = 0; i < gaps->count; i++) {
 		struct account_span gap = gaps->gap[i];
-		int64_t begin = gap.from > from ? gap.from : from;
-		int64_t end = gap.until < until ? gap.until : until;
+		int64_t begin = at_least(gap.from, from);
+		int64_t end = at_most(gap.until, until);
 
 		if (begin >= end) {
 			left.gap[left.count++] = gap;
@@ -142,28 +143,6 @@ static void assign_outside(struct account *account, struct gaps *gaps,
 }
 
 /*
- * No thread was in CUDA.  The host computed while the submitting thread or one of the busiest did;
- * else it was what the submitting thread was.
- */
-static void add_outside(struct account *account, uint32_t thread, int32_t device,
-	const struct account_span *gap, const struct around *around)
-{
-	struct gaps gaps = { .gap = { *gap }, .count = 1 };
-	const struct account_thread *own = &account->threads[thread];
-
-	assign_outside(account, &gaps, own, ACCOUNT_COMPUTING, device, gap, around);
-	for (size_t i = 0; i < account->busiest_count; i++)
-		if (account->busiest[i] != thread)
-			assign_outside(account, &gaps, &account->threads[account->busiest[i]],
-				ACCOUNT_COMPUTING, device, gap, around);
-	for (enum account_cause i = ACCOUNT_BLOCKED; i <= ACCOUNT_PREEMPTED; i++)
-		assign_outside(account, &gaps, own, i, device, gap, around);
-	for (size_t i = 0; i < gaps.count; i++)
-		account_add(account, device, ACCOUNT_OUTSIDE, around->from, around->to,
-			gaps.gap[i].until - gaps.gap[i].from);
-}
-
-/*
  * Accounts for the host while a device was idle between two times, before an operation submitted by
  * a call of that thread.
  */
@@ -172,45 +151,39 @@ static void idle_host(struct account *account, int32_t device, uint32_t thread, 
 {
 	struct gaps gaps = { .gap = { { from, until } }, .count = 1 };
 	const uint32_t *other = account->busiest;
+	struct account_thread *own = &account->threads[thread];
 
-	assign_calls(account, &gaps, &account->threads[thread], device, from, until, 0);
+	assign_calls(account, &gaps, own, device, from, until, 0);
 	for (size_t i = 0; i < account->busiest_count; i++)
 		if (other[i] != thread)
 			assign_calls(account, &gaps, &account->threads[other[i]], device, from,
 				until, 1);
 	for (size_t i = 0; i < gaps.count; i++) {
+		const struct account_span *gap = &gaps.gap[i];
 		struct around around = { INT64_MIN, INT64_MAX, 0, site };
+		struct gaps rest = { .gap = { *gap }, .count = 1 };
 
-		find_calls_around(&around, &account->threads[thread], &gaps.gap[i]);
+		find_calls_around(&around, own, gap);
 		for (size_t k = 0; k < account->busiest_count; k++)
-			find_calls_around(&around, &account->threads[other[k]], &gaps.gap[i]);
-		add_outside(account, thread, device, &gaps.gap[i], &around);
+			find_calls_around(&around, &account->threads[other[k]], gap);
+		/*
+		 * No thread was in CUDA.  The host computed while the submitting thread or one of
+		 * the busiest did; else it was what the submitting thread was.
+		 */
+		assign_outside(account, &rest, own, ACCOUNT_COMPUTING, device, gap, &around);
+		for (size_t k = 0; k < account->busiest_count; k++)
+			if (other[k] != thread)
+				assign_outside(account, &rest, &account->threads[other[k]],
+					ACCOUNT_COMPUTING, device, gap, &around);
+		for (enum account_cause k = ACCOUNT_BLOCKED; k <= ACCOUNT_PREEMPTED; k++)
+			assign_outside(account, &rest, own, k, device, gap, &around);
+		for (size_t k = 0; k < rest.count; k++)
+			account_add(account, device, ACCOUNT_OUTSIDE, around.from, around.to,
+				rest.gap[k].until - rest.gap[k].from);
 	}
 }
 
 /* --- devices --- */
-
-/* Returns how long the operation's call loaded code between two times, ns. */
-static int64_t loading(const struct run *run, uint32_t call, int64_t from, int64_t until)
-{
-	const struct run_overhead *row = run_find(&run->overheads, call);
-	const struct run_overhead *end = run_rows_end(&run->overheads);
-	int64_t sum = 0;
-
-	for (; row && row < end && row->call == call; row++) {
-		int64_t begin = row->start > from ? row->start : from;
-		int64_t stop = row->end < until ? row->end : until;
-
-		if (row->kind == OVERHEAD_LAZY_LOADING && stop > begin)
-			sum += stop - begin;
-	}
-	return sum < until - from ? sum : until - from;
-}
-
-static int64_t at_most(int64_t ns, int64_t most)
-{
-	return ns < most ? ns : most;
-}
 
 /* Accounts for the device's idle time before an operation. */
 static void add_idle(struct account *account, const struct account_work *next, int64_t from,
@@ -219,8 +192,10 @@ static void add_idle(struct account *account, const struct account_work *next, i
 	const struct run *run = account->run;
 	uint32_t id = run_work(run, next->id)->call;
 	const struct run_call *call = run_call(run, id);
+	const struct run_overhead *row = run_find(&run->overheads, id);
+	const struct run_overhead *end = run_rows_end(&run->overheads);
 	uint64_t hold = map_get(&account->holds, next->id, 0);
-	int64_t load, held, inside, rest;
+	int64_t load = 0, held, inside, rest;
 	uint32_t site;
 
 	if (!call || !call->thread || call->thread >= run->thread_count) {
@@ -235,11 +210,14 @@ static void add_idle(struct account *account, const struct account_work *next, i
 		from = enter;
 	}
 	/* From here on it was submitted. */
-	load = loading(run, id, from, until);
+	for (; row && row < end && row->call == id; row++)
+		if (row->kind == OVERHEAD_LAZY_LOADING)
+			load += time_within(row->start, row->end, from, until);
+	load = at_most(load, until - from);
 	rest = until - from - load;
 	held = hold ? at_most(run->evidence.hold[hold - 1].held, rest) : 0;
 	inside = at_most(run_exit(run, call, id), until) - from - load;
-	inside = at_most(inside > 0 ? inside : 0, rest - held);
+	inside = at_most(at_least(inside, 0), rest - held);
 	account_add(account, next->device, ACCOUNT_LOADING, 0, site, load);
 	account_add(account, next->device, ACCOUNT_ORDER, 0, site, held);
 	account_add(account, next->device, ACCOUNT_SUBMIT, 0, site, inside);
@@ -271,10 +249,10 @@ static void add_device(struct account *account, const struct account_work *work,
 		if (start > until)
 			add_idle(account, &work[i], until, start);
 		busy_add(kind == WORK_MEMCPY || kind == WORK_PEER ? &copies : &kernels,
-			start > account->begin ? start : account->begin, end);
-		until = start > until ? start : until;
+			at_least(start, account->begin), end);
+		until = at_least(start, until);
 		ran += end > until ? end - until : 0;
-		until = end > until ? end : until;
+		until = at_least(end, until);
 	}
 	busy_join(&copies);
 	busy_join(&kernels);

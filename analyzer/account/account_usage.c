@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "account_internal.h"
+#include "bounds.h"
 #include "constants.h"
 #include "memory.h"
 
@@ -26,42 +27,6 @@ int account_read_usage(struct account *account)
 		thread->usage_count++;
 	}
 	return handovers->reading_count ? handovers_find(handovers, run, account->db) : 0;
-}
-
-/*
- * Returns how long a thread of the process is off its processor each time that it is preempted, ns:
- * the mean of the readings in which it was not blocked, too.
- */
-static int64_t measure_preemption(const struct account *account)
-{
-	double off = 0, times = 0;
-
-	for (size_t i = 0; i < account->of_count; i++) {
-		const struct account_thread *thread = &account->threads[account->of[i]];
-
-		for (size_t n = 0; n < thread->usage_count; n++) {
-			if (thread->usage[n].voluntary || !thread->usage[n].involuntary)
-				continue;
-			off += (double)thread->usage[n].off;
-			times += thread->usage[n].involuntary;
-		}
-	}
-	return times > 0 ? (int64_t)(off / times) : 0;
-}
-
-/* How much of the time off the processor the thread was preempted. */
-static int64_t preempted_of(const struct usage_reading *usage, int64_t preemption)
-{
-	if (!usage->voluntary)
-		return usage->involuntary ? usage->off : 0;
-	return preemption && usage->involuntary > usage->off / preemption
-		? usage->off
-		: usage->involuntary * preemption;
-}
-
-static int64_t at_most(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* Is the gap before a call long enough to be read at its end, or at that of a later one? */
@@ -109,6 +74,7 @@ static size_t divide(const struct account_thread *thread, const struct usage_rea
 	return end;
 }
 
+/* preemption: how long the thread is off its processor each time, ns. */
 static void read_gaps(struct account_thread *thread, int64_t preemption)
 {
 	size_t next = 1;
@@ -122,54 +88,66 @@ static void read_gaps(struct account_thread *thread, int64_t preemption)
 	}
 	for (size_t i = 0; i < thread->usage_count; i++) {
 		const struct usage_reading *usage = &thread->usage[i];
-		int64_t preempted = preempted_of(usage, preemption);
+		int64_t preempted = usage->involuntary * preemption;
 
+		if (preemption && usage->involuntary > usage->off / preemption)
+			preempted = usage->off;
+		if (!usage->voluntary)
+			preempted = usage->involuntary ? usage->off : 0;
 		next = divide(thread, usage, usage->off - preempted, preempted, next);
 	}
 }
 
-/* Moves the time off the processor in a gap to where it ended, if that is known. */
-static void end_gap(const struct handovers *handovers, const struct account_thread *thread,
-	size_t number)
-{
-	struct account_gap *gap = &thread->gap[number];
-	int64_t until = thread->call[number].enter, later;
-	const struct handover *ended;
-
-	if (gap->preempted - gap->blocked < BLOCKED_LEAST_NS)
-		return;
-	ended = handovers_first(handovers, thread->thread, until - 1);
-	if (!ended || ended->until != until)
-		return;
-	gap->ended = ended;
-	/* A preemption that does not fit after it was before it. */
-	later = at_most(ended->ended - gap->preempted, until - gap->end);
-	if (later <= 0)
-		return;
-	gap->blocked += later;
-	gap->preempted += later;
-	gap->end += later;
-}
-
 void account_find_gaps(struct account *account)
 {
-	int64_t preemption = measure_preemption(account);
+	double off = 0, times = 0;
+	int64_t preemption;
 
+	/*
+	 * How long a thread of the process is off its processor each time that it is preempted: the
+	 * mean of the readings in which it was not blocked, too.
+	 */
+	for (size_t i = 0; i < account->of_count; i++) {
+		const struct account_thread *thread = &account->threads[account->of[i]];
+
+		for (size_t n = 0; n < thread->usage_count; n++) {
+			if (thread->usage[n].voluntary || !thread->usage[n].involuntary)
+				continue;
+			off += (double)thread->usage[n].off;
+			times += thread->usage[n].involuntary;
+		}
+	}
+	preemption = times > 0 ? (int64_t)(off / times) : 0;
 	for (size_t i = 0; i < account->of_count; i++) {
 		struct account_thread *thread = &account->threads[account->of[i]];
 
 		if (!thread->usage_count || !thread->count)
 			continue;
 		read_gaps(thread, preemption);
-		for (size_t n = 0; n < thread->count; n++)
-			end_gap(&account->handovers, thread, n);
+		/* The time off the processor is where it ended, if that is known. */
+		for (size_t n = 0; n < thread->count; n++) {
+			struct account_gap *gap = &thread->gap[n];
+			int64_t until = thread->call[n].enter, later;
+
+			if (gap->preempted - gap->blocked < BLOCKED_LEAST_NS)
+				continue;
+			gap->ended = handovers_at(&account->handovers, thread->thread, until);
+			if (!gap->ended)
+				continue;
+			/* A preemption that does not fit after it was before it. */
+			later = at_most(gap->ended->ended - gap->preempted, until - gap->end);
+			later = at_least(later, 0);
+			gap->blocked += later;
+			gap->preempted += later;
+			gap->end += later;
+		}
 	}
 }
 
 static unsigned add_span(struct account_span *span, unsigned count, int64_t from, int64_t until,
 	int64_t low, int64_t high)
 {
-	int64_t begin = from > low ? from : low, end = until < high ? until : high;
+	int64_t begin = at_least(from, low), end = at_most(until, high);
 
 	if (begin >= end)
 		return count;
@@ -185,8 +163,7 @@ unsigned account_split(const struct account_thread *thread, size_t next, enum ac
 	if (!thread->gap || !next || next >= thread->count || !thread->gap[next].is_read)
 		return 0;
 	gap = &thread->gap[next];
-	if (from < thread->call[next - 1].exit)
-		from = thread->call[next - 1].exit;
+	from = at_least(from, thread->call[next - 1].exit);
 	switch (cause) {
 	case ACCOUNT_COMPUTING:
 		return add_span(span, add_span(span, 0, from, until, INT64_MIN, gap->blocked), from,

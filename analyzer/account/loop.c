@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "constants.h"
-#include "loop_turns.h"
+#include "loop_parts.h"
 #include "memory.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "loop_paths.h"
+#include "loop_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,16 +36,15 @@ static void add_node(struct loop_paths *paths, const struct path_node *node)
 
 /* Returns the child of a node with that address. */
 static uint32_t go_to(struct loop_paths *paths, uint32_t parent, uint64_t address,
-	const struct path_node *frame)
+	struct path_node frame)
 {
 	const uint64_t words[] = { parent, address };
 	uint64_t key = map_hash_words(words, 2), known = map_get(&paths->children, key, 0);
-	struct path_node node = *frame;
 
 	if (known)
 		return (uint32_t)known;
-	node.parent = parent;
-	add_node(paths, &node);
+	frame.parent = parent;
+	add_node(paths, &frame);
 	map_set(&paths->children, key, paths->count - 1);
 	return (uint32_t)paths->count - 1;
 }
@@ -69,24 +68,23 @@ static void add_leaf(struct loop_paths *paths, uint32_t site, uint32_t at)
 
 uint32_t loop_paths_leaf(struct loop_paths *paths, uint32_t site)
 {
-	const struct path_node frame = { .site = site, .depth = -1 };
-
 	if (site >= paths->leaf_end || !paths->leaf[site])
-		add_leaf(paths, site, go_to(paths, 0, site, &frame));
+		add_leaf(paths, site,
+			go_to(paths, 0, site, (struct path_node){ .site = site, .depth = -1 }));
 	return paths->leaf[site];
 }
 
-/*
- * Adds the frames of sites.  A path that was cut begins next to another path's frame of its
- * outermost function.
- */
-static int read_frames(struct loop_paths *paths, sqlite3_stmt *q)
+int loop_paths_read(struct loop_paths *paths, struct db *db, uint32_t process)
 {
+	sqlite3_stmt *q = db_prepare(db, frames_sql);
 	uint32_t site = 0, at = 0;
 	uint64_t known;
-	int step;
+	int step = q ? db_bind(q, "iii", (int64_t)process, (int64_t)SITE_SCRIPT_FRAMES,
+			       (int64_t)SITE_OWN_FRAMES)
+		     : -1;
 
-	while ((step = db_step(q)) > 0) {
+	add_node(paths, &(struct path_node){ .depth = -1 });
+	while (!step && (step = db_step(q)) > 0) {
 		uint32_t of = (uint32_t)sqlite3_column_int64(q, 0);
 		uint64_t address = (uint64_t)sqlite3_column_int64(q, 2);
 		const struct path_node frame = {
@@ -100,32 +98,21 @@ static int read_frames(struct loop_paths *paths, sqlite3_stmt *q)
 			if (site)
 				add_leaf(paths, site, at);
 			site = of;
+			/* A cut path begins next to a frame of its outermost function. */
 			known = sqlite3_column_int(q, 5) && IS_SCRIPT_FRAME(address)
 				? map_get(&paths->functions, SCRIPT_CODE(address), 0)
 				: 0;
 			at = paths->node[known].parent;
 		}
-		at = go_to(paths, at, address, &frame);
+		at = go_to(paths, at, address, frame);
 		if (frame.is_own && !map_get(&paths->functions, SCRIPT_CODE(address), 0))
 			map_set(&paths->functions, SCRIPT_CODE(address), at);
+		step = 0;
 	}
 	if (site && !step)
 		add_leaf(paths, site, at);
-	return step;
-}
-
-int loop_paths_read(struct loop_paths *paths, struct db *db, uint32_t process)
-{
-	sqlite3_stmt *q = db_prepare(db, frames_sql);
-	int rc = q ? db_bind(q, "iii", (int64_t)process, (int64_t)SITE_SCRIPT_FRAMES,
-			     (int64_t)SITE_OWN_FRAMES)
-		   : -1;
-
-	add_node(paths, &(struct path_node){ .depth = -1 });
-	if (!rc)
-		rc = read_frames(paths, q);
 	sqlite3_finalize(q);
-	return rc;
+	return step;
 }
 
 void loop_paths_release(struct loop_paths *paths)

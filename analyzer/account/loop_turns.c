@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "loop_turns.h"
+#include "loop_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "constants.h"
+#include "radix_sort.h"
 #include "memory.h"
 #include "sorted.h"
 #include "unknown.h"
 
 /* --- tokens --- */
-
-static int is_token(const struct run_call *call)
-{
-	return kind_has(call->kind, K_WORK) || kind_family(call->kind) == FAMILY_wait;
-}
 
 /* The site of the program's own, outermost call counts. */
 static uint32_t site_of(const struct run *run, uint32_t id)
@@ -47,28 +44,6 @@ static double device_time(const struct run *run, const struct run_call *call)
 	return sum ? (double)(UINT64_C(1) << (64 - __builtin_clzll(sum)) / 2) : 0;
 }
 
-static void read_thread(struct tokens *tokens, struct token_thread *thread)
-{
-	const struct run *run = tokens->run;
-	int64_t since = unknown_since(run, run->thread[thread->thread].process);
-
-	for (uint32_t id = run->thread[thread->thread].first; id; id = run_link(run, id)->next) {
-		const struct run_call *call = run_call(run, id);
-		uint32_t site = call && is_token(call) ? site_of(run, id) : 0, leaf;
-
-		if (!site || call->enter >= since || run_object(run, id, OBJECT_CAPTURED))
-			continue;
-		*array_push(thread->token, thread->count) = (struct token){ .enter = call->enter,
-			.site = site,
-			.call = id,
-			.weight = (float)device_time(run, call) };
-		leaf = loop_paths_leaf(tokens->paths, site);
-		thread->script += tokens->paths->node[leaf].is_below_own;
-		if (site >= tokens->site_end)
-			tokens->site_end = site + 1;
-	}
-}
-
 /* Threads below a script first, those that submit and wait more before others. */
 static int by_lead(const void *a, const void *b)
 {
@@ -83,15 +58,38 @@ static int by_lead(const void *a, const void *b)
 
 void tokens_read(struct tokens *tokens, const uint32_t *threads, size_t count)
 {
+	const struct run *run = tokens->run;
 	double device = 0;
 	size_t all = 0;
 
 	tokens->thread = xcalloc(count, sizeof(*tokens->thread));
 	for (size_t i = 0; i < count; i++) {
 		struct token_thread *thread = &tokens->thread[tokens->count];
+		int64_t since = unknown_since(run, run->thread[threads[i]].process);
+		uint32_t id = run->thread[threads[i]].first;
 
 		thread->thread = threads[i];
-		read_thread(tokens, thread);
+		for (; id; id = run_link(run, id)->next) {
+			const struct run_call *call = run_call(run, id);
+			uint32_t site, leaf;
+
+			if (!call ||
+				(!kind_has(call->kind, K_WORK) &&
+					kind_family(call->kind) != FAMILY_wait))
+				continue;
+			site = site_of(run, id);
+			if (!site || call->enter >= since || run_object(run, id, OBJECT_CAPTURED))
+				continue;
+			*array_push(thread->token, thread->count) =
+				(struct token){ .enter = call->enter,
+					.site = site,
+					.call = id,
+					.weight = (float)device_time(run, call) };
+			leaf = loop_paths_leaf(tokens->paths, site);
+			thread->script += tokens->paths->node[leaf].is_below_own;
+			if (site >= tokens->site_end)
+				tokens->site_end = site + 1;
+		}
 		tokens->count += thread->count > 0;
 		all += thread->count;
 		for (size_t k = 0; k < thread->count; k++)
@@ -191,7 +189,7 @@ static void extend_last(struct turns *turns, const struct run *run, uint32_t id)
 	int64_t *end = &turns->begin[turns->count];
 
 	exit = exit == RUN_NEVER ? call->enter : exit;
-	*end = exit > *end ? exit : *end;
+	*end = at_least(exit, *end);
 }
 
 /*
@@ -325,13 +323,6 @@ void turns_measure(struct turns *turns, struct tokens *tokens, const struct toke
 
 /* --- both ends of a loop --- */
 
-static int by_size(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Counts the typical sites in each turn, and returns their number. */
 static size_t count_typical(struct turns *turns, struct tokens *tokens, uint32_t *typical)
 {
@@ -393,11 +384,10 @@ void turns_trim(struct turns *turns, struct tokens *tokens)
 		end--;
 	typical_first = first;
 	for (size_t i = first; i < end; i++)
-		length[i] = turns->begin[i + 1] - turns->begin[i];
-	if (first < end) {
-		qsort(length + first, end - first, sizeof(*length), by_size);
-		median = length[first + (end - first) / 2];
-	}
+		length[i - first] = turns->begin[i + 1] - turns->begin[i];
+	length = radix_sort(length, end - first, sizeof(*length));
+	if (first < end)
+		median = length[(end - first) / 2];
 	while (first + LOOP_TURNS_LEAST < end &&
 		turns->begin[first + 1] - turns->begin[first] > LOOP_WARM_TIMES * median)
 		first++;

@@ -27,8 +27,10 @@ static const char same_bytes_sql[] =
 	" JOIN call c ON c.id = h.call JOIN call f ON f.id = pair.consumer"
 	" WHERE h.same_bytes AND h.launch IS NULL"
 	" AND (c.id = f.id OR (?9 AND c.id > f.id AND c.site = f.site AND c.thread = f.thread))"
-	" AND NOT EXISTS (SELECT 1 FROM loss l WHERE l.process = h.process AND l.reason IN"
-	"  ('dropped_records', 'dropped_sites', 'cut', 'truncated', 'damaged')))";
+	" AND NOT EXISTS (SELECT 1 FROM loss l WHERE l.process = h.process AND l.reason IN ("
+#define LOSS(reason, effect, calls, work, numbers, found, text) LOSS_IF_##numbers(reason)
+#include "losses.def"
+	LOSS_NONE ")))";
 
 /* Finds the only site of such calls that has the place; 0: none, or several. */
 static int find_site(struct db *db, const struct hold_place *wanted, int64_t *site)

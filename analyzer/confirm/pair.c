@@ -9,6 +9,7 @@
 #include "constants.h"
 #include "memory.h"
 #include "print.h"
+#include "remote_kernels.h"
 #include "words.h"
 
 /* --- the two, as they are found in another process --- */
@@ -90,8 +91,10 @@ static const struct obstacle {
 		"only a part of the run was recorded, in which calls cannot be counted",
 		PAIR_HOLD },
 	{ "SELECT EXISTS (SELECT 1 FROM call c JOIN call n ON n.stream = c.stream"
-	  " JOIN kernel k ON k.id = n.kernel WHERE c.id = ?2 AND k.name LIKE 'nccl%')",
-		"kernels of NCCL run in its stream, which wait for those of other devices",
+	  " JOIN kernel k ON k.id = n.kernel WHERE c.id = ?2 AND " WAITS_FOR_OTHER_DEVICES(
+		  "k.name") ")",
+		"kernels of NCCL or NVSHMEM run in its stream, which wait for those of other "
+		"devices",
 		PAIR_HOLD },
 	{ "SELECT EXISTS (SELECT 1 FROM call c JOIN call n ON n.stream = c.stream"
 	  " JOIN call_type t ON t.id = n.type JOIN call_kind d ON d.name = t.kind"

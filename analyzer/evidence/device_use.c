@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device_use.h"
+#include "evidence_tables.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "radix_sort.h"
 #include "map.h"
 #include "memory.h"
@@ -27,7 +28,7 @@ struct device_use {
 
 /* Operations of one kind in a stream. */
 struct stream_use {
-	int64_t process, stream, device; /* stream: DB_NULL if unknown */
+	int64_t process, stream, device; /* stream: 0 if unknown */
 	char kind[16];
 	int64_t operations, unmatched, busy; /* unmatched: their call was not recorded */
 };
@@ -60,31 +61,25 @@ static size_t device_of(struct use *use, int64_t process, int64_t device)
 	return use->last_device = use->device_count - 1;
 }
 
-static struct stream_use *stream_of(struct use *use, const struct stream_use *wanted)
-{
-	uint64_t what[offsetof(struct stream_use, operations) / sizeof(uint64_t)], key, known;
-
-	memcpy(what, wanted, sizeof(what));
-	key = map_hash_words(what, sizeof(what) / sizeof(*what));
-	known = map_get(&use->streams, key, 0);
-	if (!known) {
-		*array_push(use->stream, use->stream_count) = *wanted;
-		known = use->stream_count;
-		map_set(&use->streams, key, known);
-	}
-	return &use->stream[known - 1];
-}
-
 /* start and end: RUN_NEVER if unknown. */
 static void add_operation(struct use *use, struct stream_use of, const char *kind, int has_call,
 	int64_t start, int64_t end)
 {
+	uint64_t what[offsetof(struct stream_use, operations) / sizeof(uint64_t)], key, known;
 	struct stream_use *stream;
 	struct device_use *device;
 	size_t index;
 
 	strncpy(of.kind, kind, sizeof(of.kind) - 1);
-	stream = stream_of(use, &of);
+	memcpy(what, &of, sizeof(what));
+	key = map_hash_words(what, sizeof(what) / sizeof(*what));
+	known = map_get(&use->streams, key, 0);
+	if (!known) {
+		*array_push(use->stream, use->stream_count) = of;
+		known = use->stream_count;
+		map_set(&use->streams, key, known);
+	}
+	stream = &use->stream[known - 1];
 	stream->operations++;
 	stream->unmatched += !has_call;
 	if (start == RUN_NEVER || end == RUN_NEVER || end < start)
@@ -93,33 +88,26 @@ static void add_operation(struct use *use, struct stream_use of, const char *kin
 	index = device_of(use, of.process, of.device);
 	*array_push(use->span, use->span_count) = (struct use_span){ start, end, index };
 	device = &use->device[index];
-	if (start < device->first)
-		device->first = start;
-	if (end > device->last)
-		device->last = end;
-}
-
-static int64_t column_or(sqlite3_stmt *row, int column, int64_t otherwise)
-{
-	return sqlite3_column_type(row, column) == SQLITE_NULL ? otherwise
-							       : sqlite3_column_int64(row, column);
+	device->first = at_most(device->first, start);
+	device->last = at_least(device->last, end);
 }
 
 /* For a run with joined launches, or one that is not in memory. */
 static int add_rows(struct use *use, struct db *db)
 {
 	sqlite3_stmt *q = db_prepare(db,
-		"SELECT process, stream, device, kind, call IS NOT NULL, start,"
-		" iif(recorded_end IS NULL, end, start) FROM operation");
-	int step = -1;
+		"SELECT process, ifnull(stream, 0), device, kind, call IS NOT NULL,"
+		" ifnull(start, ?1), coalesce(iif(recorded_end IS NULL, end, start), ?1)"
+		" FROM operation");
+	int step = q ? db_bind(q, "i", RUN_NEVER) : -1;
 
-	while (q && (step = db_step(q)) > 0)
+	while (step >= 0 && (step = db_step(q)) > 0)
 		add_operation(use,
 			(struct stream_use){ .process = sqlite3_column_int64(q, 0),
-				.stream = column_or(q, 1, DB_NULL),
+				.stream = sqlite3_column_int64(q, 1),
 				.device = sqlite3_column_int64(q, 2) },
-			db_text(q, 3), sqlite3_column_int(q, 4), column_or(q, 5, RUN_NEVER),
-			column_or(q, 6, RUN_NEVER));
+			db_text(q, 3), sqlite3_column_int(q, 4), sqlite3_column_int64(q, 5),
+			sqlite3_column_int64(q, 6));
 	sqlite3_finalize(q);
 	return step;
 }
@@ -133,7 +121,7 @@ static void add_works(struct use *use, const struct run *run)
 		if (work)
 			add_operation(use,
 				(struct stream_use){ .process = where->process,
-					.stream = where->stream ? where->stream : DB_NULL,
+					.stream = where->stream,
 					.device = where->device },
 				run_work_names[where->kind], work->call != 0, work->start,
 				run_busy_end(run, work, id));
@@ -143,48 +131,33 @@ static void add_works(struct use *use, const struct run *run)
 /* Adds an interval, without what is before *until. */
 static void add_time(int64_t *time, int64_t *until, int64_t start, int64_t end)
 {
-	if (start < *until)
-		start = *until;
+	start = at_least(start, *until);
 	if (end <= start)
 		return;
 	*time += end - start;
 	*until = end;
 }
 
-static void add_up_time(struct use *use)
-{
-	use->span = radix_sort(use->span, use->span_count, sizeof(*use->span));
-	for (size_t i = 0; i < use->span_count; i++) {
-		const struct use_span *span = &use->span[i];
-		struct device_use *device = &use->device[span->device];
-
-		add_time(&device->overlapped, &device->overlapped_until, span->start,
-			span->end < device->busy_until ? span->end : device->busy_until);
-		add_time(&device->busy, &device->busy_until, span->start, span->end);
-	}
-}
-
 static int store(struct db *db, const struct use *use)
 {
-	struct rows *streams = rows_open(db, "INSERT INTO stream_use", "iIiciii");
-	struct rows *devices = rows_open(db, "INSERT INTO device_use", "iiiiii");
-	int rc = streams && devices ? 0 : -1;
+	int rc = 0;
 
 	for (size_t i = 0; i < use->stream_count && !rc; i++) {
 		const struct stream_use *stream = &use->stream[i];
 
-		rc = rows_add(streams, stream->process, stream->stream, stream->device,
-			stream->kind, stream->operations, stream->unmatched, stream->busy);
+		rc = db_add(db,
+			ROW(stream_use, stream->process,
+				stream->stream ? stream->stream : DB_NULL, stream->device,
+				cell_text(stream->kind), stream->operations, stream->unmatched,
+				stream->busy));
 	}
 	for (size_t i = 0; i < use->device_count && !rc; i++) {
 		const struct device_use *device = &use->device[i];
 
-		rc = rows_add(devices, device->process, device->device, device->first, device->last,
-			device->busy, device->overlapped);
+		rc = db_add(db,
+			ROW(device_use, device->process, device->device, device->first,
+				device->last, device->busy, device->overlapped));
 	}
-	rc = rc || rows_finish(streams) || rows_finish(devices) ? -1 : 0;
-	rows_free(streams);
-	rows_free(devices);
 	return rc;
 }
 
@@ -197,7 +170,15 @@ int use_measure(struct db *db)
 		add_works(&use, db->run);
 	else
 		rc = add_rows(&use, db);
-	add_up_time(&use);
+	use.span = radix_sort(use.span, use.span_count, sizeof(*use.span));
+	for (size_t i = 0; i < use.span_count; i++) {
+		const struct use_span *span = &use.span[i];
+		struct device_use *device = &use.device[span->device];
+
+		add_time(&device->overlapped, &device->overlapped_until, span->start,
+			at_most(span->end, device->busy_until));
+		add_time(&device->busy, &device->busy_until, span->start, span->end);
+	}
 	rc = rc || store(db, &use) ? -1 : 0;
 	free(use.device);
 	free(use.span);

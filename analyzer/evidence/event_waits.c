@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "event_waits.h"
+#include "evidence_tables.h"
 
 #include <stdlib.h>
 
@@ -17,28 +17,28 @@ struct event_waits *event_waits_new(struct db *db)
 {
 	struct event_waits *waits = xcalloc(1, sizeof(*waits));
 
-	waits->rows = rows_open(db, "INSERT OR IGNORE INTO event_wait", "iiIi");
+	waits->rows = rows_open(db, TABLE_event_wait);
 	if (waits->rows)
 		return waits;
 	free(waits);
 	return NULL;
 }
 
-static int add(struct event_waits *waits, const struct walk_call *call, int64_t event,
-	int64_t record, int sure)
-{
-	return rows_add(waits->rows, call->id, event, record ? record : DB_NULL, (int64_t)sure);
-}
-
-/* Adds what the order says about an event of the call; 0: it names none. */
+/* Adds what is known about an event of the call; 0: it names none. */
 static int add_wait(struct event_waits *waits, const struct order *order,
 	const struct walk_call *call, int64_t event)
 {
 	int sure;
 	int64_t record = order_record_of(order, event, &sure);
 
-	return event ? add(waits, call, event, record, sure && !(call->contested & CONTESTED_EVENT))
-		     : 0;
+	if (!event)
+		return 0;
+	/* In a capture, a wait refers to the last record in that capture. */
+	if (call->captured)
+		record = (int64_t)map_get(&waits->captured, (uint64_t)event, 0);
+	sure = call->captured || (sure && !(call->contested & CONTESTED_EVENT));
+	return rows_add(waits->rows,
+		ROW(event_wait, call->id, event, record ? record : DB_NULL, sure));
 }
 
 int event_waits_process_call(struct event_waits *waits, const struct order *order,
@@ -50,12 +50,8 @@ int event_waits_process_call(struct event_waits *waits, const struct order *orde
 		return 0;
 	if (call->captured && call->kind == KIND_EVENT_RECORD)
 		map_set(&waits->captured, (uint64_t)call->event, (uint64_t)call->id);
-	/* In a capture, a wait refers to the last record in that capture. */
 	if (call->captured)
-		return is_wait
-			? add(waits, call, call->event,
-				  (int64_t)map_get(&waits->captured, (uint64_t)call->event, 0), 1)
-			: 0;
+		return is_wait ? add_wait(waits, order, call, call->event) : 0;
 	/* The success of a query or a synchronization means that the host has observed it. */
 	if (!is_wait && !call->event2 &&
 		(call->exit == WALK_NEVER || scope_requested(call) != SCOPE_EVENT))

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "host_runs.h"
 #include "map.h"
@@ -37,17 +38,6 @@ int handovers_read_usage(struct handovers *handovers, struct db *db)
 			.voluntary = (uint32_t)sqlite3_column_int64(q, 4),
 			.involuntary = (uint32_t)sqlite3_column_int64(q, 5),
 		};
-	sqlite3_finalize(q);
-	return step;
-}
-
-static int read_clocks(struct search *search, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db, "SELECT id FROM process WHERE clock = 'virtual'");
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0)
-		map_set(&search->virtual, (uint64_t)sqlite3_column_int64(q, 0), 1);
 	sqlite3_finalize(q);
 	return step;
 }
@@ -91,16 +81,6 @@ static uint32_t next_outermost(const struct run *run, uint32_t call)
 	return call;
 }
 
-/* Returns whether a thread is in none of its calls, from one of them on, at a time. */
-static int is_silent(const struct run *run, uint32_t call, int64_t at)
-{
-	int64_t returned = INT64_MIN;
-
-	for (; call && run_call(run, call)->enter <= at; call = next_outermost(run, call))
-		returned = run_exit(run, run_call(run, call), call);
-	return returned <= at;
-}
-
 /*
  * Another thread's last call, the latest, that returned at that time or later, but for the time
  * that the thread still ran before it woke this one; and that was silent then until this thread's
@@ -114,8 +94,8 @@ static void look_for_stop(const struct search *search, struct handover *silence,
 
 	for (uint32_t thread = 1; thread < run->thread_count; thread++) {
 		const struct talker *other = &search->talker[thread];
-		int64_t resumed, until, off;
-		uint32_t next, times;
+		int64_t resumed, until, off, last = INT64_MIN;
+		uint32_t next, times, own = silence->is_read ? 0 : silence->after;
 
 		if (thread == silence->thread || !other->last ||
 			run->thread[thread].process != silence->process ||
@@ -123,8 +103,10 @@ static void look_for_stop(const struct search *search, struct handover *silence,
 			continue;
 		next = next_outermost(run, other->last);
 		resumed = next ? run_call(run, next)->enter : INT64_MAX;
-		if (resumed < returned ||
-			!(silence->is_read || !next || is_silent(run, silence->after, resumed)))
+		for (; next && own && run_call(run, own)->enter <= resumed;
+			own = next_outermost(run, own))
+			last = run_exit(run, run_call(run, own), own);
+		if (resumed < returned || last > resumed)
 			continue;
 		until = next ? resumed : silence->until;
 		off = off_between(search, thread, other->returned, until, &times);
@@ -162,11 +144,6 @@ static void look_for_function(const struct search *search, struct handover *sile
 	}
 }
 
-static int64_t at_most(int64_t value, int64_t most)
-{
-	return value < most ? value : most;
-}
-
 /* The thread was silent before a call: what has ended that? */
 static void look(struct search *search, struct handover *silence, int64_t returned)
 {
@@ -178,15 +155,13 @@ static void look(struct search *search, struct handover *silence, int64_t return
 	silence->is_sure = off >= 0 || map_get(&search->virtual, silence->process, 0);
 	if (off >= 0 && off < BLOCKED_LEAST_NS)
 		return;
-	if (off > latest - earliest)
-		off = latest - earliest;
+	off = at_most(off, latest - earliest);
 	/* Blocked more than once, it was the first time for most of that. */
 	if (off >= 0) {
 		latest = at_most(latest, earliest + off + BLOCKED_SLACK_NS);
 		earliest = silence->from + (times > 1 ? off / 2 : off) - BLOCKED_SLACK_NS;
 	}
-	if (earliest < silence->from)
-		earliest = silence->from;
+	earliest = at_least(earliest, silence->from);
 	silence->ended = silence->from;
 	look_for_function(search, silence, earliest, latest, times > 1);
 	if (!silence->is_function || !silence->is_read)
@@ -232,11 +207,14 @@ static int by_thread(const void *a, const void *b)
 int handovers_find(struct handovers *handovers, const struct run *run, struct db *db)
 {
 	struct search search = { .run = run, .found = handovers };
-	int rc = (!handovers->reading && handovers_read_usage(handovers, db)) ||
-			read_clocks(&search, db)
-		? -1
-		: 0;
+	sqlite3_stmt *q = db_prepare(db, "SELECT id FROM process WHERE clock = 'virtual'");
+	int rc = -1;
 
+	while (q && (rc = db_step(q)) > 0)
+		map_set(&search.virtual, (uint64_t)sqlite3_column_int64(q, 0), 1);
+	sqlite3_finalize(q);
+	if (!rc && !handovers->reading)
+		rc = handovers_read_usage(handovers, db);
 	search.talker = xcalloc(run->thread_count + 1, sizeof(*search.talker));
 	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++)
 		process_call(&search, id);
@@ -247,23 +225,13 @@ int handovers_find(struct handovers *handovers, const struct run *run, struct db
 	return rc;
 }
 
-const struct handover *handovers_first(const struct handovers *handovers, uint32_t thread,
-	int64_t after)
+const struct handover *handovers_at(const struct handovers *handovers, uint32_t thread,
+	int64_t until)
 {
-	size_t low = 0, high = handovers->count;
+	const struct handover wanted = { .thread = thread, .until = until };
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		const struct handover *handover = &handovers->list[middle];
-
-		if (handover->thread < thread ||
-			(handover->thread == thread && handover->until <= after))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < handovers->count && handovers->list[low].thread == thread
-		? &handovers->list[low]
+	return handovers->count
+		? bsearch(&wanted, handovers->list, handovers->count, sizeof(wanted), by_thread)
 		: NULL;
 }
 

@@ -52,9 +52,9 @@ int handovers_read_usage(struct handovers *handovers, struct db *db);
 /* Reads the usage if that was not done. */
 int handovers_find(struct handovers *handovers, const struct run *run, struct db *db);
 
-/* Returns the first one of a thread that ended silence after a time; NULL: none. */
-const struct handover *handovers_first(const struct handovers *handovers, uint32_t thread,
-	int64_t after);
+/* Returns the one by which a thread's silence ended at a time; NULL: none. */
+const struct handover *handovers_at(const struct handovers *handovers, uint32_t thread,
+	int64_t until);
 
 void handovers_release(struct handovers *handovers);
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "radix_sort.h"
 #include "id_map.h"
@@ -34,31 +35,6 @@ struct sweep {
 	struct map owners;      /* owner -> index + 1 of its work that ended last so far */
 };
 
-/* Needed only if several threads submit, and there is work in a legacy stream. */
-static int is_concerned(const struct run *run)
-{
-	for (uint32_t id = 1; run->threads_share && id < run_work_end(run); id++) {
-		const struct run_work *work = run_work(run, id);
-
-		if (work &&
-			run_stream(run, run_where(run, work)->stream)->kind == STREAM_KIND_LEGACY)
-			return 1;
-	}
-	return 0;
-}
-
-/* Returns when the thread of a call next submits work or waits; RUN_NEVER: never. */
-static int64_t next_of(const struct run *run, uint32_t id)
-{
-	while ((id = run_link(run, id)->next)) {
-		const struct run_call *call = run_call(run, id);
-
-		if (kind_has(call->kind, K_WORK) || kind_waits(call->kind) != WAITS_NOTHING)
-			return call->enter;
-	}
-	return RUN_NEVER;
-}
-
 static void add_call(struct sweep *sweep, const struct run *run, uint32_t id)
 {
 	const struct run_call *call = run_call(run, id);
@@ -79,8 +55,7 @@ static void add_call(struct sweep *sweep, const struct run *run, uint32_t id)
 		int64_t end = run_end(run, one, op);
 
 		if (one->start != RUN_NEVER && end != RUN_NEVER) {
-			if (one->start < work.start)
-				work.start = one->start;
+			work.start = at_most(work.start, one->start);
 			if (end > work.end || (end == work.end && op < work.op)) {
 				work.end = end;
 				work.op = op;
@@ -91,15 +66,32 @@ static void add_call(struct sweep *sweep, const struct run *run, uint32_t id)
 	if (!work.op)
 		return;
 	work.exit = run_exit(run, call, id);
-	work.next = next_of(run, id);
+	work.next = RUN_NEVER;
+	while (work.next == RUN_NEVER && (id = run_link(run, id)->next)) {
+		call = run_call(run, id);
+		if (kind_has(call->kind, K_WORK) || kind_waits(call->kind) != WAITS_NOTHING)
+			work.next = call->enter;
+	}
 	*array_push(sweep->work, sweep->count) = work;
 }
 
-/* Work of processes with several threads, in order of start, then of call. */
+/*
+ * Work of processes with several threads, in order of start, then of call.  Needed only if several
+ * threads submit, and there is work in a legacy stream.
+ */
 static void read_work(struct sweep *sweep, const struct run *run)
 {
 	struct map threads = { 0 }; /* process -> number of its threads */
+	int has_legacy = 0;
 
+	for (uint32_t id = 1; run->threads_share && id < run_work_end(run) && !has_legacy; id++) {
+		const struct run_work *work = run_work(run, id);
+
+		has_legacy = work &&
+			run_stream(run, run_where(run, work)->stream)->kind == STREAM_KIND_LEGACY;
+	}
+	if (!has_legacy)
+		return;
 	for (size_t i = 1; i < run->thread_count; i++) {
 		uint32_t process = run->thread[i].process;
 
@@ -114,39 +106,26 @@ static void read_work(struct sweep *sweep, const struct run *run)
 }
 
 /*
- * Legacy work of two threads.  A thread that hands over to another one and waits outside of CUDA,
- * as for PyTorch's backward pass, goes on only when the other one has submitted its work: that
- * order is intended.
+ * Processes the next work in order of start: which work ended last, of what the legacy stream
+ * orders before it?
  */
-static int is_handed_over(const struct work *work, const struct work *by)
-{
-	return work->enter >= by->exit && by->next >= work->exit;
-}
-
-/*
- * Returns the work that ended last, of what the legacy stream orders before this work; of other
- * threads' legacy work only what can block for long.
- */
-static const struct work *last_before(const struct ended *context, const struct work *work)
-{
-	const struct work *by = work->legacy ? context->blocking : context->legacy, *other;
-
-	if (!work->legacy || !context->legacy)
-		return by;
-	other = context->legacy->owner == work->owner ? context->other : context->legacy;
-	if (!other || (by && other->end <= by->end) || other->end - other->start < HELD_MIN_NS ||
-		is_handed_over(work, other))
-		return by;
-	return other;
-}
-
-/* Processes the next work in order of start. */
 static void add_work(struct sweep *sweep, struct legacy_before *before, const struct work *work)
 {
 	struct ended *context = id_map_need(&sweep->contexts, work->context, sizeof(*context));
-	const struct work *by = last_before(context, work);
+	const struct work *by = work->legacy ? context->blocking : context->legacy, *other = NULL;
 	uint64_t number = map_get(&sweep->owners, (uint64_t)work->owner, 0);
 	const struct work *own = number ? &sweep->work[number - 1] : NULL;
+
+	/*
+	 * Of other threads' legacy work only what can block for long counts.  A thread that hands
+	 * over to another one and waits outside of CUDA, as for PyTorch's backward pass, goes on
+	 * only when the other one has submitted its work: that order is intended.
+	 */
+	if (work->legacy && context->legacy)
+		other = context->legacy->owner == work->owner ? context->other : context->legacy;
+	if (other && (!by || other->end > by->end) && other->end - other->start >= HELD_MIN_NS &&
+		!(work->enter >= other->exit && other->next >= work->exit))
+		by = other;
 
 	if (by && by->end - work->enter >= HELD_MIN_NS &&
 		llabs(work->start - by->end) <= HANDOVER_MAX_NS) {
@@ -173,8 +152,7 @@ void legacy_before_find(struct legacy_before *before, const struct run *run)
 	struct sweep sweep = { 0 };
 
 	*before = (struct legacy_before){ 0 };
-	if (is_concerned(run))
-		read_work(&sweep, run);
+	read_work(&sweep, run);
 	for (size_t i = 0; i < sweep.count; i++)
 		add_work(&sweep, before, &sweep.work[i]);
 	id_map_release(&sweep.contexts, free);

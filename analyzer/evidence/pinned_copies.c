@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 
 /* Time from the first start to the last end of a call's operations, ns; 0: unknown. */
@@ -17,21 +18,11 @@ static int64_t length_of(const struct run *run, const struct run_call *call)
 
 		if (work->start == RUN_NEVER || until == RUN_NEVER)
 			return 0;
-		start = work->start < start ? work->start : start;
-		end = until > end ? until : end;
+		start = at_most(work->start, start);
+		end = at_least(until, end);
 		id = work->next == call->last_work ? 0 : work->next;
 	}
 	return end > start ? end - start : 0;
-}
-
-/* Is it a copy between host and device, by CUPTI's copy kind? */
-static int is_between(const struct run *run, const struct run_call *call)
-{
-	const struct run_work *work = run_work(run, call->last_work);
-	const struct run_where *where = work ? run_where(run, work) : NULL;
-
-	return where && where->kind == WORK_MEMCPY &&
-		(where->copy_kind == COPY_H2D || where->copy_kind == COPY_D2H);
 }
 
 int pinned_find(struct pinned_copies *pinned, struct db *db)
@@ -56,12 +47,15 @@ int pinned_find(struct pinned_copies *pinned, struct db *db)
 	for (uint32_t id = 1; id < run_call_end(run) && !step; id++) {
 		const struct run_call *call = run_call(run, id);
 		const struct run_payload *payload = call ? run_payload(run, call) : NULL;
+		const struct run_work *work = call ? run_work(run, call->last_work) : NULL;
+		const struct run_where *where = work ? run_where(run, work) : NULL;
 		struct pinned_rate *rate;
 		double seen;
 
-		if (!call || !call_is_copy(call->kind) || payload->bytes < LARGE_COPY_BYTES ||
-			payload->src == MEMORY_PAGEABLE || payload->dst == MEMORY_PAGEABLE ||
-			!is_between(run, call))
+		if (!where || where->kind != WORK_MEMCPY ||
+			(where->copy_kind != COPY_H2D && where->copy_kind != COPY_D2H) ||
+			!call_is_copy(call->kind) || payload->bytes < LARGE_COPY_BYTES ||
+			payload->src == MEMORY_PAGEABLE || payload->dst == MEMORY_PAGEABLE)
 			continue;
 		rate = id_map_get(&pinned->rates, payload->process);
 		seen = (double)length_of(run, call) / (double)payload->bytes;
@@ -96,5 +90,5 @@ int64_t pinned_excess(const struct pinned_copies *pinned, const struct run *run,
 	rate = pinned_rate_of(pinned, payload->process);
 	excess = length_of(run, call) -
 		(int64_t)((rate.seen > 0 ? rate.seen : rate.bus) * (double)payload->bytes);
-	return excess > 0 ? excess : 0;
+	return at_least(excess, 0);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "redundant_waits.h"
+#include "evidence_tables.h"
 
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "id_map.h"
 #include "map.h"
 #include "memory.h"
@@ -15,23 +16,17 @@
 
 /* The point up to which a thread has observed a stream, or a context's streams, complete. */
 struct observation {
-	int64_t thread;
 	int64_t point;
 	int64_t by; /* the call that observed it */
-};
-
-struct observers {
-	struct observation *list; /* one per thread */
-	size_t count;
 };
 
 struct known_stream {
 	int64_t id;
 	enum stream_kind kind;
 	struct known_context *context;
-	int64_t point;     /* of its last work */
-	int64_t last_exit; /* last return of a call that submitted work to it, ns */
-	struct observers observers;
+	int64_t point;          /* of its last work */
+	int64_t last_exit;      /* last return of a call that submitted work to it, ns */
+	struct id_map observers; /* struct observation, by thread, as all observers */
 	struct known_stream *newer, *older; /* in the context's list, sorted by point */
 	struct {
 		int64_t call;
@@ -45,8 +40,8 @@ struct known_context {
 	struct known_stream *newest;
 	int64_t unknown; /* point of the last work not in an existing stream */
 	int64_t last_exit;
-	struct observers observers; /* for all its streams */
-	struct observers blocking;  /* for its legacy and blocking streams */
+	struct id_map observers; /* for all its streams */
+	struct id_map blocking;  /* for its legacy and blocking streams */
 };
 
 struct known_event {
@@ -74,7 +69,7 @@ static void free_stream(void *object)
 {
 	struct known_stream *stream = object;
 
-	free(stream->observers.list);
+	id_map_release(&stream->observers, free);
 	free(stream);
 }
 
@@ -82,8 +77,8 @@ static void free_context(void *object)
 {
 	struct known_context *context = object;
 
-	free(context->observers.list);
-	free(context->blocking.list);
+	id_map_release(&context->observers, free);
+	id_map_release(&context->blocking, free);
 	free(context);
 }
 
@@ -97,12 +92,6 @@ void redundant_waits_free(struct redundant_waits *redundant)
 	free(redundant);
 }
 
-static void raise_to(int64_t *value, int64_t least)
-{
-	if (*value < least)
-		*value = least;
-}
-
 static void add_row(struct redundant_waits *redundant, int64_t call, int64_t since)
 {
 	run_add_known(redundant->evidence, &(struct run_known){ (uint32_t)call, (uint32_t)since });
@@ -110,25 +99,13 @@ static void add_row(struct redundant_waits *redundant, int64_t call, int64_t sin
 
 /* --- what threads have observed --- */
 
-static struct observation *find(const struct observers *observers, int64_t thread)
-{
-	for (size_t i = 0; i < observers->count; i++)
-		if (observers->list[i].thread == thread)
-			return &observers->list[i];
-	return NULL;
-}
-
 /* If the thread had already observed it, the earlier call stays. */
-static void observe(struct observers *observers, int64_t thread, int64_t point, int64_t by)
+static void observe(struct id_map *observers, int64_t thread, int64_t point, int64_t by)
 {
-	struct observation *known = find(observers, thread);
+	struct observation *known = id_map_need(observers, thread, sizeof(*known));
 
-	if (!known) {
-		known = array_push(observers->list, observers->count);
-		*known = (struct observation){ .thread = thread };
-	}
 	if (point > known->point)
-		*known = (struct observation){ thread, point, by };
+		*known = (struct observation){ point, by };
 }
 
 static int takes_part(const struct known_stream *stream, int blocking_only)
@@ -140,12 +117,12 @@ static int takes_part(const struct known_stream *stream, int blocking_only)
 /* Returns the call by which a thread observed a stream complete up to a point, 0 if none. */
 static int64_t observed_by(const struct known_stream *stream, int64_t thread, int64_t point)
 {
-	const struct observers *const observers[] = { &stream->observers,
-		&stream->context->observers, &stream->context->blocking };
+	const struct id_map *const observers[] = { &stream->observers, &stream->context->observers,
+		&stream->context->blocking };
 	int64_t by = 0;
 
 	for (int i = 0; i < 2 + takes_part(stream, 1); i++) {
-		const struct observation *known = find(observers[i], thread);
+		const struct observation *known = id_map_get(observers[i], thread);
 
 		if (known && known->point >= point && (!by || known->by < by))
 			by = known->by;
@@ -200,8 +177,8 @@ static void add_work(struct redundant_waits *redundant, const struct walk_call *
 	struct known_context *context = stream->context;
 
 	stream->point = ++redundant->point;
-	raise_to(&stream->last_exit, call->exit);
-	raise_to(&context->last_exit, call->exit);
+	stream->last_exit = at_least(stream->last_exit, call->exit);
+	context->last_exit = at_least(context->last_exit, call->exit);
 	unlink_stream(stream);
 	stream->older = context->newest;
 	if (stream->older)
@@ -212,7 +189,7 @@ static void add_work(struct redundant_waits *redundant, const struct walk_call *
 			continue;
 		context = context_of(redundant, call, copied[i]);
 		context->unknown = redundant->point;
-		raise_to(&context->last_exit, call->exit);
+		context->last_exit = at_least(context->last_exit, call->exit);
 	}
 }
 
@@ -232,29 +209,6 @@ static void add_unknown(struct redundant_waits *redundant, int64_t process)
 		if (stream && stream->context->process == process)
 			stream->point = redundant->point;
 	}
-}
-
-/* Its work may still be running. */
-static void destroy_stream(struct redundant_waits *redundant, int64_t id)
-{
-	struct known_stream *stream = id_map_take(&redundant->streams, id);
-
-	if (!stream)
-		return;
-	raise_to(&stream->context->unknown, stream->point);
-	unlink_stream(stream);
-	free_stream(stream);
-}
-
-static void record(struct redundant_waits *redundant, const struct walk_call *call)
-{
-	struct known_event *event;
-
-	if (!call->event)
-		return;
-	event = id_map_need(&redundant->events, call->event, sizeof(*event));
-	*event = (struct known_event){ call->contested ? 0 : call->stream, redundant->point,
-		call->exit };
 }
 
 /* --- waits of the host --- */
@@ -300,10 +254,11 @@ static void observe_copy(struct redundant_waits *redundant, const struct walk_ca
 static void wait_context(struct redundant_waits *redundant, const struct walk_call *call,
 	struct known_context *context, int blocking_only)
 {
-	const struct observation *all = context ? find(&context->observers, call->thread) : NULL;
+	const struct observation *all =
+		context ? id_map_get(&context->observers, call->thread) : NULL;
 	int64_t seen = all ? all->point : 0, since = all ? all->by : 0;
 	const struct observation *blocking = NULL;
-	struct observers *observers;
+	struct id_map *observers;
 	int known_all;
 
 	if (!context || context->last_exit > call->enter)
@@ -311,10 +266,10 @@ static void wait_context(struct redundant_waits *redundant, const struct walk_ca
 	known_all = context->unknown <= seen;
 	observers = blocking_only ? &context->blocking : &context->observers;
 	if (blocking_only)
-		blocking = find(observers, call->thread);
+		blocking = id_map_get(observers, call->thread);
 	if (blocking && blocking->point > seen) {
 		seen = blocking->point;
-		raise_to(&since, blocking->by);
+		since = at_least(since, blocking->by);
 	}
 	for (struct known_stream *s = context->newest; s && s->point > seen; s = s->older) {
 		int64_t by = observed_by(s, call->thread, s->point);
@@ -322,7 +277,7 @@ static void wait_context(struct redundant_waits *redundant, const struct walk_ca
 		if (!takes_part(s, blocking_only))
 			continue;
 		known_all = known_all && by;
-		raise_to(&since, by);
+		since = at_least(since, by);
 	}
 	if (known_all && since)
 		add_row(redundant, call->id, since);
@@ -392,37 +347,27 @@ static void add_event_wait(struct redundant_waits *redundant, struct order *orde
 	stream->wait_count = kept;
 }
 
-/*
- * Before the order processes the call.  Legacy work comes after the waits of all blocking streams,
- * and an event of a context or a device synchronization after all: they join waits of streams that
- * they do not name.
- */
-static void process_in_order(struct redundant_waits *redundant, struct order *order,
-	const struct walk_call *call)
-{
-	int is_plain = !call->result && !call->captured;
-	int is_legacy = call->stream_kind == STREAM_KIND_LEGACY;
-	struct known_stream *stream = id_map_get(&redundant->streams, call->stream);
-
-	if (is_plain && (is_legacy || kind_has(call->kind, K_RESOURCE | K_NAMES_CONTEXT)))
-		map_set(&redundant->joining, (uint64_t)call->process, (uint64_t)call->id);
-	if (call->stream && call->kind == KIND_STREAM_WAIT && is_plain && !is_legacy &&
-		!call->contested && !call->stretch)
-		add_event_wait(redundant, order, call);
-	else if (stream)
-		stream->wait_count = 0;
-}
-
-/* --- calls --- */
-
 void redundant_waits_process_call(struct redundant_waits *redundant, struct order *order,
 	const struct walk_call *call)
 {
 	uint64_t process = (uint64_t)call->process;
 	enum call_kind kind = call->kind;
+	int is_plain = !call->result && !call->captured;
+	int is_legacy = call->stream_kind == STREAM_KIND_LEGACY;
+	struct known_stream *stream = id_map_get(&redundant->streams, call->stream);
+	struct known_event *event;
 
-	if (!order->given_up)
-		process_in_order(redundant, order, call);
+	/*
+	 * Legacy work comes after the waits of all blocking streams, and an event of a context or a
+	 * device synchronization after all: they join waits of streams that they do not name.
+	 */
+	if (is_plain && (is_legacy || kind_has(kind, K_RESOURCE | K_NAMES_CONTEXT)))
+		map_set(&redundant->joining, process, (uint64_t)call->id);
+	if (call->stream && kind == KIND_STREAM_WAIT && is_plain && !is_legacy &&
+		!call->contested && !call->stretch && !order->given_up)
+		add_event_wait(redundant, order, call);
+	else if (stream)
+		stream->wait_count = 0;
 	/* Between recording windows, work was not recorded. */
 	if (map_get(&redundant->stretches, process, 0) != (uint64_t)call->stretch) {
 		add_unknown(redundant, call->process);
@@ -434,7 +379,13 @@ void redundant_waits_process_call(struct redundant_waits *redundant, struct orde
 		if (!call->result && call->exit != WALK_NEVER && call->stretch != STRETCH_NONE)
 			add_wait(redundant, call);
 	} else if (kind == KIND_STREAM_DESTROY) {
-		destroy_stream(redundant, call->stream);
+		stream = id_map_take(&redundant->streams, call->stream);
+		if (!stream)
+			return;
+		/* Its work may still be running. */
+		stream->context->unknown = at_least(stream->context->unknown, stream->point);
+		unlink_stream(stream);
+		free_stream(stream);
 	} else if (kind == KIND_EVENT_DESTROY) {
 		free(id_map_take(&redundant->events, call->event));
 	} else if (kind_has(kind, K_ANY_STREAM) || (walk_submits(call) && !call->stream)) {
@@ -444,8 +395,11 @@ void redundant_waits_process_call(struct redundant_waits *redundant, struct orde
 		/* If it failed, it may have submitted work; it has recorded and awaited nothing. */
 		if (call->result)
 			return;
-		if (kind == KIND_EVENT_RECORD)
-			record(redundant, call);
+		if (kind == KIND_EVENT_RECORD && call->event) {
+			event = id_map_need(&redundant->events, call->event, sizeof(*event));
+			*event = (struct known_event){ call->contested ? 0 : call->stream,
+				redundant->point, call->exit };
+		}
 		if (call_is_sync_copy(kind) &&
 			(call->direction == COPY_D2H || call->direction == COPY_H2H))
 			observe_copy(redundant, call);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "timers.h"
+#include "evidence_tables.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "map.h"
-#include "memory.h"
+#include "id_map.h"
 #include "rows.h"
 #include "run_columns.h"
 
@@ -36,29 +35,15 @@ static const char *const scripts[] = { "/threading.py", "/queue.py", "/selectors
 static const char *const interpreters[] = { "python", "libpython" };
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-static const char *base_of(const char *path)
+/* Does the text begin with one of the list, or end with it? */
+static int has_one(const char *text, const char *const *list, size_t count, int at_end)
 {
-	const char *slash = strrchr(path, '/');
+	size_t length = strlen(text);
 
-	return slash ? slash + 1 : path;
-}
+	for (size_t i = 0; i < count; i++) {
+		size_t part = strlen(list[i]);
 
-static int starts_with_one(const char *text, const char *const *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!strncmp(text, list[i], strlen(list[i])))
-			return 1;
-	return 0;
-}
-
-static int is_lock_script(const char *file)
-{
-	size_t length = strlen(file);
-
-	for (size_t i = 0; i < COUNT(scripts); i++) {
-		size_t end = strlen(scripts[i]);
-
-		if (length >= end && !strcmp(file + length - end, scripts[i]))
+		if (length >= part && !memcmp(text + (at_end ? length - part : 0), list[i], part))
 			return 1;
 	}
 	return 0;
@@ -80,45 +65,37 @@ static int classify(sqlite3_stmt *q, struct reader *reader)
 
 	*reader = (struct reader){ .is_program = 1 };
 	while ((step = db_step(q)) > 0) {
-		const char *function = db_text(q, 0), *file = base_of(db_text(q, 1));
-		int interprets = starts_with_one(file, interpreters, COUNT(interpreters));
+		const char *function = db_text(q, 0), *path = db_text(q, 1);
+		const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+		int interprets = has_one(file, interpreters, COUNT(interpreters), 0);
 
 		if (sqlite3_column_int64(q, 3)) {
 			reader->script = sqlite3_column_int64(q, 4);
-			reader->is_program &= !is_lock_script(db_text(q, 2));
+			reader->is_program &= !has_one(db_text(q, 2), scripts, COUNT(scripts), 1);
 			break;
 		}
 		in_loop |= strstr(function, "PyEval_EvalFrame") != NULL || native == FRAMES_MOST;
 		if (!native++)
 			in_interpreter = interprets;
 		if (!in_loop &&
-			(starts_with_one(file, libraries, COUNT(libraries)) ||
-				starts_with_one(function, locks, COUNT(locks)) ||
+			(has_one(file, libraries, COUNT(libraries), 0) ||
+				has_one(function, locks, COUNT(locks), 0) ||
 				(in_interpreter && !interprets)))
 			reader->is_program = 0;
 	}
 	return step < 0 ? -1 : 0;
 }
 
-/* Those that are known, by site. */
-struct readers {
-	struct map number; /* index + 1 */
-	struct reader *of;
-	size_t count;
-};
-
-/* Returns the reader at a site, NULL after a message; valid until the next call. */
-static const struct reader *find_reader(struct db *db, struct readers *readers, int64_t site)
+/* Returns the reader at a site, of those by site; NULL after a message. */
+static const struct reader *find_reader(struct db *db, struct id_map *readers, int64_t site)
 {
-	uint64_t known = map_get(&readers->number, (uint64_t)site, 0);
-	struct reader *reader;
+	struct reader *reader = id_map_get(readers, site);
 	sqlite3_stmt *q;
 	int rc;
 
-	if (known)
-		return &readers->of[known - 1];
-	reader = array_push(readers->of, readers->count);
-	map_set(&readers->number, (uint64_t)site, readers->count);
+	if (reader)
+		return reader;
+	reader = id_map_need(readers, site, sizeof(*reader));
 	q = db_prepare(db,
 		"SELECT f.function, m.path, f.file, f.code NOT NULL, f.address"
 		" FROM frame f LEFT JOIN module m ON m.id = f.module WHERE f.site = ?"
@@ -128,22 +105,6 @@ static const struct reader *find_reader(struct db *db, struct readers *readers, 
 	return rc ? NULL : reader;
 }
 
-/* Returns the thread's last outermost call that had returned by then, from one of its calls on. */
-static uint32_t find_wait(const struct run *run, uint32_t from, int64_t time)
-{
-	uint32_t found = from;
-
-	for (uint32_t id = from; id; id = run_link(run, id)->next) {
-		const struct run_call *call = run_call(run, id);
-
-		if (call->enter > time)
-			break;
-		if (!run_link(run, id)->parent && run_exit(run, call, id) <= time)
-			found = id;
-	}
-	return found;
-}
-
 /* The reads of one thread so far. */
 struct reading {
 	uint32_t thread, wait;
@@ -151,21 +112,9 @@ struct reading {
 	int64_t locked; /* script frame at which a lock read after that wait, 0: none */
 };
 
-/* After a lock, a read at the same place of a script is the lock's, known by name or not. */
-static int take_read(struct rows *rows, struct reading *of, const struct reader *reader,
-	int64_t site)
+static int find_all(struct db *db, const struct run *run, sqlite3_stmt *reads)
 {
-	if (!reader->is_program)
-		of->locked = reader->script;
-	if (!reader->is_program || (reader->script && reader->script == of->locked))
-		return 0;
-	of->is_done = 1;
-	return rows_add(rows, (int64_t)of->wait, site);
-}
-
-static int find_all(struct db *db, const struct run *run, sqlite3_stmt *reads, struct rows *rows)
-{
-	struct readers readers = { 0 };
+	struct id_map readers = { 0 };
 	struct reading of = { 0 };
 	uint32_t at = 0;
 	int step;
@@ -176,7 +125,13 @@ static int find_all(struct db *db, const struct run *run, sqlite3_stmt *reads, s
 		int64_t site = sqlite3_column_int64(reads, 2);
 		const struct reader *reader;
 
-		at = find_wait(run, thread == of.thread ? at : run->thread[thread].first, time);
+		/* The thread's last outermost call that had returned by then. */
+		at = thread == of.thread ? at : run->thread[thread].first;
+		for (uint32_t id = at; id && run_call(run, id)->enter <= time;
+			id = run_link(run, id)->next)
+			if (!run_link(run, id)->parent &&
+				run_exit(run, run_call(run, id), id) <= time)
+				at = id;
 		if (!at || run_exit(run, run_call(run, at), at) > time)
 			continue;
 		if (at != of.wait)
@@ -184,27 +139,31 @@ static int find_all(struct db *db, const struct run *run, sqlite3_stmt *reads, s
 		if (!site || of.is_done)
 			continue;
 		reader = find_reader(db, &readers, site);
-		if (!reader || take_read(rows, &of, reader, site)) {
+		/* After a lock, a read at the same place is the lock's, known by name or not. */
+		if (reader && !reader->is_program)
+			of.locked = reader->script;
+		if (reader &&
+			(!reader->is_program || (reader->script && reader->script == of.locked)))
+			continue;
+		of.is_done = 1;
+		if (!reader || db_add(db, ROW(wait_clock, of.wait, site))) {
 			step = -1;
 			break;
 		}
 	}
-	map_release(&readers.number);
-	free(readers.of);
-	return step < 0 || rows_finish(rows) ? -1 : 0;
+	id_map_release(&readers, free);
+	return step;
 }
 
 int timers_find(struct db *db)
 {
 	struct run *own;
 	const struct run *run = run_of(db, &own);
-	struct rows *rows = rows_open(db, "INSERT INTO wait_clock", "iI");
 	sqlite3_stmt *reads =
 		db_prepare(db, "SELECT thread, time, site FROM clock_read ORDER BY thread, time");
-	int rc = run && rows && reads ? find_all(db, run, reads, rows) : -1;
+	int rc = run && reads ? find_all(db, run, reads) : -1;
 
 	sqlite3_finalize(reads);
-	rows_free(rows);
 	run_close(own);
 	return rc;
 }

@@ -134,7 +134,7 @@ static int put_failure(const struct suite *suite, const struct rule_info *rule, 
 	sqlite3_stmt *q = suite->places;
 	int step = db_bind(q, "s", rule->id) ? -1 : db_step(q);
 
-	begin_case(suite, rule->group, rule->id, seconds);
+	begin_case(suite, rule_groups[rule->group], rule->id, seconds);
 	if (step > 0 && sqlite3_column_type(q, PLACE_FILE) != SQLITE_NULL) {
 		put_attribute(suite->out, "file", db_text(q, PLACE_FILE));
 		print(suite->out, " line=\"%d\"", sqlite3_column_int(q, PLACE_LINE));
@@ -164,7 +164,7 @@ static int put_rule(const struct suite *suite, const struct rule_info *rule)
 	suppressed = sqlite3_column_int(q, COUNT_SUPPRESSED);
 	if (sqlite3_column_int(q, COUNT_FAILS))
 		return put_failure(suite, rule, db_text(q, COUNT_COST));
-	begin_case(suite, rule->group, rule->id, db_text(q, COUNT_COST));
+	begin_case(suite, rule_groups[rule->group], rule->id, db_text(q, COUNT_COST));
 	if (known || suppressed)
 		print(suite->out,
 			"><skipped message=\"%d in the baseline, %d suppressed\"/></testcase>\n",

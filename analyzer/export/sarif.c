@@ -155,7 +155,7 @@ static void name_rule(const char *id, char *name, size_t size)
 static int put_rule(sqlite3_stmt *q, const struct rule_info *rule, FILE *out)
 {
 	const struct fix *fix = fix_find(rule->id);
-	int is_fence = !strcmp(rule->group, "fences"),
+	int is_fence = rule->group == GROUP_fences,
 	    is_certain = !strcmp(rule->confidence, "certain");
 	char name[64];
 	char *help = sqlite3_mprintf("%s.\n\nFix: %s.\n\nC++:\n%s\nPyTorch:\n%s", rule->title,
@@ -168,7 +168,7 @@ static int put_rule(sqlite3_stmt *q, const struct rule_info *rule, FILE *out)
 	name_rule(rule->id, name, sizeof(name));
 	if (help && markdown &&
 		!db_bind(q, "ssssssssss", rule->id, name, rule->title, rule->advice, help, markdown,
-			rule->link, is_fence ? "error" : "warning", rule->group,
+			rule->link, is_fence ? "error" : "warning", rule_groups[rule->group],
 			is_certain ? "very-high" : "high"))
 		step = db_step(q);
 	if (step > 0)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
+#include "rows.h"
 #include "run_columns.h"
 
 struct kernel_use {
@@ -44,26 +45,16 @@ static void count(const struct run *run, struct kernel_use *use)
 	}
 }
 
-static int store(struct db *db, const struct kernel_use *use, size_t kernels)
-{
-	sqlite3_stmt *insert = db_prepare(db, "INSERT INTO kernel_use VALUES (?, ?, ?)");
-	int rc = insert ? 0 : -1;
-
-	for (size_t i = 1; i < kernels && !rc; i++)
-		if (use[i].launches)
-			rc = db_run(insert, "iii", (int64_t)i, use[i].launches, use[i].complete);
-	sqlite3_finalize(insert);
-	return rc;
-}
-
 int access_coverage_count(struct db *db)
 {
 	const struct run *run = db->run;
 	struct kernel_use *use = xcalloc(run->kernel_count + 1, sizeof(*use));
-	int rc;
+	int rc = 0;
 
 	count(run, use);
-	rc = store(db, use, run->kernel_count);
+	for (size_t i = 1; i < run->kernel_count && !rc; i++)
+		if (use[i].launches)
+			rc = db_add(db, ROW(kernel_use, i, use[i].launches, use[i].complete));
 	free(use);
 	return rc;
 }

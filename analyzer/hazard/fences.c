@@ -215,7 +215,7 @@ static int was_over(const struct fences *fences, const struct stream_wait *wait,
 }
 
 /* The wait and the record that it used; -1: code that is not recorded (ELSEWHERE). */
-static struct fence fence_of(const char *why, int64_t wait, int64_t record)
+static struct fence fence_of(enum mistake_id why, int64_t wait, int64_t record)
 {
 	return (struct fence){ why, wait, record > 0 ? record : 0 };
 }
@@ -235,15 +235,15 @@ static struct fence explain(const struct fences *fences, const struct stream_wai
 	if (was_over(fences, wait, earlier))
 		return (struct fence){ 0 };
 	if (record && (wait->call > earlier->call || recorded->waited_first))
-		return fence_of("early-wait", wait->call, record);
+		return fence_of(MISTAKE_early_wait, wait->call, record);
 	if (is_of_earlier)
-		return fence_of("early-record", wait->call, wait->used.call);
+		return fence_of(MISTAKE_early_record, wait->call, wait->used.call);
 	if (wait->call < earlier->call)
 		return (struct fence){ 0 };
 	if (!wait->used.call)
-		return fence_of("unrecorded-event", wait->call, 0);
+		return fence_of(MISTAKE_unrecorded_event, wait->call, 0);
 	return find_record(recorded, earlier, 0, wait->used.call)
-		? fence_of("stale-event", wait->call, wait->used.call)
+		? fence_of(MISTAKE_stale_event, wait->call, wait->used.call)
 		: (struct fence){ 0 };
 }
 
@@ -263,7 +263,7 @@ static struct fence find_wrong_stream(const struct fences *fences,
 		const struct recent_wait *wait = &fences->recent[i];
 
 		if (is_in_wrong_stream(wait, earlier, later))
-			return fence_of("wrong-stream", wait->call, wait->record);
+			return fence_of(MISTAKE_wrong_stream, wait->call, wait->record);
 	}
 	return (struct fence){ 0 };
 }
@@ -305,7 +305,7 @@ struct fence fences_find_unused(const struct fences *fences, const struct operat
 
 		if (record->stream == earlier->stream && record->call > earlier->call &&
 			record->call < later->call && !event->used)
-			return fence_of("unused-event", 0, record->call);
+			return fence_of(MISTAKE_unused_event, 0, record->call);
 	}
 	return (struct fence){ 0 };
 }
@@ -316,7 +316,7 @@ void fences_settle(const struct fences *fences, const struct run *run, struct fe
 	const struct recorded *event =
 		record ? id_map_get(&fences->events, run_payload(run, record)->event) : NULL;
 
-	if (event && event->used && !strcmp(fence->why, "unused-event"))
+	if (event && event->used && fence->why == MISTAKE_unused_event)
 		*fence = (struct fence){ 0 };
 }
 
@@ -340,7 +340,7 @@ struct fence fences_explain_captured(const struct fences *fences,
 		if (wait->call < later->call)
 			fence = explain(fences, wait, earlier, later);
 		else if (is_between(&wait->used, earlier, later))
-			fence = fence_of("late-fence", wait->call, wait->used.call);
+			fence = fence_of(MISTAKE_late_fence, wait->call, wait->used.call);
 	}
 	return fence;
 }

@@ -9,6 +9,7 @@
 
 #include "history.h"
 #include "id_map.h"
+#include "mistakes.h"
 #include "run_columns.h"
 #include "walk.h"
 
@@ -21,7 +22,7 @@ struct recent_wait {
 
 /* Why nothing orders two operations, and the calls of a fence without effect. */
 struct fence {
-	const char *why;      /* NULL: no explanation */
+	enum mistake_id why;
 	int64_t wait, record; /* the event wait and the event record; 0: none */
 };
 
@@ -47,14 +48,14 @@ int fences_process_call(struct fences *fences, const struct order *order,
 
 /*
  * Returns why the last event waits of later's stream do not order the two operations:
- * "unrecorded-event", "early-wait" (the event is recorded after the wait, where it would order
- * them), "early-record", "stale-event" or "wrong-stream" (the event wait is in the stream that
- * recorded the event).  NULL: no wait looks meant to order them.
+ * MISTAKE_unrecorded_event, _early_wait (the event is recorded after the wait, where it would order
+ * them), _early_record, _stale_event or _wrong_stream (the event wait is in the stream that
+ * recorded the event).  MISTAKE_none: no wait looks meant to order them.
  */
 struct fence fences_explain(const struct fences *fences, const struct operation_point *earlier,
 	const struct operation_point *later);
 
-/* The same for captured operations, after the end of the capture; may return "late-fence", too. */
+/* The same for captured operations, after the capture; may return MISTAKE_late_fence, too. */
 struct fence fences_explain_captured(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later);
 
@@ -66,8 +67,8 @@ const struct recent_wait *fences_find_third(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later);
 
 /*
- * Returns "unused-event" if between the two operations an event is recorded in earlier's stream,
- * and no other call has used it so far.
+ * Returns MISTAKE_unused_event if between the two operations an event is recorded in earlier's
+ * stream, and no other call has used it so far.
  */
 struct fence fences_find_unused(const struct fences *fences, const struct operation_point *earlier,
 	const struct operation_point *later);

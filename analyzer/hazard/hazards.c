@@ -7,6 +7,7 @@
 #include "constants.h"
 #include "memory.h"
 #include "record.h"
+#include "rows.h"
 
 /* Number of recent hazards in which another use of the same memory is looked for. */
 #define SETTLED_LOOKS 256
@@ -534,32 +535,26 @@ int hazards_process_call(struct hazards *hazards, struct order *order, const str
 static int store_forgotten(struct hazards *hazards)
 {
 	sqlite3_stmt *q = db_prepare(hazards->db, "SELECT id FROM process");
-	sqlite3_stmt *insert =
-		db_prepare(hazards->db, "INSERT INTO loss VALUES (?, '" HAZARD_FORGOTTEN "', ?)");
 	int step = -1;
 
-	while (q && insert && (step = db_step(q)) > 0) {
+	while (q && (step = db_step(q)) > 0) {
 		int64_t process = sqlite3_column_int64(q, 0);
 		uint64_t count = map_get(&hazards->forgotten, (uint64_t)process, 0);
 
-		if (count && db_run(insert, "ii", process, (int64_t)count)) {
+		if (count &&
+			db_add(hazards->db,
+				ROW(loss, process, cell_text(HAZARD_FORGOTTEN), count))) {
 			step = -1;
 			break;
 		}
 	}
 	sqlite3_finalize(q);
-	sqlite3_finalize(insert);
 	return step;
 }
 
 int hazards_finish(struct hazards *hazards)
 {
-	sqlite3_stmt *insert = db_prepare(hazards->db,
-		"INSERT INTO hazard (process, rule, kind, confidence, call, other_call, "
-		"allocation, low, high, gap, why, launch, count, via, evidence, other_evidence, "
-		"same_bytes, wait, record) "
-		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-	int rc = insert ? 0 : -1;
+	int rc = 0;
 
 	for (size_t i = 0; i < hazards->count && !rc; i++) {
 		struct hazard *hazard = &hazards->hazard[i];
@@ -567,18 +562,21 @@ int hazards_finish(struct hazards *hazards)
 		int timed = earlier->end != WALK_NEVER && later->start != WALK_NEVER;
 
 		fences_settle(&hazards->fences, hazards->run, &hazard->fence);
-		rc = db_run(insert, "isssiiiiiIsIiIssiII", hazard->process,
-			rules_of_hazards[hazard->rule], orders[hazard->order],
-			confidence_names[hazard->confidence], later->call, earlier->call,
-			hazard->allocation, hazard->low, hazard->high,
-			timed ? later->start - earlier->end : DB_NULL, hazard->fence.why,
-			hazard->launch ? hazard->launch : DB_NULL,
-			hazard->count * (1 + hazard->more), hazard->via ? hazard->via : DB_NULL,
-			evidence_names[hazard->evidence[0]], evidence_names[hazard->evidence[1]],
-			(int64_t)hazard->same_bytes,
-			hazard->fence.wait ? hazard->fence.wait : DB_NULL,
-			hazard->fence.record ? hazard->fence.record : DB_NULL);
+		rc = db_add(hazards->db,
+			ROW(hazard, DB_NULL, hazard->process,
+				cell_text(rules_of_hazards[hazard->rule]),
+				cell_text(orders[hazard->order]),
+				cell_text(confidence_names[hazard->confidence]), later->call,
+				earlier->call, hazard->allocation, hazard->low, hazard->high,
+				timed ? later->start - earlier->end : DB_NULL,
+				cell_text(mistakes[hazard->fence.why].id),
+				hazard->launch ? hazard->launch : DB_NULL,
+				hazard->count * (1 + hazard->more),
+				hazard->via ? hazard->via : DB_NULL,
+				cell_text(evidence_names[hazard->evidence[0]]),
+				cell_text(evidence_names[hazard->evidence[1]]), hazard->same_bytes,
+				hazard->fence.wait ? hazard->fence.wait : DB_NULL,
+				hazard->fence.record ? hazard->fence.record : DB_NULL));
 	}
-	sqlite3_finalize(insert);
 	return rc ? rc : store_forgotten(hazards);
 }

@@ -56,8 +56,8 @@ struct graph_hazards {
 struct watch {
 	int64_t stream, allocation; /* stream 0: unused */
 	size_t hazard;
-	int64_t earlier, later; /* calls of the hazard */
-	const char *otherwise;  /* explanation once the stream has used it */
+	int64_t earlier, later;    /* calls of the hazard */
+	enum mistake_id otherwise; /* explanation once the stream has used it */
 };
 
 struct hazards {

@@ -3,14 +3,10 @@
  * Explains why nothing orders two operations: a fence without effect, or something that may have
  * been mistaken for one.
  */
-#include <string.h>
-
 #include "hazards_internal.h"
 
 /* Number of recent hazards compared with a wait that comes too late. */
 #define LATE_LOOKS 64
-
-static const char third_stream[] = "third-stream";
 
 int hazards_find_scripts(struct hazards *hazards)
 {
@@ -53,29 +49,29 @@ static int is_reused_block(const struct hazards *hazards, const struct shared *s
 		map_get(&hazards->scripted, (uint64_t)hazard->process, 0);
 }
 
-/* Returns something that is no fence but may have been mistaken for one, NULL if there is none. */
-static const char *find_mistake(const struct hazards *hazards, const struct shared *shared,
+/* Returns something that is no fence but may have been mistaken for one. */
+static enum mistake_id find_mistake(const struct hazards *hazards, const struct shared *shared,
 	const struct hazard *hazard)
 {
 	if (hazard->earlier.returns_early)
-		return "early-return";
+		return MISTAKE_early_return;
 	if (lacks_stream(hazards, shared, &hazard->earlier, &hazard->later) ||
 		lacks_stream(hazards, shared, &hazard->later, &hazard->earlier))
-		return "no-stream";
+		return MISTAKE_no_stream;
 	if (is_reused_block(hazards, shared, hazard))
-		return "reused-block";
+		return MISTAKE_reused_block;
 	return is_legacy_and_other(hazards->run, hazard->earlier.stream, hazard->later.stream) ||
 			is_legacy_and_other(hazards->run, hazard->later.stream,
 				hazard->earlier.stream)
-		? "legacy-stream"
-		: NULL;
+		? MISTAKE_legacy_stream
+		: MISTAKE_none;
 }
 
 /*
  * A third stream waits by mistake in place of the later stream, unless it uses the memory itself.
  */
 static const struct recent_wait *find_third_stream(struct hazards *hazards,
-	const struct shared *shared, const struct hazard *hazard, const char *otherwise)
+	const struct shared *shared, const struct hazard *hazard, enum mistake_id otherwise)
 {
 	const struct recent_wait *wait =
 		fences_find_third(&hazards->fences, &hazard->earlier, &hazard->later);
@@ -96,7 +92,7 @@ static int is_watched(const struct hazards *hazards, const struct watch *watch)
 {
 	const struct hazard *hazard = &hazards->hazard[watch->hazard];
 
-	return watch->hazard < hazards->count && hazard->fence.why == third_stream &&
+	return watch->hazard < hazards->count && hazard->fence.why == MISTAKE_third_stream &&
 		hazard->earlier.call == watch->earlier && hazard->later.call == watch->later;
 }
 
@@ -121,9 +117,9 @@ struct fence hazards_explain(struct hazards *hazards, const struct shared *share
 	struct fence fence;
 
 	if (hazards->launched_early)
-		return (struct fence){ .why = "early-launch" };
+		return (struct fence){ .why = MISTAKE_early_launch };
 	if (hazards->read_early)
-		return (struct fence){ .why = "source-order" };
+		return (struct fence){ .why = MISTAKE_source_order };
 	if (hazards->launch)
 		return fences_explain_captured(&hazards->captured, &hazard->earlier,
 			&hazard->later);
@@ -133,7 +129,7 @@ struct fence hazards_explain(struct hazards *hazards, const struct shared *share
 	fence.why = find_mistake(hazards, shared, hazard);
 	third = find_third_stream(hazards, shared, hazard, fence.why);
 	if (third)
-		return (struct fence){ third_stream, third->call, third->record };
+		return (struct fence){ MISTAKE_third_stream, third->call, third->record };
 	return fence.why ? fence
 			 : fences_find_unused(&hazards->fences, &hazard->earlier, &hazard->later);
 }
@@ -144,14 +140,9 @@ struct fence hazards_explain(struct hazards *hazards, const struct shared *share
  */
 static int is_guess(const struct hazard *hazard)
 {
-	static const char *const guesses[] = { "early-return", "no-stream", "reused-block",
-		"legacy-stream", "unused-event", third_stream };
-	const char *why = hazard->fence.why;
-
-	for (size_t i = 0; why && i < sizeof(guesses) / sizeof(*guesses); i++)
-		if (!strcmp(why, guesses[i]))
-			return 1;
-	return !why || (!strcmp(why, "early-record") && hazard->fence.wait < hazard->earlier.call);
+	return mistakes[hazard->fence.why].is_guess ||
+		(hazard->fence.why == MISTAKE_early_record &&
+			hazard->fence.wait < hazard->earlier.call);
 }
 
 void hazards_find_late(struct hazards *hazards, const struct walk_call *wait)
@@ -166,6 +157,6 @@ void hazards_find_late(struct hazards *hazards, const struct walk_call *wait)
 				  &hazard->later);
 
 		if (record)
-			hazard->fence = (struct fence){ "late-fence", wait->id, record };
+			hazard->fence = (struct fence){ MISTAKE_late_fence, wait->id, record };
 	}
 }

@@ -13,6 +13,7 @@
 #include "kept_access.h"
 #include "launch_words.h"
 #include "memory.h"
+#include "rows.h"
 
 /*
  * Limit of instructions interpreted per run: seconds.  Shapes beyond it get the accesses that hold
@@ -40,8 +41,7 @@ struct directions {
 	struct equal_launches equal;             /* launches of the kernel that were interpreted */
 	struct kept_access *kept;                /* cached accesses of the code ... */
 	char digest[CODE_DIGEST_SIZE];           /* ... with this digest */
-	sqlite3_stmt *access, *variable, *object_row, *dependence, *kernel, *prints, *shape,
-		*shapes, *loss;
+	sqlite3_stmt *prints, *shapes, *loss;
 };
 
 static int64_t or_null(int64_t bound, int64_t none)
@@ -55,9 +55,10 @@ static int write_variables(struct directions *d, int64_t kernel, const struct ke
 		const struct kept_variable *variable = &answer->variable[i];
 		const char *name = answer->names + variable->name;
 
-		if (db_run(d->variable, "iiiti", kernel, (int64_t)variable->offset,
-			    (int64_t)image_hash(name, variable->length), name, variable->length,
-			    (int64_t)variable->bytes))
+		if (db_add(d->db,
+			    ROW(kernel_variable, kernel, variable->offset,
+				    image_hash(name, variable->length),
+				    cell_bytes(name, variable->length), variable->bytes)))
 			return -1;
 	}
 	return 0;
@@ -85,13 +86,15 @@ static int write_claims(struct directions *d, int64_t kernel, int64_t shape,
 			stride[s][0] = has ? claim->stride[s].bytes : DB_NULL;
 			stride[s][1] = has ? claim->stride[s].count : DB_NULL;
 		}
-		if (db_run(d->access, "iIisiIIIIIIIIIiiii", kernel, shape, (int64_t)claim->offset,
-			    names[claim->direction], (int64_t)claim->sure,
-			    or_null(claim->low, PTX_NO_LOW), or_null(claim->high, PTX_NO_HIGH),
-			    claim->stride_count ? claim->run : DB_NULL, stride[0][0], stride[0][1],
-			    stride[1][0], stride[1][1], stride[2][0], stride[2][1],
-			    (int64_t)claim->exact, (int64_t)claim->loaded, (int64_t)claim->early,
-			    (int64_t)claim->spins))
+		if (db_add(d->db,
+			    ROW(kernel_access, kernel, shape, claim->offset,
+				    cell_text(names[claim->direction]), claim->sure,
+				    or_null(claim->low, PTX_NO_LOW),
+				    or_null(claim->high, PTX_NO_HIGH),
+				    claim->stride_count ? claim->run : DB_NULL, stride[0][0],
+				    stride[0][1], stride[1][0], stride[1][1], stride[2][0],
+				    stride[2][1], claim->exact, claim->loaded, claim->early,
+				    claim->spins, cell_text(NULL))))
 			return -1;
 	}
 	return 0;
@@ -115,8 +118,9 @@ static int note_objects(struct directions *d, int64_t kernel, const struct kept_
 		if (!claim->object || claim->offset >= PTX_PARAMETER_LIMIT)
 			continue;
 		d->object[claim->offset / 8] = 1;
-		if (db_run(d->object_row, "iii", kernel, (int64_t)claim->offset,
-			    (int64_t)(claim->object == PTX_SURFACE)))
+		if (db_add(d->db,
+			    ROW(kernel_object, kernel, claim->offset,
+				    claim->object == PTX_SURFACE)))
 			return -1;
 	}
 	return 0;
@@ -222,8 +226,9 @@ static int resolve_shape(struct directions *d, int64_t kernel, const char *mangl
 	if (answer.failed)
 		return 0;
 	return write_claims(d, kernel, shape, &answer) ||
-			db_run(d->shape, "iisi", shape, (int64_t)answer.complete, answer.why,
-				(int64_t)answer.reaches)
+			db_add(d->db,
+				ROW(shape_code, shape, answer.complete, cell_text(answer.why),
+					answer.reaches))
 		? -1
 		: 0;
 }
@@ -295,17 +300,19 @@ static int note_dependence(struct directions *d, int64_t kernel, const struct co
 {
 	struct ptx_dependence dependence = ptx_dependence(found->at.module, found->at.number);
 
-	return db_run(d->dependence, "iII", kernel, known(dependence.waits),
-		known(dependence.triggers));
+	return db_add(d->db,
+		ROW(kernel_dependence, kernel, known(dependence.waits),
+			known(dependence.triggers)));
 }
 
 /* The code could not be interpreted. */
 static int write_unknown(struct directions *d, int64_t kernel, const char *mangled,
 	const struct code_kernel *found, const char *why)
 {
-	int rc = found->at.machine
-		? directions_from_name(d->db, d->kernel, d->access, kernel, mangled, why)
-		: db_run(d->kernel, "isisi", kernel, "none", (int64_t)0, why, (int64_t)0);
+	int rc = found->at.machine ? directions_from_name(d->db, kernel, mangled, why)
+				   : db_add(d->db,
+					     ROW(kernel_code, kernel, cell_text("none"), 0,
+						     cell_text(why), 0, DB_NULL));
 
 	return rc ? -1 : 0;
 }
@@ -314,8 +321,10 @@ static int write_any(struct directions *d, int64_t kernel, const struct code_ker
 	const struct kept_answer *answer)
 {
 	note_scalars(d, answer);
-	return db_run(d->kernel, "isisi", kernel, found->at.machine ? "machine" : "ptx",
-		       (int64_t)answer->complete, answer->why, (int64_t)answer->reaches) ||
+	return db_add(d->db,
+		       ROW(kernel_code, kernel, cell_text(found->at.machine ? "machine" : "ptx"),
+			       answer->complete, cell_text(answer->why), answer->reaches,
+			       DB_NULL)) ||
 			write_claims(d, kernel, DB_NULL, answer) ||
 			note_objects(d, kernel, answer) || note_dependence(d, kernel, found)
 		? -1
@@ -360,7 +369,7 @@ static int resolve_kernel(struct directions *d, int64_t process, int64_t kernel,
 		return -1;
 	if (found.at.module)
 		return resolve_code(d, kernel, mangled, &found);
-	return directions_from_name(d->db, d->kernel, d->access, kernel, mangled, found.why) ||
+	return directions_from_name(d->db, kernel, mangled, found.why) ||
 			note_prints(d, kernel, found.prints)
 		? -1
 		: 0;
@@ -407,29 +416,14 @@ int directions_resolve(struct db *db)
 	d->code = code_open(db);
 	if (!d->code || db_exec(db, "BEGIN"))
 		goto out;
-	d->access = db_prepare(db,
-		"INSERT INTO kernel_access VALUES "
-		"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,NULL)");
-	d->variable = db_prepare(db, "INSERT OR IGNORE INTO kernel_variable VALUES (?,?,?,?,?)");
-	d->object_row = db_prepare(db, "INSERT OR IGNORE INTO kernel_object VALUES (?,?,?)");
-	d->dependence = db_prepare(db, "INSERT INTO kernel_dependence VALUES (?,?,?)");
-	d->kernel = db_prepare(db, "INSERT INTO kernel_code VALUES (?,?,?,?,?,NULL)");
 	d->prints = db_prepare(db, "UPDATE kernel_code SET prints = ? WHERE kernel = ?");
-	d->shape = db_prepare(db, "INSERT INTO shape_code VALUES (?,?,?,?)");
 	d->shapes = db_prepare(db,
 		"SELECT id, grid, block, words, pointers FROM shape "
 		"WHERE kernel = ?");
 	d->loss = db_prepare(db, "INSERT INTO loss SELECT min(id), ?, ? FROM process");
-	if (d->access && d->variable && d->object_row && d->dependence && d->kernel && d->prints &&
-		d->shape && d->shapes && d->loss)
+	if (d->prints && d->shapes && d->loss)
 		rc = resolve_kernels(d) || note_losses(d) ? -1 : 0;
-	sqlite3_finalize(d->access);
-	sqlite3_finalize(d->variable);
-	sqlite3_finalize(d->object_row);
-	sqlite3_finalize(d->dependence);
-	sqlite3_finalize(d->kernel);
 	sqlite3_finalize(d->prints);
-	sqlite3_finalize(d->shape);
 	sqlite3_finalize(d->shapes);
 	sqlite3_finalize(d->loss);
 	if (!rc)

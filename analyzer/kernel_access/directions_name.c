@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mangled.h"
+#include "rows.h"
 
 #define PARAMETERS 64
 
@@ -27,37 +28,37 @@ static int takes_tensors(const char *mangled)
 }
 
 /* Adds an access to unknown bytes. */
-static int add(sqlite3_stmt *access, int64_t kernel, int64_t offset, const char *direction)
+static int add(struct db *db, int64_t kernel, int64_t offset, const char *direction)
 {
-	return db_run(access, "iIisiIIIIIIIIIiiii", kernel, DB_NULL, offset, direction, (int64_t)1,
-		DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL,
-		(int64_t)0, (int64_t)0, (int64_t)0, (int64_t)0);
+	return db_add(db,
+		ROW(kernel_access, kernel, DB_NULL, offset, cell_text(direction), 1, DB_NULL,
+			DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL, 0,
+			0, 0, 0, cell_text(NULL)));
 }
 
 /*
  * Adds the accesses of the parameter in the row of q.  Sets *evidence if there are any.  Returns 0,
  * or -1 after a message.
  */
-static int add_parameter(sqlite3_stmt *q, sqlite3_stmt *access, int64_t kernel,
+static int add_parameter(struct db *db, sqlite3_stmt *q, int64_t kernel,
 	const struct mangled_type *type, int tensors, const char **evidence)
 {
 	int64_t offset = sqlite3_column_int64(q, 1), bytes = sqlite3_column_int64(q, 2);
 
 	if (type->kind == MANGLED_CONST_POINTER && bytes == 8) {
 		*evidence = *evidence ? *evidence : "const";
-		return add(access, kernel, offset, "load");
+		return add(db, kernel, offset, "load");
 	}
 	if (!tensors || type->kind != MANGLED_ARRAY || bytes != (int64_t)type->count * 8)
 		return 0;
 	*evidence = "convention";
 	for (unsigned i = 0; i < type->count; i++)
-		if (add(access, kernel, offset + i * 8, i ? "load" : "store"))
+		if (add(db, kernel, offset + i * 8, i ? "load" : "store"))
 			return -1;
 	return 0;
 }
 
-int directions_from_name(struct db *db, sqlite3_stmt *code, sqlite3_stmt *access, int64_t kernel,
-	const char *mangled, const char *why)
+int directions_from_name(struct db *db, int64_t kernel, const char *mangled, const char *why)
 {
 	struct mangled_type type[PARAMETERS];
 	int count = mangled_parameters(mangled, type, PARAMETERS), step = -1;
@@ -71,7 +72,7 @@ int directions_from_name(struct db *db, sqlite3_stmt *code, sqlite3_stmt *access
 			int64_t position = sqlite3_column_int64(q, 0);
 
 			if (position < count && position < PARAMETERS &&
-				add_parameter(q, access, kernel, &type[position],
+				add_parameter(db, q, kernel, &type[position],
 					takes_tensors(mangled), &evidence)) {
 				step = -1;
 				break;
@@ -80,6 +81,7 @@ int directions_from_name(struct db *db, sqlite3_stmt *code, sqlite3_stmt *access
 	sqlite3_finalize(q);
 	if (step < 0)
 		return -1;
-	return db_run(code, "isisi", kernel, evidence ? evidence : "none", (int64_t)0, why,
-		(int64_t)0);
+	return db_add(db,
+		ROW(kernel_code, kernel, cell_text(evidence ? evidence : "none"), 0, cell_text(why),
+			0, DB_NULL));
 }

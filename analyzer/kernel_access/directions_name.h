@@ -6,10 +6,9 @@
 #include "db.h"
 
 /*
- * Inserts rows of kernel_code and kernel_access by these statements; why: why there is no code, a
- * constant string.  Returns 0, or -1 after a message.
+ * Writes rows of kernel_code and kernel_access; why: why there is no code.  Returns 0, or -1 after
+ * a message.
  */
-int directions_from_name(struct db *db, sqlite3_stmt *code, sqlite3_stmt *access, int64_t kernel,
-	const char *mangled, const char *why);
+int directions_from_name(struct db *db, int64_t kernel, const char *mangled, const char *why);
 
 #endif

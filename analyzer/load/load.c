@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,70 +12,6 @@
 #include "loader.h"
 #include "memory.h"
 #include "print.h"
-
-static const char *const insert_sql[INSERT_COUNT] = {
-	[INSERT_PROCESS] = "INSERT INTO process VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-	[INSERT_LOSS] = "INSERT INTO loss VALUES (?,?,?)",
-	[INSERT_PROPERTY] = "INSERT INTO property VALUES (?,?,?)",
-	[INSERT_THREAD] = "INSERT INTO thread VALUES (?,?,?,?,?,?)",
-	[INSERT_DEVICE] = "INSERT OR IGNORE INTO device VALUES (?,?,?,?,?,?,?,?,?,?)",
-	[INSERT_CONTEXT] =
-		"INSERT INTO context "
-		"(id, process, number, handle, cupti_id, device, flags) VALUES (?,?,?,?,?,?,?)",
-	[INSERT_STREAM] = "INSERT INTO stream VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-	[INSERT_EVENT] = "INSERT INTO event VALUES (?,?,?,?,?,?)",
-	[INSERT_ALLOCATION] = "INSERT INTO allocation VALUES (?,?,?,?,?,?,?)",
-	[INSERT_KERNEL] = "INSERT INTO kernel VALUES (?,?,?,?,?,?,NULL)",
-	[UPDATE_KERNEL] = "UPDATE kernel SET local_bytes = ? WHERE id = ?",
-	[INSERT_MODULE] =
-		"INSERT INTO module (process, start, end, file_offset, path, build_id) "
-		"VALUES (?,?,?,?,?,?)",
-	[INSERT_SITE] = "INSERT INTO site (id, process, number) VALUES (?,?,?)",
-	[INSERT_FRAME] = "INSERT INTO frame (site, depth, address, user) VALUES (?,?,?,1)",
-	[INSERT_CALL_TYPE] = "INSERT INTO call_type (name, kind, runtime) VALUES (?,?,?)",
-	[INSERT_RANGE] = "INSERT INTO range VALUES (?,?,?,?,?)",
-	[INSERT_HOST_RUN] = "INSERT INTO host_run VALUES (?,?,?,?,?,?,?)",
-	[INSERT_POLLING] = "INSERT INTO polling VALUES (?,?,?)",
-	[INSERT_OVERHEAD] = "INSERT INTO overhead VALUES (?,?,?,?,?)",
-	[INSERT_SYMBOL] = "INSERT INTO symbol VALUES (?,?,?,?,?,?)",
-	[INSERT_CODE] = "INSERT OR IGNORE INTO code VALUES (?,?,?,?,?,?,?)",
-	[INSERT_THREAD_USE] = "INSERT INTO thread_use VALUES (?,?,?,?)",
-	[INSERT_DEVICE_ATTRIBUTE] = "INSERT OR IGNORE INTO device_attribute VALUES (?,?,?,?)",
-	[INSERT_PARAMETER] = "INSERT INTO parameter VALUES (?,?,?,?)",
-	[INSERT_IMAGE_PIECE] = "INSERT OR IGNORE INTO image_piece VALUES (?,?,?,?,?)",
-	[INSERT_IMAGE_FILE] = "INSERT INTO image_file VALUES (?,?,?,?,?,?,?)",
-	[INSERT_VARIABLE] = "INSERT INTO variable VALUES (?,?,?,NULL)",
-	[INSERT_KERNEL_IMAGE] = "INSERT OR IGNORE INTO kernel_image VALUES (?,?)",
-	[INSERT_USAGE] = "INSERT INTO usage VALUES (?,?,?,?,?,?)",
-	[INSERT_CLOCK_READ] = "INSERT INTO clock_read VALUES (?,?,?)",
-	[INSERT_RECORDING] = "INSERT INTO recording VALUES (?,?,?,?,?)",
-	[INSERT_GRAPH] = "INSERT INTO graph (id, process, handle, created) VALUES (?,?,?,?)",
-	[INSERT_GRAPH_NODE] =
-		"INSERT INTO graph_node (id, graph, handle, type, call, event, "
-		"child) VALUES (?,?,?,?,?,?,?)",
-	[INSERT_GRAPH_EDGE] =
-		"INSERT INTO graph_edge (graph, from_node, to_node, added, "
-		"programmatic) VALUES (?,?,?,?,?)",
-	[INSERT_GRAPH_EXEC] =
-		"INSERT INTO graph_exec (id, process, handle, graph, as_of, created) "
-		"VALUES (?,?,?,?,?,?)",
-	[INSERT_GRAPH_BODY] = "INSERT INTO graph_body VALUES (?,?)",
-	[INSERT_GRAPH_UPDATE] = "INSERT INTO graph_update VALUES (?,?,?)",
-	[INSERT_GRAPH_CHANGE] = "INSERT INTO graph_change VALUES (?,?,?,?,?,?,?)",
-	[INSERT_EXTENT] = "INSERT INTO extent VALUES (?,?,?,?,?,?,?,?,?,?)",
-	[INSERT_SHAPE] = "INSERT INTO shape VALUES (?,?,?,?,?,?)",
-	[INSERT_ALIAS] = "INSERT INTO alias VALUES (?,?,?)",
-	[INSERT_TWIN] = "INSERT INTO twin VALUES (?,?,?)",
-	[INSERT_ARRAY] = "INSERT INTO array VALUES (?,?,?,?,?,?)",
-	[INSERT_TEXTURE] =
-		"INSERT INTO texture "
-		"(process, value, surface, created, allocation, address, bytes) "
-		"VALUES (?,?,?,?,?,?,?)",
-	[UPDATE_TEXTURE] =
-		"UPDATE texture SET destroyed = ? WHERE process = ? AND value = ? AND surface = ? "
-		"AND destroyed IS NULL",
-	[INSERT_CALIBRATION] = "INSERT INTO calibration VALUES (?,?,?,?,?)",
-};
 
 /*
  * Indexes whose keys come in order, filled together with the rows; the last one is filled at the
@@ -127,19 +64,19 @@ static int insert_process(struct loader *loader)
 	int simulated = header->features & FEATURE_SIMULATED ? 1 : 0;
 	int64_t start = loader->p.start;
 
-	return db_run(loader->insert[INSERT_PROCESS], "iiiiiiisisiiis", loader->process,
-		(int64_t)header->pid, (int64_t)header->parent_pid, start,
-		loader->p.end > start ? loader->p.end : start, (int64_t) !!header->closed,
-		(int64_t)simulated, clock_name(header->clock), loader->p.clock.error,
-		cupti_name(header->cupti_state), (int64_t)header->cupti_error,
-		(int64_t)header->cupti_version, (int64_t)header->driver_version, loader->path);
+	return db_add(loader->db,
+		ROW(process, loader->process, header->pid, header->parent_pid, start,
+			loader->p.end > start ? loader->p.end : start, !!header->closed, simulated,
+			cell_text(clock_name(header->clock)), loader->p.clock.error,
+			cell_text(cupti_name(header->cupti_state)), header->cupti_error,
+			header->cupti_version, header->driver_version, cell_text(loader->path)));
 }
 
 int loader_insert_loss(struct loader *loader, const char *reason, uint64_t count)
 {
 	if (!count)
 		return 0;
-	return db_run(loader->insert[INSERT_LOSS], "isi", loader->process, reason, (int64_t)count);
+	return db_add(loader->db, ROW(loss, loader->process, cell_text(reason), count));
 }
 
 /* Records damage found by the reader, and the reason if the trace was not closed. */
@@ -173,6 +110,18 @@ static int insert_failure(struct loader *loader)
 										       : 0);
 }
 
+/* Calls that were counted only tell nothing: they are no loss. */
+static int insert_quick_queries(struct loader *loader)
+{
+	uint64_t count = loader->p.reader.header->counter[COUNT_QUICK_QUERIES];
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, count);
+	return count ? db_run(loader->insert[INSERT_PROPERTY], "iss", loader->process,
+			       counter_names[COUNT_QUICK_QUERIES], text)
+		     : 0;
+}
+
 static int insert_losses(struct loader *loader)
 {
 	const struct file_header *header = loader->p.reader.header;
@@ -181,10 +130,10 @@ static int insert_losses(struct loader *loader)
 			(header->cupti_state == CUPTI_STATE_NEVER && !loader->p.context_count));
 	int host_only = header->cupti_state != CUPTI_STATE_ON && loader->p.call_count && !unusable;
 
-	for (unsigned i = 0; i < COUNTER_COUNT; i++)
+	for (unsigned i = 0; i < COUNT_QUICK_QUERIES; i++)
 		if (loader_insert_loss(loader, counter_names[i], header->counter[i]))
 			return -1;
-	return insert_damage(loader) || insert_failure(loader) ||
+	return insert_quick_queries(loader) || insert_damage(loader) || insert_failure(loader) ||
 		loader_insert_loss(loader, "unusable", unusable) ||
 		loader_insert_loss(loader, "host_only", host_only) ||
 		loader_insert_loss(loader, "aliases_left_out", loader_twins_left_out(&loader->p)) ||
@@ -200,10 +149,10 @@ static int insert_contexts(struct loader *loader)
 	for (size_t i = 0; i < p->context_count; i++) {
 		const struct context_record *context = &p->context[i].record;
 		p->context[i].row = (uint32_t)++loader->context;
-		if (db_run(loader->insert[INSERT_CONTEXT], "iiiiiii", loader->context,
-			    loader->process, (int64_t)context->id, (int64_t)context->handle,
-			    (int64_t)context->cupti_id, (int64_t)context->device,
-			    (int64_t)context->flags))
+		if (db_add(loader->db,
+			    ROW(context, loader->context, loader->process, context->id,
+				    context->handle, context->cupti_id, context->device,
+				    context->flags, 0)))
 			return -1;
 	}
 	return 0;
@@ -383,21 +332,22 @@ static int insert_run(struct loader *loader, const char *command)
 
 static int prepare(struct loader *loader)
 {
-	for (int i = 0; i < INSERT_COUNT; i++) {
-		loader->insert[i] = db_prepare(loader->db, insert_sql[i]);
-		if (!loader->insert[i])
-			return -1;
-	}
-	loader->calls = bulk_open(loader->db, "call");
-	loader->operations = bulk_open(loader->db, "operation");
-	loader->operands = bulk_open(loader->db, "operand");
-	loader->launches = bulk_open(loader->db, "launch");
+	loader->update_kernel =
+		db_prepare(loader->db, "UPDATE kernel SET local_bytes = ? WHERE id = ?");
+	loader->update_texture = db_prepare(loader->db,
+		"UPDATE texture SET destroyed = ? WHERE process = ? AND value = ? AND surface = ? "
+		"AND destroyed IS NULL");
+	loader->calls = bulk_open(loader->db, TABLE_call);
+	loader->operations = bulk_open(loader->db, TABLE_operation);
+	loader->operands = bulk_open(loader->db, TABLE_operand);
+	loader->launches = bulk_open(loader->db, TABLE_launch);
 	loader->call_thread = bulk_open_index(loader->db, "call_thread");
 	loader->operation_call = bulk_open_index(loader->db, "operation_call");
 	loader->operand_call = bulk_open_index(loader->db, "operand_call");
 	loader->operation_end = bulk_open_index(loader->db, "operation_end");
-	loader->objects = rows_open(loader->db, "INSERT OR IGNORE INTO call_object", "ici");
-	return loader->objects && loader->calls && loader->operations && loader->operands &&
+	loader->objects = rows_open(loader->db, TABLE_call_object);
+	return loader->update_kernel && loader->update_texture && loader->objects &&
+			loader->calls && loader->operations && loader->operands &&
 			loader->launches && loader->call_thread && loader->operation_call &&
 			loader->operand_call && loader->operation_end
 		? 0
@@ -406,8 +356,9 @@ static int prepare(struct loader *loader)
 
 static void release(struct loader *loader)
 {
-	for (int i = 0; i < INSERT_COUNT; i++)
-		sqlite3_finalize(loader->insert[i]);
+	rows_free(loader->objects);
+	sqlite3_finalize(loader->update_kernel);
+	sqlite3_finalize(loader->update_texture);
 	map_release(&loader->call_types);
 	map_release(&loader->images);
 	bulk_free(loader->calls);
@@ -419,7 +370,6 @@ static void release(struct loader *loader)
 	bulk_free(loader->operand_call);
 	bulk_free(loader->operation_end);
 	free(loader->end);
-	rows_free(loader->objects);
 	progress_end(&loader->progress);
 }
 

@@ -33,9 +33,10 @@ static int write_range(struct loader *loader, const struct open_range *range, in
 	 */
 	if (end != DB_NULL && end < range->start)
 		end = range->start;
-	return db_run(loader->insert[INSERT_RANGE], "iitiI", loader->process,
-		(int64_t)range->opened_by, text ? text->text : "", text ? (size_t)text->length : 0,
-		range->start, end);
+	return db_add(loader->db,
+		ROW(range, loader->process, range->opened_by,
+			cell_bytes(text ? text->text : "", text ? (size_t)text->length : 0),
+			range->start, end));
 }
 
 static int64_t time_of(const struct loader *loader, const struct loaded_call *call)
@@ -185,9 +186,9 @@ static int write_usage(struct loader *loader, const struct usage_record *usage,
 	used = now->cpu - last->cpu;
 	/* The clocks differ a little. */
 	off = used > lasted ? 0 : (int64_t)(lasted - used);
-	return db_run(loader->insert[INSERT_USAGE], "iiiiii", (int64_t)now->thread, last->time,
-		now->time, off, (int64_t)(now->voluntary - last->voluntary),
-		(int64_t)(now->involuntary - last->involuntary));
+	return db_add(loader->db,
+		ROW(usage, now->thread, last->time, now->time, off,
+			now->voluntary - last->voluntary, now->involuntary - last->involuntary));
 }
 
 static int write_usages(struct loader *loader)
@@ -207,8 +208,9 @@ static int write_usages(struct loader *loader)
 		if (!loader_accept_usage(loader, usage))
 			continue;
 		if (usage->head.flags & USAGE_CLOCK) {
-			rc = db_run(loader->insert[INSERT_CLOCK_READ], "iiI", (int64_t)now.thread,
-				time, (int64_t)map_get(&p->sites, usage->site, 0) ?: DB_NULL);
+			rc = db_add(loader->db,
+				ROW(clock_read, now.thread, time,
+					map_get(&p->sites, usage->site, 0) ?: DB_NULL));
 		} else {
 			rc = write_usage(loader, usage, &last, &now);
 			last = now;
@@ -301,10 +303,11 @@ int loader_write_host_runs(struct loader *loader)
 			continue;
 		if (record->exit)
 			exit = loader_host_time(loader, record->exit);
-		if (db_run(loader->insert[INSERT_HOST_RUN], "iiIiIii", loader->process,
-			    (int64_t)run->thread, run->call ? loader->call + run->call : DB_NULL,
-			    loader_host_time(loader, record->enter), exit,
-			    (int64_t)record->function, (int64_t)record->data))
+		if (db_add(loader->db,
+			    ROW(host_run, loader->process, run->thread,
+				    run->call ? loader->call + run->call : DB_NULL,
+				    loader_host_time(loader, record->enter), exit, record->function,
+				    record->data)))
 			return -1;
 	}
 	return 0;

@@ -61,10 +61,11 @@ int loader_insert_image_file(struct loader *loader, const struct image_file_reco
 {
 	char build_id[2 * sizeof(file->build_id) + 1];
 
-	return db_run(loader->insert[INSERT_IMAGE_FILE], "iitsiii", loader->process,
-		(int64_t)file->hash, file->path, (size_t)file->path_length,
-		loader_build_id(file->build_id, build_id), (int64_t)file->offset,
-		(int64_t)file->bytes, (int64_t)file->start);
+	return db_add(loader->db,
+		ROW(image_file, loader->process, file->hash,
+			cell_bytes(file->path, file->path_length),
+			cell_text(loader_build_id(file->build_id, build_id)), file->offset,
+			file->bytes, file->start));
 }
 
 /* Assigns the function to that image. */
@@ -131,8 +132,8 @@ static int load_variable(struct loader *loader, const struct images *images,
 
 	if (!life || !image || life->created != call->number)
 		return 0;
-	return db_run(loader->insert[INSERT_VARIABLE], "iii", loader->allocation + life->row,
-		(int64_t)image, (int64_t)VALUE(name));
+	return db_add(loader->db,
+		ROW(variable, loader->allocation + life->row, image, VALUE(name), cell_text(NULL)));
 }
 
 static int load_launch(struct loader *loader, struct images *images, const struct loaded_call *call)
@@ -148,10 +149,7 @@ static int load_launch(struct loader *loader, struct images *images, const struc
 		return 0;
 	function->kernel = call->kernel;
 	map_set(&images->launched, function->image, 1);
-	return db_run(loader->insert[INSERT_KERNEL_IMAGE], "ii", (int64_t)call->kernel,
-		       (int64_t)function->image)
-		? -1
-		: 0;
+	return db_add(loader->db, ROW(kernel_image, call->kernel, function->image)) ? -1 : 0;
 }
 
 int loader_take_images(struct loader *loader, const struct loaded_call *call)
@@ -183,9 +181,9 @@ static int insert_piece(struct loader *loader, const struct image_record *piece,
 	if (size > MOST_BYTES - images->bytes)
 		return 0;
 	images->bytes += size;
-	return db_run(loader->insert[INSERT_IMAGE_PIECE], "iiiib", loader->process,
-		(int64_t)piece->hash, (int64_t)piece->offset, (int64_t)piece->total,
-		(const char *)bytes, size);
+	return db_add(loader->db,
+		ROW(image_piece, loader->process, piece->hash, piece->offset, piece->total,
+			cell_bytes(bytes, size)));
 }
 
 static int write_piece(struct loader *loader, const struct image_record *piece)

@@ -88,10 +88,10 @@ static int add_shape(struct loader *loader, const struct loaded_call *call,
 	find_rest(loader, values);
 	bytes = words_of(loader, call, values, blob);
 	loader->words_bytes += bytes;
-	return db_run(loader->insert[INSERT_SHAPE], "iiiibb", row, (int64_t)call->kernel,
-		(int64_t)call->fields.value[FIELD_grid], (int64_t)call->fields.value[FIELD_block],
-		(const char *)blob, bytes, (const char *)p->pointed,
-		p->pointed_count * sizeof(*p->pointed));
+	return db_add(loader->db,
+		ROW(shape, row, call->kernel, call->fields.value[FIELD_grid],
+			call->fields.value[FIELD_block], cell_bytes(blob, bytes),
+			cell_bytes(p->pointed, p->pointed_count * sizeof(*p->pointed))));
 }
 
 /* Returns the row of the shape, 0: too many shapes, -1 after a message. */
@@ -142,7 +142,7 @@ int loader_write_launch(struct loader *loader, const struct loaded_call *call)
 	shape = shape_of(loader, call);
 	if (shape <= 0)
 		return (int)shape;
-	return bulk_add(loader->launches, "ki", loader->call + call->number, shape)
+	return bulk_add(loader->launches, ROW(launch, loader->call + call->number, shape))
 		? -1
 		: keep_launch(loader, loader->call + call->number, shape);
 }

@@ -31,7 +31,8 @@ int loader_run(struct loader *loader, const char *sql, int64_t first, int64_t se
 int loader_write_object(struct loader *loader, const struct loaded_call *call, const char *role,
 	int64_t object)
 {
-	return rows_add(loader->objects, loader->call + call->number, role, object);
+	return rows_add(loader->objects,
+		ROW(call_object, loader->call + call->number, cell_text(role), object));
 }
 
 static int write_event(struct loader *loader, const struct loaded_call *call, const char *role,
@@ -236,11 +237,12 @@ int loader_make_array(struct loader *loader, const struct loaded_call *call, uin
 	p->allocations.life[life - 1].value = bytes;
 	p->allocations.life[life - 1].kind = kind;
 	p->allocations.life[life - 1].context = call->context;
-	return db_run(loader->insert[INSERT_ARRAY], "iiiiii",
-		loader->allocation + p->allocations.life[life - 1].row,
-		bytes ? (int64_t)VALUE(call, width) : 0, bytes ? (int64_t)VALUE(call, height) : 0,
-		bytes ? (int64_t)VALUE(call, depth) : 0, (int64_t)(uint32_t)VALUE(call, type),
-		(int64_t)is_mipmapped(call));
+	return db_add(loader->db,
+		ROW(array, loader->allocation + p->allocations.life[life - 1].row,
+			bytes ? (int64_t)VALUE(call, width) : 0,
+			bytes ? (int64_t)VALUE(call, height) : 0,
+			bytes ? (int64_t)VALUE(call, depth) : 0, (uint32_t)VALUE(call, type),
+			is_mipmapped(call)));
 }
 
 void loader_end_array(struct loader *loader, const struct loaded_call *call)
@@ -290,10 +292,10 @@ static int add_texture(struct loader *loader, const struct loaded_call *call)
 
 	if (array)
 		allocation = loader_find_array(loader, array, call->enter, &address);
-	return db_run(loader->insert[INSERT_TEXTURE], "iiiiIiI", loader->process,
-		(int64_t)VALUE(call, value), (int64_t)is_surface(call), loader->call + call->number,
-		allocation ? allocation : DB_NULL, (int64_t)address,
-		array ? DB_NULL : (int64_t)(VALUE(call, bytes) & INT64_MAX));
+	return db_add(loader->db,
+		ROW(texture, DB_NULL, loader->process, VALUE(call, value), is_surface(call),
+			loader->call + call->number, DB_NULL, allocation ? allocation : DB_NULL,
+			address, array ? DB_NULL : (int64_t)(VALUE(call, bytes) & INT64_MAX)));
 }
 
 int loader_take_textures(struct loader *loader, const struct loaded_call *call)
@@ -307,7 +309,7 @@ int loader_take_textures(struct loader *loader, const struct loaded_call *call)
 	case KIND_TEXTURE_CREATE:
 		return HAS(call, value) ? add_texture(loader, call) : 0;
 	case KIND_TEXTURE_DESTROY:
-		return db_run(loader->insert[UPDATE_TEXTURE], "iiii", loader->call + call->number,
+		return db_run(loader->update_texture, "iiii", loader->call + call->number,
 			loader->process, (int64_t)VALUE(call, value), (int64_t)is_surface(call));
 	default:
 		return 0;

@@ -57,8 +57,9 @@ static int add_row(const struct operands *operands, enum operand_role role, int6
 {
 	struct loader *loader = operands->loader;
 
-	return bulk_add(loader->operands, "isIii", operands->call, operand_roles[role], offset,
-		       (int64_t)address, allocation) ||
+	return bulk_add(loader->operands,
+		       ROW(operand, operands->call, cell_text(operand_roles[role]), offset, address,
+			       allocation)) ||
 			bulk_add_key(loader->operand_call, operands->call,
 				bulk_last(loader->operands)) ||
 			keep_operand(loader, operands->call, role, offset, address, allocation)
@@ -150,10 +151,10 @@ static int add_extent(const struct operands *operands, const struct extent *exte
 {
 	int64_t allocation = extent->allocation;
 
-	return db_run(operands->loader->insert[INSERT_EXTENT], "isiiIiiiii", operands->call,
-		operand_roles[extent->role], extent->item, (int64_t)extent->address,
-		allocation ? allocation : DB_NULL, (int64_t)extent->bytes, (int64_t)extent->pitch,
-		(int64_t)extent->rows, (int64_t)extent->slice, (int64_t)extent->slices);
+	return db_add(operands->loader->db,
+		ROW(extent, operands->call, cell_text(operand_roles[extent->role]), extent->item,
+			extent->address, allocation ? allocation : DB_NULL, extent->bytes,
+			extent->pitch, extent->rows, extent->slice, extent->slices));
 }
 
 static int add_shape(const struct operands *operands, const struct call_fields *fields,

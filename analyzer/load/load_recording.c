@@ -61,9 +61,9 @@ int loader_write_recording(struct loader *loader)
 			? clock_host_ns(&p->clock, p->window[i + 1]->ticks)
 			: p->end;
 
-		if (db_run(loader->insert[INSERT_RECORDING], "iiiis", loader->process, start,
-			    end > start ? end : start, (int64_t) !!window->open,
-			    cause_name(window->cause)))
+		if (db_add(loader->db,
+			    ROW(recording, loader->process, start, end > start ? end : start,
+				    !!window->open, cell_text(cause_name(window->cause)))))
 			return -1;
 		opened |= window->open;
 		full |= !window->open && window->cause == WINDOW_SIZE;

@@ -241,8 +241,9 @@ static struct known known_by_neighbour(const struct resolving *r)
 
 static int write_alias(struct resolving *r, const struct life *life, struct known known)
 {
-	return db_run(r->loader->insert[INSERT_ALIAS], "iii", r->loader->allocation + life->row,
-		r->loader->allocation + known.row, known.shift);
+	return db_add(r->loader->db,
+		ROW(alias, r->loader->allocation + life->row, r->loader->allocation + known.row,
+			known.shift));
 }
 
 /*

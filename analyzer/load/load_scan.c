@@ -17,12 +17,15 @@ static int insert_site(struct loader *loader, const struct site_record *site)
 	if (map_get(&p->sites, site->id, 0))
 		return 0;
 	map_set(&p->sites, site->id, (uint64_t)row);
-	if (db_run(loader->insert[INSERT_SITE], "iii", row, loader->process, (int64_t)site->id))
+	if (db_add(loader->db,
+		    ROW(site, row, loader->process, site->id, cell_text(NULL), cell_text(NULL),
+			    DB_NULL, cell_text(NULL), cell_text(NULL))))
 		return -1;
 	loader->site++;
 	for (unsigned i = 0; i < site_frames(site); i++)
-		if (db_run(loader->insert[INSERT_FRAME], "iii", row, (int64_t)i,
-			    (int64_t)site->address[i]))
+		if (db_add(loader->db,
+			    ROW(frame, row, i, site->address[i], DB_NULL, cell_text(NULL),
+				    cell_text(NULL), DB_NULL, 1, DB_NULL)))
 			return -1;
 	return 0;
 }
@@ -42,10 +45,10 @@ static int insert_module(struct loader *loader, const struct module_record *modu
 {
 	char build_id[41];
 
-	return db_run(loader->insert[INSERT_MODULE], "iiiits", loader->process,
-		(int64_t)module->start, (int64_t)module->end, (int64_t)module->file_offset,
-		module->path, (size_t)module->path_length,
-		loader_build_id(module->build_id, build_id));
+	return db_add(loader->db,
+		ROW(module, DB_NULL, loader->process, module->start, module->end,
+			module->file_offset, cell_bytes(module->path, module->path_length),
+			cell_text(loader_build_id(module->build_id, build_id))));
 }
 
 static uint32_t insert_kernel(struct loader *loader, int64_t handle, const char *mangled,
@@ -56,8 +59,9 @@ static uint32_t insert_kernel(struct loader *loader, int64_t handle, const char 
 	int rc;
 
 	demangle_base(whole, base, sizeof(base));
-	rc = db_run(loader->insert[INSERT_KERNEL], "iiIssI", row, loader->process, handle, whole,
-		base, parameters);
+	rc = db_add(loader->db,
+		ROW(kernel, row, loader->process, handle, cell_text(whole), cell_text(base),
+			parameters, DB_NULL));
 	free(whole);
 	if (rc)
 		return 0;
@@ -80,8 +84,7 @@ static int insert_parameters(struct loader *loader, uint32_t kernel,
 		struct function_parameter parameter;
 
 		memcpy(&parameter, function->data + i * sizeof(parameter), sizeof(parameter));
-		if (db_run(loader->insert[INSERT_PARAMETER], "iiii", (int64_t)kernel, (int64_t)i,
-			    (int64_t)parameter.offset, (int64_t)parameter.size))
+		if (db_add(loader->db, ROW(parameter, kernel, i, parameter.offset, parameter.size)))
 			return -1;
 	}
 	map_set(&loader->p.layouts, kernel, (uint64_t)(uintptr_t)function);
@@ -93,7 +96,7 @@ static int set_local_bytes(struct loader *loader, int64_t kernel,
 {
 	return !function->local
 		? 0
-		: db_run(loader->insert[UPDATE_KERNEL], "ii", (int64_t)function->local - 1, kernel);
+		: db_run(loader->update_kernel, "ii", (int64_t)function->local - 1, kernel);
 }
 
 struct unplaced_function {
@@ -167,8 +170,10 @@ static int add_call_type(struct loader *loader, const struct call_type_record *t
 	slot->id = (int64_t)map_get(&loader->call_types, hash, 0);
 	if (slot->id)
 		return 0;
-	if (db_run(loader->insert[INSERT_CALL_TYPE], "tsi", type->data + type->field_count,
-		    (size_t)type->name_length, call_kind_names[kind], (int64_t)type->runtime))
+	if (db_add(loader->db,
+		    ROW(call_type, DB_NULL,
+			    cell_bytes(type->data + type->field_count, type->name_length),
+			    cell_text(call_kind_names[kind]), type->runtime)))
 		return -1;
 	slot->id = sqlite3_last_insert_rowid(loader->db->handle);
 	map_set(&loader->call_types, hash, (uint64_t)slot->id);
@@ -259,9 +264,9 @@ static int add_calibration(struct loader *loader, const struct calibration_recor
 	struct loaded_process *p = &loader->p;
 
 	*array_push(p->calibration, p->calibration_count) = calibration;
-	return db_run(loader->insert[INSERT_CALIBRATION], "iiiii", loader->process,
-		(int64_t)calibration->ticks, (int64_t)calibration->realtime_ns,
-		(int64_t)calibration->cupti_ns, (int64_t)calibration->gap_ticks);
+	return db_add(loader->db,
+		ROW(calibration, loader->process, calibration->ticks, calibration->realtime_ns,
+			calibration->cupti_ns, calibration->gap_ticks));
 }
 
 static int add_usage(struct loader *loader, const struct usage_record *usage)
@@ -276,32 +281,34 @@ static int add_usage(struct loader *loader, const struct usage_record *usage)
 
 static int insert_device(struct loader *loader, const struct device_info_record *device)
 {
-	return db_run(loader->insert[INSERT_DEVICE], "iitiiiiiii", loader->process,
-		(int64_t)device->device, device->name, (size_t)device->name_length,
-		(int64_t)device->sm_count, (int64_t)device->threads_per_sm,
-		(int64_t)device->blocks_per_sm, (int64_t)device->compute_major,
-		(int64_t)device->compute_minor, (int64_t)device->async_engines,
-		(int64_t)device->memory_bytes);
+	return db_add(loader->db,
+		ROW(device, loader->process, device->device,
+			cell_bytes(device->name, device->name_length), device->sm_count,
+			device->threads_per_sm, device->blocks_per_sm, device->compute_major,
+			device->compute_minor, device->async_engines, device->memory_bytes));
 }
 
 static int insert_symbol(struct loader *loader, const struct symbol_record *symbol)
 {
 	const char *file = symbol->file_length ? symbol->data + symbol->function_length : NULL;
 
-	return db_run(loader->insert[INSERT_SYMBOL], "iiittI", loader->process,
-		(int64_t)symbol->address, (int64_t)symbol->depth,
-		symbol->function_length ? symbol->data : NULL, (size_t)symbol->function_length,
-		file, (size_t)symbol->file_length, symbol->line ? (int64_t)symbol->line : DB_NULL);
+	return db_add(loader->db,
+		ROW(symbol, loader->process, symbol->address, symbol->depth,
+			cell_bytes(symbol->function_length ? symbol->data : NULL,
+				symbol->function_length),
+			cell_bytes(file, symbol->file_length),
+			symbol->line ? (int64_t)symbol->line : DB_NULL));
 }
 
 static int insert_code(struct loader *loader, const struct code_record *code)
 {
 	const char *file = code->data + code->name_length;
 
-	return db_run(loader->insert[INSERT_CODE], "iiiittb", loader->process, (int64_t)code->id,
-		(int64_t)code->version, (int64_t)code->first_line, code->data,
-		(size_t)code->name_length, file, (size_t)code->file_length,
-		file + code->file_length, (size_t)code->table_length);
+	return db_add(loader->db,
+		ROW(code, loader->process, code->id, code->version, code->first_line,
+			cell_bytes(code->data, code->name_length),
+			cell_bytes(file, code->file_length),
+			cell_bytes(file + code->file_length, code->table_length)));
 }
 
 /* "device.ORDINAL.NAME" is an attribute of that device. */
@@ -314,10 +321,12 @@ static int insert_property(struct loader *loader, const struct property_record *
 	snprintf(name, sizeof(name), "%.*s", (int)property->name_length, property->data);
 	snprintf(text, sizeof(text), "%.*s", (int)property->value_length, value);
 	if (sscanf(name, "device.%d.%n", &ordinal, &at) == 1 && at && name[at])
-		return db_run(loader->insert[INSERT_DEVICE_ATTRIBUTE], "iisi", loader->process,
-			(int64_t)ordinal, name + at, (int64_t)strtoll(text, NULL, 10));
-	return db_run(loader->insert[INSERT_PROPERTY], "itt", loader->process, property->data,
-		(size_t)property->name_length, value, (size_t)property->value_length);
+		return db_add(loader->db,
+			ROW(device_attribute, loader->process, ordinal, cell_text(name + at),
+				strtoll(text, NULL, 10)));
+	return db_add(loader->db,
+		ROW(property, loader->process, cell_bytes(property->data, property->name_length),
+			cell_bytes(value, property->value_length)));
 }
 
 static int scan_record(struct loader *loader, const struct record *record)

@@ -77,8 +77,8 @@ static void add_mapped(struct twins *twins, struct list *list, const struct mapp
 
 static int write_twin(struct loader *loader, int64_t row, int64_t other, int64_t shift)
 {
-	return db_run(loader->insert[INSERT_TWIN], "iiI", loader->allocation + row,
-		loader->allocation + other, shift);
+	return db_add(loader->db,
+		ROW(twin, loader->allocation + row, loader->allocation + other, shift));
 }
 
 /* --- multicast objects --- */

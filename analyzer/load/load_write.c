@@ -75,8 +75,8 @@ static int write_polling(struct loader *loader, int64_t call, const struct call_
 
 	if (!loader_polls(record, &polls))
 		return 0;
-	return db_run(loader->insert[INSERT_POLLING], "iii", call, (int64_t)polls.count,
-		host_time(&loader->p, polls.last));
+	return db_add(loader->db,
+		ROW(polling, call, polls.count, host_time(&loader->p, polls.last)));
 }
 
 static void note_thread_call(struct loader *loader, const struct loaded_call *call)
@@ -226,17 +226,19 @@ int loader_write_call(struct loader *loader, const struct loaded_call *call)
 		0);
 	int64_t row = loader->call + call->number, enter = host_time(p, call->enter);
 	int64_t exit = call->returned ? host_time(p, call->exit) : DB_NULL;
-	int rc = bulk_add(loader->calls, "kiiIiiIIIIIIIIiIIIIIIIIss", row, loader->process,
-		(int64_t)call->thread, row_of(loader->call, call->parent), call->type->id, enter,
-		exit, call->returned ? (int64_t)record->result : DB_NULL, or_null(call->context),
-		row_of(loader->stream, call->stream), or_null((uint64_t)call->event),
-		or_null(call->kernel), or_null(site),
-		call->returned ? or_null(record->correlation) : DB_NULL,
-		(int64_t) !!(call->record->flags & CALL_PER_THREAD), field(fields, FIELD_ptr),
-		field(fields, FIELD_dst), field(fields, FIELD_src), bytes_of(call),
-		field(fields, FIELD_direction), field(fields, FIELD_flags),
-		field(fields, FIELD_grid), field(fields, FIELD_block),
-		memory_name(call->dst_memory), memory_name(call->src_memory));
+	int rc = bulk_add(loader->calls,
+		ROW(call, row, loader->process, call->thread, row_of(loader->call, call->parent),
+			call->type->id, enter, exit,
+			call->returned ? (int64_t)record->result : DB_NULL, or_null(call->context),
+			row_of(loader->stream, call->stream), or_null((uint64_t)call->event),
+			or_null(call->kernel), or_null(site),
+			call->returned ? or_null(record->correlation) : DB_NULL,
+			!!(call->record->flags & CALL_PER_THREAD), field(fields, FIELD_ptr),
+			field(fields, FIELD_dst), field(fields, FIELD_src), bytes_of(call),
+			field(fields, FIELD_direction), field(fields, FIELD_flags),
+			field(fields, FIELD_grid), field(fields, FIELD_block),
+			cell_text(memory_name(call->dst_memory)),
+			cell_text(memory_name(call->src_memory))));
 
 	if (rc)
 		return -1;
@@ -301,8 +303,9 @@ static int write_overhead(struct loader *loader, const struct device_record *dev
 		kind = "queue_full";
 	else
 		snprintf(number, sizeof(number), "%u", device->detail);
-	return db_run(loader->insert[INSERT_OVERHEAD], "iIsii", loader->process,
-		call ? loader->call + call->number : DB_NULL, kind, start, end);
+	return db_add(loader->db,
+		ROW(overhead, loader->process, call ? loader->call + call->number : DB_NULL,
+			cell_text(kind), start, end));
 }
 
 static int64_t operation_kernel(struct loader *loader, const struct device_record *device,
@@ -397,20 +400,22 @@ static int write_operation(struct loader *loader, const struct device_record *de
 	if (keep_operation(loader, device, call, &times, or_null(context),
 		    row_of(loader->stream, (uint32_t)stream)))
 		return -1;
-	return bulk_add(loader->operations, "kiIsIIiIIiIIIssII", loader->operation, loader->process,
-		call ? loader->call + call->number : DB_NULL, run_work_names[work_kind_of(device)],
-		times.start, times.end, (int64_t)device->device, or_null(context),
-		row_of(loader->stream, (uint32_t)stream), (int64_t)device->correlation,
-		operation_kernel(loader, device, call), bytes ? (int64_t)device->value : DB_NULL,
-		copy ? (int64_t)device->detail : DB_NULL,
-		copy           ? memory_name(device->src)
-			: peer ? "device"
-			       : NULL,
-		copy           ? memory_name(device->dst)
-			: peer ? "device"
-			       : NULL,
-		device->kind == DEVICE_KERNEL ? or_null(device->value) : DB_NULL,
-		times.recorded_end);
+	return bulk_add(loader->operations,
+		ROW(operation, loader->operation, loader->process,
+			call ? loader->call + call->number : DB_NULL,
+			cell_text(run_work_names[work_kind_of(device)]), times.start, times.end,
+			device->device, or_null(context), row_of(loader->stream, (uint32_t)stream),
+			device->correlation, operation_kernel(loader, device, call),
+			bytes ? (int64_t)device->value : DB_NULL,
+			copy ? (int64_t)device->detail : DB_NULL,
+			cell_text(copy         ? memory_name(device->src)
+					: peer ? "device"
+					       : NULL),
+			cell_text(copy         ? memory_name(device->dst)
+					: peer ? "device"
+					       : NULL),
+			device->kind == DEVICE_KERNEL ? or_null(device->value) : DB_NULL,
+			times.recorded_end));
 }
 
 int loader_write_device(struct loader *loader, const struct device_record *device,
@@ -430,14 +435,14 @@ static int write_streams(struct loader *loader)
 		char name[STREAM_NAME_BYTES];
 		size_t length = loader_stream_name(loader, stream, name);
 
-		if (db_run(loader->insert[INSERT_STREAM], "iiIisIiIIIt",
-			    loader->stream + (int64_t)i + 1, loader->process,
-			    or_null(stream->context), (int64_t)stream->handle,
-			    stream_kinds[stream->kind], or_null(stream->thread),
-			    (int64_t)stream->priority, row_of(loader->call, life->created),
-			    row_of(loader->call, life->destroyed),
-			    stream->cupti_id < 0 ? DB_NULL : stream->cupti_id, length ? name : NULL,
-			    length))
+		if (db_add(loader->db,
+			    ROW(stream, loader->stream + (int64_t)i + 1, loader->process,
+				    or_null(stream->context), stream->handle,
+				    cell_text(stream_kinds[stream->kind]), or_null(stream->thread),
+				    stream->priority, row_of(loader->call, life->created),
+				    row_of(loader->call, life->destroyed),
+				    stream->cupti_id < 0 ? DB_NULL : stream->cupti_id,
+				    cell_bytes(length ? name : NULL, length))))
 			return -1;
 	}
 	return 0;
@@ -447,9 +452,10 @@ int loader_write_event(void *arg, const struct life *life)
 {
 	struct loader *loader = arg;
 
-	return db_run(loader->insert[INSERT_EVENT], "iiiiII", loader->event + life->row,
-		loader->process, (int64_t)life->handle, (int64_t)life->value,
-		row_of(loader->call, life->created), row_of(loader->call, life->destroyed));
+	return db_add(loader->db,
+		ROW(event, loader->event + life->row, loader->process, life->handle, life->value,
+			row_of(loader->call, life->created),
+			row_of(loader->call, life->destroyed)));
 }
 
 int loader_write_allocation(void *arg, const struct life *life)
@@ -459,9 +465,10 @@ int loader_write_allocation(void *arg, const struct life *life)
 	const struct allocation_kind *kind = loader_allocation_kind(life);
 	uint64_t address = kind->made_by == KIND_ALLOC_ARRAY ? 0 : life->handle;
 
-	return db_run(loader->insert[INSERT_ALLOCATION], "iiiisII", loader->allocation + life->row,
-		loader->process, (int64_t)address, (int64_t)life->value, kind->memory,
-		row_of(loader->call, life->created), row_of(loader->call, life->destroyed));
+	return db_add(loader->db,
+		ROW(allocation, loader->allocation + life->row, loader->process, address,
+			life->value, cell_text(kind->memory), row_of(loader->call, life->created),
+			row_of(loader->call, life->destroyed)));
 }
 
 /* The index of calls by thread. */
@@ -488,13 +495,14 @@ static int write_threads(struct loader *loader)
 
 		if (thread->stuck != DB_NULL)
 			inside += p->end - thread->stuck;
-		if (db_run(loader->insert[INSERT_THREAD], "iiitII", row, loader->process,
-			    (int64_t)thread->tid, named ? named->name : NULL,
-			    (size_t)(named ? named->name_length : 0),
-			    row_of(loader->call, thread->made_by),
-			    row_of(loader->call, thread->joined_by)) ||
-			db_run(loader->insert[INSERT_THREAD_USE], "iiii", row, thread->outermost,
-				thread->placed, inside))
+		if (db_add(loader->db,
+			    ROW(thread, row, loader->process, thread->tid,
+				    cell_bytes(named ? named->name : NULL,
+					    (size_t)(named ? named->name_length : 0)),
+				    row_of(loader->call, thread->made_by),
+				    row_of(loader->call, thread->joined_by))) ||
+			db_add(loader->db,
+				ROW(thread_use, row, thread->outermost, thread->placed, inside)))
 			return -1;
 	}
 	return 0;

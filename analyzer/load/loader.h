@@ -137,56 +137,6 @@ struct loaded_host_run {
 /* Limit of the recorder (preload/arguments.h); further pointers are among the words by value. */
 #define MAX_POINTED 128
 
-enum loader_insert {
-	INSERT_PROCESS,
-	INSERT_LOSS,
-	INSERT_PROPERTY,
-	INSERT_THREAD,
-	INSERT_DEVICE,
-	INSERT_CONTEXT,
-	INSERT_STREAM,
-	INSERT_EVENT,
-	INSERT_ALLOCATION,
-	INSERT_KERNEL,
-	INSERT_MODULE,
-	INSERT_SITE,
-	INSERT_FRAME,
-	INSERT_CALL_TYPE,
-	INSERT_OVERHEAD,
-	INSERT_CALIBRATION,
-	INSERT_SYMBOL,
-	INSERT_POLLING,
-	INSERT_RANGE,
-	INSERT_HOST_RUN,
-	INSERT_CODE,
-	INSERT_RECORDING,
-	INSERT_USAGE,
-	INSERT_CLOCK_READ,
-	INSERT_THREAD_USE,
-	INSERT_DEVICE_ATTRIBUTE,
-	INSERT_PARAMETER,
-	UPDATE_KERNEL,
-	INSERT_IMAGE_PIECE,
-	INSERT_IMAGE_FILE,
-	INSERT_VARIABLE,
-	INSERT_KERNEL_IMAGE,
-	INSERT_GRAPH,
-	INSERT_GRAPH_NODE,
-	INSERT_GRAPH_EDGE,
-	INSERT_GRAPH_EXEC,
-	INSERT_GRAPH_BODY,
-	INSERT_GRAPH_UPDATE,
-	INSERT_GRAPH_CHANGE,
-	INSERT_EXTENT,
-	INSERT_SHAPE,
-	INSERT_ALIAS,
-	INSERT_TWIN,
-	INSERT_ARRAY,
-	INSERT_TEXTURE,
-	UPDATE_TEXTURE,
-	INSERT_COUNT
-};
-
 /* State of one trace; empty again for the next one. */
 struct loaded_process {
 	struct trace_reader reader;
@@ -280,7 +230,7 @@ struct operation_end {
 
 struct loader {
 	struct db *db;
-	sqlite3_stmt *insert[INSERT_COUNT];
+	sqlite3_stmt *update_kernel, *update_texture;
 	/* Tables and indexes too large for INSERT. */
 	struct bulk *calls, *operations, *operands, *launches;
 	struct bulk *call_thread, *operation_call, *operand_call, *operation_end;
@@ -347,7 +297,7 @@ uint64_t loader_twins_left_out(const struct loaded_process *p);
 void loader_release_twins(struct loaded_process *p);
 
 /*
- * Arrays are allocations whose bytes have addresses of their own (schema.sql, table array).  Failed
+ * Arrays are allocations whose bytes have addresses of their own (schema.def, table array).  Failed
  * calls have no effect.  Each returns 0, or -1 after a message.
  */
 #define ARRAY_PITCH ((uint64_t)1 << 21)

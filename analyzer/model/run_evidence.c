@@ -110,7 +110,7 @@ static int finish(struct rows *rows, int rc)
 
 static int write_waits(const struct run_evidence *evidence, struct db *db)
 {
-	struct rows *rows = rows_open(db, "INSERT INTO wait", "iicIiiiII");
+	struct rows *rows = rows_open(db, TABLE_wait);
 	int rc = 0;
 
 	if (!rows)
@@ -118,16 +118,17 @@ static int write_waits(const struct run_evidence *evidence, struct db *db)
 	for (size_t i = 1; i < evidence->wait_count && !rc; i++) {
 		const struct run_wait *wait = &evidence->wait[i];
 
-		rc = rows_add(rows, (int64_t)i, (int64_t)wait->call, kinds[wait->kind],
-			id_or_null(wait->op), wait->waited, wait->avoidable, wait->apart,
-			id_or_null(wait->partner), id_or_null(wait->behind));
+		rc = rows_add(rows,
+			ROW(wait, i, wait->call, cell_text(kinds[wait->kind]), id_or_null(wait->op),
+				wait->waited, wait->avoidable, wait->apart,
+				id_or_null(wait->partner), id_or_null(wait->behind)));
 	}
 	return finish(rows, rc);
 }
 
 static int write_holds(const struct run_evidence *evidence, struct db *db)
 {
-	struct rows *rows = rows_open(db, "INSERT INTO hold", "iIIcii");
+	struct rows *rows = rows_open(db, TABLE_hold);
 	int rc = 0;
 
 	if (!rows)
@@ -135,23 +136,20 @@ static int write_holds(const struct run_evidence *evidence, struct db *db)
 	for (size_t i = 0; i < evidence->hold_count && !rc; i++) {
 		const struct run_hold *hold = &evidence->hold[i];
 
-		rc = rows_add(rows, (int64_t)hold->op, id_or_null(hold->behind),
-			id_or_null(hold->via), reasons[hold->reason], hold->ready, hold->held);
+		rc = rows_add(rows,
+			ROW(hold, hold->op, id_or_null(hold->behind), id_or_null(hold->via),
+				cell_text(reasons[hold->reason]), hold->ready, hold->held));
 	}
 	return finish(rows, rc);
 }
 
 static int write_known(const struct run_evidence *evidence, struct db *db)
 {
-	struct rows *rows = rows_open(db, "INSERT INTO known_wait", "ii");
 	int rc = 0;
 
-	if (!rows)
-		return -1;
 	for (size_t i = 0; i < evidence->known_count && !rc; i++)
-		rc = rows_add(rows, (int64_t)evidence->known[i].call,
-			(int64_t)evidence->known[i].since);
-	return finish(rows, rc);
+		rc = db_add(db, ROW(known_wait, evidence->known[i].call, evidence->known[i].since));
+	return rc;
 }
 
 int run_evidence_write(const struct run_evidence *evidence, struct db *db)

@@ -410,8 +410,10 @@ static int read_gaps(struct run *run, struct db *db)
 {
 	struct run_reader reader;
 	int rc = run_reader_open(&reader, run, db, "loss",
-		"SELECT process FROM loss WHERE reason IN "
-		"('dropped_records', 'cut', 'size_reached', 'bypassed_calls')");
+		"SELECT process FROM loss WHERE reason IN ("
+#define LOSS(reason, effect, calls, work, numbers, found, text) LOSS_IF_##calls(reason)
+#include "losses.def"
+		LOSS_NONE ")");
 
 	while (rc >= 0 && (rc = run_reader_next(&reader)) > 0)
 		map_set(&run->gaps, run_reader_id(&reader, 0), 1);

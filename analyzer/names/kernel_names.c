@@ -8,6 +8,7 @@
 #include "demangle_whole.h"
 #include "memory.h"
 #include "name_parts.h"
+#include "rows.h"
 #include "short_name.h"
 
 /* Maximum characters of template arguments in a label, which is for display only. */
@@ -280,13 +281,12 @@ static int number_labels(struct kernels *kernels)
 
 static int write_names(const struct kernels *kernels, struct db *db)
 {
-	sqlite3_stmt *insert = db_prepare(db, "INSERT INTO kernel_name VALUES (?,?,?)");
-	int rc = insert ? 0 : -1;
+	int rc = 0;
 
 	for (size_t i = 0; !rc && i < kernels->count; i++)
-		rc = db_run(insert, "iss", kernels->list[i].id, kernels->list[i].whole,
-			kernels->list[i].label);
-	sqlite3_finalize(insert);
+		rc = db_add(db,
+			ROW(kernel_name, kernels->list[i].id, cell_text(kernels->list[i].whole),
+				cell_text(kernels->list[i].label)));
 	return rc;
 }
 

@@ -118,6 +118,14 @@ static const char library_sql[] =
 	"AND NOT EXISTS (SELECT 1 FROM frame f WHERE f.module = m.id) "
 	"FROM module m WHERE m.path LIKE '%/' || ?1 ESCAPE '\\'";
 
+/*
+ * Modules are listed with new call sites and at the end; a library that was loaded in between may
+ * be missing where there was no end.
+ */
+static const char unlisted_sql[] =
+	"SELECT process FROM loss WHERE reason IN ('not_closed', 'still_running', "
+	"'unlisted_modules')";
+
 static void note_others(struct host_view *view, int64_t process, enum host_view_others others)
 {
 	if (map_get(&view->others, (uint64_t)process, OTHERS_NONE) < others)
@@ -160,6 +168,8 @@ int host_view_find(struct host_view *view, struct db *db)
 	view->run = db->run;
 	find_memory(view);
 	find_last(view);
+	if (read_ids(db, unlisted_sql, OTHERS_LOADED, &view->others))
+		return -1;
 	find_shared(view);
 	return read_ids(db, PAGEABLE_SQL, 0, &view->memory) || find_strays(view, db) ||
 			find_libraries(view, db) ||

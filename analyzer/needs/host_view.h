@@ -25,7 +25,7 @@ struct host_view {
 /* Do others use a process's device memory in an order of their own? */
 enum host_view_others {
 	OTHERS_NONE,
-	OTHERS_LOADED, /* a library that could make it so is loaded, as a part of a framework */
+	OTHERS_LOADED, /* a library for that is a part of a framework, or may have been loaded */
 	OTHERS_MAY,
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "memory.h"
 #include "needs_internal.h"
@@ -133,12 +134,6 @@ int needs_events_open(struct needs_events *events, struct orders *orders, struct
 
 /* --- pairs of operations --- */
 
-static void need(struct open_wait *open, int64_t until)
-{
-	if (until > open->wait.needed)
-		open->wait.needed = until;
-}
-
 /*
  * Updates *last to the stream's last wait that covers the earlier operation and that the current
  * operation comes after.  The earlier one was submitted before the wait.
@@ -162,21 +157,6 @@ static void find_last(struct orders *orders, const struct ring *ring, const stru
 	}
 }
 
-/* Returns the stream's last wait for the earlier operation, NULL if none is found. */
-static struct open_wait *blame(struct orders *orders, const struct open_waits *waits,
-	const struct touch *earlier)
-{
-	struct open_wait *last = NULL;
-
-	find_last(orders, &waits->held, earlier, &last);
-	/* The whole wait is needed, or the rest is too little for a finding. */
-	if (!last || last->wait.needed > last->wait.behind_end - HELD_MIN_NS)
-		return last;
-	find_last(orders, &waits->idle, earlier, &last);
-	need(last, earlier->end);
-	return last;
-}
-
 /*
  * Marks each stream's last wait for the earlier operation as needed.  If none is found, any that
  * has left its ring since may be it, unless another wait that is needed anyway keeps the two in
@@ -193,13 +173,19 @@ void needs_events_lost_pair(struct needs_events *events, const struct walk_call 
 
 	for (size_t i = 0; i < events->open.size; i++) {
 		struct open_waits *open = events->open.slot[i].object;
-		const struct open_wait *last =
-			open && earlier ? blame(orders, open, earlier) : NULL;
+		struct open_wait *last = NULL;
 
+		if (open && earlier)
+			find_last(orders, &open->held, earlier, &last);
+		/* Unless the whole wait is needed, or the rest is too little for a finding. */
+		if (last && last->wait.needed <= last->wait.behind_end - HELD_MIN_NS) {
+			find_last(orders, &open->idle, earlier, &last);
+			last->wait.needed = at_least(last->wait.needed, earlier->end);
+		}
 		/* An operation that is no longer kept may depend on any of the waits. */
 		for (size_t k = 0; open && !earlier && k < open->held.count && k < OPEN_WAITS; k++)
 			if (orders_is_before(orders, &open->held.wait[k]->epoch))
-				need(open->held.wait[k], WALK_NEVER);
+				open->held.wait[k]->wait.needed = WALK_NEVER;
 		if (last && !is_found)
 			point = last->epoch;
 		is_found |= last != NULL;
@@ -251,31 +237,10 @@ void needs_events_after(struct needs_events *events, const struct walk_call *cal
 			for (size_t k = 0; k < open->shown_count; k++)
 				if (!has_observed(loose, call, signal,
 					    open->shown[k].loose[WITHOUT_EVENT_WAITS]))
-					need(open, open->shown[k].end);
+					open->wait.needed =
+						at_least(open->wait.needed, open->shown[k].end);
 		}
 	}
-}
-
-/* If recording paused, the host may have observed anything. */
-static void find_shown(struct needs_events *events, const struct walk_call *call,
-	struct open_waits *waits, struct open_wait *open)
-{
-	const struct recent_thing *shown = orders_shown_of(events->orders, call->process, SHOWN);
-
-	for (size_t i = 0; shown && i < shown->count; i++) {
-		struct recent_ring *ring = &shown->ring[i];
-		int64_t last =
-			recent_last(ring, order_cover_reach(&open->cover, recent_agent(ring)));
-
-		if (last < recent_oldest(ring))
-			continue;
-		if (call->stretch)
-			need(open, recent_at(ring, last)->end);
-		else
-			*array_push(open->shown, open->shown_count) = *recent_at(ring, last);
-	}
-	if (open->shown_count)
-		*array_push(waits->unobserved, waits->unobserved_count) = open;
 }
 
 /* --- the waits themselves --- */
@@ -293,6 +258,7 @@ int needs_events_wait(struct needs_events *events, const struct walk_call *call)
 	struct open_wait *open = id_map_get(&events->needs->events, call->id), **place;
 	struct ring *ring = open ? &waits->held : &waits->idle;
 	struct order_cover cover = { 0 };
+	const struct recent_thing *shown;
 	int rc;
 
 	order_cover_of(&orders->full, call, &cover);
@@ -321,8 +287,24 @@ int needs_events_wait(struct needs_events *events, const struct walk_call *call)
 			free(*place);
 	}
 	*place = open;
-	if (open->of)
-		find_shown(events, call, waits, open);
+	shown = open->of ? orders_shown_of(orders, call->process, SHOWN) : NULL;
+	for (size_t i = 0; shown && i < shown->count; i++) {
+		struct recent_ring *touches = &shown->ring[i];
+		int64_t last =
+			recent_last(touches, order_cover_reach(&cover, recent_agent(touches)));
+		const struct touch *touch;
+
+		if (last < recent_oldest(touches))
+			continue;
+		touch = recent_at(touches, last);
+		/* If recording paused, the host may have observed anything. */
+		if (call->stretch)
+			open->wait.needed = at_least(open->wait.needed, touch->end);
+		else
+			*array_push(open->shown, open->shown_count) = *touch;
+	}
+	if (open->shown_count)
+		*array_push(waits->unobserved, waits->unobserved_count) = open;
 	return 0;
 }
 
@@ -349,7 +331,7 @@ void needs_events_close(struct needs_events *events)
 			continue;
 		if (open->of && open->number < open->of->left_needed &&
 			open->wait.call >= open->of->left_since)
-			need(open, WALK_NEVER);
+			open->wait.needed = WALK_NEVER;
 		order_cover_release(&open->cover);
 		free(open->shown);
 		open->shown = NULL;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "memory.h"
 #include "needs_internal.h"
@@ -10,6 +11,19 @@
 
 /* The last waits of a row that are followed: bits of waiter.unknown. */
 #define ROW_WINDOW 64
+
+/*
+ * Who uses the results of a stream.  A thread owns its results if it waits for each one before it
+ * submits the next: other threads that wait for the device need not wait for these.  If another
+ * thread submits results to the stream too, or one is submitted before the thread has observed the
+ * last one complete, any thread may use them.
+ */
+struct owned_stream {
+	int64_t thread;            /* of the last result, 0: none yet */
+	struct order_epoch result; /* in orders.full */
+	int64_t served;            /* results that their thread waited for */
+	int shared;                /* any thread may use them */
+};
 
 /* Results of a stream that a thread has observed: number of possible and of sure ones. */
 struct seen {
@@ -78,7 +92,7 @@ void needs_host_close(struct needs_host *host)
 	free(host->live);
 	host->live = NULL;
 	id_map_release(&host->threads, free_waiter);
-	owners_release(&host->owners);
+	id_map_release(&host->owned, free);
 	polls_release(&host->polls);
 	map_release(&host->timed);
 	id_map_release(&host->kept, free);
@@ -233,6 +247,7 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 	for (size_t i = 0; shown && i < shown->count; i++) {
 		struct recent_ring *ring = &shown->ring[i];
 		struct seen *seen = id_map_get(&waiter->seen, ring->stream);
+		const struct owned_stream *owned;
 		const struct touch *touch;
 		struct order_cover cover;
 		int64_t last;
@@ -250,7 +265,10 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 			continue;
 		wait->maybe |= !is_sure;
 		/* Another thread's results are not for this thread. */
-		if (!is_sure || owners_is_others(&host->owners, touch->stream, call->thread))
+		owned = id_map_get(&host->owned, touch->stream);
+		if (!is_sure ||
+			(owned && !owned->shared && owned->served >= SERVED_MIN &&
+				owned->thread != call->thread))
 			continue;
 		wait->looked = 1;
 		need(wait, touch);
@@ -445,7 +463,17 @@ void needs_host_after(struct needs_host *host, const struct walk_call *call)
 	struct waiter *waiter = waiter_of(host, call->thread);
 	int uploads = call_is_async_copy(call->kind) && call->direction == COPY_H2D;
 
-	owners_note(&host->owners, host->orders, call);
+	if (host->orders->shows == SHOWN && call->stream) {
+		struct owned_stream *owned = id_map_need(&host->owned, call->stream, sizeof(*owned));
+
+		if (owned->thread == call->thread &&
+			order_knows(&host->orders->full, call->thread, &owned->result))
+			owned->served++;
+		else if (owned->thread)
+			owned->shared = 1;
+		owned->thread = call->thread;
+		owned->result = host->orders->full.epoch;
+	}
 	if (walk_submits(call)) {
 		needs_process_note(host->needs, host->orders, call);
 		waiter->submits = 1;
@@ -467,22 +495,6 @@ void needs_host_after(struct needs_host *host, const struct walk_call *call)
 
 /* --- missing orders --- */
 
-/*
- * Of two waits, of which the second has nothing to wait for, one is needed: right after the first
- * that one, since the second is sure to be redundant; later the second, since time is lost before.
- */
-static void note_stand_in(struct host_wait *wait, struct host_wait *stand_in,
-	const struct touch *earlier)
-{
-	if (stand_in->enter - wait->exit >= BLOCKED_MIN_NS) {
-		stand_in->replaces = wait->call;
-		return;
-	}
-	wait->stand_in = stand_in->site;
-	if (earlier->end > wait->stand_in_end)
-		wait->stand_in_end = earlier->end;
-}
-
 /* Returns the number of the last wait that orders the pair; 0: it is not known. */
 static size_t find_last(struct needs_host *host, const struct touch *earlier)
 {
@@ -490,17 +502,28 @@ static size_t find_last(struct needs_host *host, const struct touch *earlier)
 
 	for (; number && live_at(host, number); number--) {
 		const struct live_wait *live = live_at(host, number);
+		struct host_wait *wait = wait_at(host, number), *stand_in;
 
-		if (wait_at(host, number)->call < earlier->call)
+		if (wait->call < earlier->call)
 			break;
 		if (!orders_is_before(host->orders, &live->point) ||
 			!order_cover_has(&live->cover, &earlier->loose[WITHOUT_HOST_WAITS]))
 			continue;
 		last = last ? last : number;
-		if (!wait_at(host, number)->behind)
+		if (!wait->behind)
 			continue;
-		if (last != number)
-			note_stand_in(wait_at(host, number), wait_at(host, last), earlier);
+		/*
+		 * Of two waits, of which the second has nothing to wait for, one is needed: right
+		 * after the first that one, since the second is sure to be redundant; later the
+		 * second, since time is lost before.
+		 */
+		stand_in = wait_at(host, last);
+		if (last != number && stand_in->enter - wait->exit >= BLOCKED_MIN_NS) {
+			stand_in->replaces = wait->call;
+		} else if (last != number) {
+			wait->stand_in = stand_in->site;
+			wait->stand_in_end = at_least(wait->stand_in_end, earlier->end);
+		}
 		break;
 	}
 	return last;

@@ -7,7 +7,7 @@
 #define CUFENCE_NEEDS_INTERNAL_H
 
 #include "needs.h"
-#include "owners.h"
+#include "id_map.h"
 #include "polls.h"
 #include "orders_without_waits.h"
 
@@ -57,7 +57,7 @@ struct needs_host {
 	struct orders *orders;
 	struct needs *needs;
 	const struct run *run;
-	struct owners owners;
+	struct id_map owned; /* struct owned_stream, by stream */
 	struct polls polls;
 	struct map timed;   /* events whose elapsed times are read */
 	struct id_map kept; /* struct needs_kept, by thread */

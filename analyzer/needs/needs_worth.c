@@ -23,16 +23,6 @@ static struct wait_site *site_of(struct scan *scan, int64_t call)
 	return id_map_need(&scan->sites, needs_site(scan->run, call), sizeof(struct wait_site));
 }
 
-/* Copies to pageable memory and synchronous copies are complete for the host when they return. */
-static int brings_results(const struct run *run, const struct run_call *call)
-{
-	const struct run_payload *payload = run_payload(run, call);
-
-	return kind_has(call->kind, K_TELLS_HOST) ||
-		(call_is_async_copy(call->kind) && payload->direction == COPY_D2H &&
-			payload->dst != MEMORY_PAGEABLE);
-}
-
 /* An explicit wait or a loop of queries; since: its first entry, ns. */
 static void process_wait(struct scan *scan, const struct run_call *call, uint32_t id, int64_t since)
 {
@@ -65,12 +55,17 @@ int needs_host_is_worth_it(const struct run *run, const struct polls *polls)
 
 	for (uint32_t id = 1; id < run_call_end(run); id++) {
 		const struct run_call *call = run_call(run, id);
+		const struct run_payload *payload;
 
 		if (!call || call->kind == KIND_RUNTIME)
 			continue;
+		payload = run_payload(run, call);
+		/* Other copies are complete for the host when they return. */
 		if (call->kind == KIND_EVENT_RECORD) {
-			map_set(&scan.events, run_payload(run, call)->event, call->stream);
-		} else if (brings_results(run, call)) {
+			map_set(&scan.events, payload->event, call->stream);
+		} else if (kind_has(call->kind, K_TELLS_HOST) ||
+			(call_is_async_copy(call->kind) && payload->direction == COPY_D2H &&
+				payload->dst != MEMORY_PAGEABLE)) {
 			scan.last_result = id;
 			map_set(&scan.results, call->stream, 1);
 		} else if (call_is_wait(call->kind)) {

@@ -42,4 +42,4 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	return words_call(words, worst->other_call, out);
 }
 
-const struct pass pass_blocked_behind = { .run = run, .say = say };
+const struct pass pass_blocked_behind = { .run = run, .say = say, .changes_other = 1 };

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "mistakes.h"
 #include "print.h"
 #include "stream_code.h"
 
@@ -23,45 +24,6 @@ static const struct pair {
 	{ "waw", "overwrites", "writes" },
 };
 
-/* Why the existing fence has no effect.  {wait} and {record} are the places of its calls. */
-static const struct reason {
-	const char *why, *text;
-} reasons[] = {
-	{ "unrecorded-event",
-		"the event that its stream waits for{wait} was not recorded before that" },
-	{ "early-wait", "its stream waits for the event{wait} before it is recorded{record}" },
-	{ "early-record",
-		"the event that its stream waits for{wait} was recorded{record} before the earlier"
-		" operation" },
-	{ "stale-event",
-		"the event that its stream waits for{wait} was recorded again{record} in another"
-		" stream" },
-	{ "late-fence", "its stream waits for the event{wait} only after it" },
-	{ "wrong-stream",
-		"the stream that records the event{record} is the one that waits for it{wait}" },
-	{ "third-stream",
-		"another stream, which does not use the memory, waits for the event{wait}" },
-	{ "unused-event",
-		"an event is recorded after the earlier operation{record}, and nothing waits for"
-		" it" },
-	{ "no-stream",
-		"one of the two names no stream, unlike other work of its thread and on this "
-		"memory" },
-	{ "reused-block",
-		"the memory's own stream uses it again, as an allocator's block that was freed, "
-		"and does not wait for other streams" },
-	{ "early-launch",
-		"it may begin before the earlier one has ended, and does not call "
-		"cudaGridDependencySynchronize" },
-	{ "source-order",
-		"the copy may read its source before earlier work of its stream has ended "
-		"(srcAccessOrder)" },
-	{ "early-return", "the copy may still be in progress when its call returns" },
-	{ "legacy-stream",
-		"the legacy default stream does not wait for non-blocking streams, nor they "
-		"for it" },
-};
-
 static const struct pair *find_pair(const char *kind)
 {
 	size_t i = 0;
@@ -69,14 +31,6 @@ static const struct pair *find_pair(const char *kind)
 	while (i + 1 < sizeof(pairs) / sizeof(*pairs) && strcmp(pairs[i].kind, kind))
 		i++;
 	return &pairs[i];
-}
-
-static const struct reason *find_reason(const char *why)
-{
-	for (size_t i = 0; why && i < sizeof(reasons) / sizeof(*reasons); i++)
-		if (!strcmp(reasons[i].why, why))
-			return &reasons[i];
-	return NULL;
 }
 
 /* Returns 1 if the same operation conflicts with another one of the same line: counted once. */
@@ -125,7 +79,6 @@ int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, i
 	int step = q && !db_bind(q, "s", rules[rule].id) ? 0 : -1;
 
 	while (!step && (step = db_step(q)) > 0) {
-		const struct reason *reason = find_reason((const char *)sqlite3_column_text(q, 5));
 		struct instance instance = { .rule = rule,
 			.process = sqlite3_column_int64(q, 0),
 			.call = sqlite3_column_int64(q, 1),
@@ -140,7 +93,7 @@ int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, i
 			.wait = sqlite3_column_int64(q, 11),
 			.record = sqlite3_column_int64(q, 12),
 			.kind = find_pair(db_text(q, 4))->kind,
-			.why = reason ? reason->why : NULL };
+			.why = mistakes[mistake_find((const char *)sqlite3_column_text(q, 5))].id };
 
 		step = is_left_out(&counted, findings, &instance, except);
 		if (!step)
@@ -177,15 +130,15 @@ static int say_text(struct words *words, const struct instance *worst, const cha
 
 int pass_say_reason(struct words *words, const struct instance *worst, FILE *out)
 {
-	const struct reason *reason = find_reason(worst->why);
+	enum mistake_id mistake = mistake_find(worst->why);
 
-	if (!reason)
+	if (!mistake)
 		return 0;
 	fputs(": ", out);
 	if (worst->alike < worst->total)
 		print(out, "in %lld of %lld cases, ", (long long)worst->alike,
 			(long long)worst->total);
-	return say_text(words, worst, reason->text, out);
+	return say_text(words, worst, mistakes[mistake].text, out);
 }
 
 /* "only a load of code, cuLibraryLoadData (a.py:14), kept them in order; the next turn has none" */
@@ -237,30 +190,6 @@ static int say_add_edge(struct words *words, const struct instance *worst, FILE 
 		return -1;
 	fputs(" to ", out);
 	return say_step(words, worst->call, out);
-}
-
-/* An existing fence without effect is changed; otherwise a fence is added. */
-static const struct fence_fix {
-	const char *why, *record;
-	const char *rest; /* NULL: nothing to append */
-} fence_fixes[] = {
-	{ "unrecorded-event", "record the event that is waited for", NULL },
-	{ "early-wait", NULL, ", after its record{record}" },
-	{ "unused-event", NULL, ", after its record{record}" },
-	{ "early-record", "record the event", NULL },
-	{ "stale-event", "record a separate event", NULL },
-	{ "late-fence", NULL, ", not after it" },
-	{ "third-stream", NULL, ", in place of the stream that does now" },
-	{ NULL, "record an event", NULL },
-};
-
-static const struct fence_fix *find_fence_fix(const char *why)
-{
-	const struct fence_fix *fix = fence_fixes;
-
-	while (fix->why && (!why || strcmp(fix->why, why)))
-		fix++;
-	return fix;
 }
 
 /* The operation in a default stream belongs in the stream of the other one. */
@@ -371,7 +300,7 @@ static void say_code(const char *code, const char *later, const char *earlier, F
 }
 
 static int say_record(struct words *words, const struct instance *worst, const struct fence *fence,
-	const struct fence_fix *fix, FILE *out)
+	const struct mistake *fix, FILE *out)
 {
 	fputs(fix->record, out);
 	if (say_stream(words, worst->other_call, fence->earlier, " on ", out))
@@ -442,39 +371,25 @@ static int say_record_stream(struct words *words, const struct instance *worst,
 	return 0;
 }
 
-static int is_why(const struct instance *worst, const char *why)
-{
-	return worst->why && !strcmp(worst->why, why);
-}
-
 typedef int saying(struct words *words, const struct instance *worst, FILE *out);
 
 /* NULL: the fix is a fence between two streams. */
-static saying *find_other_fix(const struct instance *worst)
-{
-	static const struct {
-		const char *why;
-		saying *say;
-	} fixes[] = {
-		{ "early-launch", say_wait_on_device },
-		{ "source-order", say_read_in_order },
-		{ "no-stream", say_give_stream },
-	};
-
-	for (size_t i = 0; i < sizeof(fixes) / sizeof(*fixes); i++)
-		if (is_why(worst, fixes[i].why))
-			return fixes[i].say;
-	return NULL;
-}
+static saying *const other_fixes[MISTAKE_COUNT] = {
+	[MISTAKE_early_launch] = say_wait_on_device,
+	[MISTAKE_source_order] = say_read_in_order,
+	[MISTAKE_no_stream] = say_give_stream,
+};
 
 static int say_fence(struct words *words, const struct instance *worst, FILE *out)
 {
-	const struct fence_fix *fix = find_fence_fix(worst->why);
+	enum mistake_id mistake = mistake_find(worst->why);
+	const struct mistake *fix = &mistakes[mistake];
 	struct fence fence;
 
 	if (find_fence(words, worst, &fence))
 		return -1;
-	if (fence.is_written && !fix->why && !worst->launch && !is_why(worst, "reused-block"))
+	if (fence.is_written && !fix->is_changed && !worst->launch &&
+		mistake != MISTAKE_reused_block)
 		return say_written(words, worst, &fence, out);
 	if (worst->launch)
 		fputs("during capture, ", out);
@@ -488,7 +403,7 @@ static int say_fence(struct words *words, const struct instance *worst, FILE *ou
 		return -1;
 	if (fix->rest && say_text(words, worst, fix->rest, out))
 		return -1;
-	if (is_why(worst, "reused-block"))
+	if (mistake == MISTAKE_reused_block)
 		return say_record_stream(words, worst, &fence, out);
 	if (!worst->launch)
 		say_framework(worst, &fence, out);
@@ -497,7 +412,7 @@ static int say_fence(struct words *words, const struct instance *worst, FILE *ou
 
 int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out)
 {
-	saying *say = find_other_fix(worst);
+	saying *say = other_fixes[mistake_find(worst->why)];
 	int captured = worst->launch && !say ? words_is_captured(words, worst->call) : 1;
 
 	if (say)

@@ -265,6 +265,12 @@ static int64_t entry_of(struct replay *replay, uint32_t number, int64_t *around)
 	finish_join(replay, thread, 0);
 	/* The driver call's record is written within the runtime call. */
 	*around = step->around - (step->around > replay->recording ? replay->recording : 0);
+	if (replay->contention != REPLAY_RECORDED)
+		gap = latest(gap - step->gap_recorded, 0);
+	if (step->set_up && replay->once[step->set_up]) {
+		gap = latest(gap - step->setting_up, 0);
+		*around = 0;
+	}
 	/* Between two calls the program may only prepare the second one, or do what remains. */
 	if (change->bits & CHANGE_NODE)
 		gap = replay->contention == REPLAY_LEAST || *around > gap ? 0 : gap - *around;
@@ -292,7 +298,8 @@ static void run_step(struct replay *replay, uint32_t number)
 
 	if (replay->contention != REPLAY_RECORDED)
 		own = paced(replay, step->own - step->recorded);
-	if (change->bits & CHANGE_CALL) {
+	if (change->bits & CHANGE_CALL ||
+		(step->act & STEP_SETS_UP && replay->once[step->set_up])) {
 		thread->now -= around;
 		replay->end[number] = thread->now;
 		replay->held[number] = 0;

@@ -30,6 +30,7 @@
 #include "run_evidence.h"
 #include "savings.h"
 #include "scope.h"
+#include "set_ups.h"
 
 /* How operations affect each other when they could run at the same time. */
 enum replay_contention {
@@ -68,6 +69,7 @@ enum step_act {
 	STEP_ONCE = 1 << 16,          /* the fix is to call it once, not every time */
 	STEP_FIRST = 1 << 17,         /* the first of its place, at its address or in its context */
 	STEP_FETCHES = 1 << 18,       /* an explicit wait, right after a copy to the host */
+	STEP_SETS_UP = 1 << 19,       /* part of a repeated set-up (set_ups.h) */
 };
 
 enum step_engine { ENGINE_NONE, ENGINE_KERNEL, ENGINE_H2D, ENGINE_D2H, ENGINE_COUNT };
@@ -77,6 +79,7 @@ struct replay_step {
 	int64_t enter, exit;  /* as measured, ns */
 	int64_t start, end;   /* of its operations, as measured */
 	int64_t gap;          /* the thread's own time since its previous step, ns */
+	int64_t gap_recorded; /* part of gap that is due to recording calls that are no steps, ns */
 	int64_t resumed;      /* from the end of what it was handed over by to its entry, ns */
 	int64_t own;          /* the call's unblocked time, ns */
 	int64_t recorded;     /* part of own that is due to recording */
@@ -101,9 +104,11 @@ struct replay_step {
 	uint32_t handed_step; /* or the step whose host function it came after */
 	uint32_t maker;  /* step that allocated what it frees, or made the graph that it launches */
 	uint32_t behind; /* step whose end the operation waited for on the device */
-	uint32_t behind_via;              /* step that caused that wait */
-	uint32_t follows;                 /* for a host function: its thread's previous operation */
-	uint32_t accident;                /* the first one of which it is the later operation */
+	uint32_t behind_via; /* step that caused that wait */
+	uint32_t follows;    /* for a host function: its thread's previous operation */
+	uint32_t set_up;     /* line of the repeated set-up that it is part of or comes after */
+	int64_t setting_up;  /* part of gap that is due to that, ns */
+	uint32_t accident;   /* the first one of which it is the later operation */
 	uint32_t operands, operand_count; /* range in replay.operand */
 	uint32_t act;
 	uint8_t scope, stream_kind, kind, engine;
@@ -187,6 +192,8 @@ struct replay {
 	size_t accident_count;
 	struct replay_change *change;
 	int changed;
+	const struct set_ups *set_ups;
+	uint8_t *once; /* by line: its set-up is kept, not repeated */
 	/* Estimates (savings.c). */
 	int64_t as_it_was[REPLAY_CONTENTIONS]; /* the length of the unchanged replay, ns */
 	double error;                          /* relative error of that */
@@ -226,6 +233,7 @@ struct savings {
 	uint32_t *step_of;
 	struct id_map processes; /* struct replay, of those that made a call */
 	struct handovers handovers;
+	struct set_ups set_ups;
 };
 
 static inline int64_t latest(int64_t a, int64_t b)
@@ -282,6 +290,15 @@ void replay_find_handovers(struct replay *replay, const struct handovers *handov
 
 /* Divides the gap before the step, the next one in order, if it ended with a handover. */
 void replay_learn_handover(struct replay *replay, uint32_t number);
+
+/* Finds how much of the step, the next one in order, and of its gap is repeated set-up. */
+void replay_learn_set_up(struct replay *replay, uint32_t number);
+
+/*
+ * Returns the part of a call's own time that recording takes, ns.  is_first: of launches of an
+ * executable graph.
+ */
+int64_t replay_recorded(const struct replay_step *step, int is_first);
 
 /* Finds each step's own time. */
 void replay_learn(struct replay *replay);

@@ -10,7 +10,7 @@
  * Pinned memory is kept and reused, and limits are set before the work: after a site's first call
  * neither the call nor its counterpart takes time again.  Device memory may be freed later or in
  * stream order.  Code must be loaded (or compiled) at some time and may be unloaded at the end: for
- * these calls only the wait is surely saved.
+ * these calls only the wait is surely saved, unless their line repeats the set-up (set_ups.h).
  */
 static void change_place(struct replay *replay, uint32_t number, uint8_t bits, uint32_t only_stream)
 {
@@ -27,6 +27,8 @@ static void change_place(struct replay *replay, uint32_t number, uint8_t bits, u
 			if (step->maker != REPLAY_NONE)
 				replay->change[step->maker].once = 1;
 		}
+		if (bits & CHANGE_WAIT && step->act & STEP_ONCE && step->act & STEP_SETS_UP)
+			replay->once[step->set_up] = 1;
 		if (change->still_needs == REPLAY_NONE) {
 			change->bits |= bits;
 			change->only_stream = only_stream;
@@ -74,6 +76,8 @@ void replay_restore(struct replay *replay)
 {
 	for (size_t i = 0; replay->changed && i < replay->step_count; i++)
 		replay->change[i] = (struct replay_change){ 0, 0, REPLAY_NONE, REPLAY_NONE };
+	for (size_t i = 0; replay->changed && i < replay->set_ups->lines; i++)
+		replay->once[i] = 0;
 	replay->changed = replay->orders = replay->results = 0;
 }
 

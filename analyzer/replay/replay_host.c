@@ -114,6 +114,33 @@ void replay_find_host_work(struct replay *replay)
 	free(last);
 }
 
+/* --- set-up --- */
+
+void replay_learn_set_up(struct replay *replay, uint32_t number)
+{
+	struct replay_step *step = &replay->step[number];
+	const struct run *run = replay->run;
+	const struct run_call *call = run_call(run, step->call);
+	const struct run_call *outer = run_call(run, run_link(run, step->call)->parent);
+	int64_t from = step->enter - step->gap, enter = (outer ? outer : call)->enter;
+	const struct set_up *set_up = set_ups_first(replay->set_ups, call->thread, from);
+	const struct set_up *end = replay->set_ups->list + replay->set_ups->count;
+
+	for (; set_up && set_up < end && set_up->thread == call->thread && set_up->from <= enter;
+		set_up++) {
+		int64_t until = set_up->until < step->enter ? set_up->until : step->enter;
+
+		if (!set_up->is_repeated)
+			continue;
+		if (step->set_up != set_up->line)
+			step->setting_up = 0;
+		step->set_up = set_up->line;
+		step->setting_up += until - latest(from, set_up->from);
+		if (enter < set_up->until)
+			step->act |= STEP_SETS_UP;
+	}
+}
+
 /* --- handovers --- */
 
 /* Does the second step wait for the first one's copy to the host? */

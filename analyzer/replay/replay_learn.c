@@ -241,7 +241,7 @@ static void learn_join(const struct replay *replay, struct replay_thread *thread
  * CUPTI's records of operations, and of each node of a graph, take time in the calls.  A host that
  * is slow is slow in both: the part of the call's time is better known than the time.
  */
-static void learn_recorded(const struct replay *replay, struct replay_step *step)
+int64_t replay_recorded(const struct replay_step *step, int is_first)
 {
 	static const struct recording {
 		int kind, is_first;
@@ -253,23 +253,18 @@ static void learn_recorded(const struct replay *replay, struct replay_step *step
 	};
 	/* The last two are of other calls. */
 	enum { COUNT = sizeof(rows) / sizeof(rows[0]), WORK = COUNT - 2, CALL };
-	int first = step->exec != REPLAY_NONE && replay->exec[step->exec] == REPLAY_LONG_AGO;
 	const struct recording *row = rows, *work = &rows[WORK];
-	int64_t bare, recorded, most;
+	int64_t bare, recorded, part;
 
-	if (!replay->recording)
-		return;
-	while (row < work && (row->kind != (int)step->kind || (row->is_first && !first)))
+	while (row < work && (row->kind != (int)step->kind || (row->is_first && !is_first)))
 		row++;
 	if (row == work && !(step->act & STEP_SUBMITS && step->act & STEP_HAS_OP))
 		row = &rows[CALL];
 	bare = row->ns + row->ns_per_node * step->nodes;
 	recorded = row->recorded + row->recorded_per_node * step->nodes;
-	most = recorded * RECORDING_SLOW_PERCENT / 100;
-	step->recorded =
-		(int64_t)((double)step->own * (double)recorded / (double)(bare + recorded));
-	if (step->recorded > most)
-		step->recorded = most;
+	part = (int64_t)((double)step->own * (double)recorded / (double)(bare + recorded));
+	recorded = recorded * RECORDING_SLOW_PERCENT / 100;
+	return part < recorded ? part : recorded;
 }
 
 /*
@@ -303,11 +298,16 @@ static void learn_step(struct replay *replay, const struct ends *ends, uint32_t 
 		*now = replay->first;
 	step->gap = step->enter > *now ? step->enter - *now : 0;
 	replay_learn_handover(replay, number);
+	replay_learn_set_up(replay, number);
 	step->own = step->exit - step->enter;
 	if (step->act & STEP_WAITS)
 		learn_wait(replay, ends, number);
 	learn_holder(replay, number);
-	learn_recorded(replay, step);
+	if (replay->recording)
+		step->recorded = replay_recorded(step,
+			step->exec != REPLAY_NONE && replay->exec[step->exec] == REPLAY_LONG_AGO);
+	else
+		step->gap_recorded = 0;
 	learn_pages(replay, number);
 	if (step->act & STEP_HAS_OP)
 		learn_operation(replay, ends, number);

@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "order_loss.h"
 #include "polls.h"
+#include "remote_kernels.h"
 #include "replay.h"
 #include "stretches.h"
 #include "unknown.h"
@@ -33,6 +34,7 @@ struct loader {
 	struct map nodes;  /* ... -> its number of nodes */
 	struct map sizes;  /* call that made or destroyed a graph -> the graph's number of nodes */
 	struct map captures; /* thread -> the call that began a capture, without work since */
+	struct map recorded; /* thread -> what recording its calls since its last step took, ns */
 };
 
 /* --- processes that are not replayed --- */
@@ -46,18 +48,16 @@ static const struct {
 	{ "no operation of the device was recorded", 1,
 		"SELECT NOT EXISTS (SELECT 1 FROM work WHERE process = ?1)" },
 	{ "a part of the run was not recorded", 1,
-		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason IN "
-		"('dropped_records', 'cut', 'dropped_device', 'bypassed_calls', 'size_reached'))" },
+		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason IN ("
+#define LOSS(reason, effect, calls, work, numbers, found, text) LOSS_IF_##work(reason)
+#include "losses.def"
+		LOSS_NONE "))" },
 	{ "its order was not analyzed to the end", 1,
 		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason = "
 		"'" ORDER_LOSS "')" },
-	/*
-	 * NCCL's and NVSHMEM's kernels wait for kernels of other devices, which determine their
-	 * duration.
-	 */
 	{ "kernels wait for other devices", 1,
-		"SELECT EXISTS (SELECT 1 FROM kernel WHERE process = ?1 AND "
-		"(name LIKE 'nccl%' OR name LIKE '%nvshmem%'))" },
+		"SELECT EXISTS (SELECT 1 FROM kernel"
+		" WHERE process = ?1 AND " WAITS_FOR_OTHER_DEVICES("name") ")" },
 	/* Their kernels stretch those of this process. */
 	{ "other programs computed on the device at the same time", OTHER_USE_MIN_PERCENT,
 		"SELECT max(busy) FROM other_use WHERE process = ?1 AND device IN "
@@ -440,8 +440,16 @@ static int read_step(void *arg, const struct walk_call *call)
 		map_set(&loader->captures, (uint64_t)call->thread, (uint64_t)call->id);
 		return 0;
 	}
-	if (!read_acts(loader, replay, call, &step))
+	step.gap_recorded = (int64_t)map_get(&loader->recorded, (uint64_t)call->thread, 0);
+	if (!read_acts(loader, replay, call, &step)) {
+		step.own = call->exit - call->enter;
+		step.exec = REPLAY_NONE;
+		map_set(&loader->recorded, (uint64_t)call->thread,
+			(uint64_t)(step.gap_recorded + replay_recorded(&step, 0)));
 		return 0;
+	}
+	if (step.gap_recorded)
+		map_set(&loader->recorded, (uint64_t)call->thread, 0);
 	if (step.enter < replay->first)
 		replay->first = step.enter;
 	raise_to(&replay->last, step.exit);
@@ -541,7 +549,7 @@ int replay_load(struct savings *savings, struct db *db)
 		.operands = { .rows = &db->run->operands },
 		.freed = { .rows = &db->run->freed } };
 	struct map *maps[] = { &loader.marks, &loader.held, &loader.writes, &loader.firsts,
-		&loader.execs, &loader.nodes, &loader.sizes, &loader.captures };
+		&loader.execs, &loader.nodes, &loader.sizes, &loader.captures, &loader.recorded };
 	int rc = polls_find(&loader.polls, db->run, db) || read_graphs(&loader) ? -1 : 0;
 
 	savings->step_of = xcalloc(run_call_end(db->run), sizeof(*savings->step_of));

@@ -74,15 +74,6 @@ static void move_steps(struct replay *replay, const struct timed *submission)
 	free(from);
 }
 
-/* A call that another one blocked had not submitted before that was made. */
-static int64_t earliest(const struct replay *replay, const struct replay_step *step)
-{
-	int64_t held =
-		step->held_by == REPLAY_NONE ? step->enter : replay->step[step->held_by].enter + 1;
-
-	return held > step->enter ? held : step->enter;
-}
-
 void replay_sort(struct replay *replay, const struct run_evidence *evidence)
 {
 	struct timed *submission;
@@ -101,7 +92,10 @@ void replay_sort(struct replay *replay, const struct run_evidence *evidence)
 		/* That call may have been entered later: the lock is not granted in turn. */
 		if (wait && wait->behind)
 			step->held_by = replay_step_of(replay, wait->behind);
-		submission[i] = (struct timed){ earliest(replay, step), i };
+		submission[i] = (struct timed){ step->enter, i };
+		/* It had not submitted before that one was made. */
+		if (step->held_by != REPLAY_NONE)
+			raise_to(&submission[i].at, replay->step[step->held_by].enter + 1);
 	}
 	find_submissions(replay, submission);
 	for (size_t i = 1; i < replay->step_count && is_sorted; i++)

@@ -24,13 +24,6 @@ static void extend_end(struct span *span, int64_t end)
 		span->last = end;
 }
 
-/* Code is unloaded and contexts are destroyed at the end. */
-static int is_end(enum call_kind kind)
-{
-	return kind_family(kind) == FAMILY_runtime || kind == KIND_MODULE_UNLOAD ||
-		kind_family(kind) == FAMILY_context_end;
-}
-
 /*
  * Finds the first call that submitted an operation to the last end, before code and contexts are
  * unloaded.  Starting CUDA takes 150 ms to a second, ending it 1 to 30 ms, part of it the
@@ -53,12 +46,15 @@ static struct span find_whole(const struct run *run, int64_t process)
 	}
 	for (uint32_t id = 1; id < run_call_end(run); id++) {
 		const struct run_call *call = run_call(run, id);
+		enum kind_family family;
 
 		if (!call || run_payload(run, call)->process != process || call->enter >= since)
 			continue;
 		if (call->enter < whole.first)
 			whole.first = call->enter;
-		if (!is_end(call->kind))
+		family = kind_family(call->kind);
+		if (family != FAMILY_runtime && family != FAMILY_context_end &&
+			call->kind != KIND_MODULE_UNLOAD)
 			extend_end(&whole, run_exit(run, call, id));
 	}
 	if (run_call(run, submitted))

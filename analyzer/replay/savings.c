@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "savings.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "constants.h"
 #include "memory.h"
 #include "replay.h"
+#include "rows.h"
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
 {
@@ -20,6 +22,7 @@ static void make_room(struct replay *replay)
 	size_t steps = replay->step_count;
 
 #define ROOM(member, count) (replay->member = xcalloc((count), sizeof(*replay->member)))
+	ROOM(once, replay->set_ups->lines);
 	ROOM(same_place, steps);
 	ROOM(change, steps);
 	ROOM(end, steps);
@@ -89,8 +92,8 @@ static void free_replay(void *object)
 	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
 		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts,
 		&replay->places, &replay->silences, &replay->admitted, &replay->kept };
-	void *rooms[] = { replay->step, replay->operand, replay->same_place, replay->accident,
-		replay->change, replay->end, replay->held, replay->held_unchanged,
+	void *rooms[] = { replay->once, replay->step, replay->operand, replay->same_place,
+		replay->accident, replay->change, replay->end, replay->held, replay->held_unchanged,
 		replay->end_unchanged, replay->thread, replay->stream, replay->event, replay->exec,
 		replay->context, replay->apart, replay->memory, replay->booking, replay };
 
@@ -110,6 +113,7 @@ struct savings *savings_open(struct db *db)
 	savings->db = db;
 	rc = replay_load(savings, db) || pinned_find(&pinned, db) ||
 			handovers_find(&savings->handovers, db->run, db) ||
+			set_ups_find(&savings->set_ups, db->run, db) ||
 			!(q = db_prepare(db, "SELECT id, clock = 'virtual' FROM process"))
 		? -1
 		: 0;
@@ -122,6 +126,7 @@ struct savings *savings_open(struct db *db)
 			continue;
 		replay->recording = sqlite3_column_int(q, 1) ? 0 : RECORDING_NS;
 		replay->event_wait = sqlite3_column_int(q, 1) ? 0 : EVENT_WAIT_NS;
+		replay->set_ups = &savings->set_ups;
 		replay->pinned = pinned_rate_of(&pinned, process);
 		rc = prepare(savings, replay);
 	}
@@ -139,6 +144,7 @@ void savings_close(struct savings *savings)
 		return;
 	id_map_release(&savings->processes, free_replay);
 	handovers_release(&savings->handovers);
+	set_ups_release(&savings->set_ups);
 	free(savings->step_of);
 	free(savings);
 }
@@ -150,9 +156,7 @@ static int is_inexact(const struct replay *replay)
 
 int savings_store(struct savings *savings)
 {
-	sqlite3_stmt *insert = db_prepare(savings->db,
-		"INSERT INTO replay (process, measured, replayed, refusal) VALUES (?, ?, ?, ?)");
-	int rc = insert ? 0 : -1;
+	int rc = 0;
 
 	for (size_t i = 0; i < savings->processes.size && !rc; i++) {
 		const struct replay *replay = savings->processes.slot[i].object;
@@ -164,11 +168,13 @@ int savings_store(struct savings *savings)
 		replayed = replay->as_it_was[REPLAY_RECORDED];
 		snprintf(inexact, sizeof(inexact), "a replay of the run as it was takes %.0f %% %s",
 			100 * replay->error, replayed > replay->measured ? "more" : "less");
-		rc = db_run(insert, "iiIs", replay->process, replay->measured,
-			replay->refusal ? DB_NULL : replayed,
-			is_inexact(replay) ? inexact : replay->refusal);
+		rc = db_add(savings->db,
+			ROW(replay, replay->process, replay->measured,
+				replay->refusal ? DB_NULL : replayed,
+				cell_text(is_inexact(replay) ? inexact : replay->refusal), DB_NULL,
+				DB_NULL, DB_NULL, NAN, DB_NULL, DB_NULL, DB_NULL, DB_NULL,
+				DB_NULL));
 	}
-	sqlite3_finalize(insert);
 	return rc;
 }
 

@@ -244,7 +244,7 @@ static int print_fix(struct db *db, int64_t finding, const struct rule_info *rul
 /* Waits are measured, so "certain" is printed for races only. */
 static const char *said_confidence(const struct rule_info *rule, const char *confidence)
 {
-	int is_measured = rule && strcmp(rule->group, "fences") != 0;
+	int is_measured = rule && rule->group != GROUP_fences;
 
 	return is_measured && !strcmp(confidence, "certain") ? "" : confidence;
 }

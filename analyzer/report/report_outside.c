@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "constants.h"
 #include "format.h"
 #include "print.h"

@@ -68,18 +68,6 @@ static int is_same(const struct frame *a, const struct frame *b)
 	return is_function(a, b) && a->place == b->place;
 }
 
-/* How many frames are the same from two positions on. */
-static size_t agree(const struct path *a, size_t i, const struct path *b, size_t k, size_t end_a,
-	size_t end_b)
-{
-	size_t count = 0;
-
-	while (i + count < end_a && k + count < end_b &&
-		is_same(&a->frame[i + count], &b->frame[k + count]))
-		count++;
-	return count;
-}
-
 /* A position in either path. */
 struct pair {
 	size_t from, to;
@@ -93,13 +81,15 @@ static void align(const struct path *from, const struct path *to, struct pair *a
 
 	for (size_t i = 0; i < lacks_to + lacks_from; i++) {
 		struct pair next = *at;
-		size_t count;
+		size_t count = 0;
 
 		if (i < lacks_to)
 			next.from += i;
 		else
 			next.to += i - lacks_to;
-		count = agree(from, next.from, to, next.to, from->scripts, to->scripts);
+		while (next.from + count < from->scripts && next.to + count < to->scripts &&
+			is_same(&from->frame[next.from + count], &to->frame[next.to + count]))
+			count++;
 		if (count > most) {
 			most = count;
 			best = next;

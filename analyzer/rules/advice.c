@@ -64,9 +64,10 @@ static int matches(const struct library *library, const char *module, const char
 			is_like(library->function, file));
 }
 
-/* The frame that the program's innermost line called. */
+/* The frame that the program's innermost line called.  Frames of a script have no module. */
 static const char frame_sql[] =
-	"SELECT m.path, f.function, f.file FROM call c JOIN frame f ON f.site = c.site"
+	"SELECT ifnull(m.path, f.file), f.function, f.file FROM call c"
+	" JOIN frame f ON f.site = c.site"
 	" LEFT JOIN module m ON m.id = f.module WHERE c.id = ?1 AND f.depth ="
 	" (SELECT min(u.depth) - 1 FROM frame u WHERE u.site = c.site AND u.user)";
 

@@ -7,6 +7,7 @@
 #include "constants.h"
 #include "findings_internal.h"
 #include "memory.h"
+#include "pass.h"
 #include "places.h"
 #include "run_columns.h"
 
@@ -91,24 +92,6 @@ static struct finding *need_finding(struct findings *findings, const struct inst
 	else
 		*array_push(findings->finding, findings->count) = finding;
 	return finding;
-}
-
-/*
- * A call blocked by another thread's call is not the one to change.  Site rows are far below 2^31,
- * so that two fit into the key.
- */
-static struct finding_place *need_place(struct finding *finding, int64_t site, int64_t other_site)
-{
-	struct finding_place *place =
-		id_map_need(&finding->by_lines, site << 31 | other_site, sizeof(*place));
-
-	if (place->reasons)
-		return place;
-	place->site = site;
-	place->other_site = other_site;
-	place->line = finding->rule == RULE_blocked_behind ? other_site : site;
-	*array_push(finding->place, finding->count) = place;
-	return place;
 }
 
 int64_t findings_turns(const struct findings *findings, int64_t process)
@@ -206,11 +189,21 @@ static int add(struct findings *findings, const struct instance *instance, int m
 	int64_t site = places_line(findings->places, instance->call);
 	int64_t other_site = places_line(findings->places, instance->other_call);
 	unsigned with_change = instance->with_change ? instance->with_change : instance->change;
+	struct finding *finding;
 	struct finding_place *place;
 
 	if (site < 0 || other_site < 0)
 		return -1;
-	place = need_place(need_finding(findings, instance, masked), site, other_site);
+	finding = need_finding(findings, instance, masked);
+	/* Site rows are far below 2^31, so that two fit into the key. */
+	place = id_map_need(&finding->by_lines, site << 31 | other_site, sizeof(*place));
+	if (!place->reasons) {
+		place->site = site;
+		place->other_site = other_site;
+		/* A call blocked by another thread's call is not the one to change. */
+		place->line = rules[finding->rule].pass->changes_other ? other_site : site;
+		*array_push(finding->place, finding->count) = place;
+	}
 	add_cost(findings, &place->cost, instance);
 	add_reason(place, instance);
 	add_change(&place->changed, instance, instance->call, instance->change);
@@ -235,7 +228,7 @@ int findings_add_masked(struct findings *findings, const struct instance *instan
 
 int rule_is_fence(enum rule rule)
 {
-	return !strcmp(rules[rule].group, "fences");
+	return rules[rule].group == GROUP_fences;
 }
 
 int64_t cost_of(const struct cost *cost)

@@ -12,12 +12,6 @@
 #include "memory.h"
 #include "places.h"
 
-/* Findings, and replays of their processes. */
-struct replaying {
-	struct findings *findings;
-	struct savings *savings;
-};
-
 /* Change calls for the next estimate. */
 static void change_places(struct savings *savings, int64_t process,
 	struct finding_place *const *place, size_t count)
@@ -36,115 +30,80 @@ static void change_finding(struct savings *savings, const struct finding *findin
 	change_places(savings, finding->process, finding->place, finding->count);
 }
 
-static void change_shown(const struct replaying *replaying, int64_t process)
-{
-	const struct findings *findings = replaying->findings;
-
-	for (size_t i = 0; i < findings->count; i++)
-		if (findings->finding[i]->process == process && findings->finding[i]->replayed &&
-			finding_is_shown(findings->finding[i]))
-			change_finding(replaying->savings, findings->finding[i]);
-}
-
 /* --- lines --- */
 
-static void replay_line(struct savings *savings, int64_t process, const struct finding_line *line)
+/* Returns what the line saves, with the calls listed under `with` if joined; 0 also if unknown. */
+static int64_t replay_line(struct savings *savings, int64_t process,
+	const struct finding_line *line, int joined)
 {
-	int64_t saving;
+	int64_t saving = 0;
+	int replayed;
 
+	for (size_t i = 0; i < line->count; i++)
+		line->place[i]->worst.joined = joined;
 	change_places(savings, process, line->place, line->count);
-	if (!savings_estimate_best(savings, process, &saving))
-		return;
-	for (size_t i = 0; i < line->count; i++) {
+	replayed = savings_estimate_best(savings, process, &saving);
+	for (size_t i = 0; i < line->count && replayed; i++) {
 		line->place[i]->alone = saving;
 		line->place[i]->replayed = 1;
 	}
-}
-
-/* Returns 1 if the place is that of a call listed under `with`, -1 after a message. */
-static int is_changed_with(struct findings *findings, const struct finding_place *other,
-	const struct instance *worst)
-{
-	for (int i = 0; i < FINDING_ALSO && worst->with[i]; i++) {
-		int64_t line = places_line(findings->places, worst->with[i]);
-
-		if (line < 0 || line == other->site)
-			return line < 0 ? -1 : 1;
-	}
-	return 0;
+	return saving;
 }
 
 /*
- * Computes the saving when the calls listed under `with` change too, in the way that other findings
- * of the process change them.  Returns 0, or -1 after a message.
+ * Returns 1 if another finding of the process makes a part of the change of a call listed under
+ * `with` that the finding itself does not make, -1 after a message.
  */
-static int replay_extra(const struct replaying *replaying, int64_t process,
-	const struct instance *worst, int64_t *saving)
+static int has_own_finding(struct findings *findings, int64_t process, const struct instance *worst)
 {
-	struct findings *findings = replaying->findings;
-	struct savings *savings = replaying->savings;
 	unsigned more = worst->with_change & ~worst->change;
 
-	for (size_t i = 0; i < findings->count && more; i++) {
-		const struct finding *other = findings->finding[i];
+	for (int i = 0; i < FINDING_ALSO && worst->with[i] && more; i++) {
+		int64_t line = places_line(findings->places, worst->with[i]);
 
-		if (other->process != process || other->place[0]->worst.change != more)
-			continue;
-		for (size_t k = 0; k < other->count; k++) {
-			const struct finding_place *place = other->place[k];
-			int is_with = is_changed_with(findings, place, worst);
+		if (line < 0)
+			return -1;
+		for (size_t k = 0; k < findings->count; k++) {
+			const struct finding *other = findings->finding[k];
 
-			if (is_with < 0)
-				return -1;
-			if (!is_with)
+			if (other->process != process || other->place[0]->worst.change != more)
 				continue;
-			savings_change(savings, process, place->changed.call, place->changed.count);
-			savings_change(savings, process, place->with.call, place->with.count);
+			for (size_t n = 0; n < other->count; n++)
+				if (other->place[n]->site == line)
+					return 1;
 		}
 	}
-	savings_estimate_best(savings, process, saving);
 	return 0;
-}
-
-static void set_joined(const struct finding_line *line, int joined, int64_t saving)
-{
-	for (size_t i = 0; i < line->count; i++) {
-		line->place[i]->worst.joined = joined;
-		line->place[i]->alone = saving;
-	}
 }
 
 /*
  * Other calls may have the same effect: then they are changed too.  Or the call has a second effect
  * to change, if changing the first saves little and the second has its own finding.
  */
-static int join_lines(const struct replaying *replaying, struct finding *finding)
+static int join_lines(struct findings *findings, struct finding *finding)
 {
-	const struct run_length *run = id_map_get(&replaying->findings->runs, finding->process);
+	const struct run_length *run = id_map_get(&findings->runs, finding->process);
 	double least = FINDING_MIN_PERCENT / 100.0 * (double)run->whole;
-	struct savings *savings = replaying->savings;
+	struct savings *savings = findings->savings;
+	int64_t process = finding->process;
 	struct finding_line line = { NULL, 0 };
 
-	while (finding_next_line(finding, &line) && savings_has_room(savings, finding->process)) {
-		int64_t alone, joined, more = 0;
+	while (finding_next_line(finding, &line) && savings_has_room(savings, process)) {
+		int64_t alone, joined;
 		size_t with = 0;
+		int owned;
 
 		for (size_t i = 0; i < line.count; i++)
 			with += line.place[i]->with.count;
-		if (!with)
-			continue;
-		replay_line(savings, finding->process, &line);
-		if (!line.place[0]->replayed)
-			continue;
-		alone = line.place[0]->alone;
-		set_joined(&line, 1, alone);
-		replay_line(savings, finding->process, &line);
-		joined = line.place[0]->alone;
-		if (replay_extra(replaying, finding->process, &line.place[0]->worst, &more))
+		owned = with ? has_own_finding(findings, process, &line.place[0]->worst) : 1;
+		if (owned < 0)
 			return -1;
-		if ((double)joined < least || joined <= JOINED_FACTOR * alone ||
-			joined <= JOINED_FACTOR * more)
-			set_joined(&line, 0, alone);
+		if (owned)
+			continue;
+		alone = replay_line(savings, process, &line, 0);
+		joined = replay_line(savings, process, &line, 1);
+		if ((double)joined < least || joined <= JOINED_FACTOR * alone)
+			replay_line(savings, process, &line, 0);
 	}
 	return 0;
 }
@@ -168,14 +127,8 @@ static void replay_lines(struct savings *savings, struct finding *finding)
 
 	while (finding_next_line(finding, &line) && savings_has_room(savings, finding->process))
 		if (!line.place[0]->replayed)
-			replay_line(savings, finding->process, &line);
+			replay_line(savings, finding->process, &line, line.place[0]->worst.joined);
 	finding_sort_by_saving(finding);
-}
-
-/* Is the rule about the host's own speed rather than a wait? */
-static int is_pace(const struct finding *finding)
-{
-	return !strcmp(rules[finding->rule].group, "pace");
 }
 
 /*
@@ -194,14 +147,14 @@ static int is_wanted(const struct findings *findings, const struct finding *find
 				FINDING_MIN_PERCENT / 100.0);
 }
 
-static int replay_finding(const struct replaying *replaying, struct finding *finding)
+static int replay_finding(struct findings *findings, struct finding *finding)
 {
-	struct savings *savings = replaying->savings;
+	struct savings *savings = findings->savings;
 	struct finding_line line = { NULL, 0 };
 
-	if (!is_wanted(replaying->findings, finding) || is_pace(finding))
+	if (!is_wanted(findings, finding) || rules[finding->rule].group == GROUP_pace)
 		return 0;
-	if (join_lines(replaying, finding))
+	if (join_lines(findings, finding))
 		return -1;
 	change_finding(savings, finding);
 	add_takers(savings, finding);
@@ -212,7 +165,7 @@ static int replay_finding(const struct replaying *replaying, struct finding *fin
 		line.place[i]->alone = finding->saving.best;
 		line.place[i]->replayed = finding->replayed;
 	}
-	finding_weigh(replaying->findings, finding);
+	finding_weigh(findings, finding);
 	return 0;
 }
 
@@ -234,98 +187,106 @@ static void admit_waits(struct savings *savings, const struct finding *finding)
 }
 
 /*
- * --- masked waits ---
+ * --- findings together ---
  *
+ * What findings of a process save together, and each of them beside others.
+ */
+
+/* At most two findings for each rule. */
+struct together {
+	struct savings *savings;
+	int64_t process;
+	struct finding *finding[2 * RULE_COUNT];
+	size_t count;
+};
+
+static struct together shown_together(struct findings *findings, int64_t process)
+{
+	struct together shown = { .savings = findings->savings, .process = process };
+
+	for (size_t i = 0; i < findings->count; i++) {
+		struct finding *finding = findings->finding[i];
+
+		if (finding->process == process && finding->replayed && finding_is_shown(finding))
+			shown.finding[shown.count++] = finding;
+	}
+	return shown;
+}
+
+/* Changes the calls of the first ones, except one of them (NULL: none). */
+static void change_together(const struct together *together, size_t count,
+	const struct finding *except)
+{
+	for (size_t i = 0; i < count; i++)
+		if (together->finding[i] != except)
+			change_finding(together->savings, together->finding[i]);
+}
+
+static int64_t saved_together(const struct together *together, size_t count,
+	const struct finding *except)
+{
+	int64_t best = 0;
+
+	change_together(together, count, except);
+	savings_estimate_best(together->savings, together->process, &best);
+	return best;
+}
+
+static int64_t above(int64_t value, int64_t floor)
+{
+	return value > floor ? value - floor : 0;
+}
+
+/* Sets what a finding saves beyond others. */
+static void set_beyond(const struct findings *findings, struct finding *finding,
+	const struct saving *all, int64_t others)
+{
+	finding->saving = (struct saving){ above(all->best, others), above(all->low, others),
+		above(all->high, others) };
+	finding->replayed = 1;
+	finding_weigh(findings, finding);
+}
+
+/*
  * Waits that cost little by themselves, because something else blocks the work after them: a copy
  * that waits for a kernel, and the next kernel waits for the legacy default stream.  Fixing one of
  * the two saves little.  The waits of each rule are collected a second time.  If the rule has no
- * finding that is shown, they become one, provided that the run saves more without them and the
- * shown findings than without the shown findings alone.  The difference is their saving.
+ * finding that is shown, they become one in its place, provided that the run saves more without all
+ * of them and the shown findings than without all but them.
  */
-
-static int is_candidate(const struct findings *findings, const struct finding *masked,
-	int64_t process)
+static void unmask(struct findings *findings, int64_t process)
 {
-	if (masked->process != process || masked->cost.count < FINDING_MIN_COUNT)
-		return 0;
-	for (size_t i = 0; i < findings->count; i++)
-		if (findings->finding[i]->process == process &&
-			findings->finding[i]->rule == masked->rule &&
-			finding_is_shown(findings->finding[i]))
-			return 0;
-	return 1;
-}
+	struct together all = shown_together(findings, process);
+	size_t shown = all.count, at;
+	struct saving saving;
 
-/* Changes the calls of all shown findings and candidates except one (NULL: none). */
-static void change_all_but(const struct replaying *replaying, int64_t process,
-	const struct finding *but)
-{
-	const struct findings *findings = replaying->findings;
-
-	change_shown(replaying, process);
-	for (size_t i = 0; i < findings->masked_count; i++)
-		if (findings->masked[i] != but &&
-			is_candidate(findings, findings->masked[i], process))
-			change_finding(replaying->savings, findings->masked[i]);
-}
-
-/* The saving of a candidate is that of all together minus that without it. */
-static void unmask_process(const struct replaying *replaying, int64_t process)
-{
-	struct findings *findings = replaying->findings;
-	struct savings *savings = replaying->savings;
-	struct saving all;
-	int64_t shown = 0, without;
-	size_t first = 0;
-
-	while (first < findings->masked_count &&
-		!is_candidate(findings, findings->masked[first], process))
-		first++;
-	if (first == findings->masked_count)
-		return;
-	change_shown(replaying, process);
-	if (!savings_estimate_best(savings, process, &shown))
-		return;
-	change_all_but(replaying, process, NULL);
-	add_takers(savings, findings->masked[first]);
-	change_all_but(replaying, process, NULL);
-	if (!savings_estimate(savings, process, &all) || all.best - shown < SHOWN_MIN_NS)
-		return;
-	for (size_t i = first; i < findings->masked_count; i++) {
-		struct finding *masked = findings->masked[i];
-
-		if (!is_candidate(findings, masked, process))
-			continue;
-		change_all_but(replaying, process, masked);
-		without = 0;
-		savings_estimate_best(savings, process, &without);
-		masked->saving = (struct saving){ all.best - without,
-			all.low > without ? all.low - without : 0, all.high - without };
-		masked->replayed = 1;
-		for (size_t k = 0; k < masked->count; k++)
-			masked->place[k]->worst.masked = 1;
-		finding_weigh(findings, masked);
-	}
-}
-
-/* A masked finding that is shown replaces the one of its rule that is not. */
-static void unmask(const struct replaying *replaying)
-{
-	struct findings *findings = replaying->findings;
-	size_t at;
-
-	for (size_t i = 0; i < findings->masked_count; i++)
-		finding_collect_lines(findings->masked[i]);
-	for (size_t i = 0; i < findings->runs.size; i++)
-		if (findings->runs.slot[i].object)
-			unmask_process(replaying, findings->runs.slot[i].id);
 	for (size_t i = 0; i < findings->masked_count; i++) {
 		struct finding *masked = findings->masked[i];
 
-		if (!masked->replayed || !finding_is_shown(masked))
+		for (at = 0; at < shown && all.finding[at]->rule != masked->rule;)
+			at++;
+		if (masked->process == process && at == shown &&
+			masked->cost.count >= FINDING_MIN_COUNT)
+			all.finding[all.count++] = masked;
+	}
+	if (all.count == shown)
+		return;
+	change_together(&all, all.count, NULL);
+	add_takers(all.savings, all.finding[shown]);
+	change_together(&all, all.count, NULL);
+	if (!savings_estimate(all.savings, process, &saving) ||
+		saving.best - saved_together(&all, shown, NULL) < SHOWN_MIN_NS)
+		return;
+	for (size_t i = shown; i < all.count; i++) {
+		struct finding *masked = all.finding[i];
+
+		set_beyond(findings, masked, &saving, saved_together(&all, all.count, masked));
+		if (!finding_is_shown(masked))
 			continue;
+		for (size_t k = 0; k < masked->count; k++)
+			masked->place[k]->worst.masked = 1;
 		for (at = 0; at < findings->count; at++)
-			if (findings->finding[at]->process == masked->process &&
+			if (findings->finding[at]->process == process &&
 				findings->finding[at]->rule == masked->rule)
 				break;
 		if (at == findings->count)
@@ -334,36 +295,61 @@ static void unmask(const struct replaying *replaying)
 	}
 }
 
-/* --- the host's own speed --- */
-
-static int64_t above(int64_t value, int64_t floor)
-{
-	return value > floor ? value - floor : 0;
-}
-
 /*
- * Computes the saving of the host once all other shown findings are fixed: calls that are not made
- * need not be faster.  It is advice, unless it is a large part of a turn.
+ * Computes the saving of the host's own speed once all other shown findings are fixed: calls that
+ * are not made need not be faster.  It is advice, unless it is a large part of a turn.
  */
-static void replay_pace(const struct replaying *replaying, struct finding *finding)
+static void replay_pace(struct findings *findings, struct finding *finding)
 {
-	struct savings *savings = replaying->savings;
-	struct saving *saving = &finding->saving;
-	int64_t others = 0;
+	struct together shown = shown_together(findings, finding->process);
+	int64_t others = saved_together(&shown, shown.count, NULL);
+	struct saving saving;
 
-	change_shown(replaying, finding->process);
-	savings_estimate_best(savings, finding->process, &others);
-	change_shown(replaying, finding->process);
-	change_finding(savings, finding);
-	finding->replayed = savings_estimate(savings, finding->process, saving);
-	*saving = (struct saving){ above(saving->best, others), above(saving->low, others),
-		above(saving->high, others) };
-	finding_weigh(replaying->findings, finding);
+	change_together(&shown, shown.count, NULL);
+	change_finding(shown.savings, finding);
+	if (savings_estimate(shown.savings, finding->process, &saving))
+		set_beyond(findings, finding, &saving, others);
 	if (!finding->replayed || finding->part.share < LAUNCH_BOUND_PERCENT / 100.0)
 		for (size_t i = 0; i < finding->count; i++)
 			finding->place[i]->worst.confidence = CONFIDENCE_POSSIBLE;
 	if (finding->replayed)
-		replay_lines(savings, finding);
+		replay_lines(shown.savings, finding);
+}
+
+/*
+ * Finds the order in which to fix the shown findings: next is the one that saves most once those
+ * before it are fixed.  If that is less than its own saving can be, its first place says so.
+ */
+static void order_fixes(struct findings *findings, int64_t process)
+{
+	struct together shown = shown_together(findings, process);
+	int64_t before = 0;
+	uint64_t after = 0;
+
+	for (size_t fixed = 0; fixed < shown.count && savings_has_room(shown.savings, process);
+		fixed++) {
+		size_t best = fixed;
+		int64_t most = -1, saved = 0;
+		struct finding *next;
+
+		for (size_t i = fixed; i < shown.count; i++) {
+			change_together(&shown, fixed, NULL);
+			change_finding(shown.savings, shown.finding[i]);
+			savings_estimate_best(shown.savings, process, &saved);
+			if (saved > most) {
+				most = saved;
+				best = i;
+			}
+		}
+		next = shown.finding[best];
+		shown.finding[best] = shown.finding[fixed];
+		shown.finding[fixed] = next;
+		next->place[0]->then = above(most, before);
+		if (next->place[0]->then < next->saving.low && !next->place[0]->worst.masked)
+			next->place[0]->after = after;
+		after |= (uint64_t)1 << next->rule;
+		before = most > before ? most : before;
+	}
 }
 
 /* --- all findings of a process --- */
@@ -372,10 +358,10 @@ static void replay_pace(const struct replaying *replaying, struct finding *findi
  * Writes the saving of all shown findings together.  The savings of those that were not replayed
  * are bounded.
  */
-static int replay_together(const struct replaying *replaying, int64_t process,
-	const struct run_length *run, sqlite3_stmt *update)
+static int replay_together(struct findings *findings, int64_t process, const struct run_length *run,
+	sqlite3_stmt *update)
 {
-	const struct findings *findings = replaying->findings;
+	struct together shown = shown_together(findings, process);
 	struct cost cost = { 0 }, others = { 0 };
 	struct saving saving = { 0 };
 	struct part part;
@@ -397,8 +383,8 @@ static int replay_together(const struct replaying *replaying, int64_t process,
 		others.delayed += finding->cost.delayed;
 	}
 	bound = cost_bound(&others, run);
-	change_shown(replaying, process);
-	replayed = savings_estimate(replaying->savings, process, &saving);
+	change_together(&shown, shown.count, NULL);
+	replayed = savings_estimate(findings->savings, process, &saving);
 	if (!replayed && !bound)
 		return 0;
 	if (!replayed)
@@ -423,15 +409,15 @@ static void change_possible(struct savings *savings, struct finding *const *find
 {
 	for (size_t i = 0; i < count; i++)
 		if (finding[i]->process == process && !rule_is_fence(finding[i]->rule) &&
-			!is_pace(finding[i]) && finding_confidence(finding[i]) >= CONFIDENCE_LIKELY)
+			rules[finding[i]->rule].group != GROUP_pace &&
+			finding_confidence(finding[i]) >= CONFIDENCE_LIKELY)
 			change_finding(savings, finding[i]);
 }
 
-static int replay_ceiling(const struct replaying *replaying, int64_t process,
-	const struct loop_span *loop, sqlite3_stmt *update)
+static int replay_ceiling(struct findings *findings, int64_t process, const struct loop_span *loop,
+	sqlite3_stmt *update)
 {
-	struct findings *findings = replaying->findings;
-	struct savings *savings = replaying->savings;
+	struct savings *savings = findings->savings;
 	struct ceiling ceiling[2];
 
 	for (int unread = 0; unread < 2; unread++) {
@@ -469,25 +455,24 @@ static int is_ceiling_wanted(struct db *db)
 	return rc;
 }
 
-static int replay_processes(const struct replaying *replaying)
+static int replay_processes(struct findings *findings)
 {
-	const struct id_map *runs = &replaying->findings->runs,
-			    *loops = &replaying->findings->loops;
-	sqlite3_stmt *together = db_prepare(replaying->findings->db,
+	const struct id_map *runs = &findings->runs, *loops = &findings->loops;
+	sqlite3_stmt *together = db_prepare(findings->db,
 		"UPDATE replay SET saving = ?, "
 		"saving_low = ?, saving_high = ?, share = ?, turn_saving = ? WHERE process = ?");
-	sqlite3_stmt *ceiling = db_prepare(replaying->findings->db,
+	sqlite3_stmt *ceiling = db_prepare(findings->db,
 		"UPDATE replay SET ceiling = ?, ceiling_blocked = ?, ceiling_unread = ?, "
 		"ceiling_unread_blocked = ? WHERE process = ?");
 	int rc = together && ceiling ? 0 : -1;
 
 	for (size_t i = 0; i < runs->size && !rc; i++)
 		if (runs->slot[i].object)
-			rc = replay_together(replaying, runs->slot[i].id, runs->slot[i].object,
+			rc = replay_together(findings, runs->slot[i].id, runs->slot[i].object,
 				together);
 	for (size_t i = 0; i < loops->size && !rc; i++)
 		if (loops->slot[i].object)
-			rc = replay_ceiling(replaying, loops->slot[i].id, loops->slot[i].object,
+			rc = replay_ceiling(findings, loops->slot[i].id, loops->slot[i].object,
 				ceiling);
 	sqlite3_finalize(together);
 	sqlite3_finalize(ceiling);
@@ -500,30 +485,35 @@ static int replay_processes(const struct replaying *replaying)
  */
 int findings_replay(struct findings *findings)
 {
-	struct replaying replaying = { .findings = findings };
 	int wanted = is_ceiling_wanted(findings->db), rc;
 
 	for (size_t i = 0; i < findings->count && wanted >= 0; i++)
 		wanted |= is_wanted(findings, findings->finding[i]);
 	if (wanted <= 0)
 		return wanted;
-	replaying.savings = savings_open(findings->db);
-	rc = replaying.savings && !savings_store(replaying.savings) ? 0 : -1;
+	findings->savings = savings_open(findings->db);
+	rc = findings->savings && !savings_store(findings->savings) ? 0 : -1;
 	for (size_t i = 0; i < findings->count && !rc; i++)
-		admit_waits(replaying.savings, findings->finding[i]);
+		admit_waits(findings->savings, findings->finding[i]);
 	for (size_t i = 0; i < findings->count && !rc; i++)
-		rc = replay_finding(&replaying, findings->finding[i]);
+		rc = replay_finding(findings, findings->finding[i]);
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		if (findings->finding[i]->replayed && finding_is_worth_it(findings->finding[i]))
-			replay_lines(replaying.savings, findings->finding[i]);
+			replay_lines(findings->savings, findings->finding[i]);
+	for (size_t i = 0; i < findings->masked_count && !rc; i++)
+		finding_collect_lines(findings->masked[i]);
+	for (size_t i = 0; i < findings->runs.size && !rc; i++)
+		if (findings->runs.slot[i].object) {
+			unmask(findings, findings->runs.slot[i].id);
+			order_fixes(findings, findings->runs.slot[i].id);
+		}
 	if (!rc) {
-		unmask(&replaying);
 		for (size_t i = 0; i < findings->count; i++)
-			if (is_pace(findings->finding[i]) &&
+			if (rules[findings->finding[i]->rule].group == GROUP_pace &&
 				is_wanted(findings, findings->finding[i]))
-				replay_pace(&replaying, findings->finding[i]);
-		rc = replay_processes(&replaying);
+				replay_pace(findings, findings->finding[i]);
+		rc = replay_processes(findings);
 	}
-	savings_close(replaying.savings);
+	savings_close(findings->savings);
 	return rc ? -1 : 0;
 }

@@ -12,6 +12,7 @@
 #include "pass.h"
 #include "places.h"
 #include "print.h"
+#include "rows.h"
 
 /*
  * Maximum number of line pairs that a finding about a wait reports as a race without it.  They are
@@ -27,29 +28,14 @@ struct accident {
 
 struct finding_rows {
 	struct findings *findings;
-	sqlite3_stmt *finding, *place, *also, *race;
+	int64_t finding;           /* the row that is being written */
 	struct accident *accident; /* one for each three lines */
 	size_t accident_count;
 };
 
-static const char finding_sql[] =
-	"INSERT INTO finding (process, rule, confidence, severity, shown, reads, count, waited, "
-	" delayed, saving, saving_low, saving_high, share, turn_saving, site, other_site, call, "
-	" other_call, message, fingerprint) "
-	"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-static const char place_sql[] =
-	"INSERT INTO finding_place (finding, shown, count, waited, delayed, saving, share, site, "
-	" other_site, call, other_call, confidence, kind, why, message, fix, hazard, fingerprint) "
-	"VALUES ((SELECT max(id) FROM finding), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-static const char also_sql[] =
-	"INSERT INTO finding_also (finding, site, call) "
-	"VALUES ((SELECT max(id) FROM finding), ?, ?)";
-
 static const char accidents_sql[] =
 	"SELECT id, process, call, other_call, via FROM hazard WHERE rule = 'accidental-order'"
 	" AND confidence <> 'possible' ORDER BY id";
-static const char race_sql[] =
-	"INSERT INTO finding_race VALUES ((SELECT max(id) FROM finding), ?, ?)";
 
 static int read_accidents(struct finding_rows *rows)
 {
@@ -112,11 +98,27 @@ static const char *severity_of(const struct finding *finding)
 
 static int say_message(struct findings *findings, const struct finding_place *place, FILE *out)
 {
+	const char *joint = "; once ";
+
 	if (rules[place->worst.rule].pass->say(findings->words, &place->worst, out))
 		return -1;
 	if (place->worst.masked)
 		fputs("; fixed alone it saves little: another finding blocks the work after it",
 			out);
+	for (int i = 0; i < RULE_COUNT; i++)
+		if (place->after >> i & 1) {
+			print(out, "%s%s", joint, rules[i].id);
+			joint = " and ";
+		}
+	if (!place->after)
+		return 0;
+	fputs(place->after & (place->after - 1) ? " are" : " is", out);
+	if (place->then < SHOWN_MIN_NS) {
+		fputs(" fixed it saves nothing more", out);
+		return 0;
+	}
+	fputs(" fixed it saves only ", out);
+	words_time(place->then, out);
 	return 0;
 }
 
@@ -184,7 +186,7 @@ static double share_of(const struct finding *finding, const struct finding_place
 }
 
 /* Writes a place, with the finding's row before its first one. */
-static int write_place(const struct finding_rows *rows, const struct finding *finding,
+static int write_place(struct finding_rows *rows, const struct finding *finding,
 	const struct finding_place *place)
 {
 	struct findings *findings = rows->findings;
@@ -201,21 +203,30 @@ static int write_place(const struct finding_rows *rows, const struct finding *fi
 	site = site ? site : DB_NULL;
 	other_site = other_site ? other_site : DB_NULL;
 	if (!rc && place == finding->place[0])
-		rc = db_run(rows->finding, "isssiiiiiiIIdIIIIIss", finding->process,
-			rules[finding->rule].id, confidence_names[finding_confidence(finding)],
-			severity_of(finding), (int64_t)finding_is_shown(finding),
-			(int64_t)only_reads(finding), cost->count, cost->waited, cost->delayed,
-			finding->saving.best, finding->replayed ? finding->saving.low : DB_NULL,
-			finding->replayed ? finding->saving.high : DB_NULL, finding->part.share,
-			finding->part.turns ? finding->part.turn : DB_NULL, site, other_site,
-			worst->call, other_call, message, fingerprint);
+		rc = db_add(findings->db,
+			ROW(finding, ++rows->finding, finding->process,
+				cell_text(rules[finding->rule].id),
+				cell_text(confidence_names[finding_confidence(finding)]),
+				cell_text(severity_of(finding)), finding_is_shown(finding),
+				only_reads(finding), cost->count, cost->waited, cost->delayed,
+				finding->saving.best,
+				finding->replayed ? finding->saving.low : DB_NULL,
+				finding->replayed ? finding->saving.high : DB_NULL,
+				finding->part.share,
+				finding->part.turns ? finding->part.turn : DB_NULL, site,
+				other_site, worst->call, other_call, cell_text(message),
+				cell_text(fingerprint)));
 	cost = &place->cost;
 	if (!rc)
-		rc = db_run(rows->place, "iiiiIdIIIIsssssIs", (int64_t)place->shown, cost->count,
-			cost->waited, cost->delayed, place->replayed ? place->alone : DB_NULL,
-			share_of(finding, place), site, other_site, worst->call, other_call,
-			confidence_names[place_confidence(place)], worst->kind, worst->why, message,
-			*fix ? fix : NULL, worst->hazard ? worst->hazard : DB_NULL, fingerprint);
+		rc = db_add(findings->db,
+			ROW(finding_place, DB_NULL, rows->finding, place->shown, cost->count,
+				cost->waited, cost->delayed,
+				place->replayed ? place->alone : DB_NULL, share_of(finding, place),
+				site, other_site, worst->call, other_call,
+				cell_text(confidence_names[place_confidence(place)]),
+				cell_text(worst->kind), cell_text(worst->why), cell_text(message),
+				cell_text(*fix ? fix : NULL),
+				worst->hazard ? worst->hazard : DB_NULL, cell_text(fingerprint)));
 	free(message);
 	free(fix);
 	free(fingerprint);
@@ -239,7 +250,7 @@ static int write_sites(const struct finding_rows *rows, const struct changes *ch
 		if (!site || map_get(seen, (uint64_t)site, 0))
 			continue;
 		map_set(seen, (uint64_t)site, 1);
-		rc = db_run(rows->also, "ii", site, call);
+		rc = db_add(rows->findings->db, ROW(finding_also, rows->finding, site, call));
 	}
 	return rc;
 }
@@ -250,8 +261,7 @@ static int write_also(const struct finding_rows *rows, const struct finding *fin
 	struct map seen = { 0 };
 	int rc = 0;
 
-	/* The blocked call is not the one to change. */
-	if (finding->rule == RULE_blocked_behind)
+	if (rules[finding->rule].pass->changes_other)
 		return 0;
 	for (size_t i = 0; i < finding->count && !rc; i++) {
 		const struct instance *worst = &finding->place[i]->worst;
@@ -317,7 +327,9 @@ static int write_races(const struct finding_rows *rows, const struct finding *fi
 			continue;
 		text = text_of(rows->findings, &(struct finding_place){ .worst = next->pair },
 			say_race);
-		rc = text ? db_run(rows->race, "is", next->hazard, text) : -1;
+		rc = text ? db_add(rows->findings->db,
+				    ROW(finding_race, rows->finding, next->hazard, cell_text(text)))
+			  : -1;
 		free(text);
 		said[count++] = next;
 	}
@@ -326,12 +338,8 @@ static int write_races(const struct finding_rows *rows, const struct finding *fi
 
 int findings_write(struct findings *findings)
 {
-	struct finding_rows rows = { .findings = findings,
-		.finding = db_prepare(findings->db, finding_sql),
-		.place = db_prepare(findings->db, place_sql),
-		.also = db_prepare(findings->db, also_sql),
-		.race = db_prepare(findings->db, race_sql) };
-	int rc = rows.finding && rows.place && rows.also && rows.race ? read_accidents(&rows) : -1;
+	struct finding_rows rows = { .findings = findings };
+	int rc = read_accidents(&rows);
 
 	for (size_t i = 0; i < findings->count && !rc; i++) {
 		const struct finding *finding = findings->finding[i];
@@ -340,10 +348,6 @@ int findings_write(struct findings *findings)
 			rc = write_place(&rows, finding, finding->place[k]);
 		rc = rc || write_also(&rows, finding) || write_races(&rows, finding) ? -1 : 0;
 	}
-	sqlite3_finalize(rows.finding);
-	sqlite3_finalize(rows.place);
-	sqlite3_finalize(rows.also);
-	sqlite3_finalize(rows.race);
 	free(rows.accident);
 	return rc;
 }

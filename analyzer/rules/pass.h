@@ -38,6 +38,9 @@ struct pass {
 	 * suffices. Returns 0, or -1 after a message.
 	 */
 	int (*fix)(struct words *words, const struct instance *worst, FILE *out);
+
+	/* 1: the other call of an instance is the one to change; its line is the place's. */
+	int changes_other;
 };
 
 #endif

@@ -14,8 +14,15 @@
 
 const struct rule_info rules[RULE_COUNT] = {
 #define RULE(symbol, id, group, confidence, title, advice, link) \
-	[RULE_##symbol] = { id, group, confidence, title, advice, link, &pass_##symbol },
+	[RULE_##symbol] = { id, GROUP_##group, confidence, title, advice, link, &pass_##symbol },
 #include "rules.def"
+};
+
+const char *const rule_groups[GROUP_COUNT] = {
+	[GROUP_serialization] = "serialization",
+	[GROUP_blocking] = "blocking",
+	[GROUP_pace] = "pace",
+	[GROUP_fences] = "fences",
 };
 
 const struct rule_info *rule_find(const char *id)

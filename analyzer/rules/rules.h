@@ -11,12 +11,21 @@ enum rule {
 	RULE_COUNT
 };
 
+/* Of their findings: what is lost.  Those of the group fences cost no time, but are wrong. */
+enum rule_group {
+	GROUP_serialization,
+	GROUP_blocking,
+	GROUP_pace, /* the host's own speed, no wait */
+	GROUP_fences,
+	GROUP_COUNT
+};
+
 struct nearest;
 struct pass;
 
 struct rule_info {
-	const char *id;         /* as printed and stored in finding.rule */
-	const char *group;      /* serialization, blocking, pace or fences */
+	const char *id; /* as printed and stored in finding.rule */
+	enum rule_group group;
 	const char *confidence; /* certain, likely or possible */
 	const char *title;
 	const char *advice;
@@ -24,6 +33,7 @@ struct rule_info {
 	const struct pass *pass;
 };
 extern const struct rule_info rules[RULE_COUNT];
+extern const char *const rule_groups[GROUP_COUNT];
 
 /* Returns the rule for a finding.rule; NULL for an unknown id. */
 const struct rule_info *rule_find(const char *id);

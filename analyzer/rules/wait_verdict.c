@@ -12,19 +12,15 @@ int wait_clocks_read(struct map *clocks, struct db *db)
 	return step;
 }
 
-/* The table names waits as the program called them. */
-static int has_clock(const struct map *clocks, const struct run *run, uint32_t call)
-{
-	for (uint32_t parent; (parent = run_link(run, call)->parent);)
-		call = parent;
-	return map_get(clocks, call, 0) != 0;
-}
-
 void wait_tally_add(struct wait_tally *tally, const struct run *run, const struct map *clocks,
 	const struct host_wait *wait)
 {
 	int others = run_call(run, wait->behind)->thread != run_call(run, wait->call)->thread;
+	uint32_t outermost = wait->call;
 
+	/* Clocks are listed by the waits as the program called them. */
+	while (run_link(run, outermost)->parent)
+		outermost = run_link(run, outermost)->parent;
 	tally->waits++;
 	tally->others += others;
 	tally->watches += others && wait->watches;
@@ -33,7 +29,7 @@ void wait_tally_add(struct wait_tally *tally, const struct run *run, const struc
 	tally->uploads += wait->uploads;
 	tally->timed += wait->timed;
 	tally->unproven += wait->unproven;
-	tally->clocks += has_clock(clocks, run, wait->call);
+	tally->clocks += map_get(clocks, outermost, 0) != 0;
 }
 
 /* No error needs a wait: a later call returns it. */

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bulk.h"
 
-#include <stdarg.h>
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bulk_tree.h"
+#include "memory.h"
+#include "rows.h"
 
 enum {
 	MAX_ROW = 900, /* bytes; longer ones would need overflow pages */
-	MAX_COLUMNS = 64,
 };
 
 struct bulk {
 	struct db *db;
-	sqlite3_stmt *insert; /* for a database in memory, instead of pages */
-	int in_memory;
+	enum schema_id table;
+	int in_memory; /* rows are written by db_add() */
 	struct bulk_tree tree;
 	int64_t last; /* row id */
 };
@@ -45,7 +46,7 @@ static inline unsigned put_number(uint8_t *at, int64_t value, unsigned *size)
 
 /* Header and body of a record.  A number may be written beyond the last byte. */
 struct row {
-	uint8_t header[2 * MAX_COLUMNS], body[MAX_ROW + 16];
+	uint8_t header[2 * SCHEMA_COLUMNS_MOST], body[MAX_ROW + 16];
 	unsigned header_size, body_size;
 	int64_t id;
 };
@@ -65,37 +66,35 @@ static size_t put_bytes(uint8_t **header, uint8_t *body, size_t room, unsigned k
 	return length;
 }
 
-static int fill_row(struct row *row, const char *types, va_list values)
+static int fill_row(struct row *row, const struct schema_table *table, const char *from)
 {
 	uint8_t *header = row->header, *body = row->body, *most = row->body + MAX_ROW;
-	const char *text;
-	int64_t value;
-	unsigned size;
-	size_t bytes;
 
-	for (; *types && body <= most; types++)
-		switch (*types) {
-		case 'k': /* the column is the row id and stores nothing */
-			row->id = va_arg(values, int64_t);
-			*header++ = 0;
-			break;
-		case 's':
-		case 't':
-		case 'b':
-			text = va_arg(values, const char *);
-			bytes = *types == 's' ? (text ? strlen(text) : 0) : va_arg(values, size_t);
+	for (size_t i = 0; i < table->columns && body <= most; i++) {
+		const struct schema_column *column = &table->column[i];
+		struct cell cell;
+		int64_t value;
+		unsigned size = 0;
+		size_t bytes;
+
+		if (column->type != SQLITE_INTEGER) {
+			memcpy(&cell, from, sizeof(cell));
+			from += sizeof(cell);
 			bytes = put_bytes(&header, body, (size_t)(most - body),
-				*types == 'b' ? 12 : 13, text, bytes);
+				column->type == SQLITE_BLOB ? 12 : 13, cell.at, cell.length);
 			body = bytes == SIZE_MAX ? most + 1 : body + bytes;
-			break;
-		default:
-			value = va_arg(values, int64_t);
-			size = 0;
-			*header++ = *types == 'I' && value == DB_NULL
-				? 0
-				: (uint8_t)put_number(body, value, &size);
-			body += size;
+			continue;
 		}
+		memcpy(&value, from, sizeof(value));
+		from += sizeof(value);
+		/* A key is the row id and stores nothing. */
+		if (column->null == SCHEMA_IS_KEY)
+			row->id = value;
+		*header++ = column->null && (value == DB_NULL || column->null == SCHEMA_IS_KEY)
+			? 0
+			: (uint8_t)put_number(body, value, &size);
+		body += size;
+	}
 	row->header_size = (unsigned)(header - row->header);
 	row->body_size = (unsigned)(body - row->body);
 	if (body <= most)
@@ -124,32 +123,17 @@ static int put_row(struct bulk *bulk, const struct row *row)
 	return 0;
 }
 
-static int insert(struct bulk *bulk, const char *types, va_list values)
-{
-	char plain[MAX_COLUMNS + 1];
-	size_t count = 0;
-
-	bulk->last++;
-	for (; types[count] && count < MAX_COLUMNS; count++)
-		plain[count] = types[count] == 'k' ? 'i' : types[count];
-	plain[count] = '\0';
-	return db_run_list(bulk->insert, plain, values);
-}
-
-int bulk_add(struct bulk *bulk, const char *types, ...)
+int bulk_add(struct bulk *bulk, enum schema_id table, const void *from)
 {
 	struct row row;
-	va_list values;
-	int rc = 0;
 
+	assert(bulk->table == table);
 	row.id = bulk->last + 1;
-	va_start(values, types);
-	if (bulk->in_memory)
-		rc = insert(bulk, types, values);
-	else
-		rc = fill_row(&row, types, values);
-	va_end(values);
-	return rc || bulk->in_memory ? rc : put_row(bulk, &row);
+	if (bulk->in_memory) {
+		bulk->last++;
+		return db_add(bulk->db, table, from);
+	}
+	return fill_row(&row, &schema_tables[table], from) || put_row(bulk, &row) ? -1 : 0;
 }
 
 int64_t bulk_last(const struct bulk *bulk)
@@ -183,72 +167,43 @@ int bulk_finish(struct bulk *bulk)
 	return bulk->in_memory ? 0 : bulk_tree_finish(&bulk->tree);
 }
 
-/* "?,?,?" for the columns that can be set. */
-static int prepare_insert(struct bulk *bulk, const char *table)
-{
-	char count[200], sql[64 + 2 * MAX_COLUMNS];
-	int64_t columns;
-	size_t used;
-
-	snprintf(count, sizeof(count), "SELECT count(*) FROM pragma_table_info('%s')", table);
-	columns = db_int(bulk->db, count, 0);
-	if (columns < 1 || columns > MAX_COLUMNS)
-		return -1;
-	used = (size_t)snprintf(sql, sizeof(sql), "INSERT INTO %.40s VALUES (?", table);
-	while (--columns) {
-		sql[used++] = ',';
-		sql[used++] = '?';
-	}
-	sql[used++] = ')';
-	sql[used] = '\0';
-	bulk->insert = db_prepare(bulk->db, sql);
-	return bulk->insert ? 0 : -1;
-}
-
 static struct bulk *new_bulk(struct db *db)
 {
 	const char *name = sqlite3_db_filename(db->handle, "main");
-	struct bulk *bulk = calloc(1, sizeof(*bulk));
+	struct bulk *bulk = xcalloc(1, sizeof(*bulk));
 
-	if (!bulk) {
-		fputs("cufence: out of memory\n", stderr);
-		return NULL;
-	}
 	bulk->db = db;
 	bulk->in_memory = !name || !*name;
 	bulk->tree.file = -1;
 	return bulk;
 }
 
-struct bulk *bulk_open(struct db *db, const char *table)
+struct bulk *bulk_open(struct db *db, enum schema_id table)
 {
 	struct bulk *bulk = new_bulk(db);
 
-	if (bulk &&
-		(bulk->in_memory ? prepare_insert(bulk, table)
-				 : bulk_tree_open(&bulk->tree, db, table, BULK_TABLE))) {
-		bulk_free(bulk);
-		return NULL;
-	}
-	return bulk;
+	bulk->table = table;
+	if (bulk->in_memory ||
+		!bulk_tree_open(&bulk->tree, db, schema_tables[table].name, BULK_TABLE))
+		return bulk;
+	bulk_free(bulk);
+	return NULL;
 }
 
 struct bulk *bulk_open_index(struct db *db, const char *index)
 {
 	struct bulk *bulk = new_bulk(db);
 
-	if (bulk && !bulk->in_memory && bulk_tree_open(&bulk->tree, db, index, BULK_INDEX)) {
-		bulk_free(bulk);
-		return NULL;
-	}
-	return bulk;
+	if (bulk->in_memory || !bulk_tree_open(&bulk->tree, db, index, BULK_INDEX))
+		return bulk;
+	bulk_free(bulk);
+	return NULL;
 }
 
 void bulk_free(struct bulk *bulk)
 {
 	if (!bulk)
 		return;
-	sqlite3_finalize(bulk->insert);
 	bulk_tree_release(&bulk->tree);
 	free(bulk);
 }

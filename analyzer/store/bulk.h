@@ -4,11 +4,11 @@
  * INSERT, because pages are written directly in SQLite's stable file format
  * (sqlite.org/fileformat2.html; rows are its section 2.1, pages are in bulk_tree.h).
  *
- *	struct bulk *calls = bulk_open(db, "call");
- *	bulk_add(calls, "kiI", id, thread, parent);
+ *	struct bulk *launches = bulk_open(db, TABLE_launch);
+ *	bulk_add(launches, ROW(launch, call, shape));
  *	db_exec(db, "COMMIT");
- *	bulk_finish(calls);
- *	bulk_free(calls);
+ *	bulk_finish(launches);
+ *	bulk_free(launches);
  *
  * Constraints are not checked, and other indexes not updated: create them afterwards.  For a
  * database in memory INSERT is used.  Single-threaded; no other writer of the database.
@@ -16,20 +16,19 @@
 #ifndef CUFENCE_BULK_H
 #define CUFENCE_BULK_H
 
-#include "db.h"
+#include "schema.h"
 
 struct bulk;
 
 /* Opens an empty table, or an index of one column of such a table; NULL after a message. */
-struct bulk *bulk_open(struct db *db, const char *table);
+struct bulk *bulk_open(struct db *db, enum schema_id table);
 struct bulk *bulk_open_index(struct db *db, const char *index);
 
 /*
- * Adds a row with all its columns, types as in db_bind() without "d"; "k" is the INTEGER PRIMARY
- * KEY, the first column, which must increase.  Tables without one omit it.  Text and bytes are
- * copied.  Returns 0, or -1 after a message.
+ * Adds a row as ROW() has it, of the table that was opened.  A key of type KEY or KEY_REF must
+ * increase.  Text and bytes are copied.  Returns 0, or -1 after a message.
  */
-int bulk_add(struct bulk *bulk, const char *types, ...);
+int bulk_add(struct bulk *bulk, enum schema_id table, const void *row);
 
 /* Returns the id of the last row. */
 int64_t bulk_last(const struct bulk *bulk);

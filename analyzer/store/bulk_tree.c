@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "array.h"
+#include "memory.h"
 #include "interrupt.h"
 #include "print.h"
 
@@ -137,12 +137,8 @@ static void put_header(const struct bulk_tree *tree, uint8_t *page)
 /* more: another page follows. */
 static int finish_page(struct bulk_tree *tree, int more)
 {
-	struct bulk_child *child = array_room(tree->leaf, tree->leaf_count, sizeof(*child));
+	struct bulk_child *child = array_push(tree->leaf, tree->leaf_count);
 
-	if (!child)
-		return -1;
-	tree->leaf = child;
-	child += tree->leaf_count++;
 	child->size = 0;
 	if (tree->kind == BULK_TABLE)
 		child->size = (uint8_t)bulk_varint(child->separator, (uint64_t)tree->last);
@@ -333,11 +329,8 @@ int bulk_tree_open(struct bulk_tree *tree, struct db *db, const char *name,
 		print(stderr, "cufence: no table '%s'\n", name);
 		return -1;
 	}
-	tree->block = calloc(BLOCK, tree->page_size);
-	if (!tree->block || asprintf(&beside, "%s.%s", db->path, name) < 0) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
+	tree->block = xcalloc(BLOCK, tree->page_size);
+	beside = xprintf("%s.%s", db->path, name);
 	interrupt_hold(&before);
 	tree->file = open(beside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (tree->file >= 0)

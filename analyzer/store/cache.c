@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "array.h"
+#include "memory.h"
 #include "map.h"
 
 #define CACHE_MAGIC 0x3165686361636663 /* "cfcache1" */
@@ -197,13 +197,10 @@ static void trim(int folder, uint64_t most)
 			fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 			!S_ISREG(st.st_mode))
 			continue;
-		more = array_room(file, count, sizeof(*file));
-		if (!more)
-			break;
-		file = more;
-		memcpy(file[count].name, entry->d_name, strlen(entry->d_name) + 1);
-		file[count].size = (uint64_t)st.st_size;
-		file[count++].used = st.st_mtim;
+		more = array_push(file, count);
+		memcpy(more->name, entry->d_name, strlen(entry->d_name) + 1);
+		more->size = (uint64_t)st.st_size;
+		more->used = st.st_mtim;
 		total += (uint64_t)st.st_size;
 	}
 	if (total > most)

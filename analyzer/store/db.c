@@ -11,17 +11,15 @@
 #include "kept_trace.h"
 #include "memory.h"
 #include "print.h"
+#include "rows.h"
 #include "shell.h"
 
-static const char schema[] =
-#include "schema.inc"
+static const char nsys_sql[] =
 #include "nsys.inc"
 	;
 
 /* For a database that is not yet visible to others; after a crash it is discarded. */
 static const char unshared[] = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF";
-
-#define DB_USER_VERSION 36 /* of schema.sql */
 
 /* SQLite quotes the rest of an unreadable declaration, of many lines: print the first line only. */
 static void report_damaged(const char *path, const char *what)
@@ -132,14 +130,14 @@ static int check_application(struct db *db)
 static int check_version(struct db *db)
 {
 	int64_t version = read_pragma(db, "PRAGMA user_version");
-	int is_newer = version > DB_USER_VERSION;
+	int is_newer = version > SCHEMA_VERSION;
 	char *word;
 
-	if (version == DB_USER_VERSION)
+	if (version == SCHEMA_VERSION)
 		return 0;
 	word = !is_newer && kept_trace_exists(db) ? shell_word(db->path) : NULL;
 	print(stderr, "cufence: '%s' has schema version %lld, this program has %d: %s%s%s\n",
-		db->path, (long long)version, DB_USER_VERSION,
+		db->path, (long long)version, SCHEMA_VERSION,
 		is_newer ? "a newer cufence made it, use that one" : "load the traces again",
 		word ? ": cufence load " : "", word ? word : "");
 	free(word);
@@ -156,8 +154,7 @@ static int check(struct db *db, enum db_access access)
 		return -1;
 	rc = db_check_schema(db, &made);
 	if (!rc)
-		rc = db_check_rows(db, &made,
-			access == DB_READ && size > DB_SMALL ? DB_FEW : INT64_MAX);
+		rc = db_check_rows(db, access == DB_READ && size > DB_SMALL ? DB_FEW : INT64_MAX);
 	db_close(&made);
 	return rc;
 }
@@ -226,7 +223,8 @@ int db_create(struct db *db, const char *path)
 	*db = (struct db){ 0 };
 	if (db_file_open(db, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE))
 		return -1;
-	if (db_exec(db, unshared) || db_exec(db, schema) || fill_call_kind(db)) {
+	if (db_exec(db, unshared) || schema_create(db) || db_exec(db, nsys_sql) ||
+		fill_call_kind(db)) {
 		db_close(db);
 		return -1;
 	}
@@ -235,6 +233,9 @@ int db_create(struct db *db, const char *path)
 
 void db_close(struct db *db)
 {
+	for (int i = 0; db->rows && i < TABLE_COUNT; i++)
+		rows_free(db->rows[i]);
+	free(db->rows);
 	sqlite3_close(db->handle);
 	free(db->path);
 	*db = (struct db){ 0 };
@@ -319,24 +320,17 @@ int db_step(sqlite3_stmt *stmt)
 	return fail(sqlite3_db_handle(stmt), sqlite3_sql(stmt));
 }
 
-int db_run_list(sqlite3_stmt *stmt, const char *types, va_list values)
-{
-	int rc = bind_all(stmt, types, values);
-
-	while (!rc && (rc = db_step(stmt)) > 0)
-		rc = 0;
-	sqlite3_reset(stmt);
-	return rc;
-}
-
 int db_run(sqlite3_stmt *stmt, const char *types, ...)
 {
 	va_list values;
 	int rc;
 
 	va_start(values, types);
-	rc = db_run_list(stmt, types, values);
+	rc = bind_all(stmt, types, values);
 	va_end(values);
+	while (!rc && (rc = db_step(stmt)) > 0)
+		rc = 0;
+	sqlite3_reset(stmt);
 	return rc;
 }
 

@@ -14,12 +14,11 @@
 #ifndef CUFENCE_DB_H
 #define CUFENCE_DB_H
 
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sqlite3.h>
 
-#define DB_APPLICATION_ID 0x63756665 /* of schema.sql; in every cufence database */
+#define DB_APPLICATION_ID 0x63756665 /* of schema.def; in every cufence database */
 #define DB_MEMORY ":memory:"
 
 struct run;
@@ -29,6 +28,7 @@ struct db {
 	char *path;
 	size_t order_limit; /* bytes for an order's clocks; 0: ORDER_LIMIT (order.h) */
 	struct run *run;    /* in columns, while loading or analyzing (run_columns.h), or NULL */
+	struct rows **rows; /* of each table, for db_add() (rows.h); NULL: not yet */
 	int failed;         /* a value was unreadable or damaged; set after a message */
 };
 
@@ -49,7 +49,7 @@ int db_open(struct db *db, const char *path, enum db_access access);
 
 /*
  * Opens a cufence database of any schema for reading.  Nothing of it is checked: its tables may be
- * views, and only what was compared with schema.sql may be read.
+ * views, and only what was compared with schema.def may be read.
  */
 int db_open_any(struct db *db, const char *path);
 
@@ -63,7 +63,7 @@ int db_open_any(struct db *db, const char *path);
 int db_recognize(const char *path);
 
 /*
- * Creates a database with schema.sql in an empty file.  Until it is closed, a crash of the machine
+ * Creates a database with schema.def in an empty file.  Until it is closed, a crash of the machine
  * damages it: use it for a file that gets its final name when complete.  DB_MEMORY is in memory.
  */
 int db_create(struct db *db, const char *path);
@@ -88,7 +88,6 @@ int db_step(sqlite3_stmt *stmt);
 
 /* Binds, steps a statement without rows to its end and resets it. */
 int db_run(sqlite3_stmt *stmt, const char *types, ...);
-int db_run_list(sqlite3_stmt *stmt, const char *types, va_list values);
 
 /*
  * Returns the first column of the first row; otherwise if there is no row, if it is NULL, or if it

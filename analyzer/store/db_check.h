@@ -2,11 +2,8 @@
 /*
  * Checks that a file is a valid cufence database.  A database is untrusted input, like a trace.
  * Properties that the commands rely on are checked once, when it is opened: its tables are those of
- * schema.sql, every value has its column's type and refers to an existing row, times are possible,
+ * schema.def, every value has its column's type and refers to an existing row, times are possible,
  * and no call contains itself.
- *
- * The declarations of schema.sql define the checks: types, NOT NULL and REFERENCES. Conditions that
- * SQL cannot declare are in one table in db_check_rows.c.
  */
 #ifndef CUFENCE_DB_CHECK_H
 #define CUFENCE_DB_CHECK_H
@@ -33,6 +30,6 @@ int db_check_schema(struct db *db, struct db *made);
  * Checks the first rows of each table, at most so many; with INT64_MAX all rows, and all pages and
  * indexes by SQLite's own check.  Returns 0, or -1 after a message.
  */
-int db_check_rows(struct db *db, struct db *made, int64_t most);
+int db_check_rows(struct db *db, int64_t most);
 
 #endif

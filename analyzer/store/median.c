@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 #include "print.h"
 
 struct values {
@@ -14,17 +14,10 @@ struct values {
 static void take(sqlite3_context *context, int count, sqlite3_value **argument)
 {
 	struct values *values = sqlite3_aggregate_context(context, sizeof(*values));
-	int64_t *more;
 
 	if (!values || sqlite3_value_type(*argument) == SQLITE_NULL)
 		return;
-	more = array_room(values->value, values->count, sizeof(*more));
-	if (!more) {
-		sqlite3_result_error_nomem(context);
-		return;
-	}
-	values->value = more;
-	more[values->count++] = sqlite3_value_int64(*argument);
+	*array_push(values->value, values->count) = sqlite3_value_int64(*argument);
 }
 
 static int compare(const void *one, const void *other)

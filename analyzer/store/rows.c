@@ -1,83 +1,106 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rows.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "memory.h"
 
 enum {
 	ROWS_AT_ONCE = 64,
-	COLUMNS_MOST = 16,
-};
-
-union value {
-	int64_t number;
-	const char *text;
 };
 
 struct rows {
 	struct db *db;
-	const char *into, *types;
-	unsigned columns, count;
-	sqlite3_stmt *insert; /* ROWS_AT_ONCE of them */
-	union value value[ROWS_AT_ONCE * COLUMNS_MOST];
+	const struct schema_table *table;
+	unsigned most, count;
+	sqlite3_stmt *insert; /* of most rows */
+	char row[];           /* count of them */
 };
 
-/* INSERT INTO name VALUES (?,?),(?,?) */
 static sqlite3_stmt *prepare(const struct rows *rows, unsigned count)
 {
-	char sql[200 + ROWS_AT_ONCE * (2 * COLUMNS_MOST + 2)];
-	size_t used = (size_t)snprintf(sql, 200, "%s VALUES ", rows->into);
+	sqlite3_str *sql = sqlite3_str_new(rows->db->handle);
+	sqlite3_stmt *insert;
+	char *text;
 
+	sqlite3_str_appendf(sql, "INSERT %sINTO %s VALUES ",
+		rows->table->repeats ? "OR IGNORE " : "", rows->table->name);
 	for (unsigned i = 0; i < count; i++) {
-		sql[used++] = i ? ',' : ' ';
-		for (unsigned column = 0; column < rows->columns; column++) {
-			sql[used++] = column ? ',' : '(';
-			sql[used++] = '?';
-		}
-		sql[used++] = ')';
+		const char *before = i ? ",(?" : "(?";
+
+		for (size_t j = 0; j < rows->table->columns; j++)
+			if (rows->table->column[j].type) {
+				sqlite3_str_appendall(sql, before);
+				before = ",?";
+			}
+		sqlite3_str_appendall(sql, ")");
 	}
-	sql[used] = '\0';
-	return db_prepare(rows->db, sql);
+	text = sqlite3_str_finish(sql);
+	insert = text ? db_prepare(rows->db, text) : NULL;
+	sqlite3_free(text);
+	return insert;
 }
 
-struct rows *rows_open(struct db *db, const char *into, const char *types)
+static struct rows *new_rows(struct db *db, enum schema_id table, unsigned most)
 {
-	struct rows *rows = calloc(1, sizeof(*rows));
+	struct rows *rows = xcalloc(1, sizeof(*rows) + most * schema_tables[table].row);
 
-	if (!rows) {
-		fputs("cufence: out of memory\n", stderr);
-		return NULL;
-	}
-	*rows = (struct rows){ .db = db, .into = into, .types = types };
-	rows->columns = (unsigned)strlen(types);
-	if (rows->columns <= COLUMNS_MOST && strlen(into) < 150)
-		rows->insert = prepare(rows, ROWS_AT_ONCE);
-	if (!rows->insert) {
-		free(rows);
-		return NULL;
-	}
-	return rows;
+	rows->db = db;
+	rows->table = &schema_tables[table];
+	rows->most = most;
+	rows->insert = prepare(rows, most);
+	if (rows->insert)
+		return rows;
+	free(rows);
+	return NULL;
 }
 
-static int bind(sqlite3_stmt *insert, int at, char type, union value value)
+struct rows *rows_open(struct db *db, enum schema_id table)
 {
-	if (type == 'c')
-		return sqlite3_bind_text(insert, at, value.text, -1, SQLITE_STATIC);
-	if (type == 'I' && value.number == DB_NULL)
-		return sqlite3_bind_null(insert, at);
-	return sqlite3_bind_int64(insert, at, value.number);
+	return new_rows(db, table, ROWS_AT_ONCE);
+}
+
+/* Binds the columns of a row from parameter *at on, and counts them. */
+static int bind(sqlite3_stmt *insert, int *at, const struct schema_table *table, const char *row)
+{
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; i < table->columns && rc == SQLITE_OK; i++) {
+		const struct schema_column *column = &table->column[i];
+		const union {
+			int64_t number;
+			double real;
+			struct cell cell;
+		} *value = (const void *)row;
+
+		row += column->type == SQLITE_TEXT || column->type == SQLITE_BLOB
+			? sizeof(value->cell)
+			: column->type ? sizeof(value->number)
+				       : 0;
+		if (column->type == SQLITE_TEXT)
+			rc = sqlite3_bind_text64(insert, (*at)++, value->cell.at,
+				value->cell.length, SQLITE_STATIC, SQLITE_UTF8);
+		else if (column->type == SQLITE_BLOB)
+			rc = sqlite3_bind_blob64(insert, (*at)++, value->cell.at,
+				value->cell.length, SQLITE_STATIC);
+		else if (column->type == SQLITE_FLOAT)
+			rc = sqlite3_bind_double(insert, (*at)++, value->real);
+		else if (column->type && column->null && value->number == DB_NULL)
+			rc = sqlite3_bind_null(insert, (*at)++);
+		else if (column->type)
+			rc = sqlite3_bind_int64(insert, (*at)++, value->number);
+	}
+	return rc;
 }
 
 /* The statement inserts as many rows as are waiting. */
 static int run(struct rows *rows, sqlite3_stmt *insert)
 {
-	unsigned values = rows->count * rows->columns;
-	int rc = insert ? SQLITE_OK : SQLITE_ERROR;
+	int rc = insert ? SQLITE_OK : SQLITE_ERROR, at = 1;
 
-	for (unsigned i = 0; i < values && rc == SQLITE_OK; i++)
-		rc = bind(insert, (int)i + 1, rows->types[i % rows->columns], rows->value[i]);
+	for (unsigned i = 0; i < rows->count && rc == SQLITE_OK; i++)
+		rc = bind(insert, &at, rows->table, rows->row + i * rows->table->row);
 	rows->count = 0;
 	if (rc == SQLITE_OK)
 		rc = db_step(insert);
@@ -85,19 +108,20 @@ static int run(struct rows *rows, sqlite3_stmt *insert)
 	return rc ? -1 : 0;
 }
 
-int rows_add(struct rows *rows, ...)
+int rows_add(struct rows *rows, enum schema_id table, const void *row)
 {
-	union value *value = &rows->value[rows->count * rows->columns];
-	va_list values;
+	assert(rows->table == &schema_tables[table]);
+	memcpy(rows->row + rows->count * rows->table->row, row, rows->table->row);
+	return ++rows->count == rows->most ? run(rows, rows->insert) : 0;
+}
 
-	va_start(values, rows);
-	for (unsigned i = 0; i < rows->columns; i++)
-		if (rows->types[i] == 'c')
-			value[i].text = va_arg(values, const char *);
-		else
-			value[i].number = va_arg(values, int64_t);
-	va_end(values);
-	return ++rows->count == ROWS_AT_ONCE ? run(rows, rows->insert) : 0;
+int db_add(struct db *db, enum schema_id table, const void *row)
+{
+	if (!db->rows)
+		db->rows = xcalloc(TABLE_COUNT, sizeof(*db->rows));
+	if (!db->rows[table])
+		db->rows[table] = new_rows(db, table, 1);
+	return db->rows[table] ? rows_add(db->rows[table], table, row) : -1;
 }
 
 int rows_finish(struct rows *rows)

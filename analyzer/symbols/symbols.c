@@ -9,6 +9,7 @@
 #include "map.h"
 #include "memory.h"
 #include "record.h"
+#include "rows.h"
 #include "script.h"
 #include "symbols_script.h"
 #include "symbols_space.h"
@@ -296,12 +297,14 @@ static int write_frames(struct symbols *s, int64_t site)
 		return -1;
 	for (int i = 0; i < s->frame_count; i++) {
 		const struct resolved_frame *frame = &s->frame[i];
-		if (db_run(s->insert, "iiiIssIiI", site, (int64_t)i, (int64_t)frame->address,
-			    frame->mapping ? frame->mapping->id : DB_NULL,
-			    frame->name[0] ? frame->name : NULL, frame->source.file,
-			    frame->source.line ? (int64_t)frame->source.line : DB_NULL,
-			    (int64_t)frame->user,
-			    frame->source.loop ? (int64_t)frame->source.loop : DB_NULL))
+		if (db_add(s->db,
+			    ROW(frame, site, i, frame->address,
+				    frame->mapping ? frame->mapping->id : DB_NULL,
+				    cell_text(frame->name[0] ? frame->name : NULL),
+				    cell_text(frame->source.file),
+				    frame->source.line ? (int64_t)frame->source.line : DB_NULL,
+				    frame->user,
+				    frame->source.loop ? (int64_t)frame->source.loop : DB_NULL)))
 			return -1;
 	}
 	return 0;
@@ -361,7 +364,7 @@ static int resolve_all(struct symbols *s)
 	sqlite3_stmt *processes = db_prepare(s->db,
 		"SELECT id, CASE WHEN NOT simulated "
 		"THEN end + (SELECT start_unix_ns FROM run) END FROM process");
-	/* Of who reads a clock the names decide whether it is a lock's code (timers.h). */
+	/* Of who reads a clock the names decide whether it is a lock's code (timers.c). */
 	sqlite3_stmt *sites = db_prepare(s->db,
 		"SELECT id, id IN (SELECT site FROM clock_read WHERE site NOT NULL) FROM site"
 		" WHERE process = ?");
@@ -369,11 +372,10 @@ static int resolve_all(struct symbols *s)
 
 	s->read = db_prepare(s->db, "SELECT address FROM frame WHERE site = ? ORDER BY depth");
 	s->drop = db_prepare(s->db, "DELETE FROM frame WHERE site = ?");
-	s->insert = db_prepare(s->db, "INSERT INTO frame VALUES (?,?,?,?,?,?,?,?,?)");
 	s->update = db_prepare(s->db,
 		"UPDATE site SET function = ?, file = ?, line = ?, api = ?, "
 		"text = ? WHERE id = ?");
-	while (processes && sites && s->read && s->drop && s->insert && s->update &&
+	while (processes && sites && s->read && s->drop && s->update &&
 		(step = db_step(processes)) > 0) {
 		s->process = sqlite3_column_int64(processes, 0);
 		s->space.files = &s->files;
@@ -390,7 +392,6 @@ static int resolve_all(struct symbols *s)
 	sqlite3_finalize(sites);
 	sqlite3_finalize(s->read);
 	sqlite3_finalize(s->drop);
-	sqlite3_finalize(s->insert);
 	sqlite3_finalize(s->update);
 	return step;
 }

@@ -2,11 +2,11 @@
 /* Time that memory pools take in waits and allocations, without the device's work. */
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "id_map.h"
 #include "memory.h"
-#include "waits.h"
-#include "waits_usual.h"
+#include "wait.h"
 
 #define NO_TRIM SIZE_MAX
 
@@ -42,11 +42,6 @@ struct trims {
 	size_t part_count;
 };
 
-static int64_t later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* --- when the device had finished --- */
 
 static uint32_t process_of(const struct trims *trims, const struct run_call *call)
@@ -64,7 +59,7 @@ static int64_t tail_of(const struct trims *trims, const struct run_call *call)
 
 static void note_end(struct map *map, uint64_t key, int64_t end)
 {
-	map_set(map, key, (uint64_t)later((int64_t)map_get(map, key, 0), end));
+	map_set(map, key, (uint64_t)at_least((int64_t)map_get(map, key, 0), end));
 }
 
 static void note_work(struct trims *trims, const struct run_call *call)
@@ -80,25 +75,13 @@ static void note_work(struct trims *trims, const struct run_call *call)
 	for (uint32_t id = call->last_work; id;) {
 		const struct run_work *work = run_work(run, id);
 
-		end = later(end, run_end(run, work, id));
+		end = at_least(end, run_end(run, work, id));
 		id = work->next == call->last_work ? 0 : work->next;
 	}
 	if (!end)
 		return;
 	note_end(&trims->tails, call->stream, end);
 	note_end(&trims->ends, process_of(trims, call), end);
-}
-
-/* Returns the end of the work that an explicit wait waits for, 0: none. */
-static int64_t awaited_end(const struct trims *trims, const struct run_call *call)
-{
-	uint64_t all = map_get(&trims->ends, process_of(trims, call), 0);
-
-	if (call->kind == KIND_STREAM_SYNC)
-		return tail_of(trims, call);
-	if (call->kind == KIND_EVENT_SYNC)
-		return (int64_t)map_get(&trims->events, run_payload(trims->run, call)->event, all);
-	return (int64_t)all;
 }
 
 /* --- the memory of pools --- */
@@ -127,8 +110,7 @@ static int64_t pool_take_idle(struct pool *pool, int64_t most, int64_t at)
 		struct idle *idle = &pool->idle[i];
 		int64_t part = idle->ready > at ? 0 : idle->bytes;
 
-		if (part > most - taken)
-			part = most - taken;
+		part = at_most(part, most - taken);
 		taken += part;
 		idle->bytes -= part;
 		if (idle->bytes)
@@ -152,13 +134,19 @@ static const struct run_allocation *memory_of(const struct run *run, const struc
 
 static void process_wait(struct trims *trims, const struct run_call *call, uint32_t id)
 {
-	int64_t exit = run_exit(trims->run, call, id), end = awaited_end(trims, call);
-	int64_t key = (int64_t)call->type << 1 | (end > call->enter);
+	int64_t exit = run_exit(trims->run, call, id), key, time, expected;
 	struct pool *pool = pool_of(trims, call);
-	int64_t time = exit - later(call->enter, end);
-	int64_t expected = end > call->enter ? LATENCY_DEFAULT_NS : ASK_NS;
 	int64_t bytes = pool_take_idle(pool, INT64_MAX, exit);
+	/* Of the work that it waits for, 0: none. */
+	uint64_t end = map_get(&trims->ends, process_of(trims, call), 0);
 
+	if (call->kind == KIND_STREAM_SYNC)
+		end = (uint64_t)tail_of(trims, call);
+	else if (call->kind == KIND_EVENT_SYNC)
+		end = map_get(&trims->events, run_payload(trims->run, call)->event, end);
+	key = (int64_t)call->type << 1 | ((int64_t)end > call->enter);
+	time = exit - at_least(call->enter, (int64_t)end);
+	expected = (int64_t)end > call->enter ? LATENCY_DEFAULT_NS : ASK_NS;
 	if (time < 0)
 		return;
 	if (!bytes) {
@@ -183,7 +171,7 @@ static void process_alloc(struct trims *trims, const struct run_call *call, uint
 	bytes -= pool_take_idle(pool, bytes, INT64_MAX);
 	if (!bytes)
 		samples_add(&trims->usual, call->type, time);
-	again = bytes < pool->released ? bytes : pool->released;
+	again = at_most(bytes, pool->released);
 	pool->released -= again;
 	if (!again)
 		return;
@@ -195,13 +183,25 @@ static void process_alloc(struct trims *trims, const struct run_call *call, uint
 	run_add_trim(evidence, &(struct run_trim){ .call = id });
 }
 
-static void process_memory(struct trims *trims, const struct run_call *call, uint32_t id)
+static void process_call(struct trims *trims, uint32_t id)
 {
-	const struct run_allocation *made = memory_of(trims->run, &trims->run->allocated, id);
-	const struct run_allocation *freed = memory_of(trims->run, &trims->run->freed, id);
-	const struct run_payload *payload = run_payload(trims->run, call);
+	const struct run_call *call = run_call(trims->run, id);
+	const struct run_allocation *made, *freed;
+	const struct run_payload *payload = call ? run_payload(trims->run, call) : NULL;
 	struct pool *pool;
 
+	if (!call || call->kind == KIND_RUNTIME || call->duration == DURATION_NEVER ||
+		payload->result)
+		return;
+	note_work(trims, call);
+	if (map_get(&trims->keeps, process_of(trims, call), 0))
+		return;
+	if (call_is_wait(call->kind)) {
+		process_wait(trims, call, id);
+		return;
+	}
+	made = memory_of(trims->run, &trims->run->allocated, id);
+	freed = memory_of(trims->run, &trims->run->freed, id);
 	if (call->kind == KIND_POOL_ATTRIBUTE && payload->bytes > 0) {
 		map_set(&trims->keeps, payload->process, 1);
 	} else if (made) {
@@ -216,44 +216,6 @@ static void process_memory(struct trims *trims, const struct run_call *call, uin
 	}
 }
 
-static void process_call(struct trims *trims, uint32_t id)
-{
-	const struct run_call *call = run_call(trims->run, id);
-
-	if (!call || call->kind == KIND_RUNTIME || call->duration == DURATION_NEVER ||
-		run_payload(trims->run, call)->result)
-		return;
-	note_work(trims, call);
-	if (map_get(&trims->keeps, process_of(trims, call), 0))
-		return;
-	if (call_is_wait(call->kind))
-		process_wait(trims, call, id);
-	else
-		process_memory(trims, call, id);
-}
-
-/* Adds what keeping the memory saves of a call; beyond what pools take it was late otherwise. */
-static void settle_part(struct trims *trims, const struct part *part)
-{
-	struct run_evidence *evidence = &trims->run->evidence;
-	int64_t saved = part->time - usual_duration(&trims->usual, part->key, part->expected);
-	int64_t most = POOL_SLOW_TIMES *
-		(POOL_TRIM_NS + (int64_t)((double)part->bytes * POOL_NS_PER_MIB / (1 << 20)));
-	struct run_trim *trim;
-
-	if (part->trim == NO_TRIM || saved < BLOCKED_MIN_NS)
-		return;
-	saved = saved < most ? saved : most;
-	trim = &evidence->trim[part->trim];
-	trim->time += saved;
-	for (size_t i = 0; i < RUN_TRIM_WAITS && part->call != trim->call; i++)
-		if (!trim->wait[i]) {
-			trim->wait[i] = part->call;
-			break;
-		}
-	map_set(&evidence->trimmed, part->call, (uint64_t)saved);
-}
-
 void pool_trims_find(struct run *run)
 {
 	struct trims trims = { .run = run };
@@ -263,8 +225,28 @@ void pool_trims_find(struct run *run)
 		has_pools = run_allocation(run, id)->kind == ALLOCATION_ASYNC;
 	for (uint32_t id = 1; has_pools && id < run_call_end(run); id++)
 		process_call(&trims, id);
-	for (size_t i = 0; i < trims.part_count; i++)
-		settle_part(&trims, &trims.part[i]);
+	/* What keeping the memory saves; beyond what pools take the calls were late otherwise. */
+	for (size_t i = 0; i < trims.part_count; i++) {
+		const struct part *part = &trims.part[i];
+		int64_t saved =
+			part->time - usual_duration(&trims.usual, part->key, part->expected);
+		int64_t most = POOL_SLOW_TIMES *
+			(POOL_TRIM_NS +
+				(int64_t)((double)part->bytes * POOL_NS_PER_MIB / (1 << 20)));
+		struct run_trim *trim;
+		size_t k = 0;
+
+		if (part->trim == NO_TRIM || saved < BLOCKED_MIN_NS)
+			continue;
+		saved = at_most(saved, most);
+		trim = &run->evidence.trim[part->trim];
+		trim->time += saved;
+		while (k < RUN_TRIM_WAITS && trim->wait[k])
+			k++;
+		if (k < RUN_TRIM_WAITS && part->call != trim->call)
+			trim->wait[k] = part->call;
+		map_set(&run->evidence.trimmed, part->call, (uint64_t)saved);
+	}
 	id_map_release(&trims.pools, free_pool);
 	map_release(&trims.tails);
 	map_release(&trims.events);

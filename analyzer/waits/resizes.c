@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "id_map.h"
 #include "map.h"
@@ -10,17 +11,16 @@
 
 #define NOT_KNOWN (-1)
 
-/* Requirements of a kernel; NOT_KNOWN each. */
+/* What a kernel needs: local memory per thread, bytes, and the buffer of printf, 0 or 1. */
+enum { LOCAL, PRINTS, SHARED };
+
 struct kernel_needs {
-	int64_t local; /* bytes */
-	int prints;
+	int64_t of[SHARED]; /* NOT_KNOWN each */
 };
 
 struct sized_context {
-	int64_t local; /* lower bound of the allocated local memory per thread, bytes */
-	int has_printed;
-	int local_unsure; /* there may be more: not all kernels launched so far are known */
-	int print_unsure;
+	int64_t has[SHARED]; /* lower bounds of what is allocated */
+	int unsure[SHARED];  /* there may be more: not all kernels launched so far are known */
 };
 
 struct resizes {
@@ -42,9 +42,9 @@ struct resizes *resizes_new(struct db *db)
 	resizes->count = (size_t)db_int(db, "SELECT ifnull(max(id), 0) + 1 FROM kernel", 1);
 	resizes->needs = xcalloc(resizes->count, sizeof(*resizes->needs));
 	while (q && (step = db_step(q)) > 0)
-		resizes->needs[sqlite3_column_int64(q, 0)] =
-			(struct kernel_needs){ sqlite3_column_int64(q, 1),
-				sqlite3_column_int(q, 2) };
+		resizes->needs[sqlite3_column_int64(q, 0)] = (struct kernel_needs){
+			{ sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2) }
+		};
 	sqlite3_finalize(q);
 	if (!step)
 		return resizes;
@@ -62,74 +62,58 @@ void resizes_free(struct resizes *resizes)
 	free(resizes);
 }
 
-static enum resize grows(const struct sized_context *context, struct kernel_needs needs)
+/* Notes that a kernel with these needs runs.  Returns whether something grows for it. */
+static enum resize run_kernel(struct sized_context *context, const struct kernel_needs *needs)
 {
-	if (needs.local == NOT_KNOWN)
-		return RESIZE_UNKNOWN;
-	if (needs.local <= context->local)
-		return RESIZE_NO;
-	return context->local_unsure ? RESIZE_UNKNOWN : RESIZE_YES;
-}
+	enum resize all = RESIZE_NO;
 
-static enum resize prints_first(const struct sized_context *context, struct kernel_needs needs)
-{
-	if (needs.prints == NOT_KNOWN)
-		return context->has_printed ? RESIZE_NO : RESIZE_UNKNOWN;
-	if (!needs.prints || context->has_printed)
-		return RESIZE_NO;
-	return context->print_unsure ? RESIZE_UNKNOWN : RESIZE_YES;
-}
+	for (int i = 0; i < SHARED; i++) {
+		int64_t need = needs->of[i], has = context->has[i];
+		enum resize one = RESIZE_YES;
 
-static void note_run(struct sized_context *context, struct kernel_needs needs)
-{
-	if (needs.local > context->local)
-		context->local = needs.local;
-	context->local_unsure |= needs.local == NOT_KNOWN;
-	context->has_printed |= needs.prints > 0;
-	context->print_unsure |= needs.prints == NOT_KNOWN;
-}
-
-static enum resize add_launch(struct resizes *resizes, const struct walk_call *call,
-	int64_t context_id, struct sized_context *context)
-{
-	uint64_t key = (uint64_t)context_id << 32 | (uint64_t)call->kernel;
-	struct kernel_needs needs = { NOT_KNOWN, NOT_KNOWN };
-	enum resize local, print;
-
-	if (call->kernel && map_get(&resizes->launched, key, 0))
-		return RESIZE_NO;
-	if (call->kernel)
-		map_set(&resizes->launched, key, 1);
-	if (call->kernel > 0 && (size_t)call->kernel < resizes->count)
-		needs = resizes->needs[call->kernel];
-	local = grows(context, needs);
-	print = prints_first(context, needs);
-	note_run(context, needs);
-	if (local == RESIZE_YES || print == RESIZE_YES)
-		return RESIZE_YES;
-	return local == RESIZE_NO && print == RESIZE_NO ? RESIZE_NO : RESIZE_UNKNOWN;
+		/* Nothing needs more than one buffer of printf. */
+		if (need == NOT_KNOWN ? i == PRINTS && has : need <= has)
+			one = RESIZE_NO;
+		else if (need == NOT_KNOWN || context->unsure[i])
+			one = RESIZE_UNKNOWN;
+		if (one == RESIZE_YES || all == RESIZE_NO)
+			all = one;
+		context->has[i] = at_least(has, need);
+		context->unsure[i] |= need == NOT_KNOWN;
+	}
+	return all;
 }
 
 enum resize resizes_process_call(struct resizes *resizes, const struct walk_call *call)
 {
 	int64_t id = call->stream_context ? call->stream_context : call->context;
 	enum kind_family family = kind_family(call->kind);
+	static const struct kernel_needs unknown = { { NOT_KNOWN, NOT_KNOWN } };
 	struct sized_context *context;
+	uint64_t key;
 
 	if (!id || call->result || call->captured ||
 		(family != FAMILY_launch && family != FAMILY_graph_launch &&
 			family != FAMILY_limit))
 		return RESIZE_UNKNOWN;
 	context = id_map_need(&resizes->contexts, id, sizeof(*context));
-	if (!context->local)
-		context->local = STACK_DEFAULT;
+	context->has[LOCAL] = at_least(context->has[LOCAL], STACK_DEFAULT);
 	if (family == FAMILY_limit) {
-		if (call->bytes > context->local)
-			context->local = call->bytes;
+		context->has[LOCAL] = at_least(context->has[LOCAL], call->bytes);
 		return RESIZE_UNKNOWN;
 	}
 	/* Kernels of a graph are unknown, and so is unrecorded work. */
 	if (call->kind != KIND_LAUNCH || call->stretch)
-		note_run(context, (struct kernel_needs){ NOT_KNOWN, NOT_KNOWN });
-	return call->kind == KIND_LAUNCH ? add_launch(resizes, call, id, context) : RESIZE_UNKNOWN;
+		run_kernel(context, &unknown);
+	if (call->kind != KIND_LAUNCH)
+		return RESIZE_UNKNOWN;
+	key = (uint64_t)id << 32 | (uint64_t)call->kernel;
+	if (call->kernel && map_get(&resizes->launched, key, 0))
+		return RESIZE_NO;
+	if (call->kernel)
+		map_set(&resizes->launched, key, 1);
+	return run_kernel(context,
+		call->kernel > 0 && (size_t)call->kernel < resizes->count
+			? &resizes->needs[call->kernel]
+			: &unknown);
 }

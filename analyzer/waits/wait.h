@@ -11,8 +11,69 @@
 #include <stdint.h>
 
 #include "db.h"
+#include "id_map.h"
 #include "run_columns.h"
-#include "waits_usual.h"
+#include "walk.h"
+
+/* --- waits_usual.c --- */
+
+/*
+ * What a run shows of its own noise: the usual duration of calls that wait for nothing, the time in
+ * which waiting threads wake up, and the error of the clocks.
+ */
+
+/* Times by key, the first ones of each, limited by memory.  Zero-initialized is empty. */
+struct samples {
+	struct id_map of; /* struct sample */
+};
+
+void samples_add(struct samples *samples, int64_t key, int64_t ns);
+
+/* Returns the value that a percentage of a key's are below; of fewer than least, otherwise. */
+int64_t samples_quantile(struct samples *samples, int64_t key, int percent, size_t least,
+	int64_t otherwise);
+
+void samples_release(struct samples *samples);
+
+/* Returns the key of a call; calls with the same key are comparable. */
+int64_t usual_key(const struct walk_call *call);
+
+/* Keys of calls that waited only for their own operation ... */
+#define USUAL_OWN (INT64_C(1) << 62)
+/* ... of the time that calls took after the end of their wait ... */
+#define USUAL_AFTERWARDS (INT64_C(1) << 61)
+/* ... and of the time in which explicit waits returned, by process. */
+#define USUAL_LATENCY (INT64_C(1) << 60)
+
+/* Returns the value of waits.def for the call, ns. */
+int64_t usual_expected(const struct walk_call *call);
+
+/* Returns the median of the run's calls with that key, or what is expected without examples, ns. */
+int64_t usual_duration(struct samples *samples, int64_t key, int64_t expected);
+
+/* Clock error and wake-up time of a process. */
+struct wait_timing {
+	int64_t clock_error;  /* ns */
+	int blocking;         /* cudaDeviceScheduleBlockingSync is set in one of its contexts */
+	int64_t wake_up;      /* ns that a thread may wake up late, once settled */
+	int64_t usually_late; /* the part of wake_up that any wait has, ns */
+	int64_t error;        /* maximum difference of the clocks, ns; 0: not settled */
+};
+
+/* Returns that of a process. */
+struct wait_timing *wait_timing_of(struct id_map *timings, int64_t process);
+
+/* Adds an explicit wait that returned latency ns after the operation that it waited for. */
+void wait_timing_add(struct samples *samples, int64_t process, int64_t latency);
+
+/* Returns the timing of a process, by all waits that were added. */
+const struct wait_timing *wait_timing_settle(struct id_map *timings, struct samples *samples,
+	int64_t process);
+
+/* Returns whether a wait, ns, is noise: shorter than least, or within the error of the clocks. */
+int wait_is_short(const struct wait_timing *timing, int64_t waited, int64_t least);
+
+/* --- waits --- */
 
 /* A call's operation, or all of them, and where it ran. */
 struct wait_operation {
@@ -100,5 +161,34 @@ int64_t waits_staged_time(const struct run *run, uint32_t call);
 
 /* Sets wait.avoidable of implicit waits.  Returns 0, or -1 after a message. */
 int waits_find_avoidable(struct db *db, struct wait_list *list);
+
+/*
+ * Finds submissions that were blocked because a queue of the device was full.  A stream has room
+ * for about 1020 pending operations (measured, H200); the next submission waits until the device
+ * has begun another of them, and CUPTI reports it (OVERHEAD, COMMAND_BUFFER_FULL).
+ *
+ * A thread that runs so far ahead of the device and then waits for it loses nothing.  The cost is
+ * work that the thread would have submitted to streams that were idle meanwhile, and its own work
+ * while the device was idle.
+ *
+ * Adds rows of kind queue to table wait, with the avoidable time.  If the blocks of a thread in one
+ * stream, until it waited for that stream, delayed anything together, each of them has a row,
+ * however short; otherwise only the longest.  Their partner is the longest one of the site with
+ * most of the time.  Needs a complete table dependency.  Returns 0, or -1 after a message.
+ */
+int waits_find_queue(struct db *db);
+
+/*
+ * Finds memory that a stream-ordered pool gave back in a wait and mapped again later.  "When more
+ * than the release threshold bytes of memory are held by the memory pool, the allocator will try to
+ * release memory back to the OS on the next call to stream, event or device synchronize", and the
+ * threshold is 0 by default (CUDA runtime API, cudaMemPoolAttrReleaseThreshold).  Such a wait
+ * returns late, after the device has finished, and the cudaMallocAsync that maps the memory again
+ * takes longer than usual.  Fills run_evidence.trim and .trimmed.
+ *
+ * Pools of a device are not distinguished, and after a process has raised the threshold of any pool
+ * nothing counts as trimmed.
+ */
+void pool_trims_find(struct run *run);
 
 #endif

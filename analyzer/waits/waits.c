@@ -4,15 +4,34 @@
 
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "id_map.h"
 #include "memory.h"
 #include "polls.h"
 #include "resizes.h"
+#include "rows.h"
 #include "scope.h"
 #include "stretches.h"
 #include "wait.h"
-#include "waits_pending.h"
+
+/* The operation that ended last in a context, among submissions that have returned. */
+struct pending_context {
+	int64_t process;
+	int device;
+	struct order_state all, blocking; /* blocking: legacy and blocking streams */
+	int64_t stream;                   /* stream of `all` */
+	struct order_state beside;        /* in other streams than that */
+};
+
+/* A submission that may not have returned yet. */
+struct in_flight {
+	int64_t exit;
+	struct pending_context *context;
+	int64_t stream;
+	int blocking;
+	struct order_state state;
+};
 
 /*
  * A thread's last Async copy to the host: the work before it is the actual reason to wait for it.
@@ -31,7 +50,10 @@ struct wait_use {
 
 struct waits {
 	struct db *db;
-	struct pending *pending;
+	struct id_map contexts;    /* struct pending_context */
+	struct in_flight *flight; /* submissions that may not have returned yet */
+	size_t flight_count;
+	int64_t first_exit; /* the earliest exit of them */
 	struct samples samples;
 	struct id_map timings; /* struct wait_timing, by process */
 	struct id_map copies;  /* struct copy_back, by thread */
@@ -40,10 +62,11 @@ struct waits {
 	struct id_map uses; /* struct wait_use, by process and kind */
 };
 
-static int read_timings(struct waits *waits)
+struct waits *waits_new(struct db *db)
 {
+	struct waits *waits = xcalloc(1, sizeof(*waits));
 	/* CU_CTX_SCHED_MASK and CU_CTX_SCHED_BLOCKING_SYNC, of cuda.h. */
-	sqlite3_stmt *q = db_prepare(waits->db,
+	sqlite3_stmt *q = db_prepare(db,
 		"SELECT id, max(1, ifnull(clock_error, 1)), EXISTS (SELECT 1 FROM context "
 		"WHERE process = p.id AND flags & 7 = 4) FROM process p");
 	int step = -1;
@@ -56,17 +79,11 @@ static int read_timings(struct waits *waits)
 		timing->blocking = sqlite3_column_int(q, 2);
 	}
 	sqlite3_finalize(q);
-	return step;
-}
-
-struct waits *waits_new(struct db *db)
-{
-	struct waits *waits = xcalloc(1, sizeof(*waits));
-
 	waits->db = db;
-	waits->pending = pending_new();
+	waits->first_exit = WALK_NEVER;
+	pool_trims_find(db->run);
 	waits->resizes = resizes_new(db);
-	if (waits->pending && waits->resizes && !read_timings(waits))
+	if (waits->resizes && !step)
 		return waits;
 	waits_free(waits);
 	return NULL;
@@ -76,7 +93,8 @@ void waits_free(struct waits *waits)
 {
 	if (!waits)
 		return;
-	pending_free(waits->pending);
+	id_map_release(&waits->contexts, free);
+	free(waits->flight);
 	resizes_free(waits->resizes);
 	samples_release(&waits->samples);
 	id_map_release(&waits->timings, free);
@@ -84,6 +102,155 @@ void waits_free(struct waits *waits)
 	id_map_release(&waits->uses, free);
 	free(waits->list.wait);
 	free(waits);
+}
+
+/*
+ * --- pending work of each context, updated along the walk ---
+ *
+ * Submissions count once they have returned: a call entered while another thread was still
+ * submitting need not wait for that.
+ */
+
+static int64_t context_id(const struct walk_call *call)
+{
+	return call->stream_context ? call->stream_context : call->context;
+}
+
+static void pending_add(struct waits *waits, const struct walk_call *call)
+{
+	struct pending_context *context;
+
+	if (!call->unknown && (!call->op || call->op_end == WALK_NEVER))
+		return;
+	context = id_map_need(&waits->contexts, context_id(call), sizeof(*context));
+	context->process = call->process;
+	context->device = call->device;
+	*array_push(waits->flight, waits->flight_count) = (struct in_flight){
+		.exit = call->exit,
+		.context = context,
+		.stream = call->stream,
+		.blocking = stream_is_blocking(call->stream_kind) ||
+			call->stream_kind == STREAM_KIND_LEGACY,
+		.state = { .call = call->id,
+			.op = call->unknown ? ORDER_OP_UNKNOWN : call->op,
+			.end = call->op_end },
+	};
+	waits->first_exit = at_most(waits->first_exit, call->exit);
+}
+
+/* Adds submissions that have returned by now to their contexts. */
+static void land(struct waits *waits, int64_t now)
+{
+	size_t kept = 0;
+
+	if (waits->first_exit > now)
+		return;
+	waits->first_exit = WALK_NEVER;
+	for (size_t i = 0; i < waits->flight_count; i++) {
+		const struct in_flight *flight = &waits->flight[i];
+		struct pending_context *context = flight->context;
+
+		if (flight->exit > now) {
+			waits->first_exit = at_most(waits->first_exit, flight->exit);
+			waits->flight[kept++] = *flight;
+			continue;
+		}
+		if (flight->blocking)
+			context->blocking = order_later(context->blocking, flight->state);
+		if (flight->stream != context->stream && context->all.op &&
+			flight->state.end <= context->all.end) {
+			context->beside = order_later(context->beside, flight->state);
+			continue;
+		}
+		if (flight->stream != context->stream)
+			context->beside = context->all;
+		context->stream = flight->stream;
+		context->all = order_later(context->all, flight->state);
+	}
+	waits->flight_count = kept;
+}
+
+static int is_on(const struct pending_context *context, int64_t process, int device)
+{
+	return context && context->process == process && (device < 0 || context->device == device);
+}
+
+/* Of all devices if device is -1; without the work of stream except, 0: none. */
+static struct order_state of_device(const struct waits *waits, int64_t process, int device,
+	int64_t except)
+{
+	struct order_state state = ORDER_NOTHING;
+
+	for (size_t i = 0; i < waits->contexts.size; i++) {
+		const struct pending_context *context = waits->contexts.slot[i].object;
+
+		if (is_on(context, process, device))
+			state = order_later(state,
+				except && context->stream == except ? context->beside
+								    : context->all);
+	}
+	return state;
+}
+
+/*
+ * Returns the operation in the call's scope that ended last, of those submitted before the call was
+ * entered; its end shows whether it was pending.  Its op is ORDER_OP_UNKNOWN if one of those is
+ * unknown.  Sets *scope to SCOPE_NONE for memory of a pool.
+ */
+static struct order_state pending_find(struct waits *waits, const struct order *order,
+	const struct walk_call *call, enum scope *scope)
+{
+	const struct pending_context *context = id_map_get(&waits->contexts, context_id(call));
+	struct order_state all, beside;
+
+	land(waits, call->enter);
+	if (call->freed_async)
+		*scope = SCOPE_NONE;
+	switch (*scope) {
+	case SCOPE_NONE:
+		break;
+	case SCOPE_EVENT:
+		return order_of_event(order, call);
+	case SCOPE_OWN:
+		return order_of_stream(order, call, 0);
+	case SCOPE_STREAM:
+		return order_of_stream(order, call, 1);
+	case SCOPE_LEGACY:
+		return context ? context->blocking : ORDER_NOTHING;
+	case SCOPE_CONTEXT:
+		return context ? context->all : ORDER_NOTHING;
+	case SCOPE_DEVICE:
+		all = of_device(waits, call->process, scope_device(call), 0);
+		if (kind_family(call->kind) != FAMILY_launch || all.op == ORDER_OP_UNKNOWN)
+			return all;
+		beside = of_device(waits, call->process, call->device, call->stream);
+		return beside.op &&
+				all.end - beside.end <= (all.end - call->enter) / OWN_STREAM_PART
+			? beside
+			: all;
+	case SCOPE_PROCESS:
+		return of_device(waits, call->process, -1, 0);
+	}
+	return ORDER_NOTHING;
+}
+
+/*
+ * After the return of a call that waited for all work in its scope: if some of that is unknown, it
+ * has ended now.
+ */
+static void pending_end_unknown(struct waits *waits, const struct walk_call *call, enum scope scope)
+{
+	int device = scope == SCOPE_DEVICE ? scope_device(call) : -1;
+
+	if (scope != SCOPE_CONTEXT && scope != SCOPE_DEVICE && scope != SCOPE_PROCESS)
+		return;
+	for (size_t i = 0; i < waits->contexts.size; i++) {
+		struct pending_context *context = waits->contexts.slot[i].object;
+
+		if (is_on(context, call->process, device) &&
+			(scope != SCOPE_CONTEXT || waits->contexts.slot[i].id == context_id(call)))
+			context->all = context->blocking = context->beside = ORDER_NOTHING;
+	}
 }
 
 /* --- candidates --- */
@@ -98,36 +265,6 @@ static struct wait_operation operation_in(struct order_state state)
 	return (struct wait_operation){ .call = state.call, .op = state.op, .end = state.end };
 }
 
-static void record_copy_back(struct waits *waits, const struct order *order,
-	const struct walk_call *call)
-{
-	struct copy_back *copy;
-
-	if (!call_is_async_copy(call->kind) || call->direction != COPY_D2H || call->result ||
-		!call->op || call->op_end == WALK_NEVER)
-		return;
-	copy = id_map_need(&waits->copies, call->thread, sizeof(*copy));
-	*copy = (struct copy_back){ .call = call->id,
-		.own = operation_of(call),
-		.before = operation_in(order_of_stream(order, call, 1)) };
-	if (copy->before.op == ORDER_OP_UNKNOWN)
-		copy->before.op = 0;
-}
-
-/* When a thread waits for its own copy, it waits mainly for the work that the copy comes after. */
-static void use_work_before_copy(struct waits *waits, struct wait *wait)
-{
-	const struct copy_back *copy = id_map_get(&waits->copies, wait->thread);
-
-	if (!copy || wait->kind != WAIT_EXPLICIT || wait->before.op != copy->own.op)
-		return;
-	wait->partner = copy->call;
-	wait->own = copy->own;
-	wait->before = copy->before;
-	if (wait->before.end <= wait->enter)
-		wait->before.op = 0;
-}
-
 static void add_use(struct waits *waits, int64_t process, int kind, int64_t waited)
 {
 	struct wait_use *use = id_map_need(&waits->uses, process << 8 | kind, sizeof(*use));
@@ -136,13 +273,6 @@ static void add_use(struct waits *waits, int64_t process, int kind, int64_t wait
 	use->kind = kind;
 	use->count++;
 	use->waited += waited;
-}
-
-/* A query of a kernel's attributes loads its code at the first use. */
-static int loads_code(const struct walk_call *call)
-{
-	return kind_has(call->kind, K_LOADS_CODE) && !kind_has(call->kind, K_WORK) &&
-		call->overhead;
 }
 
 /*
@@ -158,8 +288,10 @@ static int may_have_waited(const struct walk_call *call)
 		return 0;
 	if (scope_of(call) != SCOPE_NONE)
 		return 1;
+	/* A query of a kernel's attributes loads its code at the first use. */
 	return (kind_has(call->kind, K_QUICK) || call->kind == KIND_ALLOC_DEVICE ||
-		       loads_code(call)) &&
+		       (kind_has(call->kind, K_LOADS_CODE) && !kind_has(call->kind, K_WORK) &&
+			       call->overhead)) &&
 		call->exit - call->enter - call->overhead >= BLOCKED_MIN_NS;
 }
 
@@ -205,6 +337,7 @@ static struct wait wait_of(const struct waits *waits, const struct walk_call *ca
 static void add_candidate(struct waits *waits, const struct walk_call *call, struct wait wait)
 {
 	const struct run *run = waits->db->run;
+	const struct copy_back *copy = id_map_get(&waits->copies, wait.thread);
 	int64_t duration = wait.exit - wait.enter - wait.overhead;
 	int64_t behind = wait.before.op ? wait.before.end - wait.enter : 0;
 	/* The end of an operation may only be a limit, by which nothing is measured. */
@@ -230,10 +363,17 @@ static void add_candidate(struct waits *waits, const struct walk_call *call, str
 			wait.exit - wait.before.end);
 	/* Its time is too short to prove a wait, but an explicit wait counts anyway. */
 	if (wait.kind == WAIT_EXPLICIT && wait.before.op && duration < WAIT_MIN_NS)
-		add_use(waits, wait.process, WAIT_EXPLICIT, behind < duration ? behind : duration);
+		add_use(waits, wait.process, WAIT_EXPLICIT, at_most(behind, duration));
 	if (wait.waits && ((!wait.before.op && !wait.own.op) || duration < WAIT_MIN_NS))
 		return;
-	use_work_before_copy(waits, &wait);
+	/* Who waits for the own copy waits mainly for the work that the copy comes after. */
+	if (copy && wait.kind == WAIT_EXPLICIT && wait.before.op == copy->own.op) {
+		wait.partner = copy->call;
+		wait.own = copy->own;
+		wait.before = copy->before;
+		if (wait.before.end <= wait.enter)
+			wait.before.op = 0;
+	}
 	*array_push(waits->list.wait, waits->list.count) = wait;
 }
 
@@ -241,10 +381,11 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 {
 	enum scope scope = scope_within(call);
 	struct order_state before;
+	struct copy_back *copy;
 	enum resize resize = resizes_process_call(waits->resizes, call);
 
 	if (may_have_waited(call)) {
-		before = pending_find(waits->pending, order, call, &scope);
+		before = pending_find(waits, order, call, &scope);
 		/*
 		 * Waits for unknown work, or for the call's own, show nothing.  Freeing memory of a
 		 * pool does not wait, and does not show the usual duration.
@@ -254,20 +395,19 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 			add_candidate(waits, call, wait_of(waits, call, before, resize));
 		if (before.op == ORDER_OP_UNKNOWN &&
 			(scope_is_explicit(call) || scope_empties_device(call)))
-			pending_end_unknown(waits->pending, call, scope);
+			pending_end_unknown(waits, call, scope);
 	}
-	record_copy_back(waits, order, call);
-	pending_add(waits->pending, call);
+	if (call_is_async_copy(call->kind) && call->direction == COPY_D2H && !call->result &&
+		call->op && call->op_end != WALK_NEVER) {
+		copy = id_map_need(&waits->copies, call->thread, sizeof(*copy));
+		*copy = (struct copy_back){ .call = call->id,
+			.own = operation_of(call),
+			.before = operation_in(order_of_stream(order, call, 1)) };
+		if (copy->before.op == ORDER_OP_UNKNOWN)
+			copy->before.op = 0;
+	}
+	pending_add(waits, call);
 	return 0;
-}
-
-int waits_finish(struct waits *waits)
-{
-	struct db *db = waits->db;
-
-	waits_judge(&waits->list, &waits->samples, &waits->timings, &db->run->evidence);
-	waits_add_staged(db->run, &waits->list);
-	return waits_find_avoidable(db, &waits->list);
 }
 
 /* --- table wait_use --- */
@@ -275,9 +415,24 @@ int waits_finish(struct waits *waits)
 /* A kind besides enum wait_kind: loops of queries. */
 #define USE_POLLING (WAIT_STAGED + 1)
 
-static void count_uses(struct waits *waits, const struct run *run, const struct polls *polls)
+/*
+ * Fills table wait_use, once all waits are found: the total time that the host waited for the
+ * device, by process and kind.  It includes waits without a row in table wait because nobody could
+ * change them or because they are too short to be certain, and loops of queries.
+ */
+static int store_use(struct waits *waits)
 {
-	for (size_t i = 1; i < run->evidence.wait_count; i++) {
+	static const char *const names[] = {
+#define X(kind, name) [WAIT_##kind] = name,
+		WAIT_KIND_LIST(X)
+#undef X
+			[USE_POLLING] = "polling",
+	};
+	const struct run *run = waits->db->run;
+	struct polls polls = { 0 };
+	int rc = polls_find(&polls, run, waits->db);
+
+	for (size_t i = 1; i < run->evidence.wait_count && !rc; i++) {
 		const struct run_wait *wait = &run->evidence.wait[i];
 		const struct run_call *call = run_call(run, wait->call);
 
@@ -286,10 +441,10 @@ static void count_uses(struct waits *waits, const struct run *run, const struct 
 			add_use(waits, run_payload(run, call)->process, (int)wait->kind,
 				wait->waited);
 	}
-	for (uint32_t id = 1; id < run_call_end(run); id++) {
+	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
 		const struct run_call *call = run_call(run, id);
 		int64_t staged = call ? waits_staged_time(run, id) : 0;
-		int64_t since = call ? polls_since(polls, id) : INT64_MIN;
+		int64_t since = call ? polls_since(&polls, id) : INT64_MIN;
 
 		if (staged > 0)
 			add_use(waits, run_payload(run, call)->process, WAIT_STAGED, staged);
@@ -297,30 +452,25 @@ static void count_uses(struct waits *waits, const struct run *run, const struct 
 			add_use(waits, run_payload(run, call)->process, USE_POLLING,
 				run_exit(run, call, id) - since);
 	}
-}
-
-int waits_store_use(struct waits *waits)
-{
-	static const char *const names[] = {
-#define X(kind, name) [WAIT_##kind] = name,
-		WAIT_KIND_LIST(X)
-#undef X
-			[USE_POLLING] = "polling",
-	};
-	sqlite3_stmt *insert = db_prepare(waits->db, "INSERT INTO wait_use VALUES (?,?,?,?)");
-	struct polls polls = { 0 };
-	int rc = insert && !polls_find(&polls, waits->db->run, waits->db) ? 0 : -1;
-
-	if (!rc)
-		count_uses(waits, waits->db->run, &polls);
 	polls_release(&polls);
 	for (size_t i = 0; i < waits->uses.size && !rc; i++) {
 		const struct wait_use *use = waits->uses.slot[i].object;
 
 		if (use)
-			rc = db_run(insert, "isii", use->process, names[use->kind], use->count,
-				use->waited);
+			rc = db_add(waits->db,
+				ROW(wait_use, use->process, cell_text(names[use->kind]), use->count,
+					use->waited));
 	}
-	sqlite3_finalize(insert);
 	return rc;
+}
+
+int waits_finish(struct waits *waits)
+{
+	struct db *db = waits->db;
+
+	waits_judge(&waits->list, &waits->samples, &waits->timings, &db->run->evidence);
+	waits_add_staged(db->run, &waits->list);
+	return waits_find_avoidable(db, &waits->list) || waits_find_queue(db) || store_use(waits)
+		? -1
+		: 0;
 }

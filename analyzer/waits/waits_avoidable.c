@@ -29,6 +29,7 @@
  *
  * This is an upper bound for each wait alone; it does not replay the run.
  */
+#include "bounds.h"
 #include "conflict.h"
 #include "constants.h"
 #include "order_path.h"
@@ -79,6 +80,11 @@ struct avoidable {
 };
 
 /* --- which calls the segment ends at --- */
+
+static int is_host(unsigned memory)
+{
+	return memory == MEMORY_PAGEABLE || memory == MEMORY_PINNED;
+}
 
 /* Did anything block the call besides its own operation, which the device began late? */
 static int is_for_others(const struct run *run, int64_t call)
@@ -146,35 +152,29 @@ static int is_of_async_row(const struct walk_call *call, const struct segment *s
 }
 
 /*
- * Returns 1 if after a copy to the host the thread waits for the remaining work, or fetches another
- * device's result: then the next round follows.  Returns 0 if it had observed that complete, as
- * with the events of a ring of buffers.
- */
-static int closes_round(struct avoidable *a, const struct walk_call *call, const struct segment *s)
-{
-	int script;
-
-	if (!is_about_results(s) || map_get(&a->run->evidence.knows, (uint64_t)call->id, 0))
-		return 0;
-	if (!scope_is_explicit(call) &&
-		(!call_is_sync_copy(call->kind) || call->direction != COPY_D2H ||
-			call->stream_context == s->behind.context))
-		return 0;
-	script = script_lines_has(&a->lines, s->wait->call);
-	return script < 0 ? -1 : !script;
-}
-
-/*
  * Returns 1 if the call would have waited for the operation, had that still been pending; -1 after
  * a message.
  */
 static int covers(struct avoidable *a, const struct walk_call *call, const struct segment *s)
 {
-	int closes = call->result ? 0 : closes_round(a, call, s);
 	enum covered covered;
 
-	if (call->result || closes)
-		return closes;
+	if (call->result)
+		return 0;
+	/*
+	 * After a copy to the host the thread waits for the remaining work, or fetches another
+	 * device's result: then the next round follows.  Not if it had observed that complete, as
+	 * with the events of a ring of buffers.
+	 */
+	if (is_about_results(s) && !map_get(&a->run->evidence.knows, (uint64_t)call->id, 0) &&
+		(scope_is_explicit(call) ||
+			(call_is_sync_copy(call->kind) && call->direction == COPY_D2H &&
+				call->stream_context != s->behind.context))) {
+		int script = script_lines_has(&a->lines, s->wait->call);
+
+		if (script <= 0)
+			return script < 0 ? -1 : 1;
+	}
 	if (is_of_async_row(call, s) || is_of_row(call, s) || may_not_wait(call)) {
 		int any = may_not_wait(call) && !is_of_async_row(call, s);
 
@@ -261,8 +261,7 @@ static int add_call(struct avoidable *a, const struct walk_call *call, struct se
 		s->after = 1;
 	else
 		s->apart += call->op_end - call->op_start;
-	if (call->op_end > s->last_end)
-		s->last_end = call->op_end;
+	s->last_end = at_least(s->last_end, call->op_end);
 	spans_add(&s->spans, after ? SPAN_AFTER : SPAN_APART, call->op_start, call->op_end);
 	return 0;
 }
@@ -294,24 +293,6 @@ static int process_call(struct avoidable *a, const struct walk_call *call, struc
 	return 1;
 }
 
-/* Was the thread's last work before the wait a fetch of another device's result? */
-static int has_fetched_elsewhere(const struct run *run, const struct segment *s)
-{
-	for (int64_t id = s->wait->call - 1; id > 0; id--) {
-		const struct run_call *call = run_call(run, id);
-		const struct run_payload *payload;
-
-		if (!call || call->thread != s->wait->thread || !call->stream ||
-			call->kind == KIND_RUNTIME)
-			continue;
-		payload = run_payload(run, call);
-		return call_is_sync_copy(call->kind) &&
-			(payload->dst == MEMORY_PAGEABLE || payload->dst == MEMORY_PINNED) &&
-			run_stream(run, call->stream)->context != s->behind.context;
-	}
-	return 0;
-}
-
 /*
  * Could the call's own operation have been concurrent with the operation that it waited for?
  * Returns -1 after a message.
@@ -341,9 +322,20 @@ static int follow(struct avoidable *a, struct segment *s, int script)
 	 * The copy fetched the last of several devices' results, one by one: the next round begins
 	 * after it, also on the devices that had finished before.
 	 */
-	if (wait->to_host && !script && has_fetched_elsewhere(a->run, s)) {
-		rc = is_own_apart(a, &s->behind, wait->call);
+	for (int64_t id = wait->to_host && !script ? wait->call - 1 : 0; id > 0; id--) {
+		const struct run_call *before = run_call(a->run, id);
+		const struct run_payload *payload;
+
+		if (!before || before->thread != wait->thread || !before->stream ||
+			before->kind == KIND_RUNTIME)
+			continue;
+		payload = run_payload(a->run, before);
+		rc = call_is_sync_copy(before->kind) && is_host(payload->dst) &&
+				run_stream(a->run, before->stream)->context != s->behind.context
+			? is_own_apart(a, &s->behind, wait->call)
+			: 1;
 		closed = rc < 0 ? -1 : !rc;
+		break;
 	}
 	walk_thread_seek(a->walk, wait->thread, wait->call);
 	for (int i = 0; i < SEGMENT_CALLS && !closed; i++) {
@@ -371,11 +363,10 @@ static int measure(struct avoidable *a, struct segment *s, int64_t *ns)
 		spans_release(&s->spans);
 		return -1;
 	}
-	if (wait->itself.end > from)
-		from = wait->itself.end;
+	from = at_least(from, wait->itself.end);
 	if (from > wait->exit || !s->submits)
 		from = wait->exit;
-	until = s->until > s->last_end ? s->until : s->last_end;
+	until = at_least(s->until, s->last_end);
 	sums = spans_sum(&s->spans, from, until);
 	spans_release(&s->spans);
 	/* Waking up after a copy and starting the next work takes its time. */
@@ -386,8 +377,7 @@ static int measure(struct avoidable *a, struct segment *s, int64_t *ns)
 		sums.idle = 0;
 	/* The thread merely uses the result of a copy, unless a script's line hides it. */
 	*ns = sums.apart + (!script || s->past_results ? 0 : sums.idle);
-	if (*ns > s->waited)
-		*ns = s->waited;
+	*ns = at_most(*ns, s->waited);
 	return 0;
 }
 
@@ -403,9 +393,9 @@ static int add_upload(struct avoidable *a, const struct wait *wait, int64_t *ns)
 
 	if (!wait->is_copy || wait->to_host || by->call == wait->call || own->end <= by->end)
 		return 0;
-	could = own->end - (own->start > by->end ? own->start : by->end);
-	both = by->end - (by->start > wait->enter ? by->start : wait->enter);
-	could = could < both ? could : both;
+	could = own->end - at_least(own->start, by->end);
+	both = by->end - at_least(by->start, wait->enter);
+	could = at_most(could, both);
 	apart = could < ROUND_TRIP_NS ? 0 : is_own_apart(a, by, wait->call);
 	if (apart > 0)
 		*ns = *ns + could < wait->waited ? *ns + could : wait->waited;
@@ -436,7 +426,7 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 		transfer.waited = own->end - by->end + wait->exit - own->end;
 		if (measure(a, &transfer, &more))
 			return -1;
-		ns = more > ns ? more : ns;
+		ns = at_least(more, ns);
 	}
 	if (add_upload(a, wait, &ns))
 		return -1;
@@ -466,18 +456,13 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 	/* The transfer itself would have been shorter; the next call need not follow at once. */
 	shorter = pinned_excess(&a->pinned, a->run, wait->call);
 	row->shorter = shorter < BLOCKED_MIN_NS ? 0 : shorter;
-	row->avoidable = ns > row->shorter ? ns : row->shorter;
+	row->avoidable = at_least(ns, row->shorter);
 	row->apart = apart;
 	row->partner = (uint32_t)wait->partner;
 	return 0;
 }
 
 /* --- which waits --- */
-
-static int is_host(unsigned memory)
-{
-	return memory == MEMORY_PAGEABLE || memory == MEMORY_PINNED;
-}
 
 /* Is it a copy within host memory, from an address that no device work writes? */
 static int copies_host_data(struct avoidable *a, const struct run_call *call, uint32_t id)
@@ -519,22 +504,6 @@ static void read_wait(struct avoidable *a, struct wait *wait)
 	wait->stretch = stretches_find(&a->stretches, wait->process, wait->enter);
 }
 
-/*
- * Returns whether a change of the call might avoid its wait; -1 after a message.  A wait after
- * which the process submits nothing more is ignored: the process is ending.
- */
-static int may_be_avoidable(struct avoidable *a, const struct wait *wait)
-{
-	if ((wait->kind != WAIT_IMPLICIT && wait->kind != WAIT_INTERNAL &&
-		    wait->kind != WAIT_STAGED && !wait->partner) ||
-		!run_work(a->run, wait->by.op) ||
-		(uint64_t)wait->call >= map_get(&a->last, (uint64_t)wait->process, 0))
-		return 0;
-	/* An explicit wait is avoidable only together with the copy in the same line. */
-	return wait->kind != WAIT_EXPLICIT ||
-		script_lines_same(&a->lines, wait->call, wait->partner);
-}
-
 static int open_all(struct avoidable *a, struct db *db)
 {
 	a->walk = walk_thread_open(db);
@@ -561,8 +530,15 @@ int waits_find_avoidable(struct db *db, struct wait_list *list)
 
 	for (size_t i = 0; i < list->count && !rc; i++) {
 		struct wait *wait = &list->wait[i];
-		int may = wait->number ? may_be_avoidable(&a, wait) : 0;
+		/* After the last one the process submits nothing more: it is ending. */
+		int may = wait->number && wait->kind != WAIT_BEHIND && wait->kind != WAIT_QUEUE &&
+			run_work(a.run, wait->by.op) &&
+			(uint64_t)wait->call < map_get(&a.last, (uint64_t)wait->process, 0);
 
+		/* An explicit wait is avoidable only together with the copy in the same line. */
+		if (may && wait->kind == WAIT_EXPLICIT)
+			may = wait->partner ? script_lines_same(&a.lines, wait->call, wait->partner)
+					    : 0;
 		if (may > 0) {
 			read_wait(&a, wait);
 			may = set_avoidable(&a, wait);

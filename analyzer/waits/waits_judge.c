@@ -2,7 +2,9 @@
 /* Was the call blocked, and by what?  What does a call wait for? */
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
+#include "radix_sort.h"
 #include "memory.h"
 #include "scope.h"
 #include "sorted.h"
@@ -28,8 +30,7 @@ struct wait_operation wait_operation_of(const struct run *run, int64_t id, int t
 			all.op = op;
 			all.end = end;
 		}
-		if (work->start < all.start)
-			all.start = work->start;
+		all.start = at_most(all.start, work->start);
 		op = work->next == call->last_work ? 0 : work->next;
 	}
 	return all;
@@ -103,8 +104,7 @@ static const struct wait_operation *judge_by_duration(const struct wait *wait,
 	if (wait->kind == WAIT_EXPLICIT && timing->blocking)
 		return blocked_by(wait, own, wait->enter, wait->exit + timing->error);
 	slack = usual + usual / SLACK_PART + timing->wake_up;
-	if (slack < duration / WORK_AFTER_PART)
-		slack = duration / WORK_AFTER_PART;
+	slack = at_least(slack, duration / WORK_AFTER_PART);
 	by = blocked_by(wait, own, wait->exit - slack, wait->exit + timing->error);
 	/* It took long, but earlier work ended soon after it began. */
 	if (by && !own->op && wait->kind != WAIT_EXPLICIT &&
@@ -123,7 +123,7 @@ static int is_blocked_by_transfer(const struct wait *wait, const struct wait_tim
 {
 	const struct wait_operation *before = &wait->before;
 	int64_t duration = wait->exit - wait->enter - wait->overhead;
-	int64_t until = wait->transferred < wait->exit ? wait->transferred : wait->exit;
+	int64_t until = at_most(wait->transferred, wait->exit);
 	int64_t took = until - wait->transfer, alone = usual;
 
 	if (!wait->waits || !before->op || wait->transfer == WALK_NEVER ||
@@ -134,29 +134,12 @@ static int is_blocked_by_transfer(const struct wait *wait, const struct wait_tim
 	if (wait->bytes > STAGED_AHEAD)
 		alone = (int64_t)((double)took * (double)wait->bytes /
 			(double)(wait->bytes - STAGED_AHEAD));
-	usual = usual < alone ? usual : alone;
+	usual = at_most(usual, alone);
 	*excess = before->end - wait->enter - wait->overhead;
 	/* The time in which the thread could stage data was no wait. */
-	if (*excess > duration - usual)
-		*excess = duration - usual;
+	*excess = at_most(*excess, duration - usual);
 	return *excess >= duration / UNBLOCKED_PART && *excess >= usual / WAIT_MIN_PART &&
 		!wait_is_short(timing, *excess, WAIT_MIN_NS);
-}
-
-/*
- * A call that waits for the device before it begins its own work waited for the pending work if its
- * usual work fits after the end of that.
- */
-static int is_blocked_by_rule(const struct wait *wait, const struct wait_timing *timing,
-	int64_t work, int64_t *excess)
-{
-	const struct wait_operation *before = &wait->before;
-
-	if (!wait->may_be_behind || !wait->waits_first || !before->op ||
-		wait->exit - before->end < work - work / WAIT_MIN_PART - timing->error)
-		return 0;
-	*excess = before->end - wait->enter - wait->overhead;
-	return !wait_is_short(timing, *excess, WAIT_MIN_NS);
 }
 
 /* Returns whether the device blocked the call; then sets wait->by and wait->waited. */
@@ -177,11 +160,19 @@ static int judge(struct wait *wait, const struct wait_timing *timing, struct sam
 	 * The call's work after its wait may be shorter than usual: on an H200 cudaFree of 128 KiB
 	 * took 30 us and more, of 4 KiB next to other small memory 5 to 11.
 	 */
-	afterwards = usual_duration(samples, key, afterwards < expected ? afterwards : expected);
-	if (!by &&
-		(is_blocked_by_transfer(wait, timing, alone, waited) ||
-			is_blocked_by_rule(wait, timing, afterwards, waited)))
+	afterwards = usual_duration(samples, key, at_most(afterwards, expected));
+	if (!by && is_blocked_by_transfer(wait, timing, alone, waited))
 		by = &wait->before;
+	/*
+	 * A call that waits for the device before it begins its own work waited for the pending
+	 * work if its usual work fits after the end of that.
+	 */
+	if (!by && wait->may_be_behind && wait->waits_first && wait->before.op &&
+		wait->exit - wait->before.end >=
+			afterwards - afterwards / WAIT_MIN_PART - timing->error) {
+		*waited = wait->before.end - wait->enter - wait->overhead;
+		by = wait_is_short(timing, *waited, WAIT_MIN_NS) ? NULL : &wait->before;
+	}
 	if (!by)
 		return 0;
 	wait->by = *by;
@@ -203,41 +194,14 @@ struct held_calls {
 	struct held_call {
 		int64_t exit;
 		const struct wait *wait;
-	} * held; /* in order of exit */
+	} * held; /* in order of exit, then of call */
 	size_t count;
 	int64_t longest_after; /* ns that one of them took after the end of its wait */
 };
 
-static int by_exit(const void *a, const void *b)
-{
-	const struct held_call *x = a, *y = b;
-
-	if (x->exit != y->exit)
-		return x->exit < y->exit ? -1 : 1;
-	return (x->wait->call > y->wait->call) - (x->wait->call < y->wait->call);
-}
-
 static int may_hold(const struct wait *held, const struct wait *call)
 {
 	return held->process == call->process && held->thread != call->thread;
-}
-
-/* Returns how long the call overlapped blocked calls of other threads, up to number last. */
-static int64_t overlap_of(const struct held_calls *calls, size_t last, const struct wait *call)
-{
-	int64_t sum = 0, until = call->exit;
-
-	for (size_t i = last + 1; i-- > 0 && calls->held[i].exit > call->enter;) {
-		const struct wait *held = calls->held[i].wait;
-		int64_t start = held->enter > call->enter ? held->enter : call->enter;
-		int64_t end = held->exit < until ? held->exit : until;
-
-		if (!may_hold(held, call) || end <= start)
-			continue;
-		sum += end - start;
-		until = start;
-	}
-	return sum;
 }
 
 /*
@@ -256,10 +220,21 @@ static const struct wait *find_held(const struct held_calls *calls, const struct
 
 	for (; i < calls->count && calls->held[i].exit <= until + calls->longest_after; i++) {
 		const struct wait *held = calls->held[i].wait;
+		int64_t overlap = 0, end = call->exit;
 
-		if (may_hold(held, call) &&
-			(held->exit <= until || (held->by.end >= from && held->by.end <= until)) &&
-			overlap_of(calls, i, call) >= duration - duration / LOCK_PART)
+		if (!may_hold(held, call) ||
+			(held->exit > until && (held->by.end < from || held->by.end > until)))
+			continue;
+		for (size_t k = i + 1; k-- > 0 && calls->held[k].exit > call->enter;) {
+			const struct wait *other = calls->held[k].wait;
+			int64_t start = at_least(other->enter, call->enter);
+
+			if (!may_hold(other, call) || at_most(other->exit, end) <= start)
+				continue;
+			overlap += at_most(other->exit, end) - start;
+			end = start;
+		}
+		if (overlap >= duration - duration / LOCK_PART)
 			return held;
 	}
 	return NULL;
@@ -332,13 +307,12 @@ void waits_judge(struct wait_list *list, struct samples *samples, struct id_map 
 		if (wait->holds_others) {
 			*array_push(calls.held, calls.count) =
 				(struct held_call){ wait->exit, wait };
-			if (wait->exit - wait->by.end > calls.longest_after)
-				calls.longest_after = wait->exit - wait->by.end;
+			calls.longest_after =
+				at_least(calls.longest_after, wait->exit - wait->by.end);
 		}
 		wait_add_row(wait, evidence);
 	}
-	if (calls.count)
-		qsort(calls.held, calls.count, sizeof(*calls.held), by_exit);
+	calls.held = radix_sort(calls.held, calls.count, sizeof(*calls.held));
 	for (size_t i = 0; i < list->count; i++) {
 		struct wait *wait = &list->wait[i];
 		const struct wait_timing *timing = id_map_get(timings, wait->process);

@@ -2,14 +2,15 @@
 /* Submissions that a full launch queue blocked, and what that delayed. */
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "id_map.h"
 #include "memory.h"
 #include "order_path.h"
 #include "scope.h"
+#include "sorted.h"
 #include "spans.h"
 #include "wait.h"
-#include "waits.h"
 
 /* Maximum number of full streams that are followed for a thread at the same time. */
 #define SEGMENTS 8
@@ -93,11 +94,6 @@ static int64_t length(const struct full *full)
 	return full->end - full->start;
 }
 
-static int64_t at_most(int64_t value, int64_t limit)
-{
-	return value < limit ? value : limit;
-}
-
 static int by_thread(const void *a, const void *b)
 {
 	const struct full *x = a, *y = b;
@@ -142,24 +138,17 @@ static void collect(struct search *search)
 /* Returns how long a stream was idle while the thread was blocked. */
 static int64_t idle_during(const struct segment *segment, int64_t stream_end)
 {
-	const struct full *low = segment->first, *high = segment->last;
+	const struct full *last = segment->last, *from = segment->first;
 
-	if (high->end <= stream_end)
-		return 0;
-	while (low < high) {
-		const struct full *middle = low + (high - low) / 2;
-
-		if (middle->end > stream_end)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return segment->last->before + length(segment->last) - low->before -
-		(stream_end > low->start ? stream_end - low->start : 0);
+	from += sorted_after(from, (size_t)(last - from), sizeof(*from), offsetof(struct full, end),
+		stream_end);
+	return last->end <= stream_end ? 0
+				       : last->before + length(last) - from->before -
+			at_least(stream_end - from->start, 0);
 }
 
 /* Returns the longest block of the site where most of the time was spent. */
-static struct full *find_worst(const struct run *run, const struct segment *segment)
+static struct full *find_worst(const struct run *run, struct full *first, const struct full *last)
 {
 	struct place {
 		int64_t ns;
@@ -167,7 +156,7 @@ static struct full *find_worst(const struct run *run, const struct segment *segm
 	} most = { -1, NULL };
 	struct id_map places = { 0 };
 
-	for (struct full *full = segment->first; full <= segment->last; full++) {
+	for (struct full *full = first; full <= last; full++) {
 		int64_t site = run_link(run, full->call)->site;
 		struct place *place = id_map_need(&places, site + 1, sizeof(*place));
 
@@ -199,8 +188,7 @@ static void close_segment(const struct run *run, struct segment *segment, int64_
 
 	if (!first)
 		return;
-	if (segment->apart_end > until)
-		until = segment->apart_end;
+	until = at_least(until, segment->apart_end);
 	sums = spans_sum(&segment->spans, first->end, until);
 	spans_release(&segment->spans);
 	lost = at_most(sums.apart, segment->idle);
@@ -209,7 +197,7 @@ static void close_segment(const struct run *run, struct segment *segment, int64_
 	*segment = (struct segment){ .path = segment->path };
 	if (last->before + length(last) - first->before < BLOCKED_MIN_NS)
 		return;
-	worst = find_worst(run, &(struct segment){ .first = first, .last = last });
+	worst = find_worst(run, first, last);
 	/* A thread that runs far ahead is blocked in every launch: one row is enough. */
 	if (lost <= 0) {
 		set_cost(worst, worst, 0);
@@ -224,32 +212,23 @@ static void close_segment(const struct run *run, struct segment *segment, int64_
 	}
 }
 
-/* Returns the segment of a stream, or a free one, if necessary the oldest. */
-static struct segment *segment_of(struct search *search, const struct full *full)
-{
-	struct segment *found = &search->segment[0];
-
-	for (int i = 0; i < SEGMENTS; i++) {
-		struct segment *segment = &search->segment[i];
-
-		if (segment->first && segment->first->stream == full->stream)
-			return segment;
-		if (found->first && (!segment->first || segment->first < found->first))
-			found = segment;
-	}
-	close_segment(search->run, found, full->start);
-	return found;
-}
-
+/* Adds a block to its stream's segment; if there is none, uses a free one or the oldest. */
 static int open_segment(struct search *search, struct full *full)
 {
-	struct segment *segment = segment_of(search, full);
+	struct segment *segment = &search->segment[0];
 	const struct submitted *submitted = id_map_get(&search->streams, full->stream);
 
-	if (segment->first) {
-		segment->last = full;
-		return 0;
+	for (int i = 0; i < SEGMENTS; i++) {
+		struct segment *other = &search->segment[i];
+
+		if (other->first && other->first->stream == full->stream) {
+			other->last = full;
+			return 0;
+		}
+		if (segment->first && (!other->first || other->first < segment->first))
+			segment = other;
 	}
+	close_segment(search->run, segment, full->start);
 	if (find_room(search, full))
 		return -1;
 	if (!full->op)
@@ -262,18 +241,6 @@ static int open_segment(struct search *search, struct full *full)
 }
 
 /* --- the calls since then --- */
-
-/* Without a gap, the time is only the handover between operations. */
-static void follow_stream(struct segment *segment, const struct walk_call *call)
-{
-	int64_t from = call->op_start;
-
-	if (from > segment->end && from - segment->end < BLOCKED_MIN_NS)
-		from = segment->end;
-	if (call->op_end > segment->end)
-		segment->end = call->op_end;
-	spans_add(&segment->spans, SPAN_AFTER, from, call->op_end);
-}
 
 /* Returns 1 or 0, -1 after a message.  Checks again after calls that may have ordered streams. */
 static int comes_after(struct search *search, const struct segment *segment,
@@ -311,10 +278,8 @@ static int follow_other(struct search *search, struct segment *segment,
 		kind = idle < BLOCKED_MIN_NS ? SPAN_ELSEWHERE : SPAN_APART;
 	}
 	if (kind == SPAN_APART) {
-		if (submitted->by[i].idle > segment->idle)
-			segment->idle = submitted->by[i].idle;
-		if (call->op_end > segment->apart_end)
-			segment->apart_end = call->op_end;
+		segment->idle = at_least(segment->idle, submitted->by[i].idle);
+		segment->apart_end = at_least(segment->apart_end, call->op_end);
 	}
 	spans_add(&segment->spans, kind, call->op_start, call->op_end);
 	return 0;
@@ -334,16 +299,22 @@ static int follow_work(struct search *search, const struct walk_call *call)
 	submitted = id_map_need(&search->streams, call->stream, sizeof(*submitted));
 	for (int i = 0; i < SEGMENTS; i++) {
 		struct segment *segment = &search->segment[i];
+		int64_t from = call->op_start;
 
 		if (!segment->first)
 			continue;
-		if (call->stream == segment->first->stream)
-			follow_stream(segment, call);
-		else if (follow_other(search, segment, call, submitted))
-			return -1;
+		if (call->stream != segment->first->stream) {
+			if (follow_other(search, segment, call, submitted))
+				return -1;
+			continue;
+		}
+		/* Without a gap, the time is only the handover between operations. */
+		if (from > segment->end && from - segment->end < BLOCKED_MIN_NS)
+			from = segment->end;
+		segment->end = at_least(segment->end, call->op_end);
+		spans_add(&segment->spans, SPAN_AFTER, from, call->op_end);
 	}
-	if (call->op_end > submitted->end)
-		submitted->end = call->op_end;
+	submitted->end = at_least(submitted->end, call->op_end);
 	return 0;
 }
 
@@ -426,28 +397,23 @@ static size_t follow_thread(struct search *search, size_t first)
 	return (size_t)(full - search->full);
 }
 
-static int open_search(struct search *search, struct db *db)
-{
-	/* Few runs have such blocks, but those that do may have one for every launch. */
-	if (db_exec(db, "CREATE INDEX IF NOT EXISTS operation_end ON operation (end)"))
-		return -1;
-	search->walk = walk_thread_open(db);
-	search->room = db_prepare(db, room_sql);
-	for (int i = 0; i < SEGMENTS; i++) {
-		search->segment[i].path = order_path_open(db);
-		if (!search->segment[i].path)
-			return -1;
-	}
-	return search->walk && search->room ? 0 : -1;
-}
-
 int waits_find_queue(struct db *db)
 {
 	struct search search = { .run = db->run };
-	int rc;
+	int rc = 0;
 
 	collect(&search);
-	rc = search.count ? open_search(&search, db) : 0;
+	if (search.count) {
+		/* Few runs have such blocks, but those that do may have one for every launch. */
+		rc = db_exec(db, "CREATE INDEX IF NOT EXISTS operation_end ON operation (end)");
+		search.walk = walk_thread_open(db);
+		search.room = db_prepare(db, room_sql);
+		rc = rc || !search.walk || !search.room ? -1 : 0;
+	}
+	for (int i = 0; i < SEGMENTS && search.count && !rc; i++) {
+		search.segment[i].path = order_path_open(db);
+		rc = search.segment[i].path ? 0 : -1;
+	}
 	for (size_t i = 0; i < search.count && !rc;) {
 		i = follow_thread(&search, i);
 		rc = i ? 0 : -1;

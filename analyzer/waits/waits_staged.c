@@ -8,6 +8,7 @@
  * Pinning takes longer than a copy and is worthwhile for memory that is copied again, so the first
  * copy of an address remains.
  */
+#include "bounds.h"
 #include "constants.h"
 #include "map.h"
 #include "memory.h"
@@ -20,42 +21,22 @@ static int is_pageable_copy(const struct run *run, const struct run_call *call)
 		call->duration != DURATION_NEVER && call->last_work;
 }
 
-/* Returns the time of the transfer during the call, ns. */
-static int64_t within(const struct run *run, const struct wait_operation *transfer)
-{
-	const struct run_call *call = run_call(run, transfer->call);
-	int64_t exit = run_exit(run, call, transfer->call), from, until;
-
-	if (!transfer->op)
-		return 0;
-	from = transfer->start > call->enter ? transfer->start : call->enter;
-	until = transfer->end < exit ? transfer->end : exit;
-	return until > from ? until - from : 0;
-}
-
 int64_t waits_staged_time(const struct run *run, uint32_t id)
 {
+	const struct run_call *call = run_call(run, id);
 	struct wait_operation transfer;
 
-	if (!is_pageable_copy(run, run_call(run, id)))
+	if (!is_pageable_copy(run, call))
 		return 0;
 	transfer = wait_operation_of(run, id, 1);
-	return within(run, &transfer);
-}
-
-static int64_t overhead_of(const struct run *run, uint32_t call)
-{
-	const struct run_overhead *row = run_find(&run->overheads, call);
-	const struct run_overhead *end = run_rows_end(&run->overheads);
-	int64_t sum = 0;
-
-	for (; row && row < end && row->call == call; row++)
-		sum += row->end - row->start;
-	return sum;
+	return transfer.op
+		? time_within(transfer.start, transfer.end, call->enter, run_exit(run, call, id))
+		: 0;
 }
 
 void waits_add_staged(struct run *run, struct wait_list *list)
 {
+	const struct run_overhead *row, *end = run_rows_end(&run->overheads);
 	struct map seen = { 0 };
 
 	for (uint32_t id = 1; id < run_call_end(run); id++) {
@@ -82,7 +63,10 @@ void waits_add_staged(struct run *run, struct wait_list *list)
 			.kind = WAIT_STAGED,
 			.by = wait_operation_of(run, id, 1) };
 		/* Time before or after the transfer is not due to the memory. */
-		wait.waited = within(run, &wait.by) - SUBMIT_COPY_NS - overhead_of(run, id);
+		wait.waited = waits_staged_time(run, id) - SUBMIT_COPY_NS;
+		row = run_find(&run->overheads, id);
+		for (; row && row < end && row->call == id; row++)
+			wait.waited -= row->end - row->start;
 		if (wait.waited < BLOCKED_MIN_NS || run_wait_of(&run->evidence, id))
 			continue;
 		wait_add_row(&wait, &run->evidence);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "waits_usual.h"
-
-#include "constants.h"
-
 #include <stdlib.h>
 
+#include "bounds.h"
+#include "constants.h"
+#include "radix_sort.h"
 #include "memory.h"
+#include "wait.h"
 
 /* The first durations of a kind of call, from which its median is taken. */
 #define SAMPLE_LIMIT 65536
@@ -26,13 +26,6 @@ void samples_add(struct samples *samples, int64_t key, int64_t ns)
 	sample->sorted = 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 int64_t samples_quantile(struct samples *samples, int64_t key, int percent, size_t least,
 	int64_t otherwise)
 {
@@ -41,7 +34,7 @@ int64_t samples_quantile(struct samples *samples, int64_t key, int percent, size
 	if (!sample || sample->count < least)
 		return otherwise;
 	if (!sample->sorted)
-		qsort(sample->ns, sample->count, sizeof(*sample->ns), by_value);
+		sample->ns = radix_sort(sample->ns, sample->count, sizeof(*sample->ns));
 	sample->sorted = 1;
 	return sample->ns[(size_t)(percent / 100.0 * (double)(sample->count - 1))];
 }
@@ -99,11 +92,6 @@ int64_t usual_duration(struct samples *samples, int64_t key, int64_t expected)
 	return samples_quantile(samples, key, 50, USUAL_MIN_EXAMPLES, expected);
 }
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
-{
-	return value < low ? low : value > high ? high : value;
-}
-
 void wait_timing_add(struct samples *samples, int64_t process, int64_t latency)
 {
 	if (latency >= -CLOCK_ERROR_MAX_NS)
@@ -131,12 +119,12 @@ const struct wait_timing *wait_timing_settle(struct id_map *timings, struct samp
 	early = -samples_quantile(samples, key, 0, 1, 0);
 	latency = samples_quantile(samples, key, LATENCY_PERCENTILE, LATENCY_MIN_EXAMPLES,
 		LATENCY_DEFAULT_NS);
-	latency = clamp(latency, LATENCY_MIN_NS, LATENCY_MAX_NS);
+	latency = at_most(at_least(latency, LATENCY_MIN_NS), LATENCY_MAX_NS);
 	/* The wake-up of a sleeping thread cannot be distinguished from the call's later work. */
 	timing->usually_late = timing->blocking ? LATENCY_DEFAULT_NS : latency;
 	timing->wake_up = timing->blocking ? LATENCY_BLOCKING_NS : latency;
-	timing->error = clamp(early > timing->clock_error ? early : timing->clock_error,
-		CLOCK_ERROR_MIN_NS, CLOCK_ERROR_MAX_NS);
+	early = at_least(at_least(early, timing->clock_error), CLOCK_ERROR_MIN_NS);
+	timing->error = at_most(early, CLOCK_ERROR_MAX_NS);
 	return timing;
 }
 

@@ -5,6 +5,7 @@
 
 #include "db.h"
 #include "process.h"
+#include "rows.h"
 #include "watch.h"
 
 /* In fewer answers, of 250 ms each, a process that computes may not be named twice. */
@@ -135,24 +136,22 @@ static void judge_device(const struct watched *watched, sqlite3_stmt *device, in
 
 int watch_store(const struct watch *watch, struct db *db)
 {
-	sqlite3_stmt *device, *insert;
+	sqlite3_stmt *device;
 	int step = 0, sees_all = process_sees_all();
 
 	if (!watch || !watch->watched)
 		return 0;
 	device = db_prepare(db, devices_sql);
-	insert = db_prepare(db,
-		"INSERT INTO other_use (process, device, seen, processes, busy, why)"
-		" VALUES (?, ?, ?, ?, ?, ?)");
-	while (device && insert && !step && (step = db_step(device)) > 0) {
+	while (device && !step && (step = db_step(device)) > 0) {
 		struct watch_verdict verdict;
 
 		judge_device(watch->watched, device, sees_all, &verdict);
-		step = db_run(insert, "iisiis", sqlite3_column_int64(device, DEVICE_PROCESS),
-			sqlite3_column_int64(device, DEVICE_ORDINAL), verdict.seen,
-			(int64_t)verdict.processes, (int64_t)verdict.busy, verdict.why);
+		step = db_add(db,
+			ROW(other_use, sqlite3_column_int64(device, DEVICE_PROCESS),
+				sqlite3_column_int64(device, DEVICE_ORDINAL),
+				cell_text(verdict.seen), verdict.processes, verdict.busy,
+				cell_text(verdict.why)));
 	}
 	sqlite3_finalize(device);
-	sqlite3_finalize(insert);
-	return device && insert && !step ? 0 : -1;
+	return device && !step ? 0 : -1;
 }

@@ -9,28 +9,33 @@
 . "$(dirname "$0")/expect.sh"
 shift
 cufence=$build/bin/cufence
-needs "$cufence" "$build/sim/libcuda.so.1" "$build/tests/helpers/conforms"
+needs "$cufence" "$build/sim/libcuda.so.1" "$build/tests/helpers/conforms" "$build/tests/helpers/at_once"
 
 # Prints the lines "# possible: RULE FUNCTION:LINE" of an .expect file that hold.  A twin has no such
 # lines: prints any finding of a rule that the app's file has as possible.
-possible_of() { # DB EXPECT-FILE
-	local rules sql="SELECT DISTINCT '# possible: ' || f.rule || ' ' || a.function || ':' || a.line \
-		FROM finding f JOIN finding_place p ON p.finding = f.id JOIN site a ON a.id = p.site \
-		WHERE p.confidence = 'possible'"
+possible="SELECT DISTINCT '# possible: ' || f.rule || ' ' || a.function || ':' || a.line \
+	FROM finding f JOIN finding_place p ON p.finding = f.id JOIN site a ON a.id = p.site \
+	WHERE p.confidence = 'possible'"
+possible_of() { # FILE-OF-ALL
+	local rules
 	rules=$(sed -n 's/^# possible: \([^ ]*\) .*/\1/p' "$apps/$base.expect" | sort -u)
-	[ -n "$rules" ] || return
-	"$cufence" query "$1" "$sql" | grep -E "^# possible: (${rules//$'\n'/|}) " | sort
+	[ -z "$rules" ] || grep -E "^# possible: (${rules//$'\n'/|}) " "$1" | sort
 }
 
-# Exports each format, to check all files together: a variant has the formats of its app.
-export_formats() { # NAME DB
-	local format status=0
+# All that is asked of one database.  Each format is exported, to check all files together: a variant
+# has the formats of its app.
+questions() { # NAME DB
+	local to=$tmp/$1 format
+	line "$to.found" query "$2" expect
+	line "$to.possible" query "$2" "$possible"
+	line "$to.unmatched" query "$2" unmatched
+	line "$to.keys" query "$2" 'PRAGMA foreign_key_check'
+	line /dev/null check "$2"
+	line "$to.json" report --level possible --format json "$2"
 	[[ $1 = *_simstatic ]] && return
 	for format in perfetto folded sarif junit github markdown csv; do
-		"$cufence" report --level possible --format "$format" -o "$tmp/formats/$1.$format" "$2" || status=1
+		line /dev/null report --level possible --format "$format" -o "$tmp/formats/$1.$format" "$2"
 	done
-	mv "$tmp/$1.json" "$tmp/formats/"
-	ok "$1: all formats are written" $status
 }
 
 check_app() { # NAME EXPECT-FILE|/dev/null
@@ -55,17 +60,18 @@ check_app() { # NAME EXPECT-FILE|/dev/null
 	same "$1: exit status" 0 "$status"
 	[ "$status" -eq 0 ] || sed 's/^/#   /' "$tmp/$1.report" | head -n 20
 	same "$1: output" "$bare" "$traced"
-	findings "$1" "$2" "$("$cufence" query "$db" expect)"
-	same "$1: possible" "$(grep -s '^# possible:' "$2")" "$(possible_of "$db" "$2")"
-	"$cufence" check "$db" >/dev/null 2>"$tmp/$1.check"
-	status=$?
-	same "$1: exit status of check" "$(check_status "$2")" "$status"
-	"$cufence" report --level possible --format json "$db" >"$tmp/$1.json" &&
-		"$build/tests/helpers/conforms" "$apps/../doc/report.schema.json" "$tmp/$1.json"
+	# Of each question the status is 0, but for check.
+	status=($(questions "$1" "$db" | "$build/tests/helpers/at_once" "$db" 2>"$tmp/$1.err"))
+	findings "$1" "$2" "$(cat "$tmp/$1.found")"
+	same "$1: possible" "$(grep -s '^# possible:' "$2")" "$(possible_of "$tmp/$1.possible")"
+	same "$1: exit status of check" "$(check_status "$2")" "${status[4]-}"
+	unset 'status[4]'
+	same "$1: all questions are answered, all formats written" 0 "$(printf '%s\n' "${status[@]-}" | sort -u)"
+	"$build/tests/helpers/conforms" "$apps/../doc/report.schema.json" "$tmp/$1.json"
 	ok "$1: its JSON conforms to the schema" $?
-	export_formats "$1" "$db"
-	same "$1: every operation has its call" "" "$("$cufence" query "$db" unmatched)"
-	same "$1: foreign keys hold" "" "$("$cufence" query "$db" 'PRAGMA foreign_key_check')"
+	same "$1: every operation has its call" "" "$(cat "$tmp/$1.unmatched")"
+	same "$1: foreign keys hold" "" "$(cat "$tmp/$1.keys")"
+	[[ $1 = *_simstatic ]] || mv "$tmp/$1.json" "$tmp/formats/"
 	rm -f "$db"* "$tmp/$1".*
 }
 

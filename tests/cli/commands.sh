@@ -127,7 +127,7 @@ status "version" 0 "$cufence" --version
 "$cufence" >out 2>err
 same "no command at all" 2 "$?"
 
-same "doc/SCHEMA.md is what schema.sql says" "$(awk -f "$root/doc/schema.awk" "$root/analyzer/store/schema.sql")" \
+same "doc/SCHEMA.md is what schema.def says" "$(awk -f "$root/doc/schema.awk" "$root/analyzer/store/schema.def")" \
 	"$(cat "$root/doc/SCHEMA.md")"
 if [ -x "$build/testapps/free_in_loop" ]; then
 	finding() { sed -nE '/^(    )?blocking-free:/,/ see /{s/^    //;s/[0-9.]+ m?s|[0-9]+ %/N/g;p;}'; }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/cli/endless.sh BUILD [NAME...]: an endless loop that a signal, _exit() or abort() ends has the
 # findings of one that ends: the same rules at the same places.  The apps of endless.apps are repeated
-# (testapps/again.c).  Without names each app has one death, the first has all.
+# (testapps/again.c).  Without names each app has one death, the first has all, also with a flush
+# period.  By default CUPTI delivers full buffers only: a signal loses what the last one held.
 . "$(dirname "$0")/lib.sh" "$@"
 here=$(cd "$(dirname "$0")" && pwd)
 apps=$here/../../testapps
@@ -13,8 +14,7 @@ cufence=$build/bin/cufence
 shift
 needs "$cufence" "$build/lib/libcufence.so" "$build/testapps/free_in_loop_again"
 cd "$tmp" || exit 1
-# Off by default (cupti/selection.h).
-export CUFENCE_FLUSH_MS=100
+unset CUFENCE_FLUSH_MS
 
 run() { # NAME WORD...: runs NAME_again with these words; $findings are its rules and places
 	local name=$1
@@ -36,11 +36,11 @@ check() { # NAME DEATH...
 	[ -n "$wanted" ] || [[ $name = *_fixed ]] || ! grep -q '^[a-z]' "$apps/$name.expect"
 	ok "$name: has findings" $?
 	for death in "$@"; do
-		# These two write everything; after a signal there is what was written 0.2 s before.
+		# These two write everything; after a signal there is what CUPTI's thread has delivered.
 		ms=2
 		[ "$death" = _exit ] || [ "$death" = abort ] || ms=400
-		# What a wait costs is measured, and what is recorded last has 0.2 s: beside other work a run may
-		# see no wait, or lose more.  Three runs may try.
+		# What a wait costs is measured, and CUPTI's thread has 0.4 s: beside other work a run may see no
+		# wait, or lose more.  Three runs may try.
 		for _ in 1 2 3; do
 			run "$name" "$turns" "$death" "$ms"
 			[ "$status" -gt 0 ] && [ "$status" -ne 124 ] || break
@@ -69,6 +69,7 @@ number=0
 while read -r name; do
 	if [ $number -eq 0 ]; then
 		check "$name" "${deaths[@]}"
+		CUFENCE_FLUSH_MS=100 check "$name" KILL
 	else
 		check "$name" "${deaths[number % 5]}"
 	fi

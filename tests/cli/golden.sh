@@ -29,6 +29,8 @@ for text in "$golden"/*.txt; do
 	printf '%s\n' "$found" | sed 's/[: ].*//' >>found
 	same "$name: every operation has its call" "" "$("$cufence" query golden.db unmatched)"
 	same "$name: foreign keys hold" "" "$("$cufence" query golden.db 'PRAGMA foreign_key_check')"
+	same "$name: what saves nothing has no share" "" \
+		"$("$cufence" query golden.db 'SELECT share FROM replay WHERE share < 0')"
 	"$cufence" report --level possible --format json golden.db >golden.json &&
 		"$build/tests/helpers/conforms" "$root/doc/report.schema.json" golden.json
 	ok "$name: its JSON conforms to the schema" $?

@@ -8,8 +8,9 @@ trap 'rm -rf "$tmp"' EXIT
 passed=0 failed=0
 # No test uses or fills the user's cache.
 export XDG_CACHE_HOME=$tmp/.cache
-# Traced programs are not ours to check for leaks, nor is the order of libraries.
-export ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0
+# Traced programs are not ours to check for leaks, nor is the order of libraries.  A short process
+# spends most of its time on pages that a larger quarantine of freed memory asks for.
+export ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0:quarantine_size_mb=1
 
 ok() { # TEXT STATUS
 	if [ "$2" -eq 0 ]; then
@@ -41,6 +42,12 @@ schema_of_sarif() { # FOLDER: its *.sarif
 	3) echo "$said" ;;
 	*) ok "SARIF: its schema: $said" 1 ;;
 	esac
+}
+
+# For at_once (tests/helpers/at_once.c): what "cufence COMMAND ARGUMENT..." prints is for FILE.
+line() { # FILE COMMAND ARGUMENT...
+	local IFS=$'\t'
+	echo "${*//$'\t'/ }"
 }
 
 needs() { # FILE...: without it (no CUDA toolkit) there is nothing to test

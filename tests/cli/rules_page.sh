@@ -11,7 +11,7 @@ sections=$(sed -n 's/^## \([a-z]*-[a-z-]*\)$/\1/p' "$page" | sort)
 
 titles() { # of rules.def, as the page has them
 	tr -d '\n\t' <"$root/analyzer/rules/rules.def" | sed 's/RULE(/\n&/g; s/""//g' |
-		sed -nE 's/^RULE\([a-z_]*, "([a-z-]*)", "[a-z]*", "[a-z]*","([^"]*)".*/\1 *\2.*/p'
+		sed -nE 's/^RULE\([a-z_]*, "([a-z-]*)", [a-z]*, "[a-z]*","([^"]*)".*/\1 *\2.*/p'
 }
 same "the titles of rules.def" "$(titles | sort)" \
 	"$(awk '/^## / { rule = $2; next } /^\*[^*]*\.\*$/ { print rule, $0 }' "$page" | sort)"

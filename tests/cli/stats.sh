@@ -9,7 +9,9 @@ needs "$cufence"
 command -v sqlite3 >/dev/null || { echo "not run: no sqlite3"; finish; }
 cd "$tmp" || exit 1
 
-cat "$root/analyzer/store/schema.sql" "$root/analyzer/store/nsys.sql" - <<'SQL' | sqlite3 mini.db >/dev/null
+golden_text one_stream | "$cufence" undump - -o empty.cft && "$cufence" load empty.cft -o empty.db
+{ echo 'PRAGMA application_id = 0x63756665;'; sqlite3 empty.db '.schema --nosys' 'PRAGMA user_version' |
+	sed '$s/.*/PRAGMA user_version = &;/'; cat; } <<'SQL' | sqlite3 mini.db >/dev/null
 INSERT INTO run VALUES (0, 'x', 'app');
 INSERT INTO process VALUES (1, 100, 1, 0, 99000, 1, 0, 'tsc', 0, 'on', 0, 0, 0, 't'), (2, 200, 1, 0, 99000, 1, 0, 'tsc', 0, 'on', 0, 0, 0, 'u');
 INSERT INTO thread (id, process, tid, name) VALUES (1, 1, 101, 'main'), (2, 1, 102, 'loader'), (3, 2, 201, 'main');

@@ -80,6 +80,11 @@ cp cufence.db before.db
 "$cufence" analyze cufence.db
 ok "analyze" $?
 same "analyze gives the same findings" "$findings" "$("$cufence" check cufence.db)"
+derived=$(sed -n '/^# Derived/,$ { s/^A view.*//; s/^## //p; }' "$here/../../doc/SCHEMA.md" | grep -v dependency)
+rows() { for table in $derived; do "$cufence" query cufence.db "SELECT '$table', count(*) FROM $table"; done; }
+before=$(rows)
+"$cufence" analyze cufence.db
+same "and no row of a derived table twice" "$before" "$(rows)"
 
 sed 's/closed=1/closed=0/; s/ pid=/ pid=9/' "$here/traces/blocking_free.txt" >killed.txt
 "$cufence" undump killed.txt -o killed.cft && "$cufence" load killed.cft -o killed.db

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 #include "order.h"
 #include "walk.h"
 #include "walk_order.h"
@@ -55,17 +55,11 @@ static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason rea
 static int read_starts(struct check *check)
 {
 	sqlite3_stmt *q = db_prepare(&check->db, ROWS);
-	int64_t *more;
 	int rc = -1;
 
-	while (q && (rc = db_step(q)) > 0) {
-		more = array_room(check->soonest, check->row_count, sizeof(*more));
-		if (!more)
-			break;
-		check->soonest = more;
-		more[check->row_count++] =
+	while (q && (rc = db_step(q)) > 0)
+		*array_push(check->soonest, check->row_count) =
 			sqlite3_column_int64(q, 2) > 0 ? sqlite3_column_int64(q, 2) : WALK_NEVER;
-	}
 	sqlite3_finalize(q);
 	for (size_t i = check->row_count; i-- > 1;)
 		if (check->soonest[i] < check->soonest[i - 1])
@@ -105,7 +99,6 @@ static int take_row(struct check *check, const struct walk_call *call)
 {
 	sqlite3_stmt *q = check->rows.rows;
 	int64_t start = sqlite3_column_int64(q, 2), end = sqlite3_column_int64(q, 3);
-	struct op *more;
 
 	check->row++;
 	if (start <= 0 || end < start || !sqlite3_column_int(q, 4) || !check->order.epoch.seq ||
@@ -116,11 +109,7 @@ static int take_row(struct check *check, const struct walk_call *call)
 	check->judged++;
 	if (!sqlite3_column_int(q, 5))
 		judge(check, sqlite3_column_int64(q, 1), start, call);
-	more = array_room(check->open, check->open_count, sizeof(*more));
-	if (!more)
-		return -1;
-	check->open = more;
-	more[check->open_count++] = (struct op){ .id = sqlite3_column_int64(q, 1),
+	*array_push(check->open, check->open_count) = (struct op){ .id = sqlite3_column_int64(q, 1),
 		.call = call->id,
 		.end = end,
 		.epoch = check->order.epoch };

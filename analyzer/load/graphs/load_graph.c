@@ -93,8 +93,8 @@ int64_t graph_add(struct loader *loader, const struct loaded_call *call, uint64_
 {
 	int64_t row = ++loader->graph;
 
-	if (db_run(loader->insert[INSERT_GRAPH], "iiii", row, loader->process, (int64_t)handle,
-		    row_of(loader, call)))
+	if (db_add(loader->db,
+		    ROW(graph, row, loader->process, handle, row_of(loader, call), DB_NULL)))
 		return -1;
 	if (handle)
 		handle_begin(&loader->p.graphs->graph, handle, begin, row);
@@ -120,9 +120,10 @@ int64_t graph_add_node(struct loader *loader, const struct loaded_call *call, in
 {
 	int64_t row = ++loader->node;
 
-	if (db_run(loader->insert[INSERT_GRAPH_NODE], "iiIsiII", row, graph,
-		    handle ? (int64_t)handle : DB_NULL, type, row_of(loader, call),
-		    event ? event : DB_NULL, child ? child : DB_NULL))
+	if (db_add(loader->db,
+		    ROW(graph_node, row, graph, handle ? (int64_t)handle : DB_NULL, cell_text(type),
+			    row_of(loader, call), DB_NULL, event ? event : DB_NULL,
+			    child ? child : DB_NULL, DB_NULL)))
 		return -1;
 	if (handle)
 		handle_begin(&loader->p.graphs->node, handle, call->exit, row);
@@ -134,8 +135,8 @@ int graph_add_edge(struct loader *loader, const struct loaded_call *call, int64_
 {
 	if (!from || !to)
 		return 0;
-	return db_run(loader->insert[INSERT_GRAPH_EDGE], "iiiii", graph, from, to,
-		row_of(loader, call), (int64_t)programmatic);
+	return db_add(loader->db,
+		ROW(graph_edge, graph, from, to, row_of(loader, call), DB_NULL, programmatic));
 }
 
 /* --- lists --- */

@@ -89,7 +89,7 @@ static int read_child(struct loader *loader, int64_t node, struct child_node *ch
 
 int graph_add_body(struct loader *loader, int64_t graph, int64_t node, int64_t body)
 {
-	if (db_run(loader->insert[INSERT_GRAPH_BODY], "ii", node, body))
+	if (db_add(loader->db, ROW(graph_body, node, body)))
 		return -1;
 	footprint_add_body(&loader->p.graphs->memory, graph, node, body);
 	return 0;

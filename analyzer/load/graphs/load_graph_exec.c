@@ -16,8 +16,9 @@ static int64_t add_exec(struct loader *loader, const struct loaded_call *call, u
 	uint64_t begin = graph ? call->exit : call->enter;
 	int64_t row = ++loader->exec, made = graph ? row_of(loader, call) : DB_NULL;
 
-	if (db_run(loader->insert[INSERT_GRAPH_EXEC], "iiiIII", row, loader->process,
-		    (int64_t)handle, graph ? graph : DB_NULL, made, made))
+	if (db_add(loader->db,
+		    ROW(graph_exec, row, loader->process, handle, graph ? graph : DB_NULL, made,
+			    made, DB_NULL)))
 		return -1;
 	handle_begin(&loader->p.graphs->exec, handle, begin, row);
 	return row;
@@ -72,8 +73,7 @@ int exec_update(struct loader *loader, const struct loaded_call *call)
 	int64_t exec = graph < 0 ? -1 : exec_of(loader, call);
 
 	return exec < 0 || loader_write_object(loader, call, "exec", exec) ||
-			db_run(loader->insert[INSERT_GRAPH_UPDATE], "iii", row_of(loader, call),
-				exec, graph) ||
+			db_add(loader->db, ROW(graph_update, row_of(loader, call), exec, graph)) ||
 			footprint_instantiate(&loader->p.graphs->memory, exec, graph)
 		? -1
 		: 0;
@@ -127,10 +127,11 @@ int graph_change(struct loader *loader, const struct loaded_call *call)
 		     : (int64_t)map_get(&graphs->strangers, VALUE(call, node), 0);
 	if (exec < 0 || (exec && loader_write_object(loader, call, "exec", exec)))
 		return -1;
-	if (db_run(loader->insert[INSERT_GRAPH_CHANGE], "iIIsIII", row_of(loader, call),
-		    graph ? graph : DB_NULL, node ? node : DB_NULL, type, exec ? exec : DB_NULL,
-		    call->event ? call->event : DB_NULL,
-		    enabling ? (int64_t)VALUE(call, value) : DB_NULL))
+	if (db_add(loader->db,
+		    ROW(graph_change, row_of(loader, call), graph ? graph : DB_NULL,
+			    node ? node : DB_NULL, cell_text(type), exec ? exec : DB_NULL,
+			    call->event ? call->event : DB_NULL,
+			    enabling ? (int64_t)VALUE(call, value) : DB_NULL)))
 		return -1;
 	return enabling ? 0 : add_names(loader, type, exec, graph, node);
 }

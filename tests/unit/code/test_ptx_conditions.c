@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "ptx.h"
+#include "ptx_value.h"
 
 /* A grid and block of one or two dimensions; the scalars after the two pointers. */
 struct shape {
@@ -191,6 +192,27 @@ static void conditions_reach_into_calls(void **unused)
 	check("exits", line, "0..4000 at most");
 }
 
+/* Terms have padding, which belongs to no value. */
+static void a_sum_is_found_whatever_its_padding(void **unused)
+{
+	struct ptx_state *state = calloc(1, sizeof(*state));
+	struct ptx_value sum;
+
+	(void)unused;
+	assert_non_null(state);
+	state->split[0] = (struct ptx_split){ { { 3, 5 } }, .count = 1, .modulus = 4 };
+	state->split_count = 1;
+	memset(&sum, 0xff, sizeof(sum));
+	sum.low = 0;
+	sum.count = 1;
+	sum.term[0].symbol = 3;
+	sum.term[0].factor = 5;
+	assert_ptr_equal(ptx_find_split(state, &sum, 4), state->split);
+	sum.term[0].factor = 6;
+	assert_null(ptx_find_split(state, &sum, 4));
+	free(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +227,7 @@ int main(void)
 		cmocka_unit_test(ways_that_have_met_are_all_again),
 		cmocka_unit_test(what_the_launch_decides_is_exact),
 		cmocka_unit_test(conditions_reach_into_calls),
+		cmocka_unit_test(a_sum_is_found_whatever_its_padding),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,10 +55,23 @@ static void other_functions_of_it_have_no_advice(void **state)
 static void a_python_file_is_a_library_too(void **state)
 {
 	struct mini *m = *state;
-	const char *cupy = "/x/site-packages/cupy/fft/_fft.py";
+	int64_t site = mini_site(m, "main", 10);
+	const char *advice;
 
-	assert_non_null(
-		strstr(advice_for(m, CALL_cuModuleUnload, cupy, "ifft2"), "get_plan_cache"));
+	frame(m, site, 0, "/lib/libcufft.so.12", "cufftDestroy", 0);
+	frame(m, site, 1, "", "ifft2", 0);
+	mini_exec(m,
+		"UPDATE frame SET module = NULL, file = '/x/site-packages/cupy/fft/_fft.py'"
+		" WHERE depth = 1");
+	frame(m, site, 2, "filter.py", "main", 1);
+	MINI_CALL(m, .type = CALL_cuModuleUnload, .at = 10, .site = site);
+	m->db.run = run_open(&m->db);
+	assert_non_null(m->db.run);
+	assert_int_equal(library_advice(&m->db, m->calls, &advice), 0);
+	assert_non_null(advice);
+	assert_non_null(strstr(advice, "get_plan_cache"));
+	run_close(m->db.run);
+	m->db.run = NULL;
 }
 
 /* PyTorch's own calls: the script cannot set the pointer mode. */

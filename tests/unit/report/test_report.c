@@ -15,7 +15,7 @@
 #include "merge.h"
 #include "report.h"
 #include "report_internal.h"
-#include "device_use.h"
+#include "evidence_tables.h"
 
 #define DATABASE "test_report.db"
 

@@ -2,7 +2,7 @@
 #include "cases.h"
 
 #include "report.h"
-#include "device_use.h"
+#include "evidence_tables.h"
 
 /* What the summary's first line of that title says, "" if there is none. */
 static const char *line_of(struct program *p, const char *title)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "miniature.h"
 
-#include "device_use.h"
+#include "evidence_tables.h"
 #include "run_columns.h"
 
 static void operation(struct mini *m, int device, int64_t stream, int64_t start, int64_t end)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include "timers.h"
+#include "evidence_tables.h"
 
 static const char *timers(struct program *p)
 {

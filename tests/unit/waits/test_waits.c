@@ -2,7 +2,7 @@
 #include "cases.h"
 
 #include "constants.h"
-#include "waits_usual.h"
+#include "wait.h"
 
 /* Whatever kept all of a run's waits that long, it was not the time to wake up. */
 static void latencies_have_a_limit(void **unused)

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels whose duration kernels of other devices determine, for which they wait. */
+#ifndef CUFENCE_REMOTE_KERNELS_H
+#define CUFENCE_REMOTE_KERNELS_H
+
+/* SQL: whether a kernel of that name is one: NCCL's and NVSHMEM's. */
+#define WAITS_FOR_OTHER_DEVICES(name) "(" name " LIKE 'nccl%' OR " name " LIKE '%nvshmem%')"
+
+#endif
