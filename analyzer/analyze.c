@@ -20,6 +20,7 @@
 #include "progress.h"
 #include "rules.h"
 #include "run_build.h"
+#include "schema.h"
 #include "set_up.h"
 #include "symbols.h"
 #include "textures.h"

@@ -117,8 +117,10 @@ static int insert_quick_queries(struct loader *loader)
 	char text[24];
 
 	snprintf(text, sizeof(text), "%" PRIu64, count);
-	return count ? db_run(loader->insert[INSERT_PROPERTY], "iss", loader->process,
-			       counter_names[COUNT_QUICK_QUERIES], text)
+	return count ? db_add(loader->db,
+			       ROW(property, loader->process,
+				       cell_text(counter_names[COUNT_QUICK_QUERIES]),
+				       cell_text(text)))
 		     : 0;
 }
 
