@@ -52,7 +52,7 @@ struct holds {
 	struct legacy_before before;
 	struct id_map devices;   /* struct late_device, by process and device */
 	struct id_map processes; /* struct late_process */
-	struct map connections; /* process -> its CUDA_DEVICE_MAX_CONNECTIONS */
+	struct map connections;  /* process -> its CUDA_DEVICE_MAX_CONNECTIONS */
 };
 
 struct holds *holds_new(struct db *db)

@@ -24,8 +24,8 @@ struct known_stream {
 	int64_t id;
 	enum stream_kind kind;
 	struct known_context *context;
-	int64_t point;          /* of its last work */
-	int64_t last_exit;      /* last return of a call that submitted work to it, ns */
+	int64_t point;           /* of its last work */
+	int64_t last_exit;       /* last return of a call that submitted work to it, ns */
 	struct id_map observers; /* struct observation, by thread, as all observers */
 	struct known_stream *newer, *older; /* in the context's list, sorted by point */
 	struct {

@@ -117,11 +117,11 @@ static int insert_quick_queries(struct loader *loader)
 	char text[24];
 
 	snprintf(text, sizeof(text), "%" PRIu64, count);
-	return count ? db_add(loader->db,
-			       ROW(property, loader->process,
-				       cell_text(counter_names[COUNT_QUICK_QUERIES]),
-				       cell_text(text)))
-		     : 0;
+	return count
+		? db_add(loader->db,
+			  ROW(property, loader->process,
+				  cell_text(counter_names[COUNT_QUICK_QUERIES]), cell_text(text)))
+		: 0;
 }
 
 static int insert_losses(struct loader *loader)

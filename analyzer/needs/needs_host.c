@@ -464,7 +464,8 @@ void needs_host_after(struct needs_host *host, const struct walk_call *call)
 	int uploads = call_is_async_copy(call->kind) && call->direction == COPY_H2D;
 
 	if (host->orders->shows == SHOWN && call->stream) {
-		struct owned_stream *owned = id_map_need(&host->owned, call->stream, sizeof(*owned));
+		struct owned_stream *owned =
+			id_map_need(&host->owned, call->stream, sizeof(*owned));
 
 		if (owned->thread == call->thread &&
 			order_knows(&host->orders->full, call->thread, &owned->result))

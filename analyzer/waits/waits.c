@@ -50,7 +50,7 @@ struct wait_use {
 
 struct waits {
 	struct db *db;
-	struct id_map contexts;    /* struct pending_context */
+	struct id_map contexts;   /* struct pending_context */
 	struct in_flight *flight; /* submissions that may not have returned yet */
 	size_t flight_count;
 	int64_t first_exit; /* the earliest exit of them */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * at_once NAME.db: runs commands of cufence that read one database, without starting the program and
- * checking the database for each.  A line of standard input is a command; tabs separate its words:
+ * at_once NAME.db: runs commands of cufence that read one database, without starting the program
+ * and checking the database for each.  A line of standard input is a command; tabs separate its
+ * words:
  *
- *	FILE	COMMAND	ARGUMENT...
+
  *
  * What the command prints is written to FILE; NAME.db is checked by the first one, which is
- * "query" or another that opens it for reading.  Prints the exit status of each, a line per command.
+ * "query" or another that opens it for reading.  Prints the exit status of each, a line per
+ * command.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -27,8 +29,8 @@ int db_open(struct db *db, const char *path, enum db_access access)
 	static int (*next)(struct db *, const char *, enum db_access);
 
 	if (!next)
-		next = (int (*)(struct db *, const char *, enum db_access))dlsym(
-			RTLD_NEXT, "db_open");
+		next = (int (*)(struct db *, const char *, enum db_access))dlsym(RTLD_NEXT,
+			"db_open");
 	return next(db, path,
 		access == DB_READ && checked && !strcmp(path, checked) ? DB_OWN : access);
 }
