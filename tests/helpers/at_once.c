@@ -4,11 +4,10 @@
  * and checking the database for each.  A line of standard input is a command; tabs separate its
  * words:
  *
-
+ *	FILE	COMMAND	ARGUMENT...
  *
- * What the command prints is written to FILE; NAME.db is checked by the first one, which is
- * "query" or another that opens it for reading.  Prints the exit status of each, a line per
- * command.
+ * What the command prints is written to FILE; NAME.db is checked by the first one, which is "query"
+ * or another that opens it for reading.  Prints the exit status of each, a line per command.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
