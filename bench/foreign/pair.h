@@ -11,6 +11,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/file.h>
+
 #include <cuda_runtime.h>
 
 #define CHECK(call) \
@@ -39,11 +43,28 @@ static inline void report(moment begin, moment end, int turns, double checksum)
 	fflush(stdout);
 }
 
+/* Waits, before CUDA begins, until no other program uses the device; then on cores of its own. */
+static inline void take_turn(void)
+{
+	const char *turn = getenv("PAIR_TURN");
+	char *cores = getenv("PAIR_CORES");
+	cpu_set_t own;
+
+	if (!turn)
+		return;
+	flock(open(turn, O_RDWR), LOCK_EX); /* until the process ends */
+	CPU_ZERO(&own);
+	for (; *cores; cores += *cores == ',')
+		CPU_SET(strtol(cores, &cores, 10), &own);
+	sched_setaffinity(0, sizeof(own), &own);
+}
+
 /* Returns the status of the process. */
 static inline int run(void (*pair)(bool fixed), int count, char **arguments)
 {
 	bool fixed = count > 1 && !strcmp(arguments[1], "fixed");
 
+	take_turn();
 	for (int i = 0; i < 3; i++)
 		pair(fixed);
 	return 0;

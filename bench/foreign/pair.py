@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the Python programs of the pairs share. "NAME.py" is the program with the wait, "NAME.py
 fixed" the one without. Each of three calls of main(fixed) ends with report()."""
+import fcntl
+import os
 import sys
 
 
@@ -9,6 +11,15 @@ def report(seconds, turns, checksum):
     print(f"TURN_US {seconds / turns * 1e6:.1f} TURNS {turns} CHECKSUM {checksum:.6g}", flush=True)
 
 
+def take_turn():
+    """Waits, before CUDA begins, until no other program uses the device; then on cores of its own."""
+    if "PAIR_TURN" in os.environ:
+        turn = os.open(os.environ["PAIR_TURN"], os.O_RDWR)  # until the process ends
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        os.sched_setaffinity(0, map(int, os.environ["PAIR_CORES"].split(",")))
+
+
 def run(main):
+    take_turn()
     for _ in range(3):
         main("fixed" in sys.argv[1:])

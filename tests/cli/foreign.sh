@@ -76,6 +76,21 @@ same "kept: reports, times, databases, the table" \
 row=$(grep '^sync_turn ' <<<"$table")
 same "what is there is not run again" "$row" "$(drive --seconds 0 --only sync_turn | grep '^sync_turn ')"
 has "... nor is time for it foreseen" "^1 pairs, 4 runs: about 0 s" "$(cat "$tmp/err")"
+rm -r "$tmp/out"
+table=$(drive --jobs 2 --only sync_turn,torn)
+has "two at a time: a pair is measured" "^sync_turn +100\.0 +10\.0 .* 10\.0% \| +3/3 .*silent" "$table"
+has "... and one that fails is said to" "^torn: ended early, buggy: status 3, 1 calls of main\(\) of 3" "$table"
+held() { # whether a program that wants its turn waits while this shell has it
+	PAIR_TURN=$tmp/turn PAIR_CORES=0 PYTHONPATH=$bench timeout "$1" python3 -c "import pair; pair.take_turn()"
+}
+touch "$tmp/turn"
+exec 8<>"$tmp/turn"
+flock 8
+held 1
+same "a program waits for its turn" 124 $?
+flock -u 8
+held 20
+same "... and takes it" 0 $?
 table=$(drive --aside)
 has "pairs that are aside run" "^read_turn .* 3/3 " "$table"
 same "... and no others" 0 "$(grep -c '^sync_turn' <<<"$table")"
