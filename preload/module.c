@@ -229,25 +229,31 @@ static void find_file_page(struct search *search, const struct mapping *map)
 		(page & ((UINT64_C(1) << FILE_PAGE_BITS) - 1));
 }
 
-/* Writable mappings may differ from the file. */
+/*
+ * Writable mappings may differ from the file: they and memory of no file have no path.  They are
+ * kept as well, for cuFFT unpacks its images to the heap and loads them in each plan.  Memory that
+ * becomes a file's later is taken for no file's, so that its images are stored.
+ */
 static void find_place(struct search *search, const struct mapping *map)
 {
-	struct mapping head = find_head(search, map);
+	struct mapping head = map->path ? find_head(search, map) : (struct mapping){ 0 };
 	struct module_place *place = search->place;
 
-	if (search->address < map->start || search->address >= map->end || map->writable ||
-		!map->readable || strlen(map->path) >= sizeof(place->path))
+	if (search->address < map->start || search->address >= map->end)
 		return;
 	memset(place, 0, sizeof(*place));
 	place->start = map->start;
 	place->end = map->end;
+	if (!map->path || map->writable || !map->readable ||
+		strlen(map->path) >= sizeof(place->path))
+		return;
 	place->offset = map->offset;
 	strcpy(place->path, map->path);
 	if (head.start)
 		find_build_id(&head, place->build_id);
 }
 
-/* Calls visit for each mapping of a file. */
+/* Calls visit for each mapping of a file; to find a place, for all. */
 static void scan(int fd, void (*visit)(struct search *, const struct mapping *),
 	struct search *search)
 {
@@ -263,7 +269,7 @@ static void scan(int fd, void (*visit)(struct search *, const struct mapping *),
 		buffer[held] = '\0';
 		while ((end = strchr(line, '\n'))) {
 			*end = '\0';
-			if (!parse_mapping(line, &map) && map.path)
+			if (!parse_mapping(line, &map) && (map.path || search->place))
 				visit(search, &map);
 			line = end + 1;
 		}
@@ -347,6 +353,8 @@ const struct module_place *module_take_place(uintptr_t address)
 	for (int i = 0; i < 100; i++) {
 		if (!take_lock()) {
 			place = look_up_place(address);
+			if (place && !*place->path)
+				place = NULL;
 			if (!place)
 				give_lock();
 			break;

@@ -7,7 +7,9 @@
  * Only the author knows whether what the device had computed was needed then, as with every value
  * that a line of a script reads.  It is likely where the thread is known to have been off its
  * processor until then, and neither what was submitted since it was blocked last time nor the first
- * work that it submits afterwards writes memory of the host; otherwise it is possible.
+ * work that it submits afterwards writes memory of the host; otherwise it is possible.  So it is in
+ * a program of scripts where no script called: a library's own thread, such as one of XLA's pool,
+ * waits for its next task, which the host function may just happen to precede.
  *
  * At most the time is saved for which the device then had nothing to do: if later work is pending
  * already, the wait only bounds how far the host is ahead, as JAX does with its executions.
@@ -22,6 +24,7 @@ struct search {
 	struct findings *findings;
 	struct access_reader *reader;
 	sqlite3_stmt *next; /* the operation that ended next after a time, and its submission */
+	sqlite3_stmt *script; /* a frame of a script in a call's site; NULL: there are no scripts */
 };
 
 static int is_of_host(const struct run *run, int64_t allocation)
@@ -89,14 +92,29 @@ static int64_t idle_after(const struct search *search, const struct handover *ha
 	return step > 0 ? sqlite3_column_int64(search->next, 0) : step;
 }
 
+/* 1: no script called, in a program of scripts; -1: a message. */
+static int is_of_library(const struct search *search, uint32_t call)
+{
+	int step;
+
+	if (!search->script)
+		return 0;
+	if (db_bind(search->script, "i", (int64_t)run_link(search->run, call)->site))
+		return -1;
+	step = db_step(search->script);
+	return step < 0 ? -1 : !step;
+}
+
 static int add(const struct search *search, const struct handover *handover, uint32_t since)
 {
 	int64_t idle = idle_after(search, handover);
-	int results = handover->is_sure ? has_results(search, since, handover->by) : 1;
+	int doubt = handover->is_sure ? has_results(search, since, handover->by) : 1;
 
-	if (!results)
-		results = fetches_result(search, handover);
-	if (results < 0 || idle < 0)
+	if (!doubt)
+		doubt = fetches_result(search, handover);
+	if (!doubt)
+		doubt = is_of_library(search, handover->before);
+	if (doubt < 0 || idle < 0)
 		return -1;
 	return findings_add(search->findings,
 		&(struct instance){ .rule = RULE_blocked_outside,
@@ -107,7 +125,7 @@ static int add(const struct search *search, const struct handover *handover, uin
 			.saving = idle < handover->blocked ? idle : handover->blocked,
 			.change = CHANGE_OUTSIDE,
 			.reads = 1,
-			.confidence = results ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY });
+			.confidence = doubt ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY });
 }
 
 static int add_all(const struct search *search, const struct handovers *handovers)
@@ -142,11 +160,15 @@ static int run(const struct pass_input *input, struct findings *findings)
 		"SELECT CASE WHEN c.enter < ?2 OR o.start < ?2 THEN 0 ELSE o.start - ?2 END"
 		" FROM operation o LEFT JOIN call c ON c.id = o.call"
 		" WHERE o.process = ?1 AND o.end > ?2 ORDER BY o.end LIMIT 1");
+	if (db_int(input->db, "SELECT EXISTS (SELECT 1 FROM frame WHERE address < 0)", 0))
+		search.script = db_prepare(input->db,
+			"SELECT 1 FROM frame WHERE site = ? AND address < 0 LIMIT 1");
 	rc = !search.reader || !search.next || handovers_find(&handovers, input->run, input->db) ||
 			add_all(&search, &handovers)
 		? -1
 		: 0;
 	sqlite3_finalize(search.next);
+	sqlite3_finalize(search.script);
 	access_close(search.reader);
 	handovers_release(&handovers);
 	return rc;

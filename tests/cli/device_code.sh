@@ -46,6 +46,10 @@ same "the database has it once" 1 "$("$cufence" query memory.db \
 record named.db "$build/tests/helpers/images" "$tmp/module.ptx"
 same "what a file had that is gone since" 1 "$(grep -l from_memory named.db.traces/cufence.images/* | wc -l)"
 
+# Under "cufence run", so that a sanitized recorder is loaded as it must be.
+record again.db "$build/tests/helpers/images" again "$build/tests/copies.fatbin"
+same "an image in memory that is loaded again: no file is read for it" "0 0" "$(cat out)"
+
 first=$(ls memory.db.traces/*.cft | head -n 1)
 mkdir moved
 "$cufence" dump --symbols "$first" >moved/text
