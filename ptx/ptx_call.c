@@ -176,7 +176,7 @@ static int is_part(struct ptx_frame *frame, const struct ptx_state *state,
 		if (!ptx_assume(frame, frame->spare, (uint32_t)in->guard, !in->negated, 0))
 			return 1;
 	}
-	return ptx_is_some(frame, &none);
+	return ptx_is_some(frame, &none, state);
 }
 
 int ptx_call(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
@@ -203,6 +203,7 @@ int ptx_call(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruct
 		return 0;
 	}
 	rc = ptx_frame_init(&callee, frame->walk, call.function, path, frame->depth + 1);
+	callee.caller = frame;
 	callee.is_part = is_part(frame, state, in);
 	frame->instruction = instruction;
 	callee.may_have_waited = !ptx_is_early(frame);

@@ -175,7 +175,7 @@ static int claim_all(struct ptx_frame *frame, const struct ptx_value *address,
 		.spins = frame->function->instruction[frame->instruction].spins };
 
 	ptx_shape(frame->walk, &claim, address, state, bytes);
-	claim.exact = claim.exact && !ptx_is_some(frame, address);
+	claim.exact = claim.exact && !ptx_is_some(frame, address, state);
 	return add_to_words(frame->walk, address, &claim);
 }
 

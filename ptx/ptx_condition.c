@@ -200,9 +200,10 @@ static int is_plain(const struct ptx_frame *frame, const struct ptx_state *state
 	for (unsigned i = 0; i < x->count; i++) {
 		uint32_t symbol = x->term[i].symbol;
 
-		if (symbol >= PTX_FIXED_SYMBOLS &&
-			frame->walk->symbol[symbol].which != WHICH_ROUNDS &&
-			!ptx_split_of(state, symbol))
+		if (symbol < PTX_FIXED_SYMBOLS || ptx_split_of(state, symbol))
+			continue;
+		if (frame->walk->symbol[symbol].which != WHICH_ROUNDS ||
+			ptx_has_left_some(frame, symbol))
 			return 0;
 	}
 	return 1;

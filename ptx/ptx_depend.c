@@ -265,29 +265,83 @@ void ptx_enter_block(struct ptx_frame *frame, uint32_t block)
 	frame->some[block] = (uint8_t)(1 + decide_some(frame, block, 0));
 }
 
-static int varies(const struct ptx_frame *frame, uint32_t head, const struct ptx_value *address)
+static int mark(uint8_t *marked, const struct ptx_term *term, uint32_t count)
 {
-	for (unsigned i = 0; i < address->count; i++)
-		if (ptx_may_change(frame, head, address->term[i].symbol))
+	int changed = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		changed |= !marked[term[i].symbol];
+		marked[term[i].symbol] = 1;
+	}
+	return changed;
+}
+
+static int has_marked(const uint8_t *marked, const struct ptx_fact *fact)
+{
+	for (uint32_t i = 0; i < fact->count; i++)
+		if (marked[fact->term[i].symbol])
 			return 1;
 	return 0;
 }
 
-/* Returns 1 if not all threads run a loop around the block as often as the state says. */
-static int is_some_round(const struct ptx_frame *frame, uint32_t block,
-	const struct ptx_value *address)
+/* Marks the symbols of the address, those that it was divided from, and those that limit them. */
+static void mark_all(uint8_t *marked, const struct ptx_value *address,
+	const struct ptx_state *state)
 {
-	for (;; block = frame->function->block[block].dominator) {
-		if (frame->function->block[block].is_head && varies(frame, block, address) &&
-			(frame->head[block]->knows_less || decide_some(frame, block, 1)))
-			return 1;
-		if (block == frame->function->block[block].dominator)
-			return 0;
+	int changed = mark(marked, address->term, address->count);
+
+	while (changed) {
+		changed = 0;
+		for (uint32_t i = 0; i < state->split_count; i++) {
+			const struct ptx_split *split = &state->split[i];
+
+			if (marked[split->quotient] || marked[split->remainder])
+				changed |= mark(marked, split->term, split->count);
+		}
+		for (uint32_t i = 0; i < state->fact_count; i++)
+			if (has_marked(marked, &state->fact[i]))
+				changed |= mark(marked, state->fact[i].term, state->fact[i].count);
 	}
 }
 
-int ptx_is_some(const struct ptx_frame *frame, const struct ptx_value *address)
+/*
+ * Returns 1 if not all threads run the loop, or one around it, as often as the state says; left:
+ * only if they have left it.
+ */
+static int is_some_round(const struct ptx_frame *frame, const struct ptx_symbol *rounds, int left)
 {
-	return frame->walk->ends_threads || frame->is_part || frame->is_guard_part ||
-		is_some(frame, frame->block) || is_some_round(frame, frame->block, address);
+	while (frame && frame->path != rounds->path)
+		frame = frame->caller;
+	if (!frame)
+		return 1; /* of a function that has returned */
+	for (uint32_t head = rounds->place; head != UINT32_MAX;
+		head = frame->function->block[head].loop) {
+		if (left && ptx_is_in_loop(frame->function, head, frame->block))
+			return 0;
+		if (frame->head[head]->knows_less || decide_some(frame, head, 1))
+			return 1;
+	}
+	return 0;
+}
+
+int ptx_has_left_some(const struct ptx_frame *frame, uint32_t rounds)
+{
+	return is_some_round(frame, &frame->walk->symbol[rounds], 1);
+}
+
+int ptx_is_some(const struct ptx_frame *frame, const struct ptx_value *address,
+	const struct ptx_state *state)
+{
+	const struct ptx_walk *walk = frame->walk;
+	uint8_t marked[PTX_SYMBOLS] = { 0 };
+
+	if (walk->ends_threads || frame->is_part || frame->is_guard_part ||
+		is_some(frame, frame->block))
+		return 1;
+	mark_all(marked, address, state);
+	for (uint32_t i = PTX_FIXED_SYMBOLS; i < walk->symbol_count; i++)
+		if (marked[i] && walk->symbol[i].which == WHICH_ROUNDS &&
+			is_some_round(frame, &walk->symbol[i], 0))
+			return 1;
+	return 0;
 }

@@ -231,6 +231,50 @@ static uint32_t find_loops(struct ptx_function *function)
 	return function->edge_count;
 }
 
+/* Both loops have a block: one is around the other.  Puts the outer one into the inner's list. */
+static void put_into_loop(struct ptx_block *block, uint32_t inner, uint32_t outer)
+{
+	while (outer != UINT32_MAX && inner != outer) {
+		uint32_t next = block[inner].loop;
+
+		if (next == UINT32_MAX || block[next].order < block[outer].order) {
+			block[inner].loop = outer;
+			inner = outer;
+			outer = next;
+		} else {
+			inner = next;
+		}
+	}
+}
+
+/*
+ * Each block after those that it leads to: it is in their loops (Wei, Mao, Zou, Chen: "A new
+ * algorithm for identifying loops in decompilation").
+ */
+static void find_bodies(struct ptx_function *function)
+{
+	struct ptx_block *block = function->block;
+
+	for (uint32_t i = 0; i < function->block_count; i++)
+		block[i].loop = UINT32_MAX;
+	for (uint32_t i = function->order_count; i--;) {
+		uint32_t from = function->order[i];
+
+		for (uint32_t e = 0; e < block[from].edge_count; e++) {
+			uint32_t to = function->edges[block[from].edge + e].block;
+
+			put_into_loop(block, from, block[to].order <= i ? to : block[to].loop);
+		}
+	}
+}
+
+int ptx_is_in_loop(const struct ptx_function *function, uint32_t head, uint32_t block)
+{
+	while (block != head && block != UINT32_MAX)
+		block = function->block[block].loop;
+	return block == head;
+}
+
 /* Gives each loop a head. */
 static int make_loops(struct ptx_function *function)
 {
@@ -241,8 +285,10 @@ static int make_loops(struct ptx_function *function)
 			return -1;
 		find_dominators(function);
 		edge = find_loops(function);
-		if (edge == function->edge_count)
+		if (edge == function->edge_count) {
+			find_bodies(function);
 			return 0;
+		}
 		if (ptx_give_head(function, edge))
 			return -1;
 	}

@@ -189,6 +189,8 @@ struct ptx_block {
 	uint32_t edge, edge_count; /* edges to other blocks */
 	uint32_t order;            /* index in function.order; UINT32_MAX: unreachable */
 	uint32_t dominator;        /* for the entry, itself */
+	/* head of the innermost loop around it: of a head, around its loop; UINT32_MAX: none */
+	uint32_t loop;
 	/* in function.decide: edges that decide whether the block runs */
 	uint32_t decide, decide_count;
 	uint8_t is_head; /* head of a loop */
@@ -324,6 +326,8 @@ int ptx_find_spins(struct ptx_function *function);
 
 /* Returns 1 if every path to b passes a. */
 int ptx_dominates(const struct ptx_function *function, uint32_t a, uint32_t b);
+/* Returns 1 for a block of the head's loop: a path leads from there back to the head. */
+int ptx_is_in_loop(const struct ptx_function *function, uint32_t head, uint32_t block);
 int ptx_make_registers(struct ptx_function *function);
 /*
  * Removes instructions that affect neither addresses nor branches; labels are invalid afterwards.

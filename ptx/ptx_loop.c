@@ -372,7 +372,8 @@ static uint32_t block_of(const struct ptx_function *function, uint32_t instructi
 	return low;
 }
 
-int ptx_may_change(const struct ptx_frame *frame, uint32_t head, uint32_t number)
+/* Returns 1 if the symbol may change between rounds of the loop. */
+static int may_change(const struct ptx_frame *frame, uint32_t head, uint32_t number)
 {
 	const struct ptx_symbol *symbol = &frame->walk->symbol[number];
 	int of_block = symbol->which == WHICH_ROUNDS || symbol->which >= WHICH_JOIN;
@@ -398,10 +399,10 @@ static int may_split_change(const void *arg, const struct ptx_split *split)
 	const struct inside *inside = arg;
 
 	for (uint32_t i = 0; i < split->count; i++)
-		if (ptx_may_change(inside->frame, inside->head, split->term[i].symbol))
+		if (may_change(inside->frame, inside->head, split->term[i].symbol))
 			return 1;
-	return ptx_may_change(inside->frame, inside->head, split->quotient) ||
-		ptx_may_change(inside->frame, inside->head, split->remainder);
+	return may_change(inside->frame, inside->head, split->quotient) ||
+		may_change(inside->frame, inside->head, split->remainder);
 }
 
 static void forget_inside(struct ptx_frame *frame, uint32_t head, struct ptx_state *state)
@@ -410,7 +411,7 @@ static void forget_inside(struct ptx_frame *frame, uint32_t head, struct ptx_sta
 		struct ptx_fact *fact = &state->fact[i];
 		uint32_t at = 0;
 
-		while (at < fact->count && !ptx_may_change(frame, head, fact->term[at].symbol))
+		while (at < fact->count && !may_change(frame, head, fact->term[at].symbol))
 			at++;
 		if (at < fact->count)
 			*fact = state->fact[--state->fact_count];
@@ -429,7 +430,7 @@ static int is_about_rounds(const struct ptx_frame *frame, uint32_t block,
 	for (uint32_t i = 0; i < fact->count; i++) {
 		if (fact->term[i].symbol == rounds)
 			is_it = 1;
-		else if (ptx_may_change(frame, block, fact->term[i].symbol))
+		else if (may_change(frame, block, fact->term[i].symbol))
 			return 0;
 	}
 	return is_it;

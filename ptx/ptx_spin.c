@@ -28,7 +28,6 @@ enum depends { ON_FOUND = 1, ON_OTHERS = 2 };
 struct loop {
 	const struct ptx_function *function;
 	uint32_t head, access; /* access: the instruction that may wait */
-	uint8_t *body;         /* by block, 1: in the loop */
 	uint8_t *known;    /* by instruction: 1 + dependences of its result; OPEN: unknown so far */
 	uint32_t *changed; /* instructions with an entry in known */
 	uint32_t changed_count;
@@ -52,55 +51,9 @@ static int is_candidate(const struct ptx_function *function, const struct ptx_in
 	return in->opcode == OP_LD && in->modifiers & MODIFIER_STRONG;
 }
 
-/* Returns 1 if an edge of the block leads back to the head, or to a block of the body. */
-static int stays(const struct loop *loop, const struct ptx_block *block)
+static int is_inside(const struct loop *loop, uint32_t block)
 {
-	for (uint32_t e = block->edge; e < block->edge + block->edge_count; e++) {
-		uint32_t to = loop->function->edges[e].block;
-
-		if (to == loop->head || loop->body[to])
-			return 1;
-	}
-	return 0;
-}
-
-/* Finds the blocks that lead back to the head, the loop's only entry. */
-static void find_body(struct loop *loop)
-{
-	const struct ptx_function *function = loop->function;
-	uint32_t first = function->block[loop->head].order;
-	int changed = 1;
-
-	memset(loop->body, 0, function->block_count);
-	while (changed && loop->work > 0) {
-		changed = 0;
-		loop->work -= function->order_count - first;
-		for (uint32_t i = function->order_count; i-- > first;) {
-			uint32_t block = function->order[i];
-
-			if (!loop->body[block] && stays(loop, &function->block[block]))
-				changed = loop->body[block] = 1;
-		}
-	}
-}
-
-/* Finds the innermost loop with that block.  Returns 1, or 0 for none. */
-static int find_loop(struct loop *loop, uint32_t block)
-{
-	const struct ptx_function *function = loop->function;
-	uint32_t head = block;
-
-	for (; loop->work-- > 0; head = function->block[head].dominator) {
-		if (function->block[head].is_head) {
-			loop->head = head;
-			find_body(loop);
-			if (loop->body[block])
-				return loop->work > 0;
-		}
-		if (head == function->block[head].dominator)
-			return 0;
-	}
-	return 0;
+	return ptx_is_in_loop(loop->function, loop->head, block);
 }
 
 static int writes(const struct ptx_function *function, const struct ptx_instruction *in,
@@ -139,8 +92,10 @@ static unsigned read_of(struct loop *loop, uint32_t block, uint32_t instruction,
 		uint32_t other = function->order[i];
 
 		loop->work--;
-		for (uint32_t j = function->block[other].first;
-			loop->body[other] && j < function->block[other].end; j++) {
+		if (!is_inside(loop, other))
+			continue;
+		for (uint32_t j = function->block[other].first; j < function->block[other].end;
+			j++) {
 			loop->work--;
 			if (writes(function, &function->instruction[j], reg))
 				on |= made_by(loop, other, j, depth);
@@ -236,7 +191,7 @@ static unsigned made_by(struct loop *loop, uint32_t block, uint32_t instruction,
 static int leaves(const struct loop *loop, const struct ptx_block *block)
 {
 	for (uint32_t e = block->edge; e < block->edge + block->edge_count; e++)
-		if (!loop->body[loop->function->edges[e].block])
+		if (!is_inside(loop, loop->function->edges[e].block))
 			return 1;
 	return block->leaves;
 }
@@ -253,7 +208,7 @@ static int ends_by_found(struct loop *loop)
 		uint32_t block = function->order[i];
 
 		loop->work--;
-		if (loop->body[block] && leaves(loop, &function->block[block]) &&
+		if (is_inside(loop, block) && leaves(loop, &function->block[block]) &&
 			operands_of(loop, block, function->block[block].end - 1, 0) == ON_FOUND)
 			return 1;
 	}
@@ -262,9 +217,12 @@ static int ends_by_found(struct loop *loop)
 
 static int spins(struct loop *loop, uint32_t block)
 {
-	int rc = find_loop(loop, block) && !operands_of(loop, block, loop->access, 0) &&
-		ends_by_found(loop) && loop->work > 0;
+	const struct ptx_block *its = &loop->function->block[block];
+	int rc;
 
+	loop->head = its->is_head ? block : its->loop;
+	rc = loop->head != UINT32_MAX && !operands_of(loop, block, loop->access, 0) &&
+		ends_by_found(loop) && loop->work > 0;
 	while (loop->changed_count)
 		loop->known[loop->changed[--loop->changed_count]] = 0;
 	return rc;
@@ -291,15 +249,12 @@ int ptx_find_spins(struct ptx_function *function)
 {
 	struct loop loop = { .function = function,
 		.work = SPINS_WORK,
-		.body = calloc(function->block_count + 1, 1),
 		.known = calloc(function->instruction_count + 1, 1),
 		.changed = calloc(function->instruction_count + 1, sizeof(*loop.changed)) };
-	int rc =
-		loop.body && loop.known && loop.changed ? 0 : ptx_refuse(function, "out of memory");
+	int rc = loop.known && loop.changed ? 0 : ptx_refuse(function, "out of memory");
 
 	if (!rc)
 		find_spins(function, &loop);
-	free(loop.body);
 	free(loop.known);
 	free(loop.changed);
 	return rc;

@@ -144,6 +144,7 @@ struct ptx_twins {
 };
 
 struct ptx_frame {
+	const struct ptx_frame *caller;
 	struct ptx_walk *walk;
 	struct ptx_function *function;
 	uint32_t path;
@@ -326,13 +327,13 @@ int ptx_call(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruct
 void ptx_enter_block(struct ptx_frame *frame, uint32_t block);
 
 /*
- * Returns 1 if only some of the state's threads and loop rounds make the access. Called in the last
- * pass.
+ * Returns 1 if only some of the state's threads make the access, or run the loops whose rounds the
+ * address depends on as often as the state says.  Called in the last pass.
  */
-int ptx_is_some(const struct ptx_frame *frame, const struct ptx_value *address);
-
-/* Returns 1 if the symbol may change between rounds of the loop. */
-int ptx_may_change(const struct ptx_frame *frame, uint32_t head, uint32_t number);
+int ptx_is_some(const struct ptx_frame *frame, const struct ptx_value *address,
+	const struct ptx_state *state);
+/* Returns 1 if not all threads have run a loop as often as the state says: data decided. */
+int ptx_has_left_some(const struct ptx_frame *frame, uint32_t rounds);
 
 /* Sets the bytes of an access of that size, relative to the claim's word; 0: unknown size. */
 void ptx_shape(const struct ptx_walk *walk, struct ptx_claim *claim,

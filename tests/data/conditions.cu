@@ -18,6 +18,15 @@ __device__ __noinline__ void store_all(float *a, int i, float value)
 	a[i] = value;
 }
 
+__device__ __noinline__ int search(const int *x, int n)
+{
+	int k = 0;
+
+	while (x[k] > (int)threadIdx.x && k < n)
+		k++;
+	return k;
+}
+
 extern "C" {
 __global__ void colour(float *a, const float *x, int n, int c)
 {
@@ -347,5 +356,110 @@ __global__ void pairs(float *a, const float *x, int n)
 
 	if (i < n)
 		a[i / 2] = 1;
+}
+
+__global__ void spins_first(float *a, const float *x, int n, int ns)
+{
+	long long begin = clock64();
+
+	while (clock64() - begin < ns)
+		continue;
+	for (int i = INDEX; i < n; i += gridDim.x * blockDim.x)
+		a[i] = x[i];
+}
+
+__global__ void locks_first(float *a, int *lock, int n)
+{
+	while (atomicCAS(lock, 0, 1))
+		__nanosleep(100);
+	for (int i = INDEX; i < n; i += gridDim.x * blockDim.x)
+		a[i] = 1;
+}
+
+__global__ void stands_in_line(float *a, const volatile int *turn, int n)
+{
+	for (int round = 0; round < 2; round++) {
+		while (*turn < round)
+			continue;
+		for (int i = INDEX; i < n; i += gridDim.x * blockDim.x)
+			a[i] = round;
+		__syncthreads();
+	}
+}
+
+__global__ void returns_while_it_spins(float *a, const volatile int *flag, int n)
+{
+	while (!flag[0])
+		if (flag[1] > (int)threadIdx.x)
+			return;
+	for (int i = INDEX; i < n; i += gridDim.x * blockDim.x)
+		a[i] = 1;
+}
+
+__global__ void searches_first(float *a, const int *x, int n, int m)
+{
+	int k = 0;
+
+	while (x[k] > (int)threadIdx.x && k < n)
+		k++;
+	for (int i = 0; i < m; i++)
+		a[k * m + i] = 1;
+}
+
+__global__ void halves_what_it_found(float *a, const int *x, int n, int m)
+{
+	int k = 0;
+
+	while (x[k] > (int)threadIdx.x && k < n)
+		k++;
+	for (int i = 0; i < m; i++)
+		a[k / 2 * m + i] = 1;
+}
+
+__global__ void up_to_what_it_found(float *a, const int *x, int n)
+{
+	int k = 0;
+
+	while (x[k] > (int)threadIdx.x && k < n)
+		k++;
+#pragma unroll 1
+	for (int i = 0; i < k; i++)
+		a[i] = 1;
+}
+
+__global__ void below_what_it_found(float *a, const int *x, int n)
+{
+	int k = 0;
+
+	while (x[k] > 0 && k < n)
+		k++;
+	if ((int)threadIdx.x < k)
+		a[threadIdx.x] = 1;
+}
+
+__global__ void below_what_it_finds(float *a, const int *x, int n)
+{
+	int k = 0;
+
+#pragma unroll 1
+	do {
+		k++;
+		if ((int)threadIdx.x < k)
+			a[threadIdx.x] = 1;
+	} while (x[k] > 0 && k < n);
+}
+
+__global__ void calls_until_found(float *a, const float *x, int n)
+{
+	for (int k = 0; k < n; k++) {
+		if (x[k] > 1)
+			break;
+		store_all(a, k * 256 + threadIdx.x, 1);
+	}
+}
+
+__global__ void found_by_call(float *a, const int *x, int n)
+{
+	a[search(x, n) * 256 + threadIdx.x] = 1;
 }
 }

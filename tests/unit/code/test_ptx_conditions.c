@@ -176,6 +176,31 @@ static void ways_that_have_met_are_all_again(void **unused)
 	check("waits", line, "0..4000");
 }
 
+/* However long the threads of a loop stay there, all come out of it. */
+static void a_loop_that_has_ended_decides_nothing(void **unused)
+{
+	const struct shape two_rounds = { 2, 256, 0, 1000, 1000 };
+
+	(void)unused;
+	check("spins_first", two_rounds, "0..4000");
+	check("locks_first", two_rounds, "0..4000");
+	check("stands_in_line", two_rounds, "0..4000");
+	check("returns_while_it_spins", two_rounds, "0..4000 at most");
+}
+
+/* Data decide how often a loop runs, and what comes after it uses the number. */
+static void what_a_loop_has_found_is_not_all(void **unused)
+{
+	(void)unused;
+	check("searches_first", (struct shape){ 1, 256, 0, 10, 5 }, "0..220 at most");
+	check("halves_what_it_found", (struct shape){ 1, 256, 0, 10, 5 }, "0..120 at most");
+	check("up_to_what_it_found", (struct shape){ 1, 256, 0, 10, 0 }, "0..40 at most");
+	check("below_what_it_found", (struct shape){ 1, 256, 0, 10, 0 }, "0..40 at most");
+	check("below_what_it_finds", (struct shape){ 1, 256, 0, 10, 0 }, "0..4, 0..40 at most");
+	check("calls_until_found", (struct shape){ 1, 256, 0, 10, 0 }, "0..10240 at most");
+	check("found_by_call", (struct shape){ 1, 256, 0, 10, 0 }, "0..11264 at most");
+}
+
 static void what_the_launch_decides_is_exact(void **unused)
 {
 	(void)unused;
@@ -225,6 +250,8 @@ int main(void)
 		cmocka_unit_test(ranges_follow_from_all_conditions),
 		cmocka_unit_test(data_decides),
 		cmocka_unit_test(ways_that_have_met_are_all_again),
+		cmocka_unit_test(a_loop_that_has_ended_decides_nothing),
+		cmocka_unit_test(what_a_loop_has_found_is_not_all),
 		cmocka_unit_test(what_the_launch_decides_is_exact),
 		cmocka_unit_test(conditions_reach_into_calls),
 		cmocka_unit_test(a_sum_is_found_whatever_its_padding),
