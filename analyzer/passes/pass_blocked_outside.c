@@ -23,7 +23,7 @@ struct search {
 	const struct run *run;
 	struct findings *findings;
 	struct access_reader *reader;
-	sqlite3_stmt *next; /* the operation that ended next after a time, and its submission */
+	sqlite3_stmt *next;   /* the operation that ended next after a time, and its submission */
 	sqlite3_stmt *script; /* a frame of a script in a call's site; NULL: there are no scripts */
 };
 

@@ -58,7 +58,8 @@ static int load_again(const char *path)
 	for (int i = 0; i < 101 && !bad; i++) {
 		if (i == 1)
 			before = read_so_far();
-		bad |= call("cuModuleLoadData", &module, copy) | call("cuModuleUnload", module, NULL);
+		bad |= call("cuModuleLoadData", &module, copy) |
+			call("cuModuleUnload", module, NULL);
 	}
 	after = read_so_far();
 	printf("%d %ld\n", bad, before < 0 || after < 0 ? -1 : (after - before) >> 10);
