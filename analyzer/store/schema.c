@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "schema.h"
 
+#include "memory.h"
 #include "record.h"
 
 #define IDS(table) "REFERENCES " #table "(id)"
@@ -58,13 +59,25 @@ const struct schema_table schema_tables[TABLE_COUNT] = {
 #include "schema.def"
 };
 
-static const char other_sql[] =
-#define INDEX(name, table, columns) "CREATE INDEX " #name " ON " #table " " columns ";"
+static const struct {
+	const char *name, *sql;
+} indexes[] = {
+#define INDEX(name, table, columns) { #name, "CREATE INDEX " #name " ON " #table " " columns },
+#include "schema.def"
+};
+
+static const char views_sql[] =
 #define VIEW(name, note, more, sql) "CREATE VIEW " #name " AS -- " note "\n-- " more "\n" sql ";"
 #include "schema.def"
 	;
 
-/* As sqlite3's .schema shows it: a line for each column, with its note. */
+const char *schema_name(int declared)
+{
+	return declared < TABLE_COUNT ? schema_tables[declared].name
+				      : indexes[declared - TABLE_COUNT].name;
+}
+
+/* A line for each column, with its note. */
 static void declare(sqlite3_str *sql, const struct schema_table *table)
 {
 	sqlite3_str_appendf(sql, "CREATE TABLE %s ( -- %s\n", table->name, table->note);
@@ -77,29 +90,41 @@ static void declare(sqlite3_str *sql, const struct schema_table *table)
 	}
 	if (table->key)
 		sqlite3_str_appendf(sql, "\tPRIMARY KEY (%s)\n", table->key);
-	sqlite3_str_appendf(sql, ")%s;\n", table->without_rowid ? " WITHOUT ROWID" : "");
+	sqlite3_str_appendall(sql, table->without_rowid ? ") WITHOUT ROWID" : ")");
+}
+
+char *schema_declaration(int declared)
+{
+	sqlite3_str *sql = sqlite3_str_new(NULL);
+	char *text;
+
+	if (declared < TABLE_COUNT)
+		declare(sql, &schema_tables[declared]);
+	else
+		sqlite3_str_appendall(sql, indexes[declared - TABLE_COUNT].sql);
+	text = sqlite3_str_finish(sql);
+	if (!text)
+		memory_lacks();
+	return text;
 }
 
 /* Runs the text, and frees it. */
-static int run(struct db *db, sqlite3_str *sql)
+static int run(struct db *db, char *sql)
 {
-	char *text = sqlite3_str_finish(sql);
-	int rc = text ? db_exec(db, text) : -1;
+	int rc = sql ? db_exec(db, sql) : -1;
 
-	sqlite3_free(text);
+	sqlite3_free(sql);
 	return rc;
 }
 
 int schema_create(struct db *db)
 {
-	sqlite3_str *sql = sqlite3_str_new(db->handle);
+	int rc = run(db, sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d",
+				 DB_APPLICATION_ID, SCHEMA_VERSION));
 
-	sqlite3_str_appendf(sql, "PRAGMA application_id = %d; PRAGMA user_version = %d;",
-		DB_APPLICATION_ID, SCHEMA_VERSION);
-	for (int i = 0; i < TABLE_COUNT; i++)
-		declare(sql, &schema_tables[i]);
-	sqlite3_str_appendall(sql, other_sql);
-	return run(db, sql);
+	for (int i = 0; i < SCHEMA_DECLARED && !rc; i++)
+		rc = run(db, schema_declaration(i));
+	return rc ? -1 : db_exec(db, views_sql);
 }
 
 int schema_delete_derived(struct db *db)
@@ -109,5 +134,5 @@ int schema_delete_derived(struct db *db)
 	for (int i = 0; i < TABLE_COUNT; i++)
 		if (schema_tables[i].stage == SCHEMA_DERIVED)
 			sqlite3_str_appendf(sql, "DELETE FROM %s;", schema_tables[i].name);
-	return run(db, sql);
+	return run(db, sqlite3_str_finish(sql));
 }
