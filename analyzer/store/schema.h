@@ -92,7 +92,7 @@ struct schema_column {
 	const char *name, *note;
 	int type; /* SQLITE_INTEGER, ...; 0: computed, no member of the row */
 	const char *declared;
-	const char *target; /* the table whose ids it has, or NULL */
+	int target; /* the table whose ids it has, -1: none */
 	enum {
 		SCHEMA_NEVER_NULL,
 		SCHEMA_MAY_BE_NULL,
