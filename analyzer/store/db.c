@@ -217,8 +217,8 @@ int db_create(struct db *db, const char *path)
 	*db = (struct db){ 0 };
 	if (db_file_open(db, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE))
 		return -1;
-	if (db_exec(db, unshared) || schema_create(db) || db_exec(db, nsys_sql) ||
-		fill_call_kind(db)) {
+	if (db_exec(db, unshared) || db_exec(db, "BEGIN") || schema_create(db) ||
+		db_exec(db, nsys_sql) || fill_call_kind(db) || db_exec(db, "COMMIT")) {
 		db_close(db);
 		return -1;
 	}
