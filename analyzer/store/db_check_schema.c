@@ -64,6 +64,7 @@ int db_check_schema(struct db *db)
 		return -1;
 	for (int i = 0; i < SCHEMA_DECLARED; i++)
 		if (!seen[i])
-			return db_damaged(db, "there is no table '%s'", schema_name(i));
+			return db_damaged(db, "there is no %s '%s'",
+				i < TABLE_COUNT ? "table" : "index", schema_name(i));
 	return has_trigger ? db_damaged(db, "it has a trigger") : 0;
 }
