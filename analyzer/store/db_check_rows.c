@@ -64,8 +64,7 @@ static int check_value(const struct table *table, size_t i, sqlite3_value *cell)
 		return 0;
 	/* Ids start at 1. */
 	value = sqlite3_value_int64(cell);
-	if (is_id(column) ? value != table->row
-			  : value < 1 || value > table->last[column->target])
+	if (is_id(column) ? value != table->row : value < 1 || value > table->last[column->target])
 		return wrong(table, column->name);
 	return 0;
 }

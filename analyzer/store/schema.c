@@ -12,9 +12,12 @@
 #define TYPE_INT_DEFAULT(value) \
 	SQLITE_INTEGER, "INTEGER NOT NULL DEFAULT " #value, -1, SCHEMA_NEVER_NULL
 #define TYPE_KEY SQLITE_INTEGER, "INTEGER PRIMARY KEY", -1, SCHEMA_IS_KEY
-#define TYPE_KEY_REF(table) SQLITE_INTEGER, "INTEGER PRIMARY KEY " IDS(table), TABLE_##table, SCHEMA_IS_KEY
-#define TYPE_REF(table) SQLITE_INTEGER, "INTEGER NOT NULL " IDS(table), TABLE_##table, SCHEMA_NEVER_NULL
-#define TYPE_REF_NULL(table) SQLITE_INTEGER, "INTEGER " IDS(table), TABLE_##table, SCHEMA_MAY_BE_NULL
+#define TYPE_KEY_REF(table) \
+	SQLITE_INTEGER, "INTEGER PRIMARY KEY " IDS(table), TABLE_##table, SCHEMA_IS_KEY
+#define TYPE_REF(table) \
+	SQLITE_INTEGER, "INTEGER NOT NULL " IDS(table), TABLE_##table, SCHEMA_NEVER_NULL
+#define TYPE_REF_NULL(table) \
+	SQLITE_INTEGER, "INTEGER " IDS(table), TABLE_##table, SCHEMA_MAY_BE_NULL
 #define TYPE_TEXT SQLITE_TEXT, "TEXT NOT NULL", -1, SCHEMA_NEVER_NULL
 #define TYPE_TEXT_NULL SQLITE_TEXT, "TEXT", -1, SCHEMA_MAY_BE_NULL
 #define TYPE_TEXT_KEY SQLITE_TEXT, "TEXT PRIMARY KEY", -1, SCHEMA_IS_KEY
@@ -119,8 +122,9 @@ static int run(struct db *db, char *sql)
 
 int schema_create(struct db *db)
 {
-	int rc = run(db, sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d",
-				 DB_APPLICATION_ID, SCHEMA_VERSION));
+	int rc = run(db,
+		sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d",
+			DB_APPLICATION_ID, SCHEMA_VERSION));
 
 	for (int i = 0; i < SCHEMA_DECLARED && !rc; i++)
 		rc = run(db, schema_declaration(i));

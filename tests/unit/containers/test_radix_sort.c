@@ -15,7 +15,9 @@ static struct row *make_rows(size_t count)
 
 	assert_non_null(row);
 	for (size_t i = 0; i < count; i++)
-		row[i] = (struct row){ ((int64_t)(i * 7919 % 1009) - 500) * ((int64_t)1 << i * 31 % 50), i };
+		row[i] = (struct row){
+			((int64_t)(i * 7919 % 1009) - 500) * ((int64_t)1 << i * 31 % 50), i
+		};
 	return row;
 }
 
