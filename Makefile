@@ -279,7 +279,9 @@ PROGRAMS := $(APPS) $(addsuffix _fixed,$(TWINS)) $(addsuffix _ptds,$(PTDS))
 AGAIN := $(shell grep '^[a-z]' tests/cli/endless.apps)
 # Programs with NVIDIA's static runtime are for a GPU: a test needs one of them.
 STATIC := $(if $(filter pack,$(MAKECMDGOALS)),$(PROGRAMS),$(if $(SAN),,free_in_loop))
-apps: $(foreach p,$(PROGRAMS),$O/testapps/$p $O/testapps/$(p)_simstatic) $(STATIC:%=$O/testapps/%_static) \
+# Programs with the simulator's: under sanitizers those that tests/cli/run.sh and symbols.sh need.
+SIMSTATIC := $(if $(SAN),double_buffer free_in_loop,$(PROGRAMS))
+apps: $(PROGRAMS:%=$O/testapps/%) $(SIMSTATIC:%=$O/testapps/%_simstatic) $(STATIC:%=$O/testapps/%_static) \
 	$(foreach p,$(AGAIN),$O/testapps/$(p)_again) $O/testapps/libmpi.so
 
 $(CUDA_O)/obj/kernels/%.o: kernels/%.cu $(wildcard kernels/*.h) Makefile

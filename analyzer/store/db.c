@@ -147,16 +147,10 @@ static int check_version(struct db *db)
 static int check(struct db *db, enum db_access access)
 {
 	int64_t size = read_pragma(db, "PRAGMA page_count") * read_pragma(db, "PRAGMA page_size");
-	struct db made;
-	int rc;
 
-	if (db_create(&made, DB_MEMORY))
+	if (db_check_schema(db))
 		return -1;
-	rc = db_check_schema(db, &made);
-	if (!rc)
-		rc = db_check_rows(db, access == DB_READ && size > DB_SMALL ? DB_FEW : INT64_MAX);
-	db_close(&made);
-	return rc;
+	return db_check_rows(db, access == DB_READ && size > DB_SMALL ? DB_FEW : INT64_MAX);
 }
 
 /* Opens it hardened, and checks that it is a cufence database. */
@@ -223,8 +217,8 @@ int db_create(struct db *db, const char *path)
 	*db = (struct db){ 0 };
 	if (db_file_open(db, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE))
 		return -1;
-	if (db_exec(db, unshared) || schema_create(db) || db_exec(db, nsys_sql) ||
-		fill_call_kind(db)) {
+	if (db_exec(db, unshared) || db_exec(db, "BEGIN") || schema_create(db) ||
+		db_exec(db, nsys_sql) || fill_call_kind(db) || db_exec(db, "COMMIT")) {
 		db_close(db);
 		return -1;
 	}

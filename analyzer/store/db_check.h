@@ -20,11 +20,10 @@ int db_damaged(struct db *db, const char *format, ...) __attribute__((format(pri
 int db_check_same(const char *one, const char *other);
 
 /*
- * Checks that its tables are those of made, an empty database of this version, and that there are
- * no triggers.  Additional tables, views and indexes are ignored.  Returns 0, or -1 after a
- * message.
+ * Checks that its tables and indexes are as schema.def declares them, and that there are no
+ * triggers.  Additional tables, views and indexes are ignored.  Returns 0, or -1 after a message.
  */
-int db_check_schema(struct db *db, struct db *made);
+int db_check_schema(struct db *db);
 
 /*
  * Checks the first rows of each table, at most so many; with INT64_MAX all rows, and all pages and

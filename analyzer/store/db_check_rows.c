@@ -11,25 +11,36 @@
 struct table {
 	struct db *db;
 	const struct schema_table *is;
-	int64_t rows[SCHEMA_COLUMNS_MOST]; /* of the table that a column refers to */
+	const int64_t *last; /* as find_last() has it */
 	int64_t row;
 	int64_t length; /* sum of is->length, ns */
 };
 
-/* How many rows the tables have that its columns refer to; INT64_MAX: no reference. */
-static int count_targets(struct table *table)
+static int is_id(const struct schema_column *column)
 {
-	char sql[96];
+	return !strcmp(column->name, "id");
+}
 
-	for (size_t i = 0; i < table->is->columns; i++) {
-		table->rows[i] = INT64_MAX;
-		if (!table->is->column[i].target)
-			continue;
-		snprintf(sql, sizeof(sql), "SELECT max(id) FROM \"%s\"",
-			table->is->column[i].target);
-		table->rows[i] = db_int(table->db, sql, 0);
-	}
-	return table->db->failed ? -1 : 0;
+/* Finds the last id of each table that has ids: one statement, as many take longer. */
+static int find_last(struct db *db, int64_t last[TABLE_COUNT])
+{
+	sqlite3_str *sql = sqlite3_str_new(db->handle);
+	sqlite3_stmt *q;
+	char *text;
+	int rc;
+
+	for (int i = 0; i < TABLE_COUNT; i++)
+		sqlite3_str_appendf(sql,
+			is_id(schema_tables[i].column) ? "%s(SELECT max(id) FROM \"%w\")" : "%s0",
+			i ? ", " : "SELECT ", schema_tables[i].name);
+	text = sqlite3_str_finish(sql);
+	q = text ? db_prepare(db, text) : NULL;
+	rc = q && db_step(q) > 0 ? 0 : -1;
+	for (int i = 0; i < TABLE_COUNT && !rc; i++)
+		last[i] = sqlite3_column_int64(q, i);
+	sqlite3_finalize(q);
+	sqlite3_free(text);
+	return rc;
 }
 
 static int wrong(const struct table *table, const char *column)
@@ -41,7 +52,7 @@ static int wrong(const struct table *table, const char *column)
 static int check_value(const struct table *table, size_t i, sqlite3_value *cell)
 {
 	const struct schema_column *column = &table->is->column[i];
-	int type = sqlite3_value_type(cell), is_id = !strcmp(column->name, "id");
+	int type = sqlite3_value_type(cell);
 	int64_t value;
 
 	if (type == SQLITE_NULL)
@@ -49,11 +60,11 @@ static int check_value(const struct table *table, size_t i, sqlite3_value *cell)
 	/* JSON has no infinity; SQLite stores NaN as NULL. */
 	if (type != column->type || (type == SQLITE_FLOAT && !isfinite(sqlite3_value_double(cell))))
 		return wrong(table, column->name);
-	if (table->rows[i] == INT64_MAX && !is_id)
+	if (column->target < 0 && !is_id(column))
 		return 0;
 	/* Ids start at 1. */
 	value = sqlite3_value_int64(cell);
-	if (is_id ? value != table->row : value < 1 || value > table->rows[i])
+	if (is_id(column) ? value != table->row : value < 1 || value > table->last[column->target])
 		return wrong(table, column->name);
 	return 0;
 }
@@ -95,10 +106,9 @@ static sqlite3_stmt *select_rows(const struct table *table)
 	return rows;
 }
 
-static int check_table(struct db *db, const struct schema_table *is, int64_t most)
+static int check_table(struct table table, int64_t most)
 {
-	struct table table = { .db = db, .is = is };
-	sqlite3_stmt *rows = count_targets(&table) ? NULL : select_rows(&table);
+	sqlite3_stmt *rows = select_rows(&table);
 	int step = -1;
 
 	while (rows && (step = db_step(rows)) > 0 && table.row < most)
@@ -127,10 +137,12 @@ static int check_pages(struct db *db)
 
 int db_check_rows(struct db *db, int64_t most)
 {
-	if (most == INT64_MAX && check_pages(db))
+	int64_t last[TABLE_COUNT];
+
+	if ((most == INT64_MAX && check_pages(db)) || find_last(db, last))
 		return -1;
 	for (int i = 0; i < TABLE_COUNT; i++)
-		if (check_table(db, &schema_tables[i], most))
+		if (check_table((struct table){ db, &schema_tables[i], last, 0, 0 }, most))
 			return -1;
 	return 0;
 }

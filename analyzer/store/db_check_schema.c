@@ -2,6 +2,9 @@
 #include "db_check.h"
 
 #include <ctype.h>
+#include <string.h>
+
+#include "schema.h"
 
 /* The next character of a declaration that is neither space nor in a comment. */
 static const char *skip(const char *at)
@@ -27,33 +30,41 @@ int db_check_same(const char *one, const char *other)
 	return 1;
 }
 
-static int check_declared(struct db *db, sqlite3_stmt *wanted, sqlite3_stmt *there)
+/* Finds which declaration has the name, SCHEMA_DECLARED: none. */
+static int find_declared(const char *name)
 {
-	const char *name = db_text(wanted, 0);
+	int i = 0;
 
-	if (db_bind(there, "s", name) || db_step(there) < 0)
-		return -1;
-	if (!sqlite3_data_count(there))
-		return db_damaged(db, "there is no table '%s'", name);
-	if (!db_check_same(db_text(wanted, 1), db_text(there, 0)))
-		return db_damaged(db, "'%s' does not match the schema of cufence", name);
-	return 0;
+	while (i < SCHEMA_DECLARED && strcmp(name, schema_name(i)))
+		i++;
+	return i;
 }
 
-int db_check_schema(struct db *db, struct db *made)
+int db_check_schema(struct db *db)
 {
-	sqlite3_stmt *there = db_prepare(db, "SELECT sql FROM sqlite_master WHERE name = ?"),
-		     *wanted = db_prepare(made,
-			     "SELECT name, sql FROM sqlite_master "
-			     "WHERE type <> 'view' AND sql NOT NULL");
-	int rc = there && wanted ? 0 : -1, step = 0;
+	sqlite3_stmt *there = db_prepare(db, "SELECT type, name, sql FROM sqlite_master");
+	int rc = there ? 0 : -1, step = 0, has_trigger = 0, seen[SCHEMA_DECLARED] = { 0 };
 
-	while (!rc && (step = db_step(wanted)) > 0)
-		rc = check_declared(db, wanted, there);
-	if (!rc && !step &&
-		db_int(db, "SELECT count(*) FROM sqlite_master WHERE type = 'trigger'", 1))
-		rc = db_damaged(db, "it has a trigger");
-	sqlite3_finalize(wanted);
+	while (!rc && (step = db_step(there)) > 0) {
+		int declared = find_declared(db_text(there, 1));
+		char *wanted;
+
+		has_trigger |= !strcmp(db_text(there, 0), "trigger");
+		if (declared == SCHEMA_DECLARED)
+			continue;
+		wanted = schema_declaration(declared);
+		if (!db_check_same(wanted, db_text(there, 2)))
+			rc = db_damaged(db, "'%s' does not match the schema of cufence",
+				schema_name(declared));
+		sqlite3_free(wanted);
+		seen[declared] = 1;
+	}
 	sqlite3_finalize(there);
-	return rc || step < 0 ? -1 : 0;
+	if (rc || step < 0)
+		return -1;
+	for (int i = 0; i < SCHEMA_DECLARED; i++)
+		if (!seen[i])
+			return db_damaged(db, "there is no %s '%s'",
+				i < TABLE_COUNT ? "table" : "index", schema_name(i));
+	return has_trigger ? db_damaged(db, "it has a trigger") : 0;
 }

@@ -16,6 +16,7 @@
 #include "image_hash.h"
 #include "print.h"
 #include "reader.h"
+#include "schema.h"
 
 /* Kinds of rows; a reader skips those that it does not know. */
 #define KIND_OF_TRACE "trace"
@@ -140,34 +141,18 @@ int kept_trace_store(struct db *db, char *const *trace, size_t count, const char
 
 /* --- unpacking --- */
 
-/* The declaration of the table in an open database, NULL if there is no such table. */
-static sqlite3_stmt *find_declaration(struct db *db)
-{
-	sqlite3_stmt *q = NULL;
-
-	if (sqlite3_prepare_v2(db->handle,
-		    "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = 'trace'", -1, &q,
-		    NULL) == SQLITE_OK &&
-		sqlite3_step(q) == SQLITE_ROW)
-		return q;
-	sqlite3_finalize(q);
-	return NULL;
-}
-
 /* Any other table or view may be a trap. */
 static int is_as_declared(struct db *db)
 {
-	sqlite3_stmt *there = find_declaration(db), *wanted = NULL;
-	struct db made;
-	int same = 0;
+	sqlite3_stmt *there = NULL;
+	char *wanted = schema_declaration(TABLE_trace);
+	int same = sqlite3_prepare_v2(db->handle,
+			   "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = 'trace'",
+			   -1, &there, NULL) == SQLITE_OK &&
+		sqlite3_step(there) == SQLITE_ROW && db_check_same(wanted, db_text(there, 0));
 
-	if (there && !db_create(&made, DB_MEMORY)) {
-		wanted = find_declaration(&made);
-		same = wanted && db_check_same(db_text(wanted, 0), db_text(there, 0));
-		sqlite3_finalize(wanted);
-		db_close(&made);
-	}
 	sqlite3_finalize(there);
+	sqlite3_free(wanted);
 	return same;
 }
 

@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "schema.h"
 
+#include "memory.h"
 #include "record.h"
 
 #define IDS(table) "REFERENCES " #table "(id)"
 
 /* As struct schema_column has them, from type on. */
-#define TYPE_INT SQLITE_INTEGER, "INTEGER NOT NULL", NULL, SCHEMA_NEVER_NULL
-#define TYPE_INT_NULL SQLITE_INTEGER, "INTEGER", NULL, SCHEMA_MAY_BE_NULL
+#define TYPE_INT SQLITE_INTEGER, "INTEGER NOT NULL", -1, SCHEMA_NEVER_NULL
+#define TYPE_INT_NULL SQLITE_INTEGER, "INTEGER", -1, SCHEMA_MAY_BE_NULL
 #define TYPE_INT_DEFAULT(value) \
-	SQLITE_INTEGER, "INTEGER NOT NULL DEFAULT " #value, NULL, SCHEMA_NEVER_NULL
-#define TYPE_KEY SQLITE_INTEGER, "INTEGER PRIMARY KEY", NULL, SCHEMA_IS_KEY
-#define TYPE_KEY_REF(table) SQLITE_INTEGER, "INTEGER PRIMARY KEY " IDS(table), #table, SCHEMA_IS_KEY
-#define TYPE_REF(table) SQLITE_INTEGER, "INTEGER NOT NULL " IDS(table), #table, SCHEMA_NEVER_NULL
-#define TYPE_REF_NULL(table) SQLITE_INTEGER, "INTEGER " IDS(table), #table, SCHEMA_MAY_BE_NULL
-#define TYPE_TEXT SQLITE_TEXT, "TEXT NOT NULL", NULL, SCHEMA_NEVER_NULL
-#define TYPE_TEXT_NULL SQLITE_TEXT, "TEXT", NULL, SCHEMA_MAY_BE_NULL
-#define TYPE_TEXT_KEY SQLITE_TEXT, "TEXT PRIMARY KEY", NULL, SCHEMA_IS_KEY
-#define TYPE_BLOB SQLITE_BLOB, "BLOB NOT NULL", NULL, SCHEMA_NEVER_NULL
-#define TYPE_REAL SQLITE_FLOAT, "REAL NOT NULL", NULL, SCHEMA_NEVER_NULL
-#define TYPE_REAL_NULL SQLITE_FLOAT, "REAL", NULL, SCHEMA_MAY_BE_NULL
+	SQLITE_INTEGER, "INTEGER NOT NULL DEFAULT " #value, -1, SCHEMA_NEVER_NULL
+#define TYPE_KEY SQLITE_INTEGER, "INTEGER PRIMARY KEY", -1, SCHEMA_IS_KEY
+#define TYPE_KEY_REF(table) \
+	SQLITE_INTEGER, "INTEGER PRIMARY KEY " IDS(table), TABLE_##table, SCHEMA_IS_KEY
+#define TYPE_REF(table) \
+	SQLITE_INTEGER, "INTEGER NOT NULL " IDS(table), TABLE_##table, SCHEMA_NEVER_NULL
+#define TYPE_REF_NULL(table) \
+	SQLITE_INTEGER, "INTEGER " IDS(table), TABLE_##table, SCHEMA_MAY_BE_NULL
+#define TYPE_TEXT SQLITE_TEXT, "TEXT NOT NULL", -1, SCHEMA_NEVER_NULL
+#define TYPE_TEXT_NULL SQLITE_TEXT, "TEXT", -1, SCHEMA_MAY_BE_NULL
+#define TYPE_TEXT_KEY SQLITE_TEXT, "TEXT PRIMARY KEY", -1, SCHEMA_IS_KEY
+#define TYPE_BLOB SQLITE_BLOB, "BLOB NOT NULL", -1, SCHEMA_NEVER_NULL
+#define TYPE_REAL SQLITE_FLOAT, "REAL NOT NULL", -1, SCHEMA_NEVER_NULL
+#define TYPE_REAL_NULL SQLITE_FLOAT, "REAL", -1, SCHEMA_MAY_BE_NULL
 
 #define TABLE(table, stage, note) static const struct schema_column columns_of_##table[] = {
 #define COLUMN(column, type, note) { #column, note, TYPE_##type },
-#define COMPUTED(column, sql, note) { #column, note, 0, "INTEGER " sql, NULL, SCHEMA_MAY_BE_NULL },
+#define COMPUTED(column, sql, note) { #column, note, 0, "INTEGER " sql, -1, SCHEMA_MAY_BE_NULL },
 #define END(table) \
 	} \
 	;
@@ -58,13 +62,25 @@ const struct schema_table schema_tables[TABLE_COUNT] = {
 #include "schema.def"
 };
 
-static const char other_sql[] =
-#define INDEX(name, table, columns) "CREATE INDEX " #name " ON " #table " " columns ";"
+static const struct {
+	const char *name, *sql;
+} indexes[] = {
+#define INDEX(name, table, columns) { #name, "CREATE INDEX " #name " ON " #table " " columns },
+#include "schema.def"
+};
+
+static const char views_sql[] =
 #define VIEW(name, note, more, sql) "CREATE VIEW " #name " AS -- " note "\n-- " more "\n" sql ";"
 #include "schema.def"
 	;
 
-/* As sqlite3's .schema shows it: a line for each column, with its note. */
+const char *schema_name(int declared)
+{
+	return declared < TABLE_COUNT ? schema_tables[declared].name
+				      : indexes[declared - TABLE_COUNT].name;
+}
+
+/* A line for each column, with its note. */
 static void declare(sqlite3_str *sql, const struct schema_table *table)
 {
 	sqlite3_str_appendf(sql, "CREATE TABLE %s ( -- %s\n", table->name, table->note);
@@ -77,29 +93,42 @@ static void declare(sqlite3_str *sql, const struct schema_table *table)
 	}
 	if (table->key)
 		sqlite3_str_appendf(sql, "\tPRIMARY KEY (%s)\n", table->key);
-	sqlite3_str_appendf(sql, ")%s;\n", table->without_rowid ? " WITHOUT ROWID" : "");
+	sqlite3_str_appendall(sql, table->without_rowid ? ") WITHOUT ROWID" : ")");
+}
+
+char *schema_declaration(int declared)
+{
+	sqlite3_str *sql = sqlite3_str_new(NULL);
+	char *text;
+
+	if (declared < TABLE_COUNT)
+		declare(sql, &schema_tables[declared]);
+	else
+		sqlite3_str_appendall(sql, indexes[declared - TABLE_COUNT].sql);
+	text = sqlite3_str_finish(sql);
+	if (!text)
+		memory_lacks();
+	return text;
 }
 
 /* Runs the text, and frees it. */
-static int run(struct db *db, sqlite3_str *sql)
+static int run(struct db *db, char *sql)
 {
-	char *text = sqlite3_str_finish(sql);
-	int rc = text ? db_exec(db, text) : -1;
+	int rc = sql ? db_exec(db, sql) : -1;
 
-	sqlite3_free(text);
+	sqlite3_free(sql);
 	return rc;
 }
 
 int schema_create(struct db *db)
 {
-	sqlite3_str *sql = sqlite3_str_new(db->handle);
+	int rc = run(db,
+		sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d",
+			DB_APPLICATION_ID, SCHEMA_VERSION));
 
-	sqlite3_str_appendf(sql, "PRAGMA application_id = %d; PRAGMA user_version = %d;",
-		DB_APPLICATION_ID, SCHEMA_VERSION);
-	for (int i = 0; i < TABLE_COUNT; i++)
-		declare(sql, &schema_tables[i]);
-	sqlite3_str_appendall(sql, other_sql);
-	return run(db, sql);
+	for (int i = 0; i < SCHEMA_DECLARED && !rc; i++)
+		rc = run(db, schema_declaration(i));
+	return rc ? -1 : db_exec(db, views_sql);
 }
 
 int schema_delete_derived(struct db *db)
@@ -109,5 +138,5 @@ int schema_delete_derived(struct db *db)
 	for (int i = 0; i < TABLE_COUNT; i++)
 		if (schema_tables[i].stage == SCHEMA_DERIVED)
 			sqlite3_str_appendf(sql, "DELETE FROM %s;", schema_tables[i].name);
-	return run(db, sql);
+	return run(db, sqlite3_str_finish(sql));
 }

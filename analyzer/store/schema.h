@@ -36,6 +36,14 @@ enum schema_id {
 	TABLE_COUNT
 };
 
+/* All that is declared but views: tables, then indexes. */
+enum {
+	LAST_TABLE = TABLE_COUNT - 1,
+#define INDEX(name, table, columns) INDEX_##name,
+#include "schema.def"
+	SCHEMA_DECLARED
+};
+
 /* Text or bytes, which need no end. */
 struct cell {
 	const void *at;
@@ -84,7 +92,7 @@ struct schema_column {
 	const char *name, *note;
 	int type; /* SQLITE_INTEGER, ...; 0: computed, no member of the row */
 	const char *declared;
-	const char *target; /* the table whose ids it has, or NULL */
+	int target; /* the table whose ids it has, -1: none */
 	enum {
 		SCHEMA_NEVER_NULL,
 		SCHEMA_MAY_BE_NULL,
@@ -105,6 +113,11 @@ struct schema_table {
 };
 
 extern const struct schema_table schema_tables[TABLE_COUNT];
+
+const char *schema_name(int declared);
+
+/* As sqlite3's .schema shows it, without semicolon, for the caller to free by sqlite3_free(). */
+char *schema_declaration(int declared);
 
 /* Makes the tables, indexes and views in an empty database.  Returns 0, or -1 after a message. */
 int schema_create(struct db *db);

@@ -94,9 +94,9 @@ check_half() { # 0|1 NAME...
 	echo "$passed $failed" >"$tmp/counts.$half"
 }
 
-# Sanitizers check the same code in both variants; run.sh tests a static runtime.
+# Sanitizers check the same code in both variants, and the Makefile links one; run.sh tests the other.
 variants=("" _simstatic)
-[ $# -eq 0 ] && sanitized && variants=("")
+sanitized && variants=("")
 
 mkdir "$tmp/formats"
 [ $# -gt 0 ] || set -- $(cd "$apps" && ls -- *.cu | sed 's/\.cu$//')

@@ -63,6 +63,10 @@ refused "no text" "call_type"
 
 damage "DROP TABLE wait"
 refused "a missing table" "there is no table 'wait'"
+damage "DROP INDEX site_text"
+refused "a missing index" "there is no index 'site_text'"
+damage "DROP INDEX site_text" "CREATE INDEX site_text ON site (text DESC)"
+refused "another index" "'site_text' does not match the schema of cufence"
 damage "ALTER TABLE call RENAME TO hidden" "CREATE VIEW call AS SELECT * FROM hidden"
 refused "a view for a table" "'[a-z_]+' does not match the schema of cufence"
 damage "DROP TABLE wait" "CREATE VIEW wait AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1

@@ -122,13 +122,13 @@ static int run_command(const char *line, int errors)
 static void print_unchecked(const char *path, FILE *nowhere)
 {
 	struct report_options options = { .level = REPORT_POSSIBLE };
-	struct db db = { 0 }, made;
+	struct db db = { 0 };
 	sqlite3_stmt *q;
 
 	limit_time();
 	if (db_file_open(&db, path, SQLITE_OPEN_READONLY))
 		return;
-	if (!db_create(&made, DB_MEMORY) && !db_check_schema(&db, &made)) {
+	if (!db_check_schema(&db)) {
 		merge_begin(&db);
 		merge_findings(&db, 0);
 		report_text(&db, &options, nowhere);
@@ -143,7 +143,6 @@ static void print_unchecked(const char *path, FILE *nowhere)
 			sqlite3_finalize(q);
 		}
 	}
-	db_close(&made);
 	db_close(&db);
 }
 
