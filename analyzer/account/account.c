@@ -5,6 +5,7 @@
 
 #include "account_internal.h"
 #include "bounds.h"
+#include "compare.h"
 #include "memory.h"
 #include "rows.h"
 #include "sorted.h"
@@ -262,9 +263,7 @@ static int by_process(const void *a, const void *b, void *of)
 	const uint32_t *x = a, *y = b;
 	const struct run_thread *thread = of;
 
-	if (thread[*x].process != thread[*y].process)
-		return thread[*x].process < thread[*y].process ? -1 : 1;
-	return (*x > *y) - (*x < *y);
+	return by_number(thread[*x].process, thread[*y].process) ?: by_number(*x, *y);
 }
 
 /* Processes are found by their threads. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare.h"
 #include "constants.h"
 #include "loop_parts.h"
 #include "memory.h"
@@ -67,9 +68,7 @@ static int more_below(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
-	if (x->below != y->below)
-		return x->below < y->below ? 1 : -1;
-	return (x->node > y->node) - (x->node < y->node);
+	return by_number((int64_t)y->below, (int64_t)x->below) ?: by_number(x->node, y->node);
 }
 
 /*

@@ -92,42 +92,6 @@ static void add_operation(struct use *use, struct stream_use of, const char *kin
 	device->last = at_least(device->last, end);
 }
 
-/* For a run with joined launches, or one that is not in memory. */
-static int add_rows(struct use *use, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT process, ifnull(stream, 0), device, kind, call IS NOT NULL,"
-		" ifnull(start, ?1), coalesce(iif(recorded_end IS NULL, end, start), ?1)"
-		" FROM operation");
-	int step = q ? db_bind(q, "i", RUN_NEVER) : -1;
-
-	while (step >= 0 && (step = db_step(q)) > 0)
-		add_operation(use,
-			(struct stream_use){ .process = sqlite3_column_int64(q, 0),
-				.stream = sqlite3_column_int64(q, 1),
-				.device = sqlite3_column_int64(q, 2) },
-			db_text(q, 3), sqlite3_column_int(q, 4), sqlite3_column_int64(q, 5),
-			sqlite3_column_int64(q, 6));
-	sqlite3_finalize(q);
-	return step;
-}
-
-static void add_works(struct use *use, const struct run *run)
-{
-	for (uint32_t id = 1; id < run_work_end(run); id++) {
-		const struct run_work *work = run_work(run, id);
-		const struct run_where *where = work ? run_where(run, work) : NULL;
-
-		if (work)
-			add_operation(use,
-				(struct stream_use){ .process = where->process,
-					.stream = where->stream,
-					.device = where->device },
-				run_work_names[where->kind], work->call != 0, work->start,
-				run_busy_end(run, work, id));
-	}
-}
-
 /* Adds an interval, without what is before *until. */
 static void add_time(int64_t *time, int64_t *until, int64_t start, int64_t end)
 {
@@ -163,12 +127,36 @@ static int store(struct db *db, const struct use *use)
 int use_measure(struct db *db)
 {
 	struct use use = { 0 };
-	int rc = 0;
+	const struct run *run = db->run && !db->run->joined ? db->run : NULL;
+	/* For a run with joined launches, or one that is not in memory. */
+	sqlite3_stmt *q = run ? NULL
+			      : db_prepare(db,
+					"SELECT process, ifnull(stream, 0), device, kind,"
+					" call IS NOT NULL, ifnull(start, ?1),"
+					" coalesce(iif(recorded_end IS NULL, end, start), ?1)"
+					" FROM operation");
+	int rc = run ? 0 : q ? db_bind(q, "i", RUN_NEVER) : -1;
 
-	if (db->run && !db->run->joined)
-		add_works(&use, db->run);
-	else
-		rc = add_rows(&use, db);
+	while (q && rc >= 0 && (rc = db_step(q)) > 0)
+		add_operation(&use,
+			(struct stream_use){ .process = sqlite3_column_int64(q, 0),
+				.stream = sqlite3_column_int64(q, 1),
+				.device = sqlite3_column_int64(q, 2) },
+			db_text(q, 3), sqlite3_column_int(q, 4), sqlite3_column_int64(q, 5),
+			sqlite3_column_int64(q, 6));
+	sqlite3_finalize(q);
+	for (uint32_t id = 1; run && id < run_work_end(run); id++) {
+		const struct run_work *work = run_work(run, id);
+		const struct run_where *where = work ? run_where(run, work) : NULL;
+
+		if (work)
+			add_operation(&use,
+				(struct stream_use){ .process = where->process,
+					.stream = where->stream,
+					.device = where->device },
+				run_work_names[where->kind], work->call != 0, work->start,
+				run_busy_end(run, work, id));
+	}
 	use.span = radix_sort(use.span, use.span_count, sizeof(*use.span));
 	for (size_t i = 0; i < use.span_count; i++) {
 		const struct use_span *span = &use.span[i];

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 
 #include "bounds.h"
+#include "compare.h"
 #include "constants.h"
 #include "host_runs.h"
+#include "ids.h"
 #include "map.h"
 #include "memory.h"
 
@@ -199,20 +201,14 @@ static int by_thread(const void *a, const void *b)
 {
 	const struct handover *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return (x->until > y->until) - (x->until < y->until);
+	return by_number(x->thread, y->thread) ?: by_number(x->until, y->until);
 }
 
 int handovers_find(struct handovers *handovers, const struct run *run, struct db *db)
 {
 	struct search search = { .run = run, .found = handovers };
-	sqlite3_stmt *q = db_prepare(db, "SELECT id FROM process WHERE clock = 'virtual'");
-	int rc = -1;
+	int rc = ids_read(&search.virtual, db, "SELECT id FROM process WHERE clock = 'virtual'", 1);
 
-	while (q && (rc = db_step(q)) > 0)
-		map_set(&search.virtual, (uint64_t)sqlite3_column_int64(q, 0), 1);
-	sqlite3_finalize(q);
 	if (!rc && !handovers->reading)
 		rc = handovers_read_usage(handovers, db);
 	search.talker = xcalloc(run->thread_count + 1, sizeof(*search.talker));

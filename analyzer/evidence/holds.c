@@ -7,6 +7,7 @@
 #include "bounds.h"
 #include "concurrency.h"
 #include "constants.h"
+#include "ids.h"
 #include "legacy_before.h"
 #include "memory.h"
 #include "run_columns.h"
@@ -58,19 +59,12 @@ struct holds {
 struct holds *holds_new(struct db *db)
 {
 	struct holds *holds = xcalloc(1, sizeof(*holds));
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT process, CAST(value AS INTEGER) FROM property "
-		"WHERE name = 'CUDA_DEVICE_MAX_CONNECTIONS'");
-	int step = -1;
 
-	while (q && (step = db_step(q)) > 0)
-		if (sqlite3_column_int64(q, 1) > 0)
-			map_set(&holds->connections, (uint64_t)sqlite3_column_int64(q, 0),
-				(uint64_t)sqlite3_column_int64(q, 1));
-	sqlite3_finalize(q);
 	holds->run = db->run;
 	legacy_before_find(&holds->before, db->run);
-	if (!step)
+	if (!ids_read(&holds->connections, db,
+		    "SELECT process, CAST(value AS INTEGER) AS count FROM property "
+		    "WHERE name = 'CUDA_DEVICE_MAX_CONNECTIONS' AND count > 0", 0))
 		return holds;
 	holds_free(holds);
 	return NULL;

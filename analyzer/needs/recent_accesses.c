@@ -57,26 +57,6 @@ static void make_newest(struct recent_thing *thing, struct recent_ring *ring)
 	thing->newest = place;
 }
 
-/* Removes the least recently used stream and returns its ring for reuse. */
-static struct recent_ring *forget_oldest(struct recent_thing *thing)
-{
-	struct recent_ring *ring = &thing->ring[thing->oldest - 1];
-
-	thing->forgot = 1;
-	unlink_ring(thing, ring);
-	map_remove(&thing->places, (uint64_t)ring->stream);
-	release_ring(ring);
-	return ring;
-}
-
-static struct recent_ring *new_ring(const struct recent_accesses *recent,
-	struct recent_thing *thing)
-{
-	if (recent->stream_limit && thing->count >= recent->stream_limit)
-		return forget_oldest(thing);
-	return array_push(thing->ring, thing->count);
-}
-
 static struct recent_ring *ring_of(const struct recent_accesses *recent, struct recent_thing *thing,
 	int64_t stream)
 {
@@ -84,9 +64,16 @@ static struct recent_ring *ring_of(const struct recent_accesses *recent, struct 
 
 	if (ring)
 		return ring;
-	ring = new_ring(recent, thing);
-	if (!ring)
-		return NULL;
+	if (recent->stream_limit && thing->count >= recent->stream_limit) {
+		/* The ring of the least recently used stream. */
+		ring = &thing->ring[thing->oldest - 1];
+		thing->forgot = 1;
+		unlink_ring(thing, ring);
+		map_remove(&thing->places, (uint64_t)ring->stream);
+		release_ring(ring);
+	} else {
+		ring = array_push(thing->ring, thing->count);
+	}
 	*ring = (struct recent_ring){ .stream = stream };
 	map_set(&thing->places, (uint64_t)stream, (uint64_t)(ring - thing->ring));
 	return ring;
@@ -106,21 +93,18 @@ static void push_last(struct recent_ring *ring)
 	ring->touch[number % RECENT_DEPTH] = ring->last;
 }
 
-int recent_note(struct recent_accesses *recent, int64_t key, const struct touch *touch,
+void recent_note(struct recent_accesses *recent, int64_t key, const struct touch *touch,
 	unsigned after_all)
 {
 	struct recent_thing *thing = id_map_need(&recent->things, key, sizeof(*thing));
-	struct recent_ring *ring = thing ? ring_of(recent, thing, touch->stream) : NULL;
+	struct recent_ring *ring = ring_of(recent, thing, touch->stream);
 
-	if (!ring)
-		return -1;
 	make_newest(thing, ring);
 	ring->after_all = after_all;
 	push_last(ring);
 	ring->last = *touch;
 	order_clock_ref(touch->clock);
 	ring->count++;
-	return 0;
 }
 
 static int is_up_to(const struct recent_ring *ring, int64_t number, uint32_t reach)

@@ -226,6 +226,8 @@ struct replay {
 	} * memory;                            /* by number */
 	struct booking *booking;               /* by device and engine */
 	int device_count;
+	void **room; /* owns what is by step and by number, but the steps */
+	size_t room_count;
 };
 
 struct savings {

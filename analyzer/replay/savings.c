@@ -21,7 +21,9 @@ static void make_room(struct replay *replay)
 {
 	size_t steps = replay->step_count;
 
-#define ROOM(member, count) (replay->member = xcalloc((count), sizeof(*replay->member)))
+#define ROOM(member, count) \
+	(*array_push(replay->room, replay->room_count) = replay->member = \
+			xcalloc((count), sizeof(*replay->member)))
 	ROOM(once, replay->set_ups->lines);
 	ROOM(same_place, steps);
 	ROOM(change, steps);
@@ -92,11 +94,10 @@ static void free_replay(void *object)
 	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
 		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts,
 		&replay->places, &replay->silences, &replay->admitted, &replay->kept };
-	void *rooms[] = { replay->once, replay->step, replay->operand, replay->same_place,
-		replay->accident, replay->change, replay->end, replay->held, replay->held_unchanged,
-		replay->end_unchanged, replay->thread, replay->stream, replay->event, replay->exec,
-		replay->context, replay->apart, replay->memory, replay->booking, replay };
+	void *rooms[] = { replay->step, replay->operand, replay->accident, replay->room, replay };
 
+	for (size_t i = 0; i < replay->room_count; i++)
+		free(replay->room[i]);
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_release(maps[i]);
 	for (size_t i = 0; i < sizeof(rooms) / sizeof(*rooms); i++)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare.h"
 #include "constants.h"
 #include "findings_internal.h"
 #include "memory.h"
@@ -136,9 +137,7 @@ static void add_change(struct changes *changes, const struct instance *instance,
 /* The more certain of two instances comes first, then one that nothing kept in order. */
 static int compare_certainty(const struct instance *one, const struct instance *other)
 {
-	if (one->confidence != other->confidence)
-		return one->confidence > other->confidence ? 1 : -1;
-	return !one->via - !other->via;
+	return by_number(one->confidence, other->confidence) ?: !one->via - !other->via;
 }
 
 /* Returns 1 if one represents the instances with the same reason rather than other. */
@@ -331,17 +330,10 @@ static int by_worth(const void *a, const void *b)
 	int wrong = rule_is_fence(x->rule) && !is_guess(x) ? (int)finding_confidence(x) : 0;
 	int other = rule_is_fence(y->rule) && !is_guess(y) ? (int)finding_confidence(y) : 0;
 
-	if (wrong != other)
-		return wrong < other ? 1 : -1;
-	if (is_guess(x) != is_guess(y))
-		return is_guess(x) ? 1 : -1;
-	if (x->replayed != y->replayed)
-		return x->replayed < y->replayed ? 1 : -1;
-	if (x->part.share != y->part.share)
-		return x->part.share < y->part.share ? 1 : -1;
-	if (x->rule != y->rule)
-		return x->rule < y->rule ? -1 : 1;
-	return (x->process > y->process) - (x->process < y->process);
+	return by_number(other, wrong) ?: by_number(is_guess(x), is_guess(y))
+		?: by_number(y->replayed, x->replayed)
+		?: (x->part.share < y->part.share) - (x->part.share > y->part.share)
+		?: by_number(x->rule, y->rule) ?: by_number(x->process, y->process);
 }
 
 int findings_store(struct findings *findings)

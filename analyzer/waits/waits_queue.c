@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "bounds.h"
+#include "compare.h"
 #include "constants.h"
 #include "id_map.h"
 #include "memory.h"
@@ -98,11 +99,8 @@ static int by_thread(const void *a, const void *b)
 {
 	const struct full *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return (x->thread > y->thread) - (x->thread < y->thread);
-	if (x->call != y->call)
-		return (x->call > y->call) - (x->call < y->call);
-	return (x->start > y->start) - (x->start < y->start);
+	return by_number(x->thread, y->thread) ?: by_number(x->call, y->call)
+		?: by_number(x->start, y->start);
 }
 
 static void collect(struct search *search)
