@@ -53,12 +53,14 @@ static void follow_step(struct follower *follower, uint32_t number)
 		replay_note(replay, step, end);
 }
 
-/* Functions whose runs were recorded are operations that use no engine. */
-static void read_runs(struct replay *replay)
+void replay_find_host_work(struct replay *replay)
 {
-	uint64_t count = host_run_count(replay->run);
+	struct follower follower = { .replay = replay,
+		.until = xcalloc(replay->step_count, sizeof(*follower.until)) };
+	uint32_t *last = xcalloc(replay->threads.count, sizeof(*last));
 
-	for (uint64_t i = 0; i < count; i++) {
+	/* Functions whose runs were recorded are operations that use no engine. */
+	for (uint64_t i = 0; i < host_run_count(replay->run); i++) {
 		const struct host_run *ran = host_run_at(replay->run, i);
 		uint32_t number = ran->process != (uint32_t)replay->process || !ran->call ||
 				ran->exit == RUN_NEVER
@@ -72,15 +74,6 @@ static void read_runs(struct replay *replay)
 		step->end = ran->exit;
 		step->act |= STEP_HAS_OP;
 	}
-}
-
-void replay_find_host_work(struct replay *replay)
-{
-	struct follower follower = { .replay = replay,
-		.until = xcalloc(replay->step_count, sizeof(*follower.until)) };
-	uint32_t *last = xcalloc(replay->threads.count, sizeof(*last));
-
-	read_runs(replay);
 	/* It probably reports the end of what its thread submitted to another stream before. */
 	for (size_t i = 0; i < replay->threads.count; i++)
 		last[i] = REPLAY_NONE;
