@@ -179,42 +179,25 @@ static int is_memory_there(const struct host_view *view, const struct walk_call 
 		map_get(&view->memory, (uint64_t)call->process, UINT64_MAX) <= (uint64_t)call->id;
 }
 
-/* The nodes of a graph are judged as one operation. */
-static enum host_view_shown shows_stray(const struct host_view *view, const struct walk_call *call)
-{
-	const struct run_ended *launch;
-
-	if (!view->strays.count)
-		return SHOWN_NOTHING;
-	if (kind_family(call->kind) == FAMILY_graph_launch)
-		return SHOWN_MAYBE;
-	launch = run_find(&view->run->launches, call->id);
-	return launch && map_get(&view->strays, launch->what, 0) ? SHOWN : SHOWN_NOTHING;
-}
-
-/* The kernel alone, without the launch shape, shows that the host cannot see the results. */
-static int is_private(const struct host_view *view, const struct walk_call *call)
-{
-	const struct run_kernel *kernel = run_kernel(view->run, call->kernel);
-
-	return kind_family(call->kind) == FAMILY_launch && call->kernel &&
-		!(kernel->reaches & PTX_REACH_VARIABLE) &&
-		(kernel->complete || !is_memory_there(view, call));
-}
-
 /* Kernels access managed variables by name. */
 static int shows_kernel(const struct host_view *view, struct access_reader *reader,
 	const struct walk_call *call)
 {
+	const struct run_kernel *kernel = run_kernel(view->run, call->kernel);
+	int is_graph = kind_family(call->kind) == FAMILY_graph_launch;
+	const struct run_ended *launch =
+		is_graph || !view->strays.count ? NULL : run_find(&view->run->launches, call->id);
 	const struct accesses *accesses;
-	enum host_view_shown stray;
 
-	if (map_get(&view->printers, (uint64_t)call->kernel, 0))
+	if (map_get(&view->printers, (uint64_t)call->kernel, 0) ||
+		(launch && map_get(&view->strays, launch->what, 0)))
 		return SHOWN;
-	stray = shows_stray(view, call);
-	if (stray != SHOWN_NOTHING)
-		return stray;
-	if (is_private(view, call))
+	/* The nodes of a graph are judged as one operation. */
+	if (is_graph && view->strays.count)
+		return SHOWN_MAYBE;
+	/* The kernel alone, without the launch shape, shows that the host sees no results. */
+	if (!is_graph && call->kernel && !(kernel->reaches & PTX_REACH_VARIABLE) &&
+		(kernel->complete || !is_memory_there(view, call)))
 		return SHOWN_NOTHING;
 	accesses = access_read(reader, call->id);
 	if (!accesses)

@@ -179,10 +179,10 @@ static void learn_wait(const struct replay *replay, const struct ends *ends, uin
 	}
 	/* The length of its wait was measured by comparison with similar calls. */
 	if (step->act & STEP_HOLDS_OTHERS) {
-		int64_t others = latest(others_end(ends, number), others_exit(replay, number));
+		int64_t others = at_least(others_end(ends, number), others_exit(replay, number));
 
 		raise_to(&waited, others - step->enter);
-		after = step->exit - latest(target, others);
+		after = step->exit - at_least(target, others);
 	}
 	step->own = length > waited ? length - waited : 0;
 	/* The work of a call after it drained the device recurs in any case. */
@@ -276,11 +276,11 @@ static void learn_pages(const struct replay *replay, uint32_t number)
 	const struct replay_step *step = &replay->step[number];
 	uint32_t earlier = replay->same_place[number];
 	struct replay_step *first = earlier == REPLAY_NONE ? NULL : &replay->step[earlier];
-	int64_t copying = latest(step->own, step->lag);
+	int64_t copying = at_least(step->own, step->lag);
 
 	if (first && first->pinning && !step->pinning && first->engine == ENGINE_D2H &&
-		first->bytes == step->bytes && latest(first->own, first->lag) > copying)
-		first->pinning += latest(first->own, first->lag) - copying;
+		first->bytes == step->bytes && at_least(first->own, first->lag) > copying)
+		first->pinning += at_least(first->own, first->lag) - copying;
 }
 
 static void learn_step(struct replay *replay, const struct ends *ends, uint32_t number)
