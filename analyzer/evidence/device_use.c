@@ -43,24 +43,6 @@ struct use {
 	struct map streams; /* process, stream, device and kind -> index + 1 */
 };
 
-/* Returns the index of a device, added if missing. */
-static size_t device_of(struct use *use, int64_t process, int64_t device)
-{
-	for (size_t i = 0; i < use->device_count; i++) {
-		size_t index = (use->last_device + i) % use->device_count;
-
-		if (use->device[index].process == process && use->device[index].device == device)
-			return use->last_device = index;
-	}
-	*array_push(use->device, use->device_count) = (struct device_use){ .process = process,
-		.device = device,
-		.first = INT64_MAX,
-		.last = INT64_MIN,
-		.busy_until = INT64_MIN,
-		.overlapped_until = INT64_MIN };
-	return use->last_device = use->device_count - 1;
-}
-
 /* start and end: RUN_NEVER if unknown. */
 static void add_operation(struct use *use, struct stream_use of, const char *kind, int has_call,
 	int64_t start, int64_t end)
@@ -68,7 +50,7 @@ static void add_operation(struct use *use, struct stream_use of, const char *kin
 	uint64_t what[offsetof(struct stream_use, operations) / sizeof(uint64_t)], key, known;
 	struct stream_use *stream;
 	struct device_use *device;
-	size_t index;
+	size_t index = use->last_device, tried = 0;
 
 	strncpy(of.kind, kind, sizeof(of.kind) - 1);
 	memcpy(what, &of, sizeof(what));
@@ -85,7 +67,21 @@ static void add_operation(struct use *use, struct stream_use of, const char *kin
 	if (start == RUN_NEVER || end == RUN_NEVER || end < start)
 		return;
 	stream->busy += end - start;
-	index = device_of(use, of.process, of.device);
+	for (; tried < use->device_count; tried++, index = (index + 1) % use->device_count)
+		if (use->device[index].process == of.process &&
+			use->device[index].device == of.device)
+			break;
+	if (tried == use->device_count) {
+		index = use->device_count;
+		*array_push(use->device, use->device_count) =
+			(struct device_use){ .process = of.process,
+				.device = of.device,
+				.first = INT64_MAX,
+				.last = INT64_MIN,
+				.busy_until = INT64_MIN,
+				.overlapped_until = INT64_MIN };
+	}
+	use->last_device = index;
 	*array_push(use->span, use->span_count) = (struct use_span){ start, end, index };
 	device = &use->device[index];
 	device->first = at_most(device->first, start);

@@ -7,6 +7,7 @@
 #include "ids.h"
 #include "map.h"
 #include "memory.h"
+#include "sorted.h"
 
 struct search {
 	const struct run *run;
@@ -29,9 +30,9 @@ static int read_names(struct search *search, struct db *db)
 		" LEFT JOIN kernel_image i ON i.kernel = k.id"
 		" GROUP BY k.id HAVING count(i.hash) < 2");
 	int rc = q ? ids_read(&search->lines, db,
-			  "SELECT id, dense_rank() OVER (ORDER BY process, file, text) FROM site"
-			  " WHERE text NOT NULL",
-			  0)
+			     "SELECT id, dense_rank() OVER (ORDER BY process, file, text) FROM site"
+			     " WHERE text NOT NULL",
+			     0)
 		   : -1;
 
 	while (!rc && (rc = db_step(q)) > 0) {
@@ -186,19 +187,11 @@ int set_ups_find(struct set_ups *set_ups, const struct run *run, struct db *db)
 
 const struct set_up *set_ups_first(const struct set_ups *set_ups, uint32_t thread, int64_t after)
 {
-	size_t low = 1, high = set_ups->count;
+	size_t at = sorted_in_group(set_ups->list, set_ups->count, sizeof(*set_ups->list),
+		offsetof(struct set_up, thread), thread, offsetof(struct set_up, until), after);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct set_up *set_up = &set_ups->list[middle];
-
-		if (set_up->thread < thread || (set_up->thread == thread && set_up->until <= after))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < set_ups->count && set_ups->list[low].thread == thread ? &set_ups->list[low]
-									   : NULL;
+	return at < set_ups->count && set_ups->list[at].thread == thread ? &set_ups->list[at]
+									 : NULL;
 }
 
 void set_ups_release(struct set_ups *set_ups)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "findings_internal.h"
 #include "memory.h"
@@ -223,17 +224,12 @@ static int64_t saved_together(const struct together *together, size_t count,
 	return best;
 }
 
-static int64_t above(int64_t value, int64_t floor)
-{
-	return value > floor ? value - floor : 0;
-}
-
 /* Sets what a finding saves beyond others. */
 static void set_beyond(const struct findings *findings, struct finding *finding,
 	const struct saving *all, int64_t others)
 {
-	finding->saving = (struct saving){ above(all->best, others), above(all->low, others),
-		above(all->high, others) };
+	finding->saving = (struct saving){ at_least(all->best - others, 0),
+		at_least(all->low - others, 0), at_least(all->high - others, 0) };
 	finding->replayed = 1;
 	finding_weigh(findings, finding);
 }
@@ -335,11 +331,11 @@ static void order_fixes(struct findings *findings, int64_t process)
 		next = shown.finding[best];
 		shown.finding[best] = shown.finding[fixed];
 		shown.finding[fixed] = next;
-		next->place[0]->then = above(most, before);
+		next->place[0]->then = at_least(most - before, 0);
 		if (next->place[0]->then < next->saving.low && !next->place[0]->worst.masked)
 			next->place[0]->after = after;
 		after |= (uint64_t)1 << next->rule;
-		before = most > before ? most : before;
+		before = at_least(most, before);
 	}
 }
 

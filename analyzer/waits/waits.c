@@ -234,25 +234,6 @@ static struct order_state pending_find(struct waits *waits, const struct order *
 	return ORDER_NOTHING;
 }
 
-/*
- * After the return of a call that waited for all work in its scope: if some of that is unknown, it
- * has ended now.
- */
-static void pending_end_unknown(struct waits *waits, const struct walk_call *call, enum scope scope)
-{
-	int device = scope == SCOPE_DEVICE ? scope_device(call) : -1;
-
-	if (scope != SCOPE_CONTEXT && scope != SCOPE_DEVICE && scope != SCOPE_PROCESS)
-		return;
-	for (size_t i = 0; i < waits->contexts.size; i++) {
-		struct pending_context *context = waits->contexts.slot[i].object;
-
-		if (is_on(context, call->process, device) &&
-			(scope != SCOPE_CONTEXT || waits->contexts.slot[i].id == context_id(call)))
-			context->all = context->blocking = context->beside = ORDER_NOTHING;
-	}
-}
-
 /* --- candidates --- */
 
 static struct wait_operation operation_of(const struct walk_call *call)
@@ -380,6 +361,7 @@ static void add_candidate(struct waits *waits, const struct walk_call *call, str
 int waits_process_call(struct waits *waits, const struct order *order, const struct walk_call *call)
 {
 	enum scope scope = scope_within(call);
+	const struct id_map *contexts = &waits->contexts;
 	struct order_state before;
 	struct copy_back *copy;
 	enum resize resize = resizes_process_call(waits->resizes, call);
@@ -393,9 +375,19 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 		if (before.op != ORDER_OP_UNKNOWN && !call->unknown &&
 			(scope != SCOPE_NONE || scope_of(call) == SCOPE_NONE))
 			add_candidate(waits, call, wait_of(waits, call, before, resize));
-		if (before.op == ORDER_OP_UNKNOWN &&
-			(scope_is_explicit(call) || scope_empties_device(call)))
-			pending_end_unknown(waits, call, scope);
+		/* It waited for all work in its scope: if some is unknown, that has ended now. */
+		for (size_t i = 0; i < contexts->size && before.op == ORDER_OP_UNKNOWN &&
+			(scope_is_explicit(call) || scope_empties_device(call)) &&
+			scope >= SCOPE_CONTEXT;
+			i++) {
+			struct pending_context *context = contexts->slot[i].object;
+			int device = scope == SCOPE_DEVICE ? scope_device(call) : -1;
+
+			if (is_on(context, call->process, device) &&
+				(scope != SCOPE_CONTEXT ||
+					contexts->slot[i].id == context_id(call)))
+				context->all = context->blocking = context->beside = ORDER_NOTHING;
+		}
 	}
 	if (call_is_async_copy(call->kind) && call->direction == COPY_D2H && !call->result &&
 		call->op && call->op_end != WALK_NEVER) {
