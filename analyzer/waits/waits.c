@@ -408,11 +408,11 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 #define USE_POLLING (WAIT_STAGED + 1)
 
 /*
- * Fills table wait_use, once all waits are found: the total time that the host waited for the
- * device, by process and kind.  It includes waits without a row in table wait because nobody could
+ * Finds the waits, then fills table wait_use: the total time that the host waited for the device, by
+ * process and kind.  It includes waits without a row in table wait because nobody could
  * change them or because they are too short to be certain, and loops of queries.
  */
-static int store_use(struct waits *waits)
+int waits_finish(struct waits *waits)
 {
 	static const char *const names[] = {
 #define X(kind, name) [WAIT_##kind] = name,
@@ -420,10 +420,17 @@ static int store_use(struct waits *waits)
 #undef X
 			[USE_POLLING] = "polling",
 	};
-	const struct run *run = waits->db->run;
+	struct db *db = waits->db;
+	struct run *run = db->run;
 	struct polls polls = { 0 };
-	int rc = polls_find(&polls, run, waits->db);
+	int rc;
 
+	waits_judge(&waits->list, &waits->samples, &waits->timings, &run->evidence);
+	waits_add_staged(run, &waits->list);
+	rc = waits_find_avoidable(db, &waits->list) || waits_find_queue(db) ||
+			polls_find(&polls, run, db)
+		? -1
+		: 0;
 	for (size_t i = 1; i < run->evidence.wait_count && !rc; i++) {
 		const struct run_wait *wait = &run->evidence.wait[i];
 		const struct run_call *call = run_call(run, wait->call);
@@ -449,20 +456,9 @@ static int store_use(struct waits *waits)
 		const struct wait_use *use = waits->uses.slot[i].object;
 
 		if (use)
-			rc = db_add(waits->db,
+			rc = db_add(db,
 				ROW(wait_use, use->process, cell_text(names[use->kind]), use->count,
 					use->waited));
 	}
 	return rc;
-}
-
-int waits_finish(struct waits *waits)
-{
-	struct db *db = waits->db;
-
-	waits_judge(&waits->list, &waits->samples, &waits->timings, &db->run->evidence);
-	waits_add_staged(db->run, &waits->list);
-	return waits_find_avoidable(db, &waits->list) || waits_find_queue(db) || store_use(waits)
-		? -1
-		: 0;
 }
