@@ -117,8 +117,8 @@ static int is_wanted(const struct findings *findings, const struct finding *find
 }
 
 /*
- * Other calls may have the same effect: then they are changed with a line.  Or the call has a second
- * effect to change, if changing the first saves little and the second has its own finding.
+ * Other calls may have the same effect as a line's: then they are changed, too.  Or the call has a
+ * second effect to change, if changing the first saves little and the second has its own finding.
  */
 static int replay_finding(struct findings *findings, struct finding *finding)
 {

@@ -286,8 +286,8 @@ static int say_race(struct findings *findings, const struct finding_place *place
 }
 
 /*
- * Without its unintended wait an accidental order is lost.  Writes those of the finding's waits, one
- * for each pair of lines.
+ * Without its unintended wait an accidental order is lost.  Writes those of the finding's waits,
+ * one for each pair of lines.
  */
 static int write_races(const struct finding_rows *rows, const struct finding *finding)
 {

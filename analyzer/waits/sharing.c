@@ -18,7 +18,8 @@ enum touch { TOUCH_NONE, TOUCH_MAYBE, TOUCH_SURELY, TOUCH_GRAPH };
 /* clang-format off */
 #define END(operand, call) \
 	operand ".address + ifnull((SELECT x.span FROM extent x WHERE x.call = " operand ".call" \
-	" AND x.role = " operand ".role AND x.item = ifnull(" operand ".offset, 0)), " call ".bytes)"
+	" AND x.role = " operand ".role AND x.item = ifnull(" operand ".offset, 0)), " \
+	call ".bytes)"
 static const char touch_sql[] =
 	"SELECT CASE o.role WHEN 'word' THEN CASE WHEN o.address < a.address THEN 1"
 	"   WHEN o.address < " END("a", "ac") " THEN 2 ELSE 0 END"

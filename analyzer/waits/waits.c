@@ -408,8 +408,8 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 #define USE_POLLING (WAIT_STAGED + 1)
 
 /*
- * Finds the waits, then fills table wait_use: the total time that the host waited for the device, by
- * process and kind.  It includes waits without a row in table wait because nobody could
+ * Finds the waits, then fills table wait_use: the total time that the host waited for the device,
+ * by process and kind.  It includes waits without a row in table wait because nobody could
  * change them or because they are too short to be certain, and loops of queries.
  */
 int waits_finish(struct waits *waits)
