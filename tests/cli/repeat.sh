@@ -24,9 +24,12 @@ trace() { # PROGRAM [SECONDS]: its normalized trace; stopped for so long a few t
 		kill -CONT $process
 	done 2>/dev/null
 	wait $process
-	# The addresses of large blocks depend on CUPTI's buffers, and these on real time.  The number of
-	# the file that pages belong to, as by cuMemHostRegister, differs each time.
-	"$cufence" dump "$tmp"/out/*.cft 2>&1 | sed -E 's/\b(pid|parent_pid|thread|caller)=[0-9]+/\1=N/g
+	# When CUPTI's thread writes a chunk depends on real time: chunks are joined by thread.  So do the
+	# addresses of large blocks, on CUPTI's buffers.  The number of the file that pages belong to, as
+	# by cuMemHostRegister, differs each time.
+	"$cufence" dump "$tmp"/out/*.cft 2>&1 | awk '
+		sub(/^chunk thread=/, "") { thread = $1 + 0; next }
+		{ printf "%d %d %s\n", thread, NR, $0 }' | sort -n -k 1,1 -k 2,2 | cut -d " " -f 3- | sed -E 's/\b(pid|parent_pid|thread|caller)=[0-9]+/\1=N/g
 		/^call /s/=0x7f[0-9a-f]{10}\b/=0x7fN/g
 		/^call cuMemHostRegister/s/handle=0x[0-9a-f]+/handle=N/'
 }
