@@ -5,6 +5,7 @@
 
 #include "account_internal.h"
 #include "bounds.h"
+#include "compare.h"
 #include "memory.h"
 #include "rows.h"
 #include "sorted.h"
@@ -262,32 +263,7 @@ static int by_process(const void *a, const void *b, void *of)
 	const uint32_t *x = a, *y = b;
 	const struct run_thread *thread = of;
 
-	if (thread[*x].process != thread[*y].process)
-		return thread[*x].process < thread[*y].process ? -1 : 1;
-	return (*x > *y) - (*x < *y);
-}
-
-/* Processes are found by their threads. */
-static int account_processes(const struct account *account)
-{
-	struct run *own = account->db->run;
-	const struct run_thread *thread = account->run->thread;
-	uint32_t *of = xcalloc(account->run->thread_count, sizeof(*of));
-	size_t count = 0, end;
-	int rc = 0;
-
-	for (uint32_t i = 1; i < account->run->thread_count; i++)
-		if (thread[i].process)
-			of[count++] = i;
-	qsort_r(of, count, sizeof(*of), by_process, account->run->thread);
-	for (size_t first = 0; first < count && !rc; first = end) {
-		for (end = first;
-			end < count && thread[of[end]].process == thread[of[first]].process;)
-			end++;
-		rc = account_process(account, of + first, end - first, own ? &own->evidence : NULL);
-	}
-	free(of);
-	return rc;
+	return by_number(thread[*x].process, thread[*y].process) ?: by_number(*x, *y);
 }
 
 int account_measure(struct db *db)
@@ -295,6 +271,8 @@ int account_measure(struct db *db)
 	struct run *own;
 	struct account account = { .run = run_of(db, &own), .db = db };
 	const struct run *run = account.run;
+	uint32_t *of = NULL; /* processes are found by their threads */
+	size_t count = 0, end;
 	int rc = run ? 0 : -1;
 
 	for (size_t i = 0; !rc && i < run->evidence.hold_count; i++)
@@ -302,10 +280,21 @@ int account_measure(struct db *db)
 	if (!rc) {
 		account.threads = xcalloc(run->thread_count, sizeof(*account.threads));
 		account_list_works(&account);
-		rc = polls_find(&account.polls, run, db) || account_read_usage(&account)
-			? -1
-			: account_processes(&account);
+		rc = polls_find(&account.polls, run, db) || account_read_usage(&account) ? -1 : 0;
+		of = xcalloc(run->thread_count, sizeof(*of));
+		for (uint32_t i = 1; i < run->thread_count; i++)
+			if (run->thread[i].process)
+				of[count++] = i;
+		qsort_r(of, count, sizeof(*of), by_process, run->thread);
 	}
+	for (size_t first = 0; first < count && !rc; first = end) {
+		for (end = first; end < count &&
+			run->thread[of[end]].process == run->thread[of[first]].process;)
+			end++;
+		rc = account_process(&account, of + first, end - first,
+			db->run ? &db->run->evidence : NULL);
+	}
+	free(of);
 	free(account.works);
 	free(account.threads);
 	handovers_release(&account.handovers);

@@ -5,6 +5,7 @@
 #include "account_internal.h"
 #include "bounds.h"
 #include "busy.h"
+#include "compare.h"
 #include "radix_sort.h"
 #include "memory.h"
 
@@ -12,13 +13,8 @@ static int by_device_and_start(const void *a, const void *b)
 {
 	const struct account_work *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->id > y->id) - (x->id < y->id);
+	return by_number(x->process, y->process) ?: by_number(x->device, y->device)
+		?: by_number(x->start, y->start) ?: by_number(x->id, y->id);
 }
 
 /* Sorts by start first, which suffices for one device. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare.h"
 #include "constants.h"
 #include "loop_parts.h"
 #include "memory.h"
@@ -67,9 +68,7 @@ static int more_below(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
-	if (x->below != y->below)
-		return x->below < y->below ? 1 : -1;
-	return (x->node > y->node) - (x->node < y->node);
+	return by_number((int64_t)y->below, (int64_t)x->below) ?: by_number(x->node, y->node);
 }
 
 /*
@@ -214,40 +213,12 @@ static struct candidate *choose_nested(struct search *search, const struct candi
 	return chosen;
 }
 
-/* Adds loops of the same thread that take place in the turns, one for a line. */
-static int add_inner(struct loop *loop, struct search *search, const struct candidate *chosen,
-	struct db *db)
-{
-	const struct loop_paths *paths = &search->paths;
-	uint32_t outer = loop_paths_find_line(paths, chosen->node, 0);
-
-	for (size_t i = 0; i < search->count && loop->inner_count < LOOP_INNER_MOST; i++) {
-		const struct candidate *inner = &search->candidate[i];
-		struct loop_inner *into = &loop->inner[loop->inner_count];
-		int is_named;
-
-		if (inner->own != chosen->own ||
-			inner->arrivals < LOOP_INNER_LEAST * chosen->arrivals ||
-			LOOP_INNER_PART * inner->below < chosen->own->count)
-			continue;
-		into->site = inner->own->token[inner->first].site;
-		into->turns = inner->arrivals;
-		if (loop_paths_name(paths, db, loop_paths_find_line(paths, inner->node, outer),
-			    into->site, into->place, sizeof(into->place)))
-			return -1;
-		is_named = !strcmp(loop->place, into->place);
-		for (size_t k = 0; k < loop->inner_count; k++)
-			is_named |= !strcmp(loop->inner[k].place, into->place);
-		loop->inner_count += !is_named;
-	}
-	return 0;
-}
-
 static int set_loop(struct loop *loop, struct search *search, const struct candidate *chosen,
 	struct db *db)
 {
 	const struct token *token = chosen->own->token, *last = token + chosen->own->count - 1;
-	uint32_t line = loop_paths_find_line(&search->paths, chosen->node, 0);
+	const struct loop_paths *paths = &search->paths;
+	uint32_t line = loop_paths_find_line(paths, chosen->node, 0);
 	struct turns turns = { 0 };
 
 	turns_measure(&turns, &search->tokens, chosen->own, chosen->node, 1);
@@ -261,11 +232,29 @@ static int set_loop(struct loop *loop, struct search *search, const struct candi
 		token++;
 	loop->site = token->site;
 	loop->warm = turns.warm;
-	return loop_paths_name(&search->paths, db, line, loop->site, loop->place,
-		       sizeof(loop->place)) ||
-			add_inner(loop, search, chosen, db)
-		? -1
-		: 0;
+	if (loop_paths_name(paths, db, line, loop->site, loop->place, sizeof(loop->place)))
+		return -1;
+	/* Loops of the same thread that take place in the turns, one for a line. */
+	for (size_t i = 0; i < search->count && loop->inner_count < LOOP_INNER_MOST; i++) {
+		const struct candidate *inner = &search->candidate[i];
+		struct loop_inner *into = &loop->inner[loop->inner_count];
+		int is_named;
+
+		if (inner->own != chosen->own ||
+			inner->arrivals < LOOP_INNER_LEAST * chosen->arrivals ||
+			LOOP_INNER_PART * inner->below < chosen->own->count)
+			continue;
+		into->site = inner->own->token[inner->first].site;
+		into->turns = inner->arrivals;
+		if (loop_paths_name(paths, db, loop_paths_find_line(paths, inner->node, line),
+			    into->site, into->place, sizeof(into->place)))
+			return -1;
+		is_named = !strcmp(loop->place, into->place);
+		for (size_t k = 0; k < loop->inner_count; k++)
+			is_named |= !strcmp(loop->inner[k].place, into->place);
+		loop->inner_count += !is_named;
+	}
+	return 0;
 }
 
 int loop_find(struct loop *loop, const struct run *run, struct db *db, const uint32_t *threads,

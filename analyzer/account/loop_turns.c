@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bounds.h"
+#include "compare.h"
 #include "constants.h"
 #include "radix_sort.h"
 #include "memory.h"
@@ -49,11 +50,9 @@ static int by_lead(const void *a, const void *b)
 {
 	const struct token_thread *x = a, *y = b;
 
-	if (!x->script != !y->script)
-		return x->script ? -1 : 1;
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	return (x->thread > y->thread) - (x->thread < y->thread);
+	return by_number(!x->script, !y->script)
+		?: by_number((int64_t)y->count, (int64_t)x->count)
+		?: by_number(x->thread, y->thread);
 }
 
 void tokens_read(struct tokens *tokens, const uint32_t *threads, size_t count)

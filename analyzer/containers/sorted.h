@@ -53,4 +53,21 @@ static inline size_t sorted_number(const void *rows, size_t count, size_t row_si
 	return low;
 }
 
+/*
+ * Among rows sorted by a group, a uint32_t member, and then by an int64_t member: returns the index
+ * of the first row of a group above a value, or of what comes after the group.
+ */
+static inline size_t sorted_in_group(const void *rows, size_t count, size_t row_size,
+	size_t group_member, uint32_t group, size_t member, int64_t value)
+{
+	size_t from = sorted_number(rows, count, row_size, group_member, group);
+	size_t end = group == UINT32_MAX
+		? count
+		: sorted_number(rows, count, row_size, group_member, group + 1);
+
+	return from +
+		sorted_after((const char *)rows + from * row_size, end - from, row_size, member,
+			value);
+}
+
 #endif

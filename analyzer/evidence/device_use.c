@@ -43,24 +43,6 @@ struct use {
 	struct map streams; /* process, stream, device and kind -> index + 1 */
 };
 
-/* Returns the index of a device, added if missing. */
-static size_t device_of(struct use *use, int64_t process, int64_t device)
-{
-	for (size_t i = 0; i < use->device_count; i++) {
-		size_t index = (use->last_device + i) % use->device_count;
-
-		if (use->device[index].process == process && use->device[index].device == device)
-			return use->last_device = index;
-	}
-	*array_push(use->device, use->device_count) = (struct device_use){ .process = process,
-		.device = device,
-		.first = INT64_MAX,
-		.last = INT64_MIN,
-		.busy_until = INT64_MIN,
-		.overlapped_until = INT64_MIN };
-	return use->last_device = use->device_count - 1;
-}
-
 /* start and end: RUN_NEVER if unknown. */
 static void add_operation(struct use *use, struct stream_use of, const char *kind, int has_call,
 	int64_t start, int64_t end)
@@ -68,7 +50,7 @@ static void add_operation(struct use *use, struct stream_use of, const char *kin
 	uint64_t what[offsetof(struct stream_use, operations) / sizeof(uint64_t)], key, known;
 	struct stream_use *stream;
 	struct device_use *device;
-	size_t index;
+	size_t index = use->last_device, tried = 0;
 
 	strncpy(of.kind, kind, sizeof(of.kind) - 1);
 	memcpy(what, &of, sizeof(what));
@@ -85,47 +67,25 @@ static void add_operation(struct use *use, struct stream_use of, const char *kin
 	if (start == RUN_NEVER || end == RUN_NEVER || end < start)
 		return;
 	stream->busy += end - start;
-	index = device_of(use, of.process, of.device);
+	for (; tried < use->device_count; tried++, index = (index + 1) % use->device_count)
+		if (use->device[index].process == of.process &&
+			use->device[index].device == of.device)
+			break;
+	if (tried == use->device_count) {
+		index = use->device_count;
+		*array_push(use->device, use->device_count) =
+			(struct device_use){ .process = of.process,
+				.device = of.device,
+				.first = INT64_MAX,
+				.last = INT64_MIN,
+				.busy_until = INT64_MIN,
+				.overlapped_until = INT64_MIN };
+	}
+	use->last_device = index;
 	*array_push(use->span, use->span_count) = (struct use_span){ start, end, index };
 	device = &use->device[index];
 	device->first = at_most(device->first, start);
 	device->last = at_least(device->last, end);
-}
-
-/* For a run with joined launches, or one that is not in memory. */
-static int add_rows(struct use *use, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT process, ifnull(stream, 0), device, kind, call IS NOT NULL,"
-		" ifnull(start, ?1), coalesce(iif(recorded_end IS NULL, end, start), ?1)"
-		" FROM operation");
-	int step = q ? db_bind(q, "i", RUN_NEVER) : -1;
-
-	while (step >= 0 && (step = db_step(q)) > 0)
-		add_operation(use,
-			(struct stream_use){ .process = sqlite3_column_int64(q, 0),
-				.stream = sqlite3_column_int64(q, 1),
-				.device = sqlite3_column_int64(q, 2) },
-			db_text(q, 3), sqlite3_column_int(q, 4), sqlite3_column_int64(q, 5),
-			sqlite3_column_int64(q, 6));
-	sqlite3_finalize(q);
-	return step;
-}
-
-static void add_works(struct use *use, const struct run *run)
-{
-	for (uint32_t id = 1; id < run_work_end(run); id++) {
-		const struct run_work *work = run_work(run, id);
-		const struct run_where *where = work ? run_where(run, work) : NULL;
-
-		if (work)
-			add_operation(use,
-				(struct stream_use){ .process = where->process,
-					.stream = where->stream,
-					.device = where->device },
-				run_work_names[where->kind], work->call != 0, work->start,
-				run_busy_end(run, work, id));
-	}
 }
 
 /* Adds an interval, without what is before *until. */
@@ -163,12 +123,36 @@ static int store(struct db *db, const struct use *use)
 int use_measure(struct db *db)
 {
 	struct use use = { 0 };
-	int rc = 0;
+	const struct run *run = db->run && !db->run->joined ? db->run : NULL;
+	/* For a run with joined launches, or one that is not in memory. */
+	sqlite3_stmt *q = run ? NULL
+			      : db_prepare(db,
+					"SELECT process, ifnull(stream, 0), device, kind,"
+					" call IS NOT NULL, ifnull(start, ?1),"
+					" coalesce(iif(recorded_end IS NULL, end, start), ?1)"
+					" FROM operation");
+	int rc = run ? 0 : q ? db_bind(q, "i", RUN_NEVER) : -1;
 
-	if (db->run && !db->run->joined)
-		add_works(&use, db->run);
-	else
-		rc = add_rows(&use, db);
+	while (q && rc >= 0 && (rc = db_step(q)) > 0)
+		add_operation(&use,
+			(struct stream_use){ .process = sqlite3_column_int64(q, 0),
+				.stream = sqlite3_column_int64(q, 1),
+				.device = sqlite3_column_int64(q, 2) },
+			db_text(q, 3), sqlite3_column_int(q, 4), sqlite3_column_int64(q, 5),
+			sqlite3_column_int64(q, 6));
+	sqlite3_finalize(q);
+	for (uint32_t id = 1; run && id < run_work_end(run); id++) {
+		const struct run_work *work = run_work(run, id);
+		const struct run_where *where = work ? run_where(run, work) : NULL;
+
+		if (work)
+			add_operation(&use,
+				(struct stream_use){ .process = where->process,
+					.stream = where->stream,
+					.device = where->device },
+				run_work_names[where->kind], work->call != 0, work->start,
+				run_busy_end(run, work, id));
+	}
 	use.span = radix_sort(use.span, use.span_count, sizeof(*use.span));
 	for (size_t i = 0; i < use.span_count; i++) {
 		const struct use_span *span = &use.span[i];

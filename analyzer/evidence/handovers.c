@@ -4,10 +4,13 @@
 #include <stdlib.h>
 
 #include "bounds.h"
+#include "compare.h"
 #include "constants.h"
 #include "host_runs.h"
+#include "ids.h"
 #include "map.h"
 #include "memory.h"
+#include "sorted.h"
 
 /* What is known of a thread before the next call in order. */
 struct talker {
@@ -50,19 +53,12 @@ static int64_t off_between(const struct search *search, uint32_t thread, int64_t
 	int64_t until, uint32_t *times)
 {
 	const struct usage_reading *reading = search->found->reading;
-	size_t low = 0, high = search->found->reading_count;
+	size_t low = sorted_in_group(reading, search->found->reading_count, sizeof(*reading),
+		offsetof(struct usage_reading, thread), thread,
+		offsetof(struct usage_reading, time), from);
 	int64_t off = -1;
 
 	*times = 0;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (reading[middle].thread < thread ||
-			(reading[middle].thread == thread && reading[middle].time <= from))
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	/* A reading is made when the silence ends, within the next call. */
 	for (; low < search->found->reading_count && reading[low].thread == thread &&
 		reading[low].time <= until + BLOCKED_SLACK_NS;
@@ -172,52 +168,41 @@ static void look(struct search *search, struct handover *silence, int64_t return
 	*array_push(search->found->list, search->found->count) = *silence;
 }
 
-static void process_call(struct search *search, uint32_t id)
-{
-	const struct run *run = search->run;
-	const struct run_call *call = run_call(run, id);
-	struct talker *talker = call ? &search->talker[call->thread] : NULL;
-	struct handover silence;
-	int64_t returned;
-
-	if (!call || run_link(run, id)->parent)
-		return;
-	returned = run_exit(run, call, id);
-	silence = (struct handover){ .process = run->thread[call->thread].process,
-		.thread = call->thread,
-		.before = talker->last,
-		.after = id,
-		.from = talker->returned,
-		.until = call->enter };
-	if (talker->last && talker->returned != RUN_NEVER && returned != RUN_NEVER &&
-		silence.until - silence.from > BLOCKED_SLACK_NS)
-		look(search, &silence, returned);
-	*talker = (struct talker){ id, returned };
-}
-
 static int by_thread(const void *a, const void *b)
 {
 	const struct handover *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return (x->until > y->until) - (x->until < y->until);
+	return by_number(x->thread, y->thread) ?: by_number(x->until, y->until);
 }
 
 int handovers_find(struct handovers *handovers, const struct run *run, struct db *db)
 {
 	struct search search = { .run = run, .found = handovers };
-	sqlite3_stmt *q = db_prepare(db, "SELECT id FROM process WHERE clock = 'virtual'");
-	int rc = -1;
+	int rc = ids_read(&search.virtual, db, "SELECT id FROM process WHERE clock = 'virtual'", 1);
 
-	while (q && (rc = db_step(q)) > 0)
-		map_set(&search.virtual, (uint64_t)sqlite3_column_int64(q, 0), 1);
-	sqlite3_finalize(q);
 	if (!rc && !handovers->reading)
 		rc = handovers_read_usage(handovers, db);
 	search.talker = xcalloc(run->thread_count + 1, sizeof(*search.talker));
-	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++)
-		process_call(&search, id);
+	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
+		const struct run_call *call = run_call(run, id);
+		struct talker *talker = call ? &search.talker[call->thread] : NULL;
+		struct handover silence;
+		int64_t returned;
+
+		if (!call || run_link(run, id)->parent)
+			continue;
+		returned = run_exit(run, call, id);
+		silence = (struct handover){ .process = run->thread[call->thread].process,
+			.thread = call->thread,
+			.before = talker->last,
+			.after = id,
+			.from = talker->returned,
+			.until = call->enter };
+		if (talker->last && talker->returned != RUN_NEVER && returned != RUN_NEVER &&
+			silence.until - silence.from > BLOCKED_SLACK_NS)
+			look(&search, &silence, returned);
+		*talker = (struct talker){ id, returned };
+	}
 	if (handovers->count)
 		qsort(handovers->list, handovers->count, sizeof(*handovers->list), by_thread);
 	free(search.talker);

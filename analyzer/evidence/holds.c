@@ -7,6 +7,7 @@
 #include "bounds.h"
 #include "concurrency.h"
 #include "constants.h"
+#include "ids.h"
 #include "legacy_before.h"
 #include "memory.h"
 #include "run_columns.h"
@@ -58,19 +59,13 @@ struct holds {
 struct holds *holds_new(struct db *db)
 {
 	struct holds *holds = xcalloc(1, sizeof(*holds));
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT process, CAST(value AS INTEGER) FROM property "
-		"WHERE name = 'CUDA_DEVICE_MAX_CONNECTIONS'");
-	int step = -1;
 
-	while (q && (step = db_step(q)) > 0)
-		if (sqlite3_column_int64(q, 1) > 0)
-			map_set(&holds->connections, (uint64_t)sqlite3_column_int64(q, 0),
-				(uint64_t)sqlite3_column_int64(q, 1));
-	sqlite3_finalize(q);
 	holds->run = db->run;
 	legacy_before_find(&holds->before, db->run);
-	if (!step)
+	if (!ids_read(&holds->connections, db,
+		    "SELECT process, CAST(value AS INTEGER) AS count FROM property "
+		    "WHERE name = 'CUDA_DEVICE_MAX_CONNECTIONS' AND count > 0",
+		    0))
 		return holds;
 	holds_free(holds);
 	return NULL;
@@ -223,35 +218,13 @@ static void add_event_holds(struct holds *holds, const struct order *order,
 
 /* --- why operations started late that were ready --- */
 
-/* HOLD_ENGINE, HOLD_FULL or one of the remaining reasons. */
-static enum hold_reason why_behind(const struct holds *holds, const struct late_device *device,
-	const struct walk_call *call, const struct recent *behind)
-{
-	struct shape held = shape_of(holds->run, call->op),
-		     other = shape_of(holds->run, behind->op);
-	double taken = 0; /* of the device, just before the other one ended */
-
-	if (held.kind == 'c' && other.kind == 'c' && held.copy_kind == other.copy_kind)
-		return HOLD_ENGINE;
-	for (size_t i = 0; held.kind == 'k' && i < device->count && i < RECENT; i++) {
-		const struct recent *recent = &device->recent[i];
-
-		if (recent->start < behind->end && recent->end >= behind->end)
-			taken += shape_of(holds->run, recent->op).part;
-	}
-	if (held.kind == 'k' && other.kind == 'k' && taken + held.part > 1)
-		return HOLD_FULL;
-	return device->streams.count >
-			map_get(&holds->connections, (uint64_t)call->process, CONNECTIONS_DEFAULT)
-		? HOLD_CHANNEL
-		: HOLD_UNKNOWN;
-}
-
 static void explain(struct holds *holds, const struct late_device *device,
 	const struct late_process *process, const struct walk_call *call, int64_t ready)
 {
 	const struct recent *behind = NULL; /* the last one that ended just before the start */
 	enum hold_reason why = device->last_end > ready ? HOLD_UNKNOWN : HOLD_QUEUE;
+	struct shape held = shape_of(holds->run, call->op), other;
+	double taken = 0; /* of the device, just before the other one ended */
 	int64_t via = 0;
 
 	for (size_t i = 0; i < device->count && i < RECENT; i++) {
@@ -271,8 +244,25 @@ static void explain(struct holds *holds, const struct late_device *device,
 			behind->end > load->enter)
 			via = load->call;
 	}
-	if (behind)
-		why = via ? HOLD_LOAD : why_behind(holds, device, call, behind);
+	for (size_t i = 0; behind && i < device->count && i < RECENT; i++) {
+		const struct recent *recent = &device->recent[i];
+
+		if (recent->start < behind->end && recent->end >= behind->end)
+			taken += shape_of(holds->run, recent->op).part;
+	}
+	other = shape_of(holds->run, behind ? behind->op : call->op);
+	if (behind && via)
+		why = HOLD_LOAD;
+	else if (behind && held.kind == 'c' && other.kind == 'c' &&
+		held.copy_kind == other.copy_kind)
+		why = HOLD_ENGINE;
+	else if (behind && held.kind == 'k' && other.kind == 'k' && taken + held.part > 1)
+		why = HOLD_FULL;
+	else if (behind)
+		why = device->streams.count > map_get(&holds->connections, (uint64_t)call->process,
+						      CONNECTIONS_DEFAULT)
+			? HOLD_CHANNEL
+			: HOLD_UNKNOWN;
 	run_add_hold(&holds->run->evidence,
 		&(struct run_hold){ .op = (uint32_t)call->op,
 			.behind = behind ? (uint32_t)behind->op : 0,

@@ -106,55 +106,52 @@ static void read_work(struct sweep *sweep, const struct run *run)
 }
 
 /*
- * Processes the next work in order of start: which work ended last, of what the legacy stream
- * orders before it?
+ * Goes through the work in order of start: which work ended last, of what the legacy stream orders
+ * before it?
  */
-static void add_work(struct sweep *sweep, struct legacy_before *before, const struct work *work)
-{
-	struct ended *context = id_map_need(&sweep->contexts, work->context, sizeof(*context));
-	const struct work *by = work->legacy ? context->blocking : context->legacy, *other = NULL;
-	uint64_t number = map_get(&sweep->owners, (uint64_t)work->owner, 0);
-	const struct work *own = number ? &sweep->work[number - 1] : NULL;
-
-	/*
-	 * Of other threads' legacy work only what can block for long counts.  A thread that hands
-	 * over to another one and waits outside of CUDA, as for PyTorch's backward pass, goes on
-	 * only when the other one has submitted its work: that order is intended.
-	 */
-	if (work->legacy && context->legacy)
-		other = context->legacy->owner == work->owner ? context->other : context->legacy;
-	if (other && (!by || other->end > by->end) && other->end - other->start >= HELD_MIN_NS &&
-		!(work->enter >= other->exit && other->next >= work->exit))
-		by = other;
-
-	if (by && by->end - work->enter >= HELD_MIN_NS &&
-		llabs(work->start - by->end) <= HANDOVER_MAX_NS) {
-		*array_push(before->pair, before->count) =
-			(struct legacy_pair){ .by_call = by->call,
-				.by_op = by->op,
-				.by_end = by->end,
-				.own_end = own ? own->end : INT64_MIN };
-		map_set(&before->of, work->call, before->count);
-	}
-	if (!own || work->end > own->end)
-		map_set(&sweep->owners, (uint64_t)work->owner, (uint64_t)(work - sweep->work) + 1);
-	if (work->legacy) {
-		if (context->legacy && context->legacy->owner != work->owner)
-			context->other = context->legacy;
-		context->legacy = work;
-	} else if (!context->blocking || work->end > context->blocking->end) {
-		context->blocking = work;
-	}
-}
-
 void legacy_before_find(struct legacy_before *before, const struct run *run)
 {
 	struct sweep sweep = { 0 };
 
 	*before = (struct legacy_before){ 0 };
 	read_work(&sweep, run);
-	for (size_t i = 0; i < sweep.count; i++)
-		add_work(&sweep, before, &sweep.work[i]);
+	for (const struct work *work = sweep.work; work < sweep.work + sweep.count; work++) {
+		struct ended *context =
+			id_map_need(&sweep.contexts, work->context, sizeof(*context));
+		const struct work *by = work->legacy ? context->blocking : context->legacy;
+		uint64_t number = map_get(&sweep.owners, (uint64_t)work->owner, 0);
+		const struct work *own = number ? &sweep.work[number - 1] : NULL, *other = NULL;
+
+		/*
+		 * Of other threads' legacy work only what can block for long counts.  A thread that
+		 * hands over to another one and waits outside of CUDA, as for PyTorch's backward
+		 * pass, goes on only when the other one has submitted its work: that order is
+		 * intended.
+		 */
+		if (work->legacy && context->legacy)
+			other = context->legacy->owner == work->owner ? context->other
+								      : context->legacy;
+		if (other && (!by || other->end > by->end) &&
+			other->end - other->start >= HELD_MIN_NS &&
+			!(work->enter >= other->exit && other->next >= work->exit))
+			by = other;
+		if (by && by->end - work->enter >= HELD_MIN_NS &&
+			llabs(work->start - by->end) <= HANDOVER_MAX_NS) {
+			*array_push(before->pair, before->count) = (struct legacy_pair){ by->call,
+				by->op, by->end, own ? own->end : INT64_MIN };
+			map_set(&before->of, work->call, before->count);
+		}
+		if (!own || work->end > own->end)
+			map_set(&sweep.owners, (uint64_t)work->owner,
+				(uint64_t)(work - sweep.work) + 1);
+		if (work->legacy) {
+			if (context->legacy && context->legacy->owner != work->owner)
+				context->other = context->legacy;
+			context->legacy = work;
+		} else if (!context->blocking || work->end > context->blocking->end) {
+			context->blocking = work;
+		}
+	}
 	id_map_release(&sweep.contexts, free);
 	map_release(&sweep.owners);
 	free(sweep.work);

@@ -56,15 +56,26 @@ struct reader {
 };
 
 /*
- * q: the frames of a site.  In an interpreter's code the functions up to its loop are looked at:
- * one that was called by an extension reads the clock to take the global lock, whatever its name.
+ * Returns the reader at a site, of those by site; NULL after a message.  In an interpreter's code
+ * the functions up to its loop are looked at: one that was called by an extension reads the clock
+ * to take the global lock, whatever its name.
  */
-static int classify(sqlite3_stmt *q, struct reader *reader)
+static const struct reader *find_reader(struct db *db, struct id_map *readers, int64_t site)
 {
+	struct reader *reader = id_map_get(readers, site);
 	int step, native = 0, in_loop = 0, in_interpreter = 0;
+	sqlite3_stmt *q;
 
-	*reader = (struct reader){ .is_program = 1 };
-	while ((step = db_step(q)) > 0) {
+	if (reader)
+		return reader;
+	reader = id_map_need(readers, site, sizeof(*reader));
+	reader->is_program = 1;
+	q = db_prepare(db,
+		"SELECT f.function, m.path, f.file, f.code NOT NULL, f.address"
+		" FROM frame f LEFT JOIN module m ON m.id = f.module WHERE f.site = ?"
+		" ORDER BY f.depth");
+	step = q ? db_bind(q, "i", site) : -1;
+	while (step >= 0 && (step = db_step(q)) > 0) {
 		const char *function = db_text(q, 0), *path = db_text(q, 1);
 		const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
 		int interprets = has_one(file, interpreters, COUNT(interpreters), 0);
@@ -83,26 +94,8 @@ static int classify(sqlite3_stmt *q, struct reader *reader)
 				(in_interpreter && !interprets)))
 			reader->is_program = 0;
 	}
-	return step < 0 ? -1 : 0;
-}
-
-/* Returns the reader at a site, of those by site; NULL after a message. */
-static const struct reader *find_reader(struct db *db, struct id_map *readers, int64_t site)
-{
-	struct reader *reader = id_map_get(readers, site);
-	sqlite3_stmt *q;
-	int rc;
-
-	if (reader)
-		return reader;
-	reader = id_map_need(readers, site, sizeof(*reader));
-	q = db_prepare(db,
-		"SELECT f.function, m.path, f.file, f.code NOT NULL, f.address"
-		" FROM frame f LEFT JOIN module m ON m.id = f.module WHERE f.site = ?"
-		" ORDER BY f.depth");
-	rc = q && !db_bind(q, "i", site) ? classify(q, reader) : -1;
 	sqlite3_finalize(q);
-	return rc ? NULL : reader;
+	return step < 0 ? NULL : reader;
 }
 
 /* The reads of one thread so far. */
@@ -112,14 +105,18 @@ struct reading {
 	int64_t locked; /* script frame at which a lock read after that wait, 0: none */
 };
 
-static int find_all(struct db *db, const struct run *run, sqlite3_stmt *reads)
+int timers_find(struct db *db)
 {
+	struct run *own;
+	const struct run *run = run_of(db, &own);
+	sqlite3_stmt *reads =
+		db_prepare(db, "SELECT thread, time, site FROM clock_read ORDER BY thread, time");
 	struct id_map readers = { 0 };
 	struct reading of = { 0 };
 	uint32_t at = 0;
-	int step;
+	int step = -1;
 
-	while ((step = db_step(reads)) > 0) {
+	while (run && reads && (step = db_step(reads)) > 0) {
 		uint32_t thread = (uint32_t)sqlite3_column_int64(reads, 0);
 		int64_t time = sqlite3_column_int64(reads, 1);
 		int64_t site = sqlite3_column_int64(reads, 2);
@@ -152,18 +149,7 @@ static int find_all(struct db *db, const struct run *run, sqlite3_stmt *reads)
 		}
 	}
 	id_map_release(&readers, free);
-	return step;
-}
-
-int timers_find(struct db *db)
-{
-	struct run *own;
-	const struct run *run = run_of(db, &own);
-	sqlite3_stmt *reads =
-		db_prepare(db, "SELECT thread, time, site FROM clock_read ORDER BY thread, time");
-	int rc = run && reads ? find_all(db, run, reads) : -1;
-
 	sqlite3_finalize(reads);
 	run_close(own);
-	return rc;
+	return step;
 }

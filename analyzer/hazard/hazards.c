@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "constants.h"
+#include "ids.h"
 #include "memory.h"
 #include "record.h"
 #include "rows.h"
@@ -36,7 +37,8 @@ struct hazards *hazards_new(struct db *db)
 	hazards->has_ports =
 		db_int(db, "SELECT EXISTS (SELECT 1 FROM graph_edge WHERE programmatic)", 1) != 0;
 	if (hazards->edges && !operations_init(&hazards->operations, db) &&
-		!usage_find(&hazards->usage, db->run) && !hazards_find_scripts(hazards) &&
+		!usage_find(&hazards->usage, db->run) &&
+		!ids_read(&hazards->scripted, db, "SELECT DISTINCT process FROM code", 1) &&
 		!callers_init(&hazards->callers, db, db->run) &&
 		(hazards->others = access_open(db)))
 		return hazards;

@@ -185,9 +185,6 @@ void hazards_release_graph_memory(struct hazards *hazards);
 
 /* --- reasons.c --- */
 
-/* Finds processes with script frames; required before hazards_explain(). */
-int hazards_find_scripts(struct hazards *hazards);
-
 /*
  * Returns why nothing orders the next hazard, whose later operation is the current one: a fence
  * without effect, or something that may have been mistaken for one.

@@ -8,17 +8,6 @@
 /* Number of recent hazards compared with a wait that comes too late. */
 #define LATE_LOOKS 64
 
-int hazards_find_scripts(struct hazards *hazards)
-{
-	sqlite3_stmt *q = db_prepare(hazards->db, "SELECT DISTINCT process FROM code");
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0)
-		map_set(&hazards->scripted, (uint64_t)sqlite3_column_int64(q, 0), 1);
-	sqlite3_finalize(q);
-	return step;
-}
-
 static int is_legacy_and_other(const struct run *run, int64_t stream, int64_t other)
 {
 	return run_stream(run, stream)->kind == STREAM_KIND_LEGACY &&

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "id_map.h"
+#include "ids.h"
 
 /* The object that a thread is polling. */
 struct asking {
@@ -11,18 +12,6 @@ struct asking {
 	int64_t since;
 	int again;
 };
-
-/* Calls that stand for several queries with the same answer. */
-static int read_loops(struct db *db, struct map *loops)
-{
-	sqlite3_stmt *q = db_prepare(db, "SELECT call FROM polling WHERE count > 1");
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0)
-		map_set(loops, (uint64_t)sqlite3_column_int64(q, 0), 1);
-	sqlite3_finalize(q);
-	return step;
-}
 
 static void update(struct polls *polls, const struct map *loops, struct asking *asking,
 	const struct run *run, uint32_t id)
@@ -52,7 +41,8 @@ int polls_find(struct polls *polls, const struct run *run, struct db *db)
 {
 	struct id_map threads = { 0 };
 	struct map loops = { 0 };
-	int rc = read_loops(db, &loops);
+	/* Calls that stand for several queries with the same answer. */
+	int rc = ids_read(&loops, db, "SELECT call FROM polling WHERE count > 1", 1);
 
 	for (uint32_t id = 1; !rc && id < run_call_end(run); id++) {
 		const struct run_call *call = run_call(run, id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host_view.h"
 
+#include "ids.h"
 #include "launch_words.h"
 
 static int is_shared(const struct run_allocation *allocation)
@@ -9,11 +10,19 @@ static int is_shared(const struct run_allocation *allocation)
 		allocation->kind == ALLOCATION_MANAGED;
 }
 
-/* Memory from before the trace began has no call. */
-static void find_memory(struct host_view *view)
+static void note_others(struct host_view *view, int64_t process, enum host_view_others others)
+{
+	if (map_get(&view->others, (uint64_t)process, OTHERS_NONE) < others)
+		map_set(&view->others, (uint64_t)process, others);
+}
+
+/* Finds what allocations, operands and calls show. */
+static void find_in_run(struct host_view *view)
 {
 	const struct run *run = view->run;
+	const struct run_operand *row = (const struct run_operand *)run->operands.rows;
 
+	/* Memory from before the trace began has no call. */
 	for (uint32_t id = 1; id < run->allocations.count; id++) {
 		const struct run_allocation *allocation = run_allocation(run, id);
 		const struct run_call *maker = run_call(run, allocation->created);
@@ -23,31 +32,23 @@ static void find_memory(struct host_view *view)
 		if (is_shared(allocation) && allocation->created + UINT64_C(1) < first)
 			map_set(&view->memory, process, allocation->created + UINT64_C(1));
 	}
-}
-
-static void find_last(struct host_view *view)
-{
-	const struct run_operand *row = (const struct run_operand *)view->run->operands.rows;
-	const struct run_operand *end = run_rows_end(&view->run->operands);
-
-	for (; row < end; row++)
-		if (is_shared(run_allocation(view->run, row->allocation)))
+	for (; row < (const struct run_operand *)run_rows_end(&run->operands); row++)
+		if (is_shared(run_allocation(run, row->allocation)))
 			map_set(&view->last, row->allocation, row->call);
+	/* Calls that give others access to the process's memory. */
+	for (uint32_t id = 1; id < run_call_end(run); id++) {
+		const struct run_call *call = run_call(run, id);
+		enum kind_family family = call ? kind_family(call->kind) : FAMILY_other;
+
+		if (call &&
+			(family == FAMILY_interprocess || family == FAMILY_external ||
+				kind_has(call->kind, K_OUTSIDE)))
+			note_others(view, run_payload(run, call)->process, OTHERS_MAY);
+	}
 }
 
 /* Printed output appears at a wait. */
 static const char printers_sql[] = "SELECT kernel FROM kernel_code WHERE prints";
-
-static int read_ids(struct db *db, const char *sql, uint64_t value, struct map *ids)
-{
-	sqlite3_stmt *q = db_prepare(db, sql);
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0)
-		map_set(ids, (uint64_t)sqlite3_column_int64(q, 0), value);
-	sqlite3_finalize(q);
-	return step;
-}
 
 /* Devices that access all memory of the host, as by HMM or address translation services. */
 #define PAGEABLE_SQL \
@@ -126,12 +127,6 @@ static const char unlisted_sql[] =
 	"SELECT process FROM loss WHERE reason IN ('not_closed', 'still_running', "
 	"'unlisted_modules')";
 
-static void note_others(struct host_view *view, int64_t process, enum host_view_others others)
-{
-	if (map_get(&view->others, (uint64_t)process, OTHERS_NONE) < others)
-		map_set(&view->others, (uint64_t)process, others);
-}
-
 /* Finds processes that have loaded such a library. */
 static int find_libraries(struct host_view *view, struct db *db)
 {
@@ -149,32 +144,16 @@ static int find_libraries(struct host_view *view, struct db *db)
 	return step < 0 ? -1 : 0;
 }
 
-/* Finds processes with calls that give others access to their memory. */
-static void find_shared(struct host_view *view)
-{
-	for (uint32_t id = 1; id < run_call_end(view->run); id++) {
-		const struct run_call *call = run_call(view->run, id);
-		enum kind_family family = call ? kind_family(call->kind) : FAMILY_other;
-
-		if (call &&
-			(family == FAMILY_interprocess || family == FAMILY_external ||
-				kind_has(call->kind, K_OUTSIDE)))
-			note_others(view, run_payload(view->run, call)->process, OTHERS_MAY);
-	}
-}
-
 int host_view_find(struct host_view *view, struct db *db)
 {
 	view->run = db->run;
-	find_memory(view);
-	find_last(view);
-	if (read_ids(db, unlisted_sql, OTHERS_LOADED, &view->others))
+	if (ids_read(&view->others, db, unlisted_sql, OTHERS_LOADED))
 		return -1;
-	find_shared(view);
-	return read_ids(db, PAGEABLE_SQL, 0, &view->memory) || find_strays(view, db) ||
+	find_in_run(view);
+	return ids_read(&view->memory, db, PAGEABLE_SQL, 0) || find_strays(view, db) ||
 			find_libraries(view, db) ||
-			read_ids(db, printers_sql, 1, &view->printers) ||
-			read_ids(db, others_sql, OTHERS_MAY, &view->others)
+			ids_read(&view->printers, db, printers_sql, 1) ||
+			ids_read(&view->others, db, others_sql, OTHERS_MAY)
 		? -1
 		: 0;
 }
@@ -200,42 +179,25 @@ static int is_memory_there(const struct host_view *view, const struct walk_call 
 		map_get(&view->memory, (uint64_t)call->process, UINT64_MAX) <= (uint64_t)call->id;
 }
 
-/* The nodes of a graph are judged as one operation. */
-static enum host_view_shown shows_stray(const struct host_view *view, const struct walk_call *call)
-{
-	const struct run_ended *launch;
-
-	if (!view->strays.count)
-		return SHOWN_NOTHING;
-	if (kind_family(call->kind) == FAMILY_graph_launch)
-		return SHOWN_MAYBE;
-	launch = run_find(&view->run->launches, call->id);
-	return launch && map_get(&view->strays, launch->what, 0) ? SHOWN : SHOWN_NOTHING;
-}
-
-/* The kernel alone, without the launch shape, shows that the host cannot see the results. */
-static int is_private(const struct host_view *view, const struct walk_call *call)
-{
-	const struct run_kernel *kernel = run_kernel(view->run, call->kernel);
-
-	return kind_family(call->kind) == FAMILY_launch && call->kernel &&
-		!(kernel->reaches & PTX_REACH_VARIABLE) &&
-		(kernel->complete || !is_memory_there(view, call));
-}
-
 /* Kernels access managed variables by name. */
 static int shows_kernel(const struct host_view *view, struct access_reader *reader,
 	const struct walk_call *call)
 {
+	const struct run_kernel *kernel = run_kernel(view->run, call->kernel);
+	int is_graph = kind_family(call->kind) == FAMILY_graph_launch;
+	const struct run_ended *launch =
+		is_graph || !view->strays.count ? NULL : run_find(&view->run->launches, call->id);
 	const struct accesses *accesses;
-	enum host_view_shown stray;
 
-	if (map_get(&view->printers, (uint64_t)call->kernel, 0))
+	if (map_get(&view->printers, (uint64_t)call->kernel, 0) ||
+		(launch && map_get(&view->strays, launch->what, 0)))
 		return SHOWN;
-	stray = shows_stray(view, call);
-	if (stray != SHOWN_NOTHING)
-		return stray;
-	if (is_private(view, call))
+	/* The nodes of a graph are judged as one operation. */
+	if (is_graph && view->strays.count)
+		return SHOWN_MAYBE;
+	/* The kernel alone, without the launch shape, shows that the host sees no results. */
+	if (!is_graph && call->kernel && !(kernel->reaches & PTX_REACH_VARIABLE) &&
+		(kernel->complete || !is_memory_there(view, call)))
 		return SHOWN_NOTHING;
 	accesses = access_read(reader, call->id);
 	if (!accesses)

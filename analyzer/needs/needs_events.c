@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "bounds.h"
+#include "compare.h"
 #include "constants.h"
 #include "memory.h"
 #include "needs_internal.h"
@@ -57,11 +58,8 @@ static int compare_operations(const void *a, const void *b)
 {
 	const struct held *x = a, *y = b;
 
-	if (x->hold->op != y->hold->op)
-		return (x->hold->op > y->hold->op) - (x->hold->op < y->hold->op);
-	if (x->behind_end != y->behind_end)
-		return (x->behind_end < y->behind_end) - (x->behind_end > y->behind_end);
-	return (x->hold->via < y->hold->via) - (x->hold->via > y->hold->via);
+	return by_number(x->hold->op, y->hold->op) ?: by_number(y->behind_end, x->behind_end)
+		?: by_number(y->hold->via, x->hold->via);
 }
 
 /* Adds a wait to be examined.  Returns NULL if it was added before, or its site is unknown. */

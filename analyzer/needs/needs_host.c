@@ -187,21 +187,29 @@ static int has_waited_since(const struct needs_host *host, size_t number, int64_
 		order_knows(loose(host), thread, &live->behind.loose[WITHOUT_HOST_WAITS]);
 }
 
-/* Settles what a wait of a row that ended was for, and which would wait in place of it. */
-static void settle_wait(struct needs_host *host, const struct waiter *waiter, size_t at,
-	int64_t thread)
+/*
+ * Ends the row: the thread submits work or waits otherwise, so its results are complete.  Settles
+ * what its waits were for, and which would wait in place of each.
+ */
+static void end_row(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
 {
-	size_t number = waiter->row[at], count = 0;
-	struct host_wait *wait = wait_at(host, number);
+	size_t from = walk_submits(call) ? window_of(waiter) : waiter->row_count;
 
-	if (wait->until != INT64_MIN) {
+	if (!waiter->in_row)
+		return;
+	waiter->in_row = 0;
+	for (size_t at = from; at < waiter->row_count; at++) {
+		size_t number = waiter->row[at], count = 0;
+		struct host_wait *wait = wait_at(host, number);
+		int waited = has_waited_since(host, number, call->thread);
+		int lacks = wait->until == INT64_MIN && wait->behind && !waited;
+
 		/* If a copy has waited for all of the work since, all of it counts as needed. */
-		if (!wait->looked && has_waited_since(host, number, thread) &&
+		if (wait->until != INT64_MIN && !wait->looked && waited &&
 			wait->behind_end > wait->until)
 			wait->until = wait->behind_end;
-	} else if (wait->behind && !has_waited_since(host, number, thread)) {
 		/* Without results of its own, it needs those of the waits for the same work. */
-		for (size_t i = window_of(waiter); i < waiter->row_count; i++) {
+		for (size_t i = window_of(waiter); i < waiter->row_count && lacks; i++) {
 			const struct host_wait *other = wait_at(host, waiter->row[i]);
 
 			if (i == at || other->until <= wait->until ||
@@ -210,29 +218,19 @@ static void settle_wait(struct needs_host *host, const struct waiter *waiter, si
 			wait->until = other->until;
 			wait->needed = other->needed;
 		}
-	}
-	wait->until_also = -1;
-	for (size_t i = at + 1; i < waiter->row_count && count < NEEDS_BESIDE; i++) {
-		const struct host_wait *other = wait_at(host, waiter->row[i]);
+		wait->until_also = -1;
+		for (size_t i = at + 1; i < waiter->row_count && count < NEEDS_BESIDE; i++) {
+			const struct host_wait *other = wait_at(host, waiter->row[i]);
 
-		if (other->site == wait->site || other->exit - other->enter >= BLOCKED_MIN_NS ||
-			!covers_same_work(host, number, waiter->row[i]))
-			continue;
-		wait->also[count++] = other->call;
-		if (wait->until_also < 0)
-			wait->until_also =
-				other->enter > wait->exit ? other->enter - wait->exit : 0;
+			if (other->site == wait->site ||
+				other->exit - other->enter >= BLOCKED_MIN_NS ||
+				!covers_same_work(host, number, waiter->row[i]))
+				continue;
+			wait->also[count++] = other->call;
+			if (wait->until_also < 0)
+				wait->until_also = at_least(other->enter - wait->exit, 0);
+		}
 	}
-}
-
-/* Ends the row: the thread submits work or waits otherwise, so its results are complete. */
-static void end_row(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
-{
-	if (!waiter->in_row)
-		return;
-	waiter->in_row = 0;
-	for (size_t i = window_of(waiter); i < waiter->row_count && walk_submits(call); i++)
-		settle_wait(host, waiter, i, call->thread);
 }
 
 /* --- the waits themselves --- */

@@ -55,12 +55,6 @@ static void note_user(struct orders *orders, int64_t memory, uint32_t id)
 		*user = !*user || *user == call->stream + 1 ? call->stream + 1 : USED_BY_SEVERAL;
 }
 
-/* A single stream uses the memory: its operations are ordered in every order that is tracked. */
-static int is_used_alone(const struct orders *orders, int64_t memory)
-{
-	return memory >= 0 && orders->user[memory] != USED_BY_SEVERAL;
-}
-
 /* Finds memory that a single stream uses, which is most memory: it need not be compared. */
 static void find_users(struct orders *orders)
 {
@@ -128,7 +122,8 @@ void orders_release(struct orders *orders)
 static void add_key(struct orders *orders, int64_t key)
 {
 	orders->names_memory = 1;
-	if (is_used_alone(orders, key))
+	/* Operations of a single stream are ordered in every order that is tracked. */
+	if (key >= 0 && orders->user[key] != USED_BY_SEVERAL)
 		return;
 	for (size_t i = 0; i < orders->key_count; i++)
 		if (orders->key[i].id == key)
@@ -181,27 +176,6 @@ static int is_all_known(const struct walk_call *call, int sources, int destinati
 	}
 }
 
-/* Adds the first allocation that the call makes in stream order. */
-static void add_allocated(struct orders *orders, const struct walk_call *call)
-{
-	const struct run_ended *row = run_find(&orders->run->allocated, call->id);
-	const struct run_ended *end = run_rows_end(&orders->run->allocated);
-
-	for (; row && row < end && row->call == call->id; row++)
-		if (run_allocation(orders->run, row->what)->kind == ALLOCATION_ASYNC) {
-			add_key(orders, row->what);
-			return;
-		}
-}
-
-static void add_freed(struct orders *orders, const struct walk_call *call)
-{
-	const struct run_ended *row = run_cursor_at(&orders->freed, call->id);
-
-	if (row)
-		add_key(orders, row->what);
-}
-
 /* Returns 1 if the call may access any memory that kernels access, 0 if not; -1 after a message. */
 static int find_reach(struct orders *orders, const struct walk_call *call)
 {
@@ -235,6 +209,8 @@ static int find_reach(struct orders *orders, const struct walk_call *call)
 /* Fills orders->key.  Returns 1 if the call accesses no other, 0 if so, -1 after a message. */
 static int find_keys(struct orders *orders, const struct walk_call *call)
 {
+	const struct run *run = orders->run;
+	const struct run_ended *row = NULL, *end = run_rows_end(&run->allocated);
 	int sources = 0, destinations = 0, unknown;
 	const struct run_operand *operand;
 
@@ -242,19 +218,24 @@ static int find_keys(struct orders *orders, const struct walk_call *call)
 	orders->names_memory = 0;
 	for (; (operand = run_cursor_at(&orders->operands, call->id)); orders->operands.at++) {
 		/* Kernels use variables by name: they share one key (find_reach). */
-		if (run_allocation(orders->run, operand->allocation)->kind == ALLOCATION_VARIABLE)
+		if (run_allocation(run, operand->allocation)->kind == ALLOCATION_VARIABLE)
 			continue;
 		sources += operand_is_source(operand->role);
 		destinations += operand->role == OPERAND_DST;
-		add_key(orders, run_memory(orders->run, operand->allocation));
+		add_key(orders, run_memory(run, operand->allocation));
 	}
 	unknown = find_reach(orders, call);
 	if (unknown < 0)
 		return -1;
+	/* The first allocation that the call makes in stream order, or what it frees. */
 	if (kind_family(call->kind) == FAMILY_stream_allocation)
-		add_allocated(orders, call);
+		row = run_find(&run->allocated, call->id);
+	while (row && run_allocation(run, row->what)->kind != ALLOCATION_ASYNC)
+		row = row + 1 < end && row[1].call == call->id ? row + 1 : NULL;
 	if (kind_family(call->kind) == FAMILY_stream_free)
-		add_freed(orders, call);
+		row = run_cursor_at(&orders->freed, call->id);
+	if (row)
+		add_key(orders, row->what);
 	return !unknown && is_all_known(call, sources, destinations);
 }
 
@@ -286,41 +267,6 @@ static int is_access(const struct walk_call *call)
 }
 
 /*
- * Returns 0 only if the two are known to need no order; -1 after a message.  Memory that both name
- * has keys of its own.
- */
-static int may_conflict(struct orders *orders, const struct walk_call *call, int64_t key,
-	const struct touch *touch)
-{
-	if (!is_access(call) || !touch->is_access)
-		return 1;
-	return access_may_conflict(orders->reader, call->id, touch->call,
-		key == TOUCHES_VARIABLES ? CONFLICT_MAYBE : CONFLICT_UNKNOWN);
-}
-
-/* The pair was already reported, for other memory that both access. */
-static int is_reported(struct orders *orders, enum without without, const struct touch *touch)
-{
-	struct orders_reported *reported =
-		&orders->reported[(uint64_t)touch->call % ORDERS_REPORTED];
-
-	return reported->step == orders->full_reaches.step && reported->call == touch->call &&
-		reported->without & 1u << without;
-}
-
-static int report(struct orders *orders, enum without without, const struct walk_call *call,
-	const struct touch *touch)
-{
-	struct orders_reported *reported =
-		&orders->reported[(uint64_t)touch->call % ORDERS_REPORTED];
-
-	if (reported->step != orders->full_reaches.step || reported->call != touch->call)
-		*reported = (struct orders_reported){ orders->full_reaches.step, touch->call, 0 };
-	reported->without |= 1u << without;
-	return orders->lost(orders->arg, without, call, touch);
-}
-
-/*
  * Reports the last operation that loses its order and may need it.  Older ones may need it, too.
  * Sets *is_settled if that is the last one of the ring: then needed waits keep the order of all.
  */
@@ -329,20 +275,32 @@ static int check_ring(struct orders *orders, enum without without, const struct 
 {
 	int64_t last = recent_last(ring,
 		order_reaches_to(&orders->full_reaches, &orders->full, recent_agent(ring)));
+	uint64_t step = orders->full_reaches.step;
 
-	*is_settled = 0;
 	for (int tries = 0; last >= recent_oldest(ring); last--, tries++) {
 		const struct touch *touch = recent_at(ring, last);
+		struct orders_reported *reported =
+			&orders->reported[(uint64_t)touch->call % ORDERS_REPORTED];
+		int is_same = reported->step == step && reported->call == touch->call;
 		int conflict = 1;
 
 		*is_settled = last == ring->count - 1;
+		/* Or the pair was already reported, for other memory that both access. */
 		if (orders_is_before_without(orders, without, touch) ||
-			is_reported(orders, without, touch))
+			(is_same && reported->without & 1u << without))
 			return 0;
-		if (tries < CONFLICT_TRIES)
-			conflict = may_conflict(orders, call, key, touch);
-		if (conflict)
-			return conflict < 0 ? -1 : report(orders, without, call, touch);
+		/* Memory that both name has keys of its own. */
+		if (tries < CONFLICT_TRIES && is_access(call) && touch->is_access)
+			conflict = access_may_conflict(orders->reader, call->id, touch->call,
+				key == TOUCHES_VARIABLES ? CONFLICT_MAYBE : CONFLICT_UNKNOWN);
+		if (!conflict)
+			continue;
+		if (conflict < 0)
+			return -1;
+		if (!is_same)
+			*reported = (struct orders_reported){ step, touch->call, 0 };
+		reported->without |= 1u << without;
+		return orders->lost(orders->arg, without, call, touch);
 	}
 	*is_settled = 0;
 	return ring->count > RECENT_DEPTH ? orders->lost(orders->arg, without, call, NULL) : 0;
@@ -377,21 +335,6 @@ static int check_key(struct orders *orders, enum without without, const struct w
 	return 0;
 }
 
-/* all: of operations with any key. */
-static int check_without(struct orders *orders, enum without without, const struct walk_call *call,
-	unsigned *all)
-{
-	unsigned unused = 0;
-
-	if (all)
-		return check_key(orders, without, call, TOUCHES_ANY, all);
-	for (size_t i = 0; i < orders->key_count; i++)
-		if (check_key(orders, without, call, orders->key[i].id, &orders->key[i].after_all))
-			return -1;
-	return orders->names_memory ? check_key(orders, without, call, TOUCHES_UNKNOWN, &unused)
-				    : 0;
-}
-
 /*
  * If all_known is 0, *after_all gets a bit for each order in which the call is after all
  * operations.
@@ -399,10 +342,23 @@ static int check_without(struct orders *orders, enum without without, const stru
 static int check(struct orders *orders, const struct walk_call *call, int all_known,
 	unsigned *after_all)
 {
-	for (int i = 0; i < WITHOUT_COUNT; i++)
-		if (orders->loose[i].is_followed &&
-			check_without(orders, (enum without)i, call, all_known ? NULL : after_all))
+	unsigned unused = 0;
+
+	for (enum without i = 0; i < WITHOUT_COUNT; i++) {
+		size_t keys = all_known ? orders->key_count : 0;
+
+		if (!orders->loose[i].is_followed)
+			continue;
+		if (!all_known && check_key(orders, i, call, TOUCHES_ANY, after_all))
 			return -1;
+		for (size_t k = 0; k < keys; k++)
+			if (check_key(orders, i, call, orders->key[k].id,
+				    &orders->key[k].after_all))
+				return -1;
+		if (all_known && orders->names_memory &&
+			check_key(orders, i, call, TOUCHES_UNKNOWN, &unused))
+			return -1;
+	}
 	return 0;
 }
 
@@ -445,19 +401,6 @@ static int is_unproven(struct orders *orders, const struct walk_call *call)
 	return !accesses->complete;
 }
 
-static int note_shown(struct orders *orders, const struct walk_call *call, struct touch *touch)
-{
-	int shown = host_view_may_read(&orders->view, orders->reader, call,
-		is_host_visible(orders, call));
-
-	orders->shows = shown > 0 ? (enum host_view_shown)shown : SHOWN_NOTHING;
-	if (shown <= 0)
-		return shown;
-	if (orders->loose[WITHOUT_HOST_WAITS].is_followed)
-		touch->clock = orders->loose[WITHOUT_HOST_WAITS].order.now;
-	return recent_note(&orders->shown, shown_key(call->process, orders->shows), touch, 0);
-}
-
 static int note_all(struct orders *orders, const struct walk_call *call, int all_known,
 	unsigned after_all)
 {
@@ -466,31 +409,32 @@ static int note_all(struct orders *orders, const struct walk_call *call, int all
 		.end = end_of(orders, call),
 		.is_access = is_access(call),
 		.full = orders->full.epoch };
+	int shown;
 
 	for (int i = 0; i < WITHOUT_COUNT; i++)
 		touch.loose[i] = orders->loose[i].order.epoch;
 	for (size_t i = 0; i < orders->key_count; i++)
-		if (recent_note(&orders->memory, orders->key[i].id, &touch,
-			    orders->key[i].after_all | after_all))
-			return -1;
-	if ((!all_known && recent_note(&orders->memory, TOUCHES_UNKNOWN, &touch, after_all)) ||
-		recent_note(&orders->memory, TOUCHES_ANY, &touch, after_all) ||
-		(walk_submits(call) && recent_note(&orders->work, call->stream, &touch, 0)))
-		return -1;
+		recent_note(&orders->memory, orders->key[i].id, &touch,
+			orders->key[i].after_all | after_all);
+	if (!all_known)
+		recent_note(&orders->memory, TOUCHES_UNKNOWN, &touch, after_all);
+	recent_note(&orders->memory, TOUCHES_ANY, &touch, after_all);
+	if (walk_submits(call))
+		recent_note(&orders->work, call->stream, &touch, 0);
 	orders->is_unproven = is_unproven(orders, call);
-	if (orders->is_unproven < 0 ||
-		(orders->is_unproven && recent_note(&orders->unproven, call->process, &touch, 0)))
+	if (orders->is_unproven < 0)
 		return -1;
-	return note_shown(orders, call, &touch);
-}
-
-/* An allocation is not accessed after its free, unless other allocations are parts of it. */
-static void forget_freed(struct orders *orders, const struct walk_call *call)
-{
-	const struct run_ended *row = run_cursor_at(&orders->freed, call->id);
-
-	if (row && !run_allocation(orders->run, row->what)->has_parts)
-		recent_forget(&orders->memory, row->what);
+	if (orders->is_unproven)
+		recent_note(&orders->unproven, call->process, &touch, 0);
+	shown = host_view_may_read(&orders->view, orders->reader, call,
+		is_host_visible(orders, call));
+	if (shown <= 0)
+		return shown;
+	orders->shows = (enum host_view_shown)shown;
+	if (orders->loose[WITHOUT_HOST_WAITS].is_followed)
+		touch.clock = orders->loose[WITHOUT_HOST_WAITS].order.now;
+	recent_note(&orders->shown, shown_key(call->process, orders->shows), &touch, 0);
+	return 0;
 }
 
 int orders_fetches(const struct walk_call *call)
@@ -498,13 +442,14 @@ int orders_fetches(const struct walk_call *call)
 	return call_is_copy(call->kind) && !call->result && call->direction == COPY_D2H;
 }
 
-/*
- * Returns 1 if the call submitted an operation that all orders contain; 0, or -1 after a message.
- */
-static int step_all(struct orders *orders, const struct walk_call *call)
+int orders_all(struct orders *orders, const struct walk_call *call)
 {
-	int is_known;
+	const struct run_ended *freed;
+	int is_known, all_known; /* is_known: it submitted an operation that all orders contain */
+	unsigned after_all = 0;
 
+	orders->shows = SHOWN_NOTHING;
+	orders->is_unproven = 0;
 	if (order_step(&orders->full, call))
 		return -1;
 	order_reaches_begin(&orders->full_reaches);
@@ -519,25 +464,16 @@ static int step_all(struct orders *orders, const struct walk_call *call)
 		order_reaches_begin(&loose->reaches);
 		is_known &= loose->order.epoch.seq != 0;
 	}
-	return is_known;
-}
-
-int orders_all(struct orders *orders, const struct walk_call *call)
-{
-	int is_known = step_all(orders, call), all_known;
-	unsigned after_all = 0;
-
-	orders->shows = SHOWN_NOTHING;
-	orders->is_unproven = 0;
-	if (is_known < 0)
-		return -1;
 	if (is_known) {
 		all_known = find_keys(orders, call);
 		if (all_known < 0 || check(orders, call, all_known, &after_all) ||
 			note_all(orders, call, all_known, after_all))
 			return -1;
 	}
-	forget_freed(orders, call);
+	/* An allocation is not accessed after its free, unless others are parts of it. */
+	freed = run_cursor_at(&orders->freed, call->id);
+	if (freed && !run_allocation(orders->run, freed->what)->has_parts)
+		recent_forget(&orders->memory, freed->what);
 	return 0;
 }
 

@@ -13,20 +13,6 @@ const struct recent_thing *recent_find(const struct recent_accesses *recent, int
 /* Up to this many streams are searched linearly. */
 #define FEW_STREAMS 8
 
-static struct recent_ring *find_ring(const struct recent_thing *thing, int64_t stream)
-{
-	size_t place;
-
-	if (thing->count > FEW_STREAMS) {
-		place = map_get(&thing->places, (uint64_t)stream, thing->count);
-		return place < thing->count ? &thing->ring[place] : NULL;
-	}
-	for (size_t i = 0; i < thing->count; i++)
-		if (thing->ring[i].stream == stream)
-			return &thing->ring[i];
-	return NULL;
-}
-
 static void release_ring(struct recent_ring *ring)
 {
 	int64_t before = ring->count - 1, kept = before < RECENT_DEPTH ? before : RECENT_DEPTH;
@@ -43,84 +29,61 @@ static void unlink_ring(struct recent_thing *thing, const struct recent_ring *ri
 	*(ring->older ? &thing->ring[ring->older - 1].newer : &thing->oldest) = ring->newer;
 }
 
-static void make_newest(struct recent_thing *thing, struct recent_ring *ring)
-{
-	uint32_t place = (uint32_t)(ring - thing->ring) + 1;
-
-	if (thing->newest == place)
-		return;
-	if (ring->count)
-		unlink_ring(thing, ring);
-	ring->newer = 0;
-	ring->older = thing->newest;
-	*(thing->newest ? &thing->ring[thing->newest - 1].newer : &thing->oldest) = place;
-	thing->newest = place;
-}
-
-/* Removes the least recently used stream and returns its ring for reuse. */
-static struct recent_ring *forget_oldest(struct recent_thing *thing)
-{
-	struct recent_ring *ring = &thing->ring[thing->oldest - 1];
-
-	thing->forgot = 1;
-	unlink_ring(thing, ring);
-	map_remove(&thing->places, (uint64_t)ring->stream);
-	release_ring(ring);
-	return ring;
-}
-
-static struct recent_ring *new_ring(const struct recent_accesses *recent,
-	struct recent_thing *thing)
-{
-	if (recent->stream_limit && thing->count >= recent->stream_limit)
-		return forget_oldest(thing);
-	return array_push(thing->ring, thing->count);
-}
-
 static struct recent_ring *ring_of(const struct recent_accesses *recent, struct recent_thing *thing,
 	int64_t stream)
 {
-	struct recent_ring *ring = find_ring(thing, stream);
+	size_t place = 0;
+	struct recent_ring *ring;
 
-	if (ring)
-		return ring;
-	ring = new_ring(recent, thing);
-	if (!ring)
-		return NULL;
+	if (thing->count > FEW_STREAMS)
+		place = map_get(&thing->places, (uint64_t)stream, thing->count);
+	else
+		while (place < thing->count && thing->ring[place].stream != stream)
+			place++;
+	if (place < thing->count)
+		return &thing->ring[place];
+	if (recent->stream_limit && thing->count >= recent->stream_limit) {
+		/* The ring of the least recently used stream. */
+		ring = &thing->ring[thing->oldest - 1];
+		thing->forgot = 1;
+		unlink_ring(thing, ring);
+		map_remove(&thing->places, (uint64_t)ring->stream);
+		release_ring(ring);
+	} else {
+		ring = array_push(thing->ring, thing->count);
+	}
 	*ring = (struct recent_ring){ .stream = stream };
 	map_set(&thing->places, (uint64_t)stream, (uint64_t)(ring - thing->ring));
 	return ring;
 }
 
-/* Moves the last touch into the ring. */
-static void push_last(struct recent_ring *ring)
-{
-	int64_t number = ring->count - 1;
-
-	if (number < 0)
-		return;
-	if (number < RECENT_DEPTH)
-		ring->touch = array_grown(ring->touch, (size_t)number, sizeof(*ring->touch));
-	else
-		order_clock_unref(ring->touch[number % RECENT_DEPTH].clock);
-	ring->touch[number % RECENT_DEPTH] = ring->last;
-}
-
-int recent_note(struct recent_accesses *recent, int64_t key, const struct touch *touch,
+void recent_note(struct recent_accesses *recent, int64_t key, const struct touch *touch,
 	unsigned after_all)
 {
 	struct recent_thing *thing = id_map_need(&recent->things, key, sizeof(*thing));
-	struct recent_ring *ring = thing ? ring_of(recent, thing, touch->stream) : NULL;
+	struct recent_ring *ring = ring_of(recent, thing, touch->stream);
+	uint32_t place = (uint32_t)(ring - thing->ring) + 1;
+	int64_t last = ring->count - 1;
 
-	if (!ring)
-		return -1;
-	make_newest(thing, ring);
+	if (thing->newest != place) {
+		if (ring->count)
+			unlink_ring(thing, ring);
+		ring->newer = 0;
+		ring->older = thing->newest;
+		*(thing->newest ? &thing->ring[thing->newest - 1].newer : &thing->oldest) = place;
+		thing->newest = place;
+	}
+	/* Moves the last touch into the ring. */
+	if (last >= RECENT_DEPTH)
+		order_clock_unref(ring->touch[last % RECENT_DEPTH].clock);
+	else if (last >= 0)
+		ring->touch = array_grown(ring->touch, (size_t)last, sizeof(*ring->touch));
+	if (last >= 0)
+		ring->touch[last % RECENT_DEPTH] = ring->last;
 	ring->after_all = after_all;
-	push_last(ring);
 	ring->last = *touch;
 	order_clock_ref(touch->clock);
 	ring->count++;
-	return 0;
 }
 
 static int is_up_to(const struct recent_ring *ring, int64_t number, uint32_t reach)

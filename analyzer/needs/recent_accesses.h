@@ -55,11 +55,8 @@ struct recent_accesses {
 /* Returns NULL if nothing touched the key. */
 const struct recent_thing *recent_find(const struct recent_accesses *recent, int64_t key);
 
-/*
- * Adds a touch, with a reference to touch->clock; after_all as in struct recent_ring.  Returns 0,
- * or -1 after a message.
- */
-int recent_note(struct recent_accesses *recent, int64_t key, const struct touch *touch,
+/* Adds a touch, with a reference to touch->clock; after_all as in struct recent_ring. */
+void recent_note(struct recent_accesses *recent, int64_t key, const struct touch *touch,
 	unsigned after_all);
 
 /* Return the most recently used ring, and the one used before another; NULL: none. */

@@ -150,8 +150,10 @@ static int run(const struct pass_input *input, struct findings *findings)
 
 	if (!input->needs.host_is_known)
 		return 0;
-	rc = wait_clocks_read(&clocks, input->db) || tally(input, findings, &places, &clocks) ? -1
-											      : 0;
+	rc = ids_read(&clocks, input->db, WAIT_CLOCKS_SQL, 1) ||
+			tally(input, findings, &places, &clocks)
+		? -1
+		: 0;
 	for (size_t i = 0; i < input->needs.host_count && !rc; i++)
 		if (excess(input->run, &input->needs.host[i]) >= BLOCKED_MIN_NS)
 			rc = add(input, findings, &places, &input->needs.host[i]);

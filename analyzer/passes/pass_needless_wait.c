@@ -119,7 +119,7 @@ static int run(const struct pass_input *input, struct findings *findings)
 
 	if (!input->needs.host_is_known)
 		return 0;
-	rc = wait_clocks_read(&search.clocks, input->db) || tally(&search) ? -1 : 0;
+	rc = ids_read(&search.clocks, input->db, WAIT_CLOCKS_SQL, 1) || tally(&search) ? -1 : 0;
 	for (size_t i = 0; i < input->needs.host_count && !rc; i++)
 		rc = report(&search, &input->needs.host[i]);
 	script_lines_close(&search.lines);

@@ -66,7 +66,7 @@ static int64_t ready_of(const struct replay *replay, const struct replay_step *s
 	int64_t ready;
 
 	if (!apart)
-		return latest(replay_ready(replay, step), ready_by_memory(replay, step, !loose));
+		return at_least(replay_ready(replay, step), ready_by_memory(replay, step, !loose));
 	/*
 	 * Moved work goes to the stream where its memory is used.  Otherwise it goes to one new
 	 * stream per thread and stream: threads are no longer ordered by the legacy stream.
@@ -74,7 +74,7 @@ static int64_t ready_of(const struct replay *replay, const struct replay_step *s
 	ready = ready_by_memory(replay, step, 0);
 	for (uint32_t i = 0; !joins && i < step->operand_count; i++)
 		joins = memory_of(replay, step, i)->outside;
-	return joins ? ready : latest(ready, replay->apart[step->apart]);
+	return joins ? ready : at_least(ready, replay->apart[step->apart]);
 }
 
 /* Returns the end of the step's operation, submitted at entry; unstaged: memory is pinned now. */
@@ -88,7 +88,7 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 			step->share < (has_most ? LARGE_PERCENT / 100.0F : 1.0F));
 
 	if (!(step->act & STEP_HAS_OP))
-		return latest(entry, ready);
+		return at_least(entry, ready);
 	if (step->act & STEP_STAGED)
 		length = paced(replay, length);
 	if (unstaged) {
@@ -121,7 +121,7 @@ static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry)
 	int apart = change->bits & CHANGE_ORDER ||
 		(change->bits & CHANGE_WAIT && step->act & STEP_BECOMES_ASYNC);
 	int unstaged = step->act & STEP_STAGED && change->bits & CHANGE_WAIT;
-	int64_t end = latest(ready_of(replay, step, apart), replay_needed(replay, number));
+	int64_t end = at_least(ready_of(replay, step, apart), replay_needed(replay, number));
 
 	if (step->act & STEP_SUBMITS)
 		end = run_operation(replay, step, entry, end, unstaged);
@@ -189,8 +189,8 @@ static int64_t return_of(const struct replay *replay, uint32_t number, int64_t e
 	int64_t lag = step->lag;
 
 	if (change->bits & CHANGE_TRIM) {
-		own = latest(own - step->trimmed, 0);
-		lag = latest(lag - step->trimmed, 0);
+		own = at_least(own - step->trimmed, 0);
+		lag = at_least(lag - step->trimmed, 0);
 	}
 	/* The first launch of an executable graph uploads it to the device. */
 	if (step->exec != REPLAY_NONE && step->maker != REPLAY_NONE &&
@@ -203,7 +203,7 @@ static int64_t return_of(const struct replay *replay, uint32_t number, int64_t e
 		own = 0;
 	/* The host continues, but may still have to copy from pageable memory. */
 	return target == REPLAY_LONG_AGO ? entry + own
-					 : latest(entry + own, target + paced(replay, lag));
+					 : at_least(entry + own, target + paced(replay, lag));
 }
 
 /*
@@ -266,9 +266,9 @@ static int64_t entry_of(struct replay *replay, uint32_t number, int64_t *around)
 	/* The driver call's record is written within the runtime call. */
 	*around = step->around - (step->around > replay->recording ? replay->recording : 0);
 	if (replay->contention != REPLAY_RECORDED)
-		gap = latest(gap - step->gap_recorded, 0);
+		gap = at_least(gap - step->gap_recorded, 0);
 	if (step->set_up && replay->once[step->set_up]) {
-		gap = latest(gap - step->setting_up, 0);
+		gap = at_least(gap - step->setting_up, 0);
 		*around = 0;
 	}
 	/* Between two calls the program may only prepare the second one, or do what remains. */

@@ -21,6 +21,7 @@
 #ifndef CUFENCE_REPLAY_H
 #define CUFENCE_REPLAY_H
 
+#include "bounds.h"
 #include "change.h"
 #include "constants.h"
 #include "handovers.h"
@@ -226,6 +227,8 @@ struct replay {
 	} * memory;                            /* by number */
 	struct booking *booking;               /* by device and engine */
 	int device_count;
+	void **room; /* owns what is by step and by number, but the steps */
+	size_t room_count;
 };
 
 struct savings {
@@ -235,11 +238,6 @@ struct savings {
 	struct handovers handovers;
 	struct set_ups set_ups;
 };
-
-static inline int64_t latest(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
 
 static inline void raise_to(int64_t *time, int64_t to)
 {

@@ -45,7 +45,7 @@ static struct replay_context *context_of(const struct replay *replay, uint32_t n
 /* Returns the end of the work that the context's legacy stream comes after; context may be NULL. */
 static int64_t legacy_of(const struct replay_context *context)
 {
-	return context ? latest(context->legacy, context->blocking) : REPLAY_LONG_AGO;
+	return context ? at_least(context->legacy, context->blocking) : REPLAY_LONG_AGO;
 }
 
 int64_t replay_ready(const struct replay *replay, const struct replay_step *step)
@@ -126,8 +126,8 @@ void replay_note(struct replay *replay, const struct replay_step *step, int64_t 
 	struct replay_context *context = context_of(replay, step->context);
 	struct replay_context *other = context_of(replay, step->other_context);
 
-	if (step->act & STEP_AWAITS && latest(end, replay->event[step->event]) != REPLAY_LONG_AGO)
-		end = latest(end, replay->event[step->event]) +
+	if (step->act & STEP_AWAITS && at_least(end, replay->event[step->event]) != REPLAY_LONG_AGO)
+		end = at_least(end, replay->event[step->event]) +
 			(stream->awaits ? 0 : replay->event_wait);
 	if (step->act & STEP_RECORDS)
 		replay->event[step->event] = end;

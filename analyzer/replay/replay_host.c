@@ -46,19 +46,21 @@ static void follow_step(struct follower *follower, uint32_t number)
 	if (step->act & STEP_HAS_OP) {
 		end = step->end;
 	} else if (step->act & STEP_HOST_WORK) {
-		end = latest(ready, step->exit) + 1;
+		end = at_least(ready, step->exit) + 1;
 		map_set(&follower->ends, (uint64_t)end, number + UINT64_C(1));
 	}
 	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
 		replay_note(replay, step, end);
 }
 
-/* Functions whose runs were recorded are operations that use no engine. */
-static void read_runs(struct replay *replay)
+void replay_find_host_work(struct replay *replay)
 {
-	uint64_t count = host_run_count(replay->run);
+	struct follower follower = { .replay = replay,
+		.until = xcalloc(replay->step_count, sizeof(*follower.until)) };
+	uint32_t *last = xcalloc(replay->threads.count, sizeof(*last));
 
-	for (uint64_t i = 0; i < count; i++) {
+	/* Functions whose runs were recorded are operations that use no engine. */
+	for (uint64_t i = 0; i < host_run_count(replay->run); i++) {
 		const struct host_run *ran = host_run_at(replay->run, i);
 		uint32_t number = ran->process != (uint32_t)replay->process || !ran->call ||
 				ran->exit == RUN_NEVER
@@ -72,15 +74,6 @@ static void read_runs(struct replay *replay)
 		step->end = ran->exit;
 		step->act |= STEP_HAS_OP;
 	}
-}
-
-void replay_find_host_work(struct replay *replay)
-{
-	struct follower follower = { .replay = replay,
-		.until = xcalloc(replay->step_count, sizeof(*follower.until)) };
-	uint32_t *last = xcalloc(replay->threads.count, sizeof(*last));
-
-	read_runs(replay);
 	/* It probably reports the end of what its thread submitted to another stream before. */
 	for (size_t i = 0; i < replay->threads.count; i++)
 		last[i] = REPLAY_NONE;
@@ -101,9 +94,9 @@ void replay_find_host_work(struct replay *replay)
 		int64_t ready = replay_ready(replay, step);
 
 		if (follower.until[i]) {
-			step->start = latest(ready, step->exit);
-			step->end =
-				latest(follower.until[i] - HOST_FUNCTION_HANDOVER_NS, step->start);
+			step->start = at_least(ready, step->exit);
+			step->end = at_least(follower.until[i] - HOST_FUNCTION_HANDOVER_NS,
+				step->start);
 			step->act |= STEP_HAS_OP;
 		}
 		if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
@@ -135,7 +128,7 @@ void replay_learn_set_up(struct replay *replay, uint32_t number)
 		if (step->set_up != set_up->line)
 			step->setting_up = 0;
 		step->set_up = set_up->line;
-		step->setting_up += until - latest(from, set_up->from);
+		step->setting_up += until - at_least(from, set_up->from);
 		if (enter < set_up->until)
 			step->act |= STEP_SETS_UP;
 	}
@@ -216,5 +209,5 @@ void replay_learn_handover(struct replay *replay, uint32_t number)
 		step->handed_by = thread;
 	}
 	step->resumed = step->enter - until;
-	step->gap = latest(handover->ended - handover->blocked - from, 0);
+	step->gap = at_least(handover->ended - handover->blocked - from, 0);
 }

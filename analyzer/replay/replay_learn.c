@@ -18,32 +18,6 @@ struct ends {
 	size_t count;
 };
 
-/* Large kernels that overlapped in the run can overlap in a replay. */
-static void find_sharers(struct replay *replay)
-{
-	struct timed *list = xcalloc(replay->step_count, sizeof(*list));
-	struct replay_step *last = NULL;
-	size_t count = 0;
-
-	for (size_t i = 0; i < replay->step_count; i++) {
-		const struct replay_step *step = &replay->step[i];
-
-		if (step->act & STEP_HAS_OP && step->engine == ENGINE_KERNEL &&
-			step->share >= LARGE_PERCENT / 100.0F)
-			list[count++] = (struct timed){ step->start, i };
-	}
-	list = radix_sort(list, count, sizeof(*list));
-	for (size_t i = 0; i < count; i++) {
-		struct replay_step *step = &replay->step[list[i].step];
-
-		if (last && last->device == step->device && step->start < last->end - LAUNCH_NS)
-			last->shares_device = step->shares_device = 1;
-		if (!last || step->end > last->end)
-			last = step;
-	}
-	free(list);
-}
-
 /* Returns how many operations have ended by a time. */
 static size_t ends_by(const struct ends *ends, int64_t time)
 {
@@ -179,10 +153,10 @@ static void learn_wait(const struct replay *replay, const struct ends *ends, uin
 	}
 	/* The length of its wait was measured by comparison with similar calls. */
 	if (step->act & STEP_HOLDS_OTHERS) {
-		int64_t others = latest(others_end(ends, number), others_exit(replay, number));
+		int64_t others = at_least(others_end(ends, number), others_exit(replay, number));
 
 		raise_to(&waited, others - step->enter);
-		after = step->exit - latest(target, others);
+		after = step->exit - at_least(target, others);
 	}
 	step->own = length > waited ? length - waited : 0;
 	/* The work of a call after it drained the device recurs in any case. */
@@ -276,11 +250,11 @@ static void learn_pages(const struct replay *replay, uint32_t number)
 	const struct replay_step *step = &replay->step[number];
 	uint32_t earlier = replay->same_place[number];
 	struct replay_step *first = earlier == REPLAY_NONE ? NULL : &replay->step[earlier];
-	int64_t copying = latest(step->own, step->lag);
+	int64_t copying = at_least(step->own, step->lag);
 
 	if (first && first->pinning && !step->pinning && first->engine == ENGINE_D2H &&
-		first->bytes == step->bytes && latest(first->own, first->lag) > copying)
-		first->pinning += latest(first->own, first->lag) - copying;
+		first->bytes == step->bytes && at_least(first->own, first->lag) > copying)
+		first->pinning += at_least(first->own, first->lag) - copying;
 }
 
 static void learn_step(struct replay *replay, const struct ends *ends, uint32_t number)
@@ -326,8 +300,27 @@ void replay_learn(struct replay *replay)
 {
 	struct ends ends = { .replay = replay,
 		.list = xcalloc(replay->step_count, sizeof(*ends.list)) };
+	struct timed *large = xcalloc(replay->step_count, sizeof(*large));
+	struct replay_step *last = NULL;
+	size_t count = 0;
 
-	find_sharers(replay);
+	/* Large kernels that overlapped in the run can overlap in a replay. */
+	for (size_t i = 0; i < replay->step_count; i++) {
+		const struct replay_step *step = &replay->step[i];
+
+		if (step->act & STEP_HAS_OP && step->engine == ENGINE_KERNEL &&
+			step->share >= LARGE_PERCENT / 100.0F)
+			large[count++] = (struct timed){ step->start, i };
+	}
+	large = radix_sort(large, count, sizeof(*large));
+	for (size_t i = 0; i < count; i++) {
+		struct replay_step *step = &replay->step[large[i].step];
+
+		if (last && last->device == step->device && step->start < last->end - LAUNCH_NS)
+			last->shares_device = step->shares_device = 1;
+		if (!last || step->end > last->end)
+			last = step;
+	}
 	for (size_t i = 0; i < replay->step_count; i++)
 		if (replay->step[i].act & STEP_HAS_OP)
 			ends.list[ends.count++] = (struct timed){ replay->step[i].end, i };
@@ -340,4 +333,5 @@ void replay_learn(struct replay *replay)
 		if (replay->thread[i].join != REPLAY_NONE)
 			learn_join(replay, &replay->thread[i]);
 	free(ends.list);
+	free(large);
 }

@@ -53,29 +53,9 @@ static void find_submissions(struct replay *replay, struct timed *submission)
 	free(started);
 }
 
-/* Sorts the steps by submission. */
-static void move_steps(struct replay *replay, const struct timed *submission)
-{
-	struct replay_step *from = replay->step, *to;
-
-	to = replay->step = xrealloc(NULL, replay->step_count, sizeof(*to));
-	for (uint32_t i = 0; i < replay->step_count; i++) {
-		to[i] = from[submission[i].step];
-		replay->step_of[to[i].call] = i;
-	}
-	for (uint32_t i = 0; i < replay->step_count; i++) {
-		uint32_t *link[] = { &to[i].held_for, &to[i].held_by, &to[i].maker, &to[i].behind,
-			&to[i].behind_via };
-
-		for (size_t k = 0; k < sizeof(link) / sizeof(*link); k++)
-			if (*link[k] != REPLAY_NONE)
-				*link[k] = replay->step_of[from[*link[k]].call];
-	}
-	free(from);
-}
-
 void replay_sort(struct replay *replay, const struct run_evidence *evidence)
 {
+	struct replay_step *from = NULL, *to = NULL;
 	struct timed *submission;
 	int is_sorted = 1;
 
@@ -102,7 +82,21 @@ void replay_sort(struct replay *replay, const struct run_evidence *evidence)
 		is_sorted = submission[i].at >= submission[i - 1].at;
 	if (!is_sorted) {
 		submission = radix_sort(submission, replay->step_count, sizeof(*submission));
-		move_steps(replay, submission);
+		from = replay->step;
+		to = replay->step = xrealloc(NULL, replay->step_count, sizeof(*to));
+		for (uint32_t i = 0; i < replay->step_count; i++) {
+			to[i] = from[submission[i].step];
+			replay->step_of[to[i].call] = i;
+		}
 	}
+	for (uint32_t i = 0; !is_sorted && i < replay->step_count; i++) {
+		uint32_t *link[] = { &to[i].held_for, &to[i].held_by, &to[i].maker, &to[i].behind,
+			&to[i].behind_via };
+
+		for (size_t k = 0; k < sizeof(link) / sizeof(*link); k++)
+			if (*link[k] != REPLAY_NONE)
+				*link[k] = replay->step_of[from[*link[k]].call];
+	}
+	free(from);
 	free(submission);
 }

@@ -67,9 +67,8 @@ static struct span find_active(const struct run *run, int64_t process, int64_t *
 	struct busy *device)
 {
 	struct span active = { RUN_NEVER, INT64_MIN };
-	struct map busy = {
-		0
-	}; /* by stream, ns; of legacy streams that threads share, by thread */
+	/* By stream, ns; of legacy streams that threads share, by thread. */
+	struct map busy = { 0 };
 
 	*busiest = 0;
 	for (uint32_t id = 1; id < run_work_end(run); id++) {

@@ -21,7 +21,9 @@ static void make_room(struct replay *replay)
 {
 	size_t steps = replay->step_count;
 
-#define ROOM(member, count) (replay->member = xcalloc((count), sizeof(*replay->member)))
+#define ROOM(member, count) \
+	(*array_push(replay->room, replay->room_count) = replay->member = \
+			xcalloc((count), sizeof(*replay->member)))
 	ROOM(once, replay->set_ups->lines);
 	ROOM(same_place, steps);
 	ROOM(change, steps);
@@ -92,11 +94,10 @@ static void free_replay(void *object)
 	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
 		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts,
 		&replay->places, &replay->silences, &replay->admitted, &replay->kept };
-	void *rooms[] = { replay->once, replay->step, replay->operand, replay->same_place,
-		replay->accident, replay->change, replay->end, replay->held, replay->held_unchanged,
-		replay->end_unchanged, replay->thread, replay->stream, replay->event, replay->exec,
-		replay->context, replay->apart, replay->memory, replay->booking, replay };
+	void *rooms[] = { replay->step, replay->operand, replay->accident, replay->room, replay };
 
+	for (size_t i = 0; i < replay->room_count; i++)
+		free(replay->room[i]);
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_release(maps[i]);
 	for (size_t i = 0; i < sizeof(rooms) / sizeof(*rooms); i++)
@@ -232,33 +233,26 @@ int savings_has_room(const struct savings *savings, int64_t process)
 
 /* --- estimates --- */
 
-static int64_t replay_saved(struct replay *replay, enum replay_contention contention)
+/*
+ * Returns the saving, ns; negative if the run takes longer.  anew: not a kept one, since what is
+ * held in the last run counts.
+ */
+static int64_t saved(struct replay *replay, enum replay_contention contention, int anew)
 {
-	int64_t saved = replay->as_it_was[contention] - replay_run(replay, contention);
+	uint64_t unknown = (uint64_t)INT64_MIN, key = replay->made ^ (uint64_t)contention;
+	uint64_t kept = anew ? unknown : map_get(&replay->kept, key, unknown);
 
-	replay->steps_replayed += (int64_t)replay->step_count;
-	map_set(&replay->kept, replay->made ^ (uint64_t)contention, (uint64_t)saved);
-	return saved;
+	if (kept == unknown) {
+		kept = (uint64_t)(replay->as_it_was[contention] - replay_run(replay, contention));
+		replay->steps_replayed += (int64_t)replay->step_count;
+		map_set(&replay->kept, key, kept);
+	}
+	return (int64_t)kept;
 }
 
-/* Returns the saving, ns; negative if the run takes longer. */
-static int64_t saved(struct replay *replay, enum replay_contention contention)
+static int64_t saved_best(struct replay *replay, int anew)
 {
-	uint64_t unknown = (uint64_t)INT64_MIN;
-	uint64_t kept = map_get(&replay->kept, replay->made ^ (uint64_t)contention, unknown);
-
-	return kept == unknown ? replay_saved(replay, contention) : (int64_t)kept;
-}
-
-/* Not a kept one: what is held in the last run counts. */
-static int64_t replay_best(struct replay *replay)
-{
-	return clamp(replay_saved(replay, REPLAY_LIKELY), 0, replay->measured);
-}
-
-static int64_t saved_best(struct replay *replay)
-{
-	return clamp(saved(replay, REPLAY_LIKELY), 0, replay->measured);
+	return clamp(saved(replay, REPLAY_LIKELY, anew), 0, replay->measured);
 }
 
 int savings_estimate_best(struct savings *savings, int64_t process, int64_t *best)
@@ -267,7 +261,7 @@ int savings_estimate_best(struct savings *savings, int64_t process, int64_t *bes
 
 	if (!replay || !replay->changes)
 		return 0;
-	*best = saved_best(replay);
+	*best = saved_best(replay, 0);
 	restore(replay);
 	return 1;
 }
@@ -282,16 +276,17 @@ int savings_estimate(struct savings *savings, int64_t process, struct saving *sa
 		return 0;
 	if (replay->error > share)
 		share = replay->error;
-	saving->best = saved_best(replay);
+	saving->best = saved_best(replay, 0);
 	error = (int64_t)(share * (double)saving->best) + CHANGE_ERROR_NS * replay->changes;
 	/* It depends on the speed of the host. */
 	if (replay->as_it_was[REPLAY_QUICK] != replay->as_it_was[REPLAY_LIKELY])
-		error += llabs(saving->best - saved(replay, REPLAY_QUICK));
+		error += llabs(saving->best - saved(replay, REPLAY_QUICK, 0));
 	if (error > saving->best / SAVING_ERROR_PART)
 		error = saving->best / SAVING_ERROR_PART;
-	saving->low = clamp(saved(replay, REPLAY_MOST), 0, saving->best) - error;
+	saving->low = clamp(saved(replay, REPLAY_MOST, 0), 0, saving->best) - error;
 	saving->low = clamp(saving->low, 0, saving->best);
-	saving->high = clamp(saved(replay, REPLAY_LEAST), saving->best, replay->measured) + error;
+	saving->high =
+		clamp(saved(replay, REPLAY_LEAST, 0), saving->best, replay->measured) + error;
 	restore(replay);
 	return 1;
 }
@@ -326,7 +321,7 @@ int savings_estimate_ceiling(struct savings *savings, int64_t process, int resul
 		replay_change_results(replay);
 		replay->made = ~replay->made;
 	}
-	replay_best(replay);
+	saved_best(replay, 1);
 	thread = (uint32_t)map_get(&replay->threads, (uint64_t)loop->thread, REPLAY_NONE);
 	*ceiling =
 		(struct ceiling){ .saving = loop_time(replay, thread, loop, replay->end_unchanged) -
@@ -353,7 +348,7 @@ size_t savings_find_takers(struct savings *savings, int64_t process, struct chan
 
 	if (!replay || !replay->changes)
 		return 0;
-	alone = together = replay_best(replay);
+	alone = together = saved_best(replay, 1);
 	/* And those that would wait instead of these, until none is left. */
 	for (int round = 0; round < TAKER_ROUNDS; round++) {
 		more = replay_takers(replay, found);
@@ -363,7 +358,7 @@ size_t savings_find_takers(struct savings *savings, int64_t process, struct chan
 			taker[count++] = found[i];
 			change(replay, &found[i]);
 		}
-		together = replay_best(replay);
+		together = saved_best(replay, 1);
 	}
 	restore(replay);
 	least = replay->measured * FINDING_MIN_PERCENT / 100;

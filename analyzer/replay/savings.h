@@ -37,10 +37,7 @@ void savings_close(struct savings *savings);
 void savings_change(struct savings *savings, int64_t process, const struct changed_call *changed,
 	size_t count);
 
-/*
- * Estimates the saving of the changes, and undoes them.  Returns 1, 0 without an estimate, or -1
- * after a message.
- */
+/* Estimates the saving of the changes, and undoes them.  Returns 1, or 0 without an estimate. */
 int savings_estimate(struct savings *savings, int64_t process, struct saving *saving);
 
 /* Like savings_estimate(), without the ends of the interval: takes a quarter of the time. */

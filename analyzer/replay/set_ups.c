@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ids.h"
 #include "map.h"
 #include "memory.h"
+#include "sorted.h"
 
 struct search {
 	const struct run *run;
@@ -21,32 +23,17 @@ struct search {
 	size_t open_count;
 };
 
-static int read_lines(struct search *search, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT id, dense_rank() OVER (ORDER BY process, file, text) FROM site"
-		" WHERE text NOT NULL");
-	int rc = q ? 0 : -1;
-
-	while (!rc && (rc = db_step(q)) > 0) {
-		uint64_t line = (uint64_t)sqlite3_column_int64(q, 1);
-
-		map_set(&search->lines, (uint64_t)sqlite3_column_int64(q, 0), line);
-		if (search->set_ups->lines <= line)
-			search->set_ups->lines = line + 1;
-		rc = 0;
-	}
-	sqlite3_finalize(q);
-	return rc;
-}
-
-static int read_codes(struct search *search, struct db *db)
+static int read_names(struct search *search, struct db *db)
 {
 	sqlite3_stmt *q = db_prepare(db,
 		"SELECT k.id, k.mangled, max(i.hash) FROM kernel k"
 		" LEFT JOIN kernel_image i ON i.kernel = k.id"
 		" GROUP BY k.id HAVING count(i.hash) < 2");
-	int rc = q ? 0 : -1;
+	int rc = q ? ids_read(&search->lines, db,
+			     "SELECT id, dense_rank() OVER (ORDER BY process, file, text) FROM site"
+			     " WHERE text NOT NULL",
+			     0)
+		   : -1;
 
 	while (!rc && (rc = db_step(q)) > 0) {
 		const char *name = db_text(q, 1);
@@ -180,7 +167,10 @@ int set_ups_find(struct set_ups *set_ups, const struct run *run, struct db *db)
 		unloads = run_call(run, id) && run_call(run, id)->kind == KIND_MODULE_UNLOAD;
 	if (!unloads)
 		return 0;
-	rc = read_lines(&search, db) || read_codes(&search, db) ? -1 : 0;
+	rc = read_names(&search, db);
+	for (size_t i = 0; i < search.lines.size; i++)
+		if (search.lines.entry[i].used && set_ups->lines <= search.lines.entry[i].value)
+			set_ups->lines = search.lines.entry[i].value + 1;
 	*array_push(set_ups->list, set_ups->count) = (struct set_up){ 0 };
 	for (size_t i = 1; i < run->thread_count && !rc; i++) {
 		search.open_count = search.fresh = 0;
@@ -197,19 +187,11 @@ int set_ups_find(struct set_ups *set_ups, const struct run *run, struct db *db)
 
 const struct set_up *set_ups_first(const struct set_ups *set_ups, uint32_t thread, int64_t after)
 {
-	size_t low = 1, high = set_ups->count;
+	size_t at = sorted_in_group(set_ups->list, set_ups->count, sizeof(*set_ups->list),
+		offsetof(struct set_up, thread), thread, offsetof(struct set_up, until), after);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct set_up *set_up = &set_ups->list[middle];
-
-		if (set_up->thread < thread || (set_up->thread == thread && set_up->until <= after))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < set_ups->count && set_ups->list[low].thread == thread ? &set_ups->list[low]
-									   : NULL;
+	return at < set_ups->count && set_ups->list[at].thread == thread ? &set_ups->list[at]
+									 : NULL;
 }
 
 void set_ups_release(struct set_ups *set_ups)

@@ -53,17 +53,6 @@ static int is_like(const char *pattern, const char *text)
 	return *pattern && text && !fnmatch(pattern, text, FNM_EXTMATCH);
 }
 
-static int matches(const struct library *library, const char *module, const char *function,
-	const char *file)
-{
-	const char *slash = module ? strrchr(module, '/') : NULL;
-	const char *base = slash ? slash + 1 : module ? module : "";
-
-	return !strncmp(base, library->module, strlen(library->module)) &&
-		(!strcmp(library->function, "*") || is_like(library->function, function) ||
-			is_like(library->function, file));
-}
-
 /* The frame that the program's innermost line called.  Frames of a script have no module. */
 static const char frame_sql[] =
 	"SELECT ifnull(m.path, f.file), f.function, f.file FROM call c"
@@ -79,10 +68,19 @@ int library_advice(struct db *db, int64_t call, const char **advice)
 	int step = !families ? 0 : !q || db_bind(q, "i", call) ? -1 : db_step(q);
 
 	*advice = NULL;
-	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries) && step > 0 && !*advice; i++)
-		if (families & libraries[i].families &&
-			matches(&libraries[i], db_text(q, 0), db_text(q, 1), db_text(q, 2)))
-			*advice = libraries[i].advice;
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries) && step > 0 && !*advice;
+		i++) {
+		const struct library *library = &libraries[i];
+		const char *module = db_text(q, 0), *slash = strrchr(module, '/');
+
+		if (families & library->families &&
+			!strncmp(slash ? slash + 1 : module, library->module,
+				strlen(library->module)) &&
+			(!strcmp(library->function, "*") ||
+				is_like(library->function, db_text(q, 1)) ||
+				is_like(library->function, db_text(q, 2))))
+			*advice = library->advice;
+	}
 	sqlite3_finalize(q);
 	return step < 0 ? -1 : 0;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
+#include "compare.h"
 #include "constants.h"
 #include "findings_internal.h"
 #include "memory.h"
@@ -77,23 +79,6 @@ int64_t findings_line(struct findings *findings, int64_t call)
 
 /* --- from instances to findings --- */
 
-static struct finding *need_finding(struct findings *findings, const struct instance *instance,
-	int masked)
-{
-	int64_t key = instance->process << 9 | masked << 8 | instance->rule;
-	struct finding *finding = id_map_need(&findings->by_key, key, sizeof(*finding));
-
-	if (finding->count)
-		return finding;
-	finding->rule = instance->rule;
-	finding->process = instance->process;
-	if (masked)
-		*array_push(findings->masked, findings->masked_count) = finding;
-	else
-		*array_push(findings->finding, findings->count) = finding;
-	return finding;
-}
-
 int64_t findings_turns(const struct findings *findings, int64_t process)
 {
 	const struct loop_span *loop = id_map_get(&findings->loops, process);
@@ -136,35 +121,18 @@ static void add_change(struct changes *changes, const struct instance *instance,
 /* The more certain of two instances comes first, then one that nothing kept in order. */
 static int compare_certainty(const struct instance *one, const struct instance *other)
 {
-	if (one->confidence != other->confidence)
-		return one->confidence > other->confidence ? 1 : -1;
-	return !one->via - !other->via;
+	return by_number(one->confidence, other->confidence) ?: !one->via - !other->via;
 }
 
-/* Returns 1 if one represents the instances with the same reason rather than other. */
-static int is_worse(const struct instance *one, const struct instance *other)
-{
-	int more = compare_certainty(one, other);
-
-	if (more || one->overlapped != other->overlapped)
-		return more ? more > 0 : one->overlapped;
-	return one->cost > other->cost;
-}
-
-/* Returns 1 if a place is described by one rather than by other: the most frequent reason. */
-static int is_more_frequent(const struct reason_count *one, const struct reason_count *other)
-{
-	int more = compare_certainty(&one->worst, &other->worst);
-
-	if (more || one->count != other->count)
-		return more ? more > 0 : one->count > other->count;
-	return one->worst.why && !other->worst.why;
-}
-
+/*
+ * The instances with the same reason are represented by the most certain one, by one that
+ * overlapped, by that of the highest cost; the place is described by the most frequent reason.
+ */
 static void add_reason(struct finding_place *place, const struct instance *instance)
 {
 	struct reason_count *reason, *most;
 	size_t at = 0;
+	int more;
 
 	while (at < place->reasons && place->reason[at].worst.why != instance->why)
 		at++;
@@ -172,13 +140,22 @@ static void add_reason(struct finding_place *place, const struct instance *insta
 		*array_push(place->reason, place->reasons) =
 			(struct reason_count){ .worst = *instance };
 	reason = &place->reason[at];
-	if (is_worse(instance, &reason->worst))
+	more = compare_certainty(instance, &reason->worst)
+		?: by_number(instance->overlapped, reason->worst.overlapped)
+		?: by_number(instance->cost, reason->worst.cost);
+	if (more > 0)
 		reason->worst = *instance;
 	reason->count += occurrences(instance);
 	most = place->reason;
-	for (size_t i = 1; i < place->reasons; i++)
-		if (is_more_frequent(&place->reason[i], most))
+	for (size_t i = 1; i < place->reasons; i++) {
+		const struct reason_count *other = &place->reason[i];
+
+		more = compare_certainty(&other->worst, &most->worst)
+			?: by_number(other->count, most->count)
+			?: by_number(other->worst.why != NULL, most->worst.why != NULL);
+		if (more > 0)
 			most = &place->reason[i];
+	}
 	place->worst = most->worst;
 	place->worst.alike = most->count;
 	place->worst.total = place->cost.count;
@@ -194,7 +171,14 @@ static int add(struct findings *findings, const struct instance *instance, int m
 
 	if (site < 0 || other_site < 0)
 		return -1;
-	finding = need_finding(findings, instance, masked);
+	finding = id_map_need(&findings->by_key,
+		instance->process << 9 | masked << 8 | instance->rule, sizeof(*finding));
+	if (!finding->count) {
+		finding->rule = instance->rule;
+		finding->process = instance->process;
+		*(masked ? array_push(findings->masked, findings->masked_count)
+			 : array_push(findings->finding, findings->count)) = finding;
+	}
 	/* Site rows are far below 2^31, so that two fit into the key. */
 	place = id_map_need(&finding->by_lines, site << 31 | other_site, sizeof(*place));
 	if (!place->reasons) {
@@ -234,11 +218,6 @@ int rule_is_fence(enum rule rule)
 int64_t cost_of(const struct cost *cost)
 {
 	return cost->waited + cost->delayed;
-}
-
-static int64_t at_most(int64_t value, int64_t most)
-{
-	return value < most ? value : most;
 }
 
 /* Operations delayed at the same time each count their delay, but the gain is no more than this. */
@@ -331,17 +310,10 @@ static int by_worth(const void *a, const void *b)
 	int wrong = rule_is_fence(x->rule) && !is_guess(x) ? (int)finding_confidence(x) : 0;
 	int other = rule_is_fence(y->rule) && !is_guess(y) ? (int)finding_confidence(y) : 0;
 
-	if (wrong != other)
-		return wrong < other ? 1 : -1;
-	if (is_guess(x) != is_guess(y))
-		return is_guess(x) ? 1 : -1;
-	if (x->replayed != y->replayed)
-		return x->replayed < y->replayed ? 1 : -1;
-	if (x->part.share != y->part.share)
-		return x->part.share < y->part.share ? 1 : -1;
-	if (x->rule != y->rule)
-		return x->rule < y->rule ? -1 : 1;
-	return (x->process > y->process) - (x->process < y->process);
+	return by_number(other, wrong) ?: by_number(is_guess(x), is_guess(y))
+		?: by_number(y->replayed, x->replayed)
+		?: (x->part.share < y->part.share) - (x->part.share > y->part.share)
+		?: by_number(x->rule, y->rule) ?: by_number(x->process, y->process);
 }
 
 int findings_store(struct findings *findings)

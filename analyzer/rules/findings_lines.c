@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "compare.h"
 #include "constants.h"
 #include "findings_internal.h"
 
@@ -14,19 +15,11 @@ static int by_line(const void *a, const void *b)
 {
 	const struct finding_place *x = *(struct finding_place *const *)a;
 	const struct finding_place *y = *(struct finding_place *const *)b;
-	int64_t cost = cost_of(&x->cost), other = cost_of(&y->cost);
 
-	if (x->worst.confidence != y->worst.confidence)
-		return x->worst.confidence < y->worst.confidence ? 1 : -1;
-	if (x->line_cost != y->line_cost)
-		return x->line_cost < y->line_cost ? 1 : -1;
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	if (cost != other)
-		return cost < other ? 1 : -1;
-	if (x->site != y->site)
-		return x->site < y->site ? -1 : 1;
-	return (x->other_site > y->other_site) - (x->other_site < y->other_site);
+	return by_number(y->worst.confidence, x->worst.confidence)
+		?: by_number(y->line_cost, x->line_cost) ?: by_number(x->line, y->line)
+		?: by_number(cost_of(&y->cost), cost_of(&x->cost))
+		?: by_number(x->site, y->site) ?: by_number(x->other_site, y->other_site);
 }
 
 static int by_worth(const void *a, const void *b)
@@ -34,11 +27,9 @@ static int by_worth(const void *a, const void *b)
 	const struct finding_place *x = *(struct finding_place *const *)a;
 	const struct finding_place *y = *(struct finding_place *const *)b;
 
-	if (x->replayed != y->replayed)
-		return x->replayed < y->replayed ? 1 : -1;
-	if (x->replayed && x->alone != y->alone)
-		return x->alone < y->alone ? 1 : -1;
-	return by_line(a, b);
+	return by_number(y->replayed, x->replayed)
+		?: by_number(x->replayed ? y->alone : 0, x->replayed ? x->alone : 0)
+		?: by_line(a, b);
 }
 
 static void sort(struct finding *finding, int (*compare)(const void *, const void *))

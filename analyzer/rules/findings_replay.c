@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "findings_internal.h"
 #include "memory.h"
@@ -76,38 +77,6 @@ static int has_own_finding(struct findings *findings, int64_t process, const str
 	return 0;
 }
 
-/*
- * Other calls may have the same effect: then they are changed too.  Or the call has a second effect
- * to change, if changing the first saves little and the second has its own finding.
- */
-static int join_lines(struct findings *findings, struct finding *finding)
-{
-	const struct run_length *run = id_map_get(&findings->runs, finding->process);
-	double least = FINDING_MIN_PERCENT / 100.0 * (double)run->whole;
-	struct savings *savings = findings->savings;
-	int64_t process = finding->process;
-	struct finding_line line = { NULL, 0 };
-
-	while (finding_next_line(finding, &line) && savings_has_room(savings, process)) {
-		int64_t alone, joined;
-		size_t with = 0;
-		int owned;
-
-		for (size_t i = 0; i < line.count; i++)
-			with += line.place[i]->with.count;
-		owned = with ? has_own_finding(findings, process, &line.place[0]->worst) : 1;
-		if (owned < 0)
-			return -1;
-		if (owned)
-			continue;
-		alone = replay_line(savings, process, &line, 0);
-		joined = replay_line(savings, process, &line, 1);
-		if ((double)joined < least || joined <= JOINED_FACTOR * alone)
-			replay_line(savings, process, &line, 0);
-	}
-	return 0;
-}
-
 /* --- findings --- */
 
 /* Adds calls that would wait instead of the changed ones to the finding. */
@@ -147,19 +116,42 @@ static int is_wanted(const struct findings *findings, const struct finding *find
 				FINDING_MIN_PERCENT / 100.0);
 }
 
+/*
+ * Other calls may have the same effect as a line's: then they are changed, too.  Or the call has a
+ * second effect to change, if changing the first saves little and the second has its own finding.
+ */
 static int replay_finding(struct findings *findings, struct finding *finding)
 {
+	const struct run_length *run = id_map_get(&findings->runs, finding->process);
+	double least = FINDING_MIN_PERCENT / 100.0 * (double)run->whole;
 	struct savings *savings = findings->savings;
+	int64_t process = finding->process;
 	struct finding_line line = { NULL, 0 };
 
 	if (!is_wanted(findings, finding) || rules[finding->rule].group == GROUP_pace)
 		return 0;
-	if (join_lines(findings, finding))
-		return -1;
+	while (finding_next_line(finding, &line) && savings_has_room(savings, process)) {
+		int64_t alone, joined;
+		size_t with = 0;
+		int owned;
+
+		for (size_t i = 0; i < line.count; i++)
+			with += line.place[i]->with.count;
+		owned = with ? has_own_finding(findings, process, &line.place[0]->worst) : 1;
+		if (owned < 0)
+			return -1;
+		if (owned)
+			continue;
+		alone = replay_line(savings, process, &line, 0);
+		joined = replay_line(savings, process, &line, 1);
+		if ((double)joined < least || joined <= JOINED_FACTOR * alone)
+			replay_line(savings, process, &line, 0);
+	}
 	change_finding(savings, finding);
 	add_takers(savings, finding);
 	change_finding(savings, finding);
-	finding->replayed = savings_estimate(savings, finding->process, &finding->saving);
+	finding->replayed = savings_estimate(savings, process, &finding->saving);
+	line = (struct finding_line){ NULL, 0 };
 	finding_next_line(finding, &line);
 	for (size_t i = 0; i < line.count && line.count == finding->count; i++) {
 		line.place[i]->alone = finding->saving.best;
@@ -200,6 +192,15 @@ struct together {
 	size_t count;
 };
 
+/* Changes the calls of the first ones, except one of them (NULL: none). */
+static void change_together(const struct together *together, size_t count,
+	const struct finding *except)
+{
+	for (size_t i = 0; i < count; i++)
+		if (together->finding[i] != except)
+			change_finding(together->savings, together->finding[i]);
+}
+
 static struct together shown_together(struct findings *findings, int64_t process)
 {
 	struct together shown = { .savings = findings->savings, .process = process };
@@ -213,15 +214,6 @@ static struct together shown_together(struct findings *findings, int64_t process
 	return shown;
 }
 
-/* Changes the calls of the first ones, except one of them (NULL: none). */
-static void change_together(const struct together *together, size_t count,
-	const struct finding *except)
-{
-	for (size_t i = 0; i < count; i++)
-		if (together->finding[i] != except)
-			change_finding(together->savings, together->finding[i]);
-}
-
 static int64_t saved_together(const struct together *together, size_t count,
 	const struct finding *except)
 {
@@ -232,17 +224,12 @@ static int64_t saved_together(const struct together *together, size_t count,
 	return best;
 }
 
-static int64_t above(int64_t value, int64_t floor)
-{
-	return value > floor ? value - floor : 0;
-}
-
 /* Sets what a finding saves beyond others. */
 static void set_beyond(const struct findings *findings, struct finding *finding,
 	const struct saving *all, int64_t others)
 {
-	finding->saving = (struct saving){ above(all->best, others), above(all->low, others),
-		above(all->high, others) };
+	finding->saving = (struct saving){ at_least(all->best - others, 0),
+		at_least(all->low - others, 0), at_least(all->high - others, 0) };
 	finding->replayed = 1;
 	finding_weigh(findings, finding);
 }
@@ -344,11 +331,11 @@ static void order_fixes(struct findings *findings, int64_t process)
 		next = shown.finding[best];
 		shown.finding[best] = shown.finding[fixed];
 		shown.finding[fixed] = next;
-		next->place[0]->then = above(most, before);
+		next->place[0]->then = at_least(most - before, 0);
 		if (next->place[0]->then < next->saving.low && !next->place[0]->worst.masked)
 			next->place[0]->after = after;
 		after |= (uint64_t)1 << next->rule;
-		before = most > before ? most : before;
+		before = at_least(most, before);
 	}
 }
 
@@ -403,26 +390,24 @@ static int replay_together(struct findings *findings, int64_t process, const str
  * waits account for, and so whether the shown findings are all there is.
  */
 
-/* It must be known how calls could do without their waits, and that must be more than a guess. */
-static void change_possible(struct savings *savings, struct finding *const *finding, size_t count,
-	int64_t process)
-{
-	for (size_t i = 0; i < count; i++)
-		if (finding[i]->process == process && !rule_is_fence(finding[i]->rule) &&
-			rules[finding[i]->rule].group != GROUP_pace &&
-			finding_confidence(finding[i]) >= CONFIDENCE_LIKELY)
-			change_finding(savings, finding[i]);
-}
-
 static int replay_ceiling(struct findings *findings, int64_t process, const struct loop_span *loop,
 	sqlite3_stmt *update)
 {
 	struct savings *savings = findings->savings;
+	size_t masked = findings->masked_count;
 	struct ceiling ceiling[2];
 
 	for (int unread = 0; unread < 2; unread++) {
-		change_possible(savings, findings->masked, findings->masked_count, process);
-		change_possible(savings, findings->finding, findings->count, process);
+		for (size_t i = 0; i < masked + findings->count; i++) {
+			const struct finding *finding =
+				i < masked ? findings->masked[i] : findings->finding[i - masked];
+
+			/* How calls could do without their waits must be more than a guess. */
+			if (finding->process == process && !rule_is_fence(finding->rule) &&
+				rules[finding->rule].group != GROUP_pace &&
+				finding_confidence(finding) >= CONFIDENCE_LIKELY)
+				change_finding(savings, finding);
+		}
 		if (!savings_estimate_ceiling(savings, process, unread, loop, &ceiling[unread]))
 			return 0;
 	}

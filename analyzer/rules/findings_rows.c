@@ -50,7 +50,7 @@ static int read_accidents(struct finding_rows *rows)
 				.process = sqlite3_column_int64(q, 1),
 				.call = sqlite3_column_int64(q, 2),
 				.other_call = sqlite3_column_int64(q, 3) } };
-		uint64_t lines[4], key;
+		uint64_t key;
 
 		next.line = places_line(places, next.pair.call);
 		next.other_line = places_line(places, next.pair.other_call);
@@ -59,11 +59,10 @@ static int read_accidents(struct finding_rows *rows)
 			step = -1;
 			break;
 		}
-		lines[0] = (uint64_t)next.pair.process;
-		lines[1] = (uint64_t)next.line;
-		lines[2] = (uint64_t)next.other_line;
-		lines[3] = (uint64_t)next.via_line;
-		key = map_hash_words(lines, 4);
+		key = map_hash_words((const uint64_t[]){ (uint64_t)next.pair.process,
+					     (uint64_t)next.line, (uint64_t)next.other_line,
+					     (uint64_t)next.via_line },
+			4);
 		if (map_get(&seen, key, 0))
 			continue;
 		map_set(&seen, key, 1);
@@ -177,14 +176,6 @@ static char *text_of(struct findings *findings, const struct finding_place *plac
 	return NULL;
 }
 
-/* A place has a part of the finding's share in proportion to its cost. */
-static double share_of(const struct finding *finding, const struct finding_place *place)
-{
-	int64_t all = cost_of(&finding->cost);
-
-	return all ? finding->part.share * (double)cost_of(&place->cost) / (double)all : 0;
-}
-
 /* Writes a place, with the finding's row before its first one. */
 static int write_place(struct finding_rows *rows, const struct finding *finding,
 	const struct finding_place *place)
@@ -192,6 +183,9 @@ static int write_place(struct finding_rows *rows, const struct finding *finding,
 	struct findings *findings = rows->findings;
 	const struct instance *worst = &place->worst;
 	const struct cost *cost = &finding->cost;
+	int64_t all = cost_of(cost);
+	/* In proportion to its cost. */
+	double share = all ? finding->part.share * (double)cost_of(&place->cost) / (double)all : 0;
 	int64_t site = places_site(findings->places, worst->call);
 	int64_t other_site = places_site(findings->places, worst->other_call);
 	int64_t other_call = worst->other_call ? worst->other_call : DB_NULL;
@@ -221,8 +215,8 @@ static int write_place(struct finding_rows *rows, const struct finding *finding,
 		rc = db_add(findings->db,
 			ROW(finding_place, DB_NULL, rows->finding, place->shown, cost->count,
 				cost->waited, cost->delayed,
-				place->replayed ? place->alone : DB_NULL, share_of(finding, place),
-				site, other_site, worst->call, other_call,
+				place->replayed ? place->alone : DB_NULL, share, site, other_site,
+				worst->call, other_call,
 				cell_text(confidence_names[place_confidence(place)]),
 				cell_text(worst->kind), cell_text(worst->why), cell_text(message),
 				cell_text(*fix ? fix : NULL),
@@ -236,25 +230,6 @@ static int write_place(struct finding_rows *rows, const struct finding *finding,
 /* --- other places to change --- */
 
 /* Writes the places of the calls that are changed with the finding's own calls, each once. */
-static int write_sites(const struct finding_rows *rows, const struct changes *changes,
-	struct map *seen)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < changes->count && !rc; i++) {
-		int64_t call = changes->call[i].call;
-		int64_t site = places_site(rows->findings->places, call);
-
-		if (site < 0)
-			return -1;
-		if (!site || map_get(seen, (uint64_t)site, 0))
-			continue;
-		map_set(seen, (uint64_t)site, 1);
-		rc = db_add(rows->findings->db, ROW(finding_also, rows->finding, site, call));
-	}
-	return rc;
-}
-
 static int write_also(const struct finding_rows *rows, const struct finding *finding)
 {
 	struct places *places = rows->findings->places;
@@ -273,9 +248,22 @@ static int write_also(const struct finding_rows *rows, const struct finding *fin
 		map_set(&seen, (uint64_t)other_site, 1);
 	}
 	for (size_t i = 0; i < finding->count && !rc; i++) {
-		rc = write_sites(rows, &finding->place[i]->changed, &seen);
-		if (!rc && finding->place[i]->worst.joined)
-			rc = write_sites(rows, &finding->place[i]->with, &seen);
+		const struct finding_place *place = finding->place[i];
+		size_t own = place->changed.count;
+		size_t count = own + (place->worst.joined ? place->with.count : 0);
+
+		for (size_t k = 0; k < count && !rc; k++) {
+			int64_t call = k < own ? place->changed.call[k].call
+					       : place->with.call[k - own].call;
+			int64_t site = places_site(places, call);
+
+			rc = site < 0 ? -1 : 0;
+			if (site <= 0 || map_get(&seen, (uint64_t)site, 0))
+				continue;
+			map_set(&seen, (uint64_t)site, 1);
+			rc = db_add(rows->findings->db,
+				ROW(finding_also, rows->finding, site, call));
+		}
 	}
 	map_release(&seen);
 	return rc;
@@ -297,21 +285,10 @@ static int say_race(struct findings *findings, const struct finding_place *place
 	return rules[pair->rule].pass->fix(words, pair, out);
 }
 
-/* Is the accident lost without a wait of the finding, and was its pair of lines not yet said? */
-static int is_new_race(const struct finding *finding, const struct accident *next,
-	const struct accident *const *said, int count)
-{
-	int is_lost = 0;
-
-	for (int i = 0; i < count; i++)
-		if (said[i]->line == next->line && said[i]->other_line == next->other_line)
-			return 0;
-	for (size_t i = 0; i < finding->count; i++)
-		is_lost |= next->via_line && finding->place[i]->line == next->via_line;
-	return is_lost && next->pair.process == finding->process;
-}
-
-/* Without its unintended wait an accidental order is lost. */
+/*
+ * Without its unintended wait an accidental order is lost.  Writes those of the finding's waits,
+ * one for each pair of lines.
+ */
 static int write_races(const struct finding_rows *rows, const struct finding *finding)
 {
 	const struct accident *said[RACE_LIMIT];
@@ -322,8 +299,14 @@ static int write_races(const struct finding_rows *rows, const struct finding *fi
 		return 0;
 	for (size_t i = 0; i < rows->accident_count && count < RACE_LIMIT && !rc; i++) {
 		const struct accident *next = &rows->accident[i];
+		int is_lost = 0, is_said = 0;
 
-		if (!is_new_race(finding, next, said, count))
+		for (size_t k = 0; k < finding->count; k++)
+			is_lost |= next->via_line && finding->place[k]->line == next->via_line;
+		for (int k = 0; k < count; k++)
+			is_said |= said[k]->line == next->line &&
+				said[k]->other_line == next->other_line;
+		if (!is_lost || is_said || next->pair.process != finding->process)
 			continue;
 		text = text_of(rows->findings, &(struct finding_place){ .worst = next->pair },
 			say_race);

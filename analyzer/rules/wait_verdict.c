@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wait_verdict.h"
 
-int wait_clocks_read(struct map *clocks, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db, "SELECT call FROM wait_clock");
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0)
-		map_set(clocks, (uint64_t)sqlite3_column_int64(q, 0), 1);
-	sqlite3_finalize(q);
-	return step;
-}
-
 void wait_tally_add(struct wait_tally *tally, const struct run *run, const struct map *clocks,
 	const struct host_wait *wait)
 {

@@ -8,6 +8,7 @@
 #define CUFENCE_WAIT_VERDICT_H
 
 #include "findings.h"
+#include "ids.h"
 #include "needs.h"
 
 /* What is known of waits: their number, and that of those with each evidence. */
@@ -24,8 +25,8 @@ struct wait_tally {
 	int below_copy;   /* a library makes them in a script's line that copies to the device */
 };
 
-/* Reads the waits after which the program read a clock.  Returns 0, or -1 after a message. */
-int wait_clocks_read(struct map *clocks, struct db *db);
+/* The waits after which the program read a clock, for ids_read(). */
+#define WAIT_CLOCKS_SQL "SELECT call FROM wait_clock"
 
 void wait_tally_add(struct wait_tally *tally, const struct run *run, const struct map *clocks,
 	const struct host_wait *wait);

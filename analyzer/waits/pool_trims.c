@@ -62,28 +62,6 @@ static void note_end(struct map *map, uint64_t key, int64_t end)
 	map_set(map, key, (uint64_t)at_least((int64_t)map_get(map, key, 0), end));
 }
 
-static void note_work(struct trims *trims, const struct run_call *call)
-{
-	const struct run *run = trims->run;
-	uint32_t event = run_payload(run, call)->event;
-	int64_t end = 0; /* RUN_NEVER if that of some of it is unknown */
-
-	if (call->kind == KIND_EVENT_RECORD && event) {
-		map_set(&trims->events, event, (uint64_t)tail_of(trims, call));
-		return;
-	}
-	for (uint32_t id = call->last_work; id;) {
-		const struct run_work *work = run_work(run, id);
-
-		end = at_least(end, run_end(run, work, id));
-		id = work->next == call->last_work ? 0 : work->next;
-	}
-	if (!end)
-		return;
-	note_end(&trims->tails, call->stream, end);
-	note_end(&trims->ends, process_of(trims, call), end);
-}
-
 /* --- the memory of pools --- */
 
 static struct pool *pool_of(struct trims *trims, const struct run_call *call)
@@ -188,12 +166,24 @@ static void process_call(struct trims *trims, uint32_t id)
 	const struct run_call *call = run_call(trims->run, id);
 	const struct run_allocation *made, *freed;
 	const struct run_payload *payload = call ? run_payload(trims->run, call) : NULL;
+	int64_t end = 0; /* of its work; RUN_NEVER if that of some of it is unknown */
 	struct pool *pool;
 
 	if (!call || call->kind == KIND_RUNTIME || call->duration == DURATION_NEVER ||
 		payload->result)
 		return;
-	note_work(trims, call);
+	if (call->kind == KIND_EVENT_RECORD && payload->event)
+		map_set(&trims->events, payload->event, (uint64_t)tail_of(trims, call));
+	for (uint32_t op = call->last_work; op;) {
+		const struct run_work *work = run_work(trims->run, op);
+
+		end = at_least(end, run_end(trims->run, work, op));
+		op = work->next == call->last_work ? 0 : work->next;
+	}
+	if (end && (call->kind != KIND_EVENT_RECORD || !payload->event)) {
+		note_end(&trims->tails, call->stream, end);
+		note_end(&trims->ends, process_of(trims, call), end);
+	}
 	if (map_get(&trims->keeps, process_of(trims, call), 0))
 		return;
 	if (call_is_wait(call->kind)) {

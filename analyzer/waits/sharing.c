@@ -11,34 +11,26 @@ struct sharing {
 
 enum touch { TOUCH_NONE, TOUCH_MAYBE, TOUCH_SURELY, TOUCH_GRAPH };
 
-/* clang-format off */
-#define LENGTH(operand, call) \
-	"ifnull((SELECT x.span FROM extent x WHERE x.call = " operand ".call " \
-	"AND x.role = " operand ".role AND x.item = ifnull(" operand ".offset, 0)), " call \
-	".bytes)"
-/* clang-format on */
-
 /*
  * Compares a launch's pointer with a copy's bytes (in them, or before them), or the bytes of two
  * copies.  Variables are left out: a copy into a variable could be replaced by an argument.
  */
 /* clang-format off */
+#define END(operand, call) \
+	operand ".address + ifnull((SELECT x.span FROM extent x WHERE x.call = " operand ".call" \
+	" AND x.role = " operand ".role AND x.item = ifnull(" operand ".offset, 0)), " \
+	call ".bytes)"
 static const char touch_sql[] =
-	"SELECT CASE o.role WHEN 'word' THEN"
-	"  CASE WHEN o.address < a.address THEN 1"
-	"  WHEN o.address < a.address + " LENGTH("a",
-		"ac") " THEN 2 ELSE 0 END "
-		      " WHEN 'node' THEN 3 "
-		      " ELSE CASE WHEN o.address < a.address + " LENGTH(
-			      "a", "ac") "  AND o.address + " LENGTH("o",
-			      "oc") " > a.address THEN 2 ELSE 0 END END AS touch "
-				    "FROM operand a JOIN call ac ON ac.id = a.call "
-				    "JOIN operand o ON o.allocation = a.allocation JOIN call oc ON "
-				    "oc.id = o.call "
-				    "WHERE a.call = ? AND o.call = ? "
-				    "AND NOT EXISTS (SELECT 1 FROM variable v "
-				    "WHERE v.allocation = a.allocation) "
-				    "ORDER BY touch DESC LIMIT 1";
+	"SELECT CASE o.role WHEN 'word' THEN CASE WHEN o.address < a.address THEN 1"
+	"   WHEN o.address < " END("a", "ac") " THEN 2 ELSE 0 END"
+	"  WHEN 'node' THEN 3"
+	"  ELSE CASE WHEN o.address < " END("a", "ac") " AND " END("o", "oc") " > a.address"
+	"   THEN 2 ELSE 0 END END AS touch"
+	" FROM operand a JOIN call ac ON ac.id = a.call"
+	" JOIN operand o ON o.allocation = a.allocation JOIN call oc ON oc.id = o.call"
+	" WHERE a.call = ? AND o.call = ?"
+	" AND NOT EXISTS (SELECT 1 FROM variable v WHERE v.allocation = a.allocation)"
+	" ORDER BY touch DESC LIMIT 1";
 /* clang-format on */
 
 struct sharing *sharing_open(struct db *db, struct access_reader *reader)
@@ -61,13 +53,19 @@ void sharing_close(struct sharing *sharing)
 	free(sharing);
 }
 
-/* Compares the accesses of a graph's nodes with the copy's bytes. */
-static int touch_of_graph(struct sharing *sharing, int64_t copy, int64_t call)
+static int touch_of(struct sharing *sharing, int64_t copy, int64_t call)
 {
-	const struct accesses *one = access_read(sharing->reader, copy);
-	const struct accesses *other = one ? access_read(sharing->reader, call) : NULL;
+	int rc = db_bind(sharing->touch, "ii", copy, call) ? -1 : db_step(sharing->touch);
+	int touch = rc > 0 ? sqlite3_column_int(sharing->touch, 0) : TOUCH_NONE;
+	const struct accesses *one, *other;
 	enum access_overlap most = OVERLAP_NONE;
 
+	sqlite3_reset(sharing->touch);
+	if (rc < 0 || touch != TOUCH_GRAPH)
+		return rc < 0 ? -1 : touch;
+	/* Compares the accesses of the graph's nodes with the copy's bytes. */
+	one = access_read(sharing->reader, copy);
+	other = one ? access_read(sharing->reader, call) : NULL;
 	if (!other)
 		return -1;
 	for (size_t i = 0; i < one->count; i++)
@@ -80,17 +78,6 @@ static int touch_of_graph(struct sharing *sharing, int64_t copy, int64_t call)
 	return most == OVERLAP_SURE     ? TOUCH_SURELY
 		: most == OVERLAP_MAYBE ? TOUCH_MAYBE
 					: TOUCH_NONE;
-}
-
-static int touch_of(struct sharing *sharing, int64_t copy, int64_t call)
-{
-	int rc = db_bind(sharing->touch, "ii", copy, call) ? -1 : db_step(sharing->touch);
-	int touch = rc > 0 ? sqlite3_column_int(sharing->touch, 0) : TOUCH_NONE;
-
-	sqlite3_reset(sharing->touch);
-	if (rc < 0)
-		return -1;
-	return touch == TOUCH_GRAPH ? touch_of_graph(sharing, copy, call) : touch;
 }
 
 int sharing_between(struct sharing *sharing, int64_t copy, int64_t call, int64_t other)

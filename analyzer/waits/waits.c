@@ -234,25 +234,6 @@ static struct order_state pending_find(struct waits *waits, const struct order *
 	return ORDER_NOTHING;
 }
 
-/*
- * After the return of a call that waited for all work in its scope: if some of that is unknown, it
- * has ended now.
- */
-static void pending_end_unknown(struct waits *waits, const struct walk_call *call, enum scope scope)
-{
-	int device = scope == SCOPE_DEVICE ? scope_device(call) : -1;
-
-	if (scope != SCOPE_CONTEXT && scope != SCOPE_DEVICE && scope != SCOPE_PROCESS)
-		return;
-	for (size_t i = 0; i < waits->contexts.size; i++) {
-		struct pending_context *context = waits->contexts.slot[i].object;
-
-		if (is_on(context, call->process, device) &&
-			(scope != SCOPE_CONTEXT || waits->contexts.slot[i].id == context_id(call)))
-			context->all = context->blocking = context->beside = ORDER_NOTHING;
-	}
-}
-
 /* --- candidates --- */
 
 static struct wait_operation operation_of(const struct walk_call *call)
@@ -380,6 +361,7 @@ static void add_candidate(struct waits *waits, const struct walk_call *call, str
 int waits_process_call(struct waits *waits, const struct order *order, const struct walk_call *call)
 {
 	enum scope scope = scope_within(call);
+	const struct id_map *contexts = &waits->contexts;
 	struct order_state before;
 	struct copy_back *copy;
 	enum resize resize = resizes_process_call(waits->resizes, call);
@@ -393,9 +375,19 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 		if (before.op != ORDER_OP_UNKNOWN && !call->unknown &&
 			(scope != SCOPE_NONE || scope_of(call) == SCOPE_NONE))
 			add_candidate(waits, call, wait_of(waits, call, before, resize));
-		if (before.op == ORDER_OP_UNKNOWN &&
-			(scope_is_explicit(call) || scope_empties_device(call)))
-			pending_end_unknown(waits, call, scope);
+		/* It waited for all work in its scope: if some is unknown, that has ended now. */
+		for (size_t i = 0; i < contexts->size && before.op == ORDER_OP_UNKNOWN &&
+			(scope_is_explicit(call) || scope_empties_device(call)) &&
+			scope >= SCOPE_CONTEXT;
+			i++) {
+			struct pending_context *context = contexts->slot[i].object;
+			int device = scope == SCOPE_DEVICE ? scope_device(call) : -1;
+
+			if (is_on(context, call->process, device) &&
+				(scope != SCOPE_CONTEXT ||
+					contexts->slot[i].id == context_id(call)))
+				context->all = context->blocking = context->beside = ORDER_NOTHING;
+		}
 	}
 	if (call_is_async_copy(call->kind) && call->direction == COPY_D2H && !call->result &&
 		call->op && call->op_end != WALK_NEVER) {
@@ -416,11 +408,11 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 #define USE_POLLING (WAIT_STAGED + 1)
 
 /*
- * Fills table wait_use, once all waits are found: the total time that the host waited for the
- * device, by process and kind.  It includes waits without a row in table wait because nobody could
+ * Finds the waits, then fills table wait_use: the total time that the host waited for the device,
+ * by process and kind.  It includes waits without a row in table wait because nobody could
  * change them or because they are too short to be certain, and loops of queries.
  */
-static int store_use(struct waits *waits)
+int waits_finish(struct waits *waits)
 {
 	static const char *const names[] = {
 #define X(kind, name) [WAIT_##kind] = name,
@@ -428,10 +420,17 @@ static int store_use(struct waits *waits)
 #undef X
 			[USE_POLLING] = "polling",
 	};
-	const struct run *run = waits->db->run;
+	struct db *db = waits->db;
+	struct run *run = db->run;
 	struct polls polls = { 0 };
-	int rc = polls_find(&polls, run, waits->db);
+	int rc;
 
+	waits_judge(&waits->list, &waits->samples, &waits->timings, &run->evidence);
+	waits_add_staged(run, &waits->list);
+	rc = waits_find_avoidable(db, &waits->list) || waits_find_queue(db) ||
+			polls_find(&polls, run, db)
+		? -1
+		: 0;
 	for (size_t i = 1; i < run->evidence.wait_count && !rc; i++) {
 		const struct run_wait *wait = &run->evidence.wait[i];
 		const struct run_call *call = run_call(run, wait->call);
@@ -457,20 +456,9 @@ static int store_use(struct waits *waits)
 		const struct wait_use *use = waits->uses.slot[i].object;
 
 		if (use)
-			rc = db_add(waits->db,
+			rc = db_add(db,
 				ROW(wait_use, use->process, cell_text(names[use->kind]), use->count,
 					use->waited));
 	}
 	return rc;
-}
-
-int waits_finish(struct waits *waits)
-{
-	struct db *db = waits->db;
-
-	waits_judge(&waits->list, &waits->samples, &waits->timings, &db->run->evidence);
-	waits_add_staged(db->run, &waits->list);
-	return waits_find_avoidable(db, &waits->list) || waits_find_queue(db) || store_use(waits)
-		? -1
-		: 0;
 }

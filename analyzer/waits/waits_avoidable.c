@@ -504,30 +504,26 @@ static void read_wait(struct avoidable *a, struct wait *wait)
 	wait->stretch = stretches_find(&a->stretches, wait->process, wait->enter);
 }
 
-static int open_all(struct avoidable *a, struct db *db)
-{
-	a->walk = walk_thread_open(db);
-	a->path = order_path_open(db);
-	a->reader = access_open(db);
-	a->sharing = a->reader ? sharing_open(db, a->reader) : NULL;
-	if (script_lines_open(&a->lines, db) || !a->walk || !a->path || !a->sharing ||
-		stretches_load(&a->stretches, db) || pinned_find(&a->pinned, db))
-		return -1;
-	for (uint32_t id = 1; id < run_work_end(a->run); id++) {
-		const struct run_work *work = run_work(a->run, id);
-		uint64_t process = work ? run_where(a->run, work)->process : 0;
-
-		if (work && work->call > map_get(&a->last, process, 0))
-			map_set(&a->last, process, work->call);
-	}
-	return 0;
-}
-
 int waits_find_avoidable(struct db *db, struct wait_list *list)
 {
-	struct avoidable a = { .run = db->run };
-	int rc = open_all(&a, db);
+	struct avoidable a = { .run = db->run,
+		.walk = walk_thread_open(db),
+		.path = order_path_open(db),
+		.reader = access_open(db) };
+	int rc;
 
+	a.sharing = a.reader ? sharing_open(db, a.reader) : NULL;
+	rc = !a.walk || !a.path || !a.sharing || script_lines_open(&a.lines, db) ||
+			stretches_load(&a.stretches, db) || pinned_find(&a.pinned, db)
+		? -1
+		: 0;
+	for (uint32_t id = 1; id < run_work_end(a.run); id++) {
+		const struct run_work *work = run_work(a.run, id);
+		uint64_t process = work ? run_where(a.run, work)->process : 0;
+
+		if (work && work->call > map_get(&a.last, process, 0))
+			map_set(&a.last, process, work->call);
+	}
 	for (size_t i = 0; i < list->count && !rc; i++) {
 		struct wait *wait = &list->wait[i];
 		/* After the last one the process submits nothing more: it is ending. */

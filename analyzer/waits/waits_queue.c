@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "bounds.h"
+#include "compare.h"
 #include "constants.h"
 #include "id_map.h"
 #include "memory.h"
@@ -98,39 +99,8 @@ static int by_thread(const void *a, const void *b)
 {
 	const struct full *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return (x->thread > y->thread) - (x->thread < y->thread);
-	if (x->call != y->call)
-		return (x->call > y->call) - (x->call < y->call);
-	return (x->start > y->start) - (x->start < y->start);
-}
-
-static void collect(struct search *search)
-{
-	const struct run_overhead *row = (const struct run_overhead *)search->run->overheads.rows;
-	const struct run_overhead *end = run_rows_end(&search->run->overheads);
-
-	for (; row < end; row++) {
-		const struct run_call *call = run_call(search->run, row->call);
-
-		if (row->kind == OVERHEAD_QUEUE_FULL && row->end > row->start && call &&
-			call->stream)
-			*array_push(search->full, search->count) = (struct full){
-				.call = row->call,
-				.thread = call->thread,
-				.stream = call->stream,
-				.start = row->start,
-				.end = row->end,
-			};
-	}
-	if (search->count)
-		qsort(search->full, search->count, sizeof(*search->full), by_thread);
-	for (size_t i = 1; i < search->count; i++) {
-		const struct full *last = &search->full[i - 1];
-
-		if (last->thread == search->full[i].thread)
-			search->full[i].before = last->before + length(last);
-	}
+	return by_number(x->thread, y->thread) ?: by_number(x->call, y->call)
+		?: by_number(x->start, y->start);
 }
 
 /* --- what a segment cost --- */
@@ -318,35 +288,30 @@ static int follow_work(struct search *search, const struct walk_call *call)
 	return 0;
 }
 
-/*
- * Returns 1 if the call waits for the work of the blocked submissions, or queries it; -1 after a
- * message.
- */
-static int covers(struct search *search, const struct segment *segment,
-	const struct walk_call *call)
-{
-	enum scope scope = scope_requested(call);
-	enum covered covered = wait_covered(call, &segment->place);
-
-	/* The host copies a small pageable source and continues before the transfer. */
-	if (scope == SCOPE_STREAM && call->op_start > call->exit && call->op_start != WALK_NEVER)
-		return 0;
-	if (covered != COVERED_IF_ORDERED)
-		return covered == COVERED;
-	if (scope == SCOPE_STREAM || scope == SCOPE_OWN)
-		return comes_after(search, segment, call,
-			id_map_need(&search->streams, call->stream, sizeof(struct submitted)));
-	return order_path_exists(segment->path, call->id, segment->first->op_call);
-}
-
+/* Closes the segments whose work the call waits for, or queries. */
 static int follow_wait(struct search *search, const struct walk_call *call)
 {
+	enum scope scope = scope_requested(call);
+	/* The host copies a small pageable source and continues before the transfer. */
+	int continues = scope == SCOPE_STREAM && call->op_start > call->exit &&
+		call->op_start != WALK_NEVER;
+
 	if (call->result || call->exit == WALK_NEVER)
 		return 0;
 	for (int i = 0; i < SEGMENTS; i++) {
 		struct segment *segment = &search->segment[i];
-		int found = segment->first ? covers(search, segment, call) : 0;
+		enum covered covered = segment->first && !continues
+			? wait_covered(call, &segment->place)
+			: COVERED_NOT;
+		int found = covered == COVERED;
 
+		if (covered == COVERED_IF_ORDERED)
+			found = scope == SCOPE_STREAM || scope == SCOPE_OWN
+				? comes_after(search, segment, call,
+					  id_map_need(&search->streams, call->stream,
+						  sizeof(struct submitted)))
+				: order_path_exists(segment->path, call->id,
+					  segment->first->op_call);
 		if (found < 0)
 			return -1;
 		if (found)
@@ -399,16 +364,34 @@ static size_t follow_thread(struct search *search, size_t first)
 
 int waits_find_queue(struct db *db)
 {
+	const struct run_overhead *row = (const struct run_overhead *)db->run->overheads.rows;
 	struct search search = { .run = db->run };
 	int rc = 0;
 
-	collect(&search);
+	for (; row < (const struct run_overhead *)run_rows_end(&db->run->overheads); row++) {
+		const struct run_call *call = run_call(db->run, row->call);
+
+		if (row->kind == OVERHEAD_QUEUE_FULL && row->end > row->start && call &&
+			call->stream)
+			*array_push(search.full, search.count) = (struct full){ .call = row->call,
+				.thread = call->thread,
+				.stream = call->stream,
+				.start = row->start,
+				.end = row->end };
+	}
 	if (search.count) {
+		qsort(search.full, search.count, sizeof(*search.full), by_thread);
 		/* Few runs have such blocks, but those that do may have one for every launch. */
 		rc = db_exec(db, "CREATE INDEX IF NOT EXISTS operation_end ON operation (end)");
 		search.walk = walk_thread_open(db);
 		search.room = db_prepare(db, room_sql);
 		rc = rc || !search.walk || !search.room ? -1 : 0;
+	}
+	for (size_t i = 1; i < search.count; i++) {
+		const struct full *last = &search.full[i - 1];
+
+		if (last->thread == search.full[i].thread)
+			search.full[i].before = last->before + length(last);
 	}
 	for (int i = 0; i < SEGMENTS && search.count && !rc; i++) {
 		search.segment[i].path = order_path_open(db);

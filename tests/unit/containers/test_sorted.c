@@ -44,10 +44,29 @@ static void the_first_of_equal_rows_is_found(void **state)
 	assert_int_equal(sorted_from(NULL, 0, sizeof(*rows), 0, 1), 0);
 }
 
+/* Grouped by number. */
+static size_t in_group(uint32_t group, int64_t value)
+{
+	return sorted_in_group(rows, 5, sizeof(*rows), offsetof(struct row, number), group,
+		offsetof(struct row, value), value);
+}
+
+static void rows_of_a_group_are_searched(void **state)
+{
+	(void)state;
+	assert_int_equal(in_group(3, -6), 1);
+	assert_int_equal(in_group(3, -5), 2);
+	assert_int_equal(in_group(3, 7), 4);
+	assert_int_equal(in_group(2, INT64_MIN), 1);
+	assert_int_equal(in_group(UINT32_MAX, 7), 4);
+	assert_int_equal(in_group(UINT32_MAX, INT64_MAX), 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_of_equal_rows_is_found),
+		cmocka_unit_test(rows_of_a_group_are_searched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
