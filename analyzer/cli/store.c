@@ -188,10 +188,13 @@ int store_name_previous(const char *path)
 	return 0;
 }
 
-/* After a failure, while the unfinished database still takes its space. */
+/*
+ * After a failure, while the unfinished database still takes its space; that of an empty one was
+ * given back.
+ */
 static void say_if_full(int fd, const char *path)
 {
-	enum { LEAST = 64 << 10 }; /* bytes */
+	enum { LEAST = 1 << 20 }; /* bytes: an empty database takes half of that */
 	struct statvfs disk;
 
 	if (!fstatvfs(fd, &disk) && disk.f_bavail * disk.f_frsize < LEAST)
