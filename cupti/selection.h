@@ -24,8 +24,9 @@
  * its last 200 ms at most, since a buffer with an operation in progress is delivered by the next
  * flush only.  None by default: JAX programs with graphs end with a segmentation fault or
  * CUDA_ERROR_LAUNCH_FAILED if CUPTI is flushed before their end (39 of 48 runs, in 24 of them
- * before the first graph), or if it gets a buffer again that it has delivered (5 of 5); else, none
- * of 38 did (H200, driver 580.159, CUPTI 13.0; without a recorder, too: doc/MEASUREMENTS.md).
+ * before the first graph), or if it gets a buffer again that it has delivered (5 of 5 runs one day,
+ * none of 6 another); else, none of 32 did (H200, driver 580.159, CUPTI 13.0; without a recorder,
+ * too: doc/MEASUREMENTS.md).
  * CUFENCE_FLUSH_MS sets it.
  */
 #define SELECTION_FLUSH_MS 0

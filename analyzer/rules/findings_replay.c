@@ -181,7 +181,7 @@ static void admit_waits(struct savings *savings, const struct finding *finding)
 /*
  * --- findings together ---
  *
- * What findings of a process save together, and each of them beside others.
+ * What findings of a process save together, and each of them after others.
  */
 
 /* At most two findings for each rule. */

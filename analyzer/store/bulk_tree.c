@@ -313,7 +313,7 @@ int bulk_tree_finish(struct bulk_tree *tree)
 int bulk_tree_open(struct bulk_tree *tree, struct db *db, const char *name,
 	enum bulk_tree_kind kind)
 {
-	char sql[200], *beside = NULL;
+	char sql[200], *path = NULL;
 	sigset_t before;
 
 	snprintf(sql, sizeof(sql), "SELECT rootpage FROM sqlite_schema WHERE name = '%.60s'", name);
@@ -330,15 +330,15 @@ int bulk_tree_open(struct bulk_tree *tree, struct db *db, const char *name,
 		return -1;
 	}
 	tree->block = xcalloc(BLOCK, tree->page_size);
-	beside = xprintf("%s.%s", db->path, name);
+	path = xprintf("%s.%s", db->path, name);
 	interrupt_hold(&before);
-	tree->file = open(beside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	tree->file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (tree->file >= 0)
-		unlink(beside);
+		unlink(path);
 	else
-		fail(beside);
+		fail(path);
 	interrupt_restore(&before);
-	free(beside);
+	free(path);
 	return tree->file < 0 ? -1 : 0;
 }
 

@@ -21,7 +21,7 @@ struct pending_context {
 	int device;
 	struct order_state all, blocking; /* blocking: legacy and blocking streams */
 	int64_t stream;                   /* stream of `all` */
-	struct order_state beside;        /* in other streams than that */
+	struct order_state others;        /* in other streams than that */
 };
 
 /* A submission that may not have returned yet. */
@@ -159,11 +159,11 @@ static void land(struct waits *waits, int64_t now)
 			context->blocking = order_later(context->blocking, flight->state);
 		if (flight->stream != context->stream && context->all.op &&
 			flight->state.end <= context->all.end) {
-			context->beside = order_later(context->beside, flight->state);
+			context->others = order_later(context->others, flight->state);
 			continue;
 		}
 		if (flight->stream != context->stream)
-			context->beside = context->all;
+			context->others = context->all;
 		context->stream = flight->stream;
 		context->all = order_later(context->all, flight->state);
 	}
@@ -186,7 +186,7 @@ static struct order_state of_device(const struct waits *waits, int64_t process, 
 
 		if (is_on(context, process, device))
 			state = order_later(state,
-				except && context->stream == except ? context->beside
+				except && context->stream == except ? context->others
 								    : context->all);
 	}
 	return state;
@@ -201,7 +201,7 @@ static struct order_state pending_find(struct waits *waits, const struct order *
 	const struct walk_call *call, enum scope *scope)
 {
 	const struct pending_context *context = id_map_get(&waits->contexts, context_id(call));
-	struct order_state all, beside;
+	struct order_state all, others;
 
 	land(waits, call->enter);
 	if (call->freed_async)
@@ -223,10 +223,10 @@ static struct order_state pending_find(struct waits *waits, const struct order *
 		all = of_device(waits, call->process, scope_device(call), 0);
 		if (kind_family(call->kind) != FAMILY_launch || all.op == ORDER_OP_UNKNOWN)
 			return all;
-		beside = of_device(waits, call->process, call->device, call->stream);
-		return beside.op &&
-				all.end - beside.end <= (all.end - call->enter) / OWN_STREAM_PART
-			? beside
+		others = of_device(waits, call->process, call->device, call->stream);
+		return others.op &&
+				all.end - others.end <= (all.end - call->enter) / OWN_STREAM_PART
+			? others
 			: all;
 	case SCOPE_PROCESS:
 		return of_device(waits, call->process, -1, 0);
@@ -386,7 +386,7 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 			if (is_on(context, call->process, device) &&
 				(scope != SCOPE_CONTEXT ||
 					contexts->slot[i].id == context_id(call)))
-				context->all = context->blocking = context->beside = ORDER_NOTHING;
+				context->all = context->blocking = context->others = ORDER_NOTHING;
 		}
 	}
 	if (call_is_async_copy(call->kind) && call->direction == COPY_D2H && !call->result &&

@@ -39,7 +39,7 @@ check() { # NAME DEATH...
 		# These two write everything; after a signal there is what CUPTI's thread has delivered.
 		ms=2
 		[ "$death" = _exit ] || [ "$death" = abort ] || ms=400
-		# What a wait costs is measured, and CUPTI's thread has 0.4 s: beside other work a run may see no
+		# What a wait costs is measured, and CUPTI's thread has 0.4 s: on a busy machine a run may see no
 		# wait, or lose more.  Three runs may try.
 		for _ in 1 2 3; do
 			run "$name" "$turns" "$death" "$ms"
