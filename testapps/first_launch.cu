@@ -2,7 +2,7 @@
 // A table is built in one stream and read in another, and nothing orders the two. It works once:
 // the reading kernel's first launch loads its code, and loading drains the device.
 // The next launch loads nothing.
-// The fix says the order with an event.
+// The fix says the order with an event, and loads the code before.
 #include "app.h"
 #include "hold.h"
 
@@ -41,6 +41,10 @@ int main()
 	cudaEvent_t built = new_event();
 	float *table = device_floats(SIZE, 0), *sum = device_floats(SIZE, 0);
 
+#ifdef FIXED
+	struct cudaFuncAttributes attributes;
+	CHECK(cudaFuncGetAttributes(&attributes, cufence::lookup));
+#endif
 	CHECK(cudaDeviceSynchronize());
 	build_table(table, building);
 #ifdef FIXED
