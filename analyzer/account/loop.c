@@ -222,7 +222,7 @@ static int set_loop(struct loop *loop, struct search *search, const struct candi
 	struct turns turns = { 0 };
 
 	turns_measure(&turns, &search->tokens, chosen->own, chosen->node, 1);
-	turns_trim(&turns, &search->tokens);
+	turns_trim(&turns, &search->tokens, line);
 	loop->begin = turns.begin;
 	loop->turns = turns.count;
 	loop->pause = turns.pause;

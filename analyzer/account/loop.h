@@ -23,8 +23,8 @@
  * epochs of steps, and the nested loop is chosen.
  *
  * In a turn of more than LOOP_WARM_TIMES the median, the thread may have left the loop: it makes
- * calls at places that no shorter turn reaches, and neither submits nor waits in the body after
- * that.  The turn ends with the last call before these, and a pause (run_evidence.h) follows.
+ * calls outside of its body, and neither submits nor waits in the body after that.  The turn ends
+ * with the last call before these, and a pause (run_evidence.h) follows.
  *
  * Turns at the beginning that take more than LOOP_WARM_TIMES the median are warm-up and excluded,
  * as are turns at either end without most of the typical sites, and calls from unknown_since() on.

@@ -132,7 +132,10 @@ void tokens_release(struct tokens *tokens);
 void turns_measure(struct turns *turns, struct tokens *tokens, const struct token_thread *own,
 	uint32_t node, int branches);
 
-/* Removes turns that are not typical, or warm-up, at both ends, and finds the pauses. */
-void turns_trim(struct turns *turns, struct tokens *tokens);
+/*
+ * Removes turns that are not typical, or warm-up, at both ends, and finds the pauses.  line: of
+ * loop_paths_find_line().
+ */
+void turns_trim(struct turns *turns, struct tokens *tokens, uint32_t line);
 
 #endif

@@ -7,6 +7,7 @@
 #include "bounds.h"
 #include "compare.h"
 #include "constants.h"
+#include "id_map.h"
 #include "radix_sort.h"
 #include "memory.h"
 #include "sorted.h"
@@ -369,35 +370,73 @@ static void add_last_calls(struct turns *turns, const struct tokens *tokens)
 	map_release(&made);
 }
 
-/* Finds the sites of the body: those of turns that are not that long, ns. */
-static void find_body(const struct turns *turns, const struct run *run, int64_t long_turn,
-	struct map *body)
+/* How many turns have calls at a site, and how many of them are long. */
+struct presence {
+	size_t turns, long_turns, last; /* last: the last one of them + 1 */
+};
+
+/* Is a site in the loop statement of a frame? */
+static int is_in_statement(const struct loop_paths *paths, uint32_t line, uint32_t site)
 {
+	const struct path_node *nodes = paths->node;
+	uint32_t node = site < paths->leaf_end ? paths->leaf[site] : 0;
+
+	while (nodes[node].level > nodes[line].level)
+		node = nodes[node].parent;
+	return nodes[node].parent == nodes[line].parent && nodes[node].loop == nodes[line].loop;
+}
+
+/*
+ * Finds the sites of the body: those in the loop's statement.  Where no source says which these are,
+ * sites are outside that are hardly in other turns than those longer than that, ns.
+ */
+static void find_body(const struct turns *turns, const struct tokens *tokens, uint32_t line,
+	int64_t long_turn, struct map *body)
+{
+	const struct run *run = tokens->run;
+	struct id_map sites = { 0 };
 	size_t turn = 0;
 
 	for (uint32_t id = turns->own->token[turns->first].call; id; id = run_link(run, id)->next) {
 		const struct run_call *call = run_call(run, id);
+		struct presence *site;
 
 		if (!call || call->enter < turns->begin[0])
 			continue;
 		while (turn < turns->count && call->enter >= turns->begin[turn + 1])
 			turn++;
 		if (turn == turns->count)
-			return;
-		if (turns->begin[turn + 1] - turns->begin[turn] <= long_turn)
-			map_set(body, site_of(run, id), 1);
+			break;
+		site = id_map_need(&sites, site_of(run, id), sizeof(*site));
+		if (site->last == turn + 1)
+			continue;
+		site->last = turn + 1;
+		site->turns++;
+		site->long_turns += turns->begin[turn + 1] - turns->begin[turn] > long_turn;
 	}
+	for (size_t i = 0; i < sites.size; i++) {
+		const struct presence *site = sites.slot[i].object;
+
+		if (site &&
+			(tokens->paths->node[line].loop ? is_in_statement(tokens->paths, line,
+								  (uint32_t)sites.slot[i].id)
+							: site->turns > 2 * site->long_turns + 1))
+			map_set(body, (uint64_t)sites.slot[i].id, 1);
+	}
+	id_map_release(&sites, free);
 }
 
 /* Finds the turns longer than that, ns, in which the thread left the loop. */
-static void find_pauses(struct turns *turns, const struct run *run, int64_t long_turn)
+static void find_pauses(struct turns *turns, const struct tokens *tokens, uint32_t line,
+	int64_t long_turn)
 {
+	const struct run *run = tokens->run;
 	int64_t last = RUN_NEVER, before = 0;
 	struct map body = { 0 };
 	int has_left = 0;
 	size_t turn = 0;
 
-	find_body(turns, run, long_turn, &body);
+	find_body(turns, tokens, line, long_turn, &body);
 	for (uint32_t id = turns->own->token[turns->first].call; id; id = run_link(run, id)->next) {
 		const struct run_call *call = run_call(run, id);
 		uint32_t site = call ? site_of(run, id) : 0;
@@ -428,7 +467,7 @@ static void find_pauses(struct turns *turns, const struct run *run, int64_t long
 	map_release(&body);
 }
 
-void turns_trim(struct turns *turns, struct tokens *tokens)
+void turns_trim(struct turns *turns, struct tokens *tokens, uint32_t line)
 {
 	uint32_t *typical = xcalloc(turns->count, sizeof(*typical));
 	int64_t *length = xcalloc(turns->count, sizeof(*length));
@@ -456,7 +495,7 @@ void turns_trim(struct turns *turns, struct tokens *tokens)
 	turns->count = end - first;
 	memmove(turns->begin, turns->begin + first, (turns->count + 1) * sizeof(*turns->begin));
 	if (turns->count)
-		find_pauses(turns, tokens->run, LOOP_WARM_TIMES * median);
+		find_pauses(turns, tokens, line, LOOP_WARM_TIMES * median);
 	free(typical);
 	free(length);
 }
