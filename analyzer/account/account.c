@@ -174,6 +174,7 @@ static int64_t id_or_null(uint32_t id)
 static int store(const struct account *account)
 {
 	const struct loop *loop = &account->loop;
+	struct rows *turns = loop->turns ? rows_open(account->db, TABLE_turn) : NULL;
 	int64_t process = account->process;
 	int rc = loop->turns
 		? db_add(account->db,
@@ -182,8 +183,13 @@ static int store(const struct account *account)
 				  account->end))
 		: 0;
 
+	if (loop->turns && !turns)
+		rc = -1;
 	for (size_t i = 0; i < loop->turns && !rc; i++)
-		rc = db_add(account->db, ROW(turn, process, i, loop->begin[i]));
+		rc = rows_add(turns, ROW(turn, process, i, loop->begin[i]));
+	if (loop->turns && !rc)
+		rc = rows_finish(turns);
+	rows_free(turns);
 	for (size_t i = 0; i < loop->inner_count && !rc; i++)
 		rc = db_add(account->db,
 			ROW(inner_loop, process, i, loop->inner[i].site,
