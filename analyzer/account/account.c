@@ -202,6 +202,27 @@ static int64_t id_or_null(uint32_t id)
 	return id ? id : DB_NULL;
 }
 
+/* There may be as many as calls. */
+static int store_turns(const struct account *account)
+{
+	struct rows *rows = rows_open(account->db, TABLE_turn);
+	const struct loop *loop = &account->loop;
+	int rc = rows ? 0 : -1;
+
+	for (size_t i = 0, pause = 0; i < loop->turns && !rc; i++) {
+		int is_left =
+			pause < loop->pauses && loop->pause[pause].until == loop->begin[i + 1];
+
+		rc = rows_add(rows,
+			ROW(turn, account->process, i, loop->begin[i],
+				is_left ? loop->pause[pause].from : loop->begin[i + 1]));
+		pause += is_left;
+	}
+	rc = rc || rows_finish(rows) ? -1 : 0;
+	rows_free(rows);
+	return rc;
+}
+
 static int store(const struct account *account)
 {
 	const struct loop *loop = &account->loop;
@@ -214,15 +235,8 @@ static int store(const struct account *account)
 			ROW(loop, process, loop->thread, loop->site, cell_text(loop->place),
 				loop->turns, loop->warm, loop->begin[0], loop->begin[loop->turns],
 				turns->end, turns->end - loop->begin[0] - run_loop_length(turns)));
-	for (size_t i = 0, pause = 0; i < loop->turns && !rc; i++) {
-		int is_left =
-			pause < loop->pauses && loop->pause[pause].until == loop->begin[i + 1];
-
-		rc = db_add(account->db,
-			ROW(turn, process, i, loop->begin[i],
-				is_left ? loop->pause[pause].from : loop->begin[i + 1]));
-		pause += is_left;
-	}
+	if (loop->turns && !rc)
+		rc = store_turns(account);
 	for (size_t i = 0; i < loop->inner_count && !rc; i++)
 		rc = db_add(account->db,
 			ROW(inner_loop, process, i, loop->inner[i].site,

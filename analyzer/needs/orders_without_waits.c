@@ -128,8 +128,12 @@ static void add_key(struct orders *orders, int64_t key)
 	for (size_t i = 0; i < orders->key_count; i++)
 		if (orders->key[i].id == key)
 			return;
-	/* The array is reused for each call; it grows by the same steps again. */
-	*array_push(orders->key, orders->key_count) = (struct orders_key){ .id = key };
+	/* The array is reused for each call. */
+	if (orders->key_count == orders->key_room) {
+		orders->key_room = orders->key_room ? 2 * orders->key_room : 4;
+		orders->key = xrealloc(orders->key, orders->key_room, sizeof(*orders->key));
+	}
+	orders->key[orders->key_count++] = (struct orders_key){ .id = key };
 }
 
 /* Returns 1 if the host may access the results of a call's operation, or write to its source. */

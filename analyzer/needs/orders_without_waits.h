@@ -68,7 +68,7 @@ struct orders {
 	struct run_cursor operands, freed, launches;
 	uint32_t *user;         /* memory -> 1 + the only stream that uses it; 0: none */
 	struct orders_key *key; /* keys of the current call that other streams touch, too */
-	size_t key_count;
+	size_t key_count, key_room;
 	int names_memory; /* the current call names memory */
 	struct access_reader *reader;
 	int reaches;                /* some kernel accesses memory that it was not given */
