@@ -80,9 +80,8 @@ static int process_wait(struct pool_trims *trims, const struct walk_call *call, 
 	pool->released += bytes;
 	if (pool->wait_count < RUN_TRIM_WAITS)
 		pool->wait[pool->wait_count++] = trims->part_count;
-	*array_push(trims->part, trims->part_count) =
-		(struct pool_part){ (uint32_t)call->id, NO_TRIM, key, time,
-			end > call->enter ? LATENCY_DEFAULT_NS : ASK_NS, bytes };
+	*array_push(trims->part, trims->part_count) = (struct pool_part){ (uint32_t)call->id,
+		NO_TRIM, key, time, end > call->enter ? LATENCY_DEFAULT_NS : ASK_NS, bytes };
 	return 1;
 }
 
@@ -109,15 +108,14 @@ static int process_alloc(struct pool_trims *trims, struct run_evidence *evidence
 	return 1;
 }
 
-int pool_trims_process_call(struct pool_trims *trims, struct run *run,
-	const struct walk_call *call, int64_t end)
+int pool_trims_process_call(struct pool_trims *trims, struct run *run, const struct walk_call *call,
+	int64_t end)
 {
 	const struct run_allocation *made, *freed;
 	const struct run_payload *payload = run_payload(run, run_call(run, call->id));
 	struct pool *pool;
 
-	if (call->result || call->exit == WALK_NEVER ||
-		map_get(&trims->keeps, payload->process, 0))
+	if (call->result || call->exit == WALK_NEVER || map_get(&trims->keeps, payload->process, 0))
 		return 0;
 	if (call_is_wait(call->kind))
 		return process_wait(trims, call, end);

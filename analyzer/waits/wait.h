@@ -208,8 +208,8 @@ struct pool_trims {
  * Processes the next call of a run with such pools.  end: of the work that it waits for, or after
  * which it frees memory, ns.  Returns 1 if its time may have such a part.
  */
-int pool_trims_process_call(struct pool_trims *trims, struct run *run,
-	const struct walk_call *call, int64_t end);
+int pool_trims_process_call(struct pool_trims *trims, struct run *run, const struct walk_call *call,
+	int64_t end);
 void pool_trims_finish(struct pool_trims *trims, struct run *run);
 void pool_trims_release(struct pool_trims *trims);
 

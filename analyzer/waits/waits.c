@@ -322,8 +322,8 @@ static void add_samples(struct waits *waits, const struct walk_call *call, const
 {
 	const struct run *run = waits->db->run;
 	/* The end of an operation may only be a limit, by which nothing is measured. */
-	int is_exact = wait->before.op &&
-		!run_where(run, run_work(run, wait->before.op))->end_is_limit;
+	int is_exact =
+		wait->before.op && !run_where(run, run_work(run, wait->before.op))->end_is_limit;
 
 	if (wait->kind == WAIT_EXPLICIT && is_exact)
 		wait_timing_add(&waits->samples, wait->process, wait->exit - wait->before.end);
