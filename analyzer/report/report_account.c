@@ -227,27 +227,6 @@ static void print_causes(const struct idling *idling, FILE *out)
 	}
 }
 
-/* What ended the time in which the thread was blocked. */
-static void print_until(sqlite3_stmt *q, FILE *out)
-{
-	const char *until = db_text(q, BLOCKED_UNTIL), *place = db_text(q, BLOCKED_PLACE);
-	int64_t thread = sqlite3_column_int64(q, BLOCKED_THREAD);
-
-	if (!strcmp(until, "host_function")) {
-		fputs(" until a host function", out);
-		if (sqlite3_column_type(q, BLOCKED_STREAM) != SQLITE_NULL)
-			print(out, " on %s", db_text(q, BLOCKED_STREAM_NAME));
-	} else if (!strcmp(until, "wait")) {
-		print(out, " until thread %lld returned from a wait at %s", (long long)thread,
-			place);
-	} else if (!strcmp(until, "call")) {
-		print(out, " until thread %lld, which submits, made its last call at %s",
-			(long long)thread, place);
-	} else {
-		print(out, ", before %s (nothing was seen that ended it)", db_text(q, BLOCKED_TO));
-	}
-}
-
 static int print_blocked(struct db *db, const struct report_idling *of, FILE *out)
 {
 	sqlite3_stmt *q = report_fact(db, FACT_BLOCKED);
@@ -262,7 +241,24 @@ static int print_blocked(struct db *db, const struct report_idling *of, FILE *ou
 			spent < of->idle / ACCOUNT_SMALL_PART)
 			continue;
 		print(out, "%s at %s", separator, db_text(q, BLOCKED_FROM));
-		print_until(q, out);
+		/* What ended the time in which the thread was blocked. */
+		const char *until = db_text(q, BLOCKED_UNTIL), *place = db_text(q, BLOCKED_PLACE);
+		int64_t thread = sqlite3_column_int64(q, BLOCKED_THREAD);
+
+		if (!strcmp(until, "host_function")) {
+			fputs(" until a host function", out);
+			if (sqlite3_column_type(q, BLOCKED_STREAM) != SQLITE_NULL)
+				print(out, " on %s", db_text(q, BLOCKED_STREAM_NAME));
+		} else if (!strcmp(until, "wait")) {
+			print(out, " until thread %lld returned from a wait at %s",
+				(long long)thread, place);
+		} else if (!strcmp(until, "call")) {
+			print(out, " until thread %lld, which submits, made its last call at %s",
+				(long long)thread, place);
+		} else {
+			print(out, ", before %s (nothing was seen that ended it)",
+				db_text(q, BLOCKED_TO));
+		}
 		print(out, ": %s", format_duration(time, a_turn(of, spent)));
 		separator = ";";
 		count++;
