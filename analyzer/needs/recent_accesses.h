@@ -24,6 +24,8 @@ struct touch {
 	struct order_epoch full; /* for order_before() in each order */
 	struct order_epoch loose[WITHOUT_COUNT];
 	int is_access;             /* access.h has its accesses, if known */
+	/* Its list of accesses, if they are all known (struct accesses.number); 0: unlike others */
+	uint64_t accesses;
 	struct order_clock *clock; /* its order without host waits; NULL: not noted */
 };
 
@@ -33,6 +35,7 @@ struct recent_ring {
 	struct touch last;     /* most rings have no other */
 	struct touch *touch;   /* the previous ones by number, up to RECENT_DEPTH */
 	int64_t found;         /* result of the last recent_last() */
+	int forgot;            /* one is not kept that had accesses unlike all that are */
 	uint32_t newer, older; /* 1 + place of the ring used next and before, 0: none */
 	/* A bit per order, with the waits that are needed: its last touch is after all others. */
 	unsigned after_all;
