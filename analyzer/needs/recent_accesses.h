@@ -31,7 +31,7 @@ struct touch {
 
 struct recent_ring {
 	int64_t stream;
-	int64_t count;         /* in all; the last RECENT_DEPTH are kept */
+	int64_t count;         /* in all; the last one and RECENT_DEPTH before it are kept */
 	struct touch last;     /* most rings have no other */
 	struct touch *touch;   /* the previous ones by number, up to RECENT_DEPTH */
 	int64_t found;         /* result of the last recent_last() */
@@ -84,7 +84,7 @@ static inline const struct touch *recent_at(const struct recent_ring *ring, int6
 
 static inline int64_t recent_oldest(const struct recent_ring *ring)
 {
-	return ring->count > RECENT_DEPTH ? ring->count - RECENT_DEPTH : 0;
+	return ring->count > RECENT_DEPTH + 1 ? ring->count - RECENT_DEPTH - 1 : 0;
 }
 
 /* Returns the epoch of any operation, which identifies the stream's agent. */
