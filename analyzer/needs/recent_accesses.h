@@ -3,6 +3,10 @@
  * The last operations that touched something, by stream: each stream has a ring of RECENT_DEPTH
  * operations, the most recently used stream first.  The caller chooses the keys.  Beyond the limit
  * of streams for a key, the least recently used stream is forgotten.
+ *
+ * Nothing is lost with an operation that is forgotten after a later one of its stream with the same
+ * accesses: what is ordered after the later one is after both, and what conflicts with one does
+ * with both.
  */
 #ifndef CUFENCE_RECENT_ACCESSES_H
 #define CUFENCE_RECENT_ACCESSES_H

@@ -286,4 +286,12 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	return 0;
 }
 
-const struct pass pass_broad_sync = { .run = run, .say = say };
+static int fix(struct words *words, const struct instance *worst, FILE *out)
+{
+	(void)words;
+	if (worst->own)
+		fputs("wait for the streams that this thread submits to, not for the device", out);
+	return 0;
+}
+
+const struct pass pass_broad_sync = { .run = run, .say = say, .fix = fix };
