@@ -10,9 +10,6 @@ const struct recent_thing *recent_find(const struct recent_accesses *recent, int
 	return id_map_get(&recent->things, key);
 }
 
-/* Up to this many streams are searched linearly. */
-#define FEW_STREAMS 8
-
 static void release_ring(struct recent_ring *ring)
 {
 	int64_t before = ring->count - 1, kept = before < RECENT_DEPTH ? before : RECENT_DEPTH;
@@ -32,14 +29,9 @@ static void unlink_ring(struct recent_thing *thing, const struct recent_ring *ri
 static struct recent_ring *ring_of(const struct recent_accesses *recent, struct recent_thing *thing,
 	int64_t stream)
 {
-	size_t place = 0;
+	size_t place = map_get(&thing->places, (uint64_t)stream, thing->count);
 	struct recent_ring *ring;
 
-	if (thing->count > FEW_STREAMS)
-		place = map_get(&thing->places, (uint64_t)stream, thing->count);
-	else
-		while (place < thing->count && thing->ring[place].stream != stream)
-			place++;
 	if (place < thing->count)
 		return &thing->ring[place];
 	if (recent->stream_limit && thing->count >= recent->stream_limit) {

@@ -27,7 +27,7 @@ struct touch {
 	int64_t end;
 	struct order_epoch full; /* for order_before() in each order */
 	struct order_epoch loose[WITHOUT_COUNT];
-	int is_access;             /* access.h has its accesses, if known */
+	int is_access; /* access.h has its accesses, if known */
 	/* Its list of accesses, if they are all known (struct accesses.number); 0: unlike others */
 	uint64_t accesses;
 	struct order_clock *clock; /* its order without host waits; NULL: not noted */
@@ -48,7 +48,7 @@ struct recent_ring {
 struct recent_thing {
 	struct recent_ring *ring;
 	size_t count;
-	struct map places; /* stream -> place in ring, if there are many */
+	struct map places; /* stream -> place in ring */
 	uint32_t newest, oldest;
 	int forgot; /* a stream was forgotten */
 };

@@ -38,9 +38,9 @@ struct place {
 
 /* A thread, up to a wait. */
 struct thread {
-	uint32_t last;       /* its last call before */
-	uint32_t own;        /* the call with the latest end of its work ... */
-	int64_t own_end;     /* ... and that end, ns */
+	uint32_t last;        /* its last call before */
+	uint32_t own;         /* the call with the latest end of its work ... */
+	int64_t own_end;      /* ... and that end, ns */
 	uint32_t asked, wait; /* the last result of next_wait() */
 };
 
@@ -49,7 +49,7 @@ struct search {
 	struct findings *findings;
 	struct id_map places, threads;
 	struct map clocks;
-	/* By wait: how much longer it took than for its own thread's work, ns, up to this call's. */
+	/* By wait: ns that it took longer than for its own thread's work, and that work's call. */
 	struct beyond {
 		int64_t time;
 		uint32_t own;
@@ -109,8 +109,8 @@ static uint32_t next_wait(const struct run *run, struct thread *thread, uint32_t
 static int is_awaited(const struct run *run, struct id_map *threads, uint32_t call)
 {
 	const struct run_call *work = run_call(run, call), *wait;
-	uint32_t next = next_wait(run, id_map_need(threads, work->thread, sizeof(struct thread)),
-		call);
+	uint32_t next =
+		next_wait(run, id_map_need(threads, work->thread, sizeof(struct thread)), call);
 
 	if (next == UINT32_MAX)
 		return 0;
@@ -134,8 +134,8 @@ static struct beyond beyond_own(const struct run *run, struct id_map *threads,
 {
 	const struct run_call *call = run_call(run, wait->call);
 	struct thread *thread = id_map_need(threads, call->thread, sizeof(*thread));
-	uint32_t next = thread->last ? run_link(run, thread->last)->next
-				     : run->thread[call->thread].first;
+	uint32_t next =
+		thread->last ? run_link(run, thread->last)->next : run->thread[call->thread].first;
 
 	for (; next && next <= wait->call; next = run_link(run, next)->next) {
 		uint32_t work = run_call(run, next)->last_work;
@@ -204,8 +204,8 @@ static int tally(struct search *search)
 	return 0;
 }
 
-static enum confidence confidence_of(const struct needs_process *process,
-	const struct place *place, const struct host_wait *wait)
+static enum confidence confidence_of(const struct needs_process *process, const struct place *place,
+	const struct host_wait *wait)
 {
 	if (!is_for_order(wait))
 		return wait->ordered ? CONFIDENCE_LIKELY : CONFIDENCE_OF_RULE;
@@ -239,7 +239,7 @@ static int add(struct search *search, size_t number)
 		instance.cost = beyond->time;
 		instance.still_needs = beyond->own;
 		instance.confidence = process && process->others == OTHERS_MAY ? CONFIDENCE_POSSIBLE
-									: CONFIDENCE_LIKELY;
+									       : CONFIDENCE_LIKELY;
 	}
 	instance.saving = at_most(usable(needs, wait), instance.cost);
 	if (instance.saving < BLOCKED_MIN_NS)
