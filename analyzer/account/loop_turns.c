@@ -24,6 +24,11 @@ static uint32_t site_of(const struct run *run, uint32_t id)
 	return link->site;
 }
 
+static int submits_or_waits(const struct run_call *call)
+{
+	return kind_has(call->kind, K_WORK) || kind_family(call->kind) == FAMILY_wait;
+}
+
 /*
  * About the square root of the ns in which the device ran a call's operations: one long operation
  * is not as much as a loop of short ones.
@@ -72,9 +77,7 @@ void tokens_read(struct tokens *tokens, const uint32_t *threads, size_t count)
 			const struct run_call *call = run_call(run, id);
 			uint32_t site, leaf;
 
-			if (!call ||
-				(!kind_has(call->kind, K_WORK) &&
-					kind_family(call->kind) != FAMILY_wait))
+			if (!call || !submits_or_waits(call))
 				continue;
 			site = site_of(run, id);
 			if (!site || call->enter >= since || run_object(run, id, OBJECT_CAPTURED))
@@ -366,6 +369,65 @@ static void add_last_calls(struct turns *turns, const struct tokens *tokens)
 	map_release(&made);
 }
 
+/* Finds the sites of the body: those of turns that are not that long, ns. */
+static void find_body(const struct turns *turns, const struct run *run, int64_t long_turn,
+	struct map *body)
+{
+	size_t turn = 0;
+
+	for (uint32_t id = turns->own->token[turns->first].call; id; id = run_link(run, id)->next) {
+		const struct run_call *call = run_call(run, id);
+
+		if (!call || call->enter < turns->begin[0])
+			continue;
+		while (turn < turns->count && call->enter >= turns->begin[turn + 1])
+			turn++;
+		if (turn == turns->count)
+			return;
+		if (turns->begin[turn + 1] - turns->begin[turn] <= long_turn)
+			map_set(body, site_of(run, id), 1);
+	}
+}
+
+/* Finds the turns longer than that, ns, in which the thread left the loop. */
+static void find_pauses(struct turns *turns, const struct run *run, int64_t long_turn)
+{
+	int64_t last = RUN_NEVER, before = 0;
+	struct map body = { 0 };
+	int has_left = 0;
+	size_t turn = 0;
+
+	find_body(turns, run, long_turn, &body);
+	for (uint32_t id = turns->own->token[turns->first].call; id; id = run_link(run, id)->next) {
+		const struct run_call *call = run_call(run, id);
+		uint32_t site = call ? site_of(run, id) : 0;
+
+		if (!site || call->enter < turns->begin[0])
+			continue;
+		for (; turn < turns->count && call->enter >= turns->begin[turn + 1]; turn++) {
+			int64_t begin = turns->begin[turn], end = turns->begin[turn + 1];
+
+			if (end - begin > long_turn && has_left && last < end) {
+				*array_push(turns->pause, turns->pauses) =
+					(struct loop_pause){ last, end, before };
+				before += end - last;
+			}
+			last = RUN_NEVER;
+			has_left = 0;
+		}
+		if (turn == turns->count)
+			break;
+		/* Calls that neither submit nor wait may be the next turn's, before it begins. */
+		if (!map_get(&body, site, 0))
+			has_left = 1;
+		else if (submits_or_waits(call))
+			has_left = 0;
+		if (!has_left)
+			last = run_exit(run, call, id);
+	}
+	map_release(&body);
+}
+
 void turns_trim(struct turns *turns, struct tokens *tokens)
 {
 	uint32_t *typical = xcalloc(turns->count, sizeof(*typical));
@@ -393,6 +455,8 @@ void turns_trim(struct turns *turns, struct tokens *tokens)
 	turns->warm = first - typical_first;
 	turns->count = end - first;
 	memmove(turns->begin, turns->begin + first, (turns->count + 1) * sizeof(*turns->begin));
+	if (turns->count)
+		find_pauses(turns, tokens->run, LOOP_WARM_TIMES * median);
 	free(typical);
 	free(length);
 }
