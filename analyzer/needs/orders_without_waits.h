@@ -7,8 +7,8 @@
  * Shared memory is decided by allocation, for copies and for launch words, unless all accesses of
  * both are known and neither writes what the other uses (conflict.h).  An operation with unknown
  * memory (a graph made before the trace) shares memory with all others.  For each stream and
- * allocation the last RECENT_DEPTH operations are kept; if an older one may matter, that is
- * reported, too.
+ * allocation the last RECENT_DEPTH operations are kept; if an older one with other accesses may
+ * matter, that is reported, too.
  *
  * needs.c walks over the run and passes on its calls: by orders_all(), or for a removed wait
  * by orders_without() and additional order for that one (order_cover.h).
