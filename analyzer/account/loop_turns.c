@@ -387,8 +387,8 @@ static int is_in_statement(const struct loop_paths *paths, uint32_t line, uint32
 }
 
 /*
- * Finds the sites of the body: those in the loop's statement.  Where no source says which these are,
- * sites are outside that are hardly in other turns than those longer than that, ns.
+ * Finds the sites of the body: those in the loop's statement.  Where no source says which these
+ * are, sites are outside that are hardly in other turns than those longer than that, ns.
  */
 static void find_body(const struct turns *turns, const struct tokens *tokens, uint32_t line,
 	int64_t long_turn, struct map *body)
