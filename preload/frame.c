@@ -49,6 +49,7 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id, uintptr
 {
 	int saved = errno;
 
+	thread->context_held = 0;
 	if (thread->busy && frame_was_left(thread->busy, frame))
 		recover(thread);
 	errno = saved;
@@ -110,7 +111,7 @@ static COLD void read_gap(struct thread_state *thread, struct call_frame *frame)
 {
 	if (frame->flags & FRAME_SELDOM) {
 		frame->flags &= (uint16_t)~FRAME_SELDOM;
-		frame->context = context_current(thread);
+		frame->context = context_ask(thread);
 	}
 	frame->enter = usage_read(thread, frame->enter);
 }
@@ -125,7 +126,7 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 	clear(frame);
 	begin(thread, frame, id, flags, frame_address);
 	frame->context =
-		flags & (FRAME_RUNTIME | FRAME_HOST | FRAME_SELDOM) ? 0 : context_current(thread);
+		flags & (FRAME_RUNTIME | FRAME_HOST | FRAME_SELDOM) ? 0 : context_current(thread, flags);
 	/* Copy now, while the device works; later it would wait for this thread. */
 	if (UNLIKELY(flags & FRAME_WAITS) && thread->chunk.used > TRACE_CHUNK_SPACE / 2)
 		thread_empty(thread);
@@ -318,7 +319,7 @@ static NOINLINE int count_quick(struct call_frame *frame, uint64_t now, int resu
 			return 1;
 		}
 	}
-	frame->context = context_current(frame->thread);
+	frame->context = context_ask(frame->thread);
 	return 0;
 }
 

@@ -19,8 +19,6 @@
 
 struct known_function functions[FUNCTION_TABLE] __attribute__((aligned(64)));
 
-_Atomic uint32_t function_epoch;
-
 /* Layouts are never freed: handles are reused after an unload, and a launch may still use one. */
 static struct {
 	_Atomic(char *) block;
@@ -44,7 +42,7 @@ static struct {
 
 void function_doubt(void)
 {
-	function_epoch++;
+	shim.epoch++;
 }
 
 void function_reset(void)
@@ -234,7 +232,7 @@ static const struct function_layout *layout_being_read(struct thread_state *thre
 static const struct function_layout *learn(struct thread_state *thread,
 	struct known_function *entry, uint64_t handle)
 {
-	uint32_t now = function_epoch;
+	uint32_t now = shim.epoch;
 	int saved = errno;
 	const char *name;
 
@@ -266,7 +264,7 @@ static COLD const struct function_layout *check_again(struct thread_state *threa
 	struct known_function *entry, uint64_t handle)
 {
 	const struct function_layout *layout = entry->layout;
-	uint32_t now = function_epoch;
+	uint32_t now = shim.epoch;
 	int saved = errno, same = 0;
 
 	if (layout && layout->count < MAX_PARAMETERS)
@@ -290,7 +288,7 @@ static NOINLINE const struct function_layout *search(struct thread_state *thread
 
 			if (UNLIKELY(!layout))
 				return layout_being_read(thread, handle);
-			return UNLIKELY(entry->epoch != function_epoch)
+			return UNLIKELY(entry->epoch != shim.epoch)
 				? check_again(thread, entry, handle)
 				: layout;
 		}

@@ -72,22 +72,22 @@ static inline uint32_t site_find(struct thread_state *thread, void *frame_addres
 	return cached->id;
 }
 
-/* Returns the id of a context other than the last one. */
-uint16_t context_changed(struct thread_state *thread, uint64_t handle);
+/*
+ * Asks the driver: returns the id of the current context, 0: none; records it and its device at
+ * first use.  Keeps errno.
+ */
+uint16_t context_ask(struct thread_state *thread);
 
 /*
- * Returns the id of the current context, 0: none; records it and its device at first use.  Keeps
- * errno.
+ * The same for a call with these flags.  The driver's answer costs as much as the rest of a record,
+ * so a call that puts work into a stream uses the last one, until the thread makes a call that may
+ * change its context (context_is_left()) or one that is not recorded, or any thread ends a context.
  */
-static inline uint16_t context_current(struct thread_state *thread)
+static inline uint16_t context_current(struct thread_state *thread, unsigned flags)
 {
-	void *context = NULL;
-
-	if (UNLIKELY(!shim.current_context || shim.current_context(&context) || !context))
-		return 0;
-	if (UNLIKELY((uint64_t)(uintptr_t)context != thread->context_handle))
-		return context_changed(thread, (uint64_t)(uintptr_t)context);
-	return thread->context;
+	if (LIKELY(flags & FRAME_STREAM && thread->context_held == ~shim.epoch))
+		return thread->context;
+	return context_ask(thread);
 }
 
 /*
@@ -112,9 +112,6 @@ struct known_function {
 	_Atomic uint32_t epoch; /* when it was last verified */
 };
 extern struct known_function functions[FUNCTION_TABLE] __attribute__((visibility("hidden")));
-
-/* Incremented by unloads: afterwards a handle may be another kernel's. */
-extern _Atomic uint32_t function_epoch __attribute__((visibility("hidden")));
 
 /* Slots of a handle; the first ones are near. */
 static inline uint32_t function_place(uint64_t handle, unsigned tries)
@@ -141,7 +138,7 @@ static inline const struct function_layout *launch_layout(struct call_frame *fra
 	uint64_t found = atomic_load_explicit(&entry->handle, memory_order_acquire);
 	const struct function_layout *layout = entry->layout;
 
-	if (UNLIKELY(found != frame->function || !layout || entry->epoch != function_epoch ||
+	if (UNLIKELY(found != frame->function || !layout || entry->epoch != shim.epoch ||
 		    !layout->asked || !layout->words || !frame->values))
 		return launch_other(frame, field);
 	return layout;
