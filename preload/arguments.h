@@ -64,7 +64,7 @@ static inline void arguments_copy(void *to, const struct function_layout *layout
 	/* In most kernels pointers come first: copy these without using the layout. */
 	for (uint32_t i = 0; i < leading; i++)
 		memcpy((char *)to + i * 8u, values[i], 8);
-	if (leading < count)
+	if (__builtin_expect(leading < count, 0))
 		arguments_copy_from(to, layout, values, leading);
 }
 

@@ -85,7 +85,7 @@ static inline void clear(struct call_frame *frame)
 }
 
 /* The thread is ready.  Returns the number of enclosing wrappers. */
-static inline int begin(struct thread_state *thread, struct call_frame *frame, enum call_id id,
+static ALWAYS_INLINE int begin(struct thread_state *thread, struct call_frame *frame, enum call_id id,
 	unsigned flags, void *frame_address)
 {
 	int depth = thread_depth(thread, flags, frame_address);
@@ -93,7 +93,7 @@ static inline int begin(struct thread_state *thread, struct call_frame *frame, e
 	thread->depth = depth + 1;
 	frame->thread = thread;
 	frame->call = (uint16_t)id;
-	if (!depth) {
+	if (LIKELY(!depth)) {
 		thread->outermost = (uintptr_t)frame_address + !!(flags & FRAME_RUNTIME);
 		thread->caller = ((const uint32_t *)frame_address)[2];
 		thread->polled = 0;
@@ -134,7 +134,7 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 	if (UNLIKELY(frame->enter - thread->seen > shim.usage_ticks))
 		read_gap(thread, frame);
 	thread->seen = frame->enter;
-	if (flags & FRAME_BLOCKS)
+	if (UNLIKELY(flags & FRAME_BLOCKS))
 		write_enter(frame);
 	thread->busy = 0;
 	return 1;
@@ -142,7 +142,7 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 
 static inline void set_duration(struct call_record *record, uint64_t ticks)
 {
-	if (ticks >> 32) {
+	if (UNLIKELY(ticks >> 32)) {
 		record->head.flags |= CALL_LONG;
 		ticks /= CALL_LONG_UNIT;
 	}
@@ -251,7 +251,7 @@ static ALWAYS_INLINE struct call_record *write_head(struct thread_state *thread,
 static ALWAYS_INLINE void write_call(struct thread_state *thread, struct call_frame *frame,
 	uint64_t now, int result, const uint64_t *field, unsigned count)
 {
-	const struct function_layout *layout = frame->function ? launch_layout(frame, field) : NULL;
+	const struct function_layout *layout = LIKELY(frame->function) ? launch_layout(frame, field) : NULL;
 	int rest = frame->rest; /* after launch_layout(), which may set it */
 	size_t tail = UNLIKELY(rest) ? tail_bytes(frame, layout) : layout ? layout->words * 8u : 0;
 	struct call_record *record = write_head(thread, frame, now, result, field, count, tail);
@@ -260,7 +260,7 @@ static ALWAYS_INLINE void write_call(struct thread_state *thread, struct call_fr
 		return;
 	if (UNLIKELY(rest))
 		write_tail(frame, layout, record, (char *)(record->field + count));
-	else if (layout)
+	else if (LIKELY(layout))
 		write_buffer(frame, layout, record, record->field + count);
 	trace_commit(&thread->chunk);
 }
@@ -288,7 +288,7 @@ static COLD void end_seldom(struct thread_state *thread, uint64_t now, int resul
 static inline void end(struct thread_state *thread, const struct call_frame *frame, uint64_t now,
 	int result)
 {
-	if (thread->correlation && frame->context)
+	if (UNLIKELY(thread->correlation && frame->context))
 		context_learn(thread, frame->context, thread->cupti_context);
 	thread->correlation = frame->outer_correlation;
 	if (UNLIKELY(now >= next_calibration() || shim.ended == thread))
@@ -334,7 +334,7 @@ HOT void frame_end(struct call_frame *frame, int result, const uint64_t *field, 
 		thread->armed = frame->flags & FRAME_WAITS;
 	}
 	thread->busy = (uintptr_t)frame;
-	if (!(frame->flags & FRAME_SELDOM) || !count_quick(frame, now, result))
+	if (LIKELY(!(frame->flags & FRAME_SELDOM)) || !count_quick(frame, now, result))
 		write_call(thread, frame, now, result, field, count);
 	end(thread, frame, now, result);
 	if (UNLIKELY(now - thread->seen > shim.usage_ticks))

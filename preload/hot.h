@@ -47,7 +47,7 @@ static inline int site_holds(const struct cached_site *site)
 #pragma GCC unroll 8
 	for (unsigned i = 0; i < SITE_NEAR; i++)
 		differs |= *(const stack_word *)(frame + site->offset[i]) ^ site->address[i];
-	return !differs && (!UNLIKELY(site->tail) || site_tail_holds(site));
+	return LIKELY(!differs) && (!UNLIKELY(site->tail) || site_tail_holds(site));
 }
 
 /* As site_find(), for a path that is not in its first slot. */

@@ -181,7 +181,7 @@ struct thread_state {
  * Code that almost every call executes is HOT, placed together and calls nothing (hot.h); the rest
  * is COLD.
  */
-#define HOT __attribute__((hot))
+#define HOT __attribute__((hot, aligned(64)))
 #define NOINLINE __attribute__((noinline))
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define COLD __attribute__((cold)) NOINLINE
