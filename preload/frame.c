@@ -174,7 +174,7 @@ static NOINLINE size_t tail_bytes(const struct call_frame *frame,
 	size_t bytes = frame->attributes.flags ? sizeof(frame->attributes) : 0;
 
 	if (layout)
-		bytes += layout->words * sizeof(uint64_t);
+		bytes += layout->shape.words * sizeof(uint64_t);
 	else if (frame->launch)
 		bytes += pointer_bytes(arguments) + arguments->word_count * sizeof(uint64_t);
 	for (unsigned i = 0; i < frame->list_count; i++)
@@ -183,11 +183,12 @@ static NOINLINE size_t tail_bytes(const struct call_frame *frame,
 }
 
 static inline void write_buffer(const struct call_frame *frame,
-	const struct function_layout *layout, struct call_record *record, void *at)
+	const struct function_layout *layout, struct function_shape shape,
+	struct call_record *record, void *at)
 {
 	record->head.flags |= CALL_BUFFER;
-	record->pointer_count = layout->words;
-	arguments_copy(at, layout, frame->values);
+	record->pointer_count = shape.words;
+	arguments_copy(at, layout, shape, frame->values);
 }
 
 static NOINLINE void write_tail(const struct call_frame *frame,
@@ -196,8 +197,8 @@ static NOINLINE void write_tail(const struct call_frame *frame,
 	const struct launch_arguments *arguments = &frame->thread->tables->arguments;
 
 	if (layout) {
-		write_buffer(frame, layout, record, at);
-		at += layout->words * sizeof(uint64_t);
+		write_buffer(frame, layout, layout->shape, record, at);
+		at += layout->shape.words * sizeof(uint64_t);
 	} else if (frame->launch) {
 		record->pointer_count = (uint16_t)arguments->pointer_count;
 		memcpy(at, arguments->pointer,
@@ -251,9 +252,11 @@ static ALWAYS_INLINE struct call_record *write_head(struct thread_state *thread,
 static ALWAYS_INLINE void write_call(struct thread_state *thread, struct call_frame *frame,
 	uint64_t now, int result, const uint64_t *field, unsigned count)
 {
-	const struct function_layout *layout = LIKELY(frame->function) ? launch_layout(frame, field) : NULL;
+	struct function_shape shape = { 0 };
+	const struct function_layout *layout =
+		LIKELY(frame->function) ? launch_layout(frame, field, &shape) : NULL;
 	int rest = frame->rest; /* after launch_layout(), which may set it */
-	size_t tail = UNLIKELY(rest) ? tail_bytes(frame, layout) : layout ? layout->words * 8u : 0;
+	size_t tail = UNLIKELY(rest) ? tail_bytes(frame, layout) : shape.words * 8u;
 	struct call_record *record = write_head(thread, frame, now, result, field, count, tail);
 
 	if (UNLIKELY(!record))
@@ -261,7 +264,7 @@ static ALWAYS_INLINE void write_call(struct thread_state *thread, struct call_fr
 	if (UNLIKELY(rest))
 		write_tail(frame, layout, record, (char *)(record->field + count));
 	else if (LIKELY(layout))
-		write_buffer(frame, layout, record, record->field + count);
+		write_buffer(frame, layout, shape, record, record->field + count);
 	trace_commit(&thread->chunk);
 }
 

@@ -48,6 +48,7 @@ void function_doubt(void)
 void function_reset(void)
 {
 	for (unsigned i = 0; i < FUNCTION_TABLE; i++) {
+		functions[i].shape = 0;
 		functions[i].layout = NULL;
 		functions[i].handle = 0;
 	}
@@ -132,7 +133,7 @@ static struct function_layout *read_layout(struct thread_state *thread, uint64_t
 	if (!layout)
 		return NULL;
 	layout->count = count;
-	layout->asked = 0;
+	layout->shape.asked = 0;
 	memcpy(layout->parameter, parameter, count * sizeof(parameter[0]));
 	arguments_measure(layout);
 	return layout;
@@ -195,7 +196,7 @@ static int is_of_current(uint64_t stream)
 }
 
 /*
- * Called after a successful launch if layout->asked is 0: records the kernel's local memory, once.
+ * Called after a successful launch if layout->shape.asked is 0: records the kernel's local memory, once.
  * Not before the launch: the query loads an unloaded kernel.  Keeps errno.
  */
 static COLD void ask_local(struct thread_state *thread, uint64_t handle,
@@ -207,7 +208,7 @@ static COLD void ask_local(struct thread_state *thread, uint64_t handle,
 	/* A captured kernel is not launched; and the query may not be allowed. */
 	if (window_captures())
 		return;
-	((struct function_layout *)layout)->asked = 1;
+	((struct function_layout *)layout)->shape.asked = 1;
 	local = is_of_current(stream) ? read_local(handle) : 0;
 	if (local)
 		write_function(thread, handle, name_of(handle), layout, local);
@@ -238,6 +239,7 @@ static const struct function_layout *learn(struct thread_state *thread,
 
 	look_up_driver();
 	name = name_of(handle);
+	entry->shape = 0;
 	entry->layout = read_layout(thread, handle);
 	entry->name = hash_of(name);
 	entry->epoch = now;
@@ -276,6 +278,17 @@ static COLD const struct function_layout *check_again(struct thread_state *threa
 	return layout;
 }
 
+/* From the next launch on it is found without the layout. */
+static const struct function_layout *note_shape(struct known_function *entry,
+	const struct function_layout *layout)
+{
+	uint32_t bytes;
+
+	memcpy(&bytes, &layout->shape, sizeof(bytes));
+	entry->shape = layout->shape.asked && layout->shape.words ? bytes : 0;
+	return layout;
+}
+
 /* Not cold: several kernels may share a first slot. */
 static NOINLINE const struct function_layout *search(struct thread_state *thread, uint64_t handle)
 {
@@ -290,7 +303,7 @@ static NOINLINE const struct function_layout *search(struct thread_state *thread
 				return layout_being_read(thread, handle);
 			return UNLIKELY(entry->epoch != shim.epoch)
 				? check_again(thread, entry, handle)
-				: layout;
+				: note_shape(entry, layout);
 		}
 		if (found)
 			continue;
@@ -308,9 +321,9 @@ const struct function_layout *launch_other(struct call_frame *frame, const uint6
 	struct thread_state *thread = frame->thread;
 	const struct function_layout *layout = search(thread, frame->function);
 
-	if (layout && !layout->asked && frame->flags & FRAME_LAUNCH)
+	if (layout && !layout->shape.asked && frame->flags & FRAME_LAUNCH)
 		ask_local(thread, frame->function, layout, field[1]);
-	if (frame->values && layout && layout->words)
+	if (frame->values && layout && layout->shape.words)
 		return layout;
 	arguments_scan(&thread->tables->arguments, layout, frame->values, frame->extra);
 	words_note(thread, layout, frame->values, frame->extra);

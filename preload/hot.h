@@ -110,6 +110,8 @@ struct known_function {
 	_Atomic(struct function_layout *) layout;
 	_Atomic uint64_t name;  /* hash */
 	_Atomic uint32_t epoch; /* when it was last verified */
+	/* Of layout, once asked: launches then do without another line; 0: not yet. */
+	_Atomic uint32_t shape;
 };
 extern struct known_function functions[FUNCTION_TABLE] __attribute__((visibility("hidden")));
 
@@ -128,19 +130,25 @@ const struct function_layout *launch_other(struct call_frame *frame, const uint6
 
 /*
  * For the launch in frame, whose fields begin with the kernel and the stream: returns the layout of
- * its parameters if they are to be copied unchanged, or NULL if they are in tables->arguments.
- * Records the kernel's name and layout at first use.  Keeps errno.
+ * its parameters and their shape if they are to be copied unchanged, or NULL if they are in
+ * tables->arguments.  Records the kernel's name and layout at first use.  Keeps errno.
  */
 static inline const struct function_layout *launch_layout(struct call_frame *frame,
-	const uint64_t *field)
+	const uint64_t *field, struct function_shape *shape)
 {
 	const struct known_function *entry = &functions[function_place(frame->function, 0)];
 	uint64_t found = atomic_load_explicit(&entry->handle, memory_order_acquire);
+	uint32_t bytes = entry->shape;
 	const struct function_layout *layout = entry->layout;
 
-	if (UNLIKELY(found != frame->function || !layout || entry->epoch != shim.epoch ||
-		    !layout->asked || !layout->words || !frame->values))
-		return launch_other(frame, field);
+	if (UNLIKELY(found != frame->function || !bytes || entry->epoch != shim.epoch ||
+		    !frame->values)) {
+		layout = launch_other(frame, field);
+		if (layout)
+			*shape = layout->shape;
+		return layout;
+	}
+	memcpy(shape, &bytes, sizeof(*shape));
 	return layout;
 }
 
