@@ -126,7 +126,7 @@ static int print_loops(struct db *db, FILE *out)
 {
 	sqlite3_stmt *q = report_fact(db, FACT_LOOPS);
 	int step = -1, several = has_several_processes(db), printed = 0;
-	char turn[DURATION_SIZE], pid[32] = "", warm[64];
+	char turn[DURATION_SIZE], pid[32] = "", warm[64], paused[DURATION_SIZE + 64] = "";
 
 	while (q && (step = db_step(q)) > 0 && printed < MOST_DEVICES) {
 		if (several && !is_described(db, sqlite3_column_int64(q, LOOPS_PROCESS)))
@@ -137,10 +137,16 @@ static int print_loops(struct db *db, FILE *out)
 				"pid %lld: ", (long long)sqlite3_column_int64(q, LOOPS_PID));
 		snprintf(warm, sizeof(warm), ", after %lld to warm up",
 			(long long)sqlite3_column_int64(q, LOOPS_WARM));
-		print(out, "    loop     %s%lld turns of %s, from %s on%s\n", pid,
+		if (sqlite3_column_int64(q, LOOPS_PAUSED))
+			snprintf(paused, sizeof(paused), ", with %s outside of it in between",
+				format_duration(turn, sqlite3_column_int64(q, LOOPS_PAUSED)));
+		else
+			*paused = '\0';
+		print(out, "    loop     %s%lld turns of %s, from %s on%s%s\n", pid,
 			(long long)sqlite3_column_int64(q, LOOPS_TURNS),
 			format_duration(turn, sqlite3_column_int64(q, LOOPS_TURN)),
-			db_text(q, LOOPS_PLACE), sqlite3_column_int64(q, LOOPS_WARM) ? warm : "");
+			db_text(q, LOOPS_PLACE), sqlite3_column_int64(q, LOOPS_WARM) ? warm : "",
+			paused);
 		if (print_inner_loops(db, sqlite3_column_int64(q, LOOPS_PROCESS), out)) {
 			step = -1;
 			break;

@@ -14,7 +14,7 @@ enum { MOST_ROWS = 16, MOST_COMMAND = 40 }; /* characters of a command */
 static const char processes_sql[] =
 	"SELECT p.pid, p.end - p.start, u.busy, u.whole,"
 	" (SELECT sum(waited) FROM wait_use WHERE process = p.id),"
-	" (SELECT (end - start) / turns FROM loop WHERE process = p.id),"
+	" (SELECT (end - start - paused) / turns FROM loop WHERE process = p.id),"
 	" (SELECT count(*) FROM main.finding WHERE process = p.id AND shown),"
 	" (SELECT value FROM property WHERE process = p.id AND name = 'command'),"
 	" count(*) OVER () FROM process p LEFT JOIN (SELECT process, sum(busy_ns) AS busy,"
