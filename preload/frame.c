@@ -85,8 +85,8 @@ static inline void clear(struct call_frame *frame)
 }
 
 /* The thread is ready.  Returns the number of enclosing wrappers. */
-static ALWAYS_INLINE int begin(struct thread_state *thread, struct call_frame *frame, enum call_id id,
-	unsigned flags, void *frame_address)
+static ALWAYS_INLINE int begin(struct thread_state *thread, struct call_frame *frame,
+	enum call_id id, unsigned flags, void *frame_address)
 {
 	int depth = thread_depth(thread, flags, frame_address);
 
@@ -125,8 +125,9 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 	thread->busy = (uintptr_t)frame_address;
 	clear(frame);
 	begin(thread, frame, id, flags, frame_address);
-	frame->context =
-		flags & (FRAME_RUNTIME | FRAME_HOST | FRAME_SELDOM) ? 0 : context_current(thread, flags);
+	frame->context = flags & (FRAME_RUNTIME | FRAME_HOST | FRAME_SELDOM)
+		? 0
+		: context_current(thread, flags);
 	/* Copy now, while the device works; later it would wait for this thread. */
 	if (UNLIKELY(flags & FRAME_WAITS) && thread->chunk.used > TRACE_CHUNK_SPACE / 2)
 		thread_empty(thread);
