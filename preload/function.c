@@ -196,8 +196,8 @@ static int is_of_current(uint64_t stream)
 }
 
 /*
- * Called after a successful launch if layout->shape.asked is 0: records the kernel's local memory, once.
- * Not before the launch: the query loads an unloaded kernel.  Keeps errno.
+ * Called after a successful launch if layout->shape.asked is 0: records the kernel's local memory,
+ * once.  Not before the launch: the query loads an unloaded kernel.  Keeps errno.
  */
 static COLD void ask_local(struct thread_state *thread, uint64_t handle,
 	const struct function_layout *layout, uint64_t stream)
