@@ -347,6 +347,9 @@ static int put_items(struct trace *trace)
 	for (size_t i = 0; i < timeline->lanes; i++) {
 		const struct html_lane *lane = &timeline->lane[i];
 
+		/* Ranges have tracks of their own (put_ranges()). */
+		if (lane->depth)
+			continue;
 		if (put_lane(trace, i, lane->is_stream ? operation : call,
 			    lane->is_stream ? calls + (operation - timeline->operations.item)
 					    : call - timeline->calls.item))
