@@ -749,6 +749,7 @@ help:
 	@echo 'make tutorial   build the programs of doc/TUTORIAL.md'
 	@echo 'make check      all tests; N passed, N failed'
 	@echo 'make test T="test_waits golden.sh"  some tests, and what they need'
+	@echo 'make compiled   compile all C, link no tests: for what another CC= has to say'
 	@echo 'make check-repeat  N=20 times, with LOAD=2 processes that compute'
 	@echo 'make check-mutations  break what doc/KEPT.md lists: a test must fail each time'
 	@echo 'make check-libraries  decode all machine code of the toolkit'\''s libraries (LIBRARIES=)'
