@@ -148,11 +148,13 @@ EXTRA_sim := -fno-optimize-sibling-calls -include sim/glibc.h
 
 objects = $(patsubst %,$O/obj/%.o,$(basename $(wildcard $(addsuffix /*.c,$1) $(addsuffix /*.S,$1))))
 
+# Unit tests run once and call what is optimized: optimizing them takes five times as long as the rest.
+cflags = $(if $(filter tests/unit/%,$<),$(CFLAGS:-O%=-O0),$(CFLAGS))
 $O/obj/%.o: %.c Makefile
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$Q$(CC) $(OURS) $(call includes,$<) $(CPP_$(call area,$<)) $(EXTRA_$(call area,$<)) \
-		$(CFLAGS) $(SANFLAGS) -c $< -o $@
+		$(cflags) $(SANFLAGS) -c $< -o $@
 $O/obj/%.o: %.S Makefile
 	$(call say,AS,$<)
 	@mkdir -p $(@D)
@@ -263,13 +265,26 @@ $O/sim/libcudart_sim.a: $(call objects,sim/cudart)
 
 # Device code and the test apps.  sm_75 and its PTX run anywhere; sm_90 spares the H200 the JIT.
 GENCODE ?= -gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_90,code=sm_90
-# Sources with no kernels of their own, which are most, are compiled once.
-HOST_GENCODE := -gencode arch=compute_75,code=[sm_75,compute_75]
-HOST_ONLY := $(shell grep -LE '__(global|device|constant|managed)__' testapps/*.cu bench/savings/*.cu 2>/dev/null)
-# CUDA's headers take a third longer as C++17, which CUB asks for.
-CXX17 := $(shell grep -lE 'include <(cub|thrust)/' testapps/*.cu 2>/dev/null)
-NVCCFLAGS = -std=c++$(if $(filter $<,$(CXX17)),17,14) -O2 -g $(if $(filter $<,$(HOST_ONLY)),$(HOST_GENCODE),$(GENCODE)) \
-	-ccbin $(CXX) -Ikernels -Itestapps
+NVCCFLAGS = -std=c++14 -O2 -g $(GENCODE) -ccbin $(CXX) -Ikernels -Itestapps
+# Sources with no kernels of their own, which are most, need no nvcc, which takes eight times as
+# long: launches are made calls as it does that, and CUDA's headers are compiled once.
+HOST_ONLY := $(shell grep -LE '__(global|device|constant|managed)__' \
+	testapps/*.cu bench/savings/*.cu bench/*.cu doc/tutorial/*.cu tests/helpers/*.cu 2>/dev/null)
+HOST := $(CUDA_O)/obj/host
+HOST_CXX := $(CXX) -std=c++17 -O2 -g -I$(HOST) $(CUDA_CPP) -isystem $(dir $(CUDA_INC))cccl
+as_calls = sed -E -e '1i \# 1 "$1"' -f kernels/launches.sed $1
+$(HOST)/host.h.gch: kernels/host.h $(wildcard kernels/*.h testapps/*.h) kernels/launches.sed Makefile
+	$(call say,CXX,$<)
+	@mkdir -p $(@D)
+	$Q$(foreach header,$(filter %.h,$^),$(call as_calls,$(header)) > $(@D)/$(notdir $(header)) &&) \
+		$(HOST_CXX) -x c++-header $(@D)/$(<F) -o $@
+# compile_cu OPTIONS
+host_only = $(if $(findstring per-thread,$1),,$(filter $<,$(HOST_ONLY)))
+define compile_cu
+	$(call say,$(if $(host_only),CXX,NVCC),$< $1)
+	@mkdir -p $(@D)
+	$Q$(if $(host_only),$(call as_calls,$<) | $(HOST_CXX) -include $(HOST)/host.h $1 -x c++ -c - -o $@,$(NVCC) $(NVCCFLAGS) $1 -c $< -o $@)
+endef
 KERNEL_OBJ := $(patsubst %.cu,$(CUDA_O)/obj/%.o,$(wildcard kernels/*.cu))
 APPS := $(basename $(notdir $(wildcard testapps/*.cu)))
 TWINS := $(basename $(notdir $(shell grep -l '\bFIXED\b' testapps/*.cu 2>/dev/null)))
@@ -284,29 +299,21 @@ SIMSTATIC := $(if $(SAN),double_buffer free_in_loop,$(PROGRAMS))
 apps: $(PROGRAMS:%=$O/testapps/%) $(SIMSTATIC:%=$O/testapps/%_simstatic) $(STATIC:%=$O/testapps/%_static) \
 	$(foreach p,$(AGAIN),$O/testapps/$(p)_again) $O/testapps/libmpi.so
 
-$(CUDA_O)/obj/kernels/%.o: kernels/%.cu $(wildcard kernels/*.h) Makefile
-	$(call say,NVCC,$<)
-	@mkdir -p $(@D)
-	$Q$(NVCC) $(NVCCFLAGS) -c $< -o $@
-$(CUDA_O)/obj/probe/%.o: probe/%.cu $(wildcard kernels/*.h probe/*.h) Makefile
-	$(call say,NVCC,$<)
-	@mkdir -p $(@D)
-	$Q$(NVCC) $(NVCCFLAGS) -c $< -o $@
-$(CUDA_O)/obj/testapps/%.o: testapps/%.cu $(wildcard kernels/*.h testapps/*.h) Makefile
-	$(call say,NVCC,$<)
-	@mkdir -p $(@D)
-	$Q$(NVCC) $(NVCCFLAGS) -c $< -o $@
-$(CUDA_O)/obj/testapps/%_fixed.o: testapps/%.cu $(wildcard kernels/*.h testapps/*.h) Makefile
-	$(call say,NVCC,$< -DFIXED)
-	@mkdir -p $(@D)
-	$Q$(NVCC) $(NVCCFLAGS) -DFIXED -c $< -o $@
-$(CUDA_O)/obj/testapps/%_ptds.o: testapps/%.cu $(wildcard kernels/*.h testapps/*.h) Makefile
-	$(call say,NVCC,$< per-thread)
-	@mkdir -p $(@D)
-	$Q$(NVCC) $(NVCCFLAGS) --default-stream per-thread -c $< -o $@
+$(CUDA_O)/obj/kernels/%.o: kernels/%.cu $(HOST)/host.h.gch
+	$(call compile_cu,)
+$(CUDA_O)/obj/probe/%.o: probe/%.cu $(wildcard probe/*.h) $(HOST)/host.h.gch
+	$(call compile_cu,)
+$(CUDA_O)/obj/testapps/%.o: testapps/%.cu $(HOST)/host.h.gch
+	$(call compile_cu,)
+$(CUDA_O)/obj/testapps/%_fixed.o: testapps/%.cu $(HOST)/host.h.gch
+	$(call compile_cu,-DFIXED)
+$(CUDA_O)/obj/testapps/%_ptds.o: testapps/%.cu $(HOST)/host.h.gch
+	$(call compile_cu,--default-stream per-thread)
 
+# Hundreds of programs are linked, for which this linker takes a third of the other one's time.
+QUICK_LD := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 # With sanitizers the apps carry their runtime for the instrumented libraries they meet.
-LINK_APP = @mkdir -p $(@D); $(CXX) $(SANFLAGS) $(filter %.o %.a,$^) -o $@
+LINK_APP = @mkdir -p $(@D); $(CXX) $(QUICK_LD) $(SANFLAGS) $(filter %.o %.a,$^) -o $@
 $O/testapps/%_simstatic: $(CUDA_O)/obj/testapps/%.o $(KERNEL_OBJ) $O/sim/libcudart_sim.a
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -ldl -lpthread
@@ -339,14 +346,10 @@ $O/testapps/$(DEMO): $(addprefix $(CUDA_O)/obj/,testapps/$(DEMO).o kernels/stenc
 TUTORIAL := $(addprefix $O/tutorial/,photos1 photos2 photos3 photos4 photos5 batches1 batches2)
 tutorial: $(if $(cuda),cufence shim simulator $(TUTORIAL))
 tests: $(if $(cuda),$(TUTORIAL))
-$(CUDA_O)/obj/doc/tutorial/photos%.o: doc/tutorial/photos.cu $(wildcard kernels/*.h) testapps/app.h Makefile
-	$(call say,NVCC,$< -DSTEP=$*)
-	@mkdir -p $(@D)
-	$Q$(NVCC) $(NVCCFLAGS) -DSTEP=$* -c $< -o $@
-$(CUDA_O)/obj/doc/tutorial/batches%.o: doc/tutorial/batches.cu $(wildcard kernels/*.h) testapps/app.h Makefile
-	$(call say,NVCC,$< -DSTEP=$*)
-	@mkdir -p $(@D)
-	$Q$(NVCC) $(NVCCFLAGS) -DSTEP=$* -c $< -o $@
+$(CUDA_O)/obj/doc/tutorial/photos%.o: doc/tutorial/photos.cu $(HOST)/host.h.gch
+	$(call compile_cu,-DSTEP=$*)
+$(CUDA_O)/obj/doc/tutorial/batches%.o: doc/tutorial/batches.cu $(HOST)/host.h.gch
+	$(call compile_cu,-DSTEP=$*)
 $O/tutorial/%: $(CUDA_O)/obj/doc/tutorial/%.o $(KERNEL_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
@@ -384,7 +387,7 @@ $(foreach source,$(UNIT_SOURCES),$(eval $(call unit,$(source)): $O/obj/$(source:
 $(UNITS): $O/tests/libprogram.so $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(filter %.o,$^) -o $@ -L$O/tests -lprogram \
+	$Q$(CC) $(QUICK_LD) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(filter %.o,$^) -o $@ -L$O/tests -lprogram \
 		-Wl,-rpath,'$$ORIGIN' -lcmocka $(PROGRAM_LIBS) -ldl -lpthread
 
 # Commands that read one database, without a process and a check for each.
@@ -403,29 +406,19 @@ $O/tests/golden/consistent: $O/obj/tests/golden/consistent.o $(PROGRAM_OBJ) $(SA
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(PROGRAM_LIBS) -ldl -lpthread
 
-# Kernels that a test reads as PTX and as machine code.
-ifneq ($(cuda),)
-tests: $O/tests/copies.fatbin $O/tests/spins.fatbin $O/tests/predicates.fatbin
-endif
-$O/tests/copies.fatbin: tests/data/copies.cu
+# Kernels that a test reads as PTX and as machine code, for these architectures.
+FATBIN_copies := arch=compute_90a,code=[sm_90a,compute_90a] arch=compute_100,code=sm_100
+FATBIN_spins := arch=compute_75,code=[sm_75,compute_75] $(foreach sm,80 90 100,arch=compute_$(sm),code=sm_$(sm))
+FATBIN_predicates := $(filter-out %80,$(FATBIN_spins))
+FATBINS := $(foreach name,copies spins predicates,$O/tests/$(name).fatbin)
+tests: $(if $(cuda),$(FATBINS))
+$(CUDA_O)/obj/tests/%.fatbin: tests/data/%.cu
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)
-	$Q$(NVCC) -O2 -ccbin $(CXX) -gencode 'arch=compute_90a,code=[sm_90a,compute_90a]' \
-		-gencode arch=compute_100,code=sm_100 -fatbin $< -o $@
-
-$O/tests/spins.fatbin: tests/data/spins.cu
-	$(call say,NVCC,$<)
+	$Q$(NVCC) -O2 -std=c++17 -ccbin $(CXX) $(FATBIN_$*:%=-gencode '%') -fatbin $< -o $@
+$(FATBINS): $O/tests/%.fatbin: $(CUDA_O)/obj/tests/%.fatbin
 	@mkdir -p $(@D)
-	$Q$(NVCC) -O2 -std=c++17 -ccbin $(CXX) -gencode 'arch=compute_75,code=[sm_75,compute_75]' \
-		-gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
-		-gencode arch=compute_100,code=sm_100 -fatbin $< -o $@
-
-$O/tests/predicates.fatbin: tests/data/predicates.cu
-	$(call say,NVCC,$<)
-	@mkdir -p $(@D)
-	$Q$(NVCC) -O2 -std=c++17 -ccbin $(CXX) -gencode 'arch=compute_75,code=[sm_75,compute_75]' \
-		-gencode arch=compute_90,code=sm_90 -gencode arch=compute_100,code=sm_100 \
-		-fatbin $< -o $@
+	$Qcp $< $@
 
 # All machine code of the toolkit's libraries decodes.
 tests: $O/tests/libraries/decode
@@ -463,10 +456,14 @@ HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/he
 	$O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so $O/tests/helpers/libslow.so \
 	$O/tests/helpers/nvml/libnvidia-ml.so.1 \
 	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so) \
-	$(if $(cuda),$O/tests/helpers/separate $O/tests/helpers/separate_simstatic \
-		$O/tests/helpers/last_act $O/tests/helpers/host_functions $O/tests/helpers/dots) \
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/unwinds/libgcc_s.so.1 $O/tests/helpers/every/libcuda.so.1)
-tests: $(HELPERS)
+CU_HELPERS := $(addprefix $O/tests/helpers/,separate separate_simstatic last_act host_functions dots)
+tests: $(HELPERS) $(if $(cuda),$(CU_HELPERS))
+# For what another compiler has to say: all C that is built, of the tests no programs.
+.PHONY: compiled
+compiled: cufence $(HELPERS) $(if $(cuda),shim simulator $O/gpu/driver_errors) $(patsubst %.c,$O/obj/%.o, \
+	$(UNIT_SOURCES) $(wildcard tests/golden/*.c tests/libraries/*.c tests/kernels/*.c) \
+	tests/helpers/at_once.c bench/make_trace.c)
 $O/tests/helpers/ranges: HELPER_FLAGS := $(CUDA_CPP)
 $O/tests/helpers/asan $O/tests/helpers/asan_lifecycle: HELPER_FLAGS := -fsanitize=address
 $O/tests/helpers/kills $O/tests/helpers/readable: HELPER_FLAGS := -Itrace $(SANFLAGS)
@@ -520,10 +517,8 @@ $O/tests/helpers/separate: $(SEPARATE_OBJ)
 $O/tests/helpers/separate_simstatic: $(SEPARATE_OBJ) $O/sim/libcudart_sim.a
 	$Q$(LINK_APP) -ldl -lpthread
 
-$(CUDA_O)/obj/tests/last_act.o $(CUDA_O)/obj/tests/host_functions.o $(CUDA_O)/obj/tests/dots.o: $(CUDA_O)/obj/tests/%.o: tests/helpers/%.cu Makefile
-	$(call say,NVCC,$<)
-	@mkdir -p $(@D)
-	$Q$(NVCC) $(NVCCFLAGS) -c $< -o $@
+$(CUDA_O)/obj/tests/last_act.o $(CUDA_O)/obj/tests/host_functions.o $(CUDA_O)/obj/tests/dots.o: $(CUDA_O)/obj/tests/%.o: tests/helpers/%.cu $(HOST)/host.h.gch
+	$(call compile_cu,)
 $O/tests/helpers/dots: $O/tests/helpers/cublas/libcublas.so.13
 $O/tests/helpers/dots: LINK_LIBS := -L$O/tests/helpers/cublas -l:libcublas.so.13
 $O/tests/helpers/last_act $O/tests/helpers/host_functions $O/tests/helpers/dots: $O/tests/helpers/%: $(CUDA_O)/obj/tests/%.o
@@ -543,15 +538,16 @@ $O/gpu/libtruth.so: tests/gpu/programs/truth.c
 $O/gpu/threads_ptds: tests/gpu/programs/threads.cu
 	@mkdir -p $(@D)
 	$Q$(NVCC) $(NVCCFLAGS) --default-stream per-thread --cudart shared $< -o $@ -lpthread
-$O/gpu/order_cases $O/gpu/order_cases_shared: tests/unit/order/order_cases.def
+$O/gpu/order_cases $(CUDA_O)/obj/gpu/order_cases.o: tests/unit/order/order_cases.def
 # The simulated device takes these.
 ifneq ($(cuda),)
 tests: $O/gpu/order_cases_shared $O/gpu/driver_errors
 endif
-$O/gpu/order_cases_shared: tests/gpu/programs/order_cases.cu
-	$(call say,NVCC,$<)
-	@mkdir -p $(@D)
-	$Q$(NVCC) $(NVCCFLAGS) --cudart shared $< -o $@
+$(CUDA_O)/obj/gpu/order_cases.o: tests/gpu/programs/order_cases.cu
+	$(call compile_cu,)
+$O/gpu/order_cases_shared: $(CUDA_O)/obj/gpu/order_cases.o
+	$(call say,LD,$@)
+	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 $O/gpu/libplugin%so: tests/gpu/programs/plugin.cu
 	@mkdir -p $(@D)
 	$Q$(NVCC) $(NVCCFLAGS) -Xcompiler -fPIC -shared \
@@ -631,10 +627,8 @@ $O/bench/micro_calls: $O/obj/bench/micro_calls.o $O/bench/stub/libcudart.so.13 $
 # The time that a fix saves, and its prediction: for test apps, and for programs of their own.
 SAVED := $(basename $(notdir $(wildcard bench/savings/*.cu)))
 bench: $(if $(SAN),,$(foreach p,$(SAVED),$O/bench/savings/$p $O/bench/savings/$(p)_fixed))
-$O/obj/bench/savings/%_fixed.o: bench/savings/%.cu $(wildcard kernels/*.h) testapps/app.h Makefile
-	$(call say,NVCC,$< -DFIXED)
-	@mkdir -p $(@D)
-	$Q$(NVCC) $(NVCCFLAGS) -DFIXED -c $< -o $@
+$O/obj/bench/savings/%_fixed.o: bench/savings/%.cu $(HOST)/host.h.gch
+	$(call compile_cu,-DFIXED)
 $O/bench/savings/%: $O/obj/bench/savings/%.o $(KERNEL_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
@@ -673,10 +667,8 @@ $O/bench/%.so: $O/obj/bench/%.o
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(SANFLAGS) -shared $< -o $@ -ldl
-$(CUDA_O)/obj/bench/%.o: bench/%.cu $(wildcard kernels/*.h) Makefile
-	$(call say,NVCC,$<)
-	@mkdir -p $(@D)
-	$Q$(NVCC) $(NVCCFLAGS) -c $< -o $@
+$(CUDA_O)/obj/bench/%.o: bench/%.cu $(HOST)/host.h.gch
+	$(call compile_cu,)
 $O/bench/%_shared: $(CUDA_O)/obj/bench/%.o $(KERNEL_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
@@ -757,6 +749,7 @@ help:
 	@echo 'make tutorial   build the programs of doc/TUTORIAL.md'
 	@echo 'make check      all tests; N passed, N failed'
 	@echo 'make test T="test_waits golden.sh"  some tests, and what they need'
+	@echo 'make compiled   compile all C, link no tests: for what another CC= has to say'
 	@echo 'make check-repeat  N=20 times, with LOAD=2 processes that compute'
 	@echo 'make check-mutations  break what doc/KEPT.md lists: a test must fail each time'
 	@echo 'make check-libraries  decode all machine code of the toolkit'\''s libraries (LIBRARIES=)'

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../testapps/app.h"
+#include "app.h"
 
 static const unsigned long long MICROSECOND = 1000;
 static const size_t SIZE = 1 << 10, BYTES = SIZE * sizeof(float);
