@@ -63,6 +63,9 @@ struct run_environment {
 	const char *out;                   /* CUFENCE_OUT: absolute path of an existing folder */
 	char *simulator;                   /* folder prepended to LD_LIBRARY_PATH */
 	struct watch *watch;               /* runs with the program; NULL: GPUs are not watched */
+	/* Called ten times a second while the program runs; interrupts: Ctrl-Cs so far. NULL: none */
+	void (*look)(void *argument, int interrupts);
+	void *argument;
 	const struct run_setting *setting; /* ends with name NULL; values NULL: left alone */
 };
 
