@@ -350,10 +350,11 @@ void window_range(const char *name, int begin)
 
 	if (!window.by_range)
 		return;
-	if (!begin && ranges <= 0 && !shim.outside && shim.stage == SHIM_ON && window.turns &&
-		++window.turn >= window.turns)
-		decide(WINDOW_TURNS, 1);
-	else
+	/* A number of turns is one window, with what is between them. */
+	if (window.turns && ranges <= 0 && !shim.outside && shim.stage == SHIM_ON) {
+		if (++window.turn >= window.turns)
+			decide(WINDOW_TURNS, 1);
+	} else
 		decide(WINDOW_RANGE, ranges <= 0);
 }
 

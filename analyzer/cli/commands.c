@@ -47,7 +47,7 @@ static const struct command_option run_options[] = {
 	{ "--duration", "S", "record at most S seconds of work, from the first that is recorded" },
 	{ "--profiler", NULL, "record work between cudaProfilerStart and cudaProfilerStop only" },
 	{ "--nvtx", "RANGE", "record work within NVTX ranges of that name only" },
-	{ "--turns", "N", "with --nvtx: record N ranges of that name" },
+	{ "--turns", "N", "with --nvtx: record from its first range until N have ended" },
 	{ "--session", "NAME", "a name for \"cufence start -s NAME\" and its like" },
 	{ "--paused", NULL, "record nothing until \"cufence start\"" },
 	{ "--guard-host", NULL, "report host accesses to memory that pending work uses" },
@@ -140,7 +140,7 @@ static const struct command_option ask_options[] = { { "--all", NULL, "all trace
 static const struct command_option snapshot_options[] = {
 	{ "-o", "NAME.db",
 		"the database to write (cufence.db; the previous one becomes NAME.db.old)" },
-	{ "--all", NULL, "all traced processes, in one database" }, TARGETS, ANNOTATIONS,
+	TARGETS, ANNOTATIONS,
 	{ "--report", "FILE", "write the report to FILE, not to stdout" },
 	{ "--quiet", NULL, "print errors only, no report" }, REPORT_OPTIONS, { 0 }
 };

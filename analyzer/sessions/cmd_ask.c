@@ -70,7 +70,7 @@ static int ask(const struct arguments *arguments, enum traced_wish wish)
 	struct traced_list list;
 	int rc;
 
-	if (targets_choose(arguments, &list))
+	if (targets_choose(arguments, option(arguments, "--all") != NULL, &list))
 		return EXIT_TROUBLE;
 	rc = ask_all(&list, wish);
 	traced_release(&list);
@@ -135,7 +135,7 @@ int cmd_snapshot(const struct arguments *arguments)
 
 	if (report_request_read(arguments, "--report", &request) ||
 		read_annotations(arguments, &annotations) || store_check(database) ||
-		targets_choose(arguments, &list))
+		targets_choose(arguments, 1, &list))
 		goto out;
 	flush(&list);
 	rc = build(&list, database, annotations);

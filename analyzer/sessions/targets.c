@@ -51,11 +51,11 @@ static int are_there(const struct arguments *arguments, const struct traced_list
 	return 1;
 }
 
-int targets_choose(const struct arguments *arguments, struct traced_list *list)
+int targets_choose(const struct arguments *arguments, int all, struct traced_list *list)
 {
 	uint64_t number;
 
-	if (!arguments->count && !option(arguments, "--all") && !option(arguments, "-s")) {
+	if (!arguments->count && !all && !option(arguments, "-s")) {
 		print(stderr, "cufence %s: name a process by its id, a session with -s, or "
 			      "--all\n",
 			arguments->command->name);
