@@ -32,11 +32,11 @@
 
 static struct {
 	_Atomic int started;
-	_Atomic int waits;         /* paused: CUPTI is opened with the first window */
+	_Atomic int waits;          /* paused: CUPTI is opened with the first window */
 	_Atomic int without_graphs; /* it must not time graphs */
-	_Atomic int ended;         /* the process exits: nothing is delivered by itself any more */
-	_Atomic uint32_t flushing; /* 1: some thread flushes */
-	_Atomic int forced;        /* records of operations in progress are delivered, too */
+	_Atomic int ended;          /* the process exits: nothing is delivered by itself any more */
+	_Atomic uint32_t flushing;  /* 1: some thread flushes */
+	_Atomic int forced;         /* records of operations in progress are delivered, too */
 	struct cupti_api api;
 	CUpti_SubscriberHandle subscriber;
 	_Atomic(uint8_t *) spare[BUFFERS], resting[RESTING];
@@ -447,9 +447,9 @@ void collector_start(void)
 }
 
 /*
- * CUPTI is opened in a process that has used CUDA without it.  CUPTI 13.0 crashes in the launch of a
- * graph that was made while graphs were not recorded: if there may be one, graphs are not timed for
- * the rest of the process.  From here on it stays: closing it (cuptiFinalize) needs all threads to
+ * CUPTI is opened in a process that has used CUDA without it.  CUPTI 13.0 crashes in the launch of
+ * a graph that was made while graphs were not recorded: if there may be one, graphs are not timed
+ * for the rest of the process.  From here on it stays: closing it (cuptiFinalize) needs all threads to
  * be outside of CUDA, and takes it from others in the process who use it (tests/gpu/attach).
  */
 static void attach(struct thread_state *thread)

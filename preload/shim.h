@@ -48,8 +48,8 @@ struct shim {
 	/* The thread that closed the trace, until it makes another call. */
 	struct thread_state *volatile ended;
 	_Atomic uint64_t next_tick; /* ticks: a call that ends later looks at windows and clocks */
-	int (*current_context)(void **);   /* cuCtxGetCurrent; NULL: no driver */
-	const struct guard *guard;         /* of host memory; NULL: none (guarded.h) */
+	int (*current_context)(void **); /* cuCtxGetCurrent; NULL: no driver */
+	const struct guard *guard;       /* of host memory; NULL: none (guarded.h) */
 
 	uint64_t (*virtual_clock)(void);
 	uint64_t calibration_ticks;     /* between two calibrations */

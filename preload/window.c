@@ -137,8 +137,8 @@ static void show_state(void)
 {
 	uint32_t reasons = window.reasons;
 
-	control_show(is_over()                         ? CONTROL_OVER
-			: !shim.outside                ? CONTROL_RECORDING
+	control_show(is_over()                          ? CONTROL_OVER
+			: !shim.outside                 ? CONTROL_RECORDING
 			: reasons & BIT(WINDOW_CONTROL) ? CONTROL_PAUSED
 							: CONTROL_WAITING,
 		window.opened + (window.limited ? 0 : 1));

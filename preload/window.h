@@ -9,8 +9,8 @@
  * Outside, shim.outside is 1: wrappers check window_admits(), CUPTI is disabled, and only calls
  * that create or destroy a handle, memory or a graph and those that record an event are recorded,
  * so that these are known inside.  After the last window nothing is, unless the process is in a
- * session (CUFENCE_SESSION), where another one may be asked for.  Any thread may open and close windows; no thread waits for
- * another.
+ * session (CUFENCE_SESSION), where another one may be asked for.  Any thread may open and close
+ * windows; no thread waits for another.
  */
 #ifndef CUFENCE_WINDOW_H
 #define CUFENCE_WINDOW_H

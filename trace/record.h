@@ -473,8 +473,8 @@ struct code_record {
 
 /*
  * A recording window opened or closed here (--delay, --duration, the profiler calls, an NVTX range,
- * --turns, --max-size, a request).  Outside a window only calls on handles, memory and events that later calls depend
- * on are recorded.  Without any such record everything is recorded.
+ * --turns, --max-size, a request).  Outside a window only calls on handles, memory and events that
+ * later calls depend on are recorded.  Without any such record everything is recorded.
  */
 enum window_cause {
 	WINDOW_START = 0,

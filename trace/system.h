@@ -96,7 +96,7 @@ static inline int system_stat(int fd, struct stat *file)
 	return (int)syscall(SYS_fstat, fd, file);
 }
 
-/* Locks the whole file for this process (POSIX): 0 or -1.  On x86-64 the kernel's struct is glibc's. */
+/* Locks the whole file for this process (POSIX): 0 or -1.  The kernel's struct is glibc's. */
 static inline int system_lock(int fd)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

@@ -89,8 +89,7 @@ static int finish(struct result *result)
 {
 	const struct arguments *arguments = result->arguments;
 	struct run_folder *folder = result->folder;
-	struct analyze_input input = { .watch = result->watch,
-		.annotations = result->annotations };
+	struct analyze_input input = { .watch = result->watch, .annotations = result->annotations };
 	char *line;
 	int rc;
 

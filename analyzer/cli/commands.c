@@ -140,8 +140,7 @@ static const struct command_option ask_options[] = { { "--all", NULL, "all trace
 static const struct command_option snapshot_options[] = {
 	{ "-o", "NAME.db",
 		"the database to write (cufence.db; the previous one becomes NAME.db.old)" },
-	TARGETS, ANNOTATIONS,
-	{ "--report", "FILE", "write the report to FILE, not to stdout" },
+	TARGETS, ANNOTATIONS, { "--report", "FILE", "write the report to FILE, not to stdout" },
 	{ "--quiet", NULL, "print errors only, no report" }, REPORT_OPTIONS, { 0 }
 };
 

@@ -195,7 +195,7 @@ static void catch_signals(struct sigaction old[HANDLED_COUNT])
 	for (size_t i = 0; i < HANDLED_COUNT; i++) {
 		struct sigaction action = { .sa_flags = SA_RESTART };
 		int passed = handled[i] == SIGTERM || handled[i] == SIGHUP;
-		action.sa_handler = passed             ? pass_on
+		action.sa_handler = passed     ? pass_on
 			: handled[i] == SIGINT ? count_interrupt
 					       : SIG_IGN;
 		sigemptyset(&action.sa_mask);

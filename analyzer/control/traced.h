@@ -28,7 +28,7 @@ struct traced_list {
 	size_t count;
 };
 
-/* Finds all, by process id; folder: only those in it, by their traces.  0, or -1 after a message. */
+/* Finds all, by process id; folder: those in it, by their traces.  0, or -1 after a message. */
 int traced_find(struct traced_list *list, const char *folder);
 
 /* Removes those for which keep returns 0. */

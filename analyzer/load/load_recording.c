@@ -33,10 +33,9 @@ static int is_call_before(const struct loaded_process *p, const struct record *r
 	const struct call_record *call = (const struct call_record *)record;
 	const struct enter_record *enter = (const struct enter_record *)record;
 
-	return record->type == RECORD_CALL ? call->enter < p->since && is_work(p, call->call)
-		: record->type == RECORD_ENTER
-		? enter->enter < p->since && is_work(p, enter->call)
-		: 0;
+	return record->type == RECORD_CALL     ? call->enter < p->since && is_work(p, call->call)
+		: record->type == RECORD_ENTER ? enter->enter < p->since && is_work(p, enter->call)
+					       : 0;
 }
 
 void loader_find_since(struct loader *loader)

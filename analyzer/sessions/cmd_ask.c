@@ -44,8 +44,7 @@ static int say(const struct traced *traced, enum traced_wish wish, enum traced_a
 			"--profiler or --nvtx\n",
 			traced->pid);
 	else if (wish != WISH_FLUSH)
-		print(stderr, "cufence: process %ld: %s\n", traced->pid,
-			traced_state_name(state));
+		print(stderr, "cufence: process %ld: %s\n", traced->pid, traced_state_name(state));
 	return 0;
 }
 
@@ -58,8 +57,7 @@ static int ask_all(const struct traced_list *list, enum traced_wish wish)
 	for (size_t i = 0; i < list->count; i++)
 		request[i] = traced_ask(&list->item[i], wish);
 	for (size_t i = 0; i < list->count; i++)
-		if (say(&list->item[i], wish,
-			    traced_wait(&list->item[i], request[i], PATIENCE_MS)))
+		if (say(&list->item[i], wish, traced_wait(&list->item[i], request[i], PATIENCE_MS)))
 			rc = -1;
 	free(request);
 	return rc;

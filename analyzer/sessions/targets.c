@@ -43,8 +43,9 @@ static int are_there(const struct arguments *arguments, const struct traced_list
 			k++;
 		if (k < list->count)
 			continue;
-		print(stderr, "cufence %s: process %s is not being traced; \"cufence ps\" lists "
-			      "those that are\n",
+		print(stderr,
+			"cufence %s: process %s is not being traced; \"cufence ps\" lists "
+			"those that are\n",
 			arguments->command->name, arguments->operand[i]);
 		return 0;
 	}
@@ -56,8 +57,9 @@ int targets_choose(const struct arguments *arguments, int all, struct traced_lis
 	uint64_t number;
 
 	if (!arguments->count && !all && !option(arguments, "-s")) {
-		print(stderr, "cufence %s: name a process by its id, a session with -s, or "
-			      "--all\n",
+		print(stderr,
+			"cufence %s: name a process by its id, a session with -s, or "
+			"--all\n",
 			arguments->command->name);
 		return -1;
 	}

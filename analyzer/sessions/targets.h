@@ -13,8 +13,8 @@
 int targets_find(const struct arguments *arguments, struct traced_list *list);
 
 /*
- * Those that the operands name, too; without operands all, if all are meant.  It is an error if there
- * is none.
+ * Those that the operands name, too; without operands all, if all are meant.  It is an error if
+ * there is none.
  */
 int targets_choose(const struct arguments *arguments, int all, struct traced_list *list);
 

@@ -10,7 +10,10 @@
 
 #include "shim.h"
 
-/* Says who this process is, in the header of its trace, which was just created.  paused: from the start. */
+/*
+ * Says who this process is, in the header of its trace, which was just created.  paused: from the
+ * start.
+ */
 void control_init(int paused);
 
 static inline struct trace_control *control_page(void)
