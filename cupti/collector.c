@@ -449,8 +449,8 @@ void collector_start(void)
 /*
  * CUPTI is opened in a process that has used CUDA without it.  CUPTI 13.0 crashes in the launch of
  * a graph that was made while graphs were not recorded: if there may be one, graphs are not timed
- * for the rest of the process.  From here on it stays: closing it (cuptiFinalize) needs all threads to
- * be outside of CUDA, and takes it from others in the process who use it (tests/gpu/attach).
+ * for the rest of the process.  From here on it stays: closing it (cuptiFinalize) needs all threads
+ * to be outside of CUDA, and takes it from others in the process who use it (tests/gpu/attach).
  */
 static void attach(struct thread_state *thread)
 {

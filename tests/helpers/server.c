@@ -2,9 +2,9 @@
 /*
  * server: for each line of standard input, a number of turns, prints how many turns there were so
  * far.  A turn allocates memory, launches a kernel of 100 us and a graph, records an event and
- * frees the memory, which waits for the kernel; every tenth makes a stream, an event and a range and
- * ends them.  The weights that the kernels read are allocated by a thread that waits until the end.
- * "server N" waits until it gets SIGINT N times, "server forever" prints nothing and never ends.
+ * frees the memory, which waits for the kernel; every tenth makes a stream, an event and a range
+ * and ends them.  The weights that the kernels read are allocated by a thread that waits until the
+ * end.  "server N" waits until it gets SIGINT N times, "server forever" never ends.
  */
 #include <cuda.h>
 #include <dlfcn.h>
