@@ -163,7 +163,7 @@ $O/obj/%.o: %.S Makefile
 
 # --- what is built --------------------------------------------------------------------------
 .DEFAULT_GOAL := all
-.PHONY: all features cufence shim simulator apps tutorial probe demo check bench \
+.PHONY: all features rooms cufence shim simulator apps tutorial probe demo check bench \
 	lint fmt install uninstall clean help
 all: cufence $(if $(cuda),shim simulator apps probe tests bench) features
 
@@ -750,6 +750,9 @@ uninstall:
 		$(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
 clean:
 	rm -rf $O
+# Which folders' headers each folder may use.
+rooms:
+	@:$(foreach folder,$(sort $(filter SEES_%,$(.VARIABLES))),$(info $(folder:SEES_%=%): $($(folder))))
 help:
 	@echo 'make [all]      build everything this machine can, under $$(O) ($O)'
 	@echo 'make deps GOAL  install missing Debian packages, then make GOAL'
@@ -768,6 +771,7 @@ help:
 	@echo 'make pack       $$(O).tar.xz for a machine with a GPU and without compilers (CONTRIBUTING.md)'
 	@echo 'make wheel      $$(O)/cufence-*.whl for pip: program, recorder and simulator (glibc 2.31 or later)'
 	@echo 'make deb        $$(O)/cufence_*.deb'
+	@echo 'make rooms      which folders each folder may use'
 	@echo 'make lint fmt install uninstall clean'
 	@echo 'variables       O= V=1 DEBUG=1 SAN=address,undefined COVERAGE=1 CUDA_HOME= CC= CFLAGS= PREFIX='
 	@echo '                CUDA_O= (another build whose compiled .cu files are used)'

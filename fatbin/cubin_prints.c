@@ -77,28 +77,6 @@ static int pass_on(const struct cubin *cubin, const Elf_Data *calls, uint8_t *sa
 	return more;
 }
 
-static void follow_calls(const struct cubin *cubin, const Elf_Data *calls, uint8_t *says,
-	struct image_code *code)
-{
-	int more = 1;
-	GElf_Sym symbol;
-
-	for (size_t i = 1; i < cubin->symbol_count; i++) {
-		const char *name = name_of(cubin, i, &symbol);
-
-		if (symbol.st_shndx == SHN_UNDEF && GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
-			says[i] = (uint8_t)outside(name);
-	}
-	for (int i = 0; i < CHAIN_LIMIT && more; i++)
-		more = pass_on(cubin, calls, says);
-	for (size_t i = 1; i < cubin->symbol_count && !more; i++) {
-		struct image_kernel *kernel = cubin_find(code, name_of(cubin, i, &symbol));
-
-		if (kernel && GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
-			kernel->prints = says[i] == SAYS ? 1 : says[i] == MAY_SAY ? -1 : 0;
-	}
-}
-
 void cubin_read_prints(const struct cubin *cubin, struct image_code *code)
 {
 	Elf_Data *calls = find_calls(cubin);
@@ -106,7 +84,25 @@ void cubin_read_prints(const struct cubin *cubin, struct image_code *code)
 
 	for (size_t i = 0; i < code->kernel_count; i++)
 		code->kernel[i].prints = -1;
-	if (says)
-		follow_calls(cubin, calls, says, code);
+	if (says) {
+		int more = 1;
+		GElf_Sym symbol;
+
+		for (size_t i = 1; i < cubin->symbol_count; i++) {
+			const char *name = name_of(cubin, i, &symbol);
+
+			if (symbol.st_shndx == SHN_UNDEF &&
+				GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
+				says[i] = (uint8_t)outside(name);
+		}
+		for (int i = 0; i < CHAIN_LIMIT && more; i++)
+			more = pass_on(cubin, calls, says);
+		for (size_t i = 1; i < cubin->symbol_count && !more; i++) {
+			struct image_kernel *kernel = cubin_find(code, name_of(cubin, i, &symbol));
+
+			if (kernel && GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
+				kernel->prints = says[i] == SAYS ? 1 : says[i] == MAY_SAY ? -1 : 0;
+		}
+	}
 	free(says);
 }

@@ -53,9 +53,10 @@ static inline unsigned query_flag(enum call_id id)
 		struct call_frame call_frame; \
 		cudaError_t call_result; \
 \
-		if (!call_real) \
+		if (UNLIKELY(!call_real)) \
 			return cudaErrorSharedObjectInitFailed; \
-		if (!call_begin(&call_frame, id, call_flags, __builtin_frame_address(0))) \
+		if (UNLIKELY( \
+			    !call_begin(&call_frame, id, call_flags, __builtin_frame_address(0)))) \
 			return call_real args; \
 		call_result = call_real args; \
 		call_end(&call_frame, call_flags, (int)call_result, NULL, 0); \

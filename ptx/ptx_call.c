@@ -44,24 +44,6 @@ struct call {
 	const struct ptx_operand *result, *argument; /* vectors, or NULL */
 };
 
-static struct call read_call(const struct ptx_frame *frame, const struct ptx_instruction *in)
-{
-	const struct ptx_operand *operand = &frame->function->operand[in->operand];
-	struct call call = { 0 };
-	uint32_t at = 0;
-
-	if (at < in->count && operand[at].kind == OPERAND_VECTOR) {
-		call.result = &operand[at];
-		at = ptx_operand_end(operand, at);
-	}
-	if (at < in->count && operand[at].kind == OPERAND_FUNCTION)
-		call.function = &frame->walk->module->function[operand[at].number];
-	at++;
-	if (at < in->count && operand[at].kind == OPERAND_VECTOR)
-		call.argument = &operand[at];
-	return call;
-}
-
 static uint32_t register_of(const struct ptx_function *function, uint32_t variable, int32_t offset)
 {
 	for (uint32_t i = 0; i < function->argument_count; i++)
@@ -182,7 +164,19 @@ static int is_part(struct ptx_frame *frame, const struct ptx_state *state,
 int ptx_call(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
 {
 	const struct ptx_instruction *in = &frame->function->instruction[instruction];
-	struct call call = read_call(frame, in);
+	const struct ptx_operand *operand = &frame->function->operand[in->operand];
+	struct call call = { 0 };
+	uint32_t at = 0;
+
+	if (at < in->count && operand[at].kind == OPERAND_VECTOR) {
+		call.result = &operand[at];
+		at = ptx_operand_end(operand, at);
+	}
+	if (at < in->count && operand[at].kind == OPERAND_FUNCTION)
+		call.function = &frame->walk->module->function[operand[at].number];
+	at++;
+	if (at < in->count && operand[at].kind == OPERAND_VECTOR)
+		call.argument = &operand[at];
 	struct ptx_frame callee;
 	uint32_t path;
 	int rc;
@@ -230,25 +224,21 @@ static void reach(struct reach *reach, uint32_t number)
 	reach->seen[number] = 1;
 }
 
-/* Follows the call's target: the first operand, or the one after the results. */
-static void follow_call(struct reach *all, const struct ptx_function *function,
-	const struct ptx_instruction *in)
-{
-	const struct ptx_operand *operand = &function->operand[in->operand];
-	uint32_t at =
-		in->count && operand[0].kind == OPERAND_VECTOR ? ptx_operand_end(operand, 0) : 0;
-
-	if (at < in->count && operand[at].kind == OPERAND_FUNCTION)
-		reach(all, operand[at].number);
-	else
-		all->doubt = 1;
-}
-
 static void look_at(struct reach *all, const struct ptx_function *function,
 	const struct ptx_instruction *in)
 {
-	if (in->opcode == OP_CALL)
-		follow_call(all, function, in);
+	if (in->opcode == OP_CALL) {
+		/* Follows the call's target: the first operand, or the one after the results. */
+		const struct ptx_operand *operand = &function->operand[in->operand];
+		uint32_t at = in->count && operand[0].kind == OPERAND_VECTOR
+			? ptx_operand_end(operand, 0)
+			: 0;
+
+		if (at < in->count && operand[at].kind == OPERAND_FUNCTION)
+			reach(all, operand[at].number);
+		else
+			all->doubt = 1;
+	}
 	if (in->opcode != OP_GRIDDEPCONTROL)
 		return;
 	all->waits |= (in->modifiers & MODIFIER_WAIT) != 0;

@@ -82,11 +82,6 @@ static int special_of(const struct ptx_token *token)
 	return *token->text == '%' && memchr(token->text, '.', token->length) ? SPECIAL_OTHER : -1;
 }
 
-static int is_label(const struct ptx_function *function, const struct ptx_token *token)
-{
-	return ptx_names_find(&function->labels, token->text, token->length, 0) != PTX_NO_NAME;
-}
-
 /* Floating-point numbers are kept as bits; their values do not matter. */
 static int add_number(struct parser *parser, const struct ptx_token *token, int negative)
 {
@@ -118,7 +113,7 @@ static int add_name(struct parser *parser, const struct ptx_token *token)
 	number = ptx_names_find(&parser->module->functions, token->text, token->length, 0);
 	if (number != PTX_NO_NAME)
 		return add_operand(parser, OPERAND_FUNCTION, number, 0);
-	if (is_label(function, token))
+	if (ptx_names_find(&function->labels, token->text, token->length, 0) != PTX_NO_NAME)
 		return add_operand(parser, OPERAND_LABEL,
 			ptx_names_find(&function->labels, token->text, token->length, 0), 0);
 	number = ptx_names_add(&function->registers, token->text, token->length, -1);
@@ -272,26 +267,6 @@ static int is_part(const char *part, size_t length, const char *name)
 	return name && strlen(name) == length && !memcmp(part, name, length);
 }
 
-static void take_compare(struct ptx_instruction *in, const char *part, size_t length)
-{
-	for (uint8_t c = COMPARE_EQ; c <= COMPARE_GE; c++)
-		for (int i = 0; i < 4; i++)
-			if (is_part(part, length, compare_names[c][i]))
-				in->compare = c;
-	if (is_part(part, length, "and") || is_part(part, length, "or") ||
-		is_part(part, length, "xor"))
-		in->modifiers |= MODIFIER_COMBINED;
-}
-
-static void take_update(struct ptx_instruction *in, const char *part, size_t length)
-{
-	static const char *const repeating[] = { "cas", "exch", "and", "or", "min", "max" };
-
-	for (size_t i = 0; i < sizeof(repeating) / sizeof(*repeating); i++)
-		if (is_part(part, length, repeating[i]))
-			in->update = PTX_REPEATS;
-}
-
 /* Parses the part of an opcode between two dots. */
 static void parse_part(struct ptx_instruction *in, const char *part, size_t length)
 {
@@ -314,10 +289,22 @@ static void parse_part(struct ptx_instruction *in, const char *part, size_t leng
 	} else if (length == 2 && part[0] == 'v' && part[1] >= '2' && part[1] <= '8') {
 		in->vector = (uint8_t)(part[1] - '0');
 	}
-	if (in->opcode == OP_SETP)
-		take_compare(in, part, length);
-	if (in->opcode == OP_ATOM)
-		take_update(in, part, length);
+	if (in->opcode == OP_SETP) {
+		for (uint8_t c = COMPARE_EQ; c <= COMPARE_GE; c++)
+			for (int i = 0; i < 4; i++)
+				if (is_part(part, length, compare_names[c][i]))
+					in->compare = c;
+		if (is_part(part, length, "and") || is_part(part, length, "or") ||
+			is_part(part, length, "xor"))
+			in->modifiers |= MODIFIER_COMBINED;
+	}
+	if (in->opcode == OP_ATOM) {
+		static const char *const repeating[] = { "cas", "exch", "and", "or", "min", "max" };
+
+		for (size_t i = 0; i < sizeof(repeating) / sizeof(*repeating); i++)
+			if (is_part(part, length, repeating[i]))
+				in->update = PTX_REPEATS;
+	}
 	for (size_t i = 0; i < sizeof(modifier_names) / sizeof(*modifier_names); i++)
 		if (is_part(part, length, modifier_names[i].name))
 			in->modifiers |= modifier_names[i].bit;

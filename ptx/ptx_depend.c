@@ -52,35 +52,6 @@ static void sort_edges(struct reverse *reverse)
 	memcpy(next, first, (reverse->end + 1) * sizeof(*next));
 }
 
-/* Depth first, from the end; stack has room for all blocks. */
-static void put_in_order(struct reverse *reverse, uint32_t *stack)
-{
-	uint32_t depth = 0, at = reverse->end + 1;
-
-	for (uint32_t i = 0; i <= reverse->end; i++)
-		reverse->place[i] = NONE;
-	reverse->place[reverse->end] = 0;
-	stack[depth++] = reverse->end;
-	while (depth) {
-		uint32_t block = stack[depth - 1];
-
-		if (reverse->next[block] == reverse->first[block + 1]) {
-			reverse->list[--at] = block;
-			depth--;
-			continue;
-		}
-		block = reverse->from[reverse->next[block]++];
-		if (reverse->place[block] != NONE)
-			continue;
-		reverse->place[block] = 0;
-		stack[depth++] = block;
-	}
-	reverse->count = reverse->end + 1 - at;
-	memmove(reverse->list, reverse->list + at, reverse->count * sizeof(*reverse->list));
-	for (uint32_t i = 0; i < reverse->count; i++)
-		reverse->place[reverse->list[i]] = i;
-}
-
 static uint32_t common(const struct reverse *reverse, uint32_t a, uint32_t b)
 {
 	if (a == NONE || b == NONE)
@@ -193,7 +164,32 @@ int ptx_make_dependences(struct ptx_function *function)
 
 	if (room) {
 		sort_edges(&reverse);
-		put_in_order(&reverse, room + 5 * count);
+		/* Depth first, from the end; stack has room for all blocks. */
+		uint32_t *stack = room + 5 * count;
+		uint32_t depth = 0, at = reverse.end + 1;
+
+		for (uint32_t i = 0; i <= reverse.end; i++)
+			reverse.place[i] = NONE;
+		reverse.place[reverse.end] = 0;
+		stack[depth++] = reverse.end;
+		while (depth) {
+			uint32_t block = stack[depth - 1];
+
+			if (reverse.next[block] == reverse.first[block + 1]) {
+				reverse.list[--at] = block;
+				depth--;
+				continue;
+			}
+			block = reverse.from[reverse.next[block]++];
+			if (reverse.place[block] != NONE)
+				continue;
+			reverse.place[block] = 0;
+			stack[depth++] = block;
+		}
+		reverse.count = reverse.end + 1 - at;
+		memmove(reverse.list, reverse.list + at, reverse.count * sizeof(*reverse.list));
+		for (uint32_t i = 0; i < reverse.count; i++)
+			reverse.place[reverse.list[i]] = i;
 		find_ways_to_end(&reverse);
 		rc = fill_lists(&reverse);
 	}

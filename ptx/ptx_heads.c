@@ -71,21 +71,6 @@ static uint32_t mark_entries(const struct ptx_function *function, uint8_t *mark)
 	return count;
 }
 
-/* Adds a branch with unknown conditions. */
-static int add_instruction(struct ptx_function *function)
-{
-	struct ptx_instruction *in;
-
-	if (PTX_ROOM(function->instruction, function->instruction_room,
-		    function->instruction_count))
-		return -1;
-	in = &function->instruction[function->instruction_count++];
-	memset(in, 0, sizeof(*in));
-	in->opcode = OP_BRX;
-	in->guard = -1;
-	return 0;
-}
-
 /* Makes room for a block and that many edges. */
 static int make_room(struct ptx_function *function, uint32_t edges)
 {
@@ -101,25 +86,17 @@ static int make_room(struct ptx_function *function, uint32_t edges)
 	if (!edge)
 		return -1;
 	function->edges = edge;
-	return add_instruction(function);
-}
+	/* Adds a branch with unknown conditions. */
+	struct ptx_instruction *in;
 
-static void add_head(struct ptx_function *function, const uint8_t *mark)
-{
-	uint32_t head = function->block_count;
-
-	for (uint32_t i = 0; i < function->edge_count; i++)
-		if (mark[function->edges[i].block] & IS_ENTRY)
-			function->edges[i].block = head;
-	function->block[head] = (struct ptx_block){ .first = function->instruction_count - 1,
-		.end = function->instruction_count,
-		.edge = function->edge_count };
-	for (uint32_t i = 0; i < head; i++)
-		if (mark[i] & IS_ENTRY) {
-			function->edges[function->edge_count++] = (struct ptx_edge){ head, i, -1 };
-			function->block[head].edge_count++;
-		}
-	function->block_count++;
+	if (PTX_ROOM(function->instruction, function->instruction_room,
+		    function->instruction_count))
+		return -1;
+	in = &function->instruction[function->instruction_count++];
+	memset(in, 0, sizeof(*in));
+	in->opcode = OP_BRX;
+	in->guard = -1;
+	return 0;
 }
 
 /* Returns the block that all paths to both pass. */
@@ -144,7 +121,20 @@ int ptx_give_head(struct ptx_function *function, uint32_t edge)
 		free(mark);
 		return ptx_refuse(function, "out of memory");
 	}
-	add_head(function, mark);
+	uint32_t head = function->block_count;
+
+	for (uint32_t i = 0; i < function->edge_count; i++)
+		if (mark[function->edges[i].block] & IS_ENTRY)
+			function->edges[i].block = head;
+	function->block[head] = (struct ptx_block){ .first = function->instruction_count - 1,
+		.end = function->instruction_count,
+		.edge = function->edge_count };
+	for (uint32_t i = 0; i < head; i++)
+		if (mark[i] & IS_ENTRY) {
+			function->edges[function->edge_count++] = (struct ptx_edge){ head, i, -1 };
+			function->block[head].edge_count++;
+		}
+	function->block_count++;
 	free(mark);
 	return 0;
 }

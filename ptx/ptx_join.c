@@ -50,22 +50,6 @@ static int is_null(const struct ptx_value *value)
 	return ptx_is_constant(value) && !value->low;
 }
 
-static void unite(struct ptx_walk *walk, struct ptx_value *into, const struct ptx_value *other)
-{
-	const uint32_t *a, *b;
-	uint32_t a_count = words_of(walk, into, &a), b_count = words_of(walk, other, &b);
-	uint32_t both[2 * PTX_SET_WORDS], count = 0, i = 0, j = 0;
-
-	while (i < a_count || j < b_count) {
-		uint32_t next = j == b_count || (i < a_count && a[i] <= b[j]) ? a[i] : b[j];
-
-		i += i < a_count && a[i] == next;
-		j += j < b_count && b[j] == next;
-		both[count++] = next;
-	}
-	ptx_make_set(walk, into, both, count);
-}
-
 void ptx_join_base(struct ptx_walk *walk, struct ptx_value *into, const struct ptx_value *other)
 {
 	if (into->base == other->base && into->id == other->id) {
@@ -77,7 +61,18 @@ void ptx_join_base(struct ptx_walk *walk, struct ptx_value *into, const struct p
 		into->id = other->id;
 		into->pointer = other->pointer;
 	} else if (is_word(into) && is_word(other)) {
-		unite(walk, into, other);
+		const uint32_t *a, *b;
+		uint32_t a_count = words_of(walk, into, &a), b_count = words_of(walk, other, &b);
+		uint32_t both[2 * PTX_SET_WORDS], count = 0, i = 0, j = 0;
+
+		while (i < a_count || j < b_count) {
+			uint32_t next = j == b_count || (i < a_count && a[i] <= b[j]) ? a[i] : b[j];
+
+			i += i < a_count && a[i] == next;
+			j += j < b_count && b[j] == next;
+			both[count++] = next;
+		}
+		ptx_make_set(walk, into, both, count);
 	} else {
 		into->base = BASE_UNKNOWN;
 		into->id = 0;

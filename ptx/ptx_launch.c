@@ -47,18 +47,6 @@ static void set_fixed(struct ptx_state *state, const struct ptx_launch *launch)
 		}
 }
 
-static void set_part(struct ptx_state *state, const struct ptx_part *part)
-{
-	for (int axis = 0; axis < 3; axis++) {
-		int64_t block = part->block[axis];
-
-		if (part->is_block)
-			state->range[SPECIAL_CTAID_X + axis] = (struct ptx_range){ block, block };
-		if (part->is_thread)
-			state->range[SPECIAL_TID_X + axis] = (struct ptx_range){ 0, 0 };
-	}
-}
-
 static struct ptx_state *make_start(const struct ptx_walk *walk)
 {
 	struct ptx_state *state = calloc(1, ptx_state_size(walk->kernel));
@@ -69,7 +57,14 @@ static struct ptx_state *make_start(const struct ptx_walk *walk)
 	for (int i = 0; i < PTX_SYMBOLS; i++)
 		state->range[i] = nothing;
 	set_fixed(state, walk->launch);
-	set_part(state, &walk->part);
+	for (int axis = 0; axis < 3; axis++) {
+		int64_t block = walk->part.block[axis];
+
+		if (walk->part.is_block)
+			state->range[SPECIAL_CTAID_X + axis] = (struct ptx_range){ block, block };
+		if (walk->part.is_thread)
+			state->range[SPECIAL_TID_X + axis] = (struct ptx_range){ 0, 0 };
+	}
 	return state;
 }
 

@@ -88,25 +88,6 @@ static struct ptx_range widen(struct ptx_loop_register *reg, struct ptx_range fo
 	return *range;
 }
 
-/* Finds the range of the loop's rounds: 0 and all that the way back allows. */
-static void find_rounds(struct ptx_head *head, struct ptx_state *state, uint32_t rounds)
-{
-	struct ptx_range found = { 0, 0 };
-
-	if (head->back) {
-		found.high = ptx_add_bound(head->back->range[rounds].high, 1);
-		if (head->back->range[rounds].low > head->back->range[rounds].high)
-			found.high = 1;
-		/* Counting up to the limit would take too many passes. */
-		if (!head->rounds.has_entry)
-			found.high = INT64_MAX;
-		head->rounds.has_entry = 1;
-	}
-	if (!head->back && !head->rounds.has_entry)
-		head->rounds.range = found;
-	state->range[rounds] = widen(&head->rounds, found);
-}
-
 /* Returns 1 if the value that comes back is the expected one. */
 static int is_even(const struct ptx_value *back, const struct ptx_value *expected, uint32_t rounds)
 {
@@ -472,8 +453,23 @@ void ptx_enter_loop(struct ptx_frame *frame, uint32_t block, struct ptx_state *s
 
 	end_last_time(frame, block, state);
 	forget_inside(frame, block, state);
-	if (rounds != PTX_NO_SYMBOL)
-		find_rounds(head, state, rounds);
+	if (rounds != PTX_NO_SYMBOL) {
+		/* Finds the range of the loop's rounds: 0 and all that the way back allows. */
+		struct ptx_range found = { 0, 0 };
+
+		if (head->back) {
+			found.high = ptx_add_bound(head->back->range[rounds].high, 1);
+			if (head->back->range[rounds].low > head->back->range[rounds].high)
+				found.high = 1;
+			/* Counting up to the limit would take too many passes. */
+			if (!head->rounds.has_entry)
+				found.high = INT64_MAX;
+			head->rounds.has_entry = 1;
+		}
+		if (!head->back && !head->rounds.has_entry)
+			head->rounds.range = found;
+		state->range[rounds] = widen(&head->rounds, found);
+	}
 	frame->twins[1].count = 0;
 	for (uint32_t i = 0; i < frame->function->slot_count; i++)
 		if (!is_high(head, i))

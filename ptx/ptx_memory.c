@@ -9,21 +9,6 @@
 #define CELL_CHANGES 6
 #define CELL_LIMIT 1024
 
-/* Cells belong to all times: only symbols with the same value everywhere remain. */
-static struct ptx_value timeless(const struct ptx_value *value, const struct ptx_state *state)
-{
-	struct ptx_value kept = *value;
-	struct ptx_range range = ptx_bounds(value, state);
-
-	for (unsigned i = 0; i < value->count; i++)
-		if (value->term[i].symbol >= PTX_FIXED_SYMBOLS) {
-			kept.count = 0;
-			kept.low = range.low;
-			kept.high = range.high;
-		}
-	return kept;
-}
-
 static void add_to_cell(struct ptx_walk *walk, struct ptx_cell *cell, const struct ptx_value *value)
 {
 	struct ptx_value joined = cell->value;
@@ -67,7 +52,16 @@ static int store_local(struct ptx_walk *walk, const struct ptx_value *address,
 {
 	struct ptx_range where = ptx_bounds(address, state);
 	int64_t offset = where.low == where.high ? where.low : INT64_MIN;
-	struct ptx_value kept = timeless(value, state);
+	/* Cells belong to all times: only symbols with the same value everywhere remain. */
+	struct ptx_value kept = *value;
+	struct ptx_range range = ptx_bounds(value, state);
+
+	for (unsigned i = 0; i < value->count; i++)
+		if (value->term[i].symbol >= PTX_FIXED_SYMBOLS) {
+			kept.count = 0;
+			kept.low = range.low;
+			kept.high = range.high;
+		}
 
 	for (uint32_t i = 0; i < walk->cell_count; i++) {
 		struct ptx_cell *cell = &walk->cell[i];
@@ -265,22 +259,6 @@ static const struct ptx_operand *first_address(const struct ptx_instruction *in,
 	return NULL;
 }
 
-/* Handles unknown instructions that have an address. */
-static void touch_unknown(struct ptx_frame *frame, const struct ptx_state *state,
-	const struct ptx_instruction *in, const struct ptx_operand *operand)
-{
-	for (uint32_t i = 0; i + 1 < in->count; i++) {
-		struct ptx_value value;
-
-		if (operand[i].kind != OPERAND_ADDRESS || in->space == SPACE_SHARED ||
-			in->modifiers & MODIFIER_WAIT)
-			continue;
-		value = address_at(frame, state, &operand[i]);
-		if (value.base != BASE_HARMLESS && value.base != BASE_LOCAL)
-			ptx_doubt(frame->walk, "an instruction that is not understood");
-	}
-}
-
 /* In machine code the lower half identifies the object. */
 static struct ptx_value object_at(struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_operand *operand)
@@ -353,7 +331,17 @@ int ptx_claim_access(struct ptx_frame *frame, struct ptx_state *state, uint32_t 
 		break;
 	}
 	if (in->opcode == OP_OTHER || !address) {
-		touch_unknown(frame, state, in, operand);
+		/* Handles unknown instructions that have an address. */
+		for (uint32_t i = 0; i + 1 < in->count; i++) {
+			struct ptx_value value;
+
+			if (operand[i].kind != OPERAND_ADDRESS || in->space == SPACE_SHARED ||
+				in->modifiers & MODIFIER_WAIT)
+				continue;
+			value = address_at(frame, state, &operand[i]);
+			if (value.base != BASE_HARMLESS && value.base != BASE_LOCAL)
+				ptx_doubt(frame->walk, "an instruction that is not understood");
+		}
 		return 0;
 	}
 	switch (in->opcode) {

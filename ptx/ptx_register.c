@@ -247,24 +247,6 @@ static void want_compared(struct registers *all)
 	}
 }
 
-/* Registers that affect no branch and no address need no slot. */
-static void drop_slots(struct ptx_function *function)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < function->slot_count; i++) {
-		uint32_t reg = function->slot_reg[i];
-
-		if (function->reg[reg].relevant) {
-			function->slot_reg[kept] = reg;
-			function->reg[reg].slot = kept++;
-		} else {
-			function->reg[reg].slot = PTX_NO_SLOT;
-		}
-	}
-	function->slot_count = kept;
-}
-
 static int collect(struct registers *all)
 {
 	struct ptx_function *function = all->function;
@@ -281,7 +263,20 @@ static int collect(struct registers *all)
 		want_roots(all, i);
 	want_compared(all);
 	follow(all);
-	drop_slots(function);
+	/* Registers that affect no branch and no address need no slot. */
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < function->slot_count; i++) {
+		uint32_t reg = function->slot_reg[i];
+
+		if (function->reg[reg].relevant) {
+			function->slot_reg[kept] = reg;
+			function->reg[reg].slot = kept++;
+		} else {
+			function->reg[reg].slot = PTX_NO_SLOT;
+		}
+	}
+	function->slot_count = kept;
 	return 0;
 }
 

@@ -173,26 +173,6 @@ static int merge(struct parts *parts, uint32_t terms, struct part *whole)
 	return 1;
 }
 
-static void clip(struct part *part, struct ptx_range range)
-{
-	if (range.low != INT64_MIN && range.low > part->low)
-		part->low += (range.low - part->low + part->bytes - 1) / part->bytes * part->bytes;
-	if (range.high != INT64_MAX && range.high < part->high)
-		part->high -=
-			(part->high - range.high + part->bytes - 1) / part->bytes * part->bytes;
-}
-
-static void replace(struct parts *parts, const struct part *whole)
-{
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < parts->count; i++)
-		if (!(parts->part[i].terms & whole->terms))
-			parts->part[kept++] = parts->part[i];
-	parts->part[kept++] = *whole;
-	parts->count = kept;
-}
-
 /*
  * With an equation such as k = 2 * i, not every k has an i: checks whether the fact leaves room for
  * each step of the other terms.
@@ -243,10 +223,20 @@ static int hold_together(struct parts *parts, const struct ptx_fact *fact, uint3
 		parts->is_clipped = 1;
 		return terms == (1u << parts->address->count) - 1;
 	}
-	clip(&whole, range);
+	if (range.low != INT64_MIN && range.low > whole.low)
+		whole.low += (range.low - whole.low + whole.bytes - 1) / whole.bytes * whole.bytes;
+	if (range.high != INT64_MAX && range.high < whole.high)
+		whole.high -=
+			(whole.high - range.high + whole.bytes - 1) / whole.bytes * whole.bytes;
 	if (whole.low > whole.high)
 		return 0;
-	replace(parts, &whole);
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < parts->count; i++)
+		if (!(parts->part[i].terms & whole.terms))
+			parts->part[kept++] = parts->part[i];
+	parts->part[kept++] = whole;
+	parts->count = kept;
 	return 1;
 }
 
@@ -483,9 +473,13 @@ static int apply_split(struct dividing *dividing, const struct ptx_split *split)
 		!ptx_factor(&others, split->remainder) && !is_divided(dividing, split));
 }
 
-/* Applies what was learned about a sum since it was divided. */
-static void narrow_quotients(struct ptx_state *state)
+/* Splits may divide parts of previous ones.  Returns 0 as apply_split(). */
+static int apply_splits(struct ptx_value *address, struct ptx_state *state)
 {
+	struct dividing dividing = { address, state, 0, 0 };
+	int fits = 1;
+
+	/* Applies what was learned about a sum since it was divided. */
 	for (uint32_t i = 0; i < state->split_count; i++) {
 		const struct ptx_split *split = &state->split[i];
 		struct ptx_range *quotient = &state->range[split->quotient];
@@ -497,15 +491,6 @@ static void narrow_quotients(struct ptx_state *state)
 				(struct ptx_range){ all.low / split->modulus,
 					all.high / split->modulus });
 	}
-}
-
-/* Splits may divide parts of previous ones.  Returns 0 as apply_split(). */
-static int apply_splits(struct ptx_value *address, struct ptx_state *state)
-{
-	struct dividing dividing = { address, state, 0, 0 };
-	int fits = 1;
-
-	narrow_quotients(state);
 	for (uint32_t i = state->split_count; i-- > 0;)
 		dividing.wanted |= (uint32_t)matters(&dividing, &state->split[i]) << i;
 	for (uint32_t i = 0; i < state->split_count && fits; i++) {

@@ -228,23 +228,6 @@ static int spins(struct loop *loop, uint32_t block)
 	return rc;
 }
 
-static void find_spins(struct ptx_function *function, struct loop *loop)
-{
-	uint32_t looked_at = 0;
-
-	for (uint32_t i = 0; i < function->order_count; i++) {
-		const struct ptx_block *block = &function->block[function->order[i]];
-
-		for (uint32_t j = block->first; j < block->end; j++) {
-			struct ptx_instruction *in = &function->instruction[j];
-
-			loop->access = j;
-			if (is_candidate(function, in) && looked_at++ < SPINS_LIMIT)
-				in->spins = (uint8_t)spins(loop, function->order[i]);
-		}
-	}
-}
-
 int ptx_find_spins(struct ptx_function *function)
 {
 	struct loop loop = { .function = function,
@@ -253,8 +236,21 @@ int ptx_find_spins(struct ptx_function *function)
 		.changed = calloc(function->instruction_count + 1, sizeof(*loop.changed)) };
 	int rc = loop.known && loop.changed ? 0 : ptx_refuse(function, "out of memory");
 
-	if (!rc)
-		find_spins(function, &loop);
+	if (!rc) {
+		uint32_t looked_at = 0;
+
+		for (uint32_t i = 0; i < function->order_count; i++) {
+			const struct ptx_block *block = &function->block[function->order[i]];
+
+			for (uint32_t j = block->first; j < block->end; j++) {
+				struct ptx_instruction *in = &function->instruction[j];
+
+				loop.access = j;
+				if (is_candidate(function, in) && looked_at++ < SPINS_LIMIT)
+					in->spins = (uint8_t)spins(&loop, function->order[i]);
+			}
+		}
+	}
 	free(loop.known);
 	free(loop.changed);
 	return rc;

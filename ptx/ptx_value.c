@@ -350,21 +350,6 @@ static int narrow_split(struct ptx_state *state, const struct ptx_split *split)
 		(struct ptx_range){ -split->constant, -split->constant });
 }
 
-/* A smaller range may narrow others: limited to a few rounds. */
-static void settle_ranges(struct ptx_state *state)
-{
-	int less = 1;
-
-	for (int round = 0; less && state->possible && round < PTX_FACTS; round++) {
-		less = 0;
-		for (uint32_t i = 0; i < state->fact_count; i++)
-			less |= narrow_terms(state, state->fact[i].term, state->fact[i].count,
-				state->fact[i].range);
-		for (uint32_t i = 0; i < state->split_count; i++)
-			less |= narrow_split(state, &state->split[i]);
-	}
-}
-
 /* Returns the greatest common divisor of the factors, with the sign of the first one. */
 static int64_t divisor_of(const struct ptx_term *term, uint32_t count)
 {
@@ -405,8 +390,19 @@ int ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_t
 	}
 	if (count > 1)
 		noted = add_fact(state, term, count, range);
-	if (narrow_terms(state, term, count, range))
-		settle_ranges(state);
+	if (narrow_terms(state, term, count, range)) {
+		/* A smaller range may narrow others: limited to a few rounds. */
+		int less = 1;
+
+		for (int round = 0; less && state->possible && round < PTX_FACTS; round++) {
+			less = 0;
+			for (uint32_t i = 0; i < state->fact_count; i++)
+				less |= narrow_terms(state, state->fact[i].term,
+					state->fact[i].count, state->fact[i].range);
+			for (uint32_t i = 0; i < state->split_count; i++)
+				less |= narrow_split(state, &state->split[i]);
+		}
+	}
 	return noted;
 }
 

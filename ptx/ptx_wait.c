@@ -69,9 +69,10 @@ static void mark_after(const struct ptx_function *function, uint32_t block, uint
 	}
 }
 
-/* Returns by block, 1: a path to it passes a wait; NULL: out of memory. */
-static uint8_t *find_after(const struct ptx_frame *frame)
+int ptx_find_waits(struct ptx_frame *frame)
 {
+	frame->waits = has_wait(frame, 0, frame->function->instruction_count);
+	/* Returns by block, 1: a path to it passes a wait; NULL: out of memory. */
 	const struct ptx_function *function = frame->function;
 	uint8_t *after = calloc(function->block_count + 1, 1);
 	uint32_t *queue = malloc((function->block_count + 1) * sizeof(*queue));
@@ -84,13 +85,7 @@ static uint8_t *find_after(const struct ptx_frame *frame)
 		after = NULL;
 	}
 	free(queue);
-	return after;
-}
-
-int ptx_find_waits(struct ptx_frame *frame)
-{
-	frame->waits = has_wait(frame, 0, frame->function->instruction_count);
-	frame->after_wait = find_after(frame);
+	frame->after_wait = after;
 	return frame->after_wait ? 0 : ptx_fail(frame->walk, ptx_no_memory);
 }
 

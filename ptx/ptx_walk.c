@@ -73,11 +73,6 @@ uint32_t ptx_symbol(struct ptx_walk *walk, uint32_t path, uint32_t place, uint32
 	return walk->symbol_count++;
 }
 
-static int is_wanted(const struct ptx_function *function, uint32_t slot)
-{
-	return function->reg[function->slot_reg[slot]].relevant == RELEVANT_ADDRESS;
-}
-
 static void join_facts(struct ptx_state *into, const struct ptx_state *from)
 {
 	for (uint32_t i = 0; i < into->fact_count;) {
@@ -118,7 +113,7 @@ static void join_slot(struct ptx_frame *frame, uint32_t block, struct ptx_state 
 	if (ptx_same(joined, &from->many[slot]) ||
 		ptx_find_twin(twins, 0, &old, into, &from->many[slot], from, joined))
 		return;
-	if (is_wanted(frame->function, slot))
+	if (frame->function->reg[frame->function->slot_reg[slot]].relevant == RELEVANT_ADDRESS)
 		symbol = ptx_symbol(frame->walk, frame->path, block, WHICH_JOIN + slot);
 	*joined = ptx_join(frame, &old, into, &from->many[slot], from, symbol, &range);
 	ptx_note_twin(twins, 0, &old, &from->many[slot], joined);

@@ -210,15 +210,6 @@ static void add_bank(struct reader *reader, const Elf64_Shdr *header)
 	}
 }
 
-/* A section uses the module's banks where it has none of its own. */
-static void share_banks(const struct reader *reader)
-{
-	for (uint32_t i = 0; i < reader->code->section_count; i++)
-		for (int number = 0; number < MACHINE_BANKS; number++)
-			if (!reader->code->section[i].bank[number].data)
-				reader->code->section[i].bank[number] = reader->bank[number];
-}
-
 /* Returns 1 if the section is the module's constant bank that programs write to. */
 static int is_program_bank(const struct reader *reader, uint32_t number)
 {
@@ -441,7 +432,11 @@ static int read_sections(struct reader *reader)
 		if (result)
 			return -1;
 	}
-	share_banks(reader);
+	/* A section uses the module's banks where it has none of its own. */
+	for (uint32_t i = 0; i < reader->code->section_count; i++)
+		for (int number = 0; number < MACHINE_BANKS; number++)
+			if (!reader->code->section[i].bank[number].data)
+				reader->code->section[i].bank[number] = reader->bank[number];
 	return 0;
 }
 

@@ -12,27 +12,6 @@ int lower_refuse(struct lower *lower, const char *why)
 	return ptx_refuse(lower->function, why);
 }
 
-static void release(struct lower *lower)
-{
-	for (size_t i = 0; lower->leader && i < lower->code->section_count; i++)
-		free(lower->leader[i]);
-	for (size_t i = 0; lower->decoded && i < lower->code->section_count; i++)
-		free(lower->decoded[i]);
-	free(lower->leader);
-	free(lower->decoded);
-	free(lower->context);
-	free(lower->block);
-	free(lower->slot);
-	free(lower->next);
-	free(lower->parent);
-	free(lower->uses);
-	free(lower->reg);
-	free(lower->alias);
-	free(lower->only);
-	free(lower->kept);
-	free(lower->copied);
-}
-
 /* Adds variables for the parameter buffer, the thread's stack and shared memory. */
 static int add_variables(struct lower *lower)
 {
@@ -75,7 +54,23 @@ static int lower_kernel(struct ptx_module *module, struct ptx_function *function
 	if (!add_variables(&lower) && !lower_find_blocks(&lower, kernel->section, kernel->offset) &&
 		!lower_find_names(&lower) && !lower_code(&lower))
 		rc = ptx_make_flow(function);
-	release(&lower);
+	for (size_t i = 0; lower.leader && i < lower.code->section_count; i++)
+		free(lower.leader[i]);
+	for (size_t i = 0; lower.decoded && i < lower.code->section_count; i++)
+		free(lower.decoded[i]);
+	free(lower.leader);
+	free(lower.decoded);
+	free(lower.context);
+	free(lower.block);
+	free(lower.slot);
+	free(lower.next);
+	free(lower.parent);
+	free(lower.uses);
+	free(lower.reg);
+	free(lower.alias);
+	free(lower.only);
+	free(lower.kept);
+	free(lower.copied);
 	return rc;
 }
 

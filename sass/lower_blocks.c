@@ -101,15 +101,6 @@ static uint64_t find_write(const struct lower *lower, uint32_t section, uint64_t
 	return UINT64_MAX;
 }
 
-static const struct machine_relocation *bank_relocation(const struct machine_bank *bank,
-	int64_t offset)
-{
-	for (size_t i = 0; i < bank->relocation_count; i++)
-		if ((int64_t)bank->relocation[i].offset == offset)
-			return &bank->relocation[i];
-	return NULL;
-}
-
 /*
  * CALL R2: compilers load the address just before, from constant bank 4, where the linker puts it,
  * or move its two halves.  Returns the relocation that names the function, NULL: not found.
@@ -138,7 +129,11 @@ static const struct machine_relocation *register_call(const struct lower *lower,
 			return NULL;
 		offset += in.from[0].value;
 	}
-	return bank_relocation(&lower->kernel->bank[4], offset);
+	const struct machine_bank *bank = &lower->kernel->bank[4];
+	for (size_t i = 0; i < bank->relocation_count; i++)
+		if ((int64_t)bank->relocation[i].offset == offset)
+			return &bank->relocation[i];
+	return NULL;
 }
 
 static const struct machine_relocation *called(const struct lower *lower,

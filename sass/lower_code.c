@@ -473,22 +473,6 @@ static void forget_clobbered(void *arg, unsigned machine)
 	lower_add(lower, lower_own(lower, machine));
 }
 
-/* Calls a function without code here: one of CUDA's own, or through a pointer. */
-static void call_unknown(struct lower *lower)
-{
-	const char *name = lower_call_name(lower, &lower->in, lower->at_section, lower->at);
-	enum builtin what = name ? builtin_of(name, strlen(name)) : BUILTIN_NONE;
-
-	if (what != BUILTIN_PRINTF && what != BUILTIN_ASSERT) {
-		struct ptx_instruction *made = lower_begin(lower, OP_CALL, CLASS_BITS, 0);
-
-		made->guard = lower->guard;
-		made->negated = (uint8_t)(lower->guard_negated != 0);
-		lower_add(lower, lower_unknown);
-	}
-	lower_visit_clobbered(forget_clobbered, lower);
-}
-
 static void set_guard(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
@@ -511,7 +495,18 @@ static void set_guard(struct lower *lower)
 static void lower_one(struct lower *lower, uint32_t context)
 {
 	if (lower_is_unknown_call(lower, &lower->in, lower->at_section, lower->at, context)) {
-		call_unknown(lower);
+		/* Calls a function without code here: one of CUDA's own, or through a pointer. */
+		const char *name = lower_call_name(lower, &lower->in, lower->at_section, lower->at);
+		enum builtin what = name ? builtin_of(name, strlen(name)) : BUILTIN_NONE;
+
+		if (what != BUILTIN_PRINTF && what != BUILTIN_ASSERT) {
+			struct ptx_instruction *made = lower_begin(lower, OP_CALL, CLASS_BITS, 0);
+
+			made->guard = lower->guard;
+			made->negated = (uint8_t)(lower->guard_negated != 0);
+			lower_add(lower, lower_unknown);
+		}
+		lower_visit_clobbered(forget_clobbered, lower);
 		lower_drop_writes(lower);
 		return;
 	}

@@ -355,12 +355,6 @@ void lower_forget(struct lower *lower)
 	lower_visit_written(&lower->in, forget_machine, lower);
 }
 
-/* Returns 1 if nothing reads or writes the register unless the guard holds. */
-static int is_only_under_guard(struct lower *lower, unsigned machine)
-{
-	return lower_is_when(&lower->only[lower_find(lower, lower->own[machine])], &lower->when);
-}
-
 /* Selects the previous value where the guard does not hold. */
 static void choose(struct lower *lower, const struct machine_write *write)
 {
@@ -368,7 +362,10 @@ static void choose(struct lower *lower, const struct machine_write *write)
 	struct ptx_operand guard = lower_reg((uint32_t)lower->guard);
 	struct ptx_operand to = lower_own(lower, write->machine);
 
-	if (is_only_under_guard(lower, write->machine)) {
+	/* Returns 1 if nothing reads or writes the register unless the guard holds. */
+	unsigned machine = write->machine;
+
+	if (lower_is_when(&lower->only[lower_find(lower, lower->own[machine])], &lower->when)) {
 		if (is_predicate(write->machine))
 			lower_move_predicate(lower, to, new);
 		else
@@ -397,16 +394,6 @@ static void choose(struct lower *lower, const struct machine_write *write)
 	lower_add(lower, guard);
 }
 
-/* Copies the value for reads in other blocks. */
-static void copy_out(struct lower *lower, const struct machine_write *write)
-{
-	struct ptx_operand not = lower_not(lower, lower_reg(write->reg));
-
-	lower_begin(lower, OP_NOT, CLASS_PREDICATE, 1);
-	lower_add(lower, lower_own(lower, write->machine));
-	lower_add(lower, not );
-}
-
 static int writes(const struct ptx_function *function, const struct ptx_instruction *in,
 	uint32_t reg)
 {
@@ -421,24 +408,6 @@ static int writes(const struct ptx_function *function, const struct ptx_instruct
 		if (operand[i].kind == OPERAND_REGISTER && operand[i].number == reg)
 			return 1;
 	return 0;
-}
-
-/* A target that was requested but not written is unknown. */
-static void forget_unwritten(struct lower *lower)
-{
-	const struct ptx_function *function = lower->function;
-	uint32_t end = function->instruction_count;
-
-	for (uint32_t i = 0; i < lower->write_count; i++) {
-		uint32_t at = lower->first;
-
-		while (at < end &&
-			!writes(function, &function->instruction[at], lower->write[i].reg))
-			at++;
-		if (at == end)
-			forget(lower, lower_reg(lower->write[i].reg),
-				is_predicate(lower->write[i].machine));
-	}
 }
 
 void lower_drop_writes(struct lower *lower)
@@ -480,7 +449,20 @@ void lower_finish(struct lower *lower)
 {
 	const struct machine_under *source = moved(lower);
 
-	forget_unwritten(lower);
+	/* A target that was requested but not written is unknown. */
+	const struct ptx_function *function = lower->function;
+	uint32_t end = function->instruction_count;
+
+	for (uint32_t i = 0; i < lower->write_count; i++) {
+		uint32_t at = lower->first;
+
+		while (at < end &&
+			!writes(function, &function->instruction[at], lower->write[i].reg))
+			at++;
+		if (at == end)
+			forget(lower, lower_reg(lower->write[i].reg),
+				is_predicate(lower->write[i].machine));
+	}
 	lower_forget(lower);
 	for (uint32_t i = 0; i < lower->write_count; i++) {
 		struct machine_under *under = &lower->under[lower->write[i].machine];
@@ -489,8 +471,15 @@ void lower_finish(struct lower *lower)
 
 		if (lower->guard >= 0)
 			choose(lower, &lower->write[i]);
-		else if (always)
-			copy_out(lower, &lower->write[i]);
+		else if (always) {
+			/* Copies the value for reads in other blocks. */
+			const struct machine_write *write = &lower->write[i];
+			struct ptx_operand not = lower_not(lower, lower_reg(write->reg));
+
+			lower_begin(lower, OP_NOT, CLASS_PREDICATE, 1);
+			lower_add(lower, lower_own(lower, write->machine));
+			lower_add(lower, not );
+		}
 		*under = (struct machine_under){ lower->guard >= 0 || always
 				? lower->write[i].reg + 1
 				: 0,

@@ -92,38 +92,6 @@ static const struct sass_operand *data_of(const struct sass_operand *list, unsig
 	return NULL;
 }
 
-/* Loads words of (possibly) local memory, four bytes each. */
-static void load_words(struct lower *lower, const struct sass_operand *to, struct ptx_operand from,
-	unsigned words)
-{
-	for (unsigned word = 0; word < words; word++) {
-		struct ptx_operand target = lower_target(lower, to, word);
-
-		begin_access(lower, OP_LD, CLASS_BITS, 4)->modifiers |= MODIFIER_HALF;
-		lower_add(lower, target);
-		lower_add_address(lower, from, lower->in.address.offset + 4 * (int64_t)word);
-	}
-}
-
-/* Loads pairs of words: eight bytes may be a pointer. */
-static void load_pairs(struct lower *lower, const struct sass_operand *to, struct ptx_operand from,
-	unsigned pairs)
-{
-	struct ptx_operand whole[4] = { lower_sink };
-
-	for (unsigned i = 0; i < pairs && i < 4; i++) {
-		whole[i] = lower_reg(lower_temp(lower));
-		begin_access(lower, OP_LD, CLASS_BITS, 8);
-		lower_add(lower, whole[i]);
-		lower_add_address(lower, from, lower->in.address.offset + 8 * (int64_t)i);
-	}
-	for (unsigned i = 0; i < pairs && i < 4; i++) {
-		struct ptx_operand low = lower_target(lower, to, 2 * i);
-
-		lower_unpack(lower, low, lower_target(lower, to, 2 * i + 1), whole[i]);
-	}
-}
-
 /* The contents of shared memory are unknown; eight bytes may be a pointer. */
 static void load_shared(struct lower *lower, const struct sass_operand *to, unsigned pairs)
 {
@@ -152,11 +120,34 @@ static void load(struct lower *lower)
 	from = in->space == SASS_SPACE_LOCAL ? short_address(lower, &in->address)
 					     : address_of(lower, &in->address);
 	if (bytes >= 4 && to && in->space != SASS_SPACE_GLOBAL) {
-		load_words(lower, to, from, bytes / 4);
+		/* Loads words of (possibly) local memory, four bytes each. */
+		unsigned words = bytes / 4;
+		for (unsigned word = 0; word < words; word++) {
+			struct ptx_operand target = lower_target(lower, to, word);
+
+			begin_access(lower, OP_LD, CLASS_BITS, 4)->modifiers |= MODIFIER_HALF;
+			lower_add(lower, target);
+			lower_add_address(lower, from,
+				lower->in.address.offset + 4 * (int64_t)word);
+		}
 		return;
 	}
 	if (bytes >= 8 && to) {
-		load_pairs(lower, to, from, bytes / 8);
+		/* Loads pairs of words: eight bytes may be a pointer. */
+		unsigned pairs = bytes / 8;
+		struct ptx_operand whole[4] = { lower_sink };
+
+		for (unsigned i = 0; i < pairs && i < 4; i++) {
+			whole[i] = lower_reg(lower_temp(lower));
+			begin_access(lower, OP_LD, CLASS_BITS, 8);
+			lower_add(lower, whole[i]);
+			lower_add_address(lower, from, lower->in.address.offset + 8 * (int64_t)i);
+		}
+		for (unsigned i = 0; i < pairs && i < 4; i++) {
+			struct ptx_operand low = lower_target(lower, to, 2 * i);
+
+			lower_unpack(lower, low, lower_target(lower, to, 2 * i + 1), whole[i]);
+		}
 		return;
 	}
 	begin_access(lower, OP_LD, in->is_signed ? CLASS_SIGNED : CLASS_UNSIGNED, bytes);
@@ -286,12 +277,6 @@ static void copy(struct lower *lower)
 	lower_add_address(lower, from, in->address.offset);
 }
 
-/* An access to an unknown place: the kernel is incomplete. */
-static void not_understood(struct lower *lower)
-{
-	lower_begin(lower, OP_DISCARD, CLASS_BITS, 4);
-}
-
 /*
  * Returns the lower half of a texture or surface handle: an operand before the coordinates, or the
  * first register after them.
@@ -368,7 +353,8 @@ static void bulk_copy(struct lower *lower)
 	if (in->space == SASS_SPACE_SHARED)
 		return;
 	if (in->from_count < 3 || (!writes && in->direction != SASS_READS)) {
-		not_understood(lower);
+		/* An access to an unknown place: the kernel is incomplete. */
+		lower_begin(lower, OP_DISCARD, CLASS_BITS, 4);
 		return;
 	}
 	to = bulk_address(lower, 0, writes);

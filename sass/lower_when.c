@@ -246,23 +246,6 @@ int lower_keep_copies(struct lower *lower, uint32_t first)
 	return 0;
 }
 
-static void find_aliases(struct lower *lower)
-{
-	for (uint32_t i = 0; i < lower->copied_count; i++) {
-		const struct machine_copied *copied = &lower->copied[i];
-		uint32_t to = lower_find(lower, copied->to);
-		uint32_t from = lower_find(lower, copied->from);
-		struct machine_when when = { .name = from };
-
-		if ((lower->uses[to] | lower->uses[from]) & NAME_IS_WRITTEN_TWICE)
-			continue;
-		if (lower->alias[from].name)
-			when = lower->alias[from];
-		when.negated ^= copied->negated != 0;
-		lower->alias[to] = when;
-	}
-}
-
 /* --- names under one condition --- */
 
 /* NAME_ALWAYS: written or read under several conditions, or under none. */
@@ -348,7 +331,19 @@ int lower_find_conditions(struct lower *lower)
 	lower->only = calloc(lower->name_count + 1, sizeof(*lower->only));
 	if (!lower->alias || !lower->only)
 		return lower_refuse(lower, "out of memory");
-	find_aliases(lower);
+	for (uint32_t i = 0; i < lower->copied_count; i++) {
+		const struct machine_copied *copied = &lower->copied[i];
+		uint32_t to = lower_find(lower, copied->to);
+		uint32_t from = lower_find(lower, copied->from);
+		struct machine_when when = { .name = from };
+
+		if ((lower->uses[to] | lower->uses[from]) & NAME_IS_WRITTEN_TWICE)
+			continue;
+		if (lower->alias[from].name)
+			when = lower->alias[from];
+		when.negated ^= copied->negated != 0;
+		lower->alias[to] = when;
+	}
 	lower_begin_names(lower);
 	for (uint32_t i = 0; i < lower->block_count; i++) {
 		const struct machine_block *block = &lower->block[i];

@@ -315,17 +315,6 @@ static void set_operand(const struct coded *code, const struct sass_instruction 
 		operand->kind = SASS_OPERAND_UNIFORM_PREDICATE;
 }
 
-/* R2P: adds each predicate whose bit in the mask is set. */
-static void add_masked(const struct coded *code, struct sass_instruction *in)
-{
-	for (unsigned i = 0; i < 7; i++)
-		if (bit(code, 32 + i) && in->to_count < SASS_TO)
-			in->to[in->to_count++] = (struct sass_operand){
-				.kind = SASS_OPERAND_PREDICATE,
-				.number = (uint16_t)i,
-			};
-}
-
 /* Operands that the instruction does not use are left out. */
 static int is_unused(const struct coded *code, const struct sass_instruction *in, uint8_t place)
 {
@@ -344,25 +333,6 @@ static int is_unused(const struct coded *code, const struct sass_instruction *in
 	if (in->is_extended)
 		return 0;
 	return (fields & F_X && (place == P87 || place == P77)) || (fields & F_X72 && place == P68);
-}
-
-static void read_operands(const struct coded *code, struct sass_instruction *in)
-{
-	const uint8_t *place = code->row->place, *end = place + SASS_PLACES;
-	int is_source = 0;
-
-	for (; place < end && *place != PLACE_END; place++) {
-		if (*place == PLACE_FROM) {
-			is_source = 1;
-		} else if (*place == ALL_PREDICATES) {
-			add_masked(code, in);
-		} else if (!is_source && in->to_count < SASS_TO) {
-			set_operand(code, in, *place, 0, &in->to[in->to_count++]);
-		} else if (is_source && in->from_count < SASS_FROM &&
-			!is_unused(code, in, *place)) {
-			set_operand(code, in, *place, 1, &in->from[in->from_count++]);
-		}
-	}
 }
 
 /* --- the instruction --------------------------------------------------------------------- */
@@ -417,6 +387,26 @@ int sass_decode(unsigned arch, const uint8_t bytes[SASS_BYTES], uint64_t at,
 	in->guard_is_uniform = (code.row->fields & F_UNIFORM) != 0;
 	sass_read_fields(&code, in);
 	sass_read_addresses(&code, in);
-	read_operands(&code, in);
+	const uint8_t *place = code.row->place, *end = place + SASS_PLACES;
+	int is_source = 0;
+
+	for (; place < end && *place != PLACE_END; place++) {
+		if (*place == PLACE_FROM) {
+			is_source = 1;
+		} else if (*place == ALL_PREDICATES) {
+			/* R2P: adds each predicate whose bit in the mask is set. */
+			for (unsigned i = 0; i < 7; i++)
+				if (bit(&code, 32 + i) && in->to_count < SASS_TO)
+					in->to[in->to_count++] = (struct sass_operand){
+						.kind = SASS_OPERAND_PREDICATE,
+						.number = (uint16_t)i,
+					};
+		} else if (!is_source && in->to_count < SASS_TO) {
+			set_operand(&code, in, *place, 0, &in->to[in->to_count++]);
+		} else if (is_source && in->from_count < SASS_FROM &&
+			!is_unused(&code, in, *place)) {
+			set_operand(&code, in, *place, 1, &in->from[in->from_count++]);
+		}
+	}
 	return 0;
 }

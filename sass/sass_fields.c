@@ -56,17 +56,6 @@ static void read_plain(const struct coded *code, struct sass_instruction *in)
 		in->table = (uint8_t)(bits(code, 72, 5) << 3 | bits(code, 64, 3));
 }
 
-static void read_size(const struct coded *code, struct sass_instruction *in)
-{
-	static const uint8_t size[] = { 1, 1, 2, 2, 4, 8, 16, 16 };
-	unsigned type = (unsigned)bits(code, 73, 3);
-
-	if (in->opcode == SASS_LDGSTS && code->arch >= 100)
-		type = 4 + (unsigned)bits(code, 74, 2);
-	in->bytes = size[type];
-	in->is_signed = type == 1 || type == 3;
-}
-
 /* sm_75 has a scope in bits 77, 78 and an order in 79, 80; later architectures have a list. */
 static void read_order(const struct coded *code, struct sass_instruction *in)
 {
@@ -112,19 +101,6 @@ static void read_atomic(const struct coded *code, struct sass_instruction *in)
 	in->is_float = type == 3 || type == 4 || type >= 6;
 	in->is_signed = type == 1 || type == 5;
 	in->bytes = integers[type];
-}
-
-/* Compare-and-swap, and other atomics in shared memory. */
-static void read_swap(const struct coded *code, struct sass_instruction *in)
-{
-	if (code->row->number == 0x18b || code->row->number == 0x1a9 || code->row->number == 0x18d)
-		in->operation = SASS_OPERATION_CAS;
-	if (code->row->number == 0x18d) {
-		in->bytes = bits(code, 73, 3) == 2 ? 8 : 4;
-		in->is_float = 0;
-	}
-	if (code->row->number == 0x18c && form(code) == 7)
-		in->operation = SASS_OPERATION_OTHER;
 }
 
 uint8_t sass_tensor_registers(const struct coded *code)
@@ -182,11 +158,27 @@ void sass_read_fields(const struct coded *code, struct sass_instruction *in)
 	uint32_t fields = code->row->fields;
 
 	read_plain(code, in);
-	if (fields & F_SIZE73)
-		read_size(code, in);
+	if (fields & F_SIZE73) {
+		static const uint8_t size[] = { 1, 1, 2, 2, 4, 8, 16, 16 };
+		unsigned type = (unsigned)bits(code, 73, 3);
+
+		if (in->opcode == SASS_LDGSTS && code->arch >= 100)
+			type = 4 + (unsigned)bits(code, 74, 2);
+		in->bytes = size[type];
+		in->is_signed = type == 1 || type == 3;
+	}
 	if (fields & F_ATOM) {
 		read_atomic(code, in);
-		read_swap(code, in);
+		/* Compare-and-swap, and other atomics in shared memory. */
+		if (code->row->number == 0x18b || code->row->number == 0x1a9 ||
+			code->row->number == 0x18d)
+			in->operation = SASS_OPERATION_CAS;
+		if (code->row->number == 0x18d) {
+			in->bytes = bits(code, 73, 3) == 2 ? 8 : 4;
+			in->is_float = 0;
+		}
+		if (code->row->number == 0x18c && form(code) == 7)
+			in->operation = SASS_OPERATION_OTHER;
 	}
 	if (fields & F_ORDER)
 		read_order(code, in);

@@ -189,19 +189,6 @@ static void put_separator(struct text *text, int *first)
 	*first = 0;
 }
 
-/* Prints numbers among the sources, up to the last `left` sources. */
-static void put_numbers(struct text *text, const struct sass_instruction *in, unsigned left)
-{
-	unsigned carries = in->is_extended;
-
-	if (in->opcode == SASS_LEA && left == carries)
-		put(text, ", 0x%x", in->shift);
-	if (in->opcode == SASS_LOP3 && left == 1)
-		put(text, ", 0x%x", in->table);
-	if (in->opcode == SASS_PLOP3 && left == 0)
-		put(text, ", 0x%x, 0x%x", in->table, in->table2);
-}
-
 static void put_operands(struct text *text, const struct sass_instruction *in)
 {
 	int is_global = in->space == SASS_SPACE_GLOBAL || in->space == SASS_SPACE_GENERIC;
@@ -225,7 +212,16 @@ static void put_operands(struct text *text, const struct sass_instruction *in)
 			continue;
 		put_separator(text, &first);
 		put_operand(text, &in->from[i]);
-		put_numbers(text, in, in->from_count - i - 1);
+		/* Prints numbers among the sources, up to the last `left` sources. */
+		unsigned left = in->from_count - i - 1;
+		unsigned carries = in->is_extended;
+
+		if (in->opcode == SASS_LEA && left == carries)
+			put(text, ", 0x%x", in->shift);
+		if (in->opcode == SASS_LOP3 && left == 1)
+			put(text, ", 0x%x", in->table);
+		if (in->opcode == SASS_PLOP3 && left == 0)
+			put(text, ", 0x%x, 0x%x", in->table, in->table2);
 	}
 	for (unsigned i = 0; is_branch && i < in->from_count; i++)
 		if (in->from[i].kind == SASS_OPERAND_LABEL) {

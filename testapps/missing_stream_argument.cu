@@ -38,15 +38,19 @@ int main()
 	load_kernels();
 	cudaStream_t stream = new_stream();
 	float *frames = device_floats(FRAMES * SIZE, 0x3f), *smoothed = device_floats(SIZE, 0);
-	float *sums = device_floats(SIZE, 0);
+	float *sums = device_floats(SIZE, 0), *first = pinned_floats(1);
+	double progress = 0;
 
 	CHECK(cudaDeviceSynchronize());
 	for (int i = 0; i < FRAMES; i++) {
 		smooth(frames + i * SIZE, smoothed, stream);
 		brighten(smoothed, stream);
 		add_up(smoothed, sums, stream);
+		CHECK(cudaMemcpyAsync(first, sums, sizeof(*first), cudaMemcpyDeviceToHost, stream));
 		CHECK(cudaDeviceSynchronize());
+		progress += *first;
 	}
+	printf("progress: %.17g\n", progress);
 	print_device("sums", sums, SIZE);
 	return 0;
 }

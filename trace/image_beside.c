@@ -42,7 +42,7 @@ static char *read_image(int file, const struct image_record *piece)
 	bytes = malloc(piece->total + 1);
 	if (bytes)
 		n = read(file, bytes, piece->total);
-	if (n == (ssize_t)piece->total && image_hash(bytes, piece->total) == piece->hash)
+	if (n == (ssize_t)piece->total && image_has_hash(bytes, piece->total, piece->hash))
 		return bytes;
 	free(bytes);
 	return NULL;

@@ -31,7 +31,7 @@
 
 #define TRACE_MAGIC "CUFENCE\n"
 #define TRACE_VERSION_MAJOR 1
-#define TRACE_VERSION_MINOR 5
+#define TRACE_VERSION_MINOR 6
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_CHUNK_MAGIC 0x4b484346u /* "FCHK" */
 #define TRACE_CHUNK_SIZE (64 * 1024)
@@ -104,7 +104,7 @@ enum trace_counter {
  */
 #define TRACE_SESSION 48
 enum control_state {
-	CONTROL_NONE = 0,      /* of a trace before 1.5 */
+	CONTROL_NONE = 0,      /* of a trace before 1.6 */
 	CONTROL_RECORDING = 1, /* work is recorded */
 	CONTROL_PAUSED = 2,    /* by a request, or from the start: waits for one */
 	CONTROL_WAITING = 3,   /* for another reason: enum window_cause */
@@ -144,7 +144,7 @@ struct file_header {
 	uint64_t identity;    /* CLOCK_REALTIME ns at creation, with virtual clocks too */
 	uint32_t chunks;      /* chunks begun; updated after each one's header is written */
 	uint32_t last_window; /* 1 + number of the window opened last, 0: none */
-	struct trace_control control; /* since 1.5 */
+	struct trace_control control; /* since 1.6 */
 };
 
 struct chunk_header {

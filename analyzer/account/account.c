@@ -166,24 +166,77 @@ static void set_covered_time(struct account *account)
 	}
 }
 
+/* The account's clock stops while the program is outside of its loop. */
+static void leave_out_pauses(struct account *account)
+{
+	const struct run_loop *turns = &account->turns;
+
+	account->begin = run_loop_clock(turns, account->begin);
+	account->end = run_loop_clock(turns, account->end);
+	for (size_t i = 0; i < account->work_count && turns->pauses; i++) {
+		struct account_work *work = &account->work[i];
+
+		work->start = run_loop_clock(turns, work->start);
+		work->end = run_loop_clock(turns, work->end);
+	}
+	for (size_t i = 0; i < account->of_count && turns->pauses; i++) {
+		struct account_thread *thread = &account->threads[account->of[i]];
+
+		for (size_t k = 0; k < thread->count; k++) {
+			struct account_call *call = &thread->call[k];
+
+			call->enter = run_loop_clock(turns, call->enter);
+			call->exit = run_loop_clock(turns, call->exit);
+			call->held = at_most(call->held, call->exit - call->enter);
+			if (!thread->gap)
+				continue;
+			thread->gap[k].blocked = run_loop_clock(turns, thread->gap[k].blocked);
+			thread->gap[k].preempted = run_loop_clock(turns, thread->gap[k].preempted);
+			thread->gap[k].end = run_loop_clock(turns, thread->gap[k].end);
+		}
+	}
+}
+
 static int64_t id_or_null(uint32_t id)
 {
 	return id ? id : DB_NULL;
 }
 
+/* There may be as many as calls. */
+static int store_turns(const struct account *account)
+{
+	struct rows *rows = rows_open(account->db, TABLE_turn);
+	const struct loop *loop = &account->loop;
+	int rc = rows ? 0 : -1;
+
+	for (size_t i = 0, pause = 0; i < loop->turns && !rc; i++) {
+		int is_left =
+			pause < loop->pauses && loop->pause[pause].until == loop->begin[i + 1];
+
+		rc = rows_add(rows,
+			ROW(turn, account->process, i, loop->begin[i],
+				is_left ? loop->pause[pause].from : loop->begin[i + 1]));
+		pause += is_left;
+	}
+	rc = rc || rows_finish(rows) ? -1 : 0;
+	rows_free(rows);
+	return rc;
+}
+
 static int store(const struct account *account)
 {
 	const struct loop *loop = &account->loop;
+	const struct run_loop *turns = &account->turns;
 	int64_t process = account->process;
-	int rc = loop->turns
-		? db_add(account->db,
-			  ROW(loop, process, loop->thread, loop->site, cell_text(loop->place),
-				  loop->turns, loop->warm, account->begin, loop->begin[loop->turns],
-				  account->end))
-		: 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < loop->turns && !rc; i++)
-		rc = db_add(account->db, ROW(turn, process, i, loop->begin[i]));
+	if (loop->turns)
+		rc = db_add(account->db,
+			ROW(loop, process, loop->thread, loop->site, cell_text(loop->place),
+				loop->turns, loop->warm, loop->begin[0], loop->begin[loop->turns],
+				turns->end, turns->end - loop->begin[0] - run_loop_length(turns)));
+	if (loop->turns && !rc)
+		rc = store_turns(account);
 	for (size_t i = 0; i < loop->inner_count && !rc; i++)
 		rc = db_add(account->db,
 			ROW(inner_loop, process, i, loop->inner[i].site,
@@ -228,9 +281,12 @@ static int account_process(const struct account *run, const uint32_t *of, size_t
 		account.work_count++;
 	rc = loop_find(&account.loop, account.run, account.db, of, of_count);
 	set_covered_time(&account);
+	account.turns = (struct run_loop){ account.process, loop->thread, loop->turns, loop->begin,
+		account.end, loop->pause, loop->pauses };
 	if (!rc && account.begin != account.end) {
 		read_calls(&account);
 		account_find_gaps(&account);
+		leave_out_pauses(&account);
 		account.thread = loop->turns ? loop->thread : account.busiest[0];
 		account_devices(&account);
 		if (account.thread)
@@ -239,12 +295,7 @@ static int account_process(const struct account *run, const uint32_t *of, size_t
 	if (!rc)
 		rc = store(&account);
 	if (!rc && evidence && loop->turns)
-		rc = run_add_loop(evidence,
-			&(struct run_loop){ .process = account.process,
-				.thread = loop->thread,
-				.turns = loop->turns,
-				.begin = loop->begin,
-				.end = account.end });
+		rc = run_add_loop(evidence, &account.turns);
 	for (size_t i = 0; i < of_count; i++) {
 		free(account.threads[of[i]].call);
 		free(account.threads[of[i]].gap);

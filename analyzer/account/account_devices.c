@@ -185,13 +185,14 @@ static void idle_host(struct account *account, int32_t device, uint32_t thread, 
 static void add_idle(struct account *account, const struct account_work *next, int64_t from,
 	int64_t until)
 {
+	const struct run_loop *turns = &account->turns;
 	const struct run *run = account->run;
 	uint32_t id = run_work(run, next->id)->call;
 	const struct run_call *call = run_call(run, id);
 	const struct run_overhead *row = run_find(&run->overheads, id);
 	const struct run_overhead *end = run_rows_end(&run->overheads);
 	uint64_t hold = map_get(&account->holds, next->id, 0);
-	int64_t load = 0, held, inside, rest;
+	int64_t load = 0, enter, held, inside, rest;
 	uint32_t site;
 
 	if (!call || !call->thread || call->thread >= run->thread_count) {
@@ -199,20 +200,20 @@ static void add_idle(struct account *account, const struct account_work *next, i
 		return;
 	}
 	site = run_link(run, id)->site;
-	if (call->enter > from) {
-		int64_t enter = at_most(call->enter, until);
-
+	enter = at_most(run_loop_clock(turns, call->enter), until);
+	if (enter > from) {
 		idle_host(account, next->device, call->thread, site, from, enter);
 		from = enter;
 	}
 	/* From here on it was submitted. */
 	for (; row && row < end && row->call == id; row++)
 		if (row->kind == OVERHEAD_LAZY_LOADING)
-			load += time_within(row->start, row->end, from, until);
+			load += time_within(run_loop_clock(turns, row->start),
+				run_loop_clock(turns, row->end), from, until);
 	load = at_most(load, until - from);
 	rest = until - from - load;
 	held = hold ? at_most(run->evidence.hold[hold - 1].held, rest) : 0;
-	inside = at_most(run_exit(run, call, id), until) - from - load;
+	inside = at_most(run_loop_clock(turns, run_exit(run, call, id)), until) - from - load;
 	inside = at_most(at_least(inside, 0), rest - held);
 	account_add(account, next->device, ACCOUNT_LOADING, 0, site, load);
 	account_add(account, next->device, ACCOUNT_ORDER, 0, site, held);

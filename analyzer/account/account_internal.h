@@ -108,10 +108,11 @@ struct account {
 	uint32_t thread;    /* the one that the host's account covers, 0: none */
 	const uint32_t *of; /* threads of the process */
 	size_t of_count;
-	const struct account_work *work; /* of the process, by device and start */
+	struct account_work *work; /* of the process, by device and start */
 	size_t work_count;
 	struct loop loop;
-	int64_t begin, end;                /* ns: the time covered */
+	struct run_loop turns; /* its pauses are left out of the time covered, and of all times */
+	int64_t begin, end;    /* ns: the time covered */
 	uint32_t busiest[ACCOUNT_BUSIEST]; /* threads with the most calls, descending */
 	size_t busiest_count;
 	struct account_sum *sum;

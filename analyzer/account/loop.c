@@ -222,9 +222,11 @@ static int set_loop(struct loop *loop, struct search *search, const struct candi
 	struct turns turns = { 0 };
 
 	turns_measure(&turns, &search->tokens, chosen->own, chosen->node, 1);
-	turns_trim(&turns, &search->tokens);
+	turns_trim(&turns, &search->tokens, line);
 	loop->begin = turns.begin;
 	loop->turns = turns.count;
+	loop->pause = turns.pause;
+	loop->pauses = turns.pauses;
 	loop->thread = chosen->own->thread;
 	if (!loop->turns)
 		return 0;
@@ -294,5 +296,6 @@ int loop_find(struct loop *loop, const struct run *run, struct db *db, const uin
 void loop_release(struct loop *loop)
 {
 	free(loop->begin);
+	free(loop->pause);
 	*loop = (struct loop){ 0 };
 }

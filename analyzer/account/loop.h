@@ -22,6 +22,10 @@
  * has few turns with many turns of a nested loop in each, and that covers nearly as much, these are
  * epochs of steps, and the nested loop is chosen.
  *
+ * In a turn of more than LOOP_WARM_TIMES the median, the thread may have left the loop: it makes
+ * calls outside of its body, and neither submits nor waits in the body after that.  The turn ends
+ * with the last call before these, and a pause (run_evidence.h) follows.
+ *
  * Turns at the beginning that take more than LOOP_WARM_TIMES the median are warm-up and excluded,
  * as are turns at either end without most of the typical sites, and calls from unknown_since() on.
  */
@@ -47,6 +51,8 @@ struct loop {
 	size_t turns;   /* 0: there is no loop */
 	size_t warm;    /* turns before them, for warm-up */
 	int64_t *begin; /* start of each turn, ns; [turns] is the end of the last one */
+	struct loop_pause *pause;
+	size_t pauses;
 	char place[LOOP_PLACE_SIZE]; /* the program's line, for printing */
 	struct loop_inner inner[LOOP_INNER_MOST];
 	size_t inner_count;

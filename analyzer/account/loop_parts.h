@@ -97,7 +97,9 @@ struct turns {
 	uint32_t node;                  /* at which they begin */
 	int64_t *begin;                 /* [count]: the end of the last one */
 	size_t count;
-	size_t warm;            /* removed as warm-up */
+	size_t warm;              /* removed as warm-up */
+	struct loop_pause *pause; /* between turns, once they are trimmed */
+	size_t pauses;
 	size_t first, end;      /* own tokens: the first one, and the one after the last */
 	int64_t bound;          /* ns: all calls of the last one are entered before */
 	double covered, around; /* weight: covered, and of all tokens meanwhile, without set-up */
@@ -130,7 +132,10 @@ void tokens_release(struct tokens *tokens);
 void turns_measure(struct turns *turns, struct tokens *tokens, const struct token_thread *own,
 	uint32_t node, int branches);
 
-/* Removes turns that are not typical, or warm-up, at both ends. */
-void turns_trim(struct turns *turns, struct tokens *tokens);
+/*
+ * Removes turns that are not typical, or warm-up, at both ends, and finds the pauses.  line: of
+ * loop_paths_find_line().
+ */
+void turns_trim(struct turns *turns, struct tokens *tokens, uint32_t line);
 
 #endif

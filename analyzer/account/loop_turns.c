@@ -7,6 +7,7 @@
 #include "bounds.h"
 #include "compare.h"
 #include "constants.h"
+#include "id_map.h"
 #include "radix_sort.h"
 #include "memory.h"
 #include "sorted.h"
@@ -22,6 +23,11 @@ static uint32_t site_of(const struct run *run, uint32_t id)
 	if (!link->site && run_call(run, link->parent))
 		link = run_link(run, link->parent);
 	return link->site;
+}
+
+static int submits_or_waits(const struct run_call *call)
+{
+	return kind_has(call->kind, K_WORK) || kind_family(call->kind) == FAMILY_wait;
 }
 
 /*
@@ -72,9 +78,7 @@ void tokens_read(struct tokens *tokens, const uint32_t *threads, size_t count)
 			const struct run_call *call = run_call(run, id);
 			uint32_t site, leaf;
 
-			if (!call ||
-				(!kind_has(call->kind, K_WORK) &&
-					kind_family(call->kind) != FAMILY_wait))
+			if (!call || !submits_or_waits(call))
 				continue;
 			site = site_of(run, id);
 			if (!site || call->enter >= since || run_object(run, id, OBJECT_CAPTURED))
@@ -366,7 +370,104 @@ static void add_last_calls(struct turns *turns, const struct tokens *tokens)
 	map_release(&made);
 }
 
-void turns_trim(struct turns *turns, struct tokens *tokens)
+/* How many turns have calls at a site, and how many of them are long. */
+struct presence {
+	size_t turns, long_turns, last; /* last: the last one of them + 1 */
+};
+
+/* Is a site in the loop statement of a frame? */
+static int is_in_statement(const struct loop_paths *paths, uint32_t line, uint32_t site)
+{
+	const struct path_node *nodes = paths->node;
+	uint32_t node = site < paths->leaf_end ? paths->leaf[site] : 0;
+
+	while (nodes[node].level > nodes[line].level)
+		node = nodes[node].parent;
+	return nodes[node].parent == nodes[line].parent && nodes[node].loop == nodes[line].loop;
+}
+
+/*
+ * Finds the sites of the body: those in the loop's statement.  Where no source says which these
+ * are, sites are outside that are hardly in other turns than those longer than that, ns.
+ */
+static void find_body(const struct turns *turns, const struct tokens *tokens, uint32_t line,
+	int64_t long_turn, struct map *body)
+{
+	const struct run *run = tokens->run;
+	struct id_map sites = { 0 };
+	size_t turn = 0;
+
+	for (uint32_t id = turns->own->token[turns->first].call; id; id = run_link(run, id)->next) {
+		const struct run_call *call = run_call(run, id);
+		struct presence *site;
+
+		if (!call || call->enter < turns->begin[0])
+			continue;
+		while (turn < turns->count && call->enter >= turns->begin[turn + 1])
+			turn++;
+		if (turn == turns->count)
+			break;
+		site = id_map_need(&sites, site_of(run, id), sizeof(*site));
+		if (site->last == turn + 1)
+			continue;
+		site->last = turn + 1;
+		site->turns++;
+		site->long_turns += turns->begin[turn + 1] - turns->begin[turn] > long_turn;
+	}
+	for (size_t i = 0; i < sites.size; i++) {
+		const struct presence *site = sites.slot[i].object;
+
+		if (site &&
+			(tokens->paths->node[line].loop ? is_in_statement(tokens->paths, line,
+								  (uint32_t)sites.slot[i].id)
+							: site->turns > 2 * site->long_turns + 1))
+			map_set(body, (uint64_t)sites.slot[i].id, 1);
+	}
+	id_map_release(&sites, free);
+}
+
+/* Finds the turns longer than that, ns, in which the thread left the loop. */
+static void find_pauses(struct turns *turns, const struct tokens *tokens, uint32_t line,
+	int64_t long_turn)
+{
+	const struct run *run = tokens->run;
+	int64_t last = RUN_NEVER, before = 0;
+	struct map body = { 0 };
+	int has_left = 0;
+	size_t turn = 0;
+
+	find_body(turns, tokens, line, long_turn, &body);
+	for (uint32_t id = turns->own->token[turns->first].call; id; id = run_link(run, id)->next) {
+		const struct run_call *call = run_call(run, id);
+		uint32_t site = call ? site_of(run, id) : 0;
+
+		if (!site || call->enter < turns->begin[0])
+			continue;
+		for (; turn < turns->count && call->enter >= turns->begin[turn + 1]; turn++) {
+			int64_t begin = turns->begin[turn], end = turns->begin[turn + 1];
+
+			if (end - begin > long_turn && has_left && last < end) {
+				*array_push(turns->pause, turns->pauses) =
+					(struct loop_pause){ last, end, before };
+				before += end - last;
+			}
+			last = RUN_NEVER;
+			has_left = 0;
+		}
+		if (turn == turns->count)
+			break;
+		/* Calls that neither submit nor wait may be the next turn's, before it begins. */
+		if (!map_get(&body, site, 0))
+			has_left = 1;
+		else if (submits_or_waits(call))
+			has_left = 0;
+		if (!has_left)
+			last = run_exit(run, call, id);
+	}
+	map_release(&body);
+}
+
+void turns_trim(struct turns *turns, struct tokens *tokens, uint32_t line)
 {
 	uint32_t *typical = xcalloc(turns->count, sizeof(*typical));
 	int64_t *length = xcalloc(turns->count, sizeof(*length));
@@ -393,6 +494,8 @@ void turns_trim(struct turns *turns, struct tokens *tokens)
 	turns->warm = first - typical_first;
 	turns->count = end - first;
 	memmove(turns->begin, turns->begin + first, (turns->count + 1) * sizeof(*turns->begin));
+	if (turns->count)
+		find_pauses(turns, tokens, line, LOOP_WARM_TIMES * median);
 	free(typical);
 	free(length);
 }

@@ -26,13 +26,6 @@ static void add_contested(struct contested *contested, int64_t call, unsigned by
 		(struct contested_call){ .call = call, .by = by };
 }
 
-/* Waits and queries change nothing, in any order. */
-static int changes_stream(enum call_kind kind)
-{
-	return !call_is_wait(kind) &&
-		(!kind_has(kind, K_IDLE) || kind_family(kind) == FAMILY_capture);
-}
-
 static void keep_last(struct shared *shared, const struct last_call *last)
 {
 	for (size_t i = 0; i < shared->count; i++) {
@@ -44,17 +37,6 @@ static void keep_last(struct shared *shared, const struct last_call *last)
 	*array_push(shared->last, shared->count) = *last;
 }
 
-/* Calls come in order of entry. */
-static void drop_returned(struct shared *shared, int64_t enter)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < shared->count; i++)
-		if (shared->last[i].exit > enter)
-			shared->last[kept++] = shared->last[i];
-	shared->count = kept;
-}
-
 static int check_object(struct finder *finder, struct id_map *map, int64_t object, int64_t enter,
 	const struct last_call *call)
 {
@@ -63,7 +45,13 @@ static int check_object(struct finder *finder, struct id_map *map, int64_t objec
 
 	if (!shared)
 		return object ? -1 : 0;
-	drop_returned(shared, enter);
+	/* Calls come in order of entry. */
+	size_t kept = 0;
+
+	for (size_t i = 0; i < shared->count; i++)
+		if (shared->last[i].exit > enter)
+			shared->last[kept++] = shared->last[i];
+	shared->count = kept;
 	for (size_t i = 0; i < shared->count; i++) {
 		const struct last_call *other = &shared->last[i];
 
@@ -83,21 +71,6 @@ static int compare(const void *a, const void *b)
 	return p->call < q->call ? -1 : p->call > q->call;
 }
 
-static void put_in_order(struct contested *contested)
-{
-	size_t kept = 0;
-
-	if (contested->count)
-		qsort(contested->list, contested->count, sizeof(*contested->list), compare);
-	for (size_t i = 0; i < contested->count; i++) {
-		if (kept && contested->list[kept - 1].call == contested->list[i].call)
-			contested->list[kept - 1].by |= contested->list[i].by;
-		else
-			contested->list[kept++] = contested->list[i];
-	}
-	contested->count = kept;
-}
-
 static void free_shared(void *object)
 {
 	struct shared *shared = object;
@@ -114,7 +87,9 @@ static int check_call(struct finder *finder, const struct run *run, const struct
 		.exit = run_exit(run, row, id) };
 	enum call_kind kind = row->kind;
 
-	call.changes = changes_stream(kind);
+	/* Waits and queries change nothing, in any order. */
+	call.changes = !call_is_wait(kind) &&
+		(!kind_has(kind, K_IDLE) || kind_family(kind) == FAMILY_capture);
 	if (check_object(finder, &finder->streams, row->stream, row->enter, &call))
 		return -1;
 	call.changes = kind_family(kind) == FAMILY_event;
@@ -136,7 +111,17 @@ int contested_find(const struct run *run, struct contested *contested)
 	}
 	id_map_release(&finder.streams, free_shared);
 	id_map_release(&finder.events, free_shared);
-	put_in_order(contested);
+	size_t kept = 0;
+
+	if (contested->count)
+		qsort(contested->list, contested->count, sizeof(*contested->list), compare);
+	for (size_t i = 0; i < contested->count; i++) {
+		if (kept && contested->list[kept - 1].call == contested->list[i].call)
+			contested->list[kept - 1].by |= contested->list[i].by;
+		else
+			contested->list[kept++] = contested->list[i];
+	}
+	contested->count = kept;
 	return rc;
 }
 

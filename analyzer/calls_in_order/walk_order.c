@@ -94,46 +94,6 @@ static int is_visible(const struct run *run, const struct run_operand *operand)
 	return operand->role == OPERAND_DST && kind == ALLOCATION_MANAGED;
 }
 
-static int waits_outside(struct walk_order *order, const struct walk_call *call)
-{
-	const struct run_ended *launch = run_cursor_at(&order->launches, call->id);
-
-	return call->kernel &&
-		run_waits_outside(order->run, call->kernel, launch ? launch->what : 0);
-}
-
-/* A thread without calls of its own need not know what it has observed. */
-static void read_runs(struct walk_order *order, struct walk_call *call)
-{
-	const struct run *run = order->run;
-	const struct run_ended *row;
-
-	for (; (row = run_cursor_at(&order->host_runs, call->id)); order->host_runs.at++) {
-		const struct host_run *ran = host_run_at(run, row->what);
-
-		if (call->ran_last == WALK_NEVER || ran->enter > call->ran_last)
-			call->ran_last = ran->enter;
-		if (ran->enter >= call->ran)
-			continue;
-		call->ran = ran->enter;
-		call->ran_by = run->thread[ran->thread].first ? ran->thread : 0;
-	}
-}
-
-/* Few calls load a module, and the sites of queries are few. */
-static int fill_caller(struct walk_order *order, struct walk_call *call)
-{
-	int rc = 0;
-
-	if (call->kind == KIND_MODULE_LOAD)
-		rc = call->is_lazy_load = callers_is_lazy_load(&order->callers, call->id);
-	else if (kind_has(call->kind, K_POLLS)) {
-		rc = callers_find_allocator(&order->callers, call->id);
-		call->allocator = (uint8_t)rc;
-	}
-	return rc < 0 ? -1 : 0;
-}
-
 int walk_order_fill(struct walk_order *order, struct walk_call *call)
 {
 	const struct run_object *object;
@@ -147,10 +107,34 @@ int walk_order_fill(struct walk_order *order, struct walk_call *call)
 	for (; (operand = run_cursor_at(&order->operands, call->id)); order->operands.at++)
 		call->host_visible |= is_visible(order->run, operand);
 	fill_freed(order, call);
-	read_runs(order, call);
-	call->outside = waits_outside(order, call);
+	/* A thread without calls of its own need not know what it has observed. */
+	const struct run *run = order->run;
+	const struct run_ended *row;
+
+	for (; (row = run_cursor_at(&order->host_runs, call->id)); order->host_runs.at++) {
+		const struct host_run *ran = host_run_at(run, row->what);
+
+		if (call->ran_last == WALK_NEVER || ran->enter > call->ran_last)
+			call->ran_last = ran->enter;
+		if (ran->enter >= call->ran)
+			continue;
+		call->ran = ran->enter;
+		call->ran_by = run->thread[ran->thread].first ? ran->thread : 0;
+	}
+	const struct run_ended *launch = run_cursor_at(&order->launches, call->id);
+	call->outside = call->kernel &&
+		run_waits_outside(order->run, call->kernel, launch ? launch->what : 0);
 	call->contested = contested_of(&order->contested, call->id);
-	return fill_caller(order, call);
+	/* Few calls load a module, and the sites of queries are few. */
+	int rc = 0;
+
+	if (call->kind == KIND_MODULE_LOAD)
+		rc = call->is_lazy_load = callers_is_lazy_load(&order->callers, call->id);
+	else if (kind_has(call->kind, K_POLLS)) {
+		rc = callers_find_allocator(&order->callers, call->id);
+		call->allocator = (uint8_t)rc;
+	}
+	return rc < 0 ? -1 : 0;
 }
 
 int walk_order_open(struct walk_order *order, struct db *db, const struct run *run)

@@ -53,14 +53,14 @@ static const char trait_sql[] =
  * memory as another one counts once.
  */
 static const char total_sql[] =
-	"SELECT 0, '', 'ns', coalesce((SELECT l.end - l.start " FIRST_LOOP
+	"SELECT 0, '', 'ns', coalesce((SELECT l.end - l.start - l.paused " FIRST_LOOP
 	"),"
 	"  max(end) - min(start)) FROM process"
 	" UNION ALL SELECT 1, 'run', 'ns', max(end) - min(start) FROM process"
 	" UNION ALL SELECT * FROM (SELECT 2, 'turns', 'count', l.turns + l.warm " FIRST_LOOP
 	")"
-	" UNION ALL SELECT * FROM (SELECT 3, 'turn', 'ns', (l.end - l.start) / l.turns " FIRST_LOOP
-	")"
+	" UNION ALL SELECT * FROM (SELECT 3, 'turn', 'ns',"
+	"  (l.end - l.start - l.paused) / l.turns " FIRST_LOOP ")"
 	" UNION ALL SELECT 4, 'device busy', 'ns', sum(busy) FROM device_use"
 	" UNION ALL SELECT 5, 'waits', 'ns', coalesce(sum(waited), iif(EXISTS (SELECT 1"
 	"  FROM device_use), 0, NULL)) FROM wait_use"

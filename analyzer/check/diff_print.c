@@ -58,20 +58,6 @@ static struct sides read_sides(struct db *diff)
 	return sides;
 }
 
-/* What makes two programs of them, or two machines. */
-static int print_others(struct db *diff, FILE *out)
-{
-	sqlite3_stmt *q =
-		db_prepare(diff, "SELECT what, before, after FROM temp.other ORDER BY rank");
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0)
-		print(out, "not the same %s: %s before, %s after\n", db_text(q, 0), db_text(q, 1),
-			db_text(q, 2));
-	sqlite3_finalize(q);
-	return step;
-}
-
 /* "-33 %", or why there is none. */
 static void print_change(sqlite3_stmt *q, const struct sides *sides, FILE *out)
 {
@@ -144,8 +130,21 @@ static int print_changes(struct db *diff, const struct sides *sides, FILE *out)
 	return step;
 }
 
-static void print_rest(struct db *diff, FILE *out)
+int diff_print(struct db *diff, FILE *out)
 {
+	const struct sides sides = read_sides(diff);
+
+	/* What makes two programs of them, or two machines. */
+	sqlite3_stmt *q =
+		db_prepare(diff, "SELECT what, before, after FROM temp.other ORDER BY rank");
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0)
+		print(out, "not the same %s: %s before, %s after\n", db_text(q, 0), db_text(q, 1),
+			db_text(q, 2));
+	sqlite3_finalize(q);
+	if (step || print_totals(diff, &sides, out) || print_changes(diff, &sides, out))
+		return -1;
 	long long same = db_int(diff, "SELECT count(*) FROM temp.change WHERE state = 'same'", 0);
 	long long spread =
 		db_int(diff, "SELECT count(*) FROM temp.change WHERE state = 'spread'", 0);
@@ -154,16 +153,6 @@ static void print_rest(struct db *diff, FILE *out)
 	if (spread)
 		print(out, ", %lld within the spread of the runs", spread);
 	fputc('\n', out);
-}
-
-int diff_print(struct db *diff, FILE *out)
-{
-	const struct sides sides = read_sides(diff);
-
-	if (print_others(diff, out) || print_totals(diff, &sides, out) ||
-		print_changes(diff, &sides, out))
-		return -1;
-	print_rest(diff, out);
 	return 0;
 }
 

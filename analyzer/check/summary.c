@@ -7,6 +7,7 @@
 #include "report_finding.h"
 #include "report_internal.h"
 #include "report_possible.h"
+#include "severity.h"
 #include "shell.h"
 
 /* Findings listed; the counts are of all. */
@@ -45,31 +46,28 @@ enum failed_column {
 	FAILED_CONFIRMATION = FAILED_COST + REPORT_COST_SIZE
 };
 
-static void print_failed(sqlite3_stmt *row, FILE *out)
-{
-	int count = sqlite3_column_int(row, FAILED_COUNT), of = sqlite3_column_int(row, FAILED_OF);
-	const char *function = db_text(row, FAILED_FUNCTION);
-
-	print(out, "%s: %s #%lld%s%s: %s: ", db_text(row, FAILED_PLACE), db_text(row, FAILED_RULE),
-		(long long)sqlite3_column_int64(row, FAILED_ID), *function ? " in " : "", function,
-		db_text(row, FAILED_MESSAGE));
-	report_print_cost(row, FAILED_COST, out);
-	if (of > 1)
-		print(out, ", at %d places", of);
-	if (count < of)
-		print(out, ", %d of them new", count);
-	if (*db_text(row, FAILED_CONFIRMATION))
-		print(out, "; %s", db_text(row, FAILED_CONFIRMATION));
-	print(out, " [%s]\n", db_text(row, FAILED_SEVERITY));
-}
-
 int summary_findings(struct db *db, FILE *out)
 {
 	sqlite3_stmt *q = db_prepare(db, failed_sql);
 	int step = -1;
 
-	while (q && (step = db_step(q)) > 0)
-		print_failed(q, out);
+	while (q && (step = db_step(q)) > 0) {
+		int count = sqlite3_column_int(q, FAILED_COUNT),
+		    of = sqlite3_column_int(q, FAILED_OF);
+		const char *function = db_text(q, FAILED_FUNCTION);
+
+		print(out, "%s: %s #%lld%s%s: %s: ", db_text(q, FAILED_PLACE),
+			db_text(q, FAILED_RULE), (long long)sqlite3_column_int64(q, FAILED_ID),
+			*function ? " in " : "", function, db_text(q, FAILED_MESSAGE));
+		report_print_cost(q, FAILED_COST, out);
+		if (of > 1)
+			print(out, ", at %d places", of);
+		if (count < of)
+			print(out, ", %d of them new", count);
+		if (*db_text(q, FAILED_CONFIRMATION))
+			print(out, "; %s", db_text(q, FAILED_CONFIRMATION));
+		print(out, " [%s]\n", db_text(q, FAILED_SEVERITY));
+	}
 	sqlite3_finalize(q);
 	if (step)
 		return -1;
@@ -96,11 +94,12 @@ static int print_list(struct db *db, const char *label, const char *sql, FILE *o
 	return step;
 }
 
+#define FAILS_OF(name, ...) \
+	" count(DISTINCT finding) FILTER (WHERE state = 'fails' AND severity = '" #name "'),"
+#define NAME_OF(name, ...) #name,
+
 static const char counts_sql[] =
-	"SELECT count(DISTINCT finding) FILTER (WHERE state = 'fails') AS fails,"
-	" count(DISTINCT finding) FILTER (WHERE state = 'fails' AND severity = 'high'),"
-	" count(DISTINCT finding) FILTER (WHERE state = 'fails' AND severity = 'medium'),"
-	" count(DISTINCT finding) FILTER (WHERE state = 'fails' AND severity = 'low'),"
+	"SELECT count(DISTINCT finding) FILTER (WHERE state = 'fails')," SEVERITIES(FAILS_OF)
 	" count(*) FILTER (WHERE state = 'baseline'), count(*) FILTER (WHERE state = 'suppressed'),"
 	" (SELECT count(*) FROM finding f WHERE NOT EXISTS (SELECT 1 FROM temp.verdict w"
 	"   WHERE w.finding = f.id AND w.state NOT IN ('passes', 'hidden')))"
@@ -108,7 +107,7 @@ static const char counts_sql[] =
 
 static int print_counts(struct db *db, FILE *out)
 {
-	static const char *const names[] = { "high", "medium", "low" };
+	static const char *const names[] = { SEVERITIES(NAME_OF) };
 	sqlite3_stmt *q = db_prepare(db, counts_sql);
 	int step = q ? db_step(q) : -1;
 	const char *separator = " (";

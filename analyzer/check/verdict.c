@@ -9,6 +9,7 @@
 #include "nearest.h"
 #include "print.h"
 #include "rules.h"
+#include "severity.h"
 #include "suppressions.h"
 
 static const char tables_sql[] =
@@ -20,14 +21,20 @@ static const char tables_sql[] =
 	" rule TEXT, function TEXT, file TEXT, reason TEXT, until TEXT, expired INTEGER,"
 	" policy INTEGER, used INTEGER);";
 
-/* 3 high, 2 medium, 1 low, 0: no severity. */
+#define NAME_AND_RANK(name, rank, ...) { #name, rank },
+
+/* Of that name; 0: no severity. */
 static int severity_rank(const char *name, size_t length)
 {
-	static const char *const names[] = { "low", "medium", "high" };
+	static const struct {
+		const char *name;
+		int rank;
+	} severities[] = { SEVERITIES(NAME_AND_RANK) };
 
-	for (int i = 0; i < 3; i++)
-		if (strlen(names[i]) == length && !strncmp(names[i], name, length))
-			return i + 1;
+	for (size_t i = 0; i < sizeof(severities) / sizeof(*severities); i++)
+		if (strlen(severities[i].name) == length &&
+			!strncmp(severities[i].name, name, length))
+			return severities[i].rank;
 	return 0;
 }
 
@@ -225,7 +232,7 @@ static const char merge_sql[] =
 	"CREATE TEMP TABLE judged AS SELECT n.id AS place, n.finding, v.state, v.severity,"
 	" v.reason, min(CASE v.state WHEN 'fails' THEN 0 WHEN 'baseline' THEN 3"
 	"  WHEN 'suppressed' THEN 6 WHEN 'passes' THEN 9 ELSE 12 END"
-	"  + CASE v.severity WHEN 'high' THEN 0 WHEN 'medium' THEN 1 ELSE 2 END)"
+	"  - " SEVERITY_RANK("v.severity") ")"
 	" FROM temp.verdict v JOIN temp.merged_place n ON n.place = v.place GROUP BY n.id;"
 	"DELETE FROM temp.verdict;"
 	"INSERT INTO temp.verdict SELECT place, finding, state, severity, reason FROM temp.judged";

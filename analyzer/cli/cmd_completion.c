@@ -23,18 +23,6 @@ static void put_choices(const char *argument, FILE *out)
 		fputc(*argument == '|' ? ' ' : *argument, out);
 }
 
-static void put_options(const struct command *command, FILE *out)
-{
-	for (const struct command_option *o = command->option; o->name; o++)
-		print(out, "%s ", o->name);
-}
-
-static void put_rules(FILE *out)
-{
-	for (int i = 0; i < RULE_COUNT; i++)
-		print(out, "%s ", rules[i].id);
-}
-
 /* The words that complete a command's first operand. */
 static void put_operands(const struct command *command, FILE *out)
 {
@@ -42,7 +30,8 @@ static void put_operands(const struct command *command, FILE *out)
 		for (const struct command *c = commands; c->name; c++)
 			print(out, "%s ", c->name);
 		fputs("rules ", out);
-		put_rules(out);
+		for (int i = 0; i < RULE_COUNT; i++)
+			print(out, "%s ", rules[i].id);
 	} else if (!strcmp(command->name, "query")) {
 		for (const struct query *query = queries; query->name; query++)
 			print(out, "%s ", query->name);
@@ -103,7 +92,8 @@ static void write_script(FILE *out)
 	fputs("--version --help' ;;\n", out);
 	for (const struct command *c = commands; c->name; c++) {
 		print(out, "\t\t*:%s:-*) words='", c->name);
-		put_options(c, out);
+		for (const struct command_option *o = c->option; o->name; o++)
+			print(out, "%s ", o->name);
 		fputs("--help' ;;\n", out);
 		print(out, "\t\t*:%s:*) words='", c->name);
 		put_operands(c, out);

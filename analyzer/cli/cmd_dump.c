@@ -11,26 +11,6 @@
 
 #define MAX_INLINED 16
 
-static void add_module(struct symbol_space *space, const struct module_record *module)
-{
-	struct mapping mapping = {
-		.start = module->start,
-		.end = module->end,
-		.file_offset = module->file_offset,
-		.path = xprintf("%.*s", (int)module->path_length, module->path),
-	};
-	char build_id[2 * sizeof(module->build_id) + 1];
-	int known = 0;
-
-	for (size_t i = 0; i < sizeof(module->build_id); i++) {
-		known |= module->build_id[i];
-		snprintf(build_id + 2 * i, 3, "%02x", module->build_id[i]);
-	}
-	mapping.build_id = known ? build_id : NULL;
-	symbol_space_map(space, &mapping);
-	free(mapping.path);
-}
-
 /* A string as dump and undump write it. */
 static void put_text(const char *text, FILE *out)
 {
@@ -71,9 +51,25 @@ static void read_tables(struct trace_reader *reader, struct symbol_space *space,
 
 	trace_rewind(reader);
 	while (trace_next(reader, &record)) {
-		if (record->type == RECORD_MODULE)
-			add_module(space, (const struct module_record *)record);
-		else if (record->type == RECORD_SYMBOL)
+		if (record->type == RECORD_MODULE) {
+			const struct module_record *module = (const struct module_record *)record;
+			struct mapping mapping = {
+				.start = module->start,
+				.end = module->end,
+				.file_offset = module->file_offset,
+				.path = xprintf("%.*s", (int)module->path_length, module->path),
+			};
+			char build_id[2 * sizeof(module->build_id) + 1];
+			int known = 0;
+
+			for (size_t i = 0; i < sizeof(module->build_id); i++) {
+				known |= module->build_id[i];
+				snprintf(build_id + 2 * i, 3, "%02x", module->build_id[i]);
+			}
+			mapping.build_id = known ? build_id : NULL;
+			symbol_space_map(space, &mapping);
+			free(mapping.path);
+		} else if (record->type == RECORD_SYMBOL)
 			map_set(done, ((const struct symbol_record *)record)->address, 1);
 	}
 }
@@ -130,24 +126,6 @@ static void put_image(const struct trace_reader *reader, const struct image_reco
 	}
 }
 
-/* Prints the images stored next to the trace. */
-static void dump_images(struct trace_reader *reader, const char *path, FILE *out)
-{
-	const struct record *record;
-
-	trace_rewind(reader);
-	while (trace_next(reader, &record)) {
-		const struct image_record *image = (const struct image_record *)record;
-		char *bytes = NULL;
-
-		if (record->type == RECORD_IMAGE && image_is_beside(image))
-			bytes = image_read_beside(path, image);
-		if (bytes)
-			put_image(reader, image, bytes, out);
-		free(bytes);
-	}
-}
-
 /* Prints the readable part even of a damaged trace, and returns -1 for that. */
 static int dump(struct trace_reader *reader, const char *path, int symbols)
 {
@@ -155,7 +133,20 @@ static int dump(struct trace_reader *reader, const char *path, int symbols)
 
 	if (symbols && readable) {
 		dump_symbols(reader, stdout);
-		dump_images(reader, path, stdout);
+		/* Prints the images stored next to the trace. */
+		const struct record *record;
+
+		trace_rewind(reader);
+		while (trace_next(reader, &record)) {
+			const struct image_record *image = (const struct image_record *)record;
+			char *bytes = NULL;
+
+			if (record->type == RECORD_IMAGE && image_is_beside(image))
+				bytes = image_read_beside(path, image);
+			if (bytes)
+				put_image(reader, image, bytes, stdout);
+			free(bytes);
+		}
 	}
 	fflush(stdout);
 	return rc;

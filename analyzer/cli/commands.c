@@ -4,6 +4,26 @@
 #include "filter_options.h"
 #include "run.h"
 
+/* The choices of --format, each after a bar, and what they are, each after a comma and a blank. */
+#define REPORT_FORMAT(name, ...) "|" #name
+#define CHECK_FORMAT(name, ...) "|" #name
+#define EXPORT_FORMAT(name, ...) "|" #name
+static const char report_formats[] =
+#include "formats.def"
+	;
+#define REPORT_FORMAT(name, ...)
+#define CHECK_FORMAT(name, ...) "|" #name
+#define EXPORT_FORMAT(name, ...)
+static const char check_formats[] = "text"
+#include "formats.def"
+	;
+#define REPORT_FORMAT(name, endings, what, ...) ", " what
+#define CHECK_FORMAT(name, endings, what, ...) ", " what
+#define EXPORT_FORMAT(name, endings, what) ", " what
+static const char what_formats_are[] =
+#include "formats.def"
+	" (default: by the file's ending, else text)";
+
 #define ANNOTATIONS \
 	{ \
 		"--annotations", "FILE", "what kernels read and write, by hand" \
@@ -26,10 +46,7 @@
 	}
 /* How a report is shown: by "report", and by "run" at its end. */
 #define REPORT_OPTIONS \
-	{ "--format", "text|json|html|markdown|csv|perfetto|folded|sarif|junit|patch|github", \
-		"text, JSON, a page for a browser, a table for a pull request, CSV, a trace for " \
-		"Perfetto, flame graphs, SARIF, JUnit XML, a diff, GitHub annotations (default: " \
-		"by the file's ending, else text)" }, \
+	{ "--format", report_formats + 1, what_formats_are + 2 }, \
 		{ "--level", "certain|likely|possible", "least confidence shown (likely)" }, \
 		{ "--top", "N", "show at most N findings (text: 10, else all)" }, \
 		{ "--all", NULL, "show all findings and all their places" }, \
@@ -83,7 +100,7 @@ static const struct command_option check_options[] = {
 	{ "--own", "PATTERN,...",
 		"with --forbid: only files and modules like these are the program's own code" },
 	{ "--captured", NULL, "with --forbid: count calls that became nodes of a graph, too" },
-	{ "--format", "text|markdown|csv|sarif|junit|github",
+	{ "--format", check_formats,
 		"the format of what fails (default: by the file's ending, else text)" },
 	{ "-o", "FILE", "write that to FILE instead of stdout" },
 	{ "--allow-incomplete", NULL, "accept a trace with known gaps" }, DISCLOSURE, { 0 }

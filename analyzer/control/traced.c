@@ -97,7 +97,7 @@ static int add(struct traced_list *list, int fd, const char *path, long pid)
 		return 0;
 	if (!memcmp(header->magic, TRACE_MAGIC, sizeof(header->magic)) &&
 		header->version_major == TRACE_VERSION_MAJOR &&
-		(header->version_minor >= 5 && header->control.state))
+		(header->version_minor >= 6 && header->control.state))
 		is_it = pid ? header->control.born == born(pid) &&
 				header->pid == (uint32_t)inner_pid(pid)
 			    : is_locked(fd);

@@ -16,6 +16,8 @@
 struct talker {
 	uint32_t last;    /* its last outermost call, 0: none */
 	int64_t returned; /* ns */
+	/* Threads whose last call returned, in a ring that begins and ends at number 0. */
+	uint32_t later, earlier;
 };
 
 struct search {
@@ -88,14 +90,15 @@ static void look_for_stop(const struct search *search, struct handover *silence,
 {
 	const struct run *run = search->run;
 
-	for (uint32_t thread = 1; thread < run->thread_count; thread++) {
+	for (uint32_t thread = search->talker[0].earlier;
+		thread && search->talker[thread].returned > silence->ended;
+		thread = search->talker[thread].earlier) {
 		const struct talker *other = &search->talker[thread];
 		int64_t resumed, until, off, last = INT64_MIN;
 		uint32_t next, times, own = silence->is_read ? 0 : silence->after;
 
-		if (thread == silence->thread || !other->last ||
-			run->thread[thread].process != silence->process ||
-			other->returned <= silence->ended || other->returned > silence->until)
+		if (thread == silence->thread || other->returned > silence->until ||
+			run->thread[thread].process != silence->process)
 			continue;
 		next = next_outermost(run, other->last);
 		resumed = next ? run_call(run, next)->enter : INT64_MAX;
@@ -114,7 +117,29 @@ static void look_for_stop(const struct search *search, struct handover *silence,
 		silence->by = other->last;
 		silence->ended = other->returned;
 		silence->is_function = 0;
+		return;
 	}
+}
+
+/* The thread's last call.  Of threads that returned at one time the first is the latest. */
+static void note_call(struct talker *talker, uint32_t thread, uint32_t call, int64_t returned)
+{
+	struct talker *own = &talker[thread];
+	uint32_t before;
+
+	talker[own->later].earlier = own->earlier;
+	talker[own->earlier].later = own->later;
+	*own = (struct talker){ call, returned, thread, thread };
+	if (returned == RUN_NEVER)
+		return;
+	before = talker[0].earlier;
+	while (before &&
+		(talker[before].returned > returned ||
+			(talker[before].returned == returned && before < thread)))
+		before = talker[before].earlier;
+	own->earlier = before;
+	own->later = talker[before].later;
+	talker[own->earlier].later = talker[own->later].earlier = thread;
 }
 
 /* The first host function that returned at that time or later; without readings the last. */
@@ -183,6 +208,8 @@ int handovers_find(struct handovers *handovers, const struct run *run, struct db
 	if (!rc && !handovers->reading)
 		rc = handovers_read_usage(handovers, db);
 	search.talker = xcalloc(run->thread_count + 1, sizeof(*search.talker));
+	for (uint32_t thread = 1; thread <= run->thread_count; thread++)
+		search.talker[thread].later = search.talker[thread].earlier = thread;
 	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
 		const struct run_call *call = run_call(run, id);
 		struct talker *talker = call ? &search.talker[call->thread] : NULL;
@@ -201,7 +228,7 @@ int handovers_find(struct handovers *handovers, const struct run *run, struct db
 		if (talker->last && talker->returned != RUN_NEVER && returned != RUN_NEVER &&
 			silence.until - silence.from > BLOCKED_SLACK_NS)
 			look(&search, &silence, returned);
-		*talker = (struct talker){ id, returned };
+		note_call(search.talker, call->thread, id, returned);
 	}
 	if (handovers->count)
 		qsort(handovers->list, handovers->count, sizeof(*handovers->list), by_thread);

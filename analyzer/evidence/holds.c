@@ -349,13 +349,9 @@ void holds_process_call(struct holds *holds, const struct order *order,
 {
 	/* As the device ran it if threads submitted at the same time, else in order of calls. */
 	const struct legacy_pair *pair = legacy_before_of(&holds->before, call->id);
-	struct order_state legacy = order->needs[ORDER_LEGACY];
+	struct order_state legacy = pair ? pair->by : order->needs[ORDER_LEGACY];
 	struct held_stream *stream;
 
-	if (pair)
-		legacy = (struct order_state){ .call = pair->by_call,
-			.op = pair->by_op,
-			.end = pair->by_end };
 	if (call->kind == KIND_STREAM_WAIT) {
 		struct event_wait wait = { call->id, order_of_event(order, call) };
 

@@ -137,8 +137,10 @@ void legacy_before_find(struct legacy_before *before, const struct run *run)
 			by = other;
 		if (by && by->end - work->enter >= HELD_MIN_NS &&
 			llabs(work->start - by->end) <= HANDOVER_MAX_NS) {
-			*array_push(before->pair, before->count) = (struct legacy_pair){ by->call,
-				by->op, by->end, own ? own->end : INT64_MIN };
+			*array_push(before->pair, before->count) = (struct legacy_pair){
+				{ .call = by->call, .op = by->op, .end = by->end },
+				own ? own->end : INT64_MIN
+			};
 			map_set(&before->of, work->call, before->count);
 		}
 		if (!own || work->end > own->end)

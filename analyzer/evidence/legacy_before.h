@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "map.h"
+#include "order.h"
 #include "run_columns.h"
 
 /*
@@ -22,8 +23,7 @@
  * are, of two threads.
  */
 struct legacy_pair {
-	int64_t by_call, by_op;
-	int64_t by_end;  /* ns */
+	struct order_state by; /* that one; without its clock */
 	int64_t own_end; /* of the work before it in its stream, in a legacy stream of its thread;
 			  * INT64_MIN: none */
 };

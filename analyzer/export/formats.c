@@ -10,18 +10,12 @@
 #include "summary.h"
 
 static const struct format formats[] = {
-	{ "text", "txt log ", report_text, summary_findings, NULL, forbidden_text, REPORT_TOP },
-	/* Programs need all findings, and a page has room for them. */
-	{ "json", "", report_json, NULL, NULL, NULL, 0 },
-	{ "html", "htm ", report_html, NULL, NULL, NULL, 0 },
-	{ "markdown", "md ", NULL, export_markdown, NULL, NULL, 0 },
-	{ "csv", "", NULL, export_csv, NULL, NULL, 0 },
-	{ "perfetto", "perfetto-trace pftrace ", NULL, NULL, export_perfetto, NULL, 0 },
-	{ "folded", "", NULL, NULL, export_folded, NULL, 0 },
-	{ "sarif", "", NULL, export_sarif, NULL, NULL, 0 },
-	{ "junit", "xml ", NULL, export_junit, NULL, NULL, 0 },
-	{ "patch", "diff ", NULL, NULL, export_patch, NULL, 0 },
-	{ "github", "", NULL, export_github, NULL, export_github_calls, 0 },
+#define REPORT_FORMAT(name, endings, what, report, check, calls, top) \
+	{ #name, endings, report, check, NULL, calls, top },
+#define CHECK_FORMAT(name, endings, what, calls) \
+	{ #name, endings, NULL, export_##name, NULL, calls, 0 },
+#define EXPORT_FORMAT(name, endings, what) { #name, endings, NULL, NULL, export_##name, NULL, 0 },
+#include "formats.def"
 };
 
 #define FORMATS (sizeof(formats) / sizeof(*formats))

@@ -6,6 +6,7 @@
 #include "export_sql.h"
 #include "report_internal.h"
 #include "report_possible.h"
+#include "severity.h"
 
 /*
  * ::error file=...,line=...,title=...::message, escaped as actions/toolkit does
@@ -16,8 +17,8 @@
 #define PROPERTY(text) "replace(replace(" DATA(text) ", ':', '%3A'), ',', '%2C')"
 
 static const char lines_sql[] =
-	"SELECT '::' || CASE v.severity WHEN 'high' THEN 'error' WHEN 'medium' THEN 'warning'"
-	"  ELSE 'notice' END || ' ' || CASE WHEN s.file NOT NULL THEN 'file='"
+	"SELECT '::' || " SEVERITY_ANNOTATION("v.severity") " || ' ' ||"
+	" CASE WHEN s.file NOT NULL THEN 'file='"
 	"  || " PROPERTY("shown(source_path(s.file))") " || ','"
 	"  || CASE WHEN s.line > 0 THEN 'line=' || s.line || ',' ELSE '' END ELSE '' END"
 	" || 'title=' || " PROPERTY("f.rule || ' #' || f.id")

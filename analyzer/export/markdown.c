@@ -79,32 +79,6 @@ static void put_text(const char *text, FILE *out)
 	free(shown);
 }
 
-static void put_finding(sqlite3_stmt *row, FILE *out)
-{
-	int more = sqlite3_column_int(row, COL_MORE);
-
-	print(out, "| %lld %s<br>%s | ", (long long)sqlite3_column_int64(row, COL_ID),
-		db_text(row, COL_RULE), db_text(row, COL_SEVERITY));
-	put_text(db_text(row, COL_PLACE), out);
-	if (*db_text(row, COL_FUNCTION)) {
-		fputs("<br>in ", out);
-		put_text(db_text(row, COL_FUNCTION), out);
-	}
-	if (more)
-		print(out, "<br>and %d more place%s", more, more == 1 ? "" : "s");
-	fputs(" | ", out);
-	put_text(db_text(row, COL_MESSAGE), out);
-	if (*db_text(row, COL_CONFIRMATION)) {
-		fputs("<br>", out);
-		put_text(db_text(row, COL_CONFIRMATION), out);
-	}
-	fputs(" | ", out);
-	put_text(db_text(row, COL_COST), out);
-	fputs(" | ", out);
-	put_text(db_text(row, COL_FIX), out);
-	fputs(" |\n", out);
-}
-
 static int is_unjudged(struct db *db)
 {
 	return db_int(db, "SELECT EXISTS (SELECT 1 FROM temp.trouble WHERE failure)", 1) != 0;
@@ -127,8 +101,30 @@ static int put_findings(struct db *db, FILE *out)
 	if (count)
 		fputs("| Finding | Place | What | Cost | Fix |\n| --- | --- | --- | --- | --- |\n",
 			out);
-	while (q && (step = db_step(q)) > 0)
-		put_finding(q, out);
+	while (q && (step = db_step(q)) > 0) {
+		int more = sqlite3_column_int(q, COL_MORE);
+
+		print(out, "| %lld %s<br>%s | ", (long long)sqlite3_column_int64(q, COL_ID),
+			db_text(q, COL_RULE), db_text(q, COL_SEVERITY));
+		put_text(db_text(q, COL_PLACE), out);
+		if (*db_text(q, COL_FUNCTION)) {
+			fputs("<br>in ", out);
+			put_text(db_text(q, COL_FUNCTION), out);
+		}
+		if (more)
+			print(out, "<br>and %d more place%s", more, more == 1 ? "" : "s");
+		fputs(" | ", out);
+		put_text(db_text(q, COL_MESSAGE), out);
+		if (*db_text(q, COL_CONFIRMATION)) {
+			fputs("<br>", out);
+			put_text(db_text(q, COL_CONFIRMATION), out);
+		}
+		fputs(" | ", out);
+		put_text(db_text(q, COL_COST), out);
+		fputs(" | ", out);
+		put_text(db_text(q, COL_FIX), out);
+		fputs(" |\n", out);
+	}
 	sqlite3_finalize(q);
 	if (count)
 		fputc('\n', out);

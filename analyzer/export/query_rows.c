@@ -204,15 +204,6 @@ static void put_cell(const struct table *table, int i, const char *text)
 		last || table->numbers[i] || blanks < 0 ? 0 : blanks, "");
 }
 
-static void put_sample(const struct table *table)
-{
-	for (int row = 0; row < table->rows; row++) {
-		for (int i = 0; i < table->columns; i++)
-			put_cell(table, i, table->cell[row * table->columns + i]);
-		fputc('\n', table->out);
-	}
-}
-
 static int keep_row(struct table *table, sqlite3_stmt *stmt)
 {
 	int rc = 0;
@@ -263,8 +254,13 @@ static int rows_in_columns(sqlite3_stmt *stmt, FILE *out)
 		rc = keep_row(&table, stmt);
 	if (rc)
 		fputs("cufence: out of memory\n", stderr);
-	else
-		put_sample(&table);
+	else {
+		for (int row = 0; row < table.rows; row++) {
+			for (int i = 0; i < table.columns; i++)
+				put_cell(&table, i, table.cell[row * table.columns + i]);
+			fputc('\n', table.out);
+		}
+	}
 	if (!rc)
 		rc = put_rest(&table, stmt, step);
 	for (size_t i = 0; table.cell && i < columns * (size_t)SAMPLE_ROWS; i++)

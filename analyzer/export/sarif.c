@@ -13,6 +13,7 @@
 #include "report_internal.h"
 #include "report_possible.h"
 #include "rules.h"
+#include "severity.h"
 
 #define SCHEMA \
 	"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -75,8 +76,7 @@ static const char results_sql[] =
 	"SELECT f.rule, f.id AS finding, v.state, v.severity, v.reason, p.fingerprint, p.count,"
 	" p.waited, p.delayed, p.saving, p.share, f.turn_saving, f.saving AS all_saving,"
 	" p.confidence, p.kind, coalesce(p.fix, rule_text(f.rule, 'advice')) AS fix,"
-	" CASE v.severity WHEN 'high' THEN 'error' WHEN 'medium' THEN 'warning' ELSE 'note' END"
-	"  AS level,"
+	" " SEVERITY_LEVEL("v.severity") " AS level,"
 	" " CONFIRMATION("p") " AS confirmed, " MERGED_PROCESSES("f") " AS processes,"
 	" p.message || ': ' || cost_text(f.id) || coalesce('; ' || " CONFIRMATION("p") ", '')"
 	"  || '. Fix: '"
@@ -152,33 +152,6 @@ static void name_rule(const char *id, char *name, size_t size)
 	name[length] = '\0';
 }
 
-static int put_rule(sqlite3_stmt *q, const struct rule_info *rule, FILE *out)
-{
-	const struct fix *fix = fix_find(rule->id);
-	int is_fence = rule->group == GROUP_fences,
-	    is_certain = !strcmp(rule->confidence, "certain");
-	char name[64];
-	char *help = sqlite3_mprintf("%s.\n\nFix: %s.\n\nC++:\n%s\nPyTorch:\n%s", rule->title,
-		rule->advice, fix ? fix->cpp : "", fix ? fix->pytorch : "");
-	char *markdown =
-		sqlite3_mprintf("%s.\n\n**Fix:** %s.\n\n```cpp\n%s```\n\n```python\n%s```\n",
-			rule->title, rule->advice, fix ? fix->cpp : "", fix ? fix->pytorch : "");
-	int step = -1;
-
-	name_rule(rule->id, name, sizeof(name));
-	if (help && markdown &&
-		!db_bind(q, "ssssssssss", rule->id, name, rule->title, rule->advice, help, markdown,
-			rule->link, is_fence ? "error" : "warning", rule_groups[rule->group],
-			is_certain ? "very-high" : "high"))
-		step = db_step(q);
-	if (step > 0)
-		fputs(db_text(q, 0), out);
-	sqlite3_reset(q);
-	sqlite3_free(help);
-	sqlite3_free(markdown);
-	return step > 0 ? 0 : -1;
-}
-
 static int put_rules(struct db *db, FILE *out)
 {
 	sqlite3_stmt *q = db_prepare(db, rule_sql);
@@ -186,7 +159,30 @@ static int put_rules(struct db *db, FILE *out)
 
 	for (int i = 0; !rc && i < RULE_COUNT; i++) {
 		fputs(i ? ",\n" : "\n", out);
-		rc = put_rule(q, &rules[i], out);
+		const struct rule_info *rule = &rules[i];
+		const struct fix *fix = fix_find(rule->id);
+		int is_fence = rule->group == GROUP_fences,
+		    is_certain = !strcmp(rule->confidence, "certain");
+		char name[64];
+		char *help = sqlite3_mprintf("%s.\n\nFix: %s.\n\nC++:\n%s\nPyTorch:\n%s",
+			rule->title, rule->advice, fix ? fix->cpp : "", fix ? fix->pytorch : "");
+		char *markdown = sqlite3_mprintf(
+			"%s.\n\n**Fix:** %s.\n\n```cpp\n%s```\n\n```python\n%s```\n", rule->title,
+			rule->advice, fix ? fix->cpp : "", fix ? fix->pytorch : "");
+		int step = -1;
+
+		name_rule(rule->id, name, sizeof(name));
+		if (help && markdown &&
+			!db_bind(q, "ssssssssss", rule->id, name, rule->title, rule->advice, help,
+				markdown, rule->link, is_fence ? "error" : "warning",
+				rule_groups[rule->group], is_certain ? "very-high" : "high"))
+			step = db_step(q);
+		if (step > 0)
+			fputs(db_text(q, 0), out);
+		sqlite3_reset(q);
+		sqlite3_free(help);
+		sqlite3_free(markdown);
+		rc = step > 0 ? 0 : -1;
 	}
 	sqlite3_finalize(q);
 	return rc;

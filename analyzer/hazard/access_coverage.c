@@ -22,8 +22,12 @@ static int is_launch(const struct run *run, const struct run_call *call,
 		(launch || kind_family(call->kind) == FAMILY_launch);
 }
 
-static void count(const struct run *run, struct kernel_use *use)
+int access_coverage_count(struct db *db)
 {
+	const struct run *run = db->run;
+	struct kernel_use *use = xcalloc(run->kernel_count + 1, sizeof(*use));
+	int rc = 0;
+
 	struct run_cursor launches = { .rows = &run->launches };
 
 	for (uint32_t id = 1; id < run_call_end(run); id++) {
@@ -43,15 +47,6 @@ static void count(const struct run *run, struct kernel_use *use)
 		use[kernel].complete +=
 			shape ? shape->complete != 0 : run_kernel(run, kernel)->complete != 0;
 	}
-}
-
-int access_coverage_count(struct db *db)
-{
-	const struct run *run = db->run;
-	struct kernel_use *use = xcalloc(run->kernel_count + 1, sizeof(*use));
-	int rc = 0;
-
-	count(run, use);
 	for (size_t i = 1; i < run->kernel_count && !rc; i++)
 		if (use[i].launches)
 			rc = db_add(db, ROW(kernel_use, i, use[i].launches, use[i].complete));

@@ -45,16 +45,6 @@ static struct event_record last_record(const struct recorded *recorded)
 					   : (struct event_record){ 0, 0 };
 }
 
-static void note_record(struct fences *fences, const struct walk_call *call)
-{
-	struct recorded *recorded = id_map_need(&fences->events, call->event, sizeof(*recorded));
-
-	recorded->last[recorded->count++ % RECORDS] =
-		(struct event_record){ call->id, call->stream };
-	fences->recorded[fences->records++ % FENCES_RECENT] =
-		(struct recent_record){ call->id, call->stream, call->event };
-}
-
 /* A record without a call of its own: by a graph node, or by code that is not recorded. */
 #define ELSEWHERE ((struct event_record){ -1, 0 })
 
@@ -62,25 +52,6 @@ static void note_recent(struct fences *fences, const struct stream_wait *wait)
 {
 	fences->recent[fences->waits++ % FENCES_RECENT] = (struct recent_wait){ wait->call,
 		wait->stream, wait->used.call, wait->used.stream };
-}
-
-static void note_wait(struct fences *fences, const struct order *order,
-	const struct walk_call *call)
-{
-	struct recorded *recorded = id_map_need(&fences->events, call->event, sizeof(*recorded));
-	struct event_record used = last_record(recorded);
-	struct stream_wait wait;
-	struct waited *waited = id_map_need(&fences->streams, call->stream, sizeof(*waited));
-
-	recorded->waited_first |= !recorded->count;
-	wait = (struct stream_wait){ .call = call->id,
-		.event = call->event,
-		.stream = call->stream,
-		.context = call->stream_context,
-		.used = !used.call && order_event_is_recorded(order, call->event) ? ELSEWHERE
-										  : used };
-	waited->last[waited->count++ % WAITS] = wait;
-	note_recent(fences, &wait);
 }
 
 static void add_host_wait(struct host_waits *waits, int64_t upto, int64_t at)
@@ -147,11 +118,34 @@ int fences_process_call(struct fences *fences, const struct order *order,
 	if (!call->event || !call->stream)
 		return 0;
 	if (call->kind == KIND_EVENT_RECORD) {
-		note_record(fences, call);
+		struct recorded *recorded =
+			id_map_need(&fences->events, call->event, sizeof(*recorded));
+
+		recorded->last[recorded->count++ % RECORDS] =
+			(struct event_record){ call->id, call->stream };
+		fences->recorded[fences->records++ % FENCES_RECENT] =
+			(struct recent_record){ call->id, call->stream, call->event };
 		return 0;
 	}
-	if (call->kind == KIND_STREAM_WAIT)
-		note_wait(fences, order, call);
+	if (call->kind == KIND_STREAM_WAIT) {
+		struct recorded *recorded =
+			id_map_need(&fences->events, call->event, sizeof(*recorded));
+		struct event_record used = last_record(recorded);
+		struct stream_wait wait;
+		struct waited *waited =
+			id_map_need(&fences->streams, call->stream, sizeof(*waited));
+
+		recorded->waited_first |= !recorded->count;
+		wait = (struct stream_wait){ .call = call->id,
+			.event = call->event,
+			.stream = call->stream,
+			.context = call->stream_context,
+			.used = !used.call && order_event_is_recorded(order, call->event)
+				? ELSEWHERE
+				: used };
+		waited->last[waited->count++ % WAITS] = wait;
+		note_recent(fences, &wait);
+	}
 	return 0;
 }
 

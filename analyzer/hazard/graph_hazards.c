@@ -106,10 +106,14 @@ static size_t find_node(const struct graph_content *content, size_t low, size_t 
 	return at < end && content->node[at].id == id ? at : content->node_count;
 }
 
-/* Adds the edges among the nodes of a part, which are those from first to end. */
-static int add_edges(struct graph_walk *walk, const struct graph_part *part,
-	const size_t *last_part, size_t first, size_t end)
+/* The parts of a node start after it and run one after the other, since one body runs at a time. */
+static int add_part(struct graph_walk *walk, size_t number, const size_t *last_part, size_t first,
+	size_t end)
 {
+	const struct graph_part *part = &walk->content->part[number];
+	size_t begin = part->owner;
+
+	/* Adds the edges among the nodes of a part, which are those from first to end. */
 	const struct graph_content *content = walk->content;
 	sqlite3_stmt *q = walk->hazards->edges;
 	int step = db_bind(q, "ii", part->graph, part->at);
@@ -129,17 +133,7 @@ static int add_edges(struct graph_walk *walk, const struct graph_part *part,
 		}
 	}
 	sqlite3_reset(q);
-	return step;
-}
-
-/* The parts of a node start after it and run one after the other, since one body runs at a time. */
-static int add_part(struct graph_walk *walk, size_t number, const size_t *last_part, size_t first,
-	size_t end)
-{
-	const struct graph_part *part = &walk->content->part[number];
-	size_t begin = part->owner;
-
-	if (add_edges(walk, part, last_part, first, end))
+	if (step)
 		return -1;
 	if (!number)
 		return 0;
@@ -153,26 +147,6 @@ static int add_part(struct graph_walk *walk, size_t number, const size_t *last_p
 	}
 	add_edge(walk, begin, end_of(walk, number));
 	return 0;
-}
-
-static int add_parts(struct graph_walk *walk)
-{
-	const struct graph_content *content = walk->content;
-	size_t *last_part = xcalloc(content->node_count + 1, sizeof(*last_part));
-	size_t first = 0, end;
-	int rc = 0;
-
-	for (size_t i = 1; i < content->part_count; i++)
-		last_part[content->part[i].owner] = i;
-	for (size_t i = 0; walk->has_ports && i < content->node_count; i++)
-		add_edge(walk, i, end_of_node(walk, i));
-	for (size_t i = 0; i < content->part_count && !rc; i++, first = end) {
-		for (end = first; end < content->node_count && content->node[end].part == i; end++)
-			;
-		rc = add_part(walk, i, last_part, first, end);
-	}
-	free(last_part);
-	return rc;
 }
 
 /*
@@ -223,24 +197,6 @@ static enum order_strength order_of_nodes(void *arg, const struct past_access *p
 		return ORDER_GUARANTEED;
 	walk->hazards->launched_early = 1;
 	return ORDER_UNORDERED;
-}
-
-static struct operation_point point_of_node(const struct graph_walk *walk, size_t number)
-{
-	const struct graph_part_node *node = &walk->content->node[number];
-	const struct run_call *call = run_call(walk->hazards->db->run, node->call);
-	struct graph_place place = graph_order_place(&walk->full, number);
-
-	return (struct operation_point){ .call = node->call,
-		.stream = call ? call->stream : 0,
-		/* Nodes joined by a port are in one chain and overlap. */
-		.lane = walk->has_ports ? (int64_t)number : place.chain,
-		.place = hazards_place(walk->hazards->run, node->call),
-		.start = WALK_NEVER,
-		.end = WALK_NEVER,
-		.epoch = { .key = place.chain, .set = (uint32_t)number, .seq = place.position },
-		.kind = (enum call_kind)node->kind,
-		.maybe = node->maybe };
 }
 
 static int judge(struct graph_walk *walk, const struct memory_access *access)
@@ -309,7 +265,19 @@ static int judge_node(struct graph_walk *walk, size_t number)
 	const struct memory_access *access = walk->content->accesses->access;
 	size_t end = walk->first[number + 1];
 
-	hazards->now = point_of_node(walk, number);
+	const struct graph_part_node *node = &walk->content->node[number];
+	const struct run_call *call = run_call(walk->hazards->db->run, node->call);
+	struct graph_place place = graph_order_place(&walk->full, number);
+	hazards->now = (struct operation_point){ .call = node->call,
+		.stream = call ? call->stream : 0,
+		/* Nodes joined by a port are in one chain and overlap. */
+		.lane = walk->has_ports ? (int64_t)number : place.chain,
+		.place = hazards_place(walk->hazards->run, node->call),
+		.start = WALK_NEVER,
+		.end = WALK_NEVER,
+		.epoch = { .key = place.chain, .set = (uint32_t)number, .seq = place.position },
+		.kind = (enum call_kind)node->kind,
+		.maybe = node->maybe };
 	hazards->now.spins =
 		(uint8_t)hazards_spins(access + walk->first[number], end - walk->first[number]);
 	hazards->first = hazards->count;
@@ -382,27 +350,26 @@ static int begin(struct graph_walk *walk)
 	for (size_t i = 0; i < nodes; i++)
 		walk->rank[i] = walk->rank[end_of_node(walk, i)] = walk->content->node[i].call;
 	find_accesses(walk);
-	if (add_parts(walk))
+	const struct graph_content *content = walk->content;
+	size_t *last_part = xcalloc(content->node_count + 1, sizeof(*last_part));
+	size_t first = 0, end;
+	int rc = 0;
+
+	for (size_t i = 1; i < content->part_count; i++)
+		last_part[content->part[i].owner] = i;
+	for (size_t i = 0; walk->has_ports && i < content->node_count; i++)
+		add_edge(walk, i, end_of_node(walk, i));
+	for (size_t i = 0; i < content->part_count && !rc; i++, first = end) {
+		for (end = first; end < content->node_count && content->node[end].part == i; end++)
+			;
+		rc = add_part(walk, i, last_part, first, end);
+	}
+	free(last_part);
+	if (rc)
 		return -1;
 	for (size_t i = 0; i < vertices; i++)
 		walk->roots += !walk->in[i];
 	return 0;
-}
-
-static void release(struct graph_walk *walk)
-{
-	graph_order_release(&walk->full);
-	graph_order_release(&walk->any);
-	usage_free_shared(&walk->shared);
-	map_release(&walk->made);
-	free(walk->port);
-	free(walk->follows);
-	free(walk->precedes);
-	free(walk->first);
-	free(walk->rank);
-	free(walk->in);
-	free(walk->out);
-	free(walk->number);
 }
 
 /* Counts graphs that are too large or not known in full. */
@@ -454,7 +421,18 @@ int hazards_check_graph(struct hazards *hazards, const struct graph_content *con
 	rc = !content->complete ? 1 : begin(&walk) ? -1 : judge_nodes(&walk);
 	if (rc > 0)
 		rc = note_skipped(hazards);
-	release(&walk);
+	graph_order_release(&walk.full);
+	graph_order_release(&walk.any);
+	usage_free_shared(&walk.shared);
+	map_release(&walk.made);
+	free(walk.port);
+	free(walk.follows);
+	free(walk.precedes);
+	free(walk.first);
+	free(walk.rank);
+	free(walk.in);
+	free(walk.out);
+	free(walk.number);
 	own->count = hazards->count - own->first;
 	hazards->first = hazards->count;
 	hazards->ordering = streams;

@@ -93,34 +93,6 @@ static void add_up(uint32_t *count, uint32_t vertices)
 	}
 }
 
-/* Sorts edges by destination, and lists the followers of each vertex. */
-static void sort_edges(struct graph_order *order)
-{
-	size_t room = order->edges + 1;
-	struct graph_edge *sorted = xcalloc(room, sizeof(*sorted));
-
-	order->follower = xcalloc(room, sizeof(*order->follower));
-	for (size_t i = 0; i < order->edges; i++) {
-		order->first[order->edge[i].to]++;
-		order->first_follower[order->edge[i].from]++;
-	}
-	add_up(order->first, order->vertices);
-	add_up(order->first_follower, order->vertices);
-	for (size_t i = 0; i < order->edges; i++) {
-		struct graph_edge edge = order->edge[i];
-
-		sorted[order->first[edge.to]++] = edge;
-		order->follower[order->first_follower[edge.from]++] = edge.to;
-	}
-	/* Each start has moved to the start of the next vertex. */
-	memmove(order->first + 1, order->first, order->vertices * sizeof(*order->first));
-	memmove(order->first_follower + 1, order->first_follower,
-		order->vertices * sizeof(*order->first_follower));
-	order->first[0] = order->first_follower[0] = 0;
-	free(order->edge);
-	order->edge = sorted;
-}
-
 /* Vertices whose predecessors were all visited, as a heap with the lowest rank on top. */
 struct ready {
 	uint32_t *vertex;
@@ -196,7 +168,30 @@ int graph_order_start(struct graph_order *order, const int64_t *rank)
 	struct ready ready = { .rank = rank };
 	int rc = 0;
 
-	sort_edges(order);
+	/* Sorts edges by destination, and lists the followers of each vertex. */
+	size_t room = order->edges + 1;
+	struct graph_edge *sorted = xcalloc(room, sizeof(*sorted));
+
+	order->follower = xcalloc(room, sizeof(*order->follower));
+	for (size_t i = 0; i < order->edges; i++) {
+		order->first[order->edge[i].to]++;
+		order->first_follower[order->edge[i].from]++;
+	}
+	add_up(order->first, order->vertices);
+	add_up(order->first_follower, order->vertices);
+	for (size_t i = 0; i < order->edges; i++) {
+		struct graph_edge edge = order->edge[i];
+
+		sorted[order->first[edge.to]++] = edge;
+		order->follower[order->first_follower[edge.from]++] = edge.to;
+	}
+	/* Each start has moved to the start of the next vertex. */
+	memmove(order->first + 1, order->first, order->vertices * sizeof(*order->first));
+	memmove(order->first_follower + 1, order->first_follower,
+		order->vertices * sizeof(*order->first_follower));
+	order->first[0] = order->first_follower[0] = 0;
+	free(order->edge);
+	order->edge = sorted;
 	if (rank) {
 		ready.vertex = xcalloc((size_t)order->vertices + 1, sizeof(*ready.vertex));
 		rc = sort_vertices(order, &ready);

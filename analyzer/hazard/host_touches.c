@@ -68,27 +68,6 @@ static int may_be_pending(const struct hazards *hazards, const struct host_use *
 		!order_is_complete(hazards->order, use->process, &use->by.epoch);
 }
 
-static int add_uses(struct hazards *hazards, const struct walk_call *call)
-{
-	const struct accesses *accesses = access_read(hazards->others, call->id);
-	struct operation_point by = hazards->now;
-
-	if (!accesses)
-		return -1;
-	by.spins = (uint8_t)hazards_spins(accesses->access, accesses->count);
-	for (size_t i = 0; i < accesses->count; i++) {
-		struct host_use *use = &hazards->uses[hazards->use_count % USE_LIMIT];
-
-		if (accesses->access[i].direction == ACCESS_UNKNOWN ||
-			!is_on_host(hazards->run, accesses->access[i].allocation))
-			continue;
-		hazards->uses_forgotten += may_be_pending(hazards, use);
-		hazards->use_count++;
-		*use = (struct host_use){ call->process, accesses->access[i], by, 0 };
-	}
-	return 0;
-}
-
 /*
  * If another thread has observed it complete, that thread may have signalled this one by means that
  * are not recorded.
@@ -212,5 +191,21 @@ int hazards_process_touch(struct hazards *hazards, const struct walk_call *call)
 		return judge_access(hazards, call);
 	if (!is_watched(call) || !hazards->now.epoch.seq || call->captured)
 		return 0;
-	return add_uses(hazards, call);
+	const struct accesses *accesses = access_read(hazards->others, call->id);
+	struct operation_point by = hazards->now;
+
+	if (!accesses)
+		return -1;
+	by.spins = (uint8_t)hazards_spins(accesses->access, accesses->count);
+	for (size_t i = 0; i < accesses->count; i++) {
+		struct host_use *use = &hazards->uses[hazards->use_count % USE_LIMIT];
+
+		if (accesses->access[i].direction == ACCESS_UNKNOWN ||
+			!is_on_host(hazards->run, accesses->access[i].allocation))
+			continue;
+		hazards->uses_forgotten += may_be_pending(hazards, use);
+		hazards->use_count++;
+		*use = (struct host_use){ call->process, accesses->access[i], by, 0 };
+	}
+	return 0;
 }

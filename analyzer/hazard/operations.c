@@ -38,18 +38,6 @@ void operations_release(struct operations *operations)
 	id_map_release(&operations->known, release_nothing);
 }
 
-static int uses_shared_memory(struct operations *operations, const struct walk_call *call,
-	const struct usage *usage)
-{
-	const struct run_operand *operand;
-	int wanted = 0;
-
-	for (; (operand = run_cursor_at(&operations->operands, call->id));
-		operations->operands.at++)
-		wanted |= usage_is_shared_through(usage, operand->allocation);
-	return wanted;
-}
-
 int operations_graph(const struct operations *operations, struct graph_content *content)
 {
 	return operations->graph_is_new && access_graph_is_new(operations->reader, content);
@@ -73,7 +61,12 @@ static int read_graph(struct operations *operations, const struct walk_call *cal
 int operations_read(struct operations *operations, const struct walk_call *call,
 	const struct usage *usage, const struct accesses **accesses)
 {
-	int wanted = uses_shared_memory(operations, call, usage);
+	const struct run_operand *operand;
+	int wanted = 0;
+
+	for (; (operand = run_cursor_at(&operations->operands, call->id));
+		operations->operands.at++)
+		wanted |= usage_is_shared_through(usage, operand->allocation);
 
 	*accesses = NULL;
 	operations->graph_is_new = operations->graph_is_left_out = 0;

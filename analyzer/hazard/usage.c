@@ -33,12 +33,6 @@ static uint32_t only(uint32_t one, uint32_t more)
 	return !one || one == more ? more : USAGE_SEVERAL;
 }
 
-static void note_stream(struct use *use, const struct run *run, uint32_t stream)
-{
-	if (stream && !is_default(run, stream))
-		use->named = only(use->named, stream);
-}
-
 /* --- memory --- */
 
 struct shared *usage_need(const struct usage *usage, struct id_map *map, int64_t allocation)
@@ -70,7 +64,8 @@ static int note_sharing(struct usage *usage, const struct one_use *one)
 	if (one->early || use->first != 1 + one->stream ||
 		run_allocation(run, one->allocation)->kind == ALLOCATION_GRAPH)
 		use->is_shared = 1;
-	note_stream(use, run, one->stream);
+	if (one->stream && !is_default(run, one->stream))
+		use->named = only(use->named, one->stream);
 	return 0;
 }
 
@@ -129,41 +124,11 @@ int usage_is_shared_through(const struct usage *usage, uint32_t allocation)
 	return 0;
 }
 
-/* A stream uses what it allocates and frees. */
-static int note_lives(struct usage *usage, note_function *note)
-{
-	for (uint32_t id = 1; id < usage->run->allocations.count; id++) {
-		const struct run_allocation *allocation = run_allocation(usage->run, id);
-
-		if (allocation->kind != ALLOCATION_ASYNC)
-			continue;
-		if (note_use(usage, (struct one_use){ id, allocation->created, 0, 0 }, note) ||
-			note_use(usage, (struct one_use){ id, allocation->freed, 0, 0 }, note))
-			return -1;
-	}
-	return 0;
-}
-
 /* Further properties of a call. */
 struct properties {
 	int early;    /* it may begin before the previous operation of its stream ends */
 	int captured; /* it makes a graph node and uses nothing itself */
 };
-
-/* Calls must come in order; the cursor stays at the call. */
-static struct properties properties_of(struct run_cursor *objects, int64_t call)
-{
-	struct properties properties = { 0 };
-	struct run_cursor at;
-	const struct run_object *object = run_cursor_at(objects, call);
-
-	for (at = *objects; object; at.at++, object = run_cursor_at(&at, call)) {
-		if (object->role == OBJECT_ATTRIBUTES)
-			properties.early |= (object->object & LAUNCH_PROGRAMMATIC) != 0;
-		properties.captured |= object->role == OBJECT_CAPTURED;
-	}
-	return properties;
-}
 
 /* --- threads --- */
 
@@ -199,7 +164,16 @@ static int note_uses(struct usage *usage, note_function *note, int with_work)
 	uint32_t last = 0;
 
 	for (; row < end; last = row++->call) {
-		struct properties properties = properties_of(&objects, row->call);
+		/* Calls must come in order; the cursor stays at the call. */
+		struct properties properties = { 0 };
+		struct run_cursor at;
+		const struct run_object *object = run_cursor_at(&objects, row->call);
+
+		for (at = objects; object; at.at++, object = run_cursor_at(&at, row->call)) {
+			if (object->role == OBJECT_ATTRIBUTES)
+				properties.early |= (object->object & LAUNCH_PROGRAMMATIC) != 0;
+			properties.captured |= object->role == OBJECT_CAPTURED;
+		}
 		int early = properties.early || row->role == OPERAND_SRC_ANY;
 
 		if (!properties.captured &&
@@ -209,7 +183,17 @@ static int note_uses(struct usage *usage, note_function *note, int with_work)
 		if (with_work && row->call != last)
 			note_work(usage, row->call);
 	}
-	return note_lives(usage, note);
+	/* A stream uses what it allocates and frees. */
+	for (uint32_t id = 1; id < usage->run->allocations.count; id++) {
+		const struct run_allocation *allocation = run_allocation(usage->run, id);
+
+		if (allocation->kind != ALLOCATION_ASYNC)
+			continue;
+		if (note_use(usage, (struct one_use){ id, allocation->created, 0, 0 }, note) ||
+			note_use(usage, (struct one_use){ id, allocation->freed, 0, 0 }, note))
+			return -1;
+	}
+	return 0;
 }
 
 static void make_users(struct usage *usage)

@@ -29,10 +29,10 @@ static const char waits_sql[] = "SELECT op, call FROM wait WHERE op NOT NULL";
 static const char holds_sql[] =
 	"SELECT behind, op FROM hold WHERE behind NOT NULL AND reason <> 'event'";
 
-/* The end of the last turn is one more begin. */
+/* The end of the last turn, and of one after which the loop was left, is one more begin. */
 static const char turns_sql[] =
 	"SELECT start FROM turn WHERE process = ?1"
-	" UNION SELECT until FROM loop WHERE process = ?1 ORDER BY 1";
+	" UNION SELECT end FROM turn WHERE process = ?1 ORDER BY 1";
 
 static int add_arrow(struct html_arrows *arrows, int64_t from, int64_t to)
 {

@@ -57,8 +57,13 @@ static void write_calls(const struct html_timeline *timeline, struct pack *pack,
 	}
 }
 
-static void write_lanes(const struct html_timeline *timeline, struct pack *pack)
+int html_timeline_write(const struct html_timeline *timeline, FILE *out)
 {
+	struct pack *pack = pack_open(out);
+	int rc;
+
+	if (!pack)
+		return -1;
 	const struct html_item *call = timeline->calls.item;
 	const struct html_item *operation = timeline->operations.item;
 	const struct html_item *range = timeline->ranges.item;
@@ -83,16 +88,6 @@ static void write_lanes(const struct html_timeline *timeline, struct pack *pack)
 			call += lane->count;
 		}
 	}
-}
-
-int html_timeline_write(const struct html_timeline *timeline, FILE *out)
-{
-	struct pack *pack = pack_open(out);
-	int rc;
-
-	if (!pack)
-		return -1;
-	write_lanes(timeline, pack);
 	rc = html_arrows_write(timeline, pack);
 	return pack_close(pack) || rc ? -1 : 0;
 }

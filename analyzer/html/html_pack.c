@@ -49,15 +49,6 @@ static void put_rest(struct pack *pack)
 	pack->rest[0] = pack->rest[1] = pack->rest[2] = 0;
 }
 
-static void put_base64(struct pack *pack, const unsigned char *bytes, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		pack->rest[pack->rests++] = bytes[i];
-		if (pack->rests == sizeof(pack->rest))
-			put_rest(pack);
-	}
-}
-
 static void flush(struct pack *pack, int how)
 {
 	z_stream *stream = &pack->stream;
@@ -69,7 +60,13 @@ static void flush(struct pack *pack, int how)
 		stream->avail_out = sizeof(pack->packed);
 		if (deflate(stream, how) == Z_STREAM_ERROR)
 			pack->failed = 1;
-		put_base64(pack, pack->packed, sizeof(pack->packed) - stream->avail_out);
+		size_t count = sizeof(pack->packed) - stream->avail_out;
+
+		for (size_t i = 0; i < count; i++) {
+			pack->rest[pack->rests++] = pack->packed[i];
+			if (pack->rests == sizeof(pack->rest))
+				put_rest(pack);
+		}
 	} while (!stream->avail_out && !pack->failed);
 	pack->count = 0;
 }

@@ -197,16 +197,6 @@ static int put_worst(const struct texts *texts, int64_t finding, int64_t call, i
 	return step;
 }
 
-static void put_fix(const struct texts *texts, const char *rule)
-{
-	const struct fix *fix = fix_find(rule);
-
-	fputs(",\"cpp\":", texts->out);
-	json_text(texts->out, fix ? fix->cpp : "");
-	fputs(",\"pytorch\":", texts->out);
-	json_text(texts->out, fix ? fix->pytorch : "");
-}
-
 static int put_finding(const struct texts *texts, sqlite3_stmt *q)
 {
 	int64_t id = sqlite3_column_int64(q, 0);
@@ -216,7 +206,13 @@ static int put_finding(const struct texts *texts, sqlite3_stmt *q)
 	if (put_said(texts, id) ||
 		put_worst(texts, id, sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3)))
 		return -1;
-	put_fix(texts, db_text(q, 1));
+	const char *rule = db_text(q, 1);
+	const struct fix *fix = fix_find(rule);
+
+	fputs(",\"cpp\":", texts->out);
+	json_text(texts->out, fix ? fix->cpp : "");
+	fputs(",\"pytorch\":", texts->out);
+	json_text(texts->out, fix ? fix->pytorch : "");
 	fputc('}', texts->out);
 	return 0;
 }
@@ -317,8 +313,17 @@ static void put_list(FILE *out, const char *name, const struct html_texts *list)
 	fputc(']', out);
 }
 
-static void put_lanes(const struct html_timeline *timeline, FILE *out)
+int html_texts_write(const struct html_timeline *timeline, const struct report_options *options,
+	FILE *out)
 {
+	const struct texts texts = { timeline, timeline->db, out };
+
+	json_number(out, "{\"started\":",
+		db_int(timeline->db, "SELECT start_unix_ns / 1000000 FROM run", 0));
+	if (put_printed(&texts, ",\n\"summary\":", SUMMARY_TEXT, report_summary) ||
+		put_printed(&texts, ",\n\"together\":", SUMMARY_TEXT, report_together) ||
+		put_causes(&texts) || put_findings(&texts, options) || put_sources(&texts))
+		return -1;
 	const char *separator = ",\n\"lanes\":[";
 
 	for (size_t i = 0; i < timeline->lanes; i++) {
@@ -339,20 +344,6 @@ static void put_lanes(const struct html_timeline *timeline, FILE *out)
 		fputc('}', out);
 	}
 	fputs(separator[2] ? ",\n\"lanes\":[]" : "]", out);
-}
-
-int html_texts_write(const struct html_timeline *timeline, const struct report_options *options,
-	FILE *out)
-{
-	const struct texts texts = { timeline, timeline->db, out };
-
-	json_number(out, "{\"started\":",
-		db_int(timeline->db, "SELECT start_unix_ns / 1000000 FROM run", 0));
-	if (put_printed(&texts, ",\n\"summary\":", SUMMARY_TEXT, report_summary) ||
-		put_printed(&texts, ",\n\"together\":", SUMMARY_TEXT, report_together) ||
-		put_causes(&texts) || put_findings(&texts, options) || put_sources(&texts))
-		return -1;
-	put_lanes(timeline, out);
 	put_list(out, ",\n\"names\":[", &timeline->names);
 	put_list(out, ",\n\"sites\":[", &timeline->sites);
 	if (timeline->end != DB_NULL)

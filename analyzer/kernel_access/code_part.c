@@ -195,19 +195,6 @@ static uint64_t cubin_bytes(const struct code_part *part, uint32_t arch)
 	return bytes;
 }
 
-/* Reads the cache entry: pairs of a name's hash and 1 + enum code_said. */
-static int read_cached(const char *key, struct map *prints)
-{
-	size_t size;
-	uint64_t *pair = cache_get("prints", key, &size);
-	int rc = pair ? 0 : -1;
-
-	for (size_t i = 0; pair && !rc && i + 2 <= size / sizeof(*pair); i += 2)
-		note(prints, pair[i], pair[i + 1]);
-	free(pair);
-	return rc;
-}
-
 static void write_cache(const char *key, const struct map *prints)
 {
 	uint64_t *pair = xcalloc(prints->count, 2 * sizeof(*pair));
@@ -225,23 +212,6 @@ static void write_cache(const char *key, const struct map *prints)
 /* Cubins of at least this size are cached: reading NCCL's 128 MiB takes 0.2 s. */
 #define CACHED_FROM (4u << 20)
 
-/* Reads from the cache, or from cubins and then fills the cache. */
-static void cached_prints(struct code_part *part, const struct code_limits *limits, uint32_t arch,
-	struct map *prints)
-{
-	int refused = limits->budget->reached;
-	char *key = xprintf("%s\n%u", part->key, (unsigned)arch);
-
-	if (read_cached(key, prints)) {
-		limits->budget->reached = 0;
-		read_prints(part, limits, arch, prints);
-		if (!limits->budget->reached)
-			write_cache(key, prints);
-		limits->budget->reached |= refused;
-	}
-	free(key);
-}
-
 void code_part_prints(struct code_part *part, const struct code_limits *limits, struct map *prints)
 {
 	uint32_t arch = chosen_arch(part, limits->arch);
@@ -251,7 +221,26 @@ void code_part_prints(struct code_part *part, const struct code_limits *limits, 
 		read_prints(part, limits, arch, prints);
 		return;
 	}
-	cached_prints(part, limits, arch, &own);
+	/* Reads from the cache, or from cubins and then fills the cache. */
+	int refused = limits->budget->reached;
+	char *key = xprintf("%s\n%u", part->key, (unsigned)arch);
+
+	/* Reads the cache entry: pairs of a name's hash and 1 + enum code_said. */
+	size_t size;
+	uint64_t *pair = cache_get("prints", key, &size);
+	int rc = pair ? 0 : -1;
+
+	for (size_t i = 0; pair && !rc && i + 2 <= size / sizeof(*pair); i += 2)
+		note(&own, pair[i], pair[i + 1]);
+	free(pair);
+	if (rc) {
+		limits->budget->reached = 0;
+		read_prints(part, limits, arch, &own);
+		if (!limits->budget->reached)
+			write_cache(key, &own);
+		limits->budget->reached |= refused;
+	}
+	free(key);
 	for (size_t i = 0; i < own.size; i++)
 		if (own.entry[i].used)
 			note(prints, own.entry[i].key, own.entry[i].value);

@@ -43,21 +43,6 @@ static void add_part(struct code_search *search, const void *data, size_t size, 
 		code_part_release(part);
 }
 
-static int read_images(struct code_search *search, struct db *db, int64_t process)
-{
-	struct code_pieces pieces;
-	int rc = code_pieces_open(&pieces, db, process, 0) ? -1 : 1;
-	size_t size;
-	char *image;
-
-	while (rc > 0 && (rc = code_pieces_next(&pieces, &image, &size)) > 0) {
-		*array_push(search->image, search->image_count) = image;
-		add_part(search, image, size, 1);
-	}
-	code_pieces_close(&pieces);
-	return rc;
-}
-
 static int read_paths(struct code_search *search, struct db *db, int64_t process)
 {
 	sqlite3_stmt *q = db_prepare(db,
@@ -80,7 +65,17 @@ struct code_search *code_search_open(struct db *db, int64_t process,
 	struct code_search *search = xcalloc(1, sizeof(*search));
 
 	search->limits = limits;
-	if (!read_images(search, db, process) && !read_paths(search, db, process))
+	struct code_pieces pieces;
+	int rc = code_pieces_open(&pieces, db, process, 0) ? -1 : 1;
+	size_t size;
+	char *image;
+
+	while (rc > 0 && (rc = code_pieces_next(&pieces, &image, &size)) > 0) {
+		*array_push(search->image, search->image_count) = image;
+		add_part(search, image, size, 1);
+	}
+	code_pieces_close(&pieces);
+	if (!rc && !read_paths(search, db, process))
 		return search;
 	code_search_close(search);
 	return NULL;

@@ -193,28 +193,6 @@ static void find_prints(struct code *code, const char *mangled, int *prints)
 	*prints = code_prints(&image->prints, mangled);
 }
 
-static void find_in_image(struct code *code, const char *mangled, struct code_kernel *found)
-{
-	struct opened *image = &code->image;
-	int reached = code->budget.reached, is_found = 0;
-
-	code->budget.reached = 0;
-	for (size_t i = 0; i < image->part_count && !is_found; i++)
-		is_found = code_part_ptx(&image->part[i], &code->limits, mangled, &found->at);
-	for (size_t i = 0; i < image->part_count && !is_found; i++)
-		is_found = code_part_machine(&image->part[i], &code->limits, mangled, &found->at);
-	if (found->at.machine || !is_found || ptx_prints(found->at.module, found->at.number) < 0)
-		find_prints(code, mangled, &found->prints);
-	if (!image->part_count) {
-		found->why = "its code was not found";
-		code->missing++;
-	} else if (code->budget.reached) {
-		found->why = too_much;
-		code->refused++;
-	}
-	code->budget.reached |= reached;
-}
-
 /* Closes what belongs to the previous process. */
 static int change_process(struct code *code, int64_t process)
 {
@@ -285,7 +263,24 @@ int code_find(struct code *code, int64_t process, int64_t kernel, const char *ma
 	}
 	if (open_image(code, process, hash))
 		return -1;
-	find_in_image(code, mangled, found);
+	struct opened *image = &code->image;
+	int reached = code->budget.reached, is_found = 0;
+
+	code->budget.reached = 0;
+	for (size_t i = 0; i < image->part_count && !is_found; i++)
+		is_found = code_part_ptx(&image->part[i], &code->limits, mangled, &found->at);
+	for (size_t i = 0; i < image->part_count && !is_found; i++)
+		is_found = code_part_machine(&image->part[i], &code->limits, mangled, &found->at);
+	if (found->at.machine || !is_found || ptx_prints(found->at.module, found->at.number) < 0)
+		find_prints(code, mangled, &found->prints);
+	if (!image->part_count) {
+		found->why = "its code was not found";
+		code->missing++;
+	} else if (code->budget.reached) {
+		found->why = too_much;
+		code->refused++;
+	}
+	code->budget.reached |= reached;
 	return 0;
 }
 

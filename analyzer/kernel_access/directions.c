@@ -49,21 +49,6 @@ static int64_t or_null(int64_t bound, int64_t none)
 	return bound == none ? DB_NULL : bound;
 }
 
-static int write_variables(struct directions *d, int64_t kernel, const struct kept_answer *answer)
-{
-	for (size_t i = 0; i < answer->variable_count; i++) {
-		const struct kept_variable *variable = &answer->variable[i];
-		const char *name = answer->names + variable->name;
-
-		if (db_add(d->db,
-			    ROW(kernel_variable, kernel, variable->offset,
-				    image_hash(name, variable->length),
-				    cell_bytes(name, variable->length), variable->bytes)))
-			return -1;
-	}
-	return 0;
-}
-
 /* shape DB_NULL: for any launch. */
 static int write_claims(struct directions *d, int64_t kernel, int64_t shape,
 	const struct kept_answer *answer)
@@ -74,8 +59,16 @@ static int write_claims(struct directions *d, int64_t kernel, int64_t shape,
 		[PTX_ATOMIC] = "atomic",
 	};
 
-	if (write_variables(d, kernel, answer))
-		return -1;
+	for (size_t i = 0; i < answer->variable_count; i++) {
+		const struct kept_variable *variable = &answer->variable[i];
+		const char *name = answer->names + variable->name;
+
+		if (db_add(d->db,
+			    ROW(kernel_variable, kernel, variable->offset,
+				    image_hash(name, variable->length),
+				    cell_bytes(name, variable->length), variable->bytes)))
+			return -1;
+	}
 	for (size_t i = 0; i < answer->claim_count; i++) {
 		const struct ptx_claim *claim = &answer->claim[i];
 		int64_t stride[PTX_STRIDES][2];
@@ -126,18 +119,13 @@ static int note_objects(struct directions *d, int64_t kernel, const struct kept_
 	return 0;
 }
 
-/* Launches that differ only in scalars that no claim depends on need one interpretation. */
-static void note_scalars(struct directions *d, const struct kept_answer *answer)
+/* Unpacks the parameters of a shape: words by value, except pointers and objects. */
+static void unpack_parameters(struct directions *d, const void *words, size_t bytes,
+	const void *pointers, size_t pointer_bytes)
 {
-	memset(d->asked, 1, sizeof(d->asked));
-	if (answer->complete)
-		for (size_t i = 0; i < answer->scalar_count && i < sizeof(d->asked); i++)
-			d->asked[i] = answer->scalar[i];
-}
-
-/* Each piece is part of the last word that begins at or before it. */
-static void put_words(struct directions *d, const void *words, size_t bytes)
-{
+	memset(d->state, PTX_UNKNOWN, sizeof(d->state));
+	memset(d->value, 0, sizeof(d->value));
+	/* Each piece is part of the last word that begins at or before it. */
 	uint32_t from[PTX_PARAMETER_LIMIT] = { 0 }; /* by offset: 1 + index of the word there */
 	uint32_t last = 0;
 
@@ -159,15 +147,6 @@ static void put_words(struct directions *d, const void *words, size_t bytes)
 		if (into + piece <= sizeof(word.value))
 			put(d, at, word.value >> 8 * into, piece, PTX_KNOWN);
 	}
-}
-
-/* Unpacks the parameters of a shape: words by value, except pointers and objects. */
-static void unpack_parameters(struct directions *d, const void *words, size_t bytes,
-	const void *pointers, size_t pointer_bytes)
-{
-	memset(d->state, PTX_UNKNOWN, sizeof(d->state));
-	memset(d->value, 0, sizeof(d->value));
-	put_words(d, words, bytes);
 	for (size_t at = 0; at + sizeof(uint32_t) <= pointer_bytes; at += sizeof(uint32_t)) {
 		uint32_t pointed, offset;
 
@@ -320,7 +299,11 @@ static int write_unknown(struct directions *d, int64_t kernel, const char *mangl
 static int write_any(struct directions *d, int64_t kernel, const struct code_kernel *found,
 	const struct kept_answer *answer)
 {
-	note_scalars(d, answer);
+	/* Launches that differ only in scalars that no claim depends on need one interpretation. */
+	memset(d->asked, 1, sizeof(d->asked));
+	if (answer->complete)
+		for (size_t i = 0; i < answer->scalar_count && i < sizeof(d->asked); i++)
+			d->asked[i] = answer->scalar[i];
 	return db_add(d->db,
 		       ROW(kernel_code, kernel, cell_text(found->at.machine ? "machine" : "ptx"),
 			       answer->complete, cell_text(answer->why), answer->reaches,

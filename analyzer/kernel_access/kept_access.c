@@ -64,16 +64,6 @@ static const struct record *record_at(const struct bytes *bytes, size_t at)
 	return (const struct record *)(const void *)(bytes->data + at);
 }
 
-static void index_records(struct kept_access *kept)
-{
-	for (size_t at = 0; at < kept->record.size; at += record_at(&kept->record, at)->size) {
-		const struct record *record = record_at(&kept->record, at);
-		uint64_t hash = map_hash((const char *)(record + 1), record->question);
-
-		map_set(&kept->place, hash, at);
-	}
-}
-
 struct kept_access *kept_access_open(const char *digest)
 {
 	struct kept_access *kept = xcalloc(1, sizeof(*kept));
@@ -83,7 +73,12 @@ struct kept_access *kept_access_open(const char *digest)
 	if (!kept->record.data || kept->record.size > KEPT_MOST)
 		kept->record.size = 0;
 	kept->record.room = kept->record.size;
-	index_records(kept);
+	for (size_t at = 0; at < kept->record.size; at += record_at(&kept->record, at)->size) {
+		const struct record *record = record_at(&kept->record, at);
+		uint64_t hash = map_hash((const char *)(record + 1), record->question);
+
+		map_set(&kept->place, hash, at);
+	}
 	return kept;
 }
 
@@ -98,18 +93,6 @@ void kept_access_close(struct kept_access *kept)
 	free(kept->answer.data);
 	map_release(&kept->place);
 	free(kept);
-}
-
-/* Builds the question: everything that the interpreter knows of the launch. */
-static void build_question(struct bytes *question, const char *name,
-	const struct ptx_launch *launch)
-{
-	question->size = 0;
-	add(question, name, strlen(name) + 1);
-	add(question, launch->grid, sizeof(launch->grid));
-	add(question, launch->block, sizeof(launch->block));
-	add(question, launch->value, launch->size);
-	add(question, launch->state, launch->size);
 }
 
 static void read_record(const struct record *record, struct kept_answer *answer)
@@ -136,10 +119,12 @@ static void read_record(const struct record *record, struct kept_answer *answer)
 	answer->why = record->why ? at : NULL;
 }
 
-/* Lists the variables of the claims, and their names, consecutively. */
-static void list_variables(const struct ptx_module *module, const struct ptx_access *access,
-	struct bytes *variables, struct bytes *names)
+static void write_record(struct kept_access *kept, struct record *record,
+	const struct ptx_module *module, const struct ptx_access *access)
 {
+	struct bytes variables = { 0 }, names = { 0 }, *answer = &kept->answer;
+
+	/* Lists the variables of the claims, and their names, consecutively. */
 	for (size_t i = 0; i < access->count; i++) {
 		struct kept_variable variable = { .offset = access->claim[i].offset };
 		struct ptx_variable_name name;
@@ -148,19 +133,11 @@ static void list_variables(const struct ptx_module *module, const struct ptx_acc
 			(i && access->claim[i - 1].offset == variable.offset))
 			continue;
 		variable.bytes = name.bytes;
-		variable.name = (uint32_t)names->size;
+		variable.name = (uint32_t)names.size;
 		variable.length = (uint32_t)name.length;
-		add(variables, &variable, sizeof(variable));
-		add(names, name.name, name.length);
+		add(&variables, &variable, sizeof(variable));
+		add(&names, name.name, name.length);
 	}
-}
-
-static void write_record(struct kept_access *kept, struct record *record,
-	const struct ptx_module *module, const struct ptx_access *access)
-{
-	struct bytes variables = { 0 }, names = { 0 }, *answer = &kept->answer;
-
-	list_variables(module, access, &variables, &names);
 	answer->size = 0;
 	record->question = (uint32_t)kept->question.size;
 	record->variables = (uint32_t)(variables.size / sizeof(struct kept_variable));
@@ -233,7 +210,13 @@ void kept_access_find(struct kept_access *kept, struct ptx_module *module, size_
 	uint64_t hash, at;
 	int lasts;
 
-	build_question(&kept->question, name, launch);
+	/* Builds the question: everything that the interpreter knows of the launch. */
+	kept->question.size = 0;
+	add(&kept->question, name, strlen(name) + 1);
+	add(&kept->question, launch->grid, sizeof(launch->grid));
+	add(&kept->question, launch->block, sizeof(launch->block));
+	add(&kept->question, launch->value, launch->size);
+	add(&kept->question, launch->state, launch->size);
 	hash = map_hash(kept->question.data, kept->question.size);
 	at = map_get(&kept->place, hash, UINT64_MAX);
 	if (at != UINT64_MAX && is_same(kept, record_at(&kept->record, at), steps)) {

@@ -54,32 +54,6 @@ static int by_call(const void *a, const void *b)
 	return (x->what > y->what) - (x->what < y->what);
 }
 
-static int read_rows(struct run *run, struct db *db)
-{
-	struct run_reader reader;
-	int rc = run_reader_open(&reader, run, db, "host_run",
-			 "SELECT process, thread, call, enter, exit FROM host_run") ||
-		run_open_list(&run->host_runs, run, db, "SELECT max(rowid) FROM host_run",
-			sizeof(struct host_run));
-
-	while (!rc && (rc = run_reader_next(&reader)) > 0) {
-		struct host_run *row = column_need(&run->host_runs, host_run_count(run));
-
-		rc = row ? 0 : -1;
-		if (row)
-			*row = (struct host_run){ .process = run_reader_id(&reader, 0),
-				.thread = run_reader_id(&reader, 1),
-				.call = run_reader_id(&reader, 2),
-				.enter = sqlite3_column_int64(reader.rows, 3),
-				.exit = run_reader_time(&reader, 4) };
-	}
-	run_reader_close(&reader);
-	if (rc)
-		return -1;
-	column_sort(&run->host_runs, by_exit);
-	return 0;
-}
-
 /* --- nodes of graphs --- */
 
 /* A launch of a graph that calls the host. */
@@ -120,17 +94,6 @@ static int by_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-static void find_launches(const struct run *run, struct host_launch **all, size_t *count)
-{
-	const struct run_object *object = (const struct run_object *)run->objects.rows;
-
-	for (uint64_t i = 0; i < run->objects.count; i++, object++)
-		if (object->role == OBJECT_CONTENT && object->object & CONTENT_HOST)
-			add_launch(run, object->call, all, count);
-	if (*count)
-		qsort(*all, *count, sizeof(**all), by_start);
-}
-
 /*
  * A node runs while its graph does.  Returns the launch, 0 if several streams have one at that
  * time.  Launches of a stream take turns: the last one to begin counts.
@@ -156,21 +119,6 @@ static uint32_t launch_at(const struct host_launch *launch, size_t count,
 			found = at;
 	}
 	return found ? found->call : 0;
-}
-
-static void find_nodes(struct run *run)
-{
-	struct host_launch *launches = NULL;
-	size_t count = 0;
-
-	find_launches(run, &launches, &count);
-	for (uint64_t i = 0; count && i < host_run_count(run); i++) {
-		struct host_run *row = (struct host_run *)run->host_runs.rows + i;
-
-		if (!row->call)
-			row->call = launch_at(launches, count, row);
-	}
-	free(launches);
 }
 
 /* --- by call --- */
@@ -202,9 +150,43 @@ static int list_calls(struct run *run)
 
 int host_runs_read(struct run *run, struct db *db)
 {
-	if (read_rows(run, db))
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "host_run",
+			 "SELECT process, thread, call, enter, exit FROM host_run") ||
+		run_open_list(&run->host_runs, run, db, "SELECT max(rowid) FROM host_run",
+			sizeof(struct host_run));
+
+	while (!rc && (rc = run_reader_next(&reader)) > 0) {
+		struct host_run *row = column_need(&run->host_runs, host_run_count(run));
+
+		rc = row ? 0 : -1;
+		if (row)
+			*row = (struct host_run){ .process = run_reader_id(&reader, 0),
+				.thread = run_reader_id(&reader, 1),
+				.call = run_reader_id(&reader, 2),
+				.enter = sqlite3_column_int64(reader.rows, 3),
+				.exit = run_reader_time(&reader, 4) };
+	}
+	run_reader_close(&reader);
+	if (rc)
 		return -1;
-	find_nodes(run);
+	column_sort(&run->host_runs, by_exit);
+	struct host_launch *launches = NULL;
+	size_t count = 0;
+	const struct run_object *object = (const struct run_object *)run->objects.rows;
+
+	for (uint64_t i = 0; i < run->objects.count; i++, object++)
+		if (object->role == OBJECT_CONTENT && object->object & CONTENT_HOST)
+			add_launch(run, object->call, &launches, &count);
+	if (count)
+		qsort(launches, count, sizeof(*launches), by_start);
+	for (uint64_t i = 0; count && i < host_run_count(run); i++) {
+		struct host_run *row = (struct host_run *)run->host_runs.rows + i;
+
+		if (!row->call)
+			row->call = launch_at(launches, count, row);
+	}
+	free(launches);
 	if (list_calls(run))
 		return -1;
 	return 0;

@@ -27,20 +27,6 @@ static void add_place(struct places *places, uint32_t offset)
 	places->count++;
 }
 
-static void add_bytes(struct places *places, uint32_t offset, uint32_t size)
-{
-	for (uint32_t at = offset, end = offset + size; at < end; at = (at / WORD + 1) * WORD)
-		add_place(places, at);
-}
-
-static struct function_parameter parameter_of(const struct function_record *layout, uint32_t i)
-{
-	struct function_parameter parameter;
-
-	memcpy(&parameter, layout->data + i * sizeof(parameter), sizeof(parameter));
-	return parameter;
-}
-
 /*
  * Parameter by parameter, as in kernelParams.  Returns 1 if the numbers of words and pointers
  * match.
@@ -52,9 +38,12 @@ static int place_each(struct places *places, size_t count, const struct function
 	if (!layout || layout->parameter_count == FUNCTION_NO_PARAMETERS)
 		return 0;
 	for (uint32_t i = 0; i < layout->parameter_count && places->count < PLACES_LIMIT; i++) {
-		struct function_parameter parameter = parameter_of(layout, i);
+		struct function_parameter parameter;
 
-		add_bytes(places, parameter.offset, parameter.size);
+		memcpy(&parameter, layout->data + i * sizeof(parameter), sizeof(parameter));
+		for (uint32_t at = parameter.offset, end = at + parameter.size; at < end;
+			at = (at / WORD + 1) * WORD)
+			add_place(places, at);
 	}
 	kept = places->count <= LAUNCH_WORDS_KEPT ? places->count : LAUNCH_WORDS_KEPT + 1;
 	return kept == count && !places->pointer_count;

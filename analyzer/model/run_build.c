@@ -209,27 +209,6 @@ int run_add_launch(struct run *run, uint32_t call, uint32_t shape)
 	return row ? 0 : -1;
 }
 
-/* --- computed from all rows --- */
-
-static void chain_calls(struct run *run)
-{
-	struct run_link *links = (struct run_link *)run->links.rows;
-	uint32_t *last = xcalloc(run->thread_count, sizeof(*last));
-
-	for (uint32_t id = 1; id < run_call_end(run); id++) {
-		const struct run_call *call = run_call(run, id);
-
-		if (!call || call->thread >= run->thread_count)
-			continue;
-		if (last[call->thread])
-			links[last[call->thread]].next = id;
-		else
-			run->thread[call->thread].first = id;
-		last[call->thread] = id;
-	}
-	free(last);
-}
-
 static int is_captured(struct run_cursor *objects, uint32_t call)
 {
 	const struct run_object *object;
@@ -320,7 +299,22 @@ int run_complete(struct run *run, struct db *db)
 		return 1;
 	if (join_nodes(run, db) || run_read_tables(run, db) || run_read_lists(run, db))
 		return -1;
-	chain_calls(run);
+	/* --- computed from all rows --- */
+	struct run_link *links = (struct run_link *)run->links.rows;
+	uint32_t *last = xcalloc(run->thread_count, sizeof(*last));
+
+	for (uint32_t id = 1; id < run_call_end(run); id++) {
+		const struct run_call *call = run_call(run, id);
+
+		if (!call || call->thread >= run->thread_count)
+			continue;
+		if (last[call->thread])
+			links[last[call->thread]].next = id;
+		else
+			run->thread[call->thread].first = id;
+		last[call->thread] = id;
+	}
+	free(last);
 	chain_streams(run);
 	if (run->building->left_out)
 		return 1;

@@ -68,11 +68,6 @@ static int is_null(sqlite3_stmt *row, int column)
 	return sqlite3_column_type(row, column) == SQLITE_NULL;
 }
 
-static int32_t result_of(int64_t result)
-{
-	return result == (int32_t)result ? (int32_t)result : INT32_MAX;
-}
-
 static void read_payload(struct run_reader *reader, struct run_payload *payload)
 {
 	sqlite3_stmt *row = reader->rows;
@@ -82,7 +77,9 @@ static void read_payload(struct run_reader *reader, struct run_payload *payload)
 	payload->has_bytes = !is_null(row, BYTES);
 	payload->grid = (uint64_t)sqlite3_column_int64(row, GRID);
 	payload->block = (uint64_t)sqlite3_column_int64(row, BLOCK);
-	payload->result = result_of(sqlite3_column_int64(row, RESULT));
+	int64_t result = sqlite3_column_int64(row, RESULT);
+
+	payload->result = result == (int32_t)result ? (int32_t)result : INT32_MAX;
 	payload->process = run_reader_id(reader, PROCESS);
 	payload->context = run_reader_id(reader, CONTEXT);
 	payload->event = run_reader_id(reader, EVENT);

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "memory.h"
 #include "rows.h"
+#include "sorted.h"
 
 static const char *const kinds[] = {
 #define X(kind, name) [WAIT_##kind] = name,
@@ -24,8 +26,10 @@ void run_evidence_release(struct run_evidence *evidence)
 	free(evidence->wait);
 	free(evidence->hold);
 	free(evidence->known);
-	for (size_t i = 0; i < evidence->loop_count; i++)
+	for (size_t i = 0; i < evidence->loop_count; i++) {
 		free(evidence->loop[i].begin);
+		free(evidence->loop[i].pause);
+	}
 	free(evidence->loop);
 	free(evidence->trim);
 	map_release(&evidence->trimmed);
@@ -93,7 +97,40 @@ int run_add_loop(struct run_evidence *evidence, const struct run_loop *loop)
 	*kept = *loop;
 	kept->begin = xrealloc(NULL, loop->turns + 1, sizeof(*kept->begin));
 	memcpy(kept->begin, loop->begin, (loop->turns + 1) * sizeof(*kept->begin));
+	kept->pause = xrealloc(NULL, loop->pauses + 1, sizeof(*kept->pause));
+	for (size_t i = 0; i < loop->pauses; i++)
+		kept->pause[i] = loop->pause[i];
 	return 0;
+}
+
+/* Returns the number of pauses that begin before or at that time. */
+static size_t pauses_until(const struct run_loop *loop, int64_t time)
+{
+	return sorted_after(loop->pause, loop->pauses, sizeof(*loop->pause),
+		offsetof(struct loop_pause, from), time);
+}
+
+int64_t run_loop_clock(const struct run_loop *loop, int64_t time)
+{
+	size_t count = pauses_until(loop, time);
+	const struct loop_pause *last = count ? &loop->pause[count - 1] : NULL;
+
+	if (!last || time == INT64_MAX)
+		return time;
+	return time - last->before - (at_most(time, last->until) - last->from);
+}
+
+int run_loop_has(const struct run_loop *loop, int64_t time)
+{
+	size_t count = pauses_until(loop, time);
+
+	return time >= loop->begin[0] && time < loop->begin[loop->turns] &&
+		(!count || time >= loop->pause[count - 1].until);
+}
+
+int64_t run_loop_length(const struct run_loop *loop)
+{
+	return run_loop_clock(loop, loop->end) - run_loop_clock(loop, loop->begin[0]);
 }
 
 static int64_t id_or_null(uint32_t id)

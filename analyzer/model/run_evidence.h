@@ -72,13 +72,33 @@ struct run_trim {
 	int64_t time;
 };
 
+/*
+ * Time between two iterations in which the program had left the loop: between epochs, or two calls
+ * of the function that has it.  It belongs to no iteration.
+ */
+struct loop_pause {
+	int64_t from, until; /* ns */
+	int64_t before;      /* ns, all earlier pauses together */
+};
+
 /* The loop of a process (table loop), with the start of each iteration. */
 struct run_loop {
 	uint32_t process, thread; /* the thread that runs the loop */
 	size_t turns;
-	int64_t *begin; /* ns, of each iteration; [turns]: of the one after the last */
-	int64_t end;    /* ns, end of the last iteration's work */
+	int64_t *begin;           /* ns, of each iteration; [turns]: of the one after the last */
+	int64_t end;              /* ns, end of the last iteration's work */
+	struct loop_pause *pause; /* in order */
+	size_t pauses;
 };
+
+/* Returns that time less the pauses before it, ns; INT64_MAX stays as it is. */
+int64_t run_loop_clock(const struct run_loop *loop, int64_t time);
+
+/* Is the time in an iteration? */
+int run_loop_has(const struct run_loop *loop, int64_t time);
+
+/* Returns how long all iterations took together, ns. */
+int64_t run_loop_length(const struct run_loop *loop);
 
 struct run_evidence {
 	struct run_wait *wait; /* [0] is empty */
@@ -101,7 +121,7 @@ int run_add_wait(struct run_evidence *evidence, const struct run_wait *wait);
 int run_add_hold(struct run_evidence *evidence, const struct run_hold *hold);
 int run_add_known(struct run_evidence *evidence, const struct run_known *known);
 int run_add_trim(struct run_evidence *evidence, const struct run_trim *trim);
-/* Copies the begin times. */
+/* Copies the begin times and the pauses. */
 int run_add_loop(struct run_evidence *evidence, const struct run_loop *loop);
 
 /* Writes the tables. */

@@ -23,23 +23,6 @@ static struct run_death *death_of(const struct run *run, const struct run_call *
 	return number ? &run->death[number - 1] : NULL;
 }
 
-static int read_died(struct run *run, struct db *db)
-{
-	struct run_reader reader;
-	int rc = run_reader_open(&reader, run, db, "process",
-		"SELECT id FROM process WHERE NOT closed AND cupti = 'on'");
-
-	while (rc >= 0 && (rc = run_reader_next(&reader)) > 0) {
-		*array_push(run->death, run->death_count) = (struct run_death){
-			.process = run_reader_id(&reader, 0),
-			.since = RUN_NEVER,
-		};
-		map_set(&run->died, run_reader_id(&reader, 0), run->death_count);
-	}
-	run_reader_close(&reader);
-	return rc;
-}
-
 /* Does CUPTI record an operation of such a call? */
 static int is_recorded(const struct run *run, const struct run_call *call, uint32_t id)
 {
@@ -51,21 +34,6 @@ static int is_recorded(const struct run *run, const struct run_call *call, uint3
 		return 0;
 	return (family != FAMILY_copy && family != FAMILY_set) || !payload->has_bytes ||
 		payload->bytes;
-}
-
-/* latest: by stream, its last call with a record. */
-static void find_recorded(const struct run *run, uint32_t *latest)
-{
-	for (uint32_t id = 1; id < run_call_end(run); id++) {
-		const struct run_call *call = run_call(run, id);
-		struct run_death *death = call && call->last_work ? death_of(run, call) : NULL;
-
-		if (!death)
-			continue;
-		death->recorded = id;
-		if (call->stream < run->stream_count)
-			latest[call->stream] = id;
-	}
 }
 
 static void set_flags(struct run *run, const uint32_t *latest)
@@ -92,12 +60,34 @@ int unknown_find(struct run *run, struct db *db)
 {
 	uint32_t *latest;
 
-	if (read_died(run, db))
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "process",
+		"SELECT id FROM process WHERE NOT closed AND cupti = 'on'");
+
+	while (rc >= 0 && (rc = run_reader_next(&reader)) > 0) {
+		*array_push(run->death, run->death_count) = (struct run_death){
+			.process = run_reader_id(&reader, 0),
+			.since = RUN_NEVER,
+		};
+		map_set(&run->died, run_reader_id(&reader, 0), run->death_count);
+	}
+	run_reader_close(&reader);
+	if (rc)
 		return -1;
 	if (!run->death_count)
 		return 0;
 	latest = xcalloc(run->stream_count + 1, sizeof(*latest));
-	find_recorded(run, latest);
+	/* latest: by stream, its last call with a record. */
+	for (uint32_t id = 1; id < run_call_end(run); id++) {
+		const struct run_call *call = run_call(run, id);
+		struct run_death *death = call && call->last_work ? death_of(run, call) : NULL;
+
+		if (!death)
+			continue;
+		death->recorded = id;
+		if (call->stream < run->stream_count)
+			latest[call->stream] = id;
+	}
 	set_flags(run, latest);
 	free(latest);
 	return 0;

@@ -36,15 +36,6 @@ void code_frames_close(struct code_frames *frames)
 	free(frames);
 }
 
-static const struct source *source_of(struct code_frames *frames, const struct code_frame *frame)
-{
-	const struct source *source = *frame->file && (frame->script || frame->user)
-		? sources_find(frames->sources, frame->file, *frame->module ? frame->module : NULL)
-		: NULL;
-
-	return source && !source->newer ? source : NULL;
-}
-
 int code_frames_visit(struct code_frames *frames, int64_t call,
 	int (*see)(const struct code_frame *frame, void *data), void *data)
 {
@@ -59,7 +50,11 @@ int code_frames_visit(struct code_frames *frames, int64_t call,
 			.script = sqlite3_column_int(q, 4),
 			.user = sqlite3_column_int(q, 5) };
 
-		frame.source = source_of(frames, &frame);
+		const struct source *source = *frame.file && (frame.script || frame.user)
+			? sources_find(frames->sources, frame.file,
+				  *frame.module ? frame.module : NULL)
+			: NULL;
+		frame.source = source && !source->newer ? source : NULL;
 		seen = see(&frame, data);
 		step = 0;
 	}

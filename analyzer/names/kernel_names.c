@@ -76,44 +76,9 @@ static int add(struct kernels *kernels, sqlite3_stmt *row, struct whole_name *wh
 	return name_shortly(kernel, whole);
 }
 
-static int read_kernels(struct kernels *kernels, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db, "SELECT id, mangled, name FROM kernel ORDER BY name, id");
-	struct whole_name *whole = malloc(sizeof(*whole));
-	int step = -1;
-
-	while (q && whole && (step = db_step(q)) > 0)
-		if (add(kernels, q, whole)) {
-			step = -1;
-			break;
-		}
-	sqlite3_finalize(q);
-	free(whole);
-	return step;
-}
-
 static const char *arguments_of(const struct kernel *kernel)
 {
 	return kernel->arguments ? kernel->arguments : "";
-}
-
-/* Length of the complete leading arguments that all these kernels share. */
-static size_t common_length(const struct kernel *kernel, size_t count)
-{
-	const char *first = arguments_of(kernel);
-	size_t length = strlen(first);
-
-	for (size_t i = 1; i < count; i++) {
-		const char *other = arguments_of(&kernel[i]);
-		size_t same = 0;
-
-		while (same < length && first[same] == other[same])
-			same++;
-		length = same;
-	}
-	while (length && !(first[length - 1] == ' ' && length > 1 && first[length - 2] == ','))
-		length--;
-	return length;
 }
 
 /* For kernels that share a name; their first common bytes of arguments are equal. */
@@ -132,7 +97,20 @@ static void write_label(const struct kernel *kernel, size_t common, char *label,
 /* Names the kernels that share one base name, and have no short one. */
 static int name_group(struct kernel *kernel, size_t count)
 {
-	size_t common = common_length(kernel, count);
+	/* Length of the complete leading arguments that all these kernels share. */
+	const char *first = arguments_of(kernel);
+	size_t common = strlen(first);
+
+	for (size_t i = 1; i < count; i++) {
+		const char *other = arguments_of(&kernel[i]);
+		size_t same = 0;
+
+		while (same < common && first[same] == other[same])
+			same++;
+		common = same;
+	}
+	while (common && !(first[common - 1] == ' ' && common > 1 && first[common - 2] == ','))
+		common--;
 	int differ = 0;
 	char label[512];
 
@@ -293,8 +271,17 @@ static int write_names(const struct kernels *kernels, struct db *db)
 int kernel_names_resolve(struct db *db)
 {
 	struct kernels kernels = { 0 };
-	int rc = read_kernels(&kernels, db);
+	sqlite3_stmt *q = db_prepare(db, "SELECT id, mangled, name FROM kernel ORDER BY name, id");
+	struct whole_name *whole = malloc(sizeof(*whole));
+	int rc = -1;
 
+	while (q && whole && (rc = db_step(q)) > 0)
+		if (add(&kernels, q, whole)) {
+			rc = -1;
+			break;
+		}
+	sqlite3_finalize(q);
+	free(whole);
 	if (!rc && kernels.count)
 		rc = name_by_name(&kernels) || lengthen_short(&kernels) || number_labels(&kernels);
 	if (!rc)

@@ -230,20 +230,6 @@ static int need_types(struct places *places)
 	return 0;
 }
 
-/* The text for a function without a name: " file@build-id+0xoffset". */
-static void write_offset(sqlite3_stmt *q, FILE *out)
-{
-	const char *path = (const char *)sqlite3_column_text(q, 2);
-	const char *id = (const char *)sqlite3_column_text(q, 3);
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	if (path)
-		print(out, " %s%s%s+0x%llx", slash ? slash + 1 : path, id ? "@" : "", id ? id : "",
-			(unsigned long long)sqlite3_column_int64(q, 4));
-	else
-		fputs(" ?", out);
-}
-
 int places_print(struct places *places, int64_t call, int64_t site, FILE *out)
 {
 	int64_t outermost = words_outermost(places->words, call);
@@ -255,8 +241,19 @@ int places_print(struct places *places, int64_t call, int64_t site, FILE *out)
 	if (rc > 0 && sqlite3_column_type(places->say, 0) != SQLITE_NULL)
 		print(out, " %s#%lld", (const char *)sqlite3_column_text(places->say, 0),
 			(long long)sqlite3_column_int64(places->say, 1));
-	else
-		write_offset(places->say, out);
+	else {
+		/* The text for a function without a name: " file@build-id+0xoffset". */
+		sqlite3_stmt *q = places->say;
+		const char *path = (const char *)sqlite3_column_text(q, 2);
+		const char *id = (const char *)sqlite3_column_text(q, 3);
+		const char *slash = path ? strrchr(path, '/') : NULL;
+
+		if (path)
+			print(out, " %s%s%s+0x%llx", slash ? slash + 1 : path, id ? "@" : "",
+				id ? id : "", (unsigned long long)sqlite3_column_int64(q, 4));
+		else
+			fputs(" ?", out);
+	}
 	sqlite3_reset(places->say);
 	return rc < 0 ? -1 : 0;
 }

@@ -12,19 +12,6 @@
 /* The last waits of a row that are followed: bits of waiter.unknown. */
 #define ROW_WINDOW 64
 
-/*
- * Who uses the results of a stream.  A thread owns its results if it waits for each one before it
- * submits the next: other threads that wait for the device need not wait for these.  If another
- * thread submits results to the stream too, or one is submitted before the thread has observed the
- * last one complete, any thread may use them.
- */
-struct owned_stream {
-	int64_t thread;            /* of the last result, 0: none yet */
-	struct order_epoch result; /* in orders.full */
-	int64_t served;            /* results that their thread waited for */
-	int shared;                /* any thread may use them */
-};
-
 /* Results of a stream that a thread has observed: number of possible and of sure ones. */
 struct seen {
 	int64_t count[2];
@@ -92,7 +79,6 @@ void needs_host_close(struct needs_host *host)
 	free(host->live);
 	host->live = NULL;
 	id_map_release(&host->threads, free_waiter);
-	id_map_release(&host->owned, free);
 	polls_release(&host->polls);
 	map_release(&host->timed);
 	id_map_release(&host->kept, free);
@@ -245,7 +231,6 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 	for (size_t i = 0; shown && i < shown->count; i++) {
 		struct recent_ring *ring = &shown->ring[i];
 		struct seen *seen = id_map_get(&waiter->seen, ring->stream);
-		const struct owned_stream *owned;
 		const struct touch *touch;
 		struct order_cover cover;
 		int64_t last;
@@ -262,11 +247,7 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 		if (order_clock_strength(waiter->known, NULL, &touch->full) == ORDER_GUARANTEED)
 			continue;
 		wait->maybe |= !is_sure;
-		/* Another thread's results are not for this thread. */
-		owned = id_map_get(&host->owned, touch->stream);
-		if (!is_sure ||
-			(owned && !owned->shared && owned->served >= SERVED_MIN &&
-				owned->thread != call->thread))
+		if (!is_sure)
 			continue;
 		wait->looked = 1;
 		need(wait, touch);
@@ -461,18 +442,6 @@ void needs_host_after(struct needs_host *host, const struct walk_call *call)
 	struct waiter *waiter = waiter_of(host, call->thread);
 	int uploads = call_is_async_copy(call->kind) && call->direction == COPY_H2D;
 
-	if (host->orders->shows == SHOWN && call->stream) {
-		struct owned_stream *owned =
-			id_map_need(&host->owned, call->stream, sizeof(*owned));
-
-		if (owned->thread == call->thread &&
-			order_knows(&host->orders->full, call->thread, &owned->result))
-			owned->served++;
-		else if (owned->thread)
-			owned->shared = 1;
-		owned->thread = call->thread;
-		owned->result = host->orders->full.epoch;
-	}
 	if (walk_submits(call)) {
 		needs_process_note(host->needs, host->orders, call);
 		waiter->submits = 1;

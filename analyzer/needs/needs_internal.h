@@ -57,7 +57,6 @@ struct needs_host {
 	struct orders *orders;
 	struct needs *needs;
 	const struct run *run;
-	struct id_map owned; /* struct owned_stream, by stream */
 	struct polls polls;
 	struct map timed;   /* events whose elapsed times are read */
 	struct id_map kept; /* struct needs_kept, by thread */

@@ -20,8 +20,6 @@
  */
 #define REACHES_MEMORY 15
 
-/* Pairs of a stream whose accesses are compared; further ones count as conflicts. */
-#define CONFLICT_TRIES 16
 /* Streams remembered for one allocation; once there are more, unknown ones count as conflicts. */
 #define STREAM_LIMIT 256
 
@@ -128,8 +126,12 @@ static void add_key(struct orders *orders, int64_t key)
 	for (size_t i = 0; i < orders->key_count; i++)
 		if (orders->key[i].id == key)
 			return;
-	/* The array is reused for each call; it grows by the same steps again. */
-	*array_push(orders->key, orders->key_count) = (struct orders_key){ .id = key };
+	/* The array is reused for each call. */
+	if (orders->key_count == orders->key_room) {
+		orders->key_room = orders->key_room ? 2 * orders->key_room : 4;
+		orders->key = xrealloc(orders->key, orders->key_room, sizeof(*orders->key));
+	}
+	orders->key[orders->key_count++] = (struct orders_key){ .id = key };
 }
 
 /* Returns 1 if the host may access the results of a call's operation, or write to its source. */
@@ -277,7 +279,7 @@ static int check_ring(struct orders *orders, enum without without, const struct 
 		order_reaches_to(&orders->full_reaches, &orders->full, recent_agent(ring)));
 	uint64_t step = orders->full_reaches.step;
 
-	for (int tries = 0; last >= recent_oldest(ring); last--, tries++) {
+	for (; last >= recent_oldest(ring); last--) {
 		const struct touch *touch = recent_at(ring, last);
 		struct orders_reported *reported =
 			&orders->reported[(uint64_t)touch->call % ORDERS_REPORTED];
@@ -290,7 +292,7 @@ static int check_ring(struct orders *orders, enum without without, const struct 
 			(is_same && reported->without & 1u << without))
 			return 0;
 		/* Memory that both name has keys of its own. */
-		if (tries < CONFLICT_TRIES && is_access(call) && touch->is_access)
+		if (is_access(call) && touch->is_access)
 			conflict = access_may_conflict(orders->reader, call->id, touch->call,
 				key == TOUCHES_VARIABLES ? CONFLICT_MAYBE : CONFLICT_UNKNOWN);
 		if (!conflict)
@@ -303,7 +305,7 @@ static int check_ring(struct orders *orders, enum without without, const struct 
 		return orders->lost(orders->arg, without, call, touch);
 	}
 	*is_settled = 0;
-	return ring->count > RECENT_DEPTH ? orders->lost(orders->arg, without, call, NULL) : 0;
+	return ring->forgot ? orders->lost(orders->arg, without, call, NULL) : 0;
 }
 
 /*
@@ -409,8 +411,15 @@ static int note_all(struct orders *orders, const struct walk_call *call, int all
 		.end = end_of(orders, call),
 		.is_access = is_access(call),
 		.full = orders->full.epoch };
+	const struct accesses *accesses;
 	int shown;
 
+	if (touch.is_access && all_known && orders->key_count) {
+		accesses = access_read(orders->reader, call->id);
+		if (!accesses)
+			return -1;
+		touch.accesses = accesses->complete ? accesses->number : 0;
+	}
 	for (int i = 0; i < WITHOUT_COUNT; i++)
 		touch.loose[i] = orders->loose[i].order.epoch;
 	for (size_t i = 0; i < orders->key_count; i++)

@@ -7,8 +7,8 @@
  * Shared memory is decided by allocation, for copies and for launch words, unless all accesses of
  * both are known and neither writes what the other uses (conflict.h).  An operation with unknown
  * memory (a graph made before the trace) shares memory with all others.  For each stream and
- * allocation the last RECENT_DEPTH operations are kept; if an older one may matter, that is
- * reported, too.
+ * allocation the last RECENT_DEPTH operations are kept; if an older one with other accesses may
+ * matter, that is reported, too.
  *
  * needs.c walks over the run and passes on its calls: by orders_all(), or for a removed wait
  * by orders_without() and additional order for that one (order_cover.h).
@@ -68,7 +68,7 @@ struct orders {
 	struct run_cursor operands, freed, launches;
 	uint32_t *user;         /* memory -> 1 + the only stream that uses it; 0: none */
 	struct orders_key *key; /* keys of the current call that other streams touch, too */
-	size_t key_count;
+	size_t key_count, key_room;
 	int names_memory; /* the current call names memory */
 	struct access_reader *reader;
 	int reaches;                /* some kernel accesses memory that it was not given */

@@ -10,9 +10,6 @@ const struct recent_thing *recent_find(const struct recent_accesses *recent, int
 	return id_map_get(&recent->things, key);
 }
 
-/* Up to this many streams are searched linearly. */
-#define FEW_STREAMS 8
-
 static void release_ring(struct recent_ring *ring)
 {
 	int64_t before = ring->count - 1, kept = before < RECENT_DEPTH ? before : RECENT_DEPTH;
@@ -32,14 +29,9 @@ static void unlink_ring(struct recent_thing *thing, const struct recent_ring *ri
 static struct recent_ring *ring_of(const struct recent_accesses *recent, struct recent_thing *thing,
 	int64_t stream)
 {
-	size_t place = 0;
+	size_t place = map_get(&thing->places, (uint64_t)stream, thing->count);
 	struct recent_ring *ring;
 
-	if (thing->count > FEW_STREAMS)
-		place = map_get(&thing->places, (uint64_t)stream, thing->count);
-	else
-		while (place < thing->count && thing->ring[place].stream != stream)
-			place++;
 	if (place < thing->count)
 		return &thing->ring[place];
 	if (recent->stream_limit && thing->count >= recent->stream_limit) {
@@ -55,6 +47,20 @@ static struct recent_ring *ring_of(const struct recent_accesses *recent, struct 
 	*ring = (struct recent_ring){ .stream = stream };
 	map_set(&thing->places, (uint64_t)stream, (uint64_t)(ring - thing->ring));
 	return ring;
+}
+
+/* Forgets the oldest touch.  A later one with the same accesses stands for it. */
+static void forget_oldest(struct recent_ring *ring)
+{
+	int64_t last = ring->count - 1;
+	const struct touch *oldest = &ring->touch[last % RECENT_DEPTH];
+	uint64_t accesses = oldest->accesses;
+	int64_t later = ring->forgot || !accesses ? last : last - RECENT_DEPTH + 1;
+
+	while (later < last && recent_at(ring, later)->accesses != accesses)
+		later++;
+	ring->forgot |= !accesses || recent_at(ring, later)->accesses != accesses;
+	order_clock_unref(oldest->clock);
 }
 
 void recent_note(struct recent_accesses *recent, int64_t key, const struct touch *touch,
@@ -75,7 +81,7 @@ void recent_note(struct recent_accesses *recent, int64_t key, const struct touch
 	}
 	/* Moves the last touch into the ring. */
 	if (last >= RECENT_DEPTH)
-		order_clock_unref(ring->touch[last % RECENT_DEPTH].clock);
+		forget_oldest(ring);
 	else if (last >= 0)
 		ring->touch = array_grown(ring->touch, (size_t)last, sizeof(*ring->touch));
 	if (last >= 0)

@@ -3,6 +3,10 @@
  * The last operations that touched something, by stream: each stream has a ring of RECENT_DEPTH
  * operations, the most recently used stream first.  The caller chooses the keys.  Beyond the limit
  * of streams for a key, the least recently used stream is forgotten.
+ *
+ * Nothing is lost with an operation that is forgotten after a later one of its stream with the same
+ * accesses: what is ordered after the later one is after both, and what conflicts with one does
+ * with both.
  */
 #ifndef CUFENCE_RECENT_ACCESSES_H
 #define CUFENCE_RECENT_ACCESSES_H
@@ -23,16 +27,19 @@ struct touch {
 	int64_t end;
 	struct order_epoch full; /* for order_before() in each order */
 	struct order_epoch loose[WITHOUT_COUNT];
-	int is_access;             /* access.h has its accesses, if known */
+	int is_access; /* access.h has its accesses, if known */
+	/* Its list of accesses, if they are all known (struct accesses.number); 0: unlike others */
+	uint64_t accesses;
 	struct order_clock *clock; /* its order without host waits; NULL: not noted */
 };
 
 struct recent_ring {
 	int64_t stream;
-	int64_t count;         /* in all; the last RECENT_DEPTH are kept */
+	int64_t count;         /* in all; the last one and RECENT_DEPTH before it are kept */
 	struct touch last;     /* most rings have no other */
 	struct touch *touch;   /* the previous ones by number, up to RECENT_DEPTH */
 	int64_t found;         /* result of the last recent_last() */
+	int forgot;            /* one is not kept that had accesses unlike all that are */
 	uint32_t newer, older; /* 1 + place of the ring used next and before, 0: none */
 	/* A bit per order, with the waits that are needed: its last touch is after all others. */
 	unsigned after_all;
@@ -41,7 +48,7 @@ struct recent_ring {
 struct recent_thing {
 	struct recent_ring *ring;
 	size_t count;
-	struct map places; /* stream -> place in ring, if there are many */
+	struct map places; /* stream -> place in ring */
 	uint32_t newest, oldest;
 	int forgot; /* a stream was forgotten */
 };
@@ -81,7 +88,7 @@ static inline const struct touch *recent_at(const struct recent_ring *ring, int6
 
 static inline int64_t recent_oldest(const struct recent_ring *ring)
 {
-	return ring->count > RECENT_DEPTH ? ring->count - RECENT_DEPTH : 0;
+	return ring->count > RECENT_DEPTH + 1 ? ring->count - RECENT_DEPTH - 1 : 0;
 }
 
 /* Returns the epoch of any operation, which identifies the stream's agent. */

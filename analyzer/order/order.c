@@ -186,9 +186,17 @@ static order_step_function *step_of(enum call_kind kind)
 	return kind_has(kind, K_WORK | K_SILENT) ? order_step_submit : NULL;
 }
 
-/* Accounts for unrecorded calls, which may have ordered anything. */
-static int doubt_all(struct order *order)
+/* Calls between recording windows were not recorded. */
+static int check_window(struct order *order, const struct walk_call *call)
 {
+	struct order_process *process = order_need_process(order, call->process);
+
+	if (!process)
+		return -1;
+	if (process->stretch == call->stretch)
+		return 0;
+	process->stretch = call->stretch;
+	/* Accounts for unrecorded calls, which may have ordered anything. */
 	for (size_t i = 0; i < order->streams.size; i++) {
 		struct order_stream *stream = order->streams.slot[i].object;
 		if (stream)
@@ -204,19 +212,6 @@ static int doubt_all(struct order *order)
 		order_doubt(order, &thread->last.clock);
 	}
 	return 0;
-}
-
-/* Calls between recording windows were not recorded. */
-static int check_window(struct order *order, const struct walk_call *call)
-{
-	struct order_process *process = order_need_process(order, call->process);
-
-	if (!process)
-		return -1;
-	if (process->stretch == call->stretch)
-		return 0;
-	process->stretch = call->stretch;
-	return doubt_all(order);
 }
 
 static int process_call(struct order *order, const struct walk_call *call)
@@ -249,35 +244,27 @@ void order_begin_step(struct order *order)
 	order->exec = 0;
 }
 
-/* A clock is incomplete: answers from it would be wrong from now on. */
-static void give_up(struct order *order, const struct walk_call *call)
-{
-	order_release(order);
-	order_begin_step(order);
-	order->given_up = call->id;
-}
-
-static void set_limit(struct order *order)
-{
-	order->needed = (1u << ORDER_REASONS) - 1;
-	order_begin_step(order);
-	order->joiner.limit =
-		order->db && order->db->order_limit ? order->db->order_limit : ORDER_LIMIT;
-	order->joiner.work_limit = ORDER_WORK_LIMIT;
-	order->forget_bytes = order->joiner.limit / 2;
-}
-
 int order_step(struct order *order, const struct walk_call *call)
 {
-	if (!order->joiner.limit && !order->given_up)
-		set_limit(order);
+	if (!order->joiner.limit && !order->given_up) {
+		order->needed = (1u << ORDER_REASONS) - 1;
+		order_begin_step(order);
+		order->joiner.limit =
+			order->db && order->db->order_limit ? order->db->order_limit : ORDER_LIMIT;
+		order->joiner.work_limit = ORDER_WORK_LIMIT;
+		order->forget_bytes = order->joiner.limit / 2;
+	}
 	order_begin_step(order);
 	if (order->given_up)
 		return 0;
 	if (process_call(order, call))
 		return -1;
-	if (order->joiner.full)
-		give_up(order, call);
+	if (order->joiner.full) {
+		/* A clock is incomplete: answers from it would be wrong from now on. */
+		order_release(order);
+		order_begin_step(order);
+		order->given_up = call->id;
+	}
 	return 0;
 }
 

@@ -40,13 +40,6 @@ int order_add_pending(struct order *order, struct order_stream *stream, struct o
 	return 0;
 }
 
-static void drop_pending(struct order_stream *stream)
-{
-	for (size_t i = 0; i < stream->pending_count; i++)
-		order_drop(&stream->pending[i].state);
-	stream->pending_count = 0;
-}
-
 int order_need_pending(struct order *order, const struct walk_call *call,
 	const struct order_stream *stream, enum order_reason as)
 {
@@ -143,7 +136,9 @@ int order_submit(struct order *order, struct order_stream *stream, const struct 
 	if (order_need(order, call, &from, ORDER_STREAM) ||
 		need_dependencies(order, stream, call, overlap))
 		return -1;
-	drop_pending(stream);
+	for (size_t i = 0; i < stream->pending_count; i++)
+		order_drop(&stream->pending[i].state);
+	stream->pending_count = 0;
 	state = before = order_node(order, call);
 	before.own = order->now_own;
 	before.start = 1;
@@ -212,19 +207,6 @@ static int observe_async_copy(struct order *order, const struct walk_call *call,
 		call->op_end > call->exit)
 		return 0;
 	return order_let_know(order, call, &stream->last, ORDER_INCIDENTAL);
-}
-
-static int observe_call(struct order *order, const struct walk_call *call,
-	const struct order_stream *stream)
-{
-	if (call_is_async_copy(call->kind))
-		return observe_async_copy(order, call, stream);
-	if (call_is_sync_copy(call->kind))
-		return observe_copy(order, call, stream);
-	if (call_is_sync_set(call->kind) &&
-		(call->dst == MEMORY_PINNED || call->dst == MEMORY_MANAGED))
-		return order_let_know(order, call, &stream->last, ORDER_GUARANTEED);
-	return 0;
 }
 
 /*
@@ -320,7 +302,14 @@ int order_step_submit(struct order *order, const struct walk_call *call)
 		return -1;
 	if (order_tell_host(order, call, stream))
 		return -1;
-	return observe_call(order, call, stream);
+	if (call_is_async_copy(call->kind))
+		return observe_async_copy(order, call, stream);
+	if (call_is_sync_copy(call->kind))
+		return observe_copy(order, call, stream);
+	if (call_is_sync_set(call->kind) &&
+		(call->dst == MEMORY_PINNED || call->dst == MEMORY_MANAGED))
+		return order_let_know(order, call, &stream->last, ORDER_GUARANTEED);
+	return 0;
 }
 
 /* Addresses have at most 48 bits on all supported hosts. */

@@ -45,10 +45,20 @@ struct visitor {
 	size_t count;
 };
 
-static void visit_streams(struct visitor *visitor, const struct id_map *streams)
+static void visit_events(struct visitor *visitor, const struct id_map *events)
 {
-	for (size_t i = 0; i < streams->size; i++) {
-		struct order_stream *stream = streams->slot[i].object;
+	for (size_t i = 0; i < events->size; i++)
+		if (events->slot[i].object)
+			visitor->visit(visitor,
+				&((struct order_event *)events->slot[i].object)->state.clock);
+}
+
+static void visit_all(struct visitor *visitor)
+{
+	const struct order *order = visitor->order;
+
+	for (size_t i = 0; i < order->streams.size; i++) {
+		struct order_stream *stream = order->streams.slot[i].object;
 
 		if (!stream)
 			continue;
@@ -57,12 +67,8 @@ static void visit_streams(struct visitor *visitor, const struct id_map *streams)
 		for (size_t j = 0; j < stream->pending_count; j++)
 			visitor->visit(visitor, &stream->pending[j].state.clock);
 	}
-}
-
-static void visit_contexts(struct visitor *visitor, const struct id_map *contexts)
-{
-	for (size_t i = 0; i < contexts->size; i++) {
-		struct order_context *context = contexts->slot[i].object;
+	for (size_t i = 0; i < order->contexts.size; i++) {
+		struct order_context *context = order->contexts.slot[i].object;
 
 		if (!context)
 			continue;
@@ -73,57 +79,27 @@ static void visit_contexts(struct visitor *visitor, const struct id_map *context
 		for (size_t j = 0; j < context->orphan_count; j++)
 			visitor->visit(visitor, &context->orphan[j].state.clock);
 	}
-}
-
-static void visit_processes(struct visitor *visitor, const struct id_map *processes)
-{
-	for (size_t i = 0; i < processes->size; i++) {
-		struct order_process *process = processes->slot[i].object;
+	for (size_t i = 0; i < order->processes.size; i++) {
+		struct order_process *process = order->processes.slot[i].object;
 
 		for (size_t j = 0; process && j < process->news_count; j++)
 			visitor->visit(visitor, &process->news[j].state.clock);
 	}
-}
-
-static void visit_events(struct visitor *visitor, const struct id_map *events)
-{
-	for (size_t i = 0; i < events->size; i++)
-		if (events->slot[i].object)
+	visit_events(visitor, &order->events);
+	visit_events(visitor, &order->freed);
+	for (size_t i = 0; i < order->threads.size; i++)
+		if (order->threads.slot[i].object)
 			visitor->visit(visitor,
-				&((struct order_event *)events->slot[i].object)->state.clock);
-}
-
-static void visit_threads(struct visitor *visitor, const struct id_map *threads)
-{
-	for (size_t i = 0; i < threads->size; i++)
-		if (threads->slot[i].object)
-			visitor->visit(visitor,
-				&((struct order_thread *)threads->slot[i].object)->last.clock);
-}
-
-static void visit_execs(struct visitor *visitor, const struct id_map *execs)
-{
-	for (size_t i = 0; i < execs->size; i++) {
-		struct order_exec *exec = execs->slot[i].object;
+				&((struct order_thread *)order->threads.slot[i].object)
+					 ->last.clock);
+	for (size_t i = 0; i < order->execs.size; i++) {
+		struct order_exec *exec = order->execs.slot[i].object;
 
 		if (exec)
 			visitor->visit(visitor, &exec->last.clock);
 		for (size_t j = 0; exec && j < exec->node_count; j++)
 			visitor->visit(visitor, &exec->node[j].state.clock);
 	}
-}
-
-static void visit_all(struct visitor *visitor)
-{
-	const struct order *order = visitor->order;
-
-	visit_streams(visitor, &order->streams);
-	visit_contexts(visitor, &order->contexts);
-	visit_processes(visitor, &order->processes);
-	visit_events(visitor, &order->events);
-	visit_events(visitor, &order->freed);
-	visit_threads(visitor, &order->threads);
-	visit_execs(visitor, &order->execs);
 }
 
 static void forget_keys(struct visitor *visitor, struct order_clock **clock)
@@ -158,24 +134,6 @@ static void forget_told(struct order *order, struct order_process *process)
 	free(visitor.received);
 }
 
-static void forget_in_processes(struct order *order, const uint32_t *gone, size_t count)
-{
-	for (size_t i = 0; i < order->processes.size; i++) {
-		struct order_process *process = order->processes.slot[i].object;
-
-		for (size_t j = 0; process && j < count; j++) {
-			struct order_reports *reports = id_map_take(&process->of, gone[j]);
-
-			if (!reports)
-				continue;
-			order->joiner.bytes -= reports->count * sizeof(*reports->from);
-			order_free_reports(reports);
-		}
-		if (process && process->of.count)
-			forget_told(order, process);
-	}
-}
-
 void order_forget(struct order *order)
 {
 	uint32_t *gone = xrealloc(NULL, order->keys.count, sizeof(*gone));
@@ -193,7 +151,20 @@ void order_forget(struct order *order)
 		visit_all(&(struct visitor){ .visit = forget_keys, .order = order });
 		order_clock_forget(&order->joiner, &order->now, is_gone, &order->keys);
 	}
-	forget_in_processes(order, gone, count);
+	for (size_t i = 0; i < order->processes.size; i++) {
+		struct order_process *process = order->processes.slot[i].object;
+
+		for (size_t j = 0; process && j < count; j++) {
+			struct order_reports *reports = id_map_take(&process->of, gone[j]);
+
+			if (!reports)
+				continue;
+			order->joiner.bytes -= reports->count * sizeof(*reports->from);
+			order_free_reports(reports);
+		}
+		if (process && process->of.count)
+			forget_told(order, process);
+	}
 	free(gone);
 	order->forget_at = ORDER_FORGET_MIN + 2 * (uint32_t)order->keys.count;
 	order->forget_bytes = order->joiner.bytes + order->joiner.limit / ORDER_FORGET_PART;

@@ -10,6 +10,10 @@
  * wait has another purpose (a time, the end, memory to be freed).  At most one wait of a place may
  * be needed as it is: the first wait of a loop often covers earlier work.
  *
+ * A wait for the device that ended with another thread's work is too broad by what came after its
+ * own thread's work, whether that is needed or not, if the other thread waits for its work itself
+ * and no wait of the place is known to be needed for the work of others.
+ *
  * A wait that only pairs need may be for something else, too (wait_verdict.h): then it is possibly
  * too broad, and likely otherwise.
  *
@@ -19,14 +23,37 @@
  */
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "id_map.h"
+#include "memory.h"
 #include "pass.h"
 #include "wait_verdict.h"
 
 struct place {
 	int64_t broad, needed;
+	int64_t for_others, beyond; /* needed for other threads' work; beyond their own thread's */
 	struct wait_tally waits;
+};
+
+/* A thread, up to a wait. */
+struct thread {
+	uint32_t last;        /* its last call before */
+	uint32_t own;         /* the call with the latest end of its work ... */
+	int64_t own_end;      /* ... and that end, ns */
+	uint32_t asked, wait; /* the last result of next_wait() */
+};
+
+struct search {
+	const struct pass_input *input;
+	struct findings *findings;
+	struct id_map places, threads;
+	struct map clocks;
+	/* By wait: ns that it took longer than for its own thread's work, and that work's call. */
+	struct beyond {
+		int64_t time;
+		uint32_t own;
+	} * beyond;
 };
 
 /* A wait for a stream or the device that ended with a known call's operation. */
@@ -62,6 +89,73 @@ static int is_needed(const struct host_wait *wait)
 		wait->ordered_end > wait->behind_end - BLOCKED_MIN_NS;
 }
 
+/* Returns the thread's next wait for a stream or the device after a call; UINT32_MAX: none. */
+static uint32_t next_wait(const struct run *run, struct thread *thread, uint32_t call)
+{
+	enum kind_waits waits;
+
+	if (call >= thread->asked && call < thread->wait)
+		return thread->wait;
+	thread->asked = thread->wait = call;
+	do {
+		thread->wait = run_link(run, thread->wait)->next;
+		waits = thread->wait ? kind_waits(run_call(run, thread->wait)->kind) : 0;
+	} while (thread->wait && waits != WAITS_STREAM && waits != WAITS_CONTEXT);
+	thread->wait = thread->wait ? thread->wait : UINT32_MAX;
+	return thread->wait;
+}
+
+/* Does the thread that submitted the work of a call wait for it? */
+static int is_awaited(const struct run *run, struct id_map *threads, uint32_t call)
+{
+	const struct run_call *work = run_call(run, call), *wait;
+	uint32_t next =
+		next_wait(run, id_map_need(threads, work->thread, sizeof(struct thread)), call);
+
+	if (next == UINT32_MAX)
+		return 0;
+	wait = run_call(run, next);
+	return kind_waits(wait->kind) == WAITS_CONTEXT || wait->stream == work->stream;
+}
+
+/* Is it needed for work that its thread did not submit, or may it be? */
+static int is_for_others(const struct run *run, const struct host_wait *wait)
+{
+	uint32_t thread = run_call(run, wait->call)->thread;
+
+	return wait->elapsed || wait->maybe || wait->freed || wait->ordered_end == INT64_MAX ||
+		(wait->needed && run_call(run, wait->needed)->thread != thread) ||
+		(wait->ordered && run_call(run, wait->ordered)->thread != thread);
+}
+
+/* Waits come in the order of their calls. */
+static struct beyond beyond_own(const struct run *run, struct id_map *threads,
+	const struct host_wait *wait)
+{
+	const struct run_call *call = run_call(run, wait->call);
+	struct thread *thread = id_map_need(threads, call->thread, sizeof(*thread));
+	uint32_t next =
+		thread->last ? run_link(run, thread->last)->next : run->thread[call->thread].first;
+
+	for (; next && next <= wait->call; next = run_link(run, next)->next) {
+		uint32_t work = run_call(run, next)->last_work;
+		int64_t end = work ? run_end(run, run_work(run, work), work) : INT64_MIN;
+
+		thread->last = next;
+		if (work && end >= thread->own_end) {
+			thread->own = next;
+			thread->own_end = end;
+		}
+	}
+	if (wait->watches || !thread->own || !is_wait_for_more(run, wait) ||
+		kind_waits(call->kind) != WAITS_CONTEXT ||
+		run_call(run, wait->behind)->thread == call->thread ||
+		!is_awaited(run, threads, wait->behind))
+		return (struct beyond){ 0 };
+	return (struct beyond){ wait->behind_end - at_least(thread->own_end, wait->enter),
+		thread->own };
+}
+
 /* A later wait for the same work is needed and remains. */
 static int is_hidden(const struct needs *needs, const struct host_wait *wait)
 {
@@ -87,29 +181,32 @@ static struct place *place_of(struct findings *findings, struct id_map *places, 
 	return id > 0 ? id_map_need(places, id, sizeof(struct place)) : NULL;
 }
 
-static int tally(const struct pass_input *input, struct findings *findings, struct id_map *places,
-	const struct map *clocks)
+static int tally(struct search *search)
 {
-	for (size_t i = 0; i < input->needs.host_count; i++) {
-		const struct host_wait *wait = &input->needs.host[i];
-		struct place *place = place_of(findings, places, wait->call);
+	const struct needs *needs = &search->input->needs;
+	const struct run *run = search->input->run;
+
+	for (size_t i = 0; i < needs->host_count; i++) {
+		const struct host_wait *wait = &needs->host[i];
+		struct place *place = place_of(search->findings, &search->places, wait->call);
 
 		if (!place)
 			return -1;
 		if (wait->behind)
-			wait_tally_add(&place->waits, input->run, clocks, wait);
+			wait_tally_add(&place->waits, run, &search->clocks, wait);
+		search->beyond[i] = beyond_own(run, &search->threads, wait);
 		place->needed += is_needed(wait);
-		place->broad += excess(input->run, wait) >= BLOCKED_MIN_NS &&
-			usable(&input->needs, wait) >= BLOCKED_MIN_NS;
+		place->broad += excess(run, wait) >= BLOCKED_MIN_NS &&
+			usable(needs, wait) >= BLOCKED_MIN_NS;
+		place->for_others += is_for_others(run, wait);
+		place->beyond += search->beyond[i].time >= BLOCKED_MIN_NS;
 	}
 	return 0;
 }
 
-static enum confidence confidence_of(const struct pass_input *input, const struct place *place,
+static enum confidence confidence_of(const struct needs_process *process, const struct place *place,
 	const struct host_wait *wait)
 {
-	const struct needs_process *process = id_map_get(&input->needs.processes, wait->process);
-
 	if (!is_for_order(wait))
 		return wait->ordered ? CONFIDENCE_LIKELY : CONFIDENCE_OF_RULE;
 	return process && wait_verdict(&place->waits, process) >= CONFIDENCE_LIKELY
@@ -117,48 +214,57 @@ static enum confidence confidence_of(const struct pass_input *input, const struc
 		: CONFIDENCE_POSSIBLE;
 }
 
-static int add(const struct pass_input *input, struct findings *findings, struct id_map *places,
-	const struct host_wait *wait)
+static int add(struct search *search, size_t number)
 {
-	const struct place *place = place_of(findings, places, wait->call);
-	int64_t cost = excess(input->run, wait), rest = usable(&input->needs, wait);
+	const struct needs *needs = &search->input->needs;
+	const struct host_wait *wait = &needs->host[number];
+	const struct beyond *beyond = &search->beyond[number];
+	const struct place *place = place_of(search->findings, &search->places, wait->call);
+	const struct needs_process *process = id_map_get(&needs->processes, wait->process);
 	struct instance instance = { .rule = RULE_broad_sync,
 		.process = wait->process,
 		.call = wait->call,
 		.other_call = wait->behind,
-		.cost = cost,
-		.saving = rest < cost ? rest : cost,
+		.cost = excess(search->input->run, wait),
 		.change = CHANGE_WAIT,
 		.still_needs = wait->until > wait->ordered_end ? wait->needed : wait->ordered };
 
 	if (!place)
 		return -1;
-	instance.confidence = confidence_of(input, place, wait);
-	if (instance.saving < BLOCKED_MIN_NS || is_needed(wait) || place->needed > 1 ||
-		place->broad < FINDING_MIN_COUNT)
+	instance.confidence = confidence_of(process, place, wait);
+	if (is_needed(wait) || place->needed > 1 || place->broad < FINDING_MIN_COUNT) {
+		if (place->for_others || place->beyond < FINDING_MIN_COUNT)
+			return 0;
+		instance.own = 1;
+		instance.cost = beyond->time;
+		instance.still_needs = beyond->own;
+		instance.confidence = process && process->others == OTHERS_MAY ? CONFIDENCE_POSSIBLE
+									       : CONFIDENCE_LIKELY;
+	}
+	instance.saving = at_most(usable(needs, wait), instance.cost);
+	if (instance.saving < BLOCKED_MIN_NS)
 		return 0;
-	for (size_t i = 0; i < NEEDS_BESIDE && !is_hidden(&input->needs, wait); i++)
+	for (size_t i = 0; i < NEEDS_BESIDE && !is_hidden(needs, wait); i++)
 		instance.also[i] = wait->also[i];
-	return findings_add(findings, &instance);
+	return findings_add(search->findings, &instance);
 }
 
 static int run(const struct pass_input *input, struct findings *findings)
 {
-	struct id_map places = { 0 };
-	struct map clocks = { 0 };
+	struct search search = { .input = input, .findings = findings };
+	size_t count = input->needs.host_count;
 	int rc;
 
 	if (!input->needs.host_is_known)
 		return 0;
-	rc = ids_read(&clocks, input->db, WAIT_CLOCKS_SQL, 1) ||
-			tally(input, findings, &places, &clocks)
-		? -1
-		: 0;
-	for (size_t i = 0; i < input->needs.host_count && !rc; i++)
-		if (excess(input->run, &input->needs.host[i]) >= BLOCKED_MIN_NS)
-			rc = add(input, findings, &places, &input->needs.host[i]);
-	id_map_release(&places, free);
-	map_release(&clocks);
+	search.beyond = xcalloc(count + 1, sizeof(*search.beyond));
+	rc = ids_read(&search.clocks, input->db, WAIT_CLOCKS_SQL, 1) || tally(&search) ? -1 : 0;
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = add(&search, i);
+	id_map_release(&search.places, free);
+	id_map_release(&search.threads, free);
+	map_release(&search.clocks);
+	free(search.beyond);
 	return rc;
 }
 
@@ -171,10 +277,21 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 		return -1;
 	fputs(", ", out);
 	words_time(worst->cost, out);
-	fputs(" longer than for the last work that the host or later work is known to need", out);
+	fputs(worst->own ? " longer than for the last work of its own thread"
+			 : " longer than for the last work that the host or later work is known to "
+			   "need",
+		out);
 	if (worst->also[0])
 		fputs("; the next wait would take its place: fix that one, too", out);
 	return 0;
 }
 
-const struct pass pass_broad_sync = { .run = run, .say = say };
+static int fix(struct words *words, const struct instance *worst, FILE *out)
+{
+	(void)words;
+	if (worst->own)
+		fputs("wait for the streams that this thread submits to, not for the device", out);
+	return 0;
+}
+
+const struct pass pass_broad_sync = { .run = run, .say = say, .fix = fix };

@@ -132,6 +132,10 @@ static int find_rows(struct search *search)
 			continue;
 		if (call->enter >= loop->begin[loop->turns])
 			break;
+		if (!run_loop_has(loop, call->enter)) {
+			open = 0;
+			continue;
+		}
 		if (!run_link(run, id)->parent)
 			outer = id;
 		for (; call->enter >= loop->begin[turn + 1]; turn++)
@@ -217,10 +221,8 @@ static int report_all(struct search *search, struct findings *findings)
 
 static int is_worth_it(const struct search *search)
 {
-	int64_t whole = search->loop->end - search->loop->begin[0];
-
 	return search->submits > (int64_t)search->loop->turns &&
-		100 * search->saveable >= LAUNCH_BOUND_PERCENT * whole;
+		100 * search->saveable >= LAUNCH_BOUND_PERCENT * run_loop_length(search->loop);
 }
 
 static int check_loop(const struct run *run, const struct run_loop *loop, struct findings *findings)

@@ -60,14 +60,16 @@ static const struct {
 		" WHERE process = ?1 AND " WAITS_FOR_OTHER_DEVICES("name") ")" },
 	/* Their kernels stretch those of this process. */
 	{ "other programs computed on the device at the same time", OTHER_USE_MIN_PERCENT,
-		"SELECT max(busy) FROM other_use WHERE process = ?1 AND device IN "
+		/* +: the operations are read only if there was other use at all. */
+		"SELECT max(busy) FROM other_use WHERE process = ?1 AND +device IN "
 		"(SELECT device FROM work WHERE process = ?1)" },
 	{ "several processes used the device at the same time", 1,
-		"WITH used AS (SELECT process, device, min(start) AS first, max(end) AS last "
-		" FROM work WHERE (SELECT count(*) FROM process) > 1 GROUP BY 1, 2) "
-		"SELECT EXISTS (SELECT 1 FROM used a JOIN used b ON b.device = a.device "
-		" AND b.process <> a.process AND b.first < a.last AND a.first < b.last "
-		" WHERE a.process = ?1)" },
+		"SELECT CASE WHEN (SELECT count(*) FROM process) > 1 THEN ( "
+		" WITH used AS (SELECT process, device, min(start) AS first, max(end) AS last "
+		"  FROM work GROUP BY 1, 2) "
+		" SELECT EXISTS (SELECT 1 FROM used a JOIN used b ON b.device = a.device "
+		"  AND b.process <> a.process AND b.first < a.last AND a.first < b.last "
+		"  WHERE a.process = ?1)) ELSE 0 END" },
 };
 
 /* Returns NULL after a message. */

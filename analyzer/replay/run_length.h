@@ -16,11 +16,6 @@ struct run_length {
 	int64_t serial; /* device busy, minus the busiest stream */
 };
 
-/* The loop of a process, from table loop: a row of table thread, times in ns, number of turns. */
-struct loop_span {
-	int64_t thread, start, until, end, turns;
-};
-
 /* Measures what was recorded, before unknown_since().  Returns 0, or -1 after a message. */
 int run_length(struct db *db, int64_t process, struct run_length *length);
 

@@ -293,24 +293,33 @@ int savings_estimate(struct savings *savings, int64_t process, struct saving *sa
 
 /*
  * Returns the time of a loop in a replay, ns: from the end of what its thread did before, until all
- * that was submitted before its end has ended.
+ * that was submitted before its end has ended, without the thread's time in pauses.
  */
-static int64_t loop_time(const struct replay *replay, uint32_t thread, const struct loop_span *loop,
+static int64_t loop_time(const struct replay *replay, uint32_t thread, const struct run_loop *loop,
 	const int64_t *end)
 {
-	int64_t before = replay->first, last = replay->first;
+	int64_t own = replay->first, last = replay->first, before = replay->first, paused = 0;
 
 	for (size_t i = 0; i < replay->step_count; i++) {
-		if (replay->step[i].enter < loop->start && replay->step[i].thread == thread)
-			raise_to(&before, end[i]);
-		if (replay->step[i].enter < loop->until)
-			raise_to(&last, end[i]);
+		const struct replay_step *step = &replay->step[i];
+		int64_t since = own;
+
+		if (step->enter >= loop->begin[loop->turns])
+			continue;
+		raise_to(&last, end[i]);
+		if (step->thread != thread)
+			continue;
+		raise_to(&own, end[i]);
+		if (step->enter < loop->begin[0])
+			before = own;
+		else if (!run_loop_has(loop, step->enter))
+			paused += own - since;
 	}
-	return last - before;
+	return last - before - paused;
 }
 
 int savings_estimate_ceiling(struct savings *savings, int64_t process, int results,
-	const struct loop_span *loop, struct ceiling *ceiling)
+	const struct run_loop *loop, struct ceiling *ceiling)
 {
 	struct replay *replay = replay_of(savings, process);
 	uint32_t thread;
@@ -330,8 +339,7 @@ int savings_estimate_ceiling(struct savings *savings, int64_t process, int resul
 	for (size_t i = 0; i < replay->step_count; i++) {
 		const struct replay_step *step = &replay->step[i];
 
-		if (step->thread == thread && step->enter >= loop->start &&
-			step->enter < loop->until)
+		if (step->thread == thread && run_loop_has(loop, step->enter))
 			ceiling->blocked += replay->held[i];
 	}
 	restore(replay);

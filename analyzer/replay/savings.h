@@ -27,6 +27,7 @@ struct changed_call {
 	unsigned change;
 };
 
+struct run_loop;
 struct savings;
 
 /* Returns NULL after a message. */
@@ -53,7 +54,7 @@ struct ceiling {
  * changes.  Returns as savings_estimate().
  */
 int savings_estimate_ceiling(struct savings *savings, int64_t process, int results,
-	const struct loop_span *loop, struct ceiling *ceiling);
+	const struct run_loop *loop, struct ceiling *ceiling);
 
 /* Admits an explicit wait, as replay_admit(). */
 void savings_admit(struct savings *savings, int64_t process, int64_t call);

@@ -7,6 +7,7 @@
 
 #include "format.h"
 #include "print.h"
+#include "severity.h"
 
 static const char tables_sql[] =
 	"CREATE TEMP TABLE merged (id INTEGER PRIMARY KEY, finding INTEGER);"
@@ -39,7 +40,7 @@ static const char join_sql[] =
 /* Which of those that are one shows them. */
 static const char choose_sql[] =
 	"CREATE TEMP TABLE shown_for AS SELECT m.id, first_value(m.id) OVER (PARTITION BY m.finding"
-	"  ORDER BY m.id = ?1 DESC, f.shown DESC, f.severity <> 'high', f.severity <> 'medium',"
+	"  ORDER BY m.id = ?1 DESC, f.shown DESC, " SEVERITY_RANK("f.severity") " DESC,"
 	"  m.id) AS finding FROM temp.merged m JOIN main.finding f ON f.id = m.id";
 
 /*
@@ -129,29 +130,6 @@ static void print_range(sqlite3_stmt *row, int column, const char *bound, const 
 	print(out, "%s %s", high, what);
 }
 
-/* "in 4 of 4 processes, each 29 times, 80 ms to 130 ms host wait; pid 17: " */
-static void print_spread(sqlite3_stmt *row, FILE *out)
-{
-	long long least = sqlite3_column_int64(row, SPREAD_COUNT);
-	long long most = sqlite3_column_int64(row, SPREAD_COUNT + 1);
-	long long pid = sqlite3_column_int64(row, SPREAD_PID);
-	int processes = sqlite3_column_int(row, SPREAD_PROCESSES);
-
-	print(out, "in %d of %d processes, ", processes, sqlite3_column_int(row, SPREAD_OF));
-	if (processes > 1) {
-		print(out, "each ");
-		if (least < most)
-			print(out, "%lld to ", least);
-		print(out, "%lld time%s", most, most == 1 ? "" : "s");
-		print_range(row, SPREAD_WAITED, "", "host wait", out);
-		print_range(row, SPREAD_DELAYED, "", "device delay", out);
-		print_range(row, SPREAD_SAVING,
-			sqlite3_column_int(row, SPREAD_BOUND) ? "at most " : "", "saving", out);
-		fputs("; ", out);
-	}
-	print(out, "pid %lld: ", pid);
-}
-
 static int put_spread(sqlite3_stmt *insert, sqlite3_stmt *row)
 {
 	char *text = NULL;
@@ -159,8 +137,29 @@ static int put_spread(sqlite3_stmt *insert, sqlite3_stmt *row)
 	FILE *out = open_memstream(&text, &size);
 	int rc = -1;
 
-	if (out)
-		print_spread(row, out);
+	if (out) {
+		/* "in 4 of 4 processes, each 29 times, 80 ms to 130 ms host wait; pid 17: " */
+		long long least = sqlite3_column_int64(row, SPREAD_COUNT);
+		long long most = sqlite3_column_int64(row, SPREAD_COUNT + 1);
+		long long pid = sqlite3_column_int64(row, SPREAD_PID);
+		int processes = sqlite3_column_int(row, SPREAD_PROCESSES);
+
+		print(out, "in %d of %d processes, ", processes,
+			sqlite3_column_int(row, SPREAD_OF));
+		if (processes > 1) {
+			print(out, "each ");
+			if (least < most)
+				print(out, "%lld to ", least);
+			print(out, "%lld time%s", most, most == 1 ? "" : "s");
+			print_range(row, SPREAD_WAITED, "", "host wait", out);
+			print_range(row, SPREAD_DELAYED, "", "device delay", out);
+			print_range(row, SPREAD_SAVING,
+				sqlite3_column_int(row, SPREAD_BOUND) ? "at most " : "", "saving",
+				out);
+			fputs("; ", out);
+		}
+		print(out, "pid %lld: ", pid);
+	}
 	if (out && !fclose(out))
 		rc = db_run(insert, "is", sqlite3_column_int64(row, SPREAD_FINDING), text);
 	else

@@ -126,7 +126,7 @@ static int print_loops(struct db *db, FILE *out)
 {
 	sqlite3_stmt *q = report_fact(db, FACT_LOOPS);
 	int step = -1, several = has_several_processes(db), printed = 0;
-	char turn[DURATION_SIZE], pid[32] = "", warm[64];
+	char turn[DURATION_SIZE], pid[32] = "", warm[64], paused[DURATION_SIZE + 64] = "";
 
 	while (q && (step = db_step(q)) > 0 && printed < MOST_DEVICES) {
 		if (several && !is_described(db, sqlite3_column_int64(q, LOOPS_PROCESS)))
@@ -137,10 +137,16 @@ static int print_loops(struct db *db, FILE *out)
 				"pid %lld: ", (long long)sqlite3_column_int64(q, LOOPS_PID));
 		snprintf(warm, sizeof(warm), ", after %lld to warm up",
 			(long long)sqlite3_column_int64(q, LOOPS_WARM));
-		print(out, "    loop     %s%lld turns of %s, from %s on%s\n", pid,
+		if (sqlite3_column_int64(q, LOOPS_PAUSED))
+			snprintf(paused, sizeof(paused), ", with %s outside of it in between",
+				format_duration(turn, sqlite3_column_int64(q, LOOPS_PAUSED)));
+		else
+			*paused = '\0';
+		print(out, "    loop     %s%lld turns of %s, from %s on%s%s\n", pid,
 			(long long)sqlite3_column_int64(q, LOOPS_TURNS),
 			format_duration(turn, sqlite3_column_int64(q, LOOPS_TURN)),
-			db_text(q, LOOPS_PLACE), sqlite3_column_int64(q, LOOPS_WARM) ? warm : "");
+			db_text(q, LOOPS_PLACE), sqlite3_column_int64(q, LOOPS_WARM) ? warm : "",
+			paused);
 		if (print_inner_loops(db, sqlite3_column_int64(q, LOOPS_PROCESS), out)) {
 			step = -1;
 			break;
@@ -221,27 +227,6 @@ static void print_causes(const struct idling *idling, FILE *out)
 	}
 }
 
-/* What ended the time in which the thread was blocked. */
-static void print_until(sqlite3_stmt *q, FILE *out)
-{
-	const char *until = db_text(q, BLOCKED_UNTIL), *place = db_text(q, BLOCKED_PLACE);
-	int64_t thread = sqlite3_column_int64(q, BLOCKED_THREAD);
-
-	if (!strcmp(until, "host_function")) {
-		fputs(" until a host function", out);
-		if (sqlite3_column_type(q, BLOCKED_STREAM) != SQLITE_NULL)
-			print(out, " on %s", db_text(q, BLOCKED_STREAM_NAME));
-	} else if (!strcmp(until, "wait")) {
-		print(out, " until thread %lld returned from a wait at %s", (long long)thread,
-			place);
-	} else if (!strcmp(until, "call")) {
-		print(out, " until thread %lld, which submits, made its last call at %s",
-			(long long)thread, place);
-	} else {
-		print(out, ", before %s (nothing was seen that ended it)", db_text(q, BLOCKED_TO));
-	}
-}
-
 static int print_blocked(struct db *db, const struct report_idling *of, FILE *out)
 {
 	sqlite3_stmt *q = report_fact(db, FACT_BLOCKED);
@@ -256,7 +241,24 @@ static int print_blocked(struct db *db, const struct report_idling *of, FILE *ou
 			spent < of->idle / ACCOUNT_SMALL_PART)
 			continue;
 		print(out, "%s at %s", separator, db_text(q, BLOCKED_FROM));
-		print_until(q, out);
+		/* What ended the time in which the thread was blocked. */
+		const char *until = db_text(q, BLOCKED_UNTIL), *place = db_text(q, BLOCKED_PLACE);
+		int64_t thread = sqlite3_column_int64(q, BLOCKED_THREAD);
+
+		if (!strcmp(until, "host_function")) {
+			fputs(" until a host function", out);
+			if (sqlite3_column_type(q, BLOCKED_STREAM) != SQLITE_NULL)
+				print(out, " on %s", db_text(q, BLOCKED_STREAM_NAME));
+		} else if (!strcmp(until, "wait")) {
+			print(out, " until thread %lld returned from a wait at %s",
+				(long long)thread, place);
+		} else if (!strcmp(until, "call")) {
+			print(out, " until thread %lld, which submits, made its last call at %s",
+				(long long)thread, place);
+		} else {
+			print(out, ", before %s (nothing was seen that ended it)",
+				db_text(q, BLOCKED_TO));
+		}
 		print(out, ": %s", format_duration(time, a_turn(of, spent)));
 		separator = ";";
 		count++;

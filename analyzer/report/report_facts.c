@@ -89,7 +89,7 @@ static const char waits_sql[] =
 /* In the order of enum report_loops_column, and so the next three. */
 static const char loops_sql[] =
 	"SELECT l.process, p.pid, l.place, l.turns, l.start AS start_ns, l.end AS end_ns,"
-	" (l.end - l.start) / l.turns AS turn_ns, l.warm FROM loop l"
+	" (l.end - l.start - l.paused) / l.turns AS turn_ns, l.warm, l.paused AS paused_ns FROM loop l"
 	" JOIN process p ON p.id = l.process ORDER BY l.process";
 
 /* Turns are those of one turn of the loop, on average. */
@@ -104,7 +104,7 @@ static const char inner_loops_sql[] =
  * findings; busy: of the busiest device.
  */
 static const char ceiling_sql[] =
-	"SELECT l.process, (l.end - l.start) / l.turns AS turn_ns,"
+	"SELECT l.process, (l.end - l.start - l.paused) / l.turns AS turn_ns,"
 	" max(r.ceiling, coalesce(r.turn_saving, 0)) AS saved_ns, r.ceiling_blocked AS blocked_ns,"
 	" max(r.ceiling_unread, coalesce(r.turn_saving, 0)) AS unread_saved_ns,"
 	" r.ceiling_unread_blocked AS unread_blocked_ns,"

@@ -75,7 +75,8 @@ enum report_loops_column {
 	LOOPS_START,
 	LOOPS_END,
 	LOOPS_TURN,
-	LOOPS_WARM
+	LOOPS_WARM,
+	LOOPS_PAUSED
 };
 
 enum report_inner_loops_column { INNER_LOOPS_PROCESS, INNER_LOOPS_PLACE, INNER_LOOPS_TURNS };

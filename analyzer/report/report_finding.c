@@ -14,6 +14,7 @@
 #include "report_places.h"
 #include "report_timeline.h"
 #include "rules.h"
+#include "severity.h"
 #include "shell.h"
 
 /* clang-format off */
@@ -192,8 +193,10 @@ static const char *variable_name(const char *mangled, struct whole_name *name)
 	return own ? own + strlen("::") : name->text;
 }
 
-static void print_memory(sqlite3_stmt *row, FILE *out)
+static void print_hazard(sqlite3_stmt *row, FILE *out)
 {
+	int64_t gap = sqlite3_column_int64(row, HAZARD_GAP);
+	char time[DURATION_SIZE];
 	char common[DURATION_SIZE], whole[DURATION_SIZE];
 	struct whole_name name;
 	const char *variable = variable_name(text(row, HAZARD_VARIABLE), &name);
@@ -207,14 +210,6 @@ static void print_memory(sqlite3_stmt *row, FILE *out)
 		print(out, " allocated at %s%s%s", text(row, HAZARD_TEXT),
 			*text(row, HAZARD_FUNCTION) ? " in " : "", text(row, HAZARD_FUNCTION));
 	fputc('\n', out);
-}
-
-static void print_hazard(sqlite3_stmt *row, FILE *out)
-{
-	int64_t gap = sqlite3_column_int64(row, HAZARD_GAP);
-	char time[DURATION_SIZE];
-
-	print_memory(row, out);
 	print(out, "    seen the later access in %s, the earlier one in %s\n",
 		evidence_text(text(row, HAZARD_EVIDENCE)),
 		evidence_text(text(row, HAZARD_OTHER_EVIDENCE)));
@@ -249,12 +244,16 @@ static const char *said_confidence(const struct rule_info *rule, const char *con
 	return is_measured && !strcmp(confidence, "certain") ? "" : confidence;
 }
 
-/* Red, yellow or plain. */
+#define NAME_AND_COLOR(name, rank, annotation, level, color) { #name, color },
+
 static const char *severity_color(const char *severity)
 {
-	return !strcmp(severity, "high")      ? "\033[31m"
-		: !strcmp(severity, "medium") ? "\033[33m"
-					      : "";
+	static const char *const names_and_colors[][2] = { SEVERITIES(NAME_AND_COLOR) };
+
+	for (size_t i = 0; i < sizeof(names_and_colors) / sizeof(*names_and_colors); i++)
+		if (!strcmp(severity, names_and_colors[i][0]))
+			return names_and_colors[i][1];
+	return "";
 }
 
 static int print_finding(struct db *db, sqlite3_stmt *row, const struct report_options *options,

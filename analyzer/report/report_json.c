@@ -140,18 +140,6 @@ static int put_fact(struct db *db, enum report_fact fact, FILE *out)
 	return put_rows(db, report_fact(db, fact), report_facts[fact].shape, out) < 0 ? -1 : 0;
 }
 
-static int put_summary(struct db *db, FILE *out)
-{
-	fputs("\"summary\":{", out);
-	for (int fact = 0; fact < FACT_COUNT; fact++) {
-		fputs(fact ? ",\n" : "", out);
-		if (put_fact(db, fact, out))
-			return -1;
-	}
-	fputs("},\n", out);
-	return 0;
-}
-
 /* How many findings there are at a level, and besides. */
 static int put_totals(struct db *db, const struct report_options *options, FILE *out)
 {
@@ -263,8 +251,13 @@ static int put_report(struct db *db, const struct report_options *options, FILE 
 	fputs("{\"tool\":\"cufence\",\"format\":" JSON_FORMAT ",\n", out);
 	if (options->filter && put_filter(db, options->filter, out))
 		return -1;
-	if (put_summary(db, out))
-		return -1;
+	fputs("\"summary\":{", out);
+	for (int fact = 0; fact < FACT_COUNT; fact++) {
+		fputs(fact ? ",\n" : "", out);
+		if (put_fact(db, fact, out))
+			return -1;
+	}
+	fputs("},\n", out);
 	fputs("\"together\":", out);
 	if (put_rows(db, db_prepare(db, together_sql), FACT_ROWS, out) < 0)
 		return -1;

@@ -139,33 +139,26 @@ static int print_stretches(struct db *db, const struct report_idling *of, int *c
 	return step < 0 ? -1 : 0;
 }
 
-/* The innermost function that has more than half of the time, with all that it calls. */
-static int find_main_function(struct db *db, const struct report_idling *of, struct place *place)
+int report_outside(struct db *db, const struct report_idling *of, FILE *out)
 {
-	sqlite3_stmt *q = report_fact(db, FACT_FUNCTIONS);
-	int step = -1;
+	struct place place = { 0, NULL };
+	int count = 0, rc = -1;
 
-	while (q && (step = db_step(q)) > 0) {
+	if (of->outside < of->idle / ACCOUNT_SMALL_PART)
+		return 0;
+	/* The innermost function that has more than half of the time, with all that it calls. */
+	sqlite3_stmt *q = report_fact(db, FACT_FUNCTIONS);
+
+	while (q && (rc = db_step(q)) > 0) {
 		int64_t time = sqlite3_column_int64(q, FUNCTIONS_TIME);
 
 		if (is_of(q, FUNCTIONS_PROCESS, FUNCTIONS_DEVICE, of) && 2 * time > of->outside &&
-			(!place->text || time <= place->time) && set_function(place, time, q)) {
-			step = -1;
+			(!place.text || time <= place.time) && set_function(&place, time, q)) {
+			rc = -1;
 			break;
 		}
 	}
 	sqlite3_finalize(q);
-	return step;
-}
-
-int report_outside(struct db *db, const struct report_idling *of, FILE *out)
-{
-	struct place place = { 0, NULL };
-	int count = 0, rc;
-
-	if (of->outside < of->idle / ACCOUNT_SMALL_PART)
-		return 0;
-	rc = find_main_function(db, of, &place);
 	if (!rc && place.text)
 		print_part(of, &place, of->outside, &count, out);
 	rc = rc || print_functions(db, of, place.text, &count, out) ||

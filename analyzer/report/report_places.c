@@ -111,16 +111,6 @@ static int written_length(const char *name)
 	return length;
 }
 
-static void name_other(sqlite3_stmt *row, char *what, size_t size)
-{
-	const char *call = db_text(row, PLACE_OTHER_CALL);
-
-	if (*db_text(row, PLACE_OTHER_KERNEL))
-		snprintf(what, size, "launch of %s", db_text(row, PLACE_OTHER_KERNEL));
-	else
-		snprintf(what, size, "%.*s", written_length(call), call);
-}
-
 /* Layout of a finding's places. */
 struct place_layout {
 	struct report_places of;
@@ -184,55 +174,50 @@ static void print_source(sqlite3_stmt *row, int number, const struct place_layou
 		line[length] ? "..." : "");
 }
 
-static int print_at(sqlite3_stmt *row, const struct place_layout *layout, FILE *out)
-{
-	char saving[DURATION_SIZE];
-
-	if (*db_text(row, PLACE_TEXT))
-		print(out, "    at   %-*s  %s", layout->width,
-			*db_text(row, PLACE_FUNCTION) ? db_text(row, PLACE_FUNCTION) : "?",
-			db_text(row, PLACE_TEXT));
-	else
-		fputs("    at   a place that was not recorded", out);
-	if (layout->of.lines > 1 && sqlite3_column_type(row, PLACE_SAVING) != SQLITE_NULL)
-		print(out, "  (alone about %s)",
-			format_duration(saving, sqlite3_column_int64(row, PLACE_SAVING)));
-	if (!has_other(row))
-		print_part(row, layout, out);
-	fputc('\n', out);
-	print_source(row, PLACE_NUMBER, layout, out);
-	return print_from(row, layout, out);
-}
-
-static void print_for(sqlite3_stmt *row, const char *what, const struct place_layout *layout,
-	FILE *out)
-{
-	print(out, "    for  %-*s  %s%s%s", layout->width, what, db_text(row, PLACE_OTHER_TEXT),
-		*db_text(row, PLACE_OTHER_FUNCTION) ? " in " : "",
-		db_text(row, PLACE_OTHER_FUNCTION));
-	print_part(row, layout, out);
-	fputc('\n', out);
-	if (strcmp(db_text(row, PLACE_OTHER_TEXT), db_text(row, PLACE_TEXT)) != 0)
-		print_source(row, PLACE_OTHER_NUMBER, layout, out);
-}
-
 static int print_place(sqlite3_stmt *row, struct place_layout *layout, FILE *out)
 {
 	int length = (int)strlen(db_text(row, PLACE_FUNCTION));
+	const char *call = db_text(row, PLACE_OTHER_CALL);
 	char what[WHAT_MAX];
 
-	name_other(row, what, sizeof(what));
+	if (*db_text(row, PLACE_OTHER_KERNEL))
+		snprintf(what, sizeof(what), "launch of %s", db_text(row, PLACE_OTHER_KERNEL));
+	else
+		snprintf(what, sizeof(what), "%.*s", written_length(call), call);
 	if ((int)strlen(what) > length)
 		length = (int)strlen(what);
 	if (length > layout->width && length <= WIDTH_MAX)
 		layout->width = length;
 	if (strncmp(layout->line, db_text(row, PLACE_LINE), sizeof(layout->line) - 1)) {
-		if (print_at(row, layout, out))
+		char saving[DURATION_SIZE];
+
+		if (*db_text(row, PLACE_TEXT))
+			print(out, "    at   %-*s  %s", layout->width,
+				*db_text(row, PLACE_FUNCTION) ? db_text(row, PLACE_FUNCTION) : "?",
+				db_text(row, PLACE_TEXT));
+		else
+			fputs("    at   a place that was not recorded", out);
+		if (layout->of.lines > 1 && sqlite3_column_type(row, PLACE_SAVING) != SQLITE_NULL)
+			print(out, "  (alone about %s)",
+				format_duration(saving, sqlite3_column_int64(row, PLACE_SAVING)));
+		if (!has_other(row))
+			print_part(row, layout, out);
+		fputc('\n', out);
+		print_source(row, PLACE_NUMBER, layout, out);
+		if (print_from(row, layout, out))
 			return -1;
 		snprintf(layout->line, sizeof(layout->line), "%s", db_text(row, PLACE_LINE));
 	}
-	if (has_other(row))
-		print_for(row, what, layout, out);
+	if (has_other(row)) {
+		print(out, "    for  %-*s  %s%s%s", layout->width, what,
+			db_text(row, PLACE_OTHER_TEXT),
+			*db_text(row, PLACE_OTHER_FUNCTION) ? " in " : "",
+			db_text(row, PLACE_OTHER_FUNCTION));
+		print_part(row, layout, out);
+		fputc('\n', out);
+		if (strcmp(db_text(row, PLACE_OTHER_TEXT), db_text(row, PLACE_TEXT)) != 0)
+			print_source(row, PLACE_OTHER_NUMBER, layout, out);
+	}
 	if (*db_text(row, PLACE_CONFIRMATION))
 		print(out, "    test %s\n", db_text(row, PLACE_CONFIRMATION));
 	return 0;

@@ -40,37 +40,6 @@ enum possible_column {
 	COL_COST
 };
 
-static void print_possible(sqlite3_stmt *row, const struct report_possible *possible, FILE *out)
-{
-	const char *what = possible->races == possible->count ? "race" : "finding";
-	const char *function = db_text(row, COL_FUNCTION);
-
-	print(out, "%lld possible %s%s", (long long)possible->count, what,
-		possible->count == 1 ? "" : "s");
-	if (possible->races && possible->races < possible->count)
-		print(out, " (%lld race%s)", (long long)possible->races,
-			possible->races == 1 ? "" : "s");
-	print(out, "%s %s%s%s: %s",
-		possible->count == 1   ? ":"
-			: *what == 'r' ? ", the first at"
-				       : ", the largest at",
-		db_text(row, COL_PLACE), *function ? " in " : "", function,
-		db_text(row, COL_MESSAGE));
-	fputs("; ", out);
-	report_print_cost(row, COL_COST, out);
-}
-
-static void print_command(const struct report_possible *possible, const char *database, FILE *out)
-{
-	const char *blank = *database ? " " : "";
-
-	if (possible->races == 1 && possible->count == 1)
-		print(out, ": cufence confirm%s%s %lld -- CMD...", blank, database,
-			(long long)possible->finding);
-	else
-		print(out, ": cufence report --level possible%s%s", blank, database);
-}
-
 static int print_line(struct db *db, const char *condition, const char *database,
 	struct report_possible *possible, FILE *out)
 {
@@ -83,8 +52,29 @@ static int print_line(struct db *db, const char *condition, const char *database
 	if (step > 0) {
 		*possible = (struct report_possible){ sqlite3_column_int64(q, COL_COUNT),
 			sqlite3_column_int64(q, COL_RACES), sqlite3_column_int64(q, COL_ID) };
-		print_possible(q, possible, out);
-		print_command(possible, database, out);
+		const char *what = possible->races == possible->count ? "race" : "finding";
+		const char *function = db_text(q, COL_FUNCTION);
+
+		print(out, "%lld possible %s%s", (long long)possible->count, what,
+			possible->count == 1 ? "" : "s");
+		if (possible->races && possible->races < possible->count)
+			print(out, " (%lld race%s)", (long long)possible->races,
+				possible->races == 1 ? "" : "s");
+		print(out, "%s %s%s%s: %s",
+			possible->count == 1   ? ":"
+				: *what == 'r' ? ", the first at"
+					       : ", the largest at",
+			db_text(q, COL_PLACE), *function ? " in " : "", function,
+			db_text(q, COL_MESSAGE));
+		fputs("; ", out);
+		report_print_cost(q, COL_COST, out);
+		const char *blank = *database ? " " : "";
+
+		if (possible->races == 1 && possible->count == 1)
+			print(out, ": cufence confirm%s%s %lld -- CMD...", blank, database,
+				(long long)possible->finding);
+		else
+			print(out, ": cufence report --level possible%s%s", blank, database);
 	}
 	sqlite3_finalize(q);
 	sqlite3_free(sql);

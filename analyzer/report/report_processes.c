@@ -14,7 +14,7 @@ enum { MOST_ROWS = 16, MOST_COMMAND = 40 }; /* characters of a command */
 static const char processes_sql[] =
 	"SELECT p.pid, p.end - p.start, u.busy, u.whole,"
 	" (SELECT sum(waited) FROM wait_use WHERE process = p.id),"
-	" (SELECT (end - start) / turns FROM loop WHERE process = p.id),"
+	" (SELECT (end - start - paused) / turns FROM loop WHERE process = p.id),"
 	" (SELECT count(*) FROM main.finding WHERE process = p.id AND shown),"
 	" (SELECT value FROM property WHERE process = p.id AND name = 'command'),"
 	" count(*) OVER () FROM process p LEFT JOIN (SELECT process, sum(busy_ns) AS busy,"
@@ -59,25 +59,6 @@ static void put_command(const char *command, char text[MOST_COMMAND + 4])
 	snprintf(text + used, 4, "%s", *command ? "..." : "");
 }
 
-static void print_row(sqlite3_stmt *row, FILE *out)
-{
-	char run[DURATION_SIZE], waited[DURATION_SIZE], turn[DURATION_SIZE];
-	char used[DURATION_SIZE], share[DURATION_SIZE], busy[2 * DURATION_SIZE + 4] = "-";
-	char pid[24], findings[24], command[MOST_COMMAND + 4];
-	int64_t whole = sqlite3_column_int64(row, COL_WHOLE);
-
-	if (whole > 0)
-		snprintf(busy, sizeof(busy), "%s (%s)", duration(row, COL_BUSY, used),
-			format_share(share,
-				(double)sqlite3_column_int64(row, COL_BUSY) / (double)whole));
-	snprintf(pid, sizeof(pid), "%lld", (long long)sqlite3_column_int64(row, COL_PID));
-	snprintf(findings, sizeof(findings), "%lld",
-		(long long)sqlite3_column_int64(row, COL_FINDINGS));
-	put_command(db_text(row, COL_COMMAND), command);
-	print(out, ROW, pid, duration(row, COL_RUN, run), busy, duration(row, COL_WAITED, waited),
-		duration(row, COL_TURN, turn), findings, command);
-}
-
 int report_processes(struct db *db, FILE *out)
 {
 	char *sql = sqlite3_mprintf(processes_sql, report_facts[FACT_DEVICES].sql);
@@ -88,7 +69,22 @@ int report_processes(struct db *db, FILE *out)
 		"command");
 	while (!step && (step = db_step(q)) > 0) {
 		fputs("             ", out);
-		print_row(q, out);
+		char run[DURATION_SIZE], waited[DURATION_SIZE], turn[DURATION_SIZE];
+		char used[DURATION_SIZE], share[DURATION_SIZE], busy[2 * DURATION_SIZE + 4] = "-";
+		char pid[24], findings[24], command[MOST_COMMAND + 4];
+		int64_t whole = sqlite3_column_int64(q, COL_WHOLE);
+
+		if (whole > 0)
+			snprintf(busy, sizeof(busy), "%s (%s)", duration(q, COL_BUSY, used),
+				format_share(share,
+					(double)sqlite3_column_int64(q, COL_BUSY) / (double)whole));
+		snprintf(pid, sizeof(pid), "%lld", (long long)sqlite3_column_int64(q, COL_PID));
+		snprintf(findings, sizeof(findings), "%lld",
+			(long long)sqlite3_column_int64(q, COL_FINDINGS));
+		put_command(db_text(q, COL_COMMAND), command);
+		print(out, ROW, pid, duration(q, COL_RUN, run), busy,
+			duration(q, COL_WAITED, waited), duration(q, COL_TURN, turn), findings,
+			command);
 		rest = sqlite3_column_int(q, COL_PROCESSES) - MOST_ROWS;
 		step = 0;
 	}

@@ -89,16 +89,6 @@ int report_together(struct db *db, FILE *out)
 	return step;
 }
 
-static int64_t count_findings(struct db *db, enum report_level level)
-{
-	char *sql =
-		sqlite3_mprintf("SELECT count(*) FROM finding f WHERE %s", report_condition(level));
-	int64_t count = sql ? db_int(db, sql, 0) : 0;
-
-	sqlite3_free(sql);
-	return count;
-}
-
 /* Prints the command for another report of this database, with the given choice. */
 static int print_command(struct db *db, const struct report_options *options, const char *choice,
 	FILE *out)
@@ -178,7 +168,13 @@ static void print_nothing(struct db *db, FILE *out)
 static int print_rest(struct db *db, const struct report_options *options, int64_t printed,
 	FILE *out)
 {
-	int64_t chosen = count_findings(db, options->level);
+	enum report_level level = options->level;
+	char *sql =
+		sqlite3_mprintf("SELECT count(*) FROM finding f WHERE %s", report_condition(level));
+	int64_t count = sql ? db_int(db, sql, 0) : 0;
+
+	sqlite3_free(sql);
+	int64_t chosen = count;
 
 	if (!printed && options->filter)
 		fputs("\nno findings\n", out);

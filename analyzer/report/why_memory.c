@@ -69,28 +69,21 @@ static int say_pair(struct memory *memory, const struct memory_access *earlier,
 	return rc < 0 ? -1 : 0;
 }
 
-static int say_conflicts(struct memory *memory, int *lines)
+static int say(struct memory *memory)
 {
+	int lines = 0;
+
 	for (size_t i = 0; i < memory->earlier->count; i++)
-		for (size_t k = 0; k < memory->later->count && *lines < LINE_LIMIT; k++) {
+		for (size_t k = 0; k < memory->later->count && lines < LINE_LIMIT; k++) {
 			const struct memory_access *earlier = &memory->earlier->access[i];
 			const struct memory_access *later = &memory->later->access[k];
 
 			if (access_conflict(earlier, later).overlap == OVERLAP_NONE)
 				continue;
-			++*lines;
+			++lines;
 			if (say_pair(memory, earlier, later))
 				return -1;
 		}
-	return 0;
-}
-
-static int say(struct memory *memory)
-{
-	int lines = 0;
-
-	if (say_conflicts(memory, &lines))
-		return -1;
 	if (lines)
 		return 0;
 	puts(memory->earlier->complete && memory->later->complete

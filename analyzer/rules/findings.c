@@ -23,11 +23,9 @@ struct findings *findings_new(struct db *db, struct words *words)
 	findings->places = places_open(db, words);
 	for (size_t i = 0; i < evidence->loop_count; i++) {
 		const struct run_loop *loop = &evidence->loop[i];
-		struct loop_span *span =
-			id_map_need(&findings->loops, loop->process, sizeof(*span));
 
-		*span = (struct loop_span){ loop->thread, loop->begin[0], loop->begin[loop->turns],
-			loop->end, (int64_t)loop->turns };
+		*(struct run_loop *)id_map_need(&findings->loops, loop->process, sizeof(*loop)) =
+			*loop;
 	}
 	if (findings->places)
 		return findings;
@@ -81,9 +79,9 @@ int64_t findings_line(struct findings *findings, int64_t call)
 
 int64_t findings_turns(const struct findings *findings, int64_t process)
 {
-	const struct loop_span *loop = id_map_get(&findings->loops, process);
+	const struct run_loop *loop = id_map_get(&findings->loops, process);
 
-	return loop ? loop->turns : 0;
+	return loop ? (int64_t)loop->turns : 0;
 }
 
 static int64_t occurrences(const struct instance *instance)
@@ -94,10 +92,10 @@ static int64_t occurrences(const struct instance *instance)
 static void add_cost(const struct findings *findings, struct cost *cost,
 	const struct instance *instance)
 {
-	const struct loop_span *loop = id_map_get(&findings->loops, instance->process);
+	const struct run_loop *loop = id_map_get(&findings->loops, instance->process);
 	const struct run_call *call = loop ? run_call(findings->db->run, instance->call) : NULL;
 
-	if (call && call->enter >= loop->start && call->enter < loop->until)
+	if (call && run_loop_has(loop, call->enter))
 		cost->in_loop += instance->cost;
 	cost->count += occurrences(instance);
 	if (instance->saving == FINDING_DELAY) {
@@ -238,11 +236,11 @@ struct part findings_part(const struct findings *findings, int64_t process, int6
 	const struct cost *cost)
 {
 	const struct run_length *run = id_map_get(&findings->runs, process);
-	const struct loop_span *loop = id_map_get(&findings->loops, process);
+	const struct run_loop *loop = id_map_get(&findings->loops, process);
 	struct part part = { .share = (double)saving / (double)run->whole };
 	int is_mostly = 2 * cost->in_loop > cost_of(cost);
 	double within = is_mostly ? (double)cost->in_loop / (double)cost_of(cost) : 0;
-	int64_t span = loop ? loop->end - loop->start : 0;
+	int64_t span = loop ? run_loop_length(loop) : 0;
 	/* More than the loop takes is saved outside of it. */
 	int64_t in_loop = at_most((int64_t)(within * (double)saving), span);
 	double of_loop = span > 0 ? (double)in_loop / (double)span : 0;
@@ -251,8 +249,8 @@ struct part findings_part(const struct findings *findings, int64_t process, int6
 	if (!is_mostly || of_loop < part.share || cost->count < FINDING_MIN_COUNT)
 		return part;
 	part.share = of_loop;
-	part.turns = loop->turns;
-	part.turn = in_loop / loop->turns;
+	part.turns = (int64_t)loop->turns;
+	part.turn = in_loop / part.turns;
 	return part;
 }
 

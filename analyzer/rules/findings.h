@@ -54,6 +54,7 @@ struct instance {
 	int overlapped;               /* the two operations ran at the same time */
 	int64_t alike, total;         /* set by findings: those with this why, of so many there */
 	int64_t still_needs;          /* with CHANGE_WAIT: a call it must still wait for, 0: none */
+	int own;                      /* that is its own thread's last work, needed or not */
 	int masked;                   /* set by findings: it saves time only with other fixes */
 	int reads; /* a script's line reads a result: other reads may wait in its place */
 };

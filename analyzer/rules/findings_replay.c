@@ -12,6 +12,7 @@
 #include "findings_internal.h"
 #include "memory.h"
 #include "places.h"
+#include "run_evidence.h"
 
 /* Change calls for the next estimate. */
 static void change_places(struct savings *savings, int64_t process,
@@ -390,11 +391,12 @@ static int replay_together(struct findings *findings, int64_t process, const str
  * waits account for, and so whether the shown findings are all there is.
  */
 
-static int replay_ceiling(struct findings *findings, int64_t process, const struct loop_span *loop,
+static int replay_ceiling(struct findings *findings, int64_t process, const struct run_loop *loop,
 	sqlite3_stmt *update)
 {
 	struct savings *savings = findings->savings;
 	size_t masked = findings->masked_count;
+	int64_t turns = (int64_t)loop->turns;
 	struct ceiling ceiling[2];
 
 	for (int unread = 0; unread < 2; unread++) {
@@ -414,9 +416,8 @@ static int replay_ceiling(struct findings *findings, int64_t process, const stru
 	/* A replay with more changes may take a little longer. */
 	if (ceiling[1].saving < ceiling[0].saving)
 		ceiling[1] = ceiling[0];
-	return db_run(update, "iiiii", ceiling[0].saving / loop->turns,
-		ceiling[0].blocked / loop->turns, ceiling[1].saving / loop->turns,
-		ceiling[1].blocked / loop->turns, process);
+	return db_run(update, "iiiii", ceiling[0].saving / turns, ceiling[0].blocked / turns,
+		ceiling[1].saving / turns, ceiling[1].blocked / turns, process);
 }
 
 /*
@@ -428,10 +429,10 @@ static int is_ceiling_wanted(struct db *db)
 	sqlite3_stmt *q = db_prepare(db,
 		"SELECT EXISTS (SELECT 1 FROM loop l WHERE (SELECT sum(time) FROM account h "
 		"  WHERE h.process = l.process AND h.device IS NULL AND h.cause = 'held') * 100 >= "
-		"   ?1 * (l.end - l.start) AND EXISTS (SELECT 1 FROM account d "
+		"   ?1 * (l.end - l.start - l.paused) AND EXISTS (SELECT 1 FROM account d "
 		"  WHERE d.process = l.process AND d.device NOT NULL GROUP BY d.device "
 		"  HAVING sum(CASE WHEN d.cause IN ('kernels', 'copies', 'both') THEN 0 "
-		"   ELSE d.time END) * 100 >= ?1 * (l.end - l.start)))");
+		"   ELSE d.time END) * 100 >= ?1 * (l.end - l.start - l.paused)))");
 	int rc = q && !db_bind(q, "i", (int64_t)HIGH_PERCENT) && db_step(q) > 0
 		? sqlite3_column_int(q, 0)
 		: -1;

@@ -12,13 +12,17 @@ static const char tables_sql[] =
 
 /* Parameters: the filter's, section, unit, by_loop. */
 static const char item_sql[] =
-	"WITH item(process, thread, stream, kernel, at, name, detail, value, times, bytes, peak)"
+	"WITH pause AS MATERIALIZED (SELECT process, end AS start, after AS end FROM (SELECT"
+	"  *, lead(start) OVER (PARTITION BY process ORDER BY number) AS after FROM turn)"
+	"  WHERE end < after),"
+	" item(process, thread, stream, kernel, at, name, detail, value, times, bytes, peak)"
 	" AS (";
 static const char summary_sql[] =
 	"), kept AS (SELECT name, detail, value, times, i.bytes, peak,"
 	"  iif(?10 AND ?8 <> 'turns', 1.0 / l.turns, 1) AS part"
 	" FROM item i LEFT JOIN loop l ON l.process = i.process"
-	" WHERE (NOT ?10 OR at BETWEEN l.start AND l.until)"
+	" WHERE (NOT ?10 OR at BETWEEN l.start AND l.until) AND NOT (?10 AND EXISTS (SELECT 1"
+	"  FROM pause p WHERE p.process = i.process AND at >= p.start AND at < p.end))"
 	" AND " FILTER_KEEPS_WORK " AND " FILTER_KEEPS_CALL("i") ")"
 	" INSERT INTO temp.stats SELECT ?8, name, detail, round(sum(times * part), 3), ?9,"
 	" CAST(round(sum(value * part)) AS INTEGER), NULL, median(value), max(value),"

@@ -17,8 +17,7 @@
 const struct stats_section stats_sections[] = {
 	{ "turns", "turns", "ns", "loop",
 		"SELECT l.process, l.thread, NULL, NULL, t.start, l.place, NULL,"
-		" lead(t.start, 1, l.until) OVER (PARTITION BY t.process ORDER BY t.number)"
-		"  - t.start, 1, NULL, NULL"
+		" t.end - t.start, 1, NULL, NULL"
 		" FROM turn t JOIN loop l ON l.process = t.process WHERE t.start >= l.start" },
 	{ "kernels", "launches", "ns", "kernel",
 		OPERATION "iif(o.kind = 'graph', 'CUDA graphs', " KERNEL_LABEL(

@@ -13,15 +13,6 @@ struct text {
 	int64_t left;                        /* its names that have not been printed */
 };
 
-static const struct stats_section *find_section(const char *name)
-{
-	const struct stats_section *section = stats_sections;
-
-	while (section->name && strcmp(section->name, name))
-		section++;
-	return section;
-}
-
 /* "-" if unknown. */
 static const char *amount(const struct text *text, sqlite3_stmt *q, int column,
 	char buffer[DURATION_SIZE])
@@ -63,7 +54,11 @@ static int begin_section(struct text *text, const char *name)
 
 	end_section(text);
 	fputs(text->section ? "\n" : "", text->out);
-	text->section = find_section(name);
+	const struct stats_section *section = stats_sections;
+
+	while (section->name && strcmp(section->name, name))
+		section++;
+	text->section = section;
 	if (step > 0) {
 		text->left = sqlite3_column_int64(q, 0);
 		print(text->out, "%s: %s in %s %s%s\n", name, amount(text, q, 1, total),
@@ -75,23 +70,6 @@ static int begin_section(struct text *text, const char *name)
 	}
 	sqlite3_finalize(q);
 	return step > 0 ? 0 : -1;
-}
-
-/* The detail, and what only some sections have. */
-static void put_rest(const struct text *text, sqlite3_stmt *q)
-{
-	char buffer[DURATION_SIZE];
-
-	if (*db_text(q, 2))
-		print(text->out, "  (%s)", db_text(q, 2));
-	if (sqlite3_column_type(q, 9) != SQLITE_NULL)
-		print(text->out, ", %s", format_bytes(buffer, sqlite3_column_int64(q, 9)));
-	if (sqlite3_column_double(q, 10) >= 0.05)
-		print(text->out, ", %.1f GB/s", sqlite3_column_double(q, 10));
-	if (sqlite3_column_type(q, 11) != SQLITE_NULL)
-		print(text->out, ", at most %s at once",
-			format_bytes(buffer, sqlite3_column_int64(q, 11)));
-	fputc('\n', text->out);
 }
 
 static int put_row(struct text *text, sqlite3_stmt *q)
@@ -109,7 +87,19 @@ static int put_row(struct text *text, sqlite3_stmt *q)
 			: format_share(share, sqlite3_column_double(q, 6) / 100),
 		count_text(q, 3, count), amount(text, q, 7, median), amount(text, q, 8, worst),
 		db_text(q, 1));
-	put_rest(text, q);
+	/* The detail, and what only some sections have. */
+	char buffer[DURATION_SIZE];
+
+	if (*db_text(q, 2))
+		print(text->out, "  (%s)", db_text(q, 2));
+	if (sqlite3_column_type(q, 9) != SQLITE_NULL)
+		print(text->out, ", %s", format_bytes(buffer, sqlite3_column_int64(q, 9)));
+	if (sqlite3_column_double(q, 10) >= 0.05)
+		print(text->out, ", %.1f GB/s", sqlite3_column_double(q, 10));
+	if (sqlite3_column_type(q, 11) != SQLITE_NULL)
+		print(text->out, ", at most %s at once",
+			format_bytes(buffer, sqlite3_column_int64(q, 11)));
+	fputc('\n', text->out);
 	return 0;
 }
 

@@ -20,17 +20,6 @@ enum {
 };
 #define LOCK_BYTE 0x40000000u /* the page that contains it is never used */
 
-/* The first byte of a page. */
-static uint8_t leaf_type(const struct bulk_tree *tree)
-{
-	return tree->kind == BULK_TABLE ? 13 : 10;
-}
-
-static uint8_t interior_type(const struct bulk_tree *tree)
-{
-	return tree->kind == BULK_TABLE ? 5 : 2;
-}
-
 static int fail(const char *what)
 {
 	print(stderr, "cufence: cannot write the database: %s: %s\n", what, strerror(errno));
@@ -122,18 +111,6 @@ static void lift_last_key(struct bulk_tree *tree, struct bulk_child *child)
 	tree->free_end = end;
 }
 
-/* Clears the space between header and cells. */
-static void put_header(const struct bulk_tree *tree, uint8_t *page)
-{
-	uint32_t start = LEAF_HEADER + 2 * tree->cells;
-
-	memset(page + start, 0, tree->free_end - start);
-	memset(page, 0, LEAF_HEADER);
-	page[0] = leaf_type(tree);
-	put16(page + 3, tree->cells);
-	put16(page + 5, tree->free_end & 0xffff);
-}
-
 /* more: another page follows. */
 static int finish_page(struct bulk_tree *tree, int more)
 {
@@ -144,7 +121,16 @@ static int finish_page(struct bulk_tree *tree, int more)
 		child->size = (uint8_t)bulk_varint(child->separator, (uint64_t)tree->last);
 	else if (more)
 		lift_last_key(tree, child);
-	put_header(tree, current_page(tree));
+	/* Clears the space between header and cells. */
+	uint8_t *page = current_page(tree);
+	uint32_t start = LEAF_HEADER + 2 * tree->cells;
+
+	memset(page + start, 0, tree->free_end - start);
+	memset(page, 0, LEAF_HEADER);
+	/* The first byte of a page. */
+	page[0] = tree->kind == BULK_TABLE ? 13 : 10;
+	put16(page + 3, tree->cells);
+	put16(page + 5, tree->free_end & 0xffff);
 	tree->cells = 0;
 	tree->free_end = tree->page_size;
 	return ++tree->full == BLOCK ? write_block(tree) : 0;
@@ -227,7 +213,7 @@ static int write_interior(struct bulk_tree *tree, int database, const struct bul
 		memcpy(at + end, cell, size);
 		put16(at + INTERIOR_HEADER + 2 * i, end);
 	}
-	at[0] = interior_type(tree);
+	at[0] = tree->kind == BULK_TABLE ? 5 : 2;
 	put16(at + 3, (unsigned)count - 1);
 	put16(at + 5, end & 0xffff);
 	put32(at + 8, child[count - 1].page);

@@ -86,11 +86,11 @@ static int check_row(struct table *table, sqlite3_stmt *row)
 	return table->length > SCHEMA_LONGEST ? wrong(table, "duration") : 0;
 }
 
-/* Reads the table, never an index, whose contents may differ. */
-static sqlite3_stmt *select_rows(const struct table *table)
+static int check_table(struct table table, int64_t most)
 {
-	const struct schema_table *is = table->is;
-	sqlite3_str *sql = sqlite3_str_new(table->db->handle);
+	/* Reads the table, never an index, whose contents may differ. */
+	const struct schema_table *is = table.is;
+	sqlite3_str *sql = sqlite3_str_new(table.db->handle);
 	sqlite3_stmt *rows;
 	char *text;
 
@@ -101,14 +101,8 @@ static sqlite3_stmt *select_rows(const struct table *table)
 		sqlite3_str_appendf(sql, ", %s, %s", is->holds, is->length ? is->length : "0");
 	sqlite3_str_appendf(sql, " FROM \"%w\" NOT INDEXED", is->name);
 	text = sqlite3_str_finish(sql);
-	rows = text ? db_prepare(table->db, text) : NULL;
+	rows = text ? db_prepare(table.db, text) : NULL;
 	sqlite3_free(text);
-	return rows;
-}
-
-static int check_table(struct table table, int64_t most)
-{
-	sqlite3_stmt *rows = select_rows(&table);
 	int step = -1;
 
 	while (rows && (step = db_step(rows)) > 0 && table.row < most)

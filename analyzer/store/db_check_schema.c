@@ -30,29 +30,22 @@ int db_check_same(const char *one, const char *other)
 	return 1;
 }
 
-/* Finds which declaration has the name, SCHEMA_DECLARED: none. */
-static int find_declared(const char *name)
-{
-	int i = 0;
-
-	while (i < SCHEMA_DECLARED && strcmp(name, schema_name(i)))
-		i++;
-	return i;
-}
-
 int db_check_schema(struct db *db)
 {
 	sqlite3_stmt *there = db_prepare(db, "SELECT type, name, sql FROM sqlite_master");
 	int rc = there ? 0 : -1, step = 0, has_trigger = 0, seen[SCHEMA_DECLARED] = { 0 };
 
 	while (!rc && (step = db_step(there)) > 0) {
-		int declared = find_declared(db_text(there, 1));
-		char *wanted;
+		const char *name = db_text(there, 1);
+		int declared = 0; /* the declaration of that name, SCHEMA_DECLARED: none */
 
+		while (declared < SCHEMA_DECLARED && strcmp(name, schema_name(declared)))
+			declared++;
 		has_trigger |= !strcmp(db_text(there, 0), "trigger");
 		if (declared == SCHEMA_DECLARED)
 			continue;
-		wanted = schema_declaration(declared);
+		char *wanted = schema_declaration(declared);
+
 		if (!db_check_same(wanted, db_text(there, 2)))
 			rc = db_damaged(db, "'%s' does not match the schema of cufence",
 				schema_name(declared));

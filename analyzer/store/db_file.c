@@ -10,16 +10,6 @@
 
 #include "print.h"
 
-/* SQLite has one error for all open failures. */
-static void report_not_opened(const char *path, sqlite3 *handle)
-{
-	int error = handle ? sqlite3_system_errno(handle) : ENOMEM;
-
-	print(stderr, "cufence: cannot open '%s': %s%s\n", path,
-		error ? strerror(error) : sqlite3_errmsg(handle),
-		error == ENOENT ? " (\"cufence run\" and \"cufence load\" make databases)" : "");
-}
-
 /* SQLite of distributions interprets file:NAME as a URI. The caller frees the result. */
 static char *name_of_file(const char *path)
 {
@@ -54,7 +44,14 @@ int db_file_open(struct db *db, const char *path, int flags)
 	db->path = strdup(path);
 	rc = !name || !db->path || sqlite3_open_v2(name, &db->handle, flags, NULL) != SQLITE_OK;
 	if (rc) {
-		report_not_opened(path, db->handle);
+		/* SQLite has one error for all open failures. */
+		sqlite3 *handle = db->handle;
+		int error = handle ? sqlite3_system_errno(handle) : ENOMEM;
+
+		print(stderr, "cufence: cannot open '%s': %s%s\n", path,
+			error ? strerror(error) : sqlite3_errmsg(handle),
+			error == ENOENT ? " (\"cufence run\" and \"cufence load\" make databases)"
+					: "");
 		db_close(db);
 	} else {
 		sqlite3_busy_timeout(db->handle, 2000);

@@ -44,7 +44,8 @@ struct keeper {
 };
 
 /* Each returns 0, or -1 if nothing can be kept. */
-static int keep(struct keeper *keeper, const char *kind, const void *bytes, size_t size)
+static int keep(struct keeper *keeper, const char *kind, uint64_t hash, const void *bytes,
+	size_t size)
 {
 	size_t bound = ZSTD_compressBound(size), packed;
 	char *data;
@@ -54,8 +55,8 @@ static int keep(struct keeper *keeper, const char *kind, const void *bytes, size
 		return -1;
 	packed = ZSTD_compress(data, bound, bytes, size, ZSTD_CLEVEL_DEFAULT);
 	if (!ZSTD_isError(packed) && !take_room(&keeper->room, packed)) {
-		rc = db_run(keeper->insert, "siib", kind, (int64_t)image_hash(bytes, size),
-			(int64_t)size, data, packed);
+		rc = db_run(keeper->insert, "siib", kind, (int64_t)hash, (int64_t)size, data,
+			packed);
 		keeper->failed = rc;
 	}
 	free(data);
@@ -73,7 +74,8 @@ static int keep_file(struct keeper *keeper, const char *path)
 	if (!fstat(fd, &file) && S_ISREG(file.st_mode) && file.st_size <= keeper->unpacked)
 		bytes = malloc((size_t)file.st_size + 1);
 	if (bytes && read(fd, bytes, (size_t)file.st_size) == file.st_size)
-		rc = keep(keeper, KIND_OF_TRACE, bytes, (size_t)file.st_size);
+		rc = keep(keeper, KIND_OF_TRACE, image_hash(bytes, (uint64_t)file.st_size), bytes,
+			(size_t)file.st_size);
 	free(bytes);
 	close(fd);
 	return rc;
@@ -88,7 +90,7 @@ static int keep_image(struct keeper *keeper, const char *path, const struct imag
 	if (!image_is_beside(piece) || db_bind(keeper->loaded, "i", (int64_t)piece->hash) ||
 		db_step(keeper->loaded) <= 0 || !(bytes = image_read_beside(path, piece)))
 		return 0;
-	rc = keep(keeper, KIND_OF_IMAGE, bytes, piece->total);
+	rc = keep(keeper, KIND_OF_IMAGE, piece->hash, bytes, piece->total);
 	free(bytes);
 	return rc;
 }
@@ -108,7 +110,10 @@ static int keep_images(struct keeper *keeper, const char *path)
 
 static int keep_all(struct keeper *keeper, char *const *trace, size_t count, const char *command)
 {
-	int rc = command ? keep(keeper, KIND_OF_COMMAND, command, strlen(command)) : 0;
+	size_t length = command ? strlen(command) : 0;
+	int rc = command
+		? keep(keeper, KIND_OF_COMMAND, image_hash(command, length), command, length)
+		: 0;
 
 	for (size_t i = 0; i < count && !rc; i++)
 		rc = keep_file(keeper, trace[i]) || keep_images(keeper, trace[i]);
@@ -198,8 +203,8 @@ static char *unpack(struct unpacker *unpacker, sqlite3_stmt *row)
 	if (size >= 0 && data && !take_room(&unpacker->room, (uint64_t)size))
 		bytes = malloc((size_t)size + 1);
 	if (bytes && ZSTD_decompress(bytes, (size_t)size, data, packed) == (size_t)size &&
-		image_hash(bytes, (uint64_t)size) ==
-			(uint64_t)sqlite3_column_int64(row, ROW_HASH)) {
+		image_has_hash(bytes, (uint64_t)size,
+			(uint64_t)sqlite3_column_int64(row, ROW_HASH))) {
 		bytes[size] = '\0';
 		return bytes;
 	}

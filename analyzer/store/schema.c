@@ -80,30 +80,26 @@ const char *schema_name(int declared)
 				      : indexes[declared - TABLE_COUNT].name;
 }
 
-/* A line for each column, with its note. */
-static void declare(sqlite3_str *sql, const struct schema_table *table)
-{
-	sqlite3_str_appendf(sql, "CREATE TABLE %s ( -- %s\n", table->name, table->note);
-	for (size_t i = 0; i < table->columns; i++) {
-		const struct schema_column *column = &table->column[i];
-
-		sqlite3_str_appendf(sql, "\t%s %s%s%s%s\n", column->name, column->declared,
-			i + 1 < table->columns || table->key ? "," : "",
-			*column->note ? " -- " : "", column->note);
-	}
-	if (table->key)
-		sqlite3_str_appendf(sql, "\tPRIMARY KEY (%s)\n", table->key);
-	sqlite3_str_appendall(sql, table->without_rowid ? ") WITHOUT ROWID" : ")");
-}
-
 char *schema_declaration(int declared)
 {
 	sqlite3_str *sql = sqlite3_str_new(NULL);
 	char *text;
 
-	if (declared < TABLE_COUNT)
-		declare(sql, &schema_tables[declared]);
-	else
+	if (declared < TABLE_COUNT) {
+		/* A line for each column, with its note. */
+		const struct schema_table *table = &schema_tables[declared];
+		sqlite3_str_appendf(sql, "CREATE TABLE %s ( -- %s\n", table->name, table->note);
+		for (size_t i = 0; i < table->columns; i++) {
+			const struct schema_column *column = &table->column[i];
+
+			sqlite3_str_appendf(sql, "\t%s %s%s%s%s\n", column->name, column->declared,
+				i + 1 < table->columns || table->key ? "," : "",
+				*column->note ? " -- " : "", column->note);
+		}
+		if (table->key)
+			sqlite3_str_appendf(sql, "\tPRIMARY KEY (%s)\n", table->key);
+		sqlite3_str_appendall(sql, table->without_rowid ? ") WITHOUT ROWID" : ")");
+	} else
 		sqlite3_str_appendall(sql, indexes[declared - TABLE_COUNT].sql);
 	text = sqlite3_str_finish(sql);
 	if (!text)

@@ -278,19 +278,6 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void describe(const struct resolved_frame *frame, char *text, size_t size)
-{
-	if (frame->source.file && frame->source.line)
-		snprintf(text, size, "%s:%d", base_of(frame->source.file), frame->source.line);
-	else if (IS_SCRIPT_FRAME(frame->address))
-		snprintf(text, size, "%s", frame->source.file ? base_of(frame->source.file) : "?");
-	else if (frame->mapping)
-		snprintf(text, size, "%s+0x%llx", base_of(frame->mapping->path),
-			(unsigned long long)mapping_offset(frame->mapping, frame->address));
-	else
-		snprintf(text, size, "0x%llx", (unsigned long long)frame->address);
-}
-
 static int write_frames(struct symbols *s, int64_t site)
 {
 	if (db_run(s->drop, "i", site))
@@ -337,7 +324,17 @@ static int resolve_site(struct symbols *s, int64_t site)
 	frame = first_user_frame(s);
 	if (!frame) /* CUDA's own doing: the outermost frame is the best there is */
 		frame = &s->frame[s->frame_count - 1];
-	describe(frame, text, sizeof(text));
+	if (frame->source.file && frame->source.line)
+		snprintf(text, sizeof(text), "%s:%d", base_of(frame->source.file),
+			frame->source.line);
+	else if (IS_SCRIPT_FRAME(frame->address))
+		snprintf(text, sizeof(text), "%s",
+			frame->source.file ? base_of(frame->source.file) : "?");
+	else if (frame->mapping)
+		snprintf(text, sizeof(text), "%s+0x%llx", base_of(frame->mapping->path),
+			(unsigned long long)mapping_offset(frame->mapping, frame->address));
+	else
+		snprintf(text, sizeof(text), "0x%llx", (unsigned long long)frame->address);
 	return db_run(s->update, "ssIssi", frame->name[0] ? frame->name : NULL, frame->source.file,
 		frame->source.line ? (int64_t)frame->source.line : DB_NULL, api, text, site);
 }

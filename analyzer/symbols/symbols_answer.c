@@ -191,27 +191,6 @@ static int key_of(const struct known_file *file, char key[KEY_SIZE])
 	return length < KEY_SIZE;
 }
 
-static void read_answer(struct known_file *file, struct cursor *cursor)
-{
-	struct found found = { .answer = { .offset = get_number(cursor) } };
-	struct symbol_answer *answer = &found.answer;
-
-	answer->calls_stub = (int)get_number(cursor);
-	answer->frame_count = get_count(cursor);
-	for (int i = 0; i < answer->frame_count; i++)
-		found.frame[i] = get_frame(cursor);
-	answer->tail_count = get_count(cursor);
-	for (int i = 0; i < answer->tail_count; i++) {
-		found.tail[i].source = get_frame(cursor);
-		found.tail[i].callee = get_text(cursor);
-	}
-	answer->jumper_count = get_count(cursor);
-	for (int i = 0; i < answer->jumper_count; i++)
-		found.jumper[i] = get_frame(cursor);
-	if (!cursor->failed && !add_answer(file, &found))
-		cursor->failed = 1;
-}
-
 /* Reads the cache's answers, if they were made from the same files. */
 static void ask_cache(struct known_file *file)
 {
@@ -234,8 +213,25 @@ static void ask_cache(struct known_file *file)
 	snprintf(file->link.name, sizeof(file->link.name), "%s", name);
 	if (get_number(&cursor) != debug_stamp(file->path, &file->link))
 		return;
-	while (cursor.at < cursor.end && !cursor.failed)
-		read_answer(file, &cursor);
+	while (cursor.at < cursor.end && !cursor.failed) {
+		struct found found = { .answer = { .offset = get_number(&cursor) } };
+		struct symbol_answer *answer = &found.answer;
+
+		answer->calls_stub = (int)get_number(&cursor);
+		answer->frame_count = get_count(&cursor);
+		for (int i = 0; i < answer->frame_count; i++)
+			found.frame[i] = get_frame(&cursor);
+		answer->tail_count = get_count(&cursor);
+		for (int i = 0; i < answer->tail_count; i++) {
+			found.tail[i].source = get_frame(&cursor);
+			found.tail[i].callee = get_text(&cursor);
+		}
+		answer->jumper_count = get_count(&cursor);
+		for (int i = 0; i < answer->jumper_count; i++)
+			found.jumper[i] = get_frame(&cursor);
+		if (!cursor.failed && !add_answer(file, &found))
+			cursor.failed = 1;
+	}
 	file->cached = file->count;
 }
 

@@ -10,15 +10,6 @@
 #include "memory.h"
 #include "symbols_dwarf.h"
 
-/* A trace's build id has 20 bytes at most; a file's may be longer or shorter. */
-static int build_id_matches(const char *id, const char *expected)
-{
-	enum { RECORDED = 40 };
-	size_t length = strnlen(id, RECORDED);
-
-	return !expected || (length && !strncmp(id, expected, length));
-}
-
 /* Opens the supplementary debug file (dwz); without it some names are unknown. */
 static int open_shared(struct symbol_file *file)
 {
@@ -39,17 +30,6 @@ static int open_shared(struct symbol_file *file)
 	return 0;
 }
 
-static void open_dwarf(struct symbol_file *file)
-{
-	file->dwarf = debug_begin(&file->main);
-	if (!file->dwarf && !debug_file_open(&file->debug, file->main.path, &file->link))
-		file->dwarf = debug_begin(&file->debug);
-	if (file->dwarf && open_shared(file)) {
-		dwarf_end(file->dwarf);
-		file->dwarf = NULL;
-	}
-}
-
 struct symbol_file *symbol_file_open(const char *path, const char *build_id)
 {
 	struct symbol_file *file = xcalloc(1, sizeof(*file));
@@ -60,11 +40,21 @@ struct symbol_file *symbol_file_open(const char *path, const char *build_id)
 		return NULL;
 	}
 	debug_link_read(&file->link, &file->main);
-	if (!build_id_matches(file->link.build_id, build_id)) {
+	/* A trace's build id has 20 bytes at most; a file's may be longer or shorter. */
+	enum { RECORDED = 40 };
+	size_t length = strnlen(file->link.build_id, RECORDED);
+
+	if (build_id && (!length || strncmp(file->link.build_id, build_id, length) != 0)) {
 		symbol_file_close(file);
 		return NULL;
 	}
-	open_dwarf(file);
+	file->dwarf = debug_begin(&file->main);
+	if (!file->dwarf && !debug_file_open(&file->debug, file->main.path, &file->link))
+		file->dwarf = debug_begin(&file->debug);
+	if (file->dwarf && open_shared(file)) {
+		dwarf_end(file->dwarf);
+		file->dwarf = NULL;
+	}
 	return file;
 }
 

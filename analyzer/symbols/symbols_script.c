@@ -17,19 +17,16 @@ struct script_code {
 	size_t table_length;
 };
 
-static void *copy(const void *bytes, size_t length)
+/* A column as it is, with a NUL after it. */
+static void *column(sqlite3_stmt *row, int number)
 {
+	const void *bytes = sqlite3_column_blob(row, number);
+	size_t length = (size_t)sqlite3_column_bytes(row, number);
 	char *copied = xcalloc(length + 1, 1);
 
 	if (length)
 		memcpy(copied, bytes, length);
 	return copied;
-}
-
-/* A column as it is, with a NUL after it. */
-static void *column(sqlite3_stmt *row, int number)
-{
-	return copy(sqlite3_column_blob(row, number), (size_t)sqlite3_column_bytes(row, number));
 }
 
 static void add(struct script_space *space, sqlite3_stmt *row)

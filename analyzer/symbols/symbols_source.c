@@ -30,14 +30,6 @@ static int is_closure_type(Dwarf_Die *die)
 	return !name || begins(name, "<lambda");
 }
 
-static void note_closure(struct dwarf_unit *unit, Dwarf_Die *die, const char *function)
-{
-	char base[200];
-
-	demangle_base(function, base, sizeof(base));
-	map_set(&unit->closures, dwarf_dieoffset(die), (uintptr_t)xprintf("%s::{lambda}", base));
-}
-
 /* function: the innermost one around that is no lambda's, NULL: none; closure: parent is a type. */
 static void walk(struct dwarf_unit *unit, Dwarf_Die *parent, const char *function, int closure,
 	int depth)
@@ -50,8 +42,13 @@ static void walk(struct dwarf_unit *unit, Dwarf_Die *parent, const char *functio
 		int tag = dwarf_tag(&child);
 		const char *name = tag == DW_TAG_subprogram ? dwarf_diename(&child) : NULL;
 
-		if (function && closure && is_call_operator(name))
-			note_closure(unit, &child, function);
+		if (function && closure && is_call_operator(name)) {
+			char base[200];
+
+			demangle_base(function, base, sizeof(base));
+			map_set(&unit->closures, dwarf_dieoffset(&child),
+				(uintptr_t)xprintf("%s::{lambda}", base));
+		}
 		if (tag == DW_TAG_subprogram)
 			walk(unit, &child, is_call_operator(name) ? function : name, 0, depth + 1);
 		else if (tag == DW_TAG_structure_type || tag == DW_TAG_class_type)

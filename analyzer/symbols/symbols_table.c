@@ -80,22 +80,6 @@ static int by_address(const void *a, const void *b)
 	return (x->name < y->name) - (x->name > y->name);
 }
 
-/* One without a size reaches to the next one, at most to the end of its section. */
-static void add_spans(struct symbol_file *file)
-{
-	uint64_t next = UINT64_MAX;
-
-	for (size_t i = file->symbol_count; i-- > 0;) {
-		const struct symbol *symbol = &file->symbol[i];
-		uint64_t end = !symbol->sized && next < symbol->end ? next : symbol->end;
-
-		intervals_add(&file->symbol_spans, symbol->address, end, (uint32_t)i);
-		if (!i || file->symbol[i - 1].address != symbol->address)
-			next = symbol->address;
-	}
-	intervals_sort(&file->symbol_spans);
-}
-
 static void need_symbols(struct symbol_file *file)
 {
 	GElf_Shdr header;
@@ -116,7 +100,18 @@ static void need_symbols(struct symbol_file *file)
 	read_table(file, section);
 	if (file->symbol_count)
 		qsort(file->symbol, file->symbol_count, sizeof(*file->symbol), by_address);
-	add_spans(file);
+	/* One without a size reaches to the next one, at most to the end of its section. */
+	uint64_t next = UINT64_MAX;
+
+	for (size_t i = file->symbol_count; i-- > 0;) {
+		const struct symbol *symbol = &file->symbol[i];
+		uint64_t end = !symbol->sized && next < symbol->end ? next : symbol->end;
+
+		intervals_add(&file->symbol_spans, symbol->address, end, (uint32_t)i);
+		if (!i || file->symbol[i - 1].address != symbol->address)
+			next = symbol->address;
+	}
+	intervals_sort(&file->symbol_spans);
 }
 
 const char *symbol_table_name(struct symbol_file *file, uint64_t address)

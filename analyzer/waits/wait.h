@@ -12,6 +12,7 @@
 
 #include "db.h"
 #include "id_map.h"
+#include "map.h"
 #include "run_columns.h"
 #include "walk.h"
 
@@ -189,6 +190,27 @@ int waits_find_queue(struct db *db);
  * Pools of a device are not distinguished, and after a process has raised the threshold of any pool
  * nothing counts as trimmed.
  */
-void pool_trims_find(struct run *run);
+struct pool_trims {
+	struct id_map pools; /* struct pool, by process and device */
+	struct map keeps;    /* processes that raised a threshold */
+	struct samples usual;
+	/* The part of a call's time in which a pool may have given back or mapped memory. */
+	struct pool_part {
+		uint32_t call;
+		size_t trim; /* number of its row in run_evidence.trim */
+		int64_t key; /* of comparable calls */
+		int64_t time, expected, bytes;
+	} * part;
+	size_t part_count;
+};
+
+/*
+ * Processes the next call of a run with such pools.  end: of the work that it waits for, or after
+ * which it frees memory, ns.  Returns 1 if its time may have such a part.
+ */
+int pool_trims_process_call(struct pool_trims *trims, struct run *run, const struct walk_call *call,
+	int64_t end);
+void pool_trims_finish(struct pool_trims *trims, struct run *run);
+void pool_trims_release(struct pool_trims *trims);
 
 #endif

@@ -58,6 +58,8 @@ struct waits {
 	struct id_map timings; /* struct wait_timing, by process */
 	struct id_map copies;  /* struct copy_back, by thread */
 	struct resizes *resizes;
+	struct pool_trims trims;
+	int has_pools; /* memory is allocated in stream order */
 	struct wait_list list;
 	struct id_map uses; /* struct wait_use, by process and kind */
 };
@@ -81,7 +83,8 @@ struct waits *waits_new(struct db *db)
 	sqlite3_finalize(q);
 	waits->db = db;
 	waits->first_exit = WALK_NEVER;
-	pool_trims_find(db->run);
+	for (uint32_t id = 1; id < db->run->allocations.count; id++)
+		waits->has_pools |= run_allocation(db->run, id)->kind == ALLOCATION_ASYNC;
 	waits->resizes = resizes_new(db);
 	if (waits->resizes && !step)
 		return waits;
@@ -96,6 +99,7 @@ void waits_free(struct waits *waits)
 	id_map_release(&waits->contexts, free);
 	free(waits->flight);
 	resizes_free(waits->resizes);
+	pool_trims_release(&waits->trims);
 	samples_release(&waits->samples);
 	id_map_release(&waits->timings, free);
 	id_map_release(&waits->copies, free);
@@ -276,8 +280,8 @@ static int may_have_waited(const struct walk_call *call)
 		call->exit - call->enter - call->overhead >= BLOCKED_MIN_NS;
 }
 
-static struct wait wait_of(const struct waits *waits, const struct walk_call *call,
-	struct order_state before, enum resize resize)
+static struct wait wait_of(const struct walk_call *call, struct order_state before,
+	enum resize resize)
 {
 	int waits_by_itself = scope_of(call) != SCOPE_NONE;
 	struct wait wait = {
@@ -305,8 +309,6 @@ static struct wait wait_of(const struct waits *waits, const struct walk_call *ca
 
 	if (scope_is_explicit(call) || !waits_by_itself)
 		wait.kind = scope_is_explicit(call) ? WAIT_EXPLICIT : WAIT_INTERNAL;
-	/* A pool that gives memory back after a wait, or maps it, is no part of the wait. */
-	wait.exit -= (int64_t)map_get(&waits->db->run->evidence.trimmed, (uint64_t)call->id, 0);
 	if (before.op && before.end > wait.enter)
 		wait.before = operation_in(before);
 	if (waits_by_itself && scope_includes_own(call) && call->op && call->op_end != WALK_NEVER)
@@ -314,34 +316,44 @@ static struct wait wait_of(const struct waits *waits, const struct walk_call *ca
 	return wait;
 }
 
-/* Adds what the call shows of usual times, and the call itself if it may have been blocked. */
-static void add_candidate(struct waits *waits, const struct walk_call *call, struct wait wait)
+/* Adds what the call shows of usual times. */
+static void add_samples(struct waits *waits, const struct walk_call *call, const struct wait *wait,
+	int64_t duration, int64_t behind)
 {
 	const struct run *run = waits->db->run;
-	const struct copy_back *copy = id_map_get(&waits->copies, wait.thread);
-	int64_t duration = wait.exit - wait.enter - wait.overhead;
-	int64_t behind = wait.before.op ? wait.before.end - wait.enter : 0;
 	/* The end of an operation may only be a limit, by which nothing is measured. */
 	int is_exact =
-		wait.before.op && !run_where(run, run_work(run, wait.before.op))->end_is_limit;
+		wait->before.op && !run_where(run, run_work(run, wait->before.op))->end_is_limit;
 
-	if (wait.kind == WAIT_EXPLICIT && is_exact)
-		wait_timing_add(&waits->samples, wait.process, wait.exit - wait.before.end);
+	if (wait->kind == WAIT_EXPLICIT && is_exact)
+		wait_timing_add(&waits->samples, wait->process, wait->exit - wait->before.end);
 	/*
 	 * Work that was pending only for a small part of a copy does not explain the rest.  Other
 	 * calls have waited for it, and the thread may have slept longer.
 	 */
-	if (wait.waits && behind < duration / UNBLOCKED_PART &&
+	if (wait->waits && behind < duration / UNBLOCKED_PART &&
 		(call_is_copy(call->kind) || behind < WAIT_MIN_NS))
-		samples_add(&waits->samples, wait.key | (wait.own.op ? USUAL_OWN : 0),
+		samples_add(&waits->samples, wait->key | (wait->own.op ? USUAL_OWN : 0),
 			duration - behind);
 	/*
 	 * A call that waits first does only its own work after the end of the operation that it
 	 * waited for.
 	 */
-	if (wait.waits && wait.waits_first && is_exact && wait.before.end <= wait.exit)
-		samples_add(&waits->samples, wait.key | USUAL_AFTERWARDS,
-			wait.exit - wait.before.end);
+	if (wait->waits && wait->waits_first && is_exact && wait->before.end <= wait->exit)
+		samples_add(&waits->samples, wait->key | USUAL_AFTERWARDS,
+			wait->exit - wait->before.end);
+}
+
+/* Adds the call if it may have been blocked.  pooled: a pool may have taken a part of its time. */
+static void add_candidate(struct waits *waits, const struct walk_call *call, struct wait wait,
+	int pooled)
+{
+	const struct copy_back *copy = id_map_get(&waits->copies, wait.thread);
+	int64_t duration = wait.exit - wait.enter - wait.overhead;
+	int64_t behind = wait.before.op ? wait.before.end - wait.enter : 0;
+
+	if (!pooled)
+		add_samples(waits, call, &wait, duration, behind);
 	/* Its time is too short to prove a wait, but an explicit wait counts anyway. */
 	if (wait.kind == WAIT_EXPLICIT && wait.before.op && duration < WAIT_MIN_NS)
 		add_use(waits, wait.process, WAIT_EXPLICIT, at_most(behind, duration));
@@ -358,23 +370,39 @@ static void add_candidate(struct waits *waits, const struct walk_call *call, str
 	*array_push(waits->list.wait, waits->list.count) = wait;
 }
 
+/* Returns whether a pool may have given back or mapped memory in the call. */
+static int process_pools(struct waits *waits, const struct order *order,
+	const struct walk_call *call, struct order_state before)
+{
+	if (!waits->has_pools)
+		return 0;
+	land(waits, call->enter);
+	if (!call_is_wait(call->kind))
+		before = call->stream ? order_of_stream(order, call, 1)
+				      : of_device(waits, call->process, -1, 0);
+	return pool_trims_process_call(&waits->trims, waits->db->run, call, before.end);
+}
+
 int waits_process_call(struct waits *waits, const struct order *order, const struct walk_call *call)
 {
 	enum scope scope = scope_within(call);
 	const struct id_map *contexts = &waits->contexts;
-	struct order_state before;
+	struct order_state before = ORDER_NOTHING;
 	struct copy_back *copy;
 	enum resize resize = resizes_process_call(waits->resizes, call);
+	int may_have = may_have_waited(call), pooled;
 
-	if (may_have_waited(call)) {
+	if (may_have)
 		before = pending_find(waits, order, call, &scope);
+	pooled = process_pools(waits, order, call, before);
+	if (may_have) {
 		/*
 		 * Waits for unknown work, or for the call's own, show nothing.  Freeing memory of a
 		 * pool does not wait, and does not show the usual duration.
 		 */
 		if (before.op != ORDER_OP_UNKNOWN && !call->unknown &&
 			(scope != SCOPE_NONE || scope_of(call) == SCOPE_NONE))
-			add_candidate(waits, call, wait_of(waits, call, before, resize));
+			add_candidate(waits, call, wait_of(call, before, resize), pooled);
 		/* It waited for all work in its scope: if some is unknown, that has ended now. */
 		for (size_t i = 0; i < contexts->size && before.op == ORDER_OP_UNKNOWN &&
 			(scope_is_explicit(call) || scope_empties_device(call)) &&
@@ -425,6 +453,11 @@ int waits_finish(struct waits *waits)
 	struct polls polls = { 0 };
 	int rc;
 
+	/* A pool that gives memory back after a wait, or maps it, is no part of the wait. */
+	pool_trims_finish(&waits->trims, run);
+	for (size_t i = 0; i < waits->list.count; i++)
+		waits->list.wait[i].exit -= (int64_t)map_get(&run->evidence.trimmed,
+			(uint64_t)waits->list.wait[i].call, 0);
 	waits_judge(&waits->list, &waits->samples, &waits->timings, &run->evidence);
 	waits_add_staged(run, &waits->list);
 	rc = waits_find_avoidable(db, &waits->list) || waits_find_queue(db) ||

@@ -36,7 +36,6 @@
 #include "pinned_copies.h"
 #include "scope.h"
 #include "script_lines.h"
-#include "sharing.h"
 #include "spans.h"
 #include "stretches.h"
 #include "wait.h"
@@ -69,7 +68,6 @@ struct avoidable {
 	struct walk_thread *walk;
 	struct order_path *path;
 	struct access_reader *reader;
-	struct sharing *sharing;
 	struct script_lines lines;
 	struct pinned_copies pinned;
 	struct run *run;
@@ -189,6 +187,38 @@ static int covers(struct avoidable *a, const struct walk_call *call, const struc
 
 /* --- what happened until then --- */
 
+enum touch { TOUCH_NONE, TOUCH_MAYBE, TOUCH_SURELY };
+
+/*
+ * Does a call use what the copy reads or writes?  The extent of a kernel's access is unknown: a
+ * pointer below the copy's bytes may reach them.  Variables are left out: a copy into a variable
+ * could be replaced by an argument.  Returns an enum access_overlap, or -1 after a message.
+ */
+static int use_of(struct avoidable *a, int64_t copy, int64_t call)
+{
+	const struct accesses *one = access_read(a->reader, copy);
+	const struct accesses *other = one ? access_read(a->reader, call) : NULL;
+	int is_launch = kind_family(run_call(a->run, call)->kind) == FAMILY_launch;
+	int found = other ? OVERLAP_NONE : -1;
+
+	for (size_t i = 0; other && i < one->count; i++) {
+		const struct memory_access *access = &one->access[i];
+		const struct run_operand *word = run_find(&a->run->operands, (uint32_t)call);
+		const struct run_operand *end = run_rows_end(&a->run->operands);
+
+		if (run_allocation(a->run, access->allocation)->kind == ALLOCATION_VARIABLE)
+			continue;
+		for (; is_launch && word && word < end && word->call == call; word++)
+			if (word->allocation == access->allocation && word->address < access->high)
+				found = word->address < access->low && found != OVERLAP_SURE
+					? OVERLAP_MAYBE
+					: OVERLAP_SURE;
+		for (size_t k = 0; !is_launch && k < other->count; k++)
+			found = (int)at_least(found, access_overlap(access, &other->access[k]));
+	}
+	return found;
+}
+
 /*
  * Returns whether a later call's work must come after the operation; -1 after a message.  An order
  * by a copy in a default stream is not required, unless the copy orders the two by its data.
@@ -215,11 +245,13 @@ static int comes_after(struct avoidable *a, const struct walk_call *call, const 
 	if (is_about_results(s) && run_stream(a->run, call->stream)->created > s->wait->call)
 		return 1;
 	for (size_t i = 0; i < s->row_count; i++) {
-		int needed = sharing_between(a->sharing, s->row[i], s->behind.call, call->id);
+		int one = use_of(a, s->row[i], s->behind.call);
+		int other = one > OVERLAP_NONE ? use_of(a, s->row[i], call->id) : one;
 
-		if (needed < 0)
+		if (one < 0 || other < 0)
 			return -1;
-		if (!needed)
+		/* A pointer to the copy's bytes shows that the program passes parts. */
+		if (one == OVERLAP_NONE || one != other)
 			moved[count++] = s->row[i];
 	}
 	after = order_path_exists_moved(a->path, call->id, s->behind.call, moved, count);
@@ -512,8 +544,7 @@ int waits_find_avoidable(struct db *db, struct wait_list *list)
 		.reader = access_open(db) };
 	int rc;
 
-	a.sharing = a.reader ? sharing_open(db, a.reader) : NULL;
-	rc = !a.walk || !a.path || !a.sharing || script_lines_open(&a.lines, db) ||
+	rc = !a.walk || !a.path || !a.reader || script_lines_open(&a.lines, db) ||
 			stretches_load(&a.stretches, db) || pinned_find(&a.pinned, db)
 		? -1
 		: 0;
@@ -544,7 +575,6 @@ int waits_find_avoidable(struct db *db, struct wait_list *list)
 		rc = may < 0 ? -1 : 0;
 	}
 	script_lines_close(&a.lines);
-	sharing_close(a.sharing);
 	access_close(a.reader);
 	order_path_close(a.path);
 	walk_thread_close(a.walk);

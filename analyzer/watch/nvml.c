@@ -37,26 +37,6 @@ static void *either(void *library, const char *name, const char *older)
 	return symbol ? symbol : dlsym(library, older);
 }
 
-static void resolve(struct nvml *nvml, void *library)
-{
-	*(void **)&nvml->init = dlsym(library, "nvmlInit_v2");
-	*(void **)&nvml->get_count = dlsym(library, "nvmlDeviceGetCount_v2");
-	*(void **)&nvml->get_device = dlsym(library, "nvmlDeviceGetHandleByIndex_v2");
-	*(void **)&nvml->get_place = dlsym(library, "nvmlDeviceGetPciInfo_v3");
-	*(void **)&nvml->get_mig = dlsym(library, "nvmlDeviceGetMigMode");
-	*(void **)&nvml->get_used = dlsym(library, "nvmlDeviceGetProcessUtilization");
-	*(void **)&nvml->get_text = dlsym(library, "nvmlErrorString");
-	*(void **)&nvml->get_list[NVML_COMPUTE] =
-		either(library, "nvmlDeviceGetComputeRunningProcesses_v3",
-			"nvmlDeviceGetComputeRunningProcesses_v2");
-	*(void **)&nvml->get_list[NVML_GRAPHICS] =
-		either(library, "nvmlDeviceGetGraphicsRunningProcesses_v3",
-			"nvmlDeviceGetGraphicsRunningProcesses_v2");
-	*(void **)&nvml->get_list[NVML_MPS] =
-		either(library, "nvmlDeviceGetMPSComputeRunningProcesses_v3",
-			"nvmlDeviceGetMPSComputeRunningProcesses_v2");
-}
-
 const char *nvml_text(const struct nvml *nvml, int error)
 {
 	const char *text = NULL;
@@ -97,7 +77,22 @@ int nvml_open(struct nvml **opened, const char **why)
 	*why = "there is no NVML (" NVML_LIBRARY " was not found)";
 	if (!nvml)
 		return -1;
-	resolve(nvml, library);
+	*(void **)&nvml->init = dlsym(library, "nvmlInit_v2");
+	*(void **)&nvml->get_count = dlsym(library, "nvmlDeviceGetCount_v2");
+	*(void **)&nvml->get_device = dlsym(library, "nvmlDeviceGetHandleByIndex_v2");
+	*(void **)&nvml->get_place = dlsym(library, "nvmlDeviceGetPciInfo_v3");
+	*(void **)&nvml->get_mig = dlsym(library, "nvmlDeviceGetMigMode");
+	*(void **)&nvml->get_used = dlsym(library, "nvmlDeviceGetProcessUtilization");
+	*(void **)&nvml->get_text = dlsym(library, "nvmlErrorString");
+	*(void **)&nvml->get_list[NVML_COMPUTE] =
+		either(library, "nvmlDeviceGetComputeRunningProcesses_v3",
+			"nvmlDeviceGetComputeRunningProcesses_v2");
+	*(void **)&nvml->get_list[NVML_GRAPHICS] =
+		either(library, "nvmlDeviceGetGraphicsRunningProcesses_v3",
+			"nvmlDeviceGetGraphicsRunningProcesses_v2");
+	*(void **)&nvml->get_list[NVML_MPS] =
+		either(library, "nvmlDeviceGetMPSComputeRunningProcesses_v3",
+			"nvmlDeviceGetMPSComputeRunningProcesses_v2");
 	error = start(nvml);
 	*why = error ? nvml_text(nvml, error) : NULL;
 	*opened = nvml;

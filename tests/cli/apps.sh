@@ -33,7 +33,7 @@ questions() { # NAME DB
 	line /dev/null check "$2"
 	line "$to.json" report --level possible --format json "$2"
 	[[ $1 = *_simstatic ]] && return
-	for format in perfetto folded sarif junit github markdown csv; do
+	for format in $kinds; do
 		line /dev/null report --level possible --format "$format" -o "$tmp/formats/$1.$format" "$2"
 	done
 }
@@ -99,6 +99,7 @@ variants=("" _simstatic)
 sanitized && variants=("")
 
 mkdir "$tmp/formats"
+kinds=$(python3 "$apps/../tests/formats/formats.py" --kinds)
 [ $# -gt 0 ] || set -- $(cd "$apps" && ls -- *.cu | sed 's/\.cu$//')
 for half in 0 1; do
 	check_half "$half" "$@" >"$tmp/half.$half" &

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests the formats for other programs: Perfetto, SARIF, JUnit, GitHub's annotations, Markdown and CSV, of the golden
+# Tests the formats for other programs, Perfetto to CSV, of the golden
 # traces (apps.sh checks them for all test apps); also what a check accepts.
 . "$(dirname "$0")/lib.sh" "$@"
 here=$(cd "$(dirname "$0")/../formats" && pwd)
@@ -15,17 +15,26 @@ load() { # NAME: a trace as text, from standard input
 }
 
 mkdir all
-export_all() { # NAME: in all formats
+export_all() { # NAME: in all formats that formats.py checks
 	local format
-	for format in json perfetto folded sarif junit github markdown csv; do
+	for format in json $kinds; do
 		line /dev/null report --level possible --format "$format" -o "all/$1.$format" "$1.db"
 	done | "$build/tests/helpers/at_once" "$1.db" >statuses
-	same "$1: all formats are written" "8 0" "$(uniq -c statuses | xargs)"
+	same "$1: all formats are written" "$(wc -w <<<"json $kinds") 0" "$(uniq -c statuses | xargs)"
 }
 
 golden_text free_in_loop | load free_in_loop
 golden_text accidental_order | load accidental_order
 if command -v python3 >/dev/null; then
+	kinds=$(python3 "$here/formats.py" --kinds)
+	# A format is known here and in the pages; conforms reads JSON, use.py HTML and patch.sh the diff.
+	choices=$("$cufence" help report | sed -n 's/^    --format \([a-z|]*\).*/\1/p')
+	same "every format has a check" "$(tr '|' '\n' <<<"$choices" | sort)" \
+		"$(printf '%s\n' $kinds text json html patch | sort)"
+	has "the manual has its choices" "^\.BR .-.-format \" ${choices//|/\\|}\"" "$(cat "$here/../../doc/cufence.1")"
+	for kind in $kinds html json patch; do
+		has "doc/CI.md has .$kind" "^\| .*\`\.$kind\`.* \|" "$(cat "$here/../../doc/CI.md")"
+	done
 	for trace in "$golden"/*.txt; do
 		name=$(basename "$trace" .txt)
 		[[ $name = *_static ]] && continue

@@ -29,7 +29,7 @@ for name in training epochs epochs_in_place logged branches tokens lines_of_one_
 	same "$name: a time for each turn" 0 "$("$cufence" query "$name.db" \
 		"SELECT count(*) - (SELECT sum(turns) FROM loop) + count(*) - count(DISTINCT start) FROM turn")"
 	same "$name: all time has a cause" "" "$("$cufence" query "$name.db" "SELECT a.device, sum(a.time) FROM account a
-		JOIN loop l USING (process) GROUP BY 1 HAVING sum(a.time) <> max(l.end - l.start)")"
+		JOIN loop l USING (process) GROUP BY 1 HAVING sum(a.time) <> max(l.end - l.start - l.paused)")"
 done
 has "the report says it" '^ *loop +[0-9]+ turns of .*, from loops.py:[0-9]+ on' "$("$cufence" report training.db 2>&1)"
 has "and what is nested" '^ *each with 12 turns from loops.py:[0-9]+ on$' "$("$cufence" report training.db 2>&1)"

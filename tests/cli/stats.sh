@@ -49,8 +49,8 @@ INSERT INTO operation (id, process, call, kind, start, end, device, stream, corr
 	(10, 1, NULL, 'graph', 9000, 9030, 0, 2, 32, NULL, NULL, NULL, NULL, NULL, NULL);
 INSERT INTO wait (id, call, kind, op, waited, avoidable) VALUES (1, 7, 'implicit', 1, 250, 0), (2, 11, 'implicit', 2, 400, 0);
 INSERT INTO range VALUES (1, 1, 'step 0', 1000, 2000), (1, 1, 'step 1', 2000, 3000), (1, 1, 'inner', 1100, 1150), (1, 1, 'mark', 1500, 1500), (1, 1, 'open', 9500, NULL);
-INSERT INTO loop VALUES (1, 1, 1, 'a.cu:7', 4, 0, 1000, 6000, 6500);
-INSERT INTO turn VALUES (1, 0, 1000), (1, 1, 2000), (1, 2, 3000), (1, 3, 4500);
+INSERT INTO loop VALUES (1, 1, 1, 'a.cu:7', 4, 0, 1000, 6000, 6500, 0);
+INSERT INTO turn VALUES (1, 0, 1000, 2000), (1, 1, 2000, 3000), (1, 2, 3000, 4500), (1, 3, 4500, 6000);
 SQL
 csv() { "$cufence" stats --format csv mini.db "$@" | tail -n +2 | tr -d '\r'; }
 section() { csv --section "$@" | cut -d, -f2-; } # NAME OPTION...: without its name
@@ -85,6 +85,9 @@ same "a turn's waits" '"cudaFree, implicit",a.cu:7,0.5,ns,163,100.0,325,400,,,' 
 same "a turn's memory, live with what was there" 'device,,0.25,bytes,500,100.0,2000,2000,,,3000' "$(section memory --by loop)"
 same "turns are not divided" 'a.cu:7,,4,ns,5000,100.0,1250,1500,,,' "$(section turns --by loop)"
 same "no copy there" "" "$(csv --by loop | grep copies)"
+cp mini.db paused.db && sqlite3 paused.db 'UPDATE turn SET end = 2180 WHERE number = 1; UPDATE loop SET paused = 820'
+same "what a pause waits is no turn's" '"cudaFree, implicit",a.cu:7,0.25,ns,63,100.0,250,250,,,' \
+	"$("$cufence" stats --format csv --section waits --by loop paused.db | tail -n +2 | tr -d '\r' | cut -d, -f2-)"
 
 # --- filters: count and time of add<float> ---
 add() { csv --section kernels "$@" | grep add | cut -d, -f4,6; }

@@ -3,7 +3,8 @@
 """formats.py FOLDER [KIND...]: holds the exports NAME.perfetto, NAME.folded, NAME.sarif, NAME.junit, NAME.github,
 NAME.markdown and NAME.csv of a folder against NAME.json, the JSON report of the same run and level, and against what each format
 asks for; only these kinds, if there are any.  A line for each fault; exits 0 if there is none and there was something to check.
-formats.py --flows TRACE: counts its flows between calls, to work, from work to calls, between work."""
+formats.py --flows TRACE: counts its flows between calls, to work, from work to calls, between work.
+formats.py --kinds: the formats that it knows."""
 import csv
 import glob
 import html
@@ -382,5 +383,7 @@ def main(folder, *kinds):
 
 if sys.argv[1] == "--flows":
     count_flows(sys.argv[2])
+elif sys.argv[1] == "--kinds":
+    print(*CHECKS)
 else:
     sys.exit(main(*sys.argv[1:]))

@@ -174,6 +174,27 @@ static void a_forged_hash_has_answers_of_its_own(void **state)
 	assert_string_not_equal(digest, other);
 }
 
+/* Each word of an image counts, and so do its last bytes and its size. */
+static void an_image_has_one_hash(void **state)
+{
+	static char image[3 * IMAGE_START_BYTES + 5];
+	uint64_t hash;
+
+	for (size_t i = 0; i < sizeof(image); i++)
+		image[i] = (char)(i * i >> 3);
+	hash = image_hash(image, sizeof(image));
+	assert_true(image_has_hash(image, sizeof(image), hash));
+	assert_true(image_has_hash(image, sizeof(image), image_hash_in_turn(image, sizeof(image))));
+	assert_int_not_equal(image_hash(image, sizeof(image) - 1), hash);
+	for (size_t i = 0; i < sizeof(image); i++) {
+		image[i] ^= 1;
+		assert_false(image_has_hash(image, sizeof(image), hash));
+		image[i] ^= 1;
+	}
+	assert_int_equal(image_hash(image, IMAGE_START_BYTES),
+		image_hash_in_turn(image, IMAGE_START_BYTES));
+}
+
 static int use_own_cache(void **state)
 {
 	static char home[] = "/tmp/cufence-kept-XXXXXX";
@@ -197,6 +218,7 @@ int main(void)
 		cmocka_unit_test(limits_hold),
 		cmocka_unit_test(steps_are_counted_again),
 		cmocka_unit_test(a_forged_hash_has_answers_of_its_own),
+		cmocka_unit_test(an_image_has_one_hash),
 	};
 
 	return cmocka_run_group_tests(tests, use_own_cache, remove_cache);

@@ -98,12 +98,42 @@ static void the_last_up_to_a_number_is_found(void **state)
 	recent_release(&recent);
 }
 
+/* One that another with the same accesses follows is not missed. */
+static void accesses_unlike_all_that_are_kept_are_forgotten(void **state)
+{
+	struct recent_accesses recent = { 0 };
+	struct touch touch = { .stream = 1 };
+	const struct recent_ring *ring;
+
+	(void)state;
+	for (touch.call = 1; touch.call <= 3 * RECENT_DEPTH; touch.call++) {
+		touch.full = (struct order_epoch){ 1, 0, touch.call };
+		touch.accesses = touch.call % 3 + 1;
+		recent_note(&recent, THING, &touch, 0);
+	}
+	ring = recent_newest(recent_find(&recent, THING));
+	assert_false(ring->forgot);
+	touch.accesses = 4;
+	for (int i = 0; i < RECENT_DEPTH + 1; i++)
+		recent_note(&recent, THING, &touch, 0);
+	assert_true(ring->forgot);
+	recent_release(&recent);
+
+	/* Accesses that are not all known may be any. */
+	touch.accesses = 0;
+	for (int i = 0; i < RECENT_DEPTH + 2; i++)
+		recent_note(&recent, THING, &touch, 0);
+	assert_true(recent_newest(recent_find(&recent, THING))->forgot);
+	recent_release(&recent);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(streams_stand_in_the_order_of_their_last_touch),
 		cmocka_unit_test(the_stream_that_came_longest_ago_is_forgotten),
 		cmocka_unit_test(the_last_up_to_a_number_is_found),
+		cmocka_unit_test(accesses_unlike_all_that_are_kept_are_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
