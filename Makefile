@@ -64,11 +64,12 @@ endif
 
 # The dependency rule of doc/INTERNALS.md: a folder sees the headers of those it may use.
 SEES_trace :=
-SEES_preload := trace preload/sites preload/guard preload/delay preload/usage
+SEES_preload := trace preload/sites preload/guard preload/delay preload/usage preload/control
 SEES_preload/guard := trace preload
 SEES_preload/delay := trace preload
 SEES_preload/sites := trace preload preload/guard preload/delay
 SEES_preload/usage := trace preload
+SEES_preload/control := trace preload
 SEES_cupti := trace preload preload/sites preload/guard
 SEES_guard := trace preload/guard
 SEES_delay := trace preload preload/delay
@@ -84,7 +85,7 @@ SEES_sim/cupti := trace sim
 SEES_probe := kernels
 # The rooms of the analyzer, lower ones first.  Each names those whose headers it may use.
 ROOMS := containers terminal store model symbols names load load/graphs calls_in_order order kernel_access access hazard evidence waits needs account replay \
-	rules passes report stats html check export confirm watch cli
+	rules passes report stats html check export confirm watch control cli sessions
 rooms = $(addprefix analyzer/,$1)
 SEES_analyzer/containers := trace
 SEES_analyzer/terminal := trace
@@ -116,8 +117,10 @@ SEES_analyzer/check := trace $(call rooms,containers terminal store symbols name
 SEES_analyzer/export := trace analyzer $(call rooms,containers terminal store names rules report html check)
 SEES_analyzer/confirm := trace $(call rooms,containers terminal store model names)
 SEES_analyzer/watch := trace $(call rooms,containers terminal store)
+SEES_analyzer/control := trace $(call rooms,containers)
 SEES_analyzer/cli := trace analyzer $(READERS) $(call rooms,containers terminal store model symbols names calls_in_order order kernel_access evidence rules \
-	report stats check export confirm watch)
+	report stats check export confirm watch control)
+SEES_analyzer/sessions := trace analyzer $(READERS) $(call rooms,containers terminal store model names kernel_access rules report stats check export control cli)
 SEES_tests := tests/unit trace $(READERS) preload preload/sites cupti analyzer $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti analyzer $(addprefix analyzer/,$(ROOMS))
 # For a source file: its folder, and the folders that this one sees.
@@ -221,7 +224,7 @@ $O/gen/page_%_hash.inc: $O/gen/page.%
 	$Qprintf "$$(sha256sum < $< | cut -c 1-64 | sed 's/../\\x&/g')" | base64 | $(as_string) > $@
 
 # The recorder.  libc only; CUPTI and libcuda are reached at run time.
-SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,preload preload/sites preload/guard preload/delay preload/usage) $(call objects,cupti)
+SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,preload preload/sites preload/guard preload/delay preload/usage preload/control) $(call objects,cupti)
 shim: $O/lib/libcufence.so
 $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map
 	$(call say,LD,$@)
@@ -450,7 +453,7 @@ $O/tests/test_frame_rules: $O/obj/preload/sites/frame_rules.o
 endif
 
 # Small programs and libraries that the test scripts run the recorder with.
-CUDA_HELPERS := tests/helpers/windows.c tests/helpers/ranges.c tests/helpers/stream_names.c tests/helpers/asan_ranges.c tests/helpers/nulls.c tests/helpers/structures.c
+CUDA_HELPERS := tests/helpers/windows.c tests/helpers/attach.c tests/helpers/server.c tests/helpers/ranges.c tests/helpers/stream_names.c tests/helpers/asan_ranges.c tests/helpers/nulls.c tests/helpers/structures.c
 HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/helpers/at_once.c tests/helpers/lib% $(if $(cuda),,$(CUDA_HELPERS)),$(wildcard tests/helpers/*.c))) \
 	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
 	$O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so $O/tests/helpers/libslow.so \

@@ -59,7 +59,8 @@ static int load(struct analysis *analysis)
 {
 	const struct analyze_input *input = analysis->input;
 
-	return load_traces(analysis->db, input->trace, input->count, input->command) ||
+	return load_traces(analysis->db, input->trace, input->count, input->command,
+		       input->last_window) ||
 			watch_store(input->watch, analysis->db)
 		? -1
 		: 0;

@@ -127,7 +127,7 @@ static int analyze_trace(char *trace, const char *database, struct result *resul
 		return -1;
 	room = run_room_of((uint64_t)stat_of.st_size);
 	db.run = run_new(&room);
-	rc = !db.run || load_traces(&db, &trace, 1, NULL) || symbols_resolve(&db) ||
+	rc = !db.run || load_traces(&db, &trace, 1, NULL, 0) || symbols_resolve(&db) ||
 		kernel_names_resolve(&db) || directions_resolve(&db);
 	result->load = now() - start;
 	rc = rc || analyze_timed(&db, &result->times);

@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 	unlink(argv[1]);
 	if (db_create(&db, argv[1]))
 		return 2;
-	rc = load_traces(&db, argv + 2, 1, NULL);
+	rc = load_traces(&db, argv + 2, 1, NULL, 0);
 	getrusage(RUSAGE_SELF, &used);
 	if (!rc)
 		printf("%lld %.3f %.3f %ld\n",

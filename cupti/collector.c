@@ -32,9 +32,11 @@
 
 static struct {
 	_Atomic int started;
-	_Atomic int ended;         /* the process exits: nothing is delivered by itself any more */
-	_Atomic uint32_t flushing; /* 1: some thread flushes */
-	_Atomic int forced;        /* records of operations in progress are delivered, too */
+	_Atomic int waits;          /* paused: CUPTI is opened with the first window */
+	_Atomic int without_graphs; /* it must not time graphs */
+	_Atomic int ended;          /* the process exits: nothing is delivered by itself any more */
+	_Atomic uint32_t flushing;  /* 1: some thread flushes */
+	_Atomic int forced;         /* records of operations in progress are delivered, too */
 	struct cupti_api api;
 	CUpti_SubscriberHandle subscriber;
 	_Atomic(uint8_t *) spare[BUFFERS], resting[RESTING];
@@ -120,7 +122,8 @@ static void write_operation(struct thread_state *thread, const struct decoded *o
 /*
  * CUPTI 13.0 crashes in the launch of a graph that was instantiated while graphs were not recorded.
  * Graphs are therefore recorded outside of windows too, and launches outside are dropped here by
- * correlation id.  Ids count up, so a slot is free long before it is reused.
+ * correlation id; all launches, if graphs must not be timed (attach()): some of their nodes might
+ * be.  Ids count up, so a slot is free long before it is reused.
  */
 #define PASSED_SLOTS (1u << 16)
 static _Atomic uint32_t passed_graphs[PASSED_SLOTS];
@@ -132,7 +135,8 @@ static int launches_graph(CUpti_CallbackId id)
 
 static int passed_by(const struct decoded *operation)
 {
-	return operation->kind == DEVICE_GRAPH && operation->correlation &&
+	return (operation->kind == DEVICE_GRAPH || collector.without_graphs) &&
+		operation->correlation &&
 		passed_graphs[operation->correlation % PASSED_SLOTS] == operation->correlation;
 }
 
@@ -232,6 +236,8 @@ static HOT void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti
 	if (UNLIKELY(!thread->depth)) {
 		seen_alone(thread, id, data);
 	} else if (data->callbackSite == CUPTI_API_ENTER) {
+		if (UNLIKELY(collector.without_graphs) && launches_graph(id))
+			passed_graphs[data->correlationId % PASSED_SLOTS] = data->correlationId;
 		thread->correlation = data->correlationId;
 		thread->cupti_context = data->contextUid;
 	}
@@ -264,7 +270,7 @@ static CUptiResult enable_activities(void)
 	collector.api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD);
 	if (selected_graph_nodes(origin_setting("CUFENCE_GRAPHS")))
 		shim.writer.header->features |= FEATURE_GRAPH_NODES;
-	else
+	else if (!collector.without_graphs)
 		collector.api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 	return rc;
 }
@@ -432,9 +438,28 @@ void collector_start(void)
 	if (thread->busy || !shim_start() || atomic_exchange(&collector.started, 1))
 		return;
 	thread->busy = STACK_PLACE;
-	start(thread);
+	if (window_is_paused())
+		collector.waits = 1;
+	else
+		start(thread);
 	thread->busy = 0;
 	errno = saved;
+}
+
+/*
+ * CUPTI is opened in a process that has used CUDA without it.  CUPTI 13.0 crashes in the launch of
+ * a graph that was made while graphs were not recorded: if there may be one, graphs are not timed
+ * for the rest of the process.  From here on it stays: closing it (cuptiFinalize) needs all threads
+ * to be outside of CUDA, and takes it from others in the process who use it (tests/gpu/attach).
+ */
+static void attach(struct thread_state *thread)
+{
+	uint32_t older = window_older_graphs();
+
+	collector.without_graphs = older != 0;
+	start(thread);
+	if (shim.device_clock)
+		trace_count(&shim.writer, COUNT_OLDER_GRAPHS, older);
 }
 
 void collector_flush(int last)
@@ -470,6 +495,13 @@ void collector_window(int open)
 	uintptr_t was_busy = thread->busy;
 	int saved = errno;
 
+	if (open && *shim.alive && atomic_exchange(&collector.waits, 0)) {
+		thread->busy = STACK_PLACE;
+		attach(thread);
+		thread->busy = was_busy;
+		errno = saved;
+		return;
+	}
 	if (!shim.device_clock || !*shim.alive || !collector.api.cuptiActivityDisable)
 		return;
 	thread->busy = STACK_PLACE;
@@ -499,7 +531,7 @@ void collector_child(void)
 		memset(&collector.api, 0, sizeof(collector.api));
 	else
 		collector.started = 0;
-	collector.ended = 0;
+	collector.ended = collector.waits = collector.without_graphs = 0;
 	collector.flushing = 0;
 	collector.forced = 0;
 	flusher_child();

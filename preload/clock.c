@@ -97,12 +97,15 @@ static void read_pair(struct calibration_record *pair)
 	pair->gap_ticks = after - before;
 }
 
+static _Atomic uint64_t due; /* ticks of the next reading */
+
 void clock_calibrate(struct thread_state *thread, unsigned samples)
 {
 	struct calibration_record best = { .gap_ticks = UINT64_MAX }, pair = { 0 }, *record;
+	uint64_t now = clock_read();
 
-	atomic_store_explicit(&shim.next_calibration,
-		window_next(clock_read() + shim.calibration_ticks), memory_order_relaxed);
+	due = now + shim.calibration_ticks;
+	atomic_store_explicit(&shim.next_tick, window_next(now, due), memory_order_relaxed);
 	for (unsigned i = 0; i < samples; i++) {
 		read_pair(&pair);
 		if (pair.gap_ticks < best.gap_ticks)
@@ -116,4 +119,12 @@ void clock_calibrate(struct thread_state *thread, unsigned samples)
 	record->cupti_ns = best.cupti_ns;
 	record->gap_ticks = best.gap_ticks;
 	trace_commit(&thread->chunk);
+}
+
+void clock_tick(struct thread_state *thread, uint64_t now)
+{
+	if (now >= due)
+		clock_calibrate(thread, 20);
+	else
+		atomic_store_explicit(&shim.next_tick, window_next(now, due), memory_order_relaxed);
 }

@@ -6,6 +6,7 @@
 
 #include "holding.h"
 #include "hot.h"
+#include "lives.h"
 #include "usage.h"
 #include "window.h"
 
@@ -38,6 +39,8 @@ static inline void write_enter(struct call_frame *frame)
 /* The recorder was interrupted while writing a record: its state may be inconsistent. */
 static void recover(struct thread_state *thread)
 {
+	if (lives_has(thread))
+		lives_leave(thread);
 	trace_chunk_close(&shim.writer, &thread->chunk);
 	trace_count(&shim.writer, COUNT_DROPPED_RECORDS, 1);
 	thread->generation = thread->ready = 0;
@@ -65,8 +68,11 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id, uintptr
 	/* Permanent: retrying at each call would cost the program more. */
 	if (!thread->tables && thread_equip(thread))
 		thread->busy = UINTPTR_MAX;
-	if (!thread->busy)
-		thread->ready = thread->generation;
+	if (!thread->busy) {
+		window_choose_chunk(thread);
+		/* One that keeps lives comes here again. */
+		thread->ready = lives_has(thread) ? 0 : thread->generation;
+	}
 	errno = saved;
 	return !thread->busy;
 }
@@ -269,21 +275,21 @@ static ALWAYS_INLINE void write_call(struct thread_state *thread, struct call_fr
 	trace_commit(&thread->chunk);
 }
 
-static uint64_t next_calibration(void)
+static uint64_t next_tick(void)
 {
-	return atomic_load_explicit(&shim.next_calibration, memory_order_relaxed);
+	return atomic_load_explicit(&shim.next_tick, memory_order_relaxed);
 }
 
-/* Once a second, and in destructors. */
+/* Every 8 ms, and in destructors. */
 static COLD void end_seldom(struct thread_state *thread, uint64_t now, int result)
 {
 	int saved = errno;
 
 	if (shim.ended == thread && !result)
 		shim_resume();
-	if (now >= next_calibration()) {
+	if (now >= next_tick()) {
 		window_tick(thread, now);
-		clock_calibrate(thread, 20);
+		clock_tick(thread, now);
 	}
 	errno = saved;
 }
@@ -295,7 +301,7 @@ static inline void end(struct thread_state *thread, const struct call_frame *fra
 	if (UNLIKELY(thread->correlation && frame->context))
 		context_learn(thread, frame->context, thread->cupti_context);
 	thread->correlation = frame->outer_correlation;
-	if (UNLIKELY(now >= next_calibration() || shim.ended == thread))
+	if (UNLIKELY(now >= next_tick() || shim.ended == thread))
 		end_seldom(thread, now, result);
 }
 
@@ -578,7 +584,7 @@ HOT void poll_end(struct call_frame *frame, int result, const uint64_t *field, u
 		thread->tables->polls.handle = field[0];
 	}
 	polling = thread->polled && (result == 0 || result == RESULT_NOT_READY || !frame->enter);
-	if (polling && frame->enter < next_calibration() && count_poll(thread, frame, result))
+	if (polling && frame->enter < next_tick() && count_poll(thread, frame, result))
 		thread->correlation = frame->outer_correlation;
 	else
 		record_poll(frame, result, field, count, polling);

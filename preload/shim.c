@@ -18,6 +18,7 @@
 #include "holding.h"
 #include "host_functions.h"
 #include "join.h"
+#include "lives.h"
 #include "origin.h"
 #include "python.h"
 #include "resolve.h"
@@ -109,6 +110,8 @@ static void thread_ended(void *value)
 
 	if (thread->generation != shim.generation)
 		return;
+	if (lives_has(thread))
+		lives_leave(thread);
 	/* Cancelled in the middle of a record: the next thread would publish an incomplete one. */
 	if (thread->busy || !hand_on(thread))
 		trace_chunk_close(&shim.writer, &thread->chunk);
@@ -193,6 +196,8 @@ void *thread_reserve(struct thread_state *thread, size_t bytes, enum record_type
 
 	if (thread->generation != shim.generation)
 		thread_begin(thread);
+	if (lives_has(thread))
+		lives_make_room(thread, (bytes + TRACE_ALIGN - 1) & ~(size_t)(TRACE_ALIGN - 1));
 	used = thread->chunk.used;
 	record = trace_reserve(&shim.writer, &thread->chunk, bytes, type);
 	/* The window was emptied: the file has grown. */
@@ -206,6 +211,8 @@ void thread_empty(struct thread_state *thread)
 {
 	int saved = errno;
 
+	if (lives_has(thread))
+		return;
 	trace_empty(&shim.writer, &thread->chunk);
 	window_grown();
 	errno = saved;
@@ -225,6 +232,9 @@ void shim_end(struct thread_state *thread)
 
 	if (shim.stage != SHIM_ON || !*shim.alive)
 		return;
+	/* What follows is of the whole process. */
+	if (lives_has(thread))
+		lives_leave(thread);
 	guarded_finish(thread);
 	collector_flush(1);
 	clock_calibrate(thread, 100);
@@ -390,6 +400,7 @@ static void become_child(void)
 	holding_child();
 	host_functions_reset();
 	context_reset();
+	lives_reset();
 	spare.count = 0;
 	spare.lock = 0;
 	site_reset();

@@ -47,7 +47,7 @@ struct shim {
 	volatile uint32_t *alive;
 	/* The thread that closed the trace, until it makes another call. */
 	struct thread_state *volatile ended;
-	_Atomic uint64_t next_calibration; /* ticks */
+	_Atomic uint64_t next_tick; /* ticks: a call that ends later looks at windows and clocks */
 	/* Incremented where code or a context ends: a handle known before may be another's. */
 	_Atomic uint32_t epoch;
 	const struct guard *guard; /* of host memory; NULL: none (guarded.h) */
@@ -136,6 +136,8 @@ struct thread_tables {
 	 * other user.
 	 */
 	uint64_t scratch[THREAD_SCRATCH / sizeof(uint64_t)];
+	struct trace_chunk window; /* the trace's, while the thread writes lives (lives.h) */
+	uint32_t lives;            /* 1 + number of their place, 0: it writes to the trace */
 };
 
 struct thread_state {
@@ -391,6 +393,8 @@ void clock_init(void *libcuda);
 
 /* Writes a calibration record from several samples; thread may be any recording thread. */
 void clock_calibrate(struct thread_state *thread, unsigned samples);
+/* Does so once a second, and says when next; now: ticks. */
+void clock_tick(struct thread_state *thread, uint64_t now);
 
 /* Drops all sites: a new process records them again. */
 void site_reset(void);

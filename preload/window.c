@@ -4,10 +4,14 @@
 #include <errno.h>
 
 #include "collector.h"
+#include "control.h"
+#include "lives.h"
 #include "origin.h"
 #include "settings.h"
+#include "usage.h"
 
 #define BIT(cause) (1u << (cause))
+#define CONTROL_RATE 128 /* how often a second a recording process reads requests */
 
 static struct {
 	_Atomic uint32_t reasons;  /* BIT() of each reason to be outside; 0: inside */
@@ -17,7 +21,12 @@ static struct {
 	_Atomic int ranges;        /* open ranges named CUFENCE_NVTX */
 	_Atomic int captures;      /* in progress */
 	_Atomic uint32_t opened;   /* number of windows so far */
+	_Atomic uint64_t turn;     /* ranges that ended inside */
+	_Atomic uint32_t older;    /* live executable graphs that CUPTI has not seen made */
 	int by_profiler, by_range; /* settings */
+	int in_session;            /* who may start it again */
+	uint64_t turns;            /* of the range, 0: no limit */
+	uint64_t begun;            /* first record, ticks */
 	int limited;               /* any setting */
 	uint64_t opens;            /* end of the delay, ticks; 0: none */
 	_Atomic uint64_t until;    /* end of the duration, ticks; 0: not begun */
@@ -43,6 +52,21 @@ static uint64_t ticks_of(const char *name)
 		: 0;
 }
 
+static uint64_t number_of(const char *name)
+{
+	const char *value = origin_setting(name);
+	uint64_t number;
+
+	return value && setting_number(value, &number) ? number : 0;
+}
+
+static int is_on(const char *name)
+{
+	const char *value = origin_setting(name);
+
+	return value && *value && *value != '0';
+}
+
 static uint64_t bytes_of(const char *name)
 {
 	const char *value = origin_setting(name);
@@ -54,15 +78,19 @@ static uint64_t bytes_of(const char *name)
 void window_init(void)
 {
 	uint64_t delay = ticks_of("CUFENCE_DELAY"), now = clock_read();
-	const char *profiler = origin_setting("CUFENCE_PROFILER");
 	uint32_t reasons = 0;
 
 	window.lock = 0;
 	window.captures = 0;
-	window.by_profiler = profiler && *profiler && *profiler != '0';
+	window.opened = 0;
+	window.turn = 0;
+	window.older = 0;
+	window.by_profiler = is_on("CUFENCE_PROFILER");
 	window.by_range = is_set("CUFENCE_NVTX");
 	window.opens = delay ? now + delay : 0;
 	window.duration = ticks_of("CUFENCE_DURATION");
+	window.turns = window.by_range ? number_of("CUFENCE_TURNS") : 0;
+	window.in_session = is_set("CUFENCE_SESSION") || is_on("CUFENCE_PAUSED");
 	window.until = 0;
 	shim.writer.max_bytes = bytes_of("CUFENCE_MAX_SIZE");
 	/*
@@ -82,13 +110,41 @@ void window_init(void)
 		reasons |= BIT(WINDOW_DELAY);
 		window.cause = WINDOW_DELAY;
 	}
+	control_init(is_on("CUFENCE_PAUSED"));
+	if (is_on("CUFENCE_PAUSED")) {
+		reasons |= BIT(WINDOW_CONTROL);
+		window.cause = WINDOW_CONTROL;
+	}
 	window.reasons = reasons;
 	window.limited = reasons || window.by_profiler || window.by_range || window.duration ||
 		window.soft_limit;
 	shim.outside = reasons != 0;
 }
 
-static void write_record(struct thread_state *thread, int open, int cause)
+/* A snapshot may be taken now. */
+static int is_resting(uint32_t reasons)
+{
+	return (reasons & (BIT(WINDOW_CONTROL) | BIT(WINDOW_DURATION) | BIT(WINDOW_TURNS))) != 0;
+}
+
+/* No more work will be recorded. */
+static int is_over(void)
+{
+	return (window.reasons & (BIT(WINDOW_DURATION) | BIT(WINDOW_TURNS))) != 0;
+}
+
+static void show_state(void)
+{
+	uint32_t reasons = window.reasons;
+
+	control_show(is_over()                          ? CONTROL_OVER
+			: !shim.outside                 ? CONTROL_RECORDING
+			: reasons & BIT(WINDOW_CONTROL) ? CONTROL_PAUSED
+							: CONTROL_WAITING,
+		window.opened + (window.limited ? 0 : 1));
+}
+
+static void write_record(struct thread_state *thread, int open, int cause, uint64_t ticks)
 {
 	struct window_record *record = thread_reserve(thread, sizeof(*record), RECORD_WINDOW);
 
@@ -96,7 +152,7 @@ static void write_record(struct thread_state *thread, int open, int cause)
 		return;
 	record->open = (uint16_t)open;
 	record->cause = (uint16_t)cause;
-	record->ticks = clock_read();
+	record->ticks = ticks;
 	trace_commit(&thread->chunk);
 }
 
@@ -108,12 +164,17 @@ static void begin_duration(void)
 
 void window_begin(struct thread_state *thread)
 {
-	if (!window.limited)
-		return;
-	write_record(thread, !shim.outside, shim.outside ? window.cause : WINDOW_START);
-	if (!shim.outside)
-		begin_duration();
-	atomic_store(&shim.next_calibration, window_next(shim.next_calibration));
+	window.begun = clock_read();
+	if (window.limited) {
+		write_record(thread, !shim.outside, shim.outside ? window.cause : WINDOW_START,
+			window.begun);
+		if (!shim.outside) {
+			window.opened++;
+			begin_duration();
+		}
+		atomic_store(&shim.next_tick, window_next(window.begun, shim.next_tick));
+	}
+	show_state();
 }
 
 /*
@@ -123,10 +184,19 @@ void window_begin(struct thread_state *thread)
  */
 static void change(struct thread_state *thread, int outside)
 {
+	/* The first stop of a process that nothing limited. */
+	if (!window.limited) {
+		write_record(thread, 1, WINDOW_START, window.begun);
+		window.limited = 1;
+		window.opened++;
+	}
 	if (outside) {
-		write_record(thread, 0, window.cause);
+		write_record(thread, 0, window.cause, clock_read());
 		collector_window(0);
 		clock_calibrate(thread, 20);
+		/* A snapshot needs to know what was loaded, as the end of a process tells. */
+		if (is_resting(window.reasons) && !usage_is_filtered())
+			module_note_all(thread);
 		shim.outside = 1;
 		shim_admit();
 	} else {
@@ -136,23 +206,13 @@ static void change(struct thread_state *thread, int outside)
 		collector_window(1);
 		begin_duration();
 		clock_calibrate(thread, 20);
-		write_record(thread, 1, window.cause);
+		write_record(thread, 1, window.cause, clock_read());
 	}
 }
 
 static int agrees(void)
 {
 	return !window.reasons == !shim.outside;
-}
-
-/* A thread that finds the lock taken returns: the holder checks again. */
-static void settle(struct thread_state *thread)
-{
-	while (!agrees() && !atomic_exchange(&window.lock, 1)) {
-		if (!agrees())
-			change(thread, window.reasons != 0);
-		atomic_store(&window.lock, 0);
-	}
 }
 
 static void set_reason(enum window_cause cause, int outside)
@@ -165,6 +225,32 @@ static void set_reason(enum window_cause cause, int outside)
 	/* The first reason closes the window, and the removal of the last one opens it. */
 	if (!(before & ~BIT(cause)))
 		window.cause = (int)cause;
+}
+
+/*
+ * A thread that finds the lock taken returns: the holder checks again.  Who asks wants what CUPTI
+ * holds, too: after a window, what was in progress at its end.
+ */
+static void settle(struct thread_state *thread)
+{
+	while ((!agrees() || control_is_asked()) && !atomic_exchange(&window.lock, 1)) {
+		uint32_t asked = control_asked();
+		int is_asked = control_is_asked();
+
+		if (is_asked)
+			set_reason(WINDOW_CONTROL, control_page()->paused != 0);
+		if (!agrees()) {
+			change(thread, window.reasons != 0);
+		} else if (is_asked) {
+			collector_flush(0);
+			clock_calibrate(thread, 20);
+		}
+		lives_write_all(thread);
+		show_state();
+		if (is_asked)
+			control_answer(asked);
+		atomic_store(&window.lock, 0);
+	}
 }
 
 /* Changes due to time alone. */
@@ -182,11 +268,13 @@ void window_tick(struct thread_state *thread, uint64_t now)
 	settle(thread);
 }
 
-uint64_t window_next(uint64_t limit)
+uint64_t window_next(uint64_t now, uint64_t limit)
 {
-	uint64_t until = window.until;
+	uint64_t until = window.until, next = now + shim.calibration_ticks / CONTROL_RATE;
 
-	return until && until < limit && !(window.reasons & BIT(WINDOW_DURATION)) ? until : limit;
+	if (until && until < next && !(window.reasons & BIT(WINDOW_DURATION)))
+		next = until;
+	return next < limit ? next : limit;
 }
 
 void window_grown(void)
@@ -198,7 +286,7 @@ void window_grown(void)
 		return;
 	set_reason(WINDOW_SIZE, 1);
 	/* CUPTI's thread may not disable CUPTI: the next call does. */
-	atomic_store(&shim.next_calibration, 0);
+	atomic_store(&shim.next_tick, 0);
 }
 
 int window_admits(struct thread_state *thread, enum call_kind kind)
@@ -212,7 +300,12 @@ int window_admits(struct thread_state *thread, enum call_kind kind)
 		settle(thread);
 	thread->busy = 0;
 	errno = saved;
-	if (!shim.outside || window.captures > 0 || !kind_has(kind, K_WINDOWED))
+	if (!shim.outside)
+		return 1;
+	if (is_over() && !window.in_session)
+		return 0;
+	window.older += kind == KIND_GRAPH_INSTANTIATE;
+	if (window.captures > 0 || !kind_has(kind, K_WINDOWED))
 		return 1;
 	thread->passed_by = window.opened + 1;
 	return 0;
@@ -255,7 +348,13 @@ void window_range(const char *name, int begin)
 {
 	int ranges = atomic_fetch_add(&window.ranges, begin ? 1 : -1) + (begin ? 1 : -1);
 
-	if (window.by_range)
+	if (!window.by_range)
+		return;
+	/* A number of turns is one window, with what is between them. */
+	if (window.turns && ranges <= 0 && !shim.outside && shim.stage == SHIM_ON) {
+		if (++window.turn >= window.turns)
+			decide(WINDOW_TURNS, 1);
+	} else
 		decide(WINDOW_RANGE, ranges <= 0);
 }
 
@@ -270,4 +369,24 @@ void window_capture(int begin)
 		window.captures++;
 	else if (window.captures > 0)
 		window.captures--;
+}
+
+int window_is_paused(void)
+{
+	return shim.outside && window.reasons & BIT(WINDOW_CONTROL);
+}
+
+void window_choose_chunk(struct thread_state *thread)
+{
+	int paused = window_is_paused();
+
+	if (paused && !lives_has(thread) && !thread->depth)
+		lives_enter(thread);
+	else if (!paused && lives_has(thread))
+		lives_leave(thread);
+}
+
+uint32_t window_older_graphs(void)
+{
+	return window.older;
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recording windows: recording only a part of the run.  CUFENCE_DELAY and CUFENCE_DURATION
- * (seconds), CUFENCE_PROFILER (cudaProfilerStart and Stop), CUFENCE_NVTX (a range's name) and
- * CUFENCE_MAX_SIZE (bytes, or with K, M, G) are each a reason to be outside of a window; work is
+ * (seconds), CUFENCE_PROFILER (cudaProfilerStart and Stop), CUFENCE_NVTX (a range's name),
+ * CUFENCE_TURNS (how many of these), CUFENCE_MAX_SIZE (bytes, or with K, M, G) and a request
+ * (control.h; CUFENCE_PAUSED from the start) are each a reason to be outside of a window; work is
  * recorded while there is none.  Every change is a RECORD_WINDOW.
  *
  * Outside, shim.outside is 1: wrappers check window_admits(), CUPTI is disabled, and only calls
  * that create or destroy a handle, memory or a graph and those that record an event are recorded,
- * so that these are known inside.  Any thread may open and close windows; no thread waits for
- * another.
+ * so that these are known inside.  After the last window nothing is, unless the process is in a
+ * session (CUFENCE_SESSION), where another one may be asked for.  Any thread may open and close
+ * windows; no thread waits for another.
  */
 #ifndef CUFENCE_WINDOW_H
 #define CUFENCE_WINDOW_H
@@ -35,8 +37,8 @@ int window_bypassed(struct thread_state *thread);
 /* Opens or closes a window when due; now: ticks.  Called on a busy thread of the program. */
 void window_tick(struct thread_state *thread, uint64_t now);
 
-/* Returns the time by which window_tick() must be called, ticks, at most limit. */
-uint64_t window_next(uint64_t limit);
+/* Returns the time by which window_tick() must be called, ticks, at most limit; now: ticks. */
+uint64_t window_next(uint64_t now, uint64_t limit);
 
 /* The trace has grown.  On any thread, including CUPTI's: changes are made elsewhere. */
 void window_grown(void);
@@ -49,6 +51,15 @@ void window_range(const char *name, int begin);
 
 /* A stream capture begins (1) or ends (0): captured calls build a graph and are recorded. */
 void window_capture(int begin);
+/* Outside because of a request. */
+int window_is_paused(void);
+
+/* The thread is ready to write: it does so to the trace, or to its private memory (lives.h). */
+void window_choose_chunk(struct thread_state *thread);
+
+/* Number of executable graphs that were made outside of windows. */
+uint32_t window_older_graphs(void);
+
 /* Number of captures in progress, on all threads. */
 int window_captures(void);
 

@@ -234,8 +234,8 @@ static int put_record(FILE *out, struct call_names *names, const struct record *
 static void put_header(FILE *out, const struct file_header *header)
 {
 	static const unsigned counters[] = { COUNTERS_OF_1_0, COUNTERS_OF_1_1, COUNTERS_OF_1_2,
-		COUNTERS_OF_1_3, COUNTER_COUNT };
-	unsigned minor = header->version_minor < 4 ? header->version_minor : 4;
+		COUNTERS_OF_1_3, COUNTERS_OF_1_4, COUNTERS_OF_1_4, COUNTER_COUNT };
+	unsigned minor = header->version_minor < 6 ? header->version_minor : 6;
 
 	fprintf(out, "cufence-trace version=%u.%u chunk_size=%u", header->version_major,
 		header->version_minor, header->chunk_size);

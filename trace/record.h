@@ -31,7 +31,7 @@
 
 #define TRACE_MAGIC "CUFENCE\n"
 #define TRACE_VERSION_MAJOR 1
-#define TRACE_VERSION_MINOR 5
+#define TRACE_VERSION_MINOR 6
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_CHUNK_MAGIC 0x4b484346u /* "FCHK" */
 #define TRACE_CHUNK_SIZE (64 * 1024)
@@ -79,7 +79,8 @@ enum trace_cupti_state {
 	X(PASSED_FUNCTIONS, passed_functions) /* host functions whose runs are not recorded */ \
 	X(OTHER_NAMESPACES, other_namespaces) /* drivers in other link namespaces: not recorded */ \
 	X(UNLISTED_MODULES, unlisted_modules) /* a filter may forbid their list at the end */ \
-	X(QUICK_QUERIES, quick_queries)       /* calls with TRAIT_SELDOM that are not recorded */
+	X(QUICK_QUERIES, quick_queries)       /* calls with TRAIT_SELDOM that are not recorded */ \
+	X(OLDER_GRAPHS, older_graphs) /* executables made before CUPTI: graphs are not timed */
 
 enum trace_counter {
 #define X(counter, name) COUNT_##counter,
@@ -89,10 +90,37 @@ enum trace_counter {
 	COUNTERS_OF_1_0 = COUNT_CUT,
 	COUNTERS_OF_1_1 = COUNT_PASSED_FUNCTIONS,
 	COUNTERS_OF_1_2 = COUNT_OTHER_NAMESPACES,
-	COUNTERS_OF_1_3 = COUNT_UNLISTED_MODULES
+	COUNTERS_OF_1_3 = COUNT_UNLISTED_MODULES,
+	COUNTERS_OF_1_4 = COUNT_OLDER_GRAPHS
 };
 
 #define TRACE_COUNTER_ROOM 16 /* counters can be added without moving the members after them */
+
+/*
+ * How a running process is controlled: the recorder reads requests in its mapped header and answers
+ * them at the process's next call (doc/INTERNALS.md, Control).  A process is identified by its pid
+ * namespace, its pid there (file_header.pid) and its start; it is alive while it holds a POSIX lock
+ * on the whole file, which a forked child does not inherit.
+ */
+#define TRACE_SESSION 48
+enum control_state {
+	CONTROL_NONE = 0,      /* of a trace before 1.6 */
+	CONTROL_RECORDING = 1, /* work is recorded */
+	CONTROL_PAUSED = 2,    /* by a request, or from the start: waits for one */
+	CONTROL_WAITING = 3,   /* for another reason: enum window_cause */
+	CONTROL_OVER = 4,      /* no more will be recorded */
+};
+struct trace_control {
+	uint64_t space;              /* inode of the pid namespace, 0: unknown */
+	uint64_t born;               /* field 22 of /proc/PID/stat, 0: unknown */
+	char session[TRACE_SESSION]; /* name, ends with a NUL */
+	uint32_t state;              /* enum control_state, by the recorder */
+	uint32_t answered;           /* the last request that was answered, by the recorder */
+	uint32_t windows;            /* that were opened, by the recorder */
+	uint32_t asked;              /* number of requests, by those who ask */
+	uint32_t paused;             /* the last of them: 1: not to record, 0: to record */
+	uint32_t reserved;
+};
 
 struct file_header {
 	char magic[8];
@@ -116,6 +144,7 @@ struct file_header {
 	uint64_t identity;    /* CLOCK_REALTIME ns at creation, with virtual clocks too */
 	uint32_t chunks;      /* chunks begun; updated after each one's header is written */
 	uint32_t last_window; /* 1 + number of the window opened last, 0: none */
+	struct trace_control control; /* since 1.6 */
 };
 
 struct chunk_header {
@@ -444,8 +473,8 @@ struct code_record {
 
 /*
  * A recording window opened or closed here (--delay, --duration, the profiler calls, an NVTX range,
- * --max-size).  Outside a window only calls on handles, memory and events that later calls depend
- * on are recorded.  Without any such record everything is recorded.
+ * --turns, --max-size, a request).  Outside a window only calls on handles, memory and events that
+ * later calls depend on are recorded.  Without any such record everything is recorded.
  */
 enum window_cause {
 	WINDOW_START = 0,
@@ -454,6 +483,8 @@ enum window_cause {
 	WINDOW_PROFILER = 3,
 	WINDOW_RANGE = 4,
 	WINDOW_SIZE = 5,
+	WINDOW_CONTROL = 6,
+	WINDOW_TURNS = 7,
 };
 struct window_record {
 	struct record head;

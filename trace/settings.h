@@ -96,6 +96,12 @@ static inline int setting_is_name(const char *text)
 	return *text != 0;
 }
 
+/* Fits into the header of a trace. */
+static inline int setting_is_session(const char *text)
+{
+	return *text && strlen(text) < 48;
+}
+
 static inline int setting_is_anything(const char *text)
 {
 	return 1;
@@ -111,6 +117,9 @@ static inline int setting_is_anything(const char *text)
 	X("DELAY", "--delay", setting_is_seconds, "a number of seconds") \
 	X("DURATION", "--duration", setting_is_seconds, "a number of seconds") \
 	X("NVTX", "--nvtx", setting_is_name, "the name of a range") \
+	X("TURNS", "--turns", setting_is_number, "a number of ranges") \
+	X("SESSION", "--session", setting_is_session, "a name of at most 47 letters") \
+	X("PAUSED", "--paused", setting_is_anything, NULL) \
 	X("MAX_SIZE", "--max-size", setting_is_size, "a number of bytes, 1M or more") \
 	X("PROFILER", "--profiler", setting_is_anything, NULL) \
 	X("GUARD_HOST", "--guard-host", setting_is_anything, NULL) \

@@ -96,6 +96,14 @@ static inline int system_stat(int fd, struct stat *file)
 	return (int)syscall(SYS_fstat, fd, file);
 }
 
+/* Locks the whole file for this process (POSIX): 0 or -1.  The kernel's struct is glibc's. */
+static inline int system_lock(int fd)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return (int)syscall(SYS_fcntl, fd, F_SETLK, &all);
+}
+
 /* Returns a descriptor of the same file, numbered least or higher. */
 static inline int system_duplicate(int fd, int least)
 {

@@ -129,6 +129,14 @@ static int descriptor(struct trace_writer *writer)
 	return is_trace(writer, fd) ? fd : -EBADF;
 }
 
+void trace_lock(struct trace_writer *writer)
+{
+	int fd = descriptor(writer);
+
+	if (fd >= 0)
+		system_lock(fd);
+}
+
 /* Maps space of the file that is allocated. */
 static int map_space(int fd, uint64_t offset, size_t bytes, void **mapped)
 {

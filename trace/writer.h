@@ -145,6 +145,12 @@ void trace_chunk_close(struct trace_writer *writer, struct trace_chunk *chunk);
  */
 int trace_lose(struct trace_writer *writer, uintptr_t address);
 
+/*
+ * Locks the file, without waiting (fcntl(2), F_SETLK): the process is alive.  A child does not
+ * inherit the lock, which closing any descriptor of the file gives up.
+ */
+void trace_lock(struct trace_writer *writer);
+
 /* Adds to one of the file's counters; does nothing if the file is not open. */
 void trace_count(struct trace_writer *writer, enum trace_counter counter, uint64_t n);
 

@@ -8,6 +8,7 @@
 
 #include "annotations.h"
 #include "command.h"
+#include "early.h"
 #include "interrupt.h"
 #include "memory.h"
 #include "print.h"
@@ -72,11 +73,23 @@ static void say_nothing_traced(const struct program *program, int simulated, int
 			program->path, status);
 }
 
-static int finish(const struct arguments *arguments, const char *database,
-	struct run_folder *folder, const struct program *program, int status, struct watch *watch,
-	const struct annotations *annotations, struct report_request *request)
+/* What becomes of a run. */
+struct result {
+	const struct arguments *arguments;
+	const char *database;
+	struct run_folder *folder;
+	const struct program *program;
+	int status; /* of the program; 0 while it runs */
+	struct watch *watch;
+	const struct annotations *annotations;
+	struct report_request *request;
+};
+
+static int finish(struct result *result)
 {
-	struct analyze_input input = { .watch = watch, .annotations = annotations };
+	const struct arguments *arguments = result->arguments;
+	struct run_folder *folder = result->folder;
+	struct analyze_input input = { .watch = result->watch, .annotations = result->annotations };
 	char *line;
 	int rc;
 
@@ -85,22 +98,49 @@ static int finish(const struct arguments *arguments, const char *database,
 	if (!folder->count && folder->running)
 		print(stderr, "cufence: nothing was traced so far; load the traces later\n");
 	else if (!folder->count)
-		say_nothing_traced(program, option(arguments, "--sim") != NULL, status);
+		say_nothing_traced(result->program, option(arguments, "--sim") != NULL,
+			result->status);
 	line = command_line(arguments->operand);
 	/* Also without traces: an older database must not be mistaken for this run's. */
 	interrupt_note(folder->count ? folder->note : NULL);
-	watch_finish(watch);
+	if (result->watch)
+		watch_finish(result->watch);
 	input.trace = folder->trace;
 	input.count = folder->count;
 	input.command = line;
 	input.keeps_traces = !option(arguments, "--without-trace");
-	rc = store_build(database, &input);
+	rc = store_build(result->database, &input);
 	free(line);
 	if (!rc)
-		rc = folder->count ? show_report(arguments, database, request)
-				   : store_name_previous(database);
+		rc = folder->count ? show_report(arguments, result->database, result->request)
+				   : store_name_previous(result->database);
 	interrupt_note(NULL);
 	return rc;
+}
+
+/* In a process of its own, while the program goes on. */
+static int report_early(void *argument)
+{
+	struct result *result = argument;
+
+	result->watch = NULL;
+	if (!option(result->arguments, "--quiet"))
+		fputs("cufence: the program goes on; this is what was recorded so far\n", stderr);
+	return finish(result);
+}
+
+/* Whether the windows of this run end by themselves. */
+static int has_end(const struct run_setting *settings)
+{
+	for (; settings->name; settings++) {
+		const char *value = settings->value ? settings->value : getenv(settings->name);
+
+		if (value && *value &&
+			(!strcmp(settings->name, "CUFENCE_DURATION") ||
+				!strcmp(settings->name, "CUFENCE_TURNS")))
+			return 1;
+	}
+	return 0;
 }
 
 /* Checks that the report can be written, before the program runs for long. */
@@ -167,6 +207,13 @@ int cmd_run(const struct arguments *arguments)
 	struct annotations *annotations = NULL;
 	struct report_request request;
 	struct program program;
+	struct result result = { .arguments = arguments,
+		.database = database,
+		.folder = &folder,
+		.program = &program,
+		.watch = &watch,
+		.request = &request };
+	struct early early = { .report = report_early, .argument = &result };
 	int status = RUN_FAILED, started = 0, keep = option(arguments, "--keep-trace") != NULL;
 
 	run_warn_environment();
@@ -184,13 +231,21 @@ int cmd_run(const struct arguments *arguments)
 	environment.setting = settings;
 	/* Nobody else uses a simulated device. */
 	environment.watch = environment.simulator ? NULL : &watch;
+	result.annotations = annotations;
+	early.folder = folder.path;
+	early.ends = has_end(settings);
+	environment.look = early_look;
+	environment.argument = &early;
 	status = run_program(arguments->operand, &environment, &started);
 	/* A closed stderr must not keep the database from being written. */
 	signal(SIGPIPE, SIG_IGN);
 	memory_exit_status = status ? status : RUN_FAILED;
-	if (started &&
-		finish(arguments, database, &folder, &program, status, &watch, annotations,
-			&request)) {
+	result.status = status;
+	if (early_end(&early)) {
+		/* The folder is removed with what is in it. */
+		if (run_folder_list(&folder))
+			keep = 1;
+	} else if (started && finish(&result)) {
 		keep = 1;
 		/* The program's own failure takes precedence. */
 		status = status ? status : RUN_FAILED;

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#define COMMAND_MAX_OPTIONS 24
+#define COMMAND_MAX_OPTIONS 28
 
 struct command_option {
 	const char *name;     /* "-o" or "--top" */
@@ -68,6 +68,11 @@ int cmd_check(const struct arguments *arguments);
 int cmd_probe(const struct arguments *arguments);
 int cmd_completion(const struct arguments *arguments);
 int cmd_help(const struct arguments *arguments);
+int cmd_ps(const struct arguments *arguments);
+int cmd_start(const struct arguments *arguments);
+int cmd_stop(const struct arguments *arguments);
+int cmd_flush(const struct arguments *arguments);
+int cmd_snapshot(const struct arguments *arguments);
 
 /* Exit status of a failure, in commands that use 0 and 1 for results. */
 #define EXIT_TROUBLE 2

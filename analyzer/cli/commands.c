@@ -64,6 +64,9 @@ static const struct command_option run_options[] = {
 	{ "--duration", "S", "record at most S seconds of work, from the first that is recorded" },
 	{ "--profiler", NULL, "record work between cudaProfilerStart and cudaProfilerStop only" },
 	{ "--nvtx", "RANGE", "record work within NVTX ranges of that name only" },
+	{ "--turns", "N", "with --nvtx: record from its first range until N have ended" },
+	{ "--session", "NAME", "a name for \"cufence start -s NAME\" and its like" },
+	{ "--paused", NULL, "record nothing until \"cufence start\"" },
 	{ "--guard-host", NULL, "report host accesses to memory that pending work uses" },
 	{ "--max-size", "BYTES", "stop recording work when a trace is that large (K, M, G)" },
 	{ "--keep-trace", NULL, "keep the trace files next to the database" }, WITHOUT_TRACE,
@@ -141,12 +144,39 @@ static const struct command_option probe_options[] = { { "--json", NULL,
 	{ "--compare", "RESULT.json", "compare with this result, not with an NVIDIA H200" },
 	{ "--sim", NULL, "measure the simulated device" }, { 0 } };
 
+#define TARGETS \
+	{ "-s", "NAME", "the processes of a session (cufence run --session)" }, \
+	{ \
+		"--folder", "DIR", "those with traces in DIR: of containers that share it" \
+	}
+static const struct command_option ps_options[] = { TARGETS, { 0 } };
+
+static const struct command_option ask_options[] = { { "--all", NULL, "all traced processes" },
+	TARGETS, { 0 } };
+
+static const struct command_option snapshot_options[] = {
+	{ "-o", "NAME.db",
+		"the database to write (cufence.db; the previous one becomes NAME.db.old)" },
+	TARGETS, ANNOTATIONS, { "--report", "FILE", "write the report to FILE, not to stdout" },
+	{ "--quiet", NULL, "print errors only, no report" }, REPORT_OPTIONS, { 0 }
+};
+
 static const struct command_option no_options[] = { { 0 } };
 
 const struct command commands[] = { { "run", "-- CMD...", "trace a program, analyze and report",
 					    run_options, cmd_run, RUN_FAILED, 1, -1, 1 },
 	{ "load", "TRACE...|OLD.db", "load and analyze traces, or those that a database keeps",
 		load_options, cmd_load, EXIT_TROUBLE, 1, -1, 0 },
+	{ "ps", "", "list the processes that are being traced", ps_options, cmd_ps, EXIT_TROUBLE, 0,
+		0, 0 },
+	{ "start", "[PID...]", "start to record in running processes", ask_options, cmd_start,
+		EXIT_TROUBLE, 0, -1, 0 },
+	{ "stop", "[PID...]", "stop to record: the processes go on", ask_options, cmd_stop,
+		EXIT_TROUBLE, 0, -1, 0 },
+	{ "snapshot", "[PID...]", "analyze and report what running processes have recorded",
+		snapshot_options, cmd_snapshot, EXIT_TROUBLE, 0, -1, 0 },
+	{ "flush", "[PID...]", "write what CUPTI holds to the traces", ask_options, cmd_flush,
+		EXIT_TROUBLE, 0, -1, 0 },
 	{ "analyze", "[NAME.db]", "analyze the recorded calls again", analyze_options, cmd_analyze,
 		EXIT_TROUBLE, 0, 1, 0 },
 	{ "report", "[NAME.db]", "print what is wrong, where, and what it costs", report_options,

@@ -173,6 +173,12 @@ static int set_environment(const struct run_environment *environment)
 }
 
 static volatile sig_atomic_t running; /* the program's process, for pass_on() */
+static volatile sig_atomic_t interrupts;
+
+static void count_interrupt(int signal)
+{
+	interrupts++;
+}
 
 static void pass_on(int signal)
 {
@@ -189,7 +195,9 @@ static void catch_signals(struct sigaction old[HANDLED_COUNT])
 	for (size_t i = 0; i < HANDLED_COUNT; i++) {
 		struct sigaction action = { .sa_flags = SA_RESTART };
 		int passed = handled[i] == SIGTERM || handled[i] == SIGHUP;
-		action.sa_handler = passed ? pass_on : SIG_IGN;
+		action.sa_handler = passed     ? pass_on
+			: handled[i] == SIGINT ? count_interrupt
+					       : SIG_IGN;
 		sigemptyset(&action.sa_mask);
 		sigaction(handled[i], &action, &old[i]);
 	}
@@ -203,7 +211,17 @@ static void hold_signals(sigset_t *before)
 	sigemptyset(&set);
 	for (size_t i = 0; i < HANDLED_COUNT; i++)
 		sigaddset(&set, handled[i]);
+	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, before);
+}
+
+/* The others may come from here on. */
+static void hold_child_signal(const sigset_t *before)
+{
+	sigset_t set = *before;
+
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_SETMASK, &set, NULL);
 }
 
 static void restore_signals(const struct sigaction old[HANDLED_COUNT])
@@ -226,13 +244,25 @@ __attribute__((noreturn)) static void become(char **argv, const struct run_envir
 	_exit(RUN_NOT_FOUND);
 }
 
-static int wait_for(pid_t child)
+/* SIGCHLD is blocked: it wakes this thread, also if the child ended before. */
+static int wait_for(pid_t child, const struct run_environment *environment)
 {
+	struct timespec tenth = { 0, 100000000 };
+	sigset_t ended;
+	pid_t got;
 	int status;
 
-	while (waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			return RUN_FAILED;
+	sigemptyset(&ended);
+	sigaddset(&ended, SIGCHLD);
+	while (!(got = waitpid(child, &status, environment->look ? WNOHANG : 0)) ||
+		(got < 0 && errno == EINTR)) {
+		if (!environment->look)
+			continue;
+		sigtimedwait(&ended, NULL, &tenth);
+		environment->look(environment->argument, interrupts);
+	}
+	if (got < 0)
+		return RUN_FAILED;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -277,7 +307,7 @@ int run_program(char **argv, const struct run_environment *environment, int *sta
 		return RUN_FAILED;
 	}
 	fflush(NULL);
-	running = 0;
+	running = interrupts = 0;
 	hold_signals(&before);
 	catch_signals(old);
 	child = fork();
@@ -287,7 +317,7 @@ int run_program(char **argv, const struct run_environment *environment, int *sta
 		become(argv, environment, report[1]);
 	}
 	running = child;
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	hold_child_signal(&before);
 	close(report[1]);
 	got = child < 0 ? 0 : read(report[0], &error, sizeof(error));
 	close(report[0]);
@@ -295,11 +325,12 @@ int run_program(char **argv, const struct run_environment *environment, int *sta
 		error = errno;
 	if (environment->watch && child > 0 && got <= 0)
 		watch_start(environment->watch, child, environment->out);
-	status = child < 0 ? RUN_FAILED : wait_for(child);
+	status = child < 0 ? RUN_FAILED : wait_for(child, environment);
 	if (environment->watch)
 		watch_stop(environment->watch);
 	running = 0;
 	restore_signals(old);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (got == (ssize_t)sizeof(error))
 		status = error == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
 	*started = !error;

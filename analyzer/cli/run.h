@@ -55,14 +55,17 @@ struct run_setting {
 
 /* Additions to the program's environment.  NULL: not set, or left alone. */
 struct run_environment {
-	char *library;                     /* libcufence.so, before the user's own preloads */
-	char *guard;                       /* libcufence-guard.so after it; NULL: no guard */
-	char *hold;                        /* libcufence-hold.so, likewise */
-	int output;                        /* descriptor of the program's stdout; 0: ours */
-	const char *sanitizer;             /* preloaded before everything else */
-	const char *out;                   /* CUFENCE_OUT: absolute path of an existing folder */
-	char *simulator;                   /* folder prepended to LD_LIBRARY_PATH */
-	struct watch *watch;               /* runs with the program; NULL: GPUs are not watched */
+	char *library;         /* libcufence.so, before the user's own preloads */
+	char *guard;           /* libcufence-guard.so after it; NULL: no guard */
+	char *hold;            /* libcufence-hold.so, likewise */
+	int output;            /* descriptor of the program's stdout; 0: ours */
+	const char *sanitizer; /* preloaded before everything else */
+	const char *out;       /* CUFENCE_OUT: absolute path of an existing folder */
+	char *simulator;       /* folder prepended to LD_LIBRARY_PATH */
+	struct watch *watch;   /* runs with the program; NULL: GPUs are not watched */
+	/* Called ten times a second while the program runs; interrupts: Ctrl-Cs so far; or NULL */
+	void (*look)(void *argument, int interrupts);
+	void *argument;
 	const struct run_setting *setting; /* ends with name NULL; values NULL: left alone */
 };
 

@@ -85,11 +85,14 @@ static int insert_damage(struct loader *loader)
 	const struct trace_reader *reader = &loader->p.reader;
 	uint64_t missing = reader->missing ? reader->missing : (uint64_t)reader->pages.lost;
 	int running = !reader->header->closed && loader_is_running(loader);
+	/* Nothing is missing of a window that is over. */
+	int rests = reader->header->control.state == CONTROL_PAUSED ||
+		reader->header->control.state == CONTROL_OVER;
 
 	return loader_insert_loss(loader, "truncated", missing) ||
 		loader_insert_loss(loader, "damaged",
 			reader->damaged + loader->p.refused + loader->p.clock.refused) ||
-		loader_insert_loss(loader, "still_running", running) ||
+		loader_insert_loss(loader, "still_running", running && !rests) ||
 		loader_insert_loss(loader, "not_closed", !reader->header->closed && !running);
 }
 
@@ -138,6 +141,7 @@ static int insert_losses(struct loader *loader)
 	return insert_quick_queries(loader) || insert_damage(loader) || insert_failure(loader) ||
 		loader_insert_loss(loader, "unusable", unusable) ||
 		loader_insert_loss(loader, "host_only", host_only) ||
+		loader_insert_loss(loader, "older_graphs", header->counter[COUNT_OLDER_GRAPHS]) ||
 		loader_insert_loss(loader, "aliases_left_out", loader_twins_left_out(&loader->p)) ||
 		loader_insert_loss(loader, "clock_estimated", loader->p.clock.estimated) ||
 		loader_insert_loss(loader, "late_ends", loader->p.late_ends) ||
@@ -398,9 +402,10 @@ static int finish(struct loader *loader)
 		: 0;
 }
 
-int load_traces(struct db *db, char *const *path, size_t count, const char *command)
+int load_traces(struct db *db, char *const *path, size_t count, const char *command,
+	int last_window)
 {
-	struct loader loader = { .db = db };
+	struct loader loader = { .db = db, .last_window = last_window };
 	char *load = xcalloc(count, 1);
 	int rc = -1;
 

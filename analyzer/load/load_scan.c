@@ -394,9 +394,11 @@ int loader_scan(struct loader *loader)
 
 	p->first_tick = UINT64_MAX;
 	p->type = xcalloc(UINT16_MAX + 1, sizeof(*p->type));
+	if (loader->last_window)
+		loader_find_since(loader);
 	while (trace_next(&p->reader, &record)) {
 		loader_step(loader, record_bytes(record));
-		if (scan_record(loader, record))
+		if (!loader_leaves_out(p, record) && scan_record(loader, record))
 			return -1;
 	}
 	/* The process was killed before the call. */

@@ -167,6 +167,8 @@ struct loaded_process {
 	size_t calibration_count;
 	const struct window_record **window;
 	size_t window_count;
+	uint64_t since;             /* ticks: work before is left out; 0: none is */
+	uint32_t since_correlation; /* the last one of a call that is left out */
 	struct loaded_usage *usage;
 	size_t usage_count;
 	struct loaded_context *context;
@@ -246,6 +248,7 @@ struct loader {
 	struct map call_types; /* hash of name, kind and runtime -> row */
 	struct map images;     /* hash -> 1: its pieces were written */
 	const char *path;
+	int last_window; /* load only what was recorded since the last request */
 	struct loaded_process p;
 };
 
@@ -369,6 +372,12 @@ int loader_write_host_runs(struct loader *loader);
 int64_t loader_host_time(struct loader *loader, uint64_t ticks);
 /* During the scan: stores a reading of that thread (row). */
 void loader_note_usage(struct loader *loader, uint32_t thread, const struct usage_record *record);
+/* For last_window: finds since when the process is loaded.  Leaves the reader at the start. */
+void loader_find_since(struct loader *loader);
+
+/* Whether a record is older than that, and of no use later. */
+int loader_leaves_out(const struct loaded_process *p, const struct record *record);
+
 /* Writes the recording windows of the process, whose end must be known, and losses between them. */
 int loader_write_recording(struct loader *loader);
 int loader_insert_loss(struct loader *loader, const char *reason, uint64_t count);

@@ -66,7 +66,7 @@ int report_hung(struct db *db, FILE *out)
 
 		step = 0;
 		print(out,
-			"    hung     %s had not returned when the process ended: %s, %s "
+			"    hung     %s had not returned at the end of the trace: %s, %s "
 			"[pid %lld, thread %lld]\n",
 			(const char *)sqlite3_column_text(q, 0), function ? function : "?",
 			place ? place : "?", (long long)sqlite3_column_int64(q, 3),

@@ -14,15 +14,16 @@ record() { # TEXT OPTION...: runs the helper; its output must be its own
 	same "$text: output" 0 "$("$cufence" run --sim -o "$tmp/db" "$@" -- "$helper" ${rounds:-12} 2>"$tmp/err")"
 }
 
-holds() { # TEXT KERNELS: 10 ms each, as many graphs; handles and memory are known all the same
+holds() { # TEXT KERNELS [ROUNDS FREED]: 10 ms each, as many graphs; handles and memory of ROUNDS are known
+	local rounds=${3:-12}
 	same "$1: kernels" "$2" "$(query "SELECT count(*) FROM operation WHERE kind = 'kernel'")"
 	same "$1: graphs" "$2" "$(query "SELECT count(*) FROM operation WHERE kind = 'graph'")"
 	same "$1: every operation has its call" "" "$("$cufence" query "$tmp/db" unmatched)"
 	same "$1: waits" "$2" "$(calls cuStreamSynchronize)"
 	same "$1: launches, and the captured one" $(($2 + 1)) "$(calls cuLaunchKernel)"
-	same "$1: allocations were made and freed" "12 12" \
+	same "$1: allocations were made and freed" "$rounds ${4:-$rounds}" \
 		"$(query "SELECT count(created) || ' ' || count(freed) FROM allocation")"
-	same "$1: event records" 12 "$(calls cuEventRecord)"
+	same "$1: event records" "$rounds" "$(calls cuEventRecord)"
 	same "$1: the stream and event were made" 2 "$(query "SELECT (SELECT count(created) FROM stream) +
 		(SELECT count(created) FROM event)")"
 }
@@ -48,11 +49,15 @@ has "range: said" 'in 1 window \(by range\)' "$(cat "$tmp/err")"
 record "delay" --delay 0.035
 holds "delay" 8
 record "duration" --duration 0.035
-holds "duration" 4
+holds "duration" 4 4 3 # nothing is recorded after it
 same "duration: stretches" "1 start|0 duration" \
 	"$(query "SELECT work || ' ' || cause FROM recording ORDER BY start" | paste -sd'|')"
+record "turns" --nvtx step --turns 1
+holds "turns" 4 8
+same "turns: stretches" "0 range|1 range|0 turns" \
+	"$(query "SELECT work || ' ' || cause FROM recording ORDER BY start" | paste -sd'|')"
 record "delay and duration" --delay 0.035 --duration 0.035
-holds "delay and duration" 4
+holds "delay and duration" 4 8 7
 record "a range after the delay" --delay 0.055 --nvtx step
 holds "a range after the delay" 2
 
@@ -74,7 +79,7 @@ fi
 # Allocations and frees are recorded outside of it as well, but not what orders them.
 app=$build/testapps/async_alloc_early_fixed
 if [ -x "$app" ]; then
-	"$cufence" run --sim -o "$tmp/db" --duration 0.002 -- "$app" >/dev/null 2>&1
+	"$cufence" run --sim -o "$tmp/db" --session any --duration 0.002 -- "$app" >/dev/null 2>&1
 	same "outside of a window: nothing is said of the order" "" "$("$cufence" query "$tmp/db" expect)"
 	same "... of allocations in two streams" 1 "$(query "SELECT count(*) > 8 FROM call JOIN call_type t
 		ON t.id = type, recording r WHERE t.name = 'cuMemFreeAsync' AND NOT r.work AND enter > r.start")"

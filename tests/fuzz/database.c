@@ -64,7 +64,7 @@ static int make_base(const char *text, struct damage_base *base)
 	struct db db;
 
 	if (in && !text_undump(in, text, name) && !db_create(&db, DB_MEMORY)) {
-		if (!load_traces(&db, &path, 1, NULL) && !analyze(&db))
+		if (!load_traces(&db, &path, 1, NULL, 0) && !analyze(&db))
 			rc = damage_base_init(base, db.handle);
 		db_close(&db);
 	}

@@ -95,7 +95,7 @@ static void build(char *name, FILE *nowhere, int damaged)
 	struct report_options options = { .level = REPORT_POSSIBLE };
 	struct db db;
 
-	if (!db_create(&db, DB_MEMORY) && !load_traces(&db, &name, 1, NULL) && !analyze(&db)) {
+	if (!db_create(&db, DB_MEMORY) && !load_traces(&db, &name, 1, NULL, 0) && !analyze(&db)) {
 		check_rows(&db);
 		if (damaged && losses_effect(&db) < LOSS_INCOMPLETE) {
 			fprintf(stderr, "a damaged trace passes for whole\n");

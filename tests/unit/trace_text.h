@@ -148,7 +148,7 @@ static inline struct db trace_text_load(const char *name, const char *body)
 	trace_text_make(body, trace);
 	unlink(database);
 	assert_int_equal(db_create(&db, database), 0);
-	assert_int_equal(load_traces(&db, paths, 1, NULL), 0);
+	assert_int_equal(load_traces(&db, paths, 1, NULL, 0), 0);
 	return db;
 }
 

@@ -11,7 +11,7 @@ static struct db load(char **paths, size_t count)
 
 	unlink("test_load.db");
 	assert_int_equal(db_create(&db, "test_load.db"), 0);
-	assert_int_equal(load_traces(&db, paths, count, NULL), 0);
+	assert_int_equal(load_traces(&db, paths, count, NULL, 0), 0);
 	return db;
 }
 

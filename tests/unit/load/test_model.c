@@ -331,7 +331,7 @@ static void load_with_columns(struct db *db, char *path, uint64_t bytes)
 	assert_int_equal(db_create(db, DB_MEMORY), 0);
 	db->run = run_new(&room);
 	assert_non_null(db->run);
-	assert_int_equal(load_traces(db, &path, 1, NULL), 0);
+	assert_int_equal(load_traces(db, &path, 1, NULL, 0), 0);
 }
 
 static void load_fills_what_the_database_says(void **state)

@@ -488,7 +488,7 @@ static void what_a_killed_process_was_in_is_named(void **state)
 	more_findings = PENDING "UPDATE process SET closed = 0;";
 	text = report(report_text, (struct report_options){ .top = 10 });
 	has(text,
-		"    hung     cudaFree had not returned when the process ended: free_tile, "
+		"    hung     cudaFree had not returned at the end of the trace: free_tile, "
 		"tiles.cu:88 [pid 7, thread 7]\n");
 	free(text);
 	more_findings = NULL;

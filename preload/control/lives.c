@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lives.h"
+
+#include <string.h>
+
+#include "system.h"
+
+#define LIVES_THREADS 1024 /* that are paused at a time; others write to the trace */
+#define LOCK_TRIES 100000  /* then its thread was ended while it held the lock */
+#define MOVE_FROM (TRACE_CHUNK_SPACE / 2)
+
+static struct slot {
+	_Atomic int lock;
+	_Atomic int taken;
+	struct chunk_header *chunk; /* private memory; NULL: none */
+	uint32_t copied;            /* bytes of it that are in the trace */
+} slots[LIVES_THREADS];
+
+static int lock(struct slot *slot)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (!atomic_exchange_explicit(&slot->lock, 1, memory_order_acquire))
+			return 1;
+		__builtin_ia32_pause();
+	}
+	return 0;
+}
+
+static void unlock(struct slot *slot)
+{
+	atomic_store_explicit(&slot->lock, 0, memory_order_release);
+}
+
+static struct record *record_at(struct chunk_header *chunk, uint32_t at)
+{
+	return (struct record *)((char *)(chunk + 1) + at);
+}
+
+void lives_enter(struct thread_state *thread)
+{
+	struct thread_tables *tables = thread->tables;
+	unsigned i = 0;
+	void *memory;
+
+	while (i < LIVES_THREADS && (slots[i].taken || atomic_exchange(&slots[i].taken, 1)))
+		i++;
+	if (i == LIVES_THREADS)
+		return;
+	memory = system_map(TRACE_CHUNK_SIZE, 0, -1, 0);
+	if (memory == MAP_FAILED) {
+		slots[i].taken = 0;
+		return;
+	}
+	tables->lives = i + 1;
+	tables->window = thread->chunk;
+	/* What a thread has written never is the same number: frames and polls refer to it. */
+	thread->chunk = (struct trace_chunk){ .header = memory,
+		.thread = thread->chunk.thread,
+		.written = thread->chunk.written + 1 };
+	thread->chunk.header->thread = thread->chunk.thread;
+	slots[i].copied = 0;
+	__atomic_store_n(&slots[i].chunk, memory, __ATOMIC_RELEASE);
+}
+
+/*
+ * Bytes of the records that stay, from a number that is known to.  Its thread goes on, and may take
+ * back an enter record at the end and write another record there.
+ */
+static uint32_t settled(struct chunk_header *chunk, uint32_t from)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		uint64_t committed = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);
+		uint32_t at = from, last = from;
+		int words = 1, type = 0;
+
+		for (; words && at < committed; at += (uint32_t)words * TRACE_ALIGN) {
+			last = at;
+			words = record_at(chunk, at)->words;
+			type = record_at(chunk, at)->type;
+		}
+		if (words && at == __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE))
+			return type == RECORD_ENTER ? last : at;
+	}
+	return from;
+}
+
+/* Copies records to a window of the trace. */
+static void copy(struct trace_chunk *to, struct chunk_header *from, uint32_t at, uint32_t end)
+{
+	while (at < end) {
+		const struct record *record = record_at(from, at);
+		size_t bytes = record->words * (size_t)TRACE_ALIGN;
+		void *place = trace_reserve(&shim.writer, to, bytes, record->type);
+
+		if (place) {
+			memcpy(place, record, bytes);
+			trace_commit(to);
+		}
+		at += (uint32_t)bytes;
+	}
+}
+
+void lives_leave(struct thread_state *thread)
+{
+	struct slot *slot = &slots[thread->tables->lives - 1];
+	struct trace_chunk chunk = thread->chunk;
+	/* Not chunk.used: the thread may have left while it wrote a record. */
+	uint32_t end = (uint32_t)chunk.header->committed;
+	int locked = lock(slot);
+
+	thread->chunk = thread->tables->window;
+	thread->chunk.written = chunk.written + 1;
+	thread->tables->lives = 0;
+	copy(&thread->chunk, chunk.header, slot->copied, end);
+	if (!locked)
+		return;
+	__atomic_store_n(&slot->chunk, NULL, __ATOMIC_RELEASE);
+	unlock(slot);
+	system_unmap(chunk.header, TRACE_CHUNK_SIZE);
+	slot->taken = 0;
+}
+
+/* The records that follow are those of that thread. */
+static void name_thread(struct trace_chunk *chunk, uint32_t thread)
+{
+	struct thread_record *record =
+		trace_reserve(&shim.writer, chunk, sizeof(*record), RECORD_THREAD);
+
+	if (!record)
+		return;
+	record->thread = thread;
+	trace_commit(chunk);
+}
+
+void lives_write_all(struct thread_state *thread)
+{
+	if (thread->generation != shim.generation)
+		thread_begin(thread);
+	if (lives_has(thread))
+		lives_leave(thread);
+	for (unsigned i = 0; i < LIVES_THREADS; i++) {
+		struct slot *slot = &slots[i];
+		uint32_t end;
+
+		if (!__atomic_load_n(&slot->chunk, __ATOMIC_ACQUIRE) || !lock(slot))
+			continue;
+		if (slot->chunk) {
+			end = settled(slot->chunk, slot->copied);
+			if (slot->copied < end) {
+				name_thread(&thread->chunk, slot->chunk->thread);
+				copy(&thread->chunk, slot->chunk, slot->copied, end);
+				name_thread(&thread->chunk, thread->chunk.thread);
+				slot->copied = end;
+			}
+		}
+		unlock(slot);
+	}
+}
+
+static const struct life {
+	uint8_t made_by, made, ended_by, ended;
+} objects[] = {
+#define KIND_ENDS(maker, made, end, ended) \
+	{ KIND_##maker, FIELD_##made, KIND_##end, FIELD_##ended },
+#include "kinds.def"
+};
+#define OBJECTS (sizeof(objects) / sizeof(objects[0]))
+
+static const struct call_record *call_at(const struct record *record)
+{
+	return record->type == RECORD_CALL && record->words ? (const void *)record : NULL;
+}
+
+/* Whether a field of that kind has that value. */
+static int has_field(const struct call_record *call, int kind, uint64_t value)
+{
+	const struct call_type *type = &call_types[call->call];
+
+	for (unsigned i = 0; i < type->field_count; i++)
+		if (type->field[i] == kind && call->field[i] == value)
+			return 1;
+	return 0;
+}
+
+/* Whether the call names an object whose handle is an address. */
+static int names(const struct call_record *call, uint64_t handle)
+{
+	for (unsigned i = 0; handle > 4096 && i < call_types[call->call].field_count; i++)
+		if (call->field[i] == handle)
+			return 1;
+	return 0;
+}
+
+static uint64_t field_of(const struct call_record *call, int kind)
+{
+	const struct call_type *type = &call_types[call->call];
+
+	for (unsigned i = 0; i < type->field_count; i++)
+		if (type->field[i] == kind)
+			return call->field[i];
+	return 0;
+}
+
+/*
+ * For a call that ends an object: finds the one that made it among the records before, and marks
+ * both, and what was recorded with an event between them.  Another call that names the object keeps
+ * all of it.
+ */
+static void remove_pair(struct record **records, unsigned n, const struct life *object,
+	uint8_t *removed)
+{
+	uint64_t handle = field_of((const struct call_record *)records[n], object->ended);
+	int event = object->made_by == KIND_EVENT_CREATE;
+
+	for (unsigned i = n; i-- > 0;) {
+		const struct call_record *call = removed[i] ? NULL : call_at(records[i]);
+		uint8_t kind = call ? call_types[call->call].kind : KIND_OTHER;
+
+		if (!call)
+			continue;
+		if (kind == object->made_by &&
+			(!object->made || has_field(call, object->made, handle))) {
+			removed[i] = 1;
+			/* A later record of an event stays; else both calls go. */
+			removed[n] = object->made_by != object->ended_by;
+			for (; event && i < n; i++)
+				removed[i] |= call_at(records[i]) &&
+					has_field(call_at(records[i]), FIELD_event, handle);
+			return;
+		}
+		if (names(call, handle) && !(event && kind == KIND_EVENT_RECORD))
+			return;
+	}
+}
+
+#define MOST_RECORDS (TRACE_CHUNK_SPACE / sizeof(uint64_t) / 3)
+
+/*
+ * Records that nothing later depends on: readings of the processor's time, all readings of the
+ * clocks but the last, marks, and failed calls.
+ */
+static void choose(struct record **records, unsigned count, uint8_t *removed)
+{
+	int calibrated = 0;
+
+	for (unsigned i = count; i-- > 0;) {
+		const struct call_record *call = call_at(records[i]);
+
+		removed[i] = records[i]->type == RECORD_USAGE ||
+			(records[i]->type == RECORD_CALIBRATION && calibrated) ||
+			(call && (call->result || call_types[call->call].kind == KIND_MARK));
+		calibrated |= records[i]->type == RECORD_CALIBRATION;
+	}
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned k = 0; k < OBJECTS && call_at(records[i]) && !removed[i]; k++)
+			if (call_types[((struct call_record *)records[i])->call].kind ==
+				objects[k].ended_by)
+				remove_pair(records, i, &objects[k], removed);
+	/* A frame may take it back. */
+	if (count && records[count - 1]->type == RECORD_ENTER)
+		removed[count - 1] = 0;
+}
+
+/* Removes what the trace has, and what is over.  Records move to the front. */
+static void compact(struct thread_state *thread, struct slot *slot)
+{
+	static const size_t bytes = MOST_RECORDS * (sizeof(struct record *) + 1);
+	struct chunk_header *chunk = thread->chunk.header;
+	struct record **records = system_map(bytes, 0, -1, 0);
+	uint8_t *removed = (uint8_t *)(records + MOST_RECORDS);
+	uint32_t at = slot->copied, used = thread->chunk.used, to = 0;
+	unsigned count = 0;
+
+	if (records == MAP_FAILED)
+		return;
+	for (; at < used && count < MOST_RECORDS; count++) {
+		records[count] = record_at(chunk, at);
+		at += records[count]->words * TRACE_ALIGN;
+	}
+	choose(records, count, removed);
+	for (unsigned i = 0; i < count; i++) {
+		uint32_t size = records[i]->words * TRACE_ALIGN;
+
+		if (removed[i])
+			continue;
+		memmove(record_at(chunk, to), records[i], size);
+		to += size;
+	}
+	memmove(record_at(chunk, to), record_at(chunk, at), used - at);
+	to += used - at;
+	memset(record_at(chunk, to), 0, used - to);
+	slot->copied = 0;
+	thread->chunk.used = to;
+	trace_commit(&thread->chunk);
+	system_unmap(records, bytes);
+}
+
+void lives_make_room(struct thread_state *thread, size_t bytes)
+{
+	struct slot *slot = &slots[thread->tables->lives - 1];
+	struct chunk_header *chunk = thread->chunk.header;
+
+	if (thread->chunk.used + bytes <= TRACE_CHUNK_SPACE)
+		return;
+	if (!lock(slot)) {
+		lives_leave(thread);
+		return;
+	}
+	compact(thread, slot);
+	if (thread->chunk.used + bytes > TRACE_CHUNK_SPACE || thread->chunk.used > MOVE_FROM) {
+		copy(&thread->tables->window, chunk, slot->copied, thread->chunk.used);
+		memset(chunk + 1, 0, thread->chunk.used);
+		thread->chunk.used = slot->copied = 0;
+		trace_commit(&thread->chunk);
+	}
+	unlock(slot);
+}
+
+void lives_reset(void)
+{
+	memset(slots, 0, sizeof(slots));
+}

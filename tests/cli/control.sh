@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Control of running processes: a server is started, stopped and looked at, thirty times, and is as it
+# would be without that; processes that are killed meanwhile; windows that end, and Ctrl-C.
+. "$(dirname "$0")/lib.sh" "$@"
+cufence=$build/bin/cufence
+server=$build/tests/helpers/server
+preload=$build/lib/libcufence.so
+needs "$cufence" "$server" "$preload"
+sanitized && preload="$(${CC:-gcc} -print-file-name=libasan.so) $preload"
+cd "$tmp" || exit 1
+query() { "$cufence" query "$1" "$2"; }
+# What is started here is ended here, whatever happens.
+started=()
+trap 'kill -KILL "${started[@]}" 2>/dev/null; rm -rf "$tmp"' EXIT
+
+# --- a server that answers requests ---
+serve() { # COMMAND...: with the pipes in and out
+	rm -f in out
+	mkfifo in out
+	"$@" "$server" <in >out 2>err &
+	started+=($!)
+	exec 4>in 5<out
+	total=0
+}
+turns() { # N: by the server, which must answer
+	local answer
+	total=$((total + $1))
+	echo "$1" >&4
+	read -r -t 60 -u 5 answer
+	[ "$answer" = "$total" ] || ok "the server answers $total, not '$answer'" 1
+}
+ask() { # COMMAND ARGUMENT...: while the server gets requests of one turn, as it answers at a call
+	local pid
+	"$cufence" "$@" >said 2>&1 &
+	pid=$!
+	while kill -0 "$pid" 2>/dev/null; do turns 1; done
+	wait "$pid"
+}
+leave() { # the server's input ends: its last line must be 0 failures
+	local answer
+	exec 4>&-
+	read -r -t 60 -u 5 answer
+	same "$1: no call failed" 0 "$answer"
+	exec 5<&-
+}
+state() { "$cufence" ps -s shop | awk 'NR == 2 { print $2, $3 }'; }
+server_pid() { "$cufence" ps -s shop | awk 'NR == 2 { print $1 }'; }
+resident() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
+expect="blocking-free certain turn:.* -> launch:"
+
+serve env WITHOUT_GRAPH=1 "$cufence" run --sim --session shop --paused --quiet -o run.db --
+run=${started[-1]}
+turns 20
+same "ps: paused from the start" "paused 0" "$(state)"
+pid=$(server_pid)
+has "ps: its command" "$server\$" "$("$cufence" ps)"
+trace=$(ls "$tmp"/run.db.traces-*/*.cft)
+before=$(stat -c %b "$trace")
+turns 20000
+same "paused: the trace does not grow" "$before" "$(stat -c %b "$trace")"
+missing=0
+for ((cycle = 1; cycle <= 30; cycle++)); do
+	ask start "$pid"
+	[ "$(state)" = "recording $cycle" ] || missing=$((missing + 1))
+	turns 50
+	ask stop -s shop
+	turns 10
+	ask snapshot "$pid" --report snapshot.txt -o snapshot.db
+	grep -q '^blocking-free: cuMemFree waited' snapshot.txt &&
+		[[ $(query snapshot.db expect) =~ $expect ]] || missing=$((missing + 1))
+	[ "$cycle" -ne 10 ] || resident=$(resident "$pid")
+done
+same "30 cycles: each is there, and so is its finding" 0 $missing
+same "one window: it is replayed" 1 "$(query snapshot.db "SELECT refusal IS NULL FROM replay")"
+same "one window: as if it were all" 1 "$(query snapshot.db "SELECT sum(work) FROM recording")"
+same "memory from before the windows is known" 1 "$(query snapshot.db "SELECT count(*) FROM allocation
+	WHERE bytes = 1048576")"
+same "... and what kernels do with it" 0 "$(query snapshot.db "SELECT count(*) FROM call c JOIN call_type t
+	ON t.id = c.type WHERE t.kind = 'launch' AND NOT EXISTS (SELECT 1 FROM operand o JOIN allocation a
+	ON a.id = o.allocation WHERE o.call = c.id AND a.bytes = 1048576)")"
+same "... and the stream" "" "$(query snapshot.db "SELECT reason FROM loss WHERE reason <> 'passed_through'")"
+sanitized || { [ "$(resident "$pid")" -le $((resident + 512)) ]; ok "memory is flat: $resident, $(resident "$pid") KiB" $?; }
+ask flush --all
+ok "flush" $?
+leave "30 cycles"
+wait "$run"
+same "30 cycles: status" 0 $?
+same "the run's own database has all windows" 30 "$(query run.db "SELECT sum(work) FROM recording")"
+"$cufence" stop "$pid" 2>err
+same "a process that has ended" 2 $?
+has "... is not traced" "process $pid is not being traced" "$(cat err)"
+"$cufence" start 2>err
+same "a process must be named" 2 $?
+
+# A snapshot while work is recorded; and executables that are older than the recording.
+serve "$cufence" run --sim --session shop --paused --quiet -o run.db --
+turns 20
+ask start -s shop
+turns 100
+ask snapshot -s shop -o snapshot.db --report snapshot.txt
+has "recording: the finding" '^blocking-free: cuMemFree waited' "$(cat snapshot.txt)"
+has "recording: it says so" 'the process was still running when its trace was read' "$(cat snapshot.txt)"
+same "older graphs are not timed" "0 1" "$(query snapshot.db "SELECT count(*) || ' ' || (SELECT count
+	FROM loss WHERE reason = 'older_graphs') FROM operation WHERE kind = 'graph'")"
+same "... but the kernels beside them are" 1 "$(query snapshot.db "SELECT count(*) >= 100 FROM operation
+	WHERE kind = 'kernel'")"
+leave "recording"
+wait "${started[-1]}"
+
+# --- LD_PRELOAD alone, found by its folder; killed while it is asked ---
+mkdir shared
+by_hand() { # ARGUMENT...: the server, as the last one started
+	rm -rf shared/*
+	CUFENCE_OUT=$tmp/shared CUFENCE_SESSION=shop LD_LIBRARY_PATH=$build/sim LD_PRELOAD=$preload \
+		env --default-signal=INT "$server" "$@" >by_hand.out 2>by_hand.err &
+	started+=($!)
+	until grep -q serving by_hand.err; do sleep 0.02; done
+}
+CUFENCE_PAUSED=1 by_hand forever
+pid=${started[-1]}
+same "by environment: its state" "paused" "$("$cufence" ps --folder shared | awk 'NR == 2 { print $2 }')"
+"$cufence" start --folder shared "$pid" 2>err
+has "by environment: start" "process $pid: recording" "$(cat err)"
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+same "by environment: a dead process holds no lock" "" "$("$cufence" ps --folder shared 2>/dev/null)"
+for signal in TERM INT KILL; do
+	for command in start stop snapshot; do
+		for after in 0 0.005; do
+			by_hand forever
+			pid=${started[-1]}
+			"$cufence" "$command" "$pid" >/dev/null 2>&1 &
+			asker=$!
+			sleep $after
+			kill -$signal "$pid"
+			wait "$pid" 2>/dev/null
+			status=$?
+			same "$signal at $command: its end" $((128 + $(kill -l $signal))) $status
+			wait "$asker"
+			"$cufence" dump shared/*.cft >dump 2>err
+			same "$signal at $command: the trace reads" "0 0" "$? $(wc -l <err)"
+		done
+	done
+done
+
+# --- windows that end, and Ctrl-C ---
+until_file() { # FILE: there and not empty
+	local i
+	for ((i = 0; i < 1200; i++)); do [ -s "$1" ] && return; sleep 0.05; done
+	return 1
+}
+for how in "--duration 0.02" "--nvtx turn --turns 300"; do
+	rm -f early.txt
+	"$cufence" run --sim $how --report early.txt --quiet -o early.db -- "$server" forever >out.txt 2>err &
+	started+=($!)
+	until_file early.txt
+	ok "$how: a report" $?
+	pid=$("$cufence" ps | awk -v s="$server" 'index($0, s) { print $1 }')
+	same "$how: while the program goes on" over "$("$cufence" ps | awk -v p="$pid" '$1 == p { print $2 }')"
+	has "$how: the finding" '^blocking-free: cuMemFree waited' "$(cat early.txt)"
+	kill -TERM "$pid"
+	wait "${started[-1]}"
+	same "$how: the program's status" 143 $?
+	same "$how: one report" "" "$(ls | grep 'early.db.old')"
+	rm -f early.db
+done
+rm -f early.txt
+# As from a terminal: to the whole group.
+setsid "$cufence" run --sim --report early.txt --quiet -o early.db -- "$server" 2 >out.txt 2>err &
+started+=($!)
+until grep -q serving err; do sleep 0.05; done
+kill -INT -- "-${started[-1]}"
+until_file early.txt
+ok "Ctrl-C: a report while the program goes on" $?
+has "Ctrl-C: the finding" '^blocking-free: cuMemFree waited' "$(cat early.txt)"
+kill -INT -- "-${started[-1]}"
+wait "${started[-1]}"
+same "Ctrl-C: status" 0 $?
+same "Ctrl-C: the program got both" "2 interrupts, 0" "$(cat out.txt)"
+same "... and its later work is in the database, too" 1 "$(find . -name early.db.old | wc -l)"
+finish

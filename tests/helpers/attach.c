@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * attach OLD LEVEL END TIMES: what CUPTI bears in a process that launches all the time, in eight
+ * threads, kernels and graphs.
+ *
+ * OLD    1: the graphs were instantiated before CUPTI was first opened; 0: after that
+ * LEVEL  graph, node (kernels of graphs), or none: no activity, callbacks only
+ * END    stay: opened once, and activities are switched; unsubscribe; finalize: cuptiFinalize()
+ *        from the thread that opened it; callback: from a callback, as a call of the driver returns
+ * TIMES  how often it is opened and closed
+ *
+ * Prints the numbers of kernel and graph records.  A crash is the test's result.
+ */
+#include <cuda.h>
+#include <cupti.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define THREADS 8
+
+static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+			  ".visible .entry work(.param .u64 ns)\n{\nret;\n}\n";
+
+static void *cuda, *cupti;
+static CUcontext context;
+static CUfunction kernel;
+static _Atomic int bad, ready, stop, opened, finalize, finalized;
+static _Atomic long kernels, graphs, launches;
+static int old;
+static CUpti_SubscriberHandle subscriber;
+
+#define FIND(library, name) ((__typeof__(&name))dlsym(library, #name))
+#define CALL(name, ...) \
+	do { \
+		__typeof__(&name) function = FIND(cuda, name); \
+		bad |= function ? (int)function(__VA_ARGS__) : -1; \
+	} while (0)
+#define CUPTI(name, ...) \
+	do { \
+		__typeof__(&name) function = FIND(cupti, name); \
+		int result = function ? (int)function(__VA_ARGS__) : -1; \
+		if (result) { \
+			fprintf(stderr, "%s: %d\n", #name, result); \
+			bad = 1; \
+		} \
+	} while (0)
+
+static void launch(CUstream stream)
+{
+	unsigned long long ns = 2000;
+	void *parameters[] = { &ns };
+
+	CALL(cuLaunchKernel, kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
+}
+
+static CUgraphExec instantiate(CUstream stream)
+{
+	CUgraph graph = NULL;
+	CUgraphExec exec = NULL;
+
+	CALL(cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+	launch(stream);
+	launch(stream);
+	CALL(cuStreamEndCapture, stream, &graph);
+	CALL(cuGraphInstantiateWithFlags, &exec, graph, 0);
+	return exec;
+}
+
+static void *work(void *unused)
+{
+	CUgraphExec exec = NULL;
+	CUstream stream = NULL;
+
+	CALL(cuCtxSetCurrent, context);
+	CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+	if (old)
+		exec = instantiate(stream);
+	ready++;
+	while (!stop) {
+		if (!exec && opened)
+			exec = instantiate(stream);
+		for (int i = 0; i < 20; i++) {
+			launch(stream);
+			if (exec)
+				CALL(cuGraphLaunch, exec, stream);
+		}
+		launches += 20;
+		CALL(cuStreamSynchronize, stream);
+	}
+	return unused;
+}
+
+static void CUPTIAPI requested(uint8_t **buffer, size_t *size, size_t *most)
+{
+	*size = 1 << 18;
+	*buffer = aligned_alloc(8, *size);
+	*most = 0;
+}
+
+static void CUPTIAPI completed(CUcontext unused, uint32_t stream, uint8_t *buffer, size_t size,
+	size_t valid)
+{
+	__typeof__(&cuptiActivityGetNextRecord) next = FIND(cupti, cuptiActivityGetNextRecord);
+	CUpti_Activity *record = NULL;
+
+	while (valid && next(buffer, valid, &record) == CUPTI_SUCCESS) {
+		kernels += record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+		graphs += record->kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+	}
+	free(buffer);
+}
+
+static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+	const void *argument)
+{
+	const CUpti_CallbackData *data = argument;
+
+	if (data->callbackSite == CUPTI_API_EXIT && atomic_exchange(&finalize, 0)) {
+		CUPTI(cuptiFinalize, );
+		finalized = 1;
+	}
+}
+
+static void activities(const char *level, int on)
+{
+	static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET,
+		CUPTI_ACTIVITY_KIND_GRAPH_TRACE };
+	int count = !strcmp(level, "none") ? 0 : !strcmp(level, "node") ? 3 : 4;
+
+	for (int i = 0; i < count; i++)
+		if (on)
+			CUPTI(cuptiActivityEnable, kinds[i]);
+		else
+			CUPTI(cuptiActivityDisable, kinds[i]);
+}
+
+static void open_cupti(const char *level)
+{
+	CUPTI(cuptiSubscribe, &subscriber, callback, NULL);
+	CUPTI(cuptiActivityRegisterCallbacks, requested, completed);
+	CUPTI(cuptiEnableDomain, 1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API);
+	activities(level, 1);
+	opened = 1;
+}
+
+static void close_cupti(const char *level, const char *end)
+{
+	activities(level, 0);
+	CUPTI(cuptiActivityFlushAll, 0);
+	if (!strcmp(end, "unsubscribe") || !strcmp(end, "finalize"))
+		CUPTI(cuptiUnsubscribe, subscriber);
+	if (!strcmp(end, "finalize"))
+		CUPTI(cuptiFinalize, );
+	if (!strcmp(end, "callback")) {
+		finalized = 0;
+		finalize = 1;
+		while (!finalized)
+			usleep(100);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *level = argc > 4 ? argv[2] : "graph", *end = argc > 4 ? argv[3] : "stay";
+	int times = argc > 4 ? atoi(argv[4]) : 1;
+	pthread_t thread[THREADS];
+	CUmodule module;
+
+	old = argc > 4 && atoi(argv[1]);
+	cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+	cupti = dlopen(getenv("CUPTI") ? getenv("CUPTI") : "libcupti.so.13", RTLD_NOW | RTLD_LOCAL);
+	if (!cuda || !cupti)
+		return 2;
+	CALL(cuInit, 0);
+	CALL(cuDevicePrimaryCtxRetain, &context, 0);
+	CALL(cuCtxSetCurrent, context);
+	CALL(cuModuleLoadData, &module, ptx);
+	CALL(cuModuleGetFunction, &kernel, module, "work");
+	for (int i = 0; i < THREADS; i++)
+		bad |= pthread_create(&thread[i], NULL, work, NULL);
+	while (ready < THREADS)
+		usleep(1000);
+	for (int i = 0; i < times; i++) {
+		if (!i || strcmp(end, "stay") != 0)
+			open_cupti(level);
+		else
+			activities(level, 1);
+		usleep(5000);
+		close_cupti(level, end);
+		usleep(2000);
+	}
+	stop = 1;
+	for (int i = 0; i < THREADS; i++)
+		bad |= pthread_join(thread[i], NULL);
+	printf("%ld kernels, %ld graphs, %ld launches, %d\n", kernels, graphs, launches, bad != 0);
+	return bad != 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * server: for each line of standard input, a number of turns, prints how many turns there were so
+ * far.  A turn allocates memory, launches a kernel of 100 us and a graph, records an event and
+ * frees the memory, which waits for the kernel; every tenth makes a stream, an event and a range
+ * and ends them.  The weights that the kernels read are allocated by a thread that waits until the
+ * end.  "server N" waits until it gets SIGINT N times, "server forever" never ends.
+ */
+#include <cuda.h>
+#include <dlfcn.h>
+#include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char ptx[] =
+	".version 7.0\n.target sm_75\n.address_size 64\n"
+	".visible .entry serve(.param .u64 ns, .param .u64 weights)\n{\nret;\n}\n";
+
+static _Atomic int bad;
+static volatile sig_atomic_t interrupts;
+static CUcontext context;
+static CUfunction kernel;
+static CUdeviceptr weights;
+static _Atomic int loaded;
+
+#define CALL(name, ...) \
+	do { \
+		static __typeof__(&name) function; \
+		if (!function) \
+			*(void **)&function = dlsym(RTLD_DEFAULT, #name); \
+		bad |= function ? (int)function(__VA_ARGS__) : -1; \
+	} while (0)
+
+static void launch(CUstream stream)
+{
+	unsigned long long ns = 100000;
+	void *parameters[] = { &ns, &weights };
+
+	CALL(cuLaunchKernel, kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
+}
+
+static CUgraphExec capture(CUstream stream)
+{
+	CUgraph graph;
+	CUgraphExec exec = NULL;
+
+	CALL(cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+	launch(stream);
+	CALL(cuStreamEndCapture, stream, &graph);
+	CALL(cuGraphInstantiateWithFlags, &exec, graph, 0);
+	return exec;
+}
+
+static void *load(void *argument)
+{
+	CALL(cuCtxSetCurrent, context);
+	CALL(cuMemAlloc_v2, &weights, 1 << 20);
+	loaded = 1;
+	for (;;)
+		pause();
+	return argument;
+}
+
+static void rare(void)
+{
+	CUstream stream;
+	CUevent event;
+
+	nvtxRangePushA("rare");
+	CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+	CALL(cuEventCreate, &event, 0);
+	CALL(cuEventRecord, event, stream);
+	CALL(cuEventDestroy_v2, event);
+	CALL(cuStreamDestroy_v2, stream);
+	nvtxRangePop();
+}
+
+static void turn(CUstream stream, CUgraphExec exec, CUevent event, int number)
+{
+	CUdeviceptr memory;
+
+	nvtxRangePushA("turn");
+	CALL(cuMemAlloc_v2, &memory, 4096);
+	launch(stream);
+	if (exec)
+		CALL(cuGraphLaunch, exec, stream);
+	CALL(cuEventRecord, event, stream);
+	CALL(cuMemFree_v2, memory);
+	if (number % 10 == 0)
+		rare();
+	nvtxRangePop();
+}
+
+static void interrupted(int signal)
+{
+	interrupts++;
+}
+
+int main(int argc, char **argv)
+{
+	int total = 0, turns, waits = argc > 1 ? atoi(argv[1]) : 0;
+	CUstream stream = NULL;
+	CUevent event = NULL;
+	CUgraphExec exec = NULL;
+	pthread_t loader;
+	CUmodule module;
+	char line[64];
+
+	if (!dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL))
+		return 2;
+	if (waits)
+		signal(SIGINT, interrupted);
+	CALL(cuInit, 0);
+	CALL(cuDevicePrimaryCtxRetain, &context, 0);
+	CALL(cuCtxSetCurrent, context);
+	CALL(cuModuleLoadData, &module, ptx);
+	CALL(cuModuleGetFunction, &kernel, module, "serve");
+	bad |= pthread_create(&loader, NULL, load, NULL);
+	while (!loaded)
+		usleep(1000);
+	CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+	CALL(cuEventCreate, &event, 0);
+	if (!getenv("WITHOUT_GRAPH"))
+		exec = capture(stream);
+	if (argc > 1) {
+		while (waits ? interrupts < waits : 1) {
+			turn(stream, exec, event, total++);
+			if (total == 20)
+				fputs("serving\n", stderr);
+			usleep(1000);
+		}
+		printf("%d interrupts, %d\n", (int)interrupts, bad);
+		return 0;
+	}
+	while (fgets(line, sizeof(line), stdin)) {
+		for (turns = atoi(line); turns > 0; turns--)
+			turn(stream, exec, event, total++);
+		printf("%d\n", total);
+		fflush(stdout);
+	}
+	printf("%d\n", bad);
+	return 0;
+}
