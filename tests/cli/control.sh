@@ -9,6 +9,7 @@ preload=$build/lib/libcufence.so
 needs "$cufence" "$server" "$preload"
 sanitized && preload="$(${CC:-gcc} -print-file-name=libasan.so) $preload"
 cd "$tmp" || exit 1
+shop=shop$$ # tests of others run beside this one
 query() { "$cufence" query "$1" "$2"; }
 # What is started here is ended here, whatever happens.
 started=()
@@ -44,12 +45,12 @@ leave() { # the server's input ends: its last line must be 0 failures
 	same "$1: no call failed" 0 "$answer"
 	exec 5<&-
 }
-state() { "$cufence" ps -s shop | awk 'NR == 2 { print $2, $3 }'; }
-server_pid() { "$cufence" ps -s shop | awk 'NR == 2 { print $1 }'; }
+state() { "$cufence" ps -s $shop | awk 'NR == 2 { print $2, $3 }'; }
+server_pid() { "$cufence" ps -s $shop | awk 'NR == 2 { print $1 }'; }
 resident() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
 expect="blocking-free certain turn:.* -> launch:"
 
-serve env WITHOUT_GRAPH=1 "$cufence" run --sim --session shop --paused --quiet -o run.db --
+serve env WITHOUT_GRAPH=1 "$cufence" run --sim --session $shop --paused --quiet -o run.db --
 run=${started[-1]}
 turns 20
 same "ps: paused from the start" "paused 0" "$(state)"
@@ -64,7 +65,7 @@ for ((cycle = 1; cycle <= 30; cycle++)); do
 	ask start "$pid"
 	[ "$(state)" = "recording $cycle" ] || missing=$((missing + 1))
 	turns 50
-	ask stop -s shop
+	ask stop -s $shop
 	turns 10
 	ask snapshot "$pid" --report snapshot.txt -o snapshot.db
 	grep -q '^blocking-free: cuMemFree waited' snapshot.txt &&
@@ -81,7 +82,7 @@ same "... and what kernels do with it" 0 "$(query snapshot.db "SELECT count(*) F
 	ON a.id = o.allocation WHERE o.call = c.id AND a.bytes = 1048576)")"
 same "... and the stream" "" "$(query snapshot.db "SELECT reason FROM loss WHERE reason <> 'passed_through'")"
 sanitized || { [ "$(resident "$pid")" -le $((resident + 512)) ]; ok "memory is flat: $resident, $(resident "$pid") KiB" $?; }
-ask flush --all
+ask flush -s $shop
 ok "flush" $?
 leave "30 cycles"
 wait "$run"
@@ -94,11 +95,11 @@ has "... is not traced" "process $pid is not being traced" "$(cat err)"
 same "a process must be named" 2 $?
 
 # A snapshot while work is recorded; and executables that are older than the recording.
-serve "$cufence" run --sim --session shop --paused --quiet -o run.db --
+serve "$cufence" run --sim --session $shop --paused --quiet -o run.db --
 turns 20
-ask start -s shop
+ask start -s $shop
 turns 100
-ask snapshot -s shop -o snapshot.db --report snapshot.txt
+ask snapshot -s $shop -o snapshot.db --report snapshot.txt
 has "recording: the finding" '^blocking-free: cuMemFree waited' "$(cat snapshot.txt)"
 has "recording: it says so" 'the process was still running when its trace was read' "$(cat snapshot.txt)"
 same "older graphs are not timed" "0 1" "$(query snapshot.db "SELECT count(*) || ' ' || (SELECT count
@@ -112,7 +113,7 @@ wait "${started[-1]}"
 mkdir shared
 by_hand() { # ARGUMENT...: the server, as the last one started
 	rm -rf shared/*
-	CUFENCE_OUT=$tmp/shared CUFENCE_SESSION=shop LD_LIBRARY_PATH=$build/sim LD_PRELOAD=$preload \
+	CUFENCE_OUT=$tmp/shared CUFENCE_SESSION=$shop LD_LIBRARY_PATH=$build/sim LD_PRELOAD=$preload \
 		env --default-signal=INT "$server" "$@" >by_hand.out 2>by_hand.err &
 	started+=($!)
 	until grep -q serving by_hand.err; do sleep 0.02; done

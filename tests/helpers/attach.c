@@ -23,8 +23,9 @@
 
 #define THREADS 8
 
-static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
-			  ".visible .entry work(.param .u64 ns)\n{\nret;\n}\n";
+static const char ptx[] =
+	".version 7.0\n.target sm_75\n.address_size 64\n"
+	".visible .entry work(.param .u64 ns)\n{\nret;\n}\n";
 
 static void *cuda, *cupti;
 static CUcontext context;
