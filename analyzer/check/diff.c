@@ -60,7 +60,8 @@ static const char total_sql[] =
 	" UNION ALL SELECT * FROM (SELECT 2, 'turns', 'count', l.turns + l.warm " FIRST_LOOP
 	")"
 	" UNION ALL SELECT * FROM (SELECT 3, 'turn', 'ns',"
-	"  (l.end - l.start - l.paused) / l.turns " FIRST_LOOP ")"
+	"  (l.end - l.start - l.paused) / l.turns " FIRST_LOOP
+	")"
 	" UNION ALL SELECT 4, 'device busy', 'ns', sum(busy) FROM device_use"
 	" UNION ALL SELECT 5, 'waits', 'ns', coalesce(sum(waited), iif(EXISTS (SELECT 1"
 	"  FROM device_use), 0, NULL)) FROM wait_use"
