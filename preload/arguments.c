@@ -199,20 +199,20 @@ void arguments_measure(struct function_layout *layout)
 			end = behind;
 	}
 	end = (end + 7) & ~7u;
-	layout->shape.words = (uint8_t)(end <= BUFFER_WORDS * 8 ? end / 8 : 0);
-	layout->shape.leading = 0;
-	while (layout->shape.leading < layout->count && layout->shape.leading < BUFFER_WORDS &&
-		layout->parameter[layout->shape.leading].size == 8 &&
-		layout->parameter[layout->shape.leading].offset == layout->shape.leading * 8)
-		layout->shape.leading++;
-	layout->shape.padded = used != end;
+	layout->words = (uint8_t)(end <= BUFFER_WORDS * 8 ? end / 8 : 0);
+	layout->leading = 0;
+	while (layout->leading < layout->count && layout->leading < BUFFER_WORDS &&
+		layout->parameter[layout->leading].size == 8 &&
+		layout->parameter[layout->leading].offset == layout->leading * 8)
+		layout->leading++;
+	layout->padded = used != end;
 }
 
 void arguments_copy_from(void *to, const struct function_layout *layout, void *const *values,
 	uint32_t first)
 {
-	if (layout->shape.padded)
-		memset((char *)to + first * 8u, 0, (layout->shape.words - first) * 8u);
+	if (layout->padded)
+		memset((char *)to + first * 8u, 0, (layout->words - first) * 8u);
 	for (uint32_t i = first; i < layout->count; i++) {
 		const struct function_parameter *parameter = &layout->parameter[i];
 		char *at = (char *)to + parameter->offset;

@@ -29,18 +29,13 @@ struct launch_arguments {
 	uint64_t rest[MAX_REST];
 };
 
-/* What a launch needs to know of most layouts. */
-struct function_shape {
+/* A kernel's parameter layout; data follows in the same arena. */
+struct function_layout {
+	uint32_t count;
 	uint8_t words;   /* size of the whole buffer, 0: more than BUFFER_WORDS */
 	uint8_t leading; /* number of leading parameters that are one word each */
 	uint8_t padded;  /* 1: the buffer has padding bytes */
 	uint8_t asked;   /* 1: attributes that need a loaded function have been queried */
-};
-
-/* A kernel's parameter layout; data follows in the same arena. */
-struct function_layout {
-	uint32_t count;
-	struct function_shape shape;
 	struct function_parameter parameter[];
 };
 
@@ -60,15 +55,17 @@ void arguments_measure(struct function_layout *layout);
 void arguments_copy_from(void *to, const struct function_layout *layout, void *const *values,
 	uint32_t first);
 
-/* Copies the whole buffer, shape.words words (not 0) of a layout that has this shape. */
+/* Copies the whole buffer, layout->words words (not 0). */
 static inline void arguments_copy(void *to, const struct function_layout *layout,
-	struct function_shape shape, void *const *values)
+	void *const *values)
 {
+	uint32_t leading = layout->leading, count = layout->count;
+
 	/* In most kernels pointers come first: copy these without using the layout. */
-	for (uint32_t i = 0; i < shape.leading; i++)
+	for (uint32_t i = 0; i < leading; i++)
 		memcpy((char *)to + i * 8u, values[i], 8);
-	if (__builtin_expect(shape.leading < shape.words, 0))
-		arguments_copy_from(to, layout, values, shape.leading);
+	if (leading < count)
+		arguments_copy_from(to, layout, values, leading);
 }
 
 #endif

@@ -168,29 +168,13 @@ static uint16_t context_intern(struct thread_state *thread, uint64_t handle)
 	return (uint16_t)(mine + 1);
 }
 
-static COLD uint16_t context_changed(struct thread_state *thread, uint64_t handle)
+COLD uint16_t context_changed(struct thread_state *thread, uint64_t handle)
 {
 	int saved = errno;
 
 	thread->context = context_intern(thread, handle);
 	thread->context_handle = handle;
 	errno = saved;
-	return thread->context;
-}
-
-uint16_t context_ask(struct thread_state *thread)
-{
-	void *context = NULL;
-
-	/* Before the answer: a signal handler may change the context right after it. */
-	__atomic_store_n(&thread->context_held, ~shim.epoch, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (!shim.current_context || shim.current_context(&context) || !context) {
-		thread->context_held = 0;
-		return 0;
-	}
-	if ((uint64_t)(uintptr_t)context != thread->context_handle)
-		return context_changed(thread, (uint64_t)(uintptr_t)context);
 	return thread->context;
 }
 

@@ -123,12 +123,6 @@ static ALWAYS_INLINE void before(enum call_kind kind, unsigned traits)
 		window_capture(0);
 }
 
-/* May the current context be another one after such a call? */
-static inline int context_is_left(enum call_kind kind)
-{
-	return kind_family(kind) == FAMILY_context || kind_family(kind) == FAMILY_context_end;
-}
-
 /*
  * Called with the fields known, before the real call: handles and addresses may be reused after it.
  */
@@ -189,12 +183,11 @@ static ALWAYS_INLINE void after(enum call_kind kind, unsigned traits, uint64_t *
 		struct call_frame call_frame; \
 		CUresult call_result; \
 \
-		if (UNLIKELY(!call_real)) \
+		if (!call_real) \
 			return CUDA_ERROR_SHARED_OBJECT_INIT_FAILED; \
 		before(kind, traits); \
 		call_passed.slot = NULL; \
-		if (UNLIKELY(!call_begin(&call_frame, id, call_flags, \
-			    __builtin_frame_address(0)))) { \
+		if (!call_begin(&call_frame, id, call_flags, __builtin_frame_address(0))) { \
 			const int call_stage = 2; \
 			uint64_t call_unused[count ? count : 1], *call_at = call_unused; \
 			call_result = call_real args; \
@@ -213,9 +206,7 @@ static ALWAYS_INLINE void after(enum call_kind kind, unsigned traits, uint64_t *
 		} \
 		ready(kind, traits, call_field); \
 		call_result = call_real args; \
-		if (context_is_left(kind)) \
-			call_frame.thread->context_held = 0; \
-		if (LIKELY(call_result == CUDA_SUCCESS)) { \
+		if (call_result == CUDA_SUCCESS) { \
 			const int call_stage = 1; \
 			uint64_t *call_at = call_field; \
 			fields(void) call_stage; \

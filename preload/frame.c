@@ -52,7 +52,6 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id, uintptr
 {
 	int saved = errno;
 
-	thread->context_held = 0;
 	if (thread->busy && frame_was_left(thread->busy, frame))
 		recover(thread);
 	errno = saved;
@@ -91,15 +90,15 @@ static inline void clear(struct call_frame *frame)
 }
 
 /* The thread is ready.  Returns the number of enclosing wrappers. */
-static ALWAYS_INLINE int begin(struct thread_state *thread, struct call_frame *frame,
-	enum call_id id, unsigned flags, void *frame_address)
+static inline int begin(struct thread_state *thread, struct call_frame *frame, enum call_id id,
+	unsigned flags, void *frame_address)
 {
 	int depth = thread_depth(thread, flags, frame_address);
 
 	thread->depth = depth + 1;
 	frame->thread = thread;
 	frame->call = (uint16_t)id;
-	if (LIKELY(!depth)) {
+	if (!depth) {
 		thread->outermost = (uintptr_t)frame_address + !!(flags & FRAME_RUNTIME);
 		thread->caller = ((const uint32_t *)frame_address)[2];
 		thread->polled = 0;
@@ -117,7 +116,7 @@ static COLD void read_gap(struct thread_state *thread, struct call_frame *frame)
 {
 	if (frame->flags & FRAME_SELDOM) {
 		frame->flags &= (uint16_t)~FRAME_SELDOM;
-		frame->context = context_ask(thread);
+		frame->context = context_current(thread);
 	}
 	frame->enter = usage_read(thread, frame->enter);
 }
@@ -131,9 +130,8 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 	thread->busy = (uintptr_t)frame_address;
 	clear(frame);
 	begin(thread, frame, id, flags, frame_address);
-	frame->context = flags & (FRAME_RUNTIME | FRAME_HOST | FRAME_SELDOM)
-		? 0
-		: context_current(thread, flags);
+	frame->context =
+		flags & (FRAME_RUNTIME | FRAME_HOST | FRAME_SELDOM) ? 0 : context_current(thread);
 	/* Copy now, while the device works; later it would wait for this thread. */
 	if (UNLIKELY(flags & FRAME_WAITS) && thread->chunk.used > TRACE_CHUNK_SPACE / 2)
 		thread_empty(thread);
@@ -141,7 +139,7 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 	if (UNLIKELY(frame->enter - thread->seen > shim.usage_ticks))
 		read_gap(thread, frame);
 	thread->seen = frame->enter;
-	if (UNLIKELY(flags & FRAME_BLOCKS))
+	if (flags & FRAME_BLOCKS)
 		write_enter(frame);
 	thread->busy = 0;
 	return 1;
@@ -149,7 +147,7 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 
 static inline void set_duration(struct call_record *record, uint64_t ticks)
 {
-	if (UNLIKELY(ticks >> 32)) {
+	if (ticks >> 32) {
 		record->head.flags |= CALL_LONG;
 		ticks /= CALL_LONG_UNIT;
 	}
@@ -181,7 +179,7 @@ static NOINLINE size_t tail_bytes(const struct call_frame *frame,
 	size_t bytes = frame->attributes.flags ? sizeof(frame->attributes) : 0;
 
 	if (layout)
-		bytes += layout->shape.words * sizeof(uint64_t);
+		bytes += layout->words * sizeof(uint64_t);
 	else if (frame->launch)
 		bytes += pointer_bytes(arguments) + arguments->word_count * sizeof(uint64_t);
 	for (unsigned i = 0; i < frame->list_count; i++)
@@ -190,12 +188,11 @@ static NOINLINE size_t tail_bytes(const struct call_frame *frame,
 }
 
 static inline void write_buffer(const struct call_frame *frame,
-	const struct function_layout *layout, struct function_shape shape,
-	struct call_record *record, void *at)
+	const struct function_layout *layout, struct call_record *record, void *at)
 {
 	record->head.flags |= CALL_BUFFER;
-	record->pointer_count = shape.words;
-	arguments_copy(at, layout, shape, frame->values);
+	record->pointer_count = layout->words;
+	arguments_copy(at, layout, frame->values);
 }
 
 static NOINLINE void write_tail(const struct call_frame *frame,
@@ -204,8 +201,8 @@ static NOINLINE void write_tail(const struct call_frame *frame,
 	const struct launch_arguments *arguments = &frame->thread->tables->arguments;
 
 	if (layout) {
-		write_buffer(frame, layout, layout->shape, record, at);
-		at += layout->shape.words * sizeof(uint64_t);
+		write_buffer(frame, layout, record, at);
+		at += layout->words * sizeof(uint64_t);
 	} else if (frame->launch) {
 		record->pointer_count = (uint16_t)arguments->pointer_count;
 		memcpy(at, arguments->pointer,
@@ -259,19 +256,17 @@ static ALWAYS_INLINE struct call_record *write_head(struct thread_state *thread,
 static ALWAYS_INLINE void write_call(struct thread_state *thread, struct call_frame *frame,
 	uint64_t now, int result, const uint64_t *field, unsigned count)
 {
-	struct function_shape shape = { 0 };
-	const struct function_layout *layout =
-		LIKELY(frame->function) ? launch_layout(frame, field, &shape) : NULL;
+	const struct function_layout *layout = frame->function ? launch_layout(frame, field) : NULL;
 	int rest = frame->rest; /* after launch_layout(), which may set it */
-	size_t tail = UNLIKELY(rest) ? tail_bytes(frame, layout) : shape.words * 8u;
+	size_t tail = UNLIKELY(rest) ? tail_bytes(frame, layout) : layout ? layout->words * 8u : 0;
 	struct call_record *record = write_head(thread, frame, now, result, field, count, tail);
 
 	if (UNLIKELY(!record))
 		return;
 	if (UNLIKELY(rest))
 		write_tail(frame, layout, record, (char *)(record->field + count));
-	else if (LIKELY(layout))
-		write_buffer(frame, layout, shape, record, record->field + count);
+	else if (layout)
+		write_buffer(frame, layout, record, record->field + count);
 	trace_commit(&thread->chunk);
 }
 
@@ -298,7 +293,7 @@ static COLD void end_seldom(struct thread_state *thread, uint64_t now, int resul
 static inline void end(struct thread_state *thread, const struct call_frame *frame, uint64_t now,
 	int result)
 {
-	if (UNLIKELY(thread->correlation && frame->context))
+	if (thread->correlation && frame->context)
 		context_learn(thread, frame->context, thread->cupti_context);
 	thread->correlation = frame->outer_correlation;
 	if (UNLIKELY(now >= next_tick() || shim.ended == thread))
@@ -329,7 +324,7 @@ static NOINLINE int count_quick(struct call_frame *frame, uint64_t now, int resu
 			return 1;
 		}
 	}
-	frame->context = context_ask(frame->thread);
+	frame->context = context_current(frame->thread);
 	return 0;
 }
 
@@ -344,7 +339,7 @@ HOT void frame_end(struct call_frame *frame, int result, const uint64_t *field, 
 		thread->armed = frame->flags & FRAME_WAITS;
 	}
 	thread->busy = (uintptr_t)frame;
-	if (LIKELY(!(frame->flags & FRAME_SELDOM)) || !count_quick(frame, now, result))
+	if (!(frame->flags & FRAME_SELDOM) || !count_quick(frame, now, result))
 		write_call(thread, frame, now, result, field, count);
 	end(thread, frame, now, result);
 	if (UNLIKELY(now - thread->seen > shim.usage_ticks))

@@ -19,6 +19,8 @@
 
 struct known_function functions[FUNCTION_TABLE] __attribute__((aligned(64)));
 
+_Atomic uint32_t function_epoch;
+
 /* Layouts are never freed: handles are reused after an unload, and a launch may still use one. */
 static struct {
 	_Atomic(char *) block;
@@ -42,13 +44,12 @@ static struct {
 
 void function_doubt(void)
 {
-	shim.epoch++;
+	function_epoch++;
 }
 
 void function_reset(void)
 {
 	for (unsigned i = 0; i < FUNCTION_TABLE; i++) {
-		functions[i].shape = 0;
 		functions[i].layout = NULL;
 		functions[i].handle = 0;
 	}
@@ -133,7 +134,7 @@ static struct function_layout *read_layout(struct thread_state *thread, uint64_t
 	if (!layout)
 		return NULL;
 	layout->count = count;
-	layout->shape.asked = 0;
+	layout->asked = 0;
 	memcpy(layout->parameter, parameter, count * sizeof(parameter[0]));
 	arguments_measure(layout);
 	return layout;
@@ -196,8 +197,8 @@ static int is_of_current(uint64_t stream)
 }
 
 /*
- * Called after a successful launch if layout->shape.asked is 0: records the kernel's local memory,
- * once.  Not before the launch: the query loads an unloaded kernel.  Keeps errno.
+ * Called after a successful launch if layout->asked is 0: records the kernel's local memory, once.
+ * Not before the launch: the query loads an unloaded kernel.  Keeps errno.
  */
 static COLD void ask_local(struct thread_state *thread, uint64_t handle,
 	const struct function_layout *layout, uint64_t stream)
@@ -208,7 +209,7 @@ static COLD void ask_local(struct thread_state *thread, uint64_t handle,
 	/* A captured kernel is not launched; and the query may not be allowed. */
 	if (window_captures())
 		return;
-	((struct function_layout *)layout)->shape.asked = 1;
+	((struct function_layout *)layout)->asked = 1;
 	local = is_of_current(stream) ? read_local(handle) : 0;
 	if (local)
 		write_function(thread, handle, name_of(handle), layout, local);
@@ -233,13 +234,12 @@ static const struct function_layout *layout_being_read(struct thread_state *thre
 static const struct function_layout *learn(struct thread_state *thread,
 	struct known_function *entry, uint64_t handle)
 {
-	uint32_t now = shim.epoch;
+	uint32_t now = function_epoch;
 	int saved = errno;
 	const char *name;
 
 	look_up_driver();
 	name = name_of(handle);
-	entry->shape = 0;
 	entry->layout = read_layout(thread, handle);
 	entry->name = hash_of(name);
 	entry->epoch = now;
@@ -266,7 +266,7 @@ static COLD const struct function_layout *check_again(struct thread_state *threa
 	struct known_function *entry, uint64_t handle)
 {
 	const struct function_layout *layout = entry->layout;
-	uint32_t now = shim.epoch;
+	uint32_t now = function_epoch;
 	int saved = errno, same = 0;
 
 	if (layout && layout->count < MAX_PARAMETERS)
@@ -275,17 +275,6 @@ static COLD const struct function_layout *check_again(struct thread_state *threa
 	if (!same)
 		return learn(thread, entry, handle);
 	entry->epoch = now;
-	return layout;
-}
-
-/* From the next launch on it is found without the layout. */
-static const struct function_layout *note_shape(struct known_function *entry,
-	const struct function_layout *layout)
-{
-	uint32_t bytes;
-
-	memcpy(&bytes, &layout->shape, sizeof(bytes));
-	entry->shape = layout->shape.asked && layout->shape.words ? bytes : 0;
 	return layout;
 }
 
@@ -301,9 +290,9 @@ static NOINLINE const struct function_layout *search(struct thread_state *thread
 
 			if (UNLIKELY(!layout))
 				return layout_being_read(thread, handle);
-			return UNLIKELY(entry->epoch != shim.epoch)
+			return UNLIKELY(entry->epoch != function_epoch)
 				? check_again(thread, entry, handle)
-				: note_shape(entry, layout);
+				: layout;
 		}
 		if (found)
 			continue;
@@ -321,9 +310,9 @@ const struct function_layout *launch_other(struct call_frame *frame, const uint6
 	struct thread_state *thread = frame->thread;
 	const struct function_layout *layout = search(thread, frame->function);
 
-	if (layout && !layout->shape.asked && frame->flags & FRAME_LAUNCH)
+	if (layout && !layout->asked && frame->flags & FRAME_LAUNCH)
 		ask_local(thread, frame->function, layout, field[1]);
-	if (frame->values && layout && layout->shape.words)
+	if (frame->values && layout && layout->words)
 		return layout;
 	arguments_scan(&thread->tables->arguments, layout, frame->values, frame->extra);
 	words_note(thread, layout, frame->values, frame->extra);

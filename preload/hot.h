@@ -47,7 +47,7 @@ static inline int site_holds(const struct cached_site *site)
 #pragma GCC unroll 8
 	for (unsigned i = 0; i < SITE_NEAR; i++)
 		differs |= *(const stack_word *)(frame + site->offset[i]) ^ site->address[i];
-	return LIKELY(!differs) && (!UNLIKELY(site->tail) || site_tail_holds(site));
+	return !differs && (!UNLIKELY(site->tail) || site_tail_holds(site));
 }
 
 /* As site_find(), for a path that is not in its first slot. */
@@ -72,22 +72,22 @@ static inline uint32_t site_find(struct thread_state *thread, void *frame_addres
 	return cached->id;
 }
 
-/*
- * Asks the driver: returns the id of the current context, 0: none; records it and its device at
- * first use.  Keeps errno.
- */
-uint16_t context_ask(struct thread_state *thread);
+/* Returns the id of a context other than the last one. */
+uint16_t context_changed(struct thread_state *thread, uint64_t handle);
 
 /*
- * The same for a call with these flags.  The driver's answer costs as much as the rest of a record,
- * so a call that puts work into a stream uses the last one, until the thread makes a call that may
- * change its context (context_is_left()) or one that is not recorded, or any thread ends a context.
+ * Returns the id of the current context, 0: none; records it and its device at first use.  Keeps
+ * errno.
  */
-static inline uint16_t context_current(struct thread_state *thread, unsigned flags)
+static inline uint16_t context_current(struct thread_state *thread)
 {
-	if (LIKELY(flags & FRAME_STREAM && thread->context_held == ~shim.epoch))
-		return thread->context;
-	return context_ask(thread);
+	void *context = NULL;
+
+	if (UNLIKELY(!shim.current_context || shim.current_context(&context) || !context))
+		return 0;
+	if (UNLIKELY((uint64_t)(uintptr_t)context != thread->context_handle))
+		return context_changed(thread, (uint64_t)(uintptr_t)context);
+	return thread->context;
 }
 
 /*
@@ -110,10 +110,11 @@ struct known_function {
 	_Atomic(struct function_layout *) layout;
 	_Atomic uint64_t name;  /* hash */
 	_Atomic uint32_t epoch; /* when it was last verified */
-	/* Of layout, once asked: launches then do without another line; 0: not yet. */
-	_Atomic uint32_t shape;
 };
 extern struct known_function functions[FUNCTION_TABLE] __attribute__((visibility("hidden")));
+
+/* Incremented by unloads: afterwards a handle may be another kernel's. */
+extern _Atomic uint32_t function_epoch __attribute__((visibility("hidden")));
 
 /* Slots of a handle; the first ones are near. */
 static inline uint32_t function_place(uint64_t handle, unsigned tries)
@@ -130,25 +131,19 @@ const struct function_layout *launch_other(struct call_frame *frame, const uint6
 
 /*
  * For the launch in frame, whose fields begin with the kernel and the stream: returns the layout of
- * its parameters and their shape if they are to be copied unchanged, or NULL if they are in
- * tables->arguments.  Records the kernel's name and layout at first use.  Keeps errno.
+ * its parameters if they are to be copied unchanged, or NULL if they are in tables->arguments.
+ * Records the kernel's name and layout at first use.  Keeps errno.
  */
 static inline const struct function_layout *launch_layout(struct call_frame *frame,
-	const uint64_t *field, struct function_shape *shape)
+	const uint64_t *field)
 {
 	const struct known_function *entry = &functions[function_place(frame->function, 0)];
 	uint64_t found = atomic_load_explicit(&entry->handle, memory_order_acquire);
-	uint32_t bytes = entry->shape;
 	const struct function_layout *layout = entry->layout;
 
-	if (UNLIKELY(found != frame->function || !bytes || entry->epoch != shim.epoch ||
-		    !frame->values)) {
-		layout = launch_other(frame, field);
-		if (layout)
-			*shape = layout->shape;
-		return layout;
-	}
-	memcpy(shape, &bytes, sizeof(*shape));
+	if (UNLIKELY(found != frame->function || !layout || entry->epoch != function_epoch ||
+		    !layout->asked || !layout->words || !frame->values))
+		return launch_other(frame, field);
 	return layout;
 }
 

@@ -53,10 +53,9 @@ static inline unsigned query_flag(enum call_id id)
 		struct call_frame call_frame; \
 		cudaError_t call_result; \
 \
-		if (UNLIKELY(!call_real)) \
+		if (!call_real) \
 			return cudaErrorSharedObjectInitFailed; \
-		if (UNLIKELY( \
-			    !call_begin(&call_frame, id, call_flags, __builtin_frame_address(0)))) \
+		if (!call_begin(&call_frame, id, call_flags, __builtin_frame_address(0))) \
 			return call_real args; \
 		call_result = call_real args; \
 		call_end(&call_frame, call_flags, (int)call_result, NULL, 0); \

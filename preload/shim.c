@@ -172,7 +172,6 @@ void thread_begin(struct thread_state *thread)
 
 	thread->context_handle = 0;
 	thread->context = 0;
-	thread->context_held = 0;
 	thread->generation = shim.generation;
 	if (try_lock(&spare.lock)) {
 		if (spare.generation == shim.generation && spare.count)

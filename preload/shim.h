@@ -48,11 +48,9 @@ struct shim {
 	/* The thread that closed the trace, until it makes another call. */
 	struct thread_state *volatile ended;
 	_Atomic uint64_t next_tick; /* ticks: a call that ends later looks at windows and clocks */
-	/* Incremented where code or a context ends: a handle known before may be another's. */
-	_Atomic uint32_t epoch;
-	const struct guard *guard; /* of host memory; NULL: none (guarded.h) */
-
 	int (*current_context)(void **); /* cuCtxGetCurrent; NULL: no driver */
+	const struct guard *guard;       /* of host memory; NULL: none (guarded.h) */
+
 	uint64_t (*virtual_clock)(void);
 	uint64_t calibration_ticks;     /* between two calibrations */
 	uint64_t (*device_clock)(void); /* CUPTI's, ns; NULL while CUPTI is off */
@@ -168,7 +166,6 @@ struct thread_state {
 	int polled;
 	uint32_t cupti_context; /* set with correlation */
 	uint16_t context;
-	uint32_t context_held;   /* ~shim.epoch: context is still the current one */
 	uint64_t context_handle; /* the last one used; its id is context */
 
 	uint32_t birth;       /* its number among the created threads, 0: unknown */
@@ -183,12 +180,11 @@ struct thread_state {
  * Code that almost every call executes is HOT, placed together and calls nothing (hot.h); the rest
  * is COLD.
  */
-#define HOT __attribute__((hot, aligned(64)))
+#define HOT __attribute__((hot))
 #define NOINLINE __attribute__((noinline))
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define COLD __attribute__((cold)) NOINLINE
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-#define LIKELY(condition) __builtin_expect(!!(condition), 1)
 
 extern __thread struct thread_state this_thread __attribute__((visibility("hidden")));
 
@@ -225,13 +221,10 @@ enum frame_flag {
 	FRAME_LAUNCH = 1 << 13,  /* a kernel launch into a stream */
 	FRAME_UNTIMED = 1 << 14, /* one of many queries, began without reading the clock */
 	FRAME_SELDOM = 1 << 15,  /* counted only, if it is quick */
-	/* Only asked by frame_begin(): */
-	FRAME_STREAM = 1 << 16, /* puts its work into a stream and returns */
 };
 #define FRAME_FLAGS(kind, traits) \
 	((kind_has(kind, K_POLLS) ? FRAME_QUERY : 0) | (call_is_wait(kind) ? FRAME_WAITS : 0) | \
 		((kind) == KIND_LAUNCH ? FRAME_LAUNCH : 0) | \
-		(kind_has(kind, K_QUICK | K_MARKER) ? FRAME_STREAM : 0) | \
 		((traits)&TRAIT_BLOCKS ? FRAME_BLOCKS : 0) | \
 		((traits)&TRAIT_SELDOM ? FRAME_SELDOM : 0))
 
@@ -382,7 +375,7 @@ uint64_t clock_read_other(void);
 static inline uint64_t clock_read(void)
 {
 #if defined(__x86_64__)
-	if (LIKELY(shim.clock == CLOCK_TICKS_TSC))
+	if (shim.clock == CLOCK_TICKS_TSC)
 		return __builtin_ia32_rdtsc();
 #endif
 	return clock_read_other();

@@ -34,10 +34,10 @@ static unsigned copy_words(const struct function_layout *layout,
 	unsigned room)
 {
 	uint64_t buffer[BUFFER_WORDS] = { 0 };
-	unsigned count = layout ? layout->shape.words : arguments->pointer_count, found = 0;
+	unsigned count = layout ? layout->words : arguments->pointer_count, found = 0;
 
 	if (layout)
-		arguments_copy(buffer, layout, layout->shape, values);
+		arguments_copy(buffer, layout, values);
 	for (unsigned i = 0; i < count && found < room; i++) {
 		const uint32_t *halves = arguments->pointer[i % MAX_POINTERS].pointer;
 
@@ -56,12 +56,11 @@ static unsigned words(uint64_t function, void *const *values, void *const *extra
 		.values = values,
 		.extra = extra };
 	uintptr_t busy = thread->busy;
-	struct function_shape shape;
 	unsigned count;
 
 	/* The first use of a kernel writes a record. */
 	thread->busy = STACK_PLACE;
-	count = copy_words(launch_layout(&frame, (const uint64_t[]){ function, 0 }, &shape),
+	count = copy_words(launch_layout(&frame, (const uint64_t[]){ function, 0 }),
 		&thread->tables->arguments, values, word, room);
 	thread->busy = busy;
 	return count;

@@ -264,13 +264,13 @@ static void a_small_buffer_is_copied_whole(void **state)
 				memcpy((char *)wanted + at->offset, sample.values[j], at->size);
 		}
 		if (end > sizeof(wanted)) {
-			assert_int_equal(layout->shape.words, 0);
+			assert_int_equal(layout->words, 0);
 		} else {
-			assert_int_equal(layout->shape.words, (end + 7) / 8);
+			assert_int_equal(layout->words, (end + 7) / 8);
 			memset(got, 0xee, sizeof(got));
-			arguments_copy(got, layout, layout->shape, sample.values);
-			assert_memory_equal(got, wanted, layout->shape.words * sizeof(*got));
-			assert_int_equal(got[layout->shape.words], 0xeeeeeeeeeeeeeeee);
+			arguments_copy(got, layout, sample.values);
+			assert_memory_equal(got, wanted, layout->words * sizeof(*got));
+			assert_int_equal(got[layout->words], 0xeeeeeeeeeeeeeeee);
 			copied++;
 		}
 		free(layout);
@@ -291,7 +291,7 @@ static void words_apart_are_copied_to_their_places(void **state)
 	layout->parameter[0] = (struct function_parameter){ 0, 8 };
 	layout->parameter[1] = (struct function_parameter){ 16, 8 };
 	arguments_measure(layout);
-	arguments_copy(got, layout, layout->shape, values);
+	arguments_copy(got, layout, values);
 	assert_int_equal(got[0], 1);
 	assert_int_equal(got[1], 0);
 	assert_int_equal(got[2], 2);
