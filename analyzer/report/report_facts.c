@@ -89,7 +89,8 @@ static const char waits_sql[] =
 /* In the order of enum report_loops_column, and so the next three. */
 static const char loops_sql[] =
 	"SELECT l.process, p.pid, l.place, l.turns, l.start AS start_ns, l.end AS end_ns,"
-	" (l.end - l.start - l.paused) / l.turns AS turn_ns, l.warm, l.paused AS paused_ns FROM loop l"
+	" (l.end - l.start - l.paused) / l.turns AS turn_ns, l.warm, l.paused AS paused_ns"
+	" FROM loop l"
 	" JOIN process p ON p.id = l.process ORDER BY l.process";
 
 /* Turns are those of one turn of the loop, on average. */
