@@ -96,9 +96,12 @@ static void *work(void *unused)
 	return unused;
 }
 
+/* As many deliveries as the recorder waits: CUPTI 13.0 writes to buffers that it has delivered. */
+#define RESTING 1024
+
 static void CUPTIAPI requested(uint8_t **buffer, size_t *size, size_t *most)
 {
-	*size = 1 << 18;
+	*size = 1 << 15;
 	*buffer = aligned_alloc(8, *size);
 	*most = 0;
 }
@@ -107,13 +110,15 @@ static void CUPTIAPI completed(CUcontext unused, uint32_t stream, uint8_t *buffe
 	size_t valid)
 {
 	__typeof__(&cuptiActivityGetNextRecord) next = FIND(cupti, cuptiActivityGetNextRecord);
+	static _Atomic(uint8_t *) resting[RESTING];
+	static _Atomic unsigned delivered;
 	CUpti_Activity *record = NULL;
 
 	while (valid && next(buffer, valid, &record) == CUPTI_SUCCESS) {
 		kernels += record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 		graphs += record->kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
 	}
-	free(buffer);
+	free(atomic_exchange(&resting[atomic_fetch_add(&delivered, 1) % RESTING], buffer));
 }
 
 static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
