@@ -113,6 +113,7 @@ wait "${started[-1]}"
 mkdir shared
 by_hand() { # ARGUMENT...: the server, as the last one started
 	rm -rf shared/*
+	: >by_hand.err # the last one's, until the new one is there
 	CUFENCE_OUT=$tmp/shared CUFENCE_SESSION=$shop LD_LIBRARY_PATH=$build/sim LD_PRELOAD=$preload \
 		env --default-signal=INT "$server" "$@" >by_hand.out 2>by_hand.err &
 	started+=($!)
@@ -168,6 +169,7 @@ for how in "--duration 0.02" "--nvtx turn --turns 300"; do
 done
 rm -f early.txt
 # As from a terminal: to the whole group.
+: >err
 setsid "$cufence" run --sim --report early.txt --quiet -o early.db -- "$server" 2 >out.txt 2>err &
 started+=($!)
 until grep -q serving err; do sleep 0.05; done
