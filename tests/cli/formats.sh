@@ -57,6 +57,13 @@ if command -v python3 >/dev/null; then
 		WHEN 2 THEN 'order-missing' ELSE 'not-confirmed' END, 'place ' || id || ', 1 of 2 tries' FROM finding_place WHERE id % 4"
 	export_all tried
 	same "... which are at hand" 1 "$(sqlite3 tried.db "SELECT count(*) > 1 FROM confirmation")"
+	# Ranges of the program's own are drawn by themselves, on lanes that no call is on.
+	golden_text free_in_loop | load ranged
+	sqlite3 ranged.db "INSERT INTO range SELECT process, thread, 'range ' || id, enter, exit FROM call
+		WHERE exit > enter AND result = 0 ORDER BY id LIMIT 20"
+	export_all ranged
+	[ -e all/free_in_loop.perfetto ] && read -r plain _ < <(python3 "$here/formats.py" --slices all/free_in_loop.perfetto)
+	same "ranges add their slices, and no others" "$((plain + 20)) 20" "$(python3 "$here/formats.py" --slices all/ranged.perfetto)"
 	python3 "$here/formats.py" all
 	ok "they are what each format asks for, and what the report says" $?
 	schema_of_sarif all

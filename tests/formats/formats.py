@@ -4,6 +4,7 @@
 NAME.markdown and NAME.csv of a folder against NAME.json, the JSON report of the same run and level, and against what each format
 asks for; only these kinds, if there are any.  A line for each fault; exits 0 if there is none and there was something to check.
 formats.py --flows TRACE: counts its flows between calls, to work, from work to calls, between work.
+formats.py --slices TRACE: counts its slices, those of ranges among them.
 formats.py --kinds: the formats that it knows."""
 import csv
 import glob
@@ -383,6 +384,10 @@ def main(folder, *kinds):
 
 if sys.argv[1] == "--flows":
     count_flows(sys.argv[2])
+elif sys.argv[1] == "--slices":
+    with open(sys.argv[2], "rb") as file:
+        slices = Perfetto(file.read()).slices
+    print(len(slices), sum(one[2] == "range" for one in slices))
 elif sys.argv[1] == "--kinds":
     print(*CHECKS)
 else:
