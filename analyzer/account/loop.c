@@ -192,8 +192,42 @@ static struct candidate *choose_place(struct search *search, struct candidate *f
 }
 
 /*
- * An epoch is a loop, too, but the step is meant: the loop in it that covers as much, if each turn
- * has more of its turns than there are turns.  A step has fewer layers than there are steps.
+ * Whether a nested loop has many times more turns, and hardly anything follows it in the turns of
+ * the outer one: what comes before it is set-up, as in a main() that is called three times.  After a
+ * step's layers comes the rest of it.
+ */
+static int ends_the_turns(struct search *search, const struct candidate *inner,
+	const struct candidate *outer)
+{
+	const struct token_thread *own = outer->own;
+	struct turns of_outer = { 0 }, of_inner = { 0 };
+	double behind = 0, all = 0, rest = 0;
+	size_t turn = 0;
+
+	if (inner->turns < LOOP_SET_UP_TIMES * outer->turns * outer->turns)
+		return 0;
+	turns_measure(&of_outer, &search->tokens, own, outer->node, 1);
+	turns_measure(&of_inner, &search->tokens, own, inner->node, 1); /* what is typical of it */
+	for (size_t i = of_outer.first; i < of_outer.end; i++) {
+		const struct token *token = &own->token[i];
+
+		for (; turn + 1 < of_outer.count && token->enter >= of_outer.begin[turn + 1];
+			turn++) {
+			rest += behind;
+			behind = 0;
+		}
+		all += (double)token->weight;
+		behind = search->tokens.typical[token->site] ? 0 : behind + (double)token->weight;
+	}
+	free(of_outer.begin);
+	free(of_inner.begin);
+	return 100 * (rest + behind) <= (100 - LOOP_NEARLY_PERCENT) * all;
+}
+
+/*
+ * An epoch is a loop, too, but the step is meant: the loop in it that covers as much, or half and
+ * all that follows, if each turn has more of its turns than there are turns.  A step has fewer layers
+ * than there are steps.
  */
 static struct candidate *choose_nested(struct search *search, const struct candidate *outer,
 	double covered)
@@ -204,10 +238,11 @@ static struct candidate *choose_nested(struct search *search, const struct candi
 	for (size_t i = 0; i < search->count; i++) {
 		struct candidate *inner = &search->candidate[i];
 
-		if (inner->own == outer->own && covers_as_much(inner, covered) &&
+		if (inner->own == outer->own && inner->is_loop && 2 * inner->covered >= covered &&
 			loop_paths_is_below(paths, inner->node, paths->node[outer->node].parent) &&
 			inner->turns > outer->turns * outer->turns &&
-			(!chosen || inner->turns < chosen->turns))
+			(!chosen || inner->turns < chosen->turns) &&
+			(covers_as_much(inner, covered) || ends_the_turns(search, inner, outer)))
 			chosen = inner;
 	}
 	return chosen;

@@ -13,7 +13,7 @@ marked() { # KIND NAME COLUMN
 }
 
 for name in training epochs epochs_in_place logged branches tokens lines_of_one_call warmed generated \
-	nested compiled; do
+	nested compiled called evaluated; do
 	timeout 100 "$cufence" run --sim -o "$name.db" -- "${PYTHON:-python3}" "$here/loops.py" "$name" >out 2>err
 	ok "$name: runs" $?
 	turns=$("$cufence" query "$name.db" "SELECT turns + warm FROM loop")

@@ -203,6 +203,39 @@ def compiled():
         more()
 
 
+def prepared():
+    more()
+    for _ in range(2 * LAYERS):
+        more()
+        work()
+    for _ in range(40):
+        work()  # loop called 120
+        more()
+        work()
+    wait()
+
+
+def called():
+    """Set-up in each call, and the loop."""
+    for _ in range(3):
+        prepared()
+
+
+def evaluated():
+    """What follows the layers is a part of the step as well."""
+    for _ in range(3):
+        work()  # loop evaluated 3
+        for _ in range(4 * LAYERS):
+            work()  # inner evaluated 48
+            more()
+            work()
+        for _ in range(8):
+            more()  # loop evaluated 3
+            work()  # loop evaluated 3
+            more()  # loop evaluated 3
+        wait()
+
+
 def nothing():
     work(); more()
     wait()
