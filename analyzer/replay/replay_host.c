@@ -208,6 +208,7 @@ void replay_learn_handover(struct replay *replay, uint32_t number)
 			return;
 		step->handed_by = thread;
 	}
-	step->resumed = step->enter - until;
 	step->gap = at_least(handover->ended - handover->blocked - from, 0);
+	/* Its calls since may be no steps: then it is as if this thread had gone on by itself. */
+	step->resumed = step->enter - at_least(until, from + step->gap);
 }
