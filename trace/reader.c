@@ -348,3 +348,10 @@ int trace_next(struct trace_reader *reader, const struct record **record)
 		return 1;
 	}
 }
+
+int trace_is_locked(int fd)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return !fcntl(fd, F_GETLK, &all) && all.l_type != F_UNLCK;
+}

@@ -15,6 +15,7 @@
 
 #include "memory.h"
 #include "print.h"
+#include "reader.h"
 
 #define TRACE_SUFFIX ".cft"
 #define TRACE_PREFIX "cufence."
@@ -62,13 +63,6 @@ static long inner_pid(long pid)
 	return strtol(last, NULL, 10);
 }
 
-static int is_locked(int fd)
-{
-	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-
-	return !fcntl(fd, F_GETLK, &all) && all.l_type != F_UNLCK;
-}
-
 /* The words of the command line, as far as they are known. */
 static char *command_of(long pid)
 {
@@ -100,7 +94,7 @@ static int add(struct traced_list *list, int fd, const char *path, long pid)
 		(header->version_minor >= 6 && header->control.state))
 		is_it = pid ? header->control.born == born(pid) &&
 				header->pid == (uint32_t)inner_pid(pid)
-			    : is_locked(fd);
+			    : trace_is_locked(fd);
 	if (!is_it) {
 		munmap(header, TRACE_HEADER_SIZE);
 		return 0;
@@ -257,7 +251,7 @@ static int has_ended(const struct traced *traced)
 	if (traced->header->closed)
 		return 1;
 	fd = open(traced->trace, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	ended = fd < 0 || !is_locked(fd);
+	ended = fd < 0 || !trace_is_locked(fd);
 	if (fd >= 0)
 		close(fd);
 	/* The program may have closed the descriptor with the lock. */

@@ -7,10 +7,12 @@
 #include "memory.h"
 #include "print.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Identifies the process of a trace. */
 struct identity {
@@ -93,10 +95,14 @@ int loader_is_running(const struct loader *loader)
 	char maps[64], real[PATH_MAX], *line = NULL;
 	size_t room = 0, length;
 	FILE *file;
-	int found = 0;
+	int fd = open(loader->path, O_RDONLY | O_CLOEXEC);
+	int found = fd >= 0 && trace_is_locked(fd);
 
+	if (fd >= 0)
+		close(fd);
+	/* A program that closes all files gives the lock up. */
 	snprintf(maps, sizeof(maps), "/proc/%u/maps", loader->p.reader.header->pid);
-	file = realpath(loader->path, real) ? fopen(maps, "re") : NULL;
+	file = !found && realpath(loader->path, real) ? fopen(maps, "re") : NULL;
 	length = file ? strlen(real) : 0;
 	while (file && !found && getline(&line, &room, file) > 0) {
 		const char *at = strchr(line, '/');

@@ -266,7 +266,7 @@ static inline void loader_step(struct loader *loader, size_t bytes)
  * progress.  Returns 0, or -1 after a message.
  */
 int loader_choose_files(struct loader *loader, char *const *path, size_t count, char *load);
-/* Returns whether the traced process is still running, with the file mapped. */
+/* Returns whether the traced process is still running: it has the trace locked, or mapped. */
 int loader_is_running(const struct loader *loader);
 
 /* Each returns 0, or -1 after a message. */

@@ -127,6 +127,22 @@ has "by environment: start" "process $pid: recording" "$(cat err)"
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 same "by environment: a dead process holds no lock" "" "$("$cufence" ps --folder shared 2>/dev/null)"
+# A container: the process has another id there, and its trace may have another path.
+if unshare -pfm --mount-proc true 2>/dev/null; then
+	rm -rf shared/*
+	: >by_hand.err
+	CUFENCE_OUT=$tmp/shared CUFENCE_SESSION=$shop LD_LIBRARY_PATH=$build/sim unshare -pfm --mount-proc \
+		env LD_PRELOAD="$preload" "$server" forever >by_hand.out 2>by_hand.err &
+	started+=($!)
+	until grep -q serving by_hand.err; do sleep 0.02; done
+	same "container: by its own id" "1 recording" \
+		"$("$cufence" ps --folder shared | awk 'NR == 2 { print $1, $2 }')"
+	"$cufence" snapshot --folder shared --report snapshot.txt -o snapshot.db 2>err
+	same "container: it goes on" "still_running" "$(query snapshot.db "SELECT group_concat(reason) FROM loss
+		WHERE reason IN ('still_running', 'not_closed')")"
+	pkill -KILL -P "${started[-1]}"
+	wait "${started[-1]}" 2>/dev/null
+fi
 for signal in TERM INT KILL; do
 	for command in start stop snapshot; do
 		for after in 0 0.005; do
