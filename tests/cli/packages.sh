@@ -74,17 +74,18 @@ deb() {
 	package deb
 	ok "make deb" $?
 	[ -s "$tmp/deb" ] || return
-	deb=$(tail -n 1 "$tmp/deb")
-	has "it depends on what it is linked with" 'libdw1.*' "$(dpkg-deb -f "$deb" Depends)"
-	dpkg-deb -x "$deb" "$tmp/unpacked"
-	ok "it unpacks" $?
+	deb=$(tail -n 1 "$tmp/deb") recorder=$(tail -n 2 "$tmp/deb" | head -n 1)
+	has "it depends on what it is linked with" 'libdw1.*cufence-recorder [(]= ' "$(dpkg-deb -f "$deb" Depends)"
+	same "the recorder depends on libc alone" "libc6" "$(dpkg-deb -f "$recorder" Depends | sed 's/ *([^)]*)//')"
+	dpkg-deb -x "$deb" "$tmp/unpacked" && dpkg-deb -x "$recorder" "$tmp/unpacked"
+	ok "they unpack" $?
 	cd "$tmp" || return
 	unpacked/usr/bin/cufence run --sim -- "$app" >out 2>err
 	ok "cufence run from it" $?
 	has "finds what is to be found" "^blocking-free: cudaFree waited" "$(cat err)"
 	proves "the Debian package" unpacked/usr/bin/cufence
 	if command -v lintian >/dev/null; then
-		same "lintian" "" "$(lintian "$deb" 2>&1 | grep -E '^[EW]:')"
+		same "lintian" "" "$(lintian "$recorder" "$deb" 2>&1 | grep -E '^[EW]:')"
 	else
 		echo "skipped: no lintian: the Debian package"
 	fi
