@@ -69,7 +69,7 @@ void trace_forget(const struct trace_reader *reader);
 
 void trace_close(struct trace_reader *reader);
 
-/* Whether a process, of whatever pid namespace, holds the lock on its trace: it is alive (writer.h). */
+/* Whether a process, of whatever pid namespace, holds the lock on its trace: it is alive. */
 int trace_is_locked(int fd);
 
 /* Size in bytes of a record, padding included. */

@@ -193,8 +193,8 @@ static struct candidate *choose_place(struct search *search, struct candidate *f
 
 /*
  * Whether a nested loop has many times more turns, and hardly anything follows it in the turns of
- * the outer one: what comes before it is set-up, as in a main() that is called three times.  After a
- * step's layers comes the rest of it.
+ * the outer one: what comes before it is set-up, as in a main() that is called three times.  After
+ * a step's layers comes the rest of it.
  */
 static int ends_the_turns(struct search *search, const struct candidate *inner,
 	const struct candidate *outer)
@@ -226,8 +226,8 @@ static int ends_the_turns(struct search *search, const struct candidate *inner,
 
 /*
  * An epoch is a loop, too, but the step is meant: the loop in it that covers as much, or half and
- * all that follows, if each turn has more of its turns than there are turns.  A step has fewer layers
- * than there are steps.
+ * all that follows, if each turn has more of its turns than there are turns.  A step has fewer
+ * layers than there are steps.
  */
 static struct candidate *choose_nested(struct search *search, const struct candidate *outer,
 	double covered)
