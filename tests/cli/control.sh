@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Control of running processes: a server is started, stopped and looked at, thirty times, and is as it
+# Control of running processes: a server is started, stopped and looked at, CYCLES (30) times, and is as it
 # would be without that; processes that are killed meanwhile; windows that end, and Ctrl-C.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
@@ -61,7 +61,7 @@ before=$(stat -c %b "$trace")
 turns 20000
 same "paused: the trace does not grow" "$before" "$(stat -c %b "$trace")"
 missing=0
-for ((cycle = 1; cycle <= 30; cycle++)); do
+for ((cycle = 1; cycle <= ${CYCLES:-30}; cycle++)); do
 	ask start "$pid"
 	[ "$(state)" = "recording $cycle" ] || missing=$((missing + 1))
 	turns 50
@@ -72,7 +72,7 @@ for ((cycle = 1; cycle <= 30; cycle++)); do
 		[[ $(query snapshot.db expect) =~ $expect ]] || missing=$((missing + 1))
 	[ "$cycle" -ne 10 ] || resident=$(resident "$pid")
 done
-same "30 cycles: each is there, and so is its finding" 0 $missing
+same "cycles: each is there, and so is its finding" 0 $missing
 same "one window: it is replayed" 1 "$(query snapshot.db "SELECT refusal IS NULL FROM replay")"
 same "one window: as if it were all" 1 "$(query snapshot.db "SELECT sum(work) FROM recording")"
 same "memory from before the windows is known" 1 "$(query snapshot.db "SELECT count(*) FROM allocation
@@ -87,7 +87,7 @@ ok "flush" $?
 leave "30 cycles"
 wait "$run"
 same "30 cycles: status" 0 $?
-same "the run's own database has all windows" 30 "$(query run.db "SELECT sum(work) FROM recording")"
+same "the run's own database has all windows" "${CYCLES:-30}" "$(query run.db "SELECT sum(work) FROM recording")"
 "$cufence" stop "$pid" 2>err
 same "a process that has ended" 2 $?
 has "... is not traced" "process $pid is not being traced" "$(cat err)"
