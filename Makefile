@@ -733,7 +733,7 @@ install: all
 	$(foreach c,$(COMPLETIONS),$O/bin/cufence completion $(firstword $(subst -, ,$(subst /, ,$c))) \
 		>$(DESTDIR)$(PREFIX)/share/$c &&) true
 	install -d $(DESTDIR)$(PREFIX)/share/doc/cufence
-	install -m 644 doc/RULES.md doc/SCHEMA.md doc/FORMAT.md doc/report.schema.json \
+	install -m 644 doc/RULES.md doc/SCHEMA.md doc/FORMAT.md doc/report.schema.json doc/grafana.json \
 		$(DESTDIR)$(PREFIX)/share/doc/cufence/
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/bin/cufence $(DESTDIR)$(PREFIX)/bin/cufence-probe \
