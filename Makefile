@@ -732,13 +732,14 @@ install: all
 	install -d $(dir $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS)))
 	$(foreach c,$(COMPLETIONS),$O/bin/cufence completion $(firstword $(subst -, ,$(subst /, ,$c))) \
 		>$(DESTDIR)$(PREFIX)/share/$c &&) true
-	install -d $(DESTDIR)$(PREFIX)/share/doc/cufence
+	install -d $(DESTDIR)$(PREFIX)/share/doc/cufence $(DESTDIR)$(PREFIX)/share/cufence
+	install -m 644 jupyter/cufence_kernel.py $(DESTDIR)$(PREFIX)/share/cufence/
 	install -m 644 doc/RULES.md doc/SCHEMA.md doc/FORMAT.md doc/report.schema.json doc/grafana.json \
 		$(DESTDIR)$(PREFIX)/share/doc/cufence/
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/bin/cufence $(DESTDIR)$(PREFIX)/bin/cufence-probe \
 		$(DESTDIR)$(PREFIX)/lib/cufence \
-		$(DESTDIR)$(PREFIX)/share/man/man1/cufence.1 $(DESTDIR)$(PREFIX)/share/doc/cufence \
+		$(DESTDIR)$(PREFIX)/share/man/man1/cufence.1 $(DESTDIR)$(PREFIX)/share/doc/cufence $(DESTDIR)$(PREFIX)/share/cufence \
 		$(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
 clean:
 	rm -rf $O
