@@ -376,6 +376,26 @@ static int say_threads(const struct why_stuck *why)
 	return rc;
 }
 
+/* Runs of nodes of graphs: no call of a stream is known to have submitted them. */
+static int say_nodes(const struct why_stuck *why)
+{
+	sqlite3_stmt *q = db_prepare(why->db,
+		"SELECT h.tid, r.enter FROM host_run r JOIN thread h ON h.id = r.thread"
+		" WHERE r.process = ? AND r.call IS NULL AND r.exit IS NULL ORDER BY r.enter");
+	int rc = q && !db_bind(q, "i", why->process.id) ? 0 : -1;
+
+	while (rc >= 0 && (rc = db_step(q)) > 0) {
+		int64_t tid = sqlite3_column_int64(q, 0);
+
+		print(why->out, "  thread %lld has been running a host function of a graph",
+			(long long)tid);
+		say_since(why, sqlite3_column_int64(q, 1));
+		print(why->out, "%s\n", state_name(state_of(&why->process, tid)));
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
 /* What no thread waits for in a call: it may wait by other means, as for a word in memory. */
 static int say_rest(const struct why_stuck *why)
 {
@@ -403,7 +423,7 @@ static int say_process(struct why_stuck *why)
 	print(why->out, "process %lld%s%s\n", (long long)process->pid,
 		process->traced && *process->traced->command ? ": " : "",
 		process->traced ? process->traced->command : "");
-	if (say_threads(why) || say_rest(why))
+	if (say_threads(why) || say_nodes(why) || say_rest(why))
 		return -1;
 	if (!process->timed)
 		fputs("  device operations were not recorded: what ended after the host last "

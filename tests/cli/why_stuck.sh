@@ -63,6 +63,11 @@ explains lock "  thread N 'hangs' has been in cuStreamSynchronize (hangs.c) sinc
 $behind
         a host function on stream N (hangs.c), submitted since T,
         which thread N has been running since T, and sleeps"
+explains graph "  thread N 'hangs' has been in cuStreamSynchronize (hangs.c) since T
+    stream N: 1 call has not ended
+        a graph on stream N (hangs.c), submitted since T,
+        which has not ended
+  thread N has been running a host function of a graph since T, and sleeps"
 explains threads "  thread N 'hangs' has been in cuEventSynchronize (hangs.c) since T
     for an event record on stream N (hangs.c)
 $behind

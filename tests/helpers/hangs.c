@@ -3,8 +3,9 @@
  * hangs HOW: programs that never end, each with its reason: an endless kernel, waited for (kernel),
  * polled for (poll) or behind which the launch queue is full (queue); a stream that waits for an
  * event whose record another stream never reaches (event); a host function that waits for a lock
- * which its waiter holds (lock); a thread that waits for another's event (threads).  "ends" is like
- * kernel, but ends.  Prints "hanging" before the last call.
+ * which its waiter holds (lock), also as a node of a graph (graph); a thread that waits for
+ * another's event (threads).  "ends" is like kernel, but ends.  Prints "hanging" before the last
+ * call.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -111,6 +112,22 @@ static void wait_with_lock(void)
 	CALL(cuStreamSynchronize, a);
 }
 
+static void launch_graph(void)
+{
+	CUgraph graph;
+	CUgraphExec exec;
+
+	pthread_mutex_lock(&lock);
+	CALL(cuStreamBeginCapture_v2, a, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+	launch(a, SHORT);
+	CALL(cuLaunchHostFunc, a, take_lock, NULL);
+	CALL(cuStreamEndCapture, a, &graph);
+	CALL(cuGraphInstantiateWithFlags, &exec, graph, 0);
+	CALL(cuGraphLaunch, exec, a);
+	say();
+	CALL(cuStreamSynchronize, a);
+}
+
 static void *wait_for_all(void *unused)
 {
 	CALL(cuCtxSetCurrent, context);
@@ -160,6 +177,8 @@ int main(int argc, char **argv)
 		wait_for_event();
 	else if (!strcmp(how, "lock"))
 		wait_with_lock();
+	else if (!strcmp(how, "graph"))
+		launch_graph();
 	else if (!strcmp(how, "threads"))
 		wait_in_threads();
 	return 0;
