@@ -19,6 +19,7 @@ serve() { # NAME=VALUE...: a server that never ends
 	env "$@" CUFENCE_OUT="$tmp/shared" LD_LIBRARY_PATH="$build/sim" LD_PRELOAD="$preload" \
 		WITHOUT_GRAPH=1 "$server" forever >/dev/null 2>err &
 	started+=($!)
+	disown # its end at the end of the test is no news
 	until grep -q serving err; do sleep 0.02; done
 }
 session='a"b\c'
