@@ -453,7 +453,7 @@ $O/tests/test_frame_rules: $O/obj/preload/sites/frame_rules.o
 endif
 
 # Small programs and libraries that the test scripts run the recorder with.
-CUDA_HELPERS := tests/helpers/windows.c tests/helpers/attach.c tests/helpers/server.c tests/helpers/ranges.c tests/helpers/stream_names.c tests/helpers/asan_ranges.c tests/helpers/nulls.c tests/helpers/structures.c
+CUDA_HELPERS := tests/helpers/windows.c tests/helpers/attach.c tests/helpers/server.c tests/helpers/hangs.c tests/helpers/ranges.c tests/helpers/stream_names.c tests/helpers/asan_ranges.c tests/helpers/nulls.c tests/helpers/structures.c
 HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/helpers/at_once.c tests/helpers/lib% $(if $(cuda),,$(CUDA_HELPERS)),$(wildcard tests/helpers/*.c))) \
 	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
 	$O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so $O/tests/helpers/libslow.so \
@@ -732,13 +732,14 @@ install: all
 	install -d $(dir $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS)))
 	$(foreach c,$(COMPLETIONS),$O/bin/cufence completion $(firstword $(subst -, ,$(subst /, ,$c))) \
 		>$(DESTDIR)$(PREFIX)/share/$c &&) true
-	install -d $(DESTDIR)$(PREFIX)/share/doc/cufence
-	install -m 644 doc/RULES.md doc/SCHEMA.md doc/FORMAT.md doc/report.schema.json \
+	install -d $(DESTDIR)$(PREFIX)/share/doc/cufence $(DESTDIR)$(PREFIX)/share/cufence
+	install -m 644 jupyter/cufence_kernel.py $(DESTDIR)$(PREFIX)/share/cufence/
+	install -m 644 doc/RULES.md doc/SCHEMA.md doc/FORMAT.md doc/report.schema.json doc/grafana.json \
 		$(DESTDIR)$(PREFIX)/share/doc/cufence/
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/bin/cufence $(DESTDIR)$(PREFIX)/bin/cufence-probe \
 		$(DESTDIR)$(PREFIX)/lib/cufence \
-		$(DESTDIR)$(PREFIX)/share/man/man1/cufence.1 $(DESTDIR)$(PREFIX)/share/doc/cufence \
+		$(DESTDIR)$(PREFIX)/share/man/man1/cufence.1 $(DESTDIR)$(PREFIX)/share/doc/cufence $(DESTDIR)$(PREFIX)/share/cufence \
 		$(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
 clean:
 	rm -rf $O

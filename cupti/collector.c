@@ -427,7 +427,7 @@ static void start(struct thread_state *thread)
 	 */
 	if (shim.outside)
 		collector_window(0);
-	flusher_start(deliver, flush_period());
+	flusher_start(deliver, flush_period(), &shim.writer.header->control);
 }
 
 void collector_start(void)

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A thread that takes from CUPTI what it still holds: after each period, as CUPTI by itself
- * delivers full buffers only, and when a process is about to die.  The dying thread may be in a
- * signal handler, or hold a lock that CUPTI needs: it only asks, and waits for a limited time.
+ * delivers full buffers only, when a process is about to die, and when another process asks for it,
+ * as this one may make no call any more.  The dying thread may be in a signal handler, or hold a
+ * lock that CUPTI needs: it only asks, and waits for a limited time.
  *
- * The thread blocks all signals, so that the program's handlers run on the program's threads.  It
- * waits by futex only.  It is made when CUPTI starts; a forked child has none.
+ * The thread blocks all signals, so that the program's handlers run on the program's threads, but
+ * for SIGBUS, which the recorder's own handler needs (writer.h).  It waits by futex only.  It is
+ * made when CUPTI starts; a forked child has none.
  */
 #ifndef CUFENCE_FLUSHER_H
 #define CUFENCE_FLUSHER_H
 
 #include <stdint.h>
 
+#include "record.h"
+
 /*
  * Starts the thread, which calls deliver(0) after each period (ms; 0: none) and deliver(1) when
- * asked.  Does nothing if there can be no further thread.
+ * asked, here or in the page.  Does nothing if there can be no further thread.
  */
-void flusher_start(void (*deliver)(int asked), uint32_t period);
+void flusher_start(void (*deliver)(int asked), uint32_t period, struct trace_control *page);
 
 /*
  * Returns when deliver(1) has run, after ms at the latest, at once without the thread and on the

@@ -14,7 +14,7 @@ import zipfile
 TAG = "py3-none-manylinux_2_31_x86_64"
 LIBRARIES = ["libcufence.so", "libcufence-injection.so", "libcufence-guard.so", "libcufence-hold.so", "libcuda.so.1",
              "libcudart.so.13", "libcupti.so.13"]
-DOCS = ["RULES.md", "SCHEMA.md", "FORMAT.md", "report.schema.json"]
+DOCS = ["RULES.md", "SCHEMA.md", "FORMAT.md", "report.schema.json", "grafana.json"]
 METADATA = """Metadata-Version: 2.1
 Name: cufence
 Version: {version}
@@ -45,6 +45,7 @@ def contents(build, version):
     for name in LIBRARIES:
         yield f"{data}/data/lib/cufence/{name}", of(build, "wheel", name), True
     yield f"{data}/data/share/man/man1/cufence.1", of(sources, "doc", "cufence.1"), False
+    yield f"{data}/data/share/cufence/cufence_kernel.py", of(sources, "jupyter", "cufence_kernel.py"), False
     for name in DOCS:
         yield f"{data}/data/share/doc/cufence/{name}", of(sources, "doc", name), False
     yield f"{info}/LICENSE", of(sources, "LICENSE"), False

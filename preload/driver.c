@@ -39,20 +39,24 @@ enum {
 #undef ANSWERS
 
 /*
- * Expanded in the wrapper before the call (stage 0) and after success: of a recorded call (stage
- * 1), and of one that is not recorded (stage 2).
+ * Expanded in the wrapper for the operand of the enter record (stage 3), before the call (stage 0)
+ * and after success: of a recorded call (stage 1), and of one that is not recorded (stage 2).
  */
 #define IN(field, expression) \
 	if (call_stage == 0) \
 		*call_at = (uint64_t)(uintptr_t)(expression); \
-	call_at++;
+	if (call_stage == 3 && field_is_operand(FIELD_##field)) \
+		*call_at = (uint64_t)(uintptr_t)(expression); \
+	if (call_stage != 3) \
+		call_at++;
 #define OUT(field, pointer) \
 	if (call_stage == 1) { \
 		const __typeof__(*(pointer)) *call_from = (pointer); \
 		if (call_from) \
 			*call_at = (uint64_t)(uintptr_t)*call_from; \
 	} \
-	call_at++;
+	if (call_stage != 3) \
+		call_at++;
 #define LIST(array, words) \
 	if (call_stage == 1) \
 		frame_list(&call_frame, array, words);
@@ -66,7 +70,7 @@ enum {
 	if (call_stage == 0) \
 		pass;
 #define ANSWERS(translate) \
-	if (call_stage > 0) \
+	if (call_stage == 1 || call_stage == 2) \
 		translate;
 
 /* Launch attributes that affect ordering (CUlaunchAttributeID). */
@@ -181,13 +185,21 @@ static ALWAYS_INLINE void after(enum call_kind kind, unsigned traits, uint64_t *
 			(variant ? CALL_PER_THREAD : 0) | FRAME_FLAGS(kind, traits); \
 		struct passed_function call_passed; \
 		struct call_frame call_frame; \
+		uint64_t call_operand = 0; \
 		CUresult call_result; \
 \
 		if (!call_real) \
 			return CUDA_ERROR_SHARED_OBJECT_INIT_FAILED; \
 		before(kind, traits); \
 		call_passed.slot = NULL; \
-		if (!call_begin(&call_frame, id, call_flags, __builtin_frame_address(0))) { \
+		{ \
+			const int call_stage = 3; \
+			uint64_t *call_at = &call_operand; \
+			fields(void) call_stage; \
+			(void)call_at; \
+		} \
+		if (!call_begin(&call_frame, id, call_flags, __builtin_frame_address(0), \
+			    call_operand)) { \
 			const int call_stage = 2; \
 			uint64_t call_unused[count ? count : 1], *call_at = call_unused; \
 			call_result = call_real args; \

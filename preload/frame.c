@@ -20,10 +20,12 @@ static inline void *reserve(struct thread_state *thread, size_t bytes, enum reco
 	return UNLIKELY(!record) ? thread_reserve(thread, bytes, type) : record;
 }
 
-static inline void write_enter(struct call_frame *frame)
+/* A call that may block has a record of its own: others may be made within it. */
+static inline void write_enter(struct call_frame *frame, uint64_t operand)
 {
-	struct trace_chunk *chunk = &frame->thread->chunk;
-	struct enter_record *record = reserve(frame->thread, sizeof(*record), RECORD_ENTER);
+	int blocks = frame->flags & FRAME_BLOCKS;
+	struct enter_record *record = blocks ? reserve(frame->thread, ENTER_BYTES, RECORD_ENTER)
+					     : enter_place(frame->thread);
 
 	if (UNLIKELY(!record))
 		return;
@@ -31,9 +33,12 @@ static inline void write_enter(struct call_frame *frame)
 	record->call = frame->call;
 	record->context = frame->context;
 	record->site = frame->site;
-	record->enter = frame->enter;
-	trace_commit(chunk);
-	frame->entered = chunk->written;
+	record->operand[0] = operand;
+	__atomic_store_n(&record->enter, frame->enter, __ATOMIC_RELEASE);
+	if (!blocks)
+		return;
+	trace_commit(&frame->thread->chunk);
+	frame->entered = frame->thread->chunk.written;
 }
 
 /* The recorder was interrupted while writing a record: its state may be inconsistent. */
@@ -121,7 +126,8 @@ static COLD void read_gap(struct thread_state *thread, struct call_frame *frame)
 	frame->enter = usage_read(thread, frame->enter);
 }
 
-HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address)
+HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address,
+	uint64_t operand)
 {
 	struct thread_state *thread = thread_state();
 
@@ -139,8 +145,8 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 	if (UNLIKELY(frame->enter - thread->seen > shim.usage_ticks))
 		read_gap(thread, frame);
 	thread->seen = frame->enter;
-	if (flags & FRAME_BLOCKS)
-		write_enter(frame);
+	if (!(flags & (FRAME_RUNTIME | FRAME_HOST)))
+		write_enter(frame, operand);
 	thread->busy = 0;
 	return 1;
 }
@@ -236,7 +242,7 @@ static ALWAYS_INLINE struct call_record *write_head(struct thread_state *thread,
 	struct call_record *record;
 
 	if (frame->entered)
-		trace_take_back(&thread->chunk, sizeof(struct enter_record), frame->entered);
+		trace_take_back(&thread->chunk, ENTER_BYTES, frame->entered);
 	record = reserve(thread, sizeof(*record) + count * sizeof(*field) + tail, RECORD_CALL);
 	if (UNLIKELY(!record))
 		return NULL;
@@ -247,6 +253,7 @@ static ALWAYS_INLINE struct call_record *write_head(struct thread_state *thread,
 	record->correlation = frame->flags & FRAME_RUNTIME ? 0 : thread->correlation;
 	record->enter = frame->enter;
 	record->context = frame->context;
+	record->pointer_count = 0; /* what announced the call was here */
 	set_duration(record, now - frame->enter);
 	for (unsigned i = 0; i < count; i++)
 		__atomic_store_n(&record->field[i], field[i], __ATOMIC_RELAXED);
@@ -318,7 +325,7 @@ static NOINLINE int count_quick(struct call_frame *frame, uint64_t now, int resu
 	uint64_t written = chunk->written;
 
 	if (!result && now - frame->enter < shim.calibration_ticks >> QUICK_SHIFT) {
-		trace_take_back(chunk, sizeof(struct enter_record), frame->entered);
+		trace_take_back(chunk, ENTER_BYTES, frame->entered);
 		if (chunk->written < written) {
 			trace_count(&shim.writer, COUNT_QUICK_QUERIES, 1);
 			return 1;

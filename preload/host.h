@@ -16,7 +16,7 @@ static inline int host_begin(struct call_frame *frame, enum call_id id, void *fr
 {
 	return shim.stage == SHIM_ON && *shim.alive &&
 		!thread_depth(thread_state(), FRAME_HOST, frame_address) &&
-		frame_begin(frame, id, FRAME_HOST, frame_address);
+		frame_begin(frame, id, FRAME_HOST, frame_address, 0);
 }
 
 #endif

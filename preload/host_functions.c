@@ -97,6 +97,7 @@ static void write_run(struct host_run *run, uint64_t exit)
 	if (run->entered)
 		trace_take_back(chunk, sizeof(*record), run->entered);
 	run->entered = 0;
+	trace_forget_announced(chunk);
 	record = trace_reserve_here(chunk, sizeof(*record), RECORD_HOST_RUN);
 	if (!record)
 		record = thread_reserve(run->thread, sizeof(*record), RECORD_HOST_RUN);

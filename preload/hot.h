@@ -96,6 +96,25 @@ static inline uint16_t context_current(struct thread_state *thread)
  */
 uint32_t site_of_touch(struct thread_state *thread, const void *context, void *frame_address);
 
+/*
+ * Where a call that is not expected to block is announced: in the cache line that its own record
+ * will be written to.  NULL: no window.
+ */
+static inline struct enter_record *enter_place(struct thread_state *thread)
+{
+	struct enter_record *place = trace_announced(&thread->chunk);
+
+	if (UNLIKELY(!place) && thread->chunk.header) {
+		thread_empty(thread);
+		place = trace_announced(&thread->chunk);
+	}
+	if (UNLIKELY(!place))
+		return NULL;
+	place->head.words = ENTER_BYTES / TRACE_ALIGN;
+	place->head.type = RECORD_ENTER;
+	return place;
+}
+
 #define FUNCTION_TABLE 16384 /* a power of two */
 /*
  * A program's first kernels use slots in two pages, which are likely still in the TLB at the next

@@ -55,7 +55,7 @@ static inline unsigned query_flag(enum call_id id)
 \
 		if (!call_real) \
 			return cudaErrorSharedObjectInitFailed; \
-		if (!call_begin(&call_frame, id, call_flags, __builtin_frame_address(0))) \
+		if (!call_begin(&call_frame, id, call_flags, __builtin_frame_address(0), 0)) \
 			return call_real args; \
 		call_result = call_real args; \
 		call_end(&call_frame, call_flags, (int)call_result, NULL, 0); \

@@ -197,6 +197,7 @@ void *thread_reserve(struct thread_state *thread, size_t bytes, enum record_type
 		thread_begin(thread);
 	if (lives_has(thread))
 		lives_make_room(thread, (bytes + TRACE_ALIGN - 1) & ~(size_t)(TRACE_ALIGN - 1));
+	trace_forget_announced(&thread->chunk);
 	used = thread->chunk.used;
 	record = trace_reserve(&shim.writer, &thread->chunk, bytes, type);
 	/* The window was emptied: the file has grown. */

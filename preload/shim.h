@@ -282,8 +282,10 @@ static inline void frame_rest(struct call_frame *frame)
 /*
  * Called around every recorded call. frame_begin() returns 0 if nothing is to be recorded
  * (disabled, or a signal handler within the recorder); then frame_end() must not be called.
+ * operand: of the enter record.
  */
-int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address);
+int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address,
+	uint64_t operand);
 void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count);
 
 /*
@@ -295,10 +297,10 @@ void poll_end(struct call_frame *frame, int result, const uint64_t *field, unsig
 
 /* Either pair, selected at compile time. */
 static inline int call_begin(struct call_frame *frame, enum call_id id, unsigned flags,
-	void *frame_address)
+	void *frame_address, uint64_t operand)
 {
 	return flags & FRAME_QUERY ? poll_begin(frame, id, flags, frame_address)
-				   : frame_begin(frame, id, flags, frame_address);
+				   : frame_begin(frame, id, flags, frame_address, operand);
 }
 
 static inline void call_end(struct call_frame *frame, unsigned flags, int result,

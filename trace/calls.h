@@ -288,6 +288,12 @@ enum field_kind {
 
 _Static_assert(FIELD_KIND_COUNT <= 64, "readers keep a bit per field kind");
 
+/* The operand of an enter record is the call's last field of these. */
+static inline int field_is_operand(unsigned kind)
+{
+	return kind == FIELD_stream || kind == FIELD_event;
+}
+
 /* FIELD_handle of registered memory: the page index in its file, below a hash of the file. */
 #define FILE_PAGE_BITS 40
 

@@ -205,6 +205,11 @@ static void put_tail(FILE *out, const struct record_layout *layout, const struct
 	case TAIL_TEXTS:
 		put_texts(out, layout, record);
 		break;
+	case TAIL_OPERAND:
+		if (record_bytes(record) >= ENTER_BYTES)
+			fprintf(out, " operand=0x%" PRIx64,
+				((const struct enter_record *)record)->operand[0]);
+		break;
 	case TAIL_BYTES:
 		fputs(" bytes=", out);
 		put_bytes(out, tail, length);

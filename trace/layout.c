@@ -25,7 +25,7 @@ const struct record_layout record_layouts[RECORD_TYPE_COUNT] = {
 		.column = { S(call_record, result), D(call_record, site),
 			D(call_record, correlation), D(call_record, enter),
 			D(call_record, duration), D(call_record, context) } },
-	[RECORD_ENTER] = { LAYOUT(enter_record, "enter"),
+	[RECORD_ENTER] = { LAYOUT(enter_record, "enter"), .tail = TAIL_OPERAND,
 		.column = { D(enter_record, call), D(enter_record, context), D(enter_record, site),
 			D(enter_record, enter) } },
 	[RECORD_DEVICE] = { LAYOUT(device_record, "device"),

@@ -26,6 +26,7 @@ enum record_tail {
 	TAIL_TEXT,        /* one string, whose length is length_offset's u32 */
 	TAIL_TEXTS,       /* strings; their lengths are consecutive u16 at length_offset */
 	TAIL_BYTES,       /* image: as hexadecimal */
+	TAIL_OPERAND,     /* enter: one word, since 1.7 */
 };
 
 #define MAX_COLUMNS 24

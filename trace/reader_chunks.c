@@ -151,6 +151,18 @@ static uint64_t trim(const struct chunk_header *window, uint64_t bytes)
 	return at && ((const struct record *)(first + last))->type == RECORD_ENTER ? last : at;
 }
 
+/* Adds the record that announces the call in progress (struct enter_record), if there is one. */
+static uint64_t add_announced(struct chunk_header *window, size_t records, size_t read)
+{
+	const struct enter_record *announced =
+		(const struct enter_record *)((const char *)(window + 1) + records);
+
+	if (records + ENTER_BYTES > read || announced->head.type != RECORD_ENTER ||
+		record_bytes(&announced->head) != ENTER_BYTES || !announced->enter)
+		return window->committed;
+	return window->committed = records + ENTER_BYTES;
+}
+
 /*
  * Copies a window's contents to private pages, isolated from further writes by its thread.  Returns
  * the bytes copied, 0 if none could be copied consistently.
@@ -164,14 +176,17 @@ static uint64_t copy_window(struct chunk_scan *scan, size_t offset,
 
 	for (unsigned tries = 0; tries < COPY_TRIES; tries++, header = after) {
 		size_t records = reader_records(reader, offset, header.committed);
-		size_t bytes = sizeof(header) + records;
+		size_t more = reader_records(reader, offset, records + ENTER_BYTES);
+		size_t bytes = sizeof(header) + more;
 
 		if (read_at(reader, offset, window, bytes) < bytes ||
 			read_at(reader, offset, &after, sizeof(after)) < sizeof(after))
 			break;
 		*window = header;
 		if (after.round == header.round && after.committed == header.committed)
-			return window->committed;
+			return reader->header->closed || header.committed != records
+				? window->committed
+				: add_announced(window, records, more);
 		scan->changing = 1;
 		if (after.round != header.round)
 			continue;

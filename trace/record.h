@@ -31,7 +31,7 @@
 
 #define TRACE_MAGIC "CUFENCE\n"
 #define TRACE_VERSION_MAJOR 1
-#define TRACE_VERSION_MINOR 6
+#define TRACE_VERSION_MINOR 7
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_CHUNK_MAGIC 0x4b484346u /* "FCHK" */
 #define TRACE_CHUNK_SIZE (64 * 1024)
@@ -119,6 +119,9 @@ struct trace_control {
 	uint32_t windows;            /* that were opened, by the recorder */
 	uint32_t asked;              /* number of requests, by those who ask */
 	uint32_t paused;             /* the last of them: 1: not to record, 0: to record */
+	/* Since 1.7, futexes: CUPTI's records are asked for, also of who makes no call. */
+	uint32_t flushes; /* number of requests, by those who ask */
+	uint32_t flushed; /* the last one that was done, by the recorder */
 	uint32_t reserved;
 };
 
@@ -247,15 +250,21 @@ struct call_attributes {
 	uint64_t event, completion_event;
 };
 
-/* Written before a call that may block, so that a hang is visible. */
+/*
+ * A call that began.  Before a call that may block it is committed, and taken back at its end.  Of
+ * any other driver call it lies in a window right after the last committed record, where the record
+ * of the call will replace it, so that a hang is visible at no cost.
+ */
 struct enter_record {
 	struct record head;
 	uint16_t call;
 	uint16_t context;
 	uint32_t site;
 	uint32_t reserved;
-	uint64_t enter; /* ticks */
+	uint64_t enter;     /* ticks */
+	uint64_t operand[]; /* since 1.7, one: the last stream or event among its fields, else 0 */
 };
+#define ENTER_BYTES (sizeof(struct enter_record) + sizeof(uint64_t))
 
 /* A parameter word of a launch that points into a known allocation; 12 bytes, packed. */
 struct launch_pointer {

@@ -219,19 +219,20 @@ static inline void system_sleep(long ns)
 
 /*
  * Sleeps until system_wake(), if the word still has that value; at most ms, which is less than a
- * day; 0: without a limit.  May return early.
+ * day; 0: without a limit.  May return early.  The word may be in a mapped file that other
+ * processes share.
  */
 static inline void system_wait(_Atomic uint32_t *word, uint32_t value, uint32_t ms)
 {
 	struct timespec time = { ms / 1000, (long)(ms % 1000) * 1000000 };
 
-	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ms ? &time : NULL, NULL, 0);
+	syscall(SYS_futex, word, FUTEX_WAIT, value, ms ? &time : NULL, NULL, 0);
 }
 
 /* Wakes all threads that wait for the word. */
 static inline void system_wake(_Atomic uint32_t *word)
 {
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+	syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 #endif

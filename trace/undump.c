@@ -463,6 +463,7 @@ static int tail_word(struct building *building, struct undump *undump, struct li
 		return strcmp(line->key, "name") ? append_field_kinds(building, undump, line->value)
 						 : call_type_name(building, undump, line);
 	case TAIL_ADDRESSES:
+	case TAIL_OPERAND:
 		return append_words(building, undump, line->value, &count);
 	case TAIL_PARAMETERS:
 		return function_word(building, undump, line);

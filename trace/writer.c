@@ -268,6 +268,7 @@ static int empty_window(struct trace_writer *writer, struct trace_chunk *chunk)
 	__atomic_fetch_add(&writer->header->copied, chunk->used, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&writer->header->chunks, 1, __ATOMIC_RELEASE);
 	window->thread = chunk->thread;
+	trace_forget_announced(chunk);
 	memset(window + 1, 0, chunk->used);
 	chunk->used = 0;
 	return 0;

@@ -15,6 +15,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "record.h"
 
@@ -105,6 +106,27 @@ static inline void *trace_reserve_here(struct trace_chunk *chunk, size_t bytes,
 	record->words = (uint16_t)(bytes / TRACE_ALIGN);
 	record->type = (uint8_t)type;
 	return record;
+}
+
+/*
+ * The place of the record that announces a call in progress, after the last record of the window;
+ * NULL: no room.  It has the layout of an enter record and is never reserved: the caller fills it,
+ * the enter time last, and the next record must overwrite all of it.
+ */
+static inline struct enter_record *trace_announced(const struct trace_chunk *chunk)
+{
+	if (!chunk->header || chunk->used + ENTER_BYTES > TRACE_CHUNK_SPACE)
+		return NULL;
+	return (struct enter_record *)((char *)(chunk->header + 1) + chunk->used);
+}
+
+/* Call before a record is reserved that relies on zeros. */
+static inline void trace_forget_announced(struct trace_chunk *chunk)
+{
+	struct enter_record *announced = trace_announced(chunk);
+
+	if (announced)
+		memset(announced, 0, ENTER_BYTES);
 }
 
 /* Publishes everything reserved from this chunk. */

@@ -73,6 +73,8 @@ int cmd_start(const struct arguments *arguments);
 int cmd_stop(const struct arguments *arguments);
 int cmd_flush(const struct arguments *arguments);
 int cmd_snapshot(const struct arguments *arguments);
+int cmd_why_stuck(const struct arguments *arguments);
+int cmd_watch(const struct arguments *arguments);
 
 /* Exit status of a failure, in commands that use 0 and 1 for results. */
 #define EXIT_TROUBLE 2

@@ -161,6 +161,17 @@ static const struct command_option snapshot_options[] = {
 	{ "--quiet", NULL, "print errors only, no report" }, REPORT_OPTIONS, { 0 }
 };
 
+static const struct command_option why_stuck_options[] = { { "--all", NULL,
+								   "all traced processes" },
+	TARGETS, { "-o", "NAME.db", "keep the database that the answer comes from" }, { 0 } };
+
+static const struct command_option watch_options[] = { TARGETS,
+	{ "--once", NULL, "print what the screen shows, with all processes in full, and end" },
+	{ "--metrics", "FILE", "write it as metrics for Prometheus, each time" },
+	{ "--interval", "S",
+		"analyze what was recorded every S seconds (5), less often if it takes long" },
+	{ 0 } };
+
 static const struct command_option no_options[] = { { 0 } };
 
 const struct command commands[] = { { "run", "-- CMD...", "trace a program, analyze and report",
@@ -177,6 +188,11 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 		snapshot_options, cmd_snapshot, EXIT_TROUBLE, 0, -1, 0 },
 	{ "flush", "[PID...]", "write what CUPTI holds to the traces", ask_options, cmd_flush,
 		EXIT_TROUBLE, 0, -1, 0 },
+	{ "why-stuck", "[PID...|NAME.db]",
+		"say what each thread waits for, and why that has not ended", why_stuck_options,
+		cmd_why_stuck, EXIT_TROUBLE, 0, -1, 0 },
+	{ "watch", "", "show running processes: turns, use of devices, waits, findings",
+		watch_options, cmd_watch, EXIT_TROUBLE, 0, 0, 0 },
 	{ "analyze", "[NAME.db]", "analyze the recorded calls again", analyze_options, cmd_analyze,
 		EXIT_TROUBLE, 0, 1, 0 },
 	{ "report", "[NAME.db]", "print what is wrong, where, and what it costs", report_options,

@@ -16,6 +16,7 @@
 #include "memory.h"
 #include "print.h"
 #include "reader.h"
+#include "system.h"
 
 #define TRACE_SUFFIX ".cft"
 #define TRACE_PREFIX "cufence."
@@ -234,13 +235,36 @@ void traced_release(struct traced_list *list)
 	*list = (struct traced_list){ 0 };
 }
 
-uint32_t traced_ask(const struct traced *traced, enum traced_wish wish)
+/* Recorders before 1.7 flush at calls only.  One that is paused has more to write than that. */
+static int has_flusher(const struct traced *traced)
+{
+	return traced->header->version_minor >= 7 && traced_state(traced) == CONTROL_RECORDING;
+}
+
+struct traced_request traced_ask(const struct traced *traced, enum traced_wish wish)
 {
 	struct trace_control *control = &traced->header->control;
+	struct traced_request request = { 0 };
 
 	if (wish != WISH_FLUSH)
 		__atomic_store_n(&control->paused, wish == WISH_PAUSE, __ATOMIC_RELAXED);
-	return __atomic_add_fetch(&control->asked, 1, __ATOMIC_RELEASE);
+	request.asked = __atomic_add_fetch(&control->asked, 1, __ATOMIC_RELEASE);
+	if (wish == WISH_FLUSH && has_flusher(traced)) {
+		request.needs_flush = 1;
+		request.flush = __atomic_add_fetch(&control->flushes, 1, __ATOMIC_RELEASE);
+		system_wake((_Atomic uint32_t *)&control->flushes);
+	}
+	return request;
+}
+
+static int is_answered(const struct traced *traced, struct traced_request request)
+{
+	const struct trace_control *control = &traced->header->control;
+	uint32_t answered = __atomic_load_n(&control->answered, __ATOMIC_ACQUIRE);
+	uint32_t flushed = __atomic_load_n(&control->flushed, __ATOMIC_ACQUIRE);
+
+	return (int32_t)(answered - request.asked) >= 0 ||
+		(request.needs_flush && (int32_t)(flushed - request.flush) >= 0);
 }
 
 /* Whether the process has ended, or closed its trace. */
@@ -258,14 +282,14 @@ static int has_ended(const struct traced *traced)
 	return ended && traced->header->control.born != born(traced->pid);
 }
 
-enum traced_answer traced_wait(const struct traced *traced, uint32_t request, unsigned ms)
+enum traced_answer traced_wait(const struct traced *traced, struct traced_request request,
+	unsigned ms)
 {
 	struct timespec nap = { 0, 1000000 }, begin, now;
-	const uint32_t *answered = &traced->header->control.answered;
 
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (;;) {
-		if ((int32_t)(__atomic_load_n(answered, __ATOMIC_ACQUIRE) - request) >= 0)
+		if (is_answered(traced, request))
 			return ANSWERED;
 		if (has_ended(traced))
 			return ENDED;

@@ -40,13 +40,21 @@ void traced_release(struct traced_list *list);
 /* What is asked for: to pause, to record, or to hand over what CUPTI holds. */
 enum traced_wish { WISH_RECORD, WISH_PAUSE, WISH_FLUSH };
 
-/* Returns the number of the request. */
-uint32_t traced_ask(const struct traced *traced, enum traced_wish wish);
+struct traced_request {
+	uint32_t asked;  /* its number */
+	uint32_t flush;  /* its number among the flushes */
+	int needs_flush; /* it is done when that flush is */
+};
+struct traced_request traced_ask(const struct traced *traced, enum traced_wish wish);
 
 enum traced_answer { ANSWERED, NOT_YET, ENDED };
 
-/* Waits for the answer, ms at most.  A process answers when it makes a call. */
-enum traced_answer traced_wait(const struct traced *traced, uint32_t request, unsigned ms);
+/*
+ * Waits for the answer, ms at most.  A process answers when it makes a call; while it records, a
+ * thread of the recorder's flushes without one.
+ */
+enum traced_answer traced_wait(const struct traced *traced, struct traced_request request,
+	unsigned ms);
 
 enum control_state traced_state(const struct traced *traced);
 const char *traced_state_name(enum control_state state);

@@ -10,6 +10,7 @@
 #include "html_json.h"
 #include "html_source.h"
 #include "report_finding.h"
+#include "report_facts.h"
 #include "report_internal.h"
 #include "report_timeline.h"
 

@@ -20,8 +20,20 @@ static void read_fields(const struct loader *loader, struct loaded_call *call)
 	call->returned = record->head.type == RECORD_CALL;
 	call->failed = !call->returned || record->result != 0;
 	call->kind = type->kind < KIND_COUNT ? type->kind : (unsigned)KIND_OTHER;
-	if (!call->returned)
+	if (!call->returned) {
+		const struct enter_record *enter = (const struct enter_record *)call->record;
+
+		for (unsigned i = type->field_count; i-- > 0;) {
+			unsigned kind = (uint8_t)type->data[i];
+
+			if (record_bytes(&enter->head) < ENTER_BYTES || !field_is_operand(kind))
+				continue;
+			fields->value[kind] = enter->operand[0];
+			fields->present |= 1ull << kind;
+			break;
+		}
 		return;
+	}
 	for (unsigned i = 0; i < type->field_count; i++) {
 		unsigned kind = (uint8_t)type->data[i];
 		if (kind >= FIELD_KIND_COUNT)

@@ -189,6 +189,12 @@ static struct what what_of(enum call_kind kind)
 		return (struct what){ "a batch of copies", 0, 0 };
 	if (kind == KIND_PREFETCH)
 		return (struct what){ "a prefetch", 1, 0 };
+	if (kind == KIND_STREAM_VALUE_WAIT)
+		return (struct what){ "a wait for a value in memory", 0, 0 };
+	if (kind == KIND_STREAM_MEMOP)
+		return (struct what){ "a batch of memory operations", 0, 0 };
+	if (kind == KIND_EXTERNAL_WAIT)
+		return (struct what){ "a wait for a semaphore", 0, 0 };
 	return of_family[kind_family(kind)];
 }
 

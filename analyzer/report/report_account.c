@@ -74,6 +74,13 @@ const char *report_cause_text(const char *name, int host)
 	return i == CAUSES ? "" : host ? causes[i].host : causes[i].text;
 }
 
+int report_cause_is_busy(const char *name)
+{
+	size_t i = cause_of(name);
+
+	return i >= BUSY && i < CAUSES;
+}
+
 static int64_t number_of_process(struct db *db, const char *sql, int64_t process)
 {
 	sqlite3_stmt *q = db_prepare(db, sql);

@@ -67,6 +67,19 @@ enum report_accesses_column {
 	ACCESSES_INCOMPLETE /* kernels */
 };
 
+enum report_devices_column {
+	DEVICES_PROCESS,
+	DEVICES_PID,
+	DEVICES_DEVICE,
+	DEVICES_NAME,
+	DEVICES_SIMULATED,
+	DEVICES_BUSY,
+	DEVICES_OVERLAPPED,
+	DEVICES_WHOLE,
+	DEVICES_SINCE_FIRST,
+	DEVICES_USED
+};
+
 enum report_loops_column {
 	LOOPS_PROCESS,
 	LOOPS_PID,
@@ -159,5 +172,9 @@ int report_functions(struct db *db);
 
 /* The rows of a fact, NULL after a message; sqlite3_finalize() frees it. */
 sqlite3_stmt *report_fact(struct db *db, enum report_fact fact);
+
+/* Words for a cause of table account, for a device or the host; whether the device is busy then. */
+const char *report_cause_text(const char *cause, int host);
+int report_cause_is_busy(const char *cause);
 
 #endif

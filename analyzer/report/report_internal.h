@@ -79,9 +79,6 @@ int report_order(struct db *db, int64_t finding, FILE *out);
 /* What the streams of a finding are: who made them, and what they run. */
 int report_streams(struct db *db, int64_t finding, FILE *out);
 
-/* Words for a cause of table account, for a device or the host. */
-const char *report_cause_text(const char *cause, int host);
-
 /* The time that all findings of a process save together, and why no closer estimate exists. */
 int report_together(struct db *db, FILE *out);
 

@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze.h"
 #include "annotations.h"
 #include "command.h"
 #include "memory.h"
 #include "print.h"
 #include "report_request.h"
+#include "snapshot.h"
 #include "store.h"
 #include "targets.h"
 #include "traced.h"
@@ -51,7 +51,7 @@ static int say(const struct traced *traced, enum traced_wish wish, enum traced_a
 /* Asks all before it waits for any. */
 static int ask_all(const struct traced_list *list, enum traced_wish wish)
 {
-	uint32_t *request = xcalloc(list->count, sizeof(*request));
+	struct traced_request *request = xcalloc(list->count, sizeof(*request));
 	int rc = 0;
 
 	for (size_t i = 0; i < list->count; i++)
@@ -90,39 +90,6 @@ int cmd_flush(const struct arguments *arguments)
 	return ask(arguments, WISH_FLUSH);
 }
 
-/* The database of the traces as they are now. */
-static int build(const struct traced_list *list, const char *database,
-	const struct annotations *annotations)
-{
-	struct analyze_input input = { .annotations = annotations,
-		.command = list->count == 1 && *list->item->command ? list->item->command : NULL,
-		.last_window = 1 };
-	char **trace = xcalloc(list->count, sizeof(*trace));
-	int rc;
-
-	for (size_t i = 0; i < list->count; i++)
-		trace[i] = list->item[i].trace;
-	input.trace = trace;
-	input.count = list->count;
-	rc = store_build(database, &input);
-	free(trace);
-	return rc;
-}
-
-/* A process that has ended meanwhile left its trace; one that is paused little in CUPTI. */
-static void flush(const struct traced_list *list)
-{
-	for (size_t i = 0; i < list->count; i++) {
-		const struct traced *traced = &list->item[i];
-		int records = traced_state(traced) == CONTROL_RECORDING;
-		enum traced_answer answer = traced_wait(traced, traced_ask(traced, WISH_FLUSH),
-			records ? PATIENCE_MS : PATIENCE_MS / 10);
-
-		if (records)
-			say(traced, WISH_FLUSH, answer);
-	}
-}
-
 int cmd_snapshot(const struct arguments *arguments)
 {
 	const char *database = option(arguments, "-o") ? option(arguments, "-o") : "cufence.db";
@@ -135,8 +102,7 @@ int cmd_snapshot(const struct arguments *arguments)
 		read_annotations(arguments, &annotations) || store_check(database) ||
 		targets_choose(arguments, 1, &list))
 		goto out;
-	flush(&list);
-	rc = build(&list, database, annotations);
+	rc = snapshot_build(&list, database, annotations);
 	traced_release(&list);
 	if (!rc && !quiet)
 		print(stderr, "cufence: wrote %s\n", database);

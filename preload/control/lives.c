@@ -123,9 +123,10 @@ void lives_leave(struct thread_state *thread)
 /* The records that follow are those of that thread. */
 static void name_thread(struct trace_chunk *chunk, uint32_t thread)
 {
-	struct thread_record *record =
-		trace_reserve(&shim.writer, chunk, sizeof(*record), RECORD_THREAD);
+	struct thread_record *record;
 
+	trace_forget_announced(chunk);
+	record = trace_reserve(&shim.writer, chunk, sizeof(*record), RECORD_THREAD);
 	if (!record)
 		return;
 	record->thread = thread;
@@ -288,6 +289,7 @@ static void compact(struct thread_state *thread, struct slot *slot)
 	}
 	memmove(record_at(chunk, to), record_at(chunk, at), used - at);
 	to += used - at;
+	trace_forget_announced(&thread->chunk);
 	memset(record_at(chunk, to), 0, used - to);
 	slot->copied = 0;
 	thread->chunk.used = to;
@@ -309,6 +311,7 @@ void lives_make_room(struct thread_state *thread, size_t bytes)
 	compact(thread, slot);
 	if (thread->chunk.used + bytes > TRACE_CHUNK_SPACE || thread->chunk.used > MOVE_FROM) {
 		copy(&thread->tables->window, chunk, slot->copied, thread->chunk.used);
+		trace_forget_announced(&thread->chunk);
 		memset(chunk + 1, 0, thread->chunk.used);
 		thread->chunk.used = slot->copied = 0;
 		trace_commit(&thread->chunk);

@@ -92,7 +92,8 @@ struct op {
 void sim_lock(void);
 void sim_unlock(void);
 
-/* A new op with one reference, the caller's.  Never NULL. */
+/* A new op with one reference, the caller's.  Never NULL.  ENDLESS: it never completes. */
+#define ENDLESS UINT64_MAX
 struct op *op_new(enum op_kind kind, struct stream *stream, uint64_t duration);
 void op_put(struct op *op);
 

@@ -7,7 +7,7 @@ cufence=$build/bin/cufence
 needs "$cufence"
 cd "$tmp" || exit 1
 
-commands=$("$cufence" help | sed -n 's/^    \([a-z]*\) .*/\1/p')
+commands=$("$cufence" help | sed -n 's/^    \([a-z-]*\) .*/\1/p')
 has "help lists commands" '^run$' "$commands"
 manual=$(sed 's/\\-/-/g; s/\\f.//g' "$root/doc/cufence.1")
 for command in $commands; do

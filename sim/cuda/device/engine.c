@@ -256,7 +256,7 @@ static void begin(struct op *op)
 		op->engine_next = watching;
 		watching = op;
 		watch();
-	} else {
+	} else if (op->duration != ENDLESS) {
 		schedule(op, op->start + op->duration);
 	}
 }

@@ -79,7 +79,9 @@ static void add_one_of_each(struct trace_writer *writer, struct trace_chunk *chu
 	/* Calls and their types have samples of their own. */
 	for (unsigned type = RECORD_ENTER; type < RECORD_TYPE_COUNT; type++) {
 		const struct record_layout *layout = &record_layouts[type];
-		uint32_t length = layout->tail == TAIL_ADDRESSES ? 16 : 11;
+		uint32_t length = layout->tail == TAIL_ADDRESSES ? 16
+			: layout->tail == TAIL_OPERAND           ? 8
+								 : 11;
 		char *at = trace_reserve(writer, chunk, layout->size + (layout->tail ? length : 0),
 			type);
 
@@ -390,6 +392,42 @@ static void a_superseded_record_is_taken_back(void **state)
 	trace_abandon(&writer);
 }
 
+/* The place after the last record announces a call, until the call's record is there. */
+static void a_call_in_progress_is_read(void **state)
+{
+	struct files *files = *state;
+	struct trace_writer writer = { 0 };
+	struct trace_chunk chunk = { .thread = 1 };
+	struct enter_record *enter;
+	unsigned type[8];
+
+	assert_int_equal(trace_create(&writer, files->trace, &start), 0);
+	add_call(&writer, &chunk, 10, CALL_cuMemFree_v2);
+	enter = trace_announced(&chunk);
+	*enter = (struct enter_record){ .head = { ENTER_BYTES / TRACE_ALIGN, RECORD_ENTER, 0 },
+		.call = CALL_cuLaunchKernel };
+	assert_int_equal(types_of(files->trace, type, 8), 1);
+	enter->enter = 20;
+	assert_int_equal(types_of(files->trace, type, 8), 2);
+	assert_int_equal(type[1], RECORD_ENTER);
+	trace_forget_announced(&chunk);
+	add_call(&writer, &chunk, 20, CALL_cuMemFree_v2);
+	assert_int_equal(types_of(files->trace, type, 8), 2);
+	assert_int_equal(type[1], RECORD_CALL);
+	/* What is left of a call that ended with the process is not read. */
+	enter = trace_announced(&chunk);
+	*enter = (struct enter_record){ .head = { ENTER_BYTES / TRACE_ALIGN, RECORD_ENTER, 0 },
+		.call = CALL_cuLaunchKernel,
+		.enter = 30 };
+	trace_finish(&writer);
+	assert_int_equal(types_of(files->trace, type, 8), 2);
+	/* ... and leaves nothing in a window that is used again. */
+	trace_empty(&writer, &chunk);
+	assert_int_equal(enter->enter, 0);
+	trace_chunk_close(&writer, &chunk);
+	trace_abandon(&writer);
+}
+
 /* A window emptied before it is full: what it held and what follows is there, in order. */
 static void a_window_can_be_emptied_early(void **state)
 {
@@ -509,6 +547,7 @@ int main(void)
 		TEST(damage_is_passed_over),
 		TEST(threads_write_without_losing_a_record),
 		TEST(no_space_is_counted),
+		TEST(a_call_in_progress_is_read),
 		TEST(a_superseded_record_is_taken_back),
 		TEST(a_window_can_be_emptied_early),
 		TEST(a_cut_file_is_noticed),
