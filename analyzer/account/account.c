@@ -7,6 +7,7 @@
 #include "bounds.h"
 #include "compare.h"
 #include "memory.h"
+#include "polls.h"
 #include "rows.h"
 #include "sorted.h"
 
@@ -55,10 +56,10 @@ static void add_inner(struct account_call *outer, const struct run *run, uint32_
 }
 
 /* A loop of queries that ended in success with this one is one wait, from its first query on. */
-static void merge_polls(struct account_thread *thread, const struct polls *polls, uint32_t id)
+static void merge_polls(struct account_thread *thread, const struct run *run, uint32_t id)
 {
 	struct account_call *last = &thread->call[thread->count - 1], *first = last;
-	int64_t since = polls_since(polls, id);
+	int64_t since = polls_since(run, id);
 
 	if (since == INT64_MIN)
 		return;
@@ -93,7 +94,7 @@ static void read_calls(struct account *account)
 						.site = run_link(run, id)->site,
 						.cause = ACCOUNT_CALL };
 			add_inner(&thread->call[thread->count - 1], run, id);
-			merge_polls(thread, &account->polls, id);
+			merge_polls(thread, run, id);
 		}
 		if (!thread->count)
 			continue;
@@ -331,7 +332,7 @@ int account_measure(struct db *db)
 	if (!rc) {
 		account.threads = xcalloc(run->thread_count, sizeof(*account.threads));
 		account_list_works(&account);
-		rc = polls_find(&account.polls, run, db) || account_read_usage(&account) ? -1 : 0;
+		rc = account_read_usage(&account);
 		of = xcalloc(run->thread_count, sizeof(*of));
 		for (uint32_t i = 1; i < run->thread_count; i++)
 			if (run->thread[i].process)
@@ -350,7 +351,6 @@ int account_measure(struct db *db)
 	free(account.threads);
 	handovers_release(&account.handovers);
 	map_release(&account.holds);
-	polls_release(&account.polls);
 	run_close(own);
 	return rc;
 }

@@ -5,7 +5,6 @@
 
 #include "handovers.h"
 #include "loop.h"
-#include "polls.h"
 #include "run_columns.h"
 
 /*
@@ -101,7 +100,6 @@ struct account {
 	/* By thread, including 0; only threads of the current process have calls. */
 	struct account_thread *threads;
 	struct map holds; /* operation -> number of its hold + 1 */
-	struct polls polls;
 	struct handovers handovers;
 
 	uint32_t process;

@@ -260,6 +260,7 @@ struct run {
 	struct column host_runs;           /* in order of exit (host_runs.h) */
 	struct column host_run_calls;      /* a call, and its run's number in host_runs */
 	struct map long_calls, long_works; /* id -> end */
+	struct map polls; /* a query that ended a loop -> entry of the first one (polls.h) */
 	/* Indexed by id; the counts include row 0. */
 	struct run_where *where;
 	struct run_stream *stream;

@@ -24,7 +24,6 @@ struct loader {
 	struct savings *savings;
 	const struct run *run;
 	struct db *db;
-	struct polls polls;
 	struct run_cursor operands, freed; /* sorted by call */
 	struct map marks;                  /* call -> mask of enum call_mark */
 	struct map held;   /* call -> the first hold of its operations, by other means than above */
@@ -381,7 +380,7 @@ static int read_acts(const struct loader *loader, const struct replay *replay,
 	const struct walk_call *call, struct replay_step *step)
 {
 	unsigned marks = (unsigned)map_get(&loader->marks, (uint64_t)call->id, 0);
-	int64_t since = polls_since(&loader->polls, call->id);
+	int64_t since = polls_since(loader->run, call->id);
 	enum kind_family family = kind_family(call->kind);
 
 	step->act = acts_of(call);
@@ -552,14 +551,13 @@ int replay_load(struct savings *savings, struct db *db)
 		.freed = { .rows = &db->run->freed } };
 	struct map *maps[] = { &loader.marks, &loader.held, &loader.writes, &loader.firsts,
 		&loader.execs, &loader.nodes, &loader.sizes, &loader.captures, &loader.recorded };
-	int rc = polls_find(&loader.polls, db->run, db) || read_graphs(&loader) ? -1 : 0;
+	int rc = read_graphs(&loader);
 
 	savings->step_of = xcalloc(run_call_end(db->run), sizeof(*savings->step_of));
 	if (!rc) {
 		read_evidence(&loader);
 		rc = walk(db, read_step, &loader);
 	}
-	polls_release(&loader.polls);
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_release(maps[i]);
 	return rc;
