@@ -146,11 +146,11 @@ static void set_covered_time(struct account *account)
 	int64_t submitted = RUN_NEVER;
 
 	account->begin = account->end = RUN_NEVER;
-	if (loop->turns) {
-		account->begin = loop->begin[0];
-		account->end = submitted = loop->begin[loop->turns];
+	if (loop->run.turns) {
+		account->begin = loop->run.begin[0];
+		account->end = submitted = loop->run.begin[loop->run.turns];
 	}
-	for (size_t i = 0; i < account->work_count && !loop->turns; i++) {
+	for (size_t i = 0; i < account->work_count && !loop->run.turns; i++) {
 		const struct account_work *work = &account->work[i];
 		const struct run_call *call = run_call(run, run_work(run, work->id)->call);
 		int64_t start = call ? at_most(call->enter, work->start) : work->start;
@@ -170,7 +170,7 @@ static void set_covered_time(struct account *account)
 /* The account's clock stops while the program is outside of its loop. */
 static void leave_out_pauses(struct account *account)
 {
-	const struct run_loop *turns = &account->turns;
+	const struct run_loop *turns = &account->loop.run;
 
 	account->begin = run_loop_clock(turns, account->begin);
 	account->end = run_loop_clock(turns, account->end);
@@ -210,13 +210,13 @@ static int store_turns(const struct account *account)
 	const struct loop *loop = &account->loop;
 	int rc = rows ? 0 : -1;
 
-	for (size_t i = 0, pause = 0; i < loop->turns && !rc; i++) {
-		int is_left =
-			pause < loop->pauses && loop->pause[pause].until == loop->begin[i + 1];
+	for (size_t i = 0, pause = 0; i < loop->run.turns && !rc; i++) {
+		int is_left = pause < loop->run.pauses &&
+			loop->run.pause[pause].until == loop->run.begin[i + 1];
 
 		rc = rows_add(rows,
-			ROW(turn, account->process, i, loop->begin[i],
-				is_left ? loop->pause[pause].from : loop->begin[i + 1]));
+			ROW(turn, account->process, i, loop->run.begin[i],
+				is_left ? loop->run.pause[pause].from : loop->run.begin[i + 1]));
 		pause += is_left;
 	}
 	rc = rc || rows_finish(rows) ? -1 : 0;
@@ -227,16 +227,17 @@ static int store_turns(const struct account *account)
 static int store(const struct account *account)
 {
 	const struct loop *loop = &account->loop;
-	const struct run_loop *turns = &account->turns;
+	const struct run_loop *turns = &account->loop.run;
 	int64_t process = account->process;
 	int rc = 0;
 
-	if (loop->turns)
+	if (loop->run.turns)
 		rc = db_add(account->db,
-			ROW(loop, process, loop->thread, loop->site, cell_text(loop->place),
-				loop->turns, loop->warm, loop->begin[0], loop->begin[loop->turns],
-				turns->end, turns->end - loop->begin[0] - run_loop_length(turns)));
-	if (loop->turns && !rc)
+			ROW(loop, process, loop->run.thread, loop->site, cell_text(loop->place),
+				loop->run.turns, loop->warm, loop->run.begin[0],
+				loop->run.begin[loop->run.turns], turns->end,
+				turns->end - loop->run.begin[0] - run_loop_length(turns)));
+	if (loop->run.turns && !rc)
 		rc = store_turns(account);
 	for (size_t i = 0; i < loop->inner_count && !rc; i++)
 		rc = db_add(account->db,
@@ -282,21 +283,21 @@ static int account_process(const struct account *run, const uint32_t *of, size_t
 		account.work_count++;
 	rc = loop_find(&account.loop, account.run, account.db, of, of_count);
 	set_covered_time(&account);
-	account.turns = (struct run_loop){ account.process, loop->thread, loop->turns, loop->begin,
-		account.end, loop->pause, loop->pauses };
+	account.loop.run.process = account.process;
+	account.loop.run.end = account.end;
 	if (!rc && account.begin != account.end) {
 		read_calls(&account);
 		account_find_gaps(&account);
 		leave_out_pauses(&account);
-		account.thread = loop->turns ? loop->thread : account.busiest[0];
+		account.thread = loop->run.turns ? loop->run.thread : account.busiest[0];
 		account_devices(&account);
 		if (account.thread)
 			account_host(&account);
 	}
 	if (!rc)
 		rc = store(&account);
-	if (!rc && evidence && loop->turns)
-		rc = run_add_loop(evidence, &account.turns);
+	if (!rc && evidence && loop->run.turns)
+		rc = run_add_loop(evidence, &account.loop.run);
 	for (size_t i = 0; i < of_count; i++) {
 		free(account.threads[of[i]].call);
 		free(account.threads[of[i]].gap);

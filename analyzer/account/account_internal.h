@@ -108,9 +108,8 @@ struct account {
 	size_t of_count;
 	struct account_work *work; /* of the process, by device and start */
 	size_t work_count;
-	struct loop loop;
-	struct run_loop turns; /* its pauses are left out of the time covered, and of all times */
-	int64_t begin, end;    /* ns: the time covered */
+	struct loop loop;   /* its pauses are left out of the time covered, and of all times */
+	int64_t begin, end; /* ns: the time covered */
 	uint32_t busiest[ACCOUNT_BUSIEST]; /* threads with the most calls, descending */
 	size_t busiest_count;
 	struct account_sum *sum;

@@ -123,11 +123,12 @@ static void measure(struct search *search, struct candidate *candidate, int bran
 	struct turns turns = { 0 };
 
 	turns_measure(&turns, &search->tokens, candidate->own, candidate->node, branches);
-	candidate->turns = turns.count;
+	candidate->turns = turns.run.turns;
 	candidate->covered = turns.covered;
-	candidate->is_loop = turns.count >= LOOP_TURNS_LEAST && 2 * turns.covered >= turns.around &&
+	candidate->is_loop = turns.run.turns >= LOOP_TURNS_LEAST &&
+		2 * turns.covered >= turns.around &&
 		LOOP_OWN_PART * turns.own_covered >= turns.own_around;
-	free(turns.begin);
+	free(turns.run.begin);
 }
 
 static int covers_as_much(const struct candidate *candidate, double covered)
@@ -223,14 +224,10 @@ static int set_loop(struct loop *loop, struct search *search, const struct candi
 
 	turns_measure(&turns, &search->tokens, chosen->own, chosen->node, 1);
 	turns_trim(&turns, &search->tokens, line);
-	loop->begin = turns.begin;
-	loop->turns = turns.count;
-	loop->pause = turns.pause;
-	loop->pauses = turns.pauses;
-	loop->thread = chosen->own->thread;
-	if (!loop->turns)
+	loop->run = turns.run;
+	if (!loop->run.turns)
 		return 0;
-	while (token < last && token->enter < loop->begin[0])
+	while (token < last && token->enter < loop->run.begin[0])
 		token++;
 	loop->site = token->site;
 	loop->warm = turns.warm;
@@ -295,7 +292,7 @@ int loop_find(struct loop *loop, const struct run *run, struct db *db, const uin
 
 void loop_release(struct loop *loop)
 {
-	free(loop->begin);
-	free(loop->pause);
+	free(loop->run.begin);
+	free(loop->run.pause);
 	*loop = (struct loop){ 0 };
 }
