@@ -85,7 +85,8 @@ static inline const char *saved(struct program *p, unsigned change,
 	assert_null(replay->refusal);
 	before = replay_run(replay, contention);
 	assert_in_range(before, replay->measured - 2000, replay->measured + 2000);
-	replay_change(replay, labelled(p, "call"), change, labelled(p, "needed"));
+	replay_change(replay,
+		&(struct changed_call){ labelled(p, "call"), labelled(p, "needed"), change });
 	after = replay_run(replay, contention);
 	replay_restore(replay);
 	assert_int_equal(replay_run(replay, contention), before);
