@@ -264,9 +264,8 @@ static int store(const struct account *account)
 	return rc;
 }
 
-/* Accounts for the process of these threads; evidence: its loop is added to it, NULL: it is not. */
-static int account_process(const struct account *run, const uint32_t *of, size_t of_count,
-	struct run_evidence *evidence)
+/* Accounts for the process of these threads; its loop is evidence. */
+static int account_process(const struct account *run, const uint32_t *of, size_t of_count)
 {
 	struct account account = *run;
 	const struct loop *loop = &account.loop;
@@ -296,8 +295,8 @@ static int account_process(const struct account *run, const uint32_t *of, size_t
 	}
 	if (!rc)
 		rc = store(&account);
-	if (!rc && evidence && loop->run.turns)
-		rc = run_add_loop(evidence, &account.loop.run);
+	if (!rc && loop->run.turns)
+		rc = run_add_loop(&account.db->run->evidence, &account.loop.run);
 	for (size_t i = 0; i < of_count; i++) {
 		free(account.threads[of[i]].call);
 		free(account.threads[of[i]].gap);
@@ -321,37 +320,32 @@ static int by_process(const void *a, const void *b, void *of)
 
 int account_measure(struct db *db)
 {
-	struct run *own;
-	struct account account = { .run = run_of(db, &own), .db = db };
-	const struct run *run = account.run;
-	uint32_t *of = NULL; /* processes are found by their threads */
+	const struct run *run = db->run;
+	struct account account = { .run = run, .db = db };
+	/* Processes are found by their threads. */
+	uint32_t *of = xcalloc(run->thread_count, sizeof(*of));
 	size_t count = 0, end;
-	int rc = run ? 0 : -1;
+	int rc;
 
-	for (size_t i = 0; !rc && i < run->evidence.hold_count; i++)
+	for (size_t i = 0; i < run->evidence.hold_count; i++)
 		map_set(&account.holds, run->evidence.hold[i].op, i + 1);
-	if (!rc) {
-		account.threads = xcalloc(run->thread_count, sizeof(*account.threads));
-		account_list_works(&account);
-		rc = account_read_usage(&account);
-		of = xcalloc(run->thread_count, sizeof(*of));
-		for (uint32_t i = 1; i < run->thread_count; i++)
-			if (run->thread[i].process)
-				of[count++] = i;
-		qsort_r(of, count, sizeof(*of), by_process, run->thread);
-	}
+	account.threads = xcalloc(run->thread_count, sizeof(*account.threads));
+	account_list_works(&account);
+	rc = account_read_usage(&account);
+	for (uint32_t i = 1; i < run->thread_count; i++)
+		if (run->thread[i].process)
+			of[count++] = i;
+	qsort_r(of, count, sizeof(*of), by_process, run->thread);
 	for (size_t first = 0; first < count && !rc; first = end) {
 		for (end = first; end < count &&
 			run->thread[of[end]].process == run->thread[of[first]].process;)
 			end++;
-		rc = account_process(&account, of + first, end - first,
-			db->run ? &db->run->evidence : NULL);
+		rc = account_process(&account, of + first, end - first);
 	}
 	free(of);
 	free(account.works);
 	free(account.threads);
 	handovers_release(&account.handovers);
 	map_release(&account.holds);
-	run_close(own);
 	return rc;
 }

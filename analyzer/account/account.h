@@ -31,7 +31,7 @@
 #include "db.h"
 
 /*
- * Fills the tables, which must be empty.  Needs tables wait and hold.  Returns 0, or -1 after a
+ * Fills the tables, which must be empty, and the run's loops.  Needs its waits and holds.  Returns 0, or -1 after a
  * message.
  */
 int account_measure(struct db *db);

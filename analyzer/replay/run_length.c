@@ -126,14 +126,11 @@ static int64_t length_of(struct db *db, int64_t process, const struct span *span
 
 int run_length(struct db *db, int64_t process, struct run_length *length)
 {
-	struct run *own;
-	const struct run *run = run_of(db, &own);
+	const struct run *run = db->run;
 	struct busy device = { 0 };
 	struct span whole, active;
 	int64_t busiest, idle;
 
-	if (!run)
-		return -1;
 	whole = find_whole(run, process);
 	active = find_active(run, process, &busiest, &device);
 	busy_join(&device);
@@ -142,7 +139,6 @@ int run_length(struct db *db, int64_t process, struct run_length *length)
 	length->idle = excess(idle, busiest);
 	length->serial = excess(busy_total(&device), busiest);
 	busy_release(&device);
-	run_close(own);
 	if (idle < 0 || length->whole < 0)
 		return -1;
 	length->whole += !length->whole;

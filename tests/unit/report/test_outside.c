@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
+#include "stage.h"
 
 #include "account.h"
 #include "report_facts.h"
@@ -13,7 +14,7 @@ static const char *behind(struct program *p, const char *words)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(account_measure(&p->m.db), 0);
+	assert_int_equal(mini_stage(&p->m, account_measure), 0);
 	assert_int_equal(report_functions(&p->m.db), 0);
 	assert_int_equal(report_account(&p->m.db, out), 0);
 	fclose(out);
