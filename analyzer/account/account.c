@@ -325,13 +325,13 @@ int account_measure(struct db *db)
 	/* Processes are found by their threads. */
 	uint32_t *of = xcalloc(run->thread_count, sizeof(*of));
 	size_t count = 0, end;
-	int rc;
+	int rc = 0;
 
 	for (size_t i = 0; i < run->evidence.hold_count; i++)
 		map_set(&account.holds, run->evidence.hold[i].op, i + 1);
 	account.threads = xcalloc(run->thread_count, sizeof(*account.threads));
 	account_list_works(&account);
-	rc = account_read_usage(&account);
+	account_list_usage(&account);
 	for (uint32_t i = 1; i < run->thread_count; i++)
 		if (run->thread[i].process)
 			of[count++] = i;
@@ -345,7 +345,6 @@ int account_measure(struct db *db)
 	free(of);
 	free(account.works);
 	free(account.threads);
-	handovers_release(&account.handovers);
 	map_release(&account.holds);
 	return rc;
 }

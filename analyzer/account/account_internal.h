@@ -100,7 +100,6 @@ struct account {
 	/* By thread, including 0; only threads of the current process have calls. */
 	struct account_thread *threads;
 	struct map holds; /* operation -> number of its hold + 1 */
-	struct handovers handovers;
 
 	uint32_t process;
 	uint32_t thread;    /* the one that the host's account covers, 0: none */
@@ -126,10 +125,10 @@ void account_add(struct account *account, int32_t device, enum account_cause cau
 void account_devices(struct account *account);
 
 /*
- * Usage (account_usage.c): reads table usage and, if it has rows, what ended blocked time; returns
- * 0, or -1 after a message.  Finds what the threads did in their gaps, once the calls are read.
+ * Usage (account_usage.c): lists the readings of threads, and finds what they did in their gaps,
+ * once the calls are read.
  */
-int account_read_usage(struct account *account);
+void account_list_usage(struct account *account);
 void account_find_gaps(struct account *account);
 
 /* An interval of time. */

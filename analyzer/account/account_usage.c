@@ -10,13 +10,11 @@
 #include "constants.h"
 #include "memory.h"
 
-int account_read_usage(struct account *account)
+void account_list_usage(struct account *account)
 {
 	const struct run *run = account->run;
-	struct handovers *handovers = &account->handovers;
+	const struct handovers *handovers = &run->evidence.handovers;
 
-	if (handovers_read_usage(handovers, account->db))
-		return -1;
 	for (size_t i = 0; i < handovers->reading_count; i++) {
 		const struct usage_reading *usage = &handovers->reading[i];
 		struct account_thread *thread = usage->thread < run->thread_count
@@ -26,7 +24,6 @@ int account_read_usage(struct account *account)
 		thread->usage = thread->usage ? thread->usage : usage;
 		thread->usage_count++;
 	}
-	return handovers->reading_count ? handovers_find(handovers, run, account->db) : 0;
 }
 
 /* Is the gap before a call long enough to be read at its end, or at that of a later one? */
@@ -131,7 +128,8 @@ void account_find_gaps(struct account *account)
 
 			if (gap->preempted - gap->blocked < BLOCKED_LEAST_NS)
 				continue;
-			gap->ended = handovers_at(&account->handovers, thread->thread, until);
+			gap->ended = handovers_at(&account->run->evidence.handovers, thread->thread,
+				until);
 			if (!gap->ended)
 				continue;
 			/* A preemption that does not fit after it was before it. */

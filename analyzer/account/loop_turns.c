@@ -36,18 +36,11 @@ static int submits_or_waits(const struct run_call *call)
  */
 static double device_time(const struct run *run, const struct run_call *call)
 {
-	uint32_t id = call->last_work;
 	uint64_t sum = 0;
 
-	do {
-		const struct run_work *work = run_work(run, id);
-
-		if (!work)
-			break;
-		if (work->duration < DURATION_LONG)
-			sum += work->duration;
-		id = work->next;
-	} while (id != call->last_work);
+	for (uint32_t id = 0; (id = run_next_work(run, call, id));)
+		if (run_work(run, id)->duration < DURATION_LONG)
+			sum += run_work(run, id)->duration;
 	return sum ? (double)(UINT64_C(1) << (64 - __builtin_clzll(sum)) / 2) : 0;
 }
 

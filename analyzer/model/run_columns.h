@@ -434,6 +434,18 @@ static inline int64_t run_busy_end(const struct run *run, const struct run_work 
 	return run_where(run, work)->end_is_limit ? work->start : run_end(run, work, id);
 }
 
+/*
+ * The operations of a call in turn, for (uint32_t id = 0; (id = run_next_work(run, call, id));):
+ * returns the one after an operation, the first one for 0, and 0 after the last one.
+ */
+static inline uint32_t run_next_work(const struct run *run, const struct run_call *call,
+	uint32_t id)
+{
+	if (!call->last_work || id == call->last_work)
+		return 0;
+	return run_work(run, id ? id : call->last_work)->next;
+}
+
 /* The context of a call: its own, or that of its stream. */
 static inline uint32_t run_context_of(const struct run *run, const struct run_call *call)
 {

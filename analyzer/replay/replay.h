@@ -24,7 +24,6 @@
 #include "bounds.h"
 #include "change.h"
 #include "constants.h"
-#include "handovers.h"
 #include "id_map.h"
 #include "map.h"
 #include "pinned_copies.h"
@@ -234,7 +233,6 @@ struct savings {
 	struct db *db;
 	uint32_t *step_of;
 	struct id_map processes; /* struct replay, of those that made a call */
-	struct handovers handovers;
 	struct set_ups set_ups;
 };
 
@@ -283,7 +281,7 @@ void replay_sort(struct replay *replay, const struct run_evidence *evidence);
 void replay_find_host_work(struct replay *replay);
 
 /* Links the steps of threads, and those before which they were silent to what ended that. */
-void replay_find_handovers(struct replay *replay, const struct handovers *handovers);
+void replay_find_handovers(struct replay *replay);
 
 /* Divides the gap before the step, the next one in order, if it ended with a handover. */
 void replay_learn_handover(struct replay *replay, uint32_t number);

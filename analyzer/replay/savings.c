@@ -76,7 +76,7 @@ static int prepare(struct savings *savings, struct replay *replay)
 	if (replay_find_accidents(replay, savings->db))
 		return -1;
 	replay_find_host_work(replay);
-	replay_find_handovers(replay, &savings->handovers);
+	replay_find_handovers(replay);
 	replay_learn(replay);
 	/* The likely one last: replay_takers() compares with it. */
 	for (int i = REPLAY_CONTENTIONS; i-- > 0;)
@@ -113,7 +113,6 @@ struct savings *savings_open(struct db *db)
 
 	savings->db = db;
 	rc = replay_load(savings, db) || pinned_find(&pinned, db) ||
-			handovers_find(&savings->handovers, db->run, db) ||
 			set_ups_find(&savings->set_ups, db->run, db) ||
 			!(q = db_prepare(db, "SELECT id, clock = 'virtual' FROM process"))
 		? -1
@@ -144,7 +143,6 @@ void savings_close(struct savings *savings)
 	if (!savings)
 		return;
 	id_map_release(&savings->processes, free_replay);
-	handovers_release(&savings->handovers);
 	set_ups_release(&savings->set_ups);
 	free(savings->step_of);
 	free(savings);

@@ -159,7 +159,7 @@ static void add_reason(struct finding_place *place, const struct instance *insta
 	place->worst.total = place->cost.count;
 }
 
-static int add(struct findings *findings, const struct instance *instance, int masked)
+int findings_add(struct findings *findings, const struct instance *instance)
 {
 	int64_t site = places_line(findings->places, instance->call);
 	int64_t other_site = places_line(findings->places, instance->other_call);
@@ -170,12 +170,12 @@ static int add(struct findings *findings, const struct instance *instance, int m
 	if (site < 0 || other_site < 0)
 		return -1;
 	finding = id_map_need(&findings->by_key,
-		instance->process << 9 | masked << 8 | instance->rule, sizeof(*finding));
+		instance->process << 9 | instance->masked << 8 | instance->rule, sizeof(*finding));
 	if (!finding->count) {
 		finding->rule = instance->rule;
 		finding->process = instance->process;
-		*(masked ? array_push(findings->masked, findings->masked_count)
-			 : array_push(findings->finding, findings->count)) = finding;
+		*(instance->masked ? array_push(findings->masked, findings->masked_count)
+				   : array_push(findings->finding, findings->count)) = finding;
 	}
 	/* Site rows are far below 2^31, so that two fit into the key. */
 	place = id_map_need(&finding->by_lines, site << 31 | other_site, sizeof(*place));
@@ -194,16 +194,6 @@ static int add(struct findings *findings, const struct instance *instance, int m
 		add_change(&place->with, instance, instance->with[i], with_change);
 	}
 	return 0;
-}
-
-int findings_add(struct findings *findings, const struct instance *instance)
-{
-	return add(findings, instance, 0);
-}
-
-int findings_add_masked(struct findings *findings, const struct instance *instance)
-{
-	return add(findings, instance, 1);
 }
 
 /* --- weights --- */

@@ -268,8 +268,6 @@ static void unmask(struct findings *findings, int64_t process)
 		set_beyond(findings, masked, &saving, saved_together(&all, all.count, masked));
 		if (!finding_is_shown(masked))
 			continue;
-		for (size_t k = 0; k < masked->count; k++)
-			masked->place[k]->worst.masked = 1;
 		for (at = 0; at < findings->count; at++)
 			if (findings->finding[at]->process == process &&
 				findings->finding[at]->rule == masked->rule)

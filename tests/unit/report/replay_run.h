@@ -5,6 +5,7 @@
 
 #include "cases.h"
 
+#include "handovers.h"
 #include "replay.h"
 #include "run_columns.h"
 #include "savings.h"
@@ -55,6 +56,7 @@ static inline struct replay *open_replay(struct db *db, struct savings **savings
 							 ? HOLD_LEGACY
 							 : HOLD_UNKNOWN }),
 			0);
+	assert_int_equal(handovers_find(db), 0);
 	*savings = savings_open(db);
 	assert_non_null(*savings);
 	return id_map_get(&(*savings)->processes, 1);
