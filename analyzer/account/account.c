@@ -22,19 +22,16 @@ void account_add(struct account *account, int32_t device, enum account_cause cau
 {
 	const uint64_t words[] = { (uint64_t)(uint32_t)device << 32 | cause,
 		(uint64_t)from << 32 | site };
-	uint64_t key = map_hash_words(words, 2), known;
+	size_t at;
 
 	if (ns <= 0)
 		return;
-	known = map_get(&account->sums, key, 0);
-	if (!known) {
+	at = map_number(&account->sums, map_hash_words(words, 2));
+	if (at == account->sum_count)
 		*array_push(account->sum, account->sum_count) =
 			(struct account_sum){ device, cause, from, site, 0, 0 };
-		known = account->sum_count;
-		map_set(&account->sums, key, known);
-	}
-	account->sum[known - 1].ns += ns;
-	account->sum[known - 1].times++;
+	account->sum[at].ns += ns;
+	account->sum[at].times++;
 }
 
 /* Extends the last call by a call made within it, or by its own inner call. */

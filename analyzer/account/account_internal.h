@@ -113,10 +113,10 @@ struct account {
 	size_t busiest_count;
 	struct account_sum *sum;
 	size_t sum_count;
-	struct map sums; /* hash of device, cause and sites -> number + 1 */
+	struct map sums; /* hash of device, cause and sites -> number */
 	struct account_blocked *blocked;
 	size_t blocked_count;
-	struct map blocks; /* hash of sites and of what ended it -> number + 1 */
+	struct map blocks; /* hash of sites and of what ended it -> number */
 };
 
 void account_list_works(struct account *account);

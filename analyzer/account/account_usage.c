@@ -182,7 +182,7 @@ static void add_blocked(struct account *account, uint32_t from, uint32_t site,
 {
 	const struct run *run = account->run;
 	struct account_blocked row = { .from = from, .site = site };
-	uint64_t key, known;
+	size_t at;
 
 	if (by && by->is_function) {
 		row.ended = "host_function";
@@ -195,18 +195,15 @@ static void add_blocked(struct account *account, uint32_t from, uint32_t site,
 		row.by_thread = run_call(run, by->by)->thread;
 		row.by_site = run_link(run, by->by)->site;
 	}
-	key = map_hash_words((const uint64_t[]){ (uint64_t)from << 32 | site,
-				     (uint64_t)(uintptr_t)row.ended ^ row.stream,
-				     (uint64_t)row.by_thread << 32 | row.by_site },
-		3);
-	known = map_get(&account->blocks, key, 0);
-	if (!known) {
+	at = map_number(&account->blocks,
+		map_hash_words((const uint64_t[]){ (uint64_t)from << 32 | site,
+				       (uint64_t)(uintptr_t)row.ended ^ row.stream,
+				       (uint64_t)row.by_thread << 32 | row.by_site },
+			3));
+	if (at == account->blocked_count)
 		*array_push(account->blocked, account->blocked_count) = row;
-		known = account->blocked_count;
-		map_set(&account->blocks, key, known);
-	}
-	account->blocked[known - 1].ns += ns;
-	account->blocked[known - 1].times++;
+	account->blocked[at].ns += ns;
+	account->blocked[at].times++;
 }
 
 void account_add_outside(struct account *account, const struct account_thread *thread, size_t next,

@@ -79,7 +79,7 @@ static void add_candidates(struct search *search, const struct token_thread *own
 {
 	const struct path_node *nodes = search->paths.node;
 	struct candidate *list = NULL;
-	struct map known = { 0 }; /* hash of parent, statement and arrivals -> number in list + 1 */
+	struct map known = { 0 }; /* hash of parent, statement and arrivals -> number in list */
 	size_t count = 0;
 
 	count_arrivals(search, own);
@@ -87,25 +87,24 @@ static void add_candidates(struct search *search, const struct token_thread *own
 		uint32_t arrivals = search->arrivals[node], first = search->first[node];
 		const uint64_t words[] = { nodes[node].parent, (uint64_t)nodes[node].loop,
 			arrivals };
-		uint64_t key = map_hash_words(words, 3), number;
+		size_t number;
 
 		/* Where the parent's turns begin, too, it stands for both. */
 		if (arrivals < LOOP_TURNS_LEAST || arrivals == search->arrivals[nodes[node].parent])
 			continue;
-		number = map_get(&known, key, 0);
-		if (!number) {
+		number = map_number(&known, map_hash_words(words, 3));
+		if (number == count) {
 			*array_push(list, count) = (struct candidate){ .node = node,
 				.own = own,
 				.arrivals = arrivals,
 				.first = first,
 				.below = search->below[node] };
-			map_set(&known, key, count);
 			continue;
 		}
-		list[number - 1].below += search->below[node];
-		if (first < list[number - 1].first) {
-			list[number - 1].first = first;
-			list[number - 1].node = node;
+		list[number].below += search->below[node];
+		if (first < list[number].first) {
+			list[number].first = first;
+			list[number].node = node;
 		}
 	}
 	if (count)

@@ -122,14 +122,7 @@ static void refuse_by_call(struct replay *replay, const struct walk_call *call)
 /* Returns the number of a row, in order of appearance; REPLAY_NONE for row 0. */
 static uint32_t number(struct map *map, int64_t row)
 {
-	uint64_t next = map->count, found;
-
-	if (!row)
-		return REPLAY_NONE;
-	found = map_get(map, (uint64_t)row, next);
-	if (found == next)
-		map_set(map, (uint64_t)row, next);
-	return (uint32_t)found;
+	return row ? (uint32_t)map_number(map, (uint64_t)row) : REPLAY_NONE;
 }
 
 /* Returns the acts of a call, with those once it is changed: enum step_act. */

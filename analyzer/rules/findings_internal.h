@@ -107,6 +107,8 @@ void finding_collect_lines(struct finding *finding);
 /* Sorts lines by their own saving, once that is known. */
 void finding_sort_by_saving(struct finding *finding);
 
+void cost_add(struct cost *sum, const struct cost *cost);
+
 /* Returns waited plus delayed, ns. */
 int64_t cost_of(const struct cost *cost);
 

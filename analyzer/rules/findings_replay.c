@@ -355,14 +355,9 @@ static int replay_together(struct findings *findings, int64_t process, const str
 
 		if (finding->process != process || !finding_is_shown(finding))
 			continue;
-		cost.waited += cost_of(&finding->cost);
-		cost.count += finding->cost.count;
-		cost.in_loop += finding->cost.in_loop;
-		if (finding->replayed)
-			continue;
-		others.avoidable += finding->cost.avoidable;
-		others.shorter += finding->cost.shorter;
-		others.delayed += finding->cost.delayed;
+		cost_add(&cost, &finding->cost);
+		if (!finding->replayed)
+			cost_add(&others, &finding->cost);
 	}
 	bound = cost_bound(&others, run);
 	change_together(&shown, shown.count, NULL);
