@@ -23,12 +23,6 @@
 /* Streams remembered for one allocation; once there are more, unknown ones count as conflicts. */
 #define STREAM_LIMIT 256
 
-static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
-{
-	(void)arg, (void)call, (void)needs, (void)reason;
-	return 0;
-}
-
 /*
  * Returns 1 if all graphs do only device work, by kernels that access only memory they were given.
  */
@@ -77,7 +71,7 @@ static void find_users(struct orders *orders)
 
 int orders_init(struct orders *orders, struct db *db)
 {
-	orders->full = (struct order){ .edge = no_edge, .db = db };
+	orders->full = (struct order){ .db = db };
 	for (int i = 0; i < WITHOUT_COUNT; i++)
 		orders->loose[i].order = orders->full;
 	orders->memory.stream_limit = STREAM_LIMIT;

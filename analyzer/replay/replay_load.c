@@ -15,9 +15,9 @@
 
 /* What is known of a call before the steps are read; a mask. */
 enum call_mark {
-	CALL_HOLDS = 1 << 0,  /* caused a hold, by other means than streams and events */
+	/* Caused a hold by other means, or allocated what was freed by waiting for the device. */
+	CALL_MATTERS = 1 << 0,
 	CALL_BLOCKS = 1 << 1, /* blocked those of other threads */
-	CALL_MAKES = 1 << 2,  /* allocated what another one freed by waiting for the device */
 };
 
 struct loader {
@@ -391,9 +391,8 @@ static int read_acts(const struct loader *loader, const struct replay *replay,
 	/* A pageable source is staged: mostly the copy does not wait. */
 	if (call_is_async_copy(call->kind) && !(step->act & (STEP_WAITS_OWN | STEP_MEASURED)))
 		step->act &= ~(unsigned)STEP_WAITS;
-	return step->act || step->trimmed || marks & (CALL_HOLDS | CALL_MAKES) ||
-		family == FAMILY_graph || family == FAMILY_exec || family == FAMILY_capture ||
-		family == FAMILY_graph_launch;
+	return step->act || step->trimmed || marks & CALL_MATTERS || family == FAMILY_graph ||
+		family == FAMILY_exec || family == FAMILY_capture || family == FAMILY_graph_launch;
 }
 
 static int read_step(void *arg, const struct walk_call *call)
@@ -486,7 +485,7 @@ static void read_evidence(struct loader *loader)
 
 		if (hold->reason == HOLD_LEGACY || hold->reason == HOLD_EVENT)
 			continue;
-		mark(loader, hold->via, CALL_HOLDS);
+		mark(loader, hold->via, CALL_MATTERS);
 		if (work && run_work(run, hold->behind) &&
 			map_get(&loader->held, work->call, UINT64_MAX) == UINT64_MAX)
 			map_set(&loader->held, work->call, i);
@@ -497,7 +496,7 @@ static void read_evidence(struct loader *loader)
 		const struct run_allocation *allocation = run_allocation(run, id);
 
 		if (run_wait_of(evidence, allocation->freed))
-			mark(loader, allocation->created, CALL_MAKES);
+			mark(loader, allocation->created, CALL_MATTERS);
 	}
 	for (uint64_t i = 0; i < run->claims.count; i++)
 		if (claim[i].direction != CLAIM_LOAD)

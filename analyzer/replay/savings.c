@@ -186,10 +186,12 @@ struct replay *savings_of(const struct savings *savings, int64_t process)
 
 /* --- changes --- */
 
-void savings_change(struct replay *replay, const struct changed_call *changed, size_t count)
+void savings_change(struct replay *replay, const struct changed_call *changed, size_t count,
+	int joined)
 {
 	for (size_t i = 0; replay && i < count; i++)
-		replay_change(replay, &changed[i]);
+		if (joined || !changed[i].joint)
+			replay_change(replay, &changed[i]);
 }
 
 void savings_admit(struct replay *replay, int64_t call)

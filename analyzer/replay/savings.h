@@ -25,6 +25,7 @@ struct saving {
 struct changed_call {
 	int64_t call, still_needs;
 	unsigned change;
+	int joint; /* changed only if that is asked for */
 };
 
 struct replay;
@@ -38,8 +39,9 @@ void savings_close(struct savings *savings);
 /* Returns the replay of a process, NULL: its savings are not estimated. */
 struct replay *savings_of(const struct savings *savings, int64_t process);
 
-/* Changes calls for the next estimate. */
-void savings_change(struct replay *replay, const struct changed_call *changed, size_t count);
+/* Changes calls for the next estimate, with joint ones if joined. */
+void savings_change(struct replay *replay, const struct changed_call *changed, size_t count,
+	int joined);
 
 /* Estimates the saving of the changes, and undoes them.  Returns 1, or 0 without an estimate. */
 int savings_estimate(struct replay *replay, struct saving *saving);

@@ -38,8 +38,7 @@ static void free_place(void *object)
 	struct finding_place *place = object;
 
 	free(place->reason);
-	free(place->changed.call);
-	free(place->with.call);
+	free(place->changed);
 	free(place);
 }
 
@@ -107,13 +106,14 @@ static void add_cost(const struct findings *findings, struct cost *cost,
 	}
 }
 
-static void add_change(struct changes *changes, const struct instance *instance, int64_t call,
-	unsigned change)
+static void add_change(struct finding_place *place, const struct instance *instance, int64_t call,
+	unsigned change, int joint)
 {
-	if (change && call)
-		*array_push(changes->call, changes->count) = (struct changed_call){ .call = call,
-			.still_needs = instance->still_needs,
-			.change = change };
+	if (!change || !call)
+		return;
+	place->has_joint |= joint;
+	*array_push(place->changed, place->changed_count) =
+		(struct changed_call){ call, instance->still_needs, change, joint };
 }
 
 /* The more certain of two instances comes first, then one that nothing kept in order. */
@@ -188,10 +188,10 @@ int findings_add(struct findings *findings, const struct instance *instance)
 	}
 	add_cost(findings, &place->cost, instance);
 	add_reason(place, instance);
-	add_change(&place->changed, instance, instance->call, instance->change);
+	add_change(place, instance, instance->call, instance->change, 0);
 	for (int i = 0; i < FINDING_ALSO; i++) {
-		add_change(&place->changed, instance, instance->also[i], instance->change);
-		add_change(&place->with, instance, instance->with[i], with_change);
+		add_change(place, instance, instance->also[i], instance->change, 0);
+		add_change(place, instance, instance->with[i], with_change, 1);
 	}
 	return 0;
 }

@@ -17,13 +17,9 @@
 /* Change calls for the next estimate. */
 static void change_places(struct replay *replay, struct finding_place *const *place, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct changes *changed = &place[i]->changed, *with = &place[i]->with;
-
-		savings_change(replay, changed->call, changed->count);
-		if (place[i]->worst.joined)
-			savings_change(replay, with->call, with->count);
-	}
+	for (size_t i = 0; i < count; i++)
+		savings_change(replay, place[i]->changed, place[i]->changed_count,
+			place[i]->worst.joined);
 }
 
 static void change_finding(struct replay *replay, const struct finding *finding)
@@ -81,12 +77,12 @@ static int has_own_finding(struct findings *findings, int64_t process, const str
 /* Adds calls that would wait instead of the changed ones to the finding. */
 static void add_takers(struct replay *replay, struct finding *finding)
 {
-	struct changes *changes = &finding->place[0]->changed;
+	struct finding_place *place = finding->place[0];
 	struct changed_call taker[FINDING_ALSO];
 	size_t count = savings_find_takers(replay, taker, FINDING_ALSO);
 
 	for (size_t i = 0; i < count; i++)
-		*array_push(changes->call, changes->count) = taker[i];
+		*array_push(place->changed, place->changed_count) = taker[i];
 }
 
 static void replay_lines(struct replay *replay, struct finding *finding)
@@ -130,11 +126,11 @@ static int replay_finding(struct findings *findings, struct finding *finding)
 		return 0;
 	while (finding_next_line(finding, &line) && savings_has_room(replay)) {
 		int64_t alone, joined;
-		size_t with = 0;
+		int with = 0;
 		int owned;
 
 		for (size_t i = 0; i < line.count; i++)
-			with += line.place[i]->with.count;
+			with |= line.place[i]->has_joint;
 		owned = with ? has_own_finding(findings, finding->process, &line.place[0]->worst)
 			     : 1;
 		if (owned < 0)
@@ -169,11 +165,11 @@ static void admit_waits(struct replay *replay, const struct finding *finding)
 	if (finding->rule != RULE_needless_wait && finding->rule != RULE_redundant_sync)
 		return;
 	for (size_t i = 0; i < finding->count; i++) {
-		const struct changes *changes = &finding->place[i]->changed;
+		const struct finding_place *place = finding->place[i];
 
-		for (size_t k = 0; k < changes->count; k++)
-			if (changes->call[k].change & CHANGE_CALL)
-				savings_admit(replay, changes->call[k].call);
+		for (size_t k = 0; k < place->changed_count; k++)
+			if (place->changed[k].change & CHANGE_CALL)
+				savings_admit(replay, place->changed[k].call);
 	}
 }
 

@@ -88,7 +88,9 @@ static inline const char *saved(struct program *p, unsigned change,
 	before = replay_run(replay, contention);
 	assert_in_range(before, replay->measured - 2000, replay->measured + 2000);
 	replay_change(replay,
-		&(struct changed_call){ labelled(p, "call"), labelled(p, "needed"), change });
+		&(struct changed_call){ .call = labelled(p, "call"),
+			.still_needs = labelled(p, "needed"),
+			.change = change });
 	after = replay_run(replay, contention);
 	replay_restore(replay);
 	assert_int_equal(replay_run(replay, contention), before);
