@@ -42,7 +42,7 @@ struct finding_place {
 	int64_t line;             /* the line to change */
 	struct cost cost;
 	int64_t line_cost; /* cost of all places with this line, ns */
-	/* Changes of its instances, with joint ones that are made if worst.joined; empty: unknown. */
+	/* Changes of its instances, joint ones only if worst.joined; empty: unknown. */
 	struct changed_call *changed;
 	size_t changed_count;
 	int has_joint;
