@@ -11,6 +11,7 @@
 #include "directions.h"
 #include "evidence_tables.h"
 #include "findings.h"
+#include "handovers.h"
 #include "hazards.h"
 #include "kept_trace.h"
 #include "kernel_names.h"
@@ -198,6 +199,7 @@ static const struct stage {
 	{ ALWAYS, PART(evidence), .of_db = access_coverage_count },
 	{ ALWAYS, PART(evidence), .of_db = unknown_store },
 	{ ALWAYS, PART(evidence), .run = walk_over_run },  /* order, waits, holds, hazards */
+	{ ALWAYS, PART(rules), .of_db = handovers_find },  /* threads that wait for each other */
 	{ ALWAYS, PART(rules), .of_db = account_measure }, /* the loop, and why devices idle */
 	{ ALWAYS, PART(rules), .of_db = timers_find },
 	{ ALWAYS, PART(rules), .of_db = set_up_find },

@@ -28,7 +28,7 @@ struct visitors {
 	struct holds *holds;
 	struct redundant_waits *redundant;
 	struct hazards *hazards;
-	struct event_waits *event_waits;
+	struct event_waits event_waits;
 	struct rows *edges, *apart;
 	struct progress progress;
 };
@@ -120,7 +120,7 @@ static int process_in_order(struct visitors *visitors, const struct walk_call *c
 	CHARGE(watch, order);
 	if (order->given_up)
 		return 0;
-	if (event_waits_process_call(visitors->event_waits, order, call))
+	if (event_waits_process_call(&visitors->event_waits, order, call))
 		return -1;
 	CHARGE(watch, write);
 	holds_process_call(visitors->holds, order, call);
@@ -174,15 +174,15 @@ int analyze_walk(struct db *db, struct stopwatch *watch)
 	visitors.holds = holds_new(db);
 	visitors.redundant = redundant_waits_new(db);
 	visitors.hazards = hazards_new(db);
-	visitors.event_waits = event_waits_new(db);
+	visitors.event_waits.rows = rows_open(db, TABLE_event_wait);
 	/* A pair of calls may have two reasons, or one reason twice. */
 	visitors.edges = rows_open(db, TABLE_edge);
 	visitors.apart = rows_open(db, TABLE_apart);
-	if (visitors.apart && visitors.event_waits && visitors.waits && visitors.holds &&
+	if (visitors.apart && visitors.event_waits.rows && visitors.waits && visitors.holds &&
 		visitors.hazards && visitors.edges)
 		rc = walk_the_run(db, &visitors) || rows_finish(visitors.edges) ||
 				rows_finish(visitors.apart) ||
-				event_waits_finish(visitors.event_waits) ||
+				rows_finish(visitors.event_waits.rows) ||
 				waits_finish(visitors.waits) || hazards_finish(visitors.hazards) ||
 				order_loss_add(db, visitors.order.given_up) ||
 				run_evidence_write(&db->run->evidence, db)
@@ -190,7 +190,8 @@ int analyze_walk(struct db *db, struct stopwatch *watch)
 			: 0;
 	rows_free(visitors.edges);
 	rows_free(visitors.apart);
-	event_waits_free(visitors.event_waits);
+	rows_free(visitors.event_waits.rows);
+	map_release(&visitors.event_waits.captured);
 	waits_free(visitors.waits);
 	holds_free(visitors.holds);
 	redundant_waits_free(visitors.redundant);

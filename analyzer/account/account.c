@@ -7,6 +7,7 @@
 #include "bounds.h"
 #include "compare.h"
 #include "memory.h"
+#include "polls.h"
 #include "rows.h"
 #include "sorted.h"
 
@@ -21,19 +22,16 @@ void account_add(struct account *account, int32_t device, enum account_cause cau
 {
 	const uint64_t words[] = { (uint64_t)(uint32_t)device << 32 | cause,
 		(uint64_t)from << 32 | site };
-	uint64_t key = map_hash_words(words, 2), known;
+	size_t at;
 
 	if (ns <= 0)
 		return;
-	known = map_get(&account->sums, key, 0);
-	if (!known) {
+	at = map_number(&account->sums, map_hash_words(words, 2));
+	if (at == account->sum_count)
 		*array_push(account->sum, account->sum_count) =
 			(struct account_sum){ device, cause, from, site, 0, 0 };
-		known = account->sum_count;
-		map_set(&account->sums, key, known);
-	}
-	account->sum[known - 1].ns += ns;
-	account->sum[known - 1].times++;
+	account->sum[at].ns += ns;
+	account->sum[at].times++;
 }
 
 /* Extends the last call by a call made within it, or by its own inner call. */
@@ -55,10 +53,10 @@ static void add_inner(struct account_call *outer, const struct run *run, uint32_
 }
 
 /* A loop of queries that ended in success with this one is one wait, from its first query on. */
-static void merge_polls(struct account_thread *thread, const struct polls *polls, uint32_t id)
+static void merge_polls(struct account_thread *thread, const struct run *run, uint32_t id)
 {
 	struct account_call *last = &thread->call[thread->count - 1], *first = last;
-	int64_t since = polls_since(polls, id);
+	int64_t since = polls_since(run, id);
 
 	if (since == INT64_MIN)
 		return;
@@ -93,7 +91,7 @@ static void read_calls(struct account *account)
 						.site = run_link(run, id)->site,
 						.cause = ACCOUNT_CALL };
 			add_inner(&thread->call[thread->count - 1], run, id);
-			merge_polls(thread, &account->polls, id);
+			merge_polls(thread, run, id);
 		}
 		if (!thread->count)
 			continue;
@@ -145,11 +143,11 @@ static void set_covered_time(struct account *account)
 	int64_t submitted = RUN_NEVER;
 
 	account->begin = account->end = RUN_NEVER;
-	if (loop->turns) {
-		account->begin = loop->begin[0];
-		account->end = submitted = loop->begin[loop->turns];
+	if (loop->run.turns) {
+		account->begin = loop->run.begin[0];
+		account->end = submitted = loop->run.begin[loop->run.turns];
 	}
-	for (size_t i = 0; i < account->work_count && !loop->turns; i++) {
+	for (size_t i = 0; i < account->work_count && !loop->run.turns; i++) {
 		const struct account_work *work = &account->work[i];
 		const struct run_call *call = run_call(run, run_work(run, work->id)->call);
 		int64_t start = call ? at_most(call->enter, work->start) : work->start;
@@ -169,7 +167,7 @@ static void set_covered_time(struct account *account)
 /* The account's clock stops while the program is outside of its loop. */
 static void leave_out_pauses(struct account *account)
 {
-	const struct run_loop *turns = &account->turns;
+	const struct run_loop *turns = &account->loop.run;
 
 	account->begin = run_loop_clock(turns, account->begin);
 	account->end = run_loop_clock(turns, account->end);
@@ -209,13 +207,13 @@ static int store_turns(const struct account *account)
 	const struct loop *loop = &account->loop;
 	int rc = rows ? 0 : -1;
 
-	for (size_t i = 0, pause = 0; i < loop->turns && !rc; i++) {
-		int is_left =
-			pause < loop->pauses && loop->pause[pause].until == loop->begin[i + 1];
+	for (size_t i = 0, pause = 0; i < loop->run.turns && !rc; i++) {
+		int is_left = pause < loop->run.pauses &&
+			loop->run.pause[pause].until == loop->run.begin[i + 1];
 
 		rc = rows_add(rows,
-			ROW(turn, account->process, i, loop->begin[i],
-				is_left ? loop->pause[pause].from : loop->begin[i + 1]));
+			ROW(turn, account->process, i, loop->run.begin[i],
+				is_left ? loop->run.pause[pause].from : loop->run.begin[i + 1]));
 		pause += is_left;
 	}
 	rc = rc || rows_finish(rows) ? -1 : 0;
@@ -226,16 +224,17 @@ static int store_turns(const struct account *account)
 static int store(const struct account *account)
 {
 	const struct loop *loop = &account->loop;
-	const struct run_loop *turns = &account->turns;
+	const struct run_loop *turns = &account->loop.run;
 	int64_t process = account->process;
 	int rc = 0;
 
-	if (loop->turns)
+	if (loop->run.turns)
 		rc = db_add(account->db,
-			ROW(loop, process, loop->thread, loop->site, cell_text(loop->place),
-				loop->turns, loop->warm, loop->begin[0], loop->begin[loop->turns],
-				turns->end, turns->end - loop->begin[0] - run_loop_length(turns)));
-	if (loop->turns && !rc)
+			ROW(loop, process, loop->run.thread, loop->site, cell_text(loop->place),
+				loop->run.turns, loop->warm, loop->run.begin[0],
+				loop->run.begin[loop->run.turns], turns->end,
+				turns->end - loop->run.begin[0] - run_loop_length(turns)));
+	if (loop->run.turns && !rc)
 		rc = store_turns(account);
 	for (size_t i = 0; i < loop->inner_count && !rc; i++)
 		rc = db_add(account->db,
@@ -262,9 +261,8 @@ static int store(const struct account *account)
 	return rc;
 }
 
-/* Accounts for the process of these threads; evidence: its loop is added to it, NULL: it is not. */
-static int account_process(const struct account *run, const uint32_t *of, size_t of_count,
-	struct run_evidence *evidence)
+/* Accounts for the process of these threads; its loop is evidence. */
+static int account_process(const struct account *run, const uint32_t *of, size_t of_count)
 {
 	struct account account = *run;
 	const struct loop *loop = &account.loop;
@@ -281,21 +279,21 @@ static int account_process(const struct account *run, const uint32_t *of, size_t
 		account.work_count++;
 	rc = loop_find(&account.loop, account.run, account.db, of, of_count);
 	set_covered_time(&account);
-	account.turns = (struct run_loop){ account.process, loop->thread, loop->turns, loop->begin,
-		account.end, loop->pause, loop->pauses };
+	account.loop.run.process = account.process;
+	account.loop.run.end = account.end;
 	if (!rc && account.begin != account.end) {
 		read_calls(&account);
 		account_find_gaps(&account);
 		leave_out_pauses(&account);
-		account.thread = loop->turns ? loop->thread : account.busiest[0];
+		account.thread = loop->run.turns ? loop->run.thread : account.busiest[0];
 		account_devices(&account);
 		if (account.thread)
 			account_host(&account);
 	}
 	if (!rc)
 		rc = store(&account);
-	if (!rc && evidence && loop->turns)
-		rc = run_add_loop(evidence, &account.turns);
+	if (!rc && loop->run.turns)
+		rc = run_add_loop(&account.db->run->evidence, &account.loop.run);
 	for (size_t i = 0; i < of_count; i++) {
 		free(account.threads[of[i]].call);
 		free(account.threads[of[i]].gap);
@@ -319,38 +317,31 @@ static int by_process(const void *a, const void *b, void *of)
 
 int account_measure(struct db *db)
 {
-	struct run *own;
-	struct account account = { .run = run_of(db, &own), .db = db };
-	const struct run *run = account.run;
-	uint32_t *of = NULL; /* processes are found by their threads */
+	const struct run *run = db->run;
+	struct account account = { .run = run, .db = db };
+	/* Processes are found by their threads. */
+	uint32_t *of = xcalloc(run->thread_count, sizeof(*of));
 	size_t count = 0, end;
-	int rc = run ? 0 : -1;
+	int rc = 0;
 
-	for (size_t i = 0; !rc && i < run->evidence.hold_count; i++)
+	for (size_t i = 0; i < run->evidence.hold_count; i++)
 		map_set(&account.holds, run->evidence.hold[i].op, i + 1);
-	if (!rc) {
-		account.threads = xcalloc(run->thread_count, sizeof(*account.threads));
-		account_list_works(&account);
-		rc = polls_find(&account.polls, run, db) || account_read_usage(&account) ? -1 : 0;
-		of = xcalloc(run->thread_count, sizeof(*of));
-		for (uint32_t i = 1; i < run->thread_count; i++)
-			if (run->thread[i].process)
-				of[count++] = i;
-		qsort_r(of, count, sizeof(*of), by_process, run->thread);
-	}
+	account.threads = xcalloc(run->thread_count, sizeof(*account.threads));
+	account_list_works(&account);
+	account_list_usage(&account);
+	for (uint32_t i = 1; i < run->thread_count; i++)
+		if (run->thread[i].process)
+			of[count++] = i;
+	qsort_r(of, count, sizeof(*of), by_process, run->thread);
 	for (size_t first = 0; first < count && !rc; first = end) {
 		for (end = first; end < count &&
 			run->thread[of[end]].process == run->thread[of[first]].process;)
 			end++;
-		rc = account_process(&account, of + first, end - first,
-			db->run ? &db->run->evidence : NULL);
+		rc = account_process(&account, of + first, end - first);
 	}
 	free(of);
 	free(account.works);
 	free(account.threads);
-	handovers_release(&account.handovers);
 	map_release(&account.holds);
-	polls_release(&account.polls);
-	run_close(own);
 	return rc;
 }

@@ -31,8 +31,8 @@
 #include "db.h"
 
 /*
- * Fills the tables, which must be empty.  Needs tables wait and hold.  Returns 0, or -1 after a
- * message.
+ * Fills the tables, which must be empty, and the loops of the run.  Needs its waits, holds and
+ * handovers.  Returns 0, or -1 after a message.
  */
 int account_measure(struct db *db);
 

@@ -185,7 +185,7 @@ static void idle_host(struct account *account, int32_t device, uint32_t thread, 
 static void add_idle(struct account *account, const struct account_work *next, int64_t from,
 	int64_t until)
 {
-	const struct run_loop *turns = &account->turns;
+	const struct run_loop *turns = &account->loop.run;
 	const struct run *run = account->run;
 	uint32_t id = run_work(run, next->id)->call;
 	const struct run_call *call = run_call(run, id);

@@ -5,7 +5,6 @@
 
 #include "handovers.h"
 #include "loop.h"
-#include "polls.h"
 #include "run_columns.h"
 
 /*
@@ -101,8 +100,6 @@ struct account {
 	/* By thread, including 0; only threads of the current process have calls. */
 	struct account_thread *threads;
 	struct map holds; /* operation -> number of its hold + 1 */
-	struct polls polls;
-	struct handovers handovers;
 
 	uint32_t process;
 	uint32_t thread;    /* the one that the host's account covers, 0: none */
@@ -110,17 +107,16 @@ struct account {
 	size_t of_count;
 	struct account_work *work; /* of the process, by device and start */
 	size_t work_count;
-	struct loop loop;
-	struct run_loop turns; /* its pauses are left out of the time covered, and of all times */
-	int64_t begin, end;    /* ns: the time covered */
+	struct loop loop;   /* its pauses are left out of the time covered, and of all times */
+	int64_t begin, end; /* ns: the time covered */
 	uint32_t busiest[ACCOUNT_BUSIEST]; /* threads with the most calls, descending */
 	size_t busiest_count;
 	struct account_sum *sum;
 	size_t sum_count;
-	struct map sums; /* hash of device, cause and sites -> number + 1 */
+	struct map sums; /* hash of device, cause and sites -> number */
 	struct account_blocked *blocked;
 	size_t blocked_count;
-	struct map blocks; /* hash of sites and of what ended it -> number + 1 */
+	struct map blocks; /* hash of sites and of what ended it -> number */
 };
 
 void account_list_works(struct account *account);
@@ -129,10 +125,10 @@ void account_add(struct account *account, int32_t device, enum account_cause cau
 void account_devices(struct account *account);
 
 /*
- * Usage (account_usage.c): reads table usage and, if it has rows, what ended blocked time; returns
- * 0, or -1 after a message.  Finds what the threads did in their gaps, once the calls are read.
+ * Usage (account_usage.c): lists the readings of threads, and finds what they did in their gaps,
+ * once the calls are read.
  */
-int account_read_usage(struct account *account);
+void account_list_usage(struct account *account);
 void account_find_gaps(struct account *account);
 
 /* An interval of time. */

@@ -10,13 +10,11 @@
 #include "constants.h"
 #include "memory.h"
 
-int account_read_usage(struct account *account)
+void account_list_usage(struct account *account)
 {
 	const struct run *run = account->run;
-	struct handovers *handovers = &account->handovers;
+	const struct handovers *handovers = &run->evidence.handovers;
 
-	if (handovers_read_usage(handovers, account->db))
-		return -1;
 	for (size_t i = 0; i < handovers->reading_count; i++) {
 		const struct usage_reading *usage = &handovers->reading[i];
 		struct account_thread *thread = usage->thread < run->thread_count
@@ -26,7 +24,6 @@ int account_read_usage(struct account *account)
 		thread->usage = thread->usage ? thread->usage : usage;
 		thread->usage_count++;
 	}
-	return handovers->reading_count ? handovers_find(handovers, run, account->db) : 0;
 }
 
 /* Is the gap before a call long enough to be read at its end, or at that of a later one? */
@@ -131,7 +128,8 @@ void account_find_gaps(struct account *account)
 
 			if (gap->preempted - gap->blocked < BLOCKED_LEAST_NS)
 				continue;
-			gap->ended = handovers_at(&account->handovers, thread->thread, until);
+			gap->ended = handovers_at(&account->run->evidence.handovers, thread->thread,
+				until);
 			if (!gap->ended)
 				continue;
 			/* A preemption that does not fit after it was before it. */
@@ -184,7 +182,7 @@ static void add_blocked(struct account *account, uint32_t from, uint32_t site,
 {
 	const struct run *run = account->run;
 	struct account_blocked row = { .from = from, .site = site };
-	uint64_t key, known;
+	size_t at;
 
 	if (by && by->is_function) {
 		row.ended = "host_function";
@@ -197,18 +195,15 @@ static void add_blocked(struct account *account, uint32_t from, uint32_t site,
 		row.by_thread = run_call(run, by->by)->thread;
 		row.by_site = run_link(run, by->by)->site;
 	}
-	key = map_hash_words((const uint64_t[]){ (uint64_t)from << 32 | site,
-				     (uint64_t)(uintptr_t)row.ended ^ row.stream,
-				     (uint64_t)row.by_thread << 32 | row.by_site },
-		3);
-	known = map_get(&account->blocks, key, 0);
-	if (!known) {
+	at = map_number(&account->blocks,
+		map_hash_words((const uint64_t[]){ (uint64_t)from << 32 | site,
+				       (uint64_t)(uintptr_t)row.ended ^ row.stream,
+				       (uint64_t)row.by_thread << 32 | row.by_site },
+			3));
+	if (at == account->blocked_count)
 		*array_push(account->blocked, account->blocked_count) = row;
-		known = account->blocked_count;
-		map_set(&account->blocks, key, known);
-	}
-	account->blocked[known - 1].ns += ns;
-	account->blocked[known - 1].times++;
+	account->blocked[at].ns += ns;
+	account->blocked[at].times++;
 }
 
 void account_add_outside(struct account *account, const struct account_thread *thread, size_t next,

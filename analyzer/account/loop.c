@@ -79,7 +79,7 @@ static void add_candidates(struct search *search, const struct token_thread *own
 {
 	const struct path_node *nodes = search->paths.node;
 	struct candidate *list = NULL;
-	struct map known = { 0 }; /* hash of parent, statement and arrivals -> number in list + 1 */
+	struct map known = { 0 }; /* hash of parent, statement and arrivals -> number in list */
 	size_t count = 0;
 
 	count_arrivals(search, own);
@@ -87,25 +87,24 @@ static void add_candidates(struct search *search, const struct token_thread *own
 		uint32_t arrivals = search->arrivals[node], first = search->first[node];
 		const uint64_t words[] = { nodes[node].parent, (uint64_t)nodes[node].loop,
 			arrivals };
-		uint64_t key = map_hash_words(words, 3), number;
+		size_t number;
 
 		/* Where the parent's turns begin, too, it stands for both. */
 		if (arrivals < LOOP_TURNS_LEAST || arrivals == search->arrivals[nodes[node].parent])
 			continue;
-		number = map_get(&known, key, 0);
-		if (!number) {
+		number = map_number(&known, map_hash_words(words, 3));
+		if (number == count) {
 			*array_push(list, count) = (struct candidate){ .node = node,
 				.own = own,
 				.arrivals = arrivals,
 				.first = first,
 				.below = search->below[node] };
-			map_set(&known, key, count);
 			continue;
 		}
-		list[number - 1].below += search->below[node];
-		if (first < list[number - 1].first) {
-			list[number - 1].first = first;
-			list[number - 1].node = node;
+		list[number].below += search->below[node];
+		if (first < list[number].first) {
+			list[number].first = first;
+			list[number].node = node;
 		}
 	}
 	if (count)
@@ -123,11 +122,12 @@ static void measure(struct search *search, struct candidate *candidate, int bran
 	struct turns turns = { 0 };
 
 	turns_measure(&turns, &search->tokens, candidate->own, candidate->node, branches);
-	candidate->turns = turns.count;
+	candidate->turns = turns.run.turns;
 	candidate->covered = turns.covered;
-	candidate->is_loop = turns.count >= LOOP_TURNS_LEAST && 2 * turns.covered >= turns.around &&
+	candidate->is_loop = turns.run.turns >= LOOP_TURNS_LEAST &&
+		2 * turns.covered >= turns.around &&
 		LOOP_OWN_PART * turns.own_covered >= turns.own_around;
-	free(turns.begin);
+	free(turns.run.begin);
 }
 
 static int covers_as_much(const struct candidate *candidate, double covered)
@@ -258,14 +258,10 @@ static int set_loop(struct loop *loop, struct search *search, const struct candi
 
 	turns_measure(&turns, &search->tokens, chosen->own, chosen->node, 1);
 	turns_trim(&turns, &search->tokens, line);
-	loop->begin = turns.begin;
-	loop->turns = turns.count;
-	loop->pause = turns.pause;
-	loop->pauses = turns.pauses;
-	loop->thread = chosen->own->thread;
-	if (!loop->turns)
+	loop->run = turns.run;
+	if (!loop->run.turns)
 		return 0;
-	while (token < last && token->enter < loop->begin[0])
+	while (token < last && token->enter < loop->run.begin[0])
 		token++;
 	loop->site = token->site;
 	loop->warm = turns.warm;
@@ -330,7 +326,7 @@ int loop_find(struct loop *loop, const struct run *run, struct db *db, const uin
 
 void loop_release(struct loop *loop)
 {
-	free(loop->begin);
-	free(loop->pause);
+	free(loop->run.begin);
+	free(loop->run.pause);
 	*loop = (struct loop){ 0 };
 }

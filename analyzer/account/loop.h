@@ -46,13 +46,9 @@ struct loop_inner {
 };
 
 struct loop {
-	uint32_t thread;
-	uint32_t site;  /* of the first call of the first turn */
-	size_t turns;   /* 0: there is no loop */
-	size_t warm;    /* turns before them, for warm-up */
-	int64_t *begin; /* start of each turn, ns; [turns] is the end of the last one */
-	struct loop_pause *pause;
-	size_t pauses;
+	struct run_loop run; /* turns 0: there is no loop; the caller sets process and end */
+	uint32_t site;       /* of the first call of the first turn */
+	size_t warm;         /* turns before them, for warm-up */
 	char place[LOOP_PLACE_SIZE]; /* the program's line, for printing */
 	struct loop_inner inner[LOOP_INNER_MOST];
 	size_t inner_count;

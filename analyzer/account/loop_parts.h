@@ -95,11 +95,8 @@ struct tally {
 struct turns {
 	const struct token_thread *own; /* the thread that makes them */
 	uint32_t node;                  /* at which they begin */
-	int64_t *begin;                 /* [count]: the end of the last one */
-	size_t count;
-	size_t warm;              /* removed as warm-up */
-	struct loop_pause *pause; /* between turns, once they are trimmed */
-	size_t pauses;
+	struct run_loop run;    /* without process; end is not set, pauses once they are trimmed */
+	size_t warm;            /* removed as warm-up */
 	size_t first, end;      /* own tokens: the first one, and the one after the last */
 	int64_t bound;          /* ns: all calls of the last one are entered before */
 	double covered, around; /* weight: covered, and of all tokens meanwhile, without set-up */
@@ -127,7 +124,7 @@ void tokens_release(struct tokens *tokens);
 /*
  * Splits the run at a place of a thread's, and measures.  branches: sites in some turns are typical
  * together if nearly all turns have one of them.  Other threads are not looked at if the turns are
- * too small a part of their own (LOOP_OWN_PART).  turns->begin is the caller's.
+ * too small a part of their own (LOOP_OWN_PART).  turns->run.begin is the caller's.
  */
 void turns_measure(struct turns *turns, struct tokens *tokens, const struct token_thread *own,
 	uint32_t node, int branches);

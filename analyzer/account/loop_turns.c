@@ -36,18 +36,11 @@ static int submits_or_waits(const struct run_call *call)
  */
 static double device_time(const struct run *run, const struct run_call *call)
 {
-	uint32_t id = call->last_work;
 	uint64_t sum = 0;
 
-	do {
-		const struct run_work *work = run_work(run, id);
-
-		if (!work)
-			break;
-		if (work->duration < DURATION_LONG)
-			sum += work->duration;
-		id = work->next;
-	} while (id != call->last_work);
+	for (uint32_t id = 0; (id = run_next_work(run, call, id));)
+		if (run_work(run, id)->duration < DURATION_LONG)
+			sum += run_work(run, id)->duration;
 	return sum ? (double)(UINT64_C(1) << (64 - __builtin_clzll(sum)) / 2) : 0;
 }
 
@@ -158,7 +151,7 @@ static void add_to_tally(struct tokens *tokens, const struct token *token, size_
 /* Returns the turn of a token that comes after those of an earlier turn. */
 static size_t turn_of(const struct turns *turns, const struct token *token, size_t turn)
 {
-	while (turn + 1 < turns->count && token->enter >= turns->begin[turn + 1])
+	while (turn + 1 < turns->run.turns && token->enter >= turns->run.begin[turn + 1])
 		turn++;
 	return turn;
 }
@@ -173,13 +166,13 @@ static void split(struct turns *turns, struct tokens *tokens)
 	for (uint32_t site = 0; site < tokens->site_end; site++)
 		tokens->inside[site] = site < paths->leaf_end && paths->leaf[site] &&
 			loop_paths_is_below(paths, paths->leaf[site], turns->node);
-	turns->count = 0;
+	turns->run.turns = 0;
 	for (size_t i = 0; i < own->count; i++) {
 		int is_inside = tokens->inside[own->token[i].site];
 
 		if (is_inside && (is_leaf || !was_inside)) {
-			turns->first = turns->count ? turns->first : i;
-			*array_push(turns->begin, turns->count) = own->token[i].enter;
+			turns->first = turns->run.turns ? turns->first : i;
+			*array_push(turns->run.begin, turns->run.turns) = own->token[i].enter;
 		}
 		was_inside = is_inside;
 	}
@@ -189,7 +182,7 @@ static void extend_last(struct turns *turns, const struct run *run, uint32_t id)
 {
 	const struct run_call *call = run_call(run, id);
 	int64_t exit = run_exit(run, call, id);
-	int64_t *end = &turns->begin[turns->count];
+	int64_t *end = &turns->run.begin[turns->run.turns];
 
 	exit = exit == RUN_NEVER ? call->enter : exit;
 	*end = at_least(exit, *end);
@@ -208,13 +201,15 @@ static void tally_own(struct turns *turns, struct tokens *tokens)
 	size_t turn = 0;
 	int64_t last;
 
-	turns->begin = array_grown(turns->begin, turns->count, sizeof(*turns->begin));
-	last = turns->begin[turns->count] = turns->begin[turns->count - 1];
-	turns->bound = last + LOOP_LAST_TIMES * (last - turns->begin[0]) / (int64_t)turns->count;
+	turns->run.begin =
+		array_grown(turns->run.begin, turns->run.turns, sizeof(*turns->run.begin));
+	last = turns->run.begin[turns->run.turns] = turns->run.begin[turns->run.turns - 1];
+	turns->bound =
+		last + LOOP_LAST_TIMES * (last - turns->run.begin[0]) / (int64_t)turns->run.turns;
 	begin_tally(tokens);
 	for (; token < end; token++) {
 		turn = turn_of(turns, token, turn);
-		if (turn + 1 == turns->count) {
+		if (turn + 1 == turns->run.turns) {
 			if (token->enter > turns->bound || !tokens->tally[token->site].turns)
 				break;
 			extend_last(turns, tokens->run, token->call);
@@ -232,16 +227,16 @@ static void tally_other(struct turns *turns, struct tokens *tokens,
 {
 	size_t turn = 0;
 	size_t i = sorted_from(thread->token, thread->count, sizeof(*thread->token),
-		offsetof(struct token, enter), turns->begin[0]);
+		offsetof(struct token, enter), turns->run.begin[0]);
 
 	begin_tally(tokens);
 	for (; i < thread->count && thread->token[i].enter < turns->bound; i++) {
 		const struct token *token = &thread->token[i];
 
 		turn = turn_of(turns, token, turn);
-		if (turn + 1 == turns->count && !tokens->tally[token->site].turns)
+		if (turn + 1 == turns->run.turns && !tokens->tally[token->site].turns)
 			continue;
-		if (turn + 1 == turns->count)
+		if (turn + 1 == turns->run.turns)
 			extend_last(turns, tokens->run, token->call);
 		add_to_tally(tokens, token, turn);
 	}
@@ -249,8 +244,8 @@ static void tally_other(struct turns *turns, struct tokens *tokens,
 
 static int is_branch(const struct turns *turns, const struct tally *tally)
 {
-	return tally->turns < most_of(turns->count) && tally->turns >= LOOP_TURNS_LEAST &&
-		tally->turns * LOOP_BRANCHES_MOST >= turns->count;
+	return tally->turns < most_of(turns->run.turns) && tally->turns >= LOOP_TURNS_LEAST &&
+		tally->turns * LOOP_BRANCHES_MOST >= turns->run.turns;
 }
 
 /* Whether most turns of the own thread have a site that others lack. */
@@ -267,7 +262,7 @@ static int are_branches(const struct turns *turns, const struct tokens *tokens)
 		counted = turn + 1;
 		with++;
 	}
-	return with >= most_of(turns->count);
+	return with >= most_of(turns->run.turns);
 }
 
 /* Sites that are typical of the own thread's turns are so in a thread that runs the same loop. */
@@ -278,7 +273,7 @@ static double covered_of(struct turns *turns, struct tokens *tokens, int is_own,
 	for (size_t i = 0; i < tokens->listed_count; i++) {
 		const struct tally *tally = &tokens->tally[tokens->listed[i]];
 		uint8_t *typical = &tokens->typical[tokens->listed[i]];
-		int is_typical = tally->turns >= most_of(turns->count);
+		int is_typical = tally->turns >= most_of(turns->run.turns);
 
 		if (is_own)
 			*typical = (uint8_t)is_typical;
@@ -293,10 +288,11 @@ void turns_measure(struct turns *turns, struct tokens *tokens, const struct toke
 	uint32_t node, int branches)
 {
 	turns->own = own;
+	turns->run.thread = own->thread;
 	turns->node = node;
 	turns->covered = turns->around = 0;
 	split(turns, tokens);
-	if (!turns->count)
+	if (!turns->run.turns)
 		return;
 	tally_own(turns, tokens);
 	memset(tokens->typical, 0, tokens->site_end);
@@ -308,7 +304,7 @@ void turns_measure(struct turns *turns, struct tokens *tokens, const struct toke
 	 * for them may.
 	 */
 	turns->own_around = own->weight;
-	for (size_t i = 0; i < own->count && own->token[i].enter < turns->begin[1]; i++) {
+	for (size_t i = 0; i < own->count && own->token[i].enter < turns->run.begin[1]; i++) {
 		if (tokens->tally[own->token[i].site].last > 1)
 			continue;
 		turns->own_around -= tokens->each;
@@ -329,7 +325,7 @@ void turns_measure(struct turns *turns, struct tokens *tokens, const struct toke
 /* Counts the typical sites in each turn, and returns their number. */
 static size_t count_typical(struct turns *turns, struct tokens *tokens, uint32_t *typical)
 {
-	size_t turn = 0, sites = 0, need = most_of(turns->count);
+	size_t turn = 0, sites = 0, need = most_of(turns->run.turns);
 
 	for (size_t i = 0; i < tokens->listed_count; i++) {
 		sites += tokens->tally[tokens->listed[i]].turns >= need;
@@ -351,7 +347,8 @@ static size_t count_typical(struct turns *turns, struct tokens *tokens, uint32_t
 static void add_last_calls(struct turns *turns, const struct tokens *tokens)
 {
 	const struct run *run = tokens->run;
-	int64_t last = turns->begin[turns->count - 1], before = turns->begin[turns->count - 2];
+	int64_t last = turns->run.begin[turns->run.turns - 1],
+		before = turns->run.begin[turns->run.turns - 2];
 	struct map made = { 0 };
 
 	for (uint32_t id = turns->own->token[turns->first].call; id; id = run_link(run, id)->next) {
@@ -401,18 +398,18 @@ static void find_body(const struct turns *turns, const struct tokens *tokens, ui
 		const struct run_call *call = run_call(run, id);
 		struct presence *site;
 
-		if (!call || call->enter < turns->begin[0])
+		if (!call || call->enter < turns->run.begin[0])
 			continue;
-		while (turn < turns->count && call->enter >= turns->begin[turn + 1])
+		while (turn < turns->run.turns && call->enter >= turns->run.begin[turn + 1])
 			turn++;
-		if (turn == turns->count)
+		if (turn == turns->run.turns)
 			break;
 		site = id_map_need(&sites, site_of(run, id), sizeof(*site));
 		if (site->last == turn + 1)
 			continue;
 		site->last = turn + 1;
 		site->turns++;
-		site->long_turns += turns->begin[turn + 1] - turns->begin[turn] > long_turn;
+		site->long_turns += turns->run.begin[turn + 1] - turns->run.begin[turn] > long_turn;
 	}
 	for (size_t i = 0; i < sites.size; i++) {
 		const struct presence *site = sites.slot[i].object;
@@ -441,20 +438,21 @@ static void find_pauses(struct turns *turns, const struct tokens *tokens, uint32
 		const struct run_call *call = run_call(run, id);
 		uint32_t site = call ? site_of(run, id) : 0;
 
-		if (!site || call->enter < turns->begin[0])
+		if (!site || call->enter < turns->run.begin[0])
 			continue;
-		for (; turn < turns->count && call->enter >= turns->begin[turn + 1]; turn++) {
-			int64_t begin = turns->begin[turn], end = turns->begin[turn + 1];
+		for (; turn < turns->run.turns && call->enter >= turns->run.begin[turn + 1];
+			turn++) {
+			int64_t begin = turns->run.begin[turn], end = turns->run.begin[turn + 1];
 
 			if (end - begin > long_turn && has_left && last < end) {
-				*array_push(turns->pause, turns->pauses) =
+				*array_push(turns->run.pause, turns->run.pauses) =
 					(struct loop_pause){ last, end, before };
 				before += end - last;
 			}
 			last = RUN_NEVER;
 			has_left = 0;
 		}
-		if (turn == turns->count)
+		if (turn == turns->run.turns)
 			break;
 		/* Calls that neither submit nor wait may be the next turn's, before it begins. */
 		if (!map_get(&body, site, 0))
@@ -469,13 +467,13 @@ static void find_pauses(struct turns *turns, const struct tokens *tokens, uint32
 
 void turns_trim(struct turns *turns, struct tokens *tokens, uint32_t line)
 {
-	uint32_t *typical = xcalloc(turns->count, sizeof(*typical));
-	int64_t *length = xcalloc(turns->count, sizeof(*length));
-	int64_t last = turns->begin[turns->count], median = 0;
-	size_t first = 0, end = turns->count, need, typical_first;
+	uint32_t *typical = xcalloc(turns->run.turns, sizeof(*typical));
+	int64_t *length = xcalloc(turns->run.turns, sizeof(*length));
+	int64_t last = turns->run.begin[turns->run.turns], median = 0;
+	size_t first = 0, end = turns->run.turns, need, typical_first;
 
 	tally_own(turns, tokens);
-	turns->begin[turns->count] = last; /* with the calls of other threads */
+	turns->run.begin[turns->run.turns] = last; /* with the calls of other threads */
 	add_last_calls(turns, tokens);
 	need = most_of(count_typical(turns, tokens, typical));
 	while (first < end && typical[first] < need)
@@ -484,17 +482,18 @@ void turns_trim(struct turns *turns, struct tokens *tokens, uint32_t line)
 		end--;
 	typical_first = first;
 	for (size_t i = first; i < end; i++)
-		length[i - first] = turns->begin[i + 1] - turns->begin[i];
+		length[i - first] = turns->run.begin[i + 1] - turns->run.begin[i];
 	length = radix_sort(length, end - first, sizeof(*length));
 	if (first < end)
 		median = length[(end - first) / 2];
 	while (first + LOOP_TURNS_LEAST < end &&
-		turns->begin[first + 1] - turns->begin[first] > LOOP_WARM_TIMES * median)
+		turns->run.begin[first + 1] - turns->run.begin[first] > LOOP_WARM_TIMES * median)
 		first++;
 	turns->warm = first - typical_first;
-	turns->count = end - first;
-	memmove(turns->begin, turns->begin + first, (turns->count + 1) * sizeof(*turns->begin));
-	if (turns->count)
+	turns->run.turns = end - first;
+	memmove(turns->run.begin, turns->run.begin + first,
+		(turns->run.turns + 1) * sizeof(*turns->run.begin));
+	if (turns->run.turns)
 		find_pauses(turns, tokens, line, LOOP_WARM_TIMES * median);
 	free(typical);
 	free(length);

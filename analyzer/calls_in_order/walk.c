@@ -70,18 +70,6 @@ static void add_op(const struct run *run, int64_t id, struct walk_call *call)
 		call->op_busy += run_busy_end(run, work, id) - start;
 }
 
-static void read_ops(const struct run *run, uint32_t last, struct walk_call *call)
-{
-	uint32_t id = last;
-
-	do {
-		if (!last)
-			return;
-		id = run_work(run, id)->next;
-		add_op(run, id, call);
-	} while (id != last);
-}
-
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
 {
 	return value < low ? low : value > high ? high : value;
@@ -119,7 +107,8 @@ int walk(struct db *db, int (*visit)(void *arg, const struct walk_call *call), v
 		w.overhead.rows = &w.run->overheads;
 		read_call(w.run, row, id, &call);
 		call.stretch = stretches_find(&w.stretches, call.process, call.enter);
-		read_ops(w.run, row->last_work, &call);
+		for (uint32_t op = 0; (op = run_next_work(w.run, row, op));)
+			add_op(w.run, op, &call);
 		read_overhead(&w.overhead, &call);
 		rc = walk_order_fill(&w.order, &call) || visit(arg, &call);
 	}
@@ -179,7 +168,8 @@ int walk_thread_next(struct walk_thread *walk, struct walk_call *call)
 	read_call(walk->run, row, id, call);
 	call->stretch = stretches_find(&walk->stretches, call->process, call->enter);
 	if (walk_submits(call))
-		read_ops(walk->run, row->last_work, call);
+		for (uint32_t op = 0; (op = run_next_work(walk->run, row, op));)
+			add_op(walk->run, op, call);
 	return 1;
 }
 

@@ -74,15 +74,6 @@ static int find_end(struct why *why, const char *text, struct end *end)
 	return rc > 0 && end->call ? 0 : -1;
 }
 
-static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
-{
-	(void)arg;
-	(void)call;
-	(void)needs;
-	(void)reason;
-	return 0;
-}
-
 static int follow(void *arg, const struct walk_call *call)
 {
 	struct why *why = arg;
@@ -312,7 +303,7 @@ static int answer(struct why *why)
 		why->earlier = why->later;
 		why->later = swapped;
 	}
-	why->order = (struct order){ .edge = no_edge, .db = &why->db };
+	why->order = (struct order){ .db = &why->db };
 	if (walk(&why->db, follow, why) && !why->done)
 		return -1;
 	if (!why->epoch.seq || !why->done) {

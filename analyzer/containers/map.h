@@ -50,6 +50,19 @@ static inline uint64_t map_get(const struct map *map, uint64_t key, uint64_t oth
 	return entry->used ? entry->value : otherwise;
 }
 
+/*
+ * Returns the number of a key in order of appearance, from 0 on: map->count as it was if it is new.
+ * For a map that has only such numbers.
+ */
+static inline size_t map_number(struct map *map, uint64_t key)
+{
+	uint64_t next = map->count, number = map_get(map, key, next);
+
+	if (number == next)
+		map_set(map, key, next);
+	return (size_t)number;
+}
+
 /* Does nothing if there is no such key. */
 void map_remove(struct map *map, uint64_t key);
 

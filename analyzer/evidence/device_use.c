@@ -40,28 +40,24 @@ struct use {
 	size_t span_count;
 	struct stream_use *stream;
 	size_t stream_count;
-	struct map streams; /* process, stream, device and kind -> index + 1 */
+	struct map streams; /* process, stream, device and kind -> index */
 };
 
 /* start and end: RUN_NEVER if unknown. */
 static void add_operation(struct use *use, struct stream_use of, const char *kind, int has_call,
 	int64_t start, int64_t end)
 {
-	uint64_t what[offsetof(struct stream_use, operations) / sizeof(uint64_t)], key, known;
+	uint64_t what[offsetof(struct stream_use, operations) / sizeof(uint64_t)];
 	struct stream_use *stream;
 	struct device_use *device;
-	size_t index = use->last_device, tried = 0;
+	size_t index = use->last_device, tried = 0, at;
 
 	strncpy(of.kind, kind, sizeof(of.kind) - 1);
 	memcpy(what, &of, sizeof(what));
-	key = map_hash_words(what, sizeof(what) / sizeof(*what));
-	known = map_get(&use->streams, key, 0);
-	if (!known) {
+	at = map_number(&use->streams, map_hash_words(what, sizeof(what) / sizeof(*what)));
+	if (at == use->stream_count)
 		*array_push(use->stream, use->stream_count) = of;
-		known = use->stream_count;
-		map_set(&use->streams, key, known);
-	}
-	stream = &use->stream[known - 1];
+	stream = &use->stream[at];
 	stream->operations++;
 	stream->unmatched += !has_call;
 	if (start == RUN_NEVER || end == RUN_NEVER || end < start)

@@ -1,28 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "evidence_tables.h"
 
-#include <stdlib.h>
-
-#include "map.h"
-#include "memory.h"
 #include "rows.h"
 #include "scope.h"
-
-struct event_waits {
-	struct rows *rows;
-	struct map captured; /* event -> the captured call that recorded it last */
-};
-
-struct event_waits *event_waits_new(struct db *db)
-{
-	struct event_waits *waits = xcalloc(1, sizeof(*waits));
-
-	waits->rows = rows_open(db, TABLE_event_wait);
-	if (waits->rows)
-		return waits;
-	free(waits);
-	return NULL;
-}
 
 /* Adds what is known about an event of the call; 0: it names none. */
 static int add_wait(struct event_waits *waits, const struct order *order,
@@ -60,18 +40,4 @@ int event_waits_process_call(struct event_waits *waits, const struct order *orde
 			add_wait(waits, order, call, call->event2)
 		? -1
 		: 0;
-}
-
-int event_waits_finish(struct event_waits *waits)
-{
-	return rows_finish(waits->rows);
-}
-
-void event_waits_free(struct event_waits *waits)
-{
-	if (!waits)
-		return;
-	rows_free(waits->rows);
-	map_release(&waits->captured);
-	free(waits);
 }

@@ -11,19 +11,14 @@
  * Finds the record that each event wait waits for, if any: table event_wait.  Part of the walk over
  * a run, after order_step().
  */
-struct event_waits;
-
-/* NULL after a message. */
-struct event_waits *event_waits_new(struct db *db);
+struct event_waits {
+	struct rows *rows;   /* of the table; the caller opens and finishes them */
+	struct map captured; /* event -> the captured call that recorded it last */
+};
 
 /* Processes the call that order_step() has just processed.  Returns 0, or -1 after a message. */
 int event_waits_process_call(struct event_waits *waits, const struct order *order,
 	const struct walk_call *call);
-
-/* Completes the table.  Returns 0, or -1 after a message. */
-int event_waits_finish(struct event_waits *waits);
-
-void event_waits_free(struct event_waits *waits);
 
 /*
  * Finds waits that have no effect; fills table known_wait.  Part of the walk over a run.

@@ -27,7 +27,7 @@ struct search {
 	struct map virtual;    /* processes whose clock runs in CUDA calls only */
 };
 
-int handovers_read_usage(struct handovers *handovers, struct db *db)
+static int read_usage(struct handovers *handovers, struct db *db)
 {
 	sqlite3_stmt *q = db_prepare(db,
 		"SELECT thread, since, time, off, voluntary, involuntary FROM usage"
@@ -200,13 +200,17 @@ static int by_thread(const void *a, const void *b)
 	return by_number(x->thread, y->thread) ?: by_number(x->until, y->until);
 }
 
-int handovers_find(struct handovers *handovers, const struct run *run, struct db *db)
+int handovers_find(struct db *db)
 {
+	const struct run *run = db->run;
+	struct handovers *handovers = &db->run->evidence.handovers;
 	struct search search = { .run = run, .found = handovers };
-	int rc = ids_read(&search.virtual, db, "SELECT id FROM process WHERE clock = 'virtual'", 1);
+	int rc = ids_read(&search.virtual, db, "SELECT id FROM process WHERE clock = 'virtual'",
+			 1) ||
+			read_usage(handovers, db)
+		? -1
+		: 0;
 
-	if (!rc && !handovers->reading)
-		rc = handovers_read_usage(handovers, db);
 	search.talker = xcalloc(run->thread_count + 1, sizeof(*search.talker));
 	for (uint32_t thread = 1; thread <= run->thread_count; thread++)
 		search.talker[thread].later = search.talker[thread].earlier = thread;
@@ -245,11 +249,4 @@ const struct handover *handovers_at(const struct handovers *handovers, uint32_t 
 	return handovers->count
 		? bsearch(&wanted, handovers->list, handovers->count, sizeof(wanted), by_thread)
 		: NULL;
-}
-
-void handovers_release(struct handovers *handovers)
-{
-	free(handovers->list);
-	free(handovers->reading);
-	*handovers = (struct handovers){ 0 };
 }

@@ -39,7 +39,7 @@ static void add_call(struct sweep *sweep, const struct run *run, uint32_t id)
 {
 	const struct run_call *call = run_call(run, id);
 	const struct run_stream *stream = run_stream(run, call->stream);
-	uint32_t legacy = stream->kind == STREAM_KIND_LEGACY, op = call->last_work;
+	uint32_t legacy = stream->kind == STREAM_KIND_LEGACY;
 	struct work work = { .call = id,
 		.context = stream->context,
 		.legacy = legacy,
@@ -48,21 +48,20 @@ static void add_call(struct sweep *sweep, const struct run *run, uint32_t id)
 		.start = INT64_MAX,
 		.end = INT64_MIN };
 
-	if (!op || !stream->context || !(legacy || stream_is_blocking(stream->kind)))
+	if (!stream->context || !(legacy || stream_is_blocking(stream->kind)))
 		return;
-	do {
+	for (uint32_t op = 0; (op = run_next_work(run, call, op));) {
 		const struct run_work *one = run_work(run, op);
 		int64_t end = run_end(run, one, op);
 
 		if (one->start != RUN_NEVER && end != RUN_NEVER) {
 			work.start = at_most(work.start, one->start);
-			if (end > work.end || (end == work.end && op < work.op)) {
+			if (end > work.end) {
 				work.end = end;
 				work.op = op;
 			}
 		}
-		op = one->next;
-	} while (op != call->last_work);
+	}
 	if (!work.op)
 		return;
 	work.exit = run_exit(run, call, id);

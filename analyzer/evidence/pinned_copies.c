@@ -10,9 +10,8 @@
 static int64_t length_of(const struct run *run, const struct run_call *call)
 {
 	int64_t start = INT64_MAX, end = INT64_MIN;
-	uint32_t id = call->last_work;
 
-	while (id) {
+	for (uint32_t id = 0; (id = run_next_work(run, call, id));) {
 		const struct run_work *work = run_work(run, id);
 		int64_t until = run_busy_end(run, work, id);
 
@@ -20,7 +19,6 @@ static int64_t length_of(const struct run *run, const struct run_call *call)
 			return 0;
 		start = at_most(work->start, start);
 		end = at_least(until, end);
-		id = work->next == call->last_work ? 0 : work->next;
 	}
 	return end > start ? end - start : 0;
 }

@@ -14,7 +14,7 @@
 /* Number of waits of a stream for events, without work in between, that are compared. */
 #define EVENT_WAITS 16
 
-/* The point up to which a thread has observed a stream, or a context's streams, complete. */
+/* The last call whose work in a stream, or a context's streams, a thread has observed complete. */
 struct observation {
 	int64_t point;
 	int64_t by; /* the call that observed it */
@@ -24,7 +24,8 @@ struct known_stream {
 	int64_t id;
 	enum stream_kind kind;
 	struct known_context *context;
-	int64_t point;           /* of its last work */
+	int64_t point;           /* its last work */
+	int64_t contested;       /* its last record while another thread submitted to it */
 	int64_t last_exit;       /* last return of a call that submitted work to it, ns */
 	struct id_map observers; /* struct observation, by thread, as all observers */
 	struct known_stream *newer, *older; /* in the context's list, sorted by point */
@@ -38,30 +39,24 @@ struct known_stream {
 struct known_context {
 	int64_t process;
 	struct known_stream *newest;
-	int64_t unknown; /* point of the last work not in an existing stream */
+	int64_t unknown; /* the last work not in an existing stream */
 	int64_t last_exit;
 	struct id_map observers; /* for all its streams */
 	struct id_map blocking;  /* for its legacy and blocking streams */
 };
 
-struct known_event {
-	int64_t stream, point; /* the work that it covers; stream 0: unknown */
-	int64_t exit;          /* of the record, ns */
-};
-
 struct redundant_waits {
-	struct id_map streams, contexts, events;
+	struct id_map streams, contexts;
 	struct map stretches; /* process -> recording window of its last call */
 	struct map joining; /* process -> its last call that comes after waits of several streams */
-	struct run_evidence *evidence;
-	int64_t point; /* of the last work in the run; points are numbered consecutively */
+	struct run *run;
 };
 
 struct redundant_waits *redundant_waits_new(struct db *db)
 {
 	struct redundant_waits *redundant = xcalloc(1, sizeof(*redundant));
 
-	redundant->evidence = &db->run->evidence;
+	redundant->run = db->run;
 	return redundant;
 }
 
@@ -86,7 +81,6 @@ void redundant_waits_free(struct redundant_waits *redundant)
 {
 	id_map_release(&redundant->streams, free_stream);
 	id_map_release(&redundant->contexts, free_context);
-	id_map_release(&redundant->events, free);
 	map_release(&redundant->stretches);
 	map_release(&redundant->joining);
 	free(redundant);
@@ -94,7 +88,8 @@ void redundant_waits_free(struct redundant_waits *redundant)
 
 static void add_row(struct redundant_waits *redundant, int64_t call, int64_t since)
 {
-	run_add_known(redundant->evidence, &(struct run_known){ (uint32_t)call, (uint32_t)since });
+	run_add_known(&redundant->run->evidence,
+		&(struct run_known){ (uint32_t)call, (uint32_t)since });
 }
 
 /* --- what threads have observed --- */
@@ -176,7 +171,7 @@ static void add_work(struct redundant_waits *redundant, const struct walk_call *
 	struct known_stream *stream = stream_of(redundant, call);
 	struct known_context *context = stream->context;
 
-	stream->point = ++redundant->point;
+	stream->point = call->id;
 	stream->last_exit = at_least(stream->last_exit, call->exit);
 	context->last_exit = at_least(context->last_exit, call->exit);
 	unlink_stream(stream);
@@ -188,26 +183,25 @@ static void add_work(struct redundant_waits *redundant, const struct walk_call *
 		if (!copied[i] || copied[i] == call->stream_context)
 			continue;
 		context = context_of(redundant, call, copied[i]);
-		context->unknown = redundant->point;
+		context->unknown = call->id;
 		context->last_exit = at_least(context->last_exit, call->exit);
 	}
 }
 
 /* Adds work that may be in any stream of the process. */
-static void add_unknown(struct redundant_waits *redundant, int64_t process)
+static void add_unknown(struct redundant_waits *redundant, const struct walk_call *call)
 {
-	redundant->point++;
 	for (size_t i = 0; i < redundant->contexts.size; i++) {
 		struct known_context *context = redundant->contexts.slot[i].object;
 
-		if (context && context->process == process)
-			context->unknown = redundant->point;
+		if (context && context->process == call->process)
+			context->unknown = call->id;
 	}
 	for (size_t i = 0; i < redundant->streams.size; i++) {
 		struct known_stream *stream = redundant->streams.slot[i].object;
 
-		if (stream && stream->context->process == process)
-			stream->point = redundant->point;
+		if (stream && stream->context->process == call->process)
+			stream->point = call->id;
 	}
 }
 
@@ -282,14 +276,17 @@ static void wait_context(struct redundant_waits *redundant, const struct walk_ca
 	if (known_all && since)
 		add_row(redundant, call->id, since);
 	if (!known_all || since)
-		observe(observers, call->thread, redundant->point, known_all ? since : call->id);
+		observe(observers, call->thread, call->id, known_all ? since : call->id);
 }
 
-static void add_wait(struct redundant_waits *redundant, const struct walk_call *call)
+static void add_wait(struct redundant_waits *redundant, const struct order *order,
+	const struct walk_call *call)
 {
 	enum kind_waits waits = kind_waits(call->kind);
-	const struct known_event *event;
+	const struct run_call *record;
 	struct known_stream *stream;
+	int64_t point;
+	int sure;
 
 	if (waits == WAITS_CONTEXT ||
 		(waits != WAITS_EVENT && call->stream_kind == STREAM_KIND_LEGACY)) {
@@ -305,10 +302,12 @@ static void add_wait(struct redundant_waits *redundant, const struct walk_call *
 			wait_stream(redundant, call, stream, stream->point);
 		return;
 	}
-	event = id_map_get(&redundant->events, call->event);
-	stream = event && event->stream ? id_map_get(&redundant->streams, event->stream) : NULL;
-	if (stream && !call->contested && event->exit <= call->enter)
-		wait_stream(redundant, call, stream, event->point);
+	point = order_record_of(order, call->event, &sure);
+	record = run_call(redundant->run, point);
+	stream = record && sure ? id_map_get(&redundant->streams, record->stream) : NULL;
+	if (stream && !call->contested && point > stream->contested &&
+		run_exit(redundant->run, record, point) <= call->enter)
+		wait_stream(redundant, call, stream, point);
 }
 
 /* --- waits of streams --- */
@@ -355,7 +354,6 @@ void redundant_waits_process_call(struct redundant_waits *redundant, struct orde
 	int is_plain = !call->result && !call->captured;
 	int is_legacy = call->stream_kind == STREAM_KIND_LEGACY;
 	struct known_stream *stream = id_map_get(&redundant->streams, call->stream);
-	struct known_event *event;
 
 	/*
 	 * Legacy work comes after the waits of all blocking streams, and an event of a context or a
@@ -370,14 +368,14 @@ void redundant_waits_process_call(struct redundant_waits *redundant, struct orde
 		stream->wait_count = 0;
 	/* Between recording windows, work was not recorded. */
 	if (map_get(&redundant->stretches, process, 0) != (uint64_t)call->stretch) {
-		add_unknown(redundant, call->process);
+		add_unknown(redundant, call);
 		map_set(&redundant->stretches, process, (uint64_t)call->stretch);
 	}
 	if (call->captured)
 		return;
 	if (call_is_wait(kind)) {
 		if (!call->result && call->exit != WALK_NEVER && call->stretch != STRETCH_NONE)
-			add_wait(redundant, call);
+			add_wait(redundant, order, call);
 	} else if (kind == KIND_STREAM_DESTROY) {
 		stream = id_map_take(&redundant->streams, call->stream);
 		if (!stream)
@@ -386,20 +384,15 @@ void redundant_waits_process_call(struct redundant_waits *redundant, struct orde
 		stream->context->unknown = at_least(stream->context->unknown, stream->point);
 		unlink_stream(stream);
 		free_stream(stream);
-	} else if (kind == KIND_EVENT_DESTROY) {
-		free(id_map_take(&redundant->events, call->event));
 	} else if (kind_has(kind, K_ANY_STREAM) || (walk_submits(call) && !call->stream)) {
-		add_unknown(redundant, call->process);
+		add_unknown(redundant, call);
 	} else if (call->stream && !kind_has(kind, K_IDLE)) {
 		add_work(redundant, call);
-		/* If it failed, it may have submitted work; it has recorded and awaited nothing. */
+		/* If it failed, it may have submitted work; it has awaited nothing. */
 		if (call->result)
 			return;
-		if (kind == KIND_EVENT_RECORD && call->event) {
-			event = id_map_need(&redundant->events, call->event, sizeof(*event));
-			*event = (struct known_event){ call->contested ? 0 : call->stream,
-				redundant->point, call->exit };
-		}
+		if (kind == KIND_EVENT_RECORD && call->contested)
+			stream_of(redundant, call)->contested = call->id;
 		if (call_is_sync_copy(kind) &&
 			(call->direction == COPY_D2H || call->direction == COPY_H2H))
 			observe_copy(redundant, call);

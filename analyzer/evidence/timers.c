@@ -107,8 +107,7 @@ struct reading {
 
 int timers_find(struct db *db)
 {
-	struct run *own;
-	const struct run *run = run_of(db, &own);
+	const struct run *run = db->run;
 	sqlite3_stmt *reads =
 		db_prepare(db, "SELECT thread, time, site FROM clock_read ORDER BY thread, time");
 	struct id_map readers = { 0 };
@@ -116,7 +115,7 @@ int timers_find(struct db *db)
 	uint32_t at = 0;
 	int step = -1;
 
-	while (run && reads && (step = db_step(reads)) > 0) {
+	while (reads && (step = db_step(reads)) > 0) {
 		uint32_t thread = (uint32_t)sqlite3_column_int64(reads, 0);
 		int64_t time = sqlite3_column_int64(reads, 1);
 		int64_t site = sqlite3_column_int64(reads, 2);
@@ -150,6 +149,5 @@ int timers_find(struct db *db)
 	}
 	id_map_release(&readers, free);
 	sqlite3_finalize(reads);
-	run_close(own);
 	return step;
 }

@@ -66,20 +66,16 @@ static void add_launch(const struct run *run, uint32_t id, struct host_launch **
 {
 	const struct run_call *call = run_call(run, id);
 	struct host_launch launch = { RUN_NEVER, INT64_MIN, id, 0, 0 };
-	uint32_t work = call ? call->last_work : 0;
 
-	if (!work || kind_family(call->kind) != FAMILY_graph_launch)
+	if (!call || kind_family(call->kind) != FAMILY_graph_launch)
 		return;
-	do {
-		const struct run_work *part;
-		int64_t end;
+	for (uint32_t work = 0; (work = run_next_work(run, call, work));) {
+		const struct run_work *part = run_work(run, work);
+		int64_t end = run_end(run, part, work);
 
-		work = run_work(run, work)->next;
-		part = run_work(run, work);
-		end = run_end(run, part, work);
 		launch.start = part->start < launch.start ? part->start : launch.start;
 		launch.end = end > launch.end ? end : launch.end;
-	} while (work != call->last_work);
+	}
 	if (launch.start == RUN_NEVER)
 		return;
 	launch.process = run_payload(run, call)->process;

@@ -13,8 +13,7 @@ struct asking {
 	int again;
 };
 
-static void update(struct polls *polls, const struct map *loops, struct asking *asking,
-	const struct run *run, uint32_t id)
+static void update(struct run *run, const struct map *loops, struct asking *asking, uint32_t id)
 {
 	const struct run_call *call = run_call(run, id);
 	const struct run_payload *payload = run_payload(run, call);
@@ -34,10 +33,10 @@ static void update(struct polls *polls, const struct map *loops, struct asking *
 	}
 	asking->what = 0;
 	if (is_same && asking->again)
-		map_set(&polls->since, id, (uint64_t)since);
+		map_set(&run->polls, id, (uint64_t)since);
 }
 
-int polls_find(struct polls *polls, const struct run *run, struct db *db)
+int polls_find(struct run *run, struct db *db)
 {
 	struct id_map threads = { 0 };
 	struct map loops = { 0 };
@@ -51,19 +50,14 @@ int polls_find(struct polls *polls, const struct run *run, struct db *db)
 		if (!call || call->kind == KIND_RUNTIME)
 			continue;
 		asking = id_map_need(&threads, call->thread, sizeof(*asking));
-		update(polls, &loops, asking, run, id);
+		update(run, &loops, asking, id);
 	}
 	id_map_release(&threads, free);
 	map_release(&loops);
 	return rc;
 }
 
-void polls_release(struct polls *polls)
+int64_t polls_since(const struct run *run, int64_t call)
 {
-	map_release(&polls->since);
-}
-
-int64_t polls_since(const struct polls *polls, int64_t call)
-{
-	return (int64_t)map_get(&polls->since, (uint64_t)call, (uint64_t)INT64_MIN);
+	return (int64_t)map_get(&run->polls, (uint64_t)call, (uint64_t)INT64_MIN);
 }

@@ -7,6 +7,7 @@
 
 #include "host_runs.h"
 #include "memory.h"
+#include "polls.h"
 #include "run_internal.h"
 #include "unknown.h"
 
@@ -319,7 +320,7 @@ int run_complete(struct run *run, struct db *db)
 	if (run->building->left_out)
 		return 1;
 	chain_works(run);
-	if (host_runs_read(run, db))
+	if (host_runs_read(run, db) || polls_find(run, db))
 		return -1;
 	run_building_free(run);
 	return unknown_find(run, db);

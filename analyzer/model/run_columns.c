@@ -63,6 +63,7 @@ void run_close(struct run *run)
 	column_close(&run->host_runs);
 	column_close(&run->host_run_calls);
 	run_evidence_release(&run->evidence);
+	map_release(&run->polls);
 	map_release(&run->gaps);
 	map_release(&run->died);
 	free(run->death);

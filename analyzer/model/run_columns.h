@@ -260,6 +260,7 @@ struct run {
 	struct column host_runs;           /* in order of exit (host_runs.h) */
 	struct column host_run_calls;      /* a call, and its run's number in host_runs */
 	struct map long_calls, long_works; /* id -> end */
+	struct map polls; /* a query that ended a loop -> entry of the first one (polls.h) */
 	/* Indexed by id; the counts include row 0. */
 	struct run_where *where;
 	struct run_stream *stream;
@@ -431,6 +432,18 @@ static inline int64_t run_end(const struct run *run, const struct run_work *work
 static inline int64_t run_busy_end(const struct run *run, const struct run_work *work, int64_t id)
 {
 	return run_where(run, work)->end_is_limit ? work->start : run_end(run, work, id);
+}
+
+/*
+ * The operations of a call in turn, for (uint32_t id = 0; (id = run_next_work(run, call, id));):
+ * returns the one after an operation, the first one for 0, and 0 after the last one.
+ */
+static inline uint32_t run_next_work(const struct run *run, const struct run_call *call,
+	uint32_t id)
+{
+	if (!call->last_work || id == call->last_work)
+		return 0;
+	return run_work(run, id ? id : call->last_work)->next;
 }
 
 /* The context of a call: its own, or that of its stream. */

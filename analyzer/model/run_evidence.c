@@ -32,6 +32,8 @@ void run_evidence_release(struct run_evidence *evidence)
 	}
 	free(evidence->loop);
 	free(evidence->trim);
+	free(evidence->handovers.list);
+	free(evidence->handovers.reading);
 	map_release(&evidence->trimmed);
 	map_release(&evidence->waits);
 	map_release(&evidence->knows);

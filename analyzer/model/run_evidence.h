@@ -100,6 +100,38 @@ int run_loop_has(const struct run_loop *loop, int64_t time);
 /* Returns how long all iterations took together, ns. */
 int64_t run_loop_length(const struct run_loop *loop);
 
+/* How long and how often a thread was off its processor since the reading before: table usage. */
+struct usage_reading {
+	int64_t since, time, off; /* ns */
+	uint32_t thread, voluntary, involuntary;
+};
+
+/*
+ * A thread was blocked outside of CUDA until another one had done its part, or a host function had
+ * run (handovers.h).
+ */
+struct handover {
+	uint32_t process, thread;
+	uint32_t before, after; /* its outermost calls before and after it was silent */
+	int64_t from, until;    /* return and entry of these, ns */
+	/* What it waited for: the other's last call, or the call that submitted the function; */
+	uint32_t by;
+	int64_t ended; /* and the return of that call, or of the function, ns */
+	/* Time off its processor that ended then, ns; all since from if that was not read. */
+	int64_t blocked;
+	uint8_t is_function;
+	uint8_t is_read; /* its usage was read */
+	uint8_t is_sure; /* that it was blocked: that was read, or its clock runs in CUDA only */
+};
+
+/* Zero-initialized is empty. */
+struct handovers {
+	struct handover *list; /* by thread, then in order of time */
+	size_t count;
+	struct usage_reading *reading; /* by thread and time */
+	size_t reading_count;
+};
+
 struct run_evidence {
 	struct run_wait *wait; /* [0] is empty */
 	struct run_hold *hold;
@@ -112,6 +144,7 @@ struct run_evidence {
 	size_t wait_count, hold_count, known_count; /* wait_count: highest number + 1 */
 	struct map waits;                           /* call -> number of its first wait */
 	struct map knows;                           /* calls in known */
+	struct handovers handovers;                 /* not stored */
 };
 
 void run_evidence_release(struct run_evidence *evidence);

@@ -93,12 +93,11 @@ int needs_find(struct needs *needs, struct db *db)
 {
 	struct search *search = xcalloc(1, sizeof(*search));
 	struct orders *orders = &search->orders;
-	int rc;
+	int rc = 0;
 
-	search->has_host = needs_host_open(&search->host, orders, needs, db);
+	search->has_host = needs_host_open(&search->host, orders, needs, db->run);
 	search->has_events = needs_events_open(&search->events, orders, needs, db->run);
-	rc = search->has_host < 0 ? -1 : 0;
-	if (!rc && (search->has_host || search->has_events)) {
+	if (search->has_host || search->has_events) {
 		orders->loose[WITHOUT_HOST_WAITS].is_followed = search->has_host;
 		orders->loose[WITHOUT_EVENT_WAITS].is_followed = search->has_events;
 		orders->lost = lost;

@@ -6,6 +6,7 @@
 #include "constants.h"
 #include "memory.h"
 #include "needs_internal.h"
+#include "polls.h"
 #include "scope.h"
 #include "stretches.h"
 
@@ -39,17 +40,24 @@ struct waiter {
 /* --- which waits --- */
 
 int needs_host_open(struct needs_host *host, struct orders *orders, struct needs *needs,
-	struct db *db)
+	const struct run *run)
 {
-	const struct run *run = db->run;
-	int rc;
+	int64_t waited = 0;
 
 	host->orders = orders;
 	host->needs = needs;
 	host->run = run;
-	rc = polls_find(&host->polls, run, db) ? -1 : needs_host_is_worth_it(run, &host->polls);
-	if (rc <= 0)
-		return rc;
+	for (uint32_t id = 1; id < run_call_end(run) && waited < SHOWN_MIN_NS; id++) {
+		const struct run_call *call = run_call(run, id);
+		int64_t exit = call ? run_exit(run, call, id) : RUN_NEVER;
+		int64_t since = polls_since(run, id);
+
+		if (exit != RUN_NEVER && call_is_wait(call->kind))
+			since = call->enter;
+		waited += exit != RUN_NEVER && since != INT64_MIN ? exit - since : 0;
+	}
+	if (waited < SHOWN_MIN_NS)
+		return 0;
 	host->live = xcalloc(LIVE_WAITS, sizeof(*host->live));
 	for (uint32_t id = 1; id < run_call_end(run); id++) {
 		const struct run_call *call = run_call(run, id);
@@ -79,14 +87,13 @@ void needs_host_close(struct needs_host *host)
 	free(host->live);
 	host->live = NULL;
 	id_map_release(&host->threads, free_waiter);
-	polls_release(&host->polls);
 	map_release(&host->timed);
 	id_map_release(&host->kept, free);
 }
 
 int64_t needs_host_since(const struct needs_host *host, const struct walk_call *call)
 {
-	int64_t since = polls_since(&host->polls, call->id);
+	int64_t since = polls_since(host->run, call->id);
 
 	if (since == INT64_MIN && scope_is_explicit(call) && !call->result &&
 		call->exit != WALK_NEVER)

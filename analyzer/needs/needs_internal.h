@@ -8,7 +8,6 @@
 
 #include "needs.h"
 #include "id_map.h"
-#include "polls.h"
 #include "orders_without_waits.h"
 
 /* --- both --- */
@@ -57,7 +56,6 @@ struct needs_host {
 	struct orders *orders;
 	struct needs *needs;
 	const struct run *run;
-	struct polls polls;
 	struct map timed;   /* events whose elapsed times are read */
 	struct id_map kept; /* struct needs_kept, by thread */
 	struct id_map threads;
@@ -68,14 +66,11 @@ struct needs_host {
 };
 
 /*
- * Does a quick pass over the calls find waits that may be needless or too broad?  The full analysis
- * takes as long as the rest of the analysis.
+ * Returns 0 if all waits together take too little time for a finding about them, which saves as
+ * much time as the rest of the analysis takes; else 1.
  */
-int needs_host_is_worth_it(const struct run *run, const struct polls *polls);
-
-/* Returns that after preparing the analysis, or -1 after a message. */
 int needs_host_open(struct needs_host *host, struct orders *orders, struct needs *needs,
-	struct db *db);
+	const struct run *run);
 void needs_host_close(struct needs_host *host);
 
 /*

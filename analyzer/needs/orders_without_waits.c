@@ -23,12 +23,6 @@
 /* Streams remembered for one allocation; once there are more, unknown ones count as conflicts. */
 #define STREAM_LIMIT 256
 
-static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
-{
-	(void)arg, (void)call, (void)needs, (void)reason;
-	return 0;
-}
-
 /*
  * Returns 1 if all graphs do only device work, by kernels that access only memory they were given.
  */
@@ -43,11 +37,17 @@ static const char graphs_known_sql[] =
 
 #define USED_BY_SEVERAL UINT32_MAX
 
+/* Memory without a row shares that of row 0. */
+static uint32_t *user_of(const struct orders *orders, int64_t memory)
+{
+	return &orders->user[memory < (int64_t)orders->run->allocations.count ? memory : 0];
+}
+
 /* A call that makes a graph node uses nothing itself. */
 static void note_user(struct orders *orders, int64_t memory, uint32_t id)
 {
 	const struct run_call *call = run_call(orders->run, id);
-	uint32_t *user = &orders->user[memory];
+	uint32_t *user = user_of(orders, memory);
 
 	if (call && (call->stream || kind_has(call->kind, K_WORK)))
 		*user = !*user || *user == call->stream + 1 ? call->stream + 1 : USED_BY_SEVERAL;
@@ -71,7 +71,7 @@ static void find_users(struct orders *orders)
 
 int orders_init(struct orders *orders, struct db *db)
 {
-	orders->full = (struct order){ .edge = no_edge, .db = db };
+	orders->full = (struct order){ .db = db };
 	for (int i = 0; i < WITHOUT_COUNT; i++)
 		orders->loose[i].order = orders->full;
 	orders->memory.stream_limit = STREAM_LIMIT;
@@ -121,7 +121,7 @@ static void add_key(struct orders *orders, int64_t key)
 {
 	orders->names_memory = 1;
 	/* Operations of a single stream are ordered in every order that is tracked. */
-	if (key >= 0 && orders->user[key] != USED_BY_SEVERAL)
+	if (key >= 0 && *user_of(orders, key) != USED_BY_SEVERAL)
 		return;
 	for (size_t i = 0; i < orders->key_count; i++)
 		if (orders->key[i].id == key)

@@ -60,7 +60,9 @@ int order_edge(struct order *order, const struct walk_call *call, const struct o
 	if (state->op != ORDER_OP_UNKNOWN || (reason != ORDER_HOST && reason != ORDER_THREAD))
 		order->needs[reason] = order_later(order->needs[reason], *state);
 	order->needed |= 1u << reason;
-	return order->edge(order->arg, call->id, state->call, state->start ? ORDER_START : reason);
+	return order->edge ? order->edge(order->arg, call->id, state->call,
+				     state->start ? ORDER_START : reason)
+			   : 0;
 }
 
 int order_need(struct order *order, const struct walk_call *call, const struct order_state *state,

@@ -77,6 +77,7 @@ struct order_state {
 struct order {
 	/*
 	 * Receives each direct edge once, by later call in order of entry.  It returns -1 to stop.
+	 * NULL: nobody does.
 	 */
 	int (*edge)(void *arg, int64_t call, int64_t needs, enum order_reason reason);
 	void *arg;

@@ -150,7 +150,6 @@ static int add_all(const struct search *search, const struct handovers *handover
 static int run(const struct pass_input *input, struct findings *findings)
 {
 	struct search search = { .run = input->run, .findings = findings };
-	struct handovers handovers = { 0 };
 	int rc;
 
 	if (!host_run_count(input->run))
@@ -163,14 +162,12 @@ static int run(const struct pass_input *input, struct findings *findings)
 	if (db_int(input->db, "SELECT EXISTS (SELECT 1 FROM frame WHERE address < 0)", 0))
 		search.script = db_prepare(input->db,
 			"SELECT 1 FROM frame WHERE site = ? AND address < 0 LIMIT 1");
-	rc = !search.reader || !search.next || handovers_find(&handovers, input->run, input->db) ||
-			add_all(&search, &handovers)
+	rc = !search.reader || !search.next || add_all(&search, &input->run->evidence.handovers)
 		? -1
 		: 0;
 	sqlite3_finalize(search.next);
 	sqlite3_finalize(search.script);
 	access_close(search.reader);
-	handovers_release(&handovers);
 	return rc;
 }
 

@@ -126,16 +126,13 @@ static int64_t idle_part(const struct search *search, int64_t start, int64_t end
 /* Returns the last end of a call's operations, ns; 0: unknown. */
 static int64_t last_end(const struct run *run, const struct run_call *call)
 {
-	uint32_t id = call->last_work;
 	int64_t last = INT64_MIN;
 
-	while (id) {
-		const struct run_work *work = run_work(run, id);
-		int64_t end = run_end(run, work, id);
+	for (uint32_t id = 0; (id = run_next_work(run, call, id));) {
+		int64_t end = run_end(run, run_work(run, id), id);
 
 		if (end != RUN_NEVER && end > last)
 			last = end;
-		id = work->next == call->last_work ? 0 : work->next;
 	}
 	return last == INT64_MIN ? 0 : last;
 }

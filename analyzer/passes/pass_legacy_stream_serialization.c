@@ -128,15 +128,12 @@ static enum side side_of(const struct run *run, uint32_t id, uint32_t context)
 static int had_ended(const struct run *run, uint32_t id, int64_t time)
 {
 	const struct run_call *call = run_call(run, id);
-	uint32_t op = call->last_work;
 
-	while (op) {
-		const struct run_work *work = run_work(run, op);
-		int64_t end = run_end(run, work, op);
+	for (uint32_t op = 0; (op = run_next_work(run, call, op));) {
+		int64_t end = run_end(run, run_work(run, op), op);
 
 		if (end != RUN_NEVER && end <= time)
 			return 1;
-		op = work->next == call->last_work ? 0 : work->next;
 	}
 	return 0;
 }

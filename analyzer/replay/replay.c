@@ -341,7 +341,7 @@ int64_t replay_run(struct replay *replay, enum replay_contention contention)
 		raise_to(&last, replay->end[i]);
 		raise_to(&last, replay->thread[replay->step[i].thread].now);
 	}
-	if (!replay->changed) {
+	if (!replay->changes) {
 		memcpy(replay->held_unchanged, replay->held,
 			replay->step_count * sizeof(*replay->held));
 		memcpy(replay->end_unchanged, replay->end,

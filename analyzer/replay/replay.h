@@ -24,7 +24,6 @@
 #include "bounds.h"
 #include "change.h"
 #include "constants.h"
-#include "handovers.h"
 #include "id_map.h"
 #include "map.h"
 #include "pinned_copies.h"
@@ -192,13 +191,12 @@ struct replay {
 	struct replay_accident *accident; /* by number */
 	size_t accident_count;
 	struct replay_change *change;
-	int changed;
 	const struct set_ups *set_ups;
 	uint8_t *once; /* by line: its set-up is kept, not repeated */
 	/* Estimates (savings.c). */
 	int64_t as_it_was[REPLAY_CONTENTIONS]; /* the length of the unchanged replay, ns */
 	double error;                          /* relative error of that */
-	int64_t changes;                       /* number of changes since the last estimate */
+	int64_t changes;                       /* number of changes since replay_restore() */
 	uint64_t made;                         /* a hash of the changes, in their order */
 	struct map kept;                       /* made ^ contention -> saving */
 	int64_t steps_replayed;
@@ -235,7 +233,6 @@ struct savings {
 	struct db *db;
 	uint32_t *step_of;
 	struct id_map processes; /* struct replay, of those that made a call */
-	struct handovers handovers;
 	struct set_ups set_ups;
 };
 
@@ -284,7 +281,7 @@ void replay_sort(struct replay *replay, const struct run_evidence *evidence);
 void replay_find_host_work(struct replay *replay);
 
 /* Links the steps of threads, and those before which they were silent to what ended that. */
-void replay_find_handovers(struct replay *replay, const struct handovers *handovers);
+void replay_find_handovers(struct replay *replay);
 
 /* Divides the gap before the step, the next one in order, if it ended with a handover. */
 void replay_learn_handover(struct replay *replay, uint32_t number);
@@ -312,12 +309,12 @@ int replay_find_accidents(struct replay *replay, struct db *db);
 int64_t replay_needed(const struct replay *replay, uint32_t number);
 
 /*
- * Changes a call (bits of enum change; still_needs: a call, 0: none) until replay_restore().  A
- * change of a wait or an order applies to every call of the same kind from the same site: fixing a
- * line fixes all its calls.  With still_needs the other calls wait for its stream.  CHANGE_CALL,
- * CHANGE_NODE and CHANGE_OUTSIDE apply to the given calls only.
+ * Changes a call until replay_restore().  A change of a wait or an order applies to every call of
+ * the same kind from the same site: fixing a line fixes all its calls.  With still_needs the other
+ * calls wait for its stream.  CHANGE_CALL, CHANGE_NODE and CHANGE_OUTSIDE apply to the given calls
+ * only.
  */
-void replay_change(struct replay *replay, int64_t call, unsigned change, int64_t still_needs);
+void replay_change(struct replay *replay, const struct changed_call *changed);
 void replay_restore(struct replay *replay);
 
 /*

@@ -36,19 +36,23 @@ static void change_place(struct replay *replay, uint32_t number, uint8_t bits, u
 	}
 }
 
-void replay_change(struct replay *replay, int64_t call, unsigned bits, int64_t still_needs)
+void replay_change(struct replay *replay, const struct changed_call *changed)
 {
+	const uint64_t words[] = { replay->made, (uint64_t)changed->call, changed->change,
+		(uint64_t)changed->still_needs };
+	unsigned bits = changed->change;
 	uint32_t number = bits & CHANGE_OUTSIDE
-		? (uint32_t)map_get(&replay->silences, (uint64_t)call, REPLAY_NONE)
-		: replay_step_of(replay, call);
-	uint32_t needed = still_needs ? replay_step_of(replay, still_needs) : REPLAY_NONE;
+		? (uint32_t)map_get(&replay->silences, (uint64_t)changed->call, REPLAY_NONE)
+		: replay_step_of(replay, changed->call);
+	uint32_t needed = replay_step_of(replay, changed->still_needs);
 	uint32_t only = needed == REPLAY_NONE ? REPLAY_NONE : replay->step[needed].stream;
 	struct replay_change *change;
 
+	replay->made = map_hash_words(words, sizeof(words) / sizeof(*words));
+	replay->changes++;
 	if (number == REPLAY_NONE || !bits)
 		return;
 	change = &replay->change[number];
-	replay->changed = 1;
 	if (bits & CHANGE_ORDER || replay->step[number].act & STEP_BECOMES_ASYNC)
 		replay->orders = 1;
 	if (bits & CHANGE_WAIT && replay_is_result(&replay->step[number]))
@@ -69,16 +73,20 @@ void replay_change_results(struct replay *replay)
 	for (size_t i = 0; i < replay->step_count; i++)
 		if (replay->step[i].act & STEP_WAITS && replay_is_result(&replay->step[i]))
 			replay->change[i].bits |= CHANGE_WAIT;
-	replay->changed = replay->orders = replay->results = 1;
+	replay->orders = replay->results = 1;
+	replay->made = ~replay->made;
+	replay->changes++;
 }
 
 void replay_restore(struct replay *replay)
 {
-	for (size_t i = 0; replay->changed && i < replay->step_count; i++)
+	for (size_t i = 0; replay->changes && i < replay->step_count; i++)
 		replay->change[i] = (struct replay_change){ 0, 0, REPLAY_NONE, REPLAY_NONE };
-	for (size_t i = 0; replay->changed && i < replay->set_ups->lines; i++)
+	for (size_t i = 0; replay->changes && i < replay->set_ups->lines; i++)
 		replay->once[i] = 0;
-	replay->changed = replay->orders = replay->results = 0;
+	replay->orders = replay->results = 0;
+	replay->changes = 0;
+	replay->made = 0;
 }
 
 /* --- a wait that a fix removes may have ordered two operations: the fix must do it then --- */
@@ -112,7 +120,7 @@ int replay_find_accidents(struct replay *replay, struct db *db)
 
 int64_t replay_needed(const struct replay *replay, uint32_t number)
 {
-	uint32_t at = replay->changed ? replay->step[number].accident : REPLAY_NONE;
+	uint32_t at = replay->changes ? replay->step[number].accident : REPLAY_NONE;
 	int64_t ready = REPLAY_LONG_AGO;
 
 	for (; at != REPLAY_NONE; at = replay->accident[at].next)

@@ -144,8 +144,9 @@ static int is_fetch(const struct replay_step *copy, const struct replay_step *wa
 		(wait->stream == copy->stream || wait->scope >= SCOPE_DEVICE);
 }
 
-void replay_find_handovers(struct replay *replay, const struct handovers *handovers)
+void replay_find_handovers(struct replay *replay)
 {
+	const struct handovers *handovers = &replay->run->evidence.handovers;
 	/* By step: the thread's next one; by thread: its first one, then that after a handover. */
 	uint32_t *next = xcalloc(replay->step_count, sizeof(*next));
 	uint32_t *first = xcalloc(replay->threads.count, sizeof(*first));

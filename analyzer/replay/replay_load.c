@@ -15,16 +15,15 @@
 
 /* What is known of a call before the steps are read; a mask. */
 enum call_mark {
-	CALL_HOLDS = 1 << 0,  /* caused a hold, by other means than streams and events */
+	/* Caused a hold by other means, or allocated what was freed by waiting for the device. */
+	CALL_MATTERS = 1 << 0,
 	CALL_BLOCKS = 1 << 1, /* blocked those of other threads */
-	CALL_MAKES = 1 << 2,  /* allocated what another one freed by waiting for the device */
 };
 
 struct loader {
 	struct savings *savings;
 	const struct run *run;
 	struct db *db;
-	struct polls polls;
 	struct run_cursor operands, freed; /* sorted by call */
 	struct map marks;                  /* call -> mask of enum call_mark */
 	struct map held;   /* call -> the first hold of its operations, by other means than above */
@@ -123,14 +122,7 @@ static void refuse_by_call(struct replay *replay, const struct walk_call *call)
 /* Returns the number of a row, in order of appearance; REPLAY_NONE for row 0. */
 static uint32_t number(struct map *map, int64_t row)
 {
-	uint64_t next = map->count, found;
-
-	if (!row)
-		return REPLAY_NONE;
-	found = map_get(map, (uint64_t)row, next);
-	if (found == next)
-		map_set(map, (uint64_t)row, next);
-	return (uint32_t)found;
+	return row ? (uint32_t)map_number(map, (uint64_t)row) : REPLAY_NONE;
 }
 
 /* Returns the acts of a call, with those once it is changed: enum step_act. */
@@ -381,7 +373,7 @@ static int read_acts(const struct loader *loader, const struct replay *replay,
 	const struct walk_call *call, struct replay_step *step)
 {
 	unsigned marks = (unsigned)map_get(&loader->marks, (uint64_t)call->id, 0);
-	int64_t since = polls_since(&loader->polls, call->id);
+	int64_t since = polls_since(loader->run, call->id);
 	enum kind_family family = kind_family(call->kind);
 
 	step->act = acts_of(call);
@@ -399,9 +391,8 @@ static int read_acts(const struct loader *loader, const struct replay *replay,
 	/* A pageable source is staged: mostly the copy does not wait. */
 	if (call_is_async_copy(call->kind) && !(step->act & (STEP_WAITS_OWN | STEP_MEASURED)))
 		step->act &= ~(unsigned)STEP_WAITS;
-	return step->act || step->trimmed || marks & (CALL_HOLDS | CALL_MAKES) ||
-		family == FAMILY_graph || family == FAMILY_exec || family == FAMILY_capture ||
-		family == FAMILY_graph_launch;
+	return step->act || step->trimmed || marks & CALL_MATTERS || family == FAMILY_graph ||
+		family == FAMILY_exec || family == FAMILY_capture || family == FAMILY_graph_launch;
 }
 
 static int read_step(void *arg, const struct walk_call *call)
@@ -494,7 +485,7 @@ static void read_evidence(struct loader *loader)
 
 		if (hold->reason == HOLD_LEGACY || hold->reason == HOLD_EVENT)
 			continue;
-		mark(loader, hold->via, CALL_HOLDS);
+		mark(loader, hold->via, CALL_MATTERS);
 		if (work && run_work(run, hold->behind) &&
 			map_get(&loader->held, work->call, UINT64_MAX) == UINT64_MAX)
 			map_set(&loader->held, work->call, i);
@@ -505,7 +496,7 @@ static void read_evidence(struct loader *loader)
 		const struct run_allocation *allocation = run_allocation(run, id);
 
 		if (run_wait_of(evidence, allocation->freed))
-			mark(loader, allocation->created, CALL_MAKES);
+			mark(loader, allocation->created, CALL_MATTERS);
 	}
 	for (uint64_t i = 0; i < run->claims.count; i++)
 		if (claim[i].direction != CLAIM_LOAD)
@@ -552,14 +543,13 @@ int replay_load(struct savings *savings, struct db *db)
 		.freed = { .rows = &db->run->freed } };
 	struct map *maps[] = { &loader.marks, &loader.held, &loader.writes, &loader.firsts,
 		&loader.execs, &loader.nodes, &loader.sizes, &loader.captures, &loader.recorded };
-	int rc = polls_find(&loader.polls, db->run, db) || read_graphs(&loader) ? -1 : 0;
+	int rc = read_graphs(&loader);
 
 	savings->step_of = xcalloc(run_call_end(db->run), sizeof(*savings->step_of));
 	if (!rc) {
 		read_evidence(&loader);
 		rc = walk(db, read_step, &loader);
 	}
-	polls_release(&loader.polls);
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_release(maps[i]);
 	return rc;

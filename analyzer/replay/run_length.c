@@ -24,53 +24,43 @@ static void extend_end(struct span *span, int64_t end)
 		span->last = end;
 }
 
+/* Of a process. */
+struct lengths {
+	struct span whole;  /* the first call that submitted an operation, to the last end */
+	struct span active; /* the first operation to the last */
+	struct busy device; /* with operations on known streams */
+	int64_t busiest;    /* the busy time of the busiest stream, ns */
+};
+
 /*
- * Finds the first call that submitted an operation to the last end, before code and contexts are
- * unloaded.  Starting CUDA takes 150 ms to a second, ending it 1 to 30 ms, part of it the
- * recorder's: a short run's mistakes would not count.
+ * The whole ends before code and contexts are unloaded.  Starting CUDA takes 150 ms to a second,
+ * ending it 1 to 30 ms, part of it the recorder's: a short run's mistakes would not count.
  */
-static struct span find_whole(const struct run *run, int64_t process)
+static void measure_calls(const struct run *run, int64_t process, struct span *whole)
 {
 	int64_t since = unknown_since(run, process);
-	struct span whole = { RUN_NEVER, 0 };
-	uint32_t submitted = 0;
 
-	for (uint32_t id = 1; id < run_work_end(run); id++) {
-		const struct run_work *work = run_work(run, id);
-
-		if (!work || run_where(run, work)->process != process)
-			continue;
-		if (work->call && (!submitted || work->call < submitted))
-			submitted = work->call;
-		extend_end(&whole, run_end(run, work, id));
-	}
 	for (uint32_t id = 1; id < run_call_end(run); id++) {
 		const struct run_call *call = run_call(run, id);
 		enum kind_family family;
 
 		if (!call || run_payload(run, call)->process != process || call->enter >= since)
 			continue;
-		if (call->enter < whole.first)
-			whole.first = call->enter;
+		if (call->enter < whole->first)
+			whole->first = call->enter;
 		family = kind_family(call->kind);
 		if (family != FAMILY_runtime && family != FAMILY_context_end &&
 			call->kind != KIND_MODULE_UNLOAD)
-			extend_end(&whole, run_exit(run, call, id));
+			extend_end(whole, run_exit(run, call, id));
 	}
-	if (run_call(run, submitted))
-		whole.first = run_call(run, submitted)->enter;
-	return whole;
 }
 
-/* Finds the first operation to the last; *busiest: the busy time of the busiest stream, ns. */
-static struct span find_active(const struct run *run, int64_t process, int64_t *busiest,
-	struct busy *device)
+static void measure_works(const struct run *run, int64_t process, struct lengths *lengths)
 {
-	struct span active = { RUN_NEVER, INT64_MIN };
 	/* By stream, ns; of legacy streams that threads share, by thread. */
 	struct map busy = { 0 };
+	uint32_t submitted = 0;
 
-	*busiest = 0;
 	for (uint32_t id = 1; id < run_work_end(run); id++) {
 		const struct run_work *work = run_work(run, id);
 		const struct run_call *call = work ? run_call(run, work->call) : NULL;
@@ -78,16 +68,21 @@ static struct span find_active(const struct run *run, int64_t process, int64_t *
 		int64_t end = work ? run_end(run, work, id) : RUN_NEVER, sum;
 		uint64_t key = (uint64_t)stream << 32;
 
-		/* Only operations on a known stream count as the device's time. */
-		if (!stream || run_where(run, work)->process != process)
+		if (!work || run_where(run, work)->process != process)
 			continue;
-		extend_end(&active, end);
-		if (work->start < active.first)
-			active.first = work->start;
+		if (work->call && (!submitted || work->call < submitted))
+			submitted = work->call;
+		extend_end(&lengths->whole, end);
+		/* Only operations on a known stream count as the device's time. */
+		if (!stream)
+			continue;
+		extend_end(&lengths->active, end);
+		if (work->start < lengths->active.first)
+			lengths->active.first = work->start;
 		if (work->start == RUN_NEVER || end == RUN_NEVER)
 			continue;
 		end = run_busy_end(run, work, id);
-		busy_add(device, work->start, end);
+		busy_add(&lengths->device, work->start, end);
 		if (stream >= run->stream_count)
 			continue;
 		/* The work of each thread could have a stream of its own. */
@@ -98,10 +93,12 @@ static struct span find_active(const struct run *run, int64_t process, int64_t *
 			key |= call->thread;
 		sum = (int64_t)map_get(&busy, key, 0) + end - work->start;
 		map_set(&busy, key, (uint64_t)sum);
-		*busiest = sum > *busiest ? sum : *busiest;
+		lengths->busiest = sum > lengths->busiest ? sum : lengths->busiest;
 	}
+	if (run_call(run, submitted))
+		lengths->whole.first = run_call(run, submitted)->enter;
 	map_release(&busy);
-	return active;
+	busy_join(&lengths->device);
 }
 
 /*
@@ -126,23 +123,16 @@ static int64_t length_of(struct db *db, int64_t process, const struct span *span
 
 int run_length(struct db *db, int64_t process, struct run_length *length)
 {
-	struct run *own;
-	const struct run *run = run_of(db, &own);
-	struct busy device = { 0 };
-	struct span whole, active;
-	int64_t busiest, idle;
+	struct lengths lengths = { .whole = { RUN_NEVER, 0 }, .active = { RUN_NEVER, INT64_MIN } };
+	int64_t idle;
 
-	if (!run)
-		return -1;
-	whole = find_whole(run, process);
-	active = find_active(run, process, &busiest, &device);
-	busy_join(&device);
-	idle = length_of(db, process, &active);
-	length->whole = length_of(db, process, &whole);
-	length->idle = excess(idle, busiest);
-	length->serial = excess(busy_total(&device), busiest);
-	busy_release(&device);
-	run_close(own);
+	measure_calls(db->run, process, &lengths.whole);
+	measure_works(db->run, process, &lengths);
+	idle = length_of(db, process, &lengths.active);
+	length->whole = length_of(db, process, &lengths.whole);
+	length->idle = excess(idle, lengths.busiest);
+	length->serial = excess(busy_total(&lengths.device), lengths.busiest);
+	busy_release(&lengths.device);
 	if (idle < 0 || length->whole < 0)
 		return -1;
 	length->whole += !length->whole;

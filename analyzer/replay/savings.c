@@ -43,7 +43,7 @@ static void make_room(struct replay *replay)
 			replay->device_count = replay->step[i].device + 1;
 	ROOM(booking, (size_t)replay->device_count * ENGINE_COUNT);
 #undef ROOM
-	replay->changed = 1;
+	replay->changes = 1;
 	replay_restore(replay);
 }
 
@@ -76,7 +76,7 @@ static int prepare(struct savings *savings, struct replay *replay)
 	if (replay_find_accidents(replay, savings->db))
 		return -1;
 	replay_find_host_work(replay);
-	replay_find_handovers(replay, &savings->handovers);
+	replay_find_handovers(replay);
 	replay_learn(replay);
 	/* The likely one last: replay_takers() compares with it. */
 	for (int i = REPLAY_CONTENTIONS; i-- > 0;)
@@ -113,7 +113,6 @@ struct savings *savings_open(struct db *db)
 
 	savings->db = db;
 	rc = replay_load(savings, db) || pinned_find(&pinned, db) ||
-			handovers_find(&savings->handovers, db->run, db) ||
 			set_ups_find(&savings->set_ups, db->run, db) ||
 			!(q = db_prepare(db, "SELECT id, clock = 'virtual' FROM process"))
 		? -1
@@ -144,7 +143,6 @@ void savings_close(struct savings *savings)
 	if (!savings)
 		return;
 	id_map_release(&savings->processes, free_replay);
-	handovers_release(&savings->handovers);
 	set_ups_release(&savings->set_ups);
 	free(savings->step_of);
 	free(savings);
@@ -179,8 +177,7 @@ int savings_store(struct savings *savings)
 	return rc;
 }
 
-/* Returns NULL if savings of the process are not estimated. */
-static struct replay *replay_of(const struct savings *savings, int64_t process)
+struct replay *savings_of(const struct savings *savings, int64_t process)
 {
 	struct replay *replay = id_map_get(&savings->processes, process);
 
@@ -189,45 +186,24 @@ static struct replay *replay_of(const struct savings *savings, int64_t process)
 
 /* --- changes --- */
 
-static void change(struct replay *replay, const struct changed_call *changed)
+void savings_change(struct replay *replay, const struct changed_call *changed, size_t count,
+	int joined)
 {
-	const uint64_t words[] = { replay->made, (uint64_t)changed->call, changed->change,
-		(uint64_t)changed->still_needs };
-
-	replay_change(replay, changed->call, changed->change, changed->still_needs);
-	replay->made = map_hash_words(words, sizeof(words) / sizeof(*words));
-	replay->changes++;
-}
-
-void savings_change(struct savings *savings, int64_t process, const struct changed_call *changed,
-	size_t count)
-{
-	struct replay *replay = replay_of(savings, process);
-
 	for (size_t i = 0; replay && i < count; i++)
-		change(replay, &changed[i]);
+		if (joined || !changed[i].joint)
+			replay_change(replay, &changed[i]);
 }
 
-static void restore(struct replay *replay)
+void savings_admit(struct replay *replay, int64_t call)
 {
-	replay_restore(replay);
-	replay->changes = 0;
-	replay->made = 0;
-}
-
-void savings_admit(struct savings *savings, int64_t process, int64_t call)
-{
-	struct replay *replay = replay_of(savings, process);
 	uint32_t step = replay ? replay_step_of(replay, call) : REPLAY_NONE;
 
 	if (step != REPLAY_NONE)
 		map_set(&replay->admitted, replay_place(&replay->step[step]), 1);
 }
 
-int savings_has_room(const struct savings *savings, int64_t process)
+int savings_has_room(const struct replay *replay)
 {
-	const struct replay *replay = replay_of(savings, process);
-
 	return replay && replay->steps_replayed < ROOM_STEPS;
 }
 
@@ -255,20 +231,17 @@ static int64_t saved_best(struct replay *replay, int anew)
 	return clamp(saved(replay, REPLAY_LIKELY, anew), 0, replay->measured);
 }
 
-int savings_estimate_best(struct savings *savings, int64_t process, int64_t *best)
+int savings_estimate_best(struct replay *replay, int64_t *best)
 {
-	struct replay *replay = replay_of(savings, process);
-
 	if (!replay || !replay->changes)
 		return 0;
 	*best = saved_best(replay, 0);
-	restore(replay);
+	replay_restore(replay);
 	return 1;
 }
 
-int savings_estimate(struct savings *savings, int64_t process, struct saving *saving)
+int savings_estimate(struct replay *replay, struct saving *saving)
 {
-	struct replay *replay = replay_of(savings, process);
 	double share = LEAST_ERROR_PERCENT / 100.0;
 	int64_t error;
 
@@ -287,7 +260,7 @@ int savings_estimate(struct savings *savings, int64_t process, struct saving *sa
 	saving->low = clamp(saving->low, 0, saving->best);
 	saving->high =
 		clamp(saved(replay, REPLAY_LEAST, 0), saving->best, replay->measured) + error;
-	restore(replay);
+	replay_restore(replay);
 	return 1;
 }
 
@@ -318,18 +291,15 @@ static int64_t loop_time(const struct replay *replay, uint32_t thread, const str
 	return last - before - paused;
 }
 
-int savings_estimate_ceiling(struct savings *savings, int64_t process, int results,
-	const struct run_loop *loop, struct ceiling *ceiling)
+int savings_estimate_ceiling(struct replay *replay, int results, const struct run_loop *loop,
+	struct ceiling *ceiling)
 {
-	struct replay *replay = replay_of(savings, process);
 	uint32_t thread;
 
 	if (!replay)
 		return 0;
-	if (results) {
+	if (results)
 		replay_change_results(replay);
-		replay->made = ~replay->made;
-	}
 	saved_best(replay, 1);
 	thread = (uint32_t)map_get(&replay->threads, (uint64_t)loop->thread, REPLAY_NONE);
 	*ceiling =
@@ -342,14 +312,12 @@ int savings_estimate_ceiling(struct savings *savings, int64_t process, int resul
 		if (step->thread == thread && run_loop_has(loop, step->enter))
 			ceiling->blocked += replay->held[i];
 	}
-	restore(replay);
+	replay_restore(replay);
 	return 1;
 }
 
-size_t savings_find_takers(struct savings *savings, int64_t process, struct changed_call *taker,
-	size_t most)
+size_t savings_find_takers(struct replay *replay, struct changed_call *taker, size_t most)
 {
-	struct replay *replay = replay_of(savings, process);
 	struct changed_call found[TAKER_ROUND];
 	int64_t alone, together, least;
 	size_t count = 0, more;
@@ -364,11 +332,11 @@ size_t savings_find_takers(struct savings *savings, int64_t process, struct chan
 			break;
 		for (size_t i = 0; i < more; i++) {
 			taker[count++] = found[i];
-			change(replay, &found[i]);
+			replay_change(replay, &found[i]);
 		}
 		together = saved_best(replay, 1);
 	}
-	restore(replay);
+	replay_restore(replay);
 	least = replay->measured * FINDING_MIN_PERCENT / 100;
 	return together - alone >= least && together > JOINED_FACTOR * alone ? count : 0;
 }

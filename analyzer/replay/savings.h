@@ -25,8 +25,10 @@ struct saving {
 struct changed_call {
 	int64_t call, still_needs;
 	unsigned change;
+	int joint; /* changed only if that is asked for */
 };
 
+struct replay;
 struct run_loop;
 struct savings;
 
@@ -34,15 +36,18 @@ struct savings;
 struct savings *savings_open(struct db *db);
 void savings_close(struct savings *savings);
 
-/* Changes calls of a process for its next estimate. */
-void savings_change(struct savings *savings, int64_t process, const struct changed_call *changed,
-	size_t count);
+/* Returns the replay of a process, NULL: its savings are not estimated. */
+struct replay *savings_of(const struct savings *savings, int64_t process);
+
+/* Changes calls for the next estimate, with joint ones if joined. */
+void savings_change(struct replay *replay, const struct changed_call *changed, size_t count,
+	int joined);
 
 /* Estimates the saving of the changes, and undoes them.  Returns 1, or 0 without an estimate. */
-int savings_estimate(struct savings *savings, int64_t process, struct saving *saving);
+int savings_estimate(struct replay *replay, struct saving *saving);
 
 /* Like savings_estimate(), without the ends of the interval: takes a quarter of the time. */
-int savings_estimate_best(struct savings *savings, int64_t process, int64_t *best);
+int savings_estimate_best(struct replay *replay, int64_t *best);
 
 /* The most that the loop can save, and for how long its thread is blocked in it then, ns. */
 struct ceiling {
@@ -53,22 +58,21 @@ struct ceiling {
  * Estimates it for the changes; with results, all waits for results are left out, too.  Undoes the
  * changes.  Returns as savings_estimate().
  */
-int savings_estimate_ceiling(struct savings *savings, int64_t process, int results,
-	const struct run_loop *loop, struct ceiling *ceiling);
+int savings_estimate_ceiling(struct replay *replay, int results, const struct run_loop *loop,
+	struct ceiling *ceiling);
 
-/* Admits an explicit wait, as replay_admit(). */
-void savings_admit(struct savings *savings, int64_t process, int64_t call);
+/* Admits an explicit wait to those that savings_find_takers() may find. */
+void savings_admit(struct replay *replay, int64_t call);
 
 /*
  * Finds calls of other places that would wait as a side effect instead of the changed ones, so that
  * the change alone saves little: they should be changed too.  Returns their number, up to most; 0
  * also if they would not save much more.  Undoes the changes.
  */
-size_t savings_find_takers(struct savings *savings, int64_t process, struct changed_call *taker,
-	size_t most);
+size_t savings_find_takers(struct replay *replay, struct changed_call *taker, size_t most);
 
-/* Is there time for one more optional estimate of a process? */
-int savings_has_room(const struct savings *savings, int64_t process);
+/* Is there time for one more optional estimate? */
+int savings_has_room(const struct replay *replay);
 
 /* Fills table replay, except the saving of all findings together. */
 int savings_store(struct savings *savings);

@@ -38,8 +38,7 @@ static void free_place(void *object)
 	struct finding_place *place = object;
 
 	free(place->reason);
-	free(place->changed.call);
-	free(place->with.call);
+	free(place->changed);
 	free(place);
 }
 
@@ -107,13 +106,14 @@ static void add_cost(const struct findings *findings, struct cost *cost,
 	}
 }
 
-static void add_change(struct changes *changes, const struct instance *instance, int64_t call,
-	unsigned change)
+static void add_change(struct finding_place *place, const struct instance *instance, int64_t call,
+	unsigned change, int joint)
 {
-	if (change && call)
-		*array_push(changes->call, changes->count) = (struct changed_call){ .call = call,
-			.still_needs = instance->still_needs,
-			.change = change };
+	if (!change || !call)
+		return;
+	place->has_joint |= joint;
+	*array_push(place->changed, place->changed_count) =
+		(struct changed_call){ call, instance->still_needs, change, joint };
 }
 
 /* The more certain of two instances comes first, then one that nothing kept in order. */
@@ -159,7 +159,7 @@ static void add_reason(struct finding_place *place, const struct instance *insta
 	place->worst.total = place->cost.count;
 }
 
-static int add(struct findings *findings, const struct instance *instance, int masked)
+int findings_add(struct findings *findings, const struct instance *instance)
 {
 	int64_t site = places_line(findings->places, instance->call);
 	int64_t other_site = places_line(findings->places, instance->other_call);
@@ -170,12 +170,12 @@ static int add(struct findings *findings, const struct instance *instance, int m
 	if (site < 0 || other_site < 0)
 		return -1;
 	finding = id_map_need(&findings->by_key,
-		instance->process << 9 | masked << 8 | instance->rule, sizeof(*finding));
+		instance->process << 9 | instance->masked << 8 | instance->rule, sizeof(*finding));
 	if (!finding->count) {
 		finding->rule = instance->rule;
 		finding->process = instance->process;
-		*(masked ? array_push(findings->masked, findings->masked_count)
-			 : array_push(findings->finding, findings->count)) = finding;
+		*(instance->masked ? array_push(findings->masked, findings->masked_count)
+				   : array_push(findings->finding, findings->count)) = finding;
 	}
 	/* Site rows are far below 2^31, so that two fit into the key. */
 	place = id_map_need(&finding->by_lines, site << 31 | other_site, sizeof(*place));
@@ -188,22 +188,12 @@ static int add(struct findings *findings, const struct instance *instance, int m
 	}
 	add_cost(findings, &place->cost, instance);
 	add_reason(place, instance);
-	add_change(&place->changed, instance, instance->call, instance->change);
+	add_change(place, instance, instance->call, instance->change, 0);
 	for (int i = 0; i < FINDING_ALSO; i++) {
-		add_change(&place->changed, instance, instance->also[i], instance->change);
-		add_change(&place->with, instance, instance->with[i], with_change);
+		add_change(place, instance, instance->also[i], instance->change, 0);
+		add_change(place, instance, instance->with[i], with_change, 1);
 	}
 	return 0;
-}
-
-int findings_add(struct findings *findings, const struct instance *instance)
-{
-	return add(findings, instance, 0);
-}
-
-int findings_add_masked(struct findings *findings, const struct instance *instance)
-{
-	return add(findings, instance, 1);
 }
 
 /* --- weights --- */

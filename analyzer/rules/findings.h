@@ -55,7 +55,11 @@ struct instance {
 	int64_t alike, total;         /* set by findings: those with this why, of so many there */
 	int64_t still_needs;          /* with CHANGE_WAIT: a call it must still wait for, 0: none */
 	int own;                      /* that is its own thread's last work, needed or not */
-	int masked;                   /* set by findings: it saves time only with other fixes */
+	/*
+	 * A wait that other waits may hide, added once more whatever it costs by itself; so a
+	 * finding's place that saves time only with other fixes (findings_replay.c).
+	 */
+	int masked;
 	int reads; /* a script's line reads a result: other reads may wait in its place */
 };
 #define FINDING_DELAY (-1)
@@ -67,9 +71,6 @@ struct findings *findings_new(struct db *db, struct words *words);
 void findings_free(struct findings *findings);
 
 int findings_add(struct findings *findings, const struct instance *instance);
-
-/* Adds a wait that other waits may hide (findings_replay.c), whatever it costs by itself. */
-int findings_add_masked(struct findings *findings, const struct instance *instance);
 
 /* Returns how many turns the loop of a process has; 0: it has none. */
 int64_t findings_turns(const struct findings *findings, int64_t process);

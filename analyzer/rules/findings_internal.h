@@ -29,11 +29,6 @@ struct part {
 	int64_t turn;  /* saving per turn, ns */
 };
 
-struct changes {
-	struct changed_call *call;
-	size_t count;
-};
-
 /* The instances of a place with the same reason (struct instance, why). */
 struct reason_count {
 	int64_t count;
@@ -46,12 +41,14 @@ struct finding_place {
 	int64_t site, other_site; /* sites that represent the lines; 0: unknown */
 	int64_t line;             /* the line to change */
 	struct cost cost;
-	int64_t line_cost;      /* cost of all places with this line, ns */
-	struct changes changed; /* changes of its instances; empty: unknown */
-	struct changes with;    /* likewise, to make as well if worst.joined */
-	int shown;              /* shown with its finding */
-	int replayed;           /* alone is valid */
-	int64_t alone;          /* saving if only this line of the finding is changed, ns */
+	int64_t line_cost; /* cost of all places with this line, ns */
+	/* Changes of its instances, joint ones only if worst.joined; empty: unknown. */
+	struct changed_call *changed;
+	size_t changed_count;
+	int has_joint;
+	int shown;     /* shown with its finding */
+	int replayed;  /* alone is valid */
+	int64_t alone; /* saving if only this line of the finding is changed, ns */
 	/*
 	 * Of the first place: once findings of these rules (1 << rule) are fixed, the whole finding
 	 * saves only so much, ns.  0: it saves as much as alone.
@@ -106,6 +103,8 @@ void finding_collect_lines(struct finding *finding);
 
 /* Sorts lines by their own saving, once that is known. */
 void finding_sort_by_saving(struct finding *finding);
+
+void cost_add(struct cost *sum, const struct cost *cost);
 
 /* Returns waited plus delayed, ns. */
 int64_t cost_of(const struct cost *cost);

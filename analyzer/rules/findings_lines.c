@@ -55,7 +55,7 @@ int finding_next_line(const struct finding *finding, struct finding_line *line)
 	return line->count > 0;
 }
 
-static void add(struct cost *sum, const struct cost *cost)
+void cost_add(struct cost *sum, const struct cost *cost)
 {
 	sum->count += cost->count;
 	sum->waited += cost->waited;
@@ -92,14 +92,14 @@ void finding_collect_lines(struct finding *finding)
 		struct cost cost = { 0 };
 
 		for (size_t i = 0; i < line.count; i++)
-			add(&cost, &line.place[i]->cost);
+			cost_add(&cost, &line.place[i]->cost);
 		if (!is_fence && cost.count < FINDING_MIN_COUNT && cost_of(&cost) < FINDING_MIN_NS)
 			continue;
 		for (size_t i = 0; i < line.count; i++) {
 			line.place[i]->line_cost = cost_of(&cost);
 			finding->place[kept++] = line.place[i];
 		}
-		add(&finding->cost, &cost);
+		cost_add(&finding->cost, &cost);
 	}
 	finding->count = kept;
 	sort(finding, by_line);

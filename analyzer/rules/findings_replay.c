@@ -15,36 +15,30 @@
 #include "run_evidence.h"
 
 /* Change calls for the next estimate. */
-static void change_places(struct savings *savings, int64_t process,
-	struct finding_place *const *place, size_t count)
+static void change_places(struct replay *replay, struct finding_place *const *place, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct changes *changed = &place[i]->changed, *with = &place[i]->with;
-
-		savings_change(savings, process, changed->call, changed->count);
-		if (place[i]->worst.joined)
-			savings_change(savings, process, with->call, with->count);
-	}
+	for (size_t i = 0; i < count; i++)
+		savings_change(replay, place[i]->changed, place[i]->changed_count,
+			place[i]->worst.joined);
 }
 
-static void change_finding(struct savings *savings, const struct finding *finding)
+static void change_finding(struct replay *replay, const struct finding *finding)
 {
-	change_places(savings, finding->process, finding->place, finding->count);
+	change_places(replay, finding->place, finding->count);
 }
 
 /* --- lines --- */
 
 /* Returns what the line saves, with the calls listed under `with` if joined; 0 also if unknown. */
-static int64_t replay_line(struct savings *savings, int64_t process,
-	const struct finding_line *line, int joined)
+static int64_t replay_line(struct replay *replay, const struct finding_line *line, int joined)
 {
 	int64_t saving = 0;
 	int replayed;
 
 	for (size_t i = 0; i < line->count; i++)
 		line->place[i]->worst.joined = joined;
-	change_places(savings, process, line->place, line->count);
-	replayed = savings_estimate_best(savings, process, &saving);
+	change_places(replay, line->place, line->count);
+	replayed = savings_estimate_best(replay, &saving);
 	for (size_t i = 0; i < line->count && replayed; i++) {
 		line->place[i]->alone = saving;
 		line->place[i]->replayed = 1;
@@ -81,23 +75,23 @@ static int has_own_finding(struct findings *findings, int64_t process, const str
 /* --- findings --- */
 
 /* Adds calls that would wait instead of the changed ones to the finding. */
-static void add_takers(struct savings *savings, struct finding *finding)
+static void add_takers(struct replay *replay, struct finding *finding)
 {
-	struct changes *changes = &finding->place[0]->changed;
+	struct finding_place *place = finding->place[0];
 	struct changed_call taker[FINDING_ALSO];
-	size_t count = savings_find_takers(savings, finding->process, taker, FINDING_ALSO);
+	size_t count = savings_find_takers(replay, taker, FINDING_ALSO);
 
 	for (size_t i = 0; i < count; i++)
-		*array_push(changes->call, changes->count) = taker[i];
+		*array_push(place->changed, place->changed_count) = taker[i];
 }
 
-static void replay_lines(struct savings *savings, struct finding *finding)
+static void replay_lines(struct replay *replay, struct finding *finding)
 {
 	struct finding_line line = { NULL, 0 };
 
-	while (finding_next_line(finding, &line) && savings_has_room(savings, finding->process))
+	while (finding_next_line(finding, &line) && savings_has_room(replay))
 		if (!line.place[0]->replayed)
-			replay_line(savings, finding->process, &line, line.place[0]->worst.joined);
+			replay_line(replay, &line, line.place[0]->worst.joined);
 	finding_sort_by_saving(finding);
 }
 
@@ -125,33 +119,33 @@ static int replay_finding(struct findings *findings, struct finding *finding)
 {
 	const struct run_length *run = id_map_get(&findings->runs, finding->process);
 	double least = FINDING_MIN_PERCENT / 100.0 * (double)run->whole;
-	struct savings *savings = findings->savings;
-	int64_t process = finding->process;
+	struct replay *replay = savings_of(findings->savings, finding->process);
 	struct finding_line line = { NULL, 0 };
 
 	if (!is_wanted(findings, finding) || rules[finding->rule].group == GROUP_pace)
 		return 0;
-	while (finding_next_line(finding, &line) && savings_has_room(savings, process)) {
+	while (finding_next_line(finding, &line) && savings_has_room(replay)) {
 		int64_t alone, joined;
-		size_t with = 0;
+		int with = 0;
 		int owned;
 
 		for (size_t i = 0; i < line.count; i++)
-			with += line.place[i]->with.count;
-		owned = with ? has_own_finding(findings, process, &line.place[0]->worst) : 1;
+			with |= line.place[i]->has_joint;
+		owned = with ? has_own_finding(findings, finding->process, &line.place[0]->worst)
+			     : 1;
 		if (owned < 0)
 			return -1;
 		if (owned)
 			continue;
-		alone = replay_line(savings, process, &line, 0);
-		joined = replay_line(savings, process, &line, 1);
+		alone = replay_line(replay, &line, 0);
+		joined = replay_line(replay, &line, 1);
 		if ((double)joined < least || joined <= JOINED_FACTOR * alone)
-			replay_line(savings, process, &line, 0);
+			replay_line(replay, &line, 0);
 	}
-	change_finding(savings, finding);
-	add_takers(savings, finding);
-	change_finding(savings, finding);
-	finding->replayed = savings_estimate(savings, process, &finding->saving);
+	change_finding(replay, finding);
+	add_takers(replay, finding);
+	change_finding(replay, finding);
+	finding->replayed = savings_estimate(replay, &finding->saving);
 	line = (struct finding_line){ NULL, 0 };
 	finding_next_line(finding, &line);
 	for (size_t i = 0; i < line.count && line.count == finding->count; i++) {
@@ -166,16 +160,16 @@ static int replay_finding(struct findings *findings, struct finding *finding)
  * Waits that nothing is known to need may be left out with others, however little each costs. Other
  * rules leave out waits for results, which are needed.
  */
-static void admit_waits(struct savings *savings, const struct finding *finding)
+static void admit_waits(struct replay *replay, const struct finding *finding)
 {
 	if (finding->rule != RULE_needless_wait && finding->rule != RULE_redundant_sync)
 		return;
 	for (size_t i = 0; i < finding->count; i++) {
-		const struct changes *changes = &finding->place[i]->changed;
+		const struct finding_place *place = finding->place[i];
 
-		for (size_t k = 0; k < changes->count; k++)
-			if (changes->call[k].change & CHANGE_CALL)
-				savings_admit(savings, finding->process, changes->call[k].call);
+		for (size_t k = 0; k < place->changed_count; k++)
+			if (place->changed[k].change & CHANGE_CALL)
+				savings_admit(replay, place->changed[k].call);
 	}
 }
 
@@ -187,8 +181,7 @@ static void admit_waits(struct savings *savings, const struct finding *finding)
 
 /* At most two findings for each rule. */
 struct together {
-	struct savings *savings;
-	int64_t process;
+	struct replay *replay;
 	struct finding *finding[2 * RULE_COUNT];
 	size_t count;
 };
@@ -199,12 +192,12 @@ static void change_together(const struct together *together, size_t count,
 {
 	for (size_t i = 0; i < count; i++)
 		if (together->finding[i] != except)
-			change_finding(together->savings, together->finding[i]);
+			change_finding(together->replay, together->finding[i]);
 }
 
 static struct together shown_together(struct findings *findings, int64_t process)
 {
-	struct together shown = { .savings = findings->savings, .process = process };
+	struct together shown = { .replay = savings_of(findings->savings, process) };
 
 	for (size_t i = 0; i < findings->count; i++) {
 		struct finding *finding = findings->finding[i];
@@ -221,7 +214,7 @@ static int64_t saved_together(const struct together *together, size_t count,
 	int64_t best = 0;
 
 	change_together(together, count, except);
-	savings_estimate_best(together->savings, together->process, &best);
+	savings_estimate_best(together->replay, &best);
 	return best;
 }
 
@@ -260,9 +253,9 @@ static void unmask(struct findings *findings, int64_t process)
 	if (all.count == shown)
 		return;
 	change_together(&all, all.count, NULL);
-	add_takers(all.savings, all.finding[shown]);
+	add_takers(all.replay, all.finding[shown]);
 	change_together(&all, all.count, NULL);
-	if (!savings_estimate(all.savings, process, &saving) ||
+	if (!savings_estimate(all.replay, &saving) ||
 		saving.best - saved_together(&all, shown, NULL) < SHOWN_MIN_NS)
 		return;
 	for (size_t i = shown; i < all.count; i++) {
@@ -271,8 +264,6 @@ static void unmask(struct findings *findings, int64_t process)
 		set_beyond(findings, masked, &saving, saved_together(&all, all.count, masked));
 		if (!finding_is_shown(masked))
 			continue;
-		for (size_t k = 0; k < masked->count; k++)
-			masked->place[k]->worst.masked = 1;
 		for (at = 0; at < findings->count; at++)
 			if (findings->finding[at]->process == process &&
 				findings->finding[at]->rule == masked->rule)
@@ -294,14 +285,14 @@ static void replay_pace(struct findings *findings, struct finding *finding)
 	struct saving saving;
 
 	change_together(&shown, shown.count, NULL);
-	change_finding(shown.savings, finding);
-	if (savings_estimate(shown.savings, finding->process, &saving))
+	change_finding(shown.replay, finding);
+	if (savings_estimate(shown.replay, &saving))
 		set_beyond(findings, finding, &saving, others);
 	if (!finding->replayed || finding->part.share < LAUNCH_BOUND_PERCENT / 100.0)
 		for (size_t i = 0; i < finding->count; i++)
 			finding->place[i]->worst.confidence = CONFIDENCE_POSSIBLE;
 	if (finding->replayed)
-		replay_lines(shown.savings, finding);
+		replay_lines(shown.replay, finding);
 }
 
 /*
@@ -314,16 +305,15 @@ static void order_fixes(struct findings *findings, int64_t process)
 	int64_t before = 0;
 	uint64_t after = 0;
 
-	for (size_t fixed = 0; fixed < shown.count && savings_has_room(shown.savings, process);
-		fixed++) {
+	for (size_t fixed = 0; fixed < shown.count && savings_has_room(shown.replay); fixed++) {
 		size_t best = fixed;
 		int64_t most = -1, saved = 0;
 		struct finding *next;
 
 		for (size_t i = fixed; i < shown.count; i++) {
 			change_together(&shown, fixed, NULL);
-			change_finding(shown.savings, shown.finding[i]);
-			savings_estimate_best(shown.savings, process, &saved);
+			change_finding(shown.replay, shown.finding[i]);
+			savings_estimate_best(shown.replay, &saved);
 			if (saved > most) {
 				most = saved;
 				best = i;
@@ -361,18 +351,13 @@ static int replay_together(struct findings *findings, int64_t process, const str
 
 		if (finding->process != process || !finding_is_shown(finding))
 			continue;
-		cost.waited += cost_of(&finding->cost);
-		cost.count += finding->cost.count;
-		cost.in_loop += finding->cost.in_loop;
-		if (finding->replayed)
-			continue;
-		others.avoidable += finding->cost.avoidable;
-		others.shorter += finding->cost.shorter;
-		others.delayed += finding->cost.delayed;
+		cost_add(&cost, &finding->cost);
+		if (!finding->replayed)
+			cost_add(&others, &finding->cost);
 	}
 	bound = cost_bound(&others, run);
 	change_together(&shown, shown.count, NULL);
-	replayed = savings_estimate(findings->savings, process, &saving);
+	replayed = savings_estimate(shown.replay, &saving);
 	if (!replayed && !bound)
 		return 0;
 	if (!replayed)
@@ -394,7 +379,7 @@ static int replay_together(struct findings *findings, int64_t process, const str
 static int replay_ceiling(struct findings *findings, int64_t process, const struct run_loop *loop,
 	sqlite3_stmt *update)
 {
-	struct savings *savings = findings->savings;
+	struct replay *replay = savings_of(findings->savings, process);
 	size_t masked = findings->masked_count;
 	int64_t turns = (int64_t)loop->turns;
 	struct ceiling ceiling[2];
@@ -408,9 +393,9 @@ static int replay_ceiling(struct findings *findings, int64_t process, const stru
 			if (finding->process == process && !rule_is_fence(finding->rule) &&
 				rules[finding->rule].group != GROUP_pace &&
 				finding_confidence(finding) >= CONFIDENCE_LIKELY)
-				change_finding(savings, finding);
+				change_finding(replay, finding);
 		}
-		if (!savings_estimate_ceiling(savings, process, unread, loop, &ceiling[unread]))
+		if (!savings_estimate_ceiling(replay, unread, loop, &ceiling[unread]))
 			return 0;
 	}
 	/* A replay with more changes may take a little longer. */
@@ -480,12 +465,14 @@ int findings_replay(struct findings *findings)
 	findings->savings = savings_open(findings->db);
 	rc = findings->savings && !savings_store(findings->savings) ? 0 : -1;
 	for (size_t i = 0; i < findings->count && !rc; i++)
-		admit_waits(findings->savings, findings->finding[i]);
+		admit_waits(savings_of(findings->savings, findings->finding[i]->process),
+			findings->finding[i]);
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		rc = replay_finding(findings, findings->finding[i]);
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		if (findings->finding[i]->replayed && finding_is_worth_it(findings->finding[i]))
-			replay_lines(findings->savings, findings->finding[i]);
+			replay_lines(savings_of(findings->savings, findings->finding[i]->process),
+				findings->finding[i]);
 	for (size_t i = 0; i < findings->masked_count && !rc; i++)
 		finding_collect_lines(findings->masked[i]);
 	for (size_t i = 0; i < findings->runs.size && !rc; i++)

@@ -249,16 +249,14 @@ static int write_also(const struct finding_rows *rows, const struct finding *fin
 	}
 	for (size_t i = 0; i < finding->count && !rc; i++) {
 		const struct finding_place *place = finding->place[i];
-		size_t own = place->changed.count;
-		size_t count = own + (place->worst.joined ? place->with.count : 0);
 
-		for (size_t k = 0; k < count && !rc; k++) {
-			int64_t call = k < own ? place->changed.call[k].call
-					       : place->with.call[k - own].call;
-			int64_t site = places_site(places, call);
+		for (size_t k = 0; k < place->changed_count && !rc; k++) {
+			const struct changed_call *changed = &place->changed[k];
+			int64_t call = changed->call, site = places_site(places, call);
 
 			rc = site < 0 ? -1 : 0;
-			if (site <= 0 || map_get(&seen, (uint64_t)site, 0))
+			if (site <= 0 || (changed->joint && !place->worst.joined) ||
+				map_get(&seen, (uint64_t)site, 0))
 				continue;
 			map_set(&seen, (uint64_t)site, 1);
 			rc = db_add(rows->findings->db,

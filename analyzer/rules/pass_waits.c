@@ -10,16 +10,14 @@
 static int was_blocked(const struct run *run, const struct run_call *call, uint32_t before)
 {
 	const struct run_call *other = run_call(run, before);
-	uint32_t id = other ? other->last_work : 0;
 
-	while (id) {
+	for (uint32_t id = 0; other && (id = run_next_work(run, other, id));) {
 		const struct run_work *work = run_work(run, id);
 		int64_t end = run_end(run, work, id);
 
 		if (run_where(run, work)->stream == call->stream && end != RUN_NEVER &&
 			end > call->enter)
 			return 1;
-		id = work->next == other->last_work ? 0 : work->next;
 	}
 	return 0;
 }
@@ -84,7 +82,8 @@ static int add_wait(const struct pass_input *input, struct findings *findings, e
 		(call_is_sync_copy(waited->call->kind) &&
 			(to == MEMORY_PAGEABLE || to == MEMORY_PINNED)))
 		return 0;
-	return findings_add_masked(findings, &instance);
+	instance.masked = 1;
+	return findings_add(findings, &instance);
 }
 
 int pass_add_waits(const struct pass_input *input, struct findings *findings, enum rule rule,

@@ -450,7 +450,6 @@ int waits_finish(struct waits *waits)
 	};
 	struct db *db = waits->db;
 	struct run *run = db->run;
-	struct polls polls = { 0 };
 	int rc;
 
 	/* A pool that gives memory back after a wait, or maps it, is no part of the wait. */
@@ -460,10 +459,7 @@ int waits_finish(struct waits *waits)
 			(uint64_t)waits->list.wait[i].call, 0);
 	waits_judge(&waits->list, &waits->samples, &waits->timings, &run->evidence);
 	waits_add_staged(run, &waits->list);
-	rc = waits_find_avoidable(db, &waits->list) || waits_find_queue(db) ||
-			polls_find(&polls, run, db)
-		? -1
-		: 0;
+	rc = waits_find_avoidable(db, &waits->list) || waits_find_queue(db) ? -1 : 0;
 	for (size_t i = 1; i < run->evidence.wait_count && !rc; i++) {
 		const struct run_wait *wait = &run->evidence.wait[i];
 		const struct run_call *call = run_call(run, wait->call);
@@ -476,7 +472,7 @@ int waits_finish(struct waits *waits)
 	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
 		const struct run_call *call = run_call(run, id);
 		int64_t staged = call ? waits_staged_time(run, id) : 0;
-		int64_t since = call ? polls_since(&polls, id) : INT64_MIN;
+		int64_t since = call ? polls_since(run, id) : INT64_MIN;
 
 		if (staged > 0)
 			add_use(waits, run_payload(run, call)->process, WAIT_STAGED, staged);
@@ -484,7 +480,6 @@ int waits_finish(struct waits *waits)
 			add_use(waits, run_payload(run, call)->process, USE_POLLING,
 				run_exit(run, call, id) - since);
 	}
-	polls_release(&polls);
 	for (size_t i = 0; i < waits->uses.size && !rc; i++) {
 		const struct wait_use *use = waits->uses.slot[i].object;
 

@@ -187,8 +187,6 @@ static int covers(struct avoidable *a, const struct walk_call *call, const struc
 
 /* --- what happened until then --- */
 
-enum touch { TOUCH_NONE, TOUCH_MAYBE, TOUCH_SURELY };
-
 /*
  * Does a call use what the copy reads or writes?  The extent of a kernel's access is unknown: a
  * pointer below the copy's bytes may reach them.  Variables are left out: a copy into a variable

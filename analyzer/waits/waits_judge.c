@@ -22,7 +22,7 @@ struct wait_operation wait_operation_of(const struct run *run, int64_t id, int t
 		.kind = (enum stream_kind)stream->kind,
 		.device = run_context(run, stream->context)->device };
 
-	for (uint32_t op = call && times ? call->last_work : 0; op;) {
+	for (uint32_t op = 0; call && times && (op = run_next_work(run, call, op));) {
 		const struct run_work *work = run_work(run, op);
 		int64_t end = run_end(run, work, op);
 
@@ -31,7 +31,6 @@ struct wait_operation wait_operation_of(const struct run *run, int64_t id, int t
 			all.end = end;
 		}
 		all.start = at_most(all.start, work->start);
-		op = work->next == call->last_work ? 0 : work->next;
 	}
 	return all;
 }

@@ -46,7 +46,6 @@ struct submitted {
 	int64_t end; /* end of the last operation, ns */
 	struct {
 		const struct full *asked; /* the segment, by its first block, and */
-		int64_t orders;           /* search.orders at the time of the answer */
 		int after;                /* its work is ordered after the segment's stream */
 		const struct full *since;
 		int64_t idle; /* ns of the blocks up to `since` in which it was idle */
@@ -56,7 +55,6 @@ struct submitted {
 struct search {
 	struct walk_thread *walk;
 	struct id_map streams; /* struct submitted, up to the current call */
-	int64_t orders;        /* number of calls so far that may order streams */
 	struct segment segment[SEGMENTS];
 	struct full *full;
 	size_t count;
@@ -212,19 +210,17 @@ static int open_segment(struct search *search, struct full *full)
 
 /* --- the calls since then --- */
 
-/* Returns 1 or 0, -1 after a message.  Checks again after calls that may have ordered streams. */
+/* Returns 1 or 0, -1 after a message. */
 static int comes_after(struct search *search, const struct segment *segment,
 	const struct walk_call *call, struct submitted *submitted)
 {
 	size_t i = (size_t)(segment - search->segment);
 
 	/* Work ordered after the segment's stream once stays so, by its own stream's order. */
-	if (submitted->by[i].asked != segment->first ||
-		(!submitted->by[i].after && submitted->by[i].orders != search->orders))
+	if (submitted->by[i].asked != segment->first || !submitted->by[i].after)
 		submitted->by[i].after =
 			order_path_exists(segment->path, call->id, segment->first->op_call);
 	submitted->by[i].asked = segment->first;
-	submitted->by[i].orders = search->orders;
 	return submitted->by[i].after;
 }
 
@@ -259,10 +255,6 @@ static int follow_work(struct search *search, const struct walk_call *call)
 {
 	struct submitted *submitted;
 
-	if (kind_family(call->kind) == FAMILY_event_wait ||
-		kind_family(call->kind) == FAMILY_graph_launch ||
-		call->stream_kind == STREAM_KIND_LEGACY)
-		search->orders++;
 	if (!walk_submits(call) || call->result || call->op_start == WALK_NEVER ||
 		call->op_end == WALK_NEVER)
 		return 0;

@@ -42,15 +42,6 @@ struct check {
 	"JOIN call_type t ON t.id = c.type ORDER BY o.call, o.id"
 /* clang-format on */
 
-static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
-{
-	(void)arg;
-	(void)call;
-	(void)needs;
-	(void)reason;
-	return 0;
-}
-
 /* Without a start a row bounds nothing. */
 static int read_starts(struct check *check)
 {
@@ -137,7 +128,7 @@ static int check_database(const char *path)
 
 	if (db_open(&check.db, path, 1))
 		return -1;
-	check.order = (struct order){ .edge = no_edge, .db = &check.db };
+	check.order = (struct order){ .db = &check.db };
 	rc = read_starts(&check) || walk_cursor_open(&check.rows, &check.db, ROWS) ||
 		walk(&check.db, visit, &check);
 	if (!rc)

@@ -167,16 +167,10 @@ static int step(struct order *order, enum call_kind kind, int64_t id, int64_t st
 	return step_in(order, kind, id, stream, STREAM_KIND_BLOCKING);
 }
 
-static int ignore_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
-{
-	(void)arg, (void)call, (void)needs, (void)reason;
-	return 0;
-}
-
 /* Streams that come and go cost nothing once they are gone. */
 static void streams_in_turn_keep_memory_flat(void **state)
 {
-	struct order order = { .edge = ignore_edge };
+	struct order order = { 0 };
 	size_t most_bytes = 0, most_keys = 0;
 	int64_t id = 0;
 
@@ -202,7 +196,7 @@ static void streams_in_turn_keep_memory_flat(void **state)
  */
 static uint64_t legacy_work(int64_t streams)
 {
-	struct order order = { .edge = ignore_edge };
+	struct order order = { 0 };
 	int64_t id = 0;
 	uint64_t work;
 
@@ -231,7 +225,7 @@ static void legacy_work_after_10000_streams_is_one_entry(void **state)
  */
 static void what_threads_were_told_is_one_entry(void **state)
 {
-	struct order order = { .edge = ignore_edge };
+	struct order order = { 0 };
 	int64_t threads = 4001, id = 0;
 
 	(void)state;
@@ -249,7 +243,7 @@ static void what_threads_were_told_is_one_entry(void **state)
 static void what_threads_were_told_keeps_memory_flat(void **state)
 {
 	struct db limited = { .order_limit = 1 << 18 };
-	struct order order = { .edge = ignore_edge, .db = &limited };
+	struct order order = { .db = &limited };
 	enum stream_kind kind = STREAM_KIND_NON_BLOCKING;
 	struct order_epoch waited_for, running;
 	int64_t id = 0;
@@ -278,7 +272,7 @@ static void kept_answers_are_those_of_the_order(void **state)
 {
 	enum { ASKED = 64, STREAMS = 12 };
 	enum stream_kind kind = STREAM_KIND_NON_BLOCKING;
-	struct order order = { .edge = ignore_edge };
+	struct order order = { 0 };
 	struct order_reaches reaches = { 0 };
 	struct order_epoch before[ASKED] = { 0 };
 	int64_t id = 0, made = 0;

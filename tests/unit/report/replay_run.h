@@ -5,6 +5,7 @@
 
 #include "cases.h"
 
+#include "handovers.h"
 #include "replay.h"
 #include "run_columns.h"
 #include "savings.h"
@@ -55,6 +56,7 @@ static inline struct replay *open_replay(struct db *db, struct savings **savings
 							 ? HOLD_LEGACY
 							 : HOLD_UNKNOWN }),
 			0);
+	assert_int_equal(handovers_find(db), 0);
 	*savings = savings_open(db);
 	assert_non_null(*savings);
 	return id_map_get(&(*savings)->processes, 1);
@@ -85,7 +87,10 @@ static inline const char *saved(struct program *p, unsigned change,
 	assert_null(replay->refusal);
 	before = replay_run(replay, contention);
 	assert_in_range(before, replay->measured - 2000, replay->measured + 2000);
-	replay_change(replay, labelled(p, "call"), change, labelled(p, "needed"));
+	replay_change(replay,
+		&(struct changed_call){ .call = labelled(p, "call"),
+			.still_needs = labelled(p, "needed"),
+			.change = change });
 	after = replay_run(replay, contention);
 	replay_restore(replay);
 	assert_int_equal(replay_run(replay, contention), before);

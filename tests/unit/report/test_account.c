@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
+#include "stage.h"
 
 #include "account.h"
 
@@ -21,7 +22,7 @@ static void the_sums_are_the_whole(void **unused)
 			.runs = { from, until });
 		at += 6 + rand() % 30;
 	}
-	assert_int_equal(account_measure(&m.db), 0);
+	assert_int_equal(mini_stage(&m, account_measure), 0);
 	assert_int_equal(mini_int(&m, "SELECT turns FROM loop"), 75);
 	assert_int_equal(mini_int(&m, "SELECT sum(time) FROM account WHERE device = 0"),
 		mini_int(&m, "SELECT end - start FROM loop"));

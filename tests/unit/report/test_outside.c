@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
+#include "stage.h"
 
 #include "account.h"
+#include "handovers.h"
 #include "report_facts.h"
 #include "report_internal.h"
+
+static int measure(struct db *db)
+{
+	return handovers_find(db) || account_measure(db);
+}
 
 /* The rest of the line behind these words of the report. */
 static const char *behind(struct program *p, const char *words)
@@ -13,7 +20,7 @@ static const char *behind(struct program *p, const char *words)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(account_measure(&p->m.db), 0);
+	assert_int_equal(mini_stage(&p->m, measure), 0);
 	assert_int_equal(report_functions(&p->m.db), 0);
 	assert_int_equal(report_account(&p->m.db, out), 0);
 	fclose(out);

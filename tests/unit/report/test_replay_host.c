@@ -12,7 +12,8 @@ static const char *saved_by_nodes(struct program *p, enum replay_contention cont
 	int64_t before = replay_run(replay, contention), after;
 
 	for (int64_t call = 2; call <= 40; call++)
-		replay_change(replay, call, CHANGE_NODE, 0);
+		replay_change(replay,
+			&(struct changed_call){ .call = call, .change = CHANGE_NODE });
 	after = replay_run(replay, contention);
 	close_replay(&p->m.db, savings);
 	return number_text((before - after) / 1000);
@@ -98,7 +99,7 @@ static void data_that_is_needed_is_waited_for_without_the_wait(void **unused)
 				"8192, 2, 'exact', 'exact')");
 		replay = open_replay(&p->m.db, &savings);
 		before = replay_run(replay, REPLAY_LIKELY);
-		replay_change(replay, 2, CHANGE_WAIT, 0);
+		replay_change(replay, &(struct changed_call){ .call = 2, .change = CHANGE_WAIT });
 		assert_in_range(before - replay_run(replay, REPLAY_LIKELY), needed ? 0 : 940000,
 			needed ? 105000 : 1060000);
 		close_replay(&p->m.db, savings);

@@ -7,22 +7,20 @@
 static const char *found(struct program *p)
 {
 	static char text[100];
-	struct handovers handovers = { 0 };
 	struct db *db = &p->m.db;
 
 	text[0] = '\0';
 	db->run = run_open(db);
 	assert_non_null(db->run);
-	assert_int_equal(handovers_find(&handovers, db->run, db), 0);
-	for (size_t i = 0; i < handovers.count; i++) {
-		const struct handover *h = &handovers.list[i];
+	assert_int_equal(handovers_find(db), 0);
+	for (size_t i = 0; i < db->run->evidence.handovers.count; i++) {
+		const struct handover *h = &db->run->evidence.handovers.list[i];
 
 		if (h->thread == MINI_MAIN)
 			snprintf(text, sizeof(text), "%u %s %u %lld%s", h->before,
 				h->is_function ? "function" : "call", h->by,
 				(long long)h->blocked / 1000, h->is_sure ? "" : "?");
 	}
-	handovers_release(&handovers);
 	run_close(db->run);
 	db->run = NULL;
 	return text;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
+#include "stage.h"
 
 #include "evidence_tables.h"
 
 static const char *timers(struct program *p)
 {
-	assert_int_equal(timers_find(&p->m.db), 0);
+	assert_int_equal(mini_stage(&p->m, timers_find), 0);
 	return cases_ask(p, "", 0, 0);
 }
 

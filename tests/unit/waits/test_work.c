@@ -2,6 +2,7 @@
 /* A graph launch is one unit of work, recorded as a whole or node by node. */
 #include "miniature.h"
 
+#include "run_columns.h"
 #include "run_length.h"
 #include "work.h"
 
@@ -52,7 +53,10 @@ static struct run_length length_of(int by_node)
 
 	mini_init(&m);
 	launch_graphs(&m, by_node);
+	m.db.run = run_open(&m.db);
 	assert_int_equal(run_length(&m.db, 1, &run), 0);
+	run_close(m.db.run);
+	m.db.run = NULL;
 	mini_release(&m);
 	return run;
 }
