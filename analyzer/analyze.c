@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
+#include "access.h"
 #include "access_coverage.h"
 #include "account.h"
 #include "analyze_walk.h"
@@ -35,6 +36,7 @@ struct analysis {
 	struct db *db;
 	const struct analyze_input *input;
 	struct stopwatch watch;
+	struct access_reader *accesses; /* kept for all of them */
 	int in_transaction;
 };
 
@@ -127,8 +129,12 @@ static int complete_columns(struct db *db)
 	return rc;
 }
 
+/* The walk and the passes read the accesses of the same calls. */
 static int walk_over_run(struct analysis *analysis)
 {
+	analysis->accesses = access_share(analysis->db);
+	if (!analysis->accesses)
+		return -1;
 	return analyze_walk(analysis->db, &analysis->watch);
 }
 
@@ -162,10 +168,17 @@ static int find_instances(struct db *db)
 	return rc;
 }
 
-static int commit(struct analysis *analysis)
+static void close_run(struct analysis *analysis)
 {
+	access_close(analysis->accesses);
+	analysis->accesses = NULL;
 	run_close(analysis->db->run);
 	analysis->db->run = NULL;
+}
+
+static int commit(struct analysis *analysis)
+{
+	close_run(analysis);
 	if (db_exec(analysis->db, "COMMIT"))
 		return -1;
 	analysis->in_transaction = 0;
@@ -225,8 +238,7 @@ static int run_stages(struct analysis *analysis, int from)
 	}
 	if (rc && analysis->in_transaction)
 		db_exec(db, "ROLLBACK");
-	run_close(db->run);
-	db->run = NULL;
+	close_run(analysis);
 	return rc ? -1 : 0;
 }
 

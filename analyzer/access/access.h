@@ -62,6 +62,13 @@ struct access_reader;
 
 /* Returns NULL after a message. */
 struct access_reader *access_open(struct db *db);
+
+/*
+ * Returns the reader of the whole analysis, for those that read the calls again: what one of them
+ * has read is there.  The first of them sets its limits (access_graph_limit) and sees which graphs
+ * are new.  Used while the run is analyzed; each user closes it.
+ */
+struct access_reader *access_share(struct db *db);
 void access_close(struct access_reader *reader);
 
 /*

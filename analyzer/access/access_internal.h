@@ -10,8 +10,7 @@
 #include "id_map.h"
 #include "run_columns.h"
 
-/* Sizes of the caches for calls and for compared pairs; powers of two. */
-#define ACCESS_ASKED (1 << 16)
+/* Size of the cache of compared pairs; a power of two. */
 #define ACCESS_COMPARED (1 << 16)
 
 struct access_reader {
@@ -21,12 +20,11 @@ struct access_reader {
 	struct id_map young, old; /* hash -> struct list (access_lists.c) */
 	size_t young_bytes;
 	uint32_t generation;
-	uint64_t numbers; /* lists made so far */
-	struct access_asked {
-		int64_t call; /* 0: unused */
-		const struct accesses *list;
-		uint32_t generation; /* generation in which the list was young */
-	} * asked;
+	struct list **list;    /* by number; NULL: freed */
+	size_t list_count;     /* lists made so far, and number 0 */
+	uint32_t *list_of;     /* call -> number of its list, 0: not read yet, or of a graph */
+	struct run *shared_in; /* the run whose reader it is, NULL: it is not shared */
+	unsigned users;        /* of a shared one */
 	struct access_compared {
 		uint64_t low, high; /* numbers of the two lists */
 		enum conflict found;

@@ -21,14 +21,23 @@ struct list {
 	struct accesses accesses;
 	struct access_rows rows; /* of one call with these accesses */
 	uint64_t version;        /* version of a graph, 0: none */
+	uint32_t generation;     /* in which it was young last */
 };
 
-static void free_list(void *object)
+static void free_list(struct access_reader *reader, struct list *list)
 {
-	struct list *list = object;
-
+	reader->list[list->accesses.number] = NULL;
 	accesses_release(&list->accesses);
 	free(list);
+}
+
+static void free_lists(struct access_reader *reader, struct id_map *lists)
+{
+	for (size_t i = 0; i < lists->size; i++)
+		if (lists->slot[i].object)
+			free_list(reader, lists->slot[i].object);
+	free(lists->slot);
+	*lists = (struct id_map){ 0 };
 }
 
 struct access_reader *access_open(struct db *db)
@@ -36,26 +45,45 @@ struct access_reader *access_open(struct db *db)
 	struct access_reader *reader = xcalloc(1, sizeof(*reader));
 
 	reader->run = run_of(db, &reader->own);
-	reader->asked = xcalloc(ACCESS_ASKED, sizeof(*reader->asked));
 	reader->compared = xcalloc(ACCESS_COMPARED, sizeof(*reader->compared));
-	reader->graphs = reader->run ? access_graphs_open(db) : NULL;
+	*array_push(reader->list, reader->list_count) = NULL;
+	if (reader->run) {
+		reader->list_of = xcalloc(run_call_end(reader->run), sizeof(*reader->list_of));
+		reader->graphs = access_graphs_open(db);
+	}
 	if (reader->graphs)
 		return reader;
 	access_close(reader);
 	return NULL;
 }
 
+struct access_reader *access_share(struct db *db)
+{
+	struct access_reader *reader = db->run->accesses;
+
+	if (!reader)
+		reader = access_open(db);
+	if (!reader)
+		return NULL;
+	reader->shared_in = db->run;
+	reader->users++;
+	return db->run->accesses = reader;
+}
+
 void access_close(struct access_reader *reader)
 {
-	if (!reader)
+	if (!reader || (reader->shared_in && --reader->users))
 		return;
-	id_map_release(&reader->young, free_list);
-	id_map_release(&reader->old, free_list);
+	if (reader->shared_in)
+		reader->shared_in->accesses = NULL;
+	free_lists(reader, &reader->young);
+	free_lists(reader, &reader->old);
 	if (reader->graphs)
 		access_graphs_close(reader->graphs);
 	accesses_release(&reader->scratch);
 	run_close(reader->own);
-	free(reader->asked);
+	free(reader->list);
+	free(reader->list_of);
 	free(reader->compared);
 	free(reader);
 }
@@ -191,17 +219,18 @@ static int is_same(const struct access_rows *a, const struct access_rows *b)
 
 static size_t bytes_of(const struct list *list)
 {
-	return sizeof(*list) + sizeof(struct id_map_slot) +
+	return sizeof(*list) + sizeof(list) + sizeof(struct id_map_slot) +
 		list->accesses.count * sizeof(*list->accesses.access);
 }
 
 static void put(struct access_reader *reader, int64_t key, struct list *list)
 {
 	id_map_put(&reader->young, key, list);
+	list->generation = reader->generation;
 	reader->young_bytes += bytes_of(list);
 	if (reader->young_bytes < LISTS_BYTES)
 		return;
-	id_map_release(&reader->old, free_list);
+	free_lists(reader, &reader->old);
 	reader->old = reader->young;
 	reader->young = (struct id_map){ 0 };
 	reader->young_bytes = 0;
@@ -236,7 +265,8 @@ static struct list *store(struct access_reader *reader, int64_t key, const struc
 	list->accesses.complete = reader->scratch.complete;
 	list->accesses.named = reader->scratch.named;
 	list->accesses.reaches = reader->scratch.reaches;
-	list->accesses.number = ++reader->numbers;
+	list->accesses.number = reader->list_count;
+	*array_push(reader->list, reader->list_count) = list;
 	list->rows = *rows;
 	list->version = version;
 	put(reader, key, list);
@@ -275,8 +305,8 @@ static int read_list(struct access_reader *reader, const struct access_rows *row
 	return access_add_operation(reader, rows, NULL, scratch);
 }
 
-static const struct accesses *find_list(struct access_reader *reader,
-	const struct access_rows *rows, uint64_t version)
+static struct list *find_list(struct access_reader *reader, const struct access_rows *rows,
+	uint64_t version)
 {
 	uint64_t hash = version ? mix(1, version) : hash_rows(rows);
 	struct list *list = NULL;
@@ -288,25 +318,26 @@ static const struct accesses *find_list(struct access_reader *reader,
 		if (!list)
 			break;
 		if (is_list_of(list, rows, version))
-			return &list->accesses;
+			return list;
 	}
 	if (list)
-		free_list(id_map_take(&reader->young, key));
+		free_list(reader, id_map_take(&reader->young, key));
 	if (read_list(reader, rows, version))
 		return NULL;
-	list = store(reader, key, rows, version);
-	return list ? &list->accesses : NULL;
+	return store(reader, key, rows, version);
 }
 
 const struct accesses *access_read(struct access_reader *reader, int64_t call)
 {
 	static const struct accesses nothing = { 0 };
-	struct access_asked *asked = &reader->asked[(uint64_t)call % ACCESS_ASKED];
+	uint32_t number = call > 0 && call < run_call_end(reader->run) ? reader->list_of[call] : 0;
+	struct list *list = reader->list[number];
 	struct access_rows rows;
 	uint64_t version = 0;
 
-	if (asked->call == call && asked->generation == reader->generation)
-		return asked->list;
+	/* Only a list that is young outlives the next one that is read. */
+	if (list && list->generation == reader->generation)
+		return &list->accesses;
 	if (access_find_rows(reader, call, &rows))
 		return &nothing;
 	if (kind_family(rows.kind) == FAMILY_graph_launch) {
@@ -315,12 +346,11 @@ const struct accesses *access_read(struct access_reader *reader, int64_t call)
 		if (access_find_version(reader, call, &rows, &version))
 			return NULL;
 	}
-	asked->call = 0;
-	asked->list = find_list(reader, &rows, version);
-	if (!asked->list)
+	list = find_list(reader, &rows, version);
+	if (!list)
 		return NULL;
 	/* The list of a graph may differ later, once limits are reached. */
-	asked->call = version || rows.exec ? 0 : call;
-	asked->generation = reader->generation;
-	return asked->list;
+	if (!version && !rows.exec)
+		reader->list_of[call] = (uint32_t)list->accesses.number;
+	return &list->accesses;
 }

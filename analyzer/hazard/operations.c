@@ -24,7 +24,7 @@ static int find_told(struct operations *operations, struct db *db)
 
 int operations_init(struct operations *operations, struct db *db)
 {
-	operations->reader = access_open(db);
+	operations->reader = access_share(db);
 	if (operations->reader)
 		access_graph_limit(operations->reader, MOST_NODES);
 	operations->run = db->run;

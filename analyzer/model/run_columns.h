@@ -279,9 +279,10 @@ struct run {
 	struct run_death *death;
 	size_t death_count;
 	struct run_evidence evidence;
-	int threads_share;             /* some process has several threads */
-	int joined;                    /* works differ from the rows of table operation (work.h) */
-	struct run_building *building; /* NULL: complete */
+	int threads_share;              /* some process has several threads */
+	int joined;                     /* works differ from the rows of table operation (work.h) */
+	struct run_building *building;  /* NULL: complete */
+	struct access_reader *accesses; /* shared while it is analyzed (access.h), or NULL */
 };
 
 /* Reads a run from a database; NULL after a message. */

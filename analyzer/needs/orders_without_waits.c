@@ -75,7 +75,7 @@ int orders_init(struct orders *orders, struct db *db)
 	for (int i = 0; i < WITHOUT_COUNT; i++)
 		orders->loose[i].order = orders->full;
 	orders->memory.stream_limit = STREAM_LIMIT;
-	orders->reader = access_open(db);
+	orders->reader = access_share(db);
 	if (!orders->reader || host_view_find(&orders->view, db))
 		return -1;
 	orders->graphs_known = (int)db_int(db, graphs_known_sql, 0);
@@ -459,8 +459,15 @@ int orders_all(struct orders *orders, const struct walk_call *call)
 
 	orders->shows = SHOWN_NOTHING;
 	orders->is_unproven = 0;
+	all_known = find_keys(orders, call);
+	if (all_known < 0)
+		return -1;
+	for (size_t i = 0; i < orders->key_count; i++)
+		recent_prefetch(&orders->memory, orders->key[i].id);
 	if (order_step(&orders->full, call))
 		return -1;
+	for (size_t i = 0; i < orders->key_count; i++)
+		recent_prefetch_rings(&orders->memory, orders->key[i].id, call->stream);
 	order_reaches_begin(&orders->full_reaches);
 	is_known = orders->full.epoch.seq != 0;
 	for (int i = 0; i < WITHOUT_COUNT; i++) {
@@ -473,12 +480,10 @@ int orders_all(struct orders *orders, const struct walk_call *call)
 		order_reaches_begin(&loose->reaches);
 		is_known &= loose->order.epoch.seq != 0;
 	}
-	if (is_known) {
-		all_known = find_keys(orders, call);
-		if (all_known < 0 || check(orders, call, all_known, &after_all) ||
-			note_all(orders, call, all_known, after_all))
-			return -1;
-	}
+	if (is_known &&
+		(check(orders, call, all_known, &after_all) ||
+			note_all(orders, call, all_known, after_all)))
+		return -1;
 	/* An allocation is not accessed after its free, unless others are parts of it. */
 	freed = run_cursor_at(&orders->freed, call->id);
 	if (freed && !run_allocation(orders->run, freed->what)->has_parts)

@@ -10,6 +10,31 @@ const struct recent_thing *recent_find(const struct recent_accesses *recent, int
 	return id_map_get(&recent->things, key);
 }
 
+static void prefetch(const void *object, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 64)
+		__builtin_prefetch((const char *)object + i);
+}
+
+void recent_prefetch(const struct recent_accesses *recent, int64_t key)
+{
+	const struct recent_thing *thing = recent_find(recent, key);
+
+	if (thing)
+		prefetch(thing, sizeof(*thing));
+}
+
+void recent_prefetch_rings(const struct recent_accesses *recent, int64_t key, int64_t stream)
+{
+	const struct recent_thing *thing = recent_find(recent, key);
+	const struct recent_ring *newest = thing ? recent_newest(thing) : NULL;
+
+	if (newest)
+		prefetch(newest, sizeof(*newest));
+	if (thing && thing->places.size)
+		prefetch(&thing->places.entry[map_slot(&thing->places, (uint64_t)stream)], 1);
+}
+
 static void release_ring(struct recent_ring *ring)
 {
 	int64_t before = ring->count - 1, kept = before < RECENT_DEPTH ? before : RECENT_DEPTH;

@@ -62,6 +62,13 @@ struct recent_accesses {
 /* Returns NULL if nothing touched the key. */
 const struct recent_thing *recent_find(const struct recent_accesses *recent, int64_t key);
 
+/*
+ * Load what recent_find() and recent_note() will read of a key, most of which is in no cache, while
+ * the caller does something else; the second one some time after the first.
+ */
+void recent_prefetch(const struct recent_accesses *recent, int64_t key);
+void recent_prefetch_rings(const struct recent_accesses *recent, int64_t key, int64_t stream);
+
 /* Adds a touch, with a reference to touch->clock; after_all as in struct recent_ring. */
 void recent_note(struct recent_accesses *recent, int64_t key, const struct touch *touch,
 	unsigned after_all);

@@ -140,8 +140,7 @@ void pool_trims_finish(struct pool_trims *trims, struct run *run)
 {
 	for (size_t i = 0; i < trims->part_count; i++) {
 		const struct pool_part *part = &trims->part[i];
-		int64_t saved =
-			part->time - usual_duration(&trims->usual, part->key, part->expected);
+		int64_t saved = part->time - usual_of(&trims->usual, part->key, part->expected).ns;
 		int64_t most = POOL_SLOW_TIMES *
 			(POOL_TRIM_NS +
 				(int64_t)((double)part->bytes * POOL_NS_PER_MIB / (1 << 20)));

@@ -30,10 +30,6 @@ struct samples {
 
 void samples_add(struct samples *samples, int64_t key, int64_t ns);
 
-/* Returns the value that a percentage of a key's are below; of fewer than least, otherwise. */
-int64_t samples_quantile(struct samples *samples, int64_t key, int percent, size_t least,
-	int64_t otherwise);
-
 void samples_release(struct samples *samples);
 
 /* Returns the key of a call; calls with the same key are comparable. */
@@ -49,8 +45,15 @@ int64_t usual_key(const struct walk_call *call);
 /* Returns the value of waits.def for the call, ns. */
 int64_t usual_expected(const struct walk_call *call);
 
-/* Returns the median of the run's calls with that key, or what is expected without examples, ns. */
-int64_t usual_duration(struct samples *samples, int64_t key, int64_t expected);
+/*
+ * The usual duration of a kind of call that waits for nothing, and how far such a call may be from
+ * it: the median of the run's calls with a key, and USUAL_SPREADS times their median absolute
+ * deviation.  Without examples: what is expected, ns, and a part of it.
+ */
+struct usual {
+	int64_t ns, spread;
+};
+struct usual usual_of(struct samples *samples, int64_t key, int64_t expected);
 
 /* Clock error and wake-up time of a process. */
 struct wait_timing {

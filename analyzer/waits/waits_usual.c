@@ -13,30 +13,55 @@
 struct sample {
 	int64_t *ns;
 	size_t count;
-	int sorted;
+	int64_t least;
+	/* Once settled: the middle of the sorted values, and how far half of them are from it. */
+	int settled;
+	int64_t median, deviation;
 };
 
 void samples_add(struct samples *samples, int64_t key, int64_t ns)
 {
 	struct sample *sample = id_map_need(&samples->of, key, sizeof(*sample));
 
+	if (!sample->count || ns < sample->least)
+		sample->least = ns;
 	if (sample->count >= SAMPLE_LIMIT)
 		return;
 	*array_push(sample->ns, sample->count) = ns;
-	sample->sorted = 0;
+	sample->settled = 0;
 }
 
-int64_t samples_quantile(struct samples *samples, int64_t key, int percent, size_t least,
-	int64_t otherwise)
+/*
+ * The values that are not farther from the median than some distance are a range of the sorted
+ * ones: the smallest range of half of them is what remains if the farthest ones are taken away.
+ */
+static void settle(struct sample *sample)
+{
+	size_t low = 0, high = sample->count - 1;
+
+	sample->ns = radix_sort(sample->ns, sample->count, sizeof(*sample->ns));
+	sample->median = sample->ns[high / 2];
+	while (high - low > (sample->count - 1) / 2)
+		if (sample->median - sample->ns[low] > sample->ns[high] - sample->median)
+			low++;
+		else
+			high--;
+	sample->deviation =
+		at_least(sample->median - sample->ns[low], sample->ns[high] - sample->median);
+	sample->settled = 1;
+}
+
+struct usual usual_of(struct samples *samples, int64_t key, int64_t expected)
 {
 	struct sample *sample = id_map_get(&samples->of, key);
 
-	if (!sample || sample->count < least)
-		return otherwise;
-	if (!sample->sorted)
-		sample->ns = radix_sort(sample->ns, sample->count, sizeof(*sample->ns));
-	sample->sorted = 1;
-	return sample->ns[(size_t)(percent / 100.0 * (double)(sample->count - 1))];
+	if (!sample || sample->count < USUAL_MIN_EXAMPLES)
+		return (struct usual){ expected, expected / USUAL_SPREAD_PART };
+	if (!sample->settled)
+		settle(sample);
+	return (struct usual){ sample->median,
+		sample->count < SPREAD_MIN_EXAMPLES ? sample->median / USUAL_SPREAD_PART
+						    : sample->deviation * USUAL_SPREADS };
 }
 
 static void free_sample(void *object)
@@ -87,11 +112,6 @@ int64_t usual_expected(const struct walk_call *call)
 	return 0;
 }
 
-int64_t usual_duration(struct samples *samples, int64_t key, int64_t expected)
-{
-	return samples_quantile(samples, key, 50, USUAL_MIN_EXAMPLES, expected);
-}
-
 void wait_timing_add(struct samples *samples, int64_t process, int64_t latency)
 {
 	if (latency >= -CLOCK_ERROR_MAX_NS)
@@ -111,15 +131,18 @@ const struct wait_timing *wait_timing_settle(struct id_map *timings, struct samp
 	int64_t process)
 {
 	struct wait_timing *timing = wait_timing_of(timings, process);
-	int64_t key = USUAL_LATENCY | process, early, latency;
+	const struct sample *sample = id_map_get(&samples->of, USUAL_LATENCY | process);
+	int64_t early, latency = LATENCY_DEFAULT_NS;
+	struct usual usual;
 
 	if (timing->error)
 		return timing;
-	/* A wait that seems to return before its operation's end shows the clocks' difference. */
-	early = -samples_quantile(samples, key, 0, 1, 0);
-	latency = samples_quantile(samples, key, LATENCY_PERCENTILE, LATENCY_MIN_EXAMPLES,
-		LATENCY_DEFAULT_NS);
+	usual = usual_of(samples, USUAL_LATENCY | process, latency);
+	if (sample && sample->count >= SPREAD_MIN_EXAMPLES)
+		latency = usual.ns + usual.spread;
 	latency = at_most(at_least(latency, LATENCY_MIN_NS), LATENCY_MAX_NS);
+	/* A wait that seems to return before its operation's end shows the clocks' difference. */
+	early = sample ? -sample->least : 0;
 	/* The wake-up of a sleeping thread cannot be distinguished from the call's later work. */
 	timing->usually_late = timing->blocking ? LATENCY_DEFAULT_NS : latency;
 	timing->wake_up = timing->blocking ? LATENCY_BLOCKING_NS : latency;

@@ -6,6 +6,7 @@
 #include "cases.h"
 
 #include "conflict.h"
+#include "run_columns.h"
 
 /* Of the last call: "allocation direction low..high evidence", '~' before what is not exact. */
 static const char *last_access(struct program *p)
@@ -218,6 +219,38 @@ static void test_the_bytes_that_both_access_are_known_or_not(void **state)
 	assert_int_equal(same_bytes(copy, other), 0);
 }
 
+/* The last one closes it; an own reader stays apart. */
+static void test_readers_of_an_analysis_share_what_they_read(void **state)
+{
+	struct program p;
+	struct access_reader *first, *second, *own;
+	const struct accesses *accesses;
+
+	(void)state;
+	program_begin(&p);
+	program_do(&p, "a: upload_async n1 pinned #64; b: upload_async n1 pinned #64");
+	p.m.db.run = run_open(&p.m.db);
+	first = access_share(&p.m.db);
+	second = access_share(&p.m.db);
+	own = access_open(&p.m.db);
+	assert_non_null(first);
+	assert_ptr_equal(first, second);
+	assert_ptr_not_equal(first, own);
+	accesses = access_read(first, program_call(&p, "a"));
+	assert_non_null(accesses);
+	/* Of an equal call, and of the same one. */
+	assert_ptr_equal(access_read(first, program_call(&p, "b")), accesses);
+	access_close(first);
+	assert_ptr_equal(p.m.db.run->accesses, second);
+	assert_ptr_equal(access_read(second, program_call(&p, "a")), accesses);
+	access_close(second);
+	assert_null(p.m.db.run->accesses);
+	access_close(own);
+	run_close(p.m.db.run);
+	p.m.db.run = NULL;
+	program_finish(&p, "");
+}
+
 int main(void)
 {
 	static const struct cases_answer answers[] = { { "access", last_access },
@@ -229,8 +262,9 @@ int main(void)
 		cmocka_unit_test(test_a_set_covers_what_lies_in_its_pieces),
 		cmocka_unit_test(test_strides_are_the_bytes_they_stand_for),
 		cmocka_unit_test(test_the_bytes_that_both_access_are_known_or_not),
+		cmocka_unit_test(test_readers_of_an_analysis_share_what_they_read),
 	};
 
 	cases_read.answers = answers;
-	return cases_main("fences/test_access.txt", tests, 6);
+	return cases_main("fences/test_access.txt", tests, 7);
 }
