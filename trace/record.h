@@ -80,7 +80,8 @@ enum trace_cupti_state {
 	X(OTHER_NAMESPACES, other_namespaces) /* drivers in other link namespaces: not recorded */ \
 	X(UNLISTED_MODULES, unlisted_modules) /* a filter may forbid their list at the end */ \
 	X(QUICK_QUERIES, quick_queries)       /* calls with TRAIT_SELDOM that are not recorded */ \
-	X(OLDER_GRAPHS, older_graphs) /* executables made before CUPTI: graphs are not timed */
+	X(OLDER_GRAPHS, older_graphs)   /* executables made before CUPTI: graphs are not timed */ \
+	X(EMPTY_WINDOWS, empty_windows) /* samples without a call, by who asked */
 
 enum trace_counter {
 #define X(counter, name) COUNT_##counter,
@@ -103,6 +104,13 @@ enum trace_counter {
  * on the whole file, which a forked child does not inherit.
  */
 #define TRACE_SESSION 48
+/*
+ * What is wished: to record, not to, or (a larger number) to record for so many microseconds and
+ * then no longer.  The recorder replaces the last one by CONTROL_PAUSE when it begins, so that
+ * whoever asked can withdraw it before.
+ */
+#define CONTROL_RECORD 0u
+#define CONTROL_PAUSE 1u
 enum control_state {
 	CONTROL_NONE = 0,      /* of a trace before 1.6 */
 	CONTROL_RECORDING = 1, /* work is recorded */
@@ -118,7 +126,7 @@ struct trace_control {
 	uint32_t answered;           /* the last request that was answered, by the recorder */
 	uint32_t windows;            /* that were opened, by the recorder */
 	uint32_t asked;              /* number of requests, by those who ask */
-	uint32_t paused;             /* the last of them: 1: not to record, 0: to record */
+	uint32_t wish;               /* the last of them: CONTROL_RECORD and so on */
 	uint32_t reserved;
 };
 
@@ -485,6 +493,7 @@ enum window_cause {
 	WINDOW_SIZE = 5,
 	WINDOW_CONTROL = 6,
 	WINDOW_TURNS = 7,
+	WINDOW_SAMPLE = 8, /* one of several windows that stand for the rest of the run */
 };
 struct window_record {
 	struct record head;

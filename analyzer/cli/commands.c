@@ -67,6 +67,8 @@ static const struct command_option run_options[] = {
 	{ "--turns", "N", "with --nvtx: record from its first range until N have ended" },
 	{ "--session", "NAME", "a name for \"cufence start -s NAME\" and its like" },
 	{ "--paused", NULL, "record nothing until \"cufence start\"" },
+	{ "--sample", "[=S]",
+		"record samples, 50 ms every S seconds (5); with --nvtx: turns of that range" },
 	{ "--guard-host", NULL, "report host accesses to memory that pending work uses" },
 	{ "--max-size", "BYTES", "stop recording work when a trace is that large (K, M, G)" },
 	{ "--keep-trace", NULL, "keep the trace files next to the database" }, WITHOUT_TRACE,

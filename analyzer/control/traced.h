@@ -43,6 +43,12 @@ enum traced_wish { WISH_RECORD, WISH_PAUSE, WISH_FLUSH };
 /* Returns the number of the request. */
 uint32_t traced_ask(const struct traced *traced, enum traced_wish wish);
 
+/* Asks for a window of that length, after which the process is paused. */
+uint32_t traced_ask_sample(const struct traced *traced, uint32_t us);
+
+/* If it was not yet answered: counts an empty window, and returns 1. */
+int traced_withdraw_sample(const struct traced *traced, uint32_t us);
+
 enum traced_answer { ANSWERED, NOT_YET, ENDED };
 
 /* Waits for the answer, ms at most.  A process answers when it makes a call. */

@@ -13,6 +13,7 @@ static const char *const causes[] = {
 	[WINDOW_SIZE] = "size",
 	[WINDOW_CONTROL] = "request",
 	[WINDOW_TURNS] = "turns",
+	[WINDOW_SAMPLE] = "sample",
 };
 
 static const char *cause_name(unsigned cause)
@@ -104,6 +105,8 @@ static int note_nothing(struct loader *loader, unsigned cause)
 		return loader_insert_loss(loader, "no_range", 1);
 	case WINDOW_CONTROL:
 		return loader_insert_loss(loader, "not_started", 1);
+	case WINDOW_SAMPLE:
+		return loader_insert_loss(loader, "no_sample", 1);
 	default:
 		return 0;
 	}

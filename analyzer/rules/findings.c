@@ -27,7 +27,7 @@ struct findings *findings_new(struct db *db, struct words *words)
 		*(struct run_loop *)id_map_need(&findings->loops, loop->process, sizeof(*loop)) =
 			*loop;
 	}
-	if (findings->places)
+	if (findings->places && !findings_find_samples(findings))
 		return findings;
 	findings_free(findings);
 	return NULL;
@@ -38,6 +38,7 @@ static void free_place(void *object)
 	struct finding_place *place = object;
 
 	free(place->reason);
+	free(place->window);
 	free(place->changed.call);
 	free(place->with.call);
 	free(place);
@@ -57,6 +58,7 @@ void findings_free(struct findings *findings)
 	if (!findings)
 		return;
 	places_close(findings->places);
+	stretches_release(&findings->windows);
 	id_map_release(&findings->by_key, free_finding);
 	id_map_release(&findings->runs, free);
 	id_map_release(&findings->loops, free);
@@ -188,6 +190,7 @@ static int add(struct findings *findings, const struct instance *instance, int m
 	}
 	add_cost(findings, &place->cost, instance);
 	add_reason(place, instance);
+	finding_place_sample(findings, place, instance, occurrences(instance));
 	add_change(&place->changed, instance, instance->call, instance->change);
 	for (int i = 0; i < FINDING_ALSO; i++) {
 		add_change(&place->changed, instance, instance->also[i], instance->change);
