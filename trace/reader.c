@@ -14,8 +14,7 @@
 
 #include "layout.h"
 #include "reader_chunks.h"
-
-#define CALL_NUMBERS 65536
+#include "since.h"
 
 __attribute__((format(printf, 2, 3))) static int refuse(struct trace_reader *reader,
 	const char *format, ...)

@@ -130,6 +130,23 @@ struct trace_control {
 	uint32_t reserved;
 };
 
+/*
+ * A ring, of which only the last part is kept: of its oldest chunks somebody else than the recorder
+ * ("cufence run --ring") makes others with what later ones need.  These are copies of window 0,
+ * whose round is their generation << 32 and a number.  Those of the header's generation or before
+ * count, and a chunk no longer does once it is replaced by such a generation (chunk_header.before):
+ * one store of the generation changes all.
+ */
+#define TRACE_RING_FREE 512
+struct trace_ring {
+	uint32_t generation; /* 0: all is kept */
+	uint32_t reserved;
+	int64_t fewer_chunks; /* there are so many fewer than chunks says */
+	int64_t fewer_bytes;  /* of records */
+	/* 1 + number of a chunk that is no longer used: the recorder takes it.  0: none. */
+	uint32_t free[TRACE_RING_FREE];
+};
+
 struct file_header {
 	char magic[8];
 	uint16_t version_major, version_minor;
@@ -152,7 +169,8 @@ struct file_header {
 	uint64_t identity;    /* CLOCK_REALTIME ns at creation, with virtual clocks too */
 	uint32_t chunks;      /* chunks begun; updated after each one's header is written */
 	uint32_t last_window; /* 1 + number of the window opened last, 0: none */
-	struct trace_control control; /* since 1.6 */
+	struct trace_control control; /* since 1.6, like the next one */
+	struct trace_ring ring;
 };
 
 struct chunk_header {
@@ -161,6 +179,7 @@ struct chunk_header {
 	uint64_t committed; /* bytes of complete records after this header */
 	uint32_t home;      /* copy: 1 + number of the window; 0: a window */
 	uint32_t before;    /* window: 1 + number of the one opened before it, 0: none */
+			    /* copy: the generation (struct trace_ring) that replaced it, 0: none */
 	uint64_t round;     /* number of times the window was emptied before */
 };
 
@@ -494,6 +513,7 @@ enum window_cause {
 	WINDOW_CONTROL = 6,
 	WINDOW_TURNS = 7,
 	WINDOW_SAMPLE = 8, /* one of several windows that stand for the rest of the run */
+	WINDOW_RING = 9,   /* what was before it is no longer kept */
 };
 struct window_record {
 	struct record head;

@@ -13,6 +13,7 @@
 #include "memory.h"
 #include "print.h"
 #include "report_request.h"
+#include "ring.h"
 #include "run.h"
 #include "run_folder.h"
 #include "run_settings.h"
@@ -148,6 +149,7 @@ static int has_end(const struct run_setting *settings)
 struct looks {
 	struct early early;
 	struct sampler sampler;
+	struct ring ring;
 };
 
 static void look(void *argument, int interrupts)
@@ -155,6 +157,9 @@ static void look(void *argument, int interrupts)
 	struct looks *looks = argument;
 
 	sampler_look(&looks->sampler);
+	/* A report is of what is there when it begins. */
+	if (!looks->early.reporter)
+		ring_look(&looks->ring);
 	early_look(&looks->early, interrupts);
 }
 
@@ -176,16 +181,28 @@ static void set_samples(const struct arguments *arguments, struct run_setting *s
 		set_default(setting, "CUFENCE_TURNS", "1");
 }
 
-static int check_samples(const struct arguments *arguments, struct sampler *sampler)
+static int check_looks(const struct arguments *arguments, struct looks *looks)
 {
-	const char *period = option(arguments, "--sample");
+	const char *period = option(arguments, "--sample"), *ring = option(arguments, "--ring");
 
+	if (ring && period) {
+		fputs("cufence run: --ring keeps the last part only, --sample some of all parts: "
+		      "choose one\n",
+			stderr);
+		return -1;
+	}
+	if (ring && !ring_read_size(ring, &looks->ring)) {
+		print(stderr,
+			"cufence run: --ring is a time or a size, such as 30s or 64M, not '%s'\n",
+			ring);
+		return -1;
+	}
 	if (period && option(arguments, "--paused")) {
 		fputs("cufence run: --sample starts and stops the recording: leave out --paused\n",
 			stderr);
 		return -1;
 	}
-	if (!period || sampler_read_period(period, &sampler->period))
+	if (!period || sampler_read_period(period, &looks->sampler.period))
 		return 0;
 	print(stderr, "cufence run: --sample is a number of seconds, 0.2 or more, not '%s'\n",
 		period);
@@ -267,7 +284,7 @@ int cmd_run(const struct arguments *arguments)
 
 	run_warn_environment();
 	program_inspect(&program, arguments->operand[0]);
-	if (check_options(arguments, &program) || check_samples(arguments, &looks.sampler) ||
+	if (check_options(arguments, &program) || check_looks(arguments, &looks) ||
 		report_request_read(arguments, "--report", &request) ||
 		read_annotations(arguments, &annotations) || store_check(database) ||
 		run_environment_init(&environment, option(arguments, "--sim") != NULL) ||
@@ -282,7 +299,7 @@ int cmd_run(const struct arguments *arguments)
 	/* Nobody else uses a simulated device. */
 	environment.watch = environment.simulator ? NULL : &watch;
 	result.annotations = annotations;
-	looks.early.folder = looks.sampler.folder = folder.path;
+	looks.early.folder = looks.sampler.folder = looks.ring.folder = folder.path;
 	/* Turns of samples end no recording. */
 	looks.early.ends = !looks.sampler.period && has_end(settings);
 	environment.look = look;
@@ -304,6 +321,7 @@ int cmd_run(const struct arguments *arguments)
 out:
 	watch_release(&watch);
 	sampler_release(&looks.sampler);
+	ring_release(&looks.ring);
 	run_folder_release(&folder, keep);
 	run_environment_release(&environment);
 	program_release(&program);

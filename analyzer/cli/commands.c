@@ -69,6 +69,7 @@ static const struct command_option run_options[] = {
 	{ "--paused", NULL, "record nothing until \"cufence start\"" },
 	{ "--sample", "[=S]",
 		"record samples, 50 ms every S seconds (5); with --nvtx: turns of that range" },
+	{ "--ring", "TIME|SIZE", "keep the last part only: 30s, or so much of a trace: 64M" },
 	{ "--guard-host", NULL, "report host accesses to memory that pending work uses" },
 	{ "--max-size", "BYTES", "stop recording work when a trace is that large (K, M, G)" },
 	{ "--keep-trace", NULL, "keep the trace files next to the database" }, WITHOUT_TRACE,

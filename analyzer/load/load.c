@@ -219,6 +219,7 @@ static void release_process(struct loaded_process *p)
 	free(p->taken);
 	free(p->calibration);
 	free(p->window);
+	free(p->since.is_work);
 	free(p->host_run);
 	free(p->usage);
 	free(p->context);

@@ -394,11 +394,14 @@ int loader_scan(struct loader *loader)
 
 	p->first_tick = UINT64_MAX;
 	p->type = xcalloc(UINT16_MAX + 1, sizeof(*p->type));
-	if (loader->last_window)
+	if (loader->last_window || p->reader.header->ring.generation)
 		loader_find_since(loader);
 	while (trace_next(&p->reader, &record)) {
 		loader_step(loader, record_bytes(record));
-		if (!loader_leaves_out(p, record) && scan_record(loader, record))
+		/* A lane is read again, up to where it has such a record. */
+		if (since_leaves_out(&p->since, record))
+			p->last_lane = SIZE_MAX;
+		else if (scan_record(loader, record))
 			return -1;
 	}
 	/* The process was killed before the call. */

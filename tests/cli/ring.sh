@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A ring: a long run stays bounded on disk, and its report is that of its last part, with what is
+# older and needed; killed at any time it is readable.
+. "$(dirname "$0")/lib.sh" "$@"
+cufence=$build/bin/cufence
+server=$build/tests/helpers/server
+needs "$cufence" "$server" "$build/lib/libcufence.so"
+cd "$tmp" || exit 1
+query() { "$cufence" query "$1" "$2"; }
+started=()
+trap 'kill -KILL "${started[@]}" 2>/dev/null; rm -rf "$tmp"' EXIT
+
+serve() { # OPTION...: the server under "run", with the pipes in and out
+	rm -f in out
+	mkfifo in out
+	env --default-signal=INT WITHOUT_GRAPH=1 "$cufence" run --sim --quiet "$@" -- "$server" <in >out 2>err &
+	started+=($!)
+	exec 4>in 5<out
+	total=0 most=0
+}
+turns() { # N
+	local answer
+	total=$((total + $1))
+	echo "$1" >&4
+	read -r -t 60 -u 5 answer
+	[ "$answer" = "$total" ] || ok "the server answers $total, not '$answer'" 1
+}
+trace() { echo "$PWD"/*.traces-*/*.cft; }
+generation() { # of the ring: how often it was cut
+	"$cufence" dump "$(trace)" | grep -c '^window open=1 cause=9'
+}
+drive() { # N SECONDS: turns for so long, at most that many a second
+	local i end=$((SECONDS + $2)) size
+	for ((i = 0; SECONDS < end; i++)); do
+		turns "$1"
+		size=$(stat -c %s "$(trace)" 2>/dev/null)
+		[ "${size:-0}" -le "$most" ] || most=$size
+	done
+}
+leave() {
+	local answer
+	exec 4>&-
+	read -r -t 60 -u 5 answer
+	same "$1: no call failed" 0 "$answer"
+	exec 5<&-
+	wait "${started[-1]}"
+	same "$1: status" 0 $?
+}
+is_whole() { # TEXT DATABASE: the report is of its last part, which is complete and understood
+	same "$1: nothing is lost" "" "$(query "$2" "SELECT reason FROM loss WHERE reason NOT IN
+		('passed_through', 'not_closed', 'unlisted_modules')")"
+	same "$1: the last part, until the end" "0 1 1" "$(query "$2" "SELECT min(work) || ' ' || sum(work) || ' ' ||
+		(max(end) = (SELECT end FROM process)) FROM recording WHERE cause = 'ring'")"
+	same "$1: no work before it" 0 "$(query "$2" "SELECT count(*) FROM operation o JOIN call c ON c.id = o.call,
+		recording r WHERE r.work AND c.enter < r.start")"
+	same "$1: nor its calls" 0 "$(query "$2" "SELECT count(*) FROM call c JOIN call_type t ON t.id = c.type,
+		recording r WHERE r.work AND c.enter < r.start AND t.name = 'cuLaunchKernel'")"
+	same "$1: its kernels have their calls" 0 "$(query "$2" "SELECT count(*) FROM operation WHERE call IS NULL")"
+	same "$1: memory from the start is known" 1 "$(query "$2" "SELECT count(*) FROM allocation
+		WHERE bytes = 1048576")"
+	same "$1: ... and what kernels do with it" 0 "$(query "$2" "SELECT count(*) FROM call c JOIN call_type t
+		ON t.id = c.type WHERE t.kind = 'launch' AND NOT EXISTS (SELECT 1 FROM operand o JOIN allocation a
+		ON a.id = o.allocation WHERE o.call = c.id AND a.bytes = 1048576)")"
+	same "$1: memory that is freed is gone" 1 "$(query "$2" "SELECT count(*) FROM allocation
+		WHERE freed IS NULL AND bytes <> 1048576" | awk '{ print $1 <= 1 }')"
+	same "$1: lives that are over are gone" 1 "$(query "$2" "SELECT count(*) <
+		1.3 * (SELECT count(*) FROM operation) FROM call c JOIN call_type t ON t.id = c.type
+		WHERE t.name = 'cuMemAlloc_v2'")"
+	same "$1: its site has lines" 1 "$(query "$2" "SELECT count(*) FROM finding f JOIN site s ON s.id = f.site
+		WHERE f.rule = 'blocking-free' AND s.file LIKE '%server.c'")"
+}
+
+serve --ring 2M -o size.db
+drive 400 6
+turns=$total
+leave "size"
+is_whole "size" size.db
+same "size: bounded ($most bytes)" 1 $((most > 1000000 && most < 2500000))
+same "size: of a longer run" 1 "$(query size.db "SELECT count(*) < $turns / 2 FROM operation")"
+same "size: it is replayed" 1 "$(query size.db "SELECT saving_low > 0 FROM finding WHERE shown")"
+has "size: said" 'recorded [0-9.]+ m?s of [0-9.]+ m?s, in 1 window \(by ring\)' "$("$cufence" report size.db)"
+
+serve --ring 0.1s -o time.db
+drive 400 4
+leave "time"
+is_whole "time" time.db
+same "time: so long, and until it is cut again" 1 "$(query time.db "SELECT end - start >= 100000000
+	FROM recording WHERE work")"
+same "time: of more" 1 "$(query time.db "SELECT min(start) = 0 AND max(start) > 100000000 FROM recording")"
+
+# Killed at any time: the program, or "run", whose part is then left as it was.
+for signal in TERM INT KILL; do
+	for after in 0.4 0.9 1.3; do
+		serve --ring 1M -o killed.db
+		(while echo 100; do :; done >&4) 2>/dev/null &
+		feeder=$!
+		(cat <&5 >/dev/null) &
+		reader=$!
+		started+=($feeder $reader)
+		exec 4>&- 5<&-
+		sleep $after
+		kill -$signal "$("$cufence" ps --folder "$(dirname "$(trace)")" | awk 'NR == 2 { print $1 }')"
+		wait "${started[-3]}"
+		status=$?
+		same "$signal after $after s: status" $((128 + $(kill -l $signal))) $status
+		wait $feeder $reader
+		same "$signal after $after s: nothing is damaged" "" "$(query killed.db "SELECT reason FROM loss
+			WHERE reason IN ('truncated', 'damaged')")"
+		same "$signal after $after s: the finding" 1 "$(query killed.db "SELECT count(*) FROM finding
+			WHERE rule = 'blocking-free'")"
+	done
+done
+serve --ring 1M --keep-trace -o left.db
+drive 400 2
+trace=$(trace)
+kill -KILL "${started[-1]}"
+exec 4>&- 5<&-
+"$cufence" load "$trace" -o left.db >load.txt 2>&1
+same "run was killed: nothing is damaged" "" "$(query left.db "SELECT reason FROM loss
+	WHERE reason IN ('truncated', 'damaged')")"
+same "run was killed: the finding" 1 "$(query left.db "SELECT count(*) FROM finding WHERE rule = 'blocking-free'")"
+
+for bad in "--ring 0" "--ring x" "--ring 5" "--ring 0s" "--ring 30s --sample"; do
+	"$cufence" run $bad -- true >/dev/null 2>&1
+	same "run $bad" 125 $?
+done
+for good in 30s 1.5s 64M 64MiB; do
+	"$cufence" run -o good.db --ring $good -- true >/dev/null 2>&1
+	same "run --ring $good" 0 $?
+done
+finish
