@@ -304,6 +304,9 @@ static int find_copy(struct chunk_scan *scan, uint32_t number, const struct chun
 	if (has_grown(scan, offset + sizeof(*chunk) + chunk->committed))
 		return 0;
 	note_chunk(scan, offset, chunk);
+	if (reader->copied && chunk->home)
+		read_at(reader, offset, reader->base + offset,
+			sizeof(*chunk) + reader_records(reader, offset, chunk->committed));
 	/* A window, or one that was opened since. */
 	if (!chunk->home || window_numbered(scan, number))
 		return 0;

@@ -277,6 +277,13 @@ static void note_number(struct numbers *numbers, uint32_t number)
 	*array_push(numbers->number, numbers->count) = number;
 }
 
+static void move_numbers(struct numbers *to, struct numbers *from)
+{
+	for (size_t i = 0; i < from->count; i++)
+		note_number(to, from->number[i]);
+	from->count = 0;
+}
+
 static size_t offset_of(const struct maker *maker, uint32_t number)
 {
 	return maker->header->header_size + (size_t)number * maker->header->chunk_size;
@@ -391,19 +398,14 @@ static int replace(struct maker *maker)
 	__atomic_store_n(&ring->generation, maker->generation, __ATOMIC_RELEASE);
 	__atomic_fetch_sub(&ring->fewer_chunks, (int64_t)maker->made.count, __ATOMIC_RELAXED);
 	__atomic_fetch_sub(&ring->fewer_bytes, (int64_t)maker->made_bytes, __ATOMIC_RELAXED);
+	/* Not before: a reader of the last generation may have them still (trace/reader.c). */
+	move_numbers(&maker->process->spare, &maker->process->waiting);
 	for (size_t i = 0; i < cut->chunks; i++)
 		if (cut->chunk[i].is_copy && !cut->chunk[i].is_needed)
 			note_number(&maker->process->waiting,
 				(uint32_t)((cut->chunk[i].offset - maker->header->header_size) /
 					maker->header->chunk_size));
 	return 0;
-}
-
-static void move_numbers(struct numbers *to, struct numbers *from)
-{
-	for (size_t i = 0; i < from->count; i++)
-		note_number(to, from->number[i]);
-	from->count = 0;
 }
 
 static void cut_off(struct cut *cut, const struct traced *traced, struct ringed_process *process)
@@ -415,7 +417,6 @@ static void cut_off(struct cut *cut, const struct traced *traced, struct ringed_
 		.generation = traced->header->ring.generation + 1,
 		.bytes = xcalloc(traced->header->chunk_size, 1) };
 
-	move_numbers(&process->spare, &process->waiting);
 	/* What was made in vain is free: nothing says that it counts. */
 	if (maker.fd >= 0 && (make(&maker) || replace(&maker)))
 		move_numbers(&process->spare, &maker.made);

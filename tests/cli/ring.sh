@@ -27,13 +27,10 @@ turns() { # N
 	[ "$answer" = "$total" ] || ok "the server answers $total, not '$answer'" 1
 }
 trace() { echo "$PWD"/*.traces-*/*.cft; }
-generation() { # of the ring: how often it was cut
-	"$cufence" dump "$(trace)" | grep -c '^window open=1 cause=9'
-}
-drive() { # N SECONDS: turns for so long, at most that many a second
-	local i end=$((SECONDS + $2)) size
-	for ((i = 0; SECONDS < end; i++)); do
-		turns "$1"
+drive() { # N: so many turns
+	local size
+	while ((total < $1)); do
+		turns 400
 		size=$(stat -c %s "$(trace)" 2>/dev/null)
 		[ "${size:-0}" -le "$most" ] || most=$size
 	done
@@ -71,55 +68,78 @@ is_whole() { # TEXT DATABASE: the report is of its last part, which is complete 
 		WHERE f.rule = 'blocking-free' AND s.file LIKE '%server.c'")"
 }
 
-serve --ring 2M -o size.db
-drive 400 6
-turns=$total
+serve --ring 8M --keep-trace -o size.db
+drive 80000
 leave "size"
 is_whole "size" size.db
-same "size: bounded ($most bytes)" 1 $((most > 1000000 && most < 2500000))
-same "size: of a longer run" 1 "$(query size.db "SELECT count(*) < $turns / 2 FROM operation")"
+written=$("$cufence" dump "$(trace)" | sed -n '1s/.* written=//p')
+rm -rf ./*.traces-*
+same "size: bounded: $most of $written bytes" 1 $((most > 4000000 && most < 16000000 && most < written / 2))
+same "size: of a longer run" 1 "$(query size.db "SELECT count(*) < $total / 2 FROM operation")"
 same "size: it is replayed" 1 "$(query size.db "SELECT saving_low > 0 FROM finding WHERE shown")"
 has "size: said" 'recorded [0-9.]+ m?s of [0-9.]+ m?s, in 1 window \(by ring\)' "$("$cufence" report size.db)"
 
 serve --ring 0.1s -o time.db
-drive 400 4
+drive 30000
 leave "time"
 is_whole "time" time.db
 same "time: so long, and until it is cut again" 1 "$(query time.db "SELECT end - start >= 100000000
 	FROM recording WHERE work")"
 same "time: of more" 1 "$(query time.db "SELECT min(start) = 0 AND max(start) > 100000000 FROM recording")"
 
+feed() { # the server gets turns without end; its answers are read
+	(while echo 100; do :; done >&4) 2>/dev/null &
+	feeder=$!
+	(cat <&5 >/dev/null) &
+	reader=$!
+	started+=($feeder $reader)
+	exec 4>&- 5<&-
+}
+pid() { "$cufence" ps --folder "$(dirname "$(trace)")" | awk 'NR == 2 { print $1 }'; }
+has_finding() { # TEXT DATABASE
+	same "$1: nothing is damaged" "" "$(query "$2" "SELECT reason FROM loss WHERE reason IN
+		('truncated', 'damaged')")"
+	same "$1: the finding" 1 "$(query "$2" "SELECT count(*) FROM finding WHERE rule = 'blocking-free'")"
+}
+
+# Looked at while it goes on: what is read is of one time, though chunks are used again.
+serve --ring 1M -o run.db
+run=${started[-1]}
+feed
+sleep 1
+for ((i = 1; i <= 10; i++)); do
+	"$cufence" snapshot --folder "$(dirname "$(trace)")" --quiet -o snapshot.db
+	has_finding "snapshot $i" snapshot.db
+	same "snapshot $i: of the ring" 1 "$(query snapshot.db "SELECT sum(work AND cause = 'ring') FROM recording")"
+	same "snapshot $i: each kernel has its call" 0 "$(query snapshot.db "SELECT count(*) FROM operation
+		WHERE call IS NULL")"
+done
+kill -TERM "$(pid)"
+wait $run $feeder $reader
+
 # Killed at any time: the program, or "run", whose part is then left as it was.
 for signal in TERM INT KILL; do
 	for after in 0.4 0.9 1.3; do
 		serve --ring 1M -o killed.db
-		(while echo 100; do :; done >&4) 2>/dev/null &
-		feeder=$!
-		(cat <&5 >/dev/null) &
-		reader=$!
-		started+=($feeder $reader)
-		exec 4>&- 5<&-
+		run=${started[-1]}
+		feed
 		sleep $after
-		kill -$signal "$("$cufence" ps --folder "$(dirname "$(trace)")" | awk 'NR == 2 { print $1 }')"
-		wait "${started[-3]}"
+		kill -$signal "$(pid)"
+		wait $run
 		status=$?
 		same "$signal after $after s: status" $((128 + $(kill -l $signal))) $status
 		wait $feeder $reader
-		same "$signal after $after s: nothing is damaged" "" "$(query killed.db "SELECT reason FROM loss
-			WHERE reason IN ('truncated', 'damaged')")"
-		same "$signal after $after s: the finding" 1 "$(query killed.db "SELECT count(*) FROM finding
-			WHERE rule = 'blocking-free'")"
+		has_finding "$signal after $after s" killed.db
 	done
+	same "$signal: of the ring" 1 "$(query killed.db "SELECT sum(work AND cause = 'ring') FROM recording")"
 done
 serve --ring 1M --keep-trace -o left.db
-drive 400 2
+drive 20000
 trace=$(trace)
 kill -KILL "${started[-1]}"
 exec 4>&- 5<&-
 "$cufence" load "$trace" -o left.db >load.txt 2>&1
-same "run was killed: nothing is damaged" "" "$(query left.db "SELECT reason FROM loss
-	WHERE reason IN ('truncated', 'damaged')")"
-same "run was killed: the finding" 1 "$(query left.db "SELECT count(*) FROM finding WHERE rule = 'blocking-free'")"
+has_finding "run was killed" left.db
 
 for bad in "--ring 0" "--ring x" "--ring 5" "--ring 0s" "--ring 30s --sample"; do
 	"$cufence" run $bad -- true >/dev/null 2>&1
