@@ -219,7 +219,8 @@ static int find_window(struct chunk_scan *scan, uint32_t number, const struct ch
 	}
 	scan->window[scan->window_count++] = (struct window){
 		.number = number,
-		.round = chunk->round,
+		/* It could not be copied: whatever there is of it. */
+		.round = reader->copied && !chunk->magic ? UINT64_MAX : chunk->round,
 	};
 	return 0;
 }
@@ -311,6 +312,9 @@ static int find_copy(struct chunk_scan *scan, uint32_t number, const struct chun
 	if (!chunk->home || window_numbered(scan, number))
 		return 0;
 	home = window_numbered(scan, chunk->home - 1);
+	/* Of a ring the one before may be where this scan has been already. */
+	if (reader->copied && (!home || chunk->round > home->round) && chunk->home > 1)
+		return 0;
 	if (!home && !is_window(reader, chunk->home - 1)) {
 		reader_note(reader, "offset %zu: copy of chunk %u, which is no window", offset,
 			chunk->home - 1);

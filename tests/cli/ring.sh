@@ -73,6 +73,8 @@ drive 80000
 leave "size"
 is_whole "size" size.db
 written=$("$cufence" dump "$(trace)" | sed -n '1s/.* written=//p')
+same "size: in the order of time" "" "$("$cufence" dump "$(trace)" |
+	sed -n 's/^call cuLaunchKernel .* enter=\([0-9]*\) .*/\1/p' | sort -nc 2>&1)"
 rm -rf ./*.traces-*
 same "size: bounded: $most of $written bytes" 1 $((most > 4000000 && most < 16000000 && most < written / 2))
 same "size: of a longer run" 1 "$(query size.db "SELECT count(*) < $total / 2 FROM operation")"
