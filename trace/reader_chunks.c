@@ -312,9 +312,6 @@ static int find_copy(struct chunk_scan *scan, uint32_t number, const struct chun
 	if (!chunk->home || window_numbered(scan, number))
 		return 0;
 	home = window_numbered(scan, chunk->home - 1);
-	/* Of a ring the one before may be where this scan has been already. */
-	if (reader->copied && (!home || chunk->round > home->round) && chunk->home > 1)
-		return 0;
 	if (!home && !is_window(reader, chunk->home - 1)) {
 		reader_note(reader, "offset %zu: copy of chunk %u, which is no window", offset,
 			chunk->home - 1);
@@ -374,6 +371,34 @@ static int by_round(const void *a, const void *b, void *argument)
 	return (x->round > y->round) - (x->round < y->round);
 }
 
+/*
+ * Chunks of a ring that is written to are not in the order of time: of a copy that was made after
+ * the windows were scanned, the one before may be where the scan had been already.
+ */
+static void drop_after_gaps(struct chunk_scan *scan)
+{
+	const struct trace_reader *reader = scan->reader;
+	const struct chunk_header *before = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < scan->window_count; i++)
+		scan->window[i].copied = 0;
+	for (size_t i = 0; i < scan->copy_count; i++) {
+		const struct chunk_header *chunk =
+			(const void *)(reader->base + offset_of(reader, scan->copy[i]));
+		struct window *home = window_numbered(scan, chunk->home - 1);
+		int follows =
+			before && before->home == chunk->home && before->round + 1 == chunk->round;
+
+		if (!home || (chunk->home > 1 && chunk->round > home->round && !follows))
+			continue;
+		home->copied = chunk->round + 1;
+		before = chunk;
+		scan->copy[kept++] = scan->copy[i];
+	}
+	scan->copy_count = kept;
+}
+
 /* Order: the first chunk, with the call table; then copies; then windows not copied since. */
 static int put_in_order(struct chunk_scan *scan)
 {
@@ -388,6 +413,8 @@ static int put_in_order(struct chunk_scan *scan)
 		reader->order[count++] = 0;
 	if (scan->copy_count && reader->header->ring.generation)
 		qsort_r(scan->copy, scan->copy_count, sizeof(*scan->copy), by_round, reader);
+	if (reader->copied)
+		drop_after_gaps(scan);
 	for (size_t i = 0; i < scan->copy_count; i++)
 		reader->order[count++] = scan->copy[i];
 	for (size_t i = 0; i < scan->window_count; i++) {

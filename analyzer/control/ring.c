@@ -29,6 +29,7 @@ struct numbers {
 
 struct ringed_process {
 	uint64_t identity;
+	uint32_t generation;  /* that was made last, in vain or not */
 	uint64_t due;         /* by time: the next cut, CLOCK_MONOTONIC ns */
 	struct numbers spare; /* chunks that are free; the recorder gets them by and by */
 	/* Likewise after the next cut: somebody may be reading them. */
@@ -414,7 +415,7 @@ static void cut_off(struct cut *cut, const struct traced *traced, struct ringed_
 		.header = traced->header,
 		.process = process,
 		.fd = open(traced->trace, O_WRONLY | O_CLOEXEC | O_NOFOLLOW),
-		.generation = traced->header->ring.generation + 1,
+		.generation = ++process->generation,
 		.bytes = xcalloc(traced->header->chunk_size, 1) };
 
 	/* What was made in vain is free: nothing says that it counts. */
@@ -463,7 +464,8 @@ static struct ringed_process *process_of(struct ring *ring, const struct traced 
 		if (ring->process[i].identity == traced->header->identity)
 			return &ring->process[i];
 	process = array_push(ring->process, ring->count);
-	*process = (struct ringed_process){ .identity = traced->header->identity };
+	*process = (struct ringed_process){ .identity = traced->header->identity,
+		.generation = traced->header->ring.generation };
 	return process;
 }
 

@@ -90,7 +90,7 @@ same "time: so long, and until it is cut again" 1 "$(query time.db "SELECT end -
 same "time: of more" 1 "$(query time.db "SELECT min(start) = 0 AND max(start) > 100000000 FROM recording")"
 
 feed() { # the server gets turns without end; its answers are read
-	(while echo 100; do :; done >&4) 2>/dev/null &
+	(while echo 100; do sleep 0.02; done >&4) 2>/dev/null &
 	feeder=$!
 	(cat <&5 >/dev/null) &
 	reader=$!
@@ -105,23 +105,26 @@ has_finding() { # TEXT DATABASE
 }
 
 # Looked at while it goes on: what is read is of one time, though chunks are used again.
-serve --ring 1M -o run.db
+serve --ring 4M -o run.db
 run=${started[-1]}
 feed
-sleep 1
+for ((i = 0; i < 200; i++)); do
+	"$cufence" dump "$(trace)" 2>/dev/null | grep -q '^window open=1 cause=9' && break
+	sleep 0.1
+done
 for ((i = 1; i <= 10; i++)); do
 	"$cufence" snapshot --folder "$(dirname "$(trace)")" --quiet -o snapshot.db
 	has_finding "snapshot $i" snapshot.db
 	same "snapshot $i: of the ring" 1 "$(query snapshot.db "SELECT sum(work AND cause = 'ring') FROM recording")"
-	same "snapshot $i: each kernel has its call" 0 "$(query snapshot.db "SELECT count(*) FROM operation
-		WHERE call IS NULL")"
+	same "snapshot $i: each kernel has its call, but the last ones" 0 "$(query snapshot.db "SELECT count(*)
+		FROM operation WHERE call IS NULL AND start < (SELECT max(enter) FROM call)")"
 done
 kill -TERM "$(pid)"
 wait $run $feeder $reader
 
 # Killed at any time: the program, or "run", whose part is then left as it was.
 for signal in TERM INT KILL; do
-	for after in 0.4 0.9 1.3; do
+	for after in 0.4 0.9 2; do
 		serve --ring 1M -o killed.db
 		run=${started[-1]}
 		feed
@@ -142,6 +145,20 @@ kill -KILL "${started[-1]}"
 exec 4>&- 5<&-
 "$cufence" load "$trace" -o left.db >load.txt 2>&1
 has_finding "run was killed" left.db
+rm -rf ./*.traces-*
+
+# A thread that has long been in a call is said to be there.
+export HANGS=1 CUFENCE_SIM_DEVICES=2
+serve --ring 0.1s -o hung.db
+unset HANGS CUFENCE_SIM_DEVICES
+drive 30000
+kill -KILL "$(pid)"
+exec 4>&- 5<&-
+wait "${started[-1]}"
+same "a hang from before the last part: its call" "cuStreamSynchronize 1" "$(query hung.db "SELECT t.name, c.exit IS
+	NULL FROM call c JOIN call_type t ON t.id = c.type, recording r WHERE r.cause = 'ring' AND r.work
+	AND c.enter < r.start AND t.name = 'cuStreamSynchronize'" | tr '\t|' '  ')"
+has "... said" '^    hung     cuStreamSynchronize had not returned at the end of the trace' "$("$cufence" report hung.db)"
 
 for bad in "--ring 0" "--ring x" "--ring 5" "--ring 0s" "--ring 30s --sample"; do
 	"$cufence" run $bad -- true >/dev/null 2>&1
