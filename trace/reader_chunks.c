@@ -439,11 +439,13 @@ static void count_missing(struct chunk_scan *scan)
 {
 	struct trace_reader *reader = scan->reader;
 	const struct file_header *header = reader->header;
-	int64_t chunks = (int64_t)header->chunks - header->ring.fewer_chunks;
-	int64_t written = (int64_t)header->written - header->ring.fewer_bytes;
+	int64_t chunks = (int64_t)(header->chunks - (uint64_t)header->ring.fewer_chunks);
+	int64_t written = (int64_t)(header->written - (uint64_t)header->ring.fewer_bytes);
 	uint64_t missing = 0,
 		 gaps = chunks > (int64_t)scan->chunks ? (uint64_t)chunks - scan->chunks : 0;
 
+	if (gaps > UINT32_MAX)
+		gaps = UINT32_MAX;
 	/* A ring has rounds without their copies. */
 	if (!header->ring.generation && scan->gaps > gaps)
 		gaps = scan->gaps < UINT32_MAX ? scan->gaps : UINT32_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Findings of a run of which samples were recorded, extrapolated to all of it: table finding_sample.
+ * Findings of a run of which samples were recorded, extrapolated to all of it (finding_sample).
  * What a process did in its windows, divided by their length, is what it did in all its time (a
  * ratio estimator; Cochran, Sampling Techniques, 3rd edition, 6.3 to 6.5).  The interval follows
  * from how the windows differ: what happens in each of them alike is known closely from few.
