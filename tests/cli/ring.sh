@@ -12,7 +12,7 @@ started=()
 trap 'kill -KILL "${started[@]}" 2>/dev/null; rm -rf "$tmp"' EXIT
 
 serve() { # OPTION...: the server under "run", with the pipes in and out
-	rm -f in out
+	rm -rf in out ./*.traces-*
 	mkfifo in out
 	env --default-signal=INT WITHOUT_GRAPH=1 "$cufence" run --sim --quiet "$@" -- "$server" <in >out 2>err &
 	started+=($!)
@@ -145,7 +145,6 @@ kill -KILL "${started[-1]}"
 exec 4>&- 5<&-
 "$cufence" load "$trace" -o left.db >load.txt 2>&1
 has_finding "run was killed" left.db
-rm -rf ./*.traces-*
 
 # A thread that has long been in a call is said to be there.
 export HANGS=1 CUFENCE_SIM_DEVICES=2

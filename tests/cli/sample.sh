@@ -14,7 +14,7 @@ started=()
 trap 'kill -KILL "${started[@]}" 2>/dev/null; rm -rf "$tmp"' EXIT
 
 serve() { # OPTION...: the server under "run", with the pipes in and out
-	rm -f in out
+	rm -rf in out ./*.traces-*
 	mkfifo in out
 	env --default-signal=INT WITHOUT_GRAPH=1 "$cufence" run --sim --quiet "$@" -- "$server" <in >out 2>err &
 	started+=($!)
