@@ -4,8 +4,8 @@
  * far.  A turn allocates memory, launches a kernel of 100 us and a graph, records an event and
  * frees the memory, which waits for the kernel; every tenth makes a stream, an event and a range
  * and ends them.  The weights that the kernels read are allocated by a thread that waits until the
- * end; with HANGS it waits on a second device for a value that nobody writes.  "server N" waits until
- * it gets SIGINT N times, "server forever" never ends.
+ * end; with HANGS it waits on a second device for a value that nobody writes.  "server N" waits
+ * until it gets SIGINT N times, "server forever" never ends.
  */
 #include <cuda.h>
 #include <dlfcn.h>
