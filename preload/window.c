@@ -2,6 +2,7 @@
 #include "window.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "collector.h"
 #include "control.h"
@@ -30,6 +31,7 @@ static struct {
 	int limited;               /* any setting */
 	uint64_t opens;            /* end of the delay, ticks; 0: none */
 	_Atomic uint64_t until;    /* end of the duration, ticks; 0: not begun */
+	_Atomic uint64_t sample;   /* end of the sample in progress, ticks; 0: none */
 	uint64_t duration;         /* ticks, 0: no limit */
 	uint64_t soft_limit;       /* bytes of the trace, 0: no limit */
 } window;
@@ -67,6 +69,13 @@ static int is_on(const char *name)
 	return value && *value && *value != '0';
 }
 
+static int is_sampled(void)
+{
+	const char *value = origin_setting("CUFENCE_PAUSED");
+
+	return value && !strcmp(value, "sample");
+}
+
 static uint64_t bytes_of(const char *name)
 {
 	const char *value = origin_setting(name);
@@ -92,6 +101,7 @@ void window_init(void)
 	window.turns = window.by_range ? number_of("CUFENCE_TURNS") : 0;
 	window.in_session = is_set("CUFENCE_SESSION") || is_on("CUFENCE_PAUSED");
 	window.until = 0;
+	window.sample = 0;
 	shim.writer.max_bytes = bytes_of("CUFENCE_MAX_SIZE");
 	/*
 	 * The last quarter is reserved for handles, and for pending CUPTI records of recorded
@@ -113,7 +123,7 @@ void window_init(void)
 	control_init(is_on("CUFENCE_PAUSED"));
 	if (is_on("CUFENCE_PAUSED")) {
 		reasons |= BIT(WINDOW_CONTROL);
-		window.cause = WINDOW_CONTROL;
+		window.cause = is_sampled() ? WINDOW_SAMPLE : WINDOW_CONTROL;
 	}
 	window.reasons = reasons;
 	window.limited = reasons || window.by_profiler || window.by_range || window.duration ||
@@ -224,7 +234,40 @@ static void set_reason(enum window_cause cause, int outside)
 		return;
 	/* The first reason closes the window, and the removal of the last one opens it. */
 	if (!(before & ~BIT(cause)))
-		window.cause = (int)cause;
+		window.cause = window.sample ? WINDOW_SAMPLE : (int)cause;
+}
+
+/* A sample of turns begins with the next range, and has no end in time. */
+static void begin_sample(uint32_t us)
+{
+	window.sample =
+		clock_read() + (uint64_t)((double)us * 1e-6 * (double)shim.calibration_ticks);
+	if (!window.turns)
+		return;
+	window.sample = UINT64_MAX;
+	window.turn = 0;
+	set_reason(WINDOW_RANGE, 1);
+}
+
+/* Any request ends a sample in progress. */
+static void follow_wish(void)
+{
+	uint32_t wish = __atomic_load_n(&control_page()->wish, __ATOMIC_ACQUIRE);
+
+	while (wish > CONTROL_PAUSE &&
+		!__atomic_compare_exchange_n(&control_page()->wish, &wish, CONTROL_PAUSE, 0,
+			__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		;
+	window.sample = 0;
+	if (wish > CONTROL_PAUSE)
+		begin_sample(wish);
+	set_reason(WINDOW_CONTROL, wish == CONTROL_PAUSE);
+}
+
+static void end_sample(void)
+{
+	set_reason(WINDOW_CONTROL, 1);
+	window.sample = 0;
 }
 
 /*
@@ -238,7 +281,7 @@ static void settle(struct thread_state *thread)
 		int is_asked = control_is_asked();
 
 		if (is_asked)
-			set_reason(WINDOW_CONTROL, control_page()->paused != 0);
+			follow_wish();
 		if (!agrees()) {
 			change(thread, window.reasons != 0);
 		} else if (is_asked) {
@@ -260,6 +303,8 @@ static void note_time(uint64_t now)
 		set_reason(WINDOW_DELAY, 0);
 	if (window.until && now >= window.until)
 		set_reason(WINDOW_DURATION, 1);
+	if (window.sample && now >= window.sample)
+		end_sample();
 }
 
 void window_tick(struct thread_state *thread, uint64_t now)
@@ -271,9 +316,12 @@ void window_tick(struct thread_state *thread, uint64_t now)
 uint64_t window_next(uint64_t now, uint64_t limit)
 {
 	uint64_t until = window.until, next = now + shim.calibration_ticks / CONTROL_RATE;
+	uint64_t sample = window.sample;
 
 	if (until && until < next && !(window.reasons & BIT(WINDOW_DURATION)))
 		next = until;
+	if (sample && sample < next)
+		next = sample;
 	return next < limit ? next : limit;
 }
 
@@ -352,8 +400,10 @@ void window_range(const char *name, int begin)
 		return;
 	/* A number of turns is one window, with what is between them. */
 	if (window.turns && ranges <= 0 && !shim.outside && shim.stage == SHIM_ON) {
-		if (++window.turn >= window.turns)
-			decide(WINDOW_TURNS, 1);
+		if (++window.turn >= window.turns) {
+			decide(window.sample ? WINDOW_CONTROL : WINDOW_TURNS, 1);
+			window.sample = 0;
+		}
 	} else
 		decide(WINDOW_RANGE, ranges <= 0);
 }

@@ -14,8 +14,7 @@
 
 #include "layout.h"
 #include "reader_chunks.h"
-
-#define CALL_NUMBERS 65536
+#include "since.h"
 
 __attribute__((format(printf, 2, 3))) static int refuse(struct trace_reader *reader,
 	const char *format, ...)
@@ -27,6 +26,8 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct trace_reader *rea
 	va_end(values);
 	return -1;
 }
+
+#define RING_TRIES 16
 
 /* Members that the file's version lacks are zeros. */
 static int read_header(struct trace_reader *reader)
@@ -72,6 +73,8 @@ static int read_chunks(struct trace_reader *reader)
 	reader->call_fields = calloc(CALL_NUMBERS, 1);
 	if (!reader->call_fields)
 		return refuse(reader, "out of memory");
+	reader->copied =
+		reader->fd >= 0 && reader->header->ring.generation && !reader->header->closed;
 	return reader_find_chunks(reader);
 }
 
@@ -105,7 +108,19 @@ static int map_file(struct trace_reader *reader)
 	return 0;
 }
 
-int trace_open(struct trace_reader *reader, const char *path)
+/*
+ * Chunks of a ring that are replaced are used again with the next generation but one (struct
+ * trace_ring): what was copied meanwhile may be of both.
+ */
+static int is_mixed(const struct trace_reader *reader)
+{
+	struct file_header now;
+
+	return reader->copied && pread(reader->fd, &now, sizeof(now), 0) == (ssize_t)sizeof(now) &&
+		now.ring.generation > reader->start.ring.generation + 1;
+}
+
+static int open_once(struct trace_reader *reader, const char *path)
 {
 	struct stat file;
 	int rc = -1;
@@ -122,9 +137,23 @@ int trace_open(struct trace_reader *reader, const char *path)
 		refuse(reader, "empty or not a regular file");
 	else
 		rc = read_header(reader) || map_file(reader) || read_chunks(reader) ? -1 : 0;
+	if (!rc && is_mixed(reader))
+		rc = 1;
 	close(reader->fd);
 	reader->fd = -1;
 	return rc;
+}
+
+int trace_open(struct trace_reader *reader, const char *path)
+{
+	for (int tries = 0; tries < RING_TRIES; tries++) {
+		int rc = open_once(reader, path);
+
+		if (rc <= 0)
+			return rc;
+		trace_close(reader);
+	}
+	return refuse(reader, "its oldest part is replaced faster than it can be read");
 }
 
 static size_t offset_of(const struct trace_reader *reader, uint32_t number)
@@ -147,7 +176,7 @@ void trace_forget(const struct trace_reader *reader)
 {
 	size_t from = 0;
 
-	if (!reader->mapped)
+	if (!reader->mapped || reader->copied)
 		return;
 	for (size_t i = 0; i < reader->window_count; i++) {
 		size_t window = offset_of(reader, reader->window[i]);

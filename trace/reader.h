@@ -24,7 +24,8 @@ struct trace_reader {
 	size_t size;
 	size_t mapped; /* bytes of base that were mapped */
 	struct lost_pages pages;
-	int fd;                           /* while it is being opened; -1: bytes in memory */
+	int copied; /* all is copied, not windows only: a ring's chunks are used again */
+	int fd;     /* while it is being opened; -1: bytes in memory */
 	uint64_t device, inode;           /* of the file, 0 of bytes in memory */
 	struct file_header start;         /* as read when the file was opened */
 	const struct file_header *header; /* start; NULL: not opened */

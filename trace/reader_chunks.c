@@ -234,7 +234,8 @@ static int find_window(struct chunk_scan *scan, uint32_t number, const struct ch
 	}
 	scan->window[scan->window_count++] = (struct window){
 		.number = number,
-		.round = chunk->round,
+		/* It could not be copied: whatever there is of it. */
+		.round = reader->copied && !chunk->magic ? UINT64_MAX : chunk->round,
 	};
 	return 0;
 }
@@ -294,6 +295,16 @@ static int has_grown(const struct chunk_scan *scan, uint64_t end)
 		(uint64_t)now.st_size > reader->size && reader->size < TRACE_MOST_BYTES;
 }
 
+/* Of a ring: what is no longer part of it, or not yet. */
+static int is_left_out(const struct trace_reader *reader, const struct chunk_header *chunk)
+{
+	uint32_t generation = reader->header->ring.generation;
+
+	return chunk->home &&
+		((chunk->before && chunk->before <= generation) ||
+			(chunk->home == 1 && chunk->round >> 32 > generation));
+}
+
 static int find_copy(struct chunk_scan *scan, uint32_t number, const struct chunk_header *chunk)
 {
 	struct trace_reader *reader = scan->reader;
@@ -304,9 +315,14 @@ static int find_copy(struct chunk_scan *scan, uint32_t number, const struct chun
 		reader_note(reader, "offset %zu: no chunk here", offset);
 		return 0;
 	}
+	if (is_left_out(reader, chunk))
+		return 0;
 	if (has_grown(scan, offset + sizeof(*chunk) + chunk->committed))
 		return 0;
 	note_chunk(scan, offset, chunk);
+	if (reader->copied && chunk->home)
+		read_at(reader, offset, reader->base + offset,
+			sizeof(*chunk) + reader_records(reader, offset, chunk->committed));
 	/* A window, or one that was opened since. */
 	if (!chunk->home || window_numbered(scan, number))
 		return 0;
@@ -356,6 +372,48 @@ static int grow(struct trace_reader *reader)
 	return 0;
 }
 
+/* Chunks of a ring are used again: the rounds of a window tell their order. */
+static int by_round(const void *a, const void *b, void *argument)
+{
+	const struct trace_reader *reader = argument;
+	const struct chunk_header *x =
+		(const void *)(reader->base + offset_of(reader, *(const uint32_t *)a));
+	const struct chunk_header *y =
+		(const void *)(reader->base + offset_of(reader, *(const uint32_t *)b));
+
+	if (x->home != y->home)
+		return x->home < y->home ? -1 : 1;
+	return (x->round > y->round) - (x->round < y->round);
+}
+
+/*
+ * Chunks of a ring that is written to are not in the order of time: of a copy that was made after
+ * the windows were scanned, the one before may be where the scan had been already.
+ */
+static void drop_after_gaps(struct chunk_scan *scan)
+{
+	const struct trace_reader *reader = scan->reader;
+	const struct chunk_header *before = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < scan->window_count; i++)
+		scan->window[i].copied = 0;
+	for (size_t i = 0; i < scan->copy_count; i++) {
+		const struct chunk_header *chunk =
+			(const void *)(reader->base + offset_of(reader, scan->copy[i]));
+		struct window *home = window_numbered(scan, chunk->home - 1);
+		int follows =
+			before && before->home == chunk->home && before->round + 1 == chunk->round;
+
+		if (!home || (chunk->home > 1 && chunk->round > home->round && !follows))
+			continue;
+		home->copied = chunk->round + 1;
+		before = chunk;
+		scan->copy[kept++] = scan->copy[i];
+	}
+	scan->copy_count = kept;
+}
+
 /* Order: the first chunk, with the call table; then copies; then windows not copied since. */
 static int put_in_order(struct chunk_scan *scan)
 {
@@ -368,6 +426,10 @@ static int put_in_order(struct chunk_scan *scan)
 		return out_of_memory(reader);
 	if (scan->window_count && !scan->window[0].number)
 		reader->order[count++] = 0;
+	if (scan->copy_count && reader->header->ring.generation)
+		qsort_r(scan->copy, scan->copy_count, sizeof(*scan->copy), by_round, reader);
+	if (reader->copied)
+		drop_after_gaps(scan);
 	for (size_t i = 0; i < scan->copy_count; i++)
 		reader->order[count++] = scan->copy[i];
 	for (size_t i = 0; i < scan->window_count; i++) {
@@ -392,15 +454,20 @@ static void count_missing(struct chunk_scan *scan)
 {
 	struct trace_reader *reader = scan->reader;
 	const struct file_header *header = reader->header;
+	int64_t chunks = (int64_t)(header->chunks - (uint64_t)header->ring.fewer_chunks);
+	int64_t written = (int64_t)(header->written - (uint64_t)header->ring.fewer_bytes);
 	uint64_t missing = 0,
-		 gaps = header->chunks > scan->chunks ? header->chunks - scan->chunks : 0;
+		 gaps = chunks > (int64_t)scan->chunks ? (uint64_t)chunks - scan->chunks : 0;
 
-	if (scan->gaps > gaps)
+	if (gaps > UINT32_MAX)
+		gaps = UINT32_MAX;
+	/* A ring has rounds without their copies. */
+	if (!header->ring.generation && scan->gaps > gaps)
 		gaps = scan->gaps < UINT32_MAX ? scan->gaps : UINT32_MAX;
 	missing = gaps * header->chunk_size;
-	if (header->closed && !scan->changing && header->written > scan->records &&
-		header->written - scan->records > missing)
-		missing = header->written - scan->records;
+	if (header->closed && !scan->changing && written > (int64_t)scan->records &&
+		(uint64_t)written - scan->records > missing)
+		missing = (uint64_t)written - scan->records;
 	if (scan->end > reader->size && scan->end - reader->size > missing)
 		missing = scan->end - reader->size;
 	reader->missing = missing < INT64_MAX ? missing : INT64_MAX;

@@ -80,7 +80,8 @@ enum trace_cupti_state {
 	X(OTHER_NAMESPACES, other_namespaces) /* drivers in other link namespaces: not recorded */ \
 	X(UNLISTED_MODULES, unlisted_modules) /* a filter may forbid their list at the end */ \
 	X(QUICK_QUERIES, quick_queries)       /* calls with TRAIT_SELDOM that are not recorded */ \
-	X(OLDER_GRAPHS, older_graphs) /* executables made before CUPTI: graphs are not timed */
+	X(OLDER_GRAPHS, older_graphs)   /* executables made before CUPTI: graphs are not timed */ \
+	X(EMPTY_WINDOWS, empty_windows) /* samples without a call, by who asked */
 
 enum trace_counter {
 #define X(counter, name) COUNT_##counter,
@@ -103,6 +104,13 @@ enum trace_counter {
  * on the whole file, which a forked child does not inherit.
  */
 #define TRACE_SESSION 48
+/*
+ * What is wished: to record, not to, or (a larger number) to record for so many microseconds and
+ * then no longer.  The recorder replaces the last one by CONTROL_PAUSE when it begins, so that
+ * whoever asked can withdraw it before.
+ */
+#define CONTROL_RECORD 0u
+#define CONTROL_PAUSE 1u
 enum control_state {
 	CONTROL_NONE = 0,      /* of a trace before 1.6 */
 	CONTROL_RECORDING = 1, /* work is recorded */
@@ -118,11 +126,28 @@ struct trace_control {
 	uint32_t answered;           /* the last request that was answered, by the recorder */
 	uint32_t windows;            /* that were opened, by the recorder */
 	uint32_t asked;              /* number of requests, by those who ask */
-	uint32_t paused;             /* the last of them: 1: not to record, 0: to record */
+	uint32_t wish;               /* the last of them: CONTROL_RECORD and so on */
 	/* Since 1.7, futexes: CUPTI's records are asked for, also of who makes no call. */
 	uint32_t flushes; /* number of requests, by those who ask */
 	uint32_t flushed; /* the last one that was done, by the recorder */
 	uint32_t reserved;
+};
+
+/*
+ * A ring, of which only the last part is kept: of its oldest chunks somebody else than the recorder
+ * ("cufence run --ring") makes others with what later ones need.  These are copies of window 0,
+ * whose round is their generation << 32 and a number.  Those of the header's generation or before
+ * count, and a chunk no longer does once it is replaced by such a generation (chunk_header.before):
+ * one store of the generation changes all.
+ */
+#define TRACE_RING_FREE 512
+struct trace_ring {
+	uint32_t generation; /* 0: all is kept */
+	uint32_t reserved;
+	int64_t fewer_chunks; /* there are so many fewer than chunks says */
+	int64_t fewer_bytes;  /* of records */
+	/* 1 + number of a chunk that is no longer used: the recorder takes it.  0: none. */
+	uint32_t free[TRACE_RING_FREE];
 };
 
 struct file_header {
@@ -147,7 +172,8 @@ struct file_header {
 	uint64_t identity;    /* CLOCK_REALTIME ns at creation, with virtual clocks too */
 	uint32_t chunks;      /* chunks begun; updated after each one's header is written */
 	uint32_t last_window; /* 1 + number of the window opened last, 0: none */
-	struct trace_control control; /* since 1.6 */
+	struct trace_control control; /* since 1.6, like the next one */
+	struct trace_ring ring;
 };
 
 struct chunk_header {
@@ -156,6 +182,7 @@ struct chunk_header {
 	uint64_t committed; /* bytes of complete records after this header */
 	uint32_t home;      /* copy: 1 + number of the window; 0: a window */
 	uint32_t before;    /* window: 1 + number of the one opened before it, 0: none */
+			    /* copy: the generation (struct trace_ring) that replaced it, 0: none */
 	uint64_t round;     /* number of times the window was emptied before */
 };
 
@@ -494,6 +521,8 @@ enum window_cause {
 	WINDOW_SIZE = 5,
 	WINDOW_CONTROL = 6,
 	WINDOW_TURNS = 7,
+	WINDOW_SAMPLE = 8, /* one of several windows that stand for the rest of the run */
+	WINDOW_RING = 9,   /* what was before it is no longer kept */
 };
 struct window_record {
 	struct record head;

@@ -239,13 +239,30 @@ static int write_at(int fd, uint64_t offset, const void *bytes, size_t size)
 	return 0;
 }
 
+/* In a ring: takes a chunk whose contents are no longer used. */
+static int take_freed(struct trace_writer *writer, uint32_t *number)
+{
+	struct trace_ring *ring = &writer->header->ring;
+
+	if (!ring->generation || __atomic_load_n(&writer->full, __ATOMIC_RELAXED))
+		return 0;
+	for (unsigned i = 0; i < TRACE_RING_FREE; i++) {
+		if (ring->free[i] &&
+			(*number = __atomic_exchange_n(&ring->free[i], 0, __ATOMIC_ACQUIRE))) {
+			--*number;
+			return 1;
+		}
+	}
+	return 0;
+}
+
 /* Copies the records to a chunk of their own, which becomes valid when its header is written. */
 static int empty_window(struct trace_writer *writer, struct trace_chunk *chunk)
 {
 	struct chunk_header *window = chunk->header, copy = *window;
 	uint32_t number;
 	uint64_t offset, mask;
-	int rc = allocate_chunk(writer, &number), fd;
+	int rc = take_freed(writer, &number) ? 0 : allocate_chunk(writer, &number), fd;
 
 	fd = rc ? rc : descriptor(writer);
 	if (fd < 0)

@@ -211,7 +211,8 @@ static int ends_the_turns(struct search *search, const struct candidate *inner,
 	for (size_t i = of_outer.first; i < of_outer.end; i++) {
 		const struct token *token = &own->token[i];
 
-		for (; turn + 1 < of_outer.count && token->enter >= of_outer.begin[turn + 1];
+		for (; turn + 1 < of_outer.run.turns &&
+			token->enter >= of_outer.run.begin[turn + 1];
 			turn++) {
 			rest += behind;
 			behind = 0;
@@ -219,8 +220,8 @@ static int ends_the_turns(struct search *search, const struct candidate *inner,
 		all += (double)token->weight;
 		behind = search->tokens.typical[token->site] ? 0 : behind + (double)token->weight;
 	}
-	free(of_outer.begin);
-	free(of_inner.begin);
+	free(of_outer.run.begin);
+	free(of_inner.run.begin);
 	return 100 * (rest + behind) <= (100 - LOOP_NEARLY_PERCENT) * all;
 }
 

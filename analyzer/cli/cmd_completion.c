@@ -52,7 +52,7 @@ static void put_arguments(const struct command *command, FILE *out)
 			fputs("' ;;\n", out);
 		}
 	for (const struct command_option *o = command->option; o->name; o++)
-		if (o->argument && !is_choice(o->argument)) {
+		if (option_needs_argument(o) && !is_choice(o->argument)) {
 			fputs(*separator ? separator : "\t", out);
 			print(out, "%s:%s", command->name, o->name);
 			separator = " | ";

@@ -13,9 +13,11 @@
 #include "memory.h"
 #include "print.h"
 #include "report_request.h"
+#include "ring.h"
 #include "run.h"
 #include "run_folder.h"
 #include "run_settings.h"
+#include "sampler.h"
 #include "store.h"
 
 static char *command_line(char **argv)
@@ -143,6 +145,70 @@ static int has_end(const struct run_setting *settings)
 	return 0;
 }
 
+/* What happens while the program runs. */
+struct looks {
+	struct early early;
+	struct sampler sampler;
+	struct ring ring;
+};
+
+static void look(void *argument, int interrupts)
+{
+	struct looks *looks = argument;
+
+	sampler_look(&looks->sampler);
+	/* A report is of what is there when it begins. */
+	if (!looks->early.reporter)
+		ring_look(&looks->ring);
+	early_look(&looks->early, interrupts);
+}
+
+/* Sets the value of a variable unless it has one. */
+static void set_default(struct run_setting *setting, const char *name, const char *value)
+{
+	for (; setting->name; setting++)
+		if (!strcmp(setting->name, name) && !setting->value && !getenv(name))
+			setting->value = value;
+}
+
+/* A sampled process is paused, but for its samples. */
+static void set_samples(const struct arguments *arguments, struct run_setting *setting)
+{
+	if (!option(arguments, "--sample"))
+		return;
+	set_default(setting, "CUFENCE_PAUSED", "sample");
+	if (option(arguments, "--nvtx"))
+		set_default(setting, "CUFENCE_TURNS", "1");
+}
+
+static int check_looks(const struct arguments *arguments, struct looks *looks)
+{
+	const char *period = option(arguments, "--sample"), *ring = option(arguments, "--ring");
+
+	if (ring && period) {
+		fputs("cufence run: --ring keeps the last part only, --sample some of all parts: "
+		      "choose one\n",
+			stderr);
+		return -1;
+	}
+	if (ring && !ring_read_size(ring, &looks->ring)) {
+		print(stderr,
+			"cufence run: --ring is a time or a size, such as 30s or 64M, not '%s'\n",
+			ring);
+		return -1;
+	}
+	if (period && option(arguments, "--paused")) {
+		fputs("cufence run: --sample starts and stops the recording: leave out --paused\n",
+			stderr);
+		return -1;
+	}
+	if (!period || sampler_read_period(period, &looks->sampler.period))
+		return 0;
+	print(stderr, "cufence run: --sample is a number of seconds, 0.2 or more, not '%s'\n",
+		period);
+	return -1;
+}
+
 /* Checks that the report can be written, before the program runs for long. */
 static int check_report(const struct arguments *arguments)
 {
@@ -213,12 +279,12 @@ int cmd_run(const struct arguments *arguments)
 		.program = &program,
 		.watch = &watch,
 		.request = &request };
-	struct early early = { .report = report_early, .argument = &result };
+	struct looks looks = { .early = { .report = report_early, .argument = &result } };
 	int status = RUN_FAILED, started = 0, keep = option(arguments, "--keep-trace") != NULL;
 
 	run_warn_environment();
 	program_inspect(&program, arguments->operand[0]);
-	if (check_options(arguments, &program) ||
+	if (check_options(arguments, &program) || check_looks(arguments, &looks) ||
 		report_request_read(arguments, "--report", &request) ||
 		read_annotations(arguments, &annotations) || store_check(database) ||
 		run_environment_init(&environment, option(arguments, "--sim") != NULL) ||
@@ -228,20 +294,22 @@ int cmd_run(const struct arguments *arguments)
 	environment.out = folder.path;
 	environment.sanitizer = program.sanitizer;
 	run_settings(arguments, settings);
+	set_samples(arguments, settings);
 	environment.setting = settings;
 	/* Nobody else uses a simulated device. */
 	environment.watch = environment.simulator ? NULL : &watch;
 	result.annotations = annotations;
-	early.folder = folder.path;
-	early.ends = has_end(settings);
-	environment.look = early_look;
-	environment.argument = &early;
+	looks.early.folder = looks.sampler.folder = looks.ring.folder = folder.path;
+	/* Turns of samples end no recording. */
+	looks.early.ends = !looks.sampler.period && has_end(settings);
+	environment.look = look;
+	environment.argument = &looks;
 	status = run_program(arguments->operand, &environment, &started);
 	/* A closed stderr must not keep the database from being written. */
 	signal(SIGPIPE, SIG_IGN);
 	memory_exit_status = status ? status : RUN_FAILED;
 	result.status = status;
-	if (early_end(&early)) {
+	if (early_end(&looks.early)) {
 		/* The folder is removed with what is in it. */
 		if (run_folder_list(&folder))
 			keep = 1;
@@ -252,6 +320,8 @@ int cmd_run(const struct arguments *arguments)
 	}
 out:
 	watch_release(&watch);
+	sampler_release(&looks.sampler);
+	ring_release(&looks.ring);
 	run_folder_release(&folder, keep);
 	run_environment_release(&environment);
 	program_release(&program);

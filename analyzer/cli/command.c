@@ -66,10 +66,11 @@ int is_same_file(const char *one, const char *other)
 static int print_option(const struct command_option *option, FILE *out)
 {
 	const char *argument = option->argument ? option->argument : "";
+	const char *blank = *argument && *argument != '[' ? " " : "";
 
 	if (out)
-		print(out, "    %s%s%s", option->name, *argument ? " " : "", argument);
-	return (int)(strlen(option->name) + (*argument ? 1 : 0) + strlen(argument));
+		print(out, "    %s%s%s", option->name, blank, argument);
+	return (int)(strlen(option->name) + strlen(blank) + strlen(argument));
 }
 
 /* A longer option has its summary below it. */
@@ -148,15 +149,17 @@ static int take_option(struct arguments *arguments, char **argv)
 	const char *joined = argv[0][length] ? argv[0] + length + 1 : NULL;
 
 	for (int i = 0; options[i].name; i++) {
+		int needs = option_needs_argument(&options[i]);
+
 		if (strlen(options[i].name) != length || strncmp(options[i].name, argv[0], length))
 			continue;
 		if (!options[i].argument && joined)
 			return usage(arguments->command, "no argument is allowed for",
 				options[i].name);
-		arguments->value[i] = joined ? joined : options[i].argument ? argv[1] : "";
+		arguments->value[i] = joined ? joined : needs ? argv[1] : "";
 		if (!arguments->value[i])
 			return usage(arguments->command, "an argument is missing for", argv[0]);
-		return options[i].argument && !joined ? 2 : 1;
+		return needs && !joined ? 2 : 1;
 	}
 	return unknown_option(arguments->command, argv[0], length);
 }

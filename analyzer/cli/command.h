@@ -9,11 +9,11 @@
 
 #include <stdio.h>
 
-#define COMMAND_MAX_OPTIONS 28
+#define COMMAND_MAX_OPTIONS 32
 
 struct command_option {
 	const char *name;     /* "-o" or "--top" */
-	const char *argument; /* its argument's name, NULL: it takes none */
+	const char *argument; /* its argument's name, NULL: it takes none; "[=NAME]": it may */
 	const char *summary;
 };
 
@@ -50,6 +50,12 @@ const char *option(const struct arguments *arguments, const char *name);
 
 /* The same for an option that the command may not have: then NULL. */
 const char *option_if_any(const struct arguments *arguments, const char *name);
+
+/* Whether the next word is its argument, if none is joined to it by "=". */
+static inline int option_needs_argument(const struct command_option *option)
+{
+	return option->argument && *option->argument != '[';
+}
 
 void command_help(const struct command *command, FILE *out);
 

@@ -247,7 +247,8 @@ struct traced_request traced_ask(const struct traced *traced, enum traced_wish w
 	struct traced_request request = { 0 };
 
 	if (wish != WISH_FLUSH)
-		__atomic_store_n(&control->paused, wish == WISH_PAUSE, __ATOMIC_RELAXED);
+		__atomic_store_n(&control->wish,
+			wish == WISH_PAUSE ? CONTROL_PAUSE : CONTROL_RECORD, __ATOMIC_RELAXED);
 	request.asked = __atomic_add_fetch(&control->asked, 1, __ATOMIC_RELEASE);
 	if (wish == WISH_FLUSH && has_flusher(traced)) {
 		request.needs_flush = 1;
@@ -265,6 +266,26 @@ static int is_answered(const struct traced *traced, struct traced_request reques
 
 	return (int32_t)(answered - request.asked) >= 0 ||
 		(request.needs_flush && (int32_t)(flushed - request.flush) >= 0);
+}
+
+struct traced_request traced_ask_sample(const struct traced *traced, uint32_t us)
+{
+	struct trace_control *control = &traced->header->control;
+
+	__atomic_store_n(&control->wish, us, __ATOMIC_RELAXED);
+	return (struct traced_request){ .asked = __atomic_add_fetch(&control->asked, 1,
+						__ATOMIC_RELEASE) };
+}
+
+int traced_withdraw_sample(const struct traced *traced, uint32_t us)
+{
+	struct file_header *header = traced->header;
+
+	if (!__atomic_compare_exchange_n(&header->control.wish, &us, CONTROL_PAUSE, 0,
+		    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return 0;
+	__atomic_fetch_add(&header->counter[COUNT_EMPTY_WINDOWS], 1, __ATOMIC_RELAXED);
+	return 1;
 }
 
 /* Whether the process has ended, or closed its trace. */

@@ -47,6 +47,12 @@ struct traced_request {
 };
 struct traced_request traced_ask(const struct traced *traced, enum traced_wish wish);
 
+/* Asks for a window of that length, after which the process is paused. */
+struct traced_request traced_ask_sample(const struct traced *traced, uint32_t us);
+
+/* If it was not yet answered: counts an empty window, and returns 1. */
+int traced_withdraw_sample(const struct traced *traced, uint32_t us);
+
 enum traced_answer { ANSWERED, NOT_YET, ENDED };
 
 /*

@@ -113,18 +113,17 @@ static int insert_failure(struct loader *loader)
 										       : 0);
 }
 
-/* Calls that were counted only tell nothing: they are no loss. */
-static int insert_quick_queries(struct loader *loader)
+/* Calls that were counted only tell nothing, and neither do empty windows: they are no loss. */
+static int insert_number(struct loader *loader, enum trace_counter counter)
 {
-	uint64_t count = loader->p.reader.header->counter[COUNT_QUICK_QUERIES];
+	uint64_t count = loader->p.reader.header->counter[counter];
 	char text[24];
 
 	snprintf(text, sizeof(text), "%" PRIu64, count);
-	return count
-		? db_add(loader->db,
-			  ROW(property, loader->process,
-				  cell_text(counter_names[COUNT_QUICK_QUERIES]), cell_text(text)))
-		: 0;
+	return count ? db_add(loader->db,
+			       ROW(property, loader->process, cell_text(counter_names[counter]),
+				       cell_text(text)))
+		     : 0;
 }
 
 static int insert_losses(struct loader *loader)
@@ -138,8 +137,9 @@ static int insert_losses(struct loader *loader)
 	for (unsigned i = 0; i < COUNT_QUICK_QUERIES; i++)
 		if (loader_insert_loss(loader, counter_names[i], header->counter[i]))
 			return -1;
-	return insert_quick_queries(loader) || insert_damage(loader) || insert_failure(loader) ||
-		loader_insert_loss(loader, "unusable", unusable) ||
+	return insert_number(loader, COUNT_QUICK_QUERIES) ||
+		insert_number(loader, COUNT_EMPTY_WINDOWS) || insert_damage(loader) ||
+		insert_failure(loader) || loader_insert_loss(loader, "unusable", unusable) ||
 		loader_insert_loss(loader, "host_only", host_only) ||
 		loader_insert_loss(loader, "older_graphs", header->counter[COUNT_OLDER_GRAPHS]) ||
 		loader_insert_loss(loader, "aliases_left_out", loader_twins_left_out(&loader->p)) ||
@@ -219,6 +219,7 @@ static void release_process(struct loaded_process *p)
 	free(p->taken);
 	free(p->calibration);
 	free(p->window);
+	free(p->since.is_work);
 	free(p->host_run);
 	free(p->usage);
 	free(p->context);

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "memory.h"
+
 static const char *const causes[] = {
 	[WINDOW_START] = "start",
 	[WINDOW_DELAY] = "delay",
@@ -13,29 +15,13 @@ static const char *const causes[] = {
 	[WINDOW_SIZE] = "size",
 	[WINDOW_CONTROL] = "request",
 	[WINDOW_TURNS] = "turns",
+	[WINDOW_SAMPLE] = "sample",
+	[WINDOW_RING] = "ring",
 };
 
 static const char *cause_name(unsigned cause)
 {
 	return cause < sizeof(causes) / sizeof(*causes) ? causes[cause] : "unknown";
-}
-
-/* The kind of a call by the row of its type, which the reader has passed already. */
-static int is_work(const struct loaded_process *p, uint16_t call)
-{
-	const struct call_type_record *type = p->type[call].record;
-
-	return type && type->kind < KIND_COUNT && kind_has(type->kind, K_WINDOWED);
-}
-
-static int is_call_before(const struct loaded_process *p, const struct record *record)
-{
-	const struct call_record *call = (const struct call_record *)record;
-	const struct enter_record *enter = (const struct enter_record *)record;
-
-	return record->type == RECORD_CALL     ? call->enter < p->since && is_work(p, call->call)
-		: record->type == RECORD_ENTER ? enter->enter < p->since && is_work(p, enter->call)
-					       : 0;
 }
 
 void loader_find_since(struct loader *loader)
@@ -47,41 +33,20 @@ void loader_find_since(struct loader *loader)
 		const struct window_record *window = (const struct window_record *)record;
 
 		if (record->type == RECORD_WINDOW && window->open &&
-			window->cause == WINDOW_CONTROL && window->ticks > p->since)
-			p->since = window->ticks;
+			(window->cause == WINDOW_RING ||
+				(loader->last_window && window->cause == WINDOW_CONTROL)) &&
+			window->ticks > p->since.ticks) {
+			p->since.ticks = window->ticks;
+			p->since_cause = window->cause;
+		}
 	}
 	trace_rewind(&p->reader);
-	while (p->since && trace_next(&p->reader, &record)) {
-		const struct call_record *call = (const struct call_record *)record;
-
-		if (record->type == RECORD_CALL && call->enter < p->since &&
-			call->correlation > p->since_correlation)
-			p->since_correlation = call->correlation;
-	}
+	if (!p->since.ticks)
+		return;
+	p->since.is_work = xcalloc(CALL_NUMBERS, 1);
+	while (trace_next(&p->reader, &record))
+		since_note(&p->since, record);
 	trace_rewind(&p->reader);
-}
-
-int loader_leaves_out(const struct loaded_process *p, const struct record *record)
-{
-	const struct device_record *device = (const struct device_record *)record;
-
-	if (!p->since)
-		return 0;
-	switch (record->type) {
-	case RECORD_CALL:
-	case RECORD_ENTER:
-		return is_call_before(p, record);
-	case RECORD_DEVICE:
-		return device->correlation && device->correlation <= p->since_correlation;
-	case RECORD_HOST_RUN:
-		return ((const struct host_run_record *)record)->enter < p->since;
-	case RECORD_WINDOW:
-		return ((const struct window_record *)record)->ticks < p->since;
-	case RECORD_USAGE:
-		return ((const struct usage_record *)record)->ticks < p->since;
-	default:
-		return 0;
-	}
 }
 
 static int by_ticks(const void *a, const void *b)
@@ -104,6 +69,8 @@ static int note_nothing(struct loader *loader, unsigned cause)
 		return loader_insert_loss(loader, "no_range", 1);
 	case WINDOW_CONTROL:
 		return loader_insert_loss(loader, "not_started", 1);
+	case WINDOW_SAMPLE:
+		return loader_insert_loss(loader, "no_sample", 1);
 	default:
 		return 0;
 	}
@@ -122,11 +89,11 @@ int loader_write_recording(struct loader *loader)
 	if (!kept)
 		return 0;
 	qsort(p->window, p->window_count, sizeof(struct window_record *), by_ticks);
-	if (p->since &&
+	if (p->since.ticks &&
 		db_add(loader->db,
 			ROW(recording, loader->process, p->start < 0 ? 0 : p->start,
-				clock_host_ns(&p->clock, p->since), 0,
-				cell_text(cause_name(WINDOW_CONTROL)))))
+				clock_host_ns(&p->clock, p->since.ticks), 0,
+				cell_text(cause_name(p->since_cause)))))
 		return -1;
 	for (size_t i = 0; i < p->window_count; i++) {
 		const struct window_record *window = p->window[i];

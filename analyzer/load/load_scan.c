@@ -387,20 +387,57 @@ static int scan_record(struct loader *loader, const struct record *record)
 	}
 }
 
+/* Follows which call of each thread has not returned of those that are left out. */
+static void note_open(const struct loaded_process *p, struct map *open, const struct record *record,
+	int left_out)
+{
+	if (record->type == RECORD_CALL && !(record->flags & CALL_NESTED) && open->count)
+		map_remove(open, p->reader.thread);
+	if (left_out && record->type == RECORD_ENTER && !map_get(open, p->reader.thread, 0))
+		map_set(open, p->reader.thread, (uint64_t)(uintptr_t)record);
+}
+
+/* A call in which a thread still is belongs to what is loaded, whenever it was entered. */
+static int add_open(struct loader *loader, struct map *open)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < open->size && !rc; i++) {
+		if (!open->entry[i].used)
+			continue;
+		loader->p.reader.thread = (uint32_t)open->entry[i].key;
+		loader->p.last_lane = SIZE_MAX;
+		rc = add_call(loader, (const struct record *)(uintptr_t)open->entry[i].value);
+	}
+	map_release(open);
+	return rc;
+}
+
 int loader_scan(struct loader *loader)
 {
 	struct loaded_process *p = &loader->p;
 	const struct record *record;
+	struct map open = { 0 };
+	int left_out;
 
 	p->first_tick = UINT64_MAX;
 	p->type = xcalloc(UINT16_MAX + 1, sizeof(*p->type));
-	if (loader->last_window)
+	if (loader->last_window || p->reader.header->ring.generation)
 		loader_find_since(loader);
 	while (trace_next(&p->reader, &record)) {
 		loader_step(loader, record_bytes(record));
-		if (!loader_leaves_out(p, record) && scan_record(loader, record))
+		left_out = since_leaves_out(&p->since, record);
+		note_open(p, &open, record, left_out);
+		/* A lane is read again, up to where it has such a record. */
+		if (left_out)
+			p->last_lane = SIZE_MAX;
+		else if (scan_record(loader, record)) {
+			map_release(&open);
 			return -1;
+		}
 	}
+	if (add_open(loader, &open))
+		return -1;
 	/* The process was killed before the call. */
 	while (p->unplaced_count)
 		place_functions(p, p->unplaced[0].thread, UINT64_MAX);

@@ -23,6 +23,7 @@
 #include "progress.h"
 #include "reader.h"
 #include "rows.h"
+#include "since.h"
 #include "sparse_words.h"
 #include "stream_kind.h"
 
@@ -167,8 +168,8 @@ struct loaded_process {
 	size_t calibration_count;
 	const struct window_record **window;
 	size_t window_count;
-	uint64_t since;             /* ticks: work before is left out; 0: none is */
-	uint32_t since_correlation; /* the last one of a call that is left out */
+	struct trace_since since;
+	unsigned since_cause; /* enum window_cause */
 	struct loaded_usage *usage;
 	size_t usage_count;
 	struct loaded_context *context;
@@ -372,11 +373,11 @@ int loader_write_host_runs(struct loader *loader);
 int64_t loader_host_time(struct loader *loader, uint64_t ticks);
 /* During the scan: stores a reading of that thread (row). */
 void loader_note_usage(struct loader *loader, uint32_t thread, const struct usage_record *record);
-/* For last_window: finds since when the process is loaded.  Leaves the reader at the start. */
+/*
+ * For last_window and for a ring: finds since when the process is loaded.  Leaves the reader at the
+ * start.
+ */
 void loader_find_since(struct loader *loader);
-
-/* Whether a record is older than that, and of no use later. */
-int loader_leaves_out(const struct loaded_process *p, const struct record *record);
 
 /* Writes the recording windows of the process, whose end must be known, and losses between them. */
 int loader_write_recording(struct loader *loader);

@@ -176,6 +176,50 @@ static int print_races(struct db *db, int64_t finding, FILE *out)
 	return step;
 }
 
+/*
+ * "all  about 1.2 s host wait (1.0 s to 1.4 s) in 60 s, 4800 times (4000 to 5600); from 12 samples"
+ */
+static void print_amount(sqlite3_stmt *q, int column, const char *what, FILE *out)
+{
+	char about[DURATION_SIZE], low[DURATION_SIZE], high[DURATION_SIZE];
+	int64_t least = sqlite3_column_int64(q, column + 1);
+
+	if (!sqlite3_column_int64(q, column))
+		return;
+	print(out, "%s %s", format_duration(about, sqlite3_column_int64(q, column)), what);
+	if (sqlite3_column_type(q, column + 1) != SQLITE_NULL)
+		print(out, " (%s to %s)", least ? format_duration(low, least) : "0",
+			format_duration(high, sqlite3_column_int64(q, column + 2)));
+	fputs(", ", out);
+}
+
+static int print_sample(struct db *db, int64_t finding, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT waited, waited_low, waited_high, delayed, delayed_low, delayed_high,"
+		" count, count_low, count_high, windows, whole FROM finding_sample"
+		" WHERE finding = ?");
+	int step = q && !db_bind(q, "i", finding) ? db_step(q) : -1;
+	char whole[DURATION_SIZE];
+
+	if (step > 0) {
+		long long samples = sqlite3_column_int64(q, 9);
+
+		fputs("    all  about ", out);
+		print_amount(q, 0, "host wait", out);
+		print_amount(q, 3, "device delay", out);
+		print(out, "%lld times", (long long)sqlite3_column_int64(q, 6));
+		if (sqlite3_column_type(q, 7) != SQLITE_NULL)
+			print(out, " (%lld to %lld)", (long long)sqlite3_column_int64(q, 7),
+				(long long)sqlite3_column_int64(q, 8));
+		print(out, " in all %s: extrapolated from %lld sample%s\n",
+			format_duration(whole, sqlite3_column_int64(q, 10)), samples,
+			samples == 1 ? "" : "s");
+	}
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
 /* --- fences that are missing --- */
 
 /*
@@ -281,7 +325,8 @@ static int print_finding(struct db *db, sqlite3_stmt *row, const struct report_o
 						  : ", at %d lines",
 			lines);
 	fputc('\n', out);
-	if (report_print_places(db, &places, options, out) ||
+	if (print_sample(db, places.finding, out) ||
+		report_print_places(db, &places, options, out) ||
 		report_print_also(db, places.finding, out) ||
 		print_fix(db, places.finding, rule, out) || print_races(db, places.finding, out))
 		return -1;

@@ -27,7 +27,7 @@ struct findings *findings_new(struct db *db, struct words *words)
 		*(struct run_loop *)id_map_need(&findings->loops, loop->process, sizeof(*loop)) =
 			*loop;
 	}
-	if (findings->places)
+	if (findings->places && !findings_find_samples(findings))
 		return findings;
 	findings_free(findings);
 	return NULL;
@@ -39,6 +39,7 @@ static void free_place(void *object)
 
 	free(place->reason);
 	free(place->changed);
+	free(place->window);
 	free(place);
 }
 
@@ -56,6 +57,7 @@ void findings_free(struct findings *findings)
 	if (!findings)
 		return;
 	places_close(findings->places);
+	stretches_release(&findings->windows);
 	id_map_release(&findings->by_key, free_finding);
 	id_map_release(&findings->runs, free);
 	id_map_release(&findings->loops, free);
@@ -189,6 +191,7 @@ int findings_add(struct findings *findings, const struct instance *instance)
 	add_cost(findings, &place->cost, instance);
 	add_reason(place, instance);
 	add_change(place, instance, instance->call, instance->change, 0);
+	finding_place_sample(findings, place, instance, occurrences(instance));
 	for (int i = 0; i < FINDING_ALSO; i++) {
 		add_change(place, instance, instance->also[i], instance->change, 0);
 		add_change(place, instance, instance->with[i], with_change, 1);

@@ -11,6 +11,7 @@
 #include "id_map.h"
 #include "run_length.h"
 #include "savings.h"
+#include "stretches.h"
 
 /* Sums over instances, ns. */
 struct cost {
@@ -36,6 +37,12 @@ struct reason_count {
 		worst; /* the most certain one; one that overlapped, before one that did not */
 };
 
+/* What the instances of a place cost in one recording window (stretches.h), in a sampled run. */
+struct window_cost {
+	int number;
+	int64_t count, waited, delayed;
+};
+
 /* The instances of a finding at one pair of lines. */
 struct finding_place {
 	int64_t site, other_site; /* sites that represent the lines; 0: unknown */
@@ -57,6 +64,8 @@ struct finding_place {
 	int64_t then;
 	struct reason_count *reason;
 	size_t reasons;
+	struct window_cost *window; /* may have a window more than once */
+	size_t windows;
 	struct instance worst; /* of the most frequent reason among the most certain instances */
 };
 
@@ -76,6 +85,7 @@ struct findings {
 	struct db *db;
 	struct words *words;
 	struct places *places;
+	struct stretches windows;           /* of a sampled run; else none */
 	struct savings *savings;            /* during findings_replay() */
 	struct finding **finding, **masked; /* masked: of waits that others may hide */
 	size_t count, masked_count;
@@ -141,6 +151,17 @@ const struct run_length *findings_run(struct findings *findings, int64_t process
  * findings of masked waits.  Fills table replay.  Returns 0, or -1 after a message.
  */
 int findings_replay(struct findings *findings);
+
+/* Finds whether samples of the run were recorded.  Returns 0, or -1 after a message. */
+int findings_find_samples(struct findings *findings);
+
+/* Adds so many occurrences to the window of a place in which they were. */
+void finding_place_sample(const struct findings *findings, struct finding_place *place,
+	const struct instance *instance, int64_t count);
+
+/* Writes what a finding, which is that row, is in all of the run.  0, or -1 after a message. */
+int finding_write_sample(const struct findings *findings, const struct finding *finding,
+	int64_t row);
 
 /* Writes findings and their places, in their order.  Returns 0, or -1 after a message. */
 int findings_write(struct findings *findings);

@@ -327,7 +327,10 @@ int findings_write(struct findings *findings)
 
 		for (size_t k = 0; k < finding->count && !rc; k++)
 			rc = write_place(&rows, finding, finding->place[k]);
-		rc = rc || write_also(&rows, finding) || write_races(&rows, finding) ? -1 : 0;
+		rc = rc || write_also(&rows, finding) || write_races(&rows, finding) ||
+				finding_write_sample(findings, finding, rows.finding)
+			? -1
+			: 0;
 	}
 	free(rows.accident);
 	return rc;

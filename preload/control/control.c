@@ -44,7 +44,7 @@ void control_init(int paused)
 
 	page->space = pid_space();
 	page->born = born();
-	page->paused = paused != 0;
+	page->wish = paused ? CONTROL_PAUSE : CONTROL_RECORD;
 	if (session)
 		memcpy(page->session, session, strnlen(session, sizeof(page->session) - 1));
 	trace_lock(&shim.writer);

@@ -4,7 +4,8 @@
  * far.  A turn allocates memory, launches a kernel of 100 us and a graph, records an event and
  * frees the memory, which waits for the kernel; every tenth makes a stream, an event and a range
  * and ends them.  The weights that the kernels read are allocated by a thread that waits until the
- * end.  "server N" waits until it gets SIGINT N times, "server forever" never ends.
+ * end; with HANGS it waits on a second device for a value that nobody writes.  "server N" waits
+ * until it gets SIGINT N times, "server forever" never ends.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -57,9 +58,21 @@ static CUgraphExec capture(CUstream stream)
 
 static void *load(void *argument)
 {
+	CUstream stream;
+	CUcontext other;
+	CUdeviceptr value;
+
 	CALL(cuCtxSetCurrent, context);
 	CALL(cuMemAlloc_v2, &weights, 1 << 20);
 	loaded = 1;
+	if (getenv("HANGS")) {
+		CALL(cuDevicePrimaryCtxRetain, &other, 1);
+		CALL(cuCtxSetCurrent, other);
+		CALL(cuMemAlloc_v2, &value, 4096);
+		CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+		CALL(cuStreamWaitValue32_v2, stream, value, 1, CU_STREAM_WAIT_VALUE_GEQ);
+		CALL(cuStreamSynchronize, stream);
+	}
 	for (;;)
 		pause();
 	return argument;

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sampler.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "memory.h"
+#include "settings.h"
+#include "traced.h"
+
+#define WINDOW_US 50000 /* with what opening it takes: 9 to 22 ms, the first time */
+#define PERIOD_NS UINT64_C(5000000000)
+#define PERIOD_LEAST_NS UINT64_C(200000000)
+
+struct sampled_process {
+	uint32_t pid;
+	uint64_t born, identity;
+	uint64_t due; /* the next window, CLOCK_MONOTONIC ns */
+	uint32_t windows;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+int sampler_read_period(const char *text, uint64_t *ns)
+{
+	*ns = PERIOD_NS;
+	return !*text || (setting_seconds(text, ns) && *ns >= PERIOD_LEAST_NS);
+}
+
+/*
+ * The first window is not at the start, which is like nothing later.  Periods differ by up to a
+ * quarter, evenly (multiples of the golden ratio), so that a program that does something in each
+ * period is not seen at the same place of it each time.
+ */
+static uint64_t next_period(const struct sampler *sampler, uint32_t windows)
+{
+	uint32_t part = windows * 2654435769u;
+
+	return windows ? sampler->period + (sampler->period / 4 * (part >> 16) >> 16)
+		       : sampler->period / 2;
+}
+
+static struct sampled_process *process_of(struct sampler *sampler, const struct traced *traced,
+	uint64_t now)
+{
+	const struct file_header *header = traced->header;
+	struct sampled_process *process;
+
+	for (size_t i = 0; i < sampler->count; i++)
+		if (sampler->process[i].pid == header->pid &&
+			sampler->process[i].born == header->control.born &&
+			sampler->process[i].identity == header->identity)
+			return &sampler->process[i];
+	process = array_push(sampler->process, sampler->count);
+	*process = (struct sampled_process){ .pid = header->pid,
+		.born = header->control.born,
+		.identity = header->identity,
+		.due = now + next_period(sampler, 0) };
+	return process;
+}
+
+/* Asks those that are due; returns for which there is a request. */
+static struct traced_request *ask(struct sampler *sampler, const struct traced_list *list,
+	uint64_t now)
+{
+	struct traced_request *request = xcalloc(list->count + 1, sizeof(*request));
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct sampled_process *process = process_of(sampler, &list->item[i], now);
+
+		/* A window that somebody else has asked for is left alone. */
+		if (now < process->due || traced_state(&list->item[i]) != CONTROL_PAUSED)
+			continue;
+		request[i] = traced_ask_sample(&list->item[i], WINDOW_US);
+		process->due = now + next_period(sampler, ++process->windows);
+	}
+	return request;
+}
+
+/*
+ * A window begins with a call.  One that would begin later than it would end has none: it is
+ * withdrawn, and counts as an empty one, as else a server that is idle at times would seem never to
+ * be.
+ */
+static void withdraw(const struct traced_list *list, const struct traced_request *request,
+	uint64_t since)
+{
+	uint64_t until = since + WINDOW_US * 1000;
+
+	for (size_t i = 0; i < list->count; i++) {
+		uint64_t now = now_ns();
+
+		if (request[i].asked &&
+			traced_wait(&list->item[i], request[i],
+				now < until ? (unsigned)((until - now) / 1000000) : 0) == NOT_YET)
+			traced_withdraw_sample(&list->item[i], WINDOW_US);
+	}
+}
+
+void sampler_look(struct sampler *sampler)
+{
+	struct traced_list list;
+	uint64_t now = now_ns();
+	struct traced_request *request;
+
+	if (!sampler->period || traced_find(&list, sampler->folder))
+		return;
+	request = ask(sampler, &list, now);
+	withdraw(&list, request, now);
+	free(request);
+	traced_release(&list);
+}
+
+void sampler_release(struct sampler *sampler)
+{
+	free(sampler->process);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Findings of a run of which samples were recorded, extrapolated to all of it (finding_sample).
+ * What a process did in its windows, divided by their length, is what it did in all its time (a
+ * ratio estimator; Cochran, Sampling Techniques, 3rd edition, 6.3 to 6.5).  The interval follows
+ * from how the windows differ: what happens in each of them alike is known closely from few.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "findings_internal.h"
+#include "memory.h"
+#include "rows.h"
+#include "run_columns.h"
+
+enum quantity { COUNT, WAITED, DELAYED, QUANTITIES };
+
+struct sample {
+	int number;    /* of its window; 0: an empty one */
+	double length; /* ns */
+	double amount[QUANTITIES];
+};
+
+/* The windows of a process, and how long it ran, ns. */
+struct samples {
+	struct sample *sample;
+	size_t count;
+	double recorded, whole;
+};
+
+/* Of times or numbers in all of the run; low and high DB_NULL: not known. */
+struct estimate {
+	int64_t about, low, high;
+};
+
+int findings_find_samples(struct findings *findings)
+{
+	if (!db_int(findings->db,
+		    "SELECT EXISTS (SELECT 1 FROM recording WHERE work AND cause = 'sample')", 0))
+		return 0;
+	return stretches_load(&findings->windows, findings->db);
+}
+
+void finding_place_sample(const struct findings *findings, struct finding_place *place,
+	const struct instance *instance, int64_t count)
+{
+	const struct run_call *call = run_call(findings->db->run, instance->call);
+	int number = findings->windows.count && call
+		? stretches_find(&findings->windows, instance->process, call->enter)
+		: 0;
+	struct window_cost *last = place->windows ? &place->window[place->windows - 1] : NULL;
+
+	if (number <= 0)
+		return;
+	if (!last || last->number != number) {
+		last = array_push(place->window, place->windows);
+		*last = (struct window_cost){ .number = number };
+	}
+	last->count += count;
+	*(instance->saving == FINDING_DELAY ? &last->delayed : &last->waited) += instance->cost;
+}
+
+/*
+ * Windows in which the process made no call are as long as the others; with virtual time they have
+ * no length, as it stands still meanwhile.
+ */
+static int read_samples(const struct findings *findings, int64_t process, struct samples *samples)
+{
+	const struct stretches *windows = &findings->windows;
+	sqlite3_stmt *q = db_prepare(findings->db,
+		"SELECT p.end - p.start, iif(p.clock = 'virtual', 0, coalesce(CAST(e.value AS"
+		" INTEGER), 0)) FROM process p LEFT JOIN property e ON e.process = p.id"
+		" AND e.name = 'empty_windows' WHERE p.id = ?");
+	int step = q && !db_bind(q, "i", process) ? db_step(q) : -1;
+	int64_t empty = 0;
+	double length;
+
+	for (size_t i = 0; i < windows->count; i++) {
+		const struct stretch *window = &windows->stretch[i];
+
+		if (window->process != process || window->end <= window->start)
+			continue;
+		length = (double)(window->end - window->start);
+		*array_push(samples->sample, samples->count) =
+			(struct sample){ .number = (int)i + 1, .length = length };
+		samples->recorded += length;
+	}
+	if (step > 0) {
+		samples->whole = (double)sqlite3_column_int64(q, 0);
+		empty = samples->count ? sqlite3_column_int64(q, 1) : 0;
+	}
+	sqlite3_finalize(q);
+	length = samples->count ? samples->recorded / (double)samples->count : 0;
+	for (; empty > 0; empty--) {
+		*array_push(samples->sample, samples->count) = (struct sample){ .length = length };
+		samples->recorded += length;
+	}
+	return step < 0 ? -1 : 0;
+}
+
+static void add_windows(struct samples *samples, const struct finding_place *place)
+{
+	for (size_t i = 0; i < place->windows; i++) {
+		const struct window_cost *window = &place->window[i];
+		size_t at = 0;
+
+		/* In the order of their numbers, but the empty ones at the end. */
+		while (at < samples->count && samples->sample[at].number != window->number)
+			at++;
+		if (at == samples->count)
+			continue;
+		samples->sample[at].amount[COUNT] += (double)window->count;
+		samples->sample[at].amount[WAITED] += (double)window->waited;
+		samples->sample[at].amount[DELAYED] += (double)window->delayed;
+	}
+}
+
+/* The factor of a 95 % interval (Student's t) by the degrees of freedom. */
+static double student(size_t freedom)
+{
+	static const double few[] = { 0, 12.71, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26 };
+
+	return freedom < sizeof(few) / sizeof(*few) ? few[freedom] : 1.96 + 2.6 / (double)freedom;
+}
+
+static struct estimate estimate(const struct samples *samples, enum quantity quantity)
+{
+	double sum = 0, squares = 0, part = samples->recorded / samples->whole, rate, about, error;
+	double count = (double)samples->count;
+
+	for (size_t i = 0; i < samples->count; i++)
+		sum += samples->sample[i].amount[quantity];
+	rate = sum / samples->recorded;
+	about = rate * samples->whole;
+	if (samples->count < 2)
+		return (struct estimate){ llround(about), DB_NULL, DB_NULL };
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct sample *sample = &samples->sample[i];
+		double differs = sample->amount[quantity] - rate * sample->length;
+
+		squares += differs * differs;
+	}
+	/* What was recorded is known. */
+	error = sqrt(count * squares / (count - 1) * (1 - part)) / part *
+		student(samples->count - 1);
+	return (struct estimate){ llround(about), llround(fmax(about - error, sum)),
+		llround(about + error) };
+}
+
+int finding_write_sample(const struct findings *findings, const struct finding *finding,
+	int64_t row)
+{
+	struct samples samples = { 0 };
+	struct estimate count, waited, delayed;
+	int rc = findings->windows.count ? read_samples(findings, finding->process, &samples) : 0;
+
+	if (rc || !samples.count)
+		goto out;
+	/* The clocks differ by a little. */
+	samples.whole = fmax(samples.whole, samples.recorded);
+	for (size_t i = 0; i < finding->count; i++)
+		add_windows(&samples, finding->place[i]);
+	count = estimate(&samples, COUNT);
+	waited = estimate(&samples, WAITED);
+	delayed = estimate(&samples, DELAYED);
+	rc = db_add(findings->db,
+		ROW(finding_sample, row, (int64_t)samples.count, llround(samples.recorded),
+			llround(samples.whole), count.about, count.low, count.high, waited.about,
+			waited.low, waited.high, delayed.about, delayed.low, delayed.high));
+out:
+	free(samples.sample);
+	return rc;
+}

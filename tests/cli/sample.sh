@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Samples of a run: what is found in them, extrapolated, is what a full run has; what they cost is
+# bounded by their length; a program that is idle has empty ones.
+. "$(dirname "$0")/lib.sh" "$@"
+cufence=$build/bin/cufence
+server=$build/tests/helpers/server
+conforms=$build/tests/helpers/conforms
+schema=$(cd "$(dirname "$0")/../.." && pwd)/doc/report.schema.json
+needs "$cufence" "$server" "$conforms" "$build/lib/libcufence.so"
+cd "$tmp" || exit 1
+query() { "$cufence" query "$1" "$2"; }
+started=()
+trap 'kill -KILL "${started[@]}" 2>/dev/null; rm -rf "$tmp"' EXIT
+
+serve() { # OPTION...: the server under "run", with the pipes in and out
+	rm -rf in out ./*.traces-*
+	mkfifo in out
+	env --default-signal=INT WITHOUT_GRAPH=1 "$cufence" run --sim --quiet "$@" -- "$server" <in >out 2>err &
+	started+=($!)
+	exec 4>in 5<out
+	total=0
+}
+turns() { # N
+	local answer
+	total=$((total + $1))
+	echo "$1" >&4
+	read -r -t 60 -u 5 answer
+	[ "$answer" = "$total" ] || ok "the server answers $total, not '$answer'" 1
+}
+leave() {
+	local answer
+	exec 4>&-
+	read -r -t 60 -u 5 answer
+	same "$1: no call failed" 0 "$answer"
+	exec 5<&-
+	wait "${started[-1]}"
+	same "$1: status" 0 $?
+}
+until_windows() { # N: requests until so many samples are over; samples are only begun by calls
+	local i trace
+	for ((i = 0; i < 4000; i++)); do
+		turns 50
+		[ $((i % 20)) -ne 0 ] || [ "$("$cufence" ps --folder "$(echo "$PWD"/*.traces-*)" 2>/dev/null |
+			awk 'NR == 2 { print ($2 == "paused" && $3 >= '"$1"') }')" != 1 ] || return 0
+	done
+	ok "$1 samples" 1
+}
+
+serve --sample=0.3 -o sampled.db
+until_windows 5
+all=$total
+leave "sampled"
+serve -o full.db
+turns "$all"
+leave "full"
+same "samples are 50 ms" 1 "$(query sampled.db "SELECT count(*) >= 5 AND max(end - start) < 51000000 AND
+	min(end - start) > 49000000 FROM recording WHERE work AND end < (SELECT end FROM process)")"
+same "... of more" 1 "$(query sampled.db "SELECT sum((end - start) * work) < 0.8 * sum(end - start)
+	FROM recording")"
+same "... and smaller" 1 $(($(stat -c %s sampled.db) < $(stat -c %s full.db)))
+truth=$(query full.db "SELECT waited FROM finding WHERE rule = 'blocking-free'")
+times=$(query full.db "SELECT count FROM finding WHERE rule = 'blocking-free'")
+same "the time of a full run ($truth ns), to 2 %" 1 "$(query sampled.db "SELECT abs(waited - $truth) <
+	0.02 * $truth FROM finding_sample")"
+same "... and its number ($times), to 2 %" 1 "$(query sampled.db "SELECT abs(count - $times) <
+	0.02 * $times FROM finding_sample")"
+"$cufence" report sampled.db >report.txt
+has "the report says so" '^    all  about [0-9.]+ ms host wait \([0-9.]+ ms to [0-9.]+ ms\), [0-9]+ times \([0-9]+ to [0-9]+\) in all .*: extrapolated from [0-9]+ samples$' \
+	"$(cat report.txt)"
+has "... and of what" 'recorded [0-9]+ ms of [0-9.]+ m?s, in [0-9]+ windows \(by sample\)' "$(cat report.txt)"
+same "JSON says so" 1 "$("$cufence" report --format json sampled.db |
+	grep -cE '"sample":\{"windows":[0-9]+,"recorded_ns":[0-9]+,"whole_ns":[0-9]+,"count":[0-9]+,"count_low":[0-9]+')"
+"$cufence" report --format json sampled.db | "$conforms" "$schema" -
+ok "... as its schema says" $?
+same "a full run has no such line" 0 "$("$cufence" report full.db | grep -c 'extrapolated')"
+
+# By turns: from the beginning of a range, with what is between them.
+serve --sample=0.2 --nvtx turn --turns 40 -o turns.db
+until_windows 4
+leave "turns"
+same "turns: so many in each sample" "40 40" "$(query turns.db "SELECT min(n) || ' ' || max(n) FROM (SELECT
+	count(*) AS n FROM recording r JOIN call c ON c.enter BETWEEN r.start AND r.end JOIN call_type t
+	ON t.id = c.type WHERE t.name = 'cuLaunchKernel' AND r.work GROUP BY r.start)")"
+
+# An idle server: no sample lasts until it is asked again.
+serve --sample=0.2 -o idle.db
+turns 20
+sleep 2
+turns 20
+leave "idle"
+same "idle: empty samples" 1 "$(query idle.db "SELECT CAST(value AS INTEGER) BETWEEN 3 AND 12 FROM property
+	WHERE name = 'empty_windows'")"
+serve --sample=30 -o short.db
+turns 20
+leave "short"
+has "a short program: it says that there is nothing" \
+	'incomplete: no work was recorded: the process ended before its first sample' "$("$cufence" report short.db)"
+
+# Killed in a sample or between two: what was recorded is there.
+for signal in TERM INT KILL; do
+	serve --sample=0.3 -o killed.db
+	until_windows 2
+	"$cufence" ps --folder "$(echo "$PWD"/killed.db.traces-*)" >ps.txt
+	kill -$signal "$(awk 'NR == 2 { print $1 }' ps.txt)"
+	wait "${started[-1]}"
+	status=$?
+	same "$signal: status" $((128 + $(kill -l $signal))) $status
+	exec 4>&- 5<&-
+	same "$signal: the finding" 1 "$(query killed.db "SELECT count(*) FROM finding f JOIN finding_sample s
+		ON s.finding = f.id WHERE rule = 'blocking-free' AND windows >= 2")"
+done
+
+for bad in "--sample=0" "--sample=x" "--sample=0.1" "--sample --paused"; do
+	"$cufence" run $bad -- true >/dev/null 2>&1
+	same "run $bad" 125 $?
+done
+finish
