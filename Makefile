@@ -297,8 +297,9 @@ PROGRAMS := $(APPS) $(addsuffix _fixed,$(TWINS)) $(addsuffix _ptds,$(PTDS))
 AGAIN := $(shell grep '^[a-z]' tests/cli/endless.apps)
 # Programs with NVIDIA's static runtime are for a GPU: a test needs one of them.
 STATIC := $(if $(filter pack,$(MAKECMDGOALS)),$(PROGRAMS),$(if $(SAN),,free_in_loop))
-# Programs with the simulator's: under sanitizers those that tests/cli/run.sh and symbols.sh need.
-SIMSTATIC := $(if $(SAN),double_buffer free_in_loop,$(PROGRAMS))
+# Programs with the simulator's: those that tests/cli/apps.sh runs, and what run.sh and symbols.sh need.
+SIMSTATIC := $(sort double_buffer free_in_loop $(if $(SAN),,$(filter $(foreach app, \
+	$(shell . tests/cli/expect.sh; static_apps),$(app) $(app)_fixed),$(PROGRAMS))))
 apps: $(PROGRAMS:%=$O/testapps/%) $(SIMSTATIC:%=$O/testapps/%_simstatic) $(STATIC:%=$O/testapps/%_static) \
 	$(foreach p,$(AGAIN),$O/testapps/$(p)_again) $O/testapps/libmpi.so
 

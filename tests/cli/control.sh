@@ -31,11 +31,17 @@ turns() { # N: by the server, which must answer
 	read -r -t 60 -u 5 answer
 	[ "$answer" = "$total" ] || ok "the server answers $total, not '$answer'" 1
 }
+# Nothing is written to this pipe: reading from it is a pause without a process.
+mkfifo never
+exec 6<>never
 ask() { # COMMAND ARGUMENT...: while the server gets requests of one turn, as it answers at a call
 	local pid
 	"$cufence" "$@" >said 2>&1 &
 	pid=$!
-	while kill -0 "$pid" 2>/dev/null; do turns 1; done
+	while kill -0 "$pid" 2>/dev/null; do
+		turns 1
+		read -r -t 0.005 -u 6
+	done
 	wait "$pid"
 }
 leave() { # the server's input ends: its last line must be 0 failures

@@ -34,6 +34,20 @@ options_of() { # APP CUFENCE
 	done
 }
 
+# Prints, for each text in these files of apps that matches, the app that has it first.
+first_with() { # PATTERN FILE...
+	grep -oHE -- "$1" "${@:2}" | sed 's,^.*/,,' | awk -F '[.:]' '!seen[$3]++ { print $1 }'
+}
+
+# The apps that run with a static runtime, too: what differs there is how each runtime function is
+# reached.  Between them they call all of those, and have a finding of each rule.
+static_apps() {
+	{
+		first_with '\<cuda[A-Z][A-Za-z0-9]*\(' "$apps"/*.cu
+		first_with '^[a-z-]+' "$apps"/*.expect
+	} | sort -u
+}
+
 # Whether the app itself (not its twin) has a race, whose outcome is anybody's guess.
 races() { # APP
 	local base
