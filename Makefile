@@ -299,7 +299,7 @@ AGAIN := $(shell grep '^[a-z]' tests/cli/endless.apps)
 STATIC := $(if $(filter pack,$(MAKECMDGOALS)),$(PROGRAMS),$(if $(SAN),,free_in_loop))
 # Programs with the simulator's: those that tests/cli/apps.sh runs, and what run.sh and symbols.sh need.
 SIMSTATIC := $(sort double_buffer free_in_loop $(if $(SAN),,$(filter $(foreach app, \
-	$(shell . tests/cli/expect.sh; static_apps),$(app) $(app)_fixed),$(PROGRAMS))))
+	$(shell . tests/cli/expect.sh; chosen_apps),$(app) $(app)_fixed),$(PROGRAMS))))
 apps: $(PROGRAMS:%=$O/testapps/%) $(SIMSTATIC:%=$O/testapps/%_simstatic) $(STATIC:%=$O/testapps/%_static) \
 	$(foreach p,$(AGAIN),$O/testapps/$(p)_again) $O/testapps/libmpi.so
 

@@ -20,9 +20,8 @@ possible_of() { # FILE-OF-ALL
 	[ -z "$possible_rules" ] || grep -E "^# possible: (${possible_rules//$'\n'/|}) " "$1" | sort
 }
 
-# All that is asked of one database.  Each format of an app is exported, to check all files together:
-# a variant has its app's, and a twin has no findings to write (formats.sh has some golden traces of
-# twins).
+# All that is asked of one database.  Formats are exported, to check all files together, of the apps that
+# call all functions and have findings of all rules; formats.sh has the golden traces.
 questions() { # NAME DB
 	local to=$tmp/$1 format
 	line "$to.found" query "$2" expect
@@ -31,7 +30,7 @@ questions() { # NAME DB
 	line "$to.keys" query "$2" 'PRAGMA foreign_key_check'
 	line /dev/null check "$2"
 	line "$to.json" report --level possible --format json "$2"
-	[ "$1" = "$base" ] || return
+	[[ $1 = "$base" && $chosen = *" $1 "* ]] || return
 	for format in $kinds; do
 		line /dev/null report --level possible --format "$format" -o "$tmp/formats/$1.$format" "$2"
 	done
@@ -70,7 +69,7 @@ check_app() { # NAME EXPECT-FILE|/dev/null
 	ok "$1: its JSON conforms to the schema" $?
 	same "$1: every operation has its call" "" "$(<"$tmp/$1.unmatched")"
 	same "$1: foreign keys hold" "" "$(<"$tmp/$1.keys")"
-	[ "$1" != "$base" ] || mv "$tmp/$1.json" "$tmp/formats/"
+	[[ $1 != "$base" || $chosen != *" $1 "* ]] || mv "$tmp/$1.json" "$tmp/formats/"
 	rm -f "$db"* "$tmp/$1".*
 }
 
@@ -89,7 +88,7 @@ check_half() { # 0|1 NAME...
 		options=$(options_of "$name" "$cufence")
 		possible_rules=$(sed -n 's/^# possible: \([^ ]*\) .*/\1/p' "$apps/$name.expect" | sort -u)
 		for variant in "" _simstatic; do
-			[ -z "$variant" ] || [[ $static = *" $name "* ]] || continue
+			[ -z "$variant" ] || { "$twins" && [[ $chosen = *" $name "* ]]; } || continue
 			check_app "$name$variant" "$apps/$name.expect"
 			"$twins" && has_twin "$name" && check_app "${name}_fixed$variant" /dev/null
 		done
@@ -100,11 +99,12 @@ check_half() { # 0|1 NAME...
 
 # Sanitizers look at our code, whatever the findings are: of the programs that reach the same of it one
 # is enough, the first with a finding of each rule.  run.sh tests the static runtime.
-static=" $(static_apps | xargs) " twins=true
+chosen=" $(chosen_apps | xargs) " twins=true
 if sanitized; then
-	static= twins=false
+	twins=false
 	[ $# -gt 0 ] || set -- $(first_with '^[a-z-]+' "$apps"/*.expect | sort -u)
 fi
+[ $# -eq 0 ] || chosen=" $* "
 
 mkdir "$tmp/formats"
 kinds=$(python3 "$apps/../tests/formats/formats.py" --kinds)

@@ -39,9 +39,9 @@ first_with() { # PATTERN FILE...
 	grep -oHE -- "$1" "${@:2}" | sed 's,^.*/,,' | awk -F '[.:]' '!seen[$3]++ { print $1 }'
 }
 
-# The apps that run with a static runtime, too: what differs there is how each runtime function is
-# reached.  Between them they call all of those, and have a finding of each rule.
-static_apps() {
+# The apps that between them call all runtime functions and have a finding of each rule.  They run
+# with a static runtime, too, where each function is reached in another way, and are exported.
+chosen_apps() {
 	{
 		first_with '\<cuda[A-Z][A-Za-z0-9]*\(' "$apps"/*.cu
 		first_with '^[a-z-]+' "$apps"/*.expect
