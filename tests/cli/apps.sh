@@ -70,7 +70,7 @@ check_app() { # NAME EXPECT-FILE|/dev/null
 	same "$1: every operation has its call" "" "$(<"$tmp/$1.unmatched")"
 	same "$1: foreign keys hold" "" "$(<"$tmp/$1.keys")"
 	[[ $1 != "$base" || $chosen != *" $1 "* ]] || mv "$tmp/$1.json" "$tmp/formats/"
-	rm -f "$db"* "$tmp/$1".*
+	rm -rf "$db"* "$tmp/$1".*
 }
 
 # Every second app, so that two processors have something to do.

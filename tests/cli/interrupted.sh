@@ -8,7 +8,7 @@ cd "$tmp" || exit 1
 golden_text double_buffer >double_buffer.txt
 "$cufence" undump double_buffer.txt -o one.cft
 ok "undump" $?
-many=50 traces=()
+many=100 traces=()
 for ((i = 0; i < many; i++)); do # each another process
 	sed "1s/ pid=[0-9]*/ pid=$((i + 2))/" double_buffer.txt |
 		"$cufence" undump - -o "$i.cft"
