@@ -57,6 +57,8 @@ OURS += -O0 -g3
 endif
 ifdef SAN
 SANFLAGS := -fsanitize=$(SAN) -fno-omit-frame-pointer
+# What reads files is fuzzed as it was compiled for the tests.
+EDGES = $(if $(filter trace fatbin ptx sass analyzer,$(call area,$<)),-fsanitize-coverage=trace-pc -include tests/fuzz/edge.h)
 endif
 ifeq ($(COVERAGE),1)
 SANFLAGS += --coverage
@@ -157,7 +159,7 @@ $O/obj/%.o: %.c Makefile
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$Q$(CC) $(OURS) $(call includes,$<) $(CPP_$(call area,$<)) $(EXTRA_$(call area,$<)) \
-		$(cflags) $(SANFLAGS) -c $< -o $@
+		$(cflags) $(SANFLAGS) $(EDGES) -c $< -o $@
 $O/obj/%.o: %.S Makefile
 	$(call say,AS,$<)
 	@mkdir -p $(@D)
@@ -297,8 +299,9 @@ PROGRAMS := $(APPS) $(addsuffix _fixed,$(TWINS)) $(addsuffix _ptds,$(PTDS))
 AGAIN := $(shell grep '^[a-z]' tests/cli/endless.apps)
 # Programs with NVIDIA's static runtime are for a GPU: a test needs one of them.
 STATIC := $(if $(filter pack,$(MAKECMDGOALS)),$(PROGRAMS),$(if $(SAN),,free_in_loop))
-# Programs with the simulator's: under sanitizers those that tests/cli/run.sh and symbols.sh need.
-SIMSTATIC := $(if $(SAN),double_buffer free_in_loop,$(PROGRAMS))
+# Programs with the simulator's: those that tests/cli/apps.sh runs, and what run.sh and symbols.sh need.
+SIMSTATIC := $(sort double_buffer free_in_loop $(if $(SAN),,$(filter $(foreach app, \
+	$(shell . tests/cli/expect.sh; chosen_apps),$(app) $(app)_fixed),$(PROGRAMS))))
 apps: $(PROGRAMS:%=$O/testapps/%) $(SIMSTATIC:%=$O/testapps/%_simstatic) $(STATIC:%=$O/testapps/%_static) \
 	$(foreach p,$(AGAIN),$O/testapps/$(p)_again) $O/testapps/libmpi.so
 
@@ -576,12 +579,12 @@ check-repeat: all tests
 check-mutations: cufence shim tests
 	$Qtests/mutate $O
 
-# Fuzzing: everything that reads what may be hostile, built with sanitizers and coverage, next to
-# the rest.  driver.c needs no clang; "make fuzz-libfuzzer CC=clang" links libFuzzer instead.
+# Fuzzing: everything that reads what may be hostile, built with sanitizers and coverage: that of a
+# build with SAN=address,undefined, otherwise next to the rest.  driver.c needs no clang; "make fuzz-libfuzzer CC=clang" links libFuzzer instead.
 FUZZ_SECONDS ?= 60
 FUZZ_FLAGS := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$O/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_OBJ := $(patsubst $O/obj/%,$O/fuzz/obj/%,$(PROGRAM_OBJ) $(SASS_OBJ) $(FATBIN_OBJ) $(TRACE_OBJ)) \
+FUZZ_OBJ := $(patsubst $O/obj/%,$O/$(if $(SAN),,fuzz/)obj/%,$(PROGRAM_OBJ) $(SASS_OBJ) $(FATBIN_OBJ) $(TRACE_OBJ)) \
 	$O/fuzz/obj/tests/fuzz/input.o $O/fuzz/obj/tests/fuzz/trace_mutations.o
 FUZZ_LIBS := $(PROGRAM_LIBS)
 .PHONY: fuzz fuzz-programs fuzz-libfuzzer

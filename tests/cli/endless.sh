@@ -8,7 +8,7 @@
 here=$(cd "$(dirname "$0")" && pwd)
 apps=$here/../../testapps
 deaths=(INT TERM KILL _exit abort)
-turns=20 options=--sim
+turns=10 options=--sim
 [ -z "${ENDLESS_GPU:-}" ] || options=
 cufence=$build/bin/cufence
 shift

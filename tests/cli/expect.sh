@@ -34,6 +34,20 @@ options_of() { # APP CUFENCE
 	done
 }
 
+# Prints, for each text in these files of apps that matches, the app that has it first.
+first_with() { # PATTERN FILE...
+	grep -oHE -- "$1" "${@:2}" | sed 's,^.*/,,' | awk -F '[.:]' '!seen[$3]++ { print $1 }'
+}
+
+# The apps that between them call all runtime functions and have a finding of each rule.  They run
+# with a static runtime, too, where each function is reached in another way, and are exported.
+chosen_apps() {
+	{
+		first_with '\<cuda[A-Z][A-Za-z0-9]*\(' "$apps"/*.cu
+		first_with '^[a-z-]+' "$apps"/*.expect
+	} | sort -u
+}
+
 # Whether the app itself (not its twin) has a race, whose outcome is anybody's guess.
 races() { # APP
 	local base

@@ -10,7 +10,16 @@
 . "$(dirname "$0")/expect.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cufence=$build/bin/cufence
-needs "$cufence" "$build/tests/helpers/conforms"
+needs "$cufence" "$build/tests/helpers/conforms" "$build/tests/helpers/at_once"
+questions() { # of golden.db
+	line found query golden.db expect
+	line unmatched query golden.db unmatched
+	line keys query golden.db 'PRAGMA foreign_key_check'
+	line shares query golden.db 'SELECT share FROM replay WHERE share < 0'
+	line golden.json report --level possible --format json golden.db
+	line report report golden.db
+	line again dump --symbols golden.cft
+}
 # Away from the sources: the code of a program that was built as the recorded one is not available.
 cd "$tmp" || exit 1
 for text in "$golden"/*.txt; do
@@ -24,19 +33,20 @@ for text in "$golden"/*.txt; do
 	golden_text "$name" >golden.txt
 	"$cufence" undump golden.txt -o golden.cft && "$cufence" load golden.cft -o golden.db 2>err
 	ok "$name: loads" $?
-	found=$("$cufence" query golden.db expect)
+	# The dump of a trace that was cut says so.
+	same "$name: all questions are answered, without a message" "0 0 0 0 0 0" \
+		"$(questions | "$build/tests/helpers/at_once" golden.db 2>err | head -n 6 | xargs)$(
+			grep -v "'golden.cft' is damaged" err)"
+	found=$(<found)
 	same "$name: findings" "$(wanted_findings "$expect" "$found")" "$found"
-	printf '%s\n' "$found" | sed 's/[: ].*//' >>found
-	same "$name: every operation has its call" "" "$("$cufence" query golden.db unmatched)"
-	same "$name: foreign keys hold" "" "$("$cufence" query golden.db 'PRAGMA foreign_key_check')"
-	same "$name: what saves nothing has no share" "" \
-		"$("$cufence" query golden.db 'SELECT share FROM replay WHERE share < 0')"
-	"$cufence" report --level possible --format json golden.db >golden.json &&
-		"$build/tests/helpers/conforms" "$root/doc/report.schema.json" golden.json
+	sed 's/[: ].*//' found >>all_found
+	same "$name: every operation has its call" "" "$(<unmatched)"
+	same "$name: foreign keys hold" "" "$(<keys)"
+	same "$name: what saves nothing has no share" "" "$(<shares)"
+	"$build/tests/helpers/conforms" "$root/doc/report.schema.json" golden.json
 	ok "$name: its JSON conforms to the schema" $?
-	"$cufence" dump --symbols golden.cft >again
-	same "$name: dump gives the text back" "$(md5sum <golden.txt)" "$(md5sum <again)"
-	"$cufence" report golden.db >report 2>&1
+	cmp -s golden.txt again
+	ok "$name: dump gives the text back" $?
 	if [ "${2:-}" = --update ]; then
 		cp report "${text%.txt}.report"
 	elif [ -e "${text%.txt}.report" ]; then
@@ -44,5 +54,5 @@ for text in "$golden"/*.txt; do
 	fi
 done
 same "rules without a golden trace" "" \
-	"$(sed -n 's/^RULE([a-z_]*, "\([^"]*\)".*/\1/p' "$root/analyzer/rules/rules.def" | grep -vxF -f found)"
+	"$(sed -n 's/^RULE([a-z_]*, "\([^"]*\)".*/\1/p' "$root/analyzer/rules/rules.def" | grep -vxF -f all_found)"
 finish

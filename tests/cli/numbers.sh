@@ -6,17 +6,20 @@
 . "$(dirname "$0")/lib.sh" "$@"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cufence=$build/bin/cufence
-needs "$cufence"
+needs "$cufence" "$build/tests/helpers/at_once"
 command -v python3 >/dev/null || { echo "not run: no python3"; finish; }
 cd "$tmp" || exit 1
 
 compare() { # NAME
-	"$cufence" report --level possible --top 0 "$1.db" >"$1.text" &&
-		"$cufence" report --level possible --format json "$1.db" >"$1.json"
-	"$cufence" check --allow-incomplete --fail-on low "$1.db" >"$1.check"
+	{
+		line "$1.text" report --level possible --top 0 "$1.db"
+		line "$1.json" report --level possible --format json "$1.db"
+		line "$1.check" check --allow-incomplete --fail-on low "$1.db"
+	} | "$build/tests/helpers/at_once" "$1.db" >statuses 2>err
 	for number in $(grep -o '#[0-9]*$' "$1.text" | tr -d '#'); do
-		"$cufence" report --level possible --finding "$number" "$1.db" >"$1.$number"
-	done
+		line "$1.$number" report --level possible --finding "$number" "$1.db"
+	done | "$build/tests/helpers/at_once" "$1.db" >>statuses 2>>err
+	same "$1: all are written" "" "$(sed 3d statuses | grep -v '^0$')"
 	python3 "$root/tests/helpers/numbers.py" "$1" 2>&1
 	ok "$1: text, JSON and check have the same numbers" $?
 }

@@ -30,7 +30,8 @@ ok "agrees with the H200 in at least 180 rows (${agrees:-0})" $?
 
 # With one device, nothing is reported about copies between two.
 same "one device: no copies between two" 0 "$(grep -c 'cudaMemcpyPeer' sim.json)"
-peers=$(CUFENCE_SIM_DEVICES=2 "$cufence" probe --sim --json 2>/dev/null | grep 'cudaMemcpyPeer')
+export LD_LIBRARY_PATH=$build/sim${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+peers=$(CUFENCE_SIM_DEVICES=2 "$probe" --group "two devices" 2>/dev/null | grep 'cudaMemcpyPeer')
 same "two devices: three sizes, with and without access, four streams" 48 "$(grep -c . <<<"$peers")"
 same "two devices: behind blocking streams" 24 "$(grep -c ' a blocking.*"class":"waits"' <<<"$peers")"
 same "two devices: not behind the others" 24 \
@@ -59,19 +60,23 @@ if [ ! -e /dev/nvidiactl ] && [ -x "$build/bin/cufence-probe" ]; then
 fi
 
 # A process that dies costs the entry it was at; one that stands still, what is left of the time.
-export LD_LIBRARY_PATH=$build/sim${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+# Nothing is written to this pipe: reading from it is a pause without a process.
+mkfifo never
+exec 6<>never
 stop_second() { # PID: stops the process of the second group, when the first has measured, and prints it
 	local child state first=
 	while kill -0 "$1" 2>/dev/null; do
-		for child in $(pgrep -P "$1"); do
+		for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
 			[ "$child" != "${first:=$child}" ] || continue
 			kill -STOP "$child" 2>/dev/null
 			state=R
 			while [[ $state == [RSD]* ]]; do
+				read -r -t 0.001 -u 6
 				state=$(ps -o stat= -p "$child")
 			done
 			[[ $state == T* ]] && echo "$child" && return
 		done
+		read -r -t 0.005 -u 6
 	done
 }
 disturb() { # SIGNAL ARGUMENTS...: signals a process that measures

@@ -13,25 +13,34 @@ sanitized && { echo "where ASan puts memory depends on what other threads do"; f
 setarch -R true 2>/dev/null || { echo "addresses cannot be fixed here"; finish; }
 preload=$build/lib/libcufence.so
 
-trace() { # PROGRAM [SECONDS]: its normalized trace; stopped for so long a few times
+trace() { # FILE PROGRAM [SECONDS]: gets its normalized trace; stopped for so long a few times
 	local process stops=0
 	rm -rf "$tmp/out" && mkdir "$tmp/out"
 	CUFENCE_OUT=$tmp/out LD_LIBRARY_PATH=$build/sim LD_PRELOAD="$preload" \
-		setarch -R "$1" >/dev/null 2>&1 &
+		setarch -R "$2" >/dev/null 2>&1 &
 	process=$!
-	while [ $# -eq 2 ] && [ $((stops++)) -lt 5 ] && sleep 0.01 && kill -STOP $process; do
-		sleep "$2"
+	while [ $# -eq 3 ] && [ $((stops++)) -lt 5 ] && sleep 0.01 && kill -STOP $process; do
+		sleep "$3"
 		kill -CONT $process
 	done 2>/dev/null
 	wait $process
 	# When CUPTI's thread writes a chunk depends on real time: chunks are joined by thread.  So do the
 	# addresses of large blocks, on CUPTI's buffers.  The number of the file that pages belong to, as
 	# by cuMemHostRegister, differs each time.
-	"$cufence" dump "$tmp"/out/*.cft 2>&1 | awk '
-		sub(/^chunk thread=/, "") { thread = $1 + 0; next }
-		{ printf "%d %d %s\n", thread, NR, $0 }' | sort -n -k 1,1 -k 2,2 | cut -d " " -f 3- | sed -E 's/\b(pid|parent_pid|thread|caller)=[0-9]+/\1=N/g
-		/^call /s/=0x7f[0-9a-f]{10}\b/=0x7fN/g
-		/^call cuMemHostRegister/s/handle=0x[0-9a-f]+/handle=N/'
+	"$cufence" dump "$tmp"/out/*.cft 2>&1 | perl -ne '
+		if (/^chunk thread=(\d+)/) { $thread = $1; next; }
+		s/\b(pid|parent_pid|thread|caller)=[0-9]+/$1=N/g;
+		s/=0x7f[0-9a-f]{10}\b/=0x7fN/g if /^call /;
+		s/handle=0x[0-9a-f]+/handle=N/ if /^call cuMemHostRegister/;
+		$lines{$thread // 0} .= $_;
+		END { print $lines{$_} for sort { $a <=> $b } keys %lines; }' >"$1"
+}
+
+again() { # TEXT PROGRAM [SECONDS]: the trace is that in $tmp/first
+	trace "$tmp/second" "${@:2}"
+	cmp -s "$tmp/first" "$tmp/second"
+	ok "$1" $?
+	diff "$tmp/first" "$tmp/second" | head -n 20
 }
 
 # How often a thread asks before the answer is yes (600: not ready) depends on the machine.
@@ -67,13 +76,14 @@ for source in "$apps"/*.cu; do
 	name=$(basename "$source" .cu)
 	grep -qE 'std::thread|pthread_create|std::mutex' "$source" && continue
 	[ -x "$build/testapps/$name" ] || continue
-	first=$(trace "$build/testapps/$name")
-	has "$name: leaves a trace" '^call ' "$first"
-	same "$name: twice the same trace" "$first" "$(trace "$build/testapps/$name")"
+	trace "$tmp/first" "$build/testapps/$name"
+	grep -q '^call ' "$tmp/first"
+	ok "$name: leaves a trace" $?
+	again "$name: twice the same trace" "$build/testapps/$name"
 	case $name in
 	constant_reader | pageable_async_upload | copy_in_pipeline)
-		same "$name: the same trace on a machine that stands still now and then" \
-			"$first" "$(trace "$build/testapps/$name" 0.6)" ;;
+		again "$name: the same trace on a machine that stands still now and then" \
+			"$build/testapps/$name" 0.6 ;;
 	esac
 done
 finish

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 nvml=$build/tests/helpers/nvml
-app=$build/tutorial/photos1
+app=$build/testapps/free_in_loop
 needs "$build/lib/libcufence.so" "$build/sim/libcuda.so.1" "$nvml/libnvidia-ml.so.1" "$app"
 cd "$tmp" || exit 1
 export FAKE_NVML=$tmp/says CUFENCE_CUPTI=$build/sim/libcupti.so.13
@@ -16,13 +16,18 @@ sleep 600 &
 stranger=$!
 trap 'kill $stranger; rm -rf "$tmp"' EXIT
 
-# The program lasts longer than a few looks; its CUDA part is simulated.
+# The program lasts longer than a few looks at use, or a time where nothing is asked about use; its CUDA
+# part is simulated.
 cat >program <<'END'
 echo $$ >own
 [ "${1:-}" != daemon ] || (setsid sh -c 'echo $$ >child; exec sleep 3' &)
 [ "${1:-}" != child ] || { sh -c 'echo $$ >child; exec sleep 2' & }
 "$APP" >/dev/null
-sleep ${SECONDS_MORE:-1.5}
+[ -z "${SECONDS_MORE:-}" ] || exec sleep "$SECONDS_MORE"
+for _ in $(seq 300); do
+	[ -e says.asked ] && [ "$(grep -c . says.asked)" -ge 5 ] && break
+	sleep 0.1
+done
 END
 watched() { # TEXT NVML [MODE]: what NVML says, what the program does; gives $report and $row
 	printf '%s\n' "$2" >says
@@ -77,7 +82,7 @@ others "a daemon computes" "none 0"
 
 # What cannot be told.
 unknown() { # TEXT WHY NVML
-	watched "$1" "$3"
+	SECONDS_MORE=${SECONDS_MORE-1.5} watched "$1" "$3"
 	same "$1" "unknown" "${row%% *}"
 	has "$1: why" "not known whether other programs used device 0: $2" "$report"
 	savings "$1: an estimate" about

@@ -19,6 +19,7 @@
 #include "driver_calls.h"
 
 #define PAGE 4096
+#define ROUNDS 600 /* more than a thread's window of the trace has room for */
 
 static unsigned long long memory;
 static sigjmp_buf back;
@@ -73,7 +74,7 @@ static void *work_in_thread(void *result)
 {
 	*(int *)result = cuda_begin();
 	for (int round = 0; round < 2; round++) {
-		for (int i = 0; i < 2000; i++)
+		for (int i = 0; i < ROUNDS; i++)
 			*(int *)result |= cuda.set(memory, 0, 64, NULL) | cuda.wait(NULL);
 		pthread_barrier_wait(&turn);
 		pthread_barrier_wait(&turn);
@@ -147,9 +148,9 @@ static void say_action(void)
 
 static void work_and_cut(void)
 {
-	work("before", 2000);
+	work("before", ROUNDS);
 	cut_traces();
-	work("after", 2000);
+	work("after", ROUNDS);
 }
 
 /* --- modes ----------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@ import ctypes
 
 cuda = ctypes.CDLL("libcuda.so.1")
 data, host = ctypes.c_uint64(), ctypes.c_void_p()
-TURNS, BYTES = 8, 1 << 25
+TURNS, BYTES = 8, 1 << 23
 
 
 def start():

@@ -8,7 +8,7 @@ import sys
 
 cuda = ctypes.CDLL("libcuda.so.1")
 context, data, host = ctypes.c_void_p(), ctypes.c_uint64(), ctypes.c_void_p()
-TURNS, BYTES, PINNED = 40, 1 << 24, "--pinned" in sys.argv
+TURNS, BYTES, PINNED = 20, 1 << 24, "--pinned" in sys.argv
 
 
 def to_device():
