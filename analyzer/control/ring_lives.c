@@ -75,7 +75,10 @@ static uint64_t key_of(const struct canceller *c, size_t at, int field, int made
 /* Handles are addresses; smaller values are numbers. */
 #define LEAST_HANDLE 4096
 
-/* Counts (1) or no longer (-1) that a call names handles; of a record its event is replaced. */
+/*
+ * Counts (1) or no longer (-1) that a call names handles: not the event of a record, which another
+ * one replaces, nor the module of a function.
+ */
 static void name(struct canceller *c, size_t at, int by)
 {
 	const struct call_record *call = call_of(&c->list[at]);
@@ -85,7 +88,8 @@ static void name(struct canceller *c, size_t at, int by)
 		uint64_t handle = call->field[i], count;
 
 		if (handle <= LEAST_HANDLE ||
-			(type->kind == KIND_EVENT_RECORD && type->data[i] == FIELD_event))
+			(type->kind == KIND_EVENT_RECORD && type->data[i] == FIELD_event) ||
+			(type->kind == KIND_FUNCTION && type->data[i] == FIELD_module))
 			continue;
 		count = map_get(&c->named, handle, 0);
 		if (by > 0)
@@ -123,7 +127,7 @@ static int end_object(struct canceller *c, size_t at, const struct life *life)
 	/* cudaFree(NULL) ends nothing. */
 	if (!made)
 		return !life->ended || handle;
-	/* A later record of an event replaces an earlier one, and stays. */
+	/* What replaces an earlier one stays. */
 	if (life->made_by == life->ended_by) {
 		remove_call(c, made - 1);
 		return 1;

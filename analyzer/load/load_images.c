@@ -95,7 +95,7 @@ static uint64_t image_of_function(const struct images *images, uint64_t handle)
 #define HAS(kind) (call->fields.present & 1ull << FIELD_##kind)
 #define VALUE(kind) (call->fields.value[FIELD_##kind])
 
-static void load_query(struct images *images, const struct loaded_call *call)
+static void load_function(struct images *images, const struct loaded_call *call)
 {
 	uint64_t image = HAS(module) ? map_get(&images->modules, VALUE(module), 0) : 0;
 	const uint64_t *word;
@@ -165,8 +165,9 @@ int loader_take_images(struct loader *loader, const struct loaded_call *call)
 		return -1;
 	if (call->kind == KIND_MODULE_LOAD && HAS(module) && !call->failed)
 		map_set(&images->modules, VALUE(module), HAS(image) ? VALUE(image) : 0);
-	if (call->kind == KIND_FUNCTION_QUERY && !call->failed)
-		load_query(images, call);
+	/* Traces before 1.7 have one kind for both. */
+	if ((call->kind == KIND_FUNCTION || call->kind == KIND_FUNCTION_QUERY) && !call->failed)
+		load_function(images, call);
 	if (call->kind == KIND_MODULE_GLOBAL && !call->failed &&
 		load_variable(loader, images, call))
 		return -1;

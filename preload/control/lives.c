@@ -204,14 +204,16 @@ static uint64_t field_of(const struct call_record *call, int kind)
 
 /*
  * For a call that ends an object: finds the one that made it among the records before, and marks
- * both, and what was recorded with an event between them.  Another call that names the object keeps
- * all of it.
+ * both, and between them the records of an event, or the functions of a module.  Another call that
+ * names the object keeps all of it.
  */
 static void remove_pair(struct record **records, unsigned n, const struct life *object,
 	uint8_t *removed)
 {
 	uint64_t handle = field_of((const struct call_record *)records[n], object->ended);
-	int event = object->made_by == KIND_EVENT_CREATE;
+	int parts = object->made_by == KIND_EVENT_CREATE ? (int)KIND_EVENT_RECORD
+		: object->made_by == KIND_MODULE_LOAD    ? (int)KIND_FUNCTION
+							 : -1;
 
 	for (unsigned i = n; i-- > 0;) {
 		const struct call_record *call = removed[i] ? NULL : call_at(records[i]);
@@ -222,14 +224,14 @@ static void remove_pair(struct record **records, unsigned n, const struct life *
 		if (kind == object->made_by &&
 			(!object->made || has_field(call, object->made, handle))) {
 			removed[i] = 1;
-			/* A later record of an event stays; else both calls go. */
+			/* What replaces the earlier one stays; else both calls go. */
 			removed[n] = object->made_by != object->ended_by;
-			for (; event && i < n; i++)
+			for (; parts >= 0 && i < n; i++)
 				removed[i] |= call_at(records[i]) &&
-					has_field(call_at(records[i]), FIELD_event, handle);
+					has_field(call_at(records[i]), object->ended, handle);
 			return;
 		}
-		if (names(call, handle) && !(event && kind == KIND_EVENT_RECORD))
+		if (names(call, handle) && kind != parts)
 			return;
 	}
 }

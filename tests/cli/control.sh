@@ -87,6 +87,7 @@ same "memory from before the windows is known" 1 "$(query snapshot.db "SELECT co
 same "... and what kernels do with it" 0 "$(query snapshot.db "SELECT count(*) FROM call c JOIN call_type t
 	ON t.id = c.type WHERE t.kind = 'launch' AND NOT EXISTS (SELECT 1 FROM operand o JOIN allocation a
 	ON a.id = o.allocation WHERE o.call = c.id AND a.bytes = 1048576)")"
+same "... and which code they are" 1 "$(query snapshot.db "SELECT count(*) > 0 FROM kernel_image")"
 same "... and the stream" "" "$(query snapshot.db "SELECT reason FROM loss WHERE reason <> 'passed_through'")"
 sanitized || { [ "$(resident "$pid")" -le $((resident + 512)) ]; ok "memory is flat: $resident, $(resident "$pid") KiB" $?; }
 ask flush -s $shop

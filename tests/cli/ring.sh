@@ -150,7 +150,7 @@ has_finding "run was killed" left.db
 export HANGS=1 CUFENCE_SIM_DEVICES=2
 serve --ring 0.1s -o hung.db
 unset HANGS CUFENCE_SIM_DEVICES
-drive 30000
+drive 150000
 kill -KILL "$(pid)"
 exec 4>&- 5<&-
 wait "${started[-1]}"
