@@ -145,8 +145,8 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 	if (UNLIKELY(frame->enter - thread->seen > shim.usage_ticks))
 		read_gap(thread, frame);
 	thread->seen = frame->enter;
-	/* Of others it would cost 40 ns, with the cold caches that drivers leave. */
-	if (flags & FRAME_BLOCKS || (flags & (FRAME_LAUNCH | FRAME_RUNTIME)) == FRAME_LAUNCH)
+	/* Of others it would cost some 40 ns, with the cold caches that drivers leave. */
+	if (flags & (FRAME_BLOCKS | FRAME_LAUNCH))
 		write_enter(frame, operand);
 	thread->busy = 0;
 	return 1;

@@ -125,7 +125,7 @@ static inline void trace_forget_announced(struct trace_chunk *chunk)
 {
 	struct enter_record *announced = trace_announced(chunk);
 
-	if (announced)
+	if (announced && announced->head.words)
 		memset(announced, 0, ENTER_BYTES);
 }
 

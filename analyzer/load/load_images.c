@@ -165,8 +165,8 @@ int loader_take_images(struct loader *loader, const struct loaded_call *call)
 		return -1;
 	if (call->kind == KIND_MODULE_LOAD && HAS(module) && !call->failed)
 		map_set(&images->modules, VALUE(module), HAS(image) ? VALUE(image) : 0);
-	/* Traces before 1.7 have one kind for both. */
-	if ((call->kind == KIND_FUNCTION || call->kind == KIND_FUNCTION_QUERY) && !call->failed)
+	/* Traces before 1.7 have one kind for functions and their attributes. */
+	if (kind_family(call->kind) == FAMILY_code && !call->failed)
 		load_function(images, call);
 	if (call->kind == KIND_MODULE_GLOBAL && !call->failed &&
 		load_variable(loader, images, call))
