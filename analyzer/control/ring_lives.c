@@ -75,10 +75,17 @@ static uint64_t key_of(const struct canceller *c, size_t at, int field, int made
 /* Handles are addresses; smaller values are numbers. */
 #define LEAST_HANDLE 4096
 
-/*
- * Counts (1) or no longer (-1) that a call names handles: not the event of a record, which another
- * one replaces, nor the module of a function.
- */
+/* Does such a field name an object with which the call is gone? */
+static int is_part(unsigned kind, unsigned field)
+{
+#define KIND_PARTS(symbol, named, maker) \
+	if (kind == KIND_##symbol && field == FIELD_##named) \
+		return 1;
+#include "kinds.def"
+	return 0;
+}
+
+/* Counts (1) or no longer (-1) that a call names handles that keep their object. */
 static void name(struct canceller *c, size_t at, int by)
 {
 	const struct call_record *call = call_of(&c->list[at]);
@@ -87,9 +94,7 @@ static void name(struct canceller *c, size_t at, int by)
 	for (unsigned i = 0; i < type->field_count; i++) {
 		uint64_t handle = call->field[i], count;
 
-		if (handle <= LEAST_HANDLE ||
-			(type->kind == KIND_EVENT_RECORD && type->data[i] == FIELD_event) ||
-			(type->kind == KIND_FUNCTION && type->data[i] == FIELD_module))
+		if (handle <= LEAST_HANDLE || is_part(type->kind, type->data[i]))
 			continue;
 		count = map_get(&c->named, handle, 0);
 		if (by > 0)

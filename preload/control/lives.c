@@ -167,6 +167,16 @@ static const struct life {
 };
 #define OBJECTS (sizeof(objects) / sizeof(objects[0]))
 
+/* The kind of calls that are gone with an object of that maker; -1: none. */
+static int parts_of(int maker)
+{
+#define KIND_PARTS(symbol, field, made_by) \
+	if (maker == (int)KIND_##made_by) \
+		return (int)KIND_##symbol;
+#include "kinds.def"
+	return -1;
+}
+
 static const struct call_record *call_at(const struct record *record)
 {
 	return record->type == RECORD_CALL && record->words ? (const void *)record : NULL;
@@ -211,9 +221,7 @@ static void remove_pair(struct record **records, unsigned n, const struct life *
 	uint8_t *removed)
 {
 	uint64_t handle = field_of((const struct call_record *)records[n], object->ended);
-	int parts = object->made_by == KIND_EVENT_CREATE ? (int)KIND_EVENT_RECORD
-		: object->made_by == KIND_MODULE_LOAD    ? (int)KIND_FUNCTION
-							 : -1;
+	int parts = parts_of(object->made_by);
 
 	for (unsigned i = n; i-- > 0;) {
 		const struct call_record *call = removed[i] ? NULL : call_at(records[i]);
