@@ -3,34 +3,15 @@
 # Control of running processes: a server is started, stopped and looked at, CYCLES (30) times, and is as it
 # would be without that; processes that are killed meanwhile; windows that end, and Ctrl-C.
 . "$(dirname "$0")/lib.sh" "$@"
+here=$(cd "$(dirname "$0")" && pwd)
 cufence=$build/bin/cufence
-server=$build/tests/helpers/server
 preload=$build/lib/libcufence.so
-needs "$cufence" "$server" "$preload"
+needs "$cufence" "$build/tests/helpers/server" "$preload"
 sanitized && preload="$(${CC:-gcc} -print-file-name=libasan.so) $preload"
 cd "$tmp" || exit 1
+. "$here/serve.sh"
 shop=shop$$ # tests of others run beside this one
-query() { "$cufence" query "$1" "$2"; }
-# What is started here is ended here, whatever happens.
-started=()
-trap 'kill -KILL "${started[@]}" 2>/dev/null; rm -rf "$tmp"' EXIT
 
-# --- a server that answers requests ---
-serve() { # COMMAND...: with the pipes in and out
-	rm -f in out
-	mkfifo in out
-	"$@" "$server" <in >out 2>err &
-	started+=($!)
-	exec 4>in 5<out
-	total=0
-}
-turns() { # N: by the server, which must answer
-	local answer
-	total=$((total + $1))
-	echo "$1" >&4
-	read -r -t 60 -u 5 answer
-	[ "$answer" = "$total" ] || ok "the server answers $total, not '$answer'" 1
-}
 # Nothing is written to this pipe: reading from it is a pause without a process.
 mkfifo never
 exec 6<>never
@@ -43,13 +24,6 @@ ask() { # COMMAND ARGUMENT...: while the server gets requests of one turn, as it
 		read -r -t 0.005 -u 6
 	done
 	wait "$pid"
-}
-leave() { # the server's input ends: its last line must be 0 failures
-	local answer
-	exec 4>&-
-	read -r -t 60 -u 5 answer
-	same "$1: no call failed" 0 "$answer"
-	exec 5<&-
 }
 state() { "$cufence" ps -s $shop | awk 'NR == 2 { print $2, $3 }'; }
 server_pid() { "$cufence" ps -s $shop | awk 'NR == 2 { print $1 }'; }

@@ -3,29 +3,12 @@
 # A ring: a long run stays bounded on disk, and its report is that of its last part, with what is
 # older and needed; killed at any time it is readable.
 . "$(dirname "$0")/lib.sh" "$@"
+here=$(cd "$(dirname "$0")" && pwd)
 cufence=$build/bin/cufence
-server=$build/tests/helpers/server
-needs "$cufence" "$server" "$build/lib/libcufence.so"
+needs "$cufence" "$build/tests/helpers/server" "$build/lib/libcufence.so"
 cd "$tmp" || exit 1
-query() { "$cufence" query "$1" "$2"; }
-started=()
-trap 'kill -KILL "${started[@]}" 2>/dev/null; rm -rf "$tmp"' EXIT
+. "$here/serve.sh"
 
-serve() { # OPTION...: the server under "run", with the pipes in and out
-	rm -rf in out ./*.traces-*
-	mkfifo in out
-	env --default-signal=INT WITHOUT_GRAPH=1 "$cufence" run --sim --quiet "$@" -- "$server" <in >out 2>err &
-	started+=($!)
-	exec 4>in 5<out
-	total=0 most=0
-}
-turns() { # N
-	local answer
-	total=$((total + $1))
-	echo "$1" >&4
-	read -r -t 60 -u 5 answer
-	[ "$answer" = "$total" ] || ok "the server answers $total, not '$answer'" 1
-}
 trace() { echo "$PWD"/*.traces-*/*.cft; }
 drive() { # N: so many turns
 	local size
@@ -35,12 +18,8 @@ drive() { # N: so many turns
 		[ "${size:-0}" -le "$most" ] || most=$size
 	done
 }
-leave() {
-	local answer
-	exec 4>&-
-	read -r -t 60 -u 5 answer
-	same "$1: no call failed" 0 "$answer"
-	exec 5<&-
+end() { # TEXT
+	leave "$1"
 	wait "${started[-1]}"
 	same "$1: status" 0 $?
 }
@@ -68,9 +47,9 @@ is_whole() { # TEXT DATABASE: the report is of its last part, which is complete 
 		WHERE f.rule = 'blocking-free' AND s.file LIKE '%server.c'")"
 }
 
-serve --ring 8M --keep-trace -o size.db
+serve_run --ring 8M --keep-trace -o size.db
 drive 80000
-leave "size"
+end "size"
 is_whole "size" size.db
 written=$("$cufence" dump "$(trace)" | sed -n '1s/.* written=//p')
 same "size: in the order of time" "" "$("$cufence" dump "$(trace)" |
@@ -81,9 +60,9 @@ same "size: of a longer run" 1 "$(query size.db "SELECT count(*) < $total / 2 FR
 same "size: it is replayed" 1 "$(query size.db "SELECT saving_low > 0 FROM finding WHERE shown")"
 has "size: said" 'recorded [0-9.]+ m?s of [0-9.]+ m?s, in 1 window \(by ring\)' "$("$cufence" report size.db)"
 
-serve --ring 0.1s -o time.db
+serve_run --ring 0.1s -o time.db
 drive 30000
-leave "time"
+end "time"
 is_whole "time" time.db
 same "time: so long, and until it is cut again" 1 "$(query time.db "SELECT end - start >= 100000000
 	FROM recording WHERE work")"
@@ -105,7 +84,7 @@ has_finding() { # TEXT DATABASE
 }
 
 # Looked at while it goes on: what is read is of one time, though chunks are used again.
-serve --ring 4M -o run.db
+serve_run --ring 4M -o run.db
 run=${started[-1]}
 feed
 for ((i = 0; i < 200; i++)); do
@@ -125,7 +104,7 @@ wait $run $feeder $reader
 # Killed at any time: the program, or "run", whose part is then left as it was.
 for signal in TERM INT KILL; do
 	for after in 0.4 0.9 2; do
-		serve --ring 1M -o killed.db
+		serve_run --ring 1M -o killed.db
 		run=${started[-1]}
 		feed
 		sleep $after
@@ -138,7 +117,7 @@ for signal in TERM INT KILL; do
 	done
 	same "$signal: of the ring" 1 "$(query killed.db "SELECT sum(work AND cause = 'ring') FROM recording")"
 done
-serve --ring 1M --keep-trace -o left.db
+serve_run --ring 1M --keep-trace -o left.db
 drive 20000
 trace=$(trace)
 kill -KILL "${started[-1]}"
@@ -148,7 +127,7 @@ has_finding "run was killed" left.db
 
 # A thread that has long been in a call is said to be there.
 export HANGS=1 CUFENCE_SIM_DEVICES=2
-serve --ring 0.1s -o hung.db
+serve_run --ring 0.1s -o hung.db
 unset HANGS CUFENCE_SIM_DEVICES
 drive 150000
 kill -KILL "$(pid)"

@@ -3,37 +3,16 @@
 # Samples of a run: what is found in them, extrapolated, is what a full run has; what they cost is
 # bounded by their length; a program that is idle has empty ones.
 . "$(dirname "$0")/lib.sh" "$@"
+here=$(cd "$(dirname "$0")" && pwd)
 cufence=$build/bin/cufence
-server=$build/tests/helpers/server
 conforms=$build/tests/helpers/conforms
 schema=$(cd "$(dirname "$0")/../.." && pwd)/doc/report.schema.json
-needs "$cufence" "$server" "$conforms" "$build/lib/libcufence.so"
+needs "$cufence" "$build/tests/helpers/server" "$conforms" "$build/lib/libcufence.so"
 cd "$tmp" || exit 1
-query() { "$cufence" query "$1" "$2"; }
-started=()
-trap 'kill -KILL "${started[@]}" 2>/dev/null; rm -rf "$tmp"' EXIT
+. "$here/serve.sh"
 
-serve() { # OPTION...: the server under "run", with the pipes in and out
-	rm -rf in out ./*.traces-*
-	mkfifo in out
-	env --default-signal=INT WITHOUT_GRAPH=1 "$cufence" run --sim --quiet "$@" -- "$server" <in >out 2>err &
-	started+=($!)
-	exec 4>in 5<out
-	total=0
-}
-turns() { # N
-	local answer
-	total=$((total + $1))
-	echo "$1" >&4
-	read -r -t 60 -u 5 answer
-	[ "$answer" = "$total" ] || ok "the server answers $total, not '$answer'" 1
-}
-leave() {
-	local answer
-	exec 4>&-
-	read -r -t 60 -u 5 answer
-	same "$1: no call failed" 0 "$answer"
-	exec 5<&-
+end() { # TEXT
+	leave "$1"
 	wait "${started[-1]}"
 	same "$1: status" 0 $?
 }
@@ -47,13 +26,13 @@ until_windows() { # N: requests until so many samples are over; samples are only
 	ok "$1 samples" 1
 }
 
-serve --sample=0.3 -o sampled.db
+serve_run --sample=0.3 -o sampled.db
 until_windows 5
 all=$total
-leave "sampled"
-serve -o full.db
+end "sampled"
+serve_run -o full.db
 turns "$all"
-leave "full"
+end "full"
 same "samples are 50 ms" 1 "$(query sampled.db "SELECT count(*) >= 5 AND max(end - start) < 51000000 AND
 	min(end - start) > 49000000 FROM recording WHERE work AND end < (SELECT end FROM process)")"
 same "... of more" 1 "$(query sampled.db "SELECT sum((end - start) * work) < 0.8 * sum(end - start)
@@ -76,30 +55,30 @@ ok "... as its schema says" $?
 same "a full run has no such line" 0 "$("$cufence" report full.db | grep -c 'extrapolated')"
 
 # By turns: from the beginning of a range, with what is between them.
-serve --sample=0.2 --nvtx turn --turns 40 -o turns.db
+serve_run --sample=0.2 --nvtx turn --turns 40 -o turns.db
 until_windows 4
-leave "turns"
+end "turns"
 same "turns: so many in each sample" "40 40" "$(query turns.db "SELECT min(n) || ' ' || max(n) FROM (SELECT
 	count(*) AS n FROM recording r JOIN call c ON c.enter BETWEEN r.start AND r.end JOIN call_type t
 	ON t.id = c.type WHERE t.name = 'cuLaunchKernel' AND r.work GROUP BY r.start)")"
 
 # An idle server: no sample lasts until it is asked again.
-serve --sample=0.2 -o idle.db
+serve_run --sample=0.2 -o idle.db
 turns 20
 sleep 2
 turns 20
-leave "idle"
+end "idle"
 same "idle: empty samples" 1 "$(query idle.db "SELECT CAST(value AS INTEGER) BETWEEN 3 AND 12 FROM property
 	WHERE name = 'empty_windows'")"
-serve --sample=30 -o short.db
+serve_run --sample=30 -o short.db
 turns 20
-leave "short"
+end "short"
 has "a short program: it says that there is nothing" \
 	'incomplete: no work was recorded: the process ended before its first sample' "$("$cufence" report short.db)"
 
 # Killed in a sample or between two: what was recorded is there.
 for signal in TERM INT KILL; do
-	serve --sample=0.3 -o killed.db
+	serve_run --sample=0.3 -o killed.db
 	until_windows 2
 	"$cufence" ps --folder "$(echo "$PWD"/killed.db.traces-*)" >ps.txt
 	kill -$signal "$(awk 'NR == 2 { print $1 }' ps.txt)"
