@@ -6,6 +6,7 @@
  */
 __asm__(".pushsection .text\n"
 	".weak __sanitizer_cov_trace_pc\n"
+	".hidden __sanitizer_cov_trace_pc\n"
 	".type __sanitizer_cov_trace_pc, @function\n"
 	"__sanitizer_cov_trace_pc: ret\n"
 	".size __sanitizer_cov_trace_pc, 1\n"
