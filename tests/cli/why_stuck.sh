@@ -29,7 +29,7 @@ stop() { # the program, which must still hang
 }
 # Numbers of threads and streams, and times, are not what is compared.
 plain() { sed -E 's/(thread|process) [0-9]+/\1 N/; s/stream [0-9]+/stream N/g; s/ since [0-9.]+ [mu]?s/ since T/g
-	s/has called (.*) [0-9]+ times/has called \1 N times/; s/hangs\.c:[0-9]+/hangs.c/g'; }
+	s/has called (.*) [0-9]+ times/has called \1 N times/; s/(hangs\.c|asan_interceptors\.cpp):[0-9]+/hangs.c/g'; }
 explains() { # HOW, and what it says of the call and of its reason
 	local said
 	hang "$1"
