@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 nvml=$build/tests/helpers/nvml
-app=$build/testapps/free_in_loop
+app=$build/tutorial/photos1
 needs "$build/lib/libcufence.so" "$build/sim/libcuda.so.1" "$nvml/libnvidia-ml.so.1" "$app"
 cd "$tmp" || exit 1
 export FAKE_NVML=$tmp/says CUFENCE_CUPTI=$build/sim/libcupti.so.13
