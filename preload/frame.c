@@ -10,8 +10,6 @@
 #include "usage.h"
 #include "window.h"
 
-#define RESULT_NOT_READY 600 /* cudaErrorNotReady and CUDA_ERROR_NOT_READY */
-
 /* Reserves space in the window if there is some, without a function call. */
 static inline void *reserve(struct thread_state *thread, size_t bytes, enum record_type type)
 {
@@ -145,7 +143,7 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 	if (UNLIKELY(frame->enter - thread->seen > shim.usage_ticks))
 		read_gap(thread, frame);
 	thread->seen = frame->enter;
-	/* Of others it would cost some 40 ns, with the cold caches that drivers leave. */
+	/* Announcing other calls costs some 40 ns each, with the cold caches that drivers leave. */
 	if (flags & (FRAME_BLOCKS | FRAME_LAUNCH))
 		write_enter(frame, operand);
 	thread->busy = 0;

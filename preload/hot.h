@@ -97,8 +97,8 @@ static inline uint16_t context_current(struct thread_state *thread)
 uint32_t site_of_touch(struct thread_state *thread, const void *context, void *frame_address);
 
 /*
- * Where a call that is not expected to block is announced: in the cache line that its own record
- * will be written to.  NULL: no window.
+ * Returns the place that announces a launch, in the cache line that its own record will be written
+ * to; NULL: no window.
  */
 static inline struct enter_record *enter_place(struct thread_state *thread)
 {

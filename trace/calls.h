@@ -9,6 +9,9 @@
 
 #include <stdint.h>
 
+/* A query that says no returns cudaErrorNotReady, CUDA_ERROR_NOT_READY. */
+#define RESULT_NOT_READY 600
+
 /* Effects of calls.  kinds.def has one row per kind, with everything that depends on the kind. */
 enum call_kind {
 #define KIND(symbol, name, family, waits, traits) KIND_##symbol,

@@ -418,7 +418,7 @@ static void cut_off(struct cut *cut, const struct traced *traced, struct ringed_
 		.generation = ++process->generation,
 		.bytes = xcalloc(traced->header->chunk_size, 1) };
 
-	/* What was made in vain is free: nothing says that it counts. */
+	/* Chunks made in vain are free: nothing says that they count. */
 	if (maker.fd >= 0 && (make(&maker) || replace(&maker)))
 		move_numbers(&process->spare, &maker.made);
 	if (maker.fd >= 0)

@@ -132,7 +132,7 @@ static int end_object(struct canceller *c, size_t at, const struct life *life)
 	/* cudaFree(NULL) ends nothing. */
 	if (!made)
 		return !life->ended || handle;
-	/* What replaces an earlier one stays. */
+	/* The call that replaces an earlier one stays. */
 	if (life->made_by == life->ended_by) {
 		remove_call(c, made - 1);
 		return 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What remains of old records that later ones may need: the lives of objects that are not over. */
+/* Keeps the old records that later ones may need: the lives of objects that are not over. */
 #ifndef CUFENCE_RING_LIVES_H
 #define CUFENCE_RING_LIVES_H
 

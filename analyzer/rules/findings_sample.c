@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Findings of a run of which samples were recorded, extrapolated to all of it (finding_sample).
- * What a process did in its windows, divided by their length, is what it did in all its time (a
- * ratio estimator; Cochran, Sampling Techniques, 3rd edition, 6.3 to 6.5).  The interval follows
+ * The work of a process in its windows, divided by their length, stands for all its time (a ratio
+ * estimator; Cochran, Sampling Techniques, 3rd edition, 6.3 to 6.5).  The interval follows
  * from how the windows differ: what happens in each of them alike is known closely from few.
  */
 #include <math.h>
@@ -28,7 +28,7 @@ struct samples {
 	double recorded, whole;
 };
 
-/* Of times or numbers in all of the run; low and high DB_NULL: not known. */
+/* A time or a number in all of the run; low and high DB_NULL: not known. */
 struct estimate {
 	int64_t about, low, high;
 };
@@ -140,7 +140,7 @@ static struct estimate estimate(const struct samples *samples, enum quantity qua
 
 		squares += differs * differs;
 	}
-	/* What was recorded is known. */
+	/* The recorded part is known. */
 	error = sqrt(count * squares / (count - 1) * (1 - part)) / part *
 		student(samples->count - 1);
 	return (struct estimate){ llround(about), llround(fmax(about - error, sum)),

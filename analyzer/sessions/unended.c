@@ -27,7 +27,7 @@ static const char calls_sql[] =
 	" AND NOT EXISTS (SELECT 1 FROM call_object o WHERE o.call = c.id AND o.role = 'captured')"
 	" ORDER BY c.id";
 
-/* What its stream waits for at a call: the record of an event, or work of other streams. */
+/* Finds the work that a call makes its stream wait for: an event's record, or other streams. */
 static const char needs_sql[] =
 	"SELECT record FROM event_wait WHERE call = ?1 AND record IS NOT NULL"
 	" UNION SELECT needs FROM edge WHERE call = ?1 AND reason IN ('legacy', 'graph', 'reuse')"

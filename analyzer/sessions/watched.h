@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What "watch" knows: the traced processes as they are, and how they fared when last analyzed. */
+/* The processes that "watch" shows: as they are, and as they were when last analyzed. */
 #ifndef CUFENCE_WATCHED_H
 #define CUFENCE_WATCHED_H
 

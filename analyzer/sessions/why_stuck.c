@@ -241,7 +241,7 @@ static int is_legacy(const struct why_stuck *why, int64_t stream)
 	return number_of(why, "SELECT kind = 'legacy' FROM stream WHERE id = ?", stream) > 0;
 }
 
-/* What a call in progress waits for. */
+/* Prints the work that a call in progress waits for. */
 static int say_reason(const struct why_stuck *why, const struct last_call *last)
 {
 	enum kind_waits waits = kind_waits(last->kind);
@@ -324,11 +324,9 @@ static void say_idle(const struct why_stuck *why, const struct last_call *last)
 	fputc('\n', why->out);
 }
 
-#define NOT_READY 600 /* CUDA_ERROR_NOT_READY */
-
 static int is_polling(const struct last_call *last)
 {
-	return kind_has(last->kind, K_POLLS) && last->result == NOT_READY;
+	return kind_has(last->kind, K_POLLS) && last->result == RESULT_NOT_READY;
 }
 
 static const char last_sql[] =

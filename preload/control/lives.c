@@ -232,7 +232,7 @@ static void remove_pair(struct record **records, unsigned n, const struct life *
 		if (kind == object->made_by &&
 			(!object->made || has_field(call, object->made, handle))) {
 			removed[i] = 1;
-			/* What replaces the earlier one stays; else both calls go. */
+			/* The call that replaces the earlier one stays; else both go. */
 			removed[n] = object->made_by != object->ended_by;
 			for (; parts >= 0 && i < n; i++)
 				removed[i] |= call_at(records[i]) &&
