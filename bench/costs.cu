@@ -86,6 +86,36 @@ static void show_short_calls()
 		launch();
 		CHECK(cudaStreamSynchronize(stream));
 	});
+	show_calls("launch_25us_and_synchronize", [] {
+		launch(25000);
+		CHECK(cudaStreamSynchronize(stream));
+	});
+	show_calls("launch_and_copy_to_pinned_and_synchronize", [] {
+		launch();
+		CHECK(cudaMemcpyAsync(pinned, device, 64, cudaMemcpyDefault, stream));
+		CHECK(cudaStreamSynchronize(stream));
+	});
+	show_calls("copy_to_host_and_synchronize", [] {
+		CHECK(cudaMemcpyAsync(pinned, device, 64, cudaMemcpyDefault, stream));
+		CHECK(cudaStreamSynchronize(stream));
+	});
+	show_calls("copy_to_host_waits", [] {
+		float value;
+
+		CHECK(cudaMemcpy(&value, device, sizeof(value), cudaMemcpyDeviceToHost));
+	});
+	show_calls("launch_and_copy_to_host_waits", [] {
+		float value;
+
+		launch();
+		CHECK(cudaMemcpyAsync(&value, device, sizeof(value), cudaMemcpyDefault, stream));
+		CHECK(cudaStreamSynchronize(stream));
+	});
+	show_calls("launch_and_event_synchronize", [&] {
+		launch();
+		CHECK(cudaEventRecord(event, stream));
+		CHECK(cudaEventSynchronize(event));
+	});
 	show_calls("malloc_async_and_free", [] {
 		void *memory;
 
@@ -126,8 +156,8 @@ static void show_short_calls()
 }
 
 struct graph_times {
-	std::vector<double> begin, node, end, instantiate, first, again, update, destroy_exec,
-		destroy_graph;
+	std::vector<double> begin, node, end, instantiate, first, again, round_trip, update,
+		destroy_exec, destroy_graph;
 };
 
 template <typename Call> static void measure(std::vector<double> &ns, Call call, size_t part = 1)
@@ -169,6 +199,10 @@ static void show_graphs(size_t nodes)
 		CHECK(cudaDeviceSynchronize());
 		measure(times.again, [=] { CHECK(cudaGraphLaunch(exec, stream)); });
 		CHECK(cudaDeviceSynchronize());
+		measure(times.round_trip, [=] {
+			CHECK(cudaGraphLaunch(exec, stream));
+			CHECK(cudaStreamSynchronize(stream));
+		});
 		measure(times.update, [&] { CHECK(cudaGraphExecUpdate(exec, next, &info)); });
 		CHECK(cudaGraphLaunch(exec, stream));
 		CHECK(cudaDeviceSynchronize());
@@ -182,6 +216,7 @@ static void show_graphs(size_t nodes)
 	show("graph_instantiate", nodes, times.instantiate);
 	show("graph_first_launch", nodes, times.first);
 	show("graph_launch", nodes, times.again);
+	show("graph_launch_and_synchronize", nodes, times.round_trip);
 	show("graph_update", nodes, times.update);
 	show("graph_destroy_exec", nodes, times.destroy_exec);
 	show("graph_destroy", nodes, times.destroy_graph);

@@ -81,7 +81,7 @@ static int64_t ready_of(const struct replay *replay, const struct replay_step *s
 static int64_t run_operation(struct replay *replay, const struct replay_step *step, int64_t entry,
 	int64_t ready, int unstaged)
 {
-	int64_t start = entry + step->launch, length = step->end - step->start;
+	int64_t launch = step->launch, start, length = step->end - step->start;
 	int has_most = replay->contention == REPLAY_MOST;
 	int is_small = step->engine == ENGINE_KERNEL &&
 		(replay->contention == REPLAY_LEAST || step->shares_device ||
@@ -89,6 +89,9 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 
 	if (!(step->act & STEP_HAS_OP))
 		return at_least(entry, ready);
+	if (replay->contention != REPLAY_RECORDED)
+		launch = at_least(launch - step->delayed, 0);
+	start = entry + launch;
 	if (step->act & STEP_STAGED)
 		length = paced(replay, length);
 	if (unstaged) {

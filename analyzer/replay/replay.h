@@ -85,7 +85,8 @@ struct replay_step {
 	int64_t recorded;     /* part of own that is due to recording */
 	int64_t waited;       /* waiting time by table wait */
 	int64_t lag;          /* from the end of the work it waited for to its return */
-	int32_t launch;       /* from its entry to the start of the operation */
+	int32_t launch;       /* from its entry to the start of the operation, */
+	int32_t delayed;      /* and the part of it that is due to recording */
 	int32_t handover;     /* from the end of the work that it comes after to its start */
 	int32_t around;       /* time of the runtime call around it, ns */
 	int32_t after_holder; /* from the return of the other thread's call that blocked it */
@@ -290,10 +291,10 @@ void replay_learn_handover(struct replay *replay, uint32_t number);
 void replay_learn_set_up(struct replay *replay, uint32_t number);
 
 /*
- * Returns the part of a call's own time that recording takes, ns.  is_first: of launches of an
- * executable graph.
+ * Finds which part of a call's own time recording takes, and how much later an idle device starts
+ * its work for that.  is_first: of launches of an executable graph.
  */
-int64_t replay_recorded(const struct replay_step *step, int is_first);
+void replay_learn_recording(struct replay_step *step, int is_first);
 
 /* Finds each step's own time. */
 void replay_learn(struct replay *replay);

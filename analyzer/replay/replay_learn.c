@@ -215,11 +215,11 @@ static void learn_join(const struct replay *replay, struct replay_thread *thread
  * CUPTI's records of operations, and of each node of a graph, take time in the calls.  A host that
  * is slow is slow in both: the part of the call's time is better known than the time.
  */
-int64_t replay_recorded(const struct replay_step *step, int is_first)
+void replay_learn_recording(struct replay_step *step, int is_first)
 {
 	static const struct recording {
 		int kind, is_first;
-		int64_t ns, ns_per_node, recorded, recorded_per_node;
+		int64_t ns, ns_per_node, recorded, recorded_per_node, delayed, delayed_per_node;
 	} rows[] = {
 #define ANY (-1)
 #define RECORDING(kind, ...) { (int)(kind), __VA_ARGS__ },
@@ -229,6 +229,7 @@ int64_t replay_recorded(const struct replay_step *step, int is_first)
 	enum { COUNT = sizeof(rows) / sizeof(rows[0]), WORK = COUNT - 2, CALL };
 	const struct recording *row = rows, *work = &rows[WORK];
 	int64_t bare, recorded, part;
+	double late;
 
 	while (row < work && (row->kind != (int)step->kind || (row->is_first && !is_first)))
 		row++;
@@ -236,9 +237,11 @@ int64_t replay_recorded(const struct replay_step *step, int is_first)
 		row = &rows[CALL];
 	bare = row->ns + row->ns_per_node * step->nodes;
 	recorded = row->recorded + row->recorded_per_node * step->nodes;
+	late = (double)(row->delayed + row->delayed_per_node * step->nodes) / (double)recorded;
 	part = (int64_t)((double)step->own * (double)recorded / (double)(bare + recorded));
 	recorded = recorded * RECORDING_SLOW_PERCENT / 100;
-	return part < recorded ? part : recorded;
+	step->recorded = part < recorded ? part : recorded;
+	step->delayed = (int32_t)((double)step->recorded * late);
 }
 
 /*
@@ -278,7 +281,7 @@ static void learn_step(struct replay *replay, const struct ends *ends, uint32_t 
 		learn_wait(replay, ends, number);
 	learn_holder(replay, number);
 	if (replay->recording)
-		step->recorded = replay_recorded(step,
+		replay_learn_recording(step,
 			step->exec != REPLAY_NONE && replay->exec[step->exec] == REPLAY_LONG_AGO);
 	else
 		step->gap_recorded = 0;

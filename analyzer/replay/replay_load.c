@@ -437,8 +437,9 @@ static int read_step(void *arg, const struct walk_call *call)
 	if (!read_acts(loader, replay, call, &step)) {
 		step.own = call->exit - call->enter;
 		step.exec = REPLAY_NONE;
+		replay_learn_recording(&step, 0);
 		map_set(&loader->recorded, (uint64_t)call->thread,
-			(uint64_t)(step.gap_recorded + replay_recorded(&step, 0)));
+			(uint64_t)(step.gap_recorded + step.recorded));
 		return 0;
 	}
 	if (step.gap_recorded)
