@@ -85,8 +85,9 @@ static inline const char *saved(struct program *p, unsigned change,
 	int64_t before, after;
 
 	assert_null(replay->refusal);
-	before = replay_run(replay, contention);
+	before = replay_run(replay, REPLAY_RECORDED);
 	assert_in_range(before, replay->measured - 2000, replay->measured + 2000);
+	before = replay_run(replay, contention);
 	replay_change(replay,
 		&(struct changed_call){ .call = labelled(p, "call"),
 			.still_needs = labelled(p, "needed"),

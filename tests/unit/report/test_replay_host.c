@@ -71,6 +71,7 @@ static const char *quick(struct program *p)
 		return text; \
 	}
 STEPS(recorded_steps, recorded)
+STEPS(delayed_steps, delayed)
 STEPS(own, own)
 STEPS(pinning, pinning)
 
@@ -121,6 +122,7 @@ int main(void)
 		{ "recorded", recorded },
 		{ "quick", quick },
 		{ "recorded_steps", recorded_steps },
+		{ "delayed_steps", delayed_steps },
 		{ "own", own },
 		{ "pinning", pinning },
 		{ NULL, NULL },
