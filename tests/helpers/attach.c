@@ -6,7 +6,8 @@
  * OLD    1: the graphs were instantiated before CUPTI was first opened; 0: after that
  * LEVEL  graph, node (kernels of graphs), or none: no activity, callbacks only
  * END    stay: opened once, and activities are switched; unsubscribe; finalize: cuptiFinalize()
- *        from the thread that opened it; callback: from a callback, as a call of the driver returns
+ *        from the thread that opened it; callback: from a callback, as a call of the driver returns;
+ *        quiet: from that thread while no other one is in a call
  * TIMES  how often it is opened and closed
  *
  * Prints the numbers of kernel and graph records.  A crash is the test's result.
@@ -32,14 +33,19 @@ static CUcontext context;
 static CUfunction kernel;
 static _Atomic int bad, ready, stop, opened, finalize, finalized;
 static _Atomic long kernels, graphs, launches;
-static int old;
+static int old, quiet;
+static pthread_rwlock_t calls;
 static CUpti_SubscriberHandle subscriber;
 
 #define FIND(library, name) ((__typeof__(&name))dlsym(library, #name))
 #define CALL(name, ...) \
 	do { \
 		__typeof__(&name) function = FIND(cuda, name); \
+		if (quiet) \
+			pthread_rwlock_rdlock(&calls); \
 		bad |= function ? (int)function(__VA_ARGS__) : -1; \
+		if (quiet) \
+			pthread_rwlock_unlock(&calls); \
 	} while (0)
 #define CUPTI(name, ...) \
 	do { \
@@ -148,21 +154,29 @@ static void activities(const char *level, int on)
 
 static void open_cupti(const char *level)
 {
+	if (quiet)
+		pthread_rwlock_wrlock(&calls);
 	CUPTI(cuptiSubscribe, &subscriber, callback, NULL);
 	CUPTI(cuptiActivityRegisterCallbacks, requested, completed);
 	CUPTI(cuptiEnableDomain, 1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API);
 	activities(level, 1);
+	if (quiet)
+		pthread_rwlock_unlock(&calls);
 	opened = 1;
 }
 
 static void close_cupti(const char *level, const char *end)
 {
+	if (quiet)
+		pthread_rwlock_wrlock(&calls);
 	activities(level, 0);
 	CUPTI(cuptiActivityFlushAll, 0);
-	if (!strcmp(end, "unsubscribe") || !strcmp(end, "finalize"))
+	if (quiet || !strcmp(end, "unsubscribe") || !strcmp(end, "finalize"))
 		CUPTI(cuptiUnsubscribe, subscriber);
-	if (!strcmp(end, "finalize"))
+	if (quiet || !strcmp(end, "finalize"))
 		CUPTI(cuptiFinalize, );
+	if (quiet)
+		pthread_rwlock_unlock(&calls);
 	if (!strcmp(end, "callback")) {
 		finalized = 0;
 		finalize = 1;
@@ -175,10 +189,15 @@ int main(int argc, char **argv)
 {
 	const char *level = argc > 4 ? argv[2] : "graph", *end = argc > 4 ? argv[3] : "stay";
 	int times = argc > 4 ? atoi(argv[4]) : 1;
+	pthread_rwlockattr_t attributes;
 	pthread_t thread[THREADS];
 	CUmodule module;
 
 	old = argc > 4 && atoi(argv[1]);
+	quiet = !strcmp(end, "quiet");
+	pthread_rwlockattr_init(&attributes);
+	pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&calls, &attributes);
 	cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
 	cupti = dlopen(getenv("CUPTI") ? getenv("CUPTI") : "libcupti.so.13", RTLD_NOW | RTLD_LOCAL);
 	if (!cuda || !cupti)
