@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """server.py SOCKET torch|driver: a server for tests/gpu/servers.  Each of its connections is a thread with
 a stream and a CUDA graph of its own; a request is a line and so is its answer, "ok" if the result is right.
-Two mistakes are planted: each request waits for its result in the middle (.item()), and every eighth
-gives memory back while work is pending.  "driver" does the second one alone, without PyTorch and graphs.
+A mistake is planted: each request waits for its stream before it checks the request's text, and so the
+device has nothing to do meanwhile.  "driver" frees memory while work is pending, without PyTorch and
+graphs.
 Prints "serving" when it is warm; ends with status 0 at SIGTERM."""
 import ctypes
+import hashlib
 import os
 import signal
 import socket
@@ -28,8 +30,9 @@ def torch_workers():
     class Worker:
         def __init__(self):
             self.stream, self.graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
-            self.x = torch.zeros(256, 1024, device=device)
-            self.host = torch.ones(256, 1024).pin_memory()
+            self.x = torch.zeros(2048, 1024, device=device)
+            self.host = torch.ones(2048, 1024).pin_memory()
+            self.text = bytes(1 << 20)
             with torch.no_grad():
                 self.stream.wait_stream(torch.cuda.current_stream())
                 with torch.cuda.stream(self.stream):
@@ -51,15 +54,11 @@ def torch_workers():
                 z = self.y
                 for weight in weights:
                     z = torch.relu(z @ weight)
-                if number % 8 == 0:
-                    scratch = torch.ones(1 << 22, device=device)
-                    scratch.mul_(2.0)
-                    del scratch
-                    torch.cuda.empty_cache()  # planted: frees
-                score = z.mean().item()  # planted: waits
-                z = torch.relu(z @ weights[0])
-                total = z.mean() + score
-                result = total.item()
+                self.stream.synchronize()  # planted: waits
+                digest = hashlib.sha256(self.text).digest()
+                for weight in weights:
+                    z = torch.relu(z @ weight)
+                result = z.mean().item() + digest[0]
             if self.wanted is None:
                 self.wanted = result
             return abs(result - self.wanted) <= 0.01 * abs(self.wanted)
@@ -106,7 +105,7 @@ def driver_workers():
             call("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(4096))
             words = (ctypes.c_void_p * 2)(ctypes.addressof(ns), ctypes.addressof(memory))
             call("cuLaunchKernel", kernel, 1, 1, 1, 1, 1, 1, 0, self.stream, words, None)
-            call("cuMemFree_v2", memory)  # planted: frees
+            call("cuMemFree_v2", memory)
             return True
 
     return [Worker() for _ in range(CONNECTIONS)]
