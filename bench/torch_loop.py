@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch_loop.py [-x SCALE] [-s FOLDER] [--profiler] [NAME...]: what bench/overhead times in PyTorch,
 asked for and printed as with bench/workload.  adds: 5000 small additions; train: steps of a small
-training loop.  A round is one addition or one step.  --profiler puts torch.profiler, CUDA only,
-around every turn; its start and stop are not timed."""
+training loop; replay: such a step as a CUDA graph, replayed.  A round is one addition, step or replay.
+A name that is asked for may be followed by a number: the turn is that many times as long.  --profiler
+puts torch.profiler, CUDA only, around every turn; its start and stop are not timed."""
 import argparse
 import contextlib
 import os
@@ -23,23 +24,51 @@ def adds():
     return run, 5000
 
 
-def train():
+def make_step(capturable=False):
     torch.manual_seed(1)
     layers = []
     for _ in range(4):
         layers += [torch.nn.Linear(256, 256), torch.nn.ReLU()]
     model = torch.nn.Sequential(*layers, torch.nn.Linear(256, 10)).cuda()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=True,
+                                  capturable=capturable)
     images = torch.randn(64, 256, device="cuda")
     labels = torch.randint(10, (64,), device="cuda")
 
+    def step():
+        # In a graph gradients stay where they are.
+        optimizer.zero_grad(set_to_none=not capturable)
+        torch.nn.functional.cross_entropy(model(images), labels).backward()
+        optimizer.step()
+
+    return step
+
+
+def train():
+    step = make_step()
+
     def run(count):
         for _ in range(count):
-            optimizer.zero_grad()
-            torch.nn.functional.cross_entropy(model(images), labels).backward()
-            optimizer.step()
+            step()
 
     return run, 12
+
+
+def replay():
+    step, graph, side = make_step(True), torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    with torch.cuda.graph(graph):
+        step()
+
+    def run(count):
+        for _ in range(count):
+            graph.replay()
+
+    return run, 60
 
 
 def profiler(wanted):
@@ -66,11 +95,11 @@ class Loops:
     def __init__(self, options):
         self.options, self.made = options, {}
 
-    def turn(self, name, warm_up=True):
+    def turn(self, name, warm_up=True, times=1.0):
         if name not in self.made:
-            self.made[name] = {"adds": adds, "train": train}[name]()
+            self.made[name] = {"adds": adds, "train": train, "replay": replay}[name]()
         run, count = self.made[name]
-        count = max(1, int(count * self.options.x))
+        count = max(1, int(count * self.options.x * times))
         submit, total = measure(run, count, warm_up, self.options.profiler)
         print(f"{name} {submit / count:.2f} {total / count:.2f} {count}", flush=True)
 
@@ -81,7 +110,7 @@ class Loops:
                 os.sched_setaffinity(0, {int(words[1])})
                 print(line, end="", flush=True)
             else:
-                self.turn(words[0])
+                self.turn(words[0], times=float(words[1]) if len(words) > 1 else 1.0)
 
 
 def main():
