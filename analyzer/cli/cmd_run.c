@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze_head.h"
 #include "annotations.h"
 #include "command.h"
 #include "early.h"
@@ -300,6 +301,8 @@ int cmd_run(const struct arguments *arguments)
 	environment.watch = environment.simulator ? NULL : &watch;
 	result.annotations = annotations;
 	looks.early.folder = looks.sampler.folder = looks.ring.folder = folder.path;
+	/* Turns of a range are counted by the recorder itself. */
+	looks.sampler.find_head = option(arguments, "--nvtx") ? NULL : analyze_find_head;
 	/* Turns of samples end no recording. */
 	looks.early.ends = !looks.sampler.period && has_end(settings);
 	environment.look = look;

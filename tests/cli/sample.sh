@@ -47,7 +47,7 @@ same "... and its number ($times), to 2 %" 1 "$(query sampled.db "SELECT abs(cou
 "$cufence" report sampled.db >report.txt
 has "the report says so" '^    all  about [0-9.]+ ms host wait \([0-9.]+ ms to [0-9.]+ ms\), [0-9]+ times \([0-9]+ to [0-9]+\) in all .*: extrapolated from [0-9]+ samples$' \
 	"$(cat report.txt)"
-has "... and of what" 'recorded [0-9]+ ms of [0-9.]+ m?s, in [0-9]+ windows \(by sample\)' "$(cat report.txt)"
+has "... and of what" 'recorded [0-9]+ ms of [0-9.]+ m?s, in [0-9]+ windows \(by sample(, [0-9]+ of them whole turns)?\)' "$(cat report.txt)"
 same "JSON says so" 1 "$("$cufence" report --format json sampled.db |
 	grep -cE '"sample":\{"windows":[0-9]+,"recorded_ns":[0-9]+,"whole_ns":[0-9]+,"count":[0-9]+,"count_low":[0-9]+')"
 "$cufence" report --format json sampled.db | "$conforms" "$schema" -
@@ -61,6 +61,20 @@ end "turns"
 same "turns: so many in each sample" "40 40" "$(query turns.db "SELECT min(n) || ' ' || max(n) FROM (SELECT
 	count(*) AS n FROM recording r JOIN call c ON c.enter BETWEEN r.start AND r.end JOIN call_type t
 	ON t.id = c.type WHERE t.name = 'cuLaunchKernel' AND r.work GROUP BY r.start)")"
+
+# Whole turns, of the loop that was found in the first window: of 9 ms, five fit.
+export CUFENCE_SIM_KERNEL_US=9000
+serve_run --sample=0.2 -o loop.db
+until_windows 6
+end "loop"
+unset CUFENCE_SIM_KERNEL_US
+windows=$(query loop.db "SELECT value FROM property WHERE name = 'turn_windows'")
+same "loop: windows are whole turns" 1 "$((${windows:-0} >= 3))"
+same "loop: as many as fit" "$windows" "$(query loop.db "SELECT count(*) FROM (SELECT r.start, count(*) AS turns,
+	min(c.enter) AS first FROM recording r JOIN call c ON c.enter BETWEEN r.start AND r.end JOIN call_type t ON
+	t.id = c.type WHERE r.work AND t.name = 'cuLaunchKernel' GROUP BY r.start) w WHERE turns = 5 AND first = (SELECT
+	min(enter) FROM call WHERE enter >= w.start)")"
+has "loop: said" "windows \(by sample, $windows of them whole turns\)" "$("$cufence" report loop.db)"
 
 # An idle server: no sample lasts until it is asked again.
 serve_run --sample=0.2 -o idle.db
