@@ -176,4 +176,5 @@ void sampler_release(struct sampler *sampler)
 		waitpid(sampler->analyst, NULL, 0);
 	}
 	free(sampler->process);
+	*sampler = (struct sampler){ .folder = sampler->folder };
 }
