@@ -130,12 +130,12 @@ has_finding "run was killed" left.db
 # "run" is killed: the ring stays one, until the program ends.
 serve_run --ring 1M --keep-trace -o orphan.db
 run=${started[-1]}
-turns 10
+drive 8000
 trace=$(trace)
 kill -KILL "$run"
 most=0
-drive 20000
-same "run was killed: still bounded: $most bytes" 1 $((most > 0 && most < 4000000))
+drive 40000
+same "run was killed: still bounded: $most bytes" 1 $((most > 0 && most < 12000000))
 leave "run was killed"
 "$cufence" load "$trace" -o orphan.db >load.txt 2>&1
 same "run was killed: of the ring" 1 "$(query orphan.db "SELECT sum(work AND cause = 'ring') FROM recording")"
@@ -155,8 +155,8 @@ collector=$!
 started+=($collector)
 trace() { echo "$PWD"/shared/*.cft; }
 most=0
-drive 20000
-same "collect: bounded: $most bytes" 1 $((most > 0 && most < 4000000))
+drive 40000
+same "collect: bounded: $most bytes" 1 $((most > 0 && most < 12000000))
 leave "collect"
 kill -TERM $collector
 wait $collector
