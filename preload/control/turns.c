@@ -53,7 +53,7 @@ int turns_awaited(void)
 	return 0;
 }
 
-/* As before a call that is recorded while paused: what is new about its site goes where that does. */
+/* As before a call that is recorded while paused: records of a new site go where its own would. */
 int turns_arrive(struct thread_state *thread, uintptr_t frame)
 {
 	uint32_t head = __atomic_load_n(&control_page()->head, __ATOMIC_RELAXED);

@@ -6,7 +6,8 @@
  * call is looked at but between a request and the window, and in the window those of the head.
  *
  * Where no turn comes in half of a sample's length the sample begins by time.  The head is removed
- * from the page then, as when the request is withdrawn after a call: the program has left that loop.
+ * from the page then, as when the request is withdrawn after a call: the program has left that
+ * loop.
  */
 #ifndef CUFENCE_TURNS_H
 #define CUFENCE_TURNS_H
