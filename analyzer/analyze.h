@@ -20,7 +20,7 @@ struct analyze_input {
 	const struct watch *watch;             /* others' use of the GPUs, as seen, or NULL */
 	const struct annotations *annotations; /* the user's declarations about kernels, or NULL */
 	int keeps_traces;                      /* in the database, if they are small */
-	int last_window;                       /* only the last window that was asked for */
+	int last_window; /* only the last window that was asked for; 2: or that was a sample */
 };
 
 /* All stages, into a new database.  Returns 0, or -1 after a message. */

@@ -60,7 +60,7 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id, uintptr
 	errno = saved;
 	if (thread->busy || !shim_start())
 		return 0;
-	if (shim.outside && !window_admits(thread, call_types[id].kind))
+	if (shim.outside && !window_admits(thread, call_types[id].kind, frame))
 		return 0;
 	if (thread->generation != shim.generation) {
 		thread->busy = frame;
@@ -134,6 +134,8 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 	thread->busy = (uintptr_t)frame_address;
 	clear(frame);
 	begin(thread, frame, id, flags, frame_address);
+	if (UNLIKELY(thread->site == thread->turn_site) && window_turned(frame))
+		return frame_begin(frame, id, flags, frame_address, operand);
 	frame->context =
 		flags & (FRAME_RUNTIME | FRAME_HOST | FRAME_SELDOM) ? 0 : context_current(thread);
 	/* Copy now, while the device works; later it would wait for this thread. */

@@ -166,6 +166,7 @@ struct thread_state {
 	int polled;
 	uint32_t cupti_context; /* set with correlation */
 	uint16_t context;
+	uint32_t turn_site;      /* with which a turn of the sample begins (turns.h), 0: none */
 	uint64_t context_handle; /* the last one used; its id is context */
 
 	uint32_t birth;       /* its number among the created threads, 0: unknown */

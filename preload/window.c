@@ -9,6 +9,7 @@
 #include "lives.h"
 #include "origin.h"
 #include "settings.h"
+#include "turns.h"
 #include "usage.h"
 
 #define BIT(cause) (1u << (cause))
@@ -102,6 +103,7 @@ void window_init(void)
 	window.in_session = is_set("CUFENCE_SESSION") || is_on("CUFENCE_PAUSED");
 	window.until = 0;
 	window.sample = 0;
+	turns_init();
 	shim.writer.max_bytes = bytes_of("CUFENCE_MAX_SIZE");
 	/*
 	 * The last quarter is reserved for handles, and for pending CUPTI records of recorded
@@ -240,8 +242,9 @@ static void set_reason(enum window_cause cause, int outside)
 /* A sample of turns begins with the next range, and has no end in time. */
 static void begin_sample(uint32_t us)
 {
-	window.sample =
-		clock_read() + (uint64_t)((double)us * 1e-6 * (double)shim.calibration_ticks);
+	uint64_t length = (uint64_t)((double)us * 1e-6 * (double)shim.calibration_ticks);
+
+	window.sample = clock_read() + turns_begin(length);
 	if (!window.turns)
 		return;
 	window.sample = UINT64_MAX;
@@ -261,6 +264,8 @@ static void follow_wish(void)
 	window.sample = 0;
 	if (wish > CONTROL_PAUSE)
 		begin_sample(wish);
+	else
+		turns_begin(0);
 	set_reason(WINDOW_CONTROL, wish == CONTROL_PAUSE);
 }
 
@@ -270,27 +275,33 @@ static void end_sample(void)
 	window.sample = 0;
 }
 
+/* Whether there is a request to be followed now. */
+static int is_asked(void)
+{
+	return control_is_asked() && !turns_awaited();
+}
+
 /*
  * A thread that finds the lock taken returns: the holder checks again.  Who asks wants what CUPTI
  * holds, too: after a window, what was in progress at its end.
  */
 static void settle(struct thread_state *thread)
 {
-	while ((!agrees() || control_is_asked()) && !atomic_exchange(&window.lock, 1)) {
+	while ((!agrees() || is_asked()) && !atomic_exchange(&window.lock, 1)) {
 		uint32_t asked = control_asked();
-		int is_asked = control_is_asked();
+		int answers = is_asked();
 
-		if (is_asked)
+		if (answers)
 			follow_wish();
 		if (!agrees()) {
 			change(thread, window.reasons != 0);
-		} else if (is_asked) {
+		} else if (answers) {
 			collector_flush(0);
 			clock_calibrate(thread, 20);
 		}
 		lives_write_all(thread);
 		show_state();
-		if (is_asked)
+		if (answers)
 			control_answer(asked);
 		atomic_store(&window.lock, 0);
 	}
@@ -337,7 +348,23 @@ void window_grown(void)
 	atomic_store(&shim.next_tick, 0);
 }
 
-int window_admits(struct thread_state *thread, enum call_kind kind)
+int window_turned(const struct call_frame *frame)
+{
+	struct thread_state *thread = frame->thread;
+	int saved = errno, ended = !(frame->flags & CALL_NESTED) && turns_ended(thread);
+
+	if (ended) {
+		end_sample();
+		settle(thread);
+		thread->depth = 0;
+		thread->correlation = frame->outer_correlation;
+		thread->busy = 0;
+	}
+	errno = saved;
+	return ended;
+}
+
+int window_admits(struct thread_state *thread, enum call_kind kind, uintptr_t frame)
 {
 	int saved = errno;
 
@@ -345,6 +372,8 @@ int window_admits(struct thread_state *thread, enum call_kind kind)
 	if (window.reasons & BIT(WINDOW_DELAY))
 		window_tick(thread, clock_read());
 	else
+		settle(thread);
+	if (control_is_asked() && turns_awaited() && turns_arrive(thread, frame))
 		settle(thread);
 	thread->busy = 0;
 	errno = saved;

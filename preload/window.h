@@ -25,8 +25,17 @@ void window_init(void);
 /* Writes the first record of a process with any setting. */
 void window_begin(struct thread_state *thread);
 
-/* With shim.outside set: returns 1 if a call of this kind is recorded anyway. */
-int window_admits(struct thread_state *thread, enum call_kind kind);
+/*
+ * With shim.outside set: returns 1 if a call of this kind is recorded anyway; frame: its wrapper's
+ * frame address.
+ */
+int window_admits(struct thread_state *thread, enum call_kind kind, uintptr_t frame);
+
+/*
+ * A call at its thread's turn_site has begun, and the thread is busy: closes the window if its
+ * turns are over.  Returns whether the call has to begin again, outside.
+ */
+int window_turned(const struct call_frame *frame);
 
 /*
  * For a call without a wrapper inside a window: returns 0 if it probably has one, which skipped it

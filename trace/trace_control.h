@@ -38,7 +38,11 @@ struct trace_control {
 	/* Since 1.7, futexes: CUPTI's records are asked for, also of who makes no call. */
 	uint32_t flushes; /* number of requests, by those who ask */
 	uint32_t flushed; /* the last one that was done, by the recorder */
-	uint32_t reserved;
+	/*
+	 * The call site (site_record.id) with which each turn of a loop begins, by those who ask
+	 * for samples; 0: none.  The recorder removes one that no longer comes.
+	 */
+	uint32_t head;
 };
 
 /*

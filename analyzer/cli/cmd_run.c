@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze_head.h"
 #include "annotations.h"
 #include "command.h"
 #include "early.h"
@@ -13,7 +14,7 @@
 #include "memory.h"
 #include "print.h"
 #include "report_request.h"
-#include "ring.h"
+#include "ring_process.h"
 #include "run.h"
 #include "run_folder.h"
 #include "run_settings.h"
@@ -149,7 +150,7 @@ static int has_end(const struct run_setting *settings)
 struct looks {
 	struct early early;
 	struct sampler sampler;
-	struct ring ring;
+	struct ring_process ring;
 };
 
 static void look(void *argument, int interrupts)
@@ -157,10 +158,9 @@ static void look(void *argument, int interrupts)
 	struct looks *looks = argument;
 
 	sampler_look(&looks->sampler);
-	/* A report is of what is there when it begins. */
-	if (!looks->early.reporter)
-		ring_look(&looks->ring);
 	early_look(&looks->early, interrupts);
+	/* A report is of what is there when it begins. */
+	ring_process_look(&looks->ring, looks->early.reporter != 0);
 }
 
 /* Sets the value of a variable unless it has one. */
@@ -191,7 +191,7 @@ static int check_looks(const struct arguments *arguments, struct looks *looks)
 			stderr);
 		return -1;
 	}
-	if (ring && !ring_read_size(ring, &looks->ring)) {
+	if (ring && !ring_read_size(ring, &looks->ring.ring)) {
 		print(stderr,
 			"cufence run: --ring is a time or a size, such as 30s or 64M, not '%s'\n",
 			ring);
@@ -299,12 +299,17 @@ int cmd_run(const struct arguments *arguments)
 	/* Nobody else uses a simulated device. */
 	environment.watch = environment.simulator ? NULL : &watch;
 	result.annotations = annotations;
-	looks.early.folder = looks.sampler.folder = looks.ring.folder = folder.path;
+	looks.early.folder = looks.sampler.folder = looks.ring.ring.folder = folder.path;
+	/* Turns of a range are counted by the recorder itself. */
+	looks.sampler.find_head = option(arguments, "--nvtx") ? NULL : analyze_find_head;
 	/* Turns of samples end no recording. */
 	looks.early.ends = !looks.sampler.period && has_end(settings);
 	environment.look = look;
 	environment.argument = &looks;
 	status = run_program(arguments->operand, &environment, &started);
+	/* What they look at is not being traced any more. */
+	sampler_release(&looks.sampler);
+	ring_process_end(&looks.ring);
 	/* A closed stderr must not keep the database from being written. */
 	signal(SIGPIPE, SIG_IGN);
 	memory_exit_status = status ? status : RUN_FAILED;
@@ -321,7 +326,7 @@ int cmd_run(const struct arguments *arguments)
 out:
 	watch_release(&watch);
 	sampler_release(&looks.sampler);
-	ring_release(&looks.ring);
+	ring_process_end(&looks.ring);
 	run_folder_release(&folder, keep);
 	run_environment_release(&environment);
 	program_release(&program);

@@ -81,6 +81,7 @@ int cmd_flush(const struct arguments *arguments);
 int cmd_snapshot(const struct arguments *arguments);
 int cmd_why_stuck(const struct arguments *arguments);
 int cmd_watch(const struct arguments *arguments);
+int cmd_collect(const struct arguments *arguments);
 
 /* Exit status of a failure, in commands that use 0 and 1 for results. */
 #define EXIT_TROUBLE 2

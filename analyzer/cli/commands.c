@@ -175,6 +175,13 @@ static const struct command_option watch_options[] = { TARGETS,
 		"analyze what was recorded every S seconds (5), less often if it takes long" },
 	{ 0 } };
 
+static const struct command_option collect_options[] = {
+	{ "--folder", "DIR", "the folder of their traces (CUFENCE_OUT)" },
+	{ "--sample", "[=S]",
+		"record samples, 50 ms every S seconds (5), of processes that are paused" },
+	{ "--ring", "TIME|SIZE", "keep the last part only: 30s, or so much of a trace: 64M" }, { 0 }
+};
+
 static const struct command_option no_options[] = { { 0 } };
 
 const struct command commands[] = { { "run", "-- CMD...", "trace a program, analyze and report",
@@ -196,6 +203,8 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 		cmd_why_stuck, EXIT_TROUBLE, 0, -1, 0 },
 	{ "watch", "", "show running processes: turns, use of devices, waits, findings",
 		watch_options, cmd_watch, EXIT_TROUBLE, 0, 0, 0 },
+	{ "collect", "", "sample running processes, or keep the last part of their traces",
+		collect_options, cmd_collect, EXIT_TROUBLE, 0, 0, 0 },
 	{ "analyze", "[NAME.db]", "analyze the recorded calls again", analyze_options, cmd_analyze,
 		EXIT_TROUBLE, 0, 1, 0 },
 	{ "report", "[NAME.db]", "print what is wrong, where, and what it costs", report_options,

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sampler.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "memory.h"
 #include "settings.h"
@@ -17,6 +22,7 @@ struct sampled_process {
 	uint64_t born, identity;
 	uint64_t due; /* the next window, CLOCK_MONOTONIC ns */
 	uint32_t windows;
+	uint32_t looked; /* windows there were when a head was last looked for */
 };
 
 static uint64_t now_ns(void)
@@ -103,6 +109,51 @@ static void withdraw(const struct traced_list *list, const struct traced_request
 	}
 }
 
+/* What the analysis says is of no interest here, and signals for the program are not for it. */
+static void find_head(const struct sampler *sampler, const struct traced *traced)
+{
+	int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	uint32_t head;
+
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	dup2(quiet, STDOUT_FILENO);
+	dup2(quiet, STDERR_FILENO);
+	nice(10);
+	head = sampler->find_head(traced->trace);
+	__atomic_store_n(&traced->header->control.head, head, __ATOMIC_RELEASE);
+	_exit(0);
+}
+
+static int needs_head(const struct sampled_process *process, const struct traced *traced)
+{
+	const struct trace_control *control = &traced->header->control;
+
+	return !__atomic_load_n(&control->head, __ATOMIC_RELAXED) &&
+		traced_state(traced) == CONTROL_PAUSED && control->windows > 2 * process->looked;
+}
+
+/* One process at a time, in a child: an analysis takes seconds, and windows go on. */
+static void look_for_heads(struct sampler *sampler, const struct traced_list *list)
+{
+	if (sampler->analyst && waitpid(sampler->analyst, NULL, WNOHANG))
+		sampler->analyst = 0;
+	for (size_t i = 0; sampler->find_head && !sampler->analyst && i < list->count; i++) {
+		struct sampled_process *process = process_of(sampler, &list->item[i], now_ns());
+
+		if (!needs_head(process, &list->item[i]))
+			continue;
+		process->looked = list->item[i].header->control.windows;
+		fflush(NULL);
+		sampler->analyst = fork();
+		if (!sampler->analyst)
+			find_head(sampler, &list->item[i]);
+		if (sampler->analyst < 0)
+			sampler->analyst = 0;
+	}
+}
+
 void sampler_look(struct sampler *sampler)
 {
 	struct traced_list list;
@@ -114,10 +165,16 @@ void sampler_look(struct sampler *sampler)
 	request = ask(sampler, &list, now);
 	withdraw(&list, request, now);
 	free(request);
+	look_for_heads(sampler, &list);
 	traced_release(&list);
 }
 
 void sampler_release(struct sampler *sampler)
 {
+	if (sampler->analyst) {
+		kill(sampler->analyst, SIGKILL);
+		waitpid(sampler->analyst, NULL, 0);
+	}
 	free(sampler->process);
+	*sampler = (struct sampler){ .folder = sampler->folder };
 }

@@ -138,7 +138,8 @@ static int insert_losses(struct loader *loader)
 		if (loader_insert_loss(loader, counter_names[i], header->counter[i]))
 			return -1;
 	return insert_number(loader, COUNT_QUICK_QUERIES) ||
-		insert_number(loader, COUNT_EMPTY_WINDOWS) || insert_damage(loader) ||
+		insert_number(loader, COUNT_EMPTY_WINDOWS) ||
+		insert_number(loader, COUNT_TURN_WINDOWS) || insert_damage(loader) ||
 		insert_failure(loader) || loader_insert_loss(loader, "unusable", unusable) ||
 		loader_insert_loss(loader, "host_only", host_only) ||
 		loader_insert_loss(loader, "older_graphs", header->counter[COUNT_OLDER_GRAPHS]) ||

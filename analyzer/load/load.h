@@ -14,8 +14,8 @@
  * Fills an empty database from count traces in one transaction and creates its indexes. command is
  * the command that was run, or NULL. Damaged or missing parts of a trace become rows of table loss;
  * the rest is loaded.  last_window: of a process that "cufence start" was used with, only what was
- * recorded since the last time.  A process given twice is loaded once, after a message.  Returns 0,
- * or -1 after a message naming a file that is not a trace.
+ * recorded since the last time; 2: or the last sample.  A process given twice is loaded once, after
+ * a message.  Returns 0, or -1 after a message naming a file that is not a trace.
  */
 int load_traces(struct db *db, char *const *path, size_t count, const char *command,
 	int last_window);

@@ -34,7 +34,8 @@ void loader_find_since(struct loader *loader)
 
 		if (record->type == RECORD_WINDOW && window->open &&
 			(window->cause == WINDOW_RING ||
-				(loader->last_window && window->cause == WINDOW_CONTROL)) &&
+				(loader->last_window && window->cause == WINDOW_CONTROL) ||
+				(loader->last_window > 1 && window->cause == WINDOW_SAMPLE)) &&
 			window->ticks > p->since.ticks) {
 			p->since.ticks = window->ticks;
 			p->since_cause = window->cause;

@@ -249,7 +249,7 @@ struct loader {
 	struct map call_types; /* hash of name, kind and runtime -> row */
 	struct map images;     /* hash -> 1: its pieces were written */
 	const char *path;
-	int last_window; /* load only what was recorded since the last request */
+	int last_window; /* load only what was recorded since the last request; 2: or sample */
 	struct loaded_process p;
 };
 

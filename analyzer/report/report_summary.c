@@ -83,7 +83,7 @@ static void print_start(const int64_t run[], FILE *out)
  */
 static int print_recording(struct db *db, const int64_t run[], FILE *out)
 {
-	char inside[DURATION_SIZE], whole[DURATION_SIZE];
+	char inside[DURATION_SIZE], whole[DURATION_SIZE], turns[48] = "";
 	sqlite3_stmt *q = report_fact(db, FACT_RECORDING);
 	int step = q ? db_step(q) : -1;
 
@@ -91,13 +91,19 @@ static int print_recording(struct db *db, const int64_t run[], FILE *out)
 		print_start(run, out);
 	if (step > 0) {
 		long long windows = sqlite3_column_int64(q, 0);
+		long long of_turns = db_int(db,
+			"SELECT sum(CAST(value AS INTEGER)) FROM property WHERE name ="
+			" 'turn_windows'",
+			0);
 
+		if (of_turns)
+			snprintf(turns, sizeof(turns), ", %lld of them whole turns", of_turns);
 		print(out,
-			"    recorded %s of %s, in %lld window%s (by %s); percentages are of "
+			"    recorded %s of %s, in %lld window%s (by %s%s); percentages are of "
 			"that, from the first work on\n",
 			format_duration(inside, sqlite3_column_int64(q, 1)),
 			format_duration(whole, sqlite3_column_int64(q, 2)), windows,
-			windows == 1 ? "" : "s", (const char *)sqlite3_column_text(q, 3));
+			windows == 1 ? "" : "s", (const char *)sqlite3_column_text(q, 3), turns);
 	}
 	sqlite3_finalize(q);
 	return step < 0 ? -1 : 0;

@@ -5,9 +5,11 @@
 . "$(dirname "$0")/lib.sh" "$@"
 here=$(cd "$(dirname "$0")" && pwd)
 cufence=$build/bin/cufence
+preload=$build/lib/libcufence.so
 conforms=$build/tests/helpers/conforms
 schema=$(cd "$(dirname "$0")/../.." && pwd)/doc/report.schema.json
 needs "$cufence" "$build/tests/helpers/server" "$conforms" "$build/lib/libcufence.so"
+sanitized && preload="$(${CC:-gcc} -print-file-name=libasan.so) $preload"
 cd "$tmp" || exit 1
 . "$here/serve.sh"
 
@@ -24,6 +26,16 @@ until_windows() { # N: requests until so many samples are over; samples are only
 			awk 'NR == 2 { print ($2 == "paused" && $3 >= '"$1"') }')" != 1 ] || return 0
 	done
 	ok "$1 samples" 1
+}
+
+until_turns() { # TRACE: requests until samples of whole turns were made
+	local i
+	for ((i = 0; i < 2000; i++)); do
+		turns 20
+		[ $((i % 20)) -ne 0 ] || ! "$cufence" dump $1 2>/dev/null | head -n 1 |
+			grep -q 'turn_windows=[3-9]' || return 0
+	done
+	ok "samples of whole turns" 1
 }
 
 serve_run --sample=0.3 -o sampled.db
@@ -47,7 +59,7 @@ same "... and its number ($times), to 2 %" 1 "$(query sampled.db "SELECT abs(cou
 "$cufence" report sampled.db >report.txt
 has "the report says so" '^    all  about [0-9.]+ ms host wait \([0-9.]+ ms to [0-9.]+ ms\), [0-9]+ times \([0-9]+ to [0-9]+\) in all .*: extrapolated from [0-9]+ samples$' \
 	"$(cat report.txt)"
-has "... and of what" 'recorded [0-9]+ ms of [0-9.]+ m?s, in [0-9]+ windows \(by sample\)' "$(cat report.txt)"
+has "... and of what" 'recorded [0-9]+ ms of [0-9.]+ m?s, in [0-9]+ windows \(by sample(, [0-9]+ of them whole turns)?\)' "$(cat report.txt)"
 same "JSON says so" 1 "$("$cufence" report --format json sampled.db |
 	grep -cE '"sample":\{"windows":[0-9]+,"recorded_ns":[0-9]+,"whole_ns":[0-9]+,"count":[0-9]+,"count_low":[0-9]+')"
 "$cufence" report --format json sampled.db | "$conforms" "$schema" -
@@ -61,6 +73,20 @@ end "turns"
 same "turns: so many in each sample" "40 40" "$(query turns.db "SELECT min(n) || ' ' || max(n) FROM (SELECT
 	count(*) AS n FROM recording r JOIN call c ON c.enter BETWEEN r.start AND r.end JOIN call_type t
 	ON t.id = c.type WHERE t.name = 'cuLaunchKernel' AND r.work GROUP BY r.start)")"
+
+# Whole turns, of the loop that was found in the first window: of 9 ms, five fit.
+export CUFENCE_SIM_KERNEL_US=9000
+serve_run --sample=0.2 -o loop.db
+until_turns "loop.db.traces-*/*.cft"
+end "loop"
+unset CUFENCE_SIM_KERNEL_US
+windows=$(query loop.db "SELECT value FROM property WHERE name = 'turn_windows'")
+same "loop: windows are whole turns" 1 "$((${windows:-0} >= 3))"
+same "loop: as many as fit" "$windows" "$(query loop.db "SELECT count(*) FROM (SELECT r.start, count(*) AS turns,
+	min(c.enter) AS first FROM recording r JOIN call c ON c.enter BETWEEN r.start AND r.end JOIN call_type t ON
+	t.id = c.type WHERE r.work AND t.name = 'cuLaunchKernel' GROUP BY r.start) w WHERE turns = 5 AND first = (SELECT
+	min(enter) FROM call WHERE enter >= w.start)")"
+has "loop: said" "windows \(by sample, $windows of them whole turns\)" "$("$cufence" report loop.db)"
 
 # An idle server: no sample lasts until it is asked again.
 serve_run --sample=0.2 -o idle.db
@@ -88,6 +114,29 @@ for signal in TERM INT KILL; do
 	exec 4>&- 5<&-
 	same "$signal: the finding" 1 "$(query killed.db "SELECT count(*) FROM finding f JOIN finding_sample s
 		ON s.finding = f.id WHERE rule = 'blocking-free' AND windows >= 2")"
+done
+
+# LD_PRELOAD alone, and who asks for samples on the other side of the folder.
+mkdir shared
+serve env CUFENCE_OUT="$PWD/shared" CUFENCE_PAUSED=sample LD_LIBRARY_PATH="$build/sim" LD_PRELOAD="$preload" \
+	WITHOUT_GRAPH=1
+turns 10
+"$cufence" collect --folder shared --sample=0.2 4>&- 5<&- &
+collector=$!
+started+=($collector)
+until_turns "shared/*.cft"
+leave "collect"
+kill -INT $collector
+wait $collector
+same "collect: status" 0 $?
+"$cufence" load shared/*.cft -o collected.db >load.txt 2>&1
+same "collect: samples, extrapolated" 1 "$(query collected.db "SELECT count(*) FROM finding f JOIN finding_sample s
+	ON s.finding = f.id WHERE rule = 'blocking-free' AND windows >= 4")"
+same "collect: later ones of whole turns" 1 "$(query collected.db "SELECT CAST(value AS INTEGER) >= 1 FROM property
+	WHERE name = 'turn_windows'")"
+for bad in "" "--folder shared" "--sample" "--folder shared --sample --ring 30s" "--folder shared --ring x"; do
+	"$cufence" collect $bad >/dev/null 2>&1
+	same "collect $bad" 2 $?
 done
 
 for bad in "--sample=0" "--sample=x" "--sample=0.1" "--sample --paused"; do
