@@ -8,7 +8,6 @@
 #include "concurrency.h"
 #include "constants.h"
 #include "ids.h"
-#include "legacy_before.h"
 #include "memory.h"
 #include "run_columns.h"
 

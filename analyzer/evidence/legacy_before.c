@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "legacy_before.h"
+#include "evidence_tables.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host_view.h"
+#include "needs.h"
 
 #include "ids.h"
 #include "launch_words.h"

@@ -10,7 +10,7 @@
  * Pinned memory is kept and reused, and limits are set before the work: after a site's first call
  * neither the call nor its counterpart takes time again.  Device memory may be freed later or in
  * stream order.  Code must be loaded (or compiled) at some time and may be unloaded at the end: for
- * these calls only the wait is surely saved, unless their line repeats the set-up (set_ups.h).
+ * these calls only the wait is surely saved, unless their line repeats the set-up.
  */
 static void change_place(struct replay *replay, uint32_t number, uint8_t bits, uint32_t only_stream)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "advice.h"
+#include "findings_internal.h"
 
 #include <fnmatch.h>
 #include <string.h>

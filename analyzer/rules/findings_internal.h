@@ -9,8 +9,6 @@
 
 #include "findings.h"
 #include "id_map.h"
-#include "run_length.h"
-#include "savings.h"
 #include "stretches.h"
 
 /* Sums over instances, ns. */
@@ -165,5 +163,17 @@ int finding_write_sample(const struct findings *findings, const struct finding *
 
 /* Writes findings and their places, in their order.  Returns 0, or -1 after a message. */
 int findings_write(struct findings *findings);
+
+/*
+ * Advice in place of a rule's: about calls that a library makes below a line of the program
+ * (libraries.def), where the program cannot change the call, but how it uses the library; and about
+ * a line of a script that reads a value of the device by an operator of its library (reads.def),
+ * which may hide that it does.
+ */
+struct code_frames;
+
+/* Each sets *advice to that for a driver call, NULL: none.  Returns 0, or -1 after a message. */
+int library_advice(struct db *db, int64_t call, const char **advice);
+int read_advice(struct code_frames *frames, int64_t call, const char **advice);
 
 #endif

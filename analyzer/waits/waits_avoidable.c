@@ -36,7 +36,6 @@
 #include "pinned_copies.h"
 #include "scope.h"
 #include "script_lines.h"
-#include "spans.h"
 #include "stretches.h"
 #include "wait.h"
 

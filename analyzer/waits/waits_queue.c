@@ -10,7 +10,6 @@
 #include "order_path.h"
 #include "scope.h"
 #include "sorted.h"
-#include "spans.h"
 #include "wait.h"
 
 /* Maximum number of full streams that are followed for a thread at the same time. */
