@@ -17,21 +17,28 @@ static const char *const cause_names[] = {
 #undef X
 };
 
+void account_add_sum(struct account *account, const struct account_sum *sum)
+{
+	const uint64_t words[] = { (uint64_t)(uint32_t)sum->device << 32 | sum->cause,
+		(uint64_t)sum->from << 32 | sum->site,
+		(uint64_t)(uintptr_t)sum->ended ^ sum->stream,
+		(uint64_t)sum->by_thread << 32 | sum->by_site };
+	size_t at;
+
+	if (sum->ns <= 0)
+		return;
+	at = map_number(&account->sums, map_hash_words(words, 4));
+	if (at == account->sum_count)
+		*array_push(account->sum, account->sum_count) = *sum;
+	else
+		account->sum[at].ns += sum->ns;
+	account->sum[at].times++;
+}
+
 void account_add(struct account *account, int32_t device, enum account_cause cause, uint32_t from,
 	uint32_t site, int64_t ns)
 {
-	const uint64_t words[] = { (uint64_t)(uint32_t)device << 32 | cause,
-		(uint64_t)from << 32 | site };
-	size_t at;
-
-	if (ns <= 0)
-		return;
-	at = map_number(&account->sums, map_hash_words(words, 2));
-	if (at == account->sum_count)
-		*array_push(account->sum, account->sum_count) =
-			(struct account_sum){ device, cause, from, site, 0, 0 };
-	account->sum[at].ns += ns;
-	account->sum[at].times++;
+	account_add_sum(account, &(struct account_sum){ device, cause, from, site, .ns = ns });
 }
 
 /* Extends the last call by a call made within it, or by its own inner call. */
@@ -242,21 +249,20 @@ static int store(const struct account *account)
 				cell_text(loop->inner[i].place), loop->inner[i].turns));
 	for (size_t i = 0; i < account->sum_count && !rc; i++) {
 		const struct account_sum *sum = &account->sum[i];
+		int64_t from = id_or_null(sum->from), site = id_or_null(sum->site);
 
-		rc = db_add(account->db,
-			ROW(account, process,
-				sum->device == ACCOUNT_HOST ? DB_NULL : (int64_t)sum->device,
-				cell_text(cause_names[sum->cause]), id_or_null(sum->from),
-				id_or_null(sum->site), sum->ns, sum->times));
-	}
-	for (size_t i = 0; i < account->blocked_count && !rc; i++) {
-		const struct account_blocked *of = &account->blocked[i];
-
-		rc = db_add(account->db,
-			ROW(blocked, process, id_or_null(of->from), id_or_null(of->site),
-				cell_text(of->ended), id_or_null(of->stream),
-				id_or_null(of->by_thread), id_or_null(of->by_site), of->ns,
-				of->times));
+		if (sum->device == ACCOUNT_ENDED)
+			rc = db_add(account->db,
+				ROW(blocked, process, from, site, cell_text(sum->ended),
+					id_or_null(sum->stream), id_or_null(sum->by_thread),
+					id_or_null(sum->by_site), sum->ns, sum->times));
+		else
+			rc = db_add(account->db,
+				ROW(account, process,
+					sum->device == ACCOUNT_HOST ? DB_NULL
+								    : (int64_t)sum->device,
+					cell_text(cause_names[sum->cause]), from, site, sum->ns,
+					sum->times));
 	}
 	return rc;
 }
@@ -301,8 +307,6 @@ static int account_process(const struct account *run, const uint32_t *of, size_t
 	}
 	free(account.sum);
 	map_release(&account.sums);
-	free(account.blocked);
-	map_release(&account.blocks);
 	loop_release(&account.loop);
 	return rc;
 }
