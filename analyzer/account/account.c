@@ -207,42 +207,33 @@ static int64_t id_or_null(uint32_t id)
 	return id ? id : DB_NULL;
 }
 
-/* There may be as many as calls. */
-static int store_turns(const struct account *account)
-{
-	struct rows *rows = rows_open(account->db, TABLE_turn);
-	const struct loop *loop = &account->loop;
-	int rc = rows ? 0 : -1;
-
-	for (size_t i = 0, pause = 0; i < loop->run.turns && !rc; i++) {
-		int is_left = pause < loop->run.pauses &&
-			loop->run.pause[pause].until == loop->run.begin[i + 1];
-
-		rc = rows_add(rows,
-			ROW(turn, account->process, i, loop->run.begin[i],
-				is_left ? loop->run.pause[pause].from : loop->run.begin[i + 1]));
-		pause += is_left;
-	}
-	rc = rc || rows_finish(rows) ? -1 : 0;
-	rows_free(rows);
-	return rc;
-}
-
 static int store(const struct account *account)
 {
 	const struct loop *loop = &account->loop;
 	const struct run_loop *turns = &account->loop.run;
 	int64_t process = account->process;
+	struct rows *rows;
 	int rc = 0;
 
-	if (loop->run.turns)
+	if (turns->turns)
 		rc = db_add(account->db,
 			ROW(loop, process, loop->run.thread, loop->site, cell_text(loop->place),
-				loop->run.turns, loop->warm, loop->run.begin[0],
-				loop->run.begin[loop->run.turns], turns->end,
-				turns->end - loop->run.begin[0] - run_loop_length(turns)));
-	if (loop->run.turns && !rc)
-		rc = store_turns(account);
+				turns->turns, loop->warm, turns->begin[0],
+				turns->begin[turns->turns], turns->end,
+				turns->end - turns->begin[0] - run_loop_length(turns)));
+	/* There may be as many turns as calls. */
+	rows = rc ? NULL : rows_open(account->db, TABLE_turn);
+	for (size_t i = 0, pause = 0; i < turns->turns && rows && !rc; i++) {
+		int is_left =
+			pause < turns->pauses && turns->pause[pause].until == turns->begin[i + 1];
+
+		rc = rows_add(rows,
+			ROW(turn, process, i, turns->begin[i],
+				is_left ? turns->pause[pause].from : turns->begin[i + 1]));
+		pause += is_left;
+	}
+	rc = rc || !rows || rows_finish(rows) ? -1 : 0;
+	rows_free(rows);
 	for (size_t i = 0; i < loop->inner_count && !rc; i++)
 		rc = db_add(account->db,
 			ROW(inner_loop, process, i, loop->inner[i].site,

@@ -143,9 +143,6 @@ void needs_keep(struct id_map *kept, int64_t who, const struct touch *earlier,
 int needs_is_kept(const struct id_map *kept, struct orders *orders, int64_t who,
 	const struct touch *earlier);
 
-/* Processes a call that submits work. */
-void needs_process_note(struct needs *needs, struct orders *orders, const struct walk_call *call);
-
 /* --- waits of the host --- */
 
 /*
@@ -215,10 +212,7 @@ int needs_events_open(struct needs_events *events, struct orders *orders, struct
 	const struct run *run);
 void needs_events_close(struct needs_events *events);
 
-/* Is the call a wait for an event at one of the sites? */
-int needs_events_has(const struct needs_events *events, const struct walk_call *call);
-
-/* Processes such a wait.  Returns 0, or -1 after a message. */
+/* Processes a wait for an event at one of the sites.  Returns 0, or -1 after a message. */
 int needs_events_wait(struct needs_events *events, const struct walk_call *call);
 
 /* Processes any other call after orders_all(): the host may observe waits complete by it. */

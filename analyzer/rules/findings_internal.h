@@ -141,9 +141,6 @@ void finding_weigh(const struct findings *findings, struct finding *finding);
 struct part findings_part(const struct findings *findings, int64_t process, int64_t saving,
 	const struct cost *cost);
 
-/* Returns the run length of a process, NULL after a message. */
-const struct run_length *findings_run(struct findings *findings, int64_t process);
-
 /*
  * Replays the run without each finding, and without each line of findings with several; adds
  * findings of masked waits.  Fills table replay.  Returns 0, or -1 after a message.
