@@ -4,6 +4,7 @@
 #define CUFENCE_EVIDENCE_TABLES_H
 
 #include "db.h"
+#include "id_map.h"
 #include "map.h"
 #include "order.h"
 #include "run_columns.h"
@@ -94,17 +95,8 @@ struct legacy_pair {
 			  * INT64_MIN: none */
 };
 
-struct legacy_before {
-	struct legacy_pair *pair;
-	size_t count;
-	struct map of; /* call -> index + 1 */
-};
-
-void legacy_before_find(struct legacy_before *before, const struct run *run);
-void legacy_before_release(struct legacy_before *before);
-
-/* Returns the pair of a call; NULL if it has none. */
-const struct legacy_pair *legacy_before_of(const struct legacy_before *before, int64_t call);
+/* Fills an empty map with struct legacy_pair by call; id_map_release() with free() follows. */
+void legacy_before_find(struct id_map *pairs, const struct run *run);
 
 /*
  * Waits that serve a timer: after which the program read a clock before anything else (table

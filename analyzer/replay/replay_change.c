@@ -155,10 +155,10 @@ size_t replay_takers(const struct replay *replay, struct changed_call taker[TAKE
 			 * those of its place, and so is a copy of a result, unless another such
 			 * copy is changed.
 			 */
-			if (is_result && replay->results ? 1
-					: step->act & STEP_EXPLICIT
-					? map_get(&replay->admitted, replay_place(step), 0) != 0
-					: !is_result)
+			if ((is_result && replay->results) ||
+				(step->act & STEP_EXPLICIT ? map_get(&replay->admitted,
+								     replay_place(step), 0) != 0
+							   : !is_result))
 				sum += replay->held[number] - replay->held_unchanged[number];
 		}
 		if (sum < BLOCKED_MIN_NS)

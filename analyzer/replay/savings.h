@@ -118,7 +118,7 @@ int savings_has_room(const struct replay *replay);
 /* Fills table replay, except the saving of all findings together. */
 int savings_store(struct savings *savings);
 
-/* --- the length of a process's run, to compute shares of it, and bounds of what can be saved --- */
+/* --- the length of a process's run, for shares of it, and bounds of what can be saved --- */
 
 /*
  * In ns.  No fix changes that operations of the busiest stream follow each other (in a legacy
