@@ -204,7 +204,7 @@ $O/gen/%.inc: doc/%.md
 $O/gen/fixes.def: analyzer/rules/fixes.awk doc/RULES.md
 	@mkdir -p $(@D)
 	$Qawk -f $^ > $@
-$O/obj/analyzer/rules/fixes.o: $O/gen/fixes.def
+$O/obj/analyzer/rules/rules.o: $O/gen/fixes.def
 $O/obj/analyzer/store/db.o: $O/gen/nsys.inc
 $O/obj/analyzer/cli/help_rule.o: $O/gen/RULES.inc
 $O/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc
@@ -598,7 +598,7 @@ $O/fuzz/obj/%.o: %.c Makefile
 	$(call say,FUZZ,$<)
 	@mkdir -p $(@D)
 	$Q$(CC) $(OURS) $(call includes,$<) $(CPP_$(call area,$<)) $(CFLAGS) $(FUZZ_FLAGS) $(FUZZ_COVERAGE) -c $< -o $@
-$O/fuzz/obj/analyzer/rules/fixes.o: $O/gen/fixes.def
+$O/fuzz/obj/analyzer/rules/rules.o: $O/gen/fixes.def
 $O/fuzz/obj/analyzer/store/db.o: $O/gen/nsys.inc
 $O/fuzz/obj/analyzer/cli/help_rule.o: $O/gen/RULES.inc
 $O/fuzz/obj/analyzer/html/html.o: $(foreach part,html css js js_hash css_hash,$O/gen/page_$(part).inc)

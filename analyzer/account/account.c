@@ -17,21 +17,28 @@ static const char *const cause_names[] = {
 #undef X
 };
 
+void account_add_sum(struct account *account, const struct account_sum *sum)
+{
+	const uint64_t words[] = { (uint64_t)(uint32_t)sum->device << 32 | sum->cause,
+		(uint64_t)sum->from << 32 | sum->site,
+		(uint64_t)(uintptr_t)sum->ended ^ sum->stream,
+		(uint64_t)sum->by_thread << 32 | sum->by_site };
+	size_t at;
+
+	if (sum->ns <= 0)
+		return;
+	at = map_number(&account->sums, map_hash_words(words, 4));
+	if (at == account->sum_count)
+		*array_push(account->sum, account->sum_count) = *sum;
+	else
+		account->sum[at].ns += sum->ns;
+	account->sum[at].times++;
+}
+
 void account_add(struct account *account, int32_t device, enum account_cause cause, uint32_t from,
 	uint32_t site, int64_t ns)
 {
-	const uint64_t words[] = { (uint64_t)(uint32_t)device << 32 | cause,
-		(uint64_t)from << 32 | site };
-	size_t at;
-
-	if (ns <= 0)
-		return;
-	at = map_number(&account->sums, map_hash_words(words, 2));
-	if (at == account->sum_count)
-		*array_push(account->sum, account->sum_count) =
-			(struct account_sum){ device, cause, from, site, 0, 0 };
-	account->sum[at].ns += ns;
-	account->sum[at].times++;
+	account_add_sum(account, &(struct account_sum){ device, cause, from, site, .ns = ns });
 }
 
 /* Extends the last call by a call made within it, or by its own inner call. */
@@ -200,63 +207,53 @@ static int64_t id_or_null(uint32_t id)
 	return id ? id : DB_NULL;
 }
 
-/* There may be as many as calls. */
-static int store_turns(const struct account *account)
-{
-	struct rows *rows = rows_open(account->db, TABLE_turn);
-	const struct loop *loop = &account->loop;
-	int rc = rows ? 0 : -1;
-
-	for (size_t i = 0, pause = 0; i < loop->run.turns && !rc; i++) {
-		int is_left = pause < loop->run.pauses &&
-			loop->run.pause[pause].until == loop->run.begin[i + 1];
-
-		rc = rows_add(rows,
-			ROW(turn, account->process, i, loop->run.begin[i],
-				is_left ? loop->run.pause[pause].from : loop->run.begin[i + 1]));
-		pause += is_left;
-	}
-	rc = rc || rows_finish(rows) ? -1 : 0;
-	rows_free(rows);
-	return rc;
-}
-
 static int store(const struct account *account)
 {
 	const struct loop *loop = &account->loop;
 	const struct run_loop *turns = &account->loop.run;
 	int64_t process = account->process;
+	struct rows *rows;
 	int rc = 0;
 
-	if (loop->run.turns)
+	if (turns->turns)
 		rc = db_add(account->db,
 			ROW(loop, process, loop->run.thread, loop->site, cell_text(loop->place),
-				loop->run.turns, loop->warm, loop->run.begin[0],
-				loop->run.begin[loop->run.turns], turns->end,
-				turns->end - loop->run.begin[0] - run_loop_length(turns)));
-	if (loop->run.turns && !rc)
-		rc = store_turns(account);
+				turns->turns, loop->warm, turns->begin[0],
+				turns->begin[turns->turns], turns->end,
+				turns->end - turns->begin[0] - run_loop_length(turns)));
+	/* There may be as many turns as calls. */
+	rows = rc ? NULL : rows_open(account->db, TABLE_turn);
+	for (size_t i = 0, pause = 0; i < turns->turns && rows && !rc; i++) {
+		int is_left =
+			pause < turns->pauses && turns->pause[pause].until == turns->begin[i + 1];
+
+		rc = rows_add(rows,
+			ROW(turn, process, i, turns->begin[i],
+				is_left ? turns->pause[pause].from : turns->begin[i + 1]));
+		pause += is_left;
+	}
+	rc = rc || !rows || rows_finish(rows) ? -1 : 0;
+	rows_free(rows);
 	for (size_t i = 0; i < loop->inner_count && !rc; i++)
 		rc = db_add(account->db,
 			ROW(inner_loop, process, i, loop->inner[i].site,
 				cell_text(loop->inner[i].place), loop->inner[i].turns));
 	for (size_t i = 0; i < account->sum_count && !rc; i++) {
 		const struct account_sum *sum = &account->sum[i];
+		int64_t from = id_or_null(sum->from), site = id_or_null(sum->site);
 
-		rc = db_add(account->db,
-			ROW(account, process,
-				sum->device == ACCOUNT_HOST ? DB_NULL : (int64_t)sum->device,
-				cell_text(cause_names[sum->cause]), id_or_null(sum->from),
-				id_or_null(sum->site), sum->ns, sum->times));
-	}
-	for (size_t i = 0; i < account->blocked_count && !rc; i++) {
-		const struct account_blocked *of = &account->blocked[i];
-
-		rc = db_add(account->db,
-			ROW(blocked, process, id_or_null(of->from), id_or_null(of->site),
-				cell_text(of->ended), id_or_null(of->stream),
-				id_or_null(of->by_thread), id_or_null(of->by_site), of->ns,
-				of->times));
+		if (sum->device == ACCOUNT_ENDED)
+			rc = db_add(account->db,
+				ROW(blocked, process, from, site, cell_text(sum->ended),
+					id_or_null(sum->stream), id_or_null(sum->by_thread),
+					id_or_null(sum->by_site), sum->ns, sum->times));
+		else
+			rc = db_add(account->db,
+				ROW(account, process,
+					sum->device == ACCOUNT_HOST ? DB_NULL
+								    : (int64_t)sum->device,
+					cell_text(cause_names[sum->cause]), from, site, sum->ns,
+					sum->times));
 	}
 	return rc;
 }
@@ -301,8 +298,6 @@ static int account_process(const struct account *run, const uint32_t *of, size_t
 	}
 	free(account.sum);
 	map_release(&account.sums);
-	free(account.blocked);
-	map_release(&account.blocks);
 	loop_release(&account.loop);
 	return rc;
 }

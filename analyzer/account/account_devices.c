@@ -127,15 +127,16 @@ static void assign_outside(struct account *account, struct gaps *gaps,
 	const struct account_span *gap, const struct around *around)
 {
 	size_t next = thread->at;
-	struct account_span span[2];
-	unsigned count;
 
 	while (next < thread->count && thread->call[next].enter < gap->until)
 		next++;
-	count = account_split(thread, next, cause, gap->from, gap->until, span);
-	for (unsigned i = 0; i < count; i++)
-		account_add(account, device, cause, around->from, around->to,
-			remove_interval(gaps, span[i].from, span[i].until));
+	for (int part = 0; part < ACCOUNT_PARTS; part++) {
+		struct account_span span = account_part(thread, next, part, gap->from, gap->until);
+
+		if (account_parts[part] == cause)
+			account_add(account, device, cause, around->from, around->to,
+				remove_interval(gaps, span.from, span.until));
+	}
 }
 
 /*

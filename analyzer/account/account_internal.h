@@ -35,7 +35,8 @@ enum account_cause {
 #undef X
 };
 
-#define ACCOUNT_HOST (-1) /* in place of a device */
+/* In place of a device; ACCOUNT_ENDED: host time that was blocked, by what ended it. */
+enum { ACCOUNT_HOST = -1, ACCOUNT_ENDED = -2 };
 
 /* Maximum number of threads of a process, besides the submitting one, that may cause host time. */
 #define ACCOUNT_BUSIEST 8
@@ -76,19 +77,14 @@ struct account_thread {
 	size_t at; /* the first call that has not ended at the start of the current interval */
 };
 
-/* A row of table blocked. */
-struct account_blocked {
-	uint32_t from, site;
-	const char *ended;                   /* NULL: nothing seen */
-	uint32_t stream, by_thread, by_site; /* of the host function; of the other thread's call */
-	int64_t ns, times;
-};
-
+/* A row of table account, for ACCOUNT_ENDED of table blocked. */
 struct account_sum {
-	int32_t device; /* its ordinal, or ACCOUNT_HOST */
+	int32_t device; /* its ordinal, or as above */
 	enum account_cause cause;
 	uint32_t from, site;
 	int64_t ns, times;
+	const char *ended;                   /* NULL: nothing seen */
+	uint32_t stream, by_thread, by_site; /* of the host function; of the other thread's call */
 };
 
 /* A run, and the process that is being accounted for. */
@@ -113,13 +109,11 @@ struct account {
 	size_t busiest_count;
 	struct account_sum *sum;
 	size_t sum_count;
-	struct map sums; /* hash of device, cause and sites -> number */
-	struct account_blocked *blocked;
-	size_t blocked_count;
-	struct map blocks; /* hash of sites and of what ended it -> number */
+	struct map sums; /* hash of device, cause, sites and what ended it -> number */
 };
 
 void account_list_works(struct account *account);
+void account_add_sum(struct account *account, const struct account_sum *sum);
 void account_add(struct account *account, int32_t device, enum account_cause cause, uint32_t from,
 	uint32_t site, int64_t ns);
 void account_devices(struct account *account);
@@ -137,12 +131,14 @@ struct account_span {
 };
 
 /*
- * Returns the parts of an interval between two calls of a thread with that cause (computing,
- * blocked, preempted), up to two, in order; none where its usage is not known.  next: the number of
+ * Between two calls a thread was computing, blocked, preempted, and computing again.  Returns that
+ * part of an interval; empty if it has none, or where its usage is not known.  next: the number of
  * the call after it.
  */
-unsigned account_split(const struct account_thread *thread, size_t next, enum account_cause cause,
-	int64_t from, int64_t until, struct account_span span[2]);
+enum { ACCOUNT_PARTS = 4 };
+extern const enum account_cause account_parts[ACCOUNT_PARTS];
+struct account_span account_part(const struct account_thread *thread, size_t next, int part,
+	int64_t from, int64_t until);
 
 /*
  * Accounts for the host's time outside of CUDA in an interval before a call of that thread, whose

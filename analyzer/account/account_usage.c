@@ -142,88 +142,61 @@ void account_find_gaps(struct account *account)
 	}
 }
 
-static unsigned add_span(struct account_span *span, unsigned count, int64_t from, int64_t until,
-	int64_t low, int64_t high)
+const enum account_cause account_parts[ACCOUNT_PARTS] = { ACCOUNT_COMPUTING, ACCOUNT_BLOCKED,
+	ACCOUNT_PREEMPTED, ACCOUNT_COMPUTING };
+
+struct account_span account_part(const struct account_thread *thread, size_t next, int part,
+	int64_t from, int64_t until)
 {
-	int64_t begin = at_least(from, low), end = at_most(until, high);
+	const struct account_gap *gap =
+		thread->gap && next && next < thread->count ? &thread->gap[next] : NULL;
 
-	if (begin >= end)
-		return count;
-	span[count] = (struct account_span){ begin, end };
-	return count + 1;
-}
-
-unsigned account_split(const struct account_thread *thread, size_t next, enum account_cause cause,
-	int64_t from, int64_t until, struct account_span span[2])
-{
-	const struct account_gap *gap;
-
-	if (!thread->gap || !next || next >= thread->count || !thread->gap[next].is_read)
-		return 0;
-	gap = &thread->gap[next];
+	if (!gap || !gap->is_read)
+		return (struct account_span){ from, from };
 	from = at_least(from, thread->call[next - 1].exit);
-	switch (cause) {
-	case ACCOUNT_COMPUTING:
-		return add_span(span, add_span(span, 0, from, until, INT64_MIN, gap->blocked), from,
-			until, gap->end, INT64_MAX);
-	case ACCOUNT_BLOCKED:
-		return add_span(span, 0, from, until, gap->blocked, gap->preempted);
-	case ACCOUNT_PREEMPTED:
-		return add_span(span, 0, from, until, gap->preempted, gap->end);
-	default:
-		return 0;
-	}
+	return (struct account_span){ at_least(from,
+					      (const int64_t[]){ from, gap->blocked, gap->preempted,
+						      gap->end }[part]),
+		at_most(until,
+			(const int64_t[]){ gap->blocked, gap->preempted, gap->end, until }[part]) };
 }
 
-/* --- table blocked --- */
-
-static void add_blocked(struct account *account, uint32_t from, uint32_t site,
-	const struct handover *by, int64_t ns)
+/* What ended the time in which a thread was blocked?  NULL: nothing seen. */
+static void set_end(struct account_sum *sum, const struct run *run, const struct handover *by)
 {
-	const struct run *run = account->run;
-	struct account_blocked row = { .from = from, .site = site };
-	size_t at;
+	const struct run_call *call = by ? run_call(run, by->by) : NULL;
 
-	if (by && by->is_function) {
-		row.ended = "host_function";
-		row.stream = run_call(run, by->by)->stream;
-	} else if (by) {
-		row.ended = run_wait_of(&run->evidence, by->by) ||
-				kind_family(run_call(run, by->by)->kind) == FAMILY_wait
+	if (call && by->is_function) {
+		sum->ended = "host_function";
+		sum->stream = call->stream;
+	} else if (call) {
+		sum->ended = run_wait_of(&run->evidence, by->by) ||
+				kind_family(call->kind) == FAMILY_wait
 			? "wait"
 			: "call";
-		row.by_thread = run_call(run, by->by)->thread;
-		row.by_site = run_link(run, by->by)->site;
+		sum->by_thread = call->thread;
+		sum->by_site = run_link(run, by->by)->site;
 	}
-	at = map_number(&account->blocks,
-		map_hash_words((const uint64_t[]){ (uint64_t)from << 32 | site,
-				       (uint64_t)(uintptr_t)row.ended ^ row.stream,
-				       (uint64_t)row.by_thread << 32 | row.by_site },
-			3));
-	if (at == account->blocked_count)
-		*array_push(account->blocked, account->blocked_count) = row;
-	account->blocked[at].ns += ns;
-	account->blocked[at].times++;
 }
 
 void account_add_outside(struct account *account, const struct account_thread *thread, size_t next,
 	uint32_t from_site, int64_t from, int64_t until)
 {
-	uint32_t site = thread->call[next].site;
+	struct account_sum sum = { .from = from_site, .site = thread->call[next].site };
 	int64_t rest = until - from;
 
-	for (enum account_cause i = ACCOUNT_COMPUTING; i <= ACCOUNT_PREEMPTED; i++) {
-		struct account_span span[2];
-		unsigned count = account_split(thread, next, i, from, until, span);
+	for (int part = 0; part < ACCOUNT_PARTS; part++) {
+		struct account_span span = account_part(thread, next, part, from, until);
 
-		for (unsigned k = 0; k < count; k++) {
-			int64_t ns = span[k].until - span[k].from;
-
-			rest -= ns;
-			account_add(account, ACCOUNT_HOST, i, from_site, site, ns);
-			if (i == ACCOUNT_BLOCKED)
-				add_blocked(account, from_site, site, thread->gap[next].ended, ns);
-		}
+		sum.ns = at_least(span.until - span.from, 0);
+		rest -= sum.ns;
+		account_add(account, ACCOUNT_HOST, account_parts[part], from_site, sum.site,
+			sum.ns);
+		if (account_parts[part] != ACCOUNT_BLOCKED || !sum.ns)
+			continue;
+		sum.device = ACCOUNT_ENDED;
+		set_end(&sum, account->run, thread->gap[next].ended);
+		account_add_sum(account, &sum);
 	}
-	account_add(account, ACCOUNT_HOST, ACCOUNT_OUTSIDE, from_site, site, rest);
+	account_add(account, ACCOUNT_HOST, ACCOUNT_OUTSIDE, from_site, sum.site, rest);
 }

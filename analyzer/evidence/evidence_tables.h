@@ -4,7 +4,10 @@
 #define CUFENCE_EVIDENCE_TABLES_H
 
 #include "db.h"
+#include "id_map.h"
+#include "map.h"
 #include "order.h"
+#include "run_columns.h"
 #include "walk.h"
 
 /*
@@ -72,6 +75,28 @@ struct holds *holds_new(struct db *db);
 void holds_process_call(struct holds *holds, const struct order *order,
 	const struct walk_call *call);
 void holds_free(struct holds *holds);
+
+/*
+ * Order of work that several threads submit to a legacy stream and to its blocking streams at the
+ * same time: the order of the calls' entries does not determine which came first, but the device
+ * does.  Work of a legacy stream, and work of it and of a blocking stream of its context, never
+ * overlaps and keeps the order of submission (order_legacy.c), so work that ran first was submitted
+ * first.  Threads that share a legacy stream are ordered by it as blocking streams are.
+ *
+ * Processes with one thread are skipped.
+ */
+/*
+ * A call's operation started after the end of another one.  One of the two is legacy work, or both
+ * are, of two threads.
+ */
+struct legacy_pair {
+	struct order_state by; /* that one; without its clock */
+	int64_t own_end; /* of the work before it in its stream, in a legacy stream of its thread;
+			  * INT64_MIN: none */
+};
+
+/* Fills an empty map with struct legacy_pair by call; id_map_release() with free() follows. */
+void legacy_before_find(struct id_map *pairs, const struct run *run);
 
 /*
  * Waits that serve a timer: after which the program read a clock before anything else (table

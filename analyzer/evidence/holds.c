@@ -8,7 +8,6 @@
 #include "concurrency.h"
 #include "constants.h"
 #include "ids.h"
-#include "legacy_before.h"
 #include "memory.h"
 #include "run_columns.h"
 
@@ -49,8 +48,8 @@ struct held_stream {
 
 struct holds {
 	struct run *run;
-	struct id_map streams; /* struct held_stream */
-	struct legacy_before before;
+	struct id_map streams;   /* struct held_stream */
+	struct id_map before;    /* struct legacy_pair, by call */
 	struct id_map devices;   /* struct late_device, by process and device */
 	struct id_map processes; /* struct late_process */
 	struct map connections;  /* process -> its CUDA_DEVICE_MAX_CONNECTIONS */
@@ -91,7 +90,7 @@ void holds_free(struct holds *holds)
 	if (!holds)
 		return;
 	id_map_release(&holds->streams, free_stream);
-	legacy_before_release(&holds->before);
+	id_map_release(&holds->before, free);
 	id_map_release(&holds->devices, free_device);
 	id_map_release(&holds->processes, free);
 	map_release(&holds->connections);
@@ -348,7 +347,7 @@ void holds_process_call(struct holds *holds, const struct order *order,
 	const struct walk_call *call)
 {
 	/* As the device ran it if threads submitted at the same time, else in order of calls. */
-	const struct legacy_pair *pair = legacy_before_of(&holds->before, call->id);
+	const struct legacy_pair *pair = id_map_get(&holds->before, call->id);
 	struct order_state legacy = pair ? pair->by : order->needs[ORDER_LEGACY];
 	struct held_stream *stream;
 

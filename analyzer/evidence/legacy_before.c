@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "legacy_before.h"
+#include "evidence_tables.h"
 
 #include <stdlib.h>
 
@@ -108,11 +108,10 @@ static void read_work(struct sweep *sweep, const struct run *run)
  * Goes through the work in order of start: which work ended last, of what the legacy stream orders
  * before it?
  */
-void legacy_before_find(struct legacy_before *before, const struct run *run)
+void legacy_before_find(struct id_map *pairs, const struct run *run)
 {
 	struct sweep sweep = { 0 };
 
-	*before = (struct legacy_before){ 0 };
 	read_work(&sweep, run);
 	for (const struct work *work = sweep.work; work < sweep.work + sweep.count; work++) {
 		struct ended *context =
@@ -136,11 +135,11 @@ void legacy_before_find(struct legacy_before *before, const struct run *run)
 			by = other;
 		if (by && by->end - work->enter >= HELD_MIN_NS &&
 			llabs(work->start - by->end) <= HANDOVER_MAX_NS) {
-			*array_push(before->pair, before->count) = (struct legacy_pair){
+			*(struct legacy_pair *)id_map_need(pairs, work->call,
+				sizeof(struct legacy_pair)) = (struct legacy_pair){
 				{ .call = by->call, .op = by->op, .end = by->end },
 				own ? own->end : INT64_MIN
 			};
-			map_set(&before->of, work->call, before->count);
 		}
 		if (!own || work->end > own->end)
 			map_set(&sweep.owners, (uint64_t)work->owner,
@@ -156,17 +155,4 @@ void legacy_before_find(struct legacy_before *before, const struct run *run)
 	id_map_release(&sweep.contexts, free);
 	map_release(&sweep.owners);
 	free(sweep.work);
-}
-
-void legacy_before_release(struct legacy_before *before)
-{
-	free(before->pair);
-	map_release(&before->of);
-}
-
-const struct legacy_pair *legacy_before_of(const struct legacy_before *before, int64_t call)
-{
-	uint64_t number = map_get(&before->of, (uint64_t)call, 0);
-
-	return number ? &before->pair[number - 1] : NULL;
 }

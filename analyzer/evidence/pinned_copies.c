@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pinned_copies.h"
 
-#include <stdlib.h>
-
 #include "bounds.h"
 #include "constants.h"
 
@@ -23,7 +21,7 @@ static int64_t length_of(const struct run *run, const struct run_call *call)
 	return end > start ? end - start : 0;
 }
 
-int pinned_find(struct pinned_copies *pinned, struct db *db)
+int pinned_find(struct id_map *rates, struct db *db)
 {
 	const struct run *run = db->run;
 	sqlite3_stmt *q = db_prepare(db,
@@ -33,7 +31,7 @@ int pinned_find(struct pinned_copies *pinned, struct db *db)
 
 	while (q && (step = db_step(q)) > 0) {
 		struct pinned_rate *rate =
-			id_map_need(&pinned->rates, sqlite3_column_int64(q, 0), sizeof(*rate));
+			id_map_need(rates, sqlite3_column_int64(q, 0), sizeof(*rate));
 		int major = sqlite3_column_int(q, 1), ns = BUS_NS_BEFORE;
 
 		/* PCIe 5 since Hopper, 4 before. */
@@ -55,7 +53,7 @@ int pinned_find(struct pinned_copies *pinned, struct db *db)
 			!call_is_copy(call->kind) || payload->bytes < LARGE_COPY_BYTES ||
 			payload->src == MEMORY_PAGEABLE || payload->dst == MEMORY_PAGEABLE)
 			continue;
-		rate = id_map_get(&pinned->rates, payload->process);
+		rate = id_map_get(rates, payload->process);
 		seen = (double)length_of(run, call) / (double)payload->bytes;
 		if (rate && seen > 0 && (!(rate->seen > 0) || seen < rate->seen))
 			rate->seen = seen;
@@ -63,19 +61,14 @@ int pinned_find(struct pinned_copies *pinned, struct db *db)
 	return step;
 }
 
-void pinned_release(struct pinned_copies *pinned)
+struct pinned_rate pinned_rate_of(const struct id_map *rates, int64_t process)
 {
-	id_map_release(&pinned->rates, free);
-}
-
-struct pinned_rate pinned_rate_of(const struct pinned_copies *pinned, int64_t process)
-{
-	const struct pinned_rate *rate = id_map_get(&pinned->rates, process);
+	const struct pinned_rate *rate = id_map_get(rates, process);
 
 	return rate ? *rate : (struct pinned_rate){ 0 };
 }
 
-int64_t pinned_excess(const struct pinned_copies *pinned, const struct run *run, int64_t id)
+int64_t pinned_excess(const struct id_map *rates, const struct run *run, int64_t id)
 {
 	const struct run_call *call = run_call(run, id);
 	const struct run_payload *payload = call ? run_payload(run, call) : NULL;
@@ -85,7 +78,7 @@ int64_t pinned_excess(const struct pinned_copies *pinned, const struct run *run,
 	if (!call || !call_is_async_copy(call->kind) || payload->src != MEMORY_PAGEABLE ||
 		payload->direction != COPY_H2D)
 		return 0;
-	rate = pinned_rate_of(pinned, payload->process);
+	rate = pinned_rate_of(rates, payload->process);
 	excess = length_of(run, call) -
 		(int64_t)((rate.seen > 0 ? rate.seen : rate.bus) * (double)payload->bytes);
 	return at_least(excess, 0);

@@ -14,21 +14,18 @@ struct pinned_rate {
 	double bus;
 };
 
-/* Zero-initialized is empty. */
-struct pinned_copies {
-	struct id_map rates; /* struct pinned_rate, by process */
-};
+/*
+ * Fills an empty map with struct pinned_rate by process, for a run in columns.  Returns 0, or -1
+ * after a message; id_map_release() with free() follows in both cases.
+ */
+int pinned_find(struct id_map *rates, struct db *db);
 
-/* For a run in columns.  Returns 0, or -1 after a message; call pinned_release() in both cases. */
-int pinned_find(struct pinned_copies *pinned, struct db *db);
-void pinned_release(struct pinned_copies *pinned);
-
-struct pinned_rate pinned_rate_of(const struct pinned_copies *pinned, int64_t process);
+struct pinned_rate pinned_rate_of(const struct id_map *rates, int64_t process);
 
 /*
  * Returns the time by which a copy from pageable memory to the device would be shorter, ns; 0 for
  * other calls.
  */
-int64_t pinned_excess(const struct pinned_copies *pinned, const struct run *run, int64_t call);
+int64_t pinned_excess(const struct id_map *rates, const struct run *run, int64_t call);
 
 #endif

@@ -6,7 +6,6 @@
 #include "export.h"
 #include "disclose.h"
 #include "export_sql.h"
-#include "fixes.h"
 #include "merge.h"
 #include "print.h"
 #include "report_facts.h"

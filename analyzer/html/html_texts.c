@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "disclose.h"
-#include "fixes.h"
+#include "rules.h"
 #include "html_json.h"
 #include "html_source.h"
 #include "report_finding.h"

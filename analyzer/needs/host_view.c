@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host_view.h"
+#include "needs.h"
 
 #include "ids.h"
 #include "launch_words.h"
@@ -208,32 +208,26 @@ static int shows_kernel(const struct host_view *view, struct access_reader *read
 		: SHOWN_NOTHING;
 }
 
-/* The host may have refilled the source of a copy, unless nothing reads it later. */
-static int shows_source(const struct host_view *view, const struct walk_call *call)
+int host_view_may_read(const struct host_view *view, struct access_reader *reader,
+	const struct walk_call *call, int shown)
 {
-	const struct run_operand *row = run_find(&view->run->operands, call->id);
-	const struct run_operand *end = run_rows_end(&view->run->operands);
+	enum kind_family family = kind_family(call->kind);
+	const struct run_operand *row, *end = run_rows_end(&view->run->operands);
 
+	if (!shown)
+		return family == FAMILY_launch || family == FAMILY_graph_launch
+			? shows_kernel(view, reader, call)
+			: SHOWN_NOTHING;
+	if (family != FAMILY_copy || kind_has(call->kind, K_UNTIMED) || call->host_visible ||
+		call->src != MEMORY_PINNED || call->direction != COPY_H2D)
+		return SHOWN;
+	/* The host may have refilled the source, unless nothing reads it later. */
+	row = run_find(&view->run->operands, call->id);
 	for (; row && row < end && row->call == call->id; row++)
 		if (operand_is_source(row->role) &&
 			is_shared(run_allocation(view->run, row->allocation)))
 			return map_get(&view->last, row->allocation, 0) > (uint64_t)call->id
 				? SHOWN
 				: SHOWN_NOTHING;
-	return SHOWN;
-}
-
-int host_view_may_read(const struct host_view *view, struct access_reader *reader,
-	const struct walk_call *call, int shown)
-{
-	enum kind_family family = kind_family(call->kind);
-
-	if (!shown)
-		return family == FAMILY_launch || family == FAMILY_graph_launch
-			? shows_kernel(view, reader, call)
-			: SHOWN_NOTHING;
-	if (family == FAMILY_copy && !kind_has(call->kind, K_UNTIMED) && !call->host_visible &&
-		call->src == MEMORY_PINNED && call->direction == COPY_H2D)
-		return shows_source(view, call);
 	return SHOWN;
 }

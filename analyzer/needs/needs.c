@@ -46,7 +46,9 @@ static int process_call(void *arg, const struct walk_call *call)
 		return 0;
 	if (since != INT64_MIN) {
 		rc = needs_host_wait(&search->host, call, since);
-	} else if (search->has_events && needs_events_has(&search->events, call)) {
+	} else if (search->has_events && call->kind == KIND_STREAM_WAIT &&
+		map_get(&search->events.sites, needs_site(search->events.orders->run, call->id),
+			0)) {
 		return needs_events_wait(&search->events, call);
 	} else {
 		if (search->has_host)
@@ -186,26 +188,4 @@ int needs_is_kept(const struct id_map *kept, struct orders *orders, int64_t who,
 	const struct needs_kept *one = id_map_get(kept, kept_id(who, earlier));
 
 	return one && one->call >= earlier->call && orders_is_before(orders, &one->point);
-}
-
-/* --- processes --- */
-
-void needs_process_note(struct needs *needs, struct orders *orders, const struct walk_call *call)
-{
-	struct needs_process *process = id_map_get(&needs->processes, call->process);
-
-	if (!process) {
-		process = id_map_need(&needs->processes, call->process, sizeof(*process));
-		*process = (struct needs_process){ .submitter = call->thread,
-			.stream = call->stream,
-			.busy = INT64_MIN,
-			.others = host_view_others(&orders->view, call->process) };
-	}
-	if (process->submitter != call->thread)
-		process->submitter = -1;
-	if (process->stream != call->stream)
-		process->stream = -1;
-	process->last = call->id;
-	if (call->op && call->op_end != WALK_NEVER && call->op_end > process->busy)
-		process->busy = call->op_end;
 }

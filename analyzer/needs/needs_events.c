@@ -243,12 +243,6 @@ void needs_events_after(struct needs_events *events, const struct walk_call *cal
 
 /* --- the waits themselves --- */
 
-int needs_events_has(const struct needs_events *events, const struct walk_call *call)
-{
-	return call->kind == KIND_STREAM_WAIT &&
-		map_get(&events->sites, needs_site(events->orders->run, call->id), 0);
-}
-
 int needs_events_wait(struct needs_events *events, const struct walk_call *call)
 {
 	struct orders *orders = events->orders;

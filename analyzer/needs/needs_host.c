@@ -447,10 +447,23 @@ static void mark_row(struct needs_host *host, struct waiter *waiter, const struc
 void needs_host_after(struct needs_host *host, const struct walk_call *call)
 {
 	struct waiter *waiter = waiter_of(host, call->thread);
+	struct needs_process *process;
 	int uploads = call_is_async_copy(call->kind) && call->direction == COPY_H2D;
 
 	if (walk_submits(call)) {
-		needs_process_note(host->needs, host->orders, call);
+		process = id_map_need(&host->needs->processes, call->process, sizeof(*process));
+		if (!process->last)
+			*process = (struct needs_process){ .submitter = call->thread,
+				.stream = call->stream,
+				.busy = INT64_MIN,
+				.others = host_view_others(&host->orders->view, call->process) };
+		if (process->submitter != call->thread)
+			process->submitter = -1;
+		if (process->stream != call->stream)
+			process->stream = -1;
+		process->last = call->id;
+		if (call->op && call->op_end != WALK_NEVER)
+			process->busy = at_least(process->busy, call->op_end);
 		waiter->submits = 1;
 		if (waiter->in_row)
 			waiter->uploads = 0;

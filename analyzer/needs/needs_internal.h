@@ -7,8 +7,118 @@
 #define CUFENCE_NEEDS_INTERNAL_H
 
 #include "needs.h"
-#include "id_map.h"
-#include "orders_without_waits.h"
+#include "order_reaches.h"
+#include "recent_accesses.h"
+
+/*
+ * Finds what a run's waits are needed for.  The run is processed in several orders at once: as it
+ * was, and without some of its waits.  Each pair of operations that shares memory and loses its
+ * order is reported.  If no pair loses its order, the waits are not needed, as far as cufence sees.
+ *
+ * Shared memory is decided by allocation, for copies and for launch words, unless all accesses of
+ * both are known and neither writes what the other uses (conflict.h).  An operation with unknown
+ * memory (a graph made before the trace) shares memory with all others.  For each stream and
+ * allocation the last RECENT_DEPTH operations are kept; if an older one with other accesses may
+ * matter, that is reported, too.
+ *
+ * needs.c walks over the run and passes on its calls: by orders_all(), or for a removed wait
+ * by orders_without() and additional order for that one (order_cover.h).
+ */
+/* The order without some waits. */
+struct orders_loose {
+	int is_followed;
+	struct order order;
+	struct order_reaches reaches; /* of the current call */
+};
+
+/* An operation that was reported together with the current one. */
+struct orders_reported {
+	uint64_t step;
+	int64_t call;
+	unsigned without;
+};
+
+/* A key that the current call touches. */
+struct orders_key {
+	int64_t id;
+	unsigned after_all; /* as for recent_note() */
+};
+
+#define ORDERS_REPORTED 1024
+
+struct orders {
+	struct order full;
+	struct order_reaches full_reaches;
+	struct orders_loose loose[WITHOUT_COUNT];
+	struct orders_reported reported[ORDERS_REPORTED]; /* by call */
+	/*
+	 * Reports that later's operation comes after earlier's in the full order, but not without
+	 * these waits.  earlier NULL: possibly after an operation that is not kept.  Returns -1 to
+	 * stop.
+	 */
+	int (*lost)(void *arg, enum without without, const struct walk_call *later,
+		const struct touch *earlier);
+	void *arg;
+	struct host_view view;
+	struct recent_accesses memory;   /* by memory; see orders_without_waits.c */
+	struct recent_accesses shown;    /* by process and certainty */
+	struct recent_accesses unproven; /* by process: operations with is_unproven */
+	struct recent_accesses work;     /* by stream */
+	const struct run *run;
+	struct run_cursor operands, freed, launches;
+	uint32_t *user;         /* memory -> 1 + the only stream that uses it; 0: none */
+	struct orders_key *key; /* keys of the current call that other streams touch, too */
+	size_t key_count, key_room;
+	int names_memory; /* the current call names memory */
+	struct access_reader *reader;
+	int reaches;                /* some kernel accesses memory that it was not given */
+	int graphs_known;           /* graphs work on the device only, on memory that they name */
+	enum host_view_shown shows; /* of the last call that submitted */
+	int is_unproven;            /* not all accesses of it are known from calls or PTX */
+};
+
+/*
+ * Used while the run is analyzed.  Returns 0, or -1 after a message; orders_release() in both
+ * cases.
+ */
+int orders_init(struct orders *orders, struct db *db);
+void orders_release(struct orders *orders);
+
+/*
+ * Returns the call at which the order was given up (order.h), 0: none.  From there on no pair is
+ * reported: a pair without a conflict so far may still need its order.
+ */
+int64_t orders_given_up(const struct orders *orders);
+
+/* Processes the next call in all orders, and reports pairs that lose their order. */
+int orders_all(struct orders *orders, const struct walk_call *call);
+
+/* Processes the next call, which submits no operation, in all orders but one. */
+int orders_without(struct orders *orders, enum without without, const struct walk_call *call);
+
+/*
+ * For the last call of orders_all(), also during reports: return 1 if an epoch of the full order is
+ * surely before its operation, and if it is so without these waits.
+ */
+int orders_is_before(struct orders *orders, const struct order_epoch *epoch);
+int orders_is_before_without(struct orders *orders, enum without without,
+	const struct touch *touch);
+/* Returns 1 if everything in the epoch's set up to that epoch is before it. */
+int orders_is_after_set(struct orders *orders, enum without without,
+	const struct order_epoch *last);
+
+/*
+ * Returns the operations of a process with results that the host accesses, or may access; NULL:
+ * none.
+ */
+const struct recent_thing *orders_shown_of(const struct orders *orders, int64_t process,
+	enum host_view_shown shown);
+
+/* Returns the operation that a call submitted if it is among the last of its stream, else NULL. */
+const struct touch *orders_find(const struct orders *orders, int64_t stream, int64_t call);
+
+/* Returns 1 for a copy to the host. */
+int orders_fetches(const struct walk_call *call);
 
 /* --- both --- */
 
@@ -32,9 +142,6 @@ void needs_keep(struct id_map *kept, int64_t who, const struct touch *earlier,
  */
 int needs_is_kept(const struct id_map *kept, struct orders *orders, int64_t who,
 	const struct touch *earlier);
-
-/* Processes a call that submits work. */
-void needs_process_note(struct needs *needs, struct orders *orders, const struct walk_call *call);
 
 /* --- waits of the host --- */
 
@@ -105,10 +212,7 @@ int needs_events_open(struct needs_events *events, struct orders *orders, struct
 	const struct run *run);
 void needs_events_close(struct needs_events *events);
 
-/* Is the call a wait for an event at one of the sites? */
-int needs_events_has(const struct needs_events *events, const struct walk_call *call);
-
-/* Processes such a wait.  Returns 0, or -1 after a message. */
+/* Processes a wait for an event at one of the sites.  Returns 0, or -1 after a message. */
 int needs_events_wait(struct needs_events *events, const struct walk_call *call);
 
 /* Processes any other call after orders_all(): the host may observe waits complete by it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "orders_without_waits.h"
+#include "needs_internal.h"
 
 #include <stdio.h>
 #include <stdint.h>

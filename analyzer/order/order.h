@@ -105,7 +105,7 @@ struct order {
 
 /*
  * Limit for bytes of clocks, unless the database sets another.  At most two orders are analyzed at
- * once (orders_without_waits.h): 1 GiB in all.  A run beyond a limit has a row in table loss
+ * once (needs_internal.h): 1 GiB in all.  A run beyond a limit has a row in table loss
  * (ORDER_LOSS).
  */
 #define ORDER_LIMIT ((size_t)512 << 20)

@@ -14,7 +14,7 @@
  * own thread's work, whether that is needed or not, if the other thread waits for its work itself
  * and no wait of the place is known to be needed for the work of others.
  *
- * A wait that only pairs need may be for something else, too (wait_verdict.h): then it is possibly
+ * A wait that only pairs need may be for something else, too (pass_waits.h): then it is possibly
  * too broad, and likely otherwise.
  *
  * The saving is at most the part of the difference that the thread could have used: for its own
@@ -28,7 +28,7 @@
 #include "id_map.h"
 #include "memory.h"
 #include "pass.h"
-#include "wait_verdict.h"
+#include "pass_waits.h"
 
 struct place {
 	int64_t broad, needed;

@@ -4,7 +4,7 @@
  * needed that before its next wait (needs.h).  A wait can be removed only if no wait of its place
  * is needed.  As for redundant-sync, one exception per place is accepted.
  *
- * How surely it can be removed is a matter of what else it may be for (wait_verdict.h).
+ * How surely it can be removed is a matter of what else it may be for (pass_waits.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "id_map.h"
 #include "pass.h"
 #include "script_lines.h"
-#include "wait_verdict.h"
+#include "pass_waits.h"
 
 struct place {
 	int64_t needed;

@@ -10,7 +10,7 @@
  * Pinned memory is kept and reused, and limits are set before the work: after a site's first call
  * neither the call nor its counterpart takes time again.  Device memory may be freed later or in
  * stream order.  Code must be loaded (or compiled) at some time and may be unloaded at the end: for
- * these calls only the wait is surely saved, unless their line repeats the set-up (set_ups.h).
+ * these calls only the wait is surely saved, unless their line repeats the set-up.
  */
 static void change_place(struct replay *replay, uint32_t number, uint8_t bits, uint32_t only_stream)
 {
@@ -131,23 +131,6 @@ int64_t replay_needed(const struct replay *replay, uint32_t number)
 
 /* --- places that wait longer once others are changed --- */
 
-/*
- * An explicit wait is made on purpose, unless nothing is known to need those of its place, and so
- * is a copy of a result, unless another such copy is changed.
- */
-static int may_take_over(const struct replay *replay, uint32_t number)
-{
-	const struct replay_step *step = &replay->step[number];
-
-	if (!step->site || !(step->act & STEP_WAITS) ||
-		replay->change[number].bits & (CHANGE_WAIT | CHANGE_CALL))
-		return 0;
-	if (replay_is_result(step) && replay->results)
-		return 1;
-	return step->act & STEP_EXPLICIT ? map_get(&replay->admitted, replay_place(step), 0) != 0
-					 : !replay_is_result(step);
-}
-
 size_t replay_takers(const struct replay *replay, struct changed_call taker[TAKER_ROUND])
 {
 	int64_t longer[TAKER_ROUND + 1];
@@ -159,9 +142,25 @@ size_t replay_takers(const struct replay *replay, struct changed_call taker[TAKE
 		int64_t sum = 0;
 		size_t at = count;
 
-		for (uint32_t step = last; step != REPLAY_NONE; step = replay->same_place[step])
-			if (may_take_over(replay, step))
-				sum += replay->held[step] - replay->held_unchanged[step];
+		for (uint32_t number = last; number != REPLAY_NONE;
+			number = replay->same_place[number]) {
+			const struct replay_step *step = &replay->step[number];
+			int is_result = replay_is_result(step);
+
+			if (!step->site || !(step->act & STEP_WAITS) ||
+				replay->change[number].bits & (CHANGE_WAIT | CHANGE_CALL))
+				continue;
+			/*
+			 * An explicit wait is made on purpose, unless nothing is known to need
+			 * those of its place, and so is a copy of a result, unless another such
+			 * copy is changed.
+			 */
+			if ((is_result && replay->results) ||
+				(step->act & STEP_EXPLICIT ? map_get(&replay->admitted,
+								     replay_place(step), 0) != 0
+							   : !is_result))
+				sum += replay->held[number] - replay->held_unchanged[number];
+		}
 		if (sum < BLOCKED_MIN_NS)
 			continue;
 		for (; at && longer[at - 1] < sum; at--) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run_length.h"
+#include "savings.h"
 
 #include <stdlib.h>
 

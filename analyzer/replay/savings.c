@@ -107,7 +107,7 @@ static void free_replay(void *object)
 struct savings *savings_open(struct db *db)
 {
 	struct savings *savings = xcalloc(1, sizeof(*savings));
-	struct pinned_copies pinned = { 0 };
+	struct id_map pinned = { 0 }; /* struct pinned_rate */
 	sqlite3_stmt *q = NULL;
 	int rc;
 
@@ -130,7 +130,7 @@ struct savings *savings_open(struct db *db)
 		replay->pinned = pinned_rate_of(&pinned, process);
 		rc = prepare(savings, replay);
 	}
-	pinned_release(&pinned);
+	id_map_release(&pinned, free);
 	sqlite3_finalize(q);
 	if (!rc)
 		return savings;

@@ -14,14 +14,55 @@
 #include <stddef.h>
 
 #include "db.h"
-#include "run_length.h"
+
+/*
+ * Changes that a fix makes to the call at fault, as bits.  A replay (replay.h) without a finding
+ * runs with its calls changed in these ways.  The saving of a finding without changes is only
+ * bounded.
+ */
+enum change {
+	/*
+	 * The thread does not wait in the call: it continues after the call's own time, or once the
+	 * operation of still_needs is complete.  A synchronous copy or memset becomes an
+	 * asynchronous one, in the stream of work that uses the same memory.
+	 */
+	CHANGE_WAIT = 1 << 0,
+	/*
+	 * Streams do not wait because of the call unless they use the same memory: legacy work
+	 * moves to a stream of its own, and a stream's wait for an event is removed, as are holds
+	 * via it.
+	 */
+	CHANGE_ORDER = 1 << 1,
+	/* The call is not made: it submits nothing, or another call does the same work. */
+	CHANGE_CALL = 1 << 2,
+	/*
+	 * Work that its thread submits to other streams before its next wait is submitted before
+	 * the work that keeps the call's stream busy.
+	 */
+	CHANGE_AHEAD = 1 << 3,
+	/*
+	 * The call is a node of the graph that is launched with the call before it: its operation
+	 * remains, but takes no host time.
+	 */
+	CHANGE_NODE = 1 << 4,
+	/*
+	 * After the call the thread does not wait outside of CUDA until another thread or a host
+	 * function has done its part (handovers.h).
+	 */
+	CHANGE_OUTSIDE = 1 << 5,
+	/*
+	 * The pool keeps its memory: the call's time in which it was given back or mapped again
+	 * (run_evidence.trimmed) is saved.
+	 */
+	CHANGE_TRIM = 1 << 6,
+};
 
 /* ns of the run. */
 struct saving {
 	int64_t best, low, high;
 };
 
-/* A call and its changes: bits of enum change (change.h). */
+/* A call and its changes: bits of enum change. */
 struct changed_call {
 	int64_t call, still_needs;
 	unsigned change;
@@ -76,5 +117,21 @@ int savings_has_room(const struct replay *replay);
 
 /* Fills table replay, except the saving of all findings together. */
 int savings_store(struct savings *savings);
+
+/* --- the length of a process's run, for shares of it, and bounds of what can be saved --- */
+
+/*
+ * In ns.  No fix changes that operations of the busiest stream follow each other (in a legacy
+ * stream: those of one thread).  Only the rest of the time with pending work can be saved, and only
+ * the rest of the device's busy time can overlap.
+ */
+struct run_length {
+	int64_t whole;  /* first submission to last end; at least 1 */
+	int64_t idle;   /* first operation to last, minus the busiest stream */
+	int64_t serial; /* device busy, minus the busiest stream */
+};
+
+/* Measures what was recorded, before unknown_since().  Returns 0, or -1 after a message. */
+int run_length(struct db *db, int64_t process, struct run_length *length);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "set_ups.h"
+#include "replay.h"
 
 #include <stdlib.h>
 #include <string.h>

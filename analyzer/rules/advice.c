@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "advice.h"
+#include "findings_internal.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -108,18 +108,14 @@ struct search {
 	int has_source[READS];
 };
 
-static int contains(const struct code_frame *frame, const char *text)
-{
-	size_t length;
-	const char *line = frame->source ? source_line(frame->source, frame->line, &length) : NULL;
-
-	return line && *text && memmem(line, length, text, strlen(text));
-}
-
 /* The program's innermost line is the last frame that counts. */
 static int see(const struct code_frame *frame, void *data)
 {
 	struct search *search = data;
+	size_t length = 0;
+	const char *line = frame->user && frame->source
+		? source_line(frame->source, frame->line, &length)
+		: NULL;
 
 	for (size_t i = 0; i < READS; i++) {
 		int is_below = !frame->user &&
@@ -128,7 +124,8 @@ static int see(const struct code_frame *frame, void *data)
 
 		search->is_below[i] |= is_below;
 		search->has_function[i] |= is_below && is_like(reads[i].function, frame->function);
-		search->has_source[i] |= frame->user && contains(frame, reads[i].source);
+		search->has_source[i] |= line && *reads[i].source &&
+			memmem(line, length, reads[i].source, strlen(reads[i].source));
 	}
 	return frame->user;
 }

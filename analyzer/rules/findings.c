@@ -218,13 +218,6 @@ int64_t cost_bound(const struct cost *cost, const struct run_length *run)
 		at_most(cost->delayed, run->serial);
 }
 
-const struct run_length *findings_run(struct findings *findings, int64_t process)
-{
-	struct run_length *run = id_map_need(&findings->runs, process, sizeof(*run));
-
-	return run->whole || !run_length(findings->db, process, run) ? run : NULL;
-}
-
 struct part findings_part(const struct findings *findings, int64_t process, int64_t saving,
 	const struct cost *cost)
 {
@@ -313,12 +306,14 @@ int findings_store(struct findings *findings)
 
 	for (size_t i = 0; i < findings->count; i++) {
 		struct finding *finding = findings->finding[i];
+		struct run_length *run;
 
 		finding_collect_lines(finding);
 		if (!finding->count)
 			continue;
 		findings->finding[kept++] = finding;
-		if (!findings_run(findings, finding->process))
+		run = id_map_need(&findings->runs, finding->process, sizeof(*run));
+		if (!run->whole && run_length(findings->db, finding->process, run))
 			return -1;
 		finding_weigh(findings, finding);
 	}

@@ -17,10 +17,10 @@
 
 #include <stdint.h>
 
-#include "change.h"
 #include "confidence.h"
 #include "db.h"
 #include "rules.h"
+#include "savings.h"
 
 struct words;
 

@@ -9,8 +9,6 @@
 
 #include "findings.h"
 #include "id_map.h"
-#include "run_length.h"
-#include "savings.h"
 #include "stretches.h"
 
 /* Sums over instances, ns. */
@@ -143,9 +141,6 @@ void finding_weigh(const struct findings *findings, struct finding *finding);
 struct part findings_part(const struct findings *findings, int64_t process, int64_t saving,
 	const struct cost *cost);
 
-/* Returns the run length of a process, NULL after a message. */
-const struct run_length *findings_run(struct findings *findings, int64_t process);
-
 /*
  * Replays the run without each finding, and without each line of findings with several; adds
  * findings of masked waits.  Fills table replay.  Returns 0, or -1 after a message.
@@ -165,5 +160,17 @@ int finding_write_sample(const struct findings *findings, const struct finding *
 
 /* Writes findings and their places, in their order.  Returns 0, or -1 after a message. */
 int findings_write(struct findings *findings);
+
+/*
+ * Advice in place of a rule's: about calls that a library makes below a line of the program
+ * (libraries.def), where the program cannot change the call, but how it uses the library; and about
+ * a line of a script that reads a value of the device by an operator of its library (reads.def),
+ * which may hide that it does.
+ */
+struct code_frames;
+
+/* Each sets *advice to that for a driver call, NULL: none.  Returns 0, or -1 after a message. */
+int library_advice(struct db *db, int64_t call, const char **advice);
+int read_advice(struct code_frames *frames, int64_t call, const char **advice);
 
 #endif

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advice.h"
 #include "constants.h"
 #include "findings_internal.h"
 #include "map.h"

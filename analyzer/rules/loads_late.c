@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "loads_late.h"
+#include "pass.h"
 
 #include "constants.h"
 

@@ -31,40 +31,30 @@ struct collecting {
 	int captured;
 };
 
-/* Queries and attributes leave a stream as it is. */
-static unsigned broken_by(const struct walk_call *call)
-{
-	/* cudaFree of memory that was allocated in stream order does not wait. */
-	enum scope scope = call->freed_async ? SCOPE_NONE : scope_of(call);
-	enum kind_family family = kind_family(call->kind);
-	unsigned broken = 0;
-
-	if (call->stream && !kind_has(call->kind, K_IDLE) &&
-		(call->stream_kind == STREAM_KIND_LEGACY ||
-			call->stream_kind == STREAM_KIND_THREAD))
-		broken |= 1u << POLICY_DEFAULT_STREAM;
-	if (scope != SCOPE_NONE && !kind_has(call->kind, K_RESOURCE))
-		broken |= 1u << POLICY_SYNC;
-	if (call_is_copy(call->kind) &&
-		(call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE))
-		broken |= 1u << POLICY_PAGEABLE_COPY;
-	if (scope != SCOPE_NONE && (family == FAMILY_free || family == FAMILY_host_memory))
-		broken |= 1u << POLICY_FREE;
-	/* The runtime loads code for a first use: nobody called that. */
-	if (scope >= SCOPE_CONTEXT && !call->is_lazy_load)
-		broken |= 1u << POLICY_DEVICE_WIDE;
-	return broken;
-}
-
 static int collect(void *arg, const struct walk_call *call)
 {
 	struct collecting *collecting = arg;
-	unsigned broken = broken_by(call) & collecting->policies;
+	/* cudaFree of memory that was allocated in stream order does not wait. */
+	enum scope scope = call->freed_async ? SCOPE_NONE : scope_of(call);
+	enum kind_family family = kind_family(call->kind);
+	const int broken[POLICIES] = {
+		/* Queries and attributes leave a stream as it is. */
+		[POLICY_DEFAULT_STREAM] = call->stream && !kind_has(call->kind, K_IDLE) &&
+			(call->stream_kind == STREAM_KIND_LEGACY ||
+				call->stream_kind == STREAM_KIND_THREAD),
+		[POLICY_SYNC] = scope != SCOPE_NONE && !kind_has(call->kind, K_RESOURCE),
+		[POLICY_PAGEABLE_COPY] = call_is_copy(call->kind) &&
+			(call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE),
+		[POLICY_FREE] = scope != SCOPE_NONE &&
+			(family == FAMILY_free || family == FAMILY_host_memory),
+		/* The runtime loads code for a first use: nobody called that. */
+		[POLICY_DEVICE_WIDE] = scope >= SCOPE_CONTEXT && !call->is_lazy_load,
+	};
 
 	if (call->captured && !collecting->captured)
 		return 0;
 	for (int policy = 0; policy < POLICIES; policy++)
-		if (broken >> policy & 1 &&
+		if (broken[policy] && collecting->policies >> policy & 1 &&
 			db_run(collecting->insert, "iis", call->id, (int64_t)policy,
 				policy_names[policy]))
 			return -1;

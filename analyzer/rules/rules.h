@@ -38,6 +38,15 @@ extern const char *const rule_groups[GROUP_COUNT];
 /* Returns the rule for a finding.rule; NULL for an unknown id. */
 const struct rule_info *rule_find(const char *id);
 
+/* Fixes of findings as code: a table generated from doc/RULES.md (fixes.awk). */
+struct fix {
+	const char *cpp, *pytorch; /* lines of code */
+};
+extern const struct fix fixes[RULE_COUNT];
+
+/* Returns the fix for a finding.rule; NULL for an unknown id. */
+const struct fix *fix_find(const char *id);
+
 /* Returns "high", "medium" or "low", for a finding about time by its share of the run. */
 const char *finding_severity(double share);
 

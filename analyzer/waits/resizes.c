@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "resizes.h"
-
 #include <stdlib.h>
 
 #include "bounds.h"
@@ -8,6 +6,7 @@
 #include "id_map.h"
 #include "map.h"
 #include "memory.h"
+#include "wait.h"
 
 #define NOT_KNOWN (-1)
 
@@ -23,16 +22,8 @@ struct sized_context {
 	int unsure[SHARED];  /* there may be more: not all kernels launched so far are known */
 };
 
-struct resizes {
-	struct kernel_needs *needs; /* by kernel row */
-	size_t count;
-	struct id_map contexts; /* struct sized_context */
-	struct map launched;    /* context and kernel */
-};
-
-struct resizes *resizes_new(struct db *db)
+int resizes_read(struct resizes *resizes, struct db *db)
 {
-	struct resizes *resizes = xcalloc(1, sizeof(*resizes));
 	sqlite3_stmt *q = db_prepare(db,
 		"SELECT k.id, ifnull(k.local_bytes, -1), "
 		"ifnull(c.prints, -1) FROM kernel k LEFT JOIN kernel_code c ON c.kernel = k.id "
@@ -46,24 +37,18 @@ struct resizes *resizes_new(struct db *db)
 			{ sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2) }
 		};
 	sqlite3_finalize(q);
-	if (!step)
-		return resizes;
-	resizes_free(resizes);
-	return NULL;
+	return step;
 }
 
-void resizes_free(struct resizes *resizes)
+void resizes_release(struct resizes *resizes)
 {
-	if (!resizes)
-		return;
 	id_map_release(&resizes->contexts, free);
 	map_release(&resizes->launched);
 	free(resizes->needs);
-	free(resizes);
 }
 
 /* Notes that a kernel with these needs runs.  Returns whether something grows for it. */
-static enum resize run_kernel(struct sized_context *context, const struct kernel_needs *needs)
+static enum resize grow_for(struct sized_context *context, const struct kernel_needs *needs)
 {
 	enum resize all = RESIZE_NO;
 
@@ -104,7 +89,7 @@ enum resize resizes_process_call(struct resizes *resizes, const struct walk_call
 	}
 	/* Kernels of a graph are unknown, and so is unrecorded work. */
 	if (call->kind != KIND_LAUNCH || call->stretch)
-		run_kernel(context, &unknown);
+		grow_for(context, &unknown);
 	if (call->kind != KIND_LAUNCH)
 		return RESIZE_UNKNOWN;
 	key = (uint64_t)id << 32 | (uint64_t)call->kernel;
@@ -112,7 +97,7 @@ enum resize resizes_process_call(struct resizes *resizes, const struct walk_call
 		return RESIZE_NO;
 	if (call->kernel)
 		map_set(&resizes->launched, key, 1);
-	return run_kernel(context,
+	return grow_for(context,
 		call->kernel > 0 && (size_t)call->kernel < resizes->count
 			? &resizes->needs[call->kernel]
 			: &unknown);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "busy.h"
 #include "db.h"
 #include "id_map.h"
 #include "map.h"
@@ -64,18 +65,9 @@ struct wait_timing {
 	int64_t error;        /* maximum difference of the clocks, ns; 0: not settled */
 };
 
-/* Returns that of a process. */
-struct wait_timing *wait_timing_of(struct id_map *timings, int64_t process);
-
-/* Adds an explicit wait that returned latency ns after the operation that it waited for. */
-void wait_timing_add(struct samples *samples, int64_t process, int64_t latency);
-
-/* Returns the timing of a process, by all waits that were added. */
+/* Returns the timing of a process, by all explicit waits with samples of USUAL_LATENCY. */
 const struct wait_timing *wait_timing_settle(struct id_map *timings, struct samples *samples,
 	int64_t process);
-
-/* Returns whether a wait, ns, is noise: shorter than least, or within the error of the clocks. */
-int wait_is_short(const struct wait_timing *timing, int64_t waited, int64_t least);
 
 /* --- waits --- */
 
@@ -167,6 +159,53 @@ int64_t waits_staged_time(const struct run *run, uint32_t call);
 int waits_find_avoidable(struct db *db, struct wait_list *list);
 
 /*
+ * Classifies the time of an interval relative to one operation X: work that must come after X, work
+ * that could have run concurrently with X, or waiting for something else.
+ */
+enum span_kind {
+	SPAN_AFTER,     /* the device ran work ordered after X */
+	SPAN_APART,     /* the device ran work independent of X */
+	SPAN_ELSEWHERE, /* the thread waited for something else */
+	SPAN_KINDS
+};
+
+/* Zero-initialized is empty. */
+struct spans {
+	struct busy up_to[SPAN_KINDS]; /* time of this kind or an earlier one */
+};
+
+static inline void spans_add(struct spans *spans, enum span_kind kind, int64_t start, int64_t end)
+{
+	for (int k = kind; k < SPAN_KINDS; k++)
+		busy_add(&spans->up_to[k], start, end);
+}
+
+/* Sums in ns; each moment counts at most once. */
+struct span_sums {
+	int64_t apart; /* independent work ran, and no work ordered after X */
+	int64_t idle;  /* neither ran, and the thread waited for nothing else */
+};
+
+/* Sums the spans between two times. */
+static inline struct span_sums spans_sum(struct spans *spans, int64_t from, int64_t until)
+{
+	int64_t ns[SPAN_KINDS];
+
+	for (int k = 0; k < SPAN_KINDS; k++) {
+		busy_join(&spans->up_to[k]);
+		ns[k] = busy_between(&spans->up_to[k], from, until);
+	}
+	return (struct span_sums){ .apart = ns[SPAN_APART] - ns[SPAN_AFTER],
+		.idle = (until > from ? until - from : 0) - ns[SPAN_ELSEWHERE] };
+}
+
+static inline void spans_release(struct spans *spans)
+{
+	for (int k = 0; k < SPAN_KINDS; k++)
+		busy_release(&spans->up_to[k]);
+}
+
+/*
  * Finds submissions that were blocked because a queue of the device was full.  A stream has room
  * for about 1020 pending operations (measured, H200); the next submission waits until the device
  * has begun another of them, and CUPTI reports it (OVERHEAD, COMMAND_BUFFER_FULL).
@@ -181,6 +220,33 @@ int waits_find_avoidable(struct db *db, struct wait_list *list);
  * most of the time.  Needs a complete table dependency.  Returns 0, or -1 after a message.
  */
 int waits_find_queue(struct db *db);
+
+/*
+ * Finds launches for which the driver enlarges memory shared by all kernels, for which it drains
+ * the device.  Measured on an H200 (driver 580.159): local memory is enlarged by a launch whose
+ * kernel needs more of it (CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) than the context's stack limit and
+ * than every kernel launched in the context before, and it is never reduced.  The printf buffer is
+ * allocated by the first launch in a context of a kernel that calls printf.
+ */
+struct resizes {
+	struct kernel_needs *needs; /* by kernel row */
+	size_t count;
+	struct id_map contexts; /* struct sized_context */
+	struct map launched;    /* context and kernel */
+};
+
+enum resize {
+	RESIZE_UNKNOWN, /* some property of this kernel, or of an earlier one, is unknown */
+	RESIZE_NO,
+	RESIZE_YES,
+};
+
+/* Returns 0, or -1 after a message; resizes_release() in both cases. */
+int resizes_read(struct resizes *resizes, struct db *db);
+void resizes_release(struct resizes *resizes);
+
+/* Processes the next call of a run: RESIZE_UNKNOWN unless it launched a kernel. */
+enum resize resizes_process_call(struct resizes *resizes, const struct walk_call *call);
 
 /*
  * Finds memory that a stream-ordered pool gave back in a wait and mapped again later.  "When more

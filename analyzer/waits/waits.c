@@ -9,7 +9,6 @@
 #include "id_map.h"
 #include "memory.h"
 #include "polls.h"
-#include "resizes.h"
 #include "rows.h"
 #include "scope.h"
 #include "stretches.h"
@@ -37,7 +36,6 @@ struct in_flight {
  * A thread's last Async copy to the host: the work before it is the actual reason to wait for it.
  */
 struct copy_back {
-	int64_t call;
 	struct wait_operation before, own;
 };
 
@@ -57,7 +55,7 @@ struct waits {
 	struct samples samples;
 	struct id_map timings; /* struct wait_timing, by process */
 	struct id_map copies;  /* struct copy_back, by thread */
-	struct resizes *resizes;
+	struct resizes resizes;
 	struct pool_trims trims;
 	int has_pools; /* memory is allocated in stream order */
 	struct wait_list list;
@@ -75,7 +73,7 @@ struct waits *waits_new(struct db *db)
 
 	while (q && (step = db_step(q)) > 0) {
 		struct wait_timing *timing =
-			wait_timing_of(&waits->timings, sqlite3_column_int64(q, 0));
+			id_map_need(&waits->timings, sqlite3_column_int64(q, 0), sizeof(*timing));
 
 		timing->clock_error = sqlite3_column_int64(q, 1);
 		timing->blocking = sqlite3_column_int(q, 2);
@@ -85,8 +83,7 @@ struct waits *waits_new(struct db *db)
 	waits->first_exit = WALK_NEVER;
 	for (uint32_t id = 1; id < db->run->allocations.count; id++)
 		waits->has_pools |= run_allocation(db->run, id)->kind == ALLOCATION_ASYNC;
-	waits->resizes = resizes_new(db);
-	if (waits->resizes && !step)
+	if (!resizes_read(&waits->resizes, db) && !step)
 		return waits;
 	waits_free(waits);
 	return NULL;
@@ -98,7 +95,7 @@ void waits_free(struct waits *waits)
 		return;
 	id_map_release(&waits->contexts, free);
 	free(waits->flight);
-	resizes_free(waits->resizes);
+	resizes_release(&waits->resizes);
 	pool_trims_release(&waits->trims);
 	samples_release(&waits->samples);
 	id_map_release(&waits->timings, free);
@@ -240,14 +237,9 @@ static struct order_state pending_find(struct waits *waits, const struct order *
 
 /* --- candidates --- */
 
-static struct wait_operation operation_of(const struct walk_call *call)
+static struct wait_operation operation(int64_t call, int64_t op, int64_t end)
 {
-	return (struct wait_operation){ .call = call->id, .op = call->op, .end = call->op_end };
-}
-
-static struct wait_operation operation_in(struct order_state state)
-{
-	return (struct wait_operation){ .call = state.call, .op = state.op, .end = state.end };
+	return (struct wait_operation){ .call = call, .op = op, .end = end };
 }
 
 static void add_use(struct waits *waits, int64_t process, int kind, int64_t waited)
@@ -310,38 +302,10 @@ static struct wait wait_of(const struct walk_call *call, struct order_state befo
 	if (scope_is_explicit(call) || !waits_by_itself)
 		wait.kind = scope_is_explicit(call) ? WAIT_EXPLICIT : WAIT_INTERNAL;
 	if (before.op && before.end > wait.enter)
-		wait.before = operation_in(before);
+		wait.before = operation(before.call, before.op, before.end);
 	if (waits_by_itself && scope_includes_own(call) && call->op && call->op_end != WALK_NEVER)
-		wait.own = operation_of(call);
+		wait.own = operation(call->id, call->op, call->op_end);
 	return wait;
-}
-
-/* Adds what the call shows of usual times. */
-static void add_samples(struct waits *waits, const struct walk_call *call, const struct wait *wait,
-	int64_t duration, int64_t behind)
-{
-	const struct run *run = waits->db->run;
-	/* The end of an operation may only be a limit, by which nothing is measured. */
-	int is_exact =
-		wait->before.op && !run_where(run, run_work(run, wait->before.op))->end_is_limit;
-
-	if (wait->kind == WAIT_EXPLICIT && is_exact)
-		wait_timing_add(&waits->samples, wait->process, wait->exit - wait->before.end);
-	/*
-	 * Work that was pending only for a small part of a copy does not explain the rest.  Other
-	 * calls have waited for it, and the thread may have slept longer.
-	 */
-	if (wait->waits && behind < duration / UNBLOCKED_PART &&
-		(call_is_copy(call->kind) || behind < WAIT_MIN_NS))
-		samples_add(&waits->samples, wait->key | (wait->own.op ? USUAL_OWN : 0),
-			duration - behind);
-	/*
-	 * A call that waits first does only its own work after the end of the operation that it
-	 * waited for.
-	 */
-	if (wait->waits && wait->waits_first && is_exact && wait->before.end <= wait->exit)
-		samples_add(&waits->samples, wait->key | USUAL_AFTERWARDS,
-			wait->exit - wait->before.end);
 }
 
 /* Adds the call if it may have been blocked.  pooled: a pool may have taken a part of its time. */
@@ -349,11 +313,31 @@ static void add_candidate(struct waits *waits, const struct walk_call *call, str
 	int pooled)
 {
 	const struct copy_back *copy = id_map_get(&waits->copies, wait.thread);
+	const struct run *run = waits->db->run;
 	int64_t duration = wait.exit - wait.enter - wait.overhead;
 	int64_t behind = wait.before.op ? wait.before.end - wait.enter : 0;
+	int64_t after = wait.exit - wait.before.end;
+	/* The end of an operation may only be a limit, by which nothing is measured. */
+	int is_exact = !pooled && wait.before.op &&
+		!run_where(run, run_work(run, wait.before.op))->end_is_limit;
 
-	if (!pooled)
-		add_samples(waits, call, &wait, duration, behind);
+	/* An explicit wait shows how late they return, up to what the clocks differ in. */
+	if (wait.kind == WAIT_EXPLICIT && is_exact && after >= -CLOCK_ERROR_MAX_NS)
+		samples_add(&waits->samples, USUAL_LATENCY | wait.process, after);
+	/*
+	 * Work that was pending only for a small part of a copy does not explain the rest.  Other
+	 * calls have waited for it, and the thread may have slept longer.
+	 */
+	if (!pooled && wait.waits && behind < duration / UNBLOCKED_PART &&
+		(call_is_copy(call->kind) || behind < WAIT_MIN_NS))
+		samples_add(&waits->samples, wait.key | (wait.own.op ? USUAL_OWN : 0),
+			duration - behind);
+	/*
+	 * A call that waits first does only its own work after the end of the operation that it
+	 * waited for.
+	 */
+	if (wait.waits && wait.waits_first && is_exact && after >= 0)
+		samples_add(&waits->samples, wait.key | USUAL_AFTERWARDS, after);
 	/* Its time is too short to prove a wait, but an explicit wait counts anyway. */
 	if (wait.kind == WAIT_EXPLICIT && wait.before.op && duration < WAIT_MIN_NS)
 		add_use(waits, wait.process, WAIT_EXPLICIT, at_most(behind, duration));
@@ -361,7 +345,7 @@ static void add_candidate(struct waits *waits, const struct walk_call *call, str
 		return;
 	/* Who waits for the own copy waits mainly for the work that the copy comes after. */
 	if (copy && wait.kind == WAIT_EXPLICIT && wait.before.op == copy->own.op) {
-		wait.partner = copy->call;
+		wait.partner = copy->own.call;
 		wait.own = copy->own;
 		wait.before = copy->before;
 		if (wait.before.end <= wait.enter)
@@ -370,31 +354,26 @@ static void add_candidate(struct waits *waits, const struct walk_call *call, str
 	*array_push(waits->list.wait, waits->list.count) = wait;
 }
 
-/* Returns whether a pool may have given back or mapped memory in the call. */
-static int process_pools(struct waits *waits, const struct order *order,
-	const struct walk_call *call, struct order_state before)
-{
-	if (!waits->has_pools)
-		return 0;
-	land(waits, call->enter);
-	if (!call_is_wait(call->kind))
-		before = call->stream ? order_of_stream(order, call, 1)
-				      : of_device(waits, call->process, -1, 0);
-	return pool_trims_process_call(&waits->trims, waits->db->run, call, before.end);
-}
-
 int waits_process_call(struct waits *waits, const struct order *order, const struct walk_call *call)
 {
 	enum scope scope = scope_within(call);
 	const struct id_map *contexts = &waits->contexts;
 	struct order_state before = ORDER_NOTHING;
 	struct copy_back *copy;
-	enum resize resize = resizes_process_call(waits->resizes, call);
-	int may_have = may_have_waited(call), pooled;
+	enum resize resize = resizes_process_call(&waits->resizes, call);
+	int may_have = may_have_waited(call), pooled = 0;
 
 	if (may_have)
 		before = pending_find(waits, order, call, &scope);
-	pooled = process_pools(waits, order, call, before);
+	if (waits->has_pools) {
+		struct order_state end = before;
+
+		land(waits, call->enter);
+		if (!call_is_wait(call->kind))
+			end = call->stream ? order_of_stream(order, call, 1)
+					   : of_device(waits, call->process, -1, 0);
+		pooled = pool_trims_process_call(&waits->trims, waits->db->run, call, end.end);
+	}
 	if (may_have) {
 		/*
 		 * Waits for unknown work, or for the call's own, show nothing.  Freeing memory of a
@@ -419,12 +398,11 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 	}
 	if (call_is_async_copy(call->kind) && call->direction == COPY_D2H && !call->result &&
 		call->op && call->op_end != WALK_NEVER) {
+		before = order_of_stream(order, call, 1);
 		copy = id_map_need(&waits->copies, call->thread, sizeof(*copy));
-		*copy = (struct copy_back){ .call = call->id,
-			.own = operation_of(call),
-			.before = operation_in(order_of_stream(order, call, 1)) };
-		if (copy->before.op == ORDER_OP_UNKNOWN)
-			copy->before.op = 0;
+		copy->own = operation(call->id, call->op, call->op_end);
+		copy->before = operation(before.call, before.op == ORDER_OP_UNKNOWN ? 0 : before.op,
+			before.end);
 	}
 	pending_add(waits, call);
 	return 0;

@@ -29,6 +29,8 @@
  *
  * This is an upper bound for each wait alone; it does not replay the run.
  */
+#include <stdlib.h>
+
 #include "bounds.h"
 #include "conflict.h"
 #include "constants.h"
@@ -36,7 +38,6 @@
 #include "pinned_copies.h"
 #include "scope.h"
 #include "script_lines.h"
-#include "spans.h"
 #include "stretches.h"
 #include "wait.h"
 
@@ -69,7 +70,7 @@ struct avoidable {
 	struct order_path *path;
 	struct access_reader *reader;
 	struct script_lines lines;
-	struct pinned_copies pinned;
+	struct id_map pinned; /* struct pinned_rate, by process */
 	struct run *run;
 	struct stretches stretches;
 	struct map last;    /* process -> its last call that submitted an operation */
@@ -576,7 +577,7 @@ int waits_find_avoidable(struct db *db, struct wait_list *list)
 	access_close(a.reader);
 	order_path_close(a.path);
 	walk_thread_close(a.walk);
-	pinned_release(&a.pinned);
+	id_map_release(&a.pinned, free);
 	stretches_release(&a.stretches);
 	map_release(&a.last);
 	map_release(&a.written);

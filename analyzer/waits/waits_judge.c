@@ -56,10 +56,16 @@ enum covered wait_covered(const struct walk_call *call, const struct wait_operat
 	return COVERED_IF_ORDERED;
 }
 
+/* Is a wait, ns, noise: shorter than least, or within the error of the clocks? */
+static int is_short(const struct wait_timing *timing, int64_t waited, int64_t least)
+{
+	return waited < least || waited < CLOCK_ERRORS * timing->clock_error;
+}
+
 /* Is the excess noise, or within the variation among calls of the type? */
 static int is_usual(const struct wait_timing *timing, const struct usual *usual, int64_t more)
 {
-	return wait_is_short(timing, more, WAIT_MIN_NS) || more < usual->spread;
+	return is_short(timing, more, WAIT_MIN_NS) || more < usual->spread;
 }
 
 /*
@@ -142,7 +148,7 @@ static int is_blocked_by_transfer(const struct wait *wait, const struct wait_tim
 	/* The time in which the thread could stage data was no wait. */
 	*excess = at_most(*excess, duration - alone);
 	return *excess >= duration / UNBLOCKED_PART && *excess >= usual->spread &&
-		!wait_is_short(timing, *excess, WAIT_MIN_NS);
+		!is_short(timing, *excess, WAIT_MIN_NS);
 }
 
 /* Returns whether the device blocked the call; then sets wait->by and wait->waited. */
@@ -177,7 +183,7 @@ static int judge(struct wait *wait, const struct wait_timing *timing, struct sam
 				at_most(afterwards.spread, afterwards.ns / USUAL_SPREAD_PART) -
 				timing->error) {
 		*waited = wait->before.end - wait->enter - wait->overhead;
-		by = wait_is_short(timing, *waited, WAIT_MIN_NS) ? NULL : &wait->before;
+		by = is_short(timing, *waited, WAIT_MIN_NS) ? NULL : &wait->before;
 	}
 	if (!by)
 		return 0;
@@ -257,7 +263,7 @@ static int judge_behind(struct wait *wait, const struct wait_timing *timing,
 	/* Handing over a lock takes 50 us or more; calls that are quick may take longer. */
 	if (wait->is_quick && latency < excess / LOCK_PART)
 		latency = excess / LOCK_PART;
-	if (wait_is_short(timing, excess, BLOCKED_MIN_NS))
+	if (is_short(timing, excess, BLOCKED_MIN_NS))
 		return 0;
 	held = find_held(calls, wait, latency, timing->error);
 	if (!held)

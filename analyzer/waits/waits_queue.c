@@ -10,7 +10,6 @@
 #include "order_path.h"
 #include "scope.h"
 #include "sorted.h"
-#include "spans.h"
 #include "wait.h"
 
 /* Maximum number of full streams that are followed for a thread at the same time. */
@@ -224,33 +223,6 @@ static int comes_after(struct search *search, const struct segment *segment,
 	return submitted->by[i].after;
 }
 
-static int follow_other(struct search *search, struct segment *segment,
-	const struct walk_call *call, struct submitted *submitted)
-{
-	size_t i = (size_t)(segment - search->segment);
-	int after = comes_after(search, segment, call, submitted);
-	enum span_kind kind = SPAN_AFTER;
-
-	if (after < 0)
-		return -1;
-	if (!after) {
-		int64_t idle = submitted->by[i].idle;
-
-		/* All work after a block was delayed by it, not only the first operation. */
-		if (submitted->by[i].since != segment->last)
-			idle = idle_during(segment, submitted->end);
-		submitted->by[i].since = segment->last;
-		submitted->by[i].idle = idle;
-		kind = idle < BLOCKED_MIN_NS ? SPAN_ELSEWHERE : SPAN_APART;
-	}
-	if (kind == SPAN_APART) {
-		segment->idle = at_least(segment->idle, submitted->by[i].idle);
-		segment->apart_end = at_least(segment->apart_end, call->op_end);
-	}
-	spans_add(&segment->spans, kind, call->op_start, call->op_end);
-	return 0;
-}
-
 static int follow_work(struct search *search, const struct walk_call *call)
 {
 	struct submitted *submitted;
@@ -261,20 +233,37 @@ static int follow_work(struct search *search, const struct walk_call *call)
 	submitted = id_map_need(&search->streams, call->stream, sizeof(*submitted));
 	for (int i = 0; i < SEGMENTS; i++) {
 		struct segment *segment = &search->segment[i];
-		int64_t from = call->op_start;
+		int64_t from = call->op_start, idle = 0;
+		enum span_kind kind = SPAN_AFTER;
+		int after;
 
 		if (!segment->first)
 			continue;
-		if (call->stream != segment->first->stream) {
-			if (follow_other(search, segment, call, submitted))
-				return -1;
+		if (call->stream == segment->first->stream) {
+			/* Without a gap, the time is only the handover between operations. */
+			if (from > segment->end && from - segment->end < BLOCKED_MIN_NS)
+				from = segment->end;
+			segment->end = at_least(segment->end, call->op_end);
+			spans_add(&segment->spans, SPAN_AFTER, from, call->op_end);
 			continue;
 		}
-		/* Without a gap, the time is only the handover between operations. */
-		if (from > segment->end && from - segment->end < BLOCKED_MIN_NS)
-			from = segment->end;
-		segment->end = at_least(segment->end, call->op_end);
-		spans_add(&segment->spans, SPAN_AFTER, from, call->op_end);
+		after = comes_after(search, segment, call, submitted);
+		if (after < 0)
+			return -1;
+		if (!after) {
+			idle = submitted->by[i].idle;
+			/* A block delayed all work after it, not only the first. */
+			if (submitted->by[i].since != segment->last)
+				idle = idle_during(segment, submitted->end);
+			submitted->by[i].since = segment->last;
+			submitted->by[i].idle = idle;
+			kind = idle < BLOCKED_MIN_NS ? SPAN_ELSEWHERE : SPAN_APART;
+		}
+		if (kind == SPAN_APART) {
+			segment->idle = at_least(segment->idle, idle);
+			segment->apart_end = at_least(segment->apart_end, call->op_end);
+		}
+		spans_add(&segment->spans, kind, from, call->op_end);
 	}
 	submitted->end = at_least(submitted->end, call->op_end);
 	return 0;

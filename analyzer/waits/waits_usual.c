@@ -31,34 +31,31 @@ void samples_add(struct samples *samples, int64_t key, int64_t ns)
 	sample->settled = 0;
 }
 
-/*
- * The values that are not farther from the median than some distance are a range of the sorted
- * ones: the smallest range of half of them is what remains if the farthest ones are taken away.
- */
-static void settle(struct sample *sample)
-{
-	size_t low = 0, high = sample->count - 1;
-
-	sample->ns = radix_sort(sample->ns, sample->count, sizeof(*sample->ns));
-	sample->median = sample->ns[high / 2];
-	while (high - low > (sample->count - 1) / 2)
-		if (sample->median - sample->ns[low] > sample->ns[high] - sample->median)
-			low++;
-		else
-			high--;
-	sample->deviation =
-		at_least(sample->median - sample->ns[low], sample->ns[high] - sample->median);
-	sample->settled = 1;
-}
-
 struct usual usual_of(struct samples *samples, int64_t key, int64_t expected)
 {
 	struct sample *sample = id_map_get(&samples->of, key);
 
 	if (!sample || sample->count < USUAL_MIN_EXAMPLES)
 		return (struct usual){ expected, expected / USUAL_SPREAD_PART };
-	if (!sample->settled)
-		settle(sample);
+	if (!sample->settled) {
+		size_t low = 0, high = sample->count - 1;
+
+		sample->ns = radix_sort(sample->ns, sample->count, sizeof(*sample->ns));
+		sample->median = sample->ns[high / 2];
+		/*
+		 * The values that are not farther from the median than some distance are a range of
+		 * the sorted ones: the smallest range of half of them is what remains if the
+		 * farthest ones are taken away.
+		 */
+		while (high - low > (sample->count - 1) / 2)
+			if (sample->median - sample->ns[low] > sample->ns[high] - sample->median)
+				low++;
+			else
+				high--;
+		sample->deviation = at_least(sample->median - sample->ns[low],
+			sample->ns[high] - sample->median);
+		sample->settled = 1;
+	}
 	return (struct usual){ sample->median,
 		sample->count < SPREAD_MIN_EXAMPLES ? sample->median / USUAL_SPREAD_PART
 						    : sample->deviation * USUAL_SPREADS };
@@ -112,31 +109,17 @@ int64_t usual_expected(const struct walk_call *call)
 	return 0;
 }
 
-void wait_timing_add(struct samples *samples, int64_t process, int64_t latency)
-{
-	if (latency >= -CLOCK_ERROR_MAX_NS)
-		samples_add(samples, USUAL_LATENCY | process, latency);
-}
-
-struct wait_timing *wait_timing_of(struct id_map *timings, int64_t process)
-{
-	struct wait_timing *timing = id_map_need(timings, process, sizeof(*timing));
-
-	if (!timing->clock_error)
-		timing->clock_error = 1;
-	return timing;
-}
-
 const struct wait_timing *wait_timing_settle(struct id_map *timings, struct samples *samples,
 	int64_t process)
 {
-	struct wait_timing *timing = wait_timing_of(timings, process);
+	struct wait_timing *timing = id_map_need(timings, process, sizeof(*timing));
 	const struct sample *sample = id_map_get(&samples->of, USUAL_LATENCY | process);
 	int64_t early, latency = LATENCY_DEFAULT_NS;
 	struct usual usual;
 
 	if (timing->error)
 		return timing;
+	timing->clock_error = at_least(timing->clock_error, 1);
 	usual = usual_of(samples, USUAL_LATENCY | process, latency);
 	if (sample && sample->count >= SPREAD_MIN_EXAMPLES)
 		latency = usual.ns + usual.spread;
@@ -149,9 +132,4 @@ const struct wait_timing *wait_timing_settle(struct id_map *timings, struct samp
 	early = at_least(at_least(early, timing->clock_error), CLOCK_ERROR_MIN_NS);
 	timing->error = at_most(early, CLOCK_ERROR_MAX_NS);
 	return timing;
-}
-
-int wait_is_short(const struct wait_timing *timing, int64_t waited, int64_t least)
-{
-	return waited < least || waited < CLOCK_ERRORS * timing->clock_error;
 }

@@ -3,7 +3,7 @@
 
 #include "findings_internal.h"
 #include "run_evidence.h"
-#include "run_length.h"
+#include "savings.h"
 
 /* All is waited in the loop, though 30 us of the 130 are saved before it. */
 static void no_turn_saves_more_than_it_takes(void **unused)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "fixes.h"
+#include "rules.h"
 #include "html.h"
 #include "html_json.h"
 #include "html_pack.h"

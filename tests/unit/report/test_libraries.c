@@ -2,7 +2,7 @@
 /* Advice about calls that a library makes below a line of the program. */
 #include "miniature.h"
 
-#include "advice.h"
+#include "findings_internal.h"
 #include "run_columns.h"
 
 static void frame(struct mini *m, int64_t site, int depth, const char *module, const char *function,

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "advice.h"
+#include "findings_internal.h"
 #include "code_frames.h"
 
 static void frame(struct mini *m, int depth, const char *file, const char *function, int user)

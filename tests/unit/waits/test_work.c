@@ -3,7 +3,7 @@
 #include "miniature.h"
 
 #include "run_columns.h"
-#include "run_length.h"
+#include "savings.h"
 #include "work.h"
 
 /* Two launches: of each two branches, one of which ends last, or the whole; then a kernel. */
