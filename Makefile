@@ -648,6 +648,12 @@ $O/bench/make_trace: $O/obj/bench/make_trace.o $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(SANFLAGS) $^ -o $@
+# Long runs, also in a test.
+tests: $O/bench/make_turns
+$O/bench/make_turns: $(patsubst %,$O/obj/bench/%.o,make_turns maker) $(TRACE_OBJ)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(SANFLAGS) $^ -o $@
 $O/bench/load_traces: $O/obj/bench/load_traces.o $(PROGRAM_OBJ) $(SASS_OBJ) $(FATBIN_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
