@@ -176,7 +176,7 @@ TRACE_OBJ := $(call objects,trace)
 FATBIN_OBJ := $(call objects,fatbin ptx)
 FATBIN_LIBS := -lelf -llz4 -lzstd
 # The libraries that the program is linked with.
-PROGRAM_LIBS = $(DW_LIBS) $(FATBIN_LIBS) $(MD_LIBS) -lsqlite3 -lz -lm
+PROGRAM_LIBS = $(DW_LIBS) $(FATBIN_LIBS) $(MD_LIBS) -lsqlite3 -lz -lm -lpthread
 SASS_OBJ := $(call objects,sass)
 # SHA-256; few machines have it as a shared library.
 MD_LIBS ?= -l:libmd.a

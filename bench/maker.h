@@ -21,8 +21,14 @@
 
 /* Kernels, whose code is in the trace: number N, from 1 on, stores 64 KiB at its first pointer and
  * loads as much at each of N - 1 others. */
-enum { MAKER_KERNELS = 20, MAKER_BYTES = 65536, MAKER_GRID = 64, MAKER_BLOCK = 256,
-	MAKER_SITES = 72, MAKER_OPERATION_NS = 60000 };
+enum {
+	MAKER_KERNELS = 20,
+	MAKER_BYTES = 65536,
+	MAKER_GRID = 64,
+	MAKER_BLOCK = 256,
+	MAKER_SITES = 72,
+	MAKER_OPERATION_NS = 60000
+};
 
 struct made {
 	unsigned call;           /* enum call_id */

@@ -52,9 +52,8 @@ static int prepare(struct savings *savings, struct replay *replay)
 {
 	int64_t replayed;
 
-	replay->measured = replay->last >= replay->first
-		? replay->last - replay->first - replay->skipped
-		: 0;
+	replay->measured =
+		replay->last >= replay->first ? replay->last - replay->first - replay->skipped : 0;
 	if (replay->refusal)
 		return 0;
 	make_room(replay);

@@ -131,8 +131,8 @@ static struct estimate estimate(const struct samples *samples, enum quantity qua
 	free(part);
 	if (isnan(ratio.error))
 		return (struct estimate){ llround(ratio.about), DB_NULL, DB_NULL };
-	return (struct estimate){ llround(ratio.about), llround(fmax(ratio.about - ratio.error, sum)),
-		llround(ratio.about + ratio.error) };
+	return (struct estimate){ llround(ratio.about),
+		llround(fmax(ratio.about - ratio.error, sum)), llround(ratio.about + ratio.error) };
 }
 
 int finding_write_sample(const struct findings *findings, const struct finding *finding,
