@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "resident.h"
 
-#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "constants.h"
 #include "memory.h"
-
-#define LOOK_NS 100000000
 
 struct resident {
 	size_t most, whole; /* bytes: the bound, and of all ranges that were added */
 	size_t others;      /* bytes of files that are in no range, as of the last time */
 	pthread_t thread;
-	int has_thread, is_stopping;
+	int has_thread;
 	pthread_mutex_t mutex;
-	pthread_cond_t stop;
+	int stop[2]; /* a pipe */
 	struct range {
 		char *at;
 		size_t bytes;
@@ -43,24 +42,18 @@ size_t resident_bytes(void)
 static void *keep_bound(void *arg)
 {
 	struct resident *resident = arg;
-	struct timespec at;
 
-	clock_gettime(CLOCK_REALTIME, &at);
-	pthread_mutex_lock(&resident->mutex);
-	while (!resident->is_stopping) {
-		at.tv_nsec += LOOK_NS;
-		at.tv_sec += at.tv_nsec / 1000000000;
-		at.tv_nsec %= 1000000000;
-		if (pthread_cond_timedwait(&resident->stop, &resident->mutex, &at) != ETIMEDOUT)
-			continue;
-		clock_gettime(CLOCK_REALTIME, &at);
+	/* A byte, or the end of the pipe, is the end. */
+	while (!poll(&(struct pollfd){ .fd = resident->stop[0], .events = POLLIN }, 1,
+		RESIDENT_LOOK_MS)) {
 		if (resident_bytes() <= resident->most + resident->others)
 			continue;
+		pthread_mutex_lock(&resident->mutex);
 		for (size_t i = 0; i < resident->count; i++)
 			madvise(resident->range[i].at, resident->range[i].bytes, MADV_DONTNEED);
+		pthread_mutex_unlock(&resident->mutex);
 		resident->others = resident_bytes();
 	}
-	pthread_mutex_unlock(&resident->mutex);
 	return NULL;
 }
 
@@ -70,10 +63,16 @@ static int start_thread(struct resident *resident)
 	sigset_t all, before;
 	int error;
 
+	if (pipe2(resident->stop, O_CLOEXEC))
+		return -1;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	error = pthread_create(&resident->thread, NULL, keep_bound, resident);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error) {
+		close(resident->stop[0]);
+		close(resident->stop[1]);
+	}
 	return error;
 }
 
@@ -83,7 +82,6 @@ struct resident *resident_new(size_t most)
 
 	resident->most = most;
 	pthread_mutex_init(&resident->mutex, NULL);
-	pthread_cond_init(&resident->stop, NULL);
 	return resident;
 }
 
@@ -91,12 +89,11 @@ void resident_free(struct resident *resident)
 {
 	if (!resident)
 		return;
-	pthread_mutex_lock(&resident->mutex);
-	resident->is_stopping = 1;
-	pthread_cond_signal(&resident->stop);
-	pthread_mutex_unlock(&resident->mutex);
-	if (resident->has_thread)
+	if (resident->has_thread) {
+		close(resident->stop[1]);
 		pthread_join(resident->thread, NULL);
+		close(resident->stop[0]);
+	}
 	free(resident->range);
 	free(resident);
 }

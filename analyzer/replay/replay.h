@@ -293,6 +293,9 @@ int replay_load(struct savings *savings, struct db *db);
 size_t replay_most_steps(void);
 size_t replay_sampled_steps(void);
 
+/* NULL: the process has no loop. */
+const struct run_loop *replay_loop_of(const struct run_evidence *evidence, int64_t process);
+
 /*
  * Chooses samples of the loop, which has loop_steps, evenly spaced.  Returns 0 if there is no loop
  * with enough turns.

@@ -73,14 +73,6 @@ static const struct {
 		"  WHERE a.process = ?1)) ELSE 0 END" },
 };
 
-static const struct run_loop *loop_of(const struct run_evidence *evidence, int64_t process)
-{
-	for (size_t i = 0; i < evidence->loop_count; i++)
-		if (evidence->loop[i].process == process)
-			return &evidence->loop[i];
-	return NULL;
-}
-
 /* Returns NULL after a message. */
 static struct replay *replay_of(struct loader *loader, int64_t process)
 {
@@ -96,7 +88,7 @@ static struct replay *replay_of(struct loader *loader, int64_t process)
 		.first = INT64_MAX,
 		.last = INT64_MIN,
 		.unknown_since = unknown_since(loader->run, process),
-		.run_loop = loop_of(&loader->run->evidence, process) };
+		.run_loop = replay_loop_of(&loader->run->evidence, process) };
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals) && !rc && !replay->refusal;
 		i++) {
 		sqlite3_stmt *q = db_prepare(loader->db, refusals[i].sql);
@@ -570,19 +562,9 @@ static int read_steps(struct loader *loader)
 /* Of a run that is only too long samples are replayed.  Returns whether there are any. */
 static int choose_samples(struct replay *replay)
 {
-	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
-		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts };
-
 	if (replay->refusal != too_long || !replay_choose_samples(replay))
 		return 0;
-	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
-		map_release(maps[i]);
-		*maps[i] = (struct map){ 0 };
-	}
 	replay->refusal = NULL;
-	replay->window = 0;
-	replay->first = INT64_MAX;
-	replay->last = INT64_MIN;
 	return 1;
 }
 

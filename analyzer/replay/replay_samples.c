@@ -28,9 +28,32 @@ size_t replay_sampled_steps(void)
 	return replay_most_steps() / REPLAY_SAMPLED_PART;
 }
 
+const struct run_loop *replay_loop_of(const struct run_evidence *evidence, int64_t process)
+{
+	for (size_t i = 0; i < evidence->loop_count; i++)
+		if (evidence->loop[i].process == process)
+			return &evidence->loop[i];
+	return NULL;
+}
+
 static int64_t length_of(const struct run_loop *loop, int64_t from, int64_t until)
 {
 	return run_loop_clock(loop, until) - run_loop_clock(loop, from);
+}
+
+/* The steps are read once more. */
+static void forget_steps(struct replay *replay)
+{
+	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
+		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts };
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
+		map_release(maps[i]);
+		*maps[i] = (struct map){ 0 };
+	}
+	replay->window = 0;
+	replay->first = INT64_MAX;
+	replay->last = INT64_MIN;
 }
 
 int replay_choose_samples(struct replay *replay)
@@ -63,6 +86,7 @@ int replay_choose_samples(struct replay *replay)
 		if (i)
 			replay->skipped += sample->from - sample[-1].until;
 	}
+	forget_steps(replay);
 	return replay->sampled > 0;
 }
 
