@@ -176,7 +176,7 @@ TRACE_OBJ := $(call objects,trace)
 FATBIN_OBJ := $(call objects,fatbin ptx)
 FATBIN_LIBS := -lelf -llz4 -lzstd
 # The libraries that the program is linked with.
-PROGRAM_LIBS = $(DW_LIBS) $(FATBIN_LIBS) $(MD_LIBS) -lsqlite3 -lz -lm
+PROGRAM_LIBS = $(DW_LIBS) $(FATBIN_LIBS) $(MD_LIBS) -lsqlite3 -lz -lm -lpthread
 SASS_OBJ := $(call objects,sass)
 # SHA-256; few machines have it as a shared library.
 MD_LIBS ?= -l:libmd.a
@@ -645,6 +645,12 @@ bench-load: $O/bench/make_trace $O/bench/load_traces
 # The page of ten thousand operations is a test too.
 tests: $O/bench/make_trace
 $O/bench/make_trace: $O/obj/bench/make_trace.o $(TRACE_OBJ)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(SANFLAGS) $^ -o $@
+# Long runs, also in a test.
+tests: $O/bench/make_turns
+$O/bench/make_turns: $(patsubst %,$O/obj/bench/%.o,make_turns maker) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(SANFLAGS) $^ -o $@

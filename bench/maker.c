@@ -7,7 +7,7 @@
 
 #include "writer.h"
 
-enum { SITES = 64, CALL_NS = 1500, OPERATION_NS = 60000, START_NS = 1000, WAKE_NS = 5000 };
+enum { CALL_NS = 1500, START_NS = 1000, WAKE_NS = 5000 };
 #define IMAGE 0x11
 #define MODULE 0xa0
 #define FUNCTION 0xf000
@@ -128,6 +128,11 @@ static unsigned copy_kind(const struct made *made)
 	return made->from_host ? 1 : made->to_host ? 2 : 8;
 }
 
+static uint64_t length_of(const struct made *made)
+{
+	return made->ns ? made->ns : MAKER_OPERATION_NS;
+}
+
 /* When the operation can begin, and its copy engine then is busy. */
 static uint64_t start_of(struct maker *maker, const struct made *made)
 {
@@ -135,7 +140,7 @@ static uint64_t start_of(struct maker *maker, const struct made *made)
 
 	if (made->from_host || made->to_host) {
 		start = later(start, maker->engine[made->to_host]);
-		maker->engine[made->to_host] = start + OPERATION_NS;
+		maker->engine[made->to_host] = start + length_of(made);
 	}
 	return start;
 }
@@ -154,7 +159,7 @@ static void put_operation(struct maker *maker, const struct made *made, enum dev
 		record->value = made->bytes;
 	}
 	record->start = start_of(maker, made);
-	record->end = *busy = record->start + OPERATION_NS;
+	record->end = *busy = record->start + length_of(made);
 	maker->last = later(maker->last, *busy);
 	record->correlation = maker->correlation;
 	record->context = 1;
@@ -177,7 +182,7 @@ static void put_call(struct maker *maker, const struct made *made, uint64_t end)
 	record->head.flags = words ? CALL_BUFFER : 0;
 	record->call = (uint16_t)made->call;
 	record->result = made->not_ready ? 600 : 0;
-	record->site = 1 + made->call * 7 % SITES;
+	record->site = made->site ? made->site : 1 + made->call * 7 % MAKER_SITES;
 	record->correlation = maker->correlation;
 	record->enter = maker->now;
 	record->duration = (uint32_t)(end - maker->now);
@@ -306,7 +311,7 @@ static void put_machine(struct maker *maker)
 
 static void put_sites(struct maker *maker)
 {
-	for (uint32_t i = 1; i <= SITES; i++) {
+	for (uint32_t i = 1; i <= MAKER_SITES; i++) {
 		struct site_record *site = reserve(maker, &maker->own,
 			sizeof(*site) + 3 * sizeof(uint64_t), RECORD_SITE);
 

@@ -21,7 +21,14 @@
 
 /* Kernels, whose code is in the trace: number N, from 1 on, stores 64 KiB at its first pointer and
  * loads as much at each of N - 1 others. */
-enum { MAKER_KERNELS = 20, MAKER_BYTES = 65536, MAKER_GRID = 64, MAKER_BLOCK = 256 };
+enum {
+	MAKER_KERNELS = 20,
+	MAKER_BYTES = 65536,
+	MAKER_GRID = 64,
+	MAKER_BLOCK = 256,
+	MAKER_SITES = 72,
+	MAKER_OPERATION_NS = 60000
+};
 
 struct made {
 	unsigned call;           /* enum call_id */
@@ -34,6 +41,8 @@ struct made {
 	int from_host, to_host; /* of a copy */
 	int not_ready;          /* of a query */
 	int waits;              /* until the work of its stream has ended */
+	unsigned site;          /* from 1 to MAKER_SITES; 0: the one of its kind of call */
+	uint64_t ns;            /* how long its operation runs; 0: MAKER_OPERATION_NS */
 };
 
 struct maker;

@@ -9,7 +9,6 @@
 #include "memory.h"
 #include "polls.h"
 #include "rows.h"
-#include "sorted.h"
 
 static const char *const cause_names[] = {
 #define X(cause, name) [ACCOUNT_##cause] = name,
@@ -164,10 +163,11 @@ static void set_covered_time(struct account *account)
 	for (size_t i = 0; i < account->work_count; i++) {
 		const struct account_work *work = &account->work[i];
 		const struct run_call *call = run_call(run, run_work(run, work->id)->call);
+		int64_t end = account_work_end(account, work);
 
-		if (work->end != RUN_NEVER && work->end > account->end &&
+		if (end != RUN_NEVER && end > account->end &&
 			(call ? call->enter : work->start) < submitted)
-			account->end = work->end;
+			account->end = end;
 	}
 }
 
@@ -182,7 +182,6 @@ static void leave_out_pauses(struct account *account)
 		struct account_work *work = &account->work[i];
 
 		work->start = run_loop_clock(turns, work->start);
-		work->end = run_loop_clock(turns, work->end);
 	}
 	for (size_t i = 0; i < account->of_count && turns->pauses; i++) {
 		struct account_thread *thread = &account->threads[account->of[i]];
@@ -268,12 +267,9 @@ static int account_process(const struct account *run, const uint32_t *of, size_t
 	account.of = of;
 	account.of_count = of_count;
 	account.process = account.run->thread[*of].process;
-	account.work = account.works +
-		sorted_number(account.works, account.works_count, sizeof(*account.works),
-			offsetof(struct account_work, process), account.process);
-	while (account.work + account.work_count < account.works + account.works_count &&
-		account.work[account.work_count].process == account.process)
-		account.work_count++;
+	account.work = account_works_of(&account, account.process);
+	account.work_count =
+		(size_t)(account_works_of(&account, account.process + 1) - account.work);
 	rc = loop_find(&account.loop, account.run, account.db, of, of_count);
 	set_covered_time(&account);
 	account.loop.run.process = account.process;

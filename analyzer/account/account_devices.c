@@ -4,42 +4,61 @@
 
 #include "account_internal.h"
 #include "bounds.h"
-#include "busy.h"
 #include "compare.h"
 #include "radix_sort.h"
 #include "memory.h"
 
-static int by_device_and_start(const void *a, const void *b)
+static uint32_t process_of(const struct run *run, const struct account_work *work)
+{
+	return run_where(run, run_work(run, work->id))->process;
+}
+
+static int by_device_and_start(const void *a, const void *b, void *run)
 {
 	const struct account_work *x = a, *y = b;
 
-	return by_number(x->process, y->process) ?: by_number(x->device, y->device)
+	return by_number(process_of(run, x), process_of(run, y)) ?: by_number(x->device, y->device)
 		?: by_number(x->start, y->start) ?: by_number(x->id, y->id);
 }
 
 /* Sorts by start first, which suffices for one device. */
 void account_list_works(struct account *account)
 {
-	const struct run *run = account->run;
+	struct run *run = account->db->run;
+	struct account_work *works = xrealloc(NULL, run_work_end(run), sizeof(*works));
+	size_t count = 0;
 
 	for (uint32_t id = 1; id < run_work_end(run); id++) {
 		const struct run_work *work = run_work(run, id);
-		const struct run_where *where = work ? run_where(run, work) : NULL;
 
 		if (work)
-			*array_push(account->works, account->works_count) =
-				(struct account_work){ work->start, run_busy_end(run, work, id), id,
-					where->process, where->device };
+			works[count++] = (struct account_work){ work->start, id,
+				run_where(run, work)->device };
 	}
-	if (!account->works_count)
-		return;
-	account->works = radix_sort(account->works, account->works_count, sizeof(*account->works));
-	for (size_t i = 1; i < account->works_count; i++)
-		if (by_device_and_start(&account->works[i - 1], &account->works[i]) > 0) {
-			qsort(account->works, account->works_count, sizeof(*account->works),
-				by_device_and_start);
+	if (count)
+		works = radix_sort(works, count, sizeof(*works));
+	for (size_t i = 1; i < count; i++)
+		if (by_device_and_start(&works[i - 1], &works[i], run) > 0) {
+			qsort_r(works, count, sizeof(*works), by_device_and_start, run);
 			break;
 		}
+	account->works = works;
+	account->works_count = count;
+}
+
+struct account_work *account_works_of(const struct account *account, uint32_t process)
+{
+	size_t low = 0, high = account->works_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (process_of(account->run, &account->works[middle]) < process)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return account->works + low;
 }
 
 /* --- the host while the device was idle --- */
@@ -222,16 +241,32 @@ static void add_idle(struct account *account, const struct account_work *next, i
 	account_add(account, next->device, ACCOUNT_START, 0, site, rest - held - inside);
 }
 
-/* Are both times known? */
-static int has_times(const struct account_work *work)
+/* Returns its end without pauses, ns; INT64_MIN: one of its times is not known. */
+static int64_t end_of(const struct account *account, const struct account_work *work)
 {
-	return work->start != RUN_NEVER && work->end != RUN_NEVER && work->end >= work->start;
+	int64_t end = run_loop_clock(&account->loop.run, account_work_end(account, work));
+
+	return work->start != RUN_NEVER && end != RUN_NEVER && end >= work->start ? end : INT64_MIN;
+}
+
+/* Time in which at least one of several intervals ran, which are added in order of their starts. */
+struct ran {
+	int64_t until, time; /* ns */
+};
+
+static void ran_add(struct ran *ran, int64_t start, int64_t end)
+{
+	start = at_least(start, ran->until);
+	if (end <= start)
+		return;
+	ran->time += end - start;
+	ran->until = end;
 }
 
 /* Accounts for the operations of one device.  Memsets are kernels, mostly. */
 static void add_device(struct account *account, const struct account_work *work, size_t count)
 {
-	struct busy copies = { 0 }, kernels = { 0 };
+	struct ran copies = { INT64_MIN, 0 }, kernels = { INT64_MIN, 0 };
 	int64_t until = account->begin, ran = 0, both;
 
 	for (size_t i = 0; i < account->of_count; i++)
@@ -240,27 +275,24 @@ static void add_device(struct account *account, const struct account_work *work,
 		i++) {
 		uint8_t kind = run_where(account->run, run_work(account->run, work[i].id))->kind;
 		int64_t start = at_most(work[i].start, account->end);
-		int64_t end = at_most(work[i].end, account->end);
+		int64_t end = end_of(account, &work[i]);
 
-		if (!has_times(&work[i]))
+		if (end == INT64_MIN)
 			continue;
+		end = at_most(end, account->end);
 		if (start > until)
 			add_idle(account, &work[i], until, start);
-		busy_add(kind == WORK_MEMCPY || kind == WORK_PEER ? &copies : &kernels,
+		ran_add(kind == WORK_MEMCPY || kind == WORK_PEER ? &copies : &kernels,
 			at_least(start, account->begin), end);
 		until = at_least(start, until);
 		ran += end > until ? end - until : 0;
 		until = at_least(end, until);
 	}
-	busy_join(&copies);
-	busy_join(&kernels);
-	both = busy_total(&copies) + busy_total(&kernels) - ran;
-	account_add(account, work->device, ACCOUNT_KERNELS, 0, 0, busy_total(&kernels) - both);
-	account_add(account, work->device, ACCOUNT_COPIES, 0, 0, busy_total(&copies) - both);
+	both = copies.time + kernels.time - ran;
+	account_add(account, work->device, ACCOUNT_KERNELS, 0, 0, kernels.time - both);
+	account_add(account, work->device, ACCOUNT_COPIES, 0, 0, copies.time - both);
 	account_add(account, work->device, ACCOUNT_BOTH, 0, 0, both);
 	account_add(account, work->device, ACCOUNT_DONE, 0, 0, account->end - until);
-	busy_release(&copies);
-	busy_release(&kernels);
 }
 
 void account_devices(struct account *account)
@@ -273,8 +305,8 @@ void account_devices(struct account *account)
 
 		for (end = first;
 			end < account->work_count && work[end].device == work[first].device; end++)
-			runs |= has_times(&work[end]) && work[end].start < account->end &&
-				work[end].end > account->begin;
+			runs |= work[end].start < account->end &&
+				end_of(account, &work[end]) > account->begin;
 		if (runs)
 			add_device(account, work + first, end - first);
 	}

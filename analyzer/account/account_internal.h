@@ -41,10 +41,10 @@ enum { ACCOUNT_HOST = -1, ACCOUNT_ENDED = -2 };
 /* Maximum number of threads of a process, besides the submitting one, that may cause host time. */
 #define ACCOUNT_BUSIEST 8
 
-/* An operation. */
+/* An operation; there may be as many as calls. */
 struct account_work {
-	int64_t start, end; /* ns; RUN_NEVER: unknown */
-	uint32_t id, process;
+	int64_t start; /* ns; RUN_NEVER: unknown */
+	uint32_t id;
 	int32_t device;
 };
 
@@ -114,6 +114,16 @@ struct account {
 
 void account_list_works(struct account *account);
 void account_add_sum(struct account *account, const struct account_sum *sum);
+
+/* Returns the first of all operations whose process is that or a later one. */
+struct account_work *account_works_of(const struct account *account, uint32_t process);
+
+/* Returns the end of an operation, ns, pauses included; RUN_NEVER: unknown. */
+static inline int64_t account_work_end(const struct account *account,
+	const struct account_work *work)
+{
+	return run_busy_end(account->run, run_work(account->run, work->id), work->id);
+}
 void account_add(struct account *account, int32_t device, enum account_cause cause, uint32_t from,
 	uint32_t site, int64_t ns);
 void account_devices(struct account *account);

@@ -11,6 +11,7 @@
 
 #include "memory.h"
 #include "print.h"
+#include "resident.h"
 
 static int create_in(struct scratch *scratch, const char *folder)
 {
@@ -36,14 +37,17 @@ int scratch_open(struct scratch *scratch)
 	const char *folder = getenv("TMPDIR");
 
 	*scratch = (struct scratch){ .file = -1 };
-	if (folder && *folder ? !create_in(scratch, folder)
-			      : !create_in(scratch, "/var/tmp") || !create_in(scratch, "/tmp"))
-		return 0;
-	return fail(scratch, errno);
+	if (folder && *folder ? create_in(scratch, folder)
+			      : create_in(scratch, "/var/tmp") && create_in(scratch, "/tmp"))
+		return fail(scratch, errno);
+	scratch->resident = resident_new(SCRATCH_RESIDENT_BYTES);
+	return 0;
 }
 
 void scratch_close(struct scratch *scratch)
 {
+	resident_free(scratch->resident);
+	scratch->resident = NULL;
 	if (scratch->file >= 0)
 		close(scratch->file);
 	scratch->file = -1;
@@ -81,6 +85,7 @@ static int map_file(struct scratch *scratch, void *at, size_t bytes)
 		    scratch->size) == MAP_FAILED)
 		return fail(scratch, errno);
 	scratch->size += (off_t)bytes;
+	resident_add(scratch->resident, at, bytes);
 	return 0;
 }
 
@@ -113,6 +118,9 @@ void *column_need(struct column *column, uint64_t number)
 
 void column_close(struct column *column)
 {
+	if (column->rows && column->scratch->resident)
+		resident_remove(column->scratch->resident, column->rows,
+			whole_pages(column->most * column->row_size));
 	if (column->rows)
 		munmap(column->rows, whole_pages(column->most * column->row_size));
 	*column = (struct column){ 0 };

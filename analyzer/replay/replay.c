@@ -343,6 +343,8 @@ int64_t replay_run(struct replay *replay, enum replay_contention contention)
 		run_step(replay, i);
 		raise_to(&last, replay->end[i]);
 		raise_to(&last, replay->thread[replay->step[i].thread].now);
+		if (replay->samples)
+			replay_note_sample(replay, i, last);
 	}
 	if (!replay->changes) {
 		memcpy(replay->held_unchanged, replay->held,
@@ -352,5 +354,5 @@ int64_t replay_run(struct replay *replay, enum replay_contention contention)
 	}
 	for (size_t i = 0; i < replay->threads.count; i++)
 		raise_to(&last, finish_join(replay, &replay->thread[i], 1));
-	return last - replay->first;
+	return last - replay->first - replay->skipped;
 }

@@ -203,13 +203,31 @@ struct booking {
 	size_t first, count;
 };
 
+/* Consecutive turns of a long run's loop that are replayed. */
+struct replay_sample {
+	int64_t from, until; /* of the run's time, ns: calls entered in between are steps */
+	int64_t length;      /* of that, without pauses of the loop */
+	/* The end of all work so far in the last replay, and in the last one without changes. */
+	int64_t ended, ended_unchanged;
+};
+
 struct replay {
 	const struct run *run;
 	int64_t process;
 	const char *refusal;   /* why it cannot be replayed, the end of a sentence; NULL: it can */
 	int window;            /* as walk_call.stretch */
 	int64_t unknown_since; /* as unknown.h: later calls are left out */
+	const struct run_loop *run_loop; /* NULL: none */
 	int64_t first, last, measured; /* times of the steps, ns; the first call to the last end */
+	/*
+	 * Samples of a loop that is too long to be replayed, in order; none: all of the run is
+	 * replayed.  Their length and that of the loop, ns; the time between them, in which threads
+	 * are left as they were.
+	 */
+	struct replay_sample *sample;
+	size_t samples;
+	int64_t sampled_turns, sampled, loop, skipped;
+	int64_t loop_steps; /* number of steps of the loop, in a run that is too long */
 	struct pinned_rate pinned;
 	int64_t recording;  /* time that recording adds to a call, ns; 0: simulated */
 	int64_t event_wait; /* time that a stream needs for consecutive event waits, ns */
@@ -235,6 +253,7 @@ struct replay {
 	int64_t changes;                       /* number of changes since replay_restore() */
 	uint64_t made;                         /* a hash of the changes, in their order */
 	struct map kept;                       /* made ^ contention -> saving */
+	struct map spread;                     /* made -> error of an extrapolated saving */
 	int64_t steps_replayed;
 	/* State of the current replay. */
 	enum replay_contention contention;
@@ -303,6 +322,36 @@ static inline uint64_t replay_place(const struct replay_step *step)
 
 /* Reads the calls of all processes.  Returns 0, or -1 after a message. */
 int replay_load(struct savings *savings, struct db *db);
+
+/* --- long runs: replay_samples.c --- */
+
+/* Returns how many steps a replay may have; of longer runs so many steps are sampled. */
+size_t replay_most_steps(void);
+size_t replay_sampled_steps(void);
+
+/* NULL: the process has no loop. */
+const struct run_loop *replay_loop_of(const struct run_evidence *evidence, int64_t process);
+
+/*
+ * Chooses samples of the loop, which has loop_steps, evenly spaced.  Returns 0 if there is no loop
+ * with enough turns.
+ */
+int replay_choose_samples(struct replay *replay);
+
+/* Is a call entered then outside of the samples? */
+int replay_is_skipped(const struct replay *replay, int64_t enter);
+
+/* Notes in samples that the work up to the step, the next one in order, ended by then. */
+void replay_note_sample(struct replay *replay, uint32_t number, int64_t last);
+
+/* Returns what stands for a time in all of the loop, ns. */
+int64_t replay_extrapolated(const struct replay *replay, int64_t time);
+
+/*
+ * Returns the error of the extrapolated saving of the last replay, ns, by how the samples differ;
+ * without samples 0.
+ */
+int64_t replay_spread(const struct replay *replay);
 
 /* For radix_sort(). */
 struct timed {

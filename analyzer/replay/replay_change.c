@@ -48,6 +48,9 @@ void replay_change(struct replay *replay, const struct changed_call *changed)
 	uint32_t only = needed == REPLAY_NONE ? REPLAY_NONE : replay->step[needed].stream;
 	struct replay_change *change;
 
+	/* Calls outside of samples are no part of the replay. */
+	if (replay->samples && number == REPLAY_NONE)
+		return;
 	replay->made = map_hash_words(words, sizeof(words) / sizeof(*words));
 	replay->changes++;
 	if (number == REPLAY_NONE || !bits)

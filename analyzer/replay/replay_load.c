@@ -34,6 +34,8 @@ struct loader {
 	struct map sizes;  /* call that made or destroyed a graph -> the graph's number of nodes */
 	struct map captures; /* thread -> the call that began a capture, without work since */
 	struct map recorded; /* thread -> what recording its calls since its last step took, ns */
+	size_t most;         /* steps of a process */
+	int samples;         /* only those of runs that are sampled */
 };
 
 /* --- processes that are not replayed --- */
@@ -85,7 +87,8 @@ static struct replay *replay_of(struct loader *loader, int64_t process)
 		.step_of = loader->savings->step_of,
 		.first = INT64_MAX,
 		.last = INT64_MIN,
-		.unknown_since = unknown_since(loader->run, process) };
+		.unknown_since = unknown_since(loader->run, process),
+		.run_loop = replay_loop_of(&loader->run->evidence, process) };
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals) && !rc && !replay->refusal;
 		i++) {
 		sqlite3_stmt *q = db_prepare(loader->db, refusals[i].sql);
@@ -98,23 +101,29 @@ static struct replay *replay_of(struct loader *loader, int64_t process)
 	return rc ? NULL : replay;
 }
 
-static void refuse_by_call(struct replay *replay, const struct walk_call *call)
+static const char too_long[] = "the run is too long to be replayed";
+
+static void free_steps(struct replay *replay)
 {
-	if (replay->step_count >= REPLAY_MAX_STEPS)
-		replay->refusal = "the run is too long to be replayed";
+	free(replay->step);
+	free(replay->operand);
+	replay->step = NULL;
+	replay->operand = NULL;
+	replay->step_count = replay->operand_count = 0;
+}
+
+static void refuse_by_call(struct replay *replay, const struct walk_call *call, size_t most)
+{
+	if (replay->step_count >= most)
+		replay->refusal = too_long;
 	/* It is unknown what happened between two windows. */
 	if (replay->window && replay->window != call->stretch)
 		replay->refusal = "parts of the run were recorded";
 	replay->window = call->stretch;
 	if (kind_has(call->kind, K_OUTSIDE))
 		replay->refusal = "streams wait for more than events";
-	if (!replay->refusal || !replay->step)
-		return;
-	free(replay->step);
-	free(replay->operand);
-	replay->step = NULL;
-	replay->operand = NULL;
-	replay->step_count = replay->operand_count = 0;
+	if (replay->refusal && replay->step)
+		free_steps(replay);
 }
 
 /* --- steps --- */
@@ -426,7 +435,9 @@ static int read_step(void *arg, const struct walk_call *call)
 	/* Only some such calls, or none of their operations, are recorded. */
 	if (call->stretch == STRETCH_NONE || call->enter >= replay->unknown_since)
 		return 0;
-	refuse_by_call(replay, call);
+	if (loader->samples && (!replay->samples || replay_is_skipped(replay, call->enter)))
+		return 0;
+	refuse_by_call(replay, call, loader->most);
 	if (call->result || call->captured || call->exit == WALK_NEVER)
 		return 0;
 	if (call->kind == KIND_CAPTURE_BEGIN) {
@@ -449,6 +460,7 @@ static int read_step(void *arg, const struct walk_call *call)
 	raise_to(&replay->last, step.exit);
 	if (step.act & STEP_HAS_OP)
 		raise_to(&replay->last, step.end);
+	replay->loop_steps += replay->run_loop && run_loop_has(replay->run_loop, call->enter);
 	if (replay->refusal)
 		return 0;
 	name_objects(loader, replay, call, &step);
@@ -535,13 +547,34 @@ static int read_graphs(struct loader *loader)
 	return rc;
 }
 
+static int read_steps(struct loader *loader)
+{
+	struct map *maps[] = { &loader->firsts, &loader->captures, &loader->recorded };
+
+	loader->operands = (struct run_cursor){ .rows = &loader->run->operands };
+	loader->freed = (struct run_cursor){ .rows = &loader->run->freed };
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
+		map_release(maps[i]);
+		*maps[i] = (struct map){ 0 };
+	}
+	return walk(loader->db, read_step, loader);
+}
+
+/* Of a run that is only too long samples are replayed.  Returns whether there are any. */
+static int choose_samples(struct replay *replay)
+{
+	if (replay->refusal != too_long || !replay_choose_samples(replay))
+		return 0;
+	replay->refusal = NULL;
+	return 1;
+}
+
 int replay_load(struct savings *savings, struct db *db)
 {
 	struct loader loader = { .savings = savings,
 		.run = db->run,
 		.db = db,
-		.operands = { .rows = &db->run->operands },
-		.freed = { .rows = &db->run->freed } };
+		.most = replay_most_steps() };
 	struct map *maps[] = { &loader.marks, &loader.held, &loader.writes, &loader.firsts,
 		&loader.execs, &loader.nodes, &loader.sizes, &loader.captures, &loader.recorded };
 	int rc = read_graphs(&loader);
@@ -549,8 +582,13 @@ int replay_load(struct savings *savings, struct db *db)
 	savings->step_of = xcalloc(run_call_end(db->run), sizeof(*savings->step_of));
 	if (!rc) {
 		read_evidence(&loader);
-		rc = walk(db, read_step, &loader);
+		rc = read_steps(&loader);
 	}
+	for (size_t i = 0; i < savings->processes.size && !rc; i++)
+		if (savings->processes.slot[i].object)
+			loader.samples |= choose_samples(savings->processes.slot[i].object);
+	if (loader.samples && !rc)
+		rc = read_steps(&loader);
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_release(maps[i]);
 	return rc;

@@ -52,7 +52,8 @@ static int prepare(struct savings *savings, struct replay *replay)
 {
 	int64_t replayed;
 
-	replay->measured = replay->last >= replay->first ? replay->last - replay->first : 0;
+	replay->measured =
+		replay->last >= replay->first ? replay->last - replay->first - replay->skipped : 0;
 	if (replay->refusal)
 		return 0;
 	make_room(replay);
@@ -93,8 +94,10 @@ static void free_replay(void *object)
 	struct replay *replay = object;
 	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
 		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts,
-		&replay->places, &replay->silences, &replay->admitted, &replay->kept };
-	void *rooms[] = { replay->step, replay->operand, replay->accident, replay->room, replay };
+		&replay->places, &replay->silences, &replay->admitted, &replay->kept,
+		&replay->spread };
+	void *rooms[] = { replay->step, replay->operand, replay->accident, replay->sample,
+		replay->room, replay };
 
 	for (size_t i = 0; i < replay->room_count; i++)
 		free(replay->room[i]);
@@ -159,7 +162,7 @@ int savings_store(struct savings *savings)
 
 	for (size_t i = 0; i < savings->processes.size && !rc; i++) {
 		const struct replay *replay = savings->processes.slot[i].object;
-		int64_t replayed;
+		int64_t replayed, samples = replay ? (int64_t)replay->samples : 0;
 		char inexact[120];
 
 		if (!replay)
@@ -171,8 +174,9 @@ int savings_store(struct savings *savings)
 			ROW(replay, replay->process, replay->measured,
 				replay->refusal ? DB_NULL : replayed,
 				cell_text(is_inexact(replay) ? inexact : replay->refusal), DB_NULL,
-				DB_NULL, DB_NULL, NAN, DB_NULL, DB_NULL, DB_NULL, DB_NULL,
-				DB_NULL));
+				DB_NULL, DB_NULL, NAN, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL,
+				samples ? replay->sampled_turns : DB_NULL,
+				samples ? samples : DB_NULL));
 	}
 	return rc;
 }
@@ -222,6 +226,8 @@ static int64_t saved(struct replay *replay, enum replay_contention contention, i
 		kept = (uint64_t)(replay->as_it_was[contention] - replay_run(replay, contention));
 		replay->steps_replayed += (int64_t)replay->step_count;
 		map_set(&replay->kept, key, kept);
+		if (contention == REPLAY_LIKELY && replay->samples)
+			map_set(&replay->spread, replay->made, (uint64_t)replay_spread(replay));
 	}
 	return (int64_t)kept;
 }
@@ -235,9 +241,20 @@ int savings_estimate_best(struct replay *replay, int64_t *best)
 {
 	if (!replay || !replay->changes)
 		return 0;
-	*best = saved_best(replay, 0);
+	*best = replay_extrapolated(replay, saved_best(replay, 0));
 	replay_restore(replay);
 	return 1;
+}
+
+/* From the samples to all of the loop: how they differ makes the interval wider. */
+static void extrapolate(const struct replay *replay, struct saving *saving)
+{
+	int64_t spread = (int64_t)map_get(&replay->spread, replay->made, 0);
+
+	saving->best = replay_extrapolated(replay, saving->best);
+	saving->low = replay_extrapolated(replay, saving->low) - spread;
+	saving->low = clamp(saving->low, 0, saving->best);
+	saving->high = replay_extrapolated(replay, saving->high) + spread;
 }
 
 int savings_estimate(struct replay *replay, struct saving *saving)
@@ -260,6 +277,8 @@ int savings_estimate(struct replay *replay, struct saving *saving)
 	saving->low = clamp(saving->low, 0, saving->best);
 	saving->high =
 		clamp(saved(replay, REPLAY_LEAST, 0), saving->best, replay->measured) + error;
+	if (replay->samples)
+		extrapolate(replay, saving);
 	replay_restore(replay);
 	return 1;
 }
@@ -312,6 +331,8 @@ int savings_estimate_ceiling(struct replay *replay, int results, const struct ru
 		if (step->thread == thread && run_loop_has(loop, step->enter))
 			ceiling->blocked += replay->held[i];
 	}
+	ceiling->saving = replay_extrapolated(replay, ceiling->saving);
+	ceiling->blocked = replay_extrapolated(replay, ceiling->blocked);
 	replay_restore(replay);
 	return 1;
 }

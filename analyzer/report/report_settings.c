@@ -84,7 +84,13 @@ const char report_notes_sql[] =
 	" ON name = column1 GROUP BY column2) HAVING sum(n) UNION ALL "
 	"SELECT 'the guard does not see the copies of graphs, launched ' || sum(n) || ' times'"
 	" FROM (SELECT max(CAST(value AS INTEGER)) AS n FROM property"
-	"  WHERE name = 'guard.graphs' GROUP BY process) HAVING sum(n)";
+	"  WHERE name = 'guard.graphs' GROUP BY process) HAVING sum(n) UNION ALL "
+	"SELECT 'savings are of ' || r.turns || ' of ' || l.turns || ' turns' ||"
+	" iif((SELECT count(*) FROM process) > 1, ' of pid ' || p.pid, '')"
+	" || iif(r.samples > 1, ', in ' || r.samples || ' samples spread over the loop', '')"
+	" || ', extrapolated: the run is too long to be replayed' FROM replay r"
+	" JOIN loop l ON l.process = r.process JOIN process p ON p.id = r.process"
+	" WHERE r.turns NOT NULL";
 
 static int applies(struct db *db, const char *only_if, const char *value)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Findings of a run of which samples were recorded, extrapolated to all of it (finding_sample).
- * The work of a process in its windows, divided by their length, stands for all its time (a ratio
- * estimator; Cochran, Sampling Techniques, 3rd edition, 6.3 to 6.5).  The interval follows
- * from how the windows differ: what happens in each of them alike is known closely from few.
+ * The work of a process in its windows, divided by their length, stands for all its time (ratio.h).
+ * The interval follows from how the windows differ: work that is alike in each of them is known
+ * closely from few.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "findings_internal.h"
 #include "memory.h"
+#include "ratio.h"
 #include "rows.h"
 #include "run_columns.h"
 
@@ -115,36 +116,23 @@ static void add_windows(struct samples *samples, const struct finding_place *pla
 	}
 }
 
-/* The factor of a 95 % interval (Student's t) by the degrees of freedom. */
-static double student(size_t freedom)
-{
-	static const double few[] = { 0, 12.71, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26 };
-
-	return freedom < sizeof(few) / sizeof(*few) ? few[freedom] : 1.96 + 2.6 / (double)freedom;
-}
-
 static struct estimate estimate(const struct samples *samples, enum quantity quantity)
 {
-	double sum = 0, squares = 0, part = samples->recorded / samples->whole, rate, about, error;
-	double count = (double)samples->count;
+	struct ratio_part *part = xcalloc(samples->count, sizeof(*part));
+	double sum = 0;
+	struct ratio ratio;
 
-	for (size_t i = 0; i < samples->count; i++)
-		sum += samples->sample[i].amount[quantity];
-	rate = sum / samples->recorded;
-	about = rate * samples->whole;
-	if (samples->count < 2)
-		return (struct estimate){ llround(about), DB_NULL, DB_NULL };
 	for (size_t i = 0; i < samples->count; i++) {
-		const struct sample *sample = &samples->sample[i];
-		double differs = sample->amount[quantity] - rate * sample->length;
-
-		squares += differs * differs;
+		part[i].length = samples->sample[i].length;
+		part[i].amount = samples->sample[i].amount[quantity];
+		sum += part[i].amount;
 	}
-	/* The recorded part is known. */
-	error = sqrt(count * squares / (count - 1) * (1 - part)) / part *
-		student(samples->count - 1);
-	return (struct estimate){ llround(about), llround(fmax(about - error, sum)),
-		llround(about + error) };
+	ratio = ratio_estimate(part, samples->count, samples->recorded, samples->whole);
+	free(part);
+	if (isnan(ratio.error))
+		return (struct estimate){ llround(ratio.about), DB_NULL, DB_NULL };
+	return (struct estimate){ llround(ratio.about),
+		llround(fmax(ratio.about - ratio.error, sum)), llround(ratio.about + ratio.error) };
 }
 
 int finding_write_sample(const struct findings *findings, const struct finding *finding,

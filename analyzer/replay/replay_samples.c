@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples of long runs.  A run with more steps than replay_most_steps() is not replayed as a whole:
+ * the replay has a number of samples of its loop, each of consecutive turns.  Between two samples
+ * threads go on after the same time as in the run, and the device has nothing left to do.  What
+ * the turns of all samples save, divided by their length, stands for the loop.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "bounds.h"
+#include "constants.h"
+#include "memory.h"
+#include "ratio.h"
+#include "replay.h"
+#include "sorted.h"
+
+size_t replay_most_steps(void)
+{
+	/* For tests: a long run takes minutes. */
+	const char *steps = getenv("CUFENCE_TEST_REPLAY_STEPS");
+
+	return steps && *steps ? strtoull(steps, NULL, 10) : REPLAY_MAX_STEPS;
+}
+
+size_t replay_sampled_steps(void)
+{
+	return replay_most_steps() / REPLAY_SAMPLED_PART;
+}
+
+const struct run_loop *replay_loop_of(const struct run_evidence *evidence, int64_t process)
+{
+	for (size_t i = 0; i < evidence->loop_count; i++)
+		if (evidence->loop[i].process == process)
+			return &evidence->loop[i];
+	return NULL;
+}
+
+static int64_t length_of(const struct run_loop *loop, int64_t from, int64_t until)
+{
+	return run_loop_clock(loop, until) - run_loop_clock(loop, from);
+}
+
+/* The steps are read once more. */
+static void forget_steps(struct replay *replay)
+{
+	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
+		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts };
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
+		map_release(maps[i]);
+		*maps[i] = (struct map){ 0 };
+	}
+	replay->window = 0;
+	replay->first = INT64_MAX;
+	replay->last = INT64_MIN;
+}
+
+int replay_choose_samples(struct replay *replay)
+{
+	const struct run_loop *loop = replay->run_loop;
+	size_t count = REPLAY_SAMPLES, turns, each;
+
+	if (!loop || !replay->loop_steps)
+		return 0;
+	turns = (size_t)((double)loop->turns * (double)replay_sampled_steps() /
+		(double)replay->loop_steps);
+	if (turns >= loop->turns)
+		turns = loop->turns, count = 1;
+	if (turns < LOOP_TURNS_LEAST)
+		return 0;
+	count = at_most((int64_t)count, (int64_t)turns);
+	each = turns / count;
+	replay->sample = xcalloc(count, sizeof(*replay->sample));
+	replay->samples = count;
+	replay->sampled_turns = (int64_t)(count * each);
+	replay->loop = length_of(loop, loop->begin[0], loop->begin[loop->turns]);
+	for (size_t i = 0; i < count; i++) {
+		struct replay_sample *sample = &replay->sample[i];
+		size_t first = count > 1 ? (loop->turns - each) * i / (count - 1) : 0;
+
+		sample->from = loop->begin[first];
+		sample->until = loop->begin[first + each];
+		sample->length = length_of(loop, sample->from, sample->until);
+		replay->sampled += sample->length;
+		if (i)
+			replay->skipped += sample->from - sample[-1].until;
+	}
+	forget_steps(replay);
+	return replay->sampled > 0;
+}
+
+int replay_is_skipped(const struct replay *replay, int64_t enter)
+{
+	size_t before = sorted_after(replay->sample, replay->samples, sizeof(*replay->sample),
+		offsetof(struct replay_sample, from), enter);
+
+	return replay->samples && (!before || enter >= replay->sample[before - 1].until);
+}
+
+void replay_note_sample(struct replay *replay, uint32_t number, int64_t last)
+{
+	size_t at = sorted_after(replay->sample, replay->samples, sizeof(*replay->sample),
+		offsetof(struct replay_sample, from),
+		run_call(replay->run, replay->step[number].call)->enter);
+	struct replay_sample *sample = at ? &replay->sample[at - 1] : NULL;
+
+	if (!sample)
+		return;
+	sample->ended = last;
+	if (!replay->changes)
+		sample->ended_unchanged = last;
+}
+
+int64_t replay_extrapolated(const struct replay *replay, int64_t time)
+{
+	return replay->samples
+		? llround((double)time * ((double)replay->loop / (double)replay->sampled))
+		: time;
+}
+
+int64_t replay_spread(const struct replay *replay)
+{
+	struct ratio_part *part = xcalloc(replay->samples, sizeof(*part));
+	int64_t saved = 0;
+	struct ratio ratio = { 0 };
+
+	for (size_t i = 0; i < replay->samples; i++) {
+		const struct replay_sample *sample = &replay->sample[i];
+		int64_t so_far = sample->ended ? sample->ended_unchanged - sample->ended : saved;
+
+		part[i].length = (double)sample->length;
+		part[i].amount = (double)(so_far - saved);
+		saved = so_far;
+	}
+	if (replay->samples)
+		ratio = ratio_estimate(part, replay->samples, (double)replay->sampled,
+			(double)replay->loop);
+	free(part);
+	return isnan(ratio.error) ? 0 : llround(ratio.error);
+}
