@@ -206,7 +206,7 @@ $O/gen/fixes.def: analyzer/rules/fixes.awk doc/RULES.md
 	$Qawk -f $^ > $@
 $O/obj/analyzer/rules/fixes.o: $O/gen/fixes.def
 $O/obj/analyzer/store/db.o: $O/gen/nsys.inc
-$O/obj/analyzer/cli/help_rule.o: $O/gen/RULES.inc
+$O/obj/analyzer/rules/help_rule.o: $O/gen/RULES.inc
 $O/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc
 $O/obj/analyzer/html/html.o: $(foreach part,html css js js_hash css_hash,$O/gen/page_$(part).inc)
 CPP_analyzer := -I$O/gen $(if $(HOMEPAGE),-DCUFENCE_HOMEPAGE='"$(HOMEPAGE)"')

@@ -56,7 +56,8 @@ static const char what_formats_are[] =
 
 static const struct command_option run_options[] = {
 	{ "-o", "NAME.db",
-		"the database to write (cufence.db; the previous one becomes NAME.db.old)" },
+		"the database to write (cufence.db; the previous one becomes NAME.db.old); in it "
+		"%r is the rank, %h the host, %p a process id, %q{VAR} a variable" },
 	{ "--sim", NULL, "run on the simulated device" },
 	{ "--mode", "full|host", "full: calls and device operations; host: calls only" },
 	{ "--graphs", "graph|node", "record CUDA graphs as a whole (default) or node by node" },
