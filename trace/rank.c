@@ -44,17 +44,3 @@ struct rank rank_find(rank_variable *variable, void *of)
 	}
 	return (struct rank){ NULL, -1, -1, -1 };
 }
-
-int rank_is_variable(const char *name)
-{
-	static const char *const names[] = {
-#define LAUNCHER(name, rank, local_rank, world) rank, local_rank, world,
-#define PER_RANK(variable) variable,
-#include "launchers.def"
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
-			return 1;
-	return 0;
-}

@@ -22,7 +22,4 @@ const char *rank_of_environment(void *unused, const char *name);
 /* Finds the rank.  Unknown: launcher is NULL, and all numbers are -1. */
 struct rank rank_find(rank_variable *variable, void *of);
 
-/* Whether a variable differs between ranks by design. */
-int rank_is_variable(const char *name);
-
 #endif

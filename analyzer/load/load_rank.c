@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Table rank: from the launcher's variables and the host's name, which are properties of a trace. */
+/* Table rank, from a trace's properties: the launcher's variables and the host's name. */
 #include "loader.h"
 
 #include <string.h>

@@ -17,7 +17,8 @@ static const char processes_sql[] =
 	" (SELECT (end - start - paused) / turns FROM loop WHERE process = p.id),"
 	" (SELECT count(*) FROM main.finding WHERE process = p.id AND shown),"
 	" (SELECT value FROM property WHERE process = p.id AND name = 'command'),"
-	" count(*) OVER (), r.rank FROM process p LEFT JOIN rank r ON r.process = p.id LEFT JOIN (SELECT process, sum(busy_ns) AS busy,"
+	" count(*) OVER (), r.rank FROM process p LEFT JOIN rank r ON r.process = p.id"
+	" LEFT JOIN (SELECT process, sum(busy_ns) AS busy,"
 	"  sum(since_first_ns) AS whole FROM (%s) WHERE \"used?\" GROUP BY process) u"
 	" ON u.process = p.id ORDER BY r.rank, p.id LIMIT ?1";
 enum column {

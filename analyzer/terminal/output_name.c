@@ -26,8 +26,8 @@ static int put_rank(FILE *out, const char *command)
 		return 0;
 	}
 	print(stderr,
-		"%s: %%r in a file's name is the rank, but no launcher has set one here; run cufence "
-		"in each rank, or leave out %%r\n",
+		"%s: %%r in a file's name is the rank, but no launcher has set one here; run "
+		"cufence in each rank, or leave out %%r\n",
 		command);
 	return -1;
 }
