@@ -70,6 +70,25 @@ static int show(const char *path, int json)
 	return rc;
 }
 
+/* "cufence merge *.db" must not replace the first rank's database.  0, or -1 after a message. */
+static int check_output(const char *path)
+{
+	struct db there;
+	int merged;
+
+	if (!db_recognize(path))
+		return 0;
+	if (db_open(&there, path, DB_READ))
+		return -1;
+	merged = ranks_is_merged(&there);
+	db_close(&there);
+	if (merged)
+		return 0;
+	print(stderr, "cufence merge: '%s' is the database of a run: name the one to write first\n",
+		path);
+	return -1;
+}
+
 int cmd_merge(const struct arguments *arguments)
 {
 	const char *format = option(arguments, "--format"), *path = arguments->operand[0];
@@ -86,7 +105,8 @@ int cmd_merge(const struct arguments *arguments)
 				path);
 			return EXIT_TROUBLE;
 		}
-	return store_make(path, fill, arguments) || show(path, format && !strcmp(format, "json"))
+	return check_output(path) || store_make(path, fill, arguments) ||
+			show(path, format && !strcmp(format, "json"))
 		? EXIT_TROUBLE
 		: 0;
 }

@@ -128,6 +128,9 @@ refused() { # TEXT PATTERN ARGUMENT...
 	has "$text" "$pattern" "$(cat err)"
 }
 refused "the output among the inputs" "'ranks/1.db' is the database to write and one to read" ranks/1.db ranks/1.db
+refused "a run's database as the output" "'ranks/1.db' is the database of a run: name the one to write first" ranks/1.db ranks/2.db
+"$cufence" merge few.db ranks/{2..4}.db >/dev/null
+same "a merged one is replaced" 3 "$(one few.db 'SELECT count(*) FROM member')"
 refused "a merged database" "'all.db' is a merged database: name those of the ranks" x.db all.db ranks/1.db
 refused "a file that is neither" "cannot load 'text'" x.db text
 refused "a file that is not there" "'none.db'" x.db none.db
