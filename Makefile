@@ -87,7 +87,7 @@ SEES_sim/cupti := trace sim
 SEES_probe := kernels
 # The rooms of the analyzer, lower ones first.  Each names those whose headers it may use.
 ROOMS := containers terminal store model symbols names load load/graphs calls_in_order order kernel_access access hazard evidence waits needs account replay \
-	rules passes report stats html check export confirm watch control cli sessions
+	rules passes report ranks stats html check export confirm watch control cli sessions
 rooms = $(addprefix analyzer/,$1)
 SEES_analyzer/containers := trace
 SEES_analyzer/terminal := trace
@@ -113,6 +113,7 @@ SEES_analyzer/passes := trace $(READERS) $(call rooms,containers store model nam
 SEES_analyzer := trace $(READERS) $(call rooms,containers terminal store model symbols names load calls_in_order order kernel_access \
 	access hazard evidence waits needs account replay rules watch)
 SEES_analyzer/report := trace $(READERS) $(call rooms,containers terminal store model names access evidence rules)
+SEES_analyzer/ranks := trace $(call rooms,containers terminal store model rules report)
 SEES_analyzer/stats := trace $(call rooms,containers terminal store names)
 SEES_analyzer/html := trace $(call rooms,containers terminal store names rules report)
 SEES_analyzer/check := trace $(call rooms,containers terminal store symbols names rules report)
@@ -121,7 +122,7 @@ SEES_analyzer/confirm := trace $(call rooms,containers terminal store model name
 SEES_analyzer/watch := trace $(call rooms,containers terminal store)
 SEES_analyzer/control := trace $(call rooms,containers)
 SEES_analyzer/cli := trace analyzer $(READERS) $(call rooms,containers terminal store model symbols names calls_in_order order kernel_access evidence rules \
-	report stats check export confirm watch control)
+	report ranks stats check export confirm watch control)
 SEES_analyzer/sessions := trace analyzer $(READERS) $(call rooms,containers terminal store model names kernel_access rules report stats check export control cli)
 SEES_tests := tests/unit trace $(READERS) preload preload/sites cupti analyzer $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti analyzer $(addprefix analyzer/,$(ROOMS))
@@ -206,7 +207,7 @@ $O/gen/fixes.def: analyzer/rules/fixes.awk doc/RULES.md
 	$Qawk -f $^ > $@
 $O/obj/analyzer/rules/rules.o: $O/gen/fixes.def
 $O/obj/analyzer/store/db.o: $O/gen/nsys.inc
-$O/obj/analyzer/cli/help_rule.o: $O/gen/RULES.inc
+$O/obj/analyzer/rules/help_rule.o: $O/gen/RULES.inc
 $O/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc
 $O/obj/analyzer/html/html.o: $(foreach part,html css js js_hash css_hash,$O/gen/page_$(part).inc)
 CPP_analyzer := -I$O/gen $(if $(HOMEPAGE),-DCUFENCE_HOMEPAGE='"$(HOMEPAGE)"')

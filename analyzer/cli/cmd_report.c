@@ -9,6 +9,7 @@
 #include "merge.h"
 #include "output.h"
 #include "print.h"
+#include "ranks.h"
 #include "report_request.h"
 #include "verdict.h"
 
@@ -87,6 +88,20 @@ static int parse_options(const struct arguments *arguments, const struct format 
 	options->top = (int)top;
 	options->all = all != NULL;
 	return parse_finding(arguments, options);
+}
+
+/* Of the ranks of a merged database, which has no findings of its own. */
+static int write_ranks(struct db *db, struct report_request *request, FILE *out)
+{
+	if (format_is_text(request->format))
+		return ranks_print(db, request->options.top, out);
+	if (!strcmp(request->format->name, "json"))
+		return ranks_json(db, out);
+	print(stderr,
+		"cufence: '%s' is a merged database, of which there is text and json; name a "
+		"rank's own for other formats\n",
+		db->path);
+	return -1;
 }
 
 /* A timeline shows where each process was at it, so its findings are not merged. */
@@ -177,7 +192,7 @@ int report_request_write(struct report_request *request, const char *database,
 	if (disclose(&db, request->disclosure) || (request->full_names && full_names_use(&db)) ||
 		(path && output_open(&output, "cufence", path)))
 		goto out;
-	rc = write_report(&db, request, output.file);
+	rc = (ranks_is_merged(&db) ? write_ranks : write_report)(&db, request, output.file);
 	if (db.failed)
 		rc = -1;
 	/* main() checks standard output for all commands. */

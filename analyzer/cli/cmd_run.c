@@ -12,7 +12,9 @@
 #include "early.h"
 #include "interrupt.h"
 #include "memory.h"
+#include "output_name.h"
 #include "print.h"
+#include "rank.h"
 #include "report_request.h"
 #include "ring_process.h"
 #include "run.h"
@@ -256,6 +258,20 @@ static int check_options(const struct arguments *arguments, const struct program
 	return 0;
 }
 
+/* The database to write, for the caller to free; NULL after a message. */
+static char *database_name(const struct arguments *arguments)
+{
+	const char *name = option(arguments, "-o");
+	struct rank rank = rank_find(rank_of_environment, NULL);
+
+	if (!name && rank.world > 1)
+		print(stderr,
+			"cufence: rank %lld of %lld writes cufence.db, as others may: "
+			"-o cufence-%%r.db gives each its own\n",
+			(long long)rank.rank, (long long)rank.world);
+	return output_name(name ? name : "cufence.db", "cufence run");
+}
+
 static int wants_guard(const struct arguments *arguments)
 {
 	const char *set = getenv("CUFENCE_GUARD_HOST");
@@ -265,7 +281,7 @@ static int wants_guard(const struct arguments *arguments)
 
 int cmd_run(const struct arguments *arguments)
 {
-	const char *database = option(arguments, "-o") ? option(arguments, "-o") : "cufence.db";
+	char *database = database_name(arguments);
 	struct run_environment environment = { 0 };
 	struct run_setting settings[RUN_SETTINGS + 1];
 	struct run_folder folder = { 0 };
@@ -282,6 +298,8 @@ int cmd_run(const struct arguments *arguments)
 	struct looks looks = { .early = { .report = report_early, .argument = &result } };
 	int status = RUN_FAILED, started = 0, keep = option(arguments, "--keep-trace") != NULL;
 
+	if (!database)
+		return RUN_FAILED;
 	run_warn_environment();
 	program_inspect(&program, arguments->operand[0]);
 	if (check_options(arguments, &program) || check_looks(arguments, &looks) ||
@@ -331,5 +349,6 @@ out:
 	run_environment_release(&environment);
 	program_release(&program);
 	annotations_free(annotations);
+	free(database);
 	return status;
 }

@@ -56,7 +56,8 @@ static const char what_formats_are[] =
 
 static const struct command_option run_options[] = {
 	{ "-o", "NAME.db",
-		"the database to write (cufence.db; the previous one becomes NAME.db.old)" },
+		"the database to write (cufence.db; the previous one becomes NAME.db.old); in it "
+		"%r is the rank, %h the host, %p a process id, %q{VAR} a variable" },
 	{ "--sim", NULL, "run on the simulated device" },
 	{ "--mode", "full|host", "full: calls and device operations; host: calls only" },
 	{ "--graphs", "graph|node", "record CUDA graphs as a whole (default) or node by node" },
@@ -111,6 +112,10 @@ static const struct command_option check_options[] = {
 
 static const struct command_option diff_options[] = {
 	{ "--format", "text|json", "a table (default), or one JSON object" }, { 0 }
+};
+
+static const struct command_option merge_options[] = {
+	{ "--format", "text|json", "a screen (default), or one JSON object" }, { 0 }
 };
 
 static const struct command_option confirm_options[] = { { "--sim", NULL,
@@ -213,6 +218,8 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 		cmd_check, EXIT_TROUBLE, 0, 1, 0 },
 	{ "diff", "BEFORE.db... [--] AFTER.db...", "what changed: times, memory, findings",
 		diff_options, cmd_diff, EXIT_TROUBLE, 2, -1, 0 },
+	{ "merge", "OUT.db RANK.db...", "the databases or traces of many ranks in one: who differs",
+		merge_options, cmd_merge, EXIT_TROUBLE, 2, -1, 0 },
 	{ "stats", "[NAME.db]", "count and time kernels, copies, calls, waits, memory and ranges",
 		stats_options, cmd_stats, EXIT_TROUBLE, 0, 1, 0 },
 	{ "query", "[NAME.db] SQL|NAME", "run read-only SQL, or a query that ships with cufence",

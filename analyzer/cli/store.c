@@ -19,14 +19,14 @@
 #include "output.h"
 #include "print.h"
 
-static int fill(const char *path, const struct analyze_input *input)
+static int create(const char *path, store_fill *fill, const void *argument)
 {
 	struct db db;
 	int rc = db_create(&db, path);
 
 	if (rc)
 		return -1;
-	rc = analyze_traces(&db, input);
+	rc = fill(&db, argument);
 	db_close(&db);
 	return rc;
 }
@@ -204,8 +204,8 @@ static void say_if_full(int fd, const char *path)
 			path);
 }
 
-static int build(const char *path, const char *temporary, const char *old,
-	const struct analyze_input *input)
+static int build(const char *path, const char *temporary, const char *old, store_fill *fill,
+	const void *argument)
 {
 	sigset_t before;
 	int fd, rc;
@@ -218,7 +218,7 @@ static int build(const char *path, const char *temporary, const char *old,
 	interrupt_restore(&before);
 	if (fd < 0)
 		return -1;
-	rc = fill(temporary, input);
+	rc = create(temporary, fill, argument);
 	if (rc)
 		say_if_full(fd, path);
 	interrupt_hold(&before);
@@ -232,7 +232,7 @@ static int build(const char *path, const char *temporary, const char *old,
 	return rc;
 }
 
-int store_build(const char *path, const struct analyze_input *input)
+int store_make(const char *path, store_fill *fill, const void *argument)
 {
 	/* A link stays a link: its target is replaced. */
 	char *target = output_target(path), *temporary = NULL, *old = NULL;
@@ -244,10 +244,20 @@ int store_build(const char *path, const struct analyze_input *input)
 		fputs("cufence: out of memory\n", stderr);
 		goto out;
 	}
-	rc = build(target, temporary, old, input);
+	rc = build(target, temporary, old, fill, argument);
 out:
 	free(target);
 	free(temporary);
 	free(old);
 	return rc;
+}
+
+static int fill_from_traces(struct db *db, const void *input)
+{
+	return analyze_traces(db, input);
+}
+
+int store_build(const char *path, const struct analyze_input *input)
+{
+	return store_make(path, fill_from_traces, input);
 }

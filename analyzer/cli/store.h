@@ -20,6 +20,12 @@ int store_check(const char *path);
 /* After a database without calls: names the previous one, if it exists.  Returns 0. */
 int store_name_previous(const char *path);
 
+/* Fills an empty database.  0, or -1 after a message. */
+typedef int store_fill(struct db *db, const void *argument);
+
+/* Makes a database at path by fill.  0, or -1 after a message. */
+int store_make(const char *path, store_fill *fill, const void *argument);
+
 /*
  * All stages of the analysis (analyze.h), into a new database at path.  0, or -1 after a message.
  */

@@ -223,6 +223,7 @@ static void release_process(struct loaded_process *p)
 	free(p->since.is_work);
 	free(p->host_run);
 	free(p->usage);
+	free(p->told);
 	free(p->context);
 	for (size_t i = 0; i < p->thread_count; i++)
 		free(p->thread[i].call);
@@ -319,8 +320,10 @@ static int load_process(struct loader *loader, const char *path)
 	loader_sort_devices(loader);
 	if (loader_judge_times(loader) || insert_contexts(loader) || load_calls(loader))
 		goto out;
-	rc = insert_process(loader) || loader_write_recording(loader) || insert_losses(loader) ? -1
-											       : 0;
+	rc = insert_process(loader) || loader_insert_rank(loader) ||
+			loader_write_recording(loader) || insert_losses(loader)
+		? -1
+		: 0;
 	if (p->reader.error[0])
 		print(stderr, "cufence: '%s' is damaged: %s; loaded the undamaged part\n", path,
 			p->reader.error);

@@ -324,6 +324,7 @@ static int insert_property(struct loader *loader, const struct property_record *
 		return db_add(loader->db,
 			ROW(device_attribute, loader->process, ordinal, cell_text(name + at),
 				strtoll(text, NULL, 10)));
+	loader_note_rank(loader, property);
 	return db_add(loader->db,
 		ROW(property, loader->process, cell_bytes(property->data, property->name_length),
 			cell_bytes(value, property->value_length)));

@@ -169,7 +169,9 @@ struct loaded_process {
 	const struct window_record **window;
 	size_t window_count;
 	struct trace_since since;
-	unsigned since_cause; /* enum window_cause */
+	unsigned since_cause;                /* enum window_cause */
+	const struct property_record **told; /* what load_rank.c reads */
+	size_t told_count;
 	struct loaded_usage *usage;
 	size_t usage_count;
 	struct loaded_context *context;
@@ -351,6 +353,10 @@ void loader_release_graphs(struct loaded_process *p);
 int loader_is_captured(const struct loader *loader, const struct loaded_call *call);
 /* During the scan: stores an image; its pieces are written at the end. */
 void loader_note_image(struct loader *loader, const struct image_record *image);
+
+/* load_rank.c: keeps a property that says which rank the process is; writes its row. */
+void loader_note_rank(struct loader *loader, const struct property_record *property);
+int loader_insert_rank(struct loader *loader);
 int loader_insert_image_file(struct loader *loader, const struct image_file_record *file);
 /* Assigns kernels to images: for a module load, a function query or a launch. */
 int loader_take_images(struct loader *loader, const struct loaded_call *call);

@@ -18,6 +18,7 @@ static const struct {
 	{ DISCLOSE_PROGRAM, "trace", "data", "NULL" },
 	{ DISCLOSE_LEAST, "property", "value",
 		"iif(name = 'command', program_name(value), last_part(value))" },
+	{ DISCLOSE_LEAST, "rank", "host", "NULL" },
 	{ DISCLOSE_LEAST, "process", "trace_path", "last_part(trace_path)" },
 	{ DISCLOSE_LEAST, "module", "path", "last_part(path)" },
 	{ DISCLOSE_LEAST, "image_file", "path", "last_part(path)" },
@@ -28,12 +29,16 @@ static const struct {
 	{ DISCLOSE_LEAST, "frame", "file", "last_part(file)" },
 };
 
-/* Rows that are left out from that level on: settings of the environment have names in capitals. */
+/*
+ * Rows that are left out from that level on: settings of the environment have names in capitals, or
+ * env. before them.
+ */
 static const struct {
 	enum disclosure from;
 	const char *table, *condition;
 } kept[] = {
-	{ DISCLOSE_LEAST, "property", "name NOT GLOB '[A-Z]*'" },
+	{ DISCLOSE_LEAST, "property",
+		"name NOT GLOB '[A-Z]*' AND name NOT GLOB 'env.*' AND name <> 'host'" },
 };
 
 static const char *last_part(const char *text)

@@ -42,6 +42,14 @@ static const struct {
 	{ "copies", "busy with copies", 0, "", 0 },
 	{ "both", "busy with kernels and copies at once", 0, "", 0 },
 };
+
+const char *report_host_cause(const char *cause)
+{
+	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++)
+		if (!strcmp(causes[i].cause, cause))
+			return causes[i].host;
+	return "";
+}
 #define CAUSES (sizeof(causes) / sizeof(*causes))
 enum { BUSY_BOTH = CAUSES - 1, BUSY_COPIES = CAUSES - 2, BUSY = CAUSES - 3 };
 

@@ -67,6 +67,9 @@ struct report_idling {
 	"  THEN substr(f.file, instr(f.file, '-packages/') + 10)" \
 	" ELSE " REPORT_BASE("f.file") " END"
 
+/* Words for a cause of the host's time in table account; "": none. */
+const char *report_host_cause(const char *cause);
+
 /* The functions in which the host was outside of CUDA while the device idled. */
 int report_outside(struct db *db, const struct report_idling *of, FILE *out);
 

@@ -17,9 +17,10 @@ static const char processes_sql[] =
 	" (SELECT (end - start - paused) / turns FROM loop WHERE process = p.id),"
 	" (SELECT count(*) FROM main.finding WHERE process = p.id AND shown),"
 	" (SELECT value FROM property WHERE process = p.id AND name = 'command'),"
-	" count(*) OVER () FROM process p LEFT JOIN (SELECT process, sum(busy_ns) AS busy,"
+	" count(*) OVER (), r.rank FROM process p LEFT JOIN rank r ON r.process = p.id"
+	" LEFT JOIN (SELECT process, sum(busy_ns) AS busy,"
 	"  sum(since_first_ns) AS whole FROM (%s) WHERE \"used?\" GROUP BY process) u"
-	" ON u.process = p.id ORDER BY p.id LIMIT ?1";
+	" ON u.process = p.id ORDER BY r.rank, p.id LIMIT ?1";
 enum column {
 	COL_PID,
 	COL_RUN,
@@ -29,9 +30,20 @@ enum column {
 	COL_TURN,
 	COL_FINDINGS,
 	COL_COMMAND,
-	COL_PROCESSES
+	COL_PROCESSES,
+	COL_RANK
 };
 
+/* A launcher that gives ranks starts processes without one, too. */
+static void put_rank(sqlite3_stmt *row, char text[24])
+{
+	if (sqlite3_column_type(row, COL_RANK) == SQLITE_NULL)
+		snprintf(text, 24, "-");
+	else
+		snprintf(text, 24, "%lld", (long long)sqlite3_column_int64(row, COL_RANK));
+}
+
+#define RANK "%-5s "
 #define ROW "%-7s %-7s %-13s %-7s %-7s %-8s %s\n"
 
 /* "-" where there is none. */
@@ -64,9 +76,12 @@ int report_processes(struct db *db, FILE *out)
 	char *sql = sqlite3_mprintf(processes_sql, report_facts[FACT_DEVICES].sql);
 	sqlite3_stmt *q = sql ? db_prepare(db, sql) : NULL;
 	int step = q ? db_bind(q, "i", (int64_t)MOST_ROWS) : -1, rest = 0;
+	int ranked = db_int(db, "SELECT EXISTS (SELECT 1 FROM rank WHERE rank NOT NULL)", 0) != 0;
 
-	print(out, "    process  " ROW, "pid", "run", "device busy", "waits", "turn", "findings",
-		"command");
+	print(out, "    process  ");
+	if (ranked)
+		print(out, RANK, "rank");
+	print(out, ROW, "pid", "run", "device busy", "waits", "turn", "findings", "command");
 	while (!step && (step = db_step(q)) > 0) {
 		fputs("             ", out);
 		char run[DURATION_SIZE], waited[DURATION_SIZE], turn[DURATION_SIZE];
@@ -82,6 +97,12 @@ int report_processes(struct db *db, FILE *out)
 		snprintf(findings, sizeof(findings), "%lld",
 			(long long)sqlite3_column_int64(q, COL_FINDINGS));
 		put_command(db_text(q, COL_COMMAND), command);
+		if (ranked) {
+			char rank[24];
+
+			put_rank(q, rank);
+			print(out, RANK, rank);
+		}
 		print(out, ROW, pid, duration(q, COL_RUN, run), busy,
 			duration(q, COL_WAITED, waited), duration(q, COL_TURN, turn), findings,
 			command);

@@ -185,6 +185,11 @@ const struct query queries[] = {
 	{ "settings", "settings and properties of each process",
 		"SELECT pid, name, value FROM property JOIN process ON id = process"
 		" ORDER BY pid, name" },
+	{ "ranks", "processes by rank, with their host and device",
+		"SELECT r.rank, r.local_rank, r.world, r.launcher, r.host, p.pid, r.device,"
+		" d.name AS device_name FROM rank r JOIN process p ON p.id = r.process"
+		" LEFT JOIN device d ON d.process = r.process AND d.ordinal = r.device"
+		" ORDER BY r.rank, p.id" },
 	{ "missing", "recorded data known to be missing",
 		/* Of those that reports do not mention, this is the only one. */
 		"SELECT pid, reason, count, iif(reason = 'passed_through', 'looked-up driver"

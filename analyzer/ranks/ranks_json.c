@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "print.h"
+#include "ranks.h"
+
+/* All of a merged database but the times that do not deviate.  Members are named by their ids. */
+static const char json_sql[] =
+	"SELECT json_object('tool', 'cufence', 'per', iif((SELECT count(*) = count(turns)"
+	"  FROM member), 'turn', 'run'),"
+	" 'members', (SELECT json_group_array(json_object('member', m.id, 'rank', m.rank,"
+	"  'local_rank', m.local_rank, 'world', m.world, 'host', m.host, 'device', m.device,"
+	"  'pid', m.pid, 'source', s.path, 'duration_ns', m.duration, 'turns', m.turns,"
+	"  'turn_ns', t.time / m.turns, 'loop', m.loop, 'closed', json(iif(m.closed, 'true',"
+	"  'false')), 'incomplete', json(iif(m.incomplete, 'true', 'false'))))"
+	"  FROM (SELECT * FROM member ORDER BY id) m JOIN merge_source s ON s.id = m.source"
+	"  LEFT JOIN member_time t ON t.member = m.id AND t.what = 'turn' AND t.place = ''),"
+	" 'settings', (SELECT json_group_array(json_object('name', name, 'values', json(list)))"
+	"  FROM (SELECT name, json_group_array(json_object('value', value, 'members',"
+	"    json(members))) AS list FROM (SELECT name, value, json_group_array(id) AS members"
+	"     FROM (SELECT m.id, n.name, s.value FROM member m CROSS JOIN (SELECT DISTINCT name"
+	"       FROM member_setting) n LEFT JOIN member_setting s ON s.member = m.id"
+	"       AND s.name = n.name ORDER BY m.id) GROUP BY name, value) GROUP BY name"
+	"   HAVING count(*) > 1 ORDER BY name)),"
+	" 'deviations', (SELECT json_group_array(json_object('member', member, 'what', what,"
+	"  'place', place, 'time_ns', time, 'median_ns', median, 'spread_ns', spread))"
+	"  FROM (SELECT * FROM deviation ORDER BY time - median DESC, member, what, place)),"
+	" 'findings', (SELECT json_group_array(json_object('fingerprint', fingerprint, 'rule',"
+	"  rule, 'severity', severity, 'place', place, 'message', message, 'members', members,"
+	"  'count', count, 'median_ns', median, 'least_ns', least, 'most_ns', most,"
+	"  'worst', worst)) FROM (SELECT * FROM merged_finding ORDER BY id)))";
+
+int ranks_json(struct db *merged, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(merged, json_sql);
+	int step = q ? db_step(q) : -1;
+
+	if (step > 0)
+		print_json(out, db_text(q, 0), strlen(db_text(q, 0)));
+	fputc('\n', out);
+	sqlite3_finalize(q);
+	return step > 0 ? 0 : -1;
+}
