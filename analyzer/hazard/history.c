@@ -161,14 +161,22 @@ static void remove_ranges(struct history *history, size_t from, size_t to)
 	history->count -= to - from;
 }
 
-/* Among ranges with equal low, the oldest comes first.  Returns its place. */
-static size_t drop_oldest(struct history *history)
+/* Among ranges with equal low, the oldest comes first. */
+static size_t oldest_range(const struct history *history)
 {
-	size_t i = first_from(history, history->past[history->oldest - 1].access.low);
+	return first_from(history, history->past[history->oldest - 1].access.low);
+}
 
-	free_place(history, &history->range[i]);
-	remove_ranges(history, i, i + 1);
-	return i;
+/* Moves the ranges from a free one to the place of a new one.  Returns the place of that. */
+static size_t move_free(struct history *history, size_t free, size_t at)
+{
+	struct past_range *range = history->range;
+
+	if (free < at)
+		memmove(range + free, range + free + 1, (--at - free) * sizeof(*range));
+	else
+		memmove(range + at + 1, range + at, (free - at) * sizeof(*range));
+	return at;
 }
 
 /*
@@ -253,12 +261,17 @@ int history_add(struct history *history, const struct ordering *ordering,
 		history_release(history);
 	at = drop_replaced(history, ordering, access, by, &free);
 	if (!free) {
+		size_t from;
+
 		dropped = history->count == most;
-		if (dropped)
-			at -= drop_oldest(history) < at;
-		make_room(history);
-		memmove(history->range + at + 1, history->range + at,
-			(history->count++ - at) * sizeof(*history->range));
+		if (dropped) {
+			from = oldest_range(history);
+			free_place(history, &history->range[from]);
+		} else {
+			make_room(history);
+			from = history->count++;
+		}
+		at = move_free(history, from, at);
 	}
 	put(history, access, by, &history->range[at]);
 	return dropped;
