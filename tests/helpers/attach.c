@@ -6,8 +6,8 @@
  * OLD    1: the graphs were instantiated before CUPTI was first opened; 0: after that
  * LEVEL  graph, node (kernels of graphs), or none: no activity, callbacks only
  * END    stay: opened once, and activities are switched; unsubscribe; finalize: cuptiFinalize()
- *        from the thread that opened it; callback: from a callback, as a call of the driver returns;
- *        quiet: from that thread while no other one is in a call
+ *        from the thread that opened it; callback: from a callback, as a call of the driver
+ *        returns; quiet: from the thread that opened it while no other one is in a call
  * TIMES  how often it is opened and closed
  *
  * Prints the numbers of kernel and graph records.  A crash is the test's result.
