@@ -21,12 +21,6 @@ void *xcalloc(size_t count, size_t size);
 /* Of count elements; NULL for array: as malloc(). */
 void *xrealloc(void *array, size_t count, size_t size);
 
-/*
- * Asks for huge pages where memory was not used yet, as xcalloc() and xrealloc() do: filling it
- * takes a fraction of the page faults then, and reading it a fraction of the TLB misses.
- */
-void memory_advise(void *memory, size_t bytes);
-
 char *xstrdup(const char *text);
 
 /* As asprintf(). */

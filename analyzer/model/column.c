@@ -70,7 +70,6 @@ int column_open(struct column *column, struct scratch *scratch, size_t row_size,
 		fputs("cufence: out of memory\n", stderr);
 		return -1;
 	}
-	memory_advise(rows, most * row_size);
 	column->rows = rows;
 	return 0;
 }
