@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A ring cut by a process of its own, so that it stays bounded if the one that began it is killed:
- * it goes on until nothing in the folder is being traced any more.
- */
+/* A ring that is cut while a program runs, by whoever runs it. */
 #ifndef CUFENCE_RING_PROCESS_H
 #define CUFENCE_RING_PROCESS_H
-
-#include <sys/types.h>
 
 #include "ring.h"
 
 struct ring_process {
 	struct ring ring;
-	pid_t child; /* 0: none yet */
-	int is_stopped;
 };
 
-/* Call some ten times a second: starts the process, and stops it for as long as stop is set. */
+/* Call some ten times a second: cuts the ring unless stop is set. */
 void ring_process_look(struct ring_process *process, int stop);
 
-/* Ends the process once it has finished a cut in progress; nothing is cut after that. */
+/* Nothing is cut after that.  May be called again. */
 void ring_process_end(struct ring_process *process);
 
 #endif

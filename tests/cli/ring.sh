@@ -5,9 +5,7 @@
 . "$(dirname "$0")/lib.sh" "$@"
 here=$(cd "$(dirname "$0")" && pwd)
 cufence=$build/bin/cufence
-preload=$build/lib/libcufence.so
 needs "$cufence" "$build/tests/helpers/server" "$build/lib/libcufence.so"
-sanitized && preload="$(${CC:-gcc} -print-file-name=libasan.so) $preload"
 cd "$tmp" || exit 1
 . "$here/serve.sh"
 
@@ -126,45 +124,6 @@ kill -KILL "${started[-1]}"
 exec 4>&- 5<&-
 "$cufence" load "$trace" -o left.db >load.txt 2>&1
 has_finding "run was killed" left.db
-
-# "run" is killed: the ring stays one, until the program ends.
-serve_run --ring 1M --keep-trace -o orphan.db
-run=${started[-1]}
-drive 8000
-trace=$(trace)
-kill -KILL "$run"
-most=0
-drive 40000
-same "run was killed: still bounded: $most bytes" 1 $((most > 0 && most < 12000000))
-leave "run was killed"
-"$cufence" load "$trace" -o orphan.db >load.txt 2>&1
-same "run was killed: of the ring" 1 "$(query orphan.db "SELECT sum(work AND cause = 'ring') FROM recording")"
-for ((i = 0; i < 50; i++)); do
-	left=$(pgrep -f -- "--ring 1M --keep-trace -o orphan.db")
-	[ -n "$left" ] || break
-	sleep 0.1
-done
-same "run was killed: nothing of it is left" "" "$left"
-
-# LD_PRELOAD alone, and who cuts the ring on the other side of the folder.
-mkdir shared
-serve env CUFENCE_OUT="$PWD/shared" LD_LIBRARY_PATH="$build/sim" LD_PRELOAD="$preload" WITHOUT_GRAPH=1
-turns 10
-"$cufence" collect --folder shared --ring 1M 4>&- 5<&- &
-collector=$!
-started+=($collector)
-trace() { echo "$PWD"/shared/*.cft; }
-most=0
-drive 40000
-same "collect: bounded: $most bytes" 1 $((most > 0 && most < 12000000))
-leave "collect"
-kill -TERM $collector
-wait $collector
-same "collect: status" 0 $?
-"$cufence" load shared/*.cft -o collected.db >load.txt 2>&1
-has_finding "collect" collected.db
-same "collect: of the ring" 1 "$(query collected.db "SELECT sum(work AND cause = 'ring') FROM recording")"
-trace() { echo "$PWD"/*.traces-*/*.cft; }
 
 # A thread that has long been in a call is said to be there.
 export HANGS=1 CUFENCE_SIM_DEVICES=2
