@@ -163,7 +163,7 @@ int diff_print(struct db *diff, FILE *out)
 
 int diff_json(struct db *diff, FILE *out)
 {
-	sqlite3_stmt *q = db_prepare(diff,
+	return db_print_json(diff,
 		"SELECT json_object('tool', 'cufence',"
 		" 'runs_before', (SELECT count(*) FROM temp.run WHERE NOT after),"
 		" 'runs_after', (SELECT count(*) FROM temp.run WHERE after),"
@@ -182,12 +182,6 @@ int diff_json(struct db *diff, FILE *out)
 		"  'before_least_ns', before_least, 'before_most_ns', before_most,"
 		"  'after_least_ns', after_least, 'after_most_ns', after_most,"
 		"  'before_count', before_count, 'after_count', after_count)))"
-		" FROM (SELECT * FROM temp.change" BY_STATE ")");
-	int step = q ? db_step(q) : -1;
-
-	if (step > 0)
-		print_json(out, db_text(q, 0), strlen(db_text(q, 0)));
-	fputc('\n', out);
-	sqlite3_finalize(q);
-	return step > 0 ? 0 : -1;
+		" FROM (SELECT * FROM temp.change" BY_STATE ")",
+		out);
 }

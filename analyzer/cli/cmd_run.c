@@ -16,7 +16,7 @@
 #include "print.h"
 #include "rank.h"
 #include "report_request.h"
-#include "ring_process.h"
+#include "ring.h"
 #include "run.h"
 #include "run_folder.h"
 #include "run_settings.h"
@@ -152,7 +152,7 @@ static int has_end(const struct run_setting *settings)
 struct looks {
 	struct early early;
 	struct sampler sampler;
-	struct ring_process ring;
+	struct ring ring;
 };
 
 static void look(void *argument, int interrupts)
@@ -160,9 +160,10 @@ static void look(void *argument, int interrupts)
 	struct looks *looks = argument;
 
 	sampler_look(&looks->sampler);
-	early_look(&looks->early, interrupts);
 	/* A report is of what is there when it begins. */
-	ring_process_look(&looks->ring, looks->early.reporter != 0);
+	if (!looks->early.reporter)
+		ring_look(&looks->ring);
+	early_look(&looks->early, interrupts);
 }
 
 /* Sets the value of a variable unless it has one. */
@@ -193,7 +194,7 @@ static int check_looks(const struct arguments *arguments, struct looks *looks)
 			stderr);
 		return -1;
 	}
-	if (ring && !ring_read_size(ring, &looks->ring.ring)) {
+	if (ring && !ring_read_size(ring, &looks->ring)) {
 		print(stderr,
 			"cufence run: --ring is a time or a size, such as 30s or 64M, not '%s'\n",
 			ring);
@@ -317,7 +318,7 @@ int cmd_run(const struct arguments *arguments)
 	/* Nobody else uses a simulated device. */
 	environment.watch = environment.simulator ? NULL : &watch;
 	result.annotations = annotations;
-	looks.early.folder = looks.sampler.folder = looks.ring.ring.folder = folder.path;
+	looks.early.folder = looks.sampler.folder = looks.ring.folder = folder.path;
 	/* Turns of a range are counted by the recorder itself. */
 	looks.sampler.find_head = option(arguments, "--nvtx") ? NULL : analyze_find_head;
 	/* Turns of samples end no recording. */
@@ -325,9 +326,8 @@ int cmd_run(const struct arguments *arguments)
 	environment.look = look;
 	environment.argument = &looks;
 	status = run_program(arguments->operand, &environment, &started);
-	/* What they look at is not being traced any more. */
+	/* Nothing is sampled any more: the analysis of a window ends. */
 	sampler_release(&looks.sampler);
-	ring_process_end(&looks.ring);
 	/* A closed stderr must not keep the database from being written. */
 	signal(SIGPIPE, SIG_IGN);
 	memory_exit_status = status ? status : RUN_FAILED;
@@ -344,7 +344,7 @@ int cmd_run(const struct arguments *arguments)
 out:
 	watch_release(&watch);
 	sampler_release(&looks.sampler);
-	ring_process_end(&looks.ring);
+	ring_release(&looks.ring);
 	run_folder_release(&folder, keep);
 	run_environment_release(&environment);
 	program_release(&program);

@@ -223,7 +223,7 @@ static void release_process(struct loaded_process *p)
 	free(p->since.is_work);
 	free(p->host_run);
 	free(p->usage);
-	free(p->told);
+	free(p->rank_properties);
 	free(p->context);
 	for (size_t i = 0; i < p->thread_count; i++)
 		free(p->thread[i].call);

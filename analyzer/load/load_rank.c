@@ -18,21 +18,21 @@ void loader_note_rank(struct loader *loader, const struct property_record *prope
 {
 	if (is_named(property, host, strlen(host)) ||
 		(property->name_length > strlen(env) && !memcmp(property->data, env, strlen(env))))
-		*array_push(loader->p.told, loader->p.told_count) = property;
+		*array_push(loader->p.rank_properties, loader->p.rank_property_count) = property;
 }
 
 /* NULL: the trace does not have it. */
 static const struct property_record *find(const struct loaded_process *p, const char *prefix,
 	const char *name)
 {
-	for (size_t i = 0; i < p->told_count; i++) {
-		const struct property_record *told = p->told[i];
+	for (size_t i = 0; i < p->rank_property_count; i++) {
+		const struct property_record *property = p->rank_properties[i];
 		size_t length = strlen(prefix);
 
-		if (told->name_length == length + strlen(name) &&
-			!memcmp(told->data, prefix, length) &&
-			!memcmp(told->data + length, name, strlen(name)))
-			return told;
+		if (property->name_length == length + strlen(name) &&
+			!memcmp(property->data, prefix, length) &&
+			!memcmp(property->data + length, name, strlen(name)))
+			return property;
 	}
 	return NULL;
 }

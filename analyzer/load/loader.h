@@ -169,9 +169,9 @@ struct loaded_process {
 	const struct window_record **window;
 	size_t window_count;
 	struct trace_since since;
-	unsigned since_cause;                /* enum window_cause */
-	const struct property_record **told; /* what load_rank.c reads */
-	size_t told_count;
+	unsigned since_cause; /* enum window_cause */
+	const struct property_record **rank_properties;
+	size_t rank_property_count;
 	struct loaded_usage *usage;
 	size_t usage_count;
 	struct loaded_context *context;

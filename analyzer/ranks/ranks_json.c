@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
-#include "print.h"
 #include "ranks.h"
 
 /* All of a merged database but the times that do not deviate.  Members are named by their ids. */
@@ -32,12 +29,5 @@ static const char json_sql[] =
 
 int ranks_json(struct db *merged, FILE *out)
 {
-	sqlite3_stmt *q = db_prepare(merged, json_sql);
-	int step = q ? db_step(q) : -1;
-
-	if (step > 0)
-		print_json(out, db_text(q, 0), strlen(db_text(q, 0)));
-	fputc('\n', out);
-	sqlite3_finalize(q);
-	return step > 0 ? 0 : -1;
+	return db_print_json(merged, json_sql, out);
 }

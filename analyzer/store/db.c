@@ -348,3 +348,15 @@ const char *db_text(sqlite3_stmt *stmt, int column)
 
 	return text ? text : "";
 }
+
+int db_print_json(struct db *db, const char *sql, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db, sql);
+	int step = q ? db_step(q) : -1;
+
+	if (step > 0)
+		print_json(out, db_text(q, 0), strlen(db_text(q, 0)));
+	fputc('\n', out);
+	sqlite3_finalize(q);
+	return step > 0 ? 0 : -1;
+}

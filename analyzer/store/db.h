@@ -16,6 +16,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sqlite3.h>
 
 #define DB_APPLICATION_ID 0x63756665 /* of schema.def; in every cufence database */
@@ -100,5 +101,8 @@ const char *db_text(sqlite3_stmt *stmt, int column);
 
 /* NULL for db_bind's "I". */
 #define DB_NULL INT64_MIN
+
+/* Prints the JSON text that a query returns, and a line's end.  0, or -1 after a message. */
+int db_print_json(struct db *db, const char *sql, FILE *out);
 
 #endif

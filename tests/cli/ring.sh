@@ -5,7 +5,9 @@
 . "$(dirname "$0")/lib.sh" "$@"
 here=$(cd "$(dirname "$0")" && pwd)
 cufence=$build/bin/cufence
+preload=$build/lib/libcufence.so
 needs "$cufence" "$build/tests/helpers/server" "$build/lib/libcufence.so"
+sanitized && preload="$(${CC:-gcc} -print-file-name=libasan.so) $preload"
 cd "$tmp" || exit 1
 . "$here/serve.sh"
 
@@ -124,6 +126,26 @@ kill -KILL "${started[-1]}"
 exec 4>&- 5<&-
 "$cufence" load "$trace" -o left.db >load.txt 2>&1
 has_finding "run was killed" left.db
+
+# LD_PRELOAD alone, and "collect" on the other side of the folder.
+mkdir shared
+serve env CUFENCE_OUT="$PWD/shared" LD_LIBRARY_PATH="$build/sim" LD_PRELOAD="$preload" WITHOUT_GRAPH=1
+turns 10
+"$cufence" collect --folder shared --ring 8M 4>&- 5<&- &
+collector=$!
+started+=($collector)
+trace() { echo "$PWD"/shared/*.cft; }
+drive 60000
+leave "collect"
+kill -TERM $collector
+wait $collector
+same "collect: status" 0 $?
+written=$("$cufence" dump "$(trace)" | sed -n '1s/.* written=//p')
+same "collect: bounded: $most of $written bytes" 1 $((most > 4000000 && most < 16000000 && most < written / 2))
+"$cufence" load shared/*.cft -o collected.db >load.txt 2>&1
+has_finding "collect" collected.db
+same "collect: of the ring" 1 "$(query collected.db "SELECT sum(work AND cause = 'ring') FROM recording")"
+trace() { echo "$PWD"/*.traces-*/*.cft; }
 
 # A thread that has long been in a call is said to be there.
 export HANGS=1 CUFENCE_SIM_DEVICES=2
