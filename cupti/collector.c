@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "buffers.h"
 #include "cupti_api.h"
 #include "decode.h"
 #include "flusher.h"
+#include "gate.h"
 #include "holder.h"
 #include "join.h"
 #include "origin.h"
@@ -21,30 +23,26 @@
 #include "system.h"
 #include "window.h"
 
-#define BUFFERS 64
-/*
- * Deliveries for which a buffer rests before CUPTI gets it again.  CUPTI 13.0 writes to buffers
- * that it has delivered: a JAX program with graphs crashed in 5 of 5 runs with buffers of 32 KiB
- * that were used again, and in none of 6 without (H200).  While it rests it takes addresses only.
- */
-#define RESTING 1024
 #define FLUSH_SLICES 100 /* of 10 ms: patience with a flush on another thread */
+#define REST_MS 100      /* after a window, for the operations in progress at its end */
+#define GATE_MS 20       /* patience with calls in progress */
+#define GATE_TRIES 50    /* REST_MS apart */
 
 static struct {
 	_Atomic int started;
-	_Atomic int waits;          /* paused: CUPTI is opened with the first window */
+	_Atomic int waits;          /* paused: CUPTI is opened with the next window */
+	_Atomic int rests;          /* after a window: CUPTI is to be closed */
+	int leaves;                 /* it can be closed after a window */
+	unsigned tries;             /* to close it */
+	uint32_t base;              /* added to its correlation ids, which start anew with it */
 	_Atomic int without_graphs; /* it must not time graphs */
+	_Atomic uint32_t graphs;    /* how many of those are counted */
 	_Atomic int ended;          /* the process exits: nothing is delivered by itself any more */
 	_Atomic uint32_t flushing;  /* 1: some thread flushes */
 	_Atomic int forced;         /* records of operations in progress are delivered, too */
 	struct cupti_api api;
 	CUpti_SubscriberHandle subscriber;
-	_Atomic(uint8_t *) spare[BUFFERS], resting[RESTING];
-	_Atomic unsigned rested; /* deliveries */
 } collector;
-
-/* Before 12.9 CUPTI crashes without a buffer: unwanted records are written here instead. */
-static uint8_t discard[65536] __attribute__((aligned(8)));
 
 static void set_state(uint32_t state, uint32_t error)
 {
@@ -57,36 +55,10 @@ static void set_state(uint32_t state, uint32_t error)
 static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
 	int saved = errno;
-	uint8_t *found = NULL;
 
-	for (unsigned i = 0; i < BUFFERS && !found; i++)
-		found = atomic_exchange(&collector.spare[i], NULL);
-	if (!found) {
-		found = system_map(SELECTION_BUFFER_BYTES, 0, -1, 0);
-		if (found == MAP_FAILED)
-			found = discard;
-	}
-	*buffer = found;
-	*size = found == discard ? sizeof(discard) : SELECTION_BUFFER_BYTES;
+	*buffer = buffer_take(size);
 	*max_records = 0;
 	errno = saved;
-}
-
-static void return_buffer(uint8_t *delivered)
-{
-	unsigned place = atomic_fetch_add(&collector.rested, 1) % RESTING;
-	uint8_t *none, *buffer;
-
-	if (system_map_over(delivered, SELECTION_BUFFER_BYTES))
-		return;
-	buffer = atomic_exchange(&collector.resting[place], delivered);
-	for (unsigned i = 0; buffer && i < BUFFERS; i++) {
-		none = NULL;
-		if (atomic_compare_exchange_strong(&collector.spare[i], &none, buffer))
-			return;
-	}
-	if (buffer)
-		system_unmap(buffer, SELECTION_BUFFER_BYTES);
 }
 
 static void write_operation(struct thread_state *thread, const struct decoded *operation)
@@ -108,7 +80,7 @@ static void write_operation(struct thread_state *thread, const struct decoded *o
 	record->dst = operation->dst;
 	record->start = operation->start;
 	record->end = operation->end;
-	record->correlation = operation->correlation;
+	record->correlation = operation->correlation ? operation->correlation + collector.base : 0;
 	record->context = (uint16_t)operation->context;
 	record->device = (uint16_t)operation->device;
 	record->stream = operation->stream;
@@ -123,10 +95,16 @@ static void write_operation(struct thread_state *thread, const struct decoded *o
  * CUPTI 13.0 crashes in the launch of a graph that was instantiated while graphs were not recorded.
  * Graphs are therefore recorded outside of windows too, and launches outside are dropped here by
  * correlation id; all launches, if graphs must not be timed (attach()): some of their nodes might
- * be.  Ids count up, so a slot is free long before it is reused.
+ * be.  So is all work between a window's end and the closing of CUPTI.  Ids count up, so a slot is
+ * free long before it is reused.
  */
 #define PASSED_SLOTS (1u << 16)
-static _Atomic uint32_t passed_graphs[PASSED_SLOTS];
+static _Atomic uint32_t passed[PASSED_SLOTS];
+
+static void pass_by(uint32_t correlation)
+{
+	passed[correlation % PASSED_SLOTS] = correlation;
+}
 
 static int launches_graph(CUpti_CallbackId id)
 {
@@ -135,9 +113,8 @@ static int launches_graph(CUpti_CallbackId id)
 
 static int passed_by(const struct decoded *operation)
 {
-	return (operation->kind == DEVICE_GRAPH || collector.without_graphs) &&
-		operation->correlation &&
-		passed_graphs[operation->correlation % PASSED_SLOTS] == operation->correlation;
+	return operation->correlation &&
+		passed[operation->correlation % PASSED_SLOTS] == operation->correlation;
 }
 
 static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
@@ -150,7 +127,7 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 	struct decoded operation;
 	size_t dropped = 0;
 
-	if (buffer == discard) {
+	if (buffer_is_dropped(buffer)) {
 		trace_count(&shim.writer, COUNT_DROPPED_DEVICE, 1);
 		return;
 	}
@@ -165,7 +142,7 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 		dropped)
 		trace_count(&shim.writer, COUNT_DROPPED_DEVICE, dropped);
 	window_grown();
-	return_buffer(buffer);
+	buffer_return(buffer);
 	thread->busy = was_busy;
 	errno = saved;
 }
@@ -195,7 +172,7 @@ static void bypassed(struct thread_state *thread, CUpti_CallbackId id,
 		return;
 	record->head.flags = CALL_FROM_CALLBACK;
 	record->call = (uint16_t)(type - call_types);
-	record->correlation = data->correlationId;
+	record->correlation = data->correlationId + collector.base;
 	record->enter = *enter;
 	record->duration = now - *enter > UINT32_MAX ? UINT32_MAX : (uint32_t)(now - *enter);
 	if (data->functionReturnValue)
@@ -214,8 +191,7 @@ static COLD void seen_alone(struct thread_state *thread, CUpti_CallbackId id,
 		return;
 	/* Without a wrapper the call may have begun before the window opened. */
 	if (shim.outside) {
-		if (launches_graph(id))
-			passed_graphs[data->correlationId % PASSED_SLOTS] = data->correlationId;
+		pass_by(data->correlationId);
 		return;
 	}
 	thread->busy = STACK_PLACE;
@@ -237,8 +213,9 @@ static HOT void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti
 		seen_alone(thread, id, data);
 	} else if (data->callbackSite == CUPTI_API_ENTER) {
 		if (UNLIKELY(collector.without_graphs) && launches_graph(id))
-			passed_graphs[data->correlationId % PASSED_SLOTS] = data->correlationId;
-		thread->correlation = data->correlationId;
+			pass_by(data->correlationId);
+		thread->correlation = data->correlationId + collector.base;
+		thread->announced = thread->correlation;
 		thread->cupti_context = data->contextUid;
 	}
 }
@@ -394,6 +371,8 @@ static void report_not_loaded(const char *path)
 	origin_print_message(text);
 }
 
+static uint32_t rest(void);
+
 static void start(struct thread_state *thread)
 {
 	const char *path = origin_setting("CUFENCE_CUPTI");
@@ -403,7 +382,8 @@ static void start(struct thread_state *thread)
 		set_state(CUPTI_STATE_OFF, 0);
 		return;
 	}
-	if (cupti_api_open(&collector.api, path && *path ? path : NULL)) {
+	if (!collector.api.library && cupti_api_open(&collector.api, path && *path ? path : NULL)) {
+		collector.api.library = NULL;
 		set_state(CUPTI_STATE_ABSENT, 0);
 		if (path && *path)
 			report_not_loaded(path);
@@ -427,7 +407,7 @@ static void start(struct thread_state *thread)
 	 */
 	if (shim.outside)
 		collector_window(0);
-	flusher_start(deliver, flush_period(), &shim.writer.header->control);
+	flusher_start(deliver, rest, flush_period(), &shim.writer.header->control);
 }
 
 void collector_start(void)
@@ -447,19 +427,81 @@ void collector_start(void)
 }
 
 /*
- * CUPTI is opened in a process that has used CUDA without it.  CUPTI 13.0 crashes in the launch of
- * a graph that was made while graphs were not recorded: if there may be one, graphs are not timed
- * for the rest of the process.  From here on it stays: closing it (cuptiFinalize) needs all threads
- * to be outside of CUDA, and takes it from others in the process who use it (tests/gpu/attach).
+ * CUPTI is opened for a window of a process that was paused.  CUPTI 13.0 crashes in the launch of a
+ * graph that was made while graphs were not recorded, and once graphs were timed as a whole it
+ * cannot be closed and opened again: so it never times them here.
  */
 static void attach(struct thread_state *thread)
 {
-	uint32_t older = window_older_graphs();
+	uint32_t older = window_graphs();
 
-	collector.without_graphs = older != 0;
+	collector.without_graphs = 1;
 	start(thread);
-	if (shim.device_clock)
-		trace_count(&shim.writer, COUNT_OLDER_GRAPHS, older);
+	if (!shim.device_clock)
+		return;
+	trace_count(&shim.writer, COUNT_OLDER_GRAPHS, older - collector.graphs);
+	collector.graphs = older;
+	collector.leaves = collector.api.cuptiFinalize && collector.api.cuptiActivityDisable &&
+		flusher_runs() && gate_works();
+}
+
+/*
+ * Once CUPTI has timed kernels each launch takes a microsecond longer, whatever is disabled, until
+ * cuptiFinalize().  That works only while no thread is in a call of CUDA, and only if no work was
+ * submitted between it and the end of the activities (tests/gpu/attach).
+ */
+static void close_cupti(struct thread_state *thread)
+{
+	disable_activities();
+	flush_all();
+	clock_calibrate(thread, 20);
+	collector.api.cuptiUnsubscribe(collector.subscriber);
+	collector.api.cuptiFinalize();
+	shim.device_clock = NULL;
+	collector.base = gate_announced();
+	for (unsigned i = 0; i < PASSED_SLOTS; i++)
+		passed[i] = 0;
+	collector.rests = 0;
+	collector.waits = 1;
+	trace_count(&shim.writer, COUNT_DETACHED, 1);
+}
+
+static void disable(void)
+{
+	disable_activities();
+	set_callbacks(0);
+}
+
+/* On the flusher's thread, some time after a window: returns the ms until it is to try again. */
+static uint32_t rest(void)
+{
+	struct thread_state *thread = thread_state();
+	uint32_t again = 0;
+
+	if (shim.stage != SHIM_ON || !window_hold())
+		return REST_MS;
+	if (!collector.rests || atomic_exchange(&collector.flushing, 1)) {
+		again = collector.rests ? REST_MS : 0;
+		window_release();
+		return again;
+	}
+	thread->busy = STACK_PLACE;
+	if (collector.ended || !*shim.alive) {
+		collector.rests = 0;
+	} else if (gate_close(GATE_MS)) {
+		close_cupti(thread);
+		gate_open();
+	} else if (++collector.tries < GATE_TRIES) {
+		again = REST_MS;
+	} else {
+		/* It stays. */
+		disable();
+		collector.rests = collector.leaves = 0;
+	}
+	thread->busy = 0;
+	end_flush();
+	window_release();
+	return again;
 }
 
 void collector_flush(int last)
@@ -505,23 +547,35 @@ void collector_window(int open)
 	if (!shim.device_clock || !*shim.alive || !collector.api.cuptiActivityDisable)
 		return;
 	thread->busy = STACK_PLACE;
-	if (open) {
+	if (open && !atomic_exchange(&collector.rests, 0)) {
 		/*
 		 * An operation whose correlation id was not announced could not be matched to a
 		 * call.
 		 */
 		set_callbacks(1);
 		enable_activities();
-	} else {
-		disable_activities();
-		set_callbacks(0);
+	} else if (!open) {
+		if (!collector.leaves)
+			disable();
 		if (begin_flush()) {
 			collector.api.cuptiActivityFlushAll(0);
 			end_flush();
 		}
+		collector.tries = 0;
+		collector.rests = collector.leaves;
+		if (collector.leaves)
+			flusher_rest(REST_MS);
 	}
 	thread->busy = was_busy;
 	errno = saved;
+}
+
+void collector_graph(void)
+{
+	if (!collector.without_graphs || !shim.device_clock)
+		return;
+	trace_count(&shim.writer, COUNT_OLDER_GRAPHS, 1);
+	collector.graphs++;
 }
 
 void collector_child(void)
@@ -531,7 +585,8 @@ void collector_child(void)
 		memset(&collector.api, 0, sizeof(collector.api));
 	else
 		collector.started = 0;
-	collector.ended = collector.waits = collector.without_graphs = 0;
+	collector.ended = collector.waits = collector.rests = collector.without_graphs = 0;
+	collector.base = collector.graphs = 0;
 	collector.flushing = 0;
 	collector.forced = 0;
 	flusher_child();

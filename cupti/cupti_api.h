@@ -19,6 +19,7 @@
 	X(cuptiActivityFlushAll, 1) \
 	X(cuptiGetTimestamp, 1) \
 	X(cuptiActivityDisable, 0) \
+	X(cuptiFinalize, 0) \
 	X(cuptiGetVersion, 0) \
 	X(cuptiActivityGetNumDroppedRecords, 0)
 

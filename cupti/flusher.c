@@ -14,11 +14,14 @@ __asm__(".symver pthread_sigmask, pthread_sigmask@GLIBC_2.2.5");
 #endif
 
 #define SLICE_MS 10
+#define IDLE_MS 1000 /* a call of flusher_rest() that comes just before the wait is seen then */
 
 static struct {
 	_Atomic uint32_t *asked, *done; /* requests; in the page */
 	_Atomic int running;
 	void (*deliver)(int asked);
+	uint32_t (*rest)(void);
+	_Atomic uint32_t soon; /* ms after which rest() is due, 0: it is not */
 	uint32_t period;
 } flusher;
 
@@ -29,25 +32,38 @@ static void *run(void *unused)
 	is_flusher = 1;
 	pthread_setname_np(pthread_self(), "cufence");
 	for (;;) {
-		uint32_t done = *flusher.done, asked;
+		uint32_t done = *flusher.done, asked, soon = flusher.soon;
 
-		system_wait(flusher.asked, done, flusher.period);
+		system_wait(flusher.asked, done,
+			soon                     ? soon
+				: flusher.period ? flusher.period
+						 : IDLE_MS);
 		asked = *flusher.asked;
 		if (asked != done || flusher.period)
 			flusher.deliver(asked != done);
+		if (soon && asked == done) {
+			flusher.soon = 0;
+			soon = flusher.rest();
+			if (soon)
+				flusher.soon = soon;
+		}
 		*flusher.done = asked;
 		system_wake(flusher.done);
 	}
 	return unused;
 }
 
-void flusher_start(void (*deliver)(int asked), uint32_t period, struct trace_control *page)
+void flusher_start(void (*deliver)(int asked), uint32_t (*rest)(void), uint32_t period,
+	struct trace_control *page)
 {
 	pthread_attr_t detached;
 	sigset_t all, before;
 	pthread_t thread;
 
+	if (flusher.running)
+		return;
 	flusher.deliver = deliver;
+	flusher.rest = rest;
 	flusher.period = period;
 	flusher.asked = (_Atomic uint32_t *)&page->flushes;
 	flusher.done = (_Atomic uint32_t *)&page->flushed;
@@ -80,7 +96,20 @@ void flusher_ask(uint32_t ms)
 	}
 }
 
+void flusher_rest(uint32_t ms)
+{
+	flusher.soon = ms;
+	if (flusher.running)
+		system_wake(flusher.asked);
+}
+
+int flusher_runs(void)
+{
+	return flusher.running;
+}
+
 void flusher_child(void)
 {
+	flusher.soon = 0;
 	flusher.running = 0;
 }

@@ -18,9 +18,17 @@
 
 /*
  * Starts the thread, which calls deliver(0) after each period (ms; 0: none) and deliver(1) when
- * asked, here or in the page.  Does nothing if there can be no further thread.
+ * asked, here or in the page; and rest() when flusher_rest() asked for it, again after as many ms as it
+ * returns, until that is 0.  Does nothing if there can be no further thread, or if there is one.
  */
-void flusher_start(void (*deliver)(int asked), uint32_t period, struct trace_control *page);
+void flusher_start(void (*deliver)(int asked), uint32_t (*rest)(void), uint32_t period,
+	struct trace_control *page);
+
+/* Whether there is that thread. */
+int flusher_runs(void);
+
+/* Calls rest() on it in about so many ms. */
+void flusher_rest(uint32_t ms);
 
 /*
  * Returns when deliver(1) has run, after ms at the latest, at once without the thread and on the

@@ -21,8 +21,14 @@ void collector_flush(int last);
  */
 void collector_ask(uint32_t ms);
 
-/* 1: enables operations and calls in CUPTI; 0: flushes and disables them. */
+/*
+ * 1: enables operations and calls in CUPTI; 0: flushes and disables them, and in a process that was
+ * paused before it was opened closes it a little later.
+ */
 void collector_window(int open);
+
+/* An executable graph was made: it may never be timed. */
+void collector_graph(void);
 
 /* In a forked child: CUPTI must not be used again if the parent had started it. */
 void collector_child(void);

@@ -6,6 +6,7 @@
 #include "allocation.h"
 #include "collector.h"
 #include "fields.h"
+#include "gate.h"
 #include "guarded.h"
 #include "host_functions.h"
 #include "resolve.h"
@@ -168,6 +169,8 @@ static ALWAYS_INLINE void after(enum call_kind kind, unsigned traits, uint64_t *
 		context_retained(field[0], field[1]);
 	if (kind == KIND_CAPTURE_BEGIN)
 		window_capture(1);
+	if (kind == KIND_GRAPH_INSTANTIATE)
+		window_graph();
 	if (guarded_wants(kind) && UNLIKELY(shim.guard != NULL))
 		guarded_called(frame, kind, traits, field);
 }
@@ -207,6 +210,7 @@ static ALWAYS_INLINE void after(enum call_kind kind, unsigned traits, uint64_t *
 				fields(void) call_stage; \
 			} \
 			(void)call_at; \
+			gate_leave(thread_state(), (uintptr_t)__builtin_frame_address(0)); \
 			return call_result; \
 		} \
 		uint64_t call_field[count ? count : 1] = { 0 }; /* each set once, here */ \

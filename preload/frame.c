@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "gate.h"
 #include "holding.h"
 #include "hot.h"
 #include "lives.h"
@@ -51,7 +52,8 @@ static void recover(struct thread_state *thread)
 }
 
 /* 1: the thread is ready, or would be inside a window while this call is recorded anyway. */
-static COLD int make_ready(struct thread_state *thread, enum call_id id, uintptr_t frame)
+static COLD int make_ready(struct thread_state *thread, enum call_id id, unsigned flags,
+	uintptr_t frame)
 {
 	int saved = errno;
 
@@ -60,8 +62,13 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id, uintptr
 	errno = saved;
 	if (thread->busy || !shim_start())
 		return 0;
-	if (shim.outside && !window_admits(thread, call_types[id].kind, frame))
-		return 0;
+	if (shim.outside) {
+		if (!(flags & FRAME_HOST))
+			gate_enter(thread, frame);
+		errno = saved;
+		if (!window_admits(thread, call_types[id].kind, frame))
+			return 0;
+	}
 	if (thread->generation != shim.generation) {
 		thread->busy = frame;
 		thread_begin(thread);
@@ -81,7 +88,8 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id, uintptr
 
 int frame_admits(struct thread_state *thread, enum call_id id, void *frame_address)
 {
-	return thread_is_ready(thread) || make_ready(thread, id, (uintptr_t)frame_address);
+	return thread_is_ready(thread) ||
+		make_ready(thread, id, FRAME_HOST, (uintptr_t)frame_address);
 }
 
 /* Clears the members that a record uses, except those set by poll_begin(). */
@@ -104,7 +112,7 @@ static inline int begin(struct thread_state *thread, struct call_frame *frame, e
 	if (!depth) {
 		thread->outermost = (uintptr_t)frame_address + !!(flags & FRAME_RUNTIME);
 		thread->caller = ((const uint32_t *)frame_address)[2];
-		thread->polled = 0;
+		thread->polled = (int)(flags & FRAME_HOST);
 		thread->site = site_find(thread, frame_address);
 	}
 	frame->flags = (uint16_t)(flags | (depth ? CALL_NESTED : 0));
@@ -129,7 +137,8 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 {
 	struct thread_state *thread = thread_state();
 
-	if (UNLIKELY(!thread_is_ready(thread)) && !make_ready(thread, id, (uintptr_t)frame_address))
+	if (UNLIKELY(!thread_is_ready(thread)) &&
+		!make_ready(thread, id, flags, (uintptr_t)frame_address))
 		return 0;
 	thread->busy = (uintptr_t)frame_address;
 	clear(frame);
@@ -312,6 +321,8 @@ static inline void end(struct thread_state *thread, const struct call_frame *fra
 static inline void leave(struct thread_state *thread, const struct call_frame *frame)
 {
 	thread->depth = frame->flags & CALL_NESTED ? thread->depth - 1 : 0;
+	if (UNLIKELY(thread->inside) && !thread->depth)
+		gate_leave(thread, thread->outermost & ~(uintptr_t)1);
 }
 
 /*
@@ -365,7 +376,8 @@ COLD int frame_touched(uintptr_t address, int write, const void *context, void *
 	int saved = errno;
 
 	if (thread->busy || thread_depth(thread, FRAME_HOST, frame_address) || !*shim.alive ||
-		(!thread_is_ready(thread) && !make_ready(thread, id, (uintptr_t)frame_address)))
+		(!thread_is_ready(thread) &&
+			!make_ready(thread, id, FRAME_HOST, (uintptr_t)frame_address)))
 		return 0;
 	thread->busy = (uintptr_t)frame_address;
 	clear(&frame);
@@ -415,7 +427,8 @@ HOT int poll_begin(struct call_frame *frame, enum call_id id, unsigned flags, vo
 	struct thread_state *thread = thread_state();
 	int depth;
 
-	if (UNLIKELY(!thread_is_ready(thread)) && !make_ready(thread, id, (uintptr_t)frame_address))
+	if (UNLIKELY(!thread_is_ready(thread)) &&
+		!make_ready(thread, id, flags, (uintptr_t)frame_address))
 		return 0;
 	thread->busy = (uintptr_t)frame_address;
 	depth = begin(thread, frame, id, flags, frame_address);

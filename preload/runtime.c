@@ -9,6 +9,7 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
+#include "gate.h"
 #include "resolve.h"
 #include "shim.h"
 
@@ -55,8 +56,11 @@ static inline unsigned query_flag(enum call_id id)
 \
 		if (!call_real) \
 			return cudaErrorSharedObjectInitFailed; \
-		if (!call_begin(&call_frame, id, call_flags, __builtin_frame_address(0), 0)) \
-			return call_real args; \
+		if (!call_begin(&call_frame, id, call_flags, __builtin_frame_address(0), 0)) { \
+			call_result = call_real args; \
+			gate_leave(thread_state(), (uintptr_t)__builtin_frame_address(0)); \
+			return call_result; \
+		} \
 		call_result = call_real args; \
 		call_end(&call_frame, call_flags, (int)call_result, NULL, 0); \
 		return call_result; \

@@ -14,6 +14,7 @@
 #include "allocation.h"
 #include "collector.h"
 #include "faults.h"
+#include "gate.h"
 #include "guarded.h"
 #include "holding.h"
 #include "host_functions.h"
@@ -108,6 +109,7 @@ static void thread_ended(void *value)
 {
 	struct thread_state *thread = thread_state();
 
+	gate_forget(thread);
 	if (thread->generation != shim.generation)
 		return;
 	if (lives_has(thread))
@@ -166,6 +168,11 @@ static void thread_name(struct thread_state *thread)
 	trace_commit(&thread->chunk);
 }
 
+void thread_watch(struct thread_state *thread)
+{
+	pthread_setspecific(thread_key, thread);
+}
+
 void thread_begin(struct thread_state *thread)
 {
 	struct trace_chunk chunk = { 0 };
@@ -183,7 +190,7 @@ void thread_begin(struct thread_state *thread)
 		system_advise(thread->tables, sizeof(*thread->tables), MADV_DONTNEED);
 	chunk.thread = (uint32_t)syscall(SYS_gettid);
 	thread->chunk = chunk;
-	pthread_setspecific(thread_key, thread);
+	thread_watch(thread);
 	thread_name(thread);
 }
 
@@ -401,6 +408,7 @@ static void become_child(void)
 	host_functions_reset();
 	context_reset();
 	lives_reset();
+	gate_reset();
 	spare.count = 0;
 	spare.lock = 0;
 	site_reset();

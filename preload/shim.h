@@ -159,6 +159,7 @@ struct thread_state {
 	uint32_t armed;
 	uint32_t caller;     /* lower half of the return address of that wrapper */
 	uintptr_t outermost; /* its frame address, + 1 for a runtime call */
+	uintptr_t inside;    /* frame of an unrecorded call in progress, 0: none (gate.h) */
 	uint64_t seen;       /* ticks at the last entry or exit of a call that is no query */
 	/*
 	 * FRAME_QUERY: its last driver call; FRAME_UNTIMED: the outermost call itself, before that.
@@ -173,6 +174,8 @@ struct thread_state {
 	uint32_t bypassing;   /* CUPTI's id of a call in progress without a wrapper */
 	uint32_t passed_by;   /* number of the window before which an unrecorded call began */
 	uint32_t ready;       /* generation if chunk and tables exist, else 0 */
+	uint32_t known;       /* generation of the shim in which the gate knows the thread */
+	uint32_t announced;   /* the largest id that was in correlation */
 	uint32_t switches[2]; /* voluntary and involuntary ones, at the last reading of usage */
 } __attribute__((aligned(64)));
 
@@ -360,6 +363,9 @@ void shim_resume(void);
  * shim.generation.  Resets the thread's state before any of it is used.
  */
 void thread_begin(struct thread_state *thread);
+
+/* Its end will be noticed. */
+void thread_watch(struct thread_state *thread);
 
 /* Allocates the thread's tables.  Returns 0, or -1 when out of memory.  Keeps errno. */
 int thread_equip(struct thread_state *thread);

@@ -24,7 +24,7 @@ static struct {
 	_Atomic int captures;      /* in progress */
 	_Atomic uint32_t opened;   /* number of windows so far */
 	_Atomic uint64_t turn;     /* ranges that ended inside */
-	_Atomic uint32_t older;    /* live executable graphs that CUPTI has not seen made */
+	_Atomic uint32_t graphs;   /* executables that were made so far */
 	int by_profiler, by_range; /* settings */
 	int in_session;            /* who may start it again */
 	uint64_t turns;            /* of the range, 0: no limit */
@@ -94,7 +94,7 @@ void window_init(void)
 	window.captures = 0;
 	window.opened = 0;
 	window.turn = 0;
-	window.older = 0;
+	window.graphs = 0;
 	window.by_profiler = is_on("CUFENCE_PROFILER");
 	window.by_range = is_set("CUFENCE_NVTX");
 	window.opens = delay ? now + delay : 0;
@@ -381,7 +381,6 @@ int window_admits(struct thread_state *thread, enum call_kind kind, uintptr_t fr
 		return 1;
 	if (is_over() && !window.in_session)
 		return 0;
-	window.older += kind == KIND_GRAPH_INSTANTIATE;
 	if (window.captures > 0 || !kind_has(kind, K_WINDOWED))
 		return 1;
 	thread->passed_by = window.opened + 1;
@@ -465,7 +464,23 @@ void window_choose_chunk(struct thread_state *thread)
 		lives_leave(thread);
 }
 
-uint32_t window_older_graphs(void)
+void window_graph(void)
 {
-	return window.older;
+	window.graphs++;
+	collector_graph();
+}
+
+uint32_t window_graphs(void)
+{
+	return window.graphs;
+}
+
+int window_hold(void)
+{
+	return !atomic_exchange(&window.lock, 1);
+}
+
+void window_release(void)
+{
+	atomic_store(&window.lock, 0);
 }

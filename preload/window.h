@@ -66,8 +66,14 @@ int window_is_paused(void);
 /* The thread is ready to write: it does so to the trace, or to its private memory (lives.h). */
 void window_choose_chunk(struct thread_state *thread);
 
-/* Number of executable graphs that were made outside of windows. */
-uint32_t window_older_graphs(void);
+/* An executable graph was made. */
+void window_graph(void);
+/* Number of those so far. */
+uint32_t window_graphs(void);
+
+/* Returns 1 if windows neither open nor close until window_release(). */
+int window_hold(void);
+void window_release(void);
 
 /* Number of captures in progress, on all threads. */
 int window_captures(void);

@@ -73,6 +73,12 @@ struct sim_tool {
 /* Installs the only tool, or removes it if NULL. The structure must stay valid. */
 void sim_tool_install(const struct sim_tool *tool);
 
+/*
+ * The tool is closed: correlation ids start anew.  Returns how many calls of calls.def are in
+ * progress.
+ */
+unsigned sim_tool_finalize(void);
+
 /* Is this driver call of calls.def implemented? Others are in cuda_missing.def. */
 bool cufence_sim_supports(const char *symbol);
 

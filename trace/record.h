@@ -84,7 +84,8 @@ enum trace_cupti_state {
 	X(QUICK_QUERIES, quick_queries)       /* calls with TRAIT_SELDOM that are not recorded */ \
 	X(OLDER_GRAPHS, older_graphs)   /* executables made before CUPTI: graphs are not timed */ \
 	X(EMPTY_WINDOWS, empty_windows) /* samples without a call, by who asked */ \
-	X(TURN_WINDOWS, turn_windows)   /* samples that began and ended with a turn */
+	X(TURN_WINDOWS, turn_windows)   /* samples that began and ended with a turn */ \
+	X(DETACHED, detached)           /* times that CUPTI was closed after a window */
 
 enum trace_counter {
 #define X(counter, name) COUNT_##counter,

@@ -210,6 +210,23 @@ static inline int system_readable(uintptr_t address)
 	return syscall(SYS_rt_sigprocmask, -1, address, NULL, sizeof(uint64_t)) && errno == EINVAL;
 }
 
+/* Returns 0, or -1 where the kernel has no such barrier; a command of membarrier(2). */
+static inline int system_barrier(int command)
+{
+	return syscall(SYS_membarrier, command, 0, 0) ? -1 : 0;
+}
+
+static inline int system_thread(void)
+{
+	return (int)syscall(SYS_gettid);
+}
+
+/* Whether this process has a thread of that number. */
+static inline int system_thread_lives(int thread)
+{
+	return !syscall(SYS_tgkill, (int)syscall(SYS_getpid), thread, 0) || errno != ESRCH;
+}
+
 static inline void system_sleep(long ns)
 {
 	struct timespec time = { 0, ns };

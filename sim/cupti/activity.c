@@ -29,6 +29,7 @@ static struct entry *first, **last = &first;
 static struct entry *spare;
 static size_t count, dropped;
 static _Atomic uint64_t enabled; /* bit per CUpti_ActivityKind */
+static _Atomic bool ever_enabled;
 static CUpti_BuffersCallbackRequestFunc request;
 static CUpti_BuffersCallbackCompleteFunc complete;
 static unsigned int flushes_asked, flushes_done;
@@ -246,6 +247,7 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 	if (!simtool_attach())
 		return CUPTI_ERROR_UNKNOWN;
 	enabled |= 1ull << kind;
+	ever_enabled = true;
 	return CUPTI_SUCCESS;
 }
 
@@ -311,9 +313,15 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream
 	return CUPTI_SUCCESS;
 }
 
+bool simtool_disabled(void)
+{
+	return ever_enabled && !enabled;
+}
+
 void simtool_finalize(void)
 {
 	enabled = 0;
+	ever_enabled = false;
 	cuptiActivityFlushAll(0);
 	pthread_mutex_lock(&lock);
 	stopping = worker_started;

@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "calls.h"
@@ -23,6 +25,14 @@ static const char *const names[CALL_COUNT] = {
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) [CALL_##symbol] = #symbol,
 #define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
 	[CALL_##symbol] = #symbol,
+#include "calls.def"
+};
+
+static const bool launches[CALL_COUNT] = {
+#define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
+	[CALL_##symbol] = (kind) == KIND_LAUNCH,
+#define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
+	[CALL_##symbol] = (kind) == KIND_LAUNCH,
 #include "calls.def"
 };
 
@@ -48,9 +58,11 @@ const struct simtool_driver *simtool_driver(void)
 	if (library) {
 		*(void **)&driver.clock = dlsym(library, "cufence_sim_clock");
 		*(void **)&driver.install = dlsym(library, "sim_tool_install");
+		*(void **)&driver.finalize = dlsym(library, "sim_tool_finalize");
 		*(void **)&driver.context_id = dlsym(library, "sim_context_id");
 		*(void **)&driver.stream_id = dlsym(library, "sim_stream_id");
-		ready = driver.clock && driver.install && driver.context_id && driver.stream_id;
+		ready = driver.clock && driver.install && driver.finalize && driver.context_id &&
+			driver.stream_id;
 	}
 	pthread_mutex_unlock(&lock);
 	return ready ? &driver : NULL;
@@ -74,8 +86,16 @@ static void notify(struct sim_call *call, CUpti_ApiCallbackSite site)
 		subscriber.callback(subscriber.userdata, CUPTI_CB_DOMAIN_DRIVER_API, cbid, &data);
 }
 
+/*
+ * As CUPTI 13.0 on an H200: it cannot be opened again after work was submitted between the end of
+ * the activities and cuptiFinalize().
+ */
+static _Atomic bool worked_disabled, broken;
+
 static void enter(struct sim_call *call)
 {
+	if (launches[call->number] && simtool_disabled())
+		worked_disabled = true;
 	notify(call, CUPTI_API_ENTER);
 }
 
@@ -107,6 +127,8 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc ca
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (!simtool_attach())
 		return CUPTI_ERROR_UNKNOWN;
+	if (broken)
+		return CUPTI_ERROR_NOT_INITIALIZED;
 	if (subscriber.active)
 		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 	subscriber.active = true;
@@ -252,8 +274,14 @@ CUptiResult cuptiGetResultString(CUptiResult result, const char **text)
 	return CUPTI_ERROR_INVALID_PARAMETER;
 }
 
+/* NVIDIA's CUPTI crashes if another thread is in a call, sooner or later. */
 CUptiResult cuptiFinalize(void)
 {
+	if (simtool_driver() && simtool_driver()->finalize()) {
+		fprintf(stderr, "cufence simulator: cuptiFinalize() while a call is in progress\n");
+		abort();
+	}
+	broken = worked_disabled;
 	simtool_finalize();
 	simtool_detach();
 	if (subscriber.active)

@@ -21,6 +21,7 @@
 struct simtool_driver {
 	uint64_t (*clock)(void);
 	void (*install)(const struct sim_tool *tool);
+	unsigned (*finalize)(void);
 	uint32_t (*context_id)(CUcontext context);
 	uint32_t (*stream_id)(CUcontext context, CUstream stream, bool per_thread);
 };
@@ -35,6 +36,9 @@ void simtool_detach(void);
 /* Stores a record for delivery by the worker, if its kind is enabled.  Any thread. */
 void simtool_record(const struct sim_record *record);
 void simtool_finalize(void);
+
+/* Whether all kinds are disabled, after some were enabled. */
+bool simtool_disabled(void);
 
 /*
  * Writes the CUPTI form of a record to memory; returns its size in bytes, 0 if room is too small.

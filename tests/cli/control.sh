@@ -91,6 +91,39 @@ same "... but the kernels beside them are" 1 "$(query snapshot.db "SELECT count(
 leave "recording"
 wait "${started[-1]}"
 
+# CUPTI is closed between windows, also while many threads are at work (the simulator's ends the process
+# if one of them is in a call), and what it is opened with again fits.
+detached() { "$cufence" dump run.db.traces-*/*.cft 2>/dev/null | head -n 1 | sed -n 's/.* detached=\([0-9]*\).*/\1/p'; }
+for crowd in 0 7; do
+	CROWD=$crowd WITHOUT_GRAPH=1 "$cufence" run --sim --session $shop --paused --quiet -o run.db -- \
+		"$server" forever >out.txt 2>err &
+	run=$!
+	started+=($run)
+	until grep -q serving err; do sleep 0.02; done
+	for ((cycle = 1; cycle <= 5; cycle++)); do
+		"$cufence" start -s $shop 2>said
+		read -r -t 0.02 -u 6
+		"$cufence" stop -s $shop 2>said
+		for ((i = 0; i < 100; i++)); do
+			[ "$(detached)" != $cycle ] || break
+			read -r -t 0.05 -u 6
+		done
+	done
+	same "CUPTI, $crowd more threads: closed after each window" 5 "$(detached)"
+	"$cufence" snapshot -s $shop --report snapshot.txt -o snapshot.db 2>said
+	has "CUPTI, $crowd more threads: the finding" '^blocking-free: cuMemFree waited' "$(cat snapshot.txt)"
+	kill -TERM "$(server_pid)"
+	wait $run
+	same "CUPTI, $crowd more threads: the program's end" 143 $?
+	same "CUPTI, $crowd more threads: no number twice" 0 "$(query run.db "SELECT count(*) - count(DISTINCT
+		correlation) FROM call WHERE correlation IS NOT NULL")"
+	same "CUPTI, $crowd more threads: an operation is its call's" 0 "$(query run.db "SELECT count(*) FROM operation o
+		JOIN call c ON c.id = o.call JOIN call_type t ON t.id = c.type WHERE t.kind <> 'launch' OR o.start < c.enter")"
+	same "CUPTI, $crowd more threads: launches have operations" 1 "$(query run.db "SELECT avg(o.id IS NOT NULL) > 0.99
+		FROM call c JOIN call_type t ON t.id = c.type AND t.kind = 'launch' LEFT JOIN operation o ON o.call = c.id")"
+	rm -rf run.db
+done
+
 # --- LD_PRELOAD alone, found by its folder; killed while it is asked ---
 mkdir shared
 by_hand() { # ARGUMENT...: the server, as the last one started

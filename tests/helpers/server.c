@@ -5,7 +5,8 @@
  * frees the memory, which waits for the kernel; every tenth makes a stream, an event and a range
  * and ends them.  The weights that the kernels read are allocated by a thread that waits until the
  * end; with HANGS it waits on a second device for a value that nobody writes.  "server N" waits
- * until it gets SIGINT N times, "server forever" never ends.
+ * until it gets SIGINT N times, "server forever" never ends.  CROWD threads more, if that is set,
+ * take turns without a pause, and start and end threads that do.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -108,6 +109,32 @@ static void turn(CUstream stream, CUgraphExec exec, CUevent event, int number)
 	nvtxRangePop();
 }
 
+static void *work(void *argument)
+{
+	int turns = argument ? *(int *)argument : -1;
+	CUstream stream = NULL;
+	CUevent event = NULL;
+	pthread_t child;
+
+	CALL(cuCtxSetCurrent, context);
+	CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+	CALL(cuEventCreate, &event, 0);
+	for (int i = 0; i != turns; i++) {
+		int few = 5;
+
+		turn(stream, NULL, event, 1);
+		if (argument || i % 50)
+			continue;
+		if (pthread_create(&child, NULL, work, &few))
+			bad = -1;
+		else
+			pthread_join(child, NULL);
+	}
+	CALL(cuEventDestroy_v2, event);
+	CALL(cuStreamDestroy_v2, stream);
+	return argument;
+}
+
 static void interrupted(int signal)
 {
 	interrupts++;
@@ -139,6 +166,8 @@ int main(int argc, char **argv)
 	CALL(cuEventCreate, &event, 0);
 	if (!getenv("WITHOUT_GRAPH"))
 		exec = capture(stream);
+	for (int i = getenv("CROWD") ? atoi(getenv("CROWD")) : 0; i > 0; i--)
+		bad |= pthread_create(&loader, NULL, work, NULL);
 	if (argc > 1) {
 		while (waits ? interrupts < waits : 1) {
 			turn(stream, exec, event, total++);

@@ -49,10 +49,17 @@ enum {
 
 static const struct sim_tool *tool;
 static _Atomic uint32_t correlations;
+static _Atomic unsigned in_progress; /* calls of calls.def */
 
 void sim_tool_install(const struct sim_tool *installed)
 {
 	__atomic_store_n(&tool, installed, __ATOMIC_RELEASE);
+}
+
+unsigned sim_tool_finalize(void)
+{
+	correlations = 0;
+	return in_progress;
 }
 
 void tool_record(const struct sim_record *record)
@@ -137,6 +144,7 @@ static struct thread *call_begin(struct sim_call *call)
 
 	if (call->number == CALL_cuInit)
 		inject();
+	in_progress += call->number >= 0;
 	call->correlation = ++correlations;
 	call->context = (CUcontext)context;
 	call->context_id = context ? context->id : 0;
@@ -171,6 +179,7 @@ static CUresult call_end(struct sim_call *call, struct thread *thread)
 	thread_leave_call(thread);
 	if (current && call->number >= 0)
 		current->leave(call);
+	in_progress -= call->number >= 0;
 	return call->result;
 }
 

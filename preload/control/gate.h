@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The gate: keeps the program's threads out of CUDA for some milliseconds, as CUPTI can be closed
+ * only while no thread is in a CUDA call (tests/gpu/attach).  It is used while no window is open,
+ * so that recorded calls do not pay for it: an unrecorded call says on entry that its thread is
+ * inside, looks whether the gate is closed, and waits at it.  The thread that closes it makes all
+ * processors see that order (membarrier), and waits for those inside.  Calls without a wrapper
+ * submit no work and are not seen.
+ */
+#ifndef CUFENCE_GATE_H
+#define CUFENCE_GATE_H
+
+#include "shim.h"
+
+/* Whether the system has what the gate needs; to be asked once, before the first gate_close(). */
+int gate_works(void);
+
+/*
+ * On a thread of the recorder: returns 1 once no other thread is in a CUDA call, and then none is
+ * until gate_open(); 0 if that did not come in so many ms, and the gate is open.
+ */
+int gate_close(uint32_t ms);
+void gate_open(void);
+
+/*
+ * An unrecorded call begins, or one that is recorded outside of windows; frame: its wrapper's
+ * frame address.  Changes errno.
+ */
+void gate_enter(struct thread_state *thread, uintptr_t frame);
+
+/* The call ends.  Of nested calls only the outermost one counts. */
+static inline void gate_leave(struct thread_state *thread, uintptr_t frame)
+{
+	if (thread->inside == frame)
+		thread->inside = 0;
+}
+
+/* The thread ends. */
+void gate_forget(struct thread_state *thread);
+
+/* The largest correlation id of CUPTI's that any thread's calls had (thread->announced). */
+uint32_t gate_announced(void);
+
+/* A forked child: has no other threads. */
+void gate_reset(void);
+
+#endif
