@@ -17,6 +17,7 @@
 #include "holder.h"
 #include "join.h"
 #include "origin.h"
+#include "passed.h"
 #include "selection.h"
 #include "settings.h"
 #include "shim.h"
@@ -27,6 +28,12 @@
 #define REST_MS 100      /* after a window, for the operations in progress at its end */
 #define GATE_MS 20       /* patience with calls in progress */
 #define GATE_TRIES 50    /* REST_MS apart */
+#define ANSWER_TRIES 3   /* of them who asked waits for */
+#define OPEN_MS 2000     /* patience with the opening of CUPTI */
+/* CUPTI 13.0 loses some 30 KiB, and 10 KiB a thread, each time that it is closed. */
+#define MOST_CLOSINGS 1000
+
+_Atomic uint32_t passed[PASSED_SLOTS];
 
 static struct {
 	_Atomic int started;
@@ -34,6 +41,7 @@ static struct {
 	_Atomic int rests;          /* after a window: CUPTI is to be closed */
 	int leaves;                 /* it can be closed after a window */
 	unsigned tries;             /* to close it */
+	unsigned closings;          /* so far */
 	uint32_t base;              /* added to its correlation ids, which start anew with it */
 	_Atomic int without_graphs; /* it must not time graphs */
 	_Atomic uint32_t graphs;    /* how many of those are counted */
@@ -95,26 +103,11 @@ static void write_operation(struct thread_state *thread, const struct decoded *o
  * CUPTI 13.0 crashes in the launch of a graph that was instantiated while graphs were not recorded.
  * Graphs are therefore recorded outside of windows too, and launches outside are dropped here by
  * correlation id; all launches, if graphs must not be timed (attach()): some of their nodes might
- * be.  So is all work between a window's end and the closing of CUPTI.  Ids count up, so a slot is
- * free long before it is reused.
+ * be.  So is all work between a window's end and the closing of CUPTI (passed.h).
  */
-#define PASSED_SLOTS (1u << 16)
-static _Atomic uint32_t passed[PASSED_SLOTS];
-
-static void pass_by(uint32_t correlation)
-{
-	passed[correlation % PASSED_SLOTS] = correlation;
-}
-
 static int launches_graph(CUpti_CallbackId id)
 {
 	return call_types[selected_calls[id].call - 1].kind == KIND_GRAPH_LAUNCH;
-}
-
-static int passed_by(const struct decoded *operation)
-{
-	return operation->correlation &&
-		passed[operation->correlation % PASSED_SLOTS] == operation->correlation;
 }
 
 static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
@@ -134,7 +127,7 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 	thread->busy = STACK_PLACE;
 	while (valid && shim.stage == SHIM_ON && *shim.alive &&
 		collector.api.cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
-		if (decode_activity(record, &operation) && !passed_by(&operation))
+		if (decode_activity(record, &operation) && !passed_by(operation.correlation))
 			write_operation(thread, &operation);
 	if (collector.api.cuptiActivityGetNumDroppedRecords &&
 		collector.api.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) ==
@@ -286,20 +279,6 @@ static CUptiResult subscribe(void)
 	return rc;
 }
 
-/*
- * CUPTI's own period (cuptiActivityFlushPeriod) is not used.  On an H200 it delivered full buffers
- * only, which hold 4854 kernels: nothing in the first seconds of a slow loop.
- */
-static uint32_t flush_period(void)
-{
-	const char *period = origin_setting("CUFENCE_FLUSH_MS");
-	uint64_t chosen;
-
-	if (!period || !setting_number(period, &chosen))
-		return SELECTION_FLUSH_MS;
-	return chosen < SELECTION_FLUSH_MOST_MS ? (uint32_t)chosen : SELECTION_FLUSH_MOST_MS;
-}
-
 /* Waits for a flush on another thread, which may never return: returns 0 then. */
 static int begin_flush(void)
 {
@@ -371,7 +350,7 @@ static void report_not_loaded(const char *path)
 	origin_print_message(text);
 }
 
-static uint32_t rest(void);
+static void start_flusher(void);
 
 static void start(struct thread_state *thread)
 {
@@ -402,12 +381,7 @@ static void start(struct thread_state *thread)
 	shim.writer.header->features |= FEATURE_DEVICE;
 	shim.device_clock = device_clock;
 	clock_calibrate(thread, 100);
-	/*
-	 * Enabled while outside a window, too: the first call may be slow once there is a context.
-	 */
-	if (shim.outside)
-		collector_window(0);
-	flusher_start(deliver, rest, flush_period(), &shim.writer.header->control);
+	start_flusher();
 }
 
 void collector_start(void)
@@ -418,10 +392,19 @@ void collector_start(void)
 	if (thread->busy || !shim_start() || atomic_exchange(&collector.started, 1))
 		return;
 	thread->busy = STACK_PLACE;
-	if (window_is_paused())
+	if (window_is_paused()) {
 		collector.waits = 1;
-	else
+		if (!is_off())
+			start_flusher();
+	} else {
 		start(thread);
+		/*
+		 * Enabled while outside a window, too: the first call may be slow once there is a
+		 * context.
+		 */
+		if (shim.outside)
+			collector_window(0);
+	}
 	thread->busy = 0;
 	errno = saved;
 }
@@ -431,18 +414,23 @@ void collector_start(void)
  * graph that was made while graphs were not recorded, and once graphs were timed as a whole it
  * cannot be closed and opened again: so it never times them here.
  */
-static void attach(struct thread_state *thread)
+static void attach(void)
 {
+	struct thread_state *thread = thread_state();
+	uintptr_t was_busy = thread->busy;
 	uint32_t older = window_graphs();
 
 	collector.without_graphs = 1;
+	thread->busy = STACK_PLACE;
 	start(thread);
-	if (!shim.device_clock)
-		return;
-	trace_count(&shim.writer, COUNT_OLDER_GRAPHS, older - collector.graphs);
-	collector.graphs = older;
-	collector.leaves = collector.api.cuptiFinalize && collector.api.cuptiActivityDisable &&
-		flusher_runs() && gate_works();
+	if (shim.device_clock) {
+		trace_count(&shim.writer, COUNT_OLDER_GRAPHS, older - collector.graphs);
+		collector.graphs = older;
+		collector.leaves = collector.api.cuptiFinalize &&
+			collector.api.cuptiActivityDisable && flusher_runs() &&
+			collector.closings < MOST_CLOSINGS && gate_works();
+	}
+	thread->busy = was_busy;
 }
 
 /*
@@ -459,10 +447,10 @@ static void close_cupti(struct thread_state *thread)
 	collector.api.cuptiFinalize();
 	shim.device_clock = NULL;
 	collector.base = gate_announced();
-	for (unsigned i = 0; i < PASSED_SLOTS; i++)
-		passed[i] = 0;
+	passed_forget();
 	collector.rests = 0;
 	collector.waits = 1;
+	collector.closings++;
 	trace_count(&shim.writer, COUNT_DETACHED, 1);
 }
 
@@ -498,10 +486,19 @@ static uint32_t rest(void)
 		disable();
 		collector.rests = collector.leaves = 0;
 	}
+	if (!again || collector.tries >= ANSWER_TRIES)
+		window_rested();
 	thread->busy = 0;
 	end_flush();
 	window_release();
 	return again;
+}
+
+static void start_flusher(void)
+{
+	static const struct flusher_work work = { deliver, rest, attach };
+
+	flusher_start(&work, &shim.writer.header->control);
 }
 
 void collector_flush(int last)
@@ -539,7 +536,8 @@ void collector_window(int open)
 
 	if (open && *shim.alive && atomic_exchange(&collector.waits, 0)) {
 		thread->busy = STACK_PLACE;
-		attach(thread);
+		if (!flusher_open(OPEN_MS))
+			attach();
 		thread->busy = was_busy;
 		errno = saved;
 		return;
@@ -570,6 +568,11 @@ void collector_window(int open)
 	errno = saved;
 }
 
+int collector_rests(void)
+{
+	return collector.rests;
+}
+
 void collector_graph(void)
 {
 	if (!collector.without_graphs || !shim.device_clock)
@@ -586,7 +589,7 @@ void collector_child(void)
 	else
 		collector.started = 0;
 	collector.ended = collector.waits = collector.rests = collector.without_graphs = 0;
-	collector.base = collector.graphs = 0;
+	collector.base = collector.graphs = collector.closings = 0;
 	collector.flushing = 0;
 	collector.forced = 0;
 	flusher_child();

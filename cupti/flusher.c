@@ -5,6 +5,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "origin.h"
+#include "selection.h"
+#include "settings.h"
 #include "system.h"
 
 /* As of glibc 2.31 (preload/glibc.h). */
@@ -19,9 +22,9 @@ __asm__(".symver pthread_sigmask, pthread_sigmask@GLIBC_2.2.5");
 static struct {
 	_Atomic uint32_t *asked, *done; /* requests; in the page */
 	_Atomic int running;
-	void (*deliver)(int asked);
-	uint32_t (*rest)(void);
-	_Atomic uint32_t soon; /* ms after which rest() is due, 0: it is not */
+	struct flusher_work work;
+	_Atomic uint32_t soon;  /* ms after which rest() is due, 0: it is not */
+	_Atomic uint32_t opens; /* 1: open() is to run */
 	uint32_t period;
 } flusher;
 
@@ -39,11 +42,16 @@ static void *run(void *unused)
 				: flusher.period ? flusher.period
 						 : IDLE_MS);
 		asked = *flusher.asked;
+		if (flusher.opens) {
+			flusher.work.open();
+			flusher.opens = 0;
+			system_wake(&flusher.opens);
+		}
 		if (asked != done || flusher.period)
-			flusher.deliver(asked != done);
+			flusher.work.deliver(asked != done);
 		if (soon && asked == done) {
 			flusher.soon = 0;
-			soon = flusher.rest();
+			soon = flusher.work.rest();
 			if (soon)
 				flusher.soon = soon;
 		}
@@ -53,8 +61,21 @@ static void *run(void *unused)
 	return unused;
 }
 
-void flusher_start(void (*deliver)(int asked), uint32_t (*rest)(void), uint32_t period,
-	struct trace_control *page)
+/*
+ * CUPTI's own period (cuptiActivityFlushPeriod) is not used.  On an H200 it delivered full buffers
+ * only, which hold 4854 kernels: nothing in the first seconds of a slow loop.
+ */
+static uint32_t flush_period(void)
+{
+	const char *period = origin_setting("CUFENCE_FLUSH_MS");
+	uint64_t chosen;
+
+	if (!period || !setting_number(period, &chosen))
+		return SELECTION_FLUSH_MS;
+	return chosen < SELECTION_FLUSH_MOST_MS ? (uint32_t)chosen : SELECTION_FLUSH_MOST_MS;
+}
+
+void flusher_start(const struct flusher_work *work, struct trace_control *page)
 {
 	pthread_attr_t detached;
 	sigset_t all, before;
@@ -62,9 +83,8 @@ void flusher_start(void (*deliver)(int asked), uint32_t (*rest)(void), uint32_t 
 
 	if (flusher.running)
 		return;
-	flusher.deliver = deliver;
-	flusher.rest = rest;
-	flusher.period = period;
+	flusher.work = *work;
+	flusher.period = flush_period();
 	flusher.asked = (_Atomic uint32_t *)&page->flushes;
 	flusher.done = (_Atomic uint32_t *)&page->flushed;
 	if (pthread_attr_init(&detached))
@@ -103,6 +123,18 @@ void flusher_rest(uint32_t ms)
 		system_wake(flusher.asked);
 }
 
+int flusher_open(uint32_t ms)
+{
+	if (!flusher.running || is_flusher)
+		return 0;
+	flusher.opens = 1;
+	for (uint32_t waited = 0; flusher.opens && waited < ms; waited += SLICE_MS) {
+		system_wake(flusher.asked);
+		system_wait(&flusher.opens, 1, SLICE_MS);
+	}
+	return 1;
+}
+
 int flusher_runs(void)
 {
 	return flusher.running;
@@ -111,5 +143,6 @@ int flusher_runs(void)
 void flusher_child(void)
 {
 	flusher.soon = 0;
+	flusher.opens = 0;
 	flusher.running = 0;
 }

@@ -16,13 +16,22 @@
 
 #include "record.h"
 
+/* What the thread does. */
+struct flusher_work {
+	void (*deliver)(int asked); /* after each period, and when asked, here or in the page */
+	uint32_t (*rest)(void);     /* returns the ms after which it is to run again, 0: not */
+	void (*open)(void);
+};
+
+/* Starts the thread.  Does nothing if there can be no further thread, or if there is one. */
+void flusher_start(const struct flusher_work *work, struct trace_control *page);
+
 /*
- * Starts the thread, which calls deliver(0) after each period (ms; 0: none) and deliver(1) when
- * asked, here or in the page; and rest() when flusher_rest() asked for it, again after as many ms as it
- * returns, until that is 0.  Does nothing if there can be no further thread, or if there is one.
+ * Runs open() on the thread, and returns when that is done, after ms at the latest.  What CUPTI
+ * allocates comes from one arena then, and memory does not grow with the number of threads that
+ * ever opened it.  Returns 0 without the thread.
  */
-void flusher_start(void (*deliver)(int asked), uint32_t (*rest)(void), uint32_t period,
-	struct trace_control *page);
+int flusher_open(uint32_t ms);
 
 /* Whether there is that thread. */
 int flusher_runs(void);

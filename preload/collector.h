@@ -27,6 +27,9 @@ void collector_ask(uint32_t ms);
  */
 void collector_window(int open);
 
+/* It is to be closed: window_rested() will be called. */
+int collector_rests(void);
+
 /* An executable graph was made: it may never be timed. */
 void collector_graph(void);
 

@@ -33,6 +33,7 @@ static struct {
 	uint64_t opens;            /* end of the delay, ticks; 0: none */
 	_Atomic uint64_t until;    /* end of the duration, ticks; 0: not begun */
 	_Atomic uint64_t sample;   /* end of the sample in progress, ticks; 0: none */
+	_Atomic uint32_t resting;  /* a request that is answered when CUPTI is closed, 0: none */
 	uint64_t duration;         /* ticks, 0: no limit */
 	uint64_t soft_limit;       /* bytes of the trace, 0: no limit */
 } window;
@@ -103,6 +104,7 @@ void window_init(void)
 	window.in_session = is_set("CUFENCE_SESSION") || is_on("CUFENCE_PAUSED");
 	window.until = 0;
 	window.sample = 0;
+	window.resting = 0;
 	turns_init();
 	shim.writer.max_bytes = bytes_of("CUFENCE_MAX_SIZE");
 	/*
@@ -190,9 +192,10 @@ void window_begin(struct thread_state *thread)
 }
 
 /*
- * CUPTI is enabled only once calls are recorded, and disabled before they no longer are: an
- * operation without its call would look like one that bypassed the recorder.  The relation of the
- * clocks changes between windows, so each window has its own calibrations.
+ * CUPTI is enabled before calls are recorded, as opening it takes 10 ms in which they would have no
+ * operations, and disabled, or closed later, before they no longer are: an operation without its
+ * call would look like one that bypassed the recorder.  The relation of the clocks changes between
+ * windows, so each window has its own calibrations.
  */
 static void change(struct thread_state *thread, int outside)
 {
@@ -212,10 +215,11 @@ static void change(struct thread_state *thread, int outside)
 		shim.outside = 1;
 		shim_admit();
 	} else {
+		/* What others submit meanwhile is not recorded, and its operations are dropped. */
+		collector_window(1);
 		window.opened++;
 		shim.outside = 0;
 		shim_admit();
-		collector_window(1);
 		begin_duration();
 		clock_calibrate(thread, 20);
 		write_record(thread, 1, window.cause, clock_read());
@@ -278,7 +282,7 @@ static void end_sample(void)
 /* Whether there is a request to be followed now. */
 static int is_asked(void)
 {
-	return control_is_asked() && !turns_awaited();
+	return control_is_asked() && control_asked() != window.resting && !turns_awaited();
 }
 
 /*
@@ -301,7 +305,9 @@ static void settle(struct thread_state *thread)
 		}
 		lives_write_all(thread);
 		show_state();
-		if (answers)
+		if (answers && collector_rests())
+			window.resting = asked;
+		else if (answers)
 			control_answer(asked);
 		atomic_store(&window.lock, 0);
 	}
@@ -473,6 +479,14 @@ void window_graph(void)
 uint32_t window_graphs(void)
 {
 	return window.graphs;
+}
+
+void window_rested(void)
+{
+	uint32_t asked = atomic_exchange(&window.resting, 0);
+
+	if (asked && (int32_t)(asked - control_page()->answered) > 0)
+		control_answer(asked);
 }
 
 int window_hold(void)

@@ -75,6 +75,9 @@ uint32_t window_graphs(void);
 int window_hold(void);
 void window_release(void);
 
+/* Between those two: CUPTI is closed, which a request to pause waits for. */
+void window_rested(void);
+
 /* Number of captures in progress, on all threads. */
 int window_captures(void);
 

@@ -13,6 +13,8 @@
 #include "settings.h"
 #include "traced.h"
 
+#define STEADY_WINDOWS 100                           /* then periods are twice as long, and so on */
+#define LONGEST_PERIOD (UINT64_C(1200) * 1000000000) /* ns */
 #define WINDOW_US 50000 /* with what opening it takes: 9 to 22 ms, the first time */
 #define PERIOD_NS UINT64_C(5000000000)
 #define PERIOD_LEAST_NS UINT64_C(200000000)
@@ -42,14 +44,18 @@ int sampler_read_period(const char *text, uint64_t *ns)
 /*
  * The first window is not at the start, which is like nothing later.  Periods differ by up to a
  * quarter, evenly (multiples of the golden ratio), so that a program that does something in each
- * period is not seen at the same place of it each time.
+ * period is not seen at the same place of it each time.  They get longer: a week needs no more
+ * samples than a day, and CUPTI loses memory with each one (cupti/collector.c).
  */
 static uint64_t next_period(const struct sampler *sampler, uint32_t windows)
 {
 	uint32_t part = windows * 2654435769u;
+	uint64_t period = sampler->period;
 
-	return windows ? sampler->period + (sampler->period / 4 * (part >> 16) >> 16)
-		       : sampler->period / 2;
+	for (uint32_t i = STEADY_WINDOWS; i <= windows && period < LONGEST_PERIOD / 2;
+		i += STEADY_WINDOWS)
+		period *= 2;
+	return windows ? period + (period / 4 * (part >> 16) >> 16) : period / 2;
 }
 
 static struct sampled_process *process_of(struct sampler *sampler, const struct traced *traced,
