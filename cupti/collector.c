@@ -15,7 +15,6 @@
 #include "flusher.h"
 #include "gate.h"
 #include "holder.h"
-#include "join.h"
 #include "origin.h"
 #include "passed.h"
 #include "selection.h"
@@ -25,10 +24,11 @@
 #include "window.h"
 
 #define FLUSH_SLICES 100 /* of 10 ms: patience with a flush on another thread */
-#define REST_MS 100      /* after a window, for the operations in progress at its end */
+#define REST_MS 20       /* after a window, while kernels of it have not ended */
+#define RESTS 25         /* of those at most, for launches that failed or were captured */
 #define GATE_MS 20       /* patience with calls in progress */
-#define GATE_TRIES 50    /* REST_MS apart */
-#define ANSWER_TRIES 3   /* of them who asked waits for */
+#define GATE_TRIES 250   /* REST_MS apart */
+#define ANSWER_TRIES 10  /* of them who asked waits for */
 #define OPEN_MS 2000     /* patience with the opening of CUPTI */
 /* CUPTI 13.0 loses some 30 KiB, and 10 KiB a thread, each time that it is closed. */
 #define MOST_CLOSINGS 1000
@@ -40,7 +40,8 @@ static struct {
 	_Atomic int waits;          /* paused: CUPTI is opened with the next window */
 	_Atomic int rests;          /* after a window: CUPTI is to be closed */
 	int leaves;                 /* it can be closed after a window */
-	unsigned tries;             /* to close it */
+	unsigned rested, tries;     /* to close it */
+	_Atomic uint32_t kernels;   /* operations of the launches that threads count */
 	unsigned closings;          /* so far */
 	uint32_t base;              /* added to its correlation ids, which start anew with it */
 	_Atomic int without_graphs; /* it must not time graphs */
@@ -97,6 +98,7 @@ static void write_operation(struct thread_state *thread, const struct decoded *o
 	trace_commit(&thread->chunk);
 	if (operation->invalid)
 		trace_count(&shim.writer, COUNT_INVALID_DEVICE, 1);
+	collector.kernels += operation->kind == DEVICE_KERNEL;
 }
 
 /*
@@ -193,6 +195,16 @@ static COLD void seen_alone(struct thread_state *thread, CUpti_CallbackId id,
 	errno = saved;
 }
 
+/* In a process whose graphs are not timed, and in which CUPTI is closed after windows. */
+static void note_submission(struct thread_state *thread, CUpti_CallbackId id, uint32_t correlation)
+{
+	enum call_kind kind = call_types[selected_calls[id].call - 1].kind;
+
+	if (kind == KIND_GRAPH_LAUNCH)
+		pass_by(correlation);
+	thread->kernels += kind == KIND_LAUNCH;
+}
+
 /* Called twice around each selected call that submits work. */
 static HOT void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
 	const void *argument)
@@ -205,8 +217,8 @@ static HOT void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti
 	if (UNLIKELY(!thread->depth)) {
 		seen_alone(thread, id, data);
 	} else if (data->callbackSite == CUPTI_API_ENTER) {
-		if (UNLIKELY(collector.without_graphs) && launches_graph(id))
-			pass_by(data->correlationId);
+		if (UNLIKELY(collector.without_graphs))
+			note_submission(thread, id, data->correlationId);
 		thread->correlation = data->correlationId + collector.base;
 		thread->announced = thread->correlation;
 		thread->cupti_context = data->contextUid;
@@ -323,31 +335,12 @@ static void deliver(int asked)
 	thread->busy = 0;
 }
 
-static int is_off(void)
-{
-	const char *cupti = origin_setting("CUFENCE_CUPTI"), *mode = origin_setting("CUFENCE_MODE");
-
-	return (cupti && !strcmp(cupti, "off")) || (mode && !strcmp(mode, "host"));
-}
-
 static void note_holder(struct thread_state *thread)
 {
 	const char *holder = cupti_holder();
 
 	if (holder)
 		property_write(thread, "cupti.holder", holder, strlen(holder));
-}
-
-/* For a library that the user chose; without one, only the report says that none was found. */
-static void report_not_loaded(const char *path)
-{
-	static char text[4200]; /* used only by the thread that starts CUPTI */
-	struct joined joined = { text, sizeof(text), 0 };
-
-	join(&joined, "cufence: cannot load CUFENCE_CUPTI=");
-	join(&joined, path);
-	join(&joined, ": device operations are not recorded\n");
-	origin_print_message(text);
 }
 
 static void start_flusher(void);
@@ -357,15 +350,13 @@ static void start(struct thread_state *thread)
 	const char *path = origin_setting("CUFENCE_CUPTI");
 	CUptiResult rc;
 
-	if (is_off()) {
+	if (cupti_is_off()) {
 		set_state(CUPTI_STATE_OFF, 0);
 		return;
 	}
 	if (!collector.api.library && cupti_api_open(&collector.api, path && *path ? path : NULL)) {
 		collector.api.library = NULL;
 		set_state(CUPTI_STATE_ABSENT, 0);
-		if (path && *path)
-			report_not_loaded(path);
 		return;
 	}
 	rc = subscribe();
@@ -394,7 +385,7 @@ void collector_start(void)
 	thread->busy = STACK_PLACE;
 	if (window_is_paused()) {
 		collector.waits = 1;
-		if (!is_off())
+		if (!cupti_is_off())
 			start_flusher();
 	} else {
 		start(thread);
@@ -424,6 +415,7 @@ static void attach(void)
 	thread->busy = STACK_PLACE;
 	start(thread);
 	if (shim.device_clock) {
+		collector.kernels = gate_totals().kernels;
 		trace_count(&shim.writer, COUNT_OLDER_GRAPHS, older - collector.graphs);
 		collector.graphs = older;
 		collector.leaves = collector.api.cuptiFinalize &&
@@ -446,7 +438,7 @@ static void close_cupti(struct thread_state *thread)
 	collector.api.cuptiUnsubscribe(collector.subscriber);
 	collector.api.cuptiFinalize();
 	shim.device_clock = NULL;
-	collector.base = gate_announced();
+	collector.base = gate_totals().announced;
 	passed_forget();
 	collector.rests = 0;
 	collector.waits = 1;
@@ -458,6 +450,13 @@ static void disable(void)
 {
 	disable_activities();
 	set_callbacks(0);
+}
+
+/* Kernels of the window have not ended, or what CUPTI has of them is not delivered. */
+static int are_kernels_pending(void)
+{
+	collector.api.cuptiActivityFlushAll(0);
+	return gate_totals().kernels != collector.kernels;
 }
 
 /* On the flusher's thread, some time after a window: returns the ms until it is to try again. */
@@ -476,6 +475,8 @@ static uint32_t rest(void)
 	thread->busy = STACK_PLACE;
 	if (collector.ended || !*shim.alive) {
 		collector.rests = 0;
+	} else if (are_kernels_pending() && ++collector.rested < RESTS) {
+		again = REST_MS;
 	} else if (gate_close(GATE_MS)) {
 		close_cupti(thread);
 		gate_open();
@@ -559,7 +560,7 @@ void collector_window(int open)
 			collector.api.cuptiActivityFlushAll(0);
 			end_flush();
 		}
-		collector.tries = 0;
+		collector.tries = collector.rested = 0;
 		collector.rests = collector.leaves;
 		if (collector.leaves)
 			flusher_rest(REST_MS);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "join.h"
+#include "origin.h"
 #include "resolve.h"
 #include "shim.h"
 
@@ -126,6 +127,25 @@ static int resolve_all(struct cupti_api *api)
 	return 0;
 }
 
+/* For a library that the user chose; without one, only the report says that none was found. */
+static void report_not_loaded(const char *path)
+{
+	static char text[4200]; /* used only by the thread that starts CUPTI */
+	struct joined joined = { text, sizeof(text), 0 };
+
+	join(&joined, "cufence: cannot load CUFENCE_CUPTI=");
+	join(&joined, path);
+	join(&joined, ": device operations are not recorded\n");
+	origin_print_message(text);
+}
+
+int cupti_is_off(void)
+{
+	const char *cupti = origin_setting("CUFENCE_CUPTI"), *mode = origin_setting("CUFENCE_MODE");
+
+	return (cupti && !strcmp(cupti, "off")) || (mode && !strcmp(mode, "host"));
+}
+
 int cupti_api_open(struct cupti_api *api, const char *path)
 {
 	if (path)
@@ -136,5 +156,10 @@ int cupti_api_open(struct cupti_api *api, const char *path)
 		api->library = open_sibling();
 	if (!api->library && !path)
 		api->library = open_toolkit();
-	return api->library ? resolve_all(api) : -1;
+	if (!api->library || resolve_all(api)) {
+		if (path)
+			report_not_loaded(path);
+		return -1;
+	}
+	return 0;
 }

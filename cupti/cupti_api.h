@@ -30,7 +30,13 @@ struct cupti_api {
 #undef X
 };
 
-/* Returns 0, or -1 if there is no usable libcupti. path: the only file to try, NULL: search. */
+/* Whether the settings say that it is not to be used. */
+int cupti_is_off(void);
+
+/*
+ * Returns 0, or -1 if there is no usable libcupti.  path: the only file to try, and a message if it
+ * fails; NULL: search.
+ */
 int cupti_api_open(struct cupti_api *api, const char *path);
 
 #endif

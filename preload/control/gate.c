@@ -19,7 +19,7 @@ static struct {
 		struct thread_state *state;
 		int id;
 	} thread[THREADS];
-	uint32_t announced; /* by threads that have ended */
+	struct gate_totals ended; /* of threads that have ended */
 } gate;
 
 static void lock(void)
@@ -70,10 +70,11 @@ void gate_enter(struct thread_state *thread, uintptr_t frame)
 	}
 }
 
-static void note_announced(const struct thread_state *thread)
+static void add(struct gate_totals *totals, const struct thread_state *thread)
 {
-	if (thread->announced > gate.announced)
-		gate.announced = thread->announced;
+	if (thread->announced > totals->announced)
+		totals->announced = thread->announced;
+	totals->kernels += thread->kernels;
 }
 
 void gate_forget(struct thread_state *thread)
@@ -84,11 +85,11 @@ void gate_forget(struct thread_state *thread)
 	lock();
 	for (unsigned i = 0; i < gate.count && i < THREADS; i++)
 		if (gate.thread[i].state == thread) {
-			note_announced(thread);
+			add(&gate.ended, thread);
 			gate.thread[i].state = NULL;
 		}
 	unlock();
-	thread->known = 0;
+	thread->known = thread->kernels = 0;
 	thread->inside = 0;
 }
 
@@ -155,14 +156,17 @@ void gate_open(void)
 	system_wake(&gate.closed);
 }
 
-uint32_t gate_announced(void)
+struct gate_totals gate_totals(void)
 {
+	struct gate_totals totals;
+
 	lock();
+	totals = gate.ended;
 	for (unsigned i = 0; i < gate.count && i < THREADS; i++)
 		if (gate.thread[i].state)
-			note_announced(gate.thread[i].state);
+			add(&totals, gate.thread[i].state);
 	unlock();
-	return gate.announced;
+	return totals;
 }
 
 void gate_reset(void)
@@ -172,5 +176,5 @@ void gate_reset(void)
 	for (unsigned i = 0; i < gate.count && i < THREADS; i++)
 		gate.thread[i].state = NULL;
 	gate.count = 0;
-	gate.announced = 0;
+	gate.ended = (struct gate_totals){ 0 };
 }

@@ -38,8 +38,12 @@ static inline void gate_leave(struct thread_state *thread, uintptr_t frame)
 /* The thread ends. */
 void gate_forget(struct thread_state *thread);
 
-/* The largest correlation id of CUPTI's that any thread's calls had (thread->announced). */
-uint32_t gate_announced(void);
+/* Of all threads, also of those that have ended. */
+struct gate_totals {
+	uint32_t announced; /* the largest correlation id of CUPTI's that a call had */
+	uint32_t kernels;   /* launches */
+};
+struct gate_totals gate_totals(void);
 
 /* A forked child: has no other threads. */
 void gate_reset(void);
