@@ -53,8 +53,9 @@ static void recover(struct thread_state *thread)
 
 /* 1: the thread is ready, or would be inside a window while this call is recorded anyway. */
 static COLD int make_ready(struct thread_state *thread, enum call_id id, unsigned flags,
-	uintptr_t frame)
+	void *frame_address)
 {
+	uintptr_t frame = (uintptr_t)frame_address;
 	int saved = errno;
 
 	if (thread->busy && frame_was_left(thread->busy, frame))
@@ -65,7 +66,6 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id, unsigne
 	if (shim.outside) {
 		if (!(flags & FRAME_HOST))
 			gate_enter(thread, frame);
-		errno = saved;
 		if (!window_admits(thread, call_types[id].kind, frame))
 			return 0;
 	}
@@ -88,8 +88,7 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id, unsigne
 
 int frame_admits(struct thread_state *thread, enum call_id id, void *frame_address)
 {
-	return thread_is_ready(thread) ||
-		make_ready(thread, id, FRAME_HOST, (uintptr_t)frame_address);
+	return thread_is_ready(thread) || make_ready(thread, id, FRAME_HOST, frame_address);
 }
 
 /* Clears the members that a record uses, except those set by poll_begin(). */
@@ -137,8 +136,7 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 {
 	struct thread_state *thread = thread_state();
 
-	if (UNLIKELY(!thread_is_ready(thread)) &&
-		!make_ready(thread, id, flags, (uintptr_t)frame_address))
+	if (UNLIKELY(!thread_is_ready(thread)) && !make_ready(thread, id, flags, frame_address))
 		return 0;
 	thread->busy = (uintptr_t)frame_address;
 	clear(frame);
@@ -159,15 +157,6 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 		write_enter(frame, operand);
 	thread->busy = 0;
 	return 1;
-}
-
-static inline void set_duration(struct call_record *record, uint64_t ticks)
-{
-	if (ticks >> 32) {
-		record->head.flags |= CALL_LONG;
-		ticks /= CALL_LONG_UNIT;
-	}
-	record->duration = ticks >> 32 ? UINT32_MAX : (uint32_t)ticks;
 }
 
 void frame_list(struct call_frame *frame, const void *array, uint64_t words)
@@ -376,8 +365,7 @@ COLD int frame_touched(uintptr_t address, int write, const void *context, void *
 	int saved = errno;
 
 	if (thread->busy || thread_depth(thread, FRAME_HOST, frame_address) || !*shim.alive ||
-		(!thread_is_ready(thread) &&
-			!make_ready(thread, id, FRAME_HOST, (uintptr_t)frame_address)))
+		(!thread_is_ready(thread) && !make_ready(thread, id, FRAME_HOST, frame_address)))
 		return 0;
 	thread->busy = (uintptr_t)frame_address;
 	clear(&frame);
@@ -427,8 +415,7 @@ HOT int poll_begin(struct call_frame *frame, enum call_id id, unsigned flags, vo
 	struct thread_state *thread = thread_state();
 	int depth;
 
-	if (UNLIKELY(!thread_is_ready(thread)) &&
-		!make_ready(thread, id, flags, (uintptr_t)frame_address))
+	if (UNLIKELY(!thread_is_ready(thread)) && !make_ready(thread, id, flags, frame_address))
 		return 0;
 	thread->busy = (uintptr_t)frame_address;
 	depth = begin(thread, frame, id, flags, frame_address);

@@ -96,6 +96,15 @@ static inline uint16_t context_current(struct thread_state *thread)
  */
 uint32_t site_of_touch(struct thread_state *thread, const void *context, void *frame_address);
 
+static inline void set_duration(struct call_record *record, uint64_t ticks)
+{
+	if (ticks >> 32) {
+		record->head.flags |= CALL_LONG;
+		ticks /= CALL_LONG_UNIT;
+	}
+	record->duration = ticks >> 32 ? UINT32_MAX : (uint32_t)ticks;
+}
+
 /*
  * Returns the place that announces a launch, in the cache line that its own record will be written
  * to; NULL: no window.

@@ -52,14 +52,8 @@ static void know(struct thread_state *thread)
 	unlock();
 }
 
-void gate_enter(struct thread_state *thread, uintptr_t frame)
+static void go_in(struct thread_state *thread, uintptr_t frame)
 {
-	if (thread->known != shim.generation)
-		know(thread);
-	if (thread->depth ||
-		(thread->inside &&
-			(frame < thread->inside || !frame_was_left(thread->inside, frame))))
-		return;
 	for (unsigned i = 0;; i++) {
 		__atomic_store_n(&thread->inside, frame, __ATOMIC_RELAXED);
 		atomic_signal_fence(memory_order_seq_cst);
@@ -68,6 +62,19 @@ void gate_enter(struct thread_state *thread, uintptr_t frame)
 		__atomic_store_n(&thread->inside, 0, __ATOMIC_RELEASE);
 		system_wait(&gate.closed, 1, 1);
 	}
+}
+
+void gate_enter(struct thread_state *thread, uintptr_t frame)
+{
+	int saved = errno;
+
+	if (thread->known != shim.generation)
+		know(thread);
+	if (!thread->depth &&
+		(!thread->inside ||
+			(frame >= thread->inside && frame_was_left(thread->inside, frame))))
+		go_in(thread, frame);
+	errno = saved;
 }
 
 static void add(struct gate_totals *totals, const struct thread_state *thread)

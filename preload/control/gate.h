@@ -24,7 +24,7 @@ void gate_open(void);
 
 /*
  * An unrecorded call begins, or one that is recorded outside of windows; frame: its wrapper's
- * frame address.  Changes errno.
+ * frame address.
  */
 void gate_enter(struct thread_state *thread, uintptr_t frame);
 
