@@ -5,10 +5,12 @@
  * libcudart, as a process may contain several, exported under the symbol versions that binaries
  * require.
  */
+#include <cuda.h>
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
+#include "older_cuda.h"
 #include "resolve.h"
 #include "shim.h"
 
