@@ -5,13 +5,12 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "machine.h"
 #include "system.h"
 
 /* As of glibc 2.31 (preload/glibc.h). */
-#if defined(__x86_64__) && defined(__linux__)
-__asm__(".symver pthread_setname_np, pthread_setname_np@GLIBC_2.12");
-__asm__(".symver pthread_sigmask, pthread_sigmask@GLIBC_2.2.5");
-#endif
+__asm__(".symver pthread_setname_np, pthread_setname_np@" MACHINE_OLD("2.12"));
+__asm__(".symver pthread_sigmask, pthread_sigmask@" MACHINE_OLD("2.2.5"));
 
 #define SLICE_MS 10
 

@@ -46,14 +46,19 @@ int main(void)
 	int rc = 0;
 
 	library = dlopen("libcuda.so.1", RTLD_NOW);
-	rc |= CALL(cuInit, 0) | CALL(cuCtxCreate_v2, &context, 0, 0);
-	rc |= CALL(cuStreamCreate, &stream, 0) | CALL(cuStreamCreate, &other, 1) | CALL(cuEventCreate, &event, 2);
-	rc |= CALL(cuMemAlloc_v2, &buffer, (size_t)BYTES) | CALL(cuMemHostAlloc, &host, (size_t)BYTES, 0);
+	rc |= CALL(cuInit, 0);
+	rc |= CALL(cuCtxCreate_v2, &context, 0, 0);
+	rc |= CALL(cuStreamCreate, &stream, 0);
+	rc |= CALL(cuStreamCreate, &other, 1);
+	rc |= CALL(cuEventCreate, &event, 2);
+	rc |= CALL(cuMemAlloc_v2, &buffer, (size_t)BYTES);
+	rc |= CALL(cuMemHostAlloc, &host, (size_t)BYTES, 0);
 	rc |= CALL(cuGetProcAddress, "cuStreamSynchronize", &synchronize, 11030, (uint64_t)0);
 	for (int i = 0; i < 10 && !rc; i++) {
 		rc |= CALL(cuMemAlloc_v2, &scratch, (size_t)4096);
 		rc |= CALL(cuMemcpyHtoDAsync_v2, buffer, host, (size_t)BYTES, stream);
-		rc |= CALL(cuEventRecord, event, stream) | CALL(cuStreamWaitEvent, other, event, 0);
+		rc |= CALL(cuEventRecord, event, stream);
+		rc |= CALL(cuStreamWaitEvent, other, event, 0);
 		rc |= CALL(cuMemsetD32Async, buffer, 0, (size_t)1024, other);
 		rc |= CALL(cuMemFree_v2, scratch);
 		rc |= ((int (*)(void *))synchronize)(other);
