@@ -759,7 +759,7 @@ install: all
 		>$(DESTDIR)$(PREFIX)/share/$c &&) true
 	install -d $(DESTDIR)$(PREFIX)/share/doc/cufence $(DESTDIR)$(PREFIX)/share/cufence
 	install -m 644 jupyter/cufence_kernel.py $(DESTDIR)$(PREFIX)/share/cufence/
-	install -m 644 doc/RULES.md doc/SCHEMA.md doc/FORMAT.md doc/report.schema.json doc/grafana.json \
+	install -m 644 doc/RULES.md doc/SCHEMA.md doc/EXPORT.md doc/FORMAT.md doc/report.schema.json doc/grafana.json \
 		$(DESTDIR)$(PREFIX)/share/doc/cufence/
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/bin/cufence $(DESTDIR)$(PREFIX)/bin/cufence-probe \
