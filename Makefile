@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # cufence.  "make help" lists the goals.  Variables: O= V=1 DEBUG=1 SAN=address,undefined
-# COVERAGE=1 CUDA_HOME= CC= CFLAGS= PREFIX= DESTDIR= CUDA_O= HOMEPAGE=
+# COVERAGE=1 CUDA_HOME= CROSS= CC= CFLAGS= PREFIX= DESTDIR= CUDA_O= HOMEPAGE=
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
 O ?= build
+# CROSS=aarch64-linux-gnu-: Debian's compilers for another machine (doc/PLATFORMS.md).
+ifdef CROSS
+CC := $(CROSS)gcc
+CXX := $(CROSS)g++
+AR := $(CROSS)ar
+endif
+# Below $O/root are that machine's libraries, if the simulator is built as well (tests/aarch64).
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 # The folder of compiled .cu files: no sanitizer or compiler of ours changes them, so that another
 # build may use those of the first.
 CUDA_O ?= $O
@@ -46,6 +54,10 @@ CUDA_INC := $(firstword $(wildcard $(CUDA_HOME)/include/cuda.h $(CUDA_HOME)/targ
 NVCC ?= $(wildcard $(CUDA_HOME)/bin/nvcc)
 cuda := $(if $(CUDA_INC),$(if $(NVCC),yes))
 CUDA_LIB := $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
+ifdef CROSS
+CUDA_LIB := $O/sim
+LDFLAGS += $(foreach folder,usr/lib lib,-L$O/root/$(folder)/$(MACHINE)-linux-gnu -Wl,-rpath-link,$O/root/$(folder)/$(MACHINE)-linux-gnu)
+endif
 
 # --- flags ----------------------------------------------------------------------------------
 # Our flags are separate from the user's: CFLAGS comes last.
@@ -66,24 +78,26 @@ endif
 
 # The dependency rule of doc/INTERNALS.md: a folder sees the headers of those it may use.
 SEES_trace :=
-SEES_preload := trace preload/sites preload/guard preload/delay preload/usage preload/control
-SEES_preload/guard := trace preload
-SEES_preload/delay := trace preload
-SEES_preload/sites := trace preload preload/guard preload/delay
-SEES_preload/usage := trace preload
-SEES_preload/control := trace preload
-SEES_cupti := trace preload preload/sites preload/guard preload/control
-SEES_guard := trace preload/guard
-SEES_delay := trace preload preload/delay
+SEES_machine :=
+SEES_preload := trace machine preload/sites preload/guard preload/delay preload/usage preload/control
+SEES_preload/guard := trace machine preload
+SEES_preload/delay := trace machine preload
+SEES_preload/sites := trace machine preload preload/guard preload/delay
+SEES_preload/usage := trace machine preload
+SEES_preload/control := trace machine preload
+SEES_cupti := trace machine preload preload/sites preload/guard preload/control
+SEES_guard := trace machine preload/guard
+SEES_delay := trace machine preload preload/delay
+SEES_injection := machine
 SEES_fatbin :=
 SEES_ptx := fatbin
 SEES_sass := fatbin ptx
 READERS := fatbin ptx sass
 # The simulated device: a folder for each of its libraries; that of libcuda has four.
 SIM_CUDA := $(addprefix sim/cuda/,device memory graph code)
-$(foreach room,$(SIM_CUDA),$(eval SEES_$(room) := trace fatbin ptx sim sim/cuda))
-SEES_sim/cudart := trace sim
-SEES_sim/cupti := trace sim
+$(foreach room,$(SIM_CUDA),$(eval SEES_$(room) := trace machine fatbin ptx sim sim/cuda))
+SEES_sim/cudart := trace machine sim
+SEES_sim/cupti := trace machine sim
 SEES_probe := kernels
 # The rooms of the analyzer, lower ones first.  Each names those whose headers it may use.
 ROOMS := containers terminal store model symbols names load load/graphs calls_in_order order kernel_access access hazard evidence waits needs account replay \
@@ -124,7 +138,7 @@ SEES_analyzer/control := trace $(call rooms,containers)
 SEES_analyzer/cli := trace analyzer $(READERS) $(call rooms,containers terminal store model symbols names calls_in_order order kernel_access evidence rules \
 	report ranks stats check export confirm watch control)
 SEES_analyzer/sessions := trace analyzer $(READERS) $(call rooms,containers terminal store model names kernel_access rules report stats check export control cli)
-SEES_tests := tests/unit trace $(READERS) preload preload/sites cupti analyzer $(addprefix analyzer/,$(ROOMS))
+SEES_tests := tests/unit trace machine $(READERS) preload preload/sites cupti analyzer $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti analyzer $(addprefix analyzer/,$(ROOMS))
 # For a source file: its folder, and the folders that this one sees.
 room = $(patsubst %/,%,$(dir $1))
@@ -227,13 +241,13 @@ $O/gen/page_%_hash.inc: $O/gen/page.%
 	$Qprintf "$$(sha256sum < $< | cut -c 1-64 | sed 's/../\\x&/g')" | base64 | $(as_string) > $@
 
 # The recorder.  libc only; CUPTI and libcuda are reached at run time.
-SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,preload preload/sites preload/guard preload/delay preload/usage preload/control) $(call objects,cupti)
+SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,machine preload preload/sites preload/guard preload/delay preload/usage preload/control) $(call objects,cupti)
 shim: $O/lib/libcufence.so
-$O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map
+$O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map machine/$(MACHINE).map
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libcufence.so -Wl,-Bsymbolic \
-		-Wl,--version-script=preload/exports.map -Wl,-z,now $(SHIM_OBJ) -o $@ \
+		-Wl,--version-script=machine/$(MACHINE).map -Wl,--version-script=preload/exports.map -Wl,-z,now $(SHIM_OBJ) -o $@ \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
 # What CUDA loads as a tool; the guard of host memory and what holds streams back, loaded with the
@@ -267,11 +281,12 @@ $O/sim/lib%: $(wildcard sim/*/*.map)
 $O/sim/libcudart_sim.a: $(call objects,sim/cudart)
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
-	$Qrm -f $@ && ar rcs $@ $^
+	$Qrm -f $@ && $(AR) rcs $@ $^
 
 # Device code and the test apps.  sm_75 and its PTX run anywhere; sm_90 spares the H200 the JIT.
 GENCODE ?= -gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_90,code=sm_90
-NVCCFLAGS = -std=c++14 -O2 -g $(GENCODE) -ccbin $(CXX) -Ikernels -Itestapps
+NVCCFLAGS = -std=c++14 -O2 -g $(GENCODE) -ccbin $(CXX) -Ikernels -Itestapps \
+	$(if $(CROSS),$(CUDA_CPP) -isystem $(dir $(CUDA_INC))cccl)
 # Sources with no kernels of their own, which are most, need no nvcc, which takes eight times as
 # long: launches are made calls as it does that, and CUDA's headers are compiled once.
 HOST_ONLY := $(shell grep -LE '__(global|device|constant|managed)__' \
@@ -318,7 +333,7 @@ $(CUDA_O)/obj/testapps/%_ptds.o: testapps/%.cu $(HOST)/host.h.gch
 	$(call compile_cu,--default-stream per-thread)
 
 # Hundreds of programs are linked, for which this linker takes a third of the other one's time.
-QUICK_LD := $(if $(shell command -v ld.gold),-fuse-ld=gold)
+QUICK_LD := $(if $(shell command -v $(CROSS)ld.gold),-fuse-ld=gold)
 # With sanitizers the apps carry their runtime for the instrumented libraries they meet.
 LINK_APP = @mkdir -p $(@D); $(CXX) $(QUICK_LD) $(SANFLAGS) $(filter %.o %.a,$^) -o $@
 $O/testapps/%_simstatic: $(CUDA_O)/obj/testapps/%.o $(KERNEL_OBJ) $O/sim/libcudart_sim.a
@@ -744,7 +759,7 @@ install: all
 		>$(DESTDIR)$(PREFIX)/share/$c &&) true
 	install -d $(DESTDIR)$(PREFIX)/share/doc/cufence $(DESTDIR)$(PREFIX)/share/cufence
 	install -m 644 jupyter/cufence_kernel.py $(DESTDIR)$(PREFIX)/share/cufence/
-	install -m 644 doc/RULES.md doc/SCHEMA.md doc/FORMAT.md doc/report.schema.json doc/grafana.json \
+	install -m 644 doc/RULES.md doc/SCHEMA.md doc/EXPORT.md doc/FORMAT.md doc/report.schema.json doc/grafana.json \
 		$(DESTDIR)$(PREFIX)/share/doc/cufence/
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/bin/cufence $(DESTDIR)$(PREFIX)/bin/cufence-probe \

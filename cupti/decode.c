@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "older_cuda.h"
+
 /* Offsets of members in a kind of record; 0: no such member (offset 0 is the kind itself). */
 struct offsets {
 	uint32_t activity; /* CUpti_ActivityKind */

@@ -5,16 +5,15 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "machine.h"
 #include "origin.h"
 #include "selection.h"
 #include "settings.h"
 #include "system.h"
 
 /* As of glibc 2.31 (preload/glibc.h). */
-#if defined(__x86_64__) && defined(__linux__)
-__asm__(".symver pthread_setname_np, pthread_setname_np@GLIBC_2.12");
-__asm__(".symver pthread_sigmask, pthread_sigmask@GLIBC_2.2.5");
-#endif
+__asm__(".symver pthread_setname_np, pthread_setname_np@" MACHINE_OLD("2.12"));
+__asm__(".symver pthread_sigmask, pthread_sigmask@" MACHINE_OLD("2.2.5"));
 
 #define SLICE_MS 10
 #define IDLE_MS 1000 /* a call of flusher_rest() that comes just before the wait is seen then */

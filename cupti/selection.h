@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "older_cuda.h"
 
 /*
  * A process that is killed loses what is in buffers that were not delivered: some 150 operations

@@ -16,16 +16,15 @@
 #include <string.h>
 
 #include "hold_internal.h"
+#include "machine.h"
 #include "system.h"
 
 #define LOOK_NS 100000 /* polling interval of the thread */
 
 /* glibc's dlsym, not the recorder's, and all as of glibc 2.31 (preload/glibc.h). */
-#if defined(__x86_64__) && defined(__linux__)
-__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
-__asm__(".symver pthread_detach, pthread_detach@GLIBC_2.2.5");
-__asm__(".symver pthread_sigmask, pthread_sigmask@GLIBC_2.2.5");
-#endif
+__asm__(".symver dlsym, dlsym@" MACHINE_OLD("2.2.5"));
+__asm__(".symver pthread_detach, pthread_detach@" MACHINE_OLD("2.2.5"));
+__asm__(".symver pthread_sigmask, pthread_sigmask@" MACHINE_OLD("2.2.5"));
 
 static struct {
 	CUresult (*host_alloc)(void **, size_t, unsigned);

@@ -16,11 +16,10 @@
 #include <stdint.h>
 
 #include "guard.h"
+#include "machine.h"
 
 /* glibc's dlsym, not the recorder's, as of glibc 2.31 (preload/glibc.h). */
-#if defined(__x86_64__) && defined(__linux__)
-__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
-#endif
+__asm__(".symver dlsym, dlsym@" MACHINE_OLD("2.2.5"));
 
 #define PAGE 4096u
 

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <ucontext.h>
 
 #include "guard_internal.h"
@@ -503,8 +504,7 @@ struct fault {
 static void handle(void *arg)
 {
 	struct fault *fault = arg;
-	const greg_t *registers = fault->at->uc_mcontext.gregs;
-	int write = (registers[REG_ERR] & 2) != 0, touched = 0;
+	int write = machine_wrote(fault->at), touched = 0;
 	uint64_t before;
 
 	lock(&before);
@@ -512,7 +512,7 @@ static void handle(void *arg)
 	unlock(&before);
 	if (touched && pages.own->alive)
 		note(pages.recorder->touched(fault->address, write, fault->at,
-			(void *)registers[REG_RSP]));
+			(void *)machine_stack_pointer(fault->at)));
 }
 
 /*
@@ -567,6 +567,8 @@ void pages_report(const struct opened *opened, uint64_t moved, int write, void *
 const char *pages_start(const struct guard_recorder *recorder)
 {
 	pages.recorder = recorder;
+	if (getauxval(AT_PAGESZ) != PAGE)
+		return "pages have another size than 4096 bytes";
 	if (!pages.own) {
 		void *own = system_map(PAGE, 0, -1, 0);
 

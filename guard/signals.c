@@ -173,16 +173,8 @@ FOR_A_CALL(pthread_attr_setsigmask_np, (pthread_attr_t * attributes, const sigse
 
 static long call_kernel(long number, const long argument[6])
 {
-	register long r10 __asm__("r10") = argument[3];
-	register long r8 __asm__("r8") = argument[4];
-	register long r9 __asm__("r9") = argument[5];
-	long result;
+	long result = machine_system_call(number, argument);
 
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "0"(number), "D"(argument[0]), "S"(argument[1]), "d"(argument[2]),
-			 "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
 	if (result >= 0 || result < -4095)
 		return result;
 	errno = (int)-result;

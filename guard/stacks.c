@@ -43,17 +43,7 @@ void stacks_call(void (*function)(void *arg), void *arg)
 	signals_block(&before);
 	number = take();
 	top = memory + (number + 1) * STACK_BYTES;
-	/* rbx is kept by the function that is called. */
-	__asm__ volatile(
-		"mov %%rsp, %%rbx\n\t"
-		"mov %[top], %%rsp\n\t"
-		"call *%[function]\n\t"
-		"mov %%rbx, %%rsp"
-		: [top] "+r"(top), [function] "+r"(function), "+D"(arg)
-		:
-		: "rbx", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "xmm0", "xmm1",
-		"xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
-		"xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
+	machine_on_stack(top, function, arg);
 	atomic_store_explicit(&taken[number], 0, memory_order_release);
 	signals_restore(&before);
 }

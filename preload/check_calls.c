@@ -2,7 +2,8 @@
 /*
  * Compiles only if every driver row of calls.def has the prototype of NVIDIA's typedefs for that
  * name and version. (cuda.h and cuda_runtime_api.h check the exported names where the wrappers are
- * defined; runtime rows are checked here.)
+ * defined; runtime rows are checked here.)  Headers before 13.0 lack newer calls (older_cuda.h):
+ * with those nothing is checked.
  */
 #include <cuda.h>
 #include <cudaProfilerTypedefs.h>
@@ -11,6 +12,8 @@
 #include <cuda_runtime_api.h>
 
 #include "calls.h"
+
+#if CUDA_VERSION >= 13000
 
 #define SAME_TYPE(a, b) __builtin_types_compatible_p(a, b)
 
@@ -50,3 +53,4 @@ typedef CUresult (*PFN_cuGraphNodeGetParams_v13020)(CUgraphNode, CUgraphNodePara
 cudaError_t __cudaLaunchKernel(cudaKernel_t f, dim3 grid, dim3 block, void **args, size_t shared,
 	cudaStream_t stream);
 #include "calls.def"
+#endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock of call records: the time stamp counter if the kernel uses it as its clock source (then
- * it is constant and synchronized), else CLOCK_MONOTONIC. With the simulator its virtual time, so
- * that traces are reproducible.
+ * The clock of call records: the processor's counter if the kernel uses it as its clock source
+ * (then it is constant and synchronized), else CLOCK_MONOTONIC.  With the simulator it is
+ * the simulator's virtual time, so that traces are reproducible.
  */
 #include <string.h>
 #include <time.h>
@@ -22,20 +22,11 @@ static uint64_t system_ns(clockid_t id)
 	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
 
-#if defined(__x86_64__)
-static uint64_t read_counter(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-#else
-#error "the recorder reads x86-64's time stamp counter: add the counter of this machine here"
-#endif
-
 uint64_t clock_read_other(void)
 {
 	switch (shim.clock) {
 	case CLOCK_TICKS_TSC:
-		return read_counter();
+		return machine_counter();
 	case CLOCK_TICKS_VIRTUAL:
 		return shim.virtual_clock();
 	default:
@@ -47,24 +38,24 @@ static int kernel_trusts_counter(void)
 {
 	static const char path[] =
 		"/sys/devices/system/clocksource/clocksource0/current_clocksource";
-	char name[8] = "";
+	char name[24] = "";
 	int fd = system_open(path, O_RDONLY, 0);
 	ssize_t n = fd < 0 ? -1 : system_read(fd, name, sizeof(name) - 1);
 
 	if (fd >= 0)
 		system_close(fd);
-	return n >= 4 && !memcmp(name, "tsc\n", 4);
+	return n > 0 && !strcmp(name, MACHINE_CLOCK_SOURCE);
 }
 
 /* Approximate ticks per second; used only for the interval of calibrations. */
 static uint64_t counter_rate(void)
 {
-	uint64_t ticks = read_counter(), ns = system_ns(CLOCK_MONOTONIC), elapsed;
+	uint64_t ticks = machine_counter(), ns = system_ns(CLOCK_MONOTONIC), elapsed;
 
 	do
 		elapsed = system_ns(CLOCK_MONOTONIC) - ns;
 	while (elapsed < 50000);
-	return (read_counter() - ticks) * SECOND / elapsed;
+	return (machine_counter() - ticks) * SECOND / elapsed;
 }
 
 void clock_init(void *libcuda)

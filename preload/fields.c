@@ -216,7 +216,7 @@ static uint64_t single_field(const CUgraphNodeParams *node, enum field_kind fiel
 	case CU_GRAPH_NODE_TYPE_GRAPH << 8 | FIELD_handle:
 		return (uint64_t)(uintptr_t)node->graph.graph;
 	case CU_GRAPH_NODE_TYPE_GRAPH << 8 | FIELD_value:
-		return node->graph.ownership;
+		return older_ownership(&node->graph);
 	case CU_GRAPH_NODE_TYPE_WAIT_EVENT << 8 | FIELD_event:
 		return (uint64_t)(uintptr_t)node->eventWait.event;
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD << 8 | FIELD_event:

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "calls.h"
+#include "older_cuda.h"
 
 /*
  * Operands of a copy as first byte (offsets applied) or, in an array, as position; pitches in

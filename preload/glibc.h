@@ -5,15 +5,15 @@
  * version.  In older versions they are in libdl and libpthread, which the library therefore names
  * as needed.
  */
-#if defined(__x86_64__) && defined(__linux__)
-__asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
-__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
-__asm__(".symver dlclose, dlclose@GLIBC_2.2.5");
-__asm__(".symver dlvsym, dlvsym@GLIBC_2.2.5");
-__asm__(".symver dladdr, dladdr@GLIBC_2.2.5");
-__asm__(".symver dlmopen, dlmopen@GLIBC_2.3.4");
-__asm__(".symver dlinfo, dlinfo@GLIBC_2.3.3");
-__asm__(".symver pthread_getname_np, pthread_getname_np@GLIBC_2.12");
-__asm__(".symver pthread_key_create, pthread_key_create@GLIBC_2.2.5");
-__asm__(".symver pthread_setspecific, pthread_setspecific@GLIBC_2.2.5");
-#endif
+#include "machine.h"
+
+__asm__(".symver dlopen, dlopen@" MACHINE_OLD("2.2.5"));
+__asm__(".symver dlsym, dlsym@" MACHINE_OLD("2.2.5"));
+__asm__(".symver dlclose, dlclose@" MACHINE_OLD("2.2.5"));
+__asm__(".symver dlvsym, dlvsym@" MACHINE_OLD("2.2.5"));
+__asm__(".symver dladdr, dladdr@" MACHINE_OLD("2.2.5"));
+__asm__(".symver dlmopen, dlmopen@" MACHINE_OLD("2.3.4"));
+__asm__(".symver dlinfo, dlinfo@" MACHINE_OLD("2.3.3"));
+__asm__(".symver pthread_getname_np, pthread_getname_np@" MACHINE_OLD("2.12"));
+__asm__(".symver pthread_key_create, pthread_key_create@" MACHINE_OLD("2.2.5"));
+__asm__(".symver pthread_setspecific, pthread_setspecific@" MACHINE_OLD("2.2.5"));

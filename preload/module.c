@@ -84,24 +84,9 @@ static int parse_mapping(char *line, struct mapping *map)
 }
 
 /*
- * Valgrind's own image is in the list of mappings, and reading it is an error of the program to
- * valgrind.  Its request RUNNING_ON_VALGRIND (valgrind.h): rotations by 128 bits in all, which
- * change nothing elsewhere.
+ * Finds the GNU build id in the notes of the image whose header is mapped at head.  Valgrind's own
+ * image is in the list of mappings, and reading it is an error of the program to valgrind.
  */
-static int runs_on_valgrind(void)
-{
-	uint64_t request[6] = { 0x1001 }, answer = 0;
-
-	__asm__ volatile(
-		"rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi;"
-		"xchgq %%rbx, %%rbx"
-		: "+d"(answer)
-		: "a"(request)
-		: "cc", "memory");
-	return answer != 0;
-}
-
-/* Finds the GNU build id in the notes of the image whose header is mapped at head. */
 static void find_build_id(const struct mapping *head, uint8_t id[20])
 {
 	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)head->start;
@@ -109,7 +94,7 @@ static void find_build_id(const struct mapping *head, uint8_t id[20])
 	size_t size = head->end - head->start;
 	uint64_t first_load = UINT64_MAX;
 
-	if (!head->readable || size < sizeof(*elf) || runs_on_valgrind() ||
+	if (!head->readable || size < sizeof(*elf) || machine_on_valgrind() ||
 		memcmp(elf->e_ident, ELFMAG, SELFMAG) || elf->e_phoff > size ||
 		elf->e_phnum > (size - elf->e_phoff) / sizeof(*phdr))
 		return;

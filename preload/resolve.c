@@ -47,7 +47,7 @@ EARLY dlsym_function resolve_real_dlsym(void)
 		return found;
 	found = (dlsym_function)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
 	if (!found)
-		found = (dlsym_function)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+		found = (dlsym_function)dlvsym(RTLD_NEXT, "dlsym", MACHINE_OLD("2.2.5"));
 	__atomic_store_n(&real, found, __ATOMIC_RELAXED);
 	return found;
 }

@@ -5,11 +5,13 @@
  * libcudart, as a process may contain several, exported under the symbol versions that binaries
  * require.
  */
+#include <cuda.h>
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
 #include "gate.h"
+#include "older_cuda.h"
 #include "resolve.h"
 #include "shim.h"
 

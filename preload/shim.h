@@ -16,6 +16,7 @@
 
 #include "arguments.h"
 #include "calls.h"
+#include "machine.h"
 #include "writer.h"
 
 enum shim_stage {
@@ -154,7 +155,7 @@ struct thread_state {
 
 	/*
 	 * Not 0: the last recorded call was a wait, and a clock read by the thread now is recorded
-	 * (usage.h).  The exported clock functions test it: clocks.S has its offset.
+	 * (usage.h).  The exported clock functions test it: machine/export.h has its offset.
 	 */
 	uint32_t armed;
 	uint32_t caller;     /* lower half of the return address of that wrapper */
@@ -384,10 +385,8 @@ void thread_empty(struct thread_state *thread);
 uint64_t clock_read_other(void);
 static inline uint64_t clock_read(void)
 {
-#if defined(__x86_64__)
 	if (shim.clock == CLOCK_TICKS_TSC)
-		return __builtin_ia32_rdtsc();
-#endif
+		return machine_counter();
 	return clock_read_other();
 }
 

@@ -59,6 +59,13 @@ static size_t decode(const unsigned char *text, size_t length, uint32_t *charact
 		: bytes;
 }
 
+size_t print_character(const char *text, size_t length)
+{
+	uint32_t character;
+
+	return length ? decode((const unsigned char *)text, length, &character) : 0;
+}
+
 /* Returns the number of columns of the text; writes it if out is not NULL. */
 static int show(FILE *out, const char *text, size_t length)
 {

@@ -25,4 +25,10 @@ void print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 
  */
 void print_json(FILE *out, const char *json, size_t length);
 
+/*
+ * Returns how many bytes the first character of a text of length bytes has: 0 if it is not valid
+ * UTF-8 (RFC 3629), or if length is 0.
+ */
+size_t print_character(const char *text, size_t length);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "analyze.h"
 #include "annotations.h"
 #include "command.h"
 #include "db.h"
@@ -65,6 +66,24 @@ int cmd_load(const struct arguments *arguments)
 		rc = load_kept(*arguments->operand, path ? path : *arguments->operand, &input);
 	else if (!rc)
 		rc = store_build(path ? path : "cufence.db", &input);
+	annotations_free(annotations);
+	return rc ? EXIT_TROUBLE : 0;
+}
+
+int cmd_analyze(const struct arguments *arguments)
+{
+	struct annotations *annotations;
+	struct db db;
+	int rc = read_annotations(arguments, &annotations);
+
+	if (!rc)
+		rc = db_open(&db, database_operand(arguments), DB_WRITE);
+	if (rc) {
+		annotations_free(annotations);
+		return EXIT_TROUBLE;
+	}
+	rc = analyze_annotated(&db, annotations);
+	db_close(&db);
 	annotations_free(annotations);
 	return rc ? EXIT_TROUBLE : 0;
 }

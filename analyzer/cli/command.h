@@ -70,6 +70,7 @@ int cmd_query(const struct arguments *arguments);
 int cmd_dump(const struct arguments *arguments);
 int cmd_undump(const struct arguments *arguments);
 int cmd_merge(const struct arguments *arguments);
+int cmd_export(const struct arguments *arguments);
 int cmd_diff(const struct arguments *arguments);
 int cmd_check(const struct arguments *arguments);
 int cmd_probe(const struct arguments *arguments);

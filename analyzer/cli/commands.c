@@ -118,6 +118,13 @@ static const struct command_option merge_options[] = {
 	{ "--format", "text|json", "a screen (default), or one JSON object" }, { 0 }
 };
 
+static const struct command_option export_options[] = {
+	{ "--run", "NAME",
+		"the run that the databases are of (when the first one began): letters, digits, "
+		"'.', '_', '-'" },
+	{ "--commit", "ID", "the version of the program, for comparisons" }, { 0 }
+};
+
 static const struct command_option confirm_options[] = { { "--sim", NULL,
 								 "run on the simulated device" },
 	{ "--pair", NULL, "take two operations (ids of table operation), not a finding" },
@@ -220,6 +227,9 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 		diff_options, cmd_diff, EXIT_TROUBLE, 2, -1, 0 },
 	{ "merge", "OUT.db RANK.db...", "the databases or traces of many ranks in one: who differs",
 		merge_options, cmd_merge, EXIT_TROUBLE, 2, -1, 0 },
+	{ "export", "DIR [NAME.db...]",
+		"add databases to a folder of CSV that DuckDB, ClickHouse and Spark read",
+		export_options, cmd_export, EXIT_TROUBLE, 1, -1, 0 },
 	{ "stats", "[NAME.db]", "count and time kernels, copies, calls, waits, memory and ranges",
 		stats_options, cmd_stats, EXIT_TROUBLE, 0, 1, 0 },
 	{ "query", "[NAME.db] SQL|NAME", "run read-only SQL, or a query that ships with cufence",

@@ -5,6 +5,15 @@
 
 #include "run.h"
 
+/* Those that the recorder beside this program is for. */
+#if defined(__aarch64__)
+#define MACHINE EM_AARCH64
+#define MACHINE_NAME "AArch64"
+#else
+#define MACHINE EM_X86_64
+#define MACHINE_NAME "x86-64"
+#endif
+
 /* Part of the name of a shared memory segment that every NVIDIA cudart opens, even stripped. */
 static const char cudart_mark[] = "/cudart.shm.";
 /* The library that a program opens to call the driver without cudart. */
@@ -91,10 +100,10 @@ void program_inspect_elf(struct program *program, void *bytes, size_t size)
 		goto out;
 	program->is_elf = 1;
 	program->has_static_cudart = contains(bytes, size, cudart_mark);
-	if (gelf_getclass(elf) != ELFCLASS64 || header.e_machine != EM_X86_64) {
-		program->obstacle =
-			"it is not a 64-bit x86-64 program, which is what the recorder is for";
-		program->hint = "build it for x86-64";
+	if (gelf_getclass(elf) != ELFCLASS64 || header.e_machine != MACHINE) {
+		program->obstacle = "it is not a 64-bit " MACHINE_NAME
+				    " program, which is what the recorder is for";
+		program->hint = "build it for " MACHINE_NAME;
 		goto out;
 	}
 	read_dynamic(program, elf);

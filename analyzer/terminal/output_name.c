@@ -89,8 +89,7 @@ static const char *put(FILE *out, const char *at, const char *command)
 	}
 }
 
-/* Makes the folders of a file's path that do not exist.  0, or -1 after a message. */
-static int make_folders(const char *path, const char *command)
+int output_folders(const char *path, const char *command)
 {
 	char *folder = strdup(path);
 	int rc = folder ? 0 : -1;
@@ -122,7 +121,7 @@ char *output_name(const char *name, const char *command)
 			fputc(*at++, out);
 		else
 			at = put(out, at + 1, command);
-	if (out && !fclose(out) && at && (!strchr(name, '%') || !make_folders(text, command)))
+	if (out && !fclose(out) && at && (!strchr(name, '%') || !output_folders(text, command)))
 		return text;
 	free(text);
 	return NULL;

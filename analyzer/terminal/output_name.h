@@ -18,4 +18,10 @@
  */
 char *output_name(const char *name, const char *command);
 
+/*
+ * Makes the folders of a file's path that do not exist.  0, or -1 after a message that begins with
+ * the command's name.
+ */
+int output_folders(const char *path, const char *command);
+
 #endif

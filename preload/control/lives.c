@@ -21,7 +21,7 @@ static int lock(struct slot *slot)
 	for (int i = 0; i < LOCK_TRIES; i++) {
 		if (!atomic_exchange_explicit(&slot->lock, 1, memory_order_acquire))
 			return 1;
-		__builtin_ia32_pause();
+		machine_pause();
 	}
 	return 0;
 }

@@ -158,7 +158,7 @@ static COLD void call_guarded(const struct watch *watch, siginfo_t *info, void *
 	uint64_t faults = UINT64_C(1) << (SIGSEGV - 1), before;
 	const ucontext_t *at = context;
 
-	if (first && frame_was_left(first, (uintptr_t)at->uc_mcontext.gregs[REG_RSP]))
+	if (first && frame_was_left(first, machine_stack_pointer(at)))
 		depth = 0;
 	if (!depth++)
 		first = STACK_PLACE;

@@ -9,8 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define RULES_RETURN_ADDRESS 16 /* its column; the columns before are x86-64's registers */
-#define RULES_COLUMNS 17
+#include "machine.h"
+
+#define RULES_RETURN_ADDRESS MACHINE_RETURN_ADDRESS
+#define RULES_COLUMNS MACHINE_COLUMNS
 
 /* Location of a register of the caller. */
 struct rule {

@@ -2,17 +2,14 @@
 #include "unwind.h"
 
 #include <dlfcn.h>
-#include <ucontext.h>
 
 #include "resolve.h"
 #include "shim.h"
 #include "system.h"
 
-#define FRAME_POINTER 6
-#define STACK_POINTER 7
+#define FRAME_POINTER MACHINE_FRAME_POINTER
+#define STACK_POINTER MACHINE_STACK_POINTER
 #define BIT(number) (1u << (number))
-/* rbx, rbp, rsp, r12 to r15: callee-saved; other values are lost in a call. */
-#define KEPT (BIT(3) | BIT(FRAME_POINTER) | BIT(STACK_POINTER) | 0xf000u)
 #define PAGE 4096u
 
 /* libgcc's internal declaration. */
@@ -66,7 +63,7 @@ static int evaluate(struct unwinder *unwinder, const uint8_t *expression, uint64
 	for (cursor = read_block(&cursor); cursor.at < cursor.end;) {
 		unsigned operation = (unsigned)read_bytes(&cursor, 1);
 
-		if (operation >= 0x70 && operation <= 0x7f) { /* breg */
+		if (operation >= 0x70 && operation <= 0x8f) { /* breg */
 			if (read_register(unwinder, operation - 0x70, value))
 				return -1;
 			*value += (uint64_t)read_signed(&cursor);
@@ -132,33 +129,13 @@ static int arrive(struct unwinder *unwinder, uint64_t address, uintptr_t slot)
 	return address && (unwinder->rules || is_readable(unwinder, address & ~(uintptr_t)7));
 }
 
-int unwind_begin(struct unwinder *unwinder, uintptr_t frame, struct frame_rules_space *space)
-{
-	const uint64_t *word = (const uint64_t *)frame;
-
-	*unwinder = (struct unwinder){ .page = frame / PAGE,
-		.space = space,
-		.known = BIT(FRAME_POINTER) | BIT(STACK_POINTER) };
-	unwinder->value[FRAME_POINTER] = word[0];
-	unwinder->value[STACK_POINTER] = frame + 2 * sizeof(*word);
-	return find_rules && arrive(unwinder, word[1], frame + sizeof(*word));
-}
-
 int unwind_begin_at(struct unwinder *unwinder, const void *context, struct frame_rules_space *space)
 {
-	/* In DWARF's order. */
-	static const uint8_t places[UNWIND_REGISTERS] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX,
-		REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12,
-		REG_R13, REG_R14, REG_R15 };
-	const greg_t *from = ((const ucontext_t *)context)->uc_mcontext.gregs;
-
 	*unwinder = (struct unwinder){ .page = UINTPTR_MAX,
 		.space = space,
-		.known = BIT(UNWIND_REGISTERS) - 1,
+		.known = UINT32_MAX >> (32 - UNWIND_REGISTERS),
 		.exact = 1 };
-	for (unsigned i = 0; i < UNWIND_REGISTERS; i++)
-		unwinder->value[i] = (uint64_t)from[places[i]];
-	return find_rules && arrive(unwinder, (uint64_t)from[REG_RIP], 0);
+	return find_rules && arrive(unwinder, machine_registers(context, unwinder->value), 0);
 }
 
 /* Sets the registers to the caller's values. */
@@ -169,7 +146,7 @@ static void leave(struct unwinder *unwinder, const struct frame_rules *rules, ui
 	uintptr_t slot;
 
 	if (!whole)
-		unwinder->known &= KEPT;
+		unwinder->known &= MACHINE_KEPT; /* others are lost in a call */
 	unwinder->value[STACK_POINTER] = frame;
 	for (unsigned i = 0; i < UNWIND_REGISTERS; i++) {
 		if (rules->of[i].how == SAME)
@@ -178,6 +155,16 @@ static void leave(struct unwinder *unwinder, const struct frame_rules *rules, ui
 		if (!find_value(&inner, &rules->of[i], frame, &unwinder->value[i], &slot))
 			unwinder->known |= BIT(i);
 	}
+}
+
+/* As find_value(); a function that has not saved the address yet may have it in a register. */
+static int find_return(struct unwinder *unwinder, const struct rule *rule, uint64_t frame,
+	uint64_t *address, uintptr_t *slot)
+{
+	*slot = 0;
+	if (rule->how == SAME && unwinder->exact)
+		return read_register(unwinder, RULES_RETURN_ADDRESS, address);
+	return find_value(unwinder, rule, frame, address, slot);
 }
 
 int unwind_step(struct unwinder *unwinder)
@@ -189,12 +176,45 @@ int unwind_step(struct unwinder *unwinder)
 
 	if (!unwinder->rules || frame_rules_find(unwinder->space, unwinder->rules, where) ||
 		find_frame(unwinder, &rules->frame, &frame) ||
-		find_value(unwinder, &rules->of[RULES_RETURN_ADDRESS], frame, &address, &slot))
+		find_return(unwinder, &rules->of[RULES_RETURN_ADDRESS], frame, &address, &slot))
 		return 0;
-	/* Stacks grow downwards; only a signal handler may have a separate stack. */
-	if (!rules->is_signal && frame <= unwinder->value[STACK_POINTER])
+	/*
+	 * Stacks grow downwards; only a signal handler may have a separate stack, and only an
+	 * interrupted function need not have used its own.
+	 */
+	if (!rules->is_signal && frame < unwinder->value[STACK_POINTER] + !unwinder->exact)
 		return 0;
 	leave(unwinder, rules, frame, rules->is_signal);
 	unwinder->exact = rules->is_signal;
-	return arrive(unwinder, address, slot);
+	return arrive(unwinder, machine_address(address), slot);
 }
+
+#if MACHINE_FRAME_ENDS
+int unwind_begin(struct unwinder *unwinder, uintptr_t frame, struct frame_rules_space *space)
+{
+	const uint64_t *word = (const uint64_t *)frame;
+
+	*unwinder = (struct unwinder){ .page = frame / PAGE,
+		.space = space,
+		.known = BIT(FRAME_POINTER) | BIT(STACK_POINTER) };
+	unwinder->value[FRAME_POINTER] = word[0];
+	unwinder->value[STACK_POINTER] = frame + 2 * sizeof(*word);
+	return find_rules && arrive(unwinder, word[1], frame + sizeof(*word));
+}
+#else
+/* Through the recorder's own functions, up to the wrapper: its frame does not say where it ends. */
+int unwind_begin(struct unwinder *unwinder, uintptr_t frame, struct frame_rules_space *space)
+{
+	uint64_t address;
+
+	*unwinder =
+		(struct unwinder){ .page = frame / PAGE, .space = space, .known = MACHINE_KEPT };
+	address = machine_here(unwinder->value);
+	if (!find_rules || !arrive(unwinder, address, 0))
+		return 0;
+	while (unwinder->value[STACK_POINTER] <= frame)
+		if (!unwind_step(unwinder))
+			return 0;
+	return 1;
+}
+#endif

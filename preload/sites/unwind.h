@@ -12,7 +12,7 @@
 
 #include "frame_rules.h"
 
-#define UNWIND_REGISTERS 16 /* of x86-64, in DWARF's numbering */
+#define UNWIND_REGISTERS MACHINE_REGISTERS
 
 /* A frame: its address, and the registers of its function. */
 struct unwinder {

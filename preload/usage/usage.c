@@ -16,13 +16,13 @@
 /* Runs before anything is initialized, in every program: must not be instrumented. */
 #define EARLY __attribute__((no_sanitize("address", "undefined")))
 
-_Static_assert(offsetof(struct thread_state, armed) == 64, "ARMED of clocks.S");
+_Static_assert(offsetof(struct thread_state, armed) == 64, "ARMED of machine/export.h");
 
 #define GAP_US 20
 /* Readers of CUDA's own or of a lock may come first: the analyzer looks at a few. */
 #define CLOCKS_MOST 4
 
-/* The functions after those that clocks.S exports, in its order. */
+/* The functions after those that machine/ exports, in its order. */
 static const char *const names[] = { "clock_gettime", "gettimeofday", "time", "clock",
 	"timespec_get", "prctl" };
 #define NAMES (sizeof(names) / sizeof(names[0]))
@@ -30,7 +30,7 @@ extern void *clock_reals[NAMES] __attribute__((visibility("hidden")));
 void *clock_find(unsigned number);
 void clock_noticed(void *frame_address);
 
-/* 1: the program may have a seccomp filter since it began to record (clocks.S). */
+/* 1: the program may have a seccomp filter since it began to record (machine/). */
 extern int usage_forbidden __attribute__((visibility("hidden")));
 int usage_forbidden;
 

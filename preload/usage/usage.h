@@ -7,7 +7,7 @@
  * comparison at its entry and one at its exit; a reading takes 0.3 to 1 us.  The simulator's
  * virtual time has no counterpart in the processor's, so nothing is read there.
  *
- * Clocks: the library exports clock_gettime, gettimeofday, time, clock and timespec_get (clocks.S).
+ * Clocks: the library exports clock_gettime, gettimeofday, time, clock and timespec_get (machine/).
  * They note, per thread, that a clock was read right after a wait, and jump to the C library's.
  * Whose code read it is up to the analyzer: CUDA's libraries and locks do so for themselves.
  */

@@ -11,6 +11,7 @@
 #include <cuda.h>
 
 #include "calls.h"
+#include "older_cuda.h"
 
 #define SIM_DRIVER_VERSION 13000
 #define SIM_MEMORY_BYTES (141ull << 30)
@@ -22,7 +23,6 @@ typedef struct {
 	CUgraphNode hNode;
 	CUgraphNodeParams *nodeParams;
 } cuGraphNodeGetParams_params;
-CUresult cuGraphNodeGetParams(CUgraphNode node, CUgraphNodeParams *params);
 #endif
 
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) \

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "older_cuda.h"
 
 #define CBIDS 1024
 

@@ -8,17 +8,14 @@
 #include <cudaProfiler.h>
 #include <stdlib.h>
 
+#include "older_cuda.h"
+
 static CUresult result(void)
 {
 	const char *text = getenv("NULL_RESULT");
 
 	return text ? (CUresult)atoi(text) : CUDA_SUCCESS;
 }
-
-/* Not in older headers. */
-#if CUDA_VERSION < 13020
-CUresult cuGraphNodeGetParams(CUgraphNode node, CUgraphNodeParams *params);
-#endif
 
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
 	CUresult symbol params \

@@ -102,10 +102,30 @@ static bool read_task(int tid, const char *name, char *text, size_t size)
 /* Is the thread waiting for a file or a page, and not for another thread? */
 static bool waits_for_file(int tid)
 {
-	static const long file_calls[] = { -1, SYS_write, SYS_writev, SYS_pwrite64, SYS_open,
-		SYS_openat, SYS_close, SYS_fallocate, SYS_ftruncate, SYS_mmap, SYS_munmap,
-		SYS_mprotect, SYS_madvise, SYS_fsync, SYS_fdatasync, SYS_unlink, SYS_unlinkat,
-		SYS_rename, SYS_newfstatat, SYS_pread64 };
+	static const long file_calls[] = {
+		-1,
+		SYS_write,
+		SYS_writev,
+		SYS_pwrite64,
+		SYS_openat,
+		SYS_close,
+		SYS_fallocate,
+		SYS_ftruncate,
+		SYS_mmap,
+		SYS_munmap,
+		SYS_mprotect,
+		SYS_madvise,
+		SYS_fsync,
+		SYS_fdatasync,
+		SYS_unlinkat,
+		SYS_newfstatat,
+		SYS_pread64,
+#ifdef SYS_open /* newer machines have only the calls above */
+		SYS_open,
+		SYS_unlink,
+		SYS_rename,
+#endif
+	};
 	char text[512];
 	long number;
 

@@ -1,17 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The clocks that other code reads, and prctl.  Each is a test and a jump to the C library's
- * function: programs read clocks millions of times a second, in signal handlers, in children of
- * vfork(), and before any constructor has run.  Until usage.c has found the functions, or if it
- * never does, the table's entries find theirs at the first call.
- *
- * A clock: is struct thread_state.armed of this thread set?  Then clock_noticed() is told, with the
- * frame address of the function, as of a wrapper.  prctl: a program that prepares or sets a seccomp
- * filter (PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP) may forbid what the recorder reads.
- */
-#define ARMED 64 /* offset of struct thread_state.armed: checked in usage.c */
-#define SET_SECCOMP 22
-#define SET_NO_NEW_PRIVS 38
+/* What x86-64 exports in assembly (export.h). */
+#if defined(__x86_64__)
+#include "export.h"
+
+	.text
+	.globl	shim_dlsym
+	.globl	shim_dlsym_old
+	.symver	shim_dlsym, dlsym@@GLIBC_2.34
+	.symver	shim_dlsym_old, dlsym@GLIBC_2.2.5
+	.type	shim_dlsym, @function
+	.type	shim_dlsym_old, @function
+shim_dlsym:
+shim_dlsym_old:
+	.cfi_startproc
+	endbr64
+	pushq	%rdi
+	.cfi_adjust_cfa_offset 8
+	pushq	%rsi
+	.cfi_adjust_cfa_offset 8
+	subq	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call	dlsym_answer
+	testq	%rax, %rax
+	jne	1f
+	call	resolve_next_dlsym
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	popq	%rsi
+	.cfi_adjust_cfa_offset -8
+	popq	%rdi
+	.cfi_adjust_cfa_offset -8
+	jmp	*%rax
+1:
+	.cfi_adjust_cfa_offset 24
+	addq	$24, %rsp
+	.cfi_adjust_cfa_offset -24
+	ret
+	.cfi_endproc
+	.size	shim_dlsym, .-shim_dlsym
+	.size	shim_dlsym_old, .-shim_dlsym_old
 
 	.macro	find name, number
 	.type	find_\name, @function
@@ -114,4 +141,5 @@ clock_reals:
 	.size	clock_reals, .-clock_reals
 	.hidden	usage_forbidden
 	.hidden	this_thread
+#endif
 	.section .note.GNU-stack,"",@progbits
