@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "constants.h"
+#include "large.h"
 #include "radix_sort.h"
 #include "load_accept.h"
 #include "memory.h"
@@ -319,7 +320,7 @@ static int collect(struct times *times, const struct device_record *device)
 	if (device->kind == DEVICE_MEMCPY && is_host(device->src) && is_host(device->dst) && last &&
 		start < last->end && last->end <= end)
 		start = last->end;
-	*array_push(stream->operation, stream->count) = (struct timed_operation){ start, end,
+	*large_push(stream->operation, stream->count) = (struct timed_operation){ start, end,
 		device->correlation, loader_place(p, device), device->kind };
 	return 0;
 }
@@ -399,7 +400,7 @@ static void blame_all(struct times *times)
 		struct timed_stream *stream = &times->stream[i];
 
 		if (stream->count)
-			stream->operation = radix_sort(stream->operation, stream->count,
+			stream->operation = radix_sort_large(stream->operation, stream->count,
 				sizeof(*stream->operation));
 		blame(times, stream);
 	}
@@ -421,7 +422,7 @@ int loader_judge_times(struct loader *loader)
 	if (!rc && times.contradict)
 		blame_all(&times);
 	for (size_t i = 0; i < times.count; i++)
-		free(times.stream[i].operation);
+		large_free(times.stream[i].operation);
 	free(times.stream);
 	map_release(&times.number);
 	sparse_words_release(&p->overlaps);

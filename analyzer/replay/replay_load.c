@@ -3,6 +3,7 @@
 
 #include "concurrency.h"
 #include "constants.h"
+#include "large.h"
 #include "memory.h"
 #include "order_loss.h"
 #include "polls.h"
@@ -579,7 +580,7 @@ int replay_load(struct savings *savings, struct db *db)
 		&loader.execs, &loader.nodes, &loader.sizes, &loader.captures, &loader.recorded };
 	int rc = read_graphs(&loader);
 
-	savings->step_of = xcalloc(run_call_end(db->run), sizeof(*savings->step_of));
+	savings->step_of = large_zeroed(run_call_end(db->run), sizeof(*savings->step_of));
 	if (!rc) {
 		read_evidence(&loader);
 		rc = read_steps(&loader);
