@@ -19,6 +19,14 @@ struct block {
 	int file;                 /* -1: in memory */
 };
 
+/* For tests: a long run takes minutes. */
+static size_t least_of_file(void)
+{
+	const char *bytes = getenv("CUFENCE_TEST_LARGE_BYTES");
+
+	return bytes && *bytes ? strtoull(bytes, NULL, 10) : LARGE_BYTES;
+}
+
 static struct block *block_of(void *array)
 {
 	return (struct block *)array - 1;
@@ -99,7 +107,7 @@ static struct block *grow(struct block *block, size_t bytes)
 		end_file(block);
 		return bigger;
 	}
-	bigger = bytes < LARGE_BYTES ? NULL : begin_file(bytes);
+	bigger = bytes < least_of_file() ? NULL : begin_file(bytes);
 	if (!bigger)
 		return in_memory(block, bytes);
 	if (block)
@@ -133,7 +141,7 @@ void *large_need(void *array, size_t count, size_t size)
 void *large_zeroed(size_t count, size_t size)
 {
 	size_t bytes = bytes_of(count, size);
-	struct block *block = bytes < LARGE_BYTES ? NULL : begin_file(bytes);
+	struct block *block = bytes < least_of_file() ? NULL : begin_file(bytes);
 
 	if (!block) {
 		block = xcalloc(1, bytes);

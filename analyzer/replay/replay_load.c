@@ -26,7 +26,7 @@ struct loader {
 	const struct run *run;
 	struct db *db;
 	struct run_cursor operands, freed; /* sorted by call */
-	uint8_t *marks;                    /* by call: mask of enum call_mark */
+	uint8_t *marks;                    /* by call: mask of enum call_mark; [0]: no call */
 	struct map held;   /* call -> the first hold of its operations, by other means than above */
 	struct map writes; /* word_key() of words that a kernel may use for more than loads */
 	struct map firsts; /* is_first() */
@@ -487,11 +487,6 @@ static int read_step(void *arg, const struct walk_call *call)
 
 /* --- what is known before --- */
 
-static void mark(struct loader *loader, uint32_t call, enum call_mark mark)
-{
-	loader->marks[call] |= (uint8_t)mark;
-}
-
 static void read_evidence(struct loader *loader)
 {
 	const struct run *run = loader->run;
@@ -504,18 +499,18 @@ static void read_evidence(struct loader *loader)
 
 		if (hold->reason == HOLD_LEGACY || hold->reason == HOLD_EVENT)
 			continue;
-		mark(loader, hold->via, CALL_MATTERS);
+		loader->marks[hold->via] |= CALL_MATTERS;
 		if (work && run_work(run, hold->behind) &&
 			map_get(&loader->held, work->call, UINT64_MAX) == UINT64_MAX)
 			map_set(&loader->held, work->call, i);
 	}
 	for (size_t i = 1; i < evidence->wait_count; i++)
-		mark(loader, evidence->wait[i].behind, CALL_BLOCKS);
+		loader->marks[evidence->wait[i].behind] |= CALL_BLOCKS;
 	for (uint32_t id = 1; id < run->allocations.count; id++) {
 		const struct run_allocation *allocation = run_allocation(run, id);
 
 		if (run_wait_of(evidence, allocation->freed))
-			mark(loader, allocation->created, CALL_MATTERS);
+			loader->marks[allocation->created] |= CALL_MATTERS;
 	}
 	for (uint64_t i = 0; i < run->claims.count; i++)
 		if (claim[i].direction != CLAIM_LOAD)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Large arrays keep their contents while they grow from memory to a file, and without room for it. */
+/* Arrays keep their contents while they grow from memory to a file, and without room for it. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
