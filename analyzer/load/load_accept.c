@@ -356,14 +356,19 @@ static const struct device_record *only_operation(const struct loaded_process *p
 static int visit(struct times *times,
 	int (*each)(struct times *times, const struct device_record *device))
 {
+	enum {
+		STEP = 1 << 17
+	}; /* number of operations whose part of the trace is kept in memory */
 	const struct loaded_process *p = times->p;
-	size_t more = 0;
+	size_t more = 0, visited = 0;
 	uint64_t at = 0;
 	int rc = 0;
 
 	while (!rc && (at = sparse_words_next(&p->device, at)) != UINT64_MAX) {
 		const struct device_record *device = only_operation(p, (uint32_t)at++, &more);
 
+		if (++visited % STEP == 0)
+			trace_forget(&p->reader);
 		if (device && device->start && device->end >= device->start &&
 			!(device->head.flags & DEVICE_INVALID))
 			rc = each(times, device);
