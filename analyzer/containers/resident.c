@@ -16,7 +16,7 @@
 
 struct resident {
 	size_t most, whole; /* bytes: the bound, and of all ranges */
-	size_t others;      /* bytes of files that are in no range, as of the last time */
+	size_t others;      /* bytes of files that are in no range, at most */
 	pthread_t thread;
 	int has_thread;
 	pthread_mutex_t mutex;
@@ -46,7 +46,11 @@ static void *keep_bound(void *arg)
 
 	/* A byte, or the end of the pipe, is the end. */
 	while (!poll(&(struct pollfd){ .fd = resident->stop[0], .events = POLLIN }, 1, LOOK_MS)) {
-		if (resident_bytes() <= resident->most + resident->others)
+		size_t bytes = resident_bytes();
+
+		if (bytes < resident->others)
+			resident->others = bytes;
+		if (bytes <= resident->most + resident->others)
 			continue;
 		pthread_mutex_lock(&resident->mutex);
 		for (size_t i = 0; i < resident->count; i++)
