@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "access_internal.h"
+#include "large.h"
 #include "memory.h"
 
 #define LISTS_BYTES ((size_t)32 << 20)
@@ -48,7 +49,7 @@ struct access_reader *access_open(struct db *db)
 	reader->compared = xcalloc(ACCESS_COMPARED, sizeof(*reader->compared));
 	*array_push(reader->list, reader->list_count) = NULL;
 	if (reader->run) {
-		reader->list_of = xcalloc(run_call_end(reader->run), sizeof(*reader->list_of));
+		reader->list_of = large_zeroed(run_call_end(reader->run), sizeof(*reader->list_of));
 		reader->graphs = access_graphs_open(db);
 	}
 	if (reader->graphs)
@@ -83,7 +84,7 @@ void access_close(struct access_reader *reader)
 	accesses_release(&reader->scratch);
 	run_close(reader->own);
 	free(reader->list);
-	free(reader->list_of);
+	large_free(reader->list_of);
 	free(reader->compared);
 	free(reader);
 }

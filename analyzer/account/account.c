@@ -6,6 +6,7 @@
 #include "account_internal.h"
 #include "bounds.h"
 #include "compare.h"
+#include "large.h"
 #include "memory.h"
 #include "polls.h"
 #include "rows.h"
@@ -91,7 +92,7 @@ static void read_calls(struct account *account)
 			if (!call)
 				continue;
 			if (!run_link(run, id)->parent || !thread->count)
-				*array_push(thread->call, thread->count) =
+				*large_push(thread->call, thread->count) =
 					(struct account_call){ .enter = call->enter,
 						.exit = run_exit(run, call, id),
 						.site = run_link(run, id)->site,
@@ -288,8 +289,8 @@ static int account_process(const struct account *run, const uint32_t *of, size_t
 	if (!rc && loop->run.turns)
 		rc = run_add_loop(&account.db->run->evidence, &account.loop.run);
 	for (size_t i = 0; i < of_count; i++) {
-		free(account.threads[of[i]].call);
-		free(account.threads[of[i]].gap);
+		large_free(account.threads[of[i]].call);
+		large_free(account.threads[of[i]].gap);
 		account.threads[of[i]] = (struct account_thread){ 0 };
 	}
 	free(account.sum);
@@ -331,7 +332,7 @@ int account_measure(struct db *db)
 		rc = account_process(&account, of + first, end - first);
 	}
 	free(of);
-	free(account.works);
+	large_free(account.works);
 	free(account.threads);
 	map_release(&account.holds);
 	return rc;

@@ -5,6 +5,7 @@
 #include "account_internal.h"
 #include "bounds.h"
 #include "compare.h"
+#include "large.h"
 #include "radix_sort.h"
 #include "memory.h"
 
@@ -25,7 +26,7 @@ static int by_device_and_start(const void *a, const void *b, void *run)
 void account_list_works(struct account *account)
 {
 	struct run *run = account->db->run;
-	struct account_work *works = xrealloc(NULL, run_work_end(run), sizeof(*works));
+	struct account_work *works = large_need(NULL, run_work_end(run), sizeof(*works));
 	size_t count = 0;
 
 	for (uint32_t id = 1; id < run_work_end(run); id++) {
@@ -36,7 +37,7 @@ void account_list_works(struct account *account)
 				run_where(run, work)->device };
 	}
 	if (count)
-		works = radix_sort(works, count, sizeof(*works));
+		works = radix_sort_large(works, count, sizeof(*works));
 	for (size_t i = 1; i < count; i++)
 		if (by_device_and_start(&works[i - 1], &works[i], run) > 0) {
 			qsort_r(works, count, sizeof(*works), by_device_and_start, run);

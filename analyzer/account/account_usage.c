@@ -8,6 +8,7 @@
 #include "account_internal.h"
 #include "bounds.h"
 #include "constants.h"
+#include "large.h"
 #include "memory.h"
 
 void account_list_usage(struct account *account)
@@ -76,7 +77,7 @@ static void read_gaps(struct account_thread *thread, int64_t preemption)
 {
 	size_t next = 1;
 
-	thread->gap = xcalloc(thread->count, sizeof(*thread->gap));
+	thread->gap = large_zeroed(thread->count, sizeof(*thread->gap));
 	for (size_t i = 0; i < thread->count; i++) {
 		int64_t until = thread->call[i].enter;
 

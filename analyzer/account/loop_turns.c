@@ -8,6 +8,7 @@
 #include "compare.h"
 #include "constants.h"
 #include "id_map.h"
+#include "large.h"
 #include "radix_sort.h"
 #include "memory.h"
 #include "sorted.h"
@@ -76,7 +77,7 @@ void tokens_read(struct tokens *tokens, const uint32_t *threads, size_t count)
 			site = site_of(run, id);
 			if (!site || call->enter >= since || run_object(run, id, OBJECT_CAPTURED))
 				continue;
-			*array_push(thread->token, thread->count) =
+			*large_push(thread->token, thread->count) =
 				(struct token){ .enter = call->enter,
 					.site = site,
 					.call = id,
@@ -113,7 +114,7 @@ void tokens_read(struct tokens *tokens, const uint32_t *threads, size_t count)
 void tokens_release(struct tokens *tokens)
 {
 	for (size_t i = 0; i < tokens->count; i++)
-		free(tokens->thread[i].token);
+		large_free(tokens->thread[i].token);
 	free(tokens->thread);
 	free(tokens->tally);
 	free(tokens->listed);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "large.h"
 #include "radix_sort.h"
 #include "memory.h"
 #include "sorted.h"
@@ -21,7 +22,7 @@ void busy_add(struct busy *busy, int64_t start, int64_t end)
 		return;
 	}
 	busy->is_unsorted |= last && start < last->start;
-	*array_push(busy->span, busy->count) = (struct busy_span){ .start = start, .end = end };
+	*large_push(busy->span, busy->count) = (struct busy_span){ .start = start, .end = end };
 }
 
 static int by_start(const void *a, const void *b)
@@ -39,7 +40,7 @@ void busy_join(struct busy *busy)
 	if (busy->is_unsorted && busy->count < FEW_SPANS)
 		qsort(busy->span, busy->count, sizeof(*busy->span), by_start);
 	else if (busy->is_unsorted)
-		busy->span = radix_sort(busy->span, busy->count, sizeof(*busy->span));
+		busy->span = radix_sort_large(busy->span, busy->count, sizeof(*busy->span));
 	span = busy->span;
 	for (size_t i = 0; i < busy->count; i++) {
 		struct busy_span *last = kept ? &span[kept - 1] : NULL;
@@ -77,6 +78,6 @@ int64_t busy_between(const struct busy *busy, int64_t from, int64_t until)
 
 void busy_release(struct busy *busy)
 {
-	free(busy->span);
+	large_free(busy->span);
 	*busy = (struct busy){ 0 };
 }

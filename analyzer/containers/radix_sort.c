@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "large.h"
 #include "memory.h"
 
 /* Of a digit.  Few rows take less time than clearing and adding up many counters. */
@@ -46,21 +47,39 @@ static int sort_digit(const uint64_t *from, uint64_t *to, size_t count, size_t w
 	return 1;
 }
 
-void *radix_sort(void *rows, size_t count, size_t row_size)
+/* Returns one of the two, which is sorted; the other one is the caller's, too. */
+static void *sort(void *rows, void *spare, size_t count, size_t row_size)
 {
-	void *spare = xrealloc(NULL, count, row_size), *sorted;
 	unsigned bits = count < MANY_ROWS ? BITS_FEW : BITS_MANY;
 	size_t digits = (size_t)1 << bits, *next = xrealloc(NULL, digits, sizeof(*next));
 
 	for (unsigned shift = 0; count && shift < 64; shift += bits) {
+		void *before = rows;
+
 		if (!sort_digit(rows, spare, count, row_size / sizeof(uint64_t), shift, next,
 			    digits))
 			continue;
-		sorted = spare;
-		spare = rows;
-		rows = sorted;
+		rows = spare;
+		spare = before;
 	}
 	free(next);
-	free(spare);
 	return rows;
+}
+
+void *radix_sort(void *rows, size_t count, size_t row_size)
+{
+	void *spare = xrealloc(NULL, count, row_size);
+	void *sorted = sort(rows, spare, count, row_size);
+
+	free(sorted == rows ? spare : rows);
+	return sorted;
+}
+
+void *radix_sort_large(void *rows, size_t count, size_t row_size)
+{
+	void *spare = large_need(NULL, count, row_size);
+	void *sorted = sort(rows, spare, count, row_size);
+
+	large_free(sorted == rows ? spare : rows);
+	return sorted;
 }

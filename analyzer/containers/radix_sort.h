@@ -11,4 +11,7 @@
 /* Takes rows, from malloc(), and returns them sorted; those with the same number stay in order. */
 void *radix_sort(void *rows, size_t count, size_t row_size);
 
+/* The same for a large array (large.h). */
+void *radix_sort_large(void *rows, size_t count, size_t row_size);
+
 #endif

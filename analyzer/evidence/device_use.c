@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bounds.h"
+#include "large.h"
 #include "radix_sort.h"
 #include "map.h"
 #include "memory.h"
@@ -78,7 +79,7 @@ static void add_operation(struct use *use, struct stream_use of, const char *kin
 				.overlapped_until = INT64_MIN };
 	}
 	use->last_device = index;
-	*array_push(use->span, use->span_count) = (struct use_span){ start, end, index };
+	*large_push(use->span, use->span_count) = (struct use_span){ start, end, index };
 	device = &use->device[index];
 	device->first = at_most(device->first, start);
 	device->last = at_least(device->last, end);
@@ -149,7 +150,7 @@ int use_measure(struct db *db)
 				run_work_names[where->kind], work->call != 0, work->start,
 				run_busy_end(run, work, id));
 	}
-	use.span = radix_sort(use.span, use.span_count, sizeof(*use.span));
+	use.span = radix_sort_large(use.span, use.span_count, sizeof(*use.span));
 	for (size_t i = 0; i < use.span_count; i++) {
 		const struct use_span *span = &use.span[i];
 		struct device_use *device = &use.device[span->device];
@@ -160,7 +161,7 @@ int use_measure(struct db *db)
 	}
 	rc = rc || store(db, &use) ? -1 : 0;
 	free(use.device);
-	free(use.span);
+	large_free(use.span);
 	free(use.stream);
 	map_release(&use.streams);
 	return rc;

@@ -5,6 +5,7 @@
 
 #include "bounds.h"
 #include "constants.h"
+#include "large.h"
 #include "radix_sort.h"
 #include "id_map.h"
 #include "memory.h"
@@ -71,7 +72,7 @@ static void add_call(struct sweep *sweep, const struct run *run, uint32_t id)
 		if (kind_has(call->kind, K_WORK) || kind_waits(call->kind) != WAITS_NOTHING)
 			work.next = call->enter;
 	}
-	*array_push(sweep->work, sweep->count) = work;
+	*large_push(sweep->work, sweep->count) = work;
 }
 
 /*
@@ -101,7 +102,7 @@ static void read_work(struct sweep *sweep, const struct run *run)
 			map_get(&threads, run_payload(run, run_call(run, id))->process, 0) > 1)
 			add_call(sweep, run, id);
 	map_release(&threads);
-	sweep->work = radix_sort(sweep->work, sweep->count, sizeof(*sweep->work));
+	sweep->work = radix_sort_large(sweep->work, sweep->count, sizeof(*sweep->work));
 }
 
 /*
@@ -154,5 +155,5 @@ void legacy_before_find(struct id_map *pairs, const struct run *run)
 	}
 	id_map_release(&sweep.contexts, free);
 	map_release(&sweep.owners);
-	free(sweep.work);
+	large_free(sweep.work);
 }

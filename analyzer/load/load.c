@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "large.h"
 #include "radix_sort.h"
 #include "layout.h"
 #include "load_accept.h"
@@ -226,7 +227,7 @@ static void release_process(struct loaded_process *p)
 	free(p->rank_properties);
 	free(p->context);
 	for (size_t i = 0; i < p->thread_count; i++)
-		free(p->thread[i].call);
+		large_free(p->thread[i].call);
 	free(p->thread);
 	free(p->stream);
 	free(p->open_range);
@@ -380,7 +381,7 @@ static void release(struct loader *loader)
 	bulk_free(loader->operation_call);
 	bulk_free(loader->operand_call);
 	bulk_free(loader->operation_end);
-	free(loader->end);
+	large_free(loader->end);
 	progress_end(&loader->progress);
 }
 
@@ -388,7 +389,8 @@ static int write_ends(struct loader *loader)
 {
 	int rc = 0;
 
-	loader->end = radix_sort(loader->end, (size_t)loader->operation, sizeof(*loader->end));
+	loader->end =
+		radix_sort_large(loader->end, (size_t)loader->operation, sizeof(*loader->end));
 	for (int64_t i = 0; i < loader->operation && !rc; i++)
 		rc = bulk_add_key(loader->operation_end, loader->end[i].end, loader->end[i].id);
 	return rc;

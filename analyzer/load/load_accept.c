@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "constants.h"
+#include "large.h"
 #include "radix_sort.h"
 #include "load_accept.h"
 #include "memory.h"
@@ -319,7 +320,7 @@ static int collect(struct times *times, const struct device_record *device)
 	if (device->kind == DEVICE_MEMCPY && is_host(device->src) && is_host(device->dst) && last &&
 		start < last->end && last->end <= end)
 		start = last->end;
-	*array_push(stream->operation, stream->count) = (struct timed_operation){ start, end,
+	*large_push(stream->operation, stream->count) = (struct timed_operation){ start, end,
 		device->correlation, loader_place(p, device), device->kind };
 	return 0;
 }
@@ -355,14 +356,19 @@ static const struct device_record *only_operation(const struct loaded_process *p
 static int visit(struct times *times,
 	int (*each)(struct times *times, const struct device_record *device))
 {
+	enum {
+		STEP = 1 << 17
+	}; /* number of operations whose part of the trace is kept in memory */
 	const struct loaded_process *p = times->p;
-	size_t more = 0;
+	size_t more = 0, visited = 0;
 	uint64_t at = 0;
 	int rc = 0;
 
 	while (!rc && (at = sparse_words_next(&p->device, at)) != UINT64_MAX) {
 		const struct device_record *device = only_operation(p, (uint32_t)at++, &more);
 
+		if (++visited % STEP == 0)
+			trace_forget(&p->reader);
 		if (device && device->start && device->end >= device->start &&
 			!(device->head.flags & DEVICE_INVALID))
 			rc = each(times, device);
@@ -399,7 +405,7 @@ static void blame_all(struct times *times)
 		struct timed_stream *stream = &times->stream[i];
 
 		if (stream->count)
-			stream->operation = radix_sort(stream->operation, stream->count,
+			stream->operation = radix_sort_large(stream->operation, stream->count,
 				sizeof(*stream->operation));
 		blame(times, stream);
 	}
@@ -421,7 +427,7 @@ int loader_judge_times(struct loader *loader)
 	if (!rc && times.contradict)
 		blame_all(&times);
 	for (size_t i = 0; i < times.count; i++)
-		free(times.stream[i].operation);
+		large_free(times.stream[i].operation);
 	free(times.stream);
 	map_release(&times.number);
 	sparse_words_release(&p->overlaps);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "large.h"
 #include "load_accept.h"
 #include "memory.h"
 #include "run_build.h"
@@ -83,7 +84,7 @@ static void note_thread_call(struct loader *loader, const struct loaded_call *ca
 {
 	struct loaded_thread *thread = &loader->p.thread[call->thread - loader->thread - 1];
 
-	*array_push(thread->call, thread->call_count) = call->number;
+	*large_push(thread->call, thread->call_count) = call->number;
 }
 
 /* exit: DB_NULL if the call never returned. */
@@ -369,8 +370,7 @@ static void note_end(struct loader *loader, int64_t end)
 {
 	size_t count = (size_t)loader->operation - 1;
 
-	loader->end = array_grown(loader->end, count, sizeof(*loader->end));
-	loader->end[count] = (struct operation_end){ end, loader->operation };
+	*large_push(loader->end, count) = (struct operation_end){ end, loader->operation };
 }
 
 static int write_operation(struct loader *loader, const struct device_record *device,

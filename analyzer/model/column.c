@@ -12,18 +12,7 @@
 #include "memory.h"
 #include "print.h"
 #include "resident.h"
-
-static int create_in(struct scratch *scratch, const char *folder)
-{
-	char *path = xprintf("%s/cufence.XXXXXX", folder);
-
-	scratch->folder = folder;
-	scratch->file = mkostemp(path, O_CLOEXEC);
-	if (scratch->file >= 0)
-		unlink(path);
-	free(path);
-	return scratch->file < 0 ? -1 : 0;
-}
+#include "scratch_file.h"
 
 static int fail(const struct scratch *scratch, int error)
 {
@@ -34,20 +23,13 @@ static int fail(const struct scratch *scratch, int error)
 
 int scratch_open(struct scratch *scratch)
 {
-	const char *folder = getenv("TMPDIR");
-
-	*scratch = (struct scratch){ .file = -1 };
-	if (folder && *folder ? create_in(scratch, folder)
-			      : create_in(scratch, "/var/tmp") && create_in(scratch, "/tmp"))
-		return fail(scratch, errno);
-	scratch->resident = resident_new(SCRATCH_RESIDENT_BYTES);
-	return 0;
+	*scratch = (struct scratch){ 0 };
+	scratch->file = scratch_file_open(&scratch->folder);
+	return scratch->file < 0 ? fail(scratch, errno) : 0;
 }
 
 void scratch_close(struct scratch *scratch)
 {
-	resident_free(scratch->resident);
-	scratch->resident = NULL;
 	if (scratch->file >= 0)
 		close(scratch->file);
 	scratch->file = -1;
@@ -85,7 +67,7 @@ static int map_file(struct scratch *scratch, void *at, size_t bytes)
 		    scratch->size) == MAP_FAILED)
 		return fail(scratch, errno);
 	scratch->size += (off_t)bytes;
-	resident_add(scratch->resident, at, bytes);
+	resident_add(resident_of_process(), at, bytes);
 	return 0;
 }
 
@@ -118,11 +100,12 @@ void *column_need(struct column *column, uint64_t number)
 
 void column_close(struct column *column)
 {
-	if (column->rows && column->scratch->resident)
-		resident_remove(column->scratch->resident, column->rows,
-			whole_pages(column->most * column->row_size));
-	if (column->rows)
-		munmap(column->rows, whole_pages(column->most * column->row_size));
+	size_t bytes = whole_pages(column->most * column->row_size);
+
+	if (column->rows) {
+		resident_remove(resident_of_process(), column->rows, bytes);
+		munmap(column->rows, bytes);
+	}
 	*column = (struct column){ 0 };
 }
 

@@ -13,8 +13,7 @@
  *		return -1;
  *	row = column_need(&column, number);
  *
- * The file is in the folder TMPDIR, else in /var/tmp, else in /tmp.  Of a large one only a part is
- * resident (resident.h).  Single-threaded.
+ * Of a large file (scratch_file.h) only a part is resident (resident.h).  Single-threaded.
  */
 #ifndef CUFENCE_COLUMN_H
 #define CUFENCE_COLUMN_H
@@ -25,14 +24,12 @@
 
 #define COLUMN_CHUNK ((uint64_t)1 << 18)         /* rows */
 #define SCRATCH_MEMORY_BYTES ((size_t)256 << 20) /* of chunks, which may be partly unused */
-#define SCRATCH_RESIDENT_BYTES ((size_t)2 << 30) /* of the file, if it is larger */
 
 struct scratch {
 	const char *folder;
 	int file; /* -1: none */
 	off_t size;
-	size_t memory;             /* bytes of chunks in memory */
-	struct resident *resident; /* of the file */
+	size_t memory; /* bytes of chunks in memory */
 };
 
 struct column {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bounds.h"
+#include "large.h"
 #include "memory.h"
 #include "rows.h"
 #include "sorted.h"
@@ -23,9 +24,9 @@ static const char *const reasons[] = {
 
 void run_evidence_release(struct run_evidence *evidence)
 {
-	free(evidence->wait);
-	free(evidence->hold);
-	free(evidence->known);
+	large_free(evidence->wait);
+	large_free(evidence->hold);
+	large_free(evidence->known);
 	for (size_t i = 0; i < evidence->loop_count; i++) {
 		free(evidence->loop[i].begin);
 		free(evidence->loop[i].pause);
@@ -35,22 +36,28 @@ void run_evidence_release(struct run_evidence *evidence)
 	free(evidence->handovers.list);
 	free(evidence->handovers.reading);
 	map_release(&evidence->trimmed);
-	map_release(&evidence->waits);
+	large_free(evidence->wait_of);
 	map_release(&evidence->knows);
 }
 
-static struct run_wait *last_of(struct run_evidence *evidence, uint32_t call)
+/* The number of the call's first wait, which may be written. */
+static uint32_t *first_of(struct run_evidence *evidence, uint32_t call)
 {
-	struct run_wait *wait = &evidence->wait[map_get(&evidence->waits, call, 0)];
+	size_t known = evidence->wait_calls;
 
-	while (wait->next)
-		wait = &evidence->wait[wait->next];
-	return wait;
+	if (call >= known) {
+		evidence->wait_calls = (size_t)call + 1;
+		evidence->wait_of = large_need(evidence->wait_of, evidence->wait_calls,
+			sizeof(*evidence->wait_of));
+		memset(evidence->wait_of + known, 0,
+			(evidence->wait_calls - known) * sizeof(*evidence->wait_of));
+	}
+	return &evidence->wait_of[call];
 }
 
 static struct run_wait *append_wait(struct run_evidence *evidence)
 {
-	struct run_wait *wait = array_push(evidence->wait, evidence->wait_count);
+	struct run_wait *wait = large_push(evidence->wait, evidence->wait_count);
 
 	*wait = (struct run_wait){ 0 };
 	return wait;
@@ -60,28 +67,26 @@ int run_add_wait(struct run_evidence *evidence, const struct run_wait *wait)
 {
 	struct run_wait *row =
 		evidence->wait || append_wait(evidence) ? append_wait(evidence) : NULL;
-	uint32_t number = (uint32_t)evidence->wait_count - 1;
+	uint32_t number = (uint32_t)evidence->wait_count - 1, *link;
 
 	if (!row)
 		return -1;
 	*row = *wait;
-	if (!map_get(&evidence->waits, wait->call, 0)) {
-		map_set(&evidence->waits, wait->call, number);
-		return 0;
-	}
-	last_of(evidence, wait->call)->next = number;
+	for (link = first_of(evidence, wait->call); *link;)
+		link = &evidence->wait[*link].next;
+	*link = number;
 	return 0;
 }
 
 int run_add_hold(struct run_evidence *evidence, const struct run_hold *hold)
 {
-	*array_push(evidence->hold, evidence->hold_count) = *hold;
+	*large_push(evidence->hold, evidence->hold_count) = *hold;
 	return 0;
 }
 
 int run_add_known(struct run_evidence *evidence, const struct run_known *known)
 {
-	*array_push(evidence->known, evidence->known_count) = *known;
+	*large_push(evidence->known, evidence->known_count) = *known;
 	map_set(&evidence->knows, known->call, 1);
 	return 0;
 }

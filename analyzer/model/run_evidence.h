@@ -142,9 +142,10 @@ struct run_evidence {
 	size_t trim_count;
 	struct map trimmed; /* their calls and waits -> ns that are saved of each */
 	size_t wait_count, hold_count, known_count; /* wait_count: highest number + 1 */
-	struct map waits;                           /* call -> number of its first wait */
-	struct map knows;                           /* calls in known */
-	struct handovers handovers;                 /* not stored */
+	uint32_t *wait_of; /* by call, of those below wait_calls: the number of its first wait */
+	size_t wait_calls;
+	struct map knows;           /* calls in known */
+	struct handovers handovers; /* not stored */
 };
 
 void run_evidence_release(struct run_evidence *evidence);
@@ -163,7 +164,7 @@ int run_evidence_write(const struct run_evidence *evidence, struct db *db);
 /* The first wait of a call, NULL if none; then the next one of the same call. */
 static inline const struct run_wait *run_wait_of(const struct run_evidence *evidence, int64_t call)
 {
-	uint64_t number = map_get(&evidence->waits, (uint64_t)call, 0);
+	uint32_t number = (uint64_t)call < evidence->wait_calls ? evidence->wait_of[call] : 0;
 
 	return number ? &evidence->wait[number] : NULL;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "id_map.h"
-#include "map.h"
+#include "large.h"
 #include "memory.h"
 #include "run_columns.h"
 #include "sorted.h"
@@ -35,7 +35,7 @@ struct order_path {
 	size_t count;
 	struct id_map seen; /* call * 2 + complete */
 	int64_t unreached;  /* the call that none of the list leads to, 0: unknown */
-	struct map turns;   /* call -> find_turn() */
+	uint32_t *turn;     /* by call: find_turn(), 0: not asked for; NULL: none was */
 };
 
 static int read_apart(struct order_path *path, struct db *db)
@@ -94,7 +94,7 @@ void order_path_close(struct order_path *path)
 	if (!path)
 		return;
 	forget(path);
-	map_release(&path->turns);
+	large_free(path->turn);
 	sqlite3_finalize(path->needs);
 	run_close(path->own);
 	free(path->apart);
@@ -189,23 +189,22 @@ static int64_t find_turn(struct order_path *path, int64_t call)
 	int64_t at = call, turn;
 	int plain = 1;
 
-	while (!(turn = (int64_t)map_get(&path->turns, (uint64_t)at, 0)) &&
-		(plain = is_plain(path, at)) > 0)
+	if (!path->turn)
+		path->turn = large_zeroed(run_call_end(path->run), sizeof(*path->turn));
+	while (!path->turn[at] && (plain = is_plain(path, at)) > 0)
 		at = before_in_stream(path, at);
 	if (plain < 0)
 		return -1;
-	turn = turn ? turn : at;
-	for (int64_t id = call; !map_get(&path->turns, (uint64_t)id, 0);
-		id = before_in_stream(path, id))
-		map_set(&path->turns, (uint64_t)id, (uint64_t)turn);
+	turn = path->turn[at] ? path->turn[at] : at;
+	for (int64_t id = call; !path->turn[id]; id = before_in_stream(path, id))
+		path->turn[id] = (uint32_t)turn;
 	return turn;
 }
 
 /* Is a call one of those from the turn to the call? */
 static int is_between(struct order_path *path, int64_t call, int64_t turn, int64_t last)
 {
-	return call >= turn && call <= last &&
-		(int64_t)map_get(&path->turns, (uint64_t)call, 0) == turn;
+	return call >= turn && call <= last && path->turn[call] == turn;
 }
 
 /* Returns the next call from this one back in its stream at which the search has to decide. */

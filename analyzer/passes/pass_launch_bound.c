@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
+#include "large.h"
 #include "map.h"
 #include "memory.h"
 #include "pass.h"
@@ -87,7 +88,7 @@ static int64_t device_time(const struct run *run, const struct run_call *call)
 
 static int begin_row(struct search *search)
 {
-	*array_push(search->hash, search->rows) = 0;
+	*large_push(search->hash, search->rows) = 0;
 	return 0;
 }
 
@@ -99,7 +100,7 @@ static int add_member(struct search *search, uint32_t id, uint32_t outer, int is
 
 	if (is_first && begin_row(search))
 		return -1;
-	member = array_push(search->member, search->count);
+	member = large_push(search->member, search->count);
 	*member = (struct member){ .call = id,
 		.outer = outer,
 		.row = (uint32_t)search->rows,
@@ -233,8 +234,8 @@ static int check_loop(const struct run *run, const struct run_loop *loop, struct
 	count_rows(&search);
 	if (!rc && is_worth_it(&search))
 		rc = report_all(&search, findings);
-	free(search.member);
-	free(search.hash);
+	large_free(search.member);
+	large_free(search.hash);
 	map_release(&search.times);
 	return rc;
 }

@@ -25,6 +25,7 @@
 
 #include "conflict.h"
 #include "constants.h"
+#include "large.h"
 #include "radix_sort.h"
 #include "memory.h"
 #include "pass.h"
@@ -57,7 +58,7 @@ static void list_ends(struct search *search)
 {
 	const struct run *run = search->input->run;
 
-	search->ended = xrealloc(NULL, run_work_end(run), sizeof(*search->ended));
+	search->ended = large_need(NULL, run_work_end(run), sizeof(*search->ended));
 	for (uint32_t op = 1; op < run_work_end(run); op++) {
 		const struct run_work *work = run_work(run, op);
 		int64_t end = work ? run_end(run, work, op) : RUN_NEVER;
@@ -65,7 +66,7 @@ static void list_ends(struct search *search)
 		if (end != RUN_NEVER)
 			search->ended[search->count++] = (struct ended){ end, op };
 	}
-	search->ended = radix_sort(search->ended, search->count, sizeof(*search->ended));
+	search->ended = radix_sort_large(search->ended, search->count, sizeof(*search->ended));
 }
 
 /* Returns the index of the first operation that ended after a time. */
@@ -273,7 +274,7 @@ static int run(const struct pass_input *input, struct findings *findings)
 		rc = add_holds(&search);
 	access_close(search.reader);
 	map_release(&search.seen);
-	free(search.ended);
+	large_free(search.ended);
 	return rc;
 }
 

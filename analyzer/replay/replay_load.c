@@ -3,6 +3,7 @@
 
 #include "concurrency.h"
 #include "constants.h"
+#include "large.h"
 #include "memory.h"
 #include "order_loss.h"
 #include "polls.h"
@@ -25,7 +26,7 @@ struct loader {
 	const struct run *run;
 	struct db *db;
 	struct run_cursor operands, freed; /* sorted by call */
-	struct map marks;                  /* call -> mask of enum call_mark */
+	uint8_t *marks;                    /* by call: mask of enum call_mark; [0]: no call */
 	struct map held;   /* call -> the first hold of its operations, by other means than above */
 	struct map writes; /* word_key() of words that a kernel may use for more than loads */
 	struct map firsts; /* is_first() */
@@ -381,7 +382,7 @@ static void read_capture(struct loader *loader, const struct walk_call *call,
 static int read_acts(const struct loader *loader, const struct replay *replay,
 	const struct walk_call *call, struct replay_step *step)
 {
-	unsigned marks = (unsigned)map_get(&loader->marks, (uint64_t)call->id, 0);
+	unsigned marks = loader->marks[call->id];
 	int64_t since = polls_since(loader->run, call->id);
 	enum kind_family family = kind_family(call->kind);
 
@@ -404,10 +405,8 @@ static int read_acts(const struct loader *loader, const struct replay *replay,
 		family == FAMILY_exec || family == FAMILY_capture || family == FAMILY_graph_launch;
 }
 
-static int read_step(void *arg, const struct walk_call *call)
+static int add_step(struct loader *loader, struct replay *replay, const struct walk_call *call)
 {
-	struct loader *loader = arg;
-	struct replay *replay = replay_of(loader, call->process);
 	const struct map *trimmed = &loader->run->evidence.trimmed;
 	struct replay_step step = { .call = call->id,
 		.enter = call->enter,
@@ -430,20 +429,6 @@ static int read_step(void *arg, const struct walk_call *call)
 		.trimmed = (int64_t)map_get(trimmed, (uint64_t)call->id, 0),
 		.device = (int16_t)(call->owner_device >= 0 ? call->owner_device : call->device) };
 
-	if (!replay)
-		return -1;
-	/* Only some such calls, or none of their operations, are recorded. */
-	if (call->stretch == STRETCH_NONE || call->enter >= replay->unknown_since)
-		return 0;
-	if (loader->samples && (!replay->samples || replay_is_skipped(replay, call->enter)))
-		return 0;
-	refuse_by_call(replay, call, loader->most);
-	if (call->result || call->captured || call->exit == WALK_NEVER)
-		return 0;
-	if (call->kind == KIND_CAPTURE_BEGIN) {
-		map_set(&loader->captures, (uint64_t)call->thread, (uint64_t)call->id);
-		return 0;
-	}
 	step.gap_recorded = (int64_t)map_get(&loader->recorded, (uint64_t)call->thread, 0);
 	if (!read_acts(loader, replay, call, &step)) {
 		step.own = call->exit - call->enter;
@@ -478,13 +463,29 @@ static int read_step(void *arg, const struct walk_call *call)
 	return 0;
 }
 
-/* --- what is known before --- */
-
-static void mark(struct loader *loader, uint32_t call, enum call_mark mark)
+static int read_step(void *arg, const struct walk_call *call)
 {
-	if (call)
-		map_set(&loader->marks, call, map_get(&loader->marks, call, 0) | mark);
+	struct loader *loader = arg;
+	struct replay *replay = replay_of(loader, call->process);
+
+	if (!replay)
+		return -1;
+	/* Only some such calls, or none of their operations, are recorded. */
+	if (call->stretch == STRETCH_NONE || call->enter >= replay->unknown_since)
+		return 0;
+	if (loader->samples && (!replay->samples || replay_is_skipped(replay, call->enter)))
+		return 0;
+	refuse_by_call(replay, call, loader->most);
+	if (call->result || call->captured || call->exit == WALK_NEVER)
+		return 0;
+	if (call->kind == KIND_CAPTURE_BEGIN) {
+		map_set(&loader->captures, (uint64_t)call->thread, (uint64_t)call->id);
+		return 0;
+	}
+	return add_step(loader, replay, call);
 }
+
+/* --- what is known before --- */
 
 static void read_evidence(struct loader *loader)
 {
@@ -498,18 +499,18 @@ static void read_evidence(struct loader *loader)
 
 		if (hold->reason == HOLD_LEGACY || hold->reason == HOLD_EVENT)
 			continue;
-		mark(loader, hold->via, CALL_MATTERS);
+		loader->marks[hold->via] |= CALL_MATTERS;
 		if (work && run_work(run, hold->behind) &&
 			map_get(&loader->held, work->call, UINT64_MAX) == UINT64_MAX)
 			map_set(&loader->held, work->call, i);
 	}
 	for (size_t i = 1; i < evidence->wait_count; i++)
-		mark(loader, evidence->wait[i].behind, CALL_BLOCKS);
+		loader->marks[evidence->wait[i].behind] |= CALL_BLOCKS;
 	for (uint32_t id = 1; id < run->allocations.count; id++) {
 		const struct run_allocation *allocation = run_allocation(run, id);
 
 		if (run_wait_of(evidence, allocation->freed))
-			mark(loader, allocation->created, CALL_MATTERS);
+			loader->marks[allocation->created] |= CALL_MATTERS;
 	}
 	for (uint64_t i = 0; i < run->claims.count; i++)
 		if (claim[i].direction != CLAIM_LOAD)
@@ -574,12 +575,13 @@ int replay_load(struct savings *savings, struct db *db)
 	struct loader loader = { .savings = savings,
 		.run = db->run,
 		.db = db,
+		.marks = large_zeroed(run_call_end(db->run), sizeof(*loader.marks)),
 		.most = replay_most_steps() };
-	struct map *maps[] = { &loader.marks, &loader.held, &loader.writes, &loader.firsts,
-		&loader.execs, &loader.nodes, &loader.sizes, &loader.captures, &loader.recorded };
+	struct map *maps[] = { &loader.held, &loader.writes, &loader.firsts, &loader.execs,
+		&loader.nodes, &loader.sizes, &loader.captures, &loader.recorded };
 	int rc = read_graphs(&loader);
 
-	savings->step_of = xcalloc(run_call_end(db->run), sizeof(*savings->step_of));
+	savings->step_of = large_zeroed(run_call_end(db->run), sizeof(*savings->step_of));
 	if (!rc) {
 		read_evidence(&loader);
 		rc = read_steps(&loader);
@@ -591,5 +593,6 @@ int replay_load(struct savings *savings, struct db *db)
 		rc = read_steps(&loader);
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_release(maps[i]);
+	large_free(loader.marks);
 	return rc;
 }

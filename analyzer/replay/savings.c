@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
+#include "large.h"
 #include "memory.h"
 #include "replay.h"
 #include "rows.h"
@@ -147,7 +148,7 @@ void savings_close(struct savings *savings)
 		return;
 	id_map_release(&savings->processes, free_replay);
 	set_ups_release(&savings->set_ups);
-	free(savings->step_of);
+	large_free(savings->step_of);
 	free(savings);
 }
 

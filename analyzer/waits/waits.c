@@ -7,6 +7,7 @@
 #include "bounds.h"
 #include "constants.h"
 #include "id_map.h"
+#include "large.h"
 #include "memory.h"
 #include "polls.h"
 #include "rows.h"
@@ -101,7 +102,7 @@ void waits_free(struct waits *waits)
 	id_map_release(&waits->timings, free);
 	id_map_release(&waits->copies, free);
 	id_map_release(&waits->uses, free);
-	free(waits->list.wait);
+	large_free(waits->list.wait);
 	free(waits);
 }
 
@@ -351,7 +352,7 @@ static void add_candidate(struct waits *waits, const struct walk_call *call, str
 		if (wait.before.end <= wait.enter)
 			wait.before.op = 0;
 	}
-	*array_push(waits->list.wait, waits->list.count) = wait;
+	*large_push(waits->list.wait, waits->list.count) = wait;
 }
 
 int waits_process_call(struct waits *waits, const struct order *order, const struct walk_call *call)

@@ -10,6 +10,7 @@
  */
 #include "bounds.h"
 #include "constants.h"
+#include "large.h"
 #include "map.h"
 #include "memory.h"
 #include "wait.h"
@@ -70,7 +71,7 @@ void waits_add_staged(struct run *run, struct wait_list *list)
 		if (wait.waited < BLOCKED_MIN_NS || run_wait_of(&run->evidence, id))
 			continue;
 		wait_add_row(&wait, &run->evidence);
-		*array_push(list->wait, list->count) = wait;
+		*large_push(list->wait, list->count) = wait;
 	}
 	map_release(&seen);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A run that is too long to be replayed: samples of its loop give the findings, the savings and the
-# ceiling of the whole, the report says so, and what a replay takes does not grow with the turns.
+# A long run: samples of its loop give the findings, the savings and the ceiling of the whole, and the
+# report says so; what a replay takes does not grow with the turns; arrays may be files.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 needs "$cufence" "$build/bench/make_turns"
@@ -24,6 +24,14 @@ few=$(load few few.cft) && many=$(load many many.cft)
 ok "all of it: status" $?
 same "... the whole is replayed" "1|1" "$(query many "SELECT turns IS NULL, samples IS NULL FROM replay" | tr '\t' '|')"
 same "... and not noted" "" "$("$cufence" report many.db | grep 'note: savings are')"
+
+# Arrays by call that are files, as those of a hundred million calls.
+CUFENCE_TEST_LARGE_BYTES=4096 load files few.cft >/dev/null
+cmp few.db files.db
+ok "arrays in files: the same database" $?
+CUFENCE_TEST_LARGE_BYTES=4096 TMPDIR=$tmp/none load none few.cft >/dev/null
+same "no folder for files: status" 2 $?
+has "... and which one" "no scratch space in '$tmp/none'" "$(cat err)"
 
 export CUFENCE_TEST_REPLAY_STEPS=40000
 sampled_few=$(load sampled_few few.cft) && sampled=$(load sampled many.cft)

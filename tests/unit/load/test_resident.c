@@ -55,6 +55,39 @@ static void pages_are_given_back_and_keep_their_contents(void **state)
 	scratch_close(&scratch);
 }
 
+static void touch(char *at)
+{
+	for (size_t i = 0; i < SIZE; i += STEP)
+		at[i] = 1;
+}
+
+/* A trace that was read counts no longer once it is unmapped. */
+static void the_bound_does_not_keep_room_for_what_has_gone(void **state)
+{
+	struct resident *resident = resident_new(MOST);
+	size_t before = resident_bytes();
+	struct scratch scratch, other;
+	char *at, *beside;
+
+	assert_int_equal(scratch_open(&scratch), 0);
+	assert_int_equal(scratch_open(&other), 0);
+	at = map_file(&scratch);
+	beside = map_file(&other);
+	resident_add(resident, at, SIZE);
+	touch(beside);
+	touch(at);
+	wait_until_at_most(before + SIZE + 2 * MOST);
+	munmap(beside, SIZE);
+	nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
+	touch(at);
+	wait_until_at_most(before + 2 * MOST);
+	resident_remove(resident, at, SIZE);
+	resident_free(resident);
+	munmap(at, SIZE);
+	scratch_close(&scratch);
+	scratch_close(&other);
+}
+
 /* It may be memory of others then. */
 static void removed_ranges_are_left_alone(void **state)
 {
@@ -82,6 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pages_are_given_back_and_keep_their_contents),
+		cmocka_unit_test(the_bound_does_not_keep_room_for_what_has_gone),
 		cmocka_unit_test(removed_ranges_are_left_alone),
 	};
 

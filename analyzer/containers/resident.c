@@ -10,12 +10,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "constants.h"
 #include "memory.h"
 
+#define LOOK_MS 100 /* a sweep touches 0.2 GB in that time */
+
 struct resident {
-	size_t most, whole; /* bytes: the bound, and of all ranges that were added */
-	size_t others;      /* bytes of files that are in no range, as of the last time */
+	size_t most, whole; /* bytes: the bound, and of all ranges */
+	size_t others;      /* bytes of files that are in no range, at most */
 	pthread_t thread;
 	int has_thread;
 	pthread_mutex_t mutex;
@@ -44,9 +45,12 @@ static void *keep_bound(void *arg)
 	struct resident *resident = arg;
 
 	/* A byte, or the end of the pipe, is the end. */
-	while (!poll(&(struct pollfd){ .fd = resident->stop[0], .events = POLLIN }, 1,
-		RESIDENT_LOOK_MS)) {
-		if (resident_bytes() <= resident->most + resident->others)
+	while (!poll(&(struct pollfd){ .fd = resident->stop[0], .events = POLLIN }, 1, LOOK_MS)) {
+		size_t bytes = resident_bytes();
+
+		if (bytes < resident->others)
+			resident->others = bytes;
+		if (bytes <= resident->most + resident->others)
 			continue;
 		pthread_mutex_lock(&resident->mutex);
 		for (size_t i = 0; i < resident->count; i++)
@@ -85,15 +89,28 @@ struct resident *resident_new(size_t most)
 	return resident;
 }
 
+struct resident *resident_of_process(void)
+{
+	static struct resident *process; /* what is resident is a property of the process */
+
+	if (!process)
+		process = resident_new(RESIDENT_BYTES);
+	return process;
+}
+
+static void stop_thread(struct resident *resident)
+{
+	if (!resident->has_thread)
+		return;
+	close(resident->stop[1]);
+	pthread_join(resident->thread, NULL);
+	close(resident->stop[0]);
+	resident->has_thread = 0;
+}
+
 void resident_free(struct resident *resident)
 {
-	if (!resident)
-		return;
-	if (resident->has_thread) {
-		close(resident->stop[1]);
-		pthread_join(resident->thread, NULL);
-		close(resident->stop[0]);
-	}
+	stop_thread(resident);
 	free(resident->range);
 	free(resident);
 }
@@ -113,12 +130,17 @@ void resident_remove(struct resident *resident, const void *from, size_t bytes)
 	const char *begin = from;
 	size_t kept = 0;
 
-	if (!resident)
-		return;
 	pthread_mutex_lock(&resident->mutex);
-	for (size_t i = 0; i < resident->count; i++)
-		if (resident->range[i].at < begin || resident->range[i].at >= begin + bytes)
-			resident->range[kept++] = resident->range[i];
+	for (size_t i = 0; i < resident->count; i++) {
+		const struct range *range = &resident->range[i];
+
+		if (range->at < begin || range->at >= begin + bytes)
+			resident->range[kept++] = *range;
+		else
+			resident->whole -= range->bytes;
+	}
 	resident->count = kept;
 	pthread_mutex_unlock(&resident->mutex);
+	if (!kept)
+		stop_thread(resident);
 }

@@ -10,11 +10,16 @@
 
 #include <stddef.h>
 
+#define RESIDENT_BYTES ((size_t)2 << 30)
+
 struct resident;
 
 /* most: bytes. */
 struct resident *resident_new(size_t most);
 void resident_free(struct resident *resident);
+
+/* The one of all columns and large arrays, which keeps RESIDENT_BYTES.  It is nobody's to free. */
+struct resident *resident_of_process(void);
 
 /* A range must be removed before it is unmapped.  Without a thread nothing is bounded. */
 void resident_add(struct resident *resident, void *at, size_t bytes);
