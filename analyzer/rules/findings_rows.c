@@ -254,8 +254,7 @@ static int write_also(const struct finding_rows *rows, const struct finding *fin
 			int64_t call = changed->call, site = places_site(places, call);
 
 			rc = site < 0 ? -1 : 0;
-			if (site <= 0 || (changed->joint && !place->worst.joined) ||
-				map_get(&seen, (uint64_t)site, 0))
+			if (site <= 0 || map_get(&seen, (uint64_t)site, 0))
 				continue;
 			map_set(&seen, (uint64_t)site, 1);
 			rc = db_add(rows->findings->db,
