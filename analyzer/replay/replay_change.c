@@ -4,6 +4,29 @@
 #include "memory.h"
 #include "replay.h"
 
+/* Leaves out a copy to the host, and the records and the wait of its thread that follow it. */
+static void leave_out_fetch(struct replay *replay, uint32_t number)
+{
+	const struct replay_step *copy = &replay->step[number], *step;
+
+	if (copy->engine != ENGINE_D2H)
+		return;
+	replay->change[number].bits |= CHANGE_CALL;
+	if (copy->act & STEP_BECOMES_ASYNC)
+		return;
+	for (uint32_t at = number + 1; at < replay->step_count; at++) {
+		step = &replay->step[at];
+		if (step->thread != copy->thread)
+			continue;
+		if (!(step->act & (STEP_RECORDS | STEP_EXPLICIT)) ||
+			(step->stream != copy->stream && step->act & STEP_RECORDS))
+			return;
+		replay->change[at].bits |= CHANGE_CALL;
+		if (step->act & STEP_EXPLICIT)
+			return;
+	}
+}
+
 /*
  * Changes all calls of the same kind from the site of a step.
  *
@@ -33,6 +56,8 @@ static void change_place(struct replay *replay, uint32_t number, uint8_t bits, u
 			change->bits |= bits;
 			change->only_stream = only_stream;
 		}
+		if (bits & CHANGE_FETCH)
+			leave_out_fetch(replay, at);
 	}
 }
 

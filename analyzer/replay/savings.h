@@ -55,6 +55,11 @@ enum change {
 	 * (run_evidence.trimmed) is saved.
 	 */
 	CHANGE_TRIM = 1 << 6,
+	/*
+	 * A result is not fetched: neither is its copy to the host made, nor what the thread
+	 * records and waits for right after it.
+	 */
+	CHANGE_FETCH = 1 << 7,
 };
 
 /* ns of the run. */

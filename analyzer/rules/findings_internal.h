@@ -168,8 +168,13 @@ int findings_write(struct findings *findings);
  */
 struct code_frames;
 
-/* Each sets *advice to that for a driver call, NULL: none.  Returns 0, or -1 after a message. */
-int library_advice(struct db *db, int64_t call, const char **advice);
-int read_advice(struct code_frames *frames, int64_t call, const char **advice);
+struct advice {
+	const char *text; /* NULL: none */
+	int is_unfetched; /* with it the result is not copied to the host, nor waited for */
+};
+
+/* For a driver call that reads a value, or of a library.  Returns 0, or -1 after a message. */
+int advice_find(struct db *db, struct code_frames *frames, int64_t call, int is_read,
+	struct advice *advice);
 
 #endif

@@ -12,6 +12,7 @@
 #include "findings_internal.h"
 #include "memory.h"
 #include "places.h"
+#include "words.h"
 #include "run_evidence.h"
 
 static void change_place(struct replay *replay, const struct finding_place *place)
@@ -112,6 +113,25 @@ static int add_takers(struct findings *findings, struct replay *replay, struct f
 	return 0;
 }
 
+/* A fix may do without the copy of a result, too.  Returns 0, or -1 after a message. */
+static int add_fetches(struct findings *findings, struct finding *finding)
+{
+	struct code_frames *frames = words_frames(findings->words);
+
+	for (size_t i = 0; i < finding->count; i++) {
+		struct finding_place *place = finding->place[i];
+		struct advice advice;
+
+		if (advice_find(findings->db, frames, place->worst.call, place->worst.reads,
+			    &advice))
+			return -1;
+		for (size_t k = 0; k < place->changed_count && advice.is_unfetched; k++)
+			if (place->changed[k].change & CHANGE_WAIT)
+				place->changed[k].change |= CHANGE_FETCH;
+	}
+	return 0;
+}
+
 static int replay_finding(struct findings *findings, struct finding *finding)
 {
 	struct replay *replay = savings_of(findings->savings, finding->process);
@@ -119,6 +139,8 @@ static int replay_finding(struct findings *findings, struct finding *finding)
 
 	if (!is_wanted(findings, finding) || rules[finding->rule].group == GROUP_pace)
 		return 0;
+	if (add_fetches(findings, finding))
+		return -1;
 	change_finding(replay, finding);
 	if (add_takers(findings, replay, finding))
 		return -1;
