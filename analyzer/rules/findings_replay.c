@@ -155,17 +155,23 @@ static int replay_finding(struct findings *findings, struct finding *finding)
 	return 0;
 }
 
-/* Replays each line of a finding with several lines. */
+/*
+ * Replays each line of a finding with several lines.  Where lines take work out of an order of
+ * streams, and save most only together, each of them says so.
+ */
 static void replay_lines(struct replay *replay, struct finding *finding)
 {
 	struct finding_line line = { NULL, 0 };
+	int64_t sum = 0;
 
 	while (finding_next_line(finding, &line) && savings_has_room(replay)) {
 		int64_t saving = 0;
 		int replayed;
 
-		if (line.place[0]->replayed)
+		if (line.place[0]->replayed) {
+			sum += line.place[0]->alone;
 			continue;
+		}
 		for (size_t i = 0; i < line.count; i++)
 			change_place(replay, line.place[i]);
 		replayed = savings_estimate_best(replay, &saving);
@@ -173,7 +179,11 @@ static void replay_lines(struct replay *replay, struct finding *finding)
 			line.place[i]->alone = saving;
 			line.place[i]->replayed = replayed;
 		}
+		sum += saving;
 	}
+	for (size_t i = 0; i < finding->count && JOINED_FACTOR * sum < finding->saving.best; i++)
+		finding->place[i]->worst.joined |= finding->place[i]->replayed &&
+			finding->place[i]->worst.change == CHANGE_ORDER;
 	finding_sort_by_saving(finding);
 }
 
