@@ -281,8 +281,6 @@ static int64_t submission(struct replay *replay, uint32_t number, int64_t entry)
 	struct replay_stream *stream =
 		step->stream == REPLAY_NONE ? NULL : &replay->stream[step->stream];
 
-	if (step->act & STEP_WAITS)
-		thread->ahead = REPLAY_NEVER;
 	if (!stream || !(step->act & STEP_SUBMITS))
 		return entry;
 	if (stream->tail <= entry)
@@ -357,6 +355,8 @@ static void run_step(struct replay *replay, uint32_t number)
 
 		raise_to(&entry, released + step->after_holder - own);
 	}
+	if (step->act & STEP_WAITS)
+		thread->ahead = REPLAY_NEVER;
 	if (step->act & STEP_WAITS_FIRST)
 		entry = return_of(replay, number, entry, target, own) - own;
 	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))

@@ -295,6 +295,15 @@ static int by_worth(const void *a, const void *b)
 		?: by_number(x->rule, y->rule) ?: by_number(x->process, y->process);
 }
 
+/* What only a replay tells to save time, and none does, is no finding, unless it is a read. */
+static int is_kept(const struct finding *finding)
+{
+	const struct instance *worst = finding->count ? &finding->place[0]->worst : NULL;
+
+	return worst && !finding->masked &&
+		(finding->saving.best || !worst->only_replay || worst->reads);
+}
+
 int findings_store(struct findings *findings)
 {
 	size_t kept = 0;
@@ -317,7 +326,7 @@ int findings_store(struct findings *findings)
 		return -1;
 	kept = 0;
 	for (size_t i = 0; i < findings->count; i++)
-		if (findings->finding[i]->count && !findings->finding[i]->masked)
+		if (is_kept(findings->finding[i]))
 			findings->finding[kept++] = findings->finding[i];
 	findings->count = kept;
 	if (findings->count)

@@ -54,7 +54,8 @@ struct instance {
 	 * what costs time by itself (findings_replay.c).
 	 */
 	int masked;
-	int reads; /* a script's line reads a result: other reads may wait in its place */
+	int reads;       /* a script's line reads a result: other reads may wait in its place */
+	int only_replay; /* saving bounds nothing: only a replay tells what it saves */
 };
 #define FINDING_DELAY (-1)
 

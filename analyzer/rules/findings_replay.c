@@ -28,8 +28,8 @@ static void change_finding(struct replay *replay, const struct finding *finding)
 }
 
 /*
- * Findings that cost no time are not replayed.  A read may save enough once other reads, which
- * would wait in its place, are left out, too.
+ * Findings that cost no time are not replayed.  Of some only a replay tells what they save: a read
+ * may save enough once other reads, which would wait in its place, are left out, too.
  */
 static int is_wanted(const struct findings *findings, const struct finding *finding)
 {
@@ -38,7 +38,7 @@ static int is_wanted(const struct findings *findings, const struct finding *find
 	if (rule_is_fence(finding->rule) || finding->masked)
 		return 0;
 	return finding_is_worth_it(finding) ||
-		(finding->place[0]->worst.reads && cost->waited >= SHOWN_MIN_NS &&
+		(finding->place[0]->worst.only_replay && cost->waited >= SHOWN_MIN_NS &&
 			findings_part(findings, finding->process, cost->waited, cost).share >=
 				FINDING_MIN_PERCENT / 100.0);
 }

@@ -12,7 +12,8 @@ int waited_is_upload(const struct waited *waited)
 		waited->payload->direction == COPY_H2D;
 }
 
-static int add_wait(struct findings *findings, enum rule rule, const struct waited *waited)
+static int add_wait(const struct run *run, struct findings *findings, enum rule rule,
+	const struct waited *waited)
 {
 	const struct run_wait *wait = waited->wait;
 	uint8_t to = waited->payload->dst;
@@ -22,7 +23,7 @@ static int add_wait(struct findings *findings, enum rule rule, const struct wait
 		.call = wait->call,
 		.other_call = waited->behind,
 		.cost = wait->waited,
-		.saving = wait->avoidable > wait->apart ? wait->avoidable : wait->apart,
+		.saving = wait->avoidable,
 		.shorter = wait->shorter,
 		.also = { wait->partner },
 		.change = CHANGE_WAIT,
@@ -30,10 +31,14 @@ static int add_wait(struct findings *findings, enum rule rule, const struct wait
 			(wait->kind == WAIT_EXPLICIT || call_is_async_copy(waited->call->kind)),
 	};
 
+	/* In pinned memory a copy in the legacy stream delays the next work, now on the device. */
+	instance.only_replay = instance.reads ||
+		(call_is_async_copy(waited->call->kind) &&
+			run_stream(run, waited->call->stream)->kind == STREAM_KIND_LEGACY);
 	/* Set-up copies from other memory each time, which pinning does not make quicker. */
 	if (waited_is_upload(waited))
 		instance.least = findings_turns(findings, instance.process) / 2;
-	if ((instance.saving > 0 || instance.reads) && findings_add(findings, &instance))
+	if ((instance.saving > 0 || instance.only_replay) && findings_add(findings, &instance))
 		return -1;
 	/* A copy of a result waits on purpose, and so does an explicit wait. */
 	if (wait->kind != WAIT_IMPLICIT || wait->partner ||
@@ -61,7 +66,7 @@ int pass_add_waits(const struct pass_input *input, struct findings *findings, en
 		waited.payload = run_payload(run, waited.call);
 		waited.behind = work->call;
 		if (filter(input, &waited))
-			rc = add_wait(findings, rule, &waited);
+			rc = add_wait(run, findings, rule, &waited);
 	}
 	return rc;
 }

@@ -206,20 +206,11 @@ static inline void spans_release(struct spans *spans)
 }
 
 /*
- * Finds submissions that were blocked because a queue of the device was full.  A stream has room
- * for about 1020 pending operations (measured, H200); the next submission waits until the device
- * has begun another of them, and CUPTI reports it (OVERHEAD, COMMAND_BUFFER_FULL).
- *
- * A thread that runs so far ahead of the device and then waits for it loses nothing.  The cost is
- * work that the thread would have submitted to streams that were idle meanwhile, and its own work
- * while the device was idle.
- *
- * Adds rows of kind queue to table wait, with the avoidable time.  If the blocks of a thread in one
- * stream, until it waited for that stream, delayed anything together, each of them has a row,
- * however short; otherwise only the longest.  Their partner is the longest one of the site with
- * most of the time.  Needs a complete table dependency.  Returns 0, or -1 after a message.
+ * Adds rows of submissions that were blocked because a queue of the device was full.  A stream has
+ * room for about 1020 pending operations (measured, H200); the next submission waits until the
+ * device has begun another of them, and CUPTI reports it (OVERHEAD, COMMAND_BUFFER_FULL).
  */
-int waits_find_queue(struct db *db);
+void waits_find_queue(struct run *run);
 
 /*
  * Finds launches for which the driver enlarges memory shared by all kernels, for which it drains

@@ -49,7 +49,6 @@ struct segment {
 	const struct wait *wait;
 	struct wait_operation behind; /* the operation */
 	int64_t waited;               /* for it, ns */
-	uint8_t leaves;               /* the fix moves an Async copy out of the default stream */
 	uint8_t past_results;         /* copies like `result` are fixed, too */
 	int64_t partner;              /* as wait.partner, found if not given */
 	int64_t result; /* a copy to the host that closed the segment and would have waited in place
@@ -261,7 +260,7 @@ static int comes_after(struct avoidable *a, const struct walk_call *call, const 
 /* Adds a call that does not cover the operation.  Returns 0, or -1 after a message. */
 static int add_call(struct avoidable *a, const struct walk_call *call, struct segment *s)
 {
-	int after, in_async_row;
+	int after;
 
 	s->until = call->exit;
 	/* A call that drains the device does its own work only then: never concurrently. */
@@ -277,14 +276,11 @@ static int add_call(struct avoidable *a, const struct walk_call *call, struct se
 		s->row[s->row_count++] = call->id;
 		return 0;
 	}
-	in_async_row = is_of_async_row(call, s);
-	s->async_count += (size_t)in_async_row;
+	s->async_count += (size_t)is_of_async_row(call, s);
 	after = comes_after(a, call, s);
 	if (after < 0)
 		return -1;
-	if (in_async_row && s->leaves && s->row_count < SEGMENT_ROW)
-		s->row[s->row_count++] = call->id;
-	else if (call->stream_kind == STREAM_KIND_LEGACY)
+	if (call->stream_kind == STREAM_KIND_LEGACY)
 		s->legacy = 1;
 	if (call->op_start == WALK_NEVER || call->op_end == WALK_NEVER)
 		return 0;
@@ -347,7 +343,7 @@ static int follow(struct avoidable *a, struct segment *s, int script)
 
 	s->until = wait->exit;
 	s->last_end = INT64_MIN;
-	if (wait->on_default || s->leaves)
+	if (wait->on_default)
 		s->row[s->row_count++] = wait->call;
 	/*
 	 * The copy fetched the last of several devices' results, one by one: the next round begins
@@ -443,7 +439,7 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 	const struct wait_operation *by = &wait->by, *own = &wait->itself;
 	struct segment s = alone;
 	struct run_wait *row = &a->run->evidence.wait[wait->number];
-	int64_t ns = 0, more = 0, apart = 0, shorter;
+	int64_t ns = 0, more = 0, shorter;
 
 	if (measure(a, &s, &ns))
 		return -1;
@@ -473,22 +469,10 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 			wait->partner = s.result;
 		}
 	}
-	/*
-	 * A pageable copy in the legacy default stream whose only fix is pinned memory still delays
-	 * the thread's next work: now on the device.
-	 */
-	if (wait->is_async && own->kind == STREAM_KIND_LEGACY) {
-		struct segment moved = alone;
-
-		moved.leaves = 1;
-		if (measure(a, &moved, &apart))
-			return -1;
-	}
 	/* The transfer itself would have been shorter; the next call need not follow at once. */
 	shorter = pinned_excess(&a->pinned, a->run, wait->call);
 	row->shorter = shorter < BLOCKED_MIN_NS ? 0 : shorter;
 	row->avoidable = at_least(ns, row->shorter);
-	row->apart = apart;
 	row->partner = (uint32_t)wait->partner;
 	return 0;
 }
