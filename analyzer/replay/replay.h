@@ -331,9 +331,8 @@ int replay_load(struct savings *savings, struct db *db);
 
 /* --- long runs: replay_samples.c --- */
 
-/* Returns how many steps a replay may have; of longer runs so many steps are sampled. */
+/* Returns how many steps a replay may have; of longer runs a part of these are sampled. */
 size_t replay_most_steps(void);
-size_t replay_sampled_steps(void);
 
 /* NULL: the process has no loop. */
 const struct run_loop *replay_loop_of(const struct run_evidence *evidence, int64_t process);

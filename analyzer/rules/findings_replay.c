@@ -99,7 +99,25 @@ static int add_takers(struct findings *findings, struct replay *replay, struct f
 	struct finding_place *place = finding->place[0];
 	struct changed_call taker[2 * TAKER_ROUNDS];
 	size_t count = savings_find_takers(replay, taker, 2 * TAKER_ROUNDS);
+	int64_t together = 0, without;
 
+	change_finding(replay, finding);
+	savings_change(replay, taker, count);
+	savings_estimate_best(replay, &together);
+	/* The smallest set: what the others save as much without is no part of it. */
+	for (size_t i = count; count > 1 && i-- > 0 && savings_has_room(replay);) {
+		struct changed_call last = taker[count - 1], one = taker[i];
+
+		taker[i] = last;
+		change_finding(replay, finding);
+		savings_change(replay, taker, count - 1);
+		without = 0;
+		savings_estimate_best(replay, &without);
+		if (without >= together)
+			count--;
+		else
+			taker[i] = one;
+	}
 	for (size_t i = 0; i < count; i++) {
 		int owned = has_own_finding(findings, finding, &taker[i]);
 
