@@ -264,24 +264,3 @@ int run_shares(const struct run *run, int64_t call, int64_t other)
 	map_release(&seen);
 	return found;
 }
-
-size_t run_keep_place(struct run_place *place, size_t count, size_t most, struct run_place found,
-	int last)
-{
-	size_t at = 0;
-
-	while (at < count && place[at].site < found.site)
-		at++;
-	if (at < count && place[at].site == found.site) {
-		if (last)
-			place[at].call = found.call;
-		return count;
-	}
-	if (at == most)
-		return count;
-	count = count < most ? count + 1 : most;
-	for (size_t i = count - 1; i > at; i--)
-		place[i] = place[i - 1];
-	place[at] = found;
-	return count;
-}

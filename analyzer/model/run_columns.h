@@ -471,18 +471,6 @@ static inline const void *run_rows_end(const struct column *rows)
  */
 int run_has_overhead(const struct run *run, int64_t call, uint32_t kind);
 
-/* A call and its site. */
-struct run_place {
-	uint32_t site, call;
-};
-
-/*
- * Adds a call unless its site is present; with last the call replaces that of its site.  Keeps the
- * first most sites, in order.  Returns the new count.
- */
-size_t run_keep_place(struct run_place *place, size_t count, size_t most, struct run_place found,
-	int last);
-
 /* Returns whether two calls name the same allocation. */
 int run_shares(const struct run *run, int64_t call, int64_t other);
 

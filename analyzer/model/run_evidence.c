@@ -164,8 +164,8 @@ static int write_waits(const struct run_evidence *evidence, struct db *db)
 
 		rc = rows_add(rows,
 			ROW(wait, i, wait->call, cell_text(kinds[wait->kind]), id_or_null(wait->op),
-				wait->waited, wait->avoidable, wait->apart,
-				id_or_null(wait->partner), id_or_null(wait->behind)));
+				wait->waited, wait->avoidable, id_or_null(wait->partner),
+				id_or_null(wait->behind)));
 	}
 	return finish(rows, rc);
 }

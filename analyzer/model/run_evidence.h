@@ -32,7 +32,7 @@ struct run_wait {
 	uint32_t call, op, partner, behind;
 	uint32_t next; /* number of the call's next wait, 0: none */
 	enum wait_kind kind;
-	int64_t waited, avoidable, apart;
+	int64_t waited, avoidable;
 	int64_t shorter; /* part of avoidable by which its operation gets shorter, ns; not stored */
 };
 

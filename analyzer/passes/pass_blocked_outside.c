@@ -125,6 +125,7 @@ static int add(const struct search *search, const struct handover *handover, uin
 			.saving = idle < handover->blocked ? idle : handover->blocked,
 			.change = CHANGE_OUTSIDE,
 			.reads = 1,
+			.only_replay = 1,
 			.confidence = doubt ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY });
 }
 

@@ -11,7 +11,7 @@
  * another process may have used them, and a narrower event would have started nothing earlier.
  *
  * If several consecutive waits come too late, changing one leaves the work to the next.  They are
- * judged together, and changed together with the one that blocked the work longest.
+ * judged together; the others than the one that blocked the work longest are masked by it.
  */
 #include <stdlib.h>
 
@@ -72,14 +72,21 @@ static int report(struct findings *findings, const struct id_map *processes,
 		.saving = FINDING_DELAY,
 		.change = CHANGE_ORDER,
 	};
-	int count = 0;
+	int rc;
 
 	if (!until || instance.cost < HELD_MIN_NS)
 		return 0;
-	for (size_t i = 0; i < wait->beside_count; i++)
-		if (wait->beside[i]->behind_end > until)
-			instance.with[count++] = wait->beside[i]->call;
-	return findings_add(findings, &instance);
+	rc = findings_add(findings, &instance);
+	instance.masked = 1;
+	for (size_t i = 0; i < wait->beside_count && !rc; i++) {
+		const struct event_wait *beside = wait->beside[i];
+
+		instance.call = beside->call;
+		instance.other_call = beside->behind;
+		if (beside->behind_end > until)
+			rc = findings_add(findings, &instance);
+	}
+	return rc;
 }
 
 static int by_call(const void *a, const void *b)

@@ -19,7 +19,7 @@
  * is at the copy if the blocked work is legacy work, too.
  *
  * If several consecutive pieces of legacy work order the two, such as two memsets or the event
- * records of a timer, fixing one saves nothing: they are fixed together.
+ * records of a timer, fixing one saves nothing: the replay finds those that delay the same then.
  */
 #include <stdlib.h>
 
@@ -51,7 +51,6 @@ struct search {
 	struct access_reader *reader;
 	struct ended *ended; /* all operations, sorted by end */
 	size_t count;
-	struct map seen; /* pair of places -> number of rows found */
 };
 
 static void list_ends(struct search *search)
@@ -98,103 +97,6 @@ static int64_t last_needed(struct search *search, const struct run_hold *hold)
 			return needed < 0 ? -1 : search->ended[i].end;
 	}
 	return hold->ready;
-}
-
-/* --- calls fixed together --- */
-
-enum side { SIDE_NONE, SIDE_LEGACY, SIDE_BLOCKING };
-
-/*
- * Returns whether a call submits work to a context's legacy or blocking streams.  Copies that wait
- * for the host do not count.
- */
-static enum side side_of(const struct run *run, uint32_t id, uint32_t context)
-{
-	const struct run_call *call = run_call(run, id);
-	const struct run_stream *stream = run_stream(run, call ? call->stream : 0);
-	const struct run_payload *payload;
-
-	if (!call || !call->stream || stream->context != context || !(call->flags & CALL_RETURNED))
-		return SIDE_NONE;
-	payload = run_payload(run, call);
-	if (payload->result || !kind_has(call->kind, K_WORK | K_SILENT | K_MARKER) ||
-		(call_is_sync_copy(call->kind) &&
-			(payload->src != MEMORY_DEVICE || payload->dst != MEMORY_DEVICE)))
-		return SIDE_NONE;
-	if (stream->kind == STREAM_KIND_LEGACY)
-		return SIDE_LEGACY;
-	return stream_is_blocking((enum stream_kind)stream->kind) ? SIDE_BLOCKING : SIDE_NONE;
-}
-
-static int had_ended(const struct run *run, uint32_t id, int64_t time)
-{
-	const struct run_call *call = run_call(run, id);
-
-	for (uint32_t op = 0; (op = run_next_work(run, call, op));) {
-		int64_t end = run_end(run, run_work(run, op), op);
-
-		if (end != RUN_NEVER && end <= time)
-			return 1;
-	}
-	return 0;
-}
-
-/* In the map of pairs of lines: they have a row with too many places. */
-#define ROW_TOO_LONG (ROWS_PER_PAIR + 1)
-
-/*
- * Finds legacy work adjacent to the call of an instance, which blocked or was blocked.  The row
- * starts after the call `earlier` (0: after the last previous work of the blocking streams) and
- * ends at the next work of blocking streams, but not before the call `later`.  Work that ended
- * before `ready` blocked nothing.  One call per place is kept, the first.  Returns whether all fit.
- */
-static int find_row(const struct run *run, struct instance *instance, uint32_t earlier,
-	uint32_t later, int64_t ready)
-{
-	uint32_t at = (uint32_t)instance->call, from = at > ROW_CALLS ? at - ROW_CALLS : 0;
-	uint32_t context = run_stream(run, run_call(run, at)->stream)->context;
-	struct run_place place[FINDING_ALSO + 1];
-	size_t count = 0;
-
-	if (from < earlier)
-		from = earlier;
-	for (uint32_t id = at - 1; !earlier && id > from; id--)
-		if (side_of(run, id, context) == SIDE_BLOCKING)
-			from = id;
-	for (uint32_t id = from + 1; id < at + ROW_CALLS && id < run_call_end(run); id++) {
-		enum side side = side_of(run, id, context);
-
-		if (side == SIDE_BLOCKING && id >= later)
-			break;
-		if (side == SIDE_LEGACY && id != at && !had_ended(run, id, ready))
-			count = run_keep_place(place, count, FINDING_ALSO + 1,
-				(struct run_place){ run_link(run, id)->site, id }, 0);
-	}
-	for (size_t i = 0; i < count && i < FINDING_ALSO; i++)
-		instance->with[i] = place[i].call;
-	return count <= FINDING_ALSO;
-}
-
-static int add_row(struct search *search, struct instance *instance, const struct run_hold *hold)
-{
-	const struct run *run = search->input->run;
-	int64_t at = findings_place(search->findings, instance->call);
-	int64_t other = findings_place(search->findings, instance->other_call);
-	uint64_t key = (uint64_t)at << 32 | (uint64_t)other, seen = map_get(&search->seen, key, 0);
-	uint32_t behind = run_work(run, hold->behind)->call;
-
-	if (at < 0 || other < 0)
-		return -1;
-	if (seen < ROWS_PER_PAIR)
-		seen = find_row(run, instance, behind == instance->call ? 0 : behind,
-			       run_work(run, hold->op)->call, hold->ready)
-			? seen + 1
-			: ROW_TOO_LONG;
-	/* Without all calls of the row nothing would change: no estimate. */
-	if (seen == ROW_TOO_LONG)
-		instance->change = 0;
-	map_set(&search->seen, key, seen);
-	return 0;
 }
 
 /* --- holds --- */
@@ -245,8 +147,7 @@ static int add_hold(struct search *search, const struct run_hold *hold)
 	instance.cost = hold->ready + hold->held - needed;
 	if (instance.cost < HELD_MIN_NS)
 		return 0;
-	return add_row(search, &instance, hold) || findings_add(search->findings, &instance) ? -1
-											     : 0;
+	return findings_add(search->findings, &instance);
 }
 
 static int add_holds(struct search *search)
@@ -273,7 +174,6 @@ static int run(const struct pass_input *input, struct findings *findings)
 	if (search.reader)
 		rc = add_holds(&search);
 	access_close(search.reader);
-	map_release(&search.seen);
 	large_free(search.ended);
 	return rc;
 }

@@ -116,6 +116,39 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 	return start + length;
 }
 
+/*
+ * Adds the time by which a wait for an event, or the order of the legacy stream with others, delays
+ * the step's operation, which its stream has from entry on.  The last of several counts; waits for
+ * events count where another one of their stream is left out.
+ */
+static void note_delay(struct replay *replay, uint32_t number, int64_t entry)
+{
+	const struct replay_step *step = &replay->step[number];
+	const struct replay_context *context =
+		step->context == REPLAY_NONE ? NULL : &replay->context[step->context];
+	struct replay_stream *stream =
+		step->stream == REPLAY_NONE ? NULL : &replay->stream[step->stream];
+	int64_t until = REPLAY_LONG_AGO;
+	uint32_t by = number;
+
+	if (stream && stream->loose && step->act & STEP_AWAITS &&
+		replay->event[step->event] > stream->tail)
+		stream->awaited_by = number;
+	if (!stream || !(step->act & STEP_HAS_OP))
+		return;
+	if (context && step->stream_kind == STREAM_KIND_LEGACY)
+		until = context->blocking;
+	else if (context && stream_is_blocking(step->stream_kind) &&
+		context->legacy != REPLAY_LONG_AGO)
+		until = context->legacy, by = context->legacy_by;
+	if (until > at_least(entry, stream->tail) && by != REPLAY_NONE)
+		replay->delays[by] += until - at_least(entry, stream->tail);
+	by = stream->awaited_by;
+	if (by != REPLAY_NONE && stream->tail > at_least(entry, stream->before))
+		replay->delays[by] += stream->tail - at_least(entry, stream->before);
+	stream->awaited_by = REPLAY_NONE;
+}
+
 static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry)
 {
 	const struct replay_step *step = &replay->step[number];
@@ -143,7 +176,14 @@ static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry)
 	}
 	note_memory(replay, step, end, apart);
 	if (!apart) {
+		note_delay(replay, number, entry);
 		replay_note(replay, step, end);
+		if (step->stream != REPLAY_NONE && !(step->act & STEP_AWAITS))
+			replay->stream[step->stream].before = end;
+		if (step->context != REPLAY_NONE && step->stream_kind == STREAM_KIND_LEGACY)
+			replay->context[step->context].legacy_by = number;
+		if (step->other_context != REPLAY_NONE)
+			replay->context[step->other_context].legacy_by = number;
 		return end;
 	}
 	if (step->act & STEP_RECORDS)
@@ -241,8 +281,6 @@ static int64_t submission(struct replay *replay, uint32_t number, int64_t entry)
 	struct replay_stream *stream =
 		step->stream == REPLAY_NONE ? NULL : &replay->stream[step->stream];
 
-	if (step->act & STEP_WAITS)
-		thread->ahead = REPLAY_NEVER;
 	if (!stream || !(step->act & STEP_SUBMITS))
 		return entry;
 	if (stream->tail <= entry)
@@ -317,6 +355,8 @@ static void run_step(struct replay *replay, uint32_t number)
 
 		raise_to(&entry, released + step->after_holder - own);
 	}
+	if (step->act & STEP_WAITS)
+		thread->ahead = REPLAY_NEVER;
 	if (step->act & STEP_WAITS_FIRST)
 		entry = return_of(replay, number, entry, target, own) - own;
 	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
@@ -339,6 +379,7 @@ int64_t replay_run(struct replay *replay, enum replay_contention contention)
 
 	replay->contention = contention;
 	replay_begin(replay);
+	memset(replay->delays, 0, replay->step_count * sizeof(*replay->delays));
 	for (uint32_t i = 0; i < replay->step_count; i++) {
 		run_step(replay, i);
 		raise_to(&last, replay->end[i]);
@@ -349,6 +390,8 @@ int64_t replay_run(struct replay *replay, enum replay_contention contention)
 	if (!replay->changes) {
 		memcpy(replay->held_unchanged, replay->held,
 			replay->step_count * sizeof(*replay->held));
+		memcpy(replay->delays_unchanged, replay->delays,
+			replay->step_count * sizeof(*replay->delays));
 		memcpy(replay->end_unchanged, replay->end,
 			replay->step_count * sizeof(*replay->end));
 	}

@@ -175,6 +175,7 @@ struct replay_accident {
 /* The ends of the work so far. */
 struct replay_context {
 	int64_t legacy, blocking, all;
+	uint32_t legacy_by; /* the step of the legacy stream's last work */
 	int device;
 };
 
@@ -188,10 +189,12 @@ struct replay_thread {
 
 struct replay_stream {
 	int64_t tail;
-	int64_t since; /* start of its current uninterrupted work */
-	int host_work; /* its last operation ran on the host */
-	int loose;     /* a wait for an event was removed: only memory orders it */
-	int awaits;    /* it ends with a wait for an event */
+	int64_t since;       /* start of its current uninterrupted work */
+	int host_work;       /* its last operation ran on the host */
+	int loose;           /* a wait for an event was removed: only memory orders it */
+	int awaits;          /* it ends with a wait for an event */
+	int64_t before;      /* its tail without the waits for events since its last operation */
+	uint32_t awaited_by; /* that of them which ended last, REPLAY_NONE: none lasted */
 };
 
 /* Intervals in which an engine is busy, sorted; count of them, from first on. */
@@ -237,11 +240,11 @@ struct replay {
 	struct replay_operand *operand;
 	size_t operand_count;
 	struct map threads, streams, events, contexts, execs, memories; /* row -> number */
-	struct map aparts;                /* stream and thread -> number */
-	struct map places;                /* site and kind -> their last step */
-	struct map silences;              /* call before one -> the step after it */
-	struct map admitted;              /* site and kind of explicit waits that may be changed */
-	uint32_t *same_place;             /* by step: the previous step of its place */
+	struct map aparts;    /* stream and thread -> number */
+	struct map places;    /* site and kind -> their last step */
+	struct map silences;  /* call before one -> the step after it */
+	struct map admitted;  /* site and kind -> changes that may join others: enum change */
+	uint32_t *same_place; /* by step: the previous step of its place */
 	struct replay_accident *accident; /* by number */
 	size_t accident_count;
 	struct replay_change *change;
@@ -257,10 +260,12 @@ struct replay {
 	int64_t steps_replayed;
 	/* State of the current replay. */
 	enum replay_contention contention;
-	int64_t *end;            /* by step: end of its operation, or of the call that waited */
-	int64_t *held;           /* by step: ns that the call is held in the last run, */
-	int64_t *held_unchanged; /* and in the last run without changes, */
-	int64_t *end_unchanged;  /* and end in that */
+	int64_t *end;              /* by step: end of its operation, or of the call that waited */
+	int64_t *held;             /* by step: ns that the call is held in the last run, */
+	int64_t *held_unchanged;   /* and in the last run without changes; */
+	int64_t *delays;           /* ns by which its place in the order of streams delays them, */
+	int64_t *delays_unchanged; /* likewise, */
+	int64_t *end_unchanged;    /* and end in that */
 	struct replay_thread *thread;
 	struct replay_stream *stream;
 	int64_t *event, *exec;
@@ -272,6 +277,7 @@ struct replay {
 	int64_t *apart; /* by number: end of the changed work there */
 	int orders;     /* an order is changed: memory dependencies count */
 	int results;    /* a copy of a result is changed */
+	int moves;      /* work is taken out of an order of streams */
 	struct replay_memory {
 		struct memory_use {
 			int64_t used, written; /* end of work that uses it, and that may write it */
@@ -325,9 +331,8 @@ int replay_load(struct savings *savings, struct db *db);
 
 /* --- long runs: replay_samples.c --- */
 
-/* Returns how many steps a replay may have; of longer runs so many steps are sampled. */
+/* Returns how many steps a replay may have; of longer runs a part of these are sampled. */
 size_t replay_most_steps(void);
-size_t replay_sampled_steps(void);
 
 /* NULL: the process has no loop. */
 const struct run_loop *replay_loop_of(const struct run_evidence *evidence, int64_t process);
@@ -409,9 +414,10 @@ void replay_restore(struct replay *replay);
 void replay_change_results(struct replay *replay);
 
 /*
- * Finds the places whose calls waited longer in the last replay_run() than in the original run:
- * they wait as a side effect instead of the changed calls.  Explicit waits must be admitted.
- * Returns their number; for each a call and the change that leaves it out, the longest first.
+ * Finds the places whose calls waited longer in the last replay_run() than in the original run, or
+ * delayed the work of streams longer: they wait or delay as a side effect instead of the changed
+ * calls.  Explicit waits and waits for events must be admitted.  Returns their number; for each a
+ * call and the change that leaves it out, the longest first.
  */
 size_t replay_takers(const struct replay *replay, struct changed_call taker[TAKER_ROUND]);
 

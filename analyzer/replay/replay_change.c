@@ -4,6 +4,29 @@
 #include "memory.h"
 #include "replay.h"
 
+/* Leaves out a copy to the host, and the records and the wait of its thread that follow it. */
+static void leave_out_fetch(struct replay *replay, uint32_t number)
+{
+	const struct replay_step *copy = &replay->step[number], *step;
+
+	if (copy->engine != ENGINE_D2H)
+		return;
+	replay->change[number].bits |= CHANGE_CALL;
+	if (copy->act & STEP_BECOMES_ASYNC)
+		return;
+	for (uint32_t at = number + 1; at < replay->step_count; at++) {
+		step = &replay->step[at];
+		if (step->thread != copy->thread)
+			continue;
+		if (!(step->act & (STEP_RECORDS | STEP_EXPLICIT)) ||
+			(step->stream != copy->stream && step->act & STEP_RECORDS))
+			return;
+		replay->change[at].bits |= CHANGE_CALL;
+		if (step->act & STEP_EXPLICIT)
+			return;
+	}
+}
+
 /*
  * Changes all calls of the same kind from the site of a step.
  *
@@ -33,6 +56,8 @@ static void change_place(struct replay *replay, uint32_t number, uint8_t bits, u
 			change->bits |= bits;
 			change->only_stream = only_stream;
 		}
+		if (bits & CHANGE_FETCH)
+			leave_out_fetch(replay, at);
 	}
 }
 
@@ -60,6 +85,8 @@ void replay_change(struct replay *replay, const struct changed_call *changed)
 		replay->orders = 1;
 	if (bits & CHANGE_WAIT && replay_is_result(&replay->step[number]))
 		replay->results = 1;
+	if (bits & CHANGE_ORDER || replay->step[number].stream_kind == STREAM_KIND_LEGACY)
+		replay->moves = 1;
 	/* Done once per site, for the first of its calls; each of them has its own stream. */
 	if (!(bits & (CHANGE_CALL | CHANGE_NODE | CHANGE_OUTSIDE)) && replay->step[number].site &&
 		(change->bits & bits) != bits)
@@ -87,7 +114,7 @@ void replay_restore(struct replay *replay)
 		replay->change[i] = (struct replay_change){ 0, 0, REPLAY_NONE, REPLAY_NONE };
 	for (size_t i = 0; replay->changes && i < replay->set_ups->lines; i++)
 		replay->once[i] = 0;
-	replay->orders = replay->results = 0;
+	replay->orders = replay->results = replay->moves = 0;
 	replay->changes = 0;
 	replay->made = 0;
 }
@@ -132,38 +159,53 @@ int64_t replay_needed(const struct replay *replay, uint32_t number)
 	return ready;
 }
 
-/* --- places that wait longer once others are changed --- */
+/* --- places that wait or delay longer once others are changed --- */
+
+/*
+ * May that change of a step join others?  An explicit wait is made on purpose, and so is a wait
+ * for an event, unless nothing is known to need those of its place; and so is a copy of a result,
+ * unless another such copy is changed.  Work of the legacy stream that is not for the host may
+ * leave it if others do: its memory still keeps it in order.
+ */
+static int may_join(const struct replay *replay, uint32_t number, unsigned change)
+{
+	const struct replay_step *step = &replay->step[number];
+	unsigned act = step->act, admitted;
+	int is_result = replay_is_result(step);
+
+	if (!step->site || replay->change[number].bits & (change | CHANGE_CALL))
+		return 0;
+	admitted = (unsigned)map_get(&replay->admitted, replay_place(step), 0);
+	if (change == CHANGE_WAIT)
+		return act & STEP_WAITS &&
+			((is_result && replay->results) ||
+				(act & STEP_EXPLICIT ? !!(admitted & change) : !is_result));
+	if (act & STEP_AWAITS || !replay->moves)
+		return !!(admitted & change);
+	return step->stream_kind == STREAM_KIND_LEGACY && act & (STEP_SUBMITS | STEP_RECORDS) &&
+		!(act & STEP_BECOMES_ASYNC &&
+			(step->engine == ENGINE_H2D || step->engine == ENGINE_D2H));
+}
 
 size_t replay_takers(const struct replay *replay, struct changed_call taker[TAKER_ROUND])
 {
 	int64_t longer[TAKER_ROUND + 1];
 	size_t count = 0;
 
-	for (size_t i = 0; i < replay->places.size; i++) {
-		const struct map_entry *place = &replay->places.entry[i];
+	for (size_t i = 0; i < 2 * replay->places.size; i++) {
+		const struct map_entry *place = &replay->places.entry[i / 2];
 		uint32_t last = place->used ? (uint32_t)place->value : REPLAY_NONE;
+		unsigned change = i % 2 ? CHANGE_ORDER : CHANGE_WAIT;
+		const int64_t *now = i % 2 ? replay->delays : replay->held;
+		const int64_t *unchanged =
+			i % 2 ? replay->delays_unchanged : replay->held_unchanged;
 		int64_t sum = 0;
 		size_t at = count;
 
 		for (uint32_t number = last; number != REPLAY_NONE;
-			number = replay->same_place[number]) {
-			const struct replay_step *step = &replay->step[number];
-			int is_result = replay_is_result(step);
-
-			if (!step->site || !(step->act & STEP_WAITS) ||
-				replay->change[number].bits & (CHANGE_WAIT | CHANGE_CALL))
-				continue;
-			/*
-			 * An explicit wait is made on purpose, unless nothing is known to need
-			 * those of its place, and so is a copy of a result, unless another such
-			 * copy is changed.
-			 */
-			if ((is_result && replay->results) ||
-				(step->act & STEP_EXPLICIT ? map_get(&replay->admitted,
-								     replay_place(step), 0) != 0
-							   : !is_result))
-				sum += replay->held[number] - replay->held_unchanged[number];
-		}
+			number = replay->same_place[number])
+			if (may_join(replay, number, change))
+				sum += now[number] - unchanged[number];
 		if (sum < BLOCKED_MIN_NS)
 			continue;
 		for (; at && longer[at - 1] < sum; at--) {
@@ -174,7 +216,7 @@ size_t replay_takers(const struct replay *replay, struct changed_call taker[TAKE
 		longer[at] = sum;
 		if (at < TAKER_ROUND)
 			taker[at] = (struct changed_call){ .call = replay->step[last].call,
-				.change = CHANGE_WAIT };
+				.change = change };
 		count += count < TAKER_ROUND;
 	}
 	return count;

@@ -21,14 +21,16 @@ void replay_begin(struct replay *replay)
 			.ahead = REPLAY_NEVER,
 			.join = REPLAY_NONE };
 	for (size_t i = 0; i < replay->streams.count; i++)
-		replay->stream[i] =
-			(struct replay_stream){ .tail = REPLAY_LONG_AGO, .since = REPLAY_LONG_AGO };
+		replay->stream[i] = (struct replay_stream){ .tail = REPLAY_LONG_AGO,
+			.since = REPLAY_LONG_AGO,
+			.before = REPLAY_LONG_AGO,
+			.awaited_by = REPLAY_NONE };
 	begin_times(replay->apart, replay->aparts.count);
 	begin_times(replay->event, replay->events.count);
 	begin_times(replay->exec, replay->execs.count);
 	for (size_t i = 0; i < replay->contexts.count; i++)
 		replay->context[i] = (struct replay_context){ REPLAY_LONG_AGO, REPLAY_LONG_AGO,
-			REPLAY_LONG_AGO, replay->context[i].device };
+			REPLAY_LONG_AGO, REPLAY_NONE, replay->context[i].device };
 	for (size_t i = 0; i < replay->memories.count; i++)
 		replay->memory[i].changed = replay->memory[i].all = unused;
 	replay->holder = (struct replay_holder){ REPLAY_NONE, REPLAY_LONG_AGO, REPLAY_LONG_AGO,

@@ -23,11 +23,6 @@ size_t replay_most_steps(void)
 	return steps && *steps ? strtoull(steps, NULL, 10) : REPLAY_MAX_STEPS;
 }
 
-size_t replay_sampled_steps(void)
-{
-	return replay_most_steps() / REPLAY_SAMPLED_PART;
-}
-
 const struct run_loop *replay_loop_of(const struct run_evidence *evidence, int64_t process)
 {
 	for (size_t i = 0; i < evidence->loop_count; i++)
@@ -63,7 +58,7 @@ int replay_choose_samples(struct replay *replay)
 
 	if (!loop || !replay->loop_steps)
 		return 0;
-	turns = (size_t)((double)loop->turns * (double)replay_sampled_steps() /
+	turns = (size_t)((double)loop->turns * (double)(replay_most_steps() / REPLAY_SAMPLED_PART) /
 		(double)replay->loop_steps);
 	if (turns >= loop->turns)
 		turns = loop->turns, count = 1;

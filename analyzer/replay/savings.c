@@ -31,6 +31,8 @@ static void make_room(struct replay *replay)
 	ROOM(end, steps);
 	ROOM(held, steps);
 	ROOM(held_unchanged, steps);
+	ROOM(delays, steps);
+	ROOM(delays_unchanged, steps);
 	ROOM(end_unchanged, steps);
 	ROOM(thread, replay->threads.count);
 	ROOM(stream, replay->streams.count);
@@ -191,20 +193,19 @@ struct replay *savings_of(const struct savings *savings, int64_t process)
 
 /* --- changes --- */
 
-void savings_change(struct replay *replay, const struct changed_call *changed, size_t count,
-	int joined)
+void savings_change(struct replay *replay, const struct changed_call *changed, size_t count)
 {
 	for (size_t i = 0; replay && i < count; i++)
-		if (joined || !changed[i].joint)
-			replay_change(replay, &changed[i]);
+		replay_change(replay, &changed[i]);
 }
 
-void savings_admit(struct replay *replay, int64_t call)
+void savings_admit(struct replay *replay, int64_t call, unsigned change)
 {
 	uint32_t step = replay ? replay_step_of(replay, call) : REPLAY_NONE;
+	uint64_t place = step == REPLAY_NONE ? 0 : replay_place(&replay->step[step]);
 
 	if (step != REPLAY_NONE)
-		map_set(&replay->admitted, replay_place(&replay->step[step]), 1);
+		map_set(&replay->admitted, place, map_get(&replay->admitted, place, 0) | change);
 }
 
 int savings_has_room(const struct replay *replay)

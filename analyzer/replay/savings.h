@@ -55,6 +55,11 @@ enum change {
 	 * (run_evidence.trimmed) is saved.
 	 */
 	CHANGE_TRIM = 1 << 6,
+	/*
+	 * A result is not fetched: neither is its copy to the host made, nor what the thread
+	 * records and waits for right after it.
+	 */
+	CHANGE_FETCH = 1 << 7,
 };
 
 /* ns of the run. */
@@ -66,7 +71,6 @@ struct saving {
 struct changed_call {
 	int64_t call, still_needs;
 	unsigned change;
-	int joint; /* changed only if that is asked for */
 };
 
 struct replay;
@@ -80,9 +84,8 @@ void savings_close(struct savings *savings);
 /* Returns the replay of a process, NULL: its savings are not estimated. */
 struct replay *savings_of(const struct savings *savings, int64_t process);
 
-/* Changes calls for the next estimate, with joint ones if joined. */
-void savings_change(struct replay *replay, const struct changed_call *changed, size_t count,
-	int joined);
+/* Changes calls for the next estimate. */
+void savings_change(struct replay *replay, const struct changed_call *changed, size_t count);
 
 /* Estimates the saving of the changes, and undoes them.  Returns 1, or 0 without an estimate. */
 int savings_estimate(struct replay *replay, struct saving *saving);
@@ -102,13 +105,16 @@ struct ceiling {
 int savings_estimate_ceiling(struct replay *replay, int results, const struct run_loop *loop,
 	struct ceiling *ceiling);
 
-/* Admits an explicit wait to those that savings_find_takers() may find. */
-void savings_admit(struct replay *replay, int64_t call);
+/*
+ * Admits an explicit wait (CHANGE_WAIT) or a stream's wait for an event (CHANGE_ORDER) to those
+ * that savings_find_takers() may find.
+ */
+void savings_admit(struct replay *replay, int64_t call, unsigned change);
 
 /*
- * Finds calls of other places that would wait as a side effect instead of the changed ones, so that
- * the change alone saves little: they should be changed too.  Returns their number, up to most; 0
- * also if they would not save much more.  Undoes the changes.
+ * Finds calls of other places that would wait as a side effect, or delay the work of streams,
+ * instead of the changed ones, so that the change alone saves little: they should be changed too.
+ * Returns their number, up to most; 0 also if they would not save much more.  Undoes the changes.
  */
 size_t savings_find_takers(struct replay *replay, struct changed_call *taker, size_t most);
 

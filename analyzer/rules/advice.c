@@ -13,6 +13,7 @@ enum {
 	WAITS = 1 << 0,
 	MEMORY = 1 << 1,
 	CODE = 1 << 2,
+	FETCH = 1 << 3,
 };
 
 #define CUBLAS_POINTER_MODE \
@@ -60,15 +61,14 @@ static const char frame_sql[] =
 	" LEFT JOIN module m ON m.id = f.module WHERE c.id = ?1 AND f.depth ="
 	" (SELECT min(u.depth) - 1 FROM frame u WHERE u.site = c.site AND u.user)";
 
-int library_advice(struct db *db, int64_t call, const char **advice)
+static int library_advice(struct db *db, int64_t call, struct advice *advice)
 {
 	const struct run_call *row = run_call(db->run, call);
 	unsigned families = row ? family_of(row->kind) : 0;
 	sqlite3_stmt *q = families ? db_prepare(db, frame_sql) : NULL;
 	int step = !families ? 0 : !q || db_bind(q, "i", call) ? -1 : db_step(q);
 
-	*advice = NULL;
-	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries) && step > 0 && !*advice;
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries) && step > 0 && !advice->text;
 		i++) {
 		const struct library *library = &libraries[i];
 		const char *module = db_text(q, 0), *slash = strrchr(module, '/');
@@ -79,7 +79,7 @@ int library_advice(struct db *db, int64_t call, const char **advice)
 			(!strcmp(library->function, "*") ||
 				is_like(library->function, db_text(q, 1)) ||
 				is_like(library->function, db_text(q, 2))))
-			*advice = library->advice;
+			*advice = (struct advice){ library->advice, !!(library->families & FETCH) };
 	}
 	sqlite3_finalize(q);
 	return step < 0 ? -1 : 0;
@@ -94,9 +94,11 @@ int library_advice(struct db *db, int64_t call, const char **advice)
 #define NUMBA FILES_OF_NUMBA
 
 static const struct read {
-	const char *path, *function, *source, *advice;
+	const char *path, *function, *source;
+	enum { LATER, GONE } fetch;
+	const char *advice;
 } reads[] = {
-#define READ(path, function, source, advice) { path, function, source, advice },
+#define READ(path, function, source, fetch, advice) { path, function, source, fetch, advice },
 #include "reads.def"
 };
 
@@ -130,14 +132,22 @@ static int see(const struct code_frame *frame, void *data)
 	return frame->user;
 }
 
-int read_advice(struct code_frames *frames, int64_t call, const char **advice)
+static int read_advice(struct code_frames *frames, int64_t call, struct advice *advice)
 {
 	struct search search = { 0 };
 	int found = code_frames_visit(frames, call, see, &search);
 
-	*advice = NULL;
-	for (size_t i = 0; i < READS && found > 0 && !*advice; i++)
+	for (size_t i = 0; i < READS && found > 0 && !advice->text; i++)
 		if (search.is_below[i] && (search.has_function[i] || search.has_source[i]))
-			*advice = reads[i].advice;
+			*advice = (struct advice){ reads[i].advice, reads[i].fetch == GONE };
 	return found < 0 ? -1 : 0;
+}
+
+int advice_find(struct db *db, struct code_frames *frames, int64_t call, int is_read,
+	struct advice *advice)
+{
+	*advice = (struct advice){ NULL, 0 };
+	if (is_read && read_advice(frames, call, advice))
+		return -1;
+	return advice->text ? 0 : library_advice(db, call, advice);
 }

@@ -62,7 +62,6 @@ void findings_free(struct findings *findings)
 	id_map_release(&findings->runs, free);
 	id_map_release(&findings->loops, free);
 	free(findings->finding);
-	free(findings->masked);
 	free(findings);
 }
 
@@ -109,13 +108,12 @@ static void add_cost(const struct findings *findings, struct cost *cost,
 }
 
 static void add_change(struct finding_place *place, const struct instance *instance, int64_t call,
-	unsigned change, int joint)
+	unsigned change)
 {
 	if (!change || !call)
 		return;
-	place->has_joint |= joint;
 	*array_push(place->changed, place->changed_count) =
-		(struct changed_call){ call, instance->still_needs, change, joint };
+		(struct changed_call){ call, instance->still_needs, change };
 }
 
 /* The more certain of two instances comes first, then one that nothing kept in order. */
@@ -165,7 +163,6 @@ int findings_add(struct findings *findings, const struct instance *instance)
 {
 	int64_t site = places_line(findings->places, instance->call);
 	int64_t other_site = places_line(findings->places, instance->other_call);
-	unsigned with_change = instance->with_change ? instance->with_change : instance->change;
 	struct finding *finding;
 	struct finding_place *place;
 
@@ -176,8 +173,8 @@ int findings_add(struct findings *findings, const struct instance *instance)
 	if (!finding->count) {
 		finding->rule = instance->rule;
 		finding->process = instance->process;
-		*(instance->masked ? array_push(findings->masked, findings->masked_count)
-				   : array_push(findings->finding, findings->count)) = finding;
+		finding->masked = instance->masked;
+		*array_push(findings->finding, findings->count) = finding;
 	}
 	/* Site rows are far below 2^31, so that two fit into the key. */
 	place = id_map_need(&finding->by_lines, site << 31 | other_site, sizeof(*place));
@@ -190,12 +187,10 @@ int findings_add(struct findings *findings, const struct instance *instance)
 	}
 	add_cost(findings, &place->cost, instance);
 	add_reason(place, instance);
-	add_change(place, instance, instance->call, instance->change, 0);
+	add_change(place, instance, instance->call, instance->change);
 	finding_place_sample(findings, place, instance, occurrences(instance));
-	for (int i = 0; i < FINDING_ALSO; i++) {
-		add_change(place, instance, instance->also[i], instance->change, 0);
-		add_change(place, instance, instance->with[i], with_change, 1);
-	}
+	for (int i = 0; i < FINDING_ALSO; i++)
+		add_change(place, instance, instance->also[i], instance->change);
 	return 0;
 }
 
@@ -300,6 +295,15 @@ static int by_worth(const void *a, const void *b)
 		?: by_number(x->rule, y->rule) ?: by_number(x->process, y->process);
 }
 
+/* What only a replay tells to save time, and none does, is no finding, unless it is a read. */
+static int is_kept(const struct finding *finding)
+{
+	const struct instance *worst = finding->count ? &finding->place[0]->worst : NULL;
+
+	return worst && !finding->masked &&
+		(finding->saving.best || !worst->only_replay || worst->reads);
+}
+
 int findings_store(struct findings *findings)
 {
 	size_t kept = 0;
@@ -320,6 +324,11 @@ int findings_store(struct findings *findings)
 	findings->count = kept;
 	if (findings_replay(findings))
 		return -1;
+	kept = 0;
+	for (size_t i = 0; i < findings->count; i++)
+		if (is_kept(findings->finding[i]))
+			findings->finding[kept++] = findings->finding[i];
+	findings->count = kept;
 	if (findings->count)
 		qsort(findings->finding, findings->count, sizeof(struct finding *), by_worth);
 	return findings_write(findings);

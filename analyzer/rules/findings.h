@@ -37,13 +37,7 @@ struct instance {
 	int64_t shorter; /* part of saving by shorter operations, ns */
 	unsigned change; /* bits of enum change for call */
 	int64_t also[FINDING_ALSO]; /* calls fixed with it by the same change, 0: end */
-	/*
-	 * Likewise, but only if that saves much more: other calls with the same effect, or the call
-	 * itself if change fixes only a part of its effects.
-	 */
-	int64_t with[FINDING_ALSO];
-	unsigned with_change;         /* change of those calls; 0: as change */
-	int joined;                   /* set by findings: with was needed */
+	int joined; /* set by findings: other work that delays streams is changed with it */
 	enum confidence confidence;   /* 0: the rule's */
 	int64_t least;                /* with fewer instances at two lines it is only possible */
 	int64_t count;                /* number of occurrences; 0: one */
@@ -56,11 +50,12 @@ struct instance {
 	int64_t still_needs;          /* with CHANGE_WAIT: a call it must still wait for, 0: none */
 	int own;                      /* that is its own thread's last work, needed or not */
 	/*
-	 * A wait that other waits may hide, added once more whatever it costs by itself; so a
-	 * finding's place that saves time only with other fixes (findings_replay.c).
+	 * It may save time only once others are fixed, whatever it costs by itself: added besides
+	 * what costs time by itself (findings_replay.c).
 	 */
 	int masked;
-	int reads; /* a script's line reads a result: other reads may wait in its place */
+	int reads;       /* a script's line reads a result: other reads may wait in its place */
+	int only_replay; /* saving bounds nothing: only a replay tells what it saves */
 };
 #define FINDING_DELAY (-1)
 

@@ -46,11 +46,9 @@ struct finding_place {
 	int64_t site, other_site; /* sites that represent the lines; 0: unknown */
 	int64_t line;             /* the line to change */
 	struct cost cost;
-	int64_t line_cost; /* cost of all places with this line, ns */
-	/* Changes of its instances, joint ones only if worst.joined; empty: unknown. */
-	struct changed_call *changed;
+	int64_t line_cost;            /* cost of all places with this line, ns */
+	struct changed_call *changed; /* by its instances; empty: unknown */
 	size_t changed_count;
-	int has_joint;
 	int shown;     /* shown with its finding */
 	int replayed;  /* alone is valid */
 	int64_t alone; /* saving if only this line of the finding is changed, ns */
@@ -69,6 +67,7 @@ struct finding_place {
 
 struct finding {
 	enum rule rule;
+	int masked; /* of waits that others may hide, and not a finding yet */
 	int64_t process;
 	struct cost cost;
 	struct finding_place **place; /* grouped by line, then lines by worth */
@@ -83,10 +82,10 @@ struct findings {
 	struct db *db;
 	struct words *words;
 	struct places *places;
-	struct stretches windows;           /* of a sampled run; else none */
-	struct savings *savings;            /* during findings_replay() */
-	struct finding **finding, **masked; /* masked: of waits that others may hide */
-	size_t count, masked_count;
+	struct stretches windows; /* of a sampled run; else none */
+	struct savings *savings;  /* during findings_replay() */
+	struct finding **finding;
+	size_t count;
 	struct id_map by_key; /* owns the findings */
 	struct id_map runs;   /* struct run_length of a process with findings */
 	struct id_map
@@ -169,8 +168,13 @@ int findings_write(struct findings *findings);
  */
 struct code_frames;
 
-/* Each sets *advice to that for a driver call, NULL: none.  Returns 0, or -1 after a message. */
-int library_advice(struct db *db, int64_t call, const char **advice);
-int read_advice(struct code_frames *frames, int64_t call, const char **advice);
+struct advice {
+	const char *text; /* NULL: none */
+	int is_unfetched; /* with it the result is not copied to the host, nor waited for */
+};
+
+/* For a driver call that reads a value, or of a library.  Returns 0, or -1 after a message. */
+int advice_find(struct db *db, struct code_frames *frames, int64_t call, int is_read,
+	struct advice *advice);
 
 #endif

@@ -27,9 +27,11 @@ static int by_worth(const void *a, const void *b)
 	const struct finding_place *x = *(struct finding_place *const *)a;
 	const struct finding_place *y = *(struct finding_place *const *)b;
 
-	return by_number(y->replayed, x->replayed)
-		?: by_number(x->replayed ? y->alone : 0, x->replayed ? x->alone : 0)
-		?: by_line(a, b);
+	/* What saves nothing alone is sorted by its cost. */
+	int64_t one = x->replayed && x->alone >= SHOWN_MIN_NS ? x->alone : 0;
+	int64_t other = y->replayed && y->alone >= SHOWN_MIN_NS ? y->alone : 0;
+
+	return by_number(y->replayed, x->replayed) ?: by_number(other, one) ?: by_line(a, b);
 }
 
 static void sort(struct finding *finding, int (*compare)(const void *, const void *))

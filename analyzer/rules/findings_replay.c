@@ -12,141 +12,158 @@
 #include "findings_internal.h"
 #include "memory.h"
 #include "places.h"
+#include "words.h"
 #include "run_evidence.h"
 
-/* Change calls for the next estimate. */
-static void change_places(struct replay *replay, struct finding_place *const *place, size_t count)
+static void change_place(struct replay *replay, const struct finding_place *place)
 {
-	for (size_t i = 0; i < count; i++)
-		savings_change(replay, place[i]->changed, place[i]->changed_count,
-			place[i]->worst.joined);
+	savings_change(replay, place->changed, place->changed_count);
 }
 
+/* Changes its calls for the next estimate. */
 static void change_finding(struct replay *replay, const struct finding *finding)
 {
-	change_places(replay, finding->place, finding->count);
-}
-
-/* --- lines --- */
-
-/* Returns what the line saves, with the calls listed under `with` if joined; 0 also if unknown. */
-static int64_t replay_line(struct replay *replay, const struct finding_line *line, int joined)
-{
-	int64_t saving = 0;
-	int replayed;
-
-	for (size_t i = 0; i < line->count; i++)
-		line->place[i]->worst.joined = joined;
-	change_places(replay, line->place, line->count);
-	replayed = savings_estimate_best(replay, &saving);
-	for (size_t i = 0; i < line->count && replayed; i++) {
-		line->place[i]->alone = saving;
-		line->place[i]->replayed = 1;
-	}
-	return saving;
+	for (size_t i = 0; i < finding->count; i++)
+		change_place(replay, finding->place[i]);
 }
 
 /*
- * Returns 1 if another finding of the process makes a part of the change of a call listed under
- * `with` that the finding itself does not make, -1 after a message.
- */
-static int has_own_finding(struct findings *findings, int64_t process, const struct instance *worst)
-{
-	unsigned more = worst->with_change & ~worst->change;
-
-	for (int i = 0; i < FINDING_ALSO && worst->with[i] && more; i++) {
-		int64_t line = places_line(findings->places, worst->with[i]);
-
-		if (line < 0)
-			return -1;
-		for (size_t k = 0; k < findings->count; k++) {
-			const struct finding *other = findings->finding[k];
-
-			if (other->process != process || other->place[0]->worst.change != more)
-				continue;
-			for (size_t n = 0; n < other->count; n++)
-				if (other->place[n]->site == line)
-					return 1;
-		}
-	}
-	return 0;
-}
-
-/* --- findings --- */
-
-/* Adds calls that would wait instead of the changed ones to the finding. */
-static void add_takers(struct replay *replay, struct finding *finding)
-{
-	struct finding_place *place = finding->place[0];
-	struct changed_call taker[FINDING_ALSO];
-	size_t count = savings_find_takers(replay, taker, FINDING_ALSO);
-
-	for (size_t i = 0; i < count; i++)
-		*array_push(place->changed, place->changed_count) = taker[i];
-}
-
-static void replay_lines(struct replay *replay, struct finding *finding)
-{
-	struct finding_line line = { NULL, 0 };
-
-	while (finding_next_line(finding, &line) && savings_has_room(replay))
-		if (!line.place[0]->replayed)
-			replay_line(replay, &line, line.place[0]->worst.joined);
-	finding_sort_by_saving(finding);
-}
-
-/*
- * Findings that cost no time are not replayed.  A read may save enough once other reads, which
- * would wait in its place, are left out, too.
+ * Findings that cost no time are not replayed.  Of some only a replay tells what they save: a read
+ * may save enough once other reads, which would wait in its place, are left out, too.
  */
 static int is_wanted(const struct findings *findings, const struct finding *finding)
 {
 	const struct cost *cost = &finding->cost;
 
-	if (rule_is_fence(finding->rule))
+	if (rule_is_fence(finding->rule) || finding->masked)
 		return 0;
 	return finding_is_worth_it(finding) ||
-		(finding->place[0]->worst.reads && cost->waited >= SHOWN_MIN_NS &&
+		(finding->place[0]->worst.only_replay && cost->waited >= SHOWN_MIN_NS &&
 			findings_part(findings, finding->process, cost->waited, cost).share >=
 				FINDING_MIN_PERCENT / 100.0);
 }
 
 /*
- * Other calls may have the same effect as a line's: then they are changed, too.  Or the call has a
- * second effect to change, if changing the first saves little and the second has its own finding.
+ * --- sets ---
+ *
+ * What saves time only together is one finding: with the calls that would wait, or delay streams,
+ * instead of its own.
  */
+
+/*
+ * Waits that nothing is known to need may be left out with others, however little each costs; so
+ * may streams' waits for events that cover too much.  Other rules leave out waits for results,
+ * which are needed.
+ */
+static void admit(struct replay *replay, const struct finding *finding)
+{
+	int orders = finding->rule == RULE_false_dependency;
+
+	if (finding->rule != RULE_needless_wait && finding->rule != RULE_redundant_sync && !orders)
+		return;
+	for (size_t i = 0; i < finding->count; i++) {
+		const struct finding_place *place = finding->place[i];
+
+		for (size_t k = 0; k < place->changed_count; k++)
+			if (place->changed[k].change & (CHANGE_CALL | CHANGE_ORDER))
+				savings_admit(replay, place->changed[k].call,
+					orders ? CHANGE_ORDER : CHANGE_WAIT);
+	}
+}
+
+/*
+ * Returns 1 if another finding of the process takes the call out of the order of streams, at that
+ * line; -1 after a message.
+ */
+static int has_own_finding(struct findings *findings, const struct finding *finding,
+	const struct changed_call *taker)
+{
+	int64_t line = places_line(findings->places, taker->call);
+
+	for (size_t i = 0; i < findings->count && taker->change == CHANGE_ORDER; i++) {
+		const struct finding *other = findings->finding[i];
+
+		for (size_t k = 0; k < other->count && other != finding && !other->masked &&
+			other->process == finding->process;
+			k++)
+			if (other->place[k]->worst.change == CHANGE_ORDER &&
+				other->place[k]->site == line)
+				return 1;
+	}
+	return line < 0 ? -1 : 0;
+}
+
+/* Adds what would wait or delay instead to the finding.  Returns 0, or -1 after a message. */
+static int add_takers(struct findings *findings, struct replay *replay, struct finding *finding)
+{
+	struct finding_place *place = finding->place[0];
+	struct changed_call taker[2 * TAKER_ROUNDS];
+	size_t count = savings_find_takers(replay, taker, 2 * TAKER_ROUNDS);
+	int64_t together = 0, without;
+
+	change_finding(replay, finding);
+	savings_change(replay, taker, count);
+	savings_estimate_best(replay, &together);
+	/* The smallest set: what the others save as much without is no part of it. */
+	for (size_t i = count; count > 1 && i-- > 0 && savings_has_room(replay);) {
+		struct changed_call last = taker[count - 1], one = taker[i];
+
+		taker[i] = last;
+		change_finding(replay, finding);
+		savings_change(replay, taker, count - 1);
+		without = 0;
+		savings_estimate_best(replay, &without);
+		if (without >= together)
+			count--;
+		else
+			taker[i] = one;
+	}
+	for (size_t i = 0; i < count; i++) {
+		int owned = has_own_finding(findings, finding, &taker[i]);
+
+		if (owned < 0)
+			return -1;
+		if (!owned)
+			*array_push(place->changed, place->changed_count) = taker[i];
+		if (!owned && taker[i].change == CHANGE_ORDER)
+			place->worst.joined = 1;
+	}
+	return 0;
+}
+
+/* A fix may do without the copy of a result, too.  Returns 0, or -1 after a message. */
+static int add_fetches(struct findings *findings, struct finding *finding)
+{
+	struct code_frames *frames = words_frames(findings->words);
+
+	for (size_t i = 0; i < finding->count; i++) {
+		struct finding_place *place = finding->place[i];
+		struct advice advice;
+
+		if (advice_find(findings->db, frames, place->worst.call, place->worst.reads,
+			    &advice))
+			return -1;
+		for (size_t k = 0; k < place->changed_count && advice.is_unfetched; k++)
+			if (place->changed[k].change & CHANGE_WAIT)
+				place->changed[k].change |= CHANGE_FETCH;
+	}
+	return 0;
+}
+
 static int replay_finding(struct findings *findings, struct finding *finding)
 {
-	const struct run_length *run = id_map_get(&findings->runs, finding->process);
-	double least = FINDING_MIN_PERCENT / 100.0 * (double)run->whole;
 	struct replay *replay = savings_of(findings->savings, finding->process);
 	struct finding_line line = { NULL, 0 };
 
 	if (!is_wanted(findings, finding) || rules[finding->rule].group == GROUP_pace)
 		return 0;
-	while (finding_next_line(finding, &line) && savings_has_room(replay)) {
-		int64_t alone, joined;
-		int with = 0;
-		int owned;
-
-		for (size_t i = 0; i < line.count; i++)
-			with |= line.place[i]->has_joint;
-		owned = with ? has_own_finding(findings, finding->process, &line.place[0]->worst)
-			     : 1;
-		if (owned < 0)
-			return -1;
-		if (owned)
-			continue;
-		alone = replay_line(replay, &line, 0);
-		joined = replay_line(replay, &line, 1);
-		if ((double)joined < least || joined <= JOINED_FACTOR * alone)
-			replay_line(replay, &line, 0);
-	}
+	if (add_fetches(findings, finding))
+		return -1;
 	change_finding(replay, finding);
-	add_takers(replay, finding);
+	if (add_takers(findings, replay, finding))
+		return -1;
 	change_finding(replay, finding);
 	finding->replayed = savings_estimate(replay, &finding->saving);
-	line = (struct finding_line){ NULL, 0 };
 	finding_next_line(finding, &line);
 	for (size_t i = 0; i < line.count && line.count == finding->count; i++) {
 		line.place[i]->alone = finding->saving.best;
@@ -157,20 +174,35 @@ static int replay_finding(struct findings *findings, struct finding *finding)
 }
 
 /*
- * Waits that nothing is known to need may be left out with others, however little each costs. Other
- * rules leave out waits for results, which are needed.
+ * Replays each line of a finding with several lines.  Where lines take work out of an order of
+ * streams, and save most only together, each of them says so.
  */
-static void admit_waits(struct replay *replay, const struct finding *finding)
+static void replay_lines(struct replay *replay, struct finding *finding)
 {
-	if (finding->rule != RULE_needless_wait && finding->rule != RULE_redundant_sync)
-		return;
-	for (size_t i = 0; i < finding->count; i++) {
-		const struct finding_place *place = finding->place[i];
+	struct finding_line line = { NULL, 0 };
+	int64_t sum = 0;
 
-		for (size_t k = 0; k < place->changed_count; k++)
-			if (place->changed[k].change & CHANGE_CALL)
-				savings_admit(replay, place->changed[k].call);
+	while (finding_next_line(finding, &line) && savings_has_room(replay)) {
+		int64_t saving = 0;
+		int replayed;
+
+		if (line.place[0]->replayed) {
+			sum += line.place[0]->alone;
+			continue;
+		}
+		for (size_t i = 0; i < line.count; i++)
+			change_place(replay, line.place[i]);
+		replayed = savings_estimate_best(replay, &saving);
+		for (size_t i = 0; i < line.count; i++) {
+			line.place[i]->alone = saving;
+			line.place[i]->replayed = replayed;
+		}
+		sum += saving;
 	}
+	for (size_t i = 0; i < finding->count && JOINED_FACTOR * sum < finding->saving.best; i++)
+		finding->place[i]->worst.joined |= finding->place[i]->replayed &&
+			finding->place[i]->worst.change == CHANGE_ORDER;
+	finding_sort_by_saving(finding);
 }
 
 /*
@@ -179,21 +211,12 @@ static void admit_waits(struct replay *replay, const struct finding *finding)
  * What findings of a process save together, and each of them after others.
  */
 
-/* At most two findings for each rule. */
+/* At most two findings for each rule: the first ones are shown. */
 struct together {
 	struct replay *replay;
 	struct finding *finding[2 * RULE_COUNT];
 	size_t count;
 };
-
-/* Changes the calls of the first ones, except one of them (NULL: none). */
-static void change_together(const struct together *together, size_t count,
-	const struct finding *except)
-{
-	for (size_t i = 0; i < count; i++)
-		if (together->finding[i] != except)
-			change_finding(together->replay, together->finding[i]);
-}
 
 static struct together shown_together(struct findings *findings, int64_t process)
 {
@@ -208,69 +231,114 @@ static struct together shown_together(struct findings *findings, int64_t process
 	return shown;
 }
 
+/* Returns what the first ones save, with another one (NULL: none). */
 static int64_t saved_together(const struct together *together, size_t count,
-	const struct finding *except)
+	const struct finding *also)
 {
 	int64_t best = 0;
 
-	change_together(together, count, except);
+	for (size_t i = 0; i < count; i++)
+		change_finding(together->replay, together->finding[i]);
+	if (also)
+		change_finding(together->replay, also);
 	savings_estimate_best(together->replay, &best);
 	return best;
 }
 
-/* Sets what a finding saves beyond others. */
-static void set_beyond(const struct findings *findings, struct finding *finding,
-	const struct saving *all, int64_t others)
+/* Sets what a finding saves beyond the first ones.  Returns whether it is shown. */
+static int set_beyond(const struct findings *findings, struct finding *finding,
+	const struct together *together, size_t count)
 {
-	finding->saving = (struct saving){ at_least(all->best - others, 0),
-		at_least(all->low - others, 0), at_least(all->high - others, 0) };
-	finding->replayed = 1;
-	finding_weigh(findings, finding);
+	int64_t others = saved_together(together, count, NULL);
+	struct saving *saving = &finding->saving;
+
+	for (size_t i = 0; i < count; i++)
+		change_finding(together->replay, together->finding[i]);
+	change_finding(together->replay, finding);
+	if (savings_estimate(together->replay, saving)) {
+		*saving = (struct saving){ at_least(saving->best - others, 0),
+			at_least(saving->low - others, 0), at_least(saving->high - others, 0) };
+		finding->replayed = 1;
+		finding_weigh(findings, finding);
+	}
+	return finding->replayed && finding_is_shown(finding);
 }
 
 /*
- * Waits that cost little by themselves, because something else blocks the work after them: a copy
+ * Moves the finding that saves most once the first `fixed` ones are fixed, of those up to count, to
+ * their end.  Returns what they save then.
+ */
+static int64_t choose_next(struct together *all, size_t fixed, size_t count)
+{
+	struct finding *next;
+	int64_t most = -1;
+	size_t best = fixed;
+
+	for (size_t i = fixed; i < count; i++) {
+		int64_t saved = saved_together(all, fixed, all->finding[i]);
+
+		if (saved > most) {
+			most = saved;
+			best = i;
+		}
+	}
+	next = all->finding[best];
+	all->finding[best] = all->finding[fixed];
+	all->finding[fixed] = next;
+	return most;
+}
+
+/* Shows a finding of masked waits, in place of one of its rule that is not shown. */
+static void unmask(struct findings *findings, struct finding *masked)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		if (findings->finding[i]->process == masked->process &&
+			findings->finding[i]->rule == masked->rule)
+			findings->finding[i]->masked = 1;
+	masked->masked = 0;
+}
+
+/*
+ * Finds the order in which to fix the findings: next is the one that saves most once those before
+ * it are fixed.  If that is less than its own saving can be, its first place says so.
+ *
+ * Waits may cost little by themselves because something else blocks the work after them: a copy
  * that waits for a kernel, and the next kernel waits for the legacy default stream.  Fixing one of
  * the two saves little.  The waits of each rule are collected a second time.  If the rule has no
- * finding that is shown, they become one in its place, provided that the run saves more without all
- * of them and the shown findings than without all but them.
+ * finding that is shown, they become one if they save enough once all others are fixed.
  */
-static void unmask(struct findings *findings, int64_t process)
+static void order_fixes(struct findings *findings, int64_t process)
 {
 	struct together all = shown_together(findings, process);
-	size_t shown = all.count, at;
-	struct saving saving;
+	size_t shown = all.count, at, fixed = 0;
+	int64_t before = 0, most;
+	uint64_t after = 0;
 
-	for (size_t i = 0; i < findings->masked_count; i++) {
-		struct finding *masked = findings->masked[i];
+	for (size_t i = 0; i < findings->count; i++) {
+		struct finding *masked = findings->finding[i];
 
 		for (at = 0; at < shown && all.finding[at]->rule != masked->rule;)
 			at++;
-		if (masked->process == process && at == shown &&
+		if (masked->masked && masked->process == process && at == shown &&
 			masked->cost.count >= FINDING_MIN_COUNT)
 			all.finding[all.count++] = masked;
 	}
-	if (all.count == shown)
-		return;
-	change_together(&all, all.count, NULL);
-	add_takers(all.replay, all.finding[shown]);
-	change_together(&all, all.count, NULL);
-	if (!savings_estimate(all.replay, &saving) ||
-		saving.best - saved_together(&all, shown, NULL) < SHOWN_MIN_NS)
-		return;
-	for (size_t i = shown; i < all.count; i++) {
-		struct finding *masked = all.finding[i];
+	for (; fixed < all.count && savings_has_room(all.replay); fixed++) {
+		struct finding *next;
 
-		set_beyond(findings, masked, &saving, saved_together(&all, all.count, masked));
-		if (!finding_is_shown(masked))
-			continue;
-		for (at = 0; at < findings->count; at++)
-			if (findings->finding[at]->process == process &&
-				findings->finding[at]->rule == masked->rule)
+		most = choose_next(&all, fixed, fixed < shown ? shown : all.count);
+		next = all.finding[fixed];
+		if (fixed >= shown) {
+			if (most - before < SHOWN_MIN_NS ||
+				!set_beyond(findings, next, &all, fixed))
 				break;
-		if (at == findings->count)
-			array_push(findings->finding, findings->count);
-		findings->finding[at] = masked;
+			unmask(findings, next);
+		}
+		next->place[0]->then = at_least(most - before, 0);
+		if (next->place[0]->then < next->saving.low && fixed < shown)
+			next->place[0]->after = after;
+		after |= (uint64_t)1 << next->rule;
+		before = at_least(most, before);
 	}
 }
 
@@ -281,53 +349,13 @@ static void unmask(struct findings *findings, int64_t process)
 static void replay_pace(struct findings *findings, struct finding *finding)
 {
 	struct together shown = shown_together(findings, finding->process);
-	int64_t others = saved_together(&shown, shown.count, NULL);
-	struct saving saving;
 
-	change_together(&shown, shown.count, NULL);
-	change_finding(shown.replay, finding);
-	if (savings_estimate(shown.replay, &saving))
-		set_beyond(findings, finding, &saving, others);
+	set_beyond(findings, finding, &shown, shown.count);
 	if (!finding->replayed || finding->part.share < LAUNCH_BOUND_PERCENT / 100.0)
 		for (size_t i = 0; i < finding->count; i++)
 			finding->place[i]->worst.confidence = CONFIDENCE_POSSIBLE;
 	if (finding->replayed)
 		replay_lines(shown.replay, finding);
-}
-
-/*
- * Finds the order in which to fix the shown findings: next is the one that saves most once those
- * before it are fixed.  If that is less than its own saving can be, its first place says so.
- */
-static void order_fixes(struct findings *findings, int64_t process)
-{
-	struct together shown = shown_together(findings, process);
-	int64_t before = 0;
-	uint64_t after = 0;
-
-	for (size_t fixed = 0; fixed < shown.count && savings_has_room(shown.replay); fixed++) {
-		size_t best = fixed;
-		int64_t most = -1, saved = 0;
-		struct finding *next;
-
-		for (size_t i = fixed; i < shown.count; i++) {
-			change_together(&shown, fixed, NULL);
-			change_finding(shown.replay, shown.finding[i]);
-			savings_estimate_best(shown.replay, &saved);
-			if (saved > most) {
-				most = saved;
-				best = i;
-			}
-		}
-		next = shown.finding[best];
-		shown.finding[best] = shown.finding[fixed];
-		shown.finding[fixed] = next;
-		next->place[0]->then = at_least(most - before, 0);
-		if (next->place[0]->then < next->saving.low && !next->place[0]->worst.masked)
-			next->place[0]->after = after;
-		after |= (uint64_t)1 << next->rule;
-		before = at_least(most, before);
-	}
 }
 
 /* --- all findings of a process --- */
@@ -349,14 +377,15 @@ static int replay_together(struct findings *findings, int64_t process, const str
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct finding *finding = findings->finding[i];
 
-		if (finding->process != process || !finding_is_shown(finding))
+		if (finding->process != process || finding->masked || !finding_is_shown(finding))
 			continue;
 		cost_add(&cost, &finding->cost);
 		if (!finding->replayed)
 			cost_add(&others, &finding->cost);
 	}
 	bound = cost_bound(&others, run);
-	change_together(&shown, shown.count, NULL);
+	for (size_t i = 0; i < shown.count; i++)
+		change_finding(shown.replay, shown.finding[i]);
 	replayed = savings_estimate(shown.replay, &saving);
 	if (!replayed && !bound)
 		return 0;
@@ -380,14 +409,12 @@ static int replay_ceiling(struct findings *findings, int64_t process, const stru
 	sqlite3_stmt *update)
 {
 	struct replay *replay = savings_of(findings->savings, process);
-	size_t masked = findings->masked_count;
 	int64_t turns = (int64_t)loop->turns;
 	struct ceiling ceiling[2];
 
 	for (int unread = 0; unread < 2; unread++) {
-		for (size_t i = 0; i < masked + findings->count; i++) {
-			const struct finding *finding =
-				i < masked ? findings->masked[i] : findings->finding[i - masked];
+		for (size_t i = 0; i < findings->count; i++) {
+			const struct finding *finding = findings->finding[i];
 
 			/* How calls could do without their waits must be more than a guess. */
 			if (finding->process == process && !rule_is_fence(finding->rule) &&
@@ -465,7 +492,7 @@ int findings_replay(struct findings *findings)
 	findings->savings = savings_open(findings->db);
 	rc = findings->savings && !savings_store(findings->savings) ? 0 : -1;
 	for (size_t i = 0; i < findings->count && !rc; i++)
-		admit_waits(savings_of(findings->savings, findings->finding[i]->process),
+		admit(savings_of(findings->savings, findings->finding[i]->process),
 			findings->finding[i]);
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		rc = replay_finding(findings, findings->finding[i]);
@@ -473,13 +500,9 @@ int findings_replay(struct findings *findings)
 		if (findings->finding[i]->replayed && finding_is_worth_it(findings->finding[i]))
 			replay_lines(savings_of(findings->savings, findings->finding[i]->process),
 				findings->finding[i]);
-	for (size_t i = 0; i < findings->masked_count && !rc; i++)
-		finding_collect_lines(findings->masked[i]);
 	for (size_t i = 0; i < findings->runs.size && !rc; i++)
-		if (findings->runs.slot[i].object) {
-			unmask(findings, findings->runs.slot[i].id);
+		if (findings->runs.slot[i].object)
 			order_fixes(findings, findings->runs.slot[i].id);
-		}
 	if (!rc) {
 		for (size_t i = 0; i < findings->count; i++)
 			if (rules[findings->finding[i]->rule].group == GROUP_pace &&

@@ -124,15 +124,14 @@ static int say_fix(struct findings *findings, const struct finding_place *place,
 {
 	const struct instance *worst = &place->worst;
 	const struct pass *pass = rules[worst->rule].pass;
-	const char *advice = NULL;
+	struct advice advice;
 
-	if (worst->reads && read_advice(words_frames(findings->words), worst->call, &advice))
+	if (advice_find(findings->db, words_frames(findings->words), worst->call, worst->reads,
+		    &advice))
 		return -1;
-	if (!advice && library_advice(findings->db, worst->call, &advice))
-		return -1;
-	if (!advice || rule_is_fence(worst->rule))
+	if (!advice.text || rule_is_fence(worst->rule))
 		return pass->fix ? pass->fix(findings->words, worst, out) : 0;
-	fputs(advice, out);
+	fputs(advice.text, out);
 	return 0;
 }
 
@@ -254,8 +253,7 @@ static int write_also(const struct finding_rows *rows, const struct finding *fin
 			int64_t call = changed->call, site = places_site(places, call);
 
 			rc = site < 0 ? -1 : 0;
-			if (site <= 0 || (changed->joint && !place->worst.joined) ||
-				map_get(&seen, (uint64_t)site, 0))
+			if (site <= 0 || map_get(&seen, (uint64_t)site, 0))
 				continue;
 			map_set(&seen, (uint64_t)site, 1);
 			rc = db_add(rows->findings->db,

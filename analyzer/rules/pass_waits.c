@@ -6,52 +6,13 @@
 #include "constants.h"
 #include "waits.h"
 
-/* Was work that the call comes after in its stream still running when the call was entered? */
-static int was_blocked(const struct run *run, const struct run_call *call, uint32_t before)
-{
-	const struct run_call *other = run_call(run, before);
-
-	for (uint32_t id = 0; other && (id = run_next_work(run, other, id));) {
-		const struct run_work *work = run_work(run, id);
-		int64_t end = run_end(run, work, id);
-
-		if (run_where(run, work)->stream == call->stream && end != RUN_NEVER &&
-			end > call->enter)
-			return 1;
-	}
-	return 0;
-}
-
-/*
- * The calls fixed with it, and other work in the legacy default stream while a copy in it waited,
- * one call per place, move to another stream with it.
- */
-static void add_leaving(const struct run *run, const struct waited *waited,
-	struct instance *instance)
-{
-	uint32_t call = waited->wait->call;
-	struct run_place place[FINDING_ALSO];
-	size_t count = 0, before = 0;
-
-	instance->with_change = CHANGE_WAIT | CHANGE_ORDER;
-	instance->with[count++] = instance->call;
-	for (size_t i = 0; i < FINDING_ALSO && instance->also[i] && count < FINDING_ALSO; i++)
-		instance->with[count++] = instance->also[i];
-	for (uint32_t id = call > ROW_CALLS ? call - ROW_CALLS + 1 : 1; id < call; id++)
-		if (was_blocked(run, waited->call, id))
-			before = run_keep_place(place, before, FINDING_ALSO - count,
-				(struct run_place){ run_link(run, id)->site, id }, 1);
-	for (size_t i = 0; i < before; i++)
-		instance->with[count++] = place[i].call;
-}
-
 int waited_is_upload(const struct waited *waited)
 {
 	return waited->wait->partner && call_is_async_copy(waited->call->kind) &&
 		waited->payload->direction == COPY_H2D;
 }
 
-static int add_wait(const struct pass_input *input, struct findings *findings, enum rule rule,
+static int add_wait(const struct run *run, struct findings *findings, enum rule rule,
 	const struct waited *waited)
 {
 	const struct run_wait *wait = waited->wait;
@@ -62,7 +23,7 @@ static int add_wait(const struct pass_input *input, struct findings *findings, e
 		.call = wait->call,
 		.other_call = waited->behind,
 		.cost = wait->waited,
-		.saving = wait->avoidable > wait->apart ? wait->avoidable : wait->apart,
+		.saving = wait->avoidable,
 		.shorter = wait->shorter,
 		.also = { wait->partner },
 		.change = CHANGE_WAIT,
@@ -70,12 +31,14 @@ static int add_wait(const struct pass_input *input, struct findings *findings, e
 			(wait->kind == WAIT_EXPLICIT || call_is_async_copy(waited->call->kind)),
 	};
 
+	/* In pinned memory a copy in the legacy stream delays the next work, now on the device. */
+	instance.only_replay = instance.reads ||
+		(call_is_async_copy(waited->call->kind) &&
+			run_stream(run, waited->call->stream)->kind == STREAM_KIND_LEGACY);
 	/* Set-up copies from other memory each time, which pinning does not make quicker. */
 	if (waited_is_upload(waited))
 		instance.least = findings_turns(findings, instance.process) / 2;
-	if (wait->apart > 0)
-		add_leaving(input->run, waited, &instance);
-	if ((instance.saving > 0 || instance.reads) && findings_add(findings, &instance))
+	if ((instance.saving > 0 || instance.only_replay) && findings_add(findings, &instance))
 		return -1;
 	/* A copy of a result waits on purpose, and so does an explicit wait. */
 	if (wait->kind != WAIT_IMPLICIT || wait->partner ||
@@ -103,7 +66,7 @@ int pass_add_waits(const struct pass_input *input, struct findings *findings, en
 		waited.payload = run_payload(run, waited.call);
 		waited.behind = work->call;
 		if (filter(input, &waited))
-			rc = add_wait(input, findings, rule, &waited);
+			rc = add_wait(run, findings, rule, &waited);
 	}
 	return rc;
 }

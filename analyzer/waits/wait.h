@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "busy.h"
 #include "db.h"
 #include "id_map.h"
 #include "map.h"
@@ -159,67 +158,11 @@ int64_t waits_staged_time(const struct run *run, uint32_t call);
 int waits_find_avoidable(struct db *db, struct wait_list *list);
 
 /*
- * Classifies the time of an interval relative to one operation X: work that must come after X, work
- * that could have run concurrently with X, or waiting for something else.
+ * Adds rows of submissions that were blocked because a queue of the device was full.  A stream has
+ * room for about 1020 pending operations (measured, H200); the next submission waits until the
+ * device has begun another of them, and CUPTI reports it (OVERHEAD, COMMAND_BUFFER_FULL).
  */
-enum span_kind {
-	SPAN_AFTER,     /* the device ran work ordered after X */
-	SPAN_APART,     /* the device ran work independent of X */
-	SPAN_ELSEWHERE, /* the thread waited for something else */
-	SPAN_KINDS
-};
-
-/* Zero-initialized is empty. */
-struct spans {
-	struct busy up_to[SPAN_KINDS]; /* time of this kind or an earlier one */
-};
-
-static inline void spans_add(struct spans *spans, enum span_kind kind, int64_t start, int64_t end)
-{
-	for (int k = kind; k < SPAN_KINDS; k++)
-		busy_add(&spans->up_to[k], start, end);
-}
-
-/* Sums in ns; each moment counts at most once. */
-struct span_sums {
-	int64_t apart; /* independent work ran, and no work ordered after X */
-	int64_t idle;  /* neither ran, and the thread waited for nothing else */
-};
-
-/* Sums the spans between two times. */
-static inline struct span_sums spans_sum(struct spans *spans, int64_t from, int64_t until)
-{
-	int64_t ns[SPAN_KINDS];
-
-	for (int k = 0; k < SPAN_KINDS; k++) {
-		busy_join(&spans->up_to[k]);
-		ns[k] = busy_between(&spans->up_to[k], from, until);
-	}
-	return (struct span_sums){ .apart = ns[SPAN_APART] - ns[SPAN_AFTER],
-		.idle = (until > from ? until - from : 0) - ns[SPAN_ELSEWHERE] };
-}
-
-static inline void spans_release(struct spans *spans)
-{
-	for (int k = 0; k < SPAN_KINDS; k++)
-		busy_release(&spans->up_to[k]);
-}
-
-/*
- * Finds submissions that were blocked because a queue of the device was full.  A stream has room
- * for about 1020 pending operations (measured, H200); the next submission waits until the device
- * has begun another of them, and CUPTI reports it (OVERHEAD, COMMAND_BUFFER_FULL).
- *
- * A thread that runs so far ahead of the device and then waits for it loses nothing.  The cost is
- * work that the thread would have submitted to streams that were idle meanwhile, and its own work
- * while the device was idle.
- *
- * Adds rows of kind queue to table wait, with the avoidable time.  If the blocks of a thread in one
- * stream, until it waited for that stream, delayed anything together, each of them has a row,
- * however short; otherwise only the longest.  Their partner is the longest one of the site with
- * most of the time.  Needs a complete table dependency.  Returns 0, or -1 after a message.
- */
-int waits_find_queue(struct db *db);
+void waits_find_queue(struct run *run);
 
 /*
  * Finds launches for which the driver enlarges memory shared by all kernels, for which it drains

@@ -438,7 +438,8 @@ int waits_finish(struct waits *waits)
 			(uint64_t)waits->list.wait[i].call, 0);
 	waits_judge(&waits->list, &waits->samples, &waits->timings, &run->evidence);
 	waits_add_staged(run, &waits->list);
-	rc = waits_find_avoidable(db, &waits->list) || waits_find_queue(db) ? -1 : 0;
+	rc = waits_find_avoidable(db, &waits->list);
+	waits_find_queue(run);
 	for (size_t i = 1; i < run->evidence.wait_count && !rc; i++) {
 		const struct run_wait *wait = &run->evidence.wait[i];
 		const struct run_call *call = run_call(run, wait->call);

@@ -32,6 +32,7 @@
 #include <stdlib.h>
 
 #include "bounds.h"
+#include "busy.h"
 #include "conflict.h"
 #include "constants.h"
 #include "order_path.h"
@@ -44,18 +45,25 @@
 /* Maximum length of a row: consecutive copies that are one mistake. */
 #define SEGMENT_ROW 8
 
+/* What a time of the segment was: the first of these that applies counts. */
+enum span_kind {
+	SPAN_AFTER,     /* the device ran work ordered after the operation */
+	SPAN_APART,     /* the device ran work independent of it */
+	SPAN_ELSEWHERE, /* the thread waited for something else */
+	SPAN_KINDS
+};
+
 /* The time between a wait and the next one that covers its operation. */
 struct segment {
 	const struct wait *wait;
 	struct wait_operation behind; /* the operation */
 	int64_t waited;               /* for it, ns */
-	uint8_t leaves;               /* the fix moves an Async copy out of the default stream */
 	uint8_t past_results;         /* copies like `result` are fixed, too */
 	int64_t partner;              /* as wait.partner, found if not given */
 	int64_t result; /* a copy to the host that closed the segment and would have waited in place
 			   of the wait, 0: none */
 
-	struct spans spans;
+	struct busy up_to[SPAN_KINDS]; /* time of this kind or an earlier one */
 	int64_t until;            /* entry of the next one, or return of the thread's last call */
 	int64_t last_end;         /* last end of an operation */
 	int64_t elsewhere, apart; /* sums, ns */
@@ -258,17 +266,23 @@ static int comes_after(struct avoidable *a, const struct walk_call *call, const 
 		     : access_may_conflict(a->reader, s->behind.call, call->id, CONFLICT_SHOWN);
 }
 
+static void add_span(struct segment *s, enum span_kind kind, int64_t start, int64_t end)
+{
+	for (int k = kind; k < SPAN_KINDS; k++)
+		busy_add(&s->up_to[k], start, end);
+}
+
 /* Adds a call that does not cover the operation.  Returns 0, or -1 after a message. */
 static int add_call(struct avoidable *a, const struct walk_call *call, struct segment *s)
 {
-	int after, in_async_row;
+	int after;
 
 	s->until = call->exit;
 	/* A call that drains the device does its own work only then: never concurrently. */
 	if (scope_of(call) != SCOPE_NONE &&
 		(scope_empties_device(call) || call->exit - call->enter > BLOCKED_MIN_NS)) {
 		s->elsewhere += call->exit - call->enter;
-		spans_add(&s->spans, SPAN_ELSEWHERE, call->enter, call->exit);
+		add_span(s, SPAN_ELSEWHERE, call->enter, call->exit);
 	}
 	if (!walk_submits(call) || call->result)
 		return 0;
@@ -277,14 +291,11 @@ static int add_call(struct avoidable *a, const struct walk_call *call, struct se
 		s->row[s->row_count++] = call->id;
 		return 0;
 	}
-	in_async_row = is_of_async_row(call, s);
-	s->async_count += (size_t)in_async_row;
+	s->async_count += (size_t)is_of_async_row(call, s);
 	after = comes_after(a, call, s);
 	if (after < 0)
 		return -1;
-	if (in_async_row && s->leaves && s->row_count < SEGMENT_ROW)
-		s->row[s->row_count++] = call->id;
-	else if (call->stream_kind == STREAM_KIND_LEGACY)
+	if (call->stream_kind == STREAM_KIND_LEGACY)
 		s->legacy = 1;
 	if (call->op_start == WALK_NEVER || call->op_end == WALK_NEVER)
 		return 0;
@@ -293,7 +304,7 @@ static int add_call(struct avoidable *a, const struct walk_call *call, struct se
 	else
 		s->apart += call->op_end - call->op_start;
 	s->last_end = at_least(s->last_end, call->op_end);
-	spans_add(&s->spans, after ? SPAN_AFTER : SPAN_APART, call->op_start, call->op_end);
+	add_span(s, after ? SPAN_AFTER : SPAN_APART, call->op_start, call->op_end);
 	return 0;
 }
 
@@ -347,7 +358,7 @@ static int follow(struct avoidable *a, struct segment *s, int script)
 
 	s->until = wait->exit;
 	s->last_end = INT64_MIN;
-	if (wait->on_default || s->leaves)
+	if (wait->on_default)
 		s->row[s->row_count++] = wait->call;
 	/*
 	 * The copy fetched the last of several devices' results, one by one: the next round begins
@@ -387,27 +398,31 @@ static int measure(struct avoidable *a, struct segment *s, int64_t *ns)
 {
 	const struct wait *wait = s->wait;
 	int script = wait->to_host ? script_lines_has(&a->lines, wait->call) : 1;
-	int64_t from = s->behind.end, until;
-	struct span_sums sums;
+	int64_t from = s->behind.end, until, spent[SPAN_KINDS], apart, idle;
+	int rc = script < 0 ? -1 : follow(a, s, script);
 
-	if (script < 0 || follow(a, s, script)) {
-		spans_release(&s->spans);
-		return -1;
-	}
 	from = at_least(from, wait->itself.end);
 	if (from > wait->exit || !s->submits)
 		from = wait->exit;
 	until = at_least(s->until, s->last_end);
-	sums = spans_sum(&s->spans, from, until);
-	spans_release(&s->spans);
+	for (int k = 0; k < SPAN_KINDS; k++) {
+		busy_join(&s->up_to[k]);
+		spent[k] = busy_between(&s->up_to[k], from, until);
+		busy_release(&s->up_to[k]);
+	}
+	if (rc)
+		return -1;
+	/* Neither ran, and the thread waited for nothing else; independent work ran alone. */
+	idle = at_least(until - from, 0) - spent[SPAN_ELSEWHERE];
+	apart = spent[SPAN_APART] - spent[SPAN_AFTER];
 	/* Waking up after a copy and starting the next work takes its time. */
 	if ((wait->is_copy || (wait->is_async && !s->partner) || s->row_count) &&
-		sums.idle < ROUND_TRIP_NS)
-		sums.idle = 0;
-	if (!s->submits && sums.idle < BLOCKED_MIN_NS)
-		sums.idle = 0;
+		idle < ROUND_TRIP_NS)
+		idle = 0;
+	if (!s->submits && idle < BLOCKED_MIN_NS)
+		idle = 0;
 	/* The thread merely uses the result of a copy, unless a script's line hides it. */
-	*ns = sums.apart + (!script || s->past_results ? 0 : sums.idle);
+	*ns = apart + (!script || s->past_results ? 0 : idle);
 	*ns = at_most(*ns, s->waited);
 	return 0;
 }
@@ -443,7 +458,7 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 	const struct wait_operation *by = &wait->by, *own = &wait->itself;
 	struct segment s = alone;
 	struct run_wait *row = &a->run->evidence.wait[wait->number];
-	int64_t ns = 0, more = 0, apart = 0, shorter;
+	int64_t ns = 0, more = 0, shorter;
 
 	if (measure(a, &s, &ns))
 		return -1;
@@ -473,22 +488,10 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 			wait->partner = s.result;
 		}
 	}
-	/*
-	 * A pageable copy in the legacy default stream whose only fix is pinned memory still delays
-	 * the thread's next work: now on the device.
-	 */
-	if (wait->is_async && own->kind == STREAM_KIND_LEGACY) {
-		struct segment moved = alone;
-
-		moved.leaves = 1;
-		if (measure(a, &moved, &apart))
-			return -1;
-	}
 	/* The transfer itself would have been shorter; the next call need not follow at once. */
 	shorter = pinned_excess(&a->pinned, a->run, wait->call);
 	row->shorter = shorter < BLOCKED_MIN_NS ? 0 : shorter;
 	row->avoidable = at_least(ns, row->shorter);
-	row->apart = apart;
 	row->partner = (uint32_t)wait->partner;
 	return 0;
 }

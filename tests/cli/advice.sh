@@ -16,4 +16,12 @@ LD_LIBRARY_PATH=$helpers/cublas "$cufence" run --sim -o "$tmp/norms.db" -- "$hel
 same "a result of a library's is read" "blocking-copy medium 1 1" "$("$cufence" query "$tmp/norms.db" \
 	"SELECT rule || ' ' || severity || ' ' || shown || ' ' || reads FROM finding")"
 has "its fix" "    fix  cublasSetPointerMode\(handle" "$(cat "$tmp/report")"
+# With it the copy, the record of an event and the wait for that go.
+LD_LIBRARY_PATH=$helpers/cublas "$cufence" run --sim -o "$tmp/kept.db" -- "$helpers/dots" norms kept >/dev/null 2>&1
+span="SELECT (SELECT max(exit) FROM call) - min(start) FROM operation"
+saved=$(($("$cufence" query "$tmp/norms.db" "$span") - $("$cufence" query "$tmp/kept.db" "$span")))
+saving=$("$cufence" query "$tmp/norms.db" "SELECT saving FROM finding")
+error=$((${saving:-0} - saved))
+[ $((error * error * 2500)) -le $((saved * saved)) ]
+ok "it saves ${saving:-0} ns, in device pointer mode $saved" $?
 finish

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uses a library that copies results to the host, libcublas_like.c: one by one; with a word, one in
-// each step, and prepares the next step only then.
+// each step, and prepares the next step only then; with two, the results stay on the device.
 #include <stdio.h>
 #include <cuda_runtime.h>
 
+extern "C" int cublasSetPointerMode_v2(int mode);
 extern "C" int cublasDdot_v2(double *result, const double *device);
 extern "C" int cublasDnrm2_v2(double *result, double *device, unsigned long bytes);
 
@@ -52,5 +53,6 @@ static int dots()
 int main(int argc, char **argv)
 {
 	(void)argv;
+	cublasSetPointerMode_v2(argc > 2);
 	return argc > 1 ? norms() : dots();
 }

@@ -182,9 +182,9 @@ static void times_may_be_anything(void **state)
 		" VALUES (1,1,5,'kernel',9223372036854775807,0,0,1,-5),"
 		" (2,1,99,'odd',3,9223372036854775807,-4,2,9223372036854775807),"
 		" (3,1,4,'memcpy',NULL,4,0,3,NULL);"
-		"INSERT INTO wait VALUES (1,1,'explicit',2,9223372036854775807,0,0,NULL,NULL),"
-		" (2,1,'explicit',2,9223372036854775807,0,0,NULL,NULL),"
-		" (3,4,'explicit',77,-9223372036854775807,0,0,NULL,NULL);",
+		"INSERT INTO wait VALUES (1,1,'explicit',2,9223372036854775807,0,NULL,NULL),"
+		" (2,1,'explicit',2,9223372036854775807,0,NULL,NULL),"
+		" (3,4,'explicit',77,-9223372036854775807,0,NULL,NULL);",
 		0, 0);
 
 	has(text, "\"count\":3,\"label\":\"app\"");

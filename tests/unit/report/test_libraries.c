@@ -21,7 +21,7 @@ static void frame(struct mini *m, int64_t site, int depth, const char *module, c
 static const char *advice_for(struct mini *m, int type, const char *module, const char *function)
 {
 	int64_t site = mini_site(m, "solve", 10), call;
-	const char *advice;
+	struct advice advice;
 
 	frame(m, site, 0, module, "internal", 0);
 	frame(m, site, 1, module, function, 0);
@@ -29,10 +29,10 @@ static const char *advice_for(struct mini *m, int type, const char *module, cons
 	call = MINI_CALL(m, .type = type, .at = 10, .site = site);
 	m->db.run = run_open(&m->db);
 	assert_non_null(m->db.run);
-	assert_int_equal(library_advice(&m->db, call, &advice), 0);
+	assert_int_equal(advice_find(&m->db, NULL, call, 0, &advice), 0);
 	run_close(m->db.run);
 	m->db.run = NULL;
-	return advice ? advice : "";
+	return advice.text ? advice.text : "";
 }
 
 static void the_call_of_the_library_decides_the_advice(void **state)
@@ -56,7 +56,7 @@ static void a_python_file_is_a_library_too(void **state)
 {
 	struct mini *m = *state;
 	int64_t site = mini_site(m, "main", 10);
-	const char *advice;
+	struct advice advice;
 
 	frame(m, site, 0, "/lib/libcufft.so.12", "cufftDestroy", 0);
 	frame(m, site, 1, "", "ifft2", 0);
@@ -67,9 +67,9 @@ static void a_python_file_is_a_library_too(void **state)
 	MINI_CALL(m, .type = CALL_cuModuleUnload, .at = 10, .site = site);
 	m->db.run = run_open(&m->db);
 	assert_non_null(m->db.run);
-	assert_int_equal(library_advice(&m->db, m->calls, &advice), 0);
-	assert_non_null(advice);
-	assert_non_null(strstr(advice, "get_plan_cache"));
+	assert_int_equal(advice_find(&m->db, NULL, m->calls, 0, &advice), 0);
+	assert_non_null(advice.text);
+	assert_non_null(strstr(advice.text, "get_plan_cache"));
 	run_close(m->db.run);
 	m->db.run = NULL;
 }
@@ -79,7 +79,7 @@ static void a_library_below_another_has_no_advice(void **state)
 {
 	struct mini *m = *state;
 	int64_t site = mini_site(m, "train", 10);
-	const char *advice;
+	struct advice advice;
 
 	frame(m, site, 0, "/lib/libcublas.so.13", "cublasDdot_v2", 0);
 	frame(m, site, 1, "/lib/libtorch_cuda.so", "dot", 0);
@@ -87,8 +87,8 @@ static void a_library_below_another_has_no_advice(void **state)
 	MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = 10, .site = site);
 	m->db.run = run_open(&m->db);
 	assert_non_null(m->db.run);
-	assert_int_equal(library_advice(&m->db, m->calls, &advice), 0);
-	assert_null(advice);
+	assert_int_equal(advice_find(&m->db, NULL, m->calls, 0, &advice), 0);
+	assert_null(advice.text);
 	run_close(m->db.run);
 	m->db.run = NULL;
 }
@@ -98,7 +98,7 @@ static void header_libraries_are_known_by_their_headers(void **state)
 {
 	struct mini *m = *state;
 	int64_t site = mini_site(m, "step", 10);
-	const char *advice;
+	struct advice advice;
 
 	frame(m, site, 0, "/home/me/a", "fill", 0);
 	mini_exec(m,
@@ -107,8 +107,8 @@ static void header_libraries_are_known_by_their_headers(void **state)
 	MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = 10, .site = site);
 	m->db.run = run_open(&m->db);
 	assert_non_null(m->db.run);
-	assert_int_equal(library_advice(&m->db, m->calls, &advice), 0);
-	assert_non_null(strstr(advice, "par_nosync"));
+	assert_int_equal(advice_find(&m->db, NULL, m->calls, 0, &advice), 0);
+	assert_non_null(strstr(advice.text, "par_nosync"));
 	run_close(m->db.run);
 	m->db.run = NULL;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "findings_internal.h"
+#include "run_columns.h"
 #include "code_frames.h"
 
 static void frame(struct mini *m, int depth, const char *file, const char *function, int user)
@@ -21,7 +22,7 @@ static const char *advice_for(struct mini *m, const char *library, const char *f
 	char path[] = "/tmp/cufence.XXXXXX.py", name[100];
 	FILE *file = fdopen(mkstemps(path, 3), "w");
 	struct code_frames *frames;
-	const char *advice;
+	struct advice advice;
 	int64_t call;
 
 	assert_non_null(file);
@@ -34,12 +35,16 @@ static const char *advice_for(struct mini *m, const char *library, const char *f
 	frame(m, 1, name, function, 0);
 	frame(m, 2, path, "train", 1);
 	frame(m, 3, "/env/site-packages/torch/b.py", "item", 0);
+	m->db.run = run_open(&m->db);
+	assert_non_null(m->db.run);
 	frames = code_frames_open(&m->db);
 	assert_non_null(frames);
-	assert_int_equal(read_advice(frames, call, &advice), 0);
+	assert_int_equal(advice_find(&m->db, frames, call, 1, &advice), 0);
 	code_frames_close(frames);
+	run_close(m->db.run);
+	m->db.run = NULL;
 	unlink(path);
-	return advice ? advice : "";
+	return advice.text ? advice.text : "";
 }
 
 #define SAYS(advice, part) assert_non_null(strstr(advice, part))
