@@ -343,6 +343,10 @@ $O/testapps/libnccl.so.2: $(CUDA_O)/obj/testapps/nccl/libnccl.o
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CXX) $(SANFLAGS) -shared -Wl,-soname,$(@F) $< -o $@ -L$(CUDA_LIB) -l:libcudart.so.13
+# A rank of a program, which tests/cli/collectives.sh starts.
+apps: $O/testapps/nccl_ranks
+$(CUDA_O)/obj/testapps/nccl_ranks.o: testapps/nccl/ranks.cu $(HOST)/host.h.gch
+	$(call compile_cu,)
 $O/testapps/nccl_%: $(CUDA_O)/obj/testapps/nccl_%.o $(KERNEL_OBJ) $O/testapps/libnccl.so.2
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$O/testapps -l:libnccl.so.2 -Wl,-rpath,'$$ORIGIN' -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
