@@ -336,20 +336,31 @@ $O/testapps/libmpi.so: testapps/libmpi.c Makefile
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) -O2 -g -Wall -Wextra -shared -fPIC $< -o $@
-# What the apps of NCCL are linked with; of two rules that match a name, make takes this one.
+# What the apps of NCCL are linked with; on a GPU it has NVIDIA's static runtime, as NCCL itself.  Of
+# rules that match a name make takes that with the shortest stem.
 $(CUDA_O)/obj/testapps/nccl/libnccl.o: testapps/nccl/libnccl.cu testapps/nccl_calls.h
 	$(call compile_cu,-Xcompiler -fPIC)
-$O/testapps/libnccl.so.2: $(CUDA_O)/obj/testapps/nccl/libnccl.o
+$O/testapps/libnccl.so.2: NCCL_LIBS := -L$(CUDA_LIB) -l:libcudart.so.13
+$O/testapps/static/libnccl.so.2: NCCL_LIBS := -L$(CUDA_LIB) -lcudart_static -lrt -ldl -lpthread
+$O/testapps/libnccl.so.2 $O/testapps/static/libnccl.so.2: $(CUDA_O)/obj/testapps/nccl/libnccl.o
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$Q$(CXX) $(SANFLAGS) -shared -Wl,-soname,$(@F) $< -o $@ -L$(CUDA_LIB) -l:libcudart.so.13
-# A rank of a program, which tests/cli/collectives.sh starts.
+	$Q$(CXX) $(SANFLAGS) -shared -Wl,-soname,$(@F) $< -o $@ $(NCCL_LIBS)
+# A rank of a program, which tests/cli/late_ranks.sh starts.
 apps: $O/testapps/nccl_ranks
 $(CUDA_O)/obj/testapps/nccl_ranks.o: testapps/nccl/ranks.cu $(HOST)/host.h.gch
 	$(call compile_cu,)
+LINK_NCCL = $(LINK_APP) -L$(dir $(filter %.so.2,$^)) -l:libnccl.so.2 -Wl,-rpath,'$$ORIGIN$(NCCL_PATH)'
 $O/testapps/nccl_%: $(CUDA_O)/obj/testapps/nccl_%.o $(KERNEL_OBJ) $O/testapps/libnccl.so.2
 	$(call say,LD,$@)
-	$Q$(LINK_APP) -L$O/testapps -l:libnccl.so.2 -Wl,-rpath,'$$ORIGIN' -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
+	$Q$(LINK_NCCL) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
+$O/testapps/nccl_%_simstatic: $(CUDA_O)/obj/testapps/nccl_%.o $(KERNEL_OBJ) $O/sim/libcudart_sim.a $O/testapps/libnccl.so.2
+	$(call say,LD,$@)
+	$Q$(LINK_NCCL) -ldl -lpthread
+$O/testapps/nccl_%_static: NCCL_PATH := /static
+$O/testapps/nccl_%_static: $(CUDA_O)/obj/testapps/nccl_%.o $(KERNEL_OBJ) $O/testapps/static/libnccl.so.2
+	$(call say,LD,$@)
+	$Q$(LINK_NCCL) -L$(CUDA_LIB) -lcudart_static -lrt -ldl -lpthread
 $O/testapps/%_again: $(CUDA_O)/obj/testapps/%_renamed.o $(CUDA_O)/obj/testapps/again.o $(KERNEL_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
