@@ -80,4 +80,19 @@ same "is said once" 1 "$(grep -c 'collective-order' order.text)"
 has "of two it is said of the later rank" 'rank 3 .* collective-order: call 21 .* is ncclAllReduce .* and ncclAllGather' "$(cat text)"
 "$cufence" merge three.db order/0.db order/1.db order/3.db >text
 same "without it there is nothing" 0 "$(grep -c 'collective-order' text)"
+
+# --- while it hangs ---
+mkdir traces
+RANK=1 WORLD_SIZE=4 MODE=none NCCL_TEST_NS=18446744073709551615 CUFENCE_OUT=$tmp/traces LD_LIBRARY_PATH=$build/sim \
+	LD_PRELOAD="$(sanitized && ${CC:-gcc} -print-file-name=libasan.so) $build/lib/libcufence.so" "$app" >/dev/null 2>&1 &
+hanging=$!
+trap 'kill -KILL $hanging 2>/dev/null; rm -rf "$tmp"' EXIT
+for ((i = 0; i < 200; i++)); do
+	said=$(timeout 60 "$cufence" why-stuck --folder traces --all 2>&1)
+	[[ $said = *cuStreamSynchronize* ]] && break
+	sleep 0.05
+done
+has "why-stuck names the collective" "^ +which has not ended: ncclAllReduce, call 1 of rank 1 of 4 in communicator [0-9a-f]{8}$" "$said"
+kill -KILL $hanging
+wait $hanging 2>/dev/null
 finish
