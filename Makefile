@@ -486,7 +486,7 @@ endif
 CUDA_HELPERS := tests/helpers/windows.c tests/helpers/attach.c tests/helpers/server.c tests/helpers/hangs.c tests/helpers/ranges.c tests/helpers/stream_names.c tests/helpers/asan_ranges.c tests/helpers/nulls.c tests/helpers/structures.c
 HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/helpers/at_once.c tests/helpers/lib% $(if $(cuda),,$(CUDA_HELPERS)),$(wildcard tests/helpers/*.c))) \
 	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
-	$O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so $O/tests/helpers/libslow.so \
+	$O/tests/helpers/libcollective.so $O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so $O/tests/helpers/libslow.so \
 	$O/tests/helpers/nvml/libnvidia-ml.so.1 \
 	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so) \
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/unwinds/libgcc_s.so.1 $O/tests/helpers/every/libcuda.so.1)

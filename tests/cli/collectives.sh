@@ -46,6 +46,11 @@ ncclAllReduce 7 4096 float32 0 - 16384 16384 of 2" "$(query "$calls")"
 	has "$way: that of the graph's node, too" '^    for .*nccl_calls.cu:[0-9]+ in communicate  \(3 times\)$' "$(cat report)"
 done
 
+# A library with NCCL linked in, that is loaded like a module of Python: its calls are its own.
+same "a library with an NCCL of its own" 4711 "$(LD_PRELOAD="$(sanitized && ${CC:-gcc} -print-file-name=libasan.so) \
+	$build/lib/libcufence.so" LD_LIBRARY_PATH=$build/sim "$build/tests/helpers/within" \
+	"$build/tests/helpers/libcollective.so" reduce_within)"
+
 # The kernel of a group of which a part is unknown may access more than what is known.
 "$cufence" run --sim --keep-trace --quiet -o way.db -- "$build/testapps/nccl_input_early" >/dev/null 2>&1
 way=way
