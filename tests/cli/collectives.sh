@@ -46,6 +46,10 @@ ncclAllReduce 7 4096 float32 0 - 16384 16384 of 2" "$(query "$calls")"
 	has "$way: that of the graph's node, too" '^    for .*nccl_calls.cu:[0-9]+ in communicate  \(3 times\)$' "$(cat report)"
 done
 
+way=linked
+same "a query lists them" "2 4 ncclAllReduce 4096 float32 3" "$("$cufence" query linked.db collectives | grep 'ncclAllReduce.*4096' |
+	cut -f2-7 | tr '\t' ' ')"
+
 # A library with NCCL linked in, that is loaded like a module of Python: its calls are its own.
 same "a library with an NCCL of its own" 4711 "$(LD_PRELOAD="$(sanitized && ${CC:-gcc} -print-file-name=libasan.so) \
 	$build/lib/libcufence.so" LD_LIBRARY_PATH=$build/sim "$build/tests/helpers/within" \
