@@ -51,9 +51,9 @@ same "a query lists them" "2 4 ncclAllReduce 4096 float32 3" "$("$cufence" query
 	cut -f2-7 | tr '\t' ' ')"
 
 # A library with NCCL linked in, that is loaded like a module of Python: its calls are its own.
-same "a library with an NCCL of its own" 4711 "$(LD_PRELOAD="$(sanitized && ${CC:-gcc} -print-file-name=libasan.so) \
-	$build/lib/libcufence.so" LD_LIBRARY_PATH=$build/sim "$build/tests/helpers/within" \
-	"$build/tests/helpers/libcollective.so" reduce_within)"
+preload="$(sanitized && ${CC:-gcc} -print-file-name=libasan.so) $build/lib/libcufence.so"
+same "a library with an NCCL of its own" 4711 "$(LD_PRELOAD=$preload LD_LIBRARY_PATH=$build/sim "$build/tests/helpers/within" \
+	"$build/tests/helpers/libcollective.so" reduce_within 2>&1)"
 
 # The kernel of a group of which a part is unknown may access more than what is known.
 "$cufence" run --sim --keep-trace --quiet -o way.db -- "$build/testapps/nccl_input_early" >/dev/null 2>&1
