@@ -79,12 +79,13 @@ endif
 # The dependency rule of doc/INTERNALS.md: a folder sees the headers of those it may use.
 SEES_trace :=
 SEES_machine :=
-SEES_preload := trace machine preload/sites preload/guard preload/delay preload/usage preload/control
+SEES_preload := trace machine preload/sites preload/guard preload/delay preload/usage preload/control preload/nccl
 SEES_preload/guard := trace machine preload
 SEES_preload/delay := trace machine preload
 SEES_preload/sites := trace machine preload preload/guard preload/delay
 SEES_preload/usage := trace machine preload
 SEES_preload/control := trace machine preload
+SEES_preload/nccl := trace machine preload
 SEES_cupti := trace machine preload preload/sites preload/guard preload/control
 SEES_guard := trace machine preload/guard
 SEES_delay := trace machine preload preload/delay
@@ -241,7 +242,7 @@ $O/gen/page_%_hash.inc: $O/gen/page.%
 	$Qprintf "$$(sha256sum < $< | cut -c 1-64 | sed 's/../\\x&/g')" | base64 | $(as_string) > $@
 
 # The recorder.  libc only; CUPTI and libcuda are reached at run time.
-SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,machine preload preload/sites preload/guard preload/delay preload/usage preload/control) $(call objects,cupti)
+SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,machine preload preload/sites preload/guard preload/delay preload/usage preload/control preload/nccl) $(call objects,cupti)
 shim: $O/lib/libcufence.so
 $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map machine/$(MACHINE).map
 	$(call say,LD,$@)
@@ -319,7 +320,7 @@ STATIC := $(if $(filter pack,$(MAKECMDGOALS)),$(PROGRAMS),$(if $(SAN),,free_in_l
 SIMSTATIC := $(sort double_buffer free_in_loop $(if $(SAN),,$(filter $(foreach app, \
 	$(shell . tests/cli/expect.sh; chosen_apps),$(app) $(app)_fixed),$(PROGRAMS))))
 apps: $(PROGRAMS:%=$O/testapps/%) $(SIMSTATIC:%=$O/testapps/%_simstatic) $(STATIC:%=$O/testapps/%_static) \
-	$(foreach p,$(AGAIN),$O/testapps/$(p)_again) $O/testapps/libmpi.so
+	$(foreach p,$(AGAIN),$O/testapps/$(p)_again) $O/testapps/libmpi.so $O/testapps/libnccl.so.2
 
 $(CUDA_O)/obj/kernels/%.o: kernels/%.cu $(HOST)/host.h.gch
 	$(call compile_cu,)
@@ -350,6 +351,31 @@ $O/testapps/libmpi.so: testapps/libmpi.c Makefile
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) -O2 -g -Wall -Wextra -shared -fPIC $< -o $@
+# What the apps of NCCL are linked with; on a GPU it has NVIDIA's static runtime, as NCCL itself.  Of
+# rules that match a name make takes that with the shortest stem.
+$(CUDA_O)/obj/testapps/nccl/libnccl.o: testapps/nccl/libnccl.cu testapps/nccl_calls.h
+	$(call compile_cu,-Xcompiler -fPIC)
+$O/testapps/libnccl.so.2: NCCL_LIBS := -L$(CUDA_LIB) -l:libcudart.so.13
+$O/testapps/static/libnccl.so.2: NCCL_LIBS := -L$(CUDA_LIB) -lcudart_static -lrt -ldl -lpthread
+$O/testapps/libnccl.so.2 $O/testapps/static/libnccl.so.2: $(CUDA_O)/obj/testapps/nccl/libnccl.o
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CXX) $(SANFLAGS) -shared -Wl,-soname,$(@F) $< -o $@ $(NCCL_LIBS)
+# A rank of a program, which tests/cli/late_ranks.sh starts.
+apps: $O/testapps/nccl_ranks
+$(CUDA_O)/obj/testapps/nccl_ranks.o: testapps/nccl/ranks.cu $(HOST)/host.h.gch
+	$(call compile_cu,)
+LINK_NCCL = $(LINK_APP) -L$(dir $(filter %.so.2,$^)) -l:libnccl.so.2 -Wl,-rpath,'$$ORIGIN$(NCCL_PATH)'
+$O/testapps/nccl_%: $(CUDA_O)/obj/testapps/nccl_%.o $(KERNEL_OBJ) $O/testapps/libnccl.so.2
+	$(call say,LD,$@)
+	$Q$(LINK_NCCL) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
+$O/testapps/nccl_%_simstatic: $(CUDA_O)/obj/testapps/nccl_%.o $(KERNEL_OBJ) $O/sim/libcudart_sim.a $O/testapps/libnccl.so.2
+	$(call say,LD,$@)
+	$Q$(LINK_NCCL) -ldl -lpthread
+$O/testapps/nccl_%_static: NCCL_PATH := /static
+$O/testapps/nccl_%_static: $(CUDA_O)/obj/testapps/nccl_%.o $(KERNEL_OBJ) $O/testapps/static/libnccl.so.2
+	$(call say,LD,$@)
+	$Q$(LINK_NCCL) -L$(CUDA_LIB) -lcudart_static -lrt -ldl -lpthread
 $O/testapps/%_again: $(CUDA_O)/obj/testapps/%_renamed.o $(CUDA_O)/obj/testapps/again.o $(KERNEL_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
@@ -475,11 +501,11 @@ endif
 CUDA_HELPERS := tests/helpers/windows.c tests/helpers/attach.c tests/helpers/server.c tests/helpers/hangs.c tests/helpers/ranges.c tests/helpers/stream_names.c tests/helpers/asan_ranges.c tests/helpers/nulls.c tests/helpers/structures.c
 HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/helpers/at_once.c tests/helpers/lib% $(if $(cuda),,$(CUDA_HELPERS)),$(wildcard tests/helpers/*.c))) \
 	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
-	$O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so $O/tests/helpers/libslow.so \
+	$O/tests/helpers/libcollective.so $O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so $O/tests/helpers/libslow.so \
 	$O/tests/helpers/nvml/libnvidia-ml.so.1 \
 	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so) \
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/unwinds/libgcc_s.so.1 $O/tests/helpers/every/libcuda.so.1)
-CU_HELPERS := $(addprefix $O/tests/helpers/,separate separate_simstatic last_act host_functions dots)
+CU_HELPERS := $(addprefix $O/tests/helpers/,separate separate_simstatic last_act host_functions dots nccl_calls)
 tests: $(HELPERS) $(if $(cuda),$(CU_HELPERS))
 # For what another compiler has to say: all C that is built, of the tests no programs.
 .PHONY: compiled
@@ -539,11 +565,13 @@ $O/tests/helpers/separate: $(SEPARATE_OBJ)
 $O/tests/helpers/separate_simstatic: $(SEPARATE_OBJ) $O/sim/libcudart_sim.a
 	$Q$(LINK_APP) -ldl -lpthread
 
-$(CUDA_O)/obj/tests/last_act.o $(CUDA_O)/obj/tests/host_functions.o $(CUDA_O)/obj/tests/dots.o: $(CUDA_O)/obj/tests/%.o: tests/helpers/%.cu $(HOST)/host.h.gch
+$(addprefix $(CUDA_O)/obj/tests/,last_act.o host_functions.o dots.o nccl_calls.o): $(CUDA_O)/obj/tests/%.o: tests/helpers/%.cu $(HOST)/host.h.gch
 	$(call compile_cu,)
 $O/tests/helpers/dots: $O/tests/helpers/cublas/libcublas.so.13
 $O/tests/helpers/dots: LINK_LIBS := -L$O/tests/helpers/cublas -l:libcublas.so.13
-$O/tests/helpers/last_act $O/tests/helpers/host_functions $O/tests/helpers/dots: $O/tests/helpers/%: $(CUDA_O)/obj/tests/%.o
+$O/tests/helpers/nccl_calls: $(KERNEL_OBJ) $O/testapps/libnccl.so.2
+$O/tests/helpers/nccl_calls: LINK_LIBS := -L$O/testapps -l:libnccl.so.2 -Wl,-rpath,'$$ORIGIN/../../testapps' -ldl
+$(addprefix $O/tests/helpers/,last_act host_functions dots nccl_calls): $O/tests/helpers/%: $(CUDA_O)/obj/tests/%.o
 	$Q$(LINK_APP) $(LINK_LIBS) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 
 # Programs of other shapes, for tests/gpu/coverage on real hardware.

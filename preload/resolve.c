@@ -9,6 +9,7 @@
 
 #include "guard.h"
 #include "hold.h"
+#include "nccl.h"
 #include "shim.h"
 
 /* Runs before anything is initialized, in every program: must not be instrumented. */
@@ -188,8 +189,11 @@ EARLY void *dlsym_answer(void *handle, const char *name)
 	 * RTLD_NEXT and RTLD_DEFAULT find our exports, or the function that the caller wants to
 	 * skip to.
 	 */
-	if (handle == RTLD_NEXT || handle == RTLD_DEFAULT || !name || name[0] != 'c' ||
-		name[1] != 'u')
+	if (handle == RTLD_NEXT || handle == RTLD_DEFAULT || !name)
+		return NULL;
+	if (name[0] == 'n' && name[1] == 'c')
+		return is_elsewhere(handle) ? NULL : nccl_answer(handle, name);
+	if (name[0] != 'c' || name[1] != 'u')
 		return NULL;
 	wrapper = own_wrapper(name, &real);
 	if (!wrapper)

@@ -44,6 +44,11 @@ const struct call_type call_types[CALL_COUNT] = {
 		.kind = call_kind, \
 		.field_count = COUNT(fields), \
 		.field = { fields } },
+#define NCCL(symbol, params, args, fields, call_kind) \
+	[CALL_##symbol] = { .name = #symbol, \
+		.kind = call_kind, \
+		.field_count = COUNT(fields), \
+		.field = { fields } },
 #include "calls.def"
 };
 

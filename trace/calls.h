@@ -61,7 +61,9 @@ enum call_kind {
 	X(graph_launch) \
 	X(profiler) \
 	X(decompress) \
-	X(host_access) /* access by the program's own code, no CUDA call */
+	X(host_access)  /* access by the program's own code, no CUDA call */ \
+	X(communicator) /* NCCL's, no CUDA call, like the next one */ \
+	X(collective)
 
 enum kind_family {
 #define X(family) FAMILY_##family,
@@ -280,7 +282,15 @@ enum call_trait {
 	X(image) /* hash of RECORD_IMAGE or RECORD_IMAGE_FILE; 0: not recorded */ \
 	X(name)  /* image_hash() of a variable's name; 0: not recorded */ \
 	X(memory) \
-	X(offset) /* bytes into the physical memory in handle */
+	X(offset) /* bytes into the physical memory in handle */ \
+	X(send)   /* address of what a rank sends */ \
+	X(send_bytes) \
+	X(receive) /* address of what a rank receives */ \
+	X(receive_bytes) \
+	X(elements) /* of a collective, or collectives of a group */ \
+	X(peer)     /* a rank: the root, or who a message is from or for; -1: none */ \
+	X(ranks)    /* of a communicator */ \
+	X(began)    /* ticks at entry, where the record is written at the return */
 
 enum field_kind {
 #define X(field) FIELD_##field,
@@ -331,6 +341,10 @@ enum copy_direction { COPY_H2H = 0, COPY_H2D, COPY_D2H, COPY_D2D, COPY_DEFAULT }
 #define BLOCK_Z(block) ((uint32_t)((block) >> 24 & 0xff))
 #define BLOCK_SHARED(block) ((uint32_t)((block) >> 32))
 
+/* FIELD_flags of a collective: its ncclRedOp_t, and whether ncclGroupEnd submits it. */
+#define COLLECTIVE_REDUCTION(flags) ((uint16_t)(flags))
+#define COLLECTIVE_GROUPED (1u << 16)
+
 /* The default-stream handles of CUDA. */
 #define STREAM_NULL 0
 #define STREAM_LEGACY 1
@@ -344,6 +358,7 @@ enum call_id {
 #define RUNTIME(symbol, first, last, params, args) CALL_##symbol##_##first,
 #define RUNTIME_PT(symbol, suffix, first, last, params, args) CALL_##symbol##_##first,
 #define HOST(symbol, fields, kind) CALL_##symbol,
+#define NCCL(symbol, params, args, fields, kind) CALL_##symbol,
 #include "calls.def"
 	CALL_COUNT
 };

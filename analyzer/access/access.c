@@ -306,6 +306,17 @@ static void read_unknown_words(struct access_reader *reader, const struct access
 	}
 }
 
+/*
+ * Reads the launch of a kernel that runs collectives: their buffers, as the calls say them.  What
+ * else it accesses is NCCL's own memory.  Returns 0 if a buffer is in no known allocation.
+ */
+static int read_collective(struct access_reader *reader, const struct access_rows *rows,
+	struct accesses *accesses)
+{
+	accesses->named = accesses->complete = add_extents(reader, rows, accesses);
+	return accesses->complete;
+}
+
 /* Reads a launch, whose kernel may be unknown. */
 static void read_kernel(struct access_reader *reader, const struct access_rows *rows,
 	struct accesses *accesses)
@@ -314,6 +325,8 @@ static void read_kernel(struct access_reader *reader, const struct access_rows *
 	const struct run_shape *shape = run_shape(reader->run, rows->shape);
 	int evidence = kernel->evidence;
 
+	if (rows->extent && read_collective(reader, rows, accesses))
+		return;
 	accesses->complete = shape ? shape->complete : kernel->complete;
 	accesses->reaches |= run_reaches(reader->run, rows->payload->kernel, rows->shape);
 	accesses->named = 1;

@@ -22,6 +22,16 @@ static int is_launch(const struct run *run, const struct run_call *call,
 		(launch || kind_family(call->kind) == FAMILY_launch);
 }
 
+static int has_known_buffers(struct run_cursor *extents, uint32_t call)
+{
+	const struct run_extent *extent = run_cursor_at(extents, call);
+	int known = extent != NULL;
+
+	for (; (extent = run_cursor_at(extents, call)); extents->at++)
+		known &= extent->allocation != 0;
+	return known;
+}
+
 int access_coverage_count(struct db *db)
 {
 	const struct run *run = db->run;
@@ -29,6 +39,7 @@ int access_coverage_count(struct db *db)
 	int rc = 0;
 
 	struct run_cursor launches = { .rows = &run->launches };
+	struct run_cursor extents = { .rows = &run->extents };
 
 	for (uint32_t id = 1; id < run_call_end(run); id++) {
 		const struct run_call *call = run_call(run, id);
@@ -44,8 +55,9 @@ int access_coverage_count(struct db *db)
 			continue;
 		shape = launch ? run_shape(run, launch->what) : NULL;
 		use[kernel].launches++;
-		use[kernel].complete +=
-			shape ? shape->complete != 0 : run_kernel(run, kernel)->complete != 0;
+		/* The buffers of collectives are all that NCCL's kernel accesses. */
+		use[kernel].complete += has_known_buffers(&extents, id) ||
+			(shape ? shape->complete != 0 : run_kernel(run, kernel)->complete != 0);
 	}
 	for (size_t i = 1; i < run->kernel_count && !rc; i++)
 		if (use[i].launches)

@@ -13,7 +13,9 @@ static void release_nothing(void *object)
 
 static int find_told(struct operations *operations, struct db *db)
 {
-	sqlite3_stmt *q = db_prepare(db, "SELECT DISTINCT kernel FROM kernel_access");
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT kernel FROM kernel_access UNION SELECT c.kernel FROM collective l"
+		" JOIN call c ON c.id = l.launch");
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0)

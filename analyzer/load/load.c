@@ -233,6 +233,7 @@ static void release_process(struct loaded_process *p)
 	free(p->open_range);
 	loader_release_graphs(p);
 	loader_release_images(p);
+	loader_release_collectives(p);
 	free(p->named);
 	trace_close(&p->reader);
 	*p = (struct loaded_process){ 0 };
@@ -263,6 +264,7 @@ static int load_call(struct loader *loader, struct loaded_call *call)
 	for (size_t i = 0; i < p->taken_count; i++)
 		if (loader_write_device(loader, p->taken[i], call))
 			return -1;
+	loader_take_collective(loader, call);
 	return loader_take_host(loader, call) || loader_write_objects(loader, call) ||
 			loader_take_textures(loader, call) || loader_take_graphs(loader, call) ||
 			loader_take_images(loader, call) || lives_retire(&p->events, call->enter) ||
@@ -287,7 +289,10 @@ static int load_calls(struct loader *loader)
 		if (load_call(loader, &call))
 			return -1;
 	}
-	return rc || loader_write_images(loader) || loader_write_rest(loader) ? -1 : 0;
+	return rc || loader_write_images(loader) || loader_write_collectives(loader) ||
+			loader_write_rest(loader)
+		? -1
+		: 0;
 }
 
 /* An impossible start time counts as unknown, like a missing one. */

@@ -408,6 +408,20 @@ static int add_values(const struct operands *operands, const struct loaded_call 
 	return rc ? rc : write_unnamed(operands, call);
 }
 
+int loader_write_buffer(struct loader *loader, const struct loaded_call *call, int writes,
+	int64_t item, uint64_t address, uint64_t bytes)
+{
+	struct operands operands = { .loader = loader, .call = loader->call + call->number };
+	struct extent extent = { .role = writes ? OPERAND_DST : OPERAND_SRC,
+		.item = item,
+		.address = address,
+		.bytes = bytes,
+		.rows = 1,
+		.slices = 1 };
+
+	return add_item(&operands, &extent);
+}
+
 int loader_write_operands(struct loader *loader, const struct loaded_call *call)
 {
 	struct operands operands = { .loader = loader, .call = loader->call + call->number };
@@ -426,8 +440,11 @@ int loader_write_operands(struct loader *loader, const struct loaded_call *call)
 		(HAS(fields, src) &&
 			add_end(&operands, OPERAND_SRC, call, FIELD_src_pitch, FIELD_src_height)))
 		return -1;
-	return add_words(&operands, (const struct call_record *)call->record,
-		call->type->record->field_count);
+	return loader_write_buffers(loader, call) ||
+			add_words(&operands, (const struct call_record *)call->record,
+				call->type->record->field_count)
+		? -1
+		: 0;
 }
 
 int loader_write_graph_operands(struct loader *loader, const struct loaded_call *call,

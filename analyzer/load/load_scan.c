@@ -246,6 +246,8 @@ static int add_call(struct loader *loader, const struct record *record)
 		return -1;
 	if (p->unplaced_count)
 		place_functions(p, p->reader.thread, enter);
+	if (thread && record->type == RECORD_CALL)
+		loader_note_collective(loader, thread, (const struct call_record *)record);
 	return thread ? lane_file(loader, thread, record) : -1;
 }
 

@@ -211,6 +211,7 @@ struct loaded_process {
 	struct map level_numbers; /* array that is part of another one -> which part */
 	struct graphs *graphs;    /* load_graph.c; NULL: none yet */
 	struct images *images;    /* load_images.c; NULL: none yet */
+	struct nccl *nccl;        /* load_collectives.c; NULL: no communicator yet */
 	struct open_range *open_range;
 	size_t open_range_count;
 	struct loaded_host_run *host_run;
@@ -246,7 +247,7 @@ struct loader {
 	struct operation_end *end; /* of each operation */
 	/* Number of rows written so far: ids are known before rows are written. */
 	int64_t process, call, operation, thread, context, stream, event, allocation, kernel, site;
-	int64_t graph, node, exec, shape;
+	int64_t graph, node, exec, shape, communicator;
 	uint64_t words_bytes;  /* of shapes */
 	struct map call_types; /* hash of name, kind and runtime -> row */
 	struct map images;     /* hash -> 1: its pieces were written */
@@ -336,6 +337,16 @@ size_t loader_stream_name(const struct loader *loader, const struct loaded_strea
 	char name[STREAM_NAME_BYTES]);
 /* NVTX ranges, names of streams and thread creation of that call. */
 int loader_take_host(struct loader *loader, const struct loaded_call *call);
+/*
+ * Communicators and collectives of NCCL (load_collectives.c): noted during the scan, for a thread's
+ * row; buffers of a launch within one, before its words; what a call says; rows at the end.
+ */
+void loader_note_collective(struct loader *loader, uint32_t thread,
+	const struct call_record *record);
+int loader_write_buffers(struct loader *loader, const struct loaded_call *call);
+void loader_take_collective(struct loader *loader, const struct loaded_call *call);
+int loader_write_collectives(struct loader *loader);
+void loader_release_collectives(struct loaded_process *p);
 /* Writes rows of call_object for other objects that a call names. */
 int loader_write_objects(struct loader *loader, const struct loaded_call *call);
 /* Runs one rare SQL statement with two to four numbers. */
@@ -420,6 +431,10 @@ int loader_write_unmatched(struct loader *loader);
 
 /* Writes the rows of operand of a call, by the memory alive at that call. */
 int loader_write_operands(struct loader *loader, const struct loaded_call *call);
+
+/* Writes memory that the kernel of a launch reads or writes: an operand, and its extent. */
+int loader_write_buffer(struct loader *loader, const struct loaded_call *call, int writes,
+	int64_t item, uint64_t address, uint64_t bytes);
 
 /* Writes the memory that a graph launch accesses, by allocation. */
 int loader_write_graph_operands(struct loader *loader, const struct loaded_call *call,

@@ -50,6 +50,9 @@ static void find_in_run(struct host_view *view)
 /* Printed output appears at a wait. */
 static const char printers_sql[] = "SELECT kernel FROM kernel_code WHERE prints";
 
+/* A collective of one element is a barrier: its end tells the host that all ranks have come. */
+static const char barriers_sql[] = "SELECT launch FROM collective WHERE elements <= 1 AND launch";
+
 /* Devices that access all memory of the host, as by HMM or address translation services. */
 #define PAGEABLE_SQL \
 	"SELECT process FROM device_attribute WHERE name = 'pageable_memory_access' AND value"
@@ -153,6 +156,7 @@ int host_view_find(struct host_view *view, struct db *db)
 	return ids_read(&view->memory, db, PAGEABLE_SQL, 0) || find_strays(view, db) ||
 			find_libraries(view, db) ||
 			ids_read(&view->printers, db, printers_sql, 1) ||
+			ids_read(&view->barriers, db, barriers_sql, 1) ||
 			ids_read(&view->others, db, others_sql, OTHERS_MAY)
 		? -1
 		: 0;
@@ -169,6 +173,7 @@ void host_view_release(struct host_view *view)
 	map_release(&view->strays);
 	map_release(&view->last);
 	map_release(&view->printers);
+	map_release(&view->barriers);
 	map_release(&view->others);
 }
 
@@ -190,6 +195,7 @@ static int shows_kernel(const struct host_view *view, struct access_reader *read
 	const struct accesses *accesses;
 
 	if (map_get(&view->printers, (uint64_t)call->kernel, 0) ||
+		map_get(&view->barriers, (uint64_t)call->id, 0) ||
 		(launch && map_get(&view->strays, launch->what, 0)))
 		return SHOWN;
 	/* The nodes of a graph are judged as one operation. */

@@ -32,6 +32,7 @@ struct host_view {
 	struct map strays;   /* shapes of launches that access an address in no known allocation */
 	struct map last;     /* allocation of host memory -> the last call that names it */
 	struct map printers; /* kernels that print, or may print */
+	struct map barriers; /* launches of which the end says that other ranks have come */
 	struct map others;   /* processes whose memory others may use: enum host_view_others */
 };
 

@@ -141,8 +141,9 @@ static int find_rows(struct search *search)
 			outer = id;
 		for (; call->enter >= loop->begin[turn + 1]; turn++)
 			open = 0;
-		/* The driver call within a runtime call tells what it is. */
-		if (kind_family(call->kind) == FAMILY_runtime)
+		/* The driver call within a runtime call, or within NCCL's, tells what it is. */
+		if (kind_family(call->kind) == FAMILY_runtime ||
+			kind_family(call->kind) == FAMILY_collective)
 			continue;
 		if (!outer || !can_be_captured(run, id, call)) {
 			open = 0;

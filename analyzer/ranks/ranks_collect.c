@@ -4,6 +4,7 @@
 
 #include "constants.h"
 #include "print.h"
+#include "ranks_internal.h"
 #include "remote_kernels.h"
 #include "report_facts.h"
 #include "report_internal.h"
@@ -167,5 +168,7 @@ int ranks_add(struct db *merged, struct db *run, const char *path)
 	sqlite3_finalize(q);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && !rc; i++)
 		rc = copy(merged, run, steps[i].select, steps[i].insert, source);
-	return rc;
+	if (source == 1 && !rc)
+		rc = ranks_collectives_begin(merged);
+	return rc ? rc : ranks_collectives_add(merged, run);
 }

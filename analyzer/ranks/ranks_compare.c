@@ -2,6 +2,7 @@
 #include "ranks.h"
 
 #include "constants.h"
+#include "ranks_internal.h"
 #include "severity.h"
 
 /*
@@ -74,7 +75,10 @@ int ranks_compare(struct db *merged)
 	rc = q ? db_run(q, "ii", (int64_t)RANK_DEVIATION_PERCENT, (int64_t)RANK_DEVIATION_SPREADS)
 	       : -1;
 	sqlite3_finalize(q);
-	return rc || db_exec(merged, places_sql) || db_exec(merged, finding_sql) ? -1 : 0;
+	return rc || db_exec(merged, places_sql) || ranks_match_order(merged) ||
+			db_exec(merged, finding_sql) || ranks_match_arrivals(merged)
+		? -1
+		: 0;
 }
 
 int ranks_is_merged(struct db *db)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "constants.h"
 #include "format.h"
 #include "print.h"
 #include "ranks.h"
@@ -314,14 +315,64 @@ static int print_findings(struct db *db, int top, FILE *out)
 	return step;
 }
 
+/* The rank for which the others wait in collectives, if that is worth a search, and why. */
+static const char late_sql[] =
+	"SELECT " NAME("m") ", s.last, s.collectives, s.caused / d.turns, s.caused * 100 / t.time,"
+	" s.error, s.cause, coalesce(f.place, s.place, ''), s.more / d.turns, f.rule"
+	" FROM straggler s JOIN member m ON m.id = s.member JOIN member_time t ON t.member = m.id"
+	"  AND t.what = 'turn' AND t.place = '' JOIN (SELECT id,"
+	"   iif((SELECT count(*) = count(turns) FROM member), turns, 1) AS turns FROM member) d"
+	"  ON d.id = m.id"
+	" LEFT JOIN merged_finding f ON s.cause = 'finding' AND f.fingerprint = s.place"
+	" WHERE s.caused * 100 > ?1 * t.time AND s.caused > s.error * s.last"
+	" ORDER BY s.caused DESC, s.member LIMIT 1";
+
+static void put_late(sqlite3_stmt *q, FILE *out)
+{
+	const char *cause = db_text(q, 6), *place = db_text(q, 7),
+		   *words = report_host_cause(cause);
+	char caused[DURATION_SIZE], error[DURATION_SIZE], more[DURATION_SIZE];
+
+	print(out,
+		"    %-8s %s comes last to %lld of %lld collectives, and the others wait %s for it"
+		" (%d %%; their ends agree within %s): ",
+		"late", db_text(q, 0), (long long)sqlite3_column_int64(q, 1),
+		(long long)sqlite3_column_int64(q, 2),
+		format_duration(caused, sqlite3_column_int64(q, 3)), sqlite3_column_int(q, 4),
+		format_duration(error, sqlite3_column_int64(q, 5)));
+	if (!*cause) {
+		fputs("the cause is not in its calls and kernels\n", out);
+		return;
+	}
+	if (!strcmp(cause, "finding"))
+		print(out, "%s at %s", db_text(q, 9), place);
+	else if (!strcmp(cause, "kernels"))
+		print(out, "in kernel '%s'", place);
+	else
+		print(out, "%s%s%s", *words ? words : cause, *place ? ": " : "", place);
+	print(out, ", %s more than they\n", format_duration(more, sqlite3_column_int64(q, 8)));
+}
+
+static int print_late(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db, late_sql);
+	int step = q && !db_bind(q, "i", (int64_t)RANK_DEVIATION_PERCENT) ? db_step(q) : -1;
+
+	if (step > 0)
+		put_late(q, out);
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
 int ranks_print(struct db *db, int top, FILE *out)
 {
 	return db_exec(db,
 		       "CREATE TEMP VIEW turn AS SELECT member, time / iif((SELECT count(*)"
 		       "  = count(turns) FROM member), m.turns, 1) AS v FROM member_time t"
 		       " JOIN member m ON m.id = t.member WHERE what = 'turn' ORDER BY v") ||
-			print_head(db, out) || print_gaps(db, out) || print_settings(db, out) ||
-			print_members(db, out) || print_findings(db, top, out)
+			print_head(db, out) || print_late(db, out) || print_gaps(db, out) ||
+			print_settings(db, out) || print_members(db, out) ||
+			print_findings(db, top, out)
 		? -1
 		: 0;
 }

@@ -123,6 +123,27 @@ static int say_host_function(const struct why_stuck *why, int64_t call)
 	return rc < 0 ? -1 : 0;
 }
 
+/* Which collective a kernel is, of which the other ranks have not come, if it is one. */
+static int say_collective(const struct why_stuck *why, int64_t launch)
+{
+	sqlite3_stmt *q = db_prepare(why->db,
+		"SELECT t.name, l.sequence, m.rank, m.ranks, ifnull(m.identity, 0) & 0xffffffff"
+		" FROM collective l JOIN communicator m ON m.id = l.communicator"
+		" JOIN call c ON c.id = l.call JOIN call_type t ON t.id = c.type"
+		" WHERE l.launch = ? ORDER BY l.id LIMIT 1");
+	int rc = q && !db_bind(q, "i", launch) ? db_step(q) : -1;
+
+	if (rc > 0) {
+		print(why->out, ": %s", db_text(q, 0));
+		if (sqlite3_column_type(q, 1) != SQLITE_NULL)
+			print(why->out, ", call %d", sqlite3_column_int(q, 1));
+		print(why->out, " of rank %d of %d in communicator %08x", sqlite3_column_int(q, 2),
+			sqlite3_column_int(q, 3), (unsigned)sqlite3_column_int64(q, 4));
+	}
+	sqlite3_finalize(q);
+	return rc < 0 ? -1 : 0;
+}
+
 /* Why the first call of a stream has not ended; *next: the head of the stream that it waits for. */
 static int say_head(const struct why_stuck *why, const struct unended_call *head,
 	const struct unended_call **next)
@@ -150,6 +171,8 @@ static int say_head(const struct why_stuck *why, const struct unended_call *head
 			why->out);
 	} else {
 		fputs("which has not ended", why->out);
+		if (say_collective(why, head->call))
+			return -1;
 	}
 	fputc('\n', why->out);
 	return 0;

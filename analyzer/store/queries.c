@@ -221,6 +221,14 @@ const struct query queries[] = {
 		" LEFT JOIN device d ON d.process = r.process AND d.ordinal = r.device"
 		" ORDER BY r.rank, p.id",
 		0 },
+	{ "collectives", "calls of NCCL, by function, size and communicator",
+		"SELECT p.pid, m.rank, m.ranks, t.name, l.elements, l.type, count(*) AS calls,"
+		" sum(" TOOK ") AS busy_ns, min(" TOOK ") AS shortest_ns, max(" TOOK
+		") AS longest_ns FROM collective l JOIN communicator m ON m.id = l.communicator"
+		" JOIN process p ON p.id = l.process JOIN call c ON c.id = l.call"
+		" JOIN call_type t ON t.id = c.type LEFT JOIN operation o ON o.id = l.operation"
+		" GROUP BY m.id, t.id, l.elements, l.type ORDER BY busy_ns DESC, m.id, t.name",
+		0 },
 	{ "missing", "recorded data known to be missing",
 		/* Of those that reports do not mention, this is the only one. */
 		"SELECT pid, reason, count, iif(reason = 'passed_through', 'looked-up driver"

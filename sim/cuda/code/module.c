@@ -37,12 +37,16 @@ static const char *keep_name(const char *name, size_t length)
 
 /*
  * Kernels of kernels/ are in namespace cufence; if the first parameter is a 64-bit integer, it is
- * their duration in ns.  The mangled name shows this: _ZN7cufence4spinEy...
+ * their duration in ns.  The mangled name shows this: _ZN7cufence4spinEy...; that of the stand-in
+ * for NCCL's kernel, which is in none, _Z23ncclDevKernel_Generic_4y...
  */
 static bool name_spins(const char *name)
 {
+	static const char collective[] = "_Z23ncclDevKernel_Generic_4y";
 	const char *p = name + 3;
 
+	if (!strncmp(name, collective, sizeof(collective) - 1))
+		return true;
 	if (strncmp(name, "_ZN7cufence", 11))
 		return false;
 	while (*p >= '1' && *p <= '9') {
