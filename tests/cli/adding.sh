@@ -10,7 +10,7 @@ symbol=cuDriverGetVersion
 row=$(sed -n "/^    DRIVER($symbol,/,/)\$/s/^    //p" "$root/doc/ADDING-A-CALL.md")
 
 mkdir -p "$copy/tests" "$tmp/out"
-cp -r "$root/Makefile" "$root/trace" "$root/preload" "$root/cupti" "$root/injection" "$root/guard" \
+cp -r "$root/Makefile" "$root/trace" "$root/machine" "$root/preload" "$root/cupti" "$root/injection" "$root/guard" \
 	"$root/delay" "$copy/"
 cp -r "$root/tests/helpers" "$copy/tests/"
 build_copy() { # GOAL...: plain, whatever this build is
