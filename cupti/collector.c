@@ -590,7 +590,8 @@ void collector_child(void)
 	else
 		collector.started = 0;
 	collector.ended = collector.waits = collector.rests = collector.without_graphs = 0;
-	collector.base = collector.graphs = collector.closings = 0;
+	collector.base = collector.closings = 0;
+	collector.graphs = 0;
 	collector.flushing = 0;
 	collector.forced = 0;
 	flusher_child();

@@ -28,7 +28,7 @@ struct fleet_file {
 static char *partition_path(const struct fleet_files *files, int64_t rank, int64_t hour)
 {
 	char rank_name[32] = FLEET_NULL_NAME, hour_name[32] = FLEET_NULL_NAME;
-	time_t seconds = (time_t)(hour * 3600);
+	time_t seconds = hour != FLEET_NO_RANK ? (time_t)(hour * 3600) : 0;
 	struct tm utc;
 
 	if (rank != FLEET_NO_RANK)

@@ -26,13 +26,14 @@ typedef int (*sigaction_function)(int, const struct sigaction *, struct sigactio
 typedef simple_handler (*signal_function)(int, simple_handler);
 
 /*
- * The kernel's action is the program's except for the function, which is ours: flags and mask need
+ * The kernel's action is the program's except for the function, which is ours, and SA_RESETHAND,
+ * with which ours would be gone at the first signal, of any thread: other flags and the mask need
  * not be stored here, and the kernel applies them.
  */
 static struct watch {
 	int number;
 	_Atomic(fault_handler) handler;
-	_Atomic uint64_t program; /* its handler or SIG_DFL, and WANTS_INFO */
+	_Atomic uint64_t program; /* its handler or SIG_DFL, WANTS_INFO and RESETS */
 	_Atomic int process;      /* the process in which it is installed, 0: none */
 } watches[] = { { .number = SIGBUS }, { .number = SIGSEGV } };
 
@@ -122,20 +123,6 @@ static COLD void end_by_default(const struct watch *watch, siginfo_t *info)
 			watch->number, info);
 }
 
-static void on_fault(int number, siginfo_t *info, void *context);
-
-/* After SA_RESETHAND of the program the kernel has no handler. */
-static COLD void watch_again(const struct watch *watch)
-{
-	struct sigaction action;
-
-	if (real_sigaction(watch, NULL, &action) || action.sa_sigaction == on_fault)
-		return;
-	action.sa_sigaction = on_fault;
-	action.sa_flags |= SA_SIGINFO;
-	real_sigaction(watch, &action, NULL);
-}
-
 /* The alternate stack, if the handler is on it, has no room for another signal's frame. */
 static int is_on_small_stack(void)
 {
@@ -175,23 +162,34 @@ static COLD void call_guarded(const struct watch *watch, siginfo_t *info, void *
 	depth--;
 }
 
+/* The program's handler, to be called now: with SA_RESETHAND once. */
+static uint64_t take_handler(struct watch *watch)
+{
+	uint64_t program = watch->program;
+
+	while (program & RESETS && HANDLER(program) &&
+		!atomic_compare_exchange_weak(&watch->program, &program,
+			program & (WANTS_INFO | RESETS)))
+		;
+	return HANDLER(program);
+}
+
 static void on_fault(int number, siginfo_t *info, void *context)
 {
-	const struct watch *watch = find_watch(number);
-	uint64_t program = watch->program;
+	struct watch *watch = find_watch(number);
 	fault_handler handler = watch->handler;
+	uint64_t program;
 	int saved = errno;
 
 	if (is_fault(info) && handler && handler(info, context)) {
-		if (program & RESETS)
-			watch_again(watch);
 		errno = saved;
 		return;
 	}
-	if (HANDLER(program) && number == SIGSEGV && shim.guard)
-		call_guarded(watch, info, context, (info_handler)HANDLER(program));
-	else if (HANDLER(program))
-		((info_handler)HANDLER(program))(number, info, context);
+	program = take_handler(watch);
+	if (program && number == SIGSEGV && shim.guard)
+		call_guarded(watch, info, context, (info_handler)(uintptr_t)program);
+	else if (program)
+		((info_handler)(uintptr_t)program)(number, info, context);
 	else
 		end_by_default(watch, info);
 }
@@ -212,6 +210,7 @@ static uint64_t take_over(struct sigaction *action)
 
 	action->sa_sigaction = on_fault;
 	action->sa_flags |= SA_SIGINFO;
+	action->sa_flags &= ~SA_RESETHAND;
 	return program;
 }
 
@@ -221,6 +220,8 @@ static void show_program_handler(struct sigaction *action, uint64_t program)
 		return;
 	if (!(program & WANTS_INFO))
 		action->sa_flags &= ~SA_SIGINFO;
+	if (program & RESETS)
+		action->sa_flags |= SA_RESETHAND;
 	action->sa_handler = (simple_handler)HANDLER(program);
 }
 
