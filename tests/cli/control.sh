@@ -192,7 +192,7 @@ for how in "--duration 0.02" "--nvtx turn --turns 300"; do
 	pid=$("$cufence" ps | awk -v s="$server" 'index($0, s) { print $1 }')
 	same "$how: while the program goes on" over "$("$cufence" ps | awk -v p="$pid" '$1 == p { print $2 }')"
 	has "$how: the finding" '^blocking-free: cuMemFree waited' "$(cat early.txt)"
-	kill -TERM "$pid"
+	kill -TERM "${pid:-${started[-1]}}" # "run" passes it on
 	wait "${started[-1]}"
 	same "$how: the program's status" 143 $?
 	same "$how: one report" "" "$(ls | grep 'early.db.old')"
