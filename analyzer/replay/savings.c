@@ -208,32 +208,23 @@ void savings_admit(struct replay *replay, int64_t call, unsigned change)
 		map_set(&replay->admitted, place, map_get(&replay->admitted, place, 0) | change);
 }
 
-static int has_steps(struct replay *replay, int64_t replays)
-{
-	int fits = replay->replays.steps + replays * (int64_t)replay->step_count <= ROOM_STEPS;
-
-	replay->replays.cut |= !fits;
-	return fits;
-}
-
-int savings_has_room(struct replay *replay, size_t replays)
+int savings_has_room(struct replay *replay, enum savings_search search, size_t replays)
 {
 	/* For tests: few programs have so many findings. */
 	const char *test = getenv("CUFENCE_TEST_REPLAYS");
 	int64_t most = test && *test ? strtoll(test, NULL, 10) : REPLAYS_MOST;
 	int64_t more = (int64_t)replays + REPLAYS_KEPT;
+	struct replays *past;
+	int fits;
 
 	if (!replay)
 		return 0;
-	if (replay->replays.count - replay->replays.of_lines + more <= most)
-		return has_steps(replay, more);
-	replay->replays.cut = 1;
-	return 0;
-}
-
-int savings_has_room_for_line(struct replay *replay)
-{
-	return replay && has_steps(replay, REPLAYS_OF_BEST + REPLAYS_KEPT);
+	past = &replay->replays;
+	fits = past->steps + more * (int64_t)replay->step_count <= ROOM_STEPS &&
+		(search == SEARCH_FINDING || past->steps < SPARE_STEPS) &&
+		(search == SEARCH_LINE || past->count - past->of_lines + more <= most);
+	past->cut |= !fits;
+	return fits;
 }
 
 struct replays savings_replays(const struct replay *replay)
@@ -391,7 +382,8 @@ size_t savings_find_takers(struct replay *replay, struct changed_call *taker, si
 	for (int round = 0; round < TAKER_ROUNDS; round++) {
 		more = replay_takers(replay, found);
 		if (!more || count + more > most ||
-			!savings_has_room(replay, REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE))
+			!savings_has_room(replay, SEARCH_FINDING,
+				REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE))
 			break;
 		for (size_t i = 0; i < more; i++) {
 			taker[count++] = found[i];

@@ -124,15 +124,16 @@ void savings_admit(struct replay *replay, int64_t call, unsigned change);
 size_t savings_find_takers(struct replay *replay, struct changed_call *taker, size_t most);
 
 /*
- * Findings, what joins them and the order of fixes are searched with at most REPLAYS_MOST replays
- * with changes of a process.  Single lines come on top of it, and all together have ROOM_STEPS
- * steps.  That is a limit of steps, not of time, so that each machine gives the same savings.
- * REPLAYS_KEPT of them are for all findings together and for the ceiling of the loop.
+ * A process's findings, what joins them and the order of fixes are searched with at most
+ * REPLAYS_MOST replays with changes; single lines come on top of it.  Together they have ROOM_STEPS
+ * steps, of which the order, smaller sets and lines begin in the first SPARE_STEPS.  These limits
+ * are of steps, not of time, so that each machine gives the same savings.  REPLAYS_KEPT replays are
+ * for all findings together and for the ceiling of the loop.
  *
- * Return whether so many replays, or that of one more line, fit; if not, the search was cut.
+ * Returns whether so many more replays fit; if not, the search was cut.
  */
-int savings_has_room(struct replay *replay, size_t replays);
-int savings_has_room_for_line(struct replay *replay);
+enum savings_search { SEARCH_FINDING, SEARCH_ORDER, SEARCH_LINE };
+int savings_has_room(struct replay *replay, enum savings_search search, size_t replays);
 
 /* What estimates take at most. */
 enum { REPLAYS_OF_BEST = 1, REPLAYS_OF_ESTIMATE = 4, REPLAYS_KEPT = REPLAYS_OF_ESTIMATE + 2 };

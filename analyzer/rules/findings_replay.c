@@ -108,7 +108,7 @@ static int add_takers(struct findings *findings, struct replay *replay, struct f
 	savings_estimate_best(replay, &together);
 	/* The smallest set: what the others save as much without is no part of it. */
 	for (size_t i = count; count > 1 && i-- > 0 &&
-		savings_has_room(replay, REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE);) {
+		savings_has_room(replay, SEARCH_ORDER, REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE);) {
 		struct changed_call last = taker[count - 1], one = taker[i];
 
 		taker[i] = last;
@@ -159,7 +159,8 @@ static int replay_finding(struct findings *findings, struct finding *finding)
 	struct finding_line line = { NULL, 0 };
 
 	if (!is_wanted(findings, finding) || rules[finding->rule].group == GROUP_pace ||
-		!savings_has_room(replay, 2 * REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE))
+		!savings_has_room(replay, SEARCH_FINDING,
+			2 * REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE))
 		return 0;
 	if (add_fetches(findings, finding))
 		return -1;
@@ -186,7 +187,8 @@ static void replay_lines(struct replay *replay, struct finding *finding)
 	struct finding_line line = { NULL, 0 };
 	int64_t sum = 0;
 
-	while (finding_next_line(finding, &line) && savings_has_room_for_line(replay)) {
+	while (finding_next_line(finding, &line) &&
+		savings_has_room(replay, SEARCH_LINE, REPLAYS_OF_BEST)) {
 		int64_t saving = 0;
 		int replayed;
 
@@ -332,7 +334,7 @@ static void order_fixes(struct findings *findings, int64_t process)
 		size_t count = fixed < shown ? shown : all.count;
 		struct finding *next;
 
-		if (!savings_has_room(all.replay,
+		if (!savings_has_room(all.replay, SEARCH_ORDER,
 			    count - fixed + (fixed < shown ? 0 : REPLAYS_BEYOND)))
 			break;
 		most = choose_next(&all, fixed, count);
@@ -359,7 +361,7 @@ static void replay_pace(struct findings *findings, struct finding *finding)
 {
 	struct together shown = shown_together(findings, finding->process);
 
-	if (savings_has_room(shown.replay, REPLAYS_BEYOND))
+	if (savings_has_room(shown.replay, SEARCH_FINDING, REPLAYS_BEYOND))
 		set_beyond(findings, finding, &shown, shown.count);
 	if (!finding->replayed || finding->part.share < LAUNCH_BOUND_PERCENT / 100.0)
 		for (size_t i = 0; i < finding->count; i++)
