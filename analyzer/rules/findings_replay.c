@@ -330,7 +330,8 @@ static void order_fixes(struct findings *findings, int64_t process)
 			masked->cost.count >= FINDING_MIN_COUNT)
 			all.finding[all.count++] = masked;
 	}
-	for (; fixed < all.count; fixed++) {
+	/* A single one has no order. */
+	for (; fixed < all.count && (all.count > 1 || !shown); fixed++) {
 		size_t count = fixed < shown ? shown : all.count;
 		struct finding *next;
 
