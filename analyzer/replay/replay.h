@@ -257,7 +257,7 @@ struct replay {
 	uint64_t made;                         /* a hash of the changes, in their order */
 	struct map kept;                       /* made ^ contention -> saving */
 	struct map spread;                     /* made -> error of an extrapolated saving */
-	int64_t steps_replayed;
+	struct replays replays;
 	/* State of the current replay. */
 	enum replay_contention contention;
 	int64_t *end;              /* by step: end of its operation, or of the call that waited */

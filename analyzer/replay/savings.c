@@ -179,7 +179,7 @@ int savings_store(struct savings *savings)
 				cell_text(is_inexact(replay) ? inexact : replay->refusal), DB_NULL,
 				DB_NULL, DB_NULL, NAN, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL,
 				samples ? replay->sampled_turns : DB_NULL,
-				samples ? samples : DB_NULL));
+				samples ? samples : DB_NULL, DB_NULL, DB_NULL));
 	}
 	return rc;
 }
@@ -208,9 +208,28 @@ void savings_admit(struct replay *replay, int64_t call, unsigned change)
 		map_set(&replay->admitted, place, map_get(&replay->admitted, place, 0) | change);
 }
 
-int savings_has_room(const struct replay *replay)
+int savings_has_room(struct replay *replay, enum savings_search search, size_t replays)
 {
-	return replay && replay->steps_replayed < ROOM_STEPS;
+	/* For tests: few programs have so many findings. */
+	const char *test = getenv("CUFENCE_TEST_REPLAYS");
+	int64_t most = test && *test ? strtoll(test, NULL, 10) : REPLAYS_MOST;
+	int64_t more = (int64_t)replays + REPLAYS_KEPT;
+	struct replays *past;
+	int fits;
+
+	if (!replay)
+		return 0;
+	past = &replay->replays;
+	fits = past->steps + more * (int64_t)replay->step_count <= ROOM_STEPS &&
+		(search == SEARCH_FINDING || past->steps < SPARE_STEPS) &&
+		(search == SEARCH_LINE || past->count - past->of_lines + more <= most);
+	past->cut |= !fits;
+	return fits;
+}
+
+struct replays savings_replays(const struct replay *replay)
+{
+	return replay->replays;
 }
 
 /* --- estimates --- */
@@ -226,7 +245,8 @@ static int64_t saved(struct replay *replay, enum replay_contention contention, i
 
 	if (kept == unknown) {
 		kept = (uint64_t)(replay->as_it_was[contention] - replay_run(replay, contention));
-		replay->steps_replayed += (int64_t)replay->step_count;
+		replay->replays.steps += (int64_t)replay->step_count;
+		replay->replays.count++;
 		map_set(&replay->kept, key, kept);
 		if (contention == REPLAY_LIKELY && replay->samples)
 			map_set(&replay->spread, replay->made, (uint64_t)replay_spread(replay));
@@ -246,6 +266,16 @@ int savings_estimate_best(struct replay *replay, int64_t *best)
 	*best = replay_extrapolated(replay, saved_best(replay, 0));
 	replay_restore(replay);
 	return 1;
+}
+
+int savings_estimate_line(struct replay *replay, int64_t *best)
+{
+	int64_t before = replay ? replay->replays.count : 0;
+	int rc = savings_estimate_best(replay, best);
+
+	if (replay)
+		replay->replays.of_lines += replay->replays.count - before;
+	return rc;
 }
 
 /* From the samples to all of the loop: how they differ makes the interval wider. */
@@ -351,7 +381,9 @@ size_t savings_find_takers(struct replay *replay, struct changed_call *taker, si
 	/* And those that would wait instead of these, until none is left. */
 	for (int round = 0; round < TAKER_ROUNDS; round++) {
 		more = replay_takers(replay, found);
-		if (!more || count + more > most)
+		if (!more || count + more > most ||
+			!savings_has_room(replay, SEARCH_FINDING,
+				REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE))
 			break;
 		for (size_t i = 0; i < more; i++) {
 			taker[count++] = found[i];

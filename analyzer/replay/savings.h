@@ -90,8 +90,12 @@ void savings_change(struct replay *replay, const struct changed_call *changed, s
 /* Estimates the saving of the changes, and undoes them.  Returns 1, or 0 without an estimate. */
 int savings_estimate(struct replay *replay, struct saving *saving);
 
-/* Like savings_estimate(), without the ends of the interval: takes a quarter of the time. */
+/*
+ * Like savings_estimate(), without the ends of the interval: takes one replay, not four.  That of a
+ * line counts apart.
+ */
 int savings_estimate_best(struct replay *replay, int64_t *best);
+int savings_estimate_line(struct replay *replay, int64_t *best);
 
 /* The most that the loop can save, and for how long its thread is blocked in it then, ns. */
 struct ceiling {
@@ -114,12 +118,32 @@ void savings_admit(struct replay *replay, int64_t call, unsigned change);
 /*
  * Finds calls of other places that would wait as a side effect, or delay the work of streams,
  * instead of the changed ones, so that the change alone saves little: they should be changed too.
- * Returns their number, up to most; 0 also if they would not save much more.  Undoes the changes.
+ * Returns their number, up to most; 0 also if they would not save much more.  Leaves room for one
+ * estimate.  Undoes the changes.
  */
 size_t savings_find_takers(struct replay *replay, struct changed_call *taker, size_t most);
 
-/* Is there time for one more optional estimate? */
-int savings_has_room(const struct replay *replay);
+/*
+ * A process's findings, what joins them and the order of fixes are searched with at most
+ * REPLAYS_MOST replays with changes; single lines come on top of it.  Together they have ROOM_STEPS
+ * steps, of which the order, smaller sets and lines begin in the first SPARE_STEPS.  These limits
+ * are of steps, not of time, so that each machine gives the same savings.  REPLAYS_KEPT replays are
+ * for all findings together and for the ceiling of the loop.
+ *
+ * Returns whether so many more replays fit; if not, the search was cut.
+ */
+enum savings_search { SEARCH_FINDING, SEARCH_ORDER, SEARCH_LINE };
+int savings_has_room(struct replay *replay, enum savings_search search, size_t replays);
+
+/* What estimates take at most. */
+enum { REPLAYS_OF_BEST = 1, REPLAYS_OF_ESTIMATE = 4, REPLAYS_KEPT = REPLAYS_OF_ESTIMATE + 2 };
+
+/* Replays with changes so far. */
+struct replays {
+	int64_t count, of_lines, steps;
+	int cut;
+};
+struct replays savings_replays(const struct replay *replay);
 
 /* Fills table replay, except the saving of all findings together. */
 int savings_store(struct savings *savings);

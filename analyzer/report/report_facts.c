@@ -106,7 +106,9 @@ static const char inner_loops_sql[] =
  */
 static const char ceiling_sql[] =
 	"SELECT l.process, (l.end - l.start - l.paused) / l.turns AS turn_ns,"
-	" max(r.ceiling, coalesce(r.turn_saving, 0)) AS saved_ns, r.ceiling_blocked AS blocked_ns,"
+	" max(r.ceiling, iif(EXISTS (SELECT 1 FROM finding f"
+	"   WHERE f.process = r.process AND f.shown AND f.reads), 0, coalesce(r.turn_saving, 0)))"
+	"  AS saved_ns, r.ceiling_blocked AS blocked_ns,"
 	" max(r.ceiling_unread, coalesce(r.turn_saving, 0)) AS unread_saved_ns,"
 	" r.ceiling_unread_blocked AS unread_blocked_ns,"
 	" (SELECT max(busy) / l.turns FROM (SELECT sum(time) AS busy FROM account a"

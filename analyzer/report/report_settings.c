@@ -90,7 +90,13 @@ const char report_notes_sql[] =
 	" || iif(r.samples > 1, ', in ' || r.samples || ' samples spread over the loop', '')"
 	" || ', extrapolated: the run is too long to be replayed' FROM replay r"
 	" JOIN loop l ON l.process = r.process JOIN process p ON p.id = r.process"
-	" WHERE r.turns NOT NULL";
+	" WHERE r.turns NOT NULL UNION ALL "
+	"SELECT 'savings' || iif((SELECT count(*) FROM process) > 1, ' of pid ' || p.pid, '') ||"
+	" ' were searched with ' || r.replays || ' replays, and not to the end'"
+	" || CASE (SELECT count(*) FROM finding f WHERE f.process = r.process AND f.saving"
+	"  AND f.saving_low IS NULL) WHEN 0 THEN '' WHEN 1 THEN ': one saving is an upper bound'"
+	"  ELSE ': some savings are upper bounds' END"
+	" FROM replay r JOIN process p ON p.id = r.process WHERE r.cut";
 
 static int applies(struct db *db, const char *only_if, const char *value)
 {

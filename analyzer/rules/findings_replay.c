@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Savings of findings, by replays of the run: each finding with all its places changed, each line
- * of findings with several lines, and all shown findings together.  Every finding is replayed.
- * Single lines are replayed as long as savings_has_room() allows, those of the highest cost first.
+ * of findings with several lines, and all shown findings together.  savings_has_room() limits them:
+ * the findings of the highest bounds come first, then lines of the highest cost, then the order of
+ * fixes.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "bounds.h"
+#include "compare.h"
 #include "constants.h"
 #include "findings_internal.h"
 #include "memory.h"
@@ -105,7 +107,8 @@ static int add_takers(struct findings *findings, struct replay *replay, struct f
 	savings_change(replay, taker, count);
 	savings_estimate_best(replay, &together);
 	/* The smallest set: what the others save as much without is no part of it. */
-	for (size_t i = count; count > 1 && i-- > 0 && savings_has_room(replay);) {
+	for (size_t i = count; count > 1 && i-- > 0 &&
+		savings_has_room(replay, SEARCH_ORDER, REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE);) {
 		struct changed_call last = taker[count - 1], one = taker[i];
 
 		taker[i] = last;
@@ -155,7 +158,9 @@ static int replay_finding(struct findings *findings, struct finding *finding)
 	struct replay *replay = savings_of(findings->savings, finding->process);
 	struct finding_line line = { NULL, 0 };
 
-	if (!is_wanted(findings, finding) || rules[finding->rule].group == GROUP_pace)
+	if (!is_wanted(findings, finding) || rules[finding->rule].group == GROUP_pace ||
+		!savings_has_room(replay, SEARCH_FINDING,
+			2 * REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE))
 		return 0;
 	if (add_fetches(findings, finding))
 		return -1;
@@ -182,7 +187,8 @@ static void replay_lines(struct replay *replay, struct finding *finding)
 	struct finding_line line = { NULL, 0 };
 	int64_t sum = 0;
 
-	while (finding_next_line(finding, &line) && savings_has_room(replay)) {
+	while (finding_next_line(finding, &line) &&
+		savings_has_room(replay, SEARCH_LINE, REPLAYS_OF_BEST)) {
 		int64_t saving = 0;
 		int replayed;
 
@@ -192,7 +198,7 @@ static void replay_lines(struct replay *replay, struct finding *finding)
 		}
 		for (size_t i = 0; i < line.count; i++)
 			change_place(replay, line.place[i]);
-		replayed = savings_estimate_best(replay, &saving);
+		replayed = savings_estimate_line(replay, &saving);
 		for (size_t i = 0; i < line.count; i++) {
 			line.place[i]->alone = saving;
 			line.place[i]->replayed = replayed;
@@ -246,6 +252,7 @@ static int64_t saved_together(const struct together *together, size_t count,
 }
 
 /* Sets what a finding saves beyond the first ones.  Returns whether it is shown. */
+enum { REPLAYS_BEYOND = REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE };
 static int set_beyond(const struct findings *findings, struct finding *finding,
 	const struct together *together, size_t count)
 {
@@ -323,10 +330,15 @@ static void order_fixes(struct findings *findings, int64_t process)
 			masked->cost.count >= FINDING_MIN_COUNT)
 			all.finding[all.count++] = masked;
 	}
-	for (; fixed < all.count && savings_has_room(all.replay); fixed++) {
+	/* A single one has no order. */
+	for (; fixed < all.count && (all.count > 1 || !shown); fixed++) {
+		size_t count = fixed < shown ? shown : all.count;
 		struct finding *next;
 
-		most = choose_next(&all, fixed, fixed < shown ? shown : all.count);
+		if (!savings_has_room(all.replay, SEARCH_ORDER,
+			    count - fixed + (fixed < shown ? 0 : REPLAYS_BEYOND)))
+			break;
+		most = choose_next(&all, fixed, count);
 		next = all.finding[fixed];
 		if (fixed >= shown) {
 			if (most - before < SHOWN_MIN_NS ||
@@ -350,7 +362,8 @@ static void replay_pace(struct findings *findings, struct finding *finding)
 {
 	struct together shown = shown_together(findings, finding->process);
 
-	set_beyond(findings, finding, &shown, shown.count);
+	if (savings_has_room(shown.replay, SEARCH_FINDING, REPLAYS_BEYOND))
+		set_beyond(findings, finding, &shown, shown.count);
 	if (!finding->replayed || finding->part.share < LAUNCH_BOUND_PERCENT / 100.0)
 		for (size_t i = 0; i < finding->count; i++)
 			finding->place[i]->worst.confidence = CONFIDENCE_POSSIBLE;
@@ -405,6 +418,23 @@ static int replay_together(struct findings *findings, int64_t process, const str
  * waits account for, and so whether the shown findings are all there is.
  */
 
+/* How calls could do without their waits must be more than a guess. */
+static void change_candidates(struct findings *findings, struct replay *replay, int64_t process,
+	int unread)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct finding *finding = findings->finding[i];
+
+		if (finding->process != process || rule_is_fence(finding->rule) ||
+			rules[finding->rule].group == GROUP_pace ||
+			finding_confidence(finding) < CONFIDENCE_LIKELY)
+			continue;
+		for (size_t k = 0; k < finding->count; k++)
+			if (unread || !finding->place[k]->worst.reads)
+				change_place(replay, finding->place[k]);
+	}
+}
+
 static int replay_ceiling(struct findings *findings, int64_t process, const struct run_loop *loop,
 	sqlite3_stmt *update)
 {
@@ -413,15 +443,7 @@ static int replay_ceiling(struct findings *findings, int64_t process, const stru
 	struct ceiling ceiling[2];
 
 	for (int unread = 0; unread < 2; unread++) {
-		for (size_t i = 0; i < findings->count; i++) {
-			const struct finding *finding = findings->finding[i];
-
-			/* How calls could do without their waits must be more than a guess. */
-			if (finding->process == process && !rule_is_fence(finding->rule) &&
-				rules[finding->rule].group != GROUP_pace &&
-				finding_confidence(finding) >= CONFIDENCE_LIKELY)
-				change_finding(replay, finding);
-		}
+		change_candidates(findings, replay, process, unread);
 		if (!savings_estimate_ceiling(replay, unread, loop, &ceiling[unread]))
 			return 0;
 	}
@@ -453,6 +475,29 @@ static int is_ceiling_wanted(struct db *db)
 	return rc;
 }
 
+/* Writes how many replays there were, and whether these were the most. */
+static int store_replays(struct findings *findings)
+{
+	sqlite3_stmt *update = db_prepare(findings->db,
+		"UPDATE replay SET replays = ?, cut = iif(?, 1, NULL) WHERE process = ?");
+	int rc = update ? 0 : -1;
+
+	for (size_t i = 0; i < findings->runs.size && !rc; i++) {
+		int64_t process = findings->runs.slot[i].id;
+		const struct replay *replay = findings->runs.slot[i].object
+			? savings_of(findings->savings, process)
+			: NULL;
+		struct replays replays;
+
+		if (!replay)
+			continue;
+		replays = savings_replays(replay);
+		rc = db_run(update, "iii", replays.count, (int64_t)replays.cut, process);
+	}
+	sqlite3_finalize(update);
+	return rc;
+}
+
 static int replay_processes(struct findings *findings)
 {
 	const struct id_map *runs = &findings->runs, *loops = &findings->loops;
@@ -474,6 +519,37 @@ static int replay_processes(struct findings *findings)
 				ceiling);
 	sqlite3_finalize(together);
 	sqlite3_finalize(ceiling);
+	return rc ? rc : store_replays(findings);
+}
+
+/* The highest bound first. */
+static int by_bound(const void *a, const void *b)
+{
+	const struct finding *x = *(struct finding *const *)a, *y = *(struct finding *const *)b;
+
+	return by_number(y->saving.best, x->saving.best) ?: by_number(x->rule, y->rule)
+		?: by_number(x->process, y->process);
+}
+
+/* Replays findings, and then lines of them.  Returns 0, or -1 after a message. */
+static int replay_findings(struct findings *findings)
+{
+	struct finding **list = xcalloc(findings->count, sizeof(*list)), *finding;
+	size_t count = findings->count;
+	int rc = 0;
+
+	for (size_t i = 0; i < count; i++)
+		list[i] = findings->finding[i];
+	if (count)
+		qsort(list, count, sizeof(*list), by_bound);
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = replay_finding(findings, list[i]);
+	for (size_t i = 0; i < count && !rc; i++) {
+		finding = list[i];
+		if (finding->replayed && finding_is_worth_it(finding))
+			replay_lines(savings_of(findings->savings, finding->process), finding);
+	}
+	free(list);
 	return rc;
 }
 
@@ -494,12 +570,8 @@ int findings_replay(struct findings *findings)
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		admit(savings_of(findings->savings, findings->finding[i]->process),
 			findings->finding[i]);
-	for (size_t i = 0; i < findings->count && !rc; i++)
-		rc = replay_finding(findings, findings->finding[i]);
-	for (size_t i = 0; i < findings->count && !rc; i++)
-		if (findings->finding[i]->replayed && finding_is_worth_it(findings->finding[i]))
-			replay_lines(savings_of(findings->savings, findings->finding[i]->process),
-				findings->finding[i]);
+	if (!rc)
+		rc = replay_findings(findings);
 	for (size_t i = 0; i < findings->runs.size && !rc; i++)
 		if (findings->runs.slot[i].object)
 			order_fixes(findings, findings->runs.slot[i].id);

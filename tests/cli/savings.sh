@@ -38,7 +38,7 @@ check() { # RULE NAME
 check needless-wait sync_before_handover
 # Waits that had nothing to wait for take the place of those that are left out.
 check blocked-outside signal_per_step
-ceiling signal_per_step "$saved"
+ceiling signal_per_step "$saved" ceiling_unread
 # A tenth of the run is outside of its loop, and saves nothing.
 check blocking-copy symbol_per_step
 ceiling symbol_per_step "$saved"
@@ -107,6 +107,10 @@ if command -v python3 >/dev/null; then
 	[ $((error * error * 2500)) -le $(((before - after) * (before - after))) ]
 	ok "two reads: saves ${saving:-0} ns, without them $((before - after))" $?
 	ceiling reads "$((before - after))" ceiling_unread
+	same "... none if they are read" "0 1" \
+		"$("$cufence" query reads.db "SELECT ceiling, cut IS NULL AND replays > 3 FROM replay" | tr '\t' ' ')"
+	has "... which the report says" "ceiling .* would take 4[^w]* if the host waited for no result" \
+		"$("$cufence" report reads.db)"
 	same "... at most medium" "medium 1 1" \
 		"$("$cufence" query reads.db "SELECT severity || ' ' || shown || ' ' || reads FROM finding")"
 	has "... the other one is named" "also cuStreamSynchronize .*reads.py:18 in tolist" "$("$cufence" report reads.db)"
@@ -123,4 +127,18 @@ if command -v python3 >/dev/null; then
 		"$("$cufence" report reads.db)"
 	same "not read: no finding" "" "$("$cufence" query unread.db expect)"
 fi
+
+# --- fewer replays than it takes: the finding of the highest bound has one, the other one a bound ---
+searched() { # MOST: prints the findings with and without a replay, whether these were too few, and if more
+	CUFENCE_TEST_REPLAYS=$1 "$cufence" run --sim -o "most$1.db" -- "$build/testapps/phase_timers" >/dev/null 2>&1
+	"$cufence" query "most$1.db" "SELECT (SELECT group_concat(rule || iif(saving_low IS NULL, ' at most', ''), ', ')
+		FROM finding) || '; ' || ifnull(cut, 0) || ' ' || (replays <= $1) FROM replay"
+}
+same "enough replays" "needless-wait, redundant-sync; 0 1" "$(searched 20)"
+same "... no note" "" "$("$cufence" report most20.db | grep searched)"
+same "too few" "needless-wait, redundant-sync at most; 1 1" "$(searched 12)"
+has "... which the report says" \
+	"note: savings were searched with [0-9]+ replays, and not to the end: one saving is an upper bound$" \
+	"$("$cufence" report most12.db)"
+has "... and of the finding" "at most .* would be saved" "$("$cufence" report most12.db)"
 finish
