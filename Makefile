@@ -80,7 +80,7 @@ endif
 SEES_trace :=
 SEES_machine :=
 SEES_preload := trace machine preload/sites preload/guard preload/delay preload/usage preload/control preload/nccl
-SEES_preload/guard := trace machine preload
+SEES_preload/guard := trace machine preload preload/delay
 SEES_preload/delay := trace machine preload
 SEES_preload/sites := trace machine preload preload/guard preload/delay
 SEES_preload/usage := trace machine preload
@@ -89,6 +89,7 @@ SEES_preload/nccl := trace machine preload
 SEES_cupti := trace machine preload preload/sites preload/guard preload/control
 SEES_guard := trace machine preload/guard
 SEES_delay := trace machine preload preload/delay
+SEES_fix := trace machine preload preload/delay
 SEES_injection := machine
 SEES_fatbin :=
 SEES_ptx := fatbin
@@ -150,6 +151,7 @@ CPP_preload := -D__CUDA_API_VERSION_INTERNAL $(CUDA_CPP)
 CPP_cupti := $(CUDA_CPP)
 CPP_guard := $(CPP_preload)
 CPP_delay := $(CPP_preload)
+CPP_fix := $(CPP_preload)
 CPP_sim := $(CUDA_CPP)
 CPP_tests := $(CUDA_CPP)
 CPP_bench := $(CUDA_CPP)
@@ -163,6 +165,7 @@ $O/obj/preload/host_functions.o: EXTRA_preload += -fexceptions
 EXTRA_injection := $(EXTRA_preload)
 EXTRA_guard := $(EXTRA_preload)
 EXTRA_delay := $(EXTRA_preload)
+EXTRA_fix := $(EXTRA_preload)
 
 # Frames of the simulated cudart in an archive are recognized by the API function above them.
 EXTRA_sim := -fno-optimize-sibling-calls -include sim/glibc.h
@@ -251,13 +254,14 @@ $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map machine/$(MACHINE).map
 		-Wl,--version-script=machine/$(MACHINE).map -Wl,--version-script=preload/exports.map -Wl,-z,now $(SHIM_OBJ) -o $@ \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
-# What CUDA loads as a tool; the guard of host memory and what holds streams back, loaded with the
-# recorder where they are asked for.
-SHIM_LIBS := $(foreach part,-injection -guard -hold,$O/lib/libcufence$(part).so)
+# What CUDA loads as a tool; the guard of host memory, what holds streams back and what tries fixes,
+# loaded with the recorder where they are asked for.
+SHIM_LIBS := $(foreach part,-injection -guard -hold -fix,$O/lib/libcufence$(part).so)
 shim: $(SHIM_LIBS)
 $O/lib/libcufence-injection.so: $(call objects,injection) injection/exports.map
 $O/lib/libcufence-guard.so: $(call objects,guard) guard/exports.map
 $O/lib/libcufence-hold.so: $(call objects,delay) delay/exports.map
+$O/lib/libcufence-fix.so: $(call objects,fix) fix/exports.map
 $O/lib/libcufence-%.so:
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
