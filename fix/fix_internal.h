@@ -18,7 +18,7 @@ struct fixed_call {
 	enum call_id id;
 	enum call_kind kind;
 	uint64_t ptr, bytes, flags; /* fields as passed; 0: none */
-	uint64_t array, module, pool, type, value;
+	uint64_t array, pool, type, value;
 	uint64_t *made; /* where an allocation of host memory is returned, or NULL */
 	void *real;     /* the driver's function */
 };
@@ -26,7 +26,7 @@ struct fixed_call {
 /* What a call that frees names. */
 static inline uint64_t fixed_handle(const struct fixed_call *call)
 {
-	return call->ptr ? call->ptr : call->array ? call->array : call->module;
+	return call->ptr ? call->ptr : call->array;
 }
 
 /* Returns 1 for kinds that are treated or noticed here.  Constant if the kind is. */
@@ -37,7 +37,6 @@ static inline int fix_concerns(enum call_kind kind)
 	case FAMILY_free:
 	case FAMILY_host_memory:
 	case FAMILY_limit:
-	case FAMILY_module:
 	case FAMILY_allocation:
 	case FAMILY_stream_allocation:
 	case FAMILY_context_end:
@@ -64,7 +63,7 @@ unsigned freed_release(void);
  */
 void freed_note_host(uint64_t ptr, uint64_t bytes, uint64_t flags);
 uint64_t freed_take_host(uint64_t bytes, uint64_t flags);
-/* After a wait for the whole device: what is kept is idle.  Host memory stays, the rest is freed. */
+/* After a wait for the whole device: what is kept is idle; host memory stays, the rest is freed. */
 void freed_now_idle(void);
 /* The context of what is kept ends with everything in it. */
 void freed_forget(void);

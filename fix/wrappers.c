@@ -23,7 +23,7 @@ enum { VARIANTS = 2 };
 	TAKE(bytes, field, expression) \
 	TAKE(flags, field, expression) \
 	TAKE(array, field, expression) \
-	TAKE(module, field, expression) \
+\
 	TAKE(pool, field, expression) TAKE(type, field, expression) TAKE(value, field, expression)
 #define OUT(field, pointer) \
 	if (FIELD_##field == FIELD_ptr && MAKES_HOST) \
