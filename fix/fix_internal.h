@@ -18,7 +18,7 @@ struct fixed_call {
 	enum call_id id;
 	enum call_kind kind;
 	uint64_t ptr, bytes, flags; /* fields as passed; 0: none */
-	uint64_t array, pool, type, value;
+	uint64_t array, pool, event, type, value;
 	uint64_t *made; /* where an allocation of host memory is returned, or NULL */
 	void *real;     /* the driver's function */
 };
@@ -34,6 +34,8 @@ static inline int fix_concerns(enum call_kind kind)
 {
 	switch (kind_family(kind)) {
 	case FAMILY_wait:
+	case FAMILY_event_wait:
+	case FAMILY_query:
 	case FAMILY_free:
 	case FAMILY_host_memory:
 	case FAMILY_limit:

@@ -7,6 +7,7 @@
 
 enum { VARIANTS = 2 };
 
+/* clang-format off */
 /* Graph nodes and images are not treated. */
 #define node_field(node, field) 0
 #define image_note(image) 0
@@ -19,18 +20,17 @@ enum { VARIANTS = 2 };
 			(uint64_t)(uintptr_t) __builtin_choose_expr(FIELD_##field == FIELD_##name, \
 				expression, 0);
 #define IN(field, expression) \
-	TAKE(ptr, field, expression) \
-	TAKE(bytes, field, expression) \
-	TAKE(flags, field, expression) \
-	TAKE(array, field, expression) \
-\
-	TAKE(pool, field, expression) TAKE(type, field, expression) TAKE(value, field, expression)
+	TAKE(ptr, field, expression) TAKE(bytes, field, expression) \
+	TAKE(flags, field, expression) TAKE(array, field, expression) \
+	TAKE(pool, field, expression) TAKE(event, field, expression) \
+	TAKE(type, field, expression) TAKE(value, field, expression)
 #define OUT(field, pointer) \
 	if (FIELD_##field == FIELD_ptr && MAKES_HOST) \
 		call.made = (uint64_t *)(uintptr_t) __builtin_choose_expr(FIELD_##field == \
 					FIELD_ptr && \
 				MAKES_HOST, \
 			pointer, 0);
+/* clang-format on */
 #define LIST(array, words)
 #define ARGS(function, values, extra)
 #define ATTRIBUTES(config)

@@ -120,7 +120,10 @@ static int check_needed(struct trial *trial, struct db *db)
 /* Why calls of that kind are not treated; NULL: they are. */
 static const char *kind_obstacle(const struct treatment *treatment, enum call_kind kind)
 {
-	if (kind_family(kind) != treatment->family)
+	int leaves_out = treatment->treatment == FIX_LEAVE_OUT;
+
+	if (kind_family(kind) != treatment->family &&
+		!(leaves_out && kind_family(kind) == FAMILY_event_wait))
 		return "calls that were made to do something else wait there, too";
 	return kind == KIND_UNREGISTER_HOST
 		? "the program may give registered memory back, which would stay pinned"
@@ -146,8 +149,11 @@ static int add_place(struct trial *trial, struct db *db, int64_t site, const cha
 	if (call == CALL_COUNT)
 		return trial_refuse(trial, "this version does not know %s", name);
 	obstacle = kind_obstacle(treatment, call_types[call].kind);
-	if (obstacle)
-		return trial_refuse(trial, "%s (%s)", obstacle, name);
+	if (obstacle) {
+		trial->untreated = call_types[call].name;
+		trial->why = obstacle;
+		return 0;
+	}
 	if (trial->plan.count == FIX_PLACES)
 		return trial_refuse(trial, "its calls come from more than %d call paths",
 			FIX_PLACES);
@@ -181,6 +187,8 @@ static int add_places(struct trial *trial, struct db *db, const struct treatment
 	sqlite3_finalize(q);
 	if (step < 0)
 		return -1;
+	if (!trial->refusal && !trial->plan.count && trial->untreated)
+		return trial_refuse(trial, "%s (%s)", trial->why, trial->untreated);
 	if (!trial->refusal && !trial->plan.count)
 		return trial_refuse(trial, "the places of its calls were not recorded");
 	qsort(trial->plan.places, trial->plan.count, sizeof(*trial->plan.places), compare);
@@ -254,6 +262,8 @@ static void say_saving(const struct trial *trial, FILE *out)
 	print(out, " predicted (%s to %s in %d pair%s of runs)",
 		signed_duration(least, trial->least), signed_duration(most, trial->most),
 		trial->runs, trial->runs == 1 ? "" : "s");
+	if (trial->untreated)
+		print(out, "; not treated: %s", trial->untreated);
 }
 
 static void say(const struct trial *trial, FILE *out)

@@ -24,7 +24,9 @@ struct trial {
 	enum fix_treatment treatment;
 	struct fix_plan plan;
 	enum trial_result result;
-	char *refusal; /* TRIAL_REFUSED: why; else NULL */
+	char *refusal;         /* TRIAL_REFUSED: why; else NULL */
+	const char *untreated; /* a function of the finding's that is called as before, or NULL */
+	const char *why;       /* why it is */
 	/* TRIAL_TRIED, TRIAL_OUTPUT: ns, the median of the differences and their range. */
 	int64_t saved, least, most;
 	int64_t applied; /* calls that were changed in a run; 0 of FIX_EAGER */

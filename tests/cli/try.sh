@@ -25,7 +25,7 @@ trial() { # DATABASE COLUMN
 }
 
 # A treatment, and the app that shows it with what its twin saves.
-for app in repeated_sync sync_per_kernel sync_between_streams free_in_loop free_array_in_loop \
+for app in repeated_sync repeated_stream_waits sync_per_kernel sync_between_streams free_in_loop free_array_in_loop \
 	free_host_in_loop stack_limit_in_loop pool_trim; do
 	record "$app"
 	record "${app}_fixed"
@@ -52,6 +52,12 @@ has "the second" '^#2 lazy-loading: tried: saved .* in 2 pairs of runs\)$' "$sai
 [ "$(sqlite3 lazy_kernels_in_loop.db "SELECT min(saved) > 700000 FROM trial")" = 1 ]
 ok "both save" $?
 same "--all tries both" 2 "$(try lazy_kernels_in_loop --all --repeat 1 lazy_kernels_in_loop.db | grep -c ': tried: ')"
+
+# A time that is asked for is waited for, and calls of other kinds stay.
+record wait_per_timing
+has "times of events" '^#1 needless-wait: tried: ' "$(try wait_per_timing --repeat 1 wait_per_timing.db 1)"
+record scratch_per_step
+has "calls of another kind" '; not treated: cuMemcpyHtoD_v2$' "$(try scratch_per_step --repeat 1 scratch_per_step.db 1)"
 
 # What only the program can change.
 record two_device_syncs
