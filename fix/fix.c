@@ -17,8 +17,8 @@ static const struct hold_recorder *recorder;
 /* The first of the plan's entries for the site, from 1; 0: none. */
 static _Atomic uint16_t at[SITES];
 
-/* This thread's last call was changed. */
-static __thread int changed;
+/* The function of this thread's last call here if that was not made, plus 1; 0: it was made. */
+static __thread unsigned changed;
 static _Atomic int left_out; /* a wait was */
 
 static struct {
@@ -209,7 +209,7 @@ int fix_before(struct fixed_call *call)
 	if (!reuse(call) && !change(call))
 		return 0;
 	/* The recorder believes that a wait of such a call is over. */
-	changed = !call->made;
+	changed = call->made ? 0 : call->id + 1u;
 	plan->applied++;
 	return 1;
 }
@@ -296,9 +296,9 @@ static void touched(uint32_t site, enum call_id call)
 {
 }
 
-static int is_changed(void)
+static int is_changed(enum call_id call)
 {
-	return changed;
+	return changed == call + 1u;
 }
 
 /* The device may still be at work: waits that were left out would count as saved otherwise. */

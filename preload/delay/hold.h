@@ -45,8 +45,8 @@ struct hold {
 	void (*touched)(uint32_t site, enum call_id call);
 	/* Called in a forked child. */
 	void (*child)(void);
-	/* Returns 1 if this thread's last wrapped call was not made as the program made it. */
-	int (*changed)(void);
+	/* Returns 1 if this thread's last call of that function was not made. */
+	int (*changed)(enum call_id call);
 	/* Called at the process's end, while the driver can still be called. */
 	void (*end)(void);
 };

@@ -72,9 +72,9 @@ void holding_start(struct thread_state *thread)
 		start(thread, &cufence_fix, "CUFENCE_FIX", "fix");
 }
 
-int holding_changed(void)
+int holding_changed(enum call_id call)
 {
-	return shim.hold && shim.hold->changed && shim.hold->changed();
+	return shim.hold && shim.hold->changed && shim.hold->changed(call);
 }
 
 void holding_end(void)

@@ -16,8 +16,8 @@ void holding_child(void);
 /* Call at the end of the process, before the last records. */
 void holding_end(void);
 
-/* Returns 1 if this thread's last call was not made: nothing is complete that it waits for. */
-int holding_changed(void);
+/* Returns 1 if the call that has just returned was not made: what it waits for is not complete. */
+int holding_changed(enum call_id call);
 
 /* Call for a new site: its native frames, then those of a script. */
 void holding_site(uint32_t id, const uint64_t *address, unsigned count, const uint64_t *script,

@@ -136,7 +136,7 @@ COLD void guarded_called(const struct call_frame *frame, enum call_kind kind, un
 		.values = frame->values,
 		.extra = frame->extra };
 
-	if (holding_changed())
+	if (holding_changed(frame->call))
 		return;
 	for (unsigned i = 0; i < type->field_count; i++)
 		call.field[type->field[i]] = field[i];
