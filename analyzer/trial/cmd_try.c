@@ -57,7 +57,9 @@ static int run_once(const struct request *request, const struct fix_plan *plan, 
 		measured->applied = (int64_t)mapped->applied;
 		measured->time = (int64_t)(mapped->ended - mapped->began);
 		if (!mapped->began || mapped->ended < mapped->began) {
-			print(stderr, "cufence try: the program made no CUDA call that waits\n");
+			print(stderr,
+				"cufence try: the fix was not loaded: the program makes no CUDA "
+				"call, or its driver is too old\n");
 			rc = -1;
 		}
 	}
