@@ -75,7 +75,8 @@ blame() { # DATABASE LINE
 	sqlite3 "$1.db" "CREATE TEMP TABLE w AS SELECT min(c.id) AS call, c.site, count(*) AS n FROM call c
 		JOIN site s ON s.id = c.site JOIN call_type t ON t.id = c.type JOIN call_kind k ON k.name = t.kind
 		WHERE NOT t.runtime AND k.family = 'wait' AND s.text = '$2';
-		DELETE FROM finding_also; DELETE FROM finding_place WHERE id > 1;
+		DELETE FROM finding_also; DELETE FROM finding_race; DELETE FROM finding_place WHERE id > 1;
+		UPDATE finding SET rule = 'needless-wait' WHERE id = 1;
 		UPDATE finding_place SET (call, site, count) = (SELECT call, site, n FROM w);"
 }
 cp repeated_sync.db early.db
@@ -83,11 +84,21 @@ line=$(sed -n 's/.*\(repeated_sync.cu:[0-9]*\).*/\1/p' <<<"$(sqlite3 repeated_sy
 	FROM call c JOIN site s ON s.id = c.site WHERE s.function = 'compute' AND c.type IN
 	(SELECT id FROM call_type WHERE name = 'cuStreamSynchronize')")")
 blame early "$line"
-has "a result that the host reads" "^#1 redundant-sync: refused: nothing else orders a copy of 1 KiB to the host on \
+has "a result that the host reads" "^#1 needless-wait: refused: nothing else orders a copy of 1 KiB to the host on \
 stream [0-9]* before the program's own access \\(repeated_sync.cu:[0-9]*\\)\$" "$(try repeated_sync early.db 1)"
 # A line whose other waits no finding names.
 sqlite3 early.db "UPDATE finding_place SET count = count - 1"
 has "a wait that may be needed" 'refused: 1 of the 2000 waits there may be needed' "$(try repeated_sync early.db 1)"
+
+# Work of another stream that comes after it: the later of the two lines with a wait in each turn.
+record stream_sync_for_event
+blame stream_sync_for_event "$(sqlite3 stream_sync_for_event.db "SELECT max(text) FROM (SELECT s.text FROM call c
+	JOIN site s ON s.id = c.site JOIN call_type t ON t.id = c.type WHERE t.name = 'cuStreamSynchronize'
+	GROUP BY s.text HAVING count(*) = 12)")"
+said=$(try stream_sync_for_event stream_sync_for_event.db 1)
+has "work of another stream" "refused: nothing else orders kernel 'fill' on stream 2 before kernel 'touch' on stream 1 \
+\\(stream_sync_for_event.cu:[0-9]*\\)\$" "$said"
+same "... is not run with the fix" "refused|0" "$(sqlite3 stream_sync_for_event.db "SELECT result, runs FROM trial")"
 
 # What a free keeps in order.
 record free_orders
