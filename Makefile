@@ -80,7 +80,7 @@ endif
 SEES_trace :=
 SEES_machine :=
 SEES_preload := trace machine preload/sites preload/guard preload/delay preload/usage preload/control preload/nccl
-SEES_preload/guard := trace machine preload
+SEES_preload/guard := trace machine preload preload/delay
 SEES_preload/delay := trace machine preload
 SEES_preload/sites := trace machine preload preload/guard preload/delay
 SEES_preload/usage := trace machine preload
@@ -89,6 +89,7 @@ SEES_preload/nccl := trace machine preload
 SEES_cupti := trace machine preload preload/sites preload/guard preload/control
 SEES_guard := trace machine preload/guard
 SEES_delay := trace machine preload preload/delay
+SEES_fix := trace machine preload preload/delay
 SEES_injection := machine
 SEES_fatbin :=
 SEES_ptx := fatbin
@@ -102,7 +103,7 @@ SEES_sim/cupti := trace machine sim
 SEES_probe := kernels
 # The rooms of the analyzer, lower ones first.  Each names those whose headers it may use.
 ROOMS := containers terminal store model symbols names load load/graphs calls_in_order order kernel_access access hazard evidence waits needs account replay \
-	rules passes report ranks stats html check export confirm watch control cli sessions
+	rules passes report ranks stats html check export confirm watch control cli trial sessions
 rooms = $(addprefix analyzer/,$1)
 SEES_analyzer/containers := trace
 SEES_analyzer/terminal := trace
@@ -138,6 +139,7 @@ SEES_analyzer/watch := trace $(call rooms,containers terminal store)
 SEES_analyzer/control := trace $(call rooms,containers)
 SEES_analyzer/cli := trace analyzer $(READERS) $(call rooms,containers terminal store model symbols names calls_in_order order kernel_access evidence rules \
 	report ranks stats check export confirm watch control)
+SEES_analyzer/trial := trace analyzer $(call rooms,containers terminal store model names rules confirm watch cli)
 SEES_analyzer/sessions := trace analyzer $(READERS) $(call rooms,containers terminal store model names kernel_access rules report stats check export control cli)
 SEES_tests := tests/unit trace machine $(READERS) preload preload/sites cupti analyzer $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti analyzer $(addprefix analyzer/,$(ROOMS))
@@ -150,6 +152,7 @@ CPP_preload := -D__CUDA_API_VERSION_INTERNAL $(CUDA_CPP)
 CPP_cupti := $(CUDA_CPP)
 CPP_guard := $(CPP_preload)
 CPP_delay := $(CPP_preload)
+CPP_fix := $(CPP_preload)
 CPP_sim := $(CUDA_CPP)
 CPP_tests := $(CUDA_CPP)
 CPP_bench := $(CUDA_CPP)
@@ -163,6 +166,7 @@ $O/obj/preload/host_functions.o: EXTRA_preload += -fexceptions
 EXTRA_injection := $(EXTRA_preload)
 EXTRA_guard := $(EXTRA_preload)
 EXTRA_delay := $(EXTRA_preload)
+EXTRA_fix := $(EXTRA_preload)
 
 # Frames of the simulated cudart in an archive are recognized by the API function above them.
 EXTRA_sim := -fno-optimize-sibling-calls -include sim/glibc.h
@@ -251,13 +255,14 @@ $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map machine/$(MACHINE).map
 		-Wl,--version-script=machine/$(MACHINE).map -Wl,--version-script=preload/exports.map -Wl,-z,now $(SHIM_OBJ) -o $@ \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
-# What CUDA loads as a tool; the guard of host memory and what holds streams back, loaded with the
-# recorder where they are asked for.
-SHIM_LIBS := $(foreach part,-injection -guard -hold,$O/lib/libcufence$(part).so)
+# What CUDA loads as a tool; the guard of host memory, what holds streams back and what tries fixes,
+# loaded with the recorder where they are asked for.
+SHIM_LIBS := $(foreach part,-injection -guard -hold -fix,$O/lib/libcufence$(part).so)
 shim: $(SHIM_LIBS)
 $O/lib/libcufence-injection.so: $(call objects,injection) injection/exports.map
 $O/lib/libcufence-guard.so: $(call objects,guard) guard/exports.map
 $O/lib/libcufence-hold.so: $(call objects,delay) delay/exports.map
+$O/lib/libcufence-fix.so: $(call objects,fix) fix/exports.map
 $O/lib/libcufence-%.so:
 	$(call say,LD,$@)
 	@mkdir -p $(@D)

@@ -175,5 +175,8 @@ static void child(void)
 	stream_child();
 }
 
-__attribute__((visibility("default")))
-const struct hold cufence_hold = { start, hold_wrapper, new_site, note_access, child };
+__attribute__((visibility("default"))) const struct hold cufence_hold = { .start = start,
+	.wrap = hold_wrapper,
+	.site = new_site,
+	.touched = note_access,
+	.child = child };

@@ -24,7 +24,7 @@ typedef CUresult (*get_proc_v2_function)(const char *, void **, int, cuuint64_t,
 void *driver_reals[CALL_COUNT][VARIANT_COUNT];
 static void *real_get_proc, *real_get_proc_v2;
 
-/* The driver's functions, where driver_reals has wrappers of the guard or the hold. */
+/* The driver's functions, where driver_reals has wrappers of the guard, the hold or the fix. */
 static void *behind[CALL_COUNT * VARIANT_COUNT];
 
 /* Value of an entry in driver_reals, or of one of the two above. */
@@ -369,7 +369,7 @@ static void replace(void **function)
 	*function = wrapper;
 }
 
-/* From now on wrappers call the functions of the guard and the hold instead of the driver's. */
+/* From now on wrappers call the functions of these libraries instead of the driver's. */
 static void aim_at_libraries(void)
 {
 	for (unsigned place = 0; place < PLACES; place++) {
@@ -384,6 +384,8 @@ static void aim_at_libraries(void)
 			wrapper = cufence_guard.wrap(id, variant, wrapper);
 		if (&cufence_hold)
 			wrapper = cufence_hold.wrap(id, variant, wrapper);
+		if (&cufence_fix)
+			wrapper = cufence_fix.wrap(id, variant, wrapper);
 		__atomic_store_n(&driver_reals[id][variant], wrapper, __ATOMIC_RELAXED);
 	}
 }
@@ -396,7 +398,7 @@ void driver_look_up(void)
 		questions[i].found = find_in_driver(questions[i].name);
 	looked_up = 1;
 	fill_by_address();
-	if (&cufence_guard || &cufence_hold)
+	if (&cufence_guard || &cufence_hold || &cufence_fix)
 		aim_at_libraries();
 }
 

@@ -242,6 +242,7 @@ void shim_end(struct thread_state *thread)
 	/* What follows is of the whole process. */
 	if (lives_has(thread))
 		lives_leave(thread);
+	holding_end();
 	guarded_finish(thread);
 	collector_flush(1);
 	clock_calibrate(thread, 100);

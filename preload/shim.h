@@ -383,6 +383,7 @@ void thread_empty(struct thread_state *thread);
 
 /* Ticks of the recorder's clock. */
 uint64_t clock_read_other(void);
+uint64_t clock_monotonic(void); /* ns */
 static inline uint64_t clock_read(void)
 {
 	if (shim.clock == CLOCK_TICKS_TSC)

@@ -53,15 +53,20 @@ struct hold_plan {
 };
 
 /*
- * Adds a frame to the hash.  For mapped code: the base name of the mapped file and the offset in
- * it.  For a script: "" and the offset in its code object.  For code without a file: "" and 0.
+ * Adds a frame to the hash.  For mapped code: the base name of the mapped file, its build id (20
+ * bytes; NULL or zeros: none) and the offset in it.  For a script: "" and the offset in its code
+ * object.  For code without a file: "" and 0.
  */
-static inline uint64_t hold_place_add(uint64_t place, const char *path, uint64_t offset)
+static inline uint64_t hold_place_add(uint64_t place, const char *path, const uint8_t *build_id,
+	uint64_t offset)
 {
+	static const uint8_t none[20];
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 
-	return byte_hash(byte_hash(place, name, strlen(name)), &offset, sizeof(offset));
+	place = byte_hash(place, name, strlen(name));
+	place = byte_hash(place, build_id ? build_id : none, sizeof(none));
+	return byte_hash(place, &offset, sizeof(offset));
 }
 
 #endif

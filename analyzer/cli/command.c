@@ -91,6 +91,11 @@ static const struct {
 		"    cufence confirm run.db 1 -- ./app              finding 1, on the GPU\n"
 		"    cufence confirm --sim run.db 1 -- ./app        on the simulated device\n"
 		"    cufence confirm --pair run.db 12 18 -- ./app   two ids of table operation\n" },
+	{ "try",
+		"    cufence run -o run.db -- ./app\n"
+		"    cufence try run.db 1 -- ./app           finding 1\n"
+		"    cufence try run.db 1,3 -- ./app         findings 1 and 3, each by itself\n"
+		"    cufence try --all run.db -- ./app       all that can be treated\n" },
 };
 
 void command_help(const struct command *command, FILE *out)

@@ -64,6 +64,7 @@ int cmd_load(const struct arguments *arguments);
 int cmd_analyze(const struct arguments *arguments);
 int cmd_report(const struct arguments *arguments);
 int cmd_confirm(const struct arguments *arguments);
+int cmd_try(const struct arguments *arguments);
 int cmd_why(const struct arguments *arguments);
 int cmd_stats(const struct arguments *arguments);
 int cmd_query(const struct arguments *arguments);

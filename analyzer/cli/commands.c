@@ -130,6 +130,14 @@ static const struct command_option confirm_options[] = { { "--sim", NULL,
 	{ "--pair", NULL, "take two operations (ids of table operation), not a finding" },
 	{ "--output", "FILE", "compare this output file of the program, too" }, { 0 } };
 
+static const struct command_option try_options[] = { { "--all", NULL,
+							     "all findings that save time" },
+	{ "--repeat", "N", "run it N times without and N times with the fix, in turn (3)" },
+	{ "--output", "FILE", "compare this output file of the program, too" },
+	{ "--check", "COMMAND",
+		"run it after each run: its output and exit status are compared, too" },
+	{ "--sim", NULL, "run on the simulated device" }, { 0 } };
+
 static const struct command_option stats_options[] = { { "--section",
 							       "turns|kernels|copies|calls|waits|"
 							       "memory|streams|ranges",
@@ -239,6 +247,9 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 	{ "confirm", "[NAME.db] FINDING|OP1 OP2 -- CMD...",
 		"run again with one operation held, to prove a race", confirm_options, cmd_confirm,
 		EXIT_TROUBLE, 2, -1, 0 },
+	{ "try", "[NAME.db] FINDING,... -- CMD...",
+		"run again with the fix applied and without: what does it save?", try_options,
+		cmd_try, EXIT_TROUBLE, 1, -1, 0 },
 	{ "dump", "TRACE", "print a trace as text", dump_options, cmd_dump, EXIT_TROUBLE, 1, 1, 0 },
 	{ "undump", "TEXT", "make a trace from text (\"-\": stdin)", undump_options, cmd_undump,
 		EXIT_TROUBLE, 1, 1, 0 },

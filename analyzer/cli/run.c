@@ -92,16 +92,16 @@ int run_environment_guard(struct run_environment *environment)
 	return environment->guard ? 0 : -1;
 }
 
-int run_environment_hold(struct run_environment *environment)
+int run_environment_below(struct run_environment *environment, const char *name, const char *needs)
 {
-	environment->hold = find_beside(environment, "libcufence-hold.so", "\"confirm\"");
-	return environment->hold ? 0 : -1;
+	environment->below = find_beside(environment, name, needs);
+	return environment->below ? 0 : -1;
 }
 
 void run_environment_release(struct run_environment *environment)
 {
 	free(environment->guard);
-	free(environment->hold);
+	free(environment->below);
 	free(environment->library);
 	free(environment->simulator);
 }
@@ -140,7 +140,7 @@ static int set_preload(const struct run_environment *environment)
 	rc = asprintf(&list, "%s%s%s%s%s%s%s%s%s", sanitizer ? sanitizer : "", sanitizer ? ":" : "",
 		old ? old : "", old && *old ? ":" : "", environment->library,
 		environment->guard ? ":" : "", environment->guard ? environment->guard : "",
-		environment->hold ? ":" : "", environment->hold ? environment->hold : "");
+		environment->below ? ":" : "", environment->below ? environment->below : "");
 	if (rc < 0)
 		return -1;
 	rc = setenv("LD_PRELOAD", list, 1);

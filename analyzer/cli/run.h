@@ -57,7 +57,7 @@ struct run_setting {
 struct run_environment {
 	char *library;         /* libcufence.so, before the user's own preloads */
 	char *guard;           /* libcufence-guard.so after it; NULL: no guard */
-	char *hold;            /* libcufence-hold.so, likewise */
+	char *below;           /* a library that changes calls (libcufence-hold.so), likewise */
 	int output;            /* descriptor of the program's stdout; 0: ours */
 	const char *sanitizer; /* preloaded before everything else */
 	const char *out;       /* CUFENCE_OUT: absolute path of an existing folder */
@@ -75,9 +75,12 @@ struct run_environment {
  */
 int run_environment_init(struct run_environment *environment, int simulated);
 
-/* Find the guard of host memory and the library that blocks streams.  Return as above. */
+/*
+ * Find the guard of host memory, and a library that changes calls below the recorder, by its name;
+ * needs: the option or command that needs it.  Return as above.
+ */
 int run_environment_guard(struct run_environment *environment);
-int run_environment_hold(struct run_environment *environment);
+int run_environment_below(struct run_environment *environment, const char *name, const char *needs);
 void run_environment_release(struct run_environment *environment);
 
 /*

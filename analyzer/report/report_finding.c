@@ -176,6 +176,20 @@ static int print_races(struct db *db, int64_t finding, FILE *out)
 	return step;
 }
 
+/* The answer of "cufence try". */
+static int print_trial(struct db *db, int64_t finding, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT replace(t.result, '-', ' '), t.how FROM trial t JOIN finding f"
+		" ON f.fingerprint = t.fingerprint WHERE f.id = ?");
+	int step = q && !db_bind(q, "i", finding) ? db_step(q) : -1;
+
+	if (step > 0)
+		print(out, "    test %s: %s\n", db_text(q, 0), db_text(q, 1));
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
 /*
  * "all  about 1.2 s host wait (1.0 s to 1.4 s) in 60 s, 4800 times (4000 to 5600); from 12 samples"
  */
@@ -328,7 +342,8 @@ static int print_finding(struct db *db, sqlite3_stmt *row, const struct report_o
 	if (print_sample(db, places.finding, out) ||
 		report_print_places(db, &places, options, out) ||
 		report_print_also(db, places.finding, out) ||
-		print_fix(db, places.finding, rule, out) || print_races(db, places.finding, out))
+		print_fix(db, places.finding, rule, out) || print_trial(db, places.finding, out) ||
+		print_races(db, places.finding, out))
 		return -1;
 	if (rule && rule->link && *rule->link)
 		print(out, "    see  %s\n", rule->link);

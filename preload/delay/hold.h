@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hold: a separate library (delay/), loaded with the recorder by "cufence confirm" only.  It
- * wraps driver functions below the recorder, delays the stream of one call and checks whether
- * another call's work completes meanwhile (trace/hold_plan.h).  The recorder passes it the driver's
+ * Libraries that wrap driver functions below the recorder, loaded with it on request only: the hold
+ * (delay/, "cufence confirm") delays the stream of one call and checks whether another call's work
+ * completes meanwhile (trace/hold_plan.h); the fix (fix/, "cufence try") makes calls as a finding
+ * advises (trace/fix_plan.h).  One of them is in use.  The recorder passes them the driver's
  * functions when it looks them up, and each new site; this adds no cost to calls.
  */
 #ifndef CUFENCE_HOLD_H
@@ -12,7 +13,7 @@
 
 #include "calls.h"
 
-/* Functions of the recorder for the hold. */
+/* Functions of the recorder for them. */
 struct hold_recorder {
 	/* Returns a driver function by its exported name, or NULL. */
 	void *(*symbol)(const char *name);
@@ -22,15 +23,17 @@ struct hold_recorder {
 	uint64_t (*place_add)(uint64_t place, uint64_t address);
 	/* Number of captures in progress, on all threads. */
 	int (*captures)(void);
+	/* ns: of the simulated device's clock, else of CLOCK_MONOTONIC. */
+	uint64_t (*now)(void);
 	/* CUDA calls between these two are not recorded. */
 	void (*own_begin)(void);
 	void (*own_end)(void);
 };
 
-/* Functions of the hold for the recorder.  On any thread. */
+/* Their functions for the recorder; NULL: nothing to do.  On any thread. */
 struct hold {
 	/*
-	 * Called when recording starts.  Returns NULL, or why nothing can be delayed. path: the
+	 * Called when recording starts.  Returns NULL, or why nothing can be done. path: the
 	 * plan.
 	 */
 	const char *(*start)(const struct hold_recorder *recorder, const char *path);
@@ -42,9 +45,14 @@ struct hold {
 	void (*touched)(uint32_t site, enum call_id call);
 	/* Called in a forked child. */
 	void (*child)(void);
+	/* Returns 1 if this thread's last call of that function was not made. */
+	int (*changed)(enum call_id call);
+	/* Called at the process's end, while the driver can still be called. */
+	void (*end)(void);
 };
 
 /* Defined if the library is loaded. */
 extern const struct hold cufence_hold __attribute__((weak, visibility("default")));
+extern const struct hold cufence_fix __attribute__((weak, visibility("default")));
 
 #endif

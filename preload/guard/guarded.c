@@ -5,6 +5,7 @@
 
 #include "allocation.h"
 #include "faults.h"
+#include "holding.h"
 #include "join.h"
 #include "hot.h"
 #include "origin.h"
@@ -135,6 +136,8 @@ COLD void guarded_called(const struct call_frame *frame, enum call_kind kind, un
 		.values = frame->values,
 		.extra = frame->extra };
 
+	if (holding_changed(frame->call))
+		return;
 	for (unsigned i = 0; i < type->field_count; i++)
 		call.field[type->field[i]] = field[i];
 	/* Copies without a device operand may be done by the processor. */

@@ -11,7 +11,7 @@ row=$(sed -n "/^    DRIVER($symbol,/,/)\$/s/^    //p" "$root/doc/ADDING-A-CALL.m
 
 mkdir -p "$copy/tests" "$tmp/out"
 cp -r "$root/Makefile" "$root/trace" "$root/machine" "$root/preload" "$root/cupti" "$root/injection" "$root/guard" \
-	"$root/delay" "$copy/"
+	"$root/delay" "$root/fix" "$copy/"
 cp -r "$root/tests/helpers" "$copy/tests/"
 build_copy() { # GOAL...: plain, whatever this build is
 	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u SAN -u COVERAGE -u O \

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh" "$@"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 needs "$build/testapps/free_in_loop" "$build/sim/libcuda.so.1"
-same "compiled" "analyzer cupti delay fatbin guard injection kernels/accumulate.cu kernels/stencil.cu machine preload ptx sass sim testapps/free_in_loop.cu trace" \
+same "compiled" "analyzer cupti delay fatbin fix guard injection kernels/accumulate.cu kernels/stencil.cu machine preload ptx sass sim testapps/free_in_loop.cu trace" \
 	"$(env -u MAKEFLAGS -u MAKELEVEL make -n -C "$root" O="$tmp/build" CUDA_O="$tmp/build" \
 		SAN= demo | grep -oE '( -c [a-z][^ ]*|launches\.sed testapps/[a-z_]*\.cu )' |
 		sed -E 's/ $//; s/^.* //; s|^([^/]*)/.*\.[cS]$|\1|' | sort -u | paste -sd ' ')"

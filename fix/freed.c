@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the program has freed and the driver has not: a bounded list.  A real free waits until
+ * nothing uses the memory, so it is correct at any time; it is early where the device is idle.
+ */
+#include <cuda.h>
+#include <stdatomic.h>
+
+#include "fix_internal.h"
+#include "machine.h"
+
+enum { KEPT = 64, HOST = 256 };
+static const uint64_t most_bytes = UINT64_C(1) << 30;
+
+typedef CUresult (*free_function)(uint64_t handle);
+
+struct freed {
+	uint64_t handle, bytes, flags;
+	free_function free;
+	int is_host, is_idle;
+};
+
+static struct {
+	_Atomic int lock;
+	struct freed kept[KEPT];
+	unsigned count;
+	uint64_t bytes;
+	struct freed host[HOST]; /* in use, by address; handle 0: free */
+} freed;
+
+static void take_lock(void)
+{
+	while (atomic_exchange_explicit(&freed.lock, 1, memory_order_acquire))
+		machine_pause();
+}
+
+static void give_lock(void)
+{
+	atomic_store_explicit(&freed.lock, 0, memory_order_release);
+}
+
+/* The entry of host memory in use; 0: a free one.  NULL: none. */
+static struct freed *find_host(uint64_t ptr)
+{
+	for (unsigned i = 0; i < HOST; i++)
+		if (freed.host[i].handle == ptr)
+			return &freed.host[i];
+	return NULL;
+}
+
+void freed_note_host(uint64_t ptr, uint64_t bytes, uint64_t flags)
+{
+	struct freed *host;
+
+	take_lock();
+	host = find_host(ptr);
+	if (!host)
+		host = find_host(0);
+	if (host)
+		*host = (struct freed){ .handle = ptr, .bytes = bytes, .flags = flags };
+	give_lock();
+}
+
+static int add(struct freed *entry)
+{
+	struct freed *host = entry->is_host ? find_host(entry->handle) : NULL;
+
+	if (host) {
+		entry->bytes = host->bytes;
+		entry->flags = host->flags;
+	}
+	if (freed.count == KEPT || freed.bytes + entry->bytes > most_bytes)
+		return 0;
+	if (host)
+		host->handle = 0;
+	freed.bytes += entry->bytes;
+	freed.kept[freed.count++] = *entry;
+	return 1;
+}
+
+int freed_keep(const struct fixed_call *call, uint64_t bytes)
+{
+	struct freed entry = { .handle = fixed_handle(call),
+		.bytes = bytes,
+		.free = (free_function)call->real,
+		.is_host = kind_family(call->kind) == FAMILY_host_memory };
+	int added;
+
+	take_lock();
+	added = add(&entry);
+	give_lock();
+	return added;
+}
+
+static void drop(unsigned i)
+{
+	freed.bytes -= freed.kept[i].bytes;
+	freed.kept[i] = freed.kept[--freed.count];
+}
+
+uint64_t freed_take_host(uint64_t bytes, uint64_t flags)
+{
+	uint64_t found = 0;
+
+	take_lock();
+	for (unsigned i = 0; i < freed.count && !found; i++) {
+		const struct freed *entry = &freed.kept[i];
+
+		if (!entry->is_idle || entry->bytes != bytes || entry->flags != flags)
+			continue;
+		found = entry->handle;
+		drop(i);
+	}
+	give_lock();
+	return found;
+}
+
+/* Takes one of them out, but host memory that is kept for reuse.  0: there is none. */
+static int take(struct freed *entry, int keeps_host)
+{
+	int found = 0;
+
+	take_lock();
+	for (unsigned i = 0; i < freed.count && !found; i++) {
+		if (keeps_host && freed.kept[i].is_host && freed.kept[i].bytes) {
+			freed.kept[i].is_idle = 1;
+			continue;
+		}
+		*entry = freed.kept[i];
+		drop(i);
+		found = 1;
+	}
+	give_lock();
+	return found;
+}
+
+unsigned freed_release(void)
+{
+	struct freed entry;
+	unsigned count = 0;
+
+	for (; take(&entry, 0); count++)
+		entry.free(entry.handle);
+	return count;
+}
+
+void freed_now_idle(void)
+{
+	struct freed entry;
+
+	while (take(&entry, 1))
+		entry.free(entry.handle);
+}
+
+void freed_forget(void)
+{
+	freed.lock = 0;
+	freed.count = 0;
+	freed.bytes = 0;
+}
