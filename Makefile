@@ -102,7 +102,7 @@ SEES_sim/cupti := trace machine sim
 SEES_probe := kernels
 # The rooms of the analyzer, lower ones first.  Each names those whose headers it may use.
 ROOMS := containers terminal store model symbols names load load/graphs calls_in_order order kernel_access access hazard evidence waits needs account replay \
-	rules passes report ranks stats html check export confirm watch control cli sessions
+	rules passes report ranks stats html check export confirm watch control cli sessions rerun
 rooms = $(addprefix analyzer/,$1)
 SEES_analyzer/containers := trace
 SEES_analyzer/terminal := trace
@@ -137,8 +137,9 @@ SEES_analyzer/confirm := trace $(call rooms,containers terminal store model name
 SEES_analyzer/watch := trace $(call rooms,containers terminal store)
 SEES_analyzer/control := trace $(call rooms,containers)
 SEES_analyzer/cli := trace analyzer $(READERS) $(call rooms,containers terminal store model symbols names calls_in_order order kernel_access evidence rules \
-	report ranks stats check export confirm watch control)
+	report ranks stats check export watch control)
 SEES_analyzer/sessions := trace analyzer $(READERS) $(call rooms,containers terminal store model names kernel_access rules report stats check export control cli)
+SEES_analyzer/rerun := trace analyzer $(call rooms,containers terminal store model names rules report export confirm watch control cli)
 SEES_tests := tests/unit trace machine $(READERS) preload preload/sites cupti analyzer $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti analyzer $(addprefix analyzer/,$(ROOMS))
 # For a source file: its folder, and the folders that this one sees.

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "print.h"
@@ -94,7 +95,8 @@ int run_environment_guard(struct run_environment *environment)
 
 int run_environment_hold(struct run_environment *environment)
 {
-	environment->hold = find_beside(environment, "libcufence-hold.so", "\"confirm\"");
+	environment->hold =
+		find_beside(environment, "libcufence-hold.so", "\"confirm\" and \"shake\"");
 	return environment->hold ? 0 : -1;
 }
 
@@ -248,18 +250,23 @@ __attribute__((noreturn)) static void become(char **argv, const struct run_envir
 static int wait_for(pid_t child, const struct run_environment *environment)
 {
 	struct timespec tenth = { 0, 100000000 };
+	int awake = environment->look || environment->most;
+	time_t end = time(NULL) + (time_t)environment->most;
 	sigset_t ended;
 	pid_t got;
 	int status;
 
 	sigemptyset(&ended);
 	sigaddset(&ended, SIGCHLD);
-	while (!(got = waitpid(child, &status, environment->look ? WNOHANG : 0)) ||
+	while (!(got = waitpid(child, &status, awake ? WNOHANG : 0)) ||
 		(got < 0 && errno == EINTR)) {
-		if (!environment->look)
+		if (!awake)
 			continue;
 		sigtimedwait(&ended, NULL, &tenth);
-		environment->look(environment->argument, interrupts);
+		if (environment->look)
+			environment->look(environment->argument, interrupts);
+		if (environment->most && time(NULL) > end)
+			kill(child, SIGKILL);
 	}
 	if (got < 0)
 		return RUN_FAILED;

@@ -6,21 +6,14 @@
  * compared with the output of a run without the hold.
  */
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "command.h"
 #include "confirmation.h"
 #include "print.h"
-#include "run.h"
-#include "run_folder.h"
+#include "rerun.h"
 #include "run_settings.h"
-#include "store.h"
 
 /* The most hardware queues that streams can have (CUDA_DEVICE_MAX_CONNECTIONS). */
 #define CONNECTIONS "CUDA_DEVICE_MAX_CONNECTIONS"
@@ -35,94 +28,9 @@ struct request {
 	struct confirmation result;
 };
 
-/* One more run of the program. */
-struct rerun {
-	struct run_folder folder;
-	char *plan, *output; /* files in the folder */
-	int descriptor;      /* of the file output */
-	int status;
-	uint64_t wrote; /* hash of its stdout, its output file and its exit status */
-};
-
 static int is_simulated(const struct request *request)
 {
 	return option(request->arguments, "--sim") || request->pair.simulated;
-}
-
-/* --- files of a run --- */
-
-static int rerun_open(struct rerun *rerun, const char *database)
-{
-	*rerun = (struct rerun){ .descriptor = -1 };
-	if (run_folder_create(&rerun->folder, database) ||
-		asprintf(&rerun->plan, "%s/plan", rerun->folder.path) < 0 ||
-		asprintf(&rerun->output, "%s/output", rerun->folder.path) < 0)
-		return -1;
-	rerun->descriptor = open(rerun->output, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (rerun->descriptor >= 0)
-		return 0;
-	print(stderr, "cufence: cannot create '%s': %s\n", rerun->output, strerror(errno));
-	return -1;
-}
-
-static void rerun_close(struct rerun *rerun)
-{
-	char *database = NULL;
-
-	if (rerun->plan)
-		unlink(rerun->plan);
-	if (rerun->output)
-		unlink(rerun->output);
-	if (rerun->folder.path && asprintf(&database, "%s/again.db", rerun->folder.path) >= 0)
-		unlink(database);
-	free(database);
-	if (rerun->descriptor >= 0)
-		close(rerun->descriptor);
-	if (rerun->folder.path && !rerun->folder.count)
-		run_folder_list(&rerun->folder);
-	run_folder_release(&rerun->folder, 0);
-	free(rerun->plan);
-	free(rerun->output);
-}
-
-static uint64_t hash_file(uint64_t hash, int fd)
-{
-	char bytes[65536];
-	ssize_t n;
-
-	lseek(fd, 0, SEEK_SET);
-	while ((n = read(fd, bytes, sizeof(bytes))) > 0)
-		hash = byte_hash(hash, bytes, (size_t)n);
-	return hash;
-}
-
-/* A missing file counts as empty. */
-static uint64_t hash_output(const struct rerun *rerun, const char *named)
-{
-	uint64_t hash = byte_hash(BYTE_HASH_SEED, &rerun->status, sizeof(rerun->status));
-	int fd = named ? open(named, O_RDONLY | O_CLOEXEC) : -1;
-
-	hash = hash_file(hash, rerun->descriptor);
-	if (fd < 0)
-		return hash;
-	hash = hash_file(hash, fd);
-	close(fd);
-	return hash;
-}
-
-static struct hold_plan *write_plan(const struct rerun *rerun, const struct hold_plan *plan)
-{
-	int fd = open(rerun->plan, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	struct hold_plan *mapped = MAP_FAILED;
-
-	if (fd >= 0 && write(fd, plan, sizeof(*plan)) == (ssize_t)sizeof(*plan))
-		mapped = mmap(NULL, sizeof(*plan), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (fd >= 0)
-		close(fd);
-	if (mapped != MAP_FAILED)
-		return mapped;
-	print(stderr, "cufence: cannot write '%s': %s\n", rerun->plan, strerror(errno));
-	return NULL;
 }
 
 /* --- runs --- */
@@ -131,41 +39,15 @@ static struct hold_plan *write_plan(const struct rerun *rerun, const struct hold
 static int run_again(struct request *request, struct rerun *rerun, int hold,
 	const struct run_setting *settings)
 {
-	struct run_environment environment;
-	const char *named = option(request->arguments, "--output");
-	int started = 0, rc;
+	struct rerun_request wanted = { .command = request->command,
+		.output = option(request->arguments, "--output"),
+		.sanitizer = request->program.sanitizer,
+		.simulated = is_simulated(request),
+		.hold = hold,
+		.guard = request->pair.is_host,
+		.setting = settings };
 
-	rc = run_environment_init(&environment, is_simulated(request)) ||
-		(hold && run_environment_hold(&environment)) ||
-		(request->pair.is_host && run_environment_guard(&environment));
-	environment.out = rerun->folder.path;
-	environment.output = rerun->descriptor;
-	environment.sanitizer = request->program.sanitizer;
-	environment.setting = settings;
-	if (!rc && named)
-		unlink(named);
-	if (!rc)
-		rerun->status = run_program(request->command, &environment, &started);
-	rerun->wrote = hash_output(rerun, named);
-	run_environment_release(&environment);
-	return rc || !started ? -1 : 0;
-}
-
-/* Loads the traces of a run into a database in its folder. */
-static int load_again(struct rerun *rerun, struct db *db)
-{
-	struct analyze_input input = { 0 };
-	char *path = NULL;
-	int rc;
-
-	if (run_folder_list(&rerun->folder) ||
-		asprintf(&path, "%s/again.db", rerun->folder.path) < 0)
-		return -1;
-	input.trace = rerun->folder.trace;
-	input.count = rerun->folder.count;
-	rc = store_build(path, &input) || db_open(db, path, DB_OWN);
-	free(path);
-	return rc ? -1 : 0;
+	return rerun_run(rerun, &wanted);
 }
 
 static int judge_held(struct request *request, struct rerun *rerun, const struct hold_plan *plan)
@@ -173,7 +55,7 @@ static int judge_held(struct request *request, struct rerun *rerun, const struct
 	struct db db;
 	int held = confirmation_was_held(plan), rc;
 
-	if (held && load_again(rerun, &db))
+	if (held && rerun_load(rerun, &db))
 		return -1;
 	confirmation_release(&request->result);
 	rc = confirmation_of_plan(&request->result, &request->pair, plan, held ? &db : NULL);
@@ -194,7 +76,7 @@ static int run_held(struct request *request, const char *connections, uint64_t *
 		{ CONNECTIONS, connections }, { 0 } };
 
 	if (!rc)
-		plan = write_plan(&rerun, &request->pair.plan);
+		plan = rerun_plan(&rerun, &request->pair.plan);
 	rc = !plan || run_again(request, &rerun, 1, settings);
 	*wrote = rerun.wrote;
 	rc = rc || judge_held(request, &rerun, plan);
@@ -257,7 +139,7 @@ static int watch(struct request *request)
 	struct rerun rerun;
 	struct db db;
 	int rc = rerun_open(&rerun, request->database) || run_again(request, &rerun, 0, settings) ||
-		load_again(&rerun, &db);
+		rerun_load(&rerun, &db);
 
 	if (!rc) {
 		rc = confirmation_of_run(&request->result, &request->pair, &db);
