@@ -107,7 +107,9 @@ static const struct command_option check_options[] = {
 	{ "--format", check_formats,
 		"the format of what fails (default: by the file's ending, else text)" },
 	{ "-o", "FILE", "write that to FILE instead of stdout" },
-	{ "--allow-incomplete", NULL, "accept a trace with known gaps" }, DISCLOSURE, { 0 }
+	{ "--allow-incomplete", NULL, "accept a trace with known gaps" }, DISCLOSURE,
+	{ "--shake", "N", "make the database first: run CMD, and N times shaken (cufence shake)" },
+	{ "--sim", NULL, "with --shake: run on the simulated device" }, { 0 }
 };
 
 static const struct command_option diff_options[] = {
@@ -129,6 +131,18 @@ static const struct command_option confirm_options[] = { { "--sim", NULL,
 								 "run on the simulated device" },
 	{ "--pair", NULL, "take two operations (ids of table operation), not a finding" },
 	{ "--output", "FILE", "compare this output file of the program, too" }, { 0 } };
+
+static const struct command_option shake_options[] = {
+	{ "-o", "NAME.db",
+		"the database to write (cufence.db; the previous one becomes NAME.db.old)" },
+	{ "--runs", "N", "shake it N times (10)" },
+	{ "--seed", "S", "the seed of the first run (1); the next run has the next one" },
+	{ "--check", "CMD",
+		"a shell command that gets the program's stdout: where it fails, or prints "
+		"something else than for the plain run, the output is wrong" },
+	{ "--guard-host", NULL, "report host accesses to memory that pending work uses" },
+	{ "--sim", NULL, "run on the simulated device" }, { 0 }
+};
 
 static const struct command_option stats_options[] = { { "--section",
 							       "turns|kernels|copies|calls|waits|"
@@ -221,8 +235,8 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 		EXIT_TROUBLE, 0, 1, 0 },
 	{ "report", "[NAME.db]", "print what is wrong, where, and what it costs", report_options,
 		cmd_report, EXIT_TROUBLE, 0, 1, 0 },
-	{ "check", "[NAME.db]", "exit 0 if clean, 1 with findings, 2 on failure", check_options,
-		cmd_check, EXIT_TROUBLE, 0, 1, 0 },
+	{ "check", "[NAME.db] [-- CMD...]", "exit 0 if clean, 1 with findings, 2 on failure",
+		check_options, cmd_check, EXIT_TROUBLE, 0, -1, 0 },
 	{ "diff", "BEFORE.db... [--] AFTER.db...", "what changed: times, memory, findings",
 		diff_options, cmd_diff, EXIT_TROUBLE, 2, -1, 0 },
 	{ "merge", "OUT.db RANK.db...", "the databases or traces of many ranks in one: who differs",
@@ -239,6 +253,8 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 	{ "confirm", "[NAME.db] FINDING|OP1 OP2 -- CMD...",
 		"run again with one operation held, to prove a race", confirm_options, cmd_confirm,
 		EXIT_TROUBLE, 2, -1, 0 },
+	{ "shake", "-- CMD...", "run several times with streams held at random: is the order luck?",
+		shake_options, cmd_shake, EXIT_TROUBLE, 1, -1, 1 },
 	{ "dump", "TRACE", "print a trace as text", dump_options, cmd_dump, EXIT_TROUBLE, 1, 1, 0 },
 	{ "undump", "TEXT", "make a trace from text (\"-\": stdin)", undump_options, cmd_undump,
 		EXIT_TROUBLE, 1, 1, 0 },
