@@ -103,7 +103,7 @@ SEES_sim/cupti := trace machine sim
 SEES_probe := kernels
 # The rooms of the analyzer, lower ones first.  Each names those whose headers it may use.
 ROOMS := containers terminal store model symbols names load load/graphs calls_in_order order kernel_access access hazard evidence waits needs account replay \
-	rules passes report ranks stats html check export confirm watch control cli trial sessions
+	rules passes report ranks stats html check export confirm watch control cli rerun sessions
 rooms = $(addprefix analyzer/,$1)
 SEES_analyzer/containers := trace
 SEES_analyzer/terminal := trace
@@ -138,9 +138,9 @@ SEES_analyzer/confirm := trace $(call rooms,containers terminal store model name
 SEES_analyzer/watch := trace $(call rooms,containers terminal store)
 SEES_analyzer/control := trace $(call rooms,containers)
 SEES_analyzer/cli := trace analyzer $(READERS) $(call rooms,containers terminal store model symbols names calls_in_order order kernel_access evidence rules \
-	report ranks stats check export confirm watch control)
-SEES_analyzer/trial := trace analyzer $(call rooms,containers terminal store model names rules confirm watch cli)
+	report ranks stats check export watch control)
 SEES_analyzer/sessions := trace analyzer $(READERS) $(call rooms,containers terminal store model names kernel_access rules report stats check export control cli)
+SEES_analyzer/rerun := trace analyzer $(call rooms,containers terminal store model names rules report export confirm watch control cli)
 SEES_tests := tests/unit trace machine $(READERS) preload preload/sites cupti analyzer $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti analyzer $(addprefix analyzer/,$(ROOMS))
 # For a source file: its folder, and the folders that this one sees.
@@ -510,7 +510,7 @@ HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/he
 	$O/tests/helpers/nvml/libnvidia-ml.so.1 \
 	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so) \
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/unwinds/libgcc_s.so.1 $O/tests/helpers/every/libcuda.so.1)
-CU_HELPERS := $(addprefix $O/tests/helpers/,separate separate_simstatic last_act host_functions dots nccl_calls)
+CU_HELPERS := $(addprefix $O/tests/helpers/,separate separate_simstatic last_act host_functions dots nccl_calls lucky)
 tests: $(HELPERS) $(if $(cuda),$(CU_HELPERS))
 # For what another compiler has to say: all C that is built, of the tests no programs.
 .PHONY: compiled
@@ -570,13 +570,14 @@ $O/tests/helpers/separate: $(SEPARATE_OBJ)
 $O/tests/helpers/separate_simstatic: $(SEPARATE_OBJ) $O/sim/libcudart_sim.a
 	$Q$(LINK_APP) -ldl -lpthread
 
-$(addprefix $(CUDA_O)/obj/tests/,last_act.o host_functions.o dots.o nccl_calls.o): $(CUDA_O)/obj/tests/%.o: tests/helpers/%.cu $(HOST)/host.h.gch
+$(addprefix $(CUDA_O)/obj/tests/,last_act.o host_functions.o dots.o nccl_calls.o lucky.o): $(CUDA_O)/obj/tests/%.o: tests/helpers/%.cu $(HOST)/host.h.gch
 	$(call compile_cu,)
 $O/tests/helpers/dots: $O/tests/helpers/cublas/libcublas.so.13
 $O/tests/helpers/dots: LINK_LIBS := -L$O/tests/helpers/cublas -l:libcublas.so.13
+$O/tests/helpers/lucky: $(KERNEL_OBJ)
 $O/tests/helpers/nccl_calls: $(KERNEL_OBJ) $O/testapps/libnccl.so.2
 $O/tests/helpers/nccl_calls: LINK_LIBS := -L$O/testapps -l:libnccl.so.2 -Wl,-rpath,'$$ORIGIN/../../testapps' -ldl
-$(addprefix $O/tests/helpers/,last_act host_functions dots nccl_calls): $O/tests/helpers/%: $(CUDA_O)/obj/tests/%.o
+$(addprefix $O/tests/helpers/,last_act host_functions dots nccl_calls lucky): $O/tests/helpers/%: $(CUDA_O)/obj/tests/%.o
 	$Q$(LINK_APP) $(LINK_LIBS) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 
 # Programs of other shapes, for tests/gpu/coverage on real hardware.

@@ -13,12 +13,11 @@
 #include "hold_internal.h"
 #include "system.h"
 
-#define SITES 65536 /* ids are smaller (preload/sites/site.c) */
 enum { AT_PRODUCER = 1, AT_CONSUMER = 2 };
 
 static struct hold_plan *plan;
 static const struct hold_recorder *recorder;
-static _Atomic uint8_t at[SITES]; /* which of the plan's two places the site is */
+static _Atomic uint8_t at[HOLD_SITES]; /* which of the plan's two places the site is */
 
 /* Calls made by this thread, in this process. */
 static __thread struct {
@@ -70,7 +69,7 @@ static struct hold_try *find_consumer(uint32_t ordinal, uint32_t number)
 
 static void find(struct held_call *call)
 {
-	unsigned places = at[recorder->site() % SITES];
+	unsigned places = at[recorder->site() % HOLD_SITES];
 	struct hold_try *try;
 
 	if (!places)
@@ -96,7 +95,8 @@ void hold_before(struct held_call *call)
 	if (!plan)
 		return;
 	if (stream_is_held()) {
-		if (covers_call(call))
+		/* In a shaken run the thread waits: that may be what another one relies on. */
+		if (!plan->actions && covers_call(call))
 			stream_let_go(0);
 		covers_follow(call);
 	}
@@ -104,13 +104,21 @@ void hold_before(struct held_call *call)
 		stream_let_go(1);
 	if (call->kind == KIND_STREAM_DESTROY)
 		stream_forget(call->stream);
-	find(call);
+	if (plan->actions)
+		shake_before(call, recorder->site());
+	else
+		find(call);
 }
 
 void hold_after(const struct held_call *call, int succeeded)
 {
 	if (call->consumes && succeeded)
 		stream_consumed(call->consumes, hold_stream(call));
+}
+
+int hold_answer(const struct held_call *call, int result)
+{
+	return plan && plan->actions ? shake_answer(call, result) : result;
 }
 
 /* --- called by the recorder --- */
@@ -136,9 +144,11 @@ static const char *start(const struct hold_recorder *given, const char *path)
 		return "its plan cannot be read";
 	recorder = given;
 	obstacle = stream_start(given, mapped);
-	if (!obstacle)
-		plan = mapped;
-	return obstacle;
+	if (obstacle)
+		return obstacle;
+	shake_start(mapped);
+	plan = mapped;
+	return NULL;
 }
 
 static void new_site(uint32_t id, const uint64_t *address, unsigned count)
@@ -148,7 +158,11 @@ static void new_site(uint32_t id, const uint64_t *address, unsigned count)
 	for (unsigned i = 0; i < count; i++)
 		if (!i || address[i] != address[i - 1])
 			place = recorder->place_add(place, address[i]);
-	if (id < SITES)
+	if (id >= HOLD_SITES)
+		return;
+	if (plan->actions)
+		shake_site(id, place);
+	else
 		at[id] = (place == plan->producer.place ? AT_PRODUCER : 0) |
 			(place == plan->consumer.place ? AT_CONSUMER : 0);
 }
@@ -158,7 +172,7 @@ static void note_access(uint32_t site, enum call_id call)
 {
 	struct hold_try *try;
 
-	if (!(at[site % SITES] & AT_CONSUMER) || call != plan->consumer.call)
+	if (!(at[site % HOLD_SITES] & AT_CONSUMER) || call != plan->consumer.call)
 		return;
 	if (made.process != process)
 		made = (__typeof__(made)){ .process = process };
@@ -172,6 +186,7 @@ static void child(void)
 	plan = NULL;
 	process++;
 	memset(at, 0, sizeof(at));
+	shake_child();
 	stream_child();
 }
 

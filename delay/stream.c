@@ -57,7 +57,7 @@ static struct {
 	_Atomic uint64_t stream;        /* the held one, 0: none */
 	CUcontext context;              /* of the held stream, if it is a default stream */
 	int thread;                     /* of the held stream, if it is a per-thread one */
-	uint64_t until;                 /* end of the hold, ns */
+	uint64_t since, until;          /* begin and end of the hold, ns */
 	uint64_t consumers[HOLD_TRIES]; /* streams, 0: not submitted yet, or the host */
 } held = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -107,6 +107,7 @@ static void release(void)
 		try->state = HOLD_DONE;
 	}
 	memset(held.consumers, 0, sizeof(held.consumers));
+	held.plan->spent += now_ns() - held.since;
 	held.stream = 0;
 	held.words->go = held.number;
 	held.over = held.number;
@@ -117,7 +118,7 @@ static int all_have_come(void)
 	for (uint32_t i = 0; i < held.plan->count; i++)
 		if (held.plan->tries[i].state == HOLD_HELD && !held.words->done[i])
 			return 0;
-	return 1;
+	return held.plan->count > 0;
 }
 
 static void *watch(void *unused)
@@ -203,52 +204,68 @@ static CUresult submit_word(CUstream stream, const _Atomic uint32_t *word)
 	return driver.set_words(device_word(word), 1, 1, stream);
 }
 
-static void refuse(struct hold_try *try, CUresult result)
-{
-	try->error = (uint32_t)result;
-	try->state = HOLD_REFUSED;
-}
-
-static void begin(struct hold_try *try, uint64_t stream)
+/* Returns HOLD_HELD, or why not; result: of the driver. */
+static enum hold_state begin(uint64_t stream, uint64_t ns, CUresult *result)
 {
 	CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
 	unsigned flags = 0;
-	CUresult result = driver.is_capturing((CUstream)stream, &capture);
 
-	if (result != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE) {
-		try->state = HOLD_CAPTURED;
-		return;
-	}
+	*result = driver.is_capturing((CUstream)stream, &capture);
+	if (*result != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE)
+		return HOLD_CAPTURED;
 	/* Memory cannot be allocated while another stream is being captured. */
-	result = held.recorder->captures() && !held.words ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-							  : allocate_words();
-	if (result == CUDA_SUCCESS)
-		result = submit_wait((CUstream)stream, held.number + 1);
-	if (result != CUDA_SUCCESS) {
-		refuse(try, result);
-		return;
-	}
+	*result = held.recorder->captures() && !held.words ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+							   : allocate_words();
+	if (*result == CUDA_SUCCESS)
+		*result = submit_wait((CUstream)stream, held.number + 1);
+	if (*result != CUDA_SUCCESS)
+		return HOLD_REFUSED;
 	held.number++;
 	if (stream <= STREAM_PER_THREAD || driver.get_flags((CUstream)stream, &flags))
 		flags = 0;
 	driver.current_context(&held.context);
 	held.thread = (int)syscall(SYS_gettid);
-	held.until = now_ns() + held.plan->timeout;
+	held.since = now_ns();
+	held.until = held.since + ns;
 	covers_begin(stream, flags & CU_STREAM_NON_BLOCKING);
-	try->state = HOLD_HELD;
 	held.stream = stream;
+	return HOLD_HELD;
 }
 
 void stream_hold(struct hold_try *try, uint64_t stream)
 {
+	CUresult result;
+
 	pthread_mutex_lock(&held.lock);
 	held.recorder->own_begin();
-	if (!held.stream)
-		begin(try, stream);
-	else
+	if (held.stream) {
 		try->state = is_held(stream) ? HOLD_HELD : HOLD_CROWDED;
+	} else {
+		try->state = begin(stream, held.plan->timeout, &result);
+		if (try->state == HOLD_REFUSED)
+			try->error = (uint32_t)result;
+	}
 	held.recorder->own_end();
 	pthread_mutex_unlock(&held.lock);
+}
+
+enum hold_state stream_shake(uint64_t stream, uint64_t ns)
+{
+	enum hold_state state = HOLD_CROWDED;
+	uint64_t spent;
+	CUresult result;
+
+	pthread_mutex_lock(&held.lock);
+	held.recorder->own_begin();
+	spent = held.plan->spent;
+	if (spent + LOOK_NS > held.plan->budget)
+		state = HOLD_SPENT;
+	else if (!held.stream)
+		state = begin(stream,
+			ns < held.plan->budget - spent ? ns : held.plan->budget - spent, &result);
+	held.recorder->own_end();
+	pthread_mutex_unlock(&held.lock);
+	return state;
 }
 
 void stream_consumed(struct hold_try *try, uint64_t stream)

@@ -34,7 +34,9 @@ enum { VARIANTS = 2 };
 		fields hold_before(&call); \
 		result = real_##name args; \
 		hold_after(&call, result == CUDA_SUCCESS); \
-		return result; \
+		return kind_has(which, K_POLLS) || kind_waits(which) != WAITS_NOTHING \
+			? (CUresult)hold_answer(&call, (int)result) \
+			: result; \
 	}
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
 	WRAPPER(symbol, CALL_##symbol, 0, params, args, fields, kind)

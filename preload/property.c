@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hold_plan.h"
 #include "shim.h"
 #include "system.h"
 
@@ -18,7 +19,7 @@ static const char *const names[] = {
 	"CUDA_DEVICE_WAITS_ON_EXCEPTION", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF",
 	"PYTORCH_NO_CUDA_MEMORY_CACHING", "TORCH_NCCL_BLOCKING_WAIT", "NCCL_LAUNCH_MODE",
 	"NCCL_P2P_DISABLE", "XLA_FLAGS", "XLA_PYTHON_CLIENT_ALLOCATOR",
-	"XLA_PYTHON_CLIENT_PREALLOCATE",
+	"XLA_PYTHON_CLIENT_PREALLOCATE", SHAKEN_PROPERTY,
 };
 /* clang-format on */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of "cufence confirm" to libcufence-hold.so and their results, in a file that both map.
+ * Requests of "cufence confirm" and "cufence shake" to libcufence-hold.so and their results, in a
+ * file that both map.
  * A call is identified across runs by its function, its call path, and its ordinal among the calls
  * of that function from that path by its thread.  Address space layout does not change these.
  */
@@ -12,8 +13,10 @@
 
 #include "byte_hash.h"
 
-#define HOLD_MAGIC UINT64_C(0x32646c6f68667563) /* "cufhold2" */
+#define HOLD_MAGIC UINT64_C(0x33646c6f68667563) /* "cufhold3" */
 #define HOLD_TRIES 12                           /* maximum per run */
+#define SHAKEN_PROPERTY "CUFENCE_SHAKE" /* of a shaken process, and its variable: the seed */
+#define SHAKE_ACTIONS 32                /* likewise */
 
 enum hold_state {
 	HOLD_WAITING, /* the producer was not called */
@@ -22,6 +25,7 @@ enum hold_state {
 	HOLD_CROWDED,  /* not delayed: another stream was being delayed */
 	HOLD_CAPTURED, /* not delayed: its stream was being captured */
 	HOLD_REFUSED,  /* not delayed: the driver refused */
+	HOLD_SPENT,    /* not delayed: the time of all holds was spent */
 };
 
 /* Calls of one function from one call path. */
@@ -43,6 +47,19 @@ struct hold_try {
 	uint32_t producer_thread, consumer_thread, consumed;
 };
 
+/*
+ * What "cufence shake" does at one call: the stream is delayed before it, or queries are answered
+ * CUDA_ERROR_NOT_READY from it on, where the program cannot know better.
+ */
+struct shake_action {
+	struct hold_place place;
+	uint32_t ordinal;       /* among the calls of its thread at that place, from 1 */
+	uint32_t answers;       /* so many queries at most; 0: the stream is delayed */
+	uint64_t ns;            /* maximum delay */
+	_Atomic uint32_t state; /* enum hold_state; of queries: HOLD_HELD once one was answered */
+	_Atomic uint32_t given; /* answers */
+};
+
 struct hold_plan {
 	uint64_t magic;
 	uint64_t timeout; /* maximum delay of a stream, ns */
@@ -50,6 +67,11 @@ struct hold_plan {
 	uint32_t same_thread; /* 1: one thread makes both calls */
 	struct hold_place producer, consumer;
 	struct hold_try tries[HOLD_TRIES];
+	uint64_t budget;        /* maximum of all delays of a shaken run together, ns */
+	_Atomic uint64_t spent; /* so far */
+	uint32_t actions;       /* 0: the run is not shaken */
+	uint32_t unused;
+	struct shake_action action[SHAKE_ACTIONS];
 };
 
 /*

@@ -193,6 +193,33 @@ static int check_gate(const struct arguments *arguments, const struct format *fo
 	return forbid ? forbidden_check_list(forbid) : 0;
 }
 
+/* With --shake the operands are those before "--", and a command. */
+static const char *database_of(const struct arguments *arguments)
+{
+	return arguments->separator ? database_operand(arguments) : "cufence.db";
+}
+
+/* Makes the database if --shake asks for it: 0, or -1 after a message. */
+static int check_shaken(const struct arguments *arguments)
+{
+	int at = arguments->separator < 0 ? arguments->count : arguments->separator;
+	const char *shake = option(arguments, "--shake");
+
+	if (at > 1) {
+		print(stderr, "cufence check: one database, not '%s', too\n",
+			arguments->operand[1]);
+		return -1;
+	}
+	if (!shake && at == arguments->count && !option(arguments, "--sim"))
+		return 0;
+	if (shake && at < arguments->count)
+		return shake_for_check(arguments, database_of(arguments), arguments->operand + at);
+	fputs(shake ? "cufence check: --shake needs the command to run: add -- CMD...\n"
+		    : "cufence check: a command and --sim are for --shake only\n",
+		stderr);
+	return -1;
+}
+
 /* An output must not overwrite the database. */
 static int check_outputs(const struct arguments *arguments)
 {
@@ -201,7 +228,7 @@ static int check_outputs(const struct arguments *arguments)
 	for (int i = 0; i < 2; i++) {
 		const char *path = option(arguments, outputs[i]);
 
-		if (path && is_same_file(path, database_operand(arguments))) {
+		if (path && is_same_file(path, database_of(arguments))) {
 			print(stderr, "cufence check: '%s' is the database: name another file\n",
 				path);
 			return -1;
@@ -224,7 +251,8 @@ int cmd_check(const struct arguments *arguments)
 	if (!format || check_gate(arguments, format) || verdict_check_list(wanted.list) ||
 		check_outputs(arguments) ||
 		parse_cost(option(arguments, "--max-cost"), &wanted.most) ||
-		db_open(&db, database_operand(arguments),
+		check_shaken(arguments) ||
+		db_open(&db, database_of(arguments),
 			option(arguments, "--forbid") ? DB_FOLLOW : DB_READ))
 		return EXIT_TROUBLE;
 	status = disclose(&db, request_disclosure(arguments))

@@ -65,6 +65,7 @@ int cmd_analyze(const struct arguments *arguments);
 int cmd_report(const struct arguments *arguments);
 int cmd_confirm(const struct arguments *arguments);
 int cmd_try(const struct arguments *arguments);
+int cmd_shake(const struct arguments *arguments);
 int cmd_why(const struct arguments *arguments);
 int cmd_stats(const struct arguments *arguments);
 int cmd_query(const struct arguments *arguments);
@@ -85,6 +86,12 @@ int cmd_snapshot(const struct arguments *arguments);
 int cmd_why_stuck(const struct arguments *arguments);
 int cmd_watch(const struct arguments *arguments);
 int cmd_collect(const struct arguments *arguments);
+
+/*
+ * Makes the database from shaken runs of the command, as many as --shake says.  0, or -1 after a
+ * message.
+ */
+int shake_for_check(const struct arguments *arguments, const char *database, char **command);
 
 /* Exit status of a failure, in commands that use 0 and 1 for results. */
 #define EXIT_TROUBLE 2

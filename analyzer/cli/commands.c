@@ -107,7 +107,9 @@ static const struct command_option check_options[] = {
 	{ "--format", check_formats,
 		"the format of what fails (default: by the file's ending, else text)" },
 	{ "-o", "FILE", "write that to FILE instead of stdout" },
-	{ "--allow-incomplete", NULL, "accept a trace with known gaps" }, DISCLOSURE, { 0 }
+	{ "--allow-incomplete", NULL, "accept a trace with known gaps" }, DISCLOSURE,
+	{ "--shake", "N", "make the database first: run CMD, and N times shaken (cufence shake)" },
+	{ "--sim", NULL, "with --shake: run on the simulated device" }, { 0 }
 };
 
 static const struct command_option diff_options[] = {
@@ -137,6 +139,18 @@ static const struct command_option try_options[] = { { "--all", NULL,
 	{ "--check", "COMMAND",
 		"run it after each run: its output and exit status are compared, too" },
 	{ "--sim", NULL, "run on the simulated device" }, { 0 } };
+
+static const struct command_option shake_options[] = {
+	{ "-o", "NAME.db",
+		"the database to write (cufence.db; the previous one becomes NAME.db.old)" },
+	{ "--runs", "N", "shake it N times (10)" },
+	{ "--seed", "S", "the seed of the first run (1); the next run has the next one" },
+	{ "--check", "CMD",
+		"a shell command that gets the program's stdout: where it fails, or prints "
+		"something else than for the plain run, the output is wrong" },
+	{ "--guard-host", NULL, "report host accesses to memory that pending work uses" },
+	{ "--sim", NULL, "run on the simulated device" }, { 0 }
+};
 
 static const struct command_option stats_options[] = { { "--section",
 							       "turns|kernels|copies|calls|waits|"
@@ -229,8 +243,8 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 		EXIT_TROUBLE, 0, 1, 0 },
 	{ "report", "[NAME.db]", "print what is wrong, where, and what it costs", report_options,
 		cmd_report, EXIT_TROUBLE, 0, 1, 0 },
-	{ "check", "[NAME.db]", "exit 0 if clean, 1 with findings, 2 on failure", check_options,
-		cmd_check, EXIT_TROUBLE, 0, 1, 0 },
+	{ "check", "[NAME.db] [-- CMD...]", "exit 0 if clean, 1 with findings, 2 on failure",
+		check_options, cmd_check, EXIT_TROUBLE, 0, -1, 0 },
 	{ "diff", "BEFORE.db... [--] AFTER.db...", "what changed: times, memory, findings",
 		diff_options, cmd_diff, EXIT_TROUBLE, 2, -1, 0 },
 	{ "merge", "OUT.db RANK.db...", "the databases or traces of many ranks in one: who differs",
@@ -250,6 +264,8 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 	{ "try", "[NAME.db] FINDING,... -- CMD...",
 		"run again with the fix applied and without: what does it save?", try_options,
 		cmd_try, EXIT_TROUBLE, 1, -1, 0 },
+	{ "shake", "-- CMD...", "run several times with streams held at random: is the order luck?",
+		shake_options, cmd_shake, EXIT_TROUBLE, 1, -1, 1 },
 	{ "dump", "TRACE", "print a trace as text", dump_options, cmd_dump, EXIT_TROUBLE, 1, 1, 0 },
 	{ "undump", "TEXT", "make a trace from text (\"-\": stdin)", undump_options, cmd_undump,
 		EXIT_TROUBLE, 1, 1, 0 },

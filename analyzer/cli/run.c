@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "print.h"
@@ -248,18 +249,23 @@ __attribute__((noreturn)) static void become(char **argv, const struct run_envir
 static int wait_for(pid_t child, const struct run_environment *environment)
 {
 	struct timespec tenth = { 0, 100000000 };
+	int awake = environment->look || environment->most;
+	time_t end = time(NULL) + (time_t)environment->most;
 	sigset_t ended;
 	pid_t got;
 	int status;
 
 	sigemptyset(&ended);
 	sigaddset(&ended, SIGCHLD);
-	while (!(got = waitpid(child, &status, environment->look ? WNOHANG : 0)) ||
+	while (!(got = waitpid(child, &status, awake ? WNOHANG : 0)) ||
 		(got < 0 && errno == EINTR)) {
-		if (!environment->look)
+		if (!awake)
 			continue;
 		sigtimedwait(&ended, NULL, &tenth);
-		environment->look(environment->argument, interrupts);
+		if (environment->look)
+			environment->look(environment->argument, interrupts);
+		if (environment->most && time(NULL) > end)
+			kill(child, SIGKILL);
 	}
 	if (got < 0)
 		return RUN_FAILED;

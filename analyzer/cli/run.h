@@ -66,6 +66,7 @@ struct run_environment {
 	/* Called ten times a second while the program runs; interrupts: Ctrl-Cs so far; or NULL */
 	void (*look)(void *argument, int interrupts);
 	void *argument;
+	unsigned most; /* the program is killed after so many seconds; 0: never */
 	const struct run_setting *setting; /* ends with name NULL; values NULL: left alone */
 };
 

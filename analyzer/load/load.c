@@ -142,7 +142,7 @@ static int insert_losses(struct loader *loader)
 		insert_number(loader, COUNT_EMPTY_WINDOWS) ||
 		insert_number(loader, COUNT_TURN_WINDOWS) || insert_damage(loader) ||
 		insert_failure(loader) || loader_insert_loss(loader, "unusable", unusable) ||
-		loader_insert_loss(loader, "host_only", host_only) ||
+		loader_insert_loss(loader, loader->p.shaken ? "shaken" : "host_only", host_only) ||
 		loader_insert_loss(loader, "older_graphs", header->counter[COUNT_OLDER_GRAPHS]) ||
 		loader_insert_loss(loader, "aliases_left_out", loader_twins_left_out(&loader->p)) ||
 		loader_insert_loss(loader, "clock_estimated", loader->p.clock.estimated) ||

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "demangle.h"
+#include "hold_plan.h"
 #include "memory.h"
 #include "print.h"
 
@@ -327,6 +328,7 @@ static int insert_property(struct loader *loader, const struct property_record *
 			ROW(device_attribute, loader->process, ordinal, cell_text(name + at),
 				strtoll(text, NULL, 10)));
 	loader_note_rank(loader, property);
+	loader->p.shaken |= !strcmp(name, SHAKEN_PROPERTY);
 	return db_add(loader->db,
 		ROW(property, loader->process, cell_bytes(property->data, property->name_length),
 			cell_bytes(value, property->value_length)));

@@ -225,6 +225,7 @@ struct loaded_process {
 	struct sparse_words
 		overlaps;      /* correlation -> how its operations may overlap with others */
 	struct map impossible; /* place of an operation -> its latest possible end, CLOCK_NONE */
+	int shaken;            /* streams were held back at random, see shake_plan.h */
 	uint64_t late_ends;    /* operations whose end was impossible */
 	uint64_t lost_times;   /* ... and whose start, too */
 };

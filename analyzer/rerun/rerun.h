@@ -22,6 +22,7 @@ struct rerun_request {
 	const char *output;  /* a file that the program writes, compared too; or NULL */
 	const char
 		*check; /* a shell's command, run after it: its output and status count; or NULL */
+	unsigned most; /* seconds after which it is killed, 0: never */
 	const struct run_setting *setting; /* added to the recorder's environment */
 };
 
@@ -40,7 +41,10 @@ void rerun_close(struct rerun *rerun);
 /* Writes the plan of the library and maps it: to be unmapped.  NULL after a message. */
 void *rerun_plan(const struct rerun *rerun, const void *plan, size_t bytes);
 
-/* Runs the program to its end: 0, or -1 after a message if it could not be started. */
+/*
+ * Runs the program to its end, and lists its traces: 0, or -1 after a message if it could not be
+ * started.
+ */
 int rerun_program(struct rerun *rerun, const struct rerun_request *request);
 
 /* Loads and analyzes its traces into a database in its folder, opened for access; as db_open(). */

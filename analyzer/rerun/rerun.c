@@ -113,6 +113,7 @@ int rerun_program(struct rerun *rerun, const struct rerun_request *request)
 	environment.out = rerun->folder.path;
 	environment.output = rerun->descriptor;
 	environment.sanitizer = request->sanitizer;
+	environment.most = request->most;
 	environment.setting = request->setting;
 	if (!rc && request->output)
 		unlink(request->output);
@@ -120,20 +121,17 @@ int rerun_program(struct rerun *rerun, const struct rerun_request *request)
 		rerun->status = run_program(request->command, &environment, &started);
 	rerun->wrote = hash_output(rerun, request);
 	run_environment_release(&environment);
-	return rc || !started ? -1 : 0;
+	return rc || !started || run_folder_list(&rerun->folder) ? -1 : 0;
 }
 
 int rerun_load(struct rerun *rerun, struct db *db, enum db_access access)
 {
-	struct analyze_input input = { 0 };
+	struct analyze_input input = { .trace = rerun->folder.trace, .count = rerun->folder.count };
 	char *path = NULL;
 	int rc;
 
-	if (run_folder_list(&rerun->folder) ||
-		asprintf(&path, "%s/again.db", rerun->folder.path) < 0)
+	if (asprintf(&path, "%s/again.db", rerun->folder.path) < 0)
 		return -1;
-	input.trace = rerun->folder.trace;
-	input.count = rerun->folder.count;
 	rc = store_build(path, &input) || db_open(db, path, access);
 	free(path);
 	return rc ? -1 : 0;
