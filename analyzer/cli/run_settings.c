@@ -70,6 +70,8 @@ static int is_known(const char *name, size_t length)
 		"DISABLE",
 		"DEBUGINFO_PATH",
 		"LIB",
+		"FIX",
+		"SHAKE",
 	};
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)

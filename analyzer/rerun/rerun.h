@@ -22,7 +22,7 @@ struct rerun_request {
 	const char *output;  /* a file that the program writes, compared too; or NULL */
 	const char
 		*check; /* a shell's command, run after it: its output and status count; or NULL */
-	unsigned most; /* seconds after which it is killed, 0: never */
+	unsigned most;  /* seconds after which it is killed, 0: never */
 	const struct run_setting *setting; /* added to the recorder's environment */
 };
 

@@ -215,7 +215,8 @@ static int make_plain(struct shake *shake)
 			stderr);
 		return -1;
 	}
-	if (judge_output(shake, &shake->plain, &shake->checked) || rerun_load(&shake->plain, &db, DB_OWN))
+	if (judge_output(shake, &shake->plain, &shake->checked) ||
+		rerun_load(&shake->plain, &db, DB_OWN))
 		return -1;
 	rc = shake_calls_read(&shake->calls, &db) || add_races(shake, &db, NULL) ? -1 : 0;
 	db_close(&db);

@@ -67,6 +67,10 @@ char *output_target(const char *path)
 	}
 	if (at && trusted)
 		return at;
+	if (!at) {
+		print(stderr, "cufence: out of memory\n");
+		return NULL;
+	}
 	print(stderr,
 		"cufence: '%s' is another user's symbolic link, in a folder that all may "
 		"write to; use -o to write elsewhere\n",
