@@ -8,7 +8,16 @@
 enum { VARIANTS = 2 };
 
 /* clang-format off */
-/* Graph nodes and images are not treated. */
+/*
+ * Graph nodes, images, textures and copies of several dimensions are not treated, and the
+ * recorder's functions that read their parameters are not in this library.
+ */
+#define copy_2d(...) 0
+#define copy_3d(...) 0
+#define set_node(...) 0
+#define resource_array(resource) 0
+#define resource_bytes(resource) 0
+#define resource_ptr(resource) 0
 #define node_field(node, field) 0
 #define image_note(image) 0
 #define image_note_file(name) 0

@@ -26,7 +26,7 @@ static char *map_file(const struct scratch *scratch)
 
 static void wait_until_at_most(size_t bytes)
 {
-	for (int i = 0; i < 500 && resident_bytes() > bytes; i++)
+	for (int i = 0; i < 3000 && resident_bytes() > bytes; i++)
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	assert_in_range(resident_bytes(), 0, bytes);
 }
