@@ -27,8 +27,10 @@ static NOINLINE void compute(float *data)
 static void work(float *data, pthread_barrier_t *barrier)
 {
 	start_together(barrier);
-	for (int i = 0; i < STEPS; i++)
+	for (int i = 0; i < STEPS; i++) {
+		pthread_barrier_wait(barrier);
 		compute(data);
+	}
 	CHECK(cudaStreamSynchronize(stream_of_thread()));
 }
 
