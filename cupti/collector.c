@@ -311,6 +311,8 @@ static void end_flush(void)
 /* Call between those two.  Operations that have ended are delivered by the first flush. */
 static void flush_all(void)
 {
+	if (!shim.device_clock)
+		return;
 	collector.api.cuptiActivityFlushAll(0);
 	collector.forced = 1;
 	collector.api.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -328,7 +330,7 @@ static void deliver(int asked)
 	if (!collector.ended && asked) {
 		flush_all();
 		clock_calibrate(thread, 100);
-	} else if (!collector.ended) {
+	} else if (!collector.ended && shim.device_clock) {
 		collector.api.cuptiActivityFlushAll(0);
 	}
 	end_flush();
@@ -389,10 +391,7 @@ void collector_start(void)
 			start_flusher();
 	} else {
 		start(thread);
-		/*
-		 * Enabled while outside a window, too: the first call may be slow once there is a
-		 * context.
-		 */
+		/* Enabled outside, too: the first call may be slow once there is a context. */
 		if (shim.outside)
 			collector_window(0);
 	}

@@ -63,6 +63,8 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id, unsigne
 	errno = saved;
 	if (thread->busy || !shim_start())
 		return 0;
+	if (thread->known != shim.generation)
+		gate_know(thread);
 	if (shim.outside) {
 		if (!(flags & FRAME_HOST))
 			gate_enter(thread, frame);
@@ -306,9 +308,11 @@ static inline void end(struct thread_state *thread, const struct call_frame *fra
 		end_seldom(thread, now, result);
 }
 
-/* The end of an outermost call also ends calls left inside it. */
+/* The end of an outermost call also ends calls left inside it.  Busy first: see gate.h. */
 static inline void leave(struct thread_state *thread, const struct call_frame *frame)
 {
+	thread->busy = (uintptr_t)frame;
+	atomic_signal_fence(memory_order_release);
 	thread->depth = frame->flags & CALL_NESTED ? thread->depth - 1 : 0;
 	if (UNLIKELY(thread->inside) && !thread->depth)
 		gate_leave(thread, thread->outermost & ~(uintptr_t)1);
@@ -346,7 +350,6 @@ HOT void frame_end(struct call_frame *frame, int result, const uint64_t *field, 
 		thread->polled = 0;
 		thread->armed = frame->flags & FRAME_WAITS;
 	}
-	thread->busy = (uintptr_t)frame;
 	if (!(frame->flags & FRAME_SELDOM) || !count_quick(frame, now, result))
 		write_call(thread, frame, now, result, field, count);
 	end(thread, frame, now, result);
@@ -559,7 +562,6 @@ static NOINLINE void record_poll(struct call_frame *frame, int result, const uin
 	struct thread_state *thread = frame->thread;
 	uint64_t now = clock_read();
 
-	thread->busy = (uintptr_t)frame;
 	clear(frame);
 	/* A query's result does not depend on the context, so it is not queried. */
 	frame->context = 0;
@@ -589,8 +591,9 @@ HOT void poll_end(struct call_frame *frame, int result, const uint64_t *field, u
 	polling = thread->polled && (result == 0 || result == RESULT_NOT_READY || !frame->enter);
 	/* A loop of queries is one record a second, and looks at windows as often. */
 	if (polling && frame->enter < next_tick() + shim.calibration_ticks &&
-		count_poll(thread, frame, result))
+		count_poll(thread, frame, result)) {
 		thread->correlation = frame->outer_correlation;
-	else
+		thread->busy = 0;
+	} else
 		record_poll(frame, result, field, count, polling);
 }

@@ -33,7 +33,7 @@ static void unlock(void)
 	atomic_store_explicit(&gate.lock, 0, memory_order_release);
 }
 
-static void know(struct thread_state *thread)
+void gate_know(struct thread_state *thread)
 {
 	unsigned place = 0;
 
@@ -68,8 +68,6 @@ void gate_enter(struct thread_state *thread, uintptr_t frame)
 {
 	int saved = errno;
 
-	if (thread->known != shim.generation)
-		know(thread);
 	if (!thread->depth &&
 		(!thread->inside ||
 			(frame >= thread->inside && frame_was_left(thread->inside, frame))))

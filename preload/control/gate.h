@@ -23,6 +23,12 @@ int gate_close(uint32_t ms);
 void gate_open(void);
 
 /*
+ * Call once for each thread before its first call is recorded or enters: what the gate does not
+ * know it does not wait for.
+ */
+void gate_know(struct thread_state *thread);
+
+/*
  * An unrecorded call begins, or one that is recorded outside of windows; frame: its wrapper's
  * frame address.
  */

@@ -35,6 +35,8 @@ run=${started[-1]}
 turns 20
 same "ps: paused from the start" "paused 0" "$(state)"
 pid=$(server_pid)
+"$cufence" why-stuck "$pid" >said 2>&1 # what CUPTI holds is asked for
+same "why-stuck: before CUPTI was opened" "paused 0" "$(state)"
 has "ps: its command" "$server\$" "$("$cufence" ps)"
 trace=$(ls "$tmp"/run.db.traces-*/*.cft)
 before=$(stat -c %b "$trace")
