@@ -125,7 +125,7 @@ void shake_before(struct held_call *call, uint32_t site)
 {
 	follow(call);
 	call->shakes = at[site % HOLD_SITES];
-	for (uint32_t i = 0; call->shakes >> i && i < SHAKE_ACTIONS; i++) {
+	for (uint32_t i = 0; i < SHAKE_ACTIONS && call->shakes >> i; i++) {
 		struct shake_action *action = &plan->action[i];
 
 		if (call->shakes >> i & 1 && action->place.call == (uint32_t)call->id &&

@@ -20,6 +20,9 @@
 #define SMALL_STACK 16384 /* bytes; a frame of the kernel's takes 3 KiB, with AMX 11 */
 #define HANDLER_DEPTH 16  /* the program's handler within itself */
 
+/* The program's handler may leave by siglongjmp(): the frames that it leaves are not instrumented. */
+#define MAY_BE_LEFT __attribute__((no_sanitize("address")))
+
 typedef void (*simple_handler)(int);
 typedef void (*info_handler)(int, siginfo_t *, void *);
 typedef int (*sigaction_function)(int, const struct sigaction *, struct sigaction *);
@@ -137,7 +140,7 @@ static int is_on_small_stack(void)
  * nothing is guarded any more.  A handler that faults itself, which the kernel would end at once,
  * is entered only so often.
  */
-static COLD void call_guarded(const struct watch *watch, siginfo_t *info, void *context,
+static COLD MAY_BE_LEFT void call_guarded(const struct watch *watch, siginfo_t *info, void *context,
 	info_handler handler)
 {
 	static __thread uintptr_t first; /* frame of the outermost handler in progress */
@@ -174,7 +177,7 @@ static uint64_t take_handler(struct watch *watch)
 	return HANDLER(program);
 }
 
-static void on_fault(int number, siginfo_t *info, void *context)
+static MAY_BE_LEFT void on_fault(int number, siginfo_t *info, void *context)
 {
 	struct watch *watch = find_watch(number);
 	fault_handler handler = watch->handler;
