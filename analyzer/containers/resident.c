@@ -17,6 +17,7 @@
 struct resident {
 	size_t most, whole; /* bytes: the bound, and of all ranges */
 	size_t others;      /* bytes of files that are in no range, at most */
+	size_t doubtful;    /* bytes that a sweep left, more than others, or 0 */
 	pthread_t thread;
 	int has_thread;
 	pthread_mutex_t mutex;
@@ -40,6 +41,28 @@ size_t resident_bytes(void)
 	return shared * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/*
+ * What a sweep leaves is in no range, or was touched before it could be counted, which says nothing
+ * of the next time: more than was left before is believed when a second sweep leaves it, too.
+ */
+static void sweep(struct resident *resident)
+{
+	size_t left;
+
+	pthread_mutex_lock(&resident->mutex);
+	for (size_t i = 0; i < resident->count; i++)
+		madvise(resident->range[i].at, resident->range[i].bytes, MADV_DONTNEED);
+	pthread_mutex_unlock(&resident->mutex);
+	left = resident_bytes();
+	if (left > resident->others && !resident->doubtful) {
+		resident->doubtful = left;
+		return;
+	}
+	resident->others =
+		resident->doubtful && resident->doubtful < left ? resident->doubtful : left;
+	resident->doubtful = 0;
+}
+
 static void *keep_bound(void *arg)
 {
 	struct resident *resident = arg;
@@ -50,13 +73,8 @@ static void *keep_bound(void *arg)
 
 		if (bytes < resident->others)
 			resident->others = bytes;
-		if (bytes <= resident->most + resident->others)
-			continue;
-		pthread_mutex_lock(&resident->mutex);
-		for (size_t i = 0; i < resident->count; i++)
-			madvise(resident->range[i].at, resident->range[i].bytes, MADV_DONTNEED);
-		pthread_mutex_unlock(&resident->mutex);
-		resident->others = resident_bytes();
+		if (resident->doubtful || bytes > resident->most + resident->others)
+			sweep(resident);
 	}
 	return NULL;
 }
