@@ -20,8 +20,8 @@ trap 'kill $stranger; rm -rf "$tmp"' EXIT
 # part is simulated.
 cat >program <<'END'
 echo $$ >own
-[ "${1:-}" != daemon ] || (setsid sh -c 'echo $$ >child; exec sleep 3' &)
-[ "${1:-}" != child ] || { sh -c 'echo $$ >child; exec sleep 2' & }
+[ "${1:-}" != daemon ] || (setsid sh -c 'echo $$ >child; exec sleep 60' &)
+[ "${1:-}" != child ] || { sh -c 'echo $$ >child; exec sleep 60' & }
 "$APP" >/dev/null
 [ -z "${SECONDS_MORE:-}" ] || exec sleep "$SECONDS_MORE"
 for _ in $(seq 300); do
@@ -35,6 +35,7 @@ watched() { # TEXT NVML [MODE]: what NVML says, what the program does; gives $re
 	APP=$app LD_LIBRARY_PATH=$build/sim${NO_NVML-:$nvml} timeout 60 ${apart:-} "$cufence" run -o db \
 		-- bash ./program "${3:-}" >out 2>err
 	same "$1: status" 0 $?
+	[ ! -e child ] || kill "$(cat child)"
 	report=$(cat err)
 	row=$("$cufence" query db "SELECT seen || ' ' || processes FROM other_use" | paste -sd' ')
 }
