@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 apps=$build/testapps
-needs "$cufence" "$build/lib/libcufence-try.so" "$build/sim/libcuda.so.1" "$apps/free_in_loop"
+needs "$cufence" "$build/lib/libcufence-try.so" "$build/sim/libcuda.so.1" "$apps/free_in_loop" "$build/tests/helpers/fixes"
 cd "$tmp" || exit 1
 
 record() { # NAME [DATABASE]
