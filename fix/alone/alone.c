@@ -237,9 +237,8 @@ static int start(void)
 {
 	const char *obstacle;
 
-	if (!driver_library())
+	if (!driver_library() || site_begin(&alone.file))
 		return ALONE_OFF;
-	site_begin(&alone.file);
 	fix.told = told;
 	obstacle = fix_start(&recorder, &alone.file.plan);
 	if (obstacle) {

@@ -41,7 +41,8 @@ void alone_other_build(const struct fix_module *module);
 
 /* --- site.c --- */
 
-void site_begin(const struct fix_file *file);
+/* 0, or not if it cannot. */
+int site_begin(const struct fix_file *file);
 /* As hold_recorder has them. */
 uint32_t site_of_call(void);
 uint64_t site_place_add(uint64_t place, uint64_t address);

@@ -7,13 +7,16 @@
  * libcudart is innermost, and without.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "alone.h"
 #include "shim.h"
+#include "system.h"
 #include "unwind.h"
 
-enum { FRAMES = SITE_FRAMES, SKIPPED = 4, CACHED = 16, PATHS = 8192 };
+/* Several lines of a function have one frame address, and below a shared libcudart one caller. */
+enum { FRAMES = SITE_FRAMES, SKIPPED = 4, SETS = 16, WAYS = 8, PATHS = 8192 };
 
 /* Where on the stack the return addresses are. */
 struct known_path {
@@ -22,7 +25,15 @@ struct known_path {
 	uint32_t offset[FRAMES + SKIPPED];
 	uint64_t address[FRAMES + SKIPPED];
 };
-static __thread struct known_path cache[CACHED];
+
+/* Of a thread; mapped, as threads may have small stacks. */
+struct site_tables {
+	struct known_path path[SETS][WAYS];
+	unsigned oldest[SETS]; /* the way to replace */
+	struct frame_rules_space space;
+};
+static __thread struct site_tables *tables;
+static pthread_key_t thread_key;
 
 static const struct fix_file *fixes;
 static _Atomic uint64_t paths[PATHS]; /* hashes; an id is an index + 1 */
@@ -31,10 +42,32 @@ static _Atomic int lock;              /* while a path is looked for in the plan 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
 
-void site_begin(const struct fix_file *file)
+static void thread_ended(void *value)
+{
+	if (tables)
+		system_unmap(tables, sizeof(*tables));
+	tables = NULL;
+}
+
+int site_begin(const struct fix_file *file)
 {
 	fixes = file;
 	unwind_init();
+	return pthread_key_create(&thread_key, thread_ended);
+}
+
+static struct site_tables *own_tables(void)
+{
+	void *mapped;
+
+	if (tables)
+		return tables;
+	mapped = system_map(sizeof(*tables), 0, -1, 0);
+	if (mapped == MAP_FAILED)
+		return NULL;
+	tables = mapped;
+	pthread_setspecific(thread_key, tables);
+	return tables;
 }
 
 static int is_own(uintptr_t address)
@@ -92,9 +125,8 @@ static int is_of_cudart(uint64_t address)
 /* Returns 1 if each address can be checked later. */
 static int walk(struct known_path *path, uintptr_t frame)
 {
-	static __thread struct frame_rules_space space; /* threads may have small stacks */
 	struct unwinder at;
-	int more = unwind_begin(&at, frame, &space), exact = 1;
+	int more = unwind_begin(&at, frame, &tables->space), exact = 1;
 
 	for (; more && path->count < FRAMES + SKIPPED; more = unwind_step(&at)) {
 		if (is_own(at.address))
@@ -175,21 +207,25 @@ static int holds(const struct known_path *path)
 
 uint32_t site_of_call(void)
 {
-	uintptr_t frame = alone_frame;
-	uintptr_t caller;
-	struct known_path *path;
+	uintptr_t frame = alone_frame, caller;
 	int saved = errno, exact;
+	struct known_path *path;
+	unsigned set;
 
-	if (!frame)
+	if (!frame || !own_tables())
 		return 0;
 	caller = ((const uintptr_t *)frame)[1];
-	path = &cache[((frame >> 4) + caller * 0x9e3779b97f4a7c15u % 61) % CACHED];
-	if (path->frame == frame && path->count && path->address[0] == caller && holds(path))
-		return path->site;
+	set = (unsigned)((frame + (caller << 16)) * 0x9e3779b97f4a7c15u >> 32) % SETS;
+	for (unsigned way = 0; way < WAYS; way++) {
+		path = &tables->path[set][way];
+		if (path->frame == frame && path->address[0] == caller && holds(path))
+			return path->site;
+	}
+	path = &tables->path[set][tables->oldest[set]++ % WAYS];
 	path->count = 0;
 	exact = walk(path, frame);
 	path->site = path->count ? intern(path) : 0;
-	path->frame = exact ? frame : 0;
+	path->frame = exact && path->count ? frame : 0;
 	errno = saved;
 	return path->site;
 }
