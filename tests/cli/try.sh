@@ -64,6 +64,23 @@ has "times of events" '^#1 needless-wait: tried: ' "$(try wait_per_timing --repe
 record scratch_per_step
 has "calls of another kind" '; not treated: cuMemcpyHtoD_v2$' "$(try scratch_per_step --repeat 1 scratch_per_step.db 1)"
 
+# Two waits in a row for one copy: each can be left out, not both.  The analysis calls one redundant; the
+# database says it of the other as well.
+program=$build/tests/helpers/fixes
+"$cufence" run --sim --quiet -o waits.db -- "$program" waits >/dev/null
+sqlite3 waits.db "CREATE TEMP TABLE f AS SELECT * FROM finding WHERE id = 1; UPDATE f SET id = 2, fingerprint = 'x';
+	INSERT INTO finding SELECT * FROM f; CREATE TEMP TABLE p AS SELECT * FROM finding_place WHERE id = 1;
+	UPDATE p SET id = 1 + (SELECT max(id) FROM finding_place), finding = 2, (call, site) =
+		(SELECT c.id, c.site FROM call c JOIN site s ON s.id = c.site JOIN call_type t ON t.id = c.type
+		WHERE s.function = 'wait_first' AND NOT t.runtime LIMIT 1);
+	INSERT INTO finding_place SELECT * FROM p"
+said=$(timeout 60 "$cufence" try --repeat 1 --keep waits.fixes waits.db 1,2 -- "$program" waits 2>&1)
+same "each of two waits" 2 "$(grep -c '^#[12] redundant-sync: tried: saved ' <<<"$said")"
+has "... but not both" '^#[12]: not beside #[12]: nothing else orders a copy of 16 KiB to the host on stream [0-9]* before the program.s own access' \
+	"$said"
+has "... is not kept" "^kept in 'waits.fixes': #[12]; to run with it: " "$said"
+same "... a fix is in the file" 1 "$(grep -c '^fix ' waits.fixes)"
+
 # What only the program can change.
 has "no treatment" '^#1 broad-sync: refused: only a change of the program does this' \
 	"$(try two_device_syncs two_device_syncs.db 1)"
