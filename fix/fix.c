@@ -331,7 +331,7 @@ static void child(void)
 {
 	fix.plan = NULL;
 	freed_forget();
-	modules_forget();
+	modules_child();
 	staged_forget();
 	fences_forget();
 }

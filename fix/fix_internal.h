@@ -153,7 +153,8 @@ void pools_keep(const struct fixed_call *call, struct fix_finding *finding);
 int modules_before(const struct fixed_call *call, struct fix_finding *finding);
 void modules_note(const struct fixed_call *call);
 void modules_asked(const struct fixed_call *call, struct fix_finding *finding);
-void modules_forget(void);
+void modules_forget(void); /* a context ends: none is given out again */
+void modules_child(void);
 
 /* 1: the upload was made from pinned memory. */
 int staged_copy(const struct fixed_call *call, struct fix_finding *finding);

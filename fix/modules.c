@@ -114,7 +114,10 @@ void modules_note(const struct fixed_call *call)
 	if (!context)
 		return;
 	take_lock();
-	module = find(0);
+	/* What had that handle ended with its context. */
+	module = find(*call->made);
+	if (!module)
+		module = find(0);
 	if (module)
 		*module = (struct module){ .handle = *call->made,
 			.image = image,
@@ -137,7 +140,16 @@ void modules_asked(const struct fixed_call *call, struct fix_finding *finding)
 		fix_turn_off(finding, FIX_SURPRISE_VARIABLE, call->id, 0);
 }
 
+/* Those of other contexts still have users, who unload them. */
 void modules_forget(void)
+{
+	take_lock();
+	for (unsigned i = 0; i < MODULES; i++)
+		modules.module[i].is_shared = 0;
+	give_lock();
+}
+
+void modules_child(void)
 {
 	memset(&modules, 0, sizeof(modules));
 }

@@ -21,7 +21,7 @@ static struct {
 	_Atomic int captures;
 	pid_t process;      /* that the counts are of */
 	struct stat errors; /* stderr at the start; st_nlink 0: none */
-	const char *log;    /* CUFENCE_FIX_LOG: where it is said instead, or NULL */
+	char log[4096];     /* CUFENCE_FIX_LOG: where it is said instead, or "" */
 } alone;
 
 /* --- messages --- */
@@ -32,7 +32,7 @@ static void say(const struct joined *text)
 	int saved = errno, fd = -1;
 	struct stat now;
 
-	if (alone.log)
+	if (*alone.log)
 		fd = system_open(alone.log, O_WRONLY | O_CREAT | O_APPEND, 0666);
 	if (fd >= 0) {
 		system_write(fd, text->array, strlen(text->array));
@@ -213,16 +213,15 @@ static void load_code_ahead(void)
 
 __attribute__((constructor)) static void read_fixes(void)
 {
-	const char *path = getenv("CUFENCE_FIX"), *wrong;
+	const char *path = getenv("CUFENCE_FIX"), *log = getenv("CUFENCE_FIX_LOG"), *wrong;
 	int saved = errno;
 	unsigned line;
 
-	alone.log = getenv("CUFENCE_FIX_LOG");
-	if (alone.log && !*alone.log)
-		alone.log = NULL;
+	/* The program may change its environment. */
+	if (log && strlen(log) < sizeof(alone.log))
+		strcpy(alone.log, log);
 	if (system_stat(STDERR_FILENO, &alone.errors))
 		alone.errors.st_nlink = 0;
-	alone_stage = ALONE_OFF;
 	wrong = path && *path ? read_file(path, &line) : NULL;
 	if (wrong) {
 		refuse(path, wrong, line);
@@ -242,7 +241,7 @@ static int start(void)
 	fix.told = told;
 	obstacle = fix_start(&recorder, &alone.file.plan);
 	if (obstacle) {
-		refuse(getenv("CUFENCE_FIX"), obstacle, 0);
+		refuse("CUFENCE_FIX", obstacle, 0);
 		return ALONE_OFF;
 	}
 	driver_look_up();

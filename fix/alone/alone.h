@@ -15,7 +15,8 @@
 #include "fix_file.h"
 #include "fix_internal.h"
 
-enum alone_stage { ALONE_IDLE, ALONE_STARTING, ALONE_ON, ALONE_OFF };
+/* OFF until the library's constructor has read the file. */
+enum alone_stage { ALONE_OFF, ALONE_IDLE, ALONE_STARTING, ALONE_ON };
 extern _Atomic int alone_stage __attribute__((visibility("hidden")));
 
 /* Reads the file at the first call of the process: 1 if fixes are applied. */
