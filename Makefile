@@ -21,6 +21,7 @@ PREFIX ?= /usr/local
 CFLAGS ?= -O2 -g
 V ?= 0
 Q := $(if $(filter 1,$V),,@)
+comma := ,
 say = $(if $(filter 1,$V),,@printf '  %-6s %s\n' "$1" "$2")
 
 VERSION := 0.2.0
@@ -90,6 +91,7 @@ SEES_cupti := trace machine preload preload/sites preload/guard preload/control
 SEES_guard := trace machine preload/guard
 SEES_delay := trace machine preload preload/delay
 SEES_fix := trace machine preload preload/delay
+SEES_fix/alone := trace machine preload preload/delay preload/sites preload/nccl fix
 SEES_injection := machine
 SEES_fatbin :=
 SEES_ptx := fatbin
@@ -140,7 +142,7 @@ SEES_analyzer/control := trace $(call rooms,containers)
 SEES_analyzer/cli := trace analyzer $(READERS) $(call rooms,containers terminal store model symbols names calls_in_order order kernel_access evidence rules \
 	report ranks stats check export watch control)
 SEES_analyzer/sessions := trace analyzer $(READERS) $(call rooms,containers terminal store model names kernel_access rules report stats check export control cli)
-SEES_analyzer/rerun := trace analyzer $(call rooms,containers terminal store model names rules report export confirm watch control cli)
+SEES_analyzer/rerun := trace analyzer $(READERS) $(call rooms,containers terminal store model names rules report export confirm watch control cli)
 SEES_tests := tests/unit trace machine $(READERS) preload preload/sites cupti analyzer $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti analyzer $(addprefix analyzer/,$(ROOMS))
 # For a source file: its folder, and the folders that this one sees.
@@ -256,18 +258,22 @@ $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map machine/$(MACHINE).map
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
 # What CUDA loads as a tool; the guard of host memory, what holds streams back and what tries fixes,
-# loaded with the recorder where they are asked for.
-SHIM_LIBS := $(foreach part,-injection -guard -hold -fix,$O/lib/libcufence$(part).so)
+# loaded with the recorder where they are asked for; what applies fixes without it.
+SHIM_LIBS := $(foreach part,-injection -guard -hold -try -fix,$O/lib/libcufence$(part).so)
 shim: $(SHIM_LIBS)
 $O/lib/libcufence-injection.so: $(call objects,injection) injection/exports.map
 $O/lib/libcufence-guard.so: $(call objects,guard) guard/exports.map
 $O/lib/libcufence-hold.so: $(call objects,delay) delay/exports.map
-$O/lib/libcufence-fix.so: $(call objects,fix) fix/exports.map
+$O/lib/libcufence-try.so: $(call objects,fix) fix/exports.map
+# Without the recorder it reaches the calls by itself, in the same way.
+ALONE_OBJ := $(call objects,fix fix/alone) $O/obj/machine/$(MACHINE)_dlsym.o \
+	$(patsubst %,$O/obj/preload/%.o,resolve module sites/unwind sites/frame_rules) $(patsubst %,$O/obj/trace/%.o,calls fix_file)
+$O/lib/libcufence-fix.so: $(ALONE_OBJ) fix/alone/exports.map machine/$(MACHINE).map
 $O/lib/libcufence-%.so:
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-Bsymbolic \
-		-Wl,--version-script=$(filter %.map,$^) -Wl,-z,now $(filter %.o,$^) -o $@ \
+		$(addprefix -Wl$(comma)--version-script=,$(filter %.map,$^)) -Wl,-z,now $(filter %.o,$^) -o $@ \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
 # The libraries with the functions of an older glibc (sim/glibc.h).
@@ -507,10 +513,10 @@ CUDA_HELPERS := tests/helpers/windows.c tests/helpers/attach.c tests/helpers/ser
 HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/helpers/at_once.c tests/helpers/lib% $(if $(cuda),,$(CUDA_HELPERS)),$(wildcard tests/helpers/*.c))) \
 	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
 	$O/tests/helpers/libcollective.so $O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so $O/tests/helpers/libslow.so \
-	$O/tests/helpers/nvml/libnvidia-ml.so.1 \
+	$O/tests/helpers/nvml/libnvidia-ml.so.1 $O/tests/helpers/libsim_time.so \
 	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so) \
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/unwinds/libgcc_s.so.1 $O/tests/helpers/every/libcuda.so.1)
-CU_HELPERS := $(addprefix $O/tests/helpers/,separate separate_simstatic last_act host_functions dots nccl_calls lucky)
+CU_HELPERS := $(addprefix $O/tests/helpers/,separate separate_simstatic last_act host_functions dots nccl_calls lucky fixes)
 tests: $(HELPERS) $(if $(cuda),$(CU_HELPERS))
 # For what another compiler has to say: all C that is built, of the tests no programs.
 .PHONY: compiled
@@ -570,14 +576,14 @@ $O/tests/helpers/separate: $(SEPARATE_OBJ)
 $O/tests/helpers/separate_simstatic: $(SEPARATE_OBJ) $O/sim/libcudart_sim.a
 	$Q$(LINK_APP) -ldl -lpthread
 
-$(addprefix $(CUDA_O)/obj/tests/,last_act.o host_functions.o dots.o nccl_calls.o lucky.o): $(CUDA_O)/obj/tests/%.o: tests/helpers/%.cu $(HOST)/host.h.gch
+$(addprefix $(CUDA_O)/obj/tests/,last_act.o host_functions.o dots.o nccl_calls.o lucky.o fixes.o): $(CUDA_O)/obj/tests/%.o: tests/helpers/%.cu $(HOST)/host.h.gch
 	$(call compile_cu,)
 $O/tests/helpers/dots: $O/tests/helpers/cublas/libcublas.so.13
 $O/tests/helpers/dots: LINK_LIBS := -L$O/tests/helpers/cublas -l:libcublas.so.13
-$O/tests/helpers/lucky: $(KERNEL_OBJ)
+$O/tests/helpers/lucky $O/tests/helpers/fixes: $(KERNEL_OBJ)
 $O/tests/helpers/nccl_calls: $(KERNEL_OBJ) $O/testapps/libnccl.so.2
 $O/tests/helpers/nccl_calls: LINK_LIBS := -L$O/testapps -l:libnccl.so.2 -Wl,-rpath,'$$ORIGIN/../../testapps' -ldl
-$(addprefix $O/tests/helpers/,last_act host_functions dots nccl_calls lucky): $O/tests/helpers/%: $(CUDA_O)/obj/tests/%.o
+$(addprefix $O/tests/helpers/,last_act host_functions dots nccl_calls lucky fixes): $O/tests/helpers/%: $(CUDA_O)/obj/tests/%.o
 	$Q$(LINK_APP) $(LINK_LIBS) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 
 # Programs of other shapes, for tests/gpu/coverage on real hardware.

@@ -1,188 +1,170 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the calls of the plan among the program's, by function and site, and changes them. */
-#include <cuda.h>
-#include <fcntl.h>
-#include <stdatomic.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "fix_internal.h"
 #include "system.h"
 
-#define SITES 65536 /* ids are smaller (preload/sites/site.c) */
-enum { LIMITS = 3, POOLS = 16 };
+#define SITES 65536 /* ids are smaller (preload/sites/site.c, alone/site.c) */
 
-static struct fix_plan *plan;
-static const struct hold_recorder *recorder;
+struct fix fix;
+
 /* The first of the plan's entries for the site, from 1; 0: none. */
 static _Atomic uint16_t at[SITES];
+
+/* Functions of the plan's calls, a bit each: the site of others is not asked for. */
+static uint64_t functions[CALL_COUNT / 64 + 1];
 
 /* The function of this thread's last call here if that was not made, plus 1; 0: it was made. */
 static __thread unsigned changed;
 static _Atomic int left_out; /* a wait was */
 
-static struct {
-	_Atomic uint64_t context, value;
-} limit[LIMITS];
-static _Atomic uint64_t pool[POOLS];
-
-static struct {
-	CUresult (*current_context)(CUcontext *context);
-	CUresult (*current_device)(CUdevice *device);
-	CUresult (*pool)(CUmemoryPool *pool, CUdevice device);
-	CUresult (*set_pool)(CUmemoryPool pool, CUmemPool_attribute attribute, void *value);
-	CUresult (*range)(CUdeviceptr *base, size_t *bytes, CUdeviceptr ptr);
-	CUresult (*synchronize)(void);
-	CUresult (*wait_for)(CUevent event);
-} driver;
-
 static const struct {
 	const char *name;
 	void *function;
 } wanted[] = {
-	{ "cuCtxGetCurrent", &driver.current_context },
-	{ "cuCtxGetDevice", &driver.current_device },
-	{ "cuDeviceGetMemPool", &driver.pool },
-	{ "cuMemPoolSetAttribute", &driver.set_pool },
-	{ "cuMemGetAddressRange_v2", &driver.range },
-	{ "cuCtxSynchronize", &driver.synchronize },
-	{ "cuEventSynchronize", &driver.wait_for },
+	{ "cuCtxGetCurrent", &fix.driver.current_context },
+	{ "cuCtxGetDevice", &fix.driver.current_device },
+	{ "cuDeviceGetMemPool", &fix.driver.pool },
+	{ "cuMemPoolSetAttribute", &fix.driver.set_pool },
+	{ "cuMemGetAddressRange_v2", &fix.driver.range },
+	{ "cuCtxSynchronize", &fix.driver.synchronize },
+	{ "cuEventSynchronize", &fix.driver.wait_for },
+	{ "cuEventCreate", &fix.driver.new_event },
+	{ "cuEventRecord", &fix.driver.record },
+	{ "cuEventQuery", &fix.driver.query },
+	{ "cuStreamWaitEvent", &fix.driver.stream_wait },
+	{ "cuMemHostAlloc", &fix.driver.host_alloc },
+	{ "cuMemcpyHtoDAsync_v2", &fix.driver.upload },
+	{ "cuPointerGetAttribute", &fix.driver.attribute },
 };
 
-static enum fix_treatment treatment_of(const struct fixed_call *call)
+/* The plan's first entry for the call, NULL: none.  Others of it follow. */
+static const struct fix_place *first_place(const struct fixed_call *call)
 {
-	unsigned first = at[recorder->site() % SITES];
-	const struct fix_place *place;
+	const struct fix_place *place, *end = fix.plan->places + fix.plan->count;
+	unsigned first;
 
+	if (!(functions[call->id / 64] >> call->id % 64 & 1))
+		return NULL;
+	first = at[fix.recorder->site() % SITES];
 	if (!first)
-		return FIX_NOTHING;
-	for (unsigned i = first - 1; i < plan->count; i++) {
-		place = &plan->places[i];
-		if (place->place.place != plan->places[first - 1].place.place)
-			break;
+		return NULL;
+	place = &fix.plan->places[first - 1];
+	for (uint64_t where = place->place.place; place < end && place->place.place == where;
+		place++)
 		if (place->place.call == call->id)
-			return (enum fix_treatment)place->treatment;
+			return place;
+	return NULL;
+}
+
+/* The next one of the same call. */
+static const struct fix_place *next_place(const struct fix_place *place)
+{
+	const struct fix_place *next = place + 1;
+
+	return next < fix.plan->places + fix.plan->count &&
+			next->place.place == place->place.place &&
+			next->place.call == place->place.call
+		? next
+		: NULL;
+}
+
+static struct fix_finding *finding_at(const struct fix_place *place)
+{
+	return &fix.plan->findings[place->finding];
+}
+
+struct fix_finding *fix_finding_of(enum fix_treatment treatment)
+{
+	for (unsigned i = 0; i < fix.plan->findings_count; i++) {
+		struct fix_finding *finding = &fix.plan->findings[i];
+
+		if (finding->treatment == treatment && !finding->off)
+			return finding;
 	}
-	return FIX_NOTHING;
+	return NULL;
+}
+
+void fix_turn_off(struct fix_finding *finding, enum fix_surprise why, enum call_id call, int result)
+{
+	uint32_t on = FIX_SURPRISE_NOTHING;
+
+	if (!atomic_compare_exchange_strong(&finding->off, &on, (uint32_t)why))
+		return;
+	if (finding->treatment == FIX_PUT_OFF && !fix.recorder->captures())
+		freed_release();
+	if (fix.told)
+		fix.told(finding, call, result);
 }
 
 static void note_end(void)
 {
-	uint64_t now = recorder->now(), ended = plan->ended;
+	uint64_t now = fix.recorder->now(), ended = fix.plan->ended;
 
-	while (ended < now && !atomic_compare_exchange_weak(&plan->ended, &ended, now))
+	while (ended < now && !atomic_compare_exchange_weak(&fix.plan->ended, &ended, now))
 		;
 }
 
 /* --- the changes --- */
 
-static uint64_t device_bytes(uint64_t ptr)
+/* Returns 1 if the call has been made by what was done. */
+static int apply(const struct fix_place *place, const struct fixed_call *call)
 {
-	CUdeviceptr base;
-	size_t bytes = 0;
-
-	recorder->own_begin();
-	if (driver.range(&base, &bytes, (CUdeviceptr)ptr))
-		bytes = 0;
-	recorder->own_end();
-	return bytes;
-}
-
-/* If there is no room for it, the call is made, which waits: after it all is idle. */
-static int put_off(const struct fixed_call *call)
-{
-	uint64_t bytes = 0;
-
-	if (!fixed_handle(call))
-		return 0;
-	if (call->ptr && kind_family(call->kind) == FAMILY_free)
-		bytes = device_bytes(call->ptr);
-	return freed_keep(call, bytes);
-}
-
-/* A limit that was larger stays: kernels have at least what they need. */
-static int is_large_already(const struct fixed_call *call)
-{
-	CUcontext context = NULL;
-
-	if (call->type >= LIMITS)
-		return 0;
-	recorder->own_begin();
-	if (driver.current_context(&context))
-		context = NULL;
-	recorder->own_end();
-	return context && limit[call->type].context == (uint64_t)(uintptr_t)context &&
-		limit[call->type].value >= call->value;
-}
-
-static void note_limit(const struct fixed_call *call)
-{
-	CUcontext context = NULL;
-
-	if (call->type >= LIMITS)
-		return;
-	recorder->own_begin();
-	if (!driver.current_context(&context)) {
-		limit[call->type].context = (uint64_t)(uintptr_t)context;
-		limit[call->type].value = call->value;
-	}
-	recorder->own_end();
-}
-
-/* The pool that an allocation comes from, once. */
-static void keep_pool(const struct fixed_call *call)
-{
-	CUmemoryPool from = (CUmemoryPool)(uintptr_t)call->pool;
-	uint64_t all = UINT64_MAX, none = 0;
-	CUdevice device;
-	int failed = 0;
-
-	recorder->own_begin();
-	if (!from)
-		failed = driver.current_device(&device) || driver.pool(&from, device);
-	for (unsigned i = 0; i < POOLS && !failed; i++) {
-		if (pool[i] == (uint64_t)(uintptr_t)from)
-			break;
-		none = 0;
-		if (!atomic_compare_exchange_strong(&pool[i], &none, (uint64_t)(uintptr_t)from))
-			continue;
-		failed = driver.set_pool(from, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all);
-		plan->applied += !failed;
-		break;
-	}
-	plan->failed += failed;
-	recorder->own_end();
-}
-
-static int change(struct fixed_call *call)
-{
-	if (recorder->captures())
-		return 0;
-	switch (treatment_of(call)) {
+	switch ((enum fix_treatment)finding_at(place)->treatment) {
 	case FIX_LEAVE_OUT:
 		left_out = 1;
 		return 1;
 	case FIX_PUT_OFF:
-		return put_off(call);
+		return fixed_handle(call) && freed_keep(call);
 	case FIX_ONCE:
-		return is_large_already(call);
+		return limits_have(call);
+	case FIX_STAGE:
+		return staged_copy(call, finding_at(place));
 	default:
 		return 0;
 	}
 }
 
+static int change(const struct fixed_call *call)
+{
+	if (fix.recorder->captures())
+		return 0;
+	for (const struct fix_place *place = first_place(call); place; place = next_place(place)) {
+		struct fix_finding *finding = finding_at(place);
+
+		if (finding->off)
+			continue;
+		if (finding->treatment == FIX_FENCE)
+			finding->applied += place->side == FIX_LATER && fences_wait(place, call);
+		else if (apply(place, call)) {
+			finding->applied++;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* The finding for which host memory that was freed is given out again, or NULL. */
+static struct fix_finding *reusing(void)
+{
+	for (unsigned i = 0; i < fix.plan->findings_count; i++)
+		if (fix.plan->findings[i].reuses_host && !fix.plan->findings[i].off)
+			return &fix.plan->findings[i];
+	return NULL;
+}
+
 /* Memory of that size which the program has freed. */
 static int reuse(const struct fixed_call *call)
 {
-	uint64_t found;
+	struct fix_finding *finding = reusing();
+	uint64_t found = finding ? freed_take_host(call->bytes, call->flags) : 0;
 
-	if (!plan->reuses_host || !call->made)
-		return 0;
-	found = freed_take_host(call->bytes, call->flags);
 	if (!found)
 		return 0;
 	*call->made = found;
 	freed_note_host(found, call->bytes, call->flags);
+	finding->applied++;
 	return 1;
 }
 
@@ -191,35 +173,83 @@ static int wait_now(const struct fixed_call *call)
 {
 	int done;
 
-	recorder->own_begin();
-	done = !driver.wait_for((CUevent)(uintptr_t)call->event);
-	recorder->own_end();
+	fix.recorder->own_begin();
+	done = !fix.driver.wait_for((CUevent)(uintptr_t)call->event);
+	fix.recorder->own_end();
 	return done;
+}
+
+/* What does not depend on the place of the call: 1 if it has succeeded without being made. */
+static int change_any(const struct fixed_call *call)
+{
+	struct fix_finding *finding;
+
+	switch (kind_family(call->kind)) {
+	case FAMILY_context_end:
+		freed_release();
+		modules_forget();
+		staged_forget();
+		fences_forget();
+		return 0;
+	case FAMILY_stream_allocation:
+		finding = fix_finding_of(FIX_KEEP_POOL);
+		if (finding)
+			pools_keep(call, finding);
+		return 0;
+	case FAMILY_allocation:
+		return call->made && reuse(call);
+	case FAMILY_module:
+		return modules_before(call, fix_finding_of(FIX_REMEMBER));
+	case FAMILY_code:
+		modules_asked(call, fix_finding_of(FIX_REMEMBER));
+		return 0;
+	default:
+		return 0;
+	}
 }
 
 int fix_before(struct fixed_call *call)
 {
 	changed = 0;
-	if (!plan)
+	if (!fix.plan)
 		return 0;
-	if (kind_family(call->kind) == FAMILY_context_end)
-		freed_release();
-	if (plan->keeps_pools && kind_family(call->kind) == FAMILY_stream_allocation)
-		keep_pool(call);
-	if (!reuse(call) && !change(call))
+	if (!change_any(call) && !change(call))
 		return 0;
 	/* The recorder believes that a wait of such a call is over. */
 	changed = call->made ? 0 : call->id + 1u;
-	plan->applied++;
 	return 1;
+}
+
+static void free_for_room(void)
+{
+	for (unsigned i = 0; i < fix.plan->findings_count; i++)
+		if (fix.plan->findings[i].treatment == FIX_PUT_OFF)
+			fix_turn_off(&fix.plan->findings[i], FIX_SURPRISE_MEMORY, CALL_COUNT, 0);
+}
+
+static void note_place(const struct fixed_call *call)
+{
+	for (const struct fix_place *place = first_place(call); place; place = next_place(place)) {
+		struct fix_finding *finding = finding_at(place);
+
+		if (finding->off)
+			continue;
+		if (finding->treatment == FIX_PUT_OFF)
+			freed_release();
+		else if (finding->treatment == FIX_FENCE && place->side == FIX_EARLIER &&
+			!fix.recorder->captures())
+			fences_record(place, call);
+	}
 }
 
 int fix_after(const struct fixed_call *call, int result)
 {
-	if (!plan)
+	if (!fix.plan)
 		return 0;
-	if (result == CUDA_ERROR_OUT_OF_MEMORY)
-		return freed_release() > 0;
+	if (result == CUDA_ERROR_OUT_OF_MEMORY && freed_release()) {
+		free_for_room();
+		return 1;
+	}
 	if (result == CUDA_ERROR_NOT_READY && left_out && call->kind == KIND_EVENT_ELAPSED)
 		return wait_now(call);
 	if (result)
@@ -227,69 +257,55 @@ int fix_after(const struct fixed_call *call, int result)
 	note_end();
 	if (kind_waits(call->kind) == WAITS_CONTEXT)
 		freed_now_idle();
-	if (call->made && plan->reuses_host)
+	if (kind_family(call->kind) == FAMILY_allocation && call->made && reusing())
 		freed_note_host(*call->made, call->bytes, call->flags);
-	switch (treatment_of(call)) {
-	case FIX_PUT_OFF:
-		freed_release();
-		break;
-	case FIX_ONCE:
-		note_limit(call);
-		break;
-	default:
-		break;
-	}
+	if (kind_family(call->kind) == FAMILY_module)
+		modules_note(call);
+	if (kind_family(call->kind) == FAMILY_limit)
+		limits_note(call);
+	note_place(call);
 	return 0;
 }
 
-/* --- called by the recorder --- */
+/* --- start and end --- */
 
-static struct fix_plan *map_plan(const char *path)
+const char *fix_start(const struct hold_recorder *recorder, struct fix_plan *plan)
 {
-	int fd = system_open(path, O_RDWR, 0);
-	struct fix_plan *mapped;
-
-	if (fd < 0)
-		return NULL;
-	mapped = mmap(NULL, sizeof(*mapped), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	system_close(fd);
-	return mapped == MAP_FAILED || mapped->magic != FIX_MAGIC || mapped->count > FIX_PLACES
-		? NULL
-		: mapped;
-}
-
-static const char *start(const struct hold_recorder *given, const char *path)
-{
-	struct fix_plan *mapped = map_plan(path);
 	uint64_t none = 0;
 
-	if (!mapped)
-		return "its plan cannot be read";
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-		void *found = given->symbol(wanted[i].name);
+		void *found = recorder->symbol(wanted[i].name);
 
 		if (!found)
 			return "the driver is too old";
 		*(void **)wanted[i].function = found;
 	}
-	recorder = given;
-	atomic_compare_exchange_strong(&mapped->began, &none, recorder->now());
-	plan = mapped;
+	for (unsigned i = 0; i < plan->count; i++)
+		functions[plan->places[i].place.call / 64] |= UINT64_C(1)
+			<< plan->places[i].place.call % 64;
+	fix.recorder = recorder;
+	atomic_compare_exchange_strong(&plan->began, &none, recorder->now());
+	fix.plan = plan;
 	return NULL;
 }
 
-static void new_site(uint32_t id, const uint64_t *address, unsigned count)
+void fix_new_site(uint32_t id, const uint64_t *address, unsigned count)
 {
 	uint64_t place = BYTE_HASH_SEED;
 	unsigned first = 0;
 
 	for (unsigned i = 0; i < count; i++)
 		if (!i || address[i] != address[i - 1])
-			place = recorder->place_add(place, address[i]);
-	while (first < plan->count && plan->places[first].place.place != place)
+			place = fix.recorder->place_add(place, address[i]);
+	while (first < fix.plan->count && fix.plan->places[first].place.place != place)
 		first++;
 	if (id < SITES)
-		at[id] = (uint16_t)(first < plan->count ? first + 1 : 0);
+		at[id] = (uint16_t)(first < fix.plan->count ? first + 1 : 0);
+}
+
+int fix_has_place(uint32_t site)
+{
+	return at[site % SITES] != 0;
 }
 
 static void touched(uint32_t site, enum call_id call)
@@ -304,22 +320,48 @@ static int is_changed(enum call_id call)
 /* The device may still be at work: waits that were left out would count as saved otherwise. */
 static void end(void)
 {
-	recorder->own_begin();
-	if (!driver.synchronize())
+	fix.recorder->own_begin();
+	if (!fix.driver.synchronize())
 		note_end();
-	recorder->own_end();
+	fix.recorder->own_end();
 }
 
-/* The memory is the parent's. */
+/* What is kept is the parent's. */
 static void child(void)
 {
-	plan = NULL;
+	fix.plan = NULL;
 	freed_forget();
+	modules_child();
+	staged_forget();
+	fences_forget();
+}
+
+/* The plan of "cufence try". */
+static struct fix_plan *map_plan(const char *path)
+{
+	int fd = system_open(path, O_RDWR, 0);
+	struct fix_plan *mapped;
+
+	if (fd < 0)
+		return NULL;
+	mapped = mmap(NULL, sizeof(*mapped), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	system_close(fd);
+	return mapped == MAP_FAILED || mapped->magic != FIX_MAGIC || mapped->count > FIX_PLACES ||
+			mapped->findings_count > FIX_FINDINGS || mapped->images_count > FIX_IMAGES
+		? NULL
+		: mapped;
+}
+
+static const char *start(const struct hold_recorder *recorder, const char *path)
+{
+	struct fix_plan *mapped = map_plan(path);
+
+	return mapped ? fix_start(recorder, mapped) : "its plan cannot be read";
 }
 
 __attribute__((visibility("default"))) const struct hold cufence_fix = { .start = start,
 	.wrap = fix_wrapper,
-	.site = new_site,
+	.site = fix_new_site,
 	.touched = touched,
 	.child = child,
 	.changed = is_changed,

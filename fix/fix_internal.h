@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Internals of the fix.  wrappers.c is between the recorder and the driver, fix.c finds the plan's
- * calls among the program's and decides, freed.c keeps what the program has freed.
+ * Internals of the fix.  wrappers.c is between the program and the driver; fix.c finds the plan's
+ * calls among the program's and has them made otherwise: freed.c keeps what the program has freed,
+ * limits.c sets limits and pools once, modules.c remembers code, staged.c copies through pinned
+ * memory, fences.c orders streams.  Below the recorder these are libcufence-try.so; with alone/,
+ * which reaches the calls by itself, they are libcufence-fix.so.
  *
  * No lock is held during a call of the driver's.
  */
 #ifndef CUFENCE_FIX_INTERNAL_H
 #define CUFENCE_FIX_INTERNAL_H
 
+#include <cuda.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "fix_plan.h"
@@ -17,9 +22,10 @@
 struct fixed_call {
 	enum call_id id;
 	enum call_kind kind;
+	int per_thread;             /* stream 0 is the thread's own default stream */
 	uint64_t ptr, bytes, flags; /* fields as passed; 0: none */
-	uint64_t array, pool, event, type, value;
-	uint64_t *made; /* where an allocation of host memory is returned, or NULL */
+	uint64_t array, pool, event, type, value, stream, dst, src, module, image;
+	uint64_t *made; /* where an allocation of host memory or a module is returned, or NULL */
 	void *real;     /* the driver's function */
 };
 
@@ -29,9 +35,19 @@ static inline uint64_t fixed_handle(const struct fixed_call *call)
 	return call->ptr ? call->ptr : call->array;
 }
 
+/* The stream as the driver's functions take it that are not of the per-thread default stream. */
+static inline CUstream fixed_stream(const struct fixed_call *call)
+{
+	return call->per_thread && !call->stream ? CU_STREAM_PER_THREAD : (CUstream)call->stream;
+}
+
 /* Returns 1 for kinds that are treated or noticed here.  Constant if the kind is. */
 static inline int fix_concerns(enum call_kind kind)
 {
+	if (kind_has(kind, K_WORK))
+		return 1;
+	if (kind == KIND_MODULE_GLOBAL)
+		return 1;
 	switch (kind_family(kind)) {
 	case FAMILY_wait:
 	case FAMILY_event_wait:
@@ -41,12 +57,56 @@ static inline int fix_concerns(enum call_kind kind)
 	case FAMILY_limit:
 	case FAMILY_allocation:
 	case FAMILY_stream_allocation:
+	case FAMILY_stream_free:
 	case FAMILY_context_end:
+	case FAMILY_module:
 		return 1;
 	default:
 		return 0;
 	}
 }
+
+/* The driver's functions, as the library calls them between own_begin() and own_end(). */
+struct fix_driver {
+	CUresult (*current_context)(CUcontext *context);
+	CUresult (*current_device)(CUdevice *device);
+	CUresult (*pool)(CUmemoryPool *pool, CUdevice device);
+	CUresult (*set_pool)(CUmemoryPool pool, CUmemPool_attribute attribute, void *value);
+	CUresult (*range)(CUdeviceptr *base, size_t *bytes, CUdeviceptr ptr);
+	CUresult (*synchronize)(void);
+	CUresult (*wait_for)(CUevent event);
+	CUresult (*new_event)(CUevent *event, unsigned flags);
+	CUresult (*record)(CUevent event, CUstream stream);
+	CUresult (*query)(CUevent event);
+	CUresult (*stream_wait)(CUstream stream, CUevent event, unsigned flags);
+	CUresult (*host_alloc)(void **memory, size_t bytes, unsigned flags);
+	CUresult (*upload)(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream);
+	CUresult (*attribute)(void *value, CUpointer_attribute attribute, CUdeviceptr ptr);
+};
+
+/* The library's only state but what the treatments keep; plan NULL: nothing is done. */
+struct fix {
+	struct fix_plan *plan;
+	const struct hold_recorder *recorder;
+	struct fix_driver driver;
+	/* Called when a finding's fix is turned off, once for each; or NULL.  call: what failed. */
+	void (*told)(const struct fix_finding *finding, enum call_id call, int result);
+};
+extern struct fix fix __attribute__((visibility("hidden")));
+
+/* Begins with a plan that is checked: NULL, or why it cannot. */
+const char *fix_start(const struct hold_recorder *recorder, struct fix_plan *plan);
+
+/* 1: the plan has a place at the site.  fix_new_site(): as hold.site. */
+void fix_new_site(uint32_t id, const uint64_t *address, unsigned count);
+int fix_has_place(uint32_t site);
+
+/* The first finding with that treatment which is not turned off, or NULL. */
+struct fix_finding *fix_finding_of(enum fix_treatment treatment);
+
+/* The fix is not applied from now on; what it keeps is given back. */
+void fix_turn_off(struct fix_finding *finding, enum fix_surprise why, enum call_id call,
+	int result);
 
 /* Called before the real call.  Returns 1 if the call has succeeded without it. */
 int fix_before(struct fixed_call *call);
@@ -55,8 +115,21 @@ int fix_after(const struct fixed_call *call, int result);
 /* wrappers.c: returns the wrapper of a real function, and stores the latter. */
 void *fix_wrapper(enum call_id call, int variant, void *real);
 
+static inline CUcontext fix_context(void)
+{
+	CUcontext context = NULL;
+
+	fix.recorder->own_begin();
+	if (fix.driver.current_context(&context))
+		context = NULL;
+	fix.recorder->own_end();
+	return context;
+}
+
+/* --- what is kept: forgotten with the context, and in a forked child --- */
+
 /* Keeps what the call frees.  Returns 0 if there is no room: then the call is made. */
-int freed_keep(const struct fixed_call *call, uint64_t bytes);
+int freed_keep(const struct fixed_call *call);
 /* Frees what is kept, which waits unless the device is idle.  Returns how many. */
 unsigned freed_release(void);
 /*
@@ -67,7 +140,29 @@ void freed_note_host(uint64_t ptr, uint64_t bytes, uint64_t flags);
 uint64_t freed_take_host(uint64_t bytes, uint64_t flags);
 /* After a wait for the whole device: what is kept is idle; host memory stays, the rest is freed. */
 void freed_now_idle(void);
-/* The context of what is kept ends with everything in it. */
 void freed_forget(void);
+
+/* 1: the limit is as large already.  note: after any call that set one. */
+int limits_have(const struct fixed_call *call);
+void limits_note(const struct fixed_call *call);
+/* Raises the threshold of the pool that an allocation comes from, once. */
+void pools_keep(const struct fixed_call *call, struct fix_finding *finding);
+
+/* 1: a module of before is returned, or stays loaded.  note: after a load; asked: a variable of it
+ * was asked for. */
+int modules_before(const struct fixed_call *call, struct fix_finding *finding);
+void modules_note(const struct fixed_call *call);
+void modules_asked(const struct fixed_call *call, struct fix_finding *finding);
+void modules_forget(void); /* a context ends: none is given out again */
+void modules_child(void);
+
+/* 1: the upload was made from pinned memory. */
+int staged_copy(const struct fixed_call *call, struct fix_finding *finding);
+void staged_forget(void);
+
+/* 1: done.  record: after the earlier call; wait: before the later one. */
+int fences_record(const struct fix_place *place, const struct fixed_call *call);
+int fences_wait(const struct fix_place *place, const struct fixed_call *call);
+void fences_forget(void);
 
 #endif

@@ -3,9 +3,6 @@
  * What the program has freed and the driver has not: a bounded list.  A real free waits until
  * nothing uses the memory, so it is correct at any time; it is early where the device is idle.
  */
-#include <cuda.h>
-#include <stdatomic.h>
-
 #include "fix_internal.h"
 #include "machine.h"
 
@@ -78,10 +75,23 @@ static int add(struct freed *entry)
 	return 1;
 }
 
-int freed_keep(const struct fixed_call *call, uint64_t bytes)
+static uint64_t device_bytes(uint64_t ptr)
 {
+	CUdeviceptr base;
+	size_t bytes = 0;
+
+	fix.recorder->own_begin();
+	if (fix.driver.range(&base, &bytes, (CUdeviceptr)ptr))
+		bytes = 0;
+	fix.recorder->own_end();
+	return bytes;
+}
+
+int freed_keep(const struct fixed_call *call)
+{
+	int is_device = call->ptr && kind_family(call->kind) == FAMILY_free;
 	struct freed entry = { .handle = fixed_handle(call),
-		.bytes = bytes,
+		.bytes = is_device ? device_bytes(call->ptr) : 0,
 		.free = (free_function)call->real,
 		.is_host = kind_family(call->kind) == FAMILY_host_memory };
 	int added;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All that the recorder knows about the processor: x86_64.h and aarch64.h with the same names, and
- * x86_64.S and aarch64.S, which export dlsym, the clocks and prctl.  Nothing here allocates, calls
- * the C library or changes errno; any thread may call it at any time, also in a signal handler.
+ * x86_64.S and aarch64.S, which export the clocks and prctl; the files named _dlsym.S export dlsym,
+ * also of libcufence-fix.so.  Nothing here allocates, calls the C library or changes errno; any
+ * thread may call it at any time, also in a signal handler.
  *
  *	MACHINE_REGISTERS            general registers, in DWARF's numbering
  *	MACHINE_FRAME_POINTER, MACHINE_STACK_POINTER  their numbers

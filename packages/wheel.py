@@ -13,7 +13,7 @@ import zipfile
 
 TAG = "py3-none-manylinux_2_31_x86_64"
 LIBRARIES = ["libcufence.so", "libcufence-injection.so", "libcufence-guard.so", "libcufence-hold.so",
-             "libcufence-fix.so", "libcuda.so.1",
+             "libcufence-try.so", "libcufence-fix.so", "libcuda.so.1",
              "libcudart.so.13", "libcupti.so.13"]
 DOCS = ["RULES.md", "SCHEMA.md", "FORMAT.md", "report.schema.json", "grafana.json"]
 METADATA = """Metadata-Version: 2.1

@@ -3,26 +3,18 @@
  * Code images, from which the analyzer determines what kernels do with their parameters.  Images in
  * files are referenced; images compiled in memory by NVRTC, Triton or XLA are stored.
  */
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
 #include "hash_set.h"
 #include "image_hash.h"
+#include "image_size.h"
 #include "shim.h"
 #include "system.h"
 
 #define MAX_IMAGE IMAGE_MOST_BYTES
 #define MAX_ALL (256u << 20) /* limit, as programs may compile continuously */
 #define PIECE (60u << 10)
-
-/* Undocumented; written by nvcc 11 to 13. */
-#define CONTAINER_MAGIC 0xba55ed50u
-struct container_header {
-	uint32_t magic;
-	uint16_t version, header_size;
-	uint64_t size; /* size after the header */
-};
 
 /*
  * The wrapper passed by nvcc's programs: __fatBinC_Wrapper_t of fatbinary_section.h.  Linked from
@@ -47,49 +39,6 @@ void image_reset(void)
 	hash_set_clear(&seen.hashes);
 	seen.bytes = 0;
 	image_store_reset();
-}
-
-/* Returns the end of the section header table or of the last section. */
-static uint64_t elf_size(const char *image)
-{
-	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)image;
-	uint64_t size = elf->e_shoff + (uint64_t)elf->e_shnum * sizeof(Elf64_Shdr);
-
-	if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_shentsize != sizeof(Elf64_Shdr) ||
-		size > MAX_IMAGE)
-		return 0;
-	for (unsigned i = 0; i < elf->e_shnum; i++) {
-		Elf64_Shdr section;
-		uint64_t end;
-
-		memcpy(&section, image + elf->e_shoff + i * sizeof(section), sizeof(section));
-		end = section.sh_offset + section.sh_size;
-		if (section.sh_type != SHT_NOBITS && end > size)
-			size = end;
-	}
-	return size;
-}
-
-/* PTX begins with comments, white space and directives. */
-static int is_text(const char *image)
-{
-	return *image == '/' || *image == '.' || *image == ' ' || *image == '\t' ||
-		*image == '\n' || *image == '\r';
-}
-
-/* Returns the size of an image in bytes, 0: not an image. */
-static uint64_t size_of(const char *image)
-{
-	struct container_header header;
-
-	if (is_text(image))
-		return strnlen(image, MAX_IMAGE + 1);
-	memcpy(&header.magic, image, sizeof(header.magic));
-	if (header.magic == CONTAINER_MAGIC) {
-		memcpy(&header, image, sizeof(header));
-		return header.header_size + header.size;
-	}
-	return memcmp(image, ELFMAG, SELFMAG) ? 0 : elf_size(image);
 }
 
 /* 1 for a new hash. */
@@ -187,7 +136,7 @@ static int note_file(struct thread_state *thread, const char *container, uint64_
 	if (!place)
 		return -1;
 	record.offset = place->offset + ((uintptr_t)container - place->start);
-	record.bytes = size_of(container);
+	record.bytes = image_size(container);
 	record.start = image_hash(container,
 		record.bytes < IMAGE_START_BYTES ? record.bytes : IMAGE_START_BYTES);
 	if (!*hash) {
@@ -209,7 +158,7 @@ static int is_container(const char *image)
 	uint32_t magic;
 
 	memcpy(&magic, image, sizeof(magic));
-	return magic == CONTAINER_MAGIC;
+	return magic == IMAGE_CONTAINER_MAGIC;
 }
 
 /* nvcc's images are in a section of a file: reading them here would take longer than loading. */
@@ -226,7 +175,7 @@ static uint64_t note(struct thread_state *thread, const char *image)
 	written =
 		is_container(wrapper.container) ? note_file(thread, wrapper.container, &hash) : -1;
 	if (written < 0)
-		return note_content(thread, wrapper.container, size_of(wrapper.container));
+		return note_content(thread, wrapper.container, image_size(wrapper.container));
 	for (unsigned i = 0; written && wrapper.version == WRAPPER_LINKED && wrapper.linked &&
 		i < LINKED && wrapper.linked[i] && is_container(wrapper.linked[i]);
 		i++)

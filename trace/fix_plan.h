@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of "cufence try" to libcufence-fix.so and what it did, in a file that both map.  A call
- * is identified by its function and its call path (hold_plan.h), which has the build ids of the
- * program and its libraries.
+ * Which fixes a program runs with, and what became of them.  "cufence try" gives it to
+ * libcufence-try.so in a file that both map; libcufence-fix.so reads it from a text file
+ * (fix_file.h).  A call is identified by its function and its call path (hold_plan.h), which has
+ * the build ids of the program and its libraries.
  */
 #ifndef CUFENCE_FIX_PLAN_H
 #define CUFENCE_FIX_PLAN_H
@@ -11,34 +12,78 @@
 
 #include "hold_plan.h"
 
-#define FIX_MAGIC UINT64_C(0x3178696665667563) /* "cufefix1" */
-#define FIX_PLACES 256
+#define FIX_MAGIC UINT64_C(0x3278696665667563) /* "cufefix2" */
+#define FIX_PLACES 512
+#define FIX_FINDINGS 32
+#define FIX_IMAGES 64
 
-/* How a call is made. */
+/*
+ * How a call is made: X(symbol, name in files, what is done).  At the calls of its places, unless
+ * that says of which calls instead.
+ */
+#define FIX_TREATMENTS(X) \
+	X(NOTHING, "nothing", "is made as before") \
+	X(LEAVE_OUT, "leave-out", "a wait succeeds at once") \
+	X(PUT_OFF, "put-off", "what is freed is freed after the next wait for the device") \
+	X(ONCE, "once", "a limit that is as large already stays") \
+	X(KEEP_POOL, "keep-pool", "all pools of stream-ordered memory give nothing back") \
+	X(EAGER, "eager", "CUDA loads all code at the start") \
+	X(REMEMBER, "remember", "code that is loaded again is the module of before") \
+	X(STAGE, "stage", "an upload is copied through pinned memory") \
+	X(FENCE, "fence", "the stream of a later call waits for the work of an earlier one")
+
 enum fix_treatment {
-	FIX_NOTHING,   /* as the program makes it */
-	FIX_LEAVE_OUT, /* a wait succeeds at once */
-	FIX_PUT_OFF,   /* what is freed is freed once the program has waited for the device */
-	FIX_ONCE,      /* a limit that is as large already stays */
-	FIX_KEEP_POOL, /* of all calls: pools of stream-ordered memory give nothing back */
-	FIX_EAGER,     /* not by the library: CUDA loads all code at the start */
+#define X(symbol, name, what) FIX_##symbol,
+	FIX_TREATMENTS(X)
+#undef X
+		FIX_TREATMENT_COUNT
 };
+
+/* Why a fix is no longer applied: X(symbol, in words). */
+#define FIX_SURPRISES(X) \
+	X(NOTHING, "") \
+	X(ERROR, "a call failed that did not when the fix was tried") \
+	X(OTHER_BUILD, "the program or a library is not the build in which the fix was tried") \
+	X(MEMORY, "memory was short: what was kept is freed") \
+	X(OWN_CALL, "a call of its own failed") \
+	X(VARIABLE, "the program asks for a variable of a module that was to be remembered")
+
+enum fix_surprise {
+#define X(symbol, words) FIX_SURPRISE_##symbol,
+	FIX_SURPRISES(X)
+#undef X
+		FIX_SURPRISE_COUNT
+};
+
+/* The two sides of a fence; a finding has one, of all its places. */
+enum fix_side { FIX_LATER, FIX_EARLIER };
 
 struct fix_place {
 	struct hold_place place;
-	uint32_t treatment; /* enum fix_treatment */
-	uint32_t unused;
+	uint8_t treatment; /* enum fix_treatment */
+	uint8_t finding;   /* index in findings */
+	uint8_t side;      /* of FIX_FENCE: enum fix_side */
+	uint8_t unused[5];
+};
+
+struct fix_finding {
+	uint32_t number;          /* as reports had it */
+	uint32_t treatment;       /* enum fix_treatment */
+	_Atomic uint64_t applied; /* calls that were changed */
+	_Atomic uint32_t off;     /* enum fix_surprise; 0: it is applied */
+	uint32_t reuses_host;     /* 1: host memory that is put off is given to later allocations */
 };
 
 struct fix_plan {
 	uint64_t magic;
-	uint32_t count;
-	uint16_t keeps_pools; /* 1: FIX_KEEP_POOL */
-	uint16_t reuses_host; /* 1: host memory that is put off is given to later allocations */
+	uint32_t count;                /* of places */
+	uint32_t findings_count;       /* 0: the program runs as it is */
 	_Atomic uint64_t began, ended; /* ns, of the same clock: the first call and the last wait */
-	_Atomic uint64_t applied;      /* calls that were changed */
-	_Atomic uint64_t failed;       /* calls of the library's own that failed */
+	struct fix_finding findings[FIX_FINDINGS];
 	struct fix_place places[FIX_PLACES]; /* those of one place follow each other */
+	uint32_t images_count;
+	uint32_t unused;
+	uint64_t images[FIX_IMAGES]; /* image_hash() of code that may be remembered */
 };
 
 #endif

@@ -94,8 +94,11 @@ static const struct {
 	{ "try",
 		"    cufence run -o run.db -- ./app\n"
 		"    cufence try run.db 1 -- ./app           finding 1\n"
-		"    cufence try run.db 1,3 -- ./app         findings 1 and 3, each by itself\n"
-		"    cufence try --all run.db -- ./app       all that can be treated\n" },
+		"    cufence try run.db 1,3 -- ./app         findings 1 and 3, each by itself and "
+		"together\n"
+		"    cufence try --all run.db -- ./app       all that can be treated\n"
+		"    cufence try --keep fixes.txt run.db 1 -- ./app\n"
+		"    cufence fix fixes.txt -- ./app          with what was kept\n" },
 };
 
 void command_help(const struct command *command, FILE *out)

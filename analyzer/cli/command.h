@@ -65,6 +65,7 @@ int cmd_analyze(const struct arguments *arguments);
 int cmd_report(const struct arguments *arguments);
 int cmd_confirm(const struct arguments *arguments);
 int cmd_try(const struct arguments *arguments);
+int cmd_fix(const struct arguments *arguments);
 int cmd_shake(const struct arguments *arguments);
 int cmd_why(const struct arguments *arguments);
 int cmd_stats(const struct arguments *arguments);

@@ -133,12 +133,19 @@ static const struct command_option confirm_options[] = { { "--sim", NULL,
 	{ "--output", "FILE", "compare this output file of the program, too" }, { 0 } };
 
 static const struct command_option try_options[] = { { "--all", NULL,
-							     "all findings that save time" },
+							     "all findings that save time "
+							     "or lack a fence" },
+	{ "--keep", "FILE", "write the fixes that saved time there, for \"cufence fix\"" },
 	{ "--repeat", "N", "run it N times without and N times with the fix, in turn (3)" },
 	{ "--output", "FILE", "compare this output file of the program, too" },
 	{ "--check", "COMMAND",
 		"run it after each run: its output and exit status are compared, too" },
 	{ "--sim", NULL, "run on the simulated device" }, { 0 } };
+
+static const struct command_option fix_options[] = {
+	{ "--log", "FILE", "append what was applied there, not to stderr" },
+	{ "--sim", NULL, "run on the simulated device" }, { 0 }
+};
 
 static const struct command_option shake_options[] = {
 	{ "-o", "NAME.db",
@@ -264,6 +271,9 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 	{ "try", "[NAME.db] FINDING,... -- CMD...",
 		"run again with the fix applied and without: what does it save?", try_options,
 		cmd_try, EXIT_TROUBLE, 1, -1, 0 },
+	{ "fix", "FILE -- CMD...",
+		"run a program as it is with the fixes that \"try --keep\" wrote", fix_options,
+		cmd_fix, RUN_FAILED, 1, -1, 0 },
 	{ "shake", "-- CMD...", "run several times with streams held at random: is the order luck?",
 		shake_options, cmd_shake, EXIT_TROUBLE, 1, -1, 1 },
 	{ "dump", "TRACE", "print a trace as text", dump_options, cmd_dump, EXIT_TROUBLE, 1, 1, 0 },

@@ -99,6 +99,22 @@ int run_environment_below(struct run_environment *environment, const char *name,
 	return environment->below ? 0 : -1;
 }
 
+int run_environment_alone(struct run_environment *environment, const char *name, int simulated)
+{
+	char *found;
+
+	if (run_environment_init(environment, simulated))
+		return -1;
+	found = find_beside(environment, name, "\"fix\"");
+	if (!found) {
+		run_environment_release(environment);
+		return -1;
+	}
+	free(environment->library);
+	environment->library = found;
+	return 0;
+}
+
 void run_environment_release(struct run_environment *environment)
 {
 	free(environment->guard);
@@ -164,7 +180,8 @@ int run_use_simulator(const char *folder)
 
 static int set_environment(const struct run_environment *environment)
 {
-	if (set_preload(environment) || setenv("CUFENCE_OUT", environment->out, 1))
+	if (set_preload(environment) ||
+		(environment->out && setenv("CUFENCE_OUT", environment->out, 1)))
 		return -1;
 	for (const struct run_setting *setting = environment->setting; setting && setting->name;
 		setting++)
@@ -299,6 +316,23 @@ static void say_not_started(const char *name, int error)
 		hint ? hint : "");
 }
 
+static int status_of(int error)
+{
+	return error == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
+}
+
+int run_become(char **argv, const struct run_environment *environment)
+{
+	int error;
+
+	fflush(NULL);
+	if (!set_environment(environment))
+		execvp(argv[0], argv);
+	error = errno;
+	say_not_started(argv[0], error);
+	return status_of(error);
+}
+
 int run_program(char **argv, const struct run_environment *environment, int *started)
 {
 	struct sigaction old[HANDLED_COUNT];
@@ -338,7 +372,7 @@ int run_program(char **argv, const struct run_environment *environment, int *sta
 	restore_signals(old);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (got == (ssize_t)sizeof(error))
-		status = error == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
+		status = status_of(error);
 	*started = !error;
 	if (error)
 		say_not_started(argv[0], error);

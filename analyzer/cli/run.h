@@ -60,7 +60,7 @@ struct run_environment {
 	char *below;           /* a library that changes calls (libcufence-hold.so), likewise */
 	int output;            /* descriptor of the program's stdout; 0: ours */
 	const char *sanitizer; /* preloaded before everything else */
-	const char *out;       /* CUFENCE_OUT: absolute path of an existing folder */
+	const char *out;       /* CUFENCE_OUT: absolute path of an existing folder; NULL: not set */
 	char *simulator;       /* folder prepended to LD_LIBRARY_PATH */
 	struct watch *watch;   /* runs with the program; NULL: GPUs are not watched */
 	/* Called ten times a second while the program runs; interrupts: Ctrl-Cs so far; or NULL */
@@ -83,6 +83,12 @@ int run_environment_init(struct run_environment *environment, int simulated);
 int run_environment_guard(struct run_environment *environment);
 int run_environment_below(struct run_environment *environment, const char *name, const char *needs);
 void run_environment_release(struct run_environment *environment);
+
+/* As run_environment_init(), with a library that is preloaded in place of the recorder. */
+int run_environment_alone(struct run_environment *environment, const char *name, int simulated);
+
+/* Becomes the program.  Returns only if it cannot: a status of ours, after a message. */
+int run_become(char **argv, const struct run_environment *environment);
 
 /*
  * Runs argv and waits.  Returns its exit status, 128 + the signal that ended it, or a status of

@@ -71,6 +71,7 @@ static int is_known(const char *name, size_t length)
 		"DEBUGINFO_PATH",
 		"LIB",
 		"FIX",
+		"FIX_LOG",
 		"SHAKE",
 	};
 

@@ -2,159 +2,173 @@
 /*
  * cufence try: what the fix of a finding saves, by trying it.  The program runs with a library that
  * makes the finding's calls as the fix would have them, and without, in turn.  Before that one run
- * under the guard of host memory shows whether anything needs what these calls wait for.
+ * under the guard of host memory shows whether anything needs what these calls wait for.  Several
+ * findings are tried one by one, and those that save time together.
  */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#include "command.h"
 #include "memory.h"
 #include "print.h"
-#include "rerun.h"
 #include "run_settings.h"
-#include "trial.h"
+#include "try.h"
 
-enum { PAIRS = 3, MOST_PAIRS = 100 };
+enum { PAIRS = 3 };
 
-struct request {
-	const struct arguments *arguments;
-	const char *database;
-	const char *findings; /* "1,2"; NULL: all */
-	char **command;
-	struct program program;
-	int simulated, pairs;
+struct trials {
+	struct trial *trial;
+	size_t count;
 };
 
-/* A run of the program. */
-struct measured {
-	int64_t time; /* ns, from its first CUDA call until all is done */
-	int64_t applied;
-	uint64_t wrote;
-};
+/* --- one by one --- */
 
-static int run_once(const struct request *request, const struct fix_plan *plan, int is_eager,
-	int guarded, struct rerun *rerun, struct measured *measured)
+/* Stores and prints the answer at once, as the next finding may take long. */
+static int try_finding(const struct try_request *request, struct db *db, struct trial *trial,
+	int64_t finding)
 {
-	const struct run_setting settings[] = { { "CUFENCE_FIX", rerun->plan },
-		{ "CUFENCE_MODE", "host" }, { "CUFENCE_GUARD_HOST", guarded ? "1" : NULL },
-		{ "CUDA_MODULE_LOADING", is_eager ? "EAGER" : NULL }, { 0 } };
-	const struct rerun_request again = { .command = request->command,
-		.sanitizer = request->program.sanitizer,
-		.simulated = request->simulated,
-		.guarded = guarded,
-		.library = "libcufence-fix.so",
-		.needs = "\"try\"",
-		.output = option(request->arguments, "--output"),
-		.check = option(request->arguments, "--check"),
-		.setting = settings };
-	struct fix_plan *mapped = rerun_plan(rerun, plan, sizeof(*plan));
-	int rc = !mapped || rerun_program(rerun, &again);
+	int rc = trial_of_finding(trial, db, finding);
 
-	if (!rc) {
-		measured->wrote = rerun->wrote;
-		measured->applied = (int64_t)mapped->applied;
-		measured->time = (int64_t)(mapped->ended - mapped->began);
-		if (!mapped->began || mapped->ended < mapped->began) {
-			print(stderr,
-				"cufence try: the fix was not loaded: the program makes no CUDA "
-				"call, or its driver is too old\n");
-			rc = -1;
-		}
+	if (!rc && !trial->refusal)
+		rc = try_judge(request, &trial, 1, db);
+	if (!rc && trial->result == TRIAL_TRIED) {
+		rc = try_measure(request, &trial, 1, &trial->saving, &trial->differs);
+		trial_conclude(trial);
 	}
-	if (mapped)
-		munmap(mapped, sizeof(*mapped));
-	return rc ? -1 : 0;
-}
-
-static int measure(const struct request *request, const struct trial *trial,
-	struct measured *measured)
-{
-	const struct fix_plan bare = { .magic = FIX_MAGIC };
-	struct rerun rerun;
-	int rc = rerun_open(&rerun, request->database) ||
-		run_once(request, trial ? &trial->plan : &bare,
-			trial && trial->treatment == FIX_EAGER, 0, &rerun, measured);
-
-	rerun_close(&rerun);
-	return rc ? -1 : 0;
-}
-
-/* A run with the fix under the guard, which is not measured. */
-static int judge(const struct request *request, struct trial *trial)
-{
-	struct measured measured;
-	struct rerun rerun;
-	struct db db;
-	int rc = rerun_open(&rerun, request->database) ||
-		run_once(request, &trial->plan, 0, 1, &rerun, &measured) ||
-		rerun_load(&rerun, &db, DB_WRITE);
-
+	if (!rc)
+		rc = trial_store(trial, db);
 	if (!rc) {
-		rc = trial_judge(trial, &db);
-		db_close(&db);
+		trial_print(trial, stdout);
+		fflush(stdout);
 	}
-	rerun_close(&rerun);
-	return rc ? -1 : 0;
+	return rc;
 }
 
-static int compare(const void *one, const void *other)
-{
-	int64_t a = *(const int64_t *)one, b = *(const int64_t *)other;
+/* --- together --- */
 
-	return (a > b) - (a < b);
+static int is_worth_it(const struct trial *trial)
+{
+	return trial->result == TRIAL_TRIED && !trial->fix.off &&
+		(trial->saving.saved > 0 || trial->fix.treatment == FIX_FENCE);
 }
 
-/* Without and with the fix, in turn.  An output that differs by itself says nothing. */
-static int measure_pairs(const struct request *request, struct trial *trial)
+/* What saves most comes first. */
+static int compare_savings(const void *one, const void *other)
 {
-	int64_t saved[MOST_PAIRS];
-	uint64_t wrote = 0;
-	int is_steady = 1, differs = 0;
+	const struct trial *a = *(struct trial *const *)one, *b = *(struct trial *const *)other;
 
-	for (int i = 0; i < request->pairs; i++) {
-		struct measured without, with;
+	if (a->saving.saved != b->saving.saved)
+		return a->saving.saved < b->saving.saved ? 1 : -1;
+	return (a->finding > b->finding) - (a->finding < b->finding);
+}
 
-		if (measure(request, NULL, &without) || measure(request, trial, &with))
+static void print_numbers(struct trial *const *set, size_t count, FILE *out)
+{
+	for (size_t i = 0; i < count; i++)
+		print(out, "%s#%lld", i ? ", " : "", (long long)set[i]->finding);
+}
+
+/* Leaves out those that are refused beside what is in the set already: how many stay, or -1. */
+static int choose_set(const struct try_request *request, struct trial **set, size_t count,
+	struct db *db)
+{
+	size_t chosen = 1;
+
+	for (size_t i = 1; i < count; i++) {
+		set[chosen] = set[i];
+		if (try_judge(request, set, chosen + 1, db))
 			return -1;
-		is_steady = is_steady && (!i || wrote == without.wrote);
-		wrote = without.wrote;
-		differs |= with.wrote != without.wrote;
-		saved[i] = without.time - with.time;
-		trial->applied = with.applied;
+		if (set[chosen]->result == TRIAL_TRIED) {
+			chosen++;
+			continue;
+		}
+		print(stdout, "#%lld: not beside ", (long long)set[chosen]->finding);
+		print_numbers(set, chosen, stdout);
+		print(stdout, ": %s\n",
+			set[chosen]->refusal ? set[chosen]->refusal : "its calls are not made");
 	}
-	qsort(saved, (size_t)request->pairs, sizeof(*saved), compare);
-	trial->runs = request->pairs;
-	trial->least = saved[0];
-	trial->most = saved[request->pairs - 1];
-	trial->saved = saved[request->pairs / 2];
-	if (trial->treatment != FIX_EAGER && !trial->applied)
-		trial->result = TRIAL_NOT_APPLIED;
-	else if (differs && is_steady)
-		trial->result = TRIAL_OUTPUT;
+	return (int)chosen;
+}
+
+/*
+ * Tries those that are worth it together.  set: room for all, those that held; *count 0: none.  0,
+ * or -1 after a message.
+ */
+static int try_together(const struct try_request *request, struct trials *trials,
+	struct trial **set, size_t *count, struct db *db)
+{
+	struct trial_saving saving;
+	int chosen, differs;
+
+	*count = 0;
+	for (size_t i = 0; i < trials->count; i++)
+		if (is_worth_it(&trials->trial[i]))
+			set[(*count)++] = &trials->trial[i];
+	if (*count < 2)
+		return 0;
+	qsort(set, *count, sizeof(struct trial *), compare_savings);
+	chosen = choose_set(request, set, *count, db);
+	if (chosen < 0)
+		return -1;
+	*count = (size_t)chosen;
+	if (chosen < 2)
+		return 0;
+	if (try_measure(request, set, *count, &saving, &differs))
+		return -1;
+	print_numbers(set, *count, stdout);
+	print(stdout, " together: %s",
+		differs ? "output-differs: the program's output is another one; it " : "tried: ");
+	trial_say_saving(&saving, NULL, stdout);
+	print(stdout, "\n");
+	*count = 0;
+	/* Calls that several findings have are one's. */
+	for (size_t i = 0; i < (size_t)chosen && !differs; i++)
+		if (set[i]->fix.applied || set[i]->fix.treatment == FIX_EAGER)
+			set[(*count)++] = set[i];
 	return 0;
 }
 
-/* Stores and prints the answer at once, as the next finding may take long. */
-static int try_finding(const struct request *request, struct db *db, int64_t finding, int *failed)
+static int keep(const struct try_request *request, struct trial *const *set, size_t count,
+	struct db *db)
 {
-	struct trial trial;
-	int rc = trial_of_finding(&trial, db, finding);
+	const char *path = option(request->arguments, "--keep");
 
-	if (!rc && !trial.refusal && TREATMENT_UNORDERS(trial.treatment))
-		rc = judge(request, &trial);
-	if (!rc && trial.result == TRIAL_TRIED)
-		rc = measure_pairs(request, &trial);
-	if (!rc)
-		rc = trial_store(&trial, db);
-	if (!rc) {
-		trial_print(&trial, stdout);
-		fflush(stdout);
+	if (!path)
+		return 0;
+	if (!count) {
+		print(stderr, "cufence try: '%s' is not written: no fix saved time\n", path);
+		return 0;
 	}
-	*failed |= trial.result != TRIAL_TRIED;
-	trial_release(&trial);
-	return rc;
+	if (trial_keep(path, set, count, db))
+		return -1;
+	print(stdout, "kept in '%s': ", path);
+	print_numbers(set, count, stdout);
+	print(stdout, "; to run with %s: cufence fix %s -- %s\n", count == 1 ? "it" : "them", path,
+		request->command[0]);
+	return 0;
+}
+
+static int try_findings(const struct try_request *request, struct db *db, const int64_t *findings,
+	size_t count, int *failed)
+{
+	struct trials trials = { xcalloc(count, sizeof(*trials.trial)), 0 };
+	struct trial **set = xcalloc(count, sizeof(*set));
+	size_t chosen = 0;
+	int rc = 0;
+
+	while (!rc && trials.count < count) {
+		struct trial *trial = &trials.trial[trials.count];
+
+		rc = try_finding(request, db, trial, findings[trials.count++]);
+		*failed |= trial->result != TRIAL_TRIED;
+	}
+	rc = rc || try_together(request, &trials, set, &chosen, db) ||
+		keep(request, set, chosen, db);
+	for (size_t i = 0; i < trials.count; i++)
+		trial_release(&trials.trial[i]);
+	free(trials.trial);
+	free(set);
+	return rc ? -1 : 0;
 }
 
 /* --- the request --- */
@@ -180,52 +194,54 @@ static int is_list(const char *text)
 	return text != NULL;
 }
 
-static int try_listed(const struct request *request, struct db *db, int *failed)
+static int try_listed(const struct try_request *request, struct db *db, int *failed)
 {
 	const char *at = request->findings;
-	int64_t number;
+	int64_t *findings = NULL;
+	size_t count = 0;
+	int rc;
 
-	while (*at) {
-		at = read_number(at, &number);
-		if (!at || try_finding(request, db, number, failed))
-			return -1;
-	}
-	return 0;
+	while (at && *at)
+		at = read_number(at, array_push(findings, count));
+	rc = at ? try_findings(request, db, findings, count, failed) : -1;
+	free(findings);
+	return rc;
 }
 
-/* Those that a report shows and that save time. */
-static int try_all(const struct request *request, struct db *db, int *failed)
+/* Those that a report shows and that save time, or lack a fence. */
+static int try_all(const struct try_request *request, struct db *db, int *failed)
 {
-	sqlite3_stmt *q =
-		db_prepare(db, "SELECT id FROM finding WHERE shown AND saving > 0 ORDER BY id");
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT id, rule, coalesce(saving, 0) > 0 FROM finding WHERE shown ORDER BY id");
 	int64_t *findings = NULL;
 	size_t count = 0;
 	int step = q ? 0 : -1;
 
 	while (!step && (step = db_step(q)) > 0) {
-		findings = array_grown(findings, count, sizeof(*findings));
-		findings[count++] = sqlite3_column_int64(q, 0);
+		if (sqlite3_column_int(q, 2) || trial_adds_order(db_text(q, 1)))
+			*array_push(findings, count) = sqlite3_column_int64(q, 0);
 		step = 0;
 	}
 	sqlite3_finalize(q);
-	for (size_t i = 0; i < count && !step; i++)
-		step = try_finding(request, db, findings[i], failed);
+	if (!step && count)
+		step = try_findings(request, db, findings, count, failed);
+	else if (!step)
+		print(stdout, "no finding is shown that saves time or lacks a fence\n");
 	free(findings);
-	if (!step && !count)
-		print(stdout, "no finding is shown that saves time\n");
 	return step;
 }
 
 /* The operands are the database (optional), the findings unless all are tried, and the command. */
-static int read_request(struct request *request)
+static int read_request(struct try_request *request)
 {
 	const char *pairs = option(request->arguments, "--repeat");
 	char **operand = request->arguments->operand, *end = NULL;
 	int all = option(request->arguments, "--all") != NULL, at = 0;
 
 	request->pairs = pairs ? (int)strtol(pairs, &end, 10) : PAIRS;
-	if (pairs && (!*pairs || *end || request->pairs < 1 || request->pairs > MOST_PAIRS)) {
-		print(stderr, "cufence try: --repeat wants a number from 1 to %d\n", MOST_PAIRS);
+	if (pairs && (!*pairs || *end || request->pairs < 1 || request->pairs > TRY_MOST_PAIRS)) {
+		print(stderr, "cufence try: --repeat wants a number from 1 to %d\n",
+			TRY_MOST_PAIRS);
 		return -1;
 	}
 	request->database = "cufence.db";
@@ -245,7 +261,7 @@ static int read_request(struct request *request)
 	return -1;
 }
 
-static int try(struct request *request, int *failed)
+static int try_request_run(struct try_request *request, int *failed)
 {
 	struct db db;
 	int rc;
@@ -267,14 +283,14 @@ static int try(struct request *request, int *failed)
 
 int cmd_try(const struct arguments *arguments)
 {
-	struct request request = { .arguments = arguments };
+	struct try_request request = { .arguments = arguments };
 	int failed = 0, rc;
 
 	run_warn_environment();
 	if (read_request(&request))
 		return EXIT_TROUBLE;
 	program_inspect(&request.program, request.command[0]);
-	rc = try(&request, &failed);
+	rc = try_request_run(&request, &failed);
 	program_release(&request.program);
 	return rc ? EXIT_TROUBLE : failed;
 }

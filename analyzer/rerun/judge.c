@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether something needs what the treated calls wait for: the run is analyzed once more as if they
- * had failed, and so had no effect.  What is found then and was not found before is kept in order
- * by them only, or is an access of the program's that comes too early: the guard reported it, while
- * the calls did not wait.  What is only possible between operations of the device is left to the
- * comparison of outputs, as reports do not show it either.
+ * had failed, and so had no effect; of uploads as if they were from pinned memory, where they do
+ * not wait.  What is found then and was not found before is kept in order by them only, or is an
+ * access of the program's that comes too early: the guard reported it, while the calls did not
+ * wait.  What is only possible between operations of the device is left to the comparison of
+ * outputs, as reports do not show it either.
  */
 #include <stdlib.h>
 
@@ -45,34 +46,49 @@ static int check_blind(struct trial *trial, struct db *run)
 
 /* --- what is no longer in order --- */
 
-static int is_treated(const struct trial *trial, uint64_t place, const char *name)
+static const struct fix_place *find_place(const struct fix_plan *plan, uint64_t place,
+	const char *name)
 {
-	for (uint32_t i = 0; i < trial->plan.count; i++) {
-		const struct hold_place *treated = &trial->plan.places[i].place;
+	for (uint32_t i = 0; i < plan->count; i++) {
+		const struct hold_place *treated = &plan->places[i].place;
 
 		if (treated->place == place && !strcmp(call_types[treated->call].name, name))
-			return 1;
+			return &plan->places[i];
 	}
+	return NULL;
+}
+
+/* Of all calls that load or unload code: the plan's, if it remembers any. */
+static int is_remembered(const struct fix_plan *plan, const char *name)
+{
+	for (int i = 0; plan->images_count && i < CALL_COUNT; i++)
+		if (kind_family(call_types[i].kind) == FAMILY_module &&
+			!strcmp(call_types[i].name, name))
+			return 1;
 	return 0;
 }
 
 /* Lists sites and types of the treated calls in table temp.treated: how many, or -1. */
-static int list_treated(const struct trial *trial, struct db *run)
+static int list_treated(const struct fix_plan *plan, struct db *run)
 {
 	sqlite3_stmt *q = db_prepare(run,
 		"SELECT DISTINCT c.site, t.name, t.id FROM call c JOIN call_type t ON t.id = c.type"
 		" WHERE NOT t.runtime AND c.site NOT NULL");
-	sqlite3_stmt *add = db_prepare(run, "INSERT INTO temp.treated VALUES (?, ?)");
+	sqlite3_stmt *add = db_prepare(run, "INSERT INTO temp.treated VALUES (?, ?, ?)");
 	int step = q && add ? 0 : -1, count = 0;
 	uint64_t place;
 
 	while (!step && (step = db_step(q)) > 0) {
 		int64_t site = sqlite3_column_int64(q, 0);
+		const struct fix_place *found;
 
 		step = call_place_read(run, site, &place) < 0 ? -1 : 0;
-		if (step || !is_treated(trial, place, db_text(q, 1)))
+		found = step ? NULL : find_place(plan, place, db_text(q, 1));
+		if (step || (!found && !is_remembered(plan, db_text(q, 1))) ||
+			(found && found->treatment == FIX_FENCE))
 			continue;
-		step = db_run(add, "ii", site, sqlite3_column_int64(q, 2));
+		step = db_run(add, "iii", site, sqlite3_column_int64(q, 2),
+			(int64_t)(found ? found->treatment : FIX_REMEMBER));
 		count++;
 	}
 	sqlite3_finalize(q);
@@ -81,12 +97,31 @@ static int list_treated(const struct trial *trial, struct db *run)
 }
 
 static const char begin_sql[] =
-	"CREATE TEMP TABLE treated (site INTEGER NOT NULL, type INTEGER NOT NULL);"
+	"CREATE TEMP TABLE treated (site INTEGER NOT NULL, type INTEGER NOT NULL,"
+	" treatment INTEGER NOT NULL);"
 	"CREATE TEMP TABLE known AS SELECT rule, call, other_call FROM main.hazard";
 
 /* A call that failed has no effect. */
-static const char change_sql[] =
-	"UPDATE call SET result = 1 WHERE (site, type) IN (SELECT site, type FROM temp.treated)";
+static const char fail_sql[] =
+	"UPDATE call SET result = 1 WHERE (site, type) IN"
+	" (SELECT site, type FROM temp.treated WHERE treatment <> ?)";
+static const char pin_sql[] =
+	"UPDATE call SET src_memory = 'pinned' WHERE src_memory = 'pageable' AND (site, type) IN"
+	" (SELECT site, type FROM temp.treated WHERE treatment = ?)";
+
+static int change_calls(struct db *run)
+{
+	const char *const sql[] = { fail_sql, pin_sql };
+	int rc = 0;
+
+	for (int i = 0; i < 2 && !rc; i++) {
+		sqlite3_stmt *q = db_prepare(run, sql[i]);
+
+		rc = q ? db_run(q, "i", (int64_t)FIX_STAGE) : -1;
+		sqlite3_finalize(q);
+	}
+	return rc;
+}
 
 static const char new_sql[] =
 	"SELECT h.call, h.other_call, h.evidence = 'guard' FROM hazard h"
@@ -128,7 +163,7 @@ static int refuse_pair(struct trial *trial, struct db *run, sqlite3_stmt *q)
 	return rc;
 }
 
-int trial_judge(struct trial *trial, struct db *run)
+int trial_judge(struct trial *trial, const struct fix_plan *plan, struct db *run)
 {
 	sqlite3_stmt *q;
 	int count, step;
@@ -137,8 +172,8 @@ int trial_judge(struct trial *trial, struct db *run)
 		return -1;
 	if (trial->refusal)
 		return 0;
-	count = db_exec(run, begin_sql) ? -1 : list_treated(trial, run);
-	if (count < 0 || db_exec(run, change_sql) || analyze(run))
+	count = db_exec(run, begin_sql) ? -1 : list_treated(plan, run);
+	if (count < 0 || change_calls(run) || analyze(run))
 		return -1;
 	if (!count) {
 		trial->result = TRIAL_NOT_APPLIED;
@@ -150,4 +185,53 @@ int trial_judge(struct trial *trial, struct db *run)
 		step = refuse_pair(trial, run, q);
 	sqlite3_finalize(q);
 	return step < 0 ? -1 : 0;
+}
+
+/* --- a fence --- */
+
+/* The lines of a finding's pairs, in its own database. */
+static const char lines_sql[] =
+	"SELECT DISTINCT f.rule, a.text, b.text FROM finding f"
+	" JOIN finding_place p ON p.finding = f.id JOIN site a ON a.id = p.site"
+	" JOIN site b ON b.id = p.other_site WHERE f.id = ?";
+
+/*
+ * How often the two were one after the other in this run: the analysis does not know the fence.
+ * Allocations and what is within graphs have no times.
+ */
+static const char gaps_sql[] =
+	"SELECT count(*), total(h.gap >= 0), count(h.gap) FROM hazard h"
+	" JOIN call c ON c.id = h.call"
+	" JOIN call o ON o.id = h.other_call JOIN site s ON s.id = c.site"
+	" JOIN site t ON t.id = o.site WHERE h.rule = ? AND s.text IS ? AND t.text IS ?";
+
+int trial_judge_order(struct trial *trial, struct db *run, struct db *db)
+{
+	sqlite3_stmt *lines = db_prepare(db, lines_sql), *gaps = db_prepare(run, gaps_sql);
+	int step = lines && gaps ? db_bind(lines, "i", trial->finding) : -1;
+
+	while (!step && (step = db_step(lines)) > 0) {
+		step = db_bind(gaps, "sss", db_text(lines, 0), db_text(lines, 1),
+			       db_text(lines, 2)) ||
+				db_step(gaps) <= 0
+			? -1
+			: 0;
+		if (step)
+			break;
+		trial->pairs += sqlite3_column_int(gaps, 0);
+		trial->ordered += sqlite3_column_int(gaps, 1);
+		trial->timed += sqlite3_column_int(gaps, 2);
+	}
+	sqlite3_finalize(lines);
+	sqlite3_finalize(gaps);
+	if (step < 0)
+		return -1;
+	if (!trial->pairs)
+		trial->result = TRIAL_NOT_APPLIED;
+	else if (trial->ordered < trial->timed)
+		return trial_refuse(trial,
+			"an event orders the two only %d of %d times: the later one is not always "
+			"submitted after the earlier one",
+			trial->ordered, trial->timed);
+	return 0;
 }

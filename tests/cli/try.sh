@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 apps=$build/testapps
-needs "$cufence" "$build/lib/libcufence-fix.so" "$build/sim/libcuda.so.1" "$apps/free_in_loop"
+needs "$cufence" "$build/lib/libcufence-try.so" "$build/sim/libcuda.so.1" "$apps/free_in_loop" "$build/tests/helpers/fixes"
 cd "$tmp" || exit 1
 
 record() { # NAME [DATABASE]
@@ -26,7 +26,7 @@ trial() { # DATABASE COLUMN
 
 # A treatment, and the app that shows it with what its twin saves.
 for app in repeated_sync repeated_stream_waits sync_per_kernel sync_between_streams free_in_loop free_array_in_loop \
-	free_host_in_loop stack_limit_in_loop pool_trim; do
+	free_host_in_loop stack_limit_in_loop pool_trim module_unload_in_loop pageable_async_upload; do
 	record "$app"
 	record "${app}_fixed"
 	said=$(try "$app" --repeat 1 "$app.db" 1)
@@ -51,7 +51,12 @@ has "the first of two" '^#1 needless-wait: tried: saved ' "$said"
 has "the second" '^#2 lazy-loading: tried: saved .* in 2 pairs of runs\)$' "$said"
 [ "$(sqlite3 lazy_kernels_in_loop.db "SELECT min(saved) > 700000 FROM trial")" = 1 ]
 ok "both save" $?
-same "--all tries both" 2 "$(try lazy_kernels_in_loop --all --repeat 1 lazy_kernels_in_loop.db | grep -c ': tried: ')"
+said=$(try lazy_kernels_in_loop --all --repeat 1 lazy_kernels_in_loop.db)
+same "--all tries both, and together" 3 "$(grep -c ': tried: ' <<<"$said")"
+has "... in the order of their savings" '^#2, #1 together: tried: saved ' "$said"
+record two_device_syncs
+sqlite3 two_device_syncs.db "SELECT id FROM finding WHERE shown" >shown
+same "--all says of each why not" "$(wc -l <shown)" "$(try two_device_syncs --all two_device_syncs.db | grep -c '^#[0-9]* [a-z-]*: refused: ')"
 
 # A time that is asked for is waited for, and calls of other kinds stay.
 record wait_per_timing
@@ -59,14 +64,29 @@ has "times of events" '^#1 needless-wait: tried: ' "$(try wait_per_timing --repe
 record scratch_per_step
 has "calls of another kind" '; not treated: cuMemcpyHtoD_v2$' "$(try scratch_per_step --repeat 1 scratch_per_step.db 1)"
 
+# Two waits in a row for one copy: each can be left out, not both.  The analysis calls one redundant; the
+# database says it of the other as well.
+program=$build/tests/helpers/fixes
+"$cufence" run --sim --quiet -o waits.db -- "$program" waits >/dev/null
+sqlite3 waits.db "CREATE TEMP TABLE f AS SELECT * FROM finding WHERE id = 1; UPDATE f SET id = 2, fingerprint = 'x';
+	INSERT INTO finding SELECT * FROM f; CREATE TEMP TABLE p AS SELECT * FROM finding_place WHERE id = 1;
+	UPDATE p SET id = 1 + (SELECT max(id) FROM finding_place), finding = 2, (call, site) =
+		(SELECT c.id, c.site FROM call c JOIN site s ON s.id = c.site JOIN call_type t ON t.id = c.type
+		WHERE s.function = 'wait_first' AND NOT t.runtime LIMIT 1);
+	INSERT INTO finding_place SELECT * FROM p"
+said=$(timeout 60 "$cufence" try --repeat 1 --keep waits.fixes waits.db 1,2 -- "$program" waits 2>&1)
+same "each of two waits" 2 "$(grep -c '^#[12] redundant-sync: tried: saved ' <<<"$said")"
+has "... but not both" '^#[12]: not beside #[12]: nothing else orders a copy of 16 KiB to the host on stream [0-9]* before the program.s own access' \
+	"$said"
+has "... is not kept" "^kept in 'waits.fixes': #[12]; to run with it: " "$said"
+same "... a fix is in the file" 1 "$(grep -c '^fix ' waits.fixes)"
+
 # What only the program can change.
-record two_device_syncs
 has "no treatment" '^#1 broad-sync: refused: only a change of the program does this' \
 	"$(try two_device_syncs two_device_syncs.db 1)"
-record module_load_in_loop
-said=$(try module_load_in_loop module_load_in_loop.db 1)
+said=$(try two_device_syncs two_device_syncs.db 1)
 has "... status" '^status 1$' "$said"
-same "... is stored" "refused||0" "$(sqlite3 module_load_in_loop.db "SELECT result, saved, runs FROM trial")"
+same "... is stored" "refused||0" "$(sqlite3 two_device_syncs.db "SELECT result, saved, runs FROM trial")"
 record unregister_in_loop
 has "registered memory" 'refused: the program may give registered memory back' "$(try unregister_in_loop unregister_in_loop.db 1)"
 
