@@ -126,11 +126,12 @@ static int apply(const struct fix_place *place, const struct fixed_call *call)
 	}
 }
 
-static int change(const struct fixed_call *call)
+static int change(struct fixed_call *call)
 {
 	if (fix.recorder->captures())
 		return 0;
-	for (const struct fix_place *place = first_place(call); place; place = next_place(place)) {
+	call->place = first_place(call);
+	for (const struct fix_place *place = call->place; place; place = next_place(place)) {
 		struct fix_finding *finding = finding_at(place);
 
 		if (finding->off)
@@ -229,15 +230,14 @@ static void free_for_room(void)
 
 static void note_place(const struct fixed_call *call)
 {
-	for (const struct fix_place *place = first_place(call); place; place = next_place(place)) {
+	for (const struct fix_place *place = call->place; place; place = next_place(place)) {
 		struct fix_finding *finding = finding_at(place);
 
 		if (finding->off)
 			continue;
 		if (finding->treatment == FIX_PUT_OFF)
 			freed_release();
-		else if (finding->treatment == FIX_FENCE && place->side == FIX_EARLIER &&
-			!fix.recorder->captures())
+		else if (finding->treatment == FIX_FENCE && place->side == FIX_EARLIER)
 			fences_record(place, call);
 	}
 }
@@ -254,7 +254,8 @@ int fix_after(const struct fixed_call *call, int result)
 		return wait_now(call);
 	if (result)
 		return 0;
-	note_end();
+	if (fix.is_timed)
+		note_end();
 	if (kind_waits(call->kind) == WAITS_CONTEXT)
 		freed_now_idle();
 	if (kind_family(call->kind) == FAMILY_allocation && call->made && reusing())
@@ -356,6 +357,7 @@ static const char *start(const struct hold_recorder *recorder, const char *path)
 {
 	struct fix_plan *mapped = map_plan(path);
 
+	fix.is_timed = 1;
 	return mapped ? fix_start(recorder, mapped) : "its plan cannot be read";
 }
 

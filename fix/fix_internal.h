@@ -27,6 +27,7 @@ struct fixed_call {
 	uint64_t array, pool, event, type, value, stream, dst, src, module, image;
 	uint64_t *made; /* where an allocation of host memory or a module is returned, or NULL */
 	void *real;     /* the driver's function */
+	const struct fix_place *place; /* set by fix_before(): the plan's first entry, or NULL */
 };
 
 /* What a call that frees names. */
@@ -89,6 +90,7 @@ struct fix {
 	struct fix_plan *plan;
 	const struct hold_recorder *recorder;
 	struct fix_driver driver;
+	int is_timed; /* the plan's times are wanted */
 	/* Called when a finding's fix is turned off, once for each; or NULL.  call: what failed. */
 	void (*told)(const struct fix_finding *finding, enum call_id call, int result);
 };
