@@ -52,8 +52,9 @@ static uint32_t find_room(const struct run *run, struct queue *queue,
 	return found;
 }
 
-void waits_find_queue(struct run *run)
+void waits_find_queue(struct waits *waits)
 {
+	const struct run *run = waits->db->run;
 	const struct run_overhead *first = (const struct run_overhead *)run->overheads.rows, *row;
 	const struct run_overhead *end = run_rows_end(&run->overheads);
 	struct id_map queues = { 0 }; /* struct queue, by stream */
@@ -80,11 +81,11 @@ void waits_find_queue(struct run *run)
 			: 0;
 
 		if (op)
-			wait_add_row(&(struct wait){ .call = row->call,
-					     .kind = WAIT_QUEUE,
-					     .by.op = op,
-					     .waited = row->end - row->start },
-				&run->evidence);
+			wait_add_row(waits,
+				&(struct wait){ .call = row->call,
+					.kind = WAIT_QUEUE,
+					.by.op = op,
+					.waited = row->end - row->start });
 	}
 	id_map_release(&queues, free_queue);
 }
