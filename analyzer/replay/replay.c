@@ -108,7 +108,7 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 	if (step->behind != REPLAY_NONE &&
 		!(step->behind_via != REPLAY_NONE &&
 			replay->change[step->behind_via].bits & CHANGE_ORDER))
-		raise_to(&start, replay->end[step->behind]);
+		raise_to(&start, replay->now[step->behind].end);
 	if (step->device >= 0 && step->engine != ENGINE_NONE && !is_small)
 		start = booking_reserve(&replay->booking[step->device * ENGINE_COUNT +
 						step->engine],
@@ -142,10 +142,10 @@ static void note_delay(struct replay *replay, uint32_t number, int64_t entry)
 		context->legacy != REPLAY_LONG_AGO)
 		until = context->legacy, by = context->legacy_by;
 	if (until > at_least(entry, stream->tail) && by != REPLAY_NONE)
-		replay->delays[by] += until - at_least(entry, stream->tail);
+		replay->now[by].delays += until - at_least(entry, stream->tail);
 	by = stream->awaited_by;
 	if (by != REPLAY_NONE && stream->tail > at_least(entry, stream->before))
-		replay->delays[by] += stream->tail - at_least(entry, stream->before);
+		replay->now[by].delays += stream->tail - at_least(entry, stream->before);
 	stream->awaited_by = REPLAY_NONE;
 }
 
@@ -208,7 +208,7 @@ static int64_t target_of(const struct replay *replay, uint32_t number)
 
 	if (change->bits & CHANGE_WAIT) {
 		if (change->still_needs != REPLAY_NONE)
-			return replay->end[change->still_needs];
+			return replay->now[change->still_needs].end;
 		return change->only_stream == REPLAY_NONE
 			? REPLAY_LONG_AGO
 			: replay->stream[change->only_stream].tail;
@@ -219,7 +219,7 @@ static int64_t target_of(const struct replay *replay, uint32_t number)
 	if (change->bits & CHANGE_ORDER && step->act & STEP_SUBMITS && step->scope != SCOPE_NONE)
 		return ready_of(replay, step, 1);
 	if (step->scope == SCOPE_NONE)
-		return replay->end[step->held_for];
+		return replay->now[step->held_for].end;
 	return replay_scope(replay, step);
 }
 
@@ -319,7 +319,7 @@ static int64_t entry_of(struct replay *replay, uint32_t number, int64_t *around)
 		thread->now = replay->first;
 	thread->now += paced(replay, gap);
 	if (step->handed_step != REPLAY_NONE)
-		handed = replay->end[step->handed_step];
+		handed = replay->now[step->handed_step].end;
 	else if (step->handed_by != REPLAY_NONE)
 		handed = replay->thread[step->handed_by].now;
 	if (handed != REPLAY_LONG_AGO && !(change->bits & CHANGE_OUTSIDE))
@@ -342,15 +342,15 @@ static void run_step(struct replay *replay, uint32_t number)
 	if (change->bits & CHANGE_CALL ||
 		(step->act & STEP_SETS_UP && replay->once[step->set_up])) {
 		thread->now -= around;
-		replay->end[number] = thread->now;
-		replay->held[number] = 0;
+		replay->now[number].end = thread->now;
+		replay->now[number].held = 0;
 		return;
 	}
 	target = target_of(replay, number);
 	if (!(change->bits & CHANGE_WAIT)) {
 		int64_t released = step->held_by != REPLAY_NONE &&
 				!(replay->change[step->held_by].bits & CHANGE_WAIT)
-			? replay->end[step->held_by]
+			? replay->now[step->held_by].end
 			: replay_held_until(replay, step, entry);
 
 		raise_to(&entry, released + step->after_holder - own);
@@ -368,9 +368,9 @@ static void run_step(struct replay *replay, uint32_t number)
 	if (step->act & STEP_JOINS_THREAD)
 		thread->join = number;
 	thread->now = return_of(replay, number, entry, target, own);
-	replay->held[number] = thread->now - made - own;
+	replay->now[number].held = thread->now - made - own;
 	replay_note_holder(replay, step, entry, thread->now);
-	replay->end[number] = step->act & STEP_SUBMITS ? end : thread->now;
+	replay->now[number].end = step->act & STEP_SUBMITS ? end : thread->now;
 }
 
 int64_t replay_run(struct replay *replay, enum replay_contention contention)
@@ -379,22 +379,17 @@ int64_t replay_run(struct replay *replay, enum replay_contention contention)
 
 	replay->contention = contention;
 	replay_begin(replay);
-	memset(replay->delays, 0, replay->step_count * sizeof(*replay->delays));
+	for (uint32_t i = 0; i < replay->step_count; i++)
+		replay->now[i].delays = 0;
 	for (uint32_t i = 0; i < replay->step_count; i++) {
 		run_step(replay, i);
-		raise_to(&last, replay->end[i]);
+		raise_to(&last, replay->now[i].end);
 		raise_to(&last, replay->thread[replay->step[i].thread].now);
 		if (replay->samples)
 			replay_note_sample(replay, i, last);
 	}
-	if (!replay->changes) {
-		memcpy(replay->held_unchanged, replay->held,
-			replay->step_count * sizeof(*replay->held));
-		memcpy(replay->delays_unchanged, replay->delays,
-			replay->step_count * sizeof(*replay->delays));
-		memcpy(replay->end_unchanged, replay->end,
-			replay->step_count * sizeof(*replay->end));
-	}
+	if (!replay->changes)
+		memcpy(replay->unchanged, replay->now, replay->step_count * sizeof(*replay->now));
 	for (size_t i = 0; i < replay->threads.count; i++)
 		raise_to(&last, finish_join(replay, &replay->thread[i], 1));
 	return last - replay->first - replay->skipped;

@@ -155,7 +155,7 @@ int64_t replay_needed(const struct replay *replay, uint32_t number)
 
 	for (; at != REPLAY_NONE; at = replay->accident[at].next)
 		if (replay->change[replay->accident[at].via].bits & (CHANGE_WAIT | CHANGE_CALL))
-			raise_to(&ready, replay->end[replay->accident[at].earlier]);
+			raise_to(&ready, replay->now[replay->accident[at].earlier].end);
 	return ready;
 }
 
@@ -196,16 +196,18 @@ size_t replay_takers(const struct replay *replay, struct changed_call taker[TAKE
 		const struct map_entry *place = &replay->places.entry[i / 2];
 		uint32_t last = place->used ? (uint32_t)place->value : REPLAY_NONE;
 		unsigned change = i % 2 ? CHANGE_ORDER : CHANGE_WAIT;
-		const int64_t *now = i % 2 ? replay->delays : replay->held;
-		const int64_t *unchanged =
-			i % 2 ? replay->delays_unchanged : replay->held_unchanged;
 		int64_t sum = 0;
 		size_t at = count;
 
 		for (uint32_t number = last; number != REPLAY_NONE;
-			number = replay->same_place[number])
+			number = replay->same_place[number]) {
+			const struct step_result *now = &replay->now[number];
+			const struct step_result *before = &replay->unchanged[number];
+
 			if (may_join(replay, number, change))
-				sum += now[number] - unchanged[number];
+				sum += change == CHANGE_ORDER ? now->delays - before->delays
+							      : now->held - before->held;
+		}
 		if (sum < BLOCKED_MIN_NS)
 			continue;
 		for (; at && longer[at - 1] < sum; at--) {

@@ -23,37 +23,16 @@ size_t replay_most_steps(void)
 	return steps && *steps ? strtoull(steps, NULL, 10) : REPLAY_MAX_STEPS;
 }
 
-const struct run_loop *replay_loop_of(const struct run_evidence *evidence, int64_t process)
-{
-	for (size_t i = 0; i < evidence->loop_count; i++)
-		if (evidence->loop[i].process == process)
-			return &evidence->loop[i];
-	return NULL;
-}
-
 static int64_t length_of(const struct run_loop *loop, int64_t from, int64_t until)
 {
 	return run_loop_clock(loop, until) - run_loop_clock(loop, from);
 }
 
-/* The steps are read once more. */
-static void forget_steps(struct replay *replay)
-{
-	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
-		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts };
-
-	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
-		map_release(maps[i]);
-		*maps[i] = (struct map){ 0 };
-	}
-	replay->window = 0;
-	replay->first = INT64_MAX;
-	replay->last = INT64_MIN;
-}
-
 int replay_choose_samples(struct replay *replay)
 {
 	const struct run_loop *loop = replay->run_loop;
+	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
+		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts };
 	size_t count = REPLAY_SAMPLES, turns, each;
 
 	if (!loop || !replay->loop_steps)
@@ -81,7 +60,12 @@ int replay_choose_samples(struct replay *replay)
 		if (i)
 			replay->skipped += sample->from - sample[-1].until;
 	}
-	forget_steps(replay);
+	/* The steps are read once more. */
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+		map_release(maps[i]);
+	replay->window = 0;
+	replay->first = INT64_MAX;
+	replay->last = INT64_MIN;
 	return replay->sampled > 0;
 }
 
