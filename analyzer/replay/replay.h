@@ -391,15 +391,10 @@ void replay_learn_recording(struct replay_step *step, int is_first);
 /* Finds each step's own time. */
 void replay_learn(struct replay *replay);
 
-/* --- changes: replay_change.c --- */
+/* --- changes: replay.c --- */
 
 /* Reads the accidental orders.  Returns 0, or -1 after a message. */
 int replay_find_accidents(struct replay *replay, struct db *db);
-
-/*
- * Returns the end of operations whose data the step needs, and which no wait orders before it now.
- */
-int64_t replay_needed(const struct replay *replay, uint32_t number);
 
 /*
  * Changes a call until replay_restore().  A change of a wait or an order applies to every call of
@@ -416,15 +411,7 @@ void replay_restore(struct replay *replay);
  */
 void replay_change_results(struct replay *replay);
 
-/*
- * Finds the places whose calls waited longer in the last replay_run() than in the original run, or
- * delayed the work of streams longer: they wait or delay as a side effect instead of the changed
- * calls.  Explicit waits and waits for events must be admitted.  Returns their number; for each a
- * call and the change that leaves it out, the longest first.
- */
-size_t replay_takers(const struct replay *replay, struct changed_call taker[TAKER_ROUND]);
-
-/* --- a replay: replay.c; CUDA's order and the device's engines as times: replay_clocks.c --- */
+/* --- a replay; CUDA's order and the device's engines as times: replay_clocks.c --- */
 
 /* Returns the length of the changed run, ns. */
 int64_t replay_run(struct replay *replay, enum replay_contention contention);

@@ -74,7 +74,7 @@ static int prepare(struct savings *savings, struct replay *replay)
 	replay_find_host_work(replay);
 	replay_find_handovers(replay);
 	replay_learn(replay);
-	/* The likely one last: replay_takers() compares with it. */
+	/* The likely one last: find_takers() compares with it. */
 	for (int i = REPLAY_CONTENTIONS; i-- > 0;)
 		replay->as_it_was[i] = replay_run(replay, (enum replay_contention)i);
 	replayed = replay->as_it_was[REPLAY_RECORDED];
@@ -356,6 +356,77 @@ int savings_estimate_ceiling(struct replay *replay, int results, const struct ru
 	return 1;
 }
 
+/* --- places that wait or delay longer once others are changed --- */
+
+/*
+ * May that change of a step join others?  An explicit wait is made on purpose, and so is a wait
+ * for an event, unless nothing is known to need those of its place; and so is a copy of a result,
+ * unless another such copy is changed.  Work of the legacy stream that is not for the host may
+ * leave it if others do: its memory still keeps it in order.
+ */
+static int may_join(const struct replay *replay, uint32_t number, unsigned change)
+{
+	const struct replay_step *step = &replay->step[number];
+	unsigned act = step->act, admitted;
+	int is_result = replay_is_result(step);
+
+	if (!step->site || replay->change[number].bits & (change | CHANGE_CALL))
+		return 0;
+	admitted = (unsigned)map_get(&replay->admitted, replay_place(step), 0);
+	if (change == CHANGE_WAIT)
+		return act & STEP_WAITS &&
+			((is_result && replay->results) ||
+				(act & STEP_EXPLICIT ? !!(admitted & change) : !is_result));
+	if (act & STEP_AWAITS || !replay->moves)
+		return !!(admitted & change);
+	return step->stream_kind == STREAM_KIND_LEGACY && act & (STEP_SUBMITS | STEP_RECORDS) &&
+		!(act & STEP_BECOMES_ASYNC &&
+			(step->engine == ENGINE_H2D || step->engine == ENGINE_D2H));
+}
+
+/*
+ * Finds the places whose calls waited longer in the last replay_run() than in the original run, or
+ * delayed the work of streams longer: they wait or delay as a side effect instead of the changed
+ * calls.  Explicit waits and waits for events must be admitted.  Returns their number; for each a
+ * call and the change that leaves it out, the longest first.
+ */
+static size_t find_takers(const struct replay *replay, struct changed_call taker[TAKER_ROUND])
+{
+	int64_t longer[TAKER_ROUND + 1];
+	size_t count = 0;
+
+	for (size_t i = 0; i < 2 * replay->places.size; i++) {
+		const struct map_entry *place = &replay->places.entry[i / 2];
+		uint32_t last = place->used ? (uint32_t)place->value : REPLAY_NONE;
+		unsigned change = i % 2 ? CHANGE_ORDER : CHANGE_WAIT;
+		int64_t sum = 0;
+		size_t at = count;
+
+		for (uint32_t number = last; number != REPLAY_NONE;
+			number = replay->same_place[number]) {
+			const struct step_result *now = &replay->now[number];
+			const struct step_result *before = &replay->unchanged[number];
+
+			if (may_join(replay, number, change))
+				sum += change == CHANGE_ORDER ? now->delays - before->delays
+							      : now->held - before->held;
+		}
+		if (sum < BLOCKED_MIN_NS)
+			continue;
+		for (; at && longer[at - 1] < sum; at--) {
+			longer[at] = longer[at - 1];
+			if (at < TAKER_ROUND)
+				taker[at] = taker[at - 1];
+		}
+		longer[at] = sum;
+		if (at < TAKER_ROUND)
+			taker[at] = (struct changed_call){ .call = replay->step[last].call,
+				.change = change };
+		count += count < TAKER_ROUND;
+	}
+	return count;
+}
+
 size_t savings_find_takers(struct replay *replay, struct changed_call *taker, size_t most)
 {
 	struct changed_call found[TAKER_ROUND];
@@ -367,7 +438,7 @@ size_t savings_find_takers(struct replay *replay, struct changed_call *taker, si
 	alone = together = saved_best(replay, 1);
 	/* And those that would wait instead of these, until none is left. */
 	for (int round = 0; round < TAKER_ROUNDS; round++) {
-		more = replay_takers(replay, found);
+		more = find_takers(replay, found);
 		if (!more || count + more > most ||
 			!savings_has_room(replay, SEARCH_FINDING,
 				REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE))
