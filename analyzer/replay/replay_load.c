@@ -553,15 +553,6 @@ static int read_steps(struct loader *loader)
 	return walk(loader->db, read_step, loader);
 }
 
-/* Of a run that is only too long samples are replayed.  Returns whether there are any. */
-static int choose_samples(struct replay *replay)
-{
-	if (replay->refusal != too_long || !replay_choose_samples(replay))
-		return 0;
-	replay->refusal = NULL;
-	return 1;
-}
-
 int replay_load(struct savings *savings, struct db *db)
 {
 	struct loader loader = { .savings = savings,
@@ -578,8 +569,15 @@ int replay_load(struct savings *savings, struct db *db)
 		read_evidence(&loader);
 		rc = read_steps(&loader);
 	}
-	for (struct id_map_slot *at = NULL; !rc && (at = id_map_next(&savings->processes, at));)
-		loader.samples |= choose_samples(at->object);
+	for (struct id_map_slot *at = NULL; !rc && (at = id_map_next(&savings->processes, at));) {
+		struct replay *replay = at->object;
+
+		/* Of a run that is only too long samples are replayed. */
+		if (replay->refusal != too_long || !replay_choose_samples(replay))
+			continue;
+		replay->refusal = NULL;
+		loader.samples = 1;
+	}
 	if (loader.samples && !rc)
 		rc = read_steps(&loader);
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)

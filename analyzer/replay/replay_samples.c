@@ -69,25 +69,30 @@ int replay_choose_samples(struct replay *replay)
 	return replay->sampled > 0;
 }
 
-int replay_is_skipped(const struct replay *replay, int64_t enter)
+/* Returns the last sample that began by a time, NULL: none. */
+static struct replay_sample *sample_at(const struct replay *replay, int64_t enter)
 {
-	size_t before = sorted_after(replay->sample, replay->samples, sizeof(*replay->sample),
+	size_t count = sorted_after(replay->sample, replay->samples, sizeof(*replay->sample),
 		offsetof(struct replay_sample, from), enter);
 
-	return replay->samples && (!before || enter >= replay->sample[before - 1].until);
+	return count ? &replay->sample[count - 1] : NULL;
+}
+
+int replay_is_skipped(const struct replay *replay, int64_t enter)
+{
+	const struct replay_sample *sample = sample_at(replay, enter);
+
+	return replay->samples && (!sample || enter >= sample->until);
 }
 
 void replay_note_sample(struct replay *replay, uint32_t number, int64_t last)
 {
-	size_t at = sorted_after(replay->sample, replay->samples, sizeof(*replay->sample),
-		offsetof(struct replay_sample, from),
-		run_call(replay->run, replay->step[number].call)->enter);
-	struct replay_sample *sample = at ? &replay->sample[at - 1] : NULL;
+	struct replay_sample *sample =
+		sample_at(replay, run_call(replay->run, replay->step[number].call)->enter);
 
-	if (!sample)
-		return;
-	sample->ended = last;
-	if (!replay->changes)
+	if (sample)
+		sample->ended = last;
+	if (sample && !replay->changes)
 		sample->ended_unchanged = last;
 }
 

@@ -266,21 +266,10 @@ int savings_estimate_best(struct replay *replay, enum savings_search search, int
 	return 1;
 }
 
-/* From the samples to all of the loop: how they differ makes the interval wider. */
-static void extrapolate(const struct replay *replay, struct saving *saving)
-{
-	int64_t spread = (int64_t)map_get(&replay->spread, replay->made, 0);
-
-	saving->best = replay_extrapolated(replay, saving->best);
-	saving->low = replay_extrapolated(replay, saving->low) - spread;
-	saving->low = clamp(saving->low, 0, saving->best);
-	saving->high = replay_extrapolated(replay, saving->high) + spread;
-}
-
 int savings_estimate(struct replay *replay, struct saving *saving)
 {
 	double share = LEAST_ERROR_PERCENT / 100.0;
-	int64_t error;
+	int64_t error, spread;
 
 	if (!replay || !replay->changes)
 		return 0;
@@ -297,8 +286,14 @@ int savings_estimate(struct replay *replay, struct saving *saving)
 	saving->low = clamp(saving->low, 0, saving->best);
 	saving->high =
 		clamp(saved(replay, REPLAY_LEAST, 0), saving->best, replay->measured) + error;
-	if (replay->samples)
-		extrapolate(replay, saving);
+	/* From the samples to all of the loop: how they differ makes the interval wider. */
+	if (replay->samples) {
+		spread = (int64_t)map_get(&replay->spread, replay->made, 0);
+		saving->best = replay_extrapolated(replay, saving->best);
+		saving->low = replay_extrapolated(replay, saving->low) - spread;
+		saving->low = clamp(saving->low, 0, saving->best);
+		saving->high = replay_extrapolated(replay, saving->high) + spread;
+	}
 	replay_restore(replay);
 	return 1;
 }

@@ -85,12 +85,11 @@ static void see_code(struct search *search, uint32_t kernel)
 static int fills_tables(const struct search *search, const struct run_call *call, uint32_t id)
 {
 	const struct run_operand *operand = run_find(&search->run->operands, id);
-	const struct run_operand *end = run_rows_end(&search->run->operands);
 	int fills = 0;
 
 	if (!search->now.line || !call_is_copy(call->kind))
 		return 0;
-	for (; operand && operand < end && operand->call == id; operand++) {
+	for (; operand; operand = run_next(&search->run->operands, operand)) {
 		const struct run_allocation *to = run_allocation(search->run, operand->allocation);
 
 		if (operand->role != OPERAND_DST)
