@@ -457,7 +457,7 @@ static int add_upload(struct avoidable *a, const struct wait *wait, int64_t *ns)
 	could = at_most(could, both);
 	apart = could < ROUND_TRIP_NS ? 0 : is_own_apart(a, by, wait->call);
 	if (apart > 0)
-		*ns = *ns + could < wait->waited ? *ns + could : wait->waited;
+		*ns = at_most(*ns + could, wait->waited);
 	return apart < 0 ? -1 : 0;
 }
 
@@ -469,7 +469,7 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 		.waited = wait->waited,
 		.partner = wait->partner };
 	const struct wait_operation *by = &wait->by, *own = &wait->itself;
-	struct segment s = alone;
+	struct segment s = alone, transfer = alone, both = alone;
 	struct run_wait *row = &a->run->evidence.wait[wait->number];
 	int64_t ns = 0, more = 0, shorter;
 
@@ -479,8 +479,6 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 	/* The wait for the own transfer, of which at most the transfer's time was avoidable. */
 	if (wait->is_async && wait->kind != WAIT_EXPLICIT && by->call != wait->call &&
 		own->end > by->end && own->end <= wait->exit) {
-		struct segment transfer = alone;
-
 		transfer.behind = *own;
 		transfer.waited = wait->exit - by->end;
 		if (measure(a, &transfer, &more))
@@ -491,8 +489,6 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 		return -1;
 	/* Together with the copy to the host after it, if that is more. */
 	if (s.result) {
-		struct segment both = alone;
-
 		both.past_results = 1;
 		if (measure(a, &both, &more))
 			return -1;
@@ -534,13 +530,13 @@ static void read_wait(struct avoidable *a, struct wait *wait)
 {
 	const struct run_call *call = run_call(a->run, wait->call);
 	const struct run_work *work = run_work(a->run, wait->by.op);
-	struct wait_operation *itself = &wait->itself;
-	int64_t op = wait->by.op;
+	struct wait_operation *itself = &wait->itself,
+			      by = wait_operation_of(a->run, work->call, 0);
 
-	wait->by = wait_operation_of(a->run, work->call, 0);
-	wait->by.op = op;
-	wait->by.start = work->start;
-	wait->by.end = run_end(a->run, work, op);
+	by.op = wait->by.op;
+	by.start = work->start;
+	by.end = run_end(a->run, work, by.op);
+	wait->by = by;
 	*itself = wait_operation_of(a->run, wait->call, 1);
 	wait->is_async = call_is_async_copy(call->kind);
 	wait->is_copy = call_is_sync(call->kind);

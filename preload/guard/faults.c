@@ -20,7 +20,9 @@
 #define SMALL_STACK 16384 /* bytes; a frame of the kernel's takes 3 KiB, with AMX 11 */
 #define HANDLER_DEPTH 16  /* the program's handler within itself */
 
-/* The program's handler may leave by siglongjmp(): the frames that it leaves are not instrumented. */
+/*
+ * The program's handler may leave by siglongjmp(): the frames that it leaves are not instrumented.
+ */
 #define MAY_BE_LEFT __attribute__((no_sanitize("address")))
 
 typedef void (*simple_handler)(int);
