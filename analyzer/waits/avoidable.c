@@ -547,8 +547,9 @@ static void read_wait(struct avoidable *a, struct wait *wait)
 	wait->stretch = stretches_find(&a->stretches, wait->process, wait->enter);
 }
 
-int waits_find_avoidable(struct db *db, struct wait_list *list)
+int waits_find_avoidable(struct waits *waits)
 {
+	struct db *db = waits->db;
 	struct avoidable a = { .run = db->run,
 		.walk = walk_thread_open(db),
 		.path = order_path_open(db),
@@ -566,8 +567,8 @@ int waits_find_avoidable(struct db *db, struct wait_list *list)
 		if (work && work->call > map_get(&last, process, 0))
 			map_set(&last, process, work->call);
 	}
-	for (size_t i = 0; i < list->count && !rc; i++) {
-		struct wait *wait = &list->wait[i];
+	for (size_t i = 0; i < waits->count && !rc; i++) {
+		struct wait *wait = &waits->wait[i];
 		/* After the last one the process submits nothing more: it is ending. */
 		int may = wait->number && wait->kind != WAIT_BEHIND &&
 			run_work(a.run, wait->by.op) &&

@@ -68,7 +68,7 @@ void waits_free(struct waits *waits)
 	id_map_release(&waits->timings, free);
 	id_map_release(&waits->copies, free);
 	id_map_release(&waits->uses, free);
-	large_free(waits->list.wait);
+	large_free(waits->wait);
 	free(waits);
 }
 
@@ -204,7 +204,7 @@ static void add_candidate(struct waits *waits, const struct walk_call *call, str
 		if (wait.before.end <= wait.enter)
 			wait.before.op = 0;
 	}
-	*large_push(waits->list.wait, waits->list.count) = wait;
+	*large_push(waits->wait, waits->count) = wait;
 }
 
 int waits_process_call(struct waits *waits, const struct order *order, const struct walk_call *call)
@@ -510,8 +510,8 @@ static void judge_all(struct waits *waits)
 {
 	struct held_calls calls = { 0 };
 
-	for (size_t i = 0; i < waits->list.count; i++) {
-		struct wait *wait = &waits->list.wait[i];
+	for (size_t i = 0; i < waits->count; i++) {
+		struct wait *wait = &waits->wait[i];
 		const struct wait_timing *timing =
 			wait_timing_settle(&waits->timings, &waits->samples, wait->process);
 
@@ -534,8 +534,8 @@ static void judge_all(struct waits *waits)
 		wait_add_row(waits, wait);
 	}
 	calls.held = radix_sort(calls.held, calls.count, sizeof(*calls.held));
-	for (size_t i = 0; i < waits->list.count; i++) {
-		struct wait *wait = &waits->list.wait[i];
+	for (size_t i = 0; i < waits->count; i++) {
+		struct wait *wait = &waits->wait[i];
 		const struct wait_timing *timing = id_map_get(&waits->timings, wait->process);
 
 		if (wait->may_be_behind &&
@@ -568,9 +568,9 @@ int waits_finish(struct waits *waits)
 
 	/* A pool that gives memory back after a wait, or maps it, is no part of the wait. */
 	pool_trims_finish(&waits->trims, run);
-	for (size_t i = 0; i < waits->list.count; i++)
-		waits->list.wait[i].exit -= (int64_t)map_get(&run->evidence.trimmed,
-			(uint64_t)waits->list.wait[i].call, 0);
+	for (size_t i = 0; i < waits->count; i++)
+		waits->wait[i].exit -=
+			(int64_t)map_get(&run->evidence.trimmed, (uint64_t)waits->wait[i].call, 0);
 	judge_all(waits);
 	for (uint32_t id = 1; id < run_call_end(run); id++) {
 		const struct run_call *call = run_call(run, id);
@@ -584,7 +584,7 @@ int waits_finish(struct waits *waits)
 				run_exit(run, call, id) - since);
 	}
 	map_release(&seen);
-	rc = waits_find_avoidable(waits->db, &waits->list);
+	rc = waits_find_avoidable(waits);
 	waits_find_queue(waits);
 	for (struct id_map_slot *at = NULL; !rc && (at = id_map_next(&waits->uses, at));) {
 		const struct wait_use *use = at->object;

@@ -51,6 +51,6 @@ int64_t waits_add_staged(struct waits *waits, uint32_t id, struct map *seen)
 	if (wait.waited < BLOCKED_MIN_NS || run_wait_of(&run->evidence, id))
 		return staged;
 	wait_add_row(waits, &wait);
-	*large_push(waits->list.wait, waits->list.count) = wait;
+	*large_push(waits->wait, waits->count) = wait;
 	return staged;
 }

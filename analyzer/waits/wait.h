@@ -119,20 +119,11 @@ struct wait {
 	int64_t avoidable;  /* ns */
 };
 
-/* Zero-initialized is empty. */
-struct wait_list {
-	struct wait *wait;
-	size_t count;
-};
-
 /*
  * The place of a call's operations.  times: also the first start, INT64_MAX if none is known, and
  * the one of them that ended last, op 0 and INT64_MIN if none is known to have ended.
  */
 struct wait_operation wait_operation_of(const struct run *run, int64_t call, int times);
-
-/* Sets wait.avoidable of implicit waits.  Returns 0, or -1 after a message. */
-int waits_find_avoidable(struct db *db, struct wait_list *list);
 
 /* --- pending.c --- */
 
@@ -227,10 +218,14 @@ struct waits {
 	struct id_map copies;  /* struct copy_back, by thread */
 	struct resizes resizes;
 	struct pool_trims trims;
-	int has_pools; /* memory is allocated in stream order */
-	struct wait_list list;
+	int has_pools;     /* memory is allocated in stream order */
+	struct wait *wait; /* candidates, then those with a row */
+	size_t count;
 	struct id_map uses; /* struct wait_use, by process and kind */
 };
+
+/* Sets wait.avoidable of implicit waits.  Returns 0, or -1 after a message. */
+int waits_find_avoidable(struct waits *waits);
 
 /* Adds its row to table wait. */
 void wait_add_row(struct waits *waits, struct wait *wait);
