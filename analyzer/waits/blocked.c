@@ -568,9 +568,11 @@ int waits_finish(struct waits *waits)
 
 	/* A pool that gives memory back after a wait, or maps it, is no part of the wait. */
 	pool_trims_finish(&waits->trims, run);
-	for (size_t i = 0; i < waits->count; i++)
-		waits->wait[i].exit -=
-			(int64_t)map_get(&run->evidence.trimmed, (uint64_t)waits->wait[i].call, 0);
+	for (size_t i = 0; i < waits->count; i++) {
+		struct wait *wait = &waits->wait[i];
+
+		wait->exit -= (int64_t)map_get(&run->evidence.trimmed, (uint64_t)wait->call, 0);
+	}
 	judge_all(waits);
 	for (uint32_t id = 1; id < run_call_end(run); id++) {
 		const struct run_call *call = run_call(run, id);
