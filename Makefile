@@ -130,16 +130,16 @@ SEES_analyzer/passes := trace $(READERS) $(call rooms,containers store model nam
 # The stages of the analysis, above the rooms that they pass through.
 SEES_analyzer := trace $(READERS) $(call rooms,containers terminal store model symbols names load calls_in_order order kernel_access \
 	access hazard evidence waits needs account replay rules watch)
-SEES_analyzer/report := trace $(READERS) $(call rooms,containers terminal store model names access evidence rules)
+SEES_analyzer/report := trace $(READERS) $(call rooms,containers terminal store model names access rules)
 SEES_analyzer/ranks := trace $(call rooms,containers terminal store model rules report)
 SEES_analyzer/stats := trace $(call rooms,containers terminal store names)
 SEES_analyzer/html := trace $(call rooms,containers terminal store names rules report)
-SEES_analyzer/check := trace $(call rooms,containers terminal store symbols names rules report)
+SEES_analyzer/check := trace $(call rooms,containers terminal store model symbols names calls_in_order order rules report)
 SEES_analyzer/export := trace analyzer $(call rooms,containers terminal store names rules report html check)
 SEES_analyzer/confirm := trace $(call rooms,containers terminal store model names)
 SEES_analyzer/watch := trace $(call rooms,containers terminal store)
 SEES_analyzer/control := trace $(call rooms,containers)
-SEES_analyzer/cli := trace analyzer $(READERS) $(call rooms,containers terminal store model symbols names calls_in_order order kernel_access evidence rules \
+SEES_analyzer/cli := trace analyzer $(READERS) $(call rooms,containers terminal store model symbols names calls_in_order order kernel_access rules \
 	report ranks stats check export watch control)
 SEES_analyzer/sessions := trace analyzer $(READERS) $(call rooms,containers terminal store model names kernel_access rules report stats check export control cli)
 SEES_analyzer/rerun := trace analyzer $(READERS) $(call rooms,containers terminal store model names rules report export confirm watch control cli)
@@ -228,7 +228,7 @@ $O/gen/fixes.def: analyzer/rules/fixes.awk doc/RULES.md
 	$Qawk -f $^ > $@
 $O/obj/analyzer/rules/rules.o: $O/gen/fixes.def
 $O/obj/analyzer/store/db.o: $O/gen/nsys.inc
-$O/obj/analyzer/rules/help_rule.o: $O/gen/RULES.inc
+$O/obj/analyzer/cli/help_rule.o: $O/gen/RULES.inc
 $O/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc
 $O/obj/analyzer/html/html.o: $(foreach part,html css js js_hash css_hash,$O/gen/page_$(part).inc)
 CPP_analyzer := -I$O/gen $(if $(HOMEPAGE),-DCUFENCE_HOMEPAGE='"$(HOMEPAGE)"')

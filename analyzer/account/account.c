@@ -263,6 +263,7 @@ static int account_process(const struct account *run, const uint32_t *of, size_t
 {
 	struct account account = *run;
 	const struct loop *loop = &account.loop;
+	struct run_evidence *evidence = &run->db->run->evidence;
 	int rc;
 
 	account.of = of;
@@ -286,8 +287,10 @@ static int account_process(const struct account *run, const uint32_t *of, size_t
 	}
 	if (!rc)
 		rc = store(&account);
-	if (!rc && loop->run.turns)
-		rc = run_add_loop(&account.db->run->evidence, &account.loop.run);
+	if (!rc && loop->run.turns) {
+		*array_push(evidence->loop, evidence->loop_count) = account.loop.run;
+		account.loop = (struct loop){ 0 };
+	}
 	for (size_t i = 0; i < of_count; i++) {
 		large_free(account.threads[of[i]].call);
 		large_free(account.threads[of[i]].gap);

@@ -4,6 +4,7 @@
 
 #include "account_internal.h"
 #include "bounds.h"
+#include "busy.h"
 #include "compare.h"
 #include "large.h"
 #include "radix_sort.h"
@@ -211,7 +212,6 @@ static void add_idle(struct account *account, const struct account_work *next, i
 	uint32_t id = run_work(run, next->id)->call;
 	const struct run_call *call = run_call(run, id);
 	const struct run_overhead *row = run_find(&run->overheads, id);
-	const struct run_overhead *end = run_rows_end(&run->overheads);
 	uint64_t hold = map_get(&account->holds, next->id, 0);
 	int64_t load = 0, enter, held, inside, rest;
 	uint32_t site;
@@ -227,7 +227,7 @@ static void add_idle(struct account *account, const struct account_work *next, i
 		from = enter;
 	}
 	/* From here on it was submitted. */
-	for (; row && row < end && row->call == id; row++)
+	for (; row; row = run_next(&run->overheads, row))
 		if (row->kind == OVERHEAD_LAZY_LOADING)
 			load += time_within(run_loop_clock(turns, row->start),
 				run_loop_clock(turns, row->end), from, until);
@@ -250,24 +250,10 @@ static int64_t end_of(const struct account *account, const struct account_work *
 	return work->start != RUN_NEVER && end != RUN_NEVER && end >= work->start ? end : INT64_MIN;
 }
 
-/* Time in which at least one of several intervals ran, which are added in order of their starts. */
-struct ran {
-	int64_t until, time; /* ns */
-};
-
-static void ran_add(struct ran *ran, int64_t start, int64_t end)
-{
-	start = at_least(start, ran->until);
-	if (end <= start)
-		return;
-	ran->time += end - start;
-	ran->until = end;
-}
-
 /* Accounts for the operations of one device.  Memsets are kernels, mostly. */
 static void add_device(struct account *account, const struct account_work *work, size_t count)
 {
-	struct ran copies = { INT64_MIN, 0 }, kernels = { INT64_MIN, 0 };
+	struct busy_sum copies = { INT64_MIN, 0 }, kernels = { INT64_MIN, 0 };
 	int64_t until = account->begin, ran = 0, both;
 
 	for (size_t i = 0; i < account->of_count; i++)
@@ -283,7 +269,7 @@ static void add_device(struct account *account, const struct account_work *work,
 		end = at_most(end, account->end);
 		if (start > until)
 			add_idle(account, &work[i], until, start);
-		ran_add(kind == WORK_MEMCPY || kind == WORK_PEER ? &copies : &kernels,
+		busy_sum_add(kind == WORK_MEMCPY || kind == WORK_PEER ? &copies : &kernels,
 			at_least(start, account->begin), end);
 		until = at_least(start, until);
 		ran += end > until ? end - until : 0;

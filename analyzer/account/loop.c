@@ -30,8 +30,9 @@ struct search {
 	struct loop_paths paths;
 	struct candidate *candidate; /* of a thread: descending by below */
 	size_t count;
-	/* Of the current thread, by node. */
-	uint32_t *arrivals, *first, *below;
+	struct visits {
+		uint32_t arrivals, first, below; /* as of struct candidate */
+	} * visits;                              /* of the current thread, by node */
 };
 
 /* --- places --- */
@@ -42,26 +43,25 @@ static void count_arrivals(struct search *search, const struct token_thread *own
 	const struct loop_paths *paths = &search->paths;
 	uint32_t before = 0;
 
-	memset(search->arrivals, 0, paths->count * sizeof(*search->arrivals));
-	memset(search->below, 0, paths->count * sizeof(*search->below));
+	memset(search->visits, 0, paths->count * sizeof(*search->visits));
 	for (size_t i = 0; i < own->count; i++) {
 		uint32_t leaf = paths->leaf[own->token[i].site], node = leaf, other = before;
 
-		search->below[leaf]++;
+		search->visits[leaf].below++;
 		if (leaf == before)
-			search->arrivals[leaf]++;
+			search->visits[leaf].arrivals++;
 		for (; node != other; node = paths->node[node].parent) {
 			while (paths->node[other].level > paths->node[node].level)
 				other = paths->node[other].parent;
 			if (node == other)
 				break;
-			if (!search->arrivals[node]++)
-				search->first[node] = (uint32_t)i;
+			if (!search->visits[node].arrivals++)
+				search->visits[node].first = (uint32_t)i;
 		}
 		before = leaf;
 	}
 	for (size_t node = paths->count - 1; node; node--)
-		search->below[paths->node[node].parent] += search->below[node];
+		search->visits[paths->node[node].parent].below += search->visits[node].below;
 }
 
 static int more_below(const void *a, const void *b)
@@ -84,26 +84,26 @@ static void add_candidates(struct search *search, const struct token_thread *own
 
 	count_arrivals(search, own);
 	for (uint32_t node = 1; node < search->paths.count; node++) {
-		uint32_t arrivals = search->arrivals[node], first = search->first[node];
-		const uint64_t words[] = { nodes[node].parent, (uint64_t)nodes[node].loop,
-			arrivals };
+		const struct visits *visits = &search->visits[node];
+		uint32_t arrivals = visits->arrivals, parent = nodes[node].parent;
+		const uint64_t words[] = { parent, (uint64_t)nodes[node].loop, arrivals };
 		size_t number;
 
 		/* Where the parent's turns begin, too, it stands for both. */
-		if (arrivals < LOOP_TURNS_LEAST || arrivals == search->arrivals[nodes[node].parent])
+		if (arrivals < LOOP_TURNS_LEAST || arrivals == search->visits[parent].arrivals)
 			continue;
 		number = map_number(&known, map_hash_words(words, 3));
 		if (number == count) {
 			*array_push(list, count) = (struct candidate){ .node = node,
 				.own = own,
 				.arrivals = arrivals,
-				.first = first,
-				.below = search->below[node] };
+				.first = visits->first,
+				.below = visits->below };
 			continue;
 		}
-		list[number].below += search->below[node];
-		if (first < list[number].first) {
-			list[number].first = first;
+		list[number].below += visits->below;
+		if (visits->first < list[number].first) {
+			list[number].first = visits->first;
 			list[number].node = node;
 		}
 	}
@@ -301,9 +301,7 @@ int loop_find(struct loop *loop, const struct run *run, struct db *db, const uin
 	*loop = (struct loop){ 0 };
 	rc = loop_paths_read(&search.paths, db, run->thread[*threads].process);
 	tokens_read(&search.tokens, threads, count);
-	search.arrivals = xcalloc(search.paths.count, sizeof(*search.arrivals));
-	search.first = xcalloc(search.paths.count, sizeof(*search.first));
-	search.below = xcalloc(search.paths.count, sizeof(*search.below));
+	search.visits = xcalloc(search.paths.count, sizeof(*search.visits));
 	for (size_t i = 0; i < search.tokens.count && i < THREADS_TRIED; i++)
 		add_candidates(&search, &search.tokens.thread[i]);
 	for (size_t i = 0; i < search.count; i++)
@@ -319,9 +317,7 @@ int loop_find(struct loop *loop, const struct run *run, struct db *db, const uin
 	tokens_release(&search.tokens);
 	loop_paths_release(&search.paths);
 	free(search.candidate);
-	free(search.arrivals);
-	free(search.first);
-	free(search.below);
+	free(search.visits);
 	return rc;
 }
 

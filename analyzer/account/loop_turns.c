@@ -412,14 +412,13 @@ static void find_body(const struct turns *turns, const struct tokens *tokens, ui
 		site->turns++;
 		site->long_turns += turns->run.begin[turn + 1] - turns->run.begin[turn] > long_turn;
 	}
-	for (size_t i = 0; i < sites.size; i++) {
-		const struct presence *site = sites.slot[i].object;
+	for (struct id_map_slot *at = NULL; (at = id_map_next(&sites, at));) {
+		const struct presence *site = at->object;
 
-		if (site &&
-			(tokens->paths->node[line].loop ? is_in_statement(tokens->paths, line,
-								  (uint32_t)sites.slot[i].id)
-							: site->turns > 2 * site->long_turns + 1))
-			map_set(body, (uint64_t)sites.slot[i].id, 1);
+		if (tokens->paths->node[line].loop
+				? is_in_statement(tokens->paths, line, (uint32_t)at->id)
+				: site->turns > 2 * site->long_turns + 1)
+			map_set(body, (uint64_t)at->id, 1);
 	}
 	id_map_release(&sites, free);
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "memory.h"
 #include "run_columns.h"
 #include "stretches.h"
@@ -68,11 +69,6 @@ static void add_op(const struct run *run, int64_t id, struct walk_call *call)
 	}
 	if (start != WALK_NEVER && end != WALK_NEVER)
 		call->op_busy += run_busy_end(run, work, id) - start;
-}
-
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
-{
-	return value < low ? low : value > high ? high : value;
 }
 
 /* Reads the overhead intervals of a call in order of start; overlapping ones count once. */

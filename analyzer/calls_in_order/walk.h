@@ -74,6 +74,12 @@ struct walk_call {
 	uint8_t allocator; /* a query by this allocator, about its own memory; 0: none */
 };
 
+/* The context in which it acts: of its stream, or else its own. */
+static inline int64_t walk_context(const struct walk_call *call)
+{
+	return call->stream_context ? call->stream_context : call->context;
+}
+
 /* Calls visit for each call.  Returns 0 at the end, or -1 at once if visit fails. */
 int walk(struct db *db, int (*visit)(void *arg, const struct walk_call *call), void *arg);
 

@@ -15,6 +15,11 @@ static inline int64_t at_least(int64_t value, int64_t least)
 	return value > least ? value : least;
 }
 
+static inline int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
 /* Returns how much of one interval is in another one. */
 static inline int64_t time_within(int64_t start, int64_t end, int64_t from, int64_t until)
 {

@@ -10,6 +10,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of intervals that come in order of their starts the sum suffices; until is INT64_MIN at first. */
+struct busy_sum {
+	int64_t until, time; /* ns */
+};
+
+static inline void busy_sum_add(struct busy_sum *sum, int64_t start, int64_t end)
+{
+	if (start < sum->until)
+		start = sum->until;
+	if (end <= start)
+		return;
+	sum->time += end - start;
+	sum->until = end;
+}
+
 struct busy {
 	struct busy_span {
 		int64_t start, end; /* ns; once joined, sorted and disjoint */

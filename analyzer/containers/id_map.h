@@ -45,6 +45,20 @@ void *id_map_take(struct id_map *map, int64_t id);
 /* The object of id, else a new one of size bytes, zeroed. */
 void *id_map_need(struct id_map *map, int64_t id, size_t size);
 
+/*
+ * The slots with objects in turn, in no order, for (struct id_map_slot *at = NULL; (at =
+ * id_map_next(map, at));): the one after a slot, the first one for NULL, and NULL after the last.
+ */
+static inline struct id_map_slot *id_map_next(const struct id_map *map,
+	const struct id_map_slot *slot)
+{
+	size_t at = slot ? (size_t)(slot - map->slot) + 1 : 0;
+
+	while (at < map->size && !map->slot[at].object)
+		at++;
+	return at < map->size ? &map->slot[at] : NULL;
+}
+
 /* Frees the map and passes every object to release(), free() for plain ones. */
 void id_map_release(struct id_map *map, void (*release)(void *));
 

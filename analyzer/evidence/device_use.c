@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bounds.h"
+#include "busy.h"
 #include "large.h"
 #include "radix_sort.h"
 #include "map.h"
@@ -22,9 +23,8 @@ struct use_span {
 /* A device of a process. */
 struct device_use {
 	int64_t process, device;
-	int64_t first, last;      /* start and end of all operations, ns */
-	int64_t busy, overlapped; /* time with one or more operations, with two or more, ns ... */
-	int64_t busy_until, overlapped_until; /* ... counted so far, in order of start */
+	int64_t first, last;              /* start and end of all operations, ns */
+	struct busy_sum busy, overlapped; /* with one or more operations, with two or more */
 };
 
 /* Operations of one kind in a stream. */
@@ -36,12 +36,13 @@ struct stream_use {
 
 struct use {
 	struct device_use *device;
-	size_t device_count, last_device;
+	size_t device_count;
 	struct use_span *span;
 	size_t span_count;
 	struct stream_use *stream;
 	size_t stream_count;
 	struct map streams; /* process, stream, device and kind -> index */
+	struct map devices; /* process and device -> index */
 };
 
 /* start and end: RUN_NEVER if unknown. */
@@ -51,7 +52,7 @@ static void add_operation(struct use *use, struct stream_use of, const char *kin
 	uint64_t what[offsetof(struct stream_use, operations) / sizeof(uint64_t)];
 	struct stream_use *stream;
 	struct device_use *device;
-	size_t index = use->last_device, tried = 0, at;
+	size_t at;
 
 	strncpy(of.kind, kind, sizeof(of.kind) - 1);
 	memcpy(what, &of, sizeof(what));
@@ -64,35 +65,19 @@ static void add_operation(struct use *use, struct stream_use of, const char *kin
 	if (start == RUN_NEVER || end == RUN_NEVER || end < start)
 		return;
 	stream->busy += end - start;
-	for (; tried < use->device_count; tried++, index = (index + 1) % use->device_count)
-		if (use->device[index].process == of.process &&
-			use->device[index].device == of.device)
-			break;
-	if (tried == use->device_count) {
-		index = use->device_count;
+	at = map_number(&use->devices, (uint64_t)of.process << 32 | (uint32_t)of.device);
+	if (at == use->device_count)
 		*array_push(use->device, use->device_count) =
 			(struct device_use){ .process = of.process,
 				.device = of.device,
 				.first = INT64_MAX,
 				.last = INT64_MIN,
-				.busy_until = INT64_MIN,
-				.overlapped_until = INT64_MIN };
-	}
-	use->last_device = index;
-	*large_push(use->span, use->span_count) = (struct use_span){ start, end, index };
-	device = &use->device[index];
+				.busy = { INT64_MIN, 0 },
+				.overlapped = { INT64_MIN, 0 } };
+	*large_push(use->span, use->span_count) = (struct use_span){ start, end, at };
+	device = &use->device[at];
 	device->first = at_most(device->first, start);
 	device->last = at_least(device->last, end);
-}
-
-/* Adds an interval, without what is before *until. */
-static void add_time(int64_t *time, int64_t *until, int64_t start, int64_t end)
-{
-	start = at_least(start, *until);
-	if (end <= start)
-		return;
-	*time += end - start;
-	*until = end;
 }
 
 static int store(struct db *db, const struct use *use)
@@ -112,7 +97,7 @@ static int store(struct db *db, const struct use *use)
 
 		rc = db_add(db,
 			ROW(device_use, device->process, device->device, device->first,
-				device->last, device->busy, device->overlapped));
+				device->last, device->busy.time, device->overlapped.time));
 	}
 	return rc;
 }
@@ -155,14 +140,15 @@ int use_measure(struct db *db)
 		const struct use_span *span = &use.span[i];
 		struct device_use *device = &use.device[span->device];
 
-		add_time(&device->overlapped, &device->overlapped_until, span->start,
-			at_most(span->end, device->busy_until));
-		add_time(&device->busy, &device->busy_until, span->start, span->end);
+		busy_sum_add(&device->overlapped, span->start,
+			at_most(span->end, device->busy.until));
+		busy_sum_add(&device->busy, span->start, span->end);
 	}
 	rc = rc || store(db, &use) ? -1 : 0;
 	free(use.device);
 	large_free(use.span);
 	free(use.stream);
 	map_release(&use.streams);
+	map_release(&use.devices);
 	return rc;
 }

@@ -191,16 +191,16 @@ static void add_work(struct redundant_waits *redundant, const struct walk_call *
 /* Adds work that may be in any stream of the process. */
 static void add_unknown(struct redundant_waits *redundant, const struct walk_call *call)
 {
-	for (size_t i = 0; i < redundant->contexts.size; i++) {
-		struct known_context *context = redundant->contexts.slot[i].object;
+	for (struct id_map_slot *at = NULL; (at = id_map_next(&redundant->contexts, at));) {
+		struct known_context *context = at->object;
 
-		if (context && context->process == call->process)
+		if (context->process == call->process)
 			context->unknown = call->id;
 	}
-	for (size_t i = 0; i < redundant->streams.size; i++) {
-		struct known_stream *stream = redundant->streams.slot[i].object;
+	for (struct id_map_slot *at = NULL; (at = id_map_next(&redundant->streams, at));) {
+		struct known_stream *stream = at->object;
 
-		if (stream && stream->context->process == call->process)
+		if (stream->context->process == call->process)
 			stream->point = call->id;
 	}
 }

@@ -177,9 +177,8 @@ unsigned run_name(const char *const *names, unsigned count, const unsigned char 
 int run_has_overhead(const struct run *run, int64_t call, uint32_t kind)
 {
 	const struct run_overhead *row = run_find(&run->overheads, call);
-	const struct run_overhead *end = run_rows_end(&run->overheads);
 
-	for (; row && row < end && row->call == call; row++)
+	for (; row; row = run_next(&run->overheads, row))
 		if (row->kind == kind)
 			return 1;
 	return 0;
@@ -188,9 +187,8 @@ int run_has_overhead(const struct run *run, int64_t call, uint32_t kind)
 int64_t run_object(const struct run *run, int64_t call, enum object_role role)
 {
 	const struct run_object *row = run_find(&run->objects, call);
-	const struct run_object *end = run_rows_end(&run->objects);
 
-	for (; row && row < end && row->call == call; row++)
+	for (; row; row = run_next(&run->objects, row))
 		if (row->role == role)
 			return row->object;
 	return 0;

@@ -457,12 +457,23 @@ static inline uint32_t run_context_of(const struct run *run, const struct run_ca
 
 /* --- tables in order of call --- */
 
-/* The first row of a call, NULL if none; further ones follow up to run_rows_end(). */
+/* The first row of a call, NULL if none. */
 const void *run_find(const struct column *rows, int64_t call);
 
 static inline const void *run_rows_end(const struct column *rows)
 {
 	return rows->rows + rows->count * rows->row_size;
+}
+
+/* The row after that one, NULL if it is none of the same call. */
+static inline const void *run_next(const struct column *rows, const void *row)
+{
+	const unsigned char *next = (const unsigned char *)row + rows->row_size;
+
+	return next < (const unsigned char *)run_rows_end(rows) &&
+			*(const uint32_t *)(const void *)next == *(const uint32_t *)row
+		? next
+		: NULL;
 }
 
 /*

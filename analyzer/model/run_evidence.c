@@ -55,59 +55,37 @@ static uint32_t *first_of(struct run_evidence *evidence, uint32_t call)
 	return &evidence->wait_of[call];
 }
 
-static struct run_wait *append_wait(struct run_evidence *evidence)
+uint32_t run_add_wait(struct run_evidence *evidence, const struct run_wait *wait)
 {
-	struct run_wait *wait = large_push(evidence->wait, evidence->wait_count);
+	uint32_t number, *link;
 
-	*wait = (struct run_wait){ 0 };
-	return wait;
-}
-
-int run_add_wait(struct run_evidence *evidence, const struct run_wait *wait)
-{
-	struct run_wait *row =
-		evidence->wait || append_wait(evidence) ? append_wait(evidence) : NULL;
-	uint32_t number = (uint32_t)evidence->wait_count - 1, *link;
-
-	if (!row)
-		return -1;
-	*row = *wait;
+	if (!evidence->wait)
+		*large_push(evidence->wait, evidence->wait_count) = (struct run_wait){ 0 };
+	number = (uint32_t)evidence->wait_count;
+	*large_push(evidence->wait, evidence->wait_count) = *wait;
 	for (link = first_of(evidence, wait->call); *link;)
 		link = &evidence->wait[*link].next;
 	*link = number;
-	return 0;
+	return number;
 }
 
-int run_add_hold(struct run_evidence *evidence, const struct run_hold *hold)
+void run_add_hold(struct run_evidence *evidence, const struct run_hold *hold)
 {
 	*large_push(evidence->hold, evidence->hold_count) = *hold;
-	return 0;
 }
 
-int run_add_known(struct run_evidence *evidence, const struct run_known *known)
+void run_add_known(struct run_evidence *evidence, const struct run_known *known)
 {
 	*large_push(evidence->known, evidence->known_count) = *known;
 	map_set(&evidence->knows, known->call, 1);
-	return 0;
 }
 
-int run_add_trim(struct run_evidence *evidence, const struct run_trim *trim)
+const struct run_loop *run_loop_of(const struct run_evidence *evidence, int64_t process)
 {
-	*array_push(evidence->trim, evidence->trim_count) = *trim;
-	return 0;
-}
-
-int run_add_loop(struct run_evidence *evidence, const struct run_loop *loop)
-{
-	struct run_loop *kept = array_push(evidence->loop, evidence->loop_count);
-
-	*kept = *loop;
-	kept->begin = xrealloc(NULL, loop->turns + 1, sizeof(*kept->begin));
-	memcpy(kept->begin, loop->begin, (loop->turns + 1) * sizeof(*kept->begin));
-	kept->pause = xrealloc(NULL, loop->pauses + 1, sizeof(*kept->pause));
-	for (size_t i = 0; i < loop->pauses; i++)
-		kept->pause[i] = loop->pause[i];
-	return 0;
+	for (size_t i = 0; i < evidence->loop_count; i++)
+		if (evidence->loop[i].process == process)
+			return &evidence->loop[i];
+	return NULL;
 }
 
 /* Returns the number of pauses that begin before or at that time. */

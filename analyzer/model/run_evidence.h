@@ -91,6 +91,11 @@ struct run_loop {
 	size_t pauses;
 };
 
+struct run_evidence;
+
+/* Returns the loop of a process; NULL: it has none. */
+const struct run_loop *run_loop_of(const struct run_evidence *evidence, int64_t process);
+
 /* Returns that time less the pauses before it, ns; INT64_MAX stays as it is. */
 int64_t run_loop_clock(const struct run_loop *loop, int64_t time);
 
@@ -150,13 +155,10 @@ struct run_evidence {
 
 void run_evidence_release(struct run_evidence *evidence);
 
-/* Each returns 0, or -1 after a message. */
-int run_add_wait(struct run_evidence *evidence, const struct run_wait *wait);
-int run_add_hold(struct run_evidence *evidence, const struct run_hold *hold);
-int run_add_known(struct run_evidence *evidence, const struct run_known *known);
-int run_add_trim(struct run_evidence *evidence, const struct run_trim *trim);
-/* Copies the begin times and the pauses. */
-int run_add_loop(struct run_evidence *evidence, const struct run_loop *loop);
+/* Returns the number of the wait. */
+uint32_t run_add_wait(struct run_evidence *evidence, const struct run_wait *wait);
+void run_add_hold(struct run_evidence *evidence, const struct run_hold *hold);
+void run_add_known(struct run_evidence *evidence, const struct run_known *known);
 
 /* Writes the tables. */
 int run_evidence_write(const struct run_evidence *evidence, struct db *db);

@@ -218,7 +218,7 @@ int host_view_may_read(const struct host_view *view, struct access_reader *reade
 	const struct walk_call *call, int shown)
 {
 	enum kind_family family = kind_family(call->kind);
-	const struct run_operand *row, *end = run_rows_end(&view->run->operands);
+	const struct run_operand *row;
 
 	if (!shown)
 		return family == FAMILY_launch || family == FAMILY_graph_launch
@@ -229,7 +229,7 @@ int host_view_may_read(const struct host_view *view, struct access_reader *reade
 		return SHOWN;
 	/* The host may have refilled the source, unless nothing reads it later. */
 	row = run_find(&view->run->operands, call->id);
-	for (; row && row < end && row->call == call->id; row++)
+	for (; row; row = run_next(&view->run->operands, row))
 		if (operand_is_source(row->role) &&
 			is_shared(run_allocation(view->run, row->allocation)))
 			return map_get(&view->last, row->allocation, 0) > (uint64_t)call->id

@@ -168,12 +168,13 @@ void needs_events_lost_pair(struct needs_events *events, const struct walk_call 
 	int is_kept = earlier && needs_is_kept(&events->kept, orders, later->stream, earlier);
 	int is_found = is_kept;
 	int64_t since = earlier ? earlier->call : 0;
+	struct id_map_slot *at;
 
-	for (size_t i = 0; i < events->open.size; i++) {
-		struct open_waits *open = events->open.slot[i].object;
+	for (at = NULL; (at = id_map_next(&events->open, at));) {
+		struct open_waits *open = at->object;
 		struct open_wait *last = NULL;
 
-		if (open && earlier)
+		if (earlier)
 			find_last(orders, &open->held, earlier, &last);
 		/* Unless the whole wait is needed, or the rest is too little for a finding. */
 		if (last && last->wait.needed <= last->wait.behind_end - HELD_MIN_NS) {
@@ -181,16 +182,16 @@ void needs_events_lost_pair(struct needs_events *events, const struct walk_call 
 			last->wait.needed = at_least(last->wait.needed, earlier->end);
 		}
 		/* An operation that is no longer kept may depend on any of the waits. */
-		for (size_t k = 0; open && !earlier && k < open->held.count && k < OPEN_WAITS; k++)
+		for (size_t k = 0; !earlier && k < open->held.count && k < OPEN_WAITS; k++)
 			if (orders_is_before(orders, &open->held.wait[k]->epoch))
 				open->held.wait[k]->wait.needed = WALK_NEVER;
 		if (last && !is_found)
 			point = last->epoch;
 		is_found |= last != NULL;
 	}
-	for (size_t i = 0; i < events->open.size && !is_found; i++) {
-		struct open_waits *open = events->open.slot[i].object;
-		size_t count = open ? open->held.count : 0;
+	for (at = NULL; !is_found && (at = id_map_next(&events->open, at));) {
+		struct open_waits *open = at->object;
+		size_t count = open->held.count;
 
 		if (count <= OPEN_WAITS || open->held.wait[count % OPEN_WAITS]->wait.call < since ||
 			!orders_is_before(orders, &open->first->epoch))
@@ -224,10 +225,10 @@ void needs_events_after(struct needs_events *events, const struct walk_call *cal
 
 	if (!signal && family != FAMILY_query && scope_of(call) == SCOPE_NONE)
 		return;
-	for (size_t i = 0; i < events->open.size; i++) {
-		struct open_waits *waits = events->open.slot[i].object;
+	for (struct id_map_slot *at = NULL; (at = id_map_next(&events->open, at));) {
+		struct open_waits *waits = at->object;
 
-		for (; waits && waits->observed < waits->unobserved_count; waits->observed++) {
+		for (; waits->observed < waits->unobserved_count; waits->observed++) {
 			struct open_wait *open = waits->unobserved[waits->observed];
 
 			if (!has_observed(&orders->full, call, signal, open->epoch))
@@ -316,11 +317,9 @@ void needs_events_close(struct needs_events *events)
 {
 	struct id_map *all = &events->needs->events;
 
-	for (size_t i = 0; i < all->size; i++) {
-		struct open_wait *open = all->slot[i].object;
+	for (struct id_map_slot *at = NULL; (at = id_map_next(all, at));) {
+		struct open_wait *open = at->object;
 
-		if (!open)
-			continue;
 		if (open->of && open->number < open->of->left_needed &&
 			open->wait.call >= open->of->left_since)
 			open->wait.needed = WALK_NEVER;

@@ -396,9 +396,11 @@ void needs_host_before(struct needs_host *host, const struct walk_call *call)
  */
 static void delay_work(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
 {
-	/* Mostly the case after legacy work. */
-	if (waiter->last.set &&
-		orders_is_after_set(host->orders, WITHOUT_HOST_WAITS, &waiter->last))
+	struct order_reaches *reaches = &host->orders->loose[WITHOUT_HOST_WAITS].reaches;
+	const struct order_epoch *last = &waiter->last;
+
+	/* It is after all work of the set: mostly the case after legacy work. */
+	if (last->set && order_reaches_set(reaches, loose(host), last->set) >= last->seq)
 		return;
 	for (size_t i = 0; i < waiter->open_count;) {
 		const struct live_wait *live = live_at(host, waiter->open[i]);

@@ -103,9 +103,6 @@ int orders_without(struct orders *orders, enum without without, const struct wal
 int orders_is_before(struct orders *orders, const struct order_epoch *epoch);
 int orders_is_before_without(struct orders *orders, enum without without,
 	const struct touch *touch);
-/* Returns 1 if everything in the epoch's set up to that epoch is before it. */
-int orders_is_after_set(struct orders *orders, enum without without,
-	const struct order_epoch *last);
 
 /*
  * Returns the operations of a process with results that the host accesses, or may access; NULL:

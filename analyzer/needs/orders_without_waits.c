@@ -53,24 +53,12 @@ static void note_user(struct orders *orders, int64_t memory, uint32_t id)
 		*user = !*user || *user == call->stream + 1 ? call->stream + 1 : USED_BY_SEVERAL;
 }
 
-/* Finds memory that a single stream uses, which is most memory: it need not be compared. */
-static void find_users(struct orders *orders)
+int orders_init(struct orders *orders, struct db *db)
 {
-	const struct run *run = orders->run;
+	const struct run *run = db->run;
 	const struct run_operand *operand = (const struct run_operand *)run->operands.rows;
 	const struct run_operand *end = run_rows_end(&run->operands);
 
-	orders->user = xcalloc(run->allocations.count + 1, sizeof(*orders->user));
-	for (; operand < end; operand++)
-		note_user(orders, run_memory(run, operand->allocation), operand->call);
-	for (uint32_t id = 1; id < run->allocations.count; id++) {
-		note_user(orders, id, run_allocation(run, id)->created);
-		note_user(orders, id, run_allocation(run, id)->freed);
-	}
-}
-
-int orders_init(struct orders *orders, struct db *db)
-{
 	orders->full = (struct order){ .db = db };
 	for (int i = 0; i < WITHOUT_COUNT; i++)
 		orders->loose[i].order = orders->full;
@@ -80,11 +68,18 @@ int orders_init(struct orders *orders, struct db *db)
 		return -1;
 	orders->graphs_known = (int)db_int(db, graphs_known_sql, 0);
 	orders->reaches = access_some_reach(db);
-	orders->run = db->run;
-	find_users(orders);
-	orders->operands = (struct run_cursor){ .rows = &db->run->operands };
-	orders->launches = (struct run_cursor){ .rows = &db->run->launches };
-	orders->freed = (struct run_cursor){ .rows = &db->run->freed };
+	orders->run = run;
+	/* Memory that a single stream uses, which is most memory, need not be compared. */
+	orders->user = xcalloc(run->allocations.count + 1, sizeof(*orders->user));
+	for (; operand < end; operand++)
+		note_user(orders, run_memory(run, operand->allocation), operand->call);
+	for (uint32_t id = 1; id < run->allocations.count; id++) {
+		note_user(orders, id, run_allocation(run, id)->created);
+		note_user(orders, id, run_allocation(run, id)->freed);
+	}
+	orders->operands = (struct run_cursor){ .rows = &run->operands };
+	orders->launches = (struct run_cursor){ .rows = &run->launches };
+	orders->freed = (struct run_cursor){ .rows = &run->freed };
 	return 0;
 }
 
@@ -212,7 +207,7 @@ static int find_reach(struct orders *orders, const struct walk_call *call)
 static int find_keys(struct orders *orders, const struct walk_call *call)
 {
 	const struct run *run = orders->run;
-	const struct run_ended *row = NULL, *end = run_rows_end(&run->allocated);
+	const struct run_ended *row = NULL;
 	int sources = 0, destinations = 0, unknown;
 	const struct run_operand *operand;
 
@@ -233,7 +228,7 @@ static int find_keys(struct orders *orders, const struct walk_call *call)
 	if (kind_family(call->kind) == FAMILY_stream_allocation)
 		row = run_find(&run->allocated, call->id);
 	while (row && run_allocation(run, row->what)->kind != ALLOCATION_ASYNC)
-		row = row + 1 < end && row[1].call == call->id ? row + 1 : NULL;
+		row = run_next(&run->allocated, row);
 	if (kind_family(call->kind) == FAMILY_stream_free)
 		row = run_cursor_at(&orders->freed, call->id);
 	if (row)
@@ -253,13 +248,6 @@ int orders_is_before_without(struct orders *orders, enum without without, const 
 	struct orders_loose *loose = &orders->loose[without];
 
 	return order_reaches(&loose->reaches, &loose->order, &touch->loose[without]);
-}
-
-int orders_is_after_set(struct orders *orders, enum without without, const struct order_epoch *last)
-{
-	struct orders_loose *loose = &orders->loose[without];
-
-	return order_reaches_set(&loose->reaches, &loose->order, last->set) >= last->seq;
 }
 
 /* Launches, copies, memsets and graphs of these.  An allocation or free affects all accesses. */

@@ -1,9 +1,174 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What would a change save?  Changes of calls, the dependencies that get lost by them, and the run
+ * with them: what it takes less than the run without them is saved (savings.c).
+ */
 #include <string.h>
 
 #include "constants.h"
+#include "memory.h"
 #include "replay.h"
 #include "walk.h"
+
+/* --- changes of calls --- */
+
+/* Leaves out a copy to the host, and the records and the wait of its thread that follow it. */
+static void leave_out_fetch(struct replay *replay, uint32_t number)
+{
+	const struct replay_step *copy = &replay->step[number], *step;
+
+	if (copy->engine != ENGINE_D2H)
+		return;
+	replay->change[number].bits |= CHANGE_CALL;
+	if (copy->act & STEP_BECOMES_ASYNC)
+		return;
+	for (uint32_t at = number + 1; at < replay->step_count; at++) {
+		step = &replay->step[at];
+		if (step->thread != copy->thread)
+			continue;
+		if (!(step->act & (STEP_RECORDS | STEP_EXPLICIT)) ||
+			(step->stream != copy->stream && step->act & STEP_RECORDS))
+			return;
+		replay->change[at].bits |= CHANGE_CALL;
+		if (step->act & STEP_EXPLICIT)
+			return;
+	}
+}
+
+/*
+ * Changes all calls of the same kind from the site of a step.
+ *
+ * Pinned memory is kept and reused, and limits are set before the work: after a site's first call
+ * neither the call nor its counterpart takes time again.  Device memory may be freed later or in
+ * stream order.  Code must be loaded (or compiled) at some time and may be unloaded at the end: for
+ * these calls only the wait is surely saved, unless their line repeats the set-up.
+ */
+static void change_place(struct replay *replay, uint32_t number, uint8_t bits, uint32_t only_stream)
+{
+	uint32_t at =
+		(uint32_t)map_get(&replay->places, replay_place(&replay->step[number]), number);
+
+	for (; at != REPLAY_NONE; at = replay->same_place[at]) {
+		const struct replay_step *step = &replay->step[at];
+		struct replay_change *change = &replay->change[at];
+
+		if (bits & CHANGE_WAIT && step->act & STEP_ONCE && kind_has(step->kind, K_ONCE) &&
+			!(step->act & STEP_FIRST)) {
+			change->once = 1;
+			if (step->maker != REPLAY_NONE)
+				replay->change[step->maker].once = 1;
+		}
+		if (bits & CHANGE_WAIT && step->act & STEP_ONCE && step->act & STEP_SETS_UP)
+			replay->once[step->set_up] = 1;
+		if (change->still_needs == REPLAY_NONE) {
+			change->bits |= bits;
+			change->only_stream = only_stream;
+		}
+		if (bits & CHANGE_FETCH)
+			leave_out_fetch(replay, at);
+	}
+}
+
+void replay_change(struct replay *replay, const struct changed_call *changed)
+{
+	const uint64_t words[] = { replay->made, (uint64_t)changed->call, changed->change,
+		(uint64_t)changed->still_needs };
+	unsigned bits = changed->change;
+	uint32_t number = bits & CHANGE_OUTSIDE
+		? (uint32_t)map_get(&replay->silences, (uint64_t)changed->call, REPLAY_NONE)
+		: replay_step_of(replay, changed->call);
+	uint32_t needed = replay_step_of(replay, changed->still_needs);
+	uint32_t only = needed == REPLAY_NONE ? REPLAY_NONE : replay->step[needed].stream;
+	struct replay_change *change;
+
+	/* Calls outside of samples are no part of the replay. */
+	if (replay->samples && number == REPLAY_NONE)
+		return;
+	replay->made = map_hash_words(words, sizeof(words) / sizeof(*words));
+	replay->changes++;
+	if (number == REPLAY_NONE || !bits)
+		return;
+	change = &replay->change[number];
+	if (bits & CHANGE_ORDER || replay->step[number].act & STEP_BECOMES_ASYNC)
+		replay->orders = 1;
+	if (bits & CHANGE_WAIT && replay_is_result(&replay->step[number]))
+		replay->results = 1;
+	if (bits & CHANGE_ORDER || replay->step[number].stream_kind == STREAM_KIND_LEGACY)
+		replay->moves = 1;
+	/* Done once per site, for the first of its calls; each of them has its own stream. */
+	if (!(bits & (CHANGE_CALL | CHANGE_NODE | CHANGE_OUTSIDE)) && replay->step[number].site &&
+		(change->bits & bits) != bits)
+		change_place(replay, number, (uint8_t)bits, only);
+	change->bits |= (uint8_t)bits;
+	if (needed != REPLAY_NONE || change->still_needs == REPLAY_NONE)
+		change->only_stream = only;
+	if (needed != REPLAY_NONE)
+		change->still_needs = needed;
+}
+
+void replay_change_results(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->step_count; i++)
+		if (replay->step[i].act & STEP_WAITS && replay_is_result(&replay->step[i]))
+			replay->change[i].bits |= CHANGE_WAIT;
+	replay->orders = replay->results = 1;
+	replay->made = ~replay->made;
+	replay->changes++;
+}
+
+void replay_restore(struct replay *replay)
+{
+	for (size_t i = 0; replay->changes && i < replay->step_count; i++)
+		replay->change[i] = (struct replay_change){ 0, 0, REPLAY_NONE, REPLAY_NONE };
+	for (size_t i = 0; replay->changes && i < replay->set_ups->lines; i++)
+		replay->once[i] = 0;
+	replay->orders = replay->results = replay->moves = 0;
+	replay->changes = 0;
+	replay->made = 0;
+}
+
+/* --- a wait that a fix removes may have ordered two operations: the fix must do it then --- */
+
+/* Table hazard, rule accidental-order. */
+int replay_find_accidents(struct replay *replay, struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT call, other_call, via FROM hazard"
+		" WHERE process = ? AND via NOT NULL AND launch IS NULL");
+	int rc = q ? 0 : -1;
+
+	if (q)
+		sqlite3_bind_int64(q, 1, replay->process);
+	while (!rc && (rc = db_step(q)) > 0) {
+		uint32_t later = replay_step_of(replay, sqlite3_column_int64(q, 0));
+		uint32_t earlier = replay_step_of(replay, sqlite3_column_int64(q, 1));
+		uint32_t via = replay_step_of(replay, sqlite3_column_int64(q, 2));
+		uint32_t *first = later == REPLAY_NONE ? NULL : &replay->step[later].accident;
+
+		rc = 0;
+		if (!first || earlier >= later || via == REPLAY_NONE)
+			continue;
+		*array_push(replay->accident, replay->accident_count) =
+			(struct replay_accident){ earlier, via, *first };
+		*first = (uint32_t)replay->accident_count - 1;
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+/*
+ * Returns the end of operations whose data the step needs, and which no wait orders before it now.
+ */
+static int64_t needed_by(const struct replay *replay, uint32_t number)
+{
+	uint32_t at = replay->changes ? replay->step[number].accident : REPLAY_NONE;
+	int64_t ready = REPLAY_LONG_AGO;
+
+	for (; at != REPLAY_NONE; at = replay->accident[at].next)
+		if (replay->change[replay->accident[at].via].bits & (CHANGE_WAIT | CHANGE_CALL))
+			raise_to(&ready, replay->now[replay->accident[at].earlier].end);
+	return ready;
+}
 
 /* Returns the host time needed for something that took ns. */
 static int64_t paced(const struct replay *replay, int64_t ns)
@@ -108,7 +273,7 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 	if (step->behind != REPLAY_NONE &&
 		!(step->behind_via != REPLAY_NONE &&
 			replay->change[step->behind_via].bits & CHANGE_ORDER))
-		raise_to(&start, replay->end[step->behind]);
+		raise_to(&start, replay->now[step->behind].end);
 	if (step->device >= 0 && step->engine != ENGINE_NONE && !is_small)
 		start = booking_reserve(&replay->booking[step->device * ENGINE_COUNT +
 						step->engine],
@@ -142,10 +307,10 @@ static void note_delay(struct replay *replay, uint32_t number, int64_t entry)
 		context->legacy != REPLAY_LONG_AGO)
 		until = context->legacy, by = context->legacy_by;
 	if (until > at_least(entry, stream->tail) && by != REPLAY_NONE)
-		replay->delays[by] += until - at_least(entry, stream->tail);
+		replay->now[by].delays += until - at_least(entry, stream->tail);
 	by = stream->awaited_by;
 	if (by != REPLAY_NONE && stream->tail > at_least(entry, stream->before))
-		replay->delays[by] += stream->tail - at_least(entry, stream->before);
+		replay->now[by].delays += stream->tail - at_least(entry, stream->before);
 	stream->awaited_by = REPLAY_NONE;
 }
 
@@ -157,7 +322,7 @@ static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry)
 	int apart = change->bits & CHANGE_ORDER ||
 		(change->bits & CHANGE_WAIT && step->act & STEP_BECOMES_ASYNC);
 	int unstaged = step->act & STEP_STAGED && change->bits & CHANGE_WAIT;
-	int64_t end = at_least(ready_of(replay, step, apart), replay_needed(replay, number));
+	int64_t end = at_least(ready_of(replay, step, apart), needed_by(replay, number));
 
 	if (step->act & STEP_SUBMITS)
 		end = run_operation(replay, step, entry, end, unstaged);
@@ -208,7 +373,7 @@ static int64_t target_of(const struct replay *replay, uint32_t number)
 
 	if (change->bits & CHANGE_WAIT) {
 		if (change->still_needs != REPLAY_NONE)
-			return replay->end[change->still_needs];
+			return replay->now[change->still_needs].end;
 		return change->only_stream == REPLAY_NONE
 			? REPLAY_LONG_AGO
 			: replay->stream[change->only_stream].tail;
@@ -219,7 +384,7 @@ static int64_t target_of(const struct replay *replay, uint32_t number)
 	if (change->bits & CHANGE_ORDER && step->act & STEP_SUBMITS && step->scope != SCOPE_NONE)
 		return ready_of(replay, step, 1);
 	if (step->scope == SCOPE_NONE)
-		return replay->end[step->held_for];
+		return replay->now[step->held_for].end;
 	return replay_scope(replay, step);
 }
 
@@ -319,7 +484,7 @@ static int64_t entry_of(struct replay *replay, uint32_t number, int64_t *around)
 		thread->now = replay->first;
 	thread->now += paced(replay, gap);
 	if (step->handed_step != REPLAY_NONE)
-		handed = replay->end[step->handed_step];
+		handed = replay->now[step->handed_step].end;
 	else if (step->handed_by != REPLAY_NONE)
 		handed = replay->thread[step->handed_by].now;
 	if (handed != REPLAY_LONG_AGO && !(change->bits & CHANGE_OUTSIDE))
@@ -342,15 +507,15 @@ static void run_step(struct replay *replay, uint32_t number)
 	if (change->bits & CHANGE_CALL ||
 		(step->act & STEP_SETS_UP && replay->once[step->set_up])) {
 		thread->now -= around;
-		replay->end[number] = thread->now;
-		replay->held[number] = 0;
+		replay->now[number].end = thread->now;
+		replay->now[number].held = 0;
 		return;
 	}
 	target = target_of(replay, number);
 	if (!(change->bits & CHANGE_WAIT)) {
 		int64_t released = step->held_by != REPLAY_NONE &&
 				!(replay->change[step->held_by].bits & CHANGE_WAIT)
-			? replay->end[step->held_by]
+			? replay->now[step->held_by].end
 			: replay_held_until(replay, step, entry);
 
 		raise_to(&entry, released + step->after_holder - own);
@@ -368,9 +533,9 @@ static void run_step(struct replay *replay, uint32_t number)
 	if (step->act & STEP_JOINS_THREAD)
 		thread->join = number;
 	thread->now = return_of(replay, number, entry, target, own);
-	replay->held[number] = thread->now - made - own;
+	replay->now[number].held = thread->now - made - own;
 	replay_note_holder(replay, step, entry, thread->now);
-	replay->end[number] = step->act & STEP_SUBMITS ? end : thread->now;
+	replay->now[number].end = step->act & STEP_SUBMITS ? end : thread->now;
 }
 
 int64_t replay_run(struct replay *replay, enum replay_contention contention)
@@ -379,22 +544,17 @@ int64_t replay_run(struct replay *replay, enum replay_contention contention)
 
 	replay->contention = contention;
 	replay_begin(replay);
-	memset(replay->delays, 0, replay->step_count * sizeof(*replay->delays));
+	for (uint32_t i = 0; i < replay->step_count; i++)
+		replay->now[i].delays = 0;
 	for (uint32_t i = 0; i < replay->step_count; i++) {
 		run_step(replay, i);
-		raise_to(&last, replay->end[i]);
+		raise_to(&last, replay->now[i].end);
 		raise_to(&last, replay->thread[replay->step[i].thread].now);
 		if (replay->samples)
 			replay_note_sample(replay, i, last);
 	}
-	if (!replay->changes) {
-		memcpy(replay->held_unchanged, replay->held,
-			replay->step_count * sizeof(*replay->held));
-		memcpy(replay->delays_unchanged, replay->delays,
-			replay->step_count * sizeof(*replay->delays));
-		memcpy(replay->end_unchanged, replay->end,
-			replay->step_count * sizeof(*replay->end));
-	}
+	if (!replay->changes)
+		memcpy(replay->unchanged, replay->now, replay->step_count * sizeof(*replay->now));
 	for (size_t i = 0; i < replay->threads.count; i++)
 		raise_to(&last, finish_join(replay, &replay->thread[i], 1));
 	return last - replay->first - replay->skipped;

@@ -158,6 +158,13 @@ struct replay_operand {
 	int reads; /* the operation surely does not write it */
 };
 
+/* What became of a step in a replay. */
+struct step_result {
+	int64_t end;    /* of its operation, or of the call that waited */
+	int64_t held;   /* ns that the call is held */
+	int64_t delays; /* ns by which its place in the order of streams delays these */
+};
+
 /* The changes of a step. */
 struct replay_change {
 	uint8_t bits;
@@ -200,7 +207,7 @@ struct replay_stream {
 /* Intervals in which an engine is busy, sorted; count of them, from first on. */
 #define BOOKINGS 128
 struct booking {
-	struct {
+	struct booking_time {
 		int64_t start, end;
 	} taken[8 * BOOKINGS];
 	size_t first, count;
@@ -257,15 +264,14 @@ struct replay {
 	uint64_t made;                         /* a hash of the changes, in their order */
 	struct map kept;                       /* made ^ contention -> saving */
 	struct map spread;                     /* made -> error of an extrapolated saving */
-	struct replays replays;
+	/* Replays with changes so far, those of them for single lines, and their steps. */
+	int64_t replays, replays_of_lines, steps_replayed;
+	int is_cut;
+	struct replay_row row;
 	/* State of the current replay. */
 	enum replay_contention contention;
-	int64_t *end;              /* by step: end of its operation, or of the call that waited */
-	int64_t *held;             /* by step: ns that the call is held in the last run, */
-	int64_t *held_unchanged;   /* and in the last run without changes; */
-	int64_t *delays;           /* ns by which its place in the order of streams delays them, */
-	int64_t *delays_unchanged; /* likewise, */
-	int64_t *end_unchanged;    /* and end in that */
+	struct step_result *now,
+		*unchanged; /* by step: in this one, and in the last unchanged one */
 	struct replay_thread *thread;
 	struct replay_stream *stream;
 	int64_t *event, *exec;
@@ -334,9 +340,6 @@ int replay_load(struct savings *savings, struct db *db);
 /* Returns how many steps a replay may have; of longer runs a part of these are sampled. */
 size_t replay_most_steps(void);
 
-/* NULL: the process has no loop. */
-const struct run_loop *replay_loop_of(const struct run_evidence *evidence, int64_t process);
-
 /*
  * Chooses samples of the loop, which has loop_steps, evenly spaced.  Returns 0 if there is no loop
  * with enough turns.
@@ -388,15 +391,10 @@ void replay_learn_recording(struct replay_step *step, int is_first);
 /* Finds each step's own time. */
 void replay_learn(struct replay *replay);
 
-/* --- changes: replay_change.c --- */
+/* --- changes: replay.c --- */
 
 /* Reads the accidental orders.  Returns 0, or -1 after a message. */
 int replay_find_accidents(struct replay *replay, struct db *db);
-
-/*
- * Returns the end of operations whose data the step needs, and which no wait orders before it now.
- */
-int64_t replay_needed(const struct replay *replay, uint32_t number);
 
 /*
  * Changes a call until replay_restore().  A change of a wait or an order applies to every call of
@@ -413,15 +411,7 @@ void replay_restore(struct replay *replay);
  */
 void replay_change_results(struct replay *replay);
 
-/*
- * Finds the places whose calls waited longer in the last replay_run() than in the original run, or
- * delayed the work of streams longer: they wait or delay as a side effect instead of the changed
- * calls.  Explicit waits and waits for events must be admitted.  Returns their number; for each a
- * call and the change that leaves it out, the longest first.
- */
-size_t replay_takers(const struct replay *replay, struct changed_call taker[TAKER_ROUND]);
-
-/* --- a replay: replay.c; CUDA's order and the device's engines as times: replay_clocks.c --- */
+/* --- a replay; CUDA's order and the device's engines as times: replay_clocks.c --- */
 
 /* Returns the length of the changed run, ns. */
 int64_t replay_run(struct replay *replay, enum replay_contention contention);

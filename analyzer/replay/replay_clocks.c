@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "replay.h"
+#include "sorted.h"
 
 static void begin_times(int64_t *time, size_t count)
 {
@@ -160,7 +161,7 @@ void replay_note(struct replay *replay, const struct replay_step *step, int64_t 
  */
 int64_t booking_reserve(struct booking *booking, int64_t ready, int64_t length)
 {
-	size_t low, high, end;
+	size_t low, end;
 
 	if (booking->count == BOOKINGS) {
 		booking->count--;
@@ -173,16 +174,10 @@ int64_t booking_reserve(struct booking *booking, int64_t ready, int64_t length)
 		booking->first = 0;
 	}
 	/* The first interval that ends after ready, then the first with enough room before it. */
-	low = booking->first;
-	high = end = booking->first + booking->count;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (booking->taken[middle].end <= ready)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = booking->first +
+		sorted_after(booking->taken + booking->first, booking->count,
+			sizeof(*booking->taken), offsetof(struct booking_time, end), ready);
+	end = booking->first + booking->count;
 	for (; low < end && booking->taken[low].start - ready < length; low++)
 		raise_to(&ready, booking->taken[low].end);
 	memmove(booking->taken + low + 1, booking->taken + low,

@@ -90,11 +90,6 @@ static int64_t others_exit(const struct replay *replay, uint32_t of)
 	return step->enter;
 }
 
-static int32_t clamp(int64_t value, int64_t low, int64_t high)
-{
-	return (int32_t)(value < low ? low : value > high ? high : value);
-}
-
 static void learn_operation(struct replay *replay, const struct ends *ends, uint32_t number)
 {
 	struct replay_step *step = &replay->step[number];
@@ -106,7 +101,7 @@ static void learn_operation(struct replay *replay, const struct ends *ends, uint
 	if (step->act & STEP_WAITS_FIRST)
 		entry = step->exit - step->own;
 	after = ready == REPLAY_LONG_AGO ? INT32_MAX : step->start - ready;
-	step->launch = clamp(step->start - entry, 0, LAUNCH_NS);
+	step->launch = (int32_t)clamp(step->start - entry, 0, LAUNCH_NS);
 	/* An operation submitted late does not show its shortest handover. */
 	step->handover = after > HANDOVER_NS ? HANDOVER_USUAL_NS : (int32_t)after;
 	/*
@@ -116,9 +111,9 @@ static void learn_operation(struct replay *replay, const struct ends *ends, uint
 	if (step->exit + BLOCKED_MIN_NS - step->start >= 0 || follows_host_work)
 		late = INT32_MAX;
 	if (after < step->start - entry - LAUNCH_NS + HANDOVER_NS)
-		step->handover = clamp(after, INT32_MIN, late);
+		step->handover = (int32_t)clamp(after, INT32_MIN, late);
 	else
-		step->launch = clamp(step->start - entry, 0, late);
+		step->launch = (int32_t)clamp(step->start - entry, 0, late);
 	if (step->behind == REPLAY_NONE && step->start - entry > late && after > late)
 		step->behind = ended_before(ends, number);
 }
@@ -191,7 +186,7 @@ static void learn_holder(const struct replay *replay, uint32_t number)
 		step->act &= ~(unsigned)STEP_CAN_BE_HELD;
 		return;
 	}
-	after = clamp(step->exit - from, 0, late);
+	after = (int32_t)clamp(step->exit - from, 0, late);
 	step->after_holder = after + (int32_t)(from - until);
 	if (after < step->own)
 		step->own = after;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stdlib.h>
 
 #include "concurrency.h"
 #include "constants.h"
+#include "ids.h"
 #include "large.h"
 #include "memory.h"
 #include "order_loss.h"
@@ -89,7 +91,9 @@ static struct replay *replay_of(struct loader *loader, int64_t process)
 		.first = INT64_MAX,
 		.last = INT64_MIN,
 		.unknown_since = unknown_since(loader->run, process),
-		.run_loop = replay_loop_of(&loader->run->evidence, process) };
+		.run_loop = run_loop_of(&loader->run->evidence, process),
+		.row = { DB_NULL, DB_NULL, DB_NULL, DB_NULL, NAN, { DB_NULL, DB_NULL },
+			{ DB_NULL, DB_NULL }, 0 } };
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals) && !rc && !replay->refusal;
 		i++) {
 		sqlite3_stmt *q = db_prepare(loader->db, refusals[i].sql);
@@ -104,15 +108,6 @@ static struct replay *replay_of(struct loader *loader, int64_t process)
 
 static const char too_long[] = "the run is too long to be replayed";
 
-static void free_steps(struct replay *replay)
-{
-	free(replay->step);
-	free(replay->operand);
-	replay->step = NULL;
-	replay->operand = NULL;
-	replay->step_count = replay->operand_count = 0;
-}
-
 static void refuse_by_call(struct replay *replay, const struct walk_call *call, size_t most)
 {
 	if (replay->step_count >= most)
@@ -123,8 +118,13 @@ static void refuse_by_call(struct replay *replay, const struct walk_call *call, 
 	replay->window = call->stretch;
 	if (kind_has(call->kind, K_OUTSIDE))
 		replay->refusal = "streams wait for more than events";
-	if (replay->refusal && replay->step)
-		free_steps(replay);
+	if (!replay->refusal || !replay->step)
+		return;
+	free(replay->step);
+	free(replay->operand);
+	replay->step = NULL;
+	replay->operand = NULL;
+	replay->step_count = replay->operand_count = 0;
 }
 
 /* --- steps --- */
@@ -339,7 +339,7 @@ static void read_operands(struct loader *loader, struct replay *replay, struct r
 static void name_objects(struct loader *loader, struct replay *replay, const struct walk_call *call,
 	struct replay_step *step)
 {
-	int64_t context = call->stream_context ? call->stream_context : call->context;
+	int64_t context = walk_context(call);
 	int64_t other = call->dst_context == context ? call->src_context : call->dst_context;
 	int64_t apart = call->stream << 32 | (call->thread & UINT32_MAX);
 
@@ -517,35 +517,29 @@ static void read_evidence(struct loader *loader)
 			map_set(&loader->writes, word_key(claim[i].kernel, claim[i].offset), 1);
 }
 
+/* The number of nodes of graphs. */
+#define SIZES_SQL \
+	"WITH size (graph, nodes) AS MATERIALIZED" \
+	" (SELECT graph, count(*) FROM graph_node GROUP BY graph)"
+
 /* Reads the number of nodes for calls that make, launch and destroy graphs. */
 static int read_graphs(struct loader *loader)
 {
-	sqlite3_stmt *q = db_prepare(loader->db,
-		"WITH size (graph, nodes) AS MATERIALIZED"
-		" (SELECT graph, count(*) FROM graph_node GROUP BY graph)"
-		" SELECT e.id, e.created, e.destroyed, ifnull(nodes, 0)"
-		" FROM graph_exec e LEFT JOIN size USING (graph)"
-		" UNION ALL SELECT 0, g.created, NULL, nodes"
-		" FROM graph g JOIN size ON size.graph = g.id");
-	int rc = -1;
-
-	while (q && (rc = db_step(q)) > 0) {
-		uint64_t exec = (uint64_t)sqlite3_column_int64(q, 0);
-		uint64_t created = (uint64_t)sqlite3_column_int64(q, 1);
-		uint64_t destroyed = (uint64_t)sqlite3_column_int64(q, 2);
-		uint64_t nodes = (uint64_t)sqlite3_column_int64(q, 3);
-
-		if (exec) {
-			map_set(&loader->execs, exec, created);
-			map_set(&loader->nodes, exec, nodes);
-		}
-		if (created)
-			map_set(&loader->sizes, created, nodes);
-		if (destroyed)
-			map_set(&loader->sizes, destroyed, nodes);
-	}
-	sqlite3_finalize(q);
-	return rc;
+	return ids_read(&loader->execs, loader->db, "SELECT id, created FROM graph_exec", 0) ||
+			ids_read(&loader->nodes, loader->db,
+				SIZES_SQL
+				"SELECT id, nodes FROM graph_exec JOIN size USING (graph)",
+				0) ||
+			ids_read(&loader->sizes, loader->db,
+				SIZES_SQL
+				"SELECT e.created, nodes FROM graph_exec e JOIN size USING (graph)"
+				" UNION ALL SELECT e.destroyed, nodes FROM graph_exec e"
+				" JOIN size USING (graph) WHERE e.destroyed"
+				" UNION ALL SELECT g.created, nodes"
+				" FROM graph g JOIN size ON size.graph = g.id WHERE g.created",
+				0)
+		? -1
+		: 0;
 }
 
 static int read_steps(struct loader *loader)
@@ -554,20 +548,9 @@ static int read_steps(struct loader *loader)
 
 	loader->operands = (struct run_cursor){ .rows = &loader->run->operands };
 	loader->freed = (struct run_cursor){ .rows = &loader->run->freed };
-	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_release(maps[i]);
-		*maps[i] = (struct map){ 0 };
-	}
 	return walk(loader->db, read_step, loader);
-}
-
-/* Of a run that is only too long samples are replayed.  Returns whether there are any. */
-static int choose_samples(struct replay *replay)
-{
-	if (replay->refusal != too_long || !replay_choose_samples(replay))
-		return 0;
-	replay->refusal = NULL;
-	return 1;
 }
 
 int replay_load(struct savings *savings, struct db *db)
@@ -586,9 +569,15 @@ int replay_load(struct savings *savings, struct db *db)
 		read_evidence(&loader);
 		rc = read_steps(&loader);
 	}
-	for (size_t i = 0; i < savings->processes.size && !rc; i++)
-		if (savings->processes.slot[i].object)
-			loader.samples |= choose_samples(savings->processes.slot[i].object);
+	for (struct id_map_slot *at = NULL; !rc && (at = id_map_next(&savings->processes, at));) {
+		struct replay *replay = at->object;
+
+		/* Of a run that is only too long samples are replayed. */
+		if (replay->refusal != too_long || !replay_choose_samples(replay))
+			continue;
+		replay->refusal = NULL;
+		loader.samples = 1;
+	}
 	if (loader.samples && !rc)
 		rc = read_steps(&loader);
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)

@@ -23,37 +23,16 @@ size_t replay_most_steps(void)
 	return steps && *steps ? strtoull(steps, NULL, 10) : REPLAY_MAX_STEPS;
 }
 
-const struct run_loop *replay_loop_of(const struct run_evidence *evidence, int64_t process)
-{
-	for (size_t i = 0; i < evidence->loop_count; i++)
-		if (evidence->loop[i].process == process)
-			return &evidence->loop[i];
-	return NULL;
-}
-
 static int64_t length_of(const struct run_loop *loop, int64_t from, int64_t until)
 {
 	return run_loop_clock(loop, until) - run_loop_clock(loop, from);
 }
 
-/* The steps are read once more. */
-static void forget_steps(struct replay *replay)
-{
-	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
-		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts };
-
-	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
-		map_release(maps[i]);
-		*maps[i] = (struct map){ 0 };
-	}
-	replay->window = 0;
-	replay->first = INT64_MAX;
-	replay->last = INT64_MIN;
-}
-
 int replay_choose_samples(struct replay *replay)
 {
 	const struct run_loop *loop = replay->run_loop;
+	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
+		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts };
 	size_t count = REPLAY_SAMPLES, turns, each;
 
 	if (!loop || !replay->loop_steps)
@@ -81,29 +60,39 @@ int replay_choose_samples(struct replay *replay)
 		if (i)
 			replay->skipped += sample->from - sample[-1].until;
 	}
-	forget_steps(replay);
+	/* The steps are read once more. */
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+		map_release(maps[i]);
+	replay->window = 0;
+	replay->first = INT64_MAX;
+	replay->last = INT64_MIN;
 	return replay->sampled > 0;
+}
+
+/* Returns the last sample that began by a time, NULL: none. */
+static struct replay_sample *sample_at(const struct replay *replay, int64_t enter)
+{
+	size_t count = sorted_after(replay->sample, replay->samples, sizeof(*replay->sample),
+		offsetof(struct replay_sample, from), enter);
+
+	return count ? &replay->sample[count - 1] : NULL;
 }
 
 int replay_is_skipped(const struct replay *replay, int64_t enter)
 {
-	size_t before = sorted_after(replay->sample, replay->samples, sizeof(*replay->sample),
-		offsetof(struct replay_sample, from), enter);
+	const struct replay_sample *sample = sample_at(replay, enter);
 
-	return replay->samples && (!before || enter >= replay->sample[before - 1].until);
+	return replay->samples && (!sample || enter >= sample->until);
 }
 
 void replay_note_sample(struct replay *replay, uint32_t number, int64_t last)
 {
-	size_t at = sorted_after(replay->sample, replay->samples, sizeof(*replay->sample),
-		offsetof(struct replay_sample, from),
-		run_call(replay->run, replay->step[number].call)->enter);
-	struct replay_sample *sample = at ? &replay->sample[at - 1] : NULL;
+	struct replay_sample *sample =
+		sample_at(replay, run_call(replay->run, replay->step[number].call)->enter);
 
-	if (!sample)
-		return;
-	sample->ended = last;
-	if (!replay->changes)
+	if (sample)
+		sample->ended = last;
+	if (sample && !replay->changes)
 		sample->ended_unchanged = last;
 }
 

@@ -6,15 +6,11 @@
 #include <stdlib.h>
 
 #include "constants.h"
+#include "ids.h"
 #include "large.h"
 #include "memory.h"
 #include "replay.h"
 #include "rows.h"
-
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
-{
-	return value < low ? low : value > high ? high : value;
-}
 
 /* --- the runs --- */
 
@@ -28,12 +24,8 @@ static void make_room(struct replay *replay)
 	ROOM(once, replay->set_ups->lines);
 	ROOM(same_place, steps);
 	ROOM(change, steps);
-	ROOM(end, steps);
-	ROOM(held, steps);
-	ROOM(held_unchanged, steps);
-	ROOM(delays, steps);
-	ROOM(delays_unchanged, steps);
-	ROOM(end_unchanged, steps);
+	ROOM(now, steps);
+	ROOM(unchanged, steps);
 	ROOM(thread, replay->threads.count);
 	ROOM(stream, replay->streams.count);
 	ROOM(event, replay->events.count);
@@ -82,7 +74,7 @@ static int prepare(struct savings *savings, struct replay *replay)
 	replay_find_host_work(replay);
 	replay_find_handovers(replay);
 	replay_learn(replay);
-	/* The likely one last: replay_takers() compares with it. */
+	/* The likely one last: find_takers() compares with it. */
 	for (int i = REPLAY_CONTENTIONS; i-- > 0;)
 		replay->as_it_was[i] = replay_run(replay, (enum replay_contention)i);
 	replayed = replay->as_it_was[REPLAY_RECORDED];
@@ -114,30 +106,28 @@ struct savings *savings_open(struct db *db)
 {
 	struct savings *savings = xcalloc(1, sizeof(*savings));
 	struct id_map pinned = { 0 }; /* struct pinned_rate */
-	sqlite3_stmt *q = NULL;
+	struct map simulated = { 0 };
 	int rc;
 
 	savings->db = db;
 	rc = replay_load(savings, db) || pinned_find(&pinned, db) ||
 			set_ups_find(&savings->set_ups, db->run, db) ||
-			!(q = db_prepare(db, "SELECT id, clock = 'virtual' FROM process"))
+			ids_read(&simulated, db, "SELECT id FROM process WHERE clock = 'virtual'",
+				1)
 		? -1
 		: 0;
-	while (!rc && (rc = db_step(q)) > 0) {
-		int64_t process = sqlite3_column_int64(q, 0);
-		struct replay *replay = id_map_get(&savings->processes, process);
+	for (struct id_map_slot *at = NULL; !rc && (at = id_map_next(&savings->processes, at));) {
+		struct replay *replay = at->object;
+		int is_simulated = map_get(&simulated, (uint64_t)at->id, 0) != 0;
 
-		rc = 0;
-		if (!replay)
-			continue;
-		replay->recording = sqlite3_column_int(q, 1) ? 0 : RECORDING_NS;
-		replay->event_wait = sqlite3_column_int(q, 1) ? 0 : EVENT_WAIT_NS;
+		replay->recording = is_simulated ? 0 : RECORDING_NS;
+		replay->event_wait = is_simulated ? 0 : EVENT_WAIT_NS;
 		replay->set_ups = &savings->set_ups;
-		replay->pinned = pinned_rate_of(&pinned, process);
+		replay->pinned = pinned_rate_of(&pinned, at->id);
 		rc = prepare(savings, replay);
 	}
 	id_map_release(&pinned, free);
-	sqlite3_finalize(q);
+	map_release(&simulated);
 	if (!rc)
 		return savings;
 	savings_close(savings);
@@ -159,36 +149,45 @@ static int is_inexact(const struct replay *replay)
 	return !replay->refusal && replay->error > SAVINGS_MAX_ERROR_PERCENT / 100.0;
 }
 
-int savings_store(struct savings *savings)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < savings->processes.size && !rc; i++) {
-		const struct replay *replay = savings->processes.slot[i].object;
-		int64_t replayed, samples = replay ? (int64_t)replay->samples : 0;
-		char inexact[120];
-
-		if (!replay)
-			continue;
-		replayed = replay->as_it_was[REPLAY_RECORDED];
-		snprintf(inexact, sizeof(inexact), "a replay of the run as it was takes %.0f %% %s",
-			100 * replay->error, replayed > replay->measured ? "more" : "less");
-		rc = db_add(savings->db,
-			ROW(replay, replay->process, replay->measured,
-				replay->refusal ? DB_NULL : replayed,
-				cell_text(is_inexact(replay) ? inexact : replay->refusal), DB_NULL,
-				DB_NULL, DB_NULL, NAN, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL,
-				samples ? replay->sampled_turns : DB_NULL,
-				samples ? samples : DB_NULL, DB_NULL, DB_NULL));
-	}
-	return rc;
-}
-
 struct replay *savings_of(const struct savings *savings, int64_t process)
 {
 	struct replay *replay = id_map_get(&savings->processes, process);
 
 	return replay && !replay->refusal && !is_inexact(replay) ? replay : NULL;
+}
+
+struct replay_row *savings_row(const struct savings *savings, int64_t process)
+{
+	struct replay *replay = id_map_get(&savings->processes, process);
+
+	return replay ? &replay->row : NULL;
+}
+
+int savings_store(struct savings *savings)
+{
+	int rc = 0;
+
+	for (struct id_map_slot *at = NULL; !rc && (at = id_map_next(&savings->processes, at));) {
+		const struct replay *replay = at->object;
+		const struct replay_row *row = &replay->row;
+		int64_t replayed = replay->as_it_was[REPLAY_RECORDED],
+			samples = (int64_t)replay->samples;
+		int is_counted = row->has_findings && savings_of(savings, at->id);
+		char inexact[120];
+
+		snprintf(inexact, sizeof(inexact), "a replay of the run as it was takes %.0f %% %s",
+			100 * replay->error, replayed > replay->measured ? "more" : "less");
+		rc = db_add(savings->db,
+			ROW(replay, replay->process, replay->measured,
+				replay->refusal ? DB_NULL : replayed,
+				cell_text(is_inexact(replay) ? inexact : replay->refusal),
+				row->saving, row->low, row->high, row->share, row->turn_saving,
+				row->ceiling[0], row->blocked[0], row->ceiling[1], row->blocked[1],
+				samples ? replay->sampled_turns : DB_NULL,
+				samples ? samples : DB_NULL, is_counted ? replay->replays : DB_NULL,
+				is_counted && replay->is_cut ? 1 : DB_NULL));
+	}
+	return rc;
 }
 
 /* --- changes --- */
@@ -214,22 +213,17 @@ int savings_has_room(struct replay *replay, enum savings_search search, size_t r
 	const char *test = getenv("CUFENCE_TEST_REPLAYS");
 	int64_t most = test && *test ? strtoll(test, NULL, 10) : REPLAYS_MOST;
 	int64_t more = (int64_t)replays + REPLAYS_KEPT;
-	struct replays *past;
+	int64_t steps = replay ? replay->steps_replayed : 0;
 	int fits;
 
 	if (!replay)
 		return 0;
-	past = &replay->replays;
-	fits = past->steps + more * (int64_t)replay->step_count <= ROOM_STEPS &&
-		(search == SEARCH_FINDING || past->steps < SPARE_STEPS) &&
-		(search == SEARCH_LINE || past->count - past->of_lines + more <= most);
-	past->cut |= !fits;
+	fits = steps + more * (int64_t)replay->step_count <= ROOM_STEPS &&
+		(search == SEARCH_FINDING || steps < SPARE_STEPS) &&
+		(search == SEARCH_LINE ||
+			replay->replays - replay->replays_of_lines + more <= most);
+	replay->is_cut |= !fits;
 	return fits;
-}
-
-struct replays savings_replays(const struct replay *replay)
-{
-	return replay->replays;
 }
 
 /* --- estimates --- */
@@ -245,8 +239,8 @@ static int64_t saved(struct replay *replay, enum replay_contention contention, i
 
 	if (kept == unknown) {
 		kept = (uint64_t)(replay->as_it_was[contention] - replay_run(replay, contention));
-		replay->replays.steps += (int64_t)replay->step_count;
-		replay->replays.count++;
+		replay->steps_replayed += (int64_t)replay->step_count;
+		replay->replays++;
 		map_set(&replay->kept, key, kept);
 		if (contention == REPLAY_LIKELY && replay->samples)
 			map_set(&replay->spread, replay->made, (uint64_t)replay_spread(replay));
@@ -259,40 +253,23 @@ static int64_t saved_best(struct replay *replay, int anew)
 	return clamp(saved(replay, REPLAY_LIKELY, anew), 0, replay->measured);
 }
 
-int savings_estimate_best(struct replay *replay, int64_t *best)
+int savings_estimate_best(struct replay *replay, enum savings_search search, int64_t *best)
 {
+	int64_t before = replay ? replay->replays : 0;
+
 	if (!replay || !replay->changes)
 		return 0;
 	*best = replay_extrapolated(replay, saved_best(replay, 0));
 	replay_restore(replay);
+	if (search == SEARCH_LINE)
+		replay->replays_of_lines += replay->replays - before;
 	return 1;
-}
-
-int savings_estimate_line(struct replay *replay, int64_t *best)
-{
-	int64_t before = replay ? replay->replays.count : 0;
-	int rc = savings_estimate_best(replay, best);
-
-	if (replay)
-		replay->replays.of_lines += replay->replays.count - before;
-	return rc;
-}
-
-/* From the samples to all of the loop: how they differ makes the interval wider. */
-static void extrapolate(const struct replay *replay, struct saving *saving)
-{
-	int64_t spread = (int64_t)map_get(&replay->spread, replay->made, 0);
-
-	saving->best = replay_extrapolated(replay, saving->best);
-	saving->low = replay_extrapolated(replay, saving->low) - spread;
-	saving->low = clamp(saving->low, 0, saving->best);
-	saving->high = replay_extrapolated(replay, saving->high) + spread;
 }
 
 int savings_estimate(struct replay *replay, struct saving *saving)
 {
 	double share = LEAST_ERROR_PERCENT / 100.0;
-	int64_t error;
+	int64_t error, spread;
 
 	if (!replay || !replay->changes)
 		return 0;
@@ -309,8 +286,14 @@ int savings_estimate(struct replay *replay, struct saving *saving)
 	saving->low = clamp(saving->low, 0, saving->best);
 	saving->high =
 		clamp(saved(replay, REPLAY_LEAST, 0), saving->best, replay->measured) + error;
-	if (replay->samples)
-		extrapolate(replay, saving);
+	/* From the samples to all of the loop: how they differ makes the interval wider. */
+	if (replay->samples) {
+		spread = (int64_t)map_get(&replay->spread, replay->made, 0);
+		saving->best = replay_extrapolated(replay, saving->best);
+		saving->low = replay_extrapolated(replay, saving->low) - spread;
+		saving->low = clamp(saving->low, 0, saving->best);
+		saving->high = replay_extrapolated(replay, saving->high) + spread;
+	}
 	replay_restore(replay);
 	return 1;
 }
@@ -320,7 +303,7 @@ int savings_estimate(struct replay *replay, struct saving *saving)
  * that was submitted before its end has ended, without the thread's time in pauses.
  */
 static int64_t loop_time(const struct replay *replay, uint32_t thread, const struct run_loop *loop,
-	const int64_t *end)
+	const struct step_result *result)
 {
 	int64_t own = replay->first, last = replay->first, before = replay->first, paused = 0;
 
@@ -330,10 +313,10 @@ static int64_t loop_time(const struct replay *replay, uint32_t thread, const str
 
 		if (step->enter >= loop->begin[loop->turns])
 			continue;
-		raise_to(&last, end[i]);
+		raise_to(&last, result[i].end);
 		if (step->thread != thread)
 			continue;
-		raise_to(&own, end[i]);
+		raise_to(&own, result[i].end);
 		if (step->enter < loop->begin[0])
 			before = own;
 		else if (!run_loop_has(loop, step->enter))
@@ -353,20 +336,90 @@ int savings_estimate_ceiling(struct replay *replay, int results, const struct ru
 		replay_change_results(replay);
 	saved_best(replay, 1);
 	thread = (uint32_t)map_get(&replay->threads, (uint64_t)loop->thread, REPLAY_NONE);
-	*ceiling =
-		(struct ceiling){ .saving = loop_time(replay, thread, loop, replay->end_unchanged) -
-				loop_time(replay, thread, loop, replay->end) };
+	*ceiling = (struct ceiling){ .saving = loop_time(replay, thread, loop, replay->unchanged) -
+			loop_time(replay, thread, loop, replay->now) };
 	raise_to(&ceiling->saving, 0);
 	for (size_t i = 0; i < replay->step_count; i++) {
 		const struct replay_step *step = &replay->step[i];
 
 		if (step->thread == thread && run_loop_has(loop, step->enter))
-			ceiling->blocked += replay->held[i];
+			ceiling->blocked += replay->now[i].held;
 	}
 	ceiling->saving = replay_extrapolated(replay, ceiling->saving);
 	ceiling->blocked = replay_extrapolated(replay, ceiling->blocked);
 	replay_restore(replay);
 	return 1;
+}
+
+/* --- places that wait or delay longer once others are changed --- */
+
+/*
+ * May that change of a step join others?  An explicit wait is made on purpose, and so is a wait
+ * for an event, unless nothing is known to need those of its place; and so is a copy of a result,
+ * unless another such copy is changed.  Work of the legacy stream that is not for the host may
+ * leave it if others do: its memory still keeps it in order.
+ */
+static int may_join(const struct replay *replay, uint32_t number, unsigned change)
+{
+	const struct replay_step *step = &replay->step[number];
+	unsigned act = step->act, admitted;
+	int is_result = replay_is_result(step);
+
+	if (!step->site || replay->change[number].bits & (change | CHANGE_CALL))
+		return 0;
+	admitted = (unsigned)map_get(&replay->admitted, replay_place(step), 0);
+	if (change == CHANGE_WAIT)
+		return act & STEP_WAITS &&
+			((is_result && replay->results) ||
+				(act & STEP_EXPLICIT ? !!(admitted & change) : !is_result));
+	if (act & STEP_AWAITS || !replay->moves)
+		return !!(admitted & change);
+	return step->stream_kind == STREAM_KIND_LEGACY && act & (STEP_SUBMITS | STEP_RECORDS) &&
+		!(act & STEP_BECOMES_ASYNC &&
+			(step->engine == ENGINE_H2D || step->engine == ENGINE_D2H));
+}
+
+/*
+ * Finds the places whose calls waited longer in the last replay_run() than in the original run, or
+ * delayed the work of streams longer: they wait or delay as a side effect instead of the changed
+ * calls.  Explicit waits and waits for events must be admitted.  Returns their number; for each a
+ * call and the change that leaves it out, the longest first.
+ */
+static size_t find_takers(const struct replay *replay, struct changed_call taker[TAKER_ROUND])
+{
+	int64_t longer[TAKER_ROUND + 1];
+	size_t count = 0;
+
+	for (size_t i = 0; i < 2 * replay->places.size; i++) {
+		const struct map_entry *place = &replay->places.entry[i / 2];
+		uint32_t last = place->used ? (uint32_t)place->value : REPLAY_NONE;
+		unsigned change = i % 2 ? CHANGE_ORDER : CHANGE_WAIT;
+		int64_t sum = 0;
+		size_t at = count;
+
+		for (uint32_t number = last; number != REPLAY_NONE;
+			number = replay->same_place[number]) {
+			const struct step_result *now = &replay->now[number];
+			const struct step_result *before = &replay->unchanged[number];
+
+			if (may_join(replay, number, change))
+				sum += change == CHANGE_ORDER ? now->delays - before->delays
+							      : now->held - before->held;
+		}
+		if (sum < BLOCKED_MIN_NS)
+			continue;
+		for (; at && longer[at - 1] < sum; at--) {
+			longer[at] = longer[at - 1];
+			if (at < TAKER_ROUND)
+				taker[at] = taker[at - 1];
+		}
+		longer[at] = sum;
+		if (at < TAKER_ROUND)
+			taker[at] = (struct changed_call){ .call = replay->step[last].call,
+				.change = change };
+		count += count < TAKER_ROUND;
+	}
+	return count;
 }
 
 size_t savings_find_takers(struct replay *replay, struct changed_call *taker, size_t most)
@@ -380,7 +433,7 @@ size_t savings_find_takers(struct replay *replay, struct changed_call *taker, si
 	alone = together = saved_best(replay, 1);
 	/* And those that would wait instead of these, until none is left. */
 	for (int round = 0; round < TAKER_ROUNDS; round++) {
-		more = replay_takers(replay, found);
+		more = find_takers(replay, found);
 		if (!more || count + more > most ||
 			!savings_has_room(replay, SEARCH_FINDING,
 				REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE))

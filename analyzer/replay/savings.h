@@ -94,8 +94,8 @@ int savings_estimate(struct replay *replay, struct saving *saving);
  * Like savings_estimate(), without the ends of the interval: takes one replay, not four.  That of a
  * line counts apart.
  */
-int savings_estimate_best(struct replay *replay, int64_t *best);
-int savings_estimate_line(struct replay *replay, int64_t *best);
+enum savings_search { SEARCH_FINDING, SEARCH_ORDER, SEARCH_LINE };
+int savings_estimate_best(struct replay *replay, enum savings_search search, int64_t *best);
 
 /* The most that the loop can save, and for how long its thread is blocked in it then, ns. */
 struct ceiling {
@@ -132,20 +132,23 @@ size_t savings_find_takers(struct replay *replay, struct changed_call *taker, si
  *
  * Returns whether so many more replays fit; if not, the search was cut.
  */
-enum savings_search { SEARCH_FINDING, SEARCH_ORDER, SEARCH_LINE };
 int savings_has_room(struct replay *replay, enum savings_search search, size_t replays);
 
 /* What estimates take at most. */
 enum { REPLAYS_OF_BEST = 1, REPLAYS_OF_ESTIMATE = 4, REPLAYS_KEPT = REPLAYS_OF_ESTIMATE + 2 };
 
-/* Replays with changes so far. */
-struct replays {
-	int64_t count, of_lines, steps;
-	int cut;
+/* What findings say of a process in table replay, ns; DB_NULL and NAN: nothing. */
+struct replay_row {
+	int64_t saving, low, high, turn_saving; /* of all shown findings together */
+	double share;
+	int64_t ceiling[2], blocked[2]; /* per turn; [1]: if no value is read, either */
+	int has_findings;               /* its replays are counted */
 };
-struct replays savings_replays(const struct replay *replay);
 
-/* Fills table replay, except the saving of all findings together. */
+/* Returns that of a process, NULL: it made no call. */
+struct replay_row *savings_row(const struct savings *savings, int64_t process);
+
+/* Fills table replay.  Returns 0, or -1 after a message. */
 int savings_store(struct savings *savings);
 
 /* --- the length of a process's run, for shares of it, and bounds of what can be saved --- */

@@ -13,7 +13,7 @@ struct search {
 	const struct run *run;
 	struct set_ups *set_ups;
 	struct map lines; /* site -> number of its line, from 1 on */
-	struct map codes; /* kernel -> hash of its code */
+	struct map codes; /* kernel -> number of its code, from 1 on */
 	struct map last;  /* line -> its last set-up that loaded code */
 	/* Of the current thread. */
 	struct set_up now; /* its current row of calls; line 0: none */
@@ -25,26 +25,17 @@ struct search {
 
 static int read_names(struct search *search, struct db *db)
 {
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT k.id, k.mangled, max(i.hash) FROM kernel k"
-		" LEFT JOIN kernel_image i ON i.kernel = k.id"
-		" GROUP BY k.id HAVING count(i.hash) < 2");
-	int rc = q ? ids_read(&search->lines, db,
-			     "SELECT id, dense_rank() OVER (ORDER BY process, file, text) FROM site"
-			     " WHERE text NOT NULL",
-			     0)
-		   : -1;
-
-	while (!rc && (rc = db_step(q)) > 0) {
-		const char *name = db_text(q, 1);
-		uint64_t code = map_hash_next(map_hash(name, strlen(name)),
-			(uint64_t)sqlite3_column_int64(q, 2));
-
-		map_set(&search->codes, (uint64_t)sqlite3_column_int64(q, 0), code | 1);
-		rc = 0;
-	}
-	sqlite3_finalize(q);
-	return rc;
+	return ids_read(&search->lines, db,
+		       "SELECT id, dense_rank() OVER (ORDER BY process, file, text) FROM site"
+		       " WHERE text NOT NULL",
+		       0) ||
+			ids_read(&search->codes, db,
+				"SELECT k.id, dense_rank() OVER (ORDER BY k.mangled, max(i.hash))"
+				" FROM kernel k LEFT JOIN kernel_image i ON i.kernel = k.id"
+				" GROUP BY k.id HAVING count(i.hash) < 2",
+				0)
+		? -1
+		: 0;
 }
 
 /* Ends the current row of calls, which is kept if it loads or unloads code. */
@@ -94,12 +85,11 @@ static void see_code(struct search *search, uint32_t kernel)
 static int fills_tables(const struct search *search, const struct run_call *call, uint32_t id)
 {
 	const struct run_operand *operand = run_find(&search->run->operands, id);
-	const struct run_operand *end = run_rows_end(&search->run->operands);
 	int fills = 0;
 
 	if (!search->now.line || !call_is_copy(call->kind))
 		return 0;
-	for (; operand && operand < end && operand->call == id; operand++) {
+	for (; operand; operand = run_next(&search->run->operands, operand)) {
 		const struct run_allocation *to = run_allocation(search->run, operand->allocation);
 
 		if (operand->role != OPERAND_DST)

@@ -16,17 +16,10 @@
 struct findings *findings_new(struct db *db, struct words *words)
 {
 	struct findings *findings = xcalloc(1, sizeof(*findings));
-	const struct run_evidence *evidence = &db->run->evidence;
 
 	findings->db = db;
 	findings->words = words;
 	findings->places = places_open(db, words);
-	for (size_t i = 0; i < evidence->loop_count; i++) {
-		const struct run_loop *loop = &evidence->loop[i];
-
-		*(struct run_loop *)id_map_need(&findings->loops, loop->process, sizeof(*loop)) =
-			*loop;
-	}
 	if (findings->places && !findings_find_samples(findings))
 		return findings;
 	findings_free(findings);
@@ -60,7 +53,6 @@ void findings_free(struct findings *findings)
 	stretches_release(&findings->windows);
 	id_map_release(&findings->by_key, free_finding);
 	id_map_release(&findings->runs, free);
-	id_map_release(&findings->loops, free);
 	free(findings->finding);
 	free(findings);
 }
@@ -79,7 +71,7 @@ int64_t findings_line(struct findings *findings, int64_t call)
 
 int64_t findings_turns(const struct findings *findings, int64_t process)
 {
-	const struct run_loop *loop = id_map_get(&findings->loops, process);
+	const struct run_loop *loop = run_loop_of(&findings->db->run->evidence, process);
 
 	return loop ? (int64_t)loop->turns : 0;
 }
@@ -92,8 +84,9 @@ static int64_t occurrences(const struct instance *instance)
 static void add_cost(const struct findings *findings, struct cost *cost,
 	const struct instance *instance)
 {
-	const struct run_loop *loop = id_map_get(&findings->loops, instance->process);
-	const struct run_call *call = loop ? run_call(findings->db->run, instance->call) : NULL;
+	const struct run *run = findings->db->run;
+	const struct run_loop *loop = run_loop_of(&run->evidence, instance->process);
+	const struct run_call *call = loop ? run_call(run, instance->call) : NULL;
 
 	if (call && run_loop_has(loop, call->enter))
 		cost->in_loop += instance->cost;
@@ -217,7 +210,7 @@ struct part findings_part(const struct findings *findings, int64_t process, int6
 	const struct cost *cost)
 {
 	const struct run_length *run = id_map_get(&findings->runs, process);
-	const struct run_loop *loop = id_map_get(&findings->loops, process);
+	const struct run_loop *loop = run_loop_of(&findings->db->run->evidence, process);
 	struct part part = { .share = (double)saving / (double)run->whole };
 	int is_mostly = 2 * cost->in_loop > cost_of(cost);
 	double within = is_mostly ? (double)cost->in_loop / (double)cost_of(cost) : 0;

@@ -88,8 +88,6 @@ struct findings {
 	size_t count;
 	struct id_map by_key; /* owns the findings */
 	struct id_map runs;   /* struct run_length of a process with findings */
-	struct id_map
-		loops; /* struct run_loop, of processes with a loop: its arrays are the run's */
 };
 
 /*

@@ -15,7 +15,7 @@
 #include "memory.h"
 #include "places.h"
 #include "words.h"
-#include "run_evidence.h"
+#include "run_columns.h"
 
 static void change_place(struct replay *replay, const struct finding_place *place)
 {
@@ -105,7 +105,7 @@ static int add_takers(struct findings *findings, struct replay *replay, struct f
 
 	change_finding(replay, finding);
 	savings_change(replay, taker, count);
-	savings_estimate_best(replay, &together);
+	savings_estimate_best(replay, SEARCH_FINDING, &together);
 	/* The smallest set: what the others save as much without is no part of it. */
 	for (size_t i = count; count > 1 && i-- > 0 &&
 		savings_has_room(replay, SEARCH_ORDER, REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE);) {
@@ -115,7 +115,7 @@ static int add_takers(struct findings *findings, struct replay *replay, struct f
 		change_finding(replay, finding);
 		savings_change(replay, taker, count - 1);
 		without = 0;
-		savings_estimate_best(replay, &without);
+		savings_estimate_best(replay, SEARCH_FINDING, &without);
 		if (without >= together)
 			count--;
 		else
@@ -198,7 +198,7 @@ static void replay_lines(struct replay *replay, struct finding *finding)
 		}
 		for (size_t i = 0; i < line.count; i++)
 			change_place(replay, line.place[i]);
-		replayed = savings_estimate_line(replay, &saving);
+		replayed = savings_estimate_best(replay, SEARCH_LINE, &saving);
 		for (size_t i = 0; i < line.count; i++) {
 			line.place[i]->alone = saving;
 			line.place[i]->replayed = replayed;
@@ -247,7 +247,7 @@ static int64_t saved_together(const struct together *together, size_t count,
 		change_finding(together->replay, together->finding[i]);
 	if (also)
 		change_finding(together->replay, also);
-	savings_estimate_best(together->replay, &best);
+	savings_estimate_best(together->replay, SEARCH_ORDER, &best);
 	return best;
 }
 
@@ -374,12 +374,13 @@ static void replay_pace(struct findings *findings, struct finding *finding)
 /* --- all findings of a process --- */
 
 /*
- * Writes the saving of all shown findings together.  The savings of those that were not replayed
- * are bounded.
+ * Sets the saving of all shown findings together.  The savings of those that were not replayed are
+ * bounded.
  */
-static int replay_together(struct findings *findings, int64_t process, const struct run_length *run,
-	sqlite3_stmt *update)
+static void replay_together(struct findings *findings, int64_t process,
+	const struct run_length *run)
 {
+	struct replay_row *row = savings_row(findings->savings, process);
 	struct together shown = shown_together(findings, process);
 	struct cost cost = { 0 }, others = { 0 };
 	struct saving saving = { 0 };
@@ -400,14 +401,17 @@ static int replay_together(struct findings *findings, int64_t process, const str
 	for (size_t i = 0; i < shown.count; i++)
 		change_finding(shown.replay, shown.finding[i]);
 	replayed = savings_estimate(shown.replay, &saving);
+	if (!row)
+		return;
+	row->has_findings = 1;
 	if (!replayed && !bound)
-		return 0;
-	if (!replayed)
-		saving.best = bound;
-	part = findings_part(findings, process, saving.best, &cost);
-	return db_run(update, "iIIdIi", saving.best, replayed ? saving.low : DB_NULL,
-		replayed ? saving.high + bound : DB_NULL, part.share,
-		part.turns ? part.turn : DB_NULL, process);
+		return;
+	row->saving = replayed ? saving.best : bound;
+	row->low = replayed ? saving.low : DB_NULL;
+	row->high = replayed ? saving.high + bound : DB_NULL;
+	part = findings_part(findings, process, row->saving, &cost);
+	row->share = part.share;
+	row->turn_saving = part.turns ? part.turn : DB_NULL;
 }
 
 /*
@@ -435,23 +439,24 @@ static void change_candidates(struct findings *findings, struct replay *replay, 
 	}
 }
 
-static int replay_ceiling(struct findings *findings, int64_t process, const struct run_loop *loop,
-	sqlite3_stmt *update)
+static void replay_ceiling(struct findings *findings, const struct run_loop *loop)
 {
-	struct replay *replay = savings_of(findings->savings, process);
-	int64_t turns = (int64_t)loop->turns;
+	struct replay *replay = savings_of(findings->savings, loop->process);
+	struct replay_row *row = savings_row(findings->savings, loop->process);
 	struct ceiling ceiling[2];
 
 	for (int unread = 0; unread < 2; unread++) {
-		change_candidates(findings, replay, process, unread);
+		change_candidates(findings, replay, loop->process, unread);
 		if (!savings_estimate_ceiling(replay, unread, loop, &ceiling[unread]))
-			return 0;
+			return;
 	}
 	/* A replay with more changes may take a little longer. */
 	if (ceiling[1].saving < ceiling[0].saving)
 		ceiling[1] = ceiling[0];
-	return db_run(update, "iiiii", ceiling[0].saving / turns, ceiling[0].blocked / turns,
-		ceiling[1].saving / turns, ceiling[1].blocked / turns, process);
+	for (int unread = 0; unread < 2; unread++) {
+		row->ceiling[unread] = ceiling[unread].saving / (int64_t)loop->turns;
+		row->blocked[unread] = ceiling[unread].blocked / (int64_t)loop->turns;
+	}
 }
 
 /*
@@ -473,53 +478,6 @@ static int is_ceiling_wanted(struct db *db)
 
 	sqlite3_finalize(q);
 	return rc;
-}
-
-/* Writes how many replays there were, and whether these were the most. */
-static int store_replays(struct findings *findings)
-{
-	sqlite3_stmt *update = db_prepare(findings->db,
-		"UPDATE replay SET replays = ?, cut = iif(?, 1, NULL) WHERE process = ?");
-	int rc = update ? 0 : -1;
-
-	for (size_t i = 0; i < findings->runs.size && !rc; i++) {
-		int64_t process = findings->runs.slot[i].id;
-		const struct replay *replay = findings->runs.slot[i].object
-			? savings_of(findings->savings, process)
-			: NULL;
-		struct replays replays;
-
-		if (!replay)
-			continue;
-		replays = savings_replays(replay);
-		rc = db_run(update, "iii", replays.count, (int64_t)replays.cut, process);
-	}
-	sqlite3_finalize(update);
-	return rc;
-}
-
-static int replay_processes(struct findings *findings)
-{
-	const struct id_map *runs = &findings->runs, *loops = &findings->loops;
-	sqlite3_stmt *together = db_prepare(findings->db,
-		"UPDATE replay SET saving = ?, "
-		"saving_low = ?, saving_high = ?, share = ?, turn_saving = ? WHERE process = ?");
-	sqlite3_stmt *ceiling = db_prepare(findings->db,
-		"UPDATE replay SET ceiling = ?, ceiling_blocked = ?, ceiling_unread = ?, "
-		"ceiling_unread_blocked = ? WHERE process = ?");
-	int rc = together && ceiling ? 0 : -1;
-
-	for (size_t i = 0; i < runs->size && !rc; i++)
-		if (runs->slot[i].object)
-			rc = replay_together(findings, runs->slot[i].id, runs->slot[i].object,
-				together);
-	for (size_t i = 0; i < loops->size && !rc; i++)
-		if (loops->slot[i].object)
-			rc = replay_ceiling(findings, loops->slot[i].id, loops->slot[i].object,
-				ceiling);
-	sqlite3_finalize(together);
-	sqlite3_finalize(ceiling);
-	return rc ? rc : store_replays(findings);
 }
 
 /* The highest bound first. */
@@ -559,29 +517,32 @@ static int replay_findings(struct findings *findings)
  */
 int findings_replay(struct findings *findings)
 {
+	const struct run_evidence *evidence = &findings->db->run->evidence;
 	int wanted = is_ceiling_wanted(findings->db), rc;
+	struct id_map_slot *at;
 
 	for (size_t i = 0; i < findings->count && wanted >= 0; i++)
 		wanted |= is_wanted(findings, findings->finding[i]);
 	if (wanted <= 0)
 		return wanted;
 	findings->savings = savings_open(findings->db);
-	rc = findings->savings && !savings_store(findings->savings) ? 0 : -1;
+	rc = findings->savings ? 0 : -1;
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		admit(savings_of(findings->savings, findings->finding[i]->process),
 			findings->finding[i]);
 	if (!rc)
 		rc = replay_findings(findings);
-	for (size_t i = 0; i < findings->runs.size && !rc; i++)
-		if (findings->runs.slot[i].object)
-			order_fixes(findings, findings->runs.slot[i].id);
-	if (!rc) {
-		for (size_t i = 0; i < findings->count; i++)
-			if (rules[findings->finding[i]->rule].group == GROUP_pace &&
-				is_wanted(findings, findings->finding[i]))
-				replay_pace(findings, findings->finding[i]);
-		rc = replay_processes(findings);
-	}
+	for (at = NULL; !rc && (at = id_map_next(&findings->runs, at));)
+		order_fixes(findings, at->id);
+	for (size_t i = 0; i < findings->count && !rc; i++)
+		if (rules[findings->finding[i]->rule].group == GROUP_pace &&
+			is_wanted(findings, findings->finding[i]))
+			replay_pace(findings, findings->finding[i]);
+	for (at = NULL; !rc && (at = id_map_next(&findings->runs, at));)
+		replay_together(findings, at->id, at->object);
+	for (size_t i = 0; i < evidence->loop_count && !rc; i++)
+		replay_ceiling(findings, &evidence->loop[i]);
+	rc = rc || savings_store(findings->savings) ? -1 : 0;
 	savings_close(findings->savings);
-	return rc ? -1 : 0;
+	return rc;
 }

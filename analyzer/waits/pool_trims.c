@@ -104,7 +104,8 @@ static int process_alloc(struct pool_trims *trims, struct run_evidence *evidence
 	pool->wait_count = 0;
 	*array_push(trims->part, trims->part_count) = (struct pool_part){ (uint32_t)call->id,
 		evidence->trim_count, call->type, time, SUBMIT_NS, again };
-	run_add_trim(evidence, &(struct run_trim){ .call = (uint32_t)call->id });
+	*array_push(evidence->trim, evidence->trim_count) =
+		(struct run_trim){ .call = (uint32_t)call->id };
 	return 1;
 }
 

@@ -4,18 +4,14 @@
 #include "bounds.h"
 #include "constants.h"
 #include "id_map.h"
+#include "ids.h"
 #include "map.h"
-#include "memory.h"
 #include "wait.h"
 
-#define NOT_KNOWN (-1)
+#define NOT_KNOWN (-1) /* of maps: UINT64_MAX */
 
 /* What a kernel needs: local memory per thread, bytes, and the buffer of printf, 0 or 1. */
 enum { LOCAL, PRINTS, SHARED };
-
-struct kernel_needs {
-	int64_t of[SHARED]; /* NOT_KNOWN each */
-};
 
 struct sized_context {
 	int64_t has[SHARED]; /* lower bounds of what is allocated */
@@ -24,36 +20,29 @@ struct sized_context {
 
 int resizes_read(struct resizes *resizes, struct db *db)
 {
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT k.id, ifnull(k.local_bytes, -1), "
-		"ifnull(c.prints, -1) FROM kernel k LEFT JOIN kernel_code c ON c.kernel = k.id "
-		"WHERE k.id > 0");
-	int step = -1;
-
-	resizes->count = (size_t)db_int(db, "SELECT ifnull(max(id), 0) + 1 FROM kernel", 1);
-	resizes->needs = xcalloc(resizes->count, sizeof(*resizes->needs));
-	while (q && (step = db_step(q)) > 0)
-		resizes->needs[sqlite3_column_int64(q, 0)] = (struct kernel_needs){
-			{ sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2) }
-		};
-	sqlite3_finalize(q);
-	return step;
+	return ids_read(&resizes->local, db,
+		       "SELECT id, local_bytes FROM kernel WHERE local_bytes NOT NULL", 0) ||
+			ids_read(&resizes->prints, db,
+				"SELECT kernel, prints FROM kernel_code WHERE prints NOT NULL", 0)
+		? -1
+		: 0;
 }
 
 void resizes_release(struct resizes *resizes)
 {
 	id_map_release(&resizes->contexts, free);
 	map_release(&resizes->launched);
-	free(resizes->needs);
+	map_release(&resizes->local);
+	map_release(&resizes->prints);
 }
 
 /* Notes that a kernel with these needs runs.  Returns whether something grows for it. */
-static enum resize grow_for(struct sized_context *context, const struct kernel_needs *needs)
+static enum resize grow_for(struct sized_context *context, const int64_t needs[SHARED])
 {
 	enum resize all = RESIZE_NO;
 
 	for (int i = 0; i < SHARED; i++) {
-		int64_t need = needs->of[i], has = context->has[i];
+		int64_t need = needs[i], has = context->has[i];
 		enum resize one = RESIZE_YES;
 
 		/* Nothing needs more than one buffer of printf. */
@@ -71,9 +60,9 @@ static enum resize grow_for(struct sized_context *context, const struct kernel_n
 
 enum resize resizes_process_call(struct resizes *resizes, const struct walk_call *call)
 {
-	int64_t id = call->stream_context ? call->stream_context : call->context;
+	static const int64_t unknown[SHARED] = { NOT_KNOWN, NOT_KNOWN };
+	int64_t id = walk_context(call), needs[SHARED];
 	enum kind_family family = kind_family(call->kind);
-	static const struct kernel_needs unknown = { { NOT_KNOWN, NOT_KNOWN } };
 	struct sized_context *context;
 	uint64_t key;
 
@@ -89,7 +78,7 @@ enum resize resizes_process_call(struct resizes *resizes, const struct walk_call
 	}
 	/* Kernels of a graph are unknown, and so is unrecorded work. */
 	if (call->kind != KIND_LAUNCH || call->stretch)
-		grow_for(context, &unknown);
+		grow_for(context, unknown);
 	if (call->kind != KIND_LAUNCH)
 		return RESIZE_UNKNOWN;
 	key = (uint64_t)id << 32 | (uint64_t)call->kernel;
@@ -97,8 +86,7 @@ enum resize resizes_process_call(struct resizes *resizes, const struct walk_call
 		return RESIZE_NO;
 	if (call->kernel)
 		map_set(&resizes->launched, key, 1);
-	return grow_for(context,
-		call->kernel > 0 && (size_t)call->kernel < resizes->count
-			? &resizes->needs[call->kernel]
-			: &unknown);
+	needs[LOCAL] = (int64_t)map_get(&resizes->local, (uint64_t)call->kernel, UINT64_MAX);
+	needs[PRINTS] = (int64_t)map_get(&resizes->prints, (uint64_t)call->kernel, UINT64_MAX);
+	return grow_for(context, needs);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One wait, from candidate to row of table wait: a call that the device may have blocked, what is
- * known of such calls (waits.c), what blocked it (waits_judge.c), and what that cost
- * (waits_avoidable.c).
+ * known of such calls and what blocked it (blocked.c), and what that cost (avoidable.c).
  */
 #ifndef CUFENCE_WAIT_H
 #define CUFENCE_WAIT_H
@@ -13,10 +12,12 @@
 #include "db.h"
 #include "id_map.h"
 #include "map.h"
+#include "order.h"
 #include "run_columns.h"
+#include "scope.h"
 #include "walk.h"
 
-/* --- waits_usual.c --- */
+/* --- usual.c --- */
 
 /*
  * What a run shows of its own noise: the usual duration of calls that wait for nothing, the time in
@@ -118,51 +119,34 @@ struct wait {
 	int64_t avoidable;  /* ns */
 };
 
-/* Zero-initialized is empty. */
-struct wait_list {
-	struct wait *wait;
-	size_t count;
-};
-
-/* Adds its row to table wait. */
-void wait_add_row(struct wait *wait, struct run_evidence *evidence);
-
 /*
  * The place of a call's operations.  times: also the first start, INT64_MAX if none is known, and
  * the one of them that ended last, op 0 and INT64_MIN if none is known to have ended.
  */
 struct wait_operation wait_operation_of(const struct run *run, int64_t call, int times);
 
-/* Would a call (or a wait in the place of a query) have waited for a pending operation? */
-enum covered {
-	COVERED_NOT,
-	COVERED,
-	COVERED_IF_ORDERED, /* if the order graph has a path from the call to it */
+/* --- pending.c --- */
+
+/* What the device has yet to do, for a walk over the calls.  Zero-initialized is empty. */
+struct pending {
+	struct id_map contexts;   /* struct pending_context */
+	struct in_flight *flight; /* submissions that may not have returned yet */
+	size_t flight_count;
+	int64_t first_exit; /* the earliest exit of them */
 };
-enum covered wait_covered(const struct walk_call *call, const struct wait_operation *pending);
 
 /*
- * Adds a row for each of the waits that were blocked, in this order: by the device, and behind
- * another thread's blocked call.  timings: struct wait_timing by process.
+ * Returns the operation in that scope of a call that ended last, of those submitted before the call
+ * was entered; its end shows whether it was pending.  Its op is ORDER_OP_UNKNOWN if one of those is
+ * unknown.
  */
-void waits_judge(struct wait_list *list, struct samples *samples, struct id_map *timings,
-	struct run_evidence *evidence);
+struct order_state pending_find(struct pending *pending, const struct order *order,
+	const struct walk_call *call, enum scope scope);
 
-/* Adds the pageable copies that waited only for themselves. */
-void waits_add_staged(struct run *run, struct wait_list *list);
-
-/* Returns the time of a pageable Async copy during its own transfer, ns; 0 for other calls. */
-int64_t waits_staged_time(const struct run *run, uint32_t call);
-
-/* Sets wait.avoidable of implicit waits.  Returns 0, or -1 after a message. */
-int waits_find_avoidable(struct db *db, struct wait_list *list);
-
-/*
- * Adds rows of submissions that were blocked because a queue of the device was full.  A stream has
- * room for about 1020 pending operations (measured, H200); the next submission waits until the
- * device has begun another of them, and CUPTI reports it (OVERHEAD, COMMAND_BUFFER_FULL).
- */
-void waits_find_queue(struct run *run);
+/* Adds what the call submits, and notes that all work in a context, or more, has ended. */
+void pending_add(struct pending *pending, const struct walk_call *call);
+void pending_clear(struct pending *pending, const struct walk_call *call, enum scope scope);
+void pending_release(struct pending *pending);
 
 /*
  * Finds launches for which the driver enlarges memory shared by all kernels, for which it drains
@@ -172,10 +156,9 @@ void waits_find_queue(struct run *run);
  * allocated by the first launch in a context of a kernel that calls printf.
  */
 struct resizes {
-	struct kernel_needs *needs; /* by kernel row */
-	size_t count;
-	struct id_map contexts; /* struct sized_context */
-	struct map launched;    /* context and kernel */
+	struct map local, prints; /* of kernels, if known: bytes of local memory; 1: it prints */
+	struct id_map contexts;   /* struct sized_context */
+	struct map launched;      /* context and kernel */
 };
 
 enum resize {
@@ -224,5 +207,40 @@ int pool_trims_process_call(struct pool_trims *trims, struct run *run, const str
 	int64_t end);
 void pool_trims_finish(struct pool_trims *trims, struct run *run);
 void pool_trims_release(struct pool_trims *trims);
+
+/* --- all of a run --- */
+
+struct waits {
+	struct db *db;
+	struct pending pending;
+	struct samples samples;
+	struct id_map timings; /* struct wait_timing, by process */
+	struct id_map copies;  /* struct copy_back, by thread */
+	struct resizes resizes;
+	struct pool_trims trims;
+	int has_pools;     /* memory is allocated in stream order */
+	struct wait *wait; /* candidates, then those with a row */
+	size_t count;
+	struct id_map uses; /* struct wait_use, by process and kind */
+};
+
+/* Sets wait.avoidable of implicit waits.  Returns 0, or -1 after a message. */
+int waits_find_avoidable(struct waits *waits);
+
+/* Adds its row to table wait. */
+void wait_add_row(struct waits *waits, struct wait *wait);
+
+/*
+ * Returns the time of a pageable Async copy during its own transfer, ns; 0 for other calls.  Adds a
+ * wait for it from the second copy of an address (in seen) on.
+ */
+int64_t waits_add_staged(struct waits *waits, uint32_t call, struct map *seen);
+
+/*
+ * Adds rows of submissions that were blocked because a queue of the device was full.  A stream has
+ * room for about 1020 pending operations (measured, H200); the next submission waits until the
+ * device has begun another of them, and CUPTI reports it (OVERHEAD, COMMAND_BUFFER_FULL).
+ */
+void waits_find_queue(struct waits *waits);
 
 #endif

@@ -39,23 +39,21 @@ static inline struct replay *open_replay(struct db *db, struct savings **savings
 	assert_non_null(db->run);
 	evidence = &db->run->evidence;
 	for (int64_t row = 1; row <= db_int(db, "SELECT max(id) FROM wait", 0); row++)
-		assert_int_equal(run_add_wait(evidence,
-					 &(struct run_wait){ .call = (uint32_t)OF_WAIT("call"),
-						 .op = (uint32_t)OF_WAIT("op"),
-						 .behind = (uint32_t)OF_WAIT("behind"),
-						 .kind = OF_WAIT("kind = 'staged'") ? WAIT_STAGED
-										    : WAIT_EXPLICIT,
-						 .waited = OF_WAIT("waited") }),
-			0);
-	for (int64_t row = 1; row <= db_int(db, "SELECT max(rowid) FROM hold", 0); row++)
-		assert_int_equal(run_add_hold(evidence,
-					 &(struct run_hold){ .op = (uint32_t)OF_HOLD("op"),
-						 .behind = (uint32_t)OF_HOLD("behind"),
-						 .via = (uint32_t)OF_HOLD("via"),
-						 .reason = OF_HOLD("reason IN ('legacy', 'event')")
-							 ? HOLD_LEGACY
-							 : HOLD_UNKNOWN }),
-			0);
+		run_add_wait(evidence,
+			&(struct run_wait){ .call = (uint32_t)OF_WAIT("call"),
+				.op = (uint32_t)OF_WAIT("op"),
+				.behind = (uint32_t)OF_WAIT("behind"),
+				.kind = OF_WAIT("kind = 'staged'") ? WAIT_STAGED : WAIT_EXPLICIT,
+				.waited = OF_WAIT("waited") });
+	for (int64_t row = 1; row <= db_int(db, "SELECT max(rowid) FROM hold", 0); row++) {
+		int is_order = OF_HOLD("reason IN ('legacy', 'event')") != 0;
+
+		run_add_hold(evidence,
+			&(struct run_hold){ .op = (uint32_t)OF_HOLD("op"),
+				.behind = (uint32_t)OF_HOLD("behind"),
+				.via = (uint32_t)OF_HOLD("via"),
+				.reason = is_order ? HOLD_LEGACY : HOLD_UNKNOWN });
+	}
 	assert_int_equal(handovers_find(db), 0);
 	*savings = savings_open(db);
 	assert_non_null(*savings);

@@ -17,7 +17,6 @@ struct queue {
 		uint64_t op;
 	} * ended;
 	size_t count;
-	int is_sorted;
 };
 
 static void free_queue(void *object)
@@ -27,16 +26,13 @@ static void free_queue(void *object)
 }
 
 /* Returns the stream's operation that ran longest in the block and ended in it, 0: none. */
-static uint32_t find_room(const struct run *run, struct queue *queue,
+static uint32_t find_room(const struct run *run, const struct queue *queue,
 	const struct run_overhead *block)
 {
 	int64_t longest = -1;
 	uint32_t found = 0;
 	size_t at;
 
-	if (!queue->is_sorted)
-		queue->ended = radix_sort(queue->ended, queue->count, sizeof(*queue->ended));
-	queue->is_sorted = 1;
 	at = sorted_after(queue->ended, queue->count, sizeof(*queue->ended),
 		offsetof(struct ended, end), block->end + CLOCK_ERROR_MAX_NS);
 	for (; at && queue->ended[at - 1].end > block->start; at--) {
@@ -52,8 +48,9 @@ static uint32_t find_room(const struct run *run, struct queue *queue,
 	return found;
 }
 
-void waits_find_queue(struct run *run)
+void waits_find_queue(struct waits *waits)
 {
+	const struct run *run = waits->db->run;
 	const struct run_overhead *first = (const struct run_overhead *)run->overheads.rows, *row;
 	const struct run_overhead *end = run_rows_end(&run->overheads);
 	struct id_map queues = { 0 }; /* struct queue, by stream */
@@ -73,6 +70,11 @@ void waits_find_queue(struct run *run)
 		if (until != RUN_NEVER)
 			*array_push(queue->ended, queue->count) = (struct ended){ until, op };
 	}
+	for (struct id_map_slot *slot = NULL; (slot = id_map_next(&queues, slot));) {
+		struct queue *queue = slot->object;
+
+		queue->ended = radix_sort(queue->ended, queue->count, sizeof(*queue->ended));
+	}
 	for (row = first; row < end && queues.count; row++) {
 		const struct run_call *call = run_call(run, row->call);
 		uint32_t op = row->kind == OVERHEAD_QUEUE_FULL && call && call->stream
@@ -80,11 +82,11 @@ void waits_find_queue(struct run *run)
 			: 0;
 
 		if (op)
-			wait_add_row(&(struct wait){ .call = row->call,
-					     .kind = WAIT_QUEUE,
-					     .by.op = op,
-					     .waited = row->end - row->start },
-				&run->evidence);
+			wait_add_row(waits,
+				&(struct wait){ .call = row->call,
+					.kind = WAIT_QUEUE,
+					.by.op = op,
+					.waited = row->end - row->start });
 	}
 	id_map_release(&queues, free_queue);
 }

@@ -81,7 +81,6 @@ struct avoidable {
 	struct id_map pinned; /* struct pinned_rate, by process */
 	struct run *run;
 	struct stretches stretches;
-	struct map last;    /* process -> its last call that submitted an operation */
 	struct map written; /* allocations that an operand other than a source names */
 	int knows_written;
 };
@@ -159,13 +158,32 @@ static int is_of_async_row(const struct walk_call *call, const struct segment *s
 }
 
 /*
+ * Would a call, or a wait in the place of a query, have waited for a pending operation?  Returns -1
+ * after a message.
+ */
+static int includes(struct avoidable *a, const struct walk_call *call,
+	const struct wait_operation *pending)
+{
+	enum scope scope = scope_requested(call);
+
+	if (scope == SCOPE_NONE)
+		return 0;
+	if (scope == SCOPE_CONTEXT)
+		return call->context == pending->context;
+	if (scope == SCOPE_DEVICE)
+		return call->device == pending->device;
+	if (scope == SCOPE_PROCESS ||
+		((scope == SCOPE_STREAM || scope == SCOPE_OWN) && call->stream == pending->stream))
+		return 1;
+	return order_path_exists(a->path, call->id, pending->call);
+}
+
+/*
  * Returns 1 if the call would have waited for the operation, had that still been pending; -1 after
  * a message.
  */
 static int covers(struct avoidable *a, const struct walk_call *call, const struct segment *s)
 {
-	enum covered covered;
-
 	if (call->result)
 		return 0;
 	/*
@@ -189,9 +207,7 @@ static int covers(struct avoidable *a, const struct walk_call *call, const struc
 			: !is_for_others(a->run, call->id))
 			return 0;
 	}
-	covered = wait_covered(call, &s->behind);
-	return covered == COVERED_IF_ORDERED ? order_path_exists(a->path, call->id, s->behind.call)
-					     : covered == COVERED;
+	return includes(a, call, &s->behind);
 }
 
 /* --- what happened until then --- */
@@ -210,12 +226,12 @@ static int use_of(struct avoidable *a, int64_t copy, int64_t call)
 
 	for (size_t i = 0; other && i < one->count; i++) {
 		const struct memory_access *access = &one->access[i];
-		const struct run_operand *word = run_find(&a->run->operands, (uint32_t)call);
-		const struct run_operand *end = run_rows_end(&a->run->operands);
+		const struct column *operands = &a->run->operands;
+		const struct run_operand *word = is_launch ? run_find(operands, call) : NULL;
 
 		if (run_allocation(a->run, access->allocation)->kind == ALLOCATION_VARIABLE)
 			continue;
-		for (; is_launch && word && word < end && word->call == call; word++)
+		for (; word; word = run_next(operands, word))
 			if (word->allocation == access->allocation && word->address < access->high)
 				found = word->address < access->low && found != OVERLAP_SURE
 					? OVERLAP_MAYBE
@@ -295,14 +311,11 @@ static int add_call(struct avoidable *a, const struct walk_call *call, struct se
 	after = comes_after(a, call, s);
 	if (after < 0)
 		return -1;
-	if (call->stream_kind == STREAM_KIND_LEGACY)
-		s->legacy = 1;
+	s->legacy |= call->stream_kind == STREAM_KIND_LEGACY;
 	if (call->op_start == WALK_NEVER || call->op_end == WALK_NEVER)
 		return 0;
-	if (after)
-		s->after = 1;
-	else
-		s->apart += call->op_end - call->op_start;
+	s->after |= after;
+	s->apart += after ? 0 : call->op_end - call->op_start;
 	s->last_end = at_least(s->last_end, call->op_end);
 	add_span(s, after ? SPAN_AFTER : SPAN_APART, call->op_start, call->op_end);
 	return 0;
@@ -381,9 +394,9 @@ static int follow(struct avoidable *a, struct segment *s, int script)
 	}
 	walk_thread_seek(a->walk, wait->thread, wait->call);
 	for (int i = 0; i < SEGMENT_CALLS && !closed; i++) {
-		rc = walk_thread_next(a->walk, &call);
 		/* Work after recording stopped may have waited at once. */
-		if (rc <= 0 || call.exit == WALK_NEVER || call.stretch != wait->stretch)
+		if (walk_thread_next(a->walk, &call) <= 0 || call.exit == WALK_NEVER ||
+			call.stretch != wait->stretch)
 			break;
 		if (call.exit > wait->exit) /* otherwise it was made within the wait */
 			closed = process_call(a, &call, s);
@@ -444,7 +457,7 @@ static int add_upload(struct avoidable *a, const struct wait *wait, int64_t *ns)
 	could = at_most(could, both);
 	apart = could < ROUND_TRIP_NS ? 0 : is_own_apart(a, by, wait->call);
 	if (apart > 0)
-		*ns = *ns + could < wait->waited ? *ns + could : wait->waited;
+		*ns = at_most(*ns + could, wait->waited);
 	return apart < 0 ? -1 : 0;
 }
 
@@ -456,7 +469,7 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 		.waited = wait->waited,
 		.partner = wait->partner };
 	const struct wait_operation *by = &wait->by, *own = &wait->itself;
-	struct segment s = alone;
+	struct segment s = alone, transfer = alone, both = alone;
 	struct run_wait *row = &a->run->evidence.wait[wait->number];
 	int64_t ns = 0, more = 0, shorter;
 
@@ -466,10 +479,8 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 	/* The wait for the own transfer, of which at most the transfer's time was avoidable. */
 	if (wait->is_async && wait->kind != WAIT_EXPLICIT && by->call != wait->call &&
 		own->end > by->end && own->end <= wait->exit) {
-		struct segment transfer = alone;
-
 		transfer.behind = *own;
-		transfer.waited = own->end - by->end + wait->exit - own->end;
+		transfer.waited = wait->exit - by->end;
 		if (measure(a, &transfer, &more))
 			return -1;
 		ns = at_least(more, ns);
@@ -478,8 +489,6 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 		return -1;
 	/* Together with the copy to the host after it, if that is more. */
 	if (s.result) {
-		struct segment both = alone;
-
 		both.past_results = 1;
 		if (measure(a, &both, &more))
 			return -1;
@@ -511,7 +520,7 @@ static int copies_host_data(struct avoidable *a, const struct run_call *call, ui
 			map_set(&a->written, row->allocation, 1);
 	a->knows_written = 1;
 	row = run_find(&a->run->operands, id);
-	for (; row && row < end && row->call == id; row++)
+	for (; row; row = run_next(&a->run->operands, row))
 		if (row->role == OPERAND_SRC && map_get(&a->written, row->allocation, 0))
 			return 0;
 	return 1;
@@ -521,13 +530,13 @@ static void read_wait(struct avoidable *a, struct wait *wait)
 {
 	const struct run_call *call = run_call(a->run, wait->call);
 	const struct run_work *work = run_work(a->run, wait->by.op);
-	struct wait_operation *itself = &wait->itself;
-	int64_t op = wait->by.op;
+	struct wait_operation *itself = &wait->itself,
+			      by = wait_operation_of(a->run, work->call, 0);
 
-	wait->by = wait_operation_of(a->run, work->call, 0);
-	wait->by.op = op;
-	wait->by.start = work->start;
-	wait->by.end = run_end(a->run, work, op);
+	by.op = wait->by.op;
+	by.start = work->start;
+	by.end = run_end(a->run, work, by.op);
+	wait->by = by;
 	*itself = wait_operation_of(a->run, wait->call, 1);
 	wait->is_async = call_is_async_copy(call->kind);
 	wait->is_copy = call_is_sync(call->kind);
@@ -538,31 +547,32 @@ static void read_wait(struct avoidable *a, struct wait *wait)
 	wait->stretch = stretches_find(&a->stretches, wait->process, wait->enter);
 }
 
-int waits_find_avoidable(struct db *db, struct wait_list *list)
+int waits_find_avoidable(struct waits *waits)
 {
+	struct db *db = waits->db;
 	struct avoidable a = { .run = db->run,
 		.walk = walk_thread_open(db),
 		.path = order_path_open(db),
 		.reader = access_open(db) };
-	int rc;
-
-	rc = !a.walk || !a.path || !a.reader || script_lines_open(&a.lines, db) ||
+	struct map last = { 0 }; /* process -> its last call that submitted an operation */
+	int rc = !a.walk || !a.path || !a.reader || script_lines_open(&a.lines, db) ||
 			stretches_load(&a.stretches, db) || pinned_find(&a.pinned, db)
 		? -1
 		: 0;
+
 	for (uint32_t id = 1; id < run_work_end(a.run); id++) {
 		const struct run_work *work = run_work(a.run, id);
 		uint64_t process = work ? run_where(a.run, work)->process : 0;
 
-		if (work && work->call > map_get(&a.last, process, 0))
-			map_set(&a.last, process, work->call);
+		if (work && work->call > map_get(&last, process, 0))
+			map_set(&last, process, work->call);
 	}
-	for (size_t i = 0; i < list->count && !rc; i++) {
-		struct wait *wait = &list->wait[i];
+	for (size_t i = 0; i < waits->count && !rc; i++) {
+		struct wait *wait = &waits->wait[i];
 		/* After the last one the process submits nothing more: it is ending. */
-		int may = wait->number && wait->kind != WAIT_BEHIND && wait->kind != WAIT_QUEUE &&
+		int may = wait->number && wait->kind != WAIT_BEHIND &&
 			run_work(a.run, wait->by.op) &&
-			(uint64_t)wait->call < map_get(&a.last, (uint64_t)wait->process, 0);
+			(uint64_t)wait->call < map_get(&last, (uint64_t)wait->process, 0);
 
 		/* An explicit wait is avoidable only together with the copy in the same line. */
 		if (may && wait->kind == WAIT_EXPLICIT)
@@ -582,7 +592,7 @@ int waits_find_avoidable(struct db *db, struct wait_list *list)
 	walk_thread_close(a.walk);
 	id_map_release(&a.pinned, free);
 	stretches_release(&a.stretches);
-	map_release(&a.last);
+	map_release(&last);
 	map_release(&a.written);
 	return rc;
 }
