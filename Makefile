@@ -366,9 +366,9 @@ $O/testapps/libnccl.so.2 $O/testapps/static/libnccl.so.2: $(CUDA_O)/obj/testapps
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CXX) $(SANFLAGS) -shared -Wl,-soname,$(@F) $< -o $@ $(NCCL_LIBS)
-# A rank of a program, which tests/cli/late_ranks.sh starts.
-apps: $O/testapps/nccl_ranks
-$(CUDA_O)/obj/testapps/nccl_ranks.o: testapps/nccl/ranks.cu $(HOST)/host.h.gch
+# Ranks of programs, which tests/cli/late_ranks.sh and joint.sh start.
+apps: $O/testapps/nccl_ranks $O/testapps/nccl_steps
+$(CUDA_O)/obj/testapps/nccl_ranks.o $(CUDA_O)/obj/testapps/nccl_steps.o: $(CUDA_O)/obj/testapps/nccl_%.o: testapps/nccl/%.cu $(HOST)/host.h.gch
 	$(call compile_cu,)
 LINK_NCCL = $(LINK_APP) -L$(dir $(filter %.so.2,$^)) -l:libnccl.so.2 -Wl,-rpath,'$$ORIGIN$(NCCL_PATH)'
 $O/testapps/nccl_%: $(CUDA_O)/obj/testapps/nccl_%.o $(KERNEL_OBJ) $O/testapps/libnccl.so.2
