@@ -129,7 +129,7 @@ SEES_analyzer/passes := trace $(READERS) $(call rooms,containers store model nam
 SEES_analyzer := trace $(READERS) $(call rooms,containers terminal store model symbols names load calls_in_order order kernel_access \
 	access hazard evidence waits needs account replay rules watch)
 SEES_analyzer/report := trace $(READERS) $(call rooms,containers terminal store model names access evidence rules)
-SEES_analyzer/ranks := trace $(call rooms,containers terminal store model rules report)
+SEES_analyzer/ranks := trace $(call rooms,containers terminal store model replay rules report)
 SEES_analyzer/stats := trace $(call rooms,containers terminal store names)
 SEES_analyzer/html := trace $(call rooms,containers terminal store names rules report)
 SEES_analyzer/check := trace $(call rooms,containers terminal store symbols names rules report)

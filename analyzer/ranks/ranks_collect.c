@@ -109,6 +109,14 @@ static const char place_sql[] =
 	" JOIN temp.ranked c ON c.process = f.process LEFT JOIN site s ON s.id = p.site"
 	" GROUP BY c.member, p.fingerprint";
 
+/* Replays together with the other ranks (ranks_replay.c). */
+static const char replay_sql[] =
+	"SELECT c.member, data FROM rank_replay"
+	" JOIN temp.ranked c USING (process) WHERE ?1 AND ?2";
+static const char change_sql[] =
+	"SELECT c.member, fingerprint, data FROM rank_change"
+	" JOIN temp.ranked c USING (process) WHERE ?1 AND ?2";
+
 static const struct {
 	const char *select, *insert;
 } steps[] = {
@@ -116,6 +124,8 @@ static const struct {
 	{ setting_sql, "INSERT OR IGNORE INTO member_setting VALUES (?, ?, CAST(? AS TEXT))" },
 	{ time_sql, "INSERT OR IGNORE INTO member_time VALUES (?, ?, ?, ?)" },
 	{ place_sql, "INSERT OR IGNORE INTO member_place VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)" },
+	{ replay_sql, "INSERT OR IGNORE INTO temp.joint_rank VALUES (?, ?)" },
+	{ change_sql, "INSERT OR IGNORE INTO temp.joint_change VALUES (?, ?, ?)" },
 };
 
 /* Copies the rows of a query, in which ?1 is the source and ?2 the least part of a place. */
@@ -166,9 +176,9 @@ int ranks_add(struct db *merged, struct db *run, const char *path)
 	q = db_prepare(merged, "INSERT INTO merge_source VALUES (?, ?)");
 	rc = q ? db_run(q, "is", source, path) : -1;
 	sqlite3_finalize(q);
+	if (source == 1 && !rc)
+		rc = ranks_collectives_begin(merged) || ranks_replay_begin(merged) ? -1 : 0;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && !rc; i++)
 		rc = copy(merged, run, steps[i].select, steps[i].insert, source);
-	if (source == 1 && !rc)
-		rc = ranks_collectives_begin(merged);
-	return rc ? rc : ranks_collectives_add(merged, run);
+	return rc || ranks_collectives_add(merged, run) ? -1 : 0;
 }

@@ -24,4 +24,10 @@ int ranks_match_order(struct db *merged);
 /* After table deviation is filled: table straggler. */
 int ranks_match_arrivals(struct db *merged);
 
+/* Makes the temporary tables of replays. */
+int ranks_replay_begin(struct db *merged);
+
+/* After table merged_finding is filled: what fixes save all ranks, and table merged_replay. */
+int ranks_replay(struct db *merged);
+
 #endif

@@ -155,7 +155,7 @@ static int add_fetches(struct findings *findings, struct finding *finding)
 
 static int replay_finding(struct findings *findings, struct finding *finding)
 {
-	struct replay *replay = savings_of(findings->savings, finding->process);
+	struct replay *replay = savings_bound_of(findings->savings, finding->process);
 	struct finding_line line = { NULL, 0 };
 
 	if (!is_wanted(findings, finding) || rules[finding->rule].group == GROUP_pace ||
@@ -168,6 +168,11 @@ static int replay_finding(struct findings *findings, struct finding *finding)
 	if (add_takers(findings, replay, finding))
 		return -1;
 	change_finding(replay, finding);
+	if (replay != savings_of(findings->savings, finding->process)) {
+		finding->is_bounded = savings_estimate_best(replay, &finding->most);
+		finding_weigh(findings, finding);
+		return 0;
+	}
 	finding->replayed = savings_estimate(replay, &finding->saving);
 	finding_next_line(finding, &line);
 	for (size_t i = 0; i < line.count && line.count == finding->count; i++) {
@@ -396,7 +401,7 @@ static int replay_together(struct findings *findings, int64_t process, const str
 		if (!finding->replayed)
 			cost_add(&others, &finding->cost);
 	}
-	bound = cost_bound(&others, run);
+	bound = at_most(cost_bound(&others, run), findings_bound_together(findings, process));
 	for (size_t i = 0; i < shown.count; i++)
 		change_finding(shown.replay, shown.finding[i]);
 	replayed = savings_estimate(shown.replay, &saving);
@@ -555,11 +560,11 @@ static int replay_findings(struct findings *findings)
 
 /*
  * Preparing a replay takes as long as walking over the run, so it is done only for findings whose
- * bounds are large enough, and where waits may be why the device idles.
+ * bounds are large enough, where waits may be why the device idles, and of ranks.
  */
 int findings_replay(struct findings *findings)
 {
-	int wanted = is_ceiling_wanted(findings->db), rc;
+	int wanted = is_ceiling_wanted(findings->db) | findings_are_of_ranks(findings->db), rc;
 
 	for (size_t i = 0; i < findings->count && wanted >= 0; i++)
 		wanted |= is_wanted(findings, findings->finding[i]);
@@ -580,7 +585,7 @@ int findings_replay(struct findings *findings)
 			if (rules[findings->finding[i]->rule].group == GROUP_pace &&
 				is_wanted(findings, findings->finding[i]))
 				replay_pace(findings, findings->finding[i]);
-		rc = replay_processes(findings);
+		rc = replay_processes(findings) || findings_pack_ranks(findings);
 	}
 	savings_close(findings->savings);
 	return rc ? -1 : 0;
