@@ -117,9 +117,7 @@ static const char change_sql[] =
 	"SELECT c.member, fingerprint, data FROM rank_change"
 	" JOIN temp.ranked c USING (process) WHERE ?1 AND ?2";
 
-static const struct {
-	const char *select, *insert;
-} steps[] = {
+static const struct ranks_copy steps[] = {
 	{ member_sql, "INSERT INTO member VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
 	{ setting_sql, "INSERT OR IGNORE INTO member_setting VALUES (?, ?, CAST(? AS TEXT))" },
 	{ time_sql, "INSERT OR IGNORE INTO member_time VALUES (?, ?, ?, ?)" },
@@ -128,17 +126,16 @@ static const struct {
 	{ change_sql, "INSERT OR IGNORE INTO temp.joint_change VALUES (?, ?, ?)" },
 };
 
-/* Copies the rows of a query, in which ?1 is the source and ?2 the least part of a place. */
-static int copy(struct db *merged, struct db *run, const char *select, const char *insert,
-	int64_t source)
+int ranks_copy(struct db *merged, struct db *run, const struct ranks_copy *copy, int64_t first,
+	int64_t second)
 {
-	sqlite3_stmt *q = db_prepare(run, select), *to = db_prepare(merged, insert);
+	sqlite3_stmt *q = db_prepare(run, copy->select), *to = db_prepare(merged, copy->insert);
 	int step = q && to ? 0 : -1;
 
 	/* One that a query does not have is refused, which is no error here. */
 	if (!step) {
-		sqlite3_bind_int64(q, 1, source);
-		sqlite3_bind_int64(q, 2, RANK_PLACE_PERCENT);
+		sqlite3_bind_int64(q, 1, first);
+		sqlite3_bind_int64(q, 2, second);
 	}
 	while (!step && (step = db_step(q)) > 0) {
 		sqlite3_reset(to);
@@ -160,6 +157,11 @@ static int choose(struct db *run, int64_t after)
 	return rc || db_exec(run, work_sql) ? -1 : 0;
 }
 
+int ranks_begin(struct db *merged)
+{
+	return ranks_collectives_begin(merged) || ranks_replay_begin(merged) ? -1 : 0;
+}
+
 int ranks_add(struct db *merged, struct db *run, const char *path)
 {
 	int64_t source = db_int(merged, "SELECT count(*) FROM merge_source", 0) + 1;
@@ -176,9 +178,7 @@ int ranks_add(struct db *merged, struct db *run, const char *path)
 	q = db_prepare(merged, "INSERT INTO merge_source VALUES (?, ?)");
 	rc = q ? db_run(q, "is", source, path) : -1;
 	sqlite3_finalize(q);
-	if (source == 1 && !rc)
-		rc = ranks_collectives_begin(merged) || ranks_replay_begin(merged) ? -1 : 0;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && !rc; i++)
-		rc = copy(merged, run, steps[i].select, steps[i].insert, source);
+		rc = ranks_copy(merged, run, &steps[i], source, RANK_PLACE_PERCENT);
 	return rc || ranks_collectives_add(merged, run) ? -1 : 0;
 }

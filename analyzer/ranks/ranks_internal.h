@@ -12,8 +12,16 @@
 
 #include "db.h"
 
-/* Makes the temporary tables of a merged database. */
+/* Makes the temporary tables of a merged database, and those of collectives. */
+int ranks_begin(struct db *merged);
 int ranks_collectives_begin(struct db *merged);
+
+/* Copies the rows of a query, in which ?1 and ?2 are first and second, if it has them. */
+struct ranks_copy {
+	const char *select, *insert;
+};
+int ranks_copy(struct db *merged, struct db *run, const struct ranks_copy *copy, int64_t first,
+	int64_t second);
 
 /* Adds those of a run whose ranks are in its table temp.ranked. */
 int ranks_collectives_add(struct db *merged, struct db *run);
