@@ -508,7 +508,7 @@ HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/he
 	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
 	$O/tests/helpers/libcollective.so $O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so $O/tests/helpers/libslow.so \
 	$O/tests/helpers/nvml/libnvidia-ml.so.1 \
-	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so) \
+	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so $O/tests/helpers/libtorch_like.so) \
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/unwinds/libgcc_s.so.1 $O/tests/helpers/every/libcuda.so.1)
 CU_HELPERS := $(addprefix $O/tests/helpers/,separate separate_simstatic last_act host_functions dots nccl_calls lucky)
 tests: $(HELPERS) $(if $(cuda),$(CU_HELPERS))
@@ -524,6 +524,8 @@ $O/tests/helpers/kills $O/tests/helpers/readable: $(TRACE_OBJ)
 $O/tests/helpers/failures: HELPER_FLAGS := -Itrace
 $O/tests/helpers/python_like: HELPER_FLAGS := -rdynamic
 $O/tests/helpers/libplug.so: HELPER_LIBS := -L$(CUDA_LIB) -l:libcudart.so.13
+$O/tests/helpers/libtorch_like.so: $O/testapps/libnccl.so.2
+$O/tests/helpers/libtorch_like.so: HELPER_LIBS := -L$(CUDA_LIB) -l:libcudart.so.13 -L$O/testapps -l:libnccl.so.2 -Wl,-rpath,'$$ORIGIN/../../testapps'
 $(CUDA_HELPERS:tests/helpers/%.c=$O/tests/helpers/%): HELPER_FLAGS := -Itrace $(CUDA_CPP)
 $(CUDA_HELPERS:tests/helpers/%.c=$O/tests/helpers/%): trace/calls.def
 $O/tests/helpers/asan_ranges: HELPER_FLAGS := -fsanitize=address $(CUDA_CPP)

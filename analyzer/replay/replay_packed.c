@@ -335,6 +335,7 @@ static void get_accidents(struct reader *reader, struct replay *replay, uint32_t
 static void truncate_steps(struct replay *replay, size_t steps)
 {
 	replay->step_count = steps;
+	replay->step = xrealloc(replay->step, steps, sizeof(*replay->step));
 	for (size_t i = 0; i < steps; i++)
 		replay->step[i] = packed_of(&replay->step[i], steps);
 	for (size_t i = 0; i < replay->accident_count; i++)
