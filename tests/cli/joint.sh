@@ -73,6 +73,18 @@ ranks quick none 4
 read -r every worst <<<"$(saves four)"
 near "one of four" $(($(turn four) - $(turn quick))) "$every"
 
+# --- sources are read in processes of their own ---
+"$cufence" merge none.db.again none/[01].db >again
+same "read again, the same" "$(sed 's/none.db/X/' none.text)" "$(sed 's/none.db.again/X/' again)"
+touch left.db.tmp-4999999.0 left.db.tmp-4999999.1 # of one that was killed
+merge left none/[01].db
+same "no part is left" "left.db" "$(ls left.db*)"
+echo nothing >empty.db
+"$cufence" merge new.db none/0.db empty.db none/1.db 2>said >/dev/null
+same "one that cannot be read: the exit status" 2 $?
+has "and a message" "'empty.db'" "$(cat said)"
+same "with nothing left" "" "$(ls new.db* 2>/dev/null)"
+
 # --- not all ranks are there ---
 merge part four/0.db four/2.db
 near "without two of them that were in time" $(($(turn four) - $(turn quick))) "$(saves part | cut -d' ' -f1)"
