@@ -131,7 +131,7 @@ SEES_analyzer/passes := trace $(READERS) $(call rooms,containers store model nam
 SEES_analyzer := trace $(READERS) $(call rooms,containers terminal store model symbols names load calls_in_order order kernel_access \
 	access hazard evidence waits needs account replay rules watch)
 SEES_analyzer/report := trace $(READERS) $(call rooms,containers terminal store model names access rules)
-SEES_analyzer/ranks := trace $(call rooms,containers terminal store model rules report)
+SEES_analyzer/ranks := trace $(call rooms,containers terminal store model replay rules report)
 SEES_analyzer/stats := trace $(call rooms,containers terminal store names)
 SEES_analyzer/html := trace $(call rooms,containers terminal store names rules report)
 SEES_analyzer/check := trace $(call rooms,containers terminal store model symbols names calls_in_order order rules report)
@@ -372,9 +372,9 @@ $O/testapps/libnccl.so.2 $O/testapps/static/libnccl.so.2: $(CUDA_O)/obj/testapps
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CXX) $(SANFLAGS) -shared -Wl,-soname,$(@F) $< -o $@ $(NCCL_LIBS)
-# A rank of a program, which tests/cli/late_ranks.sh starts.
-apps: $O/testapps/nccl_ranks
-$(CUDA_O)/obj/testapps/nccl_ranks.o: testapps/nccl/ranks.cu $(HOST)/host.h.gch
+# Ranks of programs, which tests/cli/late_ranks.sh and joint.sh start.
+apps: $O/testapps/nccl_ranks $O/testapps/nccl_steps
+$(CUDA_O)/obj/testapps/nccl_ranks.o $(CUDA_O)/obj/testapps/nccl_steps.o: $(CUDA_O)/obj/testapps/nccl_%.o: testapps/nccl/%.cu $(HOST)/host.h.gch
 	$(call compile_cu,)
 LINK_NCCL = $(LINK_APP) -L$(dir $(filter %.so.2,$^)) -l:libnccl.so.2 -Wl,-rpath,'$$ORIGIN$(NCCL_PATH)'
 $O/testapps/nccl_%: $(CUDA_O)/obj/testapps/nccl_%.o $(KERNEL_OBJ) $O/testapps/libnccl.so.2
@@ -514,7 +514,7 @@ HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/he
 	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
 	$O/tests/helpers/libcollective.so $O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so $O/tests/helpers/libslow.so \
 	$O/tests/helpers/nvml/libnvidia-ml.so.1 $O/tests/helpers/libsim_time.so \
-	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so) \
+	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so $O/tests/helpers/libtorch_like.so) \
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/unwinds/libgcc_s.so.1 $O/tests/helpers/every/libcuda.so.1)
 CU_HELPERS := $(addprefix $O/tests/helpers/,separate separate_simstatic last_act host_functions dots nccl_calls lucky fixes)
 tests: $(HELPERS) $(if $(cuda),$(CU_HELPERS))
@@ -530,6 +530,8 @@ $O/tests/helpers/kills $O/tests/helpers/readable: $(TRACE_OBJ)
 $O/tests/helpers/failures: HELPER_FLAGS := -Itrace
 $O/tests/helpers/python_like: HELPER_FLAGS := -rdynamic
 $O/tests/helpers/libplug.so: HELPER_LIBS := -L$(CUDA_LIB) -l:libcudart.so.13
+$O/tests/helpers/libtorch_like.so: $O/testapps/libnccl.so.2
+$O/tests/helpers/libtorch_like.so: HELPER_LIBS := -L$(CUDA_LIB) -l:libcudart.so.13 -L$O/testapps -l:libnccl.so.2 -Wl,-rpath,'$$ORIGIN/../../testapps'
 $(CUDA_HELPERS:tests/helpers/%.c=$O/tests/helpers/%): HELPER_FLAGS := -Itrace $(CUDA_CPP)
 $(CUDA_HELPERS:tests/helpers/%.c=$O/tests/helpers/%): trace/calls.def
 $O/tests/helpers/asan_ranges: HELPER_FLAGS := -fsanitize=address $(CUDA_CPP)

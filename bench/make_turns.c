@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make_turns CALLS FILE: the trace of an invented training loop, for bench/many and tests of long
- * runs.  A turn has 64 calls of one thread.  Three workers, each with a stream, get a batch, launch
- * ten kernels and record an event.  A fourth stream waits for two of the events (the third is
- * forgotten: a missing fence), reduces what they left, and copies the result to the host, which
- * waits for it.  Memory is freed between the first worker's and the others' (blocking-free); at the
- * end the device is synchronized.  Kernels last 5 to 15 us by chance.
+ * make_turns CALLS FILE [RANK RANKS]: the trace of an invented training loop, for bench/many,
+ * bench/ranks and tests of long runs.  A turn has 64 calls of one thread.  Three workers, each with
+ * a stream, get a batch, launch ten kernels and record an event.  A fourth stream waits for two of
+ * the events (the third is forgotten: a missing fence), reduces what they left, and copies the
+ * result to the host, which waits for it.  Memory is freed between the first worker's and the
+ * others' (blocking-free); at the end the device is synchronized.  Kernels last 5 to 15 us by
+ * chance.  One of several ranks reduces the result with the others before it copies it; all of them
+ * come at the same time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +62,7 @@ static void work(struct maker *maker, unsigned worker)
 	MAKE(maker, .call = CALL_cuEventRecord, .event = worker, .stream = worker, .site = site);
 }
 
-static void reduce(struct maker *maker)
+static void reduce(struct maker *maker, uint64_t collective)
 {
 	unsigned site = 1 + WORKERS * (LAUNCHES + 2);
 
@@ -71,6 +73,12 @@ static void reduce(struct maker *maker)
 		MAKE(maker, .call = CALL_cuLaunchKernel, .stream = REDUCER, .kernel = 2,
 			.pointer = { buffer(0), buffer(2 + 2 * (i % WORKERS)) }, .ns = length(),
 			.site = site++);
+	if (collective) {
+		MAKE(maker, .call = CALL_cuLaunchKernel, .stream = REDUCER, .kernel = 1,
+			.pointer = { buffer(0) }, .site = 66);
+		MAKE(maker, .call = CALL_ncclAllReduce, .stream = REDUCER, .ptr = buffer(0),
+			.bytes = MAKER_BYTES, .sequence = collective, .site = 66);
+	}
 	MAKE(maker, .call = CALL_cuMemcpyDtoHAsync_v2, .stream = REDUCER, .runs = DEVICE_MEMCPY,
 		.to_host = 1, .dst = PINNED, .src = buffer(0), .bytes = 4096, .ns = 2000,
 		.site = site++);
@@ -78,7 +86,7 @@ static void reduce(struct maker *maker)
 		.site = site++);
 }
 
-static void turn(struct maker *maker)
+static void turn(struct maker *maker, uint64_t collective)
 {
 	MAKE(maker, .call = CALL_cuMemAlloc_v2, .ptr = buffer(TEMPORARY), .bytes = ROOM,
 		.site = 62);
@@ -86,23 +94,29 @@ static void turn(struct maker *maker)
 	MAKE(maker, .call = CALL_cuMemFree_v2, .ptr = buffer(TEMPORARY), .waits = 1, .site = 63);
 	for (unsigned worker = 2; worker <= WORKERS; worker++)
 		work(maker, worker);
-	reduce(maker);
+	reduce(maker, collective);
 	MAKE(maker, .call = CALL_cuCtxSynchronize, .waits = 1, .site = 64);
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t calls = argc == 3 ? strtoull(argv[1], NULL, 10) : 0;
+	uint64_t calls = argc == 3 || argc == 5 ? strtoull(argv[1], NULL, 10) : 0;
+	uint64_t rank = argc == 5 ? strtoull(argv[3], NULL, 10) : 0;
+	uint64_t ranks = argc == 5 ? strtoull(argv[4], NULL, 10) : 0, turns = 0;
 	struct maker *maker;
 
 	if (!calls) {
-		fputs("usage: make_turns CALLS FILE (that does not exist)\n", stderr);
+		fputs("usage: make_turns CALLS FILE [RANK RANKS] (of a file that does not exist)\n",
+			stderr);
 		return 2;
 	}
 	maker = maker_new(argv[2], 1, REDUCER, REDUCER);
 	set_up(maker);
-	for (uint64_t made = 0; made < calls; made += 64)
-		turn(maker);
+	if (ranks)
+		MAKE(maker, .call = CALL_ncclCommInitRank, .ranks = ranks, .rank = rank,
+			.site = 65);
+	for (uint64_t made = 0; made < calls; made += ranks ? 66 : 64)
+		turn(maker, ranks ? ++turns : 0);
 	maker_finish(maker);
 	return 0;
 }

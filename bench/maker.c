@@ -13,6 +13,7 @@ enum { CALL_NS = 1500, START_NS = 1000, WAKE_NS = 5000 };
 #define FUNCTION 0xf000
 #define STREAM 0x50000000
 #define EVENT 0x9000
+#define COMMUNICATOR 0xc000
 
 struct maker {
 	struct trace_writer writer;
@@ -44,7 +45,7 @@ static void *reserve(struct maker *maker, struct trace_chunk *chunk, size_t byte
 
 /* --- calls --- */
 
-static uint64_t value_of(const struct made *made, enum field_kind kind)
+static uint64_t value_of(const struct maker *maker, const struct made *made, enum field_kind kind)
 {
 	switch (kind) {
 	case FIELD_stream:
@@ -81,6 +82,25 @@ static uint64_t value_of(const struct made *made, enum field_kind kind)
 	case FIELD_exec:
 	case FIELD_new_exec:
 		return made->exec;
+	case FIELD_handle: /* of the communicator */
+	case FIELD_name:
+		return COMMUNICATOR;
+	case FIELD_ranks:
+		return made->ranks;
+	case FIELD_peer:
+		return made->rank;
+	case FIELD_value:
+		return made->sequence;
+	case FIELD_elements:
+		return made->bytes / sizeof(float);
+	case FIELD_send:
+	case FIELD_receive:
+		return made->ptr;
+	case FIELD_send_bytes:
+	case FIELD_receive_bytes:
+		return made->bytes;
+	case FIELD_began: /* before its launch */
+		return maker->now - CALL_NS - CALL_NS / 2;
 	case FIELD_count: /* a node comes after the one before it */
 		return made->node > 1;
 	default:
@@ -189,7 +209,7 @@ static void put_call(struct maker *maker, const struct made *made, uint64_t end)
 	record->context = 1;
 	record->pointer_count = (uint16_t)words;
 	for (unsigned i = 0; i < type->field_count; i++)
-		record->field[i] = value_of(made, type->field[i]);
+		record->field[i] = value_of(maker, made, type->field[i]);
 	memcpy(record->field + type->field_count, made->pointer, words * sizeof(uint64_t));
 	if (after)
 		record->field[type->field_count + words] = made->node - 1;

@@ -43,6 +43,8 @@ struct made {
 	int waits;              /* until the work of its stream has ended */
 	unsigned site;          /* from 1 to MAKER_SITES; 0: the one of its kind of call */
 	uint64_t ns;            /* how long its operation runs; 0: MAKER_OPERATION_NS */
+	uint64_t ranks, rank;   /* of a communicator of NCCL that is made: there is one */
+	uint64_t sequence;      /* of a collective, whose kernel is the launch before it */
 };
 
 struct maker;

@@ -83,6 +83,13 @@ unsigned sim_tool_finalize(void);
 bool cufence_sim_supports(const char *symbol);
 
 /*
+ * For libraries of tests whose kernels wait for other processes: the duration of the calling
+ * thread's next kernel in ns is what length returns when the kernel starts, at that virtual time.
+ * NULL: none.  length is called with the simulator's lock held, and may block: time stands still.
+ */
+void cufence_sim_next_kernel(uint64_t (*length)(void *argument, uint64_t start), void *argument);
+
+/*
  * Returns a device's primary context, which the runtime makes current before it retains it; NULL:
  * no such device.
  */

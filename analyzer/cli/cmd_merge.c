@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze.h"
 #include "command.h"
 #include "db.h"
+#include "memory.h"
 #include "print.h"
 #include "ranks.h"
 #include "store.h"
@@ -11,16 +13,19 @@
 enum { TOP = 10 }; /* findings in a text */
 
 /* A trace is analyzed in memory: who wants its details loads it. */
-static int add_trace(struct db *merged, char *path)
+static int add_trace(struct db *merged, const char *path)
 {
-	struct analyze_input input = { .trace = &path, .count = 1 };
+	char *trace = xstrdup(path);
+	struct analyze_input input = { .trace = &trace, .count = 1 };
 	struct db run;
 	int rc;
 
-	if (db_create(&run, DB_MEMORY))
-		return -1;
-	rc = analyze_traces(&run, &input) || ranks_add(merged, &run, path) ? -1 : 0;
-	db_close(&run);
+	rc = db_create(&run, DB_MEMORY);
+	if (!rc) {
+		rc = analyze_traces(&run, &input) || ranks_add(merged, &run, path) ? -1 : 0;
+		db_close(&run);
+	}
+	free(trace);
 	return rc;
 }
 
@@ -44,16 +49,21 @@ static int add_database(struct db *merged, const char *path)
 	return rc;
 }
 
+static int add(struct db *merged, const char *path)
+{
+	return db_recognize(path) ? add_database(merged, path) : add_trace(merged, path);
+}
+
 static int fill(struct db *merged, const void *argument)
 {
 	const struct arguments *arguments = argument;
-	int rc = db_exec(merged, "BEGIN");
 
-	for (int i = 1; i < arguments->count && !rc; i++)
-		rc = db_recognize(arguments->operand[i])
-			? add_database(merged, arguments->operand[i])
-			: add_trace(merged, arguments->operand[i]);
-	return rc || ranks_compare(merged) || db_exec(merged, "COMMIT") || merged->failed ? -1 : 0;
+	return db_exec(merged, "BEGIN") ||
+			ranks_add_all(merged, arguments->operand + 1, (size_t)arguments->count - 1,
+				add) ||
+			ranks_compare(merged) || db_exec(merged, "COMMIT") || merged->failed
+		? -1
+		: 0;
 }
 
 static int show(const char *path, int json)

@@ -6,4 +6,7 @@
 /* SQL: whether a kernel of that name is one: NCCL's and NVSHMEM's. */
 #define WAITS_FOR_OTHER_DEVICES(name) "(" name " LIKE 'nccl%' OR " name " LIKE '%nvshmem%')"
 
+/* SQL: the names of collectives that no rank leaves before all have come. */
+#define MEETING_COLLECTIVES "'ncclAllReduce', 'ncclAllGather', 'ncclReduceScatter', 'ncclAlltoAll'"
+
 #endif

@@ -21,7 +21,15 @@
 
 /* Each: 0, or -1 after a message. */
 
-/* Adds the ranks of a run to a new database.  path: the run's database or trace. */
+/*
+ * Adds the ranks of all sources to a new database.  open opens or analyzes one of them and calls
+ * ranks_add(), in a child process, as many at a time as there are processors.  Their databases are
+ * files beside the merged one, with its name and a number.
+ */
+typedef int ranks_open(struct db *merged, const char *source);
+int ranks_add_all(struct db *merged, char *const *source, size_t count, ranks_open *open);
+
+/* Adds the ranks of a run.  path: the run's database or trace. */
 int ranks_add(struct db *merged, struct db *run, const char *path);
 
 /* After all: fills tables merged_finding and deviation. */

@@ -109,26 +109,33 @@ static const char place_sql[] =
 	" JOIN temp.ranked c ON c.process = f.process LEFT JOIN site s ON s.id = p.site"
 	" GROUP BY c.member, p.fingerprint";
 
-static const struct {
-	const char *select, *insert;
-} steps[] = {
+/* Replays together with the other ranks (ranks_replay.c). */
+static const char replay_sql[] =
+	"SELECT c.member, data FROM rank_replay"
+	" JOIN temp.ranked c USING (process) WHERE ?1 AND ?2";
+static const char change_sql[] =
+	"SELECT c.member, fingerprint, data FROM rank_change"
+	" JOIN temp.ranked c USING (process) WHERE ?1 AND ?2";
+
+static const struct ranks_copy steps[] = {
 	{ member_sql, "INSERT INTO member VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
 	{ setting_sql, "INSERT OR IGNORE INTO member_setting VALUES (?, ?, CAST(? AS TEXT))" },
 	{ time_sql, "INSERT OR IGNORE INTO member_time VALUES (?, ?, ?, ?)" },
 	{ place_sql, "INSERT OR IGNORE INTO member_place VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)" },
+	{ replay_sql, "INSERT OR IGNORE INTO temp.joint_rank VALUES (?, ?)" },
+	{ change_sql, "INSERT OR IGNORE INTO temp.joint_change VALUES (?, ?, ?)" },
 };
 
-/* Copies the rows of a query, in which ?1 is the source and ?2 the least part of a place. */
-static int copy(struct db *merged, struct db *run, const char *select, const char *insert,
-	int64_t source)
+int ranks_copy(struct db *merged, struct db *run, const struct ranks_copy *copy, int64_t first,
+	int64_t second)
 {
-	sqlite3_stmt *q = db_prepare(run, select), *to = db_prepare(merged, insert);
+	sqlite3_stmt *q = db_prepare(run, copy->select), *to = db_prepare(merged, copy->insert);
 	int step = q && to ? 0 : -1;
 
 	/* One that a query does not have is refused, which is no error here. */
 	if (!step) {
-		sqlite3_bind_int64(q, 1, source);
-		sqlite3_bind_int64(q, 2, RANK_PLACE_PERCENT);
+		sqlite3_bind_int64(q, 1, first);
+		sqlite3_bind_int64(q, 2, second);
 	}
 	while (!step && (step = db_step(q)) > 0) {
 		sqlite3_reset(to);
@@ -150,6 +157,11 @@ static int choose(struct db *run, int64_t after)
 	return rc || db_exec(run, work_sql) ? -1 : 0;
 }
 
+int ranks_begin(struct db *merged)
+{
+	return ranks_collectives_begin(merged) || ranks_replay_begin(merged) ? -1 : 0;
+}
+
 int ranks_add(struct db *merged, struct db *run, const char *path)
 {
 	int64_t source = db_int(merged, "SELECT count(*) FROM merge_source", 0) + 1;
@@ -167,8 +179,6 @@ int ranks_add(struct db *merged, struct db *run, const char *path)
 	rc = q ? db_run(q, "is", source, path) : -1;
 	sqlite3_finalize(q);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && !rc; i++)
-		rc = copy(merged, run, steps[i].select, steps[i].insert, source);
-	if (source == 1 && !rc)
-		rc = ranks_collectives_begin(merged);
-	return rc ? rc : ranks_collectives_add(merged, run);
+		rc = ranks_copy(merged, run, &steps[i], source, RANK_PLACE_PERCENT);
+	return rc || ranks_collectives_add(merged, run) ? -1 : 0;
 }

@@ -11,6 +11,7 @@
 #include "map.h"
 #include "memory.h"
 #include "ranks_internal.h"
+#include "remote_kernels.h"
 
 /* Causes as in table member_time. */
 enum part { OUTSIDE, COMPUTING, BLOCKED, CALL, HELD, KERNELS, COPIES, PARTS };
@@ -44,7 +45,8 @@ static const char select_sql[] =
 	"  || coalesce(', root ' || l.peer, ''),"
 	" coalesce(s.text || coalesce(' ' || s.function, ''), '?'),"
 	" o.start + (SELECT start_unix_ns FROM run), o.end + (SELECT start_unix_ns FROM run),"
-	" t.name IN ('ncclAllReduce', 'ncclAllGather', 'ncclReduceScatter', 'ncclAlltoAll')"
+	" t.name IN (" MEETING_COLLECTIVES
+	")"
 	"  AND o.recorded_end IS NULL AND (p.process IS NULL OR o.start BETWEEN p.start AND p.end)"
 	"  AND row_number() OVER (PARTITION BY l.operation ORDER BY l.id) = 1"
 	" FROM collective l JOIN communicator m ON m.id = l.communicator"

@@ -59,7 +59,7 @@ static const char finding_sql[] =
 	"   WHERE s.fingerprint = w.fingerprint ORDER BY " SEVERITY_RANK("severity")
 	"   DESC LIMIT 1),"
 	"  w.place, w.message, sum(o.shown), sum(o.count), m.median, min(o.per), max(o.per),"
-	"  w.member"
+	"  w.member, NULL, NULL"
 	" FROM worst w JOIN one o USING (fingerprint) JOIN middle m USING (fingerprint)"
 	" GROUP BY w.fingerprint HAVING sum(o.shown)"
 	" ORDER BY max(" SEVERITY_RANK("o.severity") ") DESC, sum(o.per) DESC, w.fingerprint";
@@ -76,7 +76,8 @@ int ranks_compare(struct db *merged)
 	       : -1;
 	sqlite3_finalize(q);
 	return rc || db_exec(merged, places_sql) || ranks_match_order(merged) ||
-			db_exec(merged, finding_sql) || ranks_match_arrivals(merged)
+			db_exec(merged, finding_sql) || ranks_match_arrivals(merged) ||
+			ranks_replay(merged)
 		? -1
 		: 0;
 }

@@ -12,8 +12,16 @@
 
 #include "db.h"
 
-/* Makes the temporary tables of a merged database. */
+/* Makes the temporary tables of a merged database, and those of collectives. */
+int ranks_begin(struct db *merged);
 int ranks_collectives_begin(struct db *merged);
+
+/* Copies the rows of a query, in which ?1 and ?2 are first and second, if it has them. */
+struct ranks_copy {
+	const char *select, *insert;
+};
+int ranks_copy(struct db *merged, struct db *run, const struct ranks_copy *copy, int64_t first,
+	int64_t second);
 
 /* Adds those of a run whose ranks are in its table temp.ranked. */
 int ranks_collectives_add(struct db *merged, struct db *run);
@@ -23,5 +31,11 @@ int ranks_match_order(struct db *merged);
 
 /* After table deviation is filled: table straggler. */
 int ranks_match_arrivals(struct db *merged);
+
+/* Makes the temporary tables of replays. */
+int ranks_replay_begin(struct db *merged);
+
+/* After table merged_finding is filled: what fixes save all ranks, and table merged_replay. */
+int ranks_replay(struct db *merged);
 
 #endif

@@ -19,7 +19,8 @@ static const char order_sql[] =
 	" INSERT INTO merged_finding SELECT NULL, printf('collective-order %x', a.identity),"
 	"  'collective-order', 'high', s.site, printf('call %d of communicator %08x is %s, and %s'"
 	"   || ' in other ranks: they wait for each other for ever, or exchange wrong data',"
-	"   a.sequence, a.identity & 0xffffffff, a.what, b.what), a.n, a.times, 0, 0, 0, a.member"
+	"   a.sequence, a.identity & 0xffffffff, a.what, b.what), a.n, a.times, 0, 0, 0, a.member,"
+	"  NULL, NULL"
 	" FROM both a JOIN both b ON b.identity = a.identity AND b.nth = b.kinds"
 	" JOIN temp.arrival s ON s.identity = a.identity AND s.sequence = a.sequence"
 	"  AND s.member = a.member WHERE a.nth = 1 ORDER BY a.identity";

@@ -278,34 +278,51 @@ static int print_members(struct db *db, FILE *out)
 	return step;
 }
 
+/* What a turn of the job is shorter by: with a fix in all ranks, and in the worst one. */
+static void put_saving(sqlite3_stmt *q, int column, FILE *out)
+{
+	char all[DURATION_SIZE], worst[DURATION_SIZE], text[2 * DURATION_SIZE + 8];
+
+	if (sqlite3_column_type(q, column) == SQLITE_NULL) {
+		print(out, " %-18s", "-");
+		return;
+	}
+	format_duration(all, sqlite3_column_int64(q, column));
+	format_duration(worst, sqlite3_column_int64(q, column + 1));
+	snprintf(text, sizeof(text), strcmp(all, worst) ? "%s, %s" : "%s", all, worst);
+	print(out, " %-18s", text);
+}
+
 static int print_findings(struct db *db, int top, FILE *out)
 {
 	sqlite3_stmt *q = db_prepare(db,
 		"SELECT f.members, f.median, f.least, f.most, " NAME("m") ", f.severity, f.place,"
-		" f.rule, f.message, (SELECT count(*) FROM member), count(*) OVER ()"
+		" f.rule, f.message, (SELECT count(*) FROM member), count(*) OVER (),"
+		" f.saving, f.saving_worst, (SELECT count(saving) FROM merged_finding)"
 		" FROM merged_finding f JOIN member m ON m.id = f.worst ORDER BY f.id LIMIT ?1");
 	int step = q ? db_bind(q, "i", (int64_t)(top ? top : -1)) : -1, all = 0, shown = 0;
 
 	while (!step && (step = db_step(q)) > 0) {
-		char median[DURATION_SIZE], least[DURATION_SIZE], most[DURATION_SIZE];
+		char least[DURATION_SIZE], most[DURATION_SIZE], median[DURATION_SIZE] = "-";
+		char range[2 * DURATION_SIZE + 8] = "-", of[32];
+		int is_replayed = sqlite3_column_int(q, 13);
 
 		if (!shown++)
-			print(out, "\n%-9s %-10s %-22s %-9s finding\n", "in ranks", "median",
-				"least to most", "worst");
-		char range[2 * DURATION_SIZE + 8], of[32];
-
+			print(out, "\n%-9s %-10s %-22s %-9s%s finding\n", "in ranks", "median",
+				"least to most", "worst", is_replayed ? " in all, in worst  " : "");
 		snprintf(of, sizeof(of), "%d of %d", sqlite3_column_int(q, 0),
 			sqlite3_column_int(q, 9));
-		snprintf(range, sizeof(range), "%s to %s",
-			format_duration(least, sqlite3_column_int64(q, 2)),
-			format_duration(most, sqlite3_column_int64(q, 3)));
-		if (!sqlite3_column_int64(q, 3))
-			print(out, "%-9s %-10s %-22s", of, "-", "-");
-		else
-			print(out, "%-9s %-10s %-22s", of,
-				format_duration(median, sqlite3_column_int64(q, 1)), range);
-		print(out, " %-9s %s: %s: %s  [%s]\n", db_text(q, 4), db_text(q, 6), db_text(q, 7),
-			db_text(q, 8), db_text(q, 5));
+		if (sqlite3_column_int64(q, 3)) {
+			snprintf(range, sizeof(range), "%s to %s",
+				format_duration(least, sqlite3_column_int64(q, 2)),
+				format_duration(most, sqlite3_column_int64(q, 3)));
+			format_duration(median, sqlite3_column_int64(q, 1));
+		}
+		print(out, "%-9s %-10s %-22s %-9s", of, median, range, db_text(q, 4));
+		if (is_replayed)
+			put_saving(q, 11, out);
+		print(out, " %s: %s: %s  [%s]\n", db_text(q, 6), db_text(q, 7), db_text(q, 8),
+			db_text(q, 5));
 		all = sqlite3_column_int(q, 10);
 		step = 0;
 	}
@@ -313,6 +330,28 @@ static int print_findings(struct db *db, int top, FILE *out)
 	if (all > shown)
 		print(out, "and %d more\n", all - shown);
 	return step;
+}
+
+/* What all findings save together, or why that is unknown: of ranks with collectives. */
+static int print_replay(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT saving, refusal, (SELECT count(*) = count(turns) FROM member),"
+		" saving * 100 / max(1, (SELECT v FROM"
+		"  turn LIMIT 1 OFFSET (SELECT (count(*) - 1) / 2 FROM turn)))"
+		" FROM merged_replay WHERE EXISTS (SELECT 1 FROM merged_finding WHERE most > 0)");
+	int step = q ? db_step(q) : -1;
+	char saving[DURATION_SIZE];
+
+	if (step > 0 && sqlite3_column_type(q, 1) != SQLITE_NULL)
+		print(out, "\nwhat fixes save all ranks is unknown: %s\n", db_text(q, 1));
+	else if (step > 0 && sqlite3_column_type(q, 0) != SQLITE_NULL)
+		print(out, "\nall of them, fixed in all ranks, save about %s of %s (%d %%)\n",
+			format_duration(saving, sqlite3_column_int64(q, 0)),
+			sqlite3_column_int(q, 2) ? "each turn" : "the run",
+			sqlite3_column_int(q, 3));
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
 }
 
 /* The rank for which the others wait in collectives, if that is worth a search, and why. */
@@ -372,7 +411,7 @@ int ranks_print(struct db *db, int top, FILE *out)
 		       " JOIN member m ON m.id = t.member WHERE what = 'turn' ORDER BY v") ||
 			print_head(db, out) || print_late(db, out) || print_gaps(db, out) ||
 			print_settings(db, out) || print_members(db, out) ||
-			print_findings(db, top, out)
+			print_findings(db, top, out) || print_replay(db, out)
 		? -1
 		: 0;
 }

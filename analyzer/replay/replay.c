@@ -242,6 +242,18 @@ static int64_t ready_of(const struct replay *replay, const struct replay_step *s
 	return joins ? ready : at_least(ready, replay->apart[step->apart]);
 }
 
+/* Returns the end of a kernel that started then, once all ranks have come; see is_pending. */
+static int64_t meet(struct replay *replay, const struct replay_step *step, int64_t start)
+{
+	struct replay_meeting *meeting = &replay->meeting[step->meets];
+
+	if (!meeting->is_joint)
+		return start + (step->end - step->start);
+	meeting->arrival = start;
+	replay->is_pending = meeting->end == REPLAY_NEVER;
+	return at_least(start, replay->is_pending ? start : meeting->end);
+}
+
 /* Returns the end of the step's operation, submitted at entry; unstaged: memory is pinned now. */
 static int64_t run_operation(struct replay *replay, const struct replay_step *step, int64_t entry,
 	int64_t ready, int unstaged)
@@ -274,6 +286,8 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 		!(step->behind_via != REPLAY_NONE &&
 			replay->change[step->behind_via].bits & CHANGE_ORDER))
 		raise_to(&start, replay->now[step->behind].end);
+	if (step->meets != REPLAY_NONE)
+		return meet(replay, step, start);
 	if (step->device >= 0 && step->engine != ENGINE_NONE && !is_small)
 		start = booking_reserve(&replay->booking[step->device * ENGINE_COUNT +
 						step->engine],
@@ -326,6 +340,8 @@ static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry)
 
 	if (step->act & STEP_SUBMITS)
 		end = run_operation(replay, step, entry, end, unstaged);
+	if (replay->is_pending)
+		return end;
 	/*
 	 * A host function that is moved goes to the stream of the work submitted before it.
 	 * REPLAY_LEAST assumes that nothing waits for it, and uses a stream of its own.
@@ -498,7 +514,7 @@ static void run_step(struct replay *replay, uint32_t number)
 {
 	const struct replay_step *step = &replay->step[number];
 	const struct replay_change *change = &replay->change[number];
-	struct replay_thread *thread = &replay->thread[step->thread];
+	struct replay_thread *thread = &replay->thread[step->thread], before = *thread;
 	int64_t around, made = entry_of(replay, number, &around), entry = made;
 	int64_t target, end = REPLAY_LONG_AGO, own = step->own;
 
@@ -526,6 +542,10 @@ static void run_step(struct replay *replay, uint32_t number)
 		entry = return_of(replay, number, entry, target, own) - own;
 	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
 		end = run_device(replay, number, submission(replay, number, entry));
+	if (replay->is_pending) {
+		*thread = before;
+		return;
+	}
 	if (step->act & STEP_WAITS_OWN && !(change->bits & CHANGE_WAIT))
 		raise_to(&target, end);
 	if (step->act & STEP_MAKES_THREAD)
@@ -538,14 +558,32 @@ static void run_step(struct replay *replay, uint32_t number)
 	replay->now[number].end = step->act & STEP_SUBMITS ? end : thread->now;
 }
 
+void replay_start(struct replay *replay, enum replay_contention contention)
+{
+	replay->contention = contention;
+	replay_begin(replay);
+	replay->at = 0;
+	replay->is_pending = 0;
+	for (uint32_t i = 0; i < replay->step_count; i++)
+		replay->now[i].delays = 0;
+}
+
+int replay_continue(struct replay *replay)
+{
+	replay->is_pending = 0;
+	for (; replay->at < replay->step_count; replay->at++) {
+		run_step(replay, replay->at);
+		if (replay->is_pending)
+			return 1;
+	}
+	return 0;
+}
+
 int64_t replay_run(struct replay *replay, enum replay_contention contention)
 {
 	int64_t last = replay->first;
 
-	replay->contention = contention;
-	replay_begin(replay);
-	for (uint32_t i = 0; i < replay->step_count; i++)
-		replay->now[i].delays = 0;
+	replay_start(replay, contention);
 	for (uint32_t i = 0; i < replay->step_count; i++) {
 		run_step(replay, i);
 		raise_to(&last, replay->now[i].end);

@@ -145,6 +145,7 @@ struct replay_step {
 	uint32_t set_up;     /* line of the repeated set-up that it is part of or comes after */
 	int64_t setting_up;  /* part of gap that is due to that, ns */
 	uint32_t accident;   /* the first one of which it is the later operation */
+	uint32_t meets;      /* number of the meeting that its kernel is part of */
 	uint32_t operands, operand_count; /* range in replay.operand */
 	uint32_t act;
 	uint8_t scope, stream_kind, kind, engine;
@@ -177,6 +178,17 @@ struct replay_change {
 struct replay_accident {
 	uint32_t earlier, via; /* steps */
 	uint32_t next;         /* number of the step's next one, REPLAY_NONE: the last */
+};
+
+/*
+ * A collective that no rank leaves before all have come, in one rank.  Alone its kernel takes as
+ * long as it did; in a joint replay (joint.h) it ends at end, REPLAY_NEVER: not known yet.
+ */
+struct replay_meeting {
+	int64_t identity, sequence; /* of the communicator, and its number there */
+	uint32_t step;
+	int is_joint;
+	int64_t arrival, end; /* ns */
 };
 
 /* The ends of the work so far. */
@@ -225,6 +237,7 @@ struct replay {
 	const struct run *run;
 	int64_t process;
 	const char *refusal;   /* why it cannot be replayed, the end of a sentence; NULL: it can */
+	const char *bound;     /* why savings are only bounds then, likewise */
 	int window;            /* as walk_call.stretch */
 	int64_t unknown_since; /* as unknown.h: later calls are left out */
 	const struct run_loop *run_loop; /* NULL: none */
@@ -254,6 +267,8 @@ struct replay {
 	uint32_t *same_place; /* by step: the previous step of its place */
 	struct replay_accident *accident; /* by number */
 	size_t accident_count;
+	struct replay_meeting *meeting; /* in order of steps */
+	size_t meeting_count;
 	struct replay_change *change;
 	const struct set_ups *set_ups;
 	uint8_t *once; /* by line: its set-up is kept, not repeated */
@@ -270,6 +285,8 @@ struct replay {
 	struct replay_row row;
 	/* State of the current replay. */
 	enum replay_contention contention;
+	uint32_t at;    /* the next step */
+	int is_pending; /* it cannot end before other ranks come */
 	struct step_result *now,
 		*unchanged; /* by step: in this one, and in the last unchanged one */
 	struct replay_thread *thread;
@@ -388,6 +405,19 @@ void replay_learn_set_up(struct replay *replay, uint32_t number);
  */
 void replay_learn_recording(struct replay_step *step, int is_first);
 
+/* Sets bound, if kernels wait for other devices.  Returns 0, or -1 after a message. */
+int replay_find_bound(struct replay *replay, struct db *db);
+
+/* Finds the meetings, of sorted steps.  Returns 0, or -1 after a message. */
+int replay_find_meetings(struct replay *replay, struct db *db);
+
+/* Makes what is by step and by number, for a replay whose steps are known.  Frees all of one. */
+void replay_make_room(struct replay *replay);
+void replay_free(void *replay);
+
+/* Finds what follows from the operands: memory that is used outside of legacy streams. */
+void replay_note_places(struct replay *replay);
+
 /* Finds each step's own time. */
 void replay_learn(struct replay *replay);
 
@@ -415,6 +445,13 @@ void replay_change_results(struct replay *replay);
 
 /* Returns the length of the changed run, ns. */
 int64_t replay_run(struct replay *replay, enum replay_contention contention);
+
+/*
+ * The same in pieces: begins it; continues it up to a meeting whose end is not known, which has an
+ * arrival then: returns 1, or 0 at the end of the run.
+ */
+void replay_start(struct replay *replay, enum replay_contention contention);
+int replay_continue(struct replay *replay);
 
 /* Resets all clocks. */
 void replay_begin(struct replay *replay);

@@ -9,7 +9,6 @@
 #include "memory.h"
 #include "order_loss.h"
 #include "polls.h"
-#include "remote_kernels.h"
 #include "replay.h"
 #include "stretches.h"
 #include "unknown.h"
@@ -59,9 +58,6 @@ static const struct {
 	{ "its order was not analyzed to the end", 1,
 		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason = "
 		"'" ORDER_LOSS "')" },
-	{ "kernels wait for other devices", 1,
-		"SELECT EXISTS (SELECT 1 FROM kernel"
-		" WHERE process = ?1 AND " WAITS_FOR_OTHER_DEVICES("name") ")" },
 	/* Their kernels stretch those of this process. */
 	{ "other programs computed on the device at the same time", OTHER_USE_MIN_PERCENT,
 		/* +: the operations are read only if there was other use at all. */
@@ -103,6 +99,8 @@ static struct replay *replay_of(struct loader *loader, int64_t process)
 			replay->refusal = refusals[i].reason;
 		sqlite3_finalize(q);
 	}
+	if (!rc && !replay->refusal)
+		rc = replay_find_bound(replay, loader->db);
 	return rc ? NULL : replay;
 }
 
@@ -425,6 +423,7 @@ static int add_step(struct loader *loader, struct replay *replay, const struct w
 		.behind_via = REPLAY_NONE,
 		.follows = REPLAY_NONE,
 		.accident = REPLAY_NONE,
+		.meets = REPLAY_NONE,
 		.bytes = call->bytes,
 		.trimmed = (int64_t)map_get(trimmed, (uint64_t)call->id, 0),
 		.device = (int16_t)(call->owner_device >= 0 ? call->owner_device : call->device) };

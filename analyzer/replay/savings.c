@@ -14,7 +14,7 @@
 
 /* --- the runs --- */
 
-static void make_room(struct replay *replay)
+void replay_make_room(struct replay *replay)
 {
 	size_t steps = replay->step_count;
 
@@ -42,6 +42,23 @@ static void make_room(struct replay *replay)
 	replay_restore(replay);
 }
 
+void replay_note_places(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->step_count; i++) {
+		const struct replay_step *step = &replay->step[i];
+		const struct replay_operand *operand = &replay->operand[step->operands];
+
+		if (step->context != REPLAY_NONE && step->device >= 0)
+			replay->context[step->context].device = step->device;
+		for (uint32_t k = 0; k < step->operand_count; k++) {
+			if (step->stream_kind == STREAM_KIND_LEGACY)
+				break;
+			replay->memory[operand[k].exact].outside = 1;
+			replay->memory[operand[k].allocation].outside = 1;
+		}
+	}
+}
+
 /* Prepares the replay, replays the unchanged run to compare with, and measures the error. */
 static int prepare(struct savings *savings, struct replay *replay)
 {
@@ -51,24 +68,17 @@ static int prepare(struct savings *savings, struct replay *replay)
 		replay->last >= replay->first ? replay->last - replay->first - replay->skipped : 0;
 	if (replay->refusal)
 		return 0;
-	make_room(replay);
+	replay_make_room(replay);
 	replay_sort(replay, &savings->db->run->evidence);
 	for (size_t i = 0; i < replay->step_count; i++) {
-		const struct replay_step *step = &replay->step[i];
-		const struct replay_operand *operand = &replay->operand[step->operands];
-		uint64_t place = replay_place(step);
+		uint64_t place = replay_place(&replay->step[i]);
 
 		replay->same_place[i] = (uint32_t)map_get(&replay->places, place, REPLAY_NONE);
 		map_set(&replay->places, place, i);
-		if (step->context != REPLAY_NONE && step->device >= 0)
-			replay->context[step->context].device = step->device;
-		if (step->stream_kind == STREAM_KIND_LEGACY)
-			continue;
-		for (uint32_t k = 0; k < step->operand_count; k++) {
-			replay->memory[operand[k].exact].outside = 1;
-			replay->memory[operand[k].allocation].outside = 1;
-		}
 	}
+	replay_note_places(replay);
+	if (replay_find_meetings(replay, savings->db))
+		return -1;
 	if (replay_find_accidents(replay, savings->db))
 		return -1;
 	replay_find_host_work(replay);
@@ -84,15 +94,15 @@ static int prepare(struct savings *savings, struct replay *replay)
 	return 0;
 }
 
-static void free_replay(void *object)
+void replay_free(void *object)
 {
 	struct replay *replay = object;
 	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
 		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts,
 		&replay->places, &replay->silences, &replay->admitted, &replay->kept,
 		&replay->spread };
-	void *rooms[] = { replay->step, replay->operand, replay->accident, replay->sample,
-		replay->room, replay };
+	void *rooms[] = { replay->step, replay->operand, replay->accident, replay->meeting,
+		replay->sample, replay->room, replay };
 
 	for (size_t i = 0; i < replay->room_count; i++)
 		free(replay->room[i]);
@@ -138,7 +148,7 @@ void savings_close(struct savings *savings)
 {
 	if (!savings)
 		return;
-	id_map_release(&savings->processes, free_replay);
+	id_map_release(&savings->processes, replay_free);
 	set_ups_release(&savings->set_ups);
 	large_free(savings->step_of);
 	free(savings);
@@ -150,6 +160,13 @@ static int is_inexact(const struct replay *replay)
 }
 
 struct replay *savings_of(const struct savings *savings, int64_t process)
+{
+	struct replay *replay = savings_bound_of(savings, process);
+
+	return replay && !replay->bound ? replay : NULL;
+}
+
+struct replay *savings_bound_of(const struct savings *savings, int64_t process)
 {
 	struct replay *replay = id_map_get(&savings->processes, process);
 
@@ -180,7 +197,9 @@ int savings_store(struct savings *savings)
 		rc = db_add(savings->db,
 			ROW(replay, replay->process, replay->measured,
 				replay->refusal ? DB_NULL : replayed,
-				cell_text(is_inexact(replay) ? inexact : replay->refusal),
+				cell_text(is_inexact(replay)      ? inexact
+						: replay->refusal ? replay->refusal
+								  : replay->bound),
 				row->saving, row->low, row->high, row->share, row->turn_saving,
 				row->ceiling[0], row->blocked[0], row->ceiling[1], row->blocked[1],
 				samples ? replay->sampled_turns : DB_NULL,

@@ -84,6 +84,12 @@ void savings_close(struct savings *savings);
 /* Returns the replay of a process, NULL: its savings are not estimated. */
 struct replay *savings_of(const struct savings *savings, int64_t process);
 
+/*
+ * Likewise, also if its savings are only upper bounds: of a rank, whose collectives last as long as
+ * they did.  Alone it cannot be early more often than that, as the others may come no earlier.
+ */
+struct replay *savings_bound_of(const struct savings *savings, int64_t process);
+
 /* Changes calls for the next estimate. */
 void savings_change(struct replay *replay, const struct changed_call *changed, size_t count);
 

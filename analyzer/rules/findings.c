@@ -32,6 +32,7 @@ static void free_place(void *object)
 
 	free(place->reason);
 	free(place->changed);
+	free(place->changes.data);
 	free(place->window);
 	free(place);
 }
@@ -235,6 +236,8 @@ void finding_weigh(const struct findings *findings, struct finding *finding)
 	if (!finding->replayed)
 		finding->saving.best =
 			cost_bound(&finding->cost, id_map_get(&findings->runs, finding->process));
+	if (!finding->replayed && finding->is_bounded && finding->most < finding->saving.best)
+		finding->saving.best = finding->most;
 	finding->part =
 		findings_part(findings, finding->process, finding->saving.best, &finding->cost);
 }

@@ -9,6 +9,7 @@
 
 #include "findings.h"
 #include "id_map.h"
+#include "joint.h"
 #include "stretches.h"
 
 /* Sums over instances, ns. */
@@ -62,6 +63,7 @@ struct finding_place {
 	size_t reasons;
 	struct window_cost *window; /* may have a window more than once */
 	size_t windows;
+	struct packed changes; /* for replays of all ranks (joint.h) */
 	struct instance worst; /* of the most frequent reason among the most certain instances */
 };
 
@@ -73,7 +75,9 @@ struct finding {
 	struct finding_place **place; /* grouped by line, then lines by worth */
 	size_t count;
 	struct id_map by_lines;
-	int replayed; /* saving is from a replay, else a bound: only best is valid */
+	int replayed;   /* saving is from a replay, else a bound: only best is valid */
+	int is_bounded; /* a replay says that it is at most so much, ns */
+	int64_t most;
 	struct saving saving;
 	struct part part; /* share of saving */
 };
@@ -143,6 +147,15 @@ struct part findings_part(const struct findings *findings, int64_t process, int6
  * findings of masked waits.  Fills table replay.  Returns 0, or -1 after a message.
  */
 int findings_replay(struct findings *findings);
+
+/* Does a process of the run call for collectives with other ranks? */
+int findings_are_of_ranks(struct db *db);
+
+/* Returns what the shown findings of a rank save together at most, ns; INT64_MAX: unknown. */
+int64_t findings_bound_together(const struct findings *findings, int64_t process);
+
+/* Fills table rank_replay, and changes of places.  Returns 0, or -1 after a message. */
+int findings_pack_ranks(struct findings *findings);
 
 /* Finds whether samples of the run were recorded.  Returns 0, or -1 after a message. */
 int findings_find_samples(struct findings *findings);

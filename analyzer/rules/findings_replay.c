@@ -155,7 +155,7 @@ static int add_fetches(struct findings *findings, struct finding *finding)
 
 static int replay_finding(struct findings *findings, struct finding *finding)
 {
-	struct replay *replay = savings_of(findings->savings, finding->process);
+	struct replay *replay = savings_bound_of(findings->savings, finding->process);
 	struct finding_line line = { NULL, 0 };
 
 	if (!is_wanted(findings, finding) || rules[finding->rule].group == GROUP_pace ||
@@ -168,6 +168,11 @@ static int replay_finding(struct findings *findings, struct finding *finding)
 	if (add_takers(findings, replay, finding))
 		return -1;
 	change_finding(replay, finding);
+	if (replay != savings_of(findings->savings, finding->process)) {
+		finding->is_bounded = savings_estimate_best(replay, SEARCH_FINDING, &finding->most);
+		finding_weigh(findings, finding);
+		return 0;
+	}
 	finding->replayed = savings_estimate(replay, &finding->saving);
 	finding_next_line(finding, &line);
 	for (size_t i = 0; i < line.count && line.count == finding->count; i++) {
@@ -397,7 +402,7 @@ static void replay_together(struct findings *findings, int64_t process,
 		if (!finding->replayed)
 			cost_add(&others, &finding->cost);
 	}
-	bound = cost_bound(&others, run);
+	bound = at_most(cost_bound(&others, run), findings_bound_together(findings, process));
 	for (size_t i = 0; i < shown.count; i++)
 		change_finding(shown.replay, shown.finding[i]);
 	replayed = savings_estimate(shown.replay, &saving);
@@ -513,12 +518,12 @@ static int replay_findings(struct findings *findings)
 
 /*
  * Preparing a replay takes as long as walking over the run, so it is done only for findings whose
- * bounds are large enough, and where waits may be why the device idles.
+ * bounds are large enough, where waits may be why the device idles, and of ranks.
  */
 int findings_replay(struct findings *findings)
 {
 	const struct run_evidence *evidence = &findings->db->run->evidence;
-	int wanted = is_ceiling_wanted(findings->db), rc;
+	int wanted = is_ceiling_wanted(findings->db) | findings_are_of_ranks(findings->db), rc;
 	struct id_map_slot *at;
 
 	for (size_t i = 0; i < findings->count && wanted >= 0; i++)
@@ -542,7 +547,7 @@ int findings_replay(struct findings *findings)
 		replay_together(findings, at->id, at->object);
 	for (size_t i = 0; i < evidence->loop_count && !rc; i++)
 		replay_ceiling(findings, &evidence->loop[i]);
-	rc = rc || savings_store(findings->savings) ? -1 : 0;
+	rc = rc || savings_store(findings->savings) || findings_pack_ranks(findings) ? -1 : 0;
 	savings_close(findings->savings);
 	return rc;
 }

@@ -219,6 +219,10 @@ static int write_place(struct finding_rows *rows, const struct finding *finding,
 				cell_text(worst->kind), cell_text(worst->why), cell_text(message),
 				cell_text(*fix ? fix : NULL),
 				worst->hazard ? worst->hazard : DB_NULL, cell_text(fingerprint)));
+	if (!rc && place->changes.data)
+		rc = db_add(findings->db,
+			ROW(rank_change, finding->process, cell_text(fingerprint),
+				cell_bytes(place->changes.data, place->changes.size)));
 	free(message);
 	free(fix);
 	free(fingerprint);

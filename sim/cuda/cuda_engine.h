@@ -87,6 +87,8 @@ struct op {
 	CUhostFn function;
 	void *data;
 	bool after_error; /* OP_HOST: it runs also if its context has failed */
+	/* OP_KERNEL: returns its duration when it starts, NULL: duration is known. */
+	uint64_t (*length)(void *data, uint64_t start);
 };
 
 void sim_lock(void);

@@ -34,6 +34,9 @@ struct thread {
 	struct context *context[8]; /* stack of current contexts */
 	unsigned int depth;
 	int capture_mode; /* CUstreamCaptureMode of its unsafe calls */
+	/* Of its next kernel: cufence_sim_next_kernel(). */
+	uint64_t (*length)(void *argument, uint64_t start);
+	void *length_argument;
 };
 
 /* The calling thread's state, created at first use; no lock needed. */

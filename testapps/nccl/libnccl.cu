@@ -3,18 +3,38 @@
 // ranks that all come at once: 200 us, or NCCL_TEST_NS. It gets its buffers encoded, as NCCL's
 // kernels read theirs from memory: nothing but the call says what it reads and writes. It copies
 // what is there of its own rank; other ranks there are none.
+//
+// On the simulated device the ranks of a program meet if NCCL_TEST_MEET names a file, which they
+// share: a collective's kernels end so many ns after the last rank's has started. They number
+// communicators and collectives alike, and their virtual clocks begin with the processes.
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
 
 #include "nccl_calls.h"
 
 static const uint64_t CODE = 0x5a5a5a5a5a5a5a5a;
 static const int MOST = 64;
 
+static const int COMMUNICATORS = 4, RANKS = 64;
+static const unsigned MEETINGS = 4096;
+static const int PATIENCE = 60; // seconds for which a rank waits for the others
+
+// The times at which kernels started, ns + 1.
+typedef std::atomic<uint64_t> Meeting[RANKS];
+
 struct ncclComm {
 	int ranks, rank, device;
+	Meeting *meeting; // of its collectives, NULL: others are not waited for
+	unsigned met;
 };
 
 struct Work {
@@ -22,7 +42,7 @@ struct Work {
 	void *to;
 	size_t bytes;
 	cudaStream_t stream;
-	int device;
+	ncclComm_t comm; // NULL: a message, which not all ranks have
 };
 
 static thread_local Work group[MOST];
@@ -36,8 +56,8 @@ __device__ static unsigned long long now()
 	return ns;
 }
 
-__global__ void ncclDevKernel_Generic_4(unsigned long long spin_ns, uint64_t from,
-	uint64_t to, uint64_t bytes)
+__global__ void ncclDevKernel_Generic_4(unsigned long long spin_ns, uint64_t from, uint64_t to,
+	uint64_t bytes)
 {
 	unsigned long long start = now();
 	const char *source = (const char *)(from ^ CODE);
@@ -50,25 +70,102 @@ __global__ void ncclDevKernel_Generic_4(unsigned long long spin_ns, uint64_t fro
 		;
 }
 
-static ncclResult_t submit(const Work &work)
+static unsigned long long collective_ns()
 {
 	const char *text = getenv("NCCL_TEST_NS");
-	unsigned long long ns = text ? strtoull(text, NULL, 10) : 200 * 1000;
+
+	return text ? strtoull(text, NULL, 10) : 200 * 1000;
+}
+
+// Returns the part of the file for the next communicator.
+static Meeting *meetings()
+{
+	static int made;
+	const char *path = getenv("NCCL_TEST_MEET");
+	size_t bytes = MEETINGS * sizeof(Meeting);
+	int file =
+		path && made < COMMUNICATORS ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+	void *memory = MAP_FAILED;
+
+	if (file >= 0 && !ftruncate(file, COMMUNICATORS * bytes))
+		memory =
+			mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, made++ * bytes);
+	if (file >= 0)
+		close(file);
+	return memory == MAP_FAILED ? NULL : (Meeting *)memory;
+}
+
+struct Arrival {
+	Meeting *meeting;
+	int ranks, rank;
+};
+
+// Called when the kernel starts.
+static uint64_t wait_for_ranks(void *argument, uint64_t start)
+{
+	Arrival *arrival = (Arrival *)argument;
+	const struct timespec pause = { 0, 20000 };
+	time_t begun = time(NULL);
+	uint64_t last = start;
+
+	(*arrival->meeting)[arrival->rank] = start + 1;
+	for (int i = 0; i < arrival->ranks; i++) {
+		uint64_t there;
+
+		while (!(there = (*arrival->meeting)[i])) {
+			if (time(NULL) > begun + PATIENCE) {
+				fprintf(stderr, "libnccl: rank %d does not come\n", i);
+				abort();
+			}
+			nanosleep(&pause, NULL);
+		}
+		if (there - 1 > last)
+			last = there - 1;
+	}
+	delete arrival;
+	return last - start + collective_ns();
+}
+
+// Lets the next kernel of this thread wait for the other ranks.
+static void expect_meeting(ncclComm_t comm)
+{
+	typedef void Next(uint64_t(*length)(void *, uint64_t), void *argument);
+	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY);
+	Next *next = cuda ? (Next *)dlsym(cuda, "cufence_sim_next_kernel") : NULL;
+
+	if (next && !comm)
+		next(NULL, NULL);
+	else if (next && comm->meeting && comm->met < MEETINGS)
+		next(wait_for_ranks,
+			new Arrival{ &comm->meeting[comm->met++], comm->ranks, comm->rank });
+	if (cuda)
+		dlclose(cuda);
+}
+
+static ncclResult_t submit(const Work &work)
+{
+	unsigned long long ns = collective_ns();
 	uint64_t from = (uint64_t)work.from ^ CODE, to = (uint64_t)work.to ^ CODE;
 	uint64_t bytes = work.from && work.to ? work.bytes : 0;
 	void *arguments[] = { &ns, &from, &to, &bytes };
+	int meets = work.comm && work.comm->meeting;
+	cudaError_t error;
 
-	return cudaLaunchKernel((const void *)ncclDevKernel_Generic_4, dim3(1), dim3(256),
-		       arguments, 0, work.stream) == cudaSuccess
-		? ncclSuccess
-		: ncclInvalidArgument;
+	if (meets)
+		expect_meeting(work.comm);
+	error = cudaLaunchKernel((const void *)ncclDevKernel_Generic_4, dim3(1), dim3(256),
+		arguments, 0, work.stream);
+	// What was captured has not taken it.
+	if (meets)
+		expect_meeting(NULL);
+	return error == cudaSuccess ? ncclSuccess : ncclInvalidArgument;
 }
 
 // A group has one kernel for each stream.
 static ncclResult_t enqueue(const void *from, void *to, size_t bytes, ncclComm_t comm,
-	cudaStream_t stream)
+	cudaStream_t stream, bool is_message = false)
 {
-	Work work = { from, to, bytes, stream, comm->device };
+	Work work = { from, to, bytes, stream, is_message ? NULL : comm };
 
 	if (!groups)
 		return submit(work);
@@ -92,7 +189,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
 
 static ncclComm_t make(int ranks, int rank)
 {
-	ncclComm_t comm = new ncclComm{ ranks, rank, 0 };
+	ncclComm_t comm = new ncclComm{ ranks, rank, 0, ranks <= RANKS ? meetings() : NULL, 0 };
 
 	cudaGetDevice(&comm->device);
 	return comm;
@@ -205,12 +302,12 @@ ncclResult_t ncclReduce(const void *from, void *to, size_t count, ncclDataType_t
 ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t type, int peer,
 	ncclComm_t comm, cudaStream_t stream)
 {
-	return enqueue(from, NULL, count * 4, comm, stream);
+	return enqueue(from, NULL, count * 4, comm, stream, true);
 }
 
 ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
 	cudaStream_t stream)
 {
-	return enqueue(NULL, to, count * 4, comm, stream);
+	return enqueue(NULL, to, count * 4, comm, stream, true);
 }
 }

@@ -55,6 +55,40 @@ preload="$(sanitized && ${CC:-gcc} -print-file-name=libasan.so) $build/lib/libcu
 same "a library with an NCCL of its own" 4711 "$(LD_PRELOAD=$preload LD_LIBRARY_PATH=$build/sim "$build/tests/helpers/within" \
 	"$build/tests/helpers/libcollective.so" reduce_within 2>&1)"
 
+# Libraries below it that name libnccl.so.2, and Python's ctypes: neither is in the scope of all.
+reached() { # WAY TEXT COMMAND...
+	way=$1
+	local text=$2
+	shift 2
+	same "$text: untraced" 3 "$(LD_LIBRARY_PATH=$build/sim "$@" 2>&1)"
+	same "$text: traced" 3 "$(LD_LIBRARY_PATH='' "$cufence" run --sim --quiet -o "$way.db" -- "$@" 2>&1)"
+	same "$text: each with its kernel and number" "3 3 1,2,3 2" "$(query "SELECT count(*) || ' ' || count(l.operation) || ' ' ||
+		group_concat(l.sequence) || ' ' || max(m.ranks) FROM collective l JOIN communicator m ON m.id = l.communicator")"
+}
+reached needed "libnccl.so.2 by DT_NEEDED below dlopen" "$build/tests/helpers/within" "$build/tests/helpers/libtorch_like.so" train
+if command -v python3 >/dev/null; then
+	cat >train.py <<SCRIPT
+import ctypes
+
+class Id(ctypes.Structure):
+    _fields_ = [("internal", ctypes.c_char * 128)]
+
+cuda = ctypes.CDLL("libcudart.so.13")
+nccl = ctypes.CDLL("$build/testapps/libnccl.so.2")
+data, comm = ctypes.c_void_p(), ctypes.c_void_p()
+bad = cuda.cudaMalloc(ctypes.byref(data), ctypes.c_size_t(4096))
+nccl.ncclCommInitRank.argtypes = [ctypes.c_void_p, ctypes.c_int, Id, ctypes.c_int]
+bad |= nccl.ncclCommInitRank(ctypes.byref(comm), 2, Id(b"\x09" * 100), 1)
+reduce = nccl.ncclAllReduce
+reduce.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_size_t] + [ctypes.c_int] * 2 + [ctypes.c_void_p] * 2
+for _ in range(3):
+    bad |= reduce(data, data, 1024, 7, 0, comm, None)
+bad |= cuda.cudaDeviceSynchronize()
+print(0 if bad else 3)
+SCRIPT
+	reached ctypes "ctypes, by the library's path" python3 train.py
+fi
+
 # The kernel of a group of which a part is unknown may access more than what is known.
 "$cufence" run --sim --keep-trace --quiet -o way.db -- "$build/testapps/nccl_input_early" >/dev/null 2>&1
 way=way

@@ -117,13 +117,25 @@ static void launch_record(struct op *op, const CUDA_KERNEL_NODE_PARAMS_v3 *k)
 	memcpy(op->record.block, &k->blockDimX, sizeof(op->record.block));
 }
 
+void cufence_sim_next_kernel(uint64_t (*length)(void *argument, uint64_t start), void *argument)
+{
+	struct thread *thread = thread_self();
+
+	thread->length = length;
+	thread->length_argument = argument;
+}
+
 struct op *kernel_op(const struct work *work, struct stream *stream)
 {
 	const CUDA_KERNEL_NODE_PARAMS_v3 *kernel = &work->params.kernel;
+	struct thread *thread = thread_self();
 	struct op *op;
 
 	function_prepare((struct function *)kernel->func, stream->context);
 	op = op_new(OP_KERNEL, stream, launch_duration(kernel));
+	op->length = thread->length;
+	op->data = thread->length_argument;
+	thread->length = NULL;
 	op->programmatic = work->programmatic;
 	if (out_of_reach(kernel, stream->context))
 		op->effect = break_context;

@@ -246,6 +246,8 @@ static void begin(struct op *op)
 {
 	op->state = OP_RUNNING;
 	op->start = time_now();
+	if (op->length)
+		op->duration = op->length(op->data, op->start);
 	if (op->started)
 		unblock(op->started, op);
 	if (op->kind == OP_HOST && is_dropped(op)) {
