@@ -63,11 +63,17 @@ static const struct {
 		/* +: the operations are read only if there was other use at all. */
 		"SELECT max(busy) FROM other_use WHERE process = ?1 AND +device IN "
 		"(SELECT device FROM work WHERE process = ?1)" },
+	/* By where devices sit, if that is known: CUDA_VISIBLE_DEVICES changes ordinals. */
 	{ "several processes used the device at the same time", 1,
 		"SELECT CASE WHEN (SELECT count(*) FROM process) > 1 THEN ( "
-		" WITH used AS (SELECT process, device, min(start) AS first, max(end) AS last "
-		"  FROM work GROUP BY 1, 2) "
-		" SELECT EXISTS (SELECT 1 FROM used a JOIN used b ON b.device = a.device "
+		" WITH place AS (SELECT process, ordinal, group_concat(value) AS place FROM "
+		"  (SELECT * FROM device_attribute WHERE name IN ('pci_domain_id', 'pci_bus_id', "
+		"  'pci_device_id') ORDER BY name) GROUP BY 1, 2), "
+		" used AS (SELECT w.process, device, place, min(start) AS first, max(end) AS last "
+		"  FROM work w LEFT JOIN place p ON p.process = w.process AND p.ordinal = w.device "
+		"  GROUP BY 1, 2) "
+		" SELECT EXISTS (SELECT 1 FROM used a JOIN used b "
+		"  ON coalesce(b.place = a.place, b.device = a.device) "
 		"  AND b.process <> a.process AND b.first < a.last AND a.first < b.last "
 		"  WHERE a.process = ?1)) ELSE 0 END" },
 };

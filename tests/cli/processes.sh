@@ -33,6 +33,17 @@ same "text: a row for each process, with its findings" \
 same "text: a loop for each program" 2 "$(grep -c '^    loop' text)"
 has "text: why there is no estimate, once" '^no closer estimate .* \[4 processes\]$' "$(grep '^no closer' text)"
 
+# Devices are told from each other by where they sit: each process may have but one, and call it 0.
+query "SELECT refusal FROM replay" | sort -u >refused
+same "one device: no replay" "several processes used the device at the same time" "$(cat refused)"
+cp five.db apart.db
+sqlite3 apart.db "UPDATE device_attribute SET value = process WHERE name = 'pci_bus_id'"
+same "... the simulator says where it is" 5 "$(sqlite3 apart.db "SELECT count(DISTINCT value) FROM device_attribute
+	WHERE name = 'pci_bus_id'")"
+"$cufence" analyze apart.db
+same "devices of the same number: replayed" 0 "$("$cufence" query apart.db \
+	"SELECT count(*) FROM replay WHERE refusal LIKE 'several%'")"
+
 # Each process's own can be asked for by its number.
 for number in $(query "SELECT id FROM finding WHERE rule = 'blocking-free'"); do
 	"$cufence" report --finding "$number" five.db >one
