@@ -6,7 +6,7 @@
  * error    freed memory; a call fails that did not before, and the program goes on
  * memory   freed memory, while there is hardly any other
  * module   code that is loaded again and again; a variable of it is asked for
- * threads  the same freed memory from four threads
+ * threads  the same freed memory from four threads, from one where FIXES_ONE_THREAD is set
  * fork     freed memory; a child does nothing with CUDA
  * limits   a limit that is set at two lines to two values: the last one is asked for
  * waits    two waits in a row for the same copy: one of them is needed, no matter which
@@ -150,11 +150,12 @@ static void *use_in_thread(void *unused)
 static void use_in_threads()
 {
 	pthread_t threads[4];
+	int count = getenv("FIXES_ONE_THREAD") ? 1 : 4;
 
-	for (pthread_t &thread : threads)
-		pthread_create(&thread, NULL, use_in_thread, NULL);
-	for (pthread_t thread : threads)
-		pthread_join(thread, NULL);
+	for (int i = 0; i < count; i++)
+		pthread_create(&threads[i], NULL, use_in_thread, NULL);
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
 }
 
 static NOINLINE void set_limit(size_t bytes)
