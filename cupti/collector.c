@@ -184,6 +184,8 @@ static COLD void seen_alone(struct thread_state *thread, CUpti_CallbackId id,
 	if (id >= SELECTION_CBIDS || !selected_calls[id].call || shim.stage != SHIM_ON ||
 		!*shim.alive)
 		return;
+	/* It may be recorded with that id: those after the next opening are larger. */
+	thread->announced = data->correlationId + collector.base;
 	/* Without a wrapper the call may have begun before the window opened. */
 	if (shim.outside) {
 		pass_by(data->correlationId);

@@ -176,7 +176,7 @@ struct thread_state {
 	uint32_t passed_by;   /* number of the window before which an unrecorded call began */
 	uint32_t ready;       /* generation if chunk and tables exist, else 0 */
 	uint32_t known;       /* generation of the shim in which the gate knows the thread */
-	uint32_t announced;   /* the largest id that was in correlation */
+	uint32_t announced;   /* the largest id of CUPTI's that it had */
 	uint32_t kernels;     /* launches that CUPTI announced while it can be closed */
 	uint32_t switches[2]; /* voluntary and involuntary ones, at the last reading of usage */
 } __attribute__((aligned(64)));

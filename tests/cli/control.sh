@@ -106,7 +106,7 @@ for crowd in 0 7; do
 		"$cufence" start -s $shop 2>said
 		read -r -t 0.02 -u 6
 		"$cufence" stop -s $shop 2>said
-		for ((i = 0; i < 100; i++)); do
+		for ((i = 0; i < 400; i++)); do
 			[ "$(detached)" != $cycle ] || break
 			read -r -t 0.05 -u 6
 		done
