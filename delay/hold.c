@@ -123,24 +123,12 @@ int hold_answer(const struct held_call *call, int result)
 
 /* --- called by the recorder --- */
 
-static struct hold_plan *map_plan(const char *path)
-{
-	int fd = system_open(path, O_RDWR, 0);
-	struct hold_plan *mapped;
-
-	if (fd < 0)
-		return NULL;
-	mapped = mmap(NULL, sizeof(*mapped), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	system_close(fd);
-	return mapped == MAP_FAILED || mapped->magic != HOLD_MAGIC ? NULL : mapped;
-}
-
 static const char *start(const struct hold_recorder *given, const char *path)
 {
-	struct hold_plan *mapped = map_plan(path);
+	struct hold_plan *mapped = hold_map_plan(path, sizeof(*mapped));
 	const char *obstacle;
 
-	if (!mapped)
+	if (!mapped || mapped->magic != HOLD_MAGIC)
 		return "its plan cannot be read";
 	recorder = given;
 	obstacle = stream_start(given, mapped);

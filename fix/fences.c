@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "fix_internal.h"
-#include "machine.h"
 #include "system.h"
 
 enum { STREAMS = 32 };
@@ -19,19 +18,8 @@ static struct {
 		int thread; /* of a per-thread default stream, else 0 */
 		CUevent event;
 	} fence[FIX_FINDINGS][STREAMS];
-	unsigned count[FIX_FINDINGS];
+	_Atomic unsigned count[FIX_FINDINGS];
 } fences;
-
-static void take_lock(void)
-{
-	while (atomic_exchange_explicit(&fences.lock, 1, memory_order_acquire))
-		machine_pause();
-}
-
-static void give_lock(void)
-{
-	atomic_store_explicit(&fences.lock, 0, memory_order_release);
-}
 
 /* Each thread has a stream of its own with that handle. */
 static int thread_of(CUstream stream)
@@ -39,27 +27,38 @@ static int thread_of(CUstream stream)
 	return stream == CU_STREAM_PER_THREAD ? (int)syscall(SYS_gettid) : 0;
 }
 
-/* Finds the stream's event of a fence; NULL: there is none, or no room to make one. */
-static struct fenced_stream *find(unsigned fence, CUstream stream, int add)
+/* The stream's entry of a fence, under the lock; NULL: none. */
+static struct fenced_stream *find(unsigned fence, CUstream stream, int thread)
 {
-	struct fenced_stream *found = NULL;
-	int thread = thread_of(stream);
-
-	take_lock();
-	for (unsigned i = 0; i < fences.count[fence] && !found; i++)
+	for (unsigned i = 0; i < fences.count[fence]; i++)
 		if (fences.fence[fence][i].stream == stream &&
 			fences.fence[fence][i].thread == thread)
-			found = &fences.fence[fence][i];
-	if (!found && add && fences.count[fence] < STREAMS) {
+			return &fences.fence[fence][i];
+	return NULL;
+}
+
+/* Finds the stream's entry, or adds one; NULL: there is no room or no event. */
+static struct fenced_stream *find_or_add(unsigned fence, CUstream stream)
+{
+	int thread = thread_of(stream);
+	struct fenced_stream *found;
+	CUevent event;
+
+	fix_lock(&fences.lock);
+	found = find(fence, stream, thread);
+	fix_unlock(&fences.lock);
+	if (found || fix.driver.new_event(&event, CU_EVENT_DISABLE_TIMING))
+		return found;
+	fix_lock(&fences.lock);
+	/* Another thread may have added it meanwhile: then this event is not used. */
+	found = find(fence, stream, thread);
+	if (!found && fences.count[fence] < STREAMS) {
 		found = &fences.fence[fence][fences.count[fence]];
-		*found = (struct fenced_stream){ stream, thread, NULL };
-		/* The event is made before the entry is counted: no other thread meets it. */
-		if (fix.driver.new_event(&found->event, CU_EVENT_DISABLE_TIMING))
-			found = NULL;
-		else
-			fences.count[fence]++;
+		*found = (struct fenced_stream){ stream, thread, event };
+		/* fences_wait() reads entries that are counted, without the lock. */
+		fences.count[fence]++;
 	}
-	give_lock();
+	fix_unlock(&fences.lock);
 	return found;
 }
 
@@ -70,7 +69,7 @@ int fences_record(const struct fix_place *place, const struct fixed_call *call)
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
 
 	fix.recorder->own_begin();
-	fenced = find(place->finding, fixed_stream(call), 1);
+	fenced = find_or_add(place->finding, fixed_stream(call));
 	if (fenced)
 		result = fix.driver.record(fenced->event, fenced->stream);
 	fix.recorder->own_end();

@@ -94,8 +94,8 @@ void fix_turn_off(struct fix_finding *finding, enum fix_surprise why, enum call_
 		return;
 	if (finding->treatment == FIX_PUT_OFF && !fix.recorder->captures())
 		freed_release();
-	if (fix.told)
-		fix.told(finding, call, result);
+	if (fix.say_off)
+		fix.say_off(finding, call, result);
 }
 
 static void note_end(void)
@@ -340,17 +340,12 @@ static void child(void)
 /* The plan of "cufence try". */
 static struct fix_plan *map_plan(const char *path)
 {
-	int fd = system_open(path, O_RDWR, 0);
-	struct fix_plan *mapped;
+	struct fix_plan *plan = hold_map_plan(path, sizeof(*plan));
 
-	if (fd < 0)
-		return NULL;
-	mapped = mmap(NULL, sizeof(*mapped), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	system_close(fd);
-	return mapped == MAP_FAILED || mapped->magic != FIX_MAGIC || mapped->count > FIX_PLACES ||
-			mapped->findings_count > FIX_FINDINGS || mapped->images_count > FIX_IMAGES
-		? NULL
-		: mapped;
+	return plan && plan->magic == FIX_MAGIC && plan->count <= FIX_PLACES &&
+			plan->findings_count <= FIX_FINDINGS && plan->images_count <= FIX_IMAGES
+		? plan
+		: NULL;
 }
 
 static const char *start(const struct hold_recorder *recorder, const char *path)

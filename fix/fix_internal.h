@@ -17,6 +17,7 @@
 
 #include "fix_plan.h"
 #include "hold.h"
+#include "machine.h"
 
 /* A driver call of the program. */
 struct fixed_call {
@@ -92,7 +93,7 @@ struct fix {
 	struct fix_driver driver;
 	int is_timed; /* the plan's times are wanted */
 	/* Called when a finding's fix is turned off, once for each; or NULL.  call: what failed. */
-	void (*told)(const struct fix_finding *finding, enum call_id call, int result);
+	void (*say_off)(const struct fix_finding *finding, enum call_id call, int result);
 };
 extern struct fix fix __attribute__((visibility("hidden")));
 
@@ -116,6 +117,17 @@ int fix_before(struct fixed_call *call);
 int fix_after(const struct fixed_call *call, int result);
 /* wrappers.c: returns the wrapper of a real function, and stores the latter. */
 void *fix_wrapper(enum call_id call, int variant, void *real);
+
+static inline void fix_lock(_Atomic int *lock)
+{
+	while (atomic_exchange_explicit(lock, 1, memory_order_acquire))
+		machine_pause();
+}
+
+static inline void fix_unlock(_Atomic int *lock)
+{
+	atomic_store_explicit(lock, 0, memory_order_release);
+}
 
 static inline CUcontext fix_context(void)
 {

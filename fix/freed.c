@@ -4,7 +4,6 @@
  * nothing uses the memory, so it is correct at any time; it is early where the device is idle.
  */
 #include "fix_internal.h"
-#include "machine.h"
 
 enum { KEPT = 64, HOST = 256 };
 static const uint64_t most_bytes = UINT64_C(1) << 30;
@@ -25,17 +24,6 @@ static struct {
 	struct freed host[HOST]; /* in use, by address; handle 0: free */
 } freed;
 
-static void take_lock(void)
-{
-	while (atomic_exchange_explicit(&freed.lock, 1, memory_order_acquire))
-		machine_pause();
-}
-
-static void give_lock(void)
-{
-	atomic_store_explicit(&freed.lock, 0, memory_order_release);
-}
-
 /* The entry of host memory in use; 0: a free one.  NULL: none. */
 static struct freed *find_host(uint64_t ptr)
 {
@@ -49,13 +37,13 @@ void freed_note_host(uint64_t ptr, uint64_t bytes, uint64_t flags)
 {
 	struct freed *host;
 
-	take_lock();
+	fix_lock(&freed.lock);
 	host = find_host(ptr);
 	if (!host)
 		host = find_host(0);
 	if (host)
 		*host = (struct freed){ .handle = ptr, .bytes = bytes, .flags = flags };
-	give_lock();
+	fix_unlock(&freed.lock);
 }
 
 static int add(struct freed *entry)
@@ -96,9 +84,9 @@ int freed_keep(const struct fixed_call *call)
 		.is_host = kind_family(call->kind) == FAMILY_host_memory };
 	int added;
 
-	take_lock();
+	fix_lock(&freed.lock);
 	added = add(&entry);
-	give_lock();
+	fix_unlock(&freed.lock);
 	return added;
 }
 
@@ -112,7 +100,7 @@ uint64_t freed_take_host(uint64_t bytes, uint64_t flags)
 {
 	uint64_t found = 0;
 
-	take_lock();
+	fix_lock(&freed.lock);
 	for (unsigned i = 0; i < freed.count && !found; i++) {
 		const struct freed *entry = &freed.kept[i];
 
@@ -121,7 +109,7 @@ uint64_t freed_take_host(uint64_t bytes, uint64_t flags)
 		found = entry->handle;
 		drop(i);
 	}
-	give_lock();
+	fix_unlock(&freed.lock);
 	return found;
 }
 
@@ -130,7 +118,7 @@ static int take(struct freed *entry, int keeps_host)
 {
 	int found = 0;
 
-	take_lock();
+	fix_lock(&freed.lock);
 	for (unsigned i = 0; i < freed.count && !found; i++) {
 		if (keeps_host && freed.kept[i].is_host && freed.kept[i].bytes) {
 			freed.kept[i].is_idle = 1;
@@ -140,7 +128,7 @@ static int take(struct freed *entry, int keeps_host)
 		drop(i);
 		found = 1;
 	}
-	give_lock();
+	fix_unlock(&freed.lock);
 	return found;
 }
 

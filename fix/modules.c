@@ -6,7 +6,6 @@
  */
 #include "fix_internal.h"
 #include "image_size.h"
-#include "machine.h"
 
 enum { MODULES = 64 };
 
@@ -19,17 +18,6 @@ static struct {
 		int is_shared;  /* it is given out again */
 	} module[MODULES];
 } modules;
-
-static void take_lock(void)
-{
-	while (atomic_exchange_explicit(&modules.lock, 1, memory_order_acquire))
-		machine_pause();
-}
-
-static void give_lock(void)
-{
-	atomic_store_explicit(&modules.lock, 0, memory_order_release);
-}
 
 /* Of a load without options, of an image that the plan names: its hash, else 0. */
 static uint64_t image_of(const struct fixed_call *call)
@@ -63,7 +51,7 @@ static int load(const struct fixed_call *call)
 	CUcontext context = image ? fix_context() : NULL;
 	int found = 0;
 
-	take_lock();
+	fix_lock(&modules.lock);
 	for (unsigned i = 0; i < MODULES && context && !found; i++) {
 		struct module *module = &modules.module[i];
 
@@ -73,7 +61,7 @@ static int load(const struct fixed_call *call)
 		module->users++;
 		found = 1;
 	}
-	give_lock();
+	fix_unlock(&modules.lock);
 	return found;
 }
 
@@ -83,7 +71,7 @@ static int unload(const struct fixed_call *call, int keeps)
 	struct module *module;
 	int stays = 0;
 
-	take_lock();
+	fix_lock(&modules.lock);
 	module = call->module ? find(call->module) : NULL;
 	if (module && module->users) {
 		module->users--;
@@ -91,7 +79,7 @@ static int unload(const struct fixed_call *call, int keeps)
 		if (!stays)
 			module->handle = module->is_shared = 0;
 	}
-	give_lock();
+	fix_unlock(&modules.lock);
 	return stays;
 }
 
@@ -113,7 +101,7 @@ void modules_note(const struct fixed_call *call)
 
 	if (!context)
 		return;
-	take_lock();
+	fix_lock(&modules.lock);
 	/* What had that handle ended with its context. */
 	module = find(*call->made);
 	if (!module)
@@ -124,18 +112,18 @@ void modules_note(const struct fixed_call *call)
 			.context = context,
 			.users = 1,
 			.is_shared = 1 };
-	give_lock();
+	fix_unlock(&modules.lock);
 }
 
 void modules_asked(const struct fixed_call *call, struct fix_finding *finding)
 {
 	struct module *module;
 
-	take_lock();
+	fix_lock(&modules.lock);
 	module = call->module ? find(call->module) : NULL;
 	if (module)
 		module->is_shared = 0;
-	give_lock();
+	fix_unlock(&modules.lock);
 	if (module && finding)
 		fix_turn_off(finding, FIX_SURPRISE_VARIABLE, call->id, 0);
 }
@@ -143,10 +131,10 @@ void modules_asked(const struct fixed_call *call, struct fix_finding *finding)
 /* Those of other contexts still have users, who unload them. */
 void modules_forget(void)
 {
-	take_lock();
+	fix_lock(&modules.lock);
 	for (unsigned i = 0; i < MODULES; i++)
 		modules.module[i].is_shared = 0;
-	give_lock();
+	fix_unlock(&modules.lock);
 }
 
 void modules_child(void)

@@ -245,11 +245,4 @@ static ALWAYS_INLINE void after(enum call_kind kind, unsigned traits, uint64_t *
 		fields, kind, traits)
 #include "calls.def"
 
-const struct driver_entry driver_entries[CALL_COUNT][VARIANT_COUNT] = {
-#define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
-	[CALL_##symbol] = { { #symbol, (void *)symbol } },
-#define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
-	[CALL_##symbol] = { { #symbol, (void *)symbol }, \
-		{ #symbol #suffix, (void *)symbol##suffix } },
-#include "calls.def"
-};
+#include "driver_entries.h"

@@ -82,3 +82,11 @@ enum call_kind call_kind_named(const char *name)
 			return kind;
 	return KIND_OTHER;
 }
+
+enum call_id call_named(const char *name)
+{
+	for (int i = 0; i < CALL_COUNT; i++)
+		if (!call_types[i].runtime && !strcmp(call_types[i].name, name))
+			return (enum call_id)i;
+	return CALL_COUNT;
+}

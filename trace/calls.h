@@ -376,6 +376,9 @@ struct call_type {
 };
 
 extern const struct call_type call_types[CALL_COUNT];
+
+/* Returns the driver's function of that name, CALL_COUNT: there is none. */
+enum call_id call_named(const char *name);
 extern const char *const field_names[FIELD_KIND_COUNT];
 extern const char *const call_kind_names[KIND_COUNT];
 /* The kind with that name; KIND_OTHER if unknown, as in a trace of a newer cufence. */

@@ -36,14 +36,6 @@ static int read_number(const char *text, int base, uint64_t *number)
 	return *text && *text != '-' && !*end ? 0 : -1;
 }
 
-static enum call_id call_named(const char *name)
-{
-	for (int i = 0; i < CALL_COUNT; i++)
-		if (!call_types[i].runtime && !strcmp(call_types[i].name, name))
-			return (enum call_id)i;
-	return CALL_COUNT;
-}
-
 static enum fix_treatment treatment_named(const char *name)
 {
 	for (int i = 0; i < FIX_TREATMENT_COUNT; i++)

@@ -28,14 +28,6 @@ struct found {
 	int64_t thread;
 };
 
-static enum call_id call_named(const char *name)
-{
-	for (int i = 0; i < CALL_COUNT; i++)
-		if (!call_types[i].runtime && !strcmp(call_types[i].name, name))
-			return (enum call_id)i;
-	return CALL_COUNT;
-}
-
 static int find_call(struct db *db, int64_t call, struct found *found)
 {
 	sqlite3_stmt *q = db_prepare(db, call_sql);

@@ -12,12 +12,11 @@
 
 #include "memory.h"
 
-#define LOOK_MS 100 /* a sweep touches 0.2 GB in that time */
+#define LOOK_MS 100 /* 0.2 GB are touched in that time */
+#define LONGEST_MS 3200
 
 struct resident {
-	size_t most, whole; /* bytes: the bound, and of all ranges */
-	size_t others;      /* bytes of files that are in no range, at most */
-	size_t doubtful;    /* bytes that a sweep left, more than others, or 0 */
+	size_t most, whole; /* bytes: the bound for the process, and of all ranges */
 	pthread_t thread;
 	int has_thread;
 	pthread_mutex_t mutex;
@@ -41,40 +40,30 @@ size_t resident_bytes(void)
 	return shared * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/*
- * What a sweep leaves is in no range, or was touched before it could be counted, which says nothing
- * of the next time: more than was left before is believed when a second sweep leaves it, too.
- */
 static void sweep(struct resident *resident)
 {
-	size_t left;
-
 	pthread_mutex_lock(&resident->mutex);
 	for (size_t i = 0; i < resident->count; i++)
 		madvise(resident->range[i].at, resident->range[i].bytes, MADV_DONTNEED);
 	pthread_mutex_unlock(&resident->mutex);
-	left = resident_bytes();
-	if (left > resident->others && !resident->doubtful) {
-		resident->doubtful = left;
-		return;
-	}
-	resident->others =
-		resident->doubtful && resident->doubtful < left ? resident->doubtful : left;
-	resident->doubtful = 0;
 }
 
 static void *keep_bound(void *arg)
 {
 	struct resident *resident = arg;
+	int wait = LOOK_MS;
 
 	/* A byte, or the end of the pipe, is the end. */
-	while (!poll(&(struct pollfd){ .fd = resident->stop[0], .events = POLLIN }, 1, LOOK_MS)) {
-		size_t bytes = resident_bytes();
+	while (!poll(&(struct pollfd){ .fd = resident->stop[0], .events = POLLIN }, 1, wait)) {
+		int is_over = resident_bytes() > resident->most;
 
-		if (bytes < resident->others)
-			resident->others = bytes;
-		if (resident->doubtful || bytes > resident->most + resident->others)
+		if (is_over)
 			sweep(resident);
+		/* What is in no range stays: to unmap the ranges again and again is no use. */
+		if (!is_over || resident_bytes() <= resident->most)
+			wait = LOOK_MS;
+		else if (wait < LONGEST_MS)
+			wait *= 2;
 	}
 	return NULL;
 }
@@ -102,7 +91,7 @@ struct resident *resident_new(size_t most)
 {
 	struct resident *resident = xcalloc(1, sizeof(*resident));
 
-	resident->most = most;
+	resident->most = most + resident_bytes();
 	pthread_mutex_init(&resident->mutex, NULL);
 	return resident;
 }

@@ -24,7 +24,7 @@
 /*
  * Adds the ranks of all sources to a new database.  open opens or analyzes one of them and calls
  * ranks_add(), in a child process, as many at a time as there are processors.  Their databases are
- * files beside the merged one, with its name and a number.
+ * files in the folder of the merged one, with its name and a number.
  */
 typedef int ranks_open(struct db *merged, const char *source);
 int ranks_add_all(struct db *merged, char *const *source, size_t count, ranks_open *open);

@@ -161,7 +161,7 @@ int ranks_replay(struct db *merged)
 		rc = rc || together == -1 ? -1 : 0;
 		replay.as_it_was = recorded;
 	}
-	/* Without collectives there is nothing to be told. */
+	/* Without collectives nothing is to be said. */
 	if (!rc && is_known)
 		rc = db_add(merged,
 			ROW(merged_replay, (int64_t)meetings, ranks ? replay.measured / ranks : 0,

@@ -68,7 +68,7 @@ static void print_numbers(struct trial *const *set, size_t count, FILE *out)
 		print(out, "%s#%lld", i ? ", " : "", (long long)set[i]->finding);
 }
 
-/* Leaves out those that are refused beside what is in the set already: how many stay, or -1. */
+/* Leaves out those that are refused together with the set so far: how many stay, or -1. */
 static int choose_set(const struct try_request *request, struct trial **set, size_t count,
 	struct db *db)
 {
@@ -82,7 +82,7 @@ static int choose_set(const struct try_request *request, struct trial **set, siz
 			chosen++;
 			continue;
 		}
-		print(stdout, "#%lld: not beside ", (long long)set[chosen]->finding);
+		print(stdout, "#%lld: not together with ", (long long)set[chosen]->finding);
 		print_numbers(set, chosen, stdout);
 		print(stdout, ": %s\n",
 			set[chosen]->refusal ? set[chosen]->refusal : "its calls are not made");

@@ -118,7 +118,7 @@ int trial_keep(const char *path, struct trial *const *trials, size_t count, stru
 		return -1;
 	if (script) {
 		print(stderr,
-			"cufence try: '%s' is not written: the calls are told apart by lines of "
+			"cufence try: '%s' is not written: its calls differ by lines of "
 			"Python, which only the recorder reads\n",
 			path);
 		return -1;

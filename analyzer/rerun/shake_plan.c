@@ -62,14 +62,6 @@ static int has_place(const struct shake_calls *calls, const struct hold_place *p
 	return 0;
 }
 
-static enum call_id call_named(const char *name)
-{
-	for (int i = 0; i < CALL_COUNT; i++)
-		if (!call_types[i].runtime && !strcmp(call_types[i].name, name))
-			return (enum call_id)i;
-	return CALL_COUNT;
-}
-
 static int add_call(struct shake_calls *calls, struct db *db, struct words *words,
 	sqlite3_stmt *row)
 {

@@ -41,14 +41,6 @@ int trial_adds_order(const char *rule)
 
 /* --- places --- */
 
-static enum call_id call_named(const char *name)
-{
-	for (int i = 0; i < CALL_COUNT; i++)
-		if (!call_types[i].runtime && !strcmp(call_types[i].name, name))
-			return (enum call_id)i;
-	return CALL_COUNT;
-}
-
 /* Why calls of that function are not treated; NULL: they are. */
 static const char *call_obstacle(const struct treatment *treatment, enum call_id call)
 {

@@ -57,10 +57,7 @@ static int pack_rank(struct findings *findings, int64_t process, struct replay *
 	for (size_t i = 0; i < findings->count && !rc; i++) {
 		const struct finding *finding = findings->finding[i];
 
-		if (finding->process != process || finding->masked ||
-			rule_is_fence(finding->rule) || !finding_is_shown(finding))
-			continue;
-		for (size_t k = 0; k < finding->count; k++) {
+		for (size_t k = 0; k < finding->count && has_part(finding, process); k++) {
 			struct finding_place *place = finding->place[k];
 
 			savings_change(replay, place->changed, place->changed_count);

@@ -52,7 +52,7 @@ static void join_fix(struct joined *text, const struct fix_finding *finding)
 	join(text, fix_treatment_names[finding->treatment]);
 }
 
-static void told(const struct fix_finding *finding, enum call_id call, int result)
+static void say_off(const struct fix_finding *finding, enum call_id call, int result)
 {
 	char line[512];
 	struct joined text = { line, sizeof(line), 0 };
@@ -238,7 +238,7 @@ static int start(void)
 
 	if (!driver_library() || site_begin(&alone.file))
 		return ALONE_OFF;
-	fix.told = told;
+	fix.say_off = say_off;
 	obstacle = fix_start(&recorder, &alone.file.plan);
 	if (obstacle) {
 		refuse("CUFENCE_FIX", obstacle, 0);

@@ -47,14 +47,7 @@
 	ENTRY(symbol##suffix, CALL_##symbol, VARIANT_PER_THREAD, params, args, kind)
 #include "calls.def"
 
-const struct driver_entry driver_entries[CALL_COUNT][VARIANT_COUNT] = {
-#define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
-	[CALL_##symbol] = { { #symbol, (void *)symbol } },
-#define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
-	[CALL_##symbol] = { { #symbol, (void *)symbol }, \
-		{ #symbol #suffix, (void *)symbol##suffix } },
-#include "calls.def"
-};
+#include "driver_entries.h"
 
 /* --- what resolve.c and module.c want of the recorder, of which there is none here --- */
 

@@ -10,8 +10,10 @@
 #define CUFENCE_HOLD_H
 
 #include <stdint.h>
+#include <sys/mman.h>
 
 #include "calls.h"
+#include "system.h"
 
 /* Functions of the recorder for them. */
 struct hold_recorder {
@@ -50,6 +52,18 @@ struct hold {
 	/* Called at the process's end, while the driver can still be called. */
 	void (*end)(void);
 };
+
+/* Maps a plan of so many bytes, which is the caller's to check; NULL: it cannot be read. */
+static inline void *hold_map_plan(const char *path, size_t bytes)
+{
+	int fd = system_open(path, O_RDWR, 0);
+	void *mapped =
+		fd < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (fd >= 0)
+		system_close(fd);
+	return mapped == MAP_FAILED ? NULL : mapped;
+}
 
 /* Defined if the library is loaded. */
 extern const struct hold cufence_hold __attribute__((weak, visibility("default")));

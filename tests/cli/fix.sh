@@ -143,10 +143,10 @@ same "no program: status" 127 "$?"
 same "a signal is the program's" 143 "$?"
 same "a program without CUDA" "said" "$("$cufence" fix free_in_loop.fixes -- sh -c 'echo said' 2>&1)"
 
-# What only the recorder can tell apart is not kept.
+# What only the recorder can distinguish is not kept.
 if command -v python3 >/dev/null && ! sanitized; then
 	keep python blocking-free python3 "$here/python/wait.py"
-	has "lines of Python" "'python.fixes' is not written: the calls are told apart by lines of Python" "$(cat python.tried)"
+	has "lines of Python" "'python.fixes' is not written: its calls differ by lines of Python" "$(cat python.tried)"
 	[ ! -e python.fixes ]
 	ok "... there is no file" $?
 fi

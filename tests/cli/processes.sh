@@ -33,7 +33,7 @@ same "text: a row for each process, with its findings" \
 same "text: a loop for each program" 2 "$(grep -c '^    loop' text)"
 has "text: why there is no estimate, once" '^no closer estimate .* \[4 processes\]$' "$(grep '^no closer' text)"
 
-# Devices are told from each other by where they sit: each process may have but one, and call it 0.
+# Devices differ by where they sit: each process may have but one, and call it 0.
 query "SELECT refusal FROM replay" | sort -u >refused
 same "one device: no replay" "several processes used the device at the same time" "$(cat refused)"
 cp five.db apart.db

@@ -76,7 +76,7 @@ sqlite3 waits.db "CREATE TEMP TABLE f AS SELECT * FROM finding WHERE id = 1; UPD
 	INSERT INTO finding_place SELECT * FROM p"
 said=$(timeout 60 "$cufence" try --repeat 1 --keep waits.fixes waits.db 1,2 -- "$program" waits 2>&1)
 same "each of two waits" 2 "$(grep -c '^#[12] redundant-sync: tried: saved ' <<<"$said")"
-has "... but not both" '^#[12]: not beside #[12]: nothing else orders a copy of 16 KiB to the host on stream [0-9]* before the program.s own access' \
+has "... but not both" '^#[12]: not together with #[12]: nothing else orders a copy of 16 KiB to the host on stream [0-9]* before the program.s own access' \
 	"$said"
 has "... is not kept" "^kept in 'waits.fixes': #[12]; to run with it: " "$said"
 same "... a fix is in the file" 1 "$(grep -c '^fix ' waits.fixes)"
