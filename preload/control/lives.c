@@ -6,22 +6,35 @@
 #include "system.h"
 
 #define LIVES_THREADS 1024 /* that are paused at a time; others write to the trace */
-#define LOCK_TRIES 100000  /* then its thread was ended while it held the lock */
+#define LOCK_NS 50000      /* between two looks at a lock */
+#define LOCK_LOOKS 40000   /* at most: 2 s */
+#define SETTLE_TRIES 100000
 #define MOVE_FROM (TRACE_CHUNK_SPACE / 2)
 
 static struct slot {
-	_Atomic int lock;
+	_Atomic int lock; /* the thread that holds it; 0: none */
 	_Atomic int taken;
 	struct chunk_header *chunk; /* private memory; NULL: none */
 	uint32_t copied;            /* bytes of it that are in the trace */
 } slots[LIVES_THREADS];
 
+/*
+ * Waits: its holder may be preempted for as long as the machine is busy.  A holder that was ended,
+ * or left by a jump, is followed.  Returns 0 if the holder lives and does not go on.
+ */
 static int lock(struct slot *slot)
 {
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		if (!atomic_exchange_explicit(&slot->lock, 1, memory_order_acquire))
+	int self = system_thread();
+
+	for (int i = 0; i < LOCK_LOOKS; i++) {
+		int holder = 0;
+
+		if (atomic_compare_exchange_strong(&slot->lock, &holder, self) || holder == self)
 			return 1;
-		machine_pause();
+		if (!system_thread_lives(holder) &&
+			atomic_compare_exchange_strong(&slot->lock, &holder, self))
+			return 1;
+		system_sleep(LOCK_NS);
 	}
 	return 0;
 }
@@ -68,7 +81,7 @@ void lives_enter(struct thread_state *thread)
  */
 static uint32_t settled(struct chunk_header *chunk, uint32_t from)
 {
-	for (int i = 0; i < LOCK_TRIES; i++) {
+	for (int i = 0; i < SETTLE_TRIES; i++) {
 		uint64_t committed = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);
 		uint32_t at = from, last = from;
 		int words = 1, type = 0;
@@ -111,9 +124,12 @@ void lives_leave(struct thread_state *thread)
 	thread->chunk = thread->tables->window;
 	thread->chunk.written = chunk.written + 1;
 	thread->tables->lives = 0;
-	copy(&thread->chunk, chunk.header, slot->copied, end);
-	if (!locked)
+	/* Who holds it copies them: a record that is there twice is worse than one that is not. */
+	if (!locked) {
+		trace_count(&shim.writer, COUNT_DROPPED_RECORDS, 1);
 		return;
+	}
+	copy(&thread->chunk, chunk.header, slot->copied, end);
 	__atomic_store_n(&slot->chunk, NULL, __ATOMIC_RELEASE);
 	unlock(slot);
 	system_unmap(chunk.header, TRACE_CHUNK_SIZE);
