@@ -7,7 +7,6 @@
 #include "gate.h"
 #include "holding.h"
 #include "hot.h"
-#include "lives.h"
 #include "usage.h"
 #include "window.h"
 
@@ -40,57 +39,21 @@ static inline void write_enter(struct call_frame *frame, uint64_t operand)
 	frame->entered = frame->thread->chunk.written;
 }
 
-/* The recorder was interrupted while writing a record: its state may be inconsistent. */
-static void recover(struct thread_state *thread)
-{
-	if (lives_has(thread))
-		lives_leave(thread);
-	trace_chunk_close(&shim.writer, &thread->chunk);
-	trace_count(&shim.writer, COUNT_DROPPED_RECORDS, 1);
-	thread->generation = thread->ready = 0;
-	thread->busy = 0;
-}
-
-/* 1: the thread is ready, or would be inside a window while this call is recorded anyway. */
-static COLD int make_ready(struct thread_state *thread, enum call_id id, unsigned flags,
+/* Returns whether the call is recorded; its thread is busy then. */
+static ALWAYS_INLINE int begin_busy(struct thread_state *thread, enum call_id id, unsigned flags,
 	void *frame_address)
 {
-	uintptr_t frame = (uintptr_t)frame_address;
-	int saved = errno;
-
-	if (thread->busy && frame_was_left(thread->busy, frame))
-		recover(thread);
-	errno = saved;
-	if (thread->busy || !shim_start())
-		return 0;
-	if (thread->known != shim.generation)
-		gate_know(thread);
-	if (shim.outside) {
-		if (!(flags & FRAME_HOST))
-			gate_enter(thread, frame);
-		if (!window_admits(thread, call_types[id].kind, frame))
-			return 0;
-	}
-	if (thread->generation != shim.generation) {
-		thread->busy = frame;
-		thread_begin(thread);
-		thread->busy = 0;
-	}
-	/* Permanent: retrying at each call would cost the program more. */
-	if (!thread->tables && thread_equip(thread))
-		thread->busy = UINTPTR_MAX;
-	if (!thread->busy) {
-		window_choose_chunk(thread);
-		/* One that keeps lives comes here again. */
-		thread->ready = lives_has(thread) ? 0 : thread->generation;
-	}
-	errno = saved;
-	return !thread->busy;
+	return !UNLIKELY(!thread_enter(thread, frame_address)) ||
+		thread_make_ready(thread, id, flags, frame_address);
 }
 
 int frame_admits(struct thread_state *thread, enum call_id id, void *frame_address)
 {
-	return thread_is_ready(thread) || make_ready(thread, id, FRAME_HOST, frame_address);
+	int admits = begin_busy(thread, id, FRAME_HOST, frame_address);
+
+	if (admits)
+		thread->busy = 0;
+	return admits;
 }
 
 /* Clears the members that a record uses, except those set by poll_begin(). */
@@ -138,9 +101,8 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 {
 	struct thread_state *thread = thread_state();
 
-	if (UNLIKELY(!thread_is_ready(thread)) && !make_ready(thread, id, flags, frame_address))
+	if (!begin_busy(thread, id, flags, frame_address))
 		return 0;
-	thread->busy = (uintptr_t)frame_address;
 	clear(frame);
 	begin(thread, frame, id, flags, frame_address);
 	if (UNLIKELY(thread->site == thread->turn_site) && window_turned(frame))
@@ -368,9 +330,8 @@ COLD int frame_touched(uintptr_t address, int write, const void *context, void *
 	int saved = errno;
 
 	if (thread->busy || thread_depth(thread, FRAME_HOST, frame_address) || !*shim.alive ||
-		(!thread_is_ready(thread) && !make_ready(thread, id, FRAME_HOST, frame_address)))
+		!begin_busy(thread, id, FRAME_HOST, frame_address))
 		return 0;
-	thread->busy = (uintptr_t)frame_address;
 	clear(&frame);
 	frame.thread = thread;
 	frame.call = (uint16_t)id;
@@ -418,9 +379,8 @@ HOT int poll_begin(struct call_frame *frame, enum call_id id, unsigned flags, vo
 	struct thread_state *thread = thread_state();
 	int depth;
 
-	if (UNLIKELY(!thread_is_ready(thread)) && !make_ready(thread, id, flags, frame_address))
+	if (!begin_busy(thread, id, flags, frame_address))
 		return 0;
-	thread->busy = (uintptr_t)frame_address;
 	depth = begin(thread, frame, id, flags, frame_address);
 	frame->enter = goes_untimed(thread, depth) ? 0 : clock_read();
 	thread->busy = 0;

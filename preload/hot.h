@@ -14,6 +14,28 @@ static inline int thread_is_ready(const struct thread_state *thread)
 	return __atomic_load_n(&shim.alive[1], __ATOMIC_ACQUIRE) == ~thread->ready && !thread->busy;
 }
 
+/*
+ * A call begins: as thread_is_ready(), and the thread is busy then.  In this order: who closes the
+ * gate has closed the window before, and sees that the thread is busy if it has not seen that.
+ */
+static inline int thread_enter(struct thread_state *thread, void *frame_address)
+{
+	if (UNLIKELY(thread->busy))
+		return 0;
+	thread->busy = (uintptr_t)frame_address;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (UNLIKELY(__atomic_load_n(&shim.alive[1], __ATOMIC_ACQUIRE) != ~thread->ready))
+		thread->busy = 0;
+	return thread->busy != 0;
+}
+
+/*
+ * For what thread_enter() refused.  1: the thread is ready, or would be inside a window while this
+ * call is recorded anyway; it is busy then.  flags: those of frame_begin(); keeps errno.
+ */
+int thread_make_ready(struct thread_state *thread, enum call_id id, unsigned flags,
+	void *frame_address);
+
 /* Stack words, of any type when written. */
 typedef uintptr_t __attribute__((may_alias)) stack_word;
 

@@ -187,12 +187,12 @@ until_file() { # FILE: there and not empty
 }
 for how in "--duration 0.02" "--nvtx turn --turns 300"; do
 	rm -f early.txt
-	"$cufence" run --sim $how --report early.txt --quiet -o early.db -- "$server" forever >out.txt 2>err &
+	"$cufence" run --sim --session $shop $how --report early.txt --quiet -o early.db -- "$server" forever >out.txt 2>err &
 	started+=($!)
 	until_file early.txt
 	ok "$how: a report" $?
-	pid=$("$cufence" ps | awk -v s="$server" 'index($0, s) { print $1 }')
-	same "$how: while the program goes on" over "$("$cufence" ps | awk -v p="$pid" '$1 == p { print $2 }')"
+	pid=$(server_pid)
+	same "$how: while the program goes on" over "$("$cufence" ps -s $shop | awk -v p="$pid" '$1 == p { print $2 }')"
 	has "$how: the finding" '^blocking-free: cuMemFree waited' "$(cat early.txt)"
 	kill -TERM "${pid:-${started[-1]}}" # "run" passes it on
 	wait "${started[-1]}"
