@@ -59,7 +59,7 @@ static const char finding_sql[] =
 	"   WHERE s.fingerprint = w.fingerprint ORDER BY " SEVERITY_RANK("severity")
 	"   DESC LIMIT 1),"
 	"  w.place, w.message, sum(o.shown), sum(o.count), m.median, min(o.per), max(o.per),"
-	"  w.member, NULL, NULL"
+	"  w.member, NULL, NULL, NULL, NULL"
 	" FROM worst w JOIN one o USING (fingerprint) JOIN middle m USING (fingerprint)"
 	" GROUP BY w.fingerprint HAVING sum(o.shown)"
 	" ORDER BY max(" SEVERITY_RANK("o.severity") ") DESC, sum(o.per) DESC, w.fingerprint";

@@ -29,10 +29,12 @@ static const char json_sql[] =
 	" 'findings', (SELECT json_group_array(json_object('fingerprint', fingerprint, 'rule',"
 	"  rule, 'severity', severity, 'place', place, 'message', message, 'members', members,"
 	"  'count', count, 'median_ns', median, 'least_ns', least, 'most_ns', most,"
-	"  'worst', worst, 'saving_ns', saving, 'saving_worst_ns', saving_worst))"
+	"  'worst', worst, 'saving_ns', saving, 'saving_low_ns', saving_low, 'saving_high_ns',"
+	"  saving_high, 'saving_worst_ns', saving_worst))"
 	"  FROM (SELECT * FROM merged_finding ORDER BY id)),"
 	" 'replay', (SELECT json_object('meetings', meetings, 'measured_ns', measured,"
-	"  'replayed_ns', replayed, 'saving_ns', saving, 'refusal', refusal) FROM merged_replay))";
+	"  'replayed_ns', replayed, 'saving_ns', saving, 'saving_low_ns', saving_low,"
+	"  'saving_high_ns', saving_high, 'refusal', refusal) FROM merged_replay))";
 
 int ranks_json(struct db *merged, FILE *out)
 {

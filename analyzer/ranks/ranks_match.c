@@ -20,7 +20,7 @@ static const char order_sql[] =
 	"  'collective-order', 'high', s.site, printf('call %d of communicator %08x is %s, and %s'"
 	"   || ' in other ranks: they wait for each other for ever, or exchange wrong data',"
 	"   a.sequence, a.identity & 0xffffffff, a.what, b.what), a.n, a.times, 0, 0, 0, a.member,"
-	"  NULL, NULL"
+	"  NULL, NULL, NULL, NULL"
 	" FROM both a JOIN both b ON b.identity = a.identity AND b.nth = b.kinds"
 	" JOIN temp.arrival s ON s.identity = a.identity AND s.sequence = a.sequence"
 	"  AND s.member = a.member WHERE a.nth = 1 ORDER BY a.identity";

@@ -278,19 +278,21 @@ static int print_members(struct db *db, FILE *out)
 	return step;
 }
 
+enum { SAVING_WIDTH = 34 };
+
 /* What a turn of the job is shorter by: with a fix in all ranks, and in the worst one. */
 static void put_saving(sqlite3_stmt *q, int column, FILE *out)
 {
-	char all[DURATION_SIZE], worst[DURATION_SIZE], text[2 * DURATION_SIZE + 8];
+	char all[DURATION_SIZE], low[DURATION_SIZE], high[DURATION_SIZE], worst[DURATION_SIZE];
+	char text[4 * DURATION_SIZE + 16] = "-";
 
-	if (sqlite3_column_type(q, column) == SQLITE_NULL) {
-		print(out, " %-18s", "-");
-		return;
-	}
-	format_duration(all, sqlite3_column_int64(q, column));
-	format_duration(worst, sqlite3_column_int64(q, column + 1));
-	snprintf(text, sizeof(text), strcmp(all, worst) ? "%s, %s" : "%s", all, worst);
-	print(out, " %-18s", text);
+	if (sqlite3_column_type(q, column) != SQLITE_NULL)
+		snprintf(text, sizeof(text), "%s (%s to %s), %s",
+			format_duration(all, sqlite3_column_int64(q, column)),
+			format_duration(low, sqlite3_column_int64(q, column + 1)),
+			format_duration(high, sqlite3_column_int64(q, column + 2)),
+			format_duration(worst, sqlite3_column_int64(q, column + 3)));
+	print(out, " %-*s", SAVING_WIDTH, text);
 }
 
 static int print_findings(struct db *db, int top, FILE *out)
@@ -298,18 +300,21 @@ static int print_findings(struct db *db, int top, FILE *out)
 	sqlite3_stmt *q = db_prepare(db,
 		"SELECT f.members, f.median, f.least, f.most, " NAME("m") ", f.severity, f.place,"
 		" f.rule, f.message, (SELECT count(*) FROM member), count(*) OVER (),"
-		" f.saving, f.saving_worst, (SELECT count(saving) FROM merged_finding)"
+		" f.saving, f.saving_low, f.saving_high, f.saving_worst,"
+		" (SELECT count(saving) FROM merged_finding)"
 		" FROM merged_finding f JOIN member m ON m.id = f.worst ORDER BY f.id LIMIT ?1");
 	int step = q ? db_bind(q, "i", (int64_t)(top ? top : -1)) : -1, all = 0, shown = 0;
 
 	while (!step && (step = db_step(q)) > 0) {
 		char least[DURATION_SIZE], most[DURATION_SIZE], median[DURATION_SIZE] = "-";
 		char range[2 * DURATION_SIZE + 8] = "-", of[32];
-		int is_replayed = sqlite3_column_int(q, 13);
+		int is_replayed = sqlite3_column_int(q, 15);
 
 		if (!shown++)
-			print(out, "\n%-9s %-10s %-22s %-9s%s finding\n", "in ranks", "median",
-				"least to most", "worst", is_replayed ? " in all, in worst  " : "");
+			print(out, "\n%-9s %-10s %-22s %-9s%s%-*s finding\n", "in ranks", "median",
+				"least to most", "worst", is_replayed ? " " : "",
+				is_replayed ? SAVING_WIDTH : 0,
+				is_replayed ? "saved by all, by worst" : "");
 		snprintf(of, sizeof(of), "%d of %d", sqlite3_column_int(q, 0),
 			sqlite3_column_int(q, 9));
 		if (sqlite3_column_int64(q, 3)) {
@@ -336,20 +341,24 @@ static int print_findings(struct db *db, int top, FILE *out)
 static int print_replay(struct db *db, FILE *out)
 {
 	sqlite3_stmt *q = db_prepare(db,
-		"SELECT saving, refusal, (SELECT count(*) = count(turns) FROM member),"
-		" saving * 100 / max(1, (SELECT v FROM"
-		"  turn LIMIT 1 OFFSET (SELECT (count(*) - 1) / 2 FROM turn)))"
+		"SELECT saving, saving_low, saving_high, refusal,"
+		" (SELECT count(*) = count(turns) FROM member), saving * 100 / max(1, (SELECT v"
+		"  FROM turn LIMIT 1 OFFSET (SELECT (count(*) - 1) / 2 FROM turn)))"
 		" FROM merged_replay WHERE EXISTS (SELECT 1 FROM merged_finding WHERE most > 0)");
 	int step = q ? db_step(q) : -1;
-	char saving[DURATION_SIZE];
+	char saving[DURATION_SIZE], low[DURATION_SIZE], high[DURATION_SIZE];
 
-	if (step > 0 && sqlite3_column_type(q, 1) != SQLITE_NULL)
-		print(out, "\nwhat fixes save all ranks is unknown: %s\n", db_text(q, 1));
+	if (step > 0 && sqlite3_column_type(q, 3) != SQLITE_NULL)
+		print(out, "\nwhat fixes save all ranks is unknown: %s\n", db_text(q, 3));
 	else if (step > 0 && sqlite3_column_type(q, 0) != SQLITE_NULL)
-		print(out, "\nall of them, fixed in all ranks, save about %s of %s (%d %%)\n",
+		print(out,
+			"\nall of them, fixed in all ranks, save about %s (%s to %s)"
+			" of %s (%d %%)\n",
 			format_duration(saving, sqlite3_column_int64(q, 0)),
-			sqlite3_column_int(q, 2) ? "each turn" : "the run",
-			sqlite3_column_int(q, 3));
+			format_duration(low, sqlite3_column_int64(q, 1)),
+			format_duration(high, sqlite3_column_int64(q, 2)),
+			sqlite3_column_int(q, 4) ? "each turn" : "the run",
+			sqlite3_column_int(q, 5));
 	sqlite3_finalize(q);
 	return step < 0 ? -1 : 0;
 }

@@ -19,8 +19,8 @@ int ranks_replay_begin(struct db *merged)
 struct ranks_replay {
 	struct db *db;
 	struct joint *joint;
-	int64_t measured, as_it_was; /* ns, all ranks together */
-	int64_t turn;                /* the median, ns; of the run if a rank has no loop */
+	struct joint_times times;
+	int64_t turn; /* the median, ns; of the run if a rank has no loop */
 };
 
 /* Reads the ranks.  Returns a refusal, "" after a message; NULL: all are there. */
@@ -67,15 +67,15 @@ static int change(struct ranks_replay *replay, const char *fingerprint, int64_t 
 	return step ? -1 : changed;
 }
 
-/* Returns what the changes save of a turn, ns, and undoes them. */
-static int64_t saved(struct ranks_replay *replay)
+/* Estimates what the changes save of a turn, ns, and undoes them. */
+static struct saving estimate(struct ranks_replay *replay)
 {
-	int64_t less = replay->as_it_was - joint_run(replay->joint, 0);
+	double turns = (double)replay->turn / (double)replay->times.as_it_was;
+	struct saving saving;
 
-	joint_restore(replay->joint);
-	return less > 0 && replay->as_it_was
-		? (int64_t)((double)less / (double)replay->as_it_was * (double)replay->turn)
-		: 0;
+	joint_estimate(replay->joint, &saving);
+	return (struct saving){ (int64_t)((double)saving.best * turns),
+		(int64_t)((double)saving.low * turns), (int64_t)((double)saving.high * turns) };
 }
 
 static int replay_findings(struct ranks_replay *replay)
@@ -84,31 +84,34 @@ static int replay_findings(struct ranks_replay *replay)
 		"SELECT id, fingerprint, worst, members FROM merged_finding WHERE most > 0"
 		" ORDER BY id LIMIT ?");
 	sqlite3_stmt *to = db_prepare(replay->db,
-		"UPDATE merged_finding SET saving = ?, saving_worst = ? WHERE id = ?");
+		"UPDATE merged_finding SET saving = ?, saving_low = ?, saving_high = ?,"
+		" saving_worst = ? WHERE id = ?");
 	int step = q && to ? db_bind(q, "i", (int64_t)JOINT_FINDINGS) : -1;
 
 	while (!step && (step = db_step(q)) > 0) {
 		const char *fingerprint = db_text(q, 1);
 		int changed = change(replay, fingerprint, 0);
-		int64_t all, worst;
+		struct saving all, worst;
 
 		step = changed < 0 ? -1 : 0;
 		if (changed <= 0)
 			continue;
-		all = worst = saved(replay);
+		all = worst = estimate(replay);
 		if (changed > 1) {
 			step = change(replay, fingerprint, sqlite3_column_int64(q, 2)) < 0 ? -1 : 0;
-			worst = saved(replay);
+			worst = estimate(replay);
 		}
-		step = step ? step : db_run(to, "iii", all, worst, sqlite3_column_int64(q, 0));
+		step = step ? step
+			    : db_run(to, "iiiii", all.best, all.low, all.high, worst.best,
+				      sqlite3_column_int64(q, 0));
 	}
 	sqlite3_finalize(q);
 	sqlite3_finalize(to);
 	return step;
 }
 
-/* Returns what all of them save together; DB_NULL: unknown, -1 after a message. */
-static int64_t save_together(struct ranks_replay *replay)
+/* Estimates what all of them save together.  Returns how many there are, -1 after a message. */
+static int save_together(struct ranks_replay *replay, struct saving *saving)
 {
 	sqlite3_stmt *q = db_prepare(replay->db,
 		"SELECT fingerprint FROM merged_finding WHERE saving NOT NULL");
@@ -121,7 +124,9 @@ static int64_t save_together(struct ranks_replay *replay)
 		step = more < 0 ? -1 : 0;
 	}
 	sqlite3_finalize(q);
-	return step < 0 ? -1 : changed ? saved(replay) : DB_NULL;
+	if (!step && changed)
+		*saving = estimate(replay);
+	return step < 0 ? -1 : changed;
 }
 
 static const char turn_sql[] =
@@ -133,23 +138,23 @@ static const char turn_sql[] =
 int ranks_replay(struct db *merged)
 {
 	struct ranks_replay replay = { .db = merged, .joint = joint_new() };
-	int64_t ranks = db_int(merged, "SELECT count(*) FROM member", 0), together = DB_NULL;
+	int64_t ranks = db_int(merged, "SELECT count(*) FROM member", 0);
 	const char *refusal = add_ranks(&replay);
 	size_t meetings = refusal ? 0 : joint_match(replay.joint);
+	struct saving all = { 0 };
 	char *inexact = NULL;
-	int rc = refusal && !*refusal ? -1 : 0;
+	int rc = refusal && !*refusal ? -1 : 0, together = 0;
 	int is_known = db_int(merged, "SELECT EXISTS (SELECT 1 FROM temp.joint_rank)", 0) != 0;
 
 	if (!refusal && meetings < 2)
 		refusal = "the ranks have no collectives in common";
 	if (!refusal) {
-		int64_t recorded = joint_run(replay.joint, 1);
+		const struct joint_times *times = &replay.times;
 		double more;
 
-		replay.measured = joint_measured(replay.joint);
-		replay.as_it_was = joint_run(replay.joint, 0);
+		replay.times = joint_begin(replay.joint);
 		replay.turn = db_int(merged, turn_sql, 0);
-		more = (double)(recorded - replay.measured) / (double)replay.measured * 100;
+		more = (double)(times->replayed - times->measured) / (double)times->measured * 100;
 		if (more > SAVINGS_MAX_ERROR_PERCENT || more < -SAVINGS_MAX_ERROR_PERCENT)
 			refusal = inexact =
 				xprintf("a replay of all ranks as they were takes %.0f %% %s",
@@ -157,16 +162,17 @@ int ranks_replay(struct db *merged)
 		else
 			rc = replay_findings(&replay);
 		if (!rc && !refusal)
-			together = save_together(&replay);
-		rc = rc || together == -1 ? -1 : 0;
-		replay.as_it_was = recorded;
+			together = save_together(&replay, &all);
+		rc = rc || together < 0 ? -1 : 0;
 	}
 	/* Without collectives nothing is to be said. */
 	if (!rc && is_known)
 		rc = db_add(merged,
-			ROW(merged_replay, (int64_t)meetings, ranks ? replay.measured / ranks : 0,
-				refusal ? DB_NULL : replay.as_it_was / ranks, together,
-				cell_text(refusal)));
+			ROW(merged_replay, (int64_t)meetings,
+				ranks ? replay.times.measured / ranks : 0,
+				refusal ? DB_NULL : replay.times.replayed / ranks,
+				together ? all.best : DB_NULL, together ? all.low : DB_NULL,
+				together ? all.high : DB_NULL, cell_text(refusal)));
 	free(inexact);
 	joint_free(replay.joint);
 	return rc;

@@ -54,15 +54,22 @@ int joint_add(struct joint *joint, int64_t member, const void *data, size_t size
  */
 size_t joint_match(struct joint *joint);
 
-/* Changes calls of a rank for the next runs.  Returns 0, or -1 if the changes are damaged. */
-int joint_change(struct joint *joint, int64_t member, const void *data, size_t size);
-void joint_restore(struct joint *joint);
+/* From the first matched meeting to the last one, ns, the sum of all ranks. */
+struct joint_times {
+	int64_t measured;
+	int64_t replayed;  /* with the cost of recording, to compare with that */
+	int64_t as_it_was; /* without it, to compare savings with */
+};
+
+/* After joint_match(): replays the ranks as they were. */
+struct joint_times joint_begin(struct joint *joint);
 
 /*
- * Returns the time from the first matched meeting to the last one, ns, the sum of all ranks: as
- * measured; of a replay, with the cost of recording or without.
+ * Changes calls of a rank for the next estimate.  Returns 0, or -1 if the changes are damaged.
  */
-int64_t joint_measured(const struct joint *joint);
-int64_t joint_run(struct joint *joint, int is_recorded);
+int joint_change(struct joint *joint, int64_t member, const void *data, size_t size);
+
+/* Estimates what the changes save, in the same sum, and undoes them. */
+void joint_estimate(struct joint *joint, struct saving *saving);
 
 #endif

@@ -421,6 +421,18 @@ void replay_note_places(struct replay *replay);
 /* Finds each step's own time. */
 void replay_learn(struct replay *replay);
 
+/*
+ * What a change saves in the kinds of replays (enum replay_contention), ns; how long the run took,
+ * how many calls are changed, and the error of a replay of the unchanged run, as a part of it.
+ */
+struct saving_cases {
+	int64_t likely, least, most, quick, measured, changes;
+	double error;
+};
+
+/* Sets the saving and its interval, of a process or of all ranks together. */
+void saving_between(struct saving *saving, const struct saving_cases *cases);
+
 /* --- changes: replay.c --- */
 
 /* Reads the accidental orders.  Returns 0, or -1 after a message. */

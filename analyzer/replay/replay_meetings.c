@@ -95,6 +95,7 @@ struct joint {
 	size_t count;
 	struct meeting *meeting;
 	size_t meetings;
+	int64_t measured, as_it_was[REPLAY_CONTENTIONS];
 };
 
 struct joint *joint_new(void)
@@ -237,26 +238,6 @@ int joint_change(struct joint *joint, int64_t member, const void *data, size_t s
 	return 0;
 }
 
-void joint_restore(struct joint *joint)
-{
-	for (size_t i = 0; i < joint->count; i++)
-		replay_restore(replay_of(joint, i));
-}
-
-int64_t joint_measured(const struct joint *joint)
-{
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < joint->count; i++) {
-		const struct rank *rank = &joint->rank[i];
-		const struct replay *replay = replay_of(joint, i);
-
-		sum += replay->step[replay->meeting[rank->end].step].end -
-			replay->step[replay->meeting[rank->first].step].end;
-	}
-	return sum;
-}
-
 /* A rank has come to its next meeting, which ends once all have. */
 static void arrive(struct joint *joint, const struct rank *rank)
 {
@@ -282,7 +263,7 @@ static int leave(struct joint *joint, struct rank *rank)
 	return 1;
 }
 
-int64_t joint_run(struct joint *joint, int is_recorded)
+static int64_t run(struct joint *joint, enum replay_contention contention)
 {
 	size_t *waits = xcalloc(joint->count, sizeof(*waits)), waiting = 0;
 	int64_t sum = 0;
@@ -297,7 +278,7 @@ int64_t joint_run(struct joint *joint, int is_recorded)
 
 		for (size_t k = 0; k < replay->meeting_count; k++)
 			replay->meeting[k].end = REPLAY_NEVER;
-		replay_start(replay, is_recorded ? REPLAY_RECORDED : REPLAY_LIKELY);
+		replay_start(replay, contention);
 		if (!replay_continue(replay))
 			continue;
 		arrive(joint, &joint->rank[i]);
@@ -337,4 +318,40 @@ int64_t joint_run(struct joint *joint, int is_recorded)
 			replay->now[replay->meeting[rank->first].step].end;
 	}
 	return sum;
+}
+
+struct joint_times joint_begin(struct joint *joint)
+{
+	joint->measured = 0;
+	for (size_t i = 0; i < joint->count; i++) {
+		const struct rank *rank = &joint->rank[i];
+		const struct replay *replay = replay_of(joint, i);
+
+		joint->measured += replay->step[replay->meeting[rank->end].step].end -
+			replay->step[replay->meeting[rank->first].step].end;
+	}
+	for (int i = 0; i < REPLAY_CONTENTIONS; i++)
+		joint->as_it_was[i] = run(joint, (enum replay_contention)i);
+	return (struct joint_times){ joint->measured, joint->as_it_was[REPLAY_RECORDED],
+		joint->as_it_was[REPLAY_LIKELY] };
+}
+
+void joint_estimate(struct joint *joint, struct saving *saving)
+{
+	int64_t saved[REPLAY_CONTENTIONS];
+	struct saving_cases cases = { .measured = joint->measured };
+
+	for (int i = 0; i < REPLAY_RECORDED; i++)
+		saved[i] = joint->as_it_was[i] - run(joint, (enum replay_contention)i);
+	for (size_t i = 0; i < joint->count; i++) {
+		cases.changes += replay_of(joint, i)->changes;
+		replay_restore(replay_of(joint, i));
+	}
+	cases.likely = saved[REPLAY_LIKELY];
+	cases.least = saved[REPLAY_LEAST];
+	cases.most = saved[REPLAY_MOST];
+	cases.quick = saved[REPLAY_QUICK];
+	cases.error = (double)llabs(joint->as_it_was[REPLAY_RECORDED] - joint->measured) /
+		(double)at_least(joint->measured, 1);
+	saving_between(saving, &cases);
 }

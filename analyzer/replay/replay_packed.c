@@ -435,6 +435,7 @@ int packed_change(struct packed_replay *packed, const void *data, size_t size)
 		own = &replay->change[number];
 		own->bits |= change.bits;
 		own->once |= change.once;
+		replay->changes++;
 		if (change.still_needs < replay->step_count)
 			own->still_needs = change.still_needs;
 		if (own->only_stream == REPLAY_NONE)

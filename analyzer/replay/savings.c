@@ -285,26 +285,40 @@ int savings_estimate_best(struct replay *replay, enum savings_search search, int
 	return 1;
 }
 
-int savings_estimate(struct replay *replay, struct saving *saving)
+void saving_between(struct saving *saving, const struct saving_cases *cases)
 {
 	double share = LEAST_ERROR_PERCENT / 100.0;
-	int64_t error, spread;
+	int64_t error;
+
+	if (cases->error > share)
+		share = cases->error;
+	saving->best = clamp(cases->likely, 0, cases->measured);
+	/* It depends on the speed of the host. */
+	error = (int64_t)(share * (double)saving->best) + CHANGE_ERROR_NS * cases->changes +
+		llabs(saving->best - cases->quick);
+	if (error > saving->best / SAVING_ERROR_PART)
+		error = saving->best / SAVING_ERROR_PART;
+	saving->low = clamp(clamp(cases->most, 0, saving->best) - error, 0, saving->best);
+	saving->high = clamp(cases->least, saving->best, cases->measured) + error;
+}
+
+int savings_estimate(struct replay *replay, struct saving *saving)
+{
+	struct saving_cases cases;
+	int64_t spread;
 
 	if (!replay || !replay->changes)
 		return 0;
-	if (replay->error > share)
-		share = replay->error;
-	saving->best = saved_best(replay, 0);
-	error = (int64_t)(share * (double)saving->best) + CHANGE_ERROR_NS * replay->changes;
-	/* It depends on the speed of the host. */
-	if (replay->as_it_was[REPLAY_QUICK] != replay->as_it_was[REPLAY_LIKELY])
-		error += llabs(saving->best - saved(replay, REPLAY_QUICK, 0));
-	if (error > saving->best / SAVING_ERROR_PART)
-		error = saving->best / SAVING_ERROR_PART;
-	saving->low = clamp(saved(replay, REPLAY_MOST, 0), 0, saving->best) - error;
-	saving->low = clamp(saving->low, 0, saving->best);
-	saving->high =
-		clamp(saved(replay, REPLAY_LEAST, 0), saving->best, replay->measured) + error;
+	cases = (struct saving_cases){ .likely = saved(replay, REPLAY_LIKELY, 0),
+		.most = saved(replay, REPLAY_MOST, 0),
+		.least = saved(replay, REPLAY_LEAST, 0),
+		.measured = replay->measured,
+		.changes = replay->changes,
+		.error = replay->error };
+	cases.quick = replay->as_it_was[REPLAY_QUICK] != replay->as_it_was[REPLAY_LIKELY]
+		? saved(replay, REPLAY_QUICK, 0)
+		: clamp(cases.likely, 0, cases.measured);
+	saving_between(saving, &cases);
 	/* From the samples to all of the loop: how they differ makes the interval wider. */
 	if (replay->samples) {
 		spread = (int64_t)map_get(&replay->spread, replay->made, 0);

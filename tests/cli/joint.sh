@@ -34,6 +34,10 @@ turn() { # NAME: ns
 saves() { # NAME: in all ranks, in the worst; ns
 	one "$1.db" "SELECT ifnull(saving, -1), ifnull(saving_worst, -1) FROM merged_finding"
 }
+holds() { # NAME SAVED: the interval has it
+	ok "$1: $2 ns are in the interval" \
+		$((! $(one "$1.db" "SELECT count(*) FROM merged_finding WHERE $2 BETWEEN saving_low AND saving_high")))
+}
 near() { # TEXT WANTED GOT: within 10 %
 	ok "$1: $3 for $2 ns" $((10 * ($2 > $3 ? $2 - $3 : $3 - $2) > $2))
 }
@@ -47,12 +51,14 @@ fixed=$(turn none) saved=$(($(turn one) - $(turn none)))
 ok "the wait costs 5 % of a turn: $saved of $fixed ns" $((saved * 20 < fixed))
 read -r every worst <<<"$(saves one)"
 near "a wait in one rank" $saved "$every"
+holds one $saved
 same "which is all ranks that have it" "$every" "$worst"
 read -r every worst <<<"$(saves all)"
 near "a wait in all ranks" $(($(turn all) - fixed)) "$every"
+holds all $(($(turn all) - fixed))
 same "left out in one of them, the others still come late" 0 "$worst"
-has "the report says so" ' rank 0 +[0-9.]+ us, 0 ns +steps\.cu:[0-9]+ wait_for_forward: broad-sync' "$(cat all.text)"
-has "and what all save together" '^all of them, fixed in all ranks, save about [0-9]+ us of each turn \(1[0-9] %\)$' "$(cat all.text)"
+has "the report says so" ' rank 0 +[0-9.]+ us \([0-9.]+ us to [0-9.]+ us\), 0 ns +steps\.cu:[0-9]+ wait_for_forward: broad-sync' "$(cat all.text)"
+has "and what all save together" '^all of them, fixed in all ranks, save about [0-9]+ us \([0-9]+ us to [0-9]+ us\) of each turn \(1[0-9] %\)$' "$(cat all.text)"
 same "as many collectives as there are" 120 "$(one all.db 'SELECT meetings FROM merged_replay')"
 "$cufence" report --format json all.db >json
 if command -v python3 >/dev/null; then
