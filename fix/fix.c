@@ -34,7 +34,9 @@ static const struct {
 	{ "cuEventRecord", &fix.driver.record },
 	{ "cuEventQuery", &fix.driver.query },
 	{ "cuStreamWaitEvent", &fix.driver.stream_wait },
+	{ "cuEventDestroy_v2", &fix.driver.end_event },
 	{ "cuMemHostAlloc", &fix.driver.host_alloc },
+	{ "cuMemFreeHost", &fix.driver.host_free },
 	{ "cuMemcpyHtoDAsync_v2", &fix.driver.upload },
 	{ "cuPointerGetAttribute", &fix.driver.attribute },
 };
@@ -186,6 +188,11 @@ static int change_any(const struct fixed_call *call)
 	struct fix_finding *finding;
 
 	switch (kind_family(call->kind)) {
+	case FAMILY_context:
+		finding = reusing();
+		if (finding && freed_is_other_context(call->context))
+			fix_turn_off(finding, FIX_SURPRISE_CONTEXTS, call->id, 0);
+		return 0;
 	case FAMILY_context_end:
 		freed_release();
 		modules_forget();
@@ -214,6 +221,7 @@ int fix_before(struct fixed_call *call)
 	changed = 0;
 	if (!fix.plan)
 		return 0;
+	call->freed = freed_so_far();
 	if (!change_any(call) && !change(call))
 		return 0;
 	/* The recorder believes that a wait of such a call is over. */
@@ -257,7 +265,7 @@ int fix_after(const struct fixed_call *call, int result)
 	if (fix.is_timed)
 		note_end();
 	if (kind_waits(call->kind) == WAITS_CONTEXT)
-		freed_now_idle();
+		freed_now_idle(call->freed);
 	if (kind_family(call->kind) == FAMILY_allocation && call->made && reusing())
 		freed_note_host(*call->made, call->bytes, call->flags);
 	if (kind_family(call->kind) == FAMILY_module)
@@ -333,7 +341,7 @@ static void child(void)
 	fix.plan = NULL;
 	freed_forget();
 	modules_child();
-	staged_forget();
+	staged_child();
 	fences_forget();
 }
 

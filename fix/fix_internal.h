@@ -25,10 +25,11 @@ struct fixed_call {
 	enum call_kind kind;
 	int per_thread;             /* stream 0 is the thread's own default stream */
 	uint64_t ptr, bytes, flags; /* fields as passed; 0: none */
-	uint64_t array, pool, event, type, value, stream, dst, src, module, image;
+	uint64_t array, pool, event, type, value, stream, dst, src, module, image, context;
 	uint64_t *made; /* where an allocation of host memory or a module is returned, or NULL */
 	void *real;     /* the driver's function */
 	const struct fix_place *place; /* set by fix_before(): the plan's first entry, or NULL */
+	uint64_t freed;                /* set by fix_before(): freed_so_far() */
 };
 
 /* What a call that frees names. */
@@ -60,6 +61,7 @@ static inline int fix_concerns(enum call_kind kind)
 	case FAMILY_allocation:
 	case FAMILY_stream_allocation:
 	case FAMILY_stream_free:
+	case FAMILY_context:
 	case FAMILY_context_end:
 	case FAMILY_module:
 		return 1;
@@ -81,7 +83,9 @@ struct fix_driver {
 	CUresult (*record)(CUevent event, CUstream stream);
 	CUresult (*query)(CUevent event);
 	CUresult (*stream_wait)(CUstream stream, CUevent event, unsigned flags);
+	CUresult (*end_event)(CUevent event);
 	CUresult (*host_alloc)(void **memory, size_t bytes, unsigned flags);
+	CUresult (*host_free)(void *memory);
 	CUresult (*upload)(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream);
 	CUresult (*attribute)(void *value, CUpointer_attribute attribute, CUdeviceptr ptr);
 };
@@ -152,8 +156,17 @@ unsigned freed_release(void);
  */
 void freed_note_host(uint64_t ptr, uint64_t bytes, uint64_t flags);
 uint64_t freed_take_host(uint64_t bytes, uint64_t flags);
-/* After a wait for the whole device: what is kept is idle; host memory stays, the rest is freed. */
-void freed_now_idle(void);
+/*
+ * After a wait for the whole device: what was kept before the wait began is idle; host memory
+ * stays, the rest is freed.
+ */
+uint64_t freed_so_far(void);
+void freed_now_idle(uint64_t number);
+/*
+ * The program makes a context current: 1 if it is not the first one.  A wait for one of them says
+ * nothing of what others do with host memory.
+ */
+int freed_is_other_context(uint64_t context);
 void freed_forget(void);
 
 /* 1: the limit is as large already.  note: after any call that set one. */
@@ -172,7 +185,8 @@ void modules_child(void);
 
 /* 1: the upload was made from pinned memory. */
 int staged_copy(const struct fixed_call *call, struct fix_finding *finding);
-void staged_forget(void);
+void staged_forget(void); /* a context ends: its memory is gone */
+void staged_child(void);
 
 /* 1: done.  record: after the earlier call; wait: before the later one. */
 int fences_record(const struct fix_place *place, const struct fixed_call *call);

@@ -12,6 +12,7 @@ typedef CUresult (*free_function)(uint64_t handle);
 
 struct freed {
 	uint64_t handle, bytes, flags;
+	uint64_t number; /* counts up */
 	free_function free;
 	int is_host, is_idle;
 };
@@ -21,7 +22,9 @@ static struct {
 	struct freed kept[KEPT];
 	unsigned count;
 	uint64_t bytes;
-	struct freed host[HOST]; /* in use, by address; handle 0: free */
+	_Atomic uint64_t number;  /* of the last one */
+	_Atomic uint64_t context; /* the first one that the program made current */
+	struct freed host[HOST];  /* in use, by address; handle 0: free */
 } freed;
 
 /* The entry of host memory in use; 0: a free one.  NULL: none. */
@@ -59,6 +62,7 @@ static int add(struct freed *entry)
 	if (host)
 		host->handle = 0;
 	freed.bytes += entry->bytes;
+	entry->number = ++freed.number;
 	freed.kept[freed.count++] = *entry;
 	return 1;
 }
@@ -113,13 +117,17 @@ uint64_t freed_take_host(uint64_t bytes, uint64_t flags)
 	return found;
 }
 
-/* Takes one of them out, but host memory that is kept for reuse.  0: there is none. */
-static int take(struct freed *entry, int keeps_host)
+/*
+ * Takes one of them out, up to a number, but host memory that is kept for reuse.  0: there is none.
+ */
+static int take(struct freed *entry, uint64_t number, int keeps_host)
 {
 	int found = 0;
 
 	fix_lock(&freed.lock);
 	for (unsigned i = 0; i < freed.count && !found; i++) {
+		if (freed.kept[i].number > number)
+			continue;
 		if (keeps_host && freed.kept[i].is_host && freed.kept[i].bytes) {
 			freed.kept[i].is_idle = 1;
 			continue;
@@ -137,17 +145,30 @@ unsigned freed_release(void)
 	struct freed entry;
 	unsigned count = 0;
 
-	for (; take(&entry, 0); count++)
+	for (; take(&entry, UINT64_MAX, 0); count++)
 		entry.free(entry.handle);
 	return count;
 }
 
-void freed_now_idle(void)
+uint64_t freed_so_far(void)
+{
+	return freed.number;
+}
+
+void freed_now_idle(uint64_t number)
 {
 	struct freed entry;
 
-	while (take(&entry, 1))
+	while (take(&entry, number, 1))
 		entry.free(entry.handle);
+}
+
+int freed_is_other_context(uint64_t context)
+{
+	uint64_t first = 0;
+
+	return context && !atomic_compare_exchange_strong(&freed.context, &first, context) &&
+		first != context;
 }
 
 void freed_forget(void)

@@ -14,6 +14,7 @@ struct block {
 	_Atomic int taken;
 	void *memory;
 	uint64_t bytes;
+	CUcontext context; /* of the event */
 	CUevent uploaded;
 };
 static struct block blocks[BLOCKS];
@@ -22,8 +23,13 @@ static _Atomic uint64_t all_bytes;
 /* Returns 1 if it is idle, and large enough or can be made so.  The caller has taken it. */
 static int is_usable(struct block *block, uint64_t bytes)
 {
+	CUcontext context = NULL;
+
+	if (fix.driver.current_context(&context) || !context)
+		return 0;
 	if (block->memory)
-		return block->bytes >= bytes && !fix.driver.query(block->uploaded);
+		return block->context == context && block->bytes >= bytes &&
+			!fix.driver.query(block->uploaded);
 	block->bytes = (bytes + 0xffff) & ~UINT64_C(0xffff);
 	if (atomic_fetch_add(&all_bytes, block->bytes) + block->bytes > most_bytes ||
 		fix.driver.host_alloc(&block->memory, block->bytes, CU_MEMHOSTALLOC_PORTABLE)) {
@@ -31,6 +37,8 @@ static int is_usable(struct block *block, uint64_t bytes)
 		block->memory = NULL;
 		return 0;
 	}
+	block->context = context;
+	block->uploaded = NULL; /* asking for that fails: the block is not used */
 	/* Never recorded: that is complete. */
 	return !fix.driver.new_event(&block->uploaded, CU_EVENT_DISABLE_TIMING);
 }
@@ -87,7 +95,25 @@ int staged_copy(const struct fixed_call *call, struct fix_finding *finding)
 	return done;
 }
 
+/* Before the call that ends it, so that nothing leaks if others still use it. */
 void staged_forget(void)
+{
+	fix.recorder->own_begin();
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		if (atomic_exchange_explicit(&blocks[i].taken, 1, memory_order_acquire))
+			continue; /* another thread copies into it */
+		if (blocks[i].memory) {
+			fix.driver.end_event(blocks[i].uploaded);
+			fix.driver.host_free(blocks[i].memory);
+			atomic_fetch_sub(&all_bytes, blocks[i].bytes);
+		}
+		blocks[i].memory = NULL;
+		atomic_store_explicit(&blocks[i].taken, 0, memory_order_release);
+	}
+	fix.recorder->own_end();
+}
+
+void staged_child(void)
 {
 	memset(blocks, 0, sizeof(blocks));
 	all_bytes = 0;

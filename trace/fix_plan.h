@@ -46,6 +46,7 @@ enum fix_treatment {
 	X(OTHER_BUILD, "the program or a library is not the build in which the fix was tried") \
 	X(MEMORY, "memory was short: what was kept is freed") \
 	X(OWN_CALL, "a call of its own failed") \
+	X(CONTEXTS, "the program uses a second context, or device") \
 	X(VARIABLE, "the program asks for a variable of a module that was to be remembered")
 
 enum fix_surprise {

@@ -81,6 +81,9 @@ off() { # KIND PATTERN
 off error 'a call failed that did not when the fix was tried: cuMemFree_v2 returned 1'
 off memory 'memory was short: what was kept is freed'
 off plain_module 'the program asks for a variable of a module that was to be remembered: cuModuleGetGlobal_v2'
+export CUFENCE_SIM_DEVICES=2
+off pinned 'the program uses a second context, or device: cuCtxSetCurrent'
+unset CUFENCE_SIM_DEVICES
 surprise limits 'applied #1 once 10 times$'
 surprise fork 'applied #1 put-off 12 times$'
 # On the simulated device, what threads save depends on when they meet: one has the same call path.

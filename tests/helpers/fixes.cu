@@ -9,6 +9,7 @@
  * threads  the same freed memory from four threads, from one where FIXES_ONE_THREAD is set
  * fork     freed memory; a child does nothing with CUDA
  * limits   a limit that is set at two lines to two values: the last one is asked for
+ * pinned   pinned memory that is made and freed in each round; a second device is used
  * waits    two waits in a row for the same copy: one of them is needed, no matter which
  */
 #include <string.h>
@@ -185,6 +186,48 @@ static void set_limits()
 	printf("stack %zu\n", bytes);
 }
 
+static NOINLINE void *get_pinned(size_t bytes)
+{
+	void *memory;
+
+	CHECK(cudaMallocHost(&memory, bytes));
+	return memory;
+}
+
+static NOINLINE void free_pinned(void *memory)
+{
+	CHECK(cudaFreeHost(memory));
+}
+
+static void use_second_device()
+{
+	CHECK(cudaSetDevice(1));
+	CHECK(cudaDeviceSynchronize());
+	CHECK(cudaSetDevice(0));
+}
+
+static void upload_batches()
+{
+	cudaStream_t stream = new_stream();
+	float *data = device_floats(SIZE, 0);
+
+	for (int round = 0; round < ROUNDS; round++) {
+		float *batch = (float *)get_pinned(SIZE * sizeof(float));
+
+		for (size_t i = 0; i < SIZE; i++)
+			batch[i] = (float)round;
+		CHECK(cudaMemcpyAsync(data, batch, SIZE * sizeof(float), cudaMemcpyHostToDevice,
+			stream));
+		work(data, stream);
+		free_pinned(batch);
+		if (round == ROUNDS / 2 && surprises)
+			use_second_device();
+		if (round % 3 == 2)
+			CHECK(cudaDeviceSynchronize());
+	}
+	print_device("data", data, SIZE);
+}
+
 static NOINLINE void wait_first(cudaStream_t stream)
 {
 	CHECK(cudaStreamSynchronize(stream));
@@ -233,6 +276,8 @@ int main(int argc, char **argv)
 		use_in_threads();
 	else if (!strcmp(kind, "limits"))
 		set_limits();
+	else if (!strcmp(kind, "pinned"))
+		upload_batches();
 	else if (!strcmp(kind, "waits"))
 		wait_twice();
 	else
