@@ -26,10 +26,12 @@
 #define FLUSH_SLICES 100 /* of 10 ms: patience with a flush on another thread */
 #define REST_MS 20       /* after a window, while kernels of it have not ended */
 #define RESTS 25         /* of those at most, for launches that failed or were captured */
-#define GATE_MS 20       /* patience with calls in progress */
-#define GATE_TRIES 250   /* REST_MS apart */
-#define ANSWER_TRIES 10  /* of them who asked waits for */
-#define OPEN_MS 2000     /* patience with the opening of CUPTI */
+#define GATE_MS 2        /* patience with calls in progress, doubled with each try */
+#define GATE_MOST_MS 16
+#define GATE_OPEN 10   /* times as long the gate is open before the next try */
+#define GATE_TRIES 100 /* of some 20 s in all */
+#define ANSWER_TRIES 6 /* of them who asked waits for: 800 ms */
+#define OPEN_MS 2000   /* patience with the opening of CUPTI */
 /* CUPTI 13.0 loses some 30 KiB, and 10 KiB a thread, each time that it is closed. */
 #define MOST_CLOSINGS 1000
 
@@ -464,7 +466,7 @@ static int are_kernels_pending(void)
 static uint32_t rest(void)
 {
 	struct thread_state *thread = thread_state();
-	uint32_t again = 0;
+	uint32_t again = 0, patience;
 
 	if (shim.stage != SHIM_ON || !window_hold())
 		return REST_MS;
@@ -474,15 +476,16 @@ static uint32_t rest(void)
 		return again;
 	}
 	thread->busy = STACK_PLACE;
+	patience = collector.tries < 3 ? GATE_MS << collector.tries : GATE_MOST_MS;
 	if (collector.ended || !*shim.alive) {
 		collector.rests = 0;
 	} else if (are_kernels_pending() && ++collector.rested < RESTS) {
 		again = REST_MS;
-	} else if (gate_close(GATE_MS)) {
+	} else if (gate_close(patience)) {
 		close_cupti(thread);
 		gate_open();
 	} else if (++collector.tries < GATE_TRIES) {
-		again = REST_MS;
+		again = patience * GATE_OPEN;
 	} else {
 		/* It stays. */
 		disable();
@@ -548,10 +551,7 @@ void collector_window(int open)
 		return;
 	thread->busy = STACK_PLACE;
 	if (open && !atomic_exchange(&collector.rests, 0)) {
-		/*
-		 * An operation whose correlation id was not announced could not be matched to a
-		 * call.
-		 */
+		/* An operation without an announced correlation id has no call. */
 		set_callbacks(1);
 		enable_activities();
 	} else if (!open) {
