@@ -9,6 +9,11 @@ enum stream_kind {
 	STREAM_KIND_THREAD, /* a per-thread default stream: blocking with respect to legacy */
 	STREAM_KIND_BLOCKING,
 	STREAM_KIND_NON_BLOCKING,
+	/*
+	 * In no recorded run: "cufence try" moves work of the legacy stream there to see what else
+	 * kept order.  The stream and the legacy one come after each other, as in fix/moved.c.
+	 */
+	STREAM_KIND_MOVED,
 };
 
 /* Returns UNKNOWN for NULL. */
@@ -23,6 +28,8 @@ static inline enum stream_kind stream_kind_of(const char *name)
 		return STREAM_KIND_BLOCKING;
 	case 'n':
 		return STREAM_KIND_NON_BLOCKING;
+	case 'm':
+		return STREAM_KIND_MOVED;
 	}
 	return STREAM_KIND_UNKNOWN;
 }

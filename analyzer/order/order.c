@@ -228,7 +228,7 @@ static int process_call(struct order *order, const struct walk_call *call)
 		return -1;
 	if (call->result || call->captured || !step)
 		return 0;
-	if (order_receive_reports(order, call) || step(order, call))
+	if (order_receive_reports(order, call) || order_see_moved(order, call) || step(order, call))
 		return -1;
 	if (order->keys.count > order->forget_at || order->joiner.bytes > order->forget_bytes)
 		order_forget(order);

@@ -151,6 +151,8 @@ struct order_stream *order_need_stream(struct order *order, const struct walk_ca
 	} else {
 		stream->last.own.key = order_new_key(order, 1);
 	}
+	if (stream->kind == STREAM_KIND_MOVED)
+		context->moved = stream;
 	/* The list is sorted by last change. */
 	stream->changed = order->last_seq;
 	put_first(stream, context);
@@ -266,6 +268,8 @@ void order_drop_stream(struct order *order, int64_t id, const struct order_threa
 		bequeath(order, stream, stream->pending[i].state, 1);
 	}
 	unlink_stream(stream, context);
+	if (context->moved == stream)
+		context->moved = NULL;
 	if (context->legacy == stream)
 		context->legacy = NULL;
 	else

@@ -75,6 +75,7 @@ struct order_stream {
 	int64_t legacy_seen;            /* the legacy node that its last node is ordered after */
 	int64_t barrier_seen;           /* likewise for context->barrier */
 	int64_t peer_seen;              /* likewise for context->peer */
+	int64_t moved_seen;             /* of the legacy stream: likewise for context->moved */
 	int64_t joined, joined_by;      /* last node waited for, and by which thread */
 	int64_t last_exit, last_thread; /* of the last node's call */
 	uint32_t changed;               /* sequence number of its last change */
@@ -96,6 +97,7 @@ struct order_context {
 	uint32_t changed;            /* sequence number of the last change of its streams */
 	uint32_t key;                /* for all its streams; key + 1 is the legacy stream's */
 	struct order_stream *legacy; /* NULL before its first use */
+	struct order_stream *moved;  /* STREAM_KIND_MOVED, or NULL */
 	struct order_stream *newest, *newest_blocking;
 	struct order_orphan *orphan;
 	size_t orphan_count;

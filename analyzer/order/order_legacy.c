@@ -124,6 +124,28 @@ static int need_other_context(struct order *order, const struct walk_call *call,
 	return 0;
 }
 
+static int need_legacy_before_moved(struct order *order, const struct walk_call *call,
+	const struct order_stream *legacy)
+{
+	return legacy &&
+			(order_need(order, call, &legacy->last, ORDER_LEGACY) ||
+				order_need_pending(order, call, legacy, ORDER_LEGACY))
+		? -1
+		: 0;
+}
+
+int order_see_moved(struct order *order, const struct walk_call *call)
+{
+	struct order_stream *legacy =
+		call->stream_kind == STREAM_KIND_LEGACY ? order_need_stream(order, call) : NULL;
+	const struct order_stream *moved = legacy ? legacy->context->moved : NULL;
+
+	if (!moved || moved->last.call == legacy->moved_seen)
+		return 0;
+	legacy->moved_seen = moved->last.call;
+	return order_add_pending(order, legacy, moved->last, ORDER_LEGACY);
+}
+
 int order_need_legacy(struct order *order, const struct walk_call *call,
 	struct order_stream *stream, int overlap)
 {
@@ -131,6 +153,8 @@ int order_need_legacy(struct order *order, const struct walk_call *call,
 	const struct order_context *to = other_context(order, call, stream, call->dst_context);
 	const struct order_context *from = other_context(order, call, stream, call->src_context);
 
+	if (stream->kind == STREAM_KIND_MOVED)
+		return need_legacy_before_moved(order, call, stream->context->legacy);
 	if ((legacy && order_need(order, call, legacy, ORDER_LEGACY)) ||
 		(peer && order_need(order, call, peer, ORDER_LEGACY)) ||
 		(stream->kind == STREAM_KIND_LEGACY &&

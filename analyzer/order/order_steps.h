@@ -56,6 +56,9 @@ int order_need_pending(struct order *order, const struct walk_call *call,
 int order_need_legacy(struct order *order, const struct walk_call *call,
 	struct order_stream *stream, int overlap);
 
+/* Orders what a call does in the legacy stream after the work that was moved out of it. */
+int order_see_moved(struct order *order, const struct walk_call *call);
+
 /* Would that add edges for a blocking stream? */
 int order_has_legacy_news(const struct order_stream *stream);
 
