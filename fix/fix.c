@@ -18,6 +18,7 @@ static uint64_t functions[CALL_COUNT / 64 + 1];
 /* The function of this thread's last call here if that was not made, plus 1; 0: it was made. */
 static __thread unsigned changed;
 static _Atomic int left_out; /* a wait was */
+static struct fix_finding *moving;
 
 static const struct {
 	const char *name;
@@ -29,8 +30,12 @@ static const struct {
 	{ "cuMemPoolSetAttribute", &fix.driver.set_pool },
 	{ "cuMemGetAddressRange_v2", &fix.driver.range },
 	{ "cuCtxSynchronize", &fix.driver.synchronize },
+	{ "cuStreamSynchronize", &fix.driver.stream_synchronize },
+	{ "cuStreamCreate", &fix.driver.new_stream },
+	{ "cuStreamDestroy_v2", &fix.driver.end_stream },
 	{ "cuEventSynchronize", &fix.driver.wait_for },
 	{ "cuEventCreate", &fix.driver.new_event },
+	{ "cuEventDestroy_v2", &fix.driver.end_event },
 	{ "cuEventRecord", &fix.driver.record },
 	{ "cuEventQuery", &fix.driver.query },
 	{ "cuStreamWaitEvent", &fix.driver.stream_wait },
@@ -86,6 +91,20 @@ struct fix_finding *fix_finding_of(enum fix_treatment treatment)
 			return finding;
 	}
 	return NULL;
+}
+
+struct fix_finding *fix_finding_moving(void)
+{
+	return moving;
+}
+
+int fix_has_side(const struct fixed_call *call, unsigned side)
+{
+	const struct fix_place *place = first_place(call);
+
+	while (place && (finding_at(place) != moving || place->side != side))
+		place = next_place(place);
+	return place != NULL;
 }
 
 void fix_turn_off(struct fix_finding *finding, enum fix_surprise why, enum call_id call, int result)
@@ -198,6 +217,7 @@ static int change_any(const struct fixed_call *call)
 		modules_forget();
 		staged_forget();
 		fences_forget();
+		moved_context_ends();
 		return 0;
 	case FAMILY_stream_allocation:
 		finding = fix_finding_of(FIX_KEEP_POOL);
@@ -216,13 +236,28 @@ static int change_any(const struct fixed_call *call)
 	}
 }
 
+/* A wait that is left out orders nothing; work that is made otherwise keeps its order. */
+static int is_made(struct fixed_call *call)
+{
+	int is_work = kind_has(call->kind, K_WORK);
+
+	if (is_work)
+		moved_before(call);
+	if (change_any(call) || change(call)) {
+		if (is_work)
+			moved_after(call);
+		return 0;
+	}
+	if (!is_work)
+		moved_before(call);
+	return 1;
+}
+
 int fix_before(struct fixed_call *call)
 {
 	changed = 0;
-	if (!fix.plan)
-		return 0;
 	call->freed = freed_so_far();
-	if (!change_any(call) && !change(call))
+	if (!fix.plan || is_made(call))
 		return 0;
 	/* The recorder believes that a wait of such a call is over. */
 	changed = call->made ? 0 : call->id + 1u;
@@ -254,6 +289,7 @@ int fix_after(const struct fixed_call *call, int result)
 {
 	if (!fix.plan)
 		return 0;
+	moved_after(call);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && freed_release()) {
 		free_for_room();
 		return 1;
@@ -289,6 +325,9 @@ const char *fix_start(const struct hold_recorder *recorder, struct fix_plan *pla
 			return "the driver is too old";
 		*(void **)wanted[i].function = found;
 	}
+	for (unsigned i = 0; i < plan->findings_count; i++)
+		if (plan->findings[i].treatment == FIX_MOVE)
+			moving = &plan->findings[i];
 	for (unsigned i = 0; i < plan->count; i++)
 		functions[plan->places[i].place.call / 64] |= UINT64_C(1)
 			<< plan->places[i].place.call % 64;
@@ -343,6 +382,7 @@ static void child(void)
 	modules_child();
 	staged_child();
 	fences_forget();
+	moved_forget();
 }
 
 /* The plan of "cufence try". */

@@ -3,7 +3,7 @@
  * Internals of the fix.  wrappers.c is between the program and the driver; fix.c finds the plan's
  * calls among the program's and has them made otherwise: freed.c keeps what the program has freed,
  * limits.c sets limits and pools once, modules.c remembers code, staged.c copies through pinned
- * memory, fences.c orders streams.  Below the recorder these are libcufence-try.so; with alone/,
+ * memory, fences.c orders streams, moved.c has work of the legacy stream in another one.  Below the recorder these are libcufence-try.so; with alone/,
  * which reaches the calls by itself, they are libcufence-fix.so.
  *
  * No lock is held during a call of the driver's.
@@ -19,6 +19,15 @@
 #include "hold.h"
 #include "machine.h"
 
+/* What moved.c does about a call. */
+enum moved_role {
+	MOVED_NOTHING,
+	MOVED_MOVES,   /* it is made in the library's stream */
+	MOVED_TOUCHES, /* the legacy stream comes after what was moved */
+	MOVED_WAITS,   /* the host does */
+	MOVED_FENCES,  /* its stream does, and what is moved later comes after it */
+};
+
 /* A driver call of the program. */
 struct fixed_call {
 	enum call_id id;
@@ -28,6 +37,10 @@ struct fixed_call {
 	uint64_t array, pool, event, type, value, stream, dst, src, module, image, context;
 	uint64_t *made; /* where an allocation of host memory or a module is returned, or NULL */
 	void *real;     /* the driver's function */
+	CUstream *stream_at;              /* the parameter of a call that may be moved, or NULL */
+	const CUlaunchConfig **config_at; /* or of its configuration */
+	CUlaunchConfig config;            /* which is passed in its place */
+	enum moved_role role;
 	const struct fix_place *place; /* set by fix_before(): the plan's first entry, or NULL */
 	uint64_t freed;                /* set by fix_before(): freed_so_far() */
 };
@@ -47,7 +60,7 @@ static inline CUstream fixed_stream(const struct fixed_call *call)
 /* Returns 1 for kinds that are treated or noticed here.  Constant if the kind is. */
 static inline int fix_concerns(enum call_kind kind)
 {
-	if (kind_has(kind, K_WORK))
+	if (kind_has(kind, K_WORK | K_SILENT | K_MARKER | K_ANY_STREAM))
 		return 1;
 	if (kind == KIND_MODULE_GLOBAL)
 		return 1;
@@ -78,8 +91,12 @@ struct fix_driver {
 	CUresult (*set_pool)(CUmemoryPool pool, CUmemPool_attribute attribute, void *value);
 	CUresult (*range)(CUdeviceptr *base, size_t *bytes, CUdeviceptr ptr);
 	CUresult (*synchronize)(void);
+	CUresult (*stream_synchronize)(CUstream stream);
+	CUresult (*new_stream)(CUstream *stream, unsigned flags);
+	CUresult (*end_stream)(CUstream stream);
 	CUresult (*wait_for)(CUevent event);
 	CUresult (*new_event)(CUevent *event, unsigned flags);
+	CUresult (*end_event)(CUevent event);
 	CUresult (*record)(CUevent event, CUstream stream);
 	CUresult (*query)(CUevent event);
 	CUresult (*stream_wait)(CUstream stream, CUevent event, unsigned flags);
@@ -110,6 +127,12 @@ int fix_has_place(uint32_t site);
 
 /* The first finding with that treatment which is not turned off, or NULL. */
 struct fix_finding *fix_finding_of(enum fix_treatment treatment);
+
+/* The one that moves work, turned off or not, or NULL. */
+struct fix_finding *fix_finding_moving(void);
+
+/* 1: the call is at a place of its on that side (enum fix_side). */
+int fix_has_side(const struct fixed_call *call, unsigned side);
 
 /* The fix is not applied from now on; what it keeps is given back. */
 void fix_turn_off(struct fix_finding *finding, enum fix_surprise why, enum call_id call,
@@ -192,5 +215,11 @@ void staged_child(void);
 int fences_record(const struct fix_place *place, const struct fixed_call *call);
 int fences_wait(const struct fix_place *place, const struct fixed_call *call);
 void fences_forget(void);
+
+/* Around every call that is made: before it, which may change it, and after it, failed or not. */
+void moved_before(struct fixed_call *call);
+void moved_after(const struct fixed_call *call);
+void moved_context_ends(void); /* or another user of it does: what was moved is waited for */
+void moved_forget(void);
 
 #endif

@@ -23,6 +23,9 @@
 	if (FIELD_##field == FIELD_image) \
 		call.image = *(const uint64_t *)(uintptr_t) __builtin_choose_expr( \
 			FIELD_##field == FIELD_image, pointer, &(uint64_t){ 0 });
+#define STREAM(parameter) IN(stream, parameter) call.stream_at = &(parameter);
+#define STREAM_OF(config) \
+	IN(stream, config ? config->hStream : NULL) call.config_at = config ? &(config) : NULL;
 #define BETWEEN_CONCERNS fix_concerns
 #define BETWEEN_MAKES(call, variant, which, fields, result, make) \
 	call.per_thread = variant; \

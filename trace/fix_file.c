@@ -17,6 +17,20 @@ const char *const fix_surprise_words[FIX_SURPRISE_COUNT] = {
 #undef X
 };
 
+static const struct {
+	enum fix_treatment treatment;
+	const char *name;
+} sides[FIX_SIDE_COUNT] = {
+#define X(symbol, treatment, name) { FIX_##treatment, name },
+	FIX_SIDES(X)
+#undef X
+};
+
+const char *fix_side_name(enum fix_treatment treatment, unsigned side)
+{
+	return side < FIX_SIDE_COUNT && sides[side].treatment == treatment ? sides[side].name : "";
+}
+
 /* Ends the word at *at, and moves to the next one. */
 static char *next_word(char **at)
 {
@@ -62,6 +76,23 @@ static const char *read_fix(struct fix_plan *plan, char *rest)
 	return *rest && !finding->reuses_host ? "a fix ends with its treatment" : NULL;
 }
 
+/* 0, or -1: its treatment has no such side. */
+static int read_side(struct fix_place *place, const char *name)
+{
+	int has_sides = 0;
+
+	for (uint8_t side = 0; side < FIX_SIDE_COUNT; side++) {
+		const char *known = fix_side_name((enum fix_treatment)place->treatment, side);
+
+		has_sides |= *known != '\0';
+		if (*known && !strcmp(known, name)) {
+			place->side = side;
+			return 0;
+		}
+	}
+	return has_sides || *name ? -1 : 0;
+}
+
 static const char *read_call(struct fix_plan *plan, char *rest)
 {
 	struct fix_place *place = &plan->places[plan->count];
@@ -76,11 +107,8 @@ static const char *read_call(struct fix_plan *plan, char *rest)
 	*place = (struct fix_place){ .place = { BYTE_HASH_SEED, (uint32_t)call, 0 },
 		.finding = (uint8_t)(plan->findings_count - 1),
 		.treatment = (uint8_t)plan->findings[plan->findings_count - 1].treatment };
-	if (place->treatment != FIX_FENCE && *rest)
-		return "a call ends with its function";
-	if (place->treatment == FIX_FENCE && strcmp(rest, "earlier") && strcmp(rest, "later"))
-		return "a side of a fence is earlier or later";
-	place->side = strcmp(rest, "earlier") ? FIX_LATER : FIX_EARLIER;
+	if (read_side(place, rest))
+		return "a call ends with its function, and its side if the treatment has sides";
 	plan->count++;
 	return NULL;
 }

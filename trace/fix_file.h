@@ -5,8 +5,9 @@
  *
  *	cufence-fixes 1
  *	fix NUMBER TREATMENT [reuse-host]   of a finding, as reports had it; what follows is of it
- *	call FUNCTION [earlier|later]       a call of the driver that is treated, at the frames
- *	                                    below; of a fence the side
+ *	call FUNCTION [SIDE]                a call of the driver that is treated, at the frames
+ *	                                    below; where the treatment has sides (FIX_SIDES),
+ *	                                    which one
  *	at BUILD-ID OFFSET NAME             a frame, innermost first: the mapped file's build id (-:
  *	                                    none), the offset in it, its base name (none: no file)
  *	image HASH                          image_hash() of code that may be remembered
@@ -41,6 +42,8 @@ struct fix_file {
 };
 
 extern const char *const fix_treatment_names[FIX_TREATMENT_COUNT];
+/* The name of a side in files, "": the treatment has none. */
+const char *fix_side_name(enum fix_treatment treatment, unsigned side);
 extern const char *const fix_surprise_words[FIX_SURPRISE_COUNT];
 
 /* Reads the text, which is changed and referred to: NULL, or what is wrong in *line, from 1. */

@@ -30,7 +30,8 @@
 	X(EAGER, "eager", "CUDA loads all code at the start") \
 	X(REMEMBER, "remember", "code that is loaded again is the module of before") \
 	X(STAGE, "stage", "an upload is copied through pinned memory") \
-	X(FENCE, "fence", "the stream of a later call waits for the work of an earlier one")
+	X(FENCE, "fence", "the stream of a later call waits for the work of an earlier one") \
+	X(MOVE, "move", "work of the legacy default stream is in a stream of its own")
 
 enum fix_treatment {
 #define X(symbol, name, what) FIX_##symbol,
@@ -56,14 +57,28 @@ enum fix_surprise {
 		FIX_SURPRISE_COUNT
 };
 
-/* The two sides of a fence; a finding has one, of all its places. */
-enum fix_side { FIX_LATER, FIX_EARLIER };
+/*
+ * What a place is to its finding: X(symbol, treatment, name in files).  A fence has two sides, and
+ * is one of all its places.  Work that is moved stays in order with all calls but those apart.
+ */
+#define FIX_SIDES(X) \
+	X(LATER, FENCE, "later") \
+	X(EARLIER, FENCE, "earlier") \
+	X(MOVED, MOVE, "moved") \
+	X(APART, MOVE, "apart")
+
+enum fix_side {
+#define X(symbol, treatment, name) FIX_##symbol,
+	FIX_SIDES(X)
+#undef X
+		FIX_SIDE_COUNT
+};
 
 struct fix_place {
 	struct hold_place place;
 	uint8_t treatment; /* enum fix_treatment */
 	uint8_t finding;   /* index in findings */
-	uint8_t side;      /* of FIX_FENCE: enum fix_side */
+	uint8_t side;      /* enum fix_side, 0 where its treatment has none */
 	uint8_t unused[5];
 };
 

@@ -65,10 +65,10 @@ static int write_fix(const struct trial *trial, struct db *db, FILE *out)
 	for (size_t i = 0; i < trial->places && !rc; i++) {
 		const struct fix_place *place = &trial->place[i].place;
 
-		print(out, "call %s%s\n", call_types[place->place.call].name,
-			trial->fix.treatment != FIX_FENCE    ? ""
-				: place->side == FIX_EARLIER ? " earlier"
-							     : " later");
+		const char *side = fix_side_name((enum fix_treatment)place->treatment, place->side);
+
+		print(out, "call %s%s%s\n", call_types[place->place.call].name, *side ? " " : "",
+			side);
 		rc = write_frames(trial->place[i].site, db, out);
 	}
 	return rc;

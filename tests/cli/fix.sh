@@ -119,7 +119,7 @@ wrong "no fix" 1 'there is no fix in it' <<<"$head"
 wrong "no treatment" 2 'this version does not know that treatment' <<<"$head"$'\n''fix 1 nothing'
 wrong "no number" 2 'a fix has a number' <<<"$head"$'\n''fix one put-off'
 wrong "no function" 3 'this version does not know that function' <<<"$head"$'\n''fix 1 put-off'$'\n''call cuNone'
-wrong "no side" 3 'a side of a fence is earlier or later' <<<"$head"$'\n''fix 1 fence'$'\n''call cuLaunchKernel'
+wrong "no side" 3 'a call ends with its function, and its side if the treatment has sides' <<<"$head"$'\n''fix 1 fence'$'\n''call cuLaunchKernel'
 wrong "a call without a fix" 2 'a call belongs to a fix, which comes before it' <<<"$head"$'\n''call cuMemFree_v2'
 wrong "a frame without a call" 3 'a frame belongs to a call, which comes before it' <<<"$head"$'\n''fix 1 put-off'$'\n''at - 0 a'
 wrong "a bad build id" 4 'a build id has up to 40 hexadecimal digits' \
