@@ -142,7 +142,7 @@ SEES_analyzer/control := trace $(call rooms,containers)
 SEES_analyzer/cli := trace analyzer $(READERS) $(call rooms,containers terminal store model symbols names calls_in_order order kernel_access rules \
 	report ranks stats check export watch control)
 SEES_analyzer/sessions := trace analyzer $(READERS) $(call rooms,containers terminal store model names kernel_access rules report stats check export control cli)
-SEES_analyzer/rerun := trace analyzer $(READERS) $(call rooms,containers terminal store model names rules report export confirm watch control cli)
+SEES_analyzer/rerun := trace analyzer $(READERS) $(call rooms,containers terminal store model names calls_in_order order access hazard rules report export confirm watch control cli)
 SEES_tests := tests/unit trace machine $(READERS) preload preload/sites cupti analyzer $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti analyzer $(addprefix analyzer/,$(ROOMS))
 # For a source file: its folder, and the folders that this one sees.
@@ -516,7 +516,7 @@ HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/he
 	$O/tests/helpers/nvml/libnvidia-ml.so.1 $O/tests/helpers/libsim_time.so \
 	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so $O/tests/helpers/libtorch_like.so) \
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/unwinds/libgcc_s.so.1 $O/tests/helpers/every/libcuda.so.1)
-CU_HELPERS := $(addprefix $O/tests/helpers/,separate separate_simstatic last_act host_functions dots nccl_calls lucky fixes)
+CU_HELPERS := $(addprefix $O/tests/helpers/,separate separate_simstatic last_act host_functions dots nccl_calls lucky fixes moved)
 tests: $(HELPERS) $(if $(cuda),$(CU_HELPERS))
 # For what another compiler has to say: all C that is built, of the tests no programs.
 .PHONY: compiled
@@ -578,14 +578,14 @@ $O/tests/helpers/separate: $(SEPARATE_OBJ)
 $O/tests/helpers/separate_simstatic: $(SEPARATE_OBJ) $O/sim/libcudart_sim.a
 	$Q$(LINK_APP) -ldl -lpthread
 
-$(addprefix $(CUDA_O)/obj/tests/,last_act.o host_functions.o dots.o nccl_calls.o lucky.o fixes.o): $(CUDA_O)/obj/tests/%.o: tests/helpers/%.cu $(HOST)/host.h.gch
+$(addprefix $(CUDA_O)/obj/tests/,last_act.o host_functions.o dots.o nccl_calls.o lucky.o fixes.o moved.o): $(CUDA_O)/obj/tests/%.o: tests/helpers/%.cu $(HOST)/host.h.gch
 	$(call compile_cu,)
 $O/tests/helpers/dots: $O/tests/helpers/cublas/libcublas.so.13
 $O/tests/helpers/dots: LINK_LIBS := -L$O/tests/helpers/cublas -l:libcublas.so.13
-$O/tests/helpers/lucky $O/tests/helpers/fixes: $(KERNEL_OBJ)
+$O/tests/helpers/lucky $O/tests/helpers/fixes $O/tests/helpers/moved: $(KERNEL_OBJ)
 $O/tests/helpers/nccl_calls: $(KERNEL_OBJ) $O/testapps/libnccl.so.2
 $O/tests/helpers/nccl_calls: LINK_LIBS := -L$O/testapps -l:libnccl.so.2 -Wl,-rpath,'$$ORIGIN/../../testapps' -ldl
-$(addprefix $O/tests/helpers/,last_act host_functions dots nccl_calls lucky fixes): $O/tests/helpers/%: $(CUDA_O)/obj/tests/%.o
+$(addprefix $O/tests/helpers/,last_act host_functions dots nccl_calls lucky fixes moved): $O/tests/helpers/%: $(CUDA_O)/obj/tests/%.o
 	$Q$(LINK_APP) $(LINK_LIBS) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 
 # Programs of other shapes, for tests/gpu/coverage on real hardware.

@@ -2,7 +2,8 @@
 /*
  * Whether something needs what the treated calls wait for: the run is analyzed once more as if they
  * had failed, and so had no effect; of uploads as if they were from pinned memory, where they do
- * not wait.  What is found then and was not found before is kept in order by them only, or is an
+ * not wait; of work that is moved as if it were in a stream that only the legacy one is in order
+ * with.  What is found then and was not found before is kept in order by them only, or is an
  * access of the program's that comes too early: the guard reported it, while the calls did not
  * wait.  What is only possible between operations of the device is left to the comparison of
  * outputs, as reports do not show it either.
@@ -12,6 +13,8 @@
 #include "analyze.h"
 #include "call_place.h"
 #include "calls.h"
+#include "hazards.h"
+#include "order_loss.h"
 #include "print.h"
 #include "trial.h"
 #include "words.h"
@@ -46,18 +49,6 @@ static int check_blind(struct trial *trial, struct db *run)
 
 /* --- what is no longer in order --- */
 
-static const struct fix_place *find_place(const struct fix_plan *plan, uint64_t place,
-	const char *name)
-{
-	for (uint32_t i = 0; i < plan->count; i++) {
-		const struct hold_place *treated = &plan->places[i].place;
-
-		if (treated->place == place && !strcmp(call_types[treated->call].name, name))
-			return &plan->places[i];
-	}
-	return NULL;
-}
-
 /* Of all calls that load or unload code: the plan's, if it remembers any. */
 static int is_remembered(const struct fix_plan *plan, const char *name)
 {
@@ -68,28 +59,47 @@ static int is_remembered(const struct fix_plan *plan, const char *name)
 	return 0;
 }
 
-/* Lists sites and types of the treated calls in table temp.treated: how many, or -1. */
+/* Adds a site and type for each of the plan's places there: how many are treated, or -1. */
+static int add_treated(const struct fix_plan *plan, sqlite3_stmt *add, sqlite3_stmt *q,
+	uint64_t where)
+{
+	const char *name = db_text(q, 1);
+	int64_t site = sqlite3_column_int64(q, 0), type = sqlite3_column_int64(q, 2);
+	int count = 0, rc = 0;
+
+	for (uint32_t i = 0; i < plan->count && !rc; i++) {
+		const struct fix_place *place = &plan->places[i];
+
+		if (place->place.place != where || place->treatment == FIX_FENCE ||
+			strcmp(call_types[place->place.call].name, name))
+			continue;
+		rc = db_run(add, "iiii", site, type, (int64_t)place->treatment,
+			(int64_t)place->side);
+		count += place->side != FIX_APART;
+	}
+	if (!rc && !count && is_remembered(plan, name)) {
+		rc = db_run(add, "iiii", site, type, (int64_t)FIX_REMEMBER, (int64_t)0);
+		count++;
+	}
+	return rc ? -1 : count;
+}
+
+/* Lists sites and types of the plan's calls in table temp.treated: how many are treated, or -1. */
 static int list_treated(const struct fix_plan *plan, struct db *run)
 {
 	sqlite3_stmt *q = db_prepare(run,
 		"SELECT DISTINCT c.site, t.name, t.id FROM call c JOIN call_type t ON t.id = c.type"
 		" WHERE NOT t.runtime AND c.site NOT NULL");
-	sqlite3_stmt *add = db_prepare(run, "INSERT INTO temp.treated VALUES (?, ?, ?)");
-	int step = q && add ? 0 : -1, count = 0;
+	sqlite3_stmt *add = db_prepare(run, "INSERT INTO temp.treated VALUES (?, ?, ?, ?)");
+	int step = q && add ? 0 : -1, count = 0, found;
 	uint64_t place;
 
 	while (!step && (step = db_step(q)) > 0) {
-		int64_t site = sqlite3_column_int64(q, 0);
-		const struct fix_place *found;
-
-		step = call_place_read(run, site, &place) < 0 ? -1 : 0;
-		found = step ? NULL : find_place(plan, place, db_text(q, 1));
-		if (step || (!found && !is_remembered(plan, db_text(q, 1))) ||
-			(found && found->treatment == FIX_FENCE))
-			continue;
-		step = db_run(add, "iii", site, sqlite3_column_int64(q, 2),
-			(int64_t)(found ? found->treatment : FIX_REMEMBER));
-		count++;
+		found = call_place_read(run, sqlite3_column_int64(q, 0), &place) < 0
+			? -1
+			: add_treated(plan, add, q, place);
+		count += found;
+		step = found < 0 ? -1 : 0;
 	}
 	sqlite3_finalize(q);
 	sqlite3_finalize(add);
@@ -98,37 +108,72 @@ static int list_treated(const struct fix_plan *plan, struct db *run)
 
 static const char begin_sql[] =
 	"CREATE TEMP TABLE treated (site INTEGER NOT NULL, type INTEGER NOT NULL,"
-	" treatment INTEGER NOT NULL);"
+	" treatment INTEGER NOT NULL, side INTEGER NOT NULL);"
 	"CREATE TEMP TABLE known AS SELECT rule, call, other_call FROM main.hazard";
 
-/* A call that failed has no effect. */
-static const char fail_sql[] =
+/* A call that failed has no effect; ?1: uploads, ?2: work in another stream, ?3: moved calls. */
+static const char *const change_sql[] = {
 	"UPDATE call SET result = 1 WHERE (site, type) IN"
-	" (SELECT site, type FROM temp.treated WHERE treatment <> ?)";
-static const char pin_sql[] =
+	" (SELECT site, type FROM temp.treated WHERE treatment NOT IN (?1, ?2))"
+	" AND ?3 NOT NULL",
 	"UPDATE call SET src_memory = 'pinned' WHERE src_memory = 'pageable' AND (site, type) IN"
-	" (SELECT site, type FROM temp.treated WHERE treatment = ?)";
+	" (SELECT site, type FROM temp.treated WHERE treatment = ?1) AND ?2 + ?3 NOT NULL",
+	"INSERT INTO stream (process, context, handle, kind) SELECT process, context, 0, 'moved'"
+	" FROM stream WHERE kind = 'legacy' AND id IN (SELECT c.stream FROM call c JOIN"
+	"  temp.treated d ON d.site = c.site AND d.type = c.type"
+	"  WHERE d.treatment = ?2 AND d.side = ?3) AND ?1 NOT NULL",
+	"UPDATE call SET stream = m.id FROM stream s JOIN stream m ON m.kind = 'moved'"
+	"  AND m.context = s.context WHERE call.stream = s.id AND s.kind = 'legacy'"
+	" AND (call.site, call.type) IN (SELECT site, type FROM temp.treated"
+	"  WHERE treatment = ?2 AND side = ?3) AND ?1 NOT NULL",
+};
 
 static int change_calls(struct db *run)
 {
-	const char *const sql[] = { fail_sql, pin_sql };
 	int rc = 0;
 
-	for (int i = 0; i < 2 && !rc; i++) {
-		sqlite3_stmt *q = db_prepare(run, sql[i]);
+	for (size_t i = 0; i < sizeof(change_sql) / sizeof(*change_sql) && !rc; i++) {
+		sqlite3_stmt *q = db_prepare(run, change_sql[i]);
 
-		rc = q ? db_run(q, "i", (int64_t)FIX_STAGE) : -1;
+		rc = q ? db_run(q, "iii", (int64_t)FIX_STAGE, (int64_t)FIX_MOVE, (int64_t)FIX_MOVED)
+		       : -1;
 		sqlite3_finalize(q);
 	}
 	return rc;
 }
 
+/*
+ * If work is moved, fix/moved.c keeps what is in other streams and not apart in order of
+ * submission.  All else has only the order that is found, even if a conflict is only possible.
+ */
 static const char new_sql[] =
-	"SELECT h.call, h.other_call, h.evidence = 'guard' FROM hazard h"
-	" WHERE (h.confidence <> 'possible' OR h.evidence = 'guard')"
+	"WITH loose AS (SELECT c.id FROM call c LEFT JOIN stream s ON s.id = c.stream"
+	"  WHERE s.kind IS 'legacy' OR (c.site, c.type) IN"
+	"   (SELECT site, type FROM temp.treated WHERE treatment = ?1 AND side = ?2)),"
+	" moves AS (SELECT EXISTS (SELECT 1 FROM stream WHERE kind = 'moved') AS yes)"
+	"SELECT h.call, h.other_call, h.evidence = 'guard' FROM hazard h, moves"
+	" WHERE (h.evidence = 'guard' OR (CASE WHEN moves.yes"
+	"  THEN h.call IN (SELECT id FROM loose) OR h.other_call IN (SELECT id FROM loose)"
+	"  ELSE h.confidence <> 'possible' END))"
 	" AND (h.rule, h.call, h.other_call) NOT IN"
 	" (SELECT rule, call, other_call FROM temp.known)"
 	" ORDER BY h.confidence LIMIT 1";
+
+/* Where work is moved, an order that is not known is no order. */
+static const char unknown_sql[] =
+	"SELECT reason FROM loss WHERE EXISTS (SELECT 1 FROM stream WHERE kind = 'moved')"
+	" AND reason IN ('" ORDER_LOSS "', '" HAZARD_LOSS "', '" HAZARD_FORGOTTEN "') LIMIT 1";
+
+static int check_known(struct trial *trial, struct db *run)
+{
+	sqlite3_stmt *q = db_prepare(run, unknown_sql);
+	int step = q ? db_step(q) : -1;
+
+	if (step > 0)
+		step = trial_refuse(trial, "the run is too large to be judged (%s)", db_text(q, 0));
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
 
 static int say_pair(struct words *words, sqlite3_stmt *q, FILE *out)
 {
@@ -179,8 +224,10 @@ int trial_judge(struct trial *trial, const struct fix_plan *plan, struct db *run
 		trial->result = TRIAL_NOT_APPLIED;
 		return 0;
 	}
+	if (check_known(trial, run) || trial->refusal)
+		return trial->refusal ? 0 : -1;
 	q = db_prepare(run, new_sql);
-	step = q ? db_step(q) : -1;
+	step = q && !db_bind(q, "ii", (int64_t)FIX_MOVE, (int64_t)FIX_APART) ? db_step(q) : -1;
 	if (step > 0)
 		step = refuse_pair(trial, run, q);
 	sqlite3_finalize(q);

@@ -47,6 +47,11 @@ static const char *call_obstacle(const struct treatment *treatment, enum call_id
 	enum call_kind kind = call_types[call].kind;
 	int leaves_out = treatment->treatment == FIX_LEAVE_OUT;
 
+	if (treatment->treatment == FIX_MOVE)
+		return kind == KIND_LAUNCH || kind == KIND_COPY_ASYNC || kind == KIND_SET_ASYNC
+			? NULL
+			: "only launches, asynchronous copies and memsets are moved to another "
+			  "stream";
 	if (treatment->treatment == FIX_STAGE)
 		return call == CALL_cuMemcpyHtoDAsync_v2
 			? NULL
@@ -59,7 +64,7 @@ static const char *call_obstacle(const struct treatment *treatment, enum call_id
 		: NULL;
 }
 
-static int add_place(struct trial *trial, struct db *db, int64_t site, const char *name,
+int trial_add_place(struct trial *trial, struct db *db, int64_t site, const char *name,
 	enum fix_side side)
 {
 	struct trial_place place = { .site = site,
@@ -135,7 +140,8 @@ static int add_call(struct trial *trial, struct db *db, const struct treatment *
 	const char *obstacle = call == CALL_COUNT ? NULL : call_obstacle(treatment, call);
 
 	if (!obstacle)
-		return add_place(trial, db, sqlite3_column_int64(q, 0), db_text(q, 1), FIX_LATER);
+		return trial_add_place(trial, db, sqlite3_column_int64(q, 0), db_text(q, 1),
+			treatment->treatment == FIX_MOVE ? FIX_MOVED : FIX_LATER);
 	trial->untreated = call_types[call].name;
 	trial->why = obstacle;
 	return 0;
@@ -198,9 +204,9 @@ static int find_pairs(struct trial *trial, struct db *db)
 
 		if (obstacle)
 			step = trial_refuse(trial, "%s", obstacle);
-		else if (add_place(trial, db, sqlite3_column_int64(q, 0), db_text(q, 1),
+		else if (trial_add_place(trial, db, sqlite3_column_int64(q, 0), db_text(q, 1),
 				 FIX_LATER) ||
-			add_place(trial, db, sqlite3_column_int64(q, 2), db_text(q, 3),
+			trial_add_place(trial, db, sqlite3_column_int64(q, 2), db_text(q, 3),
 				FIX_EARLIER))
 			step = -1;
 		else
@@ -335,6 +341,11 @@ int trial_find_calls(struct trial *trial, struct db *db)
 		return find_pairs(trial, db);
 	if (treatment->treatment == FIX_REMEMBER)
 		return find_images(trial, db);
+	if (treatment->treatment == FIX_MOVE) {
+		if (find_at_lines(trial, db, treatment))
+			return -1;
+		return trial->refusal ? 0 : trial_find_apart(trial, db);
+	}
 	if (treatment->family == FAMILY_other)
 		return 0;
 	if (treatment->treatment == FIX_LEAVE_OUT && check_needed(trial, db))

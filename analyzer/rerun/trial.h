@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The trial of a finding's fix: which calls are made how, what forbids it, and what it saved.
- * trial.c reads the finding and says what came of it, treatable.c finds its calls, judge.c judges a
- * run in which the fix was applied.
+ * trial.c reads the finding and says what came of it, treatable.c finds its calls, movable.c those
+ * that are apart from them, judge.c judges a run in which the fix was applied.
  */
 #ifndef CUFENCE_TRIAL_H
 #define CUFENCE_TRIAL_H
@@ -13,7 +13,8 @@
 /* The treated calls keep nothing in order any more: a run has to show that nothing needs it. */
 #define TREATMENT_UNORDERS(treatment) \
 	((treatment) == FIX_LEAVE_OUT || (treatment) == FIX_PUT_OFF || (treatment) == FIX_ONCE || \
-		(treatment) == FIX_REMEMBER || (treatment) == FIX_STAGE)
+		(treatment) == FIX_REMEMBER || (treatment) == FIX_STAGE || \
+		(treatment) == FIX_MOVE)
 
 /* What came of it; trial_results[] has the names of table trial. */
 enum trial_result { TRIAL_TRIED, TRIAL_REFUSED, TRIAL_NOT_APPLIED, TRIAL_OUTPUT, TRIAL_RESULTS };
@@ -60,6 +61,16 @@ int trial_refuse(struct trial *trial, const char *format, ...)
 
 /* treatable.c: lists the finding's calls, or refuses: 0, or -1 after a message. */
 int trial_find_calls(struct trial *trial, struct db *db);
+
+/* Adds calls of that function at a site, or refuses: 0, or -1 after a message. */
+int trial_add_place(struct trial *trial, struct db *db, int64_t site, const char *name,
+	enum fix_side side);
+
+/*
+ * movable.c: the places have calls that are to be moved.  Adds those that are apart from them, or
+ * refuses: 0, or -1 after a message.
+ */
+int trial_find_apart(struct trial *trial, struct db *db);
 
 /* 1: findings of the rule can be treated, though they save no time. */
 int trial_adds_order(const char *rule);
