@@ -285,19 +285,25 @@ static void note_place(const struct fixed_call *call)
 	}
 }
 
-int fix_after(const struct fixed_call *call, int result)
+int fix_again(const struct fixed_call *call, int result)
 {
 	if (!fix.plan)
 		return 0;
-	moved_after(call);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && freed_release()) {
 		free_for_room();
 		return 1;
 	}
-	if (result == CUDA_ERROR_NOT_READY && left_out && call->kind == KIND_EVENT_ELAPSED)
-		return wait_now(call);
+	return result == CUDA_ERROR_NOT_READY && left_out && call->kind == KIND_EVENT_ELAPSED &&
+		wait_now(call);
+}
+
+void fix_after(const struct fixed_call *call, int result)
+{
+	if (!fix.plan)
+		return;
+	moved_after(call);
 	if (result)
-		return 0;
+		return;
 	if (fix.is_timed)
 		note_end();
 	if (kind_waits(call->kind) == WAITS_CONTEXT)
@@ -309,7 +315,6 @@ int fix_after(const struct fixed_call *call, int result)
 	if (kind_family(call->kind) == FAMILY_limit)
 		limits_note(call);
 	note_place(call);
-	return 0;
 }
 
 /* --- start and end --- */

@@ -140,8 +140,10 @@ void fix_turn_off(struct fix_finding *finding, enum fix_surprise why, enum call_
 
 /* Called before the real call.  Returns 1 if the call has succeeded without it. */
 int fix_before(struct fixed_call *call);
-/* Called after it.  Returns 1 if it is to be made again. */
-int fix_after(const struct fixed_call *call, int result);
+/* Called after it.  Returns 1 if it is to be made once more. */
+int fix_again(const struct fixed_call *call, int result);
+/* Called after that. */
+void fix_after(const struct fixed_call *call, int result);
 /* wrappers.c: returns the wrapper of a real function, and stores the latter. */
 void *fix_wrapper(enum call_id call, int variant, void *real);
 

@@ -34,8 +34,9 @@
 		fields if (fix_before(&call)) return CUDA_SUCCESS; \
 	} \
 	result = make; \
-	if (fix_after(&call, (int)result)) \
-		result = make;
+	if (fix_again(&call, (int)result)) \
+		result = make; \
+	fix_after(&call, (int)result);
 /* clang-format on */
 #include "between.h"
 

@@ -13,6 +13,7 @@
 #include "analyze.h"
 #include "call_place.h"
 #include "calls.h"
+#include "fix_file.h"
 #include "hazards.h"
 #include "order_loss.h"
 #include "print.h"
@@ -73,12 +74,12 @@ static int add_treated(const struct fix_plan *plan, sqlite3_stmt *add, sqlite3_s
 		if (place->place.place != where || place->treatment == FIX_FENCE ||
 			strcmp(call_types[place->place.call].name, name))
 			continue;
-		rc = db_run(add, "iiii", site, type, (int64_t)place->treatment,
-			(int64_t)place->side);
+		rc = db_run(add, "iiss", site, type, fix_treatment_names[place->treatment],
+			fix_side_name((enum fix_treatment)place->treatment, place->side));
 		count += place->side != FIX_APART;
 	}
 	if (!rc && !count && is_remembered(plan, name)) {
-		rc = db_run(add, "iiii", site, type, (int64_t)FIX_REMEMBER, (int64_t)0);
+		rc = db_run(add, "iiss", site, type, fix_treatment_names[FIX_REMEMBER], "");
 		count++;
 	}
 	return rc ? -1 : count;
@@ -108,52 +109,38 @@ static int list_treated(const struct fix_plan *plan, struct db *run)
 
 static const char begin_sql[] =
 	"CREATE TEMP TABLE treated (site INTEGER NOT NULL, type INTEGER NOT NULL,"
-	" treatment INTEGER NOT NULL, side INTEGER NOT NULL);"
+	" treatment TEXT NOT NULL, side TEXT NOT NULL);"
 	"CREATE TEMP TABLE known AS SELECT rule, call, other_call FROM main.hazard";
 
-/* A call that failed has no effect; ?1: uploads, ?2: work in another stream, ?3: moved calls. */
-static const char *const change_sql[] = {
+/* A call that failed has no effect. */
+static const char change_sql[] =
 	"UPDATE call SET result = 1 WHERE (site, type) IN"
-	" (SELECT site, type FROM temp.treated WHERE treatment NOT IN (?1, ?2))"
-	" AND ?3 NOT NULL",
+	" (SELECT site, type FROM temp.treated WHERE treatment NOT IN ('stage', 'move'));"
 	"UPDATE call SET src_memory = 'pinned' WHERE src_memory = 'pageable' AND (site, type) IN"
-	" (SELECT site, type FROM temp.treated WHERE treatment = ?1) AND ?2 + ?3 NOT NULL",
+	" (SELECT site, type FROM temp.treated WHERE treatment = 'stage');"
+	"CREATE TEMP TABLE moved AS SELECT c.id, c.stream, s.context FROM call c"
+	" JOIN stream s ON s.id = c.stream AND s.kind = 'legacy' WHERE (c.site, c.type) IN"
+	"  (SELECT site, type FROM temp.treated WHERE side = 'moved');"
 	"INSERT INTO stream (process, context, handle, kind) SELECT process, context, 0, 'moved'"
-	" FROM stream WHERE kind = 'legacy' AND id IN (SELECT c.stream FROM call c JOIN"
-	"  temp.treated d ON d.site = c.site AND d.type = c.type"
-	"  WHERE d.treatment = ?2 AND d.side = ?3) AND ?1 NOT NULL",
-	"UPDATE call SET stream = m.id FROM stream s JOIN stream m ON m.kind = 'moved'"
-	"  AND m.context = s.context WHERE call.stream = s.id AND s.kind = 'legacy'"
-	" AND (call.site, call.type) IN (SELECT site, type FROM temp.treated"
-	"  WHERE treatment = ?2 AND side = ?3) AND ?1 NOT NULL",
-};
-
-static int change_calls(struct db *run)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < sizeof(change_sql) / sizeof(*change_sql) && !rc; i++) {
-		sqlite3_stmt *q = db_prepare(run, change_sql[i]);
-
-		rc = q ? db_run(q, "iii", (int64_t)FIX_STAGE, (int64_t)FIX_MOVE, (int64_t)FIX_MOVED)
-		       : -1;
-		sqlite3_finalize(q);
-	}
-	return rc;
-}
+	" FROM stream WHERE kind = 'legacy' AND context IN (SELECT context FROM temp.moved);"
+	"UPDATE call SET stream = s.id FROM temp.moved m JOIN stream s ON s.context = m.context"
+	" AND s.kind = 'moved' WHERE call.id = m.id";
 
 /*
- * If work is moved, fix/moved.c keeps what is in other streams and not apart in order of
- * submission.  All else has only the order that is found, even if a conflict is only possible.
+ * If work is moved, fix/moved.c keeps what one thread submits to streams in order of submission,
+ * but for what is apart.  All else has only the order that is found, even if a conflict is only
+ * possible.
  */
 static const char new_sql[] =
-	"WITH loose AS (SELECT c.id FROM call c LEFT JOIN stream s ON s.id = c.stream"
-	"  WHERE s.kind IS 'legacy' OR (c.site, c.type) IN"
-	"   (SELECT site, type FROM temp.treated WHERE treatment = ?1 AND side = ?2)),"
-	" moves AS (SELECT EXISTS (SELECT 1 FROM stream WHERE kind = 'moved') AS yes)"
-	"SELECT h.call, h.other_call, h.evidence = 'guard' FROM hazard h, moves"
-	" WHERE (h.evidence = 'guard' OR (CASE WHEN moves.yes"
-	"  THEN h.call IN (SELECT id FROM loose) OR h.other_call IN (SELECT id FROM loose)"
+	"WITH kept AS (SELECT c.id, c.thread FROM call c JOIN stream s ON s.id = c.stream"
+	"  JOIN call_type t ON t.id = c.type JOIN call_kind k ON k.name = t.kind"
+	"  WHERE k.work AND s.kind NOT IN ('legacy', 'unknown') AND (c.site, c.type) NOT IN"
+	"   (SELECT site, type FROM temp.treated WHERE side = 'apart'))"
+	"SELECT h.call, h.other_call, h.evidence = 'guard', EXISTS (SELECT 1 FROM temp.moved, kept a"
+	"  JOIN kept b WHERE a.id = h.call AND b.id = h.other_call) FROM hazard h WHERE"
+	" (h.evidence = 'guard' OR (CASE WHEN EXISTS (SELECT 1 FROM temp.moved)"
+	"  THEN NOT EXISTS (SELECT 1 FROM kept a JOIN kept b ON a.thread = b.thread"
+	"   WHERE a.id = h.call AND b.id = h.other_call)"
 	"  ELSE h.confidence <> 'possible' END))"
 	" AND (h.rule, h.call, h.other_call) NOT IN"
 	" (SELECT rule, call, other_call FROM temp.known)"
@@ -161,7 +148,7 @@ static const char new_sql[] =
 
 /* Where work is moved, an order that is not known is no order. */
 static const char unknown_sql[] =
-	"SELECT reason FROM loss WHERE EXISTS (SELECT 1 FROM stream WHERE kind = 'moved')"
+	"SELECT reason FROM loss WHERE EXISTS (SELECT 1 FROM temp.moved)"
 	" AND reason IN ('" ORDER_LOSS "', '" HAZARD_LOSS "', '" HAZARD_FORGOTTEN "') LIMIT 1";
 
 static int check_known(struct trial *trial, struct db *run)
@@ -178,10 +165,13 @@ static int check_known(struct trial *trial, struct db *run)
 static int say_pair(struct words *words, sqlite3_stmt *q, FILE *out)
 {
 	int64_t later = sqlite3_column_int64(q, 0), earlier = sqlite3_column_int64(q, 1);
-	int is_host = sqlite3_column_int(q, 2), rc;
+	int is_host = sqlite3_column_int(q, 2), by_threads = sqlite3_column_int(q, 3), rc;
 
-	fputs("nothing else orders ", out);
-	rc = words_operation(words, earlier, out) || fputs(" before ", out) < 0;
+	fputs(by_threads ? "an event may come too late between two threads' "
+			 : "nothing else orders ",
+		out);
+	rc = words_operation(words, earlier, out) ||
+		fputs(by_threads ? " and " : " before ", out) < 0;
 	if (is_host)
 		fputs("the program's own access", out);
 	else
@@ -189,9 +179,13 @@ static int say_pair(struct words *words, sqlite3_stmt *q, FILE *out)
 	return rc || words_place(words, later, out) ? -1 : 0;
 }
 
+/* The program has these calls in the legacy stream. */
+static const char restore_sql[] =
+	"UPDATE call SET stream = m.stream FROM temp.moved m WHERE call.id = m.id";
+
 static int refuse_pair(struct trial *trial, struct db *run, sqlite3_stmt *q)
 {
-	struct words *words = words_open(run);
+	struct words *words = db_exec(run, restore_sql) ? NULL : words_open(run);
 	char *text = NULL;
 	size_t size;
 	FILE *out = words ? open_memstream(&text, &size) : NULL;
@@ -218,7 +212,7 @@ int trial_judge(struct trial *trial, const struct fix_plan *plan, struct db *run
 	if (trial->refusal)
 		return 0;
 	count = db_exec(run, begin_sql) ? -1 : list_treated(plan, run);
-	if (count < 0 || change_calls(run) || analyze(run))
+	if (count < 0 || db_exec(run, change_sql) || analyze(run))
 		return -1;
 	if (!count) {
 		trial->result = TRIAL_NOT_APPLIED;
@@ -227,7 +221,7 @@ int trial_judge(struct trial *trial, const struct fix_plan *plan, struct db *run
 	if (check_known(trial, run) || trial->refusal)
 		return trial->refusal ? 0 : -1;
 	q = db_prepare(run, new_sql);
-	step = q && !db_bind(q, "ii", (int64_t)FIX_MOVE, (int64_t)FIX_APART) ? db_step(q) : -1;
+	step = q ? db_step(q) : -1;
 	if (step > 0)
 		step = refuse_pair(trial, run, q);
 	sqlite3_finalize(q);

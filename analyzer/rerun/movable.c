@@ -36,6 +36,11 @@ static const char unfollowed_sql[] =
 	" WHEN (SELECT count(DISTINCT c.context) FROM call c JOIN call_type t ON t.id = c.type"
 	"  JOIN call_kind k ON k.name = t.kind WHERE k.work) > 1"
 	"  THEN 'the work is of several contexts, each with a legacy stream of its own'"
+	" WHEN EXISTS (SELECT 1 FROM context WHERE green) OR EXISTS (SELECT 1 FROM call c"
+	"  JOIN call_type t ON t.id = c.type JOIN call_kind k ON k.name = t.kind"
+	"  LEFT JOIN stream s ON s.id = c.stream"
+	"  WHERE NOT t.runtime AND k.work AND coalesce(s.kind, 'unknown') = 'unknown')"
+	"  THEN 'work is in a stream of which it is not known what it waits for'"
 	" ELSE (SELECT t.name || ' is called: its order with other work is not followed here'"
 	"  FROM call_type t JOIN call_kind k ON k.name = t.kind"
 	"  WHERE NOT t.runtime AND (k.silent OR k.outside OR k.tells_host OR k.shares"
@@ -57,9 +62,14 @@ static int check_followed(struct trial *trial, struct db *db)
 
 /* --- all work --- */
 
+/* The calls of a thread that are to be moved. */
+struct mover {
+	int64_t thread, first, last;
+};
+
 /* Calls of one function, at one site, whose accesses are the same. */
 struct work {
-	int64_t call, site, type;
+	int64_t call, site, type, thread;
 	const char *name;
 	uint64_t accesses; /* number of their list */
 };
@@ -76,6 +86,10 @@ struct move {
 	struct access_reader *reader;
 	struct works moved, others; /* others: in other streams than the legacy one */
 	struct map bound;           /* places of which a call may use memory of moved work */
+	struct mover *mover;
+	size_t movers;
+	struct work *left; /* what stays in the legacy stream */
+	size_t left_count;
 };
 
 static uint64_t place_of(int64_t site, int64_t type)
@@ -126,8 +140,20 @@ static int is_moved(const struct trial *trial, const struct work *work)
 	return 0;
 }
 
+static void note_mover(struct move *move, const struct work *work)
+{
+	size_t i = 0;
+
+	while (i < move->movers && move->mover[i].thread != work->thread)
+		i++;
+	if (i == move->movers)
+		*array_push(move->mover, move->movers) =
+			(struct mover){ work->thread, work->call, work->call };
+	move->mover[i].last = work->call;
+}
+
 static const char work_sql[] =
-	"SELECT c.id, coalesce(c.site, 0), t.id, t.name, s.kind = 'legacy' FROM call c"
+	"SELECT c.id, coalesce(c.site, 0), t.id, c.thread, t.name, s.kind = 'legacy' FROM call c"
 	" JOIN call_type t ON t.id = c.type JOIN call_kind k ON k.name = t.kind"
 	" LEFT JOIN stream s ON s.id = c.stream"
 	" WHERE NOT t.runtime AND k.work AND coalesce(c.result, 0) = 0 ORDER BY c.id";
@@ -135,7 +161,7 @@ static const char work_sql[] =
 static int read_work(struct move *move, sqlite3_stmt *q)
 {
 	struct work work = { sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1),
-		sqlite3_column_int64(q, 2), db_text(q, 3), 0 };
+		sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3), db_text(q, 4), 0 };
 	const struct accesses *accesses = access_read(move->reader, work.call);
 	enum call_id call = call_named(work.name);
 
@@ -146,10 +172,35 @@ static int read_work(struct move *move, sqlite3_stmt *q)
 			" may use other memory than is known, and may need its order", 0);
 	work.accesses = accesses->number;
 	work.name = call == CALL_COUNT ? "" : call_types[call].name;
-	if (!sqlite3_column_int(q, 4))
+	if (!sqlite3_column_int(q, 5)) {
 		add_work(&move->others, &work);
-	else if (is_moved(move->trial, &work))
+	} else if (is_moved(move->trial, &work)) {
 		add_work(&move->moved, &work);
+		note_mover(move, &work);
+	} else {
+		*array_push(move->left, move->left_count) = work;
+	}
+	return 0;
+}
+
+/*
+ * Two threads that submit at once have their work in some order in one stream.  In two of them an
+ * event that is recorded meanwhile may order neither before the other.
+ */
+static int check_threads(struct move *move)
+{
+	for (size_t i = 0; i < move->left_count; i++)
+		for (size_t k = 0; k < move->movers; k++) {
+			const struct work *left = &move->left[i];
+			const struct mover *mover = &move->mover[k];
+
+			if (mover->thread != left->thread && mover->first < left->call &&
+				left->call < mover->last)
+				return refuse_operation(move->trial, move->db, left->call,
+					" stays in the legacy default stream, and another thread's "
+					"work is moved at that time: ",
+					mover->last);
+		}
 	return 0;
 }
 
@@ -259,10 +310,14 @@ int trial_find_apart(struct trial *trial, struct db *db)
 	if (!rc && !trial->refusal)
 		rc = find_bound(&move) || check_pairs(&move);
 	if (!rc && !trial->refusal)
+		rc = check_threads(&move);
+	if (!rc && !trial->refusal)
 		rc = add_apart(&move);
 	access_close(move.reader);
 	release(&move.moved);
 	release(&move.others);
 	map_release(&move.bound);
+	free(move.mover);
+	free(move.left);
 	return rc ? -1 : 0;
 }

@@ -6,7 +6,7 @@
 cufence=$build/bin/cufence
 apps=$build/testapps
 fixes=$build/tests/helpers/fixes
-needs "$cufence" "$build/lib/libcufence-fix.so" "$build/sim/libcuda.so.1" "$apps/free_in_loop" "$fixes"
+needs "$cufence" "$build/lib/libcufence-fix.so" "$build/sim/libcuda.so.1" "$apps/free_in_loop" "$fixes" "$build/tests/helpers/moved"
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$tmp" || exit 1
 export SIM_TIME=$tmp/time
@@ -36,7 +36,7 @@ fixed() { # NAME CMD...: the same; what is said is in NAME.log
 
 # Each treatment.  A program that has its runtime within it has other frames.
 for app in free_in_loop free_in_loop_simstatic free_array_in_loop free_host_in_loop repeated_sync sync_between_streams \
-	stack_limit_in_loop pool_trim module_unload_in_loop pageable_async_upload lazy_query_serializes; do
+	stack_limit_in_loop pool_trim module_unload_in_loop pageable_async_upload lazy_query_serializes custom_streams; do
 	[ -x "$apps/$app" ] || continue
 	keep "$app" "" "$apps/$app"
 	has "$app: kept" "^kept in '$app.fixes': #1; to run with it: cufence fix $app.fixes -- " "$(cat "$app.tried")"
@@ -57,6 +57,17 @@ fixed device_copy_race "$apps/device_copy_race" >/dev/null
 has "a fence is applied" 'applied #1 fence 10 times$' "$(cat device_copy_race.log)"
 same "its two sides are in the file" "1 1" \
 	"$(grep -c '^call .* earlier$' device_copy_race.fixes) $(grep -c '^call .* later$' device_copy_race.fixes)"
+
+# Work of the legacy stream that others use: from the middle on by calls that were never seen.
+moved=$build/tests/helpers/moved
+for kind in bound used; do
+	keep "$kind" legacy-stream-serialization "$moved" "$kind"
+	same "$kind: its output" "$(plain "$moved" "$kind")" "$(fixed "$kind" "$moved" "$kind")"
+	has "$kind: is moved" 'applied #1 move 2[0-9] times$' "$(cat "$kind.log")"
+	same "$kind: by other calls" "$(FIXES_SURPRISE=1 plain "$moved" "$kind")" "$(FIXES_SURPRISE=1 fixed "$kind" "$moved" "$kind")"
+done
+same "what is moved, and what is apart, is in the file" "2 2" \
+	"$(grep -c '^call .* moved$' bound.fixes) $(grep -c '^call .* apart$' bound.fixes)"
 
 # The library alone, without cufence.
 said=$(LD_LIBRARY_PATH=$build/sim LD_PRELOAD=$sanitizer$build/lib/libcufence-fix.so CUFENCE_FIX=free_in_loop.fixes \

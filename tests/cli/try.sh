@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 apps=$build/testapps
-needs "$cufence" "$build/lib/libcufence-try.so" "$build/sim/libcuda.so.1" "$apps/free_in_loop" "$build/tests/helpers/fixes"
+needs "$cufence" "$build/lib/libcufence-try.so" "$build/sim/libcuda.so.1" "$apps/free_in_loop" "$build/tests/helpers/fixes" "$build/tests/helpers/moved"
 cd "$tmp" || exit 1
 
 record() { # NAME [DATABASE]
@@ -26,7 +26,8 @@ trial() { # DATABASE COLUMN
 
 # A treatment, and the app that shows it with what its twin saves.
 for app in repeated_sync repeated_stream_waits sync_per_kernel sync_between_streams free_in_loop free_array_in_loop \
-	free_host_in_loop stack_limit_in_loop pool_trim module_unload_in_loop pageable_async_upload; do
+	free_host_in_loop stack_limit_in_loop pool_trim module_unload_in_loop pageable_async_upload legacy_between_streams \
+	custom_streams; do
 	record "$app"
 	record "${app}_fixed"
 	said=$(try "$app" --repeat 1 "$app.db" 1)
@@ -119,6 +120,35 @@ said=$(try stream_sync_for_event stream_sync_for_event.db 1)
 has "work of another stream" "refused: nothing else orders kernel 'fill' on stream 2 before kernel 'touch' on stream 1 \
 \\(stream_sync_for_event.cu:[0-9]*\\)\$" "$said"
 same "... is not run with the fix" "refused|0" "$(sqlite3 stream_sync_for_event.db "SELECT result, runs FROM trial")"
+
+# Work of the legacy stream: what else it orders is kept, or named.
+program=$build/tests/helpers/moved
+moved() { # KIND
+	"$cufence" run --sim --quiet -o moved.db -- "$program" "$1" >/dev/null
+	timeout 60 "$cufence" try --repeat 1 moved.db "$(sqlite3 moved.db "SELECT id FROM finding
+		WHERE rule = 'legacy-stream-serialization'")" -- "$program" "$1" 2>&1
+}
+refused='^#1 legacy-stream-serialization: refused:'
+has "work that uses the same memory now and then" '^#1 legacy-stream-serialization: tried: saved 2[0-9] ms' "$(moved bound)"
+has "other uses of the legacy stream" 'tried: saved [12][0-9] ms .*; not treated: cuMemsetD8_v2$' "$(moved used)"
+has "two blocking streams in order by it" "$refused nothing else orders kernel 'touch' on stream [0-9]* before kernel \
+'accumulate' on stream [0-9]* \\(moved.cu:[0-9]*\\)\$" "$(moved through)"
+has "the host in order by it" "$refused nothing else orders a copy of 16 KiB to the host on stream [0-9]* before the \
+program's own access" "$(moved host)"
+has "two threads" "$refused an event may come too late between two threads' kernel 'touch' on the legacy default stream \
+and kernel 'touch' on stream [0-9]* " "$(moved thread)"
+has "... in the legacy stream" "$refused a memset of 16 KiB on the legacy default stream .* stays in the legacy default \
+stream, and another thread's work is moved at that time: " "$(moved left)"
+has "a host function" "$refused cuLaunchHostFunc is called: " "$(moved function)"
+record legacy_event_record
+has "what is no work" "$refused only launches, asynchronous copies and memsets are moved to another stream \\(cuEventRecord\\)\$" \
+	"$(try legacy_event_record legacy_event_record.db 1)"
+record legacy_clear_per_thread
+has "a pair that shares memory" "$refused a memset of 64 KiB on the legacy default stream .* needs its order at other times, \
+as it uses memory of kernel 'accumulate' on the per-thread default stream" "$(try legacy_clear_per_thread legacy_clear_per_thread.db 1)"
+record threads_in_default_stream
+has "two threads of one stream" "$refused kernel 'touch' on the legacy default stream .* would be in one other stream together with " \
+	"$(try threads_in_default_stream threads_in_default_stream.db 1)"
 
 # What a free keeps in order.
 record free_orders

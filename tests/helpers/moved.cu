@@ -6,7 +6,8 @@
  * bound    work of a blocking stream uses the same memory now and then; where FIXES_SURPRISE is set
  *          it is submitted by other calls from the middle on
  * used     other uses of the legacy stream: events, copies, memsets, waits
- * threads  two threads submit to it, and hand over to each other
+ * thread   the work that uses the same memory is another thread's
+ * left     another thread uses the legacy stream by a call that is not moved
  * through  two blocking streams share memory, with only the legacy work in between
  * host     the host waits for a stream that comes after the legacy work, and so after another one
  * function a host function runs in one of the streams
@@ -36,7 +37,7 @@ static NOINLINE void move_particles()
 {
 	cufence::touch<<<2, 256>>>(2 * MILLISECOND, run.particles, SIZE);
 	CHECK(cudaGetLastError());
-	CHECK(cudaMemsetAsync(run.particles, ++run.moves, SIZE * sizeof(float), 0));
+	CHECK(cudaMemsetAsync(run.particles, ++run.moves, SIZE * sizeof(float) / 2, 0));
 }
 
 static inline __attribute__((always_inline)) void keep(cudaStream_t stream)
@@ -94,7 +95,10 @@ static void use_legacy(int round)
 		print_particles("copied");
 		break;
 	case 3:
-		CHECK(cudaMemsetAsync(run.particles, 0, SIZE * sizeof(float) / 2, 0));
+		/* It comes long after what is moved next would. */
+		for (int i = 0; i < 3; i++)
+			advance(1);
+		CHECK(cudaMemset(run.particles, round, SIZE * sizeof(float)));
 		break;
 	case 4:
 		CHECK(cudaMemcpyAsync(run.host, run.particles, SIZE * sizeof(float),
@@ -107,19 +111,24 @@ static void use_legacy(int round)
 	}
 }
 
-static void *move_in_thread(void *unused)
+static void *keep_in_thread(void *unused)
 {
-	move_particles();
+	keep_particles(run.stream[1]);
 	return NULL;
 }
 
-static void hand_over()
+static void *set_in_thread(void *unused)
+{
+	CHECK(cudaMemset(run.particles, 0, SIZE * sizeof(float)));
+	return NULL;
+}
+
+static void hand_over(void *(*function)(void *))
 {
 	pthread_t thread;
 
-	pthread_create(&thread, NULL, move_in_thread, NULL);
+	pthread_create(&thread, NULL, function, NULL);
 	pthread_join(thread, NULL);
-	keep_particles(run.stream[1]);
 }
 
 static void share()
@@ -168,8 +177,10 @@ int main(int argc, char **argv)
 			use_bound(round, is_surprise);
 		else if (!strcmp(kind, "used"))
 			use_legacy(round);
-		else if (!strcmp(kind, "threads") && round % 4 == 3)
-			hand_over();
+		else if (!strcmp(kind, "thread") && round % 4 == 3)
+			hand_over(keep_in_thread);
+		else if (!strcmp(kind, "left") && round % 4 == 3)
+			hand_over(set_in_thread);
 		else if (!strcmp(kind, "through"))
 			share();
 		else if (!strcmp(kind, "host"))

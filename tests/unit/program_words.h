@@ -85,6 +85,7 @@ static inline int64_t program_stream(struct program *p, const char *text)
 	const char *kind = *text == 'L' ? "legacy"
 		: *text == 'b'          ? "blocking"
 		: *text == 'n'          ? "non-blocking"
+		: *text == 'M'          ? "moved"
 					: "per-thread";
 	int64_t id = program_known(p, text);
 

@@ -84,6 +84,25 @@ static void places_are_sorted_and_there_once(void **state)
 		assert_int_not_equal(file.plan.places[i].finding, 1);
 }
 
+static void a_treatment_has_its_own_sides(void **state)
+{
+	unsigned line;
+
+	assert_null(
+		read_text(FIX_FILE_HEAD "\nfix 1 move\ncall cuLaunchKernel moved\nat - 1 a\n"
+					"call cuLaunchKernel apart\nat - 2 a\n",
+			&line));
+	assert_int_equal(file.plan.count, 2);
+	assert_int_equal(file.plan.places[0].side + file.plan.places[1].side,
+		FIX_MOVED + FIX_APART);
+	assert_non_null(
+		read_text(FIX_FILE_HEAD "\nfix 1 move\ncall cuLaunchKernel later\n", &line));
+	assert_int_equal(line, 3);
+	assert_non_null(read_text(FIX_FILE_HEAD "\nfix 1 move\ncall cuLaunchKernel\n", &line));
+	assert_non_null(
+		read_text(FIX_FILE_HEAD "\nfix 1 put-off\ncall cuMemFree_v2 apart\n", &line));
+}
+
 /* Every text that is cut somewhere, or has another byte, is read or refused with a line. */
 static void any_text_is_read_or_refused(void **state)
 {
@@ -128,6 +147,7 @@ int main(void)
 		cmocka_unit_test(a_call_has_the_place_of_its_frames),
 		cmocka_unit_test(a_module_knows_the_findings_with_frames_in_it),
 		cmocka_unit_test(places_are_sorted_and_there_once),
+		cmocka_unit_test(a_treatment_has_its_own_sides),
 		cmocka_unit_test(any_text_is_read_or_refused),
 		cmocka_unit_test(too_much_is_refused),
 	};
