@@ -248,9 +248,10 @@ static int is_made(struct fixed_call *call)
 			moved_after(call);
 		return 0;
 	}
-	if (!is_work)
-		moved_before(call);
-	return 1;
+	if (is_work || !moved_before(call))
+		return 1;
+	left_out = 1;
+	return 0;
 }
 
 int fix_before(struct fixed_call *call)

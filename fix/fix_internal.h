@@ -24,7 +24,7 @@ enum moved_role {
 	MOVED_NOTHING,
 	MOVED_MOVES,   /* it is made in the library's stream */
 	MOVED_TOUCHES, /* the legacy stream comes after what was moved */
-	MOVED_WAITS,   /* the host does */
+	MOVED_WAITS,   /* the host does, and may need no more */
 	MOVED_FENCES,  /* its stream does, and what is moved later comes after it */
 };
 
@@ -218,8 +218,9 @@ int fences_record(const struct fix_place *place, const struct fixed_call *call);
 int fences_wait(const struct fix_place *place, const struct fixed_call *call);
 void fences_forget(void);
 
-/* Around every call that is made: before it, which may change it, and after it, failed or not. */
-void moved_before(struct fixed_call *call);
+/* Around every call that is made: before it, which may change it, and after it, failed or not.
+ * Returns 1 if the call has succeeded without it. */
+int moved_before(struct fixed_call *call);
 void moved_after(const struct fixed_call *call);
 void moved_context_ends(void); /* or another user of it does: what was moved is waited for */
 void moved_forget(void);

@@ -95,12 +95,20 @@ static CUresult put_after(CUstream later, CUstream earlier)
 	return result;
 }
 
+static CUresult wait_for(CUstream stream)
+{
+	CUresult result;
+
+	fix.recorder->own_begin();
+	result = fix.driver.stream_synchronize(stream);
+	fix.recorder->own_end();
+	return result;
+}
+
 /* Where an event cannot do it, the host waits for what was moved, and nothing more is. */
 static void give_up(CUstream stream, const struct fixed_call *call, CUresult result)
 {
-	fix.recorder->own_begin();
-	fix.driver.stream_synchronize(stream);
-	fix.recorder->own_end();
+	wait_for(stream);
 	fix_turn_off(fix_finding_moving(), FIX_SURPRISE_OWN_CALL, call->id, (int)result);
 }
 
@@ -117,10 +125,10 @@ static int submits(enum call_kind kind)
 		kind_family(kind) == FAMILY_stream_free;
 }
 
-static int is_movable(const struct fixed_call *call)
+static int is_treated(const struct fixed_call *call)
 {
-	return (call->stream_at || call->config_at) && !fix_finding_moving()->off &&
-		!fix.recorder->captures() && fix_has_side(call, FIX_MOVED);
+	return !fix_finding_moving()->off && !fix.recorder->captures() &&
+		fix_has_side(call, FIX_MOVED);
 }
 
 /* What a call of a captured stream does comes later. */
@@ -131,7 +139,7 @@ static enum moved_role role_of(const struct fixed_call *call)
 	if (!submits(call->kind) && !kind_has(call->kind, K_MARKER) &&
 		call->kind != KIND_STREAM_SYNC && call->kind != KIND_STREAM_QUERY)
 		return MOVED_NOTHING;
-	if (is_legacy(call) && is_movable(call))
+	if (is_legacy(call) && (call->stream_at || call->config_at) && is_treated(call))
 		return MOVED_MOVES;
 	if (is_legacy(call))
 		return call->kind == KIND_STREAM_SYNC ? MOVED_WAITS : MOVED_TOUCHES;
@@ -208,26 +216,40 @@ static int move(struct fixed_call *call)
 	return 1;
 }
 
-/* The legacy stream, or the host, comes after what was moved so far. */
-static void join(const struct fixed_call *call, int host)
+/* The legacy stream comes after what was moved so far. */
+static void join(const struct fixed_call *call)
 {
 	uint64_t made = moved.made;
 	CUcontext context;
 	CUstream stream = moved_stream(&context);
-	CUresult result = CUDA_SUCCESS;
+	CUresult result;
 
 	if (!stream || made == moved.joined)
 		return;
-	if (host || fix_context() != context) {
-		fix.recorder->own_begin();
-		result = fix.driver.stream_synchronize(stream);
-		fix.recorder->own_end();
-	} else {
-		result = put_after(CU_STREAM_LEGACY, stream);
-	}
+	result = fix_context() == context ? put_after(CU_STREAM_LEGACY, stream) : wait_for(stream);
 	if (result)
 		give_up(stream, call, result);
 	raise_to(&moved.joined, made);
+}
+
+/*
+ * The host waits for what was moved.  Returns 1 if it need not wait for the legacy stream, of which
+ * the stream has seen all else: that would be a wait for all blocking streams.
+ */
+static int wait_alone(const struct fixed_call *call)
+{
+	uint64_t made = moved.made, touched = moved.touched;
+	CUcontext context;
+	CUstream stream = moved_stream(&context);
+	CUresult result;
+
+	if (!stream || fix_context() != context)
+		return 0;
+	result = wait_for(stream);
+	if (result)
+		give_up(stream, call, result);
+	raise_to(&moved.joined, made);
+	return !result && touched == moved.seen && is_treated(call);
 }
 
 static void wait_for_moved(const struct fixed_call *call)
@@ -242,15 +264,16 @@ static void wait_for_moved(const struct fixed_call *call)
 		give_up(stream, call, result);
 }
 
-void moved_before(struct fixed_call *call)
+int moved_before(struct fixed_call *call)
 {
 	call->role = fix_finding_moving() ? role_of(call) : MOVED_NOTHING;
 	if (call->role == MOVED_MOVES && !move(call))
 		call->role = MOVED_TOUCHES;
-	if (call->role == MOVED_TOUCHES || call->role == MOVED_WAITS)
-		join(call, call->role == MOVED_WAITS);
+	if (call->role == MOVED_TOUCHES)
+		join(call);
 	if (call->role == MOVED_FENCES)
 		wait_for_moved(call);
+	return call->role == MOVED_WAITS && wait_alone(call);
 }
 
 /* --- after it --- */
@@ -291,9 +314,7 @@ void moved_context_ends(void)
 
 	if (!stream)
 		return;
-	fix.recorder->own_begin();
-	fix.driver.stream_synchronize(stream);
-	fix.recorder->own_end();
+	wait_for(stream);
 	moved_forget();
 }
 

@@ -396,6 +396,10 @@ static int join_target(struct order *order, const struct walk_call *call)
 	stream = order_need_stream(order, call);
 	if (!stream)
 		return call->stream ? -1 : 0;
+	/* A wait for both; what the legacy stream has not seen yet of other streams is not in it. */
+	if (stream->kind == STREAM_KIND_MOVED && stream->context->legacy &&
+		join_stream(order, call, stream->context->legacy, ORDER_WAIT))
+		return -1;
 	return scope == SCOPE_LEGACY ? join_context(order, call, stream->context, 1, ORDER_WAIT)
 				     : join_stream(order, call, stream, ORDER_WAIT);
 }

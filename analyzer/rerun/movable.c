@@ -261,6 +261,34 @@ static int add_apart(struct move *move)
 	return rc;
 }
 
+/*
+ * A wait for the legacy stream is one for all blocking streams.  It may be for the moved work only
+ * where the host can see nothing of theirs but by other calls.
+ */
+static const char waits_sql[] =
+	"SELECT DISTINCT c.site, t.name FROM call c JOIN call_type t ON t.id = c.type"
+	" JOIN stream s ON s.id = c.stream AND s.kind = 'legacy'"
+	" WHERE NOT t.runtime AND t.kind = 'stream_sync' AND c.site NOT NULL"
+	" AND NOT EXISTS (SELECT 1 FROM call_type u JOIN call_kind k ON k.name = u.kind"
+	"  WHERE k.polls AND u.id IN (SELECT type FROM call))"
+	" AND NOT EXISTS (SELECT 1 FROM call o JOIN stream b ON b.id = o.stream"
+	"  WHERE b.kind <> 'legacy' AND (o.dst_memory IN ('pinned', 'pageable', 'managed')"
+	"   OR o.src_memory IN ('pinned', 'managed') OR EXISTS (SELECT 1 FROM operand x"
+	"    JOIN allocation a ON a.id = x.allocation WHERE x.call = o.id"
+	"    AND a.memory IN ('pinned', 'registered', 'managed'))))";
+
+static int add_waits(struct move *move)
+{
+	sqlite3_stmt *q = db_prepare(move->db, waits_sql);
+	int step = q ? 0 : -1;
+
+	while (!step && !move->trial->refusal && (step = db_step(q)) > 0)
+		step = trial_add_place(move->trial, move->db, sqlite3_column_int64(q, 0),
+			db_text(q, 1), FIX_MOVED);
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
 /* What the finding says to be delayed by the moved calls, or to delay them. */
 static const char pairs_sql[] =
 	"SELECT p.call, o.id, o.site, o.type, coalesce(s.kind = 'legacy', 0) FROM finding_place p"
@@ -312,7 +340,7 @@ int trial_find_apart(struct trial *trial, struct db *db)
 	if (!rc && !trial->refusal)
 		rc = check_threads(&move);
 	if (!rc && !trial->refusal)
-		rc = add_apart(&move);
+		rc = add_apart(&move) || add_waits(&move);
 	access_close(move.reader);
 	release(&move.moved);
 	release(&move.others);

@@ -131,6 +131,8 @@ moved() { # KIND
 refused='^#1 legacy-stream-serialization: refused:'
 has "work that uses the same memory now and then" '^#1 legacy-stream-serialization: tried: saved 2[0-9] ms' "$(moved bound)"
 has "other uses of the legacy stream" 'tried: saved [12][0-9] ms .*; not treated: cuMemsetD8_v2$' "$(moved used)"
+has "a wait for the legacy stream" "tried: saved 4[0-9] ms " "$(moved waits)"
+has "... that the host needs for another stream" "tried: saved 4[0-9] ms " "$(moved result)"
 has "two blocking streams in order by it" "$refused nothing else orders kernel 'touch' on stream [0-9]* before kernel \
 'accumulate' on stream [0-9]* \\(moved.cu:[0-9]*\\)\$" "$(moved through)"
 has "the host in order by it" "$refused nothing else orders a copy of 16 KiB to the host on stream [0-9]* before the \

@@ -6,6 +6,8 @@
  * bound    work of a blocking stream uses the same memory now and then; where FIXES_SURPRISE is set
  *          it is submitted by other calls from the middle on
  * used     other uses of the legacy stream: events, copies, memsets, waits
+ * waits    the host waits for the legacy stream, and needs the legacy work only
+ * result   the same, and reads what another stream copied to it
  * thread   the work that uses the same memory is another thread's
  * left     another thread uses the legacy stream by a call that is not moved
  * through  two blocking streams share memory, with only the legacy work in between
@@ -148,6 +150,16 @@ static void read_early()
 	printf("read %.6e\n", checksum(run.host, SIZE));
 }
 
+static void read_result(int round)
+{
+	CHECK(cudaMemsetAsync(run.tile[1], round, SIZE * sizeof(float), run.stream[1]));
+	CHECK(cudaMemcpyAsync(run.host, run.tile[1], SIZE * sizeof(float), cudaMemcpyDeviceToHost,
+		run.stream[1]));
+	move_particles();
+	CHECK(cudaStreamSynchronize(0));
+	printf("result %.6e\n", checksum(run.host, SIZE));
+}
+
 static void do_nothing(void *unused)
 {
 }
@@ -177,6 +189,10 @@ int main(int argc, char **argv)
 			use_bound(round, is_surprise);
 		else if (!strcmp(kind, "used"))
 			use_legacy(round);
+		else if (!strcmp(kind, "waits"))
+			CHECK(cudaStreamSynchronize(0));
+		else if (!strcmp(kind, "result"))
+			read_result(round);
 		else if (!strcmp(kind, "thread") && round % 4 == 3)
 			hand_over(keep_in_thread);
 		else if (!strcmp(kind, "left") && round % 4 == 3)
