@@ -3,8 +3,9 @@
  * Internals of the fix.  wrappers.c is between the program and the driver; fix.c finds the plan's
  * calls among the program's and has them made otherwise: freed.c keeps what the program has freed,
  * limits.c sets limits and pools once, modules.c remembers code, staged.c copies through pinned
- * memory, fences.c orders streams, moved.c has work of the legacy stream in another one.  Below the recorder these are libcufence-try.so; with alone/,
- * which reaches the calls by itself, they are libcufence-fix.so.
+ * memory, fences.c orders streams, moved.c has work of the legacy stream in another one.  Below the
+ * recorder these are libcufence-try.so; with alone/, which reaches the calls by itself, they are
+ * libcufence-fix.so.
  *
  * No lock is held during a call of the driver's.
  */

@@ -6,9 +6,9 @@
  * The calls that the plan names (FIX_MOVED) are made there.  The program sees the order that the
  * legacy stream gave them, except with the calls that the plan says to be apart (FIX_APART):
  *
- * - Before anything else that the legacy stream orders, it waits for that stream, and the next moved
- *   call waits for the legacy stream, whose events come after the blocking streams' work as well.
- *   This costs nothing as long as a loop uses the legacy stream by moved calls only.
+ * - Before anything else that the legacy stream orders, it waits for that stream, and the next
+ *   moved call waits for the legacy stream, whose events come after the blocking streams' work as
+ *   well.  This costs nothing as long as a loop uses the legacy stream by moved calls only.
  * - Work of any other stream waits for the work moved before it, and work that is moved after it
  *   waits for it.  A call path that was never seen is treated so.
  *

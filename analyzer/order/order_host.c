@@ -396,7 +396,7 @@ static int join_target(struct order *order, const struct walk_call *call)
 	stream = order_need_stream(order, call);
 	if (!stream)
 		return call->stream ? -1 : 0;
-	/* A wait for both; what the legacy stream has not seen yet of other streams is not in it. */
+	/* It is for both, without what the legacy stream has not seen yet of other streams. */
 	if (stream->kind == STREAM_KIND_MOVED && stream->context->legacy &&
 		join_stream(order, call, stream->context->legacy, ORDER_WAIT))
 		return -1;

@@ -44,6 +44,7 @@ static const char unfollowed_sql[] =
 	" ELSE (SELECT t.name || ' is called: its order with other work is not followed here'"
 	"  FROM call_type t JOIN call_kind k ON k.name = t.kind"
 	"  WHERE NOT t.runtime AND (k.silent OR k.outside OR k.tells_host OR k.shares"
+	"  OR (k.family = 'copy' AND k.waits = 'nothing')"
 	"  OR (k.any_stream AND k.family <> 'context_end')"
 	"  OR k.family IN ('stream_allocation', 'stream_free', 'capture', 'graph_launch',"
 	"   'communicator', 'collective')) AND t.id IN (SELECT type FROM call)) END";
@@ -267,8 +268,9 @@ static int add_apart(struct move *move)
  */
 static const char waits_sql[] =
 	"SELECT DISTINCT c.site, t.name FROM call c JOIN call_type t ON t.id = c.type"
+	" JOIN call_kind w ON w.name = t.kind AND w.family = 'wait'"
 	" JOIN stream s ON s.id = c.stream AND s.kind = 'legacy'"
-	" WHERE NOT t.runtime AND t.kind = 'stream_sync' AND c.site NOT NULL"
+	" WHERE NOT t.runtime AND c.site NOT NULL"
 	" AND NOT EXISTS (SELECT 1 FROM call_type u JOIN call_kind k ON k.name = u.kind"
 	"  WHERE k.polls AND u.id IN (SELECT type FROM call))"
 	" AND NOT EXISTS (SELECT 1 FROM call o JOIN stream b ON b.id = o.stream"

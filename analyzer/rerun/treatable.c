@@ -48,7 +48,7 @@ static const char *call_obstacle(const struct treatment *treatment, enum call_id
 	int leaves_out = treatment->treatment == FIX_LEAVE_OUT;
 
 	if (treatment->treatment == FIX_MOVE)
-		return kind == KIND_LAUNCH || kind == KIND_COPY_ASYNC || kind == KIND_SET_ASYNC
+		return kind_has(kind, K_ACCESSES) && !kind_has(kind, K_DEFAULT_STREAM | K_UNTIMED)
 			? NULL
 			: "only launches, asynchronous copies and memsets are moved to another "
 			  "stream";

@@ -6,9 +6,9 @@
  *	[LABEL:] [!]VERB [NAME...] [OPTION...]
  *
  * ! marks a call that failed.  Verbs are in program_verbs.def.  Names, made as they are needed:
- * streams L legacy, b1 blocking, n1 non-blocking, p1 per-thread, M1 moved, with ' of the second device's
- * context, with '' of the third's; events e1, and f1, whose creation was not recorded; graphs g1,
- * their nodes by any name; executables x1; kernels by what they do:
+ * streams L legacy, b1 blocking, n1 non-blocking, p1 per-thread, M1 moved, with ' of the second
+ * device's context, with '' of the third's; events e1, and f1, whose creation was not recorded;
+ * graphs g1, their nodes by any name; executables x1; kernels by what they do:
  *
  *	store[~][!][*][/BYTES][:FROM][+...]	load, atomic; pointer: its code is not known,
  *						unknown: nor what it is given
