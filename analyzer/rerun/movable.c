@@ -27,7 +27,8 @@ enum { MOST_PAIRS = 4000000 };
 
 /* clang-format off */
 static const char unfollowed_sql[] =
-	"SELECT CASE WHEN (SELECT count(DISTINCT process) FROM call) > 1"
+	"SELECT CASE WHEN (SELECT count(DISTINCT c.process) FROM call c JOIN call_type t"
+	"  ON t.id = c.type JOIN call_kind k ON k.name = t.kind WHERE k.work) > 1"
 	"  THEN 'several processes use CUDA, and the plan is the same for all'"
 	" WHEN EXISTS (SELECT 1 FROM recording) OR EXISTS (SELECT 1 FROM loss WHERE reason IN ("
 #define LOSS(reason, effect, calls, work, numbers, found, text) LOSS_IF_##calls(reason)

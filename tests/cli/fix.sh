@@ -63,11 +63,13 @@ moved=$build/tests/helpers/moved
 for kind in bound used waits result; do
 	keep "$kind" legacy-stream-serialization "$moved" "$kind"
 	same "$kind: its output" "$(plain "$moved" "$kind")" "$(fixed "$kind" "$moved" "$kind")"
-	has "$kind: is moved" 'applied #1 move [24][0-9] times$' "$(cat "$kind.log")"
+	has "$kind: is moved" 'applied #1 move [37][0-9] times$' "$(cat "$kind.log")"
 	same "$kind: by other calls" "$(FIXES_SURPRISE=1 plain "$moved" "$kind")" "$(FIXES_SURPRISE=1 fixed "$kind" "$moved" "$kind")"
 done
-same "what is moved, and what is apart, is in the file" "6 2" \
+same "what is moved, and what is apart, is in the file" "7 2" \
 	"$(grep -c '^call .* moved$' bound.fixes) $(grep -c '^call .* apart$' bound.fixes)"
+
+same "... a launch with a configuration, too" 1 "$(grep -c '^call cuLaunchKernelEx moved$' bound.fixes)"
 
 # The library alone, without cufence.
 said=$(LD_LIBRARY_PATH=$build/sim LD_PRELOAD=$sanitizer$build/lib/libcufence-fix.so CUFENCE_FIX=free_in_loop.fixes \

@@ -37,7 +37,12 @@ static NOINLINE void advance(int i)
 /* The simulated device runs no kernels, but copies and memsets show in what order they came. */
 static NOINLINE void move_particles()
 {
-	cufence::touch<<<2, 256>>>(2 * MILLISECOND, run.particles, SIZE);
+	cudaLaunchConfig_t config = {};
+
+	config.gridDim = dim3(2);
+	config.blockDim = dim3(256);
+	CHECK(cudaLaunchKernelEx(&config, cufence::touch, MILLISECOND, run.particles, SIZE));
+	cufence::touch<<<2, 256>>>(MILLISECOND, run.particles, SIZE);
 	CHECK(cudaGetLastError());
 	CHECK(cudaMemsetAsync(run.particles, ++run.moves, SIZE * sizeof(float) / 2, 0));
 }
