@@ -78,6 +78,7 @@ static inline int fix_concerns(enum call_kind kind)
 	case FAMILY_context:
 	case FAMILY_context_end:
 	case FAMILY_module:
+	case FAMILY_capture:
 		return 1;
 	default:
 		return 0;

@@ -131,9 +131,14 @@ static int is_treated(const struct fixed_call *call)
 		fix_has_side(call, FIX_MOVED);
 }
 
-/* What a call of a captured stream does comes later. */
+/*
+ * While a stream is captured nothing is moved, and no event may come between: the host waits for
+ * what was moved before that.
+ */
 static enum moved_role role_of(const struct fixed_call *call)
 {
+	if (call->kind == KIND_CAPTURE_BEGIN)
+		return fix.recorder->captures() ? MOVED_NOTHING : MOVED_WAITS;
 	if (kind_has(call->kind, K_ANY_STREAM))
 		return MOVED_TOUCHES;
 	if (!submits(call->kind) && !kind_has(call->kind, K_MARKER) &&
@@ -296,6 +301,10 @@ void moved_after(const struct fixed_call *call)
 	case MOVED_MOVES:
 		moved.made++;
 		fix_finding_moving()->applied++;
+		break;
+	case MOVED_WAITS:
+		/* Work that is submitted meanwhile is waited for as the legacy stream does. */
+		moved.touched += call->kind == KIND_CAPTURE_BEGIN;
 		break;
 	case MOVED_TOUCHES:
 		moved.touched += !kind_has(call->kind, K_IDLE);

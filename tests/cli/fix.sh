@@ -60,7 +60,7 @@ same "its two sides are in the file" "1 1" \
 
 # Work of the legacy stream that others use: from the middle on by calls that were never seen.
 moved=$build/tests/helpers/moved
-for kind in bound used waits result; do
+for kind in bound graph used waits result; do
 	keep "$kind" legacy-stream-serialization "$moved" "$kind"
 	same "$kind: its output" "$(plain "$moved" "$kind")" "$(fixed "$kind" "$moved" "$kind")"
 	has "$kind: is moved" 'applied #1 move [37][0-9] times$' "$(cat "$kind.log")"

@@ -5,6 +5,7 @@
  *
  * bound    work of a blocking stream uses the same memory now and then; where FIXES_SURPRISE is set
  *          it is submitted by other calls from the middle on
+ * graph    nothing else; where FIXES_SURPRISE is set such work is captured from the middle on
  * used     other uses of the legacy stream: events, copies, memsets, waits
  * waits    the host waits for the legacy stream, and needs the legacy work only
  * result   the same, and reads what another stream copied to it
@@ -74,6 +75,18 @@ static void use_bound(int round, int is_surprise)
 		keep_elsewhere(run.stream[0]);
 	else
 		keep_particles(run.stream[0]);
+}
+
+static void keep_by_graph()
+{
+	cudaGraph_t graph;
+	cudaGraphExec_t exec;
+
+	CHECK(cudaStreamBeginCapture(run.stream[0], cudaStreamCaptureModeGlobal));
+	keep_elsewhere(run.stream[0]);
+	CHECK(cudaStreamEndCapture(run.stream[0], &graph));
+	CHECK(cudaGraphInstantiate(&exec, graph, 0));
+	CHECK(cudaGraphLaunch(exec, run.stream[0]));
 }
 
 /* A stream that does not wait for the legacy one, ordered with it by events. */
@@ -192,6 +205,8 @@ int main(int argc, char **argv)
 		advance(1);
 		if (!strcmp(kind, "bound"))
 			use_bound(round, is_surprise);
+		else if (!strcmp(kind, "graph") && is_surprise && round % 2)
+			keep_by_graph();
 		else if (!strcmp(kind, "used"))
 			use_legacy(round);
 		else if (!strcmp(kind, "waits"))
