@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random_work SEED: a loop of random work in the legacy default stream and four others, each step at a
- * call path of its own, with buffers that streams have for themselves, more or less.  What it prints
- * shows in what order copies and memsets came (tests/random_moves).
+ * random_work SEED: a loop of random work in the legacy default stream and four others, each step
+ * at a call path of its own, with buffers that streams have for themselves, more or less.  What it
+ * prints shows in what order copies and memsets came (tests/random_moves).
  */
 #include "app.h"
 
@@ -91,7 +91,8 @@ static unsigned pick_buffer(unsigned stream, unsigned own)
 
 static void choose()
 {
-	static const enum what kinds[] = { TOUCH, TOUCH, SET, SET, SET, COPY, COPY, FENCE, FETCH, WAIT };
+	static const enum what kinds[] = { TOUCH, TOUCH, SET, SET, SET, COPY, COPY, FENCE, FETCH,
+		WAIT };
 	unsigned own = 1 + pick(2);
 
 	for (struct step &step : run.step) {
