@@ -39,7 +39,6 @@ static const struct {
 	{ "cuEventRecord", &fix.driver.record },
 	{ "cuEventQuery", &fix.driver.query },
 	{ "cuStreamWaitEvent", &fix.driver.stream_wait },
-	{ "cuEventDestroy_v2", &fix.driver.end_event },
 	{ "cuMemHostAlloc", &fix.driver.host_alloc },
 	{ "cuMemFreeHost", &fix.driver.host_free },
 	{ "cuMemcpyHtoDAsync_v2", &fix.driver.upload },

@@ -102,7 +102,6 @@ struct fix_driver {
 	CUresult (*record)(CUevent event, CUstream stream);
 	CUresult (*query)(CUevent event);
 	CUresult (*stream_wait)(CUstream stream, CUevent event, unsigned flags);
-	CUresult (*end_event)(CUevent event);
 	CUresult (*host_alloc)(void **memory, size_t bytes, unsigned flags);
 	CUresult (*host_free)(void *memory);
 	CUresult (*upload)(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream);
