@@ -7,7 +7,7 @@
  * result to the host, which waits for it.  Memory is freed between the first worker's and the
  * others' (blocking-free); at the end the device is synchronized.  Kernels last 5 to 15 us by
  * chance.  One of several ranks reduces the result with the others before it copies it; all of them
- * come at the same time.
+ * come at the same time.  RANKS 0: a process that has a device of its own, and no ranks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 			stderr);
 		return 2;
 	}
-	maker = maker_new(argv[2], 1, REDUCER, REDUCER);
+	maker = maker_new_process(argv[2], (unsigned)rank, 1, REDUCER, REDUCER);
 	set_up(maker);
 	if (ranks)
 		MAKE(maker, .call = CALL_ncclCommInitRank, .ranks = ranks, .rank = rank,

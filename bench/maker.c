@@ -310,6 +310,23 @@ static void put_kernel(struct maker *maker, unsigned number)
 	trace_commit(&maker->own);
 }
 
+/* Where the device of a process sits. */
+static void put_place(struct maker *maker, unsigned number)
+{
+	static const char name[] = "device.0.pci_bus_id";
+	struct property_record *property;
+	char value[16];
+	size_t length = (size_t)snprintf(value, sizeof(value), "%u", 1 + number);
+
+	property = reserve(maker, &maker->own, sizeof(*property) + strlen(name) + length,
+		RECORD_PROPERTY);
+	property->name_length = (uint16_t)strlen(name);
+	property->value_length = (uint16_t)length;
+	memcpy(property->data, name, strlen(name));
+	memcpy(property->data + strlen(name), value, length);
+	trace_commit(&maker->own);
+}
+
 static void put_machine(struct maker *maker)
 {
 	struct context_record *context =
@@ -351,8 +368,14 @@ static void put_module(struct maker *maker)
 
 struct maker *maker_new(const char *path, unsigned threads, unsigned streams, unsigned events)
 {
+	return maker_new_process(path, 0, threads, streams, events);
+}
+
+struct maker *maker_new_process(const char *path, unsigned number, unsigned threads,
+	unsigned streams, unsigned events)
+{
 	const struct trace_start start = {
-		.pid = 100,
+		.pid = 100 + number,
 		.parent_pid = 1,
 		.clock = CLOCK_TICKS_MONOTONIC,
 		.features = FEATURE_CALLS | FEATURE_DEVICE,
@@ -371,6 +394,7 @@ struct maker *maker_new(const char *path, unsigned threads, unsigned streams, un
 	maker->writer.header->cupti_state = CUPTI_STATE_ON;
 	maker->now = start.realtime_ns;
 	put_machine(maker);
+	put_place(maker, number);
 	put_sites(maker);
 	put_code(maker);
 	for (unsigned i = 1; i <= MAKER_KERNELS; i++)

@@ -50,6 +50,10 @@ struct made {
 struct maker;
 
 struct maker *maker_new(const char *path, unsigned threads, unsigned streams, unsigned events);
+
+/* Of a process by number, each of which has a device of its own; maker_new() is of the first, 0. */
+struct maker *maker_new_process(const char *path, unsigned number, unsigned threads,
+	unsigned streams, unsigned events);
 void maker_call(struct maker *maker, const struct made *made);
 void maker_finish(struct maker *maker);
 

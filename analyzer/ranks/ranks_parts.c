@@ -4,7 +4,6 @@
  * database of its own, a part, whose rows the merged one takes in the order of the sources.
  */
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "print.h"
 #include "ranks.h"
 #include "ranks_internal.h"
+#include "workers.h"
 
 /* A child that analyzes a trace of a million calls takes up to 1 GiB. */
 enum { CHILDREN_MOST = 8 };
@@ -97,14 +97,6 @@ static pid_t start(const char *part, const char *source, ranks_open *open)
 	_exit(make_part(part, source, open) ? 1 : 0);
 }
 
-static size_t most_children(void)
-{
-	cpu_set_t set;
-	int count = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
-
-	return (size_t)(count < CHILDREN_MOST ? count : CHILDREN_MOST);
-}
-
 /* Waits for a child.  0, or -1 if it failed; after its message, or one that a signal ended it. */
 static int finish(pid_t child, const char *source)
 {
@@ -120,7 +112,7 @@ static int finish(pid_t child, const char *source)
 
 int ranks_add_all(struct db *merged, char *const *source, size_t count, ranks_open *open)
 {
-	size_t most = most_children(), started = 0;
+	size_t most = workers_processors(CHILDREN_MOST), started = 0;
 	pid_t *child = xcalloc(count, sizeof(*child));
 	char **part = xcalloc(count, sizeof(*part));
 	int rc = ranks_begin(merged);

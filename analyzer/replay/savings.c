@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "replay.h"
 #include "rows.h"
+#include "workers.h"
 
 /* --- the runs --- */
 
@@ -59,11 +60,9 @@ void replay_note_places(struct replay *replay)
 	}
 }
 
-/* Prepares the replay, replays the unchanged run to compare with, and measures the error. */
+/* Prepares the replay: what the database says of it. */
 static int prepare(struct savings *savings, struct replay *replay)
 {
-	int64_t replayed;
-
 	replay->measured =
 		replay->last >= replay->first ? replay->last - replay->first - replay->skipped : 0;
 	if (replay->refusal)
@@ -77,10 +76,20 @@ static int prepare(struct savings *savings, struct replay *replay)
 		map_set(&replay->places, place, i);
 	}
 	replay_note_places(replay);
-	if (replay_find_meetings(replay, savings->db))
-		return -1;
-	if (replay_find_accidents(replay, savings->db))
-		return -1;
+	return replay_find_meetings(replay, savings->db) ||
+			replay_find_accidents(replay, savings->db)
+		? -1
+		: 0;
+}
+
+/* Replays the unchanged run to compare with, and measures the error. */
+static int replay_unchanged(void *arg, size_t number)
+{
+	struct replay *replay = ((struct replay **)arg)[number];
+	int64_t replayed;
+
+	if (replay->refusal)
+		return 0;
 	replay_find_host_work(replay);
 	replay_find_handovers(replay);
 	replay_learn(replay);
@@ -117,6 +126,8 @@ struct savings *savings_open(struct db *db)
 	struct savings *savings = xcalloc(1, sizeof(*savings));
 	struct id_map pinned = { 0 }; /* struct pinned_rate */
 	struct map simulated = { 0 };
+	struct replay **replays = NULL;
+	size_t count = 0;
 	int rc;
 
 	savings->db = db;
@@ -134,8 +145,12 @@ struct savings *savings_open(struct db *db)
 		replay->event_wait = is_simulated ? 0 : EVENT_WAIT_NS;
 		replay->set_ups = &savings->set_ups;
 		replay->pinned = pinned_rate_of(&pinned, at->id);
+		*array_push(replays, count) = replay;
 		rc = prepare(savings, replay);
 	}
+	if (!rc)
+		rc = workers_run(count, replay_unchanged, replays);
+	free(replays);
 	id_map_release(&pinned, free);
 	map_release(&simulated);
 	if (!rc)

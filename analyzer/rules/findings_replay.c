@@ -14,8 +14,9 @@
 #include "findings_internal.h"
 #include "memory.h"
 #include "places.h"
-#include "words.h"
 #include "run_columns.h"
+#include "words.h"
+#include "workers.h"
 
 static void change_place(struct replay *replay, const struct finding_place *place)
 {
@@ -80,13 +81,16 @@ static void admit(struct replay *replay, const struct finding *finding)
 static int has_own_finding(struct findings *findings, const struct finding *finding,
 	const struct changed_call *taker)
 {
-	int64_t line = places_line(findings->places, taker->call);
+	int64_t line;
 
+	pthread_mutex_lock(&findings->db_mutex);
+	line = places_line(findings->places, taker->call);
+	pthread_mutex_unlock(&findings->db_mutex);
 	for (size_t i = 0; i < findings->count && taker->change == CHANGE_ORDER; i++) {
 		const struct finding *other = findings->finding[i];
 
-		for (size_t k = 0; k < other->count && other != finding && !other->masked &&
-			other->process == finding->process;
+		for (size_t k = 0; k < other->count && other != finding &&
+			other->process == finding->process && !other->masked;
 			k++)
 			if (other->place[k]->worst.change == CHANGE_ORDER &&
 				other->place[k]->site == line)
@@ -142,9 +146,13 @@ static int add_fetches(struct findings *findings, struct finding *finding)
 	for (size_t i = 0; i < finding->count; i++) {
 		struct finding_place *place = finding->place[i];
 		struct advice advice;
+		int rc;
 
-		if (advice_find(findings->db, frames, place->worst.call, place->worst.reads,
-			    &advice))
+		pthread_mutex_lock(&findings->db_mutex);
+		rc = advice_find(findings->db, frames, place->worst.call, place->worst.reads,
+			&advice);
+		pthread_mutex_unlock(&findings->db_mutex);
+		if (rc)
 			return -1;
 		for (size_t k = 0; k < place->changed_count && advice.is_unfetched; k++)
 			if (place->changed[k].change & CHANGE_WAIT)
@@ -331,7 +339,7 @@ static void order_fixes(struct findings *findings, int64_t process)
 
 		for (at = 0; at < shown && all.finding[at]->rule != masked->rule;)
 			at++;
-		if (masked->masked && masked->process == process && at == shown &&
+		if (masked->process == process && masked->masked && at == shown &&
 			masked->cost.count >= FINDING_MIN_COUNT)
 			all.finding[all.count++] = masked;
 	}
@@ -494,25 +502,80 @@ static int by_bound(const void *a, const void *b)
 		?: by_number(x->process, y->process);
 }
 
-/* Replays findings, and then lines of them.  Returns 0, or -1 after a message. */
-static int replay_findings(struct findings *findings)
+/* What a worker needs to replay a process. */
+struct crew {
+	struct findings *findings;
+	struct finding **by_bound; /* all findings */
+	int64_t *process;
+	size_t count;
+};
+
+/* Replays a process's findings, and then lines of them.  Returns 0, or -1 after a message. */
+static int replay_findings(const struct crew *crew, int64_t process)
 {
-	struct finding **list = xcalloc(findings->count, sizeof(*list)), *finding;
-	size_t count = findings->count;
+	struct findings *findings = crew->findings;
 	int rc = 0;
 
-	for (size_t i = 0; i < count; i++)
-		list[i] = findings->finding[i];
-	if (count)
-		qsort(list, count, sizeof(*list), by_bound);
-	for (size_t i = 0; i < count && !rc; i++)
-		rc = replay_finding(findings, list[i]);
-	for (size_t i = 0; i < count && !rc; i++) {
-		finding = list[i];
-		if (finding->replayed && finding_is_worth_it(finding))
-			replay_lines(savings_of(findings->savings, finding->process), finding);
+	for (size_t i = 0; i < findings->count && !rc; i++)
+		if (crew->by_bound[i]->process == process)
+			rc = replay_finding(findings, crew->by_bound[i]);
+	for (size_t i = 0; i < findings->count && !rc; i++) {
+		struct finding *finding = crew->by_bound[i];
+
+		if (finding->process == process && finding->replayed &&
+			finding_is_worth_it(finding))
+			replay_lines(savings_of(findings->savings, process), finding);
 	}
-	free(list);
+	return rc;
+}
+
+/* Writes only to the process's own findings and replay. */
+static int replay_process(void *arg, size_t number)
+{
+	const struct crew *crew = arg;
+	struct findings *findings = crew->findings;
+	int64_t process = crew->process[number];
+	const struct run_evidence *evidence = &findings->db->run->evidence;
+	const struct run_length *run = id_map_get(&findings->runs, process);
+	const struct run_loop *loop = run_loop_of(evidence, process);
+
+	if (replay_findings(crew, process))
+		return -1;
+	if (run)
+		order_fixes(findings, process);
+	for (size_t i = 0; i < findings->count; i++)
+		if (findings->finding[i]->process == process &&
+			rules[findings->finding[i]->rule].group == GROUP_pace &&
+			is_wanted(findings, findings->finding[i]))
+			replay_pace(findings, findings->finding[i]);
+	if (run)
+		replay_together(findings, process, run);
+	if (loop)
+		replay_ceiling(findings, loop);
+	return 0;
+}
+
+/* Each process by itself.  Returns 0, or -1 after a message. */
+static int replay_processes(struct findings *findings)
+{
+	const struct run_evidence *evidence = &findings->db->run->evidence;
+	struct crew crew = { .findings = findings,
+		.by_bound = xcalloc(findings->count, sizeof(struct finding *)) };
+	int rc;
+
+	for (size_t i = 0; i < findings->count; i++)
+		crew.by_bound[i] = findings->finding[i];
+	if (findings->count)
+		qsort(crew.by_bound, findings->count, sizeof(struct finding *), by_bound);
+	for (struct id_map_slot *at = NULL; (at = id_map_next(&findings->runs, at));)
+		*array_push(crew.process, crew.count) = at->id;
+	/* A loop may have a ceiling without findings. */
+	for (size_t i = 0; i < evidence->loop_count; i++)
+		if (!id_map_get(&findings->runs, evidence->loop[i].process))
+			*array_push(crew.process, crew.count) = evidence->loop[i].process;
+	rc = workers_run(crew.count, replay_process, &crew);
+	free(crew.by_bound);
+	free(crew.process);
 	return rc;
 }
 
@@ -522,9 +585,7 @@ static int replay_findings(struct findings *findings)
  */
 int findings_replay(struct findings *findings)
 {
-	const struct run_evidence *evidence = &findings->db->run->evidence;
 	int wanted = is_ceiling_wanted(findings->db) | findings_are_of_ranks(findings->db), rc;
-	struct id_map_slot *at;
 
 	for (size_t i = 0; i < findings->count && wanted >= 0; i++)
 		wanted |= is_wanted(findings, findings->finding[i]);
@@ -536,17 +597,7 @@ int findings_replay(struct findings *findings)
 		admit(savings_of(findings->savings, findings->finding[i]->process),
 			findings->finding[i]);
 	if (!rc)
-		rc = replay_findings(findings);
-	for (at = NULL; !rc && (at = id_map_next(&findings->runs, at));)
-		order_fixes(findings, at->id);
-	for (size_t i = 0; i < findings->count && !rc; i++)
-		if (rules[findings->finding[i]->rule].group == GROUP_pace &&
-			is_wanted(findings, findings->finding[i]))
-			replay_pace(findings, findings->finding[i]);
-	for (at = NULL; !rc && (at = id_map_next(&findings->runs, at));)
-		replay_together(findings, at->id, at->object);
-	for (size_t i = 0; i < evidence->loop_count && !rc; i++)
-		replay_ceiling(findings, &evidence->loop[i]);
+		rc = replay_processes(findings);
 	rc = rc || savings_store(findings->savings) || findings_pack_ranks(findings) ? -1 : 0;
 	savings_close(findings->savings);
 	return rc;
