@@ -3,12 +3,11 @@
 #include <stdlib.h>
 
 #include "concurrency.h"
-#include "constants.h"
 #include "ids.h"
 #include "large.h"
 #include "memory.h"
-#include "order_loss.h"
 #include "polls.h"
+#include "refusals.h"
 #include "replay.h"
 #include "stretches.h"
 #include "unknown.h"
@@ -26,6 +25,7 @@ struct loader {
 	struct savings *savings;
 	const struct run *run;
 	struct db *db;
+	struct refusals refusals;
 	struct run_cursor operands, freed; /* sorted by call */
 	uint8_t *marks;                    /* by call: mask of enum call_mark; [0]: no call */
 	struct map held;   /* call -> the first hold of its operations, by other means than above */
@@ -42,47 +42,11 @@ struct loader {
 
 /* --- processes that are not replayed --- */
 
-/* A reason, and a query of process ?1: it applies if the value is at least that. */
-static const struct {
-	const char *reason;
-	int least;
-	const char *sql;
-} refusals[] = {
-	{ "no operation of the device was recorded", 1,
-		"SELECT NOT EXISTS (SELECT 1 FROM work WHERE process = ?1)" },
-	{ "a part of the run was not recorded", 1,
-		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason IN ("
-#define LOSS(reason, effect, calls, work, numbers, found, text) LOSS_IF_##work(reason)
-#include "losses.def"
-		LOSS_NONE "))" },
-	{ "its order was not analyzed to the end", 1,
-		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason = "
-		"'" ORDER_LOSS "')" },
-	/* Their kernels stretch those of this process. */
-	{ "other programs computed on the device at the same time", OTHER_USE_MIN_PERCENT,
-		/* +: the operations are read only if there was other use at all. */
-		"SELECT max(busy) FROM other_use WHERE process = ?1 AND +device IN "
-		"(SELECT device FROM work WHERE process = ?1)" },
-	/* By where devices sit, if that is known: CUDA_VISIBLE_DEVICES changes ordinals. */
-	{ "several processes used the device at the same time", 1,
-		"SELECT CASE WHEN (SELECT count(*) FROM process) > 1 THEN ( "
-		" WITH place AS (SELECT process, ordinal, group_concat(value) AS place FROM "
-		"  (SELECT * FROM device_attribute WHERE name IN ('pci_domain_id', 'pci_bus_id', "
-		"  'pci_device_id') ORDER BY name) GROUP BY 1, 2), "
-		" used AS (SELECT w.process, device, place, min(start) AS first, max(end) AS last "
-		"  FROM work w LEFT JOIN place p ON p.process = w.process AND p.ordinal = w.device "
-		"  GROUP BY 1, 2) "
-		" SELECT EXISTS (SELECT 1 FROM used a JOIN used b "
-		"  ON coalesce(b.place = a.place, b.device = a.device) "
-		"  AND b.process <> a.process AND b.first < a.last AND a.first < b.last "
-		"  WHERE a.process = ?1)) ELSE 0 END" },
-};
-
 /* Returns NULL after a message. */
 static struct replay *replay_of(struct loader *loader, int64_t process)
 {
 	struct replay *replay = id_map_get(&loader->savings->processes, process);
-	int rc = 0;
+	int rc;
 
 	if (replay)
 		return replay;
@@ -96,15 +60,7 @@ static struct replay *replay_of(struct loader *loader, int64_t process)
 		.run_loop = run_loop_of(&loader->run->evidence, process),
 		.row = { DB_NULL, DB_NULL, DB_NULL, DB_NULL, NAN, { DB_NULL, DB_NULL },
 			{ DB_NULL, DB_NULL }, 0 } };
-	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals) && !rc && !replay->refusal;
-		i++) {
-		sqlite3_stmt *q = db_prepare(loader->db, refusals[i].sql);
-
-		rc = !q || db_bind(q, "i", process) || db_step(q) < 0 ? -1 : 0;
-		if (!rc && sqlite3_column_int(q, 0) >= refusals[i].least)
-			replay->refusal = refusals[i].reason;
-		sqlite3_finalize(q);
-	}
+	rc = refusals_of(&loader->refusals, process, &replay->refusal);
 	if (!rc && !replay->refusal)
 		rc = replay_find_bound(replay, loader->db);
 	return rc ? NULL : replay;
@@ -567,7 +523,7 @@ int replay_load(struct savings *savings, struct db *db)
 		.most = replay_most_steps() };
 	struct map *maps[] = { &loader.held, &loader.writes, &loader.firsts, &loader.execs,
 		&loader.nodes, &loader.sizes, &loader.captures, &loader.recorded };
-	int rc = read_graphs(&loader);
+	int rc = refusals_find(&loader.refusals, db) || read_graphs(&loader) ? -1 : 0;
 
 	savings->step_of = large_zeroed(run_call_end(db->run), sizeof(*savings->step_of));
 	if (!rc) {
@@ -587,6 +543,7 @@ int replay_load(struct savings *savings, struct db *db)
 		rc = read_steps(&loader);
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_release(maps[i]);
+	refusals_release(&loader.refusals);
 	large_free(loader.marks);
 	return rc;
 }
