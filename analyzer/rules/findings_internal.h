@@ -150,6 +150,15 @@ struct part findings_part(const struct findings *findings, int64_t process, int6
  */
 int findings_replay(struct findings *findings);
 
+/*
+ * Is a looping thread blocked by the device for a part of its time, while the device also idles for
+ * a part?  Then waits may be why it idles.  Returns -1 after a message.
+ */
+int findings_want_ceiling(struct db *db);
+
+/* Sets the ceiling of a process's loop in its row of table replay. */
+void findings_replay_ceiling(struct findings *findings, const struct run_loop *loop);
+
 /* Does a process of the run call for collectives with other ranks? */
 int findings_are_of_ranks(struct db *db);
 
