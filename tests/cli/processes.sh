@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 root=$(cd "$(dirname "$0")/../.." && pwd)
-needs "$build/sim/libcuda.so.1" "$build/testapps/free_in_loop" "$build/testapps/early_record"
+needs "$build/sim/libcuda.so.1" "$build/testapps/free_in_loop" "$build/testapps/early_record" "$build/bench/make_turns"
 cd "$tmp" || exit 1
 
 # Four of one program, and one of another.
@@ -108,6 +108,40 @@ ok "the page: a row for each process" $?
 "$cufence" report --format csv five.db | tr -d '\r' >out
 same "CSV: a row each" "processes 1 4" "$(sed 's/.*,//' out | paste -sd' ')"
 same "GitHub: a line each" 2 "$("$cufence" report --format github five.db | grep -c '^::error')"
+
+# --- processes are replayed at the same time, where there are processors ---
+on_one() { # CMD...
+	taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" "$@"
+}
+dump() { # DATABASE
+	sqlite3 "$1" .dump
+}
+cp apart.db serial.db
+"$cufence" analyze apart.db && on_one "$cufence" analyze serial.db
+same "five: on one processor the same database" "$(dump serial.db | md5sum)" "$(dump apart.db | md5sum)"
+same "... with replays of each" 5 "$(sqlite3 apart.db "SELECT count(*) FROM replay WHERE replays > 0")"
+for number in 0 1 2; do
+	"$build/bench/make_turns" 5000 $number.cft $number 0
+done
+"$cufence" load -o all.db 0.cft 1.cft 2.cft && on_one "$cufence" load -o serial.db 0.cft 1.cft 2.cft
+ok "three traces are loaded" $?
+same "three: on one processor the same database" "$(dump serial.db | md5sum)" "$(dump all.db | md5sum)"
+same "... with a replay of each" "1 2 3" "$(sqlite3 all.db "SELECT process FROM replay
+	WHERE replays > 0 ORDER BY 1" | paste -sd' ')"
+same "... and the report" "$(on_one "$cufence" report serial.db | sed s/serial.db//)" \
+	"$("$cufence" report all.db | sed s/all.db//)"
+# What one of them says alone is what it says among others.
+saved="SELECT replayed, saving, saving_low, saving_high, replays FROM replay ORDER BY process DESC LIMIT 1"
+"$cufence" load -o alone.db 2.cft
+same "three: each saves what it saves alone" "$(sqlite3 alone.db "$saved")" "$(sqlite3 all.db "$saved")"
+head -c "$(($(stat -c %s 1.cft) / 2))" 1.cft >cut.cft
+"$cufence" load -o all.db 0.cft cut.cft 2>err
+ok "a damaged one among them" $?
+on_one "$cufence" load -o serial.db 0.cft cut.cft 2>serial.err
+has "... says so" "^cufence: 'cut.cft' is damaged: .*; loaded the undamaged part$" "$(cat err)"
+same "... on one processor, too" "$(cat err)" "$(cat serial.err)"
+same "... the same database" "$(dump serial.db | md5sum)" "$(dump all.db | md5sum)"
+same "... and nothing is left" "" "$(ls -- *.tmp-* 2>/dev/null)"
 
 # --- one process: nothing of it ---
 "$cufence" run --sim -o one.db -- "$build/testapps/free_in_loop" >/dev/null 2>&1
