@@ -10,11 +10,11 @@
 #include "unknown.h"
 #include "walk_order.h"
 
-struct walk {
+struct walk_run {
 	const struct run *run;
-	struct run_cursor overhead;
+	struct run *own;
 	struct stretches stretches;
-	struct walk_order order;
+	struct walk_known known;
 };
 
 static void read_call(const struct run *run, const struct run_call *row, int64_t id,
@@ -86,32 +86,99 @@ static void read_overhead(struct run_cursor *cursor, struct walk_call *call)
 	}
 }
 
-int walk(struct db *db, int (*visit)(void *arg, const struct walk_call *call), void *arg)
+struct walk_run *walk_open(struct db *db)
 {
-	struct walk w = { .run = NULL };
-	struct run *own = NULL;
-	struct walk_call call;
-	int rc;
+	struct walk_run *walk = xcalloc(1, sizeof(*walk));
 
-	w.run = run_of(db, &own);
-	rc = !w.run || stretches_load(&w.stretches, db) || walk_order_open(&w.order, db, w.run);
-	for (uint32_t id = 1; !rc && id < run_call_end(w.run); id++) {
-		const struct run_call *row = run_call(w.run, id);
+	walk->run = run_of(db, &walk->own);
+	if (walk->run && !stretches_load(&walk->stretches, db) &&
+		!walk_known_find(&walk->known, db, walk->run))
+		return walk;
+	walk_close(walk);
+	return NULL;
+}
+
+void walk_close(struct walk_run *walk)
+{
+	if (!walk)
+		return;
+	stretches_release(&walk->stretches);
+	walk_known_release(&walk->known);
+	run_close(walk->own);
+	free(walk);
+}
+
+/* Joins the parts from that of a process on, which has a call beyond them. */
+static void join_parts(struct walk_part *part, size_t *count, uint32_t first)
+{
+	while (*count > 1 && part[*count - 2].end > first) {
+		part[*count - 2].end = part[*count - 1].end;
+		--*count;
+	}
+}
+
+size_t walk_parts(const struct walk_run *walk, struct walk_part **part)
+{
+	const struct run *run = walk->run;
+	struct map first = { 0 }; /* process -> its first call */
+	uint32_t last = 0;
+	size_t count = 0;
+
+	*part = NULL;
+	for (uint32_t id = 1; id < run_call_end(run); id++) {
+		const struct run_call *call = run_call(run, id);
+		uint32_t process = call ? run_payload(run, call)->process : 0, since;
+
+		if (!call || call->kind == KIND_RUNTIME)
+			continue;
+		if (count && process == last) {
+			(*part)[count - 1].end = id + 1;
+			continue;
+		}
+		last = process;
+		since = (uint32_t)map_get(&first, process, id);
+		map_set(&first, process, since);
+		*array_push(*part, count) = (struct walk_part){ id, id + 1 };
+		join_parts(*part, &count, since);
+	}
+	map_release(&first);
+	return count;
+}
+
+int walk_part(const struct walk_run *walk, const struct walk_part *part,
+	int (*visit)(void *arg, const struct walk_call *call), void *arg)
+{
+	const struct run *run = walk->run;
+	struct run_cursor overhead = { .rows = &run->overheads };
+	struct walk_order order;
+	struct walk_call call;
+	int rc = 0;
+
+	walk_order_begin(&order, &walk->known);
+	for (uint32_t id = part->first; !rc && id < part->end; id++) {
+		const struct run_call *row = run_call(run, id);
 
 		if (!row || row->kind == KIND_RUNTIME)
 			continue;
-		w.overhead.rows = &w.run->overheads;
-		read_call(w.run, row, id, &call);
-		call.stretch = stretches_find(&w.stretches, call.process, call.enter);
-		for (uint32_t op = 0; (op = run_next_work(w.run, row, op));)
-			add_op(w.run, op, &call);
-		read_overhead(&w.overhead, &call);
-		rc = walk_order_fill(&w.order, &call) || visit(arg, &call);
+		read_call(run, row, id, &call);
+		call.stretch = stretches_find(&walk->stretches, call.process, call.enter);
+		for (uint32_t op = 0; (op = run_next_work(run, row, op));)
+			add_op(run, op, &call);
+		read_overhead(&overhead, &call);
+		walk_order_fill(&order, &call);
+		rc = visit(arg, &call);
 	}
-	stretches_release(&w.stretches);
-	walk_order_close(&w.order);
-	run_close(own);
 	return rc ? -1 : 0;
+}
+
+int walk(struct db *db, int (*visit)(void *arg, const struct walk_call *call), void *arg)
+{
+	struct walk_run *walk = walk_open(db);
+	struct walk_part all = { 1, walk ? run_call_end(walk->run) : 1 };
+	int rc = walk ? walk_part(walk, &all, visit, arg) : -1;
+
+	walk_close(walk);
+	return rc;
 }
 
 struct walk_thread {

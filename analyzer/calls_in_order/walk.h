@@ -83,6 +83,24 @@ static inline int64_t walk_context(const struct walk_call *call)
 /* Calls visit for each call.  Returns 0 at the end, or -1 at once if visit fails. */
 int walk(struct db *db, int (*visit)(void *arg, const struct walk_call *call), void *arg);
 
+/*
+ * The same in parts, each of which has the calls of a process; processes whose calls lie among each
+ * other's are one part.  What parts share is read by walk_open() and not changed afterwards, so
+ * that several threads may each walk a part.
+ */
+struct walk_run;
+struct walk_part {
+	uint32_t first, end; /* calls from first on and before end */
+};
+
+/* Returns NULL after a message. */
+struct walk_run *walk_open(struct db *db);
+/* Returns their number, and sets *part, which the caller frees. */
+size_t walk_parts(const struct walk_run *walk, struct walk_part **part);
+int walk_part(const struct walk_run *walk, const struct walk_part *part,
+	int (*visit)(void *arg, const struct walk_call *call), void *arg);
+void walk_close(struct walk_run *walk);
+
 /* Iterates over the calls of one thread from a call on. */
 struct walk_thread;
 struct walk_thread *walk_thread_open(struct db *db);

@@ -3,32 +3,6 @@
 
 #include "host_runs.h"
 
-int walk_cursor_open(struct walk_cursor *cursor, struct db *db, const char *sql)
-{
-	cursor->rows = db_prepare(db, sql);
-	return cursor->rows ? walk_cursor_step(cursor) : -1;
-}
-
-int walk_cursor_step(struct walk_cursor *cursor)
-{
-	cursor->row = db_step(cursor->rows);
-	return cursor->row < 0 ? -1 : 0;
-}
-
-int walk_cursor_at(struct walk_cursor *cursor, int64_t call)
-{
-	while (cursor->row > 0 && sqlite3_column_int64(cursor->rows, 0) < call)
-		if (walk_cursor_step(cursor))
-			return -1;
-	return cursor->row > 0 && sqlite3_column_int64(cursor->rows, 0) == call;
-}
-
-void walk_cursor_close(struct walk_cursor *cursor)
-{
-	sqlite3_finalize(cursor->rows);
-	cursor->rows = NULL;
-}
-
 static void set_object(struct walk_call *call, enum object_role role, int64_t object)
 {
 	switch (role) {
@@ -70,7 +44,7 @@ static void set_object(struct walk_call *call, enum object_role role, int64_t ob
 /* Reads the first allocation that the call freed, and the device of the call that had made it. */
 static void fill_freed(struct walk_order *order, struct walk_call *call)
 {
-	const struct run *run = order->run;
+	const struct run *run = order->known->run;
 	const struct run_ended *row = run_cursor_at(&order->freed, call->id);
 	const struct run_allocation *freed = row ? run_allocation(run, row->what) : NULL;
 	const struct run_call *maker = freed ? run_call(run, freed->created) : NULL;
@@ -94,23 +68,22 @@ static int is_visible(const struct run *run, const struct run_operand *operand)
 	return operand->role == OPERAND_DST && kind == ALLOCATION_MANAGED;
 }
 
-int walk_order_fill(struct walk_order *order, struct walk_call *call)
+void walk_order_fill(struct walk_order *order, struct walk_call *call)
 {
+	const struct walk_known *known = order->known;
+	const struct run *run = known->run;
 	const struct run_object *object;
 	const struct run_operand *operand;
-	const struct run_ended *thread = run_cursor_at(&order->threads, call->id);
+	const struct run_ended *thread = run_cursor_at(&order->threads, call->id), *row, *launch;
 
 	if (thread)
 		call->other_thread = thread->what;
 	for (; (object = run_cursor_at(&order->objects, call->id)); order->objects.at++)
 		set_object(call, (enum object_role)object->role, object->object);
 	for (; (operand = run_cursor_at(&order->operands, call->id)); order->operands.at++)
-		call->host_visible |= is_visible(order->run, operand);
+		call->host_visible |= is_visible(run, operand);
 	fill_freed(order, call);
 	/* A thread without calls of its own need not know what it has observed. */
-	const struct run *run = order->run;
-	const struct run_ended *row;
-
 	for (; (row = run_cursor_at(&order->host_runs, call->id)); order->host_runs.at++) {
 		const struct host_run *ran = host_run_at(run, row->what);
 
@@ -121,37 +94,70 @@ int walk_order_fill(struct walk_order *order, struct walk_call *call)
 		call->ran = ran->enter;
 		call->ran_by = run->thread[ran->thread].first ? ran->thread : 0;
 	}
-	const struct run_ended *launch = run_cursor_at(&order->launches, call->id);
-	call->outside = call->kernel &&
-		run_waits_outside(order->run, call->kernel, launch ? launch->what : 0);
+	launch = run_cursor_at(&order->launches, call->id);
+	call->outside =
+		call->kernel && run_waits_outside(run, call->kernel, launch ? launch->what : 0);
 	call->contested = contested_of(&order->contested, call->id);
-	/* Few calls load a module, and the sites of queries are few. */
-	int rc = 0;
-
 	if (call->kind == KIND_MODULE_LOAD)
-		rc = call->is_lazy_load = callers_is_lazy_load(&order->callers, call->id);
-	else if (kind_has(call->kind, K_POLLS)) {
-		rc = callers_find_allocator(&order->callers, call->id);
-		call->allocator = (uint8_t)rc;
-	}
-	return rc < 0 ? -1 : 0;
+		call->is_lazy_load = map_get(&known->lazy_loads, (uint64_t)call->id, 0) != 0;
+	else if (kind_has(call->kind, K_POLLS))
+		call->allocator =
+			(uint8_t)map_get(&known->allocators, run_link(run, call->id)->site, 0);
 }
 
-int walk_order_open(struct walk_order *order, struct db *db, const struct run *run)
+void walk_order_begin(struct walk_order *order, const struct walk_known *known)
 {
-	*order = (struct walk_order){ .run = run,
+	const struct run *run = known->run;
+
+	*order = (struct walk_order){ .known = known,
 		.objects = { .rows = &run->objects },
 		.freed = { .rows = &run->freed },
 		.operands = { .rows = &run->operands },
 		.threads = { .rows = &run->threads_made },
 		.launches = { .rows = &run->launches },
-		.host_runs = { .rows = &run->host_run_calls } };
-	return contested_find(run, &order->contested) || callers_init(&order->callers, db, run) ? -1
-												: 0;
+		.host_runs = { .rows = &run->host_run_calls },
+		.contested = known->contested };
 }
 
-void walk_order_close(struct walk_order *order)
+/* Few calls load a module, and the sites of queries are few. */
+static int find_caller(struct walk_known *known, struct callers *callers, uint32_t id,
+	enum call_kind kind)
 {
-	contested_release(&order->contested);
-	callers_release(&order->callers);
+	uint32_t site = run_link(known->run, id)->site;
+	int found = 0;
+
+	if (kind == KIND_MODULE_LOAD) {
+		found = callers_is_lazy_load(callers, id);
+		if (found > 0)
+			map_set(&known->lazy_loads, id, 1);
+	} else if (kind_has(kind, K_POLLS)) {
+		found = callers_find_allocator(callers, id);
+		if (found > 0)
+			map_set(&known->allocators, site, (uint64_t)found);
+	}
+	return found < 0 ? -1 : 0;
+}
+
+int walk_known_find(struct walk_known *known, struct db *db, const struct run *run)
+{
+	struct callers callers = { 0 };
+	int rc;
+
+	*known = (struct walk_known){ .run = run };
+	rc = contested_find(run, &known->contested) || callers_init(&callers, db, run) ? -1 : 0;
+	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
+		const struct run_call *call = run_call(run, id);
+
+		if (call && call->kind != KIND_RUNTIME)
+			rc = find_caller(known, &callers, id, call->kind);
+	}
+	callers_release(&callers);
+	return rc;
+}
+
+void walk_known_release(struct walk_known *known)
+{
+	contested_release(&known->contested);
+	map_release(&known->lazy_loads);
+	map_release(&known->allocators);
 }

@@ -11,32 +11,27 @@
 #include "run_columns.h"
 #include "walk_contested.h"
 
-/* The rows of a query in order of call, its first column; row: the query is at a row. */
-struct walk_cursor {
-	sqlite3_stmt *rows;
-	int row;
-};
-
-/*
- * walk_cursor_at() moves to the next row of call, skipping rows of earlier calls.  It returns 1, 0
- * without such a row, or -1 after a message.  The next use continues after that row.
- */
-int walk_cursor_open(struct walk_cursor *cursor, struct db *db, const char *sql);
-int walk_cursor_at(struct walk_cursor *cursor, int64_t call);
-int walk_cursor_step(struct walk_cursor *cursor);
-void walk_cursor_close(struct walk_cursor *cursor);
-
-struct walk_order {
+/* What is found before the walk, and then only read. */
+struct walk_known {
 	const struct run *run;
-	struct run_cursor objects, freed, operands, threads, launches, host_runs;
 	struct contested contested;
-	struct callers callers;
+	struct map lazy_loads; /* calls, as walk_call.is_lazy_load */
+	struct map allocators; /* site of a query -> walk_call.allocator */
 };
 
-/* Returns 0, or -1 after a message; call walk_order_close() in both cases. */
-int walk_order_open(struct walk_order *order, struct db *db, const struct run *run);
-/* Returns 0, or -1 after a message. */
-int walk_order_fill(struct walk_order *order, struct walk_call *call);
-void walk_order_close(struct walk_order *order);
+/* Returns 0, or -1 after a message; call walk_known_release() in both cases. */
+int walk_known_find(struct walk_known *known, struct db *db, const struct run *run);
+void walk_known_release(struct walk_known *known);
+
+/* Where a part of a walk is. */
+struct walk_order {
+	const struct walk_known *known;
+	struct run_cursor objects, freed, operands, threads, launches, host_runs;
+	struct contested contested; /* known's */
+};
+
+void walk_order_begin(struct walk_order *order, const struct walk_known *known);
+/* Fills in those members of a call.  Ask in order of calls. */
+void walk_order_fill(struct walk_order *order, struct walk_call *call);
 
 #endif

@@ -12,7 +12,7 @@
 #include "stretches.h"
 #include "unknown.h"
 #include "walk.h"
-#include "walk_order.h"
+#include "workers.h"
 
 /* What is known of a call before the steps are read; a mask. */
 enum call_mark {
@@ -26,31 +26,29 @@ struct loader {
 	const struct run *run;
 	struct db *db;
 	struct refusals refusals;
-	struct run_cursor operands, freed; /* sorted by call */
-	uint8_t *marks;                    /* by call: mask of enum call_mark; [0]: no call */
+	uint8_t *marks;    /* by call: mask of enum call_mark; [0]: no call */
 	struct map held;   /* call -> the first hold of its operations, by other means than above */
 	struct map writes; /* word_key() of words that a kernel may use for more than loads */
-	struct map firsts; /* is_first() */
 	struct map execs;  /* executable graph -> the call that made it */
 	struct map nodes;  /* ... -> its number of nodes */
 	struct map sizes;  /* call that made or destroyed a graph -> the graph's number of nodes */
+	size_t most;       /* steps of a process */
+	int samples;       /* only those of runs that are sampled */
+	/* Of a part's own copy: */
+	struct run_cursor operands, freed; /* sorted by call */
+	struct map firsts;                 /* is_first() */
 	struct map captures; /* thread -> the call that began a capture, without work since */
 	struct map recorded; /* thread -> what recording its calls since its last step took, ns */
-	size_t most;         /* steps of a process */
-	int samples;         /* only those of runs that are sampled */
 };
 
 /* --- processes that are not replayed --- */
 
-/* Returns NULL after a message. */
-static struct replay *replay_of(struct loader *loader, int64_t process)
+/* Returns 0, or -1 after a message. */
+static int add_replay(struct loader *loader, int64_t process)
 {
-	struct replay *replay = id_map_get(&loader->savings->processes, process);
+	struct replay *replay = id_map_need(&loader->savings->processes, process, sizeof(*replay));
 	int rc;
 
-	if (replay)
-		return replay;
-	replay = id_map_need(&loader->savings->processes, process, sizeof(*replay));
 	*replay = (struct replay){ .process = process,
 		.run = loader->run,
 		.step_of = loader->savings->step_of,
@@ -63,7 +61,7 @@ static struct replay *replay_of(struct loader *loader, int64_t process)
 	rc = refusals_of(&loader->refusals, process, &replay->refusal);
 	if (!rc && !replay->refusal)
 		rc = replay_find_bound(replay, loader->db);
-	return rc ? NULL : replay;
+	return rc;
 }
 
 static const char too_long[] = "the run is too long to be replayed";
@@ -427,10 +425,8 @@ static int add_step(struct loader *loader, struct replay *replay, const struct w
 static int read_step(void *arg, const struct walk_call *call)
 {
 	struct loader *loader = arg;
-	struct replay *replay = replay_of(loader, call->process);
+	struct replay *replay = id_map_get(&loader->savings->processes, call->process);
 
-	if (!replay)
-		return -1;
 	/* Only some such calls, or none of their operations, are recorded. */
 	if (call->stretch == STRETCH_NONE || call->enter >= replay->unknown_since)
 		return 0;
@@ -503,15 +499,74 @@ static int read_graphs(struct loader *loader)
 		: 0;
 }
 
+/* --- processes, each by itself --- */
+
+struct parts {
+	const struct loader *loader;
+	const struct walk_run *walk;
+	struct walk_part *part;
+	size_t count;
+};
+
+/* For each process with calls.  Returns 0, or -1 after a message. */
+static int add_replays(struct loader *loader)
+{
+	const struct run *run = loader->run;
+	int rc = 0;
+
+	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
+		const struct run_call *call = run_call(run, id);
+		uint32_t process = call ? run_payload(run, call)->process : 0;
+
+		if (call && call->kind != KIND_RUNTIME &&
+			!id_map_get(&loader->savings->processes, process))
+			rc = add_replay(loader, process);
+	}
+	return rc;
+}
+
+static int read_part(void *arg, size_t number)
+{
+	const struct parts *parts = arg;
+	struct loader loader = *parts->loader;
+	int rc;
+
+	loader.operands = (struct run_cursor){ .rows = &loader.run->operands };
+	loader.freed = (struct run_cursor){ .rows = &loader.run->freed };
+	loader.firsts = loader.captures = loader.recorded = (struct map){ 0 };
+	rc = walk_part(parts->walk, &parts->part[number], read_step, &loader);
+	map_release(&loader.firsts);
+	map_release(&loader.captures);
+	map_release(&loader.recorded);
+	return rc;
+}
+
+/* Reads the steps of all, and again those of runs of which samples are replayed. */
 static int read_steps(struct loader *loader)
 {
-	struct map *maps[] = { &loader->firsts, &loader->captures, &loader->recorded };
+	struct id_map *processes = &loader->savings->processes;
+	struct walk_run *walk = walk_open(loader->db);
+	struct parts parts = { .loader = loader, .walk = walk };
+	int rc = !walk || add_replays(loader) ? -1 : 0;
 
-	loader->operands = (struct run_cursor){ .rows = &loader->run->operands };
-	loader->freed = (struct run_cursor){ .rows = &loader->run->freed };
-	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
-		map_release(maps[i]);
-	return walk(loader->db, read_step, loader);
+	if (!rc) {
+		parts.count = walk_parts(walk, &parts.part);
+		rc = workers_run(parts.count, read_part, &parts);
+	}
+	for (struct id_map_slot *at = NULL; !rc && (at = id_map_next(processes, at));) {
+		struct replay *replay = at->object;
+
+		/* Of a run that is only too long samples are replayed. */
+		if (replay->refusal != too_long || !replay_choose_samples(replay))
+			continue;
+		replay->refusal = NULL;
+		loader->samples = 1;
+	}
+	if (loader->samples && !rc)
+		rc = workers_run(parts.count, read_part, &parts);
+	walk_close(walk);
+	free(parts.part);
+	return rc;
 }
 
 int replay_load(struct savings *savings, struct db *db)
@@ -521,8 +576,8 @@ int replay_load(struct savings *savings, struct db *db)
 		.db = db,
 		.marks = large_zeroed(run_call_end(db->run), sizeof(*loader.marks)),
 		.most = replay_most_steps() };
-	struct map *maps[] = { &loader.held, &loader.writes, &loader.firsts, &loader.execs,
-		&loader.nodes, &loader.sizes, &loader.captures, &loader.recorded };
+	struct map *maps[] = { &loader.held, &loader.writes, &loader.execs, &loader.nodes,
+		&loader.sizes };
 	int rc = refusals_find(&loader.refusals, db) || read_graphs(&loader) ? -1 : 0;
 
 	savings->step_of = large_zeroed(run_call_end(db->run), sizeof(*savings->step_of));
@@ -530,17 +585,6 @@ int replay_load(struct savings *savings, struct db *db)
 		read_evidence(&loader);
 		rc = read_steps(&loader);
 	}
-	for (struct id_map_slot *at = NULL; !rc && (at = id_map_next(&savings->processes, at));) {
-		struct replay *replay = at->object;
-
-		/* Of a run that is only too long samples are replayed. */
-		if (replay->refusal != too_long || !replay_choose_samples(replay))
-			continue;
-		replay->refusal = NULL;
-		loader.samples = 1;
-	}
-	if (loader.samples && !rc)
-		rc = read_steps(&loader);
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_release(maps[i]);
 	refusals_release(&loader.refusals);

@@ -16,7 +16,6 @@
 #include "memory.h"
 #include "order.h"
 #include "walk.h"
-#include "walk_order.h"
 
 enum { SLACK_NS = 1000 };
 
@@ -24,6 +23,42 @@ struct op {
 	int64_t id, call, end;
 	struct order_epoch epoch;
 };
+
+/* The rows of a query in order of call, its first column; row: the query is at a row. */
+struct walk_cursor {
+	sqlite3_stmt *rows;
+	int row;
+};
+
+static int walk_cursor_step(struct walk_cursor *cursor)
+{
+	cursor->row = db_step(cursor->rows);
+	return cursor->row < 0 ? -1 : 0;
+}
+
+static int walk_cursor_open(struct walk_cursor *cursor, struct db *db, const char *sql)
+{
+	cursor->rows = db_prepare(db, sql);
+	return cursor->rows ? walk_cursor_step(cursor) : -1;
+}
+
+/*
+ * Moves to the next row of call, skipping rows of earlier calls.  Returns 1, 0 without such a row,
+ * or -1 after a message.
+ */
+static int walk_cursor_at(struct walk_cursor *cursor, int64_t call)
+{
+	while (cursor->row > 0 && sqlite3_column_int64(cursor->rows, 0) < call)
+		if (walk_cursor_step(cursor))
+			return -1;
+	return cursor->row > 0 && sqlite3_column_int64(cursor->rows, 0) == call;
+}
+
+static void walk_cursor_close(struct walk_cursor *cursor)
+{
+	sqlite3_finalize(cursor->rows);
+	cursor->rows = NULL;
+}
 
 struct check {
 	struct db db;
