@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "polls.h"
 #include "rows.h"
+#include "workers.h"
 
 static const char *const cause_names[] = {
 #define X(cause, name) [ACCOUNT_##cause] = name,
@@ -258,47 +259,52 @@ static int store(const struct account *account)
 	return rc;
 }
 
-/* Accounts for the process of these threads; its loop is evidence. */
-static int account_process(const struct account *run, const uint32_t *of, size_t of_count)
+/* Accounts for a process, in a thread of its own; number: of an array of struct account. */
+static int account_process(void *arg, size_t number)
 {
-	struct account account = *run;
-	const struct loop *loop = &account.loop;
-	struct run_evidence *evidence = &run->db->run->evidence;
+	struct account *account = (struct account *)arg + number;
+	const uint32_t *of = account->of;
+	const struct loop *loop = &account->loop;
 	int rc;
 
-	account.of = of;
-	account.of_count = of_count;
-	account.process = account.run->thread[*of].process;
-	account.work = account_works_of(&account, account.process);
-	account.work_count =
-		(size_t)(account_works_of(&account, account.process + 1) - account.work);
-	rc = loop_find(&account.loop, account.run, account.db, of, of_count);
-	set_covered_time(&account);
-	account.loop.run.process = account.process;
-	account.loop.run.end = account.end;
-	if (!rc && account.begin != account.end) {
-		read_calls(&account);
-		account_find_gaps(&account);
-		leave_out_pauses(&account);
-		account.thread = loop->run.turns ? loop->run.thread : account.busiest[0];
-		account_devices(&account);
-		if (account.thread)
-			account_host(&account);
+	account->process = account->run->thread[*of].process;
+	account->work = account_works_of(account, account->process);
+	account->work_count =
+		(size_t)(account_works_of(account, account->process + 1) - account->work);
+	rc = loop_find(&account->loop, account->run, account->db, of, account->of_count);
+	set_covered_time(account);
+	account->loop.run.process = account->process;
+	account->loop.run.end = account->end;
+	if (!rc && account->begin != account->end) {
+		read_calls(account);
+		account_find_gaps(account);
+		leave_out_pauses(account);
+		account->thread = loop->run.turns ? loop->run.thread : account->busiest[0];
+		account_devices(account);
+		if (account->thread)
+			account_host(account);
 	}
-	if (!rc)
-		rc = store(&account);
-	if (!rc && loop->run.turns) {
-		*array_push(evidence->loop, evidence->loop_count) = account.loop.run;
-		account.loop = (struct loop){ 0 };
+	for (size_t i = 0; i < account->of_count; i++) {
+		large_free(account->threads[of[i]].call);
+		large_free(account->threads[of[i]].gap);
+		account->threads[of[i]] = (struct account_thread){ 0 };
 	}
-	for (size_t i = 0; i < of_count; i++) {
-		large_free(account.threads[of[i]].call);
-		large_free(account.threads[of[i]].gap);
-		account.threads[of[i]] = (struct account_thread){ 0 };
+	return rc;
+}
+
+/* Stores what was found, in order of processes; loops are evidence. */
+static int store_all(struct account *account, size_t count)
+{
+	struct run_evidence *evidence = &account->db->run->evidence;
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc; i++) {
+		rc = store(&account[i]);
+		if (rc || !account[i].loop.run.turns)
+			continue;
+		*array_push(evidence->loop, evidence->loop_count) = account[i].loop.run;
+		account[i].loop = (struct loop){ 0 };
 	}
-	free(account.sum);
-	map_release(&account.sums);
-	loop_release(&account.loop);
 	return rc;
 }
 
@@ -316,8 +322,9 @@ int account_measure(struct db *db)
 	struct account account = { .run = run, .db = db };
 	/* Processes are found by their threads. */
 	uint32_t *of = xcalloc(run->thread_count, sizeof(*of));
-	size_t count = 0, end;
-	int rc = 0;
+	size_t count = 0, processes = 0, end;
+	struct account *each = NULL;
+	int rc;
 
 	for (size_t i = 0; i < run->evidence.hold_count; i++)
 		map_set(&account.holds, run->evidence.hold[i].op, i + 1);
@@ -328,12 +335,23 @@ int account_measure(struct db *db)
 		if (run->thread[i].process)
 			of[count++] = i;
 	qsort_r(of, count, sizeof(*of), by_process, run->thread);
-	for (size_t first = 0; first < count && !rc; first = end) {
+	for (size_t first = 0; first < count; first = end) {
 		for (end = first; end < count &&
 			run->thread[of[end]].process == run->thread[of[first]].process;)
 			end++;
-		rc = account_process(&account, of + first, end - first);
+		account.of = of + first;
+		account.of_count = end - first;
+		*array_push(each, processes) = account;
 	}
+	rc = workers_run(processes, account_process, each) || (each && store_all(each, processes))
+		? -1
+		: 0;
+	for (size_t i = 0; i < processes; i++) {
+		free(each[i].sum);
+		map_release(&each[i].sums);
+		loop_release(&each[i].loop);
+	}
+	free(each);
 	free(of);
 	large_free(account.works);
 	free(account.threads);

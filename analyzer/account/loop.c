@@ -299,7 +299,9 @@ int loop_find(struct loop *loop, const struct run *run, struct db *db, const uin
 	int rc;
 
 	*loop = (struct loop){ 0 };
+	db_lock(db);
 	rc = loop_paths_read(&search.paths, db, run->thread[*threads].process);
+	db_unlock(db);
 	tokens_read(&search.tokens, threads, count);
 	search.visits = xcalloc(search.paths.count, sizeof(*search.visits));
 	for (size_t i = 0; i < search.tokens.count && i < THREADS_TRIED; i++)
@@ -312,8 +314,11 @@ int loop_find(struct loop *loop, const struct run *run, struct db *db, const uin
 		chosen = choose_place(&search, next);
 		next = choose_nested(&search, chosen, covered);
 	}
-	if (!rc && chosen)
+	if (!rc && chosen) {
+		db_lock(db);
 		rc = set_loop(loop, &search, chosen, db);
+		db_unlock(db);
+	}
 	tokens_release(&search.tokens);
 	loop_paths_release(&search.paths);
 	free(search.candidate);

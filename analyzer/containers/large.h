@@ -3,7 +3,8 @@
  * Arrays with an element for each call or operation, which may exceed memory.  One of LARGE_BYTES
  * or more lies in an unlinked file of its own (scratch_file.h), of which a part is resident
  * (resident.h); without room for the file it stays in memory.  For lack of memory the process ends,
- * as in memory.h.  Owned by who grows it; NULL is an empty one.  Single-threaded.
+ * as in memory.h.  Owned by who grows it; NULL is an empty one.  One array is for one thread at a
+ * time.
  *
  *	*large_push(span, count) = (struct span){ start, end };
  *	large_free(span);

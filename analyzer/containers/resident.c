@@ -19,8 +19,9 @@ struct resident {
 	size_t most, whole; /* bytes: the bound for the process, and of all ranges */
 	pthread_t thread;
 	int has_thread;
-	pthread_mutex_t mutex;
-	int stop[2]; /* a pipe */
+	pthread_mutex_t change; /* of the ranges, and of what starts and stops the thread */
+	pthread_mutex_t mutex;  /* of the ranges, which the thread reads */
+	int stop[2];            /* a pipe */
 	struct range {
 		char *at;
 		size_t bytes;
@@ -92,17 +93,24 @@ struct resident *resident_new(size_t most)
 	struct resident *resident = xcalloc(1, sizeof(*resident));
 
 	resident->most = most + resident_bytes();
+	pthread_mutex_init(&resident->change, NULL);
 	pthread_mutex_init(&resident->mutex, NULL);
 	return resident;
 }
 
+static struct resident *of_process; /* what is resident is a property of the process */
+
+static void make_of_process(void)
+{
+	of_process = resident_new(RESIDENT_BYTES);
+}
+
 struct resident *resident_of_process(void)
 {
-	static struct resident *process; /* what is resident is a property of the process */
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (!process)
-		process = resident_new(RESIDENT_BYTES);
-	return process;
+	pthread_once(&once, make_of_process);
+	return of_process;
 }
 
 static void stop_thread(struct resident *resident)
@@ -124,12 +132,14 @@ void resident_free(struct resident *resident)
 
 void resident_add(struct resident *resident, void *at, size_t bytes)
 {
+	pthread_mutex_lock(&resident->change);
 	pthread_mutex_lock(&resident->mutex);
 	*array_push(resident->range, resident->count) = (struct range){ at, bytes };
 	pthread_mutex_unlock(&resident->mutex);
 	resident->whole += bytes;
 	if (!resident->has_thread && resident->whole > resident->most)
 		resident->has_thread = !start_thread(resident);
+	pthread_mutex_unlock(&resident->change);
 }
 
 void resident_remove(struct resident *resident, const void *from, size_t bytes)
@@ -137,6 +147,7 @@ void resident_remove(struct resident *resident, const void *from, size_t bytes)
 	const char *begin = from;
 	size_t kept = 0;
 
+	pthread_mutex_lock(&resident->change);
 	pthread_mutex_lock(&resident->mutex);
 	for (size_t i = 0; i < resident->count; i++) {
 		const struct range *range = &resident->range[i];
@@ -150,4 +161,5 @@ void resident_remove(struct resident *resident, const void *from, size_t bytes)
 	pthread_mutex_unlock(&resident->mutex);
 	if (!kept)
 		stop_thread(resident);
+	pthread_mutex_unlock(&resident->change);
 }

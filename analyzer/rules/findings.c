@@ -19,7 +19,6 @@ struct findings *findings_new(struct db *db, struct words *words)
 
 	findings->db = db;
 	findings->words = words;
-	pthread_mutex_init(&findings->db_mutex, NULL);
 	findings->places = places_open(db, words);
 	if (findings->places && !findings_find_samples(findings))
 		return findings;

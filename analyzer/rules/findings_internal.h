@@ -5,7 +5,6 @@
 #ifndef CUFENCE_FINDINGS_INTERNAL_H
 #define CUFENCE_FINDINGS_INTERNAL_H
 
-#include <pthread.h>
 #include <stddef.h>
 
 #include "findings.h"
@@ -89,7 +88,6 @@ struct findings {
 	struct places *places;
 	struct stretches windows; /* of a sampled run; else none */
 	struct savings *savings;  /* during findings_replay() */
-	pthread_mutex_t db_mutex; /* then, by who uses db, words or places */
 	struct finding **finding;
 	size_t count;
 	struct id_map by_key; /* owns the findings */

@@ -83,9 +83,9 @@ static int has_own_finding(struct findings *findings, const struct finding *find
 {
 	int64_t line;
 
-	pthread_mutex_lock(&findings->db_mutex);
+	db_lock(findings->db);
 	line = places_line(findings->places, taker->call);
-	pthread_mutex_unlock(&findings->db_mutex);
+	db_unlock(findings->db);
 	for (size_t i = 0; i < findings->count && taker->change == CHANGE_ORDER; i++) {
 		const struct finding *other = findings->finding[i];
 
@@ -148,10 +148,10 @@ static int add_fetches(struct findings *findings, struct finding *finding)
 		struct advice advice;
 		int rc;
 
-		pthread_mutex_lock(&findings->db_mutex);
+		db_lock(findings->db);
 		rc = advice_find(findings->db, frames, place->worst.call, place->worst.reads,
 			&advice);
-		pthread_mutex_unlock(&findings->db_mutex);
+		db_unlock(findings->db);
 		if (rc)
 			return -1;
 		for (size_t k = 0; k < place->changed_count && advice.is_unfetched; k++)

@@ -9,11 +9,12 @@
  *	while ((step = db_step(q)) > 0)
  *		use(sqlite3_column_int64(q, 0));
  *
- * Single-threaded.
+ * Single-threaded: threads that share a struct db use it in turn, between db_lock() and db_unlock().
  */
 #ifndef CUFENCE_DB_H
 #define CUFENCE_DB_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,11 +28,22 @@ struct run;
 struct db {
 	sqlite3 *handle;
 	char *path;
-	size_t order_limit; /* bytes for an order's clocks; 0: ORDER_LIMIT (order.h) */
-	struct run *run;    /* in columns, while loading or analyzing (run_columns.h), or NULL */
-	struct rows **rows; /* of each table, for db_add() (rows.h); NULL: not yet */
-	int failed;         /* a value was unreadable or damaged; set after a message */
+	size_t order_limit;    /* bytes for an order's clocks; 0: ORDER_LIMIT (order.h) */
+	struct run *run;       /* in columns, while loading or analyzing (run_columns.h), or NULL */
+	struct rows **rows;    /* of each table, for db_add() (rows.h); NULL: not yet */
+	int failed;            /* a value was unreadable or damaged; set after a message */
+	pthread_mutex_t mutex; /* zeroed is PTHREAD_MUTEX_INITIALIZER */
 };
+
+static inline void db_lock(struct db *db)
+{
+	pthread_mutex_lock(&db->mutex);
+}
+
+static inline void db_unlock(struct db *db)
+{
+	pthread_mutex_unlock(&db->mutex);
+}
 
 /* Access modes of a database. */
 enum db_access {
