@@ -19,6 +19,7 @@
 #include "memory.h"
 #include "pass.h"
 #include "print.h"
+#include "workers.h"
 
 /* One call of a row: a submission of work, or an event record or wait between these. */
 struct member {
@@ -227,29 +228,48 @@ static int is_worth_it(const struct search *search)
 		100 * search->saveable >= LAUNCH_BOUND_PERCENT * run_loop_length(search->loop);
 }
 
-static int check_loop(const struct run *run, const struct run_loop *loop, struct findings *findings)
+static void forget(struct search *search)
 {
-	struct search search = { .run = run, .loop = loop };
-	int rc = find_rows(&search);
+	large_free(search->member);
+	large_free(search->hash);
+	map_release(&search->times);
+	search->member = NULL;
+	search->hash = NULL;
+	search->count = 0;
+}
 
-	count_rows(&search);
-	if (!rc && is_worth_it(&search))
-		rc = report_all(&search, findings);
-	large_free(search.member);
-	large_free(search.hash);
-	map_release(&search.times);
-	return rc;
+/* In a thread of its own; what is not worth it has no members afterwards. */
+static int search_loop(void *arg, size_t number)
+{
+	struct search *search = (struct search *)arg + number;
+
+	if (find_rows(search))
+		return -1;
+	count_rows(search);
+	if (!is_worth_it(search))
+		forget(search);
+	return 0;
 }
 
 static int run(const struct pass_input *input, struct findings *findings)
 {
 	const struct run_evidence *evidence = &input->run->evidence;
+	struct search *search = NULL;
+	size_t count = 0;
+	int rc;
 
 	for (size_t i = 0; i < evidence->loop_count; i++)
-		if (!map_get(&input->run->gaps, evidence->loop[i].process, 0) &&
-			check_loop(input->run, &evidence->loop[i], findings))
-			return -1;
-	return 0;
+		if (!map_get(&input->run->gaps, evidence->loop[i].process, 0))
+			*array_push(search, count) =
+				(struct search){ .run = input->run, .loop = &evidence->loop[i] };
+	rc = workers_run(count, search_loop, search);
+	for (size_t i = 0; i < count; i++) {
+		if (!rc)
+			rc = report_all(&search[i], findings);
+		forget(&search[i]);
+	}
+	free(search);
+	return rc;
 }
 
 static int say(struct words *words, const struct instance *worst, FILE *out)
