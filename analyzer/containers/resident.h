@@ -3,7 +3,8 @@
  * Bounds how much of mapped files is resident.  Once the ranges are larger than the bound, a thread
  * looks ten times a second, and beyond the bound unmaps their pages.  These stay in the kernel's
  * cache, from where it can write them out before others lack memory, and are mapped again when they
- * are touched.  Any thread may add and remove ranges.  Ranges must be shared mappings of files: others would lose their contents.
+ * are touched.  Any thread may add and remove ranges.  They must be shared mappings of files:
+ * others would lose their contents.
  */
 #ifndef CUFENCE_RESIDENT_H
 #define CUFENCE_RESIDENT_H

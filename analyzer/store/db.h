@@ -9,7 +9,8 @@
  *	while ((step = db_step(q)) > 0)
  *		use(sqlite3_column_int64(q, 0));
  *
- * Single-threaded: threads that share a struct db use it in turn, between db_lock() and db_unlock().
+ * Single-threaded: threads that share a struct db use it in turn, between db_lock() and
+ * db_unlock().
  */
 #ifndef CUFENCE_DB_H
 #define CUFENCE_DB_H
