@@ -25,29 +25,6 @@ static void free_queue(void *object)
 	free(object);
 }
 
-/* Returns the stream's operation that ran longest in the block and ended in it, 0: none. */
-static uint32_t find_room(const struct run *run, const struct queue *queue,
-	const struct run_overhead *block)
-{
-	int64_t longest = -1;
-	uint32_t found = 0;
-	size_t at;
-
-	at = sorted_after(queue->ended, queue->count, sizeof(*queue->ended),
-		offsetof(struct ended, end), block->end + CLOCK_ERROR_MAX_NS);
-	for (; at && queue->ended[at - 1].end > block->start; at--) {
-		const struct ended *ended = &queue->ended[at - 1];
-		int64_t start = run_work(run, (int64_t)ended->op)->start;
-		int64_t ran = time_within(start, ended->end, block->start, block->end);
-
-		if (ran > longest) {
-			longest = ran;
-			found = (uint32_t)ended->op;
-		}
-	}
-	return found;
-}
-
 void waits_find_queue(struct waits *waits)
 {
 	const struct run *run = waits->db->run;
@@ -77,16 +54,31 @@ void waits_find_queue(struct waits *waits)
 	}
 	for (row = first; row < end && queues.count; row++) {
 		const struct run_call *call = run_call(run, row->call);
-		uint32_t op = row->kind == OVERHEAD_QUEUE_FULL && call && call->stream
-			? find_room(run, id_map_get(&queues, call->stream), row)
-			: 0;
+		struct wait wait = { .call = row->call,
+			.kind = WAIT_QUEUE,
+			.waited = row->end - row->start };
+		const struct queue *queue;
+		int64_t longest = -1;
+		size_t at;
 
-		if (op)
-			wait_add_row(waits,
-				&(struct wait){ .call = row->call,
-					.kind = WAIT_QUEUE,
-					.by.op = op,
-					.waited = row->end - row->start });
+		if (row->kind != OVERHEAD_QUEUE_FULL || !call || !call->stream)
+			continue;
+		/* The stream's operation that ran longest in the block and ended in it. */
+		queue = id_map_get(&queues, call->stream);
+		at = sorted_after(queue->ended, queue->count, sizeof(*queue->ended),
+			offsetof(struct ended, end), row->end + CLOCK_ERROR_MAX_NS);
+		for (; at && queue->ended[at - 1].end > row->start; at--) {
+			const struct ended *ended = &queue->ended[at - 1];
+			int64_t ran = time_within(run_work(run, (int64_t)ended->op)->start,
+				ended->end, row->start, row->end);
+
+			if (ran <= longest)
+				continue;
+			longest = ran;
+			wait.by.op = (int64_t)ended->op;
+		}
+		if (wait.by.op)
+			wait_add_row(waits, &wait);
 	}
 	id_map_release(&queues, free_queue);
 }
