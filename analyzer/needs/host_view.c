@@ -16,37 +16,6 @@ static void note_others(struct host_view *view, int64_t process, enum host_view_
 		map_set(&view->others, (uint64_t)process, others);
 }
 
-/* Finds what allocations, operands and calls show. */
-static void find_in_run(struct host_view *view)
-{
-	const struct run *run = view->run;
-	const struct run_operand *row = (const struct run_operand *)run->operands.rows;
-
-	/* Memory from before the trace began has no call. */
-	for (uint32_t id = 1; id < run->allocations.count; id++) {
-		const struct run_allocation *allocation = run_allocation(run, id);
-		const struct run_call *maker = run_call(run, allocation->created);
-		uint64_t process = maker ? run_payload(run, maker)->process : 0;
-		uint64_t first = map_get(&view->memory, process, UINT64_MAX);
-
-		if (is_shared(allocation) && allocation->created + UINT64_C(1) < first)
-			map_set(&view->memory, process, allocation->created + UINT64_C(1));
-	}
-	for (; row < (const struct run_operand *)run_rows_end(&run->operands); row++)
-		if (is_shared(run_allocation(run, row->allocation)))
-			map_set(&view->last, row->allocation, row->call);
-	/* Calls that give others access to the process's memory. */
-	for (uint32_t id = 1; id < run_call_end(run); id++) {
-		const struct run_call *call = run_call(run, id);
-		enum kind_family family = call ? kind_family(call->kind) : FAMILY_other;
-
-		if (call &&
-			(family == FAMILY_interprocess || family == FAMILY_external ||
-				kind_has(call->kind, K_OUTSIDE)))
-			note_others(view, run_payload(run, call)->process, OTHERS_MAY);
-	}
-}
-
 /* Printed output appears at a wait. */
 static const char printers_sql[] = "SELECT kernel FROM kernel_code WHERE prints";
 
@@ -149,10 +118,34 @@ static int find_libraries(struct host_view *view, struct db *db)
 
 int host_view_find(struct host_view *view, struct db *db)
 {
+	const struct run_operand *row = (const struct run_operand *)db->run->operands.rows;
+
 	view->run = db->run;
 	if (ids_read(&view->others, db, unlisted_sql, OTHERS_LOADED))
 		return -1;
-	find_in_run(view);
+	/* Memory from before the trace began has no call. */
+	for (uint32_t id = 1; id < db->run->allocations.count; id++) {
+		const struct run_allocation *allocation = run_allocation(db->run, id);
+		const struct run_call *maker = run_call(db->run, allocation->created);
+		uint64_t process = maker ? run_payload(db->run, maker)->process : 0;
+		uint64_t first = map_get(&view->memory, process, UINT64_MAX);
+
+		if (is_shared(allocation) && allocation->created + UINT64_C(1) < first)
+			map_set(&view->memory, process, allocation->created + UINT64_C(1));
+	}
+	for (; row < (const struct run_operand *)run_rows_end(&db->run->operands); row++)
+		if (is_shared(run_allocation(db->run, row->allocation)))
+			map_set(&view->last, row->allocation, row->call);
+	/* Calls that give others access to the process's memory. */
+	for (uint32_t id = 1; id < run_call_end(db->run); id++) {
+		const struct run_call *call = run_call(db->run, id);
+		enum kind_family family = call ? kind_family(call->kind) : FAMILY_other;
+
+		if (call &&
+			(family == FAMILY_interprocess || family == FAMILY_external ||
+				kind_has(call->kind, K_OUTSIDE)))
+			note_others(view, run_payload(db->run, call)->process, OTHERS_MAY);
+	}
 	return ids_read(&view->memory, db, PAGEABLE_SQL, 0) || find_strays(view, db) ||
 			find_libraries(view, db) ||
 			ids_read(&view->printers, db, printers_sql, 1) ||

@@ -51,14 +51,9 @@ struct orders {
 	struct order_reaches full_reaches;
 	struct orders_loose loose[WITHOUT_COUNT];
 	struct orders_reported reported[ORDERS_REPORTED]; /* by call */
-	/*
-	 * Reports that later's operation comes after earlier's in the full order, but not without
-	 * these waits.  earlier NULL: possibly after an operation that is not kept.  Returns -1 to
-	 * stop.
-	 */
-	int (*lost)(void *arg, enum without without, const struct walk_call *later,
-		const struct touch *earlier);
-	void *arg;
+	/* To which pairs that lose their order are reported. */
+	struct needs_host *host;
+	struct needs_events *events;
 	struct host_view view;
 	struct recent_accesses memory;   /* by memory; see orders_without_waits.c */
 	struct recent_accesses shown;    /* by process and certainty */

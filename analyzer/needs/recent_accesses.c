@@ -74,20 +74,6 @@ static struct recent_ring *ring_of(const struct recent_accesses *recent, struct 
 	return ring;
 }
 
-/* Forgets the oldest touch.  A later one with the same accesses stands for it. */
-static void forget_oldest(struct recent_ring *ring)
-{
-	int64_t last = ring->count - 1;
-	const struct touch *oldest = &ring->touch[last % RECENT_DEPTH];
-	uint64_t accesses = oldest->accesses;
-	int64_t later = ring->forgot || !accesses ? last : last - RECENT_DEPTH + 1;
-
-	while (later < last && recent_at(ring, later)->accesses != accesses)
-		later++;
-	ring->forgot |= !accesses || recent_at(ring, later)->accesses != accesses;
-	order_clock_unref(oldest->clock);
-}
-
 void recent_note(struct recent_accesses *recent, int64_t key, const struct touch *touch,
 	unsigned after_all)
 {
@@ -105,9 +91,17 @@ void recent_note(struct recent_accesses *recent, int64_t key, const struct touch
 		thing->newest = place;
 	}
 	/* Moves the last touch into the ring. */
-	if (last >= RECENT_DEPTH)
-		forget_oldest(ring);
-	else if (last >= 0)
+	if (last >= RECENT_DEPTH) {
+		/* The oldest one is forgotten: a later one with the same accesses stands for it. */
+		const struct touch *oldest = &ring->touch[last % RECENT_DEPTH];
+		uint64_t accesses = oldest->accesses;
+		int64_t later = ring->forgot || !accesses ? last : last - RECENT_DEPTH + 1;
+
+		while (later < last && recent_at(ring, later)->accesses != accesses)
+			later++;
+		ring->forgot |= !accesses || recent_at(ring, later)->accesses != accesses;
+		order_clock_unref(oldest->clock);
+	} else if (last >= 0)
 		ring->touch = array_grown(ring->touch, (size_t)last, sizeof(*ring->touch));
 	if (last >= 0)
 		ring->touch[last % RECENT_DEPTH] = ring->last;

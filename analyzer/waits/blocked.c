@@ -207,7 +207,8 @@ static void add_candidate(struct waits *waits, const struct walk_call *call, str
 	*large_push(waits->wait, waits->count) = wait;
 }
 
-int waits_process_call(struct waits *waits, const struct order *order, const struct walk_call *call)
+void waits_process_call(struct waits *waits, const struct order *order,
+	const struct walk_call *call)
 {
 	struct pending *pending = &waits->pending;
 	enum scope scope = call->freed_async ? SCOPE_NONE : scope_within(call);
@@ -245,7 +246,6 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 			before.end);
 	}
 	pending_add(pending, call);
-	return 0;
 }
 
 struct wait_operation wait_operation_of(const struct run *run, int64_t id, int times)
