@@ -136,14 +136,6 @@ void replay_learn_set_up(struct replay *replay, uint32_t number)
 
 /* --- handovers --- */
 
-/* Does the second step wait for the first one's copy to the host? */
-static int is_fetch(const struct replay_step *copy, const struct replay_step *wait)
-{
-	return copy->act & STEP_SUBMITS && copy->engine == ENGINE_D2H &&
-		wait->act & STEP_EXPLICIT &&
-		(wait->stream == copy->stream || wait->scope >= SCOPE_DEVICE);
-}
-
 void replay_find_handovers(struct replay *replay)
 {
 	const struct handovers *handovers = &replay->run->evidence.handovers;
@@ -155,10 +147,15 @@ void replay_find_handovers(struct replay *replay)
 		first[i] = REPLAY_NONE;
 	for (size_t i = replay->step_count; i-- > 0;) {
 		uint32_t *at = &first[replay->step[i].thread];
+		const struct replay_step *copy = &replay->step[i];
+		struct replay_step *wait = *at == REPLAY_NONE ? NULL : &replay->step[*at];
 
 		next[i] = *at;
-		if (*at != REPLAY_NONE && is_fetch(&replay->step[i], &replay->step[*at]))
-			replay->step[*at].act |= STEP_FETCHES;
+		/* It waits for the copy to the host just before. */
+		if (wait && copy->act & STEP_SUBMITS && copy->engine == ENGINE_D2H &&
+			wait->act & STEP_EXPLICIT &&
+			(wait->stream == copy->stream || wait->scope >= SCOPE_DEVICE))
+			wait->act |= STEP_FETCHES;
 		*at = (uint32_t)i;
 	}
 	/* Of several before a step the last one counts. */

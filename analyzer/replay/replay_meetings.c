@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "bounds.h"
+#include "compare.h"
 #include "joint.h"
 #include "memory.h"
 #include "remote_kernels.h"
@@ -42,7 +43,7 @@ static int by_step(const void *a, const void *b)
 {
 	const struct replay_meeting *x = a, *y = b;
 
-	return (x->step > y->step) - (x->step < y->step);
+	return by_number(x->step, y->step);
 }
 
 int replay_find_meetings(struct replay *replay, struct db *db)
@@ -168,40 +169,11 @@ static void number_meetings(struct joint *joint, struct map *ranks_of)
 	map_release(&numbers);
 }
 
-/* Places the ranks in one time: those that share a meeting with a placed one, until none is new. */
-static void place_ranks(struct joint *joint)
-{
-	int more = 1;
-
-	if (joint->count)
-		joint->rank[0].is_placed = 1;
-	while (more) {
-		more = 0;
-		for (size_t i = 0; i < joint->count; i++) {
-			struct rank *rank = &joint->rank[i];
-			struct replay *replay = rank->replay.replay;
-
-			for (size_t k = 0; k < replay->meeting_count; k++) {
-				struct meeting *meeting = &joint->meeting[rank->meeting[k]];
-				int64_t end = replay->step[replay->meeting[k].step].end;
-
-				if (!replay->meeting[k].is_joint)
-					continue;
-				if (rank->is_placed && meeting->ended == REPLAY_NEVER) {
-					meeting->ended = end + rank->offset;
-				} else if (!rank->is_placed && meeting->ended != REPLAY_NEVER) {
-					rank->is_placed = more = 1;
-					rank->offset = meeting->ended - end;
-				}
-			}
-		}
-	}
-}
-
 size_t joint_match(struct joint *joint)
 {
 	struct map ranks_of = { 0 }; /* identity -> ranks */
 	size_t least = SIZE_MAX;
+	int more = 1;
 
 	number_meetings(joint, &ranks_of);
 	for (size_t i = 0; i < joint->count; i++) {
@@ -225,7 +197,30 @@ size_t joint_match(struct joint *joint)
 			least = matched;
 	}
 	map_release(&ranks_of);
-	place_ranks(joint);
+	/* Places the ranks in one time: those that share a meeting with a placed one, until none is new. */
+	if (joint->count)
+		joint->rank[0].is_placed = 1;
+	while (more) {
+		more = 0;
+		for (size_t i = 0; i < joint->count; i++) {
+			struct rank *rank = &joint->rank[i];
+			struct replay *replay = rank->replay.replay;
+
+			for (size_t k = 0; k < replay->meeting_count; k++) {
+				struct meeting *meeting = &joint->meeting[rank->meeting[k]];
+				int64_t end = replay->step[replay->meeting[k].step].end;
+
+				if (!replay->meeting[k].is_joint)
+					continue;
+				if (rank->is_placed && meeting->ended == REPLAY_NEVER) {
+					meeting->ended = end + rank->offset;
+				} else if (!rank->is_placed && meeting->ended != REPLAY_NEVER) {
+					rank->is_placed = more = 1;
+					rank->offset = meeting->ended - end;
+				}
+			}
+		}
+	}
 	return joint->count ? least : 0;
 }
 
