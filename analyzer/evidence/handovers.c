@@ -27,26 +27,6 @@ struct search {
 	struct map virtual;    /* processes whose clock runs in CUDA calls only */
 };
 
-static int read_usage(struct handovers *handovers, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT thread, since, time, off, voluntary, involuntary FROM usage"
-		" ORDER BY thread, time");
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0)
-		*array_push(handovers->reading, handovers->reading_count) = (struct usage_reading){
-			.thread = (uint32_t)sqlite3_column_int64(q, 0),
-			.since = sqlite3_column_int64(q, 1),
-			.time = sqlite3_column_int64(q, 2),
-			.off = sqlite3_column_int64(q, 3),
-			.voluntary = (uint32_t)sqlite3_column_int64(q, 4),
-			.involuntary = (uint32_t)sqlite3_column_int64(q, 5),
-		};
-	sqlite3_finalize(q);
-	return step;
-}
-
 /*
  * Returns how long the thread was off its processor while it was silent, ns; -1: not read.  *times:
  * how often it was blocked.
@@ -205,12 +185,23 @@ int handovers_find(struct db *db)
 	const struct run *run = db->run;
 	struct handovers *handovers = &db->run->evidence.handovers;
 	struct search search = { .run = run, .found = handovers };
-	int rc = ids_read(&search.virtual, db, "SELECT id FROM process WHERE clock = 'virtual'",
-			 1) ||
-			read_usage(handovers, db)
-		? -1
-		: 0;
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT thread, since, time, off, voluntary, involuntary FROM usage"
+		" ORDER BY thread, time");
+	int rc = ids_read(&search.virtual, db, "SELECT id FROM process WHERE clock = 'virtual'", 1);
+	int step = -1;
 
+	while (q && !rc && (step = db_step(q)) > 0)
+		*array_push(handovers->reading, handovers->reading_count) = (struct usage_reading){
+			.thread = (uint32_t)sqlite3_column_int64(q, 0),
+			.since = sqlite3_column_int64(q, 1),
+			.time = sqlite3_column_int64(q, 2),
+			.off = sqlite3_column_int64(q, 3),
+			.voluntary = (uint32_t)sqlite3_column_int64(q, 4),
+			.involuntary = (uint32_t)sqlite3_column_int64(q, 5),
+		};
+	sqlite3_finalize(q);
+	rc = rc || step ? -1 : 0;
 	search.talker = xcalloc(run->thread_count + 1, sizeof(*search.talker));
 	for (uint32_t thread = 1; thread <= run->thread_count; thread++)
 		search.talker[thread].later = search.talker[thread].earlier = thread;

@@ -61,30 +61,6 @@ static const char frame_sql[] =
 	" LEFT JOIN module m ON m.id = f.module WHERE c.id = ?1 AND f.depth ="
 	" (SELECT min(u.depth) - 1 FROM frame u WHERE u.site = c.site AND u.user)";
 
-static int library_advice(struct db *db, int64_t call, struct advice *advice)
-{
-	const struct run_call *row = run_call(db->run, call);
-	unsigned families = row ? family_of(row->kind) : 0;
-	sqlite3_stmt *q = families ? db_prepare(db, frame_sql) : NULL;
-	int step = !families ? 0 : !q || db_bind(q, "i", call) ? -1 : db_step(q);
-
-	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries) && step > 0 && !advice->text;
-		i++) {
-		const struct library *library = &libraries[i];
-		const char *module = db_text(q, 0), *slash = strrchr(module, '/');
-
-		if (families & library->families &&
-			!strncmp(slash ? slash + 1 : module, library->module,
-				strlen(library->module)) &&
-			(!strcmp(library->function, "*") ||
-				is_like(library->function, db_text(q, 1)) ||
-				is_like(library->function, db_text(q, 2))))
-			*advice = (struct advice){ library->advice, !!(library->families & FETCH) };
-	}
-	sqlite3_finalize(q);
-	return step < 0 ? -1 : 0;
-}
-
 /* --- reads of results --- */
 
 #define TORCH FILES_OF_PYTORCH
@@ -146,8 +122,31 @@ static int read_advice(struct code_frames *frames, int64_t call, struct advice *
 int advice_find(struct db *db, struct code_frames *frames, int64_t call, int is_read,
 	struct advice *advice)
 {
+	const struct run_call *row = run_call(db->run, call);
+	unsigned families = row ? family_of(row->kind) : 0;
+	sqlite3_stmt *q;
+	int step;
+
 	*advice = (struct advice){ NULL, 0 };
 	if (is_read && read_advice(frames, call, advice))
 		return -1;
-	return advice->text ? 0 : library_advice(db, call, advice);
+	if (!families || advice->text)
+		return 0;
+	q = db_prepare(db, frame_sql);
+	step = !q || db_bind(q, "i", call) ? -1 : db_step(q);
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries) && step > 0 && !advice->text;
+		i++) {
+		const struct library *library = &libraries[i];
+		const char *module = db_text(q, 0), *slash = strrchr(module, '/');
+
+		if (families & library->families &&
+			!strncmp(slash ? slash + 1 : module, library->module,
+				strlen(library->module)) &&
+			(!strcmp(library->function, "*") ||
+				is_like(library->function, db_text(q, 1)) ||
+				is_like(library->function, db_text(q, 2))))
+			*advice = (struct advice){ library->advice, !!(library->families & FETCH) };
+	}
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
 }

@@ -134,11 +134,17 @@ static int add_takers(struct findings *findings, struct replay *replay, struct f
 	return 0;
 }
 
-/* A fix may do without the copy of a result, too.  Returns 0, or -1 after a message. */
-static int add_fetches(struct findings *findings, struct finding *finding)
+static int replay_finding(struct findings *findings, struct finding *finding)
 {
+	struct replay *replay = savings_bound_of(findings->savings, finding->process);
+	struct finding_line line = { NULL, 0 };
 	struct code_frames *frames = words_frames(findings->words);
 
+	if (!is_wanted(findings, finding) || rules[finding->rule].group == GROUP_pace ||
+		!savings_has_room(replay, SEARCH_FINDING,
+			2 * REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE))
+		return 0;
+	/* A fix may do without the copy of a result, too. */
 	for (size_t i = 0; i < finding->count; i++) {
 		struct finding_place *place = finding->place[i];
 		struct advice advice;
@@ -150,20 +156,6 @@ static int add_fetches(struct findings *findings, struct finding *finding)
 			if (place->changed[k].change & CHANGE_WAIT)
 				place->changed[k].change |= CHANGE_FETCH;
 	}
-	return 0;
-}
-
-static int replay_finding(struct findings *findings, struct finding *finding)
-{
-	struct replay *replay = savings_bound_of(findings->savings, finding->process);
-	struct finding_line line = { NULL, 0 };
-
-	if (!is_wanted(findings, finding) || rules[finding->rule].group == GROUP_pace ||
-		!savings_has_room(replay, SEARCH_FINDING,
-			2 * REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE))
-		return 0;
-	if (add_fetches(findings, finding))
-		return -1;
 	change_finding(replay, finding);
 	if (add_takers(findings, replay, finding))
 		return -1;
@@ -300,16 +292,6 @@ static int64_t choose_next(struct together *all, size_t fixed, size_t count)
 	return most;
 }
 
-/* Shows a finding of masked waits, in place of one of its rule that is not shown. */
-static void unmask(struct findings *findings, struct finding *masked)
-{
-	for (size_t i = 0; i < findings->count; i++)
-		if (findings->finding[i]->process == masked->process &&
-			findings->finding[i]->rule == masked->rule)
-			findings->finding[i]->masked = 1;
-	masked->masked = 0;
-}
-
 /*
  * Finds the order in which to fix the findings: next is the one that saves most once those before
  * it are fixed.  If that is less than its own saving can be, its first place says so.
@@ -349,7 +331,12 @@ static void order_fixes(struct findings *findings, int64_t process)
 			if (most - before < SHOWN_MIN_NS ||
 				!set_beyond(findings, next, &all, fixed))
 				break;
-			unmask(findings, next);
+			/* It is shown in place of one of its rule that is not. */
+			for (size_t i = 0; i < findings->count; i++)
+				if (findings->finding[i]->process == process &&
+					findings->finding[i]->rule == next->rule)
+					findings->finding[i]->masked = 1;
+			next->masked = 0;
 		}
 		next->place[0]->then = at_least(most - before, 0);
 		if (next->place[0]->then < next->saving.low && fixed < shown)
@@ -427,23 +414,6 @@ static void replay_together(struct findings *findings, int64_t process,
  * waits account for, and so whether the shown findings are all there is.
  */
 
-/* How calls could do without their waits must be more than a guess. */
-static void change_candidates(struct findings *findings, struct replay *replay, int64_t process,
-	int unread)
-{
-	for (size_t i = 0; i < findings->count; i++) {
-		const struct finding *finding = findings->finding[i];
-
-		if (finding->process != process || rule_is_fence(finding->rule) ||
-			rules[finding->rule].group == GROUP_pace ||
-			finding_confidence(finding) < CONFIDENCE_LIKELY)
-			continue;
-		for (size_t k = 0; k < finding->count; k++)
-			if (unread || !finding->place[k]->worst.reads)
-				change_place(replay, finding->place[k]);
-	}
-}
-
 static void replay_ceiling(struct findings *findings, const struct run_loop *loop)
 {
 	struct replay *replay = savings_of(findings->savings, loop->process);
@@ -451,7 +421,18 @@ static void replay_ceiling(struct findings *findings, const struct run_loop *loo
 	struct ceiling ceiling[2];
 
 	for (int unread = 0; unread < 2; unread++) {
-		change_candidates(findings, replay, loop->process, unread);
+		/* How calls could do without their waits must be more than a guess. */
+		for (size_t i = 0; i < findings->count; i++) {
+			const struct finding *finding = findings->finding[i];
+
+			if (finding->process != loop->process || rule_is_fence(finding->rule) ||
+				rules[finding->rule].group == GROUP_pace ||
+				finding_confidence(finding) < CONFIDENCE_LIKELY)
+				continue;
+			for (size_t k = 0; k < finding->count; k++)
+				if (unread || !finding->place[k]->worst.reads)
+					change_place(replay, finding->place[k]);
+		}
 		if (!savings_estimate_ceiling(replay, unread, loop, &ceiling[unread]))
 			return;
 	}
