@@ -157,28 +157,6 @@ static size_t turn_of(const struct turns *turns, const struct token *token, size
 	return turn;
 }
 
-/* Finds the arrivals of the thread at the node. */
-static void split(struct turns *turns, struct tokens *tokens)
-{
-	const struct loop_paths *paths = tokens->paths;
-	const struct token_thread *own = turns->own;
-	int is_leaf = paths->node[turns->node].is_leaf, was_inside = 0;
-
-	for (uint32_t site = 0; site < tokens->site_end; site++)
-		tokens->inside[site] = site < paths->leaf_end && paths->leaf[site] &&
-			loop_paths_is_below(paths, paths->leaf[site], turns->node);
-	turns->run.turns = 0;
-	for (size_t i = 0; i < own->count; i++) {
-		int is_inside = tokens->inside[own->token[i].site];
-
-		if (is_inside && (is_leaf || !was_inside)) {
-			turns->first = turns->run.turns ? turns->first : i;
-			*array_push(turns->run.begin, turns->run.turns) = own->token[i].enter;
-		}
-		was_inside = is_inside;
-	}
-}
-
 static void extend_last(struct turns *turns, const struct run *run, uint32_t id)
 {
 	const struct run_call *call = run_call(run, id);
@@ -288,11 +266,26 @@ static double covered_of(struct turns *turns, struct tokens *tokens, int is_own,
 void turns_measure(struct turns *turns, struct tokens *tokens, const struct token_thread *own,
 	uint32_t node, int branches)
 {
+	const struct loop_paths *paths = tokens->paths;
+	int is_leaf = paths->node[node].is_leaf, was_inside = 0;
+
 	turns->own = own;
 	turns->run.thread = own->thread;
 	turns->node = node;
 	turns->covered = turns->around = 0;
-	split(turns, tokens);
+	for (uint32_t site = 0; site < tokens->site_end; site++)
+		tokens->inside[site] = site < paths->leaf_end && paths->leaf[site] &&
+			loop_paths_is_below(paths, paths->leaf[site], node);
+	turns->run.turns = 0;
+	for (size_t i = 0; i < own->count; i++) {
+		int is_inside = tokens->inside[own->token[i].site];
+
+		if (is_inside && (is_leaf || !was_inside)) {
+			turns->first = turns->run.turns ? turns->first : i;
+			*array_push(turns->run.begin, turns->run.turns) = own->token[i].enter;
+		}
+		was_inside = is_inside;
+	}
 	if (!turns->run.turns)
 		return;
 	tally_own(turns, tokens);

@@ -122,35 +122,14 @@ static void note_call(struct talker *talker, uint32_t thread, uint32_t call, int
 	talker[own->earlier].later = talker[own->later].earlier = thread;
 }
 
-/* The first host function that returned at that time or later; without readings the last. */
-static void look_for_function(const struct search *search, struct handover *silence,
-	int64_t earliest, int64_t latest, int only_own)
-{
-	uint64_t count = host_run_count(search->run);
-
-	for (uint64_t i = host_runs_find(search->run, earliest); i < count; i++) {
-		const struct host_run *host = host_run_at(search->run, i);
-
-		if (host->exit > latest)
-			return;
-		if (host->process != silence->process || host->thread == silence->thread ||
-			!host->call ||
-			(only_own && run_call(search->run, host->call)->thread != silence->thread))
-			continue;
-		silence->by = host->call;
-		silence->ended = host->exit;
-		silence->is_function = 1;
-		if (silence->is_read)
-			return;
-	}
-}
-
 /* The thread was silent before a call: what has ended that? */
 static void look(struct search *search, struct handover *silence, int64_t returned)
 {
 	uint32_t times;
 	int64_t off = off_between(search, silence->thread, silence->from, silence->until, &times);
 	int64_t earliest = silence->from, latest = silence->until;
+	uint64_t count = host_run_count(search->run);
+	int is_found = 0;
 
 	silence->is_read = off >= 0;
 	silence->is_sure = off >= 0 || map_get(&search->virtual, silence->process, 0);
@@ -164,8 +143,22 @@ static void look(struct search *search, struct handover *silence, int64_t return
 	}
 	earliest = at_least(earliest, silence->from);
 	silence->ended = silence->from;
-	look_for_function(search, silence, earliest, latest, times > 1);
-	if (!silence->is_function || !silence->is_read)
+	/* The first host function that returned in that time; without readings the last. */
+	for (uint64_t i = host_runs_find(search->run, earliest); i < count && !is_found; i++) {
+		const struct host_run *host = host_run_at(search->run, i);
+
+		if (host->exit > latest)
+			break;
+		if (host->process != silence->process || host->thread == silence->thread ||
+			!host->call ||
+			(times > 1 && run_call(search->run, host->call)->thread != silence->thread))
+			continue;
+		silence->by = host->call;
+		silence->ended = host->exit;
+		silence->is_function = 1;
+		is_found = silence->is_read;
+	}
+	if (!is_found)
 		look_for_stop(search, silence, earliest, returned);
 	if (!silence->by)
 		return;

@@ -177,16 +177,36 @@ static int is_memory_there(const struct host_view *view, const struct walk_call 
 		map_get(&view->memory, (uint64_t)call->process, UINT64_MAX) <= (uint64_t)call->id;
 }
 
-/* Kernels access managed variables by name. */
-static int shows_kernel(const struct host_view *view, struct access_reader *reader,
-	const struct walk_call *call)
+int host_view_may_read(const struct host_view *view, struct access_reader *reader,
+	const struct walk_call *call, int shown)
 {
-	const struct run_kernel *kernel = run_kernel(view->run, call->kernel);
-	int is_graph = kind_family(call->kind) == FAMILY_graph_launch;
-	const struct run_ended *launch =
-		is_graph || !view->strays.count ? NULL : run_find(&view->run->launches, call->id);
+	const struct run *run = view->run;
+	enum kind_family family = kind_family(call->kind);
+	int is_graph = family == FAMILY_graph_launch;
+	const struct run_kernel *kernel = run_kernel(run, call->kernel);
+	const struct run_ended *launch;
 	const struct accesses *accesses;
+	const struct run_operand *row;
 
+	if (shown) {
+		if (family != FAMILY_copy || kind_has(call->kind, K_UNTIMED) ||
+			call->host_visible || call->src != MEMORY_PINNED ||
+			call->direction != COPY_H2D)
+			return SHOWN;
+		/* The host may have refilled the source, unless nothing reads it later. */
+		row = run_find(&run->operands, call->id);
+		for (; row; row = run_next(&run->operands, row))
+			if (operand_is_source(row->role) &&
+				is_shared(run_allocation(run, row->allocation)))
+				return map_get(&view->last, row->allocation, 0) > (uint64_t)call->id
+					? SHOWN
+					: SHOWN_NOTHING;
+		return SHOWN;
+	}
+	if (family != FAMILY_launch && !is_graph)
+		return SHOWN_NOTHING;
+	/* Kernels access managed variables by name. */
+	launch = is_graph || !view->strays.count ? NULL : run_find(&run->launches, call->id);
 	if (map_get(&view->printers, (uint64_t)call->kernel, 0) ||
 		map_get(&view->barriers, (uint64_t)call->id, 0) ||
 		(launch && map_get(&view->strays, launch->what, 0)))
@@ -205,28 +225,4 @@ static int shows_kernel(const struct host_view *view, struct access_reader *read
 			(!accesses->complete && is_memory_there(view, call))
 		? SHOWN_MAYBE
 		: SHOWN_NOTHING;
-}
-
-int host_view_may_read(const struct host_view *view, struct access_reader *reader,
-	const struct walk_call *call, int shown)
-{
-	enum kind_family family = kind_family(call->kind);
-	const struct run_operand *row;
-
-	if (!shown)
-		return family == FAMILY_launch || family == FAMILY_graph_launch
-			? shows_kernel(view, reader, call)
-			: SHOWN_NOTHING;
-	if (family != FAMILY_copy || kind_has(call->kind, K_UNTIMED) || call->host_visible ||
-		call->src != MEMORY_PINNED || call->direction != COPY_H2D)
-		return SHOWN;
-	/* The host may have refilled the source, unless nothing reads it later. */
-	row = run_find(&view->run->operands, call->id);
-	for (; row; row = run_next(&view->run->operands, row))
-		if (operand_is_source(row->role) &&
-			is_shared(run_allocation(view->run, row->allocation)))
-			return map_get(&view->last, row->allocation, 0) > (uint64_t)call->id
-				? SHOWN
-				: SHOWN_NOTHING;
-	return SHOWN;
 }

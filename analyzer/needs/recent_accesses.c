@@ -51,36 +51,33 @@ static void unlink_ring(struct recent_thing *thing, const struct recent_ring *ri
 	*(ring->older ? &thing->ring[ring->older - 1].newer : &thing->oldest) = ring->newer;
 }
 
-static struct recent_ring *ring_of(const struct recent_accesses *recent, struct recent_thing *thing,
-	int64_t stream)
-{
-	size_t place = map_get(&thing->places, (uint64_t)stream, thing->count);
-	struct recent_ring *ring;
-
-	if (place < thing->count)
-		return &thing->ring[place];
-	if (recent->stream_limit && thing->count >= recent->stream_limit) {
-		/* The ring of the least recently used stream. */
-		ring = &thing->ring[thing->oldest - 1];
-		thing->forgot = 1;
-		unlink_ring(thing, ring);
-		map_remove(&thing->places, (uint64_t)ring->stream);
-		release_ring(ring);
-	} else {
-		ring = array_push(thing->ring, thing->count);
-	}
-	*ring = (struct recent_ring){ .stream = stream };
-	map_set(&thing->places, (uint64_t)stream, (uint64_t)(ring - thing->ring));
-	return ring;
-}
-
 void recent_note(struct recent_accesses *recent, int64_t key, const struct touch *touch,
 	unsigned after_all)
 {
 	struct recent_thing *thing = id_map_need(&recent->things, key, sizeof(*thing));
-	struct recent_ring *ring = ring_of(recent, thing, touch->stream);
-	uint32_t place = (uint32_t)(ring - thing->ring) + 1;
-	int64_t last = ring->count - 1;
+	size_t known = map_get(&thing->places, touch->stream, thing->count);
+	struct recent_ring *ring;
+	uint32_t place;
+	int64_t last;
+
+	if (known < thing->count) {
+		ring = &thing->ring[known];
+	} else {
+		if (recent->stream_limit && thing->count >= recent->stream_limit) {
+			/* The ring of the least recently used stream. */
+			ring = &thing->ring[thing->oldest - 1];
+			thing->forgot = 1;
+			unlink_ring(thing, ring);
+			map_remove(&thing->places, (uint64_t)ring->stream);
+			release_ring(ring);
+		} else {
+			ring = array_push(thing->ring, thing->count);
+		}
+		*ring = (struct recent_ring){ .stream = touch->stream };
+		map_set(&thing->places, touch->stream, (uint64_t)(ring - thing->ring));
+	}
+	place = (uint32_t)(ring - thing->ring) + 1;
+	last = ring->count - 1;
 
 	if (thing->newest != place) {
 		if (ring->count)

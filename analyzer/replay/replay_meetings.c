@@ -264,19 +264,6 @@ static void arrive(struct joint *joint, const struct rank *rank)
 		meeting->end = meeting->last + meeting->transfer;
 }
 
-/* Continues a rank after the meeting that it waits for.  Returns 1 if it waits again, else 0. */
-static int leave(struct joint *joint, struct rank *rank)
-{
-	struct replay *replay = rank->replay.replay;
-	uint32_t own = replay->step[replay->at].meets;
-
-	replay->meeting[own].end = joint->meeting[rank->meeting[own]].end - rank->offset;
-	if (!replay_continue(replay))
-		return 0;
-	arrive(joint, rank);
-	return 1;
-}
-
 int64_t joint_run(struct joint *joint, int is_recorded)
 {
 	size_t *waits = xcalloc(joint->count, sizeof(*waits)), waiting = 0;
@@ -309,8 +296,15 @@ int64_t joint_run(struct joint *joint, int is_recorded)
 			int is_over = joint->meeting[rank->meeting[own]].end != REPLAY_NEVER;
 
 			moved |= is_over;
-			if (!is_over || leave(joint, rank))
-				waits[still++] = waits[i];
+			/* It goes on after the meeting, to its next one or to its end. */
+			if (is_over) {
+				replay->meeting[own].end =
+					joint->meeting[rank->meeting[own]].end - rank->offset;
+				if (!replay_continue(replay))
+					continue;
+				arrive(joint, rank);
+			}
+			waits[still++] = waits[i];
 		}
 		waiting = still;
 		/* Ranks call in another order, of several communicators: one goes on. */

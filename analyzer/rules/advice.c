@@ -108,17 +108,6 @@ static int see(const struct code_frame *frame, void *data)
 	return frame->user;
 }
 
-static int read_advice(struct code_frames *frames, int64_t call, struct advice *advice)
-{
-	struct search search = { 0 };
-	int found = code_frames_visit(frames, call, see, &search);
-
-	for (size_t i = 0; i < READS && found > 0 && !advice->text; i++)
-		if (search.is_below[i] && (search.has_function[i] || search.has_source[i]))
-			*advice = (struct advice){ reads[i].advice, reads[i].fetch == GONE };
-	return found < 0 ? -1 : 0;
-}
-
 int advice_find(struct db *db, struct code_frames *frames, int64_t call, int is_read,
 	struct advice *advice)
 {
@@ -126,10 +115,17 @@ int advice_find(struct db *db, struct code_frames *frames, int64_t call, int is_
 	unsigned families = row ? family_of(row->kind) : 0;
 	sqlite3_stmt *q;
 	int step;
+	struct search search = { 0 };
+	int found;
 
 	*advice = (struct advice){ NULL, 0 };
-	if (is_read && read_advice(frames, call, advice))
+	found = is_read ? code_frames_visit(frames, call, see, &search) : 0;
+	for (size_t i = 0; i < READS && found > 0 && !advice->text; i++)
+		if (search.is_below[i] && (search.has_function[i] || search.has_source[i]))
+			*advice = (struct advice){ reads[i].advice, reads[i].fetch == GONE };
+	if (found < 0)
 		return -1;
+	/* Else what the library offers that the program's line calls. */
 	if (!families || advice->text)
 		return 0;
 	q = db_prepare(db, frame_sql);

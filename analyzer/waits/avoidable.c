@@ -482,29 +482,13 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 
 /* --- which waits --- */
 
-/* Is it a copy within host memory, from an address that no device work writes? */
-static int copies_host_data(struct avoidable *a, const struct run_call *call, uint32_t id)
-{
-	const struct run_operand *row = (const struct run_operand *)a->run->operands.rows;
-	const struct run_operand *end = run_rows_end(&a->run->operands);
-
-	if (!is_host(run_payload(a->run, call)->src))
-		return 0;
-	for (; !a->knows_written && row < end; row++)
-		if (row->role != OPERAND_SRC && row->allocation)
-			map_set(&a->written, row->allocation, 1);
-	a->knows_written = 1;
-	row = run_find(&a->run->operands, id);
-	for (; row; row = run_next(&a->run->operands, row))
-		if (row->role == OPERAND_SRC && map_get(&a->written, row->allocation, 0))
-			return 0;
-	return 1;
-}
-
 static void read_wait(struct avoidable *a, struct wait *wait)
 {
 	const struct run_call *call = run_call(a->run, wait->call);
+	const struct run_payload *payload = run_payload(a->run, call);
 	const struct run_work *work = run_work(a->run, wait->by.op);
+	const struct run_operand *row = (const struct run_operand *)a->run->operands.rows;
+	const struct run_operand *end = run_rows_end(&a->run->operands);
 	struct wait_operation *itself = &wait->itself,
 			      by = wait_operation_of(a->run, work->call, 0);
 
@@ -517,9 +501,20 @@ static void read_wait(struct avoidable *a, struct wait *wait)
 	wait->is_copy = call_is_sync(call->kind);
 	wait->on_default = wait->is_copy &&
 		(itself->kind == STREAM_KIND_LEGACY || itself->kind == STREAM_KIND_THREAD);
-	wait->to_host = call_is_sync_copy(call->kind) && is_host(run_payload(a->run, call)->dst) &&
-		!copies_host_data(a, call, (uint32_t)wait->call);
 	wait->stretch = stretches_find(&a->stretches, wait->process, wait->enter);
+	wait->to_host = call_is_sync_copy(call->kind) && is_host(payload->dst);
+	if (!wait->to_host || !is_host(payload->src))
+		return;
+	/* Within host memory it counts only from an address that some device work writes. */
+	for (; !a->knows_written && row < end; row++)
+		if (row->role != OPERAND_SRC && row->allocation)
+			map_set(&a->written, row->allocation, 1);
+	a->knows_written = 1;
+	wait->to_host = 0;
+	row = run_find(&a->run->operands, (uint32_t)wait->call);
+	for (; row; row = run_next(&a->run->operands, row))
+		if (row->role == OPERAND_SRC && map_get(&a->written, row->allocation, 0))
+			wait->to_host = 1;
 }
 
 int waits_find_avoidable(struct waits *waits)

@@ -23,12 +23,6 @@ struct pool {
 	size_t wait_count;
 };
 
-static struct pool *pool_of(struct pool_trims *trims, const struct walk_call *call)
-{
-	return id_map_need(&trims->pools, call->process << 16 | (call->device + 1),
-		sizeof(struct pool));
-}
-
 static void free_pool(void *object)
 {
 	free(((struct pool *)object)->idle);
@@ -78,7 +72,7 @@ int pool_trims_process_call(struct pool_trims *trims, struct run *run, const str
 		return 0;
 	made = memory_of(run, &run->allocated, (uint32_t)call->id);
 	freed = memory_of(run, &run->freed, (uint32_t)call->id);
-	pool = pool_of(trims, call);
+	pool = id_map_need(&trims->pools, call->process << 16 | (call->device + 1), sizeof(*pool));
 	if (call_is_wait(call->kind)) {
 		part.time = call->exit - at_least(call->enter, end);
 		part.key = call->type << 1 | (end > call->enter);
