@@ -405,9 +405,6 @@ void replay_learn_set_up(struct replay *replay, uint32_t number);
  */
 void replay_learn_recording(struct replay_step *step, int is_first);
 
-/* Sets bound, if kernels wait for other devices.  Returns 0, or -1 after a message. */
-int replay_find_bound(struct replay *replay, struct db *db);
-
 /* Finds the meetings, of sorted steps.  Returns 0, or -1 after a message. */
 int replay_find_meetings(struct replay *replay, struct db *db);
 

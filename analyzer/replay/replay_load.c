@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "order_loss.h"
 #include "polls.h"
+#include "remote_kernels.h"
 #include "replay.h"
 #include "stretches.h"
 #include "unknown.h"
@@ -43,11 +44,26 @@ struct loader {
 /* --- processes that are not replayed --- */
 
 /* A reason, and a query of process ?1: it applies if the value is at least that. */
-static const struct {
+struct reason {
 	const char *reason;
 	int least;
 	const char *sql;
-} refusals[] = {
+};
+
+/* Why savings of a process that is replayed may be bounds only. */
+#define REMOTE_SQL \
+	"SELECT EXISTS (SELECT 1 FROM kernel WHERE process = ?1 AND " WAITS_FOR_OTHER_DEVICES( \
+		"name") ")"
+static const struct reason bounds[] = {
+	{ "other ranks may come no earlier to collectives than now; cufence merge replays all of "
+	  "them together",
+		1,
+		REMOTE_SQL " AND EXISTS (SELECT 1 FROM collective l JOIN communicator m"
+			   " ON m.id = l.communicator WHERE l.process = ?1 AND m.ranks > 1)" },
+	{ "kernels wait for other devices", 1, REMOTE_SQL },
+};
+
+static const struct reason refusals[] = {
 	{ "no operation of the device was recorded", 1,
 		"SELECT NOT EXISTS (SELECT 1 FROM work WHERE process = ?1)" },
 	{ "a part of the run was not recorded", 1,
@@ -78,11 +94,28 @@ static const struct {
 		"  WHERE a.process = ?1)) ELSE 0 END" },
 };
 
+/* Sets the first reason of a list that applies.  Returns 0, or -1 after a message. */
+static int find_reason(struct db *db, int64_t process, const struct reason *list, size_t count,
+	const char **reason)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc && !*reason; i++) {
+		sqlite3_stmt *q = db_prepare(db, list[i].sql);
+
+		rc = !q || db_bind(q, "i", process) || db_step(q) < 0 ? -1 : 0;
+		if (!rc && sqlite3_column_int(q, 0) >= list[i].least)
+			*reason = list[i].reason;
+		sqlite3_finalize(q);
+	}
+	return rc;
+}
+
 /* Returns NULL after a message. */
 static struct replay *replay_of(struct loader *loader, int64_t process)
 {
 	struct replay *replay = id_map_get(&loader->savings->processes, process);
-	int rc = 0;
+	int rc;
 
 	if (replay)
 		return replay;
@@ -96,17 +129,11 @@ static struct replay *replay_of(struct loader *loader, int64_t process)
 		.run_loop = run_loop_of(&loader->run->evidence, process),
 		.row = { DB_NULL, DB_NULL, DB_NULL, DB_NULL, NAN, { DB_NULL, DB_NULL },
 			{ DB_NULL, DB_NULL }, 0 } };
-	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals) && !rc && !replay->refusal;
-		i++) {
-		sqlite3_stmt *q = db_prepare(loader->db, refusals[i].sql);
-
-		rc = !q || db_bind(q, "i", process) || db_step(q) < 0 ? -1 : 0;
-		if (!rc && sqlite3_column_int(q, 0) >= refusals[i].least)
-			replay->refusal = refusals[i].reason;
-		sqlite3_finalize(q);
-	}
+	rc = find_reason(loader->db, process, refusals, sizeof(refusals) / sizeof(*refusals),
+		&replay->refusal);
 	if (!rc && !replay->refusal)
-		rc = replay_find_bound(replay, loader->db);
+		rc = find_reason(loader->db, process, bounds, sizeof(bounds) / sizeof(*bounds),
+			&replay->bound);
 	return rc ? NULL : replay;
 }
 
@@ -120,43 +147,40 @@ static uint32_t number(struct map *map, int64_t row)
 	return row ? (uint32_t)map_number(map, (uint64_t)row) : REPLAY_NONE;
 }
 
-/* Finds what made a freed allocation, and whether the place had its address, or context, before. */
-static void read_maker(struct loader *loader, struct replay *replay, struct replay_step *step)
-{
-	const struct run_ended *row;
-	uint64_t what[] = { (uint64_t)replay->process, step->site, step->kind, step->context }, key;
-
-	if (!(step->act & STEP_ONCE))
-		return;
-	for (; (row = run_cursor_at(&loader->freed, step->call)); loader->freed.at++) {
-		const struct run_allocation *freed = run_allocation(loader->run, row->what);
-
-		if (!freed->created)
-			continue;
-		step->maker = replay_step_of(replay, freed->created);
-		what[3] = ~(uint64_t)freed->address;
-		break;
-	}
-	key = map_hash_words(what, sizeof(what) / sizeof(*what));
-	if (map_get(&loader->firsts, key, 0))
-		return;
-	map_set(&loader->firsts, key, 1);
-	step->act |= STEP_FIRST;
-}
-
-/* Memory is pinned once, in the copied range, before the first copy that extends it. */
-static void read_pinning(struct loader *loader, const struct replay *replay,
-	struct replay_step *step)
+/*
+ * Finds what comes first: what made a freed allocation, whether the place had its address, or
+ * context, before, and what pinning a copy's memory takes.
+ */
+static void read_firsts(struct loader *loader, struct replay *replay, struct replay_step *step)
 {
 	const struct run_payload *payload =
 		run_payload(loader->run, run_call(loader->run, step->call));
-	const uint64_t what[] = { (uint64_t)replay->process, ~(uint64_t)payload->pageable };
+	uint64_t freed[] = { (uint64_t)replay->process, step->site, step->kind, step->context };
+	const uint64_t pageable[] = { (uint64_t)replay->process, ~(uint64_t)payload->pageable };
+	const struct run_ended *row;
 	int64_t pinned;
 	uint64_t key;
 
+	if (step->act & STEP_ONCE) {
+		for (; (row = run_cursor_at(&loader->freed, step->call)); loader->freed.at++) {
+			const struct run_allocation *memory =
+				run_allocation(loader->run, row->what);
+
+			if (!memory->created)
+				continue;
+			step->maker = replay_step_of(replay, memory->created);
+			freed[3] = ~(uint64_t)memory->address;
+			break;
+		}
+		key = map_hash_words(freed, sizeof(freed) / sizeof(*freed));
+		if (!map_get(&loader->firsts, key, 0))
+			step->act |= STEP_FIRST;
+		map_set(&loader->firsts, key, 1);
+	}
 	if (!(step->act & STEP_STAGED) || !payload->pageable)
 		return;
-	key = map_hash_words(what, sizeof(what) / sizeof(*what));
+	/* Memory is pinned once, in the copied range, before the first copy that extends it. */
+	key = map_hash_words(pageable, sizeof(pageable) / sizeof(*pageable));
 	pinned = (int64_t)map_get(&loader->firsts, key, 0);
 	if (payload->bytes <= pinned)
 		return;
@@ -397,8 +421,7 @@ static int add_step(struct loader *loader, struct replay *replay, const struct w
 	if (replay->refusal)
 		return 0;
 	name_objects(loader, replay, call, &step);
-	read_maker(loader, replay, &step);
-	read_pinning(loader, replay, &step);
+	read_firsts(loader, replay, &step);
 	read_operation(loader, replay, &step);
 	if (step.act & STEP_SUBMITS)
 		read_operands(loader, replay, &step);
@@ -475,30 +498,18 @@ static void read_evidence(struct loader *loader)
 			map_set(&loader->writes, word_key(claim[i].kernel, claim[i].offset), 1);
 }
 
-/* The number of nodes of graphs. */
+/* The number of nodes of graphs, for calls that launch them, and that make and destroy them. */
 #define SIZES_SQL \
 	"WITH size (graph, nodes) AS MATERIALIZED" \
 	" (SELECT graph, count(*) FROM graph_node GROUP BY graph)"
-
-/* Reads the number of nodes for calls that make, launch and destroy graphs. */
-static int read_graphs(struct loader *loader)
-{
-	return ids_read(&loader->execs, loader->db, "SELECT id, created FROM graph_exec", 0) ||
-			ids_read(&loader->nodes, loader->db,
-				SIZES_SQL
-				"SELECT id, nodes FROM graph_exec JOIN size USING (graph)",
-				0) ||
-			ids_read(&loader->sizes, loader->db,
-				SIZES_SQL
-				"SELECT e.created, nodes FROM graph_exec e JOIN size USING (graph)"
-				" UNION ALL SELECT e.destroyed, nodes FROM graph_exec e"
-				" JOIN size USING (graph) WHERE e.destroyed"
-				" UNION ALL SELECT g.created, nodes"
-				" FROM graph g JOIN size ON size.graph = g.id WHERE g.created",
-				0)
-		? -1
-		: 0;
-}
+static const char nodes_sql[] =
+	SIZES_SQL "SELECT id, nodes FROM graph_exec JOIN size USING (graph)";
+static const char sizes_sql[] = SIZES_SQL
+	"SELECT e.created, nodes FROM graph_exec e JOIN size USING (graph)"
+	" UNION ALL SELECT e.destroyed, nodes FROM graph_exec e"
+	" JOIN size USING (graph) WHERE e.destroyed"
+	" UNION ALL SELECT g.created, nodes"
+	" FROM graph g JOIN size ON size.graph = g.id WHERE g.created";
 
 static int read_steps(struct loader *loader)
 {
@@ -520,7 +531,11 @@ int replay_load(struct savings *savings, struct db *db)
 		.most = replay_most_steps() };
 	struct map *maps[] = { &loader.held, &loader.writes, &loader.firsts, &loader.execs,
 		&loader.nodes, &loader.sizes, &loader.captures, &loader.recorded };
-	int rc = read_graphs(&loader);
+	int rc = ids_read(&loader.execs, db, "SELECT id, created FROM graph_exec", 0) ||
+			ids_read(&loader.nodes, db, nodes_sql, 0) ||
+			ids_read(&loader.sizes, db, sizes_sql, 0)
+		? -1
+		: 0;
 
 	savings->step_of = large_zeroed(run_call_end(db->run), sizeof(*savings->step_of));
 	if (!rc) {

@@ -12,25 +12,6 @@
 
 /* --- of one rank --- */
 
-static const char bound_sql[] =
-	"SELECT EXISTS (SELECT 1 FROM kernel WHERE process = ?1 AND " WAITS_FOR_OTHER_DEVICES(
-		"name") "), EXISTS (SELECT 1 FROM collective l JOIN communicator m"
-			"  ON m.id = l.communicator WHERE l.process = ?1 AND m.ranks > 1)";
-
-int replay_find_bound(struct replay *replay, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db, bound_sql);
-	int rc = q && !db_bind(q, "i", replay->process) && db_step(q) > 0 ? 0 : -1;
-
-	if (!rc && sqlite3_column_int(q, 0))
-		replay->bound = sqlite3_column_int(q, 1)
-			? "other ranks may come no earlier to collectives than now; cufence merge "
-			  "replays all of them together"
-			: "kernels wait for other devices";
-	sqlite3_finalize(q);
-	return rc;
-}
-
 /* One kernel may run several collectives; it counts with the first. */
 static const char meetings_sql[] =
 	"SELECT l.launch, m.identity, l.sequence FROM collective l"

@@ -5,7 +5,7 @@
 
 #include "bounds.h"
 #include "busy.h"
-#include "memory.h"
+
 #include "run_columns.h"
 #include "unknown.h"
 
