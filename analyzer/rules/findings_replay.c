@@ -475,28 +475,6 @@ static int by_bound(const void *a, const void *b)
 		?: by_number(x->process, y->process);
 }
 
-/* Replays findings, and then lines of them.  Returns 0, or -1 after a message. */
-static int replay_findings(struct findings *findings)
-{
-	struct finding **list = xcalloc(findings->count, sizeof(*list)), *finding;
-	size_t count = findings->count;
-	int rc = 0;
-
-	for (size_t i = 0; i < count; i++)
-		list[i] = findings->finding[i];
-	if (count)
-		qsort(list, count, sizeof(*list), by_bound);
-	for (size_t i = 0; i < count && !rc; i++)
-		rc = replay_finding(findings, list[i]);
-	for (size_t i = 0; i < count && !rc; i++) {
-		finding = list[i];
-		if (finding->replayed && finding_is_worth_it(finding))
-			replay_lines(savings_of(findings->savings, finding->process), finding);
-	}
-	free(list);
-	return rc;
-}
-
 /*
  * Preparing a replay takes as long as walking over the run, so it is done only for findings whose
  * bounds are large enough, where waits may be why the device idles, and of ranks.
@@ -505,6 +483,7 @@ int findings_replay(struct findings *findings)
 {
 	const struct run_evidence *evidence = &findings->db->run->evidence;
 	int wanted = is_ceiling_wanted(findings->db) | findings_are_of_ranks(findings->db), rc;
+	struct finding **list;
 	struct id_map_slot *at;
 
 	for (size_t i = 0; i < findings->count && wanted >= 0; i++)
@@ -516,8 +495,21 @@ int findings_replay(struct findings *findings)
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		admit(savings_of(findings->savings, findings->finding[i]->process),
 			findings->finding[i]);
-	if (!rc)
-		rc = replay_findings(findings);
+	/* Findings of the highest bounds come first, then lines of them. */
+	list = xcalloc(findings->count, sizeof(*list));
+	for (size_t i = 0; i < findings->count; i++)
+		list[i] = findings->finding[i];
+	if (findings->count)
+		qsort(list, findings->count, sizeof(*list), by_bound);
+	for (size_t i = 0; i < findings->count && !rc; i++)
+		rc = replay_finding(findings, list[i]);
+	for (size_t i = 0; i < findings->count && !rc; i++) {
+		struct finding *finding = list[i];
+
+		if (finding->replayed && finding_is_worth_it(finding))
+			replay_lines(savings_of(findings->savings, finding->process), finding);
+	}
+	free(list);
 	for (at = NULL; !rc && (at = id_map_next(&findings->runs, at));)
 		order_fixes(findings, at->id);
 	for (size_t i = 0; i < findings->count && !rc; i++)
