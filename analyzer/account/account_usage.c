@@ -144,15 +144,14 @@ struct account_span account_part(const struct account_thread *thread, size_t nex
 {
 	const struct account_gap *gap =
 		thread->gap && next && next < thread->count ? &thread->gap[next] : NULL;
+	const int64_t *starts;
 
 	if (!gap || !gap->is_read)
 		return (struct account_span){ from, from };
 	from = at_least(from, thread->call[next - 1].exit);
-	return (struct account_span){ at_least(from,
-					      (const int64_t[]){ from, gap->blocked, gap->preempted,
-						      gap->end }[part]),
-		at_most(until,
-			(const int64_t[]){ gap->blocked, gap->preempted, gap->end, until }[part]) };
+	starts = (const int64_t[]){ from, gap->blocked, gap->preempted, gap->end, until };
+	return (struct account_span){ at_least(from, starts[part]),
+		at_most(until, starts[part + 1]) };
 }
 
 void account_add_outside(struct account *account, const struct account_thread *thread, size_t next,

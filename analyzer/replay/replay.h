@@ -320,6 +320,13 @@ struct savings {
 	struct set_ups set_ups;
 };
 
+/* A replay of a rank, unpacked (joint.h). */
+struct packed_replay {
+	struct replay *replay;
+	struct set_ups *set_ups; /* their number of lines only */
+	int64_t from;            /* start of the loop, or of the run, ns */
+};
+
 static inline void raise_to(int64_t *time, int64_t to)
 {
 	if (*time < to)
@@ -417,6 +424,19 @@ void replay_note_places(struct replay *replay);
 
 /* Finds each step's own time. */
 void replay_learn(struct replay *replay);
+
+/* --- packed replays and changes (joint.h): replay_packed.c --- */
+
+/*
+ * Unpacks at most so many steps.  Returns 0, or -1 if the data are damaged: each number is in the
+ * range that a replay needs.  Call packed_release() in any case.
+ */
+int packed_read(struct packed_replay *packed, const void *data, size_t size, size_t most);
+
+/* Adds changes to those of the replay, also if it has fewer steps.  Returns as packed_read(). */
+int packed_change(struct packed_replay *packed, const void *data, size_t size);
+
+void packed_release(struct packed_replay *packed);
 
 /* --- changes: replay.c --- */
 

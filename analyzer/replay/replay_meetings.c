@@ -8,7 +8,6 @@
 #include "memory.h"
 #include "remote_kernels.h"
 #include "replay.h"
-#include "replay_packed.h"
 
 /* --- of one rank --- */
 

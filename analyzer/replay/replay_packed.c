@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replays and changes as bytes: numbers of seven bits each, compressed by zstd. */
-#include "replay_packed.h"
+#include "replay.h"
 
 #include <math.h>
 #include <stdlib.h>
