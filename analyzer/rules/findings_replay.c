@@ -269,30 +269,6 @@ static int set_beyond(const struct findings *findings, struct finding *finding,
 }
 
 /*
- * Moves the finding that saves most once the first `fixed` ones are fixed, of those up to count, to
- * their end.  Returns what they save then.
- */
-static int64_t choose_next(struct together *all, size_t fixed, size_t count)
-{
-	struct finding *next;
-	int64_t most = -1;
-	size_t best = fixed;
-
-	for (size_t i = fixed; i < count; i++) {
-		int64_t saved = saved_together(all, fixed, all->finding[i]);
-
-		if (saved > most) {
-			most = saved;
-			best = i;
-		}
-	}
-	next = all->finding[best];
-	all->finding[best] = all->finding[fixed];
-	all->finding[fixed] = next;
-	return most;
-}
-
-/*
  * Finds the order in which to fix the findings: next is the one that saves most once those before
  * it are fixed.  If that is less than its own saving can be, its first place says so.
  *
@@ -319,14 +295,24 @@ static void order_fixes(struct findings *findings, int64_t process)
 	}
 	/* A single one has no order. */
 	for (; fixed < all.count && (all.count > 1 || !shown); fixed++) {
-		size_t count = fixed < shown ? shown : all.count;
+		size_t count = fixed < shown ? shown : all.count, best = fixed;
 		struct finding *next;
 
 		if (!savings_has_room(all.replay, SEARCH_ORDER,
 			    count - fixed + (fixed < shown ? 0 : REPLAYS_BEYOND)))
 			break;
-		most = choose_next(&all, fixed, count);
-		next = all.finding[fixed];
+		most = -1;
+		for (size_t i = fixed; i < count; i++) {
+			int64_t saved = saved_together(&all, fixed, all.finding[i]);
+
+			if (saved <= most)
+				continue;
+			most = saved;
+			best = i;
+		}
+		next = all.finding[best];
+		all.finding[best] = all.finding[fixed];
+		all.finding[fixed] = next;
 		if (fixed >= shown) {
 			if (most - before < SHOWN_MIN_NS ||
 				!set_beyond(findings, next, &all, fixed))
