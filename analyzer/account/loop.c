@@ -162,29 +162,6 @@ static struct candidate *choose_outermost(struct search *search)
 }
 
 /*
- * The place of a statement with the most turns: others are not reached in all of its turns.
- * Without a source they may be those of an outer loop, unless they leave out half of the work.
- */
-static struct candidate *choose_place(struct search *search, struct candidate *first)
-{
-	const struct path_node *nodes = search->paths.node;
-	struct candidate *chosen = first;
-
-	for (size_t i = 0; i < search->count; i++) {
-		struct candidate *other = &search->candidate[i];
-		const struct path_node *node = &nodes[other->node];
-
-		if (other->own != first->own || node->parent != nodes[first->node].parent ||
-			node->loop != nodes[first->node].loop || other->turns <= chosen->turns)
-			continue;
-		measure(search, other, 1);
-		if (node->loop || (other->is_loop && 2 * other->covered >= first->covered))
-			chosen = other;
-	}
-	return chosen;
-}
-
-/*
  * Whether a nested loop has many times more turns, and hardly anything follows it in the turns of
  * the outer one: what comes before it is set-up, as in a main() that is called three times.  After
  * a step's layers comes the rest of it.
@@ -302,7 +279,24 @@ int loop_find(struct loop *loop, const struct run *run, struct db *db, const uin
 	for (next = choose_outermost(&search); next;) {
 		double covered = next->covered;
 
-		chosen = choose_place(&search, next);
+		/*
+		 * The place of a statement with the most turns: others are not reached in all of
+		 * its turns.  Without a source they may be those of an outer loop, unless they leave
+		 * out half of the work.
+		 */
+		chosen = next;
+		for (size_t i = 0; i < search.count; i++) {
+			struct candidate *other = &search.candidate[i];
+			const struct path_node *node = &search.paths.node[other->node];
+			const struct path_node *first = &search.paths.node[next->node];
+
+			if (other->own != next->own || node->parent != first->parent ||
+				node->loop != first->loop || other->turns <= chosen->turns)
+				continue;
+			measure(&search, other, 1);
+			if (node->loop || (other->is_loop && 2 * other->covered >= next->covered))
+				chosen = other;
+		}
 		next = choose_nested(&search, chosen, covered);
 	}
 	if (!rc && chosen)

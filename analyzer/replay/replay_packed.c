@@ -311,26 +311,6 @@ static void get_step(struct reader *reader, struct replay *replay, uint32_t numb
 	replay->step[number] = step;
 }
 
-static void get_meetings(struct reader *reader, struct replay *replay)
-{
-	int64_t count = get_in(reader, 1, (int64_t)replay->step_count), least = 0;
-
-	for (int64_t i = 0; i < count && !reader->failed; i++) {
-		struct replay_meeting meeting = { 0 };
-		struct replay_step *step;
-
-		meeting.step = (uint32_t)get_in(reader, least, (int64_t)replay->step_count - 1);
-		meeting.identity = get(reader);
-		meeting.sequence = get(reader);
-		step = &replay->step[meeting.step];
-		least = (int64_t)meeting.step + 1;
-		if (!(step->act & STEP_HAS_OP) || !(step->act & STEP_SUBMITS))
-			reader->failed = 1;
-		step->meets = (uint32_t)i;
-		*array_push(replay->meeting, replay->meeting_count) = meeting;
-	}
-}
-
 int packed_read(struct packed_replay *packed, const void *data, size_t size, size_t most)
 {
 	struct replay *replay = packed->replay = xcalloc(1, sizeof(*replay));
@@ -338,12 +318,14 @@ int packed_read(struct packed_replay *packed, const void *data, size_t size, siz
 	struct reader reader = { 0 };
 	uint8_t *bytes = decompress(&reader, data, size);
 	const int64_t rate = (int64_t)PACKED_RATE * RATE_UNIT;
+	int64_t steps, meetings;
 	struct map *maps[MAPS];
 
 	replay->set_ups = set_ups;
 	if (!bytes)
 		return -1;
-	replay->step_count = (size_t)get_in(&reader, 1, JOINT_STEPS);
+	steps = get_in(&reader, 1, JOINT_STEPS);
+	replay->step_count = (size_t)steps;
 	replay->first = get_in(&reader, -PACKED_TIME, PACKED_TIME);
 	packed->from = get_in(&reader, -PACKED_TIME, PACKED_TIME);
 	replay->recording = get_in(&reader, 0, INT32_MAX);
@@ -357,8 +339,21 @@ int packed_read(struct packed_replay *packed, const void *data, size_t size, siz
 	replay->step = xcalloc(replay->step_count, sizeof(*replay->step));
 	for (uint32_t i = 0; i < replay->step_count && !reader.failed; i++)
 		get_step(&reader, replay, i);
-	if (!reader.failed)
-		get_meetings(&reader, replay);
+	meetings = reader.failed ? 0 : get_in(&reader, 1, steps);
+	for (int64_t i = 0, least = 0; i < meetings && !reader.failed; i++) {
+		struct replay_meeting meeting = { 0 };
+		struct replay_step *step;
+
+		meeting.step = (uint32_t)get_in(&reader, least, steps - 1);
+		meeting.identity = get(&reader);
+		meeting.sequence = get(&reader);
+		step = &replay->step[meeting.step];
+		least = (int64_t)meeting.step + 1;
+		if (!(step->act & STEP_HAS_OP) || !(step->act & STEP_SUBMITS))
+			reader.failed = 1;
+		step->meets = (uint32_t)i;
+		*array_push(replay->meeting, replay->meeting_count) = meeting;
+	}
 	free(bytes);
 	if (reader.failed)
 		return -1;
