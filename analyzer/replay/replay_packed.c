@@ -345,6 +345,9 @@ int packed_read(struct packed_replay *packed, const void *data, size_t size, siz
 		struct replay_step *step;
 
 		meeting.step = (uint32_t)get_in(&reader, least, steps - 1);
+		/* After the last step there is none. */
+		if (reader.failed)
+			break;
 		meeting.identity = get(&reader);
 		meeting.sequence = get(&reader);
 		step = &replay->step[meeting.step];
