@@ -114,11 +114,6 @@ int host_view_find(struct host_view *view, struct db *db)
 		: 0;
 }
 
-enum host_view_others host_view_others(const struct host_view *view, int64_t process)
-{
-	return (enum host_view_others)map_get(&view->others, (uint64_t)process, OTHERS_NONE);
-}
-
 void host_view_release(struct host_view *view)
 {
 	map_release(&view->memory);

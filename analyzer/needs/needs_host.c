@@ -434,7 +434,8 @@ void needs_host_after(struct needs_host *host, const struct walk_call *call)
 			*process = (struct needs_process){ .submitter = call->thread,
 				.stream = call->stream,
 				.busy = INT64_MIN,
-				.others = host_view_others(&host->orders->view, call->process) };
+				.others = (enum host_view_others)map_get(&host->orders->view.others,
+					(uint64_t)call->process, OTHERS_NONE) };
 		if (process->submitter != call->thread)
 			process->submitter = -1;
 		if (process->stream != call->stream)

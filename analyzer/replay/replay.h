@@ -62,9 +62,6 @@ struct set_ups {
 /* Returns 0, or -1 after a message; call set_ups_release() in any case. */
 int set_ups_find(struct set_ups *set_ups, const struct run *run, struct db *db);
 
-/* Returns the first one of a thread that ends after a time; NULL: none. */
-const struct set_up *set_ups_first(const struct set_ups *set_ups, uint32_t thread, int64_t after);
-
 void set_ups_release(struct set_ups *set_ups);
 
 /* How operations affect each other when they could run at the same time. */

@@ -9,6 +9,7 @@
 #include "host_runs.h"
 #include "memory.h"
 #include "replay.h"
+#include "sorted.h"
 
 /* --- durations of host functions whose runs were not recorded --- */
 
@@ -116,11 +117,14 @@ void replay_learn_set_up(struct replay *replay, uint32_t number)
 	const struct run_call *call = run_call(run, step->call);
 	const struct run_call *outer = run_call(run, run_link(run, step->call)->parent);
 	int64_t from = step->enter - step->gap, enter = (outer ? outer : call)->enter;
-	const struct set_up *set_up = set_ups_first(replay->set_ups, call->thread, from);
-	const struct set_up *end = replay->set_ups->list + replay->set_ups->count;
+	const struct set_up *list = replay->set_ups->list;
+	size_t count = replay->set_ups->count;
+	/* The first one of the thread that ends after that. */
+	size_t at = sorted_in_group(list, count, sizeof(*list), offsetof(struct set_up, thread),
+		call->thread, offsetof(struct set_up, until), from);
 
-	for (; set_up && set_up < end && set_up->thread == call->thread && set_up->from <= enter;
-		set_up++) {
+	for (; at < count && list[at].thread == call->thread && list[at].from <= enter; at++) {
+		const struct set_up *set_up = &list[at];
 		int64_t until = set_up->until < step->enter ? set_up->until : step->enter;
 
 		if (!set_up->is_repeated)

@@ -59,41 +59,6 @@ void replay_note_places(struct replay *replay)
 	}
 }
 
-/* Prepares the replay, replays the unchanged run to compare with, and measures the error. */
-static int prepare(struct savings *savings, struct replay *replay)
-{
-	int64_t replayed;
-
-	replay->measured =
-		replay->last >= replay->first ? replay->last - replay->first - replay->skipped : 0;
-	if (replay->refusal)
-		return 0;
-	replay_make_room(replay);
-	replay_sort(replay, &savings->db->run->evidence);
-	for (size_t i = 0; i < replay->step_count; i++) {
-		uint64_t place = replay_place(&replay->step[i]);
-
-		replay->same_place[i] = (uint32_t)map_get(&replay->places, place, REPLAY_NONE);
-		map_set(&replay->places, place, i);
-	}
-	replay_note_places(replay);
-	if (replay_find_meetings(replay, savings->db))
-		return -1;
-	if (replay_find_accidents(replay, savings->db))
-		return -1;
-	replay_find_host_work(replay);
-	replay_find_handovers(replay);
-	replay_learn(replay);
-	/* The likely one last: find_takers() compares with it. */
-	for (int i = REPLAY_CONTENTIONS; i-- > 0;)
-		replay->as_it_was[i] = replay_run(replay, (enum replay_contention)i);
-	replayed = replay->as_it_was[REPLAY_RECORDED];
-	replay->error = replay->measured > 0
-		? (double)llabs(replayed - replay->measured) / (double)replay->measured
-		: 1;
-	return 0;
-}
-
 void replay_free(void *object)
 {
 	struct replay *replay = object;
@@ -129,12 +94,43 @@ struct savings *savings_open(struct db *db)
 	for (struct id_map_slot *at = NULL; !rc && (at = id_map_next(&savings->processes, at));) {
 		struct replay *replay = at->object;
 		int is_simulated = map_get(&simulated, (uint64_t)at->id, 0) != 0;
+		int64_t replayed;
 
 		replay->recording = is_simulated ? 0 : RECORDING_NS;
 		replay->event_wait = is_simulated ? 0 : EVENT_WAIT_NS;
 		replay->set_ups = &savings->set_ups;
 		replay->pinned = pinned_rate_of(&pinned, at->id);
-		rc = prepare(savings, replay);
+		replay->measured = replay->last >= replay->first
+			? replay->last - replay->first - replay->skipped
+			: 0;
+		if (replay->refusal)
+			continue;
+		replay_make_room(replay);
+		replay_sort(replay, &db->run->evidence);
+		for (size_t i = 0; i < replay->step_count; i++) {
+			uint64_t place = replay_place(&replay->step[i]);
+
+			replay->same_place[i] =
+				(uint32_t)map_get(&replay->places, place, REPLAY_NONE);
+			map_set(&replay->places, place, i);
+		}
+		replay_note_places(replay);
+		rc = replay_find_meetings(replay, db) || replay_find_accidents(replay, db) ? -1 : 0;
+		if (rc)
+			break;
+		replay_find_host_work(replay);
+		replay_find_handovers(replay);
+		replay_learn(replay);
+		/*
+		 * The unchanged run is replayed to compare with, and to measure the error.  The
+		 * likely one is last: find_takers() compares with it.
+		 */
+		for (int i = REPLAY_CONTENTIONS; i-- > 0;)
+			replay->as_it_was[i] = replay_run(replay, (enum replay_contention)i);
+		replayed = replay->as_it_was[REPLAY_RECORDED];
+		replay->error = replay->measured > 0
+			? (double)llabs(replayed - replay->measured) / (double)replay->measured
+			: 1;
 	}
 	id_map_release(&pinned, free);
 	map_release(&simulated);

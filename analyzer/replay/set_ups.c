@@ -7,7 +7,6 @@
 #include "ids.h"
 #include "map.h"
 #include "memory.h"
-#include "sorted.h"
 
 struct search {
 	const struct run *run;
@@ -168,15 +167,6 @@ int set_ups_find(struct set_ups *set_ups, const struct run *run, struct db *db)
 	map_release(&search.last);
 	free(search.open);
 	return rc;
-}
-
-const struct set_up *set_ups_first(const struct set_ups *set_ups, uint32_t thread, int64_t after)
-{
-	size_t at = sorted_in_group(set_ups->list, set_ups->count, sizeof(*set_ups->list),
-		offsetof(struct set_up, thread), thread, offsetof(struct set_up, until), after);
-
-	return at < set_ups->count && set_ups->list[at].thread == thread ? &set_ups->list[at]
-									 : NULL;
 }
 
 void set_ups_release(struct set_ups *set_ups)

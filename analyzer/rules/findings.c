@@ -70,13 +70,6 @@ int64_t findings_line(struct findings *findings, int64_t call)
 
 /* --- from instances to findings --- */
 
-int64_t findings_turns(const struct findings *findings, int64_t process)
-{
-	const struct run_loop *loop = run_loop_of(&findings->db->run->evidence, process);
-
-	return loop ? (int64_t)loop->turns : 0;
-}
-
 static int64_t occurrences(const struct instance *instance)
 {
 	return instance->count ? instance->count : 1;

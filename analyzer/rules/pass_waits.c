@@ -23,6 +23,7 @@ int pass_add_waits(const struct pass_input *input, struct findings *findings, en
 		const struct run_work *work = run_work(run, wait->op);
 		struct waited waited = { .wait = wait, .call = run_call(run, wait->call) };
 		struct instance instance;
+		const struct run_loop *loop;
 		int is_async, is_upload, fetches;
 
 		if (wait->kind == WAIT_BEHIND || wait->kind == WAIT_QUEUE || !work || !waited.call)
@@ -31,6 +32,7 @@ int pass_add_waits(const struct pass_input *input, struct findings *findings, en
 		waited.behind = work->call;
 		if (!filter(input, &waited))
 			continue;
+		loop = run_loop_of(&run->evidence, waited.payload->process);
 		is_async = call_is_async_copy(waited.call->kind);
 		is_upload = waited_is_upload(&waited);
 		fetches = call_is_sync_copy(waited.call->kind) &&
@@ -56,9 +58,9 @@ int pass_add_waits(const struct pass_input *input, struct findings *findings, en
 		instance.only_replay = instance.reads ||
 			(is_async &&
 				run_stream(run, waited.call->stream)->kind == STREAM_KIND_LEGACY);
-		/* Set-up copies from other memory each time, which pinning does not make quicker. */
+		/* Set-up copies from other memory each time: pinning makes it no quicker. */
 		if (is_upload)
-			instance.least = findings_turns(findings, instance.process) / 2;
+			instance.least = loop ? (int64_t)loop->turns / 2 : 0;
 		if (instance.saving > 0 || instance.only_replay)
 			rc = findings_add(findings, &instance);
 		/* A copy of a result waits on purpose, and so does an explicit wait. */
