@@ -301,6 +301,7 @@ static int by_process(const void *a, const void *b, void *of)
 int account_measure(struct db *db)
 {
 	const struct run *run = db->run;
+	const struct handovers *handovers = &run->evidence.handovers;
 	struct account account = { .run = run, .db = db };
 	/* Processes are found by their threads. */
 	uint32_t *of = xcalloc(run->thread_count, sizeof(*of));
@@ -311,7 +312,15 @@ int account_measure(struct db *db)
 		map_set(&account.holds, run->evidence.hold[i].op, i + 1);
 	account.threads = xcalloc(run->thread_count, sizeof(*account.threads));
 	account_list_works(&account);
-	account_list_usage(&account);
+	for (size_t i = 0; i < handovers->reading_count; i++) {
+		const struct usage_reading *usage = &handovers->reading[i];
+		struct account_thread *thread = usage->thread < run->thread_count
+			? &account.threads[usage->thread]
+			: account.threads;
+
+		thread->usage = thread->usage ? thread->usage : usage;
+		thread->usage_count++;
+	}
 	for (uint32_t i = 1; i < run->thread_count; i++)
 		if (run->thread[i].process)
 			of[count++] = i;

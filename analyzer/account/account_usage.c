@@ -11,22 +11,6 @@
 #include "large.h"
 #include "memory.h"
 
-void account_list_usage(struct account *account)
-{
-	const struct run *run = account->run;
-	const struct handovers *handovers = &run->evidence.handovers;
-
-	for (size_t i = 0; i < handovers->reading_count; i++) {
-		const struct usage_reading *usage = &handovers->reading[i];
-		struct account_thread *thread = usage->thread < run->thread_count
-			? &account->threads[usage->thread]
-			: account->threads;
-
-		thread->usage = thread->usage ? thread->usage : usage;
-		thread->usage_count++;
-	}
-}
-
 /* Is the gap before a call long enough to be read at its end, or at that of a later one? */
 static int is_long(const struct account_thread *thread, size_t number)
 {

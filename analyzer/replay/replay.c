@@ -106,16 +106,6 @@ void replay_change(struct replay *replay, const struct changed_call *changed)
 		change->still_needs = needed;
 }
 
-void replay_change_results(struct replay *replay)
-{
-	for (size_t i = 0; i < replay->step_count; i++)
-		if (replay->step[i].act & STEP_WAITS && replay_is_result(&replay->step[i]))
-			replay->change[i].bits |= CHANGE_WAIT;
-	replay->orders = replay->results = 1;
-	replay->made = ~replay->made;
-	replay->changes++;
-}
-
 void replay_restore(struct replay *replay)
 {
 	for (size_t i = 0; replay->changes && i < replay->step_count; i++)

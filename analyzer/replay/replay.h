@@ -449,12 +449,6 @@ int replay_find_accidents(struct replay *replay, struct db *db);
 void replay_change(struct replay *replay, const struct changed_call *changed);
 void replay_restore(struct replay *replay);
 
-/*
- * Leaves out all waits for results until replay_restore(), as if the host never read a value:
- * synchronous copies to the host become asynchronous, and nothing waits right after an Async one.
- */
-void replay_change_results(struct replay *replay);
-
 /* --- a replay; CUDA's order and the device's engines as times: replay_clocks.c --- */
 
 /* Returns the length of the changed run, ns. */

@@ -16,11 +16,14 @@
 struct findings *findings_new(struct db *db, struct words *words)
 {
 	struct findings *findings = xcalloc(1, sizeof(*findings));
+	int64_t is_sampled;
 
 	findings->db = db;
 	findings->words = words;
 	findings->places = places_open(db, words);
-	if (findings->places && !findings_find_samples(findings))
+	is_sampled = db_int(db,
+		"SELECT EXISTS (SELECT 1 FROM recording WHERE work AND cause = 'sample')", 0);
+	if (findings->places && !(is_sampled && stretches_load(&findings->windows, db)))
 		return findings;
 	findings_free(findings);
 	return NULL;

@@ -34,14 +34,6 @@ struct estimate {
 	int64_t about, low, high;
 };
 
-int findings_find_samples(struct findings *findings)
-{
-	if (!db_int(findings->db,
-		    "SELECT EXISTS (SELECT 1 FROM recording WHERE work AND cause = 'sample')", 0))
-		return 0;
-	return stretches_load(&findings->windows, findings->db);
-}
-
 void finding_place_sample(const struct findings *findings, struct finding_place *place,
 	const struct instance *instance, int64_t count)
 {
