@@ -200,27 +200,6 @@ static void tally_own(struct turns *turns, struct tokens *tokens)
 		turns->bound = token->enter;
 }
 
-/* Calls of other threads are part of the last turn, too, such as those of a backward pass. */
-static void tally_other(struct turns *turns, struct tokens *tokens,
-	const struct token_thread *thread)
-{
-	size_t turn = 0;
-	size_t i = sorted_from(thread->token, thread->count, sizeof(*thread->token),
-		offsetof(struct token, enter), turns->run.begin[0]);
-
-	begin_tally(tokens);
-	for (; i < thread->count && thread->token[i].enter < turns->bound; i++) {
-		const struct token *token = &thread->token[i];
-
-		turn = turn_of(turns, token, turn);
-		if (turn + 1 == turns->run.turns && !tokens->tally[token->site].turns)
-			continue;
-		if (turn + 1 == turns->run.turns)
-			extend_last(turns, tokens->run, token->call);
-		add_to_tally(tokens, token, turn);
-	}
-}
-
 static int is_branch(const struct turns *turns, const struct tally *tally)
 {
 	return tally->turns < most_of(turns->run.turns) && tally->turns >= LOOP_TURNS_LEAST &&
@@ -307,9 +286,25 @@ void turns_measure(struct turns *turns, struct tokens *tokens, const struct toke
 	if (LOOP_OWN_PART * turns->own_covered < turns->own_around)
 		return;
 	for (size_t i = 0; i < tokens->count; i++) {
-		if (&tokens->thread[i] == own)
+		const struct token_thread *thread = &tokens->thread[i];
+		size_t turn, at;
+
+		if (thread == own)
 			continue;
-		tally_other(turns, tokens, &tokens->thread[i]);
+		/* Their calls are part of the last turn, too, such as those of a backward pass. */
+		begin_tally(tokens);
+		at = sorted_from(thread->token, thread->count, sizeof(*thread->token),
+			offsetof(struct token, enter), turns->run.begin[0]);
+		for (turn = 0; at < thread->count && thread->token[at].enter < turns->bound; at++) {
+			const struct token *token = &thread->token[at];
+
+			turn = turn_of(turns, token, turn);
+			if (turn + 1 == turns->run.turns && !tokens->tally[token->site].turns)
+				continue;
+			if (turn + 1 == turns->run.turns)
+				extend_last(turns, tokens->run, token->call);
+			add_to_tally(tokens, token, turn);
+		}
 		turns->covered += covered_of(turns, tokens, 0, 0);
 	}
 }

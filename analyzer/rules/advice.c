@@ -30,24 +30,17 @@ static const struct library {
 #include "libraries.def"
 };
 
-static unsigned family_of(enum call_kind kind)
-{
-	switch (kind_family(kind)) {
-	case FAMILY_wait:
-	case FAMILY_copy:
-	case FAMILY_set:
-		return WAITS;
-	case FAMILY_allocation:
-	case FAMILY_free:
-	case FAMILY_host_memory:
-		return MEMORY;
-	case FAMILY_module:
-	case FAMILY_code:
-		return CODE;
-	default:
-		return 0;
-	}
-}
+/* What the calls of a family are to a library. */
+static const unsigned of_family[FAMILY_COUNT] = {
+	[FAMILY_wait] = WAITS,
+	[FAMILY_copy] = WAITS,
+	[FAMILY_set] = WAITS,
+	[FAMILY_allocation] = MEMORY,
+	[FAMILY_free] = MEMORY,
+	[FAMILY_host_memory] = MEMORY,
+	[FAMILY_module] = CODE,
+	[FAMILY_code] = CODE,
+};
 
 static int is_like(const char *pattern, const char *text)
 {
@@ -112,7 +105,7 @@ int advice_find(struct db *db, struct code_frames *frames, int64_t call, int is_
 	struct advice *advice)
 {
 	const struct run_call *row = run_call(db->run, call);
-	unsigned families = row ? family_of(row->kind) : 0;
+	unsigned families = row ? of_family[kind_family((enum call_kind)row->kind)] : 0;
 	sqlite3_stmt *q;
 	int step;
 	struct search search = { 0 };
