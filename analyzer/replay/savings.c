@@ -348,8 +348,8 @@ int savings_estimate_ceiling(struct replay *replay, int results, const struct ru
 	if (!replay)
 		return 0;
 	/*
-	 * As if the host never read a value: synchronous copies to the host become asynchronous, and
-	 * nothing waits right after an Async one.
+	 * As if the host never read a value: synchronous copies to the host become asynchronous,
+	 * and nothing waits right after an Async one.
 	 */
 	for (size_t i = 0; results && i < replay->step_count; i++)
 		if (replay->step[i].act & STEP_WAITS && replay_is_result(&replay->step[i]))
