@@ -42,9 +42,9 @@ static void read_gaps(struct account_thread *thread, int64_t preemption)
 		if (!usage->voluntary)
 			preempted = usage->involuntary ? usage->off : 0;
 		/*
-		 * The time off the processor between two readings is divided among the thread's long
-		 * gaps that begin in between, in proportion: several if queries, at which nothing is
-		 * read, end them.
+		 * The time off the processor between two readings is divided among the thread's
+		 * long gaps that begin in between, in proportion: several if queries, at which
+		 * nothing is read, end them.
 		 */
 		whole = 0;
 		for (end = next; end < thread->count &&

@@ -281,8 +281,8 @@ int loop_find(struct loop *loop, const struct run *run, struct db *db, const uin
 
 		/*
 		 * The place of a statement with the most turns: others are not reached in all of
-		 * its turns.  Without a source they may be those of an outer loop, unless they leave
-		 * out half of the work.
+		 * its turns.  Without a source they may be those of an outer loop, unless they
+		 * leave out half of the work.
 		 */
 		chosen = next;
 		for (size_t i = 0; i < search.count; i++) {

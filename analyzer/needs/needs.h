@@ -38,8 +38,8 @@ struct host_view {
 
 /*
  * Do others use a process's device memory in an order of their own?  These are processes that share
- * its memory or run at the same time, other interfaces, and network cards and files, which libraries
- * allow to access it without a CUDA call.
+ * its memory or run at the same time, other interfaces, and network cards and files, which
+ * libraries allow to access it without a CUDA call.
  */
 enum host_view_others {
 	OTHERS_NONE,

@@ -178,8 +178,8 @@ size_t joint_match(struct joint *joint)
 	}
 	map_release(&ranks_of);
 	/*
-	 * The ranks are placed in one time: those that share a meeting with a placed one, until none
-	 * is new.
+	 * The ranks are placed in one time: those that share a meeting with a placed one, until
+	 * none is new.
 	 */
 	if (joint->count)
 		joint->rank[0].is_placed = 1;
