@@ -42,40 +42,6 @@ void account_add(struct account *account, int32_t device, enum account_cause cau
 	account_add_sum(account, &(struct account_sum){ device, cause, from, site, .ns = ns });
 }
 
-/* Extends the last call by a call made within it, or by its own inner call. */
-static void add_inner(struct account_call *outer, const struct run *run, uint32_t id)
-{
-	const struct run_call *call = run_call(run, id);
-	const struct run_wait *wait = run_wait_of(&run->evidence, id);
-	int64_t held = 0;
-
-	if (wait || kind_family(call->kind) == FAMILY_wait)
-		outer->cause = ACCOUNT_WAIT;
-	else if (kind_has(call->kind, K_WORK) && outer->cause == ACCOUNT_CALL)
-		outer->cause = ACCOUNT_SUBMIT;
-	for (; wait; wait = run_next_wait(&run->evidence, wait))
-		held = at_least(wait->waited, held);
-	outer->held += held;
-	if (!outer->site)
-		outer->site = run_link(run, id)->site;
-}
-
-/* A loop of queries that ended in success with this one is one wait, from its first query on. */
-static void merge_polls(struct account_thread *thread, const struct run *run, uint32_t id)
-{
-	struct account_call *last = &thread->call[thread->count - 1], *first = last;
-	int64_t since = polls_since(run, id);
-
-	if (since == INT64_MIN)
-		return;
-	while (first > thread->call && first[-1].exit > since)
-		first--;
-	first->exit = last->exit;
-	first->held = first->exit - since;
-	first->cause = ACCOUNT_WAIT;
-	thread->count = (size_t)(first - thread->call) + 1;
-}
-
 static void read_calls(struct account *account)
 {
 	const struct run *run = account->run;
@@ -89,6 +55,9 @@ static void read_calls(struct account *account)
 		for (uint32_t id = run->thread[thread->thread].first; id;
 			id = run_link(run, id)->next) {
 			const struct run_call *call = run_call(run, id);
+			const struct run_wait *wait = run_wait_of(&run->evidence, id);
+			struct account_call *last, *first;
+			int64_t since, held;
 
 			if (!call)
 				continue;
@@ -98,8 +67,27 @@ static void read_calls(struct account *account)
 						.exit = run_exit(run, call, id),
 						.site = run_link(run, id)->site,
 						.cause = ACCOUNT_CALL };
-			add_inner(&thread->call[thread->count - 1], run, id);
-			merge_polls(thread, run, id);
+			/* It extends the last one, if it was made within that. */
+			last = &thread->call[thread->count - 1];
+			if (wait || kind_family(call->kind) == FAMILY_wait)
+				last->cause = ACCOUNT_WAIT;
+			else if (kind_has(call->kind, K_WORK) && last->cause == ACCOUNT_CALL)
+				last->cause = ACCOUNT_SUBMIT;
+			for (held = 0; wait; wait = run_next_wait(&run->evidence, wait))
+				held = at_least(wait->waited, held);
+			last->held += held;
+			if (!last->site)
+				last->site = run_link(run, id)->site;
+			/* A loop of queries that ended in success with this one is one wait. */
+			since = polls_since(run, id);
+			if (since == INT64_MIN)
+				continue;
+			for (first = last; first > thread->call && first[-1].exit > since;)
+				first--;
+			first->exit = last->exit;
+			first->held = first->exit - since;
+			first->cause = ACCOUNT_WAIT;
+			thread->count = (size_t)(first - thread->call) + 1;
 		}
 		if (!thread->count)
 			continue;
@@ -319,6 +307,7 @@ static int by_process(const void *a, const void *b, void *of)
 int account_measure(struct db *db)
 {
 	const struct run *run = db->run;
+	const struct handovers *handovers = &run->evidence.handovers;
 	struct account account = { .run = run, .db = db };
 	/* Processes are found by their threads. */
 	uint32_t *of = xcalloc(run->thread_count, sizeof(*of));
@@ -330,7 +319,15 @@ int account_measure(struct db *db)
 		map_set(&account.holds, run->evidence.hold[i].op, i + 1);
 	account.threads = xcalloc(run->thread_count, sizeof(*account.threads));
 	account_list_works(&account);
-	account_list_usage(&account);
+	for (size_t i = 0; i < handovers->reading_count; i++) {
+		const struct usage_reading *usage = &handovers->reading[i];
+		struct account_thread *thread = usage->thread < run->thread_count
+			? &account.threads[usage->thread]
+			: account.threads;
+
+		thread->usage = thread->usage ? thread->usage : usage;
+		thread->usage_count++;
+	}
 	for (uint32_t i = 1; i < run->thread_count; i++)
 		if (run->thread[i].process)
 			of[count++] = i;

@@ -250,51 +250,47 @@ static int64_t end_of(const struct account *account, const struct account_work *
 	return work->start != RUN_NEVER && end != RUN_NEVER && end >= work->start ? end : INT64_MIN;
 }
 
-/* Accounts for the operations of one device.  Memsets are kernels, mostly. */
-static void add_device(struct account *account, const struct account_work *work, size_t count)
-{
-	struct busy_sum copies = { INT64_MIN, 0 }, kernels = { INT64_MIN, 0 };
-	int64_t until = account->begin, ran = 0, both;
-
-	for (size_t i = 0; i < account->of_count; i++)
-		account->threads[account->of[i]].at = 0;
-	for (size_t i = 0; i < count && (until < account->end || work[i].start < account->end);
-		i++) {
-		uint8_t kind = run_where(account->run, run_work(account->run, work[i].id))->kind;
-		int64_t start = at_most(work[i].start, account->end);
-		int64_t end = end_of(account, &work[i]);
-
-		if (end == INT64_MIN)
-			continue;
-		end = at_most(end, account->end);
-		if (start > until)
-			add_idle(account, &work[i], until, start);
-		busy_sum_add(kind == WORK_MEMCPY || kind == WORK_PEER ? &copies : &kernels,
-			at_least(start, account->begin), end);
-		until = at_least(start, until);
-		ran += end > until ? end - until : 0;
-		until = at_least(end, until);
-	}
-	both = copies.time + kernels.time - ran;
-	account_add(account, work->device, ACCOUNT_KERNELS, 0, 0, kernels.time - both);
-	account_add(account, work->device, ACCOUNT_COPIES, 0, 0, copies.time - both);
-	account_add(account, work->device, ACCOUNT_BOTH, 0, 0, both);
-	account_add(account, work->device, ACCOUNT_DONE, 0, 0, account->end - until);
-}
-
 void account_devices(struct account *account)
 {
 	const struct account_work *work = account->work;
 	size_t end;
 
 	for (size_t first = 0; first < account->work_count; first = end) {
+		struct busy_sum copies = { INT64_MIN, 0 }, kernels = { INT64_MIN, 0 };
+		int64_t until = account->begin, ran = 0, both;
+		int32_t device = work[first].device;
 		int runs = 0;
 
-		for (end = first;
-			end < account->work_count && work[end].device == work[first].device; end++)
+		for (end = first; end < account->work_count && work[end].device == device; end++)
 			runs |= work[end].start < account->end &&
 				end_of(account, &work[end]) > account->begin;
-		if (runs)
-			add_device(account, work + first, end - first);
+		if (!runs)
+			continue;
+		for (size_t i = 0; i < account->of_count; i++)
+			account->threads[account->of[i]].at = 0;
+		for (size_t i = first;
+			i < end && (until < account->end || work[i].start < account->end); i++) {
+			uint8_t kind =
+				run_where(account->run, run_work(account->run, work[i].id))->kind;
+			int64_t start = at_most(work[i].start, account->end);
+			int64_t ends = end_of(account, &work[i]);
+
+			if (ends == INT64_MIN)
+				continue;
+			ends = at_most(ends, account->end);
+			if (start > until)
+				add_idle(account, &work[i], until, start);
+			/* Memsets are kernels, mostly. */
+			busy_sum_add(kind == WORK_MEMCPY || kind == WORK_PEER ? &copies : &kernels,
+				at_least(start, account->begin), ends);
+			until = at_least(start, until);
+			ran += ends > until ? ends - until : 0;
+			until = at_least(ends, until);
+		}
+		both = copies.time + kernels.time - ran;
+		account_add(account, device, ACCOUNT_KERNELS, 0, 0, kernels.time - both);
+		account_add(account, device, ACCOUNT_COPIES, 0, 0, copies.time - both);
+		account_add(account, device, ACCOUNT_BOTH, 0, 0, both);
+		account_add(account, device, ACCOUNT_DONE, 0, 0, account->end - until);
 	}
 }

@@ -128,11 +128,7 @@ void account_add(struct account *account, int32_t device, enum account_cause cau
 	uint32_t site, int64_t ns);
 void account_devices(struct account *account);
 
-/*
- * Usage (account_usage.c): lists the readings of threads, and finds what they did in their gaps,
- * once the calls are read.
- */
-void account_list_usage(struct account *account);
+/* Finds what threads did in their gaps, by their readings of usage, once the calls are read. */
 void account_find_gaps(struct account *account);
 
 /* An interval of time. */

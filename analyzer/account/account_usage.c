@@ -11,22 +11,6 @@
 #include "large.h"
 #include "memory.h"
 
-void account_list_usage(struct account *account)
-{
-	const struct run *run = account->run;
-	const struct handovers *handovers = &run->evidence.handovers;
-
-	for (size_t i = 0; i < handovers->reading_count; i++) {
-		const struct usage_reading *usage = &handovers->reading[i];
-		struct account_thread *thread = usage->thread < run->thread_count
-			? &account->threads[usage->thread]
-			: account->threads;
-
-		thread->usage = thread->usage ? thread->usage : usage;
-		thread->usage_count++;
-	}
-}
-
 /* Is the gap before a call long enough to be read at its end, or at that of a later one? */
 static int is_long(const struct account_thread *thread, size_t number)
 {
@@ -36,46 +20,11 @@ static int is_long(const struct account_thread *thread, size_t number)
 	return from < until && until - from > USAGE_GAP_NS;
 }
 
-/*
- * Divides the time off the processor between two readings among the thread's long gaps that begin
- * in between, in proportion: several if queries, at which nothing is read, end them.  first: the
- * number of the first call after the gaps of earlier readings.  Returns that for later ones.
- */
-static size_t divide(const struct account_thread *thread, const struct usage_reading *usage,
-	int64_t blocked, int64_t preempted, size_t first)
-{
-	int64_t whole = 0;
-	size_t end = first;
-
-	for (; end < thread->count &&
-		(thread->call[end - 1].exit < usage->time ||
-			thread->call[end - 1].exit == RUN_NEVER);
-		end++)
-		if (is_long(thread, end) && thread->call[end - 1].exit >= usage->since)
-			whole += thread->call[end].enter - thread->call[end - 1].exit;
-	for (size_t i = first; i < end; i++) {
-		int64_t from = thread->call[i - 1].exit, length;
-		struct account_gap *gap = &thread->gap[i];
-		double part;
-
-		if (!is_long(thread, i) || from < usage->since)
-			continue;
-		length = thread->call[i].enter - from;
-		part = (double)length / (double)whole;
-		gap->is_read = 1;
-		gap->blocked = from;
-		gap->preempted = from + at_most((int64_t)(part * (double)blocked), length);
-		gap->end = gap->preempted +
-			at_most((int64_t)(part * (double)preempted),
-				from + length - gap->preempted);
-	}
-	return end;
-}
-
 /* preemption: how long the thread is off its processor each time, ns. */
 static void read_gaps(struct account_thread *thread, int64_t preemption)
 {
-	size_t next = 1;
+	size_t next = 1, end; /* numbers of calls after gaps of earlier readings, and of this one */
+	int64_t whole;
 
 	thread->gap = large_zeroed(thread->count, sizeof(*thread->gap));
 	for (size_t i = 0; i < thread->count; i++) {
@@ -92,7 +41,35 @@ static void read_gaps(struct account_thread *thread, int64_t preemption)
 			preempted = usage->off;
 		if (!usage->voluntary)
 			preempted = usage->involuntary ? usage->off : 0;
-		next = divide(thread, usage, usage->off - preempted, preempted, next);
+		/*
+		 * The time off the processor between two readings is divided among the thread's
+		 * long gaps that begin in between, in proportion: several if queries, at which
+		 * nothing is read, end them.
+		 */
+		whole = 0;
+		for (end = next; end < thread->count &&
+			(thread->call[end - 1].exit < usage->time ||
+				thread->call[end - 1].exit == RUN_NEVER);
+			end++)
+			if (is_long(thread, end) && thread->call[end - 1].exit >= usage->since)
+				whole += thread->call[end].enter - thread->call[end - 1].exit;
+		for (; next < end; next++) {
+			int64_t from = thread->call[next - 1].exit, length;
+			struct account_gap *gap = &thread->gap[next];
+			double part;
+
+			if (!is_long(thread, next) || from < usage->since)
+				continue;
+			length = thread->call[next].enter - from;
+			part = (double)length / (double)whole;
+			gap->is_read = 1;
+			gap->blocked = from;
+			gap->preempted = from +
+				at_most((int64_t)(part * (double)(usage->off - preempted)), length);
+			gap->end = gap->preempted +
+				at_most((int64_t)(part * (double)preempted),
+					from + length - gap->preempted);
+		}
 	}
 }
 
@@ -151,33 +128,14 @@ struct account_span account_part(const struct account_thread *thread, size_t nex
 {
 	const struct account_gap *gap =
 		thread->gap && next && next < thread->count ? &thread->gap[next] : NULL;
+	const int64_t *starts;
 
 	if (!gap || !gap->is_read)
 		return (struct account_span){ from, from };
 	from = at_least(from, thread->call[next - 1].exit);
-	return (struct account_span){ at_least(from,
-					      (const int64_t[]){ from, gap->blocked, gap->preempted,
-						      gap->end }[part]),
-		at_most(until,
-			(const int64_t[]){ gap->blocked, gap->preempted, gap->end, until }[part]) };
-}
-
-/* What ended the time in which a thread was blocked?  NULL: nothing seen. */
-static void set_end(struct account_sum *sum, const struct run *run, const struct handover *by)
-{
-	const struct run_call *call = by ? run_call(run, by->by) : NULL;
-
-	if (call && by->is_function) {
-		sum->ended = "host_function";
-		sum->stream = call->stream;
-	} else if (call) {
-		sum->ended = run_wait_of(&run->evidence, by->by) ||
-				kind_family(call->kind) == FAMILY_wait
-			? "wait"
-			: "call";
-		sum->by_thread = call->thread;
-		sum->by_site = run_link(run, by->by)->site;
-	}
+	starts = (const int64_t[]){ from, gap->blocked, gap->preempted, gap->end, until };
+	return (struct account_span){ at_least(from, starts[part]),
+		at_most(until, starts[part + 1]) };
 }
 
 void account_add_outside(struct account *account, const struct account_thread *thread, size_t next,
@@ -185,6 +143,9 @@ void account_add_outside(struct account *account, const struct account_thread *t
 {
 	struct account_sum sum = { .from = from_site, .site = thread->call[next].site };
 	int64_t rest = until - from;
+	const struct run *run = account->run;
+	const struct handover *by;
+	const struct run_call *call;
 
 	for (int part = 0; part < ACCOUNT_PARTS; part++) {
 		struct account_span span = account_part(thread, next, part, from, until);
@@ -196,7 +157,20 @@ void account_add_outside(struct account *account, const struct account_thread *t
 		if (account_parts[part] != ACCOUNT_BLOCKED || !sum.ns)
 			continue;
 		sum.device = ACCOUNT_ENDED;
-		set_end(&sum, account->run, thread->gap[next].ended);
+		/* What ended it?  NULL: nothing seen. */
+		by = thread->gap[next].ended;
+		call = by ? run_call(run, by->by) : NULL;
+		if (call && by->is_function) {
+			sum.ended = "host_function";
+			sum.stream = call->stream;
+		} else if (call) {
+			sum.ended = run_wait_of(&run->evidence, by->by) ||
+					kind_family(call->kind) == FAMILY_wait
+				? "wait"
+				: "call";
+			sum.by_thread = call->thread;
+			sum.by_site = run_link(run, by->by)->site;
+		}
 		account_add_sum(account, &sum);
 	}
 	account_add(account, ACCOUNT_HOST, ACCOUNT_OUTSIDE, from_site, sum.site, rest);

@@ -37,33 +37,6 @@ struct search {
 
 /* --- places --- */
 
-/* Counts the arrivals of a thread at each node, and the tokens below it. */
-static void count_arrivals(struct search *search, const struct token_thread *own)
-{
-	const struct loop_paths *paths = &search->paths;
-	uint32_t before = 0;
-
-	memset(search->visits, 0, paths->count * sizeof(*search->visits));
-	for (size_t i = 0; i < own->count; i++) {
-		uint32_t leaf = paths->leaf[own->token[i].site], node = leaf, other = before;
-
-		search->visits[leaf].below++;
-		if (leaf == before)
-			search->visits[leaf].arrivals++;
-		for (; node != other; node = paths->node[node].parent) {
-			while (paths->node[other].level > paths->node[node].level)
-				other = paths->node[other].parent;
-			if (node == other)
-				break;
-			if (!search->visits[node].arrivals++)
-				search->visits[node].first = (uint32_t)i;
-		}
-		before = leaf;
-	}
-	for (size_t node = paths->count - 1; node; node--)
-		search->visits[paths->node[node].parent].below += search->visits[node].below;
-}
-
 static int more_below(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
@@ -81,8 +54,28 @@ static void add_candidates(struct search *search, const struct token_thread *own
 	struct candidate *list = NULL;
 	struct map known = { 0 }; /* hash of parent, statement and arrivals -> number in list */
 	size_t count = 0;
+	uint32_t before = 0;
 
-	count_arrivals(search, own);
+	/* How often the thread arrives at each node, and its tokens below that. */
+	memset(search->visits, 0, search->paths.count * sizeof(*search->visits));
+	for (size_t i = 0; i < own->count; i++) {
+		uint32_t leaf = search->paths.leaf[own->token[i].site], node = leaf, other = before;
+
+		search->visits[leaf].below++;
+		if (leaf == before)
+			search->visits[leaf].arrivals++;
+		for (; node != other; node = search->paths.node[node].parent) {
+			while (search->paths.node[other].level > search->paths.node[node].level)
+				other = search->paths.node[other].parent;
+			if (node == other)
+				break;
+			if (!search->visits[node].arrivals++)
+				search->visits[node].first = (uint32_t)i;
+		}
+		before = leaf;
+	}
+	for (size_t node = search->paths.count - 1; node; node--)
+		search->visits[search->paths.node[node].parent].below += search->visits[node].below;
 	for (uint32_t node = 1; node < search->paths.count; node++) {
 		const struct visits *visits = &search->visits[node];
 		uint32_t arrivals = visits->arrivals, parent = nodes[node].parent;
@@ -164,29 +157,6 @@ static struct candidate *choose_outermost(struct search *search)
 			(level == nodes[chosen->node].level &&
 				candidate->covered > chosen->covered))
 			chosen = candidate;
-	}
-	return chosen;
-}
-
-/*
- * The place of a statement with the most turns: others are not reached in all of its turns.
- * Without a source they may be those of an outer loop, unless they leave out half of the work.
- */
-static struct candidate *choose_place(struct search *search, struct candidate *first)
-{
-	const struct path_node *nodes = search->paths.node;
-	struct candidate *chosen = first;
-
-	for (size_t i = 0; i < search->count; i++) {
-		struct candidate *other = &search->candidate[i];
-		const struct path_node *node = &nodes[other->node];
-
-		if (other->own != first->own || node->parent != nodes[first->node].parent ||
-			node->loop != nodes[first->node].loop || other->turns <= chosen->turns)
-			continue;
-		measure(search, other, 1);
-		if (node->loop || (other->is_loop && 2 * other->covered >= first->covered))
-			chosen = other;
 	}
 	return chosen;
 }
@@ -311,7 +281,24 @@ int loop_find(struct loop *loop, const struct run *run, struct db *db, const uin
 	for (next = choose_outermost(&search); next;) {
 		double covered = next->covered;
 
-		chosen = choose_place(&search, next);
+		/*
+		 * The place of a statement with the most turns: others are not reached in all of
+		 * its turns.  Without a source they may be those of an outer loop, unless they
+		 * leave out half of the work.
+		 */
+		chosen = next;
+		for (size_t i = 0; i < search.count; i++) {
+			struct candidate *other = &search.candidate[i];
+			const struct path_node *node = &search.paths.node[other->node];
+			const struct path_node *first = &search.paths.node[next->node];
+
+			if (other->own != next->own || node->parent != first->parent ||
+				node->loop != first->loop || other->turns <= chosen->turns)
+				continue;
+			measure(&search, other, 1);
+			if (node->loop || (other->is_loop && 2 * other->covered >= next->covered))
+				chosen = other;
+		}
 		next = choose_nested(&search, chosen, covered);
 	}
 	if (!rc && chosen) {

@@ -157,28 +157,6 @@ static size_t turn_of(const struct turns *turns, const struct token *token, size
 	return turn;
 }
 
-/* Finds the arrivals of the thread at the node. */
-static void split(struct turns *turns, struct tokens *tokens)
-{
-	const struct loop_paths *paths = tokens->paths;
-	const struct token_thread *own = turns->own;
-	int is_leaf = paths->node[turns->node].is_leaf, was_inside = 0;
-
-	for (uint32_t site = 0; site < tokens->site_end; site++)
-		tokens->inside[site] = site < paths->leaf_end && paths->leaf[site] &&
-			loop_paths_is_below(paths, paths->leaf[site], turns->node);
-	turns->run.turns = 0;
-	for (size_t i = 0; i < own->count; i++) {
-		int is_inside = tokens->inside[own->token[i].site];
-
-		if (is_inside && (is_leaf || !was_inside)) {
-			turns->first = turns->run.turns ? turns->first : i;
-			*array_push(turns->run.begin, turns->run.turns) = own->token[i].enter;
-		}
-		was_inside = is_inside;
-	}
-}
-
 static void extend_last(struct turns *turns, const struct run *run, uint32_t id)
 {
 	const struct run_call *call = run_call(run, id);
@@ -220,27 +198,6 @@ static void tally_own(struct turns *turns, struct tokens *tokens)
 	turns->end = (size_t)(token - own->token);
 	if (token < end && token->enter < turns->bound)
 		turns->bound = token->enter;
-}
-
-/* Calls of other threads are part of the last turn, too, such as those of a backward pass. */
-static void tally_other(struct turns *turns, struct tokens *tokens,
-	const struct token_thread *thread)
-{
-	size_t turn = 0;
-	size_t i = sorted_from(thread->token, thread->count, sizeof(*thread->token),
-		offsetof(struct token, enter), turns->run.begin[0]);
-
-	begin_tally(tokens);
-	for (; i < thread->count && thread->token[i].enter < turns->bound; i++) {
-		const struct token *token = &thread->token[i];
-
-		turn = turn_of(turns, token, turn);
-		if (turn + 1 == turns->run.turns && !tokens->tally[token->site].turns)
-			continue;
-		if (turn + 1 == turns->run.turns)
-			extend_last(turns, tokens->run, token->call);
-		add_to_tally(tokens, token, turn);
-	}
 }
 
 static int is_branch(const struct turns *turns, const struct tally *tally)
@@ -288,11 +245,26 @@ static double covered_of(struct turns *turns, struct tokens *tokens, int is_own,
 void turns_measure(struct turns *turns, struct tokens *tokens, const struct token_thread *own,
 	uint32_t node, int branches)
 {
+	const struct loop_paths *paths = tokens->paths;
+	int is_leaf = paths->node[node].is_leaf, was_inside = 0;
+
 	turns->own = own;
 	turns->run.thread = own->thread;
 	turns->node = node;
 	turns->covered = turns->around = 0;
-	split(turns, tokens);
+	for (uint32_t site = 0; site < tokens->site_end; site++)
+		tokens->inside[site] = site < paths->leaf_end && paths->leaf[site] &&
+			loop_paths_is_below(paths, paths->leaf[site], node);
+	turns->run.turns = 0;
+	for (size_t i = 0; i < own->count; i++) {
+		int is_inside = tokens->inside[own->token[i].site];
+
+		if (is_inside && (is_leaf || !was_inside)) {
+			turns->first = turns->run.turns ? turns->first : i;
+			*array_push(turns->run.begin, turns->run.turns) = own->token[i].enter;
+		}
+		was_inside = is_inside;
+	}
 	if (!turns->run.turns)
 		return;
 	tally_own(turns, tokens);
@@ -314,35 +286,30 @@ void turns_measure(struct turns *turns, struct tokens *tokens, const struct toke
 	if (LOOP_OWN_PART * turns->own_covered < turns->own_around)
 		return;
 	for (size_t i = 0; i < tokens->count; i++) {
-		if (&tokens->thread[i] == own)
+		const struct token_thread *thread = &tokens->thread[i];
+		size_t turn, at;
+
+		if (thread == own)
 			continue;
-		tally_other(turns, tokens, &tokens->thread[i]);
+		/* Their calls are part of the last turn, too, such as those of a backward pass. */
+		begin_tally(tokens);
+		at = sorted_from(thread->token, thread->count, sizeof(*thread->token),
+			offsetof(struct token, enter), turns->run.begin[0]);
+		for (turn = 0; at < thread->count && thread->token[at].enter < turns->bound; at++) {
+			const struct token *token = &thread->token[at];
+
+			turn = turn_of(turns, token, turn);
+			if (turn + 1 == turns->run.turns && !tokens->tally[token->site].turns)
+				continue;
+			if (turn + 1 == turns->run.turns)
+				extend_last(turns, tokens->run, token->call);
+			add_to_tally(tokens, token, turn);
+		}
 		turns->covered += covered_of(turns, tokens, 0, 0);
 	}
 }
 
 /* --- both ends of a loop --- */
-
-/* Counts the typical sites in each turn, and returns their number. */
-static size_t count_typical(struct turns *turns, struct tokens *tokens, uint32_t *typical)
-{
-	size_t turn = 0, sites = 0, need = most_of(turns->run.turns);
-
-	for (size_t i = 0; i < tokens->listed_count; i++) {
-		sites += tokens->tally[tokens->listed[i]].turns >= need;
-		tokens->tally[tokens->listed[i]].last = 0;
-	}
-	for (size_t i = turns->first; i < turns->end; i++) {
-		const struct token *token = &turns->own->token[i];
-		struct tally *tally = &tokens->tally[token->site];
-
-		turn = turn_of(turns, token, turn);
-		if (tally->turns >= need && tally->last != turn + 1)
-			typical[turn]++;
-		tally->last = (uint32_t)turn + 1;
-	}
-	return sites;
-}
 
 /* The calls after the last token that the turn before made, too, such as cudaFree. */
 static void add_last_calls(struct turns *turns, const struct tokens *tokens)
@@ -373,17 +340,6 @@ struct presence {
 	size_t turns, long_turns, last; /* last: the last one of them + 1 */
 };
 
-/* Is a site in the loop statement of a frame? */
-static int is_in_statement(const struct loop_paths *paths, uint32_t line, uint32_t site)
-{
-	const struct path_node *nodes = paths->node;
-	uint32_t node = site < paths->leaf_end ? paths->leaf[site] : 0;
-
-	while (nodes[node].level > nodes[line].level)
-		node = nodes[node].parent;
-	return nodes[node].parent == nodes[line].parent && nodes[node].loop == nodes[line].loop;
-}
-
 /*
  * Finds the sites of the body: those in the loop's statement.  Where no source says which these
  * are, sites are outside that are hardly in other turns than those longer than that, ns.
@@ -392,6 +348,7 @@ static void find_body(const struct turns *turns, const struct tokens *tokens, ui
 	int64_t long_turn, struct map *body)
 {
 	const struct run *run = tokens->run;
+	const struct path_node *nodes = tokens->paths->node;
 	struct id_map sites = { 0 };
 	size_t turn = 0;
 
@@ -414,10 +371,14 @@ static void find_body(const struct turns *turns, const struct tokens *tokens, ui
 	}
 	for (struct id_map_slot *at = NULL; (at = id_map_next(&sites, at));) {
 		const struct presence *site = at->object;
+		uint32_t of = (uint32_t)at->id;
+		uint32_t node = of < tokens->paths->leaf_end ? tokens->paths->leaf[of] : 0;
 
-		if (tokens->paths->node[line].loop
-				? is_in_statement(tokens->paths, line, (uint32_t)at->id)
-				: site->turns > 2 * site->long_turns + 1)
+		while (nodes[node].level > nodes[line].level)
+			node = nodes[node].parent;
+		if (nodes[line].loop ? nodes[node].parent == nodes[line].parent &&
+					nodes[node].loop == nodes[line].loop
+				     : site->turns > 2 * site->long_turns + 1)
 			map_set(body, (uint64_t)at->id, 1);
 	}
 	id_map_release(&sites, free);
@@ -470,12 +431,27 @@ void turns_trim(struct turns *turns, struct tokens *tokens, uint32_t line)
 	uint32_t *typical = xcalloc(turns->run.turns, sizeof(*typical));
 	int64_t *length = xcalloc(turns->run.turns, sizeof(*length));
 	int64_t last = turns->run.begin[turns->run.turns], median = 0;
-	size_t first = 0, end = turns->run.turns, need, typical_first;
+	size_t first = 0, end = turns->run.turns, need, typical_first, turn = 0, sites = 0;
 
 	tally_own(turns, tokens);
 	turns->run.begin[turns->run.turns] = last; /* with the calls of other threads */
 	add_last_calls(turns, tokens);
-	need = most_of(count_typical(turns, tokens, typical));
+	/* The typical sites, and those of them in each turn. */
+	need = most_of(turns->run.turns);
+	for (size_t i = 0; i < tokens->listed_count; i++) {
+		sites += tokens->tally[tokens->listed[i]].turns >= need;
+		tokens->tally[tokens->listed[i]].last = 0;
+	}
+	for (size_t i = turns->first; i < turns->end; i++) {
+		const struct token *token = &turns->own->token[i];
+		struct tally *tally = &tokens->tally[token->site];
+
+		turn = turn_of(turns, token, turn);
+		if (tally->turns >= need && tally->last != turn + 1)
+			typical[turn]++;
+		tally->last = (uint32_t)turn + 1;
+	}
+	need = most_of(sites);
 	while (first < end && typical[first] < need)
 		first++;
 	while (first < end && typical[end - 1] < need)

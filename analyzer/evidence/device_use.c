@@ -80,28 +80,6 @@ static void add_operation(struct use *use, struct stream_use of, const char *kin
 	device->last = at_least(device->last, end);
 }
 
-static int store(struct db *db, const struct use *use)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < use->stream_count && !rc; i++) {
-		const struct stream_use *stream = &use->stream[i];
-
-		rc = db_add(db,
-			ROW(stream_use, stream->process, stream->stream ? stream->stream : DB_NULL,
-				stream->device, cell_text(stream->kind), stream->operations,
-				stream->unmatched, stream->busy));
-	}
-	for (size_t i = 0; i < use->device_count && !rc; i++) {
-		const struct device_use *device = &use->device[i];
-
-		rc = db_add(db,
-			ROW(device_use, device->process, device->device, device->first,
-				device->last, device->busy.time, device->overlapped.time));
-	}
-	return rc;
-}
-
 int use_measure(struct db *db)
 {
 	struct use use = { 0 };
@@ -144,7 +122,22 @@ int use_measure(struct db *db)
 			at_most(span->end, device->busy.until));
 		busy_sum_add(&device->busy, span->start, span->end);
 	}
-	rc = rc || store(db, &use) ? -1 : 0;
+	rc = rc ? -1 : 0;
+	for (size_t i = 0; i < use.stream_count && !rc; i++) {
+		const struct stream_use *stream = &use.stream[i];
+
+		rc = db_add(db,
+			ROW(stream_use, stream->process, stream->stream ? stream->stream : DB_NULL,
+				stream->device, cell_text(stream->kind), stream->operations,
+				stream->unmatched, stream->busy));
+	}
+	for (size_t i = 0; i < use.device_count && !rc; i++) {
+		const struct device_use *device = &use.device[i];
+
+		rc = db_add(db,
+			ROW(device_use, device->process, device->device, device->first,
+				device->last, device->busy.time, device->overlapped.time));
+	}
 	free(use.device);
 	large_free(use.span);
 	free(use.stream);

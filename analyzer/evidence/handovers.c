@@ -27,26 +27,6 @@ struct search {
 	struct map virtual;    /* processes whose clock runs in CUDA calls only */
 };
 
-static int read_usage(struct handovers *handovers, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT thread, since, time, off, voluntary, involuntary FROM usage"
-		" ORDER BY thread, time");
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0)
-		*array_push(handovers->reading, handovers->reading_count) = (struct usage_reading){
-			.thread = (uint32_t)sqlite3_column_int64(q, 0),
-			.since = sqlite3_column_int64(q, 1),
-			.time = sqlite3_column_int64(q, 2),
-			.off = sqlite3_column_int64(q, 3),
-			.voluntary = (uint32_t)sqlite3_column_int64(q, 4),
-			.involuntary = (uint32_t)sqlite3_column_int64(q, 5),
-		};
-	sqlite3_finalize(q);
-	return step;
-}
-
 /*
  * Returns how long the thread was off its processor while it was silent, ns; -1: not read.  *times:
  * how often it was blocked.
@@ -142,35 +122,14 @@ static void note_call(struct talker *talker, uint32_t thread, uint32_t call, int
 	talker[own->earlier].later = talker[own->later].earlier = thread;
 }
 
-/* The first host function that returned at that time or later; without readings the last. */
-static void look_for_function(const struct search *search, struct handover *silence,
-	int64_t earliest, int64_t latest, int only_own)
-{
-	uint64_t count = host_run_count(search->run);
-
-	for (uint64_t i = host_runs_find(search->run, earliest); i < count; i++) {
-		const struct host_run *host = host_run_at(search->run, i);
-
-		if (host->exit > latest)
-			return;
-		if (host->process != silence->process || host->thread == silence->thread ||
-			!host->call ||
-			(only_own && run_call(search->run, host->call)->thread != silence->thread))
-			continue;
-		silence->by = host->call;
-		silence->ended = host->exit;
-		silence->is_function = 1;
-		if (silence->is_read)
-			return;
-	}
-}
-
 /* The thread was silent before a call: what has ended that? */
 static void look(struct search *search, struct handover *silence, int64_t returned)
 {
 	uint32_t times;
 	int64_t off = off_between(search, silence->thread, silence->from, silence->until, &times);
 	int64_t earliest = silence->from, latest = silence->until;
+	uint64_t count = host_run_count(search->run);
+	int is_found = 0;
 
 	silence->is_read = off >= 0;
 	silence->is_sure = off >= 0 || map_get(&search->virtual, silence->process, 0);
@@ -184,8 +143,22 @@ static void look(struct search *search, struct handover *silence, int64_t return
 	}
 	earliest = at_least(earliest, silence->from);
 	silence->ended = silence->from;
-	look_for_function(search, silence, earliest, latest, times > 1);
-	if (!silence->is_function || !silence->is_read)
+	/* The first host function that returned in that time; without readings the last. */
+	for (uint64_t i = host_runs_find(search->run, earliest); i < count && !is_found; i++) {
+		const struct host_run *host = host_run_at(search->run, i);
+
+		if (host->exit > latest)
+			break;
+		if (host->process != silence->process || host->thread == silence->thread ||
+			!host->call ||
+			(times > 1 && run_call(search->run, host->call)->thread != silence->thread))
+			continue;
+		silence->by = host->call;
+		silence->ended = host->exit;
+		silence->is_function = 1;
+		is_found = silence->is_read;
+	}
+	if (!is_found)
 		look_for_stop(search, silence, earliest, returned);
 	if (!silence->by)
 		return;
@@ -205,12 +178,23 @@ int handovers_find(struct db *db)
 	const struct run *run = db->run;
 	struct handovers *handovers = &db->run->evidence.handovers;
 	struct search search = { .run = run, .found = handovers };
-	int rc = ids_read(&search.virtual, db, "SELECT id FROM process WHERE clock = 'virtual'",
-			 1) ||
-			read_usage(handovers, db)
-		? -1
-		: 0;
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT thread, since, time, off, voluntary, involuntary FROM usage"
+		" ORDER BY thread, time");
+	int rc = ids_read(&search.virtual, db, "SELECT id FROM process WHERE clock = 'virtual'", 1);
+	int step = -1;
 
+	while (q && !rc && (step = db_step(q)) > 0)
+		*array_push(handovers->reading, handovers->reading_count) = (struct usage_reading){
+			.thread = (uint32_t)sqlite3_column_int64(q, 0),
+			.since = sqlite3_column_int64(q, 1),
+			.time = sqlite3_column_int64(q, 2),
+			.off = sqlite3_column_int64(q, 3),
+			.voluntary = (uint32_t)sqlite3_column_int64(q, 4),
+			.involuntary = (uint32_t)sqlite3_column_int64(q, 5),
+		};
+	sqlite3_finalize(q);
+	rc = rc || step ? -1 : 0;
 	search.talker = xcalloc(run->thread_count + 1, sizeof(*search.talker));
 	for (uint32_t thread = 1; thread <= run->thread_count; thread++)
 		search.talker[thread].later = search.talker[thread].earlier = thread;

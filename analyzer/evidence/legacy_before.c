@@ -36,45 +36,6 @@ struct sweep {
 	struct map owners;      /* owner -> index + 1 of its work that ended last so far */
 };
 
-static void add_call(struct sweep *sweep, const struct run *run, uint32_t id)
-{
-	const struct run_call *call = run_call(run, id);
-	const struct run_stream *stream = run_stream(run, call->stream);
-	uint32_t legacy = stream->kind == STREAM_KIND_LEGACY;
-	struct work work = { .call = id,
-		.context = stream->context,
-		.legacy = legacy,
-		.owner = legacy ? -(int64_t)call->thread : (int64_t)call->stream,
-		.enter = call->enter,
-		.start = INT64_MAX,
-		.end = INT64_MIN };
-
-	if (!stream->context || !(legacy || stream_is_blocking(stream->kind)))
-		return;
-	for (uint32_t op = 0; (op = run_next_work(run, call, op));) {
-		const struct run_work *one = run_work(run, op);
-		int64_t end = run_end(run, one, op);
-
-		if (one->start != RUN_NEVER && end != RUN_NEVER) {
-			work.start = at_most(work.start, one->start);
-			if (end > work.end) {
-				work.end = end;
-				work.op = op;
-			}
-		}
-	}
-	if (!work.op)
-		return;
-	work.exit = run_exit(run, call, id);
-	work.next = RUN_NEVER;
-	while (work.next == RUN_NEVER && (id = run_link(run, id)->next)) {
-		call = run_call(run, id);
-		if (kind_has(call->kind, K_WORK) || kind_waits(call->kind) != WAITS_NOTHING)
-			work.next = call->enter;
-	}
-	*large_push(sweep->work, sweep->count) = work;
-}
-
 /*
  * Work of processes with several threads, in order of start, then of call.  Needed only if several
  * threads submit, and there is work in a legacy stream.
@@ -97,10 +58,49 @@ static void read_work(struct sweep *sweep, const struct run *run)
 
 		map_set(&threads, process, map_get(&threads, process, 0) + 1);
 	}
-	for (uint32_t id = 1; id < run_call_end(run); id++)
-		if (run_call(run, id) &&
-			map_get(&threads, run_payload(run, run_call(run, id))->process, 0) > 1)
-			add_call(sweep, run, id);
+	for (uint32_t id = 1; id < run_call_end(run); id++) {
+		const struct run_call *call = run_call(run, id);
+		const struct run_stream *stream;
+		struct work work;
+
+		if (!call || map_get(&threads, run_payload(run, call)->process, 0) <= 1)
+			continue;
+		stream = run_stream(run, call->stream);
+		work = (struct work){ .call = id,
+			.context = stream->context,
+			.legacy = stream->kind == STREAM_KIND_LEGACY,
+			.owner = (int64_t)call->stream,
+			.enter = call->enter,
+			.exit = run_exit(run, call, id),
+			.next = RUN_NEVER,
+			.start = INT64_MAX,
+			.end = INT64_MIN };
+		if (work.legacy)
+			work.owner = -(int64_t)call->thread;
+		if (!stream->context || !(work.legacy || stream_is_blocking(stream->kind)))
+			continue;
+		for (uint32_t op = 0; (op = run_next_work(run, call, op));) {
+			const struct run_work *one = run_work(run, op);
+			int64_t end = run_end(run, one, op);
+
+			if (one->start == RUN_NEVER || end == RUN_NEVER)
+				continue;
+			work.start = at_most(work.start, one->start);
+			if (end > work.end) {
+				work.end = end;
+				work.op = op;
+			}
+		}
+		if (!work.op)
+			continue;
+		for (uint32_t next = id;
+			work.next == RUN_NEVER && (next = run_link(run, next)->next);) {
+			call = run_call(run, next);
+			if (kind_has(call->kind, K_WORK) || kind_waits(call->kind) != WAITS_NOTHING)
+				work.next = call->enter;
+		}
+		*large_push(sweep->work, sweep->count) = work;
+	}
 	map_release(&threads);
 	sweep->work = radix_sort_large(sweep->work, sweep->count, sizeof(*sweep->work));
 }

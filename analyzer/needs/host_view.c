@@ -10,17 +10,62 @@ static int is_shared(const struct run_allocation *allocation)
 		allocation->kind == ALLOCATION_MANAGED;
 }
 
-static void note_others(struct host_view *view, int64_t process, enum host_view_others others)
-{
-	if (map_get(&view->others, (uint64_t)process, OTHERS_NONE) < others)
-		map_set(&view->others, (uint64_t)process, others);
-}
+/* Printed output appears at a wait. */
+static const char printers_sql[] = "SELECT kernel FROM kernel_code WHERE prints";
 
-/* Finds what allocations, operands and calls show. */
-static void find_in_run(struct host_view *view)
+/* A collective of one element is a barrier: its end tells the host that all ranks have come. */
+static const char barriers_sql[] = "SELECT launch FROM collective WHERE elements <= 1 AND launch";
+
+/* Devices that access all memory of the host, as by HMM or address translation services. */
+#define PAGEABLE_SQL \
+	"SELECT process FROM device_attribute WHERE name = 'pageable_memory_access' AND value"
+
+static const char strays_sql[] =
+	"SELECT s.id, s.kernel, s.words FROM shape s JOIN kernel k ON k.id = s.kernel "
+	"WHERE k.process IN (" PAGEABLE_SQL ")";
+
+/*
+ * Libraries through which network cards, files, video encoders and the host access device memory
+ * without a CUDA call.  Some come with others that seldom use them: PyTorch and JAX load NVSHMEM
+ * and cuFile, NCCL the verbs of InfiniBand.  Next to their carrier these count once a call of CUDA
+ * was made by them, as NVSHMEM and cuFile need to get at any memory.
+ */
+static const char others_sql[] =
+	/* Patterns of the last part of a path; carrier NULL: it comes with none. */
+	"WITH library (file, carrier) AS (VALUES"
+	" ('libmpi.so%', NULL),"                       /* Open MPI */
+	" ('libmpi\\_%.so%', NULL),"                   /* its bindings, Cray MPICH */
+	" ('libmpich%.so%', NULL),"                    /* MPICH, MVAPICH, Intel MPI */
+	" ('libucp.so%', NULL), ('libuct.so%', NULL)," /* UCX */
+	" ('libfabric.so%', NULL),"
+	" ('libibverbs.so%', 'libnccl.so%'),"
+	" ('libgdrapi.so%', NULL)," /* GDRCopy */
+	" ('libdoca\\_gpunetio.so%', NULL),"
+	" ('libnvidia-encode.so%', NULL),"
+	" ('libnvshmem\\_host.so%', '%'),"
+	" ('libcufile.so%', '%'))" /* GPUDirect Storage */
+	" SELECT process, max(others) FROM (SELECT m.process, iif(EXISTS"
+	"  (SELECT 1 FROM module c WHERE c.process = m.process"
+	"   AND c.path LIKE '%/' || l.carrier ESCAPE '\\')"
+	"  AND NOT EXISTS (SELECT 1 FROM frame f WHERE f.module = m.id), 1, 2) AS others"
+	"  FROM library l JOIN module m ON m.path LIKE '%/' || l.file ESCAPE '\\'"
+	/*
+	 * Modules are listed with new call sites and at the end; a library that was loaded in
+	 * between may be missing where there was no end.
+	 */
+	" UNION ALL SELECT process, 1 FROM loss"
+	"  WHERE reason IN ('not_closed', 'still_running', 'unlisted_modules')"
+	" UNION ALL SELECT id, 2 FROM process p WHERE"
+	"  EXISTS (SELECT 1 FROM process o JOIN work ON work.process = o.id"
+	"   WHERE o.id <> p.id AND o.start < p.end AND p.start < o.end)) GROUP BY process";
+_Static_assert(OTHERS_LOADED == 1 && OTHERS_MAY == 2, "others_sql");
+
+int host_view_find(struct host_view *view, struct db *db)
 {
-	const struct run *run = view->run;
+	const struct run *run = view->run = db->run;
 	const struct run_operand *row = (const struct run_operand *)run->operands.rows;
+	sqlite3_stmt *q = db_prepare(db, strays_sql);
+	int step = ids_read(&view->others, db, others_sql, 0) ? -1 : 1;
 
 	/* Memory from before the trace began has no call. */
 	for (uint32_t id = 1; id < run->allocations.count; id++) {
@@ -43,128 +88,30 @@ static void find_in_run(struct host_view *view)
 		if (call &&
 			(family == FAMILY_interprocess || family == FAMILY_external ||
 				kind_has(call->kind, K_OUTSIDE)))
-			note_others(view, run_payload(run, call)->process, OTHERS_MAY);
+			map_set(&view->others, run_payload(run, call)->process, OTHERS_MAY);
 	}
-}
-
-/* Printed output appears at a wait. */
-static const char printers_sql[] = "SELECT kernel FROM kernel_code WHERE prints";
-
-/* A collective of one element is a barrier: its end tells the host that all ranks have come. */
-static const char barriers_sql[] = "SELECT launch FROM collective WHERE elements <= 1 AND launch";
-
-/* Devices that access all memory of the host, as by HMM or address translation services. */
-#define PAGEABLE_SQL \
-	"SELECT process FROM device_attribute WHERE name = 'pageable_memory_access' AND value"
-
-static const char strays_sql[] =
-	"SELECT s.id, s.kernel, s.words FROM shape s JOIN kernel k ON k.id = s.kernel "
-	"WHERE k.process IN (" PAGEABLE_SQL ")";
-
-/* Finds launches that access an address outside of all allocations, which may be the host's. */
-static int find_strays(struct host_view *view, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db, strays_sql);
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0) {
+	/* Launches that access an address outside of all allocations, which may be the host's. */
+	while (q && step > 0 && (step = db_step(q)) > 0) {
 		uint32_t shape = (uint32_t)sqlite3_column_int64(q, 0);
 		uint32_t kernel = (uint32_t)sqlite3_column_int64(q, 1);
 		const void *words = sqlite3_column_blob(q, 2);
 		size_t count = (size_t)sqlite3_column_bytes(q, 2) / LAUNCH_WORD_BYTES;
-		uint32_t known = run_shape(view->run, shape) ? shape : 0;
+		uint32_t known = run_shape(run, shape) ? shape : 0;
 
 		for (size_t i = 0; i < count; i++) {
 			struct launch_word word = launch_words_get(words, i);
 			const struct run_claim *end;
 
-			if (word.value && run_claims(view->run, kernel, known, word.offset, &end))
+			if (word.value && run_claims(run, kernel, known, word.offset, &end))
 				map_set(&view->strays, shape, 1);
 		}
 	}
 	sqlite3_finalize(q);
-	return step;
-}
-
-static const char others_sql[] =
-	"SELECT id FROM process p WHERE "
-	"EXISTS (SELECT 1 FROM process o JOIN work ON work.process = o.id "
-	" WHERE o.id <> p.id AND o.start < p.end AND p.start < o.end)";
-
-/*
- * Libraries through which network cards, files, video encoders and the host access device memory
- * without a CUDA call.  Some come with others that seldom use them: PyTorch and JAX load NVSHMEM
- * and cuFile, NCCL the verbs of InfiniBand.  Next to their carrier these count once a call of CUDA
- * was made by them, as NVSHMEM and cuFile need to get at any memory.
- */
-/* clang-format off */
-static const struct {
-	const char *file, *carrier; /* LIKE, of the last part of a path; NULL: it comes with none */
-} libraries[] = {
-	{ "libmpi.so%", NULL },      /* Open MPI */
-	{ "libmpi\\_%.so%", NULL },  /* its bindings, Cray MPICH */
-	{ "libmpich%.so%", NULL },   /* MPICH, MVAPICH, Intel MPI */
-	{ "libucp.so%", NULL },      /* UCX */
-	{ "libuct.so%", NULL },
-	{ "libfabric.so%", NULL },
-	{ "libibverbs.so%", "libnccl.so%" },
-	{ "libgdrapi.so%", NULL },   /* GDRCopy */
-	{ "libdoca\\_gpunetio.so%", NULL },
-	{ "libnvidia-encode.so%", NULL },
-	{ "libnvshmem\\_host.so%", "%" },
-	{ "libcufile.so%", "%" },    /* GPUDirect Storage */
-};
-/* clang-format on */
-
-static const char library_sql[] =
-	"SELECT m.process, EXISTS (SELECT 1 FROM module c WHERE c.process = m.process "
-	" AND c.path LIKE '%/' || ?2 ESCAPE '\\') "
-	"AND NOT EXISTS (SELECT 1 FROM frame f WHERE f.module = m.id) "
-	"FROM module m WHERE m.path LIKE '%/' || ?1 ESCAPE '\\'";
-
-/*
- * Modules are listed with new call sites and at the end; a library that was loaded in between may
- * be missing where there was no end.
- */
-static const char unlisted_sql[] =
-	"SELECT process FROM loss WHERE reason IN ('not_closed', 'still_running', "
-	"'unlisted_modules')";
-
-/* Finds processes that have loaded such a library. */
-static int find_libraries(struct host_view *view, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db, library_sql);
-	int step = q ? 0 : -1;
-
-	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]) && step >= 0; i++) {
-		step = db_bind(q, "ss", libraries[i].file, libraries[i].carrier);
-		while (step >= 0 && (step = db_step(q)) > 0)
-			note_others(view, sqlite3_column_int64(q, 0),
-				sqlite3_column_int(q, 1) ? OTHERS_LOADED : OTHERS_MAY);
-		sqlite3_reset(q);
-	}
-	sqlite3_finalize(q);
-	return step < 0 ? -1 : 0;
-}
-
-int host_view_find(struct host_view *view, struct db *db)
-{
-	view->run = db->run;
-	if (ids_read(&view->others, db, unlisted_sql, OTHERS_LOADED))
-		return -1;
-	find_in_run(view);
-	return ids_read(&view->memory, db, PAGEABLE_SQL, 0) || find_strays(view, db) ||
-			find_libraries(view, db) ||
+	return step || ids_read(&view->memory, db, PAGEABLE_SQL, 0) ||
 			ids_read(&view->printers, db, printers_sql, 1) ||
-			ids_read(&view->barriers, db, barriers_sql, 1) ||
-			ids_read(&view->others, db, others_sql, OTHERS_MAY)
+			ids_read(&view->barriers, db, barriers_sql, 1)
 		? -1
 		: 0;
-}
-
-enum host_view_others host_view_others(const struct host_view *view, int64_t process)
-{
-	return (enum host_view_others)map_get(&view->others, (uint64_t)process, OTHERS_NONE);
 }
 
 void host_view_release(struct host_view *view)
@@ -184,16 +131,36 @@ static int is_memory_there(const struct host_view *view, const struct walk_call 
 		map_get(&view->memory, (uint64_t)call->process, UINT64_MAX) <= (uint64_t)call->id;
 }
 
-/* Kernels access managed variables by name. */
-static int shows_kernel(const struct host_view *view, struct access_reader *reader,
-	const struct walk_call *call)
+int host_view_may_read(const struct host_view *view, struct access_reader *reader,
+	const struct walk_call *call, int shown)
 {
-	const struct run_kernel *kernel = run_kernel(view->run, call->kernel);
-	int is_graph = kind_family(call->kind) == FAMILY_graph_launch;
-	const struct run_ended *launch =
-		is_graph || !view->strays.count ? NULL : run_find(&view->run->launches, call->id);
+	const struct run *run = view->run;
+	enum kind_family family = kind_family(call->kind);
+	int is_graph = family == FAMILY_graph_launch;
+	const struct run_kernel *kernel = run_kernel(run, call->kernel);
+	const struct run_ended *launch;
 	const struct accesses *accesses;
+	const struct run_operand *row;
 
+	if (shown) {
+		if (family != FAMILY_copy || kind_has(call->kind, K_UNTIMED) ||
+			call->host_visible || call->src != MEMORY_PINNED ||
+			call->direction != COPY_H2D)
+			return SHOWN;
+		/* The host may have refilled the source, unless nothing reads it later. */
+		row = run_find(&run->operands, call->id);
+		for (; row; row = run_next(&run->operands, row))
+			if (operand_is_source(row->role) &&
+				is_shared(run_allocation(run, row->allocation)))
+				return map_get(&view->last, row->allocation, 0) > (uint64_t)call->id
+					? SHOWN
+					: SHOWN_NOTHING;
+		return SHOWN;
+	}
+	if (family != FAMILY_launch && !is_graph)
+		return SHOWN_NOTHING;
+	/* Kernels access managed variables by name. */
+	launch = is_graph || !view->strays.count ? NULL : run_find(&run->launches, call->id);
 	if (map_get(&view->printers, (uint64_t)call->kernel, 0) ||
 		map_get(&view->barriers, (uint64_t)call->id, 0) ||
 		(launch && map_get(&view->strays, launch->what, 0)))
@@ -212,28 +179,4 @@ static int shows_kernel(const struct host_view *view, struct access_reader *read
 			(!accesses->complete && is_memory_there(view, call))
 		? SHOWN_MAYBE
 		: SHOWN_NOTHING;
-}
-
-int host_view_may_read(const struct host_view *view, struct access_reader *reader,
-	const struct walk_call *call, int shown)
-{
-	enum kind_family family = kind_family(call->kind);
-	const struct run_operand *row;
-
-	if (!shown)
-		return family == FAMILY_launch || family == FAMILY_graph_launch
-			? shows_kernel(view, reader, call)
-			: SHOWN_NOTHING;
-	if (family != FAMILY_copy || kind_has(call->kind, K_UNTIMED) || call->host_visible ||
-		call->src != MEMORY_PINNED || call->direction != COPY_H2D)
-		return SHOWN;
-	/* The host may have refilled the source, unless nothing reads it later. */
-	row = run_find(&view->run->operands, call->id);
-	for (; row; row = run_next(&view->run->operands, row))
-		if (operand_is_source(row->role) &&
-			is_shared(run_allocation(view->run, row->allocation)))
-			return map_get(&view->last, row->allocation, 0) > (uint64_t)call->id
-				? SHOWN
-				: SHOWN_NOTHING;
-	return SHOWN;
 }

@@ -20,18 +20,6 @@ struct search {
 
 /* --- the walk --- */
 
-static int lost(void *arg, enum without without, const struct walk_call *later,
-	const struct touch *earlier)
-{
-	struct search *search = arg;
-
-	if (without == WITHOUT_HOST_WAITS)
-		needs_host_lost_pair(&search->host, later, earlier);
-	else
-		needs_events_lost_pair(&search->events, later, earlier);
-	return 0;
-}
-
 static int process_call(void *arg, const struct walk_call *call)
 {
 	struct search *search = arg;
@@ -102,8 +90,8 @@ int needs_find(struct needs *needs, struct db *db)
 	if (search->has_host || search->has_events) {
 		orders->loose[WITHOUT_HOST_WAITS].is_followed = search->has_host;
 		orders->loose[WITHOUT_EVENT_WAITS].is_followed = search->has_events;
-		orders->lost = lost;
-		orders->arg = search;
+		orders->host = &search->host;
+		orders->events = &search->events;
 		rc = orders_init(orders, db) || walk(db, process_call, search) ? -1 : 0;
 		if (!rc && search->has_host)
 			needs_host_finish(&search->host);

@@ -36,7 +36,11 @@ struct host_view {
 	struct map others;   /* processes whose memory others may use: enum host_view_others */
 };
 
-/* Do others use a process's device memory in an order of their own? */
+/*
+ * Do others use a process's device memory in an order of their own?  These are processes that share
+ * its memory or run at the same time, other interfaces, and network cards and files, which
+ * libraries allow to access it without a CUDA call.
+ */
 enum host_view_others {
 	OTHERS_NONE,
 	OTHERS_LOADED, /* a library for that is a part of a framework, or may have been loaded */
@@ -60,12 +64,6 @@ enum host_view_shown {
  */
 int host_view_may_read(const struct host_view *view, struct access_reader *reader,
 	const struct walk_call *call, int shown);
-
-/*
- * Others are processes that share its memory or run at the same time, other interfaces, and network
- * cards and files, which libraries allow to access it without a CUDA call.
- */
-enum host_view_others host_view_others(const struct host_view *view, int64_t process);
 
 #define NEEDS_BESIDE 8
 

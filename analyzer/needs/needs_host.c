@@ -390,32 +390,6 @@ void needs_host_before(struct needs_host *host, const struct walk_call *call)
 		waiter->unknown = find_unknown(host, waiter, call->thread);
 }
 
-/*
- * The work could have run concurrently with the work of the waits before it.  Time after a wait
- * counts only up to its length.
- */
-static void delay_work(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
-{
-	struct order_reaches *reaches = &host->orders->loose[WITHOUT_HOST_WAITS].reaches;
-	const struct order_epoch *last = &waiter->last;
-
-	/* It is after all work of the set: mostly the case after legacy work. */
-	if (last->set && order_reaches_set(reaches, loose(host), last->set) >= last->seq)
-		return;
-	for (size_t i = 0; i < waiter->open_count;) {
-		const struct live_wait *live = live_at(host, waiter->open[i]);
-		struct host_wait *wait = wait_at(host, waiter->open[i]);
-
-		if (!live || wait->usable >= wait->exit - wait->enter) {
-			waiter->open[i] = waiter->open[--waiter->open_count];
-			continue;
-		}
-		i++;
-		if (!orders_is_before_without(host->orders, WITHOUT_HOST_WAITS, &live->behind))
-			wait->usable += call->op_busy;
-	}
-}
-
 /* Notes what later calls say about the waits of the row. */
 static void mark_row(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
 {
@@ -449,8 +423,10 @@ static void mark_row(struct needs_host *host, struct waiter *waiter, const struc
 void needs_host_after(struct needs_host *host, const struct walk_call *call)
 {
 	struct waiter *waiter = waiter_of(host, call->thread);
+	struct order_reaches *reaches = &host->orders->loose[WITHOUT_HOST_WAITS].reaches;
+	const struct order_epoch *last = &waiter->last;
 	struct needs_process *process;
-	int uploads = call_is_async_copy(call->kind) && call->direction == COPY_H2D;
+	int uploads = call_is_async_copy(call->kind) && call->direction == COPY_H2D, is_after;
 
 	if (walk_submits(call)) {
 		process = id_map_need(&host->needs->processes, call->process, sizeof(*process));
@@ -458,7 +434,8 @@ void needs_host_after(struct needs_host *host, const struct walk_call *call)
 			*process = (struct needs_process){ .submitter = call->thread,
 				.stream = call->stream,
 				.busy = INT64_MIN,
-				.others = host_view_others(&host->orders->view, call->process) };
+				.others = (enum host_view_others)map_get(&host->orders->view.others,
+					(uint64_t)call->process, OTHERS_NONE) };
 		if (process->submitter != call->thread)
 			process->submitter = -1;
 		if (process->stream != call->stream)
@@ -471,7 +448,26 @@ void needs_host_after(struct needs_host *host, const struct walk_call *call)
 			waiter->uploads = 0;
 		waiter->uploads |= uploads && call->src == MEMORY_PAGEABLE;
 		waiter->upload = uploads ? (uint32_t)call->id : 0;
-		delay_work(host, waiter, call);
+		/*
+		 * The work could have run concurrently with the work of the waits before it, unless
+		 * it is after all of that: mostly the case after legacy work.  Time after a wait
+		 * counts only up to its length.
+		 */
+		is_after = last->set &&
+			order_reaches_set(reaches, loose(host), last->set) >= last->seq;
+		for (size_t i = 0; i < waiter->open_count && !is_after;) {
+			const struct live_wait *live = live_at(host, waiter->open[i]);
+			struct host_wait *wait = wait_at(host, waiter->open[i]);
+
+			if (!live || wait->usable >= wait->exit - wait->enter) {
+				waiter->open[i] = waiter->open[--waiter->open_count];
+				continue;
+			}
+			i++;
+			if (!orders_is_before_without(host->orders, WITHOUT_HOST_WAITS,
+				    &live->behind))
+				wait->usable += call->op_busy;
+		}
 		if (!orders_fetches(call))
 			end_row(host, waiter, call);
 	}

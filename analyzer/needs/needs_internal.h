@@ -11,18 +11,15 @@
 #include "recent_accesses.h"
 
 /*
- * Finds what a run's waits are needed for.  The run is processed in several orders at once: as it
- * was, and without some of its waits.  Each pair of operations that shares memory and loses its
- * order is reported.  If no pair loses its order, the waits are not needed, as far as cufence sees.
- *
- * Shared memory is decided by allocation, for copies and for launch words, unless all accesses of
+ * Each pair of operations that shares memory and loses its order is reported.  Shared memory is
+ * decided by allocation, for copies and for launch words, unless all accesses of
  * both are known and neither writes what the other uses (conflict.h).  An operation with unknown
  * memory (a graph made before the trace) shares memory with all others.  For each stream and
  * allocation the last RECENT_DEPTH operations are kept; if an older one with other accesses may
- * matter, that is reported, too.
+  * matter, that is reported, too.
  *
- * needs.c walks over the run and passes on its calls: by orders_all(), or for a removed wait
- * by orders_without() and additional order for that one (order_cover.h).
+ * needs.c passes on the calls: by orders_all(), or for a removed wait by orders_without() and
+ * additional order for that one (order_cover.h).
  */
 /* The order without some waits. */
 struct orders_loose {
@@ -51,14 +48,9 @@ struct orders {
 	struct order_reaches full_reaches;
 	struct orders_loose loose[WITHOUT_COUNT];
 	struct orders_reported reported[ORDERS_REPORTED]; /* by call */
-	/*
-	 * Reports that later's operation comes after earlier's in the full order, but not without
-	 * these waits.  earlier NULL: possibly after an operation that is not kept.  Returns -1 to
-	 * stop.
-	 */
-	int (*lost)(void *arg, enum without without, const struct walk_call *later,
-		const struct touch *earlier);
-	void *arg;
+	/* To which pairs that lose their order are reported. */
+	struct needs_host *host;
+	struct needs_events *events;
 	struct host_view view;
 	struct recent_accesses memory;   /* by memory; see orders_without_waits.c */
 	struct recent_accesses shown;    /* by process and certainty */

@@ -257,6 +257,19 @@ static int is_access(const struct walk_call *call)
 }
 
 /*
+ * The operation of later comes after that of earlier in the full order, but not without these
+ * waits.  earlier NULL: possibly after an operation that is not kept.
+ */
+static void lost(struct orders *orders, enum without without, const struct walk_call *later,
+	const struct touch *earlier)
+{
+	if (without == WITHOUT_HOST_WAITS)
+		needs_host_lost_pair(orders->host, later, earlier);
+	else
+		needs_events_lost_pair(orders->events, later, earlier);
+}
+
+/*
  * Reports the last operation that loses its order and may need it.  Older ones may need it, too.
  * Sets *is_settled if that is the last one of the ring: then needed waits keep the order of all.
  */
@@ -290,10 +303,13 @@ static int check_ring(struct orders *orders, enum without without, const struct 
 		if (!is_same)
 			*reported = (struct orders_reported){ step, touch->call, 0 };
 		reported->without |= 1u << without;
-		return orders->lost(orders->arg, without, call, touch);
+		lost(orders, without, call, touch);
+		return 0;
 	}
 	*is_settled = 0;
-	return ring->forgot ? orders->lost(orders->arg, without, call, NULL) : 0;
+	if (ring->forgot)
+		lost(orders, without, call, NULL);
+	return 0;
 }
 
 /*
@@ -320,49 +336,10 @@ static int check_key(struct orders *orders, enum without without, const struct w
 		is_last &= is_settled;
 	}
 	if (thing && !ring && thing->forgot)
-		return orders->lost(orders->arg, without, call, NULL);
-	*after_all |= (unsigned)is_last << without;
+		lost(orders, without, call, NULL);
+	else
+		*after_all |= (unsigned)is_last << without;
 	return 0;
-}
-
-/*
- * If all_known is 0, *after_all gets a bit for each order in which the call is after all
- * operations.
- */
-static int check(struct orders *orders, const struct walk_call *call, int all_known,
-	unsigned *after_all)
-{
-	unsigned unused = 0;
-
-	for (enum without i = 0; i < WITHOUT_COUNT; i++) {
-		size_t keys = all_known ? orders->key_count : 0;
-
-		if (!orders->loose[i].is_followed)
-			continue;
-		if (!all_known && check_key(orders, i, call, TOUCHES_ANY, after_all))
-			return -1;
-		for (size_t k = 0; k < keys; k++)
-			if (check_key(orders, i, call, orders->key[k].id,
-				    &orders->key[k].after_all))
-				return -1;
-		if (all_known && orders->names_memory &&
-			check_key(orders, i, call, TOUCHES_UNKNOWN, &unused))
-			return -1;
-	}
-	return 0;
-}
-
-static int64_t end_of(const struct orders *orders, const struct walk_call *call)
-{
-	int64_t end = INT64_MIN;
-
-	if (kind_family(call->kind) != FAMILY_stream_allocation &&
-		kind_family(call->kind) != FAMILY_stream_free)
-		return call->op_end;
-	for (int i = 0; i < ORDER_REASONS; i++)
-		if (orders->full.needs[i].op && orders->full.needs[i].end > end)
-			end = orders->full.needs[i].end;
-	return end;
 }
 
 /* Sure results have even keys. */
@@ -396,7 +373,7 @@ static int note_all(struct orders *orders, const struct walk_call *call, int all
 {
 	struct touch touch = { .call = (uint32_t)call->id,
 		.stream = (uint32_t)call->stream,
-		.end = end_of(orders, call),
+		.end = call->op_end,
 		.is_access = is_access(call),
 		.full = orders->full.epoch };
 	const struct accesses *accesses;
@@ -407,6 +384,14 @@ static int note_all(struct orders *orders, const struct walk_call *call, int all
 		if (!accesses)
 			return -1;
 		touch.accesses = accesses->complete ? accesses->number : 0;
+	}
+	/* An allocation or a free takes no time: it ends with the work before it. */
+	if (kind_family(call->kind) == FAMILY_stream_allocation ||
+		kind_family(call->kind) == FAMILY_stream_free) {
+		touch.end = INT64_MIN;
+		for (int i = 0; i < ORDER_REASONS; i++)
+			if (orders->full.needs[i].op && orders->full.needs[i].end > touch.end)
+				touch.end = orders->full.needs[i].end;
 	}
 	for (int i = 0; i < WITHOUT_COUNT; i++)
 		touch.loose[i] = orders->loose[i].order.epoch;
@@ -443,7 +428,8 @@ int orders_all(struct orders *orders, const struct walk_call *call)
 {
 	const struct run_ended *freed;
 	int is_known, all_known; /* is_known: it submitted an operation that all orders contain */
-	unsigned after_all = 0;
+	/* A bit for each order in which it is after all operations, if not all is known. */
+	unsigned after_all = 0, unused = 0;
 
 	orders->shows = SHOWN_NOTHING;
 	orders->is_unproven = 0;
@@ -468,9 +454,22 @@ int orders_all(struct orders *orders, const struct walk_call *call)
 		order_reaches_begin(&loose->reaches);
 		is_known &= loose->order.epoch.seq != 0;
 	}
-	if (is_known &&
-		(check(orders, call, all_known, &after_all) ||
-			note_all(orders, call, all_known, after_all)))
+	for (enum without i = 0; i < WITHOUT_COUNT && is_known; i++) {
+		size_t keys = all_known ? orders->key_count : 0;
+
+		if (!orders->loose[i].is_followed)
+			continue;
+		if (!all_known && check_key(orders, i, call, TOUCHES_ANY, &after_all))
+			return -1;
+		for (size_t k = 0; k < keys; k++)
+			if (check_key(orders, i, call, orders->key[k].id,
+				    &orders->key[k].after_all))
+				return -1;
+		if (all_known && orders->names_memory &&
+			check_key(orders, i, call, TOUCHES_UNKNOWN, &unused))
+			return -1;
+	}
+	if (is_known && note_all(orders, call, all_known, after_all))
 		return -1;
 	/* An allocation is not accessed after its free, unless others are parts of it. */
 	freed = run_cursor_at(&orders->freed, call->id);

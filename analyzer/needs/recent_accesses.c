@@ -51,50 +51,33 @@ static void unlink_ring(struct recent_thing *thing, const struct recent_ring *ri
 	*(ring->older ? &thing->ring[ring->older - 1].newer : &thing->oldest) = ring->newer;
 }
 
-static struct recent_ring *ring_of(const struct recent_accesses *recent, struct recent_thing *thing,
-	int64_t stream)
-{
-	size_t place = map_get(&thing->places, (uint64_t)stream, thing->count);
-	struct recent_ring *ring;
-
-	if (place < thing->count)
-		return &thing->ring[place];
-	if (recent->stream_limit && thing->count >= recent->stream_limit) {
-		/* The ring of the least recently used stream. */
-		ring = &thing->ring[thing->oldest - 1];
-		thing->forgot = 1;
-		unlink_ring(thing, ring);
-		map_remove(&thing->places, (uint64_t)ring->stream);
-		release_ring(ring);
-	} else {
-		ring = array_push(thing->ring, thing->count);
-	}
-	*ring = (struct recent_ring){ .stream = stream };
-	map_set(&thing->places, (uint64_t)stream, (uint64_t)(ring - thing->ring));
-	return ring;
-}
-
-/* Forgets the oldest touch.  A later one with the same accesses stands for it. */
-static void forget_oldest(struct recent_ring *ring)
-{
-	int64_t last = ring->count - 1;
-	const struct touch *oldest = &ring->touch[last % RECENT_DEPTH];
-	uint64_t accesses = oldest->accesses;
-	int64_t later = ring->forgot || !accesses ? last : last - RECENT_DEPTH + 1;
-
-	while (later < last && recent_at(ring, later)->accesses != accesses)
-		later++;
-	ring->forgot |= !accesses || recent_at(ring, later)->accesses != accesses;
-	order_clock_unref(oldest->clock);
-}
-
 void recent_note(struct recent_accesses *recent, int64_t key, const struct touch *touch,
 	unsigned after_all)
 {
 	struct recent_thing *thing = id_map_need(&recent->things, key, sizeof(*thing));
-	struct recent_ring *ring = ring_of(recent, thing, touch->stream);
-	uint32_t place = (uint32_t)(ring - thing->ring) + 1;
-	int64_t last = ring->count - 1;
+	size_t known = map_get(&thing->places, touch->stream, thing->count);
+	struct recent_ring *ring;
+	uint32_t place;
+	int64_t last;
+
+	if (known < thing->count) {
+		ring = &thing->ring[known];
+	} else {
+		if (recent->stream_limit && thing->count >= recent->stream_limit) {
+			/* The ring of the least recently used stream. */
+			ring = &thing->ring[thing->oldest - 1];
+			thing->forgot = 1;
+			unlink_ring(thing, ring);
+			map_remove(&thing->places, (uint64_t)ring->stream);
+			release_ring(ring);
+		} else {
+			ring = array_push(thing->ring, thing->count);
+		}
+		*ring = (struct recent_ring){ .stream = touch->stream };
+		map_set(&thing->places, touch->stream, (uint64_t)(ring - thing->ring));
+	}
+	place = (uint32_t)(ring - thing->ring) + 1;
+	last = ring->count - 1;
 
 	if (thing->newest != place) {
 		if (ring->count)
@@ -105,9 +88,17 @@ void recent_note(struct recent_accesses *recent, int64_t key, const struct touch
 		thing->newest = place;
 	}
 	/* Moves the last touch into the ring. */
-	if (last >= RECENT_DEPTH)
-		forget_oldest(ring);
-	else if (last >= 0)
+	if (last >= RECENT_DEPTH) {
+		/* The oldest one is forgotten: a later one with the same accesses stands for it. */
+		const struct touch *oldest = &ring->touch[last % RECENT_DEPTH];
+		uint64_t accesses = oldest->accesses;
+		int64_t later = ring->forgot || !accesses ? last : last - RECENT_DEPTH + 1;
+
+		while (later < last && recent_at(ring, later)->accesses != accesses)
+			later++;
+		ring->forgot |= !accesses || recent_at(ring, later)->accesses != accesses;
+		order_clock_unref(oldest->clock);
+	} else if (last >= 0)
 		ring->touch = array_grown(ring->touch, (size_t)last, sizeof(*ring->touch));
 	if (last >= 0)
 		ring->touch[last % RECENT_DEPTH] = ring->last;

@@ -106,16 +106,6 @@ void replay_change(struct replay *replay, const struct changed_call *changed)
 		change->still_needs = needed;
 }
 
-void replay_change_results(struct replay *replay)
-{
-	for (size_t i = 0; i < replay->step_count; i++)
-		if (replay->step[i].act & STEP_WAITS && replay_is_result(&replay->step[i]))
-			replay->change[i].bits |= CHANGE_WAIT;
-	replay->orders = replay->results = 1;
-	replay->made = ~replay->made;
-	replay->changes++;
-}
-
 void replay_restore(struct replay *replay)
 {
 	for (size_t i = 0; replay->changes && i < replay->step_count; i++)
@@ -154,20 +144,6 @@ int replay_find_accidents(struct replay *replay, struct db *db)
 	}
 	sqlite3_finalize(q);
 	return rc;
-}
-
-/*
- * Returns the end of operations whose data the step needs, and which no wait orders before it now.
- */
-static int64_t needed_by(const struct replay *replay, uint32_t number)
-{
-	uint32_t at = replay->changes ? replay->step[number].accident : REPLAY_NONE;
-	int64_t ready = REPLAY_LONG_AGO;
-
-	for (; at != REPLAY_NONE; at = replay->accident[at].next)
-		if (replay->change[replay->accident[at].via].bits & (CHANGE_WAIT | CHANGE_CALL))
-			raise_to(&ready, replay->now[replay->accident[at].earlier].end);
-	return ready;
 }
 
 /* Returns the host time needed for something that took ns. */
@@ -242,18 +218,6 @@ static int64_t ready_of(const struct replay *replay, const struct replay_step *s
 	return joins ? ready : at_least(ready, replay->apart[step->apart]);
 }
 
-/* Returns the end of a kernel that started then, once all ranks have come; see is_pending. */
-static int64_t meet(struct replay *replay, const struct replay_step *step, int64_t start)
-{
-	struct replay_meeting *meeting = &replay->meeting[step->meets];
-
-	if (!meeting->is_joint)
-		return start + (step->end - step->start);
-	meeting->arrival = start;
-	replay->is_pending = meeting->end == REPLAY_NEVER;
-	return at_least(start, replay->is_pending ? start : meeting->end);
-}
-
 /* Returns the end of the step's operation, submitted at entry; unstaged: memory is pinned now. */
 static int64_t run_operation(struct replay *replay, const struct replay_step *step, int64_t entry,
 	int64_t ready, int unstaged)
@@ -286,8 +250,16 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 		!(step->behind_via != REPLAY_NONE &&
 			replay->change[step->behind_via].bits & CHANGE_ORDER))
 		raise_to(&start, replay->now[step->behind].end);
-	if (step->meets != REPLAY_NONE)
-		return meet(replay, step, start);
+	/* Once all ranks have come; see is_pending. */
+	if (step->meets != REPLAY_NONE) {
+		struct replay_meeting *meeting = &replay->meeting[step->meets];
+
+		if (!meeting->is_joint)
+			return start + (step->end - step->start);
+		meeting->arrival = start;
+		replay->is_pending = meeting->end == REPLAY_NEVER;
+		return at_least(start, replay->is_pending ? start : meeting->end);
+	}
 	if (step->device >= 0 && step->engine != ENGINE_NONE && !is_small)
 		start = booking_reserve(&replay->booking[step->device * ENGINE_COUNT +
 						step->engine],
@@ -336,7 +308,13 @@ static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry)
 	int apart = change->bits & CHANGE_ORDER ||
 		(change->bits & CHANGE_WAIT && step->act & STEP_BECOMES_ASYNC);
 	int unstaged = step->act & STEP_STAGED && change->bits & CHANGE_WAIT;
-	int64_t end = at_least(ready_of(replay, step, apart), needed_by(replay, number));
+	int64_t end = ready_of(replay, step, apart);
+	uint32_t at = replay->changes ? step->accident : REPLAY_NONE;
+
+	/* Operations whose data it needs, and which no wait orders before it now. */
+	for (; at != REPLAY_NONE; at = replay->accident[at].next)
+		if (replay->change[replay->accident[at].via].bits & (CHANGE_WAIT | CHANGE_CALL))
+			raise_to(&end, replay->now[replay->accident[at].earlier].end);
 
 	if (step->act & STEP_SUBMITS)
 		end = run_operation(replay, step, entry, end, unstaged);

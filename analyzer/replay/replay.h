@@ -62,9 +62,6 @@ struct set_ups {
 /* Returns 0, or -1 after a message; call set_ups_release() in any case. */
 int set_ups_find(struct set_ups *set_ups, const struct run *run, struct db *db);
 
-/* Returns the first one of a thread that ends after a time; NULL: none. */
-const struct set_up *set_ups_first(const struct set_ups *set_ups, uint32_t thread, int64_t after);
-
 void set_ups_release(struct set_ups *set_ups);
 
 /* How operations affect each other when they could run at the same time. */
@@ -320,6 +317,13 @@ struct savings {
 	struct set_ups set_ups;
 };
 
+/* A replay of a rank, unpacked (joint.h). */
+struct packed_replay {
+	struct replay *replay;
+	struct set_ups *set_ups; /* their number of lines only */
+	int64_t from;            /* start of the loop, or of the run, ns */
+};
+
 static inline void raise_to(int64_t *time, int64_t to)
 {
 	if (*time < to)
@@ -405,9 +409,6 @@ void replay_learn_set_up(struct replay *replay, uint32_t number);
  */
 void replay_learn_recording(struct replay_step *step, int is_first);
 
-/* Sets bound, if kernels wait for other devices.  Returns 0, or -1 after a message. */
-int replay_find_bound(struct replay *replay, struct db *db);
-
 /* Finds the meetings, of sorted steps.  Returns 0, or -1 after a message. */
 int replay_find_meetings(struct replay *replay, struct db *db);
 
@@ -433,6 +434,19 @@ struct saving_cases {
 /* Sets the saving and its interval, of a process or of all ranks together. */
 void saving_between(struct saving *saving, const struct saving_cases *cases);
 
+/* --- packed replays and changes (joint.h): replay_packed.c --- */
+
+/*
+ * Unpacks at most so many steps.  Returns 0, or -1 if the data are damaged: each number is in the
+ * range that a replay needs.  Call packed_release() in any case.
+ */
+int packed_read(struct packed_replay *packed, const void *data, size_t size, size_t most);
+
+/* Adds changes to those of the replay, also if it has fewer steps.  Returns as packed_read(). */
+int packed_change(struct packed_replay *packed, const void *data, size_t size);
+
+void packed_release(struct packed_replay *packed);
+
 /* --- changes: replay.c --- */
 
 /* Reads the accidental orders.  Returns 0, or -1 after a message. */
@@ -446,12 +460,6 @@ int replay_find_accidents(struct replay *replay, struct db *db);
  */
 void replay_change(struct replay *replay, const struct changed_call *changed);
 void replay_restore(struct replay *replay);
-
-/*
- * Leaves out all waits for results until replay_restore(), as if the host never read a value:
- * synchronous copies to the host become asynchronous, and nothing waits right after an Async one.
- */
-void replay_change_results(struct replay *replay);
 
 /* --- a replay; CUDA's order and the device's engines as times: replay_clocks.c --- */
 

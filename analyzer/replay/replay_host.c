@@ -9,6 +9,7 @@
 #include "host_runs.h"
 #include "memory.h"
 #include "replay.h"
+#include "sorted.h"
 
 /* --- durations of host functions whose runs were not recorded --- */
 
@@ -116,11 +117,14 @@ void replay_learn_set_up(struct replay *replay, uint32_t number)
 	const struct run_call *call = run_call(run, step->call);
 	const struct run_call *outer = run_call(run, run_link(run, step->call)->parent);
 	int64_t from = step->enter - step->gap, enter = (outer ? outer : call)->enter;
-	const struct set_up *set_up = set_ups_first(replay->set_ups, call->thread, from);
-	const struct set_up *end = replay->set_ups->list + replay->set_ups->count;
+	const struct set_up *list = replay->set_ups->list;
+	size_t count = replay->set_ups->count;
+	/* The first one of the thread that ends after that. */
+	size_t at = sorted_in_group(list, count, sizeof(*list), offsetof(struct set_up, thread),
+		call->thread, offsetof(struct set_up, until), from);
 
-	for (; set_up && set_up < end && set_up->thread == call->thread && set_up->from <= enter;
-		set_up++) {
+	for (; at < count && list[at].thread == call->thread && list[at].from <= enter; at++) {
+		const struct set_up *set_up = &list[at];
 		int64_t until = set_up->until < step->enter ? set_up->until : step->enter;
 
 		if (!set_up->is_repeated)
@@ -136,14 +140,6 @@ void replay_learn_set_up(struct replay *replay, uint32_t number)
 
 /* --- handovers --- */
 
-/* Does the second step wait for the first one's copy to the host? */
-static int is_fetch(const struct replay_step *copy, const struct replay_step *wait)
-{
-	return copy->act & STEP_SUBMITS && copy->engine == ENGINE_D2H &&
-		wait->act & STEP_EXPLICIT &&
-		(wait->stream == copy->stream || wait->scope >= SCOPE_DEVICE);
-}
-
 void replay_find_handovers(struct replay *replay)
 {
 	const struct handovers *handovers = &replay->run->evidence.handovers;
@@ -155,10 +151,15 @@ void replay_find_handovers(struct replay *replay)
 		first[i] = REPLAY_NONE;
 	for (size_t i = replay->step_count; i-- > 0;) {
 		uint32_t *at = &first[replay->step[i].thread];
+		const struct replay_step *copy = &replay->step[i];
+		struct replay_step *wait = *at == REPLAY_NONE ? NULL : &replay->step[*at];
 
 		next[i] = *at;
-		if (*at != REPLAY_NONE && is_fetch(&replay->step[i], &replay->step[*at]))
-			replay->step[*at].act |= STEP_FETCHES;
+		/* It waits for the copy to the host just before. */
+		if (wait && copy->act & STEP_SUBMITS && copy->engine == ENGINE_D2H &&
+			wait->act & STEP_EXPLICIT &&
+			(wait->stream == copy->stream || wait->scope >= SCOPE_DEVICE))
+			wait->act |= STEP_FETCHES;
 		*at = (uint32_t)i;
 	}
 	/* Of several before a step the last one counts. */

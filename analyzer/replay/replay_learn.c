@@ -13,7 +13,6 @@
 #include "walk.h"
 
 struct ends {
-	const struct replay *replay;
 	struct timed *list;
 	size_t count;
 };
@@ -26,68 +25,38 @@ static size_t ends_by(const struct ends *ends, int64_t time)
 }
 
 /*
- * Returns the operation of another stream that ended just before one started; REPLAY_NONE without
- * one.
+ * Returns when other threads had done what the call waited for besides its own work; its entry if
+ * there was nothing.  One of several calls that wait for the device at the same time waits for the
+ * work that others submit meanwhile, too.  Launches, allocations and calls that wait for the device
+ * exclude each other, so it had not begun its own work before such a call of another thread.
  */
-static uint32_t ended_before(const struct ends *ends, uint32_t of)
+static int64_t others_until(const struct replay *replay, const struct ends *ends, uint32_t of)
 {
-	const struct replay_step *steps = ends->replay->step, *step = &steps[of];
-	size_t low = ends_by(ends, step->start + HANDOVER_NS);
+	enum { LOOKED_AT_STEPS = 64 }; /* beyond them the call counts as not held */
+	const struct replay_step *step = &replay->step[of], *other;
+	int64_t until = step->enter;
+	uint32_t last = (uint32_t)sorted_from(replay->step, replay->step_count,
+		sizeof(*replay->step), offsetof(struct replay_step, enter), step->exit);
 
-	while (low--) {
-		const struct replay_step *other = &steps[ends->list[low].step];
-
-		if (ends->list[low].at < step->start - BLOCKED_MIN_NS)
-			break;
-		if (ends->list[low].step < of && other->stream != step->stream &&
-			other->device == step->device)
-			return (uint32_t)ends->list[low].step;
-	}
-	return REPLAY_NONE;
-}
-
-/*
- * Returns the last end of work that other threads submitted during the call: one of several calls
- * that wait for the device at the same time waits for that too.  Returns the call's entry if there
- * is none.
- */
-static int64_t others_end(const struct ends *ends, uint32_t of)
-{
-	const struct replay_step *steps = ends->replay->step, *step = &steps[of];
-	size_t at = ends_by(ends, step->exit);
-
-	while (at--) {
-		const struct replay_step *other = &steps[ends->list[at].step];
-
+	for (size_t at = ends_by(ends, step->exit); at-- && until == step->enter;) {
+		other = &replay->step[ends->list[at].step];
 		if (other->end < step->exit - LATENCY_MAX_NS || other->end < step->enter)
 			break;
 		if (ends->list[at].step > of && other->thread != step->thread &&
 			other->device == step->device && other->enter > step->enter)
-			return other->end;
+			until = other->end;
 	}
-	return step->enter;
-}
+	for (int i = 0; i < LOOKED_AT_STEPS && last-- > of + 1; i++) {
+		int excludes;
 
-/*
- * Launches, allocations and calls that wait for the device exclude each other, so a call that waits
- * had not begun its own work before one of another thread that was made meanwhile.  Returns the
- * exit of the last of these, or the call's entry.
- */
-static int64_t others_exit(const struct replay *replay, uint32_t of)
-{
-	enum { LOOKED_AT_STEPS = 64 }; /* beyond them the call counts as not held */
-	const struct replay_step *step = &replay->step[of];
-	uint32_t at = (uint32_t)sorted_from(replay->step, replay->step_count, sizeof(*replay->step),
-		offsetof(struct replay_step, enter), step->exit);
-
-	for (int i = 0; i < LOOKED_AT_STEPS && at-- > of + 1; i++) {
-		const struct replay_step *other = &replay->step[at];
-		int excludes = other->act & (STEP_CAN_BE_HELD | STEP_HOLDS_OTHERS);
-
-		if (excludes && other->thread != step->thread && other->exit <= step->exit)
-			return other->exit;
+		other = &replay->step[last];
+		excludes = other->act & (STEP_CAN_BE_HELD | STEP_HOLDS_OTHERS);
+		if (!excludes || other->thread == step->thread || other->exit > step->exit)
+			continue;
+		raise_to(&until, other->exit);
+		break;
 	}
-	return step->enter;
+	return until;
 }
 
 static void learn_operation(struct replay *replay, const struct ends *ends, uint32_t number)
@@ -114,8 +83,19 @@ static void learn_operation(struct replay *replay, const struct ends *ends, uint
 		step->handover = (int32_t)clamp(after, INT32_MIN, late);
 	else
 		step->launch = (int32_t)clamp(step->start - entry, 0, late);
-	if (step->behind == REPLAY_NONE && step->start - entry > late && after > late)
-		step->behind = ended_before(ends, number);
+	if (step->behind != REPLAY_NONE || step->start - entry <= late || after <= late)
+		return;
+	/* It was behind the operation of another stream that ended just before it started. */
+	for (size_t low = ends_by(ends, step->start + HANDOVER_NS);
+		low-- && ends->list[low].at >= step->start - BLOCKED_MIN_NS;) {
+		const struct replay_step *other = &replay->step[ends->list[low].step];
+
+		if (ends->list[low].step >= number || other->stream == step->stream ||
+			other->device != step->device)
+			continue;
+		step->behind = (uint32_t)ends->list[low].step;
+		return;
+	}
 }
 
 static void learn_wait(const struct replay *replay, const struct ends *ends, uint32_t number)
@@ -148,7 +128,7 @@ static void learn_wait(const struct replay *replay, const struct ends *ends, uin
 	}
 	/* The length of its wait was measured by comparison with similar calls. */
 	if (step->act & STEP_HOLDS_OTHERS) {
-		int64_t others = at_least(others_end(ends, number), others_exit(replay, number));
+		int64_t others = others_until(replay, ends, number);
 
 		raise_to(&waited, others - step->enter);
 		after = step->exit - at_least(target, others);
@@ -239,27 +219,11 @@ void replay_learn_recording(struct replay_step *step, int is_first)
 	step->delayed = (int32_t)((double)step->recorded * late);
 }
 
-/*
- * The first copy into host memory makes its pages, which takes longer than a second one; whoever
- * pins the memory has to make them, too.
- */
-static void learn_pages(const struct replay *replay, uint32_t number)
-{
-	const struct replay_step *step = &replay->step[number];
-	uint32_t earlier = replay->same_place[number];
-	struct replay_step *first = earlier == REPLAY_NONE ? NULL : &replay->step[earlier];
-	int64_t copying = at_least(step->own, step->lag);
-
-	if (first && first->pinning && !step->pinning && first->engine == ENGINE_D2H &&
-		first->bytes == step->bytes && at_least(first->own, first->lag) > copying)
-		first->pinning += at_least(first->own, first->lag) - copying;
-}
-
 static void learn_step(struct replay *replay, const struct ends *ends, uint32_t number)
 {
-	struct replay_step *step = &replay->step[number];
+	struct replay_step *step = &replay->step[number], *first;
 	struct replay_thread *thread = &replay->thread[step->thread];
-	int64_t *now = &thread->now;
+	int64_t *now = &thread->now, copying;
 
 	if (thread->join != REPLAY_NONE)
 		learn_join(replay, thread);
@@ -280,7 +244,17 @@ static void learn_step(struct replay *replay, const struct ends *ends, uint32_t 
 			step->exec != REPLAY_NONE && replay->exec[step->exec] == REPLAY_LONG_AGO);
 	else
 		step->gap_recorded = 0;
-	learn_pages(replay, number);
+	/*
+	 * The first copy into host memory makes its pages, which takes longer than a second one;
+	 * whoever pins the memory has to make them, too.
+	 */
+	first = replay->same_place[number] == REPLAY_NONE
+		? NULL
+		: &replay->step[replay->same_place[number]];
+	copying = at_least(step->own, step->lag);
+	if (first && first->pinning && !step->pinning && first->engine == ENGINE_D2H &&
+		first->bytes == step->bytes && at_least(first->own, first->lag) > copying)
+		first->pinning += at_least(first->own, first->lag) - copying;
 	if (step->act & STEP_HAS_OP)
 		learn_operation(replay, ends, number);
 	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
@@ -296,8 +270,7 @@ static void learn_step(struct replay *replay, const struct ends *ends, uint32_t 
 
 void replay_learn(struct replay *replay)
 {
-	struct ends ends = { .replay = replay,
-		.list = xcalloc(replay->step_count, sizeof(*ends.list)) };
+	struct ends ends = { .list = xcalloc(replay->step_count, sizeof(*ends.list)) };
 	struct timed *large = xcalloc(replay->step_count, sizeof(*large));
 	struct replay_step *last = NULL;
 	size_t count = 0;

@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "polls.h"
 #include "refusals.h"
+#include "remote_kernels.h"
 #include "replay.h"
 #include "stretches.h"
 #include "unknown.h"
@@ -43,6 +44,20 @@ struct loader {
 
 /* --- processes that are not replayed --- */
 
+/* Why savings of a process that is replayed may be bounds only: the first whose query has a row. */
+#define IS_REMOTE WAITS_FOR_OTHER_DEVICES("name")
+#define REMOTE_SQL \
+	"SELECT 1 WHERE EXISTS (SELECT 1 FROM kernel WHERE process = ?1 AND " IS_REMOTE ")"
+static const struct {
+	const char *reason, *sql;
+} bounds[] = {
+	{ "other ranks may come no earlier to collectives than now; cufence merge replays all of "
+	  "them together",
+		REMOTE_SQL " AND EXISTS (SELECT 1 FROM collective l JOIN communicator m"
+			   " ON m.id = l.communicator WHERE l.process = ?1 AND m.ranks > 1)" },
+	{ "kernels wait for other devices", REMOTE_SQL },
+};
+
 /* Returns 0, or -1 after a message. */
 static int add_replay(struct loader *loader, int64_t process)
 {
@@ -59,31 +74,23 @@ static int add_replay(struct loader *loader, int64_t process)
 		.row = { DB_NULL, DB_NULL, DB_NULL, DB_NULL, NAN, { DB_NULL, DB_NULL },
 			{ DB_NULL, DB_NULL }, 0 } };
 	rc = refusals_of(&loader->refusals, process, &replay->refusal);
-	if (!rc && !replay->refusal)
-		rc = replay_find_bound(replay, loader->db);
+	for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++) {
+		sqlite3_stmt *q;
+		int step;
+
+		if (rc || replay->refusal || replay->bound)
+			break;
+		q = db_prepare(loader->db, bounds[i].sql);
+		step = q && !db_bind(q, "i", process) ? db_step(q) : -1;
+		if (step > 0)
+			replay->bound = bounds[i].reason;
+		rc = step < 0 ? -1 : 0;
+		sqlite3_finalize(q);
+	}
 	return rc;
 }
 
 static const char too_long[] = "the run is too long to be replayed";
-
-static void refuse_by_call(struct replay *replay, const struct walk_call *call, size_t most)
-{
-	if (replay->step_count >= most)
-		replay->refusal = too_long;
-	/* It is unknown what happened between two windows. */
-	if (replay->window && replay->window != call->stretch)
-		replay->refusal = "parts of the run were recorded";
-	replay->window = call->stretch;
-	if (kind_has(call->kind, K_OUTSIDE))
-		replay->refusal = "streams wait for more than events";
-	if (!replay->refusal || !replay->step)
-		return;
-	free(replay->step);
-	free(replay->operand);
-	replay->step = NULL;
-	replay->operand = NULL;
-	replay->step_count = replay->operand_count = 0;
-}
 
 /* --- steps --- */
 
@@ -93,78 +100,40 @@ static uint32_t number(struct map *map, int64_t row)
 	return row ? (uint32_t)map_number(map, (uint64_t)row) : REPLAY_NONE;
 }
 
-/* Returns the acts of a call, with those once it is changed: enum step_act. */
-static unsigned acts_of(const struct walk_call *call)
-{
-	enum scope scope = scope_of(call);
-	unsigned acts = 0;
-
-	if (call->kind == KIND_EVENT_RECORD)
-		acts = call->event && call->stream ? STEP_RECORDS : 0;
-	else if (call->kind == KIND_STREAM_WAIT)
-		acts = call->event && call->stream ? STEP_AWAITS : 0;
-	else if (call->kind == KIND_THREAD_CREATE)
-		acts = call->other_thread ? STEP_MAKES_THREAD : 0;
-	else if (call->kind == KIND_THREAD_JOIN)
-		acts = call->other_thread ? STEP_JOINS_THREAD : 0;
-	else if (kind_family(call->kind) == FAMILY_callback)
-		acts = STEP_SUBMITS | STEP_HOST_WORK;
-	else if (kind_family(call->kind) == FAMILY_allocation)
-		acts = STEP_CAN_BE_HELD;
-	/* CUPTI has no record of silent operations, but they have a position in a stream. */
-	else if (call->kind == KIND_COPY_PEER || kind_has(call->kind, K_SILENT))
-		acts = STEP_SUBMITS;
-	else if (call_is_sync(call->kind))
-		acts = STEP_SUBMITS | STEP_BECOMES_ASYNC | STEP_CAN_BE_HELD;
-	else if (call->op || walk_submits(call))
-		acts = STEP_SUBMITS | STEP_CAN_BE_HELD;
-	if (scope != SCOPE_NONE && !call->freed_async)
-		acts |= STEP_WAITS | (scope_is_explicit(call) ? STEP_EXPLICIT : 0) |
-			(scope >= SCOPE_DEVICE ? STEP_HOLDS_OTHERS : 0) |
-			(scope_includes_own(call) ? STEP_WAITS_OWN : 0);
-	if (call_is_copy(call->kind) &&
-		(call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE))
-		acts |= STEP_STAGED;
-	return acts | (kind_has(call->kind, K_RESOURCE) ? STEP_ONCE : 0);
-}
-
-/* Finds what made a freed allocation, and whether the place had its address, or context, before. */
-static void read_maker(struct loader *loader, struct replay *replay, struct replay_step *step)
-{
-	const struct run_ended *row;
-	uint64_t what[] = { (uint64_t)replay->process, step->site, step->kind, step->context }, key;
-
-	if (!(step->act & STEP_ONCE))
-		return;
-	for (; (row = run_cursor_at(&loader->freed, step->call)); loader->freed.at++) {
-		const struct run_allocation *freed = run_allocation(loader->run, row->what);
-
-		if (!freed->created)
-			continue;
-		step->maker = replay_step_of(replay, freed->created);
-		what[3] = ~(uint64_t)freed->address;
-		break;
-	}
-	key = map_hash_words(what, sizeof(what) / sizeof(*what));
-	if (map_get(&loader->firsts, key, 0))
-		return;
-	map_set(&loader->firsts, key, 1);
-	step->act |= STEP_FIRST;
-}
-
-/* Memory is pinned once, in the copied range, before the first copy that extends it. */
-static void read_pinning(struct loader *loader, const struct replay *replay,
-	struct replay_step *step)
+/*
+ * Finds what comes first: what made a freed allocation, whether the place had its address, or
+ * context, before, and what pinning a copy's memory takes.
+ */
+static void read_firsts(struct loader *loader, struct replay *replay, struct replay_step *step)
 {
 	const struct run_payload *payload =
 		run_payload(loader->run, run_call(loader->run, step->call));
-	const uint64_t what[] = { (uint64_t)replay->process, ~(uint64_t)payload->pageable };
+	uint64_t freed[] = { (uint64_t)replay->process, step->site, step->kind, step->context };
+	const uint64_t pageable[] = { (uint64_t)replay->process, ~(uint64_t)payload->pageable };
+	const struct run_ended *row;
 	int64_t pinned;
 	uint64_t key;
 
+	if (step->act & STEP_ONCE) {
+		for (; (row = run_cursor_at(&loader->freed, step->call)); loader->freed.at++) {
+			const struct run_allocation *memory =
+				run_allocation(loader->run, row->what);
+
+			if (!memory->created)
+				continue;
+			step->maker = replay_step_of(replay, memory->created);
+			freed[3] = ~(uint64_t)memory->address;
+			break;
+		}
+		key = map_hash_words(freed, sizeof(freed) / sizeof(*freed));
+		if (!map_get(&loader->firsts, key, 0))
+			step->act |= STEP_FIRST;
+		map_set(&loader->firsts, key, 1);
+	}
 	if (!(step->act & STEP_STAGED) || !payload->pageable)
 		return;
-	key = map_hash_words(what, sizeof(what) / sizeof(*what));
+	/* Memory is pinned once, in the copied range, before the first copy that extends it. */
+	key = map_hash_words(pageable, sizeof(pageable) / sizeof(*pageable));
 	pinned = (int64_t)map_get(&loader->firsts, key, 0);
 	if (payload->bytes <= pinned)
 		return;
@@ -172,29 +141,31 @@ static void read_pinning(struct loader *loader, const struct replay *replay,
 	map_set(&loader->firsts, key, (uint64_t)payload->bytes);
 }
 
-/* Reads the site of the surrounding call, and the time of that beyond the call's own. */
-static void read_around(const struct run *run, struct replay_step *step)
+static uint32_t step_of_work(const struct replay *replay, int64_t op)
 {
-	const struct run_link *link = run_link(run, step->call);
-	const struct run_call *call = run_call(run, step->call);
-	const struct run_call *parent = run_call(run, link->parent);
-	uint32_t site = parent ? run_link(run, link->parent)->site : 0;
-	int64_t exit = run_exit(run, call, step->call), around = 0;
-	int64_t end = parent ? run_exit(run, parent, link->parent) : RUN_NEVER;
+	const struct run_work *work = run_work(replay->run, op);
 
-	if (exit != RUN_NEVER && end != RUN_NEVER)
-		around = end - parent->enter - (exit - call->enter);
-	step->site = site ? site : link->site;
-	step->around = (int32_t)(around < AROUND_MAX_NS ? around : AROUND_MAX_NS);
+	return replay_step_of(replay, work ? work->call : 0);
 }
 
-/* Reads the shape of the first of its operations. */
-static void read_shape(const struct run *run, struct replay_step *step)
+/* Reads the shape of the first of its operations, and what held them on the device. */
+static void read_operation(const struct loader *loader, const struct replay *replay,
+	struct replay_step *step)
 {
+	const struct run *run = loader->run;
+	uint64_t held = map_get(&loader->held, (uint64_t)step->call, UINT64_MAX);
 	const struct run_work *last = run_work(run, run_call(run, step->call)->last_work);
 	struct shape shape;
 
-	if (!last)
+	if (held != UINT64_MAX) {
+		const struct run_hold *hold = &run->evidence.hold[held];
+
+		step->behind = step_of_work(replay, hold->behind);
+		/* A launch that loads its kernel blocks itself: this step, not added yet. */
+		step->behind_via = hold->via == step->call ? (uint32_t)replay->step_count
+							   : replay_step_of(replay, hold->via);
+	}
+	if (!last || !(step->act & STEP_HAS_OP))
 		return;
 	shape = shape_of(run, last->next);
 	step->device = (int16_t)run_where(run, run_work(run, last->next))->device;
@@ -208,98 +179,60 @@ static void read_shape(const struct run *run, struct replay_step *step)
 							   : ENGINE_NONE;
 }
 
-static uint32_t step_of_work(const struct replay *replay, int64_t op)
-{
-	const struct run_work *work = run_work(replay->run, op);
-
-	return replay_step_of(replay, work ? work->call : 0);
-}
-
-static void read_wait(const struct replay *replay, struct replay_step *step)
-{
-	const struct run_evidence *evidence = &replay->run->evidence;
-	const struct run_wait *wait = run_wait_of(evidence, step->call);
-
-	while (wait && wait->kind == WAIT_STAGED)
-		wait = run_next_wait(evidence, wait);
-	if (!wait)
-		return;
-	step->act |= STEP_MEASURED;
-	if (wait->behind) {
-		step->act |= STEP_CAN_BE_HELD;
-		return;
-	}
-	step->waited = wait->waited;
-	step->held_for = step_of_work(replay, wait->op);
-	if (!(step->act & STEP_WAITS))
-		step->act |= STEP_WAITS | (step->act & STEP_SUBMITS ? STEP_WAITS_FIRST : 0);
-}
-
-static void read_hold(const struct loader *loader, const struct replay *replay,
-	struct replay_step *step)
-{
-	uint64_t held = map_get(&loader->held, (uint64_t)step->call, UINT64_MAX);
-	const struct run_hold *hold;
-
-	if (held == UINT64_MAX)
-		return;
-	hold = &loader->run->evidence.hold[held];
-	step->behind = step_of_work(replay, hold->behind);
-	/* A launch that loads its kernel blocks itself: this step, not added yet. */
-	step->behind_via = hold->via == step->call ? (uint32_t)replay->step_count
-						   : replay_step_of(replay, hold->via);
-}
-
 static uint64_t word_key(uint32_t kernel, uint32_t offset)
 {
 	return (uint64_t)kernel << 32 | offset;
 }
 
-/*
- * Does it only read: as a copy's source, or a kernel's word whose accesses are known and all load?
- */
-static int is_read_only(const struct loader *loader, const struct run_operand *operand)
-{
-	const struct run *run = loader->run;
-	uint32_t kernel;
-
-	if (operand->role != OPERAND_WORD)
-		return operand->role == OPERAND_SRC;
-	kernel = run_payload(run, run_call(run, operand->call))->kernel;
-	return run_kernel(run, kernel)->complete &&
-		!map_get(&loader->writes, word_key(kernel, operand->offset), 0);
-}
-
 static void read_operands(struct loader *loader, struct replay *replay, struct replay_step *step)
 {
+	const struct run *run = loader->run;
 	const struct run_operand *operand;
 
 	step->operands = (uint32_t)replay->operand_count;
 	for (; (operand = run_cursor_at(&loader->operands, step->call)); loader->operands.at++) {
 		int64_t allocation = operand->allocation;
 		uint64_t exact = (uint64_t)allocation << 44 ^ (uint64_t)operand->address;
+		int reads = operand->role == OPERAND_SRC;
 
 		/*
 		 * A value passed in a module's variable is no dependency: it could be a kernel
 		 * argument, or a variable per stream.
 		 */
-		if (run_allocation(loader->run, allocation)->kind == ALLOCATION_VARIABLE)
+		if (run_allocation(run, allocation)->kind == ALLOCATION_VARIABLE)
 			continue;
+		/* A kernel only reads a word if all accesses by it are known, and are loads. */
+		if (operand->role == OPERAND_WORD) {
+			uint32_t kernel = run_payload(run, run_call(run, operand->call))->kernel;
+
+			reads = run_kernel(run, kernel)->complete &&
+				!map_get(&loader->writes, word_key(kernel, operand->offset), 0);
+		}
 		*array_push(replay->operand, replay->operand_count) = (struct replay_operand){
 			.exact = number(&replay->memories, (int64_t)(exact * 2 + 1)),
 			.allocation = number(&replay->memories, allocation * 2),
-			.reads = is_read_only(loader, operand),
+			.reads = reads,
 		};
 		step->operand_count++;
 	}
 }
 
+/*
+ * Names what the call uses.  A capture, with its captured calls, is one step: its end.  If other
+ * work of the thread comes between, only the call that ends the capture is a step.
+ */
 static void name_objects(struct loader *loader, struct replay *replay, const struct walk_call *call,
 	struct replay_step *step)
 {
+	const struct run *run = loader->run;
+	const struct run_link *link = run_link(run, call->id);
+	const struct run_call *parent = run_call(run, link->parent);
+	uint32_t site = parent ? run_link(run, link->parent)->site : 0;
+	int64_t end = parent ? run_exit(run, parent, link->parent) : RUN_NEVER;
 	int64_t context = walk_context(call);
 	int64_t other = call->dst_context == context ? call->src_context : call->dst_context;
 	int64_t apart = call->stream << 32 | (call->thread & UINT32_MAX);
+	uint64_t begin = map_get(&loader->captures, (uint64_t)call->thread, 0);
 
 	step->thread = number(&replay->threads, call->thread);
 	step->other_thread = number(&replay->threads, call->other_thread);
@@ -310,56 +243,89 @@ static void name_objects(struct loader *loader, struct replay *replay, const str
 	step->other_context = number(&replay->contexts, other);
 	step->nodes = (uint32_t)map_get(&loader->sizes, (uint64_t)call->id, 0);
 	step->exec = REPLAY_NONE;
-	if (kind_family(call->kind) != FAMILY_graph_launch || !call->exec)
-		return;
-	step->exec = number(&replay->execs, call->exec);
-	step->maker =
-		replay_step_of(replay, (int64_t)map_get(&loader->execs, (uint64_t)call->exec, 0));
-	step->nodes = (uint32_t)map_get(&loader->nodes, (uint64_t)call->exec, 0);
+	if (kind_family(call->kind) == FAMILY_graph_launch && call->exec) {
+		step->exec = number(&replay->execs, call->exec);
+		step->maker = replay_step_of(replay,
+			(int64_t)map_get(&loader->execs, (uint64_t)call->exec, 0));
+		step->nodes = (uint32_t)map_get(&loader->nodes, (uint64_t)call->exec, 0);
+	}
+	/* The site is that of the surrounding call, which takes some time beyond this one. */
+	step->site = site ? site : link->site;
+	if (end != RUN_NEVER)
+		step->around = (int32_t)at_most(end - parent->enter - (call->exit - call->enter),
+			AROUND_MAX_NS);
+	if (begin && call->kind == KIND_CAPTURE_END) {
+		step->enter = run_call(run, (int64_t)begin)->enter;
+		step->nodes = (uint32_t)map_get(&loader->sizes, begin, 0);
+	}
+	if (begin)
+		map_set(&loader->captures, (uint64_t)call->thread, 0);
 }
 
 /*
- * A capture, with its captured calls, is one step: its end.  If other work of the thread comes
- * between, only the call that ends the capture is a step.
+ * Reads the acts of a call, with those once it is changed, and what it waited for.  Returns 0 if
+ * they do not make it a step.
  */
-static void read_capture(struct loader *loader, const struct walk_call *call,
-	struct replay_step *step)
-{
-	uint64_t begin = map_get(&loader->captures, (uint64_t)call->thread, 0);
-
-	if (!begin)
-		return;
-	if (call->kind == KIND_CAPTURE_END) {
-		step->enter = run_call(loader->run, (int64_t)begin)->enter;
-		step->nodes = (uint32_t)map_get(&loader->sizes, begin, 0);
-	}
-	map_set(&loader->captures, (uint64_t)call->thread, 0);
-}
-
-/* Reads what the call did that makes it a step.  Returns 0 if it is none. */
 static int read_acts(const struct loader *loader, const struct replay *replay,
 	const struct walk_call *call, struct replay_step *step)
 {
-	unsigned marks = loader->marks[call->id];
+	const struct run_evidence *evidence = &loader->run->evidence;
+	const struct run_wait *wait = run_wait_of(evidence, call->id);
+	unsigned marks = loader->marks[call->id], *acts = &step->act;
 	int64_t since = polls_since(loader->run, call->id);
 	enum kind_family family = kind_family(call->kind);
+	enum scope scope = scope_of(call);
 
-	step->act = acts_of(call);
-	if (marks & CALL_BLOCKS)
-		step->act |= STEP_HOLDS_OTHERS;
+	if (call->kind == KIND_EVENT_RECORD)
+		*acts = call->event && call->stream ? STEP_RECORDS : 0;
+	else if (call->kind == KIND_STREAM_WAIT)
+		*acts = call->event && call->stream ? STEP_AWAITS : 0;
+	else if (call->kind == KIND_THREAD_CREATE)
+		*acts = call->other_thread ? STEP_MAKES_THREAD : 0;
+	else if (call->kind == KIND_THREAD_JOIN)
+		*acts = call->other_thread ? STEP_JOINS_THREAD : 0;
+	else if (family == FAMILY_callback)
+		*acts = STEP_SUBMITS | STEP_HOST_WORK;
+	else if (family == FAMILY_allocation)
+		*acts = STEP_CAN_BE_HELD;
+	/* CUPTI has no record of silent operations, but they have a position in a stream. */
+	else if (call->kind == KIND_COPY_PEER || kind_has(call->kind, K_SILENT))
+		*acts = STEP_SUBMITS;
+	else if (call_is_sync(call->kind))
+		*acts = STEP_SUBMITS | STEP_BECOMES_ASYNC | STEP_CAN_BE_HELD;
+	else if (call->op || walk_submits(call))
+		*acts = STEP_SUBMITS | STEP_CAN_BE_HELD;
+	if (scope != SCOPE_NONE && !call->freed_async)
+		*acts |= STEP_WAITS | (scope_is_explicit(call) ? STEP_EXPLICIT : 0) |
+			(scope >= SCOPE_DEVICE ? STEP_HOLDS_OTHERS : 0) |
+			(scope_includes_own(call) ? STEP_WAITS_OWN : 0);
+	if (call_is_copy(call->kind) &&
+		(call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE))
+		*acts |= STEP_STAGED;
+	*acts |= kind_has(call->kind, K_RESOURCE) ? STEP_ONCE : 0;
+	*acts |= marks & CALL_BLOCKS ? STEP_HOLDS_OTHERS : 0;
 	if (call->op && call->op_start != WALK_NEVER && call->op_end != WALK_NEVER)
-		step->act |= STEP_HAS_OP;
-	read_wait(replay, step);
+		*acts |= STEP_HAS_OP;
+	while (wait && wait->kind == WAIT_STAGED)
+		wait = run_next_wait(evidence, wait);
+	if (wait)
+		*acts |= STEP_MEASURED | (wait->behind ? STEP_CAN_BE_HELD : 0);
+	if (wait && !wait->behind) {
+		step->waited = wait->waited;
+		step->held_for = step_of_work(replay, wait->op);
+		if (!(*acts & STEP_WAITS))
+			*acts |= STEP_WAITS | (*acts & STEP_SUBMITS ? STEP_WAITS_FIRST : 0);
+	}
 	/* A loop of queries is a wait that ends with its last query. */
 	if (since != INT64_MIN) {
 		step->enter = since;
 		step->scope = (uint8_t)scope_requested(call);
-		step->act |= STEP_WAITS | STEP_EXPLICIT;
+		*acts |= STEP_WAITS | STEP_EXPLICIT;
 	}
 	/* A pageable source is staged: mostly the copy does not wait. */
-	if (call_is_async_copy(call->kind) && !(step->act & (STEP_WAITS_OWN | STEP_MEASURED)))
-		step->act &= ~(unsigned)STEP_WAITS;
-	return step->act || step->trimmed || marks & CALL_MATTERS || family == FAMILY_graph ||
+	if (call_is_async_copy(call->kind) && !(*acts & (STEP_WAITS_OWN | STEP_MEASURED)))
+		*acts &= ~(unsigned)STEP_WAITS;
+	return *acts || step->trimmed || marks & CALL_MATTERS || family == FAMILY_graph ||
 		family == FAMILY_exec || family == FAMILY_capture || family == FAMILY_graph_launch;
 }
 
@@ -408,13 +374,8 @@ static int add_step(struct loader *loader, struct replay *replay, const struct w
 	if (replay->refusal)
 		return 0;
 	name_objects(loader, replay, call, &step);
-	read_around(loader->run, &step);
-	read_capture(loader, call, &step);
-	read_maker(loader, replay, &step);
-	read_pinning(loader, replay, &step);
-	read_hold(loader, replay, &step);
-	if (step.act & STEP_HAS_OP)
-		read_shape(loader->run, &step);
+	read_firsts(loader, replay, &step);
+	read_operation(loader, replay, &step);
 	if (step.act & STEP_SUBMITS)
 		read_operands(loader, replay, &step);
 	replay->step_of[call->id] = (uint32_t)replay->step_count;
@@ -432,7 +393,21 @@ static int read_step(void *arg, const struct walk_call *call)
 		return 0;
 	if (loader->samples && (!replay->samples || replay_is_skipped(replay, call->enter)))
 		return 0;
-	refuse_by_call(replay, call, loader->most);
+	if (replay->step_count >= loader->most)
+		replay->refusal = too_long;
+	/* It is unknown what happened between two windows. */
+	if (replay->window && replay->window != call->stretch)
+		replay->refusal = "parts of the run were recorded";
+	replay->window = call->stretch;
+	if (kind_has(call->kind, K_OUTSIDE))
+		replay->refusal = "streams wait for more than events";
+	if (replay->refusal && replay->step) {
+		free(replay->step);
+		free(replay->operand);
+		replay->step = NULL;
+		replay->operand = NULL;
+		replay->step_count = replay->operand_count = 0;
+	}
 	if (call->result || call->captured || call->exit == WALK_NEVER)
 		return 0;
 	if (call->kind == KIND_CAPTURE_BEGIN) {
@@ -474,30 +449,18 @@ static void read_evidence(struct loader *loader)
 			map_set(&loader->writes, word_key(claim[i].kernel, claim[i].offset), 1);
 }
 
-/* The number of nodes of graphs. */
+/* The number of nodes of graphs, for calls that launch them, and that make and destroy them. */
 #define SIZES_SQL \
 	"WITH size (graph, nodes) AS MATERIALIZED" \
 	" (SELECT graph, count(*) FROM graph_node GROUP BY graph)"
-
-/* Reads the number of nodes for calls that make, launch and destroy graphs. */
-static int read_graphs(struct loader *loader)
-{
-	return ids_read(&loader->execs, loader->db, "SELECT id, created FROM graph_exec", 0) ||
-			ids_read(&loader->nodes, loader->db,
-				SIZES_SQL
-				"SELECT id, nodes FROM graph_exec JOIN size USING (graph)",
-				0) ||
-			ids_read(&loader->sizes, loader->db,
-				SIZES_SQL
-				"SELECT e.created, nodes FROM graph_exec e JOIN size USING (graph)"
-				" UNION ALL SELECT e.destroyed, nodes FROM graph_exec e"
-				" JOIN size USING (graph) WHERE e.destroyed"
-				" UNION ALL SELECT g.created, nodes"
-				" FROM graph g JOIN size ON size.graph = g.id WHERE g.created",
-				0)
-		? -1
-		: 0;
-}
+static const char nodes_sql[] =
+	SIZES_SQL "SELECT id, nodes FROM graph_exec JOIN size USING (graph)";
+static const char sizes_sql[] = SIZES_SQL
+	"SELECT e.created, nodes FROM graph_exec e JOIN size USING (graph)"
+	" UNION ALL SELECT e.destroyed, nodes FROM graph_exec e"
+	" JOIN size USING (graph) WHERE e.destroyed"
+	" UNION ALL SELECT g.created, nodes"
+	" FROM graph g JOIN size ON size.graph = g.id WHERE g.created";
 
 /* --- processes, each by itself --- */
 
@@ -578,7 +541,12 @@ int replay_load(struct savings *savings, struct db *db)
 		.most = replay_most_steps() };
 	struct map *maps[] = { &loader.held, &loader.writes, &loader.execs, &loader.nodes,
 		&loader.sizes };
-	int rc = refusals_find(&loader.refusals, db) || read_graphs(&loader) ? -1 : 0;
+	int rc = refusals_find(&loader.refusals, db) ||
+			ids_read(&loader.execs, db, "SELECT id, created FROM graph_exec", 0) ||
+			ids_read(&loader.nodes, db, nodes_sql, 0) ||
+			ids_read(&loader.sizes, db, sizes_sql, 0)
+		? -1
+		: 0;
 
 	savings->step_of = large_zeroed(run_call_end(db->run), sizeof(*savings->step_of));
 	if (!rc) {

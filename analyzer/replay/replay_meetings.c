@@ -3,32 +3,13 @@
 #include <stdlib.h>
 
 #include "bounds.h"
+#include "compare.h"
 #include "joint.h"
 #include "memory.h"
 #include "remote_kernels.h"
 #include "replay.h"
-#include "replay_packed.h"
 
 /* --- of one rank --- */
-
-static const char bound_sql[] =
-	"SELECT EXISTS (SELECT 1 FROM kernel WHERE process = ?1 AND " WAITS_FOR_OTHER_DEVICES(
-		"name") "), EXISTS (SELECT 1 FROM collective l JOIN communicator m"
-			"  ON m.id = l.communicator WHERE l.process = ?1 AND m.ranks > 1)";
-
-int replay_find_bound(struct replay *replay, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db, bound_sql);
-	int rc = q && !db_bind(q, "i", replay->process) && db_step(q) > 0 ? 0 : -1;
-
-	if (!rc && sqlite3_column_int(q, 0))
-		replay->bound = sqlite3_column_int(q, 1)
-			? "other ranks may come no earlier to collectives than now; cufence merge "
-			  "replays all of them together"
-			: "kernels wait for other devices";
-	sqlite3_finalize(q);
-	return rc;
-}
 
 /* One kernel may run several collectives; it counts with the first. */
 static const char meetings_sql[] =
@@ -42,7 +23,7 @@ static int by_step(const void *a, const void *b)
 {
 	const struct replay_meeting *x = a, *y = b;
 
-	return (x->step > y->step) - (x->step < y->step);
+	return by_number(x->step, y->step);
 }
 
 int replay_find_meetings(struct replay *replay, struct db *db)
@@ -169,40 +150,11 @@ static void number_meetings(struct joint *joint, struct map *ranks_of)
 	map_release(&numbers);
 }
 
-/* Places the ranks in one time: those that share a meeting with a placed one, until none is new. */
-static void place_ranks(struct joint *joint)
-{
-	int more = 1;
-
-	if (joint->count)
-		joint->rank[0].is_placed = 1;
-	while (more) {
-		more = 0;
-		for (size_t i = 0; i < joint->count; i++) {
-			struct rank *rank = &joint->rank[i];
-			struct replay *replay = rank->replay.replay;
-
-			for (size_t k = 0; k < replay->meeting_count; k++) {
-				struct meeting *meeting = &joint->meeting[rank->meeting[k]];
-				int64_t end = replay->step[replay->meeting[k].step].end;
-
-				if (!replay->meeting[k].is_joint)
-					continue;
-				if (rank->is_placed && meeting->ended == REPLAY_NEVER) {
-					meeting->ended = end + rank->offset;
-				} else if (!rank->is_placed && meeting->ended != REPLAY_NEVER) {
-					rank->is_placed = more = 1;
-					rank->offset = meeting->ended - end;
-				}
-			}
-		}
-	}
-}
-
 size_t joint_match(struct joint *joint)
 {
 	struct map ranks_of = { 0 }; /* identity -> ranks */
 	size_t least = SIZE_MAX;
+	int more = 1;
 
 	number_meetings(joint, &ranks_of);
 	for (size_t i = 0; i < joint->count; i++) {
@@ -226,7 +178,33 @@ size_t joint_match(struct joint *joint)
 			least = matched;
 	}
 	map_release(&ranks_of);
-	place_ranks(joint);
+	/*
+	 * The ranks are placed in one time: those that share a meeting with a placed one, until
+	 * none is new.
+	 */
+	if (joint->count)
+		joint->rank[0].is_placed = 1;
+	while (more) {
+		more = 0;
+		for (size_t i = 0; i < joint->count; i++) {
+			struct rank *rank = &joint->rank[i];
+			struct replay *replay = rank->replay.replay;
+
+			for (size_t k = 0; k < replay->meeting_count; k++) {
+				struct meeting *meeting = &joint->meeting[rank->meeting[k]];
+				int64_t end = replay->step[replay->meeting[k].step].end;
+
+				if (!replay->meeting[k].is_joint)
+					continue;
+				if (rank->is_placed && meeting->ended == REPLAY_NEVER) {
+					meeting->ended = end + rank->offset;
+				} else if (!rank->is_placed && meeting->ended != REPLAY_NEVER) {
+					rank->is_placed = more = 1;
+					rank->offset = meeting->ended - end;
+				}
+			}
+		}
+	}
 	return joint->count ? least : 0;
 }
 
@@ -248,19 +226,6 @@ static void arrive(struct joint *joint, const struct rank *rank)
 	raise_to(&meeting->last, replay->meeting[own].arrival + rank->offset);
 	if (++meeting->came == meeting->ranks && meeting->end == REPLAY_NEVER)
 		meeting->end = meeting->last + meeting->transfer;
-}
-
-/* Continues a rank after the meeting that it waits for.  Returns 1 if it waits again, else 0. */
-static int leave(struct joint *joint, struct rank *rank)
-{
-	struct replay *replay = rank->replay.replay;
-	uint32_t own = replay->step[replay->at].meets;
-
-	replay->meeting[own].end = joint->meeting[rank->meeting[own]].end - rank->offset;
-	if (!replay_continue(replay))
-		return 0;
-	arrive(joint, rank);
-	return 1;
 }
 
 static int64_t run(struct joint *joint, enum replay_contention contention)
@@ -295,8 +260,15 @@ static int64_t run(struct joint *joint, enum replay_contention contention)
 			int is_over = joint->meeting[rank->meeting[own]].end != REPLAY_NEVER;
 
 			moved |= is_over;
-			if (!is_over || leave(joint, rank))
-				waits[still++] = waits[i];
+			/* It goes on after the meeting, to its next one or to its end. */
+			if (is_over) {
+				replay->meeting[own].end =
+					joint->meeting[rank->meeting[own]].end - rank->offset;
+				if (!replay_continue(replay))
+					continue;
+				arrive(joint, rank);
+			}
+			waits[still++] = waits[i];
 		}
 		waiting = still;
 		/* Ranks call in another order, of several communicators: one goes on. */

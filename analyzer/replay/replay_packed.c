@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replays and changes as bytes: numbers of seven bits each, compressed by zstd. */
-#include "replay_packed.h"
+#include "replay.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -169,20 +169,16 @@ static struct replay_step packed_of(const struct replay_step *step, size_t steps
 /* Members of 32 bits are signed: REPLAY_NONE is -1. */
 #define NUMBER(member) (sizeof(member) == 4 ? (int32_t)(member) : (int64_t)(member))
 
-static void put_step(struct writer *writer, const struct replay_step *step,
-	const struct replay_step *before)
-{
-#define PACKED(member, ...) put(writer, NUMBER(step->member) - NUMBER(before->member));
-#include "packed_step.def"
-	put(writer, llround(step->share * SHARE_UNIT));
-}
-
-static void put_operands(struct writer *writer, const struct replay *replay,
-	const struct replay_step *step)
+/* The step, its operands, and those of its accidents of which all steps are packed. */
+static void put_step(struct writer *writer, const struct replay *replay,
+	const struct replay_step *step, const struct replay_step *before, size_t steps)
 {
 	uint32_t count =
 		step->operand_count < PACKED_OPERANDS ? step->operand_count : PACKED_OPERANDS;
 
+#define PACKED(member, ...) put(writer, NUMBER(step->member) - NUMBER(before->member));
+#include "packed_step.def"
+	put(writer, llround(step->share * SHARE_UNIT));
 	put(writer, count);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct replay_operand *operand = &replay->operand[step->operands + i];
@@ -191,12 +187,6 @@ static void put_operands(struct writer *writer, const struct replay *replay,
 		put(writer, (int64_t)operand->allocation - operand->exact);
 		put(writer, operand->reads);
 	}
-}
-
-/* Those of which all steps are packed. */
-static void put_accidents(struct writer *writer, const struct replay *replay,
-	const struct replay_step *step, size_t steps)
-{
 	for (uint32_t at = step->accident; at != REPLAY_NONE; at = replay->accident[at].next)
 		if (replay->accident[at].via < steps && replay->accident[at].earlier < steps) {
 			put(writer, replay->accident[at].earlier);
@@ -229,9 +219,7 @@ struct packed joint_pack(struct replay *replay)
 	for (size_t i = 0; i < steps; i++) {
 		struct replay_step step = packed_of(&replay->step[i], steps);
 
-		put_step(&writer, &step, &before);
-		put_operands(&writer, replay, &step);
-		put_accidents(&writer, replay, &step, steps);
+		put_step(&writer, replay, &step, &before, steps);
 		before = step;
 	}
 	put(&writer, (int64_t)meetings);
@@ -283,10 +271,14 @@ static int64_t get_from(struct reader *reader, int64_t from, int64_t least, int6
 	return least;
 }
 
-static struct replay_step get_step(struct reader *reader, const struct replay *replay,
-	const struct replay_step *before)
+/* Reads the replay's step of that number, with its operands and accidents. */
+static void get_step(struct reader *reader, struct replay *replay, uint32_t number)
 {
+	static const struct replay_step none;
+	const struct replay_step *before = number ? &replay->step[number - 1] : &none;
 	struct replay_step step = { .accident = REPLAY_NONE, .meets = REPLAY_NONE };
+	int64_t memories = (int64_t)replay->memories.count - 1, earlier;
+	int64_t last = (int64_t)replay->step_count - 1;
 
 #define PACKED(member, ...) \
 	step.member = \
@@ -301,82 +293,39 @@ static struct replay_step get_step(struct reader *reader, const struct replay *r
 			step.other_thread == REPLAY_NONE) ||
 		(step.act & STEP_WAITS && step.scope == SCOPE_NONE && step.held_for == REPLAY_NONE))
 		reader->failed = 1;
-	return step;
-}
-
-static void get_operands(struct reader *reader, struct replay *replay, struct replay_step *step)
-{
-	int64_t most = (int64_t)replay->memories.count - 1;
-
-	step->operands = (uint32_t)replay->operand_count;
-	step->operand_count = (uint32_t)get_in(reader, 0, PACKED_OPERANDS);
-	for (uint32_t i = 0; i < step->operand_count && !reader->failed; i++) {
+	step.operands = (uint32_t)replay->operand_count;
+	step.operand_count = (uint32_t)get_in(reader, 0, PACKED_OPERANDS);
+	for (uint32_t i = 0; i < step.operand_count && !reader->failed; i++) {
 		struct replay_operand *operand = array_push(replay->operand, replay->operand_count);
 
-		operand->exact = (uint32_t)get_in(reader, 0, most);
-		operand->allocation = (uint32_t)get_from(reader, operand->exact, 0, most);
+		operand->exact = (uint32_t)get_in(reader, 0, memories);
+		operand->allocation = (uint32_t)get_from(reader, operand->exact, 0, memories);
 		operand->reads = (int)get_in(reader, 0, 1);
 	}
-}
-
-static void get_accidents(struct reader *reader, struct replay *replay, uint32_t number)
-{
-	int64_t most = (int64_t)replay->step_count - 1, earlier;
-
 	while ((earlier = get_in(reader, -1, (int64_t)number - 1)) >= 0 && !reader->failed) {
 		*array_push(replay->accident, replay->accident_count) =
 			(struct replay_accident){ (uint32_t)earlier,
-				(uint32_t)get_in(reader, 0, most), replay->step[number].accident };
-		replay->step[number].accident = (uint32_t)replay->accident_count - 1;
+				(uint32_t)get_in(reader, 0, last), step.accident };
+		step.accident = (uint32_t)replay->accident_count - 1;
 	}
-}
-
-/* Leaves out all steps from there on, with what refers to them. */
-static void truncate_steps(struct replay *replay, size_t steps)
-{
-	replay->step_count = steps;
-	replay->step = xrealloc(replay->step, steps, sizeof(*replay->step));
-	for (size_t i = 0; i < steps; i++)
-		replay->step[i] = packed_of(&replay->step[i], steps);
-	for (size_t i = 0; i < replay->accident_count; i++)
-		if (replay->accident[i].via >= steps)
-			replay->accident[i].via = replay->accident[i].earlier;
-}
-
-static void get_meetings(struct reader *reader, struct replay *replay)
-{
-	int64_t count = get_in(reader, 1, (int64_t)replay->step_count), least = 0;
-
-	for (int64_t i = 0; i < count && !reader->failed; i++) {
-		struct replay_meeting meeting = { 0 };
-		struct replay_step *step;
-
-		meeting.step = (uint32_t)get_in(reader, least, (int64_t)replay->step_count - 1);
-		meeting.identity = get(reader);
-		meeting.sequence = get(reader);
-		step = &replay->step[meeting.step];
-		least = (int64_t)meeting.step + 1;
-		if (!(step->act & STEP_HAS_OP) || !(step->act & STEP_SUBMITS))
-			reader->failed = 1;
-		step->meets = (uint32_t)i;
-		*array_push(replay->meeting, replay->meeting_count) = meeting;
-	}
+	replay->step[number] = step;
 }
 
 int packed_read(struct packed_replay *packed, const void *data, size_t size, size_t most)
 {
 	struct replay *replay = packed->replay = xcalloc(1, sizeof(*replay));
 	struct set_ups *set_ups = packed->set_ups = xcalloc(1, sizeof(*set_ups));
-	struct replay_step before = { 0 };
 	struct reader reader = { 0 };
 	uint8_t *bytes = decompress(&reader, data, size);
 	const int64_t rate = (int64_t)PACKED_RATE * RATE_UNIT;
+	int64_t steps, meetings;
 	struct map *maps[MAPS];
 
 	replay->set_ups = set_ups;
 	if (!bytes)
 		return -1;
-	replay->step_count = (size_t)get_in(&reader, 1, JOINT_STEPS);
+	steps = get_in(&reader, 1, JOINT_STEPS);
+	replay->step_count = (size_t)steps;
 	replay->first = get_in(&reader, -PACKED_TIME, PACKED_TIME);
 	packed->from = get_in(&reader, -PACKED_TIME, PACKED_TIME);
 	replay->recording = get_in(&reader, 0, INT32_MAX);
@@ -388,19 +337,39 @@ int packed_read(struct packed_replay *packed, const void *data, size_t size, siz
 	for (size_t i = 0; i < MAPS; i++)
 		maps[i]->count = (size_t)get_in(&reader, 0, PACKED_NUMBERS);
 	replay->step = xcalloc(replay->step_count, sizeof(*replay->step));
-	for (size_t i = 0; i < replay->step_count && !reader.failed; i++) {
-		before = replay->step[i] = get_step(&reader, replay, &before);
-		get_operands(&reader, replay, &replay->step[i]);
-		get_accidents(&reader, replay, (uint32_t)i);
+	for (uint32_t i = 0; i < replay->step_count && !reader.failed; i++)
+		get_step(&reader, replay, i);
+	meetings = reader.failed ? 0 : get_in(&reader, 1, steps);
+	for (int64_t i = 0, least = 0; i < meetings && !reader.failed; i++) {
+		struct replay_meeting meeting = { 0 };
+		struct replay_step *step;
+
+		meeting.step = (uint32_t)get_in(&reader, least, steps - 1);
+		/* After the last step there is none. */
+		if (reader.failed)
+			break;
+		meeting.identity = get(&reader);
+		meeting.sequence = get(&reader);
+		step = &replay->step[meeting.step];
+		least = (int64_t)meeting.step + 1;
+		if (!(step->act & STEP_HAS_OP) || !(step->act & STEP_SUBMITS))
+			reader.failed = 1;
+		step->meets = (uint32_t)i;
+		*array_push(replay->meeting, replay->meeting_count) = meeting;
 	}
-	if (!reader.failed)
-		get_meetings(&reader, replay);
 	free(bytes);
 	if (reader.failed)
 		return -1;
 	if (most < replay->step_count) {
 		replay->meeting_count = meetings_of(replay, most);
-		truncate_steps(replay, most);
+		/* All steps from there on are left out, with what refers to them. */
+		replay->step_count = most;
+		replay->step = xrealloc(replay->step, most, sizeof(*replay->step));
+		for (size_t i = 0; i < most; i++)
+			replay->step[i] = packed_of(&replay->step[i], most);
+		for (size_t i = 0; i < replay->accident_count; i++)
+			if (replay->accident[i].via >= most)
+				replay->accident[i].via = replay->accident[i].earlier;
 	}
 	replay_make_room(replay);
 	replay_note_places(replay);

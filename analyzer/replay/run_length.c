@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "busy.h"
-#include "memory.h"
+
 #include "run_columns.h"
 #include "unknown.h"
 
@@ -12,11 +13,6 @@
 struct span {
 	int64_t first, last;
 };
-
-static int64_t excess(int64_t whole, int64_t part)
-{
-	return whole > part ? whole - part : 0;
-}
 
 static void extend_end(struct span *span, int64_t end)
 {
@@ -31,29 +27,6 @@ struct lengths {
 	struct busy device; /* with operations on known streams */
 	int64_t busiest;    /* the busy time of the busiest stream, ns */
 };
-
-/*
- * The whole ends before code and contexts are unloaded.  Starting CUDA takes 150 ms to a second,
- * ending it 1 to 30 ms, part of it the recorder's: a short run's mistakes would not count.
- */
-static void measure_calls(const struct run *run, int64_t process, struct span *whole)
-{
-	int64_t since = unknown_since(run, process);
-
-	for (uint32_t id = 1; id < run_call_end(run); id++) {
-		const struct run_call *call = run_call(run, id);
-		enum kind_family family;
-
-		if (!call || run_payload(run, call)->process != process || call->enter >= since)
-			continue;
-		if (call->enter < whole->first)
-			whole->first = call->enter;
-		family = kind_family(call->kind);
-		if (family != FAMILY_runtime && family != FAMILY_context_end &&
-			call->kind != KIND_MODULE_UNLOAD)
-			extend_end(whole, run_exit(run, call, id));
-	}
-}
 
 static void measure_works(const struct run *run, int64_t process, struct lengths *lengths)
 {
@@ -118,20 +91,33 @@ static int64_t length_of(struct db *db, int64_t process, const struct span *span
 	if (q && !db_bind(q, "iii", process, span->first, span->last) && db_step(q) > 0)
 		missing = sqlite3_column_int64(q, 0);
 	sqlite3_finalize(q);
-	return missing < 0 ? -1 : excess(span->last - span->first, missing);
+	return missing < 0 ? -1 : at_least(span->last - span->first - missing, 0);
 }
 
 int run_length(struct db *db, int64_t process, struct run_length *length)
 {
 	struct lengths lengths = { .whole = { RUN_NEVER, 0 }, .active = { RUN_NEVER, INT64_MIN } };
 	int64_t idle;
+	int64_t since = unknown_since(db->run, process);
 
-	measure_calls(db->run, process, &lengths.whole);
+	for (uint32_t id = 1; id < run_call_end(db->run); id++) {
+		const struct run_call *call = run_call(db->run, id);
+		enum kind_family family;
+
+		if (!call || run_payload(db->run, call)->process != process || call->enter >= since)
+			continue;
+		if (call->enter < lengths.whole.first)
+			lengths.whole.first = call->enter;
+		family = kind_family(call->kind);
+		if (family != FAMILY_runtime && family != FAMILY_context_end &&
+			call->kind != KIND_MODULE_UNLOAD)
+			extend_end(&lengths.whole, run_exit(db->run, call, id));
+	}
 	measure_works(db->run, process, &lengths);
 	idle = length_of(db, process, &lengths.active);
 	length->whole = length_of(db, process, &lengths.whole);
-	length->idle = excess(idle, lengths.busiest);
-	length->serial = excess(busy_total(&lengths.device), lengths.busiest);
+	length->idle = at_least(idle - lengths.busiest, 0);
+	length->serial = at_least(busy_total(&lengths.device) - lengths.busiest, 0);
 	busy_release(&lengths.device);
 	if (idle < 0 || length->whole < 0)
 		return -1;

@@ -380,8 +380,18 @@ int savings_estimate_ceiling(struct replay *replay, int results, const struct ru
 
 	if (!replay)
 		return 0;
-	if (results)
-		replay_change_results(replay);
+	/*
+	 * As if the host never read a value: synchronous copies to the host become asynchronous,
+	 * and nothing waits right after an Async one.
+	 */
+	for (size_t i = 0; results && i < replay->step_count; i++)
+		if (replay->step[i].act & STEP_WAITS && replay_is_result(&replay->step[i]))
+			replay->change[i].bits |= CHANGE_WAIT;
+	if (results) {
+		replay->orders = replay->results = 1;
+		replay->made = ~replay->made;
+		replay->changes++;
+	}
 	saved_best(replay, 1);
 	thread = (uint32_t)map_get(&replay->threads, (uint64_t)loop->thread, REPLAY_NONE);
 	*ceiling = (struct ceiling){ .saving = loop_time(replay, thread, loop, replay->unchanged) -

@@ -7,7 +7,6 @@
 #include "ids.h"
 #include "map.h"
 #include "memory.h"
-#include "sorted.h"
 
 struct search {
 	const struct run *run;
@@ -22,21 +21,6 @@ struct search {
 	uint32_t *open;    /* a set-up for each module that is not unloaded yet */
 	size_t open_count;
 };
-
-static int read_names(struct search *search, struct db *db)
-{
-	return ids_read(&search->lines, db,
-		       "SELECT id, dense_rank() OVER (ORDER BY process, file, text) FROM site"
-		       " WHERE text NOT NULL",
-		       0) ||
-			ids_read(&search->codes, db,
-				"SELECT k.id, dense_rank() OVER (ORDER BY k.mangled, max(i.hash))"
-				" FROM kernel k LEFT JOIN kernel_image i ON i.kernel = k.id"
-				" GROUP BY k.id HAVING count(i.hash) < 2",
-				0)
-		? -1
-		: 0;
-}
 
 /* Ends the current row of calls, which is kept if it loads or unloads code. */
 static void end_row(struct search *search)
@@ -157,7 +141,17 @@ int set_ups_find(struct set_ups *set_ups, const struct run *run, struct db *db)
 		unloads = run_call(run, id) && run_call(run, id)->kind == KIND_MODULE_UNLOAD;
 	if (!unloads)
 		return 0;
-	rc = read_names(&search, db);
+	rc = ids_read(&search.lines, db,
+		     "SELECT id, dense_rank() OVER (ORDER BY process, file, text) FROM site"
+		     " WHERE text NOT NULL",
+		     0) ||
+			ids_read(&search.codes, db,
+				"SELECT k.id, dense_rank() OVER (ORDER BY k.mangled, max(i.hash))"
+				" FROM kernel k LEFT JOIN kernel_image i ON i.kernel = k.id"
+				" GROUP BY k.id HAVING count(i.hash) < 2",
+				0)
+		? -1
+		: 0;
 	for (size_t i = 0; i < search.lines.size; i++)
 		if (search.lines.entry[i].used && set_ups->lines <= search.lines.entry[i].value)
 			set_ups->lines = search.lines.entry[i].value + 1;
@@ -173,15 +167,6 @@ int set_ups_find(struct set_ups *set_ups, const struct run *run, struct db *db)
 	map_release(&search.last);
 	free(search.open);
 	return rc;
-}
-
-const struct set_up *set_ups_first(const struct set_ups *set_ups, uint32_t thread, int64_t after)
-{
-	size_t at = sorted_in_group(set_ups->list, set_ups->count, sizeof(*set_ups->list),
-		offsetof(struct set_up, thread), thread, offsetof(struct set_up, until), after);
-
-	return at < set_ups->count && set_ups->list[at].thread == thread ? &set_ups->list[at]
-									 : NULL;
 }
 
 void set_ups_release(struct set_ups *set_ups)

@@ -30,24 +30,17 @@ static const struct library {
 #include "libraries.def"
 };
 
-static unsigned family_of(enum call_kind kind)
-{
-	switch (kind_family(kind)) {
-	case FAMILY_wait:
-	case FAMILY_copy:
-	case FAMILY_set:
-		return WAITS;
-	case FAMILY_allocation:
-	case FAMILY_free:
-	case FAMILY_host_memory:
-		return MEMORY;
-	case FAMILY_module:
-	case FAMILY_code:
-		return CODE;
-	default:
-		return 0;
-	}
-}
+/* What the calls of a family are to a library. */
+static const unsigned of_family[FAMILY_COUNT] = {
+	[FAMILY_wait] = WAITS,
+	[FAMILY_copy] = WAITS,
+	[FAMILY_set] = WAITS,
+	[FAMILY_allocation] = MEMORY,
+	[FAMILY_free] = MEMORY,
+	[FAMILY_host_memory] = MEMORY,
+	[FAMILY_module] = CODE,
+	[FAMILY_code] = CODE,
+};
 
 static int is_like(const char *pattern, const char *text)
 {
@@ -60,30 +53,6 @@ static const char frame_sql[] =
 	" JOIN frame f ON f.site = c.site"
 	" LEFT JOIN module m ON m.id = f.module WHERE c.id = ?1 AND f.depth ="
 	" (SELECT min(u.depth) - 1 FROM frame u WHERE u.site = c.site AND u.user)";
-
-static int library_advice(struct db *db, int64_t call, struct advice *advice)
-{
-	const struct run_call *row = run_call(db->run, call);
-	unsigned families = row ? family_of(row->kind) : 0;
-	sqlite3_stmt *q = families ? db_prepare(db, frame_sql) : NULL;
-	int step = !families ? 0 : !q || db_bind(q, "i", call) ? -1 : db_step(q);
-
-	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries) && step > 0 && !advice->text;
-		i++) {
-		const struct library *library = &libraries[i];
-		const char *module = db_text(q, 0), *slash = strrchr(module, '/');
-
-		if (families & library->families &&
-			!strncmp(slash ? slash + 1 : module, library->module,
-				strlen(library->module)) &&
-			(!strcmp(library->function, "*") ||
-				is_like(library->function, db_text(q, 1)) ||
-				is_like(library->function, db_text(q, 2))))
-			*advice = (struct advice){ library->advice, !!(library->families & FETCH) };
-	}
-	sqlite3_finalize(q);
-	return step < 0 ? -1 : 0;
-}
 
 /* --- reads of results --- */
 
@@ -132,22 +101,41 @@ static int see(const struct code_frame *frame, void *data)
 	return frame->user;
 }
 
-static int read_advice(struct code_frames *frames, int64_t call, struct advice *advice)
-{
-	struct search search = { 0 };
-	int found = code_frames_visit(frames, call, see, &search);
-
-	for (size_t i = 0; i < READS && found > 0 && !advice->text; i++)
-		if (search.is_below[i] && (search.has_function[i] || search.has_source[i]))
-			*advice = (struct advice){ reads[i].advice, reads[i].fetch == GONE };
-	return found < 0 ? -1 : 0;
-}
-
 int advice_find(struct db *db, struct code_frames *frames, int64_t call, int is_read,
 	struct advice *advice)
 {
+	const struct run_call *row = run_call(db->run, call);
+	unsigned families = row ? of_family[kind_family((enum call_kind)row->kind)] : 0;
+	sqlite3_stmt *q;
+	int step;
+	struct search search = { 0 };
+	int found;
+
 	*advice = (struct advice){ NULL, 0 };
-	if (is_read && read_advice(frames, call, advice))
+	found = is_read ? code_frames_visit(frames, call, see, &search) : 0;
+	for (size_t i = 0; i < READS && found > 0 && !advice->text; i++)
+		if (search.is_below[i] && (search.has_function[i] || search.has_source[i]))
+			*advice = (struct advice){ reads[i].advice, reads[i].fetch == GONE };
+	if (found < 0)
 		return -1;
-	return advice->text ? 0 : library_advice(db, call, advice);
+	/* Else what the library offers that the program's line calls. */
+	if (!families || advice->text)
+		return 0;
+	q = db_prepare(db, frame_sql);
+	step = !q || db_bind(q, "i", call) ? -1 : db_step(q);
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries) && step > 0 && !advice->text;
+		i++) {
+		const struct library *library = &libraries[i];
+		const char *module = db_text(q, 0), *slash = strrchr(module, '/');
+
+		if (families & library->families &&
+			!strncmp(slash ? slash + 1 : module, library->module,
+				strlen(library->module)) &&
+			(!strcmp(library->function, "*") ||
+				is_like(library->function, db_text(q, 1)) ||
+				is_like(library->function, db_text(q, 2))))
+			*advice = (struct advice){ library->advice, !!(library->families & FETCH) };
+	}
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
 }

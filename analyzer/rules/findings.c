@@ -16,11 +16,14 @@
 struct findings *findings_new(struct db *db, struct words *words)
 {
 	struct findings *findings = xcalloc(1, sizeof(*findings));
+	int64_t is_sampled;
 
 	findings->db = db;
 	findings->words = words;
 	findings->places = places_open(db, words);
-	if (findings->places && !findings_find_samples(findings))
+	is_sampled = db_int(db,
+		"SELECT EXISTS (SELECT 1 FROM recording WHERE work AND cause = 'sample')", 0);
+	if (findings->places && !(is_sampled && stretches_load(&findings->windows, db)))
 		return findings;
 	findings_free(findings);
 	return NULL;
@@ -70,35 +73,9 @@ int64_t findings_line(struct findings *findings, int64_t call)
 
 /* --- from instances to findings --- */
 
-int64_t findings_turns(const struct findings *findings, int64_t process)
-{
-	const struct run_loop *loop = run_loop_of(&findings->db->run->evidence, process);
-
-	return loop ? (int64_t)loop->turns : 0;
-}
-
 static int64_t occurrences(const struct instance *instance)
 {
 	return instance->count ? instance->count : 1;
-}
-
-static void add_cost(const struct findings *findings, struct cost *cost,
-	const struct instance *instance)
-{
-	const struct run *run = findings->db->run;
-	const struct run_loop *loop = run_loop_of(&run->evidence, instance->process);
-	const struct run_call *call = loop ? run_call(run, instance->call) : NULL;
-
-	if (call && run_loop_has(loop, call->enter))
-		cost->in_loop += instance->cost;
-	cost->count += occurrences(instance);
-	if (instance->saving == FINDING_DELAY) {
-		cost->delayed += instance->cost;
-	} else {
-		cost->waited += instance->cost;
-		cost->avoidable += instance->saving;
-		cost->shorter += instance->shorter;
-	}
 }
 
 static void add_change(struct finding_place *place, const struct instance *instance, int64_t call,
@@ -157,6 +134,9 @@ int findings_add(struct findings *findings, const struct instance *instance)
 {
 	int64_t site = places_line(findings->places, instance->call);
 	int64_t other_site = places_line(findings->places, instance->other_call);
+	const struct run *run = findings->db->run;
+	const struct run_loop *loop = run_loop_of(&run->evidence, instance->process);
+	const struct run_call *call = loop ? run_call(run, instance->call) : NULL;
 	struct finding *finding;
 	struct finding_place *place;
 
@@ -179,7 +159,16 @@ int findings_add(struct findings *findings, const struct instance *instance)
 		place->line = rules[finding->rule].pass->changes_other ? other_site : site;
 		*array_push(finding->place, finding->count) = place;
 	}
-	add_cost(findings, &place->cost, instance);
+	if (call && run_loop_has(loop, call->enter))
+		place->cost.in_loop += instance->cost;
+	place->cost.count += occurrences(instance);
+	if (instance->saving == FINDING_DELAY) {
+		place->cost.delayed += instance->cost;
+	} else {
+		place->cost.waited += instance->cost;
+		place->cost.avoidable += instance->saving;
+		place->cost.shorter += instance->shorter;
+	}
 	add_reason(place, instance);
 	add_change(place, instance, instance->call, instance->change);
 	finding_place_sample(findings, place, instance, occurrences(instance));
@@ -291,15 +280,6 @@ static int by_worth(const void *a, const void *b)
 		?: by_number(x->rule, y->rule) ?: by_number(x->process, y->process);
 }
 
-/* What only a replay tells to save time, and none does, is no finding, unless it is a read. */
-static int is_kept(const struct finding *finding)
-{
-	const struct instance *worst = finding->count ? &finding->place[0]->worst : NULL;
-
-	return worst && !finding->masked &&
-		(finding->saving.best || !worst->only_replay || worst->reads);
-}
-
 int findings_store(struct findings *findings)
 {
 	size_t kept = 0;
@@ -321,9 +301,18 @@ int findings_store(struct findings *findings)
 	if (findings_replay(findings))
 		return -1;
 	kept = 0;
-	for (size_t i = 0; i < findings->count; i++)
-		if (is_kept(findings->finding[i]))
-			findings->finding[kept++] = findings->finding[i];
+	for (size_t i = 0; i < findings->count; i++) {
+		struct finding *finding = findings->finding[i];
+		const struct instance *worst = finding->count ? &finding->place[0]->worst : NULL;
+
+		/*
+		 * What only a replay tells to save time, and none does, is no finding, unless it is
+		 * a read.
+		 */
+		if (worst && !finding->masked &&
+			(finding->saving.best || !worst->only_replay || worst->reads))
+			findings->finding[kept++] = finding;
+	}
 	findings->count = kept;
 	if (findings->count)
 		qsort(findings->finding, findings->count, sizeof(struct finding *), by_worth);

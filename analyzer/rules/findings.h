@@ -67,9 +67,6 @@ void findings_free(struct findings *findings);
 
 int findings_add(struct findings *findings, const struct instance *instance);
 
-/* Returns how many turns the loop of a process has; 0: it has none. */
-int64_t findings_turns(const struct findings *findings, int64_t process);
-
 /* Returns the place of a call as used in findings: 0 if unknown, -1 after a message. */
 int64_t findings_place(struct findings *findings, int64_t call);
 

@@ -166,9 +166,6 @@ int64_t findings_bound_together(const struct findings *findings, int64_t process
 /* Fills table rank_replay, and changes of places.  Returns 0, or -1 after a message. */
 int findings_pack_ranks(struct findings *findings);
 
-/* Finds whether samples of the run were recorded.  Returns 0, or -1 after a message. */
-int findings_find_samples(struct findings *findings);
-
 /* Adds so many occurrences to the window of a place in which they were. */
 void finding_place_sample(const struct findings *findings, struct finding_place *place,
 	const struct instance *instance, int64_t count);

@@ -45,28 +45,6 @@ int64_t findings_bound_together(const struct findings *findings, int64_t process
 										   : INT64_MAX;
 }
 
-static int pack_rank(struct findings *findings, int64_t process, struct replay *replay)
-{
-	struct packed packed = joint_pack(replay);
-	int rc;
-
-	if (!packed.data)
-		return 0;
-	rc = db_add(findings->db, ROW(rank_replay, process, cell_bytes(packed.data, packed.size)));
-	free(packed.data);
-	for (size_t i = 0; i < findings->count && !rc; i++) {
-		const struct finding *finding = findings->finding[i];
-
-		for (size_t k = 0; k < finding->count && has_part(finding, process); k++) {
-			struct finding_place *place = finding->place[k];
-
-			savings_change(replay, place->changed, place->changed_count);
-			place->changes = joint_pack_changes(replay);
-		}
-	}
-	return rc;
-}
-
 int findings_pack_ranks(struct findings *findings)
 {
 	sqlite3_stmt *q = db_prepare(findings->db, "SELECT id FROM process");
@@ -75,8 +53,24 @@ int findings_pack_ranks(struct findings *findings)
 	while (!step && (step = db_step(q)) > 0) {
 		int64_t process = sqlite3_column_int64(q, 0);
 		struct replay *replay = savings_bound_of(findings->savings, process);
+		struct packed packed = replay ? joint_pack(replay) : (struct packed){ NULL, 0 };
 
-		step = replay ? pack_rank(findings, process, replay) : 0;
+		step = 0;
+		if (!packed.data)
+			continue;
+		step = db_add(findings->db,
+			ROW(rank_replay, process, cell_bytes(packed.data, packed.size)));
+		free(packed.data);
+		for (size_t i = 0; i < findings->count && !step; i++) {
+			const struct finding *finding = findings->finding[i];
+
+			for (size_t k = 0; k < finding->count && has_part(finding, process); k++) {
+				struct finding_place *place = finding->place[k];
+
+				savings_change(replay, place->changed, place->changed_count);
+				place->changes = joint_pack_changes(replay);
+			}
+		}
 	}
 	sqlite3_finalize(q);
 	return step;

@@ -138,11 +138,17 @@ static int add_takers(struct findings *findings, struct replay *replay, struct f
 	return 0;
 }
 
-/* A fix may do without the copy of a result, too.  Returns 0, or -1 after a message. */
-static int add_fetches(struct findings *findings, struct finding *finding)
+static int replay_finding(struct findings *findings, struct finding *finding)
 {
+	struct replay *replay = savings_bound_of(findings->savings, finding->process);
+	struct finding_line line = { NULL, 0 };
 	struct code_frames *frames = words_frames(findings->words);
 
+	if (!is_wanted(findings, finding) || rules[finding->rule].group == GROUP_pace ||
+		!savings_has_room(replay, SEARCH_FINDING,
+			2 * REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE))
+		return 0;
+	/* A fix may do without the copy of a result, too. */
 	for (size_t i = 0; i < finding->count; i++) {
 		struct finding_place *place = finding->place[i];
 		struct advice advice;
@@ -158,20 +164,6 @@ static int add_fetches(struct findings *findings, struct finding *finding)
 			if (place->changed[k].change & CHANGE_WAIT)
 				place->changed[k].change |= CHANGE_FETCH;
 	}
-	return 0;
-}
-
-static int replay_finding(struct findings *findings, struct finding *finding)
-{
-	struct replay *replay = savings_bound_of(findings->savings, finding->process);
-	struct finding_line line = { NULL, 0 };
-
-	if (!is_wanted(findings, finding) || rules[finding->rule].group == GROUP_pace ||
-		!savings_has_room(replay, SEARCH_FINDING,
-			2 * REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE))
-		return 0;
-	if (add_fetches(findings, finding))
-		return -1;
 	change_finding(replay, finding);
 	if (add_takers(findings, replay, finding))
 		return -1;
@@ -285,40 +277,6 @@ static int set_beyond(const struct findings *findings, struct finding *finding,
 }
 
 /*
- * Moves the finding that saves most once the first `fixed` ones are fixed, of those up to count, to
- * their end.  Returns what they save then.
- */
-static int64_t choose_next(struct together *all, size_t fixed, size_t count)
-{
-	struct finding *next;
-	int64_t most = -1;
-	size_t best = fixed;
-
-	for (size_t i = fixed; i < count; i++) {
-		int64_t saved = saved_together(all, fixed, all->finding[i]);
-
-		if (saved > most) {
-			most = saved;
-			best = i;
-		}
-	}
-	next = all->finding[best];
-	all->finding[best] = all->finding[fixed];
-	all->finding[fixed] = next;
-	return most;
-}
-
-/* Shows a finding of masked waits, in place of one of its rule that is not shown. */
-static void unmask(struct findings *findings, struct finding *masked)
-{
-	for (size_t i = 0; i < findings->count; i++)
-		if (findings->finding[i]->process == masked->process &&
-			findings->finding[i]->rule == masked->rule)
-			findings->finding[i]->masked = 1;
-	masked->masked = 0;
-}
-
-/*
  * Finds the order in which to fix the findings: next is the one that saves most once those before
  * it are fixed.  If that is less than its own saving can be, its first place says so.
  *
@@ -345,19 +303,34 @@ static void order_fixes(struct findings *findings, int64_t process)
 	}
 	/* A single one has no order. */
 	for (; fixed < all.count && (all.count > 1 || !shown); fixed++) {
-		size_t count = fixed < shown ? shown : all.count;
+		size_t count = fixed < shown ? shown : all.count, best = fixed;
 		struct finding *next;
 
 		if (!savings_has_room(all.replay, SEARCH_ORDER,
 			    count - fixed + (fixed < shown ? 0 : REPLAYS_BEYOND)))
 			break;
-		most = choose_next(&all, fixed, count);
-		next = all.finding[fixed];
+		most = -1;
+		for (size_t i = fixed; i < count; i++) {
+			int64_t saved = saved_together(&all, fixed, all.finding[i]);
+
+			if (saved <= most)
+				continue;
+			most = saved;
+			best = i;
+		}
+		next = all.finding[best];
+		all.finding[best] = all.finding[fixed];
+		all.finding[fixed] = next;
 		if (fixed >= shown) {
 			if (most - before < SHOWN_MIN_NS ||
 				!set_beyond(findings, next, &all, fixed))
 				break;
-			unmask(findings, next);
+			/* It is shown in place of one of its rule that is not. */
+			for (size_t i = 0; i < findings->count; i++)
+				if (findings->finding[i]->process == process &&
+					findings->finding[i]->rule == next->rule)
+					findings->finding[i]->masked = 1;
+			next->masked = 0;
 		}
 		next->place[0]->then = at_least(most - before, 0);
 		if (next->place[0]->then < next->saving.low && fixed < shown)

@@ -36,42 +36,6 @@ static const char accidents_sql[] =
 	"SELECT id, process, call, other_call, via FROM hazard WHERE rule = 'accidental-order'"
 	" AND confidence <> 'possible' ORDER BY id";
 
-static int read_accidents(struct finding_rows *rows)
-{
-	struct places *places = rows->findings->places;
-	sqlite3_stmt *q = db_prepare(rows->findings->db, accidents_sql);
-	struct map seen = { 0 };
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0) {
-		struct accident next = { .hazard = sqlite3_column_int64(q, 0),
-			.pair = { .rule = RULE_accidental_order,
-				.process = sqlite3_column_int64(q, 1),
-				.call = sqlite3_column_int64(q, 2),
-				.other_call = sqlite3_column_int64(q, 3) } };
-		uint64_t key;
-
-		next.line = places_line(places, next.pair.call);
-		next.other_line = places_line(places, next.pair.other_call);
-		next.via_line = places_line(places, sqlite3_column_int64(q, 4));
-		if (next.line < 0 || next.other_line < 0 || next.via_line < 0) {
-			step = -1;
-			break;
-		}
-		key = map_hash_words((const uint64_t[]){ (uint64_t)next.pair.process,
-					     (uint64_t)next.line, (uint64_t)next.other_line,
-					     (uint64_t)next.via_line },
-			4);
-		if (map_get(&seen, key, 0))
-			continue;
-		map_set(&seen, key, 1);
-		*array_push(rows->accident, rows->accident_count) = next;
-	}
-	sqlite3_finalize(q);
-	map_release(&seen);
-	return step;
-}
-
 /* Nobody but the author knows whether a value must be read. */
 static int only_reads(const struct finding *finding)
 {
@@ -321,7 +285,34 @@ static int write_races(const struct finding_rows *rows, const struct finding *fi
 int findings_write(struct findings *findings)
 {
 	struct finding_rows rows = { .findings = findings };
-	int rc = read_accidents(&rows);
+	struct places *places = findings->places;
+	sqlite3_stmt *q = db_prepare(findings->db, accidents_sql);
+	struct map seen = { 0 };
+	int rc = q ? 0 : -1;
+
+	while (!rc && (rc = db_step(q)) > 0) {
+		struct accident next = { .hazard = sqlite3_column_int64(q, 0),
+			.via_line = places_line(places, sqlite3_column_int64(q, 4)),
+			.pair = { .rule = RULE_accidental_order,
+				.process = sqlite3_column_int64(q, 1),
+				.call = sqlite3_column_int64(q, 2),
+				.other_call = sqlite3_column_int64(q, 3) } };
+		uint64_t key;
+
+		next.line = places_line(places, next.pair.call);
+		next.other_line = places_line(places, next.pair.other_call);
+		rc = next.line < 0 || next.other_line < 0 || next.via_line < 0 ? -1 : 0;
+		key = map_hash_words((const uint64_t[]){ (uint64_t)next.pair.process,
+					     (uint64_t)next.line, (uint64_t)next.other_line,
+					     (uint64_t)next.via_line },
+			4);
+		if (rc || map_get(&seen, key, 0))
+			continue;
+		map_set(&seen, key, 1);
+		*array_push(rows.accident, rows.accident_count) = next;
+	}
+	sqlite3_finalize(q);
+	map_release(&seen);
 
 	for (size_t i = 0; i < findings->count && !rc; i++) {
 		const struct finding *finding = findings->finding[i];

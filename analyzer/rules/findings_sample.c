@@ -34,14 +34,6 @@ struct estimate {
 	int64_t about, low, high;
 };
 
-int findings_find_samples(struct findings *findings)
-{
-	if (!db_int(findings->db,
-		    "SELECT EXISTS (SELECT 1 FROM recording WHERE work AND cause = 'sample')", 0))
-		return 0;
-	return stretches_load(&findings->windows, findings->db);
-}
-
 void finding_place_sample(const struct findings *findings, struct finding_place *place,
 	const struct instance *instance, int64_t count)
 {
@@ -99,23 +91,6 @@ static int read_samples(const struct findings *findings, int64_t process, struct
 	return step < 0 ? -1 : 0;
 }
 
-static void add_windows(struct samples *samples, const struct finding_place *place)
-{
-	for (size_t i = 0; i < place->windows; i++) {
-		const struct window_cost *window = &place->window[i];
-		size_t at = 0;
-
-		/* In the order of their numbers, but the empty ones at the end. */
-		while (at < samples->count && samples->sample[at].number != window->number)
-			at++;
-		if (at == samples->count)
-			continue;
-		samples->sample[at].amount[COUNT] += (double)window->count;
-		samples->sample[at].amount[WAITED] += (double)window->waited;
-		samples->sample[at].amount[DELAYED] += (double)window->delayed;
-	}
-}
-
 static struct estimate estimate(const struct samples *samples, enum quantity quantity)
 {
 	struct ratio_part *part = xcalloc(samples->count, sizeof(*part));
@@ -146,8 +121,23 @@ int finding_write_sample(const struct findings *findings, const struct finding *
 		goto out;
 	/* The clocks differ by a little. */
 	samples.whole = fmax(samples.whole, samples.recorded);
-	for (size_t i = 0; i < finding->count; i++)
-		add_windows(&samples, finding->place[i]);
+	for (size_t i = 0; i < finding->count; i++) {
+		const struct finding_place *place = finding->place[i];
+
+		for (size_t k = 0; k < place->windows; k++) {
+			const struct window_cost *window = &place->window[k];
+			size_t at = 0;
+
+			/* In the order of their numbers, but the empty ones at the end. */
+			while (at < samples.count && samples.sample[at].number != window->number)
+				at++;
+			if (at == samples.count)
+				continue;
+			samples.sample[at].amount[COUNT] += (double)window->count;
+			samples.sample[at].amount[WAITED] += (double)window->waited;
+			samples.sample[at].amount[DELAYED] += (double)window->delayed;
+		}
+	}
 	count = estimate(&samples, COUNT);
 	waited = estimate(&samples, WAITED);
 	delayed = estimate(&samples, DELAYED);

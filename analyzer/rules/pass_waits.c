@@ -12,43 +12,6 @@ int waited_is_upload(const struct waited *waited)
 		waited->payload->direction == COPY_H2D;
 }
 
-static int add_wait(const struct run *run, struct findings *findings, enum rule rule,
-	const struct waited *waited)
-{
-	const struct run_wait *wait = waited->wait;
-	uint8_t to = waited->payload->dst;
-	struct instance instance = {
-		.rule = rule,
-		.process = waited->payload->process,
-		.call = wait->call,
-		.other_call = waited->behind,
-		.cost = wait->waited,
-		.saving = wait->avoidable,
-		.shorter = wait->shorter,
-		.also = { wait->partner },
-		.change = CHANGE_WAIT,
-		.reads = wait->partner && !waited_is_upload(waited) &&
-			(wait->kind == WAIT_EXPLICIT || call_is_async_copy(waited->call->kind)),
-	};
-
-	/* In pinned memory a copy in the legacy stream delays the next work, now on the device. */
-	instance.only_replay = instance.reads ||
-		(call_is_async_copy(waited->call->kind) &&
-			run_stream(run, waited->call->stream)->kind == STREAM_KIND_LEGACY);
-	/* Set-up copies from other memory each time, which pinning does not make quicker. */
-	if (waited_is_upload(waited))
-		instance.least = findings_turns(findings, instance.process) / 2;
-	if ((instance.saving > 0 || instance.only_replay) && findings_add(findings, &instance))
-		return -1;
-	/* A copy of a result waits on purpose, and so does an explicit wait. */
-	if (wait->kind != WAIT_IMPLICIT || wait->partner ||
-		(call_is_sync_copy(waited->call->kind) &&
-			(to == MEMORY_PAGEABLE || to == MEMORY_PINNED)))
-		return 0;
-	instance.masked = 1;
-	return findings_add(findings, &instance);
-}
-
 int pass_add_waits(const struct pass_input *input, struct findings *findings, enum rule rule,
 	waited_filter *filter)
 {
@@ -56,17 +19,55 @@ int pass_add_waits(const struct pass_input *input, struct findings *findings, en
 	int rc = 0;
 
 	for (size_t i = 1; i < run->evidence.wait_count && !rc; i++) {
-		struct waited waited = { .wait = &run->evidence.wait[i] };
-		const struct run_work *work = run_work(run, waited.wait->op);
+		const struct run_wait *wait = &run->evidence.wait[i];
+		const struct run_work *work = run_work(run, wait->op);
+		struct waited waited = { .wait = wait, .call = run_call(run, wait->call) };
+		struct instance instance;
+		const struct run_loop *loop;
+		int is_async, is_upload, fetches;
 
-		waited.call = run_call(run, waited.wait->call);
-		if (waited.wait->kind == WAIT_BEHIND || waited.wait->kind == WAIT_QUEUE || !work ||
-			!waited.call)
+		if (wait->kind == WAIT_BEHIND || wait->kind == WAIT_QUEUE || !work || !waited.call)
 			continue;
 		waited.payload = run_payload(run, waited.call);
 		waited.behind = work->call;
-		if (filter(input, &waited))
-			rc = add_wait(run, findings, rule, &waited);
+		if (!filter(input, &waited))
+			continue;
+		loop = run_loop_of(&run->evidence, waited.payload->process);
+		is_async = call_is_async_copy(waited.call->kind);
+		is_upload = waited_is_upload(&waited);
+		fetches = call_is_sync_copy(waited.call->kind) &&
+			(waited.payload->dst == MEMORY_PAGEABLE ||
+				waited.payload->dst == MEMORY_PINNED);
+		instance = (struct instance){
+			.rule = rule,
+			.process = waited.payload->process,
+			.call = wait->call,
+			.other_call = waited.behind,
+			.cost = wait->waited,
+			.saving = wait->avoidable,
+			.shorter = wait->shorter,
+			.also = { wait->partner },
+			.change = CHANGE_WAIT,
+			.reads = wait->partner && !is_upload &&
+				(wait->kind == WAIT_EXPLICIT || is_async),
+		};
+		/*
+		 * In pinned memory a copy in the legacy stream delays the next work, now on the
+		 * device.
+		 */
+		instance.only_replay = instance.reads ||
+			(is_async &&
+				run_stream(run, waited.call->stream)->kind == STREAM_KIND_LEGACY);
+		/* Set-up copies from other memory each time: pinning makes it no quicker. */
+		if (is_upload)
+			instance.least = loop ? (int64_t)loop->turns / 2 : 0;
+		if (instance.saving > 0 || instance.only_replay)
+			rc = findings_add(findings, &instance);
+		/* A copy of a result waits on purpose, and so does an explicit wait. */
+		if (rc || wait->kind != WAIT_IMPLICIT || wait->partner || fetches)
+			continue;
+		instance.masked = 1;
+		rc = findings_add(findings, &instance);
 	}
 	return rc;
 }

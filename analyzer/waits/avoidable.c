@@ -158,32 +158,13 @@ static int is_of_async_row(const struct walk_call *call, const struct segment *s
 }
 
 /*
- * Would a call, or a wait in the place of a query, have waited for a pending operation?  Returns -1
- * after a message.
- */
-static int includes(struct avoidable *a, const struct walk_call *call,
-	const struct wait_operation *pending)
-{
-	enum scope scope = scope_requested(call);
-
-	if (scope == SCOPE_NONE)
-		return 0;
-	if (scope == SCOPE_CONTEXT)
-		return call->context == pending->context;
-	if (scope == SCOPE_DEVICE)
-		return call->device == pending->device;
-	if (scope == SCOPE_PROCESS ||
-		((scope == SCOPE_STREAM || scope == SCOPE_OWN) && call->stream == pending->stream))
-		return 1;
-	return order_path_exists(a->path, call->id, pending->call);
-}
-
-/*
- * Returns 1 if the call would have waited for the operation, had that still been pending; -1 after
- * a message.
+ * Returns 1 if the call, or a wait in the place of a query, would have waited for the operation,
+ * had that still been pending; -1 after a message.
  */
 static int covers(struct avoidable *a, const struct walk_call *call, const struct segment *s)
 {
+	enum scope scope = scope_requested(call);
+
 	if (call->result)
 		return 0;
 	/*
@@ -207,7 +188,16 @@ static int covers(struct avoidable *a, const struct walk_call *call, const struc
 			: !is_for_others(a->run, call->id))
 			return 0;
 	}
-	return includes(a, call, &s->behind);
+	if (scope == SCOPE_NONE)
+		return 0;
+	if (scope == SCOPE_CONTEXT)
+		return call->context == s->behind.context;
+	if (scope == SCOPE_DEVICE)
+		return call->device == s->behind.device;
+	if (scope == SCOPE_PROCESS ||
+		((scope == SCOPE_STREAM || scope == SCOPE_OWN) && call->stream == s->behind.stream))
+		return 1;
+	return order_path_exists(a->path, call->id, s->behind.call);
 }
 
 /* --- what happened until then --- */
@@ -288,11 +278,29 @@ static void add_span(struct segment *s, enum span_kind kind, int64_t start, int6
 		busy_add(&s->up_to[k], start, end);
 }
 
-/* Adds a call that does not cover the operation.  Returns 0, or -1 after a message. */
-static int add_call(struct avoidable *a, const struct walk_call *call, struct segment *s)
+/* Returns 1 if the segment is closed, 0 to continue with the next call, -1 after a message. */
+static int process_call(struct avoidable *a, const struct walk_call *call, struct segment *s)
 {
-	int after;
+	const struct wait *wait = s->wait;
+	int found = covers(a, call, s), same = 0, after;
 
+	if (found < 0)
+		return -1;
+	if (found) {
+		/* The program's own wait in the line of an Async copy is not a separate wait. */
+		if (wait->is_async && !s->partner && scope_is_explicit(call))
+			same = script_lines_same(&a->lines, wait->call, call->id);
+		if (same) {
+			s->partner = same > 0 ? call->id : 0;
+			return same < 0 ? -1 : 0;
+		}
+		/* This copy, which covers the operation, waits only without the side effect. */
+		if (is_side_effect(wait) && !s->past_results && call_is_sync_copy(call->kind) &&
+			call->direction == COPY_D2H && !is_for_others(a->run, call->id))
+			s->result = call->id;
+		s->until = call->enter;
+		return 1;
+	}
 	s->until = call->exit;
 	/* A call that drains the device does its own work only then: never concurrently. */
 	if (scope_of(call) != SCOPE_NONE &&
@@ -300,52 +308,28 @@ static int add_call(struct avoidable *a, const struct walk_call *call, struct se
 		s->elsewhere += call->exit - call->enter;
 		add_span(s, SPAN_ELSEWHERE, call->enter, call->exit);
 	}
-	if (!walk_submits(call) || call->result)
-		return 0;
-	s->submits = 1;
-	if (is_of_row(call, s)) {
-		s->row[s->row_count++] = call->id;
-		return 0;
+	if (walk_submits(call) && !call->result) {
+		s->submits = 1;
+		if (is_of_row(call, s)) {
+			s->row[s->row_count++] = call->id;
+		} else {
+			s->async_count += (size_t)is_of_async_row(call, s);
+			after = comes_after(a, call, s);
+			if (after < 0)
+				return -1;
+			s->legacy |= call->stream_kind == STREAM_KIND_LEGACY;
+			if (call->op_start != WALK_NEVER && call->op_end != WALK_NEVER) {
+				s->after |= after;
+				s->apart += after ? 0 : call->op_end - call->op_start;
+				s->last_end = at_least(s->last_end, call->op_end);
+				add_span(s, after ? SPAN_AFTER : SPAN_APART, call->op_start,
+					call->op_end);
+			}
+		}
 	}
-	s->async_count += (size_t)is_of_async_row(call, s);
-	after = comes_after(a, call, s);
-	if (after < 0)
-		return -1;
-	s->legacy |= call->stream_kind == STREAM_KIND_LEGACY;
-	if (call->op_start == WALK_NEVER || call->op_end == WALK_NEVER)
-		return 0;
-	s->after |= after;
-	s->apart += after ? 0 : call->op_end - call->op_start;
-	s->last_end = at_least(s->last_end, call->op_end);
-	add_span(s, after ? SPAN_AFTER : SPAN_APART, call->op_start, call->op_end);
-	return 0;
-}
-
-/* Returns 1 if the segment is closed, 0 to continue with the next call, -1 after a message. */
-static int process_call(struct avoidable *a, const struct walk_call *call, struct segment *s)
-{
-	const struct wait *wait = s->wait;
-	int found = covers(a, call, s), same = 0;
-
-	if (found < 0 || (!found && add_call(a, call, s)))
-		return -1;
 	/* No more than the wait is avoidable. */
-	if (!found)
-		return (!s->after && s->apart >= s->waited) ||
-			s->until - wait->exit - s->elsewhere >= s->waited;
-	/* The program's own wait in the line of an Async copy is not a separate wait. */
-	if (wait->is_async && !s->partner && scope_is_explicit(call))
-		same = script_lines_same(&a->lines, wait->call, call->id);
-	if (same) {
-		s->partner = same > 0 ? call->id : 0;
-		return same < 0 ? -1 : 0;
-	}
-	/* This copy, which covers the operation, would wait only without the side effect. */
-	if (is_side_effect(wait) && !s->past_results && call_is_sync_copy(call->kind) &&
-		call->direction == COPY_D2H && !is_for_others(a->run, call->id))
-		s->result = call->id;
-	s->until = call->enter;
-	return 1;
+	return (!s->after && s->apart >= s->waited) ||
+		s->until - wait->exit - s->elsewhere >= s->waited;
 }
 
 /*
@@ -440,27 +424,6 @@ static int measure(struct avoidable *a, struct segment *s, int64_t *ns)
 	return 0;
 }
 
-/*
- * Adds the delay of a synchronous copy to the device that could have been concurrent, up to the
- * time of both.  Returns 0, or -1 after a message.
- */
-static int add_upload(struct avoidable *a, const struct wait *wait, int64_t *ns)
-{
-	const struct wait_operation *by = &wait->by, *own = &wait->itself;
-	int64_t could, both;
-	int apart;
-
-	if (!wait->is_copy || wait->to_host || by->call == wait->call || own->end <= by->end)
-		return 0;
-	could = own->end - at_least(own->start, by->end);
-	both = by->end - at_least(by->start, wait->enter);
-	could = at_most(could, both);
-	apart = could < ROUND_TRIP_NS ? 0 : is_own_apart(a, by, wait->call);
-	if (apart > 0)
-		*ns = at_most(*ns + could, wait->waited);
-	return apart < 0 ? -1 : 0;
-}
-
 /* Sets what the wait cost in its row.  Returns 0, or -1 after a message. */
 static int set_avoidable(struct avoidable *a, struct wait *wait)
 {
@@ -471,7 +434,8 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 	const struct wait_operation *by = &wait->by, *own = &wait->itself;
 	struct segment s = alone, transfer = alone, both = alone;
 	struct run_wait *row = &a->run->evidence.wait[wait->number];
-	int64_t ns = 0, more = 0, shorter;
+	int64_t ns = 0, more = 0, shorter, could;
+	int apart;
 
 	if (measure(a, &s, &ns))
 		return -1;
@@ -485,8 +449,19 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 			return -1;
 		ns = at_least(more, ns);
 	}
-	if (add_upload(a, wait, &ns))
-		return -1;
+	/*
+	 * The delay of a synchronous copy to the device that could have been concurrent, up to the
+	 * time of both.
+	 */
+	if (wait->is_copy && !wait->to_host && by->call != wait->call && own->end > by->end) {
+		could = at_most(own->end - at_least(own->start, by->end),
+			by->end - at_least(by->start, wait->enter));
+		apart = could < ROUND_TRIP_NS ? 0 : is_own_apart(a, by, wait->call);
+		if (apart < 0)
+			return -1;
+		if (apart)
+			ns = at_most(ns + could, wait->waited);
+	}
 	/* Together with the copy to the host after it, if that is more. */
 	if (s.result) {
 		both.past_results = 1;
@@ -507,29 +482,13 @@ static int set_avoidable(struct avoidable *a, struct wait *wait)
 
 /* --- which waits --- */
 
-/* Is it a copy within host memory, from an address that no device work writes? */
-static int copies_host_data(struct avoidable *a, const struct run_call *call, uint32_t id)
-{
-	const struct run_operand *row = (const struct run_operand *)a->run->operands.rows;
-	const struct run_operand *end = run_rows_end(&a->run->operands);
-
-	if (!is_host(run_payload(a->run, call)->src))
-		return 0;
-	for (; !a->knows_written && row < end; row++)
-		if (row->role != OPERAND_SRC && row->allocation)
-			map_set(&a->written, row->allocation, 1);
-	a->knows_written = 1;
-	row = run_find(&a->run->operands, id);
-	for (; row; row = run_next(&a->run->operands, row))
-		if (row->role == OPERAND_SRC && map_get(&a->written, row->allocation, 0))
-			return 0;
-	return 1;
-}
-
 static void read_wait(struct avoidable *a, struct wait *wait)
 {
 	const struct run_call *call = run_call(a->run, wait->call);
+	const struct run_payload *payload = run_payload(a->run, call);
 	const struct run_work *work = run_work(a->run, wait->by.op);
+	const struct run_operand *row = (const struct run_operand *)a->run->operands.rows;
+	const struct run_operand *end = run_rows_end(&a->run->operands);
 	struct wait_operation *itself = &wait->itself,
 			      by = wait_operation_of(a->run, work->call, 0);
 
@@ -542,9 +501,20 @@ static void read_wait(struct avoidable *a, struct wait *wait)
 	wait->is_copy = call_is_sync(call->kind);
 	wait->on_default = wait->is_copy &&
 		(itself->kind == STREAM_KIND_LEGACY || itself->kind == STREAM_KIND_THREAD);
-	wait->to_host = call_is_sync_copy(call->kind) && is_host(run_payload(a->run, call)->dst) &&
-		!copies_host_data(a, call, (uint32_t)wait->call);
 	wait->stretch = stretches_find(&a->stretches, wait->process, wait->enter);
+	wait->to_host = call_is_sync_copy(call->kind) && is_host(payload->dst);
+	if (!wait->to_host || !is_host(payload->src))
+		return;
+	/* Within host memory it counts only from an address that some device work writes. */
+	for (; !a->knows_written && row < end; row++)
+		if (row->role != OPERAND_SRC && row->allocation)
+			map_set(&a->written, row->allocation, 1);
+	a->knows_written = 1;
+	wait->to_host = 0;
+	row = run_find(&a->run->operands, (uint32_t)wait->call);
+	for (; row; row = run_next(&a->run->operands, row))
+		if (row->role == OPERAND_SRC && map_get(&a->written, row->allocation, 0))
+			wait->to_host = 1;
 }
 
 int waits_find_avoidable(struct waits *waits)

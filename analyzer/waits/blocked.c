@@ -141,7 +141,9 @@ static struct wait wait_of(const struct walk_call *call, struct order_state befo
 		.transferred = call->op_end,
 		.bytes = call->bytes,
 		.expected = usual_expected(call),
-		.kind = WAIT_IMPLICIT,
+		.kind = scope_is_explicit(call) ? WAIT_EXPLICIT
+			: waits_by_itself       ? WAIT_IMPLICIT
+						: WAIT_INTERNAL,
 		.works_after = scope_empties_device(call),
 		.waits = waits_by_itself,
 		.may_be_behind = !waits_by_itself,
@@ -152,8 +154,6 @@ static struct wait wait_of(const struct walk_call *call, struct order_state befo
 		.waits_never = resize == RESIZE_NO && !call->overhead,
 	};
 
-	if (scope_is_explicit(call) || !waits_by_itself)
-		wait.kind = scope_is_explicit(call) ? WAIT_EXPLICIT : WAIT_INTERNAL;
 	if (before.op && before.end > wait.enter)
 		wait.before = operation(before.call, before.op, before.end);
 	if (waits_by_itself && scope_includes_own(call) && call->op && call->op_end != WALK_NEVER)
@@ -207,7 +207,8 @@ static void add_candidate(struct waits *waits, const struct walk_call *call, str
 	*large_push(waits->wait, waits->count) = wait;
 }
 
-int waits_process_call(struct waits *waits, const struct order *order, const struct walk_call *call)
+void waits_process_call(struct waits *waits, const struct order *order,
+	const struct walk_call *call)
 {
 	struct pending *pending = &waits->pending;
 	enum scope scope = call->freed_async ? SCOPE_NONE : scope_within(call);
@@ -245,7 +246,6 @@ int waits_process_call(struct waits *waits, const struct order *order, const str
 			before.end);
 	}
 	pending_add(pending, call);
-	return 0;
 }
 
 struct wait_operation wait_operation_of(const struct run *run, int64_t id, int times)
@@ -436,55 +436,48 @@ static int may_hold(const struct wait *held, const struct wait *call)
 }
 
 /*
- * Returns a blocked call of another thread that call overlapped, with other such calls, for nearly
- * all of its time: the lock is not granted in turn.  That call gave it back at most latency ns
- * before call returned (or error ns after): when it returned, or before its own work after the
- * wait.  Returns NULL if there is none.
+ * Returns whether another thread's call blocked this one; then sets what is known of that.  It is a
+ * blocked call that this one overlapped, with other such calls, for nearly all of its time: the
+ * lock is not granted in turn.  That call gave it back at most latency ns before this one returned
+ * (or error ns after): when it returned, or before its own work after the wait.
  */
-static const struct wait *find_held(const struct held_calls *calls, const struct wait *call,
-	int64_t latency, int64_t error)
-{
-	int64_t duration = call->exit - call->enter, from = call->exit - latency;
-	int64_t until = call->exit + error;
-	size_t i = sorted_from(calls->held, calls->count, sizeof(*calls->held),
-		offsetof(struct held_call, exit), from);
-
-	for (; i < calls->count && calls->held[i].exit <= until + calls->longest_after; i++) {
-		const struct wait *held = calls->held[i].wait;
-		int64_t overlap = 0, end = call->exit;
-
-		if (!may_hold(held, call) ||
-			(held->exit > until && (held->by.end < from || held->by.end > until)))
-			continue;
-		for (size_t k = i + 1; k-- > 0 && calls->held[k].exit > call->enter;) {
-			const struct wait *other = calls->held[k].wait;
-			int64_t start = at_least(other->enter, call->enter);
-
-			if (!may_hold(other, call) || at_most(other->exit, end) <= start)
-				continue;
-			overlap += at_most(other->exit, end) - start;
-			end = start;
-		}
-		if (overlap >= duration - duration / LOCK_PART)
-			return held;
-	}
-	return NULL;
-}
-
-/* Returns whether another thread's call blocked this one; then sets what is known of that. */
 static int judge_behind(struct wait *wait, const struct wait_timing *timing,
 	const struct held_calls *calls)
 {
-	int64_t excess = wait->exit - wait->enter - wait->overhead - wait->expected;
-	int64_t latency = timing->wake_up + wait->expected;
-	const struct wait *held;
+	int64_t duration = wait->exit - wait->enter;
+	int64_t excess = duration - wait->overhead - wait->expected;
+	int64_t latency = timing->wake_up + wait->expected, from, until;
+	const struct wait *held = NULL;
 
 	/* Handing over a lock takes 50 us or more; calls that are quick may take longer. */
 	if (wait->is_quick && latency < excess / LOCK_PART)
 		latency = excess / LOCK_PART;
 	if (is_short(timing, excess, BLOCKED_MIN_NS))
 		return 0;
-	held = find_held(calls, wait, latency, timing->error);
+	from = wait->exit - latency;
+	until = wait->exit + timing->error;
+	for (size_t i = sorted_from(calls->held, calls->count, sizeof(*calls->held),
+		     offsetof(struct held_call, exit), from);
+		!held && i < calls->count && calls->held[i].exit <= until + calls->longest_after;
+		i++) {
+		const struct wait *one = calls->held[i].wait;
+		int64_t overlap = 0, end = wait->exit;
+
+		if (!may_hold(one, wait) ||
+			(one->exit > until && (one->by.end < from || one->by.end > until)))
+			continue;
+		for (size_t k = i + 1; k-- > 0 && calls->held[k].exit > wait->enter;) {
+			const struct wait *other = calls->held[k].wait;
+			int64_t start = at_least(other->enter, wait->enter);
+
+			if (!may_hold(other, wait) || at_most(other->exit, end) <= start)
+				continue;
+			overlap += at_most(other->exit, end) - start;
+			end = start;
+		}
+		if (overlap >= duration - duration / LOCK_PART)
+			held = one;
+	}
 	if (!held)
 		return 0;
 	wait->partner = 0;

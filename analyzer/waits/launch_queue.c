@@ -4,89 +4,68 @@
 
 #include "bounds.h"
 #include "constants.h"
-#include "id_map.h"
+#include "map.h"
 #include "memory.h"
 #include "radix_sort.h"
 #include "sorted.h"
 #include "wait.h"
 
-/* The operations of a stream in which a submission was blocked, sorted by end. */
-struct queue {
-	struct ended {
-		int64_t end; /* ns */
-		uint64_t op;
-	} * ended;
-	size_t count;
+/* An operation of a stream in which a submission was blocked. */
+struct ended {
+	int64_t end; /* ns */
+	uint64_t op;
 };
-
-static void free_queue(void *object)
-{
-	free(((struct queue *)object)->ended);
-	free(object);
-}
-
-/* Returns the stream's operation that ran longest in the block and ended in it, 0: none. */
-static uint32_t find_room(const struct run *run, const struct queue *queue,
-	const struct run_overhead *block)
-{
-	int64_t longest = -1;
-	uint32_t found = 0;
-	size_t at;
-
-	at = sorted_after(queue->ended, queue->count, sizeof(*queue->ended),
-		offsetof(struct ended, end), block->end + CLOCK_ERROR_MAX_NS);
-	for (; at && queue->ended[at - 1].end > block->start; at--) {
-		const struct ended *ended = &queue->ended[at - 1];
-		int64_t start = run_work(run, (int64_t)ended->op)->start;
-		int64_t ran = time_within(start, ended->end, block->start, block->end);
-
-		if (ran > longest) {
-			longest = ran;
-			found = (uint32_t)ended->op;
-		}
-	}
-	return found;
-}
 
 void waits_find_queue(struct waits *waits)
 {
 	const struct run *run = waits->db->run;
 	const struct run_overhead *first = (const struct run_overhead *)run->overheads.rows, *row;
 	const struct run_overhead *end = run_rows_end(&run->overheads);
-	struct id_map queues = { 0 }; /* struct queue, by stream */
+	struct map full = { 0 };    /* streams in which a submission was blocked */
+	struct ended *ended = NULL; /* in order of their ends */
+	size_t count = 0;
 
 	for (row = first; row < end; row++) {
 		const struct run_call *call = run_call(run, row->call);
 
 		if (row->kind == OVERHEAD_QUEUE_FULL && call && call->stream)
-			id_map_need(&queues, call->stream, sizeof(struct queue));
+			map_set(&full, call->stream, 1);
 	}
-	for (uint32_t op = 1; queues.count && op < run_work_end(run); op++) {
+	for (uint32_t op = 1; full.count && op < run_work_end(run); op++) {
 		const struct run_work *work = run_work(run, op);
-		struct queue *queue =
-			work ? id_map_get(&queues, run_where(run, work)->stream) : NULL;
-		int64_t until = queue ? run_end(run, work, op) : RUN_NEVER;
+		int is_there = work && map_get(&full, run_where(run, work)->stream, 0);
+		int64_t until = is_there ? run_end(run, work, op) : RUN_NEVER;
 
 		if (until != RUN_NEVER)
-			*array_push(queue->ended, queue->count) = (struct ended){ until, op };
+			*array_push(ended, count) = (struct ended){ until, op };
 	}
-	for (struct id_map_slot *slot = NULL; (slot = id_map_next(&queues, slot));) {
-		struct queue *queue = slot->object;
-
-		queue->ended = radix_sort(queue->ended, queue->count, sizeof(*queue->ended));
-	}
-	for (row = first; row < end && queues.count; row++) {
+	ended = radix_sort(ended, count, sizeof(*ended));
+	for (row = first; row < end && count; row++) {
 		const struct run_call *call = run_call(run, row->call);
-		uint32_t op = row->kind == OVERHEAD_QUEUE_FULL && call && call->stream
-			? find_room(run, id_map_get(&queues, call->stream), row)
-			: 0;
+		struct wait wait = { .call = row->call,
+			.kind = WAIT_QUEUE,
+			.waited = row->end - row->start };
+		int64_t longest = -1;
+		size_t at;
 
-		if (op)
-			wait_add_row(waits,
-				&(struct wait){ .call = row->call,
-					.kind = WAIT_QUEUE,
-					.by.op = op,
-					.waited = row->end - row->start });
+		if (row->kind != OVERHEAD_QUEUE_FULL || !call || !call->stream)
+			continue;
+		at = sorted_after(ended, count, sizeof(*ended), offsetof(struct ended, end),
+			row->end + CLOCK_ERROR_MAX_NS);
+		/* The stream's operation that ran longest in the block and ended in it. */
+		for (; at && ended[at - 1].end > row->start; at--) {
+			const struct run_work *work = run_work(run, (int64_t)ended[at - 1].op);
+			int64_t ran =
+				time_within(work->start, ended[at - 1].end, row->start, row->end);
+
+			if (run_where(run, work)->stream != call->stream || ran <= longest)
+				continue;
+			longest = ran;
+			wait.by.op = (int64_t)ended[at - 1].op;
+		}
+		if (wait.by.op)
+			wait_add_row(waits, &wait);
 	}
-	id_map_release(&queues, free_queue);
+	free(ended);
+	map_release(&full);
 }

@@ -23,12 +23,6 @@ struct pool {
 	size_t wait_count;
 };
 
-static struct pool *pool_of(struct pool_trims *trims, const struct walk_call *call)
-{
-	return id_map_need(&trims->pools, call->process << 16 | (call->device + 1),
-		sizeof(struct pool));
-}
-
 static void free_pool(void *object)
 {
 	free(((struct pool *)object)->idle);
@@ -65,75 +59,65 @@ static const struct run_allocation *memory_of(const struct run *run, const struc
 	return memory && memory->kind == ALLOCATION_ASYNC ? memory : NULL;
 }
 
-/* end: of the work that it waits for, ns. */
-static int process_wait(struct pool_trims *trims, const struct walk_call *call, int64_t end)
-{
-	int64_t time = call->exit - at_least(call->enter, end);
-	int64_t key = call->type << 1 | (end > call->enter);
-	struct pool *pool = pool_of(trims, call);
-	int64_t bytes = pool_take_idle(pool, INT64_MAX, call->exit);
-
-	if (time >= 0 && !bytes)
-		samples_add(&trims->usual, key, time);
-	if (time < 0 || !bytes)
-		return 0;
-	pool->released += bytes;
-	if (pool->wait_count < RUN_TRIM_WAITS)
-		pool->wait[pool->wait_count++] = trims->part_count;
-	*array_push(trims->part, trims->part_count) = (struct pool_part){ (uint32_t)call->id,
-		NO_TRIM, key, time, end > call->enter ? LATENCY_DEFAULT_NS : ASK_NS, bytes };
-	return 1;
-}
-
-/* What the pool grows by for the first time is mapped in any case. */
-static int process_alloc(struct pool_trims *trims, struct run_evidence *evidence,
-	const struct walk_call *call, int64_t bytes)
-{
-	int64_t time = call->exit - call->enter, again;
-	struct pool *pool = pool_of(trims, call);
-
-	bytes -= pool_take_idle(pool, bytes, INT64_MAX);
-	if (!bytes)
-		samples_add(&trims->usual, call->type, time);
-	again = at_most(bytes, pool->released);
-	pool->released -= again;
-	if (!again)
-		return 0;
-	for (size_t i = 0; i < pool->wait_count; i++)
-		trims->part[pool->wait[i]].trim = evidence->trim_count;
-	pool->wait_count = 0;
-	*array_push(trims->part, trims->part_count) = (struct pool_part){ (uint32_t)call->id,
-		evidence->trim_count, call->type, time, SUBMIT_NS, again };
-	*array_push(evidence->trim, evidence->trim_count) =
-		(struct run_trim){ .call = (uint32_t)call->id };
-	return 1;
-}
-
 int pool_trims_process_call(struct pool_trims *trims, struct run *run, const struct walk_call *call,
 	int64_t end)
 {
-	const struct run_allocation *made, *freed;
 	const struct run_payload *payload = run_payload(run, run_call(run, call->id));
+	const struct run_allocation *made, *freed;
+	struct run_evidence *evidence = &run->evidence;
+	struct pool_part part = { .call = (uint32_t)call->id, .trim = NO_TRIM };
 	struct pool *pool;
 
 	if (call->result || call->exit == WALK_NEVER || map_get(&trims->keeps, payload->process, 0))
 		return 0;
-	if (call_is_wait(call->kind))
-		return process_wait(trims, call, end);
 	made = memory_of(run, &run->allocated, (uint32_t)call->id);
 	freed = memory_of(run, &run->freed, (uint32_t)call->id);
-	if (call->kind == KIND_POOL_ATTRIBUTE && payload->bytes > 0) {
+	pool = id_map_need(&trims->pools, call->process << 16 | (call->device + 1), sizeof(*pool));
+	if (call_is_wait(call->kind)) {
+		part.time = call->exit - at_least(call->enter, end);
+		part.key = call->type << 1 | (end > call->enter);
+		part.expected = end > call->enter ? LATENCY_DEFAULT_NS : ASK_NS;
+		part.bytes = pool_take_idle(pool, INT64_MAX, call->exit);
+		if (part.time >= 0 && !part.bytes)
+			samples_add(&trims->usual, part.key, part.time);
+		if (part.time < 0 || !part.bytes)
+			return 0;
+		pool->released += part.bytes;
+		if (pool->wait_count < RUN_TRIM_WAITS)
+			pool->wait[pool->wait_count++] = trims->part_count;
+	} else if (call->kind == KIND_POOL_ATTRIBUTE && payload->bytes > 0) {
 		map_set(&trims->keeps, payload->process, 1);
+		return 0;
 	} else if (made) {
-		return process_alloc(trims, &run->evidence, call, made->bytes);
-	} else if (freed) {
-		pool = pool_of(trims, call);
-		*array_push(pool->idle, pool->idle_count) = (struct idle){ freed->bytes, end };
-	} else if (call->kind == KIND_POOL && payload->has_bytes) {
-		/* Trimmed by the program. */
-		pool_take_idle(pool_of(trims, call), INT64_MAX, INT64_MAX);
+		/* What the pool grows by for the first time is mapped in any case. */
+		int64_t more = made->bytes - pool_take_idle(pool, made->bytes, INT64_MAX);
+
+		part.time = call->exit - call->enter;
+		part.key = call->type;
+		part.expected = SUBMIT_NS;
+		if (!more)
+			samples_add(&trims->usual, part.key, part.time);
+		part.bytes = at_most(more, pool->released);
+		pool->released -= part.bytes;
+		if (!part.bytes)
+			return 0;
+		part.trim = evidence->trim_count;
+		for (size_t i = 0; i < pool->wait_count; i++)
+			trims->part[pool->wait[i]].trim = part.trim;
+		pool->wait_count = 0;
+		*array_push(evidence->trim, evidence->trim_count) =
+			(struct run_trim){ .call = part.call };
+	} else {
+		if (freed)
+			*array_push(pool->idle, pool->idle_count) =
+				(struct idle){ freed->bytes, end };
+		else if (call->kind == KIND_POOL && payload->has_bytes)
+			/* Trimmed by the program. */
+			pool_take_idle(pool, INT64_MAX, INT64_MAX);
+		return 0;
 	}
-	return 0;
+	*array_push(trims->part, trims->part_count) = part;
+	return 1;
 }
 
 /* What keeping the memory saves; beyond what pools take the calls were late otherwise. */

@@ -22,8 +22,8 @@ struct waits;
 struct waits *waits_new(struct db *db);
 void waits_free(struct waits *waits);
 
-/* Processes the next call, before order_step().  Returns 0, or -1 after a message. */
-int waits_process_call(struct waits *waits, const struct order *order,
+/* Processes the next call, before order_step(). */
+void waits_process_call(struct waits *waits, const struct order *order,
 	const struct walk_call *call);
 
 /*
