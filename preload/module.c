@@ -310,7 +310,12 @@ void module_note_all(struct thread_state *thread)
 {
 	struct search search = { .thread = thread };
 
-	read_maps(note_mapping, &search);
+	/*
+	 * Another thread notes all as well, but the process may end before that: for a second at
+	 * most, as that thread may have been cancelled.
+	 */
+	for (int i = 0; i < 10000 && read_maps(note_mapping, &search); i++)
+		system_sleep(100000);
 }
 
 static const struct module_place *look_up_place(uintptr_t address)
