@@ -37,17 +37,6 @@ static const char blind_sql[] =
 	" WHERE EXISTS (SELECT 1 FROM allocation"
 	"  WHERE memory IN ('pinned', 'registered', 'managed'))";
 
-static int check_blind(struct trial *trial, struct db *run)
-{
-	sqlite3_stmt *q = db_prepare(run, blind_sql);
-	int step = q ? db_step(q) : -1;
-
-	if (step > 0 && sqlite3_column_type(q, 0) != SQLITE_NULL)
-		step = trial_refuse(trial, "%s", db_text(q, 0));
-	sqlite3_finalize(q);
-	return step < 0 ? -1 : 0;
-}
-
 /* --- what is no longer in order --- */
 
 /* Of all calls that load or unload code: the plan's, if it remembers any. */
@@ -208,7 +197,7 @@ int trial_judge(struct trial *trial, const struct fix_plan *plan, struct db *run
 	sqlite3_stmt *q;
 	int count, step;
 
-	if (check_blind(trial, run))
+	if (trial_refuse_by(trial, run, blind_sql))
 		return -1;
 	if (trial->refusal)
 		return 0;

@@ -51,17 +51,6 @@ static const char unfollowed_sql[] =
 	"   'communicator', 'collective')) AND t.id IN (SELECT type FROM call)) END";
 /* clang-format on */
 
-static int check_followed(struct trial *trial, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db, unfollowed_sql);
-	int step = q ? db_step(q) : -1;
-
-	if (step > 0 && sqlite3_column_type(q, 0) != SQLITE_NULL)
-		step = trial_refuse(trial, "%s", db_text(q, 0));
-	sqlite3_finalize(q);
-	return step < 0 ? -1 : 0;
-}
-
 /* --- all work --- */
 
 /* The calls of a thread that are to be moved. */
@@ -332,7 +321,7 @@ static void release(struct works *works)
 int trial_find_apart(struct trial *trial, struct db *db)
 {
 	struct move move = { .trial = trial, .db = db };
-	int rc = check_followed(trial, db);
+	int rc = trial_refuse_by(trial, db, unfollowed_sql);
 
 	if (rc || trial->refusal)
 		return rc;

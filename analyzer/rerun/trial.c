@@ -29,6 +29,17 @@ int trial_refuse(struct trial *trial, const char *format, ...)
 	return 0;
 }
 
+int trial_refuse_by(struct trial *trial, struct db *db, const char *sql)
+{
+	sqlite3_stmt *q = db_prepare(db, sql);
+	int step = q ? db_step(q) : -1;
+
+	if (step > 0 && sqlite3_column_type(q, 0) != SQLITE_NULL)
+		step = trial_refuse(trial, "%s", db_text(q, 0));
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
 /* --- the finding --- */
 
 static const char finding_sql[] =

@@ -55,6 +55,9 @@ struct trial {
 int trial_of_finding(struct trial *trial, struct db *db, int64_t finding);
 void trial_release(struct trial *trial);
 
+/* Refuses for the reason that a query answers; not if that is NULL, or no row. */
+int trial_refuse_by(struct trial *trial, struct db *db, const char *sql);
+
 /* Refuses with a reason: 0, or -1 out of memory. */
 int trial_refuse(struct trial *trial, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
