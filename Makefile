@@ -143,7 +143,7 @@ SEES_analyzer/cli := trace analyzer $(READERS) $(call rooms,containers terminal 
 	report ranks stats check export watch control)
 SEES_analyzer/sessions := trace analyzer $(READERS) $(call rooms,containers terminal store model names kernel_access rules report stats check export control cli)
 SEES_analyzer/rerun := trace analyzer $(READERS) $(call rooms,containers terminal store model names calls_in_order order access hazard rules report export confirm watch control cli)
-SEES_tests := tests/unit trace machine $(READERS) preload preload/sites cupti analyzer $(addprefix analyzer/,$(ROOMS))
+SEES_tests := tests/unit trace machine fix preload/delay $(READERS) preload preload/sites cupti analyzer $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti analyzer $(addprefix analyzer/,$(ROOMS))
 # For a source file: its folder, and the folders that this one sees.
 room = $(patsubst %/,%,$(dir $1))
@@ -428,7 +428,7 @@ $O/sim/cufence-probe: $(PROBE_OBJ)
 
 # Tests: one binary per tests/unit/*/*.c.
 # The tests of CUDA's side need its headers.
-CUDA_UNITS := $(addprefix tests/unit/load/,test_arguments.c test_decode.c) $(wildcard tests/unit/sim/*.c)
+CUDA_UNITS := $(addprefix tests/unit/,load/test_arguments.c load/test_decode.c report/test_freed.c) $(wildcard tests/unit/sim/*.c)
 UNIT_SOURCES := $(filter-out $(if $(cuda),,$(CUDA_UNITS)),$(wildcard tests/unit/*/*.c))
 unit = $O/tests/$(basename $(notdir $1))
 # libdw.a, which a pack contains, cannot be a part of libprogram.so; no unit test needs a GPU.
