@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "memory.h"
 #include "print.h"
 #include "ranks.h"
@@ -91,6 +92,7 @@ static pid_t start(const char *part, const char *source, ranks_open *open)
 	child = fork();
 	if (child)
 		return child;
+	interrupt_child(part);
 	/* It ends with its parent, whatever ends that. */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent)
 		_exit(1);
@@ -119,6 +121,7 @@ int ranks_add_all(struct db *merged, char *const *source, size_t count, ranks_op
 
 	for (size_t i = 0; i < count; i++)
 		part[i] = xprintf("%s.%zu", merged->path, i);
+	interrupt_guard_parts(count);
 	/* After a failure those that run are waited for. */
 	for (size_t i = 0; i < count && (i < started || !rc); i++) {
 		for (; started < count && started < i + most && !rc; started++) {
@@ -135,6 +138,7 @@ int ranks_add_all(struct db *merged, char *const *source, size_t count, ranks_op
 			rc = take_part(merged, part[i]);
 		unlink(part[i]);
 	}
+	interrupt_guard_parts(0);
 	for (size_t i = 0; i < count; i++)
 		free(part[i]);
 	free(part);

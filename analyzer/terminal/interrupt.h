@@ -7,6 +7,7 @@
 #define CUFENCE_INTERRUPT_H
 
 #include <signal.h>
+#include <stddef.h>
 
 /*
  * From here on these signals remove the file at path, a string that stays until
@@ -14,6 +15,12 @@
  */
 void interrupt_guard(const char *path);
 void interrupt_unguard(void);
+
+/* The same of so many files PATH.0, PATH.1 and so on. */
+void interrupt_guard_parts(size_t count);
+
+/* In a child process: the same of that file only, without a message. */
+void interrupt_child(const char *path);
 
 /* The line that they print then, with its newline, or NULL; the string must stay valid. */
 void interrupt_note(const char *line);

@@ -119,6 +119,19 @@ same "traces are ranks, too" "2 ranks rank 17 deviates" "$(grep -o '[0-9]* ranks
 has "a database with several" '^cufence: 3 ranks on 2 hosts, of 1 database$' "$(cat text)"
 has "has them by their rank" '^rank 17 deviates: ' "$(cat text)"
 
+# --- a signal while sources are read in child processes leaves no part of any ---
+stopped=0
+for delay in 0 0.01 0.02 0.03 0.04 0.05 0.06 0.08 0.1; do
+	"$cufence" merge killed.db {1..40}.cft >/dev/null 2>err &
+	sleep $delay
+	kill -TERM $! 2>/dev/null
+	wait $!
+	[ $? -ne 143 ] || stopped=$((stopped + 1))
+	for ((i = 0; i < 100; i++)); do pgrep -f "merge killed.db" >/dev/null || break; sleep 0.05; done
+	same "TERM after $delay s: nothing is left" "" "$(find . -name 'killed.db.tmp*')"
+done
+ok "it was stopped at times: $stopped" $((stopped < 3))
+
 # --- what is refused ---
 refused() { # TEXT PATTERN ARGUMENT...
 	local text=$1 pattern=$2
