@@ -27,7 +27,7 @@
 #define REST_MS 20       /* after a window, while kernels of it have not ended */
 #define RESTS 25         /* of those at most, for launches that failed or were captured */
 #define GATE_MS 2        /* patience with calls in progress, doubled with each try */
-#define GATE_MOST_MS 16
+#define GATE_DOUBLINGS 3
 #define GATE_OPEN 10   /* times as long the gate is open before the next try */
 #define GATE_TRIES 100 /* of some 20 s in all */
 #define ANSWER_TRIES 6 /* of them who asked waits for: 800 ms */
@@ -476,7 +476,7 @@ static uint32_t rest(void)
 		return again;
 	}
 	thread->busy = STACK_PLACE;
-	patience = collector.tries < 3 ? GATE_MS << collector.tries : GATE_MOST_MS;
+	patience = GATE_MS << (collector.tries < GATE_DOUBLINGS ? collector.tries : GATE_DOUBLINGS);
 	if (collector.ended || !*shim.alive) {
 		collector.rests = 0;
 	} else if (are_kernels_pending() && ++collector.rested < RESTS) {

@@ -206,11 +206,6 @@ static int change_any(const struct fixed_call *call)
 	struct fix_finding *finding;
 
 	switch (kind_family(call->kind)) {
-	case FAMILY_context:
-		finding = reusing();
-		if (finding && freed_is_other_context(call->context))
-			fix_turn_off(finding, FIX_SURPRISE_CONTEXTS, call->id, 0);
-		return 0;
 	case FAMILY_context_end:
 		freed_release();
 		modules_forget();
@@ -299,6 +294,8 @@ int fix_again(const struct fixed_call *call, int result)
 
 void fix_after(const struct fixed_call *call, int result)
 {
+	struct fix_finding *finding;
+
 	if (!fix.plan)
 		return;
 	moved_after(call);
@@ -314,6 +311,10 @@ void fix_after(const struct fixed_call *call, int result)
 		modules_note(call);
 	if (kind_family(call->kind) == FAMILY_limit)
 		limits_note(call);
+	/* Made current: cuCtxCreate() does that, too. */
+	finding = kind_family(call->kind) == FAMILY_context ? reusing() : NULL;
+	if (finding && freed_is_other_context((uint64_t)(uintptr_t)fix_context()))
+		fix_turn_off(finding, FIX_SURPRISE_CONTEXTS, call->id, 0);
 	note_place(call);
 }
 

@@ -35,7 +35,7 @@ struct fixed_call {
 	enum call_kind kind;
 	int per_thread;             /* stream 0 is the thread's own default stream */
 	uint64_t ptr, bytes, flags; /* fields as passed; 0: none */
-	uint64_t array, pool, event, type, value, stream, dst, src, module, image, context;
+	uint64_t array, pool, event, type, value, stream, dst, src, module, image;
 	uint64_t *made; /* where an allocation of host memory or a module is returned, or NULL */
 	void *real;     /* the driver's function */
 	CUstream *stream_at;              /* the parameter of a call that may be moved, or NULL */
@@ -189,7 +189,7 @@ uint64_t freed_take_host(uint64_t bytes, uint64_t flags);
 uint64_t freed_so_far(void);
 void freed_now_idle(uint64_t number);
 /*
- * The program makes a context current: 1 if it is not the first one.  A wait for one of them says
+ * Of the context that is current now: 1 if it is not the first one.  A wait for one of them says
  * nothing of what others do with host memory.
  */
 int freed_is_other_context(uint64_t context);

@@ -10,8 +10,7 @@
 	TAKE(pool, field, expression) TAKE(event, field, expression) \
 	TAKE(type, field, expression) TAKE(value, field, expression) \
 	TAKE(stream, field, expression) TAKE(dst, field, expression) \
-	TAKE(src, field, expression) TAKE(module, field, expression) \
-	TAKE(context, field, expression)
+	TAKE(src, field, expression) TAKE(module, field, expression)
 /* Where the call returns what is made; an image is its address (between.h). */
 #define MADE(field, which) \
 	((FIELD_##field == FIELD_ptr && (int)(which) == (int)KIND_ALLOC_HOST) || \

@@ -138,19 +138,9 @@ static const char new_sql[] =
 
 /* Where work is moved, an order that is not known is no order. */
 static const char unknown_sql[] =
-	"SELECT reason FROM loss WHERE EXISTS (SELECT 1 FROM temp.moved)"
-	" AND reason IN ('" ORDER_LOSS "', '" HAZARD_LOSS "', '" HAZARD_FORGOTTEN "') LIMIT 1";
-
-static int check_known(struct trial *trial, struct db *run)
-{
-	sqlite3_stmt *q = db_prepare(run, unknown_sql);
-	int step = q ? db_step(q) : -1;
-
-	if (step > 0)
-		step = trial_refuse(trial, "the run is too large to be judged (%s)", db_text(q, 0));
-	sqlite3_finalize(q);
-	return step < 0 ? -1 : 0;
-}
+	"SELECT 'the run is too large to be judged (' || reason || ')' FROM loss"
+	" WHERE EXISTS (SELECT 1 FROM temp.moved) AND reason IN"
+	" ('" ORDER_LOSS "', '" HAZARD_LOSS "', '" HAZARD_FORGOTTEN "') LIMIT 1";
 
 static int say_pair(struct words *words, sqlite3_stmt *q, FILE *out)
 {
@@ -208,7 +198,7 @@ int trial_judge(struct trial *trial, const struct fix_plan *plan, struct db *run
 		trial->result = TRIAL_NOT_APPLIED;
 		return 0;
 	}
-	if (check_known(trial, run) || trial->refusal)
+	if (trial_refuse_by(trial, run, unknown_sql) || trial->refusal)
 		return trial->refusal ? 0 : -1;
 	q = db_prepare(run, new_sql);
 	step = q ? db_step(q) : -1;
