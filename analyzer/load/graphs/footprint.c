@@ -25,9 +25,19 @@ struct footprint_graph {
 	struct footprint more; /* memory of unidentified nodes */
 };
 
+/* Memory of an executable: of one of its nodes, or of its graph's unidentified ones. */
+struct part {
+	uint64_t node; /* as footprint_set_in_exec() has it; 0: of no node */
+	struct footprint names;
+};
+
 struct footprint_exec {
 	int64_t row;
-	struct footprint names;
+	struct part *part;
+	size_t count;
+	struct map parts;       /* node -> index + 1 */
+	struct footprint names; /* of all parts, unless it is old */
+	int old;
 };
 
 static void release(struct footprint *footprint)
@@ -110,6 +120,19 @@ static struct footprint_node *need_node(struct footprints *all, int64_t graph_ro
 	return &all->node[all->node_count - 1];
 }
 
+static int sum_up(const struct footprints *all, int64_t row, struct footprint *sum, int depth);
+
+static int sum_up_node(const struct footprints *all, int64_t row, struct footprint *sum, int depth)
+{
+	const struct footprint_node *node = node_of(all, row);
+
+	add(sum, &node->names);
+	for (size_t i = 0; i < node->body_count; i++)
+		if (sum_up(all, node->body[i], sum, depth + 1))
+			return -1;
+	return 0;
+}
+
 /* Sums up the graph's current contents. */
 static int sum_up(const struct footprints *all, int64_t row, struct footprint *sum, int depth)
 {
@@ -119,14 +142,9 @@ static int sum_up(const struct footprints *all, int64_t row, struct footprint *s
 	if (!graph || depth == BODY_DEPTH)
 		return 0;
 	add(sum, &graph->more);
-	for (size_t i = 0; i < graph->count; i++) {
-		const struct footprint_node *node = node_of(all, graph->node[i]);
-
-		add(sum, &node->names);
-		for (size_t k = 0; k < node->body_count; k++)
-			if (sum_up(all, node->body[k], sum, depth + 1))
-				return -1;
-	}
+	for (size_t i = 0; i < graph->count; i++)
+		if (sum_up_node(all, graph->node[i], sum, depth))
+			return -1;
 	return 0;
 }
 
@@ -232,13 +250,9 @@ int footprint_clone(struct footprints *all, int64_t from, int64_t to, int64_t fi
 		add(&sum, &graph_of(all, from)->more);
 	rc = footprint_add_to_graph(all, to, &sum);
 	for (size_t i = 0; i < count && !rc; i++) {
-		const struct footprint_node *node = node_of(all, graph_of(all, from)->node[i]);
-
 		sum.count = 0;
 		sum.content = 0;
-		add(&sum, &node->names);
-		for (size_t k = 0; k < node->body_count && !rc; k++)
-			rc = sum_up(all, node->body[k], &sum, 1);
+		rc = sum_up_node(all, graph_of(all, from)->node[i], &sum, 0);
 		rc = rc || footprint_set_node(all, to, first + (int64_t)i, &sum) ? -1 : 0;
 	}
 	release(&sum);
@@ -297,35 +311,77 @@ static struct footprint_exec *need_exec(struct footprints *all, int64_t row)
 	return exec;
 }
 
-int footprint_instantiate(struct footprints *all, int64_t row, int64_t graph)
+static void empty_exec(struct footprint_exec *exec)
+{
+	for (size_t i = 0; i < exec->count; i++)
+		release(&exec->part[i].names);
+	exec->count = 0;
+	map_release(&exec->parts);
+	exec->old = 1;
+}
+
+/* The part of a node, emptied. */
+static struct footprint *new_part(struct footprint_exec *exec, uint64_t node)
+{
+	uint64_t known = map_get(&exec->parts, node, 0);
+	struct footprint *names;
+
+	exec->old = 1;
+	if (!known) {
+		*array_push(exec->part, exec->count) = (struct part){ .node = node };
+		known = exec->count;
+		map_set(&exec->parts, node, known);
+	}
+	names = &exec->part[known - 1].names;
+	names->count = 0;
+	names->content = 0;
+	return names;
+}
+
+int footprint_instantiate(struct footprints *all, int64_t row, int64_t graph_row)
 {
 	struct footprint_exec *exec = need_exec(all, row);
-	int rc;
+	const struct footprint_graph *graph = graph_of(all, graph_row);
+	struct footprint *rest;
+	int rc = 0;
 
-	if (!exec)
-		return -1;
-	exec->names.count = 0;
-	exec->names.content = 0;
-	rc = sum_up(all, graph, &exec->names, 0);
-	sort(&exec->names);
+	empty_exec(exec);
+	rest = new_part(exec, 0);
+	rest->content = all->doubt;
+	if (graph)
+		add(rest, &graph->more);
+	for (size_t i = 0; graph && i < graph->count && !rc; i++)
+		rc = sum_up_node(all, graph->node[i], new_part(exec, (uint64_t)graph->node[i]), 0);
 	return rc;
 }
 
-void footprint_add_to_exec(struct footprints *all, int64_t row, const struct footprint *more)
+void footprint_set_in_exec(struct footprints *all, int64_t row, uint64_t node,
+	const struct footprint *names)
 {
 	struct footprint_exec *exec = exec_of(all, row);
 
-	if (!exec)
-		return;
-	add(&exec->names, more);
-	sort(&exec->names);
+	if (exec)
+		add(new_part(exec, node), names);
 }
 
 const struct footprint *footprint_of_exec(const struct footprints *all, int64_t row)
 {
-	const struct footprint_exec *exec = exec_of(all, row);
+	struct footprint_exec *exec = exec_of(all, row);
 
+	if (exec && exec->old) {
+		exec->old = exec->names.count = exec->names.content = 0;
+		for (size_t i = 0; i < exec->count; i++)
+			add(&exec->names, &exec->part[i].names);
+		sort(&exec->names);
+	}
 	return exec ? &exec->names : NULL;
+}
+
+static void release_exec(struct footprint_exec *exec)
+{
+	empty_exec(exec);
+	free(exec->part);
+	release(&exec->names);
 }
 
 void footprint_drop_exec(struct footprints *all, int64_t row)
@@ -334,7 +390,7 @@ void footprint_drop_exec(struct footprints *all, int64_t row)
 
 	if (!exec)
 		return;
-	release(&exec->names);
+	release_exec(exec);
 	map_remove(&all->execs, (uint64_t)row);
 	last = &all->exec[--all->exec_count];
 	if (exec == last)
@@ -354,7 +410,7 @@ void footprints_release(struct footprints *all)
 		release(&all->graph[i].more);
 	}
 	for (size_t i = 0; i < all->exec_count; i++)
-		release(&all->exec[i].names);
+		release_exec(&all->exec[i]);
 	free(all->node);
 	free(all->graph);
 	free(all->exec);

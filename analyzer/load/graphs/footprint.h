@@ -2,8 +2,8 @@
 /*
  * The memory that graphs access, by address.  The footprint of a graph is the sum of its nodes,
  * which are added, changed and removed.  The footprint of an executable graph is that of its graph
- * when it was instantiated or updated, plus what was set in it since.  It never misses an address,
- * but may contain addresses that are no longer accessed.
+ * when it was instantiated or updated, by nodes, which may be set in it since.  It never misses an
+ * address, but may contain some that are no longer accessed: those that unidentified nodes had.
  *
  * Graphs, nodes and executables are database rows.  All functions that return an int return 0, or
  * -1 after a message.  Zero-initialized is empty.
@@ -54,7 +54,9 @@ void footprint_drop_graph(struct footprints *all, int64_t graph);
 
 /* Sets exec to the current contents of graph. */
 int footprint_instantiate(struct footprints *all, int64_t exec, int64_t graph);
-void footprint_add_to_exec(struct footprints *all, int64_t exec, const struct footprint *more);
+/* Replaces that of a node in exec.  node: its row, or any other number that is always the same. */
+void footprint_set_in_exec(struct footprints *all, int64_t exec, uint64_t node,
+	const struct footprint *names);
 /* The memory that it accesses; NULL: unknown. */
 const struct footprint *footprint_of_exec(const struct footprints *all, int64_t exec);
 void footprint_drop_exec(struct footprints *all, int64_t exec);

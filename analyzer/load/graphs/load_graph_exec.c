@@ -94,14 +94,18 @@ static int says_what(const struct loaded_call *call)
 		VALUE(call, type) == NODE_ENABLED;
 }
 
-static int add_names(struct loader *loader, const char *type, int64_t exec, int64_t graph,
-	int64_t node)
+/* A node whose row is not known: no row is that large. */
+#define UNKNOWN_NODE (UINT64_C(1) << 63)
+
+static int add_names(struct loader *loader, const struct loaded_call *call, const char *type,
+	int64_t exec, int64_t graph, int64_t node)
 {
 	struct footprints *memory = &loader->p.graphs->memory;
 	struct footprint names = graph_named(loader, type);
 
 	if (exec) {
-		footprint_add_to_exec(memory, exec, &names);
+		footprint_set_in_exec(memory, exec,
+			node ? (uint64_t)node : VALUE(call, node) | UNKNOWN_NODE, &names);
 		return 0;
 	}
 	if (node && graph)
@@ -133,7 +137,7 @@ int graph_change(struct loader *loader, const struct loaded_call *call)
 			    call->event ? call->event : DB_NULL,
 			    enabling ? (int64_t)VALUE(call, value) : DB_NULL)))
 		return -1;
-	return enabling ? 0 : add_names(loader, type, exec, graph, node);
+	return enabling ? 0 : add_names(loader, call, type, exec, graph, node);
 }
 
 /* --- handles returned by queries --- */
