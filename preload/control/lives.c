@@ -10,12 +10,21 @@
 #define LOCK_LOOKS 40000   /* at most: 2 s */
 #define SETTLE_TRIES 100000
 #define MOVE_FROM (TRACE_CHUNK_SPACE / 2)
+#define KEPT_LEAST (4 * TRACE_CHUNK_SIZE)
+#define KEPT_MOST (64 * TRACE_CHUNK_SIZE)
+
+/* Records that have left the chunk of a thread, and come before those in it. */
+struct kept {
+	char *bytes; /* KEPT_MOST, of which those that are used take memory; NULL: none yet */
+	uint32_t used, limit;
+};
 
 static struct slot {
 	_Atomic int lock; /* the thread that holds it; 0: none */
 	_Atomic int taken;
 	struct chunk_header *chunk; /* private memory; NULL: none */
 	uint32_t copied;            /* bytes of it that are in the trace */
+	struct kept kept;
 } slots[LIVES_THREADS];
 
 /*
@@ -98,10 +107,10 @@ static uint32_t settled(struct chunk_header *chunk, uint32_t from)
 }
 
 /* Copies records to a window of the trace. */
-static void copy(struct trace_chunk *to, struct chunk_header *from, uint32_t at, uint32_t end)
+static void copy(struct trace_chunk *to, const char *from, uint32_t count)
 {
-	while (at < end) {
-		const struct record *record = record_at(from, at);
+	for (const char *end = from + count; from < end;) {
+		const struct record *record = (const void *)from;
 		size_t bytes = record->words * (size_t)TRACE_ALIGN;
 		void *place = trace_reserve(&shim.writer, to, bytes, record->type);
 
@@ -109,8 +118,18 @@ static void copy(struct trace_chunk *to, struct chunk_header *from, uint32_t at,
 			memcpy(place, record, bytes);
 			trace_commit(to);
 		}
-		at += (uint32_t)bytes;
+		from += bytes;
 	}
+}
+
+/* Copies what is kept and what is in the chunk, up to there. */
+static void copy_all(struct trace_chunk *to, struct slot *slot, struct chunk_header *chunk,
+	uint32_t end)
+{
+	copy(to, slot->kept.bytes, slot->kept.used);
+	slot->kept.used = 0;
+	copy(to, (const char *)record_at(chunk, slot->copied), end - slot->copied);
+	slot->copied = end;
 }
 
 void lives_leave(struct thread_state *thread)
@@ -129,8 +148,11 @@ void lives_leave(struct thread_state *thread)
 		trace_count(&shim.writer, COUNT_DROPPED_RECORDS, 1);
 		return;
 	}
-	copy(&thread->chunk, chunk.header, slot->copied, end);
+	copy_all(&thread->chunk, slot, chunk.header, end);
 	__atomic_store_n(&slot->chunk, NULL, __ATOMIC_RELEASE);
+	if (slot->kept.bytes)
+		system_unmap(slot->kept.bytes, KEPT_MOST);
+	slot->kept = (struct kept){ 0 };
 	unlock(slot);
 	system_unmap(chunk.header, TRACE_CHUNK_SIZE);
 	slot->taken = 0;
@@ -163,11 +185,10 @@ void lives_write_all(struct thread_state *thread)
 			continue;
 		if (slot->chunk) {
 			end = settled(slot->chunk, slot->copied);
-			if (slot->copied < end) {
+			if (slot->kept.used || slot->copied < end) {
 				name_thread(&thread->chunk, slot->chunk->thread);
-				copy(&thread->chunk, slot->chunk, slot->copied, end);
+				copy_all(&thread->chunk, slot, slot->chunk, end);
 				name_thread(&thread->chunk, thread->chunk.thread);
-				slot->copied = end;
 			}
 		}
 		unlock(slot);
@@ -323,10 +344,108 @@ static void compact(struct thread_state *thread, struct slot *slot)
 	system_unmap(records, bytes);
 }
 
+static const struct replacing {
+	uint8_t kind, object, part;
+} replacing[] = {
+#define KIND_REPLACES(symbol, object, part) { KIND_##symbol, FIELD_##object, FIELD_##part },
+#include "kinds.def"
+};
+
+/* What a later call of the same name replaces, as one number that is not 0; 0: nothing. */
+static uint64_t replaced_by(const struct call_record *call)
+{
+	static const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < sizeof(replacing) / sizeof(*replacing); i++)
+		if (call && !call->result && call_types[call->call].kind == replacing[i].kind)
+			number = ((field_of(call, replacing[i].object) * factor +
+					  field_of(call, replacing[i].part)) *
+						 factor +
+					 call->call + 1) *
+				factor;
+	return number;
+}
+
+#define SEEN (1u << 16) /* calls that are told apart */
+#define SEEN_TRIES 64
+
+struct last {
+	uint64_t number; /* of a call; 0: none */
+	uint32_t at;
+};
+
+/* The place of that number, or a free one; NULL: there is none, and its calls stay. */
+static struct last *last_of(struct last *all, uint64_t number)
+{
+	for (uint64_t i = 0, place = number >> 48; number && i < SEEN_TRIES; i++) {
+		struct last *last = &all[(place + i) % SEEN];
+
+		if (!last->number || last->number == number)
+			return last;
+	}
+	return NULL;
+}
+
+/* Removes calls that a later one replaced. */
+static void drop_replaced(struct kept *kept)
+{
+	struct last *all = system_map(SEEN * sizeof(*all), 0, -1, 0);
+	uint32_t to = 0;
+
+	if (all == MAP_FAILED)
+		return;
+	for (int moving = 0; moving < 2; moving++)
+		for (uint32_t at = 0, size; at < kept->used; at += size) {
+			struct record *record = (struct record *)(kept->bytes + at);
+			uint64_t number = replaced_by(call_at(record));
+			struct last *last = last_of(all, number);
+
+			size = record->words * TRACE_ALIGN;
+			if (!moving && last)
+				*last = (struct last){ number, at };
+			if (!moving || (last && last->at != at))
+				continue;
+			memmove(kept->bytes + to, record, size);
+			to += size;
+		}
+	kept->used = to;
+	system_unmap(all, SEEN * sizeof(*all));
+}
+
+/* Takes the records of a chunk that is full; to the trace goes what needs too much memory. */
+static void keep(struct thread_state *thread, struct slot *slot)
+{
+	struct chunk_header *chunk = thread->chunk.header;
+	struct kept *kept = &slot->kept;
+	uint32_t count = thread->chunk.used - slot->copied;
+
+	if (!kept->bytes) {
+		kept->bytes = system_map(KEPT_MOST, 0, -1, 0);
+		kept->limit = KEPT_LEAST;
+		if (kept->bytes == MAP_FAILED)
+			kept->bytes = NULL;
+	}
+	if (kept->used + count > kept->limit) {
+		drop_replaced(kept);
+		if (kept->used > kept->limit / 2 && kept->limit < KEPT_MOST)
+			kept->limit *= 2;
+	}
+	if (!kept->bytes || kept->used + count > kept->limit) {
+		copy_all(&thread->tables->window, slot, chunk, thread->chunk.used);
+	} else {
+		memcpy(kept->bytes + kept->used, record_at(chunk, slot->copied), count);
+		kept->used += count;
+	}
+	trace_forget_announced(&thread->chunk);
+	memset(chunk + 1, 0, thread->chunk.used);
+	thread->chunk.used = slot->copied = 0;
+	trace_commit(&thread->chunk);
+}
+
 void lives_make_room(struct thread_state *thread, size_t bytes)
 {
 	struct slot *slot = &slots[thread->tables->lives - 1];
-	struct chunk_header *chunk = thread->chunk.header;
 
 	if (thread->chunk.used + bytes <= TRACE_CHUNK_SPACE)
 		return;
@@ -335,13 +454,8 @@ void lives_make_room(struct thread_state *thread, size_t bytes)
 		return;
 	}
 	compact(thread, slot);
-	if (thread->chunk.used + bytes > TRACE_CHUNK_SPACE || thread->chunk.used > MOVE_FROM) {
-		copy(&thread->tables->window, chunk, slot->copied, thread->chunk.used);
-		trace_forget_announced(&thread->chunk);
-		memset(chunk + 1, 0, thread->chunk.used);
-		thread->chunk.used = slot->copied = 0;
-		trace_commit(&thread->chunk);
-	}
+	if (thread->chunk.used + bytes > TRACE_CHUNK_SPACE || thread->chunk.used > MOVE_FROM)
+		keep(thread, slot);
 	unlock(slot);
 }
 

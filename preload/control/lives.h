@@ -3,9 +3,10 @@
  * The lives of objects while a process is paused.  What the recorder writes then goes to private
  * memory of its thread, 64 KiB, and not to the trace: streams, events, memory, graphs, code, and
  * call sites that a later window needs.  When it is full, objects that were made and destroyed
- * meanwhile are removed; if much is left, it moves to the trace.  When a window opens, all threads'
- * go there.  So an idle server's trace does not grow, nor does its memory; objects that one thread
- * makes and another destroys do take space in the trace.
+ * meanwhile are removed; if much is left, it goes to a second place, up to 4 MiB, where updates of
+ * an executable graph stay until later ones replace them, and from there to the trace.  When a
+ * window opens, all threads' go there.  So an idle server's trace does not grow, nor does its
+ * memory; objects that one thread makes and another destroys do take space in the trace.
  *
  * Thread-safe; no thread waits for another one but for the moment in which records are copied.
  */

@@ -72,6 +72,35 @@ leave "$cycles cycles"
 wait "$run"
 same "$cycles cycles: status" 0 $?
 same "the run's own database has all windows" $cycles "$(query run.db "SELECT sum(work) FROM recording")"
+
+# Updates of an executable graph: later ones replace earlier ones.
+serve env NODES=700 "$cufence" run --sim --session $shop --paused --quiet -o updates.db --
+run=${started[-1]}
+turns 20
+trace=$(ls "$tmp"/updates.db.traces-*/*.cft)
+before=$(stat -c %b "$trace")
+turns 100
+same "70000 updates of a graph: the trace does not grow" "$before" "$(stat -c %b "$trace")"
+ask start -s $shop
+turns 3
+ask stop -s $shop
+mapping="import mmap, sys; file = open(sys.argv[1], 'rb')
+at = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ); print(flush=True); sys.stdin.read()"
+python3 -c "$mapping" "$trace" <&6 >mapped 4>&- 5<&- &
+started+=($!)
+for ((i = 0; i < 1000; i++)); do [ -s mapped ] || read -r -t 0.01 -u 6; done
+leave "70000 updates of a graph"
+wait "$run"
+same "who reads a trace, as a snapshot does, is no process that is still running" "" "$(grep "still running" err)"
+has "... the report: what its device did is not known" "idle     not known" "$("$cufence" report updates.db)"
+updated="FROM call c JOIN call_type t ON t.id = c.type JOIN recording r ON r.work AND c.enter < r.start
+	WHERE t.kind = 'exec_set'"
+known=$(query updates.db "SELECT count(*) $updated")
+[ "$known" -ge 700 ] && [ "$known" -le 20000 ]
+ok "... the last one of each node is known: $known" $?
+same "... and what a launch accesses: what was captured, and what was set last" "2 2" "$(query updates.db "SELECT min(n), max(n)
+	FROM (SELECT count(DISTINCT o.allocation) n FROM call c JOIN call_type t ON t.id = c.type
+	JOIN operand o ON o.call = c.id WHERE t.kind = 'graph_launch' GROUP BY c.id)" | tr '\t' ' ')"
 "$cufence" stop "$pid" 2>err
 same "a process that has ended" 2 $?
 has "... is not traced" "process $pid is not being traced" "$(cat err)"

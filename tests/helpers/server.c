@@ -6,7 +6,8 @@
  * and ends them.  The weights that the kernels read are allocated by a thread that waits until the
  * end; with HANGS it waits on a second device for a value that nobody writes.  "server N" waits
  * until it gets SIGINT N times, "server forever" never ends.  CROWD threads more, if that is set,
- * take turns without a pause, and start and end threads that do.
+ * take turns without a pause, and start and end threads that do.  The graph has NODES kernels (1),
+ * and if that is set each turn sets the parameters of all of them, as JAX does, to one of two.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -26,7 +27,7 @@ static _Atomic int bad;
 static volatile sig_atomic_t interrupts;
 static CUcontext context;
 static CUfunction kernel;
-static CUdeviceptr weights;
+static CUdeviceptr weights, spare;
 static _Atomic int loaded;
 
 #define CALL(name, ...) \
@@ -45,16 +46,43 @@ static void launch(CUstream stream)
 	CALL(cuLaunchKernel, kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
 }
 
+#define MOST_NODES 4096
+
+static CUgraphNode node[MOST_NODES];
+static size_t nodes;
+
 static CUgraphExec capture(CUstream stream)
 {
 	CUgraph graph;
 	CUgraphExec exec = NULL;
+	size_t count = getenv("NODES") ? (size_t)atoi(getenv("NODES")) : 1;
 
 	CALL(cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-	launch(stream);
+	for (size_t i = 0; i < count; i++)
+		launch(stream);
 	CALL(cuStreamEndCapture, stream, &graph);
 	CALL(cuGraphInstantiateWithFlags, &exec, graph, 0);
+	nodes = getenv("NODES") ? MOST_NODES : 0;
+	if (nodes)
+		CALL(cuGraphGetNodes, graph, node, &nodes);
 	return exec;
+}
+
+static void update(CUgraphExec exec, CUdeviceptr memory)
+{
+	unsigned long long ns = 1000;
+	void *parameters[] = { &ns, &memory };
+	CUDA_KERNEL_NODE_PARAMS kernel_node = { .func = kernel,
+		.gridDimX = 1,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 1,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.kernelParams = parameters };
+
+	for (size_t i = 0; i < nodes; i++)
+		CALL(cuGraphExecKernelNodeSetParams_v2, exec, node[i], &kernel_node);
 }
 
 static void *load(void *argument)
@@ -65,6 +93,7 @@ static void *load(void *argument)
 
 	CALL(cuCtxSetCurrent, context);
 	CALL(cuMemAlloc_v2, &weights, 1 << 20);
+	CALL(cuMemAlloc_v2, &spare, 4096);
 	loaded = 1;
 	if (getenv("HANGS")) {
 		CALL(cuDevicePrimaryCtxRetain, &other, 1);
@@ -100,6 +129,7 @@ static void turn(CUstream stream, CUgraphExec exec, CUevent event, int number)
 	nvtxRangePushA("turn");
 	CALL(cuMemAlloc_v2, &memory, 4096);
 	launch(stream);
+	update(exec, number % 2 ? memory : spare);
 	if (exec)
 		CALL(cuGraphLaunch, exec, stream);
 	CALL(cuEventRecord, event, stream);
