@@ -67,7 +67,8 @@ static int is_trace(const struct dirent *entry)
 
 /*
  * Daemons outlive the program.  Their initial environment has the folder's name, unless they
- * overwrote it; then their trace file is mapped.
+ * overwrote it; then their trace file is mapped to be written.  Who reads it, a snapshot say, is no
+ * such process.
  */
 static void find_running(struct run_folder *folder)
 {
@@ -82,7 +83,7 @@ static void find_running(struct run_folder *folder)
 
 		if (!pid || pid == getpid() ||
 			!(process_has_bytes(pid, "environ", setting, (size_t)length) ||
-				process_has_bytes(pid, "maps", folder->path, strlen(folder->path))))
+				process_writes_below(pid, folder->path)))
 			continue;
 		folder->running++;
 		folder->running_pid = pid;

@@ -100,6 +100,13 @@ static int64_t number_of_process(struct db *db, const char *sql, int64_t process
 	return number;
 }
 
+int report_has_untimed_graphs(struct db *db, int64_t process)
+{
+	return number_of_process(db,
+		       "SELECT count(*) FROM loss WHERE process = ? AND reason = 'older_graphs'",
+		       process) > 0;
+}
+
 /*
  * Processes of one command are described by one of them, whose devices were busy for the longest
  * time: the ranks of a job do the same, and a row of each says how they differ.
@@ -373,6 +380,11 @@ static int print_device(struct db *db, const struct idling *idling, int several,
 	if (several)
 		snprintf(name, sizeof(name), "device %lld, pid %lld,", (long long)of->device,
 			(long long)idling->pid);
+	if (report_has_untimed_graphs(db, of->process)) {
+		print(out, "    idle     not known: %s also runs graphs that were not timed\n",
+			name);
+		return 0;
+	}
 	print_busy(of, name, out);
 	if (of->idle < (of->idle + of->busy) / ACCOUNT_SMALL_PART) {
 		print(out, "    idle     little: %s is busy %s of %s\n", name,

@@ -70,6 +70,9 @@ struct report_idling {
 /* Words for a cause of the host's time in table account; "": none. */
 const char *report_host_cause(const char *cause);
 
+/* Whether the process ran graphs that were not timed: then its device's busy time is not known. */
+int report_has_untimed_graphs(struct db *db, int64_t process);
+
 /* The functions in which the host was outside of CUDA while the device idled. */
 int report_outside(struct db *db, const struct report_idling *of, FILE *out);
 

@@ -111,7 +111,8 @@ static int print_recording(struct db *db, const int64_t run[], FILE *out)
 
 /* The columns of FACT_DEVICES. */
 enum {
-	DEVICE_PID = 1,
+	DEVICE_PROCESS_ID,
+	DEVICE_PID,
 	DEVICE_ORDINAL,
 	DEVICE_NAME,
 	DEVICE_SIMULATED,
@@ -123,7 +124,7 @@ enum {
 };
 
 /* How long a device was busy, and how much of that with more than one operation at a time. */
-static void print_busy(sqlite3_stmt *q, FILE *out)
+static void print_busy(struct db *db, sqlite3_stmt *q, FILE *out)
 {
 	char used[DURATION_SIZE], share[DURATION_SIZE], both[DURATION_SIZE], part[DURATION_SIZE];
 	int64_t busy = sqlite3_column_int64(q, DEVICE_BUSY);
@@ -135,6 +136,8 @@ static void print_busy(sqlite3_stmt *q, FILE *out)
 	if (overlapped)
 		print(out, "; %s of it overlapped (%s)", format_duration(both, overlapped),
 			format_share(part, (double)overlapped / (double)busy));
+	if (report_has_untimed_graphs(db, sqlite3_column_int64(q, DEVICE_PROCESS_ID)))
+		fputs(", without graphs, which were not timed", out);
 }
 
 static void print_device_name(sqlite3_stmt *q, FILE *out)
@@ -164,7 +167,7 @@ static int print_devices(struct db *db, int64_t used, FILE *out)
 		if (used > 1) {
 			print(out, ", device %d, pid %d: ", sqlite3_column_int(q, DEVICE_ORDINAL),
 				sqlite3_column_int(q, DEVICE_PID));
-			print_busy(q, out);
+			print_busy(db, q, out);
 		} else if (sqlite3_column_int(q, DEVICE_SIMULATED)) {
 			fputs(": kernels compute nothing, times are modelled", out);
 		}
@@ -190,7 +193,7 @@ static int print_busy_device(struct db *db, FILE *out)
 		;
 	if (step > 0) {
 		fputs("; device ", out);
-		print_busy(q, out);
+		print_busy(db, q, out);
 	}
 	sqlite3_finalize(q);
 	return step < 0 ? -1 : 0;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -61,6 +62,23 @@ int process_has_bytes(long pid, const char *file, const char *bytes, size_t leng
 	}
 	if (fd >= 0)
 		close(fd);
+	return found;
+}
+
+int process_writes_below(long pid, const char *folder)
+{
+	char path[64], *line = NULL;
+	size_t size = 0;
+	int found = 0;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%ld/maps", pid);
+	maps = fopen(path, "re");
+	while (maps && !found && getline(&line, &size, maps) > 0)
+		found = strstr(line, " rw-s ") && strstr(line, folder);
+	if (maps)
+		fclose(maps);
+	free(line);
 	return found;
 }
 
