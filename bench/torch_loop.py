@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch_loop.py [-x SCALE] [-s FOLDER] [--profiler] [NAME...]: what bench/overhead times in PyTorch,
 asked for and printed as with bench/workload.  adds: 5000 small additions; train: steps of a small
-training loop; replay: such a step as a CUDA graph, replayed.  A round is one addition, step or replay.
+training loop, whose backward pass is another thread's; infer: steps of the same model without it;
+replay: a training step as a CUDA graph, replayed.  A round is one addition, step or replay.
 A name that is asked for may be followed by a number: the turn is that many times as long.  --profiler
 puts torch.profiler, CUDA only, around every turn; its start and stop are not timed."""
 import argparse
@@ -23,12 +24,16 @@ def adds():
     return run, 5000
 
 
-def make_step(capturable=False):
+def make_model():
     torch.manual_seed(1)
     layers = []
     for _ in range(4):
         layers += [torch.nn.Linear(256, 256), torch.nn.ReLU()]
-    model = torch.nn.Sequential(*layers, torch.nn.Linear(256, 10)).cuda()
+    return torch.nn.Sequential(*layers, torch.nn.Linear(256, 10)).cuda()
+
+
+def make_step(capturable=False):
+    model = make_model()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=True,
                                   capturable=capturable)
     images = torch.randn(64, 256, device="cuda")
@@ -51,6 +56,17 @@ def train():
             step()
 
     return run, 12
+
+
+def infer():
+    model, images = make_model(), torch.randn(64, 256, device="cuda")
+
+    def run(count):
+        with torch.no_grad():
+            for _ in range(count):
+                torch.softmax(model(images), 1)
+
+    return run, 60
 
 
 def replay():
@@ -96,7 +112,7 @@ class Loops:
 
     def turn(self, name, warm_up=True, times=1.0):
         if name not in self.made:
-            self.made[name] = {"adds": adds, "train": train, "replay": replay}[name]()
+            self.made[name] = {"adds": adds, "train": train, "infer": infer, "replay": replay}[name]()
         run, count = self.made[name]
         count = max(1, int(count * self.options.x * times))
         submit, total = measure(run, count, warm_up, self.options.profiler)
