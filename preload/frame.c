@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "control.h"
 #include "gate.h"
 #include "holding.h"
 #include "hot.h"
@@ -39,11 +40,32 @@ static inline void write_enter(struct call_frame *frame, uint64_t operand)
 	frame->entered = frame->thread->chunk.written;
 }
 
+/*
+ * For what thread_enter() refused: is the call passed by, without anything else to do first, as it
+ * is in a process that is paused?  The gate knows of it then.  Every rule here is one of
+ * thread_make_ready(), which decides about all other calls.
+ */
+static inline int thread_passes(struct thread_state *thread, unsigned flags, void *frame_address)
+{
+	uint32_t reasons = window_now.reasons;
+
+	if (!(flags & FRAME_WINDOWED) || !reasons || reasons & WINDOW_BIT(WINDOW_DELAY) ||
+		!shim.outside || thread->busy || thread->known != shim.generation ||
+		window_now.captures > 0 || control_is_asked())
+		return 0;
+	thread->passed_by = window_now.opened + 1;
+	if (!(flags & FRAME_HOST))
+		gate_pass(thread, (uintptr_t)frame_address);
+	return 1;
+}
+
 /* Returns whether the call is recorded; its thread is busy then. */
 static ALWAYS_INLINE int begin_busy(struct thread_state *thread, enum call_id id, unsigned flags,
 	void *frame_address)
 {
-	return !UNLIKELY(!thread_enter(thread, frame_address)) ||
+	if (!UNLIKELY(!thread_enter(thread, frame_address)))
+		return 1;
+	return !thread_passes(thread, flags, frame_address) &&
 		thread_make_ready(thread, id, flags, frame_address);
 }
 

@@ -51,8 +51,8 @@ static inline unsigned query_flag(enum call_id id)
 	{ \
 		cudaError_t(*call_real) params = \
 			(cudaError_t(*) params)runtime_real(RUNTIME_##major, id, variant, #name); \
-		const unsigned call_flags = \
-			(variant ? CALL_PER_THREAD : 0) | FRAME_RUNTIME | query_flag(id); \
+		const unsigned call_flags = (variant ? CALL_PER_THREAD : 0) | FRAME_RUNTIME | \
+			FRAME_WINDOWED | query_flag(id); \
 		struct call_frame call_frame; \
 		cudaError_t call_result; \
 \

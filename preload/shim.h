@@ -227,9 +227,13 @@ enum frame_flag {
 	FRAME_LAUNCH = 1 << 13,  /* a kernel launch into a stream */
 	FRAME_UNTIMED = 1 << 14, /* one of many queries, began without reading the clock */
 	FRAME_SELDOM = 1 << 15,  /* counted only, if it is quick */
+	/* Not in call_frame.flags: */
+	FRAME_WINDOWED = 1 << 16, /* not recorded outside of windows (K_WINDOWED) */
 };
 #define FRAME_FLAGS(kind, traits) \
-	((kind_has(kind, K_POLLS) ? FRAME_QUERY : 0) | (call_is_wait(kind) ? FRAME_WAITS : 0) | \
+	((kind_has(kind, K_POLLS) ? FRAME_QUERY : 0) | \
+		(kind_has(kind, K_WINDOWED) ? FRAME_WINDOWED : 0) | \
+		(call_is_wait(kind) ? FRAME_WAITS : 0) | \
 		((kind) == KIND_LAUNCH ? FRAME_LAUNCH : 0) | \
 		((traits)&TRAIT_BLOCKS ? FRAME_BLOCKS : 0) | \
 		((traits)&TRAIT_SELDOM ? FRAME_SELDOM : 0))

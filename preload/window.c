@@ -12,17 +12,16 @@
 #include "turns.h"
 #include "usage.h"
 
-#define BIT(cause) (1u << (cause))
+#define BIT WINDOW_BIT
 #define CONTROL_RATE 128 /* how often a second a recording process reads requests */
 
+struct window_now window_now;
+
 static struct {
-	_Atomic uint32_t reasons;  /* BIT() of each reason to be outside; 0: inside */
 	_Atomic int cause;         /* of the last change */
 	_Atomic int lock;          /* a thread is updating shim.outside from reasons */
 	_Atomic int profiler;      /* between cuProfilerStart and Stop */
 	_Atomic int ranges;        /* open ranges named CUFENCE_NVTX */
-	_Atomic int captures;      /* in progress */
-	_Atomic uint32_t opened;   /* number of windows so far */
 	_Atomic uint64_t turn;     /* ranges that ended inside */
 	_Atomic uint32_t graphs;   /* executables that were made so far */
 	int by_profiler, by_range; /* settings */
@@ -92,8 +91,8 @@ void window_init(void)
 	uint32_t reasons = 0;
 
 	window.lock = 0;
-	window.captures = 0;
-	window.opened = 0;
+	window_now.captures = 0;
+	window_now.opened = 0;
 	window.turn = 0;
 	window.graphs = 0;
 	window.by_profiler = is_on("CUFENCE_PROFILER");
@@ -129,7 +128,7 @@ void window_init(void)
 		reasons |= BIT(WINDOW_CONTROL);
 		window.cause = is_sampled() ? WINDOW_SAMPLE : WINDOW_CONTROL;
 	}
-	window.reasons = reasons;
+	window_now.reasons = reasons;
 	window.limited = reasons || window.by_profiler || window.by_range || window.duration ||
 		window.soft_limit;
 	shim.outside = reasons != 0;
@@ -144,18 +143,18 @@ static int is_resting(uint32_t reasons)
 /* No more work will be recorded. */
 static int is_over(void)
 {
-	return (window.reasons & (BIT(WINDOW_DURATION) | BIT(WINDOW_TURNS))) != 0;
+	return (window_now.reasons & (BIT(WINDOW_DURATION) | BIT(WINDOW_TURNS))) != 0;
 }
 
 static void show_state(void)
 {
-	uint32_t reasons = window.reasons;
+	uint32_t reasons = window_now.reasons;
 
 	control_show(is_over()                          ? CONTROL_OVER
 			: !shim.outside                 ? CONTROL_RECORDING
 			: reasons & BIT(WINDOW_CONTROL) ? CONTROL_PAUSED
 							: CONTROL_WAITING,
-		window.opened + (window.limited ? 0 : 1));
+		window_now.opened + (window.limited ? 0 : 1));
 }
 
 static void write_record(struct thread_state *thread, int open, int cause, uint64_t ticks)
@@ -183,7 +182,7 @@ void window_begin(struct thread_state *thread)
 		write_record(thread, !shim.outside, shim.outside ? window.cause : WINDOW_START,
 			window.begun);
 		if (!shim.outside) {
-			window.opened++;
+			window_now.opened++;
 			begin_duration();
 		}
 		atomic_store(&shim.next_tick, window_next(window.begun, shim.next_tick));
@@ -203,21 +202,21 @@ static void change(struct thread_state *thread, int outside)
 	if (!window.limited) {
 		write_record(thread, 1, WINDOW_START, window.begun);
 		window.limited = 1;
-		window.opened++;
+		window_now.opened++;
 	}
 	if (outside) {
 		write_record(thread, 0, window.cause, clock_read());
 		collector_window(0);
 		clock_calibrate(thread, 20);
 		/* A snapshot needs to know what was loaded, as the end of a process tells. */
-		if (is_resting(window.reasons) && !usage_is_filtered())
+		if (is_resting(window_now.reasons) && !usage_is_filtered())
 			module_note_all(thread);
 		shim.outside = 1;
 		shim_admit();
 	} else {
 		/* What others submit meanwhile is not recorded, and its operations are dropped. */
 		collector_window(1);
-		window.opened++;
+		window_now.opened++;
 		shim.outside = 0;
 		shim_admit();
 		begin_duration();
@@ -228,13 +227,13 @@ static void change(struct thread_state *thread, int outside)
 
 static int agrees(void)
 {
-	return !window.reasons == !shim.outside;
+	return !window_now.reasons == !shim.outside;
 }
 
 static void set_reason(enum window_cause cause, int outside)
 {
-	uint32_t before = outside ? atomic_fetch_or(&window.reasons, BIT(cause))
-				  : atomic_fetch_and(&window.reasons, ~BIT(cause));
+	uint32_t before = outside ? atomic_fetch_or(&window_now.reasons, BIT(cause))
+				  : atomic_fetch_and(&window_now.reasons, ~BIT(cause));
 
 	if (!(before & BIT(cause)) == !outside)
 		return;
@@ -298,7 +297,7 @@ static void settle(struct thread_state *thread)
 		if (answers)
 			follow_wish();
 		if (!agrees()) {
-			change(thread, window.reasons != 0);
+			change(thread, window_now.reasons != 0);
 		} else if (answers) {
 			collector_flush(0);
 			clock_calibrate(thread, 20);
@@ -316,7 +315,7 @@ static void settle(struct thread_state *thread)
 /* Changes due to time alone. */
 static void note_time(uint64_t now)
 {
-	if (window.reasons & BIT(WINDOW_DELAY) && now >= window.opens)
+	if (window_now.reasons & BIT(WINDOW_DELAY) && now >= window.opens)
 		set_reason(WINDOW_DELAY, 0);
 	if (window.until && now >= window.until)
 		set_reason(WINDOW_DURATION, 1);
@@ -335,7 +334,7 @@ uint64_t window_next(uint64_t now, uint64_t limit)
 	uint64_t until = window.until, next = now + shim.calibration_ticks / CONTROL_RATE;
 	uint64_t sample = window.sample;
 
-	if (until && until < next && !(window.reasons & BIT(WINDOW_DURATION)))
+	if (until && until < next && !(window_now.reasons & BIT(WINDOW_DURATION)))
 		next = until;
 	if (sample && sample < next)
 		next = sample;
@@ -346,7 +345,7 @@ void window_grown(void)
 {
 	const struct file_header *header = shim.writer.header;
 
-	if (!window.soft_limit || !header || window.reasons & BIT(WINDOW_SIZE) ||
+	if (!window.soft_limit || !header || window_now.reasons & BIT(WINDOW_SIZE) ||
 		(uint64_t)header->chunk_count * header->chunk_size < window.soft_limit)
 		return;
 	set_reason(WINDOW_SIZE, 1);
@@ -375,7 +374,7 @@ int window_admits(struct thread_state *thread, enum call_kind kind, uintptr_t fr
 	int saved = errno;
 
 	thread->busy = STACK_PLACE;
-	if (window.reasons & BIT(WINDOW_DELAY))
+	if (window_now.reasons & BIT(WINDOW_DELAY))
 		window_tick(thread, clock_read());
 	else
 		settle(thread);
@@ -387,15 +386,15 @@ int window_admits(struct thread_state *thread, enum call_kind kind, uintptr_t fr
 		return 1;
 	if (is_over() && !window.in_session)
 		return 0;
-	if (window.captures > 0 || !kind_has(kind, K_WINDOWED))
+	if (window_now.captures > 0 || !kind_has(kind, K_WINDOWED))
 		return 1;
-	thread->passed_by = window.opened + 1;
+	thread->passed_by = window_now.opened + 1;
 	return 0;
 }
 
 int window_bypassed(struct thread_state *thread)
 {
-	if (!thread->passed_by || thread->passed_by != window.opened)
+	if (!thread->passed_by || thread->passed_by != window_now.opened)
 		return 1;
 	thread->passed_by = 0;
 	return 0;
@@ -444,20 +443,20 @@ void window_range(const char *name, int begin)
 
 int window_captures(void)
 {
-	return window.captures;
+	return window_now.captures;
 }
 
 void window_capture(int begin)
 {
 	if (begin)
-		window.captures++;
-	else if (window.captures > 0)
-		window.captures--;
+		window_now.captures++;
+	else if (window_now.captures > 0)
+		window_now.captures--;
 }
 
 int window_is_paused(void)
 {
-	return shim.outside && window.reasons & BIT(WINDOW_CONTROL);
+	return shim.outside && window_now.reasons & BIT(WINDOW_CONTROL);
 }
 
 void window_choose_chunk(struct thread_state *thread)

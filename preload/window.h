@@ -19,6 +19,16 @@
 
 #include "shim.h"
 
+#define WINDOW_BIT(cause) (1u << (cause))
+
+/* What decides about a call outside of windows (hot.h). */
+struct window_now {
+	_Atomic uint32_t reasons; /* WINDOW_BIT() of each reason to be outside; 0: inside */
+	_Atomic int captures;     /* in progress */
+	_Atomic uint32_t opened;  /* number of windows so far */
+};
+extern struct window_now window_now __attribute__((visibility("hidden")));
+
 /* Before a process records anything: reads the settings and decides whether it starts outside. */
 void window_init(void);
 

@@ -11,8 +11,9 @@
 #define LOOK_NS 50000 /* between two looks at the threads */
 #define LOOKS_PER_MS (1000000 / LOOK_NS)
 
+_Atomic uint32_t gate_closed;
+
 static struct {
-	_Atomic uint32_t closed;
 	_Atomic int lock; /* the threads are looked at, or one of them ends */
 	unsigned count;
 	struct {
@@ -57,10 +58,10 @@ static void go_in(struct thread_state *thread, uintptr_t frame)
 	for (unsigned i = 0;; i++) {
 		__atomic_store_n(&thread->inside, frame, __ATOMIC_RELAXED);
 		atomic_signal_fence(memory_order_seq_cst);
-		if (!atomic_load_explicit(&gate.closed, memory_order_acquire) || i == WAIT_MS)
+		if (!atomic_load_explicit(&gate_closed, memory_order_acquire) || i == WAIT_MS)
 			return;
 		__atomic_store_n(&thread->inside, 0, __ATOMIC_RELEASE);
-		system_wait(&gate.closed, 1, 1);
+		system_wait(&gate_closed, 1, 1);
 	}
 }
 
@@ -144,7 +145,7 @@ int gate_works(void)
 int gate_close(uint32_t ms)
 {
 	drop_dead();
-	gate.closed = 1;
+	gate_closed = 1;
 	if (!system_barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
 		for (uint32_t i = 0; i < ms * LOOKS_PER_MS; i++) {
 			if (!is_any_inside())
@@ -157,8 +158,8 @@ int gate_close(uint32_t ms)
 
 void gate_open(void)
 {
-	gate.closed = 0;
-	system_wake(&gate.closed);
+	gate_closed = 0;
+	system_wake(&gate_closed);
 }
 
 struct gate_totals gate_totals(void)
@@ -176,7 +177,7 @@ struct gate_totals gate_totals(void)
 
 void gate_reset(void)
 {
-	gate.closed = 0;
+	gate_closed = 0;
 	gate.lock = 0;
 	for (unsigned i = 0; i < gate.count && i < THREADS; i++)
 		gate.thread[i].state = NULL;

@@ -13,6 +13,9 @@
 #define KEPT_LEAST (4 * TRACE_CHUNK_SIZE)
 #define KEPT_MOST (64 * TRACE_CHUNK_SIZE)
 
+#define MOST_RECORDS (TRACE_CHUNK_SPACE / sizeof(uint64_t) / 3)
+#define SCRATCH (MOST_RECORDS * (sizeof(struct record *) + 1))
+
 /* Records that have left the chunk of a thread, and come before those in it. */
 struct kept {
 	char *bytes; /* KEPT_MOST, of which those that are used take memory; NULL: none yet */
@@ -25,6 +28,7 @@ static struct slot {
 	struct chunk_header *chunk; /* private memory; NULL: none */
 	uint32_t copied;            /* bytes of it that are in the trace */
 	struct kept kept;
+	void *scratch; /* SCRATCH bytes for compact(), or NULL */
 } slots[LIVES_THREADS];
 
 /*
@@ -153,6 +157,9 @@ void lives_leave(struct thread_state *thread)
 	if (slot->kept.bytes)
 		system_unmap(slot->kept.bytes, KEPT_MOST);
 	slot->kept = (struct kept){ 0 };
+	if (slot->scratch)
+		system_unmap(slot->scratch, SCRATCH);
+	slot->scratch = NULL;
 	unlock(slot);
 	system_unmap(chunk.header, TRACE_CHUNK_SIZE);
 	slot->taken = 0;
@@ -203,6 +210,22 @@ static const struct life {
 #include "kinds.def"
 };
 #define OBJECTS (sizeof(objects) / sizeof(objects[0]))
+
+/* Most calls end nothing. */
+static int ends_something(const struct call_record *call)
+{
+	static const uint64_t ending[2] = {
+#define KIND_ENDS(maker, made, end, ended) (KIND_##end < 64) * (UINT64_C(1) << (KIND_##end % 64)) |
+#include "kinds.def"
+		0,
+#define KIND_ENDS(maker, made, end, ended) (KIND_##end >= 64) * (UINT64_C(1) << (KIND_##end % 64)) |
+#include "kinds.def"
+		0
+	};
+	uint8_t kind = call_types[call->call].kind;
+
+	return kind < 128 && ending[kind / 64] >> kind % 64 & 1;
+}
 
 /* The kind of calls that are gone with an object of that maker; -1: none. */
 static int parts_of(int maker)
@@ -281,8 +304,6 @@ static void remove_pair(struct record **records, unsigned n, const struct life *
 	}
 }
 
-#define MOST_RECORDS (TRACE_CHUNK_SPACE / sizeof(uint64_t) / 3)
-
 /*
  * Records that nothing later depends on: readings of the processor's time, all readings of the
  * clocks but the last, marks, and failed calls.
@@ -300,7 +321,9 @@ static void choose(struct record **records, unsigned count, uint8_t *removed)
 		calibrated |= records[i]->type == RECORD_CALIBRATION;
 	}
 	for (unsigned i = 0; i < count; i++)
-		for (unsigned k = 0; k < OBJECTS && call_at(records[i]) && !removed[i]; k++)
+		for (unsigned k = 0; k < OBJECTS && !removed[i] && call_at(records[i]) &&
+			ends_something((const void *)records[i]);
+			k++)
 			if (call_types[((struct call_record *)records[i])->call].kind ==
 				objects[k].ended_by)
 				remove_pair(records, i, &objects[k], removed);
@@ -312,15 +335,16 @@ static void choose(struct record **records, unsigned count, uint8_t *removed)
 /* Removes what the trace has, and what is over.  Records move to the front. */
 static void compact(struct thread_state *thread, struct slot *slot)
 {
-	static const size_t bytes = MOST_RECORDS * (sizeof(struct record *) + 1);
 	struct chunk_header *chunk = thread->chunk.header;
-	struct record **records = system_map(bytes, 0, -1, 0);
+	void *scratch = slot->scratch ? slot->scratch : system_map(SCRATCH, 0, -1, 0);
+	struct record **records = scratch;
 	uint8_t *removed = (uint8_t *)(records + MOST_RECORDS);
 	uint32_t at = slot->copied, used = thread->chunk.used, to = 0;
 	unsigned count = 0;
 
-	if (records == MAP_FAILED)
+	if (scratch == MAP_FAILED)
 		return;
+	slot->scratch = scratch;
 	for (; at < used && count < MOST_RECORDS; count++) {
 		records[count] = record_at(chunk, at);
 		at += records[count]->words * TRACE_ALIGN;
@@ -341,7 +365,6 @@ static void compact(struct thread_state *thread, struct slot *slot)
 	slot->copied = 0;
 	thread->chunk.used = to;
 	trace_commit(&thread->chunk);
-	system_unmap(records, bytes);
 }
 
 static const struct replacing {
