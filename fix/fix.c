@@ -19,6 +19,7 @@ static uint64_t functions[CALL_COUNT / 64 + 1];
 static __thread unsigned changed;
 static _Atomic int left_out; /* a wait was */
 static struct fix_finding *moving;
+static int leaves_repeated; /* the plan does, turned off or not */
 
 static const struct {
 	const char *name;
@@ -135,6 +136,8 @@ static int apply(const struct fix_place *place, const struct fixed_call *call)
 	case FIX_LEAVE_OUT:
 		left_out = 1;
 		return 1;
+	case FIX_LEAVE_REPEATED:
+		return repeated_wait(call);
 	case FIX_PUT_OFF:
 		return fixed_handle(call) && freed_keep(call);
 	case FIX_ONCE:
@@ -252,8 +255,12 @@ int fix_before(struct fixed_call *call)
 {
 	changed = 0;
 	call->freed = freed_so_far();
+	if (fix.plan && leaves_repeated)
+		repeated_pass(call);
 	if (!fix.plan || is_made(call))
 		return 0;
+	if (leaves_repeated && kind_family(call->kind) != FAMILY_wait)
+		repeated_pass(call);
 	/* The recorder believes that a wait of such a call is over. */
 	changed = call->made ? 0 : call->id + 1u;
 	return 1;
@@ -292,17 +299,21 @@ int fix_again(const struct fixed_call *call, int result)
 		wait_now(call);
 }
 
-void fix_after(const struct fixed_call *call, int result)
+void fix_after(struct fixed_call *call, int result)
 {
 	struct fix_finding *finding;
 
 	if (!fix.plan)
 		return;
 	moved_after(call);
+	if (leaves_repeated && kind_family(call->kind) != FAMILY_wait)
+		repeated_pass(call);
 	if (result)
 		return;
 	if (fix.is_timed)
 		note_end();
+	if (leaves_repeated)
+		repeated_note(call);
 	if (kind_waits(call->kind) == WAITS_CONTEXT)
 		freed_now_idle(call->freed);
 	if (kind_family(call->kind) == FAMILY_allocation && call->made && reusing())
@@ -331,9 +342,11 @@ const char *fix_start(const struct hold_recorder *recorder, struct fix_plan *pla
 			return "the driver is too old";
 		*(void **)wanted[i].function = found;
 	}
-	for (unsigned i = 0; i < plan->findings_count; i++)
+	for (unsigned i = 0; i < plan->findings_count; i++) {
 		if (plan->findings[i].treatment == FIX_MOVE)
 			moving = &plan->findings[i];
+		leaves_repeated |= plan->findings[i].treatment == FIX_LEAVE_REPEATED;
+	}
 	for (unsigned i = 0; i < plan->count; i++)
 		functions[plan->places[i].place.call / 64] |= UINT64_C(1)
 			<< plan->places[i].place.call % 64;

@@ -2,10 +2,10 @@
 /*
  * Internals of the fix.  wrappers.c is between the program and the driver; fix.c finds the plan's
  * calls among the program's and has them made otherwise: freed.c keeps what the program has freed,
- * limits.c sets limits and pools once, modules.c remembers code, staged.c copies through pinned
- * memory, fences.c orders streams, moved.c has work of the legacy stream in another one.  Below the
- * recorder these are libcufence-try.so; with alone/, which reaches the calls by itself, they are
- * libcufence-fix.so.
+ * repeated.c knows which waits have nothing to wait for, limits.c sets limits and pools once,
+ * modules.c remembers code, staged.c copies through pinned memory, fences.c orders streams, moved.c
+ * has work of the legacy stream in another one.  Below the recorder these are libcufence-try.so;
+ * with alone/, which reaches the calls by itself, they are libcufence-fix.so.
  *
  * No lock is held during a call of the driver's.
  */
@@ -44,6 +44,7 @@ struct fixed_call {
 	enum moved_role role;
 	const struct fix_place *place; /* set by fix_before(): the plan's first entry, or NULL */
 	uint64_t freed;                /* set by fix_before(): freed_so_far() */
+	uint64_t submitted;            /* set by repeated_pass() */
 };
 
 /* What a call that frees names. */
@@ -144,7 +145,7 @@ int fix_before(struct fixed_call *call);
 /* Called after it.  Returns 1 if it is to be made once more. */
 int fix_again(const struct fixed_call *call, int result);
 /* Called after that. */
-void fix_after(const struct fixed_call *call, int result);
+void fix_after(struct fixed_call *call, int result);
 /* wrappers.c: returns the wrapper of a real function, and stores the latter. */
 void *fix_wrapper(enum call_id call, int variant, void *real);
 
@@ -194,6 +195,14 @@ void freed_now_idle(uint64_t number);
  */
 int freed_is_other_context(uint64_t context);
 void freed_forget(void);
+
+/*
+ * If the plan leaves out repeated waits.  pass: before every call, and after it if it is no wait;
+ * note: after a call that has succeeded; wait: 1 if all that the call waits for is over.
+ */
+void repeated_pass(struct fixed_call *call);
+int repeated_wait(const struct fixed_call *call);
+void repeated_note(const struct fixed_call *call);
 
 /* 1: the limit is as large already.  note: after any call that set one. */
 int limits_have(const struct fixed_call *call);

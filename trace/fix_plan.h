@@ -24,6 +24,8 @@
 #define FIX_TREATMENTS(X) \
 	X(NOTHING, "nothing", "is made as before") \
 	X(LEAVE_OUT, "leave-out", "a wait succeeds at once") \
+	X(LEAVE_REPEATED, "leave-repeated", \
+		"a wait succeeds at once where another one just ended") \
 	X(PUT_OFF, "put-off", "what is freed is freed after the next wait for the device") \
 	X(ONCE, "once", "a limit that is as large already stays") \
 	X(KEEP_POOL, "keep-pool", "all pools of stream-ordered memory give nothing back") \

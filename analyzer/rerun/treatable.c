@@ -15,10 +15,12 @@ static const struct treatment {
 	enum rule rule;
 	enum fix_treatment treatment;
 	enum kind_family family;
+	enum fix_treatment partly;
 	const char *reason;
 } treatments[] = {
-#define TREAT(rule, treatment, family) { RULE_##rule, FIX_##treatment, FAMILY_##family, NULL },
-#define LEAVE(rule, reason) { RULE_##rule, FIX_NOTHING, FAMILY_other, reason },
+#define TREAT(rule, treatment, family, partly) \
+	{ RULE_##rule, FIX_##treatment, FAMILY_##family, FIX_##partly, NULL },
+#define LEAVE(rule, reason) { RULE_##rule, FIX_NOTHING, FAMILY_other, FIX_NOTHING, reason },
 #include "treatments.def"
 };
 
@@ -102,7 +104,10 @@ int trial_add_place(struct trial *trial, struct db *db, int64_t site, const char
 	" JOIN call c ON c.site = s.id AND c.type = w.type" \
 	" JOIN call_type t ON t.id = c.type AND NOT t.runtime WHERE p.finding = " f
 
-/* A line's waits that no finding calls needless may be needed. */
+/*
+ * A line's waits that no finding calls needless may be needed.  Those that repeat another wait are
+ * known when they are made.
+ */
 static const char all_sql[] = "SELECT count(DISTINCT c.id)" CALLS_THERE("?1");
 static const char found_sql[] =
 	"SELECT f.rule, sum(p.count) FROM finding_place p JOIN finding f ON f.id = p.finding"
@@ -125,7 +130,9 @@ static int check_needed(struct trial *trial, struct db *db)
 			needed -= sqlite3_column_int64(found, 1);
 		step = 0;
 	}
-	if (!step && needed > 0)
+	if (!step && needed > 0 && treatment_of(trial->rule)->partly)
+		trial->fix.treatment = treatment_of(trial->rule)->partly;
+	else if (!step && needed > 0)
 		step = trial_refuse(trial, "%lld of the %lld waits there may be needed", needed,
 			waits);
 	sqlite3_finalize(all);
