@@ -124,7 +124,7 @@ adds 100" "$(awk '{ print $1, $1 == "core" ? $2 : $4 }' "$tmp/said")"
 "$build/bench/workload_shared" -x 0.5 nothing 2>/dev/null
 same "no such loop" 2 "$?"
 
-# The recorder alone, and with the hold loaded too but nothing to hold.
-has "micro has the hold" '^launch( +-?[0-9.]+ \(-?[0-9.]+ \.\. -?[0-9.]+\)){2}$' \
+# The recorder alone, paused, and with the hold loaded too but nothing to hold.
+has "micro has the pause and the hold" '^launch( +-?[0-9.]+ \(-?[0-9.]+ \.\. -?[0-9.]+\)){3}$' \
 	"$(timeout 100 python3 "$here/../bench/micro" "$build" --rounds 2 --crews 2)"
 finish
