@@ -428,7 +428,7 @@ $O/sim/cufence-probe: $(PROBE_OBJ)
 
 # Tests: one binary per tests/unit/*/*.c.
 # The tests of CUDA's side need its headers.
-CUDA_UNITS := $(addprefix tests/unit/,load/test_arguments.c load/test_decode.c report/test_freed.c report/test_repeated.c) \
+CUDA_UNITS := $(addprefix tests/unit/,load/test_arguments.c load/test_decode.c report/test_freed.c waits/test_repeated.c) \
 	$(wildcard tests/unit/sim/*.c)
 UNIT_SOURCES := $(filter-out $(if $(cuda),,$(CUDA_UNITS)),$(wildcard tests/unit/*/*.c))
 unit = $O/tests/$(basename $(notdir $1))
