@@ -21,7 +21,7 @@
 
 #define WINDOW_BIT(cause) (1u << (cause))
 
-/* What decides about a call outside of windows (hot.h). */
+/* What decides about a call outside of windows (thread_passes() in frame.c). */
 struct window_now {
 	_Atomic uint32_t reasons; /* WINDOW_BIT() of each reason to be outside; 0: inside */
 	_Atomic int captures;     /* in progress */

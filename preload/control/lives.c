@@ -222,9 +222,10 @@ static int ends_something(const struct call_record *call)
 #include "kinds.def"
 		0
 	};
+	_Static_assert(KIND_COUNT <= 128, "a bit for each kind");
 	uint8_t kind = call_types[call->call].kind;
 
-	return kind < 128 && ending[kind / 64] >> kind % 64 & 1;
+	return ending[kind / 64] >> kind % 64 & 1;
 }
 
 /* The kind of calls that are gone with an object of that maker; -1: none. */
@@ -320,13 +321,15 @@ static void choose(struct record **records, unsigned count, uint8_t *removed)
 			(call && (call->result || call_types[call->call].kind == KIND_MARK));
 		calibrated |= records[i]->type == RECORD_CALIBRATION;
 	}
-	for (unsigned i = 0; i < count; i++)
-		for (unsigned k = 0; k < OBJECTS && !removed[i] && call_at(records[i]) &&
-			ends_something((const void *)records[i]);
-			k++)
-			if (call_types[((struct call_record *)records[i])->call].kind ==
-				objects[k].ended_by)
+	for (unsigned i = 0; i < count; i++) {
+		const struct call_record *call = call_at(records[i]);
+
+		if (!call || !ends_something(call))
+			continue;
+		for (unsigned k = 0; k < OBJECTS && !removed[i]; k++)
+			if (call_types[call->call].kind == objects[k].ended_by)
 				remove_pair(records, i, &objects[k], removed);
+	}
 	/* A frame may take it back. */
 	if (count && records[count - 1]->type == RECORD_ENTER)
 		removed[count - 1] = 0;
@@ -390,7 +393,7 @@ static uint64_t replaced_by(const struct call_record *call)
 	return number;
 }
 
-#define SEEN (1u << 16) /* calls that are told apart */
+#define SEEN (1u << 16) /* calls that can be distinguished */
 #define SEEN_TRIES 64
 
 struct last {

@@ -94,7 +94,7 @@ static void unknown_work_is_waited_for(void **state)
 	assert_true(wait(KIND_STREAM_SYNC, 0x100));
 	repeated_pass(&other);
 	assert_false(wait(KIND_STREAM_SYNC, 0x200));
-	/* More streams than are told apart. */
+	/* More streams than the table has. */
 	begin(state);
 	for (uint64_t i = 1; i <= STREAMS + 1; i++)
 		launch(i << 8);
