@@ -161,7 +161,8 @@ static void bypassed(struct thread_state *thread, CUpti_CallbackId id,
 	if (thread->bypassing != data->correlationId)
 		return;
 	thread->bypassing = 0;
-	if (window_bypassed(thread))
+	/* Else its wrapper passed it by, just before the window opened. */
+	if (!thread->inside)
 		trace_count(&shim.writer, COUNT_BYPASSED_CALLS, 1);
 	record = thread_reserve(thread, sizeof(*record) + type->field_count * sizeof(uint64_t),
 		RECORD_CALL);

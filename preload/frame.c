@@ -53,7 +53,6 @@ static inline int thread_passes(struct thread_state *thread, unsigned flags, voi
 		!shim.outside || thread->busy || thread->known != shim.generation ||
 		window_now.captures > 0 || control_is_asked())
 		return 0;
-	thread->passed_by = window_now.opened + 1;
 	if (!(flags & FRAME_HOST))
 		gate_pass(thread, (uintptr_t)frame_address);
 	return 1;

@@ -173,7 +173,6 @@ struct thread_state {
 
 	uint32_t birth;       /* its number among the created threads, 0: unknown */
 	uint32_t bypassing;   /* CUPTI's id of a call in progress without a wrapper */
-	uint32_t passed_by;   /* number of the window before which an unrecorded call began */
 	uint32_t ready;       /* generation if chunk and tables exist, else 0 */
 	uint32_t known;       /* generation of the shim in which the gate knows the thread */
 	uint32_t announced;   /* the largest id of CUPTI's that it had */

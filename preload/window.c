@@ -23,6 +23,7 @@ static struct {
 	_Atomic int profiler;      /* between cuProfilerStart and Stop */
 	_Atomic int ranges;        /* open ranges named CUFENCE_NVTX */
 	_Atomic uint64_t turn;     /* ranges that ended inside */
+	_Atomic uint32_t opened;   /* number of windows so far */
 	_Atomic uint32_t graphs;   /* executables that were made so far */
 	int by_profiler, by_range; /* settings */
 	int in_session;            /* who may start it again */
@@ -92,7 +93,7 @@ void window_init(void)
 
 	window.lock = 0;
 	window_now.captures = 0;
-	window_now.opened = 0;
+	window.opened = 0;
 	window.turn = 0;
 	window.graphs = 0;
 	window.by_profiler = is_on("CUFENCE_PROFILER");
@@ -154,7 +155,7 @@ static void show_state(void)
 			: !shim.outside                 ? CONTROL_RECORDING
 			: reasons & BIT(WINDOW_CONTROL) ? CONTROL_PAUSED
 							: CONTROL_WAITING,
-		window_now.opened + (window.limited ? 0 : 1));
+		window.opened + (window.limited ? 0 : 1));
 }
 
 static void write_record(struct thread_state *thread, int open, int cause, uint64_t ticks)
@@ -182,7 +183,7 @@ void window_begin(struct thread_state *thread)
 		write_record(thread, !shim.outside, shim.outside ? window.cause : WINDOW_START,
 			window.begun);
 		if (!shim.outside) {
-			window_now.opened++;
+			window.opened++;
 			begin_duration();
 		}
 		atomic_store(&shim.next_tick, window_next(window.begun, shim.next_tick));
@@ -202,7 +203,7 @@ static void change(struct thread_state *thread, int outside)
 	if (!window.limited) {
 		write_record(thread, 1, WINDOW_START, window.begun);
 		window.limited = 1;
-		window_now.opened++;
+		window.opened++;
 	}
 	if (outside) {
 		write_record(thread, 0, window.cause, clock_read());
@@ -216,7 +217,7 @@ static void change(struct thread_state *thread, int outside)
 	} else {
 		/* What others submit meanwhile is not recorded, and its operations are dropped. */
 		collector_window(1);
-		window_now.opened++;
+		window.opened++;
 		shim.outside = 0;
 		shim_admit();
 		begin_duration();
@@ -386,18 +387,7 @@ int window_admits(struct thread_state *thread, enum call_kind kind, uintptr_t fr
 		return 1;
 	if (is_over() && !window.in_session)
 		return 0;
-	if (window_now.captures > 0 || !kind_has(kind, K_WINDOWED))
-		return 1;
-	thread->passed_by = window_now.opened + 1;
-	return 0;
-}
-
-int window_bypassed(struct thread_state *thread)
-{
-	if (!thread->passed_by || thread->passed_by != window_now.opened)
-		return 1;
-	thread->passed_by = 0;
-	return 0;
+	return window_now.captures > 0 || !kind_has(kind, K_WINDOWED);
 }
 
 /* Now if possible, else at the next call; a process not yet recorded starts with it. */

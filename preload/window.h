@@ -25,7 +25,6 @@
 struct window_now {
 	_Atomic uint32_t reasons; /* WINDOW_BIT() of each reason to be outside; 0: inside */
 	_Atomic int captures;     /* in progress */
-	_Atomic uint32_t opened;  /* number of windows so far */
 };
 extern struct window_now window_now __attribute__((visibility("hidden")));
 
@@ -46,12 +45,6 @@ int window_admits(struct thread_state *thread, enum call_kind kind, uintptr_t fr
  * turns are over.  Returns whether the call has to begin again, outside.
  */
 int window_turned(const struct call_frame *frame);
-
-/*
- * For a call without a wrapper inside a window: returns 0 if it probably has one, which skipped it
- * just before the window opened.  Once per thread and window.
- */
-int window_bypassed(struct thread_state *thread);
 
 /* Opens or closes a window when due; now: ticks.  Called on a busy thread of the program. */
 void window_tick(struct thread_state *thread, uint64_t now);
