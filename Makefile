@@ -517,7 +517,7 @@ HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/he
 	$O/tests/helpers/nvml/libnvidia-ml.so.1 $O/tests/helpers/libsim_time.so \
 	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so $O/tests/helpers/libtorch_like.so) \
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/unwinds/libgcc_s.so.1 $O/tests/helpers/every/libcuda.so.1)
-CU_HELPERS := $(addprefix $O/tests/helpers/,separate separate_simstatic last_act host_functions dots nccl_calls lucky fixes moved random_work)
+CU_HELPERS := $(addprefix $O/tests/helpers/,separate separate_simstatic last_act host_functions dots nccl_calls nccl_within lucky fixes moved random_work)
 tests: $(HELPERS) $(if $(cuda),$(CU_HELPERS))
 # For what another compiler has to say: all C that is built, of the tests no programs.
 .PHONY: compiled
@@ -584,6 +584,8 @@ $(addprefix $(CUDA_O)/obj/tests/,last_act.o host_functions.o dots.o nccl_calls.o
 $O/tests/helpers/dots: $O/tests/helpers/cublas/libcublas.so.13
 $O/tests/helpers/dots: LINK_LIBS := -L$O/tests/helpers/cublas -l:libcublas.so.13
 $O/tests/helpers/lucky $O/tests/helpers/fixes $O/tests/helpers/moved $O/tests/helpers/random_work: $(KERNEL_OBJ)
+$O/tests/helpers/nccl_within: $(CUDA_O)/obj/tests/nccl_calls.o $(CUDA_O)/obj/testapps/nccl/libnccl.o $(KERNEL_OBJ)
+	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -ldl -lpthread
 $O/tests/helpers/nccl_calls: $(KERNEL_OBJ) $O/testapps/libnccl.so.2
 $O/tests/helpers/nccl_calls: LINK_LIBS := -L$O/testapps -l:libnccl.so.2 -Wl,-rpath,'$$ORIGIN/../../testapps' -ldl
 $(addprefix $O/tests/helpers/,last_act host_functions dots nccl_calls lucky fixes moved random_work): $O/tests/helpers/%: $(CUDA_O)/obj/tests/%.o

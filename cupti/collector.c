@@ -161,9 +161,8 @@ static void bypassed(struct thread_state *thread, CUpti_CallbackId id,
 	if (thread->bypassing != data->correlationId)
 		return;
 	thread->bypassing = 0;
-	/* Else its wrapper passed it by, just before the window opened. */
-	if (!thread->inside)
-		trace_count(&shim.writer, COUNT_BYPASSED_CALLS, 1);
+	/* Inside: its wrapper passed it by, just before the window opened. */
+	trace_count(&shim.writer, COUNT_BYPASSED_CALLS, !thread->inside);
 	record = thread_reserve(thread, sizeof(*record) + type->field_count * sizeof(uint64_t),
 		RECORD_CALL);
 	if (!record)

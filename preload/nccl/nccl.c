@@ -2,6 +2,8 @@
 /* The wrappers: a template for calls in general, and one for those that make communicators. */
 #include "nccl.h"
 
+#include <string.h>
+
 #include "host.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -29,11 +31,6 @@ static int is_within(void *frame_address)
 	return nccl_thread.within && (uintptr_t)frame_address < nccl_thread.within;
 }
 
-static uint64_t nccl_now(void)
-{
-	return shim.stage == SHIM_ON ? clock_read() : 0;
-}
-
 static uint64_t nccl_grouped(void)
 {
 	return nccl_thread.grouped;
@@ -52,16 +49,21 @@ static void record(enum call_id id, int result, const uint64_t *field, void *fra
 		frame_end(&frame, result, field, call_types[id].field_count);
 }
 
+static void record_made(enum call_id id, const struct nccl_communicator *made, void *frame_address)
+{
+	uint64_t field[] = { made->handle, made->identity, (uint64_t)(int64_t)made->ranks,
+		(uint64_t)(int64_t)made->rank, (uint64_t)(int64_t)made->device };
+
+	record(id, 0, field, frame_address);
+}
+
 static void add(enum call_id id, struct nccl_communicator *made, void *frame_address)
 {
 	/* A rank without a color has no communicator. */
 	if (!made->handle)
 		return;
 	nccl_add(made);
-	uint64_t field[] = { made->handle, made->identity, (uint64_t)(int64_t)made->ranks,
-		(uint64_t)(int64_t)made->rank, (uint64_t)(int64_t)made->device };
-
-	record(id, 0, field, frame_address);
+	record_made(id, made, frame_address);
 }
 
 static void add_pending(void *frame_address)
@@ -193,3 +195,103 @@ const struct nccl_entry nccl_entries[NCCL_COUNT] = {
 #define NCCL(symbol, params, args, fields, kind) { #symbol, (void *)symbol },
 #include "calls.def"
 };
+
+/* --- calls that the profiler interface announced --- */
+
+/* The fields of a wrapper's record, from what was announced.  The reduction was not. */
+#define ANNOUNCED(type, name, value) __attribute__((unused)) type const name = value;
+#define NCCL(symbol, params, args, fields, kind) \
+	static void fill_##symbol(const struct nccl_announced *call, uint64_t *field) \
+	{ \
+		ANNOUNCED(void *, from, (void *)(uintptr_t)call->from) \
+		ANNOUNCED(void *, to, call->to) \
+		ANNOUNCED(void *, buffer, call->to) \
+		ANNOUNCED(size_t, count, call->count) \
+		ANNOUNCED(int, datatype, call->datatype) \
+		ANNOUNCED(int, op, 0) \
+		ANNOUNCED(int, root, call->peer) \
+		ANNOUNCED(int, peer, call->peer) \
+		ANNOUNCED(ncclComm_t, comm, call->comm) \
+		ANNOUNCED(CUstream, stream, call->stream) \
+		const uint64_t filled[] = { fields }; \
+\
+		memcpy(field, filled, sizeof(filled)); \
+	}
+#define NCCL_INIT(symbol, params, args, where, count, ranks, rank, identity)
+#include "calls.def"
+
+static const struct {
+	enum call_id id;
+	enum call_kind kind;
+	void (*fill)(const struct nccl_announced *call, uint64_t *field);
+} rows[NCCL_COUNT] = {
+#define NCCL(symbol, params, args, fields, kind) { CALL_##symbol, kind, fill_##symbol },
+#define NCCL_INIT(symbol, params, args, where, count, ranks, rank, identity) \
+	{ CALL_##symbol, KIND_COMMUNICATOR, NULL },
+#include "calls.def"
+};
+
+enum nccl_function nccl_function_named(const char *name)
+{
+	int i = 0;
+
+	while (i < NCCL_COUNT &&
+		(rows[i].kind != KIND_COLLECTIVE || !name ||
+			strcmp(nccl_entries[i].name + strlen("nccl"), name)))
+		i++;
+	return (enum nccl_function)i;
+}
+
+void nccl_record_communicator(const struct nccl_communicator *made, void *frame_address)
+{
+	nccl_follow(made);
+	record_made(CALL_ncclCommInitRank, made, frame_address);
+}
+
+void nccl_record_end(ncclComm_t comm, void *frame_address)
+{
+	const uint64_t field[] = { (uint64_t)(uintptr_t)comm };
+
+	nccl_remove(comm);
+	record(CALL_ncclCommDestroy, 0, field, frame_address);
+}
+
+static void set_field(enum call_id id, uint64_t *field, enum field_kind kind, uint64_t value)
+{
+	for (unsigned i = 0; i < call_types[id].field_count; i++)
+		if (call_types[id].field[i] == kind)
+			field[i] = value;
+}
+
+void nccl_record_call(const struct nccl_announced *call, int grouped, void *frame_address)
+{
+	uint64_t field[CALL_MAX_FIELDS];
+	enum call_id id;
+
+	if (call->function == NCCL_COUNT)
+		return;
+	id = rows[call->function].id;
+	rows[call->function].fill(call, field);
+	set_field(id, field, FIELD_began, call->began);
+	set_field(id, field, FIELD_flags, grouped ? COLLECTIVE_GROUPED : 0);
+	if (!call->has_buffers) {
+		set_field(id, field, FIELD_send_bytes, UINT64_MAX);
+		set_field(id, field, FIELD_receive_bytes, UINT64_MAX);
+	}
+	record(id, 0, field, frame_address);
+}
+
+void nccl_record_group(uint64_t count, uint64_t began, void *frame_address)
+{
+	const uint64_t field[] = { count, began };
+
+	record(CALL_ncclGroupEnd, 0, field, frame_address);
+}
+
+void nccl_count_call(const struct nccl_announced *call)
+{
+	uint64_t field[CALL_MAX_FIELDS];
+
+	if (call->function != NCCL_COUNT)
+		rows[call->function].fill(call, field);
+}

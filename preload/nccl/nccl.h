@@ -7,6 +7,9 @@
  * A communicator is known by its handle in one process, and by an identity in all of its ranks.
  * Its collectives are counted here, also those that are not recorded: ranks number them alike.
  *
+ * Where NCCL is linked into the program its profiler interface announces the calls
+ * (nccl_profiler.c).
+ *
  * Any thread may call.  At most NCCL_COMMUNICATORS are followed at a time; collectives of others
  * have no number, and where their size depends on the number of ranks, that is unknown.
  */
@@ -37,6 +40,9 @@ extern const struct nccl_entry nccl_entries[NCCL_COUNT];
  */
 void *nccl_real(enum nccl_function function, const void *caller);
 
+/* Whether the program reaches NCCL by the wrappers. */
+int nccl_is_wrapped(void);
+
 /* A function of libnccl by its name, for the recorder's own questions; NULL: there is none. */
 void *nccl_symbol(const char *name);
 
@@ -62,6 +68,7 @@ uint64_t nccl_at_others(ncclComm_t comm, int root, uint64_t bytes);
  */
 uint64_t nccl_identity(const ncclUniqueId *id);
 uint64_t nccl_own_identity(void);
+uint64_t nccl_announced_identity(uint64_t hash);
 uint64_t nccl_part_of(ncclComm_t comm, int color);
 
 /* A communicator with what is known of it. */
@@ -72,6 +79,42 @@ struct nccl_communicator {
 
 /* It has been made: its collectives are counted from 1.  Asks NCCL for what is -1. */
 void nccl_add(struct nccl_communicator *made);
+/* As nccl_add(), for one of the profiler interface, whose handle is none of NCCL's. */
+void nccl_follow(const struct nccl_communicator *made);
 void nccl_remove(ncclComm_t comm);
+
+/* Ticks, 0: nothing is recorded. */
+static inline uint64_t nccl_now(void)
+{
+	return shim.stage == SHIM_ON ? clock_read() : 0;
+}
+
+/* A call that the profiler interface announced. */
+struct nccl_announced {
+	enum nccl_function function; /* NCCL_COUNT: unknown */
+	ncclComm_t comm;             /* the handle of its communicator */
+	CUstream stream;
+	size_t count;
+	int datatype, peer; /* -1: unknown */
+	uint64_t began;     /* nccl_now() */
+	int has_buffers;
+	const void *from;
+	void *to;
+};
+
+/* The function of calls.def with that name after "nccl", NCCL_COUNT: there is none. */
+enum nccl_function nccl_function_named(const char *name);
+
+/*
+ * Record what the profiler interface announced, once its thread has submitted it: a communicator
+ * and its end, a call, and the end of a group of count calls whose launches came after began.
+ */
+void nccl_record_communicator(const struct nccl_communicator *made, void *frame_address);
+void nccl_record_end(ncclComm_t comm, void *frame_address);
+void nccl_record_call(const struct nccl_announced *call, int grouped, void *frame_address);
+void nccl_record_group(uint64_t count, uint64_t began, void *frame_address);
+
+/* A call that is not recorded: its communicator counts it. */
+void nccl_count_call(const struct nccl_announced *call);
 
 #endif

@@ -90,6 +90,11 @@ uint64_t nccl_own_identity(void)
 	return identity_of(words, sizeof(words));
 }
 
+uint64_t nccl_announced_identity(uint64_t hash)
+{
+	return identity_of(&hash, sizeof(hash));
+}
+
 /* All ranks of a communicator split it, in the same order. */
 uint64_t nccl_part_of(ncclComm_t comm, int color)
 {
@@ -117,6 +122,11 @@ void nccl_add(struct nccl_communicator *made)
 	ask("ncclCommCount", made->handle, &made->ranks);
 	ask("ncclCommUserRank", made->handle, &made->rank);
 	ask("ncclCommCuDevice", made->handle, &made->device);
+	nccl_follow(made);
+}
+
+void nccl_follow(const struct nccl_communicator *made)
+{
 	nccl_remove((ncclComm_t)(uintptr_t)made->handle);
 	for (unsigned tries = 0; tries < TRIES; tries++) {
 		struct slot *slot = place_of(made->handle, tries);

@@ -67,13 +67,24 @@ void *nccl_real(enum nccl_function function, const void *caller)
 	return __atomic_load_n(&reals[function], __ATOMIC_RELAXED);
 }
 
-void *nccl_symbol(const char *name)
+/* NULL: the program has reached none. */
+static const void *any_real(void)
 {
 	const void *known = NULL;
 
 	for (int i = 0; i < NCCL_COUNT && !known; i++)
 		known = __atomic_load_n(&reals[i], __ATOMIC_RELAXED);
-	return find(name, known, NULL);
+	return known;
+}
+
+int nccl_is_wrapped(void)
+{
+	return any_real() != NULL;
+}
+
+void *nccl_symbol(const char *name)
+{
+	return find(name, any_real(), NULL);
 }
 
 EARLY void *nccl_answer(void *handle, const char *name)

@@ -7,6 +7,10 @@
 // On the simulated device the ranks of a program meet if NCCL_TEST_MEET names a file, which they
 // share: a collective's kernels end so many ns after the last rank's has started. They number
 // communicators and collectives alike, and their virtual clocks begin with the processes.
+//
+// The library that NCCL_PROFILER_PLUGIN names is told of calls by version 5 of NCCL's profiler
+// interface, in NCCL's order: a group, each call in it, after the launch its buffers, which
+// in a capture nobody is told of, and the group's end.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -33,6 +37,8 @@ typedef std::atomic<uint64_t> Meeting[RANKS];
 
 struct ncclComm {
 	int ranks, rank, device;
+	uint64_t hash;    // the same in all ranks
+	void *context;    // of the profiler
 	Meeting *meeting; // of its collectives, NULL: others are not waited for
 	unsigned met;
 };
@@ -43,9 +49,88 @@ struct Work {
 	size_t bytes;
 	cudaStream_t stream;
 	ncclComm_t comm; // NULL: a message, which not all ranks have
+	void *handle;    // of the profiler
 };
 
+// A call as the profiler is told of it.
+struct Call {
+	const char *function;
+	size_t count;
+	ncclDataType_t type;
+	int root; // or peer
+	const void *from;
+	void *to;
+	bool is_message;
+};
+
+enum {
+	COLLECTIVE = 1 << 1,
+	MESSAGE = 1 << 2,
+	GROUP_CALL = 1 << 8,
+	COLLECTIVE_CALL = 1 << 9,
+	MESSAGE_CALL = 1 << 10
+};
+
+struct Event {
+	uint64_t type;
+	void *parent;
+	int rank;
+	union {
+		struct {
+			const char *function;
+			size_t count;
+			const char *type;
+			int root;
+			void *stream;
+			bool captured;
+		} collective_call;
+		struct {
+			const char *function;
+			size_t count;
+			const char *type;
+			void *stream;
+			bool captured;
+		} message_call;
+		struct {
+			uint64_t sequence;
+			const char *function;
+			const void *from;
+			void *to;
+			size_t count;
+			int root;
+			const char *type;
+			uint8_t channels, warps;
+			const char *algorithm, *protocol;
+			void *group;
+		} collective;
+		struct {
+			const char *function;
+			void *buffer;
+			const char *type;
+			size_t count;
+			int peer;
+			uint8_t channels;
+			void *group;
+		} message;
+	};
+};
+
+struct Profiler {
+	const char *name;
+	ncclResult_t (*init)(void **context, uint64_t hash, int *events, const char *name,
+		int nodes, int ranks, int rank, void *log);
+	ncclResult_t (*start)(void *context, void **handle, Event *event);
+	ncclResult_t (*stop)(void *handle);
+	ncclResult_t (*state)(void *handle, int state, void *arguments);
+	ncclResult_t (*finalize)(void *context);
+};
+
+static const Profiler *profiler;
+static int profiled; // its events
+static thread_local void *group_handle;
+
 static thread_local Work group[MOST];
+static thread_local Call calls[MOST];
 static thread_local int groups, grouped;
 
 __device__ static unsigned long long now()
@@ -161,16 +246,88 @@ static ncclResult_t submit(const Work &work)
 	return error == cudaSuccess ? ncclSuccess : ncclInvalidArgument;
 }
 
-// A group has one kernel for each stream.
-static ncclResult_t enqueue(const void *from, void *to, size_t bytes, ncclComm_t comm,
-	cudaStream_t stream, bool is_message = false)
+static const char *type_name(ncclDataType_t type)
 {
-	Work work = { from, to, bytes, stream, is_message ? NULL : comm };
+	return type == ncclInt32 ? "ncclInt32" : "ncclFloat32";
+}
 
-	if (!groups)
-		return submit(work);
+static bool is_captured(cudaStream_t stream)
+{
+	cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+
+	cudaStreamIsCapturing(stream, &status);
+	return status != cudaStreamCaptureStatusNone;
+}
+
+// Returns the handle of the call.
+static void *announce(const Call &call, ncclComm_t comm, cudaStream_t stream)
+{
+	Event event = {};
+	void *handle = NULL;
+
+	if (!profiled)
+		return NULL;
+	if (!group_handle) {
+		event.type = GROUP_CALL;
+		profiler->start(comm->context, &group_handle, &event);
+	}
+	event = Event{};
+	event.type = call.is_message ? MESSAGE_CALL : COLLECTIVE_CALL;
+	event.parent = group_handle;
+	if (call.is_message)
+		event.message_call = { call.function, call.count, type_name(call.type), stream,
+			is_captured(stream) };
+	else
+		event.collective_call = { call.function, call.count, type_name(call.type),
+			call.root, stream, is_captured(stream) };
+	profiler->start(comm->context, &handle, &event);
+	if (handle)
+		profiler->stop(handle);
+	return handle;
+}
+
+static void announce_buffers(const Call &call, ncclComm_t comm, const Work &work)
+{
+	Event event = {};
+	void *handle;
+
+	if (!profiled || is_captured(work.stream))
+		return;
+	event.type = call.is_message ? MESSAGE : COLLECTIVE;
+	event.parent = work.handle;
+	if (call.is_message)
+		event.message = { call.function, call.from ? (void *)call.from : call.to,
+			type_name(call.type), call.count, call.root, 1, NULL };
+	else
+		event.collective = { 0, call.function, call.from, call.to, call.count, call.root,
+			type_name(call.type), 1, 1, "Ring", "Simple", NULL };
+	profiler->start(comm ? comm->context : NULL, &handle, &event);
+}
+
+static void announce_end()
+{
+	if (group_handle)
+		profiler->stop(group_handle);
+	group_handle = NULL;
+}
+
+// A group has one kernel for each stream.
+static ncclResult_t enqueue(const Call &call, const void *from, void *to, ncclComm_t comm,
+	cudaStream_t stream)
+{
+	Work work = { from, to, call.count * 4, stream, call.is_message ? NULL : comm,
+		announce(call, comm, stream) };
+	ncclResult_t result;
+
+	if (!groups) {
+		result = submit(work);
+		announce_buffers(call, comm, work);
+		announce_end();
+		return result;
+	}
 	if (grouped == MOST)
 		return ncclInvalidArgument;
+	calls[grouped] = call;
 	group[grouped++] = work;
 	return ncclSuccess;
 }
@@ -187,35 +344,50 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
 	return ncclSuccess;
 }
 
-static ncclComm_t make(int ranks, int rank)
+static void load_profiler()
 {
-	ncclComm_t comm = new ncclComm{ ranks, rank, 0, ranks <= RANKS ? meetings() : NULL, 0 };
+	const char *name = getenv("NCCL_PROFILER_PLUGIN");
+	void *library = name && !profiler ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL;
+
+	if (library)
+		profiler = (const Profiler *)dlsym(library, "ncclProfiler_v5");
+}
+
+static ncclComm_t make(int ranks, int rank, uint64_t hash)
+{
+	ncclComm_t comm =
+		new ncclComm{ ranks, rank, 0, hash, NULL, ranks <= RANKS ? meetings() : NULL, 0 };
 
 	cudaGetDevice(&comm->device);
+	load_profiler();
+	if (profiler)
+		profiler->init(&comm->context, hash, &profiled, NULL, 1, ranks, rank, NULL);
 	return comm;
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank)
 {
-	*comm = make(ranks, rank);
+	*comm = make(ranks, rank, strtoull(id.internal, NULL, 10));
 	return ncclSuccess;
 }
 
 ncclResult_t ncclCommInitAll(ncclComm_t *comm, int count, const int *devices)
 {
 	for (int i = 0; i < count; i++)
-		comm[i] = make(count, i);
+		comm[i] = make(count, i, 4711);
 	return ncclSuccess;
 }
 
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *part, void *config)
 {
-	*part = color < 0 ? NULL : make(comm->ranks / 2, comm->rank / 2);
+	*part = color < 0 ? NULL : make(comm->ranks / 2, comm->rank / 2, comm->hash * 1000 + color);
 	return ncclSuccess;
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm)
 {
+	if (profiler)
+		profiler->finalize(comm->context);
 	delete comm;
 	return ncclSuccess;
 }
@@ -258,6 +430,9 @@ ncclResult_t ncclGroupEnd()
 		if (!seen && submit(group[i]))
 			return ncclInvalidArgument;
 	}
+	for (int i = 0; i < grouped; i++)
+		announce_buffers(calls[i], group[i].comm, group[i]);
+	announce_end();
 	grouped = 0;
 	return ncclSuccess;
 }
@@ -265,25 +440,27 @@ ncclResult_t ncclGroupEnd()
 ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type,
 	ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
 {
-	return enqueue(from, to, count * 4, comm, stream);
+	return enqueue({ "AllReduce", count, type, 0, from, to }, from, to, comm, stream);
 }
 
 ncclResult_t ncclAllGather(const void *from, void *to, size_t count, ncclDataType_t type,
 	ncclComm_t comm, cudaStream_t stream)
 {
-	return enqueue(from, (char *)to + comm->rank * count * 4, count * 4, comm, stream);
+	return enqueue({ "AllGather", count, type, 0, from, to }, from,
+		(char *)to + comm->rank * count * 4, comm, stream);
 }
 
 ncclResult_t ncclReduceScatter(const void *from, void *to, size_t count, ncclDataType_t type,
 	ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
 {
-	return enqueue((const char *)from + comm->rank * count * 4, to, count * 4, comm, stream);
+	return enqueue({ "ReduceScatter", count, type, 0, from, to },
+		(const char *)from + comm->rank * count * 4, to, comm, stream);
 }
 
 ncclResult_t ncclBroadcast(const void *from, void *to, size_t count, ncclDataType_t type, int root,
 	ncclComm_t comm, cudaStream_t stream)
 {
-	return enqueue(from, to, count * 4, comm, stream);
+	return enqueue({ "Broadcast", count, type, root, from, to }, from, to, comm, stream);
 }
 
 // As NCCL's own: through the exported function.
@@ -296,18 +473,19 @@ ncclResult_t ncclBcast(void *buffer, size_t count, ncclDataType_t type, int root
 ncclResult_t ncclReduce(const void *from, void *to, size_t count, ncclDataType_t type,
 	ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream)
 {
-	return enqueue(from, comm->rank == root ? to : NULL, count * 4, comm, stream);
+	return enqueue({ "Reduce", count, type, root, from, to }, from,
+		comm->rank == root ? to : NULL, comm, stream);
 }
 
 ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t type, int peer,
 	ncclComm_t comm, cudaStream_t stream)
 {
-	return enqueue(from, NULL, count * 4, comm, stream, true);
+	return enqueue({ "Send", count, type, peer, from, NULL, true }, from, NULL, comm, stream);
 }
 
 ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
 	cudaStream_t stream)
 {
-	return enqueue(NULL, to, count * 4, comm, stream, true);
+	return enqueue({ "Recv", count, type, peer, NULL, to, true }, NULL, to, comm, stream);
 }
 }

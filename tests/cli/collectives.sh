@@ -11,8 +11,13 @@ export LD_LIBRARY_PATH=$build/testapps
 query() { "$cufence" query "$way.db" "$1"; }
 
 calls="SELECT t.name || ' ' || ifnull(l.sequence, '-') || ' ' || l.elements || ' ' || l.type || ' ' || l.reduction || ' '
-	|| ifnull(l.peer, '-') || ' ' || l.send_bytes || ' ' || l.receive_bytes || ' of ' || m.rank FROM collective l
+	|| ifnull(l.peer, '-') || ' ' || ifnull(l.send_bytes, '-') || ' ' || ifnull(l.receive_bytes, '-') || ' of ' || m.rank FROM collective l
 	JOIN communicator m ON m.id = l.communicator JOIN call c ON c.id = l.call JOIN call_type t ON t.id = c.type ORDER BY l.id"
+buffers="SELECT role, item, bytes FROM extent e JOIN collective l ON l.launch = e.call WHERE NOT captured
+	ORDER BY l.id, item, role"
+having() { # CONDITION: the ids of such collectives
+	echo "SELECT group_concat(l.id) FROM collective l LEFT JOIN operation o ON o.id = l.operation AND o.call = l.launch WHERE $1"
+}
 for way in linked dlsym; do
 	LD_LIBRARY_PATH=$build/sim:$build/testapps "$helper" $way >bare
 	same "$way: untraced" 0 $?
@@ -44,11 +49,39 @@ ncclAllReduce 7 4096 float32 0 - 16384 16384 of 2" "$(query "$calls")"
 		WHERE k.name LIKE '%spin' AND c.grid NOT NULL AND NOT EXISTS (SELECT 1 FROM extent e WHERE e.call = c.id)")"
 	has "$way: their accesses are known" '^    accesses complete for 10 of 10 launches$' "$(cat report)"
 	has "$way: that of the graph's node, too" '^    for .*nccl_calls.cu:[0-9]+ in communicate  \(3 times\)$' "$(cat report)"
+	query "$calls" >$way.calls
 done
 
 way=linked
 same "a query lists them" "2 4 ncclAllReduce 4096 float32 3" "$("$cufence" query linked.db collectives | grep 'ncclAllReduce.*4096' |
 	cut -f2-7 | tr '\t' ' ')"
+
+# NCCL linked into the program: no wrapper sees its calls, but its profiler interface announces them.
+[ -x "$build/tests/helpers/nccl_within" ] && {
+	way=within
+	export NCCL_PROFILER_PLUGIN=libcufence.so
+	same "within: untraced" 0 "$(env -u NCCL_PROFILER_PLUGIN LD_LIBRARY_PATH="$build/sim" "$build/tests/helpers/nccl_within" linked \
+		>bare; echo $?)"
+	"$cufence" run --sim --quiet -o within.db -- "$build/tests/helpers/nccl_within" linked >traced
+	same "within: the exit status" 0 $?
+	same "within: the output" "$(cat bare)" "$(cat traced)"
+	same "within: the calls; the buffers of a captured one are unknown" "$(sed 's/^\(.* float32\) 2 - /\1 0 - /; s/ncclBcast/ncclBroadcast/
+		/AllReduce 6/s/ 16384 16384 / - - /' linked.calls)" "$(query "$calls")"
+	same "within: communicators" "4 2 0|4 3 0|2 1 1" "$(query "SELECT group_concat(ranks || ' ' || rank || ' ' || (destroyed NOT NULL), '|')
+		FROM communicator ORDER BY id")"
+	same "within: two of one id, and a part of it" 2 "$(query "SELECT count(DISTINCT identity) FROM communicator")"
+	for what in "o.kind = 'kernel'" l.captured; do
+		same "within: those with $what are as if they were linked" "$("$cufence" query linked.db "$(having "$what")")" \
+			"$(query "$(having "$what")")"
+	done
+	same "within: buffers of kernels" "$("$cufence" query linked.db "$buffers")" "$(query "$buffers")"
+	env -u NCCL_PROFILER_PLUGIN "$cufence" run --sim --quiet -o within.db -- "$build/tests/helpers/nccl_within" linked >traced
+	same "within: nobody asked" 0 "$(query "SELECT count(*) FROM collective")"
+	way=linked
+	"$cufence" run --sim --quiet -o linked.db -- "$helper" linked >traced
+	same "linked: calls that wrappers see are recorded once" "$(cat linked.calls)" "$(query "$calls")"
+	unset NCCL_PROFILER_PLUGIN
+}
 
 # A library with NCCL linked in, that is loaded like a module of Python: its calls are its own.
 preload="$(sanitized && ${CC:-gcc} -print-file-name=libasan.so) $build/lib/libcufence.so"
