@@ -72,7 +72,7 @@ struct profiler {
 	ncclResult_t (*finalize)(void *context);
 };
 
-/* Handles are numbers, so that one of another thread, or of a group that has ended, is not found. */
+/* Handles are numbers: one of another thread, or of a group that has ended, is not found. */
 static struct {
 	_Atomic uint64_t handles, communicators;
 } profiler;
