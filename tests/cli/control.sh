@@ -131,16 +131,17 @@ for crowd in 0 7; do
 	run=$!
 	started+=($run)
 	until grep -q serving err; do sleep 0.02; done
-	for ((cycle = 1; cycle <= 5; cycle++)); do
+	# On a busy machine a thread may always be preempted within a call: then it stays until the next one.
+	for ((cycle = 1; cycle <= 15 && $(detached) < 5; cycle++)); do
+		closed=$(detached)
 		"$cufence" start -s $shop 2>said
 		read -r -t 0.02 -u 6
 		"$cufence" stop -s $shop 2>said
-		for ((i = 0; i < 400; i++)); do
-			[ "$(detached)" != $cycle ] || break
+		for ((i = 0; i < 60 && $(detached) == closed; i++)); do
 			read -r -t 0.05 -u 6
 		done
 	done
-	same "CUPTI, $crowd more threads: closed after each window" 5 "$(detached)"
+	same "CUPTI, $crowd more threads: closed after five windows" 5 "$(detached)"
 	"$cufence" snapshot -s $shop --report snapshot.txt -o snapshot.db 2>said
 	has "CUPTI, $crowd more threads: the finding" '^blocking-free: cuMemFree waited' "$(cat snapshot.txt)"
 	kill -TERM "$(server_pid)"
