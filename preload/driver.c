@@ -46,7 +46,9 @@ enum {
 #define IN(field, expression) \
 	if (call_stage == 0) \
 		*call_at = (uint64_t)(uintptr_t)(expression); \
-	if (call_stage == 3 && field_is_operand(FIELD_##field)) \
+	if (call_stage == 3 && \
+		(field_is_operand(FIELD_##field) || \
+			(call_flags & FRAME_CONSTANT && FIELD_##field == FIELD_handle))) \
 		*call_at = (uint64_t)(uintptr_t)(expression); \
 	if (call_stage != 3) \
 		call_at++;
@@ -228,6 +230,8 @@ static ALWAYS_INLINE void after(enum call_kind kind, unsigned traits, uint64_t *
 			fields(void) call_stage; \
 			(void)call_at; \
 			after(kind, traits, call_field, &call_frame); \
+			if (call_flags & FRAME_CONSTANT) \
+				function_note_answer(id, call_operand); \
 		} else if (call_passed.slot) { \
 			host_function_refused(call_passed.slot, call_result); \
 		} \

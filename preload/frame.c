@@ -41,20 +41,17 @@ static inline void write_enter(struct call_frame *frame, uint64_t operand)
 }
 
 /*
- * For what thread_enter() refused: is the call passed by, without anything else to do first, as it
- * is in a process that is paused?  The gate knows of it then.  Every rule here is one of
- * thread_make_ready(), which decides about all other calls.
+ * Every rule here is one of thread_make_ready(), which decides about all other calls.  It is a
+ * function without calls: it saves no registers.
  */
-static inline int thread_passes(struct thread_state *thread, unsigned flags, void *frame_address)
+HOT int call_passes(void *frame_address)
 {
-	uint32_t reasons = window_now.reasons;
+	struct thread_state *thread = thread_state();
 
-	if (!(flags & FRAME_WINDOWED) || !reasons || reasons & WINDOW_BIT(WINDOW_DELAY) ||
-		!shim.outside || thread->busy || thread->known != shim.generation ||
-		window_now.captures > 0 || control_is_asked())
+	if (window_now.reasons & WINDOW_BIT(WINDOW_DELAY) || !shim.outside || thread->busy ||
+		thread->known != shim.generation || window_now.captures > 0 || control_is_asked())
 		return 0;
-	if (!(flags & FRAME_HOST))
-		gate_pass(thread, (uintptr_t)frame_address);
+	gate_pass(thread, (uintptr_t)frame_address);
 	return 1;
 }
 
@@ -62,9 +59,7 @@ static inline int thread_passes(struct thread_state *thread, unsigned flags, voi
 static ALWAYS_INLINE int begin_busy(struct thread_state *thread, enum call_id id, unsigned flags,
 	void *frame_address)
 {
-	if (!UNLIKELY(!thread_enter(thread, frame_address)))
-		return 1;
-	return !thread_passes(thread, flags, frame_address) &&
+	return !UNLIKELY(!thread_enter(thread, frame_address)) ||
 		thread_make_ready(thread, id, flags, frame_address);
 }
 

@@ -42,6 +42,41 @@ static struct {
 	CUresult (*function_attribute)(int *, CUfunction_attribute, CUfunction);
 } driver;
 
+/* A word for each answer, which its function, handle, context and epoch make. */
+static _Atomic uint64_t answered[FUNCTION_TABLE];
+
+static uint64_t word_of(enum call_id id, uint64_t handle)
+{
+	static const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
+	void *context = NULL;
+
+	if (shim.current_context && shim.current_context(&context))
+		context = NULL;
+	return ((handle * factor + (uint64_t)(uintptr_t)context) * factor + function_epoch) *
+		factor +
+		id;
+}
+
+static _Atomic uint64_t *place_of(uint64_t word)
+{
+	return &answered[word >> 48 & (FUNCTION_TABLE - 1)];
+}
+
+int function_is_answered(enum call_id id, uint64_t handle)
+{
+	uint64_t word = handle ? word_of(id, handle) : 0;
+
+	return word && *place_of(word) == word;
+}
+
+void function_note_answer(enum call_id id, uint64_t handle)
+{
+	uint64_t word = handle ? word_of(id, handle) : 0;
+
+	if (word)
+		*place_of(word) = word;
+}
+
 void function_doubt(void)
 {
 	function_epoch++;
@@ -52,6 +87,7 @@ void function_reset(void)
 	for (unsigned i = 0; i < FUNCTION_TABLE; i++) {
 		functions[i].layout = NULL;
 		functions[i].handle = 0;
+		answered[i] = 0;
 	}
 }
 

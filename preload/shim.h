@@ -228,10 +228,12 @@ enum frame_flag {
 	FRAME_SELDOM = 1 << 15,  /* counted only, if it is quick */
 	/* Not in call_frame.flags: */
 	FRAME_WINDOWED = 1 << 16, /* not recorded outside of windows (K_WINDOWED) */
+	FRAME_CONSTANT = 1 << 17, /* says the same of a handle each time: recorded outside once */
 };
 #define FRAME_FLAGS(kind, traits) \
 	((kind_has(kind, K_POLLS) ? FRAME_QUERY : 0) | \
 		(kind_has(kind, K_WINDOWED) ? FRAME_WINDOWED : 0) | \
+		((kind) == KIND_FUNCTION ? FRAME_CONSTANT : 0) | \
 		(call_is_wait(kind) ? FRAME_WAITS : 0) | \
 		((kind) == KIND_LAUNCH ? FRAME_LAUNCH : 0) | \
 		((traits)&TRAIT_BLOCKS ? FRAME_BLOCKS : 0) | \
@@ -304,10 +306,37 @@ void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsi
 int poll_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address);
 void poll_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count);
 
-/* Either pair, selected at compile time. */
-static inline int call_begin(struct call_frame *frame, enum call_id id, unsigned flags,
+/* What decides about a call outside of windows (window.h). */
+struct window_now {
+	_Atomic uint32_t reasons; /* WINDOW_BIT() of each reason to be outside; 0: inside */
+	_Atomic int captures;     /* in progress */
+};
+extern struct window_now window_now __attribute__((visibility("hidden")));
+
+/*
+ * Is the call passed by, without anything else to do first, as nearly all are in a process that is
+ * paused?  The gate knows of it then.  Keeps errno.
+ */
+int call_passes(void *frame_address);
+
+/*
+ * A call of FRAME_CONSTANT has been recorded for the handle, 0: it has none, in the current context
+ * since code was last unloaded.
+ */
+int function_is_answered(enum call_id id, uint64_t handle);
+void function_note_answer(enum call_id id, uint64_t handle);
+
+/*
+ * Either pair, selected at compile time; operand: also the handle of a FRAME_CONSTANT.  In a
+ * process that is paused a call costs little more than this condition.
+ */
+static ALWAYS_INLINE int call_begin(struct call_frame *frame, enum call_id id, unsigned flags,
 	void *frame_address, uint64_t operand)
 {
+	if (flags & (FRAME_WINDOWED | FRAME_CONSTANT) && UNLIKELY(window_now.reasons) &&
+		(flags & FRAME_WINDOWED || function_is_answered(id, operand)) &&
+		call_passes(frame_address))
+		return 0;
 	return flags & FRAME_QUERY ? poll_begin(frame, id, flags, frame_address)
 				   : frame_begin(frame, id, flags, frame_address, operand);
 }

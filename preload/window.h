@@ -21,13 +21,6 @@
 
 #define WINDOW_BIT(cause) (1u << (cause))
 
-/* What decides about a call outside of windows (thread_passes() in frame.c). */
-struct window_now {
-	_Atomic uint32_t reasons; /* WINDOW_BIT() of each reason to be outside; 0: inside */
-	_Atomic int captures;     /* in progress */
-};
-extern struct window_now window_now __attribute__((visibility("hidden")));
-
 /* Before a process records anything: reads the settings and decides whether it starts outside. */
 void window_init(void);
 

@@ -101,6 +101,20 @@ ok "... the last one of each node is known: $known" $?
 same "... and what a launch accesses: what was captured, and what was set last" "2 2" "$(query updates.db "SELECT min(n), max(n)
 	FROM (SELECT count(DISTINCT o.allocation) n FROM call c JOIN call_type t ON t.id = c.type
 	JOIN operand o ON o.call = c.id WHERE t.kind = 'graph_launch' GROUP BY c.id)" | tr '\t' ' ')"
+
+# What says the same each time is recorded once while nothing else is: also after code was unloaded.
+serve env ASKS=1 "$cufence" run --sim --session $shop --paused --quiet -o asks.db --
+run=${started[-1]}
+turns 100
+ask start -s $shop
+turns 3
+ask stop -s $shop
+turns 20
+leave "a function that is asked for again and again"
+wait "$run"
+same "a function that is asked for again and again: two of 100 in a pause, each in a window" "2 1" "$(query asks.db "SELECT
+	sum(c.enter < r.start) || ' ' || (sum(c.enter >= r.start) >= 3) FROM call c JOIN call_type t ON t.id = c.type
+	JOIN recording r ON r.work WHERE t.name = 'cuKernelGetFunction'")"
 "$cufence" stop "$pid" 2>err
 same "a process that has ended" 2 $?
 has "... is not traced" "process $pid is not being traced" "$(cat err)"
@@ -124,7 +138,11 @@ wait "${started[-1]}"
 
 # CUPTI is closed between windows, also while many threads are at work (the simulator's ends the process
 # if one of them is in a call), and what it is opened with again fits.
-detached() { "$cufence" dump run.db.traces-*/*.cft 2>/dev/null | head -n 1 | sed -n 's/.* detached=\([0-9]*\).*/\1/p'; }
+detached() { # prints how often; 0 also while there is no trace
+	local times
+	times=$("$cufence" dump run.db.traces-*/*.cft 2>/dev/null | head -n 1 | sed -n 's/.* detached=\([0-9]*\).*/\1/p')
+	echo "${times:-0}"
+}
 for crowd in 0 7; do
 	CROWD=$crowd WITHOUT_GRAPH=1 "$cufence" run --sim --session $shop --paused --quiet -o run.db -- \
 		"$server" forever >out.txt 2>err &

@@ -8,6 +8,8 @@
  * until it gets SIGINT N times, "server forever" never ends.  CROWD threads more, if that is set,
  * take turns without a pause, and start and end threads that do.  The graph has NODES kernels (1),
  * and if that is set each turn sets the parameters of all of them, as JAX does, to one of two.
+ * With ASKS each turn asks for the function of a library's kernel, as cuBLAS does, and the 50th
+ * loads and unloads code.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -122,11 +124,32 @@ static void rare(void)
 	nvtxRangePop();
 }
 
+static void ask(int number)
+{
+	static CUkernel asked;
+	CUfunction answer;
+	CUlibrary library;
+	CUmodule module;
+
+	if (!getenv("ASKS"))
+		return;
+	if (!asked) {
+		CALL(cuLibraryLoadData, &library, ptx, NULL, NULL, 0, NULL, NULL, 0);
+		CALL(cuLibraryGetKernel, &asked, library, "serve");
+	}
+	CALL(cuKernelGetFunction, &answer, asked);
+	if (number != 50)
+		return;
+	CALL(cuModuleLoadData, &module, ptx);
+	CALL(cuModuleUnload, module);
+}
+
 static void turn(CUstream stream, CUgraphExec exec, CUevent event, int number)
 {
 	CUdeviceptr memory;
 
 	nvtxRangePushA("turn");
+	ask(number);
 	CALL(cuMemAlloc_v2, &memory, 4096);
 	launch(stream);
 	update(exec, number % 2 ? memory : spare);
