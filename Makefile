@@ -592,13 +592,13 @@ $(addprefix $O/tests/helpers/,last_act host_functions dots nccl_calls lucky fixe
 	$Q$(LINK_APP) $(LINK_LIBS) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 
 # Programs of other shapes, for tests/gpu/coverage on real hardware.
-GPU_PROGRAMS := driver_api driver_errors order_cases threads threads_ptds loader cublas \
+GPU_PROGRAMS := driver_api driver_errors nccl_own order_cases threads threads_ptds loader cublas \
 	libplugin.so libplugin_static.so libtruth.so
 .PHONY: gpu-programs
 gpu-programs: $(addprefix $O/gpu/,$(GPU_PROGRAMS))
 $O/gpu/%: tests/gpu/programs/%.c
 	@mkdir -p $(@D)
-	$Q$(CC) -O2 -g $(CUDA_CPP) $< -o $@ -L$(CUDA_LIB)/stubs $(if $(findstring driver,$@),-lcuda) -ldl
+	$Q$(CC) -O2 -g $(CUDA_CPP) $< -o $@ -L$(CUDA_LIB)/stubs $(if $(filter $O/gpu/driver_% $O/gpu/nccl_own,$@),-lcuda) -ldl
 $O/gpu/libtruth.so: tests/gpu/programs/truth.c
 	@mkdir -p $(@D)
 	$Q$(CC) -O2 -g $(WARN) $(CUDA_CPP) -fPIC -shared $< -o $@ -L$(CUDA_LIB)/stubs -lcuda -ldl
