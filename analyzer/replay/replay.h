@@ -356,6 +356,12 @@ static inline uint64_t replay_place(const struct replay_step *step)
 /* Reads the calls of all processes.  Returns 0, or -1 after a message. */
 int replay_load(struct savings *savings, struct db *db);
 
+/*
+ * Sets the reasons why a process is not replayed, or why its savings are bounds.  Returns 0, or -1
+ * after a message.
+ */
+int replay_find_refusal(struct replay *replay, struct db *db);
+
 /* --- long runs: replay_samples.c --- */
 
 /* Returns how many steps a replay may have; of longer runs a part of these are sampled. */

@@ -7,8 +7,6 @@
 #include "large.h"
 #include "memory.h"
 #include "polls.h"
-#include "refusals.h"
-#include "remote_kernels.h"
 #include "replay.h"
 #include "stretches.h"
 #include "unknown.h"
@@ -26,7 +24,6 @@ struct loader {
 	struct savings *savings;
 	const struct run *run;
 	struct db *db;
-	struct refusals refusals;
 	uint8_t *marks;    /* by call: mask of enum call_mark; [0]: no call */
 	struct map held;   /* call -> the first hold of its operations, by other means than above */
 	struct map writes; /* word_key() of words that a kernel may use for more than loads */
@@ -42,50 +39,31 @@ struct loader {
 	struct map recorded; /* thread -> what recording its calls since its last step took, ns */
 };
 
-/* --- processes that are not replayed --- */
-
-/* Why savings of a process that is replayed may be bounds only: the first whose query has a row. */
-#define IS_REMOTE WAITS_FOR_OTHER_DEVICES("name")
-#define REMOTE_SQL \
-	"SELECT 1 WHERE EXISTS (SELECT 1 FROM kernel WHERE process = ?1 AND " IS_REMOTE ")"
-static const struct {
-	const char *reason, *sql;
-} bounds[] = {
-	{ "other ranks may come no earlier to collectives than now; cufence merge replays all of "
-	  "them together",
-		REMOTE_SQL " AND EXISTS (SELECT 1 FROM collective l JOIN communicator m"
-			   " ON m.id = l.communicator WHERE l.process = ?1 AND m.ranks > 1)" },
-	{ "kernels wait for other devices", REMOTE_SQL },
-};
-
-/* Returns 0, or -1 after a message. */
-static int add_replay(struct loader *loader, int64_t process)
+/* For each process with calls.  Returns 0, or -1 after a message. */
+static int add_replays(struct loader *loader)
 {
-	struct replay *replay = id_map_need(&loader->savings->processes, process, sizeof(*replay));
-	int rc;
+	const struct run *run = loader->run;
+	struct id_map *processes = &loader->savings->processes;
+	int rc = 0;
 
-	*replay = (struct replay){ .process = process,
-		.run = loader->run,
-		.step_of = loader->savings->step_of,
-		.first = INT64_MAX,
-		.last = INT64_MIN,
-		.unknown_since = unknown_since(loader->run, process),
-		.run_loop = run_loop_of(&loader->run->evidence, process),
-		.row = { DB_NULL, DB_NULL, DB_NULL, DB_NULL, NAN, { DB_NULL, DB_NULL },
-			{ DB_NULL, DB_NULL }, 0 } };
-	rc = refusals_of(&loader->refusals, process, &replay->refusal);
-	for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++) {
-		sqlite3_stmt *q;
-		int step;
+	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
+		const struct run_call *call = run_call(run, id);
+		uint32_t process = call ? run_payload(run, call)->process : 0;
+		struct replay *replay;
 
-		if (rc || replay->refusal || replay->bound)
-			break;
-		q = db_prepare(loader->db, bounds[i].sql);
-		step = q && !db_bind(q, "i", process) ? db_step(q) : -1;
-		if (step > 0)
-			replay->bound = bounds[i].reason;
-		rc = step < 0 ? -1 : 0;
-		sqlite3_finalize(q);
+		if (!call || call->kind == KIND_RUNTIME || id_map_get(processes, process))
+			continue;
+		replay = id_map_need(processes, process, sizeof(*replay));
+		*replay = (struct replay){ .process = process,
+			.run = run,
+			.step_of = loader->savings->step_of,
+			.first = INT64_MAX,
+			.last = INT64_MIN,
+			.unknown_since = unknown_since(run, process),
+			.run_loop = run_loop_of(&run->evidence, process),
+			.row = { DB_NULL, DB_NULL, DB_NULL, DB_NULL, NAN, { DB_NULL, DB_NULL },
+				{ DB_NULL, DB_NULL }, 0 } };
+		rc = replay_find_refusal(replay, loader->db);
 	}
 	return rc;
 }
@@ -471,23 +449,6 @@ struct parts {
 	size_t count;
 };
 
-/* For each process with calls.  Returns 0, or -1 after a message. */
-static int add_replays(struct loader *loader)
-{
-	const struct run *run = loader->run;
-	int rc = 0;
-
-	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
-		const struct run_call *call = run_call(run, id);
-		uint32_t process = call ? run_payload(run, call)->process : 0;
-
-		if (call && call->kind != KIND_RUNTIME &&
-			!id_map_get(&loader->savings->processes, process))
-			rc = add_replay(loader, process);
-	}
-	return rc;
-}
-
 static int read_part(void *arg, size_t number)
 {
 	const struct parts *parts = arg;
@@ -541,8 +502,7 @@ int replay_load(struct savings *savings, struct db *db)
 		.most = replay_most_steps() };
 	struct map *maps[] = { &loader.held, &loader.writes, &loader.execs, &loader.nodes,
 		&loader.sizes };
-	int rc = refusals_find(&loader.refusals, db) ||
-			ids_read(&loader.execs, db, "SELECT id, created FROM graph_exec", 0) ||
+	int rc = ids_read(&loader.execs, db, "SELECT id, created FROM graph_exec", 0) ||
 			ids_read(&loader.nodes, db, nodes_sql, 0) ||
 			ids_read(&loader.sizes, db, sizes_sql, 0)
 		? -1
@@ -555,7 +515,6 @@ int replay_load(struct savings *savings, struct db *db)
 	}
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_release(maps[i]);
-	refusals_release(&loader.refusals);
 	large_free(loader.marks);
 	return rc;
 }
