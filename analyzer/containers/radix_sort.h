@@ -7,6 +7,13 @@
 #define CUFENCE_RADIX_SORT_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+/* A time, ns, and what is of that time, by number. */
+struct timed {
+	int64_t at;
+	uint64_t of;
+};
 
 /* Takes rows, from malloc(), and returns them sorted; those with the same number stay in order. */
 void *radix_sort(void *rows, size_t count, size_t row_size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes that are not replayed, or whose savings are bounds, for what the database says of them. */
+/* Processes that are not replayed, or whose savings are bounds, for what the database says. */
 #include "constants.h"
 #include "losses.h"
 #include "order_loss.h"

@@ -275,10 +275,8 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 static void note_delay(struct replay *replay, uint32_t number, int64_t entry)
 {
 	const struct replay_step *step = &replay->step[number];
-	const struct replay_context *context =
-		step->context == REPLAY_NONE ? NULL : &replay->context[step->context];
-	struct replay_stream *stream =
-		step->stream == REPLAY_NONE ? NULL : &replay->stream[step->stream];
+	const struct replay_context *context = replay_context_at(replay, step->context);
+	struct replay_stream *stream = replay_stream_of(replay, step);
 	int64_t until = REPLAY_LONG_AGO;
 	uint32_t by = number;
 
@@ -437,8 +435,7 @@ static int64_t submission(struct replay *replay, uint32_t number, int64_t entry)
 {
 	const struct replay_step *step = &replay->step[number];
 	struct replay_thread *thread = &replay->thread[step->thread];
-	struct replay_stream *stream =
-		step->stream == REPLAY_NONE ? NULL : &replay->stream[step->stream];
+	struct replay_stream *stream = replay_stream_of(replay, step);
 
 	if (!stream || !(step->act & STEP_SUBMITS))
 		return entry;

@@ -76,6 +76,7 @@ enum replay_contention {
 	REPLAY_CONTENTIONS
 };
 
+#define REPLAY_NUMBERS 7
 #define REPLAY_NONE UINT32_MAX
 #define REPLAY_LONG_AGO (INT64_MIN / 2) /* far from overflow when added to */
 #define REPLAY_NEVER INT64_MAX
@@ -256,8 +257,12 @@ struct replay {
 	uint32_t *step_of; /* call -> step, of all processes: see replay_step_of() */
 	struct replay_operand *operand;
 	size_t operand_count;
-	struct map threads, streams, events, contexts, execs, memories; /* row -> number */
-	struct map aparts;    /* stream and thread -> number */
+	union { /* row -> number; of aparts: stream and thread -> number */
+		struct map numbers[REPLAY_NUMBERS];
+		struct {
+			struct map threads, streams, aparts, events, contexts, execs, memories;
+		};
+	};
 	struct map places;    /* site and kind -> their last step */
 	struct map silences;  /* call before one -> the step after it */
 	struct map admitted;  /* site and kind -> changes that may join others: enum change */
@@ -345,6 +350,18 @@ static inline uint32_t replay_step_of(const struct replay *replay, int64_t call)
 	return step < replay->step_count && replay->step[step].call == call ? step : REPLAY_NONE;
 }
 
+/* Return where its work is; NULL: in none. */
+static inline struct replay_stream *replay_stream_of(const struct replay *replay,
+	const struct replay_step *step)
+{
+	return step->stream == REPLAY_NONE ? NULL : &replay->stream[step->stream];
+}
+
+static inline struct replay_context *replay_context_at(const struct replay *replay, uint32_t number)
+{
+	return number == REPLAY_NONE ? NULL : &replay->context[number];
+}
+
 /* Returns the key of a place: calls of one kind at one site change together. */
 static inline uint64_t replay_place(const struct replay_step *step)
 {
@@ -388,12 +405,6 @@ int64_t replay_extrapolated(const struct replay *replay, int64_t time);
  */
 int64_t replay_spread(const struct replay *replay);
 
-/* For radix_sort(). */
-struct timed {
-	int64_t at;
-	uint64_t step;
-};
-
 /* Sorts the steps of several threads by submission, and finds which blocked those of others. */
 void replay_sort(struct replay *replay, const struct run_evidence *evidence);
 
@@ -429,16 +440,12 @@ void replay_note_places(struct replay *replay);
 void replay_learn(struct replay *replay);
 
 /*
- * What a change saves in the kinds of replays (enum replay_contention), ns; how long the run took,
- * how many calls are changed, and the error of a replay of the unchanged run, as a part of it.
+ * Sets the saving and its interval, of a process or of all ranks together.  saved: in replays of
+ * each kind but REPLAY_RECORDED, ns; measured: how long the run took; changes: number of changed
+ * calls; error: of a replay of the unchanged run, as a part of it.
  */
-struct saving_cases {
-	int64_t likely, least, most, quick, measured, changes;
-	double error;
-};
-
-/* Sets the saving and its interval, of a process or of all ranks together. */
-void saving_between(struct saving *saving, const struct saving_cases *cases);
+void saving_between(struct saving *saving, const int64_t saved[REPLAY_RECORDED], int64_t measured,
+	int64_t changes, double error);
 
 /* --- packed replays and changes (joint.h): replay_packed.c --- */
 

@@ -40,11 +40,6 @@ void replay_begin(struct replay *replay)
 		replay->booking[i].count = 0;
 }
 
-static struct replay_context *context_of(const struct replay *replay, uint32_t number)
-{
-	return number == REPLAY_NONE ? NULL : &replay->context[number];
-}
-
 /* Returns the end of the work that the context's legacy stream comes after; context may be NULL. */
 static int64_t legacy_of(const struct replay_context *context)
 {
@@ -53,7 +48,7 @@ static int64_t legacy_of(const struct replay_context *context)
 
 int64_t replay_ready(const struct replay *replay, const struct replay_step *step)
 {
-	const struct replay_context *context = context_of(replay, step->context);
+	const struct replay_context *context = replay_context_at(replay, step->context);
 	int64_t ready = REPLAY_LONG_AGO;
 
 	if (step->stream != REPLAY_NONE)
@@ -62,7 +57,7 @@ int64_t replay_ready(const struct replay *replay, const struct replay_step *step
 		raise_to(&ready, replay->exec[step->exec]);
 	if (context && step->stream_kind == STREAM_KIND_LEGACY) {
 		raise_to(&ready, legacy_of(context));
-		raise_to(&ready, legacy_of(context_of(replay, step->other_context)));
+		raise_to(&ready, legacy_of(replay_context_at(replay, step->other_context)));
 	} else if (context && stream_is_blocking(step->stream_kind)) {
 		raise_to(&ready, context->legacy);
 	}
@@ -71,7 +66,7 @@ int64_t replay_ready(const struct replay *replay, const struct replay_step *step
 
 int64_t replay_scope(const struct replay *replay, const struct replay_step *step)
 {
-	const struct replay_context *context = context_of(replay, step->context);
+	const struct replay_context *context = replay_context_at(replay, step->context);
 	int64_t end = REPLAY_LONG_AGO;
 	int device = -1;
 
@@ -124,11 +119,12 @@ void replay_note_holder(struct replay *replay, const struct replay_step *step, i
 
 void replay_note(struct replay *replay, const struct replay_step *step, int64_t end)
 {
-	struct replay_stream *stream =
-		step->stream == REPLAY_NONE ? NULL : &replay->stream[step->stream];
-	struct replay_context *context = context_of(replay, step->context);
-	struct replay_context *other = context_of(replay, step->other_context);
+	struct replay_stream *stream = replay_stream_of(replay, step);
+	struct replay_context *context = replay_context_at(replay, step->context);
+	struct replay_context *other = replay_context_at(replay, step->other_context);
 
+	if (!(step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS)))
+		return;
 	if (step->act & STEP_AWAITS && at_least(end, replay->event[step->event]) != REPLAY_LONG_AGO)
 		end = at_least(end, replay->event[step->event]) +
 			(stream->awaits ? 0 : replay->event_wait);

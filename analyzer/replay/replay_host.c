@@ -50,8 +50,7 @@ static void follow_step(struct follower *follower, uint32_t number)
 		end = at_least(ready, step->exit) + 1;
 		map_set(&follower->ends, (uint64_t)end, number + UINT64_C(1));
 	}
-	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
-		replay_note(replay, step, end);
+	replay_note(replay, step, end);
 }
 
 void replay_find_host_work(struct replay *replay)
@@ -100,8 +99,7 @@ void replay_find_host_work(struct replay *replay)
 				step->start);
 			step->act |= STEP_HAS_OP;
 		}
-		if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
-			replay_note(replay, step, step->act & STEP_HAS_OP ? step->end : ready);
+		replay_note(replay, step, step->act & STEP_HAS_OP ? step->end : ready);
 	}
 	map_release(&follower.ends);
 	free(follower.until);

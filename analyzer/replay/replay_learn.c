@@ -39,10 +39,10 @@ static int64_t others_until(const struct replay *replay, const struct ends *ends
 		sizeof(*replay->step), offsetof(struct replay_step, enter), step->exit);
 
 	for (size_t at = ends_by(ends, step->exit); at-- && until == step->enter;) {
-		other = &replay->step[ends->list[at].step];
+		other = &replay->step[ends->list[at].of];
 		if (other->end < step->exit - LATENCY_MAX_NS || other->end < step->enter)
 			break;
-		if (ends->list[at].step > of && other->thread != step->thread &&
+		if (ends->list[at].of > of && other->thread != step->thread &&
 			other->device == step->device && other->enter > step->enter)
 			until = other->end;
 	}
@@ -88,12 +88,12 @@ static void learn_operation(struct replay *replay, const struct ends *ends, uint
 	/* It was behind the operation of another stream that ended just before it started. */
 	for (size_t low = ends_by(ends, step->start + HANDOVER_NS);
 		low-- && ends->list[low].at >= step->start - BLOCKED_MIN_NS;) {
-		const struct replay_step *other = &replay->step[ends->list[low].step];
+		const struct replay_step *other = &replay->step[ends->list[low].of];
 
-		if (ends->list[low].step >= number || other->stream == step->stream ||
+		if (ends->list[low].of >= number || other->stream == step->stream ||
 			other->device != step->device)
 			continue;
-		step->behind = (uint32_t)ends->list[low].step;
+		step->behind = (uint32_t)ends->list[low].of;
 		return;
 	}
 }
@@ -257,9 +257,7 @@ static void learn_step(struct replay *replay, const struct ends *ends, uint32_t 
 		first->pinning += at_least(first->own, first->lag) - copying;
 	if (step->act & STEP_HAS_OP)
 		learn_operation(replay, ends, number);
-	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
-		replay_note(replay, step,
-			step->act & STEP_HAS_OP ? step->end : replay_ready(replay, step));
+	replay_note(replay, step, step->act & STEP_HAS_OP ? step->end : replay_ready(replay, step));
 	if (step->act & STEP_MAKES_THREAD)
 		replay->thread[step->other_thread].now = step->enter;
 	if (step->act & STEP_JOINS_THREAD)
@@ -285,7 +283,7 @@ void replay_learn(struct replay *replay)
 	}
 	large = radix_sort(large, count, sizeof(*large));
 	for (size_t i = 0; i < count; i++) {
-		struct replay_step *step = &replay->step[large[i].step];
+		struct replay_step *step = &replay->step[large[i].of];
 
 		if (last && last->device == step->device && step->start < last->end - LAUNCH_NS)
 			last->shares_device = step->shares_device = 1;

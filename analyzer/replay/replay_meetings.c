@@ -311,19 +311,15 @@ struct joint_times joint_begin(struct joint *joint)
 void joint_estimate(struct joint *joint, struct saving *saving)
 {
 	int64_t saved[REPLAY_CONTENTIONS];
-	struct saving_cases cases = { .measured = joint->measured };
+	int64_t changes = 0;
 
 	for (int i = 0; i < REPLAY_RECORDED; i++)
 		saved[i] = joint->as_it_was[i] - run(joint, (enum replay_contention)i);
 	for (size_t i = 0; i < joint->count; i++) {
-		cases.changes += replay_of(joint, i)->changes;
+		changes += replay_of(joint, i)->changes;
 		replay_restore(replay_of(joint, i));
 	}
-	cases.likely = saved[REPLAY_LIKELY];
-	cases.least = saved[REPLAY_LEAST];
-	cases.most = saved[REPLAY_MOST];
-	cases.quick = saved[REPLAY_QUICK];
-	cases.error = (double)llabs(joint->as_it_was[REPLAY_RECORDED] - joint->measured) /
-		(double)at_least(joint->measured, 1);
-	saving_between(saving, &cases);
+	saving_between(saving, saved, joint->measured, changes,
+		(double)llabs(joint->as_it_was[REPLAY_RECORDED] - joint->measured) /
+			(double)at_least(joint->measured, 1));
 }

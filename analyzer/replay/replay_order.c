@@ -27,9 +27,9 @@ static void find_submissions(struct replay *replay, struct timed *submission)
 			started[count++] = (struct timed){ replay->step[i].start, i };
 	started = radix_sort(started, count, sizeof(*started));
 	for (size_t i = 0; i < count; i++) {
-		const struct replay_step *step = &replay->step[started[i].step];
+		const struct replay_step *step = &replay->step[started[i].of];
 		int legacy = step->stream_kind == STREAM_KIND_LEGACY;
-		int64_t *at = &submission[started[i].step].at;
+		int64_t *at = &submission[started[i].of].at;
 		int64_t *tail =
 			step->stream == REPLAY_NONE ? NULL : &replay->stream[step->stream].tail;
 		struct replay_context *context = step->context != REPLAY_NONE &&
@@ -85,7 +85,7 @@ void replay_sort(struct replay *replay, const struct run_evidence *evidence)
 		from = replay->step;
 		to = replay->step = xrealloc(NULL, replay->step_count, sizeof(*to));
 		for (uint32_t i = 0; i < replay->step_count; i++) {
-			to[i] = from[submission[i].step];
+			to[i] = from[submission[i].of];
 			replay->step_of[to[i].call] = i;
 		}
 	}

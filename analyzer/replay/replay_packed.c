@@ -114,16 +114,7 @@ static uint8_t *decompress(struct reader *reader, const void *data, size_t packe
 	return bytes;
 }
 
-/* --- what a replay has one of --- */
-
-enum { MAPS = 7 };
-static void find_maps(struct replay *replay, struct map *maps[MAPS])
-{
-	struct map *all[MAPS] = { &replay->threads, &replay->streams, &replay->aparts,
-		&replay->events, &replay->contexts, &replay->execs, &replay->memories };
-
-	memcpy(maps, all, sizeof(all));
-}
+/* --- how much of a replay is packed --- */
 
 /* How many of its steps are packed. */
 static size_t steps_of(const struct replay *replay)
@@ -201,7 +192,6 @@ struct packed joint_pack(struct replay *replay)
 	size_t steps = steps_of(replay), meetings = meetings_of(replay, steps);
 	const struct run_loop *loop = replay->run_loop;
 	struct writer writer = { 0 };
-	struct map *maps[MAPS];
 
 	if (!meetings)
 		return (struct packed){ NULL, 0 };
@@ -213,9 +203,8 @@ struct packed joint_pack(struct replay *replay)
 	put(&writer, llround(replay->pinned.seen * RATE_UNIT));
 	put(&writer, llround(replay->pinned.bus * RATE_UNIT));
 	put(&writer, at_least((int64_t)replay->set_ups->lines, 1));
-	find_maps(replay, maps);
-	for (size_t i = 0; i < MAPS; i++)
-		put(&writer, (int64_t)maps[i]->count);
+	for (size_t i = 0; i < REPLAY_NUMBERS; i++)
+		put(&writer, (int64_t)replay->numbers[i].count);
 	for (size_t i = 0; i < steps; i++) {
 		struct replay_step step = packed_of(&replay->step[i], steps);
 
@@ -319,7 +308,6 @@ int packed_read(struct packed_replay *packed, const void *data, size_t size, siz
 	uint8_t *bytes = decompress(&reader, data, size);
 	const int64_t rate = (int64_t)PACKED_RATE * RATE_UNIT;
 	int64_t steps, meetings;
-	struct map *maps[MAPS];
 
 	replay->set_ups = set_ups;
 	if (!bytes)
@@ -333,9 +321,8 @@ int packed_read(struct packed_replay *packed, const void *data, size_t size, siz
 	replay->pinned.seen = (double)get_in(&reader, 0, rate) / RATE_UNIT;
 	replay->pinned.bus = (double)get_in(&reader, 0, rate) / RATE_UNIT;
 	set_ups->lines = (size_t)get_in(&reader, 1, PACKED_NUMBERS);
-	find_maps(replay, maps);
-	for (size_t i = 0; i < MAPS; i++)
-		maps[i]->count = (size_t)get_in(&reader, 0, PACKED_NUMBERS);
+	for (size_t i = 0; i < REPLAY_NUMBERS; i++)
+		replay->numbers[i].count = (size_t)get_in(&reader, 0, PACKED_NUMBERS);
 	replay->step = xcalloc(replay->step_count, sizeof(*replay->step));
 	for (uint32_t i = 0; i < replay->step_count && !reader.failed; i++)
 		get_step(&reader, replay, i);
@@ -416,11 +403,8 @@ int packed_change(struct packed_replay *packed, const void *data, size_t size)
 
 void packed_release(struct packed_replay *packed)
 {
-	struct map *maps[MAPS];
-
-	find_maps(packed->replay, maps);
-	for (size_t i = 0; i < MAPS; i++)
-		maps[i]->count = 0;
+	for (size_t i = 0; i < REPLAY_NUMBERS; i++)
+		packed->replay->numbers[i].count = 0;
 	replay_free(packed->replay);
 	free(packed->set_ups);
 	*packed = (struct packed_replay){ 0 };

@@ -31,8 +31,6 @@ static int64_t length_of(const struct run_loop *loop, int64_t from, int64_t unti
 int replay_choose_samples(struct replay *replay)
 {
 	const struct run_loop *loop = replay->run_loop;
-	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
-		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts };
 	size_t count = REPLAY_SAMPLES, turns, each;
 
 	if (!loop || !replay->loop_steps)
@@ -61,8 +59,8 @@ int replay_choose_samples(struct replay *replay)
 			replay->skipped += sample->from - sample[-1].until;
 	}
 	/* The steps are read once more. */
-	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
-		map_release(maps[i]);
+	for (size_t i = 0; i < REPLAY_NUMBERS; i++)
+		map_release(&replay->numbers[i]);
 	replay->window = 0;
 	replay->first = INT64_MAX;
 	replay->last = INT64_MIN;

@@ -106,15 +106,15 @@ static int replay_unchanged(void *arg, size_t number)
 void replay_free(void *object)
 {
 	struct replay *replay = object;
-	struct map *maps[] = { &replay->threads, &replay->streams, &replay->events,
-		&replay->contexts, &replay->execs, &replay->memories, &replay->aparts,
-		&replay->places, &replay->silences, &replay->admitted, &replay->kept,
+	struct map *maps[] = { &replay->places, &replay->silences, &replay->admitted, &replay->kept,
 		&replay->spread };
 	void *rooms[] = { replay->step, replay->operand, replay->accident, replay->meeting,
 		replay->sample, replay->room, replay };
 
 	for (size_t i = 0; i < replay->room_count; i++)
 		free(replay->room[i]);
+	for (size_t i = 0; i < REPLAY_NUMBERS; i++)
+		map_release(&replay->numbers[i]);
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_release(maps[i]);
 	for (size_t i = 0; i < sizeof(rooms) / sizeof(*rooms); i++)
@@ -300,40 +300,33 @@ int savings_estimate_best(struct replay *replay, enum savings_search search, int
 	return 1;
 }
 
-void saving_between(struct saving *saving, const struct saving_cases *cases)
+void saving_between(struct saving *saving, const int64_t saved[REPLAY_RECORDED], int64_t measured,
+	int64_t changes, double error)
 {
-	double share = LEAST_ERROR_PERCENT / 100.0;
-	int64_t error;
-
-	if (cases->error > share)
-		share = cases->error;
-	saving->best = clamp(cases->likely, 0, cases->measured);
+	double share = fmax(error, LEAST_ERROR_PERCENT / 100.0);
+	int64_t best = clamp(saved[REPLAY_LIKELY], 0, measured);
 	/* It depends on the speed of the host. */
-	error = (int64_t)(share * (double)saving->best) + CHANGE_ERROR_NS * cases->changes +
-		llabs(saving->best - cases->quick);
-	if (error > saving->best / SAVING_ERROR_PART)
-		error = saving->best / SAVING_ERROR_PART;
-	saving->low = clamp(clamp(cases->most, 0, saving->best) - error, 0, saving->best);
-	saving->high = clamp(cases->least, saving->best, cases->measured) + error;
+	int64_t wide = at_most((int64_t)(share * (double)best) + CHANGE_ERROR_NS * changes +
+			llabs(best - saved[REPLAY_QUICK]),
+		best / SAVING_ERROR_PART);
+
+	saving->best = best;
+	saving->low = clamp(clamp(saved[REPLAY_MOST], 0, best) - wide, 0, best);
+	saving->high = clamp(saved[REPLAY_LEAST], best, measured) + wide;
 }
 
 int savings_estimate(struct replay *replay, struct saving *saving)
 {
-	struct saving_cases cases;
-	int64_t spread;
+	int64_t saves[REPLAY_RECORDED], spread;
 
 	if (!replay || !replay->changes)
 		return 0;
-	cases = (struct saving_cases){ .likely = saved(replay, REPLAY_LIKELY, 0),
-		.most = saved(replay, REPLAY_MOST, 0),
-		.least = saved(replay, REPLAY_LEAST, 0),
-		.measured = replay->measured,
-		.changes = replay->changes,
-		.error = replay->error };
-	cases.quick = replay->as_it_was[REPLAY_QUICK] != replay->as_it_was[REPLAY_LIKELY]
+	for (int i = 0; i < REPLAY_QUICK; i++)
+		saves[i] = saved(replay, (enum replay_contention)i, 0);
+	saves[REPLAY_QUICK] = replay->as_it_was[REPLAY_QUICK] != replay->as_it_was[REPLAY_LIKELY]
 		? saved(replay, REPLAY_QUICK, 0)
-		: clamp(cases.likely, 0, cases.measured);
-	saving_between(saving, &cases);
+		: clamp(saves[REPLAY_LIKELY], 0, replay->measured);
+	saving_between(saving, saves, replay->measured, replay->changes, replay->error);
 	/* From the samples to all of the loop: how they differ makes the interval wider. */
 	if (replay->samples) {
 		spread = (int64_t)map_get(&replay->spread, replay->made, 0);

@@ -10,19 +10,13 @@
 #include "sorted.h"
 #include "wait.h"
 
-/* An operation of a stream in which a submission was blocked. */
-struct ended {
-	int64_t end; /* ns */
-	uint64_t op;
-};
-
 void waits_find_queue(struct waits *waits)
 {
 	const struct run *run = waits->db->run;
 	const struct run_overhead *first = (const struct run_overhead *)run->overheads.rows, *row;
 	const struct run_overhead *end = run_rows_end(&run->overheads);
 	struct map full = { 0 };    /* streams in which a submission was blocked */
-	struct ended *ended = NULL; /* in order of their ends */
+	struct timed *ended = NULL; /* their operations, by end */
 	size_t count = 0;
 
 	for (row = first; row < end; row++) {
@@ -37,7 +31,7 @@ void waits_find_queue(struct waits *waits)
 		int64_t until = is_there ? run_end(run, work, op) : RUN_NEVER;
 
 		if (until != RUN_NEVER)
-			*array_push(ended, count) = (struct ended){ until, op };
+			*array_push(ended, count) = (struct timed){ until, op };
 	}
 	ended = radix_sort(ended, count, sizeof(*ended));
 	for (row = first; row < end && count; row++) {
@@ -50,18 +44,18 @@ void waits_find_queue(struct waits *waits)
 
 		if (row->kind != OVERHEAD_QUEUE_FULL || !call || !call->stream)
 			continue;
-		at = sorted_after(ended, count, sizeof(*ended), offsetof(struct ended, end),
+		at = sorted_after(ended, count, sizeof(*ended), offsetof(struct timed, at),
 			row->end + CLOCK_ERROR_MAX_NS);
 		/* The stream's operation that ran longest in the block and ended in it. */
-		for (; at && ended[at - 1].end > row->start; at--) {
-			const struct run_work *work = run_work(run, (int64_t)ended[at - 1].op);
+		for (; at && ended[at - 1].at > row->start; at--) {
+			const struct run_work *work = run_work(run, (int64_t)ended[at - 1].of);
 			int64_t ran =
-				time_within(work->start, ended[at - 1].end, row->start, row->end);
+				time_within(work->start, ended[at - 1].at, row->start, row->end);
 
 			if (run_where(run, work)->stream != call->stream || ran <= longest)
 				continue;
 			longest = ran;
-			wait.by.op = (int64_t)ended[at - 1].op;
+			wait.by.op = (int64_t)ended[at - 1].of;
 		}
 		if (wait.by.op)
 			wait_add_row(waits, &wait);
