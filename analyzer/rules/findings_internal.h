@@ -148,20 +148,23 @@ struct part findings_part(const struct findings *findings, int64_t process, int6
  */
 int findings_replay(struct findings *findings);
 
+/* Changes its calls for the next estimate. */
+void finding_change(struct replay *replay, const struct finding *finding);
+
+/* Is it about time that it may be worth to replay? */
+int finding_is_wanted(const struct findings *findings, const struct finding *finding);
+
 /*
- * Is a looping thread blocked by the device for a part of its time, while the device also idles for
- * a part?  Then waits may be why it idles.  Returns -1 after a message.
+ * Replays each line of a finding with several lines.  Where lines take work out of an order of
+ * streams, and save most only together, each of them says so.
  */
-int findings_want_ceiling(struct db *db);
+void finding_replay_lines(struct replay *replay, struct finding *finding);
 
-/* Sets the ceiling of a process's loop in its row of table replay. */
-void findings_replay_ceiling(struct findings *findings, const struct run_loop *loop);
-
-/* Does a process of the run call for collectives with other ranks? */
-int findings_are_of_ranks(struct db *db);
-
-/* Returns what the shown findings of a rank save together at most, ns; INT64_MAX: unknown. */
-int64_t findings_bound_together(const struct findings *findings, int64_t process);
+/*
+ * For a process whose findings were replayed one by one: sets what they save in the order of fixes,
+ * the savings of masked ones and of those about the host's pace, and its row of table replay.
+ */
+void findings_replay_together(struct findings *findings, int64_t process);
 
 /* Fills table rank_replay, and changes of places.  Returns 0, or -1 after a message. */
 int findings_pack_ranks(struct findings *findings);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Savings of findings, by replays of the run: each finding with all its places changed, each line
- * of findings with several lines, and all shown findings together.  savings_has_room() limits them:
- * the findings of the highest bounds come first, then lines of the highest cost, then the order of
- * fixes.
+ * of findings with several lines, and all shown findings together (findings_together.c).
+ * savings_has_room() limits them: the findings of the highest bounds come first, then lines of the
+ * highest cost, then the order of fixes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,23 +18,18 @@
 #include "words.h"
 #include "workers.h"
 
-static void change_place(struct replay *replay, const struct finding_place *place)
-{
-	savings_change(replay, place->changed, place->changed_count);
-}
-
-/* Changes its calls for the next estimate. */
-static void change_finding(struct replay *replay, const struct finding *finding)
+void finding_change(struct replay *replay, const struct finding *finding)
 {
 	for (size_t i = 0; i < finding->count; i++)
-		change_place(replay, finding->place[i]);
+		savings_change(replay, finding->place[i]->changed,
+			finding->place[i]->changed_count);
 }
 
 /*
  * Findings that cost no time are not replayed.  Of some only a replay tells what they save: a read
  * may save enough once other reads, which would wait in its place, are left out, too.
  */
-static int is_wanted(const struct findings *findings, const struct finding *finding)
+int finding_is_wanted(const struct findings *findings, const struct finding *finding)
 {
 	const struct cost *cost = &finding->cost;
 
@@ -107,7 +102,7 @@ static int add_takers(struct findings *findings, struct replay *replay, struct f
 	size_t count = savings_find_takers(replay, taker, 2 * TAKER_ROUNDS);
 	int64_t together = 0, without;
 
-	change_finding(replay, finding);
+	finding_change(replay, finding);
 	savings_change(replay, taker, count);
 	savings_estimate_best(replay, SEARCH_FINDING, &together);
 	/* The smallest set: what the others save as much without is no part of it. */
@@ -116,7 +111,7 @@ static int add_takers(struct findings *findings, struct replay *replay, struct f
 		struct changed_call last = taker[count - 1], one = taker[i];
 
 		taker[i] = last;
-		change_finding(replay, finding);
+		finding_change(replay, finding);
 		savings_change(replay, taker, count - 1);
 		without = 0;
 		savings_estimate_best(replay, SEARCH_FINDING, &without);
@@ -144,7 +139,7 @@ static int replay_finding(struct findings *findings, struct finding *finding)
 	struct finding_line line = { NULL, 0 };
 	struct code_frames *frames = words_frames(findings->words);
 
-	if (!is_wanted(findings, finding) || rules[finding->rule].group == GROUP_pace ||
+	if (!finding_is_wanted(findings, finding) || rules[finding->rule].group == GROUP_pace ||
 		!savings_has_room(replay, SEARCH_FINDING,
 			2 * REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE))
 		return 0;
@@ -164,10 +159,10 @@ static int replay_finding(struct findings *findings, struct finding *finding)
 			if (place->changed[k].change & CHANGE_WAIT)
 				place->changed[k].change |= CHANGE_FETCH;
 	}
-	change_finding(replay, finding);
+	finding_change(replay, finding);
 	if (add_takers(findings, replay, finding))
 		return -1;
-	change_finding(replay, finding);
+	finding_change(replay, finding);
 	if (replay != savings_of(findings->savings, finding->process)) {
 		finding->is_bounded = savings_estimate_best(replay, SEARCH_FINDING, &finding->most);
 		finding_weigh(findings, finding);
@@ -183,11 +178,7 @@ static int replay_finding(struct findings *findings, struct finding *finding)
 	return 0;
 }
 
-/*
- * Replays each line of a finding with several lines.  Where lines take work out of an order of
- * streams, and save most only together, each of them says so.
- */
-static void replay_lines(struct replay *replay, struct finding *finding)
+void finding_replay_lines(struct replay *replay, struct finding *finding)
 {
 	struct finding_line line = { NULL, 0 };
 	int64_t sum = 0;
@@ -202,7 +193,8 @@ static void replay_lines(struct replay *replay, struct finding *finding)
 			continue;
 		}
 		for (size_t i = 0; i < line.count; i++)
-			change_place(replay, line.place[i]);
+			savings_change(replay, line.place[i]->changed,
+				line.place[i]->changed_count);
 		replayed = savings_estimate_best(replay, SEARCH_LINE, &saving);
 		for (size_t i = 0; i < line.count; i++) {
 			line.place[i]->alone = saving;
@@ -214,190 +206,6 @@ static void replay_lines(struct replay *replay, struct finding *finding)
 		finding->place[i]->worst.joined |= finding->place[i]->replayed &&
 			finding->place[i]->worst.change == CHANGE_ORDER;
 	finding_sort_by_saving(finding);
-}
-
-/*
- * --- findings together ---
- *
- * What findings of a process save together, and each of them after others.
- */
-
-/* At most two findings for each rule: the first ones are shown. */
-struct together {
-	struct replay *replay;
-	struct finding *finding[2 * RULE_COUNT];
-	size_t count;
-};
-
-static struct together shown_together(struct findings *findings, int64_t process)
-{
-	struct together shown = { .replay = savings_of(findings->savings, process) };
-
-	for (size_t i = 0; i < findings->count; i++) {
-		struct finding *finding = findings->finding[i];
-
-		if (finding->process == process && finding->replayed && finding_is_shown(finding))
-			shown.finding[shown.count++] = finding;
-	}
-	return shown;
-}
-
-/* Returns what the first ones save, with another one (NULL: none). */
-static int64_t saved_together(const struct together *together, size_t count,
-	const struct finding *also)
-{
-	int64_t best = 0;
-
-	for (size_t i = 0; i < count; i++)
-		change_finding(together->replay, together->finding[i]);
-	if (also)
-		change_finding(together->replay, also);
-	savings_estimate_best(together->replay, SEARCH_ORDER, &best);
-	return best;
-}
-
-/* Sets what a finding saves beyond the first ones.  Returns whether it is shown. */
-enum { REPLAYS_BEYOND = REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE };
-static int set_beyond(const struct findings *findings, struct finding *finding,
-	const struct together *together, size_t count)
-{
-	int64_t others = saved_together(together, count, NULL);
-	struct saving *saving = &finding->saving;
-
-	for (size_t i = 0; i < count; i++)
-		change_finding(together->replay, together->finding[i]);
-	change_finding(together->replay, finding);
-	if (savings_estimate(together->replay, saving)) {
-		*saving = (struct saving){ at_least(saving->best - others, 0),
-			at_least(saving->low - others, 0), at_least(saving->high - others, 0) };
-		finding->replayed = 1;
-		finding_weigh(findings, finding);
-	}
-	return finding->replayed && finding_is_shown(finding);
-}
-
-/*
- * Finds the order in which to fix the findings: next is the one that saves most once those before
- * it are fixed.  If that is less than its own saving can be, its first place says so.
- *
- * Waits may cost little by themselves because something else blocks the work after them: a copy
- * that waits for a kernel, and the next kernel waits for the legacy default stream.  Fixing one of
- * the two saves little.  The waits of each rule are collected a second time.  If the rule has no
- * finding that is shown, they become one if they save enough once all others are fixed.
- */
-static void order_fixes(struct findings *findings, int64_t process)
-{
-	struct together all = shown_together(findings, process);
-	size_t shown = all.count, at, fixed = 0;
-	int64_t before = 0, most;
-	uint64_t after = 0;
-
-	for (size_t i = 0; i < findings->count; i++) {
-		struct finding *masked = findings->finding[i];
-
-		for (at = 0; at < shown && all.finding[at]->rule != masked->rule;)
-			at++;
-		if (masked->process == process && masked->masked && at == shown &&
-			masked->cost.count >= FINDING_MIN_COUNT)
-			all.finding[all.count++] = masked;
-	}
-	/* A single one has no order. */
-	for (; fixed < all.count && (all.count > 1 || !shown); fixed++) {
-		size_t count = fixed < shown ? shown : all.count, best = fixed;
-		struct finding *next;
-
-		if (!savings_has_room(all.replay, SEARCH_ORDER,
-			    count - fixed + (fixed < shown ? 0 : REPLAYS_BEYOND)))
-			break;
-		most = -1;
-		for (size_t i = fixed; i < count; i++) {
-			int64_t saved = saved_together(&all, fixed, all.finding[i]);
-
-			if (saved <= most)
-				continue;
-			most = saved;
-			best = i;
-		}
-		next = all.finding[best];
-		all.finding[best] = all.finding[fixed];
-		all.finding[fixed] = next;
-		if (fixed >= shown) {
-			if (most - before < SHOWN_MIN_NS ||
-				!set_beyond(findings, next, &all, fixed))
-				break;
-			/* It is shown in place of one of its rule that is not. */
-			for (size_t i = 0; i < findings->count; i++)
-				if (findings->finding[i]->process == process &&
-					findings->finding[i]->rule == next->rule)
-					findings->finding[i]->masked = 1;
-			next->masked = 0;
-		}
-		next->place[0]->then = at_least(most - before, 0);
-		if (next->place[0]->then < next->saving.low && fixed < shown)
-			next->place[0]->after = after;
-		after |= (uint64_t)1 << next->rule;
-		before = at_least(most, before);
-	}
-}
-
-/*
- * Computes the saving of the host's own speed once all other shown findings are fixed: calls that
- * are not made need not be faster.  It is advice, unless it is a large part of a turn.
- */
-static void replay_pace(struct findings *findings, struct finding *finding)
-{
-	struct together shown = shown_together(findings, finding->process);
-
-	if (savings_has_room(shown.replay, SEARCH_FINDING, REPLAYS_BEYOND))
-		set_beyond(findings, finding, &shown, shown.count);
-	if (!finding->replayed || finding->part.share < LAUNCH_BOUND_PERCENT / 100.0)
-		for (size_t i = 0; i < finding->count; i++)
-			finding->place[i]->worst.confidence = CONFIDENCE_POSSIBLE;
-	if (finding->replayed)
-		replay_lines(shown.replay, finding);
-}
-
-/* --- all findings of a process --- */
-
-/*
- * Sets the saving of all shown findings together.  The savings of those that were not replayed are
- * bounded.
- */
-static void replay_together(struct findings *findings, int64_t process,
-	const struct run_length *run)
-{
-	struct replay_row *row = savings_row(findings->savings, process);
-	struct together shown = shown_together(findings, process);
-	struct cost cost = { 0 }, others = { 0 };
-	struct saving saving = { 0 };
-	struct part part;
-	int64_t bound;
-	int replayed;
-
-	for (size_t i = 0; i < findings->count; i++) {
-		const struct finding *finding = findings->finding[i];
-
-		if (finding->process != process || finding->masked || !finding_is_shown(finding))
-			continue;
-		cost_add(&cost, &finding->cost);
-		if (!finding->replayed)
-			cost_add(&others, &finding->cost);
-	}
-	bound = at_most(cost_bound(&others, run), findings_bound_together(findings, process));
-	for (size_t i = 0; i < shown.count; i++)
-		change_finding(shown.replay, shown.finding[i]);
-	replayed = savings_estimate(shown.replay, &saving);
-	if (!row)
-		return;
-	row->has_findings = 1;
-	if (!replayed && !bound)
-		return;
-	row->saving = replayed ? saving.best : bound;
-	row->low = replayed ? saving.low : DB_NULL;
-	row->high = replayed ? saving.high + bound : DB_NULL;
-	part = findings_part(findings, process, row->saving, &cost);
-	row->share = part.share;
-	row->turn_saving = part.turns ? part.turn : DB_NULL;
 }
 
 /* --- all processes --- */
@@ -419,48 +227,28 @@ struct crew {
 	size_t count;
 };
 
-/* Replays a process's findings, and then lines of them.  Returns 0, or -1 after a message. */
-static int replay_findings(const struct crew *crew, int64_t process)
-{
-	struct findings *findings = crew->findings;
-	int rc = 0;
-
-	for (size_t i = 0; i < findings->count && !rc; i++)
-		if (crew->by_bound[i]->process == process)
-			rc = replay_finding(findings, crew->by_bound[i]);
-	for (size_t i = 0; i < findings->count && !rc; i++) {
-		struct finding *finding = crew->by_bound[i];
-
-		if (finding->process == process && finding->replayed &&
-			finding_is_worth_it(finding))
-			replay_lines(savings_of(findings->savings, process), finding);
-	}
-	return rc;
-}
-
-/* Writes only to the process's own findings and replay. */
+/*
+ * Replays a process's findings, and then lines of them, and then findings together.  Writes only to
+ * the process's own findings and replay.
+ */
 static int replay_process(void *arg, size_t number)
 {
 	const struct crew *crew = arg;
 	struct findings *findings = crew->findings;
 	int64_t process = crew->process[number];
-	const struct run_evidence *evidence = &findings->db->run->evidence;
-	const struct run_length *run = id_map_get(&findings->runs, process);
-	const struct run_loop *loop = run_loop_of(evidence, process);
 
-	if (replay_findings(crew, process))
-		return -1;
-	if (run)
-		order_fixes(findings, process);
 	for (size_t i = 0; i < findings->count; i++)
-		if (findings->finding[i]->process == process &&
-			rules[findings->finding[i]->rule].group == GROUP_pace &&
-			is_wanted(findings, findings->finding[i]))
-			replay_pace(findings, findings->finding[i]);
-	if (run)
-		replay_together(findings, process, run);
-	if (loop)
-		findings_replay_ceiling(findings, loop);
+		if (crew->by_bound[i]->process == process &&
+			replay_finding(findings, crew->by_bound[i]))
+			return -1;
+	for (size_t i = 0; i < findings->count; i++) {
+		struct finding *finding = crew->by_bound[i];
+
+		if (finding->process == process && finding->replayed &&
+			finding_is_worth_it(finding))
+			finding_replay_lines(savings_of(findings->savings, process), finding);
+	}
+	findings_replay_together(findings, process);
 	return 0;
 }
 
@@ -489,15 +277,34 @@ static int replay_processes(struct findings *findings)
 }
 
 /*
+ * Is a looping thread blocked by the device for a part of its time, while the device also idles for
+ * a part?  Then waits may be why it idles.  Or does a process call for collectives with others?
+ */
+static const char wanted_sql[] =
+	"SELECT EXISTS (SELECT 1 FROM loop l WHERE (SELECT sum(time) FROM account h "
+	"  WHERE h.process = l.process AND h.device IS NULL AND h.cause = 'held') * 100 >= "
+	"   ?1 * (l.end - l.start - l.paused) AND EXISTS (SELECT 1 FROM account d "
+	"  WHERE d.process = l.process AND d.device NOT NULL GROUP BY d.device "
+	"  HAVING sum(CASE WHEN d.cause IN ('kernels', 'copies', 'both') THEN 0 "
+	"   ELSE d.time END) * 100 >= ?1 * (l.end - l.start - l.paused)))"
+	" OR EXISTS (SELECT 1 FROM collective l JOIN communicator m ON m.id = l.communicator"
+	"  WHERE m.ranks > 1)";
+
+/*
  * Preparing a replay takes as long as walking over the run, so it is done only for findings whose
  * bounds are large enough, where waits may be why the device idles, and of ranks.
  */
 int findings_replay(struct findings *findings)
 {
-	int wanted = findings_want_ceiling(findings->db) | findings_are_of_ranks(findings->db), rc;
+	sqlite3_stmt *q = db_prepare(findings->db, wanted_sql);
+	int wanted = q && !db_bind(q, "i", (int64_t)HIGH_PERCENT) && db_step(q) > 0
+		? sqlite3_column_int(q, 0)
+		: -1;
+	int rc;
 
+	sqlite3_finalize(q);
 	for (size_t i = 0; i < findings->count && wanted >= 0; i++)
-		wanted |= is_wanted(findings, findings->finding[i]);
+		wanted |= finding_is_wanted(findings, findings->finding[i]);
 	if (wanted <= 0)
 		return wanted;
 	findings->savings = savings_open(findings->db);
