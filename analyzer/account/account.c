@@ -196,8 +196,10 @@ static int64_t id_or_null(uint32_t id)
 	return id ? id : DB_NULL;
 }
 
-static int store(const struct account *account)
+/* Stores what was found of a process; its loop is evidence. */
+static int store(struct account *account)
 {
+	struct run_evidence *evidence = &account->db->run->evidence;
 	const struct loop *loop = &account->loop;
 	const struct run_loop *turns = &account->loop.run;
 	int64_t process = account->process;
@@ -244,7 +246,11 @@ static int store(const struct account *account)
 					cell_text(cause_names[sum->cause]), from, site, sum->ns,
 					sum->times));
 	}
-	return rc;
+	if (rc || !turns->turns)
+		return rc;
+	*array_push(evidence->loop, evidence->loop_count) = *turns;
+	account->loop = (struct loop){ 0 };
+	return 0;
 }
 
 /* Accounts for a process, in a thread of its own; number: of an array of struct account. */
@@ -255,10 +261,6 @@ static int account_process(void *arg, size_t number)
 	const struct loop *loop = &account->loop;
 	int rc;
 
-	account->process = account->run->thread[*of].process;
-	account->work = account_works_of(account, account->process);
-	account->work_count =
-		(size_t)(account_works_of(account, account->process + 1) - account->work);
 	rc = loop_find(&account->loop, account->run, account->db, of, account->of_count);
 	set_covered_time(account);
 	account->loop.run.process = account->process;
@@ -280,22 +282,6 @@ static int account_process(void *arg, size_t number)
 	return rc;
 }
 
-/* Stores what was found, in order of processes; loops are evidence. */
-static int store_all(struct account *account, size_t count)
-{
-	struct run_evidence *evidence = &account->db->run->evidence;
-	int rc = 0;
-
-	for (size_t i = 0; i < count && !rc; i++) {
-		rc = store(&account[i]);
-		if (rc || !account[i].loop.run.turns)
-			continue;
-		*array_push(evidence->loop, evidence->loop_count) = account[i].loop.run;
-		account[i].loop = (struct loop){ 0 };
-	}
-	return rc;
-}
-
 static int by_process(const void *a, const void *b, void *of)
 {
 	const uint32_t *x = a, *y = b;
@@ -311,14 +297,14 @@ int account_measure(struct db *db)
 	struct account account = { .run = run, .db = db };
 	/* Processes are found by their threads. */
 	uint32_t *of = xcalloc(run->thread_count, sizeof(*of));
-	size_t count = 0, processes = 0, end;
+	size_t count = 0, processes = 0, end, works_count, at = 0;
+	struct account_work *works = account_list_works(run, &works_count);
 	struct account *each = NULL;
 	int rc;
 
 	for (size_t i = 0; i < run->evidence.hold_count; i++)
 		map_set(&account.holds, run->evidence.hold[i].op, i + 1);
 	account.threads = xcalloc(run->thread_count, sizeof(*account.threads));
-	account_list_works(&account);
 	for (size_t i = 0; i < handovers->reading_count; i++) {
 		const struct usage_reading *usage = &handovers->reading[i];
 		struct account_thread *thread = usage->thread < run->thread_count
@@ -336,13 +322,21 @@ int account_measure(struct db *db)
 		for (end = first; end < count &&
 			run->thread[of[end]].process == run->thread[of[first]].process;)
 			end++;
+		account.process = run->thread[of[first]].process;
 		account.of = of + first;
 		account.of_count = end - first;
+		while (at < works_count && account_process_of(run, &works[at]) < account.process)
+			at++;
+		account.work = works + at;
+		while (at < works_count && account_process_of(run, &works[at]) == account.process)
+			at++;
+		account.work_count = (size_t)(works + at - account.work);
 		*array_push(each, processes) = account;
 	}
-	rc = workers_run(processes, account_process, each) || (each && store_all(each, processes))
-		? -1
-		: 0;
+	rc = workers_run(processes, account_process, each);
+	/* In order of processes. */
+	for (size_t i = 0; i < processes && !rc; i++)
+		rc = store(&each[i]);
 	for (size_t i = 0; i < processes; i++) {
 		free(each[i].sum);
 		map_release(&each[i].sums);
@@ -350,7 +344,7 @@ int account_measure(struct db *db)
 	}
 	free(each);
 	free(of);
-	large_free(account.works);
+	large_free(works);
 	free(account.threads);
 	map_release(&account.holds);
 	return rc;

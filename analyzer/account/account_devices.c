@@ -10,23 +10,19 @@
 #include "radix_sort.h"
 #include "memory.h"
 
-static uint32_t process_of(const struct run *run, const struct account_work *work)
-{
-	return run_where(run, run_work(run, work->id))->process;
-}
-
-static int by_device_and_start(const void *a, const void *b, void *run)
+static int by_device_and_start(const void *a, const void *b, void *of)
 {
 	const struct account_work *x = a, *y = b;
+	const struct run *run = *(const struct run *const *)of;
 
-	return by_number(process_of(run, x), process_of(run, y)) ?: by_number(x->device, y->device)
+	return by_number(account_process_of(run, x), account_process_of(run, y))
+		?: by_number(x->device, y->device)
 		?: by_number(x->start, y->start) ?: by_number(x->id, y->id);
 }
 
 /* Sorts by start first, which suffices for one device. */
-void account_list_works(struct account *account)
+struct account_work *account_list_works(const struct run *run, size_t *number)
 {
-	struct run *run = account->db->run;
 	struct account_work *works = large_need(NULL, run_work_end(run), sizeof(*works));
 	size_t count = 0;
 
@@ -40,27 +36,12 @@ void account_list_works(struct account *account)
 	if (count)
 		works = radix_sort_large(works, count, sizeof(*works));
 	for (size_t i = 1; i < count; i++)
-		if (by_device_and_start(&works[i - 1], &works[i], run) > 0) {
-			qsort_r(works, count, sizeof(*works), by_device_and_start, run);
+		if (by_device_and_start(&works[i - 1], &works[i], &run) > 0) {
+			qsort_r(works, count, sizeof(*works), by_device_and_start, &run);
 			break;
 		}
-	account->works = works;
-	account->works_count = count;
-}
-
-struct account_work *account_works_of(const struct account *account, uint32_t process)
-{
-	size_t low = 0, high = account->works_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (process_of(account->run, &account->works[middle]) < process)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return account->works + low;
+	*number = count;
+	return works;
 }
 
 /* --- the host while the device was idle --- */

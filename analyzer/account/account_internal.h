@@ -91,8 +91,6 @@ struct account_sum {
 struct account {
 	const struct run *run;
 	struct db *db;
-	struct account_work *works; /* by process, device and start */
-	size_t works_count;
 	/* By thread, including 0; only threads of the current process have calls. */
 	struct account_thread *threads;
 	struct map holds; /* operation -> number of its hold + 1 */
@@ -112,11 +110,14 @@ struct account {
 	struct map sums; /* hash of device, cause, sites and what ended it -> number */
 };
 
-void account_list_works(struct account *account);
+/* Returns all operations, by process, device and start; large_free() frees them. */
+struct account_work *account_list_works(const struct run *run, size_t *count);
 void account_add_sum(struct account *account, const struct account_sum *sum);
 
-/* Returns the first of all operations whose process is that or a later one. */
-struct account_work *account_works_of(const struct account *account, uint32_t process);
+static inline uint32_t account_process_of(const struct run *run, const struct account_work *work)
+{
+	return run_where(run, run_work(run, work->id))->process;
+}
 
 /* Returns the end of an operation, ns, pauses included; RUN_NEVER: unknown. */
 static inline int64_t account_work_end(const struct account *account,

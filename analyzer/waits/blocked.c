@@ -125,9 +125,12 @@ static int may_have_waited(const struct walk_call *call)
 		call->exit - call->enter - call->overhead >= BLOCKED_MIN_NS;
 }
 
-static struct wait wait_of(const struct walk_call *call, struct order_state before,
-	enum resize resize)
+/* Adds the call if it may have been blocked.  pooled: a pool may have taken a part of its time. */
+static void add_candidate(struct waits *waits, const struct walk_call *call,
+	struct order_state before, enum resize resize, int pooled)
 {
+	const struct copy_back *copy = id_map_get(&waits->copies, call->thread);
+	const struct run *run = waits->db->run;
 	int waits_by_itself = scope_of(call) != SCOPE_NONE;
 	struct wait wait = {
 		.call = call->id,
@@ -145,7 +148,6 @@ static struct wait wait_of(const struct walk_call *call, struct order_state befo
 			: waits_by_itself       ? WAIT_IMPLICIT
 						: WAIT_INTERNAL,
 		.works_after = scope_empties_device(call),
-		.waits = waits_by_itself,
 		.may_be_behind = !waits_by_itself,
 		.holds_others = scope_holds_others(call),
 		.is_quick = kind_has(call->kind, K_QUICK),
@@ -153,27 +155,18 @@ static struct wait wait_of(const struct walk_call *call, struct order_state befo
 		.waits_first = scope_waits_first(call) || (resize == RESIZE_YES && !call->overhead),
 		.waits_never = resize == RESIZE_NO && !call->overhead,
 	};
+	int64_t duration = wait.exit - wait.enter - wait.overhead, behind = 0, after;
+	int is_exact = 0;
 
-	if (before.op && before.end > wait.enter)
+	if (before.op && before.end > wait.enter) {
 		wait.before = operation(before.call, before.op, before.end);
+		behind = before.end - wait.enter;
+		/* The end of an operation may only be a limit, by which nothing is measured. */
+		is_exact = !pooled && !run_where(run, run_work(run, before.op))->end_is_limit;
+	}
 	if (waits_by_itself && scope_includes_own(call) && call->op && call->op_end != WALK_NEVER)
 		wait.own = operation(call->id, call->op, call->op_end);
-	return wait;
-}
-
-/* Adds the call if it may have been blocked.  pooled: a pool may have taken a part of its time. */
-static void add_candidate(struct waits *waits, const struct walk_call *call, struct wait wait,
-	int pooled)
-{
-	const struct copy_back *copy = id_map_get(&waits->copies, wait.thread);
-	const struct run *run = waits->db->run;
-	int64_t duration = wait.exit - wait.enter - wait.overhead;
-	int64_t behind = wait.before.op ? wait.before.end - wait.enter : 0;
-	int64_t after = wait.exit - wait.before.end;
-	/* The end of an operation may only be a limit, by which nothing is measured. */
-	int is_exact = !pooled && wait.before.op &&
-		!run_where(run, run_work(run, wait.before.op))->end_is_limit;
-
+	after = wait.exit - wait.before.end;
 	/* An explicit wait shows how late they return, up to what the clocks differ in. */
 	if (wait.kind == WAIT_EXPLICIT && is_exact && after >= -CLOCK_ERROR_MAX_NS)
 		samples_add(&waits->samples, USUAL_LATENCY | wait.process, after);
@@ -181,7 +174,7 @@ static void add_candidate(struct waits *waits, const struct walk_call *call, str
 	 * Work that was pending only for a small part of a copy does not explain the rest.  Other
 	 * calls have waited for it, and the thread may have slept longer.
 	 */
-	if (!pooled && wait.waits && behind < duration / UNBLOCKED_PART &&
+	if (!pooled && waits_by_itself && behind < duration / UNBLOCKED_PART &&
 		(call_is_copy(call->kind) || behind < WAIT_MIN_NS))
 		samples_add(&waits->samples, wait.key | (wait.own.op ? USUAL_OWN : 0),
 			duration - behind);
@@ -189,12 +182,12 @@ static void add_candidate(struct waits *waits, const struct walk_call *call, str
 	 * A call that waits first does only its own work after the end of the operation that it
 	 * waited for.
 	 */
-	if (wait.waits && wait.waits_first && is_exact && after >= 0)
+	if (waits_by_itself && wait.waits_first && is_exact && after >= 0)
 		samples_add(&waits->samples, wait.key | USUAL_AFTERWARDS, after);
 	/* Its time is too short to prove a wait, but an explicit wait counts anyway. */
 	if (wait.kind == WAIT_EXPLICIT && wait.before.op && duration < WAIT_MIN_NS)
 		add_use(waits, wait.process, WAIT_EXPLICIT, at_most(behind, duration));
-	if (wait.waits && ((!wait.before.op && !wait.own.op) || duration < WAIT_MIN_NS))
+	if (waits_by_itself && ((!wait.before.op && !wait.own.op) || duration < WAIT_MIN_NS))
 		return;
 	/* Who waits for the own copy waits mainly for the work that the copy comes after. */
 	if (copy && wait.kind == WAIT_EXPLICIT && wait.before.op == copy->own.op) {
@@ -232,7 +225,7 @@ void waits_process_call(struct waits *waits, const struct order *order,
 	 */
 	if (may_have && before.op != ORDER_OP_UNKNOWN && !call->unknown &&
 		(scope != SCOPE_NONE || scope_of(call) == SCOPE_NONE))
-		add_candidate(waits, call, wait_of(call, before, resize), pooled);
+		add_candidate(waits, call, before, resize, pooled);
 	/* It waited for all work in its scope: if some is unknown, that has ended now. */
 	if (may_have && before.op == ORDER_OP_UNKNOWN && scope >= SCOPE_CONTEXT &&
 		(scope_is_explicit(call) || scope_empties_device(call)))
@@ -354,7 +347,7 @@ static int is_blocked_by_transfer(const struct wait *wait, const struct wait_tim
 	int64_t until = at_most(wait->transferred, wait->exit);
 	int64_t took = until - wait->transfer, alone = usual->ns;
 
-	if (!wait->waits || !before->op || wait->transfer == WALK_NEVER ||
+	if (wait->kind == WAIT_INTERNAL || !before->op || wait->transfer == WALK_NEVER ||
 		wait->transfer < before->end - timing->error ||
 		took < (wait->exit - before->end) / TRANSFER_PART)
 		return 0;
@@ -422,10 +415,7 @@ static int judge(struct wait *wait, const struct wait_timing *timing, struct sam
  * wait they are not.
  */
 struct held_calls {
-	struct held_call {
-		int64_t exit;
-		const struct wait *wait;
-	} * held; /* in order of exit, then of call */
+	struct timed *held; /* returns, and numbers in waits.wait; in order of both */
 	size_t count;
 	int64_t longest_after; /* ns that one of them took after the end of its wait */
 };
@@ -441,8 +431,8 @@ static int may_hold(const struct wait *held, const struct wait *call)
  * lock is not granted in turn.  That call gave it back at most latency ns before this one returned
  * (or error ns after): when it returned, or before its own work after the wait.
  */
-static int judge_behind(struct wait *wait, const struct wait_timing *timing,
-	const struct held_calls *calls)
+static int judge_behind(const struct waits *waits, struct wait *wait,
+	const struct wait_timing *timing, const struct held_calls *calls)
 {
 	int64_t duration = wait->exit - wait->enter;
 	int64_t excess = duration - wait->overhead - wait->expected;
@@ -457,17 +447,17 @@ static int judge_behind(struct wait *wait, const struct wait_timing *timing,
 	from = wait->exit - latency;
 	until = wait->exit + timing->error;
 	for (size_t i = sorted_from(calls->held, calls->count, sizeof(*calls->held),
-		     offsetof(struct held_call, exit), from);
-		!held && i < calls->count && calls->held[i].exit <= until + calls->longest_after;
+		     offsetof(struct timed, at), from);
+		!held && i < calls->count && calls->held[i].at <= until + calls->longest_after;
 		i++) {
-		const struct wait *one = calls->held[i].wait;
+		const struct wait *one = &waits->wait[calls->held[i].of];
 		int64_t overlap = 0, end = wait->exit;
 
 		if (!may_hold(one, wait) ||
 			(one->exit > until && (one->by.end < from || one->by.end > until)))
 			continue;
-		for (size_t k = i + 1; k-- > 0 && calls->held[k].exit > wait->enter;) {
-			const struct wait *other = calls->held[k].wait;
+		for (size_t k = i + 1; k-- > 0 && calls->held[k].at > wait->enter;) {
+			const struct wait *other = &waits->wait[calls->held[k].of];
 			int64_t start = at_least(other->enter, wait->enter);
 
 			if (!may_hold(other, wait) || at_most(other->exit, end) <= start)
@@ -484,7 +474,7 @@ static int judge_behind(struct wait *wait, const struct wait_timing *timing,
 	wait->by = held->by;
 	wait->waited = excess;
 	/* A call that drains the device itself waited for the same work as the other call. */
-	if (wait->waits)
+	if (wait->kind != WAIT_INTERNAL)
 		return 1;
 	wait->kind = WAIT_BEHIND;
 	wait->held_by = held->call;
@@ -515,12 +505,11 @@ static void judge_all(struct waits *waits)
 			 * The driver runs such calls one at a time, in any order: on an H200 one
 			 * thread freed twelve times in 35 ms while two others waited to free.
 			 */
-			wait->may_be_behind = wait->works_after && wait->waits;
+			wait->may_be_behind = wait->works_after && wait->kind != WAIT_INTERNAL;
 			continue;
 		}
 		if (wait->holds_others) {
-			*array_push(calls.held, calls.count) =
-				(struct held_call){ wait->exit, wait };
+			*array_push(calls.held, calls.count) = (struct timed){ wait->exit, i };
 			calls.longest_after =
 				at_least(calls.longest_after, wait->exit - wait->by.end);
 		}
@@ -532,7 +521,7 @@ static void judge_all(struct waits *waits)
 		const struct wait_timing *timing = id_map_get(&waits->timings, wait->process);
 
 		if (wait->may_be_behind &&
-			(judge_behind(wait, timing, &calls) ||
+			(judge_behind(waits, wait, timing, &calls) ||
 				(!wait->waits_never && judge(wait, timing, &waits->samples))))
 			wait_add_row(waits, wait);
 	}

@@ -83,7 +83,8 @@ struct wait_operation {
 struct wait {
 	int64_t call, process, thread;
 	int64_t enter, exit; /* ns */
-	enum wait_kind kind;
+	enum wait_kind
+		kind;    /* at first WAIT_INTERNAL unless it waits for pending work in any case */
 	int64_t partner; /* as wait.partner */
 
 	/* What is known of the call. */
@@ -98,7 +99,6 @@ struct wait {
 	uint8_t works_after;          /* its own work begins when the device is idle ... */
 	uint8_t waits_first;          /* ... and it certainly needs an idle device */
 	uint8_t waits_never;          /* it certainly does not wait */
-	uint8_t waits;                /* it waits for pending work in any case */
 	uint8_t holds_others;         /* it blocks calls of other threads while it waits */
 	uint8_t may_be_behind;        /* only another thread's call may have blocked it */
 	uint8_t is_quick;             /* if so, it takes microseconds by itself */
@@ -229,6 +229,8 @@ int waits_find_avoidable(struct waits *waits);
 
 /* Adds its row to table wait. */
 void wait_add_row(struct waits *waits, struct wait *wait);
+
+/* --- other_waits.c --- */
 
 /*
  * Returns the time of a pageable Async copy during its own transfer, ns; 0 for other calls.  Adds a
