@@ -26,65 +26,76 @@ enum { PACKED_DEVICES = 1024, PACKED_OPERANDS = 4096, PACKED_NUMBERS = 1 << 22 }
 
 /* --- numbers --- */
 
-struct writer {
+/* Bytes that are written, or read: then at moves on, and failed says that they are damaged. */
+struct codec {
 	uint8_t *byte;
-	size_t count;
+	size_t count, at;
+	int reads, failed;
 };
 
-static void put(struct writer *writer, int64_t number)
+static void put(struct codec *codec, int64_t number)
 {
 	/* The sign is the lowest bit. */
 	uint64_t rest = (uint64_t)number << 1 ^ (uint64_t)(number >> 63);
 
 	for (; rest > 0x7f; rest >>= 7)
-		*array_push(writer->byte, writer->count) = (uint8_t)(rest | 0x80);
-	*array_push(writer->byte, writer->count) = (uint8_t)rest;
+		*array_push(codec->byte, codec->count) = (uint8_t)(rest | 0x80);
+	*array_push(codec->byte, codec->count) = (uint8_t)rest;
 }
 
-struct reader {
-	const uint8_t *at, *end;
-	int failed;
-};
-
-static int64_t get(struct reader *reader)
+static int64_t get(struct codec *codec)
 {
 	uint64_t number = 0;
 
-	for (unsigned shift = 0; shift < 64; shift += 7) {
-		uint8_t byte = 0x80;
+	for (unsigned shift = 0; shift < 64 && codec->at < codec->count; shift += 7) {
+		uint8_t byte = codec->byte[codec->at++];
 
-		if (reader->at == reader->end)
-			break;
-		byte = *reader->at++;
 		number |= (uint64_t)(byte & 0x7f) << shift;
 		if (!(byte & 0x80))
 			return (int64_t)(number >> 1 ^ -(number & 1));
 	}
-	reader->failed = 1;
+	codec->failed = 1;
 	return 0;
 }
 
-/* Returns a number in a range; least after a failure. */
-static int64_t get_in(struct reader *reader, int64_t least, int64_t most)
+/*
+ * Writes a number as the difference from another one, or reads one that must be in a range; least
+ * after a failure.
+ */
+static int64_t pass_from(struct codec *codec, int64_t number, int64_t from, int64_t least,
+	int64_t most)
 {
-	int64_t number = get(reader);
-
+	if (!codec->reads) {
+		put(codec, number - from);
+		return number;
+	}
+	number = (int64_t)((uint64_t)from + (uint64_t)get(codec));
 	if (number >= least && number <= most)
 		return number;
-	reader->failed = 1;
+	codec->failed = 1;
 	return least;
 }
 
-static struct packed compress(const struct writer *writer)
+static int64_t pass(struct codec *codec, int64_t number, int64_t least, int64_t most)
 {
-	size_t bound = ZSTD_compressBound(writer->count) + sizeof(uint64_t);
+	return pass_from(codec, number, 0, least, most);
+}
+
+static int64_t get_in(struct codec *codec, int64_t least, int64_t most)
+{
+	return pass(codec, 0, least, most);
+}
+
+static struct packed compress(const struct codec *codec)
+{
+	size_t bound = ZSTD_compressBound(codec->count) + sizeof(uint64_t);
 	struct packed packed = { .data = xrealloc(NULL, bound, 1) };
-	uint64_t size = writer->count;
+	uint64_t size = codec->count;
 
 	memcpy(packed.data, &size, sizeof(size));
 	packed.size = ZSTD_compress((char *)packed.data + sizeof(size), bound - sizeof(size),
-		writer->byte, writer->count, ZSTD_CLEVEL_DEFAULT);
-	free(writer->byte);
+		codec->byte, codec->count, ZSTD_CLEVEL_DEFAULT);
+	free(codec->byte);
 	if (!ZSTD_isError(packed.size)) {
 		packed.size += sizeof(size);
 		return packed;
@@ -93,25 +104,25 @@ static struct packed compress(const struct writer *writer)
 	return (struct packed){ NULL, 0 };
 }
 
-/* Returns the bytes, of reader; NULL: damaged.  The caller's to free(). */
-static uint8_t *decompress(struct reader *reader, const void *data, size_t packed)
+/* Returns what reads the bytes, which are the caller's to free(); byte NULL: damaged. */
+static struct codec decompress(const void *data, size_t packed)
 {
+	struct codec codec = { .reads = 1 };
 	uint64_t size = 0;
-	uint8_t *bytes;
 
 	if (!data || packed < sizeof(size))
-		return NULL;
+		return codec;
 	memcpy(&size, data, sizeof(size));
 	if (size > PACKED_BYTES_MOST)
-		return NULL;
-	bytes = xrealloc(NULL, size + 1, 1);
-	if (ZSTD_decompress(bytes, size, (const char *)data + sizeof(size),
+		return codec;
+	codec.count = size;
+	codec.byte = xrealloc(NULL, size + 1, 1);
+	if (ZSTD_decompress(codec.byte, size, (const char *)data + sizeof(size),
 		    packed - sizeof(size)) != size) {
-		free(bytes);
-		return NULL;
+		free(codec.byte);
+		codec.byte = NULL;
 	}
-	*reader = (struct reader){ bytes, bytes + size, 0 };
-	return bytes;
+	return codec;
 }
 
 /* --- how much of a replay is packed --- */
@@ -138,7 +149,7 @@ static size_t meetings_of(const struct replay *replay, size_t steps)
 	return count;
 }
 
-/* --- packing --- */
+/* --- replays --- */
 
 /* The step with references to packed ones only. */
 static struct replay_step packed_of(const struct replay_step *step, size_t steps)
@@ -157,195 +168,156 @@ static struct replay_step packed_of(const struct replay_step *step, size_t steps
 	return own;
 }
 
+/* What replays rely on, besides the ranges of numbers. */
+static int is_sound(const struct replay_step *step)
+{
+	return step->start <= step->end && step->end - step->start <= PACKED_LENGTH &&
+		!(step->act & (STEP_RECORDS | STEP_AWAITS) && step->event == REPLAY_NONE) &&
+		!(step->act & STEP_AWAITS && step->stream == REPLAY_NONE) &&
+		!(step->act & (STEP_MAKES_THREAD | STEP_JOINS_THREAD) &&
+			step->other_thread == REPLAY_NONE) &&
+		!(step->act & STEP_WAITS && step->scope == SCOPE_NONE &&
+			step->held_for == REPLAY_NONE);
+}
+
 /* Members of 32 bits are signed: REPLAY_NONE is -1. */
 #define NUMBER(member) (sizeof(member) == 4 ? (int32_t)(member) : (int64_t)(member))
 
-/* The step, its operands, and those of its accidents of which all steps are packed. */
-static void put_step(struct writer *writer, const struct replay *replay,
-	const struct replay_step *step, const struct replay_step *before, size_t steps)
+/* The step of that number, its operands, and those of its accidents of which all is packed. */
+static void pass_step(struct codec *codec, struct replay *replay, uint32_t number,
+	struct replay_step *step, const struct replay_step *before)
 {
-	uint32_t count =
-		step->operand_count < PACKED_OPERANDS ? step->operand_count : PACKED_OPERANDS;
+	int64_t memories = (int64_t)replay->memories.count - 1, earlier;
+	int64_t last = (int64_t)replay->step_count - 1;
+	uint32_t at = step->accident;
 
-#define PACKED(member, ...) put(writer, NUMBER(step->member) - NUMBER(before->member));
+#define PACKED(member, ...) \
+	step->member = (__typeof__(step->member))pass_from(codec, NUMBER(step->member), \
+		NUMBER(before->member), __VA_ARGS__);
 #include "packed_step.def"
-	put(writer, llround(step->share * SHARE_UNIT));
-	put(writer, count);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct replay_operand *operand = &replay->operand[step->operands + i];
-
-		put(writer, operand->exact);
-		put(writer, (int64_t)operand->allocation - operand->exact);
-		put(writer, operand->reads);
+	step->share = (float)((double)pass(codec, llround(step->share * SHARE_UNIT), 0, INT32_MAX) /
+		SHARE_UNIT);
+	step->operand_count = (uint32_t)pass(codec, at_most(step->operand_count, PACKED_OPERANDS),
+		0, PACKED_OPERANDS);
+	if (codec->reads) {
+		codec->failed |= !is_sound(step);
+		step->operands = (uint32_t)replay->operand_count;
+		step->accident = REPLAY_NONE;
 	}
-	for (uint32_t at = step->accident; at != REPLAY_NONE; at = replay->accident[at].next)
-		if (replay->accident[at].via < steps && replay->accident[at].earlier < steps) {
-			put(writer, replay->accident[at].earlier);
-			put(writer, replay->accident[at].via);
+	for (uint32_t i = 0; i < step->operand_count && !codec->failed; i++) {
+		struct replay_operand *operand = codec->reads
+			? array_push(replay->operand, replay->operand_count)
+			: &replay->operand[step->operands + i];
+
+		operand->exact = (uint32_t)pass(codec, operand->exact, 0, memories);
+		operand->allocation = (uint32_t)pass_from(codec, operand->allocation,
+			operand->exact, 0, memories);
+		operand->reads = (int)pass(codec, operand->reads, 0, 1);
+	}
+	for (; !codec->reads && at != REPLAY_NONE; at = replay->accident[at].next)
+		if (replay->accident[at].via <= last && replay->accident[at].earlier <= last) {
+			put(codec, replay->accident[at].earlier);
+			put(codec, replay->accident[at].via);
 		}
-	put(writer, -1);
+	if (!codec->reads) {
+		put(codec, -1);
+		return;
+	}
+	while ((earlier = get_in(codec, -1, (int64_t)number - 1)) >= 0 && !codec->failed) {
+		*array_push(replay->accident, replay->accident_count) =
+			(struct replay_accident){ (uint32_t)earlier,
+				(uint32_t)get_in(codec, 0, last), step->accident };
+		step->accident = (uint32_t)replay->accident_count - 1;
+	}
+}
+
+/* What is packed of a replay before its steps.  from: start of the loop, or of the run, ns. */
+static void pass_head(struct codec *codec, struct replay *replay, int64_t *from, size_t *lines)
+{
+	const int64_t rate = (int64_t)PACKED_RATE * RATE_UNIT;
+	double *rates[] = { &replay->pinned.seen, &replay->pinned.bus };
+
+	replay->step_count = (size_t)pass(codec, (int64_t)replay->step_count, 1, JOINT_STEPS);
+	replay->first = pass(codec, replay->first, -PACKED_TIME, PACKED_TIME);
+	*from = pass(codec, *from, -PACKED_TIME, PACKED_TIME);
+	replay->recording = pass(codec, replay->recording, 0, INT32_MAX);
+	replay->event_wait = pass(codec, replay->event_wait, 0, INT32_MAX);
+	for (int i = 0; i < 2; i++)
+		*rates[i] =
+			(double)pass(codec, llround(*rates[i] * RATE_UNIT), 0, rate) / RATE_UNIT;
+	*lines = (size_t)pass(codec, (int64_t)*lines, 1, PACKED_NUMBERS);
+	for (size_t i = 0; i < REPLAY_NUMBERS; i++)
+		replay->numbers[i].count =
+			(size_t)pass(codec, (int64_t)replay->numbers[i].count, 0, PACKED_NUMBERS);
 }
 
 struct packed joint_pack(struct replay *replay)
 {
 	struct replay_step before = { 0 };
-	size_t steps = steps_of(replay), meetings = meetings_of(replay, steps);
+	struct replay packed = *replay; /* what it owns is that of replay */
 	const struct run_loop *loop = replay->run_loop;
-	struct writer writer = { 0 };
+	int64_t from = loop && loop->turns ? loop->begin[0] : replay->first;
+	size_t lines = replay->set_ups->lines ? replay->set_ups->lines : 1;
+	struct codec codec = { 0 };
 
-	if (!meetings)
+	packed.step_count = steps_of(replay);
+	packed.meeting_count = meetings_of(replay, packed.step_count);
+	if (!packed.meeting_count)
 		return (struct packed){ NULL, 0 };
-	put(&writer, (int64_t)steps);
-	put(&writer, replay->first);
-	put(&writer, loop && loop->turns ? loop->begin[0] : replay->first);
-	put(&writer, replay->recording);
-	put(&writer, replay->event_wait);
-	put(&writer, llround(replay->pinned.seen * RATE_UNIT));
-	put(&writer, llround(replay->pinned.bus * RATE_UNIT));
-	put(&writer, at_least((int64_t)replay->set_ups->lines, 1));
-	for (size_t i = 0; i < REPLAY_NUMBERS; i++)
-		put(&writer, (int64_t)replay->numbers[i].count);
-	for (size_t i = 0; i < steps; i++) {
-		struct replay_step step = packed_of(&replay->step[i], steps);
+	pass_head(&codec, &packed, &from, &lines);
+	for (uint32_t i = 0; i < packed.step_count; i++) {
+		struct replay_step step = packed_of(&replay->step[i], packed.step_count);
 
-		put_step(&writer, replay, &step, &before, steps);
+		pass_step(&codec, &packed, i, &step, &before);
 		before = step;
 	}
-	put(&writer, (int64_t)meetings);
-	for (size_t i = 0; i < meetings; i++) {
-		put(&writer, replay->meeting[i].step);
-		put(&writer, replay->meeting[i].identity);
-		put(&writer, replay->meeting[i].sequence);
+	put(&codec, (int64_t)packed.meeting_count);
+	for (size_t i = 0; i < packed.meeting_count; i++) {
+		put(&codec, replay->meeting[i].step);
+		put(&codec, replay->meeting[i].identity);
+		put(&codec, replay->meeting[i].sequence);
 	}
-	return compress(&writer);
-}
-
-struct packed joint_pack_changes(struct replay *replay)
-{
-	size_t steps = steps_of(replay);
-	struct writer writer = { 0 };
-
-	put(&writer, replay->orders | replay->results << 1 | replay->moves << 2);
-	for (size_t i = 0; i < replay->set_ups->lines; i++)
-		if (replay->once[i])
-			put(&writer, (int64_t)i);
-	put(&writer, -1);
-	for (size_t i = 0; i < steps; i++) {
-		const struct replay_change *change = &replay->change[i];
-		uint32_t needs = change->still_needs < steps ? change->still_needs : REPLAY_NONE;
-
-		if (!change->bits && !change->once)
-			continue;
-		put(&writer, (int64_t)i);
-		put(&writer, change->bits);
-		put(&writer, change->once);
-		put(&writer, (int32_t)needs);
-		put(&writer, (int32_t)change->only_stream);
-	}
-	put(&writer, -1);
-	replay_restore(replay);
-	return compress(&writer);
-}
-
-/* --- unpacking --- */
-
-/* A number as the difference from another one. */
-static int64_t get_from(struct reader *reader, int64_t from, int64_t least, int64_t most)
-{
-	int64_t number = (int64_t)((uint64_t)from + (uint64_t)get(reader));
-
-	if (number >= least && number <= most)
-		return number;
-	reader->failed = 1;
-	return least;
-}
-
-/* Reads the replay's step of that number, with its operands and accidents. */
-static void get_step(struct reader *reader, struct replay *replay, uint32_t number)
-{
-	static const struct replay_step none;
-	const struct replay_step *before = number ? &replay->step[number - 1] : &none;
-	struct replay_step step = { .accident = REPLAY_NONE, .meets = REPLAY_NONE };
-	int64_t memories = (int64_t)replay->memories.count - 1, earlier;
-	int64_t last = (int64_t)replay->step_count - 1;
-
-#define PACKED(member, ...) \
-	step.member = \
-		(__typeof__(step.member))get_from(reader, NUMBER(before->member), __VA_ARGS__);
-#include "packed_step.def"
-	step.share = (float)((double)get_in(reader, 0, INT32_MAX) / SHARE_UNIT);
-	/* What replays rely on, besides the ranges of numbers. */
-	if (step.start > step.end || step.end - step.start > PACKED_LENGTH ||
-		(step.act & (STEP_RECORDS | STEP_AWAITS) && step.event == REPLAY_NONE) ||
-		(step.act & STEP_AWAITS && step.stream == REPLAY_NONE) ||
-		(step.act & (STEP_MAKES_THREAD | STEP_JOINS_THREAD) &&
-			step.other_thread == REPLAY_NONE) ||
-		(step.act & STEP_WAITS && step.scope == SCOPE_NONE && step.held_for == REPLAY_NONE))
-		reader->failed = 1;
-	step.operands = (uint32_t)replay->operand_count;
-	step.operand_count = (uint32_t)get_in(reader, 0, PACKED_OPERANDS);
-	for (uint32_t i = 0; i < step.operand_count && !reader->failed; i++) {
-		struct replay_operand *operand = array_push(replay->operand, replay->operand_count);
-
-		operand->exact = (uint32_t)get_in(reader, 0, memories);
-		operand->allocation = (uint32_t)get_from(reader, operand->exact, 0, memories);
-		operand->reads = (int)get_in(reader, 0, 1);
-	}
-	while ((earlier = get_in(reader, -1, (int64_t)number - 1)) >= 0 && !reader->failed) {
-		*array_push(replay->accident, replay->accident_count) =
-			(struct replay_accident){ (uint32_t)earlier,
-				(uint32_t)get_in(reader, 0, last), step.accident };
-		step.accident = (uint32_t)replay->accident_count - 1;
-	}
-	replay->step[number] = step;
+	return compress(&codec);
 }
 
 int packed_read(struct packed_replay *packed, const void *data, size_t size, size_t most)
 {
+	static const struct replay_step none;
 	struct replay *replay = packed->replay = xcalloc(1, sizeof(*replay));
-	struct set_ups *set_ups = packed->set_ups = xcalloc(1, sizeof(*set_ups));
-	struct reader reader = { 0 };
-	uint8_t *bytes = decompress(&reader, data, size);
-	const int64_t rate = (int64_t)PACKED_RATE * RATE_UNIT;
+	struct codec codec = decompress(data, size);
 	int64_t steps, meetings;
 
-	replay->set_ups = set_ups;
-	if (!bytes)
+	replay->set_ups = packed->set_ups = xcalloc(1, sizeof(*packed->set_ups));
+	if (!codec.byte)
 		return -1;
-	steps = get_in(&reader, 1, JOINT_STEPS);
-	replay->step_count = (size_t)steps;
-	replay->first = get_in(&reader, -PACKED_TIME, PACKED_TIME);
-	packed->from = get_in(&reader, -PACKED_TIME, PACKED_TIME);
-	replay->recording = get_in(&reader, 0, INT32_MAX);
-	replay->event_wait = get_in(&reader, 0, INT32_MAX);
-	replay->pinned.seen = (double)get_in(&reader, 0, rate) / RATE_UNIT;
-	replay->pinned.bus = (double)get_in(&reader, 0, rate) / RATE_UNIT;
-	set_ups->lines = (size_t)get_in(&reader, 1, PACKED_NUMBERS);
-	for (size_t i = 0; i < REPLAY_NUMBERS; i++)
-		replay->numbers[i].count = (size_t)get_in(&reader, 0, PACKED_NUMBERS);
+	pass_head(&codec, replay, &packed->from, &packed->set_ups->lines);
+	steps = (int64_t)replay->step_count;
 	replay->step = xcalloc(replay->step_count, sizeof(*replay->step));
-	for (uint32_t i = 0; i < replay->step_count && !reader.failed; i++)
-		get_step(&reader, replay, i);
-	meetings = reader.failed ? 0 : get_in(&reader, 1, steps);
-	for (int64_t i = 0, least = 0; i < meetings && !reader.failed; i++) {
+	for (uint32_t i = 0; i < replay->step_count && !codec.failed; i++) {
+		struct replay_step *step = &replay->step[i];
+
+		step->meets = REPLAY_NONE;
+		pass_step(&codec, replay, i, step, i ? step - 1 : &none);
+	}
+	meetings = codec.failed ? 0 : get_in(&codec, 1, steps);
+	for (int64_t i = 0, least = 0; i < meetings && !codec.failed; i++) {
 		struct replay_meeting meeting = { 0 };
 		struct replay_step *step;
 
-		meeting.step = (uint32_t)get_in(&reader, least, steps - 1);
+		meeting.step = (uint32_t)get_in(&codec, least, steps - 1);
 		/* After the last step there is none. */
-		if (reader.failed)
+		if (codec.failed)
 			break;
-		meeting.identity = get(&reader);
-		meeting.sequence = get(&reader);
+		meeting.identity = get(&codec);
+		meeting.sequence = get(&codec);
 		step = &replay->step[meeting.step];
 		least = (int64_t)meeting.step + 1;
-		if (!(step->act & STEP_HAS_OP) || !(step->act & STEP_SUBMITS))
-			reader.failed = 1;
+		codec.failed |= !(step->act & STEP_HAS_OP) || !(step->act & STEP_SUBMITS);
 		step->meets = (uint32_t)i;
 		*array_push(replay->meeting, replay->meeting_count) = meeting;
 	}
-	free(bytes);
-	if (reader.failed)
+	free(codec.byte);
+	if (codec.failed)
 		return -1;
 	if (most < replay->step_count) {
 		replay->meeting_count = meetings_of(replay, most);
@@ -363,29 +335,57 @@ int packed_read(struct packed_replay *packed, const void *data, size_t size, siz
 	return 0;
 }
 
+/* --- changes --- */
+
+struct packed joint_pack_changes(struct replay *replay)
+{
+	size_t steps = steps_of(replay);
+	struct codec codec = { 0 };
+
+	put(&codec, replay->orders | replay->results << 1 | replay->moves << 2);
+	for (size_t i = 0; i < replay->set_ups->lines; i++)
+		if (replay->once[i])
+			put(&codec, (int64_t)i);
+	put(&codec, -1);
+	for (size_t i = 0; i < steps; i++) {
+		const struct replay_change *change = &replay->change[i];
+		uint32_t needs = change->still_needs < steps ? change->still_needs : REPLAY_NONE;
+
+		if (!change->bits && !change->once)
+			continue;
+		put(&codec, (int64_t)i);
+		put(&codec, change->bits);
+		put(&codec, change->once);
+		put(&codec, (int32_t)needs);
+		put(&codec, (int32_t)change->only_stream);
+	}
+	put(&codec, -1);
+	replay_restore(replay);
+	return compress(&codec);
+}
+
 int packed_change(struct packed_replay *packed, const void *data, size_t size)
 {
 	struct replay *replay = packed->replay;
-	struct reader reader = { 0 };
-	uint8_t *bytes = decompress(&reader, data, size);
+	struct codec codec = decompress(data, size);
 	int64_t streams = (int64_t)replay->streams.count - 1, flags, number;
 
-	if (!bytes)
+	if (!codec.byte)
 		return -1;
-	flags = get_in(&reader, 0, 7);
+	flags = get_in(&codec, 0, 7);
 	replay->orders |= flags & 1;
 	replay->results |= flags >> 1 & 1;
 	replay->moves |= flags >> 2 & 1;
 	replay->changes++;
-	while ((number = get_in(&reader, -1, (int64_t)replay->set_ups->lines - 1)) >= 0)
+	while ((number = get_in(&codec, -1, (int64_t)replay->set_ups->lines - 1)) >= 0)
 		replay->once[number] = 1;
-	while (!reader.failed && (number = get_in(&reader, -1, JOINT_STEPS - 1)) >= 0) {
+	while (!codec.failed && (number = get_in(&codec, -1, JOINT_STEPS - 1)) >= 0) {
 		struct replay_change change = { 0 }, *own;
 
-		change.bits = (uint8_t)get_in(&reader, 0, UINT8_MAX);
-		change.once = (uint8_t)get_in(&reader, 0, 1);
-		change.still_needs = (uint32_t)get_in(&reader, -1, JOINT_STEPS - 1);
-		change.only_stream = (uint32_t)get_in(&reader, -1, streams);
+		change.bits = (uint8_t)get_in(&codec, 0, UINT8_MAX);
+		change.once = (uint8_t)get_in(&codec, 0, 1);
+		change.still_needs = (uint32_t)get_in(&codec, -1, JOINT_STEPS - 1);
+		change.only_stream = (uint32_t)get_in(&codec, -1, streams);
 		if ((size_t)number >= replay->step_count)
 			continue;
 		own = &replay->change[number];
@@ -397,8 +397,8 @@ int packed_change(struct packed_replay *packed, const void *data, size_t size)
 		if (own->only_stream == REPLAY_NONE)
 			own->only_stream = change.only_stream;
 	}
-	free(bytes);
-	return reader.failed ? -1 : 0;
+	free(codec.byte);
+	return codec.failed ? -1 : 0;
 }
 
 void packed_release(struct packed_replay *packed)
