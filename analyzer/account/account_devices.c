@@ -51,7 +51,7 @@ struct account_work *account_list_works(const struct run *run, size_t *number)
 
 /* Parts of an interval without a cause yet, in order of time. */
 struct gaps {
-	struct account_span gap[GAPS_MOST];
+	struct span gap[GAPS_MOST];
 	size_t count;
 };
 
@@ -65,7 +65,7 @@ static int64_t remove_interval(struct gaps *gaps, int64_t from, int64_t until)
 	if (gaps->count == GAPS_MOST)
 		return 0;
 	for (size_t i = 0; i < gaps->count; i++) {
-		struct account_span gap = gaps->gap[i];
+		struct span gap = gaps->gap[i];
 		int64_t begin = at_least(gap.from, from);
 		int64_t end = at_most(gap.until, until);
 
@@ -75,9 +75,9 @@ static int64_t remove_interval(struct gaps *gaps, int64_t from, int64_t until)
 		}
 		taken += end - begin;
 		if (gap.from < begin)
-			left.gap[left.count++] = (struct account_span){ gap.from, begin };
+			left.gap[left.count++] = (struct span){ gap.from, begin };
 		if (end < gap.until)
-			left.gap[left.count++] = (struct account_span){ end, gap.until };
+			left.gap[left.count++] = (struct span){ end, gap.until };
 	}
 	*gaps = left;
 	return taken;
@@ -90,7 +90,7 @@ struct around {
 };
 
 static void find_calls_around(struct around *around, const struct account_thread *thread,
-	const struct account_span *gap)
+	const struct span *gap)
 {
 	for (size_t i = thread->at ? thread->at - 1 : 0; i < thread->count; i++) {
 		const struct account_call *call = &thread->call[i];
@@ -126,14 +126,14 @@ static void assign_calls(struct account *account, struct gaps *gaps, struct acco
 /* Removes and adds the parts of an interval outside of CUDA in which a thread did that. */
 static void assign_outside(struct account *account, struct gaps *gaps,
 	const struct account_thread *thread, enum account_cause cause, int32_t device,
-	const struct account_span *gap, const struct around *around)
+	const struct span *gap, const struct around *around)
 {
 	size_t next = thread->at;
 
 	while (next < thread->count && thread->call[next].enter < gap->until)
 		next++;
 	for (int part = 0; part < ACCOUNT_PARTS; part++) {
-		struct account_span span = account_part(thread, next, part, gap->from, gap->until);
+		struct span span = account_part(thread, next, part, gap->from, gap->until);
 
 		if (account_parts[part] == cause)
 			account_add(account, device, cause, around->from, around->to,
@@ -158,7 +158,7 @@ static void idle_host(struct account *account, int32_t device, uint32_t thread, 
 			assign_calls(account, &gaps, &account->threads[other[i]], device, from,
 				until, 1);
 	for (size_t i = 0; i < gaps.count; i++) {
-		const struct account_span *gap = &gaps.gap[i];
+		const struct span *gap = &gaps.gap[i];
 		struct around around = { INT64_MIN, INT64_MAX, 0, site };
 		struct gaps rest = { .gap = { *gap }, .count = 1 };
 

@@ -3,6 +3,7 @@
 #ifndef CUFENCE_ACCOUNT_INTERNAL_H
 #define CUFENCE_ACCOUNT_INTERNAL_H
 
+#include "bounds.h"
 #include "handovers.h"
 #include "loop.h"
 #include "run_columns.h"
@@ -132,11 +133,6 @@ void account_devices(struct account *account);
 /* Finds what threads did in their gaps, by their readings of usage, once the calls are read. */
 void account_find_gaps(struct account *account);
 
-/* An interval of time. */
-struct account_span {
-	int64_t from, until;
-};
-
 /*
  * Between two calls a thread was computing, blocked, preempted, and computing again.  Returns that
  * part of an interval; empty if it has none, or where its usage is not known.  next: the number of
@@ -144,8 +140,8 @@ struct account_span {
  */
 enum { ACCOUNT_PARTS = 4 };
 extern const enum account_cause account_parts[ACCOUNT_PARTS];
-struct account_span account_part(const struct account_thread *thread, size_t next, int part,
-	int64_t from, int64_t until);
+struct span account_part(const struct account_thread *thread, size_t next, int part, int64_t from,
+	int64_t until);
 
 /*
  * Accounts for the host's time outside of CUDA in an interval before a call of that thread, whose

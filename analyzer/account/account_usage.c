@@ -123,19 +123,18 @@ void account_find_gaps(struct account *account)
 const enum account_cause account_parts[ACCOUNT_PARTS] = { ACCOUNT_COMPUTING, ACCOUNT_BLOCKED,
 	ACCOUNT_PREEMPTED, ACCOUNT_COMPUTING };
 
-struct account_span account_part(const struct account_thread *thread, size_t next, int part,
-	int64_t from, int64_t until)
+struct span account_part(const struct account_thread *thread, size_t next, int part, int64_t from,
+	int64_t until)
 {
 	const struct account_gap *gap =
 		thread->gap && next && next < thread->count ? &thread->gap[next] : NULL;
 	const int64_t *starts;
 
 	if (!gap || !gap->is_read)
-		return (struct account_span){ from, from };
+		return (struct span){ from, from };
 	from = at_least(from, thread->call[next - 1].exit);
 	starts = (const int64_t[]){ from, gap->blocked, gap->preempted, gap->end, until };
-	return (struct account_span){ at_least(from, starts[part]),
-		at_most(until, starts[part + 1]) };
+	return (struct span){ at_least(from, starts[part]), at_most(until, starts[part + 1]) };
 }
 
 void account_add_outside(struct account *account, const struct account_thread *thread, size_t next,
@@ -148,7 +147,7 @@ void account_add_outside(struct account *account, const struct account_thread *t
 	const struct run_call *call;
 
 	for (int part = 0; part < ACCOUNT_PARTS; part++) {
-		struct account_span span = account_part(thread, next, part, from, until);
+		struct span span = account_part(thread, next, part, from, until);
 
 		sum.ns = at_least(span.until - span.from, 0);
 		rest -= sum.ns;

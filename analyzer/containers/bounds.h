@@ -5,6 +5,11 @@
 
 #include <stdint.h>
 
+/* From one time to another. */
+struct span {
+	int64_t from, until;
+};
+
 static inline int64_t at_most(int64_t value, int64_t most)
 {
 	return value < most ? value : most;

@@ -105,6 +105,7 @@ enum step_act {
 	STEP_SETS_UP = 1 << 19,       /* part of a repeated set-up */
 };
 
+enum { STEP_LINKS = 7 };
 enum step_engine { ENGINE_NONE, ENGINE_KERNEL, ENGINE_H2D, ENGINE_D2H, ENGINE_COUNT };
 
 struct replay_step {
@@ -129,21 +130,26 @@ struct replay_step {
 	uint32_t nodes;       /* number of nodes of the graph that it makes, launches or destroys */
 	float share;          /* part of the device's threads that a kernel occupies */
 	uint32_t thread, other_thread, stream, event, context, other_context, exec;
-	uint32_t apart;    /* new stream for changed work of its stream and thread */
-	uint32_t site;     /* row of the outermost call's site, 0: unknown */
-	uint32_t held_for; /* step whose operation the host waited for, by table wait */
-	uint32_t held_by;  /* another thread's step that blocked it, by table wait */
+	uint32_t apart;                 /* new stream for changed work of its stream and thread */
+	uint32_t site;                  /* row of the outermost call's site, 0: unknown */
 	const struct handover *silence; /* before it, and what ended that; NULL: none */
-	uint32_t handed_by;   /* the thread whose last call it came after outside of CUDA, */
-	uint32_t handed_step; /* or the step whose host function it came after */
-	uint32_t maker;  /* step that allocated what it frees, or made the graph that it launches */
-	uint32_t behind; /* step whose end the operation waited for on the device */
-	uint32_t behind_via; /* step that caused that wait */
-	uint32_t follows;    /* for a host function: its thread's previous operation */
-	uint32_t set_up;     /* line of the repeated set-up that it is part of or comes after */
-	int64_t setting_up;  /* part of gap that is due to that, ns */
-	uint32_t accident;   /* the first one of which it is the later operation */
-	uint32_t meets;      /* number of the meeting that its kernel is part of */
+	uint32_t handed_by; /* the thread whose last call it came after outside of CUDA, */
+	union {             /* other steps, REPLAY_NONE: none */
+		uint32_t links[STEP_LINKS];
+		struct {
+			uint32_t handed_step; /* or that whose host function it came after */
+			uint32_t held_for;    /* the host waited for its operation, by table wait */
+			uint32_t held_by;     /* of another thread, which blocked it, likewise */
+			uint32_t maker; /* allocated what it frees, or made the graph it launches */
+			uint32_t behind; /* its operation waited for the end of this one's ... */
+			uint32_t behind_via; /* ... which this one caused */
+			uint32_t follows;    /* its thread's operation before a host function */
+		};
+	};
+	uint32_t set_up;    /* line of the repeated set-up that it is part of or comes after */
+	int64_t setting_up; /* part of gap that is due to that, ns */
+	uint32_t accident;  /* the first one of which it is the later operation */
+	uint32_t meets;     /* number of the meeting that its kernel is part of */
 	uint32_t operands, operand_count; /* range in replay.operand */
 	uint32_t act;
 	uint8_t scope, stream_kind, kind, engine;
@@ -217,9 +223,7 @@ struct replay_stream {
 /* Intervals in which an engine is busy, sorted; count of them, from first on. */
 #define BOOKINGS 128
 struct booking {
-	struct booking_time {
-		int64_t start, end;
-	} taken[8 * BOOKINGS];
+	struct span taken[8 * BOOKINGS];
 	size_t first, count;
 };
 

@@ -172,14 +172,13 @@ int64_t booking_reserve(struct booking *booking, int64_t ready, int64_t length)
 	/* The first interval that ends after ready, then the first with enough room before it. */
 	low = booking->first +
 		sorted_after(booking->taken + booking->first, booking->count,
-			sizeof(*booking->taken), offsetof(struct booking_time, end), ready);
+			sizeof(*booking->taken), offsetof(struct span, until), ready);
 	end = booking->first + booking->count;
-	for (; low < end && booking->taken[low].start - ready < length; low++)
-		raise_to(&ready, booking->taken[low].end);
+	for (; low < end && booking->taken[low].from - ready < length; low++)
+		raise_to(&ready, booking->taken[low].until);
 	memmove(booking->taken + low + 1, booking->taken + low,
 		(end - low) * sizeof(*booking->taken));
-	booking->taken[low].start = ready;
-	booking->taken[low].end = ready + length;
+	booking->taken[low] = (struct span){ ready, ready + length };
 	booking->count++;
 	return ready;
 }

@@ -318,20 +318,15 @@ static int add_step(struct loader *loader, struct replay *replay, const struct w
 		.kind = (uint8_t)call->kind,
 		.scope = (uint8_t)scope_of(call),
 		.stream_kind = (uint8_t)call->stream_kind,
-		.held_for = REPLAY_NONE,
-		.held_by = REPLAY_NONE,
 		.handed_by = REPLAY_NONE,
-		.handed_step = REPLAY_NONE,
-		.maker = REPLAY_NONE,
-		.behind = REPLAY_NONE,
-		.behind_via = REPLAY_NONE,
-		.follows = REPLAY_NONE,
 		.accident = REPLAY_NONE,
 		.meets = REPLAY_NONE,
 		.bytes = call->bytes,
 		.trimmed = (int64_t)map_get(trimmed, (uint64_t)call->id, 0),
 		.device = (int16_t)(call->owner_device >= 0 ? call->owner_device : call->device) };
 
+	for (int i = 0; i < STEP_LINKS; i++)
+		step.links[i] = REPLAY_NONE;
 	step.gap_recorded = (int64_t)map_get(&loader->recorded, (uint64_t)call->thread, 0);
 	if (!read_acts(loader, replay, call, &step)) {
 		step.own = call->exit - call->enter;

@@ -90,12 +90,11 @@ void replay_sort(struct replay *replay, const struct run_evidence *evidence)
 		}
 	}
 	for (uint32_t i = 0; !is_sorted && i < replay->step_count; i++) {
-		uint32_t *link[] = { &to[i].held_for, &to[i].held_by, &to[i].maker, &to[i].behind,
-			&to[i].behind_via };
+		uint32_t *links = to[i].links;
 
-		for (size_t k = 0; k < sizeof(link) / sizeof(*link); k++)
-			if (*link[k] != REPLAY_NONE)
-				*link[k] = replay->step_of[from[*link[k]].call];
+		for (int k = 0; k < STEP_LINKS; k++)
+			if (links[k] != REPLAY_NONE)
+				links[k] = replay->step_of[from[links[k]].call];
 	}
 	free(from);
 	free(submission);

@@ -155,12 +155,10 @@ static size_t meetings_of(const struct replay *replay, size_t steps)
 static struct replay_step packed_of(const struct replay_step *step, size_t steps)
 {
 	struct replay_step own = *step;
-	uint32_t *link[] = { &own.held_for, &own.held_by, &own.handed_step, &own.maker, &own.behind,
-		&own.behind_via, &own.follows };
 
-	for (size_t i = 0; i < sizeof(link) / sizeof(*link); i++)
-		if (*link[i] >= steps)
-			*link[i] = REPLAY_NONE;
+	for (int i = 0; i < STEP_LINKS; i++)
+		if (own.links[i] >= steps)
+			own.links[i] = REPLAY_NONE;
 	if (!(own.act & STEP_HAS_OP))
 		own.start = own.end = 0;
 	if (own.scope == SCOPE_NONE && own.held_for == REPLAY_NONE)

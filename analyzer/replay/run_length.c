@@ -5,22 +5,16 @@
 
 #include "bounds.h"
 #include "busy.h"
-
 #include "run_columns.h"
 #include "unknown.h"
 
-/* From first to last, ns; first RUN_NEVER: empty. */
-struct span {
-	int64_t first, last;
-};
-
 static void extend_end(struct span *span, int64_t end)
 {
-	if (end != RUN_NEVER && end > span->last)
-		span->last = end;
+	if (end != RUN_NEVER)
+		span->until = at_least(end, span->until);
 }
 
-/* Of a process. */
+/* Of a process; from RUN_NEVER: empty. */
 struct lengths {
 	struct span whole;  /* the first call that submitted an operation, to the last end */
 	struct span active; /* the first operation to the last */
@@ -50,8 +44,8 @@ static void measure_works(const struct run *run, int64_t process, struct lengths
 		if (!stream)
 			continue;
 		extend_end(&lengths->active, end);
-		if (work->start < lengths->active.first)
-			lengths->active.first = work->start;
+		if (work->start < lengths->active.from)
+			lengths->active.from = work->start;
 		if (work->start == RUN_NEVER || end == RUN_NEVER)
 			continue;
 		end = run_busy_end(run, work, id);
@@ -69,7 +63,7 @@ static void measure_works(const struct run *run, int64_t process, struct lengths
 		lengths->busiest = sum > lengths->busiest ? sum : lengths->busiest;
 	}
 	if (run_call(run, submitted))
-		lengths->whole.first = run_call(run, submitted)->enter;
+		lengths->whole.from = run_call(run, submitted)->enter;
 	map_release(&busy);
 	busy_join(&lengths->device);
 }
@@ -83,22 +77,21 @@ static int64_t length_of(struct db *db, int64_t process, const struct span *span
 	sqlite3_stmt *q;
 	int64_t missing = -1;
 
-	if (span->first == RUN_NEVER || span->last == INT64_MIN)
+	if (span->from == RUN_NEVER || span->until == INT64_MIN)
 		return 0;
 	q = db_prepare(db,
 		"SELECT coalesce(sum(max(0, min(end, ?3) - max(start, ?2))), 0) "
 		"FROM recording WHERE process = ?1 AND NOT work");
-	if (q && !db_bind(q, "iii", process, span->first, span->last) && db_step(q) > 0)
+	if (q && !db_bind(q, "iii", process, span->from, span->until) && db_step(q) > 0)
 		missing = sqlite3_column_int64(q, 0);
 	sqlite3_finalize(q);
-	return missing < 0 ? -1 : at_least(span->last - span->first - missing, 0);
+	return missing < 0 ? -1 : at_least(span->until - span->from - missing, 0);
 }
 
 int run_length(struct db *db, int64_t process, struct run_length *length)
 {
 	struct lengths lengths = { .whole = { RUN_NEVER, 0 }, .active = { RUN_NEVER, INT64_MIN } };
-	int64_t idle;
-	int64_t since = unknown_since(db->run, process);
+	int64_t idle, since = unknown_since(db->run, process);
 
 	for (uint32_t id = 1; id < run_call_end(db->run); id++) {
 		const struct run_call *call = run_call(db->run, id);
@@ -106,8 +99,8 @@ int run_length(struct db *db, int64_t process, struct run_length *length)
 
 		if (!call || run_payload(db->run, call)->process != process || call->enter >= since)
 			continue;
-		if (call->enter < lengths.whole.first)
-			lengths.whole.first = call->enter;
+		if (call->enter < lengths.whole.from)
+			lengths.whole.from = call->enter;
 		family = kind_family(call->kind);
 		if (family != FAMILY_runtime && family != FAMILY_context_end &&
 			call->kind != KIND_MODULE_UNLOAD)

@@ -60,36 +60,12 @@ void replay_note_places(struct replay *replay)
 	}
 }
 
-/* Prepares the replay: what the database says of it. */
-static int prepare(struct savings *savings, struct replay *replay)
-{
-	replay->measured =
-		replay->last >= replay->first ? replay->last - replay->first - replay->skipped : 0;
-	if (replay->refusal)
-		return 0;
-	replay_make_room(replay);
-	replay_sort(replay, &savings->db->run->evidence);
-	for (size_t i = 0; i < replay->step_count; i++) {
-		uint64_t place = replay_place(&replay->step[i]);
-
-		replay->same_place[i] = (uint32_t)map_get(&replay->places, place, REPLAY_NONE);
-		map_set(&replay->places, place, i);
-	}
-	replay_note_places(replay);
-	return replay_find_meetings(replay, savings->db) ||
-			replay_find_accidents(replay, savings->db)
-		? -1
-		: 0;
-}
-
 /* Replays the unchanged run to compare with, and measures the error. */
 static int replay_unchanged(void *arg, size_t number)
 {
 	struct replay *replay = ((struct replay **)arg)[number];
 	int64_t replayed;
 
-	if (replay->refusal)
-		return 0;
 	replay_find_host_work(replay);
 	replay_find_handovers(replay);
 	replay_learn(replay);
@@ -145,8 +121,22 @@ struct savings *savings_open(struct db *db)
 		replay->event_wait = is_simulated ? 0 : EVENT_WAIT_NS;
 		replay->set_ups = &savings->set_ups;
 		replay->pinned = pinned_rate_of(&pinned, at->id);
+		if (replay->last >= replay->first)
+			replay->measured = replay->last - replay->first - replay->skipped;
+		if (replay->refusal)
+			continue;
 		*array_push(replays, count) = replay;
-		rc = prepare(savings, replay);
+		replay_make_room(replay);
+		replay_sort(replay, &db->run->evidence);
+		for (size_t i = 0; i < replay->step_count; i++) {
+			uint64_t place = replay_place(&replay->step[i]);
+
+			replay->same_place[i] =
+				(uint32_t)map_get(&replay->places, place, REPLAY_NONE);
+			map_set(&replay->places, place, i);
+		}
+		replay_note_places(replay);
+		rc = replay_find_meetings(replay, db) || replay_find_accidents(replay, db) ? -1 : 0;
 	}
 	if (!rc)
 		rc = workers_run(count, replay_unchanged, replays);
