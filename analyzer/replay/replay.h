@@ -372,7 +372,7 @@ static inline uint64_t replay_place(const struct replay_step *step)
 	return (uint64_t)step->site << 8 | step->kind;
 }
 
-/* --- reading the run: replay_load.c, then replay_order.c, replay_host.c, replay_learn.c --- */
+/* --- reading the run: replay_load.c, then replay_order.c, replay_learn.c --- */
 
 /* Reads the calls of all processes.  Returns 0, or -1 after a message. */
 int replay_load(struct savings *savings, struct db *db);
@@ -412,18 +412,6 @@ int64_t replay_spread(const struct replay *replay);
 /* Sorts the steps of several threads by submission, and finds which blocked those of others. */
 void replay_sort(struct replay *replay, const struct run_evidence *evidence);
 
-/* Sets the durations of host functions where they can be derived. */
-void replay_find_host_work(struct replay *replay);
-
-/* Links the steps of threads, and those before which they were silent to what ended that. */
-void replay_find_handovers(struct replay *replay);
-
-/* Divides the gap before the step, the next one in order, if it ended with a handover. */
-void replay_learn_handover(struct replay *replay, uint32_t number);
-
-/* Finds how much of the step, the next one in order, and of its gap is repeated set-up. */
-void replay_learn_set_up(struct replay *replay, uint32_t number);
-
 /*
  * Finds which part of a call's own time recording takes, and how much later an idle device starts
  * its work for that.  is_first: of launches of an executable graph.
@@ -440,7 +428,7 @@ void replay_free(void *replay);
 /* Finds what follows from the operands: memory that is used outside of legacy streams. */
 void replay_note_places(struct replay *replay);
 
-/* Finds each step's own time. */
+/* Finds each step's own time, and what it came after outside of CUDA. */
 void replay_learn(struct replay *replay);
 
 /*

@@ -66,8 +66,6 @@ static int replay_unchanged(void *arg, size_t number)
 	struct replay *replay = ((struct replay **)arg)[number];
 	int64_t replayed;
 
-	replay_find_host_work(replay);
-	replay_find_handovers(replay);
 	replay_learn(replay);
 	/* The likely one last: find_takers() compares with it. */
 	for (int i = REPLAY_CONTENTIONS; i-- > 0;)

@@ -36,10 +36,14 @@ struct reason_count {
 		worst; /* the most certain one; one that overlapped, before one that did not */
 };
 
-/* What the instances of a place cost in one recording window (stretches.h), in a sampled run. */
+/*
+ * What the instances of a place, or of a finding, cost in one recording window (stretches.h), in a
+ * sampled run.
+ */
+enum quantity { COUNT, WAITED, DELAYED, QUANTITIES };
 struct window_cost {
-	int number;
-	int64_t count, waited, delayed;
+	int number;                        /* 0: an empty one */
+	double length, amount[QUANTITIES]; /* ns, but for COUNT; length: of a finding's */
 };
 
 /* The instances of a finding at one pair of lines. */
@@ -103,12 +107,6 @@ struct finding_line {
 	size_t count;
 };
 int finding_next_line(const struct finding *finding, struct finding_line *line);
-
-/*
- * Keeps the lines with enough cost, which may be none, the highest cost first, and sums up their
- * cost.
- */
-void finding_collect_lines(struct finding *finding);
 
 /* Sorts lines by their own saving, once that is known. */
 void finding_sort_by_saving(struct finding *finding);

@@ -14,17 +14,9 @@
 #include "rows.h"
 #include "run_columns.h"
 
-enum quantity { COUNT, WAITED, DELAYED, QUANTITIES };
-
-struct sample {
-	int number;    /* of its window; 0: an empty one */
-	double length; /* ns */
-	double amount[QUANTITIES];
-};
-
 /* The windows of a process, and how long it ran, ns. */
 struct samples {
-	struct sample *sample;
+	struct window_cost *window;
 	size_t count;
 	double recorded, whole;
 };
@@ -49,8 +41,9 @@ void finding_place_sample(const struct findings *findings, struct finding_place 
 		last = array_push(place->window, place->windows);
 		*last = (struct window_cost){ .number = number };
 	}
-	last->count += count;
-	*(instance->saving == FINDING_DELAY ? &last->delayed : &last->waited) += instance->cost;
+	last->amount[COUNT] += (double)count;
+	last->amount[instance->saving == FINDING_DELAY ? DELAYED : WAITED] +=
+		(double)instance->cost;
 }
 
 /*
@@ -74,8 +67,8 @@ static int read_samples(const struct findings *findings, int64_t process, struct
 		if (window->process != process || window->end <= window->start)
 			continue;
 		length = (double)(window->end - window->start);
-		*array_push(samples->sample, samples->count) =
-			(struct sample){ .number = (int)i + 1, .length = length };
+		*array_push(samples->window, samples->count) =
+			(struct window_cost){ .number = (int)i + 1, .length = length };
 		samples->recorded += length;
 	}
 	if (step > 0) {
@@ -85,7 +78,8 @@ static int read_samples(const struct findings *findings, int64_t process, struct
 	sqlite3_finalize(q);
 	length = samples->count ? samples->recorded / (double)samples->count : 0;
 	for (; empty > 0; empty--) {
-		*array_push(samples->sample, samples->count) = (struct sample){ .length = length };
+		*array_push(samples->window, samples->count) =
+			(struct window_cost){ .length = length };
 		samples->recorded += length;
 	}
 	return step < 0 ? -1 : 0;
@@ -98,8 +92,8 @@ static struct estimate estimate(const struct samples *samples, enum quantity qua
 	struct ratio ratio;
 
 	for (size_t i = 0; i < samples->count; i++) {
-		part[i].length = samples->sample[i].length;
-		part[i].amount = samples->sample[i].amount[quantity];
+		part[i].length = samples->window[i].length;
+		part[i].amount = samples->window[i].amount[quantity];
 		sum += part[i].amount;
 	}
 	ratio = ratio_estimate(part, samples->count, samples->recorded, samples->whole);
@@ -129,13 +123,10 @@ int finding_write_sample(const struct findings *findings, const struct finding *
 			size_t at = 0;
 
 			/* In the order of their numbers, but the empty ones at the end. */
-			while (at < samples.count && samples.sample[at].number != window->number)
+			while (at < samples.count && samples.window[at].number != window->number)
 				at++;
-			if (at == samples.count)
-				continue;
-			samples.sample[at].amount[COUNT] += (double)window->count;
-			samples.sample[at].amount[WAITED] += (double)window->waited;
-			samples.sample[at].amount[DELAYED] += (double)window->delayed;
+			for (int q = 0; q < QUANTITIES && at < samples.count; q++)
+				samples.window[at].amount[q] += window->amount[q];
 		}
 	}
 	count = estimate(&samples, COUNT);
@@ -146,6 +137,6 @@ int finding_write_sample(const struct findings *findings, const struct finding *
 			llround(samples.whole), count.about, count.low, count.high, waited.about,
 			waited.low, waited.high, delayed.about, delayed.low, delayed.high));
 out:
-	free(samples.sample);
+	free(samples.window);
 	return rc;
 }
