@@ -59,8 +59,6 @@ static void read_calls(struct account *account)
 			struct account_call *last, *first;
 			int64_t since, held;
 
-			if (!call)
-				continue;
 			if (!run_link(run, id)->parent || !thread->count)
 				*large_push(thread->call, thread->count) =
 					(struct account_call){ .enter = call->enter,
@@ -307,9 +305,7 @@ int account_measure(struct db *db)
 	account.threads = xcalloc(run->thread_count, sizeof(*account.threads));
 	for (size_t i = 0; i < handovers->reading_count; i++) {
 		const struct usage_reading *usage = &handovers->reading[i];
-		struct account_thread *thread = usage->thread < run->thread_count
-			? &account.threads[usage->thread]
-			: account.threads;
+		struct account_thread *thread = &account.threads[usage->thread];
 
 		thread->usage = thread->usage ? thread->usage : usage;
 		thread->usage_count++;

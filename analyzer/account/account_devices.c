@@ -197,7 +197,7 @@ static void add_idle(struct account *account, const struct account_work *next, i
 	int64_t load = 0, enter, held, inside, rest;
 	uint32_t site;
 
-	if (!call || !call->thread || call->thread >= run->thread_count) {
+	if (!call) {
 		account_add(account, next->device, ACCOUNT_UNKNOWN, 0, 0, until - from);
 		return;
 	}

@@ -250,12 +250,6 @@ int orders_is_before_without(struct orders *orders, enum without without, const 
 	return order_reaches(&loose->reaches, &loose->order, &touch->loose[without]);
 }
 
-/* Launches, copies, memsets and graphs of these.  An allocation or free affects all accesses. */
-static int is_access(const struct walk_call *call)
-{
-	return kind_has(call->kind, K_ACCESSES);
-}
-
 /*
  * The operation of later comes after that of earlier in the full order, but not without these
  * waits.  earlier NULL: possibly after an operation that is not kept.
@@ -293,7 +287,7 @@ static int check_ring(struct orders *orders, enum without without, const struct 
 			(is_same && reported->without & 1u << without))
 			return 0;
 		/* Memory that both name has keys of its own. */
-		if (is_access(call) && touch->is_access)
+		if (kind_has(call->kind, K_ACCESSES) && touch->is_access)
 			conflict = access_may_conflict(orders->reader, call->id, touch->call,
 				key == TOUCHES_VARIABLES ? CONFLICT_MAYBE : CONFLICT_UNKNOWN);
 		if (!conflict)
@@ -354,7 +348,7 @@ static int is_unproven(struct orders *orders, const struct walk_call *call)
 	const struct run_kernel *kernel = run_kernel(orders->run, call->kernel);
 	const struct accesses *accesses;
 
-	if (!is_access(call))
+	if (!kind_has(call->kind, K_ACCESSES))
 		return 0;
 	if (kind_family(call->kind) == FAMILY_launch &&
 		(kernel->complete || kernel->evidence < EVIDENCE_PTX))
@@ -374,7 +368,8 @@ static int note_all(struct orders *orders, const struct walk_call *call, int all
 	struct touch touch = { .call = (uint32_t)call->id,
 		.stream = (uint32_t)call->stream,
 		.end = call->op_end,
-		.is_access = is_access(call),
+		/* An allocation or a free affects all accesses. */
+		.is_access = kind_has(call->kind, K_ACCESSES),
 		.full = orders->full.epoch };
 	const struct accesses *accesses;
 	int shown;

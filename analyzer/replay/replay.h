@@ -385,8 +385,8 @@ int replay_find_refusal(struct replay *replay, struct db *db);
 
 /* --- long runs: replay_samples.c --- */
 
-/* Returns how many steps a replay may have; of longer runs a part of these are sampled. */
-size_t replay_most_steps(void);
+/* Returns a limit; tests set a lower one by a variable, as few programs reach it. */
+int64_t replay_limit(const char *variable, int64_t usual);
 
 /*
  * Chooses samples of the loop, which has loop_steps, evenly spaced.  Returns 0 if there is no loop

@@ -494,7 +494,7 @@ int replay_load(struct savings *savings, struct db *db)
 		.run = db->run,
 		.db = db,
 		.marks = large_zeroed(run_call_end(db->run), sizeof(*loader.marks)),
-		.most = replay_most_steps() };
+		.most = (size_t)replay_limit("CUFENCE_TEST_REPLAY_STEPS", REPLAY_MAX_STEPS) };
 	struct map *maps[] = { &loader.held, &loader.writes, &loader.execs, &loader.nodes,
 		&loader.sizes };
 	int rc = ids_read(&loader.execs, db, "SELECT id, created FROM graph_exec", 0) ||

@@ -130,9 +130,7 @@ static struct codec decompress(const void *data, size_t packed)
 /* How many of its steps are packed. */
 static size_t steps_of(const struct replay *replay)
 {
-	/* For tests: few programs have so many. */
-	const char *test = getenv("CUFENCE_TEST_JOINT_STEPS");
-	size_t most = test && *test ? strtoull(test, NULL, 10) : JOINT_STEPS;
+	size_t most = (size_t)replay_limit("CUFENCE_TEST_JOINT_STEPS", JOINT_STEPS);
 	size_t count = replay->step_count < most ? replay->step_count : most;
 
 	while (replay->samples && count && replay->step[count - 1].enter >= replay->sample[0].until)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples of long runs.  A run with more steps than replay_most_steps() is not replayed as a whole:
+ * Samples of long runs.  A run with more than REPLAY_MAX_STEPS steps is not replayed as a whole:
  * the replay has a number of samples of its loop, each of consecutive turns.  Between two samples
  * threads go on after the same time as in the run, and the device has nothing left to do.  What
  * the turns of all samples save, divided by their length, stands for the loop.
@@ -15,12 +15,11 @@
 #include "replay.h"
 #include "sorted.h"
 
-size_t replay_most_steps(void)
+int64_t replay_limit(const char *variable, int64_t usual)
 {
-	/* For tests: a long run takes minutes. */
-	const char *steps = getenv("CUFENCE_TEST_REPLAY_STEPS");
+	const char *set = getenv(variable);
 
-	return steps && *steps ? strtoull(steps, NULL, 10) : REPLAY_MAX_STEPS;
+	return set && *set ? strtoll(set, NULL, 10) : usual;
 }
 
 static int64_t length_of(const struct run_loop *loop, int64_t from, int64_t until)
@@ -32,10 +31,11 @@ int replay_choose_samples(struct replay *replay)
 {
 	const struct run_loop *loop = replay->run_loop;
 	size_t count = REPLAY_SAMPLES, turns, each;
+	int64_t most = replay_limit("CUFENCE_TEST_REPLAY_STEPS", REPLAY_MAX_STEPS);
 
 	if (!loop || !replay->loop_steps)
 		return 0;
-	turns = (size_t)((double)loop->turns * (double)(replay_most_steps() / REPLAY_SAMPLED_PART) /
+	turns = (size_t)((double)loop->turns * (double)(most / REPLAY_SAMPLED_PART) /
 		(double)replay->loop_steps);
 	if (turns >= loop->turns)
 		turns = loop->turns, count = 1;

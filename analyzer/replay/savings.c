@@ -231,9 +231,7 @@ void savings_admit(struct replay *replay, int64_t call, unsigned change)
 
 int savings_has_room(struct replay *replay, enum savings_search search, size_t replays)
 {
-	/* For tests: few programs have so many findings. */
-	const char *test = getenv("CUFENCE_TEST_REPLAYS");
-	int64_t most = test && *test ? strtoll(test, NULL, 10) : REPLAYS_MOST;
+	int64_t most = replay_limit("CUFENCE_TEST_REPLAYS", REPLAYS_MOST);
 	int64_t more = (int64_t)replays + REPLAYS_KEPT;
 	int64_t steps = replay ? replay->steps_replayed : 0;
 	int fits;

@@ -32,16 +32,22 @@ static struct together shown_together(struct findings *findings, int64_t process
 	return shown;
 }
 
-/* Returns what the first ones save, with another one (NULL: none). */
+/* Changes the first ones, and another one (NULL: none), for the next estimate. */
+static void change_first(const struct together *together, size_t count, const struct finding *also)
+{
+	for (size_t i = 0; i < count; i++)
+		finding_change(together->replay, together->finding[i]);
+	if (also)
+		finding_change(together->replay, also);
+}
+
+/* Returns what they save. */
 static int64_t saved_together(const struct together *together, size_t count,
 	const struct finding *also)
 {
 	int64_t best = 0;
 
-	for (size_t i = 0; i < count; i++)
-		finding_change(together->replay, together->finding[i]);
-	if (also)
-		finding_change(together->replay, also);
+	change_first(together, count, also);
 	savings_estimate_best(together->replay, SEARCH_ORDER, &best);
 	return best;
 }
@@ -54,9 +60,7 @@ static int set_beyond(const struct findings *findings, struct finding *finding,
 	int64_t others = saved_together(together, count, NULL);
 	struct saving *saving = &finding->saving;
 
-	for (size_t i = 0; i < count; i++)
-		finding_change(together->replay, together->finding[i]);
-	finding_change(together->replay, finding);
+	change_first(together, count, finding);
 	if (savings_estimate(together->replay, saving)) {
 		*saving = (struct saving){ at_least(saving->best - others, 0),
 			at_least(saving->low - others, 0), at_least(saving->high - others, 0) };
@@ -186,8 +190,7 @@ static void replay_shown(struct findings *findings, int64_t process, const struc
 	bound = cost_bound(&others, run);
 	if (savings_estimate_best(bounded, SEARCH_FINDING, &most) && are_bounded)
 		bound = at_most(bound, most);
-	for (size_t i = 0; i < shown.count; i++)
-		finding_change(shown.replay, shown.finding[i]);
+	change_first(&shown, shown.count, NULL);
 	replayed = savings_estimate(shown.replay, &saving);
 	if (!row)
 		return;
