@@ -134,29 +134,21 @@ static void set_covered_time(struct account *account)
 {
 	const struct run *run = account->run;
 	const struct loop *loop = &account->loop;
-	int64_t submitted = RUN_NEVER;
+	const int64_t *begin = loop->run.begin;
+	int64_t submitted = loop->run.turns ? begin[loop->run.turns] : RUN_NEVER;
+	int64_t first = RUN_NEVER, last = INT64_MIN;
 
-	account->begin = account->end = RUN_NEVER;
-	if (loop->run.turns) {
-		account->begin = loop->run.begin[0];
-		account->end = submitted = loop->run.begin[loop->run.turns];
-	}
-	for (size_t i = 0; i < account->work_count && !loop->run.turns; i++) {
-		const struct account_work *work = &account->work[i];
-		const struct run_call *call = run_call(run, run_work(run, work->id)->call);
-		int64_t start = call ? at_most(call->enter, work->start) : work->start;
-
-		account->begin = account->end = at_most(account->begin, start);
-	}
 	for (size_t i = 0; i < account->work_count; i++) {
 		const struct account_work *work = &account->work[i];
 		const struct run_call *call = run_call(run, run_work(run, work->id)->call);
 		int64_t end = account_work_end(account, work);
 
-		if (end != RUN_NEVER && end > account->end &&
-			(call ? call->enter : work->start) < submitted)
-			account->end = end;
+		first = at_most(first, call ? at_most(call->enter, work->start) : work->start);
+		if (end != RUN_NEVER && (call ? call->enter : work->start) < submitted)
+			last = at_least(last, end);
 	}
+	account->begin = loop->run.turns ? begin[0] : first;
+	account->end = at_least(loop->run.turns ? submitted : first, last);
 }
 
 /* The account's clock stops while the program is outside of its loop. */

@@ -13,11 +13,6 @@
 /* The last waits of a row that are followed: bits of waiter.unknown. */
 #define ROW_WINDOW 64
 
-/* Results of a stream that a thread has observed: number of possible and of sure ones. */
-struct seen {
-	int64_t count[2];
-};
-
 /* A thread, and its row of waits with no work submitted between them. */
 struct waiter {
 	size_t *row; /* numbers in needs.host */
@@ -32,9 +27,9 @@ struct waiter {
 	uint32_t upload;           /* as of struct host_wait */
 	uint8_t uploads;           /* as of struct host_wait */
 	uint8_t submits;           /* it has submitted work since its last wait */
-	int timed;        /* an event for an elapsed time was recorded since its last row */
-	uint64_t unknown; /* bit per wait of the window: results are unknown without that wait */
-	struct id_map seen;
+	int timed;          /* an event for an elapsed time was recorded since its last row */
+	uint64_t unknown;   /* bit per wait of the window: results are unknown without that wait */
+	struct map seen[2]; /* stream -> number of its possible, and sure, results observed */
 };
 
 /* --- which waits --- */
@@ -76,7 +71,8 @@ static void free_waiter(void *object)
 
 	free(waiter->row);
 	order_clock_unref(waiter->known);
-	id_map_release(&waiter->seen, free);
+	map_release(&waiter->seen[0]);
+	map_release(&waiter->seen[1]);
 	free(waiter);
 }
 
@@ -234,22 +230,22 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 {
 	const struct recent_thing *shown =
 		orders_shown_of(host->orders, call->process, is_sure ? SHOWN : SHOWN_MAYBE);
+	struct map *all_seen = &waiter->seen[is_sure];
 
 	for (size_t i = 0; shown && i < shown->count; i++) {
 		struct recent_ring *ring = &shown->ring[i];
-		struct seen *seen = id_map_get(&waiter->seen, ring->stream);
+		int64_t seen = (int64_t)map_get(all_seen, (uint64_t)ring->stream, 0);
 		const struct touch *touch;
 		struct order_cover cover;
 		int64_t last;
 
-		if (seen && seen->count[is_sure] == ring->count)
+		if (seen == ring->count)
 			continue;
 		last = recent_last(ring,
 			order_known_reach(&host->orders->full, call->thread, recent_agent(ring)));
-		if (last < recent_oldest(ring) || (seen && last < seen->count[is_sure]))
+		if (last < recent_oldest(ring) || last < seen)
 			continue;
-		seen = id_map_need(&waiter->seen, ring->stream, sizeof(*seen));
-		seen->count[is_sure] = last + 1;
+		map_set(all_seen, (uint64_t)ring->stream, (uint64_t)last + 1);
 		touch = recent_at(ring, last);
 		if (order_clock_strength(waiter->known, NULL, &touch->full) == ORDER_GUARANTEED)
 			continue;

@@ -119,7 +119,6 @@ const struct wait_timing *wait_timing_settle(struct id_map *timings, struct samp
 
 	if (timing->error)
 		return timing;
-	timing->clock_error = at_least(timing->clock_error, 1);
 	usual = usual_of(samples, USUAL_LATENCY | process, latency);
 	if (sample && sample->count >= SPREAD_MIN_EXAMPLES)
 		latency = usual.ns + usual.spread;
