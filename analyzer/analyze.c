@@ -132,7 +132,7 @@ static int complete_columns(struct db *db)
 /* The walk and the passes read the accesses of the same calls. */
 static int walk_over_run(struct analysis *analysis)
 {
-	analysis->accesses = access_share(analysis->db);
+	analysis->accesses = access_share(analysis->db, 0);
 	if (!analysis->accesses)
 		return -1;
 	return analyze_walk(analysis->db, &analysis->watch);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze_walk.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 #include "evidence_tables.h"
 #include "hazards.h"
+#include "large.h"
+#include "memory.h"
 #include "order.h"
 #include "order_loss.h"
 #include "progress.h"
@@ -12,6 +15,7 @@
 #include "run_columns.h"
 #include "waits.h"
 #include "walk.h"
+#include "workers.h"
 
 /*
  * One of so many calls of the walk is timed, because reading the clock takes a noticeable part of a
@@ -20,17 +24,41 @@
 #define CALLS_A_SAMPLE 13
 #define CALLS_A_SHOW (1 << 16) /* number of calls between progress messages */
 
-/* What each call goes to. */
+/* All parts of a walk, which go on at the same time. */
+struct walks {
+	struct db *db;
+	const struct walk_run *run;
+	struct walk_part *part;
+	struct visitors **of; /* each part */
+	size_t count;
+	struct progress progress; /* calls so far */
+};
+
+/* Rows of tables edge and apart, which are stored when all parts have been walked. */
+struct found_edge {
+	uint32_t call, needs;
+	uint32_t reason;
+};
+
+struct found_apart {
+	uint32_t first, last;
+};
+
+/* What each call of a part goes to. */
 struct visitors {
-	struct stopwatch *watch;
+	struct walks *walks;
+	const struct walk_part *part;
+	struct stopwatch watch;
 	struct order order;
 	struct waits *waits;
 	struct holds *holds;
 	struct redundant_waits *redundant;
 	struct hazards *hazards;
 	struct event_waits event_waits;
-	struct rows *edges, *apart;
-	struct progress progress;
+	struct found_edge *edge;
+	struct found_apart *apart;
+	size_t edge_count, apart_count;
+	struct run_evidence *evidence, own; /* that of the run for the first part, else own */
 };
 
 double stopwatch_now(void)
@@ -82,45 +110,43 @@ static void share_walk(struct stopwatch *watch, double began)
 static int add_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
 {
 	struct visitors *visitors = arg;
-	int rc;
 
 	if (reason == ORDER_STREAM && needs == run_link(visitors->order.db->run, call)->before)
 		return 0;
-	CHARGE(visitors->watch, order);
-	rc = rows_add(visitors->edges,
-		ROW(edge, call, needs, cell_text(order_reason_names[reason])));
-	CHARGE(visitors->watch, write);
-	return rc;
+	*large_push(visitors->edge, visitors->edge_count) =
+		(struct found_edge){ (uint32_t)call, (uint32_t)needs, reason };
+	return 0;
 }
 
-/*
- * waits checks the work pending before the call, holds the work that the call came after.  Table
- * apart has the calls that are not ordered by their stream as usual.
- */
+/* Adds to table apart, which has the calls that are not ordered by their stream as usual. */
+static void add_apart(struct visitors *visitors, const struct walk_call *call)
+{
+	const struct order *order = &visitors->order;
+	const struct run_link *link = run_link(order->db->run, call->id);
+	int64_t last = order->given_up ? (int64_t)visitors->part->end - 1 : call->id;
+
+	if (order->given_up ||
+		(link->before && (!(order->needed & 1u << ORDER_STREAM) || order->overlaps)))
+		*large_push(visitors->apart, visitors->apart_count) =
+			(struct found_apart){ (uint32_t)call->id, (uint32_t)last };
+}
+
+/* waits checks the work pending before the call, holds the work that the call came after. */
 static int process_in_order(struct visitors *visitors, const struct walk_call *call)
 {
-	struct stopwatch *watch = visitors->watch;
+	struct stopwatch *watch = &visitors->watch;
 	struct order *order = &visitors->order;
-	const struct run *run = order->db->run;
-	int64_t last = call->id;
 
 	CHARGE(watch, order);
 	waits_process_call(visitors->waits, order, call);
 	CHARGE(watch, evidence);
 	if (order_step(order, call))
 		return -1;
-	if (order->given_up)
-		last = (int64_t)run_call_end(run) - 1;
-	if ((order->given_up ||
-		    (run_link(run, call->id)->before &&
-			    (!(order->needed & 1u << ORDER_STREAM) || order->overlaps))) &&
-		rows_add(visitors->apart, ROW(apart, call->id, last)))
-		return -1;
+	add_apart(visitors, call);
 	CHARGE(watch, order);
 	if (order->given_up)
 		return 0;
-	if (event_waits_process_call(&visitors->event_waits, order, call))
-		return -1;
+	event_waits_process_call(&visitors->event_waits, order, call);
 	CHARGE(watch, write);
 	holds_process_call(visitors->holds, order, call);
 	CHARGE(watch, evidence);
@@ -130,73 +156,167 @@ static int process_in_order(struct visitors *visitors, const struct walk_call *c
 	return 0;
 }
 
+static void show_progress(struct walks *walks)
+{
+	db_lock(walks->db);
+	progress_show(&walks->progress, "ordering the calls");
+	walks->progress.done += CALLS_A_SHOW;
+	db_unlock(walks->db);
+}
+
 static int process_call(void *arg, const struct walk_call *call)
 {
 	struct visitors *visitors = arg;
 	int rc = 0;
 
-	if (call->id % CALLS_A_SHOW == 1) {
-		visitors->progress.done = (uint64_t)call->id;
-		progress_show(&visitors->progress, "ordering the calls");
-	}
-	begin_sample(visitors->watch, call->id);
+	if (call->id % CALLS_A_SHOW == 1)
+		show_progress(visitors->walks);
+	begin_sample(&visitors->watch, call->id);
 	redundant_waits_process_call(visitors->redundant, &visitors->order, call);
-	CHARGE(visitors->watch, evidence);
+	CHARGE(&visitors->watch, evidence);
 	if (!visitors->order.given_up)
 		rc = process_in_order(visitors, call);
-	visitors->watch->into = NULL;
+	visitors->watch.into = NULL;
 	return rc;
 }
 
-static int walk_the_run(struct db *db, struct visitors *visitors)
+static int walk_one(void *arg, size_t number)
 {
-	struct stopwatch *watch = visitors->watch;
+	const struct walks *walks = arg;
+
+	return walk_part(walks->run, &walks->part[number], process_call, walks->of[number]);
+}
+
+/* --- the parts --- */
+
+static int open_visitors(struct walks *walks, const struct walk_part *part,
+	const struct stopwatch *watch)
+{
+	struct visitors *visitors = walks->of[part->number] = xcalloc(1, sizeof(*visitors));
+	struct db *db = walks->db;
+
+	visitors->walks = walks;
+	visitors->part = part;
+	visitors->watch.times = watch->times;
+	visitors->order = (struct order){ .edge = add_edge, .arg = visitors, .db = db };
+	visitors->evidence = part->number ? &visitors->own : &db->run->evidence;
+	visitors->waits = waits_new(db, visitors->evidence);
+	visitors->holds = holds_new(db, part, visitors->evidence);
+	visitors->redundant = redundant_waits_new(db->run, visitors->evidence);
+	visitors->hazards = hazards_new(db, part);
+	return visitors->waits && visitors->holds && visitors->hazards ? 0 : -1;
+}
+
+static void close_visitors(struct visitors *visitors)
+{
+	large_free(visitors->edge);
+	large_free(visitors->apart);
+	event_waits_release(&visitors->event_waits);
+	waits_free(visitors->waits);
+	holds_free(visitors->holds);
+	redundant_waits_free(visitors->redundant);
+	hazards_free(visitors->hazards);
+	order_release(&visitors->order);
+	run_evidence_release(&visitors->own);
+	free(visitors);
+}
+
+/* A pair of calls may have two reasons, or one reason twice. */
+static int store_order(const struct walks *walks)
+{
+	struct rows *edges = rows_open(walks->db, TABLE_edge);
+	struct rows *apart = rows_open(walks->db, TABLE_apart);
+	struct rows *waits = rows_open(walks->db, TABLE_event_wait);
+	int rc = edges && apart && waits ? 0 : -1;
+
+	for (size_t part = 0; part < walks->count && !rc; part++) {
+		const struct visitors *of = walks->of[part];
+
+		for (size_t i = 0; i < of->edge_count && !rc; i++)
+			rc = rows_add(edges,
+				ROW(edge, of->edge[i].call, of->edge[i].needs,
+					cell_text(order_reason_names[of->edge[i].reason])));
+		for (size_t i = 0; i < of->apart_count && !rc; i++)
+			rc = rows_add(apart, ROW(apart, of->apart[i].first, of->apart[i].last));
+		rc = rc || event_waits_store(&of->event_waits, waits) ? -1 : 0;
+	}
+	rc = rc || rows_finish(edges) || rows_finish(apart) || rows_finish(waits) ? -1 : 0;
+	rows_free(edges);
+	rows_free(apart);
+	rows_free(waits);
+	return rc;
+}
+
+/* What was found in one part follows that of another, as its calls do. */
+static int join_evidence(const struct walks *walks)
+{
+	struct visitors *first = walks->count ? walks->of[0] : NULL;
+
+	for (size_t i = 1; i < walks->count; i++) {
+		waits_join(first->waits, walks->of[i]->waits);
+		run_evidence_join(first->evidence, walks->of[i]->evidence);
+	}
+	return first ? waits_finish(first->waits) : 0;
+}
+
+static int store_hazards(const struct walks *walks)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < walks->count && !rc; i++)
+		rc = hazards_finish(walks->of[i]->hazards);
+	for (size_t i = 0; i < walks->count && !rc; i++)
+		rc = hazards_finish_losses(walks->of[i]->hazards);
+	for (size_t i = 0; i < walks->count && !rc; i++)
+		rc = order_loss_add(walks->db, walks->of[i]->order.given_up, walks->part[i].end);
+	return rc;
+}
+
+/* Walks all parts, and charges the time. */
+static int walk_parts_of(struct walks *walks, struct stopwatch *watch)
+{
 	double began;
 	int rc;
 
 	CHARGE(watch, evidence);
 	began = watch->since;
 	watch->into = NULL;
-	rc = walk(db, process_call, visitors);
+	rc = workers_run(walks->count, walk_one, walks);
+	for (size_t i = 0; i < walks->count; i++) {
+		const struct analysis_times *times = &walks->of[i]->watch.samples;
+
+		watch->samples.order += times->order;
+		watch->samples.evidence += times->evidence;
+		watch->samples.fences += times->fences;
+		watch->samples.write += times->write;
+	}
 	share_walk(watch, began);
 	return rc;
 }
 
 int analyze_walk(struct db *db, struct stopwatch *watch)
 {
-	struct visitors visitors = { .order = { .edge = add_edge, .db = db }, .watch = watch };
-	int rc = -1;
+	struct walk_run *run = walk_open(db);
+	struct walks walks = { .db = db, .run = run };
+	int rc = run ? 0 : -1;
 
-	visitors.order.arg = &visitors;
-	progress_start(&visitors.progress, run_call_end(db->run));
-	visitors.waits = waits_new(db);
-	visitors.holds = holds_new(db);
-	visitors.redundant = redundant_waits_new(db);
-	visitors.hazards = hazards_new(db);
-	visitors.event_waits.rows = rows_open(db, TABLE_event_wait);
-	/* A pair of calls may have two reasons, or one reason twice. */
-	visitors.edges = rows_open(db, TABLE_edge);
-	visitors.apart = rows_open(db, TABLE_apart);
-	if (visitors.apart && visitors.event_waits.rows && visitors.waits && visitors.holds &&
-		visitors.hazards && visitors.edges)
-		rc = walk_the_run(db, &visitors) || rows_finish(visitors.edges) ||
-				rows_finish(visitors.apart) ||
-				rows_finish(visitors.event_waits.rows) ||
-				waits_finish(visitors.waits) || hazards_finish(visitors.hazards) ||
-				order_loss_add(db, visitors.order.given_up) ||
-				run_evidence_write(&db->run->evidence, db)
+	progress_start(&walks.progress, run_call_end(db->run));
+	if (run)
+		walks.count = walk_parts(run, &walks.part);
+	walks.of = xcalloc(walks.count, sizeof(*walks.of));
+	for (size_t i = 0; i < walks.count && !rc; i++)
+		rc = open_visitors(&walks, &walks.part[i], watch);
+	if (!rc)
+		rc = walk_parts_of(&walks, watch) || store_order(&walks) || join_evidence(&walks) ||
+				store_hazards(&walks) || run_evidence_write(&db->run->evidence, db)
 			? -1
 			: 0;
-	rows_free(visitors.edges);
-	rows_free(visitors.apart);
-	rows_free(visitors.event_waits.rows);
-	map_release(&visitors.event_waits.captured);
-	waits_free(visitors.waits);
-	holds_free(visitors.holds);
-	redundant_waits_free(visitors.redundant);
-	hazards_free(visitors.hazards);
-	order_release(&visitors.order);
-	progress_end(&visitors.progress);
+	for (size_t i = 0; i < walks.count && walks.of[i]; i++)
+		close_visitors(walks.of[i]);
+	free(walks.of);
+	free(walks.part);
+	walk_close(run);
+	progress_end(&walks.progress);
 	CHARGE(watch, evidence);
 	return rc;
 }

@@ -64,11 +64,12 @@ struct access_reader;
 struct access_reader *access_open(struct db *db);
 
 /*
- * Returns the reader of the whole analysis, for those that read the calls again: what one of them
- * has read is there.  The first of them sets its limits (access_graph_limit) and sees which graphs
- * are new.  Used while the run is analyzed; each user closes it.
+ * Returns the reader of a part of the analysis (walk.h; 0: of all of it, too), for those that read
+ * the calls again: what one of them has read is there.  The first of them sets its limits
+ * (access_graph_limit) and sees which graphs are new.  Used while the run is analyzed; each user
+ * closes it.  It is opened and closed by one thread, and read by the one that has the part.
  */
-struct access_reader *access_share(struct db *db);
+struct access_reader *access_share(struct db *db, size_t part);
 void access_close(struct access_reader *reader);
 
 /*

@@ -41,6 +41,7 @@ struct exec {
 };
 
 struct access_graphs {
+	struct db *db;
 	sqlite3_stmt *content, *change, *nodes, *bodies, *strays;
 	struct id_map execs;
 	struct graph_part *part; /* of the last version read, like the members below */
@@ -96,6 +97,7 @@ struct access_graphs *access_graphs_open(struct db *db)
 {
 	struct access_graphs *graphs = xcalloc(1, sizeof(*graphs));
 
+	graphs->db = db;
 	graphs->node_limit = NODE_LIMIT;
 	graphs->content = db_prepare(db, content_sql);
 	graphs->change = db_prepare(db, change_sql);
@@ -470,15 +472,20 @@ void access_copy_version(struct access_reader *reader, int64_t exec, uint64_t nu
 	copy(accesses, &version->accesses);
 }
 
-/* Returns NULL after a message. */
+/* Returns NULL after a message.  Others that walk other parts read graphs, too. */
 static struct version *read_next(struct access_reader *reader, int64_t call,
 	const struct access_rows *rows, struct exec *exec)
 {
 	struct version *version = array_push(exec->version, exec->count);
 
+	int rc;
+
 	*version = (struct version){ .number = ++reader->graphs->numbers };
-	if (!find_lifetime(reader->graphs, rows->exec, call, version) &&
-		!read_version(reader, rows, call, version))
+	db_lock(reader->graphs->db);
+	rc = find_lifetime(reader->graphs, rows->exec, call, version) ||
+		read_version(reader, rows, call, version);
+	db_unlock(reader->graphs->db);
+	if (!rc)
 		return version;
 	version->until = 0;
 	return NULL;

@@ -24,7 +24,11 @@ struct access_reader {
 	size_t list_count;     /* lists made so far, and number 0 */
 	uint32_t *list_of;     /* call -> number of its list, 0: not read yet, or of a graph */
 	struct run *shared_in; /* the run whose reader it is, NULL: it is not shared */
-	unsigned users;        /* of a shared one */
+	unsigned users;        /* of a shared one and its parts */
+	struct access_reader
+		*whole; /* the shared one, of the reader of a further part; else NULL */
+	struct access_reader **part; /* of a shared one: those, by part, NULL: none */
+	size_t part_count;
 	struct access_compared {
 		uint64_t low, high; /* numbers of the two lists */
 		enum conflict found;

@@ -58,25 +58,50 @@ struct access_reader *access_open(struct db *db)
 	return NULL;
 }
 
-struct access_reader *access_share(struct db *db)
+/* Returns NULL after a message. */
+static struct access_reader *need_part(struct access_reader *whole, struct db *db, size_t part)
 {
-	struct access_reader *reader = db->run->accesses;
+	while (whole->part_count <= part)
+		*array_push(whole->part, whole->part_count) = NULL;
+	if (part && !whole->part[part]) {
+		whole->part[part] = access_open(db);
+		if (whole->part[part])
+			whole->part[part]->whole = whole;
+	}
+	return part ? whole->part[part] : whole;
+}
 
-	if (!reader)
-		reader = access_open(db);
-	if (!reader)
+struct access_reader *access_share(struct db *db, size_t part)
+{
+	struct access_reader *whole = db->run->accesses, *reader;
+
+	if (!whole)
+		whole = access_open(db);
+	if (!whole)
 		return NULL;
-	reader->shared_in = db->run;
-	reader->users++;
-	return db->run->accesses = reader;
+	db->run->accesses = whole;
+	whole->shared_in = db->run;
+	whole->users++;
+	reader = need_part(whole, db, part);
+	if (!reader)
+		access_close(whole);
+	return reader;
 }
 
 void access_close(struct access_reader *reader)
 {
+	if (reader && reader->whole)
+		reader = reader->whole;
 	if (!reader || (reader->shared_in && --reader->users))
 		return;
 	if (reader->shared_in)
 		reader->shared_in->accesses = NULL;
+	for (size_t i = 0; i < reader->part_count; i++) {
+		if (reader->part[i])
+			reader->part[i]->whole = NULL;
+		access_close(reader->part[i]);
+	}
+	free(reader->part);
 	free_lists(reader, &reader->young);
 	free_lists(reader, &reader->old);
 	if (reader->graphs)

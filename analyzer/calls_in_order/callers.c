@@ -32,7 +32,7 @@ static const struct allocator {
 
 int callers_init(struct callers *callers, struct db *db, const struct run *run)
 {
-	*callers = (struct callers){ .run = run };
+	*callers = (struct callers){ .run = run, .db = db };
 	callers->frames = db_prepare(db,
 		"SELECT m.path, f.function, m.id FROM frame f JOIN module m ON m.id = f.module "
 		"WHERE f.site = ? ORDER BY f.depth");
@@ -97,7 +97,7 @@ static unsigned find_row(const char *path, const char *function, int frames)
  * Reads the innermost frames outside of CUDA's runtime, as long as they are of one module.  A
  * runtime may be linked into that module.
  */
-static int64_t read_site(struct callers *callers, uint32_t site)
+static int64_t read_frames(struct callers *callers, uint32_t site)
 {
 	int64_t known = SITE_KNOWN, module = 0;
 	unsigned row = 0;
@@ -126,6 +126,16 @@ static int64_t read_site(struct callers *callers, uint32_t site)
 	}
 	sqlite3_reset(callers->frames);
 	return step < 0 ? -1 : known | (int64_t)row << SITE_ALLOCATOR;
+}
+
+static int64_t read_site(struct callers *callers, uint32_t site)
+{
+	int64_t known;
+
+	db_lock(callers->db);
+	known = read_frames(callers, site);
+	db_unlock(callers->db);
+	return known;
 }
 
 static int64_t find_site(struct callers *callers, int64_t call)

@@ -14,6 +14,7 @@
 
 struct callers {
 	const struct run *run;
+	struct db *db;
 	sqlite3_stmt *frames, *api;
 	struct map sites; /* site -> 1 + what is known of it */
 };

@@ -138,9 +138,11 @@ size_t walk_parts(const struct walk_run *walk, struct walk_part **part)
 		last = process;
 		since = (uint32_t)map_get(&first, process, id);
 		map_set(&first, process, since);
-		*array_push(*part, count) = (struct walk_part){ id, id + 1 };
+		*array_push(*part, count) = (struct walk_part){ .first = id, .end = id + 1 };
 		join_parts(*part, &count, since);
 	}
+	for (size_t i = 0; i < count; i++)
+		(*part)[i].number = (uint32_t)i;
 	map_release(&first);
 	return count;
 }
@@ -174,7 +176,7 @@ int walk_part(const struct walk_run *walk, const struct walk_part *part,
 int walk(struct db *db, int (*visit)(void *arg, const struct walk_call *call), void *arg)
 {
 	struct walk_run *walk = walk_open(db);
-	struct walk_part all = { 1, walk ? run_call_end(walk->run) : 1 };
+	struct walk_part all = { .first = 1, .end = walk ? run_call_end(walk->run) : 1 };
 	int rc = walk ? walk_part(walk, &all, visit, arg) : -1;
 
 	walk_close(walk);

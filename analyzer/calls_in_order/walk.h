@@ -91,6 +91,7 @@ int walk(struct db *db, int (*visit)(void *arg, const struct walk_call *call), v
 struct walk_run;
 struct walk_part {
 	uint32_t first, end; /* calls from first on and before end */
+	uint32_t number;     /* from 0 */
 };
 
 /* Returns NULL after a message. */

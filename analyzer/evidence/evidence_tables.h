@@ -11,17 +11,28 @@
 #include "walk.h"
 
 /*
+ * All of these may walk a part of a run (walk.h) while others walk other parts.  What they find is
+ * stored when the walks have ended, in order of the parts.
+ *
  * Finds the record that each event wait waits for, if any: table event_wait.  Part of the walk over
- * a run, after order_step().
+ * a run, after order_step().  Zero-initialized is empty.
  */
 struct event_waits {
-	struct rows *rows;   /* of the table; the caller opens and finishes them */
+	struct found_wait {
+		uint32_t call, event, record; /* record 0: none */
+		uint32_t sure;
+	} * wait; /* in order of call */
+	size_t count;
 	struct map captured; /* event -> the captured call that recorded it last */
 };
 
-/* Processes the call that order_step() has just processed.  Returns 0, or -1 after a message. */
-int event_waits_process_call(struct event_waits *waits, const struct order *order,
+/* Processes the call that order_step() has just processed. */
+void event_waits_process_call(struct event_waits *waits, const struct order *order,
 	const struct walk_call *call);
+
+/* Adds rows of the table.  Returns 0, or -1 after a message. */
+int event_waits_store(const struct event_waits *waits, struct rows *rows);
+void event_waits_release(struct event_waits *waits);
 
 /*
  * Finds waits that have no effect; fills table known_wait.  Part of the walk over a run.
@@ -38,7 +49,8 @@ int event_waits_process_call(struct event_waits *waits, const struct order *orde
  */
 struct redundant_waits;
 
-struct redundant_waits *redundant_waits_new(struct db *db);
+/* evidence: receives them; it is the caller's. */
+struct redundant_waits *redundant_waits_new(const struct run *run, struct run_evidence *evidence);
 void redundant_waits_free(struct redundant_waits *redundant);
 
 /* Processes the next call, before order_step(). */
@@ -70,8 +82,8 @@ void redundant_waits_process_call(struct redundant_waits *redundant, struct orde
   */
 struct holds;
 
-/* NULL after a message. */
-struct holds *holds_new(struct db *db);
+/* NULL after a message.  evidence: receives them, and is the caller's, as what part is. */
+struct holds *holds_new(struct db *db, const struct walk_part *part, struct run_evidence *evidence);
 void holds_process_call(struct holds *holds, const struct order *order,
 	const struct walk_call *call);
 void holds_free(struct holds *holds);
@@ -95,8 +107,11 @@ struct legacy_pair {
 			  * INT64_MIN: none */
 };
 
-/* Fills an empty map with struct legacy_pair by call; id_map_release() with free() follows. */
-void legacy_before_find(struct id_map *pairs, const struct run *run);
+/*
+ * Fills an empty map with struct legacy_pair by call, of a part's calls; id_map_release() with
+ * free() follows.
+ */
+void legacy_before_find(struct id_map *pairs, const struct run *run, const struct walk_part *part);
 
 /*
  * Waits that serve a timer: after which the program read a clock before anything else (table

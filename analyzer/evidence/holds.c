@@ -47,7 +47,8 @@ struct held_stream {
 };
 
 struct holds {
-	struct run *run;
+	const struct run *run;
+	struct run_evidence *evidence;
 	struct id_map streams;   /* struct held_stream */
 	struct id_map before;    /* struct legacy_pair, by call */
 	struct id_map devices;   /* struct late_device, by process and device */
@@ -55,12 +56,13 @@ struct holds {
 	struct map connections;  /* process -> its CUDA_DEVICE_MAX_CONNECTIONS */
 };
 
-struct holds *holds_new(struct db *db)
+struct holds *holds_new(struct db *db, const struct walk_part *part, struct run_evidence *evidence)
 {
 	struct holds *holds = xcalloc(1, sizeof(*holds));
 
 	holds->run = db->run;
-	legacy_before_find(&holds->before, db->run);
+	holds->evidence = evidence;
+	legacy_before_find(&holds->before, db->run, part);
 	if (!ids_read(&holds->connections, db,
 		    "SELECT process, CAST(value AS INTEGER) AS count FROM property "
 		    "WHERE name = 'CUDA_DEVICE_MAX_CONNECTIONS' AND count > 0",
@@ -129,7 +131,7 @@ static void add_hold(struct holds *holds, const struct walk_call *call,
 	int64_t until)
 {
 	if (can_overlap(holds->run, call, by))
-		run_add_hold(&holds->run->evidence,
+		run_add_hold(holds->evidence,
 			&(struct run_hold){ .op = (uint32_t)call->op,
 				.behind = (uint32_t)by->op,
 				.via = (uint32_t)via,
@@ -262,7 +264,7 @@ static void explain(struct holds *holds, const struct late_device *device,
 						      CONNECTIONS_DEFAULT)
 			? HOLD_CHANNEL
 			: HOLD_UNKNOWN;
-	run_add_hold(&holds->run->evidence,
+	run_add_hold(holds->evidence,
 		&(struct run_hold){ .op = (uint32_t)call->op,
 			.behind = behind ? (uint32_t)behind->op : 0,
 			.via = (uint32_t)via,

@@ -40,7 +40,7 @@ struct sweep {
  * Work of processes with several threads, in order of start, then of call.  Needed only if several
  * threads submit, and there is work in a legacy stream.
  */
-static void read_work(struct sweep *sweep, const struct run *run)
+static void read_work(struct sweep *sweep, const struct run *run, const struct walk_part *part)
 {
 	struct map threads = { 0 }; /* process -> number of its threads */
 	int has_legacy = 0;
@@ -58,7 +58,7 @@ static void read_work(struct sweep *sweep, const struct run *run)
 
 		map_set(&threads, process, map_get(&threads, process, 0) + 1);
 	}
-	for (uint32_t id = 1; id < run_call_end(run); id++) {
+	for (uint32_t id = part->first; id < part->end; id++) {
 		const struct run_call *call = run_call(run, id);
 		const struct run_stream *stream;
 		struct work work;
@@ -109,11 +109,11 @@ static void read_work(struct sweep *sweep, const struct run *run)
  * Goes through the work in order of start: which work ended last, of what the legacy stream orders
  * before it?
  */
-void legacy_before_find(struct id_map *pairs, const struct run *run)
+void legacy_before_find(struct id_map *pairs, const struct run *run, const struct walk_part *part)
 {
 	struct sweep sweep = { 0 };
 
-	read_work(&sweep, run);
+	read_work(&sweep, run, part);
 	for (const struct work *work = sweep.work; work < sweep.work + sweep.count; work++) {
 		struct ended *context =
 			id_map_need(&sweep.contexts, work->context, sizeof(*context));

@@ -49,14 +49,16 @@ struct redundant_waits {
 	struct id_map streams, contexts;
 	struct map stretches; /* process -> recording window of its last call */
 	struct map joining; /* process -> its last call that comes after waits of several streams */
-	struct run *run;
+	const struct run *run;
+	struct run_evidence *evidence;
 };
 
-struct redundant_waits *redundant_waits_new(struct db *db)
+struct redundant_waits *redundant_waits_new(const struct run *run, struct run_evidence *evidence)
 {
 	struct redundant_waits *redundant = xcalloc(1, sizeof(*redundant));
 
-	redundant->run = db->run;
+	redundant->run = run;
+	redundant->evidence = evidence;
 	return redundant;
 }
 
@@ -88,8 +90,7 @@ void redundant_waits_free(struct redundant_waits *redundant)
 
 static void add_row(struct redundant_waits *redundant, int64_t call, int64_t since)
 {
-	run_add_known(&redundant->run->evidence,
-		&(struct run_known){ (uint32_t)call, (uint32_t)since });
+	run_add_known(redundant->evidence, &(struct run_known){ (uint32_t)call, (uint32_t)since });
 }
 
 /* --- what threads have observed --- */

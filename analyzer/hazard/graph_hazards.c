@@ -116,8 +116,10 @@ static int add_part(struct graph_walk *walk, size_t number, const size_t *last_p
 	/* Adds the edges among the nodes of a part, which are those from first to end. */
 	const struct graph_content *content = walk->content;
 	sqlite3_stmt *q = walk->hazards->edges;
-	int step = db_bind(q, "ii", part->graph, part->at);
+	int step;
 
+	db_lock(walk->hazards->db);
+	step = db_bind(q, "ii", part->graph, part->at);
 	while (!step && (step = db_step(q)) > 0) {
 		size_t from = find_node(content, first, end, sqlite3_column_int64(q, 0));
 		size_t to = find_node(content, first, end, sqlite3_column_int64(q, 1));
@@ -133,6 +135,7 @@ static int add_part(struct graph_walk *walk, size_t number, const size_t *last_p
 		}
 	}
 	sqlite3_reset(q);
+	db_unlock(walk->hazards->db);
 	if (step)
 		return -1;
 	if (!number)
@@ -373,34 +376,20 @@ static int begin(struct graph_walk *walk)
 }
 
 /* Counts graphs that are too large or not known in full. */
-static int note_skipped(struct hazards *hazards)
+static void note_skipped(struct hazards *hazards)
 {
-	static const char *const sql[] = {
-		"INSERT INTO loss SELECT ?1, '" HAZARD_LOSS
-		"', 0 WHERE NOT EXISTS "
-		"(SELECT 1 FROM loss WHERE process = ?1 AND reason = '" HAZARD_LOSS "')",
-		"UPDATE loss SET count = count + 1 WHERE process = ?1 AND reason = '" HAZARD_LOSS
-		"'",
-	};
-	int rc = 0;
+	uint64_t process = (uint64_t)hazards->process;
 
-	for (int i = 0; i < 2 && !rc; i++) {
-		sqlite3_stmt *q = db_prepare(hazards->db, sql[i]);
-
-		rc = q ? db_run(q, "i", hazards->process) : -1;
-		sqlite3_finalize(q);
-	}
-	return rc;
+	map_set(&hazards->skipped, process, map_get(&hazards->skipped, process, 0) + 1);
 }
 
-int hazards_skip_graph(struct hazards *hazards, int64_t exec)
+void hazards_skip_graph(struct hazards *hazards, int64_t exec)
 {
 	struct graph_hazards *own = id_map_need(&hazards->graphs, exec, sizeof(*own));
 
-	if (own->skipped)
-		return 0;
+	if (!own->skipped)
+		note_skipped(hazards);
 	own->skipped = 1;
-	return note_skipped(hazards);
 }
 
 int hazards_check_graph(struct hazards *hazards, const struct graph_content *content,
@@ -419,8 +408,10 @@ int hazards_check_graph(struct hazards *hazards, const struct graph_content *con
 	hazards->launch = launch->id;
 	hazards->ordering = (struct ordering){ order_of_nodes, &walk };
 	rc = !content->complete ? 1 : begin(&walk) ? -1 : judge_nodes(&walk);
-	if (rc > 0)
-		rc = note_skipped(hazards);
+	if (rc > 0) {
+		note_skipped(hazards);
+		rc = 0;
+	}
 	graph_order_release(&walk.full);
 	graph_order_release(&walk.any);
 	usage_free_shared(&walk.shared);

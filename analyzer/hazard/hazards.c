@@ -22,7 +22,7 @@ static const char *const rules_of_hazards[] = { [MISSING_FENCE] = "missing-fence
 static const char
 	*const orders[] = { [ACCESS_RAW] = "raw", [ACCESS_WAR] = "war", [ACCESS_WAW] = "waw" };
 
-struct hazards *hazards_new(struct db *db)
+struct hazards *hazards_new(struct db *db, const struct walk_part *part)
 {
 	struct hazards *hazards = xcalloc(1, sizeof(*hazards));
 
@@ -30,14 +30,14 @@ struct hazards *hazards_new(struct db *db)
 	hazards->run = db->run;
 	hazards->made.rows = &db->run->allocated;
 	hazards->freed.rows = &db->run->freed;
-	hazards_find_touches(hazards);
+	hazards_find_touches(hazards, part);
 	hazards->edges = db_prepare(db,
 		"SELECT from_node, to_node, programmatic FROM graph_edge WHERE graph = ?1 "
 		"AND added < ?2 AND ifnull(removed, ?2) >= ?2");
 	hazards->has_ports =
 		db_int(db, "SELECT EXISTS (SELECT 1 FROM graph_edge WHERE programmatic)", 1) != 0;
-	if (hazards->edges && !operations_init(&hazards->operations, db) &&
-		!usage_find(&hazards->usage, db->run) &&
+	if (hazards->edges && !operations_init(&hazards->operations, db, part) &&
+		!usage_find(&hazards->usage, db->run, part) &&
 		!ids_read(&hazards->scripted, db, "SELECT DISTINCT process FROM code", 1) &&
 		!callers_init(&hazards->callers, db, db->run) &&
 		(hazards->others = access_open(db)))
@@ -64,6 +64,7 @@ void hazards_free(struct hazards *hazards)
 	loads_release(&hazards->loads);
 	reuse_release(&hazards->reuse);
 	map_release(&hazards->forgotten);
+	map_release(&hazards->skipped);
 	map_release(&hazards->scripted);
 	map_release(&hazards->outside);
 	free(hazards->uses);
@@ -488,8 +489,8 @@ static int judge_operation(struct hazards *hazards, const struct walk_call *call
 	for (size_t i = 0; accesses && i < accesses->count; i++)
 		if (hazards_add_access(hazards, &accesses->access[i]))
 			return -1;
-	if (hazards->operations.graph_is_left_out && hazards_skip_graph(hazards, call->exec))
-		return -1;
+	if (hazards->operations.graph_is_left_out)
+		hazards_skip_graph(hazards, call->exec);
 	if (operations_graph(&hazards->operations, &content)) {
 		hazards_keep_rows(hazards, 0);
 		if (hazards_check_graph(hazards, &content, call))
@@ -534,26 +535,6 @@ int hazards_process_call(struct hazards *hazards, struct order *order, const str
 	return 0;
 }
 
-static int store_forgotten(struct hazards *hazards)
-{
-	sqlite3_stmt *q = db_prepare(hazards->db, "SELECT id FROM process");
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0) {
-		int64_t process = sqlite3_column_int64(q, 0);
-		uint64_t count = map_get(&hazards->forgotten, (uint64_t)process, 0);
-
-		if (count &&
-			db_add(hazards->db,
-				ROW(loss, process, cell_text(HAZARD_FORGOTTEN), count))) {
-			step = -1;
-			break;
-		}
-	}
-	sqlite3_finalize(q);
-	return step;
-}
-
 int hazards_finish(struct hazards *hazards)
 {
 	int rc = 0;
@@ -580,5 +561,31 @@ int hazards_finish(struct hazards *hazards)
 				hazard->fence.wait ? hazard->fence.wait : DB_NULL,
 				hazard->fence.record ? hazard->fence.record : DB_NULL));
 	}
-	return rc ? rc : store_forgotten(hazards);
+	return rc;
+}
+
+static int store_loss(struct hazards *hazards, const struct map *counts, const char *reason)
+{
+	sqlite3_stmt *q = db_prepare(hazards->db, "SELECT id FROM process");
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		int64_t process = sqlite3_column_int64(q, 0);
+		uint64_t count = map_get(counts, (uint64_t)process, 0);
+
+		if (count && db_add(hazards->db, ROW(loss, process, cell_text(reason), count))) {
+			step = -1;
+			break;
+		}
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
+int hazards_finish_losses(struct hazards *hazards)
+{
+	return store_loss(hazards, &hazards->skipped, HAZARD_LOSS) ||
+			store_loss(hazards, &hazards->forgotten, HAZARD_FORGOTTEN)
+		? -1
+		: 0;
 }

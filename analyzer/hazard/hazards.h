@@ -34,15 +34,19 @@
 
 struct hazards;
 
-/* Returns NULL after a message. */
-struct hazards *hazards_new(struct db *db);
+/* Of a part of the run, which is the caller's.  Returns NULL after a message. */
+struct hazards *hazards_new(struct db *db, const struct walk_part *part);
 
 /* Processes the call that order_step() has just processed.  Returns 0, or -1 after a message. */
 int hazards_process_call(struct hazards *hazards, struct order *order,
 	const struct walk_call *call);
 
-/* Fills table hazard.  Returns 0, or -1 after a message. */
+/*
+ * Fill table hazard, and table loss; of parts that were walked at the same time one after the
+ * other.  Each returns 0, or -1 after a message.
+ */
 int hazards_finish(struct hazards *hazards);
+int hazards_finish_losses(struct hazards *hazards);
 
 void hazards_free(struct hazards *hazards);
 

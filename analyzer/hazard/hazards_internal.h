@@ -73,6 +73,7 @@ struct hazards {
 	struct map graph_addresses; /* address of such memory -> allocation, 0: freed */
 	struct map last_functions;  /* stream -> start of its last host function's call, ns */
 	struct map forgotten;       /* process -> accesses removed from full histories */
+	struct map skipped;         /* process -> graphs that were not read */
 	struct incidents incidents;
 	struct map scripted; /* processes with calls made by a script */
 	struct map outside;  /* streams that have waited for a value in memory */
@@ -133,7 +134,7 @@ void hazards_keep_rows(struct hazards *hazards, size_t graph_first);
 /* --- host_touches.c --- */
 
 /* Finds out whether accesses of the program itself were recorded; required before the other. */
-void hazards_find_touches(struct hazards *hazards);
+void hazards_find_touches(struct hazards *hazards, const struct walk_part *part);
 
 /* Processes work that uses host memory, or an access of the program itself to such memory. */
 int hazards_process_touch(struct hazards *hazards, const struct walk_call *call);
@@ -203,7 +204,7 @@ int hazards_check_graph(struct hazards *hazards, const struct graph_content *con
 	const struct walk_call *launch);
 
 /* Notes a launch that was not read (access_graph_is_left_out). */
-int hazards_skip_graph(struct hazards *hazards, int64_t exec);
+void hazards_skip_graph(struct hazards *hazards, int64_t exec);
 
 /* Counts one more launch of it. */
 void hazards_count_graph(struct hazards *hazards, int64_t exec);

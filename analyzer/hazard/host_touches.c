@@ -27,11 +27,11 @@ struct host_use {
 	uint32_t touched; /* 1 + the site of the last access that conflicted, 0: none */
 };
 
-void hazards_find_touches(struct hazards *hazards)
+void hazards_find_touches(struct hazards *hazards, const struct walk_part *part)
 {
 	const struct run *run = hazards->run;
 
-	for (uint32_t id = 1; id < run_call_end(run) && !hazards->uses; id++) {
+	for (uint32_t id = part->first; id < part->end && !hazards->uses; id++) {
 		const struct run_call *call = run_call(run, id);
 
 		if (!call || kind_family(call->kind) != FAMILY_host_access)

@@ -24,9 +24,9 @@ static int find_told(struct operations *operations, struct db *db)
 	return step;
 }
 
-int operations_init(struct operations *operations, struct db *db)
+int operations_init(struct operations *operations, struct db *db, const struct walk_part *part)
 {
-	operations->reader = access_share(db);
+	operations->reader = access_share(db, part->number);
 	if (operations->reader)
 		access_graph_limit(operations->reader, MOST_NODES);
 	operations->run = db->run;

@@ -20,7 +20,7 @@ struct operations {
 };
 
 /* Returns 0, or -1 after a message; operations_release() in both cases. */
-int operations_init(struct operations *operations, struct db *db);
+int operations_init(struct operations *operations, struct db *db, const struct walk_part *part);
 void operations_release(struct operations *operations);
 
 /*

@@ -85,6 +85,8 @@ static int note_one(struct usage *usage, struct one_use one, note_function *note
 	const struct run *run = usage->run;
 	const struct run_call *call = run_call(run, one.call);
 
+	if (one.call < usage->part.first || one.call >= usage->part.end)
+		return 0;
 	if (!one.allocation || !call || !call->stream || one.allocation >= run->allocations.count)
 		return 0;
 	one.stream = call->stream;
@@ -158,8 +160,8 @@ static void note_work(struct usage *usage, uint32_t id)
 static int note_uses(struct usage *usage, note_function *note, int with_work)
 {
 	const struct run *run = usage->run;
-	const struct run_operand *row = (const struct run_operand *)run->operands.rows;
-	const struct run_operand *end = run_rows_end(&run->operands);
+	const struct run_operand *row = run_rows_from(&run->operands, usage->part.first);
+	const struct run_operand *end = run_rows_from(&run->operands, usage->part.end);
 	struct run_cursor objects = { .rows = &run->objects };
 	uint32_t last = 0;
 
@@ -204,9 +206,10 @@ static void make_users(struct usage *usage)
 	usage->users = xcalloc(usage->users_count + 1, sizeof(*usage->users));
 }
 
-int usage_find(struct usage *usage, const struct run *run)
+int usage_find(struct usage *usage, const struct run *run, const struct walk_part *part)
 {
 	usage->run = run;
+	usage->part = *part;
 	usage->use = xcalloc(run->allocations.count + 1, sizeof(*usage->use));
 	if (note_uses(usage, note_sharing, 1))
 		return -1;

@@ -12,6 +12,7 @@
 #include "id_map.h"
 #include "run_columns.h"
 #include "users.h"
+#include "walk.h"
 
 /* Several kinds, or several streams. */
 #define USAGE_SEVERAL UINT32_MAX
@@ -34,6 +35,7 @@ struct shared {
 
 struct usage {
 	const struct run *run;
+	struct walk_part part;
 	struct use *use;      /* by allocation */
 	struct id_map shared; /* allocation -> struct shared */
 	struct users *users;  /* of shared allocations */
@@ -41,8 +43,8 @@ struct usage {
 	struct id_map threads; /* thread -> struct thread_work */
 };
 
-/* Returns 0, or -1 after a message; usage_release() in both cases. */
-int usage_find(struct usage *usage, const struct run *run);
+/* Of a part's calls.  Returns 0, or -1 after a message; usage_release() in both cases. */
+int usage_find(struct usage *usage, const struct run *run, const struct walk_part *part);
 
 static inline int usage_is_shared(const struct usage *usage, int64_t allocation)
 {

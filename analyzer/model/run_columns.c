@@ -93,6 +93,12 @@ int64_t run_long_end(const struct map *ends, int64_t id)
 	return (int64_t)map_get(ends, (uint64_t)id, (uint64_t)RUN_NEVER);
 }
 
+const void *run_rows_from(const struct column *rows, uint32_t call)
+{
+	return rows->rows +
+		sorted_number(rows->rows, rows->count, rows->row_size, 0, call) * rows->row_size;
+}
+
 const void *run_find(const struct column *rows, int64_t call)
 {
 	uint64_t low = sorted_number(rows->rows, rows->count, rows->row_size, 0, (uint32_t)call);

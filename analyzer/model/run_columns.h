@@ -460,6 +460,9 @@ static inline uint32_t run_context_of(const struct run *run, const struct run_ca
 /* The first row of a call, NULL if none. */
 const void *run_find(const struct column *rows, int64_t call);
 
+/* The first row of that call or a later one, run_rows_end() if there is none. */
+const void *run_rows_from(const struct column *rows, uint32_t call);
+
 static inline const void *run_rows_end(const struct column *rows)
 {
 	return rows->rows + rows->count * rows->row_size;

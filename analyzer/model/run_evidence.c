@@ -80,6 +80,16 @@ void run_add_known(struct run_evidence *evidence, const struct run_known *known)
 	map_set(&evidence->knows, known->call, 1);
 }
 
+void run_evidence_join(struct run_evidence *evidence, const struct run_evidence *later)
+{
+	for (size_t i = 0; i < later->hold_count; i++)
+		run_add_hold(evidence, &later->hold[i]);
+	for (size_t i = 0; i < later->known_count; i++)
+		run_add_known(evidence, &later->known[i]);
+	for (size_t i = 0; i < later->trim_count; i++)
+		*array_push(evidence->trim, evidence->trim_count) = later->trim[i];
+}
+
 const struct run_loop *run_loop_of(const struct run_evidence *evidence, int64_t process)
 {
 	for (size_t i = 0; i < evidence->loop_count; i++)

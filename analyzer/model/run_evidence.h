@@ -160,6 +160,12 @@ uint32_t run_add_wait(struct run_evidence *evidence, const struct run_wait *wait
 void run_add_hold(struct run_evidence *evidence, const struct run_hold *hold);
 void run_add_known(struct run_evidence *evidence, const struct run_known *known);
 
+/*
+ * Adds what a walk finds (hold, known and trim) of the calls after those of evidence; both are the
+ * caller's.
+ */
+void run_evidence_join(struct run_evidence *evidence, const struct run_evidence *later);
+
 /* Writes the tables. */
 int run_evidence_write(const struct run_evidence *evidence, struct db *db);
 

@@ -10,12 +10,22 @@
 #include "order_loss.h"
 #include "sorted.h"
 #include "walk.h"
+#include "workers.h"
 
+/* The walk of a part. */
 struct search {
+	const struct needs_known *known;
 	struct orders orders;
 	struct needs_host host;
 	struct needs_events events;
-	int has_host, has_events;
+	struct needs found; /* of the host */
+};
+
+struct searches {
+	const struct walk_run *walk;
+	struct walk_part *part;
+	struct search **search; /* of each part */
+	size_t count;
 };
 
 /* --- the walk --- */
@@ -23,7 +33,8 @@ struct search {
 static int process_call(void *arg, const struct walk_call *call)
 {
 	struct search *search = arg;
-	int64_t since = search->has_host ? needs_host_since(&search->host, call) : INT64_MIN;
+	const struct needs_known *known = search->known;
+	int64_t since = known->has_host ? needs_host_since(&search->host, call) : INT64_MIN;
 	int rc;
 
 	/*
@@ -34,18 +45,17 @@ static int process_call(void *arg, const struct walk_call *call)
 		return 0;
 	if (since != INT64_MIN) {
 		rc = needs_host_wait(&search->host, call, since);
-	} else if (search->has_events && call->kind == KIND_STREAM_WAIT &&
-		map_get(&search->events.sites, needs_site(search->events.orders->run, call->id),
-			0)) {
+	} else if (known->has_events && call->kind == KIND_STREAM_WAIT &&
+		map_get(&known->sites, needs_site(known->run, call->id), 0)) {
 		return needs_events_wait(&search->events, call);
 	} else {
-		if (search->has_host)
+		if (known->has_host)
 			needs_host_before(&search->host, call);
 		rc = orders_all(&search->orders, call);
-		if (!rc && search->has_host)
+		if (!rc && known->has_host)
 			needs_host_after(&search->host, call);
 	}
-	if (!rc && search->has_events)
+	if (!rc && known->has_events)
 		needs_events_after(&search->events, call);
 	return rc;
 }
@@ -79,32 +89,107 @@ static void settle_redundant(struct needs *needs)
 	id_map_release(&sites, free);
 }
 
-int needs_find(struct needs *needs, struct db *db)
+static int open_search(struct search *search, const struct needs_known *known,
+	const struct id_map *events, struct db *db, const struct walk_part *part)
 {
-	struct search *search = xcalloc(1, sizeof(*search));
-	struct orders *orders = &search->orders;
-	int rc = 0;
+	search->known = known;
+	search->orders.host = &search->host;
+	search->orders.events = &search->events;
+	if (orders_init(&search->orders, known, db, part))
+		return -1;
+	if (known->has_host)
+		needs_host_open(&search->host, &search->orders, &search->found);
+	needs_events_open(&search->events, &search->orders, events);
+	return 0;
+}
 
-	search->has_host = needs_host_open(&search->host, orders, needs, db->run);
-	search->has_events = needs_events_open(&search->events, orders, needs, db->run);
-	if (search->has_host || search->has_events) {
-		orders->loose[WITHOUT_HOST_WAITS].is_followed = search->has_host;
-		orders->loose[WITHOUT_EVENT_WAITS].is_followed = search->has_events;
-		orders->host = &search->host;
-		orders->events = &search->events;
-		rc = orders_init(orders, db) || walk(db, process_call, search) ? -1 : 0;
-		if (!rc && search->has_host)
-			needs_host_finish(&search->host);
-		if (!rc) {
-			needs->events_are_known = !orders_given_up(orders);
-			settle_redundant(needs);
-			rc = order_loss_add(db, orders_given_up(orders));
-		}
-	}
+static void close_search(struct search *search)
+{
 	needs_events_close(&search->events);
 	needs_host_close(&search->host);
-	orders_release(orders);
+	orders_release(&search->orders);
+	needs_release(&search->found);
 	free(search);
+}
+
+static int walk_one(void *arg, size_t number)
+{
+	const struct searches *searches = arg;
+	struct search *search = searches->search[number];
+
+	if (walk_part(searches->walk, &searches->part[number], process_call, search))
+		return -1;
+	if (search->known->has_host)
+		needs_host_finish(&search->host);
+	return 0;
+}
+
+static void add_found(struct needs *needs, struct needs *found)
+{
+	for (size_t i = 0; i < found->host_count; i++)
+		*array_push(needs->host, needs->host_count) = found->host[i];
+	for (struct id_map_slot *at = NULL; (at = id_map_next(&found->processes, at));)
+		id_map_put(&needs->processes, at->id, at->object);
+	free(found->processes.slot);
+	free(found->host);
+	*found = (struct needs){ .host_is_known = found->host_is_known };
+}
+
+/* The waits of one part follow those of another, as its calls do. */
+static int join_searches(struct needs *needs, struct searches *searches, struct db *db)
+{
+	int rc = 0;
+
+	needs->host_is_known = needs->events_are_known = 1;
+	for (size_t i = 0; i < searches->count && !rc; i++) {
+		struct search *search = searches->search[i];
+		int64_t given_up = orders_given_up(&search->orders);
+
+		needs->events_are_known &= !given_up;
+		needs->host_is_known &= search->found.host_is_known;
+		add_found(needs, &search->found);
+		rc = order_loss_add(db, given_up, searches->part[i].end);
+	}
+	settle_redundant(needs);
+	return rc;
+}
+
+/* Walks the parts of the run at the same time. */
+static int search_run(struct needs *needs, const struct needs_known *known, struct db *db)
+{
+	struct walk_run *walk = walk_open(db);
+	struct searches searches = { .walk = walk };
+	int rc = walk ? 0 : -1;
+
+	if (walk)
+		searches.count = walk_parts(walk, &searches.part);
+	searches.search = xcalloc(searches.count, sizeof(*searches.search));
+	for (size_t i = 0; i < searches.count && !rc; i++) {
+		searches.search[i] = xcalloc(1, sizeof(**searches.search));
+		rc = open_search(searches.search[i], known, &needs->events, db, &searches.part[i]);
+	}
+	rc = rc || workers_run(searches.count, walk_one, &searches) ? -1 : 0;
+	needs_events_settle(&needs->events);
+	if (!rc)
+		rc = join_searches(needs, &searches, db);
+	for (size_t i = 0; i < searches.count && searches.search[i]; i++)
+		close_search(searches.search[i]);
+	free(searches.search);
+	free(searches.part);
+	walk_close(walk);
+	return rc;
+}
+
+int needs_find(struct needs *needs, struct db *db)
+{
+	struct needs_known known = { .run = db->run };
+	int rc = 0;
+
+	needs_host_known(&known);
+	needs_events_known(&known, &needs->events);
+	if (known.has_host || known.has_events)
+		rc = orders_known_find(&known, db) || search_run(needs, &known, db) ? -1 : 0;
+	orders_known_release(&known);
 	return rc;
 }
 

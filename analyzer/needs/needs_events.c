@@ -63,17 +63,17 @@ static int compare_operations(const void *a, const void *b)
 }
 
 /* Adds a wait to be examined.  Returns NULL if it was added before, or its site is unknown. */
-static struct event_wait *add_wait(struct needs_events *events, const struct run *run,
+static struct event_wait *add_wait(struct needs_known *known, struct id_map *waits,
 	const struct held *held)
 {
 	int64_t call = held->hold->via;
-	uint32_t site = needs_site(run, call);
+	uint32_t site = needs_site(known->run, call);
 	struct open_wait *open;
 
 	if (!site)
 		return NULL;
-	open = id_map_need(&events->needs->events, call, sizeof(*open));
-	map_set(&events->sites, site, 1);
+	open = id_map_need(waits, call, sizeof(*open));
+	map_set(&known->sites, site, 1);
 	if (open->wait.call)
 		return NULL;
 	open->wait = (struct event_wait){ .call = call,
@@ -85,15 +85,13 @@ static struct event_wait *add_wait(struct needs_events *events, const struct run
 	return &open->wait;
 }
 
-int needs_events_open(struct needs_events *events, struct orders *orders, struct needs *needs,
-	const struct run *run)
+void needs_events_known(struct needs_known *known, struct id_map *waits)
 {
+	const struct run *run = known->run;
 	struct held *list = NULL;
 	struct event_wait *first = NULL;
 	size_t count = 0;
 
-	events->orders = orders;
-	events->needs = needs;
 	for (size_t i = 0; i < run->evidence.hold_count; i++) {
 		const struct run_hold *hold = &run->evidence.hold[i];
 		const struct run_work *op = run_work(run, hold->op);
@@ -111,14 +109,14 @@ int needs_events_open(struct needs_events *events, struct orders *orders, struct
 		struct event_wait *wait = NULL;
 
 		if (!i || held->hold->op != held[-1].hold->op) {
-			first = held->shares ? NULL : add_wait(events, run, held);
+			first = held->shares ? NULL : add_wait(known, waits, held);
 			continue;
 		}
 		if (!first)
 			continue;
 		/* It delayed the same operation as first; waits not examined count as needed. */
 		if (!held->shares && first->beside_count < NEEDS_BESIDE)
-			wait = add_wait(events, run, held);
+			wait = add_wait(known, waits, held);
 		if (wait) {
 			wait->first = first;
 			first->beside[first->beside_count++] = wait;
@@ -127,7 +125,14 @@ int needs_events_open(struct needs_events *events, struct orders *orders, struct
 		}
 	}
 	free(list);
-	return needs->events.count > 0;
+	known->has_events = waits->count > 0;
+}
+
+void needs_events_open(struct needs_events *events, struct orders *orders,
+	const struct id_map *waits)
+{
+	events->orders = orders;
+	events->waits = waits;
 }
 
 /* --- pairs of operations --- */
@@ -248,7 +253,7 @@ int needs_events_wait(struct needs_events *events, const struct walk_call *call)
 {
 	struct orders *orders = events->orders;
 	struct open_waits *waits = id_map_need(&events->open, call->stream, sizeof(*waits));
-	struct open_wait *open = id_map_get(&events->needs->events, call->id), **place;
+	struct open_wait *open = id_map_get(events->waits, call->id), **place;
 	struct ring *ring = open ? &waits->held : &waits->idle;
 	struct order_cover cover = { 0 };
 	const struct recent_thing *shown;
@@ -313,11 +318,9 @@ static void free_open(void *object)
 	free(open);
 }
 
-void needs_events_close(struct needs_events *events)
+void needs_events_settle(const struct id_map *waits)
 {
-	struct id_map *all = &events->needs->events;
-
-	for (struct id_map_slot *at = NULL; (at = id_map_next(all, at));) {
+	for (struct id_map_slot *at = NULL; (at = id_map_next(waits, at));) {
 		struct open_wait *open = at->object;
 
 		if (open->of && open->number < open->of->left_needed &&
@@ -327,7 +330,10 @@ void needs_events_close(struct needs_events *events)
 		free(open->shown);
 		open->shown = NULL;
 	}
+}
+
+void needs_events_close(struct needs_events *events)
+{
 	id_map_release(&events->open, free_open);
 	id_map_release(&events->kept, free);
-	map_release(&events->sites);
 }

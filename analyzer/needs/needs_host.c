@@ -34,14 +34,11 @@ struct waiter {
 
 /* --- which waits --- */
 
-int needs_host_open(struct needs_host *host, struct orders *orders, struct needs *needs,
-	const struct run *run)
+void needs_host_known(struct needs_known *known)
 {
+	const struct run *run = known->run;
 	int64_t waited = 0;
 
-	host->orders = orders;
-	host->needs = needs;
-	host->run = run;
 	for (uint32_t id = 1; id < run_call_end(run) && waited < SHOWN_MIN_NS; id++) {
 		const struct run_call *call = run_call(run, id);
 		int64_t exit = call ? run_exit(run, call, id) : RUN_NEVER;
@@ -51,18 +48,23 @@ int needs_host_open(struct needs_host *host, struct orders *orders, struct needs
 			since = call->enter;
 		waited += exit != RUN_NEVER && since != INT64_MIN ? exit - since : 0;
 	}
-	if (waited < SHOWN_MIN_NS)
-		return 0;
-	host->live = xcalloc(LIVE_WAITS, sizeof(*host->live));
-	for (uint32_t id = 1; id < run_call_end(run); id++) {
+	known->has_host = waited >= SHOWN_MIN_NS;
+	for (uint32_t id = 1; id < run_call_end(run) && known->has_host; id++) {
 		const struct run_call *call = run_call(run, id);
 
 		if (!call || call->kind != KIND_EVENT_ELAPSED)
 			continue;
-		map_set(&host->timed, run_payload(run, call)->event, 1);
-		map_set(&host->timed, (uint64_t)run_object(run, id, OBJECT_EVENT), 1);
+		map_set(&known->timed, run_payload(run, call)->event, 1);
+		map_set(&known->timed, (uint64_t)run_object(run, id, OBJECT_EVENT), 1);
 	}
-	return 1;
+}
+
+void needs_host_open(struct needs_host *host, struct orders *orders, struct needs *needs)
+{
+	host->orders = orders;
+	host->needs = needs;
+	host->run = orders->known->run;
+	host->live = xcalloc(LIVE_WAITS, sizeof(*host->live));
 }
 
 static void free_waiter(void *object)
@@ -83,7 +85,6 @@ void needs_host_close(struct needs_host *host)
 	free(host->live);
 	host->live = NULL;
 	id_map_release(&host->threads, free_waiter);
-	map_release(&host->timed);
 	id_map_release(&host->kept, free);
 }
 
@@ -102,7 +103,7 @@ int64_t needs_host_since(const struct needs_host *host, const struct walk_call *
 
 static int is_timed(const struct needs_host *host, int64_t event)
 {
-	return event && map_get(&host->timed, (uint64_t)event, 0);
+	return event && map_get(&host->orders->known->timed, (uint64_t)event, 0);
 }
 
 static struct waiter *waiter_of(struct needs_host *host, int64_t thread)
@@ -430,8 +431,9 @@ void needs_host_after(struct needs_host *host, const struct walk_call *call)
 			*process = (struct needs_process){ .submitter = call->thread,
 				.stream = call->stream,
 				.busy = INT64_MIN,
-				.others = (enum host_view_others)map_get(&host->orders->view.others,
-					(uint64_t)call->process, OTHERS_NONE) };
+				.others = (enum host_view_others)
+					map_get(&host->orders->known->view.others,
+						(uint64_t)call->process, OTHERS_NONE) };
 		if (process->submitter != call->thread)
 			process->submitter = -1;
 		if (process->stream != call->stream)

@@ -43,7 +43,21 @@ struct orders_key {
 
 #define ORDERS_REPORTED 1024
 
+/* What the parts of a walk (walk.h) share, found before it and then only read. */
+struct needs_known {
+	const struct run *run;
+	struct map timed; /* events whose elapsed times are read */
+	struct map sites; /* sites of the event waits that are removed */
+	struct host_view view;
+	uint32_t *user;   /* memory -> 1 + the only stream that uses it; 0: none */
+	int has_host;     /* some waits of the host take time enough for a finding */
+	int has_events;   /* some waits for events delayed work of their stream */
+	int reaches;      /* some kernel accesses memory that it was not given */
+	int graphs_known; /* graphs work on the device only, on memory that they name */
+};
+
 struct orders {
+	const struct needs_known *known;
 	struct order full;
 	struct order_reaches full_reaches;
 	struct orders_loose loose[WITHOUT_COUNT];
@@ -51,29 +65,30 @@ struct orders {
 	/* To which pairs that lose their order are reported. */
 	struct needs_host *host;
 	struct needs_events *events;
-	struct host_view view;
 	struct recent_accesses memory;   /* by memory; see orders_without_waits.c */
 	struct recent_accesses shown;    /* by process and certainty */
 	struct recent_accesses unproven; /* by process: operations with is_unproven */
 	struct recent_accesses work;     /* by stream */
 	const struct run *run;
 	struct run_cursor operands, freed, launches;
-	uint32_t *user;         /* memory -> 1 + the only stream that uses it; 0: none */
 	struct orders_key *key; /* keys of the current call that other streams touch, too */
 	size_t key_count, key_room;
 	int names_memory; /* the current call names memory */
 	struct access_reader *reader;
-	int reaches;                /* some kernel accesses memory that it was not given */
-	int graphs_known;           /* graphs work on the device only, on memory that they name */
 	enum host_view_shown shows; /* of the last call that submitted */
 	int is_unproven;            /* not all accesses of it are known from calls or PTX */
 };
 
+/* Finds what orders share of a run.  Returns 0, or -1 after a message; release() in both cases. */
+int orders_known_find(struct needs_known *known, struct db *db);
+void orders_known_release(struct needs_known *known);
+
 /*
- * Used while the run is analyzed.  Returns 0, or -1 after a message; orders_release() in both
- * cases.
+ * Used while the run is analyzed, by the thread that walks this part, after orders_known_find().
+ * Returns 0, or -1 after a message; orders_release() in both cases.
  */
-int orders_init(struct orders *orders, struct db *db);
+int orders_init(struct orders *orders, const struct needs_known *known, struct db *db,
+	const struct walk_part *part);
 void orders_release(struct orders *orders);
 
 /*
@@ -152,7 +167,6 @@ struct needs_host {
 	struct orders *orders;
 	struct needs *needs;
 	const struct run *run;
-	struct map timed;   /* events whose elapsed times are read */
 	struct id_map kept; /* struct needs_kept, by thread */
 	struct id_map threads;
 	struct live_wait *live; /* a ring of LIVE_WAITS, by number */
@@ -162,11 +176,13 @@ struct needs_host {
 };
 
 /*
- * Returns 0 if all waits together take too little time for a finding about them, which saves as
- * much time as the rest of the analysis takes; else 1.
+ * Sets known->has_host, unless all waits together take too little time for a finding about them,
+ * which saves as much time as the rest of the analysis takes.
  */
-int needs_host_open(struct needs_host *host, struct orders *orders, struct needs *needs,
-	const struct run *run);
+void needs_host_known(struct needs_known *known);
+
+/* needs: of the part; members host and processes are filled in. */
+void needs_host_open(struct needs_host *host, struct orders *orders, struct needs *needs);
 void needs_host_close(struct needs_host *host);
 
 /*
@@ -190,15 +206,18 @@ void needs_host_finish(struct needs_host *host);
 
 struct needs_events {
 	struct orders *orders;
-	struct needs *needs;
-	struct map sites;   /* sites of the removed waits */
-	struct id_map open; /* stream -> struct open_waits */
-	struct id_map kept; /* struct needs_kept, by stream */
+	const struct id_map *waits; /* needs.events: a part changes its own ones */
+	struct id_map open;         /* stream -> struct open_waits */
+	struct id_map kept;         /* struct needs_kept, by stream */
 };
 
-/* Returns 1 if some waits delayed work of their stream, else 0. */
-int needs_events_open(struct needs_events *events, struct orders *orders, struct needs *needs,
-	const struct run *run);
+/* Finds waits that delayed work of their stream: needs.events, by call; sets known->has_events. */
+void needs_events_known(struct needs_known *known, struct id_map *waits);
+
+/* The walk of a part; afterwards needs_events_settle() is for the waits of all parts. */
+void needs_events_open(struct needs_events *events, struct orders *orders,
+	const struct id_map *waits);
+void needs_events_settle(const struct id_map *waits);
 void needs_events_close(struct needs_events *events);
 
 /* Processes a wait for an event at one of the sites.  Returns 0, or -1 after a message. */

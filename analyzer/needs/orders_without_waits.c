@@ -38,49 +38,68 @@ static const char graphs_known_sql[] =
 #define USED_BY_SEVERAL UINT32_MAX
 
 /* Memory without a row shares that of row 0. */
-static uint32_t *user_of(const struct orders *orders, int64_t memory)
+static uint32_t *user_of(const struct needs_known *known, int64_t memory)
 {
-	return &orders->user[memory < (int64_t)orders->run->allocations.count ? memory : 0];
+	return &known->user[memory < (int64_t)known->run->allocations.count ? memory : 0];
 }
 
 /* A call that makes a graph node uses nothing itself. */
-static void note_user(struct orders *orders, int64_t memory, uint32_t id)
+static void note_user(struct needs_known *known, int64_t memory, uint32_t id)
 {
-	const struct run_call *call = run_call(orders->run, id);
-	uint32_t *user = user_of(orders, memory);
+	const struct run_call *call = run_call(known->run, id);
+	uint32_t *user = user_of(known, memory);
 
 	if (call && (call->stream || kind_has(call->kind, K_WORK)))
 		*user = !*user || *user == call->stream + 1 ? call->stream + 1 : USED_BY_SEVERAL;
 }
 
-int orders_init(struct orders *orders, struct db *db)
+int orders_known_find(struct needs_known *known, struct db *db)
 {
-	const struct run *run = db->run;
+	const struct run *run = known->run;
 	const struct run_operand *operand = (const struct run_operand *)run->operands.rows;
 	const struct run_operand *end = run_rows_end(&run->operands);
 
+	if (host_view_find(&known->view, db))
+		return -1;
+	known->graphs_known = (int)db_int(db, graphs_known_sql, 0);
+	known->reaches = access_some_reach(db);
+	/* Memory that a single stream uses, which is most memory, need not be compared. */
+	known->user = xcalloc(run->allocations.count + 1, sizeof(*known->user));
+	for (; operand < end; operand++)
+		note_user(known, run_memory(run, operand->allocation), operand->call);
+	for (uint32_t id = 1; id < run->allocations.count; id++) {
+		note_user(known, id, run_allocation(run, id)->created);
+		note_user(known, id, run_allocation(run, id)->freed);
+	}
+	return 0;
+}
+
+void orders_known_release(struct needs_known *known)
+{
+	host_view_release(&known->view);
+	map_release(&known->timed);
+	map_release(&known->sites);
+	free(known->user);
+}
+
+int orders_init(struct orders *orders, const struct needs_known *known, struct db *db,
+	const struct walk_part *part)
+{
+	const struct run *run = known->run;
+
+	orders->known = known;
+	orders->run = run;
 	orders->full = (struct order){ .db = db };
 	for (int i = 0; i < WITHOUT_COUNT; i++)
 		orders->loose[i].order = orders->full;
+	orders->loose[WITHOUT_HOST_WAITS].is_followed = known->has_host;
+	orders->loose[WITHOUT_EVENT_WAITS].is_followed = known->has_events;
 	orders->memory.stream_limit = STREAM_LIMIT;
-	orders->reader = access_share(db);
-	if (!orders->reader || host_view_find(&orders->view, db))
-		return -1;
-	orders->graphs_known = (int)db_int(db, graphs_known_sql, 0);
-	orders->reaches = access_some_reach(db);
-	orders->run = run;
-	/* Memory that a single stream uses, which is most memory, need not be compared. */
-	orders->user = xcalloc(run->allocations.count + 1, sizeof(*orders->user));
-	for (; operand < end; operand++)
-		note_user(orders, run_memory(run, operand->allocation), operand->call);
-	for (uint32_t id = 1; id < run->allocations.count; id++) {
-		note_user(orders, id, run_allocation(run, id)->created);
-		note_user(orders, id, run_allocation(run, id)->freed);
-	}
+	orders->reader = access_share(db, part->number);
 	orders->operands = (struct run_cursor){ .rows = &run->operands };
 	orders->launches = (struct run_cursor){ .rows = &run->launches };
 	orders->freed = (struct run_cursor){ .rows = &run->freed };
-	return 0;
+	return orders->reader ? 0 : -1;
 }
 
 int64_t orders_given_up(const struct orders *orders)
@@ -101,13 +120,10 @@ void orders_release(struct orders *orders)
 	recent_release(&orders->shown);
 	recent_release(&orders->unproven);
 	recent_release(&orders->work);
-	host_view_release(&orders->view);
 	access_close(orders->reader);
 	orders->reader = NULL;
 	free(orders->key);
-	free(orders->user);
 	orders->key = NULL;
-	orders->user = NULL;
 }
 
 /* --- memory of a call --- */
@@ -116,7 +132,7 @@ static void add_key(struct orders *orders, int64_t key)
 {
 	orders->names_memory = 1;
 	/* Operations of a single stream are ordered in every order that is tracked. */
-	if (key >= 0 && *user_of(orders, key) != USED_BY_SEVERAL)
+	if (key >= 0 && *user_of(orders->known, key) != USED_BY_SEVERAL)
 		return;
 	for (size_t i = 0; i < orders->key_count; i++)
 		if (orders->key[i].id == key)
@@ -139,7 +155,7 @@ static int is_host_visible(const struct orders *orders, const struct walk_call *
 			(call->dst != MEMORY_DEVICE && call->direction != COPY_H2D &&
 				call->direction != COPY_D2D);
 	if (kind_family(call->kind) == FAMILY_graph_launch)
-		return call->host_visible || call->content || !orders->graphs_known;
+		return call->host_visible || call->content || !orders->known->graphs_known;
 	/* Launches, and copies between devices. */
 	if (kind_has(call->kind, K_ACCESSES) && !kind_has(call->kind, K_UNTIMED))
 		return call->host_visible;
@@ -179,7 +195,7 @@ static int find_reach(struct orders *orders, const struct walk_call *call)
 	const struct run_ended *launch;
 	unsigned reaches;
 
-	if (kind_family(call->kind) == FAMILY_graph_launch && orders->reaches) {
+	if (kind_family(call->kind) == FAMILY_graph_launch && orders->known->reaches) {
 		const struct accesses *one = access_read(orders->reader, call->id);
 
 		if (!one)
@@ -403,7 +419,7 @@ static int note_all(struct orders *orders, const struct walk_call *call, int all
 		return -1;
 	if (orders->is_unproven)
 		recent_note(&orders->unproven, call->process, &touch, 0);
-	shown = host_view_may_read(&orders->view, orders->reader, call,
+	shown = host_view_may_read(&orders->known->view, orders->reader, call,
 		is_host_visible(orders, call));
 	if (shown <= 0)
 		return shown;

@@ -15,7 +15,8 @@
  * from then on every answer is ORDER_UNKNOWN, and no edge is added.  A caller that concludes from a
  * missing order must check order.given_up first.
  *
- * Not thread-safe.  One struct order serves all processes of a database.
+ * Not thread-safe.  One struct order serves the processes of a part of the walk (walk.h); several
+ * threads may each step one, of one database.
  */
 #ifndef CUFENCE_ORDER_H
 #define CUFENCE_ORDER_H
@@ -104,9 +105,9 @@ struct order {
 };
 
 /*
- * Limit for bytes of clocks, unless the database sets another.  At most two orders are analyzed at
- * once (needs_internal.h): 1 GiB in all.  A run beyond a limit has a row in table loss
- * (ORDER_LOSS).
+ * Limit for bytes of clocks, unless the database sets another: of each part that is walked
+ * (walk.h).  At most two orders of a part are analyzed at once (needs_internal.h): 1 GiB.  A
+ * process beyond a limit has a row in table loss (ORDER_LOSS).
  */
 #define ORDER_LIMIT ((size_t)512 << 20)
 

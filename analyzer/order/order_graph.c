@@ -101,8 +101,7 @@ static int read_content(struct order *order, struct order_exec *exec, int64_t ca
 	return rc < 0 ? -1 : 0;
 }
 
-/* Reads the executable graph as of that call. */
-static int read_exec(struct order *order, struct order_exec *exec, int64_t call)
+static int read_nodes(struct order *order, struct order_exec *exec, int64_t call)
 {
 	struct order_exec old = *exec;
 	sqlite3_stmt *q = NULL;
@@ -124,6 +123,17 @@ static int read_exec(struct order *order, struct order_exec *exec, int64_t call)
 	}
 	order_free_nodes(order, &old);
 	return rc ? -1 : 0;
+}
+
+/* Reads the executable graph as of that call. */
+static int read_exec(struct order *order, struct order_exec *exec, int64_t call)
+{
+	int rc;
+
+	db_lock(order->db);
+	rc = read_nodes(order, exec, call);
+	db_unlock(order->db);
+	return rc;
 }
 
 static struct order_exec *exec_of(struct order *order, int64_t id, int64_t call)
@@ -150,11 +160,15 @@ static int step_change(struct order *order, const struct walk_call *call)
 
 static int read_arcs(struct order *order, struct order_exec *exec)
 {
-	sqlite3_stmt *q = order->db ? db_prepare(order->db, arcs_sql) : NULL;
+	sqlite3_stmt *q;
 	int64_t(*arc)[2];
 	int rc = -1;
 
 	exec->arcs_known = 1;
+	if (!order->db)
+		return -1;
+	db_lock(order->db);
+	q = db_prepare(order->db, arcs_sql);
 	if (!q || db_bind(q, "ii", exec->graph, exec->created))
 		goto out;
 	while ((rc = db_step(q)) > 0) {
@@ -164,6 +178,7 @@ static int read_arcs(struct order *order, struct order_exec *exec)
 	}
 out:
 	sqlite3_finalize(q);
+	db_unlock(order->db);
 	return rc ? -1 : 0;
 }
 

@@ -155,7 +155,7 @@ static int run(const struct pass_input *input, struct findings *findings)
 
 	if (!host_run_count(input->run))
 		return 0;
-	search.reader = access_share(input->db);
+	search.reader = access_share(input->db, 0);
 	search.next = db_prepare(input->db,
 		"SELECT CASE WHEN c.enter < ?2 OR o.start < ?2 THEN 0 ELSE o.start - ?2 END"
 		" FROM operation o LEFT JOIN call c ON c.id = o.call"

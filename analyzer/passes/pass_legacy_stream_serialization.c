@@ -170,7 +170,7 @@ static int run(const struct pass_input *input, struct findings *findings)
 	struct search search = { .input = input, .findings = findings };
 	int rc = -1;
 
-	search.reader = access_share(input->db);
+	search.reader = access_share(input->db, 0);
 	if (search.reader)
 		rc = add_holds(&search);
 	access_close(search.reader);

@@ -26,12 +26,7 @@ struct copy_back {
 	struct wait_operation before, own;
 };
 
-/* A row of table wait_use, by process and kind. */
-struct wait_use {
-	int64_t count, waited;
-};
-
-struct waits *waits_new(struct db *db)
+struct waits *waits_new(struct db *db, struct run_evidence *evidence)
 {
 	struct waits *waits = xcalloc(1, sizeof(*waits));
 	/* CU_CTX_SCHED_MASK and CU_CTX_SCHED_BLOCKING_SYNC, of cuda.h. */
@@ -49,6 +44,7 @@ struct waits *waits_new(struct db *db)
 	}
 	sqlite3_finalize(q);
 	waits->db = db;
+	waits->evidence = evidence;
 	for (uint32_t id = 1; id < db->run->allocations.count; id++)
 		waits->has_pools |= run_allocation(db->run, id)->kind == ALLOCATION_ASYNC;
 	if (!resizes_read(&waits->resizes, db) && !step)
@@ -217,7 +213,8 @@ void waits_process_call(struct waits *waits, const struct order *order,
 		if (!call_is_wait(call->kind))
 			end = pending_find(pending, order, call,
 				call->stream ? SCOPE_STREAM : SCOPE_PROCESS);
-		pooled = pool_trims_process_call(&waits->trims, waits->db->run, call, end.end);
+		pooled = pool_trims_process_call(&waits->trims, waits->db->run, waits->evidence,
+			call, end.end);
 	}
 	/*
 	 * Waits for unknown work, or for the call's own, show nothing.  Freeing memory of a pool

@@ -59,12 +59,11 @@ static const struct run_allocation *memory_of(const struct run *run, const struc
 	return memory && memory->kind == ALLOCATION_ASYNC ? memory : NULL;
 }
 
-int pool_trims_process_call(struct pool_trims *trims, struct run *run, const struct walk_call *call,
-	int64_t end)
+int pool_trims_process_call(struct pool_trims *trims, const struct run *run,
+	struct run_evidence *evidence, const struct walk_call *call, int64_t end)
 {
 	const struct run_payload *payload = run_payload(run, run_call(run, call->id));
 	const struct run_allocation *made, *freed;
-	struct run_evidence *evidence = &run->evidence;
 	struct pool_part part = { .call = (uint32_t)call->id, .trim = NO_TRIM };
 	struct pool *pool;
 
@@ -118,6 +117,17 @@ int pool_trims_process_call(struct pool_trims *trims, struct run *run, const str
 	}
 	*array_push(trims->part, trims->part_count) = part;
 	return 1;
+}
+
+void pool_trims_join(struct pool_trims *trims, const struct pool_trims *later, size_t rows)
+{
+	for (size_t i = 0; i < later->part_count; i++) {
+		struct pool_part *part = array_push(trims->part, trims->part_count);
+
+		*part = later->part[i];
+		part->trim += part->trim == NO_TRIM ? 0 : rows;
+	}
+	samples_join(&trims->usual, &later->usual);
 }
 
 /* What keeping the memory saves; beyond what pools take the calls were late otherwise. */

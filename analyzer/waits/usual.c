@@ -31,6 +31,22 @@ void samples_add(struct samples *samples, int64_t key, int64_t ns)
 	sample->settled = 0;
 }
 
+void samples_join(struct samples *samples, const struct samples *later)
+{
+	for (struct id_map_slot *at = NULL; (at = id_map_next(&later->of, at));) {
+		const struct sample *from = at->object;
+
+		for (size_t i = 0; i < from->count; i++)
+			samples_add(samples, at->id, from->ns[i]);
+		/* Also of those beyond the limit. */
+		if (from->count) {
+			struct sample *to = id_map_get(&samples->of, at->id);
+
+			to->least = at_most(to->least, from->least);
+		}
+	}
+}
+
 struct usual usual_of(struct samples *samples, int64_t key, int64_t expected)
 {
 	struct sample *sample = id_map_get(&samples->of, key);

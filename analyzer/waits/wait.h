@@ -31,6 +31,9 @@ struct samples {
 
 void samples_add(struct samples *samples, int64_t key, int64_t ns);
 
+/* Adds those of later calls. */
+void samples_join(struct samples *samples, const struct samples *later);
+
 void samples_release(struct samples *samples);
 
 /* Returns the key of a call; calls with the same key are comparable. */
@@ -203,15 +206,24 @@ struct pool_trims {
  * Processes the next call of a run with such pools.  end: of the work that it waits for, or after
  * which it frees memory, ns.  Returns 1 if its time may have such a part.
  */
-int pool_trims_process_call(struct pool_trims *trims, struct run *run, const struct walk_call *call,
-	int64_t end);
+int pool_trims_process_call(struct pool_trims *trims, const struct run *run,
+	struct run_evidence *evidence, const struct walk_call *call, int64_t end);
+
+/* Adds those of a later part; trims: the rows of run_evidence.trim before that part's. */
+void pool_trims_join(struct pool_trims *trims, const struct pool_trims *later, size_t rows);
 void pool_trims_finish(struct pool_trims *trims, struct run *run);
 void pool_trims_release(struct pool_trims *trims);
 
 /* --- all of a run --- */
 
+/* A row of table wait_use, by process and kind. */
+struct wait_use {
+	int64_t count, waited;
+};
+
 struct waits {
 	struct db *db;
+	struct run_evidence *evidence; /* of the part that is walked */
 	struct pending pending;
 	struct samples samples;
 	struct id_map timings; /* struct wait_timing, by process */

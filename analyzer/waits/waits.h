@@ -18,17 +18,20 @@
 
 struct waits;
 
-/* Returns NULL after a message. */
-struct waits *waits_new(struct db *db);
+/* evidence: of the part of the run that is walked (walk.h).  Returns NULL after a message. */
+struct waits *waits_new(struct db *db, struct run_evidence *evidence);
 void waits_free(struct waits *waits);
 
 /* Processes the next call, before order_step(). */
 void waits_process_call(struct waits *waits, const struct order *order,
 	const struct walk_call *call);
 
+/* Adds what was found in a later part, before its evidence is joined.  Both remain the caller's. */
+void waits_join(struct waits *waits, struct waits *later);
+
 /*
- * Fills tables wait and wait_use after the last call.  Needs a complete table dependency.  Returns
- * 0, or -1 after a message.
+ * Fills tables wait and wait_use after the last call of all parts.  Needs a complete table
+ * dependency.  Returns 0, or -1 after a message.
  */
 int waits_finish(struct waits *waits);
 

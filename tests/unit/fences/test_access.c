@@ -230,8 +230,8 @@ static void test_readers_of_an_analysis_share_what_they_read(void **state)
 	program_begin(&p);
 	program_do(&p, "a: upload_async n1 pinned #64; b: upload_async n1 pinned #64");
 	p.m.db.run = run_open(&p.m.db);
-	first = access_share(&p.m.db);
-	second = access_share(&p.m.db);
+	first = access_share(&p.m.db, 0);
+	second = access_share(&p.m.db, 0);
 	own = access_open(&p.m.db);
 	assert_non_null(first);
 	assert_ptr_equal(first, second);
