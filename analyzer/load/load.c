@@ -354,14 +354,15 @@ static int prepare(struct loader *loader)
 	loader->update_texture = db_prepare(loader->db,
 		"UPDATE texture SET destroyed = ? WHERE process = ? AND value = ? AND surface = ? "
 		"AND destroyed IS NULL");
-	loader->calls = bulk_open(loader->db, TABLE_call);
-	loader->operations = bulk_open(loader->db, TABLE_operation);
-	loader->operands = bulk_open(loader->db, TABLE_operand);
-	loader->launches = bulk_open(loader->db, TABLE_launch);
-	loader->call_thread = bulk_open_index(loader->db, "call_thread");
-	loader->operation_call = bulk_open_index(loader->db, "operation_call");
-	loader->operand_call = bulk_open_index(loader->db, "operand_call");
-	loader->operation_end = bulk_open_index(loader->db, "operation_end");
+	loader->relay = relay_new();
+	loader->calls = bulk_open(loader->db, TABLE_call, loader->relay);
+	loader->operations = bulk_open(loader->db, TABLE_operation, loader->relay);
+	loader->operands = bulk_open(loader->db, TABLE_operand, loader->relay);
+	loader->launches = bulk_open(loader->db, TABLE_launch, loader->relay);
+	loader->call_thread = bulk_open_index(loader->db, "call_thread", loader->relay);
+	loader->operation_call = bulk_open_index(loader->db, "operation_call", loader->relay);
+	loader->operand_call = bulk_open_index(loader->db, "operand_call", loader->relay);
+	loader->operation_end = bulk_open_index(loader->db, "operation_end", loader->relay);
 	loader->objects = rows_open(loader->db, TABLE_call_object);
 	return loader->update_kernel && loader->update_texture && loader->objects &&
 			loader->calls && loader->operations && loader->operands &&
@@ -373,6 +374,7 @@ static int prepare(struct loader *loader)
 
 static void release(struct loader *loader)
 {
+	relay_free(loader->relay);
 	rows_free(loader->objects);
 	sqlite3_finalize(loader->update_kernel);
 	sqlite3_finalize(loader->update_texture);
@@ -404,7 +406,7 @@ static int write_ends(struct loader *loader)
 static int finish(struct loader *loader)
 {
 	progress_show(&loader->progress, "creating indexes");
-	return write_ends(loader) || rows_finish(loader->objects) ||
+	return write_ends(loader) || relay_end(loader->relay) || rows_finish(loader->objects) ||
 			db_exec(loader->db, "COMMIT") || bulk_finish(loader->calls) ||
 			bulk_finish(loader->operations) || bulk_finish(loader->operands) ||
 			bulk_finish(loader->launches) || bulk_finish(loader->call_thread) ||

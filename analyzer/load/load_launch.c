@@ -125,11 +125,25 @@ static int64_t shape_of(struct loader *loader, const struct loaded_call *call)
 	return add_shape(loader, call, &values, row) ? -1 : row;
 }
 
+static int add_launch(void *run, void *bytes)
+{
+	const struct run_ended *launch = bytes;
+
+	return run_add_launch(run, launch->call, launch->what);
+}
+
 /* Adds the launch to the columns of the run, if they are being filled. */
 static int keep_launch(struct loader *loader, int64_t call, int64_t shape)
 {
-	return loader->db->run ? run_add_launch(loader->db->run, (uint32_t)call, (uint32_t)shape)
-			       : 0;
+	struct run_ended *launch;
+
+	if (!loader->db->run)
+		return 0;
+	launch = relay_add(loader->relay, add_launch, loader->db->run, sizeof(*launch));
+	if (!launch)
+		return -1;
+	*launch = (struct run_ended){ (uint32_t)call, (uint32_t)shape };
+	return 0;
 }
 
 int loader_write_launch(struct loader *loader, const struct loaded_call *call)

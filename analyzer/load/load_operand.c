@@ -37,11 +37,23 @@ static int64_t allocation_at(struct loader *loader, uint64_t address)
 	return life ? loader->allocation + loader->p.allocations.life[life - 1].row : 0;
 }
 
+static int add_operand(void *run, void *operand)
+{
+	return run_add_operand(run, operand);
+}
+
 /* Adds the operand to the columns of the run, if they are being filled. */
 static int keep_operand(struct loader *loader, int64_t call, enum operand_role role, int64_t offset,
 	uint64_t address, int64_t allocation)
 {
-	struct run_operand row = {
+	struct run_operand *row;
+
+	if (!loader->db->run)
+		return 0;
+	row = relay_add(loader->relay, add_operand, loader->db->run, sizeof(*row));
+	if (!row)
+		return -1;
+	*row = (struct run_operand){
 		.call = (uint32_t)call,
 		.allocation = (uint32_t)allocation,
 		.address = (int64_t)address,
@@ -49,7 +61,7 @@ static int keep_operand(struct loader *loader, int64_t call, enum operand_role r
 		.offset = offset == DB_NULL ? UINT32_MAX : (uint32_t)offset,
 	};
 
-	return loader->db->run ? run_add_operand(loader->db->run, &row) : 0;
+	return 0;
 }
 
 static int add_row(const struct operands *operands, enum operand_role role, int64_t offset,

@@ -182,27 +182,35 @@ static void fill_payload(struct run_payload *payload, const struct loader *loade
 		run_pageable(payload, field_or(call, FIELD_dst, 0), field_or(call, FIELD_src, 0));
 }
 
+static int add_call(void *run, void *facts)
+{
+	return run_add_call(run, facts);
+}
+
 static int keep_call(struct loader *loader, const struct loaded_call *call, int64_t enter,
 	int64_t exit, int64_t site)
 {
-	struct run_call_facts facts;
+	struct run_call_facts *facts;
 
 	if (!loader->db->run)
 		return 0;
-	memset(&facts, 0, sizeof(facts));
-	facts.id = (uint32_t)(loader->call + call->number);
-	facts.parent = call->parent ? (uint32_t)(loader->call + call->parent) : 0;
-	facts.site = id_of(site);
-	facts.thread = call->thread;
-	facts.stream = call->stream ? (uint32_t)(loader->stream + call->stream) : 0;
-	facts.type = (uint32_t)call->type->id;
-	facts.kind = kind_of(call->type->record);
-	facts.enter = enter;
-	facts.exit = time_of(exit);
-	facts.returned = call->returned;
-	facts.direction = field_or(call, FIELD_direction, COPY_DEFAULT);
-	fill_payload(&facts.payload, loader, call);
-	return run_add_call(loader->db->run, &facts);
+	facts = relay_add(loader->relay, add_call, loader->db->run, sizeof(*facts));
+	if (!facts)
+		return -1;
+	memset(facts, 0, sizeof(*facts));
+	facts->id = (uint32_t)(loader->call + call->number);
+	facts->parent = call->parent ? (uint32_t)(loader->call + call->parent) : 0;
+	facts->site = id_of(site);
+	facts->thread = call->thread;
+	facts->stream = call->stream ? (uint32_t)(loader->stream + call->stream) : 0;
+	facts->type = (uint32_t)call->type->id;
+	facts->kind = kind_of(call->type->record);
+	facts->enter = enter;
+	facts->exit = time_of(exit);
+	facts->returned = call->returned;
+	facts->direction = field_or(call, FIELD_direction, COPY_DEFAULT);
+	fill_payload(&facts->payload, loader, call);
+	return 0;
 }
 
 /*
@@ -342,28 +350,36 @@ static enum work_kind work_kind_of(const struct device_record *device)
 	}
 }
 
+static int add_work(void *run, void *facts)
+{
+	return run_add_work(run, facts);
+}
+
 static int keep_operation(struct loader *loader, const struct device_record *device,
 	const struct loaded_call *call, const struct operation_times *times, int64_t context,
 	int64_t stream)
 {
-	struct run_work_facts facts;
+	struct run_work_facts *facts;
 
 	if (!loader->db->run)
 		return 0;
-	memset(&facts, 0, sizeof(facts));
-	facts.id = (uint32_t)loader->operation;
-	facts.call = call ? (uint32_t)(loader->call + call->number) : 0;
-	facts.start = time_of(times->start);
-	facts.end = time_of(times->end);
-	facts.where.end_is_limit = times->recorded_end != DB_NULL;
-	facts.where.process = (uint32_t)loader->process;
-	facts.where.context = id_of(context);
-	facts.where.stream = id_of(stream);
-	facts.where.device = device->device;
-	facts.where.kind = (uint8_t)work_kind_of(device);
+	facts = relay_add(loader->relay, add_work, loader->db->run, sizeof(*facts));
+	if (!facts)
+		return -1;
+	memset(facts, 0, sizeof(*facts));
+	facts->id = (uint32_t)loader->operation;
+	facts->call = call ? (uint32_t)(loader->call + call->number) : 0;
+	facts->start = time_of(times->start);
+	facts->end = time_of(times->end);
+	facts->where.end_is_limit = times->recorded_end != DB_NULL;
+	facts->where.process = (uint32_t)loader->process;
+	facts->where.context = id_of(context);
+	facts->where.stream = id_of(stream);
+	facts->where.device = device->device;
+	facts->where.kind = (uint8_t)work_kind_of(device);
 	if (device->kind == DEVICE_MEMCPY)
-		facts.where.copy_kind = device->detail;
-	return run_add_work(loader->db->run, &facts);
+		facts->where.copy_kind = device->detail;
+	return 0;
 }
 
 static void note_end(struct loader *loader, int64_t end)

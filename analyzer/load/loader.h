@@ -241,6 +241,7 @@ struct loader {
 	/* Tables and indexes too large for INSERT. */
 	struct bulk *calls, *operations, *operands, *launches;
 	struct bulk *call_thread, *operation_call, *operand_call, *operation_end;
+	struct relay *relay; /* writes these, and the columns of the run */
 	struct rows *objects;
 	struct progress progress;  /* bytes of all traces, each of which is read twice */
 	int64_t origin;            /* CLOCK_REALTIME ns of time 0 */

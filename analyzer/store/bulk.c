@@ -18,8 +18,19 @@ struct bulk {
 	struct db *db;
 	enum schema_id table;
 	int in_memory; /* rows are written by db_add() */
-	struct bulk_tree tree;
-	int64_t last; /* row id */
+	struct relay *relay;
+	struct bulk_tree tree; /* of the relay's thread until that ends */
+	int64_t added;         /* rows */
+};
+
+/* What the relay's thread does. */
+struct row_to_write {
+	int64_t id; /* unless the table has a key */
+	char row[]; /* struct row_NAME */
+};
+
+struct key_to_write {
+	int64_t value, id;
 };
 
 /*
@@ -119,35 +130,51 @@ static int put_row(struct bulk *bulk, const struct row *row)
 	at += bulk_varint(at, header);
 	memcpy(at, row->header, row->header_size);
 	memcpy(at + row->header_size, row->body, row->body_size);
-	bulk->last = bulk->tree.last = row->id;
+	bulk->tree.last = row->id;
 	return 0;
+}
+
+static int write_row(void *arg, void *bytes)
+{
+	struct bulk *bulk = arg;
+	const struct row_to_write *add = bytes;
+	struct row row;
+
+	row.id = add->id;
+	return fill_row(&row, &schema_tables[bulk->table], add->row) || put_row(bulk, &row) ? -1
+											    : 0;
 }
 
 int bulk_add(struct bulk *bulk, enum schema_id table, const void *from)
 {
-	struct row row;
+	size_t size = schema_tables[table].row;
+	struct row_to_write *row;
 
 	assert(bulk->table == table);
-	row.id = bulk->last + 1;
-	if (bulk->in_memory) {
-		bulk->last++;
+	bulk->added++;
+	if (bulk->in_memory)
 		return db_add(bulk->db, table, from);
-	}
-	return fill_row(&row, &schema_tables[table], from) || put_row(bulk, &row) ? -1 : 0;
+	row = relay_add(bulk->relay, write_row, bulk, sizeof(*row) + size);
+	if (!row)
+		return -1;
+	row->id = bulk->added;
+	memcpy(row->row, from, size);
+	return 0;
 }
 
 int64_t bulk_last(const struct bulk *bulk)
 {
-	return bulk->last;
+	return bulk->added;
 }
 
-int bulk_add_key(struct bulk *index, int64_t value, int64_t id)
+static int write_key(void *arg, void *bytes)
 {
+	struct bulk *index = arg;
+	const struct key_to_write *key = bytes;
+	int64_t value = key->value, id = key->id;
 	uint8_t body[16], *cell;
 	unsigned types[2] = { 0 }, first = 0, second;
 
-	if (index->in_memory)
-		return 0;
 	if (value != DB_NULL)
 		types[0] = put_number(body, value, &first);
 	types[1] = put_number(body + first, id, &second);
@@ -162,25 +189,38 @@ int bulk_add_key(struct bulk *index, int64_t value, int64_t id)
 	return 0;
 }
 
+int bulk_add_key(struct bulk *index, int64_t value, int64_t id)
+{
+	struct key_to_write *key;
+
+	if (index->in_memory)
+		return 0;
+	key = relay_add(index->relay, write_key, index, sizeof(*key));
+	if (key)
+		*key = (struct key_to_write){ value, id };
+	return key ? 0 : -1;
+}
+
 int bulk_finish(struct bulk *bulk)
 {
 	return bulk->in_memory ? 0 : bulk_tree_finish(&bulk->tree);
 }
 
-static struct bulk *new_bulk(struct db *db)
+static struct bulk *new_bulk(struct db *db, struct relay *relay)
 {
 	const char *name = sqlite3_db_filename(db->handle, "main");
 	struct bulk *bulk = xcalloc(1, sizeof(*bulk));
 
 	bulk->db = db;
+	bulk->relay = relay;
 	bulk->in_memory = !name || !*name;
 	bulk->tree.file = -1;
 	return bulk;
 }
 
-struct bulk *bulk_open(struct db *db, enum schema_id table)
+struct bulk *bulk_open(struct db *db, enum schema_id table, struct relay *relay)
 {
-	struct bulk *bulk = new_bulk(db);
+	struct bulk *bulk = new_bulk(db, relay);
 
 	bulk->table = table;
 	if (bulk->in_memory ||
@@ -190,9 +230,9 @@ struct bulk *bulk_open(struct db *db, enum schema_id table)
 	return NULL;
 }
 
-struct bulk *bulk_open_index(struct db *db, const char *index)
+struct bulk *bulk_open_index(struct db *db, const char *index, struct relay *relay)
 {
-	struct bulk *bulk = new_bulk(db);
+	struct bulk *bulk = new_bulk(db, relay);
 
 	if (bulk->in_memory || !bulk_tree_open(&bulk->tree, db, index, BULK_INDEX))
 		return bulk;

@@ -4,33 +4,39 @@
  * INSERT, because pages are written directly in SQLite's stable file format
  * (sqlite.org/fileformat2.html; rows are its section 2.1, pages are in bulk_tree.h).
  *
- *	struct bulk *launches = bulk_open(db, TABLE_launch);
+ *	struct bulk *launches = bulk_open(db, TABLE_launch, relay);
  *	bulk_add(launches, ROW(launch, call, shape));
+ *	relay_end(relay);
  *	db_exec(db, "COMMIT");
  *	bulk_finish(launches);
  *	bulk_free(launches);
  *
  * Constraints are not checked, and other indexes not updated: create them afterwards.  For a
- * database in memory INSERT is used.  Single-threaded; no other writer of the database.
+ * database in memory INSERT is used.  Rows become pages on the thread of a relay.  Otherwise
+ * single-threaded; no other writer of the database.
  */
 #ifndef CUFENCE_BULK_H
 #define CUFENCE_BULK_H
 
+#include "relay.h"
 #include "schema.h"
 
 struct bulk;
 
-/* Opens an empty table, or an index of one column of such a table; NULL after a message. */
-struct bulk *bulk_open(struct db *db, enum schema_id table);
-struct bulk *bulk_open_index(struct db *db, const char *index);
+/*
+ * Opens an empty table, or an index of one column of such a table; NULL after a message.  The relay
+ * is the caller's, which frees it before it frees this.
+ */
+struct bulk *bulk_open(struct db *db, enum schema_id table, struct relay *relay);
+struct bulk *bulk_open_index(struct db *db, const char *index, struct relay *relay);
 
 /*
  * Adds a row as ROW() has it, of the table that was opened.  A key of type KEY or KEY_REF must
- * increase.  Text and bytes are copied.  Returns 0, or -1 after a message.
+ * increase.  Text and bytes stay valid until relay_end().  Returns 0, or -1 after a message.
  */
 int bulk_add(struct bulk *bulk, enum schema_id table, const void *row);
 
-/* Returns the id of the last row. */
+/* Returns the id of the last row of a table without a key, whose ids count from 1. */
 int64_t bulk_last(const struct bulk *bulk);
 
 /*
@@ -39,7 +45,8 @@ int64_t bulk_last(const struct bulk *bulk);
 int bulk_add_key(struct bulk *index, int64_t value, int64_t id);
 
 /*
- * Call outside of a transaction: writes the rows to the table.  Returns 0, or -1 after a message.
+ * Call outside of a transaction, after relay_end(): writes the rows to the table.  Returns 0, or -1
+ * after a message.
  */
 int bulk_finish(struct bulk *bulk);
 
