@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "order.h"
 #include "order_loss.h"
+#include "order_path.h"
 #include "progress.h"
 #include "rows.h"
 #include "run_columns.h"
@@ -34,12 +35,7 @@ struct walks {
 	struct progress progress; /* calls so far */
 };
 
-/* Rows of tables edge and apart, which are stored when all parts have been walked. */
-struct found_edge {
-	uint32_t call, needs;
-	uint32_t reason;
-};
-
+/* Rows of table apart, which are stored when all parts have been walked. */
 struct found_apart {
 	uint32_t first, last;
 };
@@ -55,9 +51,8 @@ struct visitors {
 	struct redundant_waits *redundant;
 	struct hazards *hazards;
 	struct event_waits event_waits;
-	struct found_edge *edge;
 	struct found_apart *apart;
-	size_t edge_count, apart_count;
+	size_t apart_count;
 	struct run_evidence *evidence, own; /* that of the run for the first part, else own */
 };
 
@@ -110,11 +105,12 @@ static void share_walk(struct stopwatch *watch, double began)
 static int add_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
 {
 	struct visitors *visitors = arg;
+	struct run_evidence *evidence = visitors->evidence;
 
 	if (reason == ORDER_STREAM && needs == run_link(visitors->order.db->run, call)->before)
 		return 0;
-	*large_push(visitors->edge, visitors->edge_count) =
-		(struct found_edge){ (uint32_t)call, (uint32_t)needs, reason };
+	*large_push(evidence->edge, evidence->edge_count) =
+		(struct run_edge){ (uint32_t)call, (uint32_t)needs, reason };
 	return 0;
 }
 
@@ -209,7 +205,6 @@ static int open_visitors(struct walks *walks, const struct walk_part *part,
 
 static void close_visitors(struct visitors *visitors)
 {
-	large_free(visitors->edge);
 	large_free(visitors->apart);
 	event_waits_release(&visitors->event_waits);
 	waits_free(visitors->waits);
@@ -221,21 +216,36 @@ static void close_visitors(struct visitors *visitors)
 	free(visitors);
 }
 
+/* What was found in one part follows that of another, as its calls do. */
+static void join_evidence(const struct walks *walks)
+{
+	for (size_t i = 1; i < walks->count; i++) {
+		struct visitors *first = walks->of[0], *later = walks->of[i];
+
+		waits_join(first->waits, later->waits);
+		run_evidence_join(first->evidence, later->evidence);
+		run_evidence_release(later->evidence);
+		*later->evidence = (struct run_evidence){ 0 };
+	}
+	order_path_sort_edges(&walks->db->run->evidence);
+}
+
 /* A pair of calls may have two reasons, or one reason twice. */
 static int store_order(const struct walks *walks)
 {
+	const struct run_evidence *evidence = &walks->db->run->evidence;
 	struct rows *edges = rows_open(walks->db, TABLE_edge);
 	struct rows *apart = rows_open(walks->db, TABLE_apart);
 	struct rows *waits = rows_open(walks->db, TABLE_event_wait);
 	int rc = edges && apart && waits ? 0 : -1;
 
+	for (size_t i = 0; i < evidence->edge_count && !rc; i++)
+		rc = rows_add(edges,
+			ROW(edge, evidence->edge[i].call, evidence->edge[i].needs,
+				cell_text(order_reason_names[evidence->edge[i].reason])));
 	for (size_t part = 0; part < walks->count && !rc; part++) {
 		const struct visitors *of = walks->of[part];
 
-		for (size_t i = 0; i < of->edge_count && !rc; i++)
-			rc = rows_add(edges,
-				ROW(edge, of->edge[i].call, of->edge[i].needs,
-					cell_text(order_reason_names[of->edge[i].reason])));
 		for (size_t i = 0; i < of->apart_count && !rc; i++)
 			rc = rows_add(apart, ROW(apart, of->apart[i].first, of->apart[i].last));
 		rc = rc || event_waits_store(&of->event_waits, waits) ? -1 : 0;
@@ -247,16 +257,10 @@ static int store_order(const struct walks *walks)
 	return rc;
 }
 
-/* What was found in one part follows that of another, as its calls do. */
-static int join_evidence(const struct walks *walks)
+static int store_waits(const struct walks *walks)
 {
-	struct visitors *first = walks->count ? walks->of[0] : NULL;
-
-	for (size_t i = 1; i < walks->count; i++) {
-		waits_join(first->waits, walks->of[i]->waits);
-		run_evidence_join(first->evidence, walks->of[i]->evidence);
-	}
-	return first ? waits_finish(first->waits) : 0;
+	join_evidence(walks);
+	return store_order(walks) || (walks->count && waits_finish(walks->of[0]->waits)) ? -1 : 0;
 }
 
 static int store_hazards(const struct walks *walks)
@@ -307,8 +311,8 @@ int analyze_walk(struct db *db, struct stopwatch *watch)
 	for (size_t i = 0; i < walks.count && !rc; i++)
 		rc = open_visitors(&walks, &walks.part[i], watch);
 	if (!rc)
-		rc = walk_parts_of(&walks, watch) || store_order(&walks) || join_evidence(&walks) ||
-				store_hazards(&walks) || run_evidence_write(&db->run->evidence, db)
+		rc = walk_parts_of(&walks, watch) || store_waits(&walks) || store_hazards(&walks) ||
+				run_evidence_write(&db->run->evidence, db)
 			? -1
 			: 0;
 	for (size_t i = 0; i < walks.count && walks.of[i]; i++)

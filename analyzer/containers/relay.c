@@ -12,7 +12,7 @@
 
 enum {
 	BATCH = 64 << 10, /* bytes that are handed on together: a part of a processor's cache */
-	BATCHES = 32,
+	BATCHES = 8,
 };
 
 struct piece {

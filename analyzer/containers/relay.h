@@ -29,7 +29,7 @@ void relay_free(struct relay *relay);
 #define RELAY_MOST 4096
 
 /*
- * Adds a piece: work(arg, bytes) will be called with a copy of its size bytes, aligned for any type.
+ * Adds a piece: work(arg, bytes) will be called with its bytes, which are aligned for any type.
  * Returns where to write these, until the next call of these functions; NULL if some work failed.
  */
 void *relay_add(struct relay *relay, int (*work)(void *arg, void *bytes), void *arg, size_t size);

@@ -32,6 +32,7 @@ void run_evidence_release(struct run_evidence *evidence)
 		free(evidence->loop[i].pause);
 	}
 	free(evidence->loop);
+	large_free(evidence->edge);
 	free(evidence->trim);
 	free(evidence->handovers.list);
 	free(evidence->handovers.reading);
@@ -86,6 +87,8 @@ void run_evidence_join(struct run_evidence *evidence, const struct run_evidence 
 		run_add_hold(evidence, &later->hold[i]);
 	for (size_t i = 0; i < later->known_count; i++)
 		run_add_known(evidence, &later->known[i]);
+	for (size_t i = 0; i < later->edge_count; i++)
+		*large_push(evidence->edge, evidence->edge_count) = later->edge[i];
 	for (size_t i = 0; i < later->trim_count; i++)
 		*array_push(evidence->trim, evidence->trim_count) = later->trim[i];
 }

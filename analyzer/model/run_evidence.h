@@ -62,6 +62,12 @@ struct run_known {
 	uint32_t call, since;
 };
 
+/* A row of table edge. */
+struct run_edge {
+	uint32_t call, needs;
+	uint32_t reason; /* enum order_reason */
+};
+
 /*
  * A cudaMallocAsync that mapped memory again which its pool had given back in waits (waits.h):
  * ns of its own and of the waits that keeping the memory saves.
@@ -143,6 +149,9 @@ struct run_evidence {
 	struct run_known *known;
 	struct run_loop *loop; /* at most one per process */
 	size_t loop_count;
+	struct run_edge *edge; /* by call */
+	size_t edge_count;
+	int has_edges; /* all of the run are there, of each call those to the latest ones first */
 	struct run_trim *trim; /* not stored */
 	size_t trim_count;
 	struct map trimmed; /* their calls and waits -> ns that are saved of each */
@@ -161,8 +170,8 @@ void run_add_hold(struct run_evidence *evidence, const struct run_hold *hold);
 void run_add_known(struct run_evidence *evidence, const struct run_known *known);
 
 /*
- * Adds what a walk finds (hold, known and trim) of the calls after those of evidence; both are the
- * caller's.
+ * Adds what a walk finds (hold, known, edge and trim) of the calls after those of evidence.  Both
+ * are the caller's.
  */
 void run_evidence_join(struct run_evidence *evidence, const struct run_evidence *later);
 

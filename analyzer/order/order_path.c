@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare.h"
 #include "id_map.h"
 #include "large.h"
 #include "memory.h"
@@ -25,12 +26,16 @@ struct apart {
 	int64_t first, last;
 };
 
+static const struct run_edge no_edge;
+
 struct order_path {
 	const struct run *run;
 	struct run *own;
 	struct apart *apart; /* table apart, sorted */
 	size_t apart_count;
-	sqlite3_stmt *needs;
+	sqlite3_stmt *needs; /* asked if the run has no edges */
+	struct run_edge *row;
+	size_t row_count;
 	struct reached *list; /* in the order of the search */
 	size_t count;
 	struct id_map seen; /* call * 2 + complete */
@@ -65,6 +70,29 @@ struct order_path *order_path_open(struct db *db)
 	return NULL;
 }
 
+/* As the statement has them. */
+static int by_call(const struct run_edge *a, const struct run_edge *b)
+{
+	return by_number(a->call, b->call) ?: by_number(b->needs, a->needs)
+		?: strcmp(order_reason_names[b->reason], order_reason_names[a->reason]);
+}
+
+/* They are in order of call, so that each is near its place. */
+void order_path_sort_edges(struct run_evidence *evidence)
+{
+	struct run_edge *edge = evidence->edge;
+
+	for (size_t i = 1; i < evidence->edge_count; i++) {
+		struct run_edge one = edge[i];
+		size_t at = i;
+
+		for (; at && by_call(&edge[at - 1], &one) > 0; at--)
+			edge[at] = edge[at - 1];
+		edge[at] = one;
+	}
+	evidence->has_edges = 1;
+}
+
 static void free_nothing(void *object)
 {
 	(void)object;
@@ -96,6 +124,7 @@ void order_path_close(struct order_path *path)
 	forget(path);
 	large_free(path->turn);
 	sqlite3_finalize(path->needs);
+	free(path->row);
 	run_close(path->own);
 	free(path->apart);
 	free(path);
@@ -160,24 +189,61 @@ static int64_t before_in_stream(const struct order_path *path, int64_t call)
 	return low && path->apart[low - 1].last >= call ? 0 : run_link(path->run, call)->before;
 }
 
+/* Reads the edges of a call from the database.  Returns 0, or -1 after a message. */
+static int read_edges(struct order_path *path, int64_t call, int64_t earlier)
+{
+	int rc = db_bind(path->needs, "ii", call, earlier) ? -1 : 1;
+
+	path->row_count = 0;
+	while (rc > 0 && (rc = db_step(path->needs)) > 0)
+		*array_push(path->row, path->row_count) = (struct run_edge){
+			.call = (uint32_t)call,
+			.needs = (uint32_t)sqlite3_column_int64(path->needs, 0),
+			.reason = reason_of((const char *)sqlite3_column_text(path->needs, 1)),
+		};
+	sqlite3_reset(path->needs);
+	return rc;
+}
+
+/*
+ * Returns the edges of a call to those from earlier on, the latest first, valid until others are
+ * asked for; NULL after a message.
+ */
+static const struct run_edge *edges_of(struct order_path *path, int64_t call, int64_t earlier,
+	size_t *count)
+{
+	const struct run_evidence *evidence = &path->run->evidence;
+	size_t first, end;
+
+	if (!evidence->has_edges) {
+		if (read_edges(path, call, earlier))
+			return NULL;
+		*count = path->row_count;
+		return path->row_count ? path->row : &no_edge;
+	}
+	first = end = sorted_number(evidence->edge, evidence->edge_count, sizeof(*evidence->edge),
+		offsetof(struct run_edge, call), (uint32_t)call);
+	while (end < evidence->edge_count && evidence->edge[end].call == call &&
+		evidence->edge[end].needs >= earlier)
+		end++;
+	*count = end - first;
+	return *count ? evidence->edge + first : &no_edge;
+}
+
 /* Is the work before it in its stream all that a call is ordered after, but for host waits? */
 static int is_plain(struct order_path *path, int64_t call)
 {
-	int rc, plain = 1;
+	const struct run_edge *edge;
+	size_t count;
+	int plain = 1;
 
 	if (!before_in_stream(path, call))
 		return 0;
-	if (db_bind(path->needs, "ii", call, (int64_t)0))
-		return -1;
-	while (plain && (rc = db_step(path->needs)) > 0) {
-		enum order_reason reason =
-			reason_of((const char *)sqlite3_column_text(path->needs, 1));
-
-		plain = reason == ORDER_HOST || reason == ORDER_REASONS ||
-			order_reason_strength[reason] < ORDER_GUARANTEED;
-	}
-	sqlite3_reset(path->needs);
-	return plain && rc < 0 ? -1 : plain;
+	edge = edges_of(path, call, 0, &count);
+	for (size_t i = 0; edge && i < count && plain; i++)
+		plain = edge[i].reason == ORDER_HOST || edge[i].reason == ORDER_REASONS ||
+			order_reason_strength[edge[i].reason] < ORDER_GUARANTEED;
+	return edge ? plain : -1;
 }
 
 /*
@@ -234,29 +300,25 @@ static void follow(struct order_path *path, const struct terms *terms, size_t fr
 /* Follows the edges of a call, to the latest call first. */
 static int follow_edges(struct order_path *path, const struct terms *terms, size_t from)
 {
-	int64_t call = path->list[from].call, before = before_in_stream(path, call), needs;
-	int rc;
+	int64_t call = path->list[from].call, before = before_in_stream(path, call);
+	const struct run_edge *edge;
+	size_t count;
 
 	if (before >= terms->earlier && terms->only_exists)
 		before = skip_plain(path, terms, before);
 	if (before < 0)
 		return -1;
 	before = before >= terms->earlier ? before : 0;
-	if (db_bind(path->needs, "ii", call, terms->earlier))
-		return -1;
-	while ((rc = db_step(path->needs)) > 0) {
-		needs = sqlite3_column_int64(path->needs, 0);
-		if (before > needs)
+	edge = edges_of(path, call, terms->earlier, &count);
+	for (size_t i = 0; edge && i < count; i++) {
+		if (before > edge[i].needs)
 			follow(path, terms, from, before, ORDER_STREAM);
-		before = before > needs ? 0 : before;
-		follow(path, terms, from, needs,
-			reason_of((const char *)sqlite3_column_text(path->needs, 1)));
+		before = before > edge[i].needs ? 0 : before;
+		follow(path, terms, from, edge[i].needs, (enum order_reason)edge[i].reason);
 	}
-	if (rc)
-		return -1;
-	if (before)
+	if (edge && before)
 		follow(path, terms, from, before, ORDER_STREAM);
-	return 0;
+	return edge ? 0 : -1;
 }
 
 /*

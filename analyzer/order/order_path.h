@@ -13,8 +13,12 @@
 
 #include "db.h"
 #include "order.h"
+#include "run_evidence.h"
 
 struct order_path;
+
+/* Sorts the edges of a walk over all of the run, which paths then follow. */
+void order_path_sort_edges(struct run_evidence *evidence);
 
 /* Returns NULL after a message. */
 struct order_path *order_path_open(struct db *db);
