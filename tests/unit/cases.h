@@ -21,6 +21,7 @@
 
 #include "program_text.h"
 #include "trace_text.h"
+#include "unit.h"
 
 enum { CASES_MOST = 200, CASES_TESTS = 60, CASES_WORDS = 40 };
 
@@ -47,10 +48,23 @@ struct cases {
 	size_t tests;
 	int is_trace, is_read;
 	char *name; /* of a trace's files */
-	const struct cases_answer *answers;
+	struct cases_answer answer[CASES_WORDS];
+	size_t answers;
 };
 
 static struct cases cases_read;
+
+/* ANSWER(NAME) { ... }: what =NAME> asks of program p. */
+#define ANSWER(what) \
+	static const char *answer_##what(struct program *p); \
+	UNIT_AT_START(add_answer_##what) \
+	{ \
+		assert_true(cases_read.answers < CASES_WORDS); \
+		cases_read.answer[cases_read.answers].name = #what; \
+		cases_read.answer[cases_read.answers++].ask = answer_##what; \
+	} \
+	static const char *answer_##what(struct program *p)
+
 static struct {
 	FILE *out; /* of a trace that is made */
 	long now;
@@ -263,9 +277,12 @@ static inline const char *cases_ask(struct program *p, const char *name, size_t 
 
 	if (sql)
 		return mini_text(&p->m, sql);
-	for (const struct cases_answer *a = cases_read.answers; a && a->name; a++)
+	for (size_t i = 0; i < cases_read.answers; i++) {
+		const struct cases_answer *a = &cases_read.answer[i];
+
 		if (strlen(a->name) == length && !strncmp(a->name, name, length))
 			return a->ask(p);
+	}
 	fail_msg("line %d: no query '%.*s'", line, (int)length, name);
 	return NULL;
 }
@@ -342,21 +359,18 @@ static inline void cases_run(void **state)
 	assert_true(test->count > 0);
 }
 
-/* The tests of a file in tests/unit, and others. */
-static inline int cases_main(const char *name, const struct CMUnitTest *others, size_t count)
+/* The text lies where the source of the test does: tests/unit/FOLDER/NAME.txt. */
+UNIT_AT_START(cases_add)
 {
-	struct CMUnitTest tests[CASES_TESTS * 2];
+	static char path[] = __BASE_FILE__;
+	char *file = strstr(path, "unit/") + strlen("unit/");
 
-	cases_load(name);
-	cases_read.name = strdup(strrchr(name, '/') + 1);
+	strcpy(strrchr(path, '.'), ".txt");
+	cases_load(file);
+	cases_read.name = strdup(strrchr(file, '/') + 1);
 	*strrchr(cases_read.name, '.') = '\0';
-	assert_true(cases_read.tests + count < CASES_TESTS * 2);
 	for (size_t i = 0; i < cases_read.tests; i++)
-		tests[i] = (struct CMUnitTest){ cases_read.test[i].name, cases_run, NULL, NULL,
-			&cases_read.test[i] };
-	if (count)
-		memcpy(tests + cases_read.tests, others, count * sizeof(*tests));
-	return _cmocka_run_group_tests(name, tests, cases_read.tests + count, NULL, NULL);
+		unit_add(cases_read.test[i].name, cases_run, NULL, NULL, &cases_read.test[i]);
 }
 
 #endif

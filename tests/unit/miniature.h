@@ -237,7 +237,9 @@ static inline int64_t mini_call(struct mini *m, struct mini_call c)
 }
 #define MINI_CALL(m, ...) mini_call(m, (struct mini_call){ __VA_ARGS__ })
 
-/* For cmocka: each test has a miniature of its own. */
+/* A test with a miniature of its own. */
+#define MINI_TEST(name) TEST_WITH(name, mini_setup, mini_teardown)
+
 static inline int mini_setup(void **state)
 {
 	struct mini *m = malloc(sizeof(*m));
@@ -245,6 +247,15 @@ static inline int mini_setup(void **state)
 	mini_init(m);
 	*state = m;
 	return 0;
+}
+
+/* After whatever files the test writes. */
+static inline int mini_setup_late(void **state)
+{
+	int rc = mini_setup(state);
+
+	mini_exec(*state, "UPDATE run SET start_unix_ns = 9000000000000000000");
+	return rc;
 }
 
 static inline int mini_teardown(void **state)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The facts found about kernels, from traces that include their code. */
+#include "unit.h"
 #include "trace_text.h"
 
 #include <fcntl.h>
@@ -60,7 +61,7 @@ static unsigned long steps_for(unsigned kernels)
 	return steps;
 }
 
-static void time_grows_as_the_number_of_kernels(void **state)
+TEST(time_grows_as_the_number_of_kernels)
 {
 	unsigned long some = steps_for(250), more = steps_for(1000);
 
@@ -128,7 +129,7 @@ static struct db resolve(const char *name, const char *body)
 /* clang-format on */
 
 /* Two images have a kernel of one name: each launch's is the one its module was loaded from. */
-static void a_kernel_is_of_its_own_image(void **state)
+TEST(a_kernel_is_of_its_own_image)
 {
 	char *first = text_image("0x11", LOADS("k"), strlen(LOADS("k")));
 	char *second = text_image("0x22", STORES("k"), strlen(STORES("k")));
@@ -156,7 +157,7 @@ static void a_kernel_is_of_its_own_image(void **state)
 }
 
 /* Images from which no kernel was launched add nothing to the database. */
-static void only_what_was_launched_is_kept(void **state)
+TEST(only_what_was_launched_is_kept)
 {
 	char *first = text_image("0x11", LOADS("k"), strlen(LOADS("k")));
 	char *second = text_image("0x22", STORES("other"), strlen(STORES("other")));
@@ -181,7 +182,7 @@ static void only_what_was_launched_is_kept(void **state)
 }
 
 /* Other code with the same name replaced the code of a handle. */
-static void code_that_was_replaced_is_not_known(void **state)
+TEST(code_that_was_replaced_is_not_known)
 {
 	char *first = text_image("0x11", LOADS("k"), strlen(LOADS("k")));
 	char *second = text_image("0x22", STORES("k"), strlen(STORES("k")));
@@ -228,7 +229,7 @@ static void add_large_launch(FILE *out, int enter, unsigned hash, int last)
 }
 
 /* A word of a large structure decides what the kernel does: nothing, or a store to no memory. */
-static void what_a_hash_stands_for_is_known(void **state)
+TEST(what_a_hash_stands_for_is_known)
 {
 	char *image = text_image("0x11", SWITCHED, strlen(SWITCHED)), *body;
 	size_t size;
@@ -298,7 +299,7 @@ static void add_costly(FILE *out, unsigned number)
 /* clang-format on */
 
 /* There are more launches than there is time for: first come those that may say more. */
-static void launches_that_say_more_are_asked_for(void **state)
+TEST(launches_that_say_more_are_asked_for)
 {
 	enum { KERNELS = 7, LAUNCHES = 250 };
 	char *unsure = text_image("0x99", UNSURE, strlen(UNSURE)), *body;
@@ -371,7 +372,7 @@ static void add_lookup(FILE *out)
  * A thousand launches differ in what no block looks up, and half of them from the others: these
  * are two questions.
  */
-static void what_is_not_looked_up_makes_no_difference(void **state)
+TEST(what_is_not_looked_up_makes_no_difference)
 {
 	enum { LAUNCHES = 1000 };
 	char *body;
@@ -433,7 +434,7 @@ static struct db resolve_file(const char *name, const struct bytes *start)
 	return db;
 }
 
-static void code_is_read_where_it_lies_in_a_file(void **state)
+TEST(code_is_read_where_it_lies_in_a_file)
 {
 	const enum sample_packing packings[] = { RAW, LZ4, ZSTD };
 	struct bytes bytes;
@@ -453,7 +454,7 @@ static void code_is_read_where_it_lies_in_a_file(void **state)
 }
 
 /* A library was installed anew, or the trace was moved. */
-static void a_file_that_changed_is_not_read(void **state)
+TEST(a_file_that_changed_is_not_read)
 {
 	struct bytes before, after;
 	struct db db;
@@ -474,7 +475,7 @@ static void a_file_that_changed_is_not_read(void **state)
 }
 
 /* PTX for a newer device than the one it ran on may be another variant of the kernel. */
-static void ptx_for_newer_devices_says_nothing(void **state)
+TEST(ptx_for_newer_devices_says_nothing)
 {
 	struct bytes bytes;
 	struct db db;
@@ -559,7 +560,7 @@ static void expect_prints(const uint8_t *data, size_t size, const char *wanted)
 }
 
 /* A large cubin is unpacked once: then what it said is kept, as long as its file stays as it is. */
-static void what_a_large_cubin_says_is_kept(void **state)
+TEST(what_a_large_cubin_says_is_kept)
 {
 	char cache[] = "test_directions.cache-XXXXXX", command[64], *whole;
 	uint8_t data[16384];
@@ -585,7 +586,7 @@ static void what_a_large_cubin_says_is_kept(void **state)
 }
 
 /* Little that unpacks to much: what is read in all has a limit, and it is said. */
-static void a_load_unpacks_only_so_much(void **state)
+TEST(a_load_unpacks_only_so_much)
 {
 	enum { SIZE = 32 << 20, IMAGES = 40 };
 	size_t packed;
@@ -628,24 +629,4 @@ static void a_load_unpacks_only_so_much(void **state)
 	free(zeros);
 	free(out);
 	free(body);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(time_grows_as_the_number_of_kernels),
-		cmocka_unit_test(a_kernel_is_of_its_own_image),
-		cmocka_unit_test(only_what_was_launched_is_kept),
-		cmocka_unit_test(code_that_was_replaced_is_not_known),
-		cmocka_unit_test(what_a_hash_stands_for_is_known),
-		cmocka_unit_test(what_is_not_looked_up_makes_no_difference),
-		cmocka_unit_test(code_is_read_where_it_lies_in_a_file),
-		cmocka_unit_test(a_file_that_changed_is_not_read),
-		cmocka_unit_test(ptx_for_newer_devices_says_nothing),
-		cmocka_unit_test(what_a_large_cubin_says_is_kept),
-		cmocka_unit_test(a_load_unpacks_only_so_much),
-		cmocka_unit_test(launches_that_say_more_are_asked_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

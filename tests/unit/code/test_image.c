@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "image.h"
 #include "image_samples.h"
@@ -43,7 +39,7 @@ static void assert_sample_kernel(const struct image *image)
 	assert_null(image_find_kernel(image, ""));
 }
 
-static void a_bare_cubin_gives_its_kernel(void **state)
+TEST(a_bare_cubin_gives_its_kernel)
 {
 	struct bytes cubin;
 	struct image image;
@@ -57,7 +53,7 @@ static void a_bare_cubin_gives_its_kernel(void **state)
 	image_release(&image);
 }
 
-static void every_packing_gives_the_same(void **state)
+TEST(every_packing_gives_the_same)
 {
 	static const enum sample_packing packings[] = { RAW, LZ4, ZSTD };
 	struct bytes container;
@@ -94,7 +90,7 @@ static int prints(const char *name, const char *other)
 	return found;
 }
 
-static void calls_tell_who_prints(void **state)
+TEST(calls_tell_who_prints)
 {
 	assert_int_equal(prints("vprintf", "vprintf"), 1);
 	assert_int_equal(prints("vprintf", "malloc\0"), 0);
@@ -102,7 +98,7 @@ static void calls_tell_who_prints(void **state)
 	assert_int_equal(prints(".nv.callgraph", ".nv.something"), -1);
 }
 
-static void an_unknown_kind_of_entry_is_skipped(void **state)
+TEST(an_unknown_kind_of_entry_is_skipped)
 {
 	struct bytes container, cubin;
 	struct image image;
@@ -118,7 +114,7 @@ static void an_unknown_kind_of_entry_is_skipped(void **state)
 	image_release(&image);
 }
 
-static void loaded_data_is_measured_by_its_headers(void **state)
+TEST(loaded_data_is_measured_by_its_headers)
 {
 	struct bytes container, cubin;
 	struct image image;
@@ -148,7 +144,7 @@ static void loaded_data_is_measured_by_its_headers(void **state)
 	assert_int_equal(image_read_loaded(&wrapper, &image, error), -1);
 }
 
-static void what_is_no_device_code_is_refused(void **state)
+TEST(what_is_no_device_code_is_refused)
 {
 	struct image image;
 	struct bytes cubin;
@@ -162,7 +158,7 @@ static void what_is_no_device_code_is_refused(void **state)
 }
 
 /* Containers name their size, and the section headers of a cubin are its end: nothing is spare. */
-static void every_truncation_is_an_error(void **state)
+TEST(every_truncation_is_an_error)
 {
 	static const enum sample_packing packings[] = { RAW, LZ4, ZSTD };
 	struct guarded guarded;
@@ -204,7 +200,7 @@ static void damage_everywhere(const struct bytes *bytes, struct guarded *guarded
 	}
 }
 
-static void damaged_bytes_are_never_followed_out_of_bounds(void **state)
+TEST(damaged_bytes_are_never_followed_out_of_bounds)
 {
 	static const enum sample_packing packings[] = { RAW, LZ4, ZSTD };
 	struct guarded guarded;
@@ -229,7 +225,7 @@ static void refuse_with(struct bytes *bytes, size_t at, uint64_t value, size_t w
 	assert_int_equal(read_checked(copy.data, copy.size, &image), -1);
 }
 
-static void impossible_sizes_are_refused(void **state)
+TEST(impossible_sizes_are_refused)
 {
 	struct bytes container;
 
@@ -254,7 +250,7 @@ static void impossible_sizes_are_refused(void **state)
 }
 
 /* The unpacked size counts, of one entry and of all entries read before. */
-static void more_than_the_budget_is_refused(void **state)
+TEST(more_than_the_budget_is_refused)
 {
 	struct image_budget budget = { .left = 1 << 20, .most = 1 << 20 };
 	struct image_entry *list;
@@ -287,7 +283,7 @@ static size_t find_u32(const struct bytes *bytes, uint32_t value)
 	return 0;
 }
 
-static void impossible_parameters_are_refused(void **state)
+TEST(impossible_parameters_are_refused)
 {
 	struct bytes cubin;
 	size_t last, bytes_at;
@@ -312,7 +308,7 @@ static Elf64_Shdr *section_header(struct bytes *cubin, enum sample_section numbe
 	return (Elf64_Shdr *)(cubin->data + header->e_shoff) + number;
 }
 
-static void attributes_cut_short_are_refused(void **state)
+TEST(attributes_cut_short_are_refused)
 {
 	struct guarded guarded;
 	struct bytes cubin;
@@ -336,7 +332,7 @@ static void attributes_cut_short_are_refused(void **state)
 	guarded_release(&guarded);
 }
 
-static void attributes_given_twice_are_refused(void **state)
+TEST(attributes_given_twice_are_refused)
 {
 	struct bytes cubin;
 	struct image image;
@@ -346,7 +342,7 @@ static void attributes_given_twice_are_refused(void **state)
 	assert_int_equal(read_checked(cubin.data, cubin.size, &image), -1);
 }
 
-static void a_device_function_is_no_kernel(void **state)
+TEST(a_device_function_is_no_kernel)
 {
 	struct bytes cubin;
 	struct image image;
@@ -360,7 +356,7 @@ static void a_device_function_is_no_kernel(void **state)
 	image_release(&image);
 }
 
-static void a_kernel_without_attributes_is_not_found(void **state)
+TEST(a_kernel_without_attributes_is_not_found)
 {
 	struct bytes cubin;
 	struct image image;
@@ -371,27 +367,4 @@ static void a_kernel_without_attributes_is_not_found(void **state)
 	assert_int_equal(image.code[0].kernel_count, 1);
 	assert_null(image_find_kernel(&image, SAMPLE_KERNEL));
 	image_release(&image);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_tell_who_prints),
-		cmocka_unit_test(a_bare_cubin_gives_its_kernel),
-		cmocka_unit_test(every_packing_gives_the_same),
-		cmocka_unit_test(an_unknown_kind_of_entry_is_skipped),
-		cmocka_unit_test(loaded_data_is_measured_by_its_headers),
-		cmocka_unit_test(what_is_no_device_code_is_refused),
-		cmocka_unit_test(every_truncation_is_an_error),
-		cmocka_unit_test(damaged_bytes_are_never_followed_out_of_bounds),
-		cmocka_unit_test(impossible_sizes_are_refused),
-		cmocka_unit_test(more_than_the_budget_is_refused),
-		cmocka_unit_test(impossible_parameters_are_refused),
-		cmocka_unit_test(attributes_cut_short_are_refused),
-		cmocka_unit_test(attributes_given_twice_are_refused),
-		cmocka_unit_test(a_device_function_is_no_kernel),
-		cmocka_unit_test(a_kernel_without_attributes_is_not_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

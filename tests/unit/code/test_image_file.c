@@ -3,22 +3,15 @@
  * Device code in executables: the test apps as nvcc built them, where they are (TEST_BUILD
  * names the folder), and host programs, which have none.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "image.h"
 
 static char error[IMAGE_ERROR_SIZE];
 
-static void a_host_program_has_no_device_code(void **state)
+TEST(a_host_program_has_no_device_code)
 {
 	struct image_file file;
 
@@ -27,7 +20,7 @@ static void a_host_program_has_no_device_code(void **state)
 	image_file_close(&file);
 }
 
-static void what_cannot_be_opened_is_an_error(void **state)
+TEST(what_cannot_be_opened_is_an_error)
 {
 	struct image_file file;
 
@@ -73,7 +66,7 @@ static void app_path(char *path, size_t size)
 }
 
 /* Its two kernels and all of kernels/ are linked in; every container must read whole. */
-static void a_test_app_has_its_kernels(void **state)
+TEST(a_test_app_has_its_kernels)
 {
 	static const struct image_parameter expected[] = { { 0, 8 }, { 8, 8 }, { 16, 8 },
 		{ 24, 8 } };
@@ -103,7 +96,7 @@ static void a_test_app_has_its_kernels(void **state)
 	image_file_close(&file);
 }
 
-static void a_test_app_cut_short_is_an_error_or_empty(void **state)
+TEST(a_test_app_cut_short_is_an_error_or_empty)
 {
 	struct image_file file;
 	char path[4096];
@@ -115,16 +108,4 @@ static void a_test_app_cut_short_is_an_error_or_empty(void **state)
 		assert_int_equal(file.count, 0);
 		image_file_close(&file);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_host_program_has_no_device_code),
-		cmocka_unit_test(what_cannot_be_opened_is_an_error),
-		cmocka_unit_test(a_test_app_has_its_kernels),
-		cmocka_unit_test(a_test_app_cut_short_is_an_error_or_empty),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interpreter's answers are kept by the hash of the code and by all of its inputs. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "code_part.h"
 #include "image_hash.h"
@@ -71,7 +64,7 @@ static void expect(const char *digest, const char *text, uint32_t block, unsigne
 #define STORED "store 20..24, load 8..12, table of 64 bytes"
 
 /* The second time the text says something else, which shows that it is not read. */
-static void an_answer_lasts(void **state)
+TEST(an_answer_lasts)
 {
 	expect("1", STORES, 32, 1000, STORED);
 	expect("1", LOADS, 32, 1000, STORED);
@@ -82,7 +75,7 @@ static void an_answer_lasts(void **state)
 }
 
 /* A limit under which the interpreter had gone on is as if it were asked. */
-static void limits_hold(void **state)
+TEST(limits_hold)
 {
 	expect("3", STORES, 32, 1000, STORED);
 	expect("3", STORES, 32, 3, "failed: too long");
@@ -91,7 +84,7 @@ static void limits_hold(void **state)
 }
 
 /* So that a run has the same answers whether they were kept or not. */
-static void steps_are_counted_again(void **state)
+TEST(steps_are_counted_again)
 {
 	struct kept_access *kept = kept_access_open("4");
 	struct kept_answer first, second;
@@ -160,7 +153,7 @@ static void find_digest(const char *text, char digest[CODE_DIGEST_SIZE])
 }
 
 /* CI keeps the cache, so that one author's program meets the answers about another's. */
-static void a_forged_hash_has_answers_of_its_own(void **state)
+TEST(a_forged_hash_has_answers_of_its_own)
 {
 	static _Alignas(8) char stores[FORGED_SIZE], forged[FORGED_SIZE];
 	char digest[CODE_DIGEST_SIZE], other[CODE_DIGEST_SIZE];
@@ -175,7 +168,7 @@ static void a_forged_hash_has_answers_of_its_own(void **state)
 }
 
 /* Each word of an image counts, and so do its last bytes and its size. */
-static void an_image_has_one_hash(void **state)
+TEST(an_image_has_one_hash)
 {
 	static char image[3 * IMAGE_START_BYTES + 5];
 	uint64_t hash;
@@ -211,15 +204,4 @@ static int remove_cache(void **state)
 	return system(command);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_answer_lasts),
-		cmocka_unit_test(limits_hold),
-		cmocka_unit_test(steps_are_counted_again),
-		cmocka_unit_test(a_forged_hash_has_answers_of_its_own),
-		cmocka_unit_test(an_image_has_one_hash),
-	};
-
-	return cmocka_run_group_tests(tests, use_own_cache, remove_cache);
-}
+GROUP(use_own_cache, remove_cache)

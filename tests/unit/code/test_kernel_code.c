@@ -2,14 +2,7 @@
 /*
  * The content of a cubin about its functions: code, banks, relocations, jumps, the driver's words.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "cubin_maker.h"
 #include "kernel_code.h"
 #include "sass.h"
@@ -24,12 +17,11 @@ static void open_made(struct machine_code *code)
 	assert_int_equal(machine_code_open(code, cubin.data, cubin.size, 90, error), 0);
 }
 
-static void finds_functions(void **state)
+TEST(finds_functions)
 {
 	struct machine_code code;
 	const struct machine_function *function;
 
-	(void)state;
 	open_made(&code);
 	assert_int_equal(code.section_count, 1);
 	assert_int_equal(code.function_count, 2);
@@ -49,12 +41,11 @@ static void finds_functions(void **state)
 	machine_code_close(&code);
 }
 
-static void finds_parameters_and_banks(void **state)
+TEST(finds_parameters_and_banks)
 {
 	struct machine_code code;
 	const struct machine_section *section;
 
-	(void)state;
 	open_made(&code);
 	section = &code.section[0];
 	assert_int_equal(section->parameter_base, 0x210);
@@ -66,12 +57,11 @@ static void finds_parameters_and_banks(void **state)
 	machine_code_close(&code);
 }
 
-static void finds_relocations(void **state)
+TEST(finds_relocations)
 {
 	struct machine_code code;
 	const struct machine_relocation *relocation;
 
-	(void)state;
 	open_made(&code);
 	assert_int_equal(code.section[0].bank[4].relocation_count, 2);
 	relocation = code.section[0].bank[4].relocation;
@@ -90,13 +80,12 @@ static void finds_relocations(void **state)
 }
 
 /* The call's target is the function; the jump's list and the return are where they say. */
-static void code_and_lists_agree(void **state)
+TEST(code_and_lists_agree)
 {
 	struct machine_code code;
 	struct sass_instruction in;
 	const struct machine_jump *jump;
 
-	(void)state;
 	open_made(&code);
 	assert_int_equal(sass_decode(90, code.section[0].code, 0, &in), 0);
 	assert_int_equal(in.opcode, SASS_CALL);
@@ -117,9 +106,8 @@ static void code_and_lists_agree(void **state)
 	machine_code_close(&code);
 }
 
-static void knows_the_drivers_words(void **state)
+TEST(knows_the_drivers_words)
 {
-	(void)state;
 	assert_int_equal(machine_driver_word(75, 0), MACHINE_WORD_BLOCK_X);
 	assert_int_equal(machine_driver_word(90, 0x14), MACHINE_WORD_GRID_Z);
 	assert_int_equal(machine_driver_word(100, 0), MACHINE_WORD_OTHER);
@@ -133,9 +121,8 @@ static void knows_the_drivers_words(void **state)
 }
 
 /* Cut anywhere, or with any byte changed: refused or read, nothing outside. */
-static void damaged_ones_are_read_within_bounds(void **state)
+TEST(damaged_ones_are_read_within_bounds)
 {
-	(void)state;
 	make_cubin(&cubin);
 	for (size_t size = 0; size <= cubin.size; size++) {
 		struct machine_code code;
@@ -160,18 +147,4 @@ static void damaged_ones_are_read_within_bounds(void **state)
 			machine_code_close(&code);
 		free(copy);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_functions),
-		cmocka_unit_test(finds_parameters_and_banks),
-		cmocka_unit_test(finds_relocations),
-		cmocka_unit_test(code_and_lists_agree),
-		cmocka_unit_test(knows_the_drivers_words),
-		cmocka_unit_test(damaged_ones_are_read_within_bounds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

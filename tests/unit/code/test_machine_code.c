@@ -3,15 +3,9 @@
  * Compares the accesses of kernels by machine code with those by PTX: the test apps have both. The
  * compiler may drop a load whose result is unused; otherwise the two say the same.
  */
+#include "unit.h"
+
 #include <dirent.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "code_part.h"
 #include "kernel_code.h"
@@ -202,7 +196,7 @@ static void compare_file(struct table *table, const char *path)
 	image_file_close(&file);
 }
 
-static void machine_code_says_what_ptx_says(void **state)
+TEST(machine_code_says_what_ptx_says)
 {
 	static const char *const apps[] = { "accidental_order", "constant_race", "texture_race" };
 	struct table table[CODES] = { 0 };
@@ -242,7 +236,7 @@ static void *read_file(const char *name, size_t *size)
 	return data;
 }
 
-static void copies_by_others_than_threads(void **state)
+TEST(copies_by_others_than_threads)
 {
 	struct table table[CODES] = { 0 };
 	size_t size;
@@ -356,7 +350,7 @@ static void tensor_maps_have_an_end(struct ptx_module *module)
 	}
 }
 
-static void tensor_maps_are_addresses(void **state)
+TEST(tensor_maps_are_addresses)
 {
 	char error[IMAGE_ERROR_SIZE];
 	size_t size;
@@ -388,7 +382,7 @@ static void tensor_maps_are_addresses(void **state)
 }
 
 /* The result of an instruction that is not understood is not taken as 0. */
-static void selections_of_bytes(void **state)
+TEST(selections_of_bytes)
 {
 	struct ptx_launch launch = { .grid = { 1, 1, 1 }, .block = { 128, 1, 1 } };
 	char error[IMAGE_ERROR_SIZE];
@@ -580,7 +574,7 @@ static void interpret_by_hand(const struct image_code *cubin, size_t i)
 	ptx_close(module);
 }
 
-static void registers_hold_what_was_put_there(void **state)
+TEST(registers_hold_what_was_put_there)
 {
 	char error[IMAGE_ERROR_SIZE];
 	size_t size;
@@ -596,17 +590,4 @@ static void registers_hold_what_was_put_there(void **state)
 				interpret_by_hand(&image.code[i], k);
 	image_release(&image);
 	free(data);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(machine_code_says_what_ptx_says),
-		cmocka_unit_test(copies_by_others_than_threads),
-		cmocka_unit_test(tensor_maps_are_addresses),
-		cmocka_unit_test(selections_of_bytes),
-		cmocka_unit_test(registers_hold_what_was_put_there),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,7 @@
  * Conditions of machine code: kept as bits, compared again, by the memory that an address is of;
  * calls that are jumps.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "image.h"
 #include "lower.h"
@@ -116,9 +109,8 @@ static void check_sorts(const struct image_code *code)
 	ptx_close(module);
 }
 
-static void more_conditions_than_predicates(void **state)
+TEST(more_conditions_than_predicates)
 {
-	(void)state;
 	assert_int_equal(for_each(check_sorts), 3);
 }
 
@@ -131,9 +123,8 @@ static void check_pairs(const struct image_code *code)
 	ptx_close(module);
 }
 
-static void a_parameter_points_to_global_memory(void **state)
+TEST(a_parameter_points_to_global_memory)
 {
-	(void)state;
 	for_each(check_pairs);
 }
 
@@ -173,9 +164,8 @@ static void check_quotients(const struct image_code *code)
 	ptx_close(module);
 }
 
-static void what_a_guard_leaves_is_read_under_the_next_one(void **state)
+TEST(what_a_guard_leaves_is_read_under_the_next_one)
 {
-	(void)state;
 	for_each(check_quotients);
 }
 
@@ -187,9 +177,8 @@ static void check_tiles(const struct image_code *code)
 	ptx_close(module);
 }
 
-static void lower_halves_are_compared_either_way_round(void **state)
+TEST(lower_halves_are_compared_either_way_round)
 {
-	(void)state;
 	for_each(check_tiles);
 }
 
@@ -204,9 +193,8 @@ static void check_stage(const struct image_code *code)
 	ptx_close(module);
 }
 
-static void a_copy_has_a_condition_of_its_own(void **state)
+TEST(a_copy_has_a_condition_of_its_own)
 {
-	(void)state;
 	for_each(check_stage);
 }
 
@@ -262,9 +250,8 @@ static void check_any(const struct image_code *code)
 	check_each(code, 2, 40000);
 }
 
-static void blocks_look_up_what_they_take(void **state)
+TEST(blocks_look_up_what_they_take)
 {
-	(void)state;
 	for_each(check_any);
 }
 
@@ -273,9 +260,8 @@ static void check_aligned(const struct image_code *code)
 	check_each(code, 4, 0);
 }
 
-static void alignment_decides(void **state)
+TEST(alignment_decides)
 {
-	(void)state;
 	for_each(check_aligned);
 }
 
@@ -290,9 +276,8 @@ static void check_by_four(const struct image_code *code)
 	ptx_close(module);
 }
 
-static void a_loop_may_count_in_parts(void **state)
+TEST(a_loop_may_count_in_parts)
 {
-	(void)state;
 	for_each(check_by_four);
 }
 
@@ -334,9 +319,8 @@ static void check_masked(const struct image_code *code)
 	ptx_close(module);
 }
 
-static void bits_are_the_conditions_that_they_were_made_of(void **state)
+TEST(bits_are_the_conditions_that_they_were_made_of)
 {
-	(void)state;
 	for_each(check_masked);
 }
 
@@ -380,26 +364,7 @@ static void check_calls(const struct image_code *code)
 	free(copy);
 }
 
-static void a_call_into_the_function_is_a_jump(void **state)
+TEST(a_call_into_the_function_is_a_jump)
 {
-	(void)state;
 	for_each(check_calls);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(more_conditions_than_predicates),
-		cmocka_unit_test(a_parameter_points_to_global_memory),
-		cmocka_unit_test(what_a_guard_leaves_is_read_under_the_next_one),
-		cmocka_unit_test(lower_halves_are_compared_either_way_round),
-		cmocka_unit_test(a_copy_has_a_condition_of_its_own),
-		cmocka_unit_test(blocks_look_up_what_they_take),
-		cmocka_unit_test(alignment_decides),
-		cmocka_unit_test(a_loop_may_count_in_parts),
-		cmocka_unit_test(bits_are_the_conditions_that_they_were_made_of),
-		cmocka_unit_test(a_call_into_the_function_is_a_jump),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

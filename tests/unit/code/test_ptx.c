@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels' uses of their parameters, by hand-written PTX: one line per claim. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "ptx.h"
 
@@ -99,14 +92,14 @@ static void check(const char *text, const char *expected)
 #define ADDRESS "mul.wide.s32 %rd3, %r4, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;\n"
 #define BELOW_N "ld.param.u32 %r5, [p2]; setp.ge.s32 %p1, %r4, %r5; @%p1 bra DONE;\n"
 
-static void test_a_guard_bounds_what_is_read_and_written(void **unused)
+TEST(test_a_guard_bounds_what_is_read_and_written)
 {
 	check(KERNEL(BELOW_N ADDRESS
 		      "ld.global.f32 %f1, [%rd4]; st.global.f32 [%rd5], %f1;\nDONE:\n"),
 		"0 load 0..4000\n8 store 0..4000\n");
 }
 
-static void test_no_bit_is_found_at_minus_one(void **unused)
+TEST(test_no_bit_is_found_at_minus_one)
 {
 	check(KERNEL("ld.global.u32 %r6, [%rd1]; bfind.u32 %r7, %r6;\n"
 		     "setp.ne.s32 %p1, %r7, -1; @%p1 bra DONE;\n"
@@ -118,12 +111,12 @@ static void test_no_bit_is_found_at_minus_one(void **unused)
 		"0 load 0..4\n8 store 0..4 at most\n");
 }
 
-static void test_an_address_from_before_the_guard_is_bounded_too(void **unused)
+TEST(test_an_address_from_before_the_guard_is_bounded_too)
 {
 	check(KERNEL(ADDRESS BELOW_N "st.global.f32 [%rd5+4], %f1;\nDONE:\n"), "8 store 4..4004\n");
 }
 
-static void test_without_a_launch_only_directions_are_known(void **unused)
+TEST(test_without_a_launch_only_directions_are_known)
 {
 	check_launch(KERNEL(BELOW_N ADDRESS
 			     "ld.global.f32 %f1, [%rd4]; red.global.add.f32 [%rd5], %f1;\nDONE:\n"),
@@ -132,7 +125,7 @@ static void test_without_a_launch_only_directions_are_known(void **unused)
 		"8 atomic -8589934592..17179869184 loaded at most\n");
 }
 
-static void test_a_grid_stride_loop_covers_everything_below_n(void **unused)
+TEST(test_a_grid_stride_loop_covers_everything_below_n)
 {
 	check(KERNEL(BELOW_N
 		      "mov.u32 %r6, %nctaid.x; mul.lo.s32 %r7, %r6, %r2;\n"
@@ -141,7 +134,7 @@ static void test_a_grid_stride_loop_covers_everything_below_n(void **unused)
 		"0 load 0..4000\n8 store 0..4000\n");
 }
 
-static void test_a_pointer_that_walks_ends_where_its_counter_does(void **unused)
+TEST(test_a_pointer_that_walks_ends_where_its_counter_does)
 {
 	check(KERNEL("ld.param.u32 %r8, [p2]; mov.u64 %rd9, %rd2;\n"
 		     "LOOP:\nst.global.f32 [%rd9], %f1;\n"
@@ -151,7 +144,7 @@ static void test_a_pointer_that_walks_ends_where_its_counter_does(void **unused)
 }
 
 /* The first round of some blocks begins in the middle. */
-static void test_a_loop_may_have_two_entries(void **unused)
+TEST(test_a_loop_may_have_two_entries)
 {
 	check(KERNEL(ADDRESS "mov.u32 %r8, 0; setp.eq.s32 %p3, %r1, 0; @%p3 bra MIDDLE;\n"
 			     "TOP:\nld.global.f32 %f1, [%rd4];\n"
@@ -160,7 +153,7 @@ static void test_a_loop_may_have_two_entries(void **unused)
 		"0 load 0..4096 at most\n8 store 0..4096\n");
 }
 
-static void test_nested_loops_keep_their_strides(void **unused)
+TEST(test_nested_loops_keep_their_strides)
 {
 	check(KERNEL("mov.u32 %r8, 0;\n"
 		     "OUTER:\nmul.wide.s32 %rd9, %r8, 4096; add.s64 %rd10, %rd2, %rd9; "
@@ -172,14 +165,14 @@ static void test_nested_loops_keep_their_strides(void **unused)
 		"8 store 0..36928 10x4096\n");
 }
 
-static void test_every_other_element_is_a_stride(void **unused)
+TEST(test_every_other_element_is_a_stride)
 {
 	check(KERNEL("shl.b32 %r5, %r4, 1; mul.wide.s32 %rd3, %r5, 4; add.s64 %rd5, %rd2, %rd3;\n"
 		     "st.global.f32 [%rd5], %f1;\n"),
 		"8 store 0..8188 1024x8\n");
 }
 
-static void test_vectors_are_as_wide_as_all_their_elements(void **unused)
+TEST(test_vectors_are_as_wide_as_all_their_elements)
 {
 	check(KERNEL("mul.wide.s32 %rd3, %r4, 16; add.s64 %rd4, %rd1, %rd3;\n"
 		     "add.s64 %rd5, %rd2, %rd3;\n"
@@ -188,27 +181,27 @@ static void test_vectors_are_as_wide_as_all_their_elements(void **unused)
 		"0 load 0..16384\n8 store 0..16376 1024x16\n");
 }
 
-static void test_atomics_are_no_stores(void **unused)
+TEST(test_atomics_are_no_stores)
 {
 	check(KERNEL("atom.global.add.u32 %r6, [%rd1], 1; red.global.add.u32 [%rd2+4], 1;\n"),
 		"0 atomic 0..4\n8 atomic 4..8\n");
 }
 
-static void test_a_choice_of_pointers_is_either(void **unused)
+TEST(test_a_choice_of_pointers_is_either)
 {
 	check(KERNEL("setp.eq.s32 %p1, %r3, 7; selp.b64 %rd3, %rd1, %rd2, %p1;\n"
 		     "st.global.f32 [%rd3], %f1;\n"),
 		"0? store 0..4\n8? store 0..4\n");
 }
 
-static void test_a_choice_that_the_launch_decides_is_one(void **unused)
+TEST(test_a_choice_that_the_launch_decides_is_one)
 {
 	check(KERNEL("ld.param.u32 %r5, [p2]; setp.eq.s32 %p1, %r5, 1000;\n"
 		     "selp.b64 %rd3, %rd1, %rd2, %p1; st.global.f32 [%rd3], %f1;\n"),
 		"0 store 0..4\n");
 }
 
-static void test_ways_that_meet_keep_both_pointers(void **unused)
+TEST(test_ways_that_meet_keep_both_pointers)
 {
 	check(KERNEL("setp.eq.s32 %p1, %r3, 7; @%p1 bra OTHER;\n"
 		     "mov.u64 %rd3, %rd1; bra.uni JOIN;\nOTHER:\nmov.u64 %rd3, %rd2;\n"
@@ -216,7 +209,7 @@ static void test_ways_that_meet_keep_both_pointers(void **unused)
 		"0? load 0..4\n8? load 0..4\n");
 }
 
-static void test_a_loaded_index_may_be_anywhere(void **unused)
+TEST(test_a_loaded_index_may_be_anywhere)
 {
 	check(KERNEL("ld.global.u32 %r5, [%rd1]; mul.wide.s32 %rd3, %r5, 4;\n"
 		     "add.s64 %rd4, %rd2, %rd3;\n"
@@ -224,7 +217,7 @@ static void test_a_loaded_index_may_be_anywhere(void **unused)
 		"0 load 0..4\n8 store any loaded\n");
 }
 
-static void test_a_loaded_index_is_bounded_by_a_comparison(void **unused)
+TEST(test_a_loaded_index_is_bounded_by_a_comparison)
 {
 	check(KERNEL("ld.global.u32 %r5, [%rd1]; setp.gt.u32 %p1, %r5, 9; @%p1 bra DONE;\n"
 		     "mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd2, %rd3; "
@@ -233,7 +226,7 @@ static void test_a_loaded_index_is_bounded_by_a_comparison(void **unused)
 		"0 load 0..4\n8 store 0..40 loaded at most\n");
 }
 
-static void test_a_loaded_pointer_is_not_known(void **unused)
+TEST(test_a_loaded_pointer_is_not_known)
 {
 	check(KERNEL("ld.global.u64 %rd3, [%rd1]; st.global.f32 [%rd3], %f1;\n"),
 		"0 load 0..8\nincomplete: it uses an address that it loads\nreaches 67\n");
@@ -241,7 +234,7 @@ static void test_a_loaded_pointer_is_not_known(void **unused)
 
 #define STRUCTURE "(.param .align 8 .b8 p0[40])"
 
-static void test_structures_are_told_by_offset(void **unused)
+TEST(test_structures_are_told_by_offset)
 {
 	check(ENTRY(STRUCTURE,
 		      "ld.param.u64 %rd1, [p0+8]; ld.param.u64 %rd2, [p0+24];\n"
@@ -249,7 +242,7 @@ static void test_structures_are_told_by_offset(void **unused)
 		"8 load 16..20\n24 store 0..4\n");
 }
 
-static void test_a_pointer_kept_in_local_memory_is_found_again(void **unused)
+TEST(test_a_pointer_kept_in_local_memory_is_found_again)
 {
 	check(ENTRY(STRUCTURE,
 		      ".local .align 8 .b8 depot[32];\n"
@@ -264,13 +257,13 @@ static void test_a_pointer_kept_in_local_memory_is_found_again(void **unused)
 #define LOAD_OF(index) ENTRY(STRUCTURE, "mov.b64 %rd1, p0; mov.u32 %r2, " index ";\n" \
 	"mad.wide.u32 %rd3, %r2, 8, %rd1; ld.param.u64 %rd4, [%rd3+8]; ld.f32 %f1, [%rd4];\n")
 /* clang-format on */
-static void test_an_array_of_pointers_may_be_any_of_them(void **unused)
+TEST(test_an_array_of_pointers_may_be_any_of_them)
 {
 	check_launch(LOAD_OF("%tid.x"), (struct setting){ 4, 4, 0 },
 		"8? load 0..4\n16? load 0..4\n24? load 0..4\n32? load 0..4\n");
 }
 
-static void test_each_block_has_its_word_of_an_array(void **unused)
+TEST(test_each_block_has_its_word_of_an_array)
 {
 	check(LOAD_OF("%ctaid.x"), "8 load 0..4\n16 load 0..4\n24 load 0..4\n32 load 0..4\n");
 }
@@ -280,7 +273,7 @@ static void test_each_block_has_its_word_of_an_array(void **unused)
 	"ld.param.u64 %rd1, [put0]; ld.param.u32 %r1, [put1]; mul.wide.s32 %rd2, %r1, 4;\n" \
 	"add.s64 %rd3, %rd1, %rd2; st.f32 [%rd3], %r1; ret;\n}\n"
 
-static void test_calls_are_followed(void **unused)
+TEST(test_calls_are_followed)
 {
 	check(HEADER PUT
 		".visible .entry k" TWO "\n{\n" REGISTERS POINTERS INDEX
@@ -289,7 +282,7 @@ static void test_calls_are_followed(void **unused)
 		"8 store 0..4096\n");
 }
 
-static void test_what_a_call_returns_is_followed(void **unused)
+TEST(test_what_a_call_returns_is_followed)
 {
 	check(HEADER
 		".func (.param .b64 out) next(.param .b64 in)\n{\n.reg .b64 %rd<5>;\n"
@@ -306,7 +299,7 @@ static void test_what_a_call_returns_is_followed(void **unused)
 	".visible .entry k" TWO "\n{\n" REGISTERS POINTERS \
 	"{ .param .b64 a; st.param.b64 [a], %rd2; call " name ", (a); }\nret;\n}\n"
 
-static void test_recursion_ends(void **unused)
+TEST(test_recursion_ends)
 {
 	check(HEADER
 		".func again(.param .b64 in)\n{\n.reg .b64 %rd<5>;\n"
@@ -315,7 +308,7 @@ static void test_recursion_ends(void **unused)
 		"incomplete: it calls a function that is not understood\n");
 }
 
-static void test_unknown_functions_are_not_believed(void **unused)
+TEST(test_unknown_functions_are_not_believed)
 {
 	check(HEADER ".extern .func what(.param .b64 in);\n" CALLS("what"),
 		"incomplete: it calls a function that is not known\n");
@@ -323,14 +316,14 @@ static void test_unknown_functions_are_not_believed(void **unused)
 		"incomplete: it launches kernels or graphs from the device\n");
 }
 
-static void test_a_guarded_access_is_bounded_by_its_guard(void **unused)
+TEST(test_a_guarded_access_is_bounded_by_its_guard)
 {
 	check(KERNEL(ADDRESS "setp.lt.u32 %p1, %r4, 10; @%p1 st.global.f32 [%rd5], %f1;\n"
 			     "@!%p1 ld.global.f32 %f1, [%rd4];\n"),
 		"0 load 40..4096\n8 store 0..40\n");
 }
 
-static void test_an_index_that_wraps_around_is_two_pieces(void **unused)
+TEST(test_an_index_that_wraps_around_is_two_pieces)
 {
 	check(KERNEL("add.s32 %r8, %r4, 900; rem.s32 %r9, %r8, 1000; mul.wide.s32 %rd3, %r9, 4;\n"
 		     "add.s64 %rd5, %rd2, %rd3; setp.lt.u32 %p1, %r4, 300;\n"
@@ -338,7 +331,7 @@ static void test_an_index_that_wraps_around_is_two_pieces(void **unused)
 		"8 store 0..800\n8 store 3600..4000\n");
 }
 
-static void test_asynchronous_copies_read_what_they_copy(void **unused)
+TEST(test_asynchronous_copies_read_what_they_copy)
 {
 	check(KERNEL(".shared .align 16 .b8 tile[4096]; mov.u32 %r8, tile;\n"
 		     "mul.wide.s32 %rd3, %r4, 16; add.s64 %rd4, %rd1, %rd3;\n"
@@ -347,7 +340,7 @@ static void test_asynchronous_copies_read_what_they_copy(void **unused)
 		"0 load 0..16384\n");
 }
 
-static void test_multicast_addresses_are_read_and_written(void **unused)
+TEST(test_multicast_addresses_are_read_and_written)
 {
 	check(KERNEL(ADDRESS "multimem.ld_reduce.relaxed.sys.global.add.f32 %f1, [%rd4];\n"
 			     "multimem.st.relaxed.sys.global.f32 [%rd5], %f1;\n"),
@@ -359,7 +352,7 @@ static void test_multicast_addresses_are_read_and_written(void **unused)
 		"incomplete: an instruction that is not understood\n");
 }
 
-static void test_shared_memory_is_nobody_elses(void **unused)
+TEST(test_shared_memory_is_nobody_elses)
 {
 	check(KERNEL(".shared .align 4 .b8 tile[4096]; mov.u64 %rd8, tile;\n"
 		     "cvta.shared.u64 %rd9, %rd8;\n"
@@ -368,21 +361,21 @@ static void test_shared_memory_is_nobody_elses(void **unused)
 		"");
 }
 
-static void test_a_difference_of_pointers_is_a_number(void **unused)
+TEST(test_a_difference_of_pointers_is_a_number)
 {
 	check(KERNEL("add.s64 %rd3, %rd1, 64; sub.s64 %rd4, %rd3, %rd1; add.s64 %rd5, %rd2, %rd4;\n"
 		     "st.global.f32 [%rd5], %f1;\n"),
 		"8 store 64..68\n");
 }
 
-static void test_backwards_is_the_same_range(void **unused)
+TEST(test_backwards_is_the_same_range)
 {
 	check(KERNEL(BELOW_N "not.b32 %r6, %r4; add.s32 %r7, %r5, %r6; mul.wide.s32 %rd3, %r7, 4;\n"
 			     "add.s64 %rd4, %rd2, %rd3; st.global.f32 [%rd4], %f1;\nDONE:\n"),
 		"8 store 0..4000\n");
 }
 
-static void test_textures_and_surfaces_are_memory_of_their_words(void **unused)
+TEST(test_textures_and_surfaces_are_memory_of_their_words)
 {
 	check(KERNEL("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];\n"),
 		"0 load any loaded\n");
@@ -418,7 +411,7 @@ static void check_early(const char *body, const char *early, int waits, int trig
 	ptx_close(module);
 }
 
-static void test_what_comes_before_a_wait_is_early(void **unused)
+TEST(test_what_comes_before_a_wait_is_early)
 {
 	check_early(KERNEL("ld.global.f32 %f1, [%rd1]; st.global.f32 [%rd2], %f1;\n"), "11", 0, 0);
 	check_early(KERNEL("ld.global.f32 %f1, [%rd1]; griddepcontrol.wait;\n"
@@ -437,7 +430,7 @@ static void test_what_comes_before_a_wait_is_early(void **unused)
 	check_early(KERNEL("call unknown, (); st.global.f32 [%rd2], %f1;\n"), "0", -1, -1);
 }
 
-static void test_variables_of_the_module_make_it_incomplete(void **unused)
+TEST(test_variables_of_the_module_make_it_incomplete)
 {
 	check(HEADER ".global .align 4 .b8 table[64];\n.visible .entry k" TWO "\n{\n" REGISTERS
 		     "mov.u64 %rd1, table; st.global.f32 [%rd1], %f1;\nret;\n}\n",
@@ -452,7 +445,7 @@ static void test_variables_of_the_module_make_it_incomplete(void **unused)
 		"");
 }
 
-static void test_constant_memory_makes_it_incomplete(void **unused)
+TEST(test_constant_memory_makes_it_incomplete)
 {
 	check(HEADER ".const .align 4 .f32 factor;\n.visible .entry k" TWO
 		     "\n{\n" REGISTERS POINTERS
@@ -461,7 +454,7 @@ static void test_constant_memory_makes_it_incomplete(void **unused)
 		"incomplete: it reads constant memory of its module\nreaches 80\n");
 }
 
-static void test_an_endless_loop_ends(void **unused)
+TEST(test_an_endless_loop_ends)
 {
 	check(KERNEL("mov.u64 %rd9, %rd2; mov.u64 %rd8, 4;\nLOOP:\nst.global.f32 [%rd9], %f1;\n"
 		     "add.s64 %rd9, %rd9, %rd8; mul.lo.s64 %rd8, %rd8, 3; bra.uni LOOP;\n"),
@@ -481,13 +474,13 @@ static void test_an_endless_loop_ends(void **unused)
 	"st.global.f32 [%rd10], %f1;\n"
 /* clang-format on */
 
-static void test_numbers_at_the_ends_of_their_type_are_survived(void **unused)
+TEST(test_numbers_at_the_ends_of_their_type_are_survived)
 {
 	check(KERNEL(FAR("9223372036854775807")), "0 store -2..2\n8 store 0..8\n8 store any\n");
 	check(KERNEL(FAR("-9223372036854775808")), "0 store 0..4\n8 store any\n8 store 0..8\n");
 }
 
-static void test_hostile_text_is_refused(void **unused)
+TEST(test_hostile_text_is_refused)
 {
 	static const char *const texts[] = {
 		ENTRY(TWO, "bra NOWHERE;\n"),
@@ -517,7 +510,7 @@ static void test_hostile_text_is_refused(void **unused)
 	}
 }
 
-static void test_every_beginning_of_a_text_is_survived(void **unused)
+TEST(test_every_beginning_of_a_text_is_survived)
 {
 	const char *text = HEADER PUT
 		".visible .entry k" TWO "\n{\n" REGISTERS POINTERS INDEX BELOW_N "LOOP:\n" ADDRESS
@@ -546,7 +539,7 @@ static void test_every_beginning_of_a_text_is_survived(void **unused)
 	assert_int_equal(understood, 2); /* the whole, with and without the last line break */
 }
 
-static void test_steps_are_counted(void **unused)
+TEST(test_steps_are_counted)
 {
 	const char *text =
 		KERNEL("LOOP:\nadd.s32 %r4, %r4, 1; setp.lt.s32 %p1, %r4, 9; @%p1 bra LOOP;\n");
@@ -562,7 +555,7 @@ static void test_steps_are_counted(void **unused)
 }
 
 /* A few bytes of text must not take hundreds of memory, without end. */
-static void test_too_many_functions_are_refused(void **unused)
+TEST(test_too_many_functions_are_refused)
 {
 	static const char one[] = ".entry k%06x(){}\n";
 	char error[IMAGE_ERROR_SIZE], *text = NULL;
@@ -604,7 +597,7 @@ static int prints(const char *text)
 #define PRINTING(before, body) \
 	HEADER before ".visible .entry k" TWO "\n{\n" REGISTERS body "ret;\n}\n"
 
-static void test_who_calls_printf_prints(void **unused)
+TEST(test_who_calls_printf_prints)
 {
 	assert_int_equal(prints(PRINTING(VPRINTF, CALL_VPRINTF)), 1);
 	assert_int_equal(prints(PRINTING(VPRINTF TALK, CALL_TALK)), 1);
@@ -613,7 +606,7 @@ static void test_who_calls_printf_prints(void **unused)
 }
 
 /* Linked from elsewhere, or called by a pointer. */
-static void test_who_calls_what_is_not_known_may_print(void **unused)
+TEST(test_who_calls_what_is_not_known_may_print)
 {
 	static const char extern_talk[] =
 		PRINTING(".extern .func talk (.param .b64 a);\n", CALL_TALK);
@@ -624,7 +617,7 @@ static void test_who_calls_what_is_not_known_may_print(void **unused)
 	assert_int_equal(prints(pointer), -1);
 }
 
-static void test_parameters_lie_where_their_alignment_puts_them(void **unused)
+TEST(test_parameters_lie_where_their_alignment_puts_them)
 {
 	const char *text =
 		ENTRY("(.param .u32 a, .param .u64 b, .param .align 16 .b8 c[20], "
@@ -644,57 +637,4 @@ static void test_parameters_lie_where_their_alignment_puts_them(void **unused)
 	assert_int_equal(ptx_parameters(module, 0, found, 8), 5);
 	assert_memory_equal(found, expected, sizeof(expected));
 	ptx_close(module);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_guard_bounds_what_is_read_and_written),
-		cmocka_unit_test(test_no_bit_is_found_at_minus_one),
-		cmocka_unit_test(test_an_address_from_before_the_guard_is_bounded_too),
-		cmocka_unit_test(test_without_a_launch_only_directions_are_known),
-		cmocka_unit_test(test_a_grid_stride_loop_covers_everything_below_n),
-		cmocka_unit_test(test_a_pointer_that_walks_ends_where_its_counter_does),
-		cmocka_unit_test(test_a_loop_may_have_two_entries),
-		cmocka_unit_test(test_nested_loops_keep_their_strides),
-		cmocka_unit_test(test_every_other_element_is_a_stride),
-		cmocka_unit_test(test_vectors_are_as_wide_as_all_their_elements),
-		cmocka_unit_test(test_atomics_are_no_stores),
-		cmocka_unit_test(test_a_choice_of_pointers_is_either),
-		cmocka_unit_test(test_a_choice_that_the_launch_decides_is_one),
-		cmocka_unit_test(test_ways_that_meet_keep_both_pointers),
-		cmocka_unit_test(test_a_loaded_index_may_be_anywhere),
-		cmocka_unit_test(test_a_loaded_index_is_bounded_by_a_comparison),
-		cmocka_unit_test(test_a_loaded_pointer_is_not_known),
-		cmocka_unit_test(test_structures_are_told_by_offset),
-		cmocka_unit_test(test_a_pointer_kept_in_local_memory_is_found_again),
-		cmocka_unit_test(test_an_array_of_pointers_may_be_any_of_them),
-		cmocka_unit_test(test_each_block_has_its_word_of_an_array),
-		cmocka_unit_test(test_calls_are_followed),
-		cmocka_unit_test(test_what_a_call_returns_is_followed),
-		cmocka_unit_test(test_recursion_ends),
-		cmocka_unit_test(test_unknown_functions_are_not_believed),
-		cmocka_unit_test(test_a_guarded_access_is_bounded_by_its_guard),
-		cmocka_unit_test(test_an_index_that_wraps_around_is_two_pieces),
-		cmocka_unit_test(test_asynchronous_copies_read_what_they_copy),
-		cmocka_unit_test(test_multicast_addresses_are_read_and_written),
-		cmocka_unit_test(test_shared_memory_is_nobody_elses),
-		cmocka_unit_test(test_a_difference_of_pointers_is_a_number),
-		cmocka_unit_test(test_backwards_is_the_same_range),
-		cmocka_unit_test(test_textures_and_surfaces_are_memory_of_their_words),
-		cmocka_unit_test(test_what_comes_before_a_wait_is_early),
-		cmocka_unit_test(test_variables_of_the_module_make_it_incomplete),
-		cmocka_unit_test(test_constant_memory_makes_it_incomplete),
-		cmocka_unit_test(test_an_endless_loop_ends),
-		cmocka_unit_test(test_numbers_at_the_ends_of_their_type_are_survived),
-		cmocka_unit_test(test_hostile_text_is_refused),
-		cmocka_unit_test(test_every_beginning_of_a_text_is_survived),
-		cmocka_unit_test(test_steps_are_counted),
-		cmocka_unit_test(test_too_many_functions_are_refused),
-		cmocka_unit_test(test_who_calls_printf_prints),
-		cmocka_unit_test(test_who_calls_what_is_not_known_may_print),
-		cmocka_unit_test(test_parameters_lie_where_their_alignment_puts_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

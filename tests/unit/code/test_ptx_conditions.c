@@ -3,14 +3,7 @@
  * Kernels' accesses under a condition, in the code that nvcc makes of tests/data/conditions.cu. It
  * checks which claims cover all bytes, and which cover some of them at most.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "ptx.h"
 #include "ptx_value.h"
@@ -94,9 +87,8 @@ static void check(const char *kernel, struct shape shape, const char *expected)
 	free(found);
 }
 
-static void comparisons_with_a_bound_are_exact(void **unused)
+TEST(comparisons_with_a_bound_are_exact)
 {
-	(void)unused;
 	check("grid_stride", (struct shape){ 2, 256, 0, 1000, 0 }, "0..4000");
 	check("first_warp", line, "0..512");
 	check("first_thread", line, "0..16");
@@ -105,17 +97,15 @@ static void comparisons_with_a_bound_are_exact(void **unused)
 	check("calls", line, "0..4000");
 }
 
-static void rows_end_where_their_condition_says(void **unused)
+TEST(rows_end_where_their_condition_says)
 {
-	(void)unused;
 	check("inside", square, "124..3476 of 112 28x120");
 	check("left_columns", (struct shape){ 2, 16, 1, 20, 40 }, "0..3120 of 80 20x160");
 }
 
 /* It is known which elements have a given remainder. */
-static void every_second_element_is_a_stride(void **unused)
+TEST(every_second_element_is_a_stride)
 {
-	(void)unused;
 	check("colour", line, "0..3996 of 4 500x8");
 	check("colour", line_odd, "4..4000 of 4 500x8");
 	check("colour_remainder", line_odd, "4..4000 of 4 500x8");
@@ -126,23 +116,20 @@ static void every_second_element_is_a_stride(void **unused)
 	check("pairs", (struct shape){ 4, 256, 0, 999, 0 }, "0..2000");
 }
 
-static void rows_of_one_index_are_rows(void **unused)
+TEST(rows_of_one_index_are_rows)
 {
-	(void)unused;
 	check("flattened", (struct shape){ 4, 256, 0, 30, 30 }, "124..3476 of 112 28x120");
 	check("flattened_constant", (struct shape){ 4, 256, 0, 29, 0 }, "124..3476 of 112 28x120");
 }
 
 /* x even or odd, and y what that leaves. */
-static void a_sum_of_two_indices_has_a_claim_for_each_class(void **unused)
+TEST(a_sum_of_two_indices_has_a_claim_for_each_class)
 {
-	(void)unused;
 	check("checkerboard", square, "4..3480 of 4 15x240 15x8, 120..3596 of 4 15x240 15x8");
 }
 
-static void what_is_no_interval_is_not_all(void **unused)
+TEST(what_is_no_interval_is_not_all)
 {
-	(void)unused;
 	check("both_remainders", line_odd, "0..4000 at most");
 	check("padded", line, "0..4, 0..4124 at most");
 	check("bucket", line_odd, "0..4000 at most");
@@ -151,16 +138,14 @@ static void what_is_no_interval_is_not_all(void **unused)
 }
 
 /* Each condition may leave less to what others are about. */
-static void ranges_follow_from_all_conditions(void **unused)
+TEST(ranges_follow_from_all_conditions)
 {
-	(void)unused;
 	check("corner", (struct shape){ 3, 64, 0, 100, 0 }, "5120..5284 of 4 5x40");
 	check("never", line, "");
 }
 
-static void data_decides(void **unused)
+TEST(data_decides)
 {
-	(void)unused;
 	check("positive", line, "0..4000 at most");
 	check("early_return", line, "0..4000 at most");
 	check("grid_stride_positive", line, "0..4000 at most");
@@ -168,20 +153,18 @@ static void data_decides(void **unused)
 	check("nested_until_found", (struct shape){ 2, 256, 0, 5, 1000 }, "0..20000 at most");
 }
 
-static void ways_that_have_met_are_all_again(void **unused)
+TEST(ways_that_have_met_are_all_again)
 {
-	(void)unused;
 	check("joined", line, "0..4000");
 	check("until_done", line, "0..4000");
 	check("waits", line, "0..4000");
 }
 
 /* However long the threads of a loop stay there, all come out of it. */
-static void a_loop_that_has_ended_decides_nothing(void **unused)
+TEST(a_loop_that_has_ended_decides_nothing)
 {
 	const struct shape two_rounds = { 2, 256, 0, 1000, 1000 };
 
-	(void)unused;
 	check("spins_first", two_rounds, "0..4000");
 	check("locks_first", two_rounds, "0..4000");
 	check("stands_in_line", two_rounds, "0..4000");
@@ -189,9 +172,8 @@ static void a_loop_that_has_ended_decides_nothing(void **unused)
 }
 
 /* Data decide how often a loop runs, and what comes after it uses the number. */
-static void what_a_loop_has_found_is_not_all(void **unused)
+TEST(what_a_loop_has_found_is_not_all)
 {
-	(void)unused;
 	check("searches_first", (struct shape){ 1, 256, 0, 10, 5 }, "0..220 at most");
 	check("halves_what_it_found", (struct shape){ 1, 256, 0, 10, 5 }, "0..120 at most");
 	check("up_to_what_it_found", (struct shape){ 1, 256, 0, 10, 0 }, "0..40 at most");
@@ -201,61 +183,36 @@ static void what_a_loop_has_found_is_not_all(void **unused)
 	check("found_by_call", (struct shape){ 1, 256, 0, 10, 0 }, "0..11264 at most");
 }
 
-static void what_the_launch_decides_is_exact(void **unused)
+TEST(what_the_launch_decides_is_exact)
 {
-	(void)unused;
 	check("by_block", line, "0..1024, 4000..5024, 12000..13024, 20000..21024");
 	check("by_mode", line_odd, "0..4000");
 	check("by_mode", line, "4000..8000");
 }
 
-static void conditions_reach_into_calls(void **unused)
+TEST(conditions_reach_into_calls)
 {
-	(void)unused;
 	check("calls_positive", line, "0..4000 at most");
 	check("positive_calls", line, "0..4000 at most");
 	check("exits", line, "0..4000 at most");
 }
 
 /* Terms have padding, which belongs to no value. */
-static void a_sum_is_found_whatever_its_padding(void **unused)
+TEST(a_sum_is_found_whatever_its_padding)
 {
-	struct ptx_state *state = calloc(1, sizeof(*state));
+	struct ptx_state *known = calloc(1, sizeof(*known));
 	struct ptx_value sum;
 
-	(void)unused;
-	assert_non_null(state);
-	state->split[0] = (struct ptx_split){ { { 3, 5 } }, .count = 1, .modulus = 4 };
-	state->split_count = 1;
+	assert_non_null(known);
+	known->split[0] = (struct ptx_split){ { { 3, 5 } }, .count = 1, .modulus = 4 };
+	known->split_count = 1;
 	memset(&sum, 0xff, sizeof(sum));
 	sum.low = 0;
 	sum.count = 1;
 	sum.term[0].symbol = 3;
 	sum.term[0].factor = 5;
-	assert_ptr_equal(ptx_find_split(state, &sum, 4), state->split);
+	assert_ptr_equal(ptx_find_split(known, &sum, 4), known->split);
 	sum.term[0].factor = 6;
-	assert_null(ptx_find_split(state, &sum, 4));
-	free(state);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(comparisons_with_a_bound_are_exact),
-		cmocka_unit_test(rows_end_where_their_condition_says),
-		cmocka_unit_test(every_second_element_is_a_stride),
-		cmocka_unit_test(rows_of_one_index_are_rows),
-		cmocka_unit_test(a_sum_of_two_indices_has_a_claim_for_each_class),
-		cmocka_unit_test(what_is_no_interval_is_not_all),
-		cmocka_unit_test(ranges_follow_from_all_conditions),
-		cmocka_unit_test(data_decides),
-		cmocka_unit_test(ways_that_have_met_are_all_again),
-		cmocka_unit_test(a_loop_that_has_ended_decides_nothing),
-		cmocka_unit_test(what_a_loop_has_found_is_not_all),
-		cmocka_unit_test(what_the_launch_decides_is_exact),
-		cmocka_unit_test(conditions_reach_into_calls),
-		cmocka_unit_test(a_sum_is_found_whatever_its_padding),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	assert_null(ptx_find_split(known, &sum, 4));
+	free(known);
 }

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses whose halves are in two registers of 32 bits. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "ptx.h"
 
@@ -55,14 +48,14 @@ static void check(const char *body, const char *expected)
 	ptx_close(module);
 }
 
-static void two_halves_are_the_address(void **state)
+TEST(two_halves_are_the_address)
 {
 	check("mov.b64 %rd3, {%r1, %r2}; st.global.u32 [%rd3+8], %r18;", "0: 8..12");
 }
 
 #define ANYWHERE "-9223372036854775808..9223372036854775807"
 
-static void the_halves_of_two_addresses_are_of_one_of_them(void **state)
+TEST(the_halves_of_two_addresses_are_of_one_of_them)
 {
 	check("mov.b64 %rd3, {%r1, %r4}; st.global.u32 [%rd3], %r18;",
 		"0: " ANYWHERE " perhaps, 8: " ANYWHERE " perhaps");
@@ -70,7 +63,7 @@ static void the_halves_of_two_addresses_are_of_one_of_them(void **state)
 	check("mov.b64 %rd3, {%r18, %r2}; st.global.u32 [%rd3], %r18;", " incomplete");
 }
 
-static void sums_are_halves_of_sums(void **state)
+TEST(sums_are_halves_of_sums)
 {
 	check("mad.wide.u32 %rd4, %r18, 4, %rd1; mov.b64 {%r5, %r6}, %rd4;\n"
 	      "mov.b64 %rd3, {%r5, %r6}; st.global.u32 [%rd3], %r18;",
@@ -80,7 +73,7 @@ static void sums_are_halves_of_sums(void **state)
 		"0: 0..4");
 }
 
-static void a_choice_of_both_halves_is_of_values(void **state)
+TEST(a_choice_of_both_halves_is_of_values)
 {
 	check("selp.b32 %r5, %r1, %r3, %p1; selp.b32 %r6, %r2, %r4, %p1;\n"
 	      "mov.b64 %rd3, {%r5, %r6}; st.global.u32 [%rd3], %r18;",
@@ -93,7 +86,7 @@ static void a_choice_of_both_halves_is_of_values(void **state)
 }
 
 /* The added value is not shown to be one number: it is added to the address. */
-static void numbers_do_not_make_an_address_another(void **state)
+TEST(numbers_do_not_make_an_address_another)
 {
 	check("ld.global.u32 %r5, [%rd2]; mov.b64 %rd3, {%r1, %r5};\n"
 	      "st.global.u32 [%rd3], %r18;",
@@ -104,7 +97,7 @@ static void numbers_do_not_make_an_address_another(void **state)
 }
 
 /* The smaller of two halves may be any number, whatever their word is. */
-static void halves_are_no_numbers(void **state)
+TEST(halves_are_no_numbers)
 {
 	check("mov.u32 %r5, %ctaid.x; mul.wide.s32 %rd3, %r5, -32; shl.b64 %rd3, %rd3, 32;\n"
 	      "add.s64 %rd4, %rd1, %rd3; mov.b64 {%r8, %r6}, %rd4;\n"
@@ -114,7 +107,7 @@ static void halves_are_no_numbers(void **state)
 }
 
 /* As an unsigned number -64 is a large one, and so is what is larger; the result may be signed. */
-static void a_register_holds_signed_numbers(void **state)
+TEST(a_register_holds_signed_numbers)
 {
 	check("add.s32 %r5, %r18, -128; max.u32 %r6, %r5, -128; setp.gt.u32 %p2, %r6, -120;\n"
 	      "@%p2 bra there; st.global.u32 [%rd1], %r18; bra done;\n"
@@ -126,7 +119,7 @@ static void a_register_holds_signed_numbers(void **state)
 		"0: 0..4, 8: 0..4");
 }
 
-static void ways_that_meet_leave_halves_of_one_value(void **state)
+TEST(ways_that_meet_leave_halves_of_one_value)
 {
 	check("mov.u32 %r5, %r1; mov.u32 %r6, %r2; @%p1 bra there;\n"
 	      "mov.u32 %r5, %r3; mov.u32 %r6, %r4;\n"
@@ -139,28 +132,11 @@ static void ways_that_meet_leave_halves_of_one_value(void **state)
 		"0: 0..4, 0: 0..252");
 }
 
-static void halves_grow_in_loops(void **state)
+TEST(halves_grow_in_loops)
 {
 	check("mov.u32 %r9, 0;\n"
 	      "again: mov.b64 %rd3, {%r1, %r2}; st.global.u32 [%rd3], %r18;\n"
 	      "add.s64 %rd4, %rd3, 16; mov.b64 {%r1, %r2}, %rd4;\n"
 	      "add.s32 %r9, %r9, 1; setp.lt.s32 %p2, %r9, 10; @%p2 bra again;",
 		"0: 0..148");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_halves_are_the_address),
-		cmocka_unit_test(the_halves_of_two_addresses_are_of_one_of_them),
-		cmocka_unit_test(numbers_do_not_make_an_address_another),
-		cmocka_unit_test(sums_are_halves_of_sums),
-		cmocka_unit_test(a_choice_of_both_halves_is_of_values),
-		cmocka_unit_test(halves_are_no_numbers),
-		cmocka_unit_test(a_register_holds_signed_numbers),
-		cmocka_unit_test(ways_that_meet_leave_halves_of_one_value),
-		cmocka_unit_test(halves_grow_in_loops),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,10 @@
  * The decoder of machine code against NVIDIA's disassembler: tests/data/sass.txt has a line for
  * each opcode, form and shape found in libraries for sm_75 to sm_120.
  */
+#include "unit.h"
+
 #include <ctype.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "sass_table.h"
 
@@ -444,13 +438,12 @@ static const char *check_line(const char *text, unsigned arch, const uint8_t *by
 	return compare_modifiers(&line, &in) ? NULL : "modifiers";
 }
 
-static void every_line_decodes(void **state)
+TEST(every_line_decodes)
 {
 	char path[512], text[512];
 	unsigned lines = 0, wrong = 0;
 	FILE *file;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/sass.txt", getenv("TEST_DATA"));
 	file = fopen(path, "r");
 	assert_non_null(file);
@@ -536,9 +529,8 @@ static const struct known {
 		SASS_SPACE_GLOBAL, SASS_READS, 16, 4 },
 };
 
-static void instructions_of_ptx_decode(void **state)
+TEST(instructions_of_ptx_decode)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		const struct known *one = &known[i];
 		struct sass_instruction in;
@@ -556,17 +548,15 @@ static void instructions_of_ptx_decode(void **state)
 	}
 }
 
-static void rows_are_in_order(void **state)
+TEST(rows_are_in_order)
 {
-	(void)state;
 	for (size_t i = 1; i < sass_row_count; i++)
 		assert_true(sass_rows[i - 1].number <= sass_rows[i].number);
 }
 
 /* Two rows for the same opcode, form and architecture: the second one would never be found. */
-static void rows_do_not_overlap(void **state)
+TEST(rows_do_not_overlap)
 {
-	(void)state;
 	for (size_t i = 1; i < sass_row_count; i++) {
 		for (size_t j = i; j-- > 0 && sass_rows[j].number == sass_rows[i].number;) {
 			const struct sass_row *a = &sass_rows[j], *b = &sass_rows[i];
@@ -586,13 +576,12 @@ static uint64_t next_random(uint64_t *seed)
 }
 
 /* Whatever the bytes are: known, with operands within bounds, or unknown and nothing else. */
-static void any_bytes_decode(void **state)
+TEST(any_bytes_decode)
 {
 	static const unsigned archs[] = { 0, 70, 75, 80, 86, 89, 90, 100, 103, 120, 121, 255,
 		1000 };
 	uint64_t seed = 1;
 
-	(void)state;
 	for (unsigned i = 0; i < 400000; i++) {
 		uint64_t word[2] = { next_random(&seed) << 32 ^ next_random(&seed),
 			next_random(&seed) << 32 ^ next_random(&seed) };
@@ -607,17 +596,4 @@ static void any_bytes_decode(void **state)
 		}
 		assert_true(sass_print(&in, text, sizeof(text)) > 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_line_decodes),
-		cmocka_unit_test(instructions_of_ptx_decode),
-		cmocka_unit_test(rows_are_in_order),
-		cmocka_unit_test(rows_do_not_overlap),
-		cmocka_unit_test(any_bytes_decode),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

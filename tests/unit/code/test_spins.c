@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of kernels that wait for others: by PTX, and by machine code if it was compiled. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "image.h"
 #include "lower.h"
@@ -55,7 +48,7 @@ static void check(const char *body, const char *expected)
 	ptx_close(module);
 }
 
-static void a_loop_that_ends_by_a_strong_load_waits(void **state)
+TEST(a_loop_that_ends_by_a_strong_load_waits)
 {
 	check("L: ld.global.acquire.gpu.u32 %r2, [%rd1]; setp.eq.u32 %p1, %r2, 0; @%p1 bra L;",
 		"0L ");
@@ -73,14 +66,14 @@ static void a_loop_that_ends_by_a_strong_load_waits(void **state)
 		"0L ");
 }
 
-static void a_loop_that_takes_a_lock_waits(void **state)
+TEST(a_loop_that_takes_a_lock_waits)
 {
 	check("L: atom.global.cas.b32 %r2, [%rd1], 0, 1; setp.ne.u32 %p1, %r2, 0; @%p1 bra L;",
 		"0A ");
 	check("L: atom.global.add.u32 %r2, [%rd1], 0; setp.eq.u32 %p1, %r2, 0; @%p1 bra L;", "0A ");
 }
 
-static void other_loops_do_not_wait(void **state)
+TEST(other_loops_do_not_wait)
 {
 	/* The compiler may keep the loaded value: such a loop waits for nobody, or for ever. */
 	check("L: ld.global.u32 %r2, [%rd1]; setp.eq.u32 %p1, %r2, 0; @%p1 bra L;", "");
@@ -146,7 +139,7 @@ static void check_module(struct ptx_module *module)
 	ptx_close(module);
 }
 
-static void machine_code_shows_the_same(void **state)
+TEST(machine_code_shows_the_same)
 {
 	char error[IMAGE_ERROR_SIZE];
 	unsigned cubins = 0;
@@ -168,16 +161,4 @@ static void machine_code_shows_the_same(void **state)
 	assert_int_equal(cubins, 4);
 	image_release(&image);
 	free(data);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_loop_that_ends_by_a_strong_load_waits),
-		cmocka_unit_test(a_loop_that_takes_a_lock_waits),
-		cmocka_unit_test(other_loops_do_not_wait),
-		cmocka_unit_test(machine_code_shows_the_same),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "variables.h"
 
 /* CALL ALLOCATION@ADDRESS, of each launch that names a variable. */
-static const char *named(struct program *p)
+ANSWER(named)
 {
 	assert_int_equal(variables_resolve(&p->m.db), 0);
 	return mini_text(&p->m,
@@ -13,17 +13,8 @@ static const char *named(struct program *p)
 		"ORDER BY call)");
 }
 
-static const char *nodes(struct program *p)
+ANSWER(nodes)
 {
 	assert_int_equal(variables_resolve(&p->m.db), 0);
 	return mini_text(&p->m, "SELECT count(*) FROM operand WHERE role = 'node'");
-}
-
-int main(void)
-{
-	static const struct cases_answer answers[] = { { "named", named }, { "nodes", nodes },
-		{ NULL, NULL } };
-
-	cases_read.answers = answers;
-	return cases_main("code/test_variables.txt", NULL, 0);
 }

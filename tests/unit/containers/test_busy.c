@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
 #include "miniature.h"
 
 #include "busy.h"
 
-static void each_moment_counts_once(void **state)
+TEST(each_moment_counts_once)
 {
 	struct busy busy = { 0 };
 
-	(void)state;
 	assert_int_equal(busy_total(&busy), 0);
 	assert_int_equal(busy_between(&busy, 0, 10), 0);
 	busy_add(&busy, 30, 40);
@@ -33,11 +33,10 @@ static void each_moment_counts_once(void **state)
 enum { TIMES = 20000 };
 
 /* Against a map of moments, with few and with many intervals. */
-static void many_are_the_moments_they_cover(void **state)
+TEST(many_are_the_moments_they_cover)
 {
 	unsigned seed = 1;
 
-	(void)state;
 	for (int count = 1; count < 20000; count *= 3) {
 		static char is_busy[TIMES];
 		struct busy busy = { 0 };
@@ -63,14 +62,4 @@ static void many_are_the_moments_they_cover(void **state)
 		assert_int_equal(busy_between(&busy, 5000, 9000), part);
 		busy_release(&busy);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_moment_counts_once),
-		cmocka_unit_test(many_are_the_moments_they_cover),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

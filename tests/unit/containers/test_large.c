@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays keep their contents while they grow from memory to a file, and without room for it. */
-#include <setjmp.h>
+#include "unit.h"
+
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
 #include <sys/resource.h>
 
 #include "large.h"
@@ -47,7 +43,7 @@ static size_t mapped_since(size_t before)
 	return now > before ? now - before : 0;
 }
 
-static void beyond_the_limit_they_are_in_a_file(void **state)
+TEST(beyond_the_limit_they_are_in_a_file)
 {
 	size_t before = resident_bytes();
 	int64_t *value = make_values();
@@ -58,7 +54,7 @@ static void beyond_the_limit_they_are_in_a_file(void **state)
 	assert_true(mapped_since(before) < LARGE_BYTES / 2);
 }
 
-static void without_a_folder_they_are_in_memory(void **state)
+TEST(without_a_folder_they_are_in_memory)
 {
 	size_t before = resident_bytes();
 	int64_t *value;
@@ -72,7 +68,7 @@ static void without_a_folder_they_are_in_memory(void **state)
 }
 
 /* The file may not grow beyond its first size. */
-static void where_the_disk_is_full_they_return_to_memory(void **state)
+TEST(where_the_disk_is_full_they_return_to_memory)
 {
 	struct rlimit before, limit;
 	size_t mapped = resident_bytes();
@@ -97,7 +93,7 @@ static void where_the_disk_is_full_they_return_to_memory(void **state)
 	large_free(value);
 }
 
-static void zeros_are_zeros(void **state)
+TEST(zeros_are_zeros)
 {
 	static const size_t counts[] = { 0, 1, LARGE_BYTES };
 
@@ -111,7 +107,7 @@ static void zeros_are_zeros(void **state)
 	}
 }
 
-static void they_are_sorted_as_others_are(void **state)
+TEST(they_are_sorted_as_others_are)
 {
 	int64_t *value = make_values();
 
@@ -121,17 +117,4 @@ static void they_are_sorted_as_others_are(void **state)
 			fail_msg("%zu is not in order", i);
 	assert_int_equal(value[0], -500000);
 	large_free(value);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(beyond_the_limit_they_are_in_a_file),
-		cmocka_unit_test(without_a_folder_they_are_in_memory),
-		cmocka_unit_test(where_the_disk_is_full_they_return_to_memory),
-		cmocka_unit_test(zeros_are_zeros),
-		cmocka_unit_test(they_are_sorted_as_others_are),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

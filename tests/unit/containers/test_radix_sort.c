@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
 #include "miniature.h"
 
 #include "radix_sort.h"
@@ -21,11 +22,10 @@ static struct row *make_rows(size_t count)
 	return row;
 }
 
-static void rows_are_sorted_and_equal_ones_stay_in_order(void **state)
+TEST(rows_are_sorted_and_equal_ones_stay_in_order)
 {
 	static const size_t counts[] = { 0, 1, 2, 300, 4095, 4096, 70000 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
 		struct row *row = radix_sort(make_rows(counts[i]), counts[i], sizeof(*row));
 		size_t places = 0;
@@ -42,13 +42,4 @@ static void rows_are_sorted_and_equal_ones_stay_in_order(void **state)
 			assert_int_equal(places, counts[i] * (counts[i] - 1) / 2);
 		free(row);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_are_sorted_and_equal_ones_stay_in_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

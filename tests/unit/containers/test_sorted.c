@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
 #include "miniature.h"
 
 #include "sorted.h"
@@ -26,9 +27,8 @@ static size_t number(uint32_t value)
 	return sorted_number(rows, 5, sizeof(*rows), offsetof(struct row, number), value);
 }
 
-static void the_first_of_equal_rows_is_found(void **state)
+TEST(the_first_of_equal_rows_is_found)
 {
-	(void)state;
 	assert_int_equal(from(INT64_MIN), 0);
 	assert_int_equal(from(-5), 1);
 	assert_int_equal(from(-4), 2);
@@ -51,23 +51,12 @@ static size_t in_group(uint32_t group, int64_t value)
 		offsetof(struct row, value), value);
 }
 
-static void rows_of_a_group_are_searched(void **state)
+TEST(rows_of_a_group_are_searched)
 {
-	(void)state;
 	assert_int_equal(in_group(3, -6), 1);
 	assert_int_equal(in_group(3, -5), 2);
 	assert_int_equal(in_group(3, 7), 4);
 	assert_int_equal(in_group(2, INT64_MIN), 1);
 	assert_int_equal(in_group(UINT32_MAX, 7), 4);
 	assert_int_equal(in_group(UINT32_MAX, INT64_MAX), 5);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_of_equal_rows_is_found),
-		cmocka_unit_test(rows_of_a_group_are_searched),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

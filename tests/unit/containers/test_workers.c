@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
 #include "miniature.h"
 
 #include <pthread.h>
@@ -32,11 +33,10 @@ static int meet(void *arg, size_t number)
 	return note(arg, number);
 }
 
-static void each_number_is_done_once(void **state)
+TEST(each_number_is_done_once)
 {
 	static struct seen seen;
 
-	(void)state;
 	seen.caller = pthread_self();
 	assert_int_equal(workers_run(MANY, note, &seen), 0);
 	for (size_t i = 0; i < MANY; i++)
@@ -44,12 +44,11 @@ static void each_number_is_done_once(void **state)
 	assert_int_equal(workers_run(0, note, &seen), 0);
 }
 
-static void after_a_failure_no_further_one_begins(void **state)
+TEST(after_a_failure_no_further_one_begins)
 {
 	static struct seen seen;
 	size_t begun = 0;
 
-	(void)state;
 	seen.failing = 1;
 	assert_int_equal(workers_run(MANY, note, &seen), -1);
 	while (begun < MANY && seen.times[begun])
@@ -60,11 +59,10 @@ static void after_a_failure_no_further_one_begins(void **state)
 		assert_int_equal(seen.times[i], 0);
 }
 
-static void two_are_done_at_the_same_time(void **state)
+TEST(two_are_done_at_the_same_time)
 {
 	static struct seen seen;
 
-	(void)state;
 	if (workers_processors(2) < 2)
 		skip();
 	seen.caller = pthread_self();
@@ -74,13 +72,12 @@ static void two_are_done_at_the_same_time(void **state)
 	pthread_barrier_destroy(&seen.both);
 }
 
-static void the_caller_does_all_of_it_on_one_processor(void **state)
+TEST(the_caller_does_all_of_it_on_one_processor)
 {
 	static struct seen seen;
 	cpu_set_t before, one;
 	int first = 0;
 
-	(void)state;
 	seen.caller = pthread_self();
 	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
 	while (!CPU_ISSET(first, &before))
@@ -93,16 +90,4 @@ static void the_caller_does_all_of_it_on_one_processor(void **state)
 	assert_int_equal(seen.times[MANY - 1], 1);
 	assert_int_equal(seen.elsewhere, 0);
 	sched_setaffinity(0, sizeof(before), &before);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_number_is_done_once),
-		cmocka_unit_test(after_a_failure_no_further_one_begins),
-		cmocka_unit_test(two_are_done_at_the_same_time),
-		cmocka_unit_test(the_caller_does_all_of_it_on_one_processor),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

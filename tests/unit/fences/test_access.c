@@ -9,7 +9,7 @@
 #include "run_columns.h"
 
 /* Of the last call: "allocation direction low..high evidence", '~' before what is not exact. */
-static const char *last_access(struct program *p)
+ANSWER(access)
 {
 	static const char *const evidences[] = {
 		[EVIDENCE_NONE] = "none",
@@ -40,7 +40,7 @@ static const char *last_access(struct program *p)
 }
 
 /* How much the calls a and b matter to each other. */
-static const char *conflict_of_a_and_b(struct program *p)
+ANSWER(conflict)
 {
 	static const char *const names[] = {
 		[CONFLICT_NONE] = "none",
@@ -86,7 +86,7 @@ static struct memory_access columns(int64_t first, int64_t width, int64_t pitch,
 	return access;
 }
 
-static void test_columns_side_by_side_do_not_meet(void **unused)
+TEST(test_columns_side_by_side_do_not_meet)
 {
 	struct memory_access left = columns(0, 64, 128, 100), right = columns(64, 64, 128, 100);
 	struct memory_access wide = columns(60, 8, 128, 100), row = columns(128, 128, 128, 1);
@@ -100,7 +100,7 @@ static void test_columns_side_by_side_do_not_meet(void **unused)
 	assert_int_equal(access_overlap(&left, &right), OVERLAP_NONE);
 }
 
-static void test_every_other_element_is_apart_from_the_others(void **unused)
+TEST(test_every_other_element_is_apart_from_the_others)
 {
 	struct memory_access even = columns(0, 4, 8, 1000), odd = columns(4, 4, 8, 1000);
 	struct memory_access third = columns(4, 4, 12, 600);
@@ -109,14 +109,14 @@ static void test_every_other_element_is_apart_from_the_others(void **unused)
 	assert_int_equal(access_overlap(&even, &third), OVERLAP_SURE);
 }
 
-static void test_too_many_pieces_may_meet(void **unused)
+TEST(test_too_many_pieces_may_meet)
 {
 	struct memory_access even = columns(0, 4, 8, 1000000), odd = columns(4, 4, 8, 1000000);
 
 	assert_int_equal(access_overlap(&even, &odd), OVERLAP_MAYBE);
 }
 
-static void test_a_set_covers_what_lies_in_its_pieces(void **unused)
+TEST(test_a_set_covers_what_lies_in_its_pieces)
 {
 	struct memory_access wide = columns(0, 64, 128, 100), part = columns(400, 8, 128, 97);
 	struct memory_access piece = columns(128, 64, 0, 1), across = columns(60, 8, 128, 50);
@@ -134,7 +134,7 @@ static void test_a_set_covers_what_lies_in_its_pieces(void **unused)
 }
 
 /* Against a map of bytes. */
-static void test_strides_are_the_bytes_they_stand_for(void **unused)
+TEST(test_strides_are_the_bytes_they_stand_for)
 {
 	unsigned seed = 12345;
 
@@ -192,11 +192,10 @@ static int same_bytes(struct memory_access one, struct memory_access other)
 }
 
 /* A byte that both access, not one that they may access. */
-static void test_the_bytes_that_both_access_are_known_or_not(void **state)
+TEST(test_the_bytes_that_both_access_are_known_or_not)
 {
 	struct memory_access copy = piece(0, 64, 1, EVIDENCE_EXACT), other = copy;
 
-	(void)state;
 	assert_int_equal(same_bytes(copy, piece(32, 64, 1, EVIDENCE_PTX)), 1);
 	assert_int_equal(same_bytes(copy, piece(32, 64, 1, EVIDENCE_MACHINE)), 1);
 	assert_int_equal(same_bytes(copy, piece(64, 64, 1, EVIDENCE_PTX)), 0);
@@ -220,13 +219,12 @@ static void test_the_bytes_that_both_access_are_known_or_not(void **state)
 }
 
 /* The last one closes it; an own reader stays apart. */
-static void test_readers_of_an_analysis_share_what_they_read(void **state)
+TEST(test_readers_of_an_analysis_share_what_they_read)
 {
 	struct program p;
 	struct access_reader *first, *second, *own;
 	const struct accesses *accesses;
 
-	(void)state;
 	program_begin(&p);
 	program_do(&p, "a: upload_async n1 pinned #64; b: upload_async n1 pinned #64");
 	p.m.db.run = run_open(&p.m.db);
@@ -249,22 +247,4 @@ static void test_readers_of_an_analysis_share_what_they_read(void **state)
 	run_close(p.m.db.run);
 	p.m.db.run = NULL;
 	program_finish(&p, "");
-}
-
-int main(void)
-{
-	static const struct cases_answer answers[] = { { "access", last_access },
-		{ "conflict", conflict_of_a_and_b }, { NULL, NULL } };
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_columns_side_by_side_do_not_meet),
-		cmocka_unit_test(test_every_other_element_is_apart_from_the_others),
-		cmocka_unit_test(test_too_many_pieces_may_meet),
-		cmocka_unit_test(test_a_set_covers_what_lies_in_its_pieces),
-		cmocka_unit_test(test_strides_are_the_bytes_they_stand_for),
-		cmocka_unit_test(test_the_bytes_that_both_access_are_known_or_not),
-		cmocka_unit_test(test_readers_of_an_analysis_share_what_they_read),
-	};
-
-	cases_read.answers = answers;
-	return cases_main("fences/test_access.txt", tests, 7);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Long lists of accesses: what is known exactly stays so. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "access_internal.h"
 
@@ -67,7 +61,7 @@ static void expect(const struct memory_access *access, int64_t low, int64_t high
 	assert_int_equal(access->sure, 1);
 }
 
-static void few_stay(void **state)
+TEST_WITH(few_stay, setup, teardown)
 {
 	struct list *list = *state;
 
@@ -76,7 +70,7 @@ static void few_stay(void **state)
 	assert_int_equal(list->accesses.count, 64);
 }
 
-static void unknown_pieces_are_one_span(void **state)
+TEST_WITH(unknown_pieces_are_one_span, setup, teardown)
 {
 	struct list *list = *state;
 
@@ -87,7 +81,7 @@ static void unknown_pieces_are_one_span(void **state)
 	assert_int_equal(list->access->node, 0);
 }
 
-static void what_is_known_stays_beside_it(void **state)
+TEST_WITH(what_is_known_stays_beside_it, setup, teardown)
 {
 	struct list *list = *state;
 
@@ -102,7 +96,7 @@ static void what_is_known_stays_beside_it(void **state)
 	assert_int_equal(list->access[2].node, 102);
 }
 
-static void neighbours_are_one(void **state)
+TEST_WITH(neighbours_are_one, setup, teardown)
 {
 	struct list *list = *state;
 	struct memory_access *other;
@@ -121,7 +115,7 @@ static void neighbours_are_one(void **state)
  * An access that may not happen, or not to this memory, does not make overlapping ones less
  * certain.
  */
-static void doubts_do_not_spread(void **state)
+TEST_WITH(doubts_do_not_spread, setup, teardown)
 {
 	struct list *list = *state;
 
@@ -135,7 +129,7 @@ static void doubts_do_not_spread(void **state)
 	assert_int_equal(list->access[1].maybe, 0);
 }
 
-static void strides_stay(void **state)
+TEST_WITH(strides_stay, setup, teardown)
 {
 	struct list *list = *state;
 	struct memory_access *rows;
@@ -154,7 +148,7 @@ static void strides_stay(void **state)
 }
 
 /* An access that begins before its kernel waits stays known, and separate from the others. */
-static void early_ones_stay(void **state)
+TEST_WITH(early_ones_stay, setup, teardown)
 {
 	struct list *list = *state;
 
@@ -168,7 +162,7 @@ static void early_ones_stay(void **state)
 	assert_int_equal(list->access[2].early, 1);
 }
 
-static void too_many_are_one_span(void **state)
+TEST_WITH(too_many_are_one_span, setup, teardown)
 {
 	struct list *list = *state;
 
@@ -178,20 +172,4 @@ static void too_many_are_one_span(void **state)
 	assert_int_equal(list->accesses.count, 2);
 	expect(&list->access[0], 1000, 1000 + 16 * 1499 + 8, 0);
 	expect(&list->access[1], 100, 200, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(few_stay, setup, teardown),
-		cmocka_unit_test_setup_teardown(unknown_pieces_are_one_span, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_known_stays_beside_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(neighbours_are_one, setup, teardown),
-		cmocka_unit_test_setup_teardown(doubts_do_not_spread, setup, teardown),
-		cmocka_unit_test_setup_teardown(strides_stay, setup, teardown),
-		cmocka_unit_test_setup_teardown(early_ones_stay, setup, teardown),
-		cmocka_unit_test_setup_teardown(too_many_are_one_span, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

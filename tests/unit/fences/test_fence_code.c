@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fence to add, in the words of the program's library and with its own variables. */
+#include "unit.h"
 #include "program_text.h"
 
 #include <unistd.h>
@@ -65,26 +66,23 @@ static void expect(const char *text, struct lines lines, const char *wanted)
 	unlink(path);
 }
 
-static void pytorch_has_one_call_for_both_streams(void **unused)
+TEST(pytorch_has_one_call_for_both_streams)
 {
-	(void)unused;
 	expect(script, (struct lines){ "torch", 3, 6, 0 },
 		"call `side.wait_stream(copies)` after `store` (mini.cu:3) and before `load` "
 		"(mini.cu:6), and tensor.record_stream() where the memory is used");
 }
 
-static void a_line_without_a_stream_uses_the_current_one(void **unused)
+TEST(a_line_without_a_stream_uses_the_current_one)
 {
-	(void)unused;
 	expect(script, (struct lines){ "torch", 3, 4, 0 },
 		"call `torch.cuda.current_stream().wait_stream(copies)` after `store` (mini.cu:3) "
 		"and before `load` (mini.cu:4), and tensor.record_stream() where the memory is "
 		"used");
 }
 
-static void libraries_have_names_for_the_default_stream(void **unused)
+TEST(libraries_have_names_for_the_default_stream)
 {
-	(void)unused;
 	expect(script, (struct lines){ "torch", 4, 6, 1 },
 		"call `side.wait_stream(torch.cuda.default_stream())` after `store` (mini.cu:4) "
 		"and before `load` (mini.cu:6), and tensor.record_stream() where the memory is "
@@ -95,9 +93,8 @@ static void libraries_have_names_for_the_default_stream(void **unused)
 }
 
 /* A role is no code: which stream is meant stays said in words. */
-static void a_stream_that_no_line_names_is_described(void **unused)
+TEST(a_stream_that_no_line_names_is_described)
 {
-	(void)unused;
 	expect(script, (struct lines){ "torch", 4, 6, 0 },
 		"record an event on stream 8 after `store` (mini.cu:4), let `side` wait for it "
 		"before `load` (mini.cu:6); in PyTorch with Stream.wait_stream(), and "
@@ -107,33 +104,17 @@ static void a_stream_that_no_line_names_is_described(void **unused)
 		"before `load` (mini.cu:4)");
 }
 
-static void compiled_programs_have_their_variables(void **unused)
+TEST(compiled_programs_have_their_variables)
 {
-	(void)unused;
 	expect(compiled, (struct lines){ "", 1, 2, 0 },
 		"record an event on `copies` after `store` (mini.cu:1), let `work` wait for it "
 		"before `load` (mini.cu:2)");
 }
 
 /* In two functions the same name may be two streams. */
-static void a_name_for_both_streams_says_nothing(void **unused)
+TEST(a_name_for_both_streams_says_nothing)
 {
-	(void)unused;
 	expect(compiled, (struct lines){ "", 1, 3, 0 },
 		"record an event on stream 8 after `store` (mini.cu:1), let stream 9 wait for it "
 		"before `load` (mini.cu:3)");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pytorch_has_one_call_for_both_streams),
-		cmocka_unit_test(a_line_without_a_stream_uses_the_current_one),
-		cmocka_unit_test(libraries_have_names_for_the_default_stream),
-		cmocka_unit_test(a_stream_that_no_line_names_is_described),
-		cmocka_unit_test(compiled_programs_have_their_variables),
-		cmocka_unit_test(a_name_for_both_streams_says_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

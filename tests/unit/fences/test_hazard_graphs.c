@@ -5,12 +5,11 @@
 #include "graph_order.h"
 
 /* Any graph: the same as a search along its edges. */
-static void places_say_what_a_search_says(void **unused)
+TEST(places_say_what_a_search_says)
 {
 	enum { VERTICES = 40, ROUNDS = 200 };
 	uint64_t seed = 1;
 
-	(void)unused;
 	for (int round = 0; round < ROUNDS; round++) {
 		char reaches[VERTICES][VERTICES] = { { 0 } };
 		int64_t rank[VERTICES];
@@ -48,12 +47,11 @@ static void places_say_what_a_search_says(void **unused)
 	}
 }
 
-static void circles_are_refused(void **unused)
+TEST(circles_are_refused)
 {
 	struct graph_order order;
 	int64_t rank[2] = { 0, 0 };
 
-	(void)unused;
 	assert_int_equal(graph_order_init(&order, 2), 0);
 	graph_order_add(&order, 0, 1);
 	graph_order_add(&order, 1, 0);
@@ -62,14 +60,13 @@ static void circles_are_refused(void **unused)
 }
 
 /* Layers of a thousand that all follow one vertex, which follows all of the layer before. */
-static void wide_graphs_stay_cheap(void **unused)
+TEST(wide_graphs_stay_cheap)
 {
 	enum { WIDTH = 1000, LAYERS = 50, STEP = WIDTH + 1 };
 	size_t vertices = (size_t)LAYERS * STEP, vertex;
 	int64_t *rank = calloc(vertices, sizeof(*rank));
 	struct graph_order order;
 
-	(void)unused;
 	assert_non_null(rank);
 	assert_int_equal(graph_order_init(&order, vertices), 0);
 	for (size_t i = 0; i < vertices; i++) {
@@ -89,15 +86,4 @@ static void wide_graphs_stay_cheap(void **unused)
 	assert_true(order.work < 8 * vertices);
 	graph_order_release(&order);
 	free(rank);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(places_say_what_a_search_says),
-		cmocka_unit_test(circles_are_refused),
-		cmocka_unit_test(wide_graphs_stay_cheap),
-	};
-
-	return cases_main("fences/test_hazard_graphs.txt", tests, 3);
 }

@@ -6,8 +6,3 @@
 /* The text counts on these. */
 _Static_assert(HISTORY_MOST == 4096 && HISTORY_SWEEP == 64 && HISTORY_ALIKE == 256,
 	"other limits, other numbers in the text");
-
-int main(void)
-{
-	return cases_main("fences/test_hazard_limits.txt", NULL, 0);
-}

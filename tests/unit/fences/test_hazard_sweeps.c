@@ -4,6 +4,7 @@
  * everything later is ordered after are removed or not.  They are kept if each slot is memory of
  * its own, with too few accesses for a sweep, which a copy at the end may read out of stream order.
  */
+#include "unit.h"
 #include "program_text.h"
 
 enum { SLOT = 64, SLOTS = 200, STREAMS = 4, CALLS = 900 };
@@ -76,11 +77,10 @@ static char *races(uint32_t seed, int kept)
 	return found;
 }
 
-static void sweeps_lose_no_race(void **unused)
+TEST(sweeps_lose_no_race)
 {
 	int any = 0;
 
-	(void)unused;
 	for (uint32_t seed = 1; seed < 13; seed++) {
 		char *swept = races(seed, 0), *kept = races(seed, 1);
 
@@ -90,13 +90,4 @@ static void sweeps_lose_no_race(void **unused)
 		free(kept);
 	}
 	assert_true(any > 6);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sweeps_lose_no_race),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The accesses that are kept, against a list that is gone through from the oldest on. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "history.h"
 #include "stretches.h"
@@ -131,9 +126,8 @@ static void run(uint32_t places, uint32_t seed)
 	history_release(&history);
 }
 
-static void finds_what_a_list_finds(void **state)
+TEST(finds_what_a_list_finds)
 {
-	(void)state;
 	for (uint32_t seed = 1; seed < 5; seed++) {
 		run(2, seed);
 		run(40, seed);
@@ -141,14 +135,13 @@ static void finds_what_a_list_finds(void **state)
 	}
 }
 
-static void what_is_forgotten_is_not_found(void **state)
+TEST(what_is_forgotten_is_not_found)
 {
 	struct test test = { .random = 1 };
 	struct ordering ordering = { strength_of, &test };
 	struct operation_point by = { .epoch = { .key = 1, .seq = 1 } };
 	struct history history = { 0 };
 
-	(void)state;
 	for (int64_t i = 0; i < 4; i++) {
 		struct memory_access access = { .low = i * 16,
 			.high = i * 16 + 16,
@@ -173,14 +166,4 @@ static void what_is_forgotten_is_not_found(void **state)
 		0);
 	assert_int_equal(test.count, 2);
 	history_release(&history);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_what_a_list_finds),
-		cmocka_unit_test(what_is_forgotten_is_not_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,12 @@
 #include "host_runs.h"
 
 /* What passes ask: in order of exit, those that did not return last; and by call. */
-static void runs_are_found_by_time_and_by_call(void **unused)
+TEST(runs_are_found_by_time_and_by_call)
 {
 	struct program p;
 	const struct run_ended *of, *end;
 	struct run *run;
 
-	(void)unused;
 	program_begin(&p);
 	program_do(&p,
 		"host_func n1 ran:2,300,400; host_func n2 ran:2,100,200;"
@@ -31,11 +30,4 @@ static void runs_are_found_by_time_and_by_call(void **unused)
 	assert_null(host_runs_of(run, 99, &end));
 	run_close(run);
 	mini_release(&p.m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(runs_are_found_by_time_and_by_call) };
-
-	return cases_main("fences/test_host_runs.txt", tests, 1);
 }

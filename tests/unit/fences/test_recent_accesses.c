@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The last operations on a thing, by stream: access/recent_accesses.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "recent_accesses.h"
 
@@ -32,11 +26,10 @@ static void assert_streams(const struct recent_accesses *recent, const int64_t *
 	assert_null(ring);
 }
 
-static void streams_stand_in_the_order_of_their_last_touch(void **state)
+TEST(streams_stand_in_the_order_of_their_last_touch)
 {
 	struct recent_accesses recent = { 0 };
 
-	(void)state;
 	for (uint32_t stream = 1; stream <= 12; stream++)
 		note(&recent, stream, stream, stream == 3);
 	note(&recent, 3, 13, 0);
@@ -50,12 +43,11 @@ static void streams_stand_in_the_order_of_their_last_touch(void **state)
 	recent_release(&recent);
 }
 
-static void the_stream_that_came_longest_ago_is_forgotten(void **state)
+TEST(the_stream_that_came_longest_ago_is_forgotten)
 {
 	struct recent_accesses recent = { .stream_limit = 10 };
 	const struct recent_thing *thing;
 
-	(void)state;
 	for (uint32_t stream = 1; stream <= 10; stream++)
 		note(&recent, stream, stream, 0);
 	note(&recent, 1, 11, 0);
@@ -73,13 +65,12 @@ static void the_stream_that_came_longest_ago_is_forgotten(void **state)
 }
 
 /* As a look at each says, wherever the last search ended. */
-static void the_last_up_to_a_number_is_found(void **state)
+TEST(the_last_up_to_a_number_is_found)
 {
 	struct recent_accesses recent = { 0 };
 	struct recent_ring *ring;
 	unsigned random = 1;
 
-	(void)state;
 	for (uint32_t number = 1; number <= 3 * RECENT_DEPTH; number++) {
 		note(&recent, 1, 2 * number, 0);
 		ring = recent_newest(recent_find(&recent, THING));
@@ -99,13 +90,12 @@ static void the_last_up_to_a_number_is_found(void **state)
 }
 
 /* One that another with the same accesses follows is not missed. */
-static void accesses_unlike_all_that_are_kept_are_forgotten(void **state)
+TEST(accesses_unlike_all_that_are_kept_are_forgotten)
 {
 	struct recent_accesses recent = { 0 };
 	struct touch touch = { .stream = 1 };
 	const struct recent_ring *ring;
 
-	(void)state;
 	for (touch.call = 1; touch.call <= 3 * RECENT_DEPTH; touch.call++) {
 		touch.full = (struct order_epoch){ 1, 0, touch.call };
 		touch.accesses = touch.call % 3 + 1;
@@ -125,16 +115,4 @@ static void accesses_unlike_all_that_are_kept_are_forgotten(void **state)
 		recent_note(&recent, THING, &touch, 0);
 	assert_true(recent_newest(recent_find(&recent, THING))->forgot);
 	recent_release(&recent);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(streams_stand_in_the_order_of_their_last_touch),
-		cmocka_unit_test(the_stream_that_came_longest_ago_is_forgotten),
-		cmocka_unit_test(the_last_up_to_a_number_is_found),
-		cmocka_unit_test(accesses_unlike_all_that_are_kept_are_forgotten),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

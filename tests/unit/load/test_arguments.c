@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a launch's parameters, against a word-by-word reference. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "allocation.h"
 #include "arguments.h"
@@ -142,7 +136,7 @@ static void check_places(const struct sample *sample, const struct launch_argume
 	}
 }
 
-static void a_layout_that_does_not_fit_places_nothing(void **state)
+TEST(a_layout_that_does_not_fit_places_nothing)
 {
 	static const struct function_parameter parameter[2] = { { 0, 8 }, { 8, 4 } };
 	_Alignas(8) char buffer[sizeof(struct function_record) + sizeof(parameter)];
@@ -167,7 +161,7 @@ static void a_layout_that_does_not_fit_places_nothing(void **state)
 	assert_int_equal(word[1].offset, LAUNCH_WORD_UNPLACED);
 }
 
-static void words_hold_parameters_of_any_size(void **state)
+TEST(words_hold_parameters_of_any_size)
 {
 	uint64_t value;
 	char blob[3 * LAUNCH_WORD_BYTES];
@@ -188,7 +182,7 @@ static void words_hold_parameters_of_any_size(void **state)
 	assert_false(launch_words_find(blob, 0, 0, 4, &value));
 }
 
-static void every_word_is_a_pointer_or_a_scalar(void **state)
+TEST(every_word_is_a_pointer_or_a_scalar)
 {
 	static struct sample sample;
 	static struct launch_arguments got = { .keeps_rest = 1 };
@@ -207,7 +201,7 @@ static void every_word_is_a_pointer_or_a_scalar(void **state)
 	}
 }
 
-static void the_hash_tells_any_scalar_beyond_the_eighth(void **state)
+TEST(the_hash_tells_any_scalar_beyond_the_eighth)
 {
 	static struct launch_arguments before, after;
 	_Alignas(8) char
@@ -229,7 +223,7 @@ static void the_hash_tells_any_scalar_beyond_the_eighth(void **state)
 	assert_int_equal(before.word[MAX_WORDS], after.word[MAX_WORDS]);
 }
 
-static void a_whole_buffer_is_read_without_a_layout(void **state)
+TEST(a_whole_buffer_is_read_without_a_layout)
 {
 	static struct launch_arguments got;
 	uint64_t words[3] = { 7, KNOWN + 24, 9 };
@@ -243,7 +237,7 @@ static void a_whole_buffer_is_read_without_a_layout(void **state)
 	assert_int_equal(got.word[1], 9);
 }
 
-static void a_small_buffer_is_copied_whole(void **state)
+TEST(a_small_buffer_is_copied_whole)
 {
 	static struct sample sample;
 	uint64_t got[BUFFER_WORDS + 1], wanted[BUFFER_WORDS];
@@ -279,7 +273,7 @@ static void a_small_buffer_is_copied_whole(void **state)
 }
 
 /* A structure of one word may be aligned to two. */
-static void words_apart_are_copied_to_their_places(void **state)
+TEST(words_apart_are_copied_to_their_places)
 {
 	_Alignas(8) char buffer[sizeof(struct function_layout) +
 		2 * sizeof(struct function_parameter)] = { 0 };
@@ -306,17 +300,4 @@ static int set_up(void **state)
 	return allocation_granules ? 0 : -1;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_layout_that_does_not_fit_places_nothing),
-		cmocka_unit_test(words_hold_parameters_of_any_size),
-		cmocka_unit_test(every_word_is_a_pointer_or_a_scalar),
-		cmocka_unit_test(the_hash_tells_any_scalar_beyond_the_eighth),
-		cmocka_unit_test(a_whole_buffer_is_read_without_a_layout),
-		cmocka_unit_test(a_small_buffer_is_copied_whole),
-		cmocka_unit_test(words_apart_are_copied_to_their_places),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, NULL);
-}
+GROUP(set_up, NULL)

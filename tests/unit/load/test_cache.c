@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
+
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,7 +64,7 @@ static int empty_folder(void **state)
 	return 0;
 }
 
-static void a_value_is_found_by_its_key_alone(void **state)
+TEST_WITH(a_value_is_found_by_its_key_alone, NULL, empty_folder)
 {
 	expect("one", NULL);
 	put("one", "first");
@@ -96,7 +90,7 @@ static void cut(const char *path)
 	assert_int_equal(truncate(path, 20), 0);
 }
 
-static void what_is_damaged_is_not_found(void **state)
+TEST_WITH(what_is_damaged_is_not_found, NULL, empty_folder)
 {
 	put("one", "first");
 	each_file(damage);
@@ -107,7 +101,7 @@ static void what_is_damaged_is_not_found(void **state)
 	expect("one", NULL);
 }
 
-static void a_folder_that_others_may_use_is_no_cache(void **state)
+TEST_WITH(a_folder_that_others_may_use_is_no_cache, NULL, empty_folder)
 {
 	put("one", "first");
 	chmod(folder, 0750);
@@ -130,7 +124,7 @@ static void replace_by_link(const char *path)
 	assert_int_equal(symlink(target, path), 0);
 }
 
-static void no_link_is_followed(void **state)
+TEST_WITH(no_link_is_followed, NULL, empty_folder)
 {
 	char moved[100];
 
@@ -156,7 +150,7 @@ static void set_old(const char *path)
 	utimensat(AT_FDCWD, path, long_ago, 0);
 }
 
-static void what_was_used_last_stays(void **state)
+TEST_WITH(what_was_used_last_stays, NULL, empty_folder)
 {
 	put("one", "first");
 	put("two", "second");
@@ -169,7 +163,7 @@ static void what_was_used_last_stays(void **state)
 	expect("one", NULL);
 }
 
-static void without_a_home_there_is_none(void **state)
+TEST_WITH(without_a_home_there_is_none, NULL, empty_folder)
 {
 	setenv("XDG_CACHE_HOME", "/dev/null", 1);
 	put("one", "first");
@@ -178,24 +172,18 @@ static void without_a_home_there_is_none(void **state)
 	expect("one", NULL);
 }
 
-int main(void)
+static int make_home(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(a_value_is_found_by_its_key_alone, empty_folder),
-		cmocka_unit_test_teardown(what_is_damaged_is_not_found, empty_folder),
-		cmocka_unit_test_teardown(a_folder_that_others_may_use_is_no_cache, empty_folder),
-		cmocka_unit_test_teardown(no_link_is_followed, empty_folder),
-		cmocka_unit_test_teardown(what_was_used_last_stays, empty_folder),
-		cmocka_unit_test_teardown(without_a_home_there_is_none, empty_folder),
-	};
-	int failed;
-
 	if (!mkdtemp(home))
-		return 1;
+		return -1;
 	snprintf(folder, sizeof(folder), "%s/cufence", home);
-	setenv("XDG_CACHE_HOME", home, 1);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	rmdir(folder);
-	rmdir(home);
-	return failed;
+	return setenv("XDG_CACHE_HOME", home, 1);
 }
+
+static int remove_home(void **state)
+{
+	rmdir(folder);
+	return rmdir(home);
+}
+
+GROUP(make_home, remove_home)

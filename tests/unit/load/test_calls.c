@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* calls.def and passed.def together say something about every driver call that cudart asks for. */
-#include <fnmatch.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
 
-#include <cmocka.h>
+#include <fnmatch.h>
 
 #include "calls.h"
 #include "db.h"
@@ -61,7 +54,7 @@ static FILE *open_entry_points(void)
 	return fopen(path, "r");
 }
 
-static void every_entry_point_is_wrapped_or_passed_through_for_a_reason(void **state)
+TEST(every_entry_point_is_wrapped_or_passed_through_for_a_reason)
 {
 	char line[256], name[128], last[128] = "";
 	unsigned names[2] = { 0 }, wrong = 0;
@@ -93,7 +86,7 @@ static void every_entry_point_is_wrapped_or_passed_through_for_a_reason(void **s
 		CALL_COUNT, names[0] + names[1], names[1], names[0]);
 }
 
-static void no_row_is_passed_through(void **state)
+TEST(no_row_is_passed_through)
 {
 	for (size_t i = 0; i < COUNT(rows); i++)
 		if (passed_as(rows[i].base))
@@ -101,13 +94,13 @@ static void no_row_is_passed_through(void **state)
 				passed_as(rows[i].base)->pattern);
 }
 
-static void every_reason_is_one(void **state)
+TEST(every_reason_is_one)
 {
 	for (size_t i = 0; i < COUNT(passed); i++)
 		assert_true(strlen(passed[i].reason) > 8);
 }
 
-static void fields_fit(void **state)
+TEST(fields_fit)
 {
 	for (unsigned i = 0; i < CALL_COUNT; i++) {
 		uint64_t seen = 0;
@@ -124,7 +117,7 @@ static void fields_fit(void **state)
 }
 
 /* 32 bytes and 8 per field: what happens often stays within 64. */
-static void frequent_records_are_small(void **state)
+TEST(frequent_records_are_small)
 {
 	for (unsigned i = 0; i < CALL_COUNT; i++) {
 		const struct call_type *type = &call_types[i];
@@ -143,7 +136,7 @@ static void frequent_records_are_small(void **state)
 }
 
 /* TRAIT_ALLOCATES and TRAIT_FREES make promises about the first fields. */
-static void memory_comes_first(void **state)
+TEST(memory_comes_first)
 {
 	for (unsigned i = 0; i < CALL_COUNT; i++) {
 		const struct call_type *type = &call_types[i];
@@ -156,7 +149,7 @@ static void memory_comes_first(void **state)
 }
 
 /* The columns of kinds.def agree with each other about each kind. */
-static void traits_agree(void **state)
+TEST(traits_agree)
 {
 	for (enum call_kind kind = 0; kind < KIND_COUNT; kind++) {
 		enum kind_family family = kind_family(kind);
@@ -177,7 +170,7 @@ static void traits_agree(void **state)
 }
 
 /* The table of the database says what kinds.def says, column for column. */
-static void the_database_has_the_traits(void **state)
+TEST(the_database_has_the_traits)
 {
 	static const char *const names[] = {
 #define X(symbol, name, bit) #name,
@@ -203,20 +196,4 @@ static void the_database_has_the_traits(void **state)
 	assert_int_equal(db_step(q), 0);
 	sqlite3_finalize(q);
 	db_close(&db);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_entry_point_is_wrapped_or_passed_through_for_a_reason),
-		cmocka_unit_test(no_row_is_passed_through),
-		cmocka_unit_test(every_reason_is_one),
-		cmocka_unit_test(fields_fit),
-		cmocka_unit_test(frequent_records_are_small),
-		cmocka_unit_test(memory_comes_first),
-		cmocka_unit_test(traits_agree),
-		cmocka_unit_test(the_database_has_the_traits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdlib.h>
+#include "unit.h"
 
 #include "load_clock.h"
 
@@ -25,7 +20,7 @@ static struct clock clock_of(uint32_t kind, size_t count, uint64_t first_tick)
 	return clock;
 }
 
-static void between_calibrations_times_are_interpolated(void **state)
+TEST(between_calibrations_times_are_interpolated)
 {
 	struct clock clock = clock_of(CLOCK_TICKS_TSC, 3, 1000);
 
@@ -39,7 +34,7 @@ static void between_calibrations_times_are_interpolated(void **state)
 	clock_release(&clock);
 }
 
-static void beyond_the_ends_the_mean_rate_goes_on(void **state)
+TEST(beyond_the_ends_the_mean_rate_goes_on)
 {
 	struct clock clock = clock_of(CLOCK_TICKS_TSC, 3, 0);
 
@@ -51,7 +46,7 @@ static void beyond_the_ends_the_mean_rate_goes_on(void **state)
 	clock_release(&clock);
 }
 
-static void a_single_pair_is_enough_where_ticks_are_nanoseconds(void **state)
+TEST(a_single_pair_is_enough_where_ticks_are_nanoseconds)
 {
 	struct clock clock = clock_of(CLOCK_TICKS_MONOTONIC, 1, 4000);
 
@@ -62,7 +57,7 @@ static void a_single_pair_is_enough_where_ticks_are_nanoseconds(void **state)
 	clock_release(&clock);
 }
 
-static void a_counter_with_one_pair_is_marked_as_estimated(void **state)
+TEST(a_counter_with_one_pair_is_marked_as_estimated)
 {
 	struct clock clock = clock_of(CLOCK_TICKS_TSC, 1, 4000);
 
@@ -72,7 +67,7 @@ static void a_counter_with_one_pair_is_marked_as_estimated(void **state)
 	clock_release(&clock);
 }
 
-static void without_any_pair_the_first_tick_is_the_start(void **state)
+TEST(without_any_pair_the_first_tick_is_the_start)
 {
 	struct clock clock = clock_of(CLOCK_TICKS_MONOTONIC, 0, 4000);
 
@@ -83,7 +78,7 @@ static void without_any_pair_the_first_tick_is_the_start(void **state)
 }
 
 /* The wall clock of the calibrations says nothing about virtual time. */
-static void virtual_time_runs_at_rate_one_from_the_start(void **state)
+TEST(virtual_time_runs_at_rate_one_from_the_start)
 {
 	struct clock clock = clock_of(CLOCK_TICKS_VIRTUAL, 3, 2000);
 
@@ -93,7 +88,7 @@ static void virtual_time_runs_at_rate_one_from_the_start(void **state)
 	clock_release(&clock);
 }
 
-static void a_clock_set_back_keeps_time_monotonic(void **state)
+TEST(a_clock_set_back_keeps_time_monotonic)
 {
 	struct calibration_record back = { .ticks = 4000, .realtime_ns = ORIGIN + 900 };
 	const struct calibration_record *list[] = { &pairs[0], &pairs[1], &back, &pairs[2] };
@@ -106,7 +101,7 @@ static void a_clock_set_back_keeps_time_monotonic(void **state)
 }
 
 /* Two years from the run, a calibration or a tick is none. */
-static void what_cannot_be_is_no_time(void **state)
+TEST(what_cannot_be_is_no_time)
 {
 	struct calibration_record far = { .ticks = 9000, .realtime_ns = ORIGIN + 2 * CLOCK_MOST };
 	const struct calibration_record *list[] = { &pairs[0], &pairs[1], &pairs[2], &far };
@@ -119,20 +114,4 @@ static void what_cannot_be_is_no_time(void **state)
 	assert_true(clock_host_ns(&clock, (uint64_t)1 << 57) == CLOCK_NONE);
 	assert_true(clock_device_ns(&clock, 0) == CLOCK_NONE);
 	clock_release(&clock);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(between_calibrations_times_are_interpolated),
-		cmocka_unit_test(beyond_the_ends_the_mean_rate_goes_on),
-		cmocka_unit_test(a_single_pair_is_enough_where_ticks_are_nanoseconds),
-		cmocka_unit_test(a_counter_with_one_pair_is_marked_as_estimated),
-		cmocka_unit_test(without_any_pair_the_first_tick_is_the_start),
-		cmocka_unit_test(virtual_time_runs_at_rate_one_from_the_start),
-		cmocka_unit_test(a_clock_set_back_keeps_time_monotonic),
-		cmocka_unit_test(what_cannot_be_is_no_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,13 @@
  * trace/: a file that is not all there, or not yet.  Whatever is cut off or overwritten is known
  * afterwards, and all that is whole is read.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
+
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "calls.h"
 #include "reader.h"
@@ -141,7 +136,7 @@ static unsigned read_sample(const struct sample *sample, size_t size, int *whole
 	return count;
 }
 
-static void a_cut_is_known_and_the_rest_is_read(void **state)
+TEST(a_cut_is_known_and_the_rest_is_read)
 {
 	struct sample sample = make_sample(1);
 	int whole;
@@ -160,7 +155,7 @@ static void a_cut_is_known_and_the_rest_is_read(void **state)
 }
 
 /* A chunk, its header or a page that became zeros; closed or left by a kill. */
-static void zeros_are_known(void **state)
+TEST(zeros_are_known)
 {
 	for (int closed = 0; closed < 2; closed++) {
 		struct sample sample = make_sample(closed);
@@ -190,7 +185,7 @@ static void zeros_are_known(void **state)
 }
 
 /* Records at the end of a chunk that no longer count. */
-static void a_lower_commit_offset_is_known(void **state)
+TEST(a_lower_commit_offset_is_known)
 {
 	struct sample sample = make_sample(1);
 	uint8_t *chunk = sample.bytes + TRACE_HEADER_SIZE;
@@ -210,7 +205,7 @@ static void a_lower_commit_offset_is_known(void **state)
 }
 
 /* One whose inside cannot be is left out alone, as where the next one begins is known. */
-static void a_damaged_record_is_left_out_alone(void **state)
+TEST(a_damaged_record_is_left_out_alone)
 {
 	struct sample sample = make_sample(1);
 	struct call_record *call = (struct call_record *)(sample.bytes + sample.end[CALL_COUNT]);
@@ -249,7 +244,7 @@ static unsigned read_record(enum record_type type, const void *content, size_t b
 }
 
 /* The analyzer keeps the state of each device up to the last: 28656 took 469 MB. */
-static void a_number_that_no_device_has_is_damage(void **state)
+TEST(a_number_that_no_device_has_is_damage)
 {
 	static const int number[] = { -2, -1, 0, TRACE_DEVICES - 1, TRACE_DEVICES, 28656 };
 	static const unsigned is_device[] = { 0, 0, 1, 1, 0, 0 };
@@ -269,7 +264,7 @@ static void a_number_that_no_device_has_is_damage(void **state)
 }
 
 /* Version 1.0 says nothing of how much there is: what lacks a whole window is not known. */
-static void a_trace_of_version_1_0_is_read(void **state)
+TEST(a_trace_of_version_1_0_is_read)
 {
 	struct sample sample = make_sample(1);
 	struct file_header *header = (struct file_header *)sample.bytes;
@@ -303,7 +298,7 @@ static void check_prefix(struct trace_reader *reader, uint64_t last[THREADS])
 }
 
 /* Read while it is written: what was published, up to some record of each thread. */
-static void a_growing_trace_is_read_as_it_was(void **state)
+TEST(a_growing_trace_is_read_as_it_was)
 {
 	uint64_t last[THREADS], before[THREADS] = { 0 };
 	struct trace_reader reader;
@@ -342,7 +337,7 @@ static void a_growing_trace_is_read_as_it_was(void **state)
 }
 
 /* Reads beyond its new end give zeros, and no signal. */
-static void a_trace_that_becomes_shorter_is_read(void **state)
+TEST(a_trace_that_becomes_shorter_is_read)
 {
 	struct trace_reader reader;
 	struct stat file;
@@ -363,7 +358,7 @@ static void a_trace_that_becomes_shorter_is_read(void **state)
 }
 
 /* Holes are no chunks, and are not looked at one by one. */
-static void a_sparse_file_costs_nothing(void **state)
+TEST(a_sparse_file_costs_nothing)
 {
 	struct trace_reader reader;
 
@@ -374,21 +369,4 @@ static void a_sparse_file_costs_nothing(void **state)
 	assert_true(trace_is_whole(&reader));
 	trace_close(&reader);
 	unlink(PATH);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_cut_is_known_and_the_rest_is_read),
-		cmocka_unit_test(zeros_are_known),
-		cmocka_unit_test(a_lower_commit_offset_is_known),
-		cmocka_unit_test(a_damaged_record_is_left_out_alone),
-		cmocka_unit_test(a_number_that_no_device_has_is_damage),
-		cmocka_unit_test(a_trace_of_version_1_0_is_read),
-		cmocka_unit_test(a_growing_trace_is_read_as_it_was),
-		cmocka_unit_test(a_trace_that_becomes_shorter_is_read),
-		cmocka_unit_test(a_sparse_file_costs_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cupti/decode.c against records built with the structures of the installed header. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
+#include "unit.h"
+
 #include <cupti.h>
-#include <cmocka.h>
 
 #include "decode.h"
 
-static void kernels_keep_times_ids_and_name(void **state)
+TEST(kernels_keep_times_ids_and_name)
 {
 	CUpti_ActivityKernel10 kernel = { .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 		.start = 100,
@@ -35,7 +32,7 @@ static void kernels_keep_times_ids_and_name(void **state)
 	assert_false(out.invalid);
 }
 
-static void copies_keep_direction_and_memory_kinds(void **state)
+TEST(copies_keep_direction_and_memory_kinds)
 {
 	CUpti_ActivityMemcpy6 copy = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY,
 		.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_DTOH,
@@ -74,7 +71,7 @@ static void copies_keep_direction_and_memory_kinds(void **state)
 	assert_int_equal(out.correlation, 99);
 }
 
-static void memsets_overheads_and_graphs(void **state)
+TEST(memsets_overheads_and_graphs)
 {
 	CUpti_ActivityMemset4 set = { .kind = CUPTI_ACTIVITY_KIND_MEMSET,
 		.bytes = 4096,
@@ -112,7 +109,7 @@ static void memsets_overheads_and_graphs(void **state)
 	assert_int_equal(out.stream, 13);
 }
 
-static void impossible_times_are_marked(void **state)
+TEST(impossible_times_are_marked)
 {
 	CUpti_ActivityKernel10 kernel = { .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL };
 	struct decoded out;
@@ -128,22 +125,10 @@ static void impossible_times_are_marked(void **state)
 	assert_false(out.invalid);
 }
 
-static void other_kinds_are_left_alone(void **state)
+TEST(other_kinds_are_left_alone)
 {
 	CUpti_Activity other = { .kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION };
 	struct decoded out;
 
 	assert_int_equal(decode_activity(&other, &out), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kernels_keep_times_ids_and_name),
-		cmocka_unit_test(copies_keep_direction_and_memory_kinds),
-		cmocka_unit_test(memsets_overheads_and_graphs),
-		cmocka_unit_test(impossible_times_are_marked),
-		cmocka_unit_test(other_kinds_are_left_alone),
-	};
-	return cmocka_run_group_tests_name("decode", tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
+#include "unit.h"
 
 #include "demangle.h"
 
@@ -17,7 +11,7 @@ static void expect(const char *mangled, const char *wanted)
 	assert_string_equal(name, wanted);
 }
 
-static void plain_and_nested_names(void **state)
+TEST(plain_and_nested_names)
 {
 	expect("_Z7stencilPKfPfm", "stencil");
 	expect("_Z9free_tilePf", "free_tile");
@@ -32,7 +26,7 @@ static void plain_and_nested_names(void **state)
 	expect("_ZZN3fooD1EvENKUlvE_clEv", "foo::{lambda}");
 }
 
-static void operators_of_pytorch(void **state)
+TEST(operators_of_pytorch)
 {
 	char name[16] = "";
 
@@ -47,7 +41,7 @@ static void operators_of_pytorch(void **state)
 	assert_false(demangle_operator("call", name, sizeof(name)));
 }
 
-static void template_arguments_are_skipped(void **state)
+TEST(template_arguments_are_skipped)
 {
 	expect("_Z4copyIfLi2EEvPT_", "copy");
 	expect("_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5array"
@@ -61,7 +55,7 @@ static void template_arguments_are_skipped(void **state)
 	expect("_Z3runIJifEEvDpT_", "run");
 }
 
-static void local_names_and_closures(void **state)
+TEST(local_names_and_closures)
 {
 	expect("_ZZ4mainENKUlvE_clEv", "main::{lambda}");
 	expect("_ZZ4mainENKUlT_E_clIiEEDaS_", "main::{lambda}");
@@ -74,7 +68,7 @@ static void local_names_and_closures(void **state)
 	expect("_ZZN3foo3barEvE1x", "x");
 }
 
-static void what_is_not_mangled_stays(void **state)
+TEST(what_is_not_mangled_stays)
 {
 	expect("main", "main");
 	expect("cudaFree", "cudaFree");
@@ -91,7 +85,7 @@ static void what_is_not_mangled_stays(void **state)
 	expect("_ZNaSEOS3_", "_ZNaSEOS3_");
 }
 
-static void a_long_name_is_cut(void **state)
+TEST(a_long_name_is_cut)
 {
 	char name[5];
 
@@ -100,7 +94,7 @@ static void a_long_name_is_cut(void **state)
 }
 
 /* Every prefix of a real name: nothing may be read beyond its end (run under a sanitizer). */
-static void prefixes_are_harmless(void **state)
+TEST(prefixes_are_harmless)
 {
 	static const char whole[] =
 		"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11Fill"
@@ -125,7 +119,7 @@ static void check_linkage(const char *host, const char *device)
 }
 
 /* As nvcc 13.0 names them for both sides. */
-static void host_and_device_name_a_kernel_alike(void **state)
+TEST(host_and_device_name_a_kernel_alike)
 {
 	char one[256], other[256];
 
@@ -140,20 +134,4 @@ static void host_and_device_name_a_kernel_alike(void **state)
 	assert_string_not_equal(one, other);
 	demangle_linkage("_ZN99_GLOBAL__N_1", one, 8);
 	assert_int_equal(strlen(one), 7);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain_and_nested_names),
-		cmocka_unit_test(operators_of_pytorch),
-		cmocka_unit_test(template_arguments_are_skipped),
-		cmocka_unit_test(local_names_and_closures),
-		cmocka_unit_test(what_is_not_mangled_stays),
-		cmocka_unit_test(a_long_name_is_cut),
-		cmocka_unit_test(prefixes_are_harmless),
-		cmocka_unit_test(host_and_device_name_a_kernel_alike),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
+#include "unit.h"
 
 #include "demangle_whole.h"
 
@@ -23,7 +17,7 @@ static void expect(const char *mangled, const char *wanted, const char *argument
 }
 
 /* As c++filt of binutils 2.40 has them. */
-static void names_are_written_whole(void **state)
+TEST(names_are_written_whole)
 {
 	expect("_Z7stencilPKfPfm", "stencil(float const*, float*, unsigned long)", "");
 	expect("_ZN7cufence4spinEy", "cufence::spin(unsigned long long)", "");
@@ -51,7 +45,7 @@ static void names_are_written_whole(void **state)
 	expect("_ZN3fooIiED1Ev", "foo<int>::~foo()", "int");
 }
 
-static void what_is_not_understood_has_no_whole_name(void **state)
+TEST(what_is_not_understood_has_no_whole_name)
 {
 	expect("main", NULL, "");
 	expect("_Z", NULL, "");
@@ -63,7 +57,7 @@ static void what_is_not_understood_has_no_whole_name(void **state)
 }
 
 /* Each parameter is twice as long as the one before it. */
-static void a_name_of_endless_length_is_refused(void **state)
+TEST(a_name_of_endless_length_is_refused)
 {
 	char mangled[1024] = "_Z1f1aIiiE";
 
@@ -83,7 +77,7 @@ static void a_name_of_endless_length_is_refused(void **state)
 	expect(mangled, NULL, "");
 }
 
-static void prefixes_are_harmless(void **state)
+TEST(prefixes_are_harmless)
 {
 	static const char whole[] =
 		"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctor"
@@ -95,16 +89,4 @@ static void prefixes_are_harmless(void **state)
 		snprintf(part, sizeof(part), "%.*s", (int)i, whole);
 		demangle_whole(part, &name);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_are_written_whole),
-		cmocka_unit_test(what_is_not_understood_has_no_whole_name),
-		cmocka_unit_test(a_name_of_endless_length_is_refused),
-		cmocka_unit_test(prefixes_are_harmless),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

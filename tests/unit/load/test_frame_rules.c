@@ -3,17 +3,13 @@
  * Call frame information as the recorder reads it: the same as libdw reads, in every row of every
  * function of libraries that any program has.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
+
 #include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>
 #include <link.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "frame_rules.h"
@@ -166,7 +162,7 @@ static int compare(const char *name)
 	return rows;
 }
 
-static void rows_are_what_libdw_reads(void **state)
+TEST(rows_are_what_libdw_reads)
 {
 	assert_true(compare("libc.so.6") > 1000);
 	assert_true(compare("libm.so.6") > 100);
@@ -175,7 +171,7 @@ static void rows_are_what_libdw_reads(void **state)
 }
 
 /* An entry of a version or with words that are not known is no guess. */
-static void what_is_not_understood_is_said(void **state)
+TEST(what_is_not_understood_is_said)
 {
 	static const uint8_t unknown[]
 		__attribute__((aligned(8))) = { 16, 0, 0, 0, 0, 0, 0, 0, 1, 'q', 0, 1, 0x78, 16,
@@ -190,14 +186,4 @@ static void what_is_not_understood_is_said(void **state)
 	instruction[16] = 0; /* nop */
 	assert_int_equal(frame_rules_find(&space, instruction + 20, 0), 0);
 	assert_int_equal(space.rules.frame.offset, 8);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_are_what_libdw_reads),
-		cmocka_unit_test(what_is_not_understood_is_said),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

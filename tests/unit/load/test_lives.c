@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "lives.h"
 
-static void a_reused_handle_means_the_life_of_its_time(void **state)
+TEST(a_reused_handle_means_the_life_of_its_time)
 {
 	struct lives lives = { 0 };
 	uint32_t first = lives_begin(&lives, 0x5000, 10, 1), second;
@@ -22,7 +18,7 @@ static void a_reused_handle_means_the_life_of_its_time(void **state)
 }
 
 /* Thread A is still in its create call when thread B destroys the old life. */
-static void a_life_is_unknown_until_its_call_returns(void **state)
+TEST(a_life_is_unknown_until_its_call_returns)
 {
 	struct lives lives = { 0 };
 	uint32_t old = lives_begin(&lives, 7, 0, 0);
@@ -37,7 +33,7 @@ static void a_life_is_unknown_until_its_call_returns(void **state)
  * Thread A enters its create call, B creates, destroys (and is still returning from that), and A is
  * given the handle.
  */
-static void a_handle_goes_to_whom_it_was_returned_last(void **state)
+TEST(a_handle_goes_to_whom_it_was_returned_last)
 {
 	struct lives lives = { 0 };
 	uint32_t a = lives_begin(&lives, 7, 100, 1);
@@ -60,7 +56,7 @@ static int count_retired(void *arg, const struct life *life)
 	return 0;
 }
 
-static void a_life_between_two_others_retires(void **state)
+TEST(a_life_between_two_others_retires)
 {
 	struct lives lives = { .retire = count_retired };
 	uint32_t first = lives_begin(&lives, 7, 10, 1);
@@ -76,7 +72,7 @@ static void a_life_between_two_others_retires(void **state)
 }
 
 /* Its create call was not seen: it may be any time since the life before it. */
-static void an_unseen_life_comes_behind_one_that_ended(void **state)
+TEST(an_unseen_life_comes_behind_one_that_ended)
 {
 	struct lives lives = { 0 };
 	uint32_t old = lives_begin(&lives, 7, 10, 1), unseen, new;
@@ -96,7 +92,7 @@ static void add_range(struct ranges *ranges, uint64_t start, uint64_t bytes, uin
 	ranges_reach(ranges, 0);
 }
 
-static void an_address_is_found_in_its_range(void **state)
+TEST(an_address_is_found_in_its_range)
 {
 	struct ranges ranges = { 0 };
 
@@ -114,7 +110,7 @@ static void an_address_is_found_in_its_range(void **state)
 	ranges_release(&ranges);
 }
 
-static void a_new_range_replaces_what_it_overlaps(void **state)
+TEST(a_new_range_replaces_what_it_overlaps)
 {
 	struct ranges ranges = { 0 };
 
@@ -132,7 +128,7 @@ static void a_new_range_replaces_what_it_overlaps(void **state)
 }
 
 /* A call that returns late has entered before the memory it is given was free. */
-static void a_range_counts_from_its_beginning(void **state)
+TEST(a_range_counts_from_its_beginning)
 {
 	struct ranges ranges = { 0 };
 
@@ -151,7 +147,7 @@ static void a_range_counts_from_its_beginning(void **state)
 }
 
 /* Nothing was recorded in between: all that has begun by now, in order. */
-static void of_two_ranges_the_later_one_stays(void **state)
+TEST(of_two_ranges_the_later_one_stays)
 {
 	struct ranges ranges = { 0 };
 
@@ -164,7 +160,7 @@ static void of_two_ranges_the_later_one_stays(void **state)
 }
 
 /* Whether something is allocated again where it was, over several places, or nowhere. */
-static void what_was_removed_is_not_found(void **state)
+TEST(what_was_removed_is_not_found)
 {
 	struct ranges ranges = { 0 };
 
@@ -190,22 +186,4 @@ static void what_was_removed_is_not_found(void **state)
 		assert_int_equal(ranges_find(&ranges, i * 100 + 10), 1 + i);
 	assert_true(ranges.count < 30);
 	ranges_release(&ranges);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_reused_handle_means_the_life_of_its_time),
-		cmocka_unit_test(a_life_is_unknown_until_its_call_returns),
-		cmocka_unit_test(a_handle_goes_to_whom_it_was_returned_last),
-		cmocka_unit_test(a_life_between_two_others_retires),
-		cmocka_unit_test(an_unseen_life_comes_behind_one_that_ended),
-		cmocka_unit_test(an_address_is_found_in_its_range),
-		cmocka_unit_test(a_new_range_replaces_what_it_overlaps),
-		cmocka_unit_test(a_range_counts_from_its_beginning),
-		cmocka_unit_test(of_two_ranges_the_later_one_stays),
-		cmocka_unit_test(what_was_removed_is_not_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static struct db load(char **paths, size_t count)
 	return db;
 }
 
-static void what_is_missing_is_counted(void **state)
+TEST(what_is_missing_is_counted)
 {
 	static char text[] =
 		"cufence-trace version=1.0 chunk_size=65536 clock=2 closed=0 cupti_state=4 "
@@ -35,7 +35,7 @@ static void what_is_missing_is_counted(void **state)
 	trace_text_finish(&db, "test_load");
 }
 
-static void what_is_whole_of_a_damaged_trace_is_loaded(void **state)
+TEST(what_is_whole_of_a_damaged_trace_is_loaded)
 {
 	char *paths[] = { TRACE };
 	struct db db;
@@ -62,7 +62,7 @@ static void what_is_whole_of_a_damaged_trace_is_loaded(void **state)
 }
 
 /* The second of three calls is of a number that the trace does not define. */
-static void a_damaged_call_is_not_read_again(void **state)
+TEST(a_damaged_call_is_not_read_again)
 {
 	char *paths[] = { TRACE };
 	struct db db;
@@ -85,7 +85,7 @@ static void a_damaged_call_is_not_read_again(void **state)
 	trace_text_finish(&db, "test_load");
 }
 
-static void a_process_given_twice_is_loaded_once(void **state)
+TEST(a_process_given_twice_is_loaded_once)
 {
 	char *paths[] = { TRACE, TRACE, "test_load_copy.cft" };
 	struct db db;
@@ -97,16 +97,4 @@ static void a_process_given_twice_is_loaded_once(void **state)
 	trace_text_expect(&db, "SELECT count(*) FROM call", "1");
 	unlink(paths[2]);
 	trace_text_finish(&db, "test_load");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_missing_is_counted),
-		cmocka_unit_test(what_is_whole_of_a_damaged_trace_is_loaded),
-		cmocka_unit_test(a_damaged_call_is_not_read_again),
-		cmocka_unit_test(a_process_given_twice_is_loaded_once),
-	};
-
-	return cases_main("load/test_load.txt", tests, 4);
 }

@@ -3,7 +3,7 @@
 
 #include "access.h"
 
-static const char *last_access(struct program *p)
+ANSWER(access)
 {
 	static char text[1024];
 	struct access_reader *reader = access_open(&p->m.db);
@@ -30,12 +30,4 @@ static const char *last_access(struct program *p)
 	fclose(out);
 	access_close(reader);
 	return text;
-}
-
-int main(void)
-{
-	static const struct cases_answer answers[] = { { "access", last_access }, { NULL, NULL } };
-
-	cases_read.answers = answers;
-	return cases_main("load/test_load_graph.txt", NULL, 0);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parameters in mangled names; the names as c++filt reads them are next to them. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "mangled.h"
 
@@ -27,7 +21,7 @@ static void check(const char *name, const char *expected)
 	assert_string_equal(found, expected);
 }
 
-static void test_const_is_seen_through_one_pointer(void **unused)
+TEST(test_const_is_seen_through_one_pointer)
 {
 	check("_Z4copyPKfPfm", "cp-");      /* copy(float const*, float*, unsigned long) */
 	check("_Z4copyPKPfS_", "cp");       /* copy(float* const*, float*) */
@@ -36,14 +30,14 @@ static void test_const_is_seen_through_one_pointer(void **unused)
 	check("_Z3nonv", "");
 }
 
-static void test_classes_and_namespaces_count_as_substitutions(void **unused)
+TEST(test_classes_and_namespaces_count_as_substitutions)
 {
 	check("_ZN3one3two1kEPNS_5ThingEPKS1_NS_5OtherE", "pc-");
 	check("_Z1kRK4NodePS_", "-p");
 	check("_Z7combineN7cufence8operandsEm", "--");
 }
 
-static void test_templates_have_a_return_type(void **unused)
+TEST(test_templates_have_a_return_type)
 {
 	check("_Z1kIfEvPKT_PS0_", "cp"); /* void k<float>(float const*, float*) */
 	check("_Z1kIKfEvPT_", "c");      /* void k<float const>(float const*) */
@@ -51,7 +45,7 @@ static void test_templates_have_a_return_type(void **unused)
 	check("_ZN2ns1kIJfdEEEvPKfPd", "cp");
 }
 
-static void test_tensor_arrays_are_arrays(void **unused)
+TEST(test_tensor_arrays_are_arrays)
 {
 	check("_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEE"
 	      "St5arrayIPcLm3EEEEviT0_T1_",
@@ -61,7 +55,7 @@ static void test_tensor_arrays_are_arrays(void **unused)
 		"--2");
 }
 
-static void test_what_is_not_understood_says_so(void **unused)
+TEST(test_what_is_not_understood_says_so)
 {
 	static const char *const names[] = {
 		"main",
@@ -81,17 +75,4 @@ static void test_what_is_not_understood_says_so(void **unused)
 		if (strcmp(names[i], "_Z1kT9999999999_"))
 			check(names[i], "?");
 	mangled_parameters("_Z1kT9999999999_", NULL, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_const_is_seen_through_one_pointer),
-		cmocka_unit_test(test_classes_and_namespaces_count_as_substitutions),
-		cmocka_unit_test(test_templates_have_a_return_type),
-		cmocka_unit_test(test_tensor_arrays_are_arrays),
-		cmocka_unit_test(test_what_is_not_understood_says_so),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The columns of a run, and that they hold what the tables do. */
+#include "unit.h"
+
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -12,7 +14,7 @@
 #include "work.h"
 
 /* Half of them in memory, half in the file. */
-static void rows_of_all_chunks_are_one_array(void **state)
+MINI_TEST(rows_of_all_chunks_are_one_array)
 {
 	uint64_t most = 4 * COLUMN_CHUNK + 10;
 	struct scratch scratch;
@@ -36,7 +38,7 @@ static void rows_of_all_chunks_are_one_array(void **state)
 	scratch_close(&scratch);
 }
 
-static void a_column_ends_where_it_was_to_end(void **state)
+MINI_TEST(a_column_ends_where_it_was_to_end)
 {
 	struct scratch scratch;
 	struct column column;
@@ -60,7 +62,7 @@ static int by_key(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-static void equal_rows_stay_as_they_were(void **state)
+MINI_TEST(equal_rows_stay_as_they_were)
 {
 	struct scratch scratch;
 	struct column column;
@@ -81,7 +83,7 @@ static void equal_rows_stay_as_they_were(void **state)
 	scratch_close(&scratch);
 }
 
-static void without_a_scratch_folder_there_is_no_run(void **state)
+MINI_TEST(without_a_scratch_folder_there_is_no_run)
 {
 	struct mini *m = *state;
 	char *before = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
@@ -99,7 +101,7 @@ static void without_a_scratch_folder_there_is_no_run(void **state)
 }
 
 /* A limit on files stands for a full disk, calls that are missing for those of a large run. */
-static void without_scratch_space_there_is_no_run(void **state)
+MINI_TEST(without_scratch_space_there_is_no_run)
 {
 	struct mini *m = *state;
 	struct rlimit before, little;
@@ -116,7 +118,7 @@ static void without_scratch_space_there_is_no_run(void **state)
 	assert_int_equal(analyze(&m->db), 0);
 }
 
-static void ids_may_have_holes(void **state)
+MINI_TEST(ids_may_have_holes)
 {
 	struct mini *m = *state;
 	int64_t far = (int64_t)COLUMN_CHUNK + 5;
@@ -151,7 +153,7 @@ static void ids_may_have_holes(void **state)
 	run_close(run);
 }
 
-static void null_is_told_from_nothing(void **state)
+MINI_TEST(null_is_told_from_nothing)
 {
 	struct mini *m = *state;
 	struct run *run;
@@ -184,7 +186,7 @@ static void null_is_told_from_nothing(void **state)
 }
 
 /* Longer than 32 bits have room for, and just as long. */
-static void calls_and_operations_may_last(void **state)
+MINI_TEST(calls_and_operations_may_last)
 {
 	static const int64_t lengths[] = { DURATION_LONG - 1, DURATION_LONG, DURATION_NEVER,
 		(int64_t)1 << 40 };
@@ -209,7 +211,7 @@ static void calls_and_operations_may_last(void **state)
 	run_close(run);
 }
 
-static void equal_calls_share_a_payload(void **state)
+MINI_TEST(equal_calls_share_a_payload)
 {
 	struct mini *m = *state;
 	int64_t kernel = mini_kernel(m, "k"), other = mini_kernel(m, "l");
@@ -232,7 +234,7 @@ static void equal_calls_share_a_payload(void **state)
 }
 
 /* Rows of a table that has no order by itself. */
-static void tables_are_in_order_of_call(void **state)
+MINI_TEST(tables_are_in_order_of_call)
 {
 	struct mini *m = *state;
 	int64_t memory = mini_allocation(m, "managed"), other = mini_allocation(m, "async");
@@ -268,7 +270,7 @@ static void tables_are_in_order_of_call(void **state)
 	run_close(run);
 }
 
-static void an_impossible_id_is_refused(void **state)
+MINI_TEST(an_impossible_id_is_refused)
 {
 	struct mini *m = *state;
 
@@ -334,7 +336,7 @@ static void load_with_columns(struct db *db, char *path, uint64_t bytes)
 	assert_int_equal(load_traces(db, &path, 1, NULL, 0), 0);
 }
 
-static void load_fills_what_the_database_says(void **state)
+TEST(load_fills_what_the_database_says)
 {
 	static const char *const names[] = { "copy_in_pipeline.txt", "graph_pipeline.txt",
 		"pool_reuse.txt", "pageable_async_upload.txt", "peer_copy_per_step.txt",
@@ -370,7 +372,7 @@ static void load_fills_what_the_database_says(void **state)
 }
 
 /* Launches of graphs may name more than a trace has bytes for. */
-static void what_has_no_room_is_read_back(void **state)
+TEST(what_has_no_room_is_read_back)
 {
 	char path[] = "/tmp/cufence-model.XXXXXX";
 	struct db db;
@@ -382,26 +384,4 @@ static void what_has_no_room_is_read_back(void **state)
 	assert_true(db_int(&db, "SELECT count(*) FROM dependency", 0) > 0);
 	db_close(&db);
 	unlink(path);
-}
-
-int main(void)
-{
-#define T(test) cmocka_unit_test_setup_teardown(test, mini_setup, mini_teardown)
-	const struct CMUnitTest tests[] = {
-		T(rows_of_all_chunks_are_one_array),
-		T(a_column_ends_where_it_was_to_end),
-		T(equal_rows_stay_as_they_were),
-		T(without_a_scratch_folder_there_is_no_run),
-		T(without_scratch_space_there_is_no_run),
-		T(ids_may_have_holes),
-		T(null_is_told_from_nothing),
-		T(calls_and_operations_may_last),
-		T(equal_calls_share_a_payload),
-		T(tables_are_in_order_of_call),
-		T(an_impossible_id_is_refused),
-		cmocka_unit_test(load_fills_what_the_database_says),
-		cmocka_unit_test(what_has_no_room_is_read_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

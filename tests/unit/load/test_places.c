@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
+
 #include <unistd.h>
 
 #include "db.h"
@@ -59,7 +53,7 @@ static void database(struct db *db, const char *more)
 	assert_int_equal(db_exec(db, more), 0);
 }
 
-static void without_symbols_the_file_and_its_offset_name_a_place(void **state)
+TEST(without_symbols_the_file_and_its_offset_name_a_place)
 {
 	struct db db;
 
@@ -71,7 +65,7 @@ static void without_symbols_the_file_and_its_offset_name_a_place(void **state)
 	unlink(DATABASE);
 }
 
-static void without_lines_calls_of_a_function_are_counted(void **state)
+TEST(without_lines_calls_of_a_function_are_counted)
 {
 	struct db db;
 
@@ -81,7 +75,7 @@ static void without_lines_calls_of_a_function_are_counted(void **state)
 	unlink(DATABASE);
 }
 
-static void with_lines_lines_of_a_function_are_counted(void **state)
+TEST(with_lines_lines_of_a_function_are_counted)
 {
 	struct db db;
 
@@ -89,15 +83,4 @@ static void with_lines_lines_of_a_function_are_counted(void **state)
 	expect(&db, (const char *const[]){ " work#2", " work#1", " work#1" });
 	db_close(&db);
 	unlink(DATABASE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_symbols_the_file_and_its_offset_name_a_place),
-		cmocka_unit_test(without_lines_calls_of_a_function_are_counted),
-		cmocka_unit_test(with_lines_lines_of_a_function_are_counted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Line tables of every interpreter that is known, against what that interpreter says of them. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdlib.h>
+#include "unit.h"
 
 #include "script.h"
 #include "python_lines.h"
-
-#include <string.h>
 
 struct sample {
 	const char *name;
@@ -39,7 +32,7 @@ static void check_range(const struct sample *sample, const struct range *range)
 	}
 }
 
-static void every_instruction_has_its_line(void **state)
+TEST(every_instruction_has_its_line)
 {
 	unsigned versions = 0;
 
@@ -53,7 +46,7 @@ static void every_instruction_has_its_line(void **state)
 }
 
 /* A trace may hold anything. */
-static void cut_and_damaged_tables_are_survived(void **state)
+TEST(cut_and_damaged_tables_are_survived)
 {
 	for (unsigned i = 0; i < SAMPLES; i++) {
 		const struct sample *sample = &samples[i];
@@ -81,7 +74,7 @@ static void cut_and_damaged_tables_are_survived(void **state)
 	}
 }
 
-static void beyond_the_table_no_line_is_known(void **state)
+TEST(beyond_the_table_no_line_is_known)
 {
 	assert_int_equal(python_line(0x030c, 1, NULL, 0, 0), 0);
 	assert_int_equal(python_line(0x030a, 1, NULL, 0, 0), 0);
@@ -95,7 +88,7 @@ static void expect(const char *file, enum script_origin wanted)
 		fail_msg("'%s' is not of origin %d", file, wanted);
 }
 
-static void files_are_told_by_their_place(void **state)
+TEST(files_are_told_by_their_place)
 {
 	expect("/home/u/train.py", SCRIPT_OWN);
 	expect("train.py", SCRIPT_OWN);
@@ -109,16 +102,4 @@ static void files_are_told_by_their_place(void **state)
 	expect("<eval_with_key>.7", SCRIPT_PACKAGE);
 	expect("/usr/lib/python3.11/ctypes/__init__.py", SCRIPT_STANDARD);
 	expect("<frozen importlib._bootstrap>", SCRIPT_STANDARD);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_instruction_has_its_line),
-		cmocka_unit_test(cut_and_damaged_tables_are_survived),
-		cmocka_unit_test(beyond_the_table_no_line_is_known),
-		cmocka_unit_test(files_are_told_by_their_place),
-	};
-
-	return cmocka_run_group_tests_name("python_lines", tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which lines of a Python source are in a loop. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
+
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "python_loops.h"
 
@@ -44,7 +38,7 @@ static void expect(int first_line, int line, int wanted)
 	assert_int_equal(python_loop_in(text, first_line, line), wanted);
 }
 
-static void a_line_is_in_the_innermost_statement_of_its_function(void **state)
+TEST(a_line_is_in_the_innermost_statement_of_its_function)
 {
 	expect(2, 3, 0);
 	expect(2, 6, 6);
@@ -61,10 +55,9 @@ static void a_line_is_in_the_innermost_statement_of_its_function(void **state)
 	expect(1, 23, 22);
 	expect(1, 24, 0);
 	expect(1, 25, 0);
-	(void)state;
 }
 
-static void a_file_that_changed_later_is_not_believed(void **state)
+TEST(a_file_that_changed_later_is_not_believed)
 {
 	char path[] = "/tmp/cufence_loops_XXXXXX";
 	int fd = mkstemp(path);
@@ -86,15 +79,4 @@ static void a_file_that_changed_later_is_not_believed(void **state)
 	assert_int_equal(python_loop(&sources, "/nonexistent.py", 0, 1, 23), 0);
 	assert_int_equal(python_loop(&sources, "<stdin>", 0, 1, 23), 0);
 	script_sources_release(&sources);
-	(void)state;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_line_is_in_the_innermost_statement_of_its_function),
-		cmocka_unit_test(a_file_that_changed_later_is_not_believed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

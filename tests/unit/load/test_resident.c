@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is resident of a large file is bounded, and none of it is lost. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
+
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,7 +28,7 @@ static void wait_until_at_most(size_t bytes)
 	assert_in_range(resident_bytes(), 0, bytes);
 }
 
-static void pages_are_given_back_and_keep_their_contents(void **state)
+TEST(pages_are_given_back_and_keep_their_contents)
 {
 	struct resident *resident = resident_new(MOST);
 	size_t before = resident_bytes();
@@ -62,7 +59,7 @@ static void touch(char *at)
 }
 
 /* A trace that was read counts no longer once it is unmapped. */
-static void the_bound_does_not_keep_room_for_what_has_gone(void **state)
+TEST(the_bound_does_not_keep_room_for_what_has_gone)
 {
 	struct resident *resident = resident_new(MOST);
 	size_t before = resident_bytes();
@@ -89,7 +86,7 @@ static void the_bound_does_not_keep_room_for_what_has_gone(void **state)
 }
 
 /* It may be memory of others then. */
-static void removed_ranges_are_left_alone(void **state)
+TEST(removed_ranges_are_left_alone)
 {
 	struct resident *resident = resident_new(MOST);
 	struct scratch scratch;
@@ -109,15 +106,4 @@ static void removed_ranges_are_left_alone(void **state)
 	resident_free(resident);
 	munmap(at, SIZE);
 	scratch_close(&scratch);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pages_are_given_back_and_keep_their_contents),
-		cmocka_unit_test(the_bound_does_not_keep_room_for_what_has_gone),
-		cmocka_unit_test(removed_ranges_are_left_alone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

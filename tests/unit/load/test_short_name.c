@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <string.h>
+#include "unit.h"
 
 #include "short_name.h"
 
@@ -155,18 +150,18 @@ static void expect(const struct row *row, size_t count)
 	}
 }
 
-static void kernels_of_libraries_are_named_by_what_they_compute(void **state)
+TEST(kernels_of_libraries_are_named_by_what_they_compute)
 {
 	expect(recorded, sizeof(recorded) / sizeof(*recorded));
 }
 
-static void other_names_stay(void **state)
+TEST(other_names_stay)
 {
 	expect(stays, sizeof(stays) / sizeof(*stays));
 }
 
 /* Long words are cut. */
-static void a_name_fits(void **state)
+TEST(a_name_fits)
 {
 	char arguments[600] = "", text[SHORT_NAME_MAX];
 	struct long_name kernel = { "x::cub::", "DeviceReduceKernel", arguments };
@@ -179,15 +174,4 @@ static void a_name_fits(void **state)
 	kernel.name = "reduce_kernel";
 	assert_true(short_name(&kernel, text));
 	assert_true(strlen(text) < SHORT_NAME_MAX);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kernels_of_libraries_are_named_by_what_they_compute),
-		cmocka_unit_test(other_names_stay),
-		cmocka_unit_test(a_name_fits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of sources, and the expressions of streams in them. */
+#include "unit.h"
 #include "miniature.h"
 
 #include <unistd.h>
@@ -41,7 +42,7 @@ static const char *named(struct mini *m, const char *end, const char *text, int6
 	return found;
 }
 
-static void launches_and_async_calls_name_a_stream(void **state)
+TEST_WITH(launches_and_async_calls_name_a_stream, mini_setup_late, mini_teardown)
 {
 	struct mini *m = *state;
 
@@ -79,7 +80,7 @@ static const char script[] =
 	"    with torch.cuda.stream(ds): s = b.sort()\n" /* 17 */
 	"    x.stream = torch.cuda.stream(ds)\n";
 
-static void blocks_and_arguments_of_scripts_name_a_stream(void **state)
+TEST_WITH(blocks_and_arguments_of_scripts_name_a_stream, mini_setup_late, mini_teardown)
 {
 	struct mini *m = *state;
 
@@ -105,7 +106,7 @@ static const char *line_of(struct mini *m, const char *path, int line)
 	return mini_text(m, sql);
 }
 
-static void lines_of_sources_older_than_the_run_are_read(void **state)
+TEST_WITH(lines_of_sources_older_than_the_run_are_read, mini_setup_late, mini_teardown)
 {
 	struct mini *m = *state;
 	char path[64], other[64];
@@ -129,25 +130,4 @@ static void lines_of_sources_older_than_the_run_are_read(void **state)
 	assert_string_equal(line_of(m, path, 1), "loss = f(x)");
 	unlink(path);
 	unlink(other);
-}
-
-/* Long after the files of the tests. */
-static int begin(void **state)
-{
-	int rc = mini_setup(state);
-
-	mini_exec(*state, "UPDATE run SET start_unix_ns = 9000000000000000000");
-	return rc;
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, mini_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(launches_and_async_calls_name_a_stream),
-		TEST(blocks_and_arguments_of_scripts_name_a_stream),
-		TEST(lines_of_sources_older_than_the_run_are_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
+
 #include <dlfcn.h>
 #include <link.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,7 +99,7 @@ static uint64_t file_offset(uintptr_t address, char path[4096])
 	return found;
 }
 
-static void a_return_address_has_function_and_line(void **state)
+TEST(a_return_address_has_function_and_line)
 {
 	struct source_frame frame[4];
 	struct symbol_file *file;
@@ -123,7 +117,7 @@ static void a_return_address_has_function_and_line(void **state)
 	symbol_file_close(file);
 }
 
-static void an_inlined_function_has_a_frame_of_its_own(void **state)
+TEST(an_inlined_function_has_a_frame_of_its_own)
 {
 	struct source_frame frame[4];
 	struct symbol_file *file;
@@ -156,7 +150,7 @@ __attribute__((noinline)) static void holds_function(void)
 	held_function();
 }
 
-static void a_function_within_another_one_has_inlined_ones(void **state)
+TEST(a_function_within_another_one_has_inlined_ones)
 {
 	struct source_frame frame[4];
 	struct symbol_file *file;
@@ -176,7 +170,7 @@ static void a_function_within_another_one_has_inlined_ones(void **state)
 }
 #endif
 
-static void a_function_left_by_a_jump_is_found_again(void **state)
+TEST(a_function_left_by_a_jump_is_found_again)
 {
 	struct source_frame frame[4];
 	struct tail_frame tail[4];
@@ -199,7 +193,7 @@ static void a_function_left_by_a_jump_is_found_again(void **state)
 	symbol_file_close(file);
 }
 
-static void who_jumped_into_a_host_stub_is_found_though_called_by_address(void **state)
+TEST(who_jumped_into_a_host_stub_is_found_though_called_by_address)
 {
 	void (*volatile function)(void) = launches_at_last;
 	struct source_frame frame[4];
@@ -226,7 +220,7 @@ static void who_jumped_into_a_host_stub_is_found_though_called_by_address(void *
 	symbol_file_close(file);
 }
 
-static void another_build_is_not_believed(void **state)
+TEST(another_build_is_not_believed)
 {
 	char path[4096];
 
@@ -243,7 +237,7 @@ static void expect_cuda(int wanted, const char *symbol, const char *name, const 
 	assert_int_equal(frame_is_library(&frame), wanted);
 }
 
-static void cuda_frames_are_told_from_the_users(void **state)
+TEST(cuda_frames_are_told_from_the_users)
 {
 	expect_cuda(1, "cudaFree", NULL, NULL);
 	expect_cuda(1, "cuMemFree_v2", NULL, NULL);
@@ -283,7 +277,7 @@ static void cuda_frames_are_told_from_the_users(void **state)
 }
 
 /* CUDA's C++ libraries and the standard one lie anywhere: pip, conda, the program's own sources. */
-static void frames_of_libraries_of_templates_are_no_user_s(void **state)
+TEST(frames_of_libraries_of_templates_are_no_user_s)
 {
 	const char *file = "/home/me/env/include/anywhere.h";
 
@@ -302,7 +296,7 @@ static void frames_of_libraries_of_templates_are_no_user_s(void **state)
 	expect_cuda(0, "_ZN5cubic4stepEv", "step", "/home/me/main.cu");
 }
 
-static void system_libraries_are_known_by_name(void **state)
+TEST(system_libraries_are_known_by_name)
 {
 	assert_true(module_is_system("/usr/lib/x86_64-linux-gnu/libcuda.so.1"));
 	assert_true(module_is_system("/opt/libcublasLt.so.13"));
@@ -358,7 +352,7 @@ static struct db database_with_site(uintptr_t address, const char *kernel)
 }
 
 /* It may have been built anew. */
-static void a_file_without_a_build_id_that_changed_later_is_not_believed(void **state)
+TEST(a_file_without_a_build_id_that_changed_later_is_not_believed)
 {
 	struct db db;
 
@@ -370,7 +364,7 @@ static void a_file_without_a_build_id_that_changed_later_is_not_believed(void **
 	unlink(DATABASE);
 }
 
-static void a_site_is_named_after_its_first_user_frame(void **state)
+TEST(a_site_is_named_after_its_first_user_frame)
 {
 	char wanted[64];
 	struct db db;
@@ -386,7 +380,7 @@ static void a_site_is_named_after_its_first_user_frame(void **state)
 }
 
 /* The host stub of a kernel has the kernel's name: the launch is where the stub was called. */
-static void a_host_stub_is_no_user_frame(void **state)
+TEST(a_host_stub_is_no_user_frame)
 {
 	struct db db;
 
@@ -432,7 +426,7 @@ static void script_site(const char *frames, const char *wanted, const char *user
 	unlink(DATABASE);
 }
 
-static void a_script_s_own_file_goes_first(void **state)
+TEST(a_script_s_own_file_goes_first)
 {
 	char frames[256];
 
@@ -441,7 +435,7 @@ static void a_script_s_own_file_goes_first(void **state)
 	script_site(frames, "Net.step train.py:12", "0011");
 }
 
-static void packages_go_before_the_standard_library(void **state)
+TEST(packages_go_before_the_standard_library)
 {
 	char frames[256];
 
@@ -451,7 +445,7 @@ static void packages_go_before_the_standard_library(void **state)
 	script_site(frames, "run queue.py:6", "01");
 }
 
-static void a_script_s_line_or_code_may_be_missing(void **state)
+TEST(a_script_s_line_or_code_may_be_missing)
 {
 	char frames[256];
 
@@ -462,7 +456,7 @@ static void a_script_s_line_or_code_may_be_missing(void **state)
 }
 
 /* A trace may name anything. */
-static void what_is_no_regular_file_is_not_opened(void **state)
+TEST(what_is_no_regular_file_is_not_opened)
 {
 	unlink("test_symbols.pipe");
 	assert_int_equal(mkfifo("test_symbols.pipe", 0600), 0);
@@ -473,30 +467,9 @@ static void what_is_no_regular_file_is_not_opened(void **state)
 	unlink("test_symbols.pipe");
 }
 
-int main(void)
+static int use_no_cache(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_return_address_has_function_and_line),
-		cmocka_unit_test(an_inlined_function_has_a_frame_of_its_own),
-#ifndef __clang__
-		cmocka_unit_test(a_function_within_another_one_has_inlined_ones),
-#endif
-		cmocka_unit_test(a_function_left_by_a_jump_is_found_again),
-		cmocka_unit_test(who_jumped_into_a_host_stub_is_found_though_called_by_address),
-		cmocka_unit_test(another_build_is_not_believed),
-		cmocka_unit_test(cuda_frames_are_told_from_the_users),
-		cmocka_unit_test(frames_of_libraries_of_templates_are_no_user_s),
-		cmocka_unit_test(system_libraries_are_known_by_name),
-		cmocka_unit_test(a_file_without_a_build_id_that_changed_later_is_not_believed),
-		cmocka_unit_test(a_site_is_named_after_its_first_user_frame),
-		cmocka_unit_test(a_host_stub_is_no_user_frame),
-		cmocka_unit_test(what_is_no_regular_file_is_not_opened),
-		cmocka_unit_test(a_script_s_own_file_goes_first),
-		cmocka_unit_test(packages_go_before_the_standard_library),
-		cmocka_unit_test(a_script_s_line_or_code_may_be_missing),
-	};
-
-	/* None. */
-	setenv("XDG_CACHE_HOME", "/dev/null", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return setenv("XDG_CACHE_HOME", "/dev/null", 1);
 }
+
+GROUP(use_no_cache, NULL)

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trace/: what the writer writes the reader reads, whole or cut at any byte; text is lossless. */
+#include "unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <signal.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "calls.h"
 #include "layout.h"
@@ -157,7 +153,7 @@ static void write_sample(const char *path)
 	trace_abandon(&writer);
 }
 
-static void records_come_back_as_written(void **state)
+TEST_WITH(records_come_back_as_written, make_files, remove_files)
 {
 	struct files *files = *state;
 	struct trace_reader reader;
@@ -201,7 +197,7 @@ static void *read_all(const char *path, size_t *size)
 	return bytes;
 }
 
-static void undump_of_a_dump_is_the_same_file(void **state)
+TEST_WITH(undump_of_a_dump_is_the_same_file, make_files, remove_files)
 {
 	struct files *files = *state;
 	struct trace_reader reader;
@@ -232,7 +228,7 @@ static void undump_of_a_dump_is_the_same_file(void **state)
 }
 
 /* Any cut and any flipped byte is read to the end: never past the bytes given. */
-static void damage_is_passed_over(void **state)
+TEST_WITH(damage_is_passed_over, make_files, remove_files)
 {
 	struct files *files = *state;
 	size_t size, end;
@@ -282,7 +278,7 @@ static void *write_many(void *argument)
 	return NULL;
 }
 
-static void threads_write_without_losing_a_record(void **state)
+TEST_WITH(threads_write_without_losing_a_record, make_files, remove_files)
 {
 	struct files *files = *state;
 	struct trace_writer writer = { 0 };
@@ -305,7 +301,7 @@ static void threads_write_without_losing_a_record(void **state)
 }
 
 /* A full disk (here: the file size limit) is counted drops, and what was written stays readable. */
-static void no_space_is_counted(void **state)
+TEST_WITH(no_space_is_counted, make_files, remove_files)
 {
 	struct files *files = *state;
 	struct trace_writer writer = { 0 };
@@ -359,7 +355,7 @@ static unsigned types_of(const char *path, unsigned type[], unsigned room)
 }
 
 /* An enter record gives way to its call, unless something was written in between. */
-static void a_superseded_record_is_taken_back(void **state)
+TEST_WITH(a_superseded_record_is_taken_back, make_files, remove_files)
 {
 	struct files *files = *state;
 	struct trace_writer writer = { 0 };
@@ -393,7 +389,7 @@ static void a_superseded_record_is_taken_back(void **state)
 }
 
 /* The place after the last record announces a call, until the call's record is there. */
-static void a_call_in_progress_is_read(void **state)
+TEST_WITH(a_call_in_progress_is_read, make_files, remove_files)
 {
 	struct files *files = *state;
 	struct trace_writer writer = { 0 };
@@ -429,7 +425,7 @@ static void a_call_in_progress_is_read(void **state)
 }
 
 /* A window emptied before it is full: what it held and what follows is there, in order. */
-static void a_window_can_be_emptied_early(void **state)
+TEST_WITH(a_window_can_be_emptied_early, make_files, remove_files)
 {
 	struct files *files = *state;
 	struct trace_writer writer = { 0 };
@@ -472,7 +468,7 @@ static uint64_t cut_count(const char *path)
 }
 
 /* So much is left of it that nothing faults. */
-static void a_cut_file_is_noticed(void **state)
+TEST_WITH(a_cut_file_is_noticed, make_files, remove_files)
 {
 	struct files *files = *state;
 	struct trace_writer writer = { 0 };
@@ -491,7 +487,7 @@ static void a_cut_file_is_noticed(void **state)
 }
 
 /* As a handler of SIGBUS does it: windows and header of a file that has none of them any more. */
-static void lost_mappings_are_replaced(void **state)
+TEST_WITH(lost_mappings_are_replaced, make_files, remove_files)
 {
 	struct files *files = *state;
 	struct trace_writer writer = { 0 };
@@ -516,7 +512,7 @@ static void lost_mappings_are_replaced(void **state)
 	trace_abandon(&writer);
 }
 
-static void undump_names_the_bad_line(void **state)
+TEST_WITH(undump_names_the_bad_line, make_files, remove_files)
 {
 	static const char *const bad[] = {
 		"",
@@ -536,23 +532,4 @@ static void undump_names_the_bad_line(void **state)
 		assert_int_not_equal(access(files->copy, F_OK), 0);
 		fclose(in);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_files, remove_files)
-		TEST(records_come_back_as_written),
-		TEST(undump_of_a_dump_is_the_same_file),
-		TEST(damage_is_passed_over),
-		TEST(threads_write_without_losing_a_record),
-		TEST(no_space_is_counted),
-		TEST(a_call_in_progress_is_read),
-		TEST(a_superseded_record_is_taken_back),
-		TEST(a_window_can_be_emptied_early),
-		TEST(a_cut_file_is_noticed),
-		TEST(lost_mappings_are_replaced),
-		TEST(undump_names_the_bad_line),
-	};
-	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
  * HW marks cases that a GPU can decide: a guaranteed order is kept, unordered kernels overlap.
  */
 #include "program_text.h"
+#include "unit.h"
 
 #include "analyze.h"
 #include "order.h"
@@ -192,25 +193,18 @@ static void run_case(void **state)
 	free(r);
 }
 
-static void there_are_enough(void **state)
+TEST(there_are_enough)
 {
 	size_t count = sizeof(cases) / sizeof(*cases), hardware = 0;
 
-	(void)state;
 	for (size_t i = 0; i < count; i++)
 		hardware += cases[i].hardware == HW;
 	print_message("%zu cases, %zu of them for hardware\n", count, hardware);
 	assert_true(count >= 80 && hardware >= 25);
 }
 
-int main(void)
+UNIT_AT_START(add_cases)
 {
-	size_t count = sizeof(cases) / sizeof(*cases);
-	struct CMUnitTest tests[sizeof(cases) / sizeof(*cases) + 1];
-
-	for (size_t i = 0; i < count; i++)
-		tests[i] = (struct CMUnitTest){ cases[i].name, run_case, NULL, NULL,
-			(void *)(uintptr_t)&cases[i] };
-	tests[count] = (struct CMUnitTest)cmocka_unit_test(there_are_enough);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		unit_add(cases[i].name, run_case, NULL, NULL, &cases[i]);
 }

@@ -5,7 +5,7 @@
 #include "order_path.h"
 
 /* Whatever was asked before, of the same earlier call or of another. */
-static void a_way_is_found_after_one_that_was_not(void **unused)
+TEST(a_way_is_found_after_one_that_was_not)
 {
 	/* later, earlier, whether there is a way */
 	static const int asked[][3] = { { 4, 1, 0 }, { 2, 1, 1 }, { 3, 1, 1 }, { 4, 1, 0 },
@@ -13,7 +13,6 @@ static void a_way_is_found_after_one_that_was_not(void **unused)
 	struct program p;
 	struct order_path *path;
 
-	(void)unused;
 	program_begin(&p);
 	program_do(&p,
 		"launch n1; launch n1; launch n1; launch n2; record f1 n1; wait f1 n2;"
@@ -30,13 +29,12 @@ static void a_way_is_found_after_one_that_was_not(void **unused)
 }
 
 /* Work that only its stream orders is skipped, but none that is asked for or moved. */
-static void a_way_leads_along_a_stream(void **unused)
+TEST(a_way_leads_along_a_stream)
 {
 	enum { OTHER = 1, FIRST = 2, COUNT = 40, MOVED = 25, LAST = FIRST + COUNT + 2 };
 	struct program p;
 	struct order_path *path;
 
-	(void)unused;
 	program_begin(&p);
 	program_do(&p, "launch n2");
 	for (int i = 0; i < COUNT; i++)
@@ -58,14 +56,4 @@ static void a_way_leads_along_a_stream(void **unused)
 	}
 	order_path_close(path);
 	mini_release(&p.m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_way_is_found_after_one_that_was_not),
-		cmocka_unit_test(a_way_leads_along_a_stream),
-	};
-
-	return cases_main("order/test_order.txt", tests, 2);
 }

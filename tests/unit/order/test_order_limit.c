@@ -3,6 +3,7 @@
  * An order whose clocks reach their limit is given up: from there on nothing is claimed, and the
  * database says so.
  */
+#include "unit.h"
 #include "program_text.h"
 
 #include "losses.h"
@@ -73,13 +74,12 @@ static struct asked ask_all(struct mini *m, size_t limit, uint64_t work)
 	return asked;
 }
 
-static void beyond_the_limit_order_is_unknown(void **state)
+TEST(beyond_the_limit_order_is_unknown)
 {
 	struct program p;
 	struct mini *m = &p.m;
 	struct asked asked;
 
-	(void)state;
 	chain(&p);
 	asked = ask_all(m, 0, 0);
 	assert_int_equal(asked.order.given_up, 0);
@@ -94,13 +94,12 @@ static void beyond_the_limit_order_is_unknown(void **state)
 	mini_release(m);
 }
 
-static void too_much_work_is_given_up_as_well(void **state)
+TEST(too_much_work_is_given_up_as_well)
 {
 	struct program p;
 	struct mini *m = &p.m;
 	struct asked asked;
 
-	(void)state;
 	chain(&p);
 	asked = ask_all(m, 0, ORDER_WORK_LIMIT - 200);
 	assert_true(asked.order.given_up > 0);
@@ -109,13 +108,12 @@ static void too_much_work_is_given_up_as_well(void **state)
 	mini_release(m);
 }
 
-static void the_database_says_how_far_it_went(void **state)
+TEST(the_database_says_how_far_it_went)
 {
 	struct program p;
 	struct mini *m = &p.m;
 	int64_t count;
 
-	(void)state;
 	chain(&p);
 	m->db.order_limit = 16384;
 	assert_int_equal(analyze(&m->db), 0);
@@ -168,13 +166,12 @@ static int step(struct order *order, enum call_kind kind, int64_t id, int64_t st
 }
 
 /* Streams that come and go cost nothing once they are gone. */
-static void streams_in_turn_keep_memory_flat(void **state)
+TEST(streams_in_turn_keep_memory_flat)
 {
 	struct order order = { 0 };
 	size_t most_bytes = 0, most_keys = 0;
 	int64_t id = 0;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		assert_int_equal(step(&order, KIND_LAUNCH, ++id, 2 + i), 0);
 		assert_int_equal(step(&order, KIND_STREAM_SYNC, ++id, 2 + i), 0);
@@ -213,9 +210,8 @@ static uint64_t legacy_work(int64_t streams)
 	return work;
 }
 
-static void legacy_work_after_10000_streams_is_one_entry(void **state)
+TEST(legacy_work_after_10000_streams_is_one_entry)
 {
-	(void)state;
 	assert_true(legacy_work(10000) < 5 * legacy_work(2500));
 }
 
@@ -223,12 +219,11 @@ static void legacy_work_after_10000_streams_is_one_entry(void **state)
  * Each of 4000 threads in turn knows by host time what the others waited for.  A thread has one of
  * 16 streams; these know the threads that submit to them one by one.
  */
-static void what_threads_were_told_is_one_entry(void **state)
+TEST(what_threads_were_told_is_one_entry)
 {
 	struct order order = { 0 };
 	int64_t threads = 4001, id = 0;
 
-	(void)state;
 	for (int64_t i = 0; i < 40 * threads; i++)
 		assert_int_equal(step_of(&order, 1 + i % threads,
 					 i % 5 ? KIND_LAUNCH : KIND_STREAM_SYNC, ++id,
@@ -240,7 +235,7 @@ static void what_threads_were_told_is_one_entry(void **state)
 }
 
 /* Entries that nobody can ask for by what was reported to it are forgotten; the rest is not. */
-static void what_threads_were_told_keeps_memory_flat(void **state)
+TEST(what_threads_were_told_keeps_memory_flat)
 {
 	struct db limited = { .order_limit = 1 << 18 };
 	struct order order = { .db = &limited };
@@ -248,7 +243,6 @@ static void what_threads_were_told_keeps_memory_flat(void **state)
 	struct order_epoch waited_for, running;
 	int64_t id = 0;
 
-	(void)state;
 	assert_int_equal(step_of(&order, 2, KIND_LAUNCH, ++id, 9, kind), 0);
 	running = order.epoch;
 	for (int i = 0; i < 100000; i++) {
@@ -268,7 +262,7 @@ static void what_threads_were_told_keeps_memory_flat(void **state)
 }
 
 /* Each operation is asked for the last ones before it, of streams that sync, come and go. */
-static void kept_answers_are_those_of_the_order(void **state)
+TEST(kept_answers_are_those_of_the_order)
 {
 	enum { ASKED = 64, STREAMS = 12 };
 	enum stream_kind kind = STREAM_KIND_NON_BLOCKING;
@@ -278,7 +272,6 @@ static void kept_answers_are_those_of_the_order(void **state)
 	int64_t id = 0, made = 0;
 	int sure = 0;
 
-	(void)state;
 	for (int i = 0; i < 5000; i++) {
 		int64_t stream = made + 1 + i * 5 % STREAMS, thread = 1 + i % 3;
 
@@ -302,20 +295,4 @@ static void kept_answers_are_those_of_the_order(void **state)
 	}
 	assert_in_range(sure, 5000 * ASKED / 10, 5000 * ASKED * 9 / 10);
 	order_release(&order);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(beyond_the_limit_order_is_unknown),
-		cmocka_unit_test(too_much_work_is_given_up_as_well),
-		cmocka_unit_test(the_database_says_how_far_it_went),
-		cmocka_unit_test(streams_in_turn_keep_memory_flat),
-		cmocka_unit_test(legacy_work_after_10000_streams_is_one_entry),
-		cmocka_unit_test(what_threads_were_told_is_one_entry),
-		cmocka_unit_test(what_threads_were_told_keeps_memory_flat),
-		cmocka_unit_test(kept_answers_are_those_of_the_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

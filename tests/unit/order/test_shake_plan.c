@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a seed does: the same to the same calls, within limits, whatever else a program calls. */
+#include "unit.h"
 #include "miniature.h"
 
 #include "constants.h"
@@ -45,13 +46,12 @@ static const struct shake_call *call_of(const struct shake_calls *calls,
 	return NULL;
 }
 
-static void actions_are_within_limits(void **state)
+TEST(actions_are_within_limits)
 {
 	struct shake_calls calls;
 	struct hold_plan plan;
 	int chosen[CALLS] = { 0 };
 
-	(void)state;
 	calls_make(&calls, CALLS);
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		shake_plan_make(&plan, &calls, seed, BUDGET);
@@ -79,13 +79,12 @@ static void actions_are_within_limits(void **state)
 	shake_calls_release(&calls);
 }
 
-static void a_seed_is_one_plan(void **state)
+TEST(a_seed_is_one_plan)
 {
 	struct shake_calls calls;
 	struct hold_plan one, other;
 	int differ = 0;
 
-	(void)state;
 	calls_make(&calls, CALLS);
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		shake_plan_make(&one, &calls, seed, BUDGET);
@@ -99,13 +98,12 @@ static void a_seed_is_one_plan(void **state)
 }
 
 /* One more place takes some of the plan's room, and changes nothing at the others. */
-static void places_have_their_own_numbers(void **state)
+TEST(places_have_their_own_numbers)
 {
 	struct shake_calls few, more;
 	struct hold_plan one, other;
 	uint32_t kept = 0, all = 0;
 
-	(void)state;
 	calls_make(&few, CALLS - 1);
 	calls_make(&more, CALLS);
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -120,13 +118,12 @@ static void places_have_their_own_numbers(void **state)
 }
 
 /* A short program's holds are short, too: one of them leaves time for others. */
-static void no_hold_takes_the_budget(void **state)
+TEST(no_hold_takes_the_budget)
 {
 	struct shake_calls calls;
 	struct hold_plan plan;
 	uint64_t longest = 0;
 
-	(void)state;
 	calls_make(&calls, CALLS);
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		shake_plan_make(&plan, &calls, seed, HOLD_NS);
@@ -138,24 +135,22 @@ static void no_hold_takes_the_budget(void **state)
 	shake_calls_release(&calls);
 }
 
-static void nothing_to_shake_is_no_action(void **state)
+TEST(nothing_to_shake_is_no_action)
 {
 	struct shake_calls none = { 0 };
 	struct hold_plan plan;
 
-	(void)state;
 	shake_plan_make(&plan, &none, 1, BUDGET);
 	assert_int_equal(plan.actions, 0);
 }
 
-static void actions_have_words(void **state)
+TEST(actions_have_words)
 {
 	struct shake_calls calls;
 	struct shake_action hold = { .ordinal = 4, .ns = 12500000 };
 	struct shake_action answer = { .ordinal = 2, .answers = 3 };
 	char *text;
 
-	(void)state;
 	calls_make(&calls, CALLS);
 	hold.place = calls.call[1].place;
 	answer.place = calls.call[3].place;
@@ -167,18 +162,4 @@ static void actions_have_words(void **state)
 		"\"not ready\" from query 2 on that would succeed, up to 3 times, of call 3");
 	free(text);
 	shake_calls_release(&calls);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(actions_are_within_limits),
-		cmocka_unit_test(a_seed_is_one_plan),
-		cmocka_unit_test(places_have_their_own_numbers),
-		cmocka_unit_test(no_hold_takes_the_budget),
-		cmocka_unit_test(nothing_to_shake_is_no_action),
-		cmocka_unit_test(actions_have_words),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

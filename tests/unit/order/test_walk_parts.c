@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
 #include "miniature.h"
 
 #include "walk.h"
@@ -56,30 +57,18 @@ static void expect_parts(const char *processes, const char *expected)
 	mini_release(&m);
 }
 
-static void a_part_has_the_calls_of_a_process(void **state)
+TEST(a_part_has_the_calls_of_a_process)
 {
-	(void)state;
 	expect_parts("", "");
 	expect_parts("1", "1-1");
 	expect_parts("11", "1-2");
 	expect_parts("11223", "1-2 3-4 5-5");
 }
 
-static void processes_among_each_other_are_one_part(void **state)
+TEST(processes_among_each_other_are_one_part)
 {
-	(void)state;
 	expect_parts("1213", "1-3 4-4");
 	expect_parts("1232", "1-1 2-4");
 	expect_parts("12312", "1-5");
 	expect_parts("123321", "1-6");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_part_has_the_calls_of_a_process),
-		cmocka_unit_test(processes_among_each_other_are_one_part),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #ifndef CUFENCE_TESTS_REPLAY_RUN_H
 #define CUFENCE_TESTS_REPLAY_RUN_H
 
-#include "cases.h"
+#include "program_text.h"
 
 #include "handovers.h"
 #include "replay.h"
@@ -98,7 +98,7 @@ static inline const char *saved(struct program *p, unsigned change,
 }
 
 #define SAVED(name, change, contention) \
-	static const char *name(struct program *p) \
+	ANSWER(name) \
 	{ \
 		return saved(p, CHANGE_##change, REPLAY_##contention); \
 	}

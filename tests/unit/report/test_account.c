@@ -4,12 +4,11 @@
 
 #include "account.h"
 
-static void the_sums_are_the_whole(void **unused)
+TEST(the_sums_are_the_whole)
 {
 	struct mini m;
 	double at = 0;
 
-	(void)unused;
 	mini_init(&m);
 	for (int i = 0; i < 4; i++)
 		mini_site(&m, "f", i);
@@ -29,11 +28,4 @@ static void the_sums_are_the_whole(void **unused)
 	assert_int_equal(mini_int(&m, "SELECT sum(time) FROM account WHERE device IS NULL"),
 		mini_int(&m, "SELECT end - start FROM loop"));
 	mini_release(&m);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest others[] = { cmocka_unit_test(the_sums_are_the_whole) };
-
-	return cases_main("report/test_account.txt", others, 1);
 }

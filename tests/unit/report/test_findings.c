@@ -6,7 +6,7 @@
 #include "savings.h"
 
 /* All is waited in the loop, though 30 us of the 130 are saved before it. */
-static void no_turn_saves_more_than_it_takes(void **unused)
+TEST(no_turn_saves_more_than_it_takes)
 {
 	const struct cost cost = { .count = 10, .waited = 90000, .in_loop = 90000 };
 	int64_t begin[11] = { 1000 };
@@ -17,7 +17,6 @@ static void no_turn_saves_more_than_it_takes(void **unused)
 	struct run_length *run = id_map_need(&findings.runs, 1, sizeof(*run));
 	struct part part;
 
-	(void)unused;
 	run->whole = 200000;
 	begin[10] = 101000;
 	part = findings_part(&findings, 1, 130000, &cost);
@@ -32,13 +31,4 @@ static void no_turn_saves_more_than_it_takes(void **unused)
 	assert_true(run_loop_has(&loop, 10999) && run_loop_has(&loop, 61000));
 	assert_false(run_loop_has(&loop, 11000) || run_loop_has(&loop, 60999));
 	id_map_release(&findings.runs, free);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest others[] = {
-		cmocka_unit_test(no_turn_saves_more_than_it_takes),
-	};
-
-	return cases_main("report/test_findings.txt", others, 1);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
+#include "unit.h"
 
 #include "calls.h"
 #include "fix_file.h"
@@ -21,7 +15,7 @@ static const char *read_text(const char *text, unsigned *line)
 	return fix_file_read(&file, buffer, line);
 }
 
-static void a_call_has_the_place_of_its_frames(void **state)
+TEST(a_call_has_the_place_of_its_frames)
 {
 	static const uint8_t id[20] = { 0xab, 0xcd };
 	uint64_t place = hold_place_add(BYTE_HASH_SEED, "/usr/bin/app 2", id, 0x1f);
@@ -46,7 +40,7 @@ static void a_call_has_the_place_of_its_frames(void **state)
 	assert_int_equal(file.error[0].result, 2);
 }
 
-static void a_module_knows_the_findings_with_frames_in_it(void **state)
+TEST(a_module_knows_the_findings_with_frames_in_it)
 {
 	unsigned line;
 
@@ -62,7 +56,7 @@ static void a_module_knows_the_findings_with_frames_in_it(void **state)
 }
 
 /* Of two findings with one call the first has it; each fence keeps its sides. */
-static void places_are_sorted_and_there_once(void **state)
+TEST(places_are_sorted_and_there_once)
 {
 	unsigned line;
 
@@ -84,7 +78,7 @@ static void places_are_sorted_and_there_once(void **state)
 		assert_int_not_equal(file.plan.places[i].finding, 1);
 }
 
-static void a_treatment_has_its_own_sides(void **state)
+TEST(a_treatment_has_its_own_sides)
 {
 	unsigned line;
 
@@ -104,7 +98,7 @@ static void a_treatment_has_its_own_sides(void **state)
 }
 
 /* Every text that is cut somewhere, or has another byte, is read or refused with a line. */
-static void any_text_is_read_or_refused(void **state)
+TEST(any_text_is_read_or_refused)
 {
 	static const char text[] = FIX_FILE_HEAD
 		"\nfix 1 put-off\ncall cuMemFree_v2\nat abcd 1f app\nimage 1a\n"
@@ -122,7 +116,7 @@ static void any_text_is_read_or_refused(void **state)
 		}
 }
 
-static void too_much_is_refused(void **state)
+TEST(too_much_is_refused)
 {
 	static char text[1 << 16];
 	unsigned line;
@@ -139,18 +133,4 @@ static void too_much_is_refused(void **state)
 	for (int i = 0; i <= FIX_IMAGES; i++)
 		at += (size_t)sprintf(text + at, "image 1\n");
 	assert_string_equal(read_text(text, &line), "there are too many images");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_call_has_the_place_of_its_frames),
-		cmocka_unit_test(a_module_knows_the_findings_with_frames_in_it),
-		cmocka_unit_test(places_are_sorted_and_there_once),
-		cmocka_unit_test(a_treatment_has_its_own_sides),
-		cmocka_unit_test(any_text_is_read_or_refused),
-		cmocka_unit_test(too_much_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a fix keeps of the program's freed memory, and when it is idle (fix/freed.c). */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "freed.c"
 
@@ -39,7 +35,7 @@ static int free_host(uint64_t ptr)
 	return freed_keep(&call);
 }
 
-static void memory_is_idle_after_a_wait_that_began_later(void **state)
+TEST_WITH(memory_is_idle_after_a_wait_that_began_later, begin, NULL)
 {
 	uint64_t begun;
 
@@ -61,7 +57,7 @@ static void memory_is_idle_after_a_wait_that_began_later(void **state)
 }
 
 /* Its size is not known, so it is no use to keep it. */
-static void memory_of_before_is_freed(void **state)
+TEST_WITH(memory_of_before_is_freed, begin, NULL)
 {
 	assert_true(free_host(0x3000));
 	freed_now_idle(0);
@@ -70,7 +66,7 @@ static void memory_of_before_is_freed(void **state)
 	assert_int_equal(frees, 1);
 }
 
-static void all_is_given_back(void **state)
+TEST_WITH(all_is_given_back, begin, NULL)
 {
 	unsigned kept = 0;
 
@@ -82,7 +78,7 @@ static void all_is_given_back(void **state)
 	assert_int_equal(freed_release(), 0);
 }
 
-static void a_second_context_is_noticed(void **state)
+TEST_WITH(a_second_context_is_noticed, begin, NULL)
 {
 	assert_false(freed_is_other_context(0));
 	assert_false(freed_is_other_context(7));
@@ -90,18 +86,6 @@ static void a_second_context_is_noticed(void **state)
 	assert_false(freed_is_other_context(0));
 	assert_true(freed_is_other_context(8));
 	assert_true(freed_is_other_context(8));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(memory_is_idle_after_a_wait_that_began_later, begin),
-		cmocka_unit_test_setup(memory_of_before_is_freed, begin),
-		cmocka_unit_test_setup(all_is_given_back, begin),
-		cmocka_unit_test_setup(a_second_context_is_noticed, begin),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 struct fix fix;

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
+
 #include <zlib.h>
 
 #include "rules.h"
@@ -24,7 +18,7 @@ static void expect_lines(const char *text)
 			fail_msg("too long: %s", text);
 }
 
-static void every_rule_has_its_fix(void **state)
+TEST(every_rule_has_its_fix)
 {
 	for (int rule = 0; rule < RULE_COUNT; rule++) {
 		const struct fix *fix = fix_find(rules[rule].id);
@@ -92,7 +86,7 @@ static void expect_numbers(const int64_t *number, size_t count)
 	free(text);
 }
 
-static void numbers_come_back(void **state)
+TEST(numbers_come_back)
 {
 	const int64_t numbers[] = { 0, -1, 1, 63, 64, -64, -65, 8191, 8192, 1 << 27, INT32_MIN,
 		INT64_C(1) << 53, INT64_MAX, INT64_MIN, 5, 6, 7 };
@@ -101,7 +95,7 @@ static void numbers_come_back(void **state)
 		expect_numbers(numbers, count);
 }
 
-static void json_ends_no_script(void **state)
+TEST(json_ends_no_script)
 {
 	char *text = NULL;
 	size_t size;
@@ -149,7 +143,7 @@ static void has(const char *text, const char *part)
 	"INSERT INTO process VALUES (1,7,1,0,1000000000,1,0,'tsc',10,'on',0,0,0,'t');" \
 	"INSERT INTO thread VALUES (1,1,7,'app',NULL,NULL);"
 
-static void a_run_without_anything_has_a_page(void **state)
+TEST(a_run_without_anything_has_a_page)
 {
 	char *text = page_of("", 0, 0);
 
@@ -161,7 +155,7 @@ static void a_run_without_anything_has_a_page(void **state)
 	free(text);
 }
 
-static void nothing_is_written_where_it_fails(void **state)
+TEST(nothing_is_written_where_it_fails)
 {
 	char *text = page_of(RUN_SQL "DROP TABLE event_wait;", 0, -1);
 
@@ -170,7 +164,7 @@ static void nothing_is_written_where_it_fails(void **state)
 }
 
 /* As a damaged database may hold them: times at both ends, in no order, calls in a circle. */
-static void times_may_be_anything(void **state)
+TEST(times_may_be_anything)
 {
 	char *text = page_of(RUN_SQL
 		"INSERT INTO call_type VALUES (1,'cudaFree','runtime',1);"
@@ -193,25 +187,10 @@ static void times_may_be_anything(void **state)
 	free(text);
 }
 
-static void a_finding_that_is_not_there_has_no_page(void **state)
+TEST(a_finding_that_is_not_there_has_no_page)
 {
 	char *text = page_of(RUN_SQL, 3, -1);
 
 	assert_string_equal(text, "");
 	free(text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_rule_has_its_fix),
-		cmocka_unit_test(numbers_come_back),
-		cmocka_unit_test(json_ends_no_script),
-		cmocka_unit_test(a_run_without_anything_has_a_page),
-		cmocka_unit_test(nothing_is_written_where_it_fails),
-		cmocka_unit_test(times_may_be_anything),
-		cmocka_unit_test(a_finding_that_is_not_there_has_no_page),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

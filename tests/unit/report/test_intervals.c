@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "intervals.h"
 
-static void the_innermost_around_an_address_is_found(void **state)
+TEST(the_innermost_around_an_address_is_found)
 {
 	struct intervals intervals = { 0 };
 
@@ -33,7 +29,7 @@ static void the_innermost_around_an_address_is_found(void **state)
 	intervals_release(&intervals);
 }
 
-static void each_of_many_is_found(void **state)
+TEST(each_of_many_is_found)
 {
 	struct intervals intervals = { 0 };
 
@@ -45,14 +41,4 @@ static void each_of_many_is_found(void **state)
 		assert_int_equal(intervals_find(&intervals, 10ull * i + 5), -1);
 	}
 	intervals_release(&intervals);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_innermost_around_an_address_is_found),
-		cmocka_unit_test(each_of_many_is_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

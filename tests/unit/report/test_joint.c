@@ -3,6 +3,7 @@
  * Packed replays (joint.h): what is unpacked replays as before, and what is damaged is refused or
  * replayed within its bounds.
  */
+#include "unit.h"
 #include "replay_run.h"
 
 #include <zstd.h>
@@ -62,7 +63,7 @@ static struct packed pack(struct program *p, int begin, struct packed *changes, 
 	return packed;
 }
 
-static void an_unpacked_replay_is_the_same(void **unused)
+TEST(an_unpacked_replay_is_the_same)
 {
 	struct joint *joint = joint_new();
 	struct joint_times times;
@@ -70,7 +71,6 @@ static void an_unpacked_replay_is_the_same(void **unused)
 	struct program p;
 	int64_t length = 0;
 
-	(void)unused;
 	/* The clocks of ranks need not agree. */
 	for (int member = 1; member <= 3; member++) {
 		struct packed changes, packed = pack(&p, 10 + 50000 * member, &changes, &length);
@@ -120,7 +120,7 @@ static struct packed damage(const struct packed *packed)
 	return damaged;
 }
 
-static void what_is_damaged_harms_nobody(void **unused)
+TEST(what_is_damaged_harms_nobody)
 {
 	enum { TIMES = 5000 };
 	struct packed packed, changes;
@@ -128,7 +128,6 @@ static void what_is_damaged_harms_nobody(void **unused)
 	int64_t length;
 	int accepted = 0;
 
-	(void)unused;
 	packed = pack(&p, 10, &changes, &length);
 	for (int i = 0; i < TIMES; i++) {
 		struct joint *joint = joint_new();
@@ -153,14 +152,4 @@ static void what_is_damaged_harms_nobody(void **unused)
 	free(packed.data);
 	free(changes.data);
 	mini_release(&p.m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_unpacked_replay_is_the_same),
-		cmocka_unit_test(what_is_damaged_harms_nobody),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Advice about calls that a library makes below a line of the program. */
+#include "unit.h"
 #include "miniature.h"
 
 #include "findings_internal.h"
@@ -35,7 +36,7 @@ static const char *advice_for(struct mini *m, int type, const char *module, cons
 	return advice.text ? advice.text : "";
 }
 
-static void the_call_of_the_library_decides_the_advice(void **state)
+MINI_TEST(the_call_of_the_library_decides_the_advice)
 {
 	struct mini *m = *state;
 	const char *cublas = "/opt/cuda/lib/libcublas.so.13";
@@ -44,7 +45,7 @@ static void the_call_of_the_library_decides_the_advice(void **state)
 		"CUBLAS_POINTER_MODE_DEVICE"));
 }
 
-static void other_functions_of_it_have_no_advice(void **state)
+MINI_TEST(other_functions_of_it_have_no_advice)
 {
 	struct mini *m = *state;
 	const char *cublas = "/opt/cuda/lib/libcublas.so.13";
@@ -52,7 +53,7 @@ static void other_functions_of_it_have_no_advice(void **state)
 	assert_string_equal(advice_for(m, CALL_cuStreamSynchronize, cublas, "cublasDgemm_v2"), "");
 }
 
-static void a_python_file_is_a_library_too(void **state)
+MINI_TEST(a_python_file_is_a_library_too)
 {
 	struct mini *m = *state;
 	int64_t site = mini_site(m, "main", 10);
@@ -75,7 +76,7 @@ static void a_python_file_is_a_library_too(void **state)
 }
 
 /* PyTorch's own calls: the script cannot set the pointer mode. */
-static void a_library_below_another_has_no_advice(void **state)
+MINI_TEST(a_library_below_another_has_no_advice)
 {
 	struct mini *m = *state;
 	int64_t site = mini_site(m, "train", 10);
@@ -94,7 +95,7 @@ static void a_library_below_another_has_no_advice(void **state)
 }
 
 /* With debug information the name has no namespace. */
-static void header_libraries_are_known_by_their_headers(void **state)
+MINI_TEST(header_libraries_are_known_by_their_headers)
 {
 	struct mini *m = *state;
 	int64_t site = mini_site(m, "step", 10);
@@ -113,26 +114,11 @@ static void header_libraries_are_known_by_their_headers(void **state)
 	m->db.run = NULL;
 }
 
-static void header_libraries_are_known_by_their_functions(void **state)
+MINI_TEST(header_libraries_are_known_by_their_functions)
 {
 	struct mini *m = *state;
 
 	assert_non_null(strstr(advice_for(m, CALL_cuStreamSynchronize, "/home/me/a",
 				       "thrust::THRUST_300_SM_90_NS::cuda_cub::for_each"),
 		"par_nosync"));
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, mini_setup, mini_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(the_call_of_the_library_decides_the_advice),
-		TEST(a_python_file_is_a_library_too),
-		TEST(other_functions_of_it_have_no_advice),
-		TEST(header_libraries_are_known_by_their_functions),
-		TEST(header_libraries_are_known_by_their_headers),
-		TEST(a_library_below_another_has_no_advice),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

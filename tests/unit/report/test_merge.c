@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which findings of several processes are one, and what it then shows. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
+#include "unit.h"
 
 #include "baseline.h"
 #include "merge.h"
@@ -69,7 +64,7 @@ static void expect(struct db *db, const char *sql, const char *wanted)
 	"SELECT group_concat(id || ':' || (SELECT group_concat(site) FROM (SELECT site" \
 	" FROM finding_place p WHERE p.finding = f.id ORDER BY p.id)), ' ') FROM finding f"
 
-static void one_process_is_left_alone(void **state)
+TEST(one_process_is_left_alone)
 {
 	struct db db = run_of_three();
 
@@ -82,7 +77,7 @@ static void one_process_is_left_alone(void **state)
 	db_close(&db);
 }
 
-static void the_same_place_is_one_finding(void **state)
+TEST(the_same_place_is_one_finding)
 {
 	struct db db = run_of_three();
 
@@ -103,7 +98,7 @@ static void the_same_place_is_one_finding(void **state)
 }
 
 /* Also places that the finding shown does not have, after its own. */
-static void no_place_is_lost(void **state)
+TEST(no_place_is_lost)
 {
 	struct db db = run_of_three();
 
@@ -114,7 +109,7 @@ static void no_place_is_lost(void **state)
 	db_close(&db);
 }
 
-static void the_one_asked_for_is_shown(void **state)
+TEST(the_one_asked_for_is_shown)
 {
 	struct db db = run_of_three();
 
@@ -129,7 +124,7 @@ static void the_one_asked_for_is_shown(void **state)
 }
 
 /* A check fails for a process that fails, whichever is shown. */
-static void a_verdict_is_that_of_the_worst(void **state)
+TEST(a_verdict_is_that_of_the_worst)
 {
 	const struct verdict_rules wanted = { .list = "medium",
 		.fences = "high",
@@ -152,17 +147,4 @@ static void a_verdict_is_that_of_the_worst(void **state)
 		" AND p.finding = v.finding",
 		"2");
 	db_close(&db);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_process_is_left_alone),
-		cmocka_unit_test(the_same_place_is_one_finding),
-		cmocka_unit_test(no_place_is_lost),
-		cmocka_unit_test(the_one_asked_for_is_shown),
-		cmocka_unit_test(a_verdict_is_that_of_the_worst),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,30 +32,17 @@ static const char *behind(struct program *p, const char *words)
 	return found;
 }
 
-static const char *pace(struct program *p)
+ANSWER(pace)
 {
 	return behind(p, " the host needs ");
 }
 
-static const char *functions(struct program *p)
+ANSWER(functions)
 {
 	return behind(p, "    outside CUDA: ");
 }
 
-static const char *busy(struct program *p)
+ANSWER(busy)
 {
 	return behind(p, "    busy     ");
-}
-
-int main(void)
-{
-	static const struct cases_answer answers[] = {
-		{ "pace", pace },
-		{ "functions", functions },
-		{ "busy", busy },
-		{ NULL, NULL },
-	};
-
-	cases_read.answers = answers;
-	return cases_main("report/test_outside.txt", NULL, 0);
 }

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A line is patched if it reads as a form expects, and stays if it holds anything else. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
 
 #include "patch_line.h"
 
@@ -30,7 +23,7 @@ static void becomes(enum patch_form form, int is_script, const char *before, con
 	free(changed);
 }
 
-static void a_wait_alone_on_its_line_goes(void **state)
+TEST(a_wait_alone_on_its_line_goes)
 {
 	static const struct {
 		const char *before, *line, *wanted;
@@ -59,7 +52,7 @@ static void a_wait_alone_on_its_line_goes(void **state)
 		becomes(PATCH_LEAVE_OUT, 0, rows[i].before, rows[i].line, "y = 2;", rows[i].wanted);
 }
 
-static void a_block_of_a_script_keeps_a_statement(void **state)
+TEST(a_block_of_a_script_keeps_a_statement)
 {
 	static const struct {
 		const char *before, *line, *after, *wanted;
@@ -84,7 +77,7 @@ static void a_block_of_a_script_keeps_a_statement(void **state)
 			rows[i].wanted);
 }
 
-static void a_policy_of_thrust_no_longer_waits(void **state)
+TEST(a_policy_of_thrust_no_longer_waits)
 {
 	becomes(PATCH_NO_SYNC, 0, "", "\tthrust::sort(thrust::cuda::par.on(s), a, b);", "",
 		"\tthrust::sort(thrust::cuda::par_nosync.on(s), a, b);");
@@ -93,7 +86,7 @@ static void a_policy_of_thrust_no_longer_waits(void **state)
 	becomes(PATCH_NO_SYNC, 0, "", "f(thrust::cuda::par, thrust::cuda::par);", "", "=");
 }
 
-static void a_tensor_is_copied_without_a_wait(void **state)
+TEST(a_tensor_is_copied_without_a_wait)
 {
 	static const struct {
 		const char *line, *copied, *pinned;
@@ -127,7 +120,7 @@ static void a_tensor_is_copied_without_a_wait(void **state)
 	becomes(PATCH_PIN, 0, "", "x = y.to(d);", "", "=");
 }
 
-static void a_stream_no_longer_blocks(void **state)
+TEST(a_stream_no_longer_blocks)
 {
 	becomes(PATCH_STREAM, 0, "", "\tCHECK(cudaStreamCreate(&streams[i]));", "",
 		"\tCHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));");
@@ -176,7 +169,7 @@ static void pair_becomes(enum patch_form form, int is_script, const struct pair 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*(rows)); i++) \
 	pair_becomes(form, is_script, &(rows)[i])
 
-static void a_stream_of_pytorch_waits_for_another_one(void **state)
+TEST(a_stream_of_pytorch_waits_for_another_one)
 {
 	static const char current[] = "torch.cuda.current_stream()";
 	static const struct pair rows[] = {
@@ -221,7 +214,7 @@ static void a_stream_of_pytorch_waits_for_another_one(void **state)
 	PAIRS_BECOME(PATCH_WAIT_STREAM, 1, rows);
 }
 
-static void a_stream_waits_for_an_event_that_is_recorded(void **state)
+TEST(a_stream_waits_for_an_event_that_is_recorded)
 {
 	static const struct pair rows[] = {
 		{ "{|a<<<1, 1, 0, s>>>();|\tCHECK(cudaEventRecord(e, s));|\tb<<<1, 1, 0, t>>>();",
@@ -246,7 +239,7 @@ static void a_stream_waits_for_an_event_that_is_recorded(void **state)
 	PAIRS_BECOME(PATCH_WAIT_EVENT, 0, rows);
 }
 
-static void memory_is_kept_for_a_stream(void **state)
+TEST(memory_is_kept_for_a_stream)
 {
 	static const struct pair rows[] = {
 		{ "with f(s):|  y.copy_(x)|z()", 2, 1, 99, "t", "s", "  x.record_stream(s)" },
@@ -264,7 +257,7 @@ static void memory_is_kept_for_a_stream(void **state)
 	PAIRS_BECOME(PATCH_RECORD_STREAM, 1, rows);
 }
 
-static void work_gets_a_stream(void **state)
+TEST(work_gets_a_stream)
 {
 	static const struct pair rows[] = {
 		{ "a<<<1, 1, 0, s>>>();|b<<<g(1, 2), 1>>>(x);", 1, 0, 99, "", "s",
@@ -292,7 +285,7 @@ static void work_gets_a_stream(void **state)
 	PAIRS_BECOME(PATCH_GIVE_STREAM, 0, rows);
 }
 
-static void a_pool_keeps_its_memory(void **state)
+TEST(a_pool_keeps_its_memory)
 {
 	static const char set[] =
 		"\tunsigned long long release_threshold = ~0ull;\n"
@@ -320,21 +313,4 @@ static void a_pool_keeps_its_memory(void **state)
 	};
 
 	PAIRS_BECOME(PATCH_KEEP_POOL, 0, rows);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_wait_alone_on_its_line_goes),
-		cmocka_unit_test(a_block_of_a_script_keeps_a_statement),
-		cmocka_unit_test(a_policy_of_thrust_no_longer_waits),
-		cmocka_unit_test(a_tensor_is_copied_without_a_wait),
-		cmocka_unit_test(a_stream_no_longer_blocks),
-		cmocka_unit_test(a_stream_of_pytorch_waits_for_another_one),
-		cmocka_unit_test(a_stream_waits_for_an_event_that_is_recorded),
-		cmocka_unit_test(memory_is_kept_for_a_stream),
-		cmocka_unit_test(work_gets_a_stream),
-		cmocka_unit_test(a_pool_keeps_its_memory),
-	};
-	return cmocka_run_group_tests_name("patch_line", tests, NULL, NULL);
 }

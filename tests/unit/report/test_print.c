@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
 
 #include "print.h"
 
@@ -22,7 +15,7 @@
 		free(got); \
 	} while (0)
 
-static void formats_are_those_of_printf(void **state)
+TEST(formats_are_those_of_printf)
 {
 	EXPECT("a 1 -2 3 4 100 %", "a %d %d %lld %zu %.0f %%", 1, -2, 3LL, (size_t)4, 100.0);
 	EXPECT("  7|7  |007|7f|x", "%3d|%-3d|%03d|%x|%c", 7, 7, 7, 0x7f, 'x');
@@ -31,7 +24,7 @@ static void formats_are_those_of_printf(void **state)
 	EXPECT("end\n", "end\n");
 }
 
-static void controls_in_arguments_are_escaped(void **state)
+TEST(controls_in_arguments_are_escaped)
 {
 	EXPECT("a\\x0ab\n", "%s\n", "a\nb");
 	EXPECT("\\x1b[31m\\x0d\\x09\\x7f", "%s", "\033[31m\r\t\177");
@@ -42,7 +35,7 @@ static void controls_in_arguments_are_escaped(void **state)
 	EXPECT("\\x1b", "%s", "\\x1b"); /* shown once more it stays the same */
 }
 
-static void marks_of_direction_are_escaped(void **state)
+TEST(marks_of_direction_are_escaped)
 {
 	EXPECT("\\xe2\\x80\\xaex", "%s", "\xe2\x80\xaex"); /* U+202E, right-to-left override */
 	EXPECT("\\xe2\\x81\\xa6", "%s", "\xe2\x81\xa6");   /* U+2066 */
@@ -50,7 +43,7 @@ static void marks_of_direction_are_escaped(void **state)
 		"\xe2\x80\x8e\xe2\x80\x8b\xd8\x9c");
 }
 
-static void what_is_no_utf8_is_escaped(void **state)
+TEST(what_is_no_utf8_is_escaped)
 {
 	EXPECT("gr\xc3\xb6\xc3\x9f"
 	       "e \xf0\x9f\x9a\x80",
@@ -64,7 +57,7 @@ static void what_is_no_utf8_is_escaped(void **state)
 	EXPECT("\\xe2\\x82\xc3\xa4", "%s", "\xe2\x82\xc3\xa4");   /* cut short */
 }
 
-static void columns_are_characters(void **state)
+TEST(columns_are_characters)
 {
 	EXPECT("\xc3\xa4  |", "%-3s|", "\xc3\xa4");
 	EXPECT("\\x0a |", "%-5s|", "\n");
@@ -83,7 +76,7 @@ static void expect_json(const char *json, const char *wanted)
 	free(got);
 }
 
-static void json_is_utf8_of_the_same_meaning(void **state)
+TEST(json_is_utf8_of_the_same_meaning)
 {
 	expect_json(
 		"{\"a\":\"gr\xc3\xb6\xc3\x9f"
@@ -94,18 +87,4 @@ static void json_is_utf8_of_the_same_meaning(void **state)
 	expect_json("\"\xed\xa0\x80\"", "\"\\ufffd\\ufffd\\ufffd\"");
 	expect_json("\"\xc2\x9b\x7f\xe2\x80\xae\"", "\"\\u009b\\u007f\\u202e\"");
 	expect_json("\"\xf3\xa0\x81\x81\"", "\"\\udb40\\udc41\"");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(formats_are_those_of_printf),
-		cmocka_unit_test(controls_in_arguments_are_escaped),
-		cmocka_unit_test(marks_of_direction_are_escaped),
-		cmocka_unit_test(what_is_no_utf8_is_escaped),
-		cmocka_unit_test(columns_are_characters),
-		cmocka_unit_test(json_is_utf8_of_the_same_meaning),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

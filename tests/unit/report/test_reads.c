@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Advice about operators that read a value of the device. */
+#include "unit.h"
 #include "miniature.h"
 
 #include <unistd.h>
@@ -49,7 +50,7 @@ static const char *advice_for(struct mini *m, const char *library, const char *f
 
 #define SAYS(advice, part) assert_non_null(strstr(advice, part))
 
-static void the_operator_is_known_by_its_function(void **state)
+TEST_WITH(the_operator_is_known_by_its_function, mini_setup_late, mini_teardown)
 {
 	struct mini *m = *state;
 
@@ -64,7 +65,7 @@ static void the_operator_is_known_by_its_function(void **state)
 	SAYS(advice_for(m, "numba", "DeviceNDArray.copy_to_host", ""), "pinned");
 }
 
-static void or_by_the_line(void **state)
+TEST_WITH(or_by_the_line, mini_setup_late, mini_teardown)
 {
 	struct mini *m = *state;
 
@@ -74,31 +75,10 @@ static void or_by_the_line(void **state)
 }
 
 /* A function of the program, of another library, or of one that calls the program. */
-static void what_is_not_below_the_line_is_no_operator(void **state)
+TEST_WITH(what_is_not_below_the_line_is_no_operator, mini_setup_late, mini_teardown)
 {
 	struct mini *m = *state;
 
 	assert_string_equal(advice_for(m, "mine", "item", "x.item()\n"), "");
 	assert_string_equal(advice_for(m, "torch", "call", "y = x + 1\n"), "");
-}
-
-/* Long after the files of the tests. */
-static int begin(void **state)
-{
-	int rc = mini_setup(state);
-
-	mini_exec(*state, "UPDATE run SET start_unix_ns = 9000000000000000000");
-	return rc;
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, mini_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(the_operator_is_known_by_its_function),
-		TEST(or_by_the_line),
-		TEST(what_is_not_below_the_line_is_no_operator),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

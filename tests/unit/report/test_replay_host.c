@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cases.h"
 #include "replay_run.h"
 
-SAVED(saved_order, ORDER, LIKELY)
-SAVED(saved_outside, OUTSIDE, LIKELY)
+SAVED(order, ORDER, LIKELY)
+SAVED(outside, OUTSIDE, LIKELY)
 
 /* us that the run takes less if all launches but the first are nodes of what it launches. */
 static const char *saved_by_nodes(struct program *p, enum replay_contention contention)
@@ -19,12 +20,12 @@ static const char *saved_by_nodes(struct program *p, enum replay_contention cont
 	return number_text((before - after) / 1000);
 }
 
-static const char *nodes(struct program *p)
+ANSWER(nodes)
 {
 	return saved_by_nodes(p, REPLAY_LIKELY);
 }
 
-static const char *nodes_least(struct program *p)
+ANSWER(nodes_least)
 {
 	return saved_by_nodes(p, REPLAY_LEAST);
 }
@@ -44,19 +45,19 @@ static const char *difference(struct program *p, enum replay_contention one,
 	return number_text(time / 1000);
 }
 
-static const char *recorded(struct program *p)
+ANSWER(recorded)
 {
 	return difference(p, REPLAY_RECORDED, REPLAY_LIKELY);
 }
 
-static const char *quick(struct program *p)
+ANSWER(quick)
 {
 	return difference(p, REPLAY_LIKELY, REPLAY_QUICK);
 }
 
 /* Of the calls that are labelled. */
 #define STEPS(name, column) \
-	static const char *name(struct program *p) \
+	ANSWER(name) \
 	{ \
 		static char text[100]; \
 		struct savings *savings; \
@@ -76,9 +77,8 @@ STEPS(own, own)
 STEPS(pinning, pinning)
 
 /* The removed wait kept a kernel after the one whose result it reads. */
-static void data_that_is_needed_is_waited_for_without_the_wait(void **unused)
+TEST(data_that_is_needed_is_waited_for_without_the_wait)
 {
-	(void)unused;
 	for (int needed = 0; needed < 2; needed++) {
 		struct program *p = calloc(1, sizeof(*p));
 		struct savings *savings;
@@ -107,27 +107,4 @@ static void data_that_is_needed_is_waited_for_without_the_wait(void **unused)
 		mini_release(&p->m);
 		free(p);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest others[] = {
-		cmocka_unit_test(data_that_is_needed_is_waited_for_without_the_wait),
-	};
-	static const struct cases_answer answers[] = {
-		{ "order", saved_order },
-		{ "outside", saved_outside },
-		{ "nodes", nodes },
-		{ "nodes_least", nodes_least },
-		{ "recorded", recorded },
-		{ "quick", quick },
-		{ "recorded_steps", recorded_steps },
-		{ "delayed_steps", delayed_steps },
-		{ "own", own },
-		{ "pinning", pinning },
-		{ NULL, NULL },
-	};
-
-	cases_read.answers = answers;
-	return cases_main("report/test_replay_host.txt", others, 1);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
+
 #include <unistd.h>
 
 #include "disclose.h"
@@ -26,7 +20,7 @@ static void expect_duration(int64_t ns, const char *wanted)
 	assert_string_equal(format_duration(text, ns), wanted);
 }
 
-static void durations_are_readable(void **state)
+TEST(durations_are_readable)
 {
 	expect_duration(0, "0 ns");
 	expect_duration(850, "850 ns");
@@ -39,7 +33,7 @@ static void durations_are_readable(void **state)
 	expect_duration(INT64_C(75500000000), "76 s");
 }
 
-static void shares_are_readable(void **state)
+TEST(shares_are_readable)
 {
 	char text[DURATION_SIZE];
 
@@ -62,7 +56,7 @@ static void expect_wrapped(int width, const char *text, const char *wanted)
 	free(got);
 }
 
-static void lines_fit_a_terminal(void **state)
+TEST(lines_fit_a_terminal)
 {
 	expect_wrapped(20, "    fix  do this or that\n", "    fix  do this or\n         that\n");
 	expect_wrapped(24, "    fix  do this or that\n", "    fix  do this or that\n");
@@ -78,7 +72,7 @@ static void lines_fit_a_terminal(void **state)
 		"      stream 13  [aaaaaaa ]  [b]\n");
 }
 
-static void only_real_gaps_make_a_trace_incomplete(void **state)
+TEST(only_real_gaps_make_a_trace_incomplete)
 {
 	assert_true(loss_find("not_closed")->effect == LOSS_INCOMPLETE);
 	assert_true(loss_find("host_only")->effect == LOSS_OPERATIONS);
@@ -92,7 +86,7 @@ static void only_real_gaps_make_a_trace_incomplete(void **state)
 	assert_null(loss_find("of a later version"));
 }
 
-static void one_is_not_several(void **state)
+TEST(one_is_not_several)
 {
 	const struct loss *late = loss_find("late_ends");
 
@@ -181,7 +175,7 @@ static void hasnt(const char *text, const char *part)
 		fail_msg("'%s' is in:\n%s", part, text ? text : "");
 }
 
-static void a_finding_reads_like_a_compiler_error(void **state)
+TEST(a_finding_reads_like_a_compiler_error)
 {
 	char *text = report(report_text, (struct report_options){ .top = 10 });
 
@@ -201,7 +195,7 @@ static void a_finding_reads_like_a_compiler_error(void **state)
 }
 
 /* The line to change is not in a wrapper, a destructor or a library without lines. */
-static void callers_of_a_line_are_named(void **state)
+TEST(callers_of_a_line_are_named)
 {
 	static const char *const frames =
 		"INSERT INTO frame (site, depth, address, function, file, line, user) VALUES "
@@ -235,7 +229,7 @@ static void callers_of_a_line_are_named(void **state)
 	more_findings = NULL;
 }
 
-static void where_a_stream_was_made_is_told(void **state)
+TEST(where_a_stream_was_made_is_told)
 {
 	char *text, more[2000];
 
@@ -271,7 +265,7 @@ static void where_a_stream_was_made_is_told(void **state)
 	more_findings = NULL;
 }
 
-static void the_summary_comes_first(void **state)
+TEST(the_summary_comes_first)
 {
 	char *text = report(report_text, (struct report_options){ .top = 10 });
 
@@ -289,7 +283,7 @@ static void the_summary_comes_first(void **state)
 	free(text);
 }
 
-static void levels_choose(void **state)
+TEST(levels_choose)
 {
 	char *certain = report(report_text, (struct report_options){ .level = REPORT_CERTAIN });
 	char *possible = report(report_text, (struct report_options){ .level = REPORT_POSSIBLE });
@@ -328,7 +322,7 @@ static char *report_with(const char *more, enum report_level level)
 	return text;
 }
 
-static void possible_findings_of_weight_have_a_line(void **state)
+TEST(possible_findings_of_weight_have_a_line)
 {
 	char *text = report_with(OF_WEIGHT, REPORT_LIKELY);
 
@@ -353,7 +347,7 @@ static void possible_findings_of_weight_have_a_line(void **state)
 	free(text);
 }
 
-static void possible_races_have_the_same_line(void **state)
+TEST(possible_races_have_the_same_line)
 {
 	char *text = report_with(POSSIBLE_RACE("missing-fence"), REPORT_LIKELY);
 
@@ -376,7 +370,7 @@ static void possible_races_have_the_same_line(void **state)
 	free(text);
 }
 
-static void json_has_what_is_possible(void **state)
+TEST(json_has_what_is_possible)
 {
 	char *text = report(report_json, (struct report_options){ .top = 10 });
 
@@ -390,7 +384,7 @@ static void json_has_what_is_possible(void **state)
 	more_findings = NULL;
 }
 
-static void the_top_is_cut_and_said_to_be(void **state)
+TEST(the_top_is_cut_and_said_to_be)
 {
 	char *text = report(report_text, (struct report_options){ .top = 1 });
 
@@ -400,7 +394,7 @@ static void the_top_is_cut_and_said_to_be(void **state)
 	free(text);
 }
 
-static void json_has_the_same(void **state)
+TEST(json_has_the_same)
 {
 	char *text = report(report_json, (struct report_options){ .level = REPORT_POSSIBLE });
 
@@ -430,7 +424,7 @@ static void json_has_the_same(void **state)
 /* clang-format on */
 
 /* Several pairs of lines: of a place its part, of a line what it saves alone. */
-static void a_finding_has_several_places(void **state)
+TEST(a_finding_has_several_places)
 {
 	char *text;
 
@@ -477,7 +471,7 @@ static void a_finding_has_several_places(void **state)
 /* clang-format on */
 
 /* Another thread may be in a call when a process ends in order. */
-static void what_a_killed_process_was_in_is_named(void **state)
+TEST(what_a_killed_process_was_in_is_named)
 {
 	char *text;
 
@@ -499,7 +493,7 @@ static void what_a_killed_process_was_in_is_named(void **state)
 	"saving_high, share) VALUES (1, 1000000000, 1000000000, 120000000, 0, 130000000, 0.12);"
 /* clang-format on */
 
-static void what_two_findings_save_together_is_told(void **state)
+TEST(what_two_findings_save_together_is_told)
 {
 	struct report_options options = { .top = 10 };
 	char *text;
@@ -531,7 +525,7 @@ static void what_two_findings_save_together_is_told(void **state)
 }
 
 /* Places that are to be changed with it. */
-static void where_else_to_change_is_told(void **state)
+TEST(where_else_to_change_is_told)
 {
 	char *text;
 
@@ -565,7 +559,7 @@ static void where_else_to_change_is_told(void **state)
 	more_findings = NULL;
 }
 
-static void only_a_report_that_has_all_has_the_trace(void **state)
+TEST(only_a_report_that_has_all_has_the_trace)
 {
 	static const enum disclosure levels[] = { DISCLOSE_ALL, DISCLOSE_PROGRAM, DISCLOSE_LEAST };
 
@@ -580,32 +574,4 @@ static void only_a_report_that_has_all_has_the_trace(void **state)
 		db_close(&db);
 		unlink(DATABASE);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(durations_are_readable),
-		cmocka_unit_test(shares_are_readable),
-		cmocka_unit_test(lines_fit_a_terminal),
-		cmocka_unit_test(only_real_gaps_make_a_trace_incomplete),
-		cmocka_unit_test(one_is_not_several),
-		cmocka_unit_test(a_finding_reads_like_a_compiler_error),
-		cmocka_unit_test(callers_of_a_line_are_named),
-		cmocka_unit_test(where_a_stream_was_made_is_told),
-		cmocka_unit_test(the_summary_comes_first),
-		cmocka_unit_test(levels_choose),
-		cmocka_unit_test(possible_findings_of_weight_have_a_line),
-		cmocka_unit_test(possible_races_have_the_same_line),
-		cmocka_unit_test(json_has_what_is_possible),
-		cmocka_unit_test(the_top_is_cut_and_said_to_be),
-		cmocka_unit_test(a_finding_has_several_places),
-		cmocka_unit_test(what_a_killed_process_was_in_is_named),
-		cmocka_unit_test(what_two_findings_save_together_is_told),
-		cmocka_unit_test(where_else_to_change_is_told),
-		cmocka_unit_test(json_has_the_same),
-		cmocka_unit_test(only_a_report_that_has_all_has_the_trace),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Places of a finding as text, with their lines of the source. */
+#include "unit.h"
 #include "miniature.h"
 
 #include <unistd.h>
@@ -30,7 +31,7 @@ static void expect(struct mini *m, struct report_options options, const char *wa
 
 #define AT "    at   train                 mini.cu:2\n"
 
-static void a_line_of_the_source_fits_the_terminal(void **state)
+MINI_TEST(a_line_of_the_source_fits_the_terminal)
 {
 	struct mini *m = *state;
 	char path[] = "/tmp/cufence.XXXXXX.py";
@@ -54,14 +55,4 @@ static void a_line_of_the_source_fits_the_terminal(void **state)
 	expect(m, (struct report_options){ .width = 10 }, AT);
 	expect(m, (struct report_options){ .undrawn = 1 }, AT);
 	unlink(path);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_line_of_the_source_fits_the_terminal, mini_setup,
-			mini_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

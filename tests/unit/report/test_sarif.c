@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tool and the rules of a SARIF file say where people read about them. */
+#include "unit.h"
 #include "miniature.h"
 
 #undef CUFENCE_HOMEPAGE
@@ -36,7 +37,7 @@ static void expect(struct sqlite3 *handle, const char *text, const char *path, c
 	sqlite3_finalize(q);
 }
 
-static void tool_and_rules_name_their_pages(void **state)
+TEST(tool_and_rules_name_their_pages)
 {
 	char *text = sarif_of_an_empty_run(), path[64];
 	sqlite3 *handle = NULL;
@@ -50,13 +51,4 @@ static void tool_and_rules_name_their_pages(void **state)
 	}
 	sqlite3_close(handle);
 	free(text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tool_and_rules_name_their_pages),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

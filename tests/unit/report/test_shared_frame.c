@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a thread was between two calls: the innermost function that their paths share. */
+#include "unit.h"
 #include "miniature.h"
 
 #include "shared_frame.h"
@@ -49,7 +50,7 @@ static void expect(struct mini *m, int64_t from, int64_t to, const char *wanted)
 	assert_string_equal(mini_text(m, sql), wanted);
 }
 
-static void a_function_goes_on(void **state)
+TEST_WITH(a_function_goes_on, setup, mini_teardown)
 {
 	struct mini *m = *state;
 	int64_t a = path(m, 1, "1:5@4 2:20"), b = path(m, 1, "1:5@4 2:21"),
@@ -61,7 +62,7 @@ static void a_function_goes_on(void **state)
 }
 
 /* The step begins again: the loop in f1 made it, not f2. */
-static void a_loop_calls_a_function_again(void **state)
+TEST_WITH(a_loop_calls_a_function_again, setup, mini_teardown)
 {
 	struct mini *m = *state;
 	int64_t first = path(m, 1, "1:5@4 2:20"), last = path(m, 1, "1:5@4 2:25");
@@ -78,7 +79,7 @@ static void a_loop_calls_a_function_again(void **state)
 }
 
 /* f10 calls modules: a trace keeps the innermost frames, which begin at different depths. */
-static void frames_of_packages_may_be_missing(void **state)
+TEST_WITH(frames_of_packages_may_be_missing, setup, mini_teardown)
 {
 	struct mini *m = *state;
 	int64_t deep = path(m, 1, "1:5@4 9:90p 10:100p 9:90p 11:110p 12:120p");
@@ -89,7 +90,7 @@ static void frames_of_packages_may_be_missing(void **state)
 }
 
 /* Within one call of a library, the script's line makes both. */
-static void what_a_library_does_is_the_scripts(void **state)
+TEST_WITH(what_a_library_does_is_the_scripts, setup, mini_teardown)
 {
 	struct mini *m = *state;
 	int64_t a = path(m, 1, "1:5@4 2:20"), b = path(m, 1, "1:5@4 2:20");
@@ -104,7 +105,7 @@ static void what_a_library_does_is_the_scripts(void **state)
 	expect(m, b, a, "f1:5");
 }
 
-static void compiled_code_has_no_known_loops(void **state)
+TEST_WITH(compiled_code_has_no_known_loops, setup, mini_teardown)
 {
 	struct mini *m = *state;
 	int64_t a = path(m, 0, "1:5 2:20"), b = path(m, 0, "1:5 2:21");
@@ -113,21 +114,4 @@ static void compiled_code_has_no_known_loops(void **state)
 	expect(m, b, a, "none");
 	expect(m, a, path(m, 0, "3:5 2:21"), "none");
 	expect(m, a, 0, "none");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_function_goes_on, setup, mini_teardown),
-		cmocka_unit_test_setup_teardown(a_loop_calls_a_function_again, setup,
-			mini_teardown),
-		cmocka_unit_test_setup_teardown(frames_of_packages_may_be_missing, setup,
-			mini_teardown),
-		cmocka_unit_test_setup_teardown(what_a_library_does_is_the_scripts, setup,
-			mini_teardown),
-		cmocka_unit_test_setup_teardown(compiled_code_has_no_known_loops, setup,
-			mini_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A word that a shell is given is the name again. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
 
 #include "shell.h"
 
@@ -27,7 +20,7 @@ static const char *const names[] = {
 	"\x01\x7f",
 };
 
-static void a_shell_reads_the_name(void **state)
+TEST(a_shell_reads_the_name)
 {
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		char *word = shell_word(names[i]), command[400], read[200];
@@ -48,7 +41,7 @@ static void a_shell_reads_the_name(void **state)
 	}
 }
 
-static void plain_names_stay_and_dashes_are_no_options(void **state)
+TEST(plain_names_stay_and_dashes_are_no_options)
 {
 	char *plain = shell_word("a/cufence.db"), *dash = shell_word("-o.db");
 
@@ -56,13 +49,4 @@ static void plain_names_stay_and_dashes_are_no_options(void **state)
 	assert_string_equal(dash, "./-o.db");
 	free(plain);
 	free(dash);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_shell_reads_the_name),
-		cmocka_unit_test(plain_names_stay_and_dashes_are_no_options),
-	};
-	return cmocka_run_group_tests_name("shell", tests, NULL, NULL);
 }

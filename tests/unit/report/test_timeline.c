@@ -2,6 +2,7 @@
 /*
  * The picture of a finding's worst instance.
  */
+#include "unit.h"
 #include "miniature.h"
 
 #include "analyze.h"
@@ -41,7 +42,7 @@ static void tiles(struct mini *m)
 	}
 }
 
-static void an_instance_is_drawn(void **state)
+MINI_TEST(an_instance_is_drawn)
 {
 	struct mini *m = *state;
 	char *text;
@@ -64,23 +65,11 @@ static void an_instance_is_drawn(void **state)
 }
 
 /* Findings of a run that recorded no operations have no picture. */
-static void nothing_is_drawn_of_no_time(void **state)
+MINI_TEST(nothing_is_drawn_of_no_time)
 {
 	struct mini *m = *state;
 	char *text = timeline(m, 1);
 
 	assert_string_equal(text, "");
 	free(text);
-}
-
-#define T(test) cmocka_unit_test_setup_teardown(test, mini_setup, mini_teardown)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		T(an_instance_is_drawn),
-		T(nothing_is_drawn_of_no_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

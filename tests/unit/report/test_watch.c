@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What follows from what NVML said of a GPU's processes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "watch.h"
 
@@ -48,7 +42,7 @@ static struct watch_verdict judge(const struct watched_gpu *gpu, unsigned own, i
 		assert_int_equal(verdict_.why != NULL, !strcmp(wanted, "unknown")); \
 	} while (0)
 
-static void others_that_compute_are_told_by_their_ids(void **state)
+TEST(others_that_compute_are_told_by_their_ids)
 {
 	struct watched_gpu gpu = alone();
 
@@ -62,7 +56,7 @@ static void others_that_compute_are_told_by_their_ids(void **state)
 	ASSERT_VERDICT(&gpu, 1, SEES_ALL, "computing", 2, 50);
 }
 
-static void a_first_answer_proves_nothing(void **state)
+TEST(a_first_answer_proves_nothing)
 {
 	struct watched_gpu gpu = alone();
 
@@ -70,7 +64,7 @@ static void a_first_answer_proves_nothing(void **state)
 	ASSERT_VERDICT(&gpu, 1, SEES_ALL, "memory", 1, 0);
 }
 
-static void a_short_program_tells_little(void **state)
+TEST(a_short_program_tells_little)
 {
 	struct watched_gpu gpu = alone();
 
@@ -85,7 +79,7 @@ static void a_short_program_tells_little(void **state)
 }
 
 /* In a container ids of use are not those of the lists: the number of processes tells. */
-static void in_a_container_processes_are_counted(void **state)
+TEST(in_a_container_processes_are_counted)
 {
 	struct watched_gpu gpu = alone();
 
@@ -101,7 +95,7 @@ static void in_a_container_processes_are_counted(void **state)
 	ASSERT_VERDICT(&gpu, 2, SEES_PART, "unknown", 0, 0);
 }
 
-static void what_nvml_does_not_say_is_unknown(void **state)
+TEST(what_nvml_does_not_say_is_unknown)
 {
 	struct watched_gpu gpu = alone();
 
@@ -123,17 +117,4 @@ static void what_nvml_does_not_say_is_unknown(void **state)
 	gpu = alone();
 	gpu.listed = 0;
 	ASSERT_VERDICT(&gpu, 1, SEES_ALL, "unknown", 0, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(others_that_compute_are_told_by_their_ids),
-		cmocka_unit_test(a_first_answer_proves_nothing),
-		cmocka_unit_test(a_short_program_tells_little),
-		cmocka_unit_test(in_a_container_processes_are_counted),
-		cmocka_unit_test(what_nvml_does_not_say_is_unknown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

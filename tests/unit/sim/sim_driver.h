@@ -5,18 +5,12 @@
 #ifndef CUFENCE_TEST_SIM_DRIVER_H
 #define CUFENCE_TEST_SIM_DRIVER_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
+
 #include <dlfcn.h>
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <cmocka.h>
 
 #define MS 1000000ull
 
@@ -119,6 +113,8 @@ static inline int sim_quiet(void **state)
 	assert_int_equal(spin(NULL, 1000), 0);
 	return drv.cuCtxSynchronize();
 }
+
+#define SIM_TEST(name) TEST_WITH(name, sim_quiet, NULL)
 
 /* Virtual ms that a call took; it must succeed. */
 #define TOOK(call) \

@@ -5,7 +5,6 @@
  */
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
 
 #include "sim_driver.h"
 
@@ -128,14 +127,14 @@ static CUresult free_pool_new(void)
 ROWS(X)
 #undef X
 
-static void calls_wait_for_what_they_wait_for_on_the_device(void **state)
+SIM_TEST(calls_wait_for_what_they_wait_for_on_the_device)
 {
 #define X(name, waits, expression) check(#name, call_##name, waits);
 	ROWS(X)
 #undef X
 }
 
-static void full_launch_queue_blocks_the_1023rd_launch_of_its_stream_only(void **state)
+SIM_TEST(full_launch_queue_blocks_the_1023rd_launch_of_its_stream_only)
 {
 	spin(blocking, 40 * MS);
 	for (int i = 1; i < 1022; i++)
@@ -155,7 +154,7 @@ static CUfunction fresh_function(void)
 	return function;
 }
 
-static void first_launch_of_a_kernel_serializes_other_streams_but_not_the_host(void **state)
+SIM_TEST(first_launch_of_a_kernel_serializes_other_streams_but_not_the_host)
 {
 	CUfunction fresh = fresh_function();
 	void *values[] = { &device };
@@ -220,20 +219,20 @@ static double launches_beside(void *(*call)(void *), void *argument)
 	return ms;
 }
 
-static void launches_of_other_threads_wait_while_one_frees(void **state)
+SIM_TEST(launches_of_other_threads_wait_while_one_frees)
 {
 	assert_true(launches_beside(free_in_thread, NULL) > 300);
 }
 
 /* Whatever memory it is; an Async copy that waits holds nobody. */
-static void they_wait_while_one_copies_to_the_host(void **state)
+SIM_TEST(they_wait_while_one_copies_to_the_host)
 {
 	assert_true(launches_beside(copy_in_thread, pageable) > 300);
 	assert_true(launches_beside(copy_in_thread, pinned) > 300);
 	assert_true(launches_beside(copy_async_in_thread, pageable) < 1);
 }
 
-static void wrong_handles_and_values_are_refused(void **state)
+SIM_TEST(wrong_handles_and_values_are_refused)
 {
 	assert_int_equal(drv.cuStreamSynchronize((CUstream)pageable), CUDA_ERROR_INVALID_HANDLE);
 	assert_int_equal(drv.cuEventQuery((CUevent)blocking), CUDA_ERROR_INVALID_HANDLE);
@@ -247,17 +246,4 @@ static void wrong_handles_and_values_are_refused(void **state)
 		CUDA_ERROR_INVALID_VALUE);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, sim_quiet)
-	const struct CMUnitTest tests[] = {
-		TEST(calls_wait_for_what_they_wait_for_on_the_device),
-		TEST(full_launch_queue_blocks_the_1023rd_launch_of_its_stream_only),
-		TEST(first_launch_of_a_kernel_serializes_other_streams_but_not_the_host),
-		TEST(launches_of_other_threads_wait_while_one_frees),
-		TEST(they_wait_while_one_copies_to_the_host),
-		TEST(wrong_handles_and_values_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+GROUP(setup, teardown)

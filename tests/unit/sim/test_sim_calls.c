@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The simulator has every call of calls.def, and gives out the right variant of each. */
 #include <stdbool.h>
-#include <string.h>
 
 #include "sim_driver.h"
 
@@ -26,7 +25,7 @@ static unsigned int missing_in(void *library, const char *const *names, size_t c
 	return missing;
 }
 
-static void runtime_exports_every_row_under_its_version(void **state)
+TEST(runtime_exports_every_row_under_its_version)
 {
 	/* Rows that end with an earlier major are of its prototypes only. */
 #define NAMES_11(...)
@@ -45,7 +44,7 @@ static void runtime_exports_every_row_under_its_version(void **state)
 }
 
 /* A row that is in both, or in neither of the driver and the list, fails. */
-static void driver_has_every_row_that_is_not_listed_as_missing(void **state)
+TEST(driver_has_every_row_that_is_not_listed_as_missing)
 {
 	static const char *const rows[] = {
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) #symbol,
@@ -77,7 +76,7 @@ static void driver_has_every_row_that_is_not_listed_as_missing(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-static void missing_runtime_calls_say_that_they_are(void **state)
+TEST(missing_runtime_calls_say_that_they_are)
 {
 	void *library = sim_open("libcudart.so.13");
 	int (*open_handle)(void);
@@ -96,7 +95,7 @@ static void check_lookup(const char *base, int version, cuuint64_t flags, const 
 	assert_ptr_equal(address, sim_symbol(libcuda, symbol));
 }
 
-static void lookup_of_every_row_gives_its_exported_symbol(void **state)
+TEST(lookup_of_every_row_gives_its_exported_symbol)
 {
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
 	check_lookup(#base, since, 0, #symbol);
@@ -106,7 +105,7 @@ static void lookup_of_every_row_gives_its_exported_symbol(void **state)
 #include "calls.def"
 }
 
-static void lookup_gives_the_newest_variant_that_is_not_newer(void **state)
+TEST(lookup_gives_the_newest_variant_that_is_not_newer)
 {
 	check_lookup("cuCtxSynchronize", 12090, 0, "cuCtxSynchronize");
 	check_lookup("cuCtxSynchronize", 99999, 0, "cuCtxSynchronize_v2");
@@ -115,13 +114,13 @@ static void lookup_gives_the_newest_variant_that_is_not_newer(void **state)
 	check_lookup("cuEventElapsedTime", 12070, 0, "cuEventElapsedTime");
 }
 
-static void per_thread_lookup_falls_back_to_calls_without_a_stream(void **state)
+TEST(per_thread_lookup_falls_back_to_calls_without_a_stream)
 {
 	check_lookup("cuMemAlloc", 13000, 2, "cuMemAlloc_v2");
 	check_lookup("cuMemcpyHtoD", 13000, 2, "cuMemcpyHtoD_v2_ptds");
 }
 
-static void unknown_and_too_new_names_are_told_apart(void **state)
+TEST(unknown_and_too_new_names_are_told_apart)
 {
 	CUdriverProcAddressQueryResult status;
 	void *address = &status;
@@ -136,17 +135,4 @@ static void unknown_and_too_new_names_are_told_apart(void **state)
 	assert_int_equal(drv.cuGetProcAddress_v2("", &address, 0, 0, NULL), CUDA_ERROR_NOT_FOUND);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(runtime_exports_every_row_under_its_version),
-		cmocka_unit_test(driver_has_every_row_that_is_not_listed_as_missing),
-		cmocka_unit_test(missing_runtime_calls_say_that_they_are),
-		cmocka_unit_test(lookup_of_every_row_gives_its_exported_symbol),
-		cmocka_unit_test(lookup_gives_the_newest_variant_that_is_not_newer),
-		cmocka_unit_test(per_thread_lookup_falls_back_to_calls_without_a_stream),
-		cmocka_unit_test(unknown_and_too_new_names_are_told_apart),
-	};
-
-	return cmocka_run_group_tests(tests, open_libraries, NULL);
-}
+GROUP(open_libraries, NULL)

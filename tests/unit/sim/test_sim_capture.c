@@ -55,7 +55,7 @@ static void launch(CUgraph graph)
 	assert_ok(drv.cuGraphLaunch(exec, stream));
 }
 
-static void captured_work_runs_when_the_graph_does(void **state)
+TEST_WITH(captured_work_runs_when_the_graph_does, fresh, NULL)
 {
 	CUgraph graph;
 
@@ -69,7 +69,7 @@ static void captured_work_runs_when_the_graph_does(void **state)
 	assert_waited(drv.cuStreamSynchronize(stream), 20);
 }
 
-static void streams_join_by_events_and_run_side_by_side(void **state)
+TEST_WITH(streams_join_by_events_and_run_side_by_side, fresh, NULL)
 {
 	CUgraph graph;
 
@@ -86,7 +86,7 @@ static void streams_join_by_events_and_run_side_by_side(void **state)
 	assert_waited(drv.cuStreamSynchronize(stream), 50);
 }
 
-static void unjoined_streams_fail_the_end(void **state)
+TEST_WITH(unjoined_streams_fail_the_end, fresh, NULL)
 {
 	begin();
 	drv.cuEventRecord(event, stream);
@@ -108,7 +108,7 @@ static CUstream forked(void)
 	return other;
 }
 
-static void streams_may_be_destroyed_once_they_joined(void **state)
+TEST_WITH(streams_may_be_destroyed_once_they_joined, fresh, NULL)
 {
 	CUstream other = forked();
 
@@ -120,7 +120,7 @@ static void streams_may_be_destroyed_once_they_joined(void **state)
 	end(CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
 }
 
-static void waiting_for_captured_work_is_refused(void **state)
+TEST_WITH(waiting_for_captured_work_is_refused, fresh, NULL)
 {
 	begin();
 	spin(stream, 10);
@@ -130,7 +130,7 @@ static void waiting_for_captured_work_is_refused(void **state)
 	assert_int_equal(drv.cuEventQuery(event), CUDA_ERROR_CAPTURED_EVENT);
 }
 
-static void unsafe_calls_end_the_capture_unless_relaxed(void **state)
+TEST_WITH(unsafe_calls_end_the_capture_unless_relaxed, fresh, NULL)
 {
 	CUDA_ARRAY_DESCRIPTOR shape = { .Width = 4,
 		.Format = CU_AD_FORMAT_FLOAT,
@@ -173,7 +173,7 @@ static CUresult query_elsewhere(void)
 	return (CUresult)(uintptr_t)result;
 }
 
-static void other_threads_matter_to_global_captures_only(void **state)
+TEST_WITH(other_threads_matter_to_global_captures_only, fresh, NULL)
 {
 	assert_ok(drv.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 	assert_ok(query_elsewhere());
@@ -183,7 +183,7 @@ static void other_threads_matter_to_global_captures_only(void **state)
 	end(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
-static void legacy_stream_breaks_captures_of_blocking_streams(void **state)
+TEST_WITH(legacy_stream_breaks_captures_of_blocking_streams, fresh, NULL)
 {
 	CUgraph graph;
 
@@ -198,7 +198,7 @@ static void legacy_stream_breaks_captures_of_blocking_streams(void **state)
 		CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
-static void captures_stay_apart_from_other_work(void **state)
+TEST_WITH(captures_stay_apart_from_other_work, fresh, NULL)
 {
 	CUgraph graph;
 
@@ -217,7 +217,7 @@ static void captures_stay_apart_from_other_work(void **state)
 		CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
-static void external_events_become_nodes(void **state)
+TEST_WITH(external_events_become_nodes, fresh, NULL)
 {
 	CUgraph graph;
 
@@ -232,7 +232,7 @@ static void external_events_become_nodes(void **state)
 	assert_waited(drv.cuStreamSynchronize(stream), 20);
 }
 
-static void capture_tells_about_itself_and_takes_dependencies(void **state)
+TEST_WITH(capture_tells_about_itself_and_takes_dependencies, fresh, NULL)
 {
 	CUstreamCaptureStatus status;
 	const CUgraphNode *tips;
@@ -254,7 +254,7 @@ static void capture_tells_about_itself_and_takes_dependencies(void **state)
 	assert_int_equal(status, CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
-static void the_graph_that_was_given_need_not_be_asked_for(void **state)
+TEST_WITH(the_graph_that_was_given_need_not_be_asked_for, fresh, NULL)
 {
 	CUgraph graph;
 
@@ -270,7 +270,7 @@ static void the_graph_that_was_given_need_not_be_asked_for(void **state)
 	drv.cuGraphDestroy(end(0));
 }
 
-static void memory_of_a_capture_is_the_graphs(void **state)
+TEST_WITH(memory_of_a_capture_is_the_graphs, fresh, NULL)
 {
 	CUdeviceptr ptr;
 	CUgraph graph;
@@ -286,7 +286,7 @@ static void memory_of_a_capture_is_the_graphs(void **state)
 	assert_ok(drv.cuStreamSynchronize(stream));
 }
 
-static void graphs_launched_in_a_capture_become_children(void **state)
+TEST_WITH(graphs_launched_in_a_capture_become_children, fresh, NULL)
 {
 	CUgraphNodeType type;
 	CUgraphNode node;
@@ -308,25 +308,4 @@ static void graphs_launched_in_a_capture_become_children(void **state)
 	assert_waited(drv.cuStreamSynchronize(stream), 20);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, fresh)
-	const struct CMUnitTest tests[] = {
-		TEST(captured_work_runs_when_the_graph_does),
-		TEST(streams_join_by_events_and_run_side_by_side),
-		TEST(unjoined_streams_fail_the_end),
-		TEST(streams_may_be_destroyed_once_they_joined),
-		TEST(waiting_for_captured_work_is_refused),
-		TEST(unsafe_calls_end_the_capture_unless_relaxed),
-		TEST(other_threads_matter_to_global_captures_only),
-		TEST(legacy_stream_breaks_captures_of_blocking_streams),
-		TEST(captures_stay_apart_from_other_work),
-		TEST(external_events_become_nodes),
-		TEST(capture_tells_about_itself_and_takes_dependencies),
-		TEST(the_graph_that_was_given_need_not_be_asked_for),
-		TEST(memory_of_a_capture_is_the_graphs),
-		TEST(graphs_launched_in_a_capture_become_children),
-	};
-
-	return cmocka_run_group_tests(tests, setup, NULL);
-}
+GROUP(setup, NULL)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The simulated CUPTI: one subscriber, callbacks around calls, records of operations. */
-#include <string.h>
 #include <time.h>
 
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
@@ -133,7 +132,7 @@ static int fresh(void **state)
 		CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
 }
 
-static void second_subscriber_is_refused_until_the_first_leaves(void **state)
+TEST_WITH(second_subscriber_is_refused_until_the_first_leaves, fresh, NULL)
 {
 	CUpti_SubscriberHandle second;
 
@@ -145,7 +144,7 @@ static void second_subscriber_is_refused_until_the_first_leaves(void **state)
 	assert_int_equal(cupti.subscribe(&subscriber, on_call, NULL), 0);
 }
 
-static void callbacks_frame_the_calls_they_were_enabled_for(void **state)
+TEST_WITH(callbacks_frame_the_calls_they_were_enabled_for, fresh, NULL)
 {
 	uint64_t ns = 1000;
 	void *values[] = { &ns };
@@ -161,7 +160,7 @@ static void callbacks_frame_the_calls_they_were_enabled_for(void **state)
 	assert_int_equal(seen.result, CUDA_ERROR_INVALID_VALUE);
 }
 
-static void kernel_record_matches_the_call_that_launched_it(void **state)
+TEST_WITH(kernel_record_matches_the_call_that_launched_it, fresh, NULL)
 {
 	CUstream stream = stream_create(0);
 	uint64_t before = drv.cufence_sim_clock(), after;
@@ -186,7 +185,7 @@ static void kernel_record_matches_the_call_that_launched_it(void **state)
 	assert_int_equal(records[0].kernel.contextId, id);
 }
 
-static void copy_records_tell_direction_and_kinds_of_memory(void **state)
+TEST_WITH(copy_records_tell_direction_and_kinds_of_memory, fresh, NULL)
 {
 	CUdeviceptr device;
 	void *pinned;
@@ -229,7 +228,7 @@ static void assert_half(unsigned int number, uint8_t kind, uint32_t device, CUco
 	assert_int_equal(copy->contextId, id);
 }
 
-static void copy_between_devices_goes_by_way_of_the_host_but_for_peers(void **state)
+TEST_WITH(copy_between_devices_goes_by_way_of_the_host_but_for_peers, fresh, NULL)
 {
 	CUcontext context[2];
 	CUdeviceptr memory[2];
@@ -273,7 +272,7 @@ static void copy_between_devices_goes_by_way_of_the_host_but_for_peers(void **st
 	drv.cuCtxDisablePeerAccess(context[1]);
 }
 
-static void first_use_of_a_kernel_is_overhead(void **state)
+TEST_WITH(first_use_of_a_kernel_is_overhead, fresh, NULL)
 {
 	CUfunction function;
 	CUmodule module;
@@ -294,7 +293,7 @@ static void first_use_of_a_kernel_is_overhead(void **state)
 	assert_int_equal(records[1].kernel.end - records[1].kernel.start, 25000);
 }
 
-static void nothing_is_recorded_of_a_disabled_kind(void **state)
+TEST_WITH(nothing_is_recorded_of_a_disabled_kind, fresh, NULL)
 {
 	cupti.disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	spin(NULL, 1000);
@@ -303,7 +302,7 @@ static void nothing_is_recorded_of_a_disabled_kind(void **state)
 	assert_int_equal(record_count, 0);
 }
 
-static void records_without_a_buffer_are_counted_as_dropped(void **state)
+TEST_WITH(records_without_a_buffer_are_counted_as_dropped, fresh, NULL)
 {
 	size_t dropped = 0;
 
@@ -318,7 +317,7 @@ static void records_without_a_buffer_are_counted_as_dropped(void **state)
 	assert_int_equal(record_count, 0);
 }
 
-static void small_buffers_are_filled_one_after_the_other(void **state)
+TEST_WITH(small_buffers_are_filled_one_after_the_other, fresh, NULL)
 {
 	buffer_size = 2 * sizeof(CUpti_ActivityKernel10);
 	for (int i = 0; i < 5; i++)
@@ -353,7 +352,7 @@ static CUgraphExec two_kernels(void)
 	return exec;
 }
 
-static void graphs_are_seen_by_their_nodes_or_as_a_whole(void **state)
+TEST_WITH(graphs_are_seen_by_their_nodes_or_as_a_whole, fresh, NULL)
 {
 	CUgraphExec exec = two_kernels();
 
@@ -378,7 +377,7 @@ static void graphs_are_seen_by_their_nodes_or_as_a_whole(void **state)
 }
 
 /* As on an H200, and unlike what the function's name says. */
-static void a_period_hands_over_full_buffers_only(void **state)
+TEST_WITH(a_period_hands_over_full_buffers_only, fresh, NULL)
 {
 	const struct timespec time = { .tv_nsec = 100000000 };
 
@@ -395,22 +394,4 @@ static void a_period_hands_over_full_buffers_only(void **state)
 	buffer_size = 1 << 16;
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, fresh)
-	const struct CMUnitTest tests[] = {
-		TEST(second_subscriber_is_refused_until_the_first_leaves),
-		TEST(callbacks_frame_the_calls_they_were_enabled_for),
-		TEST(kernel_record_matches_the_call_that_launched_it),
-		TEST(copy_records_tell_direction_and_kinds_of_memory),
-		TEST(copy_between_devices_goes_by_way_of_the_host_but_for_peers),
-		TEST(first_use_of_a_kernel_is_overhead),
-		TEST(nothing_is_recorded_of_a_disabled_kind),
-		TEST(records_without_a_buffer_are_counted_as_dropped),
-		TEST(small_buffers_are_filled_one_after_the_other),
-		TEST(graphs_are_seen_by_their_nodes_or_as_a_whole),
-		TEST(a_period_hands_over_full_buffers_only),
-	};
-
-	return cmocka_run_group_tests(tests, setup, NULL);
-}
+GROUP(setup, NULL)

@@ -28,7 +28,7 @@ static int quiet(void **state)
 	return sim_quiet(state);
 }
 
-static void freeing_waits_for_the_device_that_owns_the_memory(void **state)
+TEST_WITH(freeing_waits_for_the_device_that_owns_the_memory, quiet, NULL)
 {
 	CUdeviceptr mine, theirs;
 
@@ -42,7 +42,7 @@ static void freeing_waits_for_the_device_that_owns_the_memory(void **state)
 	assert_waited(drv.cuMemFree_v2(theirs), 40);
 }
 
-static void freeing_host_memory_waits_for_both(void **state)
+TEST_WITH(freeing_host_memory_waits_for_both, quiet, NULL)
 {
 	void *host;
 
@@ -51,7 +51,7 @@ static void freeing_host_memory_waits_for_both(void **state)
 	assert_waited(drv.cuMemFreeHost(host), 40);
 }
 
-static void streams_run_on_their_own_device(void **state)
+TEST_WITH(streams_run_on_their_own_device, quiet, NULL)
 {
 	CUdevice device;
 
@@ -62,7 +62,7 @@ static void streams_run_on_their_own_device(void **state)
 	assert_waited(drv.cuStreamSynchronize(stream[1]), 40);
 }
 
-static void events_are_recorded_on_their_own_device_and_waited_for_anywhere(void **state)
+TEST_WITH(events_are_recorded_on_their_own_device_and_waited_for_anywhere, quiet, NULL)
 {
 	CUevent event;
 
@@ -82,7 +82,7 @@ static void copy_in_the_legacy_stream(int async)
 			     : drv.cuMemcpyPeer(to, context[1], from, context[0], 4096));
 }
 
-static void copy_between_devices_is_legacy_work_of_both_and_does_not_wait(void **state)
+TEST_WITH(copy_between_devices_is_legacy_work_of_both_and_does_not_wait, quiet, NULL)
 {
 	CUstream late;
 
@@ -115,7 +115,7 @@ static void copy_between_devices_is_legacy_work_of_both_and_does_not_wait(void *
 	assert_at_once(drv.cuStreamSynchronize(stream[0]));
 }
 
-static void other_devices_memory_needs_peer_access(void **state)
+TEST_WITH(other_devices_memory_needs_peer_access, quiet, NULL)
 {
 	assert_int_equal(drv.cuMemsetD8_v2(memory[1], 0, 16), CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(drv.cuCtxDisablePeerAccess(context[1]),
@@ -127,7 +127,7 @@ static void other_devices_memory_needs_peer_access(void **state)
 	assert_ok(drv.cuCtxDisablePeerAccess(context[1]));
 }
 
-static void contexts_are_pushed_and_destroyed(void **state)
+TEST_WITH(contexts_are_pushed_and_destroyed, quiet, NULL)
 {
 	CUcontext made, current;
 	CUdeviceptr ptr;
@@ -147,7 +147,7 @@ static void contexts_are_pushed_and_destroyed(void **state)
 	drv.cuCtxSetCurrent(context[0]);
 }
 
-static void stack_limit_waits_for_everything(void **state)
+TEST_WITH(stack_limit_waits_for_everything, quiet, NULL)
 {
 	size_t bytes;
 
@@ -172,7 +172,7 @@ static CUresult launch_with(CUlaunchAttribute attribute, uint64_t ns)
 	return drv.cuLaunchKernelEx(&config, spin_function, (void *[]){ &ns }, NULL);
 }
 
-static void programmatic_launches_overlap_and_what_follows_waits_for_both(void **state)
+TEST_WITH(programmatic_launches_overlap_and_what_follows_waits_for_both, quiet, NULL)
 {
 	CUlaunchAttribute attribute = { .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
 		.value = { .programmaticStreamSerializationAllowed = 1 } };
@@ -183,7 +183,7 @@ static void programmatic_launches_overlap_and_what_follows_waits_for_both(void *
 	assert_waited(drv.cuStreamSynchronize(stream[0]), 50);
 }
 
-static void launch_completion_event_comes_when_the_kernel_starts(void **state)
+TEST_WITH(launch_completion_event_comes_when_the_kernel_starts, quiet, NULL)
 {
 	CUlaunchAttribute attribute = { .id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT };
 	CUevent event;
@@ -219,7 +219,7 @@ static CUfunction new_touch(void)
 	return touch;
 }
 
-static void each_device_loads_a_kernel_at_its_first_use(void **state)
+TEST_WITH(each_device_loads_a_kernel_at_its_first_use, quiet, NULL)
 {
 	CUfunction touch = new_touch();
 
@@ -232,7 +232,7 @@ static void each_device_loads_a_kernel_at_its_first_use(void **state)
 	assert_waited(drv.cuStreamSynchronize(stream[1]), 20);
 }
 
-static void captured_work_runs_on_its_own_device(void **state)
+TEST_WITH(captured_work_runs_on_its_own_device, quiet, NULL)
 {
 	CUevent fork, join;
 	CUgraph graph;
@@ -258,7 +258,7 @@ static void captured_work_runs_on_its_own_device(void **state)
 	assert_ok(drv.cuGraphDestroy(graph));
 }
 
-static void callbacks_get_their_stream_and_hold_it(void **state)
+TEST_WITH(callbacks_get_their_stream_and_hold_it, quiet, NULL)
 {
 	static _Atomic int called;
 
@@ -268,24 +268,4 @@ static void callbacks_get_their_stream_and_hold_it(void **state)
 	assert_true(called);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, quiet)
-	const struct CMUnitTest tests[] = {
-		TEST(freeing_waits_for_the_device_that_owns_the_memory),
-		TEST(freeing_host_memory_waits_for_both),
-		TEST(streams_run_on_their_own_device),
-		TEST(events_are_recorded_on_their_own_device_and_waited_for_anywhere),
-		TEST(copy_between_devices_is_legacy_work_of_both_and_does_not_wait),
-		TEST(other_devices_memory_needs_peer_access),
-		TEST(contexts_are_pushed_and_destroyed),
-		TEST(stack_limit_waits_for_everything),
-		TEST(programmatic_launches_overlap_and_what_follows_waits_for_both),
-		TEST(launch_completion_event_comes_when_the_kernel_starts),
-		TEST(each_device_loads_a_kernel_at_its_first_use),
-		TEST(captured_work_runs_on_its_own_device),
-		TEST(callbacks_get_their_stream_and_hold_it),
-	};
-
-	return cmocka_run_group_tests(tests, setup, NULL);
-}
+GROUP(setup, NULL)

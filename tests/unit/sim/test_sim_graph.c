@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs on the simulated device: what their nodes do, and in which order. */
-#include <string.h>
 
 #include "sim_driver.h"
 
@@ -47,7 +46,7 @@ static CUgraphExec instantiate(CUgraph graph)
 	return exec;
 }
 
-static void branches_overlap_and_joins_wait(void **state)
+SIM_TEST(branches_overlap_and_joins_wait)
 {
 	CUgraph graph = graph_new();
 	CUgraphNode branch[2];
@@ -64,7 +63,7 @@ static void branches_overlap_and_joins_wait(void **state)
 	assert_ok(drv.cuGraphDestroy(graph));
 }
 
-static void one_executable_runs_one_launch_after_the_other_two_overlap(void **state)
+SIM_TEST(one_executable_runs_one_launch_after_the_other_two_overlap)
 {
 	CUgraph graph = graph_new();
 	CUgraphExec a, b;
@@ -80,7 +79,7 @@ static void one_executable_runs_one_launch_after_the_other_two_overlap(void **st
 	assert_waited(drv.cuCtxSynchronize(), 40);
 }
 
-static void executables_may_go_while_they_run(void **state)
+SIM_TEST(executables_may_go_while_they_run)
 {
 	CUgraph graph = graph_new();
 	CUgraphExec exec;
@@ -94,7 +93,7 @@ static void executables_may_go_while_they_run(void **state)
 	assert_int_equal(drv.cuGraphLaunch(exec, stream), CUDA_ERROR_INVALID_VALUE);
 }
 
-static void copies_and_sets_move_data(void **state)
+SIM_TEST(copies_and_sets_move_data)
 {
 	CUDA_MEMSET_NODE_PARAMS set = { .value = 7, .elementSize = 1, .width = 64, .height = 1 };
 	CUDA_MEMCPY3D copy = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
@@ -122,7 +121,7 @@ static void count(void *number)
 	++*(int *)number;
 }
 
-static void host_and_event_nodes_act_in_the_middle(void **state)
+SIM_TEST(host_and_event_nodes_act_in_the_middle)
 {
 	CUgraph graph = graph_new();
 	CUgraphNode kernel, node;
@@ -141,7 +140,7 @@ static void host_and_event_nodes_act_in_the_middle(void **state)
 	assert_int_equal(calls, 1);
 }
 
-static void event_wait_nodes_wait_for_the_record_before_the_launch(void **state)
+SIM_TEST(event_wait_nodes_wait_for_the_record_before_the_launch)
 {
 	CUgraph graph = graph_new();
 	CUgraphNode node;
@@ -158,7 +157,7 @@ static void event_wait_nodes_wait_for_the_record_before_the_launch(void **state)
 	assert_waited(drv.cuStreamSynchronize(stream), 40);
 }
 
-static void child_graphs_run_in_their_place(void **state)
+SIM_TEST(child_graphs_run_in_their_place)
 {
 	CUgraph child = graph_new(), graph = graph_new(), embedded;
 	CUgraphNode node;
@@ -174,7 +173,7 @@ static void child_graphs_run_in_their_place(void **state)
 	assert_waited(drv.cuStreamSynchronize(stream), 40);
 }
 
-static void allocations_keep_their_address_and_must_be_freed(void **state)
+SIM_TEST(allocations_keep_their_address_and_must_be_freed)
 {
 	CUDA_MEM_ALLOC_NODE_PARAMS alloc = { .bytesize = 4096,
 		.poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -193,7 +192,7 @@ static void allocations_keep_their_address_and_must_be_freed(void **state)
 	assert_ok(drv.cuMemFreeAsync(alloc.dptr, stream));
 }
 
-static void parameters_are_copied_and_can_be_changed(void **state)
+SIM_TEST(parameters_are_copied_and_can_be_changed)
 {
 	uint64_t ns = 30 * MS;
 	CUDA_KERNEL_NODE_PARAMS_v2 params;
@@ -214,7 +213,7 @@ static void parameters_are_copied_and_can_be_changed(void **state)
 	assert_at_once(drv.cuStreamSynchronize(stream));
 }
 
-static void update_takes_parameters_and_refuses_another_shape(void **state)
+SIM_TEST(update_takes_parameters_and_refuses_another_shape)
 {
 	CUgraphExecUpdateResultInfo info;
 	CUgraph graph = graph_new(), same = graph_new(), longer = graph_new();
@@ -234,7 +233,7 @@ static void update_takes_parameters_and_refuses_another_shape(void **state)
 	assert_int_equal(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
 }
 
-static void clones_know_the_nodes_they_were_made_of(void **state)
+SIM_TEST(clones_know_the_nodes_they_were_made_of)
 {
 	CUgraph graph = graph_new(), clone;
 	CUgraphNode a = add_spin(graph, NULL, 0, 10), b = add_spin(graph, &a, 1, 10), found;
@@ -250,7 +249,7 @@ static void clones_know_the_nodes_they_were_made_of(void **state)
 	assert_null(from[1]);
 }
 
-static void edges_form_no_circle(void **state)
+SIM_TEST(edges_form_no_circle)
 {
 	CUgraph graph = graph_new();
 	CUgraphNode a = add_spin(graph, NULL, 0, 10), b = add_spin(graph, &a, 1, 10);
@@ -266,7 +265,7 @@ static void edges_form_no_circle(void **state)
 	assert_int_equal(count, 1);
 }
 
-static void programmatic_edges_need_only_the_start(void **state)
+SIM_TEST(programmatic_edges_need_only_the_start)
 {
 	CUgraphEdgeData port = { .from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
 		.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC };
@@ -278,7 +277,7 @@ static void programmatic_edges_need_only_the_start(void **state)
 	assert_waited(drv.cuStreamSynchronize(stream), 40);
 }
 
-static void conditional_bodies_run_by_the_default_value(void **state)
+SIM_TEST(conditional_bodies_run_by_the_default_value)
 {
 	CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_CONDITIONAL };
 	CUgraph graph = graph_new();
@@ -301,7 +300,7 @@ static void destroyed(void *flag)
 	*(_Atomic int *)flag = 1;
 }
 
-static void user_objects_go_with_the_last_graph(void **state)
+SIM_TEST(user_objects_go_with_the_last_graph)
 {
 	static _Atomic int gone;
 	CUuserObject object;
@@ -320,26 +319,4 @@ static void user_objects_go_with_the_last_graph(void **state)
 	assert_true(gone);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, sim_quiet)
-	const struct CMUnitTest tests[] = {
-		TEST(branches_overlap_and_joins_wait),
-		TEST(one_executable_runs_one_launch_after_the_other_two_overlap),
-		TEST(executables_may_go_while_they_run),
-		TEST(copies_and_sets_move_data),
-		TEST(host_and_event_nodes_act_in_the_middle),
-		TEST(event_wait_nodes_wait_for_the_record_before_the_launch),
-		TEST(child_graphs_run_in_their_place),
-		TEST(allocations_keep_their_address_and_must_be_freed),
-		TEST(parameters_are_copied_and_can_be_changed),
-		TEST(update_takes_parameters_and_refuses_another_shape),
-		TEST(clones_know_the_nodes_they_were_made_of),
-		TEST(edges_form_no_circle),
-		TEST(programmatic_edges_need_only_the_start),
-		TEST(conditional_bodies_run_by_the_default_value),
-		TEST(user_objects_go_with_the_last_graph),
-	};
-
-	return cmocka_run_group_tests(tests, setup, NULL);
-}
+GROUP(setup, NULL)

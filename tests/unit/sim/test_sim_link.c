@@ -16,7 +16,7 @@ static CUlinkState linker(void)
 	return state;
 }
 
-static void ptx_of_several_inputs_is_one_module(void **state)
+SIM_TEST(ptx_of_several_inputs_is_one_module)
 {
 	CUlinkState link = linker();
 	CUfunction function;
@@ -38,7 +38,7 @@ static void ptx_of_several_inputs_is_one_module(void **state)
 }
 
 /* Else nobody would know what kernels of a runtime compiler are given. */
-static void ptx_tells_parameters(void **state)
+SIM_TEST(ptx_tells_parameters)
 {
 	static const size_t offsets[] = { 0, 8, 16 }, sizes[] = { 8, 4, 8 };
 	size_t offset, size;
@@ -58,7 +58,7 @@ static void ptx_tells_parameters(void **state)
 }
 
 /* Libraries such as CUB choose by it among what they were compiled for. */
-static void a_function_tells_what_it_was_compiled_for(void **state)
+SIM_TEST(a_function_tells_what_it_was_compiled_for)
 {
 	static const char older[] =
 		".version 8.0\n.target sm_75\n.address_size 64\n"
@@ -76,7 +76,7 @@ static void a_function_tells_what_it_was_compiled_for(void **state)
 	assert_ok(drv.cuModuleUnload(module));
 }
 
-static void files_are_inputs_too(void **state)
+SIM_TEST(files_are_inputs_too)
 {
 	char path[] = "/tmp/cufence-link-XXXXXX";
 	FILE *file = fdopen(mkstemp(path), "w");
@@ -95,7 +95,7 @@ static void files_are_inputs_too(void **state)
 	assert_ok(drv.cuLinkDestroy(link));
 }
 
-static void linking_nothing_and_ended_linkers_fail(void **state)
+SIM_TEST(linking_nothing_and_ended_linkers_fail)
 {
 	CUlinkState link = linker();
 	void *code;
@@ -106,16 +106,4 @@ static void linking_nothing_and_ended_linkers_fail(void **state)
 	assert_int_equal(drv.cuLinkComplete(link, &code, NULL), CUDA_ERROR_INVALID_HANDLE);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, sim_quiet)
-	const struct CMUnitTest tests[] = {
-		TEST(ptx_of_several_inputs_is_one_module),
-		TEST(ptx_tells_parameters),
-		TEST(a_function_tells_what_it_was_compiled_for),
-		TEST(files_are_inputs_too),
-		TEST(linking_nothing_and_ended_linkers_fail),
-	};
-
-	return cmocka_run_group_tests(tests, sim_setup, NULL);
-}
+GROUP(sim_setup, NULL)

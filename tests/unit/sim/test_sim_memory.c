@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools, boxes, arrays, virtual memory and values in memory, on the simulated device. */
-#include <string.h>
 
 #include "sim_driver.h"
 
@@ -23,7 +22,7 @@ static CUdeviceptr alloc(CUstream in)
 	return ptr;
 }
 
-static void freed_memory_is_used_again_in_its_stream_at_once(void **state)
+SIM_TEST(freed_memory_is_used_again_in_its_stream_at_once)
 {
 	CUdeviceptr first = alloc(stream);
 
@@ -33,7 +32,7 @@ static void freed_memory_is_used_again_in_its_stream_at_once(void **state)
 	assert_int_equal(alloc(stream), first);
 }
 
-static void other_streams_use_it_once_it_is_free_or_they_wait_for_that(void **state)
+SIM_TEST(other_streams_use_it_once_it_is_free_or_they_wait_for_that)
 {
 	CUdeviceptr first = alloc(stream), second = alloc(stream);
 	CUevent event;
@@ -50,7 +49,7 @@ static void other_streams_use_it_once_it_is_free_or_they_wait_for_that(void **st
 	assert_int_equal(alloc(other), second);
 }
 
-static void own_pools_are_apart_and_counted(void **state)
+SIM_TEST(own_pools_are_apart_and_counted)
 {
 	CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
@@ -75,13 +74,12 @@ static void own_pools_are_apart_and_counted(void **state)
 }
 
 /* In pieces of 32 MiB; not before the free has completed. */
-static void pools_give_memory_back_in_waits(void **state)
+SIM_TEST(pools_give_memory_back_in_waits)
 {
 	uint64_t keep = UINT64_MAX;
 	CUmemoryPool pool;
 	CUdeviceptr ptr;
 
-	(void)state;
 	assert_ok(drv.cuDeviceGetDefaultMemPool(&pool, 0));
 	for (int kept = 0; kept < 2; kept++) {
 		double mapping = TOOK(drv.cuMemAllocAsync(&ptr, 64 << 20, stream));
@@ -98,7 +96,7 @@ static void pools_give_memory_back_in_waits(void **state)
 	drv.cuMemFreeAsync(ptr, stream);
 }
 
-static void boxes_leave_what_is_beside_them(void **state)
+SIM_TEST(boxes_leave_what_is_beside_them)
 {
 	CUDA_MEMCPY2D out = { .srcMemoryType = CU_MEMORYTYPE_HOST,
 		.srcPitch = 10,
@@ -123,7 +121,7 @@ static void boxes_leave_what_is_beside_them(void **state)
 	assert_int_equal(drv.cuMemcpy2DUnaligned_v2(&out), CUDA_ERROR_INVALID_VALUE);
 }
 
-static void box_copies_wait_as_plain_ones_do(void **state)
+SIM_TEST(box_copies_wait_as_plain_ones_do)
 {
 	CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
 		.srcPitch = 512,
@@ -144,7 +142,7 @@ static void box_copies_wait_as_plain_ones_do(void **state)
 	assert_waited(drv.cuMemcpy2D_v2(&copy), 40);
 }
 
-static void arrays_hold_what_was_copied_and_wait_when_they_go(void **state)
+SIM_TEST(arrays_hold_what_was_copied_and_wait_when_they_go)
 {
 	CUDA_ARRAY_DESCRIPTOR shape = { .Width = 16,
 		.Height = 4,
@@ -174,7 +172,7 @@ static void arrays_hold_what_was_copied_and_wait_when_they_go(void **state)
 	assert_int_equal(drv.cuArrayDestroy(copy.srcArray), CUDA_ERROR_INVALID_HANDLE);
 }
 
-static void batches_are_unordered_inside_and_ordered_outside(void **state)
+SIM_TEST(batches_are_unordered_inside_and_ordered_outside)
 {
 	CUmemcpyAttributes attributes = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM };
 	CUdeviceptr device, dsts[2], srcs[2];
@@ -197,7 +195,7 @@ static void batches_are_unordered_inside_and_ordered_outside(void **state)
 		CUDA_ERROR_INVALID_VALUE);
 }
 
-static void memory_mapped_twice_is_the_same(void **state)
+SIM_TEST(memory_mapped_twice_is_the_same)
 {
 	size_t bytes = 2 << 20;
 	CUmemAllocationProp props = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -220,7 +218,7 @@ static void memory_mapped_twice_is_the_same(void **state)
 	assert_int_equal(drv.cuMemsetD8_v2(range, 9, 16), CUDA_ERROR_INVALID_VALUE);
 }
 
-static void streams_wait_for_values_of_streams_and_of_the_program(void **state)
+SIM_TEST(streams_wait_for_values_of_streams_and_of_the_program)
 {
 	CUdeviceptr flag = (CUdeviceptr)host;
 
@@ -242,21 +240,4 @@ static void streams_wait_for_values_of_streams_and_of_the_program(void **state)
 	unsetenv("CUFENCE_SIM_NO_WAIT_VALUE");
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, sim_quiet)
-	const struct CMUnitTest tests[] = {
-		TEST(freed_memory_is_used_again_in_its_stream_at_once),
-		TEST(other_streams_use_it_once_it_is_free_or_they_wait_for_that),
-		TEST(own_pools_are_apart_and_counted),
-		TEST(pools_give_memory_back_in_waits),
-		TEST(boxes_leave_what_is_beside_them),
-		TEST(box_copies_wait_as_plain_ones_do),
-		TEST(arrays_hold_what_was_copied_and_wait_when_they_go),
-		TEST(batches_are_unordered_inside_and_ordered_outside),
-		TEST(memory_mapped_twice_is_the_same),
-		TEST(streams_wait_for_values_of_streams_and_of_the_program),
-	};
-
-	return cmocka_run_group_tests(tests, setup, NULL);
-}
+GROUP(setup, NULL)

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The simulated device's queues: what overlaps, what waits for what, what the data is then. */
-#include <string.h>
 #include <unistd.h>
 
 #include "sim_driver.h"
 
-static void kernels_of_two_streams_overlap(void **state)
+SIM_TEST(kernels_of_two_streams_overlap)
 {
 	spin(stream_create(0), 40 * MS);
 	spin(stream_create(0), 40 * MS);
 	assert_waited(drv.cuCtxSynchronize(), 40);
 }
 
-static void kernels_of_one_stream_follow_each_other(void **state)
+SIM_TEST(kernels_of_one_stream_follow_each_other)
 {
 	CUstream s = stream_create(0);
 
@@ -21,7 +20,7 @@ static void kernels_of_one_stream_follow_each_other(void **state)
 	assert_waited(drv.cuStreamSynchronize(s), 80);
 }
 
-static void legacy_stream_serializes_blocking_streams_on_both_sides(void **state)
+SIM_TEST(legacy_stream_serializes_blocking_streams_on_both_sides)
 {
 	CUstream a = stream_create(0), b = stream_create(0);
 
@@ -31,7 +30,7 @@ static void legacy_stream_serializes_blocking_streams_on_both_sides(void **state
 	assert_waited(drv.cuCtxSynchronize(), 81);
 }
 
-static void legacy_event_record_serializes_too(void **state)
+SIM_TEST(legacy_event_record_serializes_too)
 {
 	CUstream a = stream_create(0), b = stream_create(0);
 	CUevent event;
@@ -43,7 +42,7 @@ static void legacy_event_record_serializes_too(void **state)
 	assert_waited(drv.cuCtxSynchronize(), 80);
 }
 
-static void non_blocking_streams_ignore_the_legacy_stream(void **state)
+SIM_TEST(non_blocking_streams_ignore_the_legacy_stream)
 {
 	spin(stream_create(CU_STREAM_NON_BLOCKING), 40 * MS);
 	spin(NULL, 40 * MS);
@@ -51,7 +50,7 @@ static void non_blocking_streams_ignore_the_legacy_stream(void **state)
 	assert_waited(drv.cuCtxSynchronize(), 40);
 }
 
-static void per_thread_stream_is_a_blocking_stream(void **state)
+SIM_TEST(per_thread_stream_is_a_blocking_stream)
 {
 	uint64_t ns = 40 * MS;
 	void *values[] = { &ns };
@@ -64,7 +63,7 @@ static void per_thread_stream_is_a_blocking_stream(void **state)
 	assert_waited(drv.cuStreamSynchronize(NULL), 40);
 }
 
-static void stream_waits_for_the_event_as_recorded_at_the_call(void **state)
+SIM_TEST(stream_waits_for_the_event_as_recorded_at_the_call)
 {
 	CUstream a = stream_create(0), b = stream_create(0);
 	CUevent event;
@@ -82,7 +81,7 @@ static void stream_waits_for_the_event_as_recorded_at_the_call(void **state)
 	assert_waited(drv.cuEventSynchronize(event), 40);
 }
 
-static void events_measure_virtual_time(void **state)
+SIM_TEST(events_measure_virtual_time)
 {
 	CUstream s = stream_create(0);
 	CUevent start, end;
@@ -99,7 +98,7 @@ static void events_measure_virtual_time(void **state)
 	assert_true(ms > 29.99f && ms < 30.02f);
 }
 
-static void legacy_query_sees_blocking_streams_only(void **state)
+SIM_TEST(legacy_query_sees_blocking_streams_only)
 {
 	spin(stream_create(CU_STREAM_NON_BLOCKING), 40 * MS);
 	assert_int_equal(drv.cuStreamQuery(NULL), 0);
@@ -107,7 +106,7 @@ static void legacy_query_sees_blocking_streams_only(void **state)
 	assert_int_equal(drv.cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
 }
 
-static void copies_of_one_direction_share_an_engine(void **state)
+SIM_TEST(copies_of_one_direction_share_an_engine)
 {
 	size_t bytes = 50 << 20; /* about 1 ms each */
 	CUdeviceptr device;
@@ -124,7 +123,7 @@ static void copies_of_one_direction_share_an_engine(void **state)
 	assert_waited(drv.cuCtxSynchronize(), 1);
 }
 
-static void copies_and_memsets_move_bytes_in_stream_order(void **state)
+SIM_TEST(copies_and_memsets_move_bytes_in_stream_order)
 {
 	CUstream s = stream_create(0);
 	char in[64] = "fence", out[64] = "";
@@ -150,7 +149,7 @@ static void note_time(void *data)
 	*(uint64_t *)data = drv.cufence_sim_clock();
 }
 
-static void host_function_runs_after_the_work_before_it(void **state)
+SIM_TEST(host_function_runs_after_the_work_before_it)
 {
 	CUstream s = stream_create(0);
 	uint64_t start = drv.cufence_sim_clock(), seen = 0;
@@ -162,7 +161,7 @@ static void host_function_runs_after_the_work_before_it(void **state)
 	assert_in_range(seen - start, 20 * MS, 21 * MS);
 }
 
-static void sleeping_program_lets_time_pass(void **state)
+SIM_TEST(sleeping_program_lets_time_pass)
 {
 	CUstream s = stream_create(0);
 
@@ -173,7 +172,7 @@ static void sleeping_program_lets_time_pass(void **state)
 	assert_int_equal(drv.cuStreamQuery(s), 0);
 }
 
-static void pool_memory_is_not_reused_elsewhere_before_its_free(void **state)
+SIM_TEST(pool_memory_is_not_reused_elsewhere_before_its_free)
 {
 	CUstream a = stream_create(0), b = stream_create(0);
 	CUdeviceptr first, same, other, later;
@@ -191,25 +190,4 @@ static void pool_memory_is_not_reused_elsewhere_before_its_free(void **state)
 	assert_int_equal(later, first);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, sim_quiet)
-	const struct CMUnitTest tests[] = {
-		TEST(kernels_of_two_streams_overlap),
-		TEST(kernels_of_one_stream_follow_each_other),
-		TEST(legacy_stream_serializes_blocking_streams_on_both_sides),
-		TEST(legacy_event_record_serializes_too),
-		TEST(non_blocking_streams_ignore_the_legacy_stream),
-		TEST(per_thread_stream_is_a_blocking_stream),
-		TEST(stream_waits_for_the_event_as_recorded_at_the_call),
-		TEST(events_measure_virtual_time),
-		TEST(legacy_query_sees_blocking_streams_only),
-		TEST(copies_of_one_direction_share_an_engine),
-		TEST(copies_and_memsets_move_bytes_in_stream_order),
-		TEST(host_function_runs_after_the_work_before_it),
-		TEST(sleeping_program_lets_time_pass),
-		TEST(pool_memory_is_not_reused_elsewhere_before_its_free),
-	};
-
-	return cmocka_run_group_tests(tests, sim_setup, NULL);
-}
+GROUP(sim_setup, NULL)

@@ -39,7 +39,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static void levels_are_arrays_of_half_the_size_that_go_with_the_whole(void **state)
+SIM_TEST(levels_are_arrays_of_half_the_size_that_go_with_the_whole)
 {
 	CUDA_ARRAY3D_DESCRIPTOR shape = { .Width = 64,
 		.Height = 4,
@@ -65,7 +65,7 @@ static void levels_are_arrays_of_half_the_size_that_go_with_the_whole(void **sta
 	assert_int_equal(drv.cuArray3DGetDescriptor_v2(&level, array), CUDA_ERROR_INVALID_HANDLE);
 }
 
-static void layers_are_not_halved(void **state)
+SIM_TEST(layers_are_not_halved)
 {
 	CUDA_ARRAY3D_DESCRIPTOR shape = { .Width = 64,
 		.Height = 64,
@@ -85,7 +85,7 @@ static void layers_are_not_halved(void **state)
 	assert_ok(drv.cuMipmappedArrayDestroy(mipmap));
 }
 
-static void textures_of_memory_must_lie_in_it(void **state)
+SIM_TEST(textures_of_memory_must_lie_in_it)
 {
 	CUDA_RESOURCE_DESC resource = { .resType = CU_RESOURCE_TYPE_PITCH2D,
 		.res.pitch2D = { .format = CU_AD_FORMAT_FLOAT,
@@ -112,7 +112,7 @@ static void textures_of_memory_must_lie_in_it(void **state)
 	assert_ok(drv.cuMemFree_v2(device));
 }
 
-static void surfaces_are_of_arrays_made_for_them(void **state)
+SIM_TEST(surfaces_are_of_arrays_made_for_them)
 {
 	struct cudaChannelFormatDesc desc = { 8, 8, 8, 8, cudaChannelFormatKindUnsigned };
 	struct cudaResourceDesc resource = { .resType = cudaResourceTypeArray };
@@ -128,7 +128,7 @@ static void surfaces_are_of_arrays_made_for_them(void **state)
 	assert_int_equal(rt.end_surface(surface), 0);
 }
 
-static void the_runtime_describes_resources_to_the_driver(void **state)
+SIM_TEST(the_runtime_describes_resources_to_the_driver)
 {
 	struct cudaChannelFormatDesc desc = { 16, 16, 0, 0, cudaChannelFormatKindSigned }, same;
 	struct cudaResourceDesc resource = { .resType = cudaResourceTypeMipmappedArray };
@@ -155,16 +155,4 @@ static void the_runtime_describes_resources_to_the_driver(void **state)
 	assert_int_equal(rt.texture(&texture, &resource, &sampling, NULL), cudaErrorInvalidValue);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, sim_quiet)
-	const struct CMUnitTest tests[] = {
-		TEST(levels_are_arrays_of_half_the_size_that_go_with_the_whole),
-		TEST(layers_are_not_halved),
-		TEST(textures_of_memory_must_lie_in_it),
-		TEST(surfaces_are_of_arrays_made_for_them),
-		TEST(the_runtime_describes_resources_to_the_driver),
-	};
-
-	return cmocka_run_group_tests(tests, setup, NULL);
-}
+GROUP(setup, NULL)

@@ -48,7 +48,7 @@ static void *work(void *unused)
 }
 
 /* Two threads that were woken at once waited for each other, half a second each time. */
-static void waking_threads_and_host_functions_do_not_stall_each_other(void **state)
+SIM_TEST(waking_threads_and_host_functions_do_not_stall_each_other)
 {
 	double start = real_seconds();
 	pthread_t threads[THREADS];
@@ -78,7 +78,7 @@ static void *compute(void *unused)
 	return NULL;
 }
 
-static void a_computing_thread_holds_time_back(void **state)
+SIM_TEST(a_computing_thread_holds_time_back)
 {
 	pthread_t thread;
 
@@ -100,7 +100,7 @@ static void *sleep_long(void *done)
 	return NULL;
 }
 
-static void a_sleeping_thread_does_not(void **state)
+SIM_TEST(a_sleeping_thread_does_not)
 {
 	static _Atomic int done;
 	double start = real_seconds();
@@ -123,22 +123,11 @@ static void call_cuda(void *data)
 	from_host_function = drv.cuStreamQuery(NULL);
 }
 
-static void host_functions_must_not_call_cuda(void **state)
+SIM_TEST(host_functions_must_not_call_cuda)
 {
 	drv.cuLaunchHostFunc(NULL, call_cuda, NULL);
 	drv.cuCtxSynchronize();
 	assert_int_equal(from_host_function, CUDA_ERROR_NOT_PERMITTED);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, sim_quiet)
-	const struct CMUnitTest tests[] = {
-		TEST(waking_threads_and_host_functions_do_not_stall_each_other),
-		TEST(a_computing_thread_holds_time_back),
-		TEST(a_sleeping_thread_does_not),
-		TEST(host_functions_must_not_call_cuda),
-	};
-
-	return cmocka_run_group_tests(tests, setup, NULL);
-}
+GROUP(setup, NULL)

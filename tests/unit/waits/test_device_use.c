@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
 #include "miniature.h"
 
 #include "evidence_tables.h"
@@ -49,13 +50,13 @@ static void count_time(int in_columns)
 	mini_release(&m);
 }
 
-static void time_is_counted_once_and_overlap_apart(void **state)
+TEST(time_is_counted_once_and_overlap_apart)
 {
 	count_time(0);
 	count_time(1);
 }
 
-static void what_has_no_times_is_only_counted(void **state)
+TEST(what_has_no_times_is_only_counted)
 {
 	struct mini m;
 
@@ -75,7 +76,7 @@ static void what_has_no_times_is_only_counted(void **state)
 }
 
 /* Against a look at every nanosecond. */
-static void any_pile_of_operations_adds_up(void **state)
+TEST(any_pile_of_operations_adds_up)
 {
 	enum { ROUNDS = 50, SPAN = 200 };
 
@@ -101,15 +102,4 @@ static void any_pile_of_operations_adds_up(void **state)
 		assert_int_equal(mini_int(&m, "SELECT overlapped FROM device_use"), overlapped);
 		mini_release(&m);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(time_is_counted_once_and_overlap_apart),
-		cmocka_unit_test(what_has_no_times_is_only_counted),
-		cmocka_unit_test(any_pile_of_operations_adds_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,11 @@
 #include "cases.h"
 
 /* The order of the run has room, the one without the waits has not: what is needed is unknown. */
-static void nothing_is_found_where_the_order_is_given_up(void **unused)
+TEST(nothing_is_found_where_the_order_is_given_up)
 {
 	struct program *p = calloc(1, sizeof(*p));
 	char rounds[] = "rounds";
 
-	(void)unused;
 	program_begin(p);
 	cases_statements(p, rounds);
 	p->m.db.order_limit = 256;
@@ -18,13 +17,4 @@ static void nothing_is_found_where_the_order_is_given_up(void **unused)
 		1);
 	mini_release(&p->m);
 	free(p);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest others[] = {
-		cmocka_unit_test(nothing_is_found_where_the_order_is_given_up),
-	};
-
-	return cases_main("waits/test_false_dependency.txt", others, 1);
 }

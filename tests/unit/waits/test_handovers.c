@@ -4,7 +4,7 @@
 #include "handovers.h"
 #include "run_columns.h"
 
-static const char *found(struct program *p)
+ANSWER(found)
 {
 	static char text[100];
 	struct db *db = &p->m.db;
@@ -24,12 +24,4 @@ static const char *found(struct program *p)
 	run_close(db->run);
 	db->run = NULL;
 	return text;
-}
-
-int main(void)
-{
-	static const struct cases_answer answers[] = { { "found", found }, { NULL, NULL } };
-
-	cases_read.answers = answers;
-	return cases_main("waits/test_handovers.txt", NULL, 0);
 }

@@ -1,7 +1,2 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
-
-int main(void)
-{
-	return cases_main("waits/test_legacy_advice.txt", NULL, 0);
-}

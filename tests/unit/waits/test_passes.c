@@ -27,12 +27,11 @@ static struct program *begin(const char *name)
 	return p;
 }
 
-static void analyzing_twice_gives_the_same_rows(void **unused)
+TEST(analyzing_twice_gives_the_same_rows)
 {
 	struct program *p = begin("tiles; at 0; rounds +2");
 	char first[1024];
 
-	(void)unused;
 	snprintf(first, sizeof(first), "%s", all_rows(p));
 	assert_true(strlen(first) > 100);
 	assert_int_equal(analyze(&p->m.db), 0);
@@ -41,12 +40,11 @@ static void analyzing_twice_gives_the_same_rows(void **unused)
 	free(p);
 }
 
-static void a_failed_analysis_leaves_the_old_rows(void **unused)
+TEST(a_failed_analysis_leaves_the_old_rows)
 {
 	struct program *p = begin("tiles");
 	char first[1024];
 
-	(void)unused;
 	snprintf(first, sizeof(first), "%s", all_rows(p));
 	mini_exec(&p->m,
 		"CREATE TRIGGER no_findings BEFORE INSERT ON finding "
@@ -58,9 +56,8 @@ static void a_failed_analysis_leaves_the_old_rows(void **unused)
 	free(p);
 }
 
-static void every_rule_is_complete(void **unused)
+TEST(every_rule_is_complete)
 {
-	(void)unused;
 	for (int i = 0; i < RULE_COUNT; i++) {
 		assert_ptr_equal(rule_find(rules[i].id), &rules[i]);
 		assert_non_null(rules[i].pass->run);
@@ -68,15 +65,4 @@ static void every_rule_is_complete(void **unused)
 		assert_non_null(strstr(rules[i].link, "https://docs.nvidia.com/"));
 	}
 	assert_null(rule_find("no-such-rule"));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest others[] = {
-		cmocka_unit_test(analyzing_twice_gives_the_same_rows),
-		cmocka_unit_test(a_failed_analysis_leaves_the_old_rows),
-		cmocka_unit_test(every_rule_is_complete),
-	};
-
-	return cases_main("waits/test_passes.txt", others, sizeof(others) / sizeof(*others));
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which waits have nothing to wait for (fix/repeated.c). */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "repeated.c"
 
@@ -57,7 +53,7 @@ static int wait(enum call_kind kind, uint64_t stream)
 	return 0;
 }
 
-static void a_wait_is_left_out_until_something_is_submitted(void **state)
+TEST_WITH(a_wait_is_left_out_until_something_is_submitted, begin, NULL)
 {
 	launch(0x100);
 	assert_false(wait(KIND_STREAM_SYNC, 0x100));
@@ -70,7 +66,7 @@ static void a_wait_is_left_out_until_something_is_submitted(void **state)
 	assert_true(wait(KIND_STREAM_SYNC, 0x100));
 }
 
-static void other_streams_are_waited_for(void **state)
+TEST_WITH(other_streams_are_waited_for, begin, NULL)
 {
 	launch(0x100);
 	launch(0x200);
@@ -81,7 +77,7 @@ static void other_streams_are_waited_for(void **state)
 	assert_true(wait(KIND_CONTEXT_SYNC, 0));
 }
 
-static void unknown_work_is_waited_for(void **state)
+TEST_WITH(unknown_work_is_waited_for, begin, NULL)
 {
 	struct fixed_call other = call_of(KIND_OTHER, 0x100);
 
@@ -105,7 +101,7 @@ static void unknown_work_is_waited_for(void **state)
 }
 
 /* A thread whose launch has begun may submit after the wait, and say so to the one that waits. */
-static void a_call_in_progress_submits_until_it_ends(void **state)
+TEST_WITH(a_call_in_progress_submits_until_it_ends, begin, NULL)
 {
 	struct fixed_call launched = call_of(KIND_LAUNCH, 0x100);
 	struct fixed_call waiting = call_of(KIND_STREAM_SYNC, 0x100);
@@ -118,7 +114,7 @@ static void a_call_in_progress_submits_until_it_ends(void **state)
 	assert_true(wait(KIND_STREAM_SYNC, 0x100));
 }
 
-static void a_wait_is_for_its_context(void **state)
+TEST_WITH(a_wait_is_for_its_context, begin, NULL)
 {
 	launch(0x100);
 	context = 8;
@@ -133,17 +129,4 @@ static void a_wait_is_for_its_context(void **state)
 	launch(0);
 	assert_false(wait(KIND_CONTEXT_SYNC, 0));
 	assert_false(wait(KIND_CONTEXT_SYNC, 0));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_wait_is_left_out_until_something_is_submitted, begin),
-		cmocka_unit_test_setup(other_streams_are_waited_for, begin),
-		cmocka_unit_test_setup(unknown_work_is_waited_for, begin),
-		cmocka_unit_test_setup(a_call_in_progress_submits_until_it_ends, begin),
-		cmocka_unit_test_setup(a_wait_is_for_its_context, begin),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

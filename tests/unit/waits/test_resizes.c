@@ -1,7 +1,2 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
-
-int main(void)
-{
-	return cases_main("waits/test_resizes.txt", NULL, 0);
-}

@@ -4,16 +4,8 @@
 
 #include "evidence_tables.h"
 
-static const char *timers(struct program *p)
+ANSWER(timers)
 {
 	assert_int_equal(mini_stage(&p->m, timers_find), 0);
 	return cases_ask(p, "", 0, 0);
-}
-
-int main(void)
-{
-	static const struct cases_answer answers[] = { { "timers", timers }, { NULL, NULL } };
-
-	cases_read.answers = answers;
-	return cases_main("waits/test_timers.txt", NULL, 0);
 }

@@ -3,7 +3,7 @@
 
 #include "unknown.h"
 
-static void later_work_of_a_stream_shows_that_earlier_is_not_unknown(void **unused)
+TEST(later_work_of_a_stream_shows_that_earlier_is_not_unknown)
 {
 	struct program *p = calloc(1, sizeof(*p));
 	char text[] =
@@ -11,7 +11,6 @@ static void later_work_of_a_stream_shows_that_earlier_is_not_unknown(void **unus
 		"UPDATE process SET closed = 0, end = (SELECT max(exit) FROM call)";
 	struct run *run;
 
-	(void)unused;
 	program_begin(p);
 	cases_statements(p, text);
 	run = run_open(&p->m.db);
@@ -21,13 +20,4 @@ static void later_work_of_a_stream_shows_that_earlier_is_not_unknown(void **unus
 	run_close(run);
 	mini_release(&p->m);
 	free(p);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest others[] = {
-		cmocka_unit_test(later_work_of_a_stream_shows_that_earlier_is_not_unknown),
-	};
-
-	return cases_main("waits/test_unknown.txt", others, 1);
 }

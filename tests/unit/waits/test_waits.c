@@ -5,12 +5,11 @@
 #include "wait.h"
 
 /* Whatever kept all of a run's waits that long, it was not the time to wake up. */
-static void latencies_have_a_limit(void **unused)
+TEST(latencies_have_a_limit)
 {
 	struct id_map timings = { 0 };
 	struct samples samples = { 0 };
 
-	(void)unused;
 	for (int i = 0; i < 2 * SPREAD_MIN_EXAMPLES; i++)
 		samples_add(&samples, USUAL_LATENCY | 1, 5 * LATENCY_MAX_NS);
 	assert_int_equal(wait_timing_settle(&timings, &samples, 1)->wake_up, LATENCY_MAX_NS);
@@ -33,11 +32,10 @@ static void assert_usual(struct samples *samples, int64_t key, int64_t ns, int64
 }
 
 /* One of them that was kept for another reason changes neither. */
-static void usual_is_the_median_and_its_deviation(void **unused)
+TEST(usual_is_the_median_and_its_deviation)
 {
 	struct samples samples = { 0 };
 
-	(void)unused;
 	add_all(&samples, 1, (const int64_t[]){ 110, 90, 100, 105, 400, 95, 100, 100 }, 8);
 	assert_usual(&samples, 1, 100, 5 * USUAL_SPREADS);
 	samples_add(&samples, 1, 80);
@@ -50,11 +48,10 @@ static void usual_is_the_median_and_its_deviation(void **unused)
 	samples_release(&samples);
 }
 
-static void with_too_few_examples_the_spread_is_a_part(void **unused)
+TEST(with_too_few_examples_the_spread_is_a_part)
 {
 	struct samples samples = { 0 };
 
-	(void)unused;
 	assert_usual(&samples, 1, 1000, 1000 / USUAL_SPREAD_PART);
 	add_all(&samples, 1, (const int64_t[]){ 80, 80 }, 2);
 	assert_usual(&samples, 1, 1000, 1000 / USUAL_SPREAD_PART);
@@ -63,13 +60,4 @@ static void with_too_few_examples_the_spread_is_a_part(void **unused)
 	samples_add(&samples, 1, 80);
 	assert_usual(&samples, 1, 80, 0);
 	samples_release(&samples);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest others[] = { cmocka_unit_test(latencies_have_a_limit),
-		cmocka_unit_test(usual_is_the_median_and_its_deviation),
-		cmocka_unit_test(with_too_few_examples_the_spread_is_a_part) };
-
-	return cases_main("waits/test_waits.txt", others, sizeof(others) / sizeof(*others));
 }

@@ -35,17 +35,7 @@ static int64_t steps_of(int copies)
 	return steps;
 }
 
-static void statistics_do_not_make_it_quadratic(void **unused)
+TEST(statistics_do_not_make_it_quadratic)
 {
-	(void)unused;
 	assert_in_range(steps_of(800), 0, 5 * steps_of(200));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest others[] = {
-		cmocka_unit_test(statistics_do_not_make_it_quadratic),
-	};
-
-	return cases_main("waits/test_waits_avoidable.txt", others, 1);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A graph launch is one unit of work, recorded as a whole or node by node. */
+#include "unit.h"
 #include "miniature.h"
 
 #include "run_columns.h"
@@ -33,7 +34,7 @@ static void launch_graphs(struct mini *m, int by_node)
 	assert_int_equal(work_make(&m->db), 0);
 }
 
-static void nodes_are_one_unit_from_first_to_last(void **state)
+MINI_TEST(nodes_are_one_unit_from_first_to_last)
 {
 	struct mini *m = *state;
 
@@ -62,23 +63,11 @@ static struct run_length length_of(int by_node)
 }
 
 /* The bounds of savings that cannot be replayed. */
-static void a_run_is_as_long_and_as_busy_at_either_level(void **unused)
+TEST(a_run_is_as_long_and_as_busy_at_either_level)
 {
 	struct run_length whole = length_of(0), nodes = length_of(1);
 
-	(void)unused;
 	assert_int_equal(whole.whole, nodes.whole);
 	assert_int_equal(whole.idle, nodes.idle);
 	assert_int_equal(whole.serial, nodes.serial);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(nodes_are_one_unit_from_first_to_last, mini_setup,
-			mini_teardown),
-		cmocka_unit_test(a_run_is_as_long_and_as_busy_at_either_level),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
