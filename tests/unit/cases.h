@@ -3,8 +3,9 @@
  * Tests as text: the .txt file of a test has programs (program_text.h) and what is found in each,
  * once it is analyzed; no build is needed to change it.
  *
- *	traces | unanalyzed	not programs but traces (trace_text.h), which are loaded; programs
- *				that are not analyzed
+ *	traces | unanalyzed | texts	not programs but traces (trace_text.h), which are loaded;
+ *				programs that are not analyzed; texts, which the test's own
+ *				functions are asked about
  *	let NAME = STATEMENTS	a verb that stands for these; what follows it is put in place of
  *				$1, $2 and so on, the rest behind the last of them
  *	query NAME = SQL	what =NAME> asks; the one without a name is that of =>
@@ -46,15 +47,16 @@ struct cases {
 		size_t count;
 	} test[CASES_TESTS];
 	size_t tests;
-	int is_trace, is_read;
+	int is_trace, is_read, is_text;
 	char *name; /* of a trace's files */
+	char *text; /* of the case, its words replaced */
 	struct cases_answer answer[CASES_WORDS];
 	size_t answers;
 };
 
 static struct cases cases_read;
 
-/* ANSWER(NAME) { ... }: what =NAME> asks of program p. */
+/* ANSWER(NAME) { ... }: what =NAME> asks of program p; => asks for "found". */
 #define ANSWER(what) \
 	static const char *answer_##what(struct program *p); \
 	UNIT_AT_START(add_answer_##what) \
@@ -66,9 +68,9 @@ static struct cases cases_read;
 	static const char *answer_##what(struct program *p)
 
 static struct {
-	FILE *out; /* of a trace that is made */
+	FILE *out; /* of a trace or text that is made */
 	long now;
-} cases_trace;
+} cases_made;
 
 static inline char *cases_join(char *text, const char *more)
 {
@@ -125,6 +127,8 @@ static inline void cases_load(const char *name)
 			c->is_trace = 1;
 		} else if (!strcmp(line, "unanalyzed")) {
 			c->is_read = 1;
+		} else if (!strcmp(line, "texts")) {
+			c->is_text = 1;
 		} else if (!strncmp(line, "let ", 4)) {
 			last = cases_word(c->let, &c->lets, line + 4);
 		} else if (!strncmp(line, "query ", 6)) {
@@ -148,6 +152,22 @@ static inline const char *cases_find(const struct cases_word *words, size_t coun
 }
 
 static inline void cases_statements(struct program *p, char *text);
+
+/* A statement of a text is followed by a semicolon, but not a label, a block's begin or end. */
+static inline void cases_put_text(const char *text)
+{
+	const char *end = text + strlen(text);
+	int depth = 0;
+
+	while (end > text && end[-1] == ' ')
+		end--;
+	for (const char *at = text; at < end; at++)
+		depth += (*at == '{') - (*at == '}');
+	if (end > text)
+		fprintf(cases_made.out, "%.*s%s\n", (int)(end - text), text,
+			end[-1] == ':' || end[-1] == '{' || (end[-1] == '}' && depth < 0) ? ""
+											  : ";");
+}
 
 /*
  * What a verb that is a word stands for: what is before it (a label) first, the words after it for
@@ -196,8 +216,10 @@ static inline void cases_do(struct program *p, const char *text)
 	meaning = cases_find(cases_read.let, cases_read.lets, verb, length);
 	if (!meaning) {
 		words = strdup(text);
-		if (cases_trace.out)
-			trace_text_statement(cases_trace.out, words, &cases_trace.now);
+		if (cases_read.is_text)
+			cases_put_text(words);
+		else if (cases_made.out)
+			trace_text_statement(cases_made.out, words, &cases_made.now);
 		else
 			program_do(p, "%s", words);
 		free(words);
@@ -277,6 +299,8 @@ static inline const char *cases_ask(struct program *p, const char *name, size_t 
 
 	if (sql)
 		return mini_text(&p->m, sql);
+	if (!length)
+		return cases_ask(p, "found", strlen("found"), line);
 	for (size_t i = 0; i < cases_read.answers; i++) {
 		const struct cases_answer *a = &cases_read.answer[i];
 
@@ -314,7 +338,7 @@ static inline void cases_begin(struct program *p, char *text)
 	char *body = NULL;
 	size_t size = 0;
 
-	if (!cases_read.is_trace) {
+	if (!cases_read.is_trace && !cases_read.is_text) {
 		program_begin(p);
 		cases_statements(p, text);
 		/* Whoever analyzes again finds the same. */
@@ -322,10 +346,14 @@ static inline void cases_begin(struct program *p, char *text)
 			assert_int_equal(analyze(&p->m.db), 0);
 		return;
 	}
-	cases_trace.out = open_memstream(&body, &size);
-	cases_trace.now = 90;
+	cases_made.out = open_memstream(&body, &size);
+	cases_made.now = 90;
 	cases_statements(p, text);
-	fclose(cases_trace.out);
+	fclose(cases_made.out);
+	if (cases_read.is_text) {
+		cases_read.text = body;
+		return;
+	}
 	p->m.db = trace_text_load(cases_read.name, body);
 	free(body);
 }
@@ -334,6 +362,8 @@ static inline void cases_end(struct program *p)
 {
 	if (cases_read.is_trace)
 		trace_text_finish(&p->m.db, cases_read.name);
+	else if (cases_read.is_text)
+		free(cases_read.text);
 	else
 		mini_release(&p->m);
 	free(p);

@@ -4,6 +4,7 @@
  * compiler may drop a load whose result is unused; otherwise the two say the same.
  */
 #include "unit.h"
+#include "file_built.h"
 
 #include <dirent.h>
 
@@ -220,27 +221,11 @@ TEST(machine_code_says_what_ptx_says)
 
 /* --- bulk copies, tensor maps, matrix instructions --- */
 
-static void *read_file(const char *name, size_t *size)
-{
-	char path[4096], *data;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/tests/%s", getenv("TEST_BUILD"), name);
-	file = fopen(path, "rb");
-	if (!file)
-		return NULL;
-	data = malloc(1 << 20);
-	assert_non_null(data);
-	*size = fread(data, 1, 1 << 20, file);
-	fclose(file);
-	return data;
-}
-
 TEST(copies_by_others_than_threads)
 {
 	struct table table[CODES] = { 0 };
 	size_t size;
-	void *data = read_file("copies.fatbin", &size);
+	void *data = read_built("copies.fatbin", &size);
 
 	if (!data)
 		skip();
@@ -354,7 +339,7 @@ TEST(tensor_maps_are_addresses)
 {
 	char error[IMAGE_ERROR_SIZE];
 	size_t size;
-	void *data = read_file("copies.fatbin", &size);
+	void *data = read_built("copies.fatbin", &size);
 	struct image image;
 
 	if (!data)
@@ -387,7 +372,7 @@ TEST(selections_of_bytes)
 	struct ptx_launch launch = { .grid = { 1, 1, 1 }, .block = { 128, 1, 1 } };
 	char error[IMAGE_ERROR_SIZE];
 	size_t size;
-	void *data = read_file("copies.fatbin", &size);
+	void *data = read_built("copies.fatbin", &size);
 	struct image image;
 
 	if (!data)
@@ -578,7 +563,7 @@ TEST(registers_hold_what_was_put_there)
 {
 	char error[IMAGE_ERROR_SIZE];
 	size_t size;
-	void *data = read_file("copies.fatbin", &size);
+	void *data = read_built("copies.fatbin", &size);
 	struct image image;
 
 	if (!data)

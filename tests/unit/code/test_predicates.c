@@ -4,6 +4,7 @@
  * calls that are jumps.
  */
 #include "unit.h"
+#include "file_built.h"
 
 #include "image.h"
 #include "lower.h"
@@ -51,22 +52,6 @@ static void check(struct ptx_module *module, const char *name, const int *pointe
 	free(found);
 }
 
-static void *read_file(size_t *size)
-{
-	char path[4096], *data;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/tests/predicates.fatbin", getenv("TEST_BUILD"));
-	file = fopen(path, "rb");
-	if (!file)
-		return NULL;
-	data = malloc(4 << 20);
-	assert_non_null(data);
-	*size = fread(data, 1, 4 << 20, file);
-	fclose(file);
-	return data;
-}
-
 /* Calls test with each module of the file; the number of its cubins. */
 static unsigned for_each(void (*test)(const struct image_code *code))
 {
@@ -74,7 +59,7 @@ static unsigned for_each(void (*test)(const struct image_code *code))
 	unsigned cubins = 0;
 	struct image image;
 	size_t size;
-	void *data = read_file(&size);
+	void *data = read_built("predicates.fatbin", &size);
 
 	if (!data)
 		skip();
