@@ -11,7 +11,8 @@
  *	query NAME = SQL	what =NAME> asks; the one without a name is that of =>
  *	a_name			of a test, whose cases follow
  *		PROGRAM => WANTED =NAME> WANTED...
- *			a line deeper than a case goes on with it
+ *			a line deeper than a case goes on with it, after a blank if the one before
+ *			does not end in \
  *	# a comment
  *
  * A statement of a case may be 3 { STATEMENTS }, as often as that; in them % is the number of the
@@ -48,8 +49,9 @@ struct cases {
 	} test[CASES_TESTS];
 	size_t tests;
 	int is_trace, is_read, is_text;
-	char *name; /* of a trace's files */
-	char *text; /* of the case, its words replaced */
+	char *name;         /* of a trace's files */
+	char *text;         /* of the case, its words replaced */
+	const char *wanted; /* of what is asked */
 	struct cases_answer answer[CASES_WORDS];
 	size_t answers;
 };
@@ -74,9 +76,12 @@ static struct {
 
 static inline char *cases_join(char *text, const char *more)
 {
+	size_t length = strlen(text);
+	int is_cut = length && text[length - 1] == '\\';
 	char *joined;
 
-	assert_true(asprintf(&joined, "%s %s", text, more) > 0);
+	assert_true(asprintf(&joined, "%.*s%s%s", (int)length - is_cut, text, is_cut ? "" : " ",
+			    more) > 0);
 	free(text);
 	return joined;
 }
@@ -318,10 +323,12 @@ static inline int cases_check(struct program *p, char *at, int line)
 	while (*at) {
 		size_t length = strcspn(at + 2, ">");
 		char *wanted = at + 2 + length + 1, *next = cases_mark(wanted), *text;
-		const char *got = cases_ask(p, at + 2, length, line);
+		const char *got;
 
 		wanted += strspn(wanted, " ");
 		text = strndup(wanted, next > wanted ? (size_t)(next - wanted) : 0);
+		cases_read.wanted = text;
+		got = cases_ask(p, at + 2, length, line);
 		if (strcmp(got, text)) {
 			print_message("line %d: \"%s\", not \"%s\"\n", line, got, text);
 			wrong++;
