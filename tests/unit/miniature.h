@@ -237,8 +237,8 @@ static inline int64_t mini_call(struct mini *m, struct mini_call c)
 }
 #define MINI_CALL(m, ...) mini_call(m, (struct mini_call){ __VA_ARGS__ })
 
-/* A test with a miniature of its own. */
-#define MINI_TEST(name) TEST_WITH(name, mini_setup, mini_teardown)
+/* A test of a miniature m. */
+#define MINI_TEST(name) TEST_OF(name, struct mini, m, mini_setup, mini_teardown)
 
 static inline int mini_setup(void **state)
 {

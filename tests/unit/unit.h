@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A test program: each TEST(name) { ... } of the file is run, in order; TEST_WITH() one between a
- * function before it and another after it, GROUP() all.
+ * function before it and another after it, TEST_OF() one of the object that was set up, GROUP() all.
  */
 #ifndef CUFENCE_TESTS_UNIT_H
 #define CUFENCE_TESTS_UNIT_H
@@ -42,6 +42,15 @@ static inline void unit_add(const char *name, CMUnitTestFunction run, CMFixtureF
 	static void name(void **state)
 
 #define TEST(name) TEST_WITH(name, NULL, NULL)
+
+/* What the function before it left in *state is its object. */
+#define TEST_OF(name, type, object, before, after) \
+	static void name##_of(type *object); \
+	TEST_WITH(name, before, after) \
+	{ \
+		name##_of(*state); \
+	} \
+	static void name##_of(type *object)
 
 #define GROUP(before, after) \
 	UNIT_AT_START(set_group) \

@@ -26,6 +26,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define LIST_TEST(name) TEST_OF(name, struct list, list, setup, teardown)
+
 static struct memory_access *add(struct list *list, int64_t allocation, int64_t low, int64_t high,
 	int exact)
 {
@@ -61,19 +63,15 @@ static void expect(const struct memory_access *access, int64_t low, int64_t high
 	assert_int_equal(access->sure, 1);
 }
 
-TEST_WITH(few_stay, setup, teardown)
+LIST_TEST(few_stay)
 {
-	struct list *list = *state;
-
 	add_many(list, 1, 1000, 64, 0);
 	access_shorten(&list->accesses);
 	assert_int_equal(list->accesses.count, 64);
 }
 
-TEST_WITH(unknown_pieces_are_one_span, setup, teardown)
+LIST_TEST(unknown_pieces_are_one_span)
 {
-	struct list *list = *state;
-
 	add_many(list, 1, 1000, 100, 0);
 	access_shorten(&list->accesses);
 	assert_int_equal(list->accesses.count, 1);
@@ -81,10 +79,8 @@ TEST_WITH(unknown_pieces_are_one_span, setup, teardown)
 	assert_int_equal(list->access->node, 0);
 }
 
-TEST_WITH(what_is_known_stays_beside_it, setup, teardown)
+LIST_TEST(what_is_known_stays_beside_it)
 {
-	struct list *list = *state;
-
 	add_many(list, 1, 1000, 100, 0);
 	add(list, 1, 50, 60, 1);
 	add(list, 1, 5000, 5010, 1);
@@ -96,9 +92,8 @@ TEST_WITH(what_is_known_stays_beside_it, setup, teardown)
 	assert_int_equal(list->access[2].node, 102);
 }
 
-TEST_WITH(neighbours_are_one, setup, teardown)
+LIST_TEST(neighbours_are_one)
 {
-	struct list *list = *state;
 	struct memory_access *other;
 
 	for (int i = 0; i < 100; i++)
@@ -115,10 +110,8 @@ TEST_WITH(neighbours_are_one, setup, teardown)
  * An access that may not happen, or not to this memory, does not make overlapping ones less
  * certain.
  */
-TEST_WITH(doubts_do_not_spread, setup, teardown)
+LIST_TEST(doubts_do_not_spread)
 {
-	struct list *list = *state;
-
 	add_many(list, 1, 1000, 70, 1);
 	for (int i = 0; i < 70; i++)
 		add(list, 1, 1000, 2000, 1)->maybe = 1;
@@ -129,9 +122,8 @@ TEST_WITH(doubts_do_not_spread, setup, teardown)
 	assert_int_equal(list->access[1].maybe, 0);
 }
 
-TEST_WITH(strides_stay, setup, teardown)
+LIST_TEST(strides_stay)
 {
-	struct list *list = *state;
 	struct memory_access *rows;
 
 	add_many(list, 1, 1000, 100, 0);
@@ -148,10 +140,8 @@ TEST_WITH(strides_stay, setup, teardown)
 }
 
 /* An access that begins before its kernel waits stays known, and separate from the others. */
-TEST_WITH(early_ones_stay, setup, teardown)
+LIST_TEST(early_ones_stay)
 {
-	struct list *list = *state;
-
 	add_many(list, 1, 1000, 100, 0);
 	add(list, 1, 50, 60, 1)->early = 1;
 	add(list, 1, 60, 70, 1);
@@ -162,10 +152,8 @@ TEST_WITH(early_ones_stay, setup, teardown)
 	assert_int_equal(list->access[2].early, 1);
 }
 
-TEST_WITH(too_many_are_one_span, setup, teardown)
+LIST_TEST(too_many_are_one_span)
 {
-	struct list *list = *state;
-
 	add_many(list, 1, 1000, 1500, 1);
 	add(list, 2, 100, 200, 1);
 	access_shorten(&list->accesses);

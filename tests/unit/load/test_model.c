@@ -85,7 +85,6 @@ MINI_TEST(equal_rows_stay_as_they_were)
 
 MINI_TEST(without_a_scratch_folder_there_is_no_run)
 {
-	struct mini *m = *state;
 	char *before = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
 
 	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 1);
@@ -103,7 +102,6 @@ MINI_TEST(without_a_scratch_folder_there_is_no_run)
 /* A limit on files stands for a full disk, calls that are missing for those of a large run. */
 MINI_TEST(without_scratch_space_there_is_no_run)
 {
-	struct mini *m = *state;
 	struct rlimit before, little;
 
 	m->calls = SCRATCH_MEMORY_BYTES / sizeof(struct run_call);
@@ -120,7 +118,6 @@ MINI_TEST(without_scratch_space_there_is_no_run)
 
 MINI_TEST(ids_may_have_holes)
 {
-	struct mini *m = *state;
 	int64_t far = (int64_t)COLUMN_CHUNK + 5;
 	struct run *run;
 
@@ -155,7 +152,6 @@ MINI_TEST(ids_may_have_holes)
 
 MINI_TEST(null_is_told_from_nothing)
 {
-	struct mini *m = *state;
 	struct run *run;
 
 	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 1, .never_returned = 1);
@@ -190,7 +186,6 @@ MINI_TEST(calls_and_operations_may_last)
 {
 	static const int64_t lengths[] = { DURATION_LONG - 1, DURATION_LONG, DURATION_NEVER,
 		(int64_t)1 << 40 };
-	struct mini *m = *state;
 	struct run *run;
 
 	for (int i = 0; i < 4; i++) {
@@ -213,7 +208,6 @@ MINI_TEST(calls_and_operations_may_last)
 
 MINI_TEST(equal_calls_share_a_payload)
 {
-	struct mini *m = *state;
 	int64_t kernel = mini_kernel(m, "k"), other = mini_kernel(m, "l");
 	struct run *run;
 
@@ -236,7 +230,6 @@ MINI_TEST(equal_calls_share_a_payload)
 /* Rows of a table that has no order by itself. */
 MINI_TEST(tables_are_in_order_of_call)
 {
-	struct mini *m = *state;
 	int64_t memory = mini_allocation(m, "managed"), other = mini_allocation(m, "async");
 	const struct run_operand *operand;
 	struct run_cursor cursor;
@@ -272,8 +265,6 @@ MINI_TEST(tables_are_in_order_of_call)
 
 MINI_TEST(an_impossible_id_is_refused)
 {
-	struct mini *m = *state;
-
 	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 1);
 	mini_exec(m, "UPDATE call SET stream = -3");
 	assert_null(run_open(&m->db));

@@ -42,10 +42,8 @@ static const char *named(struct mini *m, const char *end, const char *text, int6
 	return found;
 }
 
-TEST_WITH(launches_and_async_calls_name_a_stream, mini_setup_late, mini_teardown)
+TEST_OF(launches_and_async_calls_name_a_stream, struct mini, m, mini_setup_late, mini_teardown)
 {
-	struct mini *m = *state;
-
 	assert_string_equal(named(m, "cu", "scale<<<8, n(2, 3), 0, s[i]>>>(a, b);\n", 1), "s[i]");
 	assert_string_equal(named(m, "cu", "f<<<8, 256>>>(a, b, c, d);\n", 1), "");
 	assert_string_equal(named(m, "cu",
@@ -80,10 +78,9 @@ static const char script[] =
 	"    with torch.cuda.stream(ds): s = b.sort()\n" /* 17 */
 	"    x.stream = torch.cuda.stream(ds)\n";
 
-TEST_WITH(blocks_and_arguments_of_scripts_name_a_stream, mini_setup_late, mini_teardown)
+TEST_OF(blocks_and_arguments_of_scripts_name_a_stream, struct mini, m, mini_setup_late,
+	mini_teardown)
 {
-	struct mini *m = *state;
-
 	assert_string_equal(named(m, "py", script, 3), "");
 	assert_string_equal(named(m, "py", script, 7), "self.copies[i]");
 	assert_string_equal(named(m, "py", script, 8), "");
@@ -106,9 +103,9 @@ static const char *line_of(struct mini *m, const char *path, int line)
 	return mini_text(m, sql);
 }
 
-TEST_WITH(lines_of_sources_older_than_the_run_are_read, mini_setup_late, mini_teardown)
+TEST_OF(lines_of_sources_older_than_the_run_are_read, struct mini, m, mini_setup_late,
+	mini_teardown)
 {
-	struct mini *m = *state;
 	char path[64], other[64];
 
 	write_file(path, "py", "\tloss =\tf(x) \r\n\nlast");

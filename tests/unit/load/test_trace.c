@@ -44,6 +44,8 @@ static int remove_files(void **state)
 	return 0;
 }
 
+#define FILES_TEST(name) TEST_OF(name, struct files, files, make_files, remove_files)
+
 static const struct trace_start start = {
 	.pid = 7,
 	.parent_pid = 3,
@@ -153,9 +155,8 @@ static void write_sample(const char *path)
 	trace_abandon(&writer);
 }
 
-TEST_WITH(records_come_back_as_written, make_files, remove_files)
+FILES_TEST(records_come_back_as_written)
 {
-	struct files *files = *state;
 	struct trace_reader reader;
 	const struct record *record;
 	unsigned seen[RECORD_TYPE_COUNT] = { 0 };
@@ -197,9 +198,8 @@ static void *read_all(const char *path, size_t *size)
 	return bytes;
 }
 
-TEST_WITH(undump_of_a_dump_is_the_same_file, make_files, remove_files)
+FILES_TEST(undump_of_a_dump_is_the_same_file)
 {
-	struct files *files = *state;
 	struct trace_reader reader;
 	size_t size, copy_size;
 	void *bytes, *copy;
@@ -228,9 +228,8 @@ TEST_WITH(undump_of_a_dump_is_the_same_file, make_files, remove_files)
 }
 
 /* Any cut and any flipped byte is read to the end: never past the bytes given. */
-TEST_WITH(damage_is_passed_over, make_files, remove_files)
+FILES_TEST(damage_is_passed_over)
 {
-	struct files *files = *state;
 	size_t size, end;
 	uint8_t *bytes, *copy;
 	unsigned damaged = 0;
@@ -278,9 +277,8 @@ static void *write_many(void *argument)
 	return NULL;
 }
 
-TEST_WITH(threads_write_without_losing_a_record, make_files, remove_files)
+FILES_TEST(threads_write_without_losing_a_record)
 {
-	struct files *files = *state;
 	struct trace_writer writer = { 0 };
 	struct trace_reader reader;
 	const struct record *record;
@@ -301,9 +299,8 @@ TEST_WITH(threads_write_without_losing_a_record, make_files, remove_files)
 }
 
 /* A full disk (here: the file size limit) is counted drops, and what was written stays readable. */
-TEST_WITH(no_space_is_counted, make_files, remove_files)
+FILES_TEST(no_space_is_counted)
 {
-	struct files *files = *state;
 	struct trace_writer writer = { 0 };
 	struct trace_chunk chunk = { .thread = 1 };
 	struct trace_reader reader;
@@ -355,9 +352,8 @@ static unsigned types_of(const char *path, unsigned type[], unsigned room)
 }
 
 /* An enter record gives way to its call, unless something was written in between. */
-TEST_WITH(a_superseded_record_is_taken_back, make_files, remove_files)
+FILES_TEST(a_superseded_record_is_taken_back)
 {
-	struct files *files = *state;
 	struct trace_writer writer = { 0 };
 	struct trace_chunk chunk = { .thread = 1 };
 	struct enter_record *enter;
@@ -389,9 +385,8 @@ TEST_WITH(a_superseded_record_is_taken_back, make_files, remove_files)
 }
 
 /* The place after the last record announces a call, until the call's record is there. */
-TEST_WITH(a_call_in_progress_is_read, make_files, remove_files)
+FILES_TEST(a_call_in_progress_is_read)
 {
-	struct files *files = *state;
 	struct trace_writer writer = { 0 };
 	struct trace_chunk chunk = { .thread = 1 };
 	struct enter_record *enter;
@@ -425,9 +420,8 @@ TEST_WITH(a_call_in_progress_is_read, make_files, remove_files)
 }
 
 /* A window emptied before it is full: what it held and what follows is there, in order. */
-TEST_WITH(a_window_can_be_emptied_early, make_files, remove_files)
+FILES_TEST(a_window_can_be_emptied_early)
 {
-	struct files *files = *state;
 	struct trace_writer writer = { 0 };
 	struct trace_chunk chunk = { .thread = 1 };
 	struct trace_reader reader;
@@ -468,9 +462,8 @@ static uint64_t cut_count(const char *path)
 }
 
 /* So much is left of it that nothing faults. */
-TEST_WITH(a_cut_file_is_noticed, make_files, remove_files)
+FILES_TEST(a_cut_file_is_noticed)
 {
-	struct files *files = *state;
 	struct trace_writer writer = { 0 };
 	struct trace_chunk chunk = { .thread = 1 };
 
@@ -487,9 +480,8 @@ TEST_WITH(a_cut_file_is_noticed, make_files, remove_files)
 }
 
 /* As a handler of SIGBUS does it: windows and header of a file that has none of them any more. */
-TEST_WITH(lost_mappings_are_replaced, make_files, remove_files)
+FILES_TEST(lost_mappings_are_replaced)
 {
-	struct files *files = *state;
 	struct trace_writer writer = { 0 };
 	struct trace_chunk chunk = { .thread = 1 };
 	uintptr_t header;
@@ -512,7 +504,7 @@ TEST_WITH(lost_mappings_are_replaced, make_files, remove_files)
 	trace_abandon(&writer);
 }
 
-TEST_WITH(undump_names_the_bad_line, make_files, remove_files)
+FILES_TEST(undump_names_the_bad_line)
 {
 	static const char *const bad[] = {
 		"",
@@ -524,8 +516,6 @@ TEST_WITH(undump_names_the_bad_line, make_files, remove_files)
 		"cufence-trace version=1.0 chunk_size=4096\nchunk thread=1\nstring id=1 text=\"a\n",
 		"cufence-trace version=1.0 chunk_size=4096\nchunk thread=1\nsite id=1 frames=1,x\n",
 	};
-	struct files *files = *state;
-
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		FILE *in = fmemopen((void *)(uintptr_t)bad[i], strlen(bad[i]) + 1, "r");
 		assert_int_equal(text_undump(in, "bad", files->copy), -1);

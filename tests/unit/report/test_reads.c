@@ -50,10 +50,8 @@ static const char *advice_for(struct mini *m, const char *library, const char *f
 
 #define SAYS(advice, part) assert_non_null(strstr(advice, part))
 
-TEST_WITH(the_operator_is_known_by_its_function, mini_setup_late, mini_teardown)
+TEST_OF(the_operator_is_known_by_its_function, struct mini, m, mini_setup_late, mini_teardown)
 {
-	struct mini *m = *state;
-
 	SAYS(advice_for(m, "torch_geometric", "global_mean_pool", ""), "its size");
 	SAYS(advice_for(m, "torch", "GradScaler._maybe_opt_step.<locals>.<genexpr>", ""), "fused");
 	SAYS(advice_for(m, "torch", "repeat_interleave_cuda", ""), "output_size");
@@ -65,20 +63,16 @@ TEST_WITH(the_operator_is_known_by_its_function, mini_setup_late, mini_teardown)
 	SAYS(advice_for(m, "numba", "DeviceNDArray.copy_to_host", ""), "pinned");
 }
 
-TEST_WITH(or_by_the_line, mini_setup_late, mini_teardown)
+TEST_OF(or_by_the_line, struct mini, m, mini_setup_late, mini_teardown)
 {
-	struct mini *m = *state;
-
 	SAYS(advice_for(m, "torch", "_to_copy", "y = x.cpu()\n"), "non_blocking");
 	SAYS(advice_for(m, "torch", "call", "for v in x.tolist():\n"), "host uses the values");
 	SAYS(advice_for(m, "jax", "call", "loss = float(loss)\n"), "keep the value as an array");
 }
 
 /* A function of the program, of another library, or of one that calls the program. */
-TEST_WITH(what_is_not_below_the_line_is_no_operator, mini_setup_late, mini_teardown)
+TEST_OF(what_is_not_below_the_line_is_no_operator, struct mini, m, mini_setup_late, mini_teardown)
 {
-	struct mini *m = *state;
-
 	assert_string_equal(advice_for(m, "mine", "item", "x.item()\n"), "");
 	assert_string_equal(advice_for(m, "torch", "call", "y = x + 1\n"), "");
 }

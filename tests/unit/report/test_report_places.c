@@ -33,7 +33,6 @@ static void expect(struct mini *m, struct report_options options, const char *wa
 
 MINI_TEST(a_line_of_the_source_fits_the_terminal)
 {
-	struct mini *m = *state;
 	char path[] = "/tmp/cufence.XXXXXX.py";
 	FILE *file = fdopen(mkstemps(path, 3), "w");
 	long long site = mini_site(m, "train", 2);

@@ -50,9 +50,8 @@ static void expect(struct mini *m, int64_t from, int64_t to, const char *wanted)
 	assert_string_equal(mini_text(m, sql), wanted);
 }
 
-TEST_WITH(a_function_goes_on, setup, mini_teardown)
+TEST_OF(a_function_goes_on, struct mini, m, setup, mini_teardown)
 {
-	struct mini *m = *state;
 	int64_t a = path(m, 1, "1:5@4 2:20"), b = path(m, 1, "1:5@4 2:21"),
 		c = path(m, 1, "1:5@4 2:22 3:30");
 
@@ -62,9 +61,8 @@ TEST_WITH(a_function_goes_on, setup, mini_teardown)
 }
 
 /* The step begins again: the loop in f1 made it, not f2. */
-TEST_WITH(a_loop_calls_a_function_again, setup, mini_teardown)
+TEST_OF(a_loop_calls_a_function_again, struct mini, m, setup, mini_teardown)
 {
-	struct mini *m = *state;
 	int64_t first = path(m, 1, "1:5@4 2:20"), last = path(m, 1, "1:5@4 2:25");
 
 	expect(m, last, first, "f1:5");
@@ -79,9 +77,8 @@ TEST_WITH(a_loop_calls_a_function_again, setup, mini_teardown)
 }
 
 /* f10 calls modules: a trace keeps the innermost frames, which begin at different depths. */
-TEST_WITH(frames_of_packages_may_be_missing, setup, mini_teardown)
+TEST_OF(frames_of_packages_may_be_missing, struct mini, m, setup, mini_teardown)
 {
-	struct mini *m = *state;
 	int64_t deep = path(m, 1, "1:5@4 9:90p 10:100p 9:90p 11:110p 12:120p");
 	int64_t flat = path(m, 1, "1:5@4 8:80p 7:70p 9:90p 10:103p 13:130p");
 
@@ -90,9 +87,8 @@ TEST_WITH(frames_of_packages_may_be_missing, setup, mini_teardown)
 }
 
 /* Within one call of a library, the script's line makes both. */
-TEST_WITH(what_a_library_does_is_the_scripts, setup, mini_teardown)
+TEST_OF(what_a_library_does_is_the_scripts, struct mini, m, setup, mini_teardown)
 {
-	struct mini *m = *state;
 	int64_t a = path(m, 1, "1:5@4 2:20"), b = path(m, 1, "1:5@4 2:20");
 
 	mini_exec(m,
@@ -105,9 +101,8 @@ TEST_WITH(what_a_library_does_is_the_scripts, setup, mini_teardown)
 	expect(m, b, a, "f1:5");
 }
 
-TEST_WITH(compiled_code_has_no_known_loops, setup, mini_teardown)
+TEST_OF(compiled_code_has_no_known_loops, struct mini, m, setup, mini_teardown)
 {
-	struct mini *m = *state;
 	int64_t a = path(m, 0, "1:5 2:20"), b = path(m, 0, "1:5 2:21");
 
 	expect(m, a, b, "f2:21");

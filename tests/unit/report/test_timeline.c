@@ -44,7 +44,6 @@ static void tiles(struct mini *m)
 
 MINI_TEST(an_instance_is_drawn)
 {
-	struct mini *m = *state;
 	char *text;
 
 	tiles(m);
@@ -67,7 +66,6 @@ MINI_TEST(an_instance_is_drawn)
 /* Findings of a run that recorded no operations have no picture. */
 MINI_TEST(nothing_is_drawn_of_no_time)
 {
-	struct mini *m = *state;
 	char *text = timeline(m, 1);
 
 	assert_string_equal(text, "");

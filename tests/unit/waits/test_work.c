@@ -36,8 +36,6 @@ static void launch_graphs(struct mini *m, int by_node)
 
 MINI_TEST(nodes_are_one_unit_from_first_to_last)
 {
-	struct mini *m = *state;
-
 	launch_graphs(m, 1);
 	assert_string_equal(mini_text(m,
 				    "SELECT group_concat(call || ' ' || kind || ' ' || stream "
