@@ -1,59 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Conditions of machine code: kept as bits, compared again, by the memory that an address is of;
- * calls that are jumps.
- */
-#include "unit.h"
+#include "cases.h"
 #include "file_built.h"
 
 #include "image.h"
 #include "lower.h"
 
-#define PARAMETERS 64
+enum { PARAMETERS = 64, CUBINS = 3 };
 
-/* Parameter words, direction and what is not sure; pointers: of which bytes an address is known. */
-static char *claims_of(struct ptx_module *module, const char *name, const int *pointers)
-{
-	uint8_t value[PARAMETERS] = { 0 }, state[PARAMETERS] = { 0 };
-	struct ptx_launch launch = { .grid = { 4, 1, 1 },
-		.block = { 64, 1, 1 },
-		.size = PARAMETERS,
-		.value = value,
-		.state = state };
-	long number = ptx_find(module, name, strlen(name));
-	struct ptx_access access;
-	char *text;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_true(number >= 0);
-	for (; *pointers >= 0; pointers++)
-		memset(state + *pointers, PTX_POINTER, 8);
-	assert_int_equal(ptx_interpret(module, (size_t)number, &launch, PTX_STEPS, &access), 0);
-	for (size_t i = 0; i < access.count; i++) {
-		const struct ptx_claim *claim = &access.claim[i], *last = claim - (i > 0);
-
-		if (!i || last->offset != claim->offset || last->direction != claim->direction)
-			fprintf(out, "%u%c%s ", claim->offset, "LSA"[claim->direction],
-				claim -> sure ? "" : " perhaps");
-	}
-	fprintf(out, "%s", access.complete ? "all" : access.why);
-	fclose(out);
-	ptx_access_release(&access);
-	return text;
-}
-
-static void check(struct ptx_module *module, const char *name, const int *pointers,
-	const char *wanted)
-{
-	char *found = claims_of(module, name, pointers);
-
-	assert_string_equal(found, wanted);
-	free(found);
-}
-
-/* Calls test with each module of the file; the number of its cubins. */
-static unsigned for_each(void (*test)(const struct image_code *code))
+/* Calls test with each module of the file. */
+static void for_each(void (*test)(const struct image_code *code))
 {
 	char error[IMAGE_ERROR_SIZE];
 	unsigned cubins = 0;
@@ -68,9 +23,9 @@ static unsigned for_each(void (*test)(const struct image_code *code))
 		test(&image.code[i]);
 		cubins += (unsigned)(image.code[i].kind == IMAGE_CUBIN);
 	}
+	assert_int_equal(cubins, CUBINS);
 	image_release(&image);
 	free(data);
-	return cubins;
 }
 
 static struct ptx_module *open_code(const struct image_code *code)
@@ -84,104 +39,151 @@ static struct ptx_module *open_code(const struct image_code *code)
 	return module;
 }
 
-static void check_sorts(const struct image_code *code)
+/* --- the cases --- */
+
+static struct {
+	char name[32], found[256];
+	unsigned arch; /* at least, 0: PTX, too */
+	int called;
+	uint8_t value[PARAMETERS], state[PARAMETERS];
+	struct ptx_launch launch;
+	void (*say)(const struct ptx_access *access);
+} asked;
+
+/* Words of a parameter, direction and what is not sure. */
+static void say_claims(const struct ptx_access *access)
 {
-	static const int words[] = { 0, 8, 16, 24, -1 };
-	struct ptx_module *module = open_code(code);
+	FILE *out = fmemopen(asked.found, sizeof(asked.found), "w");
 
-	check(module, "sort_24", words, "0L 8S 16L 24S all");
-	check(module, "sort_48", words, "0L 8S 16L 24S all");
-	ptx_close(module);
-}
+	for (size_t i = 0; i < access->count; i++) {
+		const struct ptx_claim *claim = &access->claim[i], *last = claim - (i > 0);
 
-TEST(more_conditions_than_predicates)
-{
-	assert_int_equal(for_each(check_sorts), 3);
-}
-
-static void check_pairs(const struct image_code *code)
-{
-	static const int words[] = { 0, -1 };
-	struct ptx_module *module = open_code(code);
-
-	check(module, "add_pairs", words, "0A all");
-	ptx_close(module);
-}
-
-TEST(a_parameter_points_to_global_memory)
-{
-	for_each(check_pairs);
-}
-
-/* The accessed bytes of a kernel begin at its pointer and end between the two limits. */
-static void check_bytes(struct ptx_module *module, const char *name, const uint64_t *scalars,
-	unsigned bytes, int64_t least_end, int64_t most_end)
-{
-	uint8_t value[PARAMETERS] = { 0 }, state[PARAMETERS] = { 0 };
-	struct ptx_launch launch = { .grid = { 2, 1, 1 },
-		.block = { 64, 1, 1 },
-		.size = PARAMETERS,
-		.value = value,
-		.state = state };
-	int64_t first = INT64_MAX, end = INT64_MIN;
-	struct ptx_access access;
-
-	memset(state, PTX_POINTER, 8);
-	memset(state + 8, PTX_KNOWN, 2 * bytes);
-	memcpy(value + 8, &scalars[0], bytes);
-	memcpy(value + 8 + bytes, &scalars[1], bytes);
-	assert_int_equal(ptx_interpret(module, (size_t)ptx_find(module, name, strlen(name)),
-				 &launch, PTX_STEPS, &access),
-		0);
-	for (size_t i = 0; i < access.count; i++) {
-		first = access.claim[i].low < first ? access.claim[i].low : first;
-		end = access.claim[i].high > end ? access.claim[i].high : end;
+		if (!i || last->offset != claim->offset || last->direction != claim->direction)
+			fprintf(out, "%u%c%s ", claim->offset, "LSA"[claim->direction],
+				claim -> sure ? "" : " perhaps");
 	}
-	assert_true(first == 0 && end >= least_end && end <= most_end);
-	ptx_access_release(&access);
+	fprintf(out, "%s", access->complete ? "all" : access->why);
+	fclose(out);
 }
 
-static void check_quotients(const struct image_code *code)
+/* What is wanted if the bytes begin at the pointer and end within it. */
+static void say_end(const struct ptx_access *access)
 {
-	struct ptx_module *module = open_code(code);
+	int64_t first = INT64_MAX, end = INT64_MIN;
+	long long least, most;
 
-	check_bytes(module, "rows", (uint64_t[]){ 10, 100 }, 4, 40, 512);
-	ptx_close(module);
+	for (size_t i = 0; i < access->count; i++) {
+		first = access->claim[i].low < first ? access->claim[i].low : first;
+		end = access->claim[i].high > end ? access->claim[i].high : end;
+	}
+	assert_int_equal(sscanf(cases_read.wanted, "%lld..%lld", &least, &most), 2);
+	if (first == 0 && end >= least && end <= most)
+		strcpy(asked.found, cases_read.wanted);
+	else
+		snprintf(asked.found, sizeof(asked.found), "%lld to %lld", (long long)first,
+			(long long)end);
 }
 
-TEST(what_a_guard_leaves_is_read_under_the_next_one)
+static void say_exact_end(const struct ptx_access *access)
 {
-	for_each(check_quotients);
+	for (size_t i = 0; i < access->count; i++)
+		assert_true(access->claim[i].exact);
+	say_end(access);
 }
 
-static void check_tiles(const struct image_code *code)
-{
-	struct ptx_module *module = open_code(code);
+enum { OPCODE_BITS = 0xfff, BRANCH = 0x947, CALL_RELATIVE = 0x944 };
 
-	check_bytes(module, "tiles", (uint64_t[]){ 40, 40 }, 8, 160, 160);
-	ptx_close(module);
+/* Branches under a predicate become calls. */
+static unsigned call_instead(char *data, size_t size)
+{
+	unsigned count = 0;
+
+	for (size_t at = 0; at + 16 <= size; at += 16) {
+		uint64_t word;
+
+		memcpy(&word, data + at, sizeof(word));
+		if ((word & OPCODE_BITS) != BRANCH || (word >> 12 & 7) == 7)
+			continue;
+		word = (word & ~(uint64_t)OPCODE_BITS) | CALL_RELATIVE;
+		memcpy(data + at, &word, sizeof(word));
+		count++;
+	}
+	return count;
 }
 
-TEST(lower_halves_are_compared_either_way_round)
+static void ask_module(const struct image_code *code)
 {
-	for_each(check_tiles);
-}
-
-static void check_stage(const struct image_code *code)
-{
+	struct image_code changed = *code;
 	struct ptx_module *module;
+	struct ptx_access access;
+	char *copy = malloc(code->size), before[sizeof(asked.found)];
+	long kernel;
 
-	if (code->kind == IMAGE_PTX || code->arch < 80)
+	if (asked.arch && (code->kind == IMAGE_PTX || code->arch < asked.arch)) {
+		free(copy);
 		return;
-	module = open_code(code);
-	check_bytes(module, "stage", (uint64_t[]){ 100, 0 }, 4, 400, 400);
+	}
+	memcpy(copy, code->data, code->size);
+	assert_true(!asked.called || call_instead(copy, code->size) > 1);
+	changed.data = copy;
+	module = open_code(&changed);
+	kernel = ptx_find(module, asked.name, strlen(asked.name));
+	assert_true(kernel >= 0);
+	assert_int_equal(ptx_interpret(module, (size_t)kernel, &asked.launch, PTX_STEPS, &access),
+		0);
+	strcpy(before, asked.found);
+	asked.say(&access);
+	if (*before)
+		assert_string_equal(asked.found, before);
+	ptx_access_release(&access);
 	ptx_close(module);
+	free(copy);
 }
 
-TEST(a_copy_has_a_condition_of_its_own)
+static const char *ask(void (*say)(const struct ptx_access *access))
 {
-	for_each(check_stage);
+	char *text = strdup(cases_read.text), *save = NULL, *word = strtok_r(text, " ;\n", &save);
+	size_t at = 0;
+
+	memset(&asked, 0, sizeof(asked));
+	asked.say = say;
+	asked.called = !strcmp(word, "called");
+	asked.arch = !strcmp(word, "sm_80") ? 80 : !strcmp(word, "machine") || asked.called;
+	snprintf(asked.name, sizeof(asked.name), "%s",
+		asked.arch ? strtok_r(NULL, " ;\n", &save) : word);
+	asked.launch = (struct ptx_launch){ { 1, 1, 1 }, { 1, 1, 1 }, PARAMETERS, asked.value,
+		asked.state };
+	assert_int_equal(sscanf(strtok_r(NULL, " ;\n", &save), "%ux%u", &asked.launch.grid[0],
+				 &asked.launch.block[0]),
+		2);
+	for (; (word = strtok_r(NULL, " ;\n", &save)); at += strpbrk(word, "pl") ? 8 : 4) {
+		int64_t number = atoll(word);
+
+		memset(asked.state + at, *word == 'p' ? PTX_POINTER : PTX_KNOWN,
+			strpbrk(word, "pl") ? 8 : 4);
+		memcpy(asked.value + at, &number, strpbrk(word, "pl") ? 8 : 4);
+	}
+	free(text);
+	for_each(ask_module);
+	return asked.found;
 }
+
+ANSWER(found)
+{
+	return ask(say_claims);
+}
+
+ANSWER(end)
+{
+	return ask(say_end);
+}
+
+ANSWER(exact_end)
+{
+	return ask(say_exact_end);
+}
+
+/* --- what blocks look up --- */
 
 struct tensors {
 	uint64_t data[4];
@@ -248,108 +250,4 @@ static void check_aligned(const struct image_code *code)
 TEST(alignment_decides)
 {
 	for_each(check_aligned);
-}
-
-static void check_by_four(const struct image_code *code)
-{
-	struct ptx_module *module;
-
-	if (code->kind == IMAGE_PTX)
-		return;
-	module = open_code(code);
-	check_bytes(module, "by_four", (uint64_t[]){ 1000, 0 }, 4, 4000, 4000);
-	ptx_close(module);
-}
-
-TEST(a_loop_may_count_in_parts)
-{
-	for_each(check_by_four);
-}
-
-/* One thread is launched: of six elements it stores to the first three. */
-static void check_first(struct ptx_module *module, const char *name)
-{
-	static const int32_t scalars[2] = { 129, 64 };
-	uint8_t value[16] = { 0 }, state[16];
-	struct ptx_launch launch = { .grid = { 1, 1, 1 },
-		.block = { 1, 1, 1 },
-		.size = sizeof(value),
-		.value = value,
-		.state = state };
-	struct ptx_access access;
-	int64_t end = 0;
-
-	memset(state, PTX_POINTER, 8);
-	memset(state + 8, PTX_KNOWN, 8);
-	memcpy(value + 8, scalars, sizeof(scalars));
-	assert_int_equal(ptx_interpret(module, (size_t)ptx_find(module, name, strlen(name)),
-				 &launch, PTX_STEPS, &access),
-		0);
-	for (size_t i = 0; i < access.count; i++) {
-		assert_true(access.claim[i].exact && access.claim[i].low >= 0);
-		end = access.claim[i].high > end ? access.claim[i].high : end;
-	}
-	assert_int_equal(end, 516);
-	ptx_access_release(&access);
-}
-
-static void check_masked(const struct image_code *code)
-{
-	struct ptx_module *module;
-
-	if (code->kind == IMAGE_PTX)
-		return;
-	module = open_code(code);
-	check_first(module, "masked");
-	ptx_close(module);
-}
-
-TEST(bits_are_the_conditions_that_they_were_made_of)
-{
-	for_each(check_masked);
-}
-
-enum { OPCODE_BITS = 0xfff, BRANCH = 0x947, CALL_RELATIVE = 0x944 };
-
-/* Branches under a predicate become calls. */
-static unsigned call_instead(char *data, size_t size)
-{
-	unsigned count = 0;
-
-	for (size_t at = 0; at + 16 <= size; at += 16) {
-		uint64_t word;
-
-		memcpy(&word, data + at, sizeof(word));
-		if ((word & OPCODE_BITS) != BRANCH || (word >> 12 & 7) == 7)
-			continue;
-		word = (word & ~(uint64_t)OPCODE_BITS) | CALL_RELATIVE;
-		memcpy(data + at, &word, sizeof(word));
-		count++;
-	}
-	return count;
-}
-
-static void check_calls(const struct image_code *code)
-{
-	static const int words[] = { 0, 8, -1 };
-	struct image_code changed = *code;
-	struct ptx_module *module;
-	char *copy;
-
-	if (code->kind == IMAGE_PTX)
-		return;
-	copy = malloc(code->size);
-	assert_non_null(copy);
-	memcpy(copy, code->data, code->size);
-	assert_true(call_instead(copy, code->size) > 1);
-	changed.data = copy;
-	module = open_code(&changed);
-	check(module, "loops", words, "0L 8S all");
-	ptx_close(module);
-	free(copy);
-}
-
-TEST(a_call_into_the_function_is_a_jump)
-{
-	for_each(check_calls);
 }
