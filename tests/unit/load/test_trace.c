@@ -14,9 +14,19 @@
 #include "text.h"
 #include "writer.h"
 
+static const struct trace_start start = {
+	.pid = 7,
+	.parent_pid = 3,
+	.clock = CLOCK_TICKS_VIRTUAL,
+	.features = FEATURE_CALLS,
+	.realtime_ns = 1000,
+};
+
 struct files {
 	char folder[64];
 	char trace[96], text[96], copy[96];
+	struct trace_writer writer;
+	struct trace_chunk chunk;
 };
 
 static int make_files(void **state)
@@ -46,13 +56,27 @@ static int remove_files(void **state)
 
 #define FILES_TEST(name) TEST_OF(name, struct files, files, make_files, remove_files)
 
-static const struct trace_start start = {
-	.pid = 7,
-	.parent_pid = 3,
-	.clock = CLOCK_TICKS_VIRTUAL,
-	.features = FEATURE_CALLS,
-	.realtime_ns = 1000,
-};
+static int open_trace(void **state)
+{
+	struct files *files;
+
+	make_files(state);
+	files = *state;
+	files->chunk.thread = 1;
+	return trace_create(&files->writer, files->trace, &start);
+}
+
+static int close_trace(void **state)
+{
+	struct files *files = *state;
+
+	trace_chunk_close(&files->writer, &files->chunk);
+	trace_abandon(&files->writer);
+	return remove_files(state);
+}
+
+/* While a trace is written. */
+#define WRITER_TEST(name) TEST_OF(name, struct files, files, open_trace, close_trace)
 
 static void add_call(struct trace_writer *writer, struct trace_chunk *chunk, uint64_t enter,
 	enum call_id id)
@@ -352,101 +376,86 @@ static unsigned types_of(const char *path, unsigned type[], unsigned room)
 }
 
 /* An enter record gives way to its call, unless something was written in between. */
-FILES_TEST(a_superseded_record_is_taken_back)
+WRITER_TEST(a_superseded_record_is_taken_back)
 {
-	struct trace_writer writer = { 0 };
-	struct trace_chunk chunk = { .thread = 1 };
 	struct enter_record *enter;
 	unsigned type[8];
 	uint64_t written;
 
-	assert_int_equal(trace_create(&writer, files->trace, &start), 0);
 	for (unsigned disturbed = 0; disturbed < 2; disturbed++) {
-		enter = trace_reserve(&writer, &chunk, sizeof(*enter), RECORD_ENTER);
+		enter = trace_reserve(&files->writer, &files->chunk, sizeof(*enter), RECORD_ENTER);
 		memset(&enter->head + 1, 0xff, sizeof(*enter) - sizeof(enter->head));
 		enter->call = CALL_cuMemFree_v2;
-		trace_commit(&chunk);
-		written = chunk.written;
+		trace_commit(&files->chunk);
+		written = files->chunk.written;
 		assert_int_equal(types_of(files->trace, type, 8), 1 + disturbed);
 		if (disturbed)
-			add_call(&writer, &chunk, 20, CALL_cuMemFree_v2);
-		trace_take_back(&chunk, sizeof(*enter), written);
+			add_call(&files->writer, &files->chunk, 20, CALL_cuMemFree_v2);
+		trace_take_back(&files->chunk, sizeof(*enter), written);
 		assert_int_equal(types_of(files->trace, type, 8), disturbed ? 3 : 0);
 		assert_true(disturbed || (!enter->head.words && !enter->enter));
 		if (!disturbed)
-			add_call(&writer, &chunk, 10, CALL_cuMemFree_v2);
+			add_call(&files->writer, &files->chunk, 10, CALL_cuMemFree_v2);
 	}
 	assert_int_equal(types_of(files->trace, type, 8), 3);
 	assert_int_equal(type[0], RECORD_CALL);
 	assert_int_equal(type[1], RECORD_ENTER);
 	assert_int_equal(type[2], RECORD_CALL);
-	trace_chunk_close(&writer, &chunk);
-	trace_abandon(&writer);
 }
 
 /* The place after the last record announces a call, until the call's record is there. */
-FILES_TEST(a_call_in_progress_is_read)
+WRITER_TEST(a_call_in_progress_is_read)
 {
-	struct trace_writer writer = { 0 };
-	struct trace_chunk chunk = { .thread = 1 };
 	struct enter_record *enter;
 	unsigned type[8];
 
-	assert_int_equal(trace_create(&writer, files->trace, &start), 0);
-	add_call(&writer, &chunk, 10, CALL_cuMemFree_v2);
-	enter = trace_announced(&chunk);
+	add_call(&files->writer, &files->chunk, 10, CALL_cuMemFree_v2);
+	enter = trace_announced(&files->chunk);
 	*enter = (struct enter_record){ .head = { ENTER_BYTES / TRACE_ALIGN, RECORD_ENTER, 0 },
 		.call = CALL_cuLaunchKernel };
 	assert_int_equal(types_of(files->trace, type, 8), 1);
 	enter->enter = 20;
 	assert_int_equal(types_of(files->trace, type, 8), 2);
 	assert_int_equal(type[1], RECORD_ENTER);
-	trace_forget_announced(&chunk);
-	add_call(&writer, &chunk, 20, CALL_cuMemFree_v2);
+	trace_forget_announced(&files->chunk);
+	add_call(&files->writer, &files->chunk, 20, CALL_cuMemFree_v2);
 	assert_int_equal(types_of(files->trace, type, 8), 2);
 	assert_int_equal(type[1], RECORD_CALL);
 	/* What is left of a call that ended with the process is not read. */
-	enter = trace_announced(&chunk);
+	enter = trace_announced(&files->chunk);
 	*enter = (struct enter_record){ .head = { ENTER_BYTES / TRACE_ALIGN, RECORD_ENTER, 0 },
 		.call = CALL_cuLaunchKernel,
 		.enter = 30 };
-	trace_finish(&writer);
+	trace_finish(&files->writer);
 	assert_int_equal(types_of(files->trace, type, 8), 2);
 	/* ... and leaves nothing in a window that is used again. */
-	trace_empty(&writer, &chunk);
+	trace_empty(&files->writer, &files->chunk);
 	assert_int_equal(enter->enter, 0);
-	trace_chunk_close(&writer, &chunk);
-	trace_abandon(&writer);
 }
 
 /* A window emptied before it is full: what it held and what follows is there, in order. */
-FILES_TEST(a_window_can_be_emptied_early)
+WRITER_TEST(a_window_can_be_emptied_early)
 {
-	struct trace_writer writer = { 0 };
-	struct trace_chunk chunk = { .thread = 1 };
 	struct trace_reader reader;
 	const struct record *record;
 	uint32_t chunks;
 	uint64_t enter = 0;
 
-	assert_int_equal(trace_create(&writer, files->trace, &start), 0);
-	trace_empty(&writer, &chunk);
-	add_call(&writer, &chunk, 1, CALL_cuMemFree_v2);
-	add_call(&writer, &chunk, 2, CALL_cuMemFree_v2);
-	trace_empty(&writer, &chunk);
-	chunks = writer.header->chunk_count;
-	trace_empty(&writer, &chunk);
-	assert_int_equal(writer.header->chunk_count, chunks);
-	assert_int_equal(chunk.used, 0);
-	add_call(&writer, &chunk, 3, CALL_cuMemFree_v2);
+	trace_empty(&files->writer, &files->chunk);
+	add_call(&files->writer, &files->chunk, 1, CALL_cuMemFree_v2);
+	add_call(&files->writer, &files->chunk, 2, CALL_cuMemFree_v2);
+	trace_empty(&files->writer, &files->chunk);
+	chunks = files->writer.header->chunk_count;
+	trace_empty(&files->writer, &files->chunk);
+	assert_int_equal(files->writer.header->chunk_count, chunks);
+	assert_int_equal(files->chunk.used, 0);
+	add_call(&files->writer, &files->chunk, 3, CALL_cuMemFree_v2);
 	assert_int_equal(trace_open(&reader, files->trace), 0);
 	while (trace_next(&reader, &record) > 0)
 		if (record->type == RECORD_CALL)
 			assert_int_equal(((const struct call_record *)record)->enter, ++enter);
 	assert_int_equal(enter, 3);
 	trace_close(&reader);
-	trace_chunk_close(&writer, &chunk);
-	trace_abandon(&writer);
 }
 
 static uint64_t cut_count(const char *path)
@@ -462,46 +471,37 @@ static uint64_t cut_count(const char *path)
 }
 
 /* So much is left of it that nothing faults. */
-FILES_TEST(a_cut_file_is_noticed)
+WRITER_TEST(a_cut_file_is_noticed)
 {
-	struct trace_writer writer = { 0 };
-	struct trace_chunk chunk = { .thread = 1 };
-
-	assert_int_equal(trace_create(&writer, files->trace, &start), 0);
 	for (uint64_t i = 0; i < 20000; i++)
-		add_call(&writer, &chunk, i, CALL_cuMemFree_v2);
+		add_call(&files->writer, &files->chunk, i, CALL_cuMemFree_v2);
 	assert_int_equal(truncate(files->trace, TRACE_HEADER_SIZE + 3 * TRACE_CHUNK_SIZE), 0);
-	trace_empty(&writer, &chunk);
-	assert_int_equal(writer.full, EIO);
-	trace_finish(&writer);
+	trace_empty(&files->writer, &files->chunk);
+	assert_int_equal(files->writer.full, EIO);
+	trace_finish(&files->writer);
 	assert_int_equal(cut_count(files->trace), 1);
-	trace_chunk_close(&writer, &chunk);
-	trace_abandon(&writer);
 }
 
 /* As a handler of SIGBUS does it: windows and header of a file that has none of them any more. */
-FILES_TEST(lost_mappings_are_replaced)
+WRITER_TEST(lost_mappings_are_replaced)
 {
-	struct trace_writer writer = { 0 };
-	struct trace_chunk chunk = { .thread = 1 };
 	uintptr_t header;
 
-	assert_int_equal(trace_create(&writer, files->trace, &start), 0);
-	add_call(&writer, &chunk, 1, CALL_cuMemFree_v2);
-	header = (uintptr_t)writer.header;
-	assert_int_equal(trace_lose(&writer, (uintptr_t)&writer), 0);
-	assert_int_equal(writer.full, 0);
+	add_call(&files->writer, &files->chunk, 1, CALL_cuMemFree_v2);
+	header = (uintptr_t)files->writer.header;
+	assert_int_equal(trace_lose(&files->writer, (uintptr_t)&files->writer), 0);
+	assert_int_equal(files->writer.full, 0);
 	assert_int_equal(truncate(files->trace, 0), 0);
-	assert_int_equal(trace_lose(&writer, (uintptr_t)chunk.header + TRACE_CHUNK_SIZE - 1), 1);
-	assert_int_equal(trace_lose(&writer, header + TRACE_HEADER_SIZE - 1), 1);
-	assert_int_equal(trace_lose(&writer, header + TRACE_HEADER_SIZE), 0);
+	assert_int_equal(trace_lose(&files->writer,
+				 (uintptr_t)files->chunk.header + TRACE_CHUNK_SIZE - 1),
+		1);
+	assert_int_equal(trace_lose(&files->writer, header + TRACE_HEADER_SIZE - 1), 1);
+	assert_int_equal(trace_lose(&files->writer, header + TRACE_HEADER_SIZE), 0);
 	for (unsigned i = 0; i < 20000; i++)
-		trace_reserve(&writer, &chunk, 64, RECORD_CALL);
+		trace_reserve(&files->writer, &files->chunk, 64, RECORD_CALL);
 	assert_int_equal(cut_count(files->trace), 1);
-	trace_finish(&writer);
-	assert_true(writer.header->counter[COUNT_DROPPED_RECORDS] > 0);
-	trace_chunk_close(&writer, &chunk);
-	trace_abandon(&writer);
+	trace_finish(&files->writer);
+	assert_true(files->writer.header->counter[COUNT_DROPPED_RECORDS] > 0);
 }
 
 FILES_TEST(undump_names_the_bad_line)

@@ -12,8 +12,10 @@
 enum { CHAIN = 60, CALLS = 4 * CHAIN - 1 };
 
 /* Each stream waits for the one before it: what each knows grows with their number. */
-static void chain(struct program *p)
+static int chain(void **state)
 {
+	struct program *p = *state = calloc(1, sizeof(*p));
+
 	program_begin(p);
 	for (int i = 0; i < CHAIN; i++) {
 		program_do(p, "event_create e%d", i);
@@ -21,7 +23,11 @@ static void chain(struct program *p)
 			program_do(p, "wait e%d n%d", i - 1, i);
 		program_do(p, "launch n%d; record e%d n%d", i, i, i);
 	}
+	return 0;
 }
+
+/* A program begins with its miniature. */
+#define CHAIN_TEST(name) TEST_OF(name, struct mini, m, chain, mini_teardown)
 
 struct asked {
 	struct order order;
@@ -74,13 +80,10 @@ static struct asked ask_all(struct mini *m, size_t limit, uint64_t work)
 	return asked;
 }
 
-TEST(beyond_the_limit_order_is_unknown)
+CHAIN_TEST(beyond_the_limit_order_is_unknown)
 {
-	struct program p;
-	struct mini *m = &p.m;
 	struct asked asked;
 
-	chain(&p);
 	asked = ask_all(m, 0, 0);
 	assert_int_equal(asked.order.given_up, 0);
 	assert_int_equal(asked.guaranteed, CHAIN - 1);
@@ -91,30 +94,22 @@ TEST(beyond_the_limit_order_is_unknown)
 	assert_int_equal(asked.other, 0);
 	/* The next launch is asked of at the call itself or after it. */
 	assert_int_equal(asked.threads_unknown, asked.unknown);
-	mini_release(m);
 }
 
-TEST(too_much_work_is_given_up_as_well)
+CHAIN_TEST(too_much_work_is_given_up_as_well)
 {
-	struct program p;
-	struct mini *m = &p.m;
 	struct asked asked;
 
-	chain(&p);
 	asked = ask_all(m, 0, ORDER_WORK_LIMIT - 200);
 	assert_true(asked.order.given_up > 0);
 	assert_true(asked.guaranteed > 0 && asked.unknown > 0);
 	assert_int_equal(asked.other, 0);
-	mini_release(m);
 }
 
-TEST(the_database_says_how_far_it_went)
+CHAIN_TEST(the_database_says_how_far_it_went)
 {
-	struct program p;
-	struct mini *m = &p.m;
 	int64_t count;
 
-	chain(&p);
 	m->db.order_limit = 16384;
 	assert_int_equal(analyze(&m->db), 0);
 	count = mini_int(m, "SELECT count FROM loss WHERE reason = 'order_given_up'");
@@ -128,10 +123,9 @@ TEST(the_database_says_how_far_it_went)
 	assert_int_equal(analyze(&m->db), 0);
 	assert_int_equal(losses_effect(&m->db), LOSS_NOTE);
 	assert_int_equal(mini_int(m, "SELECT max(call) FROM dependency"), CALLS - 1);
-	mini_release(m);
 }
 
-static int step_of(struct order *order, int64_t thread, enum call_kind kind, int64_t id,
+static void step_of(struct order *order, int64_t thread, enum call_kind kind, int64_t id,
 	int64_t stream, enum stream_kind stream_kind)
 {
 	struct walk_call call = { .id = id,
@@ -151,18 +145,18 @@ static int step_of(struct order *order, int64_t thread, enum call_kind kind, int
 		.stream_context = 1,
 		.stream_kind = stream_kind };
 
-	return order_step(order, &call);
+	assert_int_equal(order_step(order, &call), 0);
 }
 
-static int step_in(struct order *order, enum call_kind kind, int64_t id, int64_t stream,
+static void step_in(struct order *order, enum call_kind kind, int64_t id, int64_t stream,
 	enum stream_kind stream_kind)
 {
-	return step_of(order, 1, kind, id, stream, stream_kind);
+	step_of(order, 1, kind, id, stream, stream_kind);
 }
 
-static int step(struct order *order, enum call_kind kind, int64_t id, int64_t stream)
+static void step(struct order *order, enum call_kind kind, int64_t id, int64_t stream)
 {
-	return step_in(order, kind, id, stream, STREAM_KIND_BLOCKING);
+	step_in(order, kind, id, stream, STREAM_KIND_BLOCKING);
 }
 
 /* Streams that come and go cost nothing once they are gone. */
@@ -173,9 +167,9 @@ TEST(streams_in_turn_keep_memory_flat)
 	int64_t id = 0;
 
 	for (int i = 0; i < 20000; i++) {
-		assert_int_equal(step(&order, KIND_LAUNCH, ++id, 2 + i), 0);
-		assert_int_equal(step(&order, KIND_STREAM_SYNC, ++id, 2 + i), 0);
-		assert_int_equal(step(&order, KIND_STREAM_DESTROY, ++id, 2 + i), 0);
+		step(&order, KIND_LAUNCH, ++id, 2 + i);
+		step(&order, KIND_STREAM_SYNC, ++id, 2 + i);
+		step(&order, KIND_STREAM_DESTROY, ++id, 2 + i);
 		if (order.joiner.bytes > most_bytes)
 			most_bytes = order.joiner.bytes;
 		if (order.keys.count > most_keys)
@@ -198,10 +192,10 @@ static uint64_t legacy_work(int64_t streams)
 	uint64_t work;
 
 	for (int64_t i = 0; i < streams; i++)
-		assert_int_equal(step(&order, KIND_LAUNCH, ++id, 2 + i), 0);
+		step(&order, KIND_LAUNCH, ++id, 2 + i);
 	for (int64_t i = 0; i < streams; i++) {
-		assert_int_equal(step_in(&order, KIND_LAUNCH, ++id, 1, STREAM_KIND_LEGACY), 0);
-		assert_int_equal(step(&order, KIND_LAUNCH, ++id, 2 + i), 0);
+		step_in(&order, KIND_LAUNCH, ++id, 1, STREAM_KIND_LEGACY);
+		step(&order, KIND_LAUNCH, ++id, 2 + i);
 	}
 	assert_int_equal(order.given_up, 0);
 	assert_true(order.joiner.bytes < 1 << 20);
@@ -225,10 +219,8 @@ TEST(what_threads_were_told_is_one_entry)
 	int64_t threads = 4001, id = 0;
 
 	for (int64_t i = 0; i < 40 * threads; i++)
-		assert_int_equal(step_of(&order, 1 + i % threads,
-					 i % 5 ? KIND_LAUNCH : KIND_STREAM_SYNC, ++id,
-					 1 + i % threads % 16, STREAM_KIND_NON_BLOCKING),
-			0);
+		step_of(&order, 1 + i % threads, i % 5 ? KIND_LAUNCH : KIND_STREAM_SYNC, ++id,
+			1 + i % threads % 16, STREAM_KIND_NON_BLOCKING);
 	assert_int_equal(order.given_up, 0);
 	assert_true(order.joiner.work < 100000000);
 	order_release(&order);
@@ -243,15 +235,15 @@ TEST(what_threads_were_told_keeps_memory_flat)
 	struct order_epoch waited_for, running;
 	int64_t id = 0;
 
-	assert_int_equal(step_of(&order, 2, KIND_LAUNCH, ++id, 9, kind), 0);
+	step_of(&order, 2, KIND_LAUNCH, ++id, 9, kind);
 	running = order.epoch;
 	for (int i = 0; i < 100000; i++) {
-		assert_int_equal(step_of(&order, 1, KIND_LAUNCH, ++id, 1 + i % 3, kind), 0);
+		step_of(&order, 1, KIND_LAUNCH, ++id, 1 + i % 3, kind);
 		waited_for = order.epoch;
-		assert_int_equal(step_of(&order, 1, KIND_STREAM_SYNC, ++id, 1 + i % 3, kind), 0);
+		step_of(&order, 1, KIND_STREAM_SYNC, ++id, 1 + i % 3, kind);
 		if (i % 1000)
 			continue;
-		assert_int_equal(step_of(&order, 2, KIND_LAUNCH, ++id, 5, kind), 0);
+		step_of(&order, 2, KIND_LAUNCH, ++id, 5, kind);
 		assert_int_equal(order_before(&order, waited_for), ORDER_ASSUMED);
 		assert_int_equal(order_known(&order, 2, waited_for), ORDER_ASSUMED);
 		assert_int_equal(order_before(&order, running), ORDER_UNORDERED);
@@ -275,7 +267,7 @@ TEST(kept_answers_are_those_of_the_order)
 	for (int i = 0; i < 5000; i++) {
 		int64_t stream = made + 1 + i * 5 % STREAMS, thread = 1 + i % 3;
 
-		assert_int_equal(step_of(&order, thread, KIND_LAUNCH, ++id, stream, kind), 0);
+		step_of(&order, thread, KIND_LAUNCH, ++id, stream, kind);
 		order_reaches_begin(&reaches);
 		for (int k = 0; k < ASKED; k++) {
 			int is = order_before(&order, before[k]) == ORDER_GUARANTEED;
@@ -285,13 +277,9 @@ TEST(kept_answers_are_those_of_the_order)
 		}
 		before[i % ASKED] = order.epoch;
 		if (i % 7 == 0)
-			assert_int_equal(step_of(&order, thread, KIND_STREAM_SYNC, ++id, stream,
-						 kind),
-				0);
+			step_of(&order, thread, KIND_STREAM_SYNC, ++id, stream, kind);
 		if (i % 50 == 49)
-			assert_int_equal(step_of(&order, thread, KIND_STREAM_DESTROY, ++id, ++made,
-						 kind),
-				0);
+			step_of(&order, thread, KIND_STREAM_DESTROY, ++id, ++made, kind);
 	}
 	assert_in_range(sure, 5000 * ASKED / 10, 5000 * ASKED * 9 / 10);
 	order_release(&order);

@@ -10,20 +10,21 @@
 
 #define RECORDS 64
 
+/* clang-format off */
+#define CUPTI_CALLS(X) \
+	X(subscribe, cuptiSubscribe) X(unsubscribe, cuptiUnsubscribe) \
+	X(enable_callback, cuptiEnableCallback) \
+	X(register_callbacks, cuptiActivityRegisterCallbacks) X(enable, cuptiActivityEnable) \
+	X(disable, cuptiActivityDisable) X(flush, cuptiActivityFlushAll) \
+	X(set_period, cuptiActivityFlushPeriod) X(next, cuptiActivityGetNextRecord) \
+	X(number_dropped, cuptiActivityGetNumDroppedRecords) X(timestamp, cuptiGetTimestamp) \
+	X(context_id, cuptiGetContextId) X(stream_id, cuptiGetStreamIdEx)
+/* clang-format on */
+
 static struct {
-	typeof(&cuptiSubscribe) subscribe;
-	typeof(&cuptiUnsubscribe) unsubscribe;
-	typeof(&cuptiEnableCallback) enable_callback;
-	typeof(&cuptiActivityRegisterCallbacks) register_callbacks;
-	typeof(&cuptiActivityEnable) enable;
-	typeof(&cuptiActivityDisable) disable;
-	typeof(&cuptiActivityFlushAll) flush;
-	typeof(&cuptiActivityFlushPeriod) set_period;
-	typeof(&cuptiActivityGetNextRecord) next;
-	typeof(&cuptiActivityGetNumDroppedRecords) number_dropped;
-	typeof(&cuptiGetTimestamp) timestamp;
-	typeof(&cuptiGetContextId) context_id;
-	typeof(&cuptiGetStreamIdEx) stream_id;
+#define X(name, symbol) typeof(&symbol) name;
+	CUPTI_CALLS(X)
+#undef X
 } cupti;
 
 static CUpti_SubscriberHandle subscriber;
@@ -99,19 +100,9 @@ static int setup(void **state)
 	setenv("CUFENCE_SIM_DEVICES", "2", 1);
 	setenv("CUFENCE_SIM_KERNEL_US", "25", 1);
 	sim_setup(state);
-	*(void **)&cupti.subscribe = sim_symbol(library, "cuptiSubscribe");
-	*(void **)&cupti.unsubscribe = sim_symbol(library, "cuptiUnsubscribe");
-	*(void **)&cupti.enable_callback = sim_symbol(library, "cuptiEnableCallback");
-	*(void **)&cupti.register_callbacks = sim_symbol(library, "cuptiActivityRegisterCallbacks");
-	*(void **)&cupti.enable = sim_symbol(library, "cuptiActivityEnable");
-	*(void **)&cupti.disable = sim_symbol(library, "cuptiActivityDisable");
-	*(void **)&cupti.flush = sim_symbol(library, "cuptiActivityFlushAll");
-	*(void **)&cupti.set_period = sim_symbol(library, "cuptiActivityFlushPeriod");
-	*(void **)&cupti.next = sim_symbol(library, "cuptiActivityGetNextRecord");
-	*(void **)&cupti.number_dropped = sim_symbol(library, "cuptiActivityGetNumDroppedRecords");
-	*(void **)&cupti.timestamp = sim_symbol(library, "cuptiGetTimestamp");
-	*(void **)&cupti.context_id = sim_symbol(library, "cuptiGetContextId");
-	*(void **)&cupti.stream_id = sim_symbol(library, "cuptiGetStreamIdEx");
+#define X(name, symbol) *(void **)&cupti.name = sim_symbol(library, #symbol);
+	CUPTI_CALLS(X)
+#undef X
 	assert_int_equal(cupti.subscribe(&subscriber, on_call, NULL), 0);
 	return cupti.register_callbacks(on_request, on_complete);
 }
@@ -132,7 +123,16 @@ static int fresh(void **state)
 		CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
 }
 
-TEST_WITH(second_subscriber_is_refused_until_the_first_leaves, fresh, NULL)
+#define FRESH_TEST(name) TEST_WITH(name, fresh, NULL)
+
+/* Waits for all work and its records. */
+static void collect(void)
+{
+	drv.cuCtxSynchronize();
+	cupti.flush(0);
+}
+
+FRESH_TEST(second_subscriber_is_refused_until_the_first_leaves)
 {
 	CUpti_SubscriberHandle second;
 
@@ -144,7 +144,7 @@ TEST_WITH(second_subscriber_is_refused_until_the_first_leaves, fresh, NULL)
 	assert_int_equal(cupti.subscribe(&subscriber, on_call, NULL), 0);
 }
 
-TEST_WITH(callbacks_frame_the_calls_they_were_enabled_for, fresh, NULL)
+FRESH_TEST(callbacks_frame_the_calls_they_were_enabled_for)
 {
 	uint64_t ns = 1000;
 	void *values[] = { &ns };
@@ -160,7 +160,7 @@ TEST_WITH(callbacks_frame_the_calls_they_were_enabled_for, fresh, NULL)
 	assert_int_equal(seen.result, CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_WITH(kernel_record_matches_the_call_that_launched_it, fresh, NULL)
+FRESH_TEST(kernel_record_matches_the_call_that_launched_it)
 {
 	CUstream stream = stream_create(0);
 	uint64_t before = drv.cufence_sim_clock(), after;
@@ -185,7 +185,7 @@ TEST_WITH(kernel_record_matches_the_call_that_launched_it, fresh, NULL)
 	assert_int_equal(records[0].kernel.contextId, id);
 }
 
-TEST_WITH(copy_records_tell_direction_and_kinds_of_memory, fresh, NULL)
+FRESH_TEST(copy_records_tell_direction_and_kinds_of_memory)
 {
 	CUdeviceptr device;
 	void *pinned;
@@ -196,8 +196,7 @@ TEST_WITH(copy_records_tell_direction_and_kinds_of_memory, fresh, NULL)
 	drv.cuMemcpyDtoH_v2(pageable, device, 100);
 	drv.cuMemcpyHtoDAsync_v2(device, pinned, 60, NULL);
 	drv.cuMemsetD32_v2(device, 5, 10);
-	drv.cuCtxSynchronize();
-	cupti.flush(0);
+	collect();
 	assert_int_equal(record_count, 3);
 	assert_int_equal(records[0].copy.copyKind, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH);
 	assert_int_equal(records[0].copy.srcKind, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
@@ -228,7 +227,7 @@ static void assert_half(unsigned int number, uint8_t kind, uint32_t device, CUco
 	assert_int_equal(copy->contextId, id);
 }
 
-TEST_WITH(copy_between_devices_goes_by_way_of_the_host_but_for_peers, fresh, NULL)
+FRESH_TEST(copy_between_devices_goes_by_way_of_the_host_but_for_peers)
 {
 	CUcontext context[2];
 	CUdeviceptr memory[2];
@@ -272,7 +271,7 @@ TEST_WITH(copy_between_devices_goes_by_way_of_the_host_but_for_peers, fresh, NUL
 	drv.cuCtxDisablePeerAccess(context[1]);
 }
 
-TEST_WITH(first_use_of_a_kernel_is_overhead, fresh, NULL)
+FRESH_TEST(first_use_of_a_kernel_is_overhead)
 {
 	CUfunction function;
 	CUmodule module;
@@ -284,8 +283,7 @@ TEST_WITH(first_use_of_a_kernel_is_overhead, fresh, NULL)
 	drv.cuModuleGetFunction(&function, module, "_Z5plainPf");
 	drv.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, values, NULL);
 	drv.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, values, NULL);
-	drv.cuCtxSynchronize();
-	cupti.flush(0);
+	collect();
 	assert_int_equal(record_count, 3);
 	assert_int_equal(records[0].overhead.overheadKind,
 		CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING);
@@ -293,37 +291,34 @@ TEST_WITH(first_use_of_a_kernel_is_overhead, fresh, NULL)
 	assert_int_equal(records[1].kernel.end - records[1].kernel.start, 25000);
 }
 
-TEST_WITH(nothing_is_recorded_of_a_disabled_kind, fresh, NULL)
+FRESH_TEST(nothing_is_recorded_of_a_disabled_kind)
 {
 	cupti.disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	spin(NULL, 1000);
-	drv.cuCtxSynchronize();
-	cupti.flush(0);
+	collect();
 	assert_int_equal(record_count, 0);
 }
 
-TEST_WITH(records_without_a_buffer_are_counted_as_dropped, fresh, NULL)
+FRESH_TEST(records_without_a_buffer_are_counted_as_dropped)
 {
 	size_t dropped = 0;
 
 	buffer_size = 0;
 	spin(NULL, 1000);
 	spin(NULL, 1000);
-	drv.cuCtxSynchronize();
-	cupti.flush(0);
+	collect();
 	buffer_size = 1 << 16;
 	assert_int_equal(cupti.number_dropped(NULL, 0, &dropped), 0);
 	assert_int_equal(dropped, 2);
 	assert_int_equal(record_count, 0);
 }
 
-TEST_WITH(small_buffers_are_filled_one_after_the_other, fresh, NULL)
+FRESH_TEST(small_buffers_are_filled_one_after_the_other)
 {
 	buffer_size = 2 * sizeof(CUpti_ActivityKernel10);
 	for (int i = 0; i < 5; i++)
 		spin(NULL, 1000);
-	drv.cuCtxSynchronize();
-	cupti.flush(0);
+	collect();
 	buffer_size = 1 << 16;
 	assert_int_equal(record_count, 5);
 	for (int i = 1; i < 5; i++)
@@ -333,14 +328,8 @@ TEST_WITH(small_buffers_are_filled_one_after_the_other, fresh, NULL)
 static CUgraphExec two_kernels(void)
 {
 	uint64_t ns = 1 * MS;
-	CUDA_KERNEL_NODE_PARAMS_v2 params = { .func = spin_function,
-		.gridDimX = 1,
-		.gridDimY = 1,
-		.gridDimZ = 1,
-		.blockDimX = 1,
-		.blockDimY = 1,
-		.blockDimZ = 1,
-		.kernelParams = (void *[]){ &ns } };
+	CUDA_KERNEL_NODE_PARAMS_v2 params = { spin_function, 1, 1, 1, 1, 1, 1, 0, (void *[]){ &ns },
+		NULL, NULL, NULL };
 	CUgraphExec exec;
 	CUgraphNode node;
 	CUgraph graph;
@@ -352,13 +341,12 @@ static CUgraphExec two_kernels(void)
 	return exec;
 }
 
-TEST_WITH(graphs_are_seen_by_their_nodes_or_as_a_whole, fresh, NULL)
+FRESH_TEST(graphs_are_seen_by_their_nodes_or_as_a_whole)
 {
 	CUgraphExec exec = two_kernels();
 
 	assert_ok(drv.cuGraphLaunch(exec, NULL));
-	drv.cuCtxSynchronize();
-	cupti.flush(0);
+	collect();
 	assert_int_equal(record_count, 2);
 	assert_int_equal(records[0].kernel.correlationId, records[1].kernel.correlationId);
 	assert_int_not_equal(records[0].kernel.graphNodeId, 0);
@@ -367,8 +355,7 @@ TEST_WITH(graphs_are_seen_by_their_nodes_or_as_a_whole, fresh, NULL)
 	assert_int_equal(cupti.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE), 0);
 	assert_ok(drv.cuGraphLaunch(exec, NULL));
 	spin(NULL, 10);
-	drv.cuCtxSynchronize();
-	cupti.flush(0);
+	collect();
 	assert_int_equal(cupti.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE), 0);
 	assert_int_equal(record_count, 2);
 	assert_int_equal(records[0].head.kind, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
@@ -377,7 +364,7 @@ TEST_WITH(graphs_are_seen_by_their_nodes_or_as_a_whole, fresh, NULL)
 }
 
 /* As on an H200, and unlike what the function's name says. */
-TEST_WITH(a_period_hands_over_full_buffers_only, fresh, NULL)
+FRESH_TEST(a_period_hands_over_full_buffers_only)
 {
 	const struct timespec time = { .tv_nsec = 100000000 };
 
