@@ -1,163 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Long lists of accesses: what is known exactly stays so. */
-#include "unit.h"
+#include "cases.h"
 
 #include "access_internal.h"
 
-#define MANY 2000
+enum { MANY = 2000, SHOWN = 3 };
 
-struct list {
-	struct memory_access access[MANY];
-	struct accesses accesses;
-};
+static struct memory_access list[MANY];
+static struct accesses accesses;
 
-static int setup(void **state)
+static void add(int64_t allocation, int64_t low, int64_t high, const char *words)
 {
-	struct list *list = calloc(1, sizeof(*list));
-
-	list->accesses.access = list->access;
-	*state = list;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	free(*state);
-	return 0;
-}
-
-#define LIST_TEST(name) TEST_OF(name, struct list, list, setup, teardown)
-
-static struct memory_access *add(struct list *list, int64_t allocation, int64_t low, int64_t high,
-	int exact)
-{
-	struct memory_access *access = &list->access[list->accesses.count++];
+	struct memory_access *access = &list[accesses.count++];
 
 	*access = (struct memory_access){ .allocation = allocation,
 		.low = low,
 		.high = high,
 		.start = low,
 		.run = high - low,
-		.direction = ACCESS_READ,
+		.direction = strstr(words, "write") ? ACCESS_WRITE : ACCESS_READ,
 		.evidence = EVIDENCE_EXACT,
 		.sure = 1,
-		.exact = (uint8_t)exact,
-		.node = (uint32_t)list->accesses.count };
-	return access;
+		.exact = strstr(words, "known") != NULL,
+		.maybe = strstr(words, "maybe") != NULL,
+		.early = strstr(words, "early") != NULL,
+		.node = (uint32_t)accesses.count };
+	if (!strstr(words, "rows"))
+		return;
+	access->run = 8;
+	access->stride_count = 1;
+	access->stride[0] = (struct access_stride){ 80, 10 };
 }
 
-/* A piece of 8 bytes in each 16, from the address on. */
-static void add_many(struct list *list, int64_t allocation, int64_t from, int count, int exact)
+static void take(const char *line)
 {
-	for (int i = 0; i < count; i++)
-		add(list, allocation, from + 16 * i, from + 16 * i + 8, exact);
+	char low[32], high[32];
+	int allocation, from, count;
+
+	if (sscanf(line, "many %d %d %d", &allocation, &from, &count) == 3) {
+		for (int i = 0; i < count; i++)
+			add(allocation, from + 16 * i, from + 16 * i + 8, line);
+		return;
+	}
+	assert_int_equal(sscanf(line, "%d %31s %31[0-9+*]", &allocation, low, high), 3);
+	add(allocation, (int64_t)program_time(low, low + strlen(low)),
+		(int64_t)program_time(high, high + strlen(high)), line);
 }
 
-static void expect(const struct memory_access *access, int64_t low, int64_t high, int exact)
+static void say(FILE *out, const struct memory_access *access)
 {
-	assert_int_equal(access->low, low);
-	assert_int_equal(access->high, high);
-	assert_int_equal(access->start, low);
-	assert_int_equal(access->run, high - low);
-	assert_int_equal(access->exact, exact);
+	assert_int_equal(access->start, access->low);
 	assert_int_equal(access->sure, 1);
+	fprintf(out, "%s%s%lld..%lld %u", ftell(out) ? ", " : "", access->exact ? "" : "~",
+		(long long)access->low, (long long)access->high, (unsigned)access->node);
+	if (access->stride_count)
+		fprintf(out, " %lldx%lld of %lld", (long long)access->stride[0].count,
+			(long long)access->stride[0].bytes, (long long)access->run);
+	else
+		assert_int_equal(access->run, access->high - access->low);
+	fprintf(out, "%s%s%s", access->direction == ACCESS_WRITE ? " write" : "",
+		access->maybe ? " maybe" : "", access->early ? " early" : "");
 }
 
-LIST_TEST(few_stay)
+ANSWER(found)
 {
-	add_many(list, 1, 1000, 64, 0);
-	access_shorten(&list->accesses);
-	assert_int_equal(list->accesses.count, 64);
-}
+	static char found[256];
+	char *text = strdup(cases_read.text), *save = NULL;
+	FILE *out = fmemopen(found, sizeof(found), "w");
 
-LIST_TEST(unknown_pieces_are_one_span)
-{
-	add_many(list, 1, 1000, 100, 0);
-	access_shorten(&list->accesses);
-	assert_int_equal(list->accesses.count, 1);
-	expect(list->access, 1000, 1000 + 16 * 99 + 8, 0);
-	assert_int_equal(list->access->node, 0);
-}
-
-LIST_TEST(what_is_known_stays_beside_it)
-{
-	add_many(list, 1, 1000, 100, 0);
-	add(list, 1, 50, 60, 1);
-	add(list, 1, 5000, 5010, 1);
-	access_shorten(&list->accesses);
-	assert_int_equal(list->accesses.count, 3);
-	expect(&list->access[0], 1000, 1000 + 16 * 99 + 8, 0);
-	expect(&list->access[1], 50, 60, 1);
-	expect(&list->access[2], 5000, 5010, 1);
-	assert_int_equal(list->access[2].node, 102);
-}
-
-LIST_TEST(neighbours_are_one)
-{
-	struct memory_access *other;
-
-	for (int i = 0; i < 100; i++)
-		add(list, 1, 10 * i, 10 * i + 10, 1);
-	other = add(list, 1, 1000, 1010, 1);
-	other->direction = ACCESS_WRITE;
-	access_shorten(&list->accesses);
-	assert_int_equal(list->accesses.count, 2);
-	expect(&list->access[0], 0, 1000, 1);
-	expect(&list->access[1], 1000, 1010, 1);
-}
-
-/*
- * An access that may not happen, or not to this memory, does not make overlapping ones less
- * certain.
- */
-LIST_TEST(doubts_do_not_spread)
-{
-	add_many(list, 1, 1000, 70, 1);
-	for (int i = 0; i < 70; i++)
-		add(list, 1, 1000, 2000, 1)->maybe = 1;
-	access_shorten(&list->accesses);
-	assert_int_equal(list->accesses.count, 71);
-	assert_int_equal(list->access[0].maybe, 1);
-	expect(&list->access[1], 1000, 1008, 1);
-	assert_int_equal(list->access[1].maybe, 0);
-}
-
-LIST_TEST(strides_stay)
-{
-	struct memory_access *rows;
-
-	add_many(list, 1, 1000, 100, 0);
-	rows = add(list, 1, 100, 900, 1);
-	rows->run = 8;
-	rows->stride_count = 1;
-	rows->stride[0] = (struct access_stride){ 80, 10 };
-	add(list, 1, 500, 520, 1);
-	access_shorten(&list->accesses);
-	assert_int_equal(list->accesses.count, 3);
-	assert_int_equal(list->access[1].stride_count, 1);
-	assert_int_equal(list->access[1].run, 8);
-	expect(&list->access[2], 500, 520, 1);
-}
-
-/* An access that begins before its kernel waits stays known, and separate from the others. */
-LIST_TEST(early_ones_stay)
-{
-	add_many(list, 1, 1000, 100, 0);
-	add(list, 1, 50, 60, 1)->early = 1;
-	add(list, 1, 60, 70, 1);
-	access_shorten(&list->accesses);
-	assert_int_equal(list->accesses.count, 3);
-	expect(&list->access[1], 60, 70, 1);
-	expect(&list->access[2], 50, 60, 1);
-	assert_int_equal(list->access[2].early, 1);
-}
-
-LIST_TEST(too_many_are_one_span)
-{
-	add_many(list, 1, 1000, 1500, 1);
-	add(list, 2, 100, 200, 1);
-	access_shorten(&list->accesses);
-	assert_int_equal(list->accesses.count, 2);
-	expect(&list->access[0], 1000, 1000 + 16 * 1499 + 8, 0);
-	expect(&list->access[1], 100, 200, 0);
+	accesses = (struct accesses){ .access = list };
+	for (char *at = strtok_r(text, "\n", &save); at; at = strtok_r(NULL, "\n", &save))
+		take(at + strspn(at, " "));
+	access_shorten(&accesses);
+	for (size_t i = 0; i < accesses.count && i < SHOWN; i++)
+		say(out, &list[i]);
+	if (accesses.count > SHOWN)
+		fprintf(out, ", %zu in all", accesses.count);
+	fclose(out);
+	free(text);
+	return found;
 }
