@@ -265,13 +265,4 @@ static inline int mini_teardown(void **state)
 	return 0;
 }
 
-/* Analyzes: the findings shown, "rule count" each. */
-static inline const char *mini_shown(struct mini *m)
-{
-	assert_int_equal(analyze(&m->db), 0);
-	return mini_text(m,
-		"SELECT ifnull(group_concat(rule || ' ' || count, ', '), '') "
-		"FROM finding WHERE shown");
-}
-
 #endif
