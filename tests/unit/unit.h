@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A test program: each TEST(name) { ... } of the file is run, in order; TEST_WITH() one between a
- * function before it and another after it, TEST_OF() one of the object that was set up, GROUP() all.
+ * function before it and another after it, TEST_OF() one of the object that was set up; GROUP() is
+ * for all of them.
  */
 #ifndef CUFENCE_TESTS_UNIT_H
 #define CUFENCE_TESTS_UNIT_H
