@@ -316,6 +316,23 @@ static inline const char *cases_ask(struct program *p, const char *name, size_t 
 	return NULL;
 }
 
+/* What take prints of each statement of a text, without a first blank; valid until the next one. */
+static inline const char *cases_each(void (*take)(char *statement, FILE *out))
+{
+	static char *found;
+	char *text = strdup(cases_read.text), *save = NULL;
+	size_t size;
+	FILE *out;
+
+	free(found);
+	out = open_memstream(&found, &size);
+	for (char *at = strtok_r(text, ";\n", &save); at; at = strtok_r(NULL, ";\n", &save))
+		take(at + strspn(at, " "), out);
+	fclose(out);
+	free(text);
+	return found + (*found == ' ');
+}
+
 static inline int cases_check(struct program *p, char *at, int line)
 {
 	int wrong = 0;

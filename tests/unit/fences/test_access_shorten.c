@@ -31,7 +31,7 @@ static void add(int64_t allocation, int64_t low, int64_t high, const char *words
 	access->stride[0] = (struct access_stride){ 80, 10 };
 }
 
-static void take(const char *line)
+static void take(char *line, FILE *out)
 {
 	char low[32], high[32];
 	int allocation, from, count;
@@ -64,18 +64,15 @@ static void say(FILE *out, const struct memory_access *access)
 ANSWER(found)
 {
 	static char found[256];
-	char *text = strdup(cases_read.text), *save = NULL;
 	FILE *out = fmemopen(found, sizeof(found), "w");
 
 	accesses = (struct accesses){ .access = list };
-	for (char *at = strtok_r(text, "\n", &save); at; at = strtok_r(NULL, "\n", &save))
-		take(at + strspn(at, " "));
+	cases_each(take);
 	access_shorten(&accesses);
 	for (size_t i = 0; i < accesses.count && i < SHOWN; i++)
 		say(out, &list[i]);
 	if (accesses.count > SHOWN)
 		fprintf(out, ", %zu in all", accesses.count);
 	fclose(out);
-	free(text);
 	return found;
 }

@@ -32,22 +32,22 @@ static void take_life(const char *verb, char name, const uint64_t n[4], FILE *ou
 	else if (!strcmp(verb, "end"))
 		lives_end(&lives, *one, n[1], (int64_t)n[2]);
 	else if (!strcmp(verb, "find"))
-		fprintf(out, "%c ", name_of(lives_find(&lives, n[0], n[1])));
+		fprintf(out, " %c", name_of(lives_find(&lives, n[0], n[1])));
 	else if (!strcmp(verb, "destroyed"))
-		fprintf(out, "%d ", (int)lives.life[*one - 1].destroyed);
+		fprintf(out, " %d", (int)lives.life[*one - 1].destroyed);
 	else if (!strcmp(verb, "retire"))
-		fprintf(out, "%d ", lives_retire(&lives, n[0]) ? -1 : retired);
+		fprintf(out, " %d", lives_retire(&lives, n[0]) ? -1 : retired);
 	else
 		fail_msg("no verb '%s'", verb);
 }
 
-static void take(const char *line, FILE *out)
+static void take(char *line, FILE *out)
 {
 	char verb[16], word[4][16] = { "", "", "", "" };
 	uint64_t n[4];
 
-	assert_true(sscanf(line, "%15s %15[^ ;] %15[^ ;] %15[^ ;] %15[^ ;]", verb, word[0], word[1],
-			    word[2], word[3]) > 1);
+	assert_true(sscanf(line, "%15s %15s %15s %15s %15s", verb, word[0], word[1], word[2],
+			    word[3]) > 1);
 	for (int i = 0; i < 4; i++)
 		n[i] = isdigit((unsigned char)*word[i])
 			? (uint64_t)program_time(word[i], word[i] + strlen(word[i]))
@@ -58,7 +58,7 @@ static void take(const char *line, FILE *out)
 	else if (!strcmp(verb, "remove"))
 		ranges_remove(&ranges, n[0], (uint32_t)n[1]);
 	else if (!strcmp(verb, "at"))
-		fprintf(out, "%u ", ranges_find(&ranges, n[0]));
+		fprintf(out, " %u", ranges_find(&ranges, n[0]));
 	else if (strcmp(verb, "reach"))
 		take_life(verb, *word[0], n, out);
 	if (!strcmp(verb, "add") || !strcmp(verb, "reach"))
@@ -67,21 +67,15 @@ static void take(const char *line, FILE *out)
 
 ANSWER(found)
 {
-	static char found[64];
-	char *text = strdup(cases_read.text), *save = NULL;
-	FILE *out = fmemopen(found, sizeof(found), "w");
+	const char *found;
 
 	lives = (struct lives){ .retire = count_retired };
 	ranges = (struct ranges){ 0 };
 	retired = 0;
 	memset(life, 0, sizeof(life));
-	for (char *at = strtok_r(text, "\n", &save); at; at = strtok_r(NULL, "\n", &save))
-		take(at, out);
-	fclose(out);
-	found[strlen(found) - 1] = '\0';
+	found = cases_each(take);
 	lives_release(&lives);
 	ranges_release(&ranges);
-	free(text);
 	return found;
 }
 

@@ -7,7 +7,7 @@ static struct watched_gpu gpu;
 static unsigned own;
 static int sees_all;
 
-static void take(const char *line)
+static void take(char *line, FILE *out)
 {
 	struct watched_process process = { .pid = 199 + gpu.count };
 	unsigned number = 0, listed;
@@ -48,7 +48,6 @@ ANSWER(found)
 {
 	static char found[64];
 	struct watch_verdict verdict;
-	char *text = strdup(cases_read.text), *save = NULL;
 
 	gpu = (struct watched_gpu){ .listed = 12, .own_listed = 1, .answered = 10, .count = 1 };
 	gpu.process[0] = (struct watched_process){ .pid = 100,
@@ -56,9 +55,7 @@ ANSWER(found)
 		.listed = 1,
 		.named = 10,
 		.percent = 600 };
-	for (char *at = strtok_r(text, "\n", &save); at; at = strtok_r(NULL, "\n", &save))
-		take(at + strspn(at, " "));
-	free(text);
+	cases_each(take);
 	watch_judge(&gpu, own, sees_all, &verdict);
 	assert_int_equal(verdict.why != NULL, !strcmp(verdict.seen, "unknown"));
 	snprintf(found, sizeof(found), "%s %u %d", verdict.seen, (unsigned)verdict.processes,

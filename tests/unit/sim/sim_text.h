@@ -350,13 +350,13 @@ static inline const char *sim_error(CUresult rc)
 
 static inline void sim_statement(char *text, FILE *out)
 {
-	char *save = NULL, *verb = strtok_r(text, " ;", &save);
+	char *save = NULL, *verb = strtok_r(text, " ", &save);
 	size_t v = 0;
 	CUresult rc;
 	double ms;
 
 	sim.words = 0;
-	for (char *at = strtok_r(NULL, " ;", &save); at; at = strtok_r(NULL, " ;", &save)) {
+	for (char *at = strtok_r(NULL, " ", &save); at; at = strtok_r(NULL, " ", &save)) {
 		assert_true(sim.words < SIM_WORDS && strlen(at) < sizeof(*sim.word));
 		strcpy(sim.word[sim.words++], at);
 	}
@@ -376,18 +376,15 @@ static inline void sim_statement(char *text, FILE *out)
 		fprintf(out, "%s%s %.0f", ftell(out) ? ", " : "", verb, ms);
 }
 
-/* Makes what the statements name, so that it takes none of their time. */
-static inline void sim_make(char *text)
+/* Makes what a statement names, before any of them takes time. */
+static inline void sim_make(char *text, FILE *out)
 {
-	char *line_save = NULL, *save;
+	char *save = NULL;
 
-	for (char *line = strtok_r(text, "\n", &line_save); line;
-		line = strtok_r(NULL, "\n", &line_save)) {
-		strtok_r(line, " ;", &save);
-		for (char *at = strtok_r(NULL, " ;", &save); at; at = strtok_r(NULL, " ;", &save))
-			if (strchr("bneghHmMt", *at))
-				sim_slot(at);
-	}
+	strtok_r(text, " ", &save);
+	for (char *at = strtok_r(NULL, " ", &save); at; at = strtok_r(NULL, " ", &save))
+		if (strchr("bneghHmMt", *at))
+			sim_slot(at);
 }
 
 /* Whether they are the same but for times that are one more or less. */
@@ -420,22 +417,13 @@ static inline void sim_text_quiet(void)
 
 ANSWER(found)
 {
-	static char *found;
-	char *save = NULL, *text = strdup(cases_read.text), *names = strdup(text);
-	size_t size;
-	FILE *out;
+	const char *found;
 
-	free(found);
-	out = open_memstream(&found, &size);
 	sim.names = 0;
 	sim_called = 0;
-	sim_make(names);
+	cases_each(sim_make);
 	sim_text_quiet();
-	for (char *at = strtok_r(text, "\n", &save); at; at = strtok_r(NULL, "\n", &save))
-		sim_statement(at, out);
-	fclose(out);
-	free(names);
-	free(text);
+	found = cases_each(sim_statement);
 	return sim_is_same(found, cases_read.wanted) ? cases_read.wanted : found;
 }
 
