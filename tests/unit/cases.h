@@ -416,10 +416,10 @@ static inline void cases_run(void **state)
 /* The text lies where the source of the test does: tests/unit/FOLDER/NAME.txt. */
 UNIT_AT_START(cases_add)
 {
-	static char path[] = __BASE_FILE__;
+	static char path[] = __BASE_FILE__ ".txt";
 	char *file = strstr(path, "unit/") + strlen("unit/");
 
-	strcpy(strrchr(path, '.'), ".txt");
+	strcpy(strstr(file, ".c."), ".txt");
 	cases_load(file);
 	cases_read.name = strdup(strrchr(file, '/') + 1);
 	*strrchr(cases_read.name, '.') = '\0';
