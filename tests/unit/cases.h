@@ -23,7 +23,6 @@
 
 #include "program_text.h"
 #include "trace_text.h"
-#include "unit.h"
 
 enum { CASES_MOST = 200, CASES_TESTS = 60, CASES_WORDS = 40 };
 

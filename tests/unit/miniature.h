@@ -15,14 +15,7 @@
 #ifndef CUFENCE_TESTS_MINIATURE_H
 #define CUFENCE_TESTS_MINIATURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "analyze.h"
 #include "calls.h"

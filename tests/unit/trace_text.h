@@ -6,14 +6,8 @@
 #ifndef CUFENCE_TESTS_TRACE_TEXT_H
 #define CUFENCE_TESTS_TRACE_TEXT_H
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
+
 #include <unistd.h>
 
 #include "calls.h"

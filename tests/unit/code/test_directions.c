@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The facts found about kernels, from traces that include their code. */
-#include "unit.h"
 #include "trace_text.h"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit.h"
 #include "miniature.h"
 
 #include "busy.h"

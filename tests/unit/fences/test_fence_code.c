@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fence to add, in the words of the program's library and with its own variables. */
-#include "unit.h"
 #include "program_text.h"
 
 #include <unistd.h>

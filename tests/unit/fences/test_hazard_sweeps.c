@@ -4,7 +4,6 @@
  * everything later is ordered after are removed or not.  They are kept if each slot is memory of
  * its own, with too few accesses for a sweep, which a copy at the end may read out of stream order.
  */
-#include "unit.h"
 #include "program_text.h"
 
 enum { SLOT = 64, SLOTS = 200, STREAMS = 4, CALLS = 900 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of sources, and the expressions of streams in them. */
-#include "unit.h"
 #include "miniature.h"
 
 #include <unistd.h>

@@ -10,7 +10,6 @@
  * HW marks cases that a GPU can decide: a guaranteed order is kept, unordered kernels overlap.
  */
 #include "program_text.h"
-#include "unit.h"
 
 #include "analyze.h"
 #include "order.h"

@@ -3,7 +3,6 @@
  * An order whose clocks reach their limit is given up: from there on nothing is claimed, and the
  * database says so.
  */
-#include "unit.h"
 #include "program_text.h"
 
 #include "losses.h"

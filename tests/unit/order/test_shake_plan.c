@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a seed does: the same to the same calls, within limits, whatever else a program calls. */
-#include "unit.h"
 #include "miniature.h"
 
 #include "constants.h"

@@ -3,7 +3,6 @@
  * Packed replays (joint.h): what is unpacked replays as before, and what is damaged is refused or
  * replayed within its bounds.
  */
-#include "unit.h"
 #include "replay_run.h"
 
 #include <zstd.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Advice about calls that a library makes below a line of the program. */
-#include "unit.h"
 #include "miniature.h"
 
 #include "findings_internal.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Advice about operators that read a value of the device. */
-#include "unit.h"
 #include "miniature.h"
 
 #include <unistd.h>

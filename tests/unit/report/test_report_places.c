@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Places of a finding as text, with their lines of the source. */
-#include "unit.h"
 #include "miniature.h"
 
 #include <unistd.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tool and the rules of a SARIF file say where people read about them. */
-#include "unit.h"
 #include "miniature.h"
 
 #undef CUFENCE_HOMEPAGE

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a thread was between two calls: the innermost function that their paths share. */
-#include "unit.h"
 #include "miniature.h"
 
 #include "shared_frame.h"

@@ -2,7 +2,6 @@
 /*
  * The picture of a finding's worst instance.
  */
-#include "unit.h"
 #include "miniature.h"
 
 #include "analyze.h"

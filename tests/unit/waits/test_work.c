@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A graph launch is one unit of work, recorded as a whole or node by node. */
-#include "unit.h"
 #include "miniature.h"
 
 #include "run_columns.h"
