@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "miniature.h"
+#include "cases.h"
 
 #include "evidence_tables.h"
 #include "run_columns.h"
@@ -12,66 +12,26 @@ static void operation(struct mini *m, int device, int64_t stream, int64_t start,
 		(long long)start, (long long)end, device, (long long)stream);
 }
 
-static void expect_use(struct mini *m, int device, const char *wanted)
+/* "0" if it was measured, in columns or not. */
+static const char *measure(struct mini *m, struct run *run)
 {
-	char sql[200];
+	int rc;
 
-	snprintf(sql, sizeof(sql),
-		"SELECT first || ' ' || last || ' ' || busy || ' ' || overlapped "
-		"FROM device_use WHERE device = %d",
-		device);
-	assert_string_equal(mini_text(m, sql), wanted);
+	m->db.run = run;
+	rc = use_measure(&m->db);
+	run_close(run);
+	m->db.run = NULL;
+	return rc ? "-1" : "0";
 }
 
-static void count_time(int in_columns)
+ANSWER(measured)
 {
-	struct mini m;
-
-	mini_init(&m);
-	mini_stream(&m, "blocking");
-	operation(&m, 0, 1, 100, 200); /* 100 alone */
-	operation(&m, 0, 1, 300, 400); /* with the next: 250 to 400, 300 to 350 twice */
-	operation(&m, 0, 1, 250, 350);
-	operation(&m, 0, 1, 320, 330); /* a third adds nothing */
-	operation(&m, 0, 1, 400, 500); /* touches, does not overlap */
-	operation(&m, 0, 1, 600, 600); /* takes no time */
-	operation(&m, 3, 1, -5, 1000); /* another device */
-	m.db.run = in_columns ? run_open(&m.db) : NULL;
-	assert_int_equal(use_measure(&m.db), 0);
-	run_close(m.db.run);
-	m.db.run = NULL;
-	expect_use(&m, 0, "100 600 350 50");
-	expect_use(&m, 3, "-5 1000 1005 0");
-	assert_string_equal(mini_text(&m, "SELECT DISTINCT kind || stream FROM stream_use"),
-		"kernel1");
-	assert_int_equal(mini_int(&m, "SELECT busy FROM stream_use WHERE device = 0"), 410);
-	assert_int_equal(mini_int(&m, "SELECT sum(operations) FROM stream_use"), 7);
-	mini_release(&m);
+	return measure(&p->m, NULL);
 }
 
-TEST(time_is_counted_once_and_overlap_apart)
+ANSWER(measured_in_columns)
 {
-	count_time(0);
-	count_time(1);
-}
-
-TEST(what_has_no_times_is_only_counted)
-{
-	struct mini m;
-
-	mini_init(&m);
-	mini_exec(&m,
-		"INSERT INTO operation (process, kind, device, correlation) VALUES "
-		"(1, 'kernel', 0, 1), (1, 'kernel', 0, 2)");
-	MINI_CALL(&m, .type = CALL_cuLaunchKernel, .at = 1, .stream = 1);
-	mini_exec(&m, "UPDATE operation SET call = 1 WHERE correlation = 2");
-	assert_int_equal(use_measure(&m.db), 0);
-	assert_string_equal(mini_text(&m,
-				    "SELECT count(*) || ' ' || operations || ' ' || unmatched"
-				    " || ' ' || busy || ' ' || (stream IS NULL) FROM stream_use"),
-		"1 2 1 0 1");
-	assert_int_equal(mini_int(&m, "SELECT count(*) FROM device_use"), 0);
-	mini_release(&m);
+	return measure(&p->m, run_open(&p->m.db));
 }
 
 /* Against a look at every nanosecond. */
