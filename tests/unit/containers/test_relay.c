@@ -39,12 +39,11 @@ static size_t add_all(struct relay *relay, struct seen *seen)
 	return MANY;
 }
 
-static void all_is_done_in_order(void **state)
+TEST(all_is_done_in_order)
 {
 	struct seen seen = { 0 };
 	struct relay *relay = relay_new();
 
-	(void)state;
 	assert_int_equal(relay_end(relay), 0);
 	assert_int_equal(add_all(relay, &seen), MANY);
 	assert_int_equal(relay_end(relay), 0);
@@ -54,13 +53,12 @@ static void all_is_done_in_order(void **state)
 	relay_free(relay);
 }
 
-static void the_caller_does_it_on_one_processor(void **state)
+TEST(the_caller_does_it_on_one_processor)
 {
 	struct seen seen = { 0 };
 	struct relay *relay;
 	cpu_set_t before, one;
 
-	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
 	CPU_ZERO(&one);
 	for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
@@ -76,25 +74,13 @@ static void the_caller_does_it_on_one_processor(void **state)
 	relay_free(relay);
 }
 
-static void after_a_failure_nothing_is_done(void **state)
+TEST(after_a_failure_nothing_is_done)
 {
 	struct seen seen = { .fails_at = MANY / 10 };
 	struct relay *relay = relay_new();
 
-	(void)state;
 	assert_in_range(add_all(relay, &seen), MANY / 10, MANY - 1);
 	assert_int_equal(relay_end(relay), -1);
 	assert_int_equal(seen.count, MANY / 10);
 	relay_free(relay);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_is_done_in_order),
-		cmocka_unit_test(the_caller_does_it_on_one_processor),
-		cmocka_unit_test(after_a_failure_nothing_is_done),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
