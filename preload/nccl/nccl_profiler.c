@@ -15,7 +15,7 @@
 
 #include "nccl.h"
 
-enum { GROUP_MOST = 32 };
+enum { GROUPS = 64, GROUP_MOST = 32 };
 
 /* ncclProfile... */
 enum {
@@ -77,15 +77,19 @@ static struct {
 	_Atomic uint64_t handles, communicators;
 } profiler;
 
-/* The group in progress. */
-static __thread struct {
-	uintptr_t handle; /* 0: none */
-	uint32_t count;   /* calls so far, also those beyond GROUP_MOST */
+/* A group in progress.  Threads share them: what is a thread's own takes from the least stack. */
+static struct group {
+	_Atomic int taken;
+	uintptr_t handle;
+	uint32_t count; /* calls so far, also those beyond GROUP_MOST */
 	struct {
 		uintptr_t handle;
 		struct nccl_announced call;
 	} part[GROUP_MOST];
-} group;
+} groups[GROUPS];
+
+/* NULL: none, or there was no room, and its calls are not recorded. */
+static __thread struct group *group;
 
 static uintptr_t new_handle(void)
 {
@@ -131,15 +135,20 @@ static int datatype_of(const char *name)
 
 static void *begin_group(void)
 {
-	group.handle = new_handle();
-	group.count = 0;
-	return (void *)group.handle;
+	for (int i = 0; i < GROUPS && !group; i++)
+		if (!atomic_exchange(&groups[i].taken, 1))
+			group = &groups[i];
+	if (!group)
+		return NULL;
+	group->handle = new_handle();
+	group->count = 0;
+	return (void *)group->handle;
 }
 
 /* Returns its handle.  Calls for which there is no room are counted only. */
 static void *add_call(const char *function, struct nccl_announced call)
 {
-	uint32_t at = group.count++;
+	uint32_t at = group ? group->count++ : GROUP_MOST;
 
 	call.function = nccl_function_named(function);
 	call.began = nccl_now();
@@ -147,17 +156,17 @@ static void *add_call(const char *function, struct nccl_announced call)
 		nccl_count_call(&call);
 		return NULL;
 	}
-	group.part[at].handle = new_handle();
-	group.part[at].call = call;
-	return (void *)group.part[at].handle;
+	group->part[at].handle = new_handle();
+	group->part[at].call = call;
+	return (void *)group->part[at].handle;
 }
 
 /* NULL: it is another thread's, or there was no room. */
 static struct nccl_announced *call_of(const void *handle)
 {
-	for (uint32_t i = 0; handle && i < group.count && i < GROUP_MOST; i++)
-		if (group.part[i].handle == (uintptr_t)handle)
-			return &group.part[i].call;
+	for (uint32_t i = 0; group && handle && i < group->count && i < GROUP_MOST; i++)
+		if (group->part[i].handle == (uintptr_t)handle)
+			return &group->part[i].call;
 	return NULL;
 }
 
@@ -213,17 +222,20 @@ static ncclResult_t start_event(void *context, void **handle, const struct event
 
 static ncclResult_t stop_event(void *handle)
 {
-	uint32_t kept = group.count < GROUP_MOST ? group.count : GROUP_MOST;
+	struct group *ended = group;
+	uint32_t kept;
 
-	if (!handle || (uintptr_t)handle != group.handle)
+	if (!handle || !ended || (uintptr_t)handle != ended->handle)
 		return NCCL_SUCCESS;
+	kept = ended->count < GROUP_MOST ? ended->count : GROUP_MOST;
 	for (uint32_t i = 0; i < kept; i++)
-		nccl_record_call(&group.part[i].call, group.count > 1, __builtin_frame_address(0));
-	if (group.count > 1)
-		nccl_record_group(group.count, group.part[kept - 1].call.began,
+		nccl_record_call(&ended->part[i].call, ended->count > 1,
 			__builtin_frame_address(0));
-	group.handle = 0;
-	group.count = 0;
+	if (ended->count > 1)
+		nccl_record_group(ended->count, ended->part[kept - 1].call.began,
+			__builtin_frame_address(0));
+	group = NULL;
+	ended->taken = 0;
 	return NCCL_SUCCESS;
 }
 
