@@ -6,7 +6,7 @@
 
 #include "app.h"
 
-static const int THREADS = 4, STEPS = 8;
+static const int THREADS = 4, STEPS = 8, KERNELS = 16;
 static const size_t SIZE = 1 << 14;
 
 static cudaStream_t stream_of_thread()
@@ -20,7 +20,7 @@ static cudaStream_t stream_of_thread()
 
 static NOINLINE void compute(float *data)
 {
-	cufence::touch<<<2, 256, 0, stream_of_thread()>>>(MILLISECOND, data, SIZE);
+	cufence::touch<<<2, 256, 0, stream_of_thread()>>>(MILLISECOND / 4, data, SIZE);
 	CHECK(cudaGetLastError());
 }
 
@@ -29,7 +29,8 @@ static void work(float *data, pthread_barrier_t *barrier)
 	start_together(barrier);
 	for (int i = 0; i < STEPS; i++) {
 		pthread_barrier_wait(barrier);
-		compute(data);
+		for (int j = 0; j < KERNELS; j++)
+			compute(data);
 	}
 	CHECK(cudaStreamSynchronize(stream_of_thread()));
 }
