@@ -42,5 +42,5 @@ same "another library with calls of these names" "0 1 0" "$(CUFENCE_OUT=two LD_P
 same "the kernel is asked past the C library" "" "$(nm -D --undefined-only "$recorder" | sed 's/@.*//' |
 	grep -xE ' *U (p?(read|write)(64|v)?|open(at)?(64)?|close|fallocate(64)?|m(un)?map(64)?|madvise|fcntl(64)?|dup[23]?|rename(at2?)?|unlink|access|nanosleep|usleep|f?(printf|puts|write|open|stat)|malloc|calloc|realloc|free)')"
 has "nothing but calls and hooks is exported" '^0$' "$(nm -D --defined-only "$recorder" |
-	awk '{ print $3 }' | grep -cvE '^(cu|nccl|__cuda|dlsym|_exit$|_Exit$|abort$|pthread_|thrd_|clock(_gettime)?$|gettimeofday$|time$|timespec_get$|prctl$|sigaction$|(__sysv_|bsd_|sysv_|s)?signal$|InitializeInjection|GLIBC_|libcudart)')"
+	awk '{ print $3 }' | grep -cvE '^(cu|nccl|__cuda|dlsym|_exit$|_Exit$|abort$|pthread_|thrd_|clock(_gettime)?$|gettimeofday$|time$|timespec_get$|prctl$|sigaction$|(__sysv_|bsd_|sysv_|s)?signal$|InitializeInjection|GLIBC_|libcudart|__odr_asan\.)')"
 finish
