@@ -130,8 +130,9 @@ kill -INT $collector
 wait $collector
 same "collect: status" 0 $?
 "$cufence" load shared/*.cft -o collected.db >load.txt 2>&1
+# The first sample, by time, may be empty where the requests are slow.
 same "collect: samples, extrapolated" 1 "$(query collected.db "SELECT count(*) FROM finding f JOIN finding_sample s
-	ON s.finding = f.id WHERE rule = 'blocking-free' AND windows >= 4")"
+	ON s.finding = f.id WHERE rule = 'blocking-free' AND windows >= 3")"
 same "collect: later ones of whole turns" 1 "$(query collected.db "SELECT CAST(value AS INTEGER) >= 1 FROM property
 	WHERE name = 'turn_windows'")"
 for bad in "" "--folder shared" "--sample" "--folder shared --sample --ring 30s" "--folder shared --ring x"; do
