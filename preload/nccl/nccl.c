@@ -222,12 +222,11 @@ const struct nccl_entry nccl_entries[NCCL_COUNT] = {
 
 static const struct {
 	enum call_id id;
-	enum call_kind kind;
 	void (*fill)(const struct nccl_announced *call, uint64_t *field);
 } rows[NCCL_COUNT] = {
-#define NCCL(symbol, params, args, fields, kind) { CALL_##symbol, kind, fill_##symbol },
+#define NCCL(symbol, params, args, fields, kind) { CALL_##symbol, fill_##symbol },
 #define NCCL_INIT(symbol, params, args, where, count, ranks, rank, identity) \
-	{ CALL_##symbol, KIND_COMMUNICATOR, NULL },
+	{ CALL_##symbol, NULL },
 #include "calls.def"
 };
 
@@ -236,7 +235,7 @@ enum nccl_function nccl_function_named(const char *name)
 	int i = 0;
 
 	while (i < NCCL_COUNT &&
-		(rows[i].kind != KIND_COLLECTIVE || !name ||
+		(call_types[rows[i].id].kind != KIND_COLLECTIVE || !name ||
 			strcmp(nccl_entries[i].name + strlen("nccl"), name)))
 		i++;
 	return (enum nccl_function)i;

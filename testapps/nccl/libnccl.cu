@@ -8,9 +8,9 @@
 // share: a collective's kernels end so many ns after the last rank's has started. They number
 // communicators and collectives alike, and their virtual clocks begin with the processes.
 //
-// The library that NCCL_PROFILER_PLUGIN names is told of calls by version 5 of NCCL's profiler
-// interface, in NCCL's order: a group, each call in it, after the launch its buffers, which
-// in a capture nobody is told of, and the group's end.
+// Version 5 of NCCL's profiler interface announces calls to the library that NCCL_PROFILER_PLUGIN
+// names, in NCCL's order: a group, each call in it, after the launch its buffers (in a capture
+// never), and the group's end.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -52,7 +52,7 @@ struct Work {
 	void *handle;    // of the profiler
 };
 
-// A call as the profiler is told of it.
+// A call as it is announced.
 struct Call {
 	const char *function;
 	size_t count;
