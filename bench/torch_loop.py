@@ -146,4 +146,5 @@ def main():
         loops.serve()
 
 
-main()
+if __name__ == "__main__":
+    main()

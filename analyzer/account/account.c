@@ -12,7 +12,7 @@
 #include "rows.h"
 #include "workers.h"
 
-static const char *const cause_names[] = {
+const char *const account_cause_names[] = {
 #define X(cause, name) [ACCOUNT_##cause] = name,
 	ACCOUNT_CAUSES(X)
 #undef X
@@ -233,8 +233,8 @@ static int store(struct account *account)
 				ROW(account, process,
 					sum->device == ACCOUNT_HOST ? DB_NULL
 								    : (int64_t)sum->device,
-					cell_text(cause_names[sum->cause]), from, site, sum->ns,
-					sum->times));
+					cell_text(account_cause_names[sum->cause]), from, site,
+					sum->ns, sum->times));
 	}
 	if (rc || !turns->turns)
 		return rc;
@@ -258,6 +258,7 @@ static int account_process(void *arg, size_t number)
 	if (!rc && account->begin != account->end) {
 		read_calls(account);
 		account_find_gaps(account);
+		account_arrivals(account);
 		leave_out_pauses(account);
 		account->thread = loop->run.turns ? loop->run.thread : account->busiest[0];
 		account_devices(account);
@@ -290,7 +291,9 @@ int account_measure(struct db *db)
 	size_t count = 0, processes = 0, end, works_count, at = 0;
 	struct account_work *works = account_list_works(run, &works_count);
 	struct account *each = NULL;
-	int rc;
+	struct account_arrival *arrival = NULL;
+	size_t arrivals = 0, arrived = 0;
+	int rc = account_list_arrivals(db, &arrival, &arrivals);
 
 	for (size_t i = 0; i < run->evidence.hold_count; i++)
 		map_set(&account.holds, run->evidence.hold[i].op, i + 1);
@@ -319,17 +322,23 @@ int account_measure(struct db *db)
 		while (at < works_count && account_process_of(run, &works[at]) == account.process)
 			at++;
 		account.work_count = (size_t)(works + at - account.work);
+		account.arrival = arrival + arrived;
+		while (arrived < arrivals && arrival[arrived].process <= account.process)
+			arrived++;
+		account.arrival_count = (size_t)(arrival + arrived - account.arrival);
 		*array_push(each, processes) = account;
 	}
-	rc = workers_run(processes, account_process, each);
+	rc = rc || workers_run(processes, account_process, each) ? -1 : 0;
 	/* In order of processes. */
 	for (size_t i = 0; i < processes && !rc; i++)
 		rc = store(&each[i]);
+	rc = rc || account_store_arrivals(db, arrival, arrivals) ? -1 : 0;
 	for (size_t i = 0; i < processes; i++) {
 		free(each[i].sum);
 		map_release(&each[i].sums);
 		loop_release(&each[i].loop);
 	}
+	free(arrival);
 	free(each);
 	free(of);
 	large_free(works);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accounts for the time of a run: tables loop, turn, inner_loop and account.
+ * Accounts for the time of a run: tables loop, turn, inner_loop,
+ * account, blocked and collective_time.
  *
  * The account of a process covers its loop (loop.h) until all work of its turns has ended; without
  * a loop it covers the first call that submits an operation to the end of the last operation.  Each

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by account*.c: the calls of threads as intervals, and the sums. */
+/* Shared by account*.c: calls of threads as intervals, the sums, and arrivals at collectives. */
 #ifndef CUFENCE_ACCOUNT_INTERNAL_H
 #define CUFENCE_ACCOUNT_INTERNAL_H
 
@@ -35,6 +35,11 @@ enum account_cause {
 	ACCOUNT_CAUSES(X)
 #undef X
 };
+
+extern const char *const account_cause_names[];
+
+/* Causes up to this one may be the host's. */
+enum { ACCOUNT_HOST_CAUSES = ACCOUNT_HELD + 1 };
 
 /* In place of a device; ACCOUNT_ENDED: host time that was blocked, by what ended it. */
 enum { ACCOUNT_HOST = -1, ACCOUNT_ENDED = -2 };
@@ -88,6 +93,17 @@ struct account_sum {
 	uint32_t stream, by_thread, by_site; /* of the host function; of the other thread's call */
 };
 
+/* What a rank did since its collective before (account_arrivals.c), by cause. */
+struct account_spent {
+	int64_t ns, longest;
+	uint32_t from, site; /* of the longest: sites; from 0: in a call */
+};
+struct account_arrival {
+	int64_t collective, came; /* its id, and when it was launched, ns */
+	uint32_t process, thread;
+	struct account_spent spent[ACCOUNT_HOST_CAUSES];
+};
+
 /* A run, and the process that is being accounted for. */
 struct account {
 	const struct run *run;
@@ -106,6 +122,8 @@ struct account {
 	int64_t begin, end; /* ns: the time covered */
 	uint32_t busiest[ACCOUNT_BUSIEST]; /* threads with the most calls, descending */
 	size_t busiest_count;
+	struct account_arrival *arrival; /* of the process, by thread and time */
+	size_t arrival_count;
 	struct account_sum *sum;
 	size_t sum_count;
 	struct map sums; /* hash of device, cause, sites and what ended it -> number */
@@ -129,6 +147,13 @@ static inline int64_t account_work_end(const struct account *account,
 void account_add(struct account *account, int32_t device, enum account_cause cause, uint32_t from,
 	uint32_t site, int64_t ns);
 void account_devices(struct account *account);
+
+/* All of a run, by process, thread and time.  Each: 0, or -1 after a message. */
+int account_list_arrivals(struct db *db, struct account_arrival **arrival, size_t *count);
+int account_store_arrivals(struct db *db, const struct account_arrival *arrival, size_t count);
+
+/* What the process did before each of its own, once gaps are known. */
+void account_arrivals(struct account *account);
 
 /* Finds what threads did in their gaps, by their readings of usage, once the calls are read. */
 void account_find_gaps(struct account *account);

@@ -85,6 +85,11 @@ const char report_notes_sql[] =
 	"SELECT 'the guard does not see the copies of graphs, launched ' || sum(n) || ' times'"
 	" FROM (SELECT max(CAST(value AS INTEGER)) AS n FROM property"
 	"  WHERE name = 'guard.graphs' GROUP BY process) HAVING sum(n) UNION ALL "
+	/* Linked into the program, it makes its calls itself (doc/RANKS.md). */
+	"SELECT 'NCCL ran kernels, and no call of it was seen: it may be linked into the program;'"
+	" || ' NCCL_PROFILER_PLUGIN=libcufence.so shows them (NCCL 2.28 and later)'"
+	" FROM kernel WHERE name GLOB '*ncclDevKernel*' AND NOT EXISTS (SELECT 1 FROM collective)"
+	" GROUP BY 1 UNION ALL "
 	"SELECT 'savings are of ' || r.turns || ' of ' || l.turns || ' turns' ||"
 	" iif((SELECT count(*) FROM process) > 1, ' of pid ' || p.pid, '')"
 	" || iif(r.samples > 1, ', in ' || r.samples || ' samples spread over the loop', '')"

@@ -2,9 +2,13 @@
 // A rank of a program that reduces gradients in each step; a launcher sets RANK and WORLD_SIZE.
 // MODE says what it does for longer than others: "host" loads its data by forty copies, "kernel"
 // has a longer one, "finding" frees scratch memory in each step, "order" gathers in one step what
-// the others reduce. The stand-in for NCCL has no other ranks: those that are not late are told by
+// the others reduce. THREAD=1 reduces on another thread, which waits for main() meanwhile, as
+// PyTorch's backward pass does. The stand-in for NCCL has no other ranks: those that are not late are told by
 // NCCL_TEST_NS how long they wait.
+#include <condition_variable>
+#include <mutex>
 #include <string.h>
+#include <thread>
 
 #include "app.h"
 #include "nccl_calls.h"
@@ -45,6 +49,32 @@ static NOINLINE int gather(float *gradients, float *all, ncclComm_t comm, cudaSt
 	return ncclAllGather(gradients, all, SIZE / 4, ncclFloat32, comm, stream);
 }
 
+// A thread that runs one function at a time, for which another one waits.
+struct Turns {
+	std::mutex mutex;
+	std::condition_variable changed;
+	int asked = 0, answered = 0, result = 0, steps;
+
+	template <class F> void serve(F function)
+	{
+		for (int i = 0; i < steps; i++) {
+			std::unique_lock<std::mutex> lock(mutex);
+			changed.wait(lock, [&] { return asked > answered; });
+			result = function();
+			answered++;
+			changed.notify_all();
+		}
+	}
+	int ask()
+	{
+		std::unique_lock<std::mutex> lock(mutex);
+		asked++;
+		changed.notify_all();
+		changed.wait(lock, [&] { return answered == asked; });
+		return result;
+	}
+};
+
 int main()
 {
 	const char *rank = getenv("RANK"), *world = getenv("WORLD_SIZE"), *mode = getenv("MODE");
@@ -61,17 +91,21 @@ int main()
 	memset(&id, 7, sizeof(id));
 	if (ncclCommInitRank(&comm, atoi(world), id, atoi(rank)))
 		return 1;
+	Turns turns;
+	turns.steps = getenv("THREAD") ? STEPS : 0;
+	std::thread backward([&] { turns.serve([&] { return reduce(gradients, comm, stream); }); });
 	for (int i = 0; i < STEPS; i++) {
 		load_batch(batch, source, stream, !strcmp(mode, "host") ? 40 : 1);
-		compute(gradients, stream,
-			!strcmp(mode, "kernel") ? MILLISECOND : MILLISECOND / 4);
+		compute(gradients, stream, !strcmp(mode, "kernel") ? MILLISECOND : MILLISECOND / 4);
 		if (!strcmp(mode, "finding"))
 			use_scratch(stream);
-		if (i == 20 && !strcmp(mode, "order") ? gather(gradients, batch, comm, stream)
-						      : reduce(gradients, comm, stream))
+		if (i == 20 && !strcmp(mode, "order")
+				? gather(gradients, batch, comm, stream)
+				: (turns.steps ? turns.ask() : reduce(gradients, comm, stream)))
 			return 1;
 		CHECK(cudaStreamSynchronize(stream));
 	}
+	backward.join();
 	ncclCommDestroy(comm);
 	print_device("gradients", gradients, SIZE);
 	return 0;

@@ -64,6 +64,7 @@ same "a query lists them" "2 4 ncclAllReduce 4096 float32 3" "$("$cufence" query
 		>bare; echo $?)"
 	"$cufence" run --sim --quiet -o within.db -- "$build/tests/helpers/nccl_within" linked >traced
 	same "within: the exit status" 0 $?
+	same "within: the report is silent about it" 0 "$("$cufence" report within.db | grep -c NCCL_PROFILER)"
 	same "within: the output" "$(cat bare)" "$(cat traced)"
 	same "within: the calls; the buffers of a captured one are unknown" "$(sed 's/^\(.* float32\) 2 - /\1 0 - /; s/ncclBcast/ncclBroadcast/
 		/AllReduce 6/s/ 16384 16384 / - - /' linked.calls)" "$(query "$calls")"
@@ -77,6 +78,8 @@ same "a query lists them" "2 4 ncclAllReduce 4096 float32 3" "$("$cufence" query
 	same "within: buffers of kernels" "$("$cufence" query linked.db "$buffers")" "$(query "$buffers")"
 	env -u NCCL_PROFILER_PLUGIN "$cufence" run --sim --quiet -o within.db -- "$build/tests/helpers/nccl_within" linked >traced
 	same "within: nobody asked" 0 "$(query "SELECT count(*) FROM collective")"
+	has "within: the report says how to see them" 'note: NCCL ran kernels, and no call of it was seen: .* NCCL_PROFILER_PLUGIN=' \
+		"$("$cufence" report within.db)"
 	way=linked
 	"$cufence" run --sim --quiet -o linked.db -- "$helper" linked >traced
 	same "linked: calls that wrappers see are recorded once" "$(cat linked.calls)" "$(query "$calls")"

@@ -43,7 +43,11 @@ print(late["cause"], late["place"], late["last"])')"
 fi
 ranks host 220000
 has "calls that take longer, with their line" \
-	'others wait 220 us for it .*: in other CUDA calls: ranks\.cu:[0-9]+, [0-9]+ us more than they$' "$(late host)"
+	'others wait 220 us for it .*: in calls that submit: ranks\.cu:[0-9]+, [0-9]+ us more than they$' "$(late host)"
+rm -r host
+THREAD=1 ranks host 220000
+has "and of the thread for which that waited that calls for the collective" \
+	'others wait 220 us for it .*: in calls that submit: ranks\.cu:[0-9]+, 2[0-9]+ us more than they$' "$(late host)"
 ranks finding 600000
 has "a kernel that others do not have" "others wait 600 us for it .*: in kernel 'touch', 500 us more than they$" "$(late finding)"
 ranks none 0
