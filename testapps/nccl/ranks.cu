@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank of a program that reduces gradients in each step; a launcher sets RANK and WORLD_SIZE.
 // MODE says what it does for longer than others: "host" loads its data by forty copies, "kernel"
-// has a longer one, "finding" frees scratch memory in each step, "order" gathers in one step what
-// the others reduce. THREAD=1 reduces on another thread, which waits for main() meanwhile, as
-// PyTorch's backward pass does. The stand-in for NCCL has no other ranks: those that are not late are told by
-// NCCL_TEST_NS how long they wait.
+// has a longer one, "finding" frees scratch memory in each step, "order" gathers in one step
+// what the others reduce. THREAD=1 reduces on another thread, which waits for main() meanwhile,
+// as PyTorch's backward pass does. The stand-in for NCCL has no other ranks: those that are not
+// late are told by NCCL_TEST_NS how long they wait.
 #include <condition_variable>
 #include <mutex>
 #include <string.h>
