@@ -189,7 +189,7 @@ static COLD void seen_alone(struct thread_state *thread, CUpti_CallbackId id,
 	/* It may be recorded with that id: those after the next opening are larger. */
 	thread->announced = data->correlationId + collector.base;
 	/* Without a wrapper the call may have begun before the window opened. */
-	if (shim.outside) {
+	if (window_now.outside) {
 		pass_by(data->correlationId);
 		return;
 	}
@@ -396,7 +396,7 @@ void collector_start(void)
 	} else {
 		start(thread);
 		/* Enabled outside, too: the first call may be slow once there is a context. */
-		if (shim.outside)
+		if (window_now.outside)
 			collector_window(0);
 	}
 	thread->busy = 0;

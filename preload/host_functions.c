@@ -121,7 +121,7 @@ static void run_begin(struct host_run *run, void *frame_address)
 	run->thread = NULL;
 	run->entered = 0;
 	/* Opening a window calls CUPTI, which a host function must not. */
-	if (shim.stage != SHIM_ON || !*shim.alive || shim.outside ||
+	if (shim.stage != SHIM_ON || !*shim.alive || window_now.outside ||
 		!frame_admits(thread, CALL_cuLaunchHostFunc, frame_address))
 		return;
 	run->thread = thread;
@@ -136,7 +136,7 @@ static void run_end(struct host_run *run, void *frame_address)
 {
 	struct thread_state *thread = run->thread;
 
-	if (!thread || !*shim.alive || thread->generation != shim.generation || thread->busy)
+	if (!thread || !*shim.alive || thread->generation != window_now.generation || thread->busy)
 		return;
 	thread->busy = (uintptr_t)frame_address;
 	write_run(run, clock_read());

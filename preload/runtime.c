@@ -17,25 +17,27 @@
 
 static void *runtime_reals[RUNTIME_COUNT][CALL_COUNT][VARIANT_COUNT];
 
-static void *resolve(int major, enum call_id id, int variant, const char *name)
+static void resolve_others(int major);
+
+static void note_real(int major, enum call_id id, int variant, void *real)
+{
+	__atomic_store_n(&runtime_reals[major][id][variant], real, __ATOMIC_RELAXED);
+}
+
+static COLD void *resolve(int major, enum call_id id, int variant, const char *name)
 {
 	void *real = runtime_resolve(major, name);
 
-	__atomic_store_n(&runtime_reals[major][id][variant], real, __ATOMIC_RELAXED);
+	note_real(major, id, variant, real);
+	resolve_others(major);
 	return real;
 }
 
-static void resolve_others(int major);
-
-static void *runtime_real(int major, enum call_id id, int variant, const char *name)
+static ALWAYS_INLINE void *runtime_real(int major, enum call_id id, int variant, const char *name)
 {
 	void *real = __atomic_load_n(&runtime_reals[major][id][variant], __ATOMIC_RELAXED);
 
-	if (!real) {
-		real = resolve(major, id, variant, name);
-		resolve_others(major);
-	}
-	return real;
+	return UNLIKELY(!real) ? resolve(major, id, variant, name) : real;
 }
 
 /* The driver call names the object; this flag skips work that is then unnecessary. */
@@ -128,6 +130,6 @@ static void resolve_others(int major)
 		return;
 	for (unsigned i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
 		if (entries[i].major == major)
-			resolve(major, (enum call_id)entries[i].id, entries[i].variant,
-				entries[i].name);
+			note_real(major, (enum call_id)entries[i].id, entries[i].variant,
+				runtime_resolve(major, entries[i].name));
 }

@@ -61,7 +61,9 @@ static int mark_alive(void)
 
 static uint32_t admitted(void)
 {
-	return shim.stage == SHIM_ON && shim.alive[0] && !shim.outside ? ~shim.generation : 0;
+	return shim.stage == SHIM_ON && shim.alive[0] && !window_now.outside
+		? ~window_now.generation
+		: 0;
 }
 
 void shim_admit(void)
@@ -93,8 +95,8 @@ static int hand_on(struct thread_state *thread)
 
 	if (!thread->chunk.header || !try_lock(&spare.lock))
 		return 0;
-	if (spare.generation != shim.generation) {
-		spare.generation = shim.generation;
+	if (spare.generation != window_now.generation) {
+		spare.generation = window_now.generation;
 		spare.count = 0;
 	}
 	room = spare.count < sizeof(spare.left) / sizeof(spare.left[0]);
@@ -110,7 +112,7 @@ static void thread_ended(void *value)
 	struct thread_state *thread = thread_state();
 
 	gate_forget(thread);
-	if (thread->generation != shim.generation)
+	if (thread->generation != window_now.generation)
 		return;
 	if (lives_has(thread))
 		lives_leave(thread);
@@ -179,9 +181,9 @@ void thread_begin(struct thread_state *thread)
 
 	thread->context_handle = 0;
 	thread->context = 0;
-	thread->generation = shim.generation;
+	thread->generation = window_now.generation;
 	if (try_lock(&spare.lock)) {
-		if (spare.generation == shim.generation && spare.count)
+		if (spare.generation == window_now.generation && spare.count)
 			chunk = spare.left[--spare.count];
 		unlock(&spare.lock);
 	}
@@ -200,7 +202,7 @@ void *thread_reserve(struct thread_state *thread, size_t bytes, enum record_type
 	uint32_t used;
 	void *record;
 
-	if (thread->generation != shim.generation)
+	if (thread->generation != window_now.generation)
 		thread_begin(thread);
 	if (lives_has(thread))
 		lives_make_room(thread, (bytes + TRACE_ALIGN - 1) & ~(size_t)(TRACE_ALIGN - 1));
@@ -384,7 +386,7 @@ static int start(void)
 		faults_leave(SIGBUS);
 		return SHIM_OFF;
 	}
-	shim.generation++;
+	window_now.generation++;
 	window_init();
 	unwind_init();
 	if (!at_end_registered && !pthread_key_create(&thread_key, thread_ended)) {

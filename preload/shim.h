@@ -35,12 +35,10 @@ struct shim_context {
 
 struct shim {
 	/* Used by every call, in one cache line. */
-	_Atomic int stage;           /* enum shim_stage */
-	_Atomic int outside;         /* 1: outside of all windows (window.h) */
-	_Atomic int scripts;         /* 1: sites have interpreter frames (python.h) */
-	uint32_t clock;              /* enum trace_clock */
-	_Atomic uint32_t generation; /* 1, incremented in a child that starts recording */
-	uint32_t usage_ticks;        /* 20 us, after which a thread's usage is read (usage.h) */
+	_Atomic int stage;    /* enum shim_stage */
+	_Atomic int scripts;  /* 1: sites have interpreter frames (python.h) */
+	uint32_t clock;       /* enum trace_clock */
+	uint32_t usage_ticks; /* 20 us, after which a thread's usage is read (usage.h) */
 	/*
 	 * A page that is cleared by a fork.  First word: 1 where the recorder was started, 0 in a
 	 * child.  Second word: ~generation while calls are recorded (shim_admit()), else 0.
@@ -140,41 +138,42 @@ struct thread_tables {
 };
 
 struct thread_state {
-	/* Used by every call, in one cache line. */
+	/* Used by every recorded call, in one cache line. */
 	struct trace_chunk chunk;
 	struct thread_tables *tables; /* NULL: no call so far */
 	uint32_t generation;          /* of the shim at the time chunk was opened */
 	uint32_t site;                /* of the outermost call */
 	uint32_t correlation;         /* set by the CUPTI callback inside the current driver call */
-	int depth;                    /* wrappers on this thread's stack */
+	uint32_t cupti_context;       /* set with correlation */
+	uint64_t context_handle;      /* the last one used; its id is context */
+
+	/*
+	 * Used by every call, recorded or not, in one cache line.  Not 0: the last recorded call
+	 * was a wait, and a clock read by the thread now is recorded (usage.h).  The exported clock
+	 * functions test it: machine/export.h has its offset.
+	 */
+	uint32_t armed;
+	uint32_t known; /* generation of the shim in which the gate knows the thread */
 	/*
 	 * Stack address at which the recorder is active, 0: inactive; a signal handler's calls are
 	 * then not recorded.
 	 */
 	uintptr_t busy;
-
-	/*
-	 * Not 0: the last recorded call was a wait, and a clock read by the thread now is recorded
-	 * (usage.h).  The exported clock functions test it: machine/export.h has its offset.
-	 */
-	uint32_t armed;
-	uint32_t caller;     /* lower half of the return address of that wrapper */
-	uintptr_t outermost; /* its frame address, + 1 for a runtime call */
 	uintptr_t inside;    /* frame of an unrecorded call in progress, 0: none (gate.h) */
+	int depth;           /* wrappers on this thread's stack */
+	uint32_t caller;     /* lower half of the return address of the outermost one */
+	uintptr_t outermost; /* its frame address, + 1 for a runtime call */
 	uint64_t seen;       /* ticks at the last entry or exit of a call that is no query */
 	/*
 	 * FRAME_QUERY: its last driver call; FRAME_UNTIMED: the outermost call itself, before that.
 	 */
 	int polled;
-	uint32_t cupti_context; /* set with correlation */
+	uint32_t turn_site; /* with which a turn of the sample begins (turns.h), 0: none */
 	uint16_t context;
-	uint32_t turn_site;      /* with which a turn of the sample begins (turns.h), 0: none */
-	uint64_t context_handle; /* the last one used; its id is context */
 
 	uint32_t birth;       /* its number among the created threads, 0: unknown */
 	uint32_t bypassing;   /* CUPTI's id of a call in progress without a wrapper */
 	uint32_t ready;       /* generation if chunk and tables exist, else 0 */
-	uint32_t known;       /* generation of the shim in which the gate knows the thread */
 	uint32_t announced;   /* the largest id of CUPTI's that it had */
 	uint32_t kernels;     /* launches that CUPTI announced while it can be closed */
 	uint32_t switches[2]; /* voluntary and involuntary ones, at the last reading of usage */
@@ -306,11 +305,16 @@ void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsi
 int poll_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address);
 void poll_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count);
 
-/* What decides about a call outside of windows (window.h). */
+/* What decides about a call outside of windows (window.h), in one cache line. */
 struct window_now {
-	_Atomic uint32_t reasons; /* WINDOW_BIT() of each reason to be outside; 0: inside */
-	_Atomic int captures;     /* in progress */
-};
+	_Atomic uint32_t reasons;    /* WINDOW_BIT() of each reason to be outside; 0: inside */
+	_Atomic int captures;        /* in progress */
+	_Atomic int outside;         /* 1: outside of all windows */
+	_Atomic uint32_t generation; /* 1, incremented in a child that starts recording */
+	_Atomic uint32_t closed;     /* 1: the gate is (gate.h) */
+	uint32_t answered;           /* the last request that was (control.h) */
+	const uint32_t *asked;       /* the last request: in the header of the trace */
+} __attribute__((aligned(64)));
 extern struct window_now window_now __attribute__((visibility("hidden")));
 
 /*
@@ -333,7 +337,7 @@ void function_note_answer(enum call_id id, uint64_t handle);
 static ALWAYS_INLINE int call_begin(struct call_frame *frame, enum call_id id, unsigned flags,
 	void *frame_address, uint64_t operand)
 {
-	if (flags & (FRAME_WINDOWED | FRAME_CONSTANT) && UNLIKELY(window_now.reasons) &&
+	if (flags & (FRAME_WINDOWED | FRAME_CONSTANT) && window_now.reasons &&
 		(flags & FRAME_WINDOWED || function_is_answered(id, operand)) &&
 		call_passes(frame_address))
 		return 0;
@@ -394,7 +398,7 @@ void shim_resume(void);
 
 /*
  * Called for the first record of this thread in this process, when thread->generation differs from
- * shim.generation.  Resets the thread's state before any of it is used.
+ * window_now.generation.  Resets the thread's state before any of it is used.
  */
 void thread_begin(struct thread_state *thread);
 

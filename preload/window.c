@@ -19,7 +19,7 @@ struct window_now window_now;
 
 static struct {
 	_Atomic int cause;         /* of the last change */
-	_Atomic int lock;          /* a thread is updating shim.outside from reasons */
+	_Atomic int lock;          /* a thread is updating window_now.outside from reasons */
 	_Atomic int profiler;      /* between cuProfilerStart and Stop */
 	_Atomic int ranges;        /* open ranges named CUFENCE_NVTX */
 	_Atomic uint64_t turn;     /* ranges that ended inside */
@@ -132,7 +132,7 @@ void window_init(void)
 	window_now.reasons = reasons;
 	window.limited = reasons || window.by_profiler || window.by_range || window.duration ||
 		window.soft_limit;
-	shim.outside = reasons != 0;
+	window_now.outside = reasons != 0;
 }
 
 /* A snapshot may be taken now. */
@@ -152,7 +152,7 @@ static void show_state(void)
 	uint32_t reasons = window_now.reasons;
 
 	control_show(is_over()                          ? CONTROL_OVER
-			: !shim.outside                 ? CONTROL_RECORDING
+			: !window_now.outside           ? CONTROL_RECORDING
 			: reasons & BIT(WINDOW_CONTROL) ? CONTROL_PAUSED
 							: CONTROL_WAITING,
 		window.opened + (window.limited ? 0 : 1));
@@ -180,9 +180,9 @@ void window_begin(struct thread_state *thread)
 {
 	window.begun = clock_read();
 	if (window.limited) {
-		write_record(thread, !shim.outside, shim.outside ? window.cause : WINDOW_START,
-			window.begun);
-		if (!shim.outside) {
+		write_record(thread, !window_now.outside,
+			window_now.outside ? window.cause : WINDOW_START, window.begun);
+		if (!window_now.outside) {
 			window.opened++;
 			begin_duration();
 		}
@@ -212,13 +212,13 @@ static void change(struct thread_state *thread, int outside)
 		/* A snapshot needs to know what was loaded, as the end of a process tells. */
 		if (is_resting(window_now.reasons) && !usage_is_filtered())
 			module_note_all(thread);
-		shim.outside = 1;
+		window_now.outside = 1;
 		shim_admit();
 	} else {
 		/* What others submit meanwhile is not recorded, and its operations are dropped. */
 		collector_window(1);
 		window.opened++;
-		shim.outside = 0;
+		window_now.outside = 0;
 		shim_admit();
 		begin_duration();
 		clock_calibrate(thread, 20);
@@ -228,7 +228,7 @@ static void change(struct thread_state *thread, int outside)
 
 static int agrees(void)
 {
-	return !window_now.reasons == !shim.outside;
+	return !window_now.reasons == !window_now.outside;
 }
 
 static void set_reason(enum window_cause cause, int outside)
@@ -383,7 +383,7 @@ int window_admits(struct thread_state *thread, enum call_kind kind, uintptr_t fr
 		settle(thread);
 	thread->busy = 0;
 	errno = saved;
-	if (!shim.outside)
+	if (!window_now.outside)
 		return 1;
 	if (is_over() && !window.in_session)
 		return 0;
@@ -422,7 +422,7 @@ void window_range(const char *name, int begin)
 	if (!window.by_range)
 		return;
 	/* A number of turns is one window, with what is between them. */
-	if (window.turns && ranges <= 0 && !shim.outside && shim.stage == SHIM_ON) {
+	if (window.turns && ranges <= 0 && !window_now.outside && shim.stage == SHIM_ON) {
 		if (++window.turn >= window.turns) {
 			decide(window.sample ? WINDOW_CONTROL : WINDOW_TURNS, 1);
 			window.sample = 0;
@@ -446,7 +446,7 @@ void window_capture(int begin)
 
 int window_is_paused(void)
 {
-	return shim.outside && window_now.reasons & BIT(WINDOW_CONTROL);
+	return window_now.outside && window_now.reasons & BIT(WINDOW_CONTROL);
 }
 
 void window_choose_chunk(struct thread_state *thread)

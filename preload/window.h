@@ -6,7 +6,7 @@
  * (control.h; CUFENCE_PAUSED from the start) are each a reason to be outside of a window; work is
  * recorded while there is none.  Every change is a RECORD_WINDOW.
  *
- * Outside, shim.outside is 1: wrappers check window_admits(), CUPTI is disabled, and only calls
+ * Outside, outside is 1: wrappers check window_admits(), CUPTI is disabled, and only calls
  * that create or destroy a handle, memory or a graph and those that record an event are recorded,
  * so that these are known inside.  After the last window nothing is, unless the process is in a
  * session (CUFENCE_SESSION), where another one may be asked for.  Any thread may open and close
@@ -28,7 +28,7 @@ void window_init(void);
 void window_begin(struct thread_state *thread);
 
 /*
- * With shim.outside set: returns 1 if a call of this kind is recorded anyway; frame: its wrapper's
+ * With outside set: returns 1 if a call of this kind is recorded anyway; frame: its wrapper's
  * frame address.
  */
 int window_admits(struct thread_state *thread, enum call_kind kind, uintptr_t frame);

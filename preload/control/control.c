@@ -44,6 +44,8 @@ void control_init(int paused)
 
 	page->space = pid_space();
 	page->born = born();
+	window_now.answered = page->answered;
+	window_now.asked = &page->asked;
 	page->wish = paused ? CONTROL_PAUSE : CONTROL_RECORD;
 	if (session)
 		memcpy(page->session, session, strnlen(session, sizeof(page->session) - 1));
@@ -55,6 +57,7 @@ void control_answer(uint32_t asked)
 	/* The program may have closed the descriptor, and with it the lock. */
 	trace_lock(&shim.writer);
 	__atomic_store_n(&control_page()->answered, asked, __ATOMIC_RELEASE);
+	__atomic_store_n(&window_now.answered, asked, __ATOMIC_RELAXED);
 }
 
 void control_show(enum control_state state, uint32_t windows)

@@ -11,8 +11,6 @@
 #define LOOK_NS 50000 /* between two looks at the threads */
 #define LOOKS_PER_MS (1000000 / LOOK_NS)
 
-_Atomic uint32_t gate_closed;
-
 static struct {
 	_Atomic int lock; /* the threads are looked at, or one of them ends */
 	unsigned count;
@@ -38,7 +36,7 @@ void gate_know(struct thread_state *thread)
 {
 	unsigned place = 0;
 
-	thread->known = shim.generation;
+	thread->known = window_now.generation;
 	thread_watch(thread);
 	lock();
 	while (place < gate.count && place < THREADS && gate.thread[place].state)
@@ -58,10 +56,10 @@ static void go_in(struct thread_state *thread, uintptr_t frame)
 	for (unsigned i = 0;; i++) {
 		__atomic_store_n(&thread->inside, frame, __ATOMIC_RELAXED);
 		atomic_signal_fence(memory_order_seq_cst);
-		if (!atomic_load_explicit(&gate_closed, memory_order_acquire) || i == WAIT_MS)
+		if (!atomic_load_explicit(&window_now.closed, memory_order_acquire) || i == WAIT_MS)
 			return;
 		__atomic_store_n(&thread->inside, 0, __ATOMIC_RELEASE);
-		system_wait(&gate_closed, 1, 1);
+		system_wait(&window_now.closed, 1, 1);
 	}
 }
 
@@ -86,7 +84,7 @@ static void add(struct gate_totals *totals, const struct thread_state *thread)
 void gate_forget(struct thread_state *thread)
 {
 	/* In a forked child the lock may be one that nobody gives back. */
-	if (thread->known != shim.generation || !*shim.alive)
+	if (thread->known != window_now.generation || !*shim.alive)
 		return;
 	lock();
 	for (unsigned i = 0; i < gate.count && i < THREADS; i++)
@@ -145,7 +143,7 @@ int gate_works(void)
 int gate_close(uint32_t ms)
 {
 	drop_dead();
-	gate_closed = 1;
+	window_now.closed = 1;
 	if (!system_barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
 		for (uint32_t i = 0; i < ms * LOOKS_PER_MS; i++) {
 			if (!is_any_inside())
@@ -158,8 +156,8 @@ int gate_close(uint32_t ms)
 
 void gate_open(void)
 {
-	gate_closed = 0;
-	system_wake(&gate_closed);
+	window_now.closed = 0;
+	system_wake(&window_now.closed);
 }
 
 struct gate_totals gate_totals(void)
@@ -177,7 +175,7 @@ struct gate_totals gate_totals(void)
 
 void gate_reset(void)
 {
-	gate_closed = 0;
+	window_now.closed = 0;
 	gate.lock = 0;
 	for (unsigned i = 0; i < gate.count && i < THREADS; i++)
 		gate.thread[i].state = NULL;

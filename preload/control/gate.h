@@ -34,23 +34,21 @@ void gate_know(struct thread_state *thread);
  */
 void gate_enter(struct thread_state *thread, uintptr_t frame);
 
-extern _Atomic uint32_t gate_closed __attribute__((visibility("hidden")));
-
-/* As gate_enter(). */
-static inline void gate_pass(struct thread_state *thread, uintptr_t frame)
+/* As gate_enter(), if that has not to wait; else returns 0. */
+static ALWAYS_INLINE int gate_passes(struct thread_state *thread, uintptr_t frame)
 {
 	uintptr_t inside = thread->inside;
 
-	if (thread->depth || (inside && frame < inside))
-		return;
-	if (!inside) {
-		__atomic_store_n(&thread->inside, frame, __ATOMIC_RELAXED);
-		atomic_signal_fence(memory_order_seq_cst);
-		if (!atomic_load_explicit(&gate_closed, memory_order_acquire))
-			return;
-		__atomic_store_n(&thread->inside, 0, __ATOMIC_RELEASE);
-	}
-	gate_enter(thread, frame);
+	if (thread->depth || frame < inside)
+		return 1;
+	if (inside)
+		return 0;
+	__atomic_store_n(&thread->inside, frame, __ATOMIC_RELAXED);
+	atomic_signal_fence(memory_order_seq_cst);
+	if (!atomic_load_explicit(&window_now.closed, memory_order_acquire))
+		return 1;
+	__atomic_store_n(&thread->inside, 0, __ATOMIC_RELEASE);
+	return 0;
 }
 
 /* The call ends.  Of nested calls only the outermost one counts. */

@@ -180,7 +180,7 @@ static void name_thread(struct trace_chunk *chunk, uint32_t thread)
 
 void lives_write_all(struct thread_state *thread)
 {
-	if (thread->generation != shim.generation)
+	if (thread->generation != window_now.generation)
 		thread_begin(thread);
 	if (lives_has(thread))
 		lives_leave(thread);

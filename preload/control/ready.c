@@ -29,11 +29,11 @@ COLD int thread_make_ready(struct thread_state *thread, enum call_id id, unsigne
 	errno = saved;
 	if (thread->busy || !shim_start())
 		return 0;
-	if (thread->known != shim.generation)
+	if (thread->known != window_now.generation)
 		gate_know(thread);
 	do {
 		thread->busy = 0;
-		outside = shim.outside;
+		outside = window_now.outside;
 		if (outside) {
 			if (!(flags & FRAME_HOST))
 				gate_enter(thread, frame);
@@ -43,8 +43,8 @@ COLD int thread_make_ready(struct thread_state *thread, enum call_id id, unsigne
 		thread->busy = frame;
 		/* As in thread_enter(). */
 		atomic_signal_fence(memory_order_seq_cst);
-	} while (!outside && shim.outside);
-	if (thread->generation != shim.generation)
+	} while (!outside && window_now.outside);
+	if (thread->generation != window_now.generation)
 		thread_begin(thread);
 	/* Permanent: retrying at each call would cost the program more. */
 	if (!thread->tables && thread_equip(thread))

@@ -58,7 +58,7 @@ int turns_arrive(struct thread_state *thread, uintptr_t frame)
 {
 	uint32_t head = __atomic_load_n(&control_page()->head, __ATOMIC_RELAXED);
 
-	if (thread->generation != shim.generation)
+	if (thread->generation != window_now.generation)
 		thread_begin(thread);
 	if (!thread->tables && thread_equip(thread))
 		return 0;
