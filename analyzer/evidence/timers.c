@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "id_map.h"
+#include "map.h"
 #include "rows.h"
 #include "run_columns.h"
 
@@ -98,6 +99,43 @@ static const struct reader *find_reader(struct db *db, struct id_map *readers, i
 	return step < 0 ? NULL : reader;
 }
 
+/*
+ * Did a function of a library wait and read the clock itself?  Such reads are for statistics of its
+ * own: each torch.cuda.synchronize() of PyTorch 2.11 makes one.  The two sites have the frames from
+ * its caller outwards in common.  1, 0, or -1 after a message.
+ */
+static int reads_for_library(struct db *db, struct map *asked, int64_t reader, uint32_t wait)
+{
+	uint64_t key = map_hash_words((const uint64_t[]){ (uint64_t)reader, wait }, 2);
+	uint64_t known = map_get(asked, key, 0);
+	sqlite3_stmt *q;
+	int step;
+
+	if (known)
+		return known == 2;
+	q = db_prepare(db,
+		"SELECT r.user = 0 AND w.user = 0 AND r.module = w.module AND r.code IS NULL,"
+		"  m.path"
+		" FROM frame caller JOIN frame same ON same.site = ?2"
+		"  AND same.address = caller.address"
+		" JOIN frame r ON r.site = caller.site AND r.depth = caller.depth - 1"
+		" JOIN frame w ON w.site = same.site AND w.depth = same.depth - 1"
+		" LEFT JOIN module m ON m.id = r.module"
+		" WHERE caller.site = ?1 AND r.address <> w.address ORDER BY caller.depth LIMIT 1");
+	step = q ? db_bind(q, "ii", reader, (int64_t)wait) : -1;
+	step = step ? -1 : db_step(q);
+	if (step > 0) {
+		const char *path = db_text(q, 1), *slash = strrchr(path, '/');
+
+		step = sqlite3_column_int(q, 0) &&
+			!has_one(slash ? slash + 1 : path, interpreters, COUNT(interpreters), 0);
+	}
+	sqlite3_finalize(q);
+	if (step >= 0)
+		map_set(asked, key, step ? 2 : 1);
+	return step;
+}
+
 /* The reads of one thread so far. */
 struct reading {
 	uint32_t thread, wait;
@@ -111,6 +149,7 @@ int timers_find(struct db *db)
 	sqlite3_stmt *reads =
 		db_prepare(db, "SELECT thread, time, site FROM clock_read ORDER BY thread, time");
 	struct id_map readers = { 0 };
+	struct map asked = { 0 };
 	struct reading of = { 0 };
 	uint32_t at = 0;
 	int step = -1;
@@ -120,6 +159,7 @@ int timers_find(struct db *db)
 		int64_t time = sqlite3_column_int64(reads, 1);
 		int64_t site = sqlite3_column_int64(reads, 2);
 		const struct reader *reader;
+		int is_library;
 
 		/* The thread's last outermost call that had returned by then. */
 		at = thread == of.thread ? at : run->thread[thread].first;
@@ -141,12 +181,17 @@ int timers_find(struct db *db)
 		if (reader &&
 			(!reader->is_program || (reader->script && reader->script == of.locked)))
 			continue;
+		is_library =
+			reader ? reads_for_library(db, &asked, site, run_link(run, at)->site) : 0;
+		if (is_library > 0)
+			continue;
 		of.is_done = 1;
-		if (!reader || db_add(db, ROW(wait_clock, of.wait, site))) {
+		if (!reader || is_library < 0 || db_add(db, ROW(wait_clock, of.wait, site))) {
 			step = -1;
 			break;
 		}
 	}
+	map_release(&asked);
 	id_map_release(&readers, free);
 	sqlite3_finalize(reads);
 	return step;
