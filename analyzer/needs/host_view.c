@@ -3,12 +3,7 @@
 
 #include "ids.h"
 #include "launch_words.h"
-
-static int is_shared(const struct run_allocation *allocation)
-{
-	return allocation->kind == ALLOCATION_PINNED || allocation->kind == ALLOCATION_REGISTERED ||
-		allocation->kind == ALLOCATION_MANAGED;
-}
+#include "needs_internal.h"
 
 /* Printed output appears at a wait. */
 static const char printers_sql[] = "SELECT kernel FROM kernel_code WHERE prints";
@@ -60,12 +55,65 @@ static const char others_sql[] =
 	"   WHERE o.id <> p.id AND o.start < p.end AND p.start < o.end)) GROUP BY process";
 _Static_assert(OTHERS_LOADED == 1 && OTHERS_MAY == 2, "others_sql");
 
+/*
+ * Sites within libraries, by what their memory and kernels are to the program.  What NCCL, linked
+ * or not, shares with its peers is used by their kernels in collectives of this process only, which
+ * wait for each other; nor does the program read its memory.  Kernels of NVIDIA's libraries for
+ * mathematics write to what their parameters name, however they compute its addresses.
+ */
+enum { WITHIN_NCCL = 1, WITHIN_MATHEMATICS };
+static const char within_sql[] =
+	"SELECT f.site, max(iif(m.path LIKE '%/libnccl.so%' OR f.function GLOB 'nccl[A-Z]*', 1,"
+	"  iif(f.depth = 0 AND (m.path LIKE '%/libcublas%' OR m.path LIKE '%/libcudnn%'"
+	"   OR m.path LIKE '%/libcufft%' OR m.path LIKE '%/libcusparse%'"
+	"   OR m.path LIKE '%/libcusolver%' OR m.path LIKE '%/libcurand%'), 2, 0))) AS within"
+	" FROM frame f JOIN module m ON m.id = f.module WHERE f.depth < 4 GROUP BY f.site"
+	" HAVING within";
+
+static uint64_t within(const struct host_view *view, int64_t call)
+{
+	return map_get(&view->within, needs_site(view->run, call), 0);
+}
+
+/* Does the program access the memory?  What NCCL allocates is its own. */
+static int is_shared(const struct host_view *view, const struct run_allocation *allocation)
+{
+	if (within(view, allocation->created) == WITHIN_NCCL)
+		return 0;
+	return allocation->kind == ALLOCATION_PINNED || allocation->kind == ALLOCATION_REGISTERED ||
+		allocation->kind == ALLOCATION_MANAGED;
+}
+
+/* Finds who may use the memory of processes: a library, or who was given access by a call. */
+static int find_others(struct host_view *view, struct db *db)
+{
+	const struct run *run = view->run;
+	int rc = ids_read(&view->others, db, others_sql, 0) ||
+		ids_read(&view->within, db, within_sql, 0);
+
+	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
+		const struct run_call *call = run_call(run, id);
+		enum kind_family family = call ? kind_family(call->kind) : FAMILY_other;
+		uint64_t process, others;
+
+		if (!call ||
+			(family != FAMILY_interprocess && family != FAMILY_external &&
+				!kind_has(call->kind, K_OUTSIDE)))
+			continue;
+		process = run_payload(run, call)->process;
+		others = within(view, id) == WITHIN_NCCL ? OTHERS_LOADED : OTHERS_MAY;
+		if (others > map_get(&view->others, process, OTHERS_NONE))
+			map_set(&view->others, process, others);
+	}
+	return rc ? -1 : 0;
+}
+
 int host_view_find(struct host_view *view, struct db *db)
 {
 	const struct run *run = view->run = db->run;
 	const struct run_operand *row = (const struct run_operand *)run->operands.rows;
 	sqlite3_stmt *q = db_prepare(db, strays_sql);
-	int step = ids_read(&view->others, db, others_sql, 0) ? -1 : 1;
+	int step = find_others(view, db) ? -1 : 1;
 
 	/* Memory from before the trace began has no call. */
 	for (uint32_t id = 1; id < run->allocations.count; id++) {
@@ -74,22 +122,12 @@ int host_view_find(struct host_view *view, struct db *db)
 		uint64_t process = maker ? run_payload(run, maker)->process : 0;
 		uint64_t first = map_get(&view->memory, process, UINT64_MAX);
 
-		if (is_shared(allocation) && allocation->created + UINT64_C(1) < first)
+		if (is_shared(view, allocation) && allocation->created + UINT64_C(1) < first)
 			map_set(&view->memory, process, allocation->created + UINT64_C(1));
 	}
 	for (; row < (const struct run_operand *)run_rows_end(&run->operands); row++)
-		if (is_shared(run_allocation(run, row->allocation)))
+		if (is_shared(view, run_allocation(run, row->allocation)))
 			map_set(&view->last, row->allocation, row->call);
-	/* Calls that give others access to the process's memory. */
-	for (uint32_t id = 1; id < run_call_end(run); id++) {
-		const struct run_call *call = run_call(run, id);
-		enum kind_family family = call ? kind_family(call->kind) : FAMILY_other;
-
-		if (call &&
-			(family == FAMILY_interprocess || family == FAMILY_external ||
-				kind_has(call->kind, K_OUTSIDE)))
-			map_set(&view->others, run_payload(run, call)->process, OTHERS_MAY);
-	}
 	/* Launches that access an address outside of all allocations, which may be the host's. */
 	while (q && step > 0 && (step = db_step(q)) > 0) {
 		uint32_t shape = (uint32_t)sqlite3_column_int64(q, 0);
@@ -122,6 +160,7 @@ void host_view_release(struct host_view *view)
 	map_release(&view->printers);
 	map_release(&view->barriers);
 	map_release(&view->others);
+	map_release(&view->within);
 }
 
 /* Memory that the host can access exists, for kernels that reach it by pointers. */
@@ -151,7 +190,7 @@ int host_view_may_read(const struct host_view *view, struct access_reader *reade
 		row = run_find(&run->operands, call->id);
 		for (; row; row = run_next(&run->operands, row))
 			if (operand_is_source(row->role) &&
-				is_shared(run_allocation(run, row->allocation)))
+				is_shared(view, run_allocation(run, row->allocation)))
 				return map_get(&view->last, row->allocation, 0) > (uint64_t)call->id
 					? SHOWN
 					: SHOWN_NOTHING;
@@ -176,7 +215,8 @@ int host_view_may_read(const struct host_view *view, struct access_reader *reade
 	if (!accesses)
 		return -1;
 	return accesses->reaches & PTX_REACH_VARIABLE ||
-			(!accesses->complete && is_memory_there(view, call))
+			(!accesses->complete && is_memory_there(view, call) &&
+				within(view, call->id) != WITHIN_MATHEMATICS)
 		? SHOWN_MAYBE
 		: SHOWN_NOTHING;
 }

@@ -34,6 +34,7 @@ struct host_view {
 	struct map printers; /* kernels that print, or may print */
 	struct map barriers; /* launches of which the end says that other ranks have come */
 	struct map others;   /* processes whose memory others may use: enum host_view_others */
+	struct map within;   /* sites within NCCL and libraries for mathematics */
 };
 
 /*
@@ -43,7 +44,8 @@ struct host_view {
  */
 enum host_view_others {
 	OTHERS_NONE,
-	OTHERS_LOADED, /* a library for that is a part of a framework, or may have been loaded */
+	/* a library for that is a part of a framework, or may have been loaded; NCCL's peers */
+	OTHERS_LOADED,
 	OTHERS_MAY,
 };
 
@@ -102,6 +104,8 @@ struct host_wait {
 	uint8_t freed;   /* a call that does not wait frees memory or an object after it */
 	uint8_t watches; /* its thread had submitted nothing since its last one */
 	uint8_t keeps;   /* work submitted before it was still in progress when it returned */
+	/* Before or after it a thread submitted work that no device orders after another one's. */
+	uint8_t apart;
 	uint8_t uploads; /* its thread had submitted copies from pageable memory since its last */
 	/* Work that it was the first wait for, or its thread's next, is_unproven. */
 	uint8_t unproven;
@@ -121,10 +125,10 @@ struct event_wait {
 
 /* What is known of the work of a process. */
 struct needs_process {
-	int64_t submitter; /* the thread that submits, -1: several */
-	int64_t stream;    /* the stream that is submitted to, -1: several */
-	int64_t last;      /* its last call that submitted work */
-	int64_t busy;      /* latest known end of its operations so far */
+	int64_t last;  /* its last call that submitted work */
+	int64_t busy;  /* latest known end of its operations so far */
+	size_t latest; /* number of its last wait */
+	uint8_t apart; /* threads went on apart since that */
 	enum host_view_others others;
 };
 

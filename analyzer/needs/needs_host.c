@@ -291,10 +291,16 @@ static void add_wait(struct needs_host *host, struct waiter *waiter, const struc
 {
 	struct needs *needs = host->needs;
 	const struct order_epoch *behind = &live->behind.loose[WITHOUT_HOST_WAITS];
+	struct needs_process *process = id_map_get(&needs->processes, wait->process);
 	struct live_wait *place;
 
 	*array_push(needs->host, needs->host_count) = *wait;
 	live->number = needs->host_count;
+	if (process) {
+		needs->host[live->number - 1].apart = process->apart;
+		process->latest = live->number;
+		process->apart = 0;
+	}
 	*array_push(waiter->row, waiter->row_count) = live->number;
 	place = &host->live[live->number % LIVE_WAITS];
 	order_cover_release(&place->cover);
@@ -417,6 +423,23 @@ static void mark_row(struct needs_host *host, struct waiter *waiter, const struc
 		waiter->timed |= is_timed(host, call->event);
 }
 
+/* A thread that submits work after another one may rely on a wait, if on nothing of the device. */
+static void follow_threads(struct needs_host *host, struct needs_process *process,
+	const struct walk_call *call)
+{
+	const struct run_call *last = run_call(host->run, process->last);
+	const struct touch *touch;
+
+	if (!last || last->thread == call->thread)
+		return;
+	touch = orders_find(host->orders, last->stream, process->last);
+	if (touch && orders_is_before_without(host->orders, WITHOUT_HOST_WAITS, touch))
+		return;
+	process->apart = 1;
+	if (process->latest)
+		wait_at(host, process->latest)->apart = 1;
+}
+
 void needs_host_after(struct needs_host *host, const struct walk_call *call)
 {
 	struct waiter *waiter = waiter_of(host, call->thread);
@@ -428,16 +451,11 @@ void needs_host_after(struct needs_host *host, const struct walk_call *call)
 	if (walk_submits(call)) {
 		process = id_map_need(&host->needs->processes, call->process, sizeof(*process));
 		if (!process->last)
-			*process = (struct needs_process){ .submitter = call->thread,
-				.stream = call->stream,
-				.busy = INT64_MIN,
+			*process = (struct needs_process){ .busy = INT64_MIN,
 				.others = (enum host_view_others)
 					map_get(&host->orders->known->view.others,
 						(uint64_t)call->process, OTHERS_NONE) };
-		if (process->submitter != call->thread)
-			process->submitter = -1;
-		if (process->stream != call->stream)
-			process->stream = -1;
+		follow_threads(host, process, call);
 		process->last = call->id;
 		if (call->op && call->op_end != WALK_NEVER)
 			process->busy = at_least(process->busy, call->op_end);

@@ -100,6 +100,7 @@ void wait_tally_add(struct wait_tally *tally, const struct run *run, const struc
 	tally->waits++;
 	tally->others += others;
 	tally->watches += others && wait->watches;
+	tally->apart += wait->apart;
 	tally->unknown += wait->maybe;
 	tally->keeps += wait->keeps;
 	tally->uploads += wait->uploads;
@@ -117,7 +118,7 @@ enum confidence wait_verdict(const struct wait_tally *tally, const struct needs_
 	if (process->others == OTHERS_MAY)
 		return CONFIDENCE_POSSIBLE;
 	/* Another thread may go on, or submit work, once this one knows that work is complete. */
-	if (tally->watches >= most || (process->submitter < 0 && process->stream < 0))
+	if (tally->watches >= most || tally->apart)
 		return CONFIDENCE_POSSIBLE;
 	/* The host may read what kernels of which not all is known have written. */
 	if (tally->unknown)
