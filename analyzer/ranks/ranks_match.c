@@ -60,13 +60,15 @@ static const char met_sql[] =
 
 /*
  * Why it came last: what it did before these collectives for longer than the others, in the mean,
- * and at most as long as they waited: before the first one programs start.  It explains at least
- * half; a finding that others do not have goes first, and being blocked by the device last, as that
- * is also what comes of waiting for others.
+ * and at most as long as they waited, either way: before the first one programs start, and a single
+ * long wait of another rank is no reason.  It explains at least half; a finding that others do not
+ * have goes first, and being blocked by the device last, as that is also what comes of waiting for
+ * others.
  */
 static const char cause_sql[] =
-	"CREATE TEMP TABLE extra AS SELECT member, what, CAST(sum(min(more, caused)) AS INTEGER)"
-	"  AS more FROM (SELECT l.member, l.caused, p.what, sum(iif(p.member = l.member, p.time,"
+	"CREATE TEMP TABLE extra AS SELECT member, what,"
+	" CAST(sum(max(min(more, caused), -caused)) AS INTEGER) AS more"
+	"  FROM (SELECT l.member, l.caused, p.what, sum(iif(p.member = l.member, p.time,"
 	"   - p.time * 1.0 / (l.n - 1))) AS more FROM temp.late l"
 	"   JOIN temp.part p USING (identity, sequence) GROUP BY l.identity, l.sequence, p.what)"
 	" GROUP BY member, what;"
