@@ -92,7 +92,7 @@ static void look_for_stop(const struct search *search, struct handover *silence,
 		/* How long it still ran. */
 		if (off < 0 || off > until - other->returned)
 			off = until - other->returned;
-		if (until - off < earliest)
+		if (until - off < earliest - WAKE_NS)
 			continue;
 		silence->by = other->last;
 		silence->ended = other->returned;
