@@ -46,14 +46,12 @@ enum {
 #define IN(field, expression) \
 	if (call_stage == 0) \
 		*call_at = (uint64_t)(uintptr_t)(expression); \
-	if (call_stage == 3 && \
-		(field_is_operand(FIELD_##field) || \
-			(call_flags & FRAME_CONSTANT && FIELD_##field == FIELD_handle))) \
+	if (call_stage == 3 && field_is_operand(FIELD_##field)) \
 		*call_at = (uint64_t)(uintptr_t)(expression); \
 	if (call_stage != 3) \
 		call_at++;
 #define OUT(field, pointer) \
-	if (call_stage == 1) { \
+	if (call_stage == 1 || (call_stage == 2 && call_flags & FRAME_CONSTANT)) { \
 		const __typeof__(*(pointer)) *call_from = (pointer); \
 		if (call_from) \
 			*call_at = (uint64_t)(uintptr_t)*call_from; \
@@ -192,6 +190,7 @@ static ALWAYS_INLINE void after(enum call_kind kind, unsigned traits, uint64_t *
 		struct call_frame call_frame; \
 		uint64_t call_operand = 0; \
 		CUresult call_result; \
+		int call_is_over = 0; /* it is recorded after it returned */ \
 \
 		if (!call_real) \
 			return CUDA_ERROR_SHARED_OBJECT_INIT_FAILED; \
@@ -206,14 +205,20 @@ static ALWAYS_INLINE void after(enum call_kind kind, unsigned traits, uint64_t *
 		if (!call_begin(&call_frame, id, call_flags, __builtin_frame_address(0), \
 			    call_operand)) { \
 			const int call_stage = 2; \
-			uint64_t call_unused[count ? count : 1], *call_at = call_unused; \
+			uint64_t call_answer[count ? count : 1] = { 0 }, *call_at = call_answer; \
 			call_result = call_real args; \
 			if (call_result == CUDA_SUCCESS) { \
 				fields(void) call_stage; \
 			} \
 			(void)call_at; \
 			gate_leave(thread_state(), (uintptr_t)__builtin_frame_address(0)); \
-			return call_result; \
+			call_is_over = call_flags & FRAME_CONSTANT && \
+				call_result == CUDA_SUCCESS && \
+				!function_is_answered(id, *call_answer) && \
+				frame_begin(&call_frame, id, call_flags, \
+					__builtin_frame_address(0), call_operand); \
+			if (!call_is_over) \
+				return call_result; \
 		} \
 		uint64_t call_field[count ? count : 1] = { 0 }; /* each set once, here */ \
 		{ \
@@ -223,7 +228,8 @@ static ALWAYS_INLINE void after(enum call_kind kind, unsigned traits, uint64_t *
 			(void)call_at; \
 		} \
 		ready(kind, traits, call_field); \
-		call_result = call_real args; \
+		if (!call_is_over) \
+			call_result = call_real args; \
 		if (call_result == CUDA_SUCCESS) { \
 			const int call_stage = 1; \
 			uint64_t *call_at = call_field; \
@@ -231,7 +237,7 @@ static ALWAYS_INLINE void after(enum call_kind kind, unsigned traits, uint64_t *
 			(void)call_at; \
 			after(kind, traits, call_field, &call_frame); \
 			if (call_flags & FRAME_CONSTANT) \
-				function_note_answer(id, call_operand); \
+				function_note_answer(id, *call_field); \
 		} else if (call_passed.slot) { \
 			host_function_refused(call_passed.slot, call_result); \
 		} \

@@ -42,19 +42,14 @@ static struct {
 	CUresult (*function_attribute)(int *, CUfunction_attribute, CUfunction);
 } driver;
 
-/* A word for each answer, which its function, handle, context and epoch make. */
+/* A word for each answer, which it makes with its function and the epoch. */
 static _Atomic uint64_t answered[FUNCTION_TABLE];
 
-static uint64_t word_of(enum call_id id, uint64_t handle)
+static uint64_t word_of(enum call_id id, uint64_t answer)
 {
 	static const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
-	void *context = NULL;
 
-	if (shim.current_context && shim.current_context(&context))
-		context = NULL;
-	return ((handle * factor + (uint64_t)(uintptr_t)context) * factor + function_epoch) *
-		factor +
-		id;
+	return (answer * factor + function_epoch) * factor + id;
 }
 
 static _Atomic uint64_t *place_of(uint64_t word)
@@ -62,19 +57,18 @@ static _Atomic uint64_t *place_of(uint64_t word)
 	return &answered[word >> 48 & (FUNCTION_TABLE - 1)];
 }
 
-int function_is_answered(enum call_id id, uint64_t handle)
+int function_is_answered(enum call_id id, uint64_t answer)
 {
-	uint64_t word = handle ? word_of(id, handle) : 0;
+	uint64_t word = word_of(id, answer);
 
-	return word && *place_of(word) == word;
+	return *place_of(word) == word;
 }
 
-void function_note_answer(enum call_id id, uint64_t handle)
+void function_note_answer(enum call_id id, uint64_t answer)
 {
-	uint64_t word = handle ? word_of(id, handle) : 0;
+	uint64_t word = word_of(id, answer);
 
-	if (word)
-		*place_of(word) = word;
+	*place_of(word) = word;
 }
 
 void function_doubt(void)

@@ -227,7 +227,7 @@ enum frame_flag {
 	FRAME_SELDOM = 1 << 15,  /* counted only, if it is quick */
 	/* Not in call_frame.flags: */
 	FRAME_WINDOWED = 1 << 16, /* not recorded outside of windows (K_WINDOWED) */
-	FRAME_CONSTANT = 1 << 17, /* says the same of a handle each time: recorded outside once */
+	FRAME_CONSTANT = 1 << 17, /* gives the same answers again: each recorded outside once */
 };
 #define FRAME_FLAGS(kind, traits) \
 	((kind_has(kind, K_POLLS) ? FRAME_QUERY : 0) | \
@@ -324,21 +324,20 @@ extern struct window_now window_now __attribute__((visibility("hidden")));
 int call_passes(void *frame_address);
 
 /*
- * A call of FRAME_CONSTANT has been recorded for the handle, 0: it has none, in the current context
- * since code was last unloaded.
+ * A call of FRAME_CONSTANT that gave this answer, an object of one context, has been recorded since
+ * code was last unloaded.
  */
-int function_is_answered(enum call_id id, uint64_t handle);
-void function_note_answer(enum call_id id, uint64_t handle);
+int function_is_answered(enum call_id id, uint64_t answer);
+void function_note_answer(enum call_id id, uint64_t answer);
 
 /*
- * Either pair, selected at compile time; operand: also the handle of a FRAME_CONSTANT.  In a
- * process that is paused a call costs little more than this condition.
+ * Either pair, selected at compile time.  In a process that is paused a call costs little more than
+ * this condition; one of FRAME_CONSTANT is recorded once it has returned, if its answer is new.
  */
 static ALWAYS_INLINE int call_begin(struct call_frame *frame, enum call_id id, unsigned flags,
 	void *frame_address, uint64_t operand)
 {
 	if (flags & (FRAME_WINDOWED | FRAME_CONSTANT) && window_now.reasons &&
-		(flags & FRAME_WINDOWED || function_is_answered(id, operand)) &&
 		call_passes(frame_address))
 		return 0;
 	return flags & FRAME_QUERY ? poll_begin(frame, id, flags, frame_address)
