@@ -5,19 +5,28 @@
 #include "account_internal.h"
 #include "bounds.h"
 #include "busy.h"
-#include "compare.h"
 #include "large.h"
 #include "radix_sort.h"
 #include "memory.h"
 
-static int by_device_and_start(const void *a, const void *b, void *of)
+/* Sorts by number: what has been sorted by start stays so within each process and device. */
+static struct account_work *sort_by_device(const struct run *run, struct account_work *works,
+	size_t count)
 {
-	const struct account_work *x = a, *y = b;
-	const struct run *run = *(const struct run *const *)of;
+	struct timed *place = large_need(NULL, count, sizeof(*place));
+	struct account_work *sorted = large_need(NULL, count, sizeof(*sorted));
 
-	return by_number(account_process_of(run, x), account_process_of(run, y))
-		?: by_number(x->device, y->device)
-		?: by_number(x->start, y->start) ?: by_number(x->id, y->id);
+	for (size_t i = 0; i < count; i++)
+		place[i] = (struct timed){ (int64_t)((uint64_t)account_process_of(run, &works[i])
+							   << 32 |
+						   (uint32_t)works[i].device),
+			i };
+	place = radix_sort_large(place, count, sizeof(*place));
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = works[place[i].of];
+	large_free(place);
+	large_free(works);
+	return sorted;
 }
 
 /* Sorts by start first, which suffices for one device. */
@@ -25,21 +34,23 @@ struct account_work *account_list_works(const struct run *run, size_t *number)
 {
 	struct account_work *works = large_need(NULL, run_work_end(run), sizeof(*works));
 	size_t count = 0;
+	int is_one = 1;
 
 	for (uint32_t id = 1; id < run_work_end(run); id++) {
 		const struct run_work *work = run_work(run, id);
 
-		if (work)
-			works[count++] = (struct account_work){ work->start, id,
-				run_where(run, work)->device };
+		if (!work)
+			continue;
+		works[count] =
+			(struct account_work){ work->start, id, run_where(run, work)->device };
+		is_one &= works[count].device == works[0].device &&
+			account_process_of(run, &works[count]) == account_process_of(run, works);
+		count++;
 	}
 	if (count)
 		works = radix_sort_large(works, count, sizeof(*works));
-	for (size_t i = 1; i < count; i++)
-		if (by_device_and_start(&works[i - 1], &works[i], &run) > 0) {
-			qsort_r(works, count, sizeof(*works), by_device_and_start, &run);
-			break;
-		}
+	if (!is_one)
+		works = sort_by_device(run, works, count);
 	*number = count;
 	return works;
 }
