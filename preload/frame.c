@@ -49,8 +49,8 @@ static COLD int passes_gate(struct thread_state *thread, uintptr_t frame)
 
 /*
  * Every rule here is one of thread_make_ready(), which decides about all other calls.  In a step of
- * PyTorch the caches have little of it left at each call, so it is two cache lines of code, without
- * registers to save, and reads three of data: window_now, the thread's and the header's.
+ * PyTorch the caches have little of it left at each call, so it is short, saves no registers, and
+ * what it reads is in three cache lines: window_now, the thread's and the header's.
  */
 HOT __attribute__((aligned(64))) int call_passes(void *frame_address)
 {

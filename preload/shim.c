@@ -404,6 +404,8 @@ static void become_child(void)
 
 	if (!atomic_compare_exchange_strong(&shim.stage, &on, SHIM_STARTING))
 		return;
+	/* The page of requests goes with it, and there may be no other one. */
+	window_now.asked = &window_now.answered;
 	trace_abandon(&shim.writer);
 	collector_child();
 	guarded_child();

@@ -8,7 +8,8 @@
  * another thread made its last call and then was silent itself until this thread's next call had
  * returned.  Where the thread's usage was read (table usage), that must be when it was woken: it
  * was off its processor before, for as long as was read, and ran after.  The other thread may have
- * run on between its last call and that time, as far as its own usage shows.  If the thread was
+ * run on between its last call and that time, as far as its own usage shows; this one may run only
+ * WAKE_NS later.  If the thread was
  * blocked more than once, a function of its own work has ended the first time if that explains most
  * of the time off the processor.  Where usage was not read, two threads must take turns: the other
  * one goes on when this one is silent.

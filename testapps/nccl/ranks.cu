@@ -3,8 +3,8 @@
 // MODE says what it does for longer than others: "host" loads its data by forty copies, "kernel"
 // has a longer one, "finding" frees scratch memory in each step, "order" gathers in one step
 // what the others reduce. THREAD=1 reduces on another thread, which waits for main() meanwhile,
-// as PyTorch's backward pass does. The stand-in for NCCL has no other ranks: those that are not
-// late are told by NCCL_TEST_NS how long they wait.
+// as PyTorch's backward pass does. The stand-in for NCCL has no other ranks: NCCL_TEST_NS says
+// how long those that are not late wait.
 #include <condition_variable>
 #include <mutex>
 #include <string.h>
