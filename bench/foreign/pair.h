@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the C++ programs of the pairs share, as pair.py does for the Python programs: "NAME" is the
- * program with the wait, "NAME fixed" the one without.
+ * program with the wait, "NAME fixed" the one without, "NAME both N" both in turn.
  */
 #ifndef CUFENCE_BENCH_FOREIGN_PAIR_H
 #define CUFENCE_BENCH_FOREIGN_PAIR_H
@@ -65,6 +65,15 @@ static inline int run(void (*pair)(bool fixed), int count, char **arguments)
 	bool fixed = count > 1 && !strcmp(arguments[1], "fixed");
 
 	take_turn();
+	if (count > 2 && !strcmp(arguments[1], "both")) {
+		pair(false);
+		pair(true);
+		for (int i = 0; i < atoi(arguments[2]); i++) {
+			pair(i % 2 > 0);
+			pair(i % 2 == 0);
+		}
+		return 0;
+	}
 	for (int i = 0; i < 3; i++)
 		pair(fixed);
 	return 0;

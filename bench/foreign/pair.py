@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the Python programs of the pairs share. "NAME.py" is the program with the wait, "NAME.py
-fixed" the one without. Each of three calls of main(fixed) ends with report()."""
+fixed" the one without: three calls of main(fixed), each of which ends with report(). "NAME.py both N"
+calls each form once and then N times in turn, the one with the wait first and last by turns."""
 import fcntl
 import os
 import sys
@@ -21,5 +22,10 @@ def take_turn():
 
 def run(main):
     take_turn()
-    for _ in range(3):
-        main("fixed" in sys.argv[1:])
+    if sys.argv[1:2] == ["both"]:
+        main(False), main(True)
+        for number in range(int(sys.argv[2])):
+            main(number % 2 > 0), main(number % 2 == 0)
+    else:
+        for _ in range(3):
+            main("fixed" in sys.argv[1:])

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What bench/foreign/run makes of its measurements: the true saving of a pair with its interval,
 the prediction next to it, and the bars. All times are us a turn."""
-import functools
 import math
 import statistics
 
@@ -13,31 +12,19 @@ HEADER = (f"{'us a turn':16} {'turn':>9} {'truth':>8} {'low':>8} {'high':>8} {'o
           f"{'shown':>5} {'saving':>8} {'low':>8} {'high':>8} {'together':>8} {'error':>6}  fixed")
 
 
-@functools.cache
-def arrangements(n, m, u):
-    """In how many orders of n and m values u pairs of them are the other way round."""
-    if u < 0:
-        return 0
-    if n == 0 or m == 0:
-        return int(u == 0)
-    return arrangements(n - 1, m, u - m) + arrangements(n, m - 1, u)
+def outermost(count):
+    """Of so many values in order, the number of the first one in the 95 % interval of their median
+    (of the sign test); None: too few values."""
+    number = 0
+    while sum(math.comb(count, k) for k in range(number + 1)) <= 0.025 * 2 ** count:
+        number += 1
+    return number - 1 if number else None
 
 
-def outermost(n, m):
-    """Of the n * m differences in order, the number of the first one in the 95 % interval of a
-    shift (Hollander, Wolfe: Nonparametric Statistical Methods, 4.3); None: too few values."""
-    tail, count = 0, 0
-    while tail + arrangements(n, m, count) <= 0.025 * math.comb(n + m, n):
-        tail += arrangements(n, m, count)
-        count += 1
-    return count - 1 if count else None
-
-
-def truth(buggy, fixed):
-    """(saving, low, high): difference of the medians and its 95 % interval."""
-    saving = statistics.median(buggy) - statistics.median(fixed)
-    differences = sorted(b - f for b in buggy for f in fixed)
-    first = outermost(len(buggy), len(fixed))
+def truth(differences):
+    """(saving, low, high): the median of what processes say, and its 95 % interval."""
+    saving, differences = statistics.median(differences), sorted(differences)
+    first = outermost(len(differences))
     if first is None:
         return saving, -math.inf, math.inf
     return saving, differences[first], differences[-1 - first]
@@ -48,10 +35,11 @@ def alike(one, other):
 
 
 def verdict(pair):
-    """A row from what was measured of a pair: {"buggy", "fixed": us of the untraced runs,
-    "checksums": of them, "traced": predictions, "silent": findings of each traced fixed run}."""
-    turn = statistics.median(pair["buggy"])
-    saving, low, high = truth(pair["buggy"], pair["fixed"])
+    """A row from what was measured of a pair: {"both": [us with the wait, us that are saved without it]
+    of each process, "checksums": of them, "traced": predictions, "silent": findings of each traced
+    fixed run}."""
+    turn = statistics.median(us for us, _ in pair["both"])
+    saving, low, high = truth([saved for _, saved in pair["both"]])
     row = {"name": pair["name"], "turn": turn, "truth": saving, "truth_low": low,
            "truth_high": high, "share": saving / turn, "why": None, "runs": len(pair["traced"]),
            "shown_in": sum(run["shown"] for run in pair["traced"]),
