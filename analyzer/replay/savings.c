@@ -459,10 +459,15 @@ static size_t find_takers(const struct replay *replay, struct changed_call taker
 	return count;
 }
 
+int64_t savings_least(const struct replay *replay)
+{
+	return replay->measured * FINDING_MIN_PERCENT / 100;
+}
+
 size_t savings_find_takers(struct replay *replay, struct changed_call *taker, size_t most)
 {
 	struct changed_call found[TAKER_ROUND];
-	int64_t alone, together, least;
+	int64_t alone, together;
 	size_t count = 0, more;
 
 	if (!replay || !replay->changes)
@@ -473,7 +478,7 @@ size_t savings_find_takers(struct replay *replay, struct changed_call *taker, si
 		more = find_takers(replay, found);
 		if (!more || count + more > most ||
 			!savings_has_room(replay, SEARCH_FINDING,
-				REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE))
+				2 * REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE))
 			break;
 		for (size_t i = 0; i < more; i++) {
 			taker[count++] = found[i];
@@ -482,6 +487,6 @@ size_t savings_find_takers(struct replay *replay, struct changed_call *taker, si
 		together = saved_best(replay, 1);
 	}
 	replay_restore(replay);
-	least = replay->measured * FINDING_MIN_PERCENT / 100;
-	return together - alone >= least && together > JOINED_FACTOR * alone ? count : 0;
+	return together - alone >= savings_least(replay) && together > JOINED_FACTOR * alone ? count
+											     : 0;
 }

@@ -121,11 +121,14 @@ int savings_estimate_ceiling(struct replay *replay, int results, const struct ru
  */
 void savings_admit(struct replay *replay, int64_t call, unsigned change);
 
+/* Returns the least saving that matters, ns: a part of the run. */
+int64_t savings_least(const struct replay *replay);
+
 /*
  * Finds calls of other places that would wait as a side effect, or delay the work of streams,
  * instead of the changed ones, so that the change alone saves little: they should be changed too.
  * Returns their number, up to most; 0 also if they would not save much more.  Leaves room for one
- * estimate.  Undoes the changes.
+ * estimate, and for one of theirs alone.  Undoes the changes.
  */
 size_t savings_find_takers(struct replay *replay, struct changed_call *taker, size_t most);
 

@@ -94,32 +94,43 @@ static int has_own_finding(struct findings *findings, const struct finding *find
 	return line < 0 ? -1 : 0;
 }
 
-/* Adds what would wait or delay instead to the finding.  Returns 0, or -1 after a message. */
+/* Returns what the finding (NULL: none) and those calls save together. */
+static int64_t saved_with(struct replay *replay, const struct finding *finding,
+	const struct changed_call *taker, size_t count)
+{
+	int64_t best = 0;
+
+	if (finding)
+		finding_change(replay, finding);
+	savings_change(replay, taker, count);
+	savings_estimate_best(replay, SEARCH_FINDING, &best);
+	return best;
+}
+
+/*
+ * Adds what would wait or delay instead to the finding: the smallest set.  What the others save as
+ * much without is no part of it; if that is the finding, they are no part of the finding.  Returns
+ * 0, or -1 after a message.
+ */
 static int add_takers(struct findings *findings, struct replay *replay, struct finding *finding)
 {
 	struct finding_place *place = finding->place[0];
 	struct changed_call taker[2 * TAKER_ROUNDS];
 	size_t count = savings_find_takers(replay, taker, 2 * TAKER_ROUNDS);
-	int64_t together = 0, without;
+	int64_t together = count ? saved_with(replay, finding, taker, count) : 0;
 
-	finding_change(replay, finding);
-	savings_change(replay, taker, count);
-	savings_estimate_best(replay, SEARCH_FINDING, &together);
-	/* The smallest set: what the others save as much without is no part of it. */
 	for (size_t i = count; count > 1 && i-- > 0 &&
 		savings_has_room(replay, SEARCH_ORDER, REPLAYS_OF_BEST + REPLAYS_OF_ESTIMATE);) {
 		struct changed_call last = taker[count - 1], one = taker[i];
 
 		taker[i] = last;
-		finding_change(replay, finding);
-		savings_change(replay, taker, count - 1);
-		without = 0;
-		savings_estimate_best(replay, SEARCH_FINDING, &without);
-		if (without >= together)
+		if (saved_with(replay, finding, taker, count - 1) >= together)
 			count--;
 		else
 			taker[i] = one;
 	}
+	if (count && together - saved_with(replay, NULL, taker, count) < savings_least(replay))
+		count = 0;
 	for (size_t i = 0; i < count; i++) {
 		int owned = has_own_finding(findings, finding, &taker[i]);
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ddp_late.py none|loader|wait: a rank of two, started by torch.distributed.run: DistributedDataParallel
-whose host prepares a batch while the device works on the last one.  Rank 1 is late: "loader" takes
-longer to prepare a batch, "wait" waits for the device before it does, which nothing needs.  Rank 0
-prints a checksum and the time of a step, us."""
+"""ddp_late.py MODE,... [TIMES]: a rank of two, started by torch.distributed.run: DistributedDataParallel
+whose host prepares a batch while the device works on the last one.  Rank 1 is late, but for "none":
+with "loader" it takes longer to prepare a batch, with "wait" it waits for the device before it does,
+which nothing needs.  Several modes take turns.  Rank 0 prints each one's time of a step, us, and a
+checksum."""
 import sys
 import time
 
@@ -29,11 +30,9 @@ def wait_for_step():
     torch.cuda.synchronize()
 
 
-def train(net, optimizer, batches, mode):
+def train(net, optimizer, batches, mode, per_second):
     rank, begun = ranks.get_rank(), 0
-    seconds, start = PREPARES_SLOWLY if mode == "loader" and rank == 1 else PREPARES, time.perf_counter()
-    prepare(100000)
-    times = round(seconds * 100000 / (time.perf_counter() - start))
+    times = round(per_second * (PREPARES_SLOWLY if mode == "loader" and rank == 1 else PREPARES))
     for step in range(STEPS):
         if mode == "wait" and rank == 1:
             wait_for_step()
@@ -59,10 +58,16 @@ def main():
     net = torch.nn.parallel.DistributedDataParallel(net, device_ids=[rank])
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
     batches = [torch.full((512, SIZE), (step + rank) / 8, device="cuda") for step in range(4)]
-    seconds = train(net, optimizer, batches, sys.argv[1])
+    modes, start = sys.argv[1].split(","), time.perf_counter()
+    prepare(100000)
+    per_second = 100000 / (time.perf_counter() - start)
+    for number in range(int(sys.argv[2]) if sys.argv[2:] else 1):
+        for mode in modes[::-1 if number % 2 else 1]:
+            seconds = train(net, optimizer, batches, mode, per_second)
+            if rank == 0:
+                print(f"step {mode} {round(1e6 * seconds)}")
     if rank == 0:
         print(f"sum {float(sum(p.double().sum() for p in net.parameters())):.6e}")
-        print(f"step {round(1e6 * seconds)}")
     ranks.destroy_process_group()
 
 
