@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "resolve.h"
+#include "usage.h"
 
 #define SLOTS 16384   /* functions pending at once */
 #define ENTRIES 16384 /* different nodes, a power of two */
@@ -125,8 +126,8 @@ static void run_begin(struct host_run *run, void *frame_address)
 		!frame_admits(thread, CALL_cuLaunchHostFunc, frame_address))
 		return;
 	run->thread = thread;
-	run->enter = clock_read();
 	thread->busy = (uintptr_t)frame_address;
+	run->enter = usage_host_function(thread, clock_read());
 	write_run(run, 0);
 	thread->busy = 0;
 }

@@ -118,6 +118,9 @@ static inline uint16_t context_current(struct thread_state *thread)
  */
 uint32_t site_of_touch(struct thread_state *thread, const void *context, void *frame_address);
 
+/* Returns the id of the site where the script of the process's first thread is, 0: unknown. */
+uint32_t site_of_first_script(struct thread_state *thread);
+
 static inline void set_duration(struct call_record *record, uint64_t ticks)
 {
 	if (ticks >> 32) {

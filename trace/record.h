@@ -33,7 +33,7 @@
 
 #define TRACE_MAGIC "CUFENCE\n"
 #define TRACE_VERSION_MAJOR 1
-#define TRACE_VERSION_MINOR 7
+#define TRACE_VERSION_MINOR 8
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_CHUNK_MAGIC 0x4b484346u /* "FCHK" */
 #define TRACE_CHUNK_SIZE (64 * 1024)
@@ -536,15 +536,19 @@ _Static_assert(sizeof(struct host_run_record) == 48, "host run record");
  *
  * USAGE_CLOCK: not a reading, but the thread read a clock at ticks, at most 20 us after a wait had
  * returned and before any other recorded call; site is the reader's.
+ *
+ * USAGE_ASLEEP, since 1.8: not a reading, but the process's first thread was asleep, at ticks, as
+ * the thread whose chunk this is began to run a host function; site is where its script was.
  */
 enum usage_flag {
 	USAGE_CLOCK = 1 << 0,
 	/* No switches since the reading before: the thread had its processor; cpu_ns is 0. */
 	USAGE_STAYED = 1 << 1,
+	USAGE_ASLEEP = 1 << 2,
 };
 struct usage_record {
 	struct record head;
-	uint32_t site;  /* USAGE_CLOCK; else 0 */
+	uint32_t site;  /* USAGE_CLOCK, USAGE_ASLEEP; else 0 */
 	uint64_t ticks; /* when it was read */
 	uint64_t cpu_ns;
 	uint32_t voluntary, involuntary; /* context switches */

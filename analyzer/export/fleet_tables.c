@@ -48,6 +48,7 @@ static const struct {
 	{ TABLE_overhead, "start" },
 	{ TABLE_usage, "since" },
 	{ TABLE_clock_read, "time" },
+	{ TABLE_asleep, "time" },
 	{ TABLE_range, "start" },
 	{ TABLE_host_run, "enter" },
 	{ TABLE_turn, "start" },

@@ -211,6 +211,10 @@ static int write_usages(struct loader *loader)
 			rc = db_add(loader->db,
 				ROW(clock_read, now.thread, time,
 					map_get(&p->sites, usage->site, 0) ?: DB_NULL));
+		} else if (usage->head.flags & USAGE_ASLEEP) {
+			rc = db_add(loader->db,
+				ROW(asleep, loader->process, time,
+					map_get(&p->sites, usage->site, 0) ?: DB_NULL));
 		} else {
 			rc = write_usage(loader, usage, &last, &now);
 			last = now;

@@ -107,7 +107,7 @@ static int hash_frames(struct places *places, int64_t site, uint64_t *hash)
 	return rc < 0 ? -1 : 0;
 }
 
-static int64_t representative(struct places *places, int64_t site)
+int64_t places_site_of(struct places *places, int64_t site)
 {
 	int64_t place = (int64_t)map_get(&places->by_site, (uint64_t)site, 0);
 	uint64_t hash;
@@ -134,10 +134,10 @@ int64_t places_site(struct places *places, int64_t call)
 		if (run_call(places->run, from[i]))
 			site = run_link(places->run, from[i])->site;
 	}
-	return site ? representative(places, site) : 0;
+	return site ? places_site_of(places, site) : 0;
 }
 
-static int64_t line_of(struct places *places, int64_t site)
+static int64_t find_line(struct places *places, int64_t site)
 {
 	int64_t line = site;
 	const char *text;
@@ -155,20 +155,30 @@ static int64_t line_of(struct places *places, int64_t site)
 	return line;
 }
 
-int64_t places_line(struct places *places, int64_t call)
+static int64_t line_of(struct places *places, int64_t representing)
 {
-	int64_t site = places_site(places, call), line;
+	int64_t line;
 
-	if (site <= 0)
-		return site;
-	line = (int64_t)map_get(&places->lines, (uint64_t)site, 0);
+	if (representing <= 0)
+		return representing;
+	line = (int64_t)map_get(&places->lines, (uint64_t)representing, 0);
 	if (line)
 		return line;
-	line = line_of(places, site);
+	line = find_line(places, representing);
 	if (line < 0)
 		return -1;
-	map_set(&places->lines, (uint64_t)site, (uint64_t)line);
+	map_set(&places->lines, (uint64_t)representing, (uint64_t)line);
 	return line;
+}
+
+int64_t places_line(struct places *places, int64_t call)
+{
+	return line_of(places, places_site(places, call));
+}
+
+int64_t places_line_of(struct places *places, int64_t site)
+{
+	return line_of(places, places_site_of(places, site));
 }
 
 static int fill_types(struct places *places)

@@ -29,6 +29,10 @@ int64_t places_site(struct places *places, int64_t call);
 /* The site that represents a line, for all its callers.  Returns as above. */
 int64_t places_line(struct places *places, int64_t call);
 
+/* The same of a site instead of a call's. */
+int64_t places_site_of(struct places *places, int64_t site);
+int64_t places_line_of(struct places *places, int64_t site);
+
 /*
  * Writes " function#ordinal" of a call's site: the ordinal counts the function's lines with the
  * same kind of call, so that edits elsewhere do not change it.  Without a function the text is

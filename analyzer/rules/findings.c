@@ -132,7 +132,8 @@ static void add_reason(struct finding_place *place, const struct instance *insta
 
 int findings_add(struct findings *findings, const struct instance *instance)
 {
-	int64_t site = places_line(findings->places, instance->call);
+	int64_t site = instance->site ? places_line_of(findings->places, instance->site)
+				      : places_line(findings->places, instance->call);
 	int64_t other_site = places_line(findings->places, instance->other_call);
 	const struct run *run = findings->db->run;
 	const struct run_loop *loop = run_loop_of(&run->evidence, instance->process);

@@ -31,6 +31,7 @@ struct instance {
 	enum rule rule;
 	int64_t process;
 	int64_t call;       /* driver call at fault: "at" */
+	int64_t site;       /* where that is, if not at the call; 0: at the call */
 	int64_t other_call; /* the call that submitted the affected work: "for"; 0: none */
 	int64_t cost;       /* ns that the host waited, or that work on the device was delayed */
 	int64_t saving;  /* ns of a wait that the run would save at most; FINDING_DELAY: a delay */

@@ -148,7 +148,8 @@ static int write_place(struct finding_rows *rows, const struct finding *finding,
 	int64_t all = cost_of(cost);
 	/* In proportion to its cost. */
 	double share = all ? finding->part.share * (double)cost_of(&place->cost) / (double)all : 0;
-	int64_t site = places_site(findings->places, worst->call);
+	int64_t site = worst->site ? places_site_of(findings->places, worst->site)
+				   : places_site(findings->places, worst->call);
 	int64_t other_site = places_site(findings->places, worst->other_call);
 	int64_t other_call = worst->other_call ? worst->other_call : DB_NULL;
 	char *message = text_of(findings, place, say_message);

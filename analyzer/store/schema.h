@@ -16,7 +16,7 @@
 #include "db.h"
 
 /* A database of another version is refused: each change of schema.def has a new one. */
-#define SCHEMA_VERSION 47
+#define SCHEMA_VERSION 48
 
 /* The longest run (2^60 ns, 36 years), and the limit for a sum of its durations. */
 #define SCHEMA_LONGEST ((int64_t)1 << 60)

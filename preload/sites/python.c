@@ -5,12 +5,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "join.h"
 #include "resolve.h"
 
 #define MAX_WALK 64 /* maximum frames visited */
 #define OWNER_GENERATOR 1
+#define FRAME_WORDS 16 /* the members of a frame are in the first ones, in all versions */
 
 /*
  * Every call looks up the code objects on its stack, with the caches full of other data, so each
@@ -36,6 +40,7 @@ static struct {
 	void *(*thread)(void);      /* PyGILState_GetThisThreadState: reads thread-local storage */
 	int (*is_finalizing)(void); /* reads a word */
 	uintptr_t code, code_end;   /* of the interpreter */
+	_Atomic uintptr_t first;    /* the process's first thread; 0: unknown */
 	_Atomic uint64_t near[NEAR_WORDS] __attribute__((aligned(4096)));
 	_Atomic uint64_t seen[1u << SEEN_BITS] __attribute__((aligned(SEEN_WAYS * 8)));
 } state;
@@ -122,6 +127,7 @@ void python_init(struct thread_state *thread)
 	unsigned version;
 
 	state.stage = PYTHON_NONE_HERE;
+	state.first = 0;
 	shim.scripts = 0;
 	*(void **)&state.thread = find("PyGILState_GetThisThreadState");
 	if (!state.thread)
@@ -180,6 +186,16 @@ static int check_first(uintptr_t python_thread)
 	return python_code_check(&state.python, &code);
 }
 
+/* Are the members of a frame in what python_frames_of_first() copies of it? */
+static int fits_copy(void)
+{
+	const struct python_layout *layout = &state.python.layout;
+	const unsigned most = FRAME_WORDS * 8 - 8;
+
+	return layout->previous <= most && layout->code <= most && layout->instruction <= most &&
+		(layout->owner == PYTHON_NONE || layout->owner <= most);
+}
+
 /* If several threads run this concurrently, one records the result. */
 static int check(struct thread_state *thread, uintptr_t python_thread)
 {
@@ -192,6 +208,8 @@ static int check(struct thread_state *thread, uintptr_t python_thread)
 		!atomic_compare_exchange_strong(&state.stage, &unchecked,
 			result ? PYTHON_ON : PYTHON_NONE_HERE))
 		return result > 0;
+	if (result && thread->chunk.thread == shim.writer.header->pid && fits_copy())
+		state.first = python_thread;
 	join_version(&joined, version);
 	shim.scripts = result;
 	if (result)
@@ -355,6 +373,26 @@ static inline int read_frame(uintptr_t frame, uintptr_t code, uint64_t word, uin
 	return 1;
 }
 
+static inline int wants_more(unsigned count, unsigned own, unsigned walked)
+{
+	return walked < MAX_WALK && count < SITE_SCRIPT_FRAMES && own < SITE_OWN_FRAMES;
+}
+
+/* Adds a frame, if it is one of a script. */
+static inline void add_frame(struct thread_state *thread, uintptr_t at,
+	uint64_t frame[SITE_SCRIPT_FRAMES], unsigned *count, unsigned *own)
+{
+	uintptr_t code = code_of(&state.python.layout, at);
+	uint64_t word = code ? find_seen(thread, code) : 0;
+	uint32_t offset;
+
+	if (word & SEEN_ID && (word & SEEN_OWN || *count < SCRIPT_FRAMES_ANY) &&
+		read_frame(at, code, word, &offset)) {
+		frame[(*count)++] = SCRIPT_FRAME(word & SEEN_ID, offset);
+		*own += (word & SEEN_OWN) != 0;
+	}
+}
+
 static uintptr_t innermost(uintptr_t python_thread)
 {
 	const struct python_layout *layout = &state.python.layout;
@@ -378,18 +416,43 @@ HOT unsigned python_frames(struct thread_state *thread, uint64_t frame[SITE_SCRI
 	if (!python_thread || state.is_finalizing() ||
 		(stage == PYTHON_UNCHECKED && !check(thread, python_thread)))
 		return 0;
-	for (at = innermost(python_thread);
-		at && walked < MAX_WALK && count < SITE_SCRIPT_FRAMES && own < SITE_OWN_FRAMES;
-		at = word_at(at, layout->previous), walked++) {
-		uintptr_t code = code_of(layout, at);
-		uint64_t word = code ? find_seen(thread, code) : 0;
-		uint32_t offset;
+	for (at = innermost(python_thread); at && wants_more(count, own, walked);
+		at = word_at(at, layout->previous), walked++)
+		add_frame(thread, at, frame, &count, &own);
+	return count;
+}
 
-		if (word & SEEN_ID && (word & SEEN_OWN || count < SCRIPT_FRAMES_ANY) &&
-			read_frame(at, code, word, &offset)) {
-			frame[count++] = SCRIPT_FRAME(word & SEEN_ID, offset);
-			own += (word & SEEN_OWN) != 0;
-		}
+/* Copies memory that may be unmapped at any time.  Returns 0, or -1. */
+static int copy(uintptr_t from, void *to, size_t bytes)
+{
+	struct iovec local = { to, bytes }, remote = { (void *)from, bytes };
+
+	return syscall(SYS_process_vm_readv, getpid(), &local, 1ul, &remote, 1ul, 0ul) ==
+			(ssize_t)bytes
+		? 0
+		: -1;
+}
+
+unsigned python_frames_of_first(struct thread_state *thread, uint64_t frame[SITE_SCRIPT_FRAMES])
+{
+	const struct python_layout *layout = &state.python.layout;
+	uintptr_t at = state.first, copied[FRAME_WORDS], type;
+	unsigned count = 0, own = 0, walked = 0;
+
+	if (!at || state.stage != PYTHON_ON || state.is_finalizing() ||
+		copy(at + layout->thread_frame, &at, sizeof(at)) ||
+		(layout->holder_frame != PYTHON_NONE &&
+			copy(at + layout->holder_frame, &at, sizeof(at))))
+		return 0;
+	for (; at && wants_more(count, own, walked); at = copied[layout->previous / 8], walked++) {
+		uintptr_t code;
+
+		if (copy(at, copied, sizeof(copied)))
+			break;
+		code = code_of(layout, (uintptr_t)copied);
+		if (code && !copy(code + OBJECT_TYPE, &type, sizeof(type)) &&
+			type == (uintptr_t)state.python.code_type)
+			add_frame(thread, (uintptr_t)copied, frame, &count, &own);
 	}
 	return count;
 }

@@ -2,7 +2,8 @@
 /*
  * CPython frames on the calling thread's stack.  They are read directly from memory, without the
  * GIL, which callers of CUDA release, and without Python functions that need it.  This is safe
- * because the frames belong to the calling thread: no other thread pushes or frees them.
+ * because the frames belong to the calling thread: no other thread pushes or frees them.  Those of
+ * the first thread are also read while it sleeps.
  *
  * The layout of structures is known by version (python_layout.c) and verified on the first frame,
  * using reads that cannot fault; on any mismatch no frames are recorded.  The property
@@ -82,6 +83,12 @@ void python_reset(void);
  */
 #define SCRIPT_FRAMES_ANY 12
 unsigned python_frames(struct thread_state *thread, uint64_t frame[SITE_SCRIPT_FRAMES]);
+
+/*
+ * The same of the process's first thread, which should be asleep, as seen from another one.  Memory
+ * that it frees meanwhile does no harm: frames are copied by the kernel.
+ */
+unsigned python_frames_of_first(struct thread_state *thread, uint64_t frame[SITE_SCRIPT_FRAMES]);
 
 /* 1: the address is in the interpreter's code.  Takes no lock. */
 int python_holds(const void *address);

@@ -214,6 +214,15 @@ uint32_t site_of_touch(struct thread_state *thread, const void *context, void *f
 	return path.count || script.count ? intern_any(thread, &path, &script) : 0;
 }
 
+uint32_t site_of_first_script(struct thread_state *thread)
+{
+	struct path path = { 0 };
+	struct script script;
+
+	script.count = python_frames_of_first(thread, script.frame);
+	return script.count ? intern_any(thread, &path, &script) : 0;
+}
+
 /* Collects return addresses and their stack slots.  Returns 1 if each slot can be checked later. */
 static int walk(struct thread_state *thread, struct cached_site *site, struct site_tail *tail,
 	uintptr_t frame)

@@ -19,6 +19,9 @@
 _Static_assert(offsetof(struct thread_state, armed) == 64, "ARMED of machine/export.h");
 
 #define GAP_US 20
+/* How often a second it is asked at most where the first thread is, asleep or not. */
+#define ASLEEP_RATE 100
+#define AWAKE_RATE 1000
 /* Readers of CUDA's own or of a lock may come first: the analyzer looks at a few. */
 #define CLOCKS_MOST 4
 
@@ -38,6 +41,8 @@ static struct {
 	int off;         /* not read in this process */
 	int filtered;    /* a seccomp filter was there when it began to record */
 	uint64_t recent; /* ticks of GAP_US */
+	_Atomic uint64_t
+		asks; /* ticks at which a host function may ask where the first thread is */
 } usage;
 
 EARLY static long missing(void)
@@ -105,6 +110,7 @@ void usage_init(void)
 	uint64_t ticks = shim.calibration_ticks * GAP_US / 1000000;
 
 	usage.recent = ticks;
+	usage.asks = 0;
 	usage.filtered = is_forbidden();
 	usage.off = shim.clock == CLOCK_TICKS_VIRTUAL || usage_is_filtered();
 	shim.usage_ticks = usage.off || ticks > UINT32_MAX ? UINT32_MAX : (uint32_t)ticks;
@@ -155,6 +161,61 @@ COLD uint64_t usage_read(struct thread_state *thread, uint64_t now)
 		trace_commit(&thread->chunk);
 		memcpy(thread->switches, switches, sizeof(switches));
 	}
+	errno = saved;
+	return clock_read();
+}
+
+/* By its state in "pid (name) state ...", in which a name may have parentheses. */
+static int first_thread_sleeps(void)
+{
+	char text[512], *end;
+	struct joined path = { text, sizeof(text), 0 };
+	ssize_t n;
+	int fd;
+
+	join(&path, "/proc/self/task/");
+	join_number(&path, shim.writer.header->pid);
+	join(&path, "/stat");
+	fd = system_open(text, O_RDONLY, 0);
+	if (fd < 0)
+		return 0;
+	n = system_read(fd, text, sizeof(text) - 1);
+	system_close(fd);
+	text[n < 0 ? 0 : n] = '\0';
+	end = strrchr(text, ')');
+	return end && end[1] == ' ' && end[2] == 'S';
+}
+
+/* Returns 1 if it was asleep. */
+COLD static int note_asleep(struct thread_state *thread, uint64_t now)
+{
+	struct usage_record *record;
+	uint32_t site;
+
+	if (usage_is_filtered() || !first_thread_sleeps())
+		return 0;
+	site = site_of_first_script(thread);
+	record = site ? thread_reserve(thread, sizeof(*record), RECORD_USAGE) : NULL;
+	if (record) {
+		record->head.flags = USAGE_ASLEEP;
+		record->ticks = now;
+		record->site = site;
+		trace_commit(&thread->chunk);
+	}
+	return 1;
+}
+
+uint64_t usage_host_function(struct thread_state *thread, uint64_t now)
+{
+	uint64_t next = usage.asks, second = shim.calibration_ticks;
+	int saved = errno;
+
+	/* Functions that run at the same time need not ask all. */
+	if (!shim.scripts || now < next ||
+		!atomic_compare_exchange_strong(&usage.asks, &next, now + second / AWAKE_RATE))
+		return now;
+	if (note_asleep(thread, now))
+		usage.asks = now + second / ASLEEP_RATE;
 	errno = saved;
 	return clock_read();
 }

@@ -32,4 +32,12 @@ int usage_is_filtered(void);
  */
 uint64_t usage_read(struct thread_state *thread, uint64_t now);
 
+/*
+ * A host function is about to run on this thread, which is busy.  If the process's first thread
+ * sleeps in a script meanwhile, where it does is recorded: it may wait for the function, by which a
+ * runtime such as XLA learns that the device is done.  Takes 10 us, at most every 10 ms; 5 us
+ * otherwise, at most every 1 ms.  Returns the time afterwards.  Keeps errno.
+ */
+uint64_t usage_host_function(struct thread_state *thread, uint64_t now);
+
 #endif

@@ -65,6 +65,11 @@ known() { # VERSION PYTHON
 		"$("$cufence" query "$db" "SELECT count(*) <= 3 $calls = 0")"
 	same "$name: nothing was dropped" "" "$("$cufence" query "$db" \
 		"SELECT reason FROM loss WHERE reason LIKE 'dropped%'")"
+	# Its last call before it sleeps is made at another line.
+	traced "$db" "$2" "$here/asleep.py"
+	same "$name: where the first thread waited for a host function" \
+		"wait_until_done asleep.py:$(grep -n '# the wait' "$here/asleep.py" | cut -d: -f1)" "$("$cufence" query "$db" \
+		"SELECT s.function || ' ' || s.text FROM finding f JOIN site s ON s.id = f.site WHERE f.rule = 'blocked-outside'")"
 }
 
 unknown() { # VERSION PYTHON
