@@ -20,6 +20,7 @@
 #include "selection.h"
 #include "settings.h"
 #include "shim.h"
+#include "switches.h"
 #include "system.h"
 #include "window.h"
 
@@ -101,17 +102,6 @@ static void write_operation(struct thread_state *thread, const struct decoded *o
 	if (operation->invalid)
 		trace_count(&shim.writer, COUNT_INVALID_DEVICE, 1);
 	collector.kernels += operation->kind == DEVICE_KERNEL;
-}
-
-/*
- * CUPTI 13.0 crashes in the launch of a graph that was instantiated while graphs were not recorded.
- * Graphs are therefore recorded outside of windows too, and launches outside are dropped here by
- * correlation id; all launches, if graphs must not be timed (attach()): some of their nodes might
- * be.  So is all work between a window's end and the closing of CUPTI (passed.h).
- */
-static int launches_graph(CUpti_CallbackId id)
-{
-	return call_types[selected_calls[id].call - 1].kind == KIND_GRAPH_LAUNCH;
 }
 
 static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
@@ -229,45 +219,6 @@ static HOT void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti
 	}
 }
 
-static CUptiResult set_callbacks(uint32_t enable)
-{
-	CUptiResult rc = CUPTI_SUCCESS;
-
-	for (unsigned id = 1; id < SELECTION_CBIDS && rc == CUPTI_SUCCESS; id++) {
-		if (selected_callback(id) && (enable || !launches_graph(id)))
-			rc = collector.api.cuptiEnableCallback(enable, collector.subscriber,
-				CUPTI_CB_DOMAIN_DRIVER_API, id);
-		/* The call is newer than this CUPTI, and therefore newer than its driver. */
-		if (rc == CUPTI_ERROR_INVALID_PARAMETER)
-			rc = CUPTI_SUCCESS;
-	}
-	return rc;
-}
-
-static CUptiResult enable_activities(void)
-{
-	CUptiResult rc = CUPTI_SUCCESS;
-
-	for (unsigned i = 0; i < SELECTED_KINDS && rc == CUPTI_SUCCESS; i++)
-		rc = collector.api.cuptiActivityEnable(selected_kinds[i]);
-	if (rc != CUPTI_SUCCESS)
-		return rc;
-	/* Older versions lack both kinds; the rest is useful without them. */
-	collector.api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD);
-	if (selected_graph_nodes(origin_setting("CUFENCE_GRAPHS")))
-		shim.writer.header->features |= FEATURE_GRAPH_NODES;
-	else if (!collector.without_graphs)
-		collector.api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
-	return rc;
-}
-
-static void disable_activities(void)
-{
-	for (unsigned i = 0; i < SELECTED_KINDS; i++)
-		collector.api.cuptiActivityDisable(selected_kinds[i]);
-	collector.api.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_OVERHEAD);
-}
-
 static uint64_t device_clock(void)
 {
 	uint64_t now = 0;
@@ -283,9 +234,9 @@ static CUptiResult subscribe(void)
 		return rc;
 	rc = collector.api.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
 	if (rc == CUPTI_SUCCESS)
-		rc = enable_activities();
+		rc = switch_on(&collector.api, !collector.without_graphs);
 	if (rc == CUPTI_SUCCESS)
-		rc = set_callbacks(1);
+		rc = switch_callbacks(&collector.api, collector.subscriber, 1);
 	if (rc != CUPTI_SUCCESS) {
 		collector.api.cuptiUnsubscribe(collector.subscriber);
 		return rc;
@@ -341,14 +292,6 @@ static void deliver(int asked)
 	thread->busy = 0;
 }
 
-static void note_holder(struct thread_state *thread)
-{
-	const char *holder = cupti_holder();
-
-	if (holder)
-		property_write(thread, "cupti.holder", holder, strlen(holder));
-}
-
 static void start_flusher(void);
 
 static void start(struct thread_state *thread)
@@ -371,7 +314,7 @@ static void start(struct thread_state *thread)
 									       : CUPTI_STATE_FAILED,
 			(uint32_t)rc);
 		if (rc == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
-			note_holder(thread);
+			holder_note(thread);
 		return;
 	}
 	set_state(CUPTI_STATE_ON, 0);
@@ -435,7 +378,7 @@ static void attach(void)
  */
 static void close_cupti(struct thread_state *thread)
 {
-	disable_activities();
+	switch_off(&collector.api);
 	flush_all();
 	clock_calibrate(thread, 20);
 	collector.api.cuptiUnsubscribe(collector.subscriber);
@@ -451,8 +394,8 @@ static void close_cupti(struct thread_state *thread)
 
 static void disable(void)
 {
-	disable_activities();
-	set_callbacks(0);
+	switch_off(&collector.api);
+	switch_callbacks(&collector.api, collector.subscriber, 0);
 }
 
 /* Kernels of the window have not ended, or what CUPTI has of them is not delivered. */
@@ -552,8 +495,8 @@ void collector_window(int open)
 	thread->busy = STACK_PLACE;
 	if (open && !atomic_exchange(&collector.rests, 0)) {
 		/* An operation without an announced correlation id has no call. */
-		set_callbacks(1);
-		enable_activities();
+		switch_callbacks(&collector.api, collector.subscriber, 1);
+		switch_on(&collector.api, !collector.without_graphs);
 	} else if (!open) {
 		if (!collector.leaves)
 			disable();

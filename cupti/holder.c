@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "injection.h"
+#include "shim.h"
 #include "system.h"
 
 #define LONGEST_MARK 64
@@ -77,11 +78,14 @@ static const char *by_library(void)
 	return NULL;
 }
 
-const char *cupti_holder(void)
+void holder_note(struct thread_state *thread)
 {
 	const char *tool = by_variable();
 
 	if (!tool)
 		tool = by_injection();
-	return tool ? tool : by_library();
+	if (!tool)
+		tool = by_library();
+	if (tool)
+		property_write(thread, "cupti.holder", tool, strlen(tool));
 }

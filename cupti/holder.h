@@ -3,7 +3,9 @@
 #ifndef CUFENCE_HOLDER_H
 #define CUFENCE_HOLDER_H
 
-/* Names of the tools that this process seems to run under; NULL: none known. */
-const char *cupti_holder(void);
+struct thread_state;
+
+/* Writes the tool that this process seems to run under to the trace, if one is known. */
+void holder_note(struct thread_state *thread);
 
 #endif
