@@ -517,7 +517,7 @@ HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/he
 	$O/tests/helpers/libcollective.so $O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so $O/tests/helpers/libslow.so \
 	$O/tests/helpers/nvml/libnvidia-ml.so.1 $O/tests/helpers/libsim_time.so \
 	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so $O/tests/helpers/libtorch_like.so) \
-	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/unwinds/libgcc_s.so.1 $O/tests/helpers/every/libcuda.so.1)
+	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libcupti_late.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/unwinds/libgcc_s.so.1 $O/tests/helpers/every/libcuda.so.1)
 CU_HELPERS := $(addprefix $O/tests/helpers/,separate separate_simstatic last_act host_functions dots nccl_calls nccl_within lucky fixes moved random_work)
 tests: $(HELPERS) $(if $(cuda),$(CU_HELPERS))
 # For what another compiler has to say: all C that is built, of the tests no programs.
@@ -532,6 +532,8 @@ $O/tests/helpers/kills $O/tests/helpers/readable: $(TRACE_OBJ)
 $O/tests/helpers/failures: HELPER_FLAGS := -Itrace
 $O/tests/helpers/python_like: HELPER_FLAGS := -rdynamic
 $O/tests/helpers/libplug.so: HELPER_LIBS := -L$(CUDA_LIB) -l:libcudart.so.13
+$O/tests/helpers/libcupti_late.so: $O/sim/libcupti.so.13
+$O/tests/helpers/libcupti_late.so: HELPER_LIBS := -L$O/sim -Wl,--no-as-needed -l:libcupti.so.13 -Wl,-rpath,'$$ORIGIN/../../sim'
 $O/tests/helpers/libtorch_like.so: $O/testapps/libnccl.so.2
 $O/tests/helpers/libtorch_like.so: HELPER_LIBS := -L$(CUDA_LIB) -l:libcudart.so.13 -L$O/testapps -l:libnccl.so.2 -Wl,-rpath,'$$ORIGIN/../../testapps'
 $(CUDA_HELPERS:tests/helpers/%.c=$O/tests/helpers/%): HELPER_FLAGS := -Itrace $(CUDA_CPP)

@@ -29,10 +29,10 @@
 #define RESTS 25         /* of those at most, for launches that failed or were captured */
 #define GATE_MS 2        /* patience with calls in progress, doubled with each try */
 #define GATE_DOUBLINGS 3
-#define GATE_OPEN 10   /* times as long the gate is open before the next try */
-#define GATE_TRIES 100 /* of some 20 s in all */
-#define ANSWER_TRIES 6 /* of them who asked waits for: 800 ms */
-#define OPEN_MS 2000   /* patience with the opening of CUPTI */
+#define GATE_OPEN 10    /* times as long the gate is open before the next try */
+#define GATE_TRIES 100  /* of some 20 s in all */
+#define ANSWER_TRIES 6  /* of them who asked waits for: 800 ms */
+#define OPEN_SLICES 200 /* the same with the opening of CUPTI for a range */
 /* CUPTI 13.0 loses some 30 KiB, and 10 KiB a thread, each time that it is closed. */
 #define MOST_CLOSINGS 1000
 
@@ -40,13 +40,15 @@ _Atomic uint32_t passed[PASSED_SLOTS];
 
 static struct {
 	_Atomic int started;
-	_Atomic int waits;          /* paused: CUPTI is opened with the next window */
+	_Atomic uint32_t waits;     /* 1: CUPTI is opened, or enabled, with the next window */
+	_Atomic int handed;         /* the flusher has the lock of windows while it opens it */
 	_Atomic int rests;          /* after a window: CUPTI is to be closed */
 	int leaves;                 /* it can be closed after a window */
 	unsigned rested, tries;     /* to close it */
 	_Atomic uint32_t kernels;   /* operations of the launches that threads count */
 	unsigned closings;          /* so far */
 	uint32_t base;              /* added to its correlation ids, which start anew with it */
+	_Atomic uint32_t first;     /* the smallest that a callback saw since it was attached */
 	_Atomic int without_graphs; /* it must not time graphs */
 	_Atomic uint32_t graphs;    /* how many of those are counted */
 	_Atomic int ended;          /* the process exits: nothing is delivered by itself any more */
@@ -121,7 +123,8 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 	thread->busy = STACK_PLACE;
 	while (valid && shim.stage == SHIM_ON && *shim.alive &&
 		collector.api.cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
-		if (decode_activity(record, &operation) && !passed_by(operation.correlation))
+		if (decode_activity(record, &operation) && !passed_by(operation.correlation) &&
+			(!operation.correlation || operation.correlation >= collector.first))
 			write_operation(thread, &operation);
 	if (collector.api.cuptiActivityGetNumDroppedRecords &&
 		collector.api.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) ==
@@ -167,6 +170,16 @@ static void bypassed(struct thread_state *thread, CUpti_CallbackId id,
 	trace_commit(&thread->chunk);
 }
 
+/* Ids count up: calls that were in progress when CUPTI was attached have smaller ones. */
+static void note_first(uint32_t correlation)
+{
+	uint32_t first = collector.first;
+
+	while (correlation < first &&
+		!atomic_compare_exchange_weak(&collector.first, &first, correlation))
+		;
+}
+
 /* Called outside of our wrappers, or while no window is open. */
 static COLD void seen_alone(struct thread_state *thread, CUpti_CallbackId id,
 	const CUpti_CallbackData *data)
@@ -178,6 +191,8 @@ static COLD void seen_alone(struct thread_state *thread, CUpti_CallbackId id,
 		return;
 	/* It may be recorded with that id: those after the next opening are larger. */
 	thread->announced = data->correlationId + collector.base;
+	if (data->callbackSite == CUPTI_API_ENTER)
+		note_first(data->correlationId);
 	/* Without a wrapper the call may have begun before the window opened. */
 	if (window_now.outside) {
 		pass_by(data->correlationId);
@@ -194,6 +209,7 @@ static void note_submission(struct thread_state *thread, CUpti_CallbackId id, ui
 {
 	enum call_kind kind = call_types[selected_calls[id].call - 1].kind;
 
+	note_first(correlation);
 	if (kind == KIND_GRAPH_LAUNCH)
 		pass_by(correlation);
 	thread->kernels += kind == KIND_LAUNCH;
@@ -234,9 +250,9 @@ static CUptiResult subscribe(void)
 		return rc;
 	rc = collector.api.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
 	if (rc == CUPTI_SUCCESS)
-		rc = switch_on(&collector.api, !collector.without_graphs);
-	if (rc == CUPTI_SUCCESS)
 		rc = switch_callbacks(&collector.api, collector.subscriber, 1);
+	if (rc == CUPTI_SUCCESS)
+		rc = switch_on(&collector.api, !collector.without_graphs);
 	if (rc != CUPTI_SUCCESS) {
 		collector.api.cuptiUnsubscribe(collector.subscriber);
 		return rc;
@@ -351,14 +367,12 @@ void collector_start(void)
  * graph that was made while graphs were not recorded, and once graphs were timed as a whole it
  * cannot be closed and opened again: so it never times them here.
  */
-static void attach(void)
+static void attach(struct thread_state *thread)
 {
-	struct thread_state *thread = thread_state();
-	uintptr_t was_busy = thread->busy;
 	uint32_t older = window_graphs();
 
 	collector.without_graphs = 1;
-	thread->busy = STACK_PLACE;
+	collector.first = UINT32_MAX;
 	start(thread);
 	if (shim.device_clock) {
 		collector.kernels = gate_totals().kernels;
@@ -368,7 +382,34 @@ static void attach(void)
 			collector.api.cuptiActivityDisable && flusher_runs() &&
 			collector.closings < MOST_CLOSINGS && gate_works();
 	}
-	thread->busy = was_busy;
+}
+
+static void open_now(struct thread_state *thread)
+{
+	if (shim.device_clock) {
+		switch_callbacks(&collector.api, collector.subscriber, 1);
+		switch_on(&collector.api, !collector.without_graphs);
+	} else {
+		attach(thread);
+	}
+	collector.waits = 0;
+}
+
+/* On the flusher's thread.  As a flush, it is over before the process exits. */
+static void open_apart(void)
+{
+	struct thread_state *thread = thread_state();
+
+	if (shim.stage == SHIM_ON && begin_flush()) {
+		thread->busy = STACK_PLACE;
+		if (collector.waits && !collector.ended && *shim.alive)
+			open_now(thread);
+		end_flush();
+		thread->busy = 0;
+	}
+	system_wake(&collector.waits);
+	if (atomic_exchange(&collector.handed, 0))
+		window_release();
 }
 
 /*
@@ -396,6 +437,7 @@ static void disable(void)
 {
 	switch_off(&collector.api);
 	switch_callbacks(&collector.api, collector.subscriber, 0);
+	collector.waits = 1;
 }
 
 /* Kernels of the window have not ended, or what CUPTI has of them is not delivered. */
@@ -444,7 +486,7 @@ static uint32_t rest(void)
 
 static void start_flusher(void)
 {
-	static const struct flusher_work work = { deliver, rest, attach };
+	static const struct flusher_work work = { deliver, rest, open_apart };
 
 	flusher_start(&work, &shim.writer.header->control);
 }
@@ -455,7 +497,7 @@ void collector_flush(int last)
 	uintptr_t was_busy = thread->busy;
 	int saved = errno;
 
-	if (!shim.device_clock || !*shim.alive)
+	if ((!shim.device_clock && !last) || !*shim.alive)
 		return;
 	thread->busy = STACK_PLACE;
 	if (begin_flush()) {
@@ -482,22 +524,18 @@ void collector_window(int open)
 	uintptr_t was_busy = thread->busy;
 	int saved = errno;
 
-	if (open && *shim.alive && atomic_exchange(&collector.waits, 0)) {
-		thread->busy = STACK_PLACE;
-		if (!flusher_open(OPEN_MS))
-			attach();
-		thread->busy = was_busy;
-		errno = saved;
-		return;
-	}
-	if (!shim.device_clock || !*shim.alive || !collector.api.cuptiActivityDisable)
+	if (!*shim.alive)
 		return;
 	thread->busy = STACK_PLACE;
-	if (open && !atomic_exchange(&collector.rests, 0)) {
-		/* An operation without an announced correlation id has no call. */
-		switch_callbacks(&collector.api, collector.subscriber, 1);
-		switch_on(&collector.api, !collector.without_graphs);
-	} else if (!open) {
+	if (open) {
+		if (collector.waits && (shim.device_clock || !flusher_runs()))
+			open_now(thread);
+		else if (collector.waits)
+			flusher_open();
+		for (int i = 0; collector.waits && i < OPEN_SLICES; i++)
+			system_wait(&collector.waits, 1, 10);
+		collector.rests = 0;
+	} else if (shim.device_clock && collector.api.cuptiActivityDisable) {
 		if (!collector.leaves)
 			disable();
 		if (begin_flush()) {
@@ -518,6 +556,20 @@ int collector_rests(void)
 	return collector.rests;
 }
 
+int collector_waits(void)
+{
+	return collector.waits && flusher_runs();
+}
+
+int collector_open(void)
+{
+	if (!collector_waits())
+		return 0;
+	collector.handed = 1;
+	flusher_open();
+	return 1;
+}
+
 void collector_graph(void)
 {
 	if (!collector.without_graphs || !shim.device_clock)
@@ -529,12 +581,14 @@ void collector_graph(void)
 void collector_child(void)
 {
 	/* A forked child must not touch CUPTI if its parent had started it: it would hang. */
-	if (collector.started && shim.device_clock)
+	if (collector.started && (shim.device_clock || collector.flushing))
 		memset(&collector.api, 0, sizeof(collector.api));
 	else
 		collector.started = 0;
 	collector.ended = collector.waits = collector.rests = collector.without_graphs = 0;
 	collector.base = collector.closings = 0;
+	collector.handed = 0;
+	collector.first = 0;
 	collector.graphs = 0;
 	collector.flushing = 0;
 	collector.forced = 0;

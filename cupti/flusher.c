@@ -23,7 +23,7 @@ static struct {
 	_Atomic int running;
 	struct flusher_work work;
 	_Atomic uint32_t soon;  /* ms after which rest() is due, 0: it is not */
-	_Atomic uint32_t opens; /* 1: open() is to run */
+	_Atomic uint32_t opens; /* 1: open() is to run, for which it was asked, too */
 	uint32_t period;
 } flusher;
 
@@ -34,19 +34,18 @@ static void *run(void *unused)
 	is_flusher = 1;
 	pthread_setname_np(pthread_self(), "cufence");
 	for (;;) {
-		uint32_t done = *flusher.done, asked, soon = flusher.soon;
+		uint32_t done = *flusher.done, asked, opens, soon = flusher.soon;
 
 		system_wait(flusher.asked, done,
 			soon                     ? soon
 				: flusher.period ? flusher.period
 						 : IDLE_MS);
 		asked = *flusher.asked;
-		if (flusher.opens) {
+		/* Asked for that, it does not flush by force: work may be in progress. */
+		opens = atomic_exchange(&flusher.opens, 0);
+		if (opens)
 			flusher.work.open();
-			flusher.opens = 0;
-			system_wake(&flusher.opens);
-		}
-		if (asked != done || flusher.period)
+		else if (asked != done || flusher.period)
 			flusher.work.deliver(asked != done);
 		if (soon && asked == done) {
 			flusher.soon = 0;
@@ -122,16 +121,10 @@ void flusher_rest(uint32_t ms)
 		system_wake(flusher.asked);
 }
 
-int flusher_open(uint32_t ms)
+void flusher_open(void)
 {
-	if (!flusher.running || is_flusher)
-		return 0;
 	flusher.opens = 1;
-	for (uint32_t waited = 0; flusher.opens && waited < ms; waited += SLICE_MS) {
-		system_wake(flusher.asked);
-		system_wait(&flusher.opens, 1, SLICE_MS);
-	}
-	return 1;
+	flusher_ask(0);
 }
 
 int flusher_runs(void)

@@ -27,11 +27,10 @@ struct flusher_work {
 void flusher_start(const struct flusher_work *work, struct trace_control *page);
 
 /*
- * Runs open() on the thread, and returns when that is done, after ms at the latest.  What CUPTI
- * allocates comes from one arena then, and memory does not grow with the number of threads that
- * ever opened it.  Returns 0 without the thread.
+ * Makes the thread, which runs, call open().  What CUPTI allocates comes from one arena then, and
+ * memory does not grow with the number of threads that ever opened it.
  */
-int flusher_open(uint32_t ms);
+void flusher_open(void);
 
 /* Whether there is that thread. */
 int flusher_runs(void);

@@ -30,6 +30,15 @@ void collector_window(int open);
 /* It is to be closed: window_rested() will be called. */
 int collector_rests(void);
 
+/* It is to be opened with the next window, and a thread of the recorder can do that. */
+int collector_waits(void);
+
+/*
+ * Makes that thread open it.  The lock of windows, which the caller has, is that thread's from here
+ * on, until window_release().  0: there is nothing to open, or no thread.
+ */
+int collector_open(void);
+
 /* An executable graph was made: it may never be timed. */
 void collector_graph(void);
 

@@ -192,10 +192,11 @@ void window_begin(struct thread_state *thread)
 }
 
 /*
- * CUPTI is enabled before calls are recorded, as opening it takes 10 ms in which they would have no
- * operations, and disabled, or closed later, before they no longer are: an operation without its
- * call would look like one that bypassed the recorder.  The relation of the clocks changes between
- * windows, so each window has its own calibrations.
+ * CUPTI is enabled before calls are recorded (before that, where it was a request: opens_apart()),
+ * as opening it takes 10 ms in which they would have no operations, and disabled, or closed later,
+ * before they no longer are: an operation without its call would look like one that bypassed the
+ * recorder.  The relation of the clocks changes between windows, so each window has its own
+ * calibrations.
  */
 static void change(struct thread_state *thread, int outside)
 {
@@ -279,6 +280,26 @@ static void end_sample(void)
 	window.sample = 0;
 }
 
+/*
+ * Opening CUPTI takes up to 22 ms.  Who finds a request that opens a window goes on unrecorded
+ * while the recorder's thread does that, with the lock, which this returns 1 for.  Until
+ * window_release() calls pass as if the request were answered, and the next one follows it.
+ */
+static int opens_apart(void)
+{
+	uint32_t *wish = &control_page()->wish;
+	uint32_t found = __atomic_load_n(wish, __ATOMIC_ACQUIRE);
+
+	if (found == CONTROL_PAUSE || window_now.reasons != BIT(WINDOW_CONTROL) ||
+		!collector_waits())
+		return 0;
+	if (found > CONTROL_PAUSE)
+		__atomic_compare_exchange_n(wish, &found, found | CONTROL_FOUND, 0,
+			__ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	__atomic_store_n(&window_now.answered, control_asked(), __ATOMIC_RELAXED);
+	return collector_open();
+}
+
 /* Whether there is a request to be followed now. */
 static int is_asked(void)
 {
@@ -295,11 +316,16 @@ static void settle(struct thread_state *thread)
 		uint32_t asked = control_asked();
 		int answers = is_asked();
 
+		if (answers && opens_apart())
+			return;
 		if (answers)
 			follow_wish();
 		if (!agrees()) {
 			change(thread, window_now.reasons != 0);
 		} else if (answers) {
+			/* CUPTI may have been opened for a window that was withdrawn. */
+			if (window_is_paused())
+				collector_window(0);
 			collector_flush(0);
 			clock_calibrate(thread, 20);
 		}
@@ -485,5 +511,6 @@ int window_hold(void)
 
 void window_release(void)
 {
+	__atomic_store_n(&window_now.answered, control_page()->answered, __ATOMIC_RELAXED);
 	atomic_store(&window.lock, 0);
 }

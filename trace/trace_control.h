@@ -15,10 +15,12 @@
 /*
  * What is wished: to record, not to, or (a larger number) to record for so many microseconds and
  * then no longer.  The recorder replaces the last one by CONTROL_PAUSE when it begins, so that
- * whoever asked can withdraw it before.
+ * whoever asked can withdraw it before.  It adds CONTROL_FOUND when a call has found it, and CUPTI
+ * is opened for it.
  */
 #define CONTROL_RECORD 0u
 #define CONTROL_PAUSE 1u
+#define CONTROL_FOUND 1u
 enum control_state {
 	CONTROL_NONE = 0,      /* of a trace before 1.6 */
 	CONTROL_RECORDING = 1, /* work is recorded */

@@ -15,7 +15,8 @@
 
 #define STEADY_WINDOWS 100                           /* then periods are twice as long, and so on */
 #define LONGEST_PERIOD (UINT64_C(1200) * 1000000000) /* ns */
-#define WINDOW_US 50000 /* with what opening it takes: 9 to 22 ms, the first time */
+#define WINDOW_US 50000 /* without the opening of CUPTI; even: CONTROL_FOUND */
+#define WINDOW_NS (WINDOW_US * UINT64_C(1000))
 #define PERIOD_NS UINT64_C(5000000000)
 #define PERIOD_LEAST_NS UINT64_C(200000000)
 
@@ -95,23 +96,29 @@ static struct traced_request *ask(struct sampler *sampler, const struct traced_l
 	return request;
 }
 
+static int is_late(const struct traced *traced, struct traced_request request, uint64_t until)
+{
+	uint64_t now = now_ns();
+
+	return traced_wait(traced, request,
+		       now < until ? (unsigned)((until - now) / 1000000) : 0) == NOT_YET;
+}
+
 /*
  * A window begins with a call.  One that would begin later than it would end has none: it is
  * withdrawn, and counts as an empty one, as else a server that is idle at times would seem never to
- * be.
+ * be.  If a call has found it, it has as long again, in which CUPTI is opened.
  */
 static void withdraw(const struct traced_list *list, const struct traced_request *request,
 	uint64_t since)
 {
-	uint64_t until = since + WINDOW_US * 1000;
-
 	for (size_t i = 0; i < list->count; i++) {
-		uint64_t now = now_ns();
+		const struct traced *traced = &list->item[i];
 
-		if (request[i].asked &&
-			traced_wait(&list->item[i], request[i],
-				now < until ? (unsigned)((until - now) / 1000000) : 0) == NOT_YET)
-			traced_withdraw_sample(&list->item[i], WINDOW_US);
+		if (request[i].asked && is_late(traced, request[i], since + WINDOW_NS) &&
+			!traced_withdraw_sample(traced, WINDOW_US) &&
+			is_late(traced, request[i], since + 2 * WINDOW_NS))
+			traced_withdraw_sample(traced, WINDOW_US | CONTROL_FOUND);
 	}
 }
 

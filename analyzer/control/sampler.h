@@ -29,7 +29,7 @@ struct sampler {
 /* The period of text, "" for the default: 1, or 0 if it is none. */
 int sampler_read_period(const char *text, uint64_t *ns);
 
-/* Call some ten times a second.  Takes as long as a window at most. */
+/* Call some ten times a second.  Takes as long as two windows at most. */
 void sampler_look(struct sampler *sampler);
 
 void sampler_release(struct sampler *sampler);

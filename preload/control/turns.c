@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "turns.h"
 
+#include "collector.h"
 #include "control.h"
 #include "hot.h"
 #include "window.h"
@@ -40,7 +41,7 @@ int turns_awaited(void)
 	uint64_t now;
 
 	if (!__atomic_load_n(&page->head, __ATOMIC_RELAXED) || wish <= CONTROL_PAUSE ||
-		!window_is_paused())
+		!window_is_paused() || collector_waits())
 		return 0;
 	if (turns.turner)
 		return 0;
