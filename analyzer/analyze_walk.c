@@ -180,7 +180,10 @@ static int walk_one(void *arg, size_t number)
 {
 	const struct walks *walks = arg;
 
-	return walk_part(walks->run, &walks->part[number], process_call, walks->of[number]);
+	return hazards_look_ahead(walks->of[number]->hazards, &walks->part[number]) ||
+			walk_part(walks->run, &walks->part[number], process_call, walks->of[number])
+		? -1
+		: 0;
 }
 
 /* --- the parts --- */

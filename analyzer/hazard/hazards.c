@@ -30,20 +30,24 @@ struct hazards *hazards_new(struct db *db, const struct walk_part *part)
 	hazards->run = db->run;
 	hazards->made.rows = &db->run->allocated;
 	hazards->freed.rows = &db->run->freed;
-	hazards_find_touches(hazards, part);
 	hazards->edges = db_prepare(db,
 		"SELECT from_node, to_node, programmatic FROM graph_edge WHERE graph = ?1 "
 		"AND added < ?2 AND ifnull(removed, ?2) >= ?2");
 	hazards->has_ports =
 		db_int(db, "SELECT EXISTS (SELECT 1 FROM graph_edge WHERE programmatic)", 1) != 0;
 	if (hazards->edges && !operations_init(&hazards->operations, db, part) &&
-		!usage_find(&hazards->usage, db->run, part) &&
 		!ids_read(&hazards->scripted, db, "SELECT DISTINCT process FROM code", 1) &&
 		!callers_init(&hazards->callers, db, db->run) &&
 		(hazards->others = access_open(db)))
 		return hazards;
 	hazards_free(hazards);
 	return NULL;
+}
+
+int hazards_look_ahead(struct hazards *hazards, const struct walk_part *part)
+{
+	hazards_find_touches(hazards, part);
+	return usage_find(&hazards->usage, hazards->run, part);
 }
 
 void hazards_free(struct hazards *hazards)
@@ -537,17 +541,19 @@ int hazards_process_call(struct hazards *hazards, struct order *order, const str
 
 int hazards_finish(struct hazards *hazards)
 {
-	int rc = 0;
+	struct rows *rows = rows_open(hazards->db, TABLE_hazard);
+	int rc = rows ? 0 : -1;
 
 	for (size_t i = 0; i < hazards->count && !rc; i++) {
 		struct hazard *hazard = &hazards->hazard[i];
 		const struct operation_point *earlier = &hazard->earlier, *later = &hazard->later;
 		int timed = earlier->end != WALK_NEVER && later->start != WALK_NEVER;
+		const char *rule = rules_of_hazards[hazard->rule];
 
 		fences_settle(&hazards->fences, hazards->run, &hazard->fence);
-		rc = db_add(hazards->db,
-			ROW(hazard, DB_NULL, hazard->process,
-				cell_text(rules_of_hazards[hazard->rule]),
+		map_set(&hazards->db->run->evidence.hazard_rules, map_hash(rule, strlen(rule)), 1);
+		rc = rows_add(rows,
+			ROW(hazard, DB_NULL, hazard->process, cell_text(rule),
 				cell_text(orders[hazard->order]),
 				cell_text(confidence_names[hazard->confidence]), later->call,
 				earlier->call, hazard->allocation, hazard->low, hazard->high,
@@ -561,6 +567,8 @@ int hazards_finish(struct hazards *hazards)
 				hazard->fence.wait ? hazard->fence.wait : DB_NULL,
 				hazard->fence.record ? hazard->fence.record : DB_NULL));
 	}
+	rc = rc || rows_finish(rows) ? -1 : 0;
+	rows_free(rows);
 	return rc;
 }
 

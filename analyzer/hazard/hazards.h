@@ -37,6 +37,12 @@ struct hazards;
 /* Of a part of the run, which is the caller's.  Returns NULL after a message. */
 struct hazards *hazards_new(struct db *db, const struct walk_part *part);
 
+/*
+ * Looks at what the part's calls use, before the first one is processed, on the thread that will do
+ * that.  Returns 0, or -1 after a message.
+ */
+int hazards_look_ahead(struct hazards *hazards, const struct walk_part *part);
+
 /* Processes the call that order_step() has just processed.  Returns 0, or -1 after a message. */
 int hazards_process_call(struct hazards *hazards, struct order *order,
 	const struct walk_call *call);

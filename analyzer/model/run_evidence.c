@@ -39,6 +39,7 @@ void run_evidence_release(struct run_evidence *evidence)
 	map_release(&evidence->trimmed);
 	large_free(evidence->wait_of);
 	map_release(&evidence->knows);
+	map_release(&evidence->hazard_rules);
 }
 
 /* The number of the call's first wait, which may be written. */

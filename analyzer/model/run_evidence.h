@@ -160,6 +160,7 @@ struct run_evidence {
 	size_t wait_calls;
 	struct map knows;           /* calls in known */
 	struct handovers handovers; /* not stored */
+	struct map hazard_rules;    /* hash of a rule that a row of table hazard has -> 1 */
 };
 
 void run_evidence_release(struct run_evidence *evidence);

@@ -8,12 +8,19 @@
 #include "print.h"
 #include "stream_code.h"
 
-/* The most certain first: of conflicts with operations of one line the first counts. */
-static const char hazards_sql[] =
-	"SELECT h.process, h.call, h.other_call, h.confidence, h.kind, h.why, h.count, h.launch,"
-	" h.id, h.via, ifnull(h.gap < 0, 0), h.wait, h.record"
-	" FROM hazard h WHERE h.rule = ?"
-	" ORDER BY h.confidence = 'possible', h.confidence = 'likely', h.id";
+/*
+ * The most certain first: of conflicts with operations of one line the first counts.  Reading the
+ * table three times takes less than sorting it.
+ */
+#define HAZARDS_SQL(confidence) \
+	"SELECT h.process, h.call, h.other_call, h.confidence, h.kind, h.why, h.count, h.launch," \
+	" h.id, h.via, ifnull(h.gap < 0, 0), h.wait, h.record" \
+	" FROM hazard h WHERE h.rule = ? AND h.confidence " confidence " ORDER BY h.id"
+static const char *const hazards_sql[] = {
+	HAZARDS_SQL("NOT IN ('likely', 'possible')"),
+	HAZARDS_SQL("= 'likely'"),
+	HAZARDS_SQL("= 'possible'"),
+};
 
 /* The verbs for a pair: what the later and the earlier operation do. */
 static const struct pair {
@@ -71,11 +78,10 @@ static int is_left_out(struct map *counted, struct findings *findings,
 	return instance->least ? is_repeated(counted, findings, instance) : 0;
 }
 
-int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, int64_t least,
-	const struct map *except)
+static int add_of(const char *sql, struct map *counted, struct db *db, struct findings *findings,
+	enum rule rule, int64_t least, const struct map *except)
 {
-	sqlite3_stmt *q = db_prepare(db, hazards_sql);
-	struct map counted = { 0 };
+	sqlite3_stmt *q = db_prepare(db, sql);
 	int step = q && !db_bind(q, "s", rules[rule].id) ? 0 : -1;
 
 	while (!step && (step = db_step(q)) > 0) {
@@ -95,15 +101,29 @@ int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, i
 			.kind = find_pair(db_text(q, 4))->kind,
 			.why = mistakes[mistake_find((const char *)sqlite3_column_text(q, 5))].id };
 
-		step = is_left_out(&counted, findings, &instance, except);
+		step = is_left_out(counted, findings, &instance, except);
 		if (!step)
 			step = findings_add(findings, &instance);
 		else if (step > 0)
 			step = 0;
 	}
-	map_release(&counted);
 	sqlite3_finalize(q);
 	return step;
+}
+
+int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, int64_t least,
+	const struct map *except)
+{
+	const char *id = rules[rule].id;
+	struct map counted = { 0 };
+	int rc = 0;
+
+	if (!map_get(&db->run->evidence.hazard_rules, map_hash(id, strlen(id)), 0))
+		return 0;
+	for (size_t i = 0; i < sizeof(hazards_sql) / sizeof(*hazards_sql) && !rc; i++)
+		rc = add_of(hazards_sql[i], &counted, db, findings, rule, least, except);
+	map_release(&counted);
+	return rc;
 }
 
 int pass_say_operation(struct words *words, const struct instance *worst, int64_t call, FILE *out)
