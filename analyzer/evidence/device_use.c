@@ -13,11 +13,11 @@
 #include "memory.h"
 #include "rows.h"
 #include "run_columns.h"
+#include "workers.h"
 
-/* An operation's interval on the device with that index in struct use. */
+/* An operation's interval. */
 struct use_span {
 	int64_t start, end; /* ns */
-	size_t device;
 };
 
 /* A device of a process. */
@@ -25,6 +25,8 @@ struct device_use {
 	int64_t process, device;
 	int64_t first, last;              /* start and end of all operations, ns */
 	struct busy_sum busy, overlapped; /* with one or more operations, with two or more */
+	struct use_span *span;            /* of each operation */
+	size_t span_count;
 };
 
 /* Operations of one kind in a stream. */
@@ -37,21 +39,16 @@ struct stream_use {
 struct use {
 	struct device_use *device;
 	size_t device_count;
-	struct use_span *span;
-	size_t span_count;
 	struct stream_use *stream;
 	size_t stream_count;
 	struct map streams; /* process, stream, device and kind -> index */
 	struct map devices; /* process and device -> index */
 };
 
-/* start and end: RUN_NEVER if unknown. */
-static void add_operation(struct use *use, struct stream_use of, const char *kind, int has_call,
-	int64_t start, int64_t end)
+/* Returns the index of the stream's row for a kind. */
+static size_t find_stream(struct use *use, struct stream_use of, const char *kind)
 {
 	uint64_t what[offsetof(struct stream_use, operations) / sizeof(uint64_t)];
-	struct stream_use *stream;
-	struct device_use *device;
 	size_t at;
 
 	strncpy(of.kind, kind, sizeof(of.kind) - 1);
@@ -59,25 +56,75 @@ static void add_operation(struct use *use, struct stream_use of, const char *kin
 	at = map_number(&use->streams, map_hash_words(what, sizeof(what) / sizeof(*what)));
 	if (at == use->stream_count)
 		*array_push(use->stream, use->stream_count) = of;
-	stream = &use->stream[at];
+	return at;
+}
+
+/* start and end: RUN_NEVER if unknown. */
+static void add_operation(struct use *use, size_t of_stream, int has_call, int64_t start,
+	int64_t end)
+{
+	struct stream_use *stream = &use->stream[of_stream];
+	struct device_use *device;
+	size_t at;
+
 	stream->operations++;
 	stream->unmatched += !has_call;
 	if (start == RUN_NEVER || end == RUN_NEVER || end < start)
 		return;
 	stream->busy += end - start;
-	at = map_number(&use->devices, (uint64_t)of.process << 32 | (uint32_t)of.device);
+	at = map_number(&use->devices, (uint64_t)stream->process << 32 | (uint32_t)stream->device);
 	if (at == use->device_count)
 		*array_push(use->device, use->device_count) =
-			(struct device_use){ .process = of.process,
-				.device = of.device,
+			(struct device_use){ .process = stream->process,
+				.device = stream->device,
 				.first = INT64_MAX,
 				.last = INT64_MIN,
 				.busy = { INT64_MIN, 0 },
 				.overlapped = { INT64_MIN, 0 } };
-	*large_push(use->span, use->span_count) = (struct use_span){ start, end, at };
 	device = &use->device[at];
+	*large_push(device->span, device->span_count) = (struct use_span){ start, end };
 	device->first = at_most(device->first, start);
 	device->last = at_least(device->last, end);
+}
+
+static void add_works(struct use *use, const struct run *run)
+{
+	uint32_t *stream = xcalloc(run->where_count + 1, sizeof(*stream)); /* index + 1 */
+
+	for (uint32_t id = 1; id < run_work_end(run); id++) {
+		const struct run_work *work = run_work(run, id);
+		const struct run_where *where = work ? run_where(run, work) : NULL;
+
+		if (!work)
+			continue;
+		if (!stream[work->where])
+			stream[work->where] = 1 +
+				(uint32_t)find_stream(use,
+					(struct stream_use){ .process = where->process,
+						.stream = where->stream,
+						.device = where->device },
+					run_work_names[where->kind]);
+		add_operation(use, stream[work->where] - 1, work->call != 0, work->start,
+			run_busy_end(run, work, id));
+	}
+	free(stream);
+}
+
+/* Adds up the intervals of a device, in order of start. */
+static int add_up(void *arg, size_t number)
+{
+	struct device_use *device = (struct device_use *)arg + number;
+
+	device->span = radix_sort_large(device->span, device->span_count, sizeof(*device->span));
+	for (size_t i = 0; i < device->span_count; i++) {
+		const struct use_span *span = &device->span[i];
+
+		busy_sum_add(&device->overlapped, span->start,
+			at_most(span->end, device->busy.until));
+		busy_sum_add(&device->busy, span->start, span->end);
+	}
+	large_free(device->span);
+	return 0;
 }
 
 int use_measure(struct db *db)
@@ -95,34 +142,17 @@ int use_measure(struct db *db)
 
 	while (q && rc >= 0 && (rc = db_step(q)) > 0)
 		add_operation(&use,
-			(struct stream_use){ .process = sqlite3_column_int64(q, 0),
-				.stream = sqlite3_column_int64(q, 1),
-				.device = sqlite3_column_int64(q, 2) },
-			db_text(q, 3), sqlite3_column_int(q, 4), sqlite3_column_int64(q, 5),
+			find_stream(&use,
+				(struct stream_use){ .process = sqlite3_column_int64(q, 0),
+					.stream = sqlite3_column_int64(q, 1),
+					.device = sqlite3_column_int64(q, 2) },
+				db_text(q, 3)),
+			sqlite3_column_int(q, 4), sqlite3_column_int64(q, 5),
 			sqlite3_column_int64(q, 6));
 	sqlite3_finalize(q);
-	for (uint32_t id = 1; run && id < run_work_end(run); id++) {
-		const struct run_work *work = run_work(run, id);
-		const struct run_where *where = work ? run_where(run, work) : NULL;
-
-		if (work)
-			add_operation(&use,
-				(struct stream_use){ .process = where->process,
-					.stream = where->stream,
-					.device = where->device },
-				run_work_names[where->kind], work->call != 0, work->start,
-				run_busy_end(run, work, id));
-	}
-	use.span = radix_sort_large(use.span, use.span_count, sizeof(*use.span));
-	for (size_t i = 0; i < use.span_count; i++) {
-		const struct use_span *span = &use.span[i];
-		struct device_use *device = &use.device[span->device];
-
-		busy_sum_add(&device->overlapped, span->start,
-			at_most(span->end, device->busy.until));
-		busy_sum_add(&device->busy, span->start, span->end);
-	}
-	rc = rc ? -1 : 0;
+	if (run)
+		add_works(&use, run);
+	rc = rc || workers_run(use.device_count, add_up, use.device) ? -1 : 0;
 	for (size_t i = 0; i < use.stream_count && !rc; i++) {
 		const struct stream_use *stream = &use.stream[i];
 
@@ -139,7 +169,6 @@ int use_measure(struct db *db)
 				device->last, device->busy.time, device->overlapped.time));
 	}
 	free(use.device);
-	large_free(use.span);
 	free(use.stream);
 	map_release(&use.streams);
 	map_release(&use.devices);
