@@ -251,6 +251,7 @@ static int account_process(void *arg, size_t number)
 	const struct loop *loop = &account->loop;
 	int rc;
 
+	account_list_works(account);
 	rc = loop_find(&account->loop, account->run, account->db, of, account->of_count);
 	set_covered_time(account);
 	account->loop.run.process = account->process;
@@ -270,6 +271,7 @@ static int account_process(void *arg, size_t number)
 		large_free(account->threads[of[i]].gap);
 		account->threads[of[i]] = (struct account_thread){ 0 };
 	}
+	large_free(account->work);
 	return rc;
 }
 
@@ -281,6 +283,34 @@ static int by_process(const void *a, const void *b, void *of)
 	return by_number(thread[*x].process, thread[*y].process) ?: by_number(*x, *y);
 }
 
+/* Operations of a process have ids that are close together. */
+static void find_works(struct account *each, size_t processes)
+{
+	const struct run *run = processes ? each->run : NULL;
+	struct account *of = NULL;
+	struct map number = { 0 };
+
+	for (size_t i = 0; i < processes; i++)
+		map_set(&number, each[i].process, i + 1);
+	for (uint32_t id = 1; run && id < run_work_end(run); id++) {
+		const struct run_work *work = run_work(run, id);
+		uint32_t process = work ? run_where(run, work)->process : 0;
+
+		if (!work)
+			continue;
+		if (!of || of->process != process) {
+			uint64_t at = map_get(&number, process, 0);
+
+			of = at ? &each[at - 1] : NULL;
+		}
+		if (of) {
+			of->first = of->first ? of->first : id;
+			of->last = id;
+		}
+	}
+	map_release(&number);
+}
+
 int account_measure(struct db *db)
 {
 	const struct run *run = db->run;
@@ -288,8 +318,7 @@ int account_measure(struct db *db)
 	struct account account = { .run = run, .db = db };
 	/* Processes are found by their threads. */
 	uint32_t *of = xcalloc(run->thread_count, sizeof(*of));
-	size_t count = 0, processes = 0, end, works_count, at = 0;
-	struct account_work *works = account_list_works(run, &works_count);
+	size_t count = 0, processes = 0, end;
 	struct account *each = NULL;
 	struct account_arrival *arrival = NULL;
 	size_t arrivals = 0, arrived = 0;
@@ -316,18 +345,13 @@ int account_measure(struct db *db)
 		account.process = run->thread[of[first]].process;
 		account.of = of + first;
 		account.of_count = end - first;
-		while (at < works_count && account_process_of(run, &works[at]) < account.process)
-			at++;
-		account.work = works + at;
-		while (at < works_count && account_process_of(run, &works[at]) == account.process)
-			at++;
-		account.work_count = (size_t)(works + at - account.work);
 		account.arrival = arrival + arrived;
 		while (arrived < arrivals && arrival[arrived].process <= account.process)
 			arrived++;
 		account.arrival_count = (size_t)(arrival + arrived - account.arrival);
 		*array_push(each, processes) = account;
 	}
+	find_works(each, processes);
 	rc = rc || workers_run(processes, account_process, each) ? -1 : 0;
 	/* In order of processes. */
 	for (size_t i = 0; i < processes && !rc; i++)
@@ -341,7 +365,6 @@ int account_measure(struct db *db)
 	free(arrival);
 	free(each);
 	free(of);
-	large_free(works);
 	free(account.threads);
 	map_release(&account.holds);
 	return rc;

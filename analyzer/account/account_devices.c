@@ -9,18 +9,14 @@
 #include "radix_sort.h"
 #include "memory.h"
 
-/* Sorts by number: what has been sorted by start stays so within each process and device. */
-static struct account_work *sort_by_device(const struct run *run, struct account_work *works,
-	size_t count)
+/* Sorts by number: what has been sorted by start stays so within each device. */
+static struct account_work *sort_by_device(struct account_work *works, size_t count)
 {
 	struct timed *place = large_need(NULL, count, sizeof(*place));
 	struct account_work *sorted = large_need(NULL, count, sizeof(*sorted));
 
 	for (size_t i = 0; i < count; i++)
-		place[i] = (struct timed){ (int64_t)((uint64_t)account_process_of(run, &works[i])
-							   << 32 |
-						   (uint32_t)works[i].device),
-			i };
+		place[i] = (struct timed){ (uint32_t)works[i].device, i };
 	place = radix_sort_large(place, count, sizeof(*place));
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = works[place[i].of];
@@ -30,29 +26,27 @@ static struct account_work *sort_by_device(const struct run *run, struct account
 }
 
 /* Sorts by start first, which suffices for one device. */
-struct account_work *account_list_works(const struct run *run, size_t *number)
+void account_list_works(struct account *account)
 {
-	struct account_work *works = large_need(NULL, run_work_end(run), sizeof(*works));
+	const struct run *run = account->run;
+	struct account_work *works =
+		large_need(NULL, account->last - account->first + 1, sizeof(*works));
 	size_t count = 0;
 	int is_one = 1;
 
-	for (uint32_t id = 1; id < run_work_end(run); id++) {
+	for (uint32_t id = account->first; id && id <= account->last; id++) {
 		const struct run_work *work = run_work(run, id);
+		const struct run_where *where = work ? run_where(run, work) : NULL;
 
-		if (!work)
+		if (!where || where->process != account->process)
 			continue;
-		works[count] =
-			(struct account_work){ work->start, id, run_where(run, work)->device };
-		is_one &= works[count].device == works[0].device &&
-			account_process_of(run, &works[count]) == account_process_of(run, works);
-		count++;
+		works[count] = (struct account_work){ work->start, id, where->device };
+		is_one &= works[count++].device == works[0].device;
 	}
 	if (count)
 		works = radix_sort_large(works, count, sizeof(*works));
-	if (!is_one)
-		works = sort_by_device(run, works, count);
-	*number = count;
-	return works;
+	account->work = is_one ? works : sort_by_device(works, count);
+	account->work_count = count;
 }
 
 /* --- the host while the device was idle --- */

@@ -116,6 +116,7 @@ struct account {
 	uint32_t thread;    /* the one that the host's account covers, 0: none */
 	const uint32_t *of; /* threads of the process */
 	size_t of_count;
+	uint32_t first, last;      /* ids of the first and the last operation of the process */
 	struct account_work *work; /* of the process, by device and start */
 	size_t work_count;
 	struct loop loop;   /* its pauses are left out of the time covered, and of all times */
@@ -129,14 +130,9 @@ struct account {
 	struct map sums; /* hash of device, cause, sites and what ended it -> number */
 };
 
-/* Returns all operations, by process, device and start; large_free() frees them. */
-struct account_work *account_list_works(const struct run *run, size_t *count);
+/* Lists the operations of the process, which large_free() frees. */
+void account_list_works(struct account *account);
 void account_add_sum(struct account *account, const struct account_sum *sum);
-
-static inline uint32_t account_process_of(const struct run *run, const struct account_work *work)
-{
-	return run_where(run, run_work(run, work->id))->process;
-}
 
 /* Returns the end of an operation, ns, pauses included; RUN_NEVER: unknown. */
 static inline int64_t account_work_end(const struct account *account,
