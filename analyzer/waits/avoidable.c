@@ -35,12 +35,9 @@
 #include "busy.h"
 #include "conflict.h"
 #include "constants.h"
-#include "order_path.h"
 #include "pinned_copies.h"
 #include "scope.h"
-#include "script_lines.h"
-#include "stretches.h"
-#include "wait.h"
+#include "avoidable_internal.h"
 
 /* Maximum length of a row: consecutive copies that are one mistake. */
 #define SEGMENT_ROW 8
@@ -71,18 +68,6 @@ struct segment {
 	int64_t row[SEGMENT_ROW];
 	size_t row_count;
 	size_t async_count; /* Async copies of the row, which keep their order */
-};
-
-struct avoidable {
-	struct walk_thread *walk;
-	struct order_path *path;
-	struct access_reader *reader;
-	struct script_lines lines;
-	struct id_map pinned; /* struct pinned_rate, by process */
-	struct run *run;
-	struct stretches stretches;
-	struct map written; /* allocations that an operand other than a source names */
-	int knows_written;
 };
 
 /* --- which calls the segment ends at --- */
@@ -278,6 +263,26 @@ static void add_span(struct segment *s, enum span_kind kind, int64_t start, int6
 		busy_add(&s->up_to[k], start, end);
 }
 
+static int is_same_line(struct avoidable *a, int64_t call, int64_t other)
+{
+	int same;
+
+	db_lock(a->db);
+	same = script_lines_same(&a->lines, call, other);
+	db_unlock(a->db);
+	return same;
+}
+
+static int is_in_script(struct avoidable *a, int64_t call)
+{
+	int is;
+
+	db_lock(a->db);
+	is = script_lines_has(&a->lines, call);
+	db_unlock(a->db);
+	return is;
+}
+
 /* Returns 1 if the segment is closed, 0 to continue with the next call, -1 after a message. */
 static int process_call(struct avoidable *a, const struct walk_call *call, struct segment *s)
 {
@@ -289,7 +294,7 @@ static int process_call(struct avoidable *a, const struct walk_call *call, struc
 	if (found) {
 		/* The program's own wait in the line of an Async copy is not a separate wait. */
 		if (wait->is_async && !s->partner && scope_is_explicit(call))
-			same = script_lines_same(&a->lines, wait->call, call->id);
+			same = is_same_line(a, wait->call, call->id);
 		if (same) {
 			s->partner = same > 0 ? call->id : 0;
 			return same < 0 ? -1 : 0;
@@ -394,7 +399,7 @@ static int follow(struct avoidable *a, struct segment *s, int script)
 static int measure(struct avoidable *a, struct segment *s, int64_t *ns)
 {
 	const struct wait *wait = s->wait;
-	int script = wait->to_host ? script_lines_has(&a->lines, wait->call) : 1;
+	int script = wait->to_host ? is_in_script(a, wait->call) : 1;
 	int64_t from = s->behind.end, until, spent[SPAN_KINDS], apart, idle;
 	int rc = script < 0 ? -1 : follow(a, s, script);
 
@@ -517,52 +522,19 @@ static void read_wait(struct avoidable *a, struct wait *wait)
 			wait->to_host = 1;
 }
 
-int waits_find_avoidable(struct waits *waits)
+int avoidable_judge(struct avoidable *a, struct wait *wait, const struct map *last)
 {
-	struct db *db = waits->db;
-	struct avoidable a = { .run = db->run,
-		.walk = walk_thread_open(db),
-		.path = order_path_open(db),
-		.reader = access_open(db) };
-	struct map last = { 0 }; /* process -> its last call that submitted an operation */
-	int rc = !a.walk || !a.path || !a.reader || script_lines_open(&a.lines, db) ||
-			stretches_load(&a.stretches, db) || pinned_find(&a.pinned, db)
-		? -1
-		: 0;
+	int may = wait->number && wait->kind != WAIT_BEHIND && run_work(a->run, wait->by.op) &&
+		(uint64_t)wait->call < map_get(last, (uint64_t)wait->process, 0);
 
-	for (uint32_t id = 1; id < run_work_end(a.run); id++) {
-		const struct run_work *work = run_work(a.run, id);
-		uint64_t process = work ? run_where(a.run, work)->process : 0;
-
-		if (work && work->call > map_get(&last, process, 0))
-			map_set(&last, process, work->call);
+	/* An explicit wait is avoidable only together with the copy in the same line. */
+	if (may && wait->kind == WAIT_EXPLICIT)
+		may = wait->partner ? is_same_line(a, wait->call, wait->partner) : 0;
+	if (may > 0) {
+		read_wait(a, wait);
+		return set_avoidable(a, wait);
 	}
-	for (size_t i = 0; i < waits->count && !rc; i++) {
-		struct wait *wait = &waits->wait[i];
-		/* After the last one the process submits nothing more: it is ending. */
-		int may = wait->number && wait->kind != WAIT_BEHIND &&
-			run_work(a.run, wait->by.op) &&
-			(uint64_t)wait->call < map_get(&last, (uint64_t)wait->process, 0);
-
-		/* An explicit wait is avoidable only together with the copy in the same line. */
-		if (may && wait->kind == WAIT_EXPLICIT)
-			may = wait->partner ? script_lines_same(&a.lines, wait->call, wait->partner)
-					    : 0;
-		if (may > 0) {
-			read_wait(&a, wait);
-			may = set_avoidable(&a, wait);
-		} else if (wait->number && wait->kind == WAIT_EXPLICIT) {
-			a.run->evidence.wait[wait->number].partner = 0;
-		}
-		rc = may < 0 ? -1 : 0;
-	}
-	script_lines_close(&a.lines);
-	access_close(a.reader);
-	order_path_close(a.path);
-	walk_thread_close(a.walk);
-	id_map_release(&a.pinned, free);
-	stretches_release(&a.stretches);
-	map_release(&last);
-	map_release(&a.written);
-	return rc;
+	if (wait->number && wait->kind == WAIT_EXPLICIT)
+		a->run->evidence.wait[wait->number].partner = 0;
+	return may;
 }
