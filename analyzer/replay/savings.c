@@ -60,12 +60,40 @@ void replay_note_places(struct replay *replay)
 	}
 }
 
+static void prepare(struct replay *replay, const struct run_evidence *evidence)
+{
+	replay_make_room(replay);
+	replay_sort(replay, evidence);
+	for (size_t i = 0; i < replay->step_count; i++) {
+		uint64_t place = replay_place(&replay->step[i]);
+
+		replay->same_place[i] = (uint32_t)map_get(&replay->places, place, REPLAY_NONE);
+		map_set(&replay->places, place, i);
+	}
+	replay_note_places(replay);
+}
+
+/* The runs that are replayed, each at the same time as others. */
+struct replayed {
+	struct db *db;
+	struct replay **replay;
+	size_t count;
+};
+
 /* Replays the unchanged run to compare with, and measures the error. */
 static int replay_unchanged(void *arg, size_t number)
 {
-	struct replay *replay = ((struct replay **)arg)[number];
+	const struct replayed *runs = arg;
+	struct replay *replay = runs->replay[number];
 	int64_t replayed;
+	int rc;
 
+	prepare(replay, &runs->db->run->evidence);
+	db_lock(runs->db);
+	rc = replay_find_meetings(replay, runs->db) || replay_find_accidents(replay, runs->db);
+	db_unlock(runs->db);
+	if (rc)
+		return -1;
 	replay_learn(replay);
 	/* The likely one last: find_takers() compares with it. */
 	for (int i = REPLAY_CONTENTIONS; i-- > 0;)
@@ -100,8 +128,7 @@ struct savings *savings_open(struct db *db)
 	struct savings *savings = xcalloc(1, sizeof(*savings));
 	struct id_map pinned = { 0 }; /* struct pinned_rate */
 	struct map simulated = { 0 };
-	struct replay **replays = NULL;
-	size_t count = 0;
+	struct replayed runs = { .db = db };
 	int rc;
 
 	savings->db = db;
@@ -123,22 +150,11 @@ struct savings *savings_open(struct db *db)
 			replay->measured = replay->last - replay->first - replay->skipped;
 		if (replay->refusal)
 			continue;
-		*array_push(replays, count) = replay;
-		replay_make_room(replay);
-		replay_sort(replay, &db->run->evidence);
-		for (size_t i = 0; i < replay->step_count; i++) {
-			uint64_t place = replay_place(&replay->step[i]);
-
-			replay->same_place[i] =
-				(uint32_t)map_get(&replay->places, place, REPLAY_NONE);
-			map_set(&replay->places, place, i);
-		}
-		replay_note_places(replay);
-		rc = replay_find_meetings(replay, db) || replay_find_accidents(replay, db) ? -1 : 0;
+		*array_push(runs.replay, runs.count) = replay;
 	}
 	if (!rc)
-		rc = workers_run(count, replay_unchanged, replays);
-	free(replays);
+		rc = workers_run(runs.count, replay_unchanged, &runs);
+	free(runs.replay);
 	id_map_release(&pinned, free);
 	map_release(&simulated);
 	if (!rc)
