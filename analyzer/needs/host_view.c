@@ -51,7 +51,7 @@ static const char others_sql[] =
 	" UNION ALL SELECT process, 1 FROM loss"
 	"  WHERE reason IN ('not_closed', 'still_running', 'unlisted_modules')"
 	" UNION ALL SELECT id, 2 FROM process p WHERE"
-	"  EXISTS (SELECT 1 FROM process o JOIN work ON work.process = o.id"
+	"  EXISTS (SELECT 1 FROM process o JOIN stream_use u ON u.process = o.id"
 	"   WHERE o.id <> p.id AND o.start < p.end AND p.start < o.end)) GROUP BY process";
 _Static_assert(OTHERS_LOADED == 1 && OTHERS_MAY == 2, "others_sql");
 
