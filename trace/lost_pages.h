@@ -3,7 +3,8 @@
  * Handles mapped files that are truncated while mapped.  Reading a page beyond the end of the file
  * raises SIGBUS; while a mapping is watched, such pages are replaced by zeros and lost is set.
  *
- * One thread watches and unwatches.  The caller owns the struct, which must not move meanwhile.
+ * The caller owns the struct, which must not move meanwhile.  Threads may watch mappings of their
+ * own at the same time, and must not block SIGBUS.
  */
 #ifndef CUFENCE_LOST_PAGES_H
 #define CUFENCE_LOST_PAGES_H

@@ -39,13 +39,17 @@ static void *take_numbers(void *arg)
 	return NULL;
 }
 
-/* Signals are for the caller's thread.  Returns how many were started: what lacks is no loss. */
+/*
+ * Signals are for the caller's thread, but for those of mapped files that were cut off
+ * (lost_pages.h).  Returns how many were started: what lacks is no loss.
+ */
 static size_t start_threads(struct workers *workers, pthread_t *thread, size_t count)
 {
 	sigset_t all, before;
 	size_t started = 0;
 
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (started < count && !pthread_create(&thread[started], NULL, take_numbers, workers))
 		started++;

@@ -4,7 +4,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "lost_pages.h"
 #include "workers.h"
 
 enum { MANY = 1000 };
@@ -68,6 +71,40 @@ TEST(two_are_done_at_the_same_time)
 	pthread_barrier_init(&seen.both, NULL, 2);
 	assert_int_equal(workers_run(2, meet, &seen), 0);
 	assert_int_equal(seen.elsewhere, 1);
+	pthread_barrier_destroy(&seen.both);
+}
+
+static int read_cut_file(void *arg, size_t number)
+{
+	struct seen *seen = arg;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int file = memfd_create("cut", MFD_CLOEXEC);
+	struct lost_pages pages;
+	unsigned char *base;
+
+	if (file < 0 || ftruncate(file, (off_t)(2 * page)))
+		return -1;
+	base = mmap(NULL, 2 * page, PROT_READ, MAP_SHARED, file, 0);
+	lost_pages_watch(&pages, base, 2 * page);
+	pthread_barrier_wait(&seen->both);
+	if (ftruncate(file, (off_t)page))
+		return -1;
+	seen->failing += base[page + number] || !pages.lost;
+	lost_pages_unwatch(&pages);
+	munmap(base, 2 * page);
+	close(file);
+	return 0;
+}
+
+TEST(a_worker_may_read_a_file_that_is_cut_off)
+{
+	static struct seen seen;
+
+	if (workers_processors(2) < 2)
+		skip();
+	pthread_barrier_init(&seen.both, NULL, 2);
+	assert_int_equal(workers_run(2, read_cut_file, &seen), 0);
+	assert_int_equal(seen.failing, 0);
 	pthread_barrier_destroy(&seen.both);
 }
 
