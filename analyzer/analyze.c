@@ -53,7 +53,7 @@ static int open_columns(struct analysis *analysis)
 	for (size_t i = 0; i < input->count; i++)
 		if (!lstat(input->trace[i], &stat))
 			bytes += (uint64_t)stat.st_size;
-	room = run_room_of(bytes);
+	room = run_room_of(bytes, 1);
 	analysis->db->run = run_new(&room);
 	return analysis->db->run ? 0 : -1;
 }

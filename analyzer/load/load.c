@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "large.h"
 #include "radix_sort.h"
-#include "layout.h"
-#include "load_accept.h"
 #include "loader.h"
 #include "memory.h"
 #include "print.h"
+#include "run_build.h"
+#include "workers.h"
 
 /*
  * Indexes whose keys come in order, filled together with the rows; the last one is filled at the
@@ -34,310 +34,6 @@ static const char indexes[] =
 	"CREATE INDEX shape_kernel ON shape (kernel);"
 	"PRAGMA analysis_limit = 400; ANALYZE; PRAGMA cache_size = -16384;";
 
-static const char *clock_name(uint32_t clock)
-{
-	static const char *const names[] = {
-		[CLOCK_TICKS_TSC] = "tsc",
-		[CLOCK_TICKS_MONOTONIC] = "monotonic",
-		[CLOCK_TICKS_VIRTUAL] = "virtual",
-	};
-
-	return clock < sizeof(names) / sizeof(*names) && names[clock] ? names[clock] : "unknown";
-}
-
-static const char *cupti_name(uint32_t state)
-{
-	static const char *const names[] = {
-		[CUPTI_STATE_NEVER] = "never",
-		[CUPTI_STATE_ON] = "on",
-		[CUPTI_STATE_OFF] = "off",
-		[CUPTI_STATE_ABSENT] = "absent",
-		[CUPTI_STATE_BUSY] = "busy",
-		[CUPTI_STATE_FAILED] = "failed",
-	};
-
-	return state < sizeof(names) / sizeof(*names) ? names[state] : "unknown";
-}
-
-static int insert_process(struct loader *loader)
-{
-	const struct file_header *header = loader->p.reader.header;
-	int simulated = header->features & FEATURE_SIMULATED ? 1 : 0;
-	int64_t start = loader->p.start;
-
-	return db_add(loader->db,
-		ROW(process, loader->process, header->pid, header->parent_pid, start,
-			loader->p.end > start ? loader->p.end : start, !!header->closed, simulated,
-			cell_text(clock_name(header->clock)), loader->p.clock.error,
-			cell_text(cupti_name(header->cupti_state)), header->cupti_error,
-			header->cupti_version, header->driver_version, cell_text(loader->path)));
-}
-
-int loader_insert_loss(struct loader *loader, const char *reason, uint64_t count)
-{
-	if (!count)
-		return 0;
-	return db_add(loader->db, ROW(loss, loader->process, cell_text(reason), count));
-}
-
-/* Records damage found by the reader, and the reason if the trace was not closed. */
-static int insert_damage(struct loader *loader)
-{
-	const struct trace_reader *reader = &loader->p.reader;
-	uint64_t missing = reader->missing ? reader->missing : (uint64_t)reader->pages.lost;
-	int running = !reader->header->closed && loader_is_running(loader);
-	/* Nothing is missing of a window that is over. */
-	int rests = reader->header->control.state == CONTROL_PAUSED ||
-		reader->header->control.state == CONTROL_OVER;
-
-	return loader_insert_loss(loader, "truncated", missing) ||
-		loader_insert_loss(loader, "damaged",
-			reader->damaged + loader->p.refused + loader->p.clock.refused) ||
-		loader_insert_loss(loader, "still_running", running && !rests) ||
-		loader_insert_loss(loader, "not_closed", !reader->header->closed && !running);
-}
-
-/*
- * A run whose work failed says nothing about the program.  Work that was captured but not launched
- * has no operation either; of a process that was killed the last operations are unknown.
- */
-static int insert_failure(struct loader *loader)
-{
-	const struct file_header *header = loader->p.reader.header;
-	uint64_t failed = loader->p.refused_work, submitted = loader->p.submitted;
-	int most = failed > submitted - failed;
-	int watched = header->cupti_state == CUPTI_STATE_ON && header->closed;
-
-	return loader_insert_loss(loader, "work_failed", most ? failed : 0) ||
-		loader_insert_loss(loader, "nothing_ran",
-			!most && watched && !loader->p.operations && !loader->p.graphs ? submitted
-										       : 0);
-}
-
-/* Calls that were counted only tell nothing, and neither do empty windows: they are no loss. */
-static int insert_number(struct loader *loader, enum trace_counter counter)
-{
-	uint64_t count = loader->p.reader.header->counter[counter];
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, count);
-	return count ? db_add(loader->db,
-			       ROW(property, loader->process, cell_text(counter_names[counter]),
-				       cell_text(text)))
-		     : 0;
-}
-
-static int insert_losses(struct loader *loader)
-{
-	const struct file_header *header = loader->p.reader.header;
-	int unusable = loader->p.call_count &&
-		(loader->p.init == INIT_FAILED ||
-			(header->cupti_state == CUPTI_STATE_NEVER && !loader->p.context_count));
-	int host_only = header->cupti_state != CUPTI_STATE_ON && loader->p.call_count && !unusable;
-
-	for (unsigned i = 0; i < COUNT_QUICK_QUERIES; i++)
-		if (loader_insert_loss(loader, counter_names[i], header->counter[i]))
-			return -1;
-	return insert_number(loader, COUNT_QUICK_QUERIES) ||
-		insert_number(loader, COUNT_EMPTY_WINDOWS) ||
-		insert_number(loader, COUNT_TURN_WINDOWS) || insert_damage(loader) ||
-		insert_failure(loader) || loader_insert_loss(loader, "unusable", unusable) ||
-		loader_insert_loss(loader, loader->p.shaken ? "shaken" : "host_only", host_only) ||
-		loader_insert_loss(loader, "older_graphs", header->counter[COUNT_OLDER_GRAPHS]) ||
-		loader_insert_loss(loader, "aliases_left_out", loader_twins_left_out(&loader->p)) ||
-		loader_insert_loss(loader, "clock_estimated", loader->p.clock.estimated) ||
-		loader_insert_loss(loader, "late_ends", loader->p.late_ends) ||
-		loader_insert_loss(loader, "lost_times", loader->p.lost_times);
-}
-
-static int insert_contexts(struct loader *loader)
-{
-	struct loaded_process *p = &loader->p;
-
-	for (size_t i = 0; i < p->context_count; i++) {
-		const struct context_record *context = &p->context[i].record;
-		p->context[i].row = (uint32_t)++loader->context;
-		if (db_add(loader->db,
-			    ROW(context, loader->context, loader->process, context->id,
-				    context->handle, context->cupti_id, context->device,
-				    context->flags, 0)))
-			return -1;
-	}
-	return 0;
-}
-
-static void release_process(struct loaded_process *p)
-{
-	struct map *maps[] = {
-		&p->context_numbers,
-		&p->context_handles,
-		&p->context_cupti_ids,
-		&p->threads,
-		&p->open_host_runs,
-		&p->host_calls,
-		&p->births,
-		&p->primaries,
-		&p->sites,
-		&p->latest_functions,
-		&p->kernels,
-		&p->layouts,
-		&p->words,
-		&p->shapes,
-		&p->strings,
-		&p->thread_lanes,
-		&p->default_streams,
-		&p->cupti_streams,
-		&p->impossible,
-	};
-
-	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
-		map_release(maps[i]);
-	lives_release(&p->streams);
-	lives_release(&p->events);
-	lives_release(&p->allocations);
-	map_release(&p->variables);
-	map_release(&p->mapped);
-	map_release(&p->mapped_at);
-	map_release(&p->known_by);
-	map_release(&p->known_at);
-	map_release(&p->known_first);
-	map_release(&p->opened);
-	ranges_release(&p->reserved);
-	loader_release_twins(p);
-	map_release(&p->levels);
-	map_release(&p->level_numbers);
-	lives_release(&p->functions);
-	free(p->unplaced);
-	ranges_release(&p->live_memory);
-	clock_release(&p->clock);
-	free(p->type);
-	for (size_t i = 0; i < p->lane_count; i++)
-		lane_release(&p->lane[i]);
-	free(p->lane);
-	free(p->heap);
-	sparse_words_release(&p->device);
-	sparse_words_release(&p->overlaps);
-	free(p->more_device);
-	free(p->taken);
-	free(p->calibration);
-	free(p->window);
-	free(p->since.is_work);
-	free(p->host_run);
-	free(p->usage);
-	free(p->rank_properties);
-	free(p->context);
-	for (size_t i = 0; i < p->thread_count; i++)
-		large_free(p->thread[i].call);
-	free(p->thread);
-	free(p->stream);
-	free(p->open_range);
-	loader_release_graphs(p);
-	loader_release_images(p);
-	loader_release_collectives(p);
-	free(p->named);
-	trace_close(&p->reader);
-	*p = (struct loaded_process){ 0 };
-}
-
-void loader_look_up(struct loader *loader)
-{
-	enum { STEP = 16 << 20 }; /* bytes of the trace kept in memory */
-
-	loader->progress.next = loader->progress.done + STEP;
-	trace_forget(&loader->p.reader);
-	progress_show(&loader->progress, "loading");
-}
-
-static int load_call(struct loader *loader, struct loaded_call *call)
-{
-	struct loaded_process *p = &loader->p;
-	const struct call_record *record = (const struct call_record *)call->record;
-	uint32_t correlation = call->returned ? record->correlation : 0;
-
-	p->taken_count = 0;
-	if (correlation)
-		loader_take_devices(loader, correlation);
-	if (loader_resolve(loader, call) || loader_match_devices(loader, call) ||
-		loader_write_operands(loader, call) || loader_write_launch(loader, call) ||
-		loader_write_call(loader, call))
-		return -1;
-	for (size_t i = 0; i < p->taken_count; i++)
-		if (loader_write_device(loader, p->taken[i], call))
-			return -1;
-	loader_take_collective(loader, call);
-	return loader_take_host(loader, call) || loader_write_objects(loader, call) ||
-			loader_take_textures(loader, call) || loader_take_graphs(loader, call) ||
-			loader_take_images(loader, call) || lives_retire(&p->events, call->enter) ||
-			lives_retire(&p->allocations, call->enter)
-		? -1
-		: 0;
-}
-
-static int load_calls(struct loader *loader)
-{
-	struct loaded_process *p = &loader->p;
-	struct loaded_call call;
-	int rc;
-
-	p->events.retire = loader_write_event;
-	p->allocations.retire = loader_write_allocation;
-	p->events.arg = p->allocations.arg = loader;
-	if (loader_start_calls(loader))
-		return -1;
-	while ((rc = loader_next_call(loader, &call)) > 0) {
-		loader_step(loader, record_bytes(call.record));
-		if (load_call(loader, &call))
-			return -1;
-	}
-	return rc || loader_write_images(loader) || loader_write_collectives(loader) ||
-			loader_write_rest(loader)
-		? -1
-		: 0;
-}
-
-/* An impossible start time counts as unknown, like a missing one. */
-static int64_t start_of(struct loader *loader)
-{
-	uint64_t start = loader->p.reader.header->start_ns;
-
-	if (start >= (uint64_t)loader->origin &&
-		start - (uint64_t)loader->origin <= (uint64_t)CLOCK_MOST)
-		return (int64_t)(start - (uint64_t)loader->origin);
-	loader->p.refused++;
-	return 0;
-}
-
-static int load_process(struct loader *loader, const char *path)
-{
-	struct loaded_process *p = &loader->p;
-	int rc = -1;
-
-	loader->path = path;
-	loader->process++;
-	if (trace_open(&p->reader, path)) {
-		print(stderr, "cufence: cannot load '%s': %s\n", path, p->reader.error);
-		goto out;
-	}
-	if (loader_scan(loader))
-		goto out;
-	p->start = start_of(loader);
-	clock_init(&p->clock, p->reader.header->clock, loader->origin, p->start, p->calibration,
-		p->calibration_count, p->first_tick == UINT64_MAX ? 0 : p->first_tick);
-	loader_sort_devices(loader);
-	if (loader_judge_times(loader) || insert_contexts(loader) || load_calls(loader))
-		goto out;
-	rc = insert_process(loader) || loader_insert_rank(loader) ||
-			loader_write_recording(loader) || insert_losses(loader)
-		? -1
-		: 0;
-	if (p->reader.error[0])
-		print(stderr, "cufence: '%s' is damaged: %s; loaded the undamaged part\n", path,
-			p->reader.error);
-out:
-	release_process(p);
-	return rc;
-}
-
 static int insert_run(struct loader *loader, const char *command)
 {
 	sqlite3_stmt *stmt = db_prepare(loader->db, "INSERT INTO run VALUES (?,?,?)");
@@ -347,29 +43,40 @@ static int insert_run(struct loader *loader, const char *command)
 	return rc;
 }
 
-static int prepare(struct loader *loader)
+static int prepare_statements(struct loader *loader)
 {
 	loader->update_kernel =
 		db_prepare(loader->db, "UPDATE kernel SET local_bytes = ? WHERE id = ?");
 	loader->update_texture = db_prepare(loader->db,
 		"UPDATE texture SET destroyed = ? WHERE process = ? AND value = ? AND surface = ? "
 		"AND destroyed IS NULL");
-	loader->relay = relay_new();
-	loader->calls = bulk_open(loader->db, TABLE_call, loader->relay);
-	loader->operations = bulk_open(loader->db, TABLE_operation, loader->relay);
-	loader->operands = bulk_open(loader->db, TABLE_operand, loader->relay);
-	loader->launches = bulk_open(loader->db, TABLE_launch, loader->relay);
-	loader->call_thread = bulk_open_index(loader->db, "call_thread", loader->relay);
-	loader->operation_call = bulk_open_index(loader->db, "operation_call", loader->relay);
-	loader->operand_call = bulk_open_index(loader->db, "operand_call", loader->relay);
-	loader->operation_end = bulk_open_index(loader->db, "operation_end", loader->relay);
 	loader->objects = rows_open(loader->db, TABLE_call_object);
-	return loader->update_kernel && loader->update_texture && loader->objects &&
-			loader->calls && loader->operations && loader->operands &&
-			loader->launches && loader->call_thread && loader->operation_call &&
-			loader->operand_call && loader->operation_end
+	return loader->update_kernel && loader->update_texture && loader->objects ? 0 : -1;
+}
+
+/* Those of a part lie beside the database, too, and are moved to its own: it needs them empty. */
+static int open_tables(struct loader *loader, struct db *db)
+{
+	loader->relay = relay_new();
+	loader->calls = bulk_open(db, TABLE_call, loader->relay);
+	loader->operations = bulk_open(db, TABLE_operation, loader->relay);
+	loader->operands = bulk_open(db, TABLE_operand, loader->relay);
+	loader->launches = bulk_open(db, TABLE_launch, loader->relay);
+	loader->call_thread = bulk_open_index(db, "call_thread", loader->relay);
+	loader->operation_call = bulk_open_index(db, "operation_call", loader->relay);
+	loader->operand_call = bulk_open_index(db, "operand_call", loader->relay);
+	return loader->calls && loader->operations && loader->operands && loader->launches &&
+			loader->call_thread && loader->operation_call && loader->operand_call
 		? 0
 		: -1;
+}
+
+static int prepare(struct loader *loader)
+{
+	if (prepare_statements(loader) || open_tables(loader, loader->db))
+		return -1;
+	loader->operation_end = bulk_open_index(loader->db, "operation_end", loader->relay);
+	return loader->operation_end ? 0 : -1;
 }
 
 static void release(struct loader *loader)
@@ -405,37 +112,144 @@ static int write_ends(struct loader *loader)
 
 static int finish(struct loader *loader)
 {
+	struct bulk *bulk[] = { loader->calls, loader->operations, loader->operands,
+		loader->launches, loader->call_thread, loader->operation_call, loader->operand_call,
+		loader->operation_end };
+
 	progress_show(&loader->progress, "creating indexes");
 	return write_ends(loader) || relay_end(loader->relay) || rows_finish(loader->objects) ||
-			db_exec(loader->db, "COMMIT") || bulk_finish(loader->calls) ||
-			bulk_finish(loader->operations) || bulk_finish(loader->operands) ||
-			bulk_finish(loader->launches) || bulk_finish(loader->call_thread) ||
-			bulk_finish(loader->operation_call) || bulk_finish(loader->operand_call) ||
-			bulk_finish(loader->operation_end) || db_exec(loader->db, indexes)
+			db_exec(loader->db, "COMMIT") ||
+			bulk_finish(bulk, sizeof(bulk) / sizeof(*bulk)) ||
+			db_exec(loader->db, indexes)
 		? -1
 		: 0;
+}
+
+/* --- traces that are loaded at the same time --- */
+
+/* A part has the memory of a load by itself until it is joined. */
+enum { TOGETHER_MOST = 8 };
+
+/* The first trace is loaded into the whole, each other one into a part. */
+struct together {
+	struct loader *whole, *part;
+	char *const *path;
+	size_t count;
+	int64_t lasts; /* ns, what the durations of each may add up to */
+};
+
+/* Opens the database of a part. */
+static int open_part(const struct together *together, struct loader *part, const char *path)
+{
+	struct run_room room;
+	struct stat stat;
+
+	if (db_create(part->db, DB_TEMPORARY) || db_exec(part->db, early_indexes) ||
+		db_exec(part->db, "BEGIN") || prepare_statements(part))
+		return -1;
+	if (bulk_in_memory(together->whole->calls) && open_tables(part, part->db))
+		return -1;
+	if (!together->whole->db->run)
+		return 0;
+	room = run_room_of(lstat(path, &stat) ? 0 : (uint64_t)stat.st_size, together->count);
+	part->db->run = run_new(&room);
+	return part->db->run ? 0 : -1;
+}
+
+static int load_one(void *arg, size_t number)
+{
+	const struct together *together = arg;
+	struct loader *part = number ? &together->part[number - 1] : NULL;
+	struct loader *loader = part ? part : together->whole;
+	const char *path = together->path[number];
+
+	loader->lasted = CLOCK_MOST_SUM - together->lasts;
+	return (part && open_part(together, part, path)) || loader_load_process(loader, path) ||
+			relay_end(loader->relay) || rows_finish(loader->objects)
+		? -1
+		: 0;
+}
+
+static int start_part(const struct loader *whole, struct loader *part)
+{
+	*part = (struct loader){
+		.db = xcalloc(1, sizeof(*part->db)),
+		.whole = whole->whole,
+		.origin = whole->origin,
+		.last_window = whole->last_window,
+		.words_bytes = whole->words_bytes,
+	};
+	return bulk_in_memory(whole->calls) ? 0 : open_tables(part, whole->db);
+}
+
+/* What is limited for all traces is added up; messages come in their order. */
+static void add_up(const struct together *together, struct loader *loader, int64_t *lasted,
+	uint64_t words_before)
+{
+	*lasted += loader->lasted - (CLOCK_MOST_SUM - together->lasts);
+	if (loader != together->whole)
+		together->whole->words_bytes += loader->words_bytes - words_before;
+	if (loader->damage[0])
+		print(stderr, "cufence: '%s' is damaged: %s; loaded the undamaged part\n",
+			loader->path, loader->damage);
+	loader->damage[0] = '\0';
+}
+
+static void release_part(struct loader *part)
+{
+	release(part);
+	run_close(part->db->run);
+	db_close(part->db);
+	free(part->db);
+}
+
+static int load_together(struct loader *whole, char *const *path, size_t count)
+{
+	struct loader *part = xcalloc(count, sizeof(*part));
+	int64_t lasted = whole->lasted, left = CLOCK_MOST_SUM - lasted;
+	uint64_t words = whole->words_bytes;
+	struct together together = { whole, part, path, count, left / (int64_t)count };
+	int rc = 0;
+
+	for (size_t i = 0; i + 1 < count && !rc; i++)
+		rc = start_part(whole, &part[i]);
+	rc = rc || workers_run(count, load_one, &together);
+	for (size_t i = 0; i < count && !rc; i++)
+		add_up(&together, i ? &part[i - 1] : whole, &lasted, words);
+	whole->lasted = lasted;
+	rc = rc || loader_join(whole, part, count - 1) ? -1 : 0;
+	for (size_t i = 0; i + 1 < count; i++)
+		if (part[i].db)
+			release_part(&part[i]);
+	free(part);
+	return rc;
+}
+
+static int load_all(struct loader *loader, char *const *path, size_t count)
+{
+	size_t together = workers_processors(TOGETHER_MOST);
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc; i += together)
+		rc = load_together(loader, path + i, count - i < together ? count - i : together);
+	return rc;
 }
 
 int load_traces(struct db *db, char *const *path, size_t count, const char *command,
 	int last_window)
 {
-	struct loader loader = { .db = db, .last_window = last_window };
-	char *load = xcalloc(count, 1);
+	struct loader loader = { .db = db, .whole = &loader, .last_window = last_window };
+	char **chosen = xcalloc(count, sizeof(*chosen));
 	int rc = -1;
 
-	if (loader_choose_files(&loader, path, count, load) || db_exec(db, early_indexes) ||
+	if (loader_choose_files(&loader, path, &count, chosen) || db_exec(db, early_indexes) ||
 		db_exec(db, "BEGIN")) {
-		free(load);
+		free(chosen);
 		return -1;
 	}
-	if (prepare(&loader) || insert_run(&loader, command))
-		goto out;
-	for (size_t i = 0; i < count; i++)
-		if (load[i] && load_process(&loader, path[i]))
-			goto out;
-	rc = finish(&loader);
-out:
-	free(load);
+	if (!prepare(&loader) && !insert_run(&loader, command) && !load_all(&loader, chosen, count))
+		rc = finish(&loader);
+	free(chosen);
 	if (rc && !sqlite3_get_autocommit(db->handle))
 		sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
 	release(&loader);

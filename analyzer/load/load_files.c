@@ -72,16 +72,19 @@ static int check_file(struct loader *loader, char *const *path, size_t number,
 	return rc;
 }
 
-int loader_choose_files(struct loader *loader, char *const *path, size_t count, char *load)
+int loader_choose_files(struct loader *loader, char *const *path, size_t *count, char **chosen)
 {
-	struct identity *identity = xcalloc(count + 1, sizeof(*identity));
+	struct identity *identity = xcalloc(*count + 1, sizeof(*identity));
+	size_t given = *count;
 	uint64_t bytes = 0;
 	int rc = 1;
 
 	loader->origin = (int64_t)CLOCK_MOST_START;
-	for (size_t i = 0; i < count && rc >= 0; i++) {
+	*count = 0;
+	for (size_t i = 0; i < given && rc >= 0; i++) {
 		rc = check_file(loader, path, i, identity, &bytes);
-		load[i] = rc > 0;
+		if (rc > 0)
+			chosen[(*count)++] = path[i];
 	}
 	if (loader->origin == (int64_t)CLOCK_MOST_START)
 		loader->origin = 0;

@@ -213,6 +213,7 @@ int loader_write_images(struct loader *loader)
 {
 	struct images *images = loader->p.images;
 
+	loader->keeps_images = images && images->unplaced;
 	for (size_t i = 0; images && i < images->piece_count; i++)
 		if (is_wanted(loader, images->piece[i]->hash) &&
 			write_piece(loader, images->piece[i]))

@@ -28,6 +28,27 @@ int loader_run(struct loader *loader, const char *sql, int64_t first, int64_t se
 	return rc;
 }
 
+int loader_object_table(const char *role)
+{
+	static const struct {
+		const char *role;
+		int table;
+	} tables[] = {
+		{ "exec", TABLE_graph_exec },
+		{ "event", TABLE_event },
+		{ "launch_event", TABLE_event },
+		{ "completion_event", TABLE_event },
+		{ "dst_context", TABLE_context },
+		{ "src_context", TABLE_context },
+		{ "captured", TABLE_graph },
+	};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+		if (!strcmp(tables[i].role, role))
+			return tables[i].table;
+	return -1;
+}
+
 int loader_write_object(struct loader *loader, const struct loaded_call *call, const char *role,
 	int64_t object)
 {

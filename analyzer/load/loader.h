@@ -8,7 +8,8 @@
  *        (resolve) and its operations (device), and is written
  *
  * Memory use is proportional to the program's live objects (streams, events, memory) plus four
- * bytes per call and operation, independent of the trace's size.
+ * bytes per call and operation, independent of the trace's size.  As many traces are loaded at the
+ * same time as there are processors: each has a loader, whose ids are joined later (load_parts.c).
  */
 #ifndef CUFENCE_LOADER_H
 #define CUFENCE_LOADER_H
@@ -243,16 +244,20 @@ struct loader {
 	struct bulk *call_thread, *operation_call, *operand_call, *operation_end;
 	struct relay *relay; /* writes these, and the columns of the run */
 	struct rows *objects;
-	struct progress progress;  /* bytes of all traces, each of which is read twice */
+	struct loader *whole;      /* itself, or what it is a part of until loader_join() */
+	struct progress progress;  /* of all traces: bytes, each of which is read twice */
+	size_t read, shown;        /* bytes so far, and of these in the progress */
 	int64_t origin;            /* CLOCK_REALTIME ns of time 0 */
 	int64_t lasted;            /* ns, sum of all durations; up to CLOCK_MOST_SUM */
 	struct operation_end *end; /* of each operation */
 	/* Number of rows written so far: ids are known before rows are written. */
 	int64_t process, call, operation, thread, context, stream, event, allocation, kernel, site;
 	int64_t graph, node, exec, shape, communicator;
-	uint64_t words_bytes;  /* of shapes */
+	char damage[sizeof(((struct trace_reader *)NULL)->error)]; /* of the trace; empty: none */
+	uint64_t words_bytes;                                      /* of shapes */
 	struct map call_types; /* hash of name, kind and runtime -> row */
 	struct map images;     /* hash -> 1: its pieces were written */
+	int keeps_images;      /* all of the trace, also those that another process has */
 	const char *path;
 	int last_window; /* load only what was recorded since the last request; 2: or sample */
 	struct loaded_process p;
@@ -262,18 +267,28 @@ struct loader {
 void loader_look_up(struct loader *loader);
 static inline void loader_step(struct loader *loader, size_t bytes)
 {
-	loader->progress.done += bytes;
-	if (loader->progress.done >= loader->progress.next)
+	enum { STEP = 16 << 20 }; /* bytes of a trace kept in memory */
+
+	loader->read += bytes;
+	if (loader->read >= loader->shown + STEP)
 		loader_look_up(loader);
 }
 
 /*
- * Selects the traces: load[i] is 1, or 0 if the process was given before.  Sets origin and
+ * Selects the traces of processes that were not given before; sets their number, origin and
  * progress.  Returns 0, or -1 after a message.
  */
-int loader_choose_files(struct loader *loader, char *const *path, size_t count, char *load);
+int loader_choose_files(struct loader *loader, char *const *path, size_t *count, char **chosen);
+/* Loads a trace after those before it.  Returns 0, or -1 after a message. */
+int loader_load_process(struct loader *loader, const char *path);
 /* Returns whether the traced process is still running: it has the trace locked, or mapped. */
 int loader_is_running(const struct loader *loader);
+
+/*
+ * Moves what parts have loaded to the end of the whole (load_parts.c).  Returns 0, or -1 after a
+ * message.
+ */
+int loader_join(struct loader *whole, struct loader *part, size_t count);
 
 /* Each returns 0, or -1 after a message. */
 int loader_scan(struct loader *loader);
@@ -354,6 +369,8 @@ int loader_write_objects(struct loader *loader, const struct loaded_call *call);
 /* Runs one rare SQL statement with two to four numbers. */
 int loader_run(struct loader *loader, const char *sql, int64_t first, int64_t second, int64_t third,
 	int64_t fourth);
+/* The table whose ids objects of that role are, -1: none. */
+int loader_object_table(const char *role);
 /* role: a constant. */
 int loader_write_object(struct loader *loader, const struct loaded_call *call, const char *role,
 	int64_t object);

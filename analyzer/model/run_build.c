@@ -56,14 +56,14 @@ static struct run_room room_of_records(uint64_t bytes)
 	};
 }
 
-struct run_room run_room_of(uint64_t bytes)
+struct run_room run_room_of(uint64_t bytes, size_t runs)
 {
 	struct run_room room = room_of_records(bytes);
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
 		return room;
-	while (bytes && reserved_bytes(&room) > limit.rlim_cur / RESERVED_PART) {
+	while (bytes && reserved_bytes(&room) > limit.rlim_cur / RESERVED_PART / runs) {
 		bytes /= 2;
 		room = room_of_records(bytes);
 	}

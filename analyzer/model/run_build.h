@@ -19,9 +19,10 @@ struct run *run_new(const struct run_room *room);
 
 /*
  * Upper limits for traces of so many bytes; launches of graphs may exceed them.  Less where the
- * process may have few addresses (ulimit -v): its columns reserve at most a quarter of them.
+ * process may have few addresses (ulimit -v): the columns of so many runs together reserve at most
+ * a quarter of them.
  */
-struct run_room run_room_of(uint64_t bytes);
+struct run_room run_room_of(uint64_t bytes, size_t runs);
 
 struct run_call_facts {
 	uint32_t id, parent, site, thread, stream, type;
@@ -51,6 +52,13 @@ int run_add_call(struct run *run, const struct run_call_facts *facts);
 int run_add_work(struct run *run, const struct run_work_facts *facts);
 int run_add_operand(struct run *run, const struct run_operand *operand);
 int run_add_launch(struct run *run, uint32_t call, uint32_t shape);
+
+/*
+ * Adds the rows of another run, none of whose processes this one has, at its end.  Returns 0, or -1
+ * after a message.
+ */
+struct id_shift;
+int run_append(struct run *run, const struct run *from, const struct id_shift *shift);
 
 /*
  * Returns whether graph launches have operations of individual nodes so far: 1 or 0, -1: unknown,

@@ -34,7 +34,7 @@ struct key_to_write {
 };
 
 /*
- * Writes a number in the fewest bytes; returns its serial type, and its size. 8 bytes at `at` must
+ * Writes a number in the fewest bytes; returns its serial type, and its size.  8 bytes at `at` must
  * be writable.
  */
 static inline unsigned put_number(uint8_t *at, int64_t value, unsigned *size)
@@ -201,9 +201,141 @@ int bulk_add_key(struct bulk *index, int64_t value, int64_t id)
 	return key ? 0 : -1;
 }
 
-int bulk_finish(struct bulk *bulk)
+/* --- moved from another one --- */
+
+struct append {
+	struct bulk *to;
+	const struct id_shift *shift;
+	int values, rows; /* tables of ids: of an index's values; of the rows */
+	int target[SCHEMA_COLUMNS_MOST];
+};
+
+/* 8 bytes can be read. */
+static int64_t get_number(unsigned type, const uint8_t *at)
 {
-	return bulk->in_memory ? 0 : bulk_tree_finish(&bulk->tree);
+	static const uint8_t shifts[] = { 0, 56, 48, 40, 32, 16, 0 };
+	uint64_t big;
+
+	if (type >= 8)
+		return (int64_t)type - 8;
+	memcpy(&big, at, sizeof(big));
+	return (int64_t)__builtin_bswap64(big) >> shifts[type];
+}
+
+/* In the body, of a number. */
+static unsigned size_of(unsigned type)
+{
+	static const uint8_t sizes[] = { 0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0 };
+
+	return sizes[type];
+}
+
+/* Copies a record with other ids, each of which may take more bytes than before. */
+static void shift_row(const struct append *append, struct row *row, const uint8_t *types,
+	const uint8_t *body)
+{
+	size_t columns = schema_tables[append->to->table].columns;
+	uint8_t *header = row->header, *to = row->body;
+
+	for (size_t i = 0; i < columns; i++) {
+		unsigned type = (unsigned)bulk_read_varint(&types), size;
+
+		if (type >= 12) {
+			header += bulk_varint(header, type);
+			size = (type - 12) / 2;
+			memcpy(to, body, size);
+			to += size;
+		} else if (!type || append->target[i] < 0) {
+			*header++ = (uint8_t)type;
+			size = size_of(type);
+			memcpy(to, body, 8);
+			to += size;
+		} else {
+			int64_t id = get_number(type, body);
+			unsigned put;
+
+			*header++ = (uint8_t)put_number(to,
+				id_shifted(append->shift, append->target[i], id), &put);
+			size = size_of(type);
+			to += put;
+		}
+		body += size;
+	}
+	row->header_size = (unsigned)(header - row->header);
+	row->body_size = (unsigned)(to - row->body);
+}
+
+static int append_row(void *arg, const uint8_t *cell)
+{
+	const struct append *append = arg;
+	uint64_t size = bulk_read_varint(&cell);
+	int64_t id = (int64_t)bulk_read_varint(&cell);
+	const uint8_t *types = cell, *body;
+	struct row row;
+
+	body = cell + bulk_read_varint(&types);
+	if (size > MAX_ROW - sizeof(int64_t) * SCHEMA_COLUMNS_MOST) {
+		fputs("cufence: a row is too long\n", stderr);
+		return -1;
+	}
+	row.id = id_shifted(append->shift, append->rows, id);
+	shift_row(append, &row, types, body);
+	return put_row(append->to, &row);
+}
+
+int bulk_append(struct bulk *bulk, struct bulk *from, const struct id_shift *shift)
+{
+	const struct schema_table *table = &schema_tables[bulk->table];
+	struct append append = { .to = bulk, .shift = shift, .rows = (int)bulk->table };
+
+	for (size_t i = 0; i < table->columns; i++) {
+		append.target[i] = id_table(&table->column[i], bulk->table);
+		if (table->column[i].null == SCHEMA_IS_KEY)
+			append.rows = append.target[i];
+	}
+	bulk->added += from->added;
+	return bulk->in_memory ? 0 : bulk_tree_empty(&from->tree, append_row, &append);
+}
+
+static int append_key(void *arg, const uint8_t *cell)
+{
+	const struct append *append = arg;
+	const uint8_t *body = cell + 4;
+	struct key_to_write key = {
+		.value = cell[2] ? get_number(cell[2], body) : DB_NULL,
+		.id = get_number(cell[3], body + size_of(cell[2])),
+	};
+
+	key.value = id_shifted(append->shift, append->values, key.value);
+	key.id = id_shifted(append->shift, append->rows, key.id);
+	return write_key(append->to, &key);
+}
+
+int bulk_append_keys(struct bulk *index, struct bulk *from, const struct id_shift *shift,
+	enum schema_id values, enum schema_id rows)
+{
+	struct append append = { index, shift, (int)values, (int)rows, { 0 } };
+
+	return index->in_memory ? 0 : bulk_tree_empty(&from->tree, append_key, &append);
+}
+
+int bulk_in_memory(const struct bulk *bulk)
+{
+	return bulk->in_memory;
+}
+
+int bulk_finish(struct bulk *const *bulk, size_t count)
+{
+	struct bulk_tree **tree = xcalloc(count, sizeof(*tree));
+	size_t trees = 0;
+	int rc;
+
+	for (size_t i = 0; i < count; i++)
+		if (!bulk[i]->in_memory)
+			tree[trees++] = &bulk[i]->tree;
+	rc = trees ? bulk_tree_finish(tree, trees) : 0;
+	free(tree);
+	return rc;
 }
 
 static struct bulk *new_bulk(struct db *db, struct relay *relay)

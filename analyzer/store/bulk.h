@@ -8,7 +8,7 @@
  *	bulk_add(launches, ROW(launch, call, shape));
  *	relay_end(relay);
  *	db_exec(db, "COMMIT");
- *	bulk_finish(launches);
+ *	bulk_finish(&launches, 1);
  *	bulk_free(launches);
  *
  * Constraints are not checked, and other indexes not updated: create them afterwards.  For a
@@ -18,8 +18,8 @@
 #ifndef CUFENCE_BULK_H
 #define CUFENCE_BULK_H
 
+#include "id_shift.h"
 #include "relay.h"
-#include "schema.h"
 
 struct bulk;
 
@@ -45,10 +45,22 @@ int64_t bulk_last(const struct bulk *bulk);
 int bulk_add_key(struct bulk *index, int64_t value, int64_t id);
 
 /*
- * Call outside of a transaction, after relay_end(): writes the rows to the table.  Returns 0, or -1
- * after a message.
+ * After relay_end() of both: moves the rows of another one to the end, or the keys of an index
+ * whose values are ids of a table.  Two threads may do this for two tables or indexes.  Returns 0,
+ * or -1 after a message.
  */
-int bulk_finish(struct bulk *bulk);
+int bulk_append(struct bulk *bulk, struct bulk *from, const struct id_shift *shift);
+int bulk_append_keys(struct bulk *index, struct bulk *from, const struct id_shift *shift,
+	enum schema_id values, enum schema_id rows);
+
+/* The database has the rows itself, as it is in memory: bulk_append() moves nothing. */
+int bulk_in_memory(const struct bulk *bulk);
+
+/*
+ * Call outside of a transaction, after relay_end(): writes the rows to their tables, all of one
+ * database, some at the same time.  Returns 0, or -1 after a message.
+ */
+int bulk_finish(struct bulk *const *bulk, size_t count);
 
 /* Discards rows that were not finished.  NULL is allowed. */
 void bulk_free(struct bulk *bulk);

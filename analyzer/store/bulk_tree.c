@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "interrupt.h"
 #include "print.h"
+#include "workers.h"
 
 enum {
 	LEAF_HEADER = 8,
@@ -159,6 +160,20 @@ static off_t place_of(const struct bulk_tree *tree, uint32_t page)
 	return (off_t)(page - 1) * tree->page_size;
 }
 
+/* Reads a block of leaves.  Its space is freed at once: the database, or a tree, gets the same. */
+static int take_block(struct bulk_tree *tree, size_t first, size_t *count)
+{
+	size_t left = tree->leaf_count - first;
+	off_t at = (off_t)first * tree->page_size, bytes;
+
+	*count = left < BLOCK ? left : BLOCK;
+	bytes = (off_t)*count * tree->page_size;
+	if (pread(tree->file, tree->block, (size_t)bytes, at) != (ssize_t)bytes)
+		return fail("pread");
+	(void)fallocate(tree->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, bytes);
+	return 0;
+}
+
 /* Appends a block of leaves, beginning with leaf `first`, after page; sets page to its last one. */
 static int append_block(struct bulk_tree *tree, int database, size_t first, size_t count,
 	uint32_t *page)
@@ -178,22 +193,14 @@ static int append_block(struct bulk_tree *tree, int database, size_t first, size
 	return 0;
 }
 
-/*
- * Copies the leaves to the end of the database; sets page to the last one.  Copied space is freed
- * at once: this halves the disk space and memory needed.
- */
+/* Copies the leaves to the end of the database; sets page to the last one. */
 static int append_leaves(struct bulk_tree *tree, int database, uint32_t *page)
 {
-	for (size_t i = 0; i < tree->leaf_count; i += BLOCK) {
-		size_t left = tree->leaf_count - i, count = left < BLOCK ? left : BLOCK;
-		off_t at = (off_t)i * tree->page_size, bytes = (off_t)count * tree->page_size;
+	size_t count;
 
-		if (pread(tree->file, tree->block, (size_t)bytes, at) != (ssize_t)bytes)
-			return fail("pread");
-		(void)fallocate(tree->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, bytes);
-		if (append_block(tree, database, i, count, page))
+	for (size_t i = 0; i < tree->leaf_count; i += count)
+		if (take_block(tree, i, &count) || append_block(tree, database, i, count, page))
 			return -1;
-	}
 	return 0;
 }
 
@@ -259,40 +266,94 @@ static int write_header(const struct bulk_tree *tree, int database, uint32_t pag
 	return write_all(database, header, sizeof(header), 0);
 }
 
-static int link_cells(struct bulk_tree *tree, int database)
+/* Writes what is left to the tree's file. */
+static int flush(struct bulk_tree *tree)
 {
-	off_t size = lseek(database, 0, SEEK_END);
-	uint32_t page = (uint32_t)(size / tree->page_size);
-
-	if (tree->leaf_count == 1) {
-		if (pread(tree->file, tree->block, tree->page_size, 0) <= 0)
-			return fail("pread");
-		return write_all(database, tree->block, tree->page_size,
-			       place_of(tree, tree->root)) ||
-				write_header(tree, database, page)
-			? -1
-			: 0;
-	}
-	return append_leaves(tree, database, &page) || link_pages(tree, database, &page) ||
-			write_header(tree, database, page)
-		? -1
-		: 0;
+	return (tree->cells && finish_page(tree, 0)) || write_block(tree) ? -1 : 0;
 }
 
-int bulk_tree_finish(struct bulk_tree *tree)
+/* The key that an index has between two leaves comes after those of the first one. */
+static int empty_leaf(const struct bulk_tree *tree, size_t number, const uint8_t *page,
+	int (*each)(void *arg, const uint8_t *cell), void *arg)
 {
-	int database, rc;
+	const struct bulk_child *child = &tree->leaf[number];
+	uint8_t key[sizeof(child->separator) + 8] = { 0 };
+	unsigned cells = get16(page + 3);
 
-	if ((tree->cells && finish_page(tree, 0)) || write_block(tree))
-		return -1;
-	if (!tree->leaf_count)
-		return 0;
-	database = open(tree->db->path, O_RDWR | O_CLOEXEC);
-	if (database < 0)
-		return fail(tree->db->path);
-	rc = link_cells(tree, database);
-	close(database);
+	for (unsigned i = 0; i < cells; i++)
+		if (each(arg, page + get16(page + LEAF_HEADER + 2 * i)))
+			return -1;
+	memcpy(key, child->separator, child->size);
+	return tree->kind == BULK_INDEX && child->size ? each(arg, key) : 0;
+}
+
+int bulk_tree_empty(struct bulk_tree *tree, int (*each)(void *arg, const uint8_t *cell), void *arg)
+{
+	size_t count;
+	int rc = flush(tree);
+
+	for (size_t i = 0; i < tree->leaf_count && !rc; i += count) {
+		rc = take_block(tree, i, &count);
+		for (size_t j = 0; j < count && !rc; j++)
+			rc = empty_leaf(tree, i + j, tree->block + j * tree->page_size, each, arg);
+	}
 	tree->leaf_count = 0;
+	return rc;
+}
+
+/* Returns the last page of a tree: leaves and those above them, but for the root. */
+static uint32_t last_page(const struct bulk_tree *tree)
+{
+	uint32_t page = tree->before, lock = LOCK_BYTE / tree->page_size + 1;
+
+	for (size_t count = tree->leaf_count; count > 1; count = (count + FANOUT - 1) / FANOUT)
+		page += (uint32_t)count;
+	return page + (tree->before < lock && page >= lock);
+}
+
+struct finishing {
+	struct bulk_tree *const *tree;
+	int database;
+};
+
+static int finish_tree(void *arg, size_t number)
+{
+	const struct finishing *finishing = arg;
+	struct bulk_tree *tree = finishing->tree[number];
+	uint32_t page = tree->before;
+
+	if (tree->leaf_count != 1)
+		return append_leaves(tree, finishing->database, &page) ||
+				link_pages(tree, finishing->database, &page)
+			? -1
+			: 0;
+	if (pread(tree->file, tree->block, tree->page_size, 0) <= 0)
+		return fail("pread");
+	return write_all(finishing->database, tree->block, tree->page_size,
+		place_of(tree, tree->root));
+}
+
+int bulk_tree_finish(struct bulk_tree *const *tree, size_t count)
+{
+	struct finishing finishing = { tree, open(tree[0]->db->path, O_RDWR | O_CLOEXEC) };
+	uint32_t page;
+	int rc = 0;
+
+	if (finishing.database < 0)
+		return fail(tree[0]->db->path);
+	page = (uint32_t)(lseek(finishing.database, 0, SEEK_END) / tree[0]->page_size);
+	for (size_t i = 0; i < count && !rc; i++) {
+		rc = flush(tree[i]);
+		tree[i]->before = page;
+		page = last_page(tree[i]);
+	}
+	rc = rc || workers_run(count, finish_tree, &finishing) ||
+			write_header(tree[0], finishing.database, page)
+		? -1
+		: 0;
+	close(finishing.database);
+	for (size_t i = 0; i < count; i++)
+		tree[i]->leaf_count = 0;
 	return rc;
 }
 
@@ -315,7 +376,7 @@ int bulk_tree_open(struct bulk_tree *tree, struct db *db, const char *name,
 		print(stderr, "cufence: no table '%s'\n", name);
 		return -1;
 	}
-	tree->block = xcalloc(BLOCK, tree->page_size);
+	tree->block = xcalloc(1, (size_t)BLOCK * tree->page_size + 8);
 	path = xprintf("%s.%s", db->path, name);
 	interrupt_hold(&before);
 	tree->file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -32,6 +32,7 @@ struct bulk_tree {
 	int64_t last;         /* for a table: the id of the last row */
 	struct bulk_child *leaf;
 	size_t leaf_count;
+	uint32_t before; /* the page of the database after which it begins */
 };
 
 /* Opens the tree of an empty table or index.  Returns 0, or -1 after a message. */
@@ -45,12 +46,34 @@ int bulk_tree_open(struct bulk_tree *tree, struct db *db, const char *name,
 uint8_t *bulk_tree_place(struct bulk_tree *tree, unsigned size);
 
 /*
- * Call outside of a transaction: writes the cells to the database.  Returns 0, or -1 after a
- * message.
+ * Call outside of a transaction: writes the cells of trees to their database.  Returns 0, or -1
+ * after a message.
  */
-int bulk_tree_finish(struct bulk_tree *tree);
+int bulk_tree_finish(struct bulk_tree *const *tree, size_t count);
+
+/*
+ * Instead of bulk_tree_finish(): calls each() with the cells in order, which ends when one returns
+ * something else than 0, and leaves an empty tree.  After a cell come 8 bytes that may be read.
+ * Returns 0, or -1 after a message.
+ */
+int bulk_tree_empty(struct bulk_tree *tree, int (*each)(void *arg, const uint8_t *cell), void *arg);
 
 void bulk_tree_release(struct bulk_tree *tree);
+
+/* Reads a varint that was written by the next function, and moves after it. */
+static inline uint64_t bulk_read_varint(const uint8_t **at)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < 8; i++) {
+		uint8_t byte = *(*at)++;
+
+		value = value << 7 | (byte & 0x7f);
+		if (byte < 0x80)
+			return value;
+	}
+	return value << 8 | *(*at)++;
+}
 
 /*
  * Writes a varint: seven bits per byte, highest first; the ninth byte has eight.  Returns the

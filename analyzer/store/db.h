@@ -23,6 +23,7 @@
 
 #define DB_APPLICATION_ID 0x63756665 /* of schema.def; in every cufence database */
 #define DB_MEMORY ":memory:"
+#define DB_TEMPORARY "" /* in a file of SQLite's that nobody else sees */
 
 struct run;
 
@@ -78,7 +79,8 @@ int db_recognize(const char *path);
 
 /*
  * Creates a database with schema.def in an empty file.  Until it is closed, a crash of the machine
- * damages it: use it for a file that gets its final name when complete.  DB_MEMORY is in memory.
+ * damages it: use it for a file that gets its final name when complete.  DB_MEMORY is in memory,
+ * DB_TEMPORARY where temporary files are.
  */
 int db_create(struct db *db, const char *path);
 

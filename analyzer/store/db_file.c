@@ -13,7 +13,7 @@
 /* SQLite of distributions interprets file:NAME as a URI. The caller frees the result. */
 static char *name_of_file(const char *path)
 {
-	int is_name = path[0] == '/' || !strcmp(path, DB_MEMORY);
+	int is_name = path[0] == '/' || !strcmp(path, DB_MEMORY) || !strcmp(path, DB_TEMPORARY);
 	char *name = NULL;
 
 	return asprintf(&name, "%s%s", is_name ? "" : "./", path) < 0 ? NULL : name;

@@ -143,6 +143,21 @@ same "... on one processor, too" "$(cat err)" "$(cat serial.err)"
 same "... the same database" "$(dump serial.db | md5sum)" "$(dump all.db | md5sum)"
 same "... and nothing is left" "" "$(ls -- *.tmp-* 2>/dev/null)"
 
+# --- traces are loaded at the same time, and their ids are joined: of objects of all kinds ---
+for app in graph_early_host host_signal mapped_twice registered_twice symbol_per_step texture_race; do
+	"$cufence" run --sim --keep-trace -o "kind-$app.db" -- "$build/testapps/$app" >/dev/null 2>&1
+done
+"$build/bench/make_turns" 500 rank-0.cft 0 2 && "$build/bench/make_turns" 500 rank-1.cft 1 2
+kinds=(rank-*.cft kind-*.traces*/*.cft)
+same "traces of all kinds" 8 "${#kinds[@]}"
+"$cufence" load -o all.db "${kinds[@]}" && on_one "$cufence" load -o serial.db "${kinds[@]}"
+ok "... are loaded" $?
+same "... on one processor the same database" "$(dump serial.db | md5sum)" "$(dump all.db | md5sum)"
+same "... whose references hold" "" "$(sqlite3 all.db 'PRAGMA integrity_check; PRAGMA foreign_key_check' | grep -vx ok)"
+for kind in graph_change graph_update host_run alias twin variable texture collective; do
+	same "... with rows of $kind" 1 "$(sqlite3 all.db "SELECT EXISTS (SELECT 1 FROM $kind)")"
+done
+
 # --- one process: nothing of it ---
 "$cufence" run --sim -o one.db -- "$build/testapps/free_in_loop" >/dev/null 2>&1
 for format in text json sarif csv; do

@@ -319,7 +319,7 @@ static void expect_same(const struct column *a, const struct column *b)
 
 static void load_with_columns(struct db *db, char *path, uint64_t bytes)
 {
-	struct run_room room = run_room_of(bytes);
+	struct run_room room = run_room_of(bytes, 1);
 
 	assert_int_equal(db_create(db, DB_MEMORY), 0);
 	db->run = run_new(&room);
