@@ -12,19 +12,10 @@
 #include "walk.h"
 #include "workers.h"
 
-/* The walk of a part. */
-struct search {
-	const struct needs_known *known;
-	struct orders orders;
-	struct needs_host host;
-	struct needs_events events;
-	struct needs found; /* of the host */
-};
-
 struct searches {
 	const struct walk_run *walk;
 	struct walk_part *part;
-	struct search **search; /* of each part */
+	struct orders *of; /* each part */
 	size_t count;
 };
 
@@ -32,31 +23,31 @@ struct searches {
 
 static int process_call(void *arg, const struct walk_call *call)
 {
-	struct search *search = arg;
-	const struct needs_known *known = search->known;
-	int64_t since = known->has_host ? needs_host_since(&search->host, call) : INT64_MIN;
+	struct orders *orders = arg;
+	const struct needs_known *known = orders->known;
+	int64_t since = known->has_host ? needs_host_since(orders, call) : INT64_MIN;
 	int rc;
 
 	/*
 	 * A call in progress when the process died has no operands in its record: it would seem to
 	 * need every wait before it.
 	 */
-	if (orders_given_up(&search->orders) || call->exit == WALK_NEVER)
+	if (orders_given_up(orders) || call->exit == WALK_NEVER)
 		return 0;
 	if (since != INT64_MIN) {
-		rc = needs_host_wait(&search->host, call, since);
+		rc = needs_host_wait(orders, call, since);
 	} else if (known->has_events && call->kind == KIND_STREAM_WAIT &&
 		map_get(&known->sites, needs_site(known->run, call->id), 0)) {
-		return needs_events_wait(&search->events, call);
+		return needs_events_wait(orders, call);
 	} else {
 		if (known->has_host)
-			needs_host_before(&search->host, call);
-		rc = orders_all(&search->orders, call);
+			needs_host_before(orders, call);
+		rc = orders_all(orders, call);
 		if (!rc && known->has_host)
-			needs_host_after(&search->host, call);
+			needs_host_after(orders, call);
 	}
 	if (!rc && known->has_events)
-		needs_events_after(&search->events, call);
+		needs_events_after(orders, call);
 	return rc;
 }
 
@@ -89,50 +80,12 @@ static void settle_redundant(struct needs *needs)
 	id_map_release(&sites, free);
 }
 
-static int open_search(struct search *search, const struct needs_known *known,
-	const struct id_map *events, struct db *db, const struct walk_part *part)
-{
-	search->known = known;
-	search->orders.host = &search->host;
-	search->orders.events = &search->events;
-	if (orders_init(&search->orders, known, db, part))
-		return -1;
-	if (known->has_host)
-		needs_host_open(&search->host, &search->orders, &search->found);
-	needs_events_open(&search->events, &search->orders, events);
-	return 0;
-}
-
-static void close_search(struct search *search)
-{
-	needs_events_close(&search->events);
-	needs_host_close(&search->host);
-	orders_release(&search->orders);
-	needs_release(&search->found);
-	free(search);
-}
-
 static int walk_one(void *arg, size_t number)
 {
 	const struct searches *searches = arg;
-	struct search *search = searches->search[number];
 
-	if (walk_part(searches->walk, &searches->part[number], process_call, search))
-		return -1;
-	if (search->known->has_host)
-		needs_host_finish(&search->host);
-	return 0;
-}
-
-static void add_found(struct needs *needs, struct needs *found)
-{
-	for (size_t i = 0; i < found->host_count; i++)
-		*array_push(needs->host, needs->host_count) = found->host[i];
-	for (struct id_map_slot *at = NULL; (at = id_map_next(&found->processes, at));)
-		id_map_put(&needs->processes, at->id, at->object);
-	free(found->processes.slot);
-	free(found->host);
-	*found = (struct needs){ .host_is_known = found->host_is_known };
+	return walk_part(searches->walk, &searches->part[number], process_call,
+		&searches->of[number]);
 }
 
 /* The waits of one part follow those of another, as its calls do. */
@@ -142,12 +95,19 @@ static int join_searches(struct needs *needs, struct searches *searches, struct 
 
 	needs->host_is_known = needs->events_are_known = 1;
 	for (size_t i = 0; i < searches->count && !rc; i++) {
-		struct search *search = searches->search[i];
-		int64_t given_up = orders_given_up(&search->orders);
+		struct needs *found = &searches->of[i].found;
+		int64_t given_up = orders_given_up(&searches->of[i]);
 
+		needs_host_finish(&searches->of[i]);
 		needs->events_are_known &= !given_up;
-		needs->host_is_known &= search->found.host_is_known;
-		add_found(needs, &search->found);
+		needs->host_is_known &= searches->of[i].known->has_host && !given_up;
+		for (size_t k = 0; k < found->host_count; k++)
+			*array_push(needs->host, needs->host_count) = found->host[k];
+		for (struct id_map_slot *at = NULL; (at = id_map_next(&found->processes, at));)
+			id_map_put(&needs->processes, at->id, at->object);
+		free(found->processes.slot);
+		free(found->host);
+		*found = (struct needs){ 0 };
 		rc = order_loss_add(db, given_up, searches->part[i].end);
 	}
 	settle_redundant(needs);
@@ -163,18 +123,16 @@ static int search_run(struct needs *needs, const struct needs_known *known, stru
 
 	if (walk)
 		searches.count = walk_parts(walk, &searches.part);
-	searches.search = xcalloc(searches.count, sizeof(*searches.search));
-	for (size_t i = 0; i < searches.count && !rc; i++) {
-		searches.search[i] = xcalloc(1, sizeof(**searches.search));
-		rc = open_search(searches.search[i], known, &needs->events, db, &searches.part[i]);
-	}
+	searches.of = xcalloc(searches.count, sizeof(*searches.of));
+	for (size_t i = 0; i < searches.count && !rc; i++)
+		rc = orders_init(&searches.of[i], known, &needs->events, db, &searches.part[i]);
 	rc = rc || workers_run(searches.count, walk_one, &searches) ? -1 : 0;
 	needs_events_settle(&needs->events);
 	if (!rc)
 		rc = join_searches(needs, &searches, db);
-	for (size_t i = 0; i < searches.count && searches.search[i]; i++)
-		close_search(searches.search[i]);
-	free(searches.search);
+	for (size_t i = 0; i < searches.count; i++)
+		orders_release(&searches.of[i]);
+	free(searches.of);
 	free(searches.part);
 	walk_close(walk);
 	return rc;

@@ -128,13 +128,6 @@ void needs_events_known(struct needs_known *known, struct id_map *waits)
 	known->has_events = waits->count > 0;
 }
 
-void needs_events_open(struct needs_events *events, struct orders *orders,
-	const struct id_map *waits)
-{
-	events->orders = orders;
-	events->waits = waits;
-}
-
 /* --- pairs of operations --- */
 
 /*
@@ -165,17 +158,17 @@ static void find_last(struct orders *orders, const struct ring *ring, const stru
  * has left its ring since may be it, unless another wait that is needed anyway keeps the two in
  * order.
  */
-void needs_events_lost_pair(struct needs_events *events, const struct walk_call *later,
+void needs_events_lost_pair(struct orders *orders, const struct walk_call *later,
 	const struct touch *earlier)
 {
-	struct orders *orders = events->orders;
 	struct order_epoch point = orders->full.epoch;
-	int is_kept = earlier && needs_is_kept(&events->kept, orders, later->stream, earlier);
+	int is_kept = earlier &&
+		needs_is_kept(&orders->kept[WITHOUT_EVENT_WAITS], orders, later->stream, earlier);
 	int is_found = is_kept;
 	int64_t since = earlier ? earlier->call : 0;
 	struct id_map_slot *at;
 
-	for (at = NULL; (at = id_map_next(&events->open, at));) {
+	for (at = NULL; (at = id_map_next(&orders->open, at));) {
 		struct open_waits *open = at->object;
 		struct open_wait *last = NULL;
 
@@ -194,7 +187,7 @@ void needs_events_lost_pair(struct needs_events *events, const struct walk_call 
 			point = last->epoch;
 		is_found |= last != NULL;
 	}
-	for (at = NULL; !is_found && (at = id_map_next(&events->open, at));) {
+	for (at = NULL; !is_found && (at = id_map_next(&orders->open, at));) {
 		struct open_waits *open = at->object;
 		size_t count = open->held.count;
 
@@ -206,7 +199,7 @@ void needs_events_lost_pair(struct needs_events *events, const struct walk_call 
 		open->left_needed = count - OPEN_WAITS;
 	}
 	if (earlier && !is_kept)
-		needs_keep(&events->kept, later->stream, earlier, point);
+		needs_keep(&orders->kept[WITHOUT_EVENT_WAITS], later->stream, earlier, point);
 }
 
 /* --- results that the host may read --- */
@@ -220,9 +213,8 @@ static int has_observed(const struct order *order, const struct walk_call *call,
 }
 
 /* A thread that has observed a wait complete has observed the stream's earlier waits too. */
-void needs_events_after(struct needs_events *events, const struct walk_call *call)
+void needs_events_after(struct orders *orders, const struct walk_call *call)
 {
-	const struct orders *orders = events->orders;
 	const struct order *loose = &orders->loose[WITHOUT_EVENT_WAITS].order;
 	enum kind_family family = kind_family(call->kind);
 	/* A host function, or a kernel that can signal the host through memory. */
@@ -230,7 +222,7 @@ void needs_events_after(struct needs_events *events, const struct walk_call *cal
 
 	if (!signal && family != FAMILY_query && scope_of(call) == SCOPE_NONE)
 		return;
-	for (struct id_map_slot *at = NULL; (at = id_map_next(&events->open, at));) {
+	for (struct id_map_slot *at = NULL; (at = id_map_next(&orders->open, at));) {
 		struct open_waits *waits = at->object;
 
 		for (; waits->observed < waits->unobserved_count; waits->observed++) {
@@ -249,11 +241,10 @@ void needs_events_after(struct needs_events *events, const struct walk_call *cal
 
 /* --- the waits themselves --- */
 
-int needs_events_wait(struct needs_events *events, const struct walk_call *call)
+int needs_events_wait(struct orders *orders, const struct walk_call *call)
 {
-	struct orders *orders = events->orders;
-	struct open_waits *waits = id_map_need(&events->open, call->stream, sizeof(*waits));
-	struct open_wait *open = id_map_get(events->waits, call->id), **place;
+	struct open_waits *waits = id_map_need(&orders->open, call->stream, sizeof(*waits));
+	struct open_wait *open = id_map_get(orders->waits, call->id), **place;
 	struct ring *ring = open ? &waits->held : &waits->idle;
 	struct order_cover cover = { 0 };
 	const struct recent_thing *shown;
@@ -332,8 +323,7 @@ void needs_events_settle(const struct id_map *waits)
 	}
 }
 
-void needs_events_close(struct needs_events *events)
+void needs_events_close(struct orders *orders)
 {
-	id_map_release(&events->open, free_open);
-	id_map_release(&events->kept, free);
+	id_map_release(&orders->open, free_open);
 }

@@ -15,7 +15,7 @@
 
 /* A thread, and its row of waits with no work submitted between them. */
 struct waiter {
-	size_t *row; /* numbers in needs.host */
+	size_t *row; /* numbers in orders.found.host */
 	size_t row_count;
 	/* Number of waits in the row with these set. */
 	size_t timed_count, freed_count, unproven_count;
@@ -59,14 +59,6 @@ void needs_host_known(struct needs_known *known)
 	}
 }
 
-void needs_host_open(struct needs_host *host, struct orders *orders, struct needs *needs)
-{
-	host->orders = orders;
-	host->needs = needs;
-	host->run = orders->known->run;
-	host->live = xcalloc(LIVE_WAITS, sizeof(*host->live));
-}
-
 static void free_waiter(void *object)
 {
 	struct waiter *waiter = object;
@@ -78,55 +70,53 @@ static void free_waiter(void *object)
 	free(waiter);
 }
 
-void needs_host_close(struct needs_host *host)
+void needs_host_close(struct orders *orders)
 {
-	for (size_t i = 0; host->live && i < LIVE_WAITS; i++)
-		order_cover_release(&host->live[i].cover);
-	free(host->live);
-	host->live = NULL;
-	id_map_release(&host->threads, free_waiter);
-	id_map_release(&host->kept, free);
+	for (size_t i = 0; orders->live && i < LIVE_WAITS; i++)
+		order_cover_release(&orders->live[i].cover);
+	free(orders->live);
+	id_map_release(&orders->threads, free_waiter);
 }
 
-int64_t needs_host_since(const struct needs_host *host, const struct walk_call *call)
+int64_t needs_host_since(const struct orders *orders, const struct walk_call *call)
 {
-	int64_t since = polls_since(host->run, call->id);
+	int64_t since = polls_since(orders->run, call->id);
 
 	if (since == INT64_MIN && scope_is_explicit(call) && !call->result &&
 		call->exit != WALK_NEVER)
 		since = call->enter;
 	return since != INT64_MIN && call->stretch != STRETCH_NONE &&
-			needs_site(host->run, call->id)
+			needs_site(orders->run, call->id)
 		? since
 		: INT64_MIN;
 }
 
-static int is_timed(const struct needs_host *host, int64_t event)
+static int is_timed(const struct orders *orders, int64_t event)
 {
-	return event && map_get(&host->orders->known->timed, (uint64_t)event, 0);
+	return event && map_get(&orders->known->timed, (uint64_t)event, 0);
 }
 
-static struct waiter *waiter_of(struct needs_host *host, int64_t thread)
+static struct waiter *waiter_of(struct orders *orders, int64_t thread)
 {
-	return id_map_need(&host->threads, thread, sizeof(struct waiter));
+	return id_map_need(&orders->threads, thread, sizeof(struct waiter));
 }
 
-static struct host_wait *wait_at(const struct needs_host *host, size_t number)
+static struct host_wait *wait_at(const struct orders *orders, size_t number)
 {
-	return &host->needs->host[number - 1];
+	return &orders->found.host[number - 1];
 }
 
 /* Returns NULL if the wait is too long ago. */
-static struct live_wait *live_at(const struct needs_host *host, size_t number)
+static struct live_wait *live_at(const struct orders *orders, size_t number)
 {
-	struct live_wait *live = &host->live[number % LIVE_WAITS];
+	struct live_wait *live = &orders->live[number % LIVE_WAITS];
 
 	return live->number == number ? live : NULL;
 }
 
-static struct order *loose(const struct needs_host *host)
+static struct order *loose(struct orders *orders)
 {
-	return &host->orders->loose[WITHOUT_HOST_WAITS].order;
+	return &orders->loose[WITHOUT_HOST_WAITS].order;
 }
 
 /* The host needs the operation complete, which the wait is the first to be for. */
@@ -146,10 +136,10 @@ static size_t window_of(const struct waiter *waiter)
 }
 
 /* Closes the row when the thread waits again, or in another call. */
-static void close_row(struct needs_host *host, struct waiter *waiter, int64_t now)
+static void close_row(struct orders *orders, struct waiter *waiter, int64_t now)
 {
 	for (size_t i = 0; i < waiter->row_count; i++) {
-		struct host_wait *wait = wait_at(host, waiter->row[i]);
+		struct host_wait *wait = wait_at(orders, waiter->row[i]);
 
 		wait->usable += now > wait->exit ? now - wait->exit : 0;
 	}
@@ -158,30 +148,30 @@ static void close_row(struct needs_host *host, struct waiter *waiter, int64_t no
 }
 
 /* Is a later wait of the row for the same work: from the same site, or does it cover that work? */
-static int covers_same_work(const struct needs_host *host, size_t number, size_t later)
+static int covers_same_work(const struct orders *orders, size_t number, size_t later)
 {
-	const struct live_wait *one = live_at(host, number), *other = live_at(host, later);
+	const struct live_wait *one = live_at(orders, number), *other = live_at(orders, later);
 
-	if (wait_at(host, number)->site == wait_at(host, later)->site)
+	if (wait_at(orders, number)->site == wait_at(orders, later)->site)
 		return 1;
 	return later > number && one && other && one->behind.call &&
 		order_cover_has(&other->cover, &one->behind.loose[WITHOUT_HOST_WAITS]);
 }
 
 /* Has the thread waited for all of it since? */
-static int has_waited_since(const struct needs_host *host, size_t number, int64_t thread)
+static int has_waited_since(struct orders *orders, size_t number, int64_t thread)
 {
-	const struct live_wait *live = live_at(host, number);
+	const struct live_wait *live = live_at(orders, number);
 
 	return !live || !live->behind.call ||
-		order_knows(loose(host), thread, &live->behind.loose[WITHOUT_HOST_WAITS]);
+		order_knows(loose(orders), thread, &live->behind.loose[WITHOUT_HOST_WAITS]);
 }
 
 /*
  * Ends the row: the thread submits work or waits otherwise, so its results are complete.  Settles
  * what its waits were for, and which would wait in place of each.
  */
-static void end_row(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
+static void end_row(struct orders *orders, struct waiter *waiter, const struct walk_call *call)
 {
 	size_t from = walk_submits(call) ? window_of(waiter) : waiter->row_count;
 
@@ -190,8 +180,8 @@ static void end_row(struct needs_host *host, struct waiter *waiter, const struct
 	waiter->in_row = 0;
 	for (size_t at = from; at < waiter->row_count; at++) {
 		size_t number = waiter->row[at], count = 0;
-		struct host_wait *wait = wait_at(host, number);
-		int waited = has_waited_since(host, number, call->thread);
+		struct host_wait *wait = wait_at(orders, number);
+		int waited = has_waited_since(orders, number, call->thread);
 		int lacks = wait->until == INT64_MIN && wait->behind && !waited;
 
 		/* If a copy has waited for all of the work since, all of it counts as needed. */
@@ -200,21 +190,21 @@ static void end_row(struct needs_host *host, struct waiter *waiter, const struct
 			wait->until = wait->behind_end;
 		/* Without results of its own, it needs those of the waits for the same work. */
 		for (size_t i = window_of(waiter); i < waiter->row_count && lacks; i++) {
-			const struct host_wait *other = wait_at(host, waiter->row[i]);
+			const struct host_wait *other = wait_at(orders, waiter->row[i]);
 
 			if (i == at || other->until <= wait->until ||
-				!covers_same_work(host, number, waiter->row[i]))
+				!covers_same_work(orders, number, waiter->row[i]))
 				continue;
 			wait->until = other->until;
 			wait->needed = other->needed;
 		}
 		wait->until_also = -1;
 		for (size_t i = at + 1; i < waiter->row_count && count < NEEDS_BESIDE; i++) {
-			const struct host_wait *other = wait_at(host, waiter->row[i]);
+			const struct host_wait *other = wait_at(orders, waiter->row[i]);
 
 			if (other->site == wait->site ||
 				other->exit - other->enter >= BLOCKED_MIN_NS ||
-				!covers_same_work(host, number, waiter->row[i]))
+				!covers_same_work(orders, number, waiter->row[i]))
 				continue;
 			wait->also[count++] = other->call;
 			if (wait->until_also < 0)
@@ -226,11 +216,11 @@ static void end_row(struct needs_host *host, struct waiter *waiter, const struct
 /* --- the waits themselves --- */
 
 /* Finds the last result of each stream that the thread had not observed before the wait. */
-static void find_results(struct needs_host *host, struct waiter *waiter,
-	const struct walk_call *call, struct host_wait *wait, int is_sure)
+static void find_results(struct orders *orders, struct waiter *waiter, const struct walk_call *call,
+	struct host_wait *wait, int is_sure)
 {
 	const struct recent_thing *shown =
-		orders_shown_of(host->orders, call->process, is_sure ? SHOWN : SHOWN_MAYBE);
+		orders_shown_of(orders, call->process, is_sure ? SHOWN : SHOWN_MAYBE);
 	struct map *all_seen = &waiter->seen[is_sure];
 
 	for (size_t i = 0; shown && i < shown->count; i++) {
@@ -243,7 +233,7 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 		if (seen == ring->count)
 			continue;
 		last = recent_last(ring,
-			order_known_reach(&host->orders->full, call->thread, recent_agent(ring)));
+			order_known_reach(&orders->full, call->thread, recent_agent(ring)));
 		if (last < recent_oldest(ring) || last < seen)
 			continue;
 		map_set(all_seen, (uint64_t)ring->stream, (uint64_t)last + 1);
@@ -257,7 +247,7 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
 		need(wait, touch);
 		cover = (struct order_cover){ .clock = touch->clock,
 			.own = touch->loose[WITHOUT_HOST_WAITS] };
-		order_thread_knows(loose(host), call, &cover);
+		order_thread_knows(loose(orders), call, &cover);
 	}
 }
 
@@ -265,15 +255,14 @@ static void find_results(struct needs_host *host, struct waiter *waiter,
  * Returns 1 if it was the first wait for work whose accesses are not known from a call or PTX.
  * Work that is no longer kept counts as such.
  */
-static int is_unproven(const struct needs_host *host, const struct waiter *waiter,
+static int is_unproven(const struct orders *orders, const struct waiter *waiter,
 	const struct walk_call *call)
 {
-	const struct recent_thing *unproven = recent_find(&host->orders->unproven, call->process);
+	const struct recent_thing *unproven = recent_find(&orders->unproven, call->process);
 	struct recent_ring *ring = unproven ? recent_newest(unproven) : NULL;
 
 	for (; ring; ring = recent_older(unproven, ring)) {
-		uint32_t reach =
-			order_known_reach(&host->orders->full, call->thread, recent_agent(ring));
+		uint32_t reach = order_known_reach(&orders->full, call->thread, recent_agent(ring));
 		int64_t last = recent_last(ring, reach);
 
 		if (last < recent_oldest(ring)
@@ -286,23 +275,22 @@ static int is_unproven(const struct needs_host *host, const struct waiter *waite
 }
 
 /* Adds the wait to its row. */
-static void add_wait(struct needs_host *host, struct waiter *waiter, const struct host_wait *wait,
+static void add_wait(struct orders *orders, struct waiter *waiter, const struct host_wait *wait,
 	struct live_wait *live)
 {
-	struct needs *needs = host->needs;
 	const struct order_epoch *behind = &live->behind.loose[WITHOUT_HOST_WAITS];
-	struct needs_process *process = id_map_get(&needs->processes, wait->process);
+	struct needs_process *process = id_map_get(&orders->found.processes, wait->process);
 	struct live_wait *place;
 
-	*array_push(needs->host, needs->host_count) = *wait;
-	live->number = needs->host_count;
+	*array_push(orders->found.host, orders->found.host_count) = *wait;
+	live->number = orders->found.host_count;
 	if (process) {
-		needs->host[live->number - 1].apart = process->apart;
+		orders->found.host[live->number - 1].apart = process->apart;
 		process->latest = live->number;
 		process->apart = 0;
 	}
 	*array_push(waiter->row, waiter->row_count) = live->number;
-	place = &host->live[live->number % LIVE_WAITS];
+	place = &orders->live[live->number % LIVE_WAITS];
 	order_cover_release(&place->cover);
 	*place = *live;
 	if (!live->behind.call)
@@ -319,14 +307,14 @@ static void add_wait(struct needs_host *host, struct waiter *waiter, const struc
 	waiter->open[waiter->open_count++] = live->number;
 }
 
-int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64_t since)
+int needs_host_wait(struct orders *orders, const struct walk_call *call, int64_t since)
 {
-	struct order *full = &host->orders->full;
+	struct order *full = &orders->full;
 	const struct order_state *news = &full->needs[ORDER_WAIT];
-	const struct needs_process *process = id_map_get(&host->needs->processes, call->process);
-	struct waiter *waiter = waiter_of(host, call->thread);
+	const struct needs_process *process = id_map_get(&orders->found.processes, call->process);
+	struct waiter *waiter = waiter_of(orders, call->thread);
 	struct host_wait wait = { .call = (uint32_t)call->id,
-		.site = needs_site(host->run, call->id),
+		.site = needs_site(orders->run, call->id),
 		.process = (uint32_t)call->process,
 		.enter = since,
 		.exit = call->exit,
@@ -337,64 +325,65 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 		.uploads = waiter->uploads,
 		.watches = !waiter->submits,
 		.keeps = process && process->busy > call->exit,
-		.timed = waiter->timed || is_timed(host, call->event) };
+		.timed = waiter->timed || is_timed(orders, call->event) };
 	struct live_wait live = { 0 };
 	const struct run_work *work;
 
 	if (!waiter->in_row)
-		close_row(host, waiter, since);
+		close_row(orders, waiter, since);
 	waiter->in_row = 1;
 	waiter->submits = 0;
 	waiter->timed = 0;
 	order_clock_unref(waiter->known);
 	waiter->known = order_clock_ref(order_clock_of_thread(full, call->thread));
-	order_cover_of(loose(host), call, &live.cover);
-	if (orders_without(host->orders, WITHOUT_HOST_WAITS, call)) {
+	order_cover_of(loose(orders), call, &live.cover);
+	if (orders_without(orders, WITHOUT_HOST_WAITS, call)) {
 		order_cover_release(&live.cover);
 		return -1;
 	}
 	live.point = order_point_of_thread(full, call->thread);
 	/* The operation that ended last, of those it was the first to wait for. */
-	work = news->op ? run_work(host->run, news->op) : NULL;
+	work = news->op ? run_work(orders->run, news->op) : NULL;
 	if (work) {
-		const struct touch *touch = orders_find(host->orders,
-			run_call(host->run, work->call)->stream, work->call);
+		const struct touch *touch =
+			orders_find(orders, run_call(orders->run, work->call)->stream, work->call);
 
 		wait.behind = work->call;
 		wait.behind_end = news->end;
 		if (touch)
 			live.behind = *touch;
 	}
-	find_results(host, waiter, call, &wait, 1);
-	find_results(host, waiter, call, &wait, 0);
-	wait.unproven = (uint8_t)is_unproven(host, waiter, call);
-	add_wait(host, waiter, &wait, &live);
+	find_results(orders, waiter, call, &wait, 1);
+	find_results(orders, waiter, call, &wait, 0);
+	wait.unproven = (uint8_t)is_unproven(orders, waiter, call);
+	add_wait(orders, waiter, &wait, &live);
 	return 0;
 }
 
 /* --- work between waits --- */
 
-static uint64_t find_unknown(const struct needs_host *host, const struct waiter *waiter,
+static uint64_t find_unknown(struct orders *orders, const struct waiter *waiter,
 	int64_t thread)
 {
 	size_t from = window_of(waiter);
 	uint64_t unknown = 0;
 
 	for (size_t i = from; i < waiter->row_count; i++)
-		unknown |= (uint64_t)!has_waited_since(host, waiter->row[i], thread) << (i - from);
+		unknown |= (uint64_t)!has_waited_since(orders, waiter->row[i], thread)
+			<< (i - from);
 	return unknown;
 }
 
-void needs_host_before(struct needs_host *host, const struct walk_call *call)
+void needs_host_before(struct orders *orders, const struct walk_call *call)
 {
-	struct waiter *waiter = waiter_of(host, call->thread);
+	struct waiter *waiter = waiter_of(orders, call->thread);
 
 	if (call->kind == KIND_EVENT_ELAPSED && !call->result)
-		waiter->unknown = find_unknown(host, waiter, call->thread);
+		waiter->unknown = find_unknown(orders, waiter, call->thread);
 }
 
 /* Notes what later calls say about the waits of the row. */
-static void mark_row(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
+static void mark_row(struct orders *orders, struct waiter *waiter, const struct walk_call *call)
 {
 	int releases = kind_has(call->kind, K_RELEASES) && !kind_has(call->kind, K_MARKER);
 
@@ -406,56 +395,56 @@ static void mark_row(struct needs_host *host, struct waiter *waiter, const struc
 	if (call->kind == KIND_TEXTURE_DESTROY ||
 		(releases && kind_waits(call->kind) == WAITS_NOTHING))
 		for (; waiter->freed_count < waiter->row_count; waiter->freed_count++)
-			wait_at(host, waiter->row[waiter->freed_count])->freed = 1;
-	for (; host->orders->is_unproven && waiter->unproven_count < waiter->row_count;
+			wait_at(orders, waiter->row[waiter->freed_count])->freed = 1;
+	for (; orders->is_unproven && waiter->unproven_count < waiter->row_count;
 		waiter->unproven_count++)
-		wait_at(host, waiter->row[waiter->unproven_count])->unproven = 1;
+		wait_at(orders, waiter->row[waiter->unproven_count])->unproven = 1;
 	/* cudaEventElapsedTime would fail without the waits that complete the events. */
 	if (call->kind == KIND_EVENT_ELAPSED && !call->result) {
-		uint64_t known = waiter->unknown & ~find_unknown(host, waiter, call->thread);
+		uint64_t known = waiter->unknown & ~find_unknown(orders, waiter, call->thread);
 
 		for (size_t i = window_of(waiter); i < waiter->row_count; i++, known >>= 1)
-			wait_at(host, waiter->row[i])->elapsed |= known & 1;
+			wait_at(orders, waiter->row[i])->elapsed |= known & 1;
 		for (; waiter->timed_count < waiter->row_count; waiter->timed_count++)
-			wait_at(host, waiter->row[waiter->timed_count])->timed = 1;
+			wait_at(orders, waiter->row[waiter->timed_count])->timed = 1;
 	}
 	if (call->kind == KIND_EVENT_RECORD)
-		waiter->timed |= is_timed(host, call->event);
+		waiter->timed |= is_timed(orders, call->event);
 }
 
 /* A thread that submits work after another one may rely on a wait, if on nothing of the device. */
-static void follow_threads(struct needs_host *host, struct needs_process *process,
+static void follow_threads(struct orders *orders, struct needs_process *process,
 	const struct walk_call *call)
 {
-	const struct run_call *last = run_call(host->run, process->last);
+	const struct run_call *last = run_call(orders->run, process->last);
 	const struct touch *touch;
 
 	if (!last || last->thread == call->thread)
 		return;
-	touch = orders_find(host->orders, last->stream, process->last);
-	if (touch && orders_is_before_without(host->orders, WITHOUT_HOST_WAITS, touch))
+	touch = orders_find(orders, last->stream, process->last);
+	if (touch && orders_is_before_without(orders, WITHOUT_HOST_WAITS, touch))
 		return;
 	process->apart = 1;
 	if (process->latest)
-		wait_at(host, process->latest)->apart = 1;
+		wait_at(orders, process->latest)->apart = 1;
 }
 
-void needs_host_after(struct needs_host *host, const struct walk_call *call)
+void needs_host_after(struct orders *orders, const struct walk_call *call)
 {
-	struct waiter *waiter = waiter_of(host, call->thread);
-	struct order_reaches *reaches = &host->orders->loose[WITHOUT_HOST_WAITS].reaches;
+	struct waiter *waiter = waiter_of(orders, call->thread);
+	struct order_reaches *reaches = &orders->loose[WITHOUT_HOST_WAITS].reaches;
 	const struct order_epoch *last = &waiter->last;
 	struct needs_process *process;
 	int uploads = call_is_async_copy(call->kind) && call->direction == COPY_H2D, is_after;
 
 	if (walk_submits(call)) {
-		process = id_map_need(&host->needs->processes, call->process, sizeof(*process));
+		process = id_map_need(&orders->found.processes, call->process, sizeof(*process));
 		if (!process->last)
 			*process = (struct needs_process){ .busy = INT64_MIN,
-				.others = (enum host_view_others)
-					map_get(&host->orders->known->view.others,
+				.others =
+					(enum host_view_others)map_get(&orders->known->view.others,
 						(uint64_t)call->process, OTHERS_NONE) };
-		follow_threads(host, process, call);
+		follow_threads(orders, process, call);
 		process->last = call->id;
 		if (call->op && call->op_end != WALK_NEVER)
 			process->busy = at_least(process->busy, call->op_end);
@@ -470,45 +459,44 @@ void needs_host_after(struct needs_host *host, const struct walk_call *call)
 		 * counts only up to its length.
 		 */
 		is_after = last->set &&
-			order_reaches_set(reaches, loose(host), last->set) >= last->seq;
+			order_reaches_set(reaches, loose(orders), last->set) >= last->seq;
 		for (size_t i = 0; i < waiter->open_count && !is_after;) {
-			const struct live_wait *live = live_at(host, waiter->open[i]);
-			struct host_wait *wait = wait_at(host, waiter->open[i]);
+			const struct live_wait *live = live_at(orders, waiter->open[i]);
+			struct host_wait *wait = wait_at(orders, waiter->open[i]);
 
 			if (!live || wait->usable >= wait->exit - wait->enter) {
 				waiter->open[i] = waiter->open[--waiter->open_count];
 				continue;
 			}
 			i++;
-			if (!orders_is_before_without(host->orders, WITHOUT_HOST_WAITS,
-				    &live->behind))
+			if (!orders_is_before_without(orders, WITHOUT_HOST_WAITS, &live->behind))
 				wait->usable += call->op_busy;
 		}
 		if (!orders_fetches(call))
-			end_row(host, waiter, call);
+			end_row(orders, waiter, call);
 	}
-	mark_row(host, waiter, call);
+	mark_row(orders, waiter, call);
 	if (scope_waited(call) && !scope_is_explicit(call) &&
 		!(waiter->in_row && orders_fetches(call))) {
-		end_row(host, waiter, call);
-		close_row(host, waiter, call->enter);
+		end_row(orders, waiter, call);
+		close_row(orders, waiter, call->enter);
 	}
 }
 
 /* --- missing orders --- */
 
 /* Returns the number of the last wait that orders the pair; 0: it is not known. */
-static size_t find_last(struct needs_host *host, const struct touch *earlier)
+static size_t find_last(struct orders *orders, const struct touch *earlier)
 {
-	size_t number = host->needs->host_count, last = 0;
+	size_t number = orders->found.host_count, last = 0;
 
-	for (; number && live_at(host, number); number--) {
-		const struct live_wait *live = live_at(host, number);
-		struct host_wait *wait = wait_at(host, number), *stand_in;
+	for (; number && live_at(orders, number); number--) {
+		const struct live_wait *live = live_at(orders, number);
+		struct host_wait *wait = wait_at(orders, number), *stand_in;
 
 		if (wait->call < earlier->call)
 			break;
-		if (!orders_is_before(host->orders, &live->point) ||
+		if (!orders_is_before(orders, &live->point) ||
 			!order_cover_has(&live->cover, &earlier->loose[WITHOUT_HOST_WAITS]))
 			continue;
 		last = last ? last : number;
@@ -519,7 +507,7 @@ static size_t find_last(struct needs_host *host, const struct touch *earlier)
 		 * after the first that one, since the second is sure to be redundant; later the
 		 * second, since time is lost before.
 		 */
-		stand_in = wait_at(host, last);
+		stand_in = wait_at(orders, last);
 		if (last != number && stand_in->enter - wait->exit >= BLOCKED_MIN_NS) {
 			stand_in->replaces = wait->call;
 		} else if (last != number) {
@@ -531,51 +519,49 @@ static size_t find_last(struct needs_host *host, const struct touch *earlier)
 	return last;
 }
 
-void needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
+void needs_host_lost_pair(struct orders *orders, const struct walk_call *later,
 	const struct touch *earlier)
 {
-	const struct order *full = &host->orders->full;
-	const struct waiter *waiter = waiter_of(host, later->thread);
+	const struct order *full = &orders->full;
+	const struct waiter *waiter = waiter_of(orders, later->thread);
 	uint32_t since = earlier ? earlier->call : 0;
 	struct order_epoch point = full->epoch;
 	struct host_wait *wait;
 	size_t last;
 
 	/* A wait that is needed anyway keeps them in order. */
-	if (earlier && needs_is_kept(&host->kept, host->orders, later->thread, earlier))
+	if (earlier &&
+		needs_is_kept(&orders->kept[WITHOUT_HOST_WAITS], orders, later->thread, earlier))
 		return;
-	last = earlier ? find_last(host, earlier) : 0;
-	wait = last ? wait_at(host, last) : NULL;
+	last = earlier ? find_last(orders, earlier) : 0;
+	wait = last ? wait_at(orders, last) : NULL;
 	if (!wait) {
 		/* Any wait since may be it. */
-		if (!host->unknown_until || since < host->unknown_since)
-			host->unknown_since = since;
-		host->unknown_until = host->needs->host_count;
+		if (!orders->unknown_until || since < orders->unknown_since)
+			orders->unknown_since = since;
+		orders->unknown_until = orders->found.host_count;
 		if (earlier && order_knows(full, later->thread, &earlier->full))
 			point = order_point_of_thread(full, later->thread);
 	} else if (waiter->in_row && waiter->row_count && orders_fetches(later) &&
 		last >= waiter->row[0]) {
 		/* The thread waited for what it copies to the host before it submits more. */
 		need(wait, earlier);
-		order_thread_waits(loose(host), later, earlier->stream);
+		order_thread_waits(loose(orders), later, earlier->stream);
 		return;
 	} else {
 		if (earlier->end > wait->ordered_end) {
 			wait->ordered_end = earlier->end;
 			wait->ordered = earlier->call;
 		}
-		point = live_at(host, last)->point;
+		point = live_at(orders, last)->point;
 	}
 	if (earlier)
-		needs_keep(&host->kept, later->thread, earlier, point);
+		needs_keep(&orders->kept[WITHOUT_HOST_WAITS], later->thread, earlier, point);
 }
 
-void needs_host_finish(struct needs_host *host)
+void needs_host_finish(struct orders *orders)
 {
-	struct needs *needs = host->needs;
-
-	for (size_t i = 0; i < host->unknown_until; i++)
-		if (needs->host[i].call >= host->unknown_since)
-			needs->host[i].ordered_end = INT64_MAX;
-	needs->host_is_known = !orders_given_up(host->orders);
+	for (size_t i = 0; i < orders->unknown_until; i++)
+		if (orders->found.host[i].call >= orders->unknown_since)
+			orders->found.host[i].ordered_end = INT64_MAX;
 }

@@ -17,9 +17,6 @@
  * memory (a graph made before the trace) shares memory with all others.  For each stream and
  * allocation the last RECENT_DEPTH operations are kept; if an older one with other accesses may
   * matter, that is reported, too.
- *
- * needs.c passes on the calls: by orders_all(), or for a removed wait by orders_without() and
- * additional order for that one (order_cover.h).
  */
 /* The order without some waits. */
 struct orders_loose {
@@ -56,20 +53,21 @@ struct needs_known {
 	int graphs_known; /* graphs work on the device only, on memory that they name */
 };
 
+/*
+ * The walk of a part.  needs.c passes on its calls: by orders_all(), or for a removed wait by
+ * orders_without() and additional order for that one (order_cover.h).
+ */
 struct orders {
 	const struct needs_known *known;
+	const struct run *run;
 	struct order full;
 	struct order_reaches full_reaches;
 	struct orders_loose loose[WITHOUT_COUNT];
 	struct orders_reported reported[ORDERS_REPORTED]; /* by call */
-	/* To which pairs that lose their order are reported. */
-	struct needs_host *host;
-	struct needs_events *events;
 	struct recent_accesses memory;   /* by memory; see orders_without_waits.c */
 	struct recent_accesses shown;    /* by process and certainty */
 	struct recent_accesses unproven; /* by process: operations with is_unproven */
 	struct recent_accesses work;     /* by stream */
-	const struct run *run;
 	struct run_cursor operands, freed, launches;
 	struct orders_key *key; /* keys of the current call that other streams touch, too */
 	size_t key_count, key_room;
@@ -77,6 +75,18 @@ struct orders {
 	struct access_reader *reader;
 	enum host_view_shown shows; /* of the last call that submitted */
 	int is_unproven;            /* not all accesses of it are known from calls or PTX */
+	/* struct needs_kept, of the host by thread, of events by stream. */
+	struct id_map kept[WITHOUT_COUNT];
+	/* Waits of the host. */
+	struct needs found;     /* of the part; members host and processes are filled in */
+	struct id_map threads;  /* struct waiter */
+	struct live_wait *live; /* a ring of LIVE_WAITS, by number */
+	/* All waits up to this number that were made since this call may be needed. */
+	size_t unknown_until;
+	uint32_t unknown_since;
+	/* Waits of streams for events. */
+	const struct id_map *waits; /* needs.events: a part changes its own ones */
+	struct id_map open;         /* stream -> struct open_waits */
 };
 
 /* Finds what orders share of a run.  Returns 0, or -1 after a message; release() in both cases. */
@@ -87,8 +97,8 @@ void orders_known_release(struct needs_known *known);
  * Used while the run is analyzed, by the thread that walks this part, after orders_known_find().
  * Returns 0, or -1 after a message; orders_release() in both cases.
  */
-int orders_init(struct orders *orders, const struct needs_known *known, struct db *db,
-	const struct walk_part *part);
+int orders_init(struct orders *orders, const struct needs_known *known, const struct id_map *events,
+	struct db *db, const struct walk_part *part);
 void orders_release(struct orders *orders);
 
 /*
@@ -157,22 +167,10 @@ int needs_is_kept(const struct id_map *kept, struct orders *orders, int64_t who,
 
 /* The purpose of a wait, as long as missing orders can be attributed to it. */
 struct live_wait {
-	size_t number;            /* in needs.host, from 1 */
+	size_t number;            /* in orders.found.host, from 1 */
 	struct order_cover cover; /* without the results of other waits */
 	struct order_epoch point; /* of its thread, in orders.full */
 	struct touch behind;      /* call 0: not kept */
-};
-
-struct needs_host {
-	struct orders *orders;
-	struct needs *needs;
-	const struct run *run;
-	struct id_map kept; /* struct needs_kept, by thread */
-	struct id_map threads;
-	struct live_wait *live; /* a ring of LIVE_WAITS, by number */
-	/* All waits up to this number that were made since this call may be needed. */
-	size_t unknown_until;
-	uint32_t unknown_since;
 };
 
 /*
@@ -181,52 +179,41 @@ struct needs_host {
  */
 void needs_host_known(struct needs_known *known);
 
-/* needs: of the part; members host and processes are filled in. */
-void needs_host_open(struct needs_host *host, struct orders *orders, struct needs *needs);
-void needs_host_close(struct needs_host *host);
+void needs_host_close(struct orders *orders);
 
 /*
  * Returns the entry of the wait that ends with this call, INT64_MIN: the call is no removable wait.
  */
-int64_t needs_host_since(const struct needs_host *host, const struct walk_call *call);
+int64_t needs_host_since(const struct orders *orders, const struct walk_call *call);
 
 /* Processes such a wait, and steps orders.full.  Returns 0, or -1 after a message. */
-int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64_t since);
+int needs_host_wait(struct orders *orders, const struct walk_call *call, int64_t since);
 
 /* Process any other call, before and after orders_all(). */
-void needs_host_before(struct needs_host *host, const struct walk_call *call);
-void needs_host_after(struct needs_host *host, const struct walk_call *call);
+void needs_host_before(struct orders *orders, const struct walk_call *call);
+void needs_host_after(struct orders *orders, const struct walk_call *call);
 
 /* earlier NULL: any operation. */
-void needs_host_lost_pair(struct needs_host *host, const struct walk_call *later,
+void needs_host_lost_pair(struct orders *orders, const struct walk_call *later,
 	const struct touch *earlier);
-void needs_host_finish(struct needs_host *host);
+void needs_host_finish(struct orders *orders);
 
 /* --- waits of streams for events --- */
-
-struct needs_events {
-	struct orders *orders;
-	const struct id_map *waits; /* needs.events: a part changes its own ones */
-	struct id_map open;         /* stream -> struct open_waits */
-	struct id_map kept;         /* struct needs_kept, by stream */
-};
 
 /* Finds waits that delayed work of their stream: needs.events, by call; sets known->has_events. */
 void needs_events_known(struct needs_known *known, struct id_map *waits);
 
-/* The walk of a part; afterwards needs_events_settle() is for the waits of all parts. */
-void needs_events_open(struct needs_events *events, struct orders *orders,
-	const struct id_map *waits);
+/* Closes a part; afterwards needs_events_settle() is for the waits of all parts. */
 void needs_events_settle(const struct id_map *waits);
-void needs_events_close(struct needs_events *events);
+void needs_events_close(struct orders *orders);
 
 /* Processes a wait for an event at one of the sites.  Returns 0, or -1 after a message. */
-int needs_events_wait(struct needs_events *events, const struct walk_call *call);
+int needs_events_wait(struct orders *orders, const struct walk_call *call);
 
 /* Processes any other call after orders_all(): the host may observe waits complete by it. */
-void needs_events_after(struct needs_events *events, const struct walk_call *call);
+void needs_events_after(struct orders *orders, const struct walk_call *call);
 
-void needs_events_lost_pair(struct needs_events *events, const struct walk_call *later,
+void needs_events_lost_pair(struct orders *orders, const struct walk_call *later,
 	const struct touch *earlier);
 
 #endif

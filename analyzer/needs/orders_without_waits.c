@@ -82,23 +82,24 @@ void orders_known_release(struct needs_known *known)
 	free(known->user);
 }
 
-int orders_init(struct orders *orders, const struct needs_known *known, struct db *db,
-	const struct walk_part *part)
+int orders_init(struct orders *orders, const struct needs_known *known, const struct id_map *events,
+	struct db *db, const struct walk_part *part)
 {
 	const struct run *run = known->run;
 
-	orders->known = known;
-	orders->run = run;
-	orders->full = (struct order){ .db = db };
-	for (int i = 0; i < WITHOUT_COUNT; i++)
-		orders->loose[i].order = orders->full;
-	orders->loose[WITHOUT_HOST_WAITS].is_followed = known->has_host;
-	orders->loose[WITHOUT_EVENT_WAITS].is_followed = known->has_events;
-	orders->memory.stream_limit = STREAM_LIMIT;
-	orders->reader = access_share(db, part->number);
-	orders->operands = (struct run_cursor){ .rows = &run->operands };
-	orders->launches = (struct run_cursor){ .rows = &run->launches };
-	orders->freed = (struct run_cursor){ .rows = &run->freed };
+	*orders = (struct orders){ .known = known,
+		.run = run,
+		.full = { .db = db },
+		.loose = { [WITHOUT_HOST_WAITS] = { known->has_host, { .db = db } },
+			[WITHOUT_EVENT_WAITS] = { known->has_events, { .db = db } } },
+		.memory.stream_limit = STREAM_LIMIT,
+		.reader = access_share(db, part->number),
+		.operands = { .rows = &run->operands },
+		.launches = { .rows = &run->launches },
+		.freed = { .rows = &run->freed },
+		.waits = events };
+	if (known->has_host)
+		orders->live = xcalloc(LIVE_WAITS, sizeof(*orders->live));
 	return orders->reader ? 0 : -1;
 }
 
@@ -114,16 +115,19 @@ int64_t orders_given_up(const struct orders *orders)
 void orders_release(struct orders *orders)
 {
 	order_release(&orders->full);
-	for (int i = 0; i < WITHOUT_COUNT; i++)
+	for (int i = 0; i < WITHOUT_COUNT; i++) {
 		order_release(&orders->loose[i].order);
+		id_map_release(&orders->kept[i], free);
+	}
 	recent_release(&orders->memory);
 	recent_release(&orders->shown);
 	recent_release(&orders->unproven);
 	recent_release(&orders->work);
 	access_close(orders->reader);
-	orders->reader = NULL;
 	free(orders->key);
-	orders->key = NULL;
+	needs_events_close(orders);
+	needs_host_close(orders);
+	needs_release(&orders->found);
 }
 
 /* --- memory of a call --- */
@@ -274,9 +278,9 @@ static void lost(struct orders *orders, enum without without, const struct walk_
 	const struct touch *earlier)
 {
 	if (without == WITHOUT_HOST_WAITS)
-		needs_host_lost_pair(orders->host, later, earlier);
+		needs_host_lost_pair(orders, later, earlier);
 	else
-		needs_events_lost_pair(orders->events, later, earlier);
+		needs_events_lost_pair(orders, later, earlier);
 }
 
 /*
