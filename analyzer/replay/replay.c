@@ -110,7 +110,7 @@ void replay_restore(struct replay *replay)
 {
 	for (size_t i = 0; replay->changes && i < replay->step_count; i++)
 		replay->change[i] = (struct replay_change){ 0, 0, REPLAY_NONE, REPLAY_NONE };
-	for (size_t i = 0; replay->changes && i < replay->set_ups->lines; i++)
+	for (size_t i = 0; replay->changes && i < replay->lines; i++)
 		replay->once[i] = 0;
 	replay->orders = replay->results = replay->moves = 0;
 	replay->changes = 0;

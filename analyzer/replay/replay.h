@@ -276,8 +276,9 @@ struct replay {
 	struct replay_meeting *meeting; /* in order of steps */
 	size_t meeting_count;
 	struct replay_change *change;
-	const struct set_ups *set_ups;
-	uint8_t *once; /* by line: its set-up is kept, not repeated */
+	const struct set_ups *set_ups; /* NULL: unpacked */
+	size_t lines;                  /* of those */
+	uint8_t *once;                 /* by line: its set-up is kept, not repeated */
 	/* Estimates (savings.c). */
 	int64_t as_it_was[REPLAY_CONTENTIONS]; /* the length of the unchanged replay, ns */
 	double error;                          /* relative error of that */
@@ -324,13 +325,6 @@ struct savings {
 	uint32_t *step_of;
 	struct id_map processes; /* struct replay, of those that made a call */
 	struct set_ups set_ups;
-};
-
-/* A replay of a rank, unpacked (joint.h). */
-struct packed_replay {
-	struct replay *replay;
-	struct set_ups *set_ups; /* their number of lines only */
-	int64_t from;            /* start of the loop, or of the run, ns */
 };
 
 static inline void raise_to(int64_t *time, int64_t to)
@@ -442,15 +436,16 @@ void saving_between(struct saving *saving, const int64_t saved[REPLAY_RECORDED],
 /* --- packed replays and changes (joint.h): replay_packed.c --- */
 
 /*
- * Unpacks at most so many steps.  Returns 0, or -1 if the data are damaged: each number is in the
- * range that a replay needs.  Call packed_release() in any case.
+ * Unpacks at most so many steps, for replay_free().  Sets *from to the start of the loop, or of the
+ * run, ns.  NULL: the data are damaged, as each number is in the range that a replay needs.
  */
-int packed_read(struct packed_replay *packed, const void *data, size_t size, size_t most);
+struct replay *packed_read(const void *data, size_t size, size_t most, int64_t *from);
 
-/* Adds changes to those of the replay, also if it has fewer steps.  Returns as packed_read(). */
-int packed_change(struct packed_replay *packed, const void *data, size_t size);
-
-void packed_release(struct packed_replay *packed);
+/*
+ * Adds changes to those of the replay, also if it has fewer steps.  Returns 0, or -1 if the data
+ * are damaged.
+ */
+int packed_change(struct replay *replay, const void *data, size_t size);
 
 /* --- changes: replay.c --- */
 

@@ -64,7 +64,8 @@ struct meeting {
 
 struct rank {
 	int64_t member;
-	struct packed_replay replay;
+	struct replay *replay;
+	int64_t from;      /* start of its loop, or of its run, ns */
 	int64_t offset;    /* from its time to that of all ranks */
 	int is_placed;     /* offset is known */
 	size_t *meeting;   /* by its own number */
@@ -87,7 +88,7 @@ struct joint *joint_new(void)
 void joint_free(struct joint *joint)
 {
 	for (size_t i = 0; i < joint->count; i++) {
-		packed_release(&joint->rank[i].replay);
+		replay_free(joint->rank[i].replay);
 		free(joint->rank[i].meeting);
 	}
 	free(joint->rank);
@@ -99,17 +100,11 @@ int joint_add(struct joint *joint, int64_t member, const void *data, size_t size
 {
 	struct rank rank = { .member = member };
 
-	if (packed_read(&rank.replay, data, size, most)) {
-		packed_release(&rank.replay);
+	rank.replay = packed_read(data, size, most, &rank.from);
+	if (!rank.replay)
 		return -1;
-	}
 	*array_push(joint->rank, joint->count) = rank;
 	return 0;
-}
-
-static struct replay *replay_of(const struct joint *joint, size_t rank)
-{
-	return joint->rank[rank].replay.replay;
 }
 
 /* Numbers the meetings, and counts the ranks of each, and of each communicator. */
@@ -118,7 +113,7 @@ static void number_meetings(struct joint *joint, struct map *ranks_of)
 	struct map numbers = { 0 };
 
 	for (size_t i = 0; i < joint->count; i++) {
-		struct replay *replay = replay_of(joint, i);
+		struct replay *replay = joint->rank[i].replay;
 		struct map own = { 0 };
 
 		joint->rank[i].meeting = xcalloc(replay->meeting_count, sizeof(size_t));
@@ -159,7 +154,7 @@ size_t joint_match(struct joint *joint)
 	number_meetings(joint, &ranks_of);
 	for (size_t i = 0; i < joint->count; i++) {
 		struct rank *rank = &joint->rank[i];
-		struct replay *replay = rank->replay.replay;
+		struct replay *replay = rank->replay;
 		size_t matched = 0;
 
 		for (size_t k = 0; k < replay->meeting_count; k++) {
@@ -168,7 +163,7 @@ size_t joint_match(struct joint *joint)
 
 			own->is_joint = meeting->ranks > 1 &&
 				meeting->ranks == map_get(&ranks_of, (uint64_t)own->identity, 0);
-			if (!own->is_joint || replay->step[own->step].start < rank->replay.from)
+			if (!own->is_joint || replay->step[own->step].start < rank->from)
 				continue;
 			if (!matched++)
 				rank->first = k;
@@ -188,7 +183,7 @@ size_t joint_match(struct joint *joint)
 		more = 0;
 		for (size_t i = 0; i < joint->count; i++) {
 			struct rank *rank = &joint->rank[i];
-			struct replay *replay = rank->replay.replay;
+			struct replay *replay = rank->replay;
 
 			for (size_t k = 0; k < replay->meeting_count; k++) {
 				struct meeting *meeting = &joint->meeting[rank->meeting[k]];
@@ -212,14 +207,14 @@ int joint_change(struct joint *joint, int64_t member, const void *data, size_t s
 {
 	for (size_t i = 0; i < joint->count; i++)
 		if (joint->rank[i].member == member)
-			return packed_change(&joint->rank[i].replay, data, size);
+			return packed_change(joint->rank[i].replay, data, size);
 	return 0;
 }
 
 /* A rank has come to its next meeting, which ends once all have. */
 static void arrive(struct joint *joint, const struct rank *rank)
 {
-	const struct replay *replay = rank->replay.replay;
+	const struct replay *replay = rank->replay;
 	uint32_t own = replay->step[replay->at].meets;
 	struct meeting *meeting = &joint->meeting[rank->meeting[own]];
 
@@ -239,7 +234,7 @@ static int64_t run(struct joint *joint, enum replay_contention contention)
 		joint->meeting[i].end = REPLAY_NEVER;
 	}
 	for (size_t i = 0; i < joint->count; i++) {
-		struct replay *replay = replay_of(joint, i);
+		struct replay *replay = joint->rank[i].replay;
 
 		for (size_t k = 0; k < replay->meeting_count; k++)
 			replay->meeting[k].end = REPLAY_NEVER;
@@ -255,7 +250,7 @@ static int64_t run(struct joint *joint, enum replay_contention contention)
 
 		for (size_t i = 0; i < waiting; i++) {
 			struct rank *rank = &joint->rank[waits[i]];
-			struct replay *replay = rank->replay.replay;
+			struct replay *replay = rank->replay;
 			uint32_t own = replay->step[replay->at].meets;
 			int is_over = joint->meeting[rank->meeting[own]].end != REPLAY_NEVER;
 
@@ -274,7 +269,7 @@ static int64_t run(struct joint *joint, enum replay_contention contention)
 		/* Ranks call in another order, of several communicators: one goes on. */
 		if (waiting && !moved) {
 			struct rank *rank = &joint->rank[*waits];
-			struct replay *replay = rank->replay.replay;
+			struct replay *replay = rank->replay;
 			struct meeting *meeting =
 				&joint->meeting[rank->meeting[replay->step[replay->at].meets]];
 
@@ -284,7 +279,7 @@ static int64_t run(struct joint *joint, enum replay_contention contention)
 	free(waits);
 	for (size_t i = 0; i < joint->count; i++) {
 		const struct rank *rank = &joint->rank[i];
-		const struct replay *replay = replay_of(joint, i);
+		const struct replay *replay = joint->rank[i].replay;
 
 		sum += replay->now[replay->meeting[rank->end].step].end -
 			replay->now[replay->meeting[rank->first].step].end;
@@ -297,7 +292,7 @@ struct joint_times joint_begin(struct joint *joint)
 	joint->measured = 0;
 	for (size_t i = 0; i < joint->count; i++) {
 		const struct rank *rank = &joint->rank[i];
-		const struct replay *replay = replay_of(joint, i);
+		const struct replay *replay = joint->rank[i].replay;
 
 		joint->measured += replay->step[replay->meeting[rank->end].step].end -
 			replay->step[replay->meeting[rank->first].step].end;
@@ -316,8 +311,8 @@ void joint_estimate(struct joint *joint, struct saving *saving)
 	for (int i = 0; i < REPLAY_RECORDED; i++)
 		saved[i] = joint->as_it_was[i] - run(joint, (enum replay_contention)i);
 	for (size_t i = 0; i < joint->count; i++) {
-		changes += replay_of(joint, i)->changes;
-		replay_restore(replay_of(joint, i));
+		changes += joint->rank[i].replay->changes;
+		replay_restore(joint->rank[i].replay);
 	}
 	saving_between(saving, saved, joint->measured, changes,
 		(double)llabs(joint->as_it_was[REPLAY_RECORDED] - joint->measured) /

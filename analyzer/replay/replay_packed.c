@@ -70,7 +70,7 @@ static int64_t pass_from(struct codec *codec, int64_t number, int64_t from, int6
 		return number;
 	}
 	number = (int64_t)((uint64_t)from + (uint64_t)get(codec));
-	if (number >= least && number <= most)
+	if (!codec->failed && number >= least && number <= most)
 		return number;
 	codec->failed = 1;
 	return least;
@@ -104,10 +104,10 @@ static struct packed compress(const struct codec *codec)
 	return (struct packed){ NULL, 0 };
 }
 
-/* Returns what reads the bytes, which are the caller's to free(); byte NULL: damaged. */
+/* Returns what reads the bytes, which are the caller's to free(), or has failed. */
 static struct codec decompress(const void *data, size_t packed)
 {
-	struct codec codec = { .reads = 1 };
+	struct codec codec = { .reads = 1, .failed = 1 };
 	uint64_t size = 0;
 
 	if (!data || packed < sizeof(size))
@@ -115,13 +115,10 @@ static struct codec decompress(const void *data, size_t packed)
 	memcpy(&size, data, sizeof(size));
 	if (size > PACKED_BYTES_MOST)
 		return codec;
-	codec.count = size;
 	codec.byte = xrealloc(NULL, size + 1, 1);
-	if (ZSTD_decompress(codec.byte, size, (const char *)data + sizeof(size),
-		    packed - sizeof(size)) != size) {
-		free(codec.byte);
-		codec.byte = NULL;
-	}
+	codec.failed = ZSTD_decompress(codec.byte, size, (const char *)data + sizeof(size),
+			       packed - sizeof(size)) != size;
+	codec.count = codec.failed ? 0 : size;
 	return codec;
 }
 
@@ -228,7 +225,7 @@ static void pass_step(struct codec *codec, struct replay *replay, uint32_t numbe
 }
 
 /* What is packed of a replay before its steps.  from: start of the loop, or of the run, ns. */
-static void pass_head(struct codec *codec, struct replay *replay, int64_t *from, size_t *lines)
+static void pass_head(struct codec *codec, struct replay *replay, int64_t *from)
 {
 	const int64_t rate = (int64_t)PACKED_RATE * RATE_UNIT;
 	double *rates[] = { &replay->pinned.seen, &replay->pinned.bus };
@@ -241,7 +238,7 @@ static void pass_head(struct codec *codec, struct replay *replay, int64_t *from,
 	for (int i = 0; i < 2; i++)
 		*rates[i] =
 			(double)pass(codec, llround(*rates[i] * RATE_UNIT), 0, rate) / RATE_UNIT;
-	*lines = (size_t)pass(codec, (int64_t)*lines, 1, PACKED_NUMBERS);
+	replay->lines = (size_t)pass(codec, at_least((int64_t)replay->lines, 1), 1, PACKED_NUMBERS);
 	for (size_t i = 0; i < REPLAY_NUMBERS; i++)
 		replay->numbers[i].count =
 			(size_t)pass(codec, (int64_t)replay->numbers[i].count, 0, PACKED_NUMBERS);
@@ -253,14 +250,13 @@ struct packed joint_pack(struct replay *replay)
 	struct replay packed = *replay; /* what it owns is that of replay */
 	const struct run_loop *loop = replay->run_loop;
 	int64_t from = loop && loop->turns ? loop->begin[0] : replay->first;
-	size_t lines = replay->set_ups->lines ? replay->set_ups->lines : 1;
 	struct codec codec = { 0 };
 
 	packed.step_count = steps_of(replay);
 	packed.meeting_count = meetings_of(replay, packed.step_count);
 	if (!packed.meeting_count)
 		return (struct packed){ NULL, 0 };
-	pass_head(&codec, &packed, &from, &lines);
+	pass_head(&codec, &packed, &from);
 	for (uint32_t i = 0; i < packed.step_count; i++) {
 		struct replay_step step = packed_of(&replay->step[i], packed.step_count);
 
@@ -276,17 +272,14 @@ struct packed joint_pack(struct replay *replay)
 	return compress(&codec);
 }
 
-int packed_read(struct packed_replay *packed, const void *data, size_t size, size_t most)
+struct replay *packed_read(const void *data, size_t size, size_t most, int64_t *from)
 {
 	static const struct replay_step none;
-	struct replay *replay = packed->replay = xcalloc(1, sizeof(*replay));
+	struct replay *replay = xcalloc(1, sizeof(*replay));
 	struct codec codec = decompress(data, size);
 	int64_t steps, meetings;
 
-	replay->set_ups = packed->set_ups = xcalloc(1, sizeof(*packed->set_ups));
-	if (!codec.byte)
-		return -1;
-	pass_head(&codec, replay, &packed->from, &packed->set_ups->lines);
+	pass_head(&codec, replay, from);
 	steps = (int64_t)replay->step_count;
 	replay->step = xcalloc(replay->step_count, sizeof(*replay->step));
 	for (uint32_t i = 0; i < replay->step_count && !codec.failed; i++) {
@@ -313,8 +306,10 @@ int packed_read(struct packed_replay *packed, const void *data, size_t size, siz
 		*array_push(replay->meeting, replay->meeting_count) = meeting;
 	}
 	free(codec.byte);
-	if (codec.failed)
-		return -1;
+	if (codec.failed) {
+		replay_free(replay);
+		return NULL;
+	}
 	if (most < replay->step_count) {
 		replay->meeting_count = meetings_of(replay, most);
 		/* All steps from there on are left out, with what refers to them. */
@@ -328,7 +323,7 @@ int packed_read(struct packed_replay *packed, const void *data, size_t size, siz
 	}
 	replay_make_room(replay);
 	replay_note_places(replay);
-	return 0;
+	return replay;
 }
 
 /* --- changes --- */
@@ -339,7 +334,7 @@ struct packed joint_pack_changes(struct replay *replay)
 	struct codec codec = { 0 };
 
 	put(&codec, replay->orders | replay->results << 1 | replay->moves << 2);
-	for (size_t i = 0; i < replay->set_ups->lines; i++)
+	for (size_t i = 0; i < replay->lines; i++)
 		if (replay->once[i])
 			put(&codec, (int64_t)i);
 	put(&codec, -1);
@@ -360,20 +355,17 @@ struct packed joint_pack_changes(struct replay *replay)
 	return compress(&codec);
 }
 
-int packed_change(struct packed_replay *packed, const void *data, size_t size)
+int packed_change(struct replay *replay, const void *data, size_t size)
 {
-	struct replay *replay = packed->replay;
 	struct codec codec = decompress(data, size);
 	int64_t streams = (int64_t)replay->streams.count - 1, flags, number;
 
-	if (!codec.byte)
-		return -1;
+	replay->changes += !codec.failed;
 	flags = get_in(&codec, 0, 7);
 	replay->orders |= flags & 1;
 	replay->results |= flags >> 1 & 1;
 	replay->moves |= flags >> 2 & 1;
-	replay->changes++;
-	while ((number = get_in(&codec, -1, (int64_t)replay->set_ups->lines - 1)) >= 0)
+	while ((number = get_in(&codec, -1, (int64_t)replay->lines - 1)) >= 0)
 		replay->once[number] = 1;
 	while (!codec.failed && (number = get_in(&codec, -1, JOINT_STEPS - 1)) >= 0) {
 		struct replay_change change = { 0 }, *own;
@@ -395,13 +387,4 @@ int packed_change(struct packed_replay *packed, const void *data, size_t size)
 	}
 	free(codec.byte);
 	return codec.failed ? -1 : 0;
-}
-
-void packed_release(struct packed_replay *packed)
-{
-	for (size_t i = 0; i < REPLAY_NUMBERS; i++)
-		packed->replay->numbers[i].count = 0;
-	replay_free(packed->replay);
-	free(packed->set_ups);
-	*packed = (struct packed_replay){ 0 };
 }

@@ -22,7 +22,7 @@ void replay_make_room(struct replay *replay)
 #define ROOM(member, count) \
 	(*array_push(replay->room, replay->room_count) = replay->member = \
 			xcalloc((count), sizeof(*replay->member)))
-	ROOM(once, replay->set_ups->lines);
+	ROOM(once, replay->lines);
 	ROOM(same_place, steps);
 	ROOM(change, steps);
 	ROOM(now, steps);
@@ -145,6 +145,7 @@ struct savings *savings_open(struct db *db)
 		replay->recording = is_simulated ? 0 : RECORDING_NS;
 		replay->event_wait = is_simulated ? 0 : EVENT_WAIT_NS;
 		replay->set_ups = &savings->set_ups;
+		replay->lines = savings->set_ups.lines;
 		replay->pinned = pinned_rate_of(&pinned, at->id);
 		if (replay->last >= replay->first)
 			replay->measured = replay->last - replay->first - replay->skipped;
