@@ -98,34 +98,6 @@ static void read_calls(struct account *account)
 	}
 }
 
-/* The time of a call in table wait is at its end. */
-static void account_host(struct account *account)
-{
-	const struct account_thread *thread = &account->threads[account->thread];
-	int64_t until = account->begin;
-	uint32_t from = 0;
-
-	for (size_t i = 0; i < thread->count && until < account->end; i++) {
-		const struct account_call *call = &thread->call[i];
-		int64_t enter = at_most(call->enter, account->end);
-		int64_t exit = at_most(call->exit, account->end), held;
-
-		if (enter > until && call->exit > until) {
-			account_add_outside(account, thread, i, from, until, enter);
-			until = enter;
-		}
-		held = at_most(call->held, exit - until);
-		if (exit > until) {
-			account_add(account, ACCOUNT_HOST, ACCOUNT_HELD, 0, call->site, held);
-			account_add(account, ACCOUNT_HOST, call->cause, 0, call->site,
-				exit - until - held);
-			until = exit;
-		}
-		from = call->site;
-	}
-	account_add(account, ACCOUNT_HOST, ACCOUNT_OUTSIDE, from, 0, account->end - until);
-}
-
 /*
  * Without a loop the account covers the first submitting call to the end of the last operation. The
  * last turn of a loop ends when all work that it submitted has ended.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why a rank came to a collective when it did: what its thread did since the collective before, in
- * its calls and between them.  While that was blocked until another thread had done its part, it is
- * what that one did: in PyTorch the backward pass calls for collectives on a thread of its own, and
- * waits for the main thread's forward pass.
+ * What threads did, in their calls and between them: the account of the host, and why a rank came
+ * to a collective when it did, by what its thread did since the collective before.  While that was
+ * blocked until another thread had done its part, it is what that one did: in PyTorch the backward
+ * pass calls for collectives on a thread of its own, and waits for the main thread's forward pass.
  */
 #include <stdlib.h>
 
@@ -16,12 +16,20 @@
 /* Threads that were handed over to, one by the other. */
 enum { THREADS_DEEP = 8 };
 
-static void spend(struct account_arrival *arrival, enum account_cause cause, uint32_t from,
+/* What the time of a thread is added to. */
+struct account_time {
+	struct account *account;
+	struct account_arrival *arrival; /* NULL: the account of the host */
+};
+
+static void spend(const struct account_time *to, enum account_cause cause, uint32_t from,
 	uint32_t site, int64_t ns)
 {
-	struct account_spent *spent = &arrival->spent[cause];
+	struct account_spent *spent = to->arrival ? &to->arrival->spent[cause] : NULL;
 
-	if (ns <= 0)
+	if (!spent)
+		account_add(to->account, ACCOUNT_HOST, cause, from, site, ns);
+	if (!spent || ns <= 0)
 		return;
 	spent->ns += ns;
 	if (ns <= spent->longest)
@@ -31,17 +39,42 @@ static void spend(struct account_arrival *arrival, enum account_cause cause, uin
 	spent->site = site;
 }
 
-static void follow(const struct account *account, struct account_arrival *arrival, uint32_t number,
-	struct span time, int deep);
-
-/* Between two calls; next: the number of the one after it. */
-static void follow_gap(const struct account *account, struct account_arrival *arrival,
-	const struct account_thread *thread, size_t next, struct span time, int deep)
+/* Adds time of the host that was blocked before a call, by what ended it, to table blocked. */
+static void add_ended(struct account *account, const struct handover *by, uint32_t from,
+	uint32_t site, int64_t ns)
 {
 	const struct run *run = account->run;
+	const struct run_call *call = by ? run_call(run, by->by) : NULL;
+	struct account_sum sum = { .device = ACCOUNT_ENDED,
+		.cause = ACCOUNT_BLOCKED,
+		.from = from,
+		.site = site,
+		.ns = ns };
+
+	if (call && by->is_function) {
+		sum.ended = "host_function";
+		sum.stream = call->stream;
+	} else if (call) {
+		sum.ended = run_wait_of(&run->evidence, by->by) ||
+				kind_family(call->kind) == FAMILY_wait
+			? "wait"
+			: "call";
+		sum.by_thread = call->thread;
+		sum.by_site = run_link(run, by->by)->site;
+	}
+	account_add_sum(account, &sum);
+}
+
+static void follow(const struct account_time *to, uint32_t number, struct span time, int deep);
+
+/* Between two calls; next: the number of the one after it. */
+static void follow_gap(const struct account_time *to, const struct account_thread *thread,
+	size_t next, struct span time, int deep)
+{
+	const struct run *run = to->account->run;
 	uint32_t from = next ? thread->call[next - 1].site : 0;
 	uint32_t site = next < thread->count ? thread->call[next].site : 0;
-	const struct handover *by = next < thread->count
+	const struct handover *by = to->arrival && next < thread->count
 		? handovers_at(&run->evidence.handovers, thread->thread, thread->call[next].enter)
 		: NULL;
 	int64_t rest = time.until - time.from;
@@ -50,14 +83,18 @@ static void follow_gap(const struct account *account, struct account_arrival *ar
 		by = NULL;
 	for (int part = 0; part < ACCOUNT_PARTS; part++) {
 		struct span span = account_part(thread, next, part, time.from, time.until);
+		int is_blocked = account_parts[part] == ACCOUNT_BLOCKED;
 
 		if (span.from >= span.until)
 			continue;
 		rest -= span.until - span.from;
-		if (account_parts[part] == ACCOUNT_BLOCKED && by)
-			follow(account, arrival, run_call(run, by->by)->thread, span, deep + 1);
+		if (is_blocked && by)
+			follow(to, run_call(run, by->by)->thread, span, deep + 1);
 		else
-			spend(arrival, account_parts[part], from, site, span.until - span.from);
+			spend(to, account_parts[part], from, site, span.until - span.from);
+		if (is_blocked && !to->arrival)
+			add_ended(to->account, thread->gap[next].ended, from, site,
+				span.until - span.from);
 	}
 	/* A clock that runs in calls only has no readings. */
 	if (by && !by->is_read) {
@@ -66,41 +103,46 @@ static void follow_gap(const struct account *account, struct account_arrival *ar
 
 		if (span.from < span.until) {
 			rest -= span.until - span.from;
-			follow(account, arrival, run_call(run, by->by)->thread, span, deep + 1);
+			follow(to, run_call(run, by->by)->thread, span, deep + 1);
 		}
 	}
-	spend(arrival, ACCOUNT_OUTSIDE, from, site, rest);
+	spend(to, ACCOUNT_OUTSIDE, from, site, rest);
 }
 
 /*
- * What a thread did in that time.  The time in which the device held it in a call that does not
- * wait, as its queue was full, is left out: the host was early.
+ * What a thread did in that time.  Before a collective the time is left out in which the device
+ * held it in a call that does not wait, as its queue was full: the host was early.
  */
-static void follow(const struct account *account, struct account_arrival *arrival, uint32_t number,
-	struct span time, int deep)
+static void follow(const struct account_time *to, uint32_t number, struct span time, int deep)
 {
-	const struct account_thread *thread = &account->threads[number];
-	size_t next = sorted_after(thread->call, thread->count, sizeof(*thread->call),
-		offsetof(struct account_call, exit), time.from);
+	const struct account_thread *thread = &to->account->threads[number];
+	size_t next = to->arrival ? sorted_after(thread->call, thread->count, sizeof(*thread->call),
+					    offsetof(struct account_call, exit), time.from)
+				  : 0;
 
 	for (; next < thread->count && time.from < time.until; next++) {
 		const struct account_call *call = &thread->call[next];
 		int64_t enter = at_most(call->enter, time.until), exit, held;
 
 		if (enter > time.from) {
-			follow_gap(account, arrival, thread, next,
-				(struct span){ time.from, enter }, deep);
+			follow_gap(to, thread, next, (struct span){ time.from, enter }, deep);
 			time.from = enter;
 		}
 		exit = at_least(at_most(call->exit, time.until), time.from);
 		held = at_most(call->held, exit - time.from);
-		if (call->cause == ACCOUNT_WAIT)
-			spend(arrival, ACCOUNT_HELD, 0, call->site, held);
-		spend(arrival, call->cause, 0, call->site, exit - time.from - held);
+		if (!to->arrival || call->cause == ACCOUNT_WAIT)
+			spend(to, ACCOUNT_HELD, 0, call->site, held);
+		spend(to, call->cause, 0, call->site, exit - time.from - held);
 		time.from = exit;
 	}
 	if (time.from < time.until)
-		follow_gap(account, arrival, thread, thread->count, time, deep);
+		follow_gap(to, thread, thread->count, time, deep);
+}
+
+void account_host(struct account *account)
+{
+	follow(&(struct account_time){ account, NULL }, account->thread,
+		(struct span){ account->begin, account->end }, 0);
 }
 
 int account_list_arrivals(struct db *db, struct account_arrival **arrival, size_t *count)
@@ -133,7 +175,8 @@ void account_arrivals(struct account *account)
 			: thread->count                                   ? thread->call[0].enter
 									  : arrival->came;
 
-		follow(account, arrival, arrival->thread, (struct span){ from, arrival->came }, 0);
+		follow(&(struct account_time){ account, arrival }, arrival->thread,
+			(struct span){ from, arrival->came }, 0);
 	}
 }
 

@@ -148,8 +148,9 @@ void account_devices(struct account *account);
 int account_list_arrivals(struct db *db, struct account_arrival **arrival, size_t *count);
 int account_store_arrivals(struct db *db, const struct account_arrival *arrival, size_t count);
 
-/* What the process did before each of its own, once gaps are known. */
+/* What the process did before each of its own, once gaps are known; and what account->thread did. */
 void account_arrivals(struct account *account);
+void account_host(struct account *account);
 
 /* Finds what threads did in their gaps, by their readings of usage, once the calls are read. */
 void account_find_gaps(struct account *account);
@@ -163,12 +164,5 @@ enum { ACCOUNT_PARTS = 4 };
 extern const enum account_cause account_parts[ACCOUNT_PARTS];
 struct span account_part(const struct account_thread *thread, size_t next, int part, int64_t from,
 	int64_t until);
-
-/*
- * Accounts for the host's time outside of CUDA in an interval before a call of that thread, whose
- * number is next; from: site of the call before.
- */
-void account_add_outside(struct account *account, const struct account_thread *thread, size_t next,
-	uint32_t from_site, int64_t from, int64_t until);
 
 #endif
