@@ -307,15 +307,9 @@ static int by_line_saving(const void *a, const void *b)
 	return by_number(y->replayed, x->replayed) ?: by_number(other, one) ?: by_line(a, b);
 }
 
-static void sort(struct finding *finding, int (*compare)(const void *, const void *))
-{
-	if (finding->count)
-		qsort(finding->place, finding->count, sizeof(*finding->place), compare);
-}
-
 void finding_sort_by_saving(struct finding *finding)
 {
-	sort(finding, by_line_saving);
+	qsort(finding->place, finding->count, sizeof(*finding->place), by_line_saving);
 }
 
 int finding_next_line(const struct finding *finding, struct finding_line *line)
@@ -363,7 +357,7 @@ static void collect_lines(struct finding *finding)
 			finding->place[kept++] = finding->place[i];
 	finding->count = kept;
 	/* No place has a line_cost yet, so this only groups the places of a line. */
-	sort(finding, by_line);
+	qsort(finding->place, finding->count, sizeof(*finding->place), by_line);
 	finding->cost = (struct cost){ 0 };
 	for (kept = 0; finding_next_line(finding, &line);) {
 		struct cost cost = { 0 };
@@ -379,7 +373,7 @@ static void collect_lines(struct finding *finding)
 		cost_add(&finding->cost, &cost);
 	}
 	finding->count = kept;
-	sort(finding, by_line);
+	qsort(finding->place, finding->count, sizeof(*finding->place), by_line);
 	/* A mistake that is only possible is not shown with more certain ones. */
 	for (size_t i = 0; i < kept; i++) {
 		struct finding_place *place = finding->place[i], *first = finding->place[0];

@@ -205,24 +205,6 @@ static void replay_shown(struct findings *findings, int64_t process, const struc
 	row->turn_saving = part.turns ? part.turn : DB_NULL;
 }
 
-/* How calls could do without their waits must be more than a guess. */
-static void change_candidates(struct findings *findings, struct replay *replay, int64_t process,
-	int unread)
-{
-	for (size_t i = 0; i < findings->count; i++) {
-		const struct finding *finding = findings->finding[i];
-
-		if (finding->process != process || rule_is_fence(finding->rule) ||
-			rules[finding->rule].group == GROUP_pace ||
-			finding_confidence(finding) < CONFIDENCE_LIKELY)
-			continue;
-		for (size_t k = 0; k < finding->count; k++)
-			if (unread || !finding->place[k]->worst.reads)
-				savings_change(replay, finding->place[k]->changed,
-					finding->place[k]->changed_count);
-	}
-}
-
 /*
  * The ceiling of a loop: what a turn would take without any wait that the source can do without,
  * whether its own saving is worth a finding or not, and if the host waited for no result at all.
@@ -235,7 +217,19 @@ static void replay_ceiling(struct findings *findings, const struct run_loop *loo
 	struct ceiling ceiling[2];
 
 	for (int unread = 0; unread < 2; unread++) {
-		change_candidates(findings, replay, loop->process, unread);
+		for (size_t i = 0; i < findings->count; i++) {
+			const struct finding *finding = findings->finding[i];
+
+			/* How calls could do without their waits must be more than a guess. */
+			if (finding->process != loop->process || rule_is_fence(finding->rule) ||
+				rules[finding->rule].group == GROUP_pace ||
+				finding_confidence(finding) < CONFIDENCE_LIKELY)
+				continue;
+			for (size_t k = 0; k < finding->count; k++)
+				if (unread || !finding->place[k]->worst.reads)
+					savings_change(replay, finding->place[k]->changed,
+						finding->place[k]->changed_count);
+		}
 		if (!savings_estimate_ceiling(replay, unread, loop, &ceiling[unread]))
 			return;
 	}
