@@ -84,14 +84,18 @@ static int is_shared(const struct host_view *view, const struct run_allocation *
 		allocation->kind == ALLOCATION_MANAGED;
 }
 
-/* Finds who may use the memory of processes: a library, or who was given access by a call. */
-static int find_others(struct host_view *view, struct db *db)
+int host_view_find(struct host_view *view, struct db *db)
 {
-	const struct run *run = view->run;
-	int rc = ids_read(&view->others, db, others_sql, 0) ||
-		ids_read(&view->within, db, within_sql, 0);
+	const struct run *run = view->run = db->run;
+	const struct run_operand *row = (const struct run_operand *)run->operands.rows;
+	sqlite3_stmt *q = db_prepare(db, strays_sql);
+	int step = ids_read(&view->others, db, others_sql, 0) ||
+			ids_read(&view->within, db, within_sql, 0)
+		? -1
+		: 1;
 
-	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
+	/* A call gives others access, too. */
+	for (uint32_t id = 1; id < run_call_end(run) && step > 0; id++) {
 		const struct run_call *call = run_call(run, id);
 		enum kind_family family = call ? kind_family(call->kind) : FAMILY_other;
 		uint64_t process, others;
@@ -105,16 +109,6 @@ static int find_others(struct host_view *view, struct db *db)
 		if (others > map_get(&view->others, process, OTHERS_NONE))
 			map_set(&view->others, process, others);
 	}
-	return rc ? -1 : 0;
-}
-
-int host_view_find(struct host_view *view, struct db *db)
-{
-	const struct run *run = view->run = db->run;
-	const struct run_operand *row = (const struct run_operand *)run->operands.rows;
-	sqlite3_stmt *q = db_prepare(db, strays_sql);
-	int step = find_others(view, db) ? -1 : 1;
-
 	/* Memory from before the trace began has no call. */
 	for (uint32_t id = 1; id < run->allocations.count; id++) {
 		const struct run_allocation *allocation = run_allocation(run, id);

@@ -88,33 +88,7 @@ static int walk_one(void *arg, size_t number)
 		&searches->of[number]);
 }
 
-/* The waits of one part follow those of another, as its calls do. */
-static int join_searches(struct needs *needs, struct searches *searches, struct db *db)
-{
-	int rc = 0;
-
-	needs->host_is_known = needs->events_are_known = 1;
-	for (size_t i = 0; i < searches->count && !rc; i++) {
-		struct needs *found = &searches->of[i].found;
-		int64_t given_up = orders_given_up(&searches->of[i]);
-
-		needs_host_finish(&searches->of[i]);
-		needs->events_are_known &= !given_up;
-		needs->host_is_known &= searches->of[i].known->has_host && !given_up;
-		for (size_t k = 0; k < found->host_count; k++)
-			*array_push(needs->host, needs->host_count) = found->host[k];
-		for (struct id_map_slot *at = NULL; (at = id_map_next(&found->processes, at));)
-			id_map_put(&needs->processes, at->id, at->object);
-		free(found->processes.slot);
-		free(found->host);
-		*found = (struct needs){ 0 };
-		rc = order_loss_add(db, given_up, searches->part[i].end);
-	}
-	settle_redundant(needs);
-	return rc;
-}
-
-/* Walks the parts of the run at the same time. */
+/* Walks the parts of the run at the same time.  Waits of one follow those of another. */
 static int search_run(struct needs *needs, const struct needs_known *known, struct db *db)
 {
 	struct walk_run *walk = walk_open(db);
@@ -128,8 +102,24 @@ static int search_run(struct needs *needs, const struct needs_known *known, stru
 		rc = orders_init(&searches.of[i], known, &needs->events, db, &searches.part[i]);
 	rc = rc || workers_run(searches.count, walk_one, &searches) ? -1 : 0;
 	needs_events_settle(&needs->events);
-	if (!rc)
-		rc = join_searches(needs, &searches, db);
+	needs->host_is_known = needs->events_are_known = !rc;
+	for (size_t i = 0; i < searches.count && !rc; i++) {
+		struct needs *found = &searches.of[i].found;
+		int64_t given_up = orders_given_up(&searches.of[i]);
+
+		needs_host_finish(&searches.of[i]);
+		needs->events_are_known &= !given_up;
+		needs->host_is_known &= known->has_host && !given_up;
+		for (size_t k = 0; k < found->host_count; k++)
+			*array_push(needs->host, needs->host_count) = found->host[k];
+		for (struct id_map_slot *at = NULL; (at = id_map_next(&found->processes, at));)
+			id_map_put(&needs->processes, at->id, at->object);
+		free(found->processes.slot);
+		free(found->host);
+		*found = (struct needs){ 0 };
+		rc = order_loss_add(db, given_up, searches.part[i].end);
+	}
+	settle_redundant(needs);
 	for (size_t i = 0; i < searches.count; i++)
 		orders_release(&searches.of[i]);
 	free(searches.of);
