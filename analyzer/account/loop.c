@@ -6,7 +6,6 @@
 
 #include "compare.h"
 #include "constants.h"
-#include "loop_parts.h"
 #include "memory.h"
 
 enum {

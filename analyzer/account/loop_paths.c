@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "loop_parts.h"
+#include "loop.h"
 
 #include <stdio.h>
 #include <stdlib.h>
