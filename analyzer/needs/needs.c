@@ -25,7 +25,6 @@ static int process_call(void *arg, const struct walk_call *call)
 {
 	struct orders *orders = arg;
 	const struct needs_known *known = orders->known;
-	int64_t since = known->has_host ? needs_host_since(orders, call) : INT64_MIN;
 	int rc;
 
 	/*
@@ -34,18 +33,10 @@ static int process_call(void *arg, const struct walk_call *call)
 	 */
 	if (orders_given_up(orders) || call->exit == WALK_NEVER)
 		return 0;
-	if (since != INT64_MIN) {
-		rc = needs_host_wait(orders, call, since);
-	} else if (known->has_events && call->kind == KIND_STREAM_WAIT &&
-		map_get(&known->sites, needs_site(known->run, call->id), 0)) {
+	if (known->has_events && call->kind == KIND_STREAM_WAIT &&
+		map_get(&known->sites, needs_site(known->run, call->id), 0))
 		return needs_events_wait(orders, call);
-	} else {
-		if (known->has_host)
-			needs_host_before(orders, call);
-		rc = orders_all(orders, call);
-		if (!rc && known->has_host)
-			needs_host_after(orders, call);
-	}
+	rc = known->has_host ? needs_host_call(orders, call) : orders_all(orders, call);
 	if (!rc && known->has_events)
 		needs_events_after(orders, call);
 	return rc;

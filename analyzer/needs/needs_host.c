@@ -10,7 +10,7 @@
 #include "scope.h"
 #include "stretches.h"
 
-/* The last waits of a row that are followed: bits of waiter.unknown. */
+/* The last waits of a row that are followed: bits of find_unknown(). */
 #define ROW_WINDOW 64
 
 /* A thread, and its row of waits with no work submitted between them. */
@@ -28,7 +28,6 @@ struct waiter {
 	uint8_t uploads;           /* as of struct host_wait */
 	uint8_t submits;           /* it has submitted work since its last wait */
 	int timed;          /* an event for an elapsed time was recorded since its last row */
-	uint64_t unknown;   /* bit per wait of the window: results are unknown without that wait */
 	struct map seen[2]; /* stream -> number of its possible, and sure, results observed */
 };
 
@@ -78,7 +77,10 @@ void needs_host_close(struct orders *orders)
 	id_map_release(&orders->threads, free_waiter);
 }
 
-int64_t needs_host_since(const struct orders *orders, const struct walk_call *call)
+/*
+ * Returns the entry of the wait that ends with this call, INT64_MIN: the call is no removable wait.
+ */
+static int64_t wait_since(const struct orders *orders, const struct walk_call *call)
 {
 	int64_t since = polls_since(orders->run, call->id);
 
@@ -307,7 +309,7 @@ static void add_wait(struct orders *orders, struct waiter *waiter, const struct 
 	waiter->open[waiter->open_count++] = live->number;
 }
 
-int needs_host_wait(struct orders *orders, const struct walk_call *call, int64_t since)
+static int process_wait(struct orders *orders, const struct walk_call *call, int64_t since)
 {
 	struct order *full = &orders->full;
 	const struct order_state *news = &full->needs[ORDER_WAIT];
@@ -362,8 +364,8 @@ int needs_host_wait(struct orders *orders, const struct walk_call *call, int64_t
 
 /* --- work between waits --- */
 
-static uint64_t find_unknown(struct orders *orders, const struct waiter *waiter,
-	int64_t thread)
+/* Returns a bit per wait of the window: results are unknown without that wait. */
+static uint64_t find_unknown(struct orders *orders, const struct waiter *waiter, int64_t thread)
 {
 	size_t from = window_of(waiter);
 	uint64_t unknown = 0;
@@ -374,16 +376,12 @@ static uint64_t find_unknown(struct orders *orders, const struct waiter *waiter,
 	return unknown;
 }
 
-void needs_host_before(struct orders *orders, const struct walk_call *call)
-{
-	struct waiter *waiter = waiter_of(orders, call->thread);
-
-	if (call->kind == KIND_EVENT_ELAPSED && !call->result)
-		waiter->unknown = find_unknown(orders, waiter, call->thread);
-}
-
-/* Notes what later calls say about the waits of the row. */
-static void mark_row(struct orders *orders, struct waiter *waiter, const struct walk_call *call)
+/*
+ * Notes what later calls say about the waits of the row.  unknown: of find_unknown(), before a call
+ * that reads an elapsed time.
+ */
+static void mark_row(struct orders *orders, struct waiter *waiter, const struct walk_call *call,
+	uint64_t unknown)
 {
 	int releases = kind_has(call->kind, K_RELEASES) && !kind_has(call->kind, K_MARKER);
 
@@ -401,7 +399,7 @@ static void mark_row(struct orders *orders, struct waiter *waiter, const struct 
 		wait_at(orders, waiter->row[waiter->unproven_count])->unproven = 1;
 	/* cudaEventElapsedTime would fail without the waits that complete the events. */
 	if (call->kind == KIND_EVENT_ELAPSED && !call->result) {
-		uint64_t known = waiter->unknown & ~find_unknown(orders, waiter, call->thread);
+		uint64_t known = unknown & ~find_unknown(orders, waiter, call->thread);
 
 		for (size_t i = window_of(waiter); i < waiter->row_count; i++, known >>= 1)
 			wait_at(orders, waiter->row[i])->elapsed |= known & 1;
@@ -429,14 +427,22 @@ static void follow_threads(struct orders *orders, struct needs_process *process,
 		wait_at(orders, process->latest)->apart = 1;
 }
 
-void needs_host_after(struct orders *orders, const struct walk_call *call)
+int needs_host_call(struct orders *orders, const struct walk_call *call)
 {
 	struct waiter *waiter = waiter_of(orders, call->thread);
 	struct order_reaches *reaches = &orders->loose[WITHOUT_HOST_WAITS].reaches;
 	const struct order_epoch *last = &waiter->last;
 	struct needs_process *process;
 	int uploads = call_is_async_copy(call->kind) && call->direction == COPY_H2D, is_after;
+	int64_t since = wait_since(orders, call);
+	uint64_t unknown = 0;
 
+	if (since != INT64_MIN)
+		return process_wait(orders, call, since);
+	if (call->kind == KIND_EVENT_ELAPSED && !call->result)
+		unknown = find_unknown(orders, waiter, call->thread);
+	if (orders_all(orders, call))
+		return -1;
 	if (walk_submits(call)) {
 		process = id_map_need(&orders->found.processes, call->process, sizeof(*process));
 		if (!process->last)
@@ -475,12 +481,13 @@ void needs_host_after(struct orders *orders, const struct walk_call *call)
 		if (!orders_fetches(call))
 			end_row(orders, waiter, call);
 	}
-	mark_row(orders, waiter, call);
+	mark_row(orders, waiter, call, unknown);
 	if (scope_waited(call) && !scope_is_explicit(call) &&
 		!(waiter->in_row && orders_fetches(call))) {
 		end_row(orders, waiter, call);
 		close_row(orders, waiter, call->enter);
 	}
+	return 0;
 }
 
 /* --- missing orders --- */

@@ -182,16 +182,10 @@ void needs_host_known(struct needs_known *known);
 void needs_host_close(struct orders *orders);
 
 /*
- * Returns the entry of the wait that ends with this call, INT64_MIN: the call is no removable wait.
+ * Processes a call, in all orders but that without waits of the host if it is one that could be
+ * removed.  Returns 0, or -1 after a message.
  */
-int64_t needs_host_since(const struct orders *orders, const struct walk_call *call);
-
-/* Processes such a wait, and steps orders.full.  Returns 0, or -1 after a message. */
-int needs_host_wait(struct orders *orders, const struct walk_call *call, int64_t since);
-
-/* Process any other call, before and after orders_all(). */
-void needs_host_before(struct orders *orders, const struct walk_call *call);
-void needs_host_after(struct orders *orders, const struct walk_call *call);
+int needs_host_call(struct orders *orders, const struct walk_call *call);
 
 /* earlier NULL: any operation. */
 void needs_host_lost_pair(struct orders *orders, const struct walk_call *later,

@@ -59,10 +59,8 @@ struct set_ups {
 	size_t count, lines;
 };
 
-/* Returns 0, or -1 after a message; call set_ups_release() in any case. */
+/* Returns 0, or -1 after a message; the list is the caller's to free() in any case. */
 int set_ups_find(struct set_ups *set_ups, const struct run *run, struct db *db);
-
-void set_ups_release(struct set_ups *set_ups);
 
 /* How operations affect each other when they could run at the same time. */
 enum replay_contention {

@@ -169,7 +169,7 @@ void savings_close(struct savings *savings)
 	if (!savings)
 		return;
 	id_map_release(&savings->processes, replay_free);
-	set_ups_release(&savings->set_ups);
+	free(savings->set_ups.list);
 	large_free(savings->step_of);
 	free(savings);
 }

@@ -168,9 +168,3 @@ int set_ups_find(struct set_ups *set_ups, const struct run *run, struct db *db)
 	free(search.open);
 	return rc;
 }
-
-void set_ups_release(struct set_ups *set_ups)
-{
-	free(set_ups->list);
-	*set_ups = (struct set_ups){ 0 };
-}

@@ -494,14 +494,13 @@ static void read_wait(struct avoidable *a, struct wait *wait)
 	const struct run_work *work = run_work(a->run, wait->by.op);
 	const struct run_operand *row = (const struct run_operand *)a->run->operands.rows;
 	const struct run_operand *end = run_rows_end(&a->run->operands);
-	struct wait_operation *itself = &wait->itself,
-			      by = wait_operation_of(a->run, work->call, 0);
+	struct wait_operation *itself = &wait->itself, by = wait_operation_of(a->run, work->call);
 
 	by.op = wait->by.op;
 	by.start = work->start;
 	by.end = run_end(a->run, work, by.op);
 	wait->by = by;
-	*itself = wait_operation_of(a->run, wait->call, 1);
+	*itself = wait_operation_of(a->run, wait->call);
 	wait->is_async = call_is_async_copy(call->kind);
 	wait->is_copy = call_is_sync(call->kind);
 	wait->on_default = wait->is_copy &&

@@ -238,7 +238,7 @@ void waits_process_call(struct waits *waits, const struct order *order,
 	pending_add(pending, call);
 }
 
-struct wait_operation wait_operation_of(const struct run *run, int64_t id, int times)
+struct wait_operation wait_operation_of(const struct run *run, int64_t id)
 {
 	const struct run_call *call = run_call(run, id);
 	const struct run_stream *stream = run_stream(run, call ? call->stream : 0);
@@ -250,7 +250,7 @@ struct wait_operation wait_operation_of(const struct run *run, int64_t id, int t
 		.kind = (enum stream_kind)stream->kind,
 		.device = run_context(run, stream->context)->device };
 
-	for (uint32_t op = 0; call && times && (op = run_next_work(run, call, op));) {
+	for (uint32_t op = 0; call && (op = run_next_work(run, call, op));) {
 		const struct run_work *work = run_work(run, op);
 		int64_t end = run_end(run, work, op);
 

@@ -39,7 +39,7 @@ int64_t waits_add_staged(struct waits *waits, uint32_t id, struct map *seen)
 		.enter = call->enter,
 		.exit = run_exit(run, call, id),
 		.kind = WAIT_STAGED,
-		.by = wait_operation_of(run, id, 1) };
+		.by = wait_operation_of(run, id) };
 	staged = wait.by.op ? time_within(wait.by.start, wait.by.end, wait.enter, wait.exit) : 0;
 	key = map_hash_words((const uint64_t[]){ payload->process, call->kind,
 				     (uint64_t)payload->pageable },

@@ -123,10 +123,10 @@ struct wait {
 };
 
 /*
- * The place of a call's operations.  times: also the first start, INT64_MAX if none is known, and
- * the one of them that ended last, op 0 and INT64_MIN if none is known to have ended.
+ * The place of a call's operations, the first start, INT64_MAX if none is known, and the one of
+ * them that ended last, op 0 and INT64_MIN if none is known to have ended.
  */
-struct wait_operation wait_operation_of(const struct run *run, int64_t call, int times);
+struct wait_operation wait_operation_of(const struct run *run, int64_t call);
 
 /* --- pending.c --- */
 
