@@ -7,7 +7,6 @@
 #include "busy.h"
 #include "large.h"
 #include "radix_sort.h"
-#include "memory.h"
 
 /* Sorts by number: what has been sorted by start stays so within each device. */
 static struct account_work *sort_by_device(struct account_work *works, size_t count)

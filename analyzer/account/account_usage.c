@@ -9,7 +9,6 @@
 #include "bounds.h"
 #include "constants.h"
 #include "large.h"
-#include "memory.h"
 
 /* Is the gap before a call long enough to be read at its end, or at that of a later one? */
 static int is_long(const struct account_thread *thread, size_t number)

@@ -2,7 +2,6 @@
 #include "evidence_tables.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "bounds.h"
 #include "concurrency.h"

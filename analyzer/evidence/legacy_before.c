@@ -8,7 +8,6 @@
 #include "large.h"
 #include "radix_sort.h"
 #include "id_map.h"
-#include "memory.h"
 #include "run_columns.h"
 
 /* Work of a call in a legacy or blocking stream. */

@@ -150,12 +150,6 @@ const struct host_wait *needs_host_at(const struct needs *needs, int64_t call)
 	return at < needs->host_count && needs->host[at].call == call ? &needs->host[at] : NULL;
 }
 
-int needs_wait(const struct host_wait *wait)
-{
-	return wait->looked || wait->ordered_end != INT64_MIN || wait->freed ||
-		wait->until != INT64_MIN;
-}
-
 int needs_replacement(const struct needs *needs, int64_t call)
 {
 	const struct host_wait *wait = needs_host_at(needs, call);

@@ -146,7 +146,11 @@ struct needs {
 const struct host_wait *needs_host_at(const struct needs *needs, int64_t call);
 
 /* Does anything need the wait? */
-int needs_wait(const struct host_wait *wait);
+static inline int needs_wait(const struct host_wait *wait)
+{
+	return wait->looked || wait->ordered_end != INT64_MIN || wait->freed ||
+		wait->until != INT64_MIN;
+}
 
 /* Is a wait without pending work needed because the one that waited for it may be left out? */
 int needs_replacement(const struct needs *needs, int64_t call);

@@ -117,9 +117,18 @@ int orders_without(struct orders *orders, enum without without, const struct wal
  * For the last call of orders_all(), also during reports: return 1 if an epoch of the full order is
  * surely before its operation, and if it is so without these waits.
  */
-int orders_is_before(struct orders *orders, const struct order_epoch *epoch);
-int orders_is_before_without(struct orders *orders, enum without without,
-	const struct touch *touch);
+static inline int orders_is_before(struct orders *orders, const struct order_epoch *epoch)
+{
+	return order_reaches(&orders->full_reaches, &orders->full, epoch);
+}
+
+static inline int orders_is_before_without(struct orders *orders, enum without without,
+	const struct touch *touch)
+{
+	struct orders_loose *loose = &orders->loose[without];
+
+	return order_reaches(&loose->reaches, &loose->order, &touch->loose[without]);
+}
 
 /*
  * Returns the operations of a process with results that the host accesses, or may access; NULL:
@@ -132,7 +141,10 @@ const struct recent_thing *orders_shown_of(const struct orders *orders, int64_t 
 const struct touch *orders_find(const struct orders *orders, int64_t stream, int64_t call);
 
 /* Returns 1 for a copy to the host. */
-int orders_fetches(const struct walk_call *call);
+static inline int orders_fetches(const struct walk_call *call)
+{
+	return call_is_copy(call->kind) && !call->result && call->direction == COPY_D2H;
+}
 
 /* --- both --- */
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "needs_internal.h"
 
-#include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -258,18 +257,6 @@ static int find_keys(struct orders *orders, const struct walk_call *call)
 
 /* --- earlier accesses --- */
 
-int orders_is_before(struct orders *orders, const struct order_epoch *epoch)
-{
-	return order_reaches(&orders->full_reaches, &orders->full, epoch);
-}
-
-int orders_is_before_without(struct orders *orders, enum without without, const struct touch *touch)
-{
-	struct orders_loose *loose = &orders->loose[without];
-
-	return order_reaches(&loose->reaches, &loose->order, &touch->loose[without]);
-}
-
 /*
  * The operation of later comes after that of earlier in the full order, but not without these
  * waits.  earlier NULL: possibly after an operation that is not kept.
@@ -432,11 +419,6 @@ static int note_all(struct orders *orders, const struct walk_call *call, int all
 		touch.clock = orders->loose[WITHOUT_HOST_WAITS].order.now;
 	recent_note(&orders->shown, shown_key(call->process, orders->shows), &touch, 0);
 	return 0;
-}
-
-int orders_fetches(const struct walk_call *call)
-{
-	return call_is_copy(call->kind) && !call->result && call->direction == COPY_D2H;
 }
 
 int orders_all(struct orders *orders, const struct walk_call *call)

@@ -5,11 +5,6 @@
 
 #include "memory.h"
 
-const struct recent_thing *recent_find(const struct recent_accesses *recent, int64_t key)
-{
-	return id_map_get(&recent->things, key);
-}
-
 static void prefetch(const void *object, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i += 64)

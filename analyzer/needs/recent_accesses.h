@@ -60,7 +60,11 @@ struct recent_accesses {
 };
 
 /* Returns NULL if nothing touched the key. */
-const struct recent_thing *recent_find(const struct recent_accesses *recent, int64_t key);
+static inline const struct recent_thing *recent_find(const struct recent_accesses *recent,
+	int64_t key)
+{
+	return id_map_get(&recent->things, key);
+}
 
 /*
  * Load what recent_find() and recent_note() will read of a key, most of which is in no cache, while

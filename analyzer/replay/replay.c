@@ -8,7 +8,6 @@
 #include "constants.h"
 #include "memory.h"
 #include "replay.h"
-#include "walk.h"
 
 /* --- changes of calls --- */
 

@@ -13,7 +13,6 @@
 #include "radix_sort.h"
 #include "replay.h"
 #include "sorted.h"
-#include "walk.h"
 
 /* --- durations of host functions whose runs were not recorded --- */
 

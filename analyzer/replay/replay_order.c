@@ -9,7 +9,6 @@
 
 #include "radix_sort.h"
 #include "memory.h"
-#include "order.h"
 #include "replay.h"
 
 /*
@@ -30,21 +29,20 @@ static void find_submissions(struct replay *replay, struct timed *submission)
 		const struct replay_step *step = &replay->step[started[i].of];
 		int legacy = step->stream_kind == STREAM_KIND_LEGACY;
 		int64_t *at = &submission[started[i].of].at;
-		int64_t *tail =
-			step->stream == REPLAY_NONE ? NULL : &replay->stream[step->stream].tail;
+		struct replay_stream *stream = replay_stream_of(replay, step);
 		struct replay_context *context = step->context != REPLAY_NONE &&
 				(legacy || stream_is_blocking(step->stream_kind))
 			? &replay->context[step->context]
 			: NULL;
 
-		if (tail)
-			raise_to(at, *tail + 1);
+		if (stream)
+			raise_to(at, stream->tail + 1);
 		if (context)
 			raise_to(at, (legacy ? context->all : context->legacy) + 1);
 		if (*at > step->exit)
 			*at = step->exit;
-		if (tail)
-			raise_to(tail, *at);
+		if (stream)
+			raise_to(&stream->tail, *at);
 		if (context)
 			raise_to(&context->all, *at);
 		if (context && legacy)
@@ -55,9 +53,8 @@ static void find_submissions(struct replay *replay, struct timed *submission)
 
 void replay_sort(struct replay *replay, const struct run_evidence *evidence)
 {
-	struct replay_step *from = NULL, *to = NULL;
+	struct replay_step *from = replay->step, *to;
 	struct timed *submission;
-	int is_sorted = 1;
 
 	/* A single thread's calls are in order. */
 	if (replay->threads.count < 2)
@@ -78,24 +75,16 @@ void replay_sort(struct replay *replay, const struct run_evidence *evidence)
 			raise_to(&submission[i].at, replay->step[step->held_by].enter + 1);
 	}
 	find_submissions(replay, submission);
-	for (size_t i = 1; i < replay->step_count && is_sorted; i++)
-		is_sorted = submission[i].at >= submission[i - 1].at;
-	if (!is_sorted) {
-		submission = radix_sort(submission, replay->step_count, sizeof(*submission));
-		from = replay->step;
-		to = replay->step = xrealloc(NULL, replay->step_count, sizeof(*to));
-		for (uint32_t i = 0; i < replay->step_count; i++) {
-			to[i] = from[submission[i].of];
-			replay->step_of[to[i].call] = i;
-		}
+	submission = radix_sort(submission, replay->step_count, sizeof(*submission));
+	to = replay->step = xrealloc(NULL, replay->step_count, sizeof(*to));
+	for (uint32_t i = 0; i < replay->step_count; i++) {
+		to[i] = from[submission[i].of];
+		replay->step_of[to[i].call] = i;
 	}
-	for (uint32_t i = 0; !is_sorted && i < replay->step_count; i++) {
-		uint32_t *links = to[i].links;
-
+	for (uint32_t i = 0; i < replay->step_count; i++)
 		for (int k = 0; k < STEP_LINKS; k++)
-			if (links[k] != REPLAY_NONE)
-				links[k] = replay->step_of[from[links[k]].call];
-	}
+			if (to[i].links[k] != REPLAY_NONE)
+				to[i].links[k] = replay->step_of[from[to[i].links[k]].call];
 	free(from);
 	free(submission);
 }

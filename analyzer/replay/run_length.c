@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "savings.h"
 
-#include <stdlib.h>
-
 #include "bounds.h"
 #include "busy.h"
 #include "run_columns.h"

@@ -2,7 +2,6 @@
 #include "replay.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "ids.h"
 #include "map.h"

@@ -2,7 +2,6 @@
 #include "findings.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "bounds.h"
 #include "compare.h"
@@ -179,16 +178,6 @@ int findings_add(struct findings *findings, const struct instance *instance)
 }
 
 /* --- weights --- */
-
-int rule_is_fence(enum rule rule)
-{
-	return rules[rule].group == GROUP_fences;
-}
-
-int64_t cost_of(const struct cost *cost)
-{
-	return cost->waited + cost->delayed;
-}
 
 /* Operations delayed at the same time each count their delay, but the gain is no more than this. */
 int64_t cost_bound(const struct cost *cost, const struct run_length *run)

@@ -81,6 +81,9 @@ int64_t findings_line(struct findings *findings, int64_t call);
 int findings_store(struct findings *findings);
 
 /* Returns 1 if the rule is about order rather than time. */
-int rule_is_fence(enum rule rule);
+static inline int rule_is_fence(enum rule rule)
+{
+	return rules[rule].group == GROUP_fences;
+}
 
 #endif

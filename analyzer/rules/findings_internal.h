@@ -114,7 +114,10 @@ void finding_sort_by_saving(struct finding *finding);
 void cost_add(struct cost *sum, const struct cost *cost);
 
 /* Returns waited plus delayed, ns. */
-int64_t cost_of(const struct cost *cost);
+static inline int64_t cost_of(const struct cost *cost)
+{
+	return cost->waited + cost->delayed;
+}
 
 /*
  * Returns the most that can be saved, ns: the work of the busiest stream remains, except for

@@ -8,7 +8,6 @@
 #include "bounds.h"
 #include "constants.h"
 #include "findings_internal.h"
-#include "pass.h"
 #include "rows.h"
 #include "run_columns.h"
 

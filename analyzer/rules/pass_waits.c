@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pass_waits.h"
 
-#include <stdlib.h>
-
-#include "constants.h"
-#include "waits.h"
-
 int waited_is_upload(const struct waited *waited)
 {
 	return waited->wait->partner && call_is_async_copy(waited->call->kind) &&
