@@ -63,6 +63,15 @@ static inline size_t map_number(struct map *map, uint64_t key)
 	return (size_t)number;
 }
 
+/* Adds to the value of key, 0 at first; returns the sum. */
+static inline uint64_t map_add(struct map *map, uint64_t key, uint64_t more)
+{
+	uint64_t sum = map_get(map, key, 0) + more;
+
+	map_set(map, key, sum);
+	return sum;
+}
+
 /* Does nothing if there is no such key. */
 void map_remove(struct map *map, uint64_t key);
 

@@ -52,11 +52,8 @@ static void read_work(struct sweep *sweep, const struct run *run, const struct w
 	}
 	if (!has_legacy)
 		return;
-	for (size_t i = 1; i < run->thread_count; i++) {
-		uint32_t process = run->thread[i].process;
-
-		map_set(&threads, process, map_get(&threads, process, 0) + 1);
-	}
+	for (size_t i = 1; i < run->thread_count; i++)
+		map_add(&threads, run->thread[i].process, 1);
 	for (uint32_t id = part->first; id < part->end; id++) {
 		const struct run_call *call = run_call(run, id);
 		const struct run_stream *stream;

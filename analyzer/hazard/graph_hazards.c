@@ -378,9 +378,7 @@ static int begin(struct graph_walk *walk)
 /* Counts graphs that are too large or not known in full. */
 static void note_skipped(struct hazards *hazards)
 {
-	uint64_t process = (uint64_t)hazards->process;
-
-	map_set(&hazards->skipped, process, map_get(&hazards->skipped, process, 0) + 1);
+	map_add(&hazards->skipped, (uint64_t)hazards->process, 1);
 }
 
 void hazards_skip_graph(struct hazards *hazards, int64_t exec)

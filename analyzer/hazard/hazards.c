@@ -430,8 +430,7 @@ int hazards_forget(struct hazards *hazards, int count)
 
 	if (count <= 0)
 		return count;
-	map_set(&hazards->forgotten, process,
-		map_get(&hazards->forgotten, process, 0) + (uint64_t)count);
+	map_add(&hazards->forgotten, process, (uint64_t)count);
 	return 0;
 }
 

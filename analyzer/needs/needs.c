@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "constants.h"
 #include "memory.h"
 #include "needs_internal.h"
@@ -48,27 +49,20 @@ static int process_call(void *arg, const struct walk_call *call)
  */
 static void settle_redundant(struct needs *needs)
 {
-	struct site_waits {
-		int64_t all, idle; /* idle: had nothing to wait for */
-	};
-	struct id_map sites = { 0 };
+	/* Site -> number of waits that had nothing to wait for, and of others. */
+	struct map idle = { 0 }, busy = { 0 };
 
-	for (size_t i = 0; i < needs->host_count; i++) {
-		struct site_waits *site = id_map_need(&sites, needs->host[i].site, sizeof(*site));
-
-		site->all++;
-		site->idle += !needs->host[i].behind;
-	}
+	for (size_t i = 0; i < needs->host_count; i++)
+		map_add(needs->host[i].behind ? &busy : &idle, needs->host[i].site, 1);
 	for (size_t i = 0; i < needs->host_count; i++) {
 		struct host_wait *wait = &needs->host[i];
-		const struct site_waits *site =
-			wait->stand_in ? id_map_get(&sites, wait->stand_in) : NULL;
 
-		if (site && site->idle >= FINDING_MIN_COUNT && site->all - site->idle <= 1 &&
-			wait->stand_in_end > wait->ordered_end)
-			wait->ordered_end = wait->stand_in_end;
+		if (wait->stand_in && map_get(&idle, wait->stand_in, 0) >= FINDING_MIN_COUNT &&
+			map_get(&busy, wait->stand_in, 0) <= 1)
+			wait->ordered_end = at_least(wait->ordered_end, wait->stand_in_end);
 	}
-	id_map_release(&sites, free);
+	map_release(&idle);
+	map_release(&busy);
 }
 
 static int walk_one(void *arg, size_t number)

@@ -162,8 +162,7 @@ static int find_rows(struct search *search)
 static void count_rows(struct search *search)
 {
 	for (size_t i = 0; i < search->rows; i++)
-		map_set(&search->times, search->hash[i],
-			map_get(&search->times, search->hash[i], 0) + 1);
+		map_add(&search->times, search->hash[i], 1);
 }
 
 /* One graph serves for a good part of all iterations. */

@@ -137,8 +137,7 @@ static void number_meetings(struct joint *joint, struct map *ranks_of)
 			if (map_get(&own, (uint64_t)of->identity, 0))
 				continue;
 			map_set(&own, (uint64_t)of->identity, 1);
-			map_set(ranks_of, (uint64_t)of->identity,
-				map_get(ranks_of, (uint64_t)of->identity, 0) + 1);
+			map_add(ranks_of, (uint64_t)of->identity, 1);
 		}
 		map_release(&own);
 	}

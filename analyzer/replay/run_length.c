@@ -56,9 +56,8 @@ static void measure_works(const struct run *run, int64_t process, struct lengths
 			key |= UINT32_MAX;
 		else
 			key |= call->thread;
-		sum = (int64_t)map_get(&busy, key, 0) + end - work->start;
-		map_set(&busy, key, (uint64_t)sum);
-		lengths->busiest = sum > lengths->busiest ? sum : lengths->busiest;
+		sum = (int64_t)map_add(&busy, key, (uint64_t)(end - work->start));
+		lengths->busiest = at_least(sum, lengths->busiest);
 	}
 	if (run_call(run, submitted))
 		lengths->whole.from = run_call(run, submitted)->enter;

@@ -10,11 +10,6 @@ static uint64_t context_of(const struct run *run, uint32_t call)
 	return (uint64_t)payload->process << 32 | payload->context;
 }
 
-static void add_one(struct map *map, uint32_t site)
-{
-	map_set(map, site, map_get(map, site, 0) + 1);
-}
-
 void loads_late_find(struct loads_late *late, const struct run *run)
 {
 	const struct run_overhead *row = (const struct run_overhead *)run->overheads.rows;
@@ -34,7 +29,7 @@ void loads_late_find(struct loads_late *late, const struct run *run)
 			continue;
 		last = row->call;
 		if (run_link(run, last)->site && loads_late(late, last))
-			add_one(&late->loads, run_link(run, last)->site);
+			map_add(&late->loads, run_link(run, last)->site, 1);
 	}
 	for (uint32_t id = 1; late->loads.count && id < run_call_end(run); id++) {
 		const struct run_call *call = run_call(run, id);
@@ -42,7 +37,7 @@ void loads_late_find(struct loads_late *late, const struct run *run)
 
 		if (site && kind_family(call->kind) == FAMILY_launch &&
 			map_get(&late->loads, site, 0))
-			add_one(&late->launches, site);
+			map_add(&late->launches, site, 1);
 	}
 }
 
