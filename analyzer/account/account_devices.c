@@ -153,31 +153,29 @@ static void idle_host(struct account *account, int32_t device, uint32_t thread, 
 	int64_t from, int64_t until)
 {
 	struct gaps gaps = { .gap = { { from, until } }, .count = 1 };
-	const uint32_t *other = account->busiest;
 	struct account_thread *own = &account->threads[thread];
+	struct account_thread *threads[1 + ACCOUNT_BUSIEST] = { own };
+	size_t count = 1;
 
-	assign_calls(account, &gaps, own, device, from, until, 0);
 	for (size_t i = 0; i < account->busiest_count; i++)
-		if (other[i] != thread)
-			assign_calls(account, &gaps, &account->threads[other[i]], device, from,
-				until, 1);
+		if (account->busiest[i] != thread)
+			threads[count++] = &account->threads[account->busiest[i]];
+	for (size_t i = 0; i < count; i++)
+		assign_calls(account, &gaps, threads[i], device, from, until, i > 0);
 	for (size_t i = 0; i < gaps.count; i++) {
 		const struct span *gap = &gaps.gap[i];
 		struct around around = { INT64_MIN, INT64_MAX, 0, site };
 		struct gaps rest = { .gap = { *gap }, .count = 1 };
 
-		find_calls_around(&around, own, gap);
-		for (size_t k = 0; k < account->busiest_count; k++)
-			find_calls_around(&around, &account->threads[other[k]], gap);
+		for (size_t k = 0; k < count; k++)
+			find_calls_around(&around, threads[k], gap);
 		/*
 		 * No thread was in CUDA.  The host computed while the submitting thread or one of
 		 * the busiest did; else it was what the submitting thread was.
 		 */
-		assign_outside(account, &rest, own, ACCOUNT_COMPUTING, device, gap, &around);
-		for (size_t k = 0; k < account->busiest_count; k++)
-			if (other[k] != thread)
-				assign_outside(account, &rest, &account->threads[other[k]],
-					ACCOUNT_COMPUTING, device, gap, &around);
+		for (size_t k = 0; k < count; k++)
+			assign_outside(account, &rest, threads[k], ACCOUNT_COMPUTING, device, gap,
+				&around);
 		for (enum account_cause k = ACCOUNT_BLOCKED; k <= ACCOUNT_PREEMPTED; k++)
 			assign_outside(account, &rest, own, k, device, gap, &around);
 		for (size_t k = 0; k < rest.count; k++)
