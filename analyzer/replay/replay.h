@@ -395,10 +395,7 @@ void replay_note_sample(struct replay *replay, uint32_t number, int64_t last);
 /* Returns what stands for a time in all of the loop, ns. */
 int64_t replay_extrapolated(const struct replay *replay, int64_t time);
 
-/*
- * Returns the error of the extrapolated saving of the last replay, ns, by how the samples differ;
- * without samples 0.
- */
+/* Returns the error of the extrapolated saving of the last replay, ns, by how samples differ. */
 int64_t replay_spread(const struct replay *replay);
 
 /* Sorts the steps of several threads by submission, and finds which blocked those of others. */

@@ -39,35 +39,6 @@ struct loader {
 	struct map recorded; /* thread -> what recording its calls since its last step took, ns */
 };
 
-/* For each process with calls.  Returns 0, or -1 after a message. */
-static int add_replays(struct loader *loader)
-{
-	const struct run *run = loader->run;
-	struct id_map *processes = &loader->savings->processes;
-	int rc = 0;
-
-	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
-		const struct run_call *call = run_call(run, id);
-		uint32_t process = call ? run_payload(run, call)->process : 0;
-		struct replay *replay;
-
-		if (!call || call->kind == KIND_RUNTIME || id_map_get(processes, process))
-			continue;
-		replay = id_map_need(processes, process, sizeof(*replay));
-		*replay = (struct replay){ .process = process,
-			.run = run,
-			.step_of = loader->savings->step_of,
-			.first = INT64_MAX,
-			.last = INT64_MIN,
-			.unknown_since = unknown_since(run, process),
-			.run_loop = run_loop_of(&run->evidence, process),
-			.row = { DB_NULL, DB_NULL, DB_NULL, DB_NULL, NAN, { DB_NULL, DB_NULL },
-				{ DB_NULL, DB_NULL }, 0 } };
-		rc = replay_find_refusal(replay, loader->db);
-	}
-	return rc;
-}
-
 static const char too_long[] = "the run is too long to be replayed";
 
 /* --- steps --- */
@@ -307,7 +278,7 @@ static int read_acts(const struct loader *loader, const struct replay *replay,
 		family == FAMILY_exec || family == FAMILY_capture || family == FAMILY_graph_launch;
 }
 
-static int add_step(struct loader *loader, struct replay *replay, const struct walk_call *call)
+static void add_step(struct loader *loader, struct replay *replay, const struct walk_call *call)
 {
 	const struct map *trimmed = &loader->run->evidence.trimmed;
 	struct replay_step step = { .call = call->id,
@@ -334,7 +305,7 @@ static int add_step(struct loader *loader, struct replay *replay, const struct w
 		replay_learn_recording(&step, 0);
 		map_set(&loader->recorded, (uint64_t)call->thread,
 			(uint64_t)(step.gap_recorded + step.recorded));
-		return 0;
+		return;
 	}
 	if (step.gap_recorded)
 		map_set(&loader->recorded, (uint64_t)call->thread, 0);
@@ -345,7 +316,7 @@ static int add_step(struct loader *loader, struct replay *replay, const struct w
 		raise_to(&replay->last, step.end);
 	replay->loop_steps += replay->run_loop && run_loop_has(replay->run_loop, call->enter);
 	if (replay->refusal)
-		return 0;
+		return;
 	name_objects(loader, replay, call, &step);
 	read_firsts(loader, replay, &step);
 	read_operation(loader, replay, &step);
@@ -353,7 +324,6 @@ static int add_step(struct loader *loader, struct replay *replay, const struct w
 		read_operands(loader, replay, &step);
 	replay->step_of[call->id] = (uint32_t)replay->step_count;
 	*array_push(replay->step, replay->step_count) = step;
-	return 0;
 }
 
 static int read_step(void *arg, const struct walk_call *call)
@@ -387,7 +357,8 @@ static int read_step(void *arg, const struct walk_call *call)
 		map_set(&loader->captures, (uint64_t)call->thread, (uint64_t)call->id);
 		return 0;
 	}
-	return add_step(loader, replay, call);
+	add_step(loader, replay, call);
+	return 0;
 }
 
 /* --- what is known before --- */
@@ -460,14 +431,34 @@ static int read_part(void *arg, size_t number)
 	return rc;
 }
 
-/* Reads the steps of all, and again those of runs of which samples are replayed. */
+/* Reads the steps of all processes with calls, and again those of runs that are sampled. */
 static int read_steps(struct loader *loader)
 {
 	struct id_map *processes = &loader->savings->processes;
 	struct walk_run *walk = walk_open(loader->db);
 	struct parts parts = { .loader = loader, .walk = walk };
-	int rc = !walk || add_replays(loader) ? -1 : 0;
+	const struct run *run = loader->run;
+	int rc = walk ? 0 : -1;
 
+	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
+		const struct run_call *call = run_call(run, id);
+		uint32_t process = call ? run_payload(run, call)->process : 0;
+		struct replay *replay;
+
+		if (!call || call->kind == KIND_RUNTIME || id_map_get(processes, process))
+			continue;
+		replay = id_map_need(processes, process, sizeof(*replay));
+		*replay = (struct replay){ .process = process,
+			.run = run,
+			.step_of = loader->savings->step_of,
+			.first = INT64_MAX,
+			.last = INT64_MIN,
+			.unknown_since = unknown_since(run, process),
+			.run_loop = run_loop_of(&run->evidence, process),
+			.row = { DB_NULL, DB_NULL, DB_NULL, DB_NULL, NAN, { DB_NULL, DB_NULL },
+				{ DB_NULL, DB_NULL }, 0 } };
+		rc = replay_find_refusal(replay, loader->db);
+	}
 	if (!rc) {
 		parts.count = walk_parts(walk, &parts.part);
 		rc = workers_run(parts.count, read_part, &parts);

@@ -105,7 +105,7 @@ int64_t replay_spread(const struct replay *replay)
 {
 	struct ratio_part *part = xcalloc(replay->samples, sizeof(*part));
 	int64_t saved = 0;
-	struct ratio ratio = { 0 };
+	struct ratio ratio;
 
 	for (size_t i = 0; i < replay->samples; i++) {
 		const struct replay_sample *sample = &replay->sample[i];
@@ -115,9 +115,8 @@ int64_t replay_spread(const struct replay *replay)
 		part[i].amount = (double)(so_far - saved);
 		saved = so_far;
 	}
-	if (replay->samples)
-		ratio = ratio_estimate(part, replay->samples, (double)replay->sampled,
-			(double)replay->loop);
+	ratio = ratio_estimate(part, replay->samples, (double)replay->sampled,
+		(double)replay->loop);
 	free(part);
 	return isnan(ratio.error) ? 0 : llround(ratio.error);
 }

@@ -34,7 +34,7 @@ const struct rule_info *rule_find(const char *id)
 	return NULL;
 }
 
-const struct fix fixes[RULE_COUNT] = {
+static const struct fix fixes[RULE_COUNT] = {
 #define FIX(symbol, cpp, pytorch) [RULE_##symbol] = { cpp, pytorch },
 #include "fixes.def"
 };

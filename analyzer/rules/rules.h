@@ -42,7 +42,6 @@ const struct rule_info *rule_find(const char *id);
 struct fix {
 	const char *cpp, *pytorch; /* lines of code */
 };
-extern const struct fix fixes[RULE_COUNT];
 
 /* Returns the fix for a finding.rule; NULL for an unknown id. */
 const struct fix *fix_find(const char *id);
