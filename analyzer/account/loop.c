@@ -111,7 +111,7 @@ static void add_candidates(struct search *search, const struct token_thread *own
 
 static void measure(struct search *search, struct candidate *candidate, int branches)
 {
-	struct turns turns = { 0 };
+	struct turns turns;
 
 	turns_measure(&turns, &search->tokens, candidate->own, candidate->node, branches);
 	candidate->turns = turns.run.turns;
@@ -169,7 +169,7 @@ static int ends_the_turns(struct search *search, const struct candidate *inner,
 	const struct candidate *outer)
 {
 	const struct token_thread *own = outer->own;
-	struct turns of_outer = { 0 }, of_inner = { 0 };
+	struct turns of_outer, of_inner;
 	double behind = 0, all = 0, rest = 0;
 	size_t turn = 0;
 
@@ -224,7 +224,7 @@ static int set_loop(struct loop *loop, struct search *search, const struct candi
 	const struct token *token = chosen->own->token, *last = token + chosen->own->count - 1;
 	const struct loop_paths *paths = &search->paths;
 	uint32_t line = loop_paths_find_line(paths, chosen->node, 0);
-	struct turns turns = { 0 };
+	struct turns turns;
 
 	turns_measure(&turns, &search->tokens, chosen->own, chosen->node, 1);
 	turns_trim(&turns, &search->tokens, line);

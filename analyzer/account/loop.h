@@ -150,7 +150,6 @@ struct tally {
 
 struct turns {
 	const struct token_thread *own; /* the thread that makes them */
-	uint32_t node;                  /* at which they begin */
 	struct run_loop run;    /* without process; end is not set, pauses once they are trimmed */
 	size_t warm;            /* removed as warm-up */
 	size_t first, end;      /* own tokens: the first one, and the one after the last */

@@ -248,14 +248,10 @@ void turns_measure(struct turns *turns, struct tokens *tokens, const struct toke
 	const struct loop_paths *paths = tokens->paths;
 	int is_leaf = paths->node[node].is_leaf, was_inside = 0;
 
-	turns->own = own;
-	turns->run.thread = own->thread;
-	turns->node = node;
-	turns->covered = turns->around = 0;
+	*turns = (struct turns){ .own = own, .run.thread = own->thread };
 	for (uint32_t site = 0; site < tokens->site_end; site++)
 		tokens->inside[site] = site < paths->leaf_end && paths->leaf[site] &&
 			loop_paths_is_below(paths, paths->leaf[site], node);
-	turns->run.turns = 0;
 	for (size_t i = 0; i < own->count; i++) {
 		int is_inside = tokens->inside[own->token[i].site];
 

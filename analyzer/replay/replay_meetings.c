@@ -59,7 +59,7 @@ struct meeting {
 	uint32_t ranks, came; /* that have it; that came in this run */
 	int64_t transfer;     /* ns */
 	int64_t ended;        /* as measured, in the time of all ranks; REPLAY_NEVER: unknown */
-	int64_t identity, last, end; /* last: arrival */
+	int64_t last, end;    /* last: arrival */
 };
 
 struct rank {
@@ -126,8 +126,7 @@ static void number_meetings(struct joint *joint, struct map *ranks_of)
 
 			if (number == joint->meetings)
 				*array_push(joint->meeting, joint->meetings) =
-					(struct meeting){ .identity = of->identity,
-						.transfer = REPLAY_NEVER,
+					(struct meeting){ .transfer = REPLAY_NEVER,
 						.ended = REPLAY_NEVER };
 			meeting = &joint->meeting[number];
 			meeting->ranks++;
