@@ -153,11 +153,6 @@ static void leave_out_pauses(struct account *account)
 	}
 }
 
-static int64_t id_or_null(uint32_t id)
-{
-	return id ? id : DB_NULL;
-}
-
 /* Stores what was found of a process; its loop is evidence. */
 static int store(struct account *account)
 {
@@ -193,13 +188,13 @@ static int store(struct account *account)
 				cell_text(loop->inner[i].place), loop->inner[i].turns));
 	for (size_t i = 0; i < account->sum_count && !rc; i++) {
 		const struct account_sum *sum = &account->sum[i];
-		int64_t from = id_or_null(sum->from), site = id_or_null(sum->site);
+		int64_t from = cell_id(sum->from), site = cell_id(sum->site);
 
 		if (sum->device == ACCOUNT_ENDED)
 			rc = db_add(account->db,
 				ROW(blocked, process, from, site, cell_text(sum->ended),
-					id_or_null(sum->stream), id_or_null(sum->by_thread),
-					id_or_null(sum->by_site), sum->ns, sum->times));
+					cell_id(sum->stream), cell_id(sum->by_thread),
+					cell_id(sum->by_site), sum->ns, sum->times));
 		else
 			rc = db_add(account->db,
 				ROW(account, process,

@@ -193,8 +193,8 @@ int account_store_arrivals(struct db *db, const struct account_arrival *arrival,
 				rc = rows_add(rows,
 					ROW(collective_time, arrival[i].collective,
 						cell_text(account_cause_names[cause]), spent->ns,
-						spent->longest, spent->from ? spent->from : DB_NULL,
-						spent->site ? spent->site : DB_NULL));
+						spent->longest, cell_id(spent->from),
+						cell_id(spent->site)));
 		}
 	rc = rc || (rows && rows_finish(rows)) ? -1 : 0;
 	rows_free(rows);

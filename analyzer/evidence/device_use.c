@@ -157,9 +157,9 @@ int use_measure(struct db *db)
 		const struct stream_use *stream = &use.stream[i];
 
 		rc = db_add(db,
-			ROW(stream_use, stream->process, stream->stream ? stream->stream : DB_NULL,
-				stream->device, cell_text(stream->kind), stream->operations,
-				stream->unmatched, stream->busy));
+			ROW(stream_use, stream->process, cell_id(stream->stream), stream->device,
+				cell_text(stream->kind), stream->operations, stream->unmatched,
+				stream->busy));
 	}
 	for (size_t i = 0; i < use.device_count && !rc; i++) {
 		const struct device_use *device = &use.device[i];

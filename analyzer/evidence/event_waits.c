@@ -54,8 +54,8 @@ int event_waits_store(const struct event_waits *waits, struct rows *rows)
 		const struct found_wait *wait = &waits->wait[i];
 
 		rc = rows_add(rows,
-			ROW(event_wait, wait->call, wait->event,
-				wait->record ? wait->record : DB_NULL, wait->sure));
+			ROW(event_wait, wait->call, wait->event, cell_id(wait->record),
+				wait->sure));
 	}
 	return rc;
 }

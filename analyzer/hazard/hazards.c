@@ -557,14 +557,11 @@ int hazards_finish(struct hazards *hazards)
 				cell_text(confidence_names[hazard->confidence]), later->call,
 				earlier->call, hazard->allocation, hazard->low, hazard->high,
 				timed ? later->start - earlier->end : DB_NULL,
-				cell_text(mistakes[hazard->fence.why].id),
-				hazard->launch ? hazard->launch : DB_NULL,
-				hazard->count * (1 + hazard->more),
-				hazard->via ? hazard->via : DB_NULL,
+				cell_text(mistakes[hazard->fence.why].id), cell_id(hazard->launch),
+				hazard->count * (1 + hazard->more), cell_id(hazard->via),
 				cell_text(evidence_names[hazard->evidence[0]]),
 				cell_text(evidence_names[hazard->evidence[1]]), hazard->same_bytes,
-				hazard->fence.wait ? hazard->fence.wait : DB_NULL,
-				hazard->fence.record ? hazard->fence.record : DB_NULL));
+				cell_id(hazard->fence.wait), cell_id(hazard->fence.record)));
 	}
 	rc = rc || rows_finish(rows) ? -1 : 0;
 	rows_free(rows);

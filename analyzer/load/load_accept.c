@@ -15,6 +15,7 @@
 #include "radix_sort.h"
 #include "load_accept.h"
 #include "memory.h"
+#include "run_columns.h"
 
 /* Upper limit of polls within CLOCK_MOST; a record with more is counted as damaged. */
 #define POLLS_MOST ((uint64_t)1 << 48)
@@ -292,11 +293,6 @@ static int is_node(const struct device_record *device, uint32_t how)
 		(device->kind == DEVICE_KERNEL && device->value);
 }
 
-static int is_host(unsigned memory)
-{
-	return memory == MEMORY_PAGEABLE || memory == MEMORY_PINNED;
-}
-
 /* Adds the operation to a stream that look_at() has found. */
 static int collect(struct times *times, const struct device_record *device)
 {
@@ -317,8 +313,8 @@ static int collect(struct times *times, const struct device_record *device)
 		stream->count--;
 		last = NULL;
 	}
-	if (device->kind == DEVICE_MEMCPY && is_host(device->src) && is_host(device->dst) && last &&
-		start < last->end && last->end <= end)
+	if (device->kind == DEVICE_MEMCPY && memory_is_host(device->src) &&
+		memory_is_host(device->dst) && last && start < last->end && last->end <= end)
 		start = last->end;
 	*large_push(stream->operation, stream->count) = (struct timed_operation){ start, end,
 		device->correlation, loader_place(p, device), device->kind };

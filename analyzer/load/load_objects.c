@@ -315,8 +315,8 @@ static int add_texture(struct loader *loader, const struct loaded_call *call)
 		allocation = loader_find_array(loader, array, call->enter, &address);
 	return db_add(loader->db,
 		ROW(texture, DB_NULL, loader->process, VALUE(call, value), is_surface(call),
-			loader->call + call->number, DB_NULL, allocation ? allocation : DB_NULL,
-			address, array ? DB_NULL : (int64_t)(VALUE(call, bytes) & INT64_MAX)));
+			loader->call + call->number, DB_NULL, cell_id(allocation), address,
+			array ? DB_NULL : (int64_t)(VALUE(call, bytes) & INT64_MAX)));
 }
 
 int loader_take_textures(struct loader *loader, const struct loaded_call *call)

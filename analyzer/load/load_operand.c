@@ -165,8 +165,8 @@ static int add_extent(const struct operands *operands, const struct extent *exte
 
 	return db_add(operands->loader->db,
 		ROW(extent, operands->call, cell_text(operand_roles[extent->role]), extent->item,
-			extent->address, allocation ? allocation : DB_NULL, extent->bytes,
-			extent->pitch, extent->rows, extent->slice, extent->slices));
+			extent->address, cell_id(allocation), extent->bytes, extent->pitch,
+			extent->rows, extent->slice, extent->slices));
 }
 
 static int add_shape(const struct operands *operands, const struct call_fields *fields,

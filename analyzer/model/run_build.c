@@ -83,8 +83,7 @@ static int is_full(struct run *run, const struct column *column, uint64_t number
 static enum copy_direction direction_of(enum memory_kind src, enum memory_kind dst,
 	int64_t recorded)
 {
-	int from_host = src == MEMORY_PAGEABLE || src == MEMORY_PINNED;
-	int to_host = dst == MEMORY_PAGEABLE || dst == MEMORY_PINNED;
+	int from_host = memory_is_host(src), to_host = memory_is_host(dst);
 
 	if (recorded >= COPY_H2H && recorded < COPY_DEFAULT)
 		return (enum copy_direction)recorded;

@@ -55,6 +55,12 @@ struct run_payload {
 	uint8_t has_bytes; /* bytes is not NULL */
 };
 
+/* Is that memory the host's own?  enum memory_kind. */
+static inline int memory_is_host(unsigned memory)
+{
+	return memory == MEMORY_PAGEABLE || memory == MEMORY_PINNED;
+}
+
 /* Relations between calls. */
 struct run_link {
 	uint32_t parent, site;

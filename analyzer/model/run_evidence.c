@@ -132,11 +132,6 @@ int64_t run_loop_length(const struct run_loop *loop)
 	return run_loop_clock(loop, loop->end) - run_loop_clock(loop, loop->begin[0]);
 }
 
-static int64_t id_or_null(uint32_t id)
-{
-	return id ? id : DB_NULL;
-}
-
 static int finish(struct rows *rows, int rc)
 {
 	rc = rc || rows_finish(rows) ? -1 : 0;
@@ -155,9 +150,9 @@ static int write_waits(const struct run_evidence *evidence, struct db *db)
 		const struct run_wait *wait = &evidence->wait[i];
 
 		rc = rows_add(rows,
-			ROW(wait, i, wait->call, cell_text(kinds[wait->kind]), id_or_null(wait->op),
-				wait->waited, wait->avoidable, id_or_null(wait->partner),
-				id_or_null(wait->behind)));
+			ROW(wait, i, wait->call, cell_text(kinds[wait->kind]), cell_id(wait->op),
+				wait->waited, wait->avoidable, cell_id(wait->partner),
+				cell_id(wait->behind)));
 	}
 	return finish(rows, rc);
 }
@@ -173,7 +168,7 @@ static int write_holds(const struct run_evidence *evidence, struct db *db)
 		const struct run_hold *hold = &evidence->hold[i];
 
 		rc = rows_add(rows,
-			ROW(hold, hold->op, id_or_null(hold->behind), id_or_null(hold->via),
+			ROW(hold, hold->op, cell_id(hold->behind), cell_id(hold->via),
 				cell_text(reasons[hold->reason]), hold->ready, hold->held));
 	}
 	return finish(rows, rc);

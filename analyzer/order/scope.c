@@ -2,11 +2,7 @@
 #include "scope.h"
 
 #include "constants.h"
-
-static int is_host(enum memory_kind memory)
-{
-	return memory == MEMORY_PAGEABLE || memory == MEMORY_PINNED;
-}
+#include "run_columns.h"
 
 /*
  * Returns the scope of a copy or memset without a stream argument, which uses the default stream.
@@ -19,7 +15,7 @@ static enum scope scope_of_default(const struct walk_call *call)
 static enum scope scope_by_memory(const struct walk_call *call)
 {
 	if (kind_family(call->kind) == FAMILY_set)
-		return is_host(call->dst) ? scope_of_default(call) : SCOPE_NONE;
+		return memory_is_host(call->dst) ? scope_of_default(call) : SCOPE_NONE;
 	if (call->direction == COPY_D2D)
 		return SCOPE_NONE;
 	if (kind_has(call->kind, K_DEFAULT_STREAM))
@@ -105,7 +101,7 @@ int scope_waited(const struct walk_call *call)
 int scope_includes_own(const struct walk_call *call)
 {
 	if (call_is_sync_set(call->kind))
-		return is_host(call->dst);
+		return memory_is_host(call->dst);
 	if (!call_is_copy(call->kind))
 		return 0;
 	return call->direction == COPY_D2H || call->direction == COPY_H2H ||

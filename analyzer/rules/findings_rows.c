@@ -151,14 +151,14 @@ static int write_place(struct finding_rows *rows, const struct finding *finding,
 	int64_t site = worst->site ? places_site_of(findings->places, worst->site)
 				   : places_site(findings->places, worst->call);
 	int64_t other_site = places_site(findings->places, worst->other_call);
-	int64_t other_call = worst->other_call ? worst->other_call : DB_NULL;
+	int64_t other_call = cell_id(worst->other_call);
 	char *message = text_of(findings, place, say_message);
 	char *fix = text_of(findings, place, say_fix);
 	char *fingerprint = text_of(findings, place, say_fingerprint);
 	int rc = site < 0 || other_site < 0 || !message || !fix || !fingerprint ? -1 : 0;
 
-	site = site ? site : DB_NULL;
-	other_site = other_site ? other_site : DB_NULL;
+	site = cell_id(site);
+	other_site = cell_id(other_site);
 	if (!rc && place == finding->place[0])
 		rc = db_add(findings->db,
 			ROW(finding, ++rows->finding, finding->process,
@@ -182,8 +182,8 @@ static int write_place(struct finding_rows *rows, const struct finding *finding,
 				worst->call, other_call,
 				cell_text(confidence_names[place_confidence(place)]),
 				cell_text(worst->kind), cell_text(worst->why), cell_text(message),
-				cell_text(*fix ? fix : NULL),
-				worst->hazard ? worst->hazard : DB_NULL, cell_text(fingerprint)));
+				cell_text(*fix ? fix : NULL), cell_id(worst->hazard),
+				cell_text(fingerprint)));
 	if (!rc && place->changes.data)
 		rc = db_add(findings->db,
 			ROW(rank_change, finding->process, cell_text(fingerprint),

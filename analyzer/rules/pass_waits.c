@@ -30,9 +30,8 @@ int pass_add_waits(const struct pass_input *input, struct findings *findings, en
 		loop = run_loop_of(&run->evidence, waited.payload->process);
 		is_async = call_is_async_copy(waited.call->kind);
 		is_upload = waited_is_upload(&waited);
-		fetches = call_is_sync_copy(waited.call->kind) &&
-			(waited.payload->dst == MEMORY_PAGEABLE ||
-				waited.payload->dst == MEMORY_PINNED);
+		fetches =
+			call_is_sync_copy(waited.call->kind) && memory_is_host(waited.payload->dst);
 		instance = (struct instance){
 			.rule = rule,
 			.process = waited.payload->process,

@@ -44,6 +44,12 @@ enum {
 	SCHEMA_DECLARED
 };
 
+/* An id in a column that may be NULL, of which 0 stands for none. */
+static inline int64_t cell_id(int64_t id)
+{
+	return id ? id : DB_NULL;
+}
+
 /* Text or bytes, which need no end. */
 struct cell {
 	const void *at;

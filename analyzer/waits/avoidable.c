@@ -72,11 +72,6 @@ struct segment {
 
 /* --- which calls the segment ends at --- */
 
-static int is_host(unsigned memory)
-{
-	return memory == MEMORY_PAGEABLE || memory == MEMORY_PINNED;
-}
-
 /* Did anything block the call besides its own operation, which the device began late? */
 static int is_for_others(const struct run *run, int64_t call)
 {
@@ -374,7 +369,7 @@ static int follow(struct avoidable *a, struct segment *s, int script)
 			before->kind == KIND_RUNTIME)
 			continue;
 		payload = run_payload(a->run, before);
-		rc = call_is_sync_copy(before->kind) && is_host(payload->dst) &&
+		rc = call_is_sync_copy(before->kind) && memory_is_host(payload->dst) &&
 				run_stream(a->run, before->stream)->context != s->behind.context
 			? is_own_apart(a, &s->behind, wait->call)
 			: 1;
@@ -506,8 +501,8 @@ static void read_wait(struct avoidable *a, struct wait *wait)
 	wait->on_default = wait->is_copy &&
 		(itself->kind == STREAM_KIND_LEGACY || itself->kind == STREAM_KIND_THREAD);
 	wait->stretch = stretches_find(&a->stretches, wait->process, wait->enter);
-	wait->to_host = call_is_sync_copy(call->kind) && is_host(payload->dst);
-	if (!wait->to_host || !is_host(payload->src))
+	wait->to_host = call_is_sync_copy(call->kind) && memory_is_host(payload->dst);
+	if (!wait->to_host || !memory_is_host(payload->src))
 		return;
 	/* Within host memory it counts only from an address that some device work writes. */
 	for (; !a->knows_written && row < end; row++)

@@ -122,8 +122,8 @@ int64_t graph_add_node(struct loader *loader, const struct loaded_call *call, in
 
 	if (db_add(loader->db,
 		    ROW(graph_node, row, graph, handle ? (int64_t)handle : DB_NULL, cell_text(type),
-			    row_of(loader, call), DB_NULL, event ? event : DB_NULL,
-			    child ? child : DB_NULL, DB_NULL)))
+			    row_of(loader, call), DB_NULL, cell_id(event), cell_id(child),
+			    DB_NULL)))
 		return -1;
 	if (handle)
 		handle_begin(&loader->p.graphs->node, handle, call->exit, row);

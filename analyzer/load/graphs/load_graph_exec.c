@@ -17,8 +17,8 @@ static int64_t add_exec(struct loader *loader, const struct loaded_call *call, u
 	int64_t row = ++loader->exec, made = graph ? row_of(loader, call) : DB_NULL;
 
 	if (db_add(loader->db,
-		    ROW(graph_exec, row, loader->process, handle, graph ? graph : DB_NULL, made,
-			    made, DB_NULL)))
+		    ROW(graph_exec, row, loader->process, handle, cell_id(graph), made, made,
+			    DB_NULL)))
 		return -1;
 	handle_begin(&loader->p.graphs->exec, handle, begin, row);
 	return row;
@@ -132,9 +132,8 @@ int graph_change(struct loader *loader, const struct loaded_call *call)
 	if (exec < 0 || (exec && loader_write_object(loader, call, "exec", exec)))
 		return -1;
 	if (db_add(loader->db,
-		    ROW(graph_change, row_of(loader, call), graph ? graph : DB_NULL,
-			    node ? node : DB_NULL, cell_text(type), exec ? exec : DB_NULL,
-			    call->event ? call->event : DB_NULL,
+		    ROW(graph_change, row_of(loader, call), cell_id(graph), cell_id(node),
+			    cell_text(type), cell_id(exec), cell_id(call->event),
 			    enabling ? (int64_t)VALUE(call, value) : DB_NULL)))
 		return -1;
 	return enabling ? 0 : add_names(loader, call, type, exec, graph, node);
