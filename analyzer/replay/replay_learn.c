@@ -143,48 +143,43 @@ static void learn_set_up(struct replay *replay, uint32_t number)
 
 /* --- handovers --- */
 
-/* Links the steps of threads, and those before which they were silent to what ended that. */
+/* Finds which steps wait for a copy just before, and what ended the silence before others. */
 static void find_handovers(struct replay *replay)
 {
 	const struct handovers *handovers = &replay->run->evidence.handovers;
-	/* By step: the thread's next one; by thread: its first one, then that after a handover. */
-	uint32_t *next = xcalloc(replay->step_count, sizeof(*next));
-	uint32_t *first = xcalloc(replay->threads.count, sizeof(*first));
+	struct {
+		struct replay_step *last;
+		size_t next, end; /* its handovers that no step comes after yet */
+	} *threads = xcalloc(replay->threads.count, sizeof(*threads)), *own;
 
-	for (size_t i = 0; i < replay->threads.count; i++)
-		first[i] = REPLAY_NONE;
-	for (size_t i = replay->step_count; i-- > 0;) {
-		uint32_t *at = &first[replay->step[i].thread];
-		const struct replay_step *copy = &replay->step[i];
-		struct replay_step *wait = *at == REPLAY_NONE ? NULL : &replay->step[*at];
-
-		next[i] = *at;
-		/* It waits for the copy to the host just before. */
-		if (wait && copy->act & STEP_SUBMITS && copy->engine == ENGINE_D2H &&
-			wait->act & STEP_EXPLICIT &&
-			(wait->stream == copy->stream || wait->scope >= SCOPE_DEVICE))
-			wait->act |= STEP_FETCHES;
-		*at = (uint32_t)i;
-	}
-	/* Of several before a step the last one counts. */
 	for (size_t i = 0; i < handovers->count; i++) {
-		const struct handover *handover = &handovers->list[i];
-		uint32_t thread =
-				 (uint32_t)map_get(&replay->threads, handover->thread, REPLAY_NONE),
-			 *at;
+		uint64_t thread = map_get(&replay->threads, handovers->list[i].thread, REPLAY_NONE);
 
-		if (handover->process != replay->process || thread == REPLAY_NONE)
+		if (thread == REPLAY_NONE)
 			continue;
-		at = &first[thread];
-		while (*at != REPLAY_NONE && replay->step[*at].call < handover->after)
-			*at = next[*at];
-		if (*at == REPLAY_NONE)
-			continue;
-		replay->step[*at].silence = handover;
-		map_set(&replay->silences, handover->before, *at);
+		own = &threads[thread];
+		own->next = own->end ? own->next : i;
+		own->end = i + 1;
 	}
-	free(next);
-	free(first);
+	for (uint32_t i = 0; i < replay->step_count; i++) {
+		struct replay_step *step = &replay->step[i], *copy;
+
+		own = &threads[step->thread];
+		copy = own->last;
+		own->last = step;
+		/* It waits for the copy to the host just before. */
+		if (copy && copy->act & STEP_SUBMITS && copy->engine == ENGINE_D2H &&
+			step->act & STEP_EXPLICIT &&
+			(step->stream == copy->stream || step->scope >= SCOPE_DEVICE))
+			step->act |= STEP_FETCHES;
+		/* Of several before a step the last one counts. */
+		for (; own->next < own->end && handovers->list[own->next].after <= step->call;
+			own->next++) {
+			step->silence = &handovers->list[own->next];
+			map_set(&replay->silences, step->silence->before, i);
+		}
+	}
+	free(threads);
 }
 
 /* Divides the gap before the step, the next one in order, if it ended with a handover. */

@@ -48,8 +48,6 @@ static void measure_works(const struct run *run, int64_t process, struct lengths
 			continue;
 		end = run_busy_end(run, work, id);
 		busy_add(&lengths->device, work->start, end);
-		if (stream >= run->stream_count)
-			continue;
 		/* The work of each thread could have a stream of its own. */
 		if (!run->threads_share || !call ||
 			run_stream(run, stream)->kind != STREAM_KIND_LEGACY)
