@@ -148,7 +148,7 @@ void account_devices(struct account *account);
 int account_list_arrivals(struct db *db, struct account_arrival **arrival, size_t *count);
 int account_store_arrivals(struct db *db, const struct account_arrival *arrival, size_t count);
 
-/* What the process did before each of its own, once gaps are known; and what account->thread did. */
+/* Once gaps are known: what the process did before each of its own; what account->thread did. */
 void account_arrivals(struct account *account);
 void account_host(struct account *account);
 

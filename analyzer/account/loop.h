@@ -3,7 +3,7 @@
  * Finds the loop of a process: the part of its run in which one of its threads repeats the same
  * calls, such as a training step or a frame per turn.
  *
- * A turn begins where the thread's path of calls (struct path_node) arrives at a place: from outside of
+ * A turn begins where the thread's path of calls (path_node) arrives at a place: from outside of
  * it, or for a site with every call.  It ends where the next one begins, the last one before the
  * first call that no earlier turn made.  A turn's typical sites are those in most of all turns
  * (LOOP_TYPICAL_PERCENT), however often in each: inner loops of any length make no difference, and

@@ -44,8 +44,8 @@ static const struct {
 		"  LEFT JOIN place q ON q.process = b.process AND q.ordinal = b.device"
 		"  WHERE a.process = ?1 AND ifnull(p.slot = q.slot, a.device = b.device))" },
 	{ BOUND,
-		"other ranks may come no earlier to collectives than now; cufence merge replays all of "
-		"them together",
+		"other ranks may come no earlier to collectives than now; cufence merge replays "
+		"all of them together",
 		1,
 		REMOTE_SQL " AND EXISTS (SELECT 1 FROM collective l JOIN communicator m"
 			   " ON m.id = l.communicator WHERE l.process = ?1 AND m.ranks > 1)" },
