@@ -585,11 +585,9 @@ void collector_child(void)
 		memset(&collector.api, 0, sizeof(collector.api));
 	else
 		collector.started = 0;
-	collector.ended = collector.waits = collector.rests = collector.without_graphs = 0;
+	collector.ended = collector.rests = collector.without_graphs = collector.handed = 0;
+	collector.waits = collector.first = collector.graphs = 0;
 	collector.base = collector.closings = 0;
-	collector.handed = 0;
-	collector.first = 0;
-	collector.graphs = 0;
 	collector.flushing = 0;
 	collector.forced = 0;
 	flusher_child();
