@@ -312,15 +312,13 @@ static void start_flusher(void);
 
 static void start(struct thread_state *thread)
 {
-	const char *path = origin_setting("CUFENCE_CUPTI");
 	CUptiResult rc;
 
 	if (cupti_is_off()) {
 		set_state(CUPTI_STATE_OFF, 0);
 		return;
 	}
-	if (!collector.api.library && cupti_api_open(&collector.api, path && *path ? path : NULL)) {
-		collector.api.library = NULL;
+	if (cupti_api_open(&collector.api)) {
 		set_state(CUPTI_STATE_ABSENT, 0);
 		return;
 	}
@@ -565,6 +563,9 @@ int collector_open(void)
 {
 	if (!collector_waits())
 		return 0;
+	/* While another thread loads it the program might fork. */
+	if (!cupti_is_off())
+		cupti_api_open(&collector.api);
 	collector.handed = 1;
 	flusher_open();
 	return 1;

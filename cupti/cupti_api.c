@@ -127,12 +127,14 @@ static int resolve_all(struct cupti_api *api)
 	return 0;
 }
 
-/* For a library that the user chose; without one, only the report says that none was found. */
+/* Once, for a library that the user chose; of others only the report says that none was found. */
 static void report_not_loaded(const char *path)
 {
 	static char text[4200]; /* used only by the thread that starts CUPTI */
 	struct joined joined = { text, sizeof(text), 0 };
 
+	if (*text)
+		return;
 	join(&joined, "cufence: cannot load CUFENCE_CUPTI=");
 	join(&joined, path);
 	join(&joined, ": device operations are not recorded\n");
@@ -146,12 +148,14 @@ int cupti_is_off(void)
 	return (cupti && !strcmp(cupti, "off")) || (mode && !strcmp(mode, "host"));
 }
 
-int cupti_api_open(struct cupti_api *api, const char *path)
+int cupti_api_open(struct cupti_api *api)
 {
-	if (path)
-		api->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	else
-		api->library = open_loaded();
+	const char *setting = origin_setting("CUFENCE_CUPTI");
+	const char *path = setting && *setting ? setting : NULL;
+
+	if (api->library)
+		return 0;
+	api->library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : open_loaded();
 	if (!api->library && !path)
 		api->library = open_sibling();
 	if (!api->library && !path)
@@ -159,6 +163,7 @@ int cupti_api_open(struct cupti_api *api, const char *path)
 	if (!api->library || resolve_all(api)) {
 		if (path)
 			report_not_loaded(path);
+		api->library = NULL;
 		return -1;
 	}
 	return 0;

@@ -34,9 +34,9 @@ struct cupti_api {
 int cupti_is_off(void);
 
 /*
- * Returns 0, or -1 if there is no usable libcupti.  path: the only file to try, and a message if it
- * fails; NULL: search.
+ * Loads it, if it is not loaded.  Returns 0, or -1 if there is no usable libcupti: if the settings
+ * name a file it is the only one to try, and a message says once that it fails.
  */
-int cupti_api_open(struct cupti_api *api, const char *path);
+int cupti_api_open(struct cupti_api *api);
 
 #endif

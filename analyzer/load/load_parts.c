@@ -64,6 +64,7 @@ static void set_shift(struct joined *joined, size_t number)
 	for (size_t i = 0; i < TABLE_COUNT; i++)
 		shift->by[i] = DB_NULL;
 	shift->by[TABLE_operand] = bulk_last(joined->whole->operands);
+	shift->by[TABLE_call_type] = 0; /* they have a list (join_types()) */
 	for (size_t i = 0; i < count; i++)
 		shift->by[counted[i].table] = *last_of(joined->whole, i);
 	for (size_t part = 0; part < number; part++) {

@@ -478,7 +478,7 @@ static size_t find_takers(const struct replay *replay, struct changed_call taker
 
 int64_t savings_least(const struct replay *replay)
 {
-	return replay->measured * FINDING_MIN_PERCENT / 100;
+	return replay_extrapolated(replay, replay->measured * FINDING_MIN_PERCENT / 100);
 }
 
 size_t savings_find_takers(struct replay *replay, struct changed_call *taker, size_t most)
@@ -504,6 +504,8 @@ size_t savings_find_takers(struct replay *replay, struct changed_call *taker, si
 		together = saved_best(replay, 1);
 	}
 	replay_restore(replay);
-	return together - alone >= savings_least(replay) && together > JOINED_FACTOR * alone ? count
-											     : 0;
+	return replay_extrapolated(replay, together - alone) >= savings_least(replay) &&
+			together > JOINED_FACTOR * alone
+		? count
+		: 0;
 }

@@ -217,7 +217,8 @@ static int write_also(const struct finding_rows *rows, const struct finding *fin
 	for (size_t i = 0; i < finding->count && !rc; i++) {
 		const struct finding_place *place = finding->place[i];
 
-		for (size_t k = 0; k < place->changed_count && !rc; k++) {
+		/* The calls are not where it is to be changed: they only came before. */
+		for (size_t k = 0; k < place->changed_count && !place->worst.site && !rc; k++) {
 			const struct changed_call *changed = &place->changed[k];
 			int64_t call = changed->call, site = places_site(places, call);
 

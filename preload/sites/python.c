@@ -186,16 +186,6 @@ static int check_first(uintptr_t python_thread)
 	return python_code_check(&state.python, &code);
 }
 
-/* Are the members of a frame in what python_frames_of_first() copies of it? */
-static int fits_copy(void)
-{
-	const struct python_layout *layout = &state.python.layout;
-	const unsigned most = FRAME_WORDS * 8 - 8;
-
-	return layout->previous <= most && layout->code <= most && layout->instruction <= most &&
-		(layout->owner == PYTHON_NONE || layout->owner <= most);
-}
-
 /* If several threads run this concurrently, one records the result. */
 static int check(struct thread_state *thread, uintptr_t python_thread)
 {
@@ -208,8 +198,6 @@ static int check(struct thread_state *thread, uintptr_t python_thread)
 		!atomic_compare_exchange_strong(&state.stage, &unchecked,
 			result ? PYTHON_ON : PYTHON_NONE_HERE))
 		return result > 0;
-	if (result && thread->chunk.thread == shim.writer.header->pid && fits_copy())
-		state.first = python_thread;
 	join_version(&joined, version);
 	shim.scripts = result;
 	if (result)
@@ -422,6 +410,16 @@ HOT unsigned python_frames(struct thread_state *thread, uint64_t frame[SITE_SCRI
 	return count;
 }
 
+/* Are the members of a frame in what python_frames_of_first() copies of it? */
+static int fits_copy(void)
+{
+	const struct python_layout *layout = &state.python.layout;
+	const unsigned most = FRAME_WORDS * 8 - 8;
+
+	return layout->previous <= most && layout->code <= most && layout->instruction <= most &&
+		(layout->owner == PYTHON_NONE || layout->owner <= most);
+}
+
 /* Copies memory that may be unmapped at any time.  Returns 0, or -1. */
 static int copy(uintptr_t from, void *to, size_t bytes)
 {
@@ -433,10 +431,34 @@ static int copy(uintptr_t from, void *to, size_t bytes)
 		: -1;
 }
 
+/* Is it a code object with all its parts?  By copies, and by reads that cannot fault. */
+static int is_whole(uintptr_t address)
+{
+	const struct python_layout *layout = &state.python.layout;
+	struct python_code code = { .address = address };
+
+	return !copy(address + layout->name, &code.name, sizeof(code.name)) &&
+		!copy(address + layout->file, &code.file, sizeof(code.file)) &&
+		!copy(address + layout->table, &code.table, sizeof(code.table)) &&
+		python_code_check(&state.python, &code);
+}
+
+void python_note_first(struct thread_state *thread)
+{
+	uintptr_t python_thread;
+
+	if (state.stage != PYTHON_ON || thread->chunk.thread != shim.writer.header->pid ||
+		!fits_copy())
+		return;
+	python_thread = (uintptr_t)state.thread();
+	if (python_thread != state.first)
+		state.first = python_thread;
+}
+
 unsigned python_frames_of_first(struct thread_state *thread, uint64_t frame[SITE_SCRIPT_FRAMES])
 {
 	const struct python_layout *layout = &state.python.layout;
-	uintptr_t at = state.first, copied[FRAME_WORDS], type;
+	uintptr_t at = state.first, copied[FRAME_WORDS];
 	unsigned count = 0, own = 0, walked = 0;
 
 	if (!at || state.stage != PYTHON_ON || state.is_finalizing() ||
@@ -450,8 +472,7 @@ unsigned python_frames_of_first(struct thread_state *thread, uint64_t frame[SITE
 		if (copy(at, copied, sizeof(copied)))
 			break;
 		code = code_of(layout, (uintptr_t)copied);
-		if (code && !copy(code + OBJECT_TYPE, &type, sizeof(type)) &&
-			type == (uintptr_t)state.python.code_type)
+		if (code && is_whole(code))
 			add_frame(thread, (uintptr_t)copied, frame, &count, &own);
 	}
 	return count;

@@ -84,9 +84,13 @@ void python_reset(void);
 #define SCRIPT_FRAMES_ANY 12
 unsigned python_frames(struct thread_state *thread, uint64_t frame[SITE_SCRIPT_FRAMES]);
 
+/* The calling thread is the one of python_frames_of_first(), if it is the process's first. */
+void python_note_first(struct thread_state *thread);
+
 /*
- * The same of the process's first thread, which should be asleep, as seen from another one.  Memory
- * that it frees meanwhile does no harm: frames are copied by the kernel.
+ * The same of the process's first thread, which is asleep, as seen from another one.  Should it
+ * wake meanwhile, it may free frames, which the kernel copies for that reason; code objects live
+ * longer, and are checked before they are read.
  */
 unsigned python_frames_of_first(struct thread_state *thread, uint64_t frame[SITE_SCRIPT_FRAMES]);
 

@@ -261,6 +261,8 @@ static void learn(struct thread_state *thread, struct cached_site *cached, uintp
 	struct site_tail *tail = &thread->tables->tails[cached - thread->tables->sites[0]];
 	int exact;
 
+	if (script->count)
+		python_note_first(thread);
 	cached->count = 0;
 	tail->count = 0;
 	exact = walk(thread, cached, script->count ? NULL : tail, frame);

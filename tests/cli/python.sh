@@ -70,6 +70,7 @@ known() { # VERSION PYTHON
 	same "$name: where the first thread waited for a host function" \
 		"wait_until_done asleep.py:$(grep -n '# the wait' "$here/asleep.py" | cut -d: -f1)" "$("$cufence" query "$db" \
 		"SELECT s.function || ' ' || s.text FROM finding f JOIN site s ON s.id = f.site WHERE f.rule = 'blocked-outside'")"
+	same "$name: ... and nowhere else is to be changed" 0 "$("$cufence" query "$db" "SELECT count(*) FROM finding_also")"
 }
 
 unknown() { # VERSION PYTHON
