@@ -54,7 +54,7 @@ static int prepare_statements(struct loader *loader)
 	return loader->update_kernel && loader->update_texture && loader->objects ? 0 : -1;
 }
 
-/* Those of a part lie beside the database, too, and are moved to its own: it needs them empty. */
+/* Those of a part are empty files of the database's, too: their pages are moved to its own. */
 static int open_tables(struct loader *loader, struct db *db)
 {
 	loader->relay = relay_new();
@@ -147,8 +147,6 @@ static int open_part(const struct together *together, struct loader *part, const
 	if (db_create(part->db, DB_TEMPORARY) || db_exec(part->db, early_indexes) ||
 		db_exec(part->db, "BEGIN") || prepare_statements(part))
 		return -1;
-	if (bulk_in_memory(together->whole->calls) && open_tables(part, part->db))
-		return -1;
 	if (!together->whole->db->run)
 		return 0;
 	room = run_room_of(lstat(path, &stat) ? 0 : (uint64_t)stat.st_size, together->count);
@@ -179,7 +177,7 @@ static int start_part(const struct loader *whole, struct loader *part)
 		.last_window = whole->last_window,
 		.words_bytes = whole->words_bytes,
 	};
-	return bulk_in_memory(whole->calls) ? 0 : open_tables(part, whole->db);
+	return open_tables(part, whole->db);
 }
 
 /* What is limited for all traces is added up; messages come in their order. */
@@ -225,9 +223,10 @@ static int load_together(struct loader *whole, char *const *path, size_t count)
 	return rc;
 }
 
+/* A database in memory has no folder for parts. */
 static int load_all(struct loader *loader, char *const *path, size_t count)
 {
-	size_t together = workers_processors(TOGETHER_MOST);
+	size_t together = bulk_in_memory(loader->calls) ? 1 : workers_processors(TOGETHER_MOST);
 	int rc = 0;
 
 	for (size_t i = 0; i < count && !rc; i += together)

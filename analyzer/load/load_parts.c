@@ -64,7 +64,6 @@ static void set_shift(struct joined *joined, size_t number)
 	for (size_t i = 0; i < TABLE_COUNT; i++)
 		shift->by[i] = DB_NULL;
 	shift->by[TABLE_operand] = bulk_last(joined->whole->operands);
-	shift->by[TABLE_call_type] = 0; /* they have a list (join_types()) */
 	for (size_t i = 0; i < count; i++)
 		shift->by[counted[i].table] = *last_of(joined->whole, i);
 	for (size_t part = 0; part < number; part++) {
@@ -213,18 +212,20 @@ static int copy_rows(const struct joined *joined, size_t number, enum schema_id 
 	return rc || step < 0 ? -1 : 0;
 }
 
-/* Tables that load does not fill are empty in a part, but for one that each database has. */
-static int is_copied(const struct joined *joined, enum schema_id table)
+/*
+ * The four longest are appended.  Tables that load does not fill are empty in a part, but for one
+ * that each database has.
+ */
+static int is_copied(enum schema_id table)
 {
 	switch (table) {
 	case TABLE_call_kind:
 	case TABLE_call_type:
-		return 0;
 	case TABLE_call:
 	case TABLE_operation:
 	case TABLE_operand:
 	case TABLE_launch:
-		return bulk_in_memory(joined->whole->calls);
+		return 0;
 	default:
 		return schema_tables[table].stage == SCHEMA_RAW;
 	}
@@ -236,7 +237,7 @@ static int join_rows(struct joined *joined, size_t number)
 	int rc = 0;
 
 	for (int table = 0; table < TABLE_COUNT && !rc; table++)
-		if (is_copied(joined, (enum schema_id)table))
+		if (is_copied((enum schema_id)table))
 			rc = copy_rows(joined, number, (enum schema_id)table);
 	for (size_t i = 0; i < images->size; i++)
 		if (images->entry[i].used)

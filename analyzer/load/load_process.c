@@ -145,44 +145,20 @@ static int insert_contexts(struct loader *loader)
 
 static void release_process(struct loaded_process *p)
 {
-	struct map *maps[] = {
-		&p->context_numbers,
-		&p->context_handles,
-		&p->context_cupti_ids,
-		&p->threads,
-		&p->open_host_runs,
-		&p->host_calls,
-		&p->births,
-		&p->primaries,
-		&p->sites,
-		&p->latest_functions,
-		&p->kernels,
-		&p->layouts,
-		&p->words,
-		&p->shapes,
-		&p->strings,
-		&p->thread_lanes,
-		&p->default_streams,
-		&p->cupti_streams,
-		&p->impossible,
-	};
+	struct map *maps[] = { &p->context_numbers, &p->context_handles, &p->context_cupti_ids,
+		&p->threads, &p->open_host_runs, &p->host_calls, &p->births, &p->primaries,
+		&p->sites, &p->latest_functions, &p->kernels, &p->layouts, &p->words, &p->shapes,
+		&p->strings, &p->thread_lanes, &p->default_streams, &p->cupti_streams,
+		&p->impossible, &p->variables, &p->mapped, &p->mapped_at, &p->known_by,
+		&p->known_at, &p->known_first, &p->opened, &p->levels, &p->level_numbers };
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_release(maps[i]);
 	lives_release(&p->streams);
 	lives_release(&p->events);
 	lives_release(&p->allocations);
-	map_release(&p->variables);
-	map_release(&p->mapped);
-	map_release(&p->mapped_at);
-	map_release(&p->known_by);
-	map_release(&p->known_at);
-	map_release(&p->known_first);
-	map_release(&p->opened);
 	ranges_release(&p->reserved);
 	loader_release_twins(p);
-	map_release(&p->levels);
-	map_release(&p->level_numbers);
 	lives_release(&p->functions);
 	free(p->unplaced);
 	ranges_release(&p->live_memory);

@@ -32,23 +32,20 @@ struct search {
 	struct map asleep;    /* site of the last call -> site where the thread slept then */
 };
 
-/*
- * Fills the map.  How often a site is followed by another one is counted under both, the most under
- * the first one shifted.
- */
+/* Fills the map. */
 static int find_asleep(struct search *search, struct db *db, const struct handovers *handovers)
 {
 	sqlite3_stmt *q = db_prepare(db,
 		"SELECT t.id, a.time, a.site FROM asleep a JOIN process p ON p.id = a.process"
 		" JOIN thread t ON t.process = p.id AND t.tid = p.pid"
 		" WHERE a.site NOT NULL ORDER BY t.id, a.time");
-	struct map seen = { 0 };
+	struct map seen = { 0 }, most = { 0 }; /* how often: by both sites, and by the first one */
 	size_t at = 0;
 	int step = q ? 0 : -1;
 
 	while (!step && (step = db_step(q)) > 0) {
 		int64_t thread = sqlite3_column_int64(q, 0), time = sqlite3_column_int64(q, 1);
-		uint64_t site = (uint64_t)sqlite3_column_int64(q, 2), last, pair, count;
+		uint64_t site = (uint64_t)sqlite3_column_int64(q, 2), last, count;
 
 		step = 0;
 		while (at < handovers->count &&
@@ -60,16 +57,15 @@ static int find_asleep(struct search *search, struct db *db, const struct handov
 			handovers->list[at].from > time)
 			continue;
 		last = run_link(search->run, handovers->list[at].before)->site;
-		pair = last << 32 | site;
-		count = map_get(&seen, pair, 0) + 1;
-		map_set(&seen, pair, count);
-		if (count > map_get(&seen, last << 32, 0)) {
-			map_set(&seen, last << 32, count);
+		count = map_add(&seen, last << 32 | site, 1);
+		if (count > map_get(&most, last, 0)) {
+			map_set(&most, last, count);
 			map_set(&search->asleep, last, site);
 		}
 	}
 	sqlite3_finalize(q);
 	map_release(&seen);
+	map_release(&most);
 	return step;
 }
 
