@@ -25,9 +25,11 @@
 #include "window.h"
 
 #define FLUSH_SLICES 100 /* of 10 ms: patience with a flush on another thread */
-#define REST_MS 20       /* after a window, while kernels of it have not ended */
-#define RESTS 25         /* of those at most, for launches that failed or were captured */
-#define GATE_MS 2        /* patience with calls in progress, doubled with each try */
+#define REST_MS 20       /* after a window, at most, while kernels of it have not ended */
+#define FIRST_REST_MS 2u
+#define REST_DOUBLINGS 4
+#define RESTS 28  /* of those at most, for launches that failed or were captured */
+#define GATE_MS 2 /* patience with calls in progress, doubled with each try */
 #define GATE_DOUBLINGS 3
 #define GATE_OPEN 10    /* times as long the gate is open before the next try */
 #define GATE_TRIES 100  /* of some 20 s in all */
@@ -324,10 +326,10 @@ static void start(struct thread_state *thread)
 	}
 	rc = subscribe();
 	if (rc != CUPTI_SUCCESS) {
-		set_state(rc == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ? CUPTI_STATE_BUSY
-									       : CUPTI_STATE_FAILED,
-			(uint32_t)rc);
-		if (rc == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+		int busy = rc == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+
+		set_state(busy ? CUPTI_STATE_BUSY : CUPTI_STATE_FAILED, (uint32_t)rc);
+		if (busy)
 			holder_note(thread);
 		return;
 	}
@@ -397,11 +399,13 @@ static void open_now(struct thread_state *thread)
 static void open_apart(void)
 {
 	struct thread_state *thread = thread_state();
+	uint64_t begun = clock_read();
 
 	if (shim.stage == SHIM_ON && begin_flush()) {
 		thread->busy = STACK_PLACE;
 		if (collector.waits && !collector.ended && *shim.alive)
 			open_now(thread);
+		window_opened(clock_read() - begun);
 		end_flush();
 		thread->busy = 0;
 	}
@@ -463,7 +467,8 @@ static uint32_t rest(void)
 	if (collector.ended || !*shim.alive) {
 		collector.rests = 0;
 	} else if (are_kernels_pending() && ++collector.rested < RESTS) {
-		again = REST_MS;
+		again = collector.rested < REST_DOUBLINGS ? FIRST_REST_MS << collector.rested
+							  : REST_MS;
 	} else if (gate_close(patience)) {
 		close_cupti(thread);
 		gate_open();
@@ -543,7 +548,7 @@ void collector_window(int open)
 		collector.tries = collector.rested = 0;
 		collector.rests = collector.leaves;
 		if (collector.leaves)
-			flusher_rest(REST_MS);
+			flusher_rest(FIRST_REST_MS);
 	}
 	thread->busy = was_busy;
 	errno = saved;
@@ -588,8 +593,7 @@ void collector_child(void)
 		collector.started = 0;
 	collector.ended = collector.rests = collector.without_graphs = collector.handed = 0;
 	collector.waits = collector.first = collector.graphs = 0;
-	collector.base = collector.closings = 0;
-	collector.flushing = 0;
+	collector.base = collector.closings = collector.flushing = 0;
 	collector.forced = 0;
 	flusher_child();
 	shim.device_clock = NULL;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "control.h"
 #include "machine.h"
 #include "origin.h"
 #include "selection.h"
@@ -36,10 +37,12 @@ static void *run(void *unused)
 	for (;;) {
 		uint32_t done = *flusher.done, asked, opens, soon = flusher.soon;
 
+		control_watch();
 		system_wait(flusher.asked, done,
 			soon                     ? soon
 				: flusher.period ? flusher.period
 						 : IDLE_MS);
+		control_unwatch();
 		asked = *flusher.asked;
 		/* Asked for that, it does not flush by force: work may be in progress. */
 		opens = atomic_exchange(&flusher.opens, 0);

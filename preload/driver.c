@@ -211,7 +211,7 @@ static ALWAYS_INLINE void after(enum call_kind kind, unsigned traits, uint64_t *
 				fields(void) call_stage; \
 			} \
 			(void)call_at; \
-			gate_leave(thread_state(), (uintptr_t)__builtin_frame_address(0)); \
+			gate_leave((uintptr_t)__builtin_frame_address(0)); \
 			call_is_over = call_flags & FRAME_CONSTANT && \
 				call_result == CUDA_SUCCESS && \
 				!function_is_answered(id, *call_answer) && \

@@ -50,12 +50,12 @@ static COLD int passes_gate(struct thread_state *thread, uintptr_t frame)
 /*
  * Every rule here is one of thread_make_ready(), which decides about all other calls.  In a step of
  * PyTorch the caches have little of it left at each call, so it is short, saves no registers, and
- * what it reads is in three cache lines: window_now, the thread's and the header's.
+ * what it reads is in two cache lines: window_now and the thread's.
  */
 HOT __attribute__((aligned(64))) int call_passes(void *frame_address)
 {
 	const struct window_now *now = &window_now;
-	struct thread_state *thread = thread_state();
+	struct thread_state *thread = thread_nearby();
 	uintptr_t frame = (uintptr_t)frame_address;
 
 	/* One register for its address makes the code shorter than six addresses. */
@@ -310,7 +310,7 @@ static inline void leave(struct thread_state *thread, const struct call_frame *f
 	atomic_signal_fence(memory_order_release);
 	thread->depth = frame->flags & CALL_NESTED ? thread->depth - 1 : 0;
 	if (UNLIKELY(thread->inside) && !thread->depth)
-		gate_leave(thread, thread->outermost & ~(uintptr_t)1);
+		gate_leave(thread->outermost & ~(uintptr_t)1);
 }
 
 /*

@@ -62,7 +62,7 @@ static inline unsigned query_flag(enum call_id id)
 			return cudaErrorSharedObjectInitFailed; \
 		if (!call_begin(&call_frame, id, call_flags, __builtin_frame_address(0), 0)) { \
 			call_result = call_real args; \
-			gate_leave(thread_state(), (uintptr_t)__builtin_frame_address(0)); \
+			gate_leave((uintptr_t)__builtin_frame_address(0)); \
 			return call_result; \
 		} \
 		call_result = call_real args; \

@@ -387,6 +387,7 @@ static int start(void)
 		return SHIM_OFF;
 	}
 	window_now.generation++;
+	window_now.thread = (intptr_t)((char *)thread_state() - (char *)__builtin_thread_pointer());
 	window_init();
 	unwind_init();
 	if (!at_end_registered && !pthread_key_create(&thread_key, thread_ended)) {

@@ -313,9 +313,20 @@ struct window_now {
 	_Atomic uint32_t generation; /* 1, incremented in a child that starts recording */
 	_Atomic uint32_t closed;     /* 1: the gate is (gate.h) */
 	uint32_t answered;           /* the last request that was (control.h) */
-	const uint32_t *asked;       /* the last request: in the header of the trace */
+	uint32_t seen;               /* the last request, as control_watch() found it */
+	const uint32_t *asked;       /* seen, or the last request in the header of the trace */
+	intptr_t thread;             /* this_thread, from the thread pointer on; 0: not started */
 } __attribute__((aligned(64)));
 extern struct window_now window_now __attribute__((visibility("hidden")));
+
+/*
+ * As thread_state(), once the recorder has started, without the cache line of the offset that the
+ * linker provides.  Before: memory that may be read.
+ */
+static ALWAYS_INLINE struct thread_state *thread_nearby(void)
+{
+	return (struct thread_state *)((char *)__builtin_thread_pointer() + window_now.thread);
+}
 
 /*
  * Is the call passed by, without anything else to do first, as nearly all are in a process that is

@@ -33,6 +33,7 @@ static struct {
 	uint64_t opens;            /* end of the delay, ticks; 0: none */
 	_Atomic uint64_t until;    /* end of the duration, ticks; 0: not begun */
 	_Atomic uint64_t sample;   /* end of the sample in progress, ticks; 0: none */
+	uint64_t opening;          /* ticks that CUPTI took to be opened for the request, 0: none */
 	_Atomic uint32_t resting;  /* a request that is answered when CUPTI is closed, 0: none */
 	uint64_t duration;         /* ticks, 0: no limit */
 	uint64_t soft_limit;       /* bytes of the trace, 0: no limit */
@@ -104,6 +105,7 @@ void window_init(void)
 	window.in_session = is_set("CUFENCE_SESSION") || is_on("CUFENCE_PAUSED");
 	window.until = 0;
 	window.sample = 0;
+	window.opening = 0;
 	window.resting = 0;
 	turns_init();
 	shim.writer.max_bytes = bytes_of("CUFENCE_MAX_SIZE");
@@ -244,11 +246,15 @@ static void set_reason(enum window_cause cause, int outside)
 		window.cause = window.sample ? WINDOW_SAMPLE : (int)cause;
 }
 
-/* A sample of turns begins with the next range, and has no end in time. */
+/*
+ * A sample of turns begins with the next range, and has no end in time.  CUPTI slows calls from its
+ * opening on, so that is part of any other sample's length, up to half of it.
+ */
 static void begin_sample(uint32_t us)
 {
 	uint64_t length = (uint64_t)((double)us * 1e-6 * (double)shim.calibration_ticks);
 
+	length -= window.opening < length / 2 ? window.opening : length / 2;
 	window.sample = clock_read() + turns_begin(length);
 	if (!window.turns)
 		return;
@@ -271,6 +277,7 @@ static void follow_wish(void)
 		begin_sample(wish);
 	else
 		turns_begin(0);
+	window.opening = 0;
 	set_reason(WINDOW_CONTROL, wish == CONTROL_PAUSE);
 }
 
@@ -502,6 +509,11 @@ void window_rested(void)
 
 	if (asked && (int32_t)(asked - control_page()->answered) > 0)
 		control_answer(asked);
+}
+
+void window_opened(uint64_t ticks)
+{
+	window.opening = ticks;
 }
 
 int window_hold(void)

@@ -67,6 +67,9 @@ void window_graph(void);
 /* Number of those so far. */
 uint32_t window_graphs(void);
 
+/* For the request that is to be followed CUPTI was opened, in so many ticks. */
+void window_opened(uint64_t ticks);
+
 /* Returns 1 if windows neither open nor close until window_release(). */
 int window_hold(void);
 void window_release(void);

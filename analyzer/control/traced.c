@@ -20,6 +20,7 @@
 
 #define TRACE_SUFFIX ".cft"
 #define TRACE_PREFIX "cufence."
+#define WAKE_NAPS 64 /* of 1 ms */
 
 /* Reads a small file of /proc/PID; "" if there is none.  Returns its length. */
 static size_t read_file(long pid, const char *name, char *text, size_t size)
@@ -241,6 +242,12 @@ static int has_flusher(const struct traced *traced)
 	return traced->header->version_minor >= 7 && traced_state(traced) == CONTROL_RECORDING;
 }
 
+/* The recorder's thread looks for requests when it is woken, or once a second. */
+static void wake(struct trace_control *control)
+{
+	system_wake((_Atomic uint32_t *)&control->flushes);
+}
+
 struct traced_request traced_ask(const struct traced *traced, enum traced_wish wish)
 {
 	struct trace_control *control = &traced->header->control;
@@ -253,8 +260,8 @@ struct traced_request traced_ask(const struct traced *traced, enum traced_wish w
 	if (wish == WISH_FLUSH && has_flusher(traced)) {
 		request.needs_flush = 1;
 		request.flush = __atomic_add_fetch(&control->flushes, 1, __ATOMIC_RELEASE);
-		system_wake((_Atomic uint32_t *)&control->flushes);
 	}
+	wake(control);
 	return request;
 }
 
@@ -271,10 +278,12 @@ static int is_answered(const struct traced *traced, struct traced_request reques
 struct traced_request traced_ask_sample(const struct traced *traced, uint32_t us)
 {
 	struct trace_control *control = &traced->header->control;
+	struct traced_request request = { 0 };
 
 	__atomic_store_n(&control->wish, us, __ATOMIC_RELAXED);
-	return (struct traced_request){ .asked = __atomic_add_fetch(&control->asked, 1,
-						__ATOMIC_RELEASE) };
+	request.asked = __atomic_add_fetch(&control->asked, 1, __ATOMIC_RELEASE);
+	wake(control);
+	return request;
 }
 
 int traced_withdraw_sample(const struct traced *traced, uint32_t us)
@@ -309,11 +318,14 @@ enum traced_answer traced_wait(const struct traced *traced, struct traced_reques
 	struct timespec nap = { 0, 1000000 }, begin, now;
 
 	clock_gettime(CLOCK_MONOTONIC, &begin);
-	for (;;) {
+	for (unsigned naps = 1;; naps++) {
 		if (is_answered(traced, request))
 			return ANSWERED;
 		if (has_ended(traced))
 			return ENDED;
+		/* The thread may have been about to wait. */
+		if (naps % WAKE_NAPS == 0)
+			wake(&traced->header->control);
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		if ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 >=
 			(long)ms)

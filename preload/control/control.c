@@ -52,6 +52,17 @@ void control_init(int paused)
 	trace_lock(&shim.writer);
 }
 
+void control_watch(void)
+{
+	__atomic_store_n(&window_now.seen, control_asked(), __ATOMIC_RELAXED);
+	__atomic_store_n(&window_now.asked, &window_now.seen, __ATOMIC_RELEASE);
+}
+
+void control_unwatch(void)
+{
+	__atomic_store_n(&window_now.asked, &control_page()->asked, __ATOMIC_RELEASE);
+}
+
 void control_answer(uint32_t asked)
 {
 	/* The program may have closed the descriptor, and with it the lock. */

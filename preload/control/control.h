@@ -21,6 +21,15 @@ static inline struct trace_control *control_page(void)
 	return &shim.writer.header->control;
 }
 
+/*
+ * A thread of the recorder begins to wait for requests: it looks for the calls, which then read
+ * what it has seen in the cache line of all else that decides about them.  Until control_unwatch()
+ * it calls this again whenever it was woken.
+ */
+void control_watch(void);
+/* Calls look for themselves again. */
+void control_unwatch(void);
+
 /* The number of the last request, or of the last one that was answered. */
 static inline uint32_t control_asked(void)
 {

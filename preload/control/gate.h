@@ -52,8 +52,10 @@ static ALWAYS_INLINE int gate_passes(struct thread_state *thread, uintptr_t fram
 }
 
 /* The call ends.  Of nested calls only the outermost one counts. */
-static inline void gate_leave(struct thread_state *thread, uintptr_t frame)
+static inline void gate_leave(uintptr_t frame)
 {
+	struct thread_state *thread = thread_nearby();
+
 	if (thread->inside == frame)
 		thread->inside = 0;
 }

@@ -76,6 +76,7 @@ opening "sample" --sample=0.2
 until_turns "sample" has_windows 3
 ended "sample"
 whole "sample"
-same "samples are 50 ms from when CUPTI was open" 1 "$(query run.db "SELECT max(end - start) < 51000000 AND
-	min(end - start) > 49000000 FROM recording WHERE work AND end < (SELECT end FROM process)")"
+# Opening it is part of a sample, up to half: of the first one that, and of others some ms.
+same "samples are 50 ms with the opening of CUPTI" 1 "$(query run.db "SELECT max(end - start) < 51000000 AND
+	min(end - start) BETWEEN 25000000 AND 49000000 FROM recording WHERE work AND end < (SELECT end FROM process)")"
 finish
