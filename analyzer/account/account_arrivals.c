@@ -84,6 +84,7 @@ static void follow_gap(const struct account_time *to, const struct account_threa
 	for (int part = 0; part < ACCOUNT_PARTS; part++) {
 		struct span span = account_part(thread, next, part, time.from, time.until);
 		int is_blocked = account_parts[part] == ACCOUNT_BLOCKED;
+		uint32_t at = account_site_of_part(thread, next, part, from);
 
 		if (span.from >= span.until)
 			continue;
@@ -91,9 +92,9 @@ static void follow_gap(const struct account_time *to, const struct account_threa
 		if (is_blocked && by)
 			follow(to, run_call(run, by->by)->thread, span, deep + 1);
 		else
-			spend(to, account_parts[part], from, site, span.until - span.from);
+			spend(to, account_parts[part], at, site, span.until - span.from);
 		if (is_blocked && !to->arrival)
-			add_ended(to->account, thread->gap[next].ended, from, site,
+			add_ended(to->account, thread->gap[next].ended, at, site,
 				span.until - span.from);
 	}
 	/* A clock that runs in calls only has no readings. */

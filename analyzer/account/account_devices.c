@@ -140,7 +140,8 @@ static void assign_outside(struct account *account, struct gaps *gaps,
 		struct span span = account_part(thread, next, part, gap->from, gap->until);
 
 		if (account_parts[part] == cause)
-			account_add(account, device, cause, around->from, around->to,
+			account_add(account, device, cause,
+				account_site_of_part(thread, next, part, around->from), around->to,
 				remove_interval(gaps, span.from, span.until));
 	}
 }

@@ -135,3 +135,13 @@ struct span account_part(const struct account_thread *thread, size_t next, int p
 	starts = (const int64_t[]){ from, gap->blocked, gap->preempted, gap->end, until };
 	return (struct span){ at_least(from, starts[part]), at_most(until, starts[part + 1]) };
 }
+
+uint32_t account_site_of_part(const struct account_thread *thread, size_t next, int part,
+	uint32_t before)
+{
+	const struct handover *ended =
+		thread->gap && next < thread->count ? thread->gap[next].ended : NULL;
+
+	return account_parts[part] == ACCOUNT_BLOCKED && ended && ended->asleep ? ended->asleep
+										: before;
+}

@@ -173,6 +173,45 @@ static int by_thread(const void *a, const void *b)
 	return by_number(x->thread, y->thread) ?: by_number(x->until, y->until);
 }
 
+/* Fills the member asleep.  The kernel shows where the first thread is, and only now and then. */
+static int find_asleep(struct db *db, struct handovers *handovers)
+{
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT t.id, a.time, a.site FROM asleep a JOIN process p ON p.id = a.process"
+		" JOIN thread t ON t.process = p.id AND t.tid = p.pid"
+		" WHERE a.site NOT NULL ORDER BY t.id, a.time");
+	/* By the site of the last call: where most often, and how often; and by both sites. */
+	struct map asleep = { 0 }, most = { 0 }, seen = { 0 };
+	struct handover *at = handovers->list, *end = at + handovers->count;
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		int64_t thread = sqlite3_column_int64(q, 0), time = sqlite3_column_int64(q, 1);
+		uint64_t site = (uint64_t)sqlite3_column_int64(q, 2), last, count;
+
+		while (at < end &&
+			(at->thread < thread || (at->thread == thread && at->ended < time)))
+			at++;
+		if (at == end || at->thread != thread || at->from > time)
+			continue;
+		last = run_link(db->run, at->before)->site;
+		count = map_add(&seen, last << 32 | site, 1);
+		if (count > map_get(&most, last, 0)) {
+			map_set(&most, last, count);
+			map_set(&asleep, last, site);
+		}
+	}
+	sqlite3_finalize(q);
+	for (at = handovers->list; at < end; at++)
+		if (at->is_function)
+			at->asleep =
+				(uint32_t)map_get(&asleep, run_link(db->run, at->before)->site, 0);
+	map_release(&asleep);
+	map_release(&most);
+	map_release(&seen);
+	return step;
+}
+
 int handovers_find(struct db *db)
 {
 	const struct run *run = db->run;
@@ -220,6 +259,7 @@ int handovers_find(struct db *db)
 	}
 	if (handovers->count)
 		qsort(handovers->list, handovers->count, sizeof(*handovers->list), by_thread);
+	rc = rc || (handovers->count && find_asleep(db, handovers)) ? -1 : 0;
 	free(search.talker);
 	map_release(&search.virtual);
 	return rc;

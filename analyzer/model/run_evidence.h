@@ -130,6 +130,11 @@ struct handover {
 	int64_t ended; /* and the return of that call, or of the function, ns */
 	/* Time off its processor that ended then, ns; all since from if that was not read. */
 	int64_t blocked;
+	/*
+	 * For a function: the site where the thread slept after calls of the site of before, most
+	 * of the times that it was looked (table asleep); 0: unknown.
+	 */
+	uint32_t asleep;
 	uint8_t is_function;
 	uint8_t is_read; /* its usage was read */
 	uint8_t is_sure; /* that it was blocked: that was read, or its clock runs in CUDA only */

@@ -12,8 +12,7 @@
  * waits for its next task, which the host function may just happen to precede.
  *
  * The thread made no call where it was blocked, and a script may have gone on since its last one.
- * Where the first thread slept is known of some of its waits (table asleep); those after calls of
- * one site are at the line where most of them were.
+ * Where the first thread slept is known of some of its waits (handover.asleep).
  *
  * At most the time is saved for which the device then had nothing to do: if later work is pending
  * already, the wait only bounds how far the host is ahead, as JAX does with its executions.
@@ -29,45 +28,7 @@ struct search {
 	struct access_reader *reader;
 	sqlite3_stmt *next;   /* the operation that ended next after a time, and its submission */
 	sqlite3_stmt *script; /* a frame of a script in a call's site; NULL: there are no scripts */
-	struct map asleep;    /* site of the last call -> site where the thread slept then */
 };
-
-/* Fills the map. */
-static int find_asleep(struct search *search, struct db *db, const struct handovers *handovers)
-{
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT t.id, a.time, a.site FROM asleep a JOIN process p ON p.id = a.process"
-		" JOIN thread t ON t.process = p.id AND t.tid = p.pid"
-		" WHERE a.site NOT NULL ORDER BY t.id, a.time");
-	struct map seen = { 0 }, most = { 0 }; /* how often: by both sites, and by the first one */
-	size_t at = 0;
-	int step = q ? 0 : -1;
-
-	while (!step && (step = db_step(q)) > 0) {
-		int64_t thread = sqlite3_column_int64(q, 0), time = sqlite3_column_int64(q, 1);
-		uint64_t site = (uint64_t)sqlite3_column_int64(q, 2), last, count;
-
-		step = 0;
-		while (at < handovers->count &&
-			(handovers->list[at].thread < thread ||
-				(handovers->list[at].thread == thread &&
-					handovers->list[at].ended < time)))
-			at++;
-		if (at >= handovers->count || handovers->list[at].thread != thread ||
-			handovers->list[at].from > time)
-			continue;
-		last = run_link(search->run, handovers->list[at].before)->site;
-		count = map_add(&seen, last << 32 | site, 1);
-		if (count > map_get(&most, last, 0)) {
-			map_set(&most, last, count);
-			map_set(&search->asleep, last, site);
-		}
-	}
-	sqlite3_finalize(q);
-	map_release(&seen);
-	map_release(&most);
-	return step;
-}
 
 static int is_of_host(const struct run *run, int64_t allocation)
 {
@@ -162,8 +123,7 @@ static int add(const struct search *search, const struct handover *handover, uin
 		&(struct instance){ .rule = RULE_blocked_outside,
 			.process = handover->process,
 			.call = handover->before,
-			.site = (int64_t)map_get(&search->asleep,
-				run_link(search->run, handover->before)->site, 0),
+			.site = handover->asleep,
 			.other_call = handover->by,
 			.cost = handover->blocked,
 			.saving = idle < handover->blocked ? idle : handover->blocked,
@@ -207,15 +167,12 @@ static int run(const struct pass_input *input, struct findings *findings)
 	if (db_int(input->db, "SELECT EXISTS (SELECT 1 FROM frame WHERE address < 0)", 0))
 		search.script = db_prepare(input->db,
 			"SELECT 1 FROM frame WHERE site = ? AND address < 0 LIMIT 1");
-	rc = !search.reader || !search.next ||
-			find_asleep(&search, input->db, &input->run->evidence.handovers) ||
-			add_all(&search, &input->run->evidence.handovers)
+	rc = !search.reader || !search.next || add_all(&search, &input->run->evidence.handovers)
 		? -1
 		: 0;
 	sqlite3_finalize(search.next);
 	sqlite3_finalize(search.script);
 	access_close(search.reader);
-	map_release(&search.asleep);
 	return rc;
 }
 

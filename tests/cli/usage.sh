@@ -102,8 +102,10 @@ of_turns() { # LENGTH-NS CPU-NS AWK AWK: statements of each turn from t on, of t
 		module start=0x400000 end=0x500000 file_offset=0x0 build_id=0123456789abcdef0123456789abcdef01234567 text="/app"
 		site id=1 frames=0x401010
 		site id=2 frames=0x401020
+		site id=3 frames=0x401030
 		symbol address=0x401010 depth=0 line=52 function="update" file="learner.py"
 		symbol address=0x401020 depth=0 line=53 function="update" file="learner.py"
+		symbol address=0x401030 depth=0 line=54 function="update" file="learner.py"
 		call cuStreamCreate result=0 site=1 correlation=0 enter=1000 duration=100 context=1 | new_stream=0x5000 flags=0x1 priority=0x0
 	EOF
 	awk -v length_ns="$1" -v cpu="$2" 'BEGIN { for (i = 0; i < 8; i++) { t = 100000 + i * length_ns
@@ -123,13 +125,20 @@ report_of() { # NAME: of the text on standard input
 
 # JAX: block_until_ready submits a host function, and is blocked until it has run; then the host
 # prepares the next step for 2 ms.
-report=$(of_turns 5000000 1950000 '
-	printf "call cuLaunchHostFunc result=0 site=2 correlation=0 enter=%d duration=5000 context=1 | stream=0x5000 callback=0x1 handle=0x0\n", t + 10000' '
-	printf "hostrun caller=7 called=%d enter=%d exit=%d function=0x1 data=0x1\n", t + 10000, t + 3015000, t + 3020000' |
-	report_of until)
+function_of_turns() { # AWK: of the function's thread
+	of_turns 5000000 1950000 '
+		printf "call cuLaunchHostFunc result=0 site=2 correlation=0 enter=%d duration=5000 context=1 | stream=0x5000 callback=0x1 handle=0x0\n", t + 10000' '
+		printf "hostrun caller=7 called=%d enter=%d exit=%d function=0x1 data=0x1\n", t + 10000, t + 3015000, t + 3020000
+		'"$1"
+}
+report=$(function_of_turns '' | report_of until)
 stream=$("$cufence" query "$tmp/until.db" "SELECT coalesce(cupti_id, id) FROM stream WHERE handle = 0x5000")
 has "a host function ended it, at that line" \
 	"^ *blocked outside CUDA at learner.py:53 until a host function on stream $stream: 2\.7 ms" "$report"
+has "... or where it was, if the first thread was seen asleep" \
+	"^ *blocked outside CUDA at learner.py:54 until a host function on stream $stream: 2\.7 ms" "$(
+	function_of_turns 'printf "usage record_flags=4 site=3 ticks=%d cpu_ns=0 voluntary=0 involuntary=0\n", t + 3016000' |
+		sed 's/ pid=100 / pid=7 /' | report_of seen)"
 has "the device idles while the host computes" "idle .* a turn \(1\.8 ms\): 1\.7 ms host computing outside CUDA" "$report"
 
 # A sleep is no work.
