@@ -94,6 +94,11 @@ void words_close(struct words *words)
 	free(words);
 }
 
+struct db *words_db(const struct words *words)
+{
+	return words->db;
+}
+
 struct code_frames *words_frames(struct words *words)
 {
 	return words->frames;

@@ -21,6 +21,8 @@ struct words;
 struct words *words_open(struct db *db);
 void words_close(struct words *words);
 
+struct db *words_db(const struct words *words);
+
 /* For names as the program's text has them (stream_code.h); they remain those of words. */
 struct code_frames *words_frames(struct words *words);
 

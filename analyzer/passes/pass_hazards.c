@@ -250,6 +250,35 @@ static int say_read_in_order(struct words *words, const struct instance *worst, 
 	return 0;
 }
 
+/*
+ * One fence for all conflicts of the two streams over that memory: behind the last operation of the
+ * one stream that conflicts with the later one or with one before it, and before the first one of
+ * the other stream that comes after that.
+ */
+static const char fence_sql[] =
+	"WITH pair AS MATERIALIZED (SELECT h.call, h.other_call FROM hazard w"
+	"  JOIN call l ON l.id = w.call JOIN call e ON e.id = w.other_call"
+	"  JOIN hazard h ON h.process = w.process AND h.rule = w.rule"
+	"   AND h.allocation IS w.allocation AND h.call <= w.call AND h.launch IS NULL"
+	"  JOIN call c ON c.id = h.call AND c.stream IS l.stream"
+	"  JOIN call o ON o.id = h.other_call AND o.stream IS e.stream WHERE w.id = ?),"
+	" last AS (SELECT max(other_call) AS call FROM pair)"
+	" SELECT last.call, (SELECT min(call) FROM pair WHERE call > last.call) FROM last";
+
+/* Puts it between these calls. */
+static int place_fence(struct words *words, struct instance *fence)
+{
+	sqlite3_stmt *q = db_prepare(words_db(words), fence_sql);
+	int step = q && !db_bind(q, "i", fence->hazard) ? db_step(q) : -1;
+
+	if (step > 0 && sqlite3_column_type(q, 1) != SQLITE_NULL) {
+		fence->other_call = sqlite3_column_int64(q, 0);
+		fence->call = sqlite3_column_int64(q, 1);
+	}
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
 /* --- the streams of a fence --- */
 
 /* Expressions of the program; "": its text shows none, or does not tell the two apart. */
@@ -434,12 +463,15 @@ int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out
 {
 	saying *say = other_fixes[mistake_find(worst->why)];
 	int captured = worst->launch && !say ? words_is_captured(words, worst->call) : 1;
+	struct instance fence = *worst;
 
 	if (say)
 		return say(words, worst, out);
 	if (captured <= 0)
 		return captured ? -1 : say_add_edge(words, worst, out);
-	return say_fence(words, worst, out);
+	if (!worst->launch && place_fence(words, &fence))
+		return -1;
+	return say_fence(words, &fence, out);
 }
 
 /* --- accesses of the host --- */
