@@ -86,6 +86,7 @@ static int insert_failure(struct loader *loader)
 	int watched = header->cupti_state == CUPTI_STATE_ON && header->closed;
 
 	return loader_insert_loss(loader, "work_failed", most ? failed : 0) ||
+		loader_insert_loss(loader, "some_failed", most ? 0 : failed) ||
 		loader_insert_loss(loader, "nothing_ran",
 			!most && watched && !loader->p.operations && !loader->p.graphs ? submitted
 										       : 0);
