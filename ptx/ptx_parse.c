@@ -93,7 +93,7 @@ int ptx_space(const char *text, size_t length)
 	return -1;
 }
 
-/* [.align N] [.v2] .type [.ptr [.space] [.align N]] name [ [count] ] */
+/* [.attribute(.managed)] [.align N] [.v2] .type [.ptr [.space] [.align N]] name [ [count] ] */
 int ptx_parse_variable(struct ptx_lexer *lexer, struct ptx_token *name,
 	struct ptx_variable *variable, uint32_t *align)
 {
@@ -103,7 +103,11 @@ int ptx_parse_variable(struct ptx_lexer *lexer, struct ptx_token *name,
 	while ((token = ptx_next(lexer)).kind == TOKEN_WORD && *token.text == '.') {
 		struct ptx_type type = ptx_type(token.text + 1, token.length - 1);
 
-		if (ptx_is(&token, ".align")) {
+		if (ptx_is(&token, ".attribute")) {
+			do
+				token = ptx_next(lexer);
+			while (token.kind != TOKEN_END && !ptx_is_character(&token, ')'));
+		} else if (ptx_is(&token, ".align")) {
 			token = ptx_next(lexer);
 			if (ptx_number(&token, &number))
 				return -1;

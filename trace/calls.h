@@ -209,6 +209,12 @@ static inline int call_memory_ends(enum call_kind kind)
 	return !kind_has(kind, K_OUTLIVES);
 }
 
+/* The call asks for a variable of a module: that is an allocation. */
+static inline int kind_is_variable(enum call_kind kind)
+{
+	return kind == KIND_MODULE_GLOBAL || kind == KIND_MODULE_MANAGED;
+}
+
 enum call_trait {
 	TRAIT_NONE = 0,
 	TRAIT_BLOCKS = 1 << 0,  /* may wait for the device: RECORD_ENTER is written first */

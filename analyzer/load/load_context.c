@@ -98,7 +98,7 @@ void loader_end_variables(struct loaded_process *p, const struct loaded_call *ca
 		const struct life *life = &p->allocations.life[i];
 
 		if (!life->row || life->end != UINT64_MAX ||
-			loader_allocation_kind(life)->made_by != KIND_MODULE_GLOBAL ||
+			!kind_is_variable(loader_allocation_kind(life)->made_by) ||
 			map_get(&p->variables, life->handle, 0) != module)
 			continue;
 		ranges_remove(&p->live_memory, life->handle, i + 1);

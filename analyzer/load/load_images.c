@@ -158,7 +158,7 @@ int loader_take_images(struct loader *loader, const struct loaded_call *call)
 	struct images *images;
 
 	if (!launch && kind_family(call->kind) != FAMILY_module &&
-		!kind_has(call->kind, K_LOADS_CODE) && call->kind != KIND_MODULE_GLOBAL)
+		!kind_has(call->kind, K_LOADS_CODE) && !kind_is_variable(call->kind))
 		return 0;
 	images = images_of(&loader->p);
 	if (!images)
@@ -168,7 +168,7 @@ int loader_take_images(struct loader *loader, const struct loaded_call *call)
 	/* Traces before 1.7 have one kind for functions and their attributes. */
 	if (kind_family(call->kind) == FAMILY_code && !call->failed)
 		load_function(images, call);
-	if (call->kind == KIND_MODULE_GLOBAL && !call->failed &&
+	if (kind_is_variable(call->kind) && !call->failed &&
 		load_variable(loader, images, call))
 		return -1;
 	return launch ? load_launch(loader, images, call) : 0;

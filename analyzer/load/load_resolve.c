@@ -365,7 +365,7 @@ static int allocate(struct resolving *r, size_t kind)
 		return open < 0 ? -1 : 0;
 	if (r->call->kind == KIND_GRAPH_ADD_NODE && r->call->fields.value[FIELD_type] != NODE_ALLOC)
 		return 0;
-	if (r->call->kind == KIND_MODULE_GLOBAL) {
+	if (kind_is_variable(r->call->kind)) {
 		if (!is_new_variable(r))
 			return 0;
 		map_set(&p->variables, address, r->call->fields.value[FIELD_module]);

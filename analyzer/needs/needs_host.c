@@ -388,10 +388,11 @@ static void mark_row(struct orders *orders, struct waiter *waiter, const struct 
 	/*
 	 * Frees memory or an object that the device may use, without a wait or a stream's order.
 	 * cuMemRelease: "freed when all outstanding mappings to the memory are unmapped" (driver
-	 * API).
+	 * API).  cudaFree "will not perform any implicit synchronization when the pointer was
+	 * allocated with cudaMallocAsync" (runtime API).
 	 */
 	if (call->kind == KIND_TEXTURE_DESTROY ||
-		(releases && kind_waits(call->kind) == WAITS_NOTHING))
+		(releases && (kind_waits(call->kind) == WAITS_NOTHING || call->freed_async)))
 		for (; waiter->freed_count < waiter->row_count; waiter->freed_count++)
 			wait_at(orders, waiter->row[waiter->freed_count])->freed = 1;
 	for (; orders->is_unproven && waiter->unproven_count < waiter->row_count;
