@@ -376,7 +376,10 @@ static int64_t target_of(const struct replay *replay, uint32_t number)
 		return ready_of(replay, step, 1);
 	if (step->scope == SCOPE_NONE)
 		return replay->now[step->held_for].end;
-	return replay_scope(replay, step);
+	/* Work of its own that left the legacy stream is waited for where it is now. */
+	return step->stream_kind == STREAM_KIND_LEGACY && step->apart != REPLAY_NONE
+		? at_least(replay_scope(replay, step), replay->apart[step->apart])
+		: replay_scope(replay, step);
 }
 
 /* own: the call's time without the device, and without changes. */

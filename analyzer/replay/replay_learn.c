@@ -435,8 +435,12 @@ static void learn_step(struct replay *replay, const struct ends *ends, uint32_t 
 	/* It was made within the previous call. */
 	if (*now != REPLAY_LONG_AGO && step->exit <= *now)
 		step->enter = step->exit = *now;
-	if (*now == REPLAY_LONG_AGO)
+	if (*now == REPLAY_LONG_AGO) {
 		*now = replay->first;
+		/* A thread that only joins others has its first join recorded as it returns. */
+		if (step->act & STEP_JOINS_THREAD)
+			step->enter = *now;
+	}
 	step->gap = step->enter > *now ? step->enter - *now : 0;
 	learn_handover(replay, number);
 	learn_set_up(replay, number);
