@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "constants.h"
+#include "host_runs.h"
 #include "id_map.h"
 #include "memory.h"
 #include "order_cover.h"
@@ -108,10 +109,25 @@ static enum confidence confidence_of(const struct hazards *hazards, const struct
 		: CONFIDENCE_CERTAIN;
 }
 
+/* The host function that made the access, NULL: none. */
+static const struct host_run *host_function_of(const struct run *run, const struct walk_call *call)
+{
+	uint64_t count = host_run_count(run);
+
+	for (uint64_t i = host_runs_find(run, call->enter); i < count; i++) {
+		const struct host_run *host = host_run_at(run, i);
+
+		if (host->thread == call->thread)
+			return host->enter <= call->enter ? host : NULL;
+	}
+	return NULL;
+}
+
 static int judge(struct hazards *hazards, const struct walk_call *call, const struct host_use *use,
 	const struct memory_access *touch, const struct access_conflict *conflict)
 {
 	enum order_strength strength = order_known(hazards->order, call->thread, use->by.epoch);
+	const struct host_run *function = host_function_of(hazards->run, call);
 	struct hazard hazard = { .process = call->process,
 		.allocation = use->access.allocation,
 		.low = call->ptr,
@@ -132,7 +148,10 @@ static int judge(struct hazards *hazards, const struct walk_call *call, const st
 
 	if (strength == ORDER_GUARANTEED || reused)
 		return reused < 0 ? -1 : 0;
-	if (strength == ORDER_UNORDERED)
+	/* A host function runs in its stream's order, and events may order it with other streams. */
+	if (function && function->stream == use->by.stream)
+		return 0;
+	if (strength == ORDER_UNORDERED && !function)
 		hazard.confidence = confidence_of(hazards, use, conflict);
 	hazard.later.start = hazard.later.end = call->enter;
 	hazards_add(hazards, &hazard);
