@@ -164,7 +164,7 @@ enum { ACCOUNT_PARTS = 4 };
 extern const enum account_cause account_parts[ACCOUNT_PARTS];
 struct span account_part(const struct account_thread *thread, size_t next, int part, int64_t from,
 	int64_t until);
-/* Where it was in that part: the site where it was blocked, if that is known, else the one given. */
+/* Where it was in that part: the site where it was blocked, if known, else the one given. */
 uint32_t account_site_of_part(const struct account_thread *thread, size_t next, int part,
 	uint32_t before);
 

@@ -148,7 +148,7 @@ static int judge(struct hazards *hazards, const struct walk_call *call, const st
 
 	if (strength == ORDER_GUARANTEED || reused)
 		return reused < 0 ? -1 : 0;
-	/* A host function runs in its stream's order, and events may order it with other streams. */
+	/* A host function runs in its stream's order; events may order it with other streams. */
 	if (function && function->stream == use->by.stream)
 		return 0;
 	if (strength == ORDER_UNORDERED && !function)

@@ -168,8 +168,7 @@ int loader_take_images(struct loader *loader, const struct loaded_call *call)
 	/* Traces before 1.7 have one kind for functions and their attributes. */
 	if (kind_family(call->kind) == FAMILY_code && !call->failed)
 		load_function(images, call);
-	if (kind_is_variable(call->kind) && !call->failed &&
-		load_variable(loader, images, call))
+	if (kind_is_variable(call->kind) && !call->failed && load_variable(loader, images, call))
 		return -1;
 	return launch ? load_launch(loader, images, call) : 0;
 }
