@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "needs.h"
 
+#include <stdlib.h>
+
 #include "ids.h"
 #include "launch_words.h"
+#include "memory.h"
+#include "named_bytes.h"
 #include "needs_internal.h"
 
 /* Printed output appears at a wait. */
@@ -78,16 +82,108 @@ static uint64_t within(const struct host_view *view, int64_t call)
 /* Does the program access the memory?  What NCCL allocates is its own. */
 static int is_shared(const struct host_view *view, const struct run_allocation *allocation)
 {
-	if (within(view, allocation->created) == WITHIN_NCCL)
-		return 0;
-	return allocation->kind == ALLOCATION_PINNED || allocation->kind == ALLOCATION_REGISTERED ||
-		allocation->kind == ALLOCATION_MANAGED;
+	return (allocation->kind == ALLOCATION_PINNED ||
+		       allocation->kind == ALLOCATION_REGISTERED ||
+		       allocation->kind == ALLOCATION_MANAGED) &&
+		within(view, allocation->created) != WITHIN_NCCL;
 }
+
+/* --- sources that no later call names --- */
+
+/* Memory that a call names and that the program accesses. */
+struct names {
+	struct name {
+		uint32_t allocation, role;
+		int64_t low, high;
+	} * name;
+	size_t count;
+};
+
+/* bytes: negative if not known, which is all of the allocation. */
+static void add_name(struct names *names, const struct host_view *view, uint32_t allocation,
+	uint32_t role, int64_t address, int64_t bytes)
+{
+	struct name name = { allocation, role, address, INT64_MAX };
+
+	if (!is_shared(view, run_allocation(view->run, allocation)))
+		return;
+	if (bytes < 0 || __builtin_add_overflow(address, bytes, &name.high))
+		name = (struct name){ allocation, role, INT64_MIN, INT64_MAX };
+	*array_push(names->name, names->count) = name;
+}
+
+/* A kernel or a graph may use all of what it names. */
+static void find_names(struct names *names, const struct host_view *view,
+	const struct run_operand *row)
+{
+	const struct run *run = view->run;
+	const struct run_payload *payload = run_payload(run, run_call(run, row->call));
+	const struct run_extent *extent = run_find(&run->extents, row->call);
+	int64_t bytes = payload->has_bytes ? payload->bytes : -1;
+	unsigned with_extents = 0; /* bits of roles: their operands have no other bytes */
+
+	for (; extent; extent = run_next(&run->extents, extent)) {
+		with_extents |= 1u << extent->role;
+		add_name(names, view, extent->allocation, extent->role, extent->address,
+			extent->span);
+	}
+	for (; row; row = run_next(&run->operands, row))
+		if (!(with_extents & 1u << row->role))
+			add_name(names, view, row->allocation, row->role, row->address,
+				row->role == OPERAND_DST || operand_is_source(row->role) ? bytes
+											 : -1);
+}
+
+/* Does the call have a source in such memory, of which no later call names a byte? */
+static int reads_once(const struct names *names, const struct named_bytes *later)
+{
+	int reads = 0;
+
+	for (size_t i = 0; i < names->count; i++) {
+		const struct name *name = &names->name[i];
+
+		if (!operand_is_source(name->role))
+			continue;
+		if (named_bytes_has(later, name->allocation, name->low, name->high))
+			return 0;
+		reads = 1;
+	}
+	return reads;
+}
+
+/* Goes through the calls from the last to the first. */
+static void find_sources(struct host_view *view)
+{
+	const struct column *operands = &view->run->operands;
+	const struct run_operand *first = (const struct run_operand *)operands->rows;
+	const struct run_operand *row = run_rows_end(operands);
+	struct named_bytes later = { 0 };
+	struct names names = { 0 };
+
+	while (row > first) {
+		int shared = 0;
+
+		do
+			shared |= is_shared(view, run_allocation(view->run, (--row)->allocation));
+		while (row > first && row[-1].call == row->call);
+		names.count = 0;
+		if (shared)
+			find_names(&names, view, row);
+		if (reads_once(&names, &later))
+			map_set(&view->once, row->call, 1);
+		for (size_t i = 0; i < names.count; i++)
+			named_bytes_add(&later, names.name[i].allocation, names.name[i].low,
+				names.name[i].high);
+	}
+	named_bytes_release(&later);
+	free(names.name);
+}
+
+/* --- the view --- */
 
 int host_view_find(struct host_view *view, struct db *db)
 {
 	const struct run *run = view->run = db->run;
-	const struct run_operand *row = (const struct run_operand *)run->operands.rows;
 	sqlite3_stmt *q = db_prepare(db, strays_sql);
 	int step = ids_read(&view->others, db, others_sql, 0) ||
 			ids_read(&view->within, db, within_sql, 0)
@@ -119,9 +215,7 @@ int host_view_find(struct host_view *view, struct db *db)
 		if (is_shared(view, allocation) && allocation->created + UINT64_C(1) < first)
 			map_set(&view->memory, process, allocation->created + UINT64_C(1));
 	}
-	for (; row < (const struct run_operand *)run_rows_end(&run->operands); row++)
-		if (is_shared(view, run_allocation(run, row->allocation)))
-			map_set(&view->last, row->allocation, row->call);
+	find_sources(view);
 	/* Launches that access an address outside of all allocations, which may be the host's. */
 	while (q && step > 0 && (step = db_step(q)) > 0) {
 		uint32_t shape = (uint32_t)sqlite3_column_int64(q, 0);
@@ -150,7 +244,7 @@ void host_view_release(struct host_view *view)
 {
 	map_release(&view->memory);
 	map_release(&view->strays);
-	map_release(&view->last);
+	map_release(&view->once);
 	map_release(&view->printers);
 	map_release(&view->barriers);
 	map_release(&view->others);
@@ -173,23 +267,15 @@ int host_view_may_read(const struct host_view *view, struct access_reader *reade
 	const struct run_kernel *kernel = run_kernel(run, call->kernel);
 	const struct run_ended *launch;
 	const struct accesses *accesses;
-	const struct run_operand *row;
 
-	if (shown) {
-		if (family != FAMILY_copy || kind_has(call->kind, K_UNTIMED) ||
-			call->host_visible || call->src != MEMORY_PINNED ||
-			call->direction != COPY_H2D)
-			return SHOWN;
+	if (shown)
 		/* The host may have refilled the source, unless nothing reads it later. */
-		row = run_find(&run->operands, call->id);
-		for (; row; row = run_next(&run->operands, row))
-			if (operand_is_source(row->role) &&
-				is_shared(view, run_allocation(run, row->allocation)))
-				return map_get(&view->last, row->allocation, 0) > (uint64_t)call->id
-					? SHOWN
-					: SHOWN_NOTHING;
-		return SHOWN;
-	}
+		return family == FAMILY_copy && !kind_has(call->kind, K_UNTIMED) &&
+				!call->host_visible && call->src == MEMORY_PINNED &&
+				call->direction == COPY_H2D &&
+				map_get(&view->once, (uint64_t)call->id, 0)
+			? SHOWN_NOTHING
+			: SHOWN;
 	if (family != FAMILY_launch && !is_graph)
 		return SHOWN_NOTHING;
 	/* Kernels access managed variables by name. */

@@ -30,7 +30,7 @@ struct host_view {
 	/* process -> 1 + the first call that allocated host memory, 0: its device accesses all */
 	struct map memory;
 	struct map strays;   /* shapes of launches that access an address in no known allocation */
-	struct map last;     /* allocation of host memory -> the last call that names it */
+	struct map once;     /* copies from bytes of host memory that no later call names */
 	struct map printers; /* kernels that print, or may print */
 	struct map barriers; /* launches of which the end says that other ranks have come */
 	struct map others;   /* processes whose memory others may use: enum host_view_others */
@@ -62,7 +62,8 @@ enum host_view_shown {
 
 /*
  * Returns an enum host_view_shown.  shown: the memory that the operation names suggests so.  The
- * source of a copy does not count if no later call names it.  Returns -1 after a message.
+ * source of a copy does not count if no later call names one of its bytes.  Returns -1
+ * after a message.
  */
 int host_view_may_read(const struct host_view *view, struct access_reader *reader,
 	const struct walk_call *call, int shown);
