@@ -51,6 +51,63 @@ static struct piece bounds_of(const struct rest *rest)
 	return piece;
 }
 
+static int64_t divisor_of(int64_t a, int64_t b)
+{
+	while (b) {
+		int64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Pieces of run bytes, each a multiple of step from the first one. */
+struct grid {
+	int64_t run, step;
+};
+
+/* Returns a grid with all bytes of the rest: shorter strides are filled up. */
+static struct grid grid_of(const struct rest *rest, int64_t shortest)
+{
+	struct grid grid = { rest->access->run, 0 };
+
+	for (unsigned i = rest->level; i < rest->access->stride_count; i++) {
+		const struct access_stride *stride = &rest->access->stride[i];
+
+		if (stride->bytes < shortest)
+			grid.run = add(grid.run, length_of(stride->bytes, stride->count));
+		else
+			grid.step = divisor_of(stride->bytes, grid.step);
+	}
+	return grid;
+}
+
+/* Bytes whose remainders by a divisor of all strides differ are different bytes. */
+static int differ_by_step(const struct rest *a, const struct rest *b, int64_t shortest)
+{
+	struct grid x = grid_of(a, shortest), y = grid_of(b, shortest);
+	int64_t step = divisor_of(x.step, y.step), from;
+
+	if (__builtin_sub_overflow(b->start, a->start, &from))
+		return 0;
+	from %= step;
+	from += from < 0 ? step : 0;
+	return from >= x.run && y.run <= step - from;
+}
+
+/* Pieces side by side in each turn of a stride, however many there are: columns, or fields. */
+static int are_interleaved(const struct rest *a, const struct rest *b)
+{
+	const struct rest *side[] = { a, b };
+
+	for (int s = 0; s < 2; s++)
+		for (unsigned i = side[s]->level; i < side[s]->access->stride_count; i++)
+			if (differ_by_step(a, b, side[s]->access->stride[i].bytes))
+				return 1;
+	return 0;
+}
+
 static enum access_overlap compare(const struct rest *a, const struct rest *b, unsigned *left);
 
 /* Compares the pieces of a's next stride that overlap b's bounds. */
@@ -61,8 +118,6 @@ static enum access_overlap split(const struct rest *a, const struct rest *b, uns
 	struct rest first = { a->access, a->level + 1, a->start };
 	int64_t length = add(end_of(&first), -a->start), index = 0;
 
-	if (stride->bytes <= 0)
-		return OVERLAP_MAYBE;
 	if (wanted.low > a->start + length)
 		index = (wanted.low - a->start - length) / stride->bytes;
 	for (; index < stride->count; index++) {
@@ -90,7 +145,8 @@ static enum access_overlap compare(const struct rest *a, const struct rest *b, u
 {
 	struct piece x = bounds_of(a), y = bounds_of(b);
 
-	if (x.low >= x.high || y.low >= y.high || x.high <= y.low || y.high <= x.low)
+	if (x.low >= x.high || y.low >= y.high || x.high <= y.low || y.high <= x.low ||
+		are_interleaved(a, b))
 		return OVERLAP_NONE;
 	if (a->level < a->access->stride_count)
 		return split(a, b, left);
@@ -99,14 +155,25 @@ static enum access_overlap compare(const struct rest *a, const struct rest *b, u
 	return OVERLAP_SURE;
 }
 
+/* Strides are multiples of bytes upwards; no call and no code has shown others. */
+static int goes_upwards(const struct memory_access *access)
+{
+	for (unsigned i = 0; i < access->stride_count; i++)
+		if (access->stride[i].bytes <= 0)
+			return 0;
+	return 1;
+}
+
 enum access_overlap access_overlap(const struct memory_access *a, const struct memory_access *b)
 {
 	struct rest x = { a, 0, a->start }, y = { b, 0, b->start };
 	unsigned left = PIECE_LIMIT;
 	enum access_overlap found;
 
-	if (a->allocation != b->allocation)
+	if (a->allocation != b->allocation || a->high <= b->low || b->high <= a->low)
 		return OVERLAP_NONE;
+	if (!goes_upwards(a) || !goes_upwards(b))
+		return OVERLAP_MAYBE;
 	found = compare(&x, &y, &left);
 	if (found == OVERLAP_SURE && !(a->exact && b->exact && a->sure && b->sure))
 		return OVERLAP_MAYBE;

@@ -109,11 +109,90 @@ TEST(test_every_other_element_is_apart_from_the_others)
 	assert_int_equal(access_overlap(&even, &third), OVERLAP_SURE);
 }
 
-TEST(test_too_many_pieces_may_meet)
+/* Their number does not matter: a million pieces are not compared one by one. */
+TEST(test_pieces_of_one_stride_meet_or_never_do)
 {
 	struct memory_access even = columns(0, 4, 8, 1000000), odd = columns(4, 4, 8, 1000000);
+	struct memory_access late = columns(7999996, 4, 8, 1000000), low = odd;
+	struct memory_access between = columns(2, 4, 8, 1000000), wide = columns(4, 5, 8, 1000000);
+
+	assert_int_equal(access_overlap(&even, &odd), OVERLAP_NONE);
+	assert_int_equal(access_overlap(&odd, &even), OVERLAP_NONE);
+	assert_int_equal(access_overlap(&even, &late), OVERLAP_NONE);
+	assert_int_equal(access_overlap(&even, &between), OVERLAP_SURE);
+	assert_int_equal(access_overlap(&odd, &between), OVERLAP_SURE);
+	assert_int_equal(access_overlap(&even, &wide), OVERLAP_SURE);
+	/* What begins before the other one, and what is not sure to be accessed. */
+	low.low = low.start = -4000004;
+	assert_int_equal(access_overlap(&even, &low), OVERLAP_NONE);
+	low.low = low.start = -4000002;
+	assert_int_equal(access_overlap(&even, &low), OVERLAP_SURE);
+	low.exact = 0;
+	assert_int_equal(access_overlap(&even, &low), OVERLAP_MAYBE);
+	low.low = low.start = -4000004;
+	assert_int_equal(access_overlap(&even, &low), OVERLAP_NONE);
+}
+
+TEST(test_pieces_of_strides_with_a_common_divisor)
+{
+	struct memory_access even = columns(0, 4, 8, 1000000), odd = columns(4, 4, 16, 500000);
+	struct memory_access fourth = columns(8, 4, 16, 500000), sixth = columns(12, 4, 24, 300000);
+	struct memory_access third = columns(4, 4, 12, 600000);
+
+	assert_int_equal(access_overlap(&even, &odd), OVERLAP_NONE);
+	assert_int_equal(access_overlap(&even, &fourth), OVERLAP_SURE);
+	assert_int_equal(access_overlap(&odd, &fourth), OVERLAP_NONE);
+	assert_int_equal(access_overlap(&even, &sixth), OVERLAP_NONE);
+	assert_int_equal(access_overlap(&odd, &sixth), OVERLAP_SURE);
+	assert_int_equal(access_overlap(&odd, &third), OVERLAP_SURE);
+}
+
+/* Every other element of a tile, in rows of a pitch. */
+static struct memory_access tile(int64_t first, int64_t pitch, int64_t rows)
+{
+	struct memory_access access = columns(first, 4, pitch, rows);
+
+	access.stride[access.stride_count++] = (struct access_stride){ 8, 100 };
+	access.high += 99 * 8;
+	return access;
+}
+
+TEST(test_tiles_meet_in_a_row_or_in_none)
+{
+	struct memory_access even = tile(0, 4096, 1000000), odd = tile(4, 4096, 1000000);
+	struct memory_access next = tile(800, 4096, 1000000), other = tile(2048, 8192, 500000);
+	struct memory_access over = tile(792, 8192, 500000), row = columns(796, 4, 1, 1);
+
+	row.stride_count = 0;
+	assert_int_equal(access_overlap(&even, &odd), OVERLAP_NONE);
+	assert_int_equal(access_overlap(&even, &next), OVERLAP_NONE);
+	assert_int_equal(access_overlap(&even, &other), OVERLAP_NONE);
+	assert_int_equal(access_overlap(&even, &over), OVERLAP_SURE);
+	assert_int_equal(access_overlap(&over, &odd), OVERLAP_NONE);
+	assert_int_equal(access_overlap(&even, &row), OVERLAP_NONE);
+	assert_int_equal(access_overlap(&odd, &row), OVERLAP_SURE);
+}
+
+TEST(test_too_many_pieces_may_meet)
+{
+	/* By the pitch, odd rows of the one have the remainders of even rows of the other. */
+	struct memory_access even = tile(0, 1004, 1000000), odd = tile(4, 1004, 1000000);
 
 	assert_int_equal(access_overlap(&even, &odd), OVERLAP_MAYBE);
+}
+
+TEST(test_strides_downwards_may_meet)
+{
+	struct memory_access up = columns(0, 4, 8, 1000), down = columns(8000, 4, -8, 1000);
+	struct memory_access none = columns(0, 4, 0, 1000);
+
+	down.low = 8;
+	down.high = 8004;
+	none.high = 8000;
+	assert_int_equal(access_overlap(&up, &down), OVERLAP_MAYBE);
+	assert_int_equal(access_overlap(&up, &none), OVERLAP_MAYBE);
+	down.low = 8000;
+	assert_int_equal(access_overlap(&up, &down), OVERLAP_NONE);
 }
 
 TEST(test_a_set_covers_what_lies_in_its_pieces)
@@ -133,15 +212,15 @@ TEST(test_a_set_covers_what_lies_in_its_pieces)
 	assert_false(access_covers(&wide, &part));
 }
 
-/* Against a map of bytes. */
+/* Against a map of bytes.  Half of the strides have a common divisor. */
 TEST(test_strides_are_the_bytes_they_stand_for)
 {
 	unsigned seed = 12345;
 
 	for (int round = 0; round < 2000; round++) {
 		struct memory_access set[2];
-		uint8_t map[2][4096] = { { 0 } };
-		int meet = 0;
+		uint8_t map[2][16384] = { { 0 } };
+		int meet = 0, unit = round % 2 ? 1 : 8;
 
 		for (int s = 0; s < 2; s++) {
 			int number[6];
@@ -152,18 +231,18 @@ TEST(test_strides_are_the_bytes_they_stand_for)
 			}
 			set[s] = columns(number[0], 1 + number[1] % 16, 0, 1);
 			set[s].stride_count = 2;
-			set[s].stride[0] =
-				(struct access_stride){ 60 + number[2], 1 + number[3] % 6 };
-			set[s].stride[1] =
-				(struct access_stride){ 17 + number[4] % 8, 1 + number[5] % 3 };
-			set[s].high = 4096;
+			set[s].stride[0] = (struct access_stride){ unit * (60 + number[2]),
+				1 + number[3] % 6 };
+			set[s].stride[1] = (struct access_stride){ unit * (17 + number[4] % 8),
+				1 + number[5] % 3 };
+			set[s].high = 16384;
 			for (int i = 0; i < set[s].stride[0].count; i++)
 				for (int j = 0; j < set[s].stride[1].count; j++)
 					memset(&map[s][set[s].start + i * set[s].stride[0].bytes +
 						       j * set[s].stride[1].bytes],
 						1, (size_t)set[s].run);
 		}
-		for (int i = 0; i < 4096; i++)
+		for (int i = 0; i < 16384; i++)
 			meet |= map[0][i] & map[1][i];
 		assert_int_equal(access_overlap(&set[0], &set[1]),
 			meet ? OVERLAP_SURE : OVERLAP_NONE);
