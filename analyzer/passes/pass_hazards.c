@@ -161,13 +161,13 @@ int pass_say_reason(struct words *words, const struct instance *worst, FILE *out
 	return say_text(words, worst, mistakes[mistake].text, out);
 }
 
-/* "only a load of code, cuLibraryLoadData (a.py:14), kept them in order; the next turn has none" */
+/* A turn without the load, of the same run, is a hazard of its own, and more certain. */
 static int say_load(struct words *words, const struct instance *worst, FILE *out)
 {
 	fputs("only a load of code, ", out);
 	if (words_call(words, worst->via, out) || words_place(words, worst->via, out))
 		return -1;
-	fputs(", kept them in order; the next turn has none", out);
+	fputs(", kept them in order; another run may load it earlier", out);
 	return pass_say_reason(words, worst, out);
 }
 
