@@ -34,6 +34,11 @@ struct run_wait {
 	enum wait_kind kind;
 	int64_t waited, avoidable;
 	int64_t shorter; /* part of avoidable by which its operation gets shorter, ns; not stored */
+	/*
+	 * An Async copy to pageable memory: > 0: most of its site are the only wait for what they
+	 * copy, < 0: they are not; 0: another call; not stored.
+	 */
+	int alone;
 };
 
 #define HOLD_REASON_LIST(X) \

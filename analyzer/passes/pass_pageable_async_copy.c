@@ -5,7 +5,9 @@
  * completed" (CUDA runtime API, "API synchronization behavior").  If the thread's next wait follows
  * at once, the copy has cost nothing: wait.avoidable is 0 and there is no instance.  A copy to the
  * host that the same line waits for reads a result: blocking-copy reports it.  One to the device,
- * as in PyTorch's .to(), is shorter from pinned memory, and nothing has to wait for it.
+ * as in PyTorch's .to(), is shorter from pinned memory, and nothing has to wait for it.  Where the
+ * copy is the program's only wait for a result, the fix is pinned memory and a wait behind the copy
+ * (run_wait.alone): what is left to save is what the staging costs.
  */
 #include "pass_waits.h"
 
@@ -23,6 +25,18 @@ static int run(const struct pass_input *input, struct findings *findings)
 	return pass_add_waits(input, findings, RULE_pageable_async_copy, counts);
 }
 
+/* Without its own wait the copy needs another one, where the program has none. */
+static int fix(struct words *words, const struct instance *worst, FILE *out)
+{
+	(void)words;
+	if (worst->still_needs)
+		fputs("use pinned memory (cudaMallocHost or cudaHostRegister), and add the wait that "
+		      "the copy is now, such as cudaStreamSynchronize, before the host uses the "
+		      "data: its thread has no other",
+			out);
+	return 0;
+}
+
 static int say(struct words *words, const struct instance *worst, FILE *out)
 {
 	if (pass_say_waited(words, worst, out))
@@ -34,4 +48,4 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	return 0;
 }
 
-const struct pass pass_pageable_async_copy = { .run = run, .say = say };
+const struct pass pass_pageable_async_copy = { .run = run, .say = say, .fix = fix };

@@ -363,6 +363,9 @@ static int64_t target_of(const struct replay *replay, uint32_t number)
 	const struct replay_change *change = &replay->change[number];
 
 	if (change->bits & CHANGE_WAIT) {
+		/* Of its own operation the end is not known yet. */
+		if (change->still_needs == number)
+			return REPLAY_LONG_AGO;
 		if (change->still_needs != REPLAY_NONE)
 			return replay->now[change->still_needs].end;
 		return change->only_stream == REPLAY_NONE
@@ -398,9 +401,14 @@ static int64_t return_of(const struct replay *replay, uint32_t number, int64_t e
 	if (step->exec != REPLAY_NONE && step->maker != REPLAY_NONE &&
 		replay->change[step->maker].bits & CHANGE_CALL && own > SUBMIT_NS)
 		own = SUBMIT_NS;
-	/* Copies that do not wait use pinned memory. */
-	if (change->bits & CHANGE_WAIT && step->act & STEP_STAGED)
-		own = (own > SUBMIT_NS ? SUBMIT_NS : own) + step->pinning;
+	/*
+	 * Copies that do not wait use pinned memory.  If the host needs the result there, it waits
+	 * for it in another call.
+	 */
+	if (change->bits & CHANGE_WAIT && step->act & STEP_STAGED) {
+		own = at_most(own, SUBMIT_NS) + step->pinning;
+		lag = at_most(lag, WAKE_UP_NS);
+	}
 	if (change->once || change->bits & CHANGE_NODE)
 		own = 0;
 	/* The host continues, but may still have to copy from pageable memory. */
@@ -523,7 +531,8 @@ static void run_step(struct replay *replay, uint32_t number)
 		*thread = before;
 		return;
 	}
-	if (step->act & STEP_WAITS_OWN && !(change->bits & CHANGE_WAIT))
+	if (step->act & STEP_WAITS_OWN &&
+		(!(change->bits & CHANGE_WAIT) || change->only_stream != REPLAY_NONE))
 		raise_to(&target, end);
 	if (step->act & STEP_MAKES_THREAD)
 		replay->thread[step->other_thread].now = entry;

@@ -450,8 +450,8 @@ int replay_find_accidents(struct replay *replay, struct db *db);
 /*
  * Changes a call until replay_restore().  A change of a wait or an order applies to every call of
  * the same kind from the same site: fixing a line fixes all its calls.  With still_needs the other
- * calls wait for its stream.  CHANGE_CALL, CHANGE_NODE and CHANGE_OUTSIDE apply to the given calls
- * only.
+ * calls wait for its stream.  That may be the call's own operation, which another call is to wait
+ * for.  CHANGE_CALL, CHANGE_NODE and CHANGE_OUTSIDE apply to the given calls only.
  */
 void replay_change(struct replay *replay, const struct changed_call *changed);
 void replay_restore(struct replay *replay);

@@ -215,6 +215,7 @@ void finding_replay_lines(struct replay *replay, struct finding *finding)
 	}
 	for (size_t i = 0; i < finding->count && JOINED_FACTOR * sum < finding->saving.best; i++)
 		finding->place[i]->worst.joined |= finding->place[i]->replayed &&
+			!finding->place[i]->worst.masked &&
 			finding->place[i]->worst.change == CHANGE_ORDER;
 	finding_sort_by_saving(finding);
 }

@@ -70,6 +70,25 @@ static int set_beyond(const struct findings *findings, struct finding *finding,
 }
 
 /*
+ * A finding of waits that others may hide becomes one of its process, in place of one of its rule
+ * that is not shown.  It says that others hide it if alone it saves much less.
+ */
+static void unmask(struct findings *findings, struct finding *finding,
+	const struct together *together)
+{
+	int64_t alone = saved_together(together, 0, finding);
+
+	for (size_t i = 0; i < findings->count; i++)
+		if (findings->finding[i]->process == finding->process &&
+			findings->finding[i]->rule == finding->rule)
+			findings->finding[i]->masked = 1;
+	finding->masked = 0;
+	for (size_t i = 0; i < finding->count; i++)
+		finding->place[i]->worst.masked = JOINED_FACTOR * alone < finding->saving.best;
+	finding_replay_lines(together->replay, finding);
+}
+
+/*
  * Finds the order in which to fix the findings: next is the one that saves most once those before
  * it are fixed.  If that is less than its own saving can be, its first place says so.
  *
@@ -100,7 +119,7 @@ static void order_fixes(struct findings *findings, int64_t process)
 		struct finding *next;
 
 		if (!savings_has_room(all.replay, SEARCH_ORDER,
-			    count - fixed + (fixed < shown ? 0 : REPLAYS_BEYOND)))
+			    count - fixed + (fixed < shown ? 0 : REPLAYS_OF_BEST + REPLAYS_BEYOND)))
 			break;
 		most = -1;
 		for (size_t i = fixed; i < count; i++) {
@@ -118,12 +137,7 @@ static void order_fixes(struct findings *findings, int64_t process)
 			if (most - before < SHOWN_MIN_NS ||
 				!set_beyond(findings, next, &all, fixed))
 				break;
-			/* It is shown in place of one of its rule that is not. */
-			for (size_t i = 0; i < findings->count; i++)
-				if (findings->finding[i]->process == process &&
-					findings->finding[i]->rule == next->rule)
-					findings->finding[i]->masked = 1;
-			next->masked = 0;
+			unmask(findings, next, &all);
 		}
 		next->place[0]->then = at_least(most - before, 0);
 		if (next->place[0]->then < next->saving.low && fixed < shown)

@@ -42,6 +42,7 @@ int pass_add_waits(const struct pass_input *input, struct findings *findings, en
 			.shorter = wait->shorter,
 			.also = { wait->partner },
 			.change = CHANGE_WAIT,
+			.still_needs = wait->alone > 0 ? wait->call : 0,
 			.reads = wait->partner && !is_upload &&
 				(wait->kind == WAIT_EXPLICIT || is_async),
 		};
@@ -49,16 +50,20 @@ int pass_add_waits(const struct pass_input *input, struct findings *findings, en
 		 * In pinned memory a copy in the legacy stream delays the next work, now on the
 		 * device.
 		 */
-		instance.only_replay = instance.reads ||
+		instance.only_replay = instance.reads || instance.still_needs ||
 			(is_async &&
 				run_stream(run, waited.call->stream)->kind == STREAM_KIND_LEGACY);
+		/* The host still waits for the copy: how much sooner it ends only a replay tells. */
+		if (instance.still_needs)
+			instance.saving = wait->shorter;
 		/* Set-up copies from other memory each time: pinning makes it no quicker. */
 		if (is_upload)
 			instance.least = loop ? (int64_t)loop->turns / 2 : 0;
 		if (instance.saving > 0 || instance.only_replay)
 			rc = findings_add(findings, &instance);
 		/* A copy of a result waits on purpose, and so does an explicit wait. */
-		if (rc || wait->kind != WAIT_IMPLICIT || wait->partner || fetches)
+		if (rc || wait->kind != WAIT_IMPLICIT || wait->partner || fetches ||
+			instance.still_needs)
 			continue;
 		instance.masked = 1;
 		rc = findings_add(findings, &instance);

@@ -516,18 +516,61 @@ static void read_wait(struct avoidable *a, struct wait *wait)
 			wait->to_host = 1;
 }
 
+/*
+ * Sets whether an Async copy to pageable memory is the program's only wait for what it copies: then
+ * the host may use that as soon as the copy returns.  Otherwise it waits before the copy's memory
+ * is named again, or, of memory that many copies leave alone, as of chunks, at some later time.
+ * That other Async copies wait counts for nothing: it ends with the same fix.  Returns 0, or -1
+ * after a message.
+ */
+static int find_other_wait(struct avoidable *a, const struct wait *wait)
+{
+	enum { CALLS_MOST = 512 };
+	const struct run_payload *payload = run_payload(a->run, run_call(a->run, wait->call));
+	const struct segment s = { .wait = wait, .behind = wait->itself };
+	struct run_wait *row = &a->run->evidence.wait[wait->number];
+	struct walk_call call;
+	int step, found;
+
+	if (!wait->is_async || payload->dst != MEMORY_PAGEABLE)
+		return 0;
+	row->alone = 1;
+	walk_thread_seek(a->walk, wait->thread, wait->call);
+	for (int i = 0; i < CALLS_MOST; i++) {
+		step = walk_thread_next(a->walk, &call);
+		if (step <= 0 || call.exit == WALK_NEVER || call.stretch != wait->stretch)
+			return step < 0 ? -1 : 0;
+		if (call.exit <= wait->exit) /* it was made within the wait */
+			continue;
+		if (call_is_copy(call.kind) && payload->pageable &&
+			run_payload(a->run, run_call(a->run, call.id))->pageable ==
+				payload->pageable)
+			return 0;
+		found = call_is_async_copy(call.kind) ? 0 : covers(a, &call, &s);
+		if (found < 0)
+			return -1;
+		if (found)
+			break;
+	}
+	row->alone = -1;
+	return 0;
+}
+
 int avoidable_judge(struct avoidable *a, struct wait *wait, const struct map *last)
 {
-	int may = wait->number && wait->kind != WAIT_BEHIND && run_work(a->run, wait->by.op) &&
-		(uint64_t)wait->call < map_get(last, (uint64_t)wait->process, 0);
+	int may = wait->number && wait->kind != WAIT_BEHIND && run_work(a->run, wait->by.op);
 
-	/* An explicit wait is avoidable only together with the copy in the same line. */
-	if (may && wait->kind == WAIT_EXPLICIT)
-		may = wait->partner ? is_same_line(a, wait->call, wait->partner) : 0;
-	if (may > 0) {
+	if (may) {
 		read_wait(a, wait);
-		return set_avoidable(a, wait);
+		may = find_other_wait(a, wait)
+			? -1
+			: (uint64_t)wait->call < map_get(last, (uint64_t)wait->process, 0);
 	}
+	/* An explicit wait is avoidable only together with the copy in the same line. */
+	if (may > 0 && wait->kind == WAIT_EXPLICIT)
+		may = wait->partner ? is_same_line(a, wait->call, wait->partner) : 0;
+	if (may > 0)
+		return set_avoidable(a, wait);
 	if (wait->number && wait->kind == WAIT_EXPLICIT)
 		a->run->evidence.wait[wait->number].partner = 0;
 	return may;

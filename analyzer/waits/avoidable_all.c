@@ -51,6 +51,36 @@ static void close_part(struct avoidable *a)
 	map_release(&a->written);
 }
 
+static uint64_t outermost_site(const struct run *run, uint32_t call)
+{
+	while (run_link(run, call)->parent)
+		call = run_link(run, call)->parent;
+	return run_link(run, call)->site;
+}
+
+/* A line has one fix: with a wait if most of its copies are the only one for a result. */
+static void agree_on_lone_waits(struct run *run)
+{
+	struct map votes = { 0 };
+
+	for (size_t i = 1; i < run->evidence.wait_count; i++) {
+		const struct run_wait *wait = &run->evidence.wait[i];
+
+		if (wait->alone)
+			map_add(&votes, outermost_site(run, wait->call), (uint64_t)wait->alone);
+	}
+	for (size_t i = 1; i < run->evidence.wait_count && votes.count; i++) {
+		struct run_wait *wait = &run->evidence.wait[i];
+
+		if (wait->alone)
+			wait->alone =
+				(int64_t)map_get(&votes, outermost_site(run, wait->call), 0) > 0
+				? 1
+				: -1;
+	}
+	map_release(&votes);
+}
+
 int waits_find_avoidable(struct waits *waits)
 {
 	enum { PARTS_MOST = 8 };
@@ -75,6 +105,8 @@ int waits_find_avoidable(struct waits *waits)
 	for (size_t i = 0; i < judged.parts; i++)
 		if (judged.part[i].db)
 			close_part(&judged.part[i]);
+	if (!rc)
+		agree_on_lone_waits(waits->db->run);
 	free(judged.part);
 	map_release(&judged.last);
 	return rc;
