@@ -53,7 +53,7 @@ int pass_add_waits(const struct pass_input *input, struct findings *findings, en
 		instance.only_replay = instance.reads || instance.still_needs ||
 			(is_async &&
 				run_stream(run, waited.call->stream)->kind == STREAM_KIND_LEGACY);
-		/* The host still waits for the copy: how much sooner it ends only a replay tells. */
+		/* The host still waits for the copy: a replay tells how much sooner it ends. */
 		if (instance.still_needs)
 			instance.saving = wait->shorter;
 		/* Set-up copies from other memory each time: pinning makes it no quicker. */
