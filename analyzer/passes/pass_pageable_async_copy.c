@@ -31,8 +31,8 @@ static int fix(struct words *words, const struct instance *worst, FILE *out)
 	(void)words;
 	if (worst->still_needs)
 		fputs("use pinned memory (cudaMallocHost or cudaHostRegister), and add the wait "
-		      "that the copy is now, such as cudaStreamSynchronize, before the host uses the "
-		      "data: its thread has no other",
+		      "that the copy is now, such as cudaStreamSynchronize, before the host "
+		      "uses the data: its thread has no other",
 			out);
 	return 0;
 }
