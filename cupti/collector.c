@@ -405,7 +405,7 @@ static void open_apart(void)
 		thread->busy = STACK_PLACE;
 		if (collector.waits && !collector.ended && *shim.alive)
 			open_now(thread);
-		window_opened(clock_read() - begun);
+		window_opened(collector.handed ? clock_read() - begun : 0);
 		end_flush();
 		thread->busy = 0;
 	}

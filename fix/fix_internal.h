@@ -64,7 +64,7 @@ static inline int fix_concerns(enum call_kind kind)
 {
 	if (kind_has(kind, K_WORK | K_SILENT | K_MARKER | K_ANY_STREAM))
 		return 1;
-	if (kind == KIND_MODULE_GLOBAL)
+	if (kind_is_variable(kind))
 		return 1;
 	switch (kind_family(kind)) {
 	case FAMILY_wait:

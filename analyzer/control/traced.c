@@ -20,7 +20,7 @@
 
 #define TRACE_SUFFIX ".cft"
 #define TRACE_PREFIX "cufence."
-#define WAKE_NAPS 64 /* of 1 ms */
+#define WAKE_NAPS 8 /* of 1 ms */
 
 /* Reads a small file of /proc/PID; "" if there is none.  Returns its length. */
 static size_t read_file(long pid, const char *name, char *text, size_t size)

@@ -72,6 +72,7 @@ void hazards_free(struct hazards *hazards)
 	map_release(&hazards->scripted);
 	map_release(&hazards->outside);
 	free(hazards->uses);
+	map_release(&hazards->functions);
 	callers_release(&hazards->callers);
 	access_close(hazards->others);
 	sqlite3_finalize(hazards->edges);

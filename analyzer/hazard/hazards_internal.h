@@ -84,6 +84,7 @@ struct hazards {
 	struct host_use *uses; /* last uses of host memory, a ring; NULL: no guard reports any */
 	size_t use_count;      /* in all */
 	int uses_forgotten;    /* since the last access of the host */
+	struct map functions;  /* threads that ran host functions, filled with uses */
 	struct watch watch[WATCHES];
 	unsigned watches;
 	sqlite3_stmt *edges; /* edges of a graph */

@@ -39,6 +39,8 @@ void hazards_find_touches(struct hazards *hazards, const struct walk_part *part)
 			continue;
 		hazards->uses = xcalloc(USE_LIMIT, sizeof(*hazards->uses));
 	}
+	for (uint64_t i = 0; hazards->uses && i < host_run_count(run); i++)
+		map_set(&hazards->functions, host_run_at(run, i)->thread, 1);
 }
 
 static int is_on_host(const struct run *run, int64_t allocation)
@@ -110,12 +112,15 @@ static enum confidence confidence_of(const struct hazards *hazards, const struct
 }
 
 /* The host function that made the access, NULL: none. */
-static const struct host_run *host_function_of(const struct run *run, const struct walk_call *call)
+static const struct host_run *host_function_of(const struct hazards *hazards,
+	const struct walk_call *call)
 {
-	uint64_t count = host_run_count(run);
+	uint64_t count = host_run_count(hazards->run);
 
-	for (uint64_t i = host_runs_find(run, call->enter); i < count; i++) {
-		const struct host_run *host = host_run_at(run, i);
+	if (!map_get(&hazards->functions, (uint64_t)call->thread, 0))
+		return NULL;
+	for (uint64_t i = host_runs_find(hazards->run, call->enter); i < count; i++) {
+		const struct host_run *host = host_run_at(hazards->run, i);
 
 		if (host->thread == call->thread)
 			return host->enter <= call->enter ? host : NULL;
@@ -127,7 +132,7 @@ static int judge(struct hazards *hazards, const struct walk_call *call, const st
 	const struct memory_access *touch, const struct access_conflict *conflict)
 {
 	enum order_strength strength = order_known(hazards->order, call->thread, use->by.epoch);
-	const struct host_run *function = host_function_of(hazards->run, call);
+	const struct host_run *function;
 	struct hazard hazard = { .process = call->process,
 		.allocation = use->access.allocation,
 		.low = call->ptr,
@@ -148,8 +153,13 @@ static int judge(struct hazards *hazards, const struct walk_call *call, const st
 
 	if (strength == ORDER_GUARANTEED || reused)
 		return reused < 0 ? -1 : 0;
-	/* A host function runs in its stream's order; events may order it with other streams. */
-	if (function && function->stream == use->by.stream)
+	/*
+	 * A host function runs in its stream's order, but nodes of one graph may run at a time;
+	 * events may order it with other streams.
+	 */
+	function = host_function_of(hazards, call);
+	if (function && function->stream && function->stream == use->by.stream &&
+		function->call != use->by.call)
 		return 0;
 	if (strength == ORDER_UNORDERED && !function)
 		hazard.confidence = confidence_of(hazards, use, conflict);

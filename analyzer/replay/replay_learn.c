@@ -424,6 +424,21 @@ void replay_learn_recording(struct replay_step *step, int is_first)
 	step->delayed = (int32_t)((double)step->recorded * late);
 }
 
+/*
+ * The recorder starts with the first call of CUDA.  A thread that joined another one before has
+ * that recorded as it returns, when the other one has just ended.
+ */
+static int is_join_as_it_returns(const struct replay *replay, const struct replay_step *step)
+{
+	enum { END_NS = 1000000 };
+	int64_t last;
+
+	if (!(step->act & STEP_JOINS_THREAD))
+		return 0;
+	last = replay->thread[step->other_thread].now;
+	return last <= step->enter && step->enter - last < END_NS;
+}
+
 static void learn_step(struct replay *replay, const struct ends *ends, uint32_t number)
 {
 	struct replay_step *step = &replay->step[number], *first;
@@ -437,8 +452,7 @@ static void learn_step(struct replay *replay, const struct ends *ends, uint32_t 
 		step->enter = step->exit = *now;
 	if (*now == REPLAY_LONG_AGO) {
 		*now = replay->first;
-		/* A thread that only joins others has its first join recorded as it returns. */
-		if (step->act & STEP_JOINS_THREAD)
+		if (is_join_as_it_returns(replay, step))
 			step->enter = *now;
 	}
 	step->gap = step->enter > *now ? step->enter - *now : 0;
