@@ -430,13 +430,13 @@ void replay_learn_recording(struct replay_step *step, int is_first)
  */
 static int is_join_as_it_returns(const struct replay *replay, const struct replay_step *step)
 {
-	enum { END_NS = 1000000 };
 	int64_t last;
 
 	if (!(step->act & STEP_JOINS_THREAD))
 		return 0;
 	last = replay->thread[step->other_thread].now;
-	return last <= step->enter && step->enter - last < END_NS;
+	/* To end takes longer than to be woken. */
+	return last <= step->enter && step->enter - last < 20 * BLOCKED_SLACK_NS;
 }
 
 static void learn_step(struct replay *replay, const struct ends *ends, uint32_t number)
