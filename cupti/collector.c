@@ -593,7 +593,7 @@ void collector_child(void)
 		collector.started = 0;
 	collector.ended = collector.rests = collector.without_graphs = collector.handed = 0;
 	collector.waits = collector.first = collector.graphs = 0;
-	collector.base = collector.closings = collector.flushing = 0;
+	collector.flushing = collector.base = collector.closings = 0;
 	collector.forced = 0;
 	flusher_child();
 	shim.device_clock = NULL;
