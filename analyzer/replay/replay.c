@@ -379,8 +379,9 @@ static int64_t target_of(const struct replay *replay, uint32_t number)
 		return ready_of(replay, step, 1);
 	if (step->scope == SCOPE_NONE)
 		return replay->now[step->held_for].end;
-	/* Work of its own that left the legacy stream is waited for where it is now. */
-	return step->stream_kind == STREAM_KIND_LEGACY && step->apart != REPLAY_NONE
+	/* Each thread waits for its own work where threads no longer share the legacy stream. */
+	return step->stream_kind == STREAM_KIND_LEGACY && step->apart != REPLAY_NONE &&
+			replay->threads.count > 1
 		? at_least(replay_scope(replay, step), replay->apart[step->apart])
 		: replay_scope(replay, step);
 }
