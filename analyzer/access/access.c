@@ -220,7 +220,7 @@ static int read_operands(struct access_reader *reader, const struct access_rows 
 		if (end->role == OPERAND_WORD)
 			continue;
 		/* Kernels may use a variable without naming it as an operand. */
-		if (run_allocation(reader->run, end->allocation)->kind != ALLOCATION_VARIABLE)
+		if (!run_is_variable(reader->run, end->allocation))
 			missing &= direction == ACCESS_WRITE ? ~1 : ~2;
 		if (!has_extent(accesses, first, direction))
 			add_operand(reader, rows, accesses, end);

@@ -20,7 +20,7 @@
 
 #define TRACE_SUFFIX ".cft"
 #define TRACE_PREFIX "cufence."
-#define WAKE_NAPS 8 /* of 1 ms */
+#define WAKE_NAPS 8 /* of 1 ms, each time as many times as long */
 
 /* Reads a small file of /proc/PID; "" if there is none.  Returns its length. */
 static size_t read_file(long pid, const char *name, char *text, size_t size)
@@ -316,16 +316,19 @@ enum traced_answer traced_wait(const struct traced *traced, struct traced_reques
 	unsigned ms)
 {
 	struct timespec nap = { 0, 1000000 }, begin, now;
+	unsigned naps = 0, wakes = WAKE_NAPS;
 
 	clock_gettime(CLOCK_MONOTONIC, &begin);
-	for (unsigned naps = 1;; naps++) {
+	for (;;) {
 		if (is_answered(traced, request))
 			return ANSWERED;
 		if (has_ended(traced))
 			return ENDED;
-		/* The thread may have been about to wait. */
-		if (naps % WAKE_NAPS == 0)
+		/* The thread may have been about to wait.  Its own pauses end early, too. */
+		if (++naps == wakes) {
 			wake(&traced->header->control);
+			wakes *= WAKE_NAPS;
+		}
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		if ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 >=
 			(long)ms)

@@ -268,3 +268,23 @@ int run_shares(const struct run *run, int64_t call, int64_t other)
 	map_release(&seen);
 	return found;
 }
+
+uint32_t run_outer_site(const struct run *run, int64_t call)
+{
+	uint32_t site = run_link(run, call)->site, parent;
+
+	while ((parent = run_link(run, call)->parent)) {
+		call = parent;
+		if (run_link(run, call)->site)
+			site = run_link(run, call)->site;
+	}
+	return site;
+}
+
+int run_is_variable(const struct run *run, int64_t allocation)
+{
+	const struct run_allocation *memory = run_allocation(run, allocation);
+	const struct run_call *maker = run_call(run, memory->created);
+
+	return memory->kind == ALLOCATION_VARIABLE || (maker && kind_is_variable(maker->kind));
+}

@@ -335,6 +335,9 @@ static inline const struct run_link *run_link(const struct run *run, int64_t id)
 	return (const struct run_link *)run->links.rows + id;
 }
 
+/* Returns the site of a call, or of the outer call that made it; 0: unknown. */
+uint32_t run_outer_site(const struct run *run, int64_t call);
+
 /* NULL if there is no such operation. */
 static inline const struct run_work *run_work(const struct run *run, int64_t id)
 {
@@ -402,6 +405,9 @@ static inline const struct run_allocation *run_allocation(const struct run *run,
 	return (const struct run_allocation *)run->allocations.rows +
 		(id > 0 && id < (int64_t)run->allocations.count ? id : 0);
 }
+
+/* A variable of a module, which kernels use by its name, too. */
+int run_is_variable(const struct run *run, int64_t allocation);
 
 /* The allocation that represents memory mapped at several addresses, or in pieces. */
 static inline uint32_t run_memory(const struct run *run, uint32_t allocation)

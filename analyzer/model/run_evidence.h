@@ -27,6 +27,17 @@ enum wait_kind {
 #undef X
 };
 
+/*
+ * An Async copy to pageable memory waits, and may be the program's only wait for what it copies.
+ * Where that is not seen it is as most others of its site.
+ */
+enum lone_wait {
+	LONE_OTHER_CALL = 0,
+	LONE_UNSEEN,
+	LONE_YES,
+	LONE_NO,
+};
+
 /* Calls and operations are row ids, 0: none; times in ns. */
 struct run_wait {
 	uint32_t call, op, partner, behind;
@@ -34,11 +45,7 @@ struct run_wait {
 	enum wait_kind kind;
 	int64_t waited, avoidable;
 	int64_t shorter; /* part of avoidable by which its operation gets shorter, ns; not stored */
-	/*
-	 * An Async copy to pageable memory: > 0: most of its site are the only wait for what they
-	 * copy, < 0: they are not; 0: another call; not stored.
-	 */
-	int alone;
+	enum lone_wait alone; /* not stored */
 };
 
 #define HOLD_REASON_LIST(X) \

@@ -76,7 +76,7 @@ static const char within_sql[] =
 
 static uint64_t within(const struct host_view *view, int64_t call)
 {
-	return map_get(&view->within, needs_site(view->run, call), 0);
+	return map_get(&view->within, run_outer_site(view->run, call), 0);
 }
 
 /* Does the program access the memory?  What NCCL allocates is its own. */

@@ -35,7 +35,7 @@ static int process_call(void *arg, const struct walk_call *call)
 	if (orders_given_up(orders) || call->exit == WALK_NEVER)
 		return 0;
 	if (known->has_events && call->kind == KIND_STREAM_WAIT &&
-		map_get(&known->sites, needs_site(known->run, call->id), 0))
+		map_get(&known->sites, run_outer_site(known->run, call->id), 0))
 		return needs_events_wait(orders, call);
 	rc = known->has_host ? needs_host_call(orders, call) : orders_all(orders, call);
 	if (!rc && known->has_events)
@@ -154,18 +154,6 @@ int needs_replacement(const struct needs *needs, int64_t call)
 }
 
 /* --- of waits of the host and of streams --- */
-
-uint32_t needs_site(const struct run *run, int64_t call)
-{
-	uint32_t site = run_link(run, call)->site, parent;
-
-	while ((parent = run_link(run, call)->parent)) {
-		call = parent;
-		if (run_link(run, call)->site)
-			site = run_link(run, call)->site;
-	}
-	return site;
-}
 
 static int64_t kept_id(int64_t who, const struct touch *earlier)
 {

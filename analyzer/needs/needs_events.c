@@ -67,7 +67,7 @@ static struct event_wait *add_wait(struct needs_known *known, struct id_map *wai
 	const struct held *held)
 {
 	int64_t call = held->hold->via;
-	uint32_t site = needs_site(known->run, call);
+	uint32_t site = run_outer_site(known->run, call);
 	struct open_wait *open;
 
 	if (!site)

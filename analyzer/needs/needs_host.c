@@ -88,7 +88,7 @@ static int64_t wait_since(const struct orders *orders, const struct walk_call *c
 		call->exit != WALK_NEVER)
 		since = call->enter;
 	return since != INT64_MIN && call->stretch != STRETCH_NONE &&
-			needs_site(orders->run, call->id)
+			run_outer_site(orders->run, call->id)
 		? since
 		: INT64_MIN;
 }
@@ -316,7 +316,7 @@ static int process_wait(struct orders *orders, const struct walk_call *call, int
 	const struct needs_process *process = id_map_get(&orders->found.processes, call->process);
 	struct waiter *waiter = waiter_of(orders, call->thread);
 	struct host_wait wait = { .call = (uint32_t)call->id,
-		.site = needs_site(orders->run, call->id),
+		.site = run_outer_site(orders->run, call->id),
 		.process = (uint32_t)call->process,
 		.enter = since,
 		.exit = call->exit,

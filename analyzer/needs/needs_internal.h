@@ -148,9 +148,6 @@ static inline int orders_fetches(const struct walk_call *call)
 
 /* --- both --- */
 
-/* Returns the site of a call, or of the outer call that made it; 0: unknown. */
-uint32_t needs_site(const struct run *run, int64_t call);
-
 /*
  * Operations of a stream up to a call, which are ordered before all work after a point in
  * orders.full by a wait that is needed anyway.  By stream and by the submitter of that work.

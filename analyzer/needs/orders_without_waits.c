@@ -236,7 +236,7 @@ static int find_keys(struct orders *orders, const struct walk_call *call)
 	orders->names_memory = 0;
 	for (; (operand = run_cursor_at(&orders->operands, call->id)); orders->operands.at++) {
 		/* Kernels use variables by name: they share one key (find_reach). */
-		if (run_allocation(run, operand->allocation)->kind == ALLOCATION_VARIABLE)
+		if (run_is_variable(run, operand->allocation))
 			continue;
 		sources += operand_is_source(operand->role);
 		destinations += operand->role == OPERAND_DST;

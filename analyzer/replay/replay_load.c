@@ -148,7 +148,7 @@ static void read_operands(struct loader *loader, struct replay *replay, struct r
 		 * A value passed in a module's variable is no dependency: it could be a kernel
 		 * argument, or a variable per stream.
 		 */
-		if (run_allocation(run, allocation)->kind == ALLOCATION_VARIABLE)
+		if (run_is_variable(run, allocation))
 			continue;
 		/* A kernel only reads a word if all accesses by it are known, and are loads. */
 		if (operand->role == OPERAND_WORD) {

@@ -77,7 +77,7 @@ static int fills_tables(const struct search *search, const struct run_call *call
 
 		if (operand->role != OPERAND_DST)
 			continue;
-		fills = to->kind == ALLOCATION_VARIABLE ||
+		fills = run_is_variable(search->run, operand->allocation) ||
 			(to->created >= search->first && to->created <= id && to->freed);
 	}
 	return fills;

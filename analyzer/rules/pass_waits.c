@@ -42,7 +42,7 @@ int pass_add_waits(const struct pass_input *input, struct findings *findings, en
 			.shorter = wait->shorter,
 			.also = { wait->partner },
 			.change = CHANGE_WAIT,
-			.still_needs = wait->alone > 0 ? wait->call : 0,
+			.still_needs = wait->alone == LONE_YES ? wait->call : 0,
 			.reads = wait->partner && !is_upload &&
 				(wait->kind == WAIT_EXPLICIT || is_async),
 		};

@@ -199,7 +199,7 @@ static int use_of(struct avoidable *a, int64_t copy, int64_t call)
 		const struct column *operands = &a->run->operands;
 		const struct run_operand *word = is_launch ? run_find(operands, call) : NULL;
 
-		if (run_allocation(a->run, access->allocation)->kind == ALLOCATION_VARIABLE)
+		if (run_is_variable(a->run, access->allocation))
 			continue;
 		for (; word; word = run_next(operands, word))
 			if (word->allocation == access->allocation && word->address < access->high)
@@ -534,12 +534,16 @@ static int find_other_wait(struct avoidable *a, const struct wait *wait)
 
 	if (!wait->is_async || payload->dst != MEMORY_PAGEABLE)
 		return 0;
-	row->alone = 1;
+	row->alone = LONE_YES;
 	walk_thread_seek(a->walk, wait->thread, wait->call);
 	for (int i = 0; i < CALLS_MOST; i++) {
 		step = walk_thread_next(a->walk, &call);
-		if (step <= 0 || call.exit == WALK_NEVER || call.stretch != wait->stretch)
-			return step < 0 ? -1 : 0;
+		if (step <= 0)
+			return step;
+		if (call.exit == WALK_NEVER || call.stretch != wait->stretch) {
+			row->alone = LONE_UNSEEN;
+			return 0;
+		}
 		if (call.exit <= wait->exit) /* it was made within the wait */
 			continue;
 		if (call_is_copy(call.kind) && payload->pageable &&
@@ -552,7 +556,7 @@ static int find_other_wait(struct avoidable *a, const struct wait *wait)
 		if (found)
 			break;
 	}
-	row->alone = -1;
+	row->alone = LONE_NO;
 	return 0;
 }
 

@@ -51,13 +51,6 @@ static void close_part(struct avoidable *a)
 	map_release(&a->written);
 }
 
-static uint64_t outermost_site(const struct run *run, uint32_t call)
-{
-	while (run_link(run, call)->parent)
-		call = run_link(run, call)->parent;
-	return run_link(run, call)->site;
-}
-
 /* A line has one fix: with a wait if most of its copies are the only one for a result. */
 static void agree_on_lone_waits(struct run *run)
 {
@@ -66,17 +59,18 @@ static void agree_on_lone_waits(struct run *run)
 	for (size_t i = 1; i < run->evidence.wait_count; i++) {
 		const struct run_wait *wait = &run->evidence.wait[i];
 
-		if (wait->alone)
-			map_add(&votes, outermost_site(run, wait->call), (uint64_t)wait->alone);
+		if (wait->alone == LONE_YES || wait->alone == LONE_NO)
+			map_add(&votes, run_outer_site(run, wait->call),
+				wait->alone == LONE_YES ? 1 : UINT64_MAX);
 	}
-	for (size_t i = 1; i < run->evidence.wait_count && votes.count; i++) {
+	for (size_t i = 1; i < run->evidence.wait_count; i++) {
 		struct run_wait *wait = &run->evidence.wait[i];
 
-		if (wait->alone)
-			wait->alone =
-				(int64_t)map_get(&votes, outermost_site(run, wait->call), 0) > 0
-				? 1
-				: -1;
+		if (wait->alone == LONE_OTHER_CALL)
+			continue;
+		wait->alone = (int64_t)map_get(&votes, run_outer_site(run, wait->call), 0) > 0
+			? LONE_YES
+			: LONE_NO;
 	}
 	map_release(&votes);
 }

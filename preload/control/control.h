@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Control of this process by "cufence start" and its like: struct trace_control in the mapped
- * header of its trace.  There is no thread and no signal for it: a call of the program reads the
- * requests and answers, while paused each one, else at most 8 ms after the last one.  A process
- * that makes no calls does not answer.
+ * header of its trace.  There is no signal for it: a call of the program reads the requests and
+ * answers, while paused each one, else at most 8 ms after the last one.  A process that makes no
+ * calls does not answer.  A thread that waits for other work anyway (cupti/flusher.h) looks at the
+ * header for the calls of a paused process.
  */
 #ifndef CUFENCE_CONTROL_H
 #define CUFENCE_CONTROL_H
