@@ -218,14 +218,17 @@ static void change(struct thread_state *thread, int outside)
 		window_now.outside = 1;
 		shim_admit();
 	} else {
+		uint64_t begun;
+
 		/* What others submit meanwhile is not recorded, and its operations are dropped. */
 		collector_window(1);
 		window.opened++;
+		begun = clock_read(); /* calls of other threads are recorded from here on */
 		window_now.outside = 0;
 		shim_admit();
 		begin_duration();
 		clock_calibrate(thread, 20);
-		write_record(thread, 1, window.cause, clock_read());
+		write_record(thread, 1, window.cause, begun);
 	}
 }
 

@@ -262,6 +262,13 @@ static struct fence find_wrong_stream(const struct fences *fences,
 	return (struct fence){ 0 };
 }
 
+int fences_have_wait(const struct fences *fences, int64_t stream)
+{
+	const struct waited *waited = id_map_get(&fences->streams, stream);
+
+	return waited && waited->count;
+}
+
 const struct recent_wait *fences_find_third(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later)
 {

@@ -59,6 +59,9 @@ struct fence fences_explain(const struct fences *fences, const struct operation_
 struct fence fences_explain_captured(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later);
 
+/* Returns 1 if the stream has waited for an event, whatever it was recorded after. */
+int fences_have_wait(const struct fences *fences, int64_t stream);
+
 /*
  * Returns the last wait in a third stream for an event recorded after earlier, where later's stream
  * should have waited.  NULL: none.

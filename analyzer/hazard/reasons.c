@@ -14,10 +14,13 @@ static int is_legacy_and_other(const struct run *run, int64_t stream, int64_t ot
 		run_stream(run, other)->kind == STREAM_KIND_NON_BLOCKING;
 }
 
+/* A default stream that waits for events is one that the program means. */
 static int lacks_stream(const struct hazards *hazards, const struct shared *shared,
 	const struct operation_point *call, const struct operation_point *other)
 {
-	return other->stream == shared->use.named && usage_lacks_stream(&hazards->usage, call);
+	return other->stream == shared->use.named &&
+		!fences_have_wait(&hazards->fences, call->stream) &&
+		usage_lacks_stream(&hazards->usage, call);
 }
 
 /*

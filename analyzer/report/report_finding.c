@@ -277,7 +277,27 @@ static void print_hazard(sqlite3_stmt *row, FILE *out)
 		format_duration(time, gap < 0 ? -gap : gap), gap < 0 ? "before" : "after");
 }
 
-static int print_fix(struct db *db, int64_t finding, const struct rule_info *rule, FILE *out)
+/* Those of the printed places, each once: one pair of lines may need a fence, another one its own. */
+static int print_fences(struct db *db, int64_t finding, const char *first, int all, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT fix FROM (SELECT * FROM finding_place WHERE finding = ?1 AND (shown OR ?2)"
+		"  ORDER BY id LIMIT CASE WHEN ?2 THEN -1 ELSE ?3 END)"
+		" WHERE hazard NOT NULL AND fix <> ?4 GROUP BY fix ORDER BY min(id)");
+	int step =
+		q ? db_bind(q, "iiis", finding, (int64_t)all, (int64_t)REPORT_PLACES, first) : -1;
+
+	print(out, "    fix  %s\n", first);
+	while (!step && (step = db_step(q)) > 0) {
+		print(out, "    fix  %s\n", db_text(q, 0));
+		step = 0;
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
+static int print_fix(struct db *db, int64_t finding, const struct rule_info *rule, int all,
+	FILE *out)
 {
 	sqlite3_stmt *q = db_prepare(db, hazard_sql);
 	int step = q && !db_bind(q, "i", finding) ? db_step(q) : -1;
@@ -285,7 +305,7 @@ static int print_fix(struct db *db, int64_t finding, const struct rule_info *rul
 	if (step > 0 && sqlite3_column_type(q, HAZARD_ID) != SQLITE_NULL)
 		print_hazard(q, out);
 	if (step > 0 && *text(q, HAZARD_FIX))
-		print(out, "    fix  %s\n", text(q, HAZARD_FIX));
+		step = print_fences(db, finding, text(q, HAZARD_FIX), all, out);
 	else if (rule)
 		print(out, "    fix  %s\n", rule->advice);
 	sqlite3_finalize(q);
@@ -342,8 +362,8 @@ static int print_finding(struct db *db, sqlite3_stmt *row, const struct report_o
 	if (print_sample(db, places.finding, out) ||
 		report_print_places(db, &places, options, out) ||
 		report_print_also(db, places.finding, out) ||
-		print_fix(db, places.finding, rule, out) || print_trial(db, places.finding, out) ||
-		print_races(db, places.finding, out))
+		print_fix(db, places.finding, rule, options->finding || options->all, out) ||
+		print_trial(db, places.finding, out) || print_races(db, places.finding, out))
 		return -1;
 	if (rule && rule->link && *rule->link)
 		print(out, "    see  %s\n", rule->link);

@@ -14,8 +14,6 @@
 #include "report_internal.h"
 #include "shell.h"
 
-/* Lines printed; the database has all, and --finding prints all places. */
-#define MOST_PLACES 3
 #define MOST_ALSO 3
 #define MOST_FROM 3 /* callers */
 
@@ -259,7 +257,7 @@ int report_print_places(struct db *db, const struct report_places *places,
 	sqlite3_stmt *q = layout.from ? db_prepare(db, place_sql) : NULL;
 	int step = q ? db_bind(q, "ii", places->finding, (int64_t)all) : -1, printed = 0;
 
-	while (!step && (all || printed < MOST_PLACES) && (step = db_step(q)) > 0) {
+	while (!step && (all || printed < REPORT_PLACES) && (step = db_step(q)) > 0) {
 		step = print_place(q, &layout, out);
 		printed++;
 	}

@@ -11,6 +11,9 @@
 /* The line that place p at site s is printed under. */
 #define REPORT_LINE_OF_PLACE "coalesce(s.function || ' ' || s.text, s.text, -p.id)"
 
+/* Printed of a finding; the database has all, and --finding prints all. */
+#define REPORT_PLACES 3
+
 struct report_places {
 	int64_t finding;
 	int lines, places; /* it has */

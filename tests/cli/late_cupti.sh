@@ -18,7 +18,7 @@ until_turns() { # TEXT COMMAND...: requests until it is so
 	shift
 	while ((SECONDS < until)); do
 		! "$@" || return 0
-		turns 2
+		turns 20
 	done
 	ok "$text: it comes" 1
 }
