@@ -98,6 +98,9 @@ static const struct obstacle {
 	  " AND d.waits = 'by_memory' AND NOT (coalesce(c.dst_memory, 'device') = 'device'"
 	  "  AND coalesce(c.src_memory, 'device') = 'device'))",
 		"its call waits for its own stream", PAIR_OVERLAP },
+	{ "SELECT EXISTS (SELECT 1 FROM call c JOIN call_type t ON t.id = c.type"
+	  " JOIN call_kind d ON d.name = t.kind WHERE c.id = ?1 AND ?1 > ?2 AND d.family = 'free')",
+		"the host frees the memory, and no work on the device shows when", PAIR_HOLD },
 	{ "SELECT (SELECT stream FROM call WHERE id = ?1) = (SELECT stream FROM call"
 	  " WHERE id = ?2)",
 		"the two are in one stream", PAIR_OVERLAP },

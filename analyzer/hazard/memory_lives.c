@@ -77,6 +77,33 @@ static int free_graph_memory(struct hazards *hazards, const struct walk_call *ca
 	return 0;
 }
 
+/* Work is complete for who frees on the host if the thread has observed that. */
+static enum order_strength order_on_host(void *arg, const struct past_access *past,
+	const struct memory_access *access)
+{
+	const struct hazards *hazards = arg;
+
+	(void)access;
+	return order_known(hazards->order, hazards->now.thread, past->by.epoch);
+}
+
+/*
+ * cudaFree of memory that was allocated in stream order does not wait: "the driver assumes that all
+ * accesses to the allocation are complete and performs no further synchronization" (CUDA
+ * programming guide, "Stream Ordered Memory Allocator"; the same on an H200).
+ */
+static int free_on_host(struct hazards *hazards, uint32_t allocation)
+{
+	struct memory_access all = hazards_life_of(hazards->run, allocation);
+	int rc;
+
+	hazards->ordering = (struct ordering){ order_on_host, hazards };
+	hazards->now.is_life = 1;
+	rc = hazards_check_access(hazards, &all);
+	hazards->now.is_life = 0;
+	return rc;
+}
+
 int hazards_process_lives(struct hazards *hazards, const struct walk_call *call, int submitted)
 {
 	const struct run_ended *made = run_cursor_at(&hazards->made, call->id), *freed;
@@ -88,6 +115,9 @@ int hazards_process_lives(struct hazards *hazards, const struct walk_call *call,
 		return -1;
 	while ((freed = run_cursor_at(&hazards->freed, call->id))) {
 		if (submitted && call->kind == KIND_FREE_ASYNC && add_life(hazards, freed->what))
+			return -1;
+		if (usage_frees_on_host(hazards->run, freed->what) &&
+			free_on_host(hazards, freed->what))
 			return -1;
 		usage_forget(&hazards->usage, freed->what);
 		hazards->freed.at++;

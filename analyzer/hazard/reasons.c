@@ -108,6 +108,8 @@ struct fence hazards_explain(struct hazards *hazards, const struct shared *share
 	const struct recent_wait *third;
 	struct fence fence;
 
+	if (!hazard->later.stream && !hazards->launch)
+		return (struct fence){ .why = MISTAKE_host_free };
 	if (hazards->launched_early)
 		return (struct fence){ .why = MISTAKE_early_launch };
 	if (hazards->read_early)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
+#include "kinds.h"
 #include "record.h"
 
 /* A kind of work: KERNELS + a kernel, or 1 + a type of call; 0: none. */
@@ -198,6 +199,28 @@ static int note_uses(struct usage *usage, note_function *note, int with_work)
 	return 0;
 }
 
+int usage_frees_on_host(const struct run *run, uint32_t allocation)
+{
+	const struct run_allocation *row = run_allocation(run, allocation);
+	const struct run_call *freed = run_call(run, row->freed);
+
+	return row->kind == ALLOCATION_ASYNC && freed && freed->kind == KIND_FREE_DEVICE;
+}
+
+/* The host's use has no stream that could be ordered after others. */
+static void note_host_frees(struct usage *usage)
+{
+	for (uint32_t id = 1; id < usage->run->allocations.count; id++) {
+		struct use *use = &usage->use[run_memory(usage->run, id)];
+
+		if (!usage_frees_on_host(usage->run, id))
+			continue;
+		use->is_shared = 1;
+		if (use->users)
+			usage->users[use->users - 1].any = 1;
+	}
+}
+
 static void make_users(struct usage *usage)
 {
 	for (size_t i = 0; i < usage->run->allocations.count; i++)
@@ -213,7 +236,9 @@ int usage_find(struct usage *usage, const struct run *run, const struct walk_par
 	usage->use = xcalloc(run->allocations.count + 1, sizeof(*usage->use));
 	if (note_uses(usage, note_sharing, 1))
 		return -1;
+	note_host_frees(usage);
 	make_users(usage);
+	note_host_frees(usage);
 	return usage->users_count ? note_uses(usage, note_user, 0) : 0;
 }
 

@@ -22,7 +22,7 @@ struct use {
 	uint32_t first;    /* 1 + the stream that uses it first, 0: none */
 	uint32_t named;    /* the only stream that is no default stream, 0: none */
 	uint32_t users;    /* if shared: 1 + index in usage.users */
-	uint8_t is_shared; /* by several streams, a graph, or a kernel that begins early */
+	uint8_t is_shared; /* by several streams, a graph, a kernel that begins early, the host */
 };
 
 /* Shared memory in use. */
@@ -45,6 +45,9 @@ struct usage {
 
 /* Of a part's calls.  Returns 0, or -1 after a message; usage_release() in both cases. */
 int usage_find(struct usage *usage, const struct run *run, const struct walk_part *part);
+
+/* Returns 1 if cudaFree frees memory that was allocated in stream order: it has no stream. */
+int usage_frees_on_host(const struct run *run, uint32_t allocation);
 
 static inline int usage_is_shared(const struct usage *usage, int64_t allocation)
 {

@@ -420,6 +420,25 @@ static int say_record_stream(struct words *words, const struct instance *worst,
 	return 0;
 }
 
+/* The later one is cudaFree. */
+static int say_free_in_order(struct words *words, const struct instance *worst, FILE *out)
+{
+	char stream[STREAM_EXPRESSION_SIZE];
+
+	fputs("wait", out);
+	if (find_code(words, worst->other_call, stream) ||
+		say_stream(words, worst->other_call, stream, " for ", out))
+		return -1;
+	fputs(" after ", out);
+	if (say_step(words, worst->other_call, out))
+		return -1;
+	fputs(", before ", out);
+	if (say_step(words, worst->call, out))
+		return -1;
+	fputs(", or free it with cudaFreeAsync", out);
+	return say_stream(words, worst->other_call, stream, " on ", out);
+}
+
 typedef int saying(struct words *words, const struct instance *worst, FILE *out);
 
 /* NULL: the fix is a fence between two streams. */
@@ -427,6 +446,7 @@ static saying *const other_fixes[MISTAKE_COUNT] = {
 	[MISTAKE_early_launch] = say_wait_on_device,
 	[MISTAKE_source_order] = say_read_in_order,
 	[MISTAKE_no_stream] = say_give_stream,
+	[MISTAKE_host_free] = say_free_in_order,
 };
 
 static int say_fence(struct words *words, const struct instance *worst, FILE *out)

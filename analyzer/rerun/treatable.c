@@ -177,7 +177,7 @@ static int find_at_lines(struct trial *trial, struct db *db, const struct treatm
 /* Pairs of the finding's rule between its pairs of lines. */
 static const char pairs_sql[] =
 	"SELECT DISTINCT c.site, ct.name, o.site, ot.name, h.launch NOT NULL, c.stream IS o.stream,"
-	" c.id < o.id, ok.family = 'stream_free'"
+	" c.id < o.id, ok.family = 'stream_free', h.launch IS NULL AND c.stream IS NULL"
 	" FROM finding f JOIN finding_place p ON p.finding = f.id"
 	" JOIN site a ON a.id = p.site JOIN site b ON b.id = p.other_site"
 	" JOIN hazard h ON h.rule = f.rule"
@@ -198,6 +198,8 @@ static const char *pair_obstacle(sqlite3_stmt *q)
 		return "the call that is to come later was made first";
 	if (sqlite3_column_int(q, 7))
 		return "the memory is used after it was freed, in any order";
+	if (sqlite3_column_int(q, 8))
+		return "the later one has no stream that could wait for an event";
 	return NULL;
 }
 
