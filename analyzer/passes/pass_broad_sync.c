@@ -176,7 +176,7 @@ static int64_t usable(const struct needs *needs, const struct host_wait *wait)
 
 static struct place *place_of(struct findings *findings, struct id_map *places, int64_t call)
 {
-	int64_t id = findings_place(findings, call);
+	int64_t id = findings_place_of_type(findings, call);
 
 	return id > 0 ? id_map_need(places, id, sizeof(struct place)) : NULL;
 }

@@ -31,7 +31,7 @@ struct search {
 
 static struct place *place_of(struct search *search, const struct host_wait *wait)
 {
-	int64_t id = findings_place(search->findings, wait->call);
+	int64_t id = findings_place_of_type(search->findings, wait->call);
 
 	return id > 0 ? id_map_need(&search->places, id, sizeof(struct place)) : NULL;
 }

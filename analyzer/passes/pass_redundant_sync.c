@@ -35,7 +35,7 @@ static int tally(const struct pass_input *input, struct findings *findings, stru
 
 		if (!is_wait(run, id))
 			continue;
-		at = findings_place(findings, id);
+		at = findings_place_of_type(findings, id);
 		place = at < 0 ? NULL : id_map_need(places, at, sizeof(*place));
 		if (!place)
 			return -1;
@@ -67,7 +67,7 @@ static int add_known(const struct run *run, struct findings *findings, const str
 	int64_t itself = duration(run, known->call);
 	int64_t whole = duration(run, run_link(run, known->call)->parent);
 	int64_t cost = whole < 0 ? itself : whole;
-	int64_t at = findings_place(findings, known->call);
+	int64_t at = findings_place_of_type(findings, known->call);
 
 	if (at < 0)
 		return -1;

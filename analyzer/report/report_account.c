@@ -304,7 +304,7 @@ static void print_ceiling(sqlite3_stmt *q, const char *pid, FILE *out)
 	int64_t saved = sqlite3_column_int64(q, CEILING_SAVED);
 	int64_t unread = sqlite3_column_int64(q, CEILING_UNREAD_SAVED);
 	int64_t least = turn * HIGH_PERCENT / 100, idle;
-	int reads = unread - saved >= least;
+	int reads = saved < least || unread - saved >= least;
 	char was[DURATION_SIZE], is[DURATION_SIZE], rest[DURATION_SIZE];
 
 	if (unread < least)

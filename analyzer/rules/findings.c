@@ -65,6 +65,14 @@ int64_t findings_place(struct findings *findings, int64_t call)
 	return places_site(findings->places, call);
 }
 
+int64_t findings_place_of_type(struct findings *findings, int64_t call)
+{
+	int64_t place = places_site(findings->places, call);
+	const struct run_call *row = run_call(findings->db->run, call);
+
+	return place > 0 && row ? place << 16 | row->type : place;
+}
+
 int64_t findings_line(struct findings *findings, int64_t call)
 {
 	return places_line(findings->places, call);

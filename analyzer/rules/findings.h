@@ -71,6 +71,12 @@ int findings_add(struct findings *findings, const struct instance *instance);
 /* Returns the place of a call as used in findings: 0 if unknown, -1 after a message. */
 int64_t findings_place(struct findings *findings, int64_t call);
 
+/*
+ * The same of one type of call: a line may make two, of which one is to be changed.  Macros that
+ * make two of one type are not told apart.
+ */
+int64_t findings_place_of_type(struct findings *findings, int64_t call);
+
 /* Returns the printed line of a call, without its callers: 0 if unknown, -1 after a message. */
 int64_t findings_line(struct findings *findings, int64_t call);
 
