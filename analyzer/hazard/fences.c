@@ -215,8 +215,9 @@ static struct fence fence_of(enum mistake_id why, int64_t wait, int64_t record)
 }
 
 /*
- * Wait and record may both come before the work that they were meant for.  A wait before that work
- * is that of the same turn if the program begins with it, else it may be that of the previous one.
+ * A wait before the earlier operation may be that of the previous turn, needed for what comes
+ * before it; unless the program begins with it, and its event is recorded where it would order the
+ * two.
  */
 static struct fence explain(const struct fences *fences, const struct stream_wait *wait,
 	const struct operation_point *earlier, const struct operation_point *later)
@@ -230,10 +231,10 @@ static struct fence explain(const struct fences *fences, const struct stream_wai
 		return (struct fence){ 0 };
 	if (record && (wait->call > earlier->call || recorded->waited_first))
 		return fence_of(MISTAKE_early_wait, wait->call, record);
-	if (is_of_earlier)
-		return fence_of(MISTAKE_early_record, wait->call, wait->used.call);
 	if (wait->call < earlier->call)
 		return (struct fence){ 0 };
+	if (is_of_earlier)
+		return fence_of(MISTAKE_early_record, wait->call, wait->used.call);
 	if (!wait->used.call)
 		return fence_of(MISTAKE_unrecorded_event, wait->call, 0);
 	return find_record(recorded, earlier, 0, wait->used.call)

@@ -128,24 +128,14 @@ struct fence hazards_explain(struct hazards *hazards, const struct shared *share
 			 : fences_find_unused(&hazards->fences, &hazard->earlier, &hazard->later);
 }
 
-/*
- * A wait that comes too late is a better explanation than these, and than a record and a wait that
- * both precede the earlier operation: in a loop, they may be those of the previous turn.
- */
-static int is_guess(const struct hazard *hazard)
-{
-	return mistakes[hazard->fence.why].is_guess ||
-		(hazard->fence.why == MISTAKE_early_record &&
-			hazard->fence.wait < hazard->earlier.call);
-}
-
 void hazards_find_late(struct hazards *hazards, const struct walk_call *wait)
 {
 	size_t looks = hazards->count < LATE_LOOKS ? hazards->count : LATE_LOOKS;
 
 	for (size_t i = hazards->count - looks; i < hazards->count; i++) {
 		struct hazard *hazard = &hazards->hazard[i];
-		int64_t record = hazard->launch || !is_guess(hazard)
+		/* A wait that comes too late explains more than a guess. */
+		int64_t record = hazard->launch || !mistakes[hazard->fence.why].is_guess
 			? 0
 			: fences_find_late(&hazards->fences, wait, &hazard->earlier,
 				  &hazard->later);
