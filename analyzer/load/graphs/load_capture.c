@@ -51,7 +51,7 @@ int capture_begin(struct loader *loader, const struct loaded_call *call)
 {
 	struct graphs *graphs = loader->p.graphs;
 	struct front *front = front_of(graphs, &graphs->streams, call->stream, 1);
-	struct lists lists = lists_of(call, 1);
+	struct lists lists = lists_of(call, 2);
 	int64_t graph;
 
 	if (!front)
@@ -70,6 +70,17 @@ int capture_begin(struct loader *loader, const struct loaded_call *call)
 	return graph < 0 ? -1 : 0;
 }
 
+/* The program has that handle of the graph from the end of the call on. */
+static int name_graph(struct loader *loader, const struct loaded_call *call, int64_t graph,
+	uint64_t handle)
+{
+	handle_begin(&loader->p.graphs->graph, handle, call->exit, graph);
+	return loader_run(loader, "UPDATE graph SET handle = ? WHERE id = ?", (int64_t)handle,
+		       graph, 0, 0)
+		? -1
+		: 0;
+}
+
 /* All streams leave the capture when it ends, even if it failed. */
 int capture_end(struct loader *loader, const struct loaded_call *call)
 {
@@ -82,20 +93,14 @@ int capture_end(struct loader *loader, const struct loaded_call *call)
 		return 0;
 	graph = graphs->capture[front->capture - 1].graph;
 	graphs->capture[front->capture - 1].active = 0;
-	if (!handle)
-		return 0;
-	handle_begin(&graphs->graph, handle, call->exit, graph);
-	return loader_run(loader, "UPDATE graph SET handle = ? WHERE id = ?", (int64_t)handle,
-		       graph, 0, 0)
-		? -1
-		: 0;
+	return handle ? name_graph(loader, call, graph, handle) : 0;
 }
 
 /* cuStreamUpdateCaptureDependencies: flag 1 replaces the dependencies instead of adding to them. */
 static void update_capture(struct loader *loader, const struct loaded_call *call,
 	struct front *front)
 {
-	struct lists lists = lists_of(call, 1);
+	struct lists lists = lists_of(call, 2);
 
 	if (VALUE(call, type) & 1)
 		front->count = 0;
@@ -106,11 +111,16 @@ static void update_capture(struct loader *loader, const struct loaded_call *call
 	}
 }
 
-/* Capture info gives the handles of the nodes at the stream's front. */
-static int name_node(struct loader *loader, const struct loaded_call *call, struct front *front)
+/* Capture info gives the handles of the graph and of the nodes at the stream's front. */
+static int name_captured(struct loader *loader, const struct loaded_call *call, struct front *front)
 {
 	struct lists lists = lists_of(call, 1);
+	int64_t graph = loader->p.graphs->capture[front->capture - 1].graph;
+	uint64_t handle = VALUE(call, graph);
 
+	if (handle && handle_row(&loader->p.graphs->graph, call, handle) != graph &&
+		name_graph(loader, call, graph, handle))
+		return -1;
 	if (!lists.word || lists.count != 1 || front->count != 1 || !lists.word[0])
 		return 0;
 	handle_begin(&loader->p.graphs->node, lists.word[0], call->exit, front->node[0]);
@@ -235,7 +245,7 @@ int capture_add_call(struct loader *loader, const struct loaded_call *call)
 		update_capture(loader, call, front);
 		return 0;
 	case KIND_CAPTURE_INFO:
-		return name_node(loader, call, front);
+		return name_captured(loader, call, front);
 	default:
 		return type ? capture_node(loader, call, front, type) : 0;
 	}

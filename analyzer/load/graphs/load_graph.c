@@ -141,26 +141,37 @@ int graph_add_edge(struct loader *loader, const struct loaded_call *call, int64_
 
 /* --- lists --- */
 
+/* Words of the record, and those of them before its lists. */
+static size_t words_of(const struct loaded_call *call, size_t *before)
+{
+	const struct call_record *record = (const struct call_record *)call->record;
+	const struct call_type_record *type = call->type->record;
+
+	*before = type->field_count +
+		(record->head.flags & CALL_BUFFER ? record->pointer_count
+						  : (record->pointer_count * (size_t)12 + 7) / 8);
+	return record->head.words - sizeof(*record) / TRACE_ALIGN;
+}
+
 const uint64_t *loader_list_words(const struct loaded_call *call, size_t count, size_t lists,
 	size_t more)
 {
 	const struct call_record *record = (const struct call_record *)call->record;
-	const struct call_type_record *type = call->type->record;
-	size_t words = record->head.words - sizeof(*record) / TRACE_ALIGN;
-	size_t fields = type->field_count +
-		(record->head.flags & CALL_BUFFER ? record->pointer_count
-						  : (record->pointer_count * (size_t)12 + 7) / 8);
+	size_t before, words = words_of(call, &before);
 
-	if (count > 4096 || more > 65536 || words < fields + count * lists + more)
+	if (count > 4096 || more > 65536 || words < before + count * lists + more)
 		return NULL;
 	return &record->field[words - count * lists - more];
 }
 
-struct lists lists_of(const struct loaded_call *call, size_t lists)
+struct lists lists_of(const struct loaded_call *call, size_t most)
 {
 	size_t count = HAS(call, count) ? VALUE(call, count) : 0;
 	size_t more = HAS(call, more) ? VALUE(call, more) : 0;
+	size_t before, words = words_of(call, &before), lists = most;
 
+	while (lists > 1 && count <= words && words < before + count * lists + more)
+		lists--;
 	return (struct lists){ loader_list_words(call, count, lists, more), count, lists, more };
 }
 
@@ -275,11 +286,7 @@ static int change_edges(struct loader *loader, const struct loaded_call *call)
 		"UPDATE graph_edge SET removed = ? "
 		"WHERE from_node = ? AND to_node = ? AND removed IS NULL";
 	int64_t graph = graph_of(loader, call, VALUE(call, graph));
-	const struct call_type_record *type = call->type->record;
-	size_t words = call->record->words - sizeof(struct call_record) / TRACE_ALIGN;
-	size_t count = VALUE(call, count);
-	struct lists lists =
-		lists_of(call, count && words - type->field_count >= 3 * count ? 3 : 2);
+	struct lists lists = lists_of(call, 3);
 
 	for (size_t i = 0; lists.word && i < lists.count && graph > 0; i++) {
 		int64_t from = node_at(loader, call, &lists, 0, i);
