@@ -44,7 +44,8 @@ char *format_bytes(char text[DURATION_SIZE], int64_t bytes)
 	double size = (double)bytes;
 	int unit = 0;
 
-	for (; size >= 1024 && unit < 3; unit++)
+	/* Three digits are printed. */
+	for (; size >= 999.5 && unit < 3; unit++)
 		size /= 1024;
 	snprintf(text, DURATION_SIZE, "%.3g %s", size, units[unit]);
 	return text;

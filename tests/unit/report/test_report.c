@@ -33,6 +33,16 @@ TEST(durations_are_readable)
 	expect_duration(INT64_C(75500000000), "76 s");
 }
 
+TEST(bytes_are_readable)
+{
+	char text[DURATION_SIZE];
+
+	assert_string_equal(format_bytes(text, 999), "999 B");
+	assert_string_equal(format_bytes(text, 65536), "64 KiB");
+	assert_string_equal(format_bytes(text, (1 << 20) - 4096), "0.996 MiB");
+	assert_string_equal(format_bytes(text, INT64_C(3) << 29), "1.5 GiB");
+}
+
 TEST(shares_are_readable)
 {
 	char text[DURATION_SIZE];
