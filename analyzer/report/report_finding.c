@@ -20,7 +20,8 @@
 /* clang-format off */
 static const char finding_sql[] =
 	"SELECT f.id, f.rule, f.message, f.confidence, f.severity, f.site, f.other_site, "
-	REPORT_COST_COLUMNS ", count(*), count(DISTINCT " REPORT_LINE_OF_PLACE ")"
+	REPORT_COST_COLUMNS ", count(*),"
+	" count(DISTINCT " REPORT_LINE_OF_PLACE ") FILTER (WHERE p.shown OR p.hazard IS NULL)"
 	" FROM finding f JOIN finding_place p ON p.finding = f.id"
 	" LEFT JOIN site s ON s.id = p.site"
 	" WHERE %s AND (?1 = 0 OR f.id = ?1) GROUP BY f.id ORDER BY f.id";

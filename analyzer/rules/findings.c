@@ -367,7 +367,8 @@ static void collect_lines(struct finding *finding)
 			line.place[i]->line_cost = cost_of(&cost);
 			finding->place[kept++] = line.place[i];
 		}
-		cost_add(&finding->cost, &cost);
+		if (!is_fence)
+			cost_add(&finding->cost, &cost);
 	}
 	finding->count = kept;
 	qsort(finding->place, finding->count, sizeof(*finding->place), by_line);
@@ -378,6 +379,8 @@ static void collect_lines(struct finding *finding)
 		place->shown = is_fence ? place_confidence(place) >= CONFIDENCE_LIKELY ||
 				place_confidence(first) < CONFIDENCE_LIKELY
 					: place->line_cost >= first->line_cost / LESSER_LINE_PART;
+		if (is_fence && place->shown)
+			cost_add(&finding->cost, &place->cost);
 	}
 }
 
