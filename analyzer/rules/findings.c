@@ -56,6 +56,7 @@ void findings_free(struct findings *findings)
 	stretches_release(&findings->windows);
 	id_map_release(&findings->by_key, free_finding);
 	id_map_release(&findings->runs, free);
+	id_map_release(&findings->line_waits, free);
 	free(findings->finding);
 	free(findings);
 }

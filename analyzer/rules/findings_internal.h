@@ -96,6 +96,7 @@ struct findings {
 	size_t count;
 	struct id_map by_key; /* owns the findings */
 	struct id_map runs;   /* struct run_length of a process with findings */
+	struct id_map line_waits;
 };
 
 /*
@@ -107,6 +108,15 @@ struct finding_line {
 	size_t count;
 };
 int finding_next_line(const struct finding *finding, struct finding_line *line);
+
+/*
+ * line_waits.c: counts the waits at the lines of needless ones.  Returns 0, or -1 after a message;
+ * then how many of those made there, by its type of call, no finding calls needless, 0: none but
+ * single ones.
+ */
+int findings_count_waits(struct findings *findings);
+int64_t findings_needed_there(struct findings *findings, const struct finding_place *place,
+	int64_t *made);
 
 /* Sorts lines by their own saving, once that is known. */
 void finding_sort_by_saving(struct finding *finding);

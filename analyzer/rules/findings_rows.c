@@ -84,6 +84,20 @@ static int say_message(struct findings *findings, const struct finding_place *pl
 	return 0;
 }
 
+/* Other callers may need the waits at its line. */
+static void say_callers(struct findings *findings, const struct finding_place *place, FILE *out)
+{
+	int64_t made, needed = findings_needed_there(findings, place, &made);
+
+	if (!needed)
+		return;
+	if (!ftell(out))
+		fputs(rules[place->worst.rule].advice, out);
+	print(out,
+		"; only as it is called there: %lld of the %lld waits at this line may be needed",
+		(long long)needed, (long long)made);
+}
+
 static int say_fix(struct findings *findings, const struct finding_place *place, FILE *out)
 {
 	const struct instance *worst = &place->worst;
@@ -93,9 +107,11 @@ static int say_fix(struct findings *findings, const struct finding_place *place,
 	if (advice_find(findings->db, words_frames(findings->words), worst->call, worst->reads,
 		    &advice))
 		return -1;
-	if (!advice.text || rule_is_fence(worst->rule))
-		return pass->fix ? pass->fix(findings->words, worst, out) : 0;
-	fputs(advice.text, out);
+	if (advice.text && !rule_is_fence(worst->rule))
+		fputs(advice.text, out);
+	else if (pass->fix && pass->fix(findings->words, worst, out))
+		return -1;
+	say_callers(findings, place, out);
 	return 0;
 }
 
@@ -316,6 +332,7 @@ int findings_write(struct findings *findings)
 	sqlite3_finalize(q);
 	map_release(&seen);
 
+	rc = rc || findings_count_waits(findings) ? -1 : 0;
 	for (size_t i = 0; i < findings->count && !rc; i++) {
 		const struct finding *finding = findings->finding[i];
 
