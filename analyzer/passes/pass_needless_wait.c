@@ -176,4 +176,4 @@ static int fix(struct words *words, const struct instance *worst, FILE *out)
 	return script < 0 || !at || !copy ? -1 : 0;
 }
 
-const struct pass pass_needless_wait = { .run = run, .say = say, .fix = fix };
+const struct pass pass_needless_wait = { .run = run, .say = say, .fix = fix, .leaves_out = 1 };

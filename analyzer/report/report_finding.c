@@ -278,7 +278,7 @@ static void print_hazard(sqlite3_stmt *row, FILE *out)
 		format_duration(time, gap < 0 ? -gap : gap), gap < 0 ? "before" : "after");
 }
 
-/* Those of the printed places, each once: one pair of lines may need a fence, another one its own. */
+/* Those of the printed places, each once: pairs of lines may need fences of their own. */
 static int print_fences(struct db *db, int64_t finding, const char *first, int all, FILE *out)
 {
 	sqlite3_stmt *q = db_prepare(db,

@@ -109,8 +109,8 @@ static int64_t saved_with(struct replay *replay, const struct finding *finding,
 
 /*
  * Adds what would wait or delay instead to the finding: the smallest set.  What the others save
- * about as much without is no part of it; if that is the finding, they are no part of the finding.  Returns
- * 0, or -1 after a message.
+ * about as much without is no part of it; if that is the finding, they are no part of the finding.
+ * Returns 0, or -1 after a message.
  */
 static int add_takers(struct findings *findings, struct replay *replay, struct finding *finding)
 {

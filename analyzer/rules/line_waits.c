@@ -6,6 +6,7 @@
 #include "constants.h"
 #include "findings_internal.h"
 #include "memory.h"
+#include "pass.h"
 #include "places.h"
 #include "run_columns.h"
 
@@ -17,7 +18,7 @@ struct line_waits {
 
 static int is_left_out(enum rule rule)
 {
-	return rule == RULE_needless_wait || rule == RULE_redundant_sync;
+	return rules[rule].pass->leaves_out;
 }
 
 static struct line_waits *waits_of(struct findings *findings, int64_t call)

@@ -65,6 +65,9 @@ struct pass {
 
 	/* 1: the other call of an instance is the one to change; its line is the place's. */
 	int changes_other;
+
+	/* 1: the fix leaves a wait out. */
+	int leaves_out;
 };
 
 #endif
