@@ -119,7 +119,7 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	return 0;
 }
 
-/* What orders the two without it may depend on what the run does: on which streams, in what order. */
+/* What orders the two without it may depend on the run: on which streams, in what order. */
 static int fix(struct words *words, const struct instance *worst, FILE *out)
 {
 	int waits_for_event = words_only_orders(words, worst->call);

@@ -87,7 +87,7 @@ struct lists {
 	size_t lists;
 	size_t more; /* words of the others */
 };
-/* most: lists of count words that the call may have; of several versions of a call the record shows. */
+/* most: lists of count words that the call may have; of its versions, the record shows which. */
 struct lists lists_of(const struct loaded_call *call, size_t most);
 int64_t node_at(const struct loader *loader, const struct loaded_call *call,
 	const struct lists *lists, size_t list, size_t i);
