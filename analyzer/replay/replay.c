@@ -35,13 +35,24 @@ static void leave_out_fetch(struct replay *replay, uint32_t number)
 }
 
 /*
- * Changes all calls of the same kind from the site of a step.
- *
- * Pinned memory is kept and reused, and limits are set before the work: after a site's first call
- * neither the call nor its counterpart takes time again.  Device memory may be freed later or in
- * stream order.  Code must be loaded (or compiled) at some time and may be unloaded at the end: for
- * these calls only the wait is surely saved, unless their line repeats the set-up.
+ * Does a call without its wait, and the one that made what it frees, still take time?  Pinned
+ * memory is kept and reused, and limits are set before the work: after a site's first call neither
+ * takes time again.  So it is with device memory, unless it is still freed each time, only later.
+ * Code must be loaded (or compiled) at some time and may be unloaded at the end: only the wait is
+ * saved, unless the line repeats the set-up.
  */
+static enum replay_once once_of(const struct replay_step *step)
+{
+	if (!(step->act & STEP_ONCE) || step->act & STEP_FIRST)
+		return ONCE_NOT;
+	if (kind_has(step->kind, K_ONCE))
+		return ONCE_SURE;
+	return kind_family(step->kind) == FAMILY_free && !(step->act & STEP_SETS_UP_ANEW)
+		? ONCE_LIKELY
+		: ONCE_NOT;
+}
+
+/* Changes all calls of the same kind from the site of a step. */
 static void change_place(struct replay *replay, uint32_t number, uint8_t bits, uint32_t only_stream)
 {
 	uint32_t at =
@@ -51,11 +62,10 @@ static void change_place(struct replay *replay, uint32_t number, uint8_t bits, u
 		const struct replay_step *step = &replay->step[at];
 		struct replay_change *change = &replay->change[at];
 
-		if (bits & CHANGE_WAIT && step->act & STEP_ONCE && kind_has(step->kind, K_ONCE) &&
-			!(step->act & STEP_FIRST)) {
-			change->once = 1;
+		if (bits & CHANGE_WAIT) {
+			change->once |= once_of(step);
 			if (step->maker != REPLAY_NONE)
-				replay->change[step->maker].once = 1;
+				replay->change[step->maker].once |= once_of(step);
 		}
 		if (bits & CHANGE_WAIT && step->act & STEP_ONCE && step->act & STEP_SETS_UP)
 			replay->once[step->set_up] = 1;
@@ -410,7 +420,8 @@ static int64_t return_of(const struct replay *replay, uint32_t number, int64_t e
 		own = at_most(own, SUBMIT_NS) + step->pinning;
 		lag = at_most(lag, WAKE_UP_NS);
 	}
-	if (change->once || change->bits & CHANGE_NODE)
+	if (change->once & ONCE_SURE || change->bits & CHANGE_NODE ||
+		(change->once & ONCE_LIKELY && replay->contention != REPLAY_MOST))
 		own = 0;
 	/* The host continues, but may still have to copy from pageable memory. */
 	return target == REPLAY_LONG_AGO ? entry + own

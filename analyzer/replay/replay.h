@@ -67,7 +67,7 @@ enum replay_contention {
 	REPLAY_LIKELY, /* kernels that fill the device run one after the other */
 	REPLAY_LEAST,  /* kernels do not affect each other */
 	REPLAY_MOST, /* kernels that need half of the device or more run one after the other, and so
-		      * do operations on the same allocation */
+		      * do operations on the same allocation; of frees only the wait is left out */
 	REPLAY_QUICK,    /* as likely, with a faster host, as in another process */
 	REPLAY_RECORDED, /* as likely, and calls include the cost of recording: to compare with the
 			  * measured run */
@@ -100,7 +100,8 @@ enum step_act {
 	STEP_ONCE = 1 << 16,          /* the fix is to call it once, not every time */
 	STEP_FIRST = 1 << 17,         /* the first of its place, at its address or in its context */
 	STEP_FETCHES = 1 << 18,       /* an explicit wait, right after a copy to the host */
-	STEP_SETS_UP = 1 << 19,       /* part of a repeated set-up */
+	STEP_SETS_UP = 1 << 19,       /* part of a repeated set-up, */
+	STEP_SETS_UP_ANEW = 1 << 20,  /* or of one that is needed */
 };
 
 enum { STEP_LINKS = 7 };
@@ -168,10 +169,17 @@ struct step_result {
 	int64_t delays; /* ns by which its place in the order of streams delays these */
 };
 
+/* Does a changed call take no time, as it was done before? */
+enum replay_once {
+	ONCE_NOT = 0,
+	ONCE_SURE = 1 << 0,
+	ONCE_LIKELY = 1 << 1, /* in REPLAY_MOST it takes its time */
+};
+
 /* The changes of a step. */
 struct replay_change {
 	uint8_t bits;
-	uint8_t once;         /* takes no time: it was done before */
+	uint8_t once;         /* enum replay_once, bits */
 	uint32_t still_needs; /* step */
 	uint32_t only_stream; /* the host waits for this stream only */
 };

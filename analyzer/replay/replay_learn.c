@@ -130,8 +130,10 @@ static void learn_set_up(struct replay *replay, uint32_t number)
 		const struct set_up *set_up = &list[at];
 		int64_t until = set_up->until < step->enter ? set_up->until : step->enter;
 
-		if (!set_up->is_repeated)
+		if (!set_up->is_repeated) {
+			step->act |= enter < set_up->until ? STEP_SETS_UP_ANEW : 0;
 			continue;
+		}
 		if (step->set_up != set_up->line)
 			step->setting_up = 0;
 		step->set_up = set_up->line;

@@ -51,7 +51,8 @@ static uint32_t number(struct map *map, int64_t row)
 
 /*
  * Finds what comes first: what made a freed allocation, whether the place had its address, or
- * context, before, and what pinning a copy's memory takes.
+ * context, before, and what pinning a copy's memory takes.  Device memory that was not seen being
+ * allocated is like the first.
  */
 static void read_firsts(struct loader *loader, struct replay *replay, struct replay_step *step)
 {
@@ -62,6 +63,7 @@ static void read_firsts(struct loader *loader, struct replay *replay, struct rep
 	const struct run_ended *row;
 	int64_t pinned;
 	uint64_t key;
+	int is_unseen = kind_family(step->kind) == FAMILY_free;
 
 	if (step->act & STEP_ONCE) {
 		for (; (row = run_cursor_at(&loader->freed, step->call)); loader->freed.at++) {
@@ -72,10 +74,11 @@ static void read_firsts(struct loader *loader, struct replay *replay, struct rep
 				continue;
 			step->maker = replay_step_of(replay, memory->created);
 			freed[3] = ~(uint64_t)memory->address;
+			is_unseen = 0;
 			break;
 		}
 		key = map_hash_words(freed, sizeof(freed) / sizeof(*freed));
-		if (!map_get(&loader->firsts, key, 0))
+		if (is_unseen || !map_get(&loader->firsts, key, 0))
 			step->act |= STEP_FIRST;
 		map_set(&loader->firsts, key, 1);
 	}

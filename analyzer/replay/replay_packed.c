@@ -371,7 +371,7 @@ int packed_change(struct replay *replay, const void *data, size_t size)
 		struct replay_change change = { 0 }, *own;
 
 		change.bits = (uint8_t)get_in(&codec, 0, UINT8_MAX);
-		change.once = (uint8_t)get_in(&codec, 0, 1);
+		change.once = (uint8_t)get_in(&codec, 0, ONCE_SURE | ONCE_LIKELY);
 		change.still_needs = (uint32_t)get_in(&codec, -1, JOINT_STEPS - 1);
 		change.only_stream = (uint32_t)get_in(&codec, -1, streams);
 		if ((size_t)number >= replay->step_count)

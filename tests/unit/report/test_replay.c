@@ -4,6 +4,7 @@
 
 SAVED(wait, WAIT, LIKELY)
 SAVED(wait_least, WAIT, LEAST)
+SAVED(wait_most, WAIT, MOST)
 SAVED(order, ORDER, LIKELY)
 SAVED(order_least, ORDER, LEAST)
 SAVED(order_most, ORDER, MOST)
