@@ -47,7 +47,8 @@ static const char pair_sql[] =
 	"  WHEN EXISTS (SELECT 1 FROM main.site k JOIN call c ON c.site = k.id"
 	"   WHERE k.text = b.text AND c.process = y.process AND c.stream <> y.stream)"
 	"  THEN '" SEVERAL "' END, b.line, " IS_NEAR("b", "y") ", r.line, " IS_NEAR("r", "z") ","
-	" ifnull(" IS_DEFAULT("x") ", 0), ifnull(" IS_DEFAULT("y") ", 0), y.id, y.stream, q.is_war"
+	" ifnull(" IS_DEFAULT("x") ", 0), ifnull(" IS_DEFAULT("y") ", 0),"
+	" x.id, y.id, y.stream, q.is_war"
 	" FROM (SELECT h.call, h.other_call, h.record,"
 	"  coalesce(nullif(h.why, 'legacy-stream'), '') AS why,"
 	"  h.kind = 'war' AS is_war, CASE WHEN h.launch NOT NULL THEN '" GRAPH "'"
@@ -68,6 +69,7 @@ enum pair_column {
 	PAIR_RECORD_NEAR,
 	PAIR_DEFAULT,
 	PAIR_OTHER_DEFAULT,
+	PAIR_CALL,
 	PAIR_OTHER,
 	PAIR_STREAM,
 	PAIR_IS_WAR
@@ -80,9 +82,9 @@ static size_t line_of(sqlite3_stmt *q, int column)
 	return line > 0 && sqlite3_column_int(q, column + 1) ? (size_t)line - 1 : SIZE_MAX;
 }
 
-static void find_compiled(const struct source *source, int64_t line, int is_default, char *text)
+static void find_compiled(struct code_frames *frames, int64_t call, int is_default, char *text)
 {
-	if (is_default || !stream_expression_compiled(source, line, text))
+	if (is_default || stream_code(frames, call, text) <= 0)
 		*text = 0;
 }
 
@@ -130,10 +132,10 @@ static const char *complete(struct code_frames *frames, const struct source *sou
 		return NULL;
 	if (place->is_script)
 		return find_in_script(frames, source, q, pair, place);
-	find_compiled(source, (int64_t)place->at + 1, sqlite3_column_int(q, PAIR_DEFAULT),
-		pair->text[0]);
-	find_compiled(source, (int64_t)place->other + 1, sqlite3_column_int(q, PAIR_OTHER_DEFAULT),
-		pair->text[1]);
+	find_compiled(frames, sqlite3_column_int64(q, PAIR_CALL),
+		sqlite3_column_int(q, PAIR_DEFAULT), pair->text[0]);
+	find_compiled(frames, sqlite3_column_int64(q, PAIR_OTHER),
+		sqlite3_column_int(q, PAIR_OTHER_DEFAULT), pair->text[1]);
 	return NULL;
 }
 

@@ -48,23 +48,36 @@ int framework_gets_stream(const char *expression)
 	return 0;
 }
 
+struct stream_search {
+	struct code_called called;
+	char *text;
+};
+
 /* A script's callers may have chosen the stream; compiled code has it in its own line. */
 static int find_stream(const struct code_frame *frame, void *data)
 {
+	struct stream_search *search = data;
+
 	if (frame->script)
-		return frame->source && stream_expression_script(frame->source, frame->line, data);
+		return frame->source &&
+			stream_expression_script(frame->source, frame->line, search->text);
 	if (!frame->user)
 		return 0;
-	if (!frame->source || !stream_expression_compiled(frame->source, frame->line, data))
-		*(char *)data = 0;
+	if (!frame->source ||
+		!stream_expression_compiled(frame->source, frame->line, &search->called,
+			search->text))
+		*search->text = 0;
 	return 1;
 }
 
 int stream_code(struct code_frames *frames, int64_t call, char text[STREAM_EXPRESSION_SIZE])
 {
+	struct stream_search search = { .text = text };
 	int found;
 
 	*text = 0;
-	found = code_frames_visit(frames, call, find_stream, text);
+	if (code_frames_called(frames, call, &search.called))
+		return -1;
+	found = code_frames_visit(frames, call, find_stream, &search);
 	return found > 0 ? *text != 0 : found;
 }

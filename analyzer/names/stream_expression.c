@@ -65,9 +65,8 @@ static int take_argument(const char *arguments, int number, char text[STREAM_EXP
 	return arguments_end(arguments, number, &begin, &end) && begin && take(begin, end, text);
 }
 
-/* Copies a line and what follows it until a character ends the statement. */
-static int copy_statement(const struct source *source, int64_t line, const char *ends,
-	char text[STATEMENT_BYTES])
+/* Copies a line and what follows it, as far as there is room. */
+static int copy_from(const struct source *source, int64_t line, char text[STATEMENT_BYTES])
 {
 	size_t room, length;
 	const char *at = source_line(source, line, &length);
@@ -79,32 +78,114 @@ static int copy_statement(const struct source *source, int64_t line, const char 
 		room = STATEMENT_BYTES - 1;
 	memcpy(text, at, room);
 	text[room] = 0;
-	text[strcspn(text, ends)] = 0;
 	return 1;
 }
 
-int stream_expression_compiled(const struct source *source, int64_t line,
-	char text[STREAM_EXPRESSION_SIZE])
+/* --- C++ --- */
+
+static void blank_comments(char *text)
 {
-	static const struct {
-		const char *begin;
-		int argument;
-	} forms[] = { { "<<<", 3 }, { "Async(", -1 }, { "cudaGraphLaunch(", -1 },
-		{ "cudaLaunchKernel(", -1 } };
-	char statement[STATEMENT_BYTES];
+	while ((text = strchr(text, '/'))) {
+		const char *end = text[1] == '/' ? "\n" : text[1] == '*' ? "*/" : NULL;
+		const char *to = end ? strstr(text + 2, end) : text + 1;
 
-	if (!copy_statement(source, line, ";", statement))
-		return 0;
-	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
-		const char *at = strstr(statement, forms[i].begin);
-
-		if (at)
-			return take_argument(at + strlen(forms[i].begin), forms[i].argument, text);
+		if (!to)
+			to = text + strlen(text);
+		else if (text[1] == '*')
+			to += strlen(end);
+		if (!end)
+			text++;
+		while (text < to)
+			*text++ = ' ';
 	}
+}
+
+/* Copies the statements that begin in a line, the last one up to its end. */
+static int copy_statements(const struct source *source, int64_t line, char text[STATEMENT_BYTES])
+{
+	char *at = text, *line_end;
+
+	if (!copy_from(source, line, text))
+		return 0;
+	blank_comments(text);
+	line_end = text + strcspn(text, "\n");
+	while (at < line_end && at[strspn(at, " \t\r}")] != '\n') {
+		at += strcspn(at, ";");
+		at += *at == ';';
+	}
+	*at = 0;
+	return 1;
+}
+
+static const char *before_blanks(const char *text, const char *at)
+{
+	while (at > text && isspace((unsigned char)at[-1]))
+		at--;
+	return at;
+}
+
+/* Does this name, with or without template arguments, end at that place of the text? */
+static int ends_with(const char *text, const char *at, const char *name)
+{
+	size_t length = strlen(name);
+	int depth = 0;
+
+	at = before_blanks(text, at);
+	while (at > text && (at[-1] == '>' || depth)) {
+		at--;
+		depth += *at == '>' ? 1 : *at == '<' ? -1 : 0;
+	}
+	at = before_blanks(text, at);
+	return length && (size_t)(at - text) >= length && !strncmp(at - length, name, length) &&
+		(at - length == text || !is_word(*(at - length - 1)));
+}
+
+/* A call whose last argument is its stream. */
+static int ends_in_stream(const char *call)
+{
+	static const char *const ends[] = { "Async", "cudaGraphLaunch", "cudaLaunchKernel" };
+	size_t length = strlen(call);
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (length >= strlen(ends[i]) && !strcmp(call + length - strlen(ends[i]), ends[i]))
+			return 1;
 	return 0;
 }
 
+int stream_expression_compiled(const struct source *source, int64_t line,
+	const struct code_called *called, char text[STREAM_EXPRESSION_SIZE])
+{
+	char statement[STATEMENT_BYTES], other[STREAM_EXPRESSION_SIZE];
+	const char *call = ends_in_stream(called->call) ? called->call : "";
+	int found = 0;
+
+	if (!copy_statements(source, line, statement))
+		return 0;
+	for (const char *at = statement; *at; at++) {
+		int is_launch = !strncmp(at, "<<<", 3);
+
+		if (!(is_launch && ends_with(statement, at, called->kernel)) &&
+			!(*at == '(' && ends_with(statement, at, call)))
+			continue;
+		if (!take_argument(at + (is_launch ? 3 : 1), is_launch ? 3 : -1,
+			    found ? other : text) ||
+			(found && strcmp(other, text) != 0))
+			return 0;
+		found = 1;
+	}
+	return found;
+}
+
 /* --- Python --- */
+
+static int copy_line(const struct source *source, int64_t line, char text[STATEMENT_BYTES])
+{
+	int found = copy_from(source, line, text);
+
+	if (found)
+		text[strcspn(text, "\n")] = 0;
+	return found;
+}
 
 /* The columns before the first character of a line; -1: there is nothing but a comment. */
 static int indent_of(const char *line, size_t length)
@@ -166,7 +247,7 @@ int stream_expression_script(const struct source *source, int64_t line,
 
 	if (inner < 0)
 		return 0;
-	if (!copy_statement(source, line, "\n", statement))
+	if (!copy_line(source, line, statement))
 		return 0;
 	if (named_in_line(statement, text) || named_in_with(statement, text))
 		return 1;
@@ -176,7 +257,7 @@ int stream_expression_script(const struct source *source, int64_t line,
 		if (columns < 0 || columns >= inner)
 			continue;
 		inner = columns;
-		if (!copy_statement(source, line, "\n", statement))
+		if (!copy_line(source, line, statement))
 			return 0;
 		at = statement + strspn(statement, " \t");
 		if (!strncmp(at, "def ", 4) || !strncmp(at, "async def ", 10))

@@ -9,18 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source_line.h"
+#include "code_frames.h"
 
 #define STREAM_EXPRESSION_SIZE 64
 
 /*
- * CUDA C++: the fourth argument of <<<>>>, or the last one of a call of ...Async(),
- * cudaGraphLaunch or cudaLaunchKernel, in the statement that begins in the line.  For an operation
- * in a stream that is no default stream: otherwise the last argument may be another one.  Returns
- * 1, or 0: not found.
+ * CUDA C++: the fourth argument of KERNEL<<<>>>, or the last one of that call if it is named
+ * ...Async, cudaGraphLaunch or cudaLaunchKernel, in the statements that begin in the line.  For an
+ * operation in a stream that is no default stream: otherwise the last argument may be another one.
+ * Returns 1, or 0: not found, or several that differ.
  */
 int stream_expression_compiled(const struct source *source, int64_t line,
-	char text[STREAM_EXPRESSION_SIZE]);
+	const struct code_called *called, char text[STREAM_EXPRESSION_SIZE]);
 
 /*
  * Python: the argument stream= in the line, the third one of kernel[grid, block, stream](...), or

@@ -15,7 +15,8 @@ static const char script[] =
 static const char compiled[] =
 	"store<<<1, 1, 0, copies>>>(x);\n" /* 1 */
 	"load<<<1, 1, 0, work>>>(x);\n"
-	"load<<<1, 1, 0, copies>>>(x);\n"; /* 3 */
+	"load<<<1, 1, 0, copies>>>(x);\n" /* 3 */
+	"load<<<1, 1, 0, work>>>(x); store<<<1, 1, 0, copies>>>(x);\n";
 
 /* A site in that line of the file, below which a call is made by the library, ""; none. */
 static int64_t place(struct program *p, const char *path, int line, const char *library)
@@ -107,6 +108,13 @@ TEST(compiled_programs_have_their_variables)
 {
 	expect(compiled, (struct lines){ "", 1, 2, 0 },
 		"record an event on `copies` after `store` (mini.cu:1), let `work` wait for it "
+		"before `load` (mini.cu:2)");
+}
+
+TEST(another_launch_of_the_line_has_another_stream)
+{
+	expect(compiled, (struct lines){ "", 4, 2, 0 },
+		"record an event on `copies` after `store` (mini.cu:4), let `work` wait for it "
 		"before `load` (mini.cu:2)");
 }
 

@@ -20,41 +20,83 @@ static void write_file(char path[64], const char *end, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-/* The expression in a line of a text, "" for none. */
-static const char *named(struct mini *m, const char *end, const char *text, int64_t line)
+/* The expression in a line of a text for what is called there, NULL: in a script.  "": none. */
+static const char *find(struct mini *m, const struct code_called *called, const char *text,
+	int64_t line)
 {
 	static char found[STREAM_EXPRESSION_SIZE];
 	struct sources *sources = sources_new(&m->db);
 	const struct source *source;
 	char path[64];
 
-	write_file(path, end, text);
+	write_file(path, called ? "cu" : "py", text);
 	*found = 0;
 	source = sources_find(sources, path, NULL);
 	assert_non_null(source);
 	assert_string_equal(source->path, path);
-	if (!(strcmp(end, "py") ? stream_expression_compiled(source, line, found)
-				: stream_expression_script(source, line, found)))
+	if (!(called ? stream_expression_compiled(source, line, called, found)
+		     : stream_expression_script(source, line, found)))
 		*found = 0;
 	sources_free(sources);
 	unlink(path);
 	return found;
 }
 
+static const char *launched(struct mini *m, const char *kernel, const char *text)
+{
+	struct code_called called = { .call = "cudaLaunchKernel" };
+
+	strcpy(called.kernel, kernel);
+	return find(m, &called, text, 1);
+}
+
+static const char *called(struct mini *m, const char *call, const char *text)
+{
+	struct code_called called = { .call = "" };
+
+	strcpy(called.call, call);
+	return find(m, &called, text, 1);
+}
+
 TEST_OF(launches_and_async_calls_name_a_stream, struct mini, m, mini_setup_late, mini_teardown)
 {
-	assert_string_equal(named(m, "cu", "scale<<<8, n(2, 3), 0, s[i]>>>(a, b);\n", 1), "s[i]");
-	assert_string_equal(named(m, "cu", "f<<<8, 256>>>(a, b, c, d);\n", 1), "");
-	assert_string_equal(named(m, "cu",
+	assert_string_equal(launched(m, "scale", "scale<<<8, n(2, 3), 0, s[i]>>>(a, b);\n"),
+		"s[i]");
+	assert_string_equal(launched(m, "f", "f<<<8, 256>>>(a, b, c, d);\n"), "");
+	assert_string_equal(launched(m, "f", "n::f<float, g<3>> <<<8, 256, 0, s>>>(a);\n"), "s");
+	assert_string_equal(launched(m, "f", "cudaLaunchKernel(f, 1, 32, a, 0, s);\n"), "s");
+	assert_string_equal(called(m, "cudaMemcpyAsync",
 				    "CHECK(cudaMemcpyAsync(to, from, n * sizeof(*to),\n"
-				    "\tcudaMemcpyHostToDevice, this->copies));\n",
-				    1),
+				    "\tcudaMemcpyHostToDevice, this->copies));\n"),
 		"this->copies");
-	assert_string_equal(named(m, "cu", "cudaGraphLaunch(step, work);\n", 1), "work");
-	assert_string_equal(named(m, "cu", "cudaMemsetAsync(p, 0, n, 0);\n", 1), "");
-	assert_string_equal(named(m, "cu", "x();\nf<<<1, 2, 3, s>>>();\n", 1), "");
-	assert_string_equal(named(m, "cu", "f<<<1, 2, 3, s", 1), "");
-	assert_string_equal(named(m, "cu", "f<<<1, 2, 3, \"`rm`\">>>();", 1), "");
+	assert_string_equal(called(m, "cudaGraphLaunch", "cudaGraphLaunch(step, work);\n"), "work");
+	assert_string_equal(called(m, "cudaMemsetAsync", "cudaMemsetAsync(p, 0, n, 0);\n"), "");
+	assert_string_equal(called(m, "cudaMemset", "cudaMemset(p, 0, n);\n"), "");
+	assert_string_equal(launched(m, "f", "x();\nf<<<1, 2, 3, s>>>();\n"), "");
+	assert_string_equal(launched(m, "f", "f<<<1, 2, 3, s"), "");
+	assert_string_equal(launched(m, "f", "f<<<1, 2, 3, \"`rm`\">>>();"), "");
+}
+
+/* Another launch or call in the line has another stream. */
+TEST_OF(the_name_before_the_arguments_decides, struct mini, m, mini_setup_late, mini_teardown)
+{
+	static const char line[] =
+		"\tr<<<1, 32, 0, a>>>(z); w<<<1, 32, 0, b>>>(x); // w<<<1, 32, 0, "
+		"d>>>\n\tw<<<1, 32, 0, c>>>(x);\n";
+	static const char copy[] =
+		"w<<<1, 32, 0, a>>>(x); cudaMemcpyAsync(y, x, n, kind, b); }\n"
+		"cudaMemcpyAsync(z, x, n, kind, c);\n";
+
+	assert_string_equal(launched(m, "w", line), "b");
+	assert_string_equal(launched(m, "r", line), "a");
+	assert_string_equal(launched(m, "x", line), "");
+	assert_string_equal(launched(m, "w", copy), "a");
+	assert_string_equal(called(m, "cudaMemcpyAsync", copy), "b");
+	assert_string_equal(called(m, "cudaMemsetAsync", copy), "");
+	assert_string_equal(launched(m, "w", "for (i = 0; i < n; i++)\n\tw<<<1, 2, 0, s>>>();"),
+		"s");
+	assert_string_equal(launched(m, "w", "w<<<1, 2, 0, s>>>(); w<<<1, 2, 0, s>>>();"), "s");
+	assert_string_equal(launched(m, "w", "w<<<1, 2, 0, s>>>(); w<<<1, 2, 0, t>>>();"), "");
 }
 
 static const char script[] =
@@ -80,17 +122,17 @@ static const char script[] =
 TEST_OF(blocks_and_arguments_of_scripts_name_a_stream, struct mini, m, mini_setup_late,
 	mini_teardown)
 {
-	assert_string_equal(named(m, "py", script, 3), "");
-	assert_string_equal(named(m, "py", script, 7), "self.copies[i]");
-	assert_string_equal(named(m, "py", script, 8), "");
-	assert_string_equal(named(m, "py", script, 9), "outer");
-	assert_string_equal(named(m, "py", script, 11), "self.stream");
-	assert_string_equal(named(m, "py", script, 13), "");
-	assert_string_equal(named(m, "py", script, 14), "s");
-	assert_string_equal(named(m, "py", script, 15), "s2");
-	assert_string_equal(named(m, "py", script, 17), "ds");
-	assert_string_equal(named(m, "py", script, 18), "");
-	assert_string_equal(named(m, "py", script, 99), "");
+	assert_string_equal(find(m, NULL, script, 3), "");
+	assert_string_equal(find(m, NULL, script, 7), "self.copies[i]");
+	assert_string_equal(find(m, NULL, script, 8), "");
+	assert_string_equal(find(m, NULL, script, 9), "outer");
+	assert_string_equal(find(m, NULL, script, 11), "self.stream");
+	assert_string_equal(find(m, NULL, script, 13), "");
+	assert_string_equal(find(m, NULL, script, 14), "s");
+	assert_string_equal(find(m, NULL, script, 15), "s2");
+	assert_string_equal(find(m, NULL, script, 17), "ds");
+	assert_string_equal(find(m, NULL, script, 18), "");
+	assert_string_equal(find(m, NULL, script, 99), "");
 }
 
 static const char *line_of(struct mini *m, const char *path, int line)
