@@ -489,7 +489,7 @@ static uint32_t rest(void)
 
 static void start_flusher(void)
 {
-	static const struct flusher_work work = { deliver, rest, open_apart };
+	static const struct flusher_work work = { deliver, rest, open_apart, shim_end_apart };
 
 	flusher_start(&work, &shim.writer.header->control);
 }
@@ -512,12 +512,12 @@ void collector_flush(int last)
 	errno = saved;
 }
 
-void collector_ask(uint32_t ms)
+void collector_ask(uint32_t ms, int ends)
 {
 	int saved = errno;
 
-	if (shim.device_clock && *shim.alive)
-		flusher_ask(ms);
+	if (*shim.alive)
+		flusher_ask(ms, ends);
 	errno = saved;
 }
 

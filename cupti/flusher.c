@@ -25,6 +25,7 @@ static struct {
 	struct flusher_work work;
 	_Atomic uint32_t soon;  /* ms after which rest() is due, 0: it is not */
 	_Atomic uint32_t opens; /* 1: open() is to run, for which it was asked, too */
+	_Atomic uint32_t ends;  /* 1: end() likewise, after deliver() */
 	uint32_t period;
 } flusher;
 
@@ -50,6 +51,8 @@ static void *run(void *unused)
 			flusher.work.open();
 		else if (asked != done || flusher.period)
 			flusher.work.deliver(asked != done);
+		if (atomic_exchange(&flusher.ends, 0))
+			flusher.work.end();
 		if (soon && asked == done) {
 			flusher.soon = 0;
 			soon = flusher.work.rest();
@@ -100,12 +103,14 @@ void flusher_start(const struct flusher_work *work, struct trace_control *page)
 	pthread_attr_destroy(&detached);
 }
 
-void flusher_ask(uint32_t ms)
+void flusher_ask(uint32_t ms, int ends)
 {
 	uint32_t wanted, done;
 
 	if (!flusher.running || is_flusher)
 		return;
+	if (ends)
+		flusher.ends = 1;
 	wanted = atomic_fetch_add(flusher.asked, 1) + 1;
 	system_wake(flusher.asked);
 	/* Slices instead of a clock: a signal ends one early, and the wait with it. */
@@ -127,7 +132,7 @@ void flusher_rest(uint32_t ms)
 void flusher_open(void)
 {
 	flusher.opens = 1;
-	flusher_ask(0);
+	flusher_ask(0, 0);
 }
 
 int flusher_runs(void)
@@ -138,6 +143,6 @@ int flusher_runs(void)
 void flusher_child(void)
 {
 	flusher.soon = 0;
-	flusher.opens = 0;
+	flusher.opens = flusher.ends = 0;
 	flusher.running = 0;
 }

@@ -21,6 +21,7 @@ struct flusher_work {
 	void (*deliver)(int asked); /* after each period, and when asked, here or in the page */
 	uint32_t (*rest)(void);     /* returns the ms after which it is to run again, 0: not */
 	void (*open)(void);
+	void (*end)(void); /* the process is about to end in order */
 };
 
 /* Starts the thread.  Does nothing if there can be no further thread, or if there is one. */
@@ -39,10 +40,10 @@ int flusher_runs(void);
 void flusher_rest(uint32_t ms);
 
 /*
- * Returns when deliver(1) has run, after ms at the latest, at once without the thread and on the
- * thread itself.  Async-signal-safe.
+ * Returns when deliver(1) has run, and end() if ends, after ms at the latest, at once without the
+ * thread and on the thread itself.  Async-signal-safe.
  */
-void flusher_ask(uint32_t ms);
+void flusher_ask(uint32_t ms, int ends);
 
 /* In a forked child: there is no such thread. */
 void flusher_child(void);

@@ -17,9 +17,10 @@ void collector_start(void);
 void collector_flush(int last);
 
 /*
- * The same on another thread, for a process about to die: waits for ms at most.  Async-signal-safe.
+ * The same on another thread, for a process about to die: waits for ms at most.  ends: that calls
+ * shim_end_apart(), too.  Async-signal-safe.
  */
-void collector_ask(uint32_t ms);
+void collector_ask(uint32_t ms, int ends);
 
 /*
  * 1: enables operations and calls in CUPTI; 0: flushes and disables them, and in a process that was

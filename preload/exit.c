@@ -3,10 +3,11 @@
  * Processes that end by _exit(), _Exit() or abort(), which skip exit handlers.  These are used by
  * signal handlers, by children whose exec failed, and by watchdogs of processes that hang; the
  * thread may hold any lock.  So another thread, which exists already, takes the records that CUPTI
- * still holds, and this one waits for a short time only.
+ * still holds, and this one waits for a short time only.  After _exit() and _Exit() that thread
+ * also closes the trace if no thread is in a CUDA call: forked children end in this way.
  *
  * Python's multiprocessing ends every forked child by _exit(): a call from the interpreter itself
- * counts as a normal exit, and the trace is closed.
+ * counts as a normal exit, whatever other threads do, and has more time.
  *
  * Signal handlers of ours there are none: what they would have to call is not safe in them, and
  * Python, for one, turns SIGINT into an exception.
@@ -73,7 +74,7 @@ static _Noreturn void end(int status, const void *caller)
 		if (!thread_state()->busy && python_holds(caller))
 			end_in_order();
 		else
-			collector_ask(PATIENCE_MS);
+			collector_ask(PATIENCE_MS, 1);
 	}
 	if (real_exit)
 		real_exit(status);
@@ -94,7 +95,7 @@ EXPORT void _Exit(int status)
 EXPORT void abort(void)
 {
 	if (records_this_process())
-		collector_ask(PATIENCE_MS);
+		collector_ask(PATIENCE_MS, 0);
 	if (real_abort)
 		real_abort();
 	for (;;)

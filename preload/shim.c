@@ -257,6 +257,17 @@ void shim_end(struct thread_state *thread)
 	errno = saved;
 }
 
+void shim_end_apart(void)
+{
+	struct thread_state *thread = thread_state();
+
+	if (!gate_is_empty())
+		return;
+	thread->busy = STACK_PLACE;
+	shim_end(thread);
+	thread->busy = 0;
+}
+
 static int is_within(const stack_t *stack, uintptr_t address)
 {
 	return address - (uintptr_t)stack->ss_sp < stack->ss_size;

@@ -403,6 +403,12 @@ void shim_admit(void);
 /* Closes the trace, on a thread that does nothing else meanwhile. */
 void shim_end(struct thread_state *thread);
 
+/*
+ * The same on the recorder's own thread, as the process ends by _exit(): unless a thread is in a
+ * CUDA call, which has no end then.  The trace stays open, which says so.
+ */
+void shim_end_apart(void);
+
 /* A destructor made a successful call: the trace will be closed again. */
 void shim_resume(void);
 

@@ -135,6 +135,12 @@ static void drop_dead(void)
 	errno = saved;
 }
 
+int gate_is_empty(void)
+{
+	drop_dead();
+	return !is_any_inside();
+}
+
 int gate_works(void)
 {
 	return !system_barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);

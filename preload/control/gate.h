@@ -22,6 +22,9 @@ int gate_works(void);
 int gate_close(uint32_t ms);
 void gate_open(void);
 
+/* The same without closing it: returns 1 if no other thread is in a CUDA call now. */
+int gate_is_empty(void);
+
 /*
  * Call once for each thread before its first call is recorded or enters: what the gate does not
  * know it does not wait for.

@@ -24,10 +24,13 @@ operations() { # FOLDER
 	"$cufence" dump "$tmp/$1"/*.cft | grep -c '^device kind=3 '
 }
 
-for how in _exit _Exit quick_exit abort handler KILL; do
+declare -A closed=([_exit]=1 [_Exit]=1 [quick_exit]=1 [abort]=0 [handler]=0 [KILL]=0 [inside]=0)
+for how in _exit _Exit quick_exit abort handler KILL inside; do
 	want=$(LD_PRELOAD=${bare_preload:-} "$helper" "$how" 2>/dev/null; echo "status $?")
 	same "$how: output and status" "$want" "$(trace "$how" "$how"; echo "status $?")"
 	same "$how: operations" 10 "$(operations "$how")"
+	# The end of a process that leaves no call open is in order.
+	has "$how: closed or not" "closed=${closed[$how]}" "$("$cufence" dump "$tmp/$how"/*.cft | head -n 1)"
 done 2>/dev/null
 
 # Without the thread's flushes nothing is delivered before the end.

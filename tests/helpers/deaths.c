@@ -2,7 +2,8 @@
 /*
  * Ends in the middle of its work: deaths HOW.  Ten memsets have ended before; with _exit, _Exit,
  * abort and quick_exit the process calls that function, with handler it calls abort() in the
- * handler of SIGSEGV.  KILL: after half a second without a call.  children: prints the milliseconds
+ * handler of SIGSEGV, and with inside the host function that the process waits for in CUDA calls
+ * _exit().  KILL: after half a second without a call.  children: prints the milliseconds
  * that a child takes which calls _exit() after vfork(), and after fork().  thread: prints which of
  * SIGINT, SIGTERM and SIGUSR1 the recorder's thread blocks, and whether their actions are the
  * default.
@@ -31,6 +32,21 @@ static void work(void)
 static void on_fault(int signal)
 {
 	abort();
+}
+
+static void leave(void *argument)
+{
+	usleep(200000);
+	_exit(3);
+}
+
+static void wait_for_the_end(void)
+{
+	void *stream = NULL;
+
+	cuda.new_stream(&stream, 1);
+	cuda.call_host(stream, leave, NULL);
+	cuda.wait(stream);
 }
 
 static long milliseconds(void)
@@ -123,6 +139,8 @@ int main(int argc, char **argv)
 		signal(SIGSEGV, on_fault);
 		raise(SIGSEGV);
 	}
+	if (!strcmp(how, "inside"))
+		wait_for_the_end();
 	if (!strcmp(how, "KILL")) {
 		usleep(500000);
 		kill(getpid(), SIGKILL);
