@@ -103,8 +103,12 @@ void holds_free(struct holds *holds);
  */
 struct legacy_pair {
 	struct order_state by; /* that one; without its clock */
-	int64_t own_end; /* of the work before it in its stream, in a legacy stream of its thread;
-			  * INT64_MIN: none */
+	/*
+	 * When nothing but that kept it: the end of the work before it in its stream, in a legacy
+	 * stream of its thread, and of the other thread's that it could not have overlapped.
+	 * INT64_MIN: always.
+	 */
+	int64_t ready;
 };
 
 /*

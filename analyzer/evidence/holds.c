@@ -160,8 +160,8 @@ static void add_legacy_hold(struct holds *holds, const struct order *order,
 	if (pair && call->stream_kind == STREAM_KIND_LEGACY)
 		besides |= 1u << ORDER_STREAM | 1u << ORDER_AFTERWARDS;
 	ready = ready_at(order, call, besides);
-	if (pair && pair->own_end > ready)
-		ready = pair->own_end;
+	if (pair && pair->ready > ready)
+		ready = pair->ready;
 	if (call->op_start - ready < HELD_MIN_NS || by->end <= ready)
 		return;
 	/* The gap between the two may be the hand-over, a host function, or something else. */

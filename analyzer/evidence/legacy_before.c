@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "bounds.h"
+#include "concurrency.h"
 #include "constants.h"
 #include "large.h"
 #include "radix_sort.h"
@@ -21,11 +22,16 @@ struct work {
 };
 _Static_assert(sizeof(struct work) == 64, "radix_sort()");
 
-/* The work of a context that ended last so far. */
+/*
+ * The work of a context that ended last so far.  Legacy work of one owner with nothing in between,
+ * each submitted before the one before had ended, is a row: who is behind its end is behind all.
+ */
 struct ended {
-	const struct work *blocking; /* in its blocking streams */
-	const struct work *legacy;   /* in its legacy stream ... */
-	const struct work *other;    /* ... and by another owner than that */
+	const struct work *blocking;   /* in its blocking streams */
+	const struct work *legacy;     /* in its legacy stream ... */
+	const struct work *other;      /* ... and by another owner than that */
+	const struct work *legacy_row; /* the first of the row that legacy ends ... */
+	const struct work *other_row;  /* ... and of that which other ends */
 };
 
 struct sweep {
@@ -101,6 +107,22 @@ static void read_work(struct sweep *sweep, const struct run *run, const struct w
 	sweep->work = radix_sort_large(sweep->work, sweep->count, sizeof(*sweep->work));
 }
 
+/* Since when another work could have overlapped with all that is left of a row, ns. */
+static int64_t apart_since(const struct run *run, const struct work *first, const struct work *last,
+	const struct work *other)
+{
+	struct shape shape = shape_of(run, other->op);
+
+	for (const struct work *work = last; work >= first; work--) {
+		struct shape one = shape_of(run, work->op);
+
+		if (work->owner == last->owner && work->context == last->context &&
+			!shape_can_overlap(&shape, &one))
+			return work->end;
+	}
+	return first->start;
+}
+
 /*
  * Goes through the work in order of start: which work ended last, of what the legacy stream orders
  * before it?
@@ -118,32 +140,42 @@ void legacy_before_find(struct id_map *pairs, const struct run *run, const struc
 		const struct work *own = number ? &sweep.work[number - 1] : NULL, *other = NULL;
 
 		/*
-		 * Of other threads' legacy work only what can block for long counts.  A thread that
-		 * hands over to another one and waits outside of CUDA, as for PyTorch's backward
-		 * pass, goes on only when the other one has submitted its work: that order is
-		 * intended.
+		 * Of other threads' legacy work only rows that can block for long count.  A thread
+		 * that hands over to another one and waits outside of CUDA, as for PyTorch's
+		 * backward pass, goes on only when the other one has submitted its work: that order
+		 * is intended.
 		 */
-		if (work->legacy && context->legacy)
-			other = context->legacy->owner == work->owner ? context->other
-								      : context->legacy;
+		if (work->legacy && context->legacy && context->legacy->owner != work->owner) {
+			context->other = context->legacy;
+			context->other_row = context->legacy_row;
+			context->legacy = NULL;
+		}
+		if (work->legacy)
+			other = context->other;
 		if (other && (!by || other->end > by->end) &&
-			other->end - other->start >= HELD_MIN_NS &&
+			other->end - context->other_row->start >= HELD_MIN_NS &&
 			!(work->enter >= other->exit && other->next >= work->exit))
 			by = other;
 		if (by && by->end - work->enter >= HELD_MIN_NS &&
 			llabs(work->start - by->end) <= HANDOVER_MAX_NS) {
-			*(struct legacy_pair *)id_map_need(pairs, work->call,
-				sizeof(struct legacy_pair)) = (struct legacy_pair){
+			struct legacy_pair *pair = id_map_need(pairs, work->call, sizeof(*pair));
+
+			*pair = (struct legacy_pair){
 				{ .call = by->call, .op = by->op, .end = by->end },
 				own ? own->end : INT64_MIN
 			};
+			if (by == other)
+				pair->ready = at_least(pair->ready,
+					apart_since(run, context->other_row, other, work));
 		}
 		if (!own || work->end > own->end)
 			map_set(&sweep.owners, (uint64_t)work->owner,
 				(uint64_t)(work - sweep.work) + 1);
 		if (work->legacy) {
-			if (context->legacy && context->legacy->owner != work->owner)
-				context->other = context->legacy;
+			if (!context->legacy || work->enter > context->legacy->end ||
+				(context->blocking &&
+					context->blocking->end > context->legacy->end))
+				context->legacy_row = work;
 			context->legacy = work;
 		} else if (!context->blocking || work->end > context->blocking->end) {
 			context->blocking = work;
