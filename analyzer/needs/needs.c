@@ -150,7 +150,7 @@ int needs_replacement(const struct needs *needs, int64_t call)
 	const struct host_wait *replaced =
 		wait && wait->replaces ? needs_host_at(needs, wait->replaces) : NULL;
 
-	return replaced && !needs_wait(replaced);
+	return replaced && (replaced->again || !needs_wait(replaced));
 }
 
 /* --- of waits of the host and of streams --- */

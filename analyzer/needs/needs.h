@@ -70,6 +70,14 @@ int host_view_may_read(const struct host_view *view, struct access_reader *reade
 
 #define NEEDS_BESIDE 8
 
+/* Who else waits explicitly for a result that a wait was the first to complete: bits. */
+enum wait_again {
+	AGAIN_LATER = 1,     /* the same thread, before the result's stream has the next one */
+	AGAIN_OTHER = 2,     /* another thread, to which it may be handed over */
+	AGAIN_SUBMITTER = 4, /* another thread, which submitted it */
+	AGAIN_ROW = 8,       /* the same thread, with nothing submitted in between */
+};
+
 /*
  * A wait of the host: explicit, or a loop of queries that ended in success.  Calls are row ids, 0:
  * none; times in ns.
@@ -98,6 +106,13 @@ struct host_wait {
 	int64_t stand_in_end;
 	/* The call of the wait for the same work that this one replaces; 0: none. */
 	uint32_t replaces;
+	/*
+	 * Results that others wait for, too (enum wait_again), their latest end and that of the
+	 * rest, of which once is the last; INT64_MIN: none.  They do not count as needed here.
+	 */
+	uint32_t once;
+	int64_t again_end, once_end;
+	uint8_t again;
 	uint8_t looked; /* the host may read a result */
 	uint8_t maybe;  /* some kernel may have written one */
 	uint8_t timed;  /* it lies between records of events whose elapsed time the program reads */

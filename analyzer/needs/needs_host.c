@@ -75,6 +75,7 @@ void needs_host_close(struct orders *orders)
 		order_cover_release(&orders->live[i].cover);
 	free(orders->live);
 	id_map_release(&orders->threads, free_waiter);
+	id_map_release(&orders->awaited, free);
 }
 
 /*
@@ -246,7 +247,13 @@ static void find_results(struct orders *orders, struct waiter *waiter, const str
 		if (!is_sure)
 			continue;
 		wait->looked = 1;
+		if (needs_again_left(orders, call, touch)) {
+			if (touch->end > wait->enter)
+				wait->again |= AGAIN_SUBMITTER;
+			continue;
+		}
 		need(wait, touch);
+		needs_again_first(orders, wait, touch);
 		cover = (struct order_cover){ .clock = touch->clock,
 			.own = touch->loose[WITHOUT_HOST_WAITS] };
 		order_thread_knows(loose(orders), call, &cover);
@@ -323,6 +330,8 @@ static int process_wait(struct orders *orders, const struct walk_call *call, int
 		.until = INT64_MIN,
 		.ordered_end = INT64_MIN,
 		.stand_in_end = INT64_MIN,
+		.again_end = INT64_MIN,
+		.once_end = INT64_MIN,
 		.upload = waiter->upload,
 		.uploads = waiter->uploads,
 		.watches = !waiter->submits,
@@ -355,6 +364,8 @@ static int process_wait(struct orders *orders, const struct walk_call *call, int
 		if (touch)
 			live.behind = *touch;
 	}
+	needs_again_later(orders, call, &wait, &live.cover,
+		waiter->row_count ? waiter->row[0] : orders->found.host_count + 1);
 	find_results(orders, waiter, call, &wait, 1);
 	find_results(orders, waiter, call, &wait, 0);
 	wait.unproven = (uint8_t)is_unproven(orders, waiter, call);
@@ -554,6 +565,7 @@ void needs_host_lost_pair(struct orders *orders, const struct walk_call *later,
 		last >= waiter->row[0]) {
 		/* The thread waited for what it copies to the host before it submits more. */
 		need(wait, earlier);
+		needs_again_once(wait, earlier);
 		order_thread_waits(loose(orders), later, earlier->stream);
 		return;
 	} else {
@@ -572,4 +584,5 @@ void needs_host_finish(struct orders *orders)
 	for (size_t i = 0; i < orders->unknown_until; i++)
 		if (orders->found.host[i].call >= orders->unknown_since)
 			orders->found.host[i].ordered_end = INT64_MAX;
+	needs_again_finish(orders);
 }

@@ -81,6 +81,7 @@ struct orders {
 	struct needs found;     /* of the part; members host and processes are filled in */
 	struct id_map threads;  /* struct waiter */
 	struct live_wait *live; /* a ring of LIVE_WAITS, by number */
+	struct id_map awaited;  /* struct awaited_result, by stream */
 	/* All waits up to this number that were made since this call may be needed. */
 	size_t unknown_until;
 	uint32_t unknown_since;
@@ -200,6 +201,28 @@ int needs_host_call(struct orders *orders, const struct walk_call *call);
 void needs_host_lost_pair(struct orders *orders, const struct walk_call *later,
 	const struct touch *earlier);
 void needs_host_finish(struct orders *orders);
+
+/* --- results that several waits are for: needs_again.c --- */
+
+/* Is it the work of another thread than the call's, which goes on with a wait for it? */
+int needs_again_left(const struct orders *orders, const struct walk_call *call,
+	const struct touch *result);
+
+/* The wait is the first one of its thread for a result; it gets the next number. */
+void needs_again_first(struct orders *orders, struct host_wait *wait, const struct touch *result);
+
+/* Nobody else waits for what the wait completes. */
+void needs_again_once(struct host_wait *wait, const struct touch *result);
+
+/*
+ * Finds complete results that the wait covers, which others waited for before it.  Waits of its own
+ * thread from number row on are in one row with it (end_row()).
+ */
+void needs_again_later(struct orders *orders, const struct walk_call *call, struct host_wait *wait,
+	const struct order_cover *cover, size_t row);
+
+/* Settles what waits are needed for. */
+void needs_again_finish(struct orders *orders);
 
 /* --- waits of streams for events --- */
 

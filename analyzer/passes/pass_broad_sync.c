@@ -29,6 +29,7 @@
 #include "memory.h"
 #include "pass.h"
 #include "pass_waits.h"
+#include "print.h"
 
 struct place {
 	int64_t broad, needed;
@@ -207,12 +208,19 @@ static int tally(struct search *search)
 static enum confidence confidence_of(const struct needs_process *process, const struct place *place,
 	const struct host_wait *wait)
 {
+	if (wait->again)
+		return wait->again & AGAIN_OTHER || !process || process->others == OTHERS_MAY
+			? CONFIDENCE_POSSIBLE
+			: CONFIDENCE_LIKELY;
 	if (!is_for_order(wait))
 		return wait->ordered ? CONFIDENCE_LIKELY : CONFIDENCE_OF_RULE;
 	return process && wait_verdict(&place->waits, process) >= CONFIDENCE_LIKELY
 		? CONFIDENCE_LIKELY
 		: CONFIDENCE_POSSIBLE;
 }
+
+/* instance.why: the host needs later work, but waits for that itself. */
+static const char awaited_again[] = "what came later has a wait of its own";
 
 static int add(struct search *search, size_t number)
 {
@@ -232,10 +240,12 @@ static int add(struct search *search, size_t number)
 	if (!place)
 		return -1;
 	instance.confidence = confidence_of(process, place, wait);
+	instance.why = wait->again ? awaited_again : NULL;
 	if (is_needed(wait) || place->needed > 1 || place->broad < FINDING_MIN_COUNT) {
 		if (place->for_others || place->beyond < FINDING_MIN_COUNT)
 			return 0;
 		instance.own = 1;
+		instance.why = NULL;
 		instance.cost = beyond->time;
 		instance.still_needs = beyond->own;
 		instance.confidence = process && process->others == OTHERS_MAY ? CONFIDENCE_POSSIBLE
@@ -281,6 +291,8 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 			 : " longer than for the last work that the host or later work is known to "
 			   "need",
 		out);
+	if (worst->why)
+		print(out, "; %s", worst->why);
 	if (worst->also[0])
 		fputs("; the next wait would take its place: fix that one, too", out);
 	return 0;

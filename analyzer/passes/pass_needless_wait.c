@@ -14,6 +14,7 @@
 #include "pass.h"
 #include "script_lines.h"
 #include "pass_waits.h"
+#include "print.h"
 
 struct place {
 	int64_t needed;
@@ -87,6 +88,9 @@ static int is_reported(const struct search *search, const struct host_wait *wait
 		!map_get(&search->input->run->gaps, wait->process, 0);
 }
 
+/* instance.why */
+static const char awaited_again[] = "another thread waits for its result itself";
+
 static int report(struct search *search, const struct host_wait *wait)
 {
 	const struct needs_process *process =
@@ -109,6 +113,7 @@ static int report(struct search *search, const struct host_wait *wait)
 			.cost = cost,
 			.saving = wait->usable < cost ? wait->usable : cost,
 			.change = CHANGE_CALL,
+			.why = wait->again ? awaited_again : NULL,
 			.confidence = wait_verdict(&place->needless, process) });
 }
 
@@ -135,7 +140,8 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	fputs(" waited for ", out);
 	if (words_operation(words, worst->other_call, out))
 		return -1;
-	fputs(": no use of its results detected before the next wait", out);
+	print(out, ": %s",
+		worst->why ? worst->why : "no use of its results detected before the next wait");
 	return words_clock(words, worst->call, ", but a clock was read right after this one at ",
 		out);
 }

@@ -100,6 +100,7 @@ void wait_tally_add(struct wait_tally *tally, const struct run *run, const struc
 	tally->others += others;
 	tally->watches += others && wait->watches;
 	tally->apart += wait->apart;
+	tally->again += (wait->again & AGAIN_OTHER) != 0;
 	tally->unknown += wait->maybe;
 	tally->keeps += wait->keeps;
 	tally->uploads += wait->uploads;
@@ -118,6 +119,9 @@ enum confidence wait_verdict(const struct wait_tally *tally, const struct needs_
 		return CONFIDENCE_POSSIBLE;
 	/* Another thread may go on, or submit work, once this one knows that work is complete. */
 	if (tally->watches >= most || tally->apart)
+		return CONFIDENCE_POSSIBLE;
+	/* The host may have read a result before it handed it over. */
+	if (tally->again)
 		return CONFIDENCE_POSSIBLE;
 	/* The host may read what kernels of which not all is known have written. */
 	if (tally->unknown)

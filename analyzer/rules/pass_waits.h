@@ -42,6 +42,7 @@ struct wait_tally {
 	int64_t others;   /* for work that another thread submitted ... */
 	int64_t watches;  /* ... by a thread that submitted nothing since its last wait */
 	int64_t apart;    /* another thread went on with work that no device orders after them */
+	int64_t again;    /* another thread waits for the same result, too */
 	int64_t unknown;  /* a kernel may have written what the host reads */
 	int64_t keeps;    /* work was still in progress afterwards */
 	int64_t uploads;  /* for copies from pageable memory */
