@@ -209,7 +209,7 @@ static enum confidence confidence_of(const struct needs_process *process, const 
 	const struct host_wait *wait)
 {
 	if (wait->again)
-		return wait->again & AGAIN_OTHER || !process || process->others == OTHERS_MAY
+		return wait->again != AGAIN_SUBMITTER || !process || process->others == OTHERS_MAY
 			? CONFIDENCE_POSSIBLE
 			: CONFIDENCE_LIKELY;
 	if (!is_for_order(wait))

@@ -24,7 +24,7 @@
 #include "program_text.h"
 #include "trace_text.h"
 
-enum { CASES_MOST = 200, CASES_TESTS = 60, CASES_WORDS = 40 };
+enum { CASES_MOST = 200, CASES_TESTS = 60, CASES_WORDS = 60 };
 
 /* let or query */
 struct cases_word {
