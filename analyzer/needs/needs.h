@@ -119,7 +119,8 @@ struct host_wait {
 	uint8_t elapsed; /* an elapsed time is read that needs the wait */
 	uint8_t freed;   /* a call that does not wait frees memory or an object after it */
 	uint8_t watches; /* its thread had submitted nothing since its last one */
-	uint8_t keeps;   /* work submitted before it was still in progress when it returned */
+	/* Work was still in progress when it returned, and when the rest of its row did. */
+	uint8_t keeps;
 	/* Before or after it a thread submitted work that no device orders after another one's. */
 	uint8_t apart;
 	uint8_t uploads; /* its thread had submitted copies from pageable memory since its last */

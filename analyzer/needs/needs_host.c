@@ -343,6 +343,9 @@ static int process_wait(struct orders *orders, const struct walk_call *call, int
 	if (!waiter->in_row)
 		close_row(orders, waiter, since);
 	waiter->in_row = 1;
+	/* Those right before it are no bound on how far the host runs ahead, either. */
+	for (size_t i = window_of(waiter); i < waiter->row_count && !wait.keeps; i++)
+		wait_at(orders, waiter->row[i])->keeps = 0;
 	waiter->submits = 0;
 	waiter->timed = 0;
 	order_clock_unref(waiter->known);
