@@ -34,6 +34,7 @@ void run_evidence_release(struct run_evidence *evidence)
 	free(evidence->loop);
 	large_free(evidence->edge);
 	free(evidence->trim);
+	free(evidence->fence);
 	free(evidence->handovers.list);
 	free(evidence->handovers.reading);
 	map_release(&evidence->trimmed);

@@ -160,6 +160,15 @@ struct handovers {
 	size_t reading_count;
 };
 
+/*
+ * A wait of the host keeps two operations of different streams in order, of which the second comes
+ * after it: calls.  For each pair of streams the last operation of the one, and the first of the
+ * other.
+ */
+struct run_fence {
+	uint32_t wait, earlier, later;
+};
+
 struct run_evidence {
 	struct run_wait *wait; /* [0] is empty */
 	struct run_hold *hold;
@@ -177,7 +186,9 @@ struct run_evidence {
 	size_t wait_calls;
 	struct map knows;           /* calls in known */
 	struct handovers handovers; /* not stored */
-	struct map hazard_rules;    /* hash of a rule that a row of table hazard has -> 1 */
+	struct run_fence *fence;    /* by wait; not stored */
+	size_t fence_count;
+	struct map hazard_rules; /* hash of a rule that a row of table hazard has -> 1 */
 };
 
 void run_evidence_release(struct run_evidence *evidence);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "bounds.h"
+#include "compare.h"
 #include "constants.h"
 #include "memory.h"
 #include "needs_internal.h"
@@ -73,6 +74,21 @@ static int walk_one(void *arg, size_t number)
 		&searches->of[number]);
 }
 
+static int compare_fences(const void *a, const void *b)
+{
+	const struct run_fence *x = a, *y = b;
+
+	return by_number(x->wait, y->wait) ?: by_number(x->later, y->later)
+		?: by_number(x->earlier, y->earlier);
+}
+
+/* Adds those of a part, which is of another process than those before. */
+static void add_fences(struct run_evidence *evidence, const struct orders *orders)
+{
+	for (size_t i = 0; i < orders->fence_count; i++)
+		*array_push(evidence->fence, evidence->fence_count) = orders->fence[i];
+}
+
 /* Walks the parts of the run at the same time.  Waits of one follow those of another. */
 static int search_run(struct needs *needs, const struct needs_known *known, struct db *db)
 {
@@ -102,8 +118,12 @@ static int search_run(struct needs *needs, const struct needs_known *known, stru
 		free(found->processes.slot);
 		free(found->host);
 		*found = (struct needs){ 0 };
+		add_fences(&db->run->evidence, &searches.of[i]);
 		rc = order_loss_add(db, given_up, searches.part[i].end);
 	}
+	if (db->run->evidence.fence_count)
+		qsort(db->run->evidence.fence, db->run->evidence.fence_count,
+			sizeof(struct run_fence), compare_fences);
 	settle_redundant(needs);
 	for (size_t i = 0; i < searches.count; i++)
 		orders_release(&searches.of[i]);
@@ -163,17 +183,18 @@ static int64_t kept_id(int64_t who, const struct touch *earlier)
 }
 
 void needs_keep(struct id_map *kept, int64_t who, const struct touch *earlier,
-	struct order_epoch point)
+	struct order_epoch point, size_t wait)
 {
 	struct needs_kept *one = id_map_need(kept, kept_id(who, earlier), sizeof(*one));
 
-	*one = (struct needs_kept){ earlier->call, point };
+	*one = (struct needs_kept){ earlier->call, point, wait };
 }
 
-int needs_is_kept(const struct id_map *kept, struct orders *orders, int64_t who,
-	const struct touch *earlier)
+const struct needs_kept *needs_kept_by(const struct id_map *kept, struct orders *orders,
+	int64_t who, const struct touch *earlier)
 {
 	const struct needs_kept *one = id_map_get(kept, kept_id(who, earlier));
 
-	return one && one->call >= earlier->call && orders_is_before(orders, &one->point);
+	return one && one->call >= earlier->call && orders_is_before(orders, &one->point) ? one
+											  : NULL;
 }

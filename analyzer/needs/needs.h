@@ -126,6 +126,8 @@ struct host_wait {
 	uint8_t uploads; /* its thread had submitted copies from pageable memory since its last */
 	/* Work that it was the first wait for, or its thread's next, is_unproven. */
 	uint8_t unproven;
+	/* It keeps a pair in order that no stream's wait could, as far as is known. */
+	uint8_t unfenced;
 };
 
 /* A stream's wait for an event, and the operation that it delayed most. */
@@ -167,6 +169,16 @@ static inline int needs_wait(const struct host_wait *wait)
 {
 	return wait->looked || wait->ordered_end != INT64_MIN || wait->freed ||
 		wait->until != INT64_MIN;
+}
+
+/*
+ * Is all that needs it the order of operations that are known, of which its thread submits the
+ * later one?  Then streams can wait for events instead: run_evidence.fence has the pairs.
+ */
+static inline int needs_fence(const struct host_wait *wait)
+{
+	return wait->ordered && wait->until == INT64_MIN && !wait->looked && !wait->freed &&
+		!wait->unfenced && wait->ordered_end != INT64_MAX;
 }
 
 /* Is a wait without pending work needed because the one that waited for it may be left out? */

@@ -163,7 +163,8 @@ void needs_events_lost_pair(struct orders *orders, const struct walk_call *later
 {
 	struct order_epoch point = orders->full.epoch;
 	int is_kept = earlier &&
-		needs_is_kept(&orders->kept[WITHOUT_EVENT_WAITS], orders, later->stream, earlier);
+		needs_kept_by(&orders->kept[WITHOUT_EVENT_WAITS], orders, later->stream, earlier) !=
+			NULL;
 	int is_found = is_kept;
 	int64_t since = earlier ? earlier->call : 0;
 	struct id_map_slot *at;
@@ -199,7 +200,7 @@ void needs_events_lost_pair(struct orders *orders, const struct walk_call *later
 		open->left_needed = count - OPEN_WAITS;
 	}
 	if (earlier && !is_kept)
-		needs_keep(&orders->kept[WITHOUT_EVENT_WAITS], later->stream, earlier, point);
+		needs_keep(&orders->kept[WITHOUT_EVENT_WAITS], later->stream, earlier, point, 0);
 }
 
 /* --- results that the host may read --- */

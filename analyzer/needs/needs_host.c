@@ -530,6 +530,7 @@ static size_t find_last(struct orders *orders, const struct touch *earlier)
 		 * second, since time is lost before.
 		 */
 		stand_in = wait_at(orders, last);
+		wait->unfenced |= last != number;
 		if (last != number && stand_in->enter - wait->exit >= BLOCKED_MIN_NS) {
 			stand_in->replaces = wait->call;
 		} else if (last != number) {
@@ -548,13 +549,18 @@ void needs_host_lost_pair(struct orders *orders, const struct walk_call *later,
 	const struct waiter *waiter = waiter_of(orders, later->thread);
 	uint32_t since = earlier ? earlier->call : 0;
 	struct order_epoch point = full->epoch;
+	const struct needs_kept *kept = NULL;
 	struct host_wait *wait;
 	size_t last;
 
 	/* A wait that is needed anyway keeps them in order. */
-	if (earlier &&
-		needs_is_kept(&orders->kept[WITHOUT_HOST_WAITS], orders, later->thread, earlier))
+	if (earlier)
+		kept = needs_kept_by(&orders->kept[WITHOUT_HOST_WAITS], orders, later->thread,
+			earlier);
+	if (kept) {
+		needs_note_fence(orders, kept->wait, later, earlier);
 		return;
+	}
 	last = earlier ? find_last(orders, earlier) : 0;
 	wait = last ? wait_at(orders, last) : NULL;
 	if (!wait) {
@@ -577,9 +583,10 @@ void needs_host_lost_pair(struct orders *orders, const struct walk_call *later,
 			wait->ordered = earlier->call;
 		}
 		point = live_at(orders, last)->point;
+		needs_note_fence(orders, last, later, earlier);
 	}
 	if (earlier)
-		needs_keep(&orders->kept[WITHOUT_HOST_WAITS], later->thread, earlier, point);
+		needs_keep(&orders->kept[WITHOUT_HOST_WAITS], later->thread, earlier, point, last);
 }
 
 void needs_host_finish(struct orders *orders)

@@ -85,6 +85,8 @@ struct orders {
 	/* All waits up to this number that were made since this call may be needed. */
 	size_t unknown_until;
 	uint32_t unknown_since;
+	struct run_fence *fence; /* pairs of the part's waits */
+	size_t fence_count;
 	/* Waits of streams for events. */
 	const struct id_map *waits; /* needs.events: a part changes its own ones */
 	struct id_map open;         /* stream -> struct open_waits */
@@ -156,16 +158,18 @@ static inline int orders_fetches(const struct walk_call *call)
 struct needs_kept {
 	int64_t call;
 	struct order_epoch point;
+	size_t wait; /* number of that wait, of the host; 0: not known which, or a stream's */
 };
 
 void needs_keep(struct id_map *kept, int64_t who, const struct touch *earlier,
-	struct order_epoch point);
+	struct order_epoch point, size_t wait);
 
 /*
- * Returns 1 if the later operation of the reported pair, submitted by who, is after such a point.
+ * Returns the point that the later operation of the reported pair, submitted by who, is after;
+ * NULL: none.
  */
-int needs_is_kept(const struct id_map *kept, struct orders *orders, int64_t who,
-	const struct touch *earlier);
+const struct needs_kept *needs_kept_by(const struct id_map *kept, struct orders *orders,
+	int64_t who, const struct touch *earlier);
 
 /* --- waits of the host --- */
 
@@ -181,6 +185,8 @@ struct live_wait {
 	struct order_cover cover; /* without the results of other waits */
 	struct order_epoch point; /* of its thread, in orders.full */
 	struct touch behind;      /* call 0: not kept */
+	/* The pairs that it keeps in order, numbers in orders.fence. */
+	size_t fence[NEEDS_BESIDE], fences;
 };
 
 /*
@@ -196,6 +202,10 @@ void needs_host_close(struct orders *orders);
  * removed.  Returns 0, or -1 after a message.
  */
 int needs_host_call(struct orders *orders, const struct walk_call *call);
+
+/* Notes that a wait, by number, keeps a pair in order: needs_fences.c. */
+void needs_note_fence(struct orders *orders, size_t number, const struct walk_call *later,
+	const struct touch *earlier);
 
 /* earlier NULL: any operation. */
 void needs_host_lost_pair(struct orders *orders, const struct walk_call *later,

@@ -126,6 +126,7 @@ void orders_release(struct orders *orders)
 	recent_release(&orders->work);
 	access_close(orders->reader);
 	free(orders->key);
+	free(orders->fence);
 	needs_events_close(orders);
 	needs_host_close(orders);
 	needs_release(&orders->found);

@@ -15,12 +15,14 @@
  * and no wait of the place is known to be needed for the work of others.
  *
  * A wait that only pairs need may be for something else, too (pass_waits.h): then it is possibly
- * too broad, and likely otherwise.
+ * too broad, and likely otherwise.  If streams can keep that order (needs_fences.c), the host need
+ * not wait at all: so it is where no more than one wait of the place is needed for anything else.
  *
  * The saving is at most the part of the difference that the thread could have used: for its own
  * time, and for work that it submits next and that need not follow the excess work.  A later wait
  * for the same work would take the place of this one: both are changed together.
  */
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "bounds.h"
@@ -28,11 +30,14 @@
 #include "id_map.h"
 #include "memory.h"
 #include "pass.h"
+#include "pass_hazards.h"
 #include "pass_waits.h"
 #include "print.h"
+#include "sorted.h"
 
 struct place {
 	int64_t broad, needed;
+	int64_t fences, stays; /* for order that streams can keep; needed whatever streams do */
 	int64_t for_others, beyond; /* needed for other threads' work; beyond their own thread's */
 	struct wait_tally waits;
 };
@@ -182,6 +187,45 @@ static struct place *place_of(struct findings *findings, struct id_map *places, 
 	return id > 0 ? id_map_need(places, id, sizeof(struct place)) : NULL;
 }
 
+/* All that is known to need it is an order that streams can keep. */
+static int is_fence(const struct run *run, const struct host_wait *wait)
+{
+	return wait->behind && needs_fence(wait) && !wait->elapsed &&
+		call_is_wait(run_call(run, wait->call)->kind) &&
+		!map_get(&run->gaps, wait->process, 0);
+}
+
+/* Of its pairs, that one is said whose earlier operation ended last. */
+static int add_fence(struct search *search, const struct host_wait *wait, enum confidence verdict)
+{
+	const struct run *run = search->input->run;
+	const struct run_evidence *evidence = &run->evidence;
+	struct instance instance = { .rule = RULE_broad_sync,
+		.process = wait->process,
+		.call = wait->call,
+		.other_call = wait->behind,
+		.cost = wait->exit - wait->enter,
+		.change = CHANGE_WAIT,
+		.confidence = verdict };
+	int64_t last = INT64_MIN;
+
+	for (size_t i = sorted_number(evidence->fence, evidence->fence_count,
+		     sizeof(*evidence->fence), offsetof(struct run_fence, wait), wait->call);
+		i < evidence->fence_count && evidence->fence[i].wait == wait->call; i++) {
+		const struct run_fence *fence = &evidence->fence[i];
+		uint32_t work = run_call(run, fence->earlier)->last_work;
+		int64_t end = work ? run_end(run, run_work(run, work), work) : INT64_MIN;
+
+		if (instance.pairs++ && end <= last)
+			continue;
+		last = end;
+		instance.earlier = fence->earlier;
+		instance.later = fence->later;
+	}
+	instance.saving = at_most(wait->usable, instance.cost);
+	return instance.pairs ? findings_add(search->findings, &instance) : 0;
+}
+
 static int tally(struct search *search)
 {
 	const struct needs *needs = &search->input->needs;
@@ -197,6 +241,8 @@ static int tally(struct search *search)
 			wait_tally_add(&place->waits, run, &search->clocks, wait);
 		search->beyond[i] = beyond_own(run, &search->threads, wait);
 		place->needed += is_needed(wait);
+		place->fences += is_fence(run, wait);
+		place->stays += needs_wait(wait) && !is_fence(run, wait);
 		place->broad += excess(run, wait) >= BLOCKED_MIN_NS &&
 			usable(needs, wait) >= BLOCKED_MIN_NS;
 		place->for_others += is_for_others(run, wait);
@@ -239,6 +285,10 @@ static int add(struct search *search, size_t number)
 
 	if (!place)
 		return -1;
+	if (process && place->fences >= FINDING_MIN_COUNT && place->stays <= 1)
+		return is_fence(search->input->run, wait)
+			? add_fence(search, wait, wait_verdict(&place->waits, process))
+			: 0;
 	instance.confidence = confidence_of(process, place, wait);
 	instance.why = wait->again ? awaited_again : NULL;
 	if (is_needed(wait) || place->needed > 1 || place->broad < FINDING_MIN_COUNT) {
@@ -285,6 +335,11 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	fputs(" waited for ", out);
 	if (words_operation(words, worst->other_call, out))
 		return -1;
+	if (worst->pairs) {
+		fputs(": later work of streams is known to need that, the host is not", out);
+		return words_clock(words, worst->call, ", but a clock was read right after it at ",
+			out);
+	}
 	fputs(", ", out);
 	words_time(worst->cost, out);
 	fputs(worst->own ? " longer than for the last work of its own thread"
@@ -300,7 +355,18 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 
 static int fix(struct words *words, const struct instance *worst, FILE *out)
 {
-	(void)words;
+	struct instance fence = *worst;
+
+	if (worst->pairs) {
+		fence.call = worst->later;
+		fence.other_call = worst->earlier;
+		if (pass_fix_hazard(words, &fence, out))
+			return -1;
+		fputs(", and leave out this wait", out);
+	}
+	if (worst->pairs > 1)
+		print(out, "; likewise for %lld other pair%s of streams",
+			(long long)worst->pairs - 1, worst->pairs > 2 ? "s" : "");
 	if (worst->own)
 		fputs("wait for the streams that this thread submits to, not for the device", out);
 	return 0;

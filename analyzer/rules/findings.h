@@ -51,6 +51,11 @@ struct instance {
 	int64_t still_needs;          /* with CHANGE_WAIT: a call it must still wait for, 0: none */
 	int own;                      /* that is its own thread's last work, needed or not */
 	/*
+	 * What a wait of the host keeps in order, and a stream's wait could: the calls of two
+	 * operations, and the number of such pairs; 0: none.
+	 */
+	int64_t earlier, later, pairs;
+	/*
 	 * It may save time only once others are fixed, whatever it costs by itself: added besides
 	 * what costs time by itself (findings_replay.c).
 	 */
