@@ -279,12 +279,12 @@ static void print_hazard(sqlite3_stmt *row, FILE *out)
 }
 
 /* Those of the printed places, each once: pairs of lines may need fences of their own. */
-static int print_fences(struct db *db, int64_t finding, const char *first, int all, FILE *out)
+static int print_fixes(struct db *db, int64_t finding, const char *first, int all, FILE *out)
 {
 	sqlite3_stmt *q = db_prepare(db,
 		"SELECT fix FROM (SELECT * FROM finding_place WHERE finding = ?1 AND (shown OR ?2)"
 		"  ORDER BY id LIMIT CASE WHEN ?2 THEN -1 ELSE ?3 END)"
-		" WHERE hazard NOT NULL AND fix <> ?4 GROUP BY fix ORDER BY min(id)");
+		" WHERE fix <> ?4 AND fix <> '' GROUP BY fix ORDER BY min(id)");
 	int step =
 		q ? db_bind(q, "iiis", finding, (int64_t)all, (int64_t)REPORT_PLACES, first) : -1;
 
@@ -306,7 +306,7 @@ static int print_fix(struct db *db, int64_t finding, const struct rule_info *rul
 	if (step > 0 && sqlite3_column_type(q, HAZARD_ID) != SQLITE_NULL)
 		print_hazard(q, out);
 	if (step > 0 && *text(q, HAZARD_FIX))
-		step = print_fences(db, finding, text(q, HAZARD_FIX), all, out);
+		step = print_fixes(db, finding, text(q, HAZARD_FIX), all, out);
 	else if (rule)
 		print(out, "    fix  %s\n", rule->advice);
 	sqlite3_finalize(q);
