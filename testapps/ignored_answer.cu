@@ -45,7 +45,7 @@ int main()
 {
 	load_kernels();
 	cudaStream_t producing = new_stream(), consuming = new_stream(), preparing = new_stream();
-	cudaEvent_t full = new_event();
+	cudaEvent_t full = new_event(), consumed = new_event();
 	float *buffer = device_floats(SIZE, 0), *sum = device_floats(SIZE, 0);
 	float *host = pinned_floats(1), *number = device_floats(1, 0);
 	double total = 0;
@@ -63,7 +63,8 @@ int main()
 			CHECK(cudaEventSynchronize(full));
 #endif
 		consume(buffer, sum, consuming);
-		CHECK(cudaStreamSynchronize(consuming));
+		CHECK(cudaEventRecord(consumed, consuming));
+		CHECK(cudaStreamWaitEvent(producing, consumed, 0));
 	}
 	fprintf(stderr, "%d of %d on time\n", on_time, ROUNDS);
 	printf("total: %.1f\n", total);

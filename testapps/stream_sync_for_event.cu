@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host needs a coarse result to start the fine work in another stream. It waits for the stream
 // of the coarse work, where a report has been queued behind the result: it waits for that, too,
-// although nobody needs it yet. The wait for the fine work, which changes the state, is needed.
+// although nobody needs it yet. The wait for the fine work orders what changes the state: an event
+// would do that, too, but the next step has to wait all the same.
 // The fix waits for an event that is recorded between the two.
 #include "app.h"
 

@@ -7,7 +7,7 @@
  *
  * All of a pair has to be known: that these are operations whose accesses are complete, and that
  * the later one is submitted by the thread that waited.  Another thread may have been told that the
- * wait is over.
+ * wait is over.  A synchronous copy would wait in place of the wait.
  */
 #include "memory.h"
 #include "needs_internal.h"
@@ -19,7 +19,7 @@ static int can_be_fenced(const struct orders *orders, const struct host_wait *wa
 	const struct accesses *accesses;
 
 	if (run_call(orders->run, wait->call)->thread != later->thread || !earlier->accesses ||
-		!kind_has(later->kind, K_ACCESSES))
+		!kind_has(later->kind, K_ACCESSES) || call_is_sync_copy(later->kind))
 		return 0;
 	accesses = access_read(orders->reader, later->id);
 	return accesses && accesses->complete;
